@@ -1,0 +1,67 @@
+# Each target does all of its own set-up; a fresh clone needs python3 (>= 3.10, with venv) and a C compiler.
+#   make run        the main job on real input (at most two minutes)
+#   make test       lint, types, tests
+#   make test-all   the same and the slow tests
+#   make bench      timings beside pure Python
+#   make lint       ruff and mypy alone
+# Another interpreter: make test PYTHON=python3.12
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+
+# The environment is made again for another interpreter, the packages installed again for another pyproject.toml or
+# setup.py, the extensions compiled again after a change of their sources.
+INTERPRETER := $(shell $(PYTHON) -c 'import sys; print(sys.implementation.cache_tag)' 2>/dev/null)
+DECLARED := $(shell cat pyproject.toml setup.py | cksum | cut -d' ' -f1)
+MADE := $(VENV)/.made-$(INTERPRETER)
+BUILT := $(VENV)/.built-$(DECLARED)
+COMPILED := $(wildcard runtime/*.pyx runtime/*.pxd runtime/*.pxi runtime/*.c runtime/*.h generated/*.pyx generated/*.pxd \
+	generated/*.c generated/*.h)
+PACKAGES := codegen generated runtime systems templates
+
+.PHONY: run test test-all bench lint clean setup
+.DELETE_ON_ERROR:
+
+run: setup
+	$(PY) docs/tour.py
+
+test: lint
+	$(PY) -m pytest
+
+test-all: lint
+	$(PY) -m pytest -m ''
+
+bench: setup
+	$(PY) -m pytest bench -m '' --benchmark-only
+
+# mypy cannot follow setup.py's map from folders to package names; it reads the packages through links.
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	@rm -rf build/typing && mkdir -p build/typing/chaplygin
+	@ln -s $(addprefix $(CURDIR)/,$(wildcard src/chaplygin/*) $(PACKAGES)) build/typing/chaplygin/
+	$(BIN)/mypy --strict -p chaplygin
+
+setup: $(BUILT)
+
+$(MADE):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+		{ echo "chaplygin needs Python >= 3.10; name one with: make PYTHON=python3.12" >&2; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV) || \
+		{ echo "no venv module for $(PYTHON); on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	$(PY) -m pip install -q -U pip
+	@touch $@
+
+$(BUILT): $(MADE) pyproject.toml setup.py $(COMPILED)
+	$(PY) -m pip install -q 'setuptools>=77' 'Cython>=3.1' 'numpy>=2'
+	PYTHONWARNINGS=ignore $(PY) -m pip install -q --no-build-isolation -e '.[test]'
+	@$(PY) -c 'import chaplygin.runtime._core' || \
+		echo "The compiled runtime is missing: is there a C compiler? See $(BIN)/chaplygin doctor" >&2
+	@rm -f $(VENV)/.built-* && touch $@
+
+clean:
+	rm -rf $(VENV) build dist out *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -f $(addsuffix /*.so,$(PACKAGES)) runtime/_core.c
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,130 @@
+"""From a declaration to a loaded module, stage by stage, and what the cache saves.
+
+Rows in a fresh interpreter count neither its start nor, where they say so, the import of SymPy.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+import pytest
+from cases import chain
+
+import chaplygin as cg
+
+SIZES = [5, 20, 100]
+
+_DERIVE = """
+import json, time, sympy, chaplygin as cg
+entry = cg.example({name!r}, **{options!r})
+begin = time.perf_counter()
+system = entry.system
+declared = time.perf_counter()
+model = system.compile({form!r})
+loaded = time.perf_counter()
+print(json.dumps({{"declare": declared - begin, "compile": loaded - declared, "total": loaded - begin}}))
+"""
+
+_LOAD = """
+import json, sys, time, numpy
+begin = time.perf_counter()
+import chaplygin as cg
+model = cg.load_model({path!r})
+loaded = time.perf_counter()
+assert "sympy" not in sys.modules
+print(json.dumps({{"total": loaded - begin}}))
+"""
+
+
+def in_fresh_interpreter(code: str, cache: str) -> dict[str, float]:
+    """The times that ``code`` prints, run with its own model cache."""
+    out = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "CHAPLYGIN_CACHE": cache},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    times: dict[str, float] = json.loads(out.stdout)
+    return times
+
+
+def total(times: dict[str, float]) -> float:
+    return times["total"]
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_derivation(n: int, timed: Any) -> None:
+    case = chain(n)
+    system = case.entry.system
+    timed(
+        "derivation from the Lagrangian, after the declaration was lowered",
+        f"chain of {n}",
+        lambda: system.equations("lagrange"),
+        rounds=5,
+        operations=case.equations.operations["forcing"],
+    )
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_declaration(n: int, timed: Any) -> None:
+    timed(
+        "declaration: SymPy to the graph, with all checks",
+        f"chain of {n}",
+        lambda: cg.example("n_link_pendulum", n=n).system,
+        rounds=2 if n > 20 else 5,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "options"),
+    [
+        ("chaplygin_sleigh", "maggi", {}),
+        ("heavy_top", "poincare", {}),
+        ("n_link_pendulum", "lagrange", {"n": 5}),
+        ("n_link_pendulum", "lagrange", {"n": 20}),
+    ],
+    ids=["chaplygin_sleigh", "heavy_top", "chain of 5", "chain of 20"],
+)
+@pytest.mark.parametrize("warm", [False, True], ids=["cold", "cached"])
+def test_declaration_to_module(name: str, form: str, options: Any, warm: bool, timed: Any) -> None:
+    code = _DERIVE.format(name=name, options=options, form=form)
+    with tempfile.TemporaryDirectory() as folder:
+        seconds: list[float] = []
+
+        def run() -> dict[str, float]:
+            cache = folder if warm else tempfile.mkdtemp(dir=folder)
+            times = in_fresh_interpreter(code, cache)
+            seconds.append(times["total"])
+            return times
+
+        if warm:
+            run()
+            seconds.clear()
+        timed(
+            f"declaration to loaded module: {name}{options.get('n', '')}",
+            "from the cache, SymPy imported" if warm else "cold: derive, emit, compile, load",
+            run,
+            rounds=5 if warm else 2,
+            warmup=False,
+            inner=seconds,
+        )
+
+
+def test_load_without_sympy(timed: Any) -> None:
+    model = cg.example("heavy_top").system.compile("poincare")
+    code = _LOAD.format(path=str(model.path))
+    seconds: list[float] = []
+    timed(
+        "declaration to loaded module: heavy_top",
+        "load_model, without SymPy",
+        lambda: seconds.append(in_fresh_interpreter(code, os.environ["CHAPLYGIN_CACHE"])["total"]),
+        rounds=5,
+        warmup=False,
+        inner=seconds,
+    )

@@ -1,0 +1,40 @@
+"""How cost grows with the number of links: one right-hand side, and the operations behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from cases import chain
+
+SIZES = [1, 2, 5, 10, 20, 50]
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_right_hand_side(n: int, timed: Any) -> None:
+    case = chain(n)
+    rhs, y, p = case.model.rhs, case.initial, case.parameters
+    operations = case.equations.operations
+    timed(
+        "right-hand side of a chain of n links, compiled",
+        f"n = {n}",
+        lambda: rhs(0.0, y, p),
+        rounds=20,
+        iterations=max(20, 2000 // n),
+        baseline=n == 1,
+        operations=operations["rhs"],
+        bias_per_link=round(operations["forcing"] / n, 1),
+    )
+
+
+@pytest.mark.parametrize("n", [5, 10])
+def test_right_hand_side_in_python(n: int, timed: Any) -> None:
+    case = chain(n)
+    field, y = case.python_field(), case.initial.tolist()
+    timed(
+        "right-hand side of a chain of n links, compiled",
+        f"n = {n}, lambdify and numpy.linalg.solve",
+        lambda: field(0.0, y),
+        rounds=10,
+        iterations=100,
+    )

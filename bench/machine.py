@@ -1,0 +1,53 @@
+"""The machine and the tools of a measurement, without names of hosts or paths."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from importlib import metadata
+from pathlib import Path
+
+PACKAGES = ("chaplygin", "sympy", "numpy", "scipy", "Cython", "numba", "numbalsoda", "heyoka")
+
+
+def processor() -> str:
+    """The CPU's model name, with family, where the system tells."""
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        text = cpuinfo.read_text()
+        found = [re.search(rf"^{key}\s*: (.+)$", text, re.M) for key in ("model name", "cpu family", "model")]
+        name, family, model = (match.group(1) if match else "?" for match in found)
+        vectors = "AVX-512" if " avx512f " in text else "AVX2" if " avx2 " in text else "no AVX2"
+        return f"{name} (family {family}, model {model}, {vectors})"
+    return platform.processor() or platform.machine()
+
+
+def compiler() -> str:
+    """The first line of the C compiler's version."""
+    try:
+        from chaplygin.codegen.compilers import find_compiler
+
+        return find_compiler().version
+    except Exception:
+        out = subprocess.run(["cc", "--version"], capture_output=True, text=True, check=False)
+        return out.stdout.split("\n", 1)[0] or "none"
+
+
+def describe() -> dict[str, str]:
+    """What a table of measurements has to say about where it was made."""
+    versions = {}
+    for package in PACKAGES:
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            versions[package] = "absent"
+    return {
+        "processor": processor(),
+        "cores": str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()),
+        "system": f"{platform.system()} {platform.machine()}",
+        "compiler": compiler(),
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "packages": ", ".join(f"{name} {version}" for name, version in versions.items()),
+    }

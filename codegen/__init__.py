@@ -1,0 +1,1 @@
+"""Declared systems, equations, programs, sources, builds. SymPy lives here and nowhere else."""

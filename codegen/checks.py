@@ -1,0 +1,302 @@
+"""What is checked of a declaration, each with an error that names the entry and says what would be right."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+
+from .differentiate import forward, gradient
+from .evaluate import evaluate
+from .fields import leaves_span, numeric_matrix
+from .graph import Graph, Node
+from .linear import choose_pivots
+from .symbols import Coordinate, DeclarationError, Input, Parameter, Time, Velocity, check_name, rate
+
+if TYPE_CHECKING:
+    from .system import System
+
+Point = dict[str, float]
+
+
+def require_coordinates(system: str, symbols: Iterable[Any], entry: str) -> None:
+    seen: set[Any] = set()
+    symbols = list(symbols)
+    if not symbols:
+        raise DeclarationError(f"System {system!r}: {entry} is empty; name at least one coordinate")
+    for s in symbols:
+        if not isinstance(s, Coordinate):
+            raise DeclarationError(
+                f"System {system!r}: {entry}: {s!s} is no coordinate; make it with coordinates({str(s)!r})"
+            )
+        if s in seen:
+            raise DeclarationError(f"System {system!r}: {entry}: the coordinate {s} appears twice")
+        seen.add(s)
+
+
+def expression(system: str, entry: str, value: Any) -> Any:
+    """The entry as a SymPy expression; text is refused, since SymPy would run it."""
+    if isinstance(value, str):
+        raise DeclarationError(f"System {system!r}: {entry} is text; give a SymPy expression")
+    try:
+        result = sp.sympify(value)
+    except (sp.SympifyError, TypeError, AttributeError) as error:
+        raise DeclarationError(f"System {system!r}: {entry} is no SymPy expression: {error}") from None
+    if not isinstance(result, sp.Expr):
+        raise DeclarationError(
+            f"System {system!r}: {entry} is {type(result).__name__}; give a scalar SymPy expression"
+        )
+    return result
+
+
+def expressions(
+    system: str, entry: str, given: Mapping[Any, Any], allowed: Sequence[sp.Symbol], what: str
+) -> dict[sp.Symbol, Any]:
+    result = {}
+    for key, value in given.items():
+        if key not in allowed:
+            names = ", ".join(s.name for s in allowed)
+            raise DeclarationError(f"System {system!r}: {entry}: {key!s} is not {what} ({names})")
+        result[key] = expression(system, f"{entry}[{key}]", value)
+    return result
+
+
+def example(system: str, given: Mapping[Any, Any]) -> dict[sp.Symbol, float]:
+    result = {}
+    for key, value in given.items():
+        if not isinstance(key, (Coordinate, Velocity, Parameter, Input, Time)):
+            raise DeclarationError(f"System {system!r}: example: {key!s} is not a symbol of the system")
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise DeclarationError(f"System {system!r}: example[{key}] = {value!s} is not a number") from None
+        if not math.isfinite(number):
+            raise DeclarationError(f"System {system!r}: example[{key}] = {number} is not finite")
+        result[key] = number
+    return result
+
+
+def texts(system: System, entry: str, given: Mapping[Any, Any]) -> dict[sp.Symbol, str]:
+    allowed = set(system.all_symbols()) | {rate(x) for x in system.coordinates}
+    for key, value in given.items():
+        if key not in allowed and str(key) not in system.outputs:
+            raise DeclarationError(f"System {system.name!r}: {entry}: {key!s} is not a symbol of the system")
+        if not isinstance(value, str):
+            raise DeclarationError(
+                f"System {system.name!r}: {entry}[{key}] is {type(value).__name__}; give text"
+            )
+    return dict(given)
+
+
+def unknown_symbol(system: System, entry: str, s: sp.Symbol) -> str:
+    if isinstance(s, Coordinate):
+        hint = "it is a coordinate without kinematics: add its row to kinematics"
+    elif isinstance(s, Velocity):
+        hint = "it is a velocity that no row of kinematics contains"
+    elif s.name == "t":
+        hint = "the time is chaplygin.time"
+    else:
+        hint = f"declare it with parameters({s.name!r}), inputs(), coordinates() or velocities()"
+    return f"System {system.name!r}: {entry}: unknown symbol {s.name!r}: {hint}"
+
+
+def check_unique_names(system: System) -> None:
+    used: dict[str, str] = {}
+    for s in system.all_symbols():
+        kind = system.kind_of(s)
+        if s.name in used:
+            raise DeclarationError(
+                f"System {system.name!r}: the name {s.name!r} is used twice, as {used[s.name]} and as {kind}"
+            )
+        if kind != "time":
+            check_name(s.name, kind)
+        used[s.name] = kind
+    for name in system.outputs:
+        check_name(name, "output")
+        if name in used:
+            raise DeclarationError(f"System {system.name!r}: output {name!r} has the name of a {used[name]}")
+        used[name] = "output"
+    for s in system.example:
+        if s.name not in used:
+            raise DeclarationError(
+                f"System {system.name!r}: example: {s.name!r} does not occur in the system"
+            )
+
+
+def sample(system: System, seed: int, spread: float = 0.2) -> Point:
+    """A random point near the example point (a generic one for what the example does not name); `spread` 0: itself."""
+    # Not `hash`: it differs from process to process.
+    draw = random.Random(1_000_003 * seed + sum(map(ord, system.name)))
+    point: Point = {}
+    for s in system.all_symbols():
+        generic = draw.uniform(0.5, 1.5) if isinstance(s, Parameter) else draw.uniform(0.2, 0.9)
+        scale, shift = draw.uniform(-1, 1), draw.uniform(-1, 1)
+        base = system.example.get(s)
+        if base is None:
+            point[s.name] = generic
+        elif isinstance(s, Parameter):
+            # A sign may matter, zero may not be admitted: parameters move in proportion.
+            point[s.name] = base * (1 + spread * scale)
+        else:
+            point[s.name] = base * (1 + spread * scale) + spread * shift
+    return point
+
+
+def good_points(system: System, roots: Sequence[Node], count: int, graph: Graph | None = None) -> list[Point]:
+    """Random points at which every root has a finite value."""
+    g = graph or system.graph
+    points: list[Point] = []
+    for seed in range(1, 40 * count):
+        point = sample(system, seed, 0.2 if seed < 20 * count else 0.02)
+        try:
+            values = evaluate(g, roots, point)
+        except (ArithmeticError, ValueError):
+            continue
+        if all(math.isfinite(v) for v in values):
+            points.append(point)
+        if len(points) == count:
+            return points
+    raise DeclarationError(
+        f"System {system.name!r}: its expressions have no finite value near the example point; give an example "
+        "point inside their domain"
+    )
+
+
+def affine(
+    system: System, entries: Sequence[str], nodes: Sequence[Node], what: str
+) -> tuple[list[Node], list[list[Node]]]:
+    """Offsets and rows of nodes that are affine in the velocities: node = offset + row . eta."""
+    g, eta = system.graph, system.eta
+    zeros = dict.fromkeys(eta, g.zero)
+    columns = [forward(g, nodes, {v: g.one}) for v in eta]
+    rows = [[column[i] for column in columns] for i in range(len(nodes))]
+    for entry, row in zip(entries, rows, strict=True):
+        if not g.depends_on(row, eta):
+            continue
+        # It may still be affine after expansion: look whether the slopes change with the velocities.
+        first, second = sample(system, 1), sample(system, 2)
+        moved = {**first, **{v.name: second[v.name] for v in system.velocities}}
+        for v, a, b in zip(system.velocities, evaluate(g, row, first), evaluate(g, row, moved), strict=True):
+            if abs(a - b) > 1e-9 * (1 + abs(a)):
+                raise DeclarationError(
+                    f"System {system.name!r}: {entry} is not affine in the {what} (its slope along {v} changes with "
+                    "the velocities); for nonlinear constraints give a parametrization"
+                )
+    rows = [g.substitute(row, zeros) for row in rows]
+    return g.substitute(nodes, zeros), rows
+
+
+def check(system: System) -> None:
+    """The checks that need numbers: fields, potential, constraints, mass matrix, span of the brackets."""
+    g = system.graph.copy()
+    where = f"System {system.name!r}"
+    if g.depends_on([system.potential_node], system.eta):
+        raise DeclarationError(
+            f"{where}: potential depends on velocities; V is a function of (t, x): move it to kinetic"
+        )
+    generic = good_points(system, _roots(system), 1)[0]
+    _check_fields(system, g, generic, where)
+    at = example_point(system)
+    _check_constraints(system, g, at, generic, where)
+    _check_mass(system, g, at, where)
+    pair = leaves_span(g, system.fields, generic)
+    if pair is not None:
+        first = "X_0" if pair[0] < 0 else f"X_{system.velocities[pair[0]]}"
+        raise DeclarationError(
+            f"{where}: the bracket [{first}, X_{system.velocities[pair[1]]}] leaves the span of the fields: the "
+            "velocities are restricted by a nonholonomic constraint. Declare the full set of velocities (one per "
+            "coordinate) and put the restriction into constraints; T with the constraint already substituted gives "
+            "wrong equations"
+        )
+
+
+def _roots(system: System) -> list[Node]:
+    roots = [*system.fields.drift, *(n for f in system.fields.along for n in f), system.kinetic_node]
+    return [
+        *roots,
+        system.potential_node,
+        *system.constraint_offsets,
+        *(n for r in system.constraint_rows for n in r),
+    ]
+
+
+def example_point(system: System) -> Point:
+    """The example point, filled up with generic values where it is silent."""
+    roots = _roots(system)
+    generic = good_points(system, roots, 1)[0]
+    if not system.example:
+        return generic
+    point = {**generic, **{s.name: v for s, v in system.example.items()}}
+    try:
+        values = evaluate(system.graph, roots, point)
+    except (ArithmeticError, ValueError) as error:
+        raise DeclarationError(
+            f"System {system.name!r}: an expression fails at the example point: {error}"
+        ) from None
+    if not all(math.isfinite(v) for v in values):
+        raise DeclarationError(f"System {system.name!r}: an expression is not finite at the example point")
+    return point
+
+
+def _check_fields(system: System, g: Graph, point: Point, where: str) -> None:
+    k, n = len(system.velocities), len(system.coordinates)
+    if k > n:
+        raise DeclarationError(
+            f"{where}: {k} velocities for {n} coordinates; there can be at most one per coordinate"
+        )
+    if system.fields.are_rates():
+        return
+    rank = len(choose_pivots(numeric_matrix(g, system.fields.matrix(), point)))
+    if rank < k:
+        raise DeclarationError(
+            f"{where}: kinematics: the fields of {', '.join(v.name for v in system.velocities)} are linearly "
+            f"dependent (rank {rank}, not {k}); every velocity must move the coordinates in its own way"
+        )
+
+
+def _check_constraints(system: System, g: Graph, at: Point, generic: Point, where: str) -> None:
+    rows = [list(r) for r in system.constraint_rows]
+    for i, row in enumerate(rows):
+        if all(n == g.zero for n in row):
+            raise DeclarationError(f"{where}: constraints[{i}] contains no velocity")
+    if rows:
+        if len(rows) >= len(system.velocities):
+            raise DeclarationError(
+                f"{where}: {len(rows)} constraints leave none of {len(system.velocities)} velocities free"
+            )
+        if len(choose_pivots(numeric_matrix(g, rows, generic))) < len(rows):
+            raise DeclarationError(f"{where}: constraints are linearly dependent; remove the redundant one")
+        if len(choose_pivots(numeric_matrix(g, rows, at))) < len(rows):
+            raise DeclarationError(
+                f"{where}: constraints are linearly dependent at the example point; choose another"
+            )
+    if system.beta and not system.theta:
+        raise DeclarationError(
+            f"{where}: parametrization contains no independent parameter; make some with velocities()"
+        )
+
+
+def _check_mass(system: System, g: Graph, at: Point, where: str) -> None:
+    momenta = gradient(g, system.kinetic_node, system.eta)
+    k = len(momenta)
+    values = np.zeros((k, k))
+    for a, v in enumerate(system.eta):
+        values[:, a] = evaluate(g, forward(g, momenta, {v: g.one}), at)
+    for a, v in enumerate(system.velocities):
+        if not values[a].any():
+            raise DeclarationError(
+                f"{where}: the mass matrix is singular at the example point: kinetic has no inertia along {v}. "
+                "T must contain every velocity, before any constraint is substituted"
+            )
+    scale = np.sqrt(np.abs(np.diag(values)))
+    scale[scale == 0] = 1.0
+    scaled = values / np.outer(scale, scale)
+    if np.linalg.matrix_rank(scaled, tol=1e-11) < k:
+        raise DeclarationError(
+            f"{where}: the mass matrix is singular at the example point; T must be nondegenerate in all of "
+            f"{', '.join(v.name for v in system.velocities)}, before any constraint is substituted"
+        )

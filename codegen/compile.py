@@ -1,0 +1,77 @@
+"""`System.compile` and `chaplygin.compile`: from a declaration to a loaded model, through the cache."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from .build import build
+from .cache import lookup, model_key
+from .compilers import NoCompilerError
+from .emit import emit
+from .equations import Equations
+from .forms import fitting
+from .lower import UNROLLED_VELOCITIES, program_digest
+from .system import System
+
+
+def compile_system(
+    system: System, form: str | None = None, *, reproducible: bool = True, **options: Any
+) -> Any:
+    """The compiled model of a system in one form; from the cache where it is there.
+
+    `form` is the simplest one that fits when not given (`lagrange`, `poincare`, or with constraints `maggi`); further
+    options are the form's. `reproducible=True` gives the same bits on every machine of a kind; False allows
+    contraction (fused multiply-add).
+
+    Where no compiler is found, the pure-Python twin is returned with a warning.
+
+    Raises FormError, BuildError, CacheError.
+    """
+    chosen = form or fitting(system)
+    digest = program_digest(system.digest, chosen, sorted(_plain(options).items()))
+    return _load(system, digest, reproducible, lambda: system.equations(chosen, **options))
+
+
+def compile(equations: Equations, *, reproducible: bool = True) -> Any:
+    """The compiled model of derived equations; see `System.compile`."""
+    digest = program_digest(
+        equations.system.digest, equations.form, sorted(_plain(equations.options).items())
+    )
+    return _load(equations.system, digest, reproducible, lambda: equations)
+
+
+def _load(system: System, digest: str, reproducible: bool, derive: Any) -> Any:
+    # Integrators are compiled into models that are small enough to gain from it.
+    inline = len(system.velocities) <= UNROLLED_VELOCITIES
+    try:
+        key = model_key(digest, reproducible=reproducible, inline=inline)
+        path = lookup(key)
+        if path is None:
+            path = build(emit(derive().program), key=key, reproducible=reproducible, inline=inline)
+    except NoCompilerError as error:
+        from .twin import twin_model
+
+        warnings.warn(
+            f"{error} The model {system.name!r} runs in pure Python instead, hundreds of times slower.",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+        return twin_model(derive().program)
+    from chaplygin.runtime.loading import load_model
+
+    return load_model(path)
+
+
+def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with symbols as names and sequences as tuples: the same text for the same options."""
+
+    def plain(value: Any) -> Any:
+        if hasattr(value, "free_symbols"):
+            return str(value)
+        if isinstance(value, (list, tuple)):
+            return tuple(plain(v) for v in value)
+        return value
+
+    return {k: plain(v) for k, v in options.items()}

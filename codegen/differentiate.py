@@ -1,0 +1,129 @@
+"""Forward and reverse differentiation on the expression graph.
+
+Where an expression has branches (`select`, `min`, `max`, `abs`), derivatives select too: a mask times an infinite
+partial derivative would be NaN. At a kink the derivative is that of the branch which the function itself takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from .graph import RELATIONS, Graph, Node
+
+
+def _scale(g: Graph, adjoint: Node, factor: Node) -> Node:
+    """adjoint * factor; inside a selected adjoint the factor is applied to the branch that is taken."""
+    if g.op[adjoint] == "select":
+        condition, a, b = g.args[adjoint]
+        if g.zero in (a, b):
+            return g.select(condition, _scale(g, a, factor), _scale(g, b, factor))
+    return g.mul(adjoint, factor)
+
+
+Rule = Callable[[Graph, Node, Sequence[Node]], Node]
+
+# d f(a) / da, given the node itself and its argument.
+_UNARY: dict[str, Rule] = {
+    "sqrt": lambda g, n, a: g.div(g.const(1), g.mul(g.two, n)),
+    "exp": lambda g, n, a: n,
+    "log": lambda g, n, a: g.div(g.one, a[0]),
+    "sin": lambda g, n, a: g.unary("cos", a[0]),
+    "cos": lambda g, n, a: g.neg(g.unary("sin", a[0])),
+    "tan": lambda g, n, a: g.add(g.one, g.mul(n, n)),
+    "asin": lambda g, n, a: g.div(g.one, g.unary("sqrt", g.sub(g.one, g.mul(a[0], a[0])))),
+    "acos": lambda g, n, a: g.neg(g.div(g.one, g.unary("sqrt", g.sub(g.one, g.mul(a[0], a[0]))))),
+    "atan": lambda g, n, a: g.div(g.one, g.add(g.one, g.mul(a[0], a[0]))),
+    "sinh": lambda g, n, a: g.unary("cosh", a[0]),
+    "cosh": lambda g, n, a: g.unary("sinh", a[0]),
+    "tanh": lambda g, n, a: g.sub(g.one, g.mul(n, n)),
+}
+
+
+def _branches(g: Graph, op: str, args: Sequence[Node], i: int, weight: Node) -> Node | None:
+    """weight * d op / d args[i] for the operations that choose a branch, None for any other."""
+    if op == "select":
+        return g.zero if i == 0 else g.select(args[0], *((weight, g.zero) if i == 1 else (g.zero, weight)))
+    if op in ("min", "max"):
+        first = g.relation("le", *(args if op == "min" else (args[1], args[0])))
+        return g.select(first, *((weight, g.zero) if i == 0 else (g.zero, weight)))
+    if op == "abs":
+        return g.select(g.relation("lt", args[0], g.zero), g.neg(weight), weight)
+    if op == "sign" or op in RELATIONS:
+        return g.zero
+    return None
+
+
+def _product(g: Graph, node: Node, i: int, weight: Node) -> Node:
+    """weight * d node / d args[i]."""
+    op, args = g.op[node], g.args[node]
+    if op == "add":
+        return weight
+    if op == "sub":
+        return weight if i == 0 else g.neg(weight)
+    if op == "neg":
+        return g.neg(weight)
+    if op == "mul":
+        return _scale(g, weight, g.mul(g.two, args[0]) if args[0] == args[1] else args[1 - i])
+    branch = _branches(g, op, args, i, weight)
+    if branch is not None:
+        return branch
+    if op == "div":
+        if i == 0:
+            return _scale(g, weight, g.div(g.one, args[1]))
+        return g.neg(_scale(g, weight, g.div(node, args[1])))
+    if op == "pow":
+        base, exponent = args
+        if i == 0:
+            return _scale(g, weight, g.mul(exponent, g.pow(base, g.sub(exponent, g.one))))
+        return _scale(g, weight, g.mul(node, g.unary("log", base)))
+    if op == "atan2":
+        y, x = args
+        square = g.add(g.mul(x, x), g.mul(y, y))
+        return _scale(g, weight, g.div(x if i == 0 else g.neg(y), square))
+    return _scale(g, weight, _UNARY[op](g, node, args))
+
+
+def _positions(g: Graph, node: Node) -> range:
+    """The argument positions to differentiate by; a square counts once, with both factors (see `_product`)."""
+    args = g.args[node]
+    return range(1) if g.op[node] == "mul" and args[0] == args[1] else range(len(args))
+
+
+def forward(g: Graph, roots: Sequence[Node], direction: Mapping[Node, Node]) -> list[Node]:
+    """Directional derivatives of the roots: sum over v of (d root / d v) * direction[v]."""
+    tangent: dict[Node, Node] = {v: d for v, d in direction.items() if d != g.zero}
+    args = g.args
+    for node in g.reachable(roots):
+        if node in tangent:
+            continue
+        own = args[node]
+        if not own:
+            continue
+        total = g.zero
+        for i in _positions(g, node):
+            weight = tangent.get(own[i])
+            if weight is not None:
+                total = g.add(total, _product(g, node, i, weight))
+        if total != g.zero:
+            tangent[node] = total
+    return [tangent.get(r, g.zero) for r in roots]
+
+
+def gradient(g: Graph, root: Node, variables: Sequence[Node]) -> list[Node]:
+    """d root / d v for every variable, by one reverse sweep."""
+    needed = set(variables)
+    order = g.reachable([root])
+    active: set[Node] = set()
+    for node in order:
+        if node in needed or any(a in active for a in g.args[node]):
+            active.add(node)
+    adjoint: dict[Node, Node] = {root: g.one}
+    for node in reversed(order):
+        weight = adjoint.get(node)
+        if weight is None or node not in active or node in needed or weight == g.zero:
+            continue
+        for i in _positions(g, node):
+            a = g.args[node][i]
+            if a in active:
+                adjoint[a] = g.add(adjoint.get(a, g.zero), _product(g, node, i, weight))
+    return [adjoint.get(v, g.zero) for v in variables]

@@ -1,0 +1,260 @@
+"""From `Program` to `Sources`: the C core, its header, and the Cython module around it."""
+
+from __future__ import annotations
+
+import json
+import math
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+
+from .print_statements import Body, Function, body
+from .program import Program, Sources, Variable
+from .render import provenance, render
+from .shell import shell_files
+
+_ARGUMENTS = {
+    "t": "double t",
+    "x": "const double *restrict cg_x",
+    "p": "const double *restrict cg_p",
+    "u": "const double *restrict cg_u",
+    "v": "const double *restrict cg_v",
+    "out": "double *restrict cg_out",
+    "work": "double *restrict cg_work",
+}
+_FUNCTIONS = ("rhs", "jacobian", "jvp", "outputs", "invariants")
+
+
+def emit(program: Program, command: str | None = None) -> Sources:
+    """The texts of a model: `<name>_core.c`, `<name>_core.h`, `<name>.pyx`, `<name>.pxd`, `<name>.pyi`.
+
+    `command` is shown as the command that makes them again. Same program, same bytes.
+    """
+    name = program.name
+    again = command or f"chaplygin emit {name} --form {program.form} -o DIR"
+    bodies = {k: body(program.graph, program.schedule(k)) for k in program.kernels}
+    files = {
+        f"{name}_core.h": render(
+            "core.h.in",
+            {
+                "provenance": provenance("core.h.in", program.digest, again, " * "),
+                "name": name,
+                "guard": f"CHAPLYGIN_{name.upper()}_CORE_H",
+                "prototypes": "\n".join(_signature(name, k) + ";" for k in _defined(program)),
+            },
+        ),
+        f"{name}_core.c": render("core.c.in", _core_values(program, bodies, again)),
+        **shell_files(program, again),
+    }
+    return Sources(name, program.digest, files)
+
+
+def emit_to(program: Program, folder: str | Path) -> list[Path]:
+    """Write the emitted texts and the ABI header they include into a folder; returns the paths."""
+    from importlib.resources import files
+
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    texts = dict(emit(program).files)
+    texts["chaplygin.h"] = files("chaplygin.runtime").joinpath("chaplygin.h").read_text(encoding="utf-8")
+    paths = []
+    for name, text in texts.items():
+        path = target / name
+        path.write_text(text, encoding="utf-8", newline="\n")
+        paths.append(path)
+    return paths
+
+
+def _defined(program: Program) -> list[str]:
+    """The kernels that the C core defines; a Jacobian is always there, as a loop over jvp where not written out."""
+    return [k for k in _FUNCTIONS if k in program.kernels or k == "jacobian"]
+
+
+def _signature(name: str, kernel: str) -> str:
+    arguments = (
+        "double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p, const double *CG_RESTRICT u,"
+    )
+    arguments += " const double *CG_RESTRICT v," if kernel == "jvp" else ""
+    head = f"int {name}_{kernel}("
+    return _wrapped(head, f"{arguments} double *CG_RESTRICT out, double *CG_RESTRICT work".split(", "))
+
+
+def _wrapped(head: str, arguments: Sequence[str]) -> str:
+    """A parameter list, broken after commas."""
+    lines, line = [], head
+    for i, argument in enumerate(arguments):
+        piece = argument + (")" if i == len(arguments) - 1 else ",")
+        if len(line) + 1 + len(piece) > 110 and line != head:
+            lines.append(line)
+            line = " " * len(head) + piece
+        else:
+            line += piece if line == head else f" {piece}"
+    return "\n".join([*lines, line])
+
+
+def _core_values(program: Program, bodies: dict[str, Body], command: str) -> dict[str, str]:
+    name = program.name
+    n = len(program.states)
+    n_work = max(b.work for b in bodies.values())
+    kernels = [_kernel_text(program, k, b) for k, b in bodies.items()]
+    if "jacobian" not in program.kernels:
+        n_work += 2 * n
+        kernels.append(_looped_jacobian(name, n))
+    solves = any(program.kernels[k].solves for k in program.kernels)
+    tables = [
+        _table(label, values)
+        for label, values in (
+            ("states", program.states),
+            ("parameters", program.parameters),
+            ("inputs", program.inputs),
+            ("outputs", program.outputs),
+            ("invariants", program.invariants),
+            ("declared", program.declared),
+        )
+        if values
+    ]
+    from chaplygin import __version__
+
+    def pointer(label: str, values: Sequence[Variable]) -> str:
+        return f"cg_{label}" if values else "NULL"
+
+    return {
+        "provenance": provenance("core.c.in", program.digest, command, " * "),
+        "name": name,
+        "quoted_name": json.dumps(name),
+        "form": json.dumps(program.form),
+        "digest": json.dumps(program.digest),
+        "generator": json.dumps(f"chaplygin {__version__}"),
+        "solver": render("solver.c.in", {}) if solves else "",
+        "kernels": "\n".join(kernels),
+        "tables": "\n".join(tables),
+        "n_states": str(n),
+        "n_coordinates": str(program.n_coordinates),
+        "n_parameters": str(len(program.parameters)),
+        "n_inputs": str(len(program.inputs)),
+        "n_outputs": str(len(program.outputs)),
+        "n_invariants": str(len(program.invariants)),
+        "n_declared": str(len(program.declared)),
+        "n_work": str(n_work),
+        "parameters": pointer("parameters", program.parameters),
+        "inputs": pointer("inputs", program.inputs),
+        "outputs": pointer("outputs", program.outputs),
+        "invariants": pointer("invariants", program.invariants),
+        "outputs_fn": f"{name}_outputs" if "outputs" in program.kernels else "NULL",
+        "invariants_fn": f"{name}_invariants" if "invariants" in program.kernels else "NULL",
+    }
+
+
+def _kernel_text(program: Program, kernel: str, text: Body) -> str:
+    """The C functions of one kernel: itself, and before it the pieces it was cut into."""
+    name = program.name
+    operations = program.operations(kernel)
+    own = ["t", "x", "p", "u", *(["v"] if kernel == "jvp" else []), "out", "work"]
+    signature = _definition(f"int {name}_{kernel}(", own)
+    if len(text.pieces) == 1:
+        piece = text.pieces[0]
+        banner = f"/* {kernel}: {operations} operations, {piece.intermediates} intermediates */"
+        return "\n".join(
+            [
+                banner,
+                signature,
+                "{",
+                *_unused(own, piece),
+                *_indented(piece.lines),
+                "    return CG_OK;",
+                "}",
+                "",
+            ]
+        )
+    blocks = []
+    calls = []
+    for i, piece in enumerate(text.pieces):
+        arguments = [a for a in own if a in piece.arrays]
+        blocks += [
+            _definition(f"static int {name}_{kernel}_{i + 1}(", arguments),
+            "{",
+            *_indented(piece.lines),
+            "    return CG_OK;",
+            "}",
+            "",
+        ]
+        passed = ", ".join("t" if a == "t" else f"cg_{a}" for a in arguments)
+        calls.append(f"    if ((status = {name}_{kernel}_{i + 1}({passed})) != CG_OK) return status;")
+    count = sum(p.intermediates for p in text.pieces)
+    banner = f"/* {kernel}: {operations} operations, {count} intermediates, in {len(text.pieces)} pieces */"
+    everything = Function((), frozenset().union(*(p.arrays for p in text.pieces)), count)
+    return "\n".join(
+        [
+            banner,
+            *blocks,
+            signature,
+            "{",
+            "    int status;",
+            "",
+            *_unused(own, everything),
+            *calls,
+            "    return CG_OK;",
+            "}",
+            "",
+        ]
+    )
+
+
+def _definition(head: str, arguments: Sequence[str]) -> str:
+    return _wrapped(head, [_ARGUMENTS[a] for a in arguments])
+
+
+def _unused(arguments: Sequence[str], piece: Function) -> list[str]:
+    return [f"    (void){'t' if a == 't' else f'cg_{a}'};" for a in arguments if a not in piece.arrays]
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    result = []
+    for line in lines:
+        if len(line) > 106:
+            result += textwrap.wrap(
+                line, 114, initial_indent="    ", subsequent_indent="        ", break_long_words=False
+            )
+        else:
+            result.append(f"    {line}" if line else "")
+    return result
+
+
+def _looped_jacobian(name: str, n: int) -> str:
+    signature = _definition(f"int {name}_jacobian(", ["t", "x", "p", "u", "out", "work"])
+    return f"""/* jacobian: one product with jvp per column */
+{signature}
+{{
+    double *const direction = cg_work, *const column = cg_work + {n};
+
+    for (int i = 0; i < {n}; i++) direction[i] = 0.0;
+    for (int j = 0; j < {n}; j++) {{
+        direction[j] = 1.0;
+        const int status = {name}_jvp(t, cg_x, cg_p, cg_u, direction, column, cg_work + {2 * n});
+        if (status != CG_OK) return status;
+        direction[j] = 0.0;
+        for (int i = 0; i < {n}; i++) cg_out[i * {n} + j] = column[i];
+    }}
+    return CG_OK;
+}}
+"""
+
+
+def _table(label: str, variables: Sequence[Variable]) -> str:
+    rows = []
+    for v in variables:
+        example = "NAN" if math.isnan(v.example) else repr(float(v.example))
+        kind = f"CG_{v.kind.upper()}"
+        rows.append(
+            f"    {{{_c_string(v.name)}, {_c_string(v.unit)}, {_c_string(v.description)}, {example}, {kind}, 0}},"
+        )
+    return f"static const cg_variable_t cg_{label}[] = {{\n" + "\n".join(rows) + "\n};"
+
+
+def _c_string(text: str) -> str:
+    """A C string literal for any text: UTF-8 bytes, everything unusual as octal escapes."""
+    plain = ""
+    for byte in text.encode("utf-8"):
+        char = chr(byte)
+        plain += char if 32 <= byte < 127 and char not in '"\\?' else f"\\{byte:03o}"
+    return f'"{plain}"'

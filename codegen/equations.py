@@ -1,0 +1,156 @@
+"""`Equations`: what a form derives. M theta' = f and dx/dt in the graph, with SymPy and LaTeX views."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+from .graph import Graph, Node
+from .sympy_view import expressions
+from .system import System
+
+if TYPE_CHECKING:
+    from .invariants import Invariant
+    from .program import Program
+
+LARGEST_TO_SIMPLIFY = 400
+"""Operations of one entry; longer ones are shown as they are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """Equations of motion of a system in one form.
+
+    dx/dt = rates(t, x, theta),   M(t, x) theta' = f(t, x, theta, u)
+
+    Attributes
+    ----------
+    states : names of the states, coordinates x (n) then velocities theta (k).
+    mass_matrix : SymPy matrix M (k, k), symmetric.
+    forcing : SymPy matrix f (k, 1).
+    kinematics : SymPy matrix dx/dt (n, 1).
+    invariants : {name: SymPy expression}, conserved along every motion; `invariant_status` says how each was checked.
+    residuals : {name: SymPy expression}, zero along every motion.
+    outputs : {name: SymPy expression}.
+    operations : {"mass_matrix", "forcing", "rhs"}: counts in the graph.
+    program : the `Program` that is emitted.
+
+    >>> from chaplygin.systems import example
+    >>> example("harmonic_oscillator").system.equations("lagrange").states
+    ('x', 'x_dot')
+    """
+
+    system: System
+    form: str
+    options: Mapping[str, Any]
+    graph: Graph
+    title: str
+    velocities: tuple[sp.Symbol, ...]
+    velocity_nodes: tuple[Node, ...]
+    rates: tuple[Node, ...]
+    mass: tuple[tuple[Node, ...], ...]
+    force: tuple[Node, ...]
+    declared: Mapping[sp.Symbol, Node]
+    residuals_nodes: Mapping[str, Node] = field(default_factory=dict)
+    pivots: tuple[tuple[Node, Node], ...] = ()
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        return tuple(s.name for s in (*self.system.coordinates, *self.velocities))
+
+    @property
+    def symbols(self) -> dict[str, sp.Symbol]:
+        return {s.name: s for s in self.system.all_symbols()}
+
+    def entry(self, i: int, j: int) -> Node:
+        """M[i, j] from the lower triangle."""
+        return self.mass[max(i, j)][min(i, j)]
+
+    @cached_property
+    def permitted(self) -> dict[Node, Node]:
+        """The nodes of the declared velocities to their values in the states."""
+        return {e: self.declared[v] for v, e in zip(self.system.velocities, self.system.eta, strict=True)}
+
+    @cached_property
+    def output_nodes(self) -> dict[str, Node]:
+        """The user's outputs as functions of the states."""
+        names = list(self.system.output_nodes)
+        nodes = self.graph.substitute(list(self.system.output_nodes.values()), self.permitted)
+        return dict(zip(names, nodes, strict=True))
+
+    @cached_property
+    def found_invariants(self) -> tuple[Invariant, ...]:
+        from .invariants import find
+
+        return find(self)
+
+    @cached_property
+    def program(self) -> Program:
+        from .lower import lower
+
+        return lower(self)
+
+    # -- SymPy views --------------------------------------------------------------------------------------------
+    def _view(self, nodes: Sequence[Node]) -> list[Any]:
+        return [
+            sp.simplify(e) if self.graph.count_operations([n]) <= LARGEST_TO_SIMPLIFY else e
+            for n, e in zip(nodes, expressions(self.graph, nodes, self.symbols), strict=True)
+        ]
+
+    @cached_property
+    def mass_matrix(self) -> sp.Matrix:
+        k = len(self.velocities)
+        lower = [n for row in self.mass for n in row]
+        seen = dict(zip(lower, self._view(lower), strict=True))
+        return sp.Matrix(k, k, lambda i, j: seen[self.entry(i, j)])
+
+    @cached_property
+    def forcing(self) -> sp.Matrix:
+        return sp.Matrix(self._view(self.force))
+
+    @cached_property
+    def kinematics(self) -> sp.Matrix:
+        return sp.Matrix(self._view(self.rates))
+
+    @property
+    def invariants(self) -> dict[str, Any]:
+        found = self.found_invariants
+        return dict(zip((i.name for i in found), self._view([i.node for i in found]), strict=True))
+
+    @property
+    def invariant_status(self) -> dict[str, str]:
+        """How each invariant was found: "proved" (a theorem whose hypotheses hold) or "checked" (to 30 digits)."""
+        return {i.name: i.status for i in self.found_invariants}
+
+    @property
+    def residuals(self) -> dict[str, Any]:
+        return dict(zip(self.residuals_nodes, self._view(list(self.residuals_nodes.values())), strict=True))
+
+    @property
+    def outputs(self) -> dict[str, Any]:
+        return dict(zip(self.output_nodes, self._view(list(self.output_nodes.values())), strict=True))
+
+    @property
+    def operations(self) -> dict[str, int]:
+        g = self.graph
+        return {
+            "mass_matrix": g.count_operations(n for row in self.mass for n in row),
+            "forcing": g.count_operations(self.force),
+            "rhs": self.program.operations("rhs"),
+        }
+
+    def latex(self) -> str:
+        """The equations as a LaTeX `aligned` environment (without dollar signs)."""
+        from .latex import equations_to_latex
+
+        return equations_to_latex(self)
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+    def __repr__(self) -> str:
+        return f"Equations({self.system.name!r}, form={self.form!r}, states={self.states})"

@@ -1,0 +1,152 @@
+"""Vector fields X_0, X_a of a system, their Lie brackets and structure functions, on the graph.
+
+X_a = xi_a^i d/dx_i,  X_0 = d/dt + xi_0^i d/dx_i,  [X_a, X_b] = c_ab^i X_i,  [X_0, X_b] = c_0b^i X_i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from mpmath import mp
+
+from .differentiate import forward
+from .evaluate import evaluate
+from .graph import Graph, Node
+from .linear import choose_pivots, solve
+
+Point = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The fields of a system: `along[a][i]` is xi_a^i, `drift[i]` is xi_0^i."""
+
+    coordinates: tuple[Node, ...]
+    time: Node
+    drift: tuple[Node, ...]
+    along: tuple[tuple[Node, ...], ...]
+
+    def are_rates(self) -> bool:
+        """Whether the velocities are the coordinate rates: X_a = d/dx_a, no drift."""
+        # A graph's first nodes are 0 and 1.
+        n = len(self.coordinates)
+        return len(self.along) == n and all(
+            self.drift[i] == 0 and all(self.along[a][i] == (1 if a == i else 0) for a in range(n))
+            for i in range(n)
+        )
+
+    def velocity(self, g: Graph, eta: Sequence[Node]) -> list[Node]:
+        """dx_i/dt = xi_0^i + xi_a^i eta_a."""
+        return [
+            g.add(self.drift[i], g.dot([field[i] for field in self.along], eta))
+            for i in range(len(self.coordinates))
+        ]
+
+    def apply(self, g: Graph, a: int, functions: Sequence[Node]) -> list[Node]:
+        """X_a f for each function f; a = -1 is X_0."""
+        return forward(g, functions, self.direction(a, g))
+
+    def direction(self, a: int, g: Graph) -> dict[Node, Node]:
+        components = self.drift if a < 0 else self.along[a]
+        moves = dict(zip(self.coordinates, components, strict=True))
+        if a < 0:
+            moves[self.time] = g.one
+        return moves
+
+    def bracket(self, g: Graph, a: int, b: int) -> list[Node]:
+        """The components of [X_a, X_b]; a = -1 is X_0."""
+        first = self.drift if a < 0 else self.along[a]
+        second = self.along[b]
+        return [g.sub(u, v) for u, v in zip(self.apply(g, a, second), self.apply(g, b, first), strict=True)]
+
+    def brackets(self, g: Graph) -> dict[tuple[int, int], list[Node]]:
+        """Every bracket that is not identically zero, for a < b and a = -1 (X_0)."""
+        if all(g.op[n] in ("const", "named") for field in (self.drift, *self.along) for n in field):
+            return {}
+        k = len(self.along)
+        found = {}
+        for a in range(-1, k):
+            for b in range(a + 1, k):
+                components = self.bracket(g, a, b)
+                if any(n != g.zero for n in components):
+                    found[a, b] = components
+        return found
+
+    def matrix(self) -> list[list[Node]]:
+        """xi as a matrix: one row per coordinate, one column per velocity."""
+        return [[field[i] for field in self.along] for i in range(len(self.coordinates))]
+
+
+def numeric_matrix(g: Graph, matrix: Sequence[Sequence[Node]], point: Point) -> list[list[float]]:
+    """Float values of a matrix of nodes."""
+    columns = len(matrix[0]) if matrix else 0
+    flat = evaluate(g, [n for row in matrix for n in row], point)
+    return [flat[i * columns : (i + 1) * columns] for i in range(len(matrix))]
+
+
+def leaves_span(g: Graph, fields: Fields, point: Point) -> tuple[int, int] | None:
+    """The first bracket that is no combination of the fields X_a at the point, None when all are."""
+    k = len(fields.along)
+    brackets = fields.brackets(g)
+    if not brackets or k == len(fields.coordinates):
+        return None
+    base = numeric_matrix(g, fields.matrix(), point)
+    for pair, components in brackets.items():
+        values = evaluate(g, components, point)
+        extended = [[*row, v] for row, v in zip(base, values, strict=True)]
+        if len(choose_pivots(extended, 1e-9)) > k:
+            return pair
+    return None
+
+
+def structure(
+    g: Graph,
+    fields: Fields,
+    points: Sequence[Point],
+    simplify: Callable[[Graph, Node], Node] | None = None,
+) -> dict[tuple[int, int], list[tuple[int, Node]]]:
+    """The structure functions c_ab^i for a < b and a = -1, as lists of (i, node) without the zero ones.
+
+    A function that has the same rational value at every one of the random points (to 30 digits) is that constant;
+    any other goes through `simplify`.
+    """
+    brackets = fields.brackets(g)
+    if not brackets:
+        return {}
+    k = len(fields.along)
+    matrix = fields.matrix()
+    rows = sorted(r for r, _ in choose_pivots(numeric_matrix(g, matrix, points[0])))
+    square = [matrix[r] for r in rows]
+    pairs = list(brackets)
+    right = [[brackets[p][r] for p in pairs] for r in rows]
+    point = points[0]
+    solution, _ = solve(g, square, right, lambda n: evaluate(g, [n], point)[0])
+    with mp.workdps(40):
+        exact = [{name: mp.mpf(v) for name, v in p.items()} for p in points]
+        flat = [n for row in solution for n in row]
+        samples = [evaluate(g, flat, p, precise=True) for p in exact]
+    result: dict[tuple[int, int], list[tuple[int, Node]]] = {}
+    for j, pair in enumerate(pairs):
+        entries = []
+        for i in range(k):
+            node = _recognised(g, solution[i][j], [s[i * len(pairs) + j] for s in samples], simplify)
+            if node != g.zero:
+                entries.append((i, node))
+        if entries:
+            result[pair] = entries
+    return result
+
+
+def _recognised(
+    g: Graph, node: Node, values: list[Any], simplify: Callable[[Graph, Node], Node] | None
+) -> Node:
+    with mp.workdps(40):
+        value = values[0]
+        guess = Fraction(int(mp.nint(value * 5040)), 5040)
+        exact = mp.mpf(guess.numerator) / guess.denominator
+        if all(abs(v - exact) < mp.mpf(10) ** -30 * (1 + abs(exact)) for v in values):
+            return g.const(guess)
+    return simplify(g, node) if simplify else node

@@ -1,0 +1,53 @@
+"""The equation forms: one module each. A new form is one file here and one line in `_FORMS`.
+
+A form's module has `derive(system, **options) -> Equations`; its keyword arguments are its options, its docstring
+the equation it evaluates. It raises `FormError`, naming the hypothesis that fails, for a system that it does not fit.
+"""
+
+from __future__ import annotations
+
+import inspect
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..equations import Equations
+    from ..system import System
+
+_FORMS = {
+    "lagrange": "lagrange",
+    "poincare": "poincare",
+    "maggi": "maggi",
+}
+
+
+class FormError(ValueError):
+    """A form does not fit a system: the message names the hypothesis that fails and the forms that fit."""
+
+
+def forms() -> tuple[str, ...]:
+    """The names of the equation forms."""
+    return tuple(_FORMS)
+
+
+def derive(system: System, form: str, **options: Any) -> Equations:
+    """The equations of a system in one form.
+
+    Raises FormError for an unknown form, an unknown option, or a hypothesis of the form that fails.
+    """
+    if form not in _FORMS:
+        raise FormError(f"unknown form {form!r}; there are {', '.join(_FORMS)}")
+    function = import_module(f".{_FORMS[form]}", __name__).derive
+    allowed = [n for n in inspect.signature(function).parameters if n != "system"]
+    for option in options:
+        if option not in allowed:
+            raise FormError(f"form {form!r} has no option {option!r}; it has {', '.join(allowed) or 'none'}")
+    result: Equations = function(system, **options)
+    return result
+
+
+def fitting(system: System) -> str:
+    """The form to take when none is named: the simplest one that fits."""
+    if system.constraints or system.parametrization:
+        return "maggi"
+    return "lagrange" if system.fields.are_rates() else "poincare"

@@ -1,0 +1,40 @@
+"""Lagrange's equations: d/dt dL/dq' - dL/dq = Q.
+
+The case c = 0, X_i = d/dx_i of the Poincaré equations (Encyclopedia of Mathematics, "Poincaré equations").
+"""
+
+from __future__ import annotations
+
+from ..equations import Equations
+from ..system import System
+from . import FormError
+from .poincare import refuse_constraints
+from .reduction import balance, project
+
+
+def derive(system: System) -> Equations:
+    """Lagrange's equations in the coordinates and their rates. No options.
+
+    Hypotheses: the velocities are the coordinate rates; no constraints.
+    """
+    refuse_constraints(system, "lagrange")
+    if not system.fields.are_rates():
+        raise FormError(
+            f"lagrange does not fit {system.name!r}: hypothesis 'the velocities are the coordinate rates' fails "
+            "(kinematics are given); use 'poincare', or declare coordinates=[...]"
+        )
+    g = system.graph.copy()
+    motion = project(g, system, balance(g, system, brackets=False), system.eta)
+    return Equations(
+        system=system,
+        form="lagrange",
+        options={},
+        graph=g,
+        title="Lagrange's equations, d/dt dL/dq' - dL/dq = Q",
+        velocities=system.velocities,
+        velocity_nodes=system.eta,
+        rates=tuple(motion.rates),
+        mass=tuple(map(tuple, motion.mass)),
+        force=tuple(motion.force),
+        declared=dict(zip(system.velocities, system.eta, strict=True)),
+    )

@@ -1,0 +1,44 @@
+"""The Poincaré-Chetaev equations in quasi-velocities.
+
+d/dt dL/d eta_j = (c_0j^b + c_aj^b eta_a) dL/d eta_b + X_j L + Q_j
+(Encyclopedia of Mathematics, "Poincaré equations", (1), with the terms of a rheonomic and of a forced system).
+"""
+
+from __future__ import annotations
+
+from ..equations import Equations
+from ..system import System
+from . import FormError
+from .reduction import balance, project
+
+
+def refuse_constraints(system: System, form: str) -> None:
+    if system.constraints or system.parametrization:
+        raise FormError(
+            f"{form} does not fit {system.name!r}: hypothesis 'no constraints on the velocities' fails "
+            f"({len(system.constraints) or 'a parametrization'} given); use 'maggi'"
+        )
+
+
+def derive(system: System) -> Equations:
+    """The Poincaré-Chetaev equations in all coordinates and all velocities. No options.
+
+    Hypotheses: no constraints on the velocities; the brackets stay in the span of the fields (checked when the
+    system is made).
+    """
+    refuse_constraints(system, "poincare")
+    g = system.graph.copy()
+    motion = project(g, system, balance(g, system), system.eta)
+    return Equations(
+        system=system,
+        form="poincare",
+        options={},
+        graph=g,
+        title="Poincaré-Chetaev equations, d/dt dL/d eta_j = (c_0j^b + c_aj^b eta_a) dL/d eta_b + X_j L + Q_j",
+        velocities=system.velocities,
+        velocity_nodes=system.eta,
+        rates=tuple(motion.rates),
+        mass=tuple(map(tuple, motion.mass)),
+        force=tuple(motion.force),
+        declared=dict(zip(system.velocities, system.eta, strict=True)),
+    )

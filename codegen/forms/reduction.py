@@ -1,0 +1,83 @@
+"""What the forms share: momenta and forces of the free system, and their projection on permitted velocities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..differentiate import forward, gradient
+from ..graph import Graph, Node
+from ..structure import structure_functions
+from ..system import System
+
+
+@dataclass(frozen=True)
+class Balance:
+    """d p_j / dt = force_j, for every velocity of the system.
+
+    p_j = dL/d eta_j;  force_j = (c_0j^b + c_aj^b eta_a) p_b + X_j L + Q_j.
+    """
+
+    momenta: list[Node]
+    forces: list[Node]
+
+
+def balance(g: Graph, system: System, brackets: bool = True) -> Balance:
+    """The Poincaré-Chetaev balance of momenta; `brackets=False` leaves the structure functions out (c = 0)."""
+    fields, eta = system.fields, system.eta
+    lagrangian = g.sub(system.kinetic_node, system.potential_node)
+    slopes = gradient(g, lagrangian, [*eta, *fields.coordinates])
+    momenta, by_x = slopes[: len(eta)], slopes[len(eta) :]
+    forces = [g.add(g.dot(field, by_x), q) for field, q in zip(fields.along, system.force_nodes, strict=True)]
+    if brackets:
+        for (a, b), entries in structure_functions(g, system).items():
+            for i, c in entries:
+                term = g.mul(c, momenta[i])
+                if a < 0:
+                    forces[b] = g.add(forces[b], term)
+                else:  # c_ab^i = -c_ba^i
+                    forces[b] = g.add(forces[b], g.mul(term, eta[a]))
+                    forces[a] = g.sub(forces[a], g.mul(term, eta[b]))
+    return Balance(momenta, forces)
+
+
+@dataclass(frozen=True)
+class Motion:
+    """M theta' = f with dx/dt = rates: equations in the coordinates x and the parameters theta."""
+
+    rates: list[Node]
+    mass: list[list[Node]]
+    force: list[Node]
+
+
+def project(
+    g: Graph,
+    system: System,
+    law: Balance,
+    theta: Sequence[Node],
+    permitted: Mapping[Node, Node] | None = None,
+) -> Motion:
+    """Project the balance of momenta on the velocities eta = beta(t, x, theta).
+
+    b_pi (d p_p/dt - force_p) = 0 with b_pi = d beta_p / d theta_i; p is taken before the constraints are imposed and
+    evaluated on them. `permitted` maps eta to beta; without it eta = theta.
+    """
+    fields = system.fields
+    rates = fields.velocity(g, system.eta)
+    momenta, forces = law.momenta, law.forces
+    if permitted:
+        n, k = len(rates), len(momenta)
+        moved = g.substitute([*rates, *momenta, *forces], permitted)
+        rates, momenta, forces = moved[:n], moved[n : n + k], moved[n + k :]
+    # The derivative of p along the flow at fixed theta: one sweep.
+    flow = {**dict(zip(fields.coordinates, rates, strict=True)), fields.time: g.one}
+    bias = forward(g, momenta, flow)
+    columns = [forward(g, momenta, {v: g.one}) for v in theta]
+    rest = [g.sub(f, d) for f, d in zip(forces, bias, strict=True)]
+    if not permitted:
+        mass = [[columns[j][i] for j in range(i + 1)] for i in range(len(theta))]
+        return Motion(rates, mass, rest)
+    beta = [permitted[e] for e in system.eta]
+    slopes = [forward(g, beta, {v: g.one}) for v in theta]  # slopes[i][p] = b_pi
+    mass = [[g.dot(slopes[i], columns[j]) for j in range(i + 1)] for i in range(len(theta))]
+    return Motion(rates, mass, [g.dot(b, rest) for b in slopes])

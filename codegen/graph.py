@@ -1,0 +1,347 @@
+"""The hash-consed expression graph between SymPy and the emitted code.
+
+A node is an integer; equal expressions are the same node, so sharing is never lost and equality is `==`. Arguments
+of a node have smaller numbers than the node itself: increasing order is an order of evaluation. The constructors
+fold constants exactly (rational arithmetic) and keep a light normal form: constant factors in front, signs outside,
+commutative arguments in order. Nothing is expanded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+
+Node = int
+
+UNARY = (
+    "sqrt",
+    "exp",
+    "log",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "abs",
+    "sign",
+)
+BINARY = ("pow", "atan2", "min", "max")
+_AT_ZERO = {
+    "sqrt": 0,
+    "exp": 1,
+    "sin": 0,
+    "cos": 1,
+    "tan": 0,
+    "asin": 0,
+    "atan": 0,
+    "sinh": 0,
+    "cosh": 1,
+    "tanh": 0,
+}
+RELATIONS = ("lt", "le", "eq", "ne")
+
+
+class Graph:
+    """Expression nodes, made once each. `op[n]`, `args[n]` describe node n; a leaf's payload is in `value[n]`."""
+
+    def __init__(self) -> None:
+        self.op: list[str] = []
+        self.args: list[tuple[Node, ...]] = []
+        self.value: dict[Node, Fraction | str] = {}
+        self._index: dict[tuple[object, ...], Node] = {}
+        self.zero = self.const(0)
+        self.one = self.const(1)
+        self.minus_one = self.const(-1)
+        self.two = self.const(2)
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+    def copy(self) -> Graph:
+        """A graph with the same nodes under the same numbers, to be extended on its own."""
+        other = Graph.__new__(Graph)
+        other.op, other.args = self.op.copy(), self.args.copy()
+        other.value, other._index = self.value.copy(), self._index.copy()
+        other.zero, other.one, other.minus_one, other.two = self.zero, self.one, self.minus_one, self.two
+        return other
+
+    # -- leaves ---------------------------------------------------------------------------------------------------
+    def _make(self, op: str, args: tuple[Node, ...]) -> Node:
+        key = (op, *args)
+        node = self._index.get(key)
+        if node is None:
+            node = len(self.op)
+            self.op.append(op)
+            self.args.append(args)
+            self._index[key] = node
+        return node
+
+    def _leaf(self, op: str, payload: Fraction | str) -> Node:
+        key = (op, payload)
+        node = self._index.get(key)
+        if node is None:
+            node = len(self.op)
+            self.op.append(op)
+            self.args.append(())
+            self.value[node] = payload
+            self._index[key] = node
+        return node
+
+    def const(self, value: int | Fraction | float) -> Node:
+        """An exact constant; a float stands for the binary fraction that it is."""
+        return self._leaf("const", Fraction(value))
+
+    def named(self, name: str) -> Node:
+        """An irrational constant: "pi" or "e"."""
+        return self._leaf("named", name)
+
+    def symbol(self, name: str) -> Node:
+        """A variable; one name is one node."""
+        return self._leaf("symbol", name)
+
+    def boolean(self, value: bool) -> Node:
+        return self._leaf("bool", "true" if value else "false")
+
+    def constant_value(self, node: Node) -> Fraction | None:
+        """The exact value of a constant node, None for any other."""
+        if self.op[node] == "const":
+            value = self.value[node]
+            assert isinstance(value, Fraction)
+            return value
+        return None
+
+    # -- arithmetic -----------------------------------------------------------------------------------------------
+    def _split(self, node: Node) -> tuple[Fraction, Node]:
+        """node = coefficient * rest, with the rest free of a constant factor and of a sign."""
+        op = self.op[node]
+        if op == "neg":
+            coefficient, rest = self._split(self.args[node][0])
+            return -coefficient, rest
+        if op == "mul":
+            value = self.constant_value(self.args[node][0])
+            if value is not None:
+                return value, self.args[node][1]
+        if op == "const":
+            constant = self.value[node]
+            assert isinstance(constant, Fraction)
+            return constant, self.one
+        return Fraction(1), node
+
+    def _scaled(self, coefficient: Fraction, node: Node) -> Node:
+        """coefficient * node for a node that has no constant factor itself."""
+        if coefficient == 0:
+            return self.zero
+        if node == self.one:
+            return self.const(coefficient)
+        if coefficient == 1:
+            return node
+        if coefficient == -1:
+            if self.op[node] == "sub":
+                a, b = self.args[node]
+                return self._make("sub", (b, a))
+            return self._make("neg", (node,))
+        return self._make("mul", (self.const(coefficient), node))
+
+    def neg(self, a: Node) -> Node:
+        coefficient, rest = self._split(a)
+        return self._scaled(-coefficient, rest)
+
+    def add(self, a: Node, b: Node) -> Node:
+        if a == self.zero:
+            return b
+        if b == self.zero:
+            return a
+        ca, ra = self._split(a)
+        cb, rb = self._split(b)
+        if ra == rb:
+            return self._scaled(ca + cb, ra)
+        if ca < 0 and cb < 0 and self.op[a] == self.op[b] == "neg":
+            return self.neg(self.add(ra, rb))
+        if cb < 0 and self.op[b] != "const":
+            return self._make("sub", (a, self._scaled(-cb, rb)))
+        if ca < 0 and self.op[a] != "const":
+            return self._make("sub", (b, self._scaled(-ca, ra)))
+        return self._make("add", (a, b) if a < b else (b, a))
+
+    def sub(self, a: Node, b: Node) -> Node:
+        return self.add(a, self.neg(b))
+
+    def mul(self, a: Node, b: Node) -> Node:
+        if a == self.zero or b == self.zero:
+            return self.zero
+        ca, ra = self._split(a)
+        cb, rb = self._split(b)
+        coefficient = ca * cb
+        if ra == self.one:
+            return self._scaled(coefficient, rb)
+        if rb == self.one:
+            return self._scaled(coefficient, ra)
+        if self.op[ra] == "div" and self.args[ra][0] == self.one:  # (1/d) * b = b / d
+            return self._scaled(coefficient, self.div(rb, self.args[ra][1]))
+        if self.op[rb] == "div" and self.args[rb][0] == self.one:
+            return self._scaled(coefficient, self.div(ra, self.args[rb][1]))
+        if self.op[ra] == "sqrt" and ra == rb:
+            return self.mul(self.const(coefficient), self.args[ra][0])
+        return self._scaled(coefficient, self._make("mul", (ra, rb) if ra < rb else (rb, ra)))
+
+    def div(self, a: Node, b: Node) -> Node:
+        if b == self.zero:
+            raise ZeroDivisionError("division by the constant 0")
+        if a == self.zero:
+            return self.zero
+        ca, ra = self._split(a)
+        cb, rb = self._split(b)
+        coefficient = ca / cb
+        if rb == self.one:
+            return self._scaled(coefficient, ra)
+        if ra == rb:
+            return self.const(coefficient)
+        if self.op[ra] == "div":
+            return self.mul(
+                self.const(coefficient), self.div(self.args[ra][0], self.mul(self.args[ra][1], rb))
+            )
+        if self.op[rb] == "div":
+            return self.mul(
+                self.const(coefficient), self.div(self.mul(ra, self.args[rb][1]), self.args[rb][0])
+            )
+        return self._scaled(coefficient, self._make("div", (ra, rb)))
+
+    def sum(self, nodes: Iterable[Node]) -> Node:
+        total = self.zero
+        for node in nodes:
+            total = self.add(total, node)
+        return total
+
+    def dot(self, a: Sequence[Node], b: Sequence[Node]) -> Node:
+        return self.sum(self.mul(x, y) for x, y in zip(a, b, strict=True))
+
+    def integer_power(self, a: Node, n: int) -> Node:
+        """a**n by repeated squaring."""
+        if n < 0:
+            return self.div(self.one, self.integer_power(a, -n))
+        result = self.one
+        while n:
+            if n & 1:
+                result = self.mul(result, a)
+            n >>= 1
+            if n:
+                a = self.mul(a, a)
+        return result
+
+    def pow(self, a: Node, b: Node) -> Node:
+        exponent = self.constant_value(b)
+        if exponent is not None:
+            if exponent.denominator == 1 and abs(exponent) <= 64:
+                return self.integer_power(a, int(exponent))
+            if exponent.denominator == 2 and abs(exponent) <= 16:
+                root = self.unary("sqrt", a)
+                whole = exponent.numerator // 2 if exponent > 0 else -((-exponent.numerator) // 2)
+                if exponent > 0:
+                    return self.mul(self.integer_power(a, whole), root)
+                return self.div(self.integer_power(a, whole), root)
+        if self.op[a] == "named" and self.value[a] == "e":
+            return self.unary("exp", b)
+        if a == self.one:
+            return self.one
+        return self._make("pow", (a, b))
+
+    # -- functions ------------------------------------------------------------------------------------------------
+    def unary(self, name: str, a: Node) -> Node:
+        if a == self.zero and name in _AT_ZERO:
+            return self.const(_AT_ZERO[name])
+        value = self.constant_value(a)
+        if value is not None:
+            if name == "abs":
+                return self.const(abs(value))
+            if name == "sign":
+                return self.const((value > 0) - (value < 0))
+            if name == "log" and value == 1:
+                return self.zero
+            if name == "sqrt" and value == 1:
+                return self.one
+        return self._make(name, (a,))
+
+    def binary(self, name: str, a: Node, b: Node) -> Node:
+        if name == "pow":
+            return self.pow(a, b)
+        if name in ("min", "max"):
+            if a == b:
+                return a
+            va, vb = self.constant_value(a), self.constant_value(b)
+            if va is not None and vb is not None:
+                return self.const(min(va, vb) if name == "min" else max(va, vb))
+        return self._make(name, (a, b))
+
+    def relation(self, name: str, a: Node, b: Node) -> Node:
+        va, vb = self.constant_value(a), self.constant_value(b)
+        if va is not None and vb is not None:
+            return self.boolean({"lt": va < vb, "le": va <= vb, "eq": va == vb, "ne": va != vb}[name])
+        return self._make(name, (a, b))
+
+    def select(self, condition: Node, a: Node, b: Node) -> Node:
+        """a where the condition holds, else b."""
+        if a == b or condition == self.boolean(True):
+            return a
+        if condition == self.boolean(False):
+            return b
+        return self._make("select", (condition, a, b))
+
+    def rebuild(self, op: str, args: Sequence[Node]) -> Node:
+        """The node `op(args)`, through the simplifying constructors."""
+        if op == "neg":
+            return self.neg(args[0])
+        if op in ("add", "sub", "mul", "div"):
+            arithmetic = {"add": self.add, "sub": self.sub, "mul": self.mul, "div": self.div}
+            return arithmetic[op](args[0], args[1])
+        if op in UNARY:
+            return self.unary(op, args[0])
+        if op in BINARY:
+            return self.binary(op, args[0], args[1])
+        if op in RELATIONS:
+            return self.relation(op, args[0], args[1])
+        assert op == "select"
+        return self.select(*args)
+
+    # -- walks ----------------------------------------------------------------------------------------------------
+    def reachable(self, roots: Iterable[Node], stop: Iterable[Node] = ()) -> list[Node]:
+        """Every node that the roots need, in order of evaluation; the walk does not go below the nodes in `stop`."""
+        stopped = set(stop)
+        seen: set[Node] = set()
+        stack = list(roots)
+        args = self.args
+        while stack:
+            node = stack.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            if node not in stopped:
+                stack.extend(args[node])
+        return sorted(seen)
+
+    def symbols(self, roots: Iterable[Node]) -> set[str]:
+        """The names of the variables that the roots depend on."""
+        return {str(self.value[n]) for n in self.reachable(roots) if self.op[n] == "symbol"}
+
+    def depends_on(self, roots: Iterable[Node], variables: Iterable[Node]) -> bool:
+        wanted = set(variables)
+        return any(n in wanted for n in self.reachable(roots))
+
+    def substitute(self, roots: Sequence[Node], replacement: Mapping[Node, Node]) -> list[Node]:
+        """The roots with nodes replaced; replacements are not substituted into again."""
+        new: dict[Node, Node] = dict(replacement)
+        for node in self.reachable(roots, stop=replacement):
+            if node in new:
+                continue
+            args = self.args[node]
+            changed = tuple(new[a] for a in args)
+            new[node] = node if changed == args else self.rebuild(self.op[node], changed)
+        return [new[r] for r in roots]
+
+    def count_operations(self, roots: Iterable[Node]) -> int:
+        """Arithmetic operations and function calls that the roots need."""
+        leaves = ("const", "named", "symbol", "bool")
+        return sum(self.op[n] not in leaves for n in self.reachable(roots))

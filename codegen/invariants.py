@@ -1,0 +1,178 @@
+"""First integrals of derived equations: candidates from theorems, each checked along the flow.
+
+A candidate is kept when its derivative along the equations of motion vanishes at random points to 30 digits. Where the
+hypotheses of the theorem behind it hold in the declaration itself, it is "proved", else "checked".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from mpmath import mp
+
+from .checks import good_points
+from .differentiate import forward, gradient
+from .evaluate import evaluate
+from .graph import Graph, Node
+
+if TYPE_CHECKING:
+    from .equations import Equations
+
+_DIGITS = 30
+_MOST_COORDINATES = 16
+"""Quadratic invariants are sought among at most this many coordinates."""
+
+
+@dataclass(frozen=True)
+class Invariant:
+    """A first integral: its name, node, how it was established ("proved" or "checked"), and what it is."""
+
+    name: str
+    node: Node
+    status: str
+    description: str
+
+
+def find(eqs: Equations) -> tuple[Invariant, ...]:
+    """The invariants of the equations among energy, momenta, and quadratic functions of redundant coordinates."""
+    candidates = [_energy(eqs), *_momenta(eqs), *_coordinate_invariants(eqs)]
+    kept = _conserved(eqs, candidates)
+    return tuple(kept)
+
+
+def _energy(eqs: Equations) -> Invariant:
+    """h = eta . dL/d eta - L on the permitted velocities: T + V, or the Painlevé-Jacobi integral T2 - T0 + V."""
+    g, system = eqs.graph, eqs.system
+    lagrangian = g.sub(system.kinetic_node, system.potential_node)
+    h = g.sub(g.dot(system.eta, gradient(g, lagrangian, system.eta)), lagrangian)
+    total = g.add(system.kinetic_node, system.potential_node)
+    h, total = g.substitute([h, total], eqs.permitted)
+    points = good_points(system, [h, total], 2, g)
+    same = all(abs(a - b) <= 1e-10 * (1 + abs(b)) for p in points for a, b in [evaluate(g, [h, total], p)])
+    name, description = ("energy", "T + V") if same else ("painleve", "Painlevé-Jacobi integral T2 - T0 + V")
+    return Invariant(name, total if same else h, _energy_status(eqs), description)
+
+
+def _energy_status(eqs: Equations) -> str:
+    """dh/dt = -X_0 L + c_0j^b eta_j p_b + Q_j eta_j: zero by its terms, or to be seen from numbers."""
+    g, system = eqs.graph, eqs.system
+    autonomous = not g.depends_on(
+        [system.kinetic_node, system.potential_node, *eqs.rates, *eqs.permitted.values()],
+        [system.fields.time],
+    )
+    steady = all(n == g.zero for n in system.fields.drift)
+    free = all(n == g.zero for n in system.force_nodes)
+    homogeneous = all(n == g.zero for n in system.constraint_offsets) and not system.parametrization
+    return "proved" if autonomous and steady and free and homogeneous else "checked"
+
+
+def _momenta(eqs: Equations) -> list[Invariant]:
+    """p_a = dL/d eta_a of the free system on the permitted velocities."""
+    g, system = eqs.graph, eqs.system
+    lagrangian = g.sub(system.kinetic_node, system.potential_node)
+    nodes = g.substitute(gradient(g, lagrangian, system.eta), eqs.permitted)
+    return [
+        Invariant(f"p_{v.name}", node, "checked", f"momentum dL/d{v.name}")
+        for v, node in zip(system.velocities, nodes, strict=True)
+        if g.depends_on([node], eqs.velocity_nodes)
+    ]
+
+
+def _coordinate_invariants(eqs: Equations) -> list[Invariant]:
+    """Quadratic f(x) with X_a f = 0 and X_0 f = 0 for all a, where there are more coordinates than velocities."""
+    g, system = eqs.graph, eqs.system
+    fields, x = system.fields, system.fields.coordinates
+    n, k = len(x), len(fields.along)
+    if k >= n or n > _MOST_COORDINATES:
+        return []
+    monomials = [g.mul(x[i], x[j]) for i in range(n) for j in range(i, n)] + list(x)
+    slopes = [row for a in range(-1, k) for row in [fields.apply(g, a, monomials)]]
+    flat = [node for row in slopes for node in row]
+    points = good_points(system, flat, 2 * len(monomials) // k + 4, g)
+    rows = np.array([evaluate(g, flat, p) for p in points]).reshape(-1, len(monomials))
+    rows = rows[np.abs(rows).max(axis=1) > 0]
+    _, sizes, right = np.linalg.svd(rows)
+    rank = int((sizes > 1e-9 * sizes[0]).sum())
+    found = []
+    for i, weights in enumerate(_echelon(right[rank:])):
+        node = g.sum(g.mul(g.const(w), m) for w, m in zip(weights, monomials, strict=True) if w)
+        found.append(Invariant(f"coordinates_{i + 1}", node, "checked", "invariant of the kinematics alone"))
+    return found
+
+
+def _echelon(basis: Any) -> list[list[Fraction]]:
+    """The rows of a null space in reduced echelon form, entries rounded to small fractions."""
+    a = np.array(basis, dtype=float)
+    used = 0
+    for column in range(a.shape[1]):
+        if used == len(a):
+            break
+        row = used + int(np.abs(a[used:, column]).argmax())
+        if abs(a[row, column]) < 1e-8:
+            continue
+        a[[used, row]] = a[[row, used]]
+        a[used] /= a[used, column]
+        for other in range(len(a)):
+            if other != used:
+                a[other] -= a[other, column] * a[used]
+        used += 1
+    return [
+        [Fraction(float(v)).limit_denominator(64) if abs(v) > 1e-8 else Fraction(0) for v in row] for row in a
+    ]
+
+
+def _conserved(eqs: Equations, candidates: Sequence[Invariant]) -> list[Invariant]:
+    """The candidates whose derivative along the flow vanishes: first with floats, then to 30 digits."""
+    g, system = eqs.graph, eqs.system
+    x, v = system.fields.coordinates, eqs.velocity_nodes
+    moving = {**dict(zip(x, eqs.rates, strict=True)), system.fields.time: g.one}
+    # Accelerations stand as symbols: they are solved for numerically at each point.
+    slots = [g.symbol(f"cg_acceleration_{i}") for i in range(len(v))]
+    moving |= dict(zip(v, slots, strict=True))
+    slopes = forward(g, [c.node for c in candidates], moving)
+    needed = [*(n for row in eqs.mass for n in row), *eqs.force]
+    points = good_points(system, needed, 3, g)
+
+    def derivatives(point: dict[str, Any], precise: bool, wanted: list[Node]) -> list[tuple[Any, Any]]:
+        return _along(g, eqs, wanted, needed, point, precise)
+
+    alive = list(zip(candidates, slopes, strict=True))
+    for point in points:
+        results = derivatives(point, False, [s for _, s in alive])
+        alive = [
+            c for c, (value, size) in zip(alive, results, strict=True) if abs(value) <= 1e-7 * (1 + size)
+        ]
+    kept = []
+    with mp.workdps(_DIGITS + 15):
+        exact = [
+            {name: mp.mpf(value) for name, value in p.items()} for p in points[: 2 if len(v) <= 30 else 1]
+        ]
+        for point in exact if alive else []:
+            results = derivatives(point, True, [s for _, s in alive])
+            limit = mp.mpf(10) ** -_DIGITS
+            alive = [
+                c for c, (value, size) in zip(alive, results, strict=True) if abs(value) <= limit * (1 + size)
+            ]
+        kept = [c for c, _ in alive]
+    return kept
+
+
+def _along(
+    g: Graph, eqs: Equations, wanted: list[Node], needed: list[Node], point: dict[str, Any], precise: bool
+) -> list[tuple[Any, Any]]:
+    """Values of d/dt of the candidates at a point, with the size of the accelerations they are made of."""
+    k = len(eqs.force)
+    values = evaluate(g, needed, point, precise)
+    lower, force = values[: len(values) - k], values[len(values) - k :]
+    rows = [[lower[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)] for j in range(k)] for i in range(k)]
+    if precise:
+        acceleration = list(mp.lu_solve(mp.matrix(rows), mp.matrix(force))) if k else []
+    else:
+        acceleration = list(map(float, np.linalg.solve(np.array(rows, float), np.array(force, float))))
+    size = max((abs(a) for a in acceleration), default=0)
+    at = {**point, **{f"cg_acceleration_{i}": a for i, a in enumerate(acceleration)}}
+    return [(value, size) for value in evaluate(g, wanted, at, precise)]

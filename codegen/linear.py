@@ -1,0 +1,113 @@
+"""Small linear algebra on graph nodes: elimination with pivots chosen at a point, and LDL^T."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from .graph import Graph, Node
+
+Matrix = list[list[Node]]
+
+
+def choose_pivots(values: Sequence[Sequence[float]], tolerance: float = 1e-10) -> list[tuple[int, int]]:
+    """Rows and columns of a well-conditioned square part of a numeric matrix, by complete pivoting.
+
+    Returns as many (row, column) pairs as the numerical rank; ties go to the last column and the first row.
+    """
+    work = [list(map(float, row)) for row in values]
+    rows, columns = list(range(len(work))), list(range(len(work[0]) if work else 0))
+    scale = max((abs(v) for row in work for v in row), default=0.0)
+    pivots: list[tuple[int, int]] = []
+    while rows and columns:
+        size, column, row = max((abs(work[r][c]) * (1 + 1e-9 * c), c, -r) for r in rows for c in columns)
+        row = -row
+        if size <= tolerance * scale:
+            break
+        pivots.append((row, column))
+        rows.remove(row)
+        columns.remove(column)
+        for r in rows:
+            factor = work[r][column] / work[row][column]
+            for c in columns:
+                work[r][c] -= factor * work[row][c]
+    return pivots
+
+
+def solve(
+    g: Graph, matrix: Matrix, right: Matrix, value: Callable[[Node], float]
+) -> tuple[Matrix, list[tuple[Node, Node]]]:
+    """Solve matrix @ X = right on the graph by elimination; rows are chosen by the pivots' values at a point.
+
+    Returns X and the pivots, each with the size of its row, which it must not be small against.
+    Raises ZeroDivisionError when the matrix is singular at that point.
+    """
+    n = len(matrix)
+    a = [list(row) for row in matrix]
+    b = [list(row) for row in right]
+    scale = [g.sum(g.unary("abs", e) for e in [*r, *s]) for r, s in zip(a, b, strict=True)]
+    pivots: list[tuple[Node, Node]] = []
+    for k in range(n):
+        candidates = [(abs(value(a[r][k])), r) for r in range(k, n) if a[r][k] != g.zero]
+        if not candidates or max(candidates)[0] == 0:
+            raise ZeroDivisionError("singular matrix")
+        largest = max(candidates)[0]
+        # A constant pivot of a fair size is never singular, wherever the run goes.
+        constants = [r for v, r in candidates if g.constant_value(a[r][k]) is not None and v > 1e-3 * largest]
+        row = constants[0] if constants else next(r for v, r in candidates if v > 0.5 * largest)
+        a[k], a[row], b[k], b[row] = a[row], a[k], b[row], b[k]
+        scale[k], scale[row] = scale[row], scale[k]
+        pivot = a[k][k]
+        if g.constant_value(pivot) is None:
+            pivots.append((pivot, scale[k]))
+        for r in range(k + 1, n):
+            if a[r][k] == g.zero:
+                continue
+            factor = g.div(a[r][k], pivot)
+            a[r] = [
+                g.sub(x, g.mul(factor, y)) if j > k else g.zero
+                for j, (x, y) in enumerate(zip(a[r], a[k], strict=True))
+            ]
+            b[r] = [g.sub(x, g.mul(factor, y)) for x, y in zip(b[r], b[k], strict=True)]
+    for k in reversed(range(n)):
+        for j in range(len(b[k])):
+            rest = b[k][j]
+            for c in range(k + 1, n):
+                rest = g.sub(rest, g.mul(a[k][c], b[c][j]))
+            b[k][j] = g.div(rest, a[k][k])
+    return b, pivots
+
+
+class LDL:
+    """M = L D L^T in straight-line nodes, for a symmetric matrix given by its lower triangle (rows)."""
+
+    def __init__(self, g: Graph, lower: Matrix) -> None:
+        self.graph = g
+        n = len(lower)
+        self.lower: Matrix = [[g.zero] * i for i in range(n)]
+        self.pivots: list[Node] = []
+        self.diagonal = [lower[i][i] for i in range(n)]
+        scaled: Matrix = [[g.zero] * i for i in range(n)]  # L D
+        for i in range(n):
+            for j in range(i):
+                value = lower[i][j]
+                for k in range(j):
+                    value = g.sub(value, g.mul(scaled[i][k], self.lower[j][k]))
+                scaled[i][j] = value
+                self.lower[i][j] = g.div(value, self.pivots[j])
+            value = lower[i][i]
+            for k in range(i):
+                value = g.sub(value, g.mul(scaled[i][k], self.lower[i][k]))
+            self.pivots.append(value)
+
+    def solve(self, right: Sequence[Node]) -> list[Node]:
+        """The solution of M x = right."""
+        g, n = self.graph, len(self.pivots)
+        x = list(right)
+        for i in range(n):
+            for j in range(i):
+                x[i] = g.sub(x[i], g.mul(self.lower[i][j], x[j]))
+        x = [g.div(v, d) for v, d in zip(x, self.pivots, strict=True)]
+        for i in reversed(range(n)):
+            for j in range(i + 1, n):
+                x[i] = g.sub(x[i], g.mul(self.lower[j][i], x[j]))
+        return x

@@ -1,0 +1,231 @@
+"""From `Equations` to `Program`: accelerations, derivatives, outputs and invariants as kernels."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import sympy as sp
+
+from .differentiate import forward
+from .graph import Graph, Node
+from .linear import LDL
+from .program import Kernel, Program, Solve, Variable
+
+if TYPE_CHECKING:
+    from .equations import Equations
+
+UNROLLED_VELOCITIES = 12
+"""Mass matrices up to this size are factored in straight-line code, larger ones by a loop."""
+UNROLLED_JACOBIAN = 4000
+"""Operations up to which a Jacobian is written out; above, the emitted one loops over `jvp`."""
+MASS_THRESHOLD = Fraction(1, 10**13)
+CONSTRAINT_THRESHOLD = Fraction(1, 10**8)
+"""A pivot below this share of its row counts as zero: the constraints no longer give the dependent velocities."""
+
+
+@dataclass(frozen=True)
+class _Accelerations:
+    """theta' in nodes, with the means to solve for other right-hand sides with the same matrix."""
+
+    nodes: tuple[Node, ...]
+    factors: LDL | None
+    solves: tuple[Solve, ...]
+
+
+def program_digest(system_digest: str, form: str, options: object) -> str:
+    """The digest of what is emitted: declaration, form and its options, generator version."""
+    from chaplygin import __version__
+
+    return hashlib.sha256(f"{system_digest}\n{form}\n{options!r}\n{__version__}".encode()).hexdigest()
+
+
+def lower(eqs: Equations) -> Program:
+    """The kernels of a model."""
+    g, system = eqs.graph, eqs.system
+    invariants = eqs.found_invariants
+    acceleration = _solve_for_accelerations(eqs)
+    limits = [(p, _limit(g, scale, CONSTRAINT_THRESHOLD)) for p, scale in eqs.pivots]
+    pivots = [*limits, *_mass_pivots(g, acceleration)]
+    labels = _labels(eqs)
+    names = list(eqs.states)
+    kernels = {
+        "rhs": Kernel(
+            "rhs",
+            (*eqs.rates, *acceleration.nodes),
+            tuple(f"d({n})/dt" for n in names),
+            tuple(pivots),
+            acceleration.solves,
+            labels,
+        )
+    }
+    kernels |= _derivative_kernels(eqs, acceleration, pivots, labels)
+    outputs = _outputs(eqs, {i.name for i in invariants})
+    if outputs:
+        kernels["outputs"] = Kernel(
+            "outputs", tuple(n for _, n in outputs), tuple(v.name for v, _ in outputs), tuple(limits)
+        )
+    conserved = [(Variable(i.name, "invariant", "", i.description), i.node) for i in invariants]
+    conserved += [
+        (Variable(n, "residual", "", "constraint residual"), node) for n, node in eqs.residuals_nodes.items()
+    ]
+    if conserved:
+        kernels["invariants"] = Kernel(
+            "invariants", tuple(n for _, n in conserved), tuple(v.name for v, _ in conserved), tuple(limits)
+        )
+    return Program(
+        name=system.name,
+        form=eqs.form,
+        digest=program_digest(system.digest, eqs.form, sorted(eqs.options.items())),
+        graph=g,
+        states=(
+            *(variable(eqs, x, "coordinate") for x in system.coordinates),
+            *(variable(eqs, v, "velocity") for v in eqs.velocities),
+        ),
+        n_coordinates=len(system.coordinates),
+        parameters=tuple(variable(eqs, p, "parameter") for p in system.parameters),
+        inputs=tuple(variable(eqs, u, "input") for u in system.inputs),
+        outputs=tuple(v for v, _ in outputs),
+        invariants=tuple(v for v, _ in conserved),
+        declared=(
+            *(variable(eqs, x, "coordinate") for x in system.coordinates),
+            *(variable(eqs, v, "velocity") for v in system.velocities),
+        ),
+        kernels=kernels,
+    )
+
+
+def variable(eqs: Equations, s: sp.Symbol, kind: str) -> Variable:
+    system = eqs.system
+    return Variable(
+        s.name,
+        kind,
+        system.units.get(s, ""),
+        system.descriptions.get(s, ""),
+        system.example.get(s, float("nan")),
+    )
+
+
+def _limit(g: Graph, scale: Node, threshold: Fraction) -> Node:
+    return g.mul(g.const(threshold), g.unary("abs", scale))
+
+
+def _upper(eqs: Equations) -> tuple[Node, ...]:
+    """The upper triangle by rows."""
+    k = len(eqs.force)
+    return tuple(eqs.entry(i, j) for i in range(k) for j in range(i, k))
+
+
+def _solve_for_accelerations(eqs: Equations) -> _Accelerations:
+    g, k = eqs.graph, len(eqs.force)
+    if not eqs.mass:
+        return _Accelerations(eqs.force, None, ())
+    if k <= UNROLLED_VELOCITIES:
+        factors = LDL(g, [list(row) for row in eqs.mass])
+        return _Accelerations(tuple(factors.solve(eqs.force)), factors, ())
+    results = tuple(g.symbol(f"cg_a_{i}") for i in range(k))
+    return _Accelerations(results, None, (Solve(_upper(eqs), eqs.force, results),))
+
+
+def _mass_pivots(g: Graph, acceleration: _Accelerations) -> list[tuple[Node, Node]]:
+    """Pivots of M that are differences: a pivot that is the diagonal entry itself cannot cancel."""
+    factors = acceleration.factors
+    if factors is None:
+        return []
+    return [
+        (pivot, _limit(g, diagonal, MASS_THRESHOLD))
+        for pivot, diagonal in zip(factors.pivots, factors.diagonal, strict=True)
+        if pivot != diagonal and g.constant_value(pivot) is None
+    ]
+
+
+def _labels(eqs: Equations) -> dict[Node, str]:
+    """Names for the entries of M and f that are worth one."""
+    g = eqs.graph
+    labels: dict[Node, str] = {}
+    leaves = ("const", "named", "symbol", "bool")
+    for i, v in enumerate(eqs.velocities):
+        if g.op[eqs.force[i]] not in leaves:
+            labels.setdefault(eqs.force[i], f"f_{v.name}")
+        for j in range(i + 1):
+            if eqs.mass and g.op[eqs.mass[i][j]] not in leaves:
+                labels.setdefault(eqs.mass[i][j], f"M_{eqs.velocities[j].name}_{v.name}")
+    return labels
+
+
+def _derivative_kernels(
+    eqs: Equations,
+    acceleration: _Accelerations,
+    pivots: Sequence[tuple[Node, Node]],
+    labels: dict[Node, str],
+) -> dict[str, Kernel]:
+    """`jvp`, and `jacobian` where it is short enough to be written out.
+
+    M a = f gives M da = df - dM a: one more solution with the same factors, whatever the direction.
+    """
+    g, names = eqs.graph, eqs.states
+    states = [*eqs.system.fields.coordinates, *eqs.velocity_nodes]
+    mass = [node for row in eqs.mass for node in row]
+    roots = [*eqs.rates, *eqs.force, *mass]
+    n, k = len(eqs.rates), len(eqs.force)
+
+    def along(direction: dict[Node, Node]) -> tuple[list[Node], list[Node]]:
+        # Not by freezing a in M a: the graph folds constants, M a need not contain the nodes of a.
+        moved = forward(g, roots, direction)
+        right = moved[n : n + k]
+        if eqs.mass:
+            d_mass = dict(zip(mass, moved[n + k :], strict=True))
+            right = [
+                g.sub(f, g.dot([d_mass[eqs.entry(i, j)] for j in range(k)], acceleration.nodes))
+                for i, f in enumerate(right)
+            ]
+        return moved[:n], right
+
+    comments = tuple(f"direction of d({s})/dt" for s in names)
+    kernels: dict[str, Kernel] = {}
+    rates, right = along({s: g.symbol(f"cg_v_{i}") for i, s in enumerate(states)})
+    solves = acceleration.solves
+    if acceleration.solves:
+        results = tuple(g.symbol(f"cg_b_{i}") for i in range(len(right)))
+        solves = (*solves, Solve((), tuple(right), results))
+        right = list(results)
+    elif acceleration.factors is not None:
+        right = acceleration.factors.solve(right)
+    kernels["jvp"] = Kernel("jvp", (*rates, *right), comments, tuple(pivots), solves, labels)
+    if acceleration.solves or len(states) ** 2 > UNROLLED_JACOBIAN:
+        return kernels
+    columns = []
+    for s in states:
+        upper, lower_part = along({s: g.one})
+        if acceleration.factors is not None:
+            lower_part = acceleration.factors.solve(lower_part)
+        columns.append([*upper, *lower_part])
+    entries = tuple(columns[j][i] for i in range(len(states)) for j in range(len(states)))
+    if g.count_operations(entries) > UNROLLED_JACOBIAN:
+        return kernels
+    texts = tuple(f"d(d({a})/dt)/d({b})" for a in names for b in names)
+    kernels["jacobian"] = Kernel("jacobian", entries, texts, tuple(pivots), (), labels)
+    return kernels
+
+
+def _outputs(eqs: Equations, invariants: set[str]) -> list[tuple[Variable, Node]]:
+    """Declared velocities that are no states, the user's outputs, and the energy where it is not conserved."""
+    system = eqs.system
+    found = [
+        (variable(eqs, v, "declared"), node) for v, node in eqs.declared.items() if v.name not in eqs.states
+    ]
+    taken = {v.name for v, _ in found} | set(eqs.states)
+    for name, node in eqs.output_nodes.items():
+        text = {str(k): v for k, v in {**system.units}.items()}.get(name, "")
+        about = {str(k): v for k, v in {**system.descriptions}.items()}.get(name, "")
+        found.append((Variable(name, "output", text, about), node))
+        taken.add(name)
+    symbols = {s.name for s in system.all_symbols()}
+    if "energy" not in invariants | taken | symbols:
+        g = eqs.graph
+        total = g.add(system.kinetic_node, system.potential_node)
+        found.append((Variable("energy", "output", "", "T + V"), g.substitute([total], eqs.permitted)[0]))
+    return found

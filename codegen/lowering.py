@@ -1,0 +1,218 @@
+"""SymPy expressions into the graph.
+
+SymPy flattens and sorts sums, so velocities that were built up link by link arrive as separate long sums. Sums that
+contain one another share their common part again here, whatever their terms are called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+
+import sympy as sp
+
+from .graph import Graph, Node
+
+
+class UnsupportedExpression(ValueError):
+    """An expression contains something that cannot be turned into code."""
+
+
+_FUNCTIONS: dict[type[sp.Basic], str] = {
+    sp.exp: "exp",
+    sp.log: "log",
+    sp.sin: "sin",
+    sp.cos: "cos",
+    sp.tan: "tan",
+    sp.asin: "asin",
+    sp.acos: "acos",
+    sp.atan: "atan",
+    sp.sinh: "sinh",
+    sp.cosh: "cosh",
+    sp.tanh: "tanh",
+    sp.Abs: "abs",
+    sp.sign: "sign",
+}
+_RELATIONS: dict[type[sp.Basic], tuple[str, bool]] = {
+    sp.StrictLessThan: ("lt", False),
+    sp.LessThan: ("le", False),
+    sp.StrictGreaterThan: ("lt", True),
+    sp.GreaterThan: ("le", True),
+    sp.Equality: ("eq", False),
+    sp.Unequality: ("ne", False),
+}
+SUPPORTED = (
+    "+ - * / powers, sqrt, exp, log, sin, cos, tan, asin, acos, atan, atan2, sinh, cosh, tanh, Abs, sign, Min, Max, "
+    "Piecewise with relations"
+)
+
+
+class Lowering:
+    """Lowers SymPy expressions into one graph; `symbols` maps each admitted symbol to its node."""
+
+    def __init__(self, graph: Graph, symbols: Mapping[sp.Symbol, Node]) -> None:
+        self.graph = graph
+        self._memo: dict[sp.Basic, Node] = dict(symbols)
+        self._sums: dict[Node, list[tuple[frozenset[Node], Node]]] = {}
+
+    def define(self, symbol: sp.Symbol, node: Node) -> None:
+        """Let a symbol stand for a node from now on."""
+        self._memo[symbol] = node
+
+    def lower(self, expressions: Iterable[sp.Basic]) -> list[Node]:
+        """The nodes of the expressions.
+
+        Raises UnsupportedExpression for a function or an object that has no counterpart in the emitted code.
+        """
+        expressions = list(expressions)
+        # Short sums first, so that a long one finds the parts that it contains; in order of appearance otherwise.
+        for addition in sorted(self._additions(expressions), key=lambda a: len(a.args)):
+            self._node(addition)
+        return [self._node(e) for e in expressions]
+
+    @staticmethod
+    def _additions(expressions: list[sp.Basic]) -> list[sp.Basic]:
+        seen: set[sp.Basic] = set()
+        found: list[sp.Basic] = []
+        stack = expressions[::-1]
+        while stack:
+            part = stack.pop()
+            if part in seen:
+                continue
+            seen.add(part)
+            if isinstance(part, sp.Add):
+                found.append(part)
+            stack.extend(reversed(part.args))
+        return found
+
+    def _node(self, expression: sp.Basic) -> Node:
+        known = self._memo.get(expression)
+        if known is not None:
+            return known
+        stack = [expression]
+        while stack:  # depth first without recursion: sums of a long chain nest deeply
+            current = stack[-1]
+            if current in self._memo:
+                stack.pop()
+                continue
+            missing = [a for a in self._parts(current) if a not in self._memo]
+            if missing:
+                stack.extend(reversed(missing))
+                continue
+            self._memo[current] = self._make(current)
+            stack.pop()
+        return self._memo[expression]
+
+    @staticmethod
+    def _parts(e: sp.Basic) -> list[sp.Basic]:
+        if isinstance(e, sp.Piecewise):
+            return [part for pair in e.args for part in pair.args]
+        if isinstance(e, sp.Pow) and isinstance(e.exp, sp.Number):
+            return [e.base]
+        return list(e.args)
+
+    def _make(self, e: sp.Basic) -> Node:
+        g = self.graph
+        args = [self._memo[a] for a in self._parts(e)]
+        if isinstance(e, sp.Number):
+            return self._number(e)
+        if isinstance(e, sp.NumberSymbol):
+            return self._named(e)
+        if isinstance(e, sp.Add):
+            return self._sum(args)
+        if isinstance(e, sp.Mul):
+            return self._product(e)
+        if isinstance(e, sp.Pow):
+            exponent = self._number(e.exp) if isinstance(e.exp, sp.Number) else args[1]
+            return g.pow(args[0], exponent)
+        name = _FUNCTIONS.get(type(e))
+        if name is not None:
+            return g.unary(name, args[0])
+        if isinstance(e, sp.atan2):
+            return g.binary("atan2", args[0], args[1])
+        if isinstance(e, (sp.Min, sp.Max)):
+            result = args[0]
+            for a in args[1:]:
+                result = g.binary("min" if isinstance(e, sp.Min) else "max", result, a)
+            return result
+        if isinstance(e, sp.Piecewise):
+            return self._piecewise(e)
+        if type(e) in _RELATIONS:
+            op, swapped = _RELATIONS[type(e)]
+            return g.relation(op, *(reversed(args) if swapped else args))
+        if e in (sp.true, sp.false):
+            return g.boolean(bool(e))
+        if isinstance(e, (sp.And, sp.Or, sp.Not)):
+            return g.zero  # `_choose` takes it apart
+        if isinstance(e, sp.Symbol):
+            raise UnsupportedExpression(f"unknown symbol {e.name!r}")
+        raise UnsupportedExpression(
+            f"{type(e).__name__} in {str(e)[:60]!r} is not supported; supported: {SUPPORTED}"
+        )
+
+    def _choose(self, condition: sp.Basic, yes: Node, no: Node) -> Node:
+        """yes where the condition holds, else no; connectives become nested choices."""
+        if isinstance(condition, sp.And):
+            for part in condition.args:
+                yes = self._choose(part, yes, no)
+            return yes
+        if isinstance(condition, sp.Or):
+            for part in condition.args:
+                no = self._choose(part, yes, no)
+            return no
+        if isinstance(condition, sp.Not):
+            return self._choose(condition.args[0], no, yes)
+        return self.graph.select(self._memo[condition], yes, no)
+
+    def _number(self, e: sp.Basic) -> Node:
+        if isinstance(e, sp.Rational):
+            return self.graph.const(Fraction(int(e.p), int(e.q)))
+        if isinstance(e, sp.Float) and e.is_finite:
+            return self.graph.const(float(e))
+        raise UnsupportedExpression(f"{e} is not a finite real number")
+
+    def _named(self, e: sp.Basic) -> Node:
+        if e is sp.pi:
+            return self.graph.named("pi")
+        if e is sp.E:
+            return self.graph.named("e")
+        return self.graph.const(float(e.evalf(20)))
+
+    def _product(self, e: sp.Mul) -> Node:
+        g = self.graph
+        top, bottom = g.one, g.one
+        for factor in e.args:
+            if isinstance(factor, sp.Pow) and isinstance(factor.exp, sp.Number) and factor.exp.is_negative:
+                bottom = g.mul(bottom, g.pow(self._memo[factor.base], self._number(-factor.exp)))
+            else:
+                top = g.mul(top, self._memo[factor])
+        return g.div(top, bottom)
+
+    def _piecewise(self, e: sp.Piecewise) -> Node:
+        if e.args[-1].args[1] != sp.true:
+            raise UnsupportedExpression(
+                f"{e} has no branch for all other cases: end it with (expression, True)"
+            )
+        result = self._memo[e.args[-1].args[0]]
+        for pair in reversed(e.args[:-1]):
+            result = self._choose(pair.args[1], self._memo[pair.args[0]], result)
+        return result
+
+    def _sum(self, terms: list[Node]) -> Node:
+        """The sum of the terms, built on the largest known sums that it contains."""
+        g = self.graph
+        rest = frozenset(terms)
+        if len(rest) != len(terms):
+            return g.sum(terms)
+        parts: list[Node] = []
+        while len(rest) > 1:
+            contained = [s for t in rest for s in self._sums.get(t, ()) if s[0] <= rest]
+            if not contained:
+                break
+            largest = max(contained, key=lambda s: (len(s[0]), -s[1]))
+            parts.append(largest[1])
+            rest -= largest[0]
+        total = g.sum([*parts, *(t for t in terms if t in rest)])
+        # Filed under one term only: whoever contains the whole sum contains this term.
+        self._sums.setdefault(min(terms), []).append((frozenset(terms), total))
+        return total

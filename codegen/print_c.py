@@ -1,0 +1,121 @@
+"""Text of graph nodes in C and in Python.
+
+Functions are spelled by SymPy's printers (once per function); + - * / are written directly, to the same bytes as the
+C printer writes (`print_sympy` gives it the same statements; tests compare both).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import sympy as sp
+from sympy.printing.c import C99CodePrinter
+from sympy.printing.pycode import PythonCodePrinter
+
+from .graph import Graph, Node
+from .sympy_view import BUILD
+
+NAMED = {"pi": 3.141592653589793, "e": 2.718281828459045}
+RELATION = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
+
+
+def constant_text(value: Any) -> str:
+    """A double with as many digits (up to 17) as determine it, always with a point or an exponent."""
+    return repr(float(value))
+
+
+class CPrinter(C99CodePrinter):
+    """SymPy's C99 printer, with constants that determine the double, terms in the order given, short conditions."""
+
+    def __init__(self) -> None:
+        super().__init__({"order": "none", "precision": 17})
+
+    def _print_number(self, expr: Any) -> str:
+        return constant_text(expr)
+
+    _print_Float = _print_Rational = _print_Integer = _print_number
+    _print_One = _print_Zero = _print_NegativeOne = _print_Half = _print_number
+
+    def _print_Element(self, elem: Any) -> str:
+        return f"{self._print(elem.symbol)}[{int(elem.indices[0])}]"
+
+    def _print_sign(self, func: Any) -> str:
+        a = self._print(func.args[0])
+        return f"(double)(({a} > 0.0) - ({a} < 0.0))"
+
+    def _print_Piecewise(self, expr: Any) -> str:
+        (value, condition), (other, _) = expr.args
+        return f"({self._print(condition)} ? {self._print(value)} : {self._print(other)})"
+
+
+class PythonPrinter(PythonCodePrinter):
+    """SymPy's Python printer with bare function names: they are looked up in the namespace of the kernel."""
+
+    def __init__(self) -> None:
+        super().__init__({"fully_qualified_modules": False})
+
+    def _print_sign(self, func: Any) -> str:
+        return f"sign({self._print(func.args[0])})"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a language spells what is no arithmetic."""
+
+    printer: Callable[[], Any]
+    select: str
+
+
+C = Dialect(CPrinter, "({0} ? {1} : {2})")
+PYTHON = Dialect(PythonPrinter, "({1} if {0} else {2})")
+
+
+@cache
+def _spelling(dialect: Dialect, op: str) -> str:
+    """The text of one function with {0}, {1} for its arguments."""
+    if op == "select":
+        return dialect.select
+    places = [sp.Symbol(f"ARG{i}", real=True) for i in range(2 if op in ("pow", "atan2") else 1)]
+    text = str(dialect.printer().doprint(BUILD[op](*places)))
+    for i in range(len(places)):
+        text = text.replace(f"ARG{i}", f"{{{i}}}")
+    return text
+
+
+def _extreme(dialect: Dialect, op: str, parts: list[str]) -> str:
+    """min or max of names and constants: printed as one object, since SymPy orders their arguments itself."""
+    arguments = [sp.Float(p, 17) if p[0] in "-.0123456789" else sp.Symbol(p, real=True) for p in parts]
+    return str(dialect.printer().doprint(BUILD[op](*arguments, evaluate=False)))
+
+
+def expression(
+    g: Graph, node: Node, names: Mapping[Node, str], top: bool = True, dialect: Dialect = C
+) -> str:
+    """The text of a node; nodes in `names` appear by name, unless the node itself is asked for at the top."""
+    if not top and node in names:
+        return names[node]
+    op, args = g.op[node], g.args[node]
+    if op == "const":
+        value = g.value[node]
+        assert isinstance(value, Fraction)
+        return constant_text(value)
+    if op == "named":
+        return constant_text(NAMED[str(g.value[node])])
+    if op == "symbol":
+        return names[node]
+    parts = [expression(g, a, names, False, dialect) for a in args]
+    if op == "add" or op == "sub":
+        return f"{parts[0]} {'+' if op == 'add' else '-'} {parts[1]}"
+    if op == "neg":
+        return f"-{parts[0]}"
+    if op in ("mul", "div"):
+        return f"{parts[0]}{'*' if op == 'mul' else '/'}{parts[1]}"
+    if op in RELATION:
+        return f"{parts[0]} {RELATION[op]} {parts[1]}"
+    if op in ("min", "max"):
+        return _extreme(dialect, op, parts)
+    return _spelling(dialect, op).format(*parts)

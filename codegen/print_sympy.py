@@ -1,0 +1,85 @@
+"""Scheduled statements as nodes of `sympy.codegen.ast`, in the order and association in which they are emitted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import sympy as sp
+from sympy.codegen import ast
+
+from .graph import Graph, Node
+from .print_c import NAMED
+from .print_statements import ARRAYS
+from .program import Program
+from .schedule import Assign, Check, FactorSolve, Load, Store
+from .sympy_view import BUILD
+
+
+def expression(g: Graph, node: Node, names: Mapping[Node, str], top: bool = True) -> Any:
+    """A node as an unevaluated SymPy expression in the names that stand for its parts."""
+    if not top and node in names:
+        return sp.Symbol(names[node], real=True)
+    op, args = g.op[node], g.args[node]
+    if op == "const":
+        value = g.value[node]
+        assert isinstance(value, Fraction)
+        return sp.Float(float(value), 17)
+    if op == "named":
+        return sp.Float(NAMED[str(g.value[node])], 17)
+    if op == "symbol":
+        return sp.Symbol(names[node], real=True)
+    parts = [expression(g, a, names, False) for a in args]
+    if op in ("add", "sub"):
+        last = parts[1] if op == "add" else _negative(parts[1])
+        return sp.Add(*(parts[0].args if parts[0].is_Add else parts[:1]), last, evaluate=False)
+    if op == "neg":
+        return _negative(parts[0])
+    if op == "mul":
+        return sp.Mul(*(parts[0].args if parts[0].is_Mul else parts[:1]), parts[1], evaluate=False)
+    if op == "div":
+        top_parts = parts[0].args if parts[0].is_Mul else [] if parts[0] == 1 else parts[:1]
+        below = sp.Pow(parts[1], -1, evaluate=False)
+        return sp.Mul(*top_parts, below, evaluate=False) if top_parts else below
+    if op == "sqrt":
+        return sp.Pow(parts[0], sp.Rational(1, 2), evaluate=False)
+    if op == "select":
+        return sp.Piecewise((parts[1], parts[0]), (parts[2], True), evaluate=False)
+    return BUILD[op](*parts, evaluate=False)
+
+
+def _negative(e: Any) -> Any:
+    return sp.Mul(-1, *(e.args if e.is_Mul else [e]), evaluate=False)
+
+
+def assignments(program: Program, kernel: str) -> Any:
+    """One kernel as a `CodeBlock`: constants declared at first use, stores into `cg_out` and `cg_work`."""
+    g, plan = program.graph, program.schedule(kernel)
+    lines: list[Any] = []
+
+    def constant(name: str, value: Any) -> Any:
+        symbol = sp.Symbol(name, real=True)
+        variable = ast.Variable(symbol, type=ast.float64, attrs={ast.value_const})
+        return variable.as_Declaration(value=value)
+
+    def element(array: str, index: int) -> Any:
+        return ast.Element(sp.Symbol(ARRAYS[array]), indices=(sp.Integer(index),))
+
+    for s in plan.statements:
+        if isinstance(s, Load):
+            lines.append(constant(s.name, element(s.array, s.index)))
+        elif isinstance(s, Assign):
+            lines.append(constant(s.name, expression(g, s.node, plan.names)))
+        elif isinstance(s, Store):
+            lines.append(ast.Assignment(element(s.array, s.index), expression(g, s.node, plan.names, False)))
+        elif isinstance(s, Check):
+            pivot, limit = (expression(g, n, plan.names, False) for n in (s.pivot, s.limit))
+            lines.append(ast.FunctionCall("cg_check", (pivot, limit)))
+        elif isinstance(s, FactorSolve):
+            if s.factor:
+                lines.append(ast.FunctionCall("cg_factor", (s.size, element("work", s.matrix))))
+            lines.append(
+                ast.FunctionCall("cg_solve", (s.size, element("work", s.matrix), element("work", s.right)))
+            )
+    return ast.CodeBlock(*lines)

@@ -1,0 +1,114 @@
+"""The types between the last stages: `Program` (named kernels, ready to print) and `Sources` (texts)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .graph import Graph, Node
+
+if TYPE_CHECKING:
+    from .schedule import Schedule
+
+KINDS = (
+    "coordinate",
+    "velocity",
+    "parameter",
+    "input",
+    "declared",
+    "output",
+    "reaction",
+    "invariant",
+    "residual",
+    "guard",
+    "mode",
+)
+"""What a named quantity is, in the order of `enum cg_kind` in chaplygin.h."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A named quantity of a model: its kind (one of `KINDS`), unit, description, value at the example point."""
+
+    name: str
+    kind: str
+    unit: str = ""
+    description: str = ""
+    example: float = float("nan")
+
+
+@dataclass(frozen=True)
+class Solve:
+    """One solution of M a = b inside a kernel, for a matrix too large to be factored in straight-line code.
+
+    `matrix` holds the upper triangle by rows, `rhs` the right-hand side, `results` the symbol nodes that stand for
+    the solution in what follows. A solve without `matrix` uses the factors of the one before.
+    """
+
+    matrix: tuple[Node, ...]
+    rhs: tuple[Node, ...]
+    results: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A function of (t, x, p, u) in the graph.
+
+    `pivots` are pairs (pivot, limit): the kernel returns the status `singular` when |pivot| <= limit.
+    `labels` are names wished for intermediates; `comments` describe the outputs, one each.
+    """
+
+    name: str
+    outputs: tuple[Node, ...]
+    comments: tuple[str, ...]
+    pivots: tuple[tuple[Node, Node], ...] = ()
+    solves: tuple[Solve, ...] = ()
+    labels: Mapping[Node, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A model as named kernels over one graph: what is printed, in C or in Python.
+
+    `kernels` holds `rhs` and, where the model has them, `jacobian`, `jvp`, `outputs`, `invariants`. A Jacobian
+    too long to unroll is absent: the emitted one loops over `jvp`.
+    """
+
+    name: str
+    form: str
+    digest: str
+    graph: Graph
+    states: tuple[Variable, ...]
+    n_coordinates: int
+    parameters: tuple[Variable, ...]
+    inputs: tuple[Variable, ...]
+    outputs: tuple[Variable, ...]
+    invariants: tuple[Variable, ...]
+    declared: tuple[Variable, ...]
+    kernels: Mapping[str, Kernel]
+
+    def schedule(self, kernel: str) -> Schedule:
+        """The statements of one kernel, in the order in which they are printed."""
+        from .schedule import schedule
+
+        return schedule(self, self.kernels[kernel])
+
+    def operations(self, kernel: str = "rhs") -> int:
+        """The number of arithmetic operations and function calls of one kernel."""
+        return self.schedule(kernel).operations
+
+    def to_sympy(self, kernel: str = "rhs") -> Any:
+        """One kernel as a `sympy.codegen.ast.CodeBlock` of assignments, as it is emitted."""
+        from .sympy_view import code_block
+
+        return code_block(self, kernel)
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Emitted texts: file name to text, with the digest of the declaration that they come from."""
+
+    name: str
+    digest: str
+    files: Mapping[str, str]

@@ -1,0 +1,238 @@
+"""A kernel as a list of statements: which intermediates get a name, what is written where, in which order.
+
+Printing is left to others: the C text, the SymPy view and the Python twin all come from the same schedule, so they
+compute the same operations in the same order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .graph import RELATIONS, Graph, Node
+from .program import Kernel, Program
+
+# C library functions whose names a variable may not take in emitted code.
+MATH_NAMES = frozenset(
+    """sqrt exp log sin cos tan asin acos atan sinh cosh tanh fabs pow fmin fmax atan2 copysign NAN INFINITY
+    isfinite""".split()
+)
+_LEAVES = ("const", "named", "symbol", "bool")
+_LONGEST = 12
+"""Operations in one statement: longer expressions are cut, to stay readable."""
+
+
+@dataclass(frozen=True)
+class Assign:
+    """name = expression of `node` in the names known before."""
+
+    name: str
+    node: Node
+
+
+@dataclass(frozen=True)
+class Load:
+    """name = array[index]: a variable read where it is first used."""
+
+    name: str
+    array: str
+    index: int
+
+
+@dataclass(frozen=True)
+class Store:
+    """array[index] = value of `node`; `array` is "out" or "work"."""
+
+    array: str
+    index: int
+    node: Node
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class Check:
+    """Return the status `singular` when |pivot| <= limit."""
+
+    pivot: Node
+    limit: Node
+
+
+@dataclass(frozen=True)
+class FactorSolve:
+    """Factor (if `factor`) the matrix at work[matrix] and solve for the right-hand side at work[right] in place."""
+
+    size: int
+    matrix: int
+    right: int
+    factor: bool
+
+
+Statement = Assign | Load | Store | Check | FactorSolve
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The statements of a kernel, the names of its nodes, its workspace and its operation count."""
+
+    kernel: Kernel
+    statements: tuple[Statement, ...]
+    names: dict[Node, str]
+    work: int
+    operations: int
+
+
+def variable_names(program: Program) -> dict[str, tuple[str, str, int]]:
+    """Symbol name to (name in emitted code, array, index)."""
+    table: dict[str, tuple[str, str, int]] = {"t": ("t", "t", 0)}
+    for array, variables in (("x", program.states), ("p", program.parameters), ("u", program.inputs)):
+        for i, v in enumerate(variables):
+            table[v.name] = (f"cg_{v.name}" if v.name in MATH_NAMES else v.name, array, i)
+    for i in range(len(program.states)):
+        table[f"cg_v_{i}"] = (f"cg_v_{i}", "v", i)
+    return table
+
+
+def schedule(program: Program, kernel: Kernel) -> Schedule:
+    """Order the statements of a kernel; see the module's text."""
+    g = program.graph
+    writer = _Writer(program, kernel)
+    matrix_at = 0
+    for solve in kernel.solves:
+        size = len(solve.rhs)
+        if solve.matrix:
+            matrix_at = writer.reserve(len(solve.matrix) + size)  # and the diagonal before factoring
+            for i, node in enumerate(solve.matrix):
+                writer.store("work", matrix_at + i, node)
+        right_at = writer.reserve(size)
+        for i, node in enumerate(solve.rhs):
+            writer.store("work", right_at + i, node)
+        writer.statements.append(FactorSolve(size, matrix_at, right_at, bool(solve.matrix)))
+        for i, node in enumerate(solve.results):
+            name = str(g.value[node])
+            writer.table[name] = (name, "work", right_at + i)
+    for pivot, limit in kernel.pivots:
+        writer.need(pivot)
+        writer.need(limit)
+        writer.statements.append(Check(pivot, limit))
+    for i, (node, comment) in enumerate(zip(kernel.outputs, kernel.comments, strict=True)):
+        writer.store("out", i, node, comment)
+    roots = [*kernel.outputs, *(n for p in kernel.pivots for n in p)]
+    solves = 0
+    for solve in kernel.solves:
+        roots += [*solve.matrix, *solve.rhs]
+        n = len(solve.rhs)
+        solves += (n**3 // 3 + n**2 if solve.matrix else 0) + 2 * n**2
+    return Schedule(
+        kernel, tuple(writer.statements), writer.names, writer.work, g.count_operations(roots) + solves
+    )
+
+
+class _Writer:
+    def __init__(self, program: Program, kernel: Kernel) -> None:
+        self.graph = program.graph
+        self.kernel = kernel
+        self.table = variable_names(program)
+        self.statements: list[Statement] = []
+        self.names: dict[Node, str] = {}
+        self.work = 0
+        taken = {entry[0] for entry in self.table.values()} | MATH_NAMES
+        self.prefix = "cg_z" if any(re.fullmatch(r"z\d+", name) for name in taken) else "z"
+        self.labels = {n: s for n, s in kernel.labels.items() if s not in taken}
+        self.counter = 0
+        self.cut = self._shared(_roots(kernel))
+
+    def reserve(self, count: int) -> int:
+        self.work += count
+        return self.work - count
+
+    def store(self, array: str, index: int, node: Node, comment: str = "") -> None:
+        self.need(node)
+        self.statements.append(Store(array, index, node, comment))
+
+    def need(self, root: Node) -> None:
+        """Emit what the node is made of, and the node itself where it bears a name."""
+        g = self.graph
+        for node in self._pending(root):
+            kind = g.op[node]
+            if kind == "symbol":
+                name, array, index = self.table[str(g.value[node])]
+                self.names[node] = name
+                if array != "t":
+                    self.statements.append(Load(name, array, index))
+            elif node in self.cut:
+                self.names[node] = self._fresh(node)
+                self.statements.append(Assign(self.names[node], node))
+
+    def _pending(self, root: Node) -> list[Node]:
+        """Nodes below the root that have no name yet, arguments first, in the order a reader would write them."""
+        g, done, order = self.graph, set(self.names), []
+        stack: list[tuple[Node, bool]] = [(root, False)]
+        while stack:
+            node, ready = stack.pop()
+            if node in done:
+                continue
+            if ready:
+                done.add(node)
+                order.append(node)
+                continue
+            stack.append((node, True))
+            stack.extend((a, False) for a in reversed(g.args[node]) if a not in done)
+        return order
+
+    def _fresh(self, node: Node) -> str:
+        label = self.labels.get(node)
+        if label is not None:
+            return label
+        self.counter += 1
+        return f"{self.prefix}{self.counter}"
+
+    def _shared(self, roots: Sequence[Node]) -> set[Node]:
+        """The nodes that get a name: used more than once, labelled, or not to be nested where they stand."""
+        g = self.graph
+        order = g.reachable(roots)
+        uses: dict[Node, int] = dict.fromkeys(order, 0)
+        for node in order:
+            for a in g.args[node]:
+                uses[a] += 1
+        for root in roots:
+            uses[root] += 1
+        named: set[Node] = set()
+        length: dict[Node, int] = {}
+        for node in order:
+            if g.op[node] in _LEAVES:
+                length[node] = 0
+                continue
+            length[node] = 1
+            for i, a in enumerate(g.args[node]):
+                if a in named or g.op[a] in _LEAVES:
+                    continue
+                if not _nests(g, node, i, a) or length[node] + length[a] > _LONGEST:
+                    named.add(a)
+                else:
+                    length[node] += length[a]
+            if uses[node] > 1 or node in self.labels:
+                named.add(node)
+        return named
+
+
+def _roots(kernel: Kernel) -> list[Node]:
+    roots = [n for s in kernel.solves for n in (*s.matrix, *s.rhs)]
+    return [*roots, *(n for p in kernel.pivots for n in p), *kernel.outputs]
+
+
+def _nests(g: Graph, node: Node, position: int, inner: Node) -> bool:
+    """Whether `inner` may stand inside the text of `node` with the order of operations kept and no doubt left."""
+    outer, op = g.op[node], g.op[inner]
+    if op in RELATIONS:
+        return outer == "select"
+    if op == "select" or outer in ("select", "min", "max"):
+        return False
+    product = op in ("mul", "div")
+    if outer in ("add", "sub"):
+        return product or op not in ("add", "sub", "neg") or position == 0
+    if outer in ("mul", "div"):
+        return (position == 0 and op == "mul") or op not in ("add", "sub", "neg", "mul", "div")
+    if outer == "neg":
+        return op not in ("add", "sub", "neg", "div")
+    return outer not in RELATIONS or op not in ("add", "sub", "neg")

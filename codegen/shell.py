@@ -1,0 +1,56 @@
+"""The Cython module around a model's C core: three small texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from .program import Program, Variable
+from .render import provenance, render
+
+__all__ = ["shell_files"]
+
+
+def shell_files(program: Program, command: str | None = None) -> dict[str, str]:
+    """The texts `<name>.pyx`, `<name>.pxd` and `<name>.pyi` of the extension module of `program`.
+
+    `command` is what makes them again; by default the command line's `emit`. The module has `capsule` (a capsule
+    named "chaplygin.model" that holds `const cg_model_t *`), `address` (the same as an int), `model` (made when first
+    asked for), and exports the kernels to other Cython code through the `.pxd`.
+
+    Raises ValueError where the program's name is not an identifier.
+    """
+    name = program.name
+    if not (name.isascii() and name.isidentifier()):
+        raise ValueError(f"model name {name!r}: not a plain identifier")
+    if command is None:
+        command = f"chaplygin emit {name} --form {program.form} -o DIR"
+    summary = "\n".join(
+        [
+            f"Compiled model {name}, form {program.form}.",
+            "",
+            *_listed("States", program.states),
+            *_listed("Parameters", program.parameters),
+            *_listed("Inputs", program.inputs),
+            *_listed("Outputs", program.outputs),
+            *_listed("Invariants and residuals", program.invariants),
+        ]
+    )
+    texts = {}
+    for suffix in ("pyx", "pxd", "pyi"):
+        template = f"model.{suffix}.in"
+        values = {"provenance": provenance(template, program.digest, command)}
+        if suffix != "pyi":
+            values["name"] = name
+        if suffix != "pxd":
+            values["summary"] = summary
+        texts[f"{name}.{suffix}"] = render(template, values)
+    return texts
+
+
+def _listed(title: str, variables: Sequence[Variable]) -> list[str]:
+    """One line of names for a docstring; names that are not identifiers are quoted and escaped."""
+    if not variables:
+        return []
+    names = (variable.name for variable in variables)
+    return [f"{title}: " + ", ".join(n if n.isascii() and n.isidentifier() else json.dumps(n) for n in names)]

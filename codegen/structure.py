@@ -1,0 +1,54 @@
+"""Structure functions of a system: in its graph for the forms, as SymPy expressions for the user."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy as sp
+
+from .checks import good_points
+from .fields import structure
+from .graph import Graph, Node
+from .lowering import Lowering
+from .sympy_view import expressions
+from .system import System
+
+_LARGEST_TO_SIMPLIFY = 150
+"""Operations; above this SymPy's simplification takes longer than it is worth."""
+
+
+def _points(system: System) -> list[dict[str, float]]:
+    roots = [*system.fields.drift, *(n for field in system.fields.along for n in field)]
+    return good_points(system, roots, 3)
+
+
+def structure_functions(g: Graph, system: System) -> dict[tuple[int, int], list[tuple[int, Node]]]:
+    """c_ab^i for a < b (a = -1: X_0) as {(a, b): [(i, node), ...]} in the given copy of the system's graph."""
+    symbols = {s.name: s for s in system.all_symbols()}
+
+    def simplify(graph: Graph, node: Node) -> Node:
+        if graph.count_operations([node]) > _LARGEST_TO_SIMPLIFY:
+            return node
+        simple = sp.simplify(expressions(graph, [node], symbols)[0])
+        lowered = Lowering(graph, {s: graph.symbol(n) for n, s in symbols.items()}).lower([simple])[0]
+        return lowered if graph.count_operations([lowered]) < graph.count_operations([node]) else node
+
+    return structure(g, system.fields, _points(system), simplify)
+
+
+def structure_constants(system: System, with_time: bool = False) -> list[list[list[Any]]]:
+    """See `System.structure_constants`."""
+    g = system.graph.copy()
+    found = structure_functions(g, system)
+    k = len(system.velocities)
+    offset = 1 if with_time else 0
+    table = [[[sp.Integer(0)] * k for _ in range(k + offset)] for _ in range(k + offset)]
+    symbols = {s.name: s for s in system.all_symbols()}
+    for (a, b), entries in found.items():
+        if a < 0 and not with_time:
+            continue
+        for i, node in entries:
+            value = expressions(g, [node], symbols)[0]
+            table[a + offset][b + offset][i] = value
+            table[b + offset][a + offset][i] = -value
+    return table

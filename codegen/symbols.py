@@ -1,0 +1,136 @@
+"""The symbols a system is declared with, and the rule their names follow."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from typing import Any
+
+import sympy as sp
+
+
+class DeclarationError(ValueError):
+    """A declaration is wrong: the message names the entry and says what would be right."""
+
+
+class Coordinate(sp.Symbol):
+    """A generalised coordinate x_i."""
+
+
+class Velocity(sp.Symbol):
+    """A velocity eta_a (Poincaré parameter, quasi-velocity) or an independent parameter theta_i."""
+
+
+class Rate(Velocity):
+    """The rate dx/dt of a coordinate."""
+
+
+class Parameter(sp.Symbol):
+    """A constant of the system."""
+
+
+class Input(sp.Symbol):
+    """A quantity that the caller sets during a run."""
+
+
+class Time(sp.Symbol):
+    """The time t."""
+
+
+time = Time("t", real=True)
+
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
+_C_WORDS = """auto break case char const continue default do double else enum extern float for goto if inline int long
+register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while main
+alignas alignof bool complex imaginary noreturn static_assert thread_local asm fortran typeof constexpr nullptr true
+false""".split()
+_CPP_WORDS = """and and_eq bitand bitor catch char8_t char16_t char32_t class compl concept consteval constinit
+const_cast co_await co_return co_yield decltype delete dynamic_cast explicit export friend mutable namespace new
+noexcept not not_eq operator or or_eq private protected public reinterpret_cast requires static_cast template this
+throw try typeid typename using virtual wchar_t xor xor_eq""".split()
+_CYTHON_WORDS = """cdef cpdef ctypedef cimport include api readonly gil nogil by DEF IF ELIF ELSE NULL fused extern
+bint object Py_ssize_t size_t self""".split()
+RESERVED = frozenset([*_C_WORDS, *_CPP_WORDS, *_CYTHON_WORDS, *keyword.kwlist, *keyword.softkwlist])
+
+
+def check_name(name: str, what: str) -> None:
+    """Raise DeclarationError unless `name` can be a name in C, C++, Python and Cython, and is not taken."""
+    if not isinstance(name, str) or not _IDENTIFIER.match(name):
+        raise DeclarationError(
+            f"{what} {name!r}: a name is a letter followed by letters, digits or underscores, e.g. 'omega_1'"
+        )
+    if len(name) > 63:
+        raise DeclarationError(f"{what} {name!r}: a name has at most 63 characters")
+    if name in RESERVED:
+        raise DeclarationError(f"{what} {name!r}: a keyword of C, C++, Python or Cython; choose another name")
+    if name.startswith("cg_"):
+        raise DeclarationError(f"{what} {name!r}: names that begin with 'cg_' are kept for generated code")
+    if name == "t" and what != "time":
+        raise DeclarationError(f"{what} 't': t is the time (chaplygin.time); choose another name")
+
+
+def _declare(kind: type[sp.Symbol], names: str, what: str, assumptions: dict[str, Any]) -> Any:
+    split = names.replace(",", " ").split() if isinstance(names, str) else list(names)
+    if not split:
+        raise DeclarationError(f"no {what} named: give names separated by spaces, e.g. 'phi x y'")
+    if ";" in str(names) or "(" in str(names):
+        check_name(str(names), what)
+    for name in split:
+        check_name(name, what)
+    if len(set(split)) != len(split):
+        twice = next(n for n in split if split.count(n) > 1)
+        raise DeclarationError(f"{what} {twice!r} is declared twice")
+    symbols = tuple(kind(name, real=True, **assumptions) for name in split)
+    return symbols[0] if len(symbols) == 1 else symbols
+
+
+def coordinates(names: str) -> Any:
+    """Declare generalised coordinates: one name gives one symbol, several give a tuple.
+
+    Raises DeclarationError for a name that is not a plain identifier or is a keyword.
+
+    >>> phi, x, y = coordinates("phi x y")
+    """
+    return _declare(Coordinate, names, "coordinate", {})
+
+
+def velocities(names: str) -> Any:
+    """Declare velocities (Poincaré parameters, quasi-velocities), or independent parameters of a parametrization.
+
+    >>> omega, v, w = velocities("omega v w")
+    """
+    return _declare(Velocity, names, "velocity", {})
+
+
+def parameters(names: str, **assumptions: Any) -> Any:
+    """Declare constants; SymPy's assumptions (`positive=True` ...) may be given.
+
+    >>> m, a, J = parameters("m a J", positive=True)
+    """
+    return _declare(Parameter, names, "parameter", assumptions)
+
+
+def inputs(names: str) -> Any:
+    """Declare quantities that the caller sets during a run (a motor's couple, a control).
+
+    >>> tau = inputs("tau")
+    """
+    return _declare(Input, names, "input", {})
+
+
+def rate(coordinate: sp.Symbol) -> Rate:
+    """The symbol of dx/dt, named `<coordinate>_dot`.
+
+    >>> rate(coordinates("phi"))
+    phi_dot
+    """
+    if not isinstance(coordinate, Coordinate):
+        raise DeclarationError(
+            f"rate({coordinate!s}): the argument must be a coordinate made by coordinates()"
+        )
+    return Rate(f"{coordinate.name}_dot", real=True)
+
+
+def natural(name: str) -> list[tuple[int, int | str]]:
+    """A sort key that puts theta2 before theta10."""
+    return [(0, int(p)) if p.isdigit() else (1, p) for p in re.split(r"(\d+)", name) if p]

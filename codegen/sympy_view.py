@@ -1,0 +1,83 @@
+"""Graph nodes back into SymPy: expressions to look at, and `sympy.codegen.ast` nodes of what is emitted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+from .graph import Graph, Node
+
+if TYPE_CHECKING:
+    from .program import Program
+
+BUILD: dict[str, Callable[..., Any]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "neg": lambda a: -a,
+    "pow": sp.Pow,
+    "sqrt": sp.sqrt,
+    "abs": sp.Abs,
+    "min": sp.Min,
+    "max": sp.Max,
+    "lt": sp.StrictLessThan,
+    "le": sp.LessThan,
+    "eq": sp.Equality,
+    "ne": sp.Unequality,
+    "select": lambda c, a, b: sp.Piecewise((a, c), (b, True)),
+}
+for _name in (
+    "exp",
+    "log",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "sign",
+    "atan2",
+):
+    BUILD[_name] = getattr(sp, _name)
+
+
+def constant(value: Fraction) -> Any:
+    """A rational where it was meant as one, else the decimal number it is (9.81, not 5522...)."""
+    if value.denominator <= 10_000:
+        return sp.Rational(value.numerator, value.denominator)
+    return sp.Float(float(value))
+
+
+def leaf(g: Graph, node: Node, symbols: Mapping[str, sp.Symbol]) -> Any:
+    payload, kind = g.value[node], g.op[node]
+    if kind == "const":
+        assert isinstance(payload, Fraction)
+        return constant(payload)
+    if kind == "named":
+        return {"pi": sp.pi, "e": sp.E}[str(payload)]
+    if kind == "bool":
+        return sp.true if payload == "true" else sp.false
+    return symbols.get(str(payload)) or sp.Symbol(str(payload), real=True)
+
+
+def expressions(g: Graph, roots: Sequence[Node], symbols: Mapping[str, sp.Symbol]) -> list[Any]:
+    """The roots as SymPy expressions in the given symbols (by name)."""
+    built: dict[Node, Any] = {}
+    for node in g.reachable(roots):
+        args = g.args[node]
+        built[node] = BUILD[g.op[node]](*[built[a] for a in args]) if args else leaf(g, node, symbols)
+    return [built[r] for r in roots]
+
+
+def code_block(program: Program, kernel: str) -> Any:
+    """The statements of one kernel as a `CodeBlock`; what `Program.to_sympy` returns."""
+    from .print_sympy import assignments
+
+    return assignments(program, kernel)

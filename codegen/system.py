@@ -1,0 +1,374 @@
+"""`System`: a mechanical system as it is declared, checked when made, frozen afterwards."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+from . import checks
+from .fields import Fields
+from .graph import Graph, Node
+from .lowering import Lowering, UnsupportedExpression
+from .symbols import (
+    Coordinate,
+    DeclarationError,
+    Input,
+    Parameter,
+    Rate,
+    Time,
+    Velocity,
+    check_name,
+    natural,
+    rate,
+    time,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .equations import Equations
+
+Expression = Any
+
+
+class System:
+    """A mechanical system: kinematics, energies, forces, constraints.
+
+    dx_i/dt = xi_0^i(t, x) + xi_a^i(t, x) eta_a,   L(t, x, eta) = T - V,   generalised forces Q_a conjugate to eta_a,
+    constraints A_sa eta_a + A_s0 = 0 (or eta_a = beta_a(t, x, theta) by independent parameters theta).
+
+    Parameters
+    ----------
+    name : a plain identifier; emitted code bears it.
+    kinematics : {coordinate: dx/dt}, each right-hand side affine in the velocities. Fewer velocities than coordinates
+        are legal iff every bracket [X_a, X_b], [X_0, X_b] stays in the span of the X_a.
+    coordinates : instead of `kinematics`: the velocities are the coordinate rates, `chaplygin.rate(x)`.
+    kinetic : T(t, x, eta), with no constraint substituted.
+    potential : V(t, x).
+    forces : {velocity: generalised force}.
+    constraints : expressions in (t, x, eta), affine in the velocities, that are zero.
+    parametrization : {velocity: expression in (t, x, theta)} for every velocity, with theta made by `velocities()`.
+    outputs : {name: expression}.
+    units, descriptions : {symbol: text}.
+    example : {symbol: number}, a sane point at which the declaration is checked and pivots are chosen.
+
+    The velocities are ordered as they first appear in the kinematics; parameters and inputs as in `example`, the rest
+    by name.
+
+    Raises
+    ------
+    DeclarationError : naming the entry, for unknown symbols, bad names, right-hand sides that are not affine,
+        dependent constraints, a mass matrix singular at the example point, brackets that leave the span.
+
+    Source: H. Poincaré (1901), N. G. Chetaev; Encyclopedia of Mathematics, "Poincaré equations", (1).
+
+    >>> import sympy as sp
+    >>> from chaplygin.codegen.symbols import coordinates, parameters, rate
+    >>> q = coordinates("q")
+    >>> m, k = parameters("m k", positive=True)
+    >>> System("spring", coordinates=[q], kinetic=m*rate(q)**2/2, potential=k*q**2/2)
+    System('spring', coordinates=(q), velocities=(q_dot), parameters=(k, m))
+    """
+
+    name: str
+    coordinates: tuple[sp.Symbol, ...]
+    velocities: tuple[sp.Symbol, ...]
+    parameters: tuple[sp.Symbol, ...]
+    inputs: tuple[sp.Symbol, ...]
+    independent: tuple[sp.Symbol, ...]
+    kinematics: Mapping[sp.Symbol, Expression]
+    kinetic: Expression
+    potential: Expression
+    forces: Mapping[sp.Symbol, Expression]
+    constraints: tuple[Expression, ...]
+    parametrization: Mapping[sp.Symbol, Expression] | None
+    outputs: Mapping[str, Expression]
+    units: Mapping[sp.Symbol, str]
+    descriptions: Mapping[sp.Symbol, str]
+    example: Mapping[sp.Symbol, float]
+    digest: str
+
+    # The declaration in the graph.
+    graph: Graph
+    fields: Fields
+    eta: tuple[Node, ...]
+    theta: tuple[Node, ...]
+    kinetic_node: Node
+    potential_node: Node
+    force_nodes: tuple[Node, ...]
+    constraint_rows: tuple[tuple[Node, ...], ...]
+    constraint_offsets: tuple[Node, ...]
+    beta: tuple[Node, ...]
+    output_nodes: Mapping[str, Node]
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        kinematics: Mapping[sp.Symbol, Expression] | None = None,
+        coordinates: Sequence[sp.Symbol] | None = None,
+        kinetic: Expression,
+        potential: Expression = 0,
+        forces: Mapping[sp.Symbol, Expression] | None = None,
+        constraints: Iterable[Expression] = (),
+        parametrization: Mapping[sp.Symbol, Expression] | None = None,
+        outputs: Mapping[str, Expression] | None = None,
+        units: Mapping[sp.Symbol, str] | None = None,
+        descriptions: Mapping[sp.Symbol, str] | None = None,
+        example: Mapping[sp.Symbol, float] | None = None,
+    ) -> None:
+        check_name(name, "System name")
+        self._put("name", name)
+        if (kinematics is None) == (coordinates is None):
+            raise DeclarationError(f"System {name!r}: give either kinematics={{...}} or coordinates=[...]")
+        if kinematics is None:
+            assert coordinates is not None
+            checks.require_coordinates(self.name, coordinates, "coordinates")
+            kinematics = {x: rate(x) for x in coordinates}
+        checks.require_coordinates(self.name, kinematics, "kinematics")
+        self._put("coordinates", tuple(kinematics))
+        self._put("kinematics", {x: sp.sympify(e) for x, e in kinematics.items()})
+        self._put("kinetic", checks.expression(self.name, "kinetic", kinetic))
+        self._put("potential", checks.expression(self.name, "potential", potential))
+        self._put(
+            "constraints",
+            tuple(checks.expression(name, f"constraints[{i}]", e) for i, e in enumerate(constraints)),
+        )
+        self._put("velocities", self._ordered_velocities())
+        self._put(
+            "forces",
+            checks.expressions(name, "forces", forces or {}, self.velocities, "a velocity of the system"),
+        )
+        self._put(
+            "outputs",
+            {str(k): checks.expression(name, f"outputs[{k!r}]", e) for k, e in (outputs or {}).items()},
+        )
+        self._put("parametrization", self._checked_parametrization(parametrization))
+        self._put("example", checks.example(name, example or {}))
+        self._collect_symbols()
+        self._put("units", checks.texts(self, "units", units or {}))
+        self._put("descriptions", checks.texts(self, "descriptions", descriptions or {}))
+        self._lower()
+        self._put("digest", hashlib.sha256(self._canonical().encode()).hexdigest())
+        checks.check(self)
+
+    def _put(self, key: str, value: Any) -> None:
+        """Set an attribute while the system is being made."""
+        object.__setattr__(self, key, value)
+
+    def __setattr__(self, key: str, value: Any) -> None:
+        raise AttributeError(f"a System is frozen: make a new one instead of setting {key!r}")
+
+    def __repr__(self) -> str:
+        def names(symbols: Iterable[sp.Symbol]) -> str:
+            return "(" + ", ".join(s.name for s in symbols) + ")"
+
+        return (
+            f"System({self.name!r}, coordinates={names(self.coordinates)}, velocities={names(self.velocities)}, "
+            f"parameters={names(self.parameters)})"
+        )
+
+    # -- making -------------------------------------------------------------------------------------------------
+    def _ordered_velocities(self) -> tuple[sp.Symbol, ...]:
+        found: dict[sp.Symbol, None] = {}
+        for x, expression in self.kinematics.items():
+            here = [s for s in expression.free_symbols if isinstance(s, Velocity)]
+            for s in sorted(here, key=lambda s: natural(s.name)):
+                if isinstance(s, Rate) and expression != s:
+                    raise DeclarationError(
+                        f"System {self.name!r}: kinematics[{x}] contains the rate {s}; right-hand sides are made of "
+                        "velocities from velocities()"
+                    )
+                found.setdefault(s)
+        if not found:
+            raise DeclarationError(
+                f"System {self.name!r}: kinematics contain no velocity; make some with velocities()"
+            )
+        return tuple(found)
+
+    def _checked_parametrization(self, given: Mapping[sp.Symbol, Expression] | None) -> Any:
+        if given is None:
+            self._put("independent", ())
+            return None
+        if self.constraints:
+            raise DeclarationError(f"System {self.name!r}: give constraints or a parametrization, not both")
+        result = checks.expressions(
+            self.name, "parametrization", given, self.velocities, "a velocity of the system"
+        )
+        for v in self.velocities:
+            if v not in result:
+                raise DeclarationError(
+                    f"System {self.name!r}: parametrization has no entry for {v}; every velocity needs one (0 is fine)"
+                )
+        thetas: dict[sp.Symbol, None] = {}
+        for expression in result.values():
+            here = {
+                s for s in expression.free_symbols if isinstance(s, Velocity) and s not in self.velocities
+            }
+            for s in sorted(here, key=lambda s: natural(s.name)):
+                thetas.setdefault(s)
+            for s in expression.free_symbols & set(self.velocities):
+                raise DeclarationError(
+                    f"System {self.name!r}: parametrization contains the velocity {s}; right-hand sides are "
+                    "expressions in (t, x, theta) with theta made by velocities()"
+                )
+        self._put("independent", tuple(thetas))
+        return result
+
+    def _collect_symbols(self) -> None:
+        """Sort every symbol in the declaration into its kind; name those that have none."""
+        known = {time, *self.coordinates, *self.velocities, *self.independent}
+        known |= {rate(x) for x in self.coordinates}
+        parameters: set[sp.Symbol] = set()
+        inputs: set[sp.Symbol] = set()
+        for entry, expression in self._entries():
+            for s in sorted(expression.free_symbols - known, key=lambda s: natural(str(s))):
+                if isinstance(s, Parameter):
+                    parameters.add(s)
+                elif isinstance(s, Input):
+                    inputs.add(s)
+                else:
+                    raise DeclarationError(checks.unknown_symbol(self, entry, s))
+        for s in self.example:
+            if isinstance(s, Parameter):
+                parameters.add(s)
+            elif isinstance(s, Input):
+                inputs.add(s)
+        rank = {s: i for i, s in enumerate(self.example)}
+
+        def order(s: sp.Symbol) -> tuple[int, Any]:
+            return rank.get(s, len(rank)), natural(s.name)
+
+        self._put("parameters", tuple(sorted(parameters, key=order)))
+        self._put("inputs", tuple(sorted(inputs, key=order)))
+        checks.check_unique_names(self)
+
+    def _entries(self) -> list[tuple[str, Any]]:
+        """Every expression of the declaration with the name of its place."""
+        entries = [(f"kinematics[{x}]", e) for x, e in self.kinematics.items()]
+        entries += [("kinetic", self.kinetic), ("potential", self.potential)]
+        entries += [(f"forces[{v}]", e) for v, e in self.forces.items()]
+        entries += [(f"constraints[{i}]", e) for i, e in enumerate(self.constraints)]
+        entries += [(f"parametrization[{v}]", e) for v, e in (self.parametrization or {}).items()]
+        entries += [(f"outputs[{n!r}]", e) for n, e in self.outputs.items()]
+        return entries
+
+    def _lower(self) -> None:
+        g = Graph()
+        nodes = {s: g.symbol(s.name) for s in self.all_symbols()}
+        lowering = Lowering(g, nodes)
+        entries = self._entries()
+        n = len(self.coordinates)
+        try:
+            rows = lowering.lower([e for _, e in entries[:n]])
+            for x, row in zip(self.coordinates, rows, strict=True):
+                lowering.define(rate(x), row)
+            lowered = rows + lowering.lower([e for _, e in entries[n:]])
+        except (UnsupportedExpression, ZeroDivisionError) as error:
+            raise DeclarationError(f"System {self.name!r}: {self._culprit(nodes)}: {error}") from None
+        value = dict(zip((name for name, _ in entries), lowered, strict=True))
+        self._put("graph", g)
+        self._put("eta", tuple(nodes[v] for v in self.velocities))
+        self._put("theta", tuple(nodes[s] for s in self.independent))
+        x_nodes = tuple(nodes[x] for x in self.coordinates)
+        offsets, matrix = checks.affine(
+            self, [f"kinematics[{x}]" for x in self.coordinates], rows, "velocities"
+        )
+        along = tuple(tuple(matrix[i][a] for i in range(n)) for a in range(len(self.velocities)))
+        self._put("fields", Fields(x_nodes, nodes[time], tuple(offsets), along))
+        self._put("kinetic_node", value["kinetic"])
+        self._put("potential_node", value["potential"])
+        self._put("force_nodes", tuple(value.get(f"forces[{v}]", g.zero) for v in self.velocities))
+        names = [f"constraints[{i}]" for i in range(len(self.constraints))]
+        offsets, matrix = checks.affine(self, names, [value[c] for c in names], "velocities")
+        self._put("constraint_rows", tuple(tuple(row) for row in matrix))
+        self._put("constraint_offsets", tuple(offsets))
+        self._put(
+            "beta",
+            tuple(value[f"parametrization[{v}]"] for v in self.velocities) if self.parametrization else (),
+        )
+        self._put("output_nodes", {n: value[f"outputs[{n!r}]"] for n in self.outputs})
+
+    def _culprit(self, nodes: Mapping[sp.Symbol, Node]) -> str:
+        """The first entry that cannot be lowered by itself."""
+        for entry, expression in self._entries():
+            lowering = Lowering(Graph(), dict.fromkeys([*nodes, *(rate(x) for x in self.coordinates)], 0))
+            try:
+                lowering.lower([expression])
+            except (UnsupportedExpression, ZeroDivisionError):
+                return entry
+        return "declaration"
+
+    def all_symbols(self) -> tuple[sp.Symbol, ...]:
+        """Time, coordinates, velocities, independent parameters, parameters, inputs."""
+        return (time, *self.coordinates, *self.velocities, *self.independent, *self.parameters, *self.inputs)
+
+    def _canonical(self) -> str:
+        """The declaration as one text, the same for the same declaration in any process."""
+        g = self.graph
+        roots = [*self.fields.drift, *(n for f in self.fields.along for n in f), self.kinetic_node]
+        roots += [self.potential_node, *self.force_nodes, *self.constraint_offsets]
+        roots += (
+            [n for row in self.constraint_rows for n in row]
+            + list(self.beta)
+            + list(self.output_nodes.values())
+        )
+        order = g.reachable(roots)
+        number = {n: i for i, n in enumerate(order)}
+        lines = [self.name]
+        lines += [
+            f"{type(s).__name__} {s.name} {self.example.get(s)!r} {self.units.get(s, '')!r} "
+            f"{self.descriptions.get(s, '')!r}"
+            for s in self.all_symbols()
+        ]
+        lines += [f"{n} {number[self.output_nodes[n]]}" for n in self.outputs]
+        lines += [f"{g.op[n]} {g.value.get(n, '')} {[number[a] for a in g.args[n]]}" for n in order]
+        lines.append(f"{len(self.constraints)} {[number[r] for r in roots]}")
+        return "\n".join(lines)
+
+    # -- looking ------------------------------------------------------------------------------------------------
+    def structure_constants(self, with_time: bool = False) -> list[list[list[Any]]]:
+        """c[a][b][i] of [X_a, X_b] = c_ab^i X_i, as SymPy expressions (constants or functions of t, x).
+
+        With `with_time` row 0 holds c_0b^i of [X_0, X_b] and the fields X_a follow as rows 1, 2, ...
+
+        >>> from chaplygin.systems import example
+        >>> example("heavy_top").system.structure_constants()[0][1]      # [X_1, X_2] = X_3
+        [0, 0, 1]
+        """
+        from .structure import structure_constants
+
+        return structure_constants(self, with_time)
+
+    def equations(self, form: str, **options: Any) -> Equations:
+        """Derive the equations of motion in the named form; see `chaplygin.codegen.forms` for forms and options.
+
+        Raises FormError, naming the hypothesis that fails, when the form does not fit.
+        """
+        from .forms import derive
+
+        return derive(self, form, **options)
+
+    def compile(self, form: str | None = None, *, reproducible: bool = True, **options: Any) -> Any:
+        """Derive, emit and compile, or take the compiled model from the cache; returns a `Model`."""
+        from .compile import compile_system
+
+        return compile_system(self, form, reproducible=reproducible, **options)
+
+    def emit(self, form: str, folder: str | Path, **options: Any) -> list[Path]:
+        """Write the C core (.c .h) and the Cython module (.pyx .pxd .pyi) into a folder; returns the paths."""
+        from .emit import emit_to
+
+        return emit_to(self.equations(form, **options).program, folder)
+
+    def kind_of(self, s: sp.Symbol) -> str:
+        if isinstance(s, Coordinate):
+            return "coordinate"
+        if isinstance(s, Velocity):
+            return "velocity"
+        if isinstance(s, Parameter):
+            return "parameter"
+        return "time" if isinstance(s, Time) else "input"

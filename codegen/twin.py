@@ -1,0 +1,187 @@
+"""The pure-Python twin of a program: the same statements as Python source, and as NumPy functions by `lambdify`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from .print_c import PYTHON, expression
+from .print_statements import ARRAYS
+from .print_sympy import expression as sympy_expression
+from .program import Program, Variable
+from .schedule import Assign, Check, FactorSolve, Load, Store
+
+Function = Callable[..., Any]
+_ARGUMENTS = "t, cg_x, cg_p, cg_u"
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """A program's names and its kernels as Python functions: see `chaplygin.runtime.twin.TwinKernels`."""
+
+    name: str
+    form: str
+    digest: str
+    n_coordinates: int
+    states: Sequence[Variable]
+    parameters: Sequence[Variable]
+    inputs: Sequence[Variable]
+    outputs: Sequence[Variable]
+    invariants: Sequence[Variable]
+    declared: Sequence[Variable]
+    python: Mapping[str, Function]
+    numpy: Mapping[str, Function]
+
+
+def twin_kernels(program: Program) -> Kernels:
+    """The kernels of a program in plain Python, and in NumPy where it has no loop over a large matrix."""
+    python = {k: python_kernel(program, k) for k in program.kernels}
+    if "jacobian" not in python:
+        python["jacobian"] = _looped_jacobian(python["jvp"], len(program.states))
+    numpy = {k: numpy_kernel(program, k) for k, kernel in program.kernels.items() if not kernel.solves}
+    return Kernels(
+        program.name,
+        program.form,
+        program.digest,
+        program.n_coordinates,
+        program.states,
+        program.parameters,
+        program.inputs,
+        program.outputs,
+        program.invariants,
+        program.declared,
+        python,
+        numpy,
+    )
+
+
+def twin_model(program: Program, *, quiet: bool = False) -> Any:
+    """A `TwinModel` of a program; it warns that it is one, unless `quiet`."""
+    from chaplygin.runtime.twin import TwinModel
+
+    return TwinModel(twin_kernels(program), quiet=quiet)
+
+
+def python_source(program: Program, kernel: str) -> str:
+    """One kernel as the source of a Python function of (t, x, p, u), for `jvp` of (t, x, p, u, v)."""
+    g, plan = program.graph, program.schedule(kernel)
+    lines = [f"def {kernel}({_ARGUMENTS}{', cg_v' if kernel == 'jvp' else ''}):"]
+    lines.append(f"    cg_out = [0.0] * {len(plan.kernel.outputs)}")
+    if plan.work:
+        lines.append(f"    cg_work = [0.0] * {plan.work}")
+
+    def text(node: int, top: bool = False) -> str:
+        return expression(g, node, plan.names, top, PYTHON)
+
+    for s in plan.statements:
+        if isinstance(s, Load):
+            lines.append(f"    {s.name} = {ARRAYS[s.array]}[{s.index}]")
+        elif isinstance(s, Assign):
+            lines.append(f"    {s.name} = {text(s.node, True)}")
+        elif isinstance(s, Store):
+            lines.append(f"    {ARRAYS[s.array]}[{s.index}] = {text(s.node)}")
+        elif isinstance(s, Check):
+            lines.append(
+                f"    if fabs({text(s.pivot)}) <= {text(s.limit)}: raise Singular('singular mass matrix')"
+            )
+        elif isinstance(s, FactorSolve):
+            if s.factor:
+                lines.append(f"    cg_factor({s.size}, cg_work, {s.matrix})")
+            lines.append(f"    cg_solve({s.size}, cg_work, {s.matrix}, {s.right})")
+    return "\n".join([*lines, "    return cg_out", ""])
+
+
+def python_kernel(program: Program, kernel: str) -> Function:
+    """One kernel as a Python function over sequences of floats."""
+    selects = any(
+        program.graph.op[n] == "select" for n in program.graph.reachable(program.kernels[kernel].outputs)
+    )
+    namespace: dict[str, Any] = {n: getattr(math, n) for n in _MATH}
+    if selects:  # a branch that is not taken may leave its domain: NaN there, as in C
+        namespace.update({n: _quiet(f) for n, f in namespace.items()})
+    namespace |= {"sign": _sign, "Singular": ZeroDivisionError, "cg_factor": _factor, "cg_solve": _solve}
+    exec(compile(python_source(program, kernel), f"<{program.name} {kernel}>", "exec"), namespace)
+    function: Function = namespace[kernel]
+    return function
+
+
+_MATH = "sqrt exp log sin cos tan asin acos atan sinh cosh tanh fabs atan2 pow".split()
+
+
+def _quiet(function: Function) -> Function:
+    def safe(*arguments: float) -> float:
+        try:
+            return float(function(*arguments))
+        except (ValueError, OverflowError):
+            return math.nan
+
+    return safe
+
+
+def _sign(a: float) -> float:
+    return float((a > 0) - (a < 0))
+
+
+def _factor(n: int, m: list[float], at: int) -> None:
+    """The loop of templates/solver.c.in."""
+    starts = [at + k * n - k * (k - 1) // 2 for k in range(n)]
+    diagonal = [m[s] for s in starts]
+    for k, row in enumerate(starts):
+        pivot = m[row]
+        if abs(pivot) <= 1e-13 * abs(diagonal[k]):
+            raise ZeroDivisionError("singular mass matrix")
+        for i in range(1, n - k):
+            factor = m[row + i] / pivot
+            below = starts[k + i]
+            for j in range(i, n - k):
+                m[below + j - i] -= factor * m[row + j]
+
+
+def _solve(n: int, m: list[float], at: int, b: int) -> None:
+    starts = [at + k * n - k * (k - 1) // 2 for k in range(n)]
+    for k, row in enumerate(starts):
+        m[b + k] /= m[row]
+        for i in range(1, n - k):
+            m[b + k + i] -= m[row + i] * m[b + k]
+    for k in reversed(range(n)):
+        total = 0.0
+        for i in range(1, n - k):
+            total += m[starts[k] + i] * m[b + k + i]
+        m[b + k] -= total / m[starts[k]]
+
+
+def _looped_jacobian(jvp: Function, n: int) -> Function:
+    def jacobian(t: float, x: Any, p: Any, u: Any) -> list[float]:
+        columns = [jvp(t, x, p, u, [1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]
+        return [columns[j][i] for i in range(n) for j in range(n)]
+
+    return jacobian
+
+
+def numpy_kernel(program: Program, kernel: str) -> Function:
+    """One kernel through `sympy.lambdify`, over arrays of one row per state, parameter and input."""
+    g, plan = program.graph, program.schedule(kernel)
+    loads = [s for s in plan.statements if isinstance(s, Load)]
+    steps = [
+        (sp.Symbol(s.name, real=True), sympy_expression(g, s.node, plan.names))
+        for s in plan.statements
+        if isinstance(s, Assign)
+    ]
+    stores = {
+        s.index: sympy_expression(g, s.node, plan.names, False)
+        for s in plan.statements
+        if isinstance(s, Store)
+    }
+    results = [stores[i] for i in range(len(stores))]
+    arguments = [sp.Symbol("t", real=True), *(sp.Symbol(s.name, real=True) for s in loads)]
+    function = sp.lambdify(arguments, results, "numpy", cse=lambda expressions: (steps, expressions))
+    places = [("xpuv".index(s.array), s.index) for s in loads]
+
+    def vectorized(t: Any, *arrays: Any) -> Any:
+        return function(t, *[arrays[a][i] for a, i in places])
+
+    return vectorized

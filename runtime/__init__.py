@@ -1,0 +1,63 @@
+"""The compiled models at work: calls, integration, ensembles. Never imports SymPy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .errors import (
+    ArgumentError,
+    ChaplyginError,
+    CoreMissingError,
+    KernelError,
+    LoadError,
+    MissingExtraError,
+    TwinWarning,
+)
+from .face import Variable
+from .loading import load_model
+from .model import Model, core_available
+from .solution import Solution
+
+if TYPE_CHECKING:
+    from .ensemble import Ensemble
+    from .stepper import Snapshot, Stepper
+    from .twin import TwinKernels, TwinModel
+
+__all__ = [
+    "ArgumentError",
+    "ChaplyginError",
+    "CoreMissingError",
+    "Ensemble",
+    "KernelError",
+    "LoadError",
+    "MissingExtraError",
+    "Model",
+    "Snapshot",
+    "Solution",
+    "Stepper",
+    "TwinKernels",
+    "TwinModel",
+    "TwinWarning",
+    "Variable",
+    "core_available",
+    "load_model",
+]
+
+_LATER = {
+    "Ensemble": "ensemble",
+    "Snapshot": "stepper",
+    "Stepper": "stepper",
+    "TwinKernels": "twin",
+    "TwinModel": "twin",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # What a short run does not need is imported when it is first asked for.
+    from importlib import import_module
+
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: Any = getattr(import_module(f".{_LATER[name]}", __name__), name)
+    globals()[name] = found
+    return found

@@ -1,0 +1,154 @@
+# What _core.pyx uses of the C headers; the headers say what each thing means.
+
+cdef extern from "chaplygin.h" nogil:
+    enum: CG_ABI_VERSION
+    enum cg_status:
+        CG_OK
+        CG_INTERRUPTED
+        CG_INPUT_FAILED
+        CG_UNSUPPORTED
+
+    ctypedef struct cg_variable_t:
+        const char *name
+        const char *unit
+        const char *description
+        double example
+        int32_t kind
+
+    ctypedef int (*cg_kernel_t)(double, const double *, const double *, const double *, double *, double *) noexcept
+    ctypedef int (*cg_jvp_t)(double, const double *, const double *, const double *, const double *, double *,
+                             double *) noexcept
+
+    ctypedef struct cg_method_t:
+        const char *name
+
+    ctypedef struct cg_model_t:
+        uint32_t abi_version
+        uint32_t struct_size
+        const char *name
+        const char *form
+        const char *digest
+        const char *generator
+        const char *scalar
+        int32_t n_states
+        int32_t n_coordinates
+        int32_t n_parameters
+        int32_t n_inputs
+        int32_t n_outputs
+        int32_t n_invariants
+        int32_t n_modes
+        int32_t n_declared
+        int32_t n_work
+        const cg_variable_t *states
+        const cg_variable_t *parameters
+        const cg_variable_t *inputs
+        const cg_variable_t *outputs
+        const cg_variable_t *invariants
+        const cg_variable_t *declared
+        cg_kernel_t rhs
+        cg_kernel_t jacobian
+        cg_jvp_t jvp
+        cg_kernel_t outputs_fn
+        cg_kernel_t invariants_fn
+        cg_kernel_t initial
+        const cg_method_t *methods
+
+cdef extern from "cg_run.h" nogil:
+    enum: CG_SIGNAL_CONSTANT
+    enum: CG_SIGNAL_CALL
+    ctypedef struct cg_signal_t:
+        int32_t kind
+        int64_t n
+        const double *t
+        const double *value
+
+    ctypedef int (*cg_input_fn_t)(void *, double, const double *, double *) noexcept
+
+    ctypedef struct cg_run_t:
+        cg_input_fn_t input_fn
+        void *input_context
+        const cg_signal_t *signals
+        const volatile int *stop
+        size_t size
+        int32_t n
+        int32_t ld
+        int32_t n_dense
+        int32_t adaptive
+        int32_t inlined
+        double *x
+        double *atol
+        double *p
+        double *u
+        double rtol
+        double max_step
+        double first_step
+        int64_t max_steps
+        double t
+        int64_t n_steps
+        int64_t n_rejected
+        int64_t n_rhs
+        int32_t status
+
+cdef extern from "cg_driver.h" nogil:
+    enum: CG_OUTPUT_FULL
+    enum: CG_BUDGET_USED
+    ctypedef struct cg_method_info_t:
+        const char *name
+        int32_t order
+        int32_t adaptive
+        int32_t n_dense
+
+    const cg_method_info_t *cg_method_find(const char *name)
+    const cg_method_info_t *cg_method_table()
+    size_t cg_run_size(const cg_model_t *model, const char *method)
+    cg_run_t *cg_run_new(size_t size)
+    void cg_run_delete(cg_run_t *run)
+    int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char *method, int32_t flags)
+    int cg_run_start(cg_run_t *run, double t0, const double *x0, double t_end)
+    int cg_run_extend(cg_run_t *run, double t_end)
+    void cg_run_changed(cg_run_t *run)
+    int cg_run_restore(cg_run_t *run, const void *saved, size_t size)
+
+    ctypedef struct cg_record_t:
+        const double *t_eval
+        int64_t n_eval
+        double *t
+        double *y
+        int64_t y_row
+        int64_t y_col
+        int64_t capacity
+        int64_t n_rows
+        double *coef
+        double *coef_t
+        int64_t capacity_dense
+        int64_t n_coef
+
+    int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
+    void cg_dense_evaluate(const double *coef, int64_t n_dense, int64_t ld, int64_t n, double theta, double *out,
+                           int64_t stride)
+
+    ctypedef struct cg_ensemble_t:
+        double t0
+        double t_end
+        const double *x0
+        int64_t x0_row
+        int64_t x0_col
+        const double *p
+        int64_t p_row
+        int64_t p_col
+        const double *u
+        int64_t u_row
+        int64_t u_col
+        const double *t_eval
+        int64_t n_eval
+        double *y
+        int64_t y_row
+        int64_t y_col
+        int64_t y_time
+        double *t
+        int32_t *status
+        int64_t *n_rhs
+        int64_t *n_steps
+
+    int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, int64_t first, int64_t last,
+                        volatile int64_t *done)

@@ -1,0 +1,354 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, embedsignature=False
+"""Binding of the C runtime: calls of a model's kernels, integration, steppers, chunks of ensembles.
+
+Plain float64 arrays and plain dicts of floats are read here, at C speed; whatever is anything else goes to the slow
+path in Python (`arguments`, `face`), which converts it or says what is wrong with it.
+"""
+
+from cpython.dict cimport PyDict_CheckExact, PyDict_GetItemWithError, PyDict_Size
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
+from cpython.long cimport PyLong_AsDouble, PyLong_CheckExact
+from cpython.object cimport PyObject
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
+from libc.math cimport INFINITY, NAN, isfinite
+from libc.stdint cimport int32_t, int64_t, uint32_t, uintptr_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy, memset
+
+cimport numpy as cnp
+import numpy as np
+from time import perf_counter
+
+from .errors import ArgumentError, KernelError, LoadError, kernel_failed, message_of
+from .solution import Dense, Solution
+
+include "_abi.pxi"
+
+cnp.import_array()
+
+KINDS = ("coordinate", "velocity", "parameter", "input", "declared", "output", "reaction", "invariant", "residual",
+         "guard", "mode")
+
+cdef enum:
+    FIRST_ROWS = 64
+    FIRST_BUDGET = 256
+
+cdef enum Kernel:
+    RHS = 0
+    JACOBIAN = 1
+    JVP = 2
+    OUTPUTS = 3
+    INVARIANTS = 4
+    INITIAL = 5
+
+KERNELS = {"rhs": RHS, "jacobian": JACOBIAN, "jvp": JVP, "outputs": OUTPUTS, "invariants": INVARIANTS,
+           "initial": INITIAL}
+
+
+cdef int _vector(object value, tuple names, Py_ssize_t n, double *scratch, const double **found) except -1:
+    """Point `found` to n finite doubles, in the array itself or in `scratch`. 0: the slow path has to look at it."""
+    cdef Py_ssize_t i
+    cdef const double *data
+    cdef PyObject *entry
+    if cnp.PyArray_CheckExact(value):
+        if not (cnp.PyArray_NDIM(value) == 1 and cnp.PyArray_DIM(value, 0) == n
+                and cnp.PyArray_TYPE(value) == cnp.NPY_DOUBLE and cnp.PyArray_ISCARRAY_RO(value)):
+            return 0
+        data = <const double *> cnp.PyArray_DATA(value)
+        for i in range(n):
+            if not isfinite(data[i]):
+                return 0
+        found[0] = data
+        return 1
+    if PyDict_CheckExact(value):
+        if PyDict_Size(value) != n:
+            return 0
+        for i in range(n):
+            entry = PyDict_GetItemWithError(value, names[i])
+            if entry is NULL or not _number(<object> entry, &scratch[i]):
+                return 0
+    elif type(value) is tuple:
+        if len(<tuple> value) != n:
+            return 0
+        for i in range(n):
+            if not _number((<tuple> value)[i], &scratch[i]):
+                return 0
+    elif type(value) is list:
+        if len(<list> value) != n:
+            return 0
+        for i in range(n):
+            if not _number((<list> value)[i], &scratch[i]):
+                return 0
+    elif value is None and n == 0:
+        pass
+    else:
+        return 0
+    found[0] = scratch
+    return 1
+
+
+cdef inline bint _number(object value, double *out):
+    """A finite float or a small int; anything else is for the slow path."""
+    if PyFloat_Check(value):  # NumPy's float64 is one too
+        out[0] = PyFloat_AS_DOUBLE(value)
+        return isfinite(out[0])
+    if PyLong_CheckExact(value) and -4503599627370496 < value < 4503599627370496:
+        out[0] = PyLong_AsDouble(value)
+        return True
+    return False
+
+
+cdef tuple _names(const cg_variable_t *table, int32_t n, list variables):
+    cdef int32_t i
+    names = []
+    if n > 0 and table is NULL:
+        raise LoadError("the model has no table of names for some of its quantities")
+    for i in range(n):
+        name = table[i].name.decode()
+        kind = KINDS[table[i].kind] if 0 <= table[i].kind < len(KINDS) else "unknown"
+        unit = table[i].unit.decode() if table[i].unit is not NULL else ""
+        text = table[i].description.decode() if table[i].description is not NULL else ""
+        variables.append((name, kind, unit, text, table[i].example))
+        names.append(name)
+    return tuple(names)
+
+
+cdef class KernelCore:
+    """The table of a compiled model and the calls of its kernels."""
+
+    cdef const cg_model_t *model
+    cdef double *scratch        # x, p, u, work, one after another: only used with the GIL held
+    cdef double *x
+    cdef double *p
+    cdef double *u
+    cdef double *work
+    cdef cg_run_t *spare        # a run that is not in use, of method `spare_method`
+    cdef object spare_method
+    cdef readonly int n_states, n_parameters, n_inputs
+    cdef readonly object capsule, owner
+    cdef readonly tuple states, parameters, inputs, outputs, invariants, declared
+    cdef readonly str name, form, digest, generator
+    cdef readonly int n_coordinates
+    cdef readonly bint has_initial, has_inlined_methods
+    cdef readonly list _variables
+
+    def __cinit__(self, capsule, *, owner=None):
+        cdef const cg_model_t *m
+        cdef size_t n_x, n_u
+        if not PyCapsule_IsValid(capsule, "chaplygin.model"):
+            raise LoadError(f"{type(capsule).__name__} object is not a capsule named 'chaplygin.model'")
+        m = <const cg_model_t *> PyCapsule_GetPointer(capsule, "chaplygin.model")
+        if m.abi_version != CG_ABI_VERSION or m.struct_size != sizeof(cg_model_t):
+            raise LoadError(
+                f"the model was compiled for version {m.abi_version} of the binary interface (table of "
+                f"{m.struct_size} bytes); this runtime has version {CG_ABI_VERSION} ({sizeof(cg_model_t)} bytes): "
+                "compile it again"
+            )
+        self.name = m.name.decode()
+        if m.scalar.decode() != "float64":
+            raise LoadError(f"{self.name} computes in {m.scalar.decode()}; only float64 is supported")
+        if m.rhs is NULL or m.n_states < 1 or min(m.n_parameters, m.n_inputs, m.n_modes, m.n_work, m.n_outputs) < 0:
+            raise LoadError(f"{self.name} has a damaged table: no right-hand side, or sizes out of range")
+        self.model = m
+        self.form, self.digest = m.form.decode(), m.digest.decode()
+        self.generator = m.generator.decode()
+        self.capsule, self.owner = capsule, owner
+        self._variables = []
+        self.states = _names(m.states, m.n_states, self._variables)
+        self.parameters = _names(m.parameters, m.n_parameters, self._variables)
+        self.inputs = _names(m.inputs, m.n_inputs, self._variables)
+        self.outputs = _names(m.outputs, m.n_outputs, self._variables)
+        self.invariants = _names(m.invariants, m.n_invariants, self._variables)
+        self.declared = _names(m.declared, m.n_declared, self._variables) if m.declared is not NULL else ()
+        self.n_states, self.n_parameters, self.n_inputs = m.n_states, m.n_parameters, m.n_inputs
+        self.n_coordinates = m.n_coordinates
+        self.has_initial = m.initial is not NULL
+        self.has_inlined_methods = m.methods is not NULL
+        n_x, n_u = max(m.n_states, m.n_declared), m.n_inputs + m.n_modes
+        self.scratch = <double *> calloc(n_x + m.n_parameters + n_u + m.n_work + 1, sizeof(double))
+        if self.scratch is NULL:
+            raise MemoryError
+        self.x = self.scratch
+        self.p = self.x + n_x
+        self.u = self.p + m.n_parameters
+        self.work = self.u + n_u
+
+    def __init__(self, capsule, *, owner=None):
+        pass
+
+    def __dealloc__(self):
+        free(self.scratch)
+        if self.spare is not NULL:
+            cg_run_delete(self.spare)
+
+    @property
+    def address(self):
+        """Address of the model's `cg_model_t` table."""
+        return <uintptr_t> self.model
+
+    @property
+    def addresses(self):
+        """Addresses of the kernels (see chaplygin.h for their arguments), for ctypes, numba and other C code."""
+        cdef const cg_model_t *m = self.model
+        return {"rhs": <uintptr_t> m.rhs, "jacobian": <uintptr_t> m.jacobian, "jvp": <uintptr_t> m.jvp,
+                "outputs": <uintptr_t> m.outputs_fn, "invariants": <uintptr_t> m.invariants_fn,
+                "initial": <uintptr_t> m.initial}
+
+    cdef object _one(self, str kernel, cg_kernel_t function, cnp.npy_intp n_out, t, y, p, u):
+        """One call where all arguments are plain; None where the slow path has to look at them."""
+        cdef double time
+        cdef const double *xs
+        cdef const double *ps
+        cdef const double *us
+        cdef int status
+        if not (_number(t, &time) and _vector(y, self.states, self.n_states, self.x, &xs)
+                and _vector(p, self.parameters, self.n_parameters, self.p, &ps)
+                and _vector(u, self.inputs, self.n_inputs, self.u, &us)):
+            return None
+        if function is NULL:
+            raise kernel_failed(self.name, kernel, CG_UNSUPPORTED, time, -1)
+        if self.model.n_modes > 0 and us != self.u:  # the modes, which are zero here, follow the inputs
+            memcpy(self.u, us, self.n_inputs * sizeof(double))
+            us = self.u
+        out = cnp.PyArray_SimpleNew(1, &n_out, cnp.NPY_DOUBLE)
+        status = function(time, xs, ps, us, <double *> cnp.PyArray_DATA(out), self.work)
+        if status < 0:
+            raise kernel_failed(self.name, kernel, status, time, -1)
+        return out
+
+    def rhs(self, t, y, p, u=()):
+        """dy/dt at time t: (n,) for y of shape (n,), (n, N) for (n, N)."""
+        out = self._one("rhs", self.model.rhs, self.n_states, t, y, p, u)
+        return out if out is not None else self._call("rhs", t, y, p, u)
+
+    def jacobian(self, t, y, p, u=()):
+        """d(dy/dt)/dy at time t: (n, n) for y of shape (n,), (n, n, N) for (n, N)."""
+        cdef int n = self.n_states
+        out = self._one("jacobian", self.model.jacobian, n * n, t, y, p, u)
+        if out is None:
+            out = self._call("jacobian", t, y, p, u)
+        return out.reshape((n, n) + out.shape[1:])
+
+    def jvp(self, t, y, p, dy, u=()):
+        """(d(dy/dt)/dy) . dy at time t: (n,), or (n, N) where y or dy has shape (n, N)."""
+        return self._call("jvp", t, y, p, u, dy)
+
+    def _columns(self, str kernel, t, y, p, u, v, bint strict=True):
+        """A kernel over columns. t (T,), y (n, Y), p (np, P), u (nu, U), v (n, V) with T, Y, P, U, V either 1 or N.
+
+        All are float64 arrays, already checked. Returns (outputs, N). The slow path and `evaluate` come here.
+        A column that fails raises KernelError; with strict=False it is NaN.
+        """
+        cdef const cg_model_t *m = self.model
+        cdef int which = KERNELS[kernel]
+        cdef cg_kernel_t function = NULL
+        cdef int64_t n_out, n_in = m.n_states, count = 1, i, j
+        cdef int status = 0
+        cdef double *block
+        cdef double *xs
+        cdef double *ps
+        cdef double *us
+        cdef double *vs
+        cdef double *outs
+        cdef double *work
+        if which == JACOBIAN:
+            function, n_out = m.jacobian, m.n_states * m.n_states
+        elif which == OUTPUTS:
+            function, n_out = m.outputs_fn, m.n_outputs
+        elif which == INVARIANTS:
+            function, n_out = m.invariants_fn, m.n_invariants
+        elif which == INITIAL:
+            function, n_out, n_in = m.initial, m.n_states + m.n_parameters, m.n_declared
+        else:
+            function, n_out = m.rhs, m.n_states
+        if function is NULL or (which == JVP and m.jvp is NULL):
+            raise kernel_failed(self.name, kernel, CG_UNSUPPORTED, float(t[0]) if len(t) else 0.0, -1)
+        cdef const double[:] ts = t
+        cdef const double[:, :] ys = y
+        cdef const double[:, :] pp = p
+        cdef const double[:, :] uu = u
+        cdef const double[:, :] vv = y if v is None else v
+        count = max(ts.shape[0], ys.shape[1], pp.shape[1], uu.shape[1], vv.shape[1])
+        if min(ts.shape[0], ys.shape[1], pp.shape[1], uu.shape[1], vv.shape[1]) == 0:
+            count = 0
+        for i in (ts.shape[0], ys.shape[1], pp.shape[1], uu.shape[1], vv.shape[1]):
+            if i != 1 and i != count:
+                raise ArgumentError(f"{self.name}.{kernel}: arguments of {i} and {count} columns do not fit")
+        if (ys.shape[0] != n_in or pp.shape[0] != m.n_parameters or uu.shape[0] != m.n_inputs
+                or vv.shape[0] != n_in):
+            raise ArgumentError(f"{self.name}.{kernel}: wrong number of rows")
+        out = np.empty((n_out, count))
+        cdef double[:, :] result = out
+        block = <double *> calloc(2 * n_in + m.n_parameters + m.n_inputs + m.n_modes + n_out + m.n_work + 1,
+                                  sizeof(double))
+        if block is NULL:
+            raise MemoryError
+        xs = block
+        vs = xs + n_in
+        ps = vs + n_in
+        us = ps + m.n_parameters
+        outs = us + m.n_inputs + m.n_modes
+        work = outs + n_out
+        with nogil:
+            for j in range(count):
+                for i in range(n_in):
+                    xs[i] = ys[i, j if ys.shape[1] > 1 else 0]
+                    vs[i] = vv[i, j if vv.shape[1] > 1 else 0]
+                if j == 0 or pp.shape[1] > 1:
+                    for i in range(m.n_parameters):
+                        ps[i] = pp[i, j if pp.shape[1] > 1 else 0]
+                if j == 0 or uu.shape[1] > 1:
+                    for i in range(m.n_inputs):
+                        us[i] = uu[i, j if uu.shape[1] > 1 else 0]
+                if which == JVP:
+                    status = m.jvp(ts[j if ts.shape[0] > 1 else 0], xs, ps, us, vs, outs, work)
+                else:
+                    status = function(ts[j if ts.shape[0] > 1 else 0], xs, ps, us, outs, work)
+                if status < 0 and strict:
+                    break
+                for i in range(n_out):
+                    result[i, j] = outs[i] if status >= 0 else NAN
+        free(block)
+        if status < 0 and strict:
+            raise kernel_failed(self.name, kernel, status, ts[j if ts.shape[0] > 1 else 0], j if count > 1 else -1)
+        return out
+
+    cdef cg_run_t *_take_run(self, method) except NULL:
+        """A run for `method`, the one kept from before where it fits."""
+        cdef cg_run_t *run = NULL
+        cdef size_t size
+        if not isinstance(method, str):
+            raise ArgumentError(f"method = {method!r} is not a string")
+        name = method.encode()
+        size = cg_run_size(self.model, name)
+        if size == 0:
+            raise ArgumentError(f"method {method!r} is unknown; known are {', '.join(methods())}")
+        if self.spare is not NULL and self.spare_method == method:
+            run, self.spare = self.spare, NULL
+        else:
+            run = cg_run_new(size)
+        if run is NULL:
+            raise MemoryError
+        if cg_run_init(run, size, self.model, name, 0) != CG_OK:
+            cg_run_delete(run)
+            raise ArgumentError(f"the integrator refused {self.name} with method {method!r}")
+        return run
+
+    cdef void _give_run(self, cg_run_t *run, method) noexcept:
+        if self.spare is not NULL:
+            cg_run_delete(self.spare)
+        self.spare, self.spare_method = run, method
+
+
+def methods():
+    """Names of the integration methods."""
+    cdef const cg_method_info_t *info = cg_method_table()
+    found = []
+    while info.name is not NULL:
+        found.append(info.name.decode())
+        info += 1
+    return tuple(found)
+
+
+include "_runs.pxi"

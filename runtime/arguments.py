@@ -1,0 +1,280 @@
+"""The one slow path from what a user passes to vectors of float64.
+
+The compiled core handles plain float64 arrays and plain dicts of numbers itself and comes here for everything else:
+to convert what can be converted, and to say by name what is missing, unknown, of the wrong shape or not finite.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import ArgumentError
+
+Array = NDArray[np.float64]
+
+__all__ = ["array", "matrix", "number", "span", "step_options", "times", "tolerances", "vector"]
+
+
+def number(what: str, value: Any, *, finite: bool = True) -> float:
+    """`value` as a float. Text, complex numbers, arrays and NaN are refused with an error that names `what`.
+
+    >>> number("rtol", 1)
+    1.0
+    """
+    # float() would read text, which is a mistake here.
+    numeric = hasattr(type(value), "__float__") or isinstance(value, numbers.Integral)
+    if isinstance(value, (str, bytes, bytearray, memoryview)) or not numeric:
+        raise ArgumentError(f"{what} = {_short(value)} is not a real number")
+    if isinstance(value, np.ndarray) and value.ndim != 0:
+        raise ArgumentError(f"{what} has shape {value.shape}; one number is needed")
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind not in "biufO":
+        raise ArgumentError(f"{what} = {_short(value)} is not a real number (dtype {value.dtype})")
+    try:
+        result = float(value)
+    except Exception as error:
+        raise ArgumentError(f"{what} = {_short(value)} is not a real number") from error
+    if finite and not math.isfinite(result):
+        raise ArgumentError(f"{what} = {result} is not finite")
+    return result
+
+
+def text(what: str, value: Any) -> str:
+    """`value` as it is, if it is a string."""
+    if not isinstance(value, str):
+        raise ArgumentError(f"{what} = {_short(value)} is not a string")
+    return value
+
+
+def array(what: str, value: Any) -> Array:
+    """`value` as a new C-ordered float64 array of any shape, not checked for finiteness."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
+        raise ArgumentError(f"{what} has masked entries")
+    try:
+        raw = np.asarray(value)
+    except Exception as error:
+        raise ArgumentError(f"{what} is not an array of real numbers: {error}") from error
+    if raw.dtype.kind not in "biufO" or (raw.dtype.kind == "O" and not _all_numbers(raw)):
+        raise ArgumentError(f"{what} = {_short(value)} is not an array of real numbers (dtype {raw.dtype})")
+    try:
+        return np.array(raw, dtype=np.float64, order="C")
+    except Exception as error:
+        raise ArgumentError(f"{what} is not an array of real numbers: {error}") from error
+
+
+def vector(kind: str, value: Any, names: Sequence[str], *, finite: bool = True) -> Array:
+    """`value`, a dict by name or a sequence in the order of `names`, as a vector of shape ``(len(names),)``.
+
+    Raises `ArgumentError` naming the entry that is missing, unknown, not a number, or not finite.
+
+    >>> vector("parameters", {"m": 2, "J": 0.5}, ("m", "J"))
+    array([2. , 0.5])
+    """
+    if value is None:
+        value = ()
+    if isinstance(value, Mapping):
+        given = by_name(kind, value)
+        check_names(kind, given, names)
+        return np.array(
+            [number(f"{kind}: {name}", given[name], finite=finite) for name in names], dtype=np.float64
+        )
+    result = array(kind, _sequence(kind, value, names))
+    if result.shape != (len(names),):
+        raise ArgumentError(f"{kind} has shape {result.shape}; {_expected(names, f'({len(names)},)')}")
+    if finite:
+        check_finite(kind, result, names)
+    return result
+
+
+def matrix(kind: str, value: Any, names: Sequence[str], count: int | None, *, finite: bool = True) -> Array:
+    """`value` as an array of shape ``(len(names), N)``, or ``(len(names),)`` where nothing varies.
+
+    A dict may hold numbers and arrays of length N; an array has shape ``(len(names),)`` or ``(len(names), N)``.
+    `count` is N where it is known, else None.
+    """
+    if value is None:
+        value = ()
+    if isinstance(value, Mapping):
+        given = by_name(kind, value)
+        check_names(kind, given, names)
+        rows = [array(f"{kind}: {name}", given[name]) for name in names]
+        for name, row in zip(names, rows):
+            if row.ndim > 1:
+                raise ArgumentError(
+                    f"{kind}: {name} has shape {row.shape}; a number or a 1-D array is needed"
+                )
+            if row.ndim == 1 and count is None:
+                count = row.shape[0]
+            if row.ndim == 1 and row.shape[0] != count:
+                raise ArgumentError(f"{kind}: {name} has length {row.shape[0]}; {count} is needed")
+        if all(row.ndim == 0 for row in rows):
+            result = np.array([float(row) for row in rows], dtype=np.float64)
+        else:
+            result = np.empty((len(names), count or 0))
+            for i, row in enumerate(rows):
+                result[i] = row
+    else:
+        result = array(kind, _sequence(kind, value, names))
+        right = (len(names),)
+        if (
+            result.shape[:1] != right
+            or result.ndim > 2
+            or (result.ndim == 2 and count not in (None, result.shape[1]))
+        ):
+            wanted = f"({len(names)},) or ({len(names)}, {'N' if count is None else count})"
+            raise ArgumentError(f"{kind} has shape {result.shape}; {_expected(names, wanted)}")
+    if finite:
+        check_finite(kind, result, names)
+    return result
+
+
+def span(value: Any) -> tuple[float, float]:
+    """The two ends of the interval of integration."""
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        raise ArgumentError(f"t_span = {_short(value)} is not a pair (t0, t1)")
+    ends = list(value)
+    if len(ends) != 2:
+        raise ArgumentError(f"t_span has {len(ends)} entries; a pair (t0, t1) is needed")
+    return number("t_span[0]", ends[0]), number("t_span[1]", ends[1])
+
+
+def times(what: str, value: Any, t0: float, t1: float) -> Array:
+    """Times inside [t0, t1], strictly ordered from t0 towards t1, as solve_ivp asks of `t_eval`."""
+    result = array(what, value)
+    if result.ndim != 1:
+        raise ArgumentError(f"{what} has shape {result.shape}; a 1-D array of times is needed")
+    bad = np.flatnonzero(~np.isfinite(result))
+    if bad.size:
+        raise ArgumentError(f"{what}[{bad[0]}] = {result[bad[0]]} is not finite")
+    outside = np.flatnonzero((result < min(t0, t1)) | (result > max(t0, t1)))
+    if outside.size:
+        raise ArgumentError(
+            f"{what}[{outside[0]}] = {result[outside[0]]:.17g} is outside t_span = ({t0:.17g}, {t1:.17g})"
+        )
+    unordered = np.flatnonzero(np.diff(result) * (1.0 if t1 >= t0 else -1.0) <= 0)
+    if unordered.size:
+        i = int(unordered[0])
+        order = "increase" if t1 >= t0 else "decrease"
+        raise ArgumentError(
+            f"{what} must {order} strictly: {what}[{i}] = {result[i]:.17g}, then {result[i + 1]:.17g}"
+        )
+    return result
+
+
+def tolerances(rtol: Any, atol: Any, names: Sequence[str]) -> tuple[float, Array]:
+    """`rtol` as a float, `atol` as a vector by state: a number, a vector, or a dict by state name."""
+    relative = number("rtol", rtol)
+    if isinstance(atol, (Mapping, list, tuple)) or (isinstance(atol, np.ndarray) and atol.ndim > 0):
+        absolute = vector("atol", atol, names)
+    else:
+        absolute = np.full(len(names), number("atol", atol))
+    if relative < 0 or (absolute < 0).any():
+        raise ArgumentError("rtol and atol must not be negative")
+    if relative == 0 and (absolute == 0).any():
+        name = names[int(np.flatnonzero(absolute == 0)[0])]
+        raise ArgumentError(f"rtol and atol of {name} are both zero; no step can satisfy them")
+    return relative, absolute
+
+
+def step_options(given: Mapping[str, Any], adaptive: bool) -> tuple[float, float, int]:
+    """First step (0: chosen; a fixed-step method's step), largest step, and limit on the number of steps."""
+    largest = number("max_step", given["max_step"], finite=False)
+    if not largest > 0:
+        raise ArgumentError(f"max_step = {largest} must be positive")
+    limit = given["max_steps"]
+    if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)) or not 1 <= limit < 2**62:
+        raise ArgumentError(f"max_steps = {_short(limit)} must be a positive integer")
+    if adaptive and given["step"] is not None:
+        raise ArgumentError(
+            "step is for methods with a fixed step; this one chooses: use first_step or max_step"
+        )
+    name = "first_step" if given["step"] is None else "step"
+    first = 0.0
+    if given[name] is not None:
+        first = number(name, given[name])
+        if not first > 0:
+            raise ArgumentError(f"{name} = {first} must be positive")
+    elif not adaptive and math.isinf(largest):
+        raise ArgumentError("this method has a fixed step: give step=")
+    return first, largest, int(limit)
+
+
+def by_name(kind: str, value: Mapping[Any, Any]) -> dict[str, Any]:
+    """The mapping with plain names as keys; SymPy symbols and other objects with a `name` count as their name."""
+    result: dict[str, Any] = {}
+    for key, entry in value.items():
+        name = key if isinstance(key, str) else getattr(key, "name", None)
+        if not isinstance(name, str):
+            raise ArgumentError(f"{kind}: the key {_short(key)} is not a name")
+        if name in result:
+            raise ArgumentError(f"{kind}: {name} is given twice")
+        result[name] = entry
+    return result
+
+
+def check_names(kind: str, given: Iterable[str], names: Sequence[str]) -> None:
+    """Refuse missing and unknown names."""
+    given = list(given)
+    unknown = [name for name in given if name not in names]
+    missing = [name for name in names if name not in given]
+    if unknown:
+        hint = _nearest(unknown[0], names) or (
+            f"; known are {', '.join(names)}" if names else "; there are none"
+        )
+        raise ArgumentError(f"{kind}: unknown {', '.join(unknown)}{hint}")
+    if missing:
+        raise ArgumentError(f"{kind}: missing {', '.join(missing)}")
+
+
+def check_finite(kind: str, value: Array, names: Sequence[str]) -> None:
+    """Refuse NaN and infinity in rows named `names`."""
+    if np.isfinite(value).all():
+        return
+    where = np.argwhere(~np.isfinite(value))[0]
+    column = f" at column {where[1]}" if len(where) > 1 else ""
+    raise ArgumentError(f"{kind}: {names[where[0]]} = {value[tuple(where)]} is not finite{column}")
+
+
+def _sequence(kind: str, value: Any, names: Sequence[str]) -> Any:
+    if isinstance(value, (str, bytes, bytearray, set, frozenset)):
+        raise ArgumentError(f"{kind} = {_short(value)}; {_expected(names, f'({len(names)},)')}")
+    if (
+        isinstance(value, Iterable)
+        and not isinstance(value, (np.ndarray, Sequence))
+        and not hasattr(value, "__array__")
+    ):
+        return list(value)
+    return value
+
+
+def _expected(names: Sequence[str], shape: str) -> str:
+    order = ", ".join(names) if len(names) <= 12 else ", ".join([*names[:10], "...", names[-1]])
+    return f"shape {shape} is needed, in the order ({order}), or a dict by name"
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    close = get_close_matches(name, list(names), 1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _all_numbers(raw: NDArray[Any]) -> bool:
+    return all(
+        isinstance(entry, numbers.Real) or (hasattr(entry, "__float__") and not isinstance(entry, np.ndarray))
+        for entry in raw.flat
+    )
+
+
+def _short(value: Any) -> str:
+    """A value in an error message, never longer than a line."""
+    try:
+        text = repr(value)
+    except Exception:
+        text = f"<{type(value).__name__}>"
+    text = " ".join(text.split())
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,128 @@
+/* cg_driver.h: runs a model with a method: one trajectory (cg_drive) or many (cg_ensemble_run).
+ *
+ * One trajectory:
+ *     size_t size = cg_run_size(model, "dop853");
+ *     cg_run_t *run = aligned memory of that size (cg_run_new does it);
+ *     cg_run_init(run, size, model, "dop853", 0);
+ *     fill run->p, run->u, run->atol; set run->rtol, run->max_step ..., run->signals, run->input_fn, run->stop;
+ *     cg_run_start(run, t0, x0, t_end);
+ *     while ((status = cg_drive(run, &record, budget)) > 0) { drain or enlarge the record; look at signals }
+ * Nothing here allocates except cg_run_new.
+ */
+#ifndef CG_DRIVER_H
+#define CG_DRIVER_H
+
+#include "cg_run.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Positive results of cg_drive: call it again to continue. */
+enum cg_pause {
+    CG_OUTPUT_FULL = 16, /* the record has no room; empty or enlarge it */
+    CG_BUDGET_USED = 17  /* `budget` steps were taken */
+};
+
+enum cg_run_flags { CG_RUN_TABLE = 1 /* never the method compiled into the model */ };
+
+/* A method compiled once for every model; a model may bring the same method with its right-hand side inlined. */
+typedef struct cg_method_info {
+    const char *name;
+    int32_t order;
+    int32_t adaptive;
+    int32_t n_stages; /* rows of run->k */
+    int32_t n_dense;  /* rows of run->coef */
+    int (*step)(cg_run_t *run);
+    int (*dense)(cg_run_t *run);
+} cg_method_info_t;
+
+const cg_method_info_t *cg_method_find(const char *name); /* NULL: unknown */
+const cg_method_info_t *cg_method_table(void);            /* ended by a NULL name */
+
+size_t cg_run_size(const cg_model_t *model, const char *method); /* bytes; 0: unknown method */
+cg_run_t *cg_run_new(size_t size);                               /* 64-byte aligned and zero; NULL: no memory */
+void cg_run_delete(cg_run_t *run);
+
+/* Lays out a block (64-byte aligned) and sets defaults: p and u from the examples, NaN where there is none;
+ * atol 1e-9. CG_BAD_ARGUMENT: unknown method, block too small or not aligned, model of another ABI version. */
+int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char *method, int32_t flags);
+
+/* Begins at t0, x0 (n_states values). CG_NONFINITE: a time or a state is not finite. CG_BAD_ARGUMENT: a tolerance
+ * or step option is out of range, or a fixed-step method has neither first_step nor a finite max_step. */
+int cg_run_start(cg_run_t *run, double t0, const double *x0, double t_end);
+
+/* Goes on from where the run is, to another end; keeps the step length. Clears a pause or an error. */
+int cg_run_extend(cg_run_t *run, double t_end);
+
+/* To be called after p, u, signals or x were changed by hand in the middle of a run. */
+void cg_run_changed(cg_run_t *run);
+
+/* Copies a block saved with memcpy(saved, run, run->size) back into a run made by cg_run_init with the same model
+ * and method. The run then continues bit for bit. CG_BAD_ARGUMENT: the block is of another model or method. */
+int cg_run_restore(cg_run_t *run, const void *saved, size_t size);
+
+/* What to keep of a run; every array belongs to the caller, `n_...` are counters that the driver moves on.
+ * With t_eval: the state at those times (ordered in the direction of the run, times outside it are skipped).
+ * Without: the start and every step. A row's state goes to y[row * y_row + i * y_col]. */
+typedef struct cg_record {
+    const double *t_eval; /* NULL: every step */
+    int64_t n_eval;
+    int64_t next_eval; /* the next entry of t_eval to come */
+    double *t;         /* [capacity]; NULL: times are not kept */
+    double *y;         /* NULL: states are not kept; nothing but the end in run->t, run->x */
+    int64_t y_row;
+    int64_t y_col;
+    int64_t capacity; /* rows that fit */
+    int64_t n_rows;   /* rows written */
+    double *coef;     /* NULL, or the interpolant of every step: [capacity_dense][n_dense][n] */
+    double *coef_t;   /* [capacity_dense][2]: start and end of the step */
+    int64_t capacity_dense;
+    int64_t n_coef;
+    int64_t started; /* the row of the start is written; 0 at first */
+} cg_record_t;
+
+/* Steps until t_end (CG_OK), a pause (enum cg_pause) or an error (enum cg_status). run->t and run->x are then the
+ * last point reached, and the record holds everything up to it. `budget`: trial steps in this call; negative: no
+ * limit. record may be NULL. */
+int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget);
+
+/* The state at time t inside the last step, to out[i * stride]. At both ends it is the state itself. */
+int cg_run_interpolate(cg_run_t *run, double t, double *out, int64_t stride);
+
+/* Interpolant of any method: theta = (t - t_start) / (t_end - t_start), and with c_j = coef[j * ld ...],
+ * y = c_0 + theta (c_1 + (1 - theta) (c_2 + theta (c_3 + (1 - theta) (c_4 + ...)))). */
+void cg_dense_evaluate(const double *coef, int64_t n_dense, int64_t ld, int64_t n, double theta, double *out,
+                       int64_t stride);
+
+/* Many trajectories of one model. Component i of trajectory j is at a[j * a_row + i * a_col]; a row stride of 0
+ * gives every trajectory the same values. Signals are shared. */
+typedef struct cg_ensemble {
+    double t0, t_end;
+    const double *x0;
+    int64_t x0_row, x0_col;
+    const double *p;
+    int64_t p_row, p_col;
+    const double *u; /* NULL: run->u as it is */
+    int64_t u_row, u_col;
+    const double *t_eval; /* NULL: the final state only */
+    int64_t n_eval;
+    double *y; /* y[j * y_row + i * y_col + m * y_time], m = index in t_eval; NaN where a run did not get to */
+    int64_t y_row, y_col, y_time;
+    double *t;       /* [trajectory] time reached; NULL: not kept */
+    int32_t *status; /* [trajectory] */
+    int64_t *n_rhs;  /* [trajectory]; NULL: not kept */
+    int64_t *n_steps;
+} cg_ensemble_t;
+
+/* Runs the trajectories first <= j < last with one workspace: a run that cg_run_init made and whose options are set.
+ * CG_OK, also when trajectories failed; CG_INTERRUPTED when the stop flag was set: *done (may be NULL) counts the
+ * trajectories finished by this call. */
+int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, int64_t first, int64_t last,
+                    volatile int64_t *done);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CG_DRIVER_H */

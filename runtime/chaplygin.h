@@ -1,0 +1,151 @@
+/* chaplygin.h: the binary interface of a compiled model.
+ *
+ * One table, `cg_model_t`, describes a model completely: names, units, sizes and kernels. It needs no library,
+ * holds no mutable state, and is the same for a model loaded into Python, linked into C, or wrapped as an FMU.
+ *
+ * Arrays and their lengths (all double, all owned by the caller):
+ *   x    n_states       the state: coordinates, then velocities, in the order of `states`
+ *   p    n_parameters   parameters, in the order of `parameters`
+ *   u    n_inputs + n_modes   inputs in the order of `inputs`, then the mode of each contact (-1, 0, +1)
+ *   out  what the kernel returns, length in its comment
+ *   work n_work         scratch; may be NULL when n_work is 0
+ * Arrays never overlap. Kernels allocate nothing and keep nothing between calls.
+ */
+#ifndef CHAPLYGIN_H
+#define CHAPLYGIN_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#define CG_RESTRICT
+#else
+#define CG_RESTRICT restrict
+#endif
+
+#define CG_ABI_VERSION 1u
+
+/* Status of every function that can fail: zero or positive is success, negative is an error. */
+enum cg_status {
+    CG_OK = 0,
+    CG_TERMINAL_EVENT = 1,    /* a terminal event ended the run */
+    CG_SINGULAR = -1,         /* a pivot of the mass matrix or of the constraints fell below its threshold */
+    CG_NONFINITE = -2,        /* a state or a derivative is not finite */
+    CG_STEP_TOO_SMALL = -3,   /* the step fell below the spacing of floating-point numbers at t */
+    CG_TOO_MANY_STEPS = -4,   /* the step limit was reached */
+    CG_INTERRUPTED = -5,      /* the caller asked to stop */
+    CG_INPUT_FAILED = -6,     /* a caller's input function failed */
+    CG_BAD_ARGUMENT = -7,     /* an argument is outside its range */
+    CG_UNSUPPORTED = -8       /* the model has no such kernel */
+};
+
+/* What a named quantity is. */
+enum cg_kind {
+    CG_COORDINATE = 0, /* a state: a generalised coordinate */
+    CG_VELOCITY = 1,   /* a state: a Poincare parameter (quasi-velocity), momentum or independent parameter */
+    CG_PARAMETER = 2,
+    CG_INPUT = 3,
+    CG_DECLARED = 4,  /* an output: a declared variable that is not a state, e.g. a dependent velocity */
+    CG_OUTPUT = 5,    /* an output the user named */
+    CG_REACTION = 6,  /* an output: a multiplier or constraint reaction */
+    CG_INVARIANT = 7, /* conserved along every motion */
+    CG_RESIDUAL = 8,  /* zero along every motion */
+    CG_GUARD = 9,
+    CG_MODE = 10
+};
+
+typedef struct cg_variable {
+    const char *name;
+    const char *unit;        /* "" where none is declared */
+    const char *description; /* "" where none is declared */
+    double example;          /* value at the example point, NaN where none is declared */
+    int32_t kind;            /* enum cg_kind */
+    int32_t reserved;
+} cg_variable_t;
+
+/* out = kernel(t, x, p, u). Returns CG_OK or an error. */
+typedef int (*cg_kernel_t)(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                           const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
+
+/* out = (d kernel / d x) . v, with v of length n_states. */
+typedef int (*cg_jvp_t)(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                        const double *CG_RESTRICT u, const double *CG_RESTRICT v, double *CG_RESTRICT out,
+                        double *CG_RESTRICT work);
+
+/* x_after = reset of event `event` at state x. */
+typedef int (*cg_reset_t)(int32_t event, double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                          const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
+
+/* The same kernel over `lanes` trajectories at once, lane index fastest: x[i * lanes + lane], and so on, t[lane].
+ * status[lane] is set for each lane; a failing lane does not disturb the others. */
+typedef void (*cg_lanes_t)(const double *CG_RESTRICT t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                           const double *CG_RESTRICT u, double *CG_RESTRICT out, int32_t *CG_RESTRICT status,
+                           double *CG_RESTRICT work);
+
+struct cg_run; /* state of one integration: cg_run.h */
+
+/* An integration method with the model's right-hand side compiled into it; see cg_run.h. */
+typedef struct cg_method {
+    const char *name;
+    int (*step)(struct cg_run *run);   /* one accepted step */
+    int (*dense)(struct cg_run *run);  /* coefficients of the interpolant over the last step */
+} cg_method_t;
+
+typedef struct cg_model {
+    uint32_t abi_version; /* CG_ABI_VERSION */
+    uint32_t struct_size; /* sizeof(cg_model_t) of the compiler that made the table */
+    const char *name;
+    const char *form;
+    const char *digest;    /* of the declaration and options, hexadecimal */
+    const char *generator; /* name and version of the generator */
+    const char *scalar;    /* "float64" */
+
+    int32_t n_states;
+    int32_t n_coordinates; /* the first n_coordinates states are coordinates */
+    int32_t n_parameters;
+    int32_t n_inputs;
+    int32_t n_outputs;    /* outputs kernel: declared variables, user outputs, reactions */
+    int32_t n_invariants; /* invariants kernel: invariants, then residuals */
+    int32_t n_guards;
+    int32_t n_events;     /* the first n_events guards are events; the rest are kinks of the model */
+    int32_t n_modes;
+    int32_t n_declared;   /* length of the vector that `initial` takes */
+    int32_t n_work;
+    int32_t n_lanes; /* 0: no lane kernels */
+    int32_t n_lanes_work;
+    int32_t reserved;
+
+    const cg_variable_t *states;
+    const cg_variable_t *parameters;
+    const cg_variable_t *inputs;
+    const cg_variable_t *outputs;
+    const cg_variable_t *invariants;
+    const cg_variable_t *guards;
+    const cg_variable_t *modes;
+    const cg_variable_t *declared;
+
+    /* Kernels; NULL where the model has none. */
+    cg_kernel_t rhs;        /* out[n_states] = dx/dt */
+    cg_kernel_t jacobian;   /* out[n_states * n_states], row-major: out[i * n_states + j] = d(dx_i/dt)/dx_j */
+    cg_jvp_t jvp;           /* out[n_states] */
+    cg_kernel_t outputs_fn; /* out[n_outputs] */
+    cg_kernel_t invariants_fn; /* out[n_invariants] */
+    cg_kernel_t guards_fn;     /* out[n_guards] */
+    cg_reset_t reset;          /* out[n_states] */
+    cg_kernel_t mode;          /* out[n_modes]: the modes that fit the state at rest of any history */
+    cg_kernel_t project;       /* out[n_states]: the nearest state that keeps every constraint */
+    cg_kernel_t initial; /* out[n_states + n_parameters]: states and parameters from the declared variables; here
+                          * the argument x has length n_declared */
+    cg_lanes_t rhs_lanes;
+    cg_lanes_t outputs_lanes;
+    cg_lanes_t guards_lanes;
+
+    const cg_method_t *methods; /* methods compiled with this right-hand side, ended by a NULL name; or NULL */
+    const cg_method_t *lane_methods;
+} cg_model_t;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CHAPLYGIN_H */

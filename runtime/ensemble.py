@@ -1,0 +1,275 @@
+"""Many trajectories of one model, on all cores."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import warnings
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import arguments
+from . import inputs as signals
+from .errors import STATUS_NAMES, ArgumentError
+from .face import Face
+from .model import Model, require_core
+from .solution import Solution
+
+Array = NDArray[np.float64]
+
+__all__ = ["Ensemble", "ensemble"]
+
+INTERRUPTED = -5
+LARGEST_CHUNK = 4096
+POLL = 0.05  # seconds between looks at Ctrl-C
+
+
+class Ensemble:
+    """What `ensemble` gives.
+
+    y (n_states, n): the state that each trajectory ended with; with `t_eval` (n_states, n_times, n), NaN where a
+    trajectory did not get to. t (n,): the time reached; status (n,): 0 or an error of ``chaplygin.h``; nfev, n_steps
+    (n,). ``failed``: indices of trajectories that did not reach the end. ``ens["v"]``: any declared variable,
+    output or invariant, shaped as ``y[0]``. ``ens.rerun(i)``: one trajectory again, as a full `Solution`.
+    """
+
+    def __init__(
+        self, model: Any, span: tuple[float, float], t_eval: Array | None, x0: Array, p: Array, inputs: signals.Inputs,
+        y: Array, t: Array, status: NDArray[np.int32], nfev: NDArray[np.int64], n_steps: NDArray[np.int64],
+        options: dict[str, Any], interrupted: bool,
+    ) -> None:  # fmt: skip
+        self.model = model
+        self.t_span = span
+        self.t_eval = t_eval
+        self.y = y[:, 0, :] if t_eval is None else y
+        self.t, self.status, self.nfev, self.n_steps = t, status, nfev, n_steps
+        self.interrupted = interrupted
+        self._x0, self._p, self._inputs, self._options = x0, p, inputs, options
+
+    def __len__(self) -> int:
+        return len(self.status)
+
+    @property
+    def failed(self) -> NDArray[np.intp]:
+        """Indices of the trajectories that did not reach the end."""
+        return np.flatnonzero(self.status < 0)
+
+    @property
+    def success(self) -> bool:
+        """Whether every trajectory reached its end."""
+        return not bool((self.status < 0).any())
+
+    @property
+    def message(self) -> str:
+        """How many trajectories ended how."""
+        codes, counts = np.unique(self.status, return_counts=True)
+        return ", ".join(
+            f"{count} {STATUS_NAMES.get(int(code), str(code))}" for code, count in zip(codes, counts)
+        )
+
+    def __getitem__(self, name: str) -> Array:
+        model: Face = self.model
+        if name in model.states:
+            state: Array = self.y[model.states.index(name)]
+            return state
+        count = len(self)
+        n_times = 1 if self.t_eval is None else len(self.t_eval)
+        known = {**dict.fromkeys(model.outputs), **dict.fromkeys(model.invariants)}
+        if name not in known:
+            names = ", ".join((*model.states, *known))
+            raise ArgumentError(f"{name!r} is not a quantity of {model.name}; known are {names}")
+        result = np.empty((n_times, count))
+        for m in range(n_times):
+            moments = self.t if self.t_eval is None else np.full(count, self.t_eval[m])
+            y = self.y if self.t_eval is None else self.y[:, m, :]
+            u = self._inputs.at(moments, y)
+            result[m] = model._values(moments, y, self._p, u, strict=False)[name]
+        return result[0] if self.t_eval is None else result
+
+    def rerun(self, i: int, **changed: Any) -> Solution:
+        """Trajectory i again, with every step: a `Solution`. Keywords change options of `integrate`.
+
+        >>> ens.rerun(3, dense_output=True)    # doctest: +SKIP
+        """
+        if not -len(self) <= i < len(self):
+            raise ArgumentError(f"trajectory {i} is not in an ensemble of {len(self)}")
+        i %= len(self)
+        x0, p = (rows[:, min(i, rows.shape[1] - 1)].copy() for rows in (self._x0, self._p))
+        result: Solution = self.model.integrate(
+            self.t_span, x0, p, self._inputs.column(i), **{**self._options, **changed}
+        )
+        return result
+
+    def __repr__(self) -> str:
+        return f"<Ensemble of {len(self)} {self.model.name}: {self.message}>"
+
+
+def ensemble(
+    model: Any,
+    t_span: tuple[float, float],
+    n: int | None = None,
+    initial: Any = None,
+    parameters: Any = None,
+    inputs: Any = None,
+    *,
+    method: str = "dop853",
+    rtol: float = 1e-9,
+    atol: Any = 1e-9,
+    t_eval: Any = None,
+    max_step: float = np.inf,
+    first_step: float | None = None,
+    step: float | None = None,
+    max_steps: int = 10_000_000,
+    threads: int | None = None,
+    chunk: int | None = None,
+    progress: bool | None = None,
+) -> Ensemble:
+    """Integrate n trajectories of `model` over `t_span`, each with its own step control.
+
+    Every entry of `initial`, `parameters` and `inputs` is a number, the same for all, or an array with one number
+    for each trajectory; a vector may have shape (k,) or (k, n). `n` may be left out where an array gives it. Sampled
+    inputs and input functions are shared by all. `threads`: all cores unless given. `progress`: True shows a bar
+    (tqdm, or a line on stderr), None does so at a terminal when it takes longer. The result does not depend on
+    `threads` and `chunk`. Ctrl-C ends the run quickly: what is finished is kept, the rest has status -5, and a
+    RuntimeWarning says so. Failing trajectories disturb no other one.
+
+    Raises `ArgumentError` naming the wrong entry.
+
+    >>> ens = ensemble(model, (0, 10), 1000, {"x": np.linspace(0, 1, 1000), "v": 0}, {"m": 1, "k": 4})  # doctest: +SKIP
+    """
+    if not isinstance(model, Face):
+        raise ArgumentError(f"ensemble needs a model, not {type(model).__name__}: compile the system first")
+    t0, t1 = arguments.span(t_span)
+    moments = None if t_eval is None else arguments.times("t_eval", t_eval, t0, t1)
+    count = _count(n, initial, parameters, inputs, model)
+    controls = signals.parse(inputs, model.inputs, count)
+    x0, p = model._initial(t0, initial, parameters, controls, count)
+    x0, p = (np.ascontiguousarray(rows.reshape(rows.shape[0], -1 if rows.size else 1)) for rows in (x0, p))
+    options = {
+        "method": arguments.text("method", method),
+        "rtol": rtol,
+        "atol": atol,
+        "max_step": max_step,
+        "first_step": first_step,
+        "step": step,
+        "max_steps": max_steps,
+    }
+    workers = _positive("threads", threads, os.cpu_count() or 1)
+    y = np.full((len(model.states), 1 if moments is None else len(moments), count), np.nan)
+    t = np.full(count, t0)
+    status = np.full(count, INTERRUPTED, dtype=np.int32)
+    nfev, n_steps = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    result = (y, t, status, nfev, n_steps)
+    stopped = False
+    if isinstance(model, Model):
+        require_core()
+        from ._core import EnsembleCore
+
+        rest = {key: value for key, value in options.items() if key != "method"}
+        core = EnsembleCore(
+            model, t0, t1, x0, p, controls, moments, y, t, status, nfev, n_steps, method, rest
+        )
+        size = _positive("chunk", chunk, max(1, min(LARGEST_CHUNK, -(-count // (16 * workers)))))
+        stopped = _run(core, count, size, workers, _Progress(count, progress))
+        if core.error is not None:
+            raise core.error
+    else:
+        from .twin import run_ensemble
+
+        run_ensemble(model, (t0, t1), x0, p, controls, moments, result, options)
+    if stopped:
+        finished = int((status != INTERRUPTED).sum())
+        warnings.warn(
+            f"ensemble interrupted: {finished} of {count} trajectories are finished", RuntimeWarning, 2
+        )
+    return Ensemble(model, (t0, t1), moments, x0, p, controls, *result, options, stopped)
+
+
+def _run(core: Any, count: int, size: int, workers: int, bar: _Progress) -> bool:
+    """Run all chunks; whether Ctrl-C ended it. Threads hold no GIL while they integrate."""
+    stopped = False
+    pending: set[Future[int]] = set()
+    starts = iter(range(0, count, size))
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="chaplygin")
+    try:
+        while True:
+            # Few chunks wait at a time, so that ending early leaves nothing in the queue.
+            while len(pending) < 2 * workers and (first := next(starts, None)) is not None:
+                pending.add(pool.submit(core.run, first, min(first + size, count)))
+            if not pending:
+                break
+            done, pending = wait(pending, timeout=POLL, return_when=FIRST_COMPLETED)
+            bar.add(sum(future.result() for future in done))
+    except KeyboardInterrupt:
+        stopped = True
+    finally:
+        core.stop()
+        pool.shutdown(wait=True, cancel_futures=True)
+        bar.close()
+    return stopped
+
+
+def _count(n: Any, initial: Any, parameters: Any, inputs: Any, model: Face) -> int:
+    """The number of trajectories: as given, or the length of the first array found."""
+    if n is not None:
+        return _positive("n", n, 1)
+    tables = (("initial", initial, model.states), ("parameters", parameters, model.parameters))
+    for _, value, _ in (*tables, ("inputs", inputs, model.inputs)):
+        if isinstance(value, np.ndarray) and value.ndim == 2:
+            return int(value.shape[1])
+        for entry in value.values() if isinstance(value, dict) else ():
+            if isinstance(entry, (np.ndarray, list)) and np.ndim(entry) == 1:
+                return len(entry)
+    raise ArgumentError("n, the number of trajectories, is missing, and no array gives it")
+
+
+def _positive(what: str, value: Any, otherwise: int) -> int:
+    if value is None:
+        return otherwise
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value < 2**48:
+        raise ArgumentError(f"{what} = {value!r} must be a positive integer")
+    return int(value)
+
+
+class _Progress:
+    """A bar with tqdm where it is installed, else a line on stderr; nothing where nobody looks."""
+
+    def __init__(self, total: int, wanted: bool | None) -> None:
+        self.total, self.done = total, 0
+        self.begin = self.shown = time.monotonic()
+        self.active = sys.stderr.isatty() if wanted is None else bool(wanted)
+        self.delay = 1.0 if wanted is None else 0.0
+        self.bar: Any = None
+        if self.active:
+            try:
+                from tqdm import tqdm
+            except ImportError:
+                return
+            self.bar = tqdm(total=total, unit="run", unit_scale=True, delay=self.delay, file=sys.stderr)
+
+    def add(self, count: int) -> None:
+        self.done += count
+        if self.bar is not None:
+            self.bar.update(count)
+            return
+        now = time.monotonic()
+        if self.active and count and now - self.begin >= self.delay and now - self.shown >= 0.1:
+            self.shown = now
+            self._line(now, "\r")
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.close()
+        elif self.active and time.monotonic() - self.begin >= self.delay:
+            self._line(time.monotonic(), "\r")
+            print(file=sys.stderr, flush=True)
+
+    def _line(self, now: float, begin: str) -> None:
+        rate = self.done / max(now - self.begin, 1e-9)
+        share = 100 * self.done // max(self.total, 1)
+        text = f"{begin}{self.done}/{self.total} trajectories ({share} %), {rate:,.0f} per second "
+        print(text, end="", file=sys.stderr, flush=True)

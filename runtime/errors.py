@@ -1,0 +1,107 @@
+"""Exceptions of the package, and what the status codes of a compiled model mean.
+
+Every error of chaplygin derives from `ChaplyginError`, and from the built-in exception that fits, so that
+``except ValueError`` keeps working.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "STATUS_NAMES",
+    "ArgumentError",
+    "ChaplyginError",
+    "CoreMissingError",
+    "KernelError",
+    "LoadError",
+    "MissingExtraError",
+    "TwinWarning",
+    "kernel_failed",
+    "message_of",
+]
+
+
+class ChaplyginError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+
+class ArgumentError(ChaplyginError, ValueError):
+    """An argument is missing, unknown, of the wrong shape or type, unordered, or not finite."""
+
+
+class KernelError(ChaplyginError, ArithmeticError):
+    """A kernel of a model returned an error, e.g. a singular mass matrix.
+
+    `status` is the code of ``chaplygin.h``.
+    """
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class LoadError(ChaplyginError, ImportError):
+    """A compiled model cannot be loaded: not a model, another ABI version, or built for another Python."""
+
+
+class CoreMissingError(LoadError):
+    """The compiled part of the runtime was not built, so that no compiled model can run."""
+
+
+class MissingExtraError(ChaplyginError, ImportError):
+    """An optional dependency is needed. The message names the extra that brings it."""
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(
+            f"{what} needs {package}, which is not installed: pip install 'chaplygin[{extra}]' "
+            f"(or pip install {package})"
+        )
+        self.package = package
+        self.extra = extra
+
+
+class TwinWarning(RuntimeWarning):
+    """A pure-Python model runs where a compiled one was asked for."""
+
+
+STATUS_NAMES: dict[int, str] = {
+    0: "ok",
+    1: "terminal event",
+    -1: "singular",
+    -2: "not finite",
+    -3: "step too small",
+    -4: "too many steps",
+    -5: "interrupted",
+    -6: "input failed",
+    -7: "bad argument",
+    -8: "unsupported",
+}
+"""Short names of the status codes; negative is an error."""
+
+_MESSAGES: dict[int, str] = {
+    1: "a terminal event occurred",
+    -1: "the mass matrix or the constraints are singular (a pivot fell below its threshold)",
+    -2: "a state or its rate is not finite",
+    -3: "the step fell below the spacing of floating-point numbers; a singularity or too tight tolerances",
+    -4: "the limit on the number of steps was reached; raise max_steps or loosen rtol and atol",
+    -5: "the run was interrupted",
+    -6: "an input function failed or gave a value that is not finite",
+    -7: "the integrator refused an argument",
+    -8: "the model lacks a kernel that the run needs",
+}
+
+
+def message_of(status: int, t: float) -> str:
+    """Say how a run ended, with its time.
+
+    >>> message_of(-4, 2.5)
+    'stopped at t = 2.5: the limit on the number of steps was reached; raise max_steps or loosen rtol and atol'
+    """
+    if status == 0:
+        return f"reached the end of the interval, t = {t:.17g}"
+    return f"stopped at t = {t:.17g}: {_MESSAGES.get(status, f'status {status}')}"
+
+
+def kernel_failed(model: str, kernel: str, status: int, t: float, column: int) -> KernelError:
+    """The error for kernel `kernel` that returned `status` at time `t` (at column `column` if >= 0)."""
+    where = f"t = {t:.17g}" if column < 0 else f"t = {t:.17g}, column {column}"
+    return KernelError(f"{model}.{kernel} at {where}: {_MESSAGES.get(status, f'status {status}')}", status)

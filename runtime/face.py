@@ -1,0 +1,258 @@
+"""What compiled models and pure-Python twins have in common: names, checked calls, initial states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import arguments
+from . import inputs as signals
+from .errors import ArgumentError
+
+Array = NDArray[np.float64]
+
+__all__ = ["Face", "Variable"]
+
+CONSISTENT = 1e-9
+"""How well a dependent variable given with the initial state has to agree with the one that follows from it."""
+
+
+class Variable(NamedTuple):
+    """A named quantity: its kind ("coordinate", "velocity", "parameter", ...), unit, text and example (or NaN)."""
+
+    name: str
+    kind: str
+    unit: str = ""
+    description: str = ""
+    example: float = float("nan")
+
+
+class Face:
+    """Base of `Model` and `TwinModel`: everything that needs the names but not the way kernels are called."""
+
+    name: str
+    form: str
+    digest: str
+    states: tuple[str, ...]
+    parameters: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    invariants: tuple[str, ...]
+    declared: tuple[str, ...]
+    n_coordinates: int
+    has_initial: bool
+    variables: dict[str, Variable]
+
+    def _columns(
+        self, kernel: str, t: Array, y: Array, p: Array, u: Array, v: Array | None, strict: bool = True
+    ) -> Array:
+        """A kernel over columns, arguments checked; see `_core.pyx`. Not strict: NaN in columns that fail."""
+        raise NotImplementedError
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Units by name, where they are declared."""
+        return {name: variable.unit for name, variable in self.variables.items() if variable.unit}
+
+    @property
+    def descriptions(self) -> dict[str, str]:
+        """Descriptions by name, where they are declared."""
+        return {
+            name: variable.description for name, variable in self.variables.items() if variable.description
+        }
+
+    @property
+    def example(self) -> dict[str, float]:
+        """Values at the declared example point."""
+        return {name: item.example for name, item in self.variables.items() if item.example == item.example}
+
+    def attributes(self, name: str) -> dict[str, str]:
+        """Unit, description and kind of one quantity, without empty ones."""
+        found = self.variables.get(name)
+        if found is None:
+            raise ArgumentError(
+                f"{name!r} is not a quantity of {self.name}; known are {', '.join(self.variables)}"
+            )
+        entries = {"units": found.unit, "long_name": found.description, "kind": found.kind}
+        return {key: value for key, value in entries.items() if value}
+
+    def evaluate(self, t: Any, y: Any, p: Any, u: Any = ()) -> dict[str, Any]:
+        """Every state, declared variable, output, reaction, invariant and residual by name.
+
+        t a number or (N,); y (n,) or (n, N); p (np,) or (np, N); u (nu,) or (nu, N). The values are floats, or arrays
+        (N,) where any argument has columns. Raises `ArgumentError` for a wrong argument, `KernelError` where the
+        model cannot be evaluated.
+        """
+        moments, columns, parameters, controls, _, single = self._checked(t, y, p, u, None)
+        values = self._values(moments, columns, parameters, controls)
+        return {name: float(row[0]) for name, row in values.items()} if single else values
+
+    def _values(self, t: Array, y: Array, p: Array, u: Array, strict: bool = True) -> dict[str, Array]:
+        """`evaluate` over columns, without checks. Not strict: NaN where a kernel fails, instead of an error."""
+        y, p, u = _wide(y), _wide(p), _wide(u)
+        count = 0 if not y.shape[1] else max(len(t), y.shape[1], p.shape[1], u.shape[1])
+        values = {name: np.array(np.broadcast_to(row, (count,))) for name, row in zip(self.states, y)}
+        for kernel, names in (("outputs", self.outputs), ("invariants", self.invariants)):
+            if names:
+                rows = self._columns(kernel, t, y, p, u, None, strict)
+                for name, row in zip(names, rows):
+                    values.setdefault(name, row)
+        return values
+
+    def _call(self, kernel: str, t: Any, y: Any, p: Any, u: Any = (), v: Any = None) -> Array:
+        """The slow path of rhs, jacobian and jvp: (outputs,) for vectors, (outputs, N) for columns."""
+        moments, columns, parameters, controls, direction, single = self._checked(t, y, p, u, v)
+        if kernel == "jvp" and direction is None:
+            raise ArgumentError(f"{self.name}.jvp: dy is None; {self._shape(len(self.states))} is needed")
+        result = self._columns(kernel, moments, columns, parameters, controls, direction)
+        return result[:, 0] if single else result
+
+    @staticmethod
+    def _shape(n: int) -> str:
+        return f"shape ({n},)"
+
+    def _checked(
+        self, t: Any, y: Any, p: Any, u: Any, v: Any
+    ) -> tuple[Array, Array, Array, Array, Array | None, bool]:
+        moments = arguments.array("t", t)
+        if moments.ndim > 1:
+            raise ArgumentError(f"t has shape {moments.shape}; a number or a 1-D array is needed")
+        if not np.isfinite(moments).all():
+            raise ArgumentError("t is not finite")
+        count = moments.shape[0] if moments.ndim else None
+        found: list[Array | None] = []
+        given = [
+            ("y", y, self.states),
+            ("p", p, self.parameters),
+            ("u", u, self.inputs),
+            ("dy", v, self.states),
+        ]
+        for kind, value, names in given:
+            if kind == "dy" and value is None:
+                found.append(None)
+                continue
+            rows = arguments.matrix(kind, value, names, count)
+            if rows.ndim == 2 and count is None:
+                count = rows.shape[1]
+            found.append(rows.reshape(len(names), -1 if len(names) else 1))
+        columns, parameters, controls, direction = found
+        assert columns is not None
+        assert parameters is not None
+        assert controls is not None
+        return moments.reshape(-1), columns, parameters, controls, direction, count is None
+
+    def _prepare(
+        self, t0: float, initial: Any, parameters: Any, inputs: Any
+    ) -> tuple[Array, Array, signals.Inputs]:
+        """Initial state (n,), parameters (np,) and inputs of a run, from what the user gave."""
+        controls = signals.parse(inputs, self.inputs)
+        x0, p = self._initial(t0, initial, parameters, controls, None)
+        return x0, p, controls
+
+    def _initial(
+        self, t0: float, initial: Any, parameters: Any, controls: signals.Inputs, count: int | None
+    ) -> tuple[Array, Array]:
+        """States and parameters of a run, or with `count` of the columns of an ensemble: (n,) or (n, N)."""
+        given = arguments.by_name("initial", initial) if isinstance(initial, Mapping) else None
+        if given is not None and self.has_initial and set(given) != set(self.states):
+            return self._from_declared(t0, given, parameters, controls, count)
+        p = self._table("parameters", parameters, self.parameters, count)
+        if given is None:
+            return self._table("initial", initial, self.states, count), p
+        dependent = {name: given.pop(name) for name in list(given) if self._dependent(name)}
+        x0 = self._table("initial", given, self.states, count)
+        if dependent:
+            u = self._start(t0, x0, controls)
+            rows = self._columns("outputs", np.array([t0]), _wide(x0), _wide(p), _wide(u), None)
+            for name, value in dependent.items():
+                self._agree(name, arguments.array(f"initial: {name}", value), rows[self.outputs.index(name)])
+        return x0, p
+
+    def _from_declared(
+        self, t0: float, given: dict[str, Any], parameters: Any, controls: signals.Inputs, count: int | None
+    ) -> tuple[Array, Array]:
+        """States and parameters from all declared variables, by the model's kernel `initial`.
+
+        Parameters that follow from the initial state (an energy, a cyclic momentum) may be left out. They enter the
+        kernel as NaN, and whatever is still NaN behind it was missing.
+        """
+        start = self._table("initial", given, self.declared, count)
+        partial = isinstance(parameters, Mapping) or parameters is None
+        if partial:
+            named = arguments.by_name("parameters", parameters or {})
+            unknown = [name for name in named if name not in self.parameters]
+            if unknown:
+                arguments.check_names("parameters", named, self.parameters)
+            full = {name: named.get(name, np.nan) for name in self.parameters}
+            for name, value in named.items():
+                if not np.isfinite(arguments.array(f"parameters: {name}", value)).all():
+                    arguments.vector("parameters", {name: value}, (name,))
+            p = arguments.matrix("parameters", full, self.parameters, count, finite=False)
+        else:
+            p = self._table("parameters", parameters, self.parameters, count)
+        n, moment = len(self.states), np.array([t0])
+        u = self._start(t0, start, signals.Inputs(controls.names, controls.values, controls.signals, {}))
+        rows = self._columns("initial", moment, _wide(start), _wide(p), _wide(u), None)
+        if controls.functions:  # functions of the states, which are known only now
+            first = rows[:n, 0] if count is None else rows[:n]
+            u = self._start(t0, first, controls)
+            rows = self._columns("initial", moment, _wide(start), _wide(p), _wide(u), None)
+        x0, complete = rows[:n], rows[n:]
+        missing = [name for name, row in zip(self.parameters, complete) if np.isnan(row).any()]
+        if missing:
+            raise ArgumentError(f"parameters: missing {', '.join(missing)}")
+        arguments.check_finite("initial", x0, self.states)
+        for name, before, after in zip(self.parameters, _wide(p), complete):
+            if not np.isnan(before).any():
+                self._agree(name, before, after, "parameters")
+        return (x0[:, 0].copy(), complete[:, 0].copy()) if count is None else (x0.copy(), complete.copy())
+
+    def _table(self, kind: str, value: Any, names: tuple[str, ...], count: int | None) -> Array:
+        if count is None:
+            return arguments.vector(kind, value, names)
+        return arguments.matrix(kind, value, names, count)
+
+    def _start(self, t0: float, x0: Array, controls: signals.Inputs) -> Array:
+        if controls.constant or not controls.functions:
+            u = controls.values.copy()
+            for index, signal in controls.signals.items():
+                u[index] = signal.at(np.array([t0]))[0]
+            return u
+        if x0.ndim == 1 and controls.values.ndim == 2:
+            x0 = np.repeat(x0[:, None], controls.values.shape[1], axis=1)
+        return controls.at(t0 if x0.ndim == 1 else np.full(x0.shape[1], t0), x0)
+
+    def _dependent(self, name: str) -> bool:
+        found = self.variables.get(name)
+        return (
+            found is not None
+            and found.kind == "declared"
+            and name in self.outputs
+            and name not in self.states
+        )
+
+    def _agree(self, name: str, given: Array, found: Array, kind: str = "initial") -> None:
+        wrong = np.atleast_1d(np.abs(given - found) > CONSISTENT * (1.0 + np.abs(found)))
+        wrong |= ~np.atleast_1d(np.isfinite(given + found))
+        if wrong.any():
+            j = int(np.flatnonzero(wrong)[0])
+            value, right = np.atleast_1d(given), np.atleast_1d(found)
+            raise ArgumentError(
+                f"{kind}: {name} = {value[min(j, len(value) - 1)]:.17g} contradicts the other entries, which give "
+                f"{right[min(j, len(right) - 1)]:.17g}; leave it out or make it agree"
+            )
+
+    def __repr__(self) -> str:
+        form = f" ({self.form})" if self.form else ""
+        return (
+            f"<{type(self).__name__} {self.name}{form}: states {', '.join(self.states)}; "
+            f"parameters {', '.join(self.parameters) or 'none'}; inputs {', '.join(self.inputs) or 'none'}>"
+        )
+
+
+def _wide(values: Array) -> Array:
+    """(n,) as one column (n, 1); (n, N) as it is."""
+    return values[:, None] if values.ndim == 1 else values

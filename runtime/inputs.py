@@ -1,0 +1,173 @@
+"""Inputs of a run: numbers, sampled signals and functions, prepared once and evaluated anywhere.
+
+An input is one of
+
+- a number, held over the whole run;
+- ``(times, values)`` or ``(times, values, "zoh")``: each value is held from its time until the next one;
+- ``(times, values, "linear")``: straight lines between the samples;
+- a function ``f(t, y)`` that returns a number, y being the vector of states.
+
+Before the first sample the first value holds, after the last the last one. Two samples at one time are a jump. A step
+of the integrator ends at each sample, so that jumps and kinks cost no accuracy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Union
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import arguments
+from .errors import ArgumentError
+
+Array = NDArray[np.float64]
+InputFunction = Callable[[float, Array], float]
+InputSpec = Union[float, InputFunction, "tuple[Any, Any]", "tuple[Any, Any, str]"]
+
+CONSTANT, HOLD, LINEAR, CALL = range(4)
+"""Kinds of `enum cg_signal_kind` in cg_run.h."""
+
+__all__ = ["CALL", "CONSTANT", "HOLD", "LINEAR", "InputFunction", "InputSpec", "Inputs", "Signal", "parse"]
+
+
+@dataclass(frozen=True, eq=False)
+class Signal:
+    """A sampled input: `kind` HOLD or LINEAR, times (k,) not decreasing, values (k,)."""
+
+    kind: int
+    times: Array
+    values: Array
+
+    def at(self, t: Array) -> Array:
+        """Values at times t (N,); where two samples share a time, the later one."""
+        index = np.searchsorted(self.times, t, side="right") - 1
+        left = np.maximum(index, 0)
+        held = self.values[left]
+        if self.kind == HOLD:
+            return held
+        right = np.minimum(left + 1, len(self.times) - 1)
+        width = self.times[right] - self.times[left]
+        inside = (index >= 0) & (width > 0)
+        fraction = np.where(inside, (t - self.times[left]) / np.where(width > 0, width, 1.0), 0.0)
+        return np.asarray(held + fraction * (self.values[right] - held))
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Inputs of one run: `values` (n,) or, in an ensemble, (n, N) holds the numbers and 0 where an input varies."""
+
+    names: tuple[str, ...]
+    values: Array
+    signals: Mapping[int, Signal]
+    functions: Mapping[int, InputFunction]
+
+    @property
+    def constant(self) -> bool:
+        """Whether no input ever changes."""
+        return not self.signals and not self.functions
+
+    def at(self, t: Any, y: Array) -> Array:
+        """u at time t: shape (n,) for a number t and y of shape (states,); (n, N) for t (N,) and y (states, N)."""
+        moments = np.atleast_1d(np.asarray(t, dtype=np.float64))
+        u = np.empty((len(self.names), len(moments)))
+        u[:] = self.values if self.values.ndim == 2 else self.values[:, None]
+        for index, signal in self.signals.items():
+            u[index] = signal.at(moments)
+        if self.functions:
+            columns = y.reshape(y.shape[0], -1)
+            for index, function in self.functions.items():
+                for j, moment in enumerate(moments):
+                    u[index, j] = self.call(index, function, float(moment), np.array(columns[:, j]))
+        return np.ascontiguousarray(u[:, 0]) if np.ndim(t) == 0 else u
+
+    def call(self, index: int, function: InputFunction, t: float, y: Array) -> float:
+        """The value of one input function, checked."""
+        return arguments.number(f"inputs: {self.names[index]} at t = {t:.17g}", function(t, y))
+
+    def column(self, j: int) -> Inputs:
+        """The inputs of trajectory j of an ensemble."""
+        values = self.values[:, j].copy() if self.values.ndim == 2 else self.values
+        return Inputs(self.names, values, self.signals, self.functions)
+
+
+def parse(value: Any, names: Sequence[str], count: int | None = None) -> Inputs:
+    """Inputs from a dict by name, or a sequence in the order of `names`; see the module's text for what each may be.
+
+    With `count`, the size of an ensemble, an input may also be an array with one number for each trajectory.
+
+    >>> parse({"tau": ([0, 1], [2, 3])}, ("tau",)).at(0.5, np.zeros(1))
+    array([2.])
+    """
+    names = tuple(names)
+    if isinstance(value, Inputs) and value.names == names:
+        return value
+    numbers: list[Any] = [0.0] * len(names)
+    signals: dict[int, Signal] = {}
+    functions: dict[int, InputFunction] = {}
+    for i, (name, spec) in enumerate(zip(names, _specs(value, names, count))):
+        if callable(spec):
+            functions[i] = spec
+        elif isinstance(spec, (tuple, list)) and not (count is not None and isinstance(spec, list)):
+            signals[i] = _signal(name, spec)
+        elif count is not None:
+            numbers[i] = spec
+        else:
+            numbers[i] = arguments.number(f"inputs: {name}", spec)
+    if count is not None:
+        values = arguments.matrix("inputs", dict(zip(names, numbers)), names, count)
+    else:
+        values = np.array(numbers, dtype=np.float64)
+    return Inputs(names, values, signals, functions)
+
+
+def _specs(value: Any, names: tuple[str, ...], count: int | None) -> list[Any]:
+    if value is None:
+        value = ()
+    if isinstance(value, Mapping):
+        given = arguments.by_name("inputs", value)
+        arguments.check_names("inputs", given, names)
+        return [given[name] for name in names]
+    if isinstance(value, (str, bytes, set, frozenset)) or not isinstance(value, Iterable):
+        raise ArgumentError(f"inputs must be a dict by name, or a sequence in the order {_order(names)}")
+    if isinstance(value, np.ndarray) and value.ndim != 1 and (value.ndim != 2 or count is None):
+        raise ArgumentError(f"inputs has shape {value.shape}; shape ({len(names)},) is needed")
+    specs = list(value)
+    if len(specs) != len(names):
+        if not specs:
+            raise ArgumentError(f"inputs: missing {', '.join(names)}")
+        raise ArgumentError(
+            f"inputs has {len(specs)} entries; {len(names)} are needed, in the order {_order(names)}"
+        )
+    return specs
+
+
+def _signal(name: str, spec: Sequence[Any]) -> Signal:
+    if len(spec) not in (2, 3):
+        raise ArgumentError(
+            f"inputs: {name} has {len(spec)} entries; (times, values) or (times, values, 'linear')"
+        )
+    hold = spec[2] if len(spec) == 3 else "zoh"
+    if not isinstance(hold, str) or hold not in ("zoh", "linear"):
+        raise ArgumentError(f"inputs: {name} is sampled with {hold!r}; 'zoh' or 'linear' is needed")
+    moments = arguments.array(f"inputs: times of {name}", spec[0])
+    samples = arguments.array(f"inputs: values of {name}", spec[1])
+    if moments.ndim != 1 or moments.shape != samples.shape or not moments.size:
+        raise ArgumentError(
+            f"inputs: {name} has times of shape {moments.shape} and values of shape {samples.shape}; "
+            "two 1-D arrays of the same length are needed"
+        )
+    if not (np.isfinite(moments).all() and np.isfinite(samples).all()):
+        raise ArgumentError(f"inputs: {name} has a time or value that is not finite")
+    if (np.diff(moments) < 0).any():
+        i = int(np.flatnonzero(np.diff(moments) < 0)[0])
+        raise ArgumentError(
+            f"inputs: times of {name} must increase: {moments[i]:.17g}, then {moments[i + 1]:.17g}"
+        )
+    return Signal(LINEAR if hold == "linear" else HOLD, moments, samples)
+
+
+def _order(names: tuple[str, ...]) -> str:
+    return f"({', '.join(names)})"

@@ -1,0 +1,128 @@
+"""`Model`: a compiled model as a user sees it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import CoreMissingError
+from .face import Face, Variable
+
+if TYPE_CHECKING:
+    from ._core import ModelCore
+    from .stepper import Stepper
+
+    _core_error: ImportError | None = None
+else:
+    try:
+        from ._core import ModelCore
+
+        _core_error = None
+    except ImportError as error:  # installed where there was no compiler: import works, models do not
+        _core_error = error
+
+        class ModelCore:
+            """Stands in for the compiled part, and says that it is missing."""
+
+            def __init__(self, *arguments: object, **options: object) -> None:
+                require_core()
+
+
+__all__ = ["Model", "core_available", "require_core"]
+
+
+def core_available() -> bool:
+    """Whether the compiled part of the runtime is there."""
+    return _core_error is None
+
+
+def require_core() -> None:
+    """Raise `CoreMissingError` where the compiled part of the runtime is missing."""
+    if _core_error is not None:
+        raise CoreMissingError(
+            "chaplygin.runtime._core, the compiled part of the runtime, cannot be loaded "
+            f"({_core_error}). Install a C compiler, then: pip install --force-reinstall --no-deps chaplygin. "
+            "Pure-Python twins of models run without it."
+        )
+
+
+class Model(ModelCore, Face):
+    """A compiled model: dy/dt = f(t, y, p, u) with named states y, parameters p and inputs u.
+
+    Made by `System.compile`, `load_model` or a module of `chaplygin.generated`; the constructor takes a capsule named
+    "chaplygin.model" and an object to keep alive with it.
+
+    ``rhs(t, y, p, u=())``
+        dy/dt, shape (n,) for y of shape (n,), and (n, N) for (n, N), as `solve_ivp` has it with ``vectorized=True``.
+        p has shape (np,) or (np, N), u (nu,) or (nu, N); vectors may be dicts by name too.
+    ``jacobian(t, y, p, u=())``, ``jvp(t, y, p, dy, u=())``
+        The derivative of `rhs` by y, shape (n, n), and its product with dy, shape (n,).
+    ``evaluate(t, y, p, u=())``
+        A dict of every state, declared variable, output, reaction, invariant and residual.
+    ``integrate(t_span, initial, parameters, inputs, *, method, rtol, atol, t_eval, dense_output, max_step,
+    first_step, step, max_steps)``
+        Integrates over ``t_span = (t0, t1)``, t1 before or after t0, and returns a `Solution`. `initial` is a dict of
+        the declared coordinates and velocities (dependent ones may be left out, or must agree), or a vector in the
+        order of `states`. Inputs: see `chaplygin.runtime.inputs`. Methods: "dop853" (order 8, error control with
+        `rtol` and `atol`, the latter a number, a vector or a dict by state) and "rk4" (order 4, fixed `step`).
+        `t_eval` gives the times to record, else every step is. A run that fails returns what it has, with `status`
+        and `message`; Ctrl-C raises KeyboardInterrupt.
+
+    Wrong arguments raise `ArgumentError` (a ValueError) that names the entry; `rhs` and the other kernels raise
+    `KernelError` where the equations are singular. `address` and `addresses` are for ctypes, numba and C code,
+    `capsule` for Cython. A model may be used from several threads.
+
+    >>> model = chaplygin.load_model(path)                                            # doctest: +SKIP
+    >>> sol = model.integrate((0, 10), {"x": 1, "v": 0}, {"m": 1, "k": 4}, rtol=1e-9)    # doctest: +SKIP
+    >>> sol["x"], sol.evaluate("energy")                                              # doctest: +SKIP
+    """
+
+    def __init__(self, capsule: object, *, owner: object = None) -> None:
+        super().__init__(capsule, owner=owner)
+        self.variables = {entry[0]: Variable(*entry) for entry in reversed(self._variables)}
+        self.variables = {name: self.variables[name] for name in dict.fromkeys(e[0] for e in self._variables)}
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Names of the integration methods."""
+        from ._core import methods
+
+        return methods()
+
+    def stepper(
+        self,
+        initial: Any = None,
+        parameters: Any = None,
+        inputs: Any = None,
+        *,
+        t0: float = 0.0,
+        method: str = "dop853",
+        rtol: float = 1e-9,
+        atol: Any = 1e-9,
+        max_step: float = np.inf,
+        first_step: float | None = None,
+        step: float | None = None,
+        max_steps: int = 2**61,
+    ) -> Stepper:
+        """An integration for a caller that owns the clock; see `Stepper`. Arguments as for `integrate`."""
+        from .stepper import Stepper
+
+        options = {
+            "rtol": rtol,
+            "atol": atol,
+            "max_step": max_step,
+            "first_step": first_step,
+            "step": step,
+            "max_steps": max_steps,
+        }
+        return Stepper.start(self, t0, initial, parameters, inputs, method, options)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A model is pickled as the path of its module: the file has to be there when it is read."""
+        from .loading import load_model
+
+        path = getattr(self.owner, "__file__", None)
+        if path is None:
+            raise TypeError(f"{self.name} cannot be pickled: it was not loaded from a file")
+        return load_model, (path,)

@@ -1,0 +1,207 @@
+"""What a run gives: times, states, and every declared quantity by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import ArgumentError, MissingExtraError, message_of
+from .inputs import Inputs
+
+if TYPE_CHECKING:
+    from .face import Face
+
+Array = NDArray[np.float64]
+
+__all__ = ["Dense", "Solution"]
+
+
+class Dense:
+    """The interpolant of a run: ``sol.sol(t)``, of the order that the method gives it.
+
+    A number t gives the state (n,); an array (N,) gives (n, N). Times outside the run raise `ArgumentError`.
+    """
+
+    __slots__ = ("_coef", "_start", "_y0", "t_max", "t_min", "ts")
+
+    def __init__(self, spans: Array, coef: Array, t0: float, y0: Array) -> None:
+        # spans (steps, 2); coef (steps, rows, n), see cg_dense_evaluate in cg_driver.h
+        self._coef = coef
+        self._start = y0
+        self.ts: Array = np.concatenate([[t0], spans[:, 1]])
+        self._y0 = y0
+        self.t_min, self.t_max = float(self.ts.min()), float(self.ts.max())
+
+    def __call__(self, t: Any) -> Array:
+        moments = np.asarray(t, dtype=np.float64)
+        if moments.ndim > 1:
+            raise ArgumentError(f"t has shape {moments.shape}; a number or a 1-D array is needed")
+        flat = np.atleast_1d(moments)
+        if not ((flat >= self.t_min) & (flat <= self.t_max)).all():
+            raise ArgumentError(f"t must lie inside the run, [{self.t_min:.17g}, {self.t_max:.17g}]")
+        if len(self.ts) < 2:
+            result = np.repeat(self._y0[:, None], len(flat), axis=1)
+            return result[:, 0] if moments.ndim == 0 else result
+        forward = self.ts[-1] >= self.ts[0]
+        sign = 1.0 if forward else -1.0
+        step = np.clip(np.searchsorted(sign * self.ts, sign * flat, side="left") - 1, 0, len(self._coef) - 1)
+        begin, end = self.ts[step], self.ts[step + 1]
+        theta = ((flat - begin) / (end - begin))[:, None]
+        coef = self._coef[step]
+        total = coef[:, -1]
+        for j in range(coef.shape[1] - 2, -1, -1):
+            total = coef[:, j] + (theta if j % 2 == 0 else 1.0 - theta) * total
+        return total[0] if moments.ndim == 0 else np.ascontiguousarray(total.T)
+
+
+class Solution:
+    """The result of `integrate`, as `scipy.integrate.solve_ivp` gives it, plus names.
+
+    t (N,), y (n, N); `status` 0: the end was reached, 1: a terminal event, negative: an error of ``chaplygin.h``,
+    with `message` saying which and when; `success`; nfev, njev, nlu; `sol`, the interpolant, with
+    ``dense_output=True``. A failed run holds everything computed before it failed.
+
+    ``sol["v"]`` is any state, declared variable, output, reaction, invariant or input over `t`, ``sol["t"]`` the times.
+    """
+
+    __slots__ = ("_extra", "_inputs", "_p", "model", "n_rejected", "n_steps", "nfev", "njev", "nlu", "sol", "status",
+                 "t", "t_events", "t_reached", "y", "y_events")  # fmt: skip
+
+    def __init__(
+        self,
+        model: Face,
+        t: Array,
+        y: Array,
+        status: int,
+        t_reached: float,
+        p: Array,
+        inputs: Inputs | Array,
+        nfev: int,
+        n_steps: int,
+        n_rejected: int,
+        sol: Any,
+    ) -> None:
+        self.model = model
+        self.t = t
+        self.y = y
+        self.status = status
+        self.t_reached = t_reached
+        self._p = p
+        self._inputs = inputs
+        self.nfev = nfev
+        self.njev = 0
+        self.nlu = 0
+        self.n_steps = n_steps
+        self.n_rejected = n_rejected
+        self.sol = sol
+        self.t_events = None
+        self.y_events = None
+        self._extra: dict[str, Array] | None = None
+
+    @property
+    def success(self) -> bool:
+        """Whether the end or a terminal event was reached."""
+        return self.status >= 0
+
+    @property
+    def message(self) -> str:
+        """How the run ended, and at which time."""
+        return message_of(self.status, self.t_reached)
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The parameters of the run."""
+        return dict(zip(self.model.parameters, self._p.tolist()))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Everything that ``sol[name]`` knows."""
+        model = self.model
+        return tuple(dict.fromkeys((*model.states, *model.outputs, *model.invariants, *model.inputs)))
+
+    def __getitem__(self, name: str) -> Array:
+        key = name if isinstance(name, str) else str(getattr(name, "name", name))
+        states = self.model.states
+        if key in states:
+            state: Array = self.y[states.index(key)]
+            return state
+        if key == "t":
+            return self.t
+        if key in self.model.inputs:
+            row: Array = self._u()[self.model.inputs.index(key)]
+            return row
+        values: Array = self._all(key)[key]
+        return values
+
+    def evaluate(self, name: str | None = None) -> Any:
+        """One quantity over `t` by name, shape (N,), or without a name a dict of all of them.
+
+        Raises `ArgumentError` for an unknown name and `KernelError` where a quantity cannot be computed.
+        """
+        return self._all(None) | {} if name is None else self[name]
+
+    def _u(self) -> Array:
+        u = self._inputs
+        if isinstance(u, Inputs):
+            return u.at(self.t, self.y)
+        return np.repeat(u[:, None], len(self.t), axis=1)
+
+    def _all(self, key: str | None) -> dict[str, Array]:
+        if key is not None and key not in self.names:
+            raise ArgumentError(
+                f"{key!r} is not a quantity of {self.model.name}; known are {', '.join(self.names)}"
+            )
+        if self._extra is None:
+            self._extra = self.model._values(self.t, self.y, self._p, self._u(), strict=False)
+        return self._extra
+
+    def plot(self, names: str | Sequence[str] | None = None, *, file: Any = None) -> Any:
+        """Draw quantities over time, one panel each (all states unless `names` says otherwise).
+
+        Returns the Matplotlib figure; writes it to `file` where one is given. Needs the extra ``[plot]``.
+        """
+        try:
+            from matplotlib.figure import Figure
+        except ImportError as error:
+            raise MissingExtraError("Solution.plot", "matplotlib", "plot") from error
+        chosen: Iterable[str] = (
+            self.model.states if names is None else [names] if isinstance(names, str) else names
+        )
+        rows = [(name, self[name]) for name in chosen]
+        if file is None:
+            import matplotlib.pyplot as plt
+
+            figure = plt.figure(figsize=(7.0, 1.0 + 1.4 * len(rows)), layout="constrained")
+        else:
+            figure = Figure(figsize=(7.0, 1.0 + 1.4 * len(rows)), layout="constrained")
+        panels = figure.subplots(len(rows), 1, sharex=True, squeeze=False)[:, 0]
+        for panel, (name, values) in zip(panels, rows):
+            panel.plot(self.t, values, linewidth=1.2)
+            unit = self.model.units.get(name, "")
+            panel.set_ylabel(f"{name} [{unit}]" if unit else name)
+            panel.grid(visible=True, alpha=0.3)
+        panels[-1].set_xlabel("t")
+        figure.suptitle(f"{self.model.name} ({self.model.form})" if self.model.form else self.model.name)
+        if file is not None:
+            figure.savefig(file, dpi=130)
+        return figure
+
+    def to_xarray(self) -> Any:
+        """Everything as an `xarray.Dataset` over t, units as attributes. Needs the extra ``[xarray]``."""
+        try:
+            import xarray
+        except ImportError as error:
+            raise MissingExtraError("Solution.to_xarray", "xarray", "xarray") from error
+        data = {name: ("t", self[name], self.model.attributes(name)) for name in self.names}
+        attributes = {"model": self.model.name, "form": self.model.form, "digest": self.model.digest}
+        return xarray.Dataset(data, coords={"t": self.t}, attrs=attributes | self.parameters)
+
+    def __repr__(self) -> str:
+        end = f"t = {self.t[0]:.6g} .. {self.t[-1]:.6g}, " if len(self.t) else ""
+        return (
+            f"<Solution of {self.model.name}: {self.message}; {end}{len(self.t)} points, {self.n_steps} steps, "
+            f"{self.nfev} evaluations>"
+        )

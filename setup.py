@@ -1,0 +1,84 @@
+"""Build of the packages and their compiled parts. Metadata is in pyproject.toml.
+
+The packages' folders stand at the root of the checkout and are mapped to names below `chaplygin`. Each extension is
+optional: where there is no compiler the package still installs, and runs in pure Python with a warning.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from setuptools import Extension, setup
+
+try:
+    import numpy
+except ImportError:  # an sdist can be made without it
+    numpy = None
+
+ROOT = Path(__file__).resolve().parent
+FOLDERS = {
+    "chaplygin": "src/chaplygin",
+    "chaplygin.codegen": "codegen",
+    "chaplygin.generated": "generated",
+    "chaplygin.runtime": "runtime",
+    "chaplygin.systems": "systems",
+    "chaplygin.templates": "templates",
+}
+# The same bits on every machine of one kind: no contraction, nothing tuned to this CPU. See codegen/compilers.py.
+PORTABLE = ["-O3", "-g0", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
+
+
+def packages() -> dict[str, str]:
+    """Every mapped package and the packages inside its folder, as name -> folder."""
+    found = dict(FOLDERS)
+    for name, folder in FOLDERS.items():
+        for init in sorted((ROOT / folder).glob("*/**/__init__.py")):
+            inner = init.parent.relative_to(ROOT / folder)
+            found[".".join((name, *inner.parts))] = f"{folder}/{inner.as_posix()}"
+    return found
+
+
+def extension(name: str, sources: list[str], macros: list[tuple[str, str | None]]) -> Extension:
+    return Extension(
+        name,
+        sources=sources,
+        include_dirs=["runtime", "generated", *([numpy.get_include()] if numpy else [])],
+        define_macros=macros,
+        depends=sorted(
+            path.relative_to(ROOT).as_posix()
+            for path in (ROOT / "runtime").iterdir()
+            if path.suffix in (".h", ".pxi", ".pxd")
+        ),
+        libraries=[] if os.name == "nt" else ["m"],
+        extra_compile_args=[] if os.name == "nt" else PORTABLE,
+        optional=True,
+    )
+
+
+def extensions() -> list[Extension]:
+    found: list[Extension] = []
+    core = ROOT / "runtime" / "_core.pyx"
+    if core.exists():
+        driver = [f"runtime/{path.name}" for path in sorted(core.parent.glob("cg_*.c"))]
+        macros = [("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")]
+        found.append(extension("chaplygin.runtime._core", ["runtime/_core.pyx", *driver], macros))
+    for module in sorted((ROOT / "generated").glob("*.pyx")):
+        cores = [f"generated/{path.name}" for path in sorted(module.parent.glob(f"{module.stem}_core*.c"))]
+        sources = [f"generated/{module.name}", *cores]
+        found.append(
+            extension(f"chaplygin.generated.{module.stem}", sources, [("CHAPLYGIN_INLINE_METHODS", None)])
+        )
+    return found
+
+
+PACKAGES = packages()
+setup(
+    packages=sorted(PACKAGES),
+    package_dir=PACKAGES,
+    package_data={"": ["*.h", "*.c", "*.in", "*.pyi", "*.pxd", "*.pyx", "*.pxi", "py.typed"]},
+    ext_modules=extensions(),
+    # Cython's C goes to the build folder, so that package data holds only written and committed C.
+    options={"build_ext": {"cython_c_in_temp": True}},
+    zip_safe=False,
+)

@@ -1,0 +1,86 @@
+"""Equations of motion of nonholonomic systems: declared, derived, compiled, integrated.
+
+>>> import chaplygin as cg
+>>> cg.__version__
+'0.1.0'
+
+Every public name is loaded when it is first used, so that `import chaplygin` and the use of an already compiled model
+never import SymPy.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+# Defining module -> public names. A new name stands here, in __all__, and in the block below for type checkers.
+_HOMES = {
+    "chaplygin.codegen.compile": ("compile",),
+    "chaplygin.codegen.equations": ("Equations",),
+    "chaplygin.codegen.program": ("Program", "Sources"),
+    "chaplygin.codegen.symbols": ("coordinates", "inputs", "parameters", "rate", "time", "velocities"),
+    "chaplygin.codegen.system": ("System",),
+    "chaplygin.runtime": ("errors",),
+    "chaplygin.runtime.ensemble": ("Ensemble", "ensemble"),
+    "chaplygin.runtime.loading": ("load_model",),
+    "chaplygin.runtime.model": ("Model",),
+    "chaplygin.runtime.solution": ("Solution",),
+    "chaplygin.runtime.stepper": ("Stepper",),
+    "chaplygin.systems": ("Example", "example", "examples"),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "__version__",
+    "Ensemble",
+    "Equations",
+    "Example",
+    "Model",
+    "Program",
+    "Solution",
+    "Sources",
+    "Stepper",
+    "System",
+    "compile",
+    "coordinates",
+    "ensemble",
+    "errors",
+    "example",
+    "examples",
+    "fields_from_forms",
+    "inputs",
+    "load_model",
+    "parameters",
+    "rate",
+    "time",
+    "velocities",
+]
+
+if TYPE_CHECKING:
+    from chaplygin.codegen.compile import compile
+    from chaplygin.codegen.equations import Equations
+    from chaplygin.codegen.program import Program, Sources
+    from chaplygin.codegen.symbols import coordinates, inputs, parameters, rate, time, velocities
+    from chaplygin.codegen.system import System
+    from chaplygin.runtime import errors
+    from chaplygin.runtime.ensemble import Ensemble, ensemble
+    from chaplygin.runtime.loading import load_model
+    from chaplygin.runtime.model import Model
+    from chaplygin.runtime.solution import Solution
+    from chaplygin.runtime.stepper import Stepper
+    from chaplygin.systems import Example, example, examples
+else:
+
+    def __getattr__(name: str) -> object:
+        home = _HOME_OF.get(name)
+        if home is None:
+            raise AttributeError(f"module 'chaplygin' has no attribute {name!r}")
+        value = getattr(import_module(home), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME_OF})

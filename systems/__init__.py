@@ -1,0 +1,55 @@
+"""The catalogue: mechanical systems with their source, parameters, initial state and closed form.
+
+A new system is one file beside this one and one line in ``_SYSTEMS``. The file holds plain numbers at module
+level, ``system()`` which declares it, and ``example()`` which puts both into an `Example`; options of
+``example()`` (a size, a variant) are passed through. Nothing here imports SymPy before a declaration is asked
+for, so that the parameters and initial states can also serve a model that is already compiled.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from inspect import signature
+from typing import Any
+
+from .entry import Example
+
+__all__ = ["Example", "example", "examples"]
+
+_SYSTEMS = (
+    "chaplygin_sleigh",
+    "double_pendulum",
+    "euler_rigid_body",
+    "harmonic_oscillator",
+    "heavy_top",
+    "n_link_pendulum",
+)
+
+
+def examples() -> tuple[str, ...]:
+    """The names of all systems in the catalogue, in alphabetical order.
+
+    >>> "heavy_top" in examples()
+    True
+    """
+    return _SYSTEMS
+
+
+def example(name: str, **options: Any) -> Example:
+    """The catalogue entry ``name``; ``options`` are those of the system's own file, such as ``n``.
+
+    Raises KeyError for an unknown name and TypeError for an unknown option; both messages list what there is.
+
+    >>> example("n_link_pendulum", n=3).initial["theta3"]
+    0.5
+    """
+    if name not in _SYSTEMS:
+        raise KeyError(f"no system {name!r} in the catalogue; there are: {', '.join(_SYSTEMS)}")
+    make = import_module(f".{name}", __name__).example
+    known = list(signature(make).parameters)
+    unknown = [option for option in options if option not in known]
+    if unknown:
+        takes = f"it takes {', '.join(known)}" if known else "it takes none"
+        raise TypeError(f"example({name!r}): unknown option {unknown[0]!r}; {takes}")
+    entry: Example = make(**options)
+    return entry

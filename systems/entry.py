@@ -1,0 +1,106 @@
+"""The type of a catalogue entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from chaplygin.codegen.system import System
+
+__all__ = ["Example", "Solver"]
+
+Solver = Callable[..., dict[str, list[Any]]]
+"""``solve(times, parameters, initial, digits)``: mpmath numbers by state name at sorted times."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """One system of the catalogue with everything needed to run it.
+
+    ``parameters`` and ``initial`` are plain numbers in SI units by declared name; ``initial`` gives every
+    coordinate and every velocity of the declaration, so it fits each form in ``forms`` (the first is the
+    natural one). ``conserved`` names the declared outputs that stay constant along every motion, beside the
+    invariants which the derivation finds itself. The declaration is built, and SymPy imported, when
+    ``system`` is first read.
+
+    >>> from chaplygin.systems import example
+    >>> top = example("heavy_top")
+    >>> top.parameters["m"], top.initial["w3"], top.forms
+    (2.0, 4.0, ('poincare',))
+    """
+
+    name: str
+    description: str
+    source: str
+    parameters: Mapping[str, float]
+    initial: Mapping[str, float]
+    t_span: tuple[float, float]
+    forms: tuple[str, ...]
+    build: Callable[[], System] = field(repr=False)
+    conserved: tuple[str, ...] = ()
+    solve: Solver | None = field(default=None, repr=False)
+
+    @cached_property
+    def system(self) -> System:
+        """The declaration."""
+        return self.build()
+
+    @property
+    def closed_form(self) -> Callable[[ArrayLike], dict[str, Any]] | None:
+        """The exact motion from ``initial`` with ``parameters``, or None where none is known.
+
+        It is a function of the time since ``t_span[0]``, a number or an array of shape (N,), and returns
+        ``{name: value}`` over the declared coordinates and velocities, each a float or an array of shape
+        (N,).
+
+        >>> from chaplygin.systems import example
+        >>> exact = example("harmonic_oscillator").closed_form
+        >>> round(exact(0.0)["x"], 12)
+        1.0
+        """
+        if self.solve is None:
+            return None
+        solve = self.solve
+
+        def closed_form(t: ArrayLike) -> dict[str, Any]:
+            times: NDArray[np.float64] = np.atleast_1d(np.asarray(t, dtype=np.float64))
+            if times.ndim != 1 or not np.all(np.isfinite(times)):
+                raise ValueError("closed_form: t must be a finite number or a one-dimensional array of them")
+            order = np.argsort(times, kind="stable")
+            motion = solve([float(times[i]) for i in order], self.parameters, self.initial, 20)
+            values = {name: np.empty(times.size) for name in motion}
+            for name, sequence in motion.items():
+                values[name][order] = [float(value) for value in sequence]
+            return {name: float(value[0]) if np.ndim(t) == 0 else value for name, value in values.items()}
+
+        return closed_form
+
+
+def running_integral(integrand: Callable[[Any], Any], times: Sequence[Any], panel: Any) -> list[Any]:
+    """The integral of ``integrand`` from 0 to each of the sorted ``times``, at mpmath's current precision.
+
+    Gauss-Legendre quadrature on panels no longer than ``panel``, which has to be short against the distance
+    of the integrand's nearest singularity; times before 0 are reached backward.
+    """
+    from mpmath import mp
+
+    def piece(start: Any, end: Any) -> Any:
+        panels = max(1, int(mp.ceil(abs(end - start) / panel)))
+        return mp.quad(integrand, mp.linspace(start, end, panels + 1), method="gauss-legendre")
+
+    results = [mp.zero] * len(times)
+    forward = [i for i, t in enumerate(times) if t >= 0]
+    backward = [i for i, t in enumerate(times) if t < 0][::-1]
+    for indices in (forward, backward):
+        reached, total = mp.zero, mp.zero
+        for i in indices:
+            if times[i] != reached:
+                total, reached = total + piece(reached, times[i]), times[i]
+            results[i] = total
+    return results

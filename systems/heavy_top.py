@@ -1,0 +1,95 @@
+"""The heavy top: a rigid body with a fixed point under gravity.
+
+The attitude is the unit quaternion q = (q0, q1, q2, q3) of the rotation R(q) from body to space; the
+velocities are the body components w1, w2, w3 of the angular velocity, dq/dt = q o (0, w) / 2. Four
+coordinates and three velocities: the vector fields are intransitive, their brackets are those of so(3), and
+|q| is conserved. With gamma = R^T e_3 (the upward vertical in body axes) and r from the fixed point to the
+centre of mass, also in body axes,
+    V = m g r . gamma,    d(I w)/dt = (I w) x w - m g r x gamma.
+No third integral in general (Euler, Lagrange and Kovalevskaya are the exceptions): the motion is chaotic.
+
+Conserved: energy, |q|^2 = 1, and the vertical component of the angular momentum I w . gamma.
+
+Source: L. Euler (1765), J.-L. Lagrange (1788); H. Poincare, Sur une forme nouvelle des equations de la
+mecanique (1901).
+"""
+
+from __future__ import annotations
+
+from math import cos, sin
+from typing import TYPE_CHECKING
+
+from .entry import Example
+from .rigid import quaternion_rates, vertical
+
+if TYPE_CHECKING:
+    from chaplygin.codegen.system import System
+
+__all__ = ["INITIAL", "PARAMETERS", "example", "system"]
+
+PARAMETERS = {"I1": 1.5, "I2": 1.1, "I3": 0.9, "m": 2.0, "g": 9.81, "r1": 0.2, "r2": -0.1, "r3": 0.5}
+INITIAL = {
+    # R(0) turns by 0.5 rad about the first axis.
+    "q0": cos(0.25),
+    "q1": sin(0.25),
+    "q2": 0.0,
+    "q3": 0.0,
+    "w1": 0.3,
+    "w2": -0.2,
+    "w3": 4.0,
+}
+
+
+def system() -> System:
+    """The declaration; moments of inertia about the fixed point in kg m^2, r in metres."""
+    import chaplygin as cg
+
+    q = cg.coordinates("q0 q1 q2 q3")
+    w = cg.velocities("w1 w2 w3")
+    inertia = cg.parameters("I1 I2 I3", positive=True)
+    m, g = cg.parameters("m g", positive=True)
+    r = cg.parameters("r1 r2 r3")
+    gamma = vertical(q)
+    point = {**PARAMETERS, **INITIAL}
+    return cg.System(
+        "heavy_top",
+        kinematics=dict(zip(q, quaternion_rates(q, w), strict=True)),
+        kinetic=sum(moment * rate**2 for moment, rate in zip(inertia, w, strict=True)) / 2,
+        potential=m * g * sum(lever * up for lever, up in zip(r, gamma, strict=True)),
+        outputs={
+            "vertical_momentum": sum(i * rate * up for i, rate, up in zip(inertia, w, gamma, strict=True)),
+            "height": sum(lever * up for lever, up in zip(r, gamma, strict=True)),
+        },
+        units={
+            **dict.fromkeys(q, "1"),
+            **dict.fromkeys(w, "rad/s"),
+            **dict.fromkeys(inertia, "kg m^2"),
+            m: "kg",
+            g: "m/s^2",
+            **dict.fromkeys(r, "m"),
+        },
+        descriptions={
+            **{symbol: f"quaternion, component {i}" for i, symbol in enumerate(q)},
+            **{symbol: f"angular velocity about body axis {i}" for i, symbol in enumerate(w, 1)},
+            **{symbol: f"principal moment {i} about the fixed point" for i, symbol in enumerate(inertia, 1)},
+            m: "mass",
+            g: "gravity",
+            **{symbol: f"centre of mass along body axis {i}" for i, symbol in enumerate(r, 1)},
+        },
+        example={symbol: point[symbol.name] for symbol in (*q, *w, *inertia, m, g, *r)},
+    )
+
+
+def example() -> Example:
+    """The catalogue entry."""
+    return Example(
+        name="heavy_top",
+        description="Rigid body with a fixed point under gravity, in quaternions and body rates",
+        source="Euler (1765); Lagrange (1788); Poincare (1901)",
+        parameters=PARAMETERS,
+        initial=INITIAL,
+        t_span=(0.0, 10.0),
+        forms=("poincare",),
+        build=system,
+        conserved=("vertical_momentum",),
+    )

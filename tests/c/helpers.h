@@ -1,0 +1,62 @@
+/* helpers.h: short ways to make and finish a run. */
+#ifndef HELPERS_H
+#define HELPERS_H
+
+#include "cg_driver.h"
+#include "check.h"
+#include "models.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A run with one tolerance for everything; flags as for cg_run_init. */
+static inline cg_run_t *make_run(const cg_model_t *model, const char *method, int32_t flags, double tolerance)
+{
+    const size_t size = cg_run_size(model, method);
+    cg_run_t *const run = cg_run_new(size);
+    CHECK(run != NULL && cg_run_init(run, size, model, method, flags) == CG_OK);
+    run->rtol = tolerance;
+    for (int32_t i = 0; i < run->n; i++) {
+        run->atol[i] = tolerance;
+    }
+    return run;
+}
+
+static inline cg_run_t *make_probe(enum probe_kind kind, double threshold, const char *method, double tolerance)
+{
+    cg_run_t *const run = make_run(&probe_model, method, 0, tolerance);
+    run->p[0] = (double)kind;
+    run->p[1] = threshold;
+    return run;
+}
+
+static inline int go(cg_run_t *run, double t0, const double *x0, double t_end, cg_record_t *record)
+{
+    const int status = cg_run_start(run, t0, x0, t_end);
+    return status == CG_OK ? cg_drive(run, record, -1) : status;
+}
+
+static inline cg_record_t every_step(double *t, double *y, int64_t n, int64_t capacity)
+{
+    cg_record_t record;
+    memset(&record, 0, sizeof record);
+    record.t = t;
+    record.y = y;
+    record.y_row = n;
+    record.y_col = 1;
+    record.capacity = capacity;
+    return record;
+}
+
+static inline cg_record_t at_times(const double *t_eval, int64_t n_eval, double *t, double *y, int64_t n)
+{
+    cg_record_t record = every_step(t, y, n, n_eval);
+    record.t_eval = t_eval;
+    record.n_eval = n_eval;
+    return record;
+}
+
+static inline int same_bits(const double *a, const double *b, size_t n) { return memcmp(a, b, n * sizeof *a) == 0; }
+
+#endif

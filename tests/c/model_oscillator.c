@@ -1,0 +1,48 @@
+/* A driven harmonic oscillator by hand: x' = v, v' = -omega^2 x + tau. Closed forms are in the tests. */
+#include "models.h"
+
+KERNEL int oscillator_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                          const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work)
+{
+    (void)t;
+    (void)work;
+    out[0] = x[1];
+    out[1] = -p[0] * p[0] * x[0] + u[0];
+    return CG_OK;
+}
+
+#ifdef CHAPLYGIN_INLINE_METHODS
+#define CG_MODEL_N 2
+#define CG_MODEL_NU 1
+#define CG_MODEL_RHS oscillator_rhs
+#include "cg_inline.h"
+#define METHODS cg_inline_methods
+#else
+#define METHODS NULL
+#endif
+
+static const cg_variable_t oscillator_states[] = {
+    {"x", "m", "displacement", 1.0, CG_COORDINATE, 0},
+    {"v", "m/s", "velocity", 0.0, CG_VELOCITY, 0},
+};
+static const cg_variable_t oscillator_parameters[] = {{"omega", "1/s", "", 1.0, CG_PARAMETER, 0}};
+static const cg_variable_t oscillator_inputs[] = {{"tau", "N/kg", "", 0.0, CG_INPUT, 0}};
+
+const cg_model_t oscillator_model = {
+    .abi_version = CG_ABI_VERSION,
+    .struct_size = sizeof(cg_model_t),
+    .name = "oscillator",
+    .form = "by hand",
+    .digest = "",
+    .generator = "",
+    .scalar = "float64",
+    .n_states = 2,
+    .n_coordinates = 1,
+    .n_parameters = 1,
+    .n_inputs = 1,
+    .states = oscillator_states,
+    .parameters = oscillator_parameters,
+    .inputs = oscillator_inputs,
+    .rhs = oscillator_rhs,
+    .methods = METHODS,
+};

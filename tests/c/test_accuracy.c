@@ -1,0 +1,217 @@
+/* Orders, closed forms and reference values: the numbers of the methods. */
+#include "cg_step.h"
+#include "helpers.h"
+
+static const double top_start[7] = {0.96891242171064478414, 0.24740395925452292960, 0.0, 0.0, 0.3, -0.2, 4.0};
+static const double sleigh_start[5] = {0.2, 0.1, -0.3, 0.8, 1.0};
+
+/* Two nonlinear problems with closed forms: x' = -2 t x^2 and x' = x^2. */
+static double exact(enum probe_kind kind, double t)
+{
+    return kind == PROBE_RATIONAL ? 1.0 / (1.0 + t * t) : 1.0 / (1.0 - t);
+}
+
+/* Error at t_end with equal steps h. */
+static double fixed_error(const char *method, enum probe_kind kind, double t_end, double h)
+{
+    cg_run_t *const run = make_probe(kind, 0.0, method, 1e3);
+    const double t0 = -1.0, x0 = exact(kind, t0);
+    run->first_step = h;
+    run->max_step = h;
+    CHECK(go(run, t0, &x0, t_end, NULL) == CG_OK);
+    CHECK(run->n_steps == (int64_t)((t_end - t0) / h + 0.5));
+    const double error = fabs(run->x[0] - exact(kind, t_end));
+    cg_run_delete(run);
+    return error;
+}
+
+static void test_orders(void)
+{
+    /* Steps short enough for the leading term and long enough for rounding to play no part. */
+    CHECK_NEAR(log2(fixed_error("rk4", PROBE_RATIONAL, 2.0, 1.0 / 128.0)
+                    / fixed_error("rk4", PROBE_RATIONAL, 2.0, 1.0 / 256.0)), 4.0, 0.2);
+    CHECK_NEAR(log2(fixed_error("rk4", PROBE_BLOW_UP, 0.5, 1.0 / 128.0)
+                    / fixed_error("rk4", PROBE_BLOW_UP, 0.5, 1.0 / 256.0)), 4.0, 0.2);
+    CHECK_NEAR(log2(fixed_error("dop853", PROBE_BLOW_UP, 0.5, 3.0 / 32.0)
+                    / fixed_error("dop853", PROBE_BLOW_UP, 0.5, 3.0 / 64.0)), 8.0, 0.2);
+}
+
+/* Largest error of the interpolant inside one step from exact data. */
+static double dense_error(const char *method, double h)
+{
+    cg_run_t *const run = make_probe(PROBE_BLOW_UP, 0.0, method, 1e3);
+    const double t0 = 0.1, x0 = exact(PROBE_BLOW_UP, t0);
+    double largest = 0.0;
+    run->first_step = h;
+    run->max_step = h;
+    CHECK(go(run, t0, &x0, t0 + h, NULL) == CG_OK);
+    CHECK(run->n_steps == 1);
+    for (int i = 1; i < 40; i++) {
+        const double t = t0 + h * i / 40.0;
+        double x;
+        CHECK(cg_run_interpolate(run, t, &x, 1) == CG_OK);
+        largest = fmax(largest, fabs(x - exact(PROBE_BLOW_UP, t)));
+    }
+    cg_run_delete(run);
+    return largest;
+}
+
+static void test_dense_orders(void)
+{
+    /* An interpolant of order q has an error of h^(q + 1) inside one step: q = 3 and 7. */
+    CHECK_NEAR(log2(dense_error("rk4", 0.02) / dense_error("rk4", 0.01)), 4.0, 0.2);
+    CHECK_NEAR(log2(dense_error("dop853", 0.06) / dense_error("dop853", 0.03)), 8.0, 0.3);
+}
+
+static void test_dense_ends(void)
+{
+    /* At theta = 0 and 1 the polynomial itself meets the states and their slopes. */
+    cg_run_t *const run = make_run(&top_model, "dop853", 0, 1e-8);
+    double value[7], ahead[7];
+    CHECK(cg_run_start(run, 0.0, top_start, 1.0) == CG_OK && cg_drive(run, NULL, 3) == CG_BUDGET_USED);
+    CHECK(run->dense(run) == CG_OK);
+    const double h = run->t - run->t_old, tiny = 1e-6;
+    for (int end = 0; end < 2; end++) {
+        const double *const x = end ? run->x : run->x_old;
+        const double *const f = end ? run->f : run->k;
+        cg_dense_evaluate(run->coef, run->n_dense, run->ld, run->n, end, value, 1);
+        cg_dense_evaluate(run->coef, run->n_dense, run->ld, run->n, end + tiny, ahead, 1);
+        for (int i = 0; i < 7; i++) {
+            CHECK_NEAR(value[i], x[i], 4e-15);
+            CHECK_NEAR((ahead[i] - value[i]) / (tiny * h), f[i], 1e-4);
+        }
+    }
+    cg_run_delete(run);
+}
+
+static void test_references(void)
+{
+    /* States at t = 1 and t = 10 computed by extrapolation with 34 digits. */
+    static const double times[2] = {1.0, 10.0};
+    static const double top_rates[2][3] = {
+        {0.9040116512099596485, -6.3565389111467939944, 0.37731739488185697298},
+        {0.71162477527347098619, -5.2993442818971877677, 2.4370759008366082776}};
+    static const double sleigh[2][5] = {
+        {0.76972896455828710702, 0.99703227709419805452, 0.21733317602149310365, 0.38110667603260974971,
+         1.0728795460479444663},
+        {1.2457683998191501283, 4.6003865581306618842, 8.9689684391685194542, 0.00026603628596419789904,
+         1.0522756029920897198}};
+    for (int32_t flags = 0; flags <= CG_RUN_TABLE; flags++) {
+        cg_run_t *run = make_run(&top_model, "dop853", flags, 1e-13);
+        double y[2 * 7];
+        cg_record_t record = at_times(times, 2, NULL, y, 7);
+        CHECK(go(run, 0.0, top_start, 10.0, &record) == CG_OK);
+        CHECK(run->inlined == (flags == 0 && top_model.methods != NULL));
+        for (int m = 0; m < 2; m++) {
+            for (int i = 0; i < 3; i++) {
+                CHECK_NEAR(y[7 * m + 4 + i], top_rates[m][i], 1e-10);
+            }
+            CHECK_NEAR(y[7 * m] * y[7 * m] + y[7 * m + 1] * y[7 * m + 1] + y[7 * m + 2] * y[7 * m + 2]
+                           + y[7 * m + 3] * y[7 * m + 3], 1.0, 1e-11);
+        }
+        cg_run_delete(run);
+
+        run = make_run(&sleigh_model, "dop853", flags, 1e-13);
+        record = at_times(times, 2, NULL, y, 5);
+        CHECK(go(run, 0.0, sleigh_start, 10.0, &record) == CG_OK);
+        for (int i = 0; i < 5; i++) {
+            CHECK_NEAR(y[i], sleigh[0][i], 1e-11);
+            CHECK_NEAR(y[5 + i], sleigh[1][i], 1e-11);
+        }
+        cg_run_delete(run);
+    }
+}
+
+static void test_tolerance_is_met(void)
+{
+    /* One oscillation: the error follows the tolerance, and tighter tolerance costs more. */
+    const double x0[2] = {1.0, 0.0}, end = 6.0;
+    int64_t before = 0;
+    for (int digits = 4; digits <= 12; digits += 2) {
+        const double tolerance = pow(10.0, -digits);
+        cg_run_t *const run = make_run(&oscillator_model, "dop853", 0, tolerance);
+        CHECK(go(run, 0.0, x0, end, NULL) == CG_OK);
+        CHECK_NEAR(run->x[0], cos(end), 5.0 * tolerance);
+        CHECK_NEAR(run->x[1], -sin(end), 5.0 * tolerance);
+        CHECK(run->n_rhs > before);
+        before = run->n_rhs;
+        cg_run_delete(run);
+    }
+}
+
+static void test_tolerance_of_each_component(void)
+{
+    /* A loose tolerance on one component must not loosen the other's. */
+    const double x0[2] = {1.0, 0.0};
+    cg_run_t *const run = make_run(&oscillator_model, "dop853", 0, 1e-3);
+    int64_t loose, tight;
+    run->rtol = 0.0;
+    CHECK(go(run, 0.0, x0, 10.0, NULL) == CG_OK);
+    loose = run->n_steps;
+    run->atol[1] = 1e-12;
+    CHECK(go(run, 0.0, x0, 10.0, NULL) == CG_OK);
+    tight = run->n_steps;
+    CHECK(tight > 3 * loose);
+    CHECK_NEAR(run->x[1], -sin(10.0), 1e-10);
+    cg_run_delete(run);
+}
+
+static void test_backward(void)
+{
+    static const char *const methods[2] = {"rk4", "dop853"};
+    for (int m = 0; m < 2; m++) {
+        cg_run_t *const run = make_run(&top_model, methods[m], 0, 1e-12);
+        double end[7];
+        run->first_step = m == 0 ? 1e-3 : 0.0;
+        CHECK(go(run, 0.0, top_start, 2.0, NULL) == CG_OK);
+        memcpy(end, run->x, sizeof end);
+        CHECK(go(run, 2.0, end, 0.0, NULL) == CG_OK);
+        CHECK(run->t == 0.0 && run->direction == -1.0);
+        for (int i = 0; i < 7; i++) {
+            CHECK_NEAR(run->x[i], top_start[i], 1e-9);
+        }
+        cg_run_delete(run);
+    }
+}
+
+static void test_first_step_is_sensible(void)
+{
+    /* Not so long that it is rejected, and not hundreds of times too short. */
+    const double x0[2] = {1.0, 0.0};
+    for (int digits = 3; digits <= 12; digits += 3) {
+        cg_run_t *const run = make_run(&oscillator_model, "dop853", 0, pow(10.0, -digits));
+        CHECK(cg_run_start(run, 0.0, x0, 100.0) == CG_OK && cg_drive(run, NULL, 1) == CG_BUDGET_USED);
+        const double first = run->t;
+        CHECK(run->n_rejected == 0);
+        CHECK(cg_drive(run, NULL, -1) == CG_OK);
+        CHECK(first * (double)run->n_steps > 100.0 / 50.0);
+        cg_run_delete(run);
+    }
+}
+
+static void test_power(void)
+{
+    for (int i = -190; i <= 190; i++) {
+        const double base = pow(10.0, 0.05 * i) * 1.2345;
+        for (int j = -10; j <= 10; j++) {
+            const double expected = pow(base, 0.1 * j);
+            CHECK_NEAR(cg_step_power(base, 0.1 * j) / expected, 1.0, 2e-6);
+        }
+    }
+    CHECK_NEAR(cg_step_power(1.0, 0.125), 1.0, 0.0);
+    CHECK(cg_step_power(0.0, -0.125) > 1e7 && cg_step_power(1e300, -0.125) < 1e-7);
+}
+
+int main(void)
+{
+    test_orders();
+    test_dense_orders();
+    test_dense_ends();
+    test_references();
+    test_tolerance_is_met();
+    test_tolerance_of_each_component();
+    test_backward();
+    test_first_step_is_sensible();
+    test_power();
+    CHECK_DONE();
+}

@@ -1,0 +1,179 @@
+/* Many trajectories with one workspace: the same bits as one at a time, whatever the strides and chunks. */
+#include "helpers.h"
+
+#define COUNT 23
+#define TIMES 5
+
+static double starts[COUNT][7], params[8][COUNT]; /* row-major and column-major on purpose */
+
+static void fill(void)
+{
+    static const double values[8] = {1.5, 1.1, 0.9, 2.0, 9.81, 0.2, -0.1, 0.5};
+    for (int j = 0; j < COUNT; j++) {
+        const double half = 0.1 * j;
+        const double start[7] = {cos(half), sin(half), 0.0, 0.0, 0.3, -0.2 + 0.01 * j, 4.0};
+        memcpy(starts[j], start, sizeof start);
+        for (int i = 0; i < 8; i++) {
+            params[i][j] = values[i] * (1.0 + 0.002 * j);
+        }
+    }
+}
+
+static cg_ensemble_t top_ensemble(double *y, int32_t *status)
+{
+    cg_ensemble_t ensemble;
+    memset(&ensemble, 0, sizeof ensemble);
+    ensemble.t_end = 3.0;
+    ensemble.x0 = starts[0];
+    ensemble.x0_row = 7;
+    ensemble.x0_col = 1;
+    ensemble.p = params[0];
+    ensemble.p_row = 1;
+    ensemble.p_col = COUNT;
+    ensemble.y = y;
+    ensemble.y_row = 1; /* (7, COUNT) */
+    ensemble.y_col = COUNT;
+    ensemble.status = status;
+    return ensemble;
+}
+
+static void test_final_states(void)
+{
+    double y[2][7][COUNT], t[COUNT];
+    int32_t status[COUNT];
+    int64_t n_rhs[COUNT], n_steps[COUNT];
+    volatile int64_t done = 0;
+    cg_run_t *const run = make_run(&top_model, "dop853", 0, 1e-9);
+    cg_run_t *const single = make_run(&top_model, "dop853", 0, 1e-9);
+    cg_ensemble_t ensemble = top_ensemble(y[0][0], status);
+    ensemble.t = t;
+    ensemble.n_rhs = n_rhs;
+    ensemble.n_steps = n_steps;
+    CHECK(cg_ensemble_run(&ensemble, run, 0, COUNT, &done) == CG_OK && done == COUNT);
+    for (int j = 0; j < COUNT; j++) {
+        for (int i = 0; i < 8; i++) {
+            single->p[i] = params[i][j];
+        }
+        CHECK(go(single, 0.0, starts[j], 3.0, NULL) == CG_OK);
+        CHECK(status[j] == CG_OK && t[j] == 3.0 && n_rhs[j] == single->n_rhs && n_steps[j] == single->n_steps);
+        for (int i = 0; i < 7; i++) {
+            CHECK(y[0][i][j] == single->x[i]);
+        }
+    }
+    /* chunks in another order, through the table */
+    cg_run_t *const table = make_run(&top_model, "dop853", CG_RUN_TABLE, 1e-9);
+    ensemble.y = y[1][0];
+    CHECK(cg_ensemble_run(&ensemble, table, 10, COUNT, NULL) == CG_OK);
+    CHECK(cg_ensemble_run(&ensemble, table, 0, 10, NULL) == CG_OK);
+    CHECK(memcmp(y[0], y[1], sizeof y[0]) == 0);
+    cg_run_delete(run);
+    cg_run_delete(single);
+    cg_run_delete(table);
+}
+
+static void test_times(void)
+{
+    const double times[TIMES] = {0.0, 0.5, 1.0, 2.9, 3.0};
+    double y[7][COUNT][TIMES], rows[TIMES * 7];
+    int32_t status[COUNT];
+    cg_run_t *const run = make_run(&top_model, "dop853", 0, 1e-9);
+    cg_ensemble_t ensemble = top_ensemble(y[0][0], status);
+    ensemble.t_eval = times;
+    ensemble.n_eval = TIMES;
+    ensemble.y_row = TIMES;
+    ensemble.y_col = COUNT * TIMES;
+    ensemble.y_time = 1;
+    ensemble.p_row = 0; /* every trajectory has the parameters of the first */
+    CHECK(cg_ensemble_run(&ensemble, run, 0, COUNT, NULL) == CG_OK);
+    for (int j = 0; j < COUNT; j++) {
+        cg_record_t record = at_times(times, TIMES, NULL, rows, 7);
+        CHECK(go(run, 0.0, starts[j], 3.0, &record) == CG_OK);
+        for (int i = 0; i < 7; i++) {
+            for (int m = 0; m < TIMES; m++) {
+                CHECK(y[i][j][m] == rows[7 * m + i]);
+            }
+        }
+    }
+    cg_run_delete(run);
+}
+
+static void test_failures_stay_alone(void)
+{
+    const double times[3] = {0.0, 0.5, 2.0};
+    const double x0[4] = {0.0, 0.0, 0.0, 0.0};
+    const double p[4][2] = {{PROBE_SINGULAR, 1.0}, {PROBE_SINGULAR, 9.0}, {PROBE_NAN, 1.0}, {PROBE_REST, 0.0}};
+    double y[4][3], t[4], last[4];
+    int32_t status[4];
+    cg_run_t *const run = make_run(&probe_model, "dop853", 0, 1e-9);
+    cg_ensemble_t ensemble;
+    memset(&ensemble, 0, sizeof ensemble);
+    ensemble.t_end = 2.0;
+    ensemble.x0 = x0;
+    ensemble.x0_row = 1;
+    ensemble.p = p[0];
+    ensemble.p_row = 2;
+    ensemble.p_col = 1;
+    ensemble.t_eval = times;
+    ensemble.n_eval = 3;
+    ensemble.y = y[0];
+    ensemble.y_row = 3;
+    ensemble.y_time = 1;
+    ensemble.t = t;
+    ensemble.status = status;
+    CHECK(cg_ensemble_run(&ensemble, run, 0, 4, NULL) == CG_OK);
+    CHECK(status[0] == CG_SINGULAR && status[1] == CG_OK && status[2] == CG_NONFINITE && status[3] == CG_OK);
+    CHECK_NEAR(t[0], 1.0, 1e-12);
+    CHECK_NEAR(y[0][1], 0.5, 1e-14);
+    CHECK(y[0][2] != y[0][2] && y[2][2] != y[2][2]); /* NaN: not reached */
+    CHECK_NEAR(y[1][2], 2.0, 1e-14);
+    CHECK(y[3][2] == 0.0);
+    /* final states: the point where it ended */
+    ensemble.t_eval = NULL;
+    ensemble.y = last;
+    ensemble.y_row = 1;
+    CHECK(cg_ensemble_run(&ensemble, run, 0, 4, NULL) == CG_OK);
+    CHECK_NEAR(last[0], 1.0, 1e-12);
+    CHECK_NEAR(last[1], 2.0, 1e-14);
+    cg_run_delete(run);
+}
+
+static void test_inputs_and_stop(void)
+{
+    /* x'' = -x + tau from rest: x = tau (1 - cos t) */
+    const double rest[2] = {0.0, 0.0}, u[3] = {1.0, -2.0, 0.5}, one = 1.0;
+    double y[3][2];
+    int32_t status[3];
+    volatile int stop = 0;
+    volatile int64_t done = 0;
+    cg_run_t *const run = make_run(&oscillator_model, "dop853", 0, 1e-11);
+    cg_ensemble_t ensemble;
+    memset(&ensemble, 0, sizeof ensemble);
+    ensemble.t_end = 2.0;
+    ensemble.x0 = rest;
+    ensemble.x0_col = 1;
+    ensemble.p = &one;
+    ensemble.u = u;
+    ensemble.u_row = 1;
+    ensemble.y = y[0];
+    ensemble.y_row = 2;
+    ensemble.y_col = 1;
+    ensemble.status = status;
+    run->stop = &stop;
+    CHECK(cg_ensemble_run(&ensemble, run, 0, 3, &done) == CG_OK && done == 3);
+    for (int j = 0; j < 3; j++) {
+        CHECK_NEAR(y[j][0], u[j] * (1.0 - cos(2.0)), 1e-9);
+    }
+    stop = 1;
+    CHECK(cg_ensemble_run(&ensemble, run, 0, 3, &done) == CG_INTERRUPTED && done == 3);
+    cg_run_delete(run);
+}
+
+int main(void)
+{
+    fill();
+    test_final_states();
+    test_times();
+    test_failures_stay_alone();
+    test_inputs_and_stop();
+    CHECK_DONE();
+}

@@ -1,0 +1,166 @@
+/* Every way a run can end, with the point it reached. */
+#include "helpers.h"
+
+static const double zero = 0.0, one = 1.0;
+
+static void test_blow_up(void)
+{
+    /* x = 1 / (1 - t): no step leads past t = 1; what was computed before is right. */
+    static double t[5000], y[5000];
+    cg_run_t *const run = make_probe(PROBE_BLOW_UP, 0.0, "dop853", 1e-9);
+    cg_record_t record = every_step(t, y, 1, 5000);
+    const int status = go(run, 0.0, &one, 2.0, &record);
+    CHECK(status == CG_STEP_TOO_SMALL || status == CG_NONFINITE);
+    CHECK(run->t > 0.999 && run->t < 1.001 && run->status == status);
+    CHECK(record.n_rows == run->n_steps + 1 && t[record.n_rows - 1] == run->t);
+    for (int64_t i = 0; i < record.n_rows && t[i] < 0.9; i++) {
+        CHECK_NEAR(y[i] * (1.0 - t[i]), 1.0, 1e-7);
+    }
+    CHECK(cg_drive(run, &record, -1) == status); /* an error is not forgotten */
+    cg_run_delete(run);
+}
+
+static void test_step_too_small(void)
+{
+    /* Rounding of t is the limit where the slope jumps and the tolerance is out of reach. */
+    cg_run_t *const run = make_probe(PROBE_JUMP, 0.5, "dop853", 1e-15);
+    run->rtol = 0.0;
+    run->atol[0] = 1e-18;
+    CHECK(go(run, 0.0, &zero, 1.0, NULL) == CG_STEP_TOO_SMALL);
+    CHECK(run->t <= 0.5 && run->x[0] == run->x[0]);
+    cg_run_delete(run);
+}
+
+static void test_singular_and_non_finite(void)
+{
+    static const enum probe_kind kinds[3] = {PROBE_SINGULAR, PROBE_NAN, PROBE_INFINITE};
+    static const int statuses[3] = {CG_SINGULAR, CG_NONFINITE, CG_NONFINITE};
+    for (int i = 0; i < 3; i++) {
+        for (int fixed = 0; fixed < 2; fixed++) {
+            cg_run_t *const run = make_probe(kinds[i], 0.7, fixed ? "rk4" : "dop853", 1e-9);
+            double middle = 0.35, x = 0.0;
+            cg_record_t record = at_times(&middle, 1, NULL, &x, 1);
+            run->first_step = fixed ? 0.0625 : 0.0;
+            CHECK(go(run, 0.0, &zero, 2.0, &record) == statuses[i]);
+            /* x = t up to the last point before the threshold: adaptive steps come as close as doubles allow */
+            CHECK(run->x[0] <= 0.7);
+            CHECK_NEAR(run->t, 0.7, fixed ? 0.0625 : 1e-12);
+            CHECK_NEAR(run->x[0], run->t, 1e-14);
+            CHECK(record.n_rows == 1);
+            CHECK_NEAR(x, 0.35, 1e-14);
+            cg_run_delete(run);
+
+            /* already so at the start */
+            cg_run_t *const bad = make_probe(kinds[i], -1.0, fixed ? "rk4" : "dop853", 1e-9);
+            bad->first_step = 0.1;
+            CHECK(go(bad, 0.0, &zero, 1.0, NULL) == statuses[i]);
+            CHECK(bad->t == 0.0 && bad->x[0] == 0.0 && bad->n_steps == 0);
+            cg_run_delete(bad);
+        }
+    }
+}
+
+static void test_passing_trouble_is_survived(void)
+{
+    /* A trial stage beyond x = 0, where the root fails, only shortens the step: x = (t / 2)^2 down to t = 0.02. */
+    cg_run_t *const run = make_probe(PROBE_SQUARE_ROOT, 0.0, "dop853", 1e-10);
+    run->first_step = 3.0;
+    run->p[1] = 0.0;
+    CHECK(go(run, 2.0, &one, 0.02, NULL) == CG_OK);
+    CHECK(run->n_rejected > 0);
+    CHECK_NEAR(run->x[0], 1e-4, 1e-8);
+    cg_run_delete(run);
+}
+
+static void test_bad_arguments(void)
+{
+    static const char *const methods[2] = {"rk4", "dop853"};
+    const double nan = HUGE_VAL - HUGE_VAL, wave[2] = {1.0, 0.0}, bad[2] = {1.0, nan};
+    for (int m = 0; m < 2; m++) {
+        cg_run_t *const run = make_run(&oscillator_model, methods[m], 0, 1e-6);
+        run->first_step = 0.1;
+        CHECK(go(run, 0.0, wave, 1.0, NULL) == CG_OK);
+        CHECK(go(run, nan, wave, 1.0, NULL) == CG_NONFINITE);
+        CHECK(go(run, 0.0, wave, HUGE_VAL, NULL) == CG_NONFINITE);
+        CHECK(go(run, 0.0, bad, 1.0, NULL) == CG_NONFINITE);
+#define REFUSED(field, value, good)                                  \
+    do {                                                             \
+        run->field = (value);                                        \
+        CHECK(go(run, 0.0, wave, 1.0, NULL) == CG_BAD_ARGUMENT);     \
+        CHECK(cg_drive(run, NULL, -1) == CG_BAD_ARGUMENT);           \
+        run->field = (good);                                         \
+    } while (0)
+        REFUSED(rtol, -1e-9, 1e-6);
+        REFUSED(rtol, nan, 1e-6);
+        REFUSED(atol[1], -1.0, 1e-6);
+        REFUSED(atol[0], nan, 1e-6);
+        REFUSED(max_step, 0.0, HUGE_VAL);
+        REFUSED(max_step, nan, HUGE_VAL);
+        REFUSED(first_step, -0.1, 0.1);
+        REFUSED(first_step, HUGE_VAL, 0.1);
+        REFUSED(max_steps, -1, INT64_MAX);
+        run->rtol = 0.0;
+        REFUSED(atol[0], 0.0, 1e-6);
+        cg_run_delete(run);
+    }
+    cg_run_t *const run = make_run(&oscillator_model, "rk4", 0, 1e-6);
+    CHECK(go(run, 0.0, wave, 1.0, NULL) == CG_BAD_ARGUMENT); /* a fixed step must be given */
+    run->max_step = 0.1;
+    CHECK(go(run, 0.0, wave, 1.0, NULL) == CG_OK && run->n_steps == 10);
+
+    const size_t size = cg_run_size(&oscillator_model, "rk4");
+    cg_model_t foreign = oscillator_model;
+    CHECK(cg_run_size(&oscillator_model, "euler") == 0 && cg_run_size(NULL, "rk4") == 0);
+    CHECK(cg_method_find(NULL) == NULL && cg_method_find("rk4")->order == 4);
+    CHECK(cg_run_init(run, size - 1, &oscillator_model, "rk4", 0) == CG_BAD_ARGUMENT);
+    CHECK(cg_run_init(run, size, &oscillator_model, "euler", 0) == CG_BAD_ARGUMENT);
+    CHECK(cg_run_init((cg_run_t *)(void *)((char *)run + 8), size, &oscillator_model, "rk4", 0) == CG_BAD_ARGUMENT);
+    foreign.abi_version++;
+    CHECK(cg_run_init(run, size, &foreign, "rk4", 0) == CG_BAD_ARGUMENT);
+    cg_run_delete(run);
+    cg_run_delete(NULL);
+    CHECK(cg_run_new(0) == NULL);
+}
+
+static void test_absolute_tolerance_zero(void)
+{
+    /* A state that stays zero has a zero error, not 0 / 0. */
+    const double rest[2] = {0.0, 0.0};
+    cg_run_t *const run = make_run(&oscillator_model, "dop853", 0, 1e-9);
+    run->atol[0] = 0.0;
+    run->atol[1] = 0.0;
+    CHECK(go(run, 0.0, rest, 10.0, NULL) == CG_OK && run->x[0] == 0.0);
+    cg_run_delete(run);
+}
+
+static void test_stop_flag(void)
+{
+    const double wave[2] = {1.0, 0.0};
+    volatile int stop = 1;
+    cg_run_t *const run = make_run(&oscillator_model, "dop853", 0, 1e-9);
+    double end[2];
+    CHECK(go(run, 0.0, wave, 10.0, NULL) == CG_OK);
+    memcpy(end, run->x, sizeof end);
+    run->stop = &stop;
+    CHECK(cg_run_start(run, 0.0, wave, 10.0) == CG_OK);
+    CHECK(cg_drive(run, NULL, -1) == CG_INTERRUPTED && run->n_steps == 0);
+    stop = 0;
+    CHECK(cg_drive(run, NULL, 7) == CG_BUDGET_USED);
+    stop = 1;
+    CHECK(cg_drive(run, NULL, -1) == CG_INTERRUPTED && run->n_steps == 7);
+    stop = 0;
+    CHECK(cg_drive(run, NULL, -1) == CG_OK && same_bits(end, run->x, 2));
+    cg_run_delete(run);
+}
+
+int main(void)
+{
+    test_blow_up();
+    test_step_too_small();
+    test_singular_and_non_finite();
+    test_passing_trouble_is_survived();
+    test_bad_arguments();
+    test_absolute_tolerance_zero();
+    test_stop_flag();
+    CHECK_DONE();
+}

@@ -1,0 +1,106 @@
+"""A model whose C core is written by hand: an oracle for the build that does not depend on the generator."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from chaplygin.codegen.program import Sources, Variable
+from chaplygin.codegen.shell import shell_files
+
+HEADER = """
+#include "chaplygin.h"
+extern const cg_model_t NAME_model;
+int NAME_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p, const double *CG_RESTRICT u,
+             double *CG_RESTRICT out, double *CG_RESTRICT work);
+"""
+
+CORE = """
+#include <math.h>
+#include <stddef.h>
+#include "NAME_core.h"
+
+int NAME_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p, const double *CG_RESTRICT u,
+             double *CG_RESTRICT out, double *CG_RESTRICT work)
+{
+    (void)t; (void)u; (void)work; (void)p;
+    BODY
+    return CG_OK;
+}
+
+static const cg_variable_t states[] = {
+    {"q", "m", "position", 1.0, CG_COORDINATE, 0}, {"q_dot", "m/s", "", 0.0, CG_VELOCITY, 0}};
+static const cg_variable_t parameters[] = {
+    {"m", "kg", "mass", 1.0, CG_PARAMETER, 0}, {"k", "N/m", "stiffness", 4.0, CG_PARAMETER, 0}};
+
+const cg_model_t NAME_model = {
+    .abi_version = CG_ABI_VERSION, .struct_size = sizeof(cg_model_t), .name = "NAME", .form = "lagrange",
+    .digest = "00", .generator = "by hand", .scalar = "float64",
+    .n_states = 2, .n_coordinates = 1, .n_parameters = 2,
+    .states = states, .parameters = parameters, .rhs = NAME_rhs,
+};
+"""
+
+OSCILLATOR = "out[0] = x[1]; out[1] = -p[1] * x[0] / p[0];"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What `shell_files` reads of a Program."""
+
+    name: str
+    form: str = "lagrange"
+    digest: str = "00"
+    states: tuple[Variable, ...] = (Variable("q", "coordinate"), Variable("q_dot", "velocity"))
+    parameters: tuple[Variable, ...] = (Variable("m", "parameter"), Variable("k", "parameter"))
+    inputs: tuple[Variable, ...] = ()
+    outputs: tuple[Variable, ...] = ()
+    invariants: tuple[Variable, ...] = ()
+
+
+def sources(name: str = "oscillator", body: str = OSCILLATOR, **changed: str) -> Sources:
+    """The sources of a model with right-hand side `body`; `changed` replaces files by suffix, e.g. pyx="..."."""
+    shape: Any = Shape(name)
+    files = {
+        f"{name}_core.h": HEADER.replace("NAME", name),
+        f"{name}_core.c": CORE.replace("NAME", name).replace("BODY", body),
+        **shell_files(shape),
+        **{f"{name}.{suffix}": text for suffix, text in changed.items()},
+    }
+    return Sources(name=name, digest="00", files=files)
+
+
+def loaded(path: Path) -> ModuleType:
+    """The extension module at `path`."""
+    spec = importlib.util.spec_from_file_location(path.name.partition(".")[0], path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def pointer(capsule: object, name: str) -> int:
+    """What a capsule of the given name holds."""
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    found = get(capsule, name.encode())
+    assert found
+    return int(found)
+
+
+def call_rhs(module: ModuleType, x: tuple[float, ...], p: tuple[float, ...]) -> tuple[float, ...]:
+    """The right-hand side through the function that the module exports to other Cython code."""
+    signature = "int (double, double const *, double const *, double const *, double *, double *)"
+    address = pointer(module.__pyx_capi__["rhs"], signature)
+    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, *[ctypes.c_void_p] * 5)
+    out = (ctypes.c_double * len(x))()
+    status = kind(address)(
+        0.0, (ctypes.c_double * len(x))(*x), (ctypes.c_double * len(p))(*p), None, out, None
+    )
+    assert status == 0
+    return tuple(out)

@@ -1,0 +1,53 @@
+"""The hand-written models of `data/runtime_models.c` as Python objects, compiled once for a test run."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import os
+import subprocess
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chaplygin.runtime import Model, core_available
+
+HERE = Path(__file__).resolve().parent
+SOURCE = HERE / "data" / "runtime_models.c"
+RUNTIME = HERE.parent / "runtime"
+
+needs_core = pytest.mark.skipif(not core_available(), reason="the compiled runtime is missing")
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """The models in a shared library, with the integrators compiled into the sleigh."""
+    headers = sorted(RUNTIME.glob("*.h"))
+    text = b"".join(path.read_bytes() for path in (SOURCE, *headers))
+    folder = HERE.parent / "build" / "test-models"
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / f"runtime_models-{hashlib.sha256(text).hexdigest()[:16]}.so"
+    if not target.exists():
+        compiler = os.environ.get("CC") or (sysconfig.get_config_var("CC") or "cc").split()[0]
+        flags = ["-std=c99", "-O3", "-ffp-contract=off", "-fPIC", "-shared", "-DCHAPLYGIN_INLINE_METHODS"]
+        made = target.with_suffix(f".{os.getpid()}")
+        subprocess.run(
+            [*compiler.split(), *flags, f"-I{RUNTIME}", str(SOURCE), "-o", str(made), "-lm"], check=True
+        )
+        os.replace(made, target)
+    return ctypes.CDLL(str(target))
+
+
+def capsule(name: str) -> Any:
+    """A capsule of a model's table, as the generated modules make it."""
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    return new(ctypes.addressof(ctypes.c_char.in_dll(library(), f"{name}_model")), b"chaplygin.model", None)
+
+
+def model(name: str) -> Model:
+    """A new model object."""
+    return Model(capsule(name), owner=library())

@@ -1,0 +1,252 @@
+"""From texts to a loaded module: answers, flags, failures."""
+
+from __future__ import annotations
+
+import math
+import platform
+import subprocess
+import sys
+import sysconfig
+from fractions import Fraction
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from hand_written import Shape, call_rhs, loaded, pointer, sources
+
+from chaplygin.codegen import cache, compilers
+from chaplygin.codegen.build import build
+from chaplygin.codegen.compilers import BuildError, NoCompilerError, cpu_features, find_compiler
+from chaplygin.codegen.program import Sources, Variable
+from chaplygin.codegen.render import render
+from chaplygin.codegen.shell import shell_files
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "models"
+    monkeypatch.setenv("CHAPLYGIN_CACHE", str(folder))
+    return folder
+
+
+def made(texts: Sources, **options: bool) -> Path:
+    key = cache.model_key(str(sorted(texts.files.items())), inline=False, **options)
+    return build(texts, key=key, inline=False, **options)
+
+
+def test_the_module_holds_the_model() -> None:
+    module = loaded(made(sources()))
+    assert call_rhs(module, (0.5, 3.0), (2.0, 4.0)) == (3.0, -1.0)
+    assert pointer(module.capsule, "chaplygin.model") == module.address
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = module.nothing
+
+
+def test_two_models_of_one_name_in_one_process() -> None:
+    first = loaded(made(sources()))
+    second = loaded(made(sources(body="out[0] = -x[1]; out[1] = 7;")))
+    assert call_rhs(first, (0.5, 3.0), (2.0, 4.0)) == (3.0, -1.0)
+    assert call_rhs(second, (0.5, 3.0), (2.0, 4.0)) == (-3.0, 7.0)
+
+
+def test_several_core_files() -> None:
+    texts = sources(
+        body="extern double oscillator_twice(double); out[0] = oscillator_twice(x[0]); out[1] = 0;"
+    )
+    more = {"oscillator_core_more.c": "double oscillator_twice(double a) { return 2 * a; }\n"}
+    module = loaded(made(Sources(name=texts.name, digest=texts.digest, files={**texts.files, **more})))
+    assert call_rhs(module, (0.5, 3.0), (2.0, 4.0)) == (1.0, 0.0)
+
+
+def test_inline_methods_are_asked_for_by_a_macro() -> None:
+    body = "out[0] = 0;\n#ifdef CHAPLYGIN_INLINE_METHODS\nout[0] = 1;\n#endif\nout[1] = 0;"
+    texts = sources(body=body)
+    with_methods = build(texts, key="a" * 40, inline=True)
+    assert call_rhs(loaded(with_methods), (0.0, 0.0), (1.0, 1.0))[0] == 1.0
+    assert call_rhs(loaded(made(texts)), (0.0, 0.0), (1.0, 1.0))[0] == 0.0
+
+
+# a * b + c, where rounding the product first loses what one rounding at the end keeps
+A, B, C = 1.0 + 2.0**-30, 1.0 - 2.0**-30, -1.0
+PRODUCT_AND_SUM = "out[0] = x[0] * x[1] + p[0]; out[1] = 0;"
+
+
+def has_fma() -> bool:
+    return platform.machine() in ("arm64", "aarch64") or " fma " in cpu_features()
+
+
+def test_reproducible_code_rounds_each_operation() -> None:
+    module = loaded(made(sources(body=PRODUCT_AND_SUM), reproducible=True, tuned=True))
+    assert call_rhs(module, (A, B), (C, 0.0))[0] == A * B + C == 0.0
+
+
+@pytest.mark.skipif(not has_fma(), reason="this CPU has no fused multiply-add")
+def test_contraction_is_allowed_when_bits_need_not_agree() -> None:
+    module = loaded(made(sources(body=PRODUCT_AND_SUM), reproducible=False, tuned=True))
+    exact = Fraction(A) * Fraction(B) + Fraction(C)
+    assert call_rhs(module, (A, B), (C, 0.0))[0] == float(exact) != 0.0
+
+
+@pytest.mark.parametrize("reproducible", [True, False])
+def test_nan_and_infinity_keep_their_meaning(reproducible: bool) -> None:
+    body = "out[0] = !(fabs(x[0]) > 1e-14) + 2 * (x[0] != x[0]) + 4 * !isfinite(x[1]); out[1] = sqrt(-x[1]);"
+    module = loaded(made(sources(body=body), reproducible=reproducible))
+    assert call_rhs(module, (math.nan, math.inf), (1.0, 1.0))[0] == 7.0
+    assert call_rhs(module, (1.0, 1.0), (1.0, 1.0))[0] == 0.0
+    assert math.isnan(call_rhs(module, (1.0, 1.0), (1.0, 1.0))[1])
+
+
+def test_no_path_of_this_machine_is_in_the_module(own_cache: Path) -> None:
+    content = made(sources()).read_bytes()
+    assert str(own_cache).encode() not in content
+    assert str(Path.cwd()).encode() not in content
+
+
+@pytest.mark.parametrize(
+    ("texts", "tool", "word"),
+    [
+        (sources(body="out[0] = nowhere;"), "oscillator_core.c", "nowhere"),
+        (sources(pyx="cdef undeclared_thing x\n", pxd=""), "oscillator.pyx", "undeclared_thing"),
+    ],
+)
+def test_a_failing_compile_is_one_line_and_a_log(
+    texts: Sources, tool: str, word: str, own_cache: Path
+) -> None:
+    with pytest.raises(BuildError) as caught:
+        made(texts)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert tool in message
+    assert word in message
+    assert caught.value.log is not None
+    assert str(caught.value.log) in message
+    log = caught.value.log.read_text()
+    assert word in log
+    assert find_compiler().version in log
+    assert not list(own_cache.glob(".making-*")), "the folder of the failed build is still there"
+
+
+def test_a_failed_build_can_be_mended() -> None:
+    key = "b" * 40
+    with pytest.raises(BuildError):
+        build(sources(body="broken"), key=key)
+    assert cache.lookup(key) is None
+    assert call_rhs(loaded(build(sources(), key=key, inline=False)), (0.5, 3.0), (2.0, 4.0)) == (3.0, -1.0)
+
+
+@pytest.mark.parametrize("file", ["../oscillator.c", "/tmp/oscillator.c", "oscillator/../../up.c", "other.c"])
+def test_a_file_name_is_no_path(file: str) -> None:
+    texts = sources()
+    with pytest.raises(ValueError, match="no paths"):
+        build(Sources(name=texts.name, digest="00", files={**texts.files, file: ""}), key="f" * 40)
+
+
+def test_no_compiler_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(
+        NoCompilerError, match=r"no C compiler found.*apt install gcc.*pip install ziglang"
+    ) as caught:
+        build(sources(), key="c" * 40)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_wrong_cc_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "no-such-compiler -m64")
+    with pytest.raises(NoCompilerError, match="no-such-compiler -m64"):
+        find_compiler()
+
+
+def test_a_cc_that_is_no_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "false")
+    with pytest.raises(NoCompilerError, match="`false --version` returned 1"):
+        find_compiler()
+
+
+def test_cc_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    mine = tmp_path / "mycc"
+    mine.write_text("#!/bin/sh\necho 'mycc clang version 99'\n")
+    mine.chmod(0o755)
+    monkeypatch.setenv("CC", f"{mine} -m64")
+    compiler = find_compiler()
+    assert compiler.command == (str(mine), "-m64")
+    assert compiler.version == "mycc clang version 99"
+    assert compiler.family == "clang"
+
+
+@pytest.mark.skipif(find_spec("ziglang") is None, reason="ziglang is not installed")
+def test_ziglang_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setattr(compilers, "SYSTEM_COMPILERS", ())
+    assert find_compiler().family == "zig"
+    assert call_rhs(loaded(made(sources())), (0.5, 3.0), (2.0, 4.0)) == (3.0, -1.0)
+
+
+def test_other_cython_code_can_cimport_the_kernels(tmp_path: Path) -> None:
+    path = made(sources())
+    user = (
+        "from oscillator cimport rhs, table, cg_model_t\n"
+        "def force(double q, double k):\n"
+        "    cdef double[2] x = [q, 0.0], p = [1.0, k], out = [0.0, 0.0]\n"
+        "    cdef int status = rhs(0.0, x, p, NULL, out, NULL)\n"
+        "    return status, out[1], <size_t>table()\n"
+    )
+    script = "import oscillator, user; assert user.force(0.5, 8.0) == (0, -4.0, oscillator.address)"
+    (tmp_path / "user.pyx").write_text(user)
+    for file in ("oscillator.pxd", path.name):
+        (tmp_path / file).write_bytes((path.parent / file).read_bytes())
+    from Cython.Compiler.Main import CompilationOptions, compile_single, default_options
+
+    options = CompilationOptions(default_options, include_path=[str(tmp_path)], language_level=3)
+    assert compile_single(str(tmp_path / "user.pyx"), options, full_module_name="user").num_errors == 0
+    compiler = find_compiler()
+    runtime = Path(compilers.__file__).parent.parent / "runtime"
+    include = [f"-I{sysconfig.get_path('include')}", f"-I{runtime}"]
+    target = "user" + path.name.partition(".")[1] + path.name.partition(".")[2]
+    command = [
+        *compiler.command,
+        *compiler.wrapper_flags(),
+        *include,
+        *compiler.link_flags(),
+        "user.c",
+        "-o",
+        target,
+    ]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
+
+
+def test_a_template_takes_all_its_values_and_no_others() -> None:
+    with pytest.raises(ValueError, match=r"model\.pyi\.in: no value for summary"):
+        render("model.pyi.in", {"provenance": "#"})
+    with pytest.raises(ValueError, match=r"model\.pyi\.in: no place for more"):
+        render("model.pyi.in", {"provenance": "#", "summary": "", "more": ""})
+
+
+def test_odd_names_stay_inside_the_docstring() -> None:
+    odd = ('"""; import os', "\\", "a\nb", "side slip")
+    shape = Shape("oscillator", outputs=tuple(Variable(name, "output") for name in odd))
+    texts = sources(pyx=shell_files(shape)["oscillator.pyx"])  # type: ignore[arg-type]
+    module = loaded(made(texts))
+    assert module.__doc__ is not None
+    assert '"side slip"' in module.__doc__
+    assert not hasattr(module, "os")
+    compile(shell_files(shape)["oscillator.pyi"], "oscillator.pyi", "exec")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["a;b", "../up", "é", ""])
+def test_a_model_name_is_an_identifier(name: str) -> None:
+    with pytest.raises(ValueError, match="not a plain identifier"):
+        shell_files(Shape(name))  # type: ignore[arg-type]
+
+
+def test_emitted_shells_carry_their_origin_and_no_path() -> None:
+    for file, text in shell_files(Shape("oscillator", digest="12ab")).items():  # type: ignore[arg-type]
+        first = text.splitlines()[:3]
+        assert f"model.{file.partition('.')[2]}.in" in first[0]
+        assert "Do not edit" in first[0]
+        assert "12ab" in first[1]
+        assert "chaplygin emit oscillator --form lagrange" in first[2]
+        assert "/home" not in text
+        assert "$" not in text

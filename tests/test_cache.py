@@ -1,0 +1,314 @@
+"""The store of compiled models: keys, locks, refusals, damage."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+from hand_written import call_rhs, loaded, sources
+
+from chaplygin.codegen import cache
+from chaplygin.codegen.build import build
+from chaplygin.codegen.cache import CacheError
+from chaplygin.codegen.compilers import Compiler, find_compiler
+
+KEY = "d" * 40
+posix = pytest.mark.skipif(os.name != "posix", reason="owners and modes are POSIX's")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    place = tmp_path / "models"
+    monkeypatch.setenv("CHAPLYGIN_CACHE", str(place))
+    return place
+
+
+def answer(path: Path) -> tuple[float, ...]:
+    return call_rhs(loaded(path), (0.5, 3.0), (2.0, 4.0))
+
+
+def stored() -> Path:
+    return build(sources(), key=KEY, inline=False)
+
+
+def counting_compiler(tmp_path: Path) -> tuple[Path, Path]:
+    """A compiler that writes a line to a file for each source it compiles."""
+    real, count = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang"), tmp_path / "count"
+    script = tmp_path / "counting-cc"
+    script.write_text(
+        f'#!/bin/sh\ncase "$*" in *_core.c*) echo "$$" >> "{count}";; esac\nexec "{real}" "$@"\n'
+    )
+    script.chmod(0o755)
+    return script, count
+
+
+@posix
+def test_sixteen_processes_one_compile(tmp_path: Path) -> None:
+    compiler, count = counting_compiler(tmp_path)
+    script = textwrap.dedent(
+        """
+        from hand_written import call_rhs, loaded, sources
+        from chaplygin.codegen import cache
+        from chaplygin.codegen.build import build
+        key = cache.model_key("one declaration", inline=False)
+        module = loaded(build(sources(), key=key, inline=False))
+        print(call_rhs(module, (0.5, 3.0), (2.0, 4.0)))
+        """
+    )
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", script],
+            cwd=Path(__file__).parent,
+            env={**os.environ, "CC": str(compiler)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(16)
+    ]
+    ended = [process.communicate(timeout=120) for process in running]
+    assert [out.strip() for out, _ in ended] == ["(3.0, -1.0)"] * 16, ended
+    assert len(count.read_text().splitlines()) == 1
+
+
+@posix
+def test_eight_threads_one_compile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler, count = counting_compiler(tmp_path)
+    monkeypatch.setenv("CC", str(compiler))
+    with ThreadPoolExecutor(8) as pool:
+        paths = set(pool.map(lambda _: stored(), range(8)))
+    assert len(count.read_text().splitlines()) == 1
+    assert [answer(path) for path in paths] == [(3.0, -1.0)]
+
+
+@posix
+def test_threads_build_different_models_at_once() -> None:
+    def one(i: int) -> Path:
+        texts = sources(f"model{i}", body=f"out[0] = {i}; out[1] = 0;")
+        return build(texts, key=f"{i:040d}", inline=False)
+
+    with ThreadPoolExecutor(4) as pool:
+        for i, path in enumerate(pool.map(one, range(4))):
+            assert answer(path)[0] == i
+
+
+def test_a_folder_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    def refuse(self: FileLock) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(FileLock, "acquire", refuse)
+    with pytest.raises(CacheError, match=r"cannot be written \(Read-only file system\)") as caught:
+        stored()
+    assert str(folder) in str(caught.value)
+
+
+def test_a_hit_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = cache.model_key("declared", inline=False)
+    path = build(sources(), key=key, inline=False)
+
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    monkeypatch.setattr(subprocess, "run", refuse)
+    assert cache.model_key("declared", inline=False) == key
+    assert cache.lookup(key) == path
+    assert build(sources(), key=key, inline=False) == path
+
+
+def test_a_miss_is_none() -> None:
+    assert cache.lookup(KEY) is None
+
+
+@posix
+def test_the_folder_is_private(folder: Path) -> None:
+    before = os.umask(0)
+    try:
+        module = stored()
+    finally:
+        os.umask(before)
+    for place in (folder, module.parent, folder / "locks"):
+        assert stat.S_IMODE(place.stat().st_mode) == 0o700
+
+
+@posix
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o702, 0o1777])
+def test_a_folder_writable_by_others_is_refused(folder: Path, mode: int) -> None:
+    stored()
+    folder.chmod(mode)
+    for use in (lambda: cache.lookup(KEY), stored, lambda: cache.model_key("x")):
+        with pytest.raises(CacheError, match="others can write") as caught:
+            use()
+        assert str(folder) in str(caught.value)
+        assert "chmod 700" in str(caught.value)
+    folder.chmod(0o755)
+    assert cache.lookup(KEY) is not None
+
+
+@posix
+def test_a_folder_of_somebody_else_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored()
+    monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)
+    with pytest.raises(CacheError, match="belongs to user"):
+        cache.lookup(KEY)
+
+
+@posix
+def test_a_link_to_a_folder_writable_by_others_is_refused(folder: Path, tmp_path: Path) -> None:
+    target = tmp_path / "open"
+    target.mkdir()
+    target.chmod(0o777)
+    folder.symlink_to(target)
+    with pytest.raises(CacheError, match="others can write"):
+        cache.lookup(KEY)
+
+
+def test_a_file_in_the_folders_place_is_refused(folder: Path) -> None:
+    folder.write_text("")
+    with pytest.raises(CacheError, match="not a folder"):
+        cache.lookup(KEY)
+
+
+def test_a_folder_that_cannot_be_made_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.write_text("")
+    monkeypatch.setenv("CHAPLYGIN_CACHE", str(folder / "below"))
+    with pytest.raises(CacheError, match=r"below: cannot be made.*CHAPLYGIN_CACHE"):
+        cache.lookup(KEY)
+
+
+def flip_a_byte(module: Path) -> None:
+    content = bytearray(module.read_bytes())
+    content[len(content) // 2] ^= 1
+    module.unlink()
+    module.write_bytes(content)
+
+
+def shorten(module: Path) -> None:
+    content = module.read_bytes()
+    module.unlink()
+    module.write_bytes(content[:-100])
+
+
+def rewrite(**changes: object) -> object:
+    def change(module: Path) -> None:
+        entry = module.parent / "entry.json"
+        entry.write_text(json.dumps({**json.loads(entry.read_text()), **changes}))
+
+    return change
+
+
+DAMAGE = {
+    "a byte": flip_a_byte,
+    "the end": shorten,
+    "no module": lambda module: module.unlink(),
+    "no entry": lambda module: (module.parent / "entry.json").unlink(),
+    "half an entry": lambda module: (module.parent / "entry.json").write_text('{"file": "oscil'),
+    "a list": lambda module: (module.parent / "entry.json").write_text("[1, 2]"),
+    "not text": lambda module: (module.parent / "entry.json").write_bytes(b"\xff\xfe\x00"),
+    "a digest of another type": rewrite(sha256=None),
+    "a path that leads out": rewrite(file="../elsewhere.so"),
+    "a name of another type": rewrite(file=3),
+    "another key": rewrite(key="e" * 40),
+    "another format": rewrite(format=0),
+    "everything but the folder": lambda module: [file.unlink() for file in module.parent.iterdir()],
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_a_damaged_entry_is_not_used_and_is_made_again(kind: str, folder: Path) -> None:
+    module = stored()
+    DAMAGE[kind](module)  # type: ignore[operator]
+    assert cache.lookup(KEY) is None
+    again = stored()
+    assert answer(again) == (3.0, -1.0)
+    assert cache.lookup(KEY) == again
+    assert not list(folder.glob(".damaged-*"))
+
+
+@pytest.mark.parametrize("key", ["", "../" + "a" * 37, "g" * 40, "a" * 41])
+def test_a_key_is_forty_hexadecimal_digits(key: str) -> None:
+    for use in (lambda: cache.lookup(key), lambda: build(sources(), key=key)):
+        with pytest.raises(ValueError, match="40 hexadecimal digits"):
+            use()
+
+
+def test_left_overs_of_killed_builds_are_swept(folder: Path) -> None:
+    stored()
+    old, new = folder / ".making-old", folder / ".making-new"
+    for place in (old, new):
+        place.mkdir()
+    os.utime(old, (0, 0))
+    build(sources(name="other"), key="e" * 40, inline=False)
+    assert not old.exists()
+    assert new.exists()
+
+
+def test_the_entry_tells_what_it_is() -> None:
+    facts = json.loads((stored().parent / "entry.json").read_text())
+    assert facts["name"] == "oscillator"
+    assert facts["compiler"] == find_compiler().version
+    assert "-ffp-contract=off" in facts["flags"]
+
+
+def test_the_key_knows_every_option() -> None:
+    gcc, clang = Compiler(("gcc",), "gcc 12", "gcc"), Compiler(("clang",), "clang 14", "clang")
+    newer = Compiler(("gcc",), "gcc 13", "gcc")
+    keys = [
+        cache.model_key("a", compiler=gcc),
+        cache.model_key("b", compiler=gcc),
+        cache.model_key("a", compiler=gcc, reproducible=False),
+        cache.model_key("a", compiler=gcc, tuned=False),
+        cache.model_key("a", compiler=gcc, inline=False),
+        cache.model_key("a", compiler=clang),
+        cache.model_key("a", compiler=newer),
+    ]
+    assert len(set(keys)) == len(keys)
+    assert cache.model_key("a", compiler=gcc) == keys[0]
+
+
+def test_a_key_depends_on_the_cpu_only_when_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
+    tuned, portable = cache.model_key("a", tuned=True), cache.model_key("a", tuned=False)
+    monkeypatch.setattr(cache, "cpu_features", lambda: "another CPU")
+    assert cache.model_key("a", tuned=True) != tuned
+    assert cache.model_key("a", tuned=False) == portable
+
+
+def test_the_key_does_not_depend_on_the_hash_seed() -> None:
+    script = "from chaplygin.codegen import cache; print(cache.model_key('a'))"
+    keys = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "2")
+    }
+    assert len(keys) == 1
+
+
+@posix
+def test_the_version_is_remembered_until_the_compiler_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler, memory = tmp_path / "cc-test", tmp_path / "versions.json"
+    compiler.write_text("#!/bin/sh\necho version 1\n")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    assert find_compiler(memory).version == "version 1"
+    assert list(json.loads(memory.read_text()).values()) == ["gcc:version 1"]
+    compiler.write_text("#!/bin/sh\necho version 22\n")
+    assert find_compiler(memory).version == "version 22"
+    memory.write_text("not JSON")
+    assert find_compiler(memory).version == "version 22"

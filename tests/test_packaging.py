@@ -1,0 +1,187 @@
+"""What is installed: names, versions, files; and, among the slow tests, a wheel made from the source archive."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import venv
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+import chaplygin
+from chaplygin.codegen.compilers import Compiler
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def run(*command: object, cwd: Path, **environment: str) -> str:
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert done.returncode == 0, f"{command} returned {done.returncode}:\n{done.stdout}"
+    return done.stdout
+
+
+def test_one_version_everywhere() -> None:
+    for file, pattern in (
+        ("pyproject.toml", r'^version = "(.+)"$'),
+        ("CITATION.cff", r"^version: (.+)$"),
+        ("CHANGELOG.md", r"^## (\S+)"),
+    ):
+        found = re.search(pattern, (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
+        assert found is not None, file
+        assert found[1] == chaplygin.__version__, file
+
+
+def test_importing_the_package_imports_neither_sympy_nor_numpy(tmp_path: Path) -> None:
+    script = (
+        "import sys, chaplygin; dir(chaplygin); "
+        "print(sorted({'sympy', 'numpy', 'chaplygin.codegen'} & set(sys.modules)))"
+    )
+    assert run(sys.executable, "-c", script, cwd=tmp_path).strip() == "[]"
+
+
+def test_the_runtime_imports_without_sympy(tmp_path: Path) -> None:
+    script = "import sys, chaplygin.runtime, chaplygin.generated; assert 'sympy' not in sys.modules"
+    run(sys.executable, "-c", script, cwd=tmp_path)
+
+
+@pytest.mark.parametrize("name", chaplygin.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(chaplygin, name) is not None
+    assert name in dir(chaplygin)
+
+
+def test_the_table_of_names_is_complete() -> None:
+    assert sorted(chaplygin._HOME_OF) == sorted(set(chaplygin.__all__) - {"__version__"})
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = chaplygin.no_such_name  # type: ignore[attr-defined]
+
+
+def test_templates_and_headers_are_package_data() -> None:
+    assert files("chaplygin.templates").joinpath("model.pyx.in").is_file()
+    assert files("chaplygin.runtime").joinpath("chaplygin.h").is_file()
+    assert files("chaplygin").joinpath("py.typed").is_file()
+
+
+def test_every_committed_module_is_complete_and_compiled() -> None:
+    modules = sorted((ROOT / "generated").glob("*.pyx"))
+    for module in modules:
+        for suffix in (".pxd", ".pyi", "_core.c", "_core.h"):
+            assert module.with_name(module.stem + suffix).exists(), f"{module.stem}{suffix}"
+        made = import_module(f"chaplygin.generated.{module.stem}")
+        assert made.capsule is not None
+        assert made.address > 0
+        assert {"table", "rhs", "jacobian", "jvp", "outputs", "invariants"} <= made.__pyx_capi__.keys()
+
+
+def test_shipped_and_cached_models_have_the_same_arithmetic() -> None:
+    found = re.search(r"^PORTABLE = \[(.*)\]$", (ROOT / "setup.py").read_text(), re.MULTILINE)
+    assert found is not None
+    shipped = {flag for flag in re.findall(r'"(.*?)"', found[1]) if flag.startswith("-f")}
+    compiler = Compiler(("cc",), "any", "gcc")
+    cached = compiler.core_flags(tuned=False, reproducible=True)
+    assert "-ffp-contract=off" in shipped
+    assert shipped == {flag for flag in cached if flag.startswith("-f")} - {"-fPIC", "-fvisibility=hidden"}
+
+
+def tracked() -> list[str]:
+    listed = run("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=ROOT)
+    return listed.splitlines()
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The source archive, made from a copy so that the checkout stays as it is."""
+    pytest.importorskip("build")
+    tree = tmp_path_factory.mktemp("tree")
+    for name in tracked():
+        source = ROOT / name
+        if source.is_file():
+            target = tree / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(source.read_bytes())
+    run(sys.executable, "-m", "build", "--no-isolation", "--sdist", "--outdir", "dist", ".", cwd=tree)
+    (made,) = (tree / "dist").glob("*.tar.gz")
+    return made
+
+
+def installed(archive: Path, place: Path, **environment: str) -> Path:
+    """An environment with the package made from the archive; its Python. Dependencies are this environment's."""
+    venv.create(place / "venv", with_pip=False)
+    python = place / "venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    wheels = place / "wheels"
+    pip = (sys.executable, "-m", "pip")
+    run(
+        *pip,
+        "wheel",
+        "-q",
+        "--no-deps",
+        "--no-build-isolation",
+        "-w",
+        wheels,
+        archive,
+        cwd=place,
+        **environment,
+    )
+    (wheel,) = wheels.glob("*.whl")
+    run(*pip, "--python", python, "install", "-q", "--no-deps", "--no-index", wheel, cwd=place)
+    (site,) = (place / "venv").glob("lib/python*/site-packages")
+    others = [path for path in sys.path if path.endswith("site-packages")]
+    # Appended as plain path entries: their .pth files (the editable install) are not read.
+    (site / "dependencies.pth").write_text("\n".join(others) + "\n")
+    return python
+
+
+@pytest.mark.slow
+def test_the_wheel_works_outside_the_checkout(archive: Path, tmp_path: Path) -> None:
+    python = installed(archive, tmp_path)
+    names = sorted(path.stem for path in (ROOT / "generated").glob("*.pyx"))
+    script = "\n".join(
+        [
+            "import chaplygin, chaplygin.runtime, chaplygin.runtime._core",
+            "import chaplygin.codegen.build, chaplygin.codegen.forms, chaplygin.systems",
+            "from importlib.resources import files",
+            f"assert not chaplygin.__file__.startswith({str(ROOT)!r}), chaplygin.__file__",
+            f"assert not chaplygin.runtime._core.__file__.startswith({str(ROOT)!r})",
+            "assert files('chaplygin.templates').joinpath('model.pyx.in').is_file()",
+            *(f"import chaplygin.generated.{name} as m; assert m.model.states" for name in names),
+            "print(len(chaplygin.examples()))",
+        ]
+    )
+    assert int(run(python, "-c", script, cwd=tmp_path)) > 0
+    assert "list" in run(python.with_name("chaplygin"), "--help", cwd=tmp_path)
+    for name in names:  # other Cython code finds the .pxd in the installed package
+        (tmp_path / "user.pyx").write_text(f"from chaplygin.generated.{name} cimport rhs, jvp, table\n")
+        run(python, "-m", "cython", "-3", "user.pyx", cwd=tmp_path)
+
+
+@pytest.mark.slow
+def test_a_model_compiles_with_the_installed_wheel(archive: Path, tmp_path: Path) -> None:
+    python = installed(archive, tmp_path)
+    script = (
+        "import chaplygin as cg; s = cg.example('harmonic_oscillator');"
+        "m = s.system.compile('lagrange');"
+        "print(m.integrate((0, 1), initial=s.initial, parameters=s.parameters).success)"
+    )
+    assert run(python, "-c", script, cwd=tmp_path, CHAPLYGIN_CACHE=str(tmp_path / "models")).strip() == "True"
+
+
+@pytest.mark.slow
+def test_without_a_compiler_the_package_still_installs(archive: Path, tmp_path: Path) -> None:
+    python = installed(archive, tmp_path, CC="false")
+    script = "import chaplygin, chaplygin.codegen.cache; print(chaplygin.__version__)"
+    assert run(python, "-c", script, cwd=tmp_path).strip() == chaplygin.__version__

@@ -1,0 +1,148 @@
+"""Ensembles: the same bits as single runs whatever the threads and chunks, failures apart, Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from runtime_models import model, needs_core
+
+import chaplygin as cg
+from chaplygin.runtime import ArgumentError
+
+pytestmark = needs_core
+
+N = 37
+OMEGA = np.linspace(-2, 2, N)
+INITIAL = {"phi": 0.0, "x": 0.0, "y": 0.0, "omega": OMEGA, "v": 1.0}
+PARAMETERS = {"m": 1.0, "a": 0.2, "J": np.linspace(0.4, 0.6, N)}
+
+
+@pytest.mark.parametrize(("threads", "chunk"), [(1, 1), (2, 7), (4, 4096), (None, None)])
+@pytest.mark.parametrize("tau", [0.1, np.linspace(0, 1, N), ([0.3, 1.0], [0.1, 0.5], "linear")])
+def test_every_trajectory_is_the_single_run(threads: Any, chunk: Any, tau: Any) -> None:
+    m = model("sleigh")
+    ens = cg.ensemble(m, (0, 5), N, INITIAL, PARAMETERS, {"tau": tau}, threads=threads, chunk=chunk)
+    assert ens.y.shape == (5, N)
+    assert ens.success
+    assert ens.failed.size == 0
+    assert len(ens) == N
+    for i in (0, 11, N - 1):
+        initial = INITIAL | {"omega": OMEGA[i]}
+        parameters = PARAMETERS | {"J": PARAMETERS["J"][i]}
+        single = m.integrate((0, 5), initial, parameters, {"tau": tau[i] if isinstance(tau, np.ndarray) else tau})
+        assert np.array_equal(ens.y[:, i], single.y[:, -1])
+        assert np.array_equal(ens.rerun(i).y, single.y)
+        assert ens["energy"][i] == single["energy"][-1]
+        assert ens.nfev[i] == single.nfev
+        assert ens.n_steps[i] == single.n_steps
+
+
+def test_t_eval_and_arrays() -> None:
+    m = model("oscillator")
+    q0 = np.linspace(0, 1, 9)
+    times = np.linspace(0, 3, 5)
+    ens = cg.ensemble(m, (0, 3), initial=np.array([q0, 0 * q0]), parameters=[1.0, 4.0], inputs=[0.0], t_eval=times)
+    assert ens.y.shape == (2, 5, 9)
+    assert ens["q"] == pytest.approx(np.cos(2 * times)[:, None] * q0, abs=1e-7)
+    assert ens["energy"] == pytest.approx(np.broadcast_to(2 * q0**2, (5, 9)), abs=1e-7)
+    assert cg.ensemble(m, (0, 3), 9, {"q": q0, "v": 0}, [1.0, 4.0], [0.0], t_eval=[]).y.shape == (2, 0, 9)
+    same = cg.ensemble(m, (0, 3), 4, [1.0, 0.0], [1.0, 4.0], [0.0])
+    assert same.y == pytest.approx(np.repeat([[np.cos(6)], [-2 * np.sin(6)]], 4, axis=1), abs=1e-7)
+
+
+def test_failures_are_kept_apart() -> None:
+    x0 = np.array([0.1, 1.0, 0.2, 4.0, 0.3])
+    ens = cg.ensemble(model("runaway"), (0, 2), initial={"x": x0}, parameters={"c": 0.0}, t_eval=[0.0, 0.1, 2.0])
+    assert ens.failed.tolist() == [1, 3]
+    assert ens.t[ens.failed] == pytest.approx([1.0, 0.25], abs=1e-6)
+    assert ens["x"][2, [0, 2, 4]] == pytest.approx(1 / (1 / x0[[0, 2, 4]] - 2), rel=1e-7)
+    assert ens["x"][1] == pytest.approx(1 / (1 / x0 - 0.1), rel=1e-7)
+    assert np.isnan(ens["x"][2, [1, 3]]).all()
+    assert "3 ok" in ens.message
+    shown = ens.rerun(3)
+    assert shown.status == ens.status[3]
+    assert shown.t[-1] == ens.t[3]
+
+
+def test_initial_kernel_over_columns() -> None:
+    v = np.array([0.0, 0.5, 1.0])
+    ens = cg.ensemble(model("momentum"), (0, 1e-9), initial={"q": 1.0, "v": v}, parameters={"m": 2.0, "k": 3.0})
+    assert ens["p_v"] == pytest.approx(2 * v, abs=1e-8)
+    assert ens.rerun(2).parameters["h"] == 0.5 * 2 + 1.5
+    with pytest.raises(ArgumentError, match="missing k"):
+        cg.ensemble(model("momentum"), (0, 1), initial={"q": 1.0, "v": v}, parameters={"m": 2.0})
+
+
+def test_input_functions_are_shared_and_their_errors_come_through() -> None:
+    ens = cg.ensemble(model("sleigh"), (0, 1), N, INITIAL, PARAMETERS, {"tau": lambda t, y: -y[3]}, threads=2)
+    single = model("sleigh").integrate(
+        (0, 1), INITIAL | {"omega": OMEGA[3]}, PARAMETERS | {"J": PARAMETERS["J"][3]}, {"tau": lambda t, y: -y[3]}
+    )
+    assert np.array_equal(ens.y[:, 3], single.y[:, -1])
+
+    def broken(t: float, y: Any) -> float:
+        raise KeyError("sensor")
+
+    with pytest.raises(KeyError, match="sensor"):
+        cg.ensemble(model("sleigh"), (0, 1), N, INITIAL, PARAMETERS, {"tau": broken}, threads=2)
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"n": 0}, "n = 0 must be a positive integer"),
+        ({"n": 36}, "has length 37; 36 is needed"),
+        ({"n": "3"}, "n = '3'"),
+        ({"initial": {**INITIAL, "v": np.full(N, np.nan)}}, "initial: v = nan is not finite at column 0"),
+        ({"parameters": {"m": 1, "a": 1}}, "parameters: missing J"),
+        ({"inputs": {"tau": [1.0, 2.0]}}, "tau has length 2; 37"),
+        ({"threads": 0}, "threads = 0"),
+        ({"chunk": -1}, "chunk = -1"),
+        ({"method": "euler"}, "method 'euler' is unknown"),
+        ({"t_eval": [9.0]}, "outside"),
+        ({"rtol": np.nan}, "rtol"),
+    ],
+)
+def test_wrong_arguments_are_named(changed: dict[str, Any], says: str) -> None:
+    given: dict[str, Any] = {"n": N, "initial": INITIAL, "parameters": PARAMETERS, "inputs": {"tau": 0.0}}
+    with pytest.raises(ArgumentError, match=says):
+        cg.ensemble(model("sleigh"), (0, 1), **(given | changed))
+    with pytest.raises(ArgumentError, match="needs a model"):
+        cg.ensemble("sleigh", (0, 1), 3)
+    with pytest.raises(ArgumentError, match="n, the number"):
+        cg.ensemble(model("oscillator"), (0, 1), initial=[0, 0], parameters=[1, 1], inputs=[0])
+
+
+def test_progress_goes_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
+    cg.ensemble(model("sleigh"), (0, 1), N, INITIAL, PARAMETERS, [0.0], progress=True)
+    assert f"{N}/{N}" in capfd.readouterr().err
+    cg.ensemble(model("sleigh"), (0, 1), N, INITIAL, PARAMETERS, [0.0], progress=False)
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_ctrl_c_keeps_what_is_finished() -> None:
+    sent: list[float] = []
+
+    def press() -> None:
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(0.3, press)
+    timer.start()
+    with pytest.warns(RuntimeWarning, match="interrupted: [0-9]+ of 100000"):
+        ens = cg.ensemble(model("sleigh"), (0, 2000), 100_000, {**INITIAL, "omega": 1.0}, [1.0, 0.2, 0.5], [0.3])
+    stopped = time.perf_counter()
+    assert stopped - sent[0] < 0.2
+    assert ens.interrupted
+    done = ens.status == 0
+    assert 0 < done.sum() < 100_000
+    assert np.isfinite(ens.y[:, done]).all()
+    assert np.isnan(ens.y[:, ~done]).all()
+    assert set(ens.status[~done]) == {-5}

@@ -1,0 +1,133 @@
+"""Loading of compiled models: once per file, without SymPy, with errors that say what is wrong."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.machinery
+import pickle
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hand_written import sources
+from runtime_models import needs_core
+
+import chaplygin as cg
+from chaplygin.codegen.build import build
+from chaplygin.runtime import LoadError
+
+pytestmark = needs_core
+
+SUFFIX = importlib.machinery.EXTENSION_SUFFIXES[0]
+
+
+@pytest.fixture(scope="module")
+def path() -> Path:
+    texts = sources("loaded_oscillator")
+    return build(texts, key=hashlib.sha1(repr(sorted(texts.files.items())).encode()).hexdigest())
+
+
+def python(code: str, *arguments: object) -> str:
+    """Run code in a fresh interpreter and return what it prints."""
+    command = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_model_runs_and_is_the_same_object_each_time(path: Path) -> None:
+    m = cg.load_model(path)
+    assert m.name == "loaded_oscillator"
+    assert m.rhs(0, [1.0, 2.0], [1.0, 4.0]).tolist() == [2.0, -4.0]
+    assert cg.load_model(str(path)) is m
+    assert cg.load_model(path.parent / "." / path.name) is m
+    sol = m.integrate((0, 1), {"q": 1, "q_dot": 0}, {"m": 1, "k": 4})
+    assert sol.y[0, -1] == pytest.approx(np.cos(2), abs=1e-8)
+
+
+def test_two_files_of_one_name_are_two_models(path: Path, tmp_path: Path) -> None:
+    other = tmp_path / path.name
+    shutil.copy(path, other)
+    assert cg.load_model(other) is not cg.load_model(path)
+    assert cg.load_model(other).rhs(0, [1.0, 2.0], [1.0, 4.0]).tolist() == [2.0, -4.0]
+
+
+def test_a_module_imported_before_is_used_again(path: Path) -> None:
+    assert "same" in python(
+        """
+        import sys
+        sys.path.insert(0, sys.argv[2])
+        import loaded_oscillator
+        from chaplygin.runtime import load_model
+        model = load_model(sys.argv[1])
+        print("same" if model is loaded_oscillator.model else "other")
+        """,
+        path,
+        path.parent,
+    )
+
+
+def test_a_run_needs_no_sympy(path: Path) -> None:
+    out = python(
+        """
+        import sys
+        import chaplygin as cg
+        model = cg.load_model(sys.argv[1])
+        sol = model.integrate((0, 1), {"q": 1, "q_dot": 0}, {"m": 1, "k": 4})
+        cg.ensemble(model, (0, 1), 10, {"q": 1, "q_dot": 0}, {"m": 1, "k": 4})
+        model.stepper([1, 0], [1, 4]).advance(1.0)
+        print(sorted(m for m in sys.modules if m.split(".")[0] in ("sympy", "scipy", "matplotlib", "Cython")))
+        print([m for m in sys.modules if m.startswith("chaplygin.codegen")])
+        """,
+        path,
+    )
+    assert out.split() == ["[]", "[]"]
+
+
+def test_models_are_pickled_by_path(path: Path) -> None:
+    m = cg.load_model(path)
+    assert pickle.loads(pickle.dumps(m)) is m
+
+
+def test_what_is_not_a_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(LoadError, match="no compiled model at .*absent"):
+        cg.load_model(tmp_path / f"absent{SUFFIX}")
+    with pytest.raises(LoadError, match="not a file"):
+        cg.load_model(tmp_path)
+    text = tmp_path / "model.txt"
+    text.write_text("model")
+    with pytest.raises(LoadError, match="not built for this Python"):
+        cg.load_model(text)
+    garbage = tmp_path / f"garbage{SUFFIX}"
+    garbage.write_bytes(b"\x7fELF garbage")
+    with pytest.raises(LoadError, match="garbage"):
+        cg.load_model(garbage)
+    with pytest.raises(LoadError, match="no compiled model"):
+        cg.load_model(None)  # type: ignore[arg-type]
+
+
+def test_without_the_compiled_core_only_models_are_missing(path: Path) -> None:
+    out = python(
+        """
+        import sys
+        sys.modules["chaplygin.runtime._core"] = None
+        import chaplygin.runtime as runtime
+        from chaplygin.runtime.ensemble import ensemble
+        from chaplygin.runtime.twin import TwinModel
+        print(runtime.core_available())
+        try:
+            runtime.load_model(sys.argv[1])
+        except runtime.CoreMissingError as error:
+            print("C compiler" in str(error), isinstance(error, ImportError))
+        try:
+            runtime.Model(None)
+        except runtime.CoreMissingError as error:
+            print("missing")
+        """,
+        path,
+    )
+    assert out.split() == ["False", "True", "True", "missing"]

@@ -1,0 +1,167 @@
+"""Kernels of a compiled model from Python: values, shapes, names, and errors that name the entry."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+import pytest
+from runtime_models import capsule, library, model, needs_core
+
+from chaplygin.runtime import ArgumentError, KernelError, LoadError, Model
+
+pytestmark = needs_core
+
+Y = np.array([0.3, -1.2])
+P = np.array([2.0, 5.0])
+U = np.array([0.7])
+
+
+def rates(y: Any, p: Any, u: Any) -> list[Any]:
+    """The oscillator by hand: m q'' = F - k q."""
+    return [y[1], (u[0] - p[1] * y[0]) / p[0]]
+
+
+def test_names_and_description() -> None:
+    m = model("oscillator")
+    assert (m.name, m.form, m.states, m.parameters) == ("oscillator", "lagrange", ("q", "v"), ("m", "k"))
+    assert (m.inputs, m.outputs, m.invariants) == (("F",), ("w", "pull"), ("energy",))
+    assert m.units["k"] == "N/m"
+    assert m.descriptions["m"] == "mass"
+    assert m.example["k"] == 4.0
+    assert m.variables["w"].kind == "declared"
+    assert "oscillator" in repr(m)
+
+
+def test_rhs_of_vectors_dicts_and_sequences() -> None:
+    m = model("oscillator")
+    expected = rates(Y, P, U)
+    assert m.rhs(0.0, Y, P, U) == pytest.approx(expected, rel=1e-15)
+    for y, p, u in [
+        ({"v": -1.2, "q": 0.3}, {"k": 5, "m": 2}, {"F": 0.7}),
+        ([0.3, -1.2], (2, 5), [0.7]),
+        (Y.astype(np.float32).astype(float), P.astype(int), np.array([0.7])),
+        (iter(Y.tolist()), P[::-1][::-1], U),
+        (np.array([0.3, 9.0, -1.2])[::2], np.array([2.0, 5.0], dtype=">f8"), U),
+    ]:
+        assert m.rhs(0, y, p, u) == pytest.approx(expected, rel=1e-7)
+
+
+def test_rhs_of_columns_as_solve_ivp_asks() -> None:
+    m = model("oscillator")
+    rng = np.random.default_rng(1)
+    y, p, u = rng.normal(size=(2, 7)), rng.uniform(1, 2, size=(2, 7)), rng.normal(size=(1, 7))
+    assert m.rhs(0, y, p, u) == pytest.approx(np.array(rates(y, p, u)), rel=1e-14)
+    assert m.rhs(0, y, P, U) == pytest.approx(np.array(rates(y, P, U)), rel=1e-14)
+    assert m.rhs(0, np.asfortranarray(y), P, U).shape == (2, 7)
+    assert m.rhs(0, Y, p, U) == pytest.approx(wide(p), rel=1e-14)
+    assert m.rhs(0, y[:, :1], P, U).shape == (2, 1)
+    assert m.rhs(0, y[:, :0], P, U).shape == (2, 0)
+    assert m.rhs(0, {"q": y[0], "v": 1.0}, P, U) == pytest.approx(np.array(rates([y[0], np.ones(7)], P, U)), rel=1e-14)
+
+
+def wide(p: Any) -> Any:
+    return np.array([np.broadcast_to(row, p.shape[1]) for row in rates(Y, p, U)])
+
+
+def test_jacobian_and_jvp_are_derivatives() -> None:
+    m = model("oscillator")
+    jacobian = m.jacobian(0, Y, P, U)
+    h = 1e-6
+    differences = np.array(
+        [(m.rhs(0, Y + h * e, P, U) - m.rhs(0, Y - h * e, P, U)) / (2 * h) for e in np.eye(2)]
+    ).T
+    assert jacobian == pytest.approx(differences, abs=1e-8)
+    direction = np.array([0.4, -0.9])
+    assert m.jvp(0, Y, P, direction, U) == pytest.approx(jacobian @ direction, rel=1e-14)
+    columns = m.jacobian(0, np.array([Y, 2 * Y]).T, P, U)
+    assert columns.shape == (2, 2, 2)
+    assert columns[:, :, 1] == pytest.approx(jacobian)
+    with pytest.raises(ArgumentError, match="dy"):
+        m.jvp(0, Y, P, None, U)
+
+
+def test_evaluate_gives_everything_by_name() -> None:
+    m = model("oscillator")
+    out = m.evaluate(0, Y, P, U)
+    assert list(out) == ["q", "v", "w", "pull", "energy"]
+    assert out["pull"] == pytest.approx(0.7 - 5 * 0.3)
+    assert out["energy"] == pytest.approx(0.5 * 2 * 1.44 + 0.5 * 5 * 0.09)
+    assert isinstance(out["energy"], float)
+    y = np.array([Y, 2 * Y, 3 * Y]).T
+    wide = m.evaluate(np.arange(3.0), y, P, U)
+    assert wide["q"] == pytest.approx(y[0])
+    assert wide["energy"] == pytest.approx(out["energy"] * np.array([1, 4, 9]))
+
+
+def test_address_and_kernels_for_ctypes() -> None:
+    m = model("oscillator")
+    assert m.address == ctypes.addressof(ctypes.c_char.in_dll(library(), "oscillator_model"))
+    kernel = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, *[ctypes.c_void_p] * 5)(m.addresses["rhs"])
+    out = np.empty(2)
+    assert kernel(0.0, Y.ctypes.data, P.ctypes.data, U.ctypes.data, out.ctypes.data, None) == 0
+    assert out == pytest.approx(rates(Y, P, U))
+
+
+@pytest.mark.parametrize(
+    ("y", "p", "u", "says"),
+    [
+        (Y[:1], P, U, r"y has shape \(1,\); shape \(2,\)"),
+        (np.zeros(3), P, U, "in the order \\(q, v\\)"),
+        ([0.1, np.nan], P, U, "y: v = nan is not finite"),
+        (np.array([np.inf, 0]), P, U, "y: q = inf is not finite"),
+        ({"q": 1}, P, U, "y: missing v"),
+        ({"q": 1, "v": 2, "vv": 3}, P, U, "y: unknown vv; did you mean v"),
+        (Y, {"m": 1, "K": 2}, U, "p: unknown K"),
+        (Y, {"m": "1", "k": 2}, U, "p: m = '1' is not"),
+        (Y, None, U, "p has shape"),
+        (Y, P, (), "u has shape"),
+        (Y, P + 1j, U, "p = .* not an array of real numbers"),
+        (Y, P, {"F": None}, "u: F = None"),
+        ("qv", P, U, "y = 'qv'"),
+        (np.zeros((2, 2, 2)), P, U, "y has shape"),
+        (np.zeros((2, 3)), np.ones((2, 4)), U, "p has shape"),
+        ([[1, 2], [3]], P, U, "y is not an array"),
+        (np.ma.array([1.0, 2.0], mask=[0, 1]), P, U, "masked"),
+    ],
+)
+def test_wrong_arguments_are_named(y: Any, p: Any, u: Any, says: str) -> None:
+    m = model("oscillator")
+    with pytest.raises(ArgumentError, match=says):
+        m.rhs(0.0, y, p, u)
+    with pytest.raises(ArgumentError, match=says):
+        m.evaluate(0.0, y, p, u)
+
+
+@pytest.mark.parametrize("t", [None, "0", np.nan, 1j, [[0.0]], np.zeros((1, 1))])
+def test_wrong_times(t: Any) -> None:
+    with pytest.raises(ArgumentError, match="t "):
+        model("oscillator").rhs(t, Y, P, U)
+
+
+def test_singular_model_raises_with_status() -> None:
+    m = model("oscillator")
+    with pytest.raises(KernelError, match=r"oscillator.rhs at t = 1.5: the mass matrix .* singular") as caught:
+        m.rhs(1.5, Y, [0.0, 5.0], U)
+    assert caught.value.status == -1
+    with pytest.raises(KernelError, match="column 1"):
+        m.rhs(0, np.zeros((2, 3)), np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 1.0]]), U)
+
+
+def test_missing_kernels_are_said() -> None:
+    m = model("sleigh")
+    with pytest.raises(KernelError, match=r"sleigh.jacobian .* lacks a kernel"):
+        m.jacobian(0, np.zeros(5), np.ones(3), [0.0])
+    with pytest.raises(KernelError, match=r"sleigh.jvp .* lacks a kernel"):
+        m.jvp(0, np.zeros(5), np.ones(3), np.zeros(5), [0.0])
+
+
+def test_only_capsules_of_this_interface_are_taken() -> None:
+    with pytest.raises(LoadError, match="version 2 of the binary interface"):
+        Model(capsule("stale"))
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    for other in (None, 3, "model", object(), new(1, b"other", None)):
+        with pytest.raises(LoadError, match=r"chaplygin\.model"):
+            Model(other)
