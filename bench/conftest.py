@@ -14,11 +14,13 @@ os.environ.setdefault("CHAPLYGIN_CACHE", str(_HERE.parent / "build" / "bench-mod
 
 def pytest_collect_file(file_path: Path, parent: Any) -> Any:
     """Take bench_*.py as test files, here and nowhere else."""
-    if file_path.suffix == ".py" and file_path.name.startswith("bench_"):
-        patterns = parent.config.getini("python_files")
-        if not any(file_path.match(pattern) for pattern in patterns):
-            return pytest.Module.from_parent(parent, path=file_path)
-    return None
+    if file_path.suffix != ".py" or not file_path.name.startswith("bench_"):
+        return None
+    # A file named on the command line, or by the configuration, is collected by pytest itself.
+    patterns = parent.config.getini("python_files")
+    if parent.session.isinitpath(file_path) or any(file_path.match(pattern) for pattern in patterns):
+        return None
+    return pytest.Module.from_parent(parent, path=file_path)
 
 
 def pytest_benchmark_update_machine_info(config: Any, machine_info: dict[str, Any]) -> None:

@@ -62,11 +62,14 @@ class Compiler:
         infinities included: `-fno-math-errno` gives up only errno, `-fno-trapping-math` only the exact set of raised
         floating-point exception flags, and nothing here reads either. Nothing of `-ffast-math` is used.
         """
-        contract = "-ffp-contract=off" if reproducible else "-ffp-contract=fast"
+        contract = ["-ffp-contract=off"] if reproducible else ["-ffp-contract=fast"]
+        if reproducible and self.family == "gcc":
+            # gcc 12 fuses a*b +- c*d into vfmaddsub/vfmsubadd while vectorising straight-line code, contraction or not.
+            contract.append("-fno-tree-slp-vectorize")
         return (
             self._level,
             *self._target(tuned),
-            contract,
+            *contract,
             "-fno-math-errno",
             "-fno-trapping-math",
             *_COMMON,

@@ -161,6 +161,10 @@ class Graph:
             return self._scaled(ca + cb, ra)
         if ca < 0 and cb < 0 and self.op[a] == self.op[b] == "neg":
             return self.neg(self.add(ra, rb))
+        if ca not in (1, -1) and abs(ca) == abs(cb) and self.one not in (ra, rb):
+            # One common factor: c a + c b = c (a + b).
+            inner = self.add(ra, rb) if ca == cb else self.sub(ra, rb)
+            return self.mul(self.const(ca), inner)
         if cb < 0 and self.op[b] != "const":
             return self._make("sub", (a, self._scaled(-cb, rb)))
         if ca < 0 and self.op[a] != "const":

@@ -14,6 +14,7 @@ from typing import Any
 
 import sympy as sp
 from sympy.printing.c import C99CodePrinter
+from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.pycode import PythonCodePrinter
 
 from .graph import Graph, Node
@@ -39,6 +40,14 @@ class CPrinter(C99CodePrinter):
 
     _print_Float = _print_Rational = _print_Integer = _print_number
     _print_One = _print_Zero = _print_NegativeOne = _print_Half = _print_number
+
+    def _print_Mul(self, expr: Any) -> str:
+        # SymPy's own method multiplies constants out and so changes the order of operations.
+        sign, factors = ("-", expr.args[1:]) if expr.args[0] is sp.S.NegativeOne else ("", expr.args)
+        below = [f for f in factors if f.is_Pow and f.exp is sp.S.NegativeOne]
+        above = [f for f in factors if f not in below]
+        text = "*".join(self.parenthesize(f, PRECEDENCE["Mul"]) for f in above) or constant_text(1)
+        return sign + text + "".join(f"/{self.parenthesize(f.base, PRECEDENCE['Mul'])}" for f in below)
 
     def _print_Element(self, elem: Any) -> str:
         return f"{self._print(elem.symbol)}[{int(elem.indices[0])}]"
@@ -113,6 +122,8 @@ def expression(
     if op == "neg":
         return f"-{parts[0]}"
     if op in ("mul", "div"):
+        if args[1] not in names and g.op[args[1]] in ("add", "sub", "mul", "div"):
+            parts[1] = f"({parts[1]})"
         return f"{parts[0]}{'*' if op == 'mul' else '/'}{parts[1]}"
     if op in RELATION:
         return f"{parts[0]} {RELATION[op]} {parts[1]}"

@@ -37,6 +37,8 @@ def expression(g: Graph, node: Node, names: Mapping[Node, str], top: bool = True
     if op == "neg":
         return _negative(parts[0])
     if op == "mul":
+        if parts[0].is_Float and parts[0] < 0:
+            return sp.Mul(-1, -parts[0], parts[1], evaluate=False)
         return sp.Mul(*(parts[0].args if parts[0].is_Mul else parts[:1]), parts[1], evaluate=False)
     if op == "div":
         top_parts = parts[0].args if parts[0].is_Mul else [] if parts[0] == 1 else parts[:1]

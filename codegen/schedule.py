@@ -231,6 +231,8 @@ def _nests(g: Graph, node: Node, position: int, inner: Node) -> bool:
     product = op in ("mul", "div")
     if outer in ("add", "sub"):
         return product or op not in ("add", "sub", "neg") or position == 0
+    if outer == "mul" and position == 1 and g.op[g.args[node][0]] == "const":
+        return op != "neg"  # 0.5*(a + b)
     if outer in ("mul", "div"):
         return (position == 0 and op == "mul") or op not in ("add", "sub", "neg", "mul", "div")
     if outer == "neg":

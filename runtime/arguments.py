@@ -32,6 +32,8 @@ def number(what: str, value: Any, *, finite: bool = True) -> float:
     numeric = hasattr(type(value), "__float__") or isinstance(value, numbers.Integral)
     if isinstance(value, (str, bytes, bytearray, memoryview)) or not numeric:
         raise ArgumentError(f"{what} = {_short(value)} is not a real number")
+    if np.ma.is_masked(value):
+        raise ArgumentError(f"{what} is masked")
     if isinstance(value, np.ndarray) and value.ndim != 0:
         raise ArgumentError(f"{what} has shape {value.shape}; one number is needed")
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind not in "biufO":
@@ -265,7 +267,9 @@ def _nearest(name: str, names: Sequence[str]) -> str:
 
 def _all_numbers(raw: NDArray[Any]) -> bool:
     return all(
-        isinstance(entry, numbers.Real) or (hasattr(entry, "__float__") and not isinstance(entry, np.ndarray))
+        entry.dtype.kind in "biuf"
+        if isinstance(entry, np.generic)
+        else hasattr(type(entry), "__float__") and not isinstance(entry, np.ndarray)
         for entry in raw.flat
     )
 

@@ -10,7 +10,9 @@
 #define CG_N(run) ((run)->n)
 #define CG_NU(run) ((run)->n_u)
 #define CG_RHS(run) (run)->rhs
+#define CG_FLATTEN
 #include "cg_method.h"
+#undef CG_FLATTEN
 #undef CG_RHS
 #undef CG_NU
 #undef CG_N
@@ -224,10 +226,6 @@ static void cg_enter_segment(cg_run_t *run)
         if (knot >= 0 && knot < signal->n && run->direction * (run->t_stop - signal->t[knot]) > 0.0) {
             run->t_stop = signal->t[knot];
         }
-        run->have_f = 0;
-    }
-    if (run->input_kind & CG_INPUT_SLOPE) {
-        /* cg_step_inputs writes only the signals of kind LINEAR: one that holds has slope 0 and is right there too. */
         run->have_f = 0;
     }
     run->t_anchor = run->t;

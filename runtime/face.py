@@ -217,7 +217,7 @@ class Face:
 
     def _start(self, t0: float, x0: Array, controls: signals.Inputs) -> Array:
         if controls.constant or not controls.functions:
-            u = controls.values.copy()
+            u: Array = controls.values.copy()
             for index, signal in controls.signals.items():
                 u[index] = signal.at(np.array([t0]))[0]
             return u

@@ -180,7 +180,7 @@ def weights(tree: Tree) -> np.ndarray:
 def defect(coefficients: np.ndarray, order: int, theta: float | None) -> float:
     """Largest violation of coefficients . Phi = theta^order / density (or 0) over the trees of an order."""
     right = 0.0 if theta is None else theta**order
-    return max(abs(coefficients @ weights(tree) - right / density(tree)) for tree in trees(order))
+    return max(abs(float(coefficients @ weights(tree)) - right / density(tree)) for tree in trees(order))
 
 
 def test_trees_are_all_there() -> None:

@@ -35,7 +35,9 @@ def test_every_trajectory_is_the_single_run(threads: Any, chunk: Any, tau: Any) 
     for i in (0, 11, N - 1):
         initial = INITIAL | {"omega": OMEGA[i]}
         parameters = PARAMETERS | {"J": PARAMETERS["J"][i]}
-        single = m.integrate((0, 5), initial, parameters, {"tau": tau[i] if isinstance(tau, np.ndarray) else tau})
+        single = m.integrate(
+            (0, 5), initial, parameters, {"tau": tau[i] if isinstance(tau, np.ndarray) else tau}
+        )
         assert np.array_equal(ens.y[:, i], single.y[:, -1])
         assert np.array_equal(ens.rerun(i).y, single.y)
         assert ens["energy"][i] == single["energy"][-1]
@@ -47,7 +49,9 @@ def test_t_eval_and_arrays() -> None:
     m = model("oscillator")
     q0 = np.linspace(0, 1, 9)
     times = np.linspace(0, 3, 5)
-    ens = cg.ensemble(m, (0, 3), initial=np.array([q0, 0 * q0]), parameters=[1.0, 4.0], inputs=[0.0], t_eval=times)
+    ens = cg.ensemble(
+        m, (0, 3), initial=np.array([q0, 0 * q0]), parameters=[1.0, 4.0], inputs=[0.0], t_eval=times
+    )
     assert ens.y.shape == (2, 5, 9)
     assert ens["q"] == pytest.approx(np.cos(2 * times)[:, None] * q0, abs=1e-7)
     assert ens["energy"] == pytest.approx(np.broadcast_to(2 * q0**2, (5, 9)), abs=1e-7)
@@ -58,7 +62,9 @@ def test_t_eval_and_arrays() -> None:
 
 def test_failures_are_kept_apart() -> None:
     x0 = np.array([0.1, 1.0, 0.2, 4.0, 0.3])
-    ens = cg.ensemble(model("runaway"), (0, 2), initial={"x": x0}, parameters={"c": 0.0}, t_eval=[0.0, 0.1, 2.0])
+    ens = cg.ensemble(
+        model("runaway"), (0, 2), initial={"x": x0}, parameters={"c": 0.0}, t_eval=[0.0, 0.1, 2.0]
+    )
     assert ens.failed.tolist() == [1, 3]
     assert ens.t[ens.failed] == pytest.approx([1.0, 0.25], abs=1e-6)
     assert ens["x"][2, [0, 2, 4]] == pytest.approx(1 / (1 / x0[[0, 2, 4]] - 2), rel=1e-7)
@@ -72,7 +78,9 @@ def test_failures_are_kept_apart() -> None:
 
 def test_initial_kernel_over_columns() -> None:
     v = np.array([0.0, 0.5, 1.0])
-    ens = cg.ensemble(model("momentum"), (0, 1e-9), initial={"q": 1.0, "v": v}, parameters={"m": 2.0, "k": 3.0})
+    ens = cg.ensemble(
+        model("momentum"), (0, 1e-9), initial={"q": 1.0, "v": v}, parameters={"m": 2.0, "k": 3.0}
+    )
     assert ens["p_v"] == pytest.approx(2 * v, abs=1e-8)
     assert ens.rerun(2).parameters["h"] == 0.5 * 2 + 1.5
     with pytest.raises(ArgumentError, match="missing k"):
@@ -82,7 +90,10 @@ def test_initial_kernel_over_columns() -> None:
 def test_input_functions_are_shared_and_their_errors_come_through() -> None:
     ens = cg.ensemble(model("sleigh"), (0, 1), N, INITIAL, PARAMETERS, {"tau": lambda t, y: -y[3]}, threads=2)
     single = model("sleigh").integrate(
-        (0, 1), INITIAL | {"omega": OMEGA[3]}, PARAMETERS | {"J": PARAMETERS["J"][3]}, {"tau": lambda t, y: -y[3]}
+        (0, 1),
+        INITIAL | {"omega": OMEGA[3]},
+        PARAMETERS | {"J": PARAMETERS["J"][3]},
+        {"tau": lambda t, y: -y[3]},
     )
     assert np.array_equal(ens.y[:, 3], single.y[:, -1])
 
@@ -137,7 +148,9 @@ def test_ctrl_c_keeps_what_is_finished() -> None:
     timer = threading.Timer(0.3, press)
     timer.start()
     with pytest.warns(RuntimeWarning, match="interrupted: [0-9]+ of 100000"):
-        ens = cg.ensemble(model("sleigh"), (0, 2000), 100_000, {**INITIAL, "omega": 1.0}, [1.0, 0.2, 0.5], [0.3])
+        ens = cg.ensemble(
+            model("sleigh"), (0, 2000), 100_000, {**INITIAL, "omega": 1.0}, [1.0, 0.2, 0.5], [0.3]
+        )
     stopped = time.perf_counter()
     assert stopped - sent[0] < 0.2
     assert ens.interrupted

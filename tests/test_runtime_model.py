@@ -58,7 +58,9 @@ def test_rhs_of_columns_as_solve_ivp_asks() -> None:
     assert m.rhs(0, Y, p, U) == pytest.approx(wide(p), rel=1e-14)
     assert m.rhs(0, y[:, :1], P, U).shape == (2, 1)
     assert m.rhs(0, y[:, :0], P, U).shape == (2, 0)
-    assert m.rhs(0, {"q": y[0], "v": 1.0}, P, U) == pytest.approx(np.array(rates([y[0], np.ones(7)], P, U)), rel=1e-14)
+    assert m.rhs(0, {"q": y[0], "v": 1.0}, P, U) == pytest.approx(
+        np.array(rates([y[0], np.ones(7)], P, U)), rel=1e-14
+    )
 
 
 def wide(p: Any) -> Any:
@@ -142,7 +144,9 @@ def test_wrong_times(t: Any) -> None:
 
 def test_singular_model_raises_with_status() -> None:
     m = model("oscillator")
-    with pytest.raises(KernelError, match=r"oscillator.rhs at t = 1.5: the mass matrix .* singular") as caught:
+    with pytest.raises(
+        KernelError, match=r"oscillator.rhs at t = 1.5: the mass matrix .* singular"
+    ) as caught:
         m.rhs(1.5, Y, [0.0, 5.0], U)
     assert caught.value.status == -1
     with pytest.raises(KernelError, match="column 1"):

@@ -26,7 +26,13 @@ def sleigh(tau: Any, t_span: tuple[float, float], pieces: list[float] | None = N
     def rates(t: float, y: Any, middle: float) -> list[float]:
         phi, _, _, omega, v = y
         couple = tau(t, y, middle)
-        return [omega, v * np.cos(phi), v * np.sin(phi), (couple - m * a * omega * v) / (J + m * a * a), a * omega**2]
+        return [
+            omega,
+            v * np.cos(phi),
+            v * np.sin(phi),
+            (couple - m * a * omega * v) / (J + m * a * a),
+            a * omega**2,
+        ]
 
     ends = [t_span[0], *(pieces or []), t_span[1]]
     y = np.array([0.0, 0.0, 0.0, 1.0, 1.0])
@@ -37,7 +43,9 @@ def sleigh(tau: Any, t_span: tuple[float, float], pieces: list[float] | None = N
 
 
 @pytest.mark.parametrize("span", [(0.0, 10.0), (3.0, -4.0)])
-@pytest.mark.parametrize("options", [{"method": "dop853", "rtol": 1e-12, "atol": 1e-12}, {"method": "rk4", "step": 1e-3}])
+@pytest.mark.parametrize(
+    "options", [{"method": "dop853", "rtol": 1e-12, "atol": 1e-12}, {"method": "rk4", "step": 1e-3}]
+)
 def test_oscillator_against_closed_form(span: tuple[float, float], options: dict[str, Any]) -> None:
     sol = model("oscillator").integrate(span, START, SPRING, [0.0], **options)
     assert sol.success
@@ -53,7 +61,9 @@ def test_oscillator_against_closed_form(span: tuple[float, float], options: dict
 
 
 def test_many_rows_are_recorded_in_order() -> None:
-    sol = model("oscillator").integrate((0, 10), START, SPRING, [0.0], method="rk4", step=1e-3, dense_output=True)
+    sol = model("oscillator").integrate(
+        (0, 10), START, SPRING, [0.0], method="rk4", step=1e-3, dense_output=True
+    )
     assert len(sol.t) == 10001
     assert sol.t == pytest.approx(np.linspace(0, 10, 10001), abs=1e-12)
     assert sol.sol(np.array([1.23456, 9.87])) == pytest.approx(
@@ -64,7 +74,9 @@ def test_many_rows_are_recorded_in_order() -> None:
 @pytest.mark.parametrize("span", [(0.0, 5.0), (5.0, 0.0)])
 def test_t_eval_and_dense_output(span: tuple[float, float]) -> None:
     times = np.linspace(*span, 77)
-    sol = model("oscillator").integrate(span, START, SPRING, [0.0], t_eval=times, dense_output=True, rtol=1e-11)
+    sol = model("oscillator").integrate(
+        span, START, SPRING, [0.0], t_eval=times, dense_output=True, rtol=1e-11
+    )
     exact = np.array([np.cos(2 * (times - span[0])), -2 * np.sin(2 * (times - span[0]))])
     assert np.array_equal(sol.t, times)
     assert sol.y == pytest.approx(exact, abs=1e-8)
@@ -109,7 +121,9 @@ KNOTS = [0.5, 1.25, 3.0, 3.5]
 VALUES = [0.3, -0.2, 0.5, 0.1]
 
 
-@pytest.mark.parametrize("signal", [(KNOTS, VALUES), (KNOTS, VALUES, "zoh"), [np.array(KNOTS), np.array(VALUES)]])
+@pytest.mark.parametrize(
+    "signal", [(KNOTS, VALUES), (KNOTS, VALUES, "zoh"), [np.array(KNOTS), np.array(VALUES)]]
+)
 def test_held_signal(signal: Any) -> None:
     def tau(t: float, y: Any, middle: float) -> float:
         return VALUES[max(int(np.searchsorted(KNOTS, middle, side="right")) - 1, 0)]
@@ -123,7 +137,11 @@ def test_held_signal(signal: Any) -> None:
 
 def test_linear_signal_and_jump() -> None:
     def tau(t: float, y: Any, middle: float) -> float:
-        return float(np.interp(t, [0.5, 2.0], [0.3, -0.2])) if middle < 2.0 else float(np.interp(t, [2, 4], [1.0, 0.0]))
+        return (
+            float(np.interp(t, [0.5, 2.0], [0.3, -0.2]))
+            if middle < 2.0
+            else float(np.interp(t, [2, 4], [1.0, 0.0]))
+        )
 
     signal = ([0.5, 2.0, 2.0, 4.0], [0.3, -0.2, 1.0, 0.0], "linear")
     sol = model("sleigh").integrate((0, 5), *SLEIGH, {"tau": signal}, rtol=1e-12, atol=1e-12)
@@ -170,7 +188,8 @@ def test_an_input_function_may_use_the_model_itself() -> None:
         return -0.1 * float(inner.y[3, -1])
 
     assert np.array_equal(
-        m.integrate((0, 2), *SLEIGH, {"tau": feedback}).y, model("sleigh").integrate((0, 2), *SLEIGH, {"tau": plain}).y
+        m.integrate((0, 2), *SLEIGH, {"tau": feedback}).y,
+        model("sleigh").integrate((0, 2), *SLEIGH, {"tau": plain}).y,
     )
 
 

@@ -1,7 +1,7 @@
 /* A driven harmonic oscillator by hand: x' = v, v' = -omega^2 x + tau. Closed forms are in the tests. */
 #include "models.h"
 
-KERNEL int oscillator_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+static int oscillator_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                           const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work)
 {
     (void)t;
@@ -15,6 +15,7 @@ KERNEL int oscillator_rhs(double t, const double *CG_RESTRICT x, const double *C
 #define CG_MODEL_N 2
 #define CG_MODEL_NU 1
 #define CG_MODEL_RHS oscillator_rhs
+#define CG_MODEL_OPERATIONS 5
 #include "cg_inline.h"
 #define METHODS cg_inline_methods
 #else

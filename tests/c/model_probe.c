@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-KERNEL int probe_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p, const double *CG_RESTRICT u,
+static int probe_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p, const double *CG_RESTRICT u,
                      double *CG_RESTRICT out, double *CG_RESTRICT work)
 {
     const int kind = (int)p[0];
@@ -41,6 +41,7 @@ KERNEL int probe_rhs(double t, const double *CG_RESTRICT x, const double *CG_RES
 #define CG_MODEL_N 1
 #define CG_MODEL_NU 0
 #define CG_MODEL_RHS probe_rhs
+#define CG_MODEL_OPERATIONS 5
 #include "cg_inline.h"
 #define METHODS cg_inline_methods
 #else

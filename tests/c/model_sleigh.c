@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-KERNEL int sleigh_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+static int sleigh_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                       const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work)
 {
     const double a = p[0], b = p[1], k = p[2];
@@ -25,6 +25,7 @@ KERNEL int sleigh_rhs(double t, const double *CG_RESTRICT x, const double *CG_RE
 #define CG_MODEL_N 5
 #define CG_MODEL_NU 0
 #define CG_MODEL_RHS sleigh_rhs
+#define CG_MODEL_OPERATIONS 20
 #include "cg_inline.h"
 #define METHODS cg_inline_methods
 #else

@@ -2,7 +2,7 @@
  * q' = q o w / 2, I w' = (I w) x w - m g r x gamma, gamma = R^T e3. */
 #include "models.h"
 
-KERNEL int top_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p, const double *CG_RESTRICT u,
+static int top_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p, const double *CG_RESTRICT u,
                    double *CG_RESTRICT out, double *CG_RESTRICT work)
 {
     const double q0 = x[0], q1 = x[1], q2 = x[2], q3 = x[3], w1 = x[4], w2 = x[5], w3 = x[6];
@@ -27,6 +27,7 @@ KERNEL int top_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTR
 #define CG_MODEL_N 7
 #define CG_MODEL_NU 0
 #define CG_MODEL_RHS top_rhs
+#define CG_MODEL_OPERATIONS 75
 #include "cg_inline.h"
 #define METHODS cg_inline_methods
 #else

@@ -6,13 +6,6 @@
 
 #include <stddef.h>
 
-/* A short right-hand side is worth a copy in each stage of an inlined method; gcc alone would call one copy. */
-#if defined(__GNUC__) && defined(CHAPLYGIN_INLINE_METHODS)
-#define KERNEL static inline __attribute__((always_inline))
-#else
-#define KERNEL static
-#endif
-
 extern const cg_model_t oscillator_model;
 extern const cg_model_t top_model;
 extern const cg_model_t sleigh_model;

@@ -118,6 +118,9 @@ static void test_step_limits(void)
     run->first_step = 0.1;
     CHECK(go(run, 0.0, wave_start, 1.0, NULL) == CG_OK && run->n_steps == 10);
     CHECK(go(run, 0.0, wave_start, 1000.0, NULL) == CG_OK && run->n_steps == 10000 && run->t == 1000.0);
+    run->first_step = 1.0 / 49.0; /* 49 of them are less than 1 in doubles */
+    CHECK(go(run, 0.0, wave_start, 1.0, NULL) == CG_OK && run->n_steps == 49 && run->t == 1.0);
+    run->first_step = 0.1;
     record = every_step(t, NULL, 0, ROWS);
     CHECK(go(run, 0.0, wave_start, 1.05, &record) == CG_OK && run->n_steps == 11);
     CHECK(t[10] == 1.0 && t[11] == 1.05);
@@ -139,6 +142,7 @@ static int64_t collect(cg_run_t *run, int64_t rows, int64_t dense, int64_t budge
     CHECK(cg_run_start(run, 0.0, top_start, 5.0) == CG_OK);
     do {
         status = cg_drive(run, &record, budget);
+        CHECK(record.n_rows <= rows && record.n_coef <= dense);
         memcpy(t + n, some_t, sizeof(double) * (size_t)record.n_rows);
         memcpy(y + 7 * n, some_y, sizeof(double) * 7 * (size_t)record.n_rows);
         memcpy(coef + 56 * n_coef, some_coef, sizeof(double) * 56 * (size_t)record.n_coef);
@@ -249,7 +253,10 @@ static void test_extend(void)
         CHECK(cg_run_extend(run, 0.2 * i) == CG_OK && cg_drive(run, NULL, -1) == CG_OK);
         CHECK_NEAR(run->x[0], cos(0.2 * i), 1e-8);
     }
-    CHECK(run->n_steps < 100); /* the step planned before a short advance is not forgotten */
+    /* the step planned before a short advance is not forgotten */
+    const double planned = run->h;
+    CHECK(cg_run_extend(run, 10.0 + 1e-6) == CG_OK && cg_drive(run, NULL, -1) == CG_OK);
+    CHECK(run->h >= planned && planned > 0.1);
     CHECK(cg_run_extend(run, 0.0) == CG_OK && cg_drive(run, NULL, -1) == CG_OK);
     CHECK_NEAR(run->x[0], 1.0, 1e-8);
     CHECK(cg_run_extend(run, HUGE_VAL) == CG_BAD_ARGUMENT);

@@ -1,0 +1,62 @@
+"""The committed modules of `generated/`: one form of each main catalogue system.
+
+`python -m chaplygin.codegen.golden` compares the folder with what is emitted now; with `--update` it writes it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from .emit import emit
+
+GOLDEN = {
+    "chaplygin_sleigh": "maggi",
+    "double_pendulum": "lagrange",
+    "euler_rigid_body": "poincare",
+    "harmonic_oscillator": "lagrange",
+    "heavy_top": "poincare",
+    "n_link_pendulum": "lagrange",
+}
+"""Catalogue system to form; `n_link_pendulum` in its default size."""
+
+
+def golden_texts() -> dict[str, str]:
+    """File name to text, for every file of `generated/` that the generator makes."""
+    from chaplygin.systems import example
+
+    texts: dict[str, str] = {}
+    for name, form in GOLDEN.items():
+        texts.update(emit(example(name).system.equations(form).program).files)
+    return texts
+
+
+def differences(folder: Path) -> list[str]:
+    """What is wrong with the folder: files that differ, are missing, or are not the generator's."""
+    texts = golden_texts()
+    found = {p.name for p in folder.iterdir() if p.suffix in (".c", ".h", ".pyx", ".pxd", ".pyi")}
+    found -= {f"{name}.c" for name in GOLDEN}  # what Cython makes of the .pyx
+    wrong = [f"{name}: missing" for name in sorted(texts.keys() - found)]
+    wrong += [f"{name}: not emitted by the generator" for name in sorted(found - texts.keys())]
+    for name in sorted(found & texts.keys()):
+        if (folder / name).read_bytes() != texts[name].encode():
+            wrong.append(f"{name}: differs from what is emitted now")
+    return wrong
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m chaplygin.codegen.golden", description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("generated"))
+    parser.add_argument("--update", action="store_true", help="write the folder again")
+    options = parser.parse_args(arguments)
+    if options.update:
+        for name, text in golden_texts().items():
+            (options.folder / name).write_text(text, encoding="utf-8", newline="\n")
+    wrong = differences(options.folder)
+    print("\n".join(wrong) if wrong else f"{options.folder}: as emitted")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

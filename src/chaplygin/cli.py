@@ -1,0 +1,220 @@
+"""The command line: what it understands, and how it fails. What each command does is in `commands` and `doctor`.
+
+Only the standard library is imported here, so that `chaplygin --help` answers at once.
+
+Exit codes: 0 success; 1 a run that failed, or something `doctor` found; 2 a mistake in what was asked for (one line on
+stderr, no traceback); 130 Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+__all__ = ["main"]
+
+_SYSTEM = """\
+SYSTEM is a name from `chaplygin list`, with its size where it has one (n_link_pendulum:20, or --n 20),
+or path/to/model.py:name, where name is a chaplygin.System, or a function without arguments that returns one.
+The file is executed: name only files that you trust."""
+
+_EXAMPLES = """\
+examples:
+  chaplygin list
+  chaplygin show chaplygin_sleigh --form maggi
+  chaplygin run heavy_top --t-end 100 --rtol 1e-12 --plot top.png
+  chaplygin run n_link_pendulum:20 --method rk4 --step 1e-3
+  chaplygin emit chaplygin_sleigh -o sleigh_c
+  chaplygin ensemble path/to/model.py:skate -n 10000
+  chaplygin doctor
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code.
+
+    >>> from chaplygin.cli import main
+    >>> main(["emit", "no_such_system", "-o", "folder"])    # doctest: +SKIP
+    2
+    """
+    parsed = _parser().parse_args(arguments)
+    module, _, function = parsed.command.partition(":")
+    try:
+        code: int = getattr(import_module(module, __package__), function)(parsed)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        print("chaplygin: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # e.g. `chaplygin list | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if parsed.debug or not _is_users(error):
+            raise
+        print(f"chaplygin: error: {_one_line(error)}", file=sys.stderr)
+        return 2
+
+
+def _is_users(error: Exception) -> bool:
+    """Whether an exception was raised on purpose, for something the user can correct."""
+    from .subject import SubjectError
+
+    if isinstance(error, (SubjectError, OSError)):
+        return True
+    from chaplygin.codegen.forms import FormError
+    from chaplygin.codegen.symbols import DeclarationError
+    from chaplygin.runtime.errors import ChaplyginError
+
+    return isinstance(error, (ChaplyginError, DeclarationError, FormError))
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="chaplygin",
+        description="Equations of motion of mechanical systems, nonholonomic ones above all: derived, compiled, run.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    def command(
+        name: str, home: str, text: str, examples: str = "", subject: bool = False
+    ) -> argparse.ArgumentParser:
+        epilog = f"examples:\n{examples}" + (f"\n{_SYSTEM}" if subject else "") if examples else None
+        sub = commands.add_parser(
+            name,
+            help=text,
+            description=text[0].upper() + text[1:] + ".",
+            epilog=epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        sub.set_defaults(command=home)
+        if subject:
+            sub.add_argument("system", metavar="SYSTEM", help="catalogue name, or path/to/model.py:name")
+            sub.add_argument("--n", type=int, metavar="SIZE", help="size of a catalogue system that has one")
+            sub.add_argument("--form", metavar="F", help="equation form; the simplest that fits if not given")
+            sub.add_argument(
+                "--option",
+                action="append",
+                default=[],
+                metavar="NAME=VALUE",
+                help="option of the form, e.g. independent=omega,v; may be repeated",
+            )
+        return sub
+
+    command("list", ".commands:list_systems", "list the systems of the catalogue", "  chaplygin list\n")
+
+    show = command(
+        "show",
+        ".commands:show",
+        "show the structure constants, equations, invariants and operation counts of a system",
+        "  chaplygin show chaplygin_sleigh\n  chaplygin show heavy_top --latex\n"
+        "  chaplygin show chaplygin_sleigh --option independent=omega,w\n",
+        subject=True,
+    )
+    show.add_argument("--latex", action="store_true", help="print only the equations, as LaTeX")
+    show.add_argument("--full", action="store_true", help="print long expressions too")
+
+    forms = command(
+        "forms",
+        ".commands:forms",
+        "show which equation form fits which system of the catalogue",
+        "  chaplygin forms -v\n",
+    )
+    forms.add_argument("-v", "--verbose", action="store_true", help="say why a form refuses a system")
+
+    emit = command(
+        "emit",
+        ".commands:emit",
+        "write the C core and the Cython module of a system into a folder",
+        "  chaplygin emit heavy_top -o folder\n",
+        subject=True,
+    )
+    emit.add_argument("-o", "--output", required=True, metavar="DIR", help="folder; made if missing")
+
+    run = command(
+        "run",
+        ".running:run",
+        "compile a system, integrate it, and compare with what is known",
+        "  chaplygin run chaplygin_sleigh\n  chaplygin run heavy_top --t-end 100 --plot top.png\n"
+        "  chaplygin run harmonic_oscillator --method rk4 --step 0.01 --set k=2 --set x=0.5\n",
+        subject=True,
+    )
+    _integration(run)
+    run.add_argument(
+        "--plot", metavar="FILE", help="draw all states over time into FILE (.png, .pdf, .svg ...)"
+    )
+    run.add_argument("--no-check", action="store_true", help="skip the comparison with a much more accurate run")
+
+    ensemble = command(
+        "ensemble",
+        ".running:ensemble",
+        "integrate many scattered trajectories of one compiled system on all cores",
+        "  chaplygin ensemble chaplygin_sleigh -n 10000\n"
+        "  chaplygin ensemble heavy_top -n 1000 --scatter w1,w2 --spread 0.01\n",
+        subject=True,
+    )
+    _integration(ensemble)
+    ensemble.add_argument("-n", "--count", type=int, required=True, metavar="N", help="number of trajectories")
+    ensemble.add_argument(
+        "--scatter", metavar="NAMES", help="what is scattered, separated by commas; all velocities if not given"
+    )
+    ensemble.add_argument(
+        "--spread",
+        type=float,
+        default=0.1,
+        help="standard deviation, relative to max(1, |value|) (default: 0.1)",
+    )
+    ensemble.add_argument("--seed", type=int, default=0, help="of the random numbers (default: 0)")
+    ensemble.add_argument("--threads", type=int, metavar="N", help="all cores if not given")
+
+    bench = command(
+        "bench",
+        ".timing:bench",
+        "time the compiled systems of the catalogue beside the same equations in pure Python",
+        "  chaplygin bench\n  chaplygin bench heavy_top n_link_pendulum:20\n",
+    )
+    bench.add_argument("systems", nargs="*", metavar="SYSTEM", help="the whole catalogue if not given")
+
+    command(
+        "doctor",
+        ".doctor:doctor",
+        "check the compiler, the cache and the compiled runtime, and compile and run a test model",
+        "  chaplygin doctor\n",
+    )
+    return parser
+
+
+def _integration(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--t-end", type=float, metavar="T", help="end of the run; the catalogue's if not given")
+    parser.add_argument("--method", default="dop853", help="dop853 (adaptive) or rk4 (default: %(default)s)")
+    parser.add_argument("--rtol", type=float, default=1e-9, help="relative tolerance (default: %(default)g)")
+    parser.add_argument("--atol", type=float, help="absolute tolerance; rtol if not given")
+    parser.add_argument("--step", type=float, help="step of a method with a fixed step")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter, initial value or constant input, in place of the declared one; may be repeated",
+    )
+
+
+def _version() -> str:
+    from . import __version__
+
+    return __version__

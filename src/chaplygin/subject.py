@@ -1,0 +1,223 @@
+"""What a command works on: a system with the numbers to run it, from the catalogue or from a user's file."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from chaplygin.codegen.system import System
+    from chaplygin.systems import Example
+
+__all__ = ["Subject", "SubjectError", "find", "form_options"]
+
+
+class SubjectError(ValueError):
+    """What was named on the command line is not there, or is not a system."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A system and the numbers of one run; `solve(times, parameters, initial)` is its closed form, where known."""
+
+    label: str
+    description: str
+    source: str
+    build: Callable[[], System] = field(repr=False)
+    parameters: Mapping[str, float]
+    initial: Mapping[str, float]
+    inputs: Mapping[str, float] = field(default_factory=dict)
+    t_span: tuple[float, float] = (0.0, 10.0)
+    conserved: tuple[str, ...] = ()
+    solve: Callable[..., dict[str, list[Any]]] | None = field(default=None, repr=False)
+
+    @cached_property
+    def system(self) -> System:
+        """The declaration."""
+        return self.build()
+
+    def exact(self, t: float) -> dict[str, float] | None:
+        """The closed form at the time t by name; None where none is known, or none for these numbers."""
+        if self.solve is None or any(self.inputs.values()):
+            return None
+        values = self.solve([t - self.t_span[0]], self.parameters, self.initial)
+        return {name: float(value[0]) for name, value in values.items()}
+
+    def changed(self, settings: Sequence[str]) -> Subject:
+        """The same with NAME=VALUE settings of parameters, initial values and inputs."""
+        tables = {
+            kind: dict(getattr(self, kind)) for kind in ("parameters", "initial", "inputs")
+        }
+        system = self.system
+        homes = {
+            **{s.name: "parameters" for s in system.parameters},
+            **{s.name: "initial" for s in (*system.coordinates, *system.velocities, *system.independent)},
+            **{s.name: "inputs" for s in system.inputs},
+        }
+        for setting in settings:
+            name, value = _split(setting, "--set")
+            if name not in homes:
+                raise SubjectError(f"--set {name}: {self.label} has no such quantity; it has {', '.join(homes)}")
+            try:
+                tables[homes[name]][name] = float(value)
+            except ValueError:
+                raise SubjectError(f"--set {setting}: {value!r} is not a number") from None
+        return replace(self, **tables)
+
+
+def find(text: str, size: int | None = None) -> Subject:
+    """The subject that SYSTEM on the command line names.
+
+    Raises SubjectError where there is none.
+
+    >>> find("n_link_pendulum:3").label
+    'n_link_pendulum:3'
+    """
+    path, separator, name = text.rpartition(":")
+    if text.endswith(".py") or (separator and path.endswith(".py")):
+        if size is not None:
+            raise SubjectError("--n is for systems of the catalogue; a file of your own sets its size itself")
+        return _from_file(*((path, name) if separator and path.endswith(".py") else (text, "")))
+    return _from_catalogue(text, size)
+
+
+def _from_catalogue(text: str, size: int | None) -> Subject:
+    from chaplygin.systems import example, examples
+
+    name = text
+    if name not in examples():
+        match = re.fullmatch(r"(\w+?)[:_](\d+)", text)
+        if match is None or match[1] not in examples():
+            raise SubjectError(
+                f"no system {text!r} in the catalogue; there are {', '.join(examples())}, "
+                "and path/to/model.py:name for one of your own"
+            )
+        if size is not None and size != int(match[2]):
+            raise SubjectError(f"{text} and --n {size}: two sizes given")
+        name, size = match[1], int(match[2])
+    try:
+        entry = example(name) if size is None else example(name, n=size)
+    except (TypeError, ValueError) as error:
+        raise SubjectError(f"{name}: {error}") from None
+    return _of(entry, name if size is None else f"{name}:{size}")
+
+
+def _of(entry: Example, label: str) -> Subject:
+    return Subject(
+        label=label,
+        description=entry.description,
+        source=entry.source,
+        build=lambda: entry.system,
+        parameters=entry.parameters,
+        initial=entry.initial,
+        t_span=entry.t_span,
+        conserved=entry.conserved,
+        solve=entry.solve,
+    )
+
+
+def _from_file(path: str, name: str) -> Subject:
+    from chaplygin.codegen.system import System
+    from chaplygin.systems import Example
+
+    module = _execute(Path(path))
+    candidates = [key for key, value in vars(module).items() if isinstance(value, (System, Example))]
+    if not name:
+        if len(candidates) != 1:
+            there = f"it has {', '.join(candidates)}" if candidates else "it has no chaplygin.System"
+            raise SubjectError(f"{path}: name one system, as in {path}:name; {there}")
+        name = candidates[0]
+    if not hasattr(module, name):
+        raise SubjectError(f"{path}: has no {name!r}; its systems are {', '.join(candidates) or 'none'}")
+    found = getattr(module, name)
+    if callable(found) and not isinstance(found, (System, Example)):
+        try:
+            found = found()
+        except Exception as error:
+            raise SubjectError(f"{path}:{name}() failed: {_where(error, Path(path))}") from error
+    if isinstance(found, Example):
+        return _of(found, f"{path}:{name}")
+    if not isinstance(found, System):
+        raise SubjectError(
+            f"{path}:{name} is a {type(found).__name__}; a chaplygin.System, or a function that returns one, is needed"
+        )
+    system = found
+
+    def numbers(symbols: Sequence[Any]) -> dict[str, float]:
+        return {s.name: float(system.example[s]) for s in symbols if s in system.example}
+
+    return Subject(
+        label=f"{path}:{name}",
+        description=f"the system {system.name!r} of {path}",
+        source="",
+        build=lambda: system,
+        parameters=numbers(system.parameters),
+        initial=numbers((*system.coordinates, *system.velocities, *system.independent)),
+        inputs={s.name: float(system.example.get(s, 0.0)) for s in system.inputs},
+    )
+
+
+def _execute(path: Path) -> Any:
+    if not path.is_file():
+        raise SubjectError(f"{path}: there is no such file")
+    spec = spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise SubjectError(f"{path}: is not a Python file")
+    module = module_from_spec(spec)
+    sys.path.insert(0, str(path.resolve().parent))  # so that it finds the modules beside it, as a script does
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise SubjectError(f"{path} failed: {_where(error, path)}") from error
+    finally:
+        del sys.path[0]
+    return module
+
+
+def _where(error: Exception, path: Path) -> str:
+    """`line 3: NameError: ...`, the line being the last one inside the user's file."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if Path(frame.filename).name == path.name]
+    line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
+    return (f"line {line}: " if line else "") + f"{type(error).__name__}: {error}"
+
+
+def form_options(system: System, form: str | None, given: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """The form to take and its options, from NAME=VALUE texts.
+
+    Lists are separated by commas, integers are read as such, names of the system's symbols become these symbols.
+    """
+    from chaplygin.codegen import forms
+
+    chosen = form or forms.fitting(system)
+    if chosen not in forms.forms():
+        raise SubjectError(f"unknown form {chosen!r}; there are {', '.join(forms.forms())}")
+    symbols = {s.name: s for s in system.all_symbols()}
+    home = import_module(f"chaplygin.codegen.forms.{forms._FORMS[chosen]}")
+    known = inspect.signature(home.derive).parameters
+
+    def value_of(text: str) -> Any:
+        return int(text) if re.fullmatch(r"[+-]?\d+", text) else symbols.get(text, text)
+
+    options: dict[str, Any] = {}
+    for setting in given:
+        name, text = _split(setting, "--option")
+        several = name in known and "Sequence" in str(known[name].annotation)
+        options[name] = [value_of(word) for word in text.split(",")] if several else value_of(text)
+    return chosen, options
+
+
+def _split(setting: str, where: str) -> tuple[str, str]:
+    name, equals, value = setting.partition("=")
+    if not equals or not name.strip() or not value.strip():
+        raise SubjectError(f"{where} {setting}: NAME=VALUE is needed")
+    return name.strip(), value.strip()

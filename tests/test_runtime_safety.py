@@ -1,0 +1,304 @@
+"""Bad arguments by the thousand, leaks, Ctrl-C, threads: nothing crashes, nothing stays behind."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from runtime_models import model, needs_core
+
+import chaplygin as cg
+from chaplygin.runtime import ArgumentError, KernelError
+
+pytestmark = needs_core
+
+NAMES = {"y": ("phi", "x", "y", "omega", "v"), "p": ("m", "a", "J"), "u": ("tau",)}
+NOT_FINITE = (float("nan"), float("inf"), -float("inf"), np.float64("nan"), np.float32("inf"))
+NOT_NUMBERS: tuple[Any, ...] = (
+    None,
+    "1",
+    b"1",
+    1j,
+    object(),
+    {},
+    [[1.0]],
+    np.zeros((2, 2)),
+    np.datetime64("now"),
+    ...,
+    "nan",
+)
+
+
+def good(rng: random.Random, names: tuple[str, ...]) -> Any:
+    values = [rng.uniform(0.5, 2.0) for _ in names]
+    return rng.choice([values, tuple(values), np.array(values), dict(zip(names, values))])
+
+
+def bad_vector(rng: random.Random, names: tuple[str, ...]) -> Any:
+    """Something that is certainly no vector of these names."""
+    n = len(names)
+    values: list[Any] = [rng.uniform(0.5, 2.0) for _ in names]
+    wrong = rng.choice([k for k in range(9) if k != n])
+    at = rng.randrange(n)
+    kind = rng.randrange(11)
+    if kind == 0:
+        return rng.choice([list, tuple, np.array])([1.0] * wrong)
+    if kind == 1:
+        return np.ones(rng.choice([(n, 1, 1), (n + 1, n), (1, n, 2), ()]))
+    if kind == 2:
+        values[at] = rng.choice(NOT_FINITE)
+        return rng.choice([values, tuple(values), np.array(values), dict(zip(names, values))])
+    if kind == 3:
+        values[at] = rng.choice(NOT_NUMBERS)
+        return rng.choice([values, dict(zip(names, values))])
+    if kind == 4:
+        return {name: 1.0 for name in names if name != names[at]}
+    if kind == 5:
+        return dict(zip(names, values)) | {rng.choice(["z", "", 3, None, ("phi",), "phi "]): 1.0}
+    if kind == 6:
+        return np.array(values).astype(rng.choice(["complex128", "U8", "S8", "M8[s]", "m8[s]", "V8"]))
+    if kind == 7:
+        return rng.choice(["".join(names), b"xx", 3, 2.5, None, True, object(), set(names), len, {1.0, 2.0}])
+    if kind == 8:
+        return np.ma.array(values, mask=[i == at for i in range(n)])
+    if kind == 9:
+        return np.array([object()] * n, dtype=object)
+    return np.array(values, dtype=[("a", "f8")])
+
+
+def bad_time(rng: random.Random) -> Any:
+    return rng.choice([*NOT_FINITE, None, "0", 1j, object(), {}, np.zeros((1, 1)), np.array("x")])
+
+
+def bad_span(rng: random.Random) -> Any:
+    return rng.choice(
+        [None, 1, (0,), (0, 1, 2), (0, bad_time(rng)), (bad_time(rng), 1), "01", {0: 1}, object(), []]
+    )
+
+
+def bad_times(rng: random.Random) -> Any:
+    choices = [
+        [0.5, 0.25],
+        [0.5, 0.5],
+        [-1.0],
+        [0.5, 1.5],
+        [[0.5]],
+        [np.nan],
+        "0.5",
+        [None],
+        1j,
+        {"t": 1},
+        [0.5, np.inf],
+    ]
+    return rng.choice(choices)
+
+
+def bad_input(rng: random.Random) -> Any:
+    signal_ = rng.choice(
+        [([0, 1], [1]), ([1, 0], [1, 2]), ([0, np.nan], [1, 2]), ([0, 1], [1, np.inf]), ([], []), (1,), (1, 2, 3, 4),
+         ([0, 1], [1, 2], "spline"), ([0, 1], [1, 2], None), ([[0, 1]], [[1, 2]]), ("01", "12"), lambda: 1.0,
+         lambda t, y: "x", lambda t, y: np.nan, lambda t, y: 1j, None, "0.1", np.nan]
+    )  # fmt: skip
+    return {"tau": signal_}
+
+
+OPTIONS: dict[str, list[Any]] = {
+    "method": ["euler", None, 3, b"rk4", "", "rk4\0", ["rk4"]],
+    "rtol": [-1e-3, np.nan, np.inf, "x", None, [1e-3], 1j],
+    "atol": [-1.0, np.nan, None, "x", [1e-9], np.ones(6), {"phi": 1e-9}, {"psi": 1e-9}, [-1.0] * 5],
+    "max_step": [0.0, -1.0, np.nan, "x", None],
+    "first_step": [0.0, -1.0, np.nan, np.inf, "x"],
+    "step": [0.1, "x", np.nan, -1],
+    "max_steps": [0, -1, 1.5, None, "9", 2**70, True, np.nan],
+}
+
+
+def attempt(rng: random.Random, m: Any, run: Any) -> Callable[[], Any]:
+    """A call with one wrong argument."""
+    y, p, u = (good(rng, NAMES[k]) for k in "ypu")
+    spoilt = rng.choice("typu")
+    t = bad_time(rng) if spoilt == "t" else rng.choice([0, 0.5, np.float64(1)])
+    if spoilt != "t":
+        value = bad_vector(rng, NAMES[spoilt])
+        y, p, u = (value if spoilt == k else old for k, old in zip("ypu", (y, p, u)))
+    which = rng.randrange(12)
+    if which == 0:
+        return lambda: m.rhs(t, y, p, u)
+    if which == 1:
+        return lambda: m.evaluate(t, y, p, u)
+    if which == 2:
+        return lambda: m.jacobian(t, y, p, u)
+    if which == 3:
+        return lambda: m.jvp(t, y, p, np.ones(5), u)
+    if which == 4:
+        return lambda: m.integrate((t, 2.0), y, p, u)
+    if which == 5:
+        return lambda: m.stepper(y, p, u, t0=t)
+    y, p, u = (good(rng, NAMES[k]) for k in "ypu")
+    if which == 6:
+        span = bad_span(rng)
+        return lambda: m.integrate(span, y, p, u)
+    if which == 7:
+        times = bad_times(rng)
+        return lambda: m.integrate((0, 1), y, p, u, t_eval=times)
+    if which == 8:
+        control = bad_input(rng)
+        return lambda: m.integrate((0, 1), y, p, control)
+    if which == 9:
+        control = bad_input(rng)
+
+        def change() -> None:
+            run.set_inputs(control)
+            try:
+                run.advance(run.t + 1e-3)
+            finally:
+                run.set_inputs(tau=0.0)
+
+        return change
+    name = rng.choice(list(OPTIONS))
+    value = rng.choice(OPTIONS[name])
+    if which == 10:
+        return lambda: cg.ensemble(m, (0, 1), 3, y, p, u, **{name: value})
+    return rng.choice(
+        [lambda: m.integrate((0, 1), y, p, u, **{name: value}), lambda: m.stepper(y, p, u, **{name: value})]
+    )
+
+
+def test_ten_thousand_bad_arguments() -> None:
+    rng = random.Random(20)
+    m = model("sleigh")
+    run = m.stepper([0.0] * 5, [1.0, 0.2, 0.5], [0.0])
+    missed = []
+    for i in range(10_000):
+        call = attempt(rng, m, run)
+        try:
+            call()
+        except ArgumentError as error:
+            assert str(error)
+            assert len(str(error)) < 600
+        except (TypeError, KernelError) as error:
+            # An input function with the wrong signature is Python's to report; a model may lack a kernel.
+            assert "argument" in str(error) or "lacks a kernel" in str(error), repr(error)
+        else:
+            missed.append(i)
+    assert not missed
+    expected = model("sleigh").integrate((0, 3), [0, 0, 0, 1, 1], [1.0, 0.2, 0.5], [0.1]).y
+    assert np.array_equal(m.integrate((0, 3), [0, 0, 0, 1, 1], [1.0, 0.2, 0.5], [0.1]).y, expected)
+
+
+def resident() -> int:
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
+def test_nothing_leaks() -> None:
+    m = model("sleigh")
+    y, p, u = np.array([0, 0, 0, 1.0, 1.0]), np.array([1.0, 0.2, 0.5]), np.array([0.1])
+    initial, parameters = dict(zip(NAMES["y"], y.tolist())), dict(zip(NAMES["p"], p.tolist()))
+    run = m.stepper(y, p, u)
+
+    def once() -> None:
+        m.rhs(0.0, y, p, u)
+        m.rhs(0.0, initial, parameters, {"tau": 0.1})
+        m.integrate((0.0, 1.0), initial, parameters, u, method="rk4", step=0.1)
+
+    def seldom() -> None:
+        m.integrate((0, 2), y, p, {"tau": ([0, 1], [0.1, 0.2])}, dense_output=True, method="rk4", step=0.01)
+        m.integrate((0, 1), y, p, {"tau": lambda t, y: 0.0})
+        for bad in ({"tau": np.nan}, {"tau": lambda t, y: 1 / 0}):
+            with pytest.raises((ArgumentError, ZeroDivisionError)):
+                m.integrate((0, 1), y, p, bad)
+        m.evaluate(0.0, y, p, u)
+        run.restore(run.save())
+        run.set_inputs(tau=([0.0], [1.0]))
+        cg.ensemble(m, (0, 1), 3, y, p, u, threads=2)
+        with pytest.raises(KernelError):
+            m.jacobian(0.0, y, p, u)
+        model("oscillator").stepper([1, 0], [1, 1], [0])
+
+    def measure(repeat: int) -> tuple[int, int]:
+        for i in range(repeat):
+            once()
+            if i % 200 == 0:
+                seldom()
+        gc.collect()
+        return sys.getallocatedblocks(), resident()
+
+    measure(2_000)
+    counts = [sys.getrefcount(value) for value in (y, p, u, initial, parameters, m)]
+    before = measure(1_000)
+    after = measure(35_000)
+    assert [sys.getrefcount(value) for value in (y, p, u, initial, parameters, m)] == counts
+    assert after[0] - before[0] < 300
+    assert after[1] - before[1] < 3_000_000
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("inputs", [{"tau": 0.3}, {"tau": lambda t, y: 0.3}])
+def test_ctrl_c_ends_a_run_at_once(inputs: Any) -> None:
+    m = model("sleigh")
+    sent: list[float] = []
+
+    def press() -> None:
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Timer(0.3, press).start()
+    with pytest.raises(KeyboardInterrupt):
+        m.integrate((0, 1e9), [0, 0, 0, 1, 1], [1, 0.2, 0.5], inputs, t_eval=[1e9], max_steps=10**15)
+    assert time.perf_counter() - sent[0] < 0.1
+    run = m.stepper([0, 0, 0, 1, 1], [1, 0.2, 0.5], inputs)
+    threading.Timer(0.2, press).start()
+    with pytest.raises(KeyboardInterrupt):
+        run.advance(1e9)
+    assert time.perf_counter() - sent[1] < 0.1
+    assert run.t > 0
+    run.advance(run.t + 1.0)
+
+
+def test_threads_share_a_model() -> None:
+    m = model("sleigh")
+    p = np.array([1.0, 0.2, 0.5])
+
+    def work(seed: int) -> bytes:
+        omega = 0.5 + seed % 4
+        sol = m.integrate((0, 50), [0, 0, 0, omega, 1], p, {"tau": 0.1}, method=("rk4", "dop853")[seed % 2],
+                          **({"step": 1e-3} if seed % 2 == 0 else {}))  # fmt: skip
+        return sol.y.tobytes()
+
+    alone = [work(seed) for seed in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(work, list(range(4)) * 8))
+    assert together == alone * 8
+
+
+def test_a_stepper_refuses_to_be_used_while_it_advances() -> None:
+    m = model("sleigh")
+    box: list[Any] = []
+    seen: list[str] = []
+
+    def nosy(t: float, y: Any) -> float:
+        for action in (
+            lambda: box[0].advance(9.0),
+            lambda: box[0].set_inputs(tau=1.0),
+            lambda: box[0].save(),
+        ):
+            with pytest.raises(RuntimeError, match="advancing") as caught:
+                action()
+            seen.append(str(caught.value))
+        return 0.0
+
+    box.append(m.stepper([0, 0, 0, 1, 1], [1, 0.2, 0.5], {"tau": nosy}))
+    box[0].advance(0.1)
+    assert seen

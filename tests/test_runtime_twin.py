@@ -1,0 +1,168 @@
+"""The pure-Python twin has the compiled model's face, warns, and gives the same numbers."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from runtime_models import model, needs_core
+
+import chaplygin as cg
+from chaplygin.runtime import ArgumentError, KernelError, TwinModel, TwinWarning, Variable
+
+
+def kernels() -> Any:
+    """The oscillator of runtime_models.c in Python."""
+
+    def rhs(t: Any, x: Any, p: Any, u: Any) -> list[Any]:
+        return [x[1], (u[0] - p[1] * x[0]) / p[0]]
+
+    python = {
+        "rhs": rhs,
+        "jacobian": lambda t, x, p, u: [0.0, 1.0, -p[1] / p[0], 0.0],
+        "jvp": lambda t, x, p, u, v: [v[1], -p[1] / p[0] * v[0]],
+        "outputs": lambda t, x, p, u: [0.0, u[0] - p[1] * x[0]],
+        "invariants": lambda t, x, p, u: [p[0] * x[1] ** 2 / 2 + p[1] * x[0] ** 2 / 2],
+    }
+    return SimpleNamespace(
+        name="oscillator",
+        form="lagrange",
+        digest="0123",
+        n_coordinates=1,
+        states=[Variable("q", "coordinate", "m", "position", 1.0), Variable("v", "velocity", "m/s", "", 0.0)],
+        parameters=[
+            Variable("m", "parameter", "kg", "mass", 1.0),
+            Variable("k", "parameter", "N/m", "stiffness", 4.0),
+        ],
+        inputs=[Variable("F", "input", "N", "force", 0.0)],
+        outputs=[Variable("w", "declared", "m/s", "", 0.0), Variable("pull", "output", "N", "", 0.0)],
+        invariants=[Variable("energy", "invariant", "J", "", 0.0)],
+        declared=[],
+        python=python,
+        numpy={"rhs": rhs, "invariants": python["invariants"]},
+    )
+
+
+@pytest.fixture
+def twin() -> TwinModel:
+    return TwinModel(kernels(), quiet=True)
+
+
+def test_it_warns_unless_told_not_to() -> None:
+    with pytest.warns(TwinWarning, match="PURE PYTHON"):
+        TwinModel(kernels())
+    assert issubclass(TwinWarning, RuntimeWarning)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TwinModel(kernels(), quiet=True)
+
+
+@needs_core
+def test_the_same_face_and_numbers(twin: TwinModel) -> None:
+    m = model("oscillator")
+    for name in (
+        "name",
+        "form",
+        "states",
+        "parameters",
+        "inputs",
+        "outputs",
+        "invariants",
+        "units",
+        "example",
+    ):
+        assert getattr(twin, name) == getattr(m, name)
+    rng = np.random.default_rng(3)
+    y, p, u, dy = (
+        rng.normal(size=(2, 5)),
+        rng.uniform(1, 2, (2, 5)),
+        rng.normal(size=(1, 5)),
+        rng.normal(size=(2, 5)),
+    )
+    for a in [(y, p, u, dy), (y[:, 0], p[:, 0], u[:, 0], dy[:, 0])]:
+        assert twin.rhs(0, *a[:3]) == pytest.approx(m.rhs(0, *a[:3]), rel=1e-14)
+        assert twin.jacobian(0, *a[:3]) == pytest.approx(m.jacobian(0, *a[:3]), rel=1e-14)
+        assert twin.jvp(0, a[0], a[1], a[3], a[2]) == pytest.approx(
+            m.jvp(0, a[0], a[1], a[3], a[2]), rel=1e-14
+        )
+        ours, theirs = twin.evaluate(0, *a[:3]), m.evaluate(0, *a[:3])
+        assert list(ours) == list(theirs)
+        for name in ours:
+            assert ours[name] == pytest.approx(theirs[name], rel=1e-14)
+
+
+@needs_core
+@pytest.mark.parametrize("span", [(0.0, 4.0), (4.0, 0.5)])
+@pytest.mark.parametrize(
+    "force",
+    [
+        0.5,
+        ([1.0, 2.0, 3.0], [1.0, -1.0, 0.5]),
+        ([1, 2, 2, 3], [0, 1, 2, 3], "linear"),
+        lambda t, y: np.sin(t) - y[1],
+    ],
+)
+@pytest.mark.parametrize("options", [{"method": "rk4", "step": 0.01}, {"rtol": 1e-11, "atol": 1e-11}])
+def test_runs_agree_with_the_compiled_model(
+    twin: TwinModel, span: Any, force: Any, options: dict[str, Any]
+) -> None:
+    times = np.linspace(*span, 13)
+    given = ({"q": 1.0, "v": 0.2}, {"m": 1.0, "k": 4.0}, {"F": force})
+    ours = twin.integrate(span, *given, t_eval=times, dense_output=True, **options)
+    theirs = model("oscillator").integrate(span, *given, t_eval=times, dense_output=True, **options)
+    tolerance = 1e-12 if "step" in options else 1e-8
+    assert ours.y == pytest.approx(theirs.y, abs=tolerance)
+    assert ours["energy"] == pytest.approx(theirs["energy"], abs=10 * tolerance)
+    assert ours["pull"] == pytest.approx(theirs["pull"], abs=10 * tolerance)
+    inside = np.linspace(*span, 29)[1:-1]
+    assert ours.sol(inside) == pytest.approx(theirs.sol(inside), abs=1e-7)
+
+
+def test_failures_keep_what_is_computed(twin: TwinModel) -> None:
+    sol = twin.integrate((0, 1), [1.0, 0.0], [0.0, 1.0], [0.0], method="rk4", step=0.1)
+    assert (sol.status, sol.t.tolist()) == (-1, [0.0])
+    assert "singular" in sol.message
+    limited = twin.integrate((0, 1), [1.0, 0.0], [1.0, 4.0], [0.0], max_steps=2)
+    assert limited.status == -4
+    assert len(limited.t) == 3
+    assert limited["q"] == pytest.approx(np.cos(2 * limited.t), abs=1e-8)
+    with pytest.raises(KernelError, match="singular"):
+        twin.rhs(0, [1, 0], [0, 1], [0])
+
+
+def test_errors_are_named_as_for_compiled_models(twin: TwinModel) -> None:
+    with pytest.raises(ArgumentError, match="parameters: missing k"):
+        twin.integrate((0, 1), [1, 0], {"m": 1}, [0.0])
+    with pytest.raises(ArgumentError, match="method 'vern9' is unknown"):
+        twin.integrate((0, 1), [1, 0], [1, 1], [0.0], method="vern9")
+    with pytest.raises(ArgumentError, match="y: v = nan"):
+        twin.rhs(0, [1, np.nan], [1, 1], [0])
+    for error in (ValueError("sensor"), ZeroDivisionError("sensor"), KeyError("sensor")):
+
+        def broken(t: float, y: Any, error: Exception = error) -> float:
+            raise error
+
+        with pytest.raises(type(error), match="sensor"):
+            twin.integrate((0, 1), [1, 0], [1, 1], {"F": broken})
+
+
+def test_ensembles_of_twins(twin: TwinModel) -> None:
+    q0 = np.linspace(0, 1, 4)
+    ens = cg.ensemble(
+        twin, (0, 1), initial={"q": q0, "v": 0.0}, parameters=[1.0, 4.0], inputs=[0.0], t_eval=[0.5, 1.0]
+    )
+    assert ens["q"] == pytest.approx(np.outer(np.cos([1.0, 2.0]), q0), abs=1e-8)
+    assert ens["energy"] == pytest.approx(np.array([2 * q0**2] * 2), abs=1e-8)
+    assert ens.rerun(2).success
+
+
+def test_a_solution_outlives_its_twin(twin: TwinModel) -> None:
+    other = TwinModel(kernels(), quiet=True)
+    sol = other.integrate((0, 1), [1, 0], [1, 4], [0])
+    del other
+    gc.collect()
+    assert sol["energy"] == pytest.approx(np.full(len(sol.t), 2.0), abs=1e-8)
