@@ -7,6 +7,7 @@ optional: where there is no compiler the package still installs, and runs in pur
 from __future__ import annotations
 
 import os
+import platform
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -25,8 +26,10 @@ FOLDERS = {
     "chaplygin.systems": "systems",
     "chaplygin.templates": "templates",
 }
-# The same bits on every machine of one kind: no contraction, nothing tuned to this CPU. See codegen/compilers.py.
-PORTABLE = ["-O3", "-g0", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
+# The same bits on every machine of one kind: nothing fused, nothing tuned to this CPU. See codegen/compilers.py.
+PORTABLE = "-O3 -g0 -ffp-contract=off -fno-tree-slp-vectorize -fno-math-errno -fno-trapping-math".split()
+if platform.machine().lower() not in ("x86_64", "amd64", "i386", "i686"):
+    PORTABLE.append("-fno-tree-vectorize")
 
 
 def packages() -> dict[str, str]:

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from cases import chain
 import chaplygin as cg
 
 SIZES = [5, 20, 100]
+_BYTECODE = Path(__file__).resolve().parent.parent / "build" / "bench-bytecode"
 
 _DERIVE = """
 import json, time, sympy, chaplygin as cg
@@ -43,9 +45,11 @@ print(json.dumps({{"total": loaded - begin}}))
 
 def in_fresh_interpreter(code: str, cache: str) -> dict[str, float]:
     """The times that ``code`` prints, run with its own model cache."""
+    environment = {**os.environ, "CHAPLYGIN_CACHE": cache, "PYTHONPYCACHEPREFIX": str(_BYTECODE)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     out = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, "CHAPLYGIN_CACHE": cache},
+        env=environment,
         capture_output=True,
         text=True,
         check=True,
@@ -118,7 +122,7 @@ def test_declaration_to_module(name: str, form: str, options: Any, warm: bool, t
 
 def test_load_without_sympy(timed: Any) -> None:
     model = cg.example("heavy_top").system.compile("poincare")
-    code = _LOAD.format(path=str(model.path))
+    code = _LOAD.format(path=model.owner.__file__)
     seconds: list[float] = []
     timed(
         "declaration to loaded module: heavy_top",

@@ -52,7 +52,7 @@ def test_compiled_rk4(case: Case, timed: Any) -> None:
     timed(
         group(case),
         "chaplygin rk4, 1000 steps, 1 thread",
-        ensemble(case, RUNS, 1, method="rk4", first_step=STEP),
+        ensemble(case, RUNS, 1, method="rk4", step=STEP),
         rounds=3,
         per=RUNS,
         error=lambda ens: case.error_at_10(ens.y[:, 0]),

@@ -16,7 +16,7 @@ def test_compiled(case: Case, timed: Any) -> None:
     timed(
         f"rk4, 1000 steps: {case.key}",
         "chaplygin rk4",
-        lambda: case.run(10.0, method="rk4", first_step=STEP, t_eval=[10.0]),
+        lambda: case.run(10.0, method="rk4", step=STEP, t_eval=[10.0]),
         rounds=50,
         error=lambda sol: case.error_at_10(sol.y[:, -1]),
         baseline=True,

@@ -152,6 +152,11 @@ SLEIGH = Case("chaplygin_sleigh", "maggi")
 TOP = Case("heavy_top", "poincare")
 CHAIN = Case("n_link_pendulum", "lagrange", 5)
 CASES = (SLEIGH, TOP, CHAIN)
+EVERY_FORM = tuple(
+    Case(name, form, 5 if name == "n_link_pendulum" else None)
+    for name in cg.examples()
+    for form in cg.example(name).forms
+)
 
 
 @cache

@@ -64,8 +64,9 @@ class Compiler:
         """
         contract = ["-ffp-contract=off"] if reproducible else ["-ffp-contract=fast"]
         if reproducible and self.family == "gcc":
-            # gcc 12 fuses a*b +- c*d into vfmaddsub/vfmsubadd while vectorising straight-line code, contraction or not.
-            contract.append("-fno-tree-slp-vectorize")
+            # GCC's vectoriser fuses whatever -ffp-contract says: since 12 it makes vfmaddsub of a*b - c*d beside
+            # a*b + c*d. On x86 that needs such a pair side by side, which no loop of ours has; straight-line code does.
+            contract.append("-fno-tree-slp-vectorize" if _is_x86() else "-fno-tree-vectorize")
         return (
             self._level,
             *self._target(tuned),

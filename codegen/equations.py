@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from .invariants import Invariant
     from .program import Program
 
-LARGEST_TO_SIMPLIFY = 400
-"""Operations of one entry; longer ones are shown as they are."""
+LARGEST_TO_SIMPLIFY = 80
+"""Operations of one entry; longer ones are shown as they are (SymPy would take seconds for each)."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -67,6 +67,11 @@ class PythonPrinter(PythonCodePrinter):
     def __init__(self) -> None:
         super().__init__({"fully_qualified_modules": False})
 
+    def _print_Pow(self, expr: Any, rational: bool = False, sqrt: str = "sqrt") -> str:
+        if expr.exp == sp.Rational(1, 2):
+            return f"sqrt({self._print(expr.base)})"
+        return f"pow({self._print(expr.base)}, {self._print(expr.exp)})"
+
     def _print_sign(self, func: Any) -> str:
         return f"sign({self._print(func.args[0])})"
 

@@ -207,11 +207,14 @@ class _Writer:
             for i, a in enumerate(g.args[node]):
                 if a in named or g.op[a] in _LEAVES:
                     continue
+                if g.op[a] in RELATIONS:
+                    continue
                 if not _nests(g, node, i, a) or length[node] + length[a] > _LONGEST:
                     named.add(a)
                 else:
                     length[node] += length[a]
-            if uses[node] > 1 or node in self.labels:
+            # A condition is written where it is used: it has no type of its own among doubles.
+            if (uses[node] > 1 and g.op[node] not in RELATIONS) or node in self.labels:
                 named.add(node)
         return named
 
@@ -224,9 +227,7 @@ def _roots(kernel: Kernel) -> list[Node]:
 def _nests(g: Graph, node: Node, position: int, inner: Node) -> bool:
     """Whether `inner` may stand inside the text of `node` with the order of operations kept and no doubt left."""
     outer, op = g.op[node], g.op[inner]
-    if op in RELATIONS:
-        return outer == "select"
-    if op == "select" or outer in ("select", "min", "max"):
+    if op == "select" or outer in ("select", "min", "max") or outer in RELATIONS:
         return False
     product = op in ("mul", "div")
     if outer in ("add", "sub"):
@@ -237,4 +238,4 @@ def _nests(g: Graph, node: Node, position: int, inner: Node) -> bool:
         return (position == 0 and op == "mul") or op not in ("add", "sub", "neg", "mul", "div")
     if outer == "neg":
         return op not in ("add", "sub", "neg", "div")
-    return outer not in RELATIONS or op not in ("add", "sub", "neg")
+    return True

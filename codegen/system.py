@@ -55,8 +55,7 @@ class System:
     units, descriptions : {symbol: text}.
     example : {symbol: number}, a sane point at which the declaration is checked and pivots are chosen.
 
-    The velocities are ordered as they first appear in the kinematics; parameters and inputs as in `example`, the rest
-    by name.
+    Coordinates are ordered as in the kinematics; velocities, parameters and inputs as in `example`, the rest by name.
 
     Raises
     ------
@@ -130,6 +129,7 @@ class System:
             kinematics = {x: rate(x) for x in coordinates}
         checks.require_coordinates(self.name, kinematics, "kinematics")
         self._put("coordinates", tuple(kinematics))
+        self._put("example", checks.example(name, example or {}))
         self._put("kinematics", {x: sp.sympify(e) for x, e in kinematics.items()})
         self._put("kinetic", checks.expression(self.name, "kinetic", kinetic))
         self._put("potential", checks.expression(self.name, "potential", potential))
@@ -147,7 +147,6 @@ class System:
             {str(k): checks.expression(name, f"outputs[{k!r}]", e) for k, e in (outputs or {}).items()},
         )
         self._put("parametrization", self._checked_parametrization(parametrization))
-        self._put("example", checks.example(name, example or {}))
         self._collect_symbols()
         self._put("units", checks.texts(self, "units", units or {}))
         self._put("descriptions", checks.texts(self, "descriptions", descriptions or {}))
@@ -173,21 +172,28 @@ class System:
 
     # -- making -------------------------------------------------------------------------------------------------
     def _ordered_velocities(self) -> tuple[sp.Symbol, ...]:
-        found: dict[sp.Symbol, None] = {}
+        found: set[sp.Symbol] = set()
         for x, expression in self.kinematics.items():
-            here = [s for s in expression.free_symbols if isinstance(s, Velocity)]
-            for s in sorted(here, key=lambda s: natural(s.name)):
+            here = {s for s in expression.free_symbols if isinstance(s, Velocity)}
+            for s in here:
                 if isinstance(s, Rate) and expression != s:
                     raise DeclarationError(
                         f"System {self.name!r}: kinematics[{x}] contains the rate {s}; right-hand sides are made of "
                         "velocities from velocities()"
                     )
-                found.setdefault(s)
+            found |= here
         if not found:
             raise DeclarationError(
                 f"System {self.name!r}: kinematics contain no velocity; make some with velocities()"
             )
-        return tuple(found)
+        if all(isinstance(s, Rate) for s in found):
+            return tuple(self.kinematics.values())
+        return self._in_order(found)
+
+    def _in_order(self, symbols: Iterable[sp.Symbol]) -> tuple[sp.Symbol, ...]:
+        """As listed in `example`, the rest by name."""
+        rank = {s: i for i, s in enumerate(self.example)}
+        return tuple(sorted(symbols, key=lambda s: (rank.get(s, len(rank)), natural(s.name))))
 
     def _checked_parametrization(self, given: Mapping[sp.Symbol, Expression] | None) -> Any:
         if given is None:
@@ -215,7 +221,7 @@ class System:
                     f"System {self.name!r}: parametrization contains the velocity {s}; right-hand sides are "
                     "expressions in (t, x, theta) with theta made by velocities()"
                 )
-        self._put("independent", tuple(thetas))
+        self._put("independent", self._in_order(thetas))
         return result
 
     def _collect_symbols(self) -> None:
@@ -237,13 +243,8 @@ class System:
                 parameters.add(s)
             elif isinstance(s, Input):
                 inputs.add(s)
-        rank = {s: i for i, s in enumerate(self.example)}
-
-        def order(s: sp.Symbol) -> tuple[int, Any]:
-            return rank.get(s, len(rank)), natural(s.name)
-
-        self._put("parameters", tuple(sorted(parameters, key=order)))
-        self._put("inputs", tuple(sorted(inputs, key=order)))
+        self._put("parameters", self._in_order(parameters))
+        self._put("inputs", self._in_order(inputs))
         checks.check_unique_names(self)
 
     def _entries(self) -> list[tuple[str, Any]]:

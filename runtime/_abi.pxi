@@ -8,6 +8,8 @@ cdef extern from "chaplygin.h" nogil:
         CG_INPUT_FAILED
         CG_UNSUPPORTED
 
+    enum: CG_DECLARED
+
     ctypedef struct cg_variable_t:
         const char *name
         const char *unit

@@ -11,7 +11,7 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
 from cpython.long cimport PyLong_AsDouble, PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
-from libc.math cimport INFINITY, NAN, isfinite
+from libc.math cimport INFINITY, NAN, fabs, isfinite
 from libc.stdint cimport int32_t, int64_t, uint32_t, uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
@@ -32,7 +32,7 @@ KINDS = ("coordinate", "velocity", "parameter", "input", "declared", "output", "
 
 cdef enum:
     FIRST_ROWS = 64
-    FIRST_BUDGET = 256
+    FIRST_BUDGET = 8  # steps before the first look at signals: short for a slow model too
 
 cdef enum Kernel:
     RHS = 0
@@ -118,10 +118,11 @@ cdef class KernelCore:
     """The table of a compiled model and the calls of its kernels."""
 
     cdef const cg_model_t *model
-    cdef double *scratch        # x, p, u, work, one after another: only used with the GIL held
+    cdef double *scratch        # x, p, u, out, work, one after another: only used with the GIL held
     cdef double *x
     cdef double *p
     cdef double *u
+    cdef double *out
     cdef double *work
     cdef cg_run_t *spare        # a run that is not in use, of method `spare_method`
     cdef object spare_method
@@ -132,6 +133,7 @@ cdef class KernelCore:
     cdef readonly int n_coordinates
     cdef readonly bint has_initial, has_inlined_methods
     cdef readonly list _variables
+    cdef tuple dependents       # (name, index of the output) of the declared variables that are no states
 
     def __cinit__(self, capsule, *, owner=None):
         cdef const cg_model_t *m
@@ -166,13 +168,17 @@ cdef class KernelCore:
         self.has_initial = m.initial is not NULL
         self.has_inlined_methods = m.methods is not NULL
         n_x, n_u = max(m.n_states, m.n_declared), m.n_inputs + m.n_modes
-        self.scratch = <double *> calloc(n_x + m.n_parameters + n_u + m.n_work + 1, sizeof(double))
+        self.dependents = tuple([(self.outputs[i], i) for i in range(m.n_outputs)
+                                 if m.outputs[i].kind == CG_DECLARED and self.outputs[i] not in self.states])
+        n_x = max(n_x, 1)
+        self.scratch = <double *> calloc(n_x + m.n_parameters + n_u + m.n_outputs + m.n_work, sizeof(double))
         if self.scratch is NULL:
             raise MemoryError
         self.x = self.scratch
         self.p = self.x + n_x
         self.u = self.p + m.n_parameters
-        self.work = self.u + n_u
+        self.out = self.u + n_u
+        self.work = self.out + m.n_outputs
 
     def __init__(self, capsule, *, owner=None):
         pass
@@ -216,6 +222,29 @@ cdef class KernelCore:
         if status < 0:
             raise kernel_failed(self.name, kernel, status, time, -1)
         return out
+
+    cdef int _start(self, double t0, value, const double *p, const double *u, const double **found) except -1:
+        """As _vector for the initial state, which may hold dependent variables that agree with the states."""
+        cdef Py_ssize_t i, extra = 0
+        cdef double given
+        cdef PyObject *entry
+        if (not PyDict_CheckExact(value) or PyDict_Size(value) <= self.n_states or self.model.initial is not NULL
+                or self.model.outputs_fn is NULL or self.model.n_modes > 0):
+            return _vector(value, self.states, self.n_states, self.x, found)
+        for i in range(self.n_states):
+            entry = PyDict_GetItemWithError(value, self.states[i])
+            if entry is NULL or not _number(<object> entry, &self.x[i]):
+                return 0
+        if self.model.outputs_fn(t0, self.x, p, u, self.out, self.work) < 0:
+            return 0
+        for name, i in self.dependents:
+            entry = PyDict_GetItemWithError(value, name)
+            if entry is not NULL:
+                if not _number(<object> entry, &given) or not fabs(given - self.out[i]) <= 1e-9 * (1 + fabs(self.out[i])):
+                    return 0
+                extra += 1
+        found[0] = self.x
+        return self.n_states + extra == PyDict_Size(value)
 
     def rhs(self, t, y, p, u=()):
         """dy/dt at time t: (n,) for y of shape (n,), (n, N) for (n, N)."""
@@ -351,4 +380,7 @@ def methods():
     return tuple(found)
 
 
+include "_signals.pxi"
 include "_runs.pxi"
+include "_stepper.pxi"
+include "_ensemble.pxi"

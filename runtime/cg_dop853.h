@@ -4,35 +4,34 @@
 #include "cg_dop853_tableau.h"
 
 /* One stage: y = x + h sum, k_s = f(t + c_s h, y). `sum` uses the macro A(j) for a[s][j] k_j. */
-#define CG_STAGE(s, ks, sum)                                                 \
-    for (int32_t i = 0; i < n; i++) {                                       \
-        y[i] = x[i] + h * (sum);                                             \
-    }                                                                        \
-    status = CG_FN(rhs)(run, t + cg_dop853_c[s] * h, y, ks);                 \
-    if (CG_RARE(status != CG_OK)) {                                          \
-        return status;                                                       \
+#define CG_STAGE(s, ks, sum)                                                          \
+    for (int32_t i = 0; i < blocks; i++) {                                            \
+        y[i] = x[i] + h * (sum);                                                      \
+    }                                                                                 \
+    status = CG_FN(stage)(run, t + cg_dop853_c[s] * h, (const double *)y, ks);        \
+    if (CG_RARE(status != CG_OK)) {                                                   \
+        return status;                                                                \
     }
 #define A(s, j) cg_dop853_a[s][j] * k##j[i]
 
 static CG_INLINE int CG_FN(dop853_trial)(cg_run_t *run, double h)
 {
-    const int32_t n = CG_N(run);
-    const int32_t ld = CG_PADDED(n);
+    const int32_t blocks = CG_BLOCKS(CG_N(run));
     const double t = run->t;
-    const double *const CG_RESTRICT x = run->x;
-    double *const CG_RESTRICT y = run->x_trial;
-    const double *const CG_RESTRICT k0 = run->k;
-    double *const CG_RESTRICT k1 = run->k + ld;
-    double *const CG_RESTRICT k2 = run->k + 2 * ld;
-    double *const CG_RESTRICT k3 = run->k + 3 * ld;
-    double *const CG_RESTRICT k4 = run->k + 4 * ld;
-    double *const CG_RESTRICT k5 = run->k + 5 * ld;
-    double *const CG_RESTRICT k6 = run->k + 6 * ld;
-    double *const CG_RESTRICT k7 = run->k + 7 * ld;
-    double *const CG_RESTRICT k8 = run->k + 8 * ld;
-    double *const CG_RESTRICT k9 = run->k + 9 * ld;
-    double *const CG_RESTRICT k10 = run->k + 10 * ld;
-    double *const CG_RESTRICT k11 = run->k + 11 * ld;
+    const cg_block_t *const CG_RESTRICT x = (const cg_block_t *)run->x;
+    cg_block_t *const CG_RESTRICT y = (cg_block_t *)run->x_trial;
+    const cg_block_t *const CG_RESTRICT k0 = (const cg_block_t *)run->k;
+    cg_block_t *const CG_RESTRICT k1 = (cg_block_t *)run->k + blocks;
+    cg_block_t *const CG_RESTRICT k2 = (cg_block_t *)run->k + 2 * blocks;
+    cg_block_t *const CG_RESTRICT k3 = (cg_block_t *)run->k + 3 * blocks;
+    cg_block_t *const CG_RESTRICT k4 = (cg_block_t *)run->k + 4 * blocks;
+    cg_block_t *const CG_RESTRICT k5 = (cg_block_t *)run->k + 5 * blocks;
+    cg_block_t *const CG_RESTRICT k6 = (cg_block_t *)run->k + 6 * blocks;
+    cg_block_t *const CG_RESTRICT k7 = (cg_block_t *)run->k + 7 * blocks;
+    cg_block_t *const CG_RESTRICT k8 = (cg_block_t *)run->k + 8 * blocks;
+    cg_block_t *const CG_RESTRICT k9 = (cg_block_t *)run->k + 9 * blocks;
+    cg_block_t *const CG_RESTRICT k10 = (cg_block_t *)run->k + 10 * blocks;
+    cg_block_t *const CG_RESTRICT k11 = (cg_block_t *)run->k + 11 * blocks;
     int status;
 
     CG_STAGE(1, k1, A(1, 0))
@@ -47,7 +46,7 @@ static CG_INLINE int CG_FN(dop853_trial)(cg_run_t *run, double h)
     CG_STAGE(10, k10, A(10, 0) + A(10, 3) + A(10, 4) + A(10, 5) + A(10, 6) + A(10, 7) + A(10, 8) + A(10, 9))
     CG_STAGE(11, k11, A(11, 0) + A(11, 3) + A(11, 4) + A(11, 5) + A(11, 6) + A(11, 7) + A(11, 8) + A(11, 9)
              + A(11, 10))
-    for (int32_t i = 0; i < n; i++) {
+    for (int32_t i = 0; i < blocks; i++) {
         y[i] = x[i] + h * (A(12, 0) + A(12, 5) + A(12, 6) + A(12, 7) + A(12, 8) + A(12, 9) + A(12, 10) + A(12, 11));
     }
     return CG_OK;
@@ -102,42 +101,41 @@ static int CG_FN(dop853_step)(cg_run_t *run)
 /* Three more stages and the interpolant in the form of cg_dense_evaluate. */
 static int CG_FN(dop853_dense)(cg_run_t *run)
 {
-    const int32_t n = CG_N(run);
-    const int32_t ld = CG_PADDED(n);
+    const int32_t blocks = CG_BLOCKS(CG_N(run));
     const double t = run->t_old;
     const double h = run->t - run->t_old;
-    const double *const CG_RESTRICT x = run->x_old;
-    const double *const CG_RESTRICT x_end = run->x;
-    double *const CG_RESTRICT y = run->x_trial;
-    double *const CG_RESTRICT coef = run->coef;
-    const double *const CG_RESTRICT k0 = run->k;
-    const double *const CG_RESTRICT k5 = run->k + 5 * ld;
-    const double *const CG_RESTRICT k6 = run->k + 6 * ld;
-    const double *const CG_RESTRICT k7 = run->k + 7 * ld;
-    const double *const CG_RESTRICT k8 = run->k + 8 * ld;
-    const double *const CG_RESTRICT k9 = run->k + 9 * ld;
-    const double *const CG_RESTRICT k10 = run->k + 10 * ld;
-    const double *const CG_RESTRICT k11 = run->k + 11 * ld;
-    const double *const CG_RESTRICT k12 = run->k + 12 * ld;
-    double *const CG_RESTRICT k13 = run->k + 13 * ld;
-    double *const CG_RESTRICT k14 = run->k + 14 * ld;
-    double *const CG_RESTRICT k15 = run->k + 15 * ld;
+    const cg_block_t *const CG_RESTRICT x = (const cg_block_t *)run->x_old;
+    const cg_block_t *const CG_RESTRICT x_end = (const cg_block_t *)run->x;
+    cg_block_t *const CG_RESTRICT y = (cg_block_t *)run->x_trial;
+    cg_block_t *const CG_RESTRICT coef = (cg_block_t *)run->coef;
+    const cg_block_t *const CG_RESTRICT k0 = (const cg_block_t *)run->k;
+    const cg_block_t *const CG_RESTRICT k5 = (const cg_block_t *)run->k + 5 * blocks;
+    const cg_block_t *const CG_RESTRICT k6 = (const cg_block_t *)run->k + 6 * blocks;
+    const cg_block_t *const CG_RESTRICT k7 = (const cg_block_t *)run->k + 7 * blocks;
+    const cg_block_t *const CG_RESTRICT k8 = (const cg_block_t *)run->k + 8 * blocks;
+    const cg_block_t *const CG_RESTRICT k9 = (const cg_block_t *)run->k + 9 * blocks;
+    const cg_block_t *const CG_RESTRICT k10 = (const cg_block_t *)run->k + 10 * blocks;
+    const cg_block_t *const CG_RESTRICT k11 = (const cg_block_t *)run->k + 11 * blocks;
+    const cg_block_t *const CG_RESTRICT k12 = (const cg_block_t *)run->k + 12 * blocks;
+    cg_block_t *const CG_RESTRICT k13 = (cg_block_t *)run->k + 13 * blocks;
+    cg_block_t *const CG_RESTRICT k14 = (cg_block_t *)run->k + 14 * blocks;
+    cg_block_t *const CG_RESTRICT k15 = (cg_block_t *)run->k + 15 * blocks;
     int status;
 
     CG_STAGE(13, k13, A(13, 0) + A(13, 6) + A(13, 7) + A(13, 8) + A(13, 9) + A(13, 10) + A(13, 11) + A(13, 12))
     CG_STAGE(14, k14, A(14, 0) + A(14, 5) + A(14, 6) + A(14, 7) + A(14, 10) + A(14, 11) + A(14, 12) + A(14, 13))
     CG_STAGE(15, k15, A(15, 0) + A(15, 5) + A(15, 6) + A(15, 7) + A(15, 8) + A(15, 12) + A(15, 13) + A(15, 14))
-    for (int32_t i = 0; i < n; i++) {
-        const double change = x_end[i] - x[i];
-        const double bend = h * k0[i] - change;
+    for (int32_t i = 0; i < blocks; i++) {
+        const cg_block_t change = x_end[i] - x[i];
+        const cg_block_t bend = h * k0[i] - change;
         coef[i] = x[i];
-        coef[ld + i] = change;
-        coef[2 * ld + i] = bend;
-        coef[3 * ld + i] = change - h * k12[i] - bend;
-        coef[4 * ld + i] = CG_DENSE_ROW(0);
-        coef[5 * ld + i] = CG_DENSE_ROW(1);
-        coef[6 * ld + i] = CG_DENSE_ROW(2);
-        coef[7 * ld + i] = CG_DENSE_ROW(3);
+        coef[blocks + i] = change;
+        coef[2 * blocks + i] = bend;
+        coef[3 * blocks + i] = change - h * k12[i] - bend;
+        coef[4 * blocks + i] = CG_DENSE_ROW(0);
+        coef[5 * blocks + i] = CG_DENSE_ROW(1);
+        coef[6 * blocks + i] = CG_DENSE_ROW(2);
+        coef[7 * blocks + i] = CG_DENSE_ROW(3);
     }
     run->have_dense = 1;
     return CG_OK;

@@ -11,7 +11,9 @@
 #define CG_NU(run) ((run)->n_u)
 #define CG_RHS(run) (run)->rhs
 #define CG_FLATTEN
+#define CG_COPIED 0
 #include "cg_method.h"
+#undef CG_COPIED
 #undef CG_FLATTEN
 #undef CG_RHS
 #undef CG_NU

@@ -22,6 +22,19 @@
 #define CG_RARE(condition) (condition)
 #endif
 
+/* Loops over states run over blocks of CG_PAD of them: one vector register where the compiler has vector types (it
+ * splits a block where the CPU's registers are shorter). The same operations on each state in the same order, so the
+ * same bits. Left to themselves compilers unroll such short loops into scalar code. */
+#if defined(__GNUC__)
+typedef double cg_block_t __attribute__((vector_size(CG_PAD * sizeof(double)), may_alias));
+#define CG_BLOCK(v, i) ((cg_block_t){(v)[4 * (i)], (v)[4 * (i) + 1], (v)[4 * (i) + 2], (v)[4 * (i) + 3]})
+#define CG_BLOCKS(n) (((n) + (CG_PAD - 1)) / CG_PAD)
+#else
+typedef double cg_block_t;
+#define CG_BLOCK(v, i) ((v)[i])
+#define CG_BLOCKS(n) CG_PADDED(n)
+#endif
+
 /* Brings run->u to time t. Only called where run->input_kind is not zero. */
 static inline int cg_step_inputs(cg_run_t *run, double t, const double *x)
 {

@@ -157,42 +157,45 @@ class Face:
     ) -> tuple[Array, Array]:
         """States and parameters of a run, or with `count` of the columns of an ensemble: (n,) or (n, N)."""
         given = arguments.by_name("initial", initial) if isinstance(initial, Mapping) else None
-        if given is not None and self.has_initial and set(given) != set(self.states):
+        if given is not None and self.has_initial and not self._direct(given, parameters):
             return self._from_declared(t0, given, parameters, controls, count)
         p = self._table("parameters", parameters, self.parameters, count)
         if given is None:
             return self._table("initial", initial, self.states, count), p
         dependent = {name: given.pop(name) for name in list(given) if self._dependent(name)}
         x0 = self._table("initial", given, self.states, count)
-        if dependent:
-            u = self._start(t0, x0, controls)
-            rows = self._columns("outputs", np.array([t0]), _wide(x0), _wide(p), _wide(u), None)
-            for name, value in dependent.items():
-                self._agree(name, arguments.array(f"initial: {name}", value), rows[self.outputs.index(name)])
+        self._check_dependent(t0, dependent, x0, p, controls)
         return x0, p
+
+    def _direct(self, given: Mapping[str, Any], parameters: Any) -> bool:
+        """Whether nothing has to be computed by the kernel `initial`: all states and parameters are there."""
+        if set(given) != set(self.states):
+            return False
+        if not set(given) <= set(self.declared):
+            return True
+        return not isinstance(parameters, Mapping) or len(parameters) == len(self.parameters)
+
+    def _check_dependent(
+        self, t0: float, dependent: Mapping[str, Any], x0: Array, p: Array, controls: signals.Inputs
+    ) -> None:
+        """Refuse declared variables that contradict the states."""
+        if not dependent:
+            return
+        u = self._start(t0, x0, controls)
+        rows = self._columns("outputs", np.array([t0]), _wide(x0), _wide(p), _wide(u), None)
+        for name, value in dependent.items():
+            self._agree(name, arguments.array(f"initial: {name}", value), rows[self.outputs.index(name)])
 
     def _from_declared(
         self, t0: float, given: dict[str, Any], parameters: Any, controls: signals.Inputs, count: int | None
     ) -> tuple[Array, Array]:
-        """States and parameters from all declared variables, by the model's kernel `initial`.
+        """States and parameters from the declared variables, by the model's kernel `initial`.
 
-        Parameters that follow from the initial state (an energy, a cyclic momentum) may be left out. They enter the
-        kernel as NaN, and whatever is still NaN behind it was missing.
+        What follows from the rest may be left out: a dependent velocity, or a parameter such as an energy or a
+        cyclic momentum. It enters the kernel as NaN; where NaN comes out, it was needed.
         """
-        start = self._table("initial", given, self.declared, count)
-        partial = isinstance(parameters, Mapping) or parameters is None
-        if partial:
-            named = arguments.by_name("parameters", parameters or {})
-            unknown = [name for name in named if name not in self.parameters]
-            if unknown:
-                arguments.check_names("parameters", named, self.parameters)
-            full = {name: named.get(name, np.nan) for name in self.parameters}
-            for name, value in named.items():
-                if not np.isfinite(arguments.array(f"parameters: {name}", value)).all():
-                    arguments.vector("parameters", {name: value}, (name,))
-            p = arguments.matrix("parameters", full, self.parameters, count, finite=False)
-        else:
-            p = self._table("parameters", parameters, self.parameters, count)
+        start, left_out = self._partial("initial", given, self.declared, count)
+        p, unset = self._partial("parameters", parameters, self.parameters, count)
         n, moment = len(self.states), np.array([t0])
         u = self._start(t0, start, signals.Inputs(controls.names, controls.values, controls.signals, {}))
         rows = self._columns("initial", moment, _wide(start), _wide(p), _wide(u), None)
@@ -200,15 +203,41 @@ class Face:
             first = rows[:n, 0] if count is None else rows[:n]
             u = self._start(t0, first, controls)
             rows = self._columns("initial", moment, _wide(start), _wide(p), _wide(u), None)
-        x0, complete = rows[:n], rows[n:]
-        missing = [name for name, row in zip(self.parameters, complete) if np.isnan(row).any()]
-        if missing:
-            raise ArgumentError(f"parameters: missing {', '.join(missing)}")
-        arguments.check_finite("initial", x0, self.states)
-        for name, before, after in zip(self.parameters, _wide(p), complete):
+        if np.isnan(rows).any():
+            self._refuse_missing(left_out, unset, rows)
+        arguments.check_finite("initial", rows[:n], self.states)
+        for name, before, after in zip(self.parameters, _wide(p), rows[n:]):
             if not np.isnan(before).any():
                 self._agree(name, before, after, "parameters")
-        return (x0[:, 0].copy(), complete[:, 0].copy()) if count is None else (x0.copy(), complete.copy())
+        x0, complete = (rows[:n, 0], rows[n:, 0]) if count is None else (rows[:n], rows[n:])
+        dependent = {name: value for name, value in given.items() if self._dependent(name)}
+        self._check_dependent(t0, dependent, x0, complete, controls)
+        return x0.copy(), complete.copy()
+
+    def _refuse_missing(self, left_out: list[str], unset: list[str], rows: Array) -> None:
+        """Name what the kernel `initial` lacked: parameters come out as they went in, unless they follow."""
+        names = [name for name, row in zip(self.parameters, rows[len(self.states) :]) if np.isnan(row).any()]
+        missing = [name for name in names if name in unset]
+        parts = []
+        if left_out:
+            parts.append(f"initial: missing {', '.join(left_out)}")
+        if missing:
+            parts.append(f"parameters: missing {', '.join(missing)}")
+        if parts:
+            raise ArgumentError("; ".join(parts))
+
+    def _partial(
+        self, kind: str, value: Any, names: tuple[str, ...], count: int | None
+    ) -> tuple[Array, list[str]]:
+        """A table with NaN for what a dict leaves out, and the names left out."""
+        if value is not None and not isinstance(value, Mapping):
+            return self._table(kind, value, names, count), []
+        given = arguments.by_name(kind, value or {})
+        left_out = [name for name in names if name not in given]
+        part = self._table(kind, given, tuple(name for name in names if name in given), count)
+        table = np.full((len(names), *part.shape[1:]), np.nan)
+        table[[name in given for name in names]] = part
+        return table, left_out
 
     def _table(self, kind: str, value: Any, names: tuple[str, ...], count: int | None) -> Array:
         if count is None:

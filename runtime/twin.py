@@ -199,6 +199,14 @@ class TwinModel(Face):
         )  # fmt: skip
 
 
+class _InputFailed(Exception):
+    """Carries an error of an input function past the handling of a kernel's own errors."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__()
+        self.cause = cause
+
+
 class _Record:
     """Rows to keep: every step, or the times asked for."""
 
@@ -254,14 +262,17 @@ class _Walk:
                 for i, signal in inputs.signals.items():
                     u[i] = held[i] if i in held else float(_inside(signal, t, ends))
                 for i, function in inputs.functions.items():
-                    u[i] = inputs.call(i, function, t, np.array(x))
+                    try:
+                        u[i] = inputs.call(i, function, t, np.array(x))
+                    except Exception as error:
+                        raise _InputFailed(error) from error
                 return rhs(t, x, parameters, u)
 
             try:
                 status = self.segment(derivative, record, end, limit)
-            except (ZeroDivisionError, OverflowError, ValueError, KernelError) as error:
-                if isinstance(error, ArgumentError):
-                    raise
+            except _InputFailed as error:
+                raise error.cause from None
+            except (ArithmeticError, ValueError) as error:
                 status = _status(error)
             if status != OK:
                 return status
@@ -378,7 +389,7 @@ def _status(error: Exception) -> int:
     """The status code that a Python exception of a kernel stands for."""
     if isinstance(error, KernelError):
         return error.status
-    return SINGULAR if isinstance(error, ZeroDivisionError) else NONFINITE
+    return NONFINITE if isinstance(error, (ValueError, OverflowError, FloatingPointError)) else SINGULAR
 
 
 def run_ensemble(

@@ -19,7 +19,7 @@ Solver = Callable[..., dict[str, list[Any]]]
 """``solve(times, parameters, initial, digits)``: mpmath numbers by state name at sorted times."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Example:
     """One system of the catalogue with everything needed to run it.
 
@@ -45,6 +45,11 @@ class Example:
     build: Callable[[], System] = field(repr=False)
     conserved: tuple[str, ...] = ()
     solve: Solver | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        # Own dicts: what a user changes in them stays out of the catalogue.
+        object.__setattr__(self, "parameters", dict(self.parameters))
+        object.__setattr__(self, "initial", dict(self.initial))
 
     @cached_property
     def system(self) -> System:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 import platform
+import re
+import shutil
 import subprocess
 import sys
 import sysconfig
 from fractions import Fraction
+from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
 from pathlib import Path
+from random import Random
 
 import pytest
 from hand_written import Shape, call_rhs, loaded, pointer, sources
 
+import chaplygin
 from chaplygin.codegen import cache, compilers
 from chaplygin.codegen.build import build
 from chaplygin.codegen.compilers import BuildError, NoCompilerError, cpu_features, find_compiler
@@ -78,6 +83,33 @@ def has_fma() -> bool:
 def test_reproducible_code_rounds_each_operation() -> None:
     module = loaded(made(sources(body=PRODUCT_AND_SUM), reproducible=True, tuned=True))
     assert call_rhs(module, (A, B), (C, 0.0))[0] == A * B + C == 0.0
+
+
+def test_reproducible_straight_line_code_is_not_fused_by_the_vectoriser() -> None:
+    body = "out[0] = x[0] * p[0] - x[1] * p[1]; out[1] = x[0] * p[1] + x[1] * p[0];"
+    module = loaded(made(sources(body=body), reproducible=True, tuned=True))
+    random = Random(1)
+    for _ in range(200):
+        a, b, c, d = (random.uniform(-1, 1) for _ in range(4))
+        assert call_rhs(module, (a, b), (c, d)) == (a * c - b * d, a * d + b * c)
+
+
+@pytest.mark.skipif(shutil.which("objdump") is None, reason="objdump is not installed")
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("chaplygin_sleigh", {}),
+        ("heavy_top", {}),
+        ("n_link_pendulum", {"n": 5}),
+        pytest.param("n_link_pendulum", {"n": 20}, marks=pytest.mark.slow),
+    ],
+)
+def test_no_model_holds_a_fused_instruction(name: str, size: dict[str, int], own_cache: Path) -> None:
+    chaplygin.example(name, **size).system.compile(reproducible=True)
+    (path,) = own_cache.glob(f"*/*{EXTENSION_SUFFIXES[0]}")
+    code = subprocess.run(["objdump", "-d", str(path)], capture_output=True, text=True, check=True).stdout
+    assert "ret" in code
+    assert re.findall(r"\bv?fn?m(?:add|sub|la|ls)\w*", code) == []
 
 
 @pytest.mark.skipif(not has_fma(), reason="this CPU has no fused multiply-add")

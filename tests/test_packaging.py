@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -88,14 +89,13 @@ def test_every_committed_module_is_complete_and_compiled() -> None:
         assert {"table", "rhs", "jacobian", "jvp", "outputs", "invariants"} <= made.__pyx_capi__.keys()
 
 
+@pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="written for x86")
 def test_shipped_and_cached_models_have_the_same_arithmetic() -> None:
-    found = re.search(r"^PORTABLE = \[(.*)\]$", (ROOT / "setup.py").read_text(), re.MULTILINE)
+    found = re.search(r'^PORTABLE = "(.*)"', (ROOT / "setup.py").read_text(encoding="utf-8"), re.MULTILINE)
     assert found is not None
-    shipped = {flag for flag in re.findall(r'"(.*?)"', found[1]) if flag.startswith("-f")}
-    compiler = Compiler(("cc",), "any", "gcc")
-    cached = compiler.core_flags(tuned=False, reproducible=True)
-    assert "-ffp-contract=off" in shipped
-    assert shipped == {flag for flag in cached if flag.startswith("-f")} - {"-fPIC", "-fvisibility=hidden"}
+    shipped = set(found[1].split())
+    cached = Compiler(("cc",), "any", "gcc").core_flags(tuned=False, reproducible=True)
+    assert shipped - {"-g0"} == set(cached) - {"-fPIC", "-fvisibility=hidden"}
 
 
 @pytest.fixture(scope="module")

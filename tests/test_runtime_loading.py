@@ -94,7 +94,7 @@ def test_models_are_pickled_by_path(path: Path) -> None:
 
 
 def test_what_is_not_a_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(LoadError, match="no compiled model at .*absent"):
+    with pytest.raises(LoadError, match=r"no compiled model at .*absent"):
         cg.load_model(tmp_path / f"absent{SUFFIX}")
     with pytest.raises(LoadError, match="not a file"):
         cg.load_model(tmp_path)

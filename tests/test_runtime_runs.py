@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def sleigh(tau: Any, t_span: tuple[float, float], pieces: list[float] | None = N
 
     ends = [t_span[0], *(pieces or []), t_span[1]]
     y = np.array([0.0, 0.0, 0.0, 1.0, 1.0])
-    for begin, end in zip(ends, ends[1:]):
+    for begin, end in itertools.pairwise(ends):
         middle = (begin + end) / 2
         y = solve_ivp(rates, (begin, end), y, "DOP853", rtol=1e-13, atol=1e-13, args=(middle,)).y[:, -1]
     return y
@@ -269,8 +270,12 @@ def test_initial_kernel_gives_states_and_parameters() -> None:
     assert sol.parameters == {"m": 2.0, "k": 3.0, "h": 0.5 * 2 * 0.25 + 0.5 * 3}
     direct = m.integrate((0, 1), {"q": 1.0, "p_v": 1.0}, {"m": 2.0, "k": 3.0, "h": 1.75})
     assert np.array_equal(direct.y, sol.y)
-    with pytest.raises(ArgumentError, match="parameters: missing k"):
+    with pytest.raises(ArgumentError, match="parameters: missing k, h"):
         m.integrate((0, 1), {"q": 1.0, "v": 0.5}, {"m": 2.0})
+    with pytest.raises(ArgumentError, match="initial: missing v"):
+        m.integrate((0, 1), {"q": 1.0}, {"m": 2.0, "k": 3.0})
+    with pytest.raises(ArgumentError, match="initial: unknown w"):
+        m.integrate((0, 1), {"q": 1.0, "v": 0.5, "w": 1.0}, {"m": 2.0, "k": 3.0})
     with pytest.raises(ArgumentError, match=r"parameters: h = 9 contradicts .* 1.75"):
         m.integrate((0, 1), {"q": 1.0, "v": 0.5}, {"m": 2.0, "k": 3.0, "h": 9})
     with pytest.raises(ArgumentError, match="unknown kk"):

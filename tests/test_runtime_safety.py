@@ -183,14 +183,19 @@ def test_ten_thousand_bad_arguments() -> None:
         call = attempt(rng, m, run)
         try:
             call()
-        except ArgumentError as error:
-            assert str(error)
-            assert len(str(error)) < 600
-        except (TypeError, KernelError) as error:
+        except (ArgumentError, TypeError, KernelError) as error:
             # An input function with the wrong signature is Python's to report; a model may lack a kernel.
-            assert "argument" in str(error) or "lacks a kernel" in str(error), repr(error)
+            text = str(error)
+            if (
+                not isinstance(error, ArgumentError)
+                and "argument" not in text
+                and "lacks a kernel" not in text
+            ):
+                missed.append((i, text))
+            if not 10 < len(text) < 600:
+                missed.append((i, text))
         else:
-            missed.append(i)
+            missed.append((i, "no error"))
     assert not missed
     expected = model("sleigh").integrate((0, 3), [0, 0, 0, 1, 1], [1.0, 0.2, 0.5], [0.1]).y
     assert np.array_equal(m.integrate((0, 3), [0, 0, 0, 1, 1], [1.0, 0.2, 0.5], [0.1]).y, expected)

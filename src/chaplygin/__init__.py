@@ -49,7 +49,6 @@ __all__ = [
     "errors",
     "example",
     "examples",
-    "fields_from_forms",
     "inputs",
     "load_model",
     "parameters",

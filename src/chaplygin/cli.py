@@ -158,7 +158,9 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--plot", metavar="FILE", help="draw all states over time into FILE (.png, .pdf, .svg ...)"
     )
-    run.add_argument("--no-check", action="store_true", help="skip the comparison with a much more accurate run")
+    run.add_argument(
+        "--no-check", action="store_true", help="skip the comparison with a much more accurate run"
+    )
 
     ensemble = command(
         "ensemble",
@@ -169,9 +171,13 @@ def _parser() -> argparse.ArgumentParser:
         subject=True,
     )
     _integration(ensemble)
-    ensemble.add_argument("-n", "--count", type=int, required=True, metavar="N", help="number of trajectories")
     ensemble.add_argument(
-        "--scatter", metavar="NAMES", help="what is scattered, separated by commas; all velocities if not given"
+        "-n", "--count", type=int, required=True, metavar="N", help="number of trajectories"
+    )
+    ensemble.add_argument(
+        "--scatter",
+        metavar="NAMES",
+        help="what is scattered, separated by commas; all velocities if not given",
     )
     ensemble.add_argument(
         "--spread",
@@ -200,7 +206,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _integration(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--t-end", type=float, metavar="T", help="end of the run; the catalogue's if not given")
+    parser.add_argument(
+        "--t-end", type=float, metavar="T", help="end of the run; the catalogue's if not given"
+    )
     parser.add_argument("--method", default="dop853", help="dop853 (adaptive) or rk4 (default: %(default)s)")
     parser.add_argument("--rtol", type=float, default=1e-9, help="relative tolerance (default: %(default)g)")
     parser.add_argument("--atol", type=float, help="absolute tolerance; rtol if not given")

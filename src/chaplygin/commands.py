@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["emit", "forms", "list_systems", "progress", "show", "table"]
 
-LONGEST = 160
-"""Characters of an expression that `show` prints without --full."""
+LONGEST = 60
+"""Operations of an expression that `show` simplifies and prints; longer ones are printed, as they are, with --full."""
+MOST_ROWS = 8
+"""Equations, and quantities of one kind, that `show` prints without --full."""
 
 
 @contextmanager
@@ -75,31 +77,33 @@ def show(arguments: Namespace) -> int:
         if arguments.latex:
             text = equations.latex()
         else:
-            text = "\n\n".join(_described(found, equations, None if arguments.full else LONGEST))
+            text = "\n\n".join(_described(found, equations, arguments.full))
     print(text)
     return 0
 
 
-def _described(found: subject.Subject, equations: Equations, longest: int | None) -> Iterator[str]:
+def _described(found: subject.Subject, equations: Equations, full: bool) -> Iterator[str]:
     system = equations.system
     head = [f"{found.label}: {found.description}", *([f"source: {found.source}"] if found.source else [])]
     yield "\n".join(head)
-    yield "Declared\n" + _quantities(found)
-    energies = [("T", _text(system.kinetic, longest)), ("V", _text(system.potential, longest))]
-    energies += [("0", f"{_text(e, longest)}    (constraint)") for e in system.constraints]
-    energies += [(f"{v}", _text(e, longest)) for v, e in (system.parametrization or {}).items()]
-    energies += [(f"Q_{v}", _text(e, longest)) for v, e in system.forces.items()]
+    yield "Declared\n" + _quantities(found, full)
+    energies = [("T", _text(system.kinetic, full)), ("V", _text(system.potential, full))]
+    energies += [("0", f"{_text(e, full)}    (constraint)") for e in system.constraints]
+    energies += [(f"{v}", _text(e, full)) for v, e in (system.parametrization or {}).items()]
+    energies += [(f"Q_{v}", _text(e, full)) for v, e in system.forces.items()]
     yield table((left, f"= {right}") for left, right in energies)
     yield "Structure constants, [X_a, X_b] = c_ab^i X_i\n" + "\n".join(f"  {b}" for b in brackets(system))
-    yield f"{equations.title}\n" + "\n".join(f"  {line}" for line in equation_lines(equations, longest))
-    yield "Invariants\n" + table(_invariants(equations, longest))
-    if equations.outputs:
-        yield "Outputs\n" + table((n, f"= {_text(e, longest)}") for n, e in equations.outputs.items())
+    yield f"{equations.title}\n" + "\n".join(f"  {line}" for line in equation_lines(equations, full))
+    yield "Invariants\n" + table(_invariants(equations, full))
+    if equations.output_nodes:
+        names, nodes = list(equations.output_nodes), list(equations.output_nodes.values())
+        texts = _shown(equations, nodes, full)
+        yield "Outputs\n" + table((n, f"= {text}") for n, text in zip(names, texts, strict=True))
     counts = ", ".join(f"{name} {count}" for name, count in equations.operations.items())
     yield f"Operations in the graph: {counts}"
 
 
-def _quantities(found: subject.Subject) -> str:
+def _quantities(found: subject.Subject, full: bool) -> str:
     system = found.system
     groups = (
         ("coordinate", system.coordinates, found.initial),
@@ -109,7 +113,11 @@ def _quantities(found: subject.Subject) -> str:
     )
     rows = []
     for kind, symbols, values in groups:
-        for s in symbols:
+        for i, s in enumerate(symbols):
+            if not full and len(symbols) > MOST_ROWS and 2 <= i < len(symbols) - 1:
+                if i == 2:
+                    rows.append(("...", "", "", "", ""))
+                continue
             value = f"{values[s.name]:g}" if s.name in values else "?"
             rows.append((kind, s.name, value, system.units.get(s, ""), system.descriptions.get(s, "")))
     return table(rows, right=[2])
@@ -137,55 +145,72 @@ def brackets(system: System) -> list[str]:
     return lines or ["all brackets vanish"]
 
 
-def equation_lines(equations: Equations, longest: int | None = None) -> list[str]:
+def equation_lines(equations: Equations, full: bool = True) -> list[str]:
     """dx/dt = ..., then M theta' = f row by row, then the dependent velocities, as plain text.
 
     >>> from chaplygin.systems import example
     >>> equation_lines(example("harmonic_oscillator").system.equations("lagrange"))
     ["x' = x_dot", "m*x_dot' = -k*x"]
     """
-    system, k = equations.system, len(equations.velocities)
-    rows = list(zip([f"{x}'" for x in system.coordinates], equations.kinematics, strict=True))
-    if longest is not None and k > 8:
-        what = f"{k} equations M theta' = f, {equations.operations['forcing']} operations in f"
-        return [*(f"{left} = {_text(right, longest)}" for left, right in rows), f"({what}; --full prints them)"]
-    lines = [f"{left} = {_text(right, longest)}" for left, right in rows]
-    for i in range(k):
-        left = sum(
-            (equations.mass_matrix[i, j] * _prime(v) for j, v in enumerate(equations.velocities)),
-            _prime(None),
-        )
-        lines.append(f"{_text(left, longest)} = {_text(equations.forcing[i], longest)}")
-    dependent = [v for v in equations.declared if v not in equations.velocities]
-    for v, right in zip(dependent, equations._view([equations.declared[v] for v in dependent]), strict=True):
-        lines.append(f"{v} = {_text(right, longest)}")
-    return lines
-
-
-def _prime(symbol: Any) -> Any:
     import sympy as sp
 
-    return sp.Integer(0) if symbol is None else sp.Symbol(f"{symbol}'")
+    velocities = equations.velocities
+    k = len(velocities)
+    if k > MOST_ROWS and not full:
+        lines = [f"{len(equations.rates)} equations dx/dt and {k} equations M theta' = f; --full prints them"]
+    else:
+        lefts = [f"{x}'" for x in equations.system.coordinates]
+        lines = [f"{a} = {b}" for a, b in zip(lefts, _shown(equations, equations.rates, full), strict=True)]
+        slopes = [sp.Symbol(f"{v}'") for v in velocities]
+        forces = _shown(equations, equations.force, full)
+        for i in range(k):
+            row = _views(equations, [equations.entry(i, j) for j in range(k)])
+            lines.append(
+                f"{sum((m * s for m, s in zip(row, slopes, strict=True)), sp.Integer(0))} = {forces[i]}"
+            )
+    dependent = [v for v in equations.declared if v not in velocities]
+    texts = _shown(equations, [equations.declared[v] for v in dependent], full)
+    return [*lines, *(f"{v} = {text}" for v, text in zip(dependent, texts, strict=True))]
 
 
-def _invariants(equations: Equations, longest: int | None) -> list[tuple[str, str, str]]:
-    status = equations.invariant_status
-    rows = [(n, f"= {_text(e, longest)}", f"({status[n]})") for n, e in equations.invariants.items()]
-    rows += [(n, f"= {_text(e, longest)}", "(residual)") for n, e in equations.residuals.items()]
+def _invariants(equations: Equations, full: bool) -> list[tuple[str, str, str]]:
+    found = equations.found_invariants
+    names = [*(i.name for i in found), *equations.residuals_nodes]
+    texts = _shown(equations, [*(i.node for i in found), *equations.residuals_nodes.values()], full)
+    status = [*(i.status for i in found), *["residual"] * len(equations.residuals_nodes)]
+    rows = [(n, f"({s})", f"= {text}") for n, text, s in zip(names, texts, status, strict=True)]
     return rows or [("none found", "", "")]
 
 
-def _text(expression: Any, longest: int | None) -> str:
-    """An expression on one line; a long one as its number of operations."""
-    if longest is not None:
-        # Counting is quick where printing is not.
-        count = int(expression.count_ops())
-        if count > longest:
-            return f"({count} operations; --full prints them)"
-    text = str(expression)
-    if longest is None or len(text) <= longest:
-        return text
-    return f"({int(expression.count_ops())} operations; --full prints them)"
+def _views(equations: Equations, nodes: Sequence[int]) -> list[Any]:
+    """Nodes as SymPy expressions; short ones simplified, long ones, where it would take long, as they are."""
+    import sympy as sp
+
+    from chaplygin.codegen.sympy_view import expressions
+
+    g = equations.graph
+    raw = expressions(g, nodes, equations.symbols)
+    return [
+        sp.simplify(e) if g.count_operations([n]) <= LONGEST else e for n, e in zip(nodes, raw, strict=True)
+    ]
+
+
+def _shown(equations: Equations, nodes: Sequence[int], full: bool) -> list[str]:
+    """Nodes as text on one line each; without `full` a long one as its number of operations."""
+    counts = [equations.graph.count_operations([n]) for n in nodes]
+    short = [n for n, count in zip(nodes, counts, strict=True) if full or count <= LONGEST]
+    texts = iter(_views(equations, short))
+    return [str(next(texts)) if full or count <= LONGEST else _elided(count) for count in counts]
+
+
+def _text(expression: Any, full: bool) -> str:
+    """A declared expression; without `full` a long one as its number of operations."""
+    count = int(expression.count_ops())
+    return str(expression) if full or count <= LONGEST else _elided(count)
+
+
+def _elided(count: int) -> str:
+    return f"({count} operations; --full prints them)"
 
 
 def forms(arguments: Namespace) -> int:
@@ -209,7 +234,10 @@ def forms(arguments: Namespace) -> int:
                     reasons.append(str(error))
             rows.append((name, *marks))
     print(table(rows, indent=""))
-    print("\n* taken when no form is named   + fits   - refuses" + ("" if arguments.verbose else " (-v says why)"))
+    print(
+        "\n* taken when no form is named   + fits   - refuses"
+        + ("" if arguments.verbose else " (-v says why)")
+    )
     if arguments.verbose:
         print("\n" + "\n".join(reasons))
     return 0
@@ -224,5 +252,3 @@ def emit(arguments: Namespace) -> int:
     for path in paths:
         print(f"{os.fspath(path)}  ({path.stat().st_size:,} bytes)")
     return 0
-
-

@@ -55,7 +55,9 @@ class Subject:
     def changed(self, settings: Sequence[str]) -> Subject:
         """The same with NAME=VALUE settings of parameters, initial values and inputs."""
         tables = {
-            kind: dict(getattr(self, kind)) for kind in ("parameters", "initial", "inputs")
+            "parameters": dict(self.parameters),
+            "initial": dict(self.initial),
+            "inputs": dict(self.inputs),
         }
         system = self.system
         homes = {
@@ -66,12 +68,16 @@ class Subject:
         for setting in settings:
             name, value = _split(setting, "--set")
             if name not in homes:
-                raise SubjectError(f"--set {name}: {self.label} has no such quantity; it has {', '.join(homes)}")
+                raise SubjectError(
+                    f"--set {name}: {self.label} has no such quantity; it has {', '.join(homes)}"
+                )
             try:
                 tables[homes[name]][name] = float(value)
             except ValueError:
                 raise SubjectError(f"--set {setting}: {value!r} is not a number") from None
-        return replace(self, **tables)
+        return replace(
+            self, parameters=tables["parameters"], initial=tables["initial"], inputs=tables["inputs"]
+        )
 
 
 def find(text: str, size: int | None = None) -> Subject:
@@ -106,8 +112,10 @@ def _from_catalogue(text: str, size: int | None) -> Subject:
         name, size = match[1], int(match[2])
     try:
         entry = example(name) if size is None else example(name, n=size)
-    except (TypeError, ValueError) as error:
-        raise SubjectError(f"{name}: {error}") from None
+    except TypeError:
+        raise SubjectError(f"{name} has one size only; leave the size {size} out") from None
+    except ValueError as error:
+        raise SubjectError(str(error)) from None
     return _of(entry, name if size is None else f"{name}:{size}")
 
 

@@ -1,0 +1,88 @@
+# Chunks of an ensemble. Included by _core.pyx.
+
+
+cdef class EnsembleCore:
+    """An ensemble whose arrays are made; `run(first, last)` runs a chunk of it, from any thread."""
+
+    cdef cg_ensemble_t job
+    cdef volatile int stopped
+    cdef _Signals signals
+    cdef ModelCore model
+    cdef str method
+    cdef dict options
+    cdef tuple arrays
+    cdef int64_t n
+
+    def __cinit__(self, ModelCore model, double t0, double t1, const double[:, :] x0, const double[:, :] p, inputs,
+                  t_eval, double[:, :, :] y, double[::1] t, int32_t[::1] status, int64_t[::1] nfev,
+                  int64_t[::1] n_steps, str method, dict options):
+        values = inputs.values if inputs.values.ndim == 2 else inputs.values[:, None]
+        cdef const double[:, :] u = values
+        self.n = y.shape[2]
+        if (x0.shape[0] != model.n_states or p.shape[0] != model.n_parameters or y.shape[0] != model.n_states
+                or min(t.shape[0], status.shape[0], nfev.shape[0], n_steps.shape[0]) < self.n
+                or not {x0.shape[1], p.shape[1], u.shape[1]} <= {1, self.n}
+                or y.shape[1] != (1 if t_eval is None else len(t_eval))):
+            raise ArgumentError("the arrays of the ensemble do not fit together")
+        self.model, self.method, self.options = model, method, options
+        self.arrays = (x0, p, u, t_eval, y, t, status, nfev, n_steps)
+        if not inputs.constant:
+            self.signals = _Signals(inputs, model.n_states)
+        self.job.t0, self.job.t_end = t0, t1
+        if x0.shape[1] > 0:
+            self.job.x0 = &x0[0, 0]
+        self.job.x0_row = 0 if x0.shape[1] == 1 else x0.strides[1] // <int64_t> sizeof(double)
+        self.job.x0_col = x0.strides[0] // <int64_t> sizeof(double)
+        if model.n_parameters > 0 and p.shape[1] > 0:
+            self.job.p = &p[0, 0]
+        self.job.p_row = 0 if p.shape[1] == 1 else p.strides[1] // <int64_t> sizeof(double)
+        self.job.p_col = p.strides[0] // <int64_t> sizeof(double)
+        if model.n_inputs > 0 and u.shape[1] > 0:
+            self.job.u = &u[0, 0]
+        self.job.u_row = 0 if u.shape[1] == 1 else u.strides[1] // <int64_t> sizeof(double)
+        self.job.u_col = u.strides[0] // <int64_t> sizeof(double)
+        if t_eval is not None:
+            # Never NULL, even where it is empty: NULL asks for the final state.
+            self.job.t_eval, self.job.n_eval = <const double *> cnp.PyArray_DATA(t_eval), len(t_eval)
+        if self.n > 0 and y.shape[1] > 0:
+            self.job.y = &y[0, 0, 0]
+        self.job.y_row = y.strides[2] // <int64_t> sizeof(double)
+        self.job.y_col = y.strides[0] // <int64_t> sizeof(double)
+        self.job.y_time = y.strides[1] // <int64_t> sizeof(double)
+        if self.n > 0:
+            self.job.t, self.job.status = &t[0], &status[0]
+            self.job.n_rhs, self.job.n_steps = &nfev[0], &n_steps[0]
+
+    def __init__(self, *arguments):
+        pass
+
+    def stop(self):
+        """End all chunks at their next step."""
+        self.stopped = 1
+
+    @property
+    def error(self):
+        """The first error of an input function, or None."""
+        return None if self.signals is None else self.signals.error
+
+    def run(self, int64_t first, int64_t last):
+        """Run trajectories first <= j < last. Returns how many finished."""
+        cdef cg_run_t *run
+        cdef int64_t done = 0
+        if not 0 <= first <= last <= self.n:
+            raise ArgumentError(f"trajectories {first} to {last} are not in an ensemble of {self.n}")
+        if first == last or self.stopped:
+            return 0
+        run = self.model._take_run(self.method)
+        try:
+            _configure(self.model, run, self.options)
+            if self.signals is not None:
+                self.signals.attach(run)
+            run.stop = &self.stopped
+            with nogil:
+                cg_ensemble_run(&self.job, run, first, last, &done)
+        finally:
+            self.model._give_run(run, self.method)
+        if self.error is not None:
+            self.stopped = 1
+        return done

@@ -1,0 +1,236 @@
+"""The commands that run models: run and ensemble."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from argparse import Namespace
+from typing import Any
+
+from .commands import progress, table
+from .subject import Subject, SubjectError, find, form_options
+
+__all__ = ["ensemble", "prepared", "run"]
+
+TIGHT = 1e-13
+"""Tolerances of the run that others are compared with where no closed form is known."""
+PARTED = 1e-3
+
+
+def prepared(arguments: Namespace) -> tuple[Subject, Any, dict[str, Any]]:
+    """The subject, its compiled model, and the options of `integrate` that the command line asks for."""
+    found = find(arguments.system, arguments.n)
+    form, options = form_options(found.system, arguments.form, arguments.option)
+    found = found.changed(arguments.set)
+    with progress(f"compiling {found.label} ({form})"):
+        model = found.system.compile(form, **options)
+    t_end = found.t_span[1] if arguments.t_end is None else arguments.t_end
+    how: dict[str, Any] = {
+        "method": arguments.method,
+        "rtol": arguments.rtol,
+        "atol": arguments.rtol if arguments.atol is None else arguments.atol,
+    }
+    if arguments.step is not None:
+        how["step"] = arguments.step
+    what = {
+        "t_span": (found.t_span[0], t_end),
+        "parameters": found.parameters,
+        "inputs": found.inputs or None,
+    }
+    return found, model, {**what, **how}
+
+
+def run(arguments: Namespace) -> int:
+    """`chaplygin run SYSTEM`."""
+    found, model, options = prepared(arguments)
+    t0, t_end = options["t_span"]
+    begin = time.perf_counter()
+    solution = model.integrate(initial=found.initial, **options)
+    seconds = time.perf_counter() - begin
+    if seconds < 0.2:  # the first run also warms up
+        seconds = min(_timed(model, found, options) for _ in range(3))
+    how = f"step = {options['step']:g}" if "step" in options else f"rtol = {options['rtol']:g}"
+    print(f"{found.label}, form {model.form}, {options['method']}, {how}, t = {t0:g} .. {t_end:g}")
+    print(solution.message)
+    if not solution.success:
+        return 1
+    print(f"\n{_end_states(found, model, solution, options, not arguments.no_check)}")
+    print(f"\n{_drifts(found, model, solution)}")
+    rejected = f", {solution.n_rejected} rejected" if solution.n_rejected else ""
+    print(f"\n{solution.n_steps} steps{rejected}, {solution.nfev} evaluations, {_duration(seconds)}")
+    if arguments.plot:
+        _plot(found, model, options, arguments.plot)
+    return 0
+
+
+def _timed(model: Any, found: Subject, options: dict[str, Any]) -> float:
+    begin = time.perf_counter()
+    model.integrate(initial=found.initial, **options)
+    return time.perf_counter() - begin
+
+
+def _end_states(found: Subject, model: Any, solution: Any, options: dict[str, Any], check: bool) -> str:
+    """The end state beside the closed form, else beside a run with the tightest tolerances."""
+    names = [*model.states, *(name for name in model.declared if name not in model.states)]
+    ends = {name: float(solution[name][-1]) for name in names}
+    against, known = "closed form", None
+    if check:
+        with progress("computing the closed form" if found.solve else f"running at rtol = {TIGHT:g}"):
+            known = _exact(found, float(solution.t[-1]))
+            if known is None:
+                against, known = f"at rtol = {TIGHT:g}", _tight(found, model, options)
+    unit = model.units
+    if known is None:
+        plain = [("state", "at the end", ""), *((n, f"{v:.15g}", unit.get(n, "")) for n, v in ends.items())]
+        return table(plain, right=[1])
+    rows = [("state", "at the end", against, "difference", "")]
+    for name, value in ends.items():
+        if name in known:
+            reference = known[name]
+            rows.append(
+                (name, f"{value:.15g}", f"{reference:.15g}", f"{value - reference:.1e}", unit.get(name, ""))
+            )
+    text = table(rows, right=[1, 2, 3])
+    parted = max((abs(ends[n] - known[n]) for n in known if n in ends), default=0.0)
+    if against != "closed form" and parted > PARTED:
+        text += "\n  (the two runs have parted: a chaotic motion loses its digits, its invariants do not)"
+    return text
+
+
+def _exact(found: Subject, t: float) -> dict[str, float] | None:
+    try:
+        return found.exact(t)
+    except ValueError:  # a closed form that does not hold for these numbers
+        return None
+
+
+def _tight(found: Subject, model: Any, options: dict[str, Any]) -> dict[str, float] | None:
+    tight = {key: value for key, value in options.items() if key != "step"}
+    tight |= {"method": "dop853", "rtol": TIGHT, "atol": TIGHT, "max_steps": 1_000_000}
+    reference = model.integrate(initial=found.initial, **tight)
+    return {n: float(reference[n][-1]) for n in model.states} if reference.success else None
+
+
+def _drifts(found: Subject, model: Any, solution: Any) -> str:
+    """The largest change of every invariant, residual, and conserved output along the run."""
+    rows = [("conserved", "at the start", "largest drift", "")]
+    conserved = tuple(name for name in found.conserved if name in model.outputs)
+    for name in (*model.invariants, *conserved):
+        values = solution[name]
+        start = float(values[0])
+        variable = model.variables[name]
+        if variable.kind == "residual":
+            rows.append((name, "0", f"{float(abs(values).max()):.1e}", "constraint residual"))
+        else:
+            drift = float(abs(values - start).max())
+            rows.append((name, f"{start:.15g}", f"{drift:.1e}", variable.description or variable.kind))
+    return table(rows, right=[1, 2]) if len(rows) > 1 else "  nothing is known to be conserved"
+
+
+def _plot(found: Subject, model: Any, options: dict[str, Any], file: str) -> None:
+    import numpy as np
+
+    t0, t_end = options["t_span"]
+    solution = model.integrate(initial=found.initial, t_eval=np.linspace(t0, t_end, 1001), **options)
+    try:
+        solution.plot(file=file)
+    except ValueError as error:  # Matplotlib's word for a format it does not know
+        raise SubjectError(f"--plot {file}: {error}") from None
+    print(f"plot: {os.fspath(file)}")
+
+
+def ensemble(arguments: Namespace) -> int:
+    """`chaplygin ensemble SYSTEM -n N`."""
+    import numpy as np
+
+    import chaplygin as cg
+
+    found, model, options = prepared(arguments)
+    count = arguments.count
+    if count < 1:
+        raise SubjectError(f"-n {count}: at least one trajectory is needed")
+    if not (math.isfinite(arguments.spread) and arguments.spread >= 0):
+        raise SubjectError(f"--spread {arguments.spread:g}: a number >= 0 is needed")
+    random = np.random.default_rng(arguments.seed)
+    tables: dict[str, dict[str, Any]] = {
+        "initial": {n: v for n, v in found.initial.items() if n in model.states},
+        "parameters": dict(found.parameters),
+    }
+    names = _scattered(arguments.scatter, model, tables)
+    for name in names:
+        home = tables["initial"] if name in tables["initial"] else tables["parameters"]
+        spread = arguments.spread * max(1.0, abs(home[name]))
+        home[name] = home[name] + spread * random.standard_normal(count)
+    options["parameters"] = tables["parameters"]
+    begin = time.perf_counter()
+    result = cg.ensemble(
+        model,
+        options.pop("t_span"),
+        count,
+        tables["initial"],
+        threads=arguments.threads,
+        progress=sys.stderr.isatty(),
+        **options,
+    )
+    seconds = time.perf_counter() - begin
+    print(f"{count:,} trajectories of {found.label}, form {model.form}; scattered: {', '.join(names)}")
+    print(f"{result.message}; {_duration(seconds)}, {count / seconds:,.0f} trajectories per second\n")
+    good = result.status >= 0
+    rows = [("at the end", "mean", "std", "min", "max")]
+    for name in model.states:
+        values = result[name][good]
+        if len(values):
+            rows.append((name, *(f"{f(values):.6g}" for f in (np.mean, np.std, np.min, np.max))))
+    print(table(rows, right=[1, 2, 3, 4]))
+    print(f"\n{_ensemble_drifts(found, model, result, tables, good)}")
+    return 0 if result.success else 1
+
+
+def _scattered(wanted: str | None, model: Any, tables: dict[str, dict[str, Any]]) -> list[str]:
+    if wanted is None:
+        return [name for name in model.states[model.n_coordinates :] if name in tables["initial"]]
+    names = [name.strip() for name in wanted.split(",") if name.strip()]
+    known = {**tables["initial"], **tables["parameters"]}
+    for name in names:
+        if name not in known:
+            raise SubjectError(
+                f"--scatter {name}: {model.name} has no such state or parameter; it has {', '.join(known)}"
+            )
+    return names
+
+
+def _ensemble_drifts(
+    found: Subject, model: Any, result: Any, tables: dict[str, dict[str, Any]], good: Any
+) -> str:
+    """The largest drift of every invariant between the two ends, over all trajectories."""
+    import numpy as np
+
+    def columns(values: dict[str, Any], names: tuple[str, ...]) -> Any:
+        return np.array([np.broadcast_to(values[name], len(good)) for name in names])
+
+    u = columns(dict(found.inputs), model.inputs) if model.inputs else ()
+    start = model.evaluate(
+        found.t_span[0],
+        columns(tables["initial"], model.states),
+        columns(tables["parameters"], model.parameters),
+        u,
+    )
+    rows = [("conserved", "largest drift")]
+    for name in (*model.invariants, *(name for name in found.conserved if name in model.outputs)):
+        drift = np.abs(result[name] - start[name])[good]
+        rows.append((name, f"{drift.max():.1e}" if len(drift) else "-"))
+    return table(rows, right=[1]) if len(rows) > 1 else "  nothing is known to be conserved"
+
+
+def _duration(seconds: float) -> str:
+    """Three digits with the unit that fits.
+
+    >>> _duration(0.0000123)
+    '12.3 µs'
+    """
+    for scale, unit in ((1.0, "s"), (1e-3, "ms")):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} µs"

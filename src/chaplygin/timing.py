@@ -1,0 +1,145 @@
+"""`chaplygin bench`: compiled models beside the same equations in pure Python. `bench/` of the sources has far more."""
+
+from __future__ import annotations
+
+import time
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .commands import progress, table
+from .subject import find
+
+if TYPE_CHECKING:
+    from chaplygin.codegen.equations import Equations
+
+__all__ = ["bench", "best", "lambdified", "rk4"]
+
+Field = Callable[[float, Any], list[float]]
+TOLERANCE = 1e-9
+DENSE = 8
+"""From this number of velocities on M theta' = f is solved numerically: the explicit expressions get too long."""
+
+
+def lambdified(equations: Equations, parameters: Sequence[float]) -> Field:
+    """f(t, y) in plain Python, as SymPy's `lambdify` makes it from M theta' = f, with common subexpressions.
+
+    y of length n in the order of `equations.states`; returns a list. `parameters` in the order of the system's.
+
+    >>> from chaplygin.systems import example
+    >>> system = example("harmonic_oscillator").system
+    >>> lambdified(system.equations("lagrange"), [2.0, 8.0])(0.0, [1.0, 0.5])
+    [0.5, -4.0]
+    """
+    import numpy as np
+    import sympy as sp
+
+    system = equations.system
+    symbols = [*system.coordinates, *equations.velocities, *system.parameters]
+    rates, mass, forcing = equations.kinematics, equations.mass_matrix, equations.forcing
+    values = [float(p) for p in parameters]
+    k, n = len(equations.velocities), len(system.coordinates)
+    if k < DENSE:
+        explicit = sp.lambdify(symbols, [*rates, *mass.LUsolve(forcing)], modules="math", cse=True)
+
+        def field(t: float, y: Any) -> list[float]:
+            found: list[float] = explicit(*y, *values)
+            return found
+
+        return field
+    terms = sp.lambdify(symbols, [*rates, *mass, *forcing], modules="math", cse=True)
+
+    def solved(t: float, y: Any) -> list[float]:
+        row = terms(*y, *values)
+        matrix = np.reshape(row[n : n + k * k], (k, k))
+        return [*row[:n], *np.linalg.solve(matrix, np.array(row[n + k * k :])).tolist()]
+
+    return solved
+
+
+def rk4(field: Field, y: Sequence[float], t0: float, h: float, steps: int) -> list[float]:
+    """The classical Runge-Kutta method in plain Python, over lists of floats."""
+    y = list(y)
+    for i in range(steps):
+        t = t0 + i * h
+        k1 = field(t, y)
+        k2 = field(t + h / 2, [a + h / 2 * b for a, b in zip(y, k1)])
+        k3 = field(t + h / 2, [a + h / 2 * b for a, b in zip(y, k2)])
+        k4 = field(t + h, [a + h * b for a, b in zip(y, k3)])
+        y = [a + h / 6 * (b + 2 * c + 2 * d + e) for a, b, c, d, e in zip(y, k1, k2, k3, k4)]
+    return y
+
+
+def best(function: Callable[[], object], seconds: float = 0.3) -> float:
+    """The shortest time of one call, over calls that together take about `seconds` (at least one call)."""
+    spent, shortest = 0.0, float("inf")
+    while spent < seconds:
+        begin = time.perf_counter()
+        function()
+        elapsed = time.perf_counter() - begin
+        spent, shortest = spent + elapsed, min(shortest, elapsed)
+    return shortest
+
+
+def bench(arguments: Namespace) -> int:
+    """`chaplygin bench`."""
+    from chaplygin.systems import examples
+
+    head = ("system", "derive", "compile", "rhs", "compiled", "error", "SciPy", "error", "factor")
+    rows = [_row(text) for text in arguments.systems or examples()]
+    print(
+        f"One run over the catalogue's time span, dop853, rtol = atol = {TOLERANCE:g}: compiled, and SciPy's DOP853 with"
+    )
+    print(
+        "the same equations through lambdify. Times are the best of several; a model in the cache is only loaded.\n"
+    )
+    print(table([head, *rows], indent="", right=range(1, 9)))
+    return 0
+
+
+def _row(text: str) -> tuple[str, ...]:
+    import numpy as np
+    from scipy.integrate import solve_ivp
+
+    from chaplygin.codegen import forms
+
+    from .running import _duration
+
+    with progress(f"deriving {text}"):
+        found = find(text)
+        begin = time.perf_counter()
+        equations = found.system.equations(forms.fitting(found.system))
+        equations.program  # noqa: B018  derived and lowered here, to be timed
+        derived = time.perf_counter() - begin
+    with progress(f"compiling {text}"):
+        begin = time.perf_counter()
+        model = found.system.compile(equations.form)
+        compiled = time.perf_counter() - begin
+    y0 = np.array([found.initial[name] for name in model.states])
+    p = np.array([found.parameters[name] for name in model.parameters])
+    span = found.t_span
+
+    def native(tolerance: float = TOLERANCE) -> Any:
+        return model.integrate(span, y0, p, rtol=tolerance, atol=tolerance)
+
+    with progress(f"timing {text}"):
+        fast = best(native)
+        one = best(lambda: [model.rhs(0.0, y0, p) for _ in range(1000)]) / 1000
+        field = lambdified(equations, p.tolist())
+
+        def python() -> Any:
+            return solve_ivp(
+                lambda t, y: field(t, y.tolist()), span, y0, method="DOP853", rtol=TOLERANCE, atol=TOLERANCE
+            )
+
+        slow = best(python)
+    known = found.exact(span[1])
+    reference = native(1e-13).y[:, -1] if known is None else np.array([known[name] for name in model.states])
+    errors = [float(np.abs(run().y[:, -1] - reference).max()) for run in (native, python)]
+    latency = (_duration(seconds) for seconds in (derived, compiled, one))
+    runs = (
+        f(x)
+        for x, e in zip((fast, slow), errors, strict=True)
+        for f, x in ((_duration, x), ("{:.1e}".format, e))
+    )
+    return (found.label, *latency, *runs, f"{slow / fast:,.0f}")

@@ -1,0 +1,221 @@
+"""Emitted texts: the golden set, the SymPy view, the twin, warnings, and every function in compiled form."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sympy as sp
+from sympy.codegen import ast
+
+import chaplygin as cg
+from chaplygin.codegen.emit import emit, emit_to
+from chaplygin.codegen.golden import GOLDEN, differences
+from chaplygin.codegen.print_c import CPrinter
+from chaplygin.codegen.twin import python_source, twin_model
+
+ROOT = Path(__file__).resolve().parent.parent
+WARNINGS = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
+COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]
+
+
+def every_function() -> cg.System:
+    """A system whose force contains everything that may be emitted."""
+    x, y = cg.coordinates("x y")
+    a = cg.parameters("a", positive=True)
+    u = cg.inputs("u")
+    vx, vy = cg.rate(x), cg.rate(y)
+    force = (
+        sp.sqrt(1 + x**2) + sp.exp(-(y**2)) * sp.log(2 + x**2) + sp.tan(x / 4) + sp.asin(x / 9) - sp.acos(y / 9)
+        + sp.atan(x * y) + sp.atan2(y, 1 + x**2) + sp.sinh(x / 2) - sp.cosh(y / 3) * sp.tanh(x) + sp.Abs(x - y)
+        + sp.sign(vx) * a + sp.Max(x, y, vx) - sp.Min(2 * x, vy) + (2 + x**2) ** sp.Rational(7, 3) + x**3 / 7
+        + sp.Piecewise((x**2, x < y), (sp.sin(y), sp.And(x > 1, y < 2)), (u * sp.pi - sp.E * sp.cos(cg.time), True))
+        + (2 + y**2) ** a
+    )  # fmt: skip
+    kinetic = (2 + sp.sin(x)) * vx**2 / 2 + a * vy**2 + vx * vy * sp.cos(y) / 3
+    return cg.System(
+        "every_function", coordinates=[x, y], kinetic=kinetic, forces={vx: force, vy: -force * vy / 3}
+    )
+
+
+SYSTEMS = {name: (lambda name=name: cg.example(name).system) for name in GOLDEN}
+SYSTEMS["every_function"] = every_function
+SYSTEMS["n_link_pendulum_14"] = lambda: cg.example("n_link_pendulum", n=14).system
+
+
+@pytest.fixture(scope="module", params=SYSTEMS)
+def equations(request: pytest.FixtureRequest) -> cg.Equations:
+    system = SYSTEMS[request.param]()
+    return system.equations(GOLDEN.get(request.param, "lagrange"))
+
+
+def test_the_golden_set_is_what_is_emitted_now() -> None:
+    assert differences(ROOT / "generated") == []
+
+
+def test_emitted_c_equals_the_python_twin_bit_for_bit(equations: cg.Equations) -> None:
+    model, twin = cg.compile(equations), twin_model(equations.program, quiet=True)
+    draw = np.random.default_rng(3)
+    for _ in range(20):
+        y = draw.uniform(-1, 1, len(model.states))
+        p = draw.uniform(0.5, 1.5, len(model.parameters))
+        u = draw.uniform(-1, 1, len(model.inputs))
+        for kernel in ("rhs", "jacobian"):
+            ours, theirs = getattr(model, kernel)(0.3, y, p, u), getattr(twin, kernel)(0.3, y, p, u)
+            if (
+                equations.system.name == "every_function"
+            ):  # Python's pow, tan ... may round otherwise than C's
+                assert ours == pytest.approx(theirs, rel=1e-13, abs=1e-13 * np.abs(theirs).max())
+            else:
+                assert np.array_equal(ours, theirs)
+        ours, theirs = model.evaluate(0.3, y, p, u), twin.evaluate(0.3, y, p, u)
+        assert ours.keys() == theirs.keys()
+        for name, value in ours.items():
+            assert value == pytest.approx(theirs[name], rel=1e-13, abs=1e-13)
+
+
+def test_numpy_twin_equals_the_python_twin(equations: cg.Equations) -> None:
+    twin = twin_model(equations.program, quiet=True)
+    draw = np.random.default_rng(4)
+    y = draw.uniform(-1, 1, (len(twin.states), 6))
+    p = draw.uniform(0.5, 1.5, len(twin.parameters))
+    u = draw.uniform(-1, 1, len(twin.inputs))
+    wide = twin.rhs(0.3, y, p, u)
+    for j in range(6):
+        assert wide[:, j] == pytest.approx(twin.rhs(0.3, y[:, j], p, u), rel=1e-12, abs=1e-12)
+
+
+def test_jacobian_and_jvp_equal_differences_of_the_rhs(equations: cg.Equations) -> None:
+    """Richardson-extrapolated central differences of the Python twin's right-hand side."""
+    model, twin = cg.compile(equations), twin_model(equations.program, quiet=True)
+    draw = np.random.default_rng(5)
+    n = len(model.states)
+    y = draw.uniform(0.2, 0.9, n) * np.where(np.arange(n) % 2, 1, -1)
+    p = draw.uniform(0.5, 1.5, len(model.parameters))
+    u = draw.uniform(-1, 1, len(model.inputs))
+    jacobian = model.jacobian(0.3, y, p, u)
+
+    def difference(direction: np.ndarray, h: float) -> np.ndarray:
+        return (twin.rhs(0.3, y + h * direction, p, u) - twin.rhs(0.3, y - h * direction, p, u)) / (2 * h)
+
+    scale = np.abs(jacobian).max()
+    for direction in [*np.eye(n), draw.normal(size=n)]:
+        expected = (4 * difference(direction, 5e-4) - difference(direction, 1e-3)) / 3
+        assert jacobian @ direction == pytest.approx(expected, abs=3e-9 * scale)
+        assert model.jvp(0.3, y, p, direction, u) == pytest.approx(
+            jacobian @ direction, rel=1e-12, abs=1e-12 * scale
+        )
+
+
+def test_sympy_nodes_print_to_the_emitted_bytes(equations: cg.Equations) -> None:
+    program = equations.program
+    emitted = re.sub(r"\s+", " ", emit(program).files[f"{program.name}_core.c"])
+    printer = CPrinter()
+    for kernel in program.kernels:
+        lines = [line for line in program.to_sympy(kernel).args if not isinstance(line, ast.FunctionCall)]
+        assert lines
+        for line in lines:
+            text = re.sub(r"\s+", " ", printer.doprint(line)).rstrip(";") + ";"
+            assert text in emitted
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_emitted_c_compiles_without_a_warning(compiler: str, equations: cg.Equations, tmp_path: Path) -> None:
+    emit_to(equations.program, tmp_path)
+    (core,) = tmp_path.glob("*_core.c")
+    command = [compiler, *WARNINGS, "-O1", "-c", str(core), "-o", str(tmp_path / "core.o")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_emitted_core_stands_alone(tmp_path: Path) -> None:
+    """The .c and .h pair with the ABI header, called through ctypes, without anything of the package."""
+    compiler = COMPILERS[0]
+    paths = cg.example("harmonic_oscillator").system.emit("lagrange", tmp_path)
+    assert {p.name for p in paths} >= {
+        "harmonic_oscillator_core.c",
+        "harmonic_oscillator_core.h",
+        "chaplygin.h",
+    }
+    library = tmp_path / "core.so"
+    source = str(tmp_path / "harmonic_oscillator_core.c")
+    subprocess.run(
+        [compiler, "-std=c99", "-O2", "-shared", "-fPIC", source, "-o", str(library), "-lm"], check=True
+    )
+    entry = cg.example("harmonic_oscillator")
+    parameters = [entry.parameters[s.name] for s in entry.system.parameters]
+    inputs = [0.0 for _ in entry.system.inputs]
+    function = ctypes.CDLL(str(library)).harmonic_oscillator_rhs
+
+    def array(values: list[float]) -> ctypes.Array[ctypes.c_double]:
+        return (ctypes.c_double * max(len(values), 1))(*values)
+
+    out = array([0.0, 0.0])
+    status = function(ctypes.c_double(0.0), array([0.5, 2.0]), array(parameters), array(inputs), out, None)
+    assert status == 0
+    assert out[0] == 2.0
+    values = dict(zip((s.name for s in entry.system.parameters), parameters, strict=True))
+    force = -values["k"] * 0.5 - values.get("c", 0.0) * 2.0
+    assert out[1] == pytest.approx(force / values["m"], rel=1e-15)
+
+
+def test_long_kernels_are_cut() -> None:
+    system = cg.example("n_link_pendulum", n=20).system
+    text = emit(system.equations("lagrange").program).files["n_link_pendulum_20_core.c"]
+    functions = re.split(r"^}", text, flags=re.M)
+    computed = [len(re.findall(r"const double \w+ = (?!cg_)", f)) for f in functions]
+    assert 100 < max(computed) <= 450
+
+
+def test_names_that_collide_with_c_functions_are_emitted_otherwise() -> None:
+    names = cg.coordinates("sin fabs z1")
+    rates = [cg.rate(x) for x in names]
+    system = cg.System(
+        "collisions",
+        coordinates=list(names),
+        kinetic=sum(r**2 for r in rates),
+        potential=sp.sin(names[0]) + names[2] ** 2,
+    )
+    model = system.compile()
+    assert model.states == ("sin", "fabs", "z1", "sin_dot", "fabs_dot", "z1_dot")
+    y = np.array([0.4, 0.0, 0.3, 0.0, 0.0, 0.0])
+    assert model.rhs(0, y, ())[3:] == pytest.approx([-np.cos(0.4) / 2, 0.0, -0.3], rel=1e-15)
+
+
+def test_the_python_source_is_readable() -> None:
+    source = python_source(cg.example("chaplygin_sleigh").system.equations("maggi").program, "rhs")
+    assert "omega = cg_x[3]" in source
+    assert "cos(phi)" in source
+
+
+@pytest.mark.parametrize("n", [13, 20])
+def test_operations_of_the_bias_are_linear_in_the_links_whatever_their_names(n: int) -> None:
+    counts = set()
+    for names in (
+        [f"theta{i}" for i in range(1, n + 1)],
+        [f"q{i:03}" for i in range(n)],
+        list(map(_word, range(n))),
+    ):
+        angles = cg.coordinates(names)
+        mass, length, gravity = cg.parameters("mass length gravity", positive=True)
+        x_dot = y_dot = depth = kinetic = potential = sp.Integer(0)
+        for a in angles:
+            x_dot += length * sp.cos(a) * cg.rate(a)
+            y_dot += length * sp.sin(a) * cg.rate(a)
+            depth += length * sp.cos(a)
+            kinetic += mass * (x_dot**2 + y_dot**2) / 2
+            potential -= mass * gravity * depth
+        eqs = cg.System("chain", coordinates=angles, kinetic=kinetic, potential=potential).equations(
+            "lagrange"
+        )
+        counts.add(eqs.operations["forcing"])
+    assert max(counts) <= 50 * n
+
+
+def _word(i: int) -> str:
+    return "abcdefghijklmnopqrstuvwxyz"[(7 * i) % 26] + "xy"[i % 2] + "k" * (i // 2)

@@ -1,0 +1,127 @@
+"""First integrals: those that theory knows are found, those that do not hold are not."""
+
+from __future__ import annotations
+
+import pytest
+import sympy as sp
+
+import chaplygin as cg
+from chaplygin.codegen.equations import Equations
+
+M, R, G, OM = cg.parameters("m R g Om", positive=True)
+
+
+def found(eqs: Equations) -> set[str]:
+    return set(eqs.invariants)
+
+
+def test_energy_of_a_conservative_system_is_proved() -> None:
+    eqs = cg.example("double_pendulum").system.equations("lagrange")
+    assert found(eqs) == {"energy"}
+    assert eqs.invariant_status == {"energy": "proved"}
+    system = eqs.system
+    assert sp.simplify(eqs.invariants["energy"] - system.kinetic - system.potential) == 0
+
+
+def test_heavy_top_energy_and_norm_of_the_quaternion() -> None:
+    eqs = cg.example("heavy_top").system.equations("poincare")
+    q = eqs.system.coordinates
+    assert "energy" in found(eqs)
+    assert sp.expand(eqs.invariants["coordinates_1"] - sum(s**2 for s in q)) == 0
+    assert not any(name.startswith("p_") for name in found(eqs))
+
+
+def test_a_symmetric_top_keeps_its_spin() -> None:
+    """Lagrange's case: I1 = I2 and the centre of mass on the axis give M3 = I3 w3, though X_3 is not cyclic."""
+    general = cg.example("heavy_top").system
+    i1 = next(s for s in general.parameters if s.name == "I1")
+    same = {s: (i1 if s.name == "I2" else 0) for s in general.parameters if s.name in ("I2", "r1", "r2")}
+    system = cg.System(
+        "lagrange_top",
+        kinematics=general.kinematics,
+        kinetic=general.kinetic.subs(same),
+        potential=general.potential.subs(same),
+    )
+    assert {"energy", "coordinates_1", "p_w3"} <= found(system.equations("poincare"))
+    assert "p_w1" not in found(system.equations("poincare"))
+
+
+def test_columns_of_a_rotation_matrix() -> None:
+    """Nine direction cosines, three angular velocities: the six relations R R^T = 1, nothing else quadratic."""
+    names = [f"R{i}{j}" for i in (1, 2, 3) for j in (1, 2, 3)]
+    cosines = sp.Matrix(3, 3, cg.coordinates(names))
+    w = cg.velocities("w1 w2 w3")
+    turned = cosines * sp.Matrix([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])
+    system = cg.System(
+        "body",
+        kinematics=dict(zip(cosines, turned, strict=True)),
+        kinetic=(w[0] ** 2 + 2 * w[1] ** 2 + 3 * w[2] ** 2) / 2,
+    )
+    invariants = [
+        e for n, e in system.equations("poincare").invariants.items() if n.startswith("coordinates")
+    ]
+    # R R^T = 1 (rows) has six entries; each row product is invariant under rotations from the right.
+    assert len(invariants) == 6
+    point = {s: sp.Rational(k * k % 7 + 1, 3) for k, s in enumerate(cosines)}
+
+    def slopes(functions: list[sp.Expr]) -> sp.Matrix:
+        return sp.Matrix([[sp.diff(e, s).subs(point) for s in cosines] for e in functions])
+
+    rows = cosines * cosines.T
+    numeric, expected = slopes(invariants), slopes([rows[i, j] for i in range(3) for j in range(i, 3)])
+    assert numeric.rank() == expected.rank() == 6
+    assert sp.Matrix.vstack(numeric, expected).rank() == 6
+
+
+def hoop(angle: sp.Expr) -> cg.System:
+    """A bead on a hoop that turns about its vertical diameter by a given angle psi(t)."""
+    theta = cg.coordinates("theta")
+    rate = sp.diff(angle, cg.time)
+    kinetic = M * R**2 * (cg.rate(theta) ** 2 + (rate * sp.sin(theta)) ** 2) / 2
+    return cg.System("hoop", coordinates=[theta], kinetic=kinetic, potential=-M * G * R * sp.cos(theta))
+
+
+def test_painleves_integral_of_a_driven_hoop() -> None:
+    eqs = hoop(OM * cg.time).equations("lagrange")
+    assert found(eqs) == {"painleve"}  # T2 - T0 + V, not the energy: the motor works
+    theta = eqs.system.coordinates[0]
+    t2, t0 = M * R**2 * cg.rate(theta) ** 2 / 2, M * R**2 * OM**2 * sp.sin(theta) ** 2 / 2
+    assert sp.simplify(eqs.invariants["painleve"] - (t2 - t0 - M * G * R * sp.cos(theta))) == 0
+    assert found(hoop(OM * cg.time + sp.sin(cg.time)).equations("lagrange")) == set()
+
+
+def test_friction_and_inputs_destroy_the_energy() -> None:
+    x, y = cg.coordinates("x y")
+    f = cg.inputs("f")
+    kinetic = M * (cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2
+
+    def invariants(forces: dict[sp.Symbol, sp.Expr]) -> set[str]:
+        return found(
+            cg.System("mass", coordinates=[x, y], kinetic=kinetic, forces=forces).equations("lagrange")
+        )
+
+    assert invariants({}) == {"energy", "p_x_dot", "p_y_dot"}
+    assert invariants({cg.rate(x): -cg.rate(x)}) == {"p_y_dot"}
+    assert invariants({cg.rate(x): f}) == {"p_y_dot"}
+    # A force without power leaves the energy: found by numbers, not by the theorem for systems without forces.
+    magnetic = cg.System(
+        "charge",
+        coordinates=[x, y],
+        kinetic=kinetic,
+        forces={cg.rate(x): cg.rate(y), cg.rate(y): -cg.rate(x)},
+    ).equations("lagrange")
+    assert magnetic.invariant_status == {"energy": "checked"}
+
+
+def test_where_the_energy_is_not_conserved_it_is_still_an_output() -> None:
+    eqs = hoop(OM * cg.time).equations("lagrange")
+    assert "energy" in [v.name for v in eqs.program.outputs]
+    assert "energy" not in [
+        v.name for v in cg.example("heavy_top").system.equations("poincare").program.outputs
+    ]
+
+
+@pytest.mark.parametrize("name", ["chaplygin_sleigh", "euler_rigid_body", "n_link_pendulum"])
+def test_catalogue_energies(name: str) -> None:
+    entry = cg.example(name)
+    assert "energy" in found(entry.system.equations(entry.forms[0]))

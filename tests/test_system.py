@@ -1,0 +1,240 @@
+"""Declarations: what is refused, with which words; what is computed of what is accepted."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+import sympy as sp
+
+import chaplygin as cg
+from chaplygin.codegen.symbols import DeclarationError
+
+PHI, X, Y = cg.coordinates("phi x y")
+OMEGA, V, W = cg.velocities("omega v w")
+M, A, J = cg.parameters("m a J", positive=True)
+TAU = cg.inputs("tau")
+KINEMATICS = {PHI: OMEGA, X: V * sp.cos(PHI) - W * sp.sin(PHI), Y: V * sp.sin(PHI) + W * sp.cos(PHI)}
+KINETIC = M * (V**2 + (W + A * OMEGA) ** 2) / 2 + J * OMEGA**2 / 2
+EXAMPLE = {M: 1, A: 0.2, J: 0.5, PHI: 0, X: 0, Y: 0, OMEGA: 1, V: 1, W: 0, TAU: 0}
+
+
+def sleigh(**changes: object) -> cg.System:
+    given: dict[str, object] = {
+        "kinematics": KINEMATICS,
+        "kinetic": KINETIC,
+        "forces": {OMEGA: TAU},
+        "constraints": [W],
+        "example": EXAMPLE,
+    }
+    given.update(changes)
+    name = given.pop("name", "chaplygin_sleigh")
+    return cg.System(name, **given)
+
+
+def test_a_system_holds_what_was_declared() -> None:
+    system = sleigh(outputs={"side_slip": W}, units={M: "kg"}, descriptions={M: "mass"})
+    assert [s.name for s in system.velocities] == ["omega", "v", "w"]
+    assert [s.name for s in system.parameters] == ["m", "a", "J"]  # the order of the example
+    assert [s.name for s in system.inputs] == ["tau"]
+    with pytest.raises(AttributeError, match="frozen"):
+        system.name = "other"
+
+
+def test_structure_constants_of_the_plane() -> None:
+    """SE(2) with X_omega = d/dphi: [X_omega, X_v] = X_w, [X_omega, X_w] = -X_v, [X_v, X_w] = 0."""
+    c = sleigh().structure_constants()
+    expected = [[[0] * 3 for _ in range(3)] for _ in range(3)]
+    expected[0][1][2], expected[1][0][2] = 1, -1
+    expected[0][2][1], expected[2][0][1] = -1, 1
+    assert c == expected
+
+
+def test_structure_functions_equal_a_direct_computation() -> None:
+    """Non-constant c: brackets by SymPy's own differentiation, resolved by solving X c = [X_a, X_b]."""
+    q1, q2, q3 = cg.coordinates("q1 q2 q3")
+    u1, u2, u3 = cg.velocities("u1 u2 u3")
+    b = cg.parameters("b")
+    rows = {
+        q1: u1 * sp.cos(q2) + u3 * q1,
+        q2: u2 * (1 + q1**2) + sp.sin(cg.time),
+        q3: u3 * sp.exp(q1 / 2) + b * u1 * q2,
+    }
+    system = cg.System("curved", kinematics=rows, kinetic=(u1**2 + u2**2 + u3**2) / 2)
+    c = system.structure_constants(with_time=True)
+    q, u = (q1, q2, q3), (u1, u2, u3)
+    exprs = [rows[s] for s in q]
+    fields = [sp.Matrix([sp.diff(e, v) for e in exprs]) for v in u]
+    drift = sp.Matrix([e.subs(dict.fromkeys(u, 0)) for e in exprs])
+    matrix = sp.Matrix.hstack(*fields)
+    every = [drift, *fields]
+    point = {q1: 0.3, q2: 0.7, q3: -0.2, b: 1.3, cg.time: 0.45}
+    for i in range(4):
+        for j in range(1, 4):
+            bracket = fields[j - 1].jacobian(q) * every[i] - every[i].jacobian(q) * fields[j - 1]
+            if i == 0:
+                bracket += fields[j - 1].diff(cg.time)
+            expected = matrix.subs(point).evalf().LUsolve(bracket.subs(point).evalf())
+            for k in range(3):
+                assert float(sp.sympify(c[i][j][k]).subs(point)) == pytest.approx(
+                    float(expected[k]), abs=1e-12
+                )
+                assert sp.simplify(c[i][j][k] + c[j][i][k]) == 0
+
+
+def test_fewer_velocities_than_coordinates() -> None:
+    c = cg.example("heavy_top").system.structure_constants()
+    for i in range(3):
+        for j in range(3):
+            assert c[i][j] == [sp.LeviCivita(i + 1, j + 1, k + 1) for k in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"kinetic": KINETIC + sp.Symbol("k")}, "kinetic.*unknown symbol 'k'.*parameters"),
+        ({"potential": cg.coordinates("z")}, "potential.*'z'.*coordinate without kinematics"),
+        ({"kinetic": KINETIC + cg.velocities("s") ** 2}, "kinetic.*'s'.*velocity that no row"),
+        ({"potential": V}, "potential depends on velocities"),
+        ({"kinetic": "m*v**2"}, "kinetic is text"),
+        ({"kinetic": None}, "kinetic"),
+        ({"kinetic": KINETIC * sp.gamma(J)}, "kinetic: gamma"),
+        ({"forces": {PHI: TAU}}, "forces: phi is not a velocity"),
+        ({"kinematics": {}}, "kinematics is empty"),
+        ({"kinematics": {**KINEMATICS, V: OMEGA}}, "v is no coordinate"),
+        ({"kinematics": {**KINEMATICS, PHI: OMEGA**2}}, r"kinematics\[phi\] is not affine"),
+        ({"kinematics": {**KINEMATICS, PHI: sp.sin(OMEGA)}}, r"kinematics\[phi\] is not affine"),
+        ({"constraints": [W * V]}, r"constraints\[0\] is not affine.*parametrization"),
+        ({"constraints": [X]}, r"constraints\[0\] contains no velocity"),
+        ({"constraints": [W, 2 * W]}, "dependent"),
+        ({"constraints": [W, V, OMEGA]}, "leave none"),
+        (
+            {"kinetic": KINETIC.subs(W, 0) - J * OMEGA**2 / 2 - M * A**2 * OMEGA**2 / 2},
+            "singular at the example point",
+        ),
+        ({"kinetic": M * V**2 / 2 + J * OMEGA**2 / 2}, "no inertia along w.*before any constraint"),
+        ({"kinetic": M * (V + W + A * OMEGA) ** 2 / 2 + J * OMEGA**2 / 2}, "mass matrix is singular"),
+        (
+            {
+                "kinematics": {
+                    PHI: OMEGA,
+                    X: V,
+                    Y: V,
+                },
+                "constraints": (),
+            },
+            "no inertia|unknown symbol|leaves the span",
+        ),
+        ({"kinematics": {PHI: OMEGA + V + W, X: OMEGA + V + W, Y: V + W}}, "linearly dependent"),
+        ({"name": 'a;system("x")'}, "a name is a letter"),
+        ({"name": "double"}, "keyword"),
+        ({"outputs": {"v": W}}, "output 'v' has the name of a velocity"),
+        ({"outputs": {"side slip": W}}, "a name is a letter"),
+        ({"example": {**EXAMPLE, M: float("nan")}}, r"example\[m\] = nan is not finite"),
+        ({"example": {**EXAMPLE, M: "heavy"}}, r"example\[m\] = heavy is not a number"),
+        ({"example": {**EXAMPLE, cg.coordinates("far"): 1}}, "far"),
+        ({"example": {**EXAMPLE, M: 0}}, "mass matrix is singular"),
+        ({"units": {sp.Symbol("k"): "N"}}, "units: k is not a symbol"),
+        ({"units": {M: 3}}, r"units\[m\]"),
+        ({"parametrization": {OMEGA: OMEGA}}, "not both"),
+        ({"constraints": (), "parametrization": {OMEGA: cg.velocities("th1")}}, "no entry for v"),
+        ({"constraints": (), "parametrization": {OMEGA: V, V: 0, W: 0}}, "contains the velocity v"),
+        ({"constraints": (), "parametrization": {OMEGA: 0, V: 0, W: 0}}, "no independent parameter"),
+        ({"kinetic": KINETIC / (PHI - PHI)}, "kinetic"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_wrong_declarations_are_refused(changes: dict[str, object], words: str) -> None:
+    with pytest.raises(DeclarationError, match=words):
+        sleigh(**changes)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ['a;system("x")', "a b;c", "2a", "", "é", "a-b", "int", "class", "lambda", "template", "cdef", "nogil", "None",
+     "restrict", "t", "cg_x", "_a", "a" * 80, "x\n", "co_await", "self"],
+)  # fmt: skip
+def test_bad_names_are_refused_by_every_kind(name: str) -> None:
+    for declare in (cg.coordinates, cg.velocities, cg.parameters, cg.inputs):
+        with pytest.raises(DeclarationError):
+            declare([name])
+    with pytest.raises(DeclarationError):
+        cg.System(name, kinematics=KINEMATICS, kinetic=KINETIC)
+
+
+def test_a_name_made_by_hand_is_checked_too() -> None:
+    """A symbol object can be made around the rule; the System looks again."""
+    from chaplygin.codegen.symbols import Parameter
+
+    evil = Parameter('a;system("x")', real=True)
+    with pytest.raises(DeclarationError, match="a name is a letter"):
+        sleigh(kinetic=KINETIC * evil)
+
+
+def test_one_name_for_two_things() -> None:
+    with pytest.raises(DeclarationError, match="'m' is used twice"):
+        sleigh(potential=cg.inputs("m") * X)
+    with pytest.raises(DeclarationError, match="declared twice"):
+        cg.coordinates("a a")
+
+
+def test_the_trap_of_a_substituted_constraint() -> None:
+    """The sleigh with w = 0 put into T and two velocities: other tools integrate wrong equations in silence."""
+    with pytest.raises(DeclarationError, match=r"bracket \[X_omega, X_v\] leaves the span.*constraints"):
+        cg.System(
+            "trap",
+            kinematics={PHI: OMEGA, X: V * sp.cos(PHI), Y: V * sp.sin(PHI)},
+            kinetic=M * (V**2 + A**2 * OMEGA**2) / 2 + J * OMEGA**2 / 2,
+            example={M: 1, A: 0.2, J: 0.5},
+        )
+    with pytest.raises(DeclarationError, match=r"bracket \[X_0, X_v\] leaves the span"):
+        cg.System(
+            "turntable",
+            kinematics={X: V * sp.cos(cg.time), Y: V * sp.sin(cg.time)},
+            kinetic=M * V**2 / 2,
+        )
+
+
+def test_rates_may_stand_in_expressions() -> None:
+    a = sleigh(outputs={"speed_x": cg.rate(X)})
+    b = sleigh(outputs={"speed_x": KINEMATICS[X]})
+    assert a.digest == b.digest
+    with pytest.raises(DeclarationError, match="rate"):
+        sleigh(kinematics={**KINEMATICS, PHI: OMEGA + cg.rate(X)})
+
+
+def test_digest_tells_declarations_apart() -> None:
+    digests = {
+        sleigh().digest,
+        sleigh(units={M: "kg"}).digest,
+        sleigh(kinetic=KINETIC + 1).digest,
+        sleigh(example={**EXAMPLE, M: 2}).digest,
+        sleigh(name="other").digest,
+        sleigh(constraints=[W - A * OMEGA]).digest,
+        sleigh(constraints=[W - A * OMEGA + 1]).digest,
+    }
+    assert len(digests) == 7
+    assert sleigh().digest == sleigh().digest
+
+
+EMIT = """
+import hashlib, chaplygin as cg
+from chaplygin.codegen.emit import emit
+texts = {}
+for name, form in (("chaplygin_sleigh", "maggi"), ("heavy_top", "poincare"), ("n_link_pendulum", "lagrange")):
+    texts.update(emit(cg.example(name).system.equations(form).program).files)
+print(hashlib.sha256(repr(sorted(texts.items())).encode()).hexdigest())
+"""
+
+
+def test_the_same_bytes_under_every_hash_seed() -> None:
+    printed = set()
+    for seed in ("0", "1", "4242"):
+        env = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run(
+            [sys.executable, "-c", EMIT], env=env, capture_output=True, text=True, check=True
+        )
+        printed.add(done.stdout.strip())
+    assert len(printed) == 1
