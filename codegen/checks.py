@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -146,13 +146,19 @@ def sample(system: System, seed: int, spread: float = 0.2) -> Point:
     return point
 
 
-def good_points(system: System, roots: Sequence[Node], count: int, graph: Graph | None = None) -> list[Point]:
-    """Random points at which every root has a finite value."""
+def good_points(
+    system: System,
+    roots: Sequence[Node],
+    count: int,
+    graph: Graph | None = None,
+    complete: Callable[[Point], Point] = lambda point: point,
+) -> list[Point]:
+    """Random points at which every root has a finite value; `complete` adds what a form has besides the system."""
     g = graph or system.graph
     points: list[Point] = []
     for seed in range(1, 40 * count):
-        point = sample(system, seed, 0.2 if seed < 20 * count else 0.02)
         try:
+            point = complete(sample(system, seed, 0.2 if seed < 20 * count else 0.02))
             values = evaluate(g, roots, point)
         except (ArithmeticError, ValueError):
             continue

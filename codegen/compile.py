@@ -6,6 +6,9 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
+from chaplygin.runtime.errors import CoreMissingError, TwinWarning
+from chaplygin.runtime.model import require_core
+
 from .build import build
 from .cache import lookup, model_key
 from .compilers import NoCompilerError
@@ -46,19 +49,20 @@ def _load(system: System, digest: str, reproducible: bool, derive: Any) -> Any:
     # Integrators are compiled into models that are small enough to gain from it.
     inline = len(system.velocities) <= UNROLLED_VELOCITIES
     try:
+        require_core()
         key = model_key(digest, reproducible=reproducible, inline=inline)
         path = lookup(key)
         if path is None:
             path = build(emit(derive().program), key=key, reproducible=reproducible, inline=inline)
-    except NoCompilerError as error:
+    except (NoCompilerError, CoreMissingError) as error:
         from .twin import twin_model
 
         warnings.warn(
             f"{error} The model {system.name!r} runs in pure Python instead, hundreds of times slower.",
-            RuntimeWarning,
+            TwinWarning,
             stacklevel=4,
         )
-        return twin_model(derive().program)
+        return twin_model(derive().program, quiet=True)
     from chaplygin.runtime.loading import load_model
 
     return load_model(path)

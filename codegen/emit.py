@@ -22,7 +22,7 @@ _ARGUMENTS = {
     "out": "double *restrict cg_out",
     "work": "double *restrict cg_work",
 }
-_FUNCTIONS = ("rhs", "jacobian", "jvp", "outputs", "invariants")
+_FUNCTIONS = ("rhs", "jacobian", "jvp", "outputs", "invariants", "initial")
 
 
 def emit(program: Program, command: str | None = None) -> Sources:
@@ -136,12 +136,14 @@ def _core_values(program: Program, bodies: dict[str, Body], command: str) -> dic
         "n_invariants": str(len(program.invariants)),
         "n_declared": str(len(program.declared)),
         "n_work": str(n_work),
+        "operations": str(program.operations("rhs")),
         "parameters": pointer("parameters", program.parameters),
         "inputs": pointer("inputs", program.inputs),
         "outputs": pointer("outputs", program.outputs),
         "invariants": pointer("invariants", program.invariants),
         "outputs_fn": f"{name}_outputs" if "outputs" in program.kernels else "NULL",
         "invariants_fn": f"{name}_invariants" if "invariants" in program.kernels else "NULL",
+        "initial": f"{name}_initial" if "initial" in program.kernels else "NULL",
     }
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from .checks import good_points
+from .evaluate import evaluate
 from .graph import Graph, Node
 from .sympy_view import expressions
 from .system import System
@@ -30,7 +32,7 @@ class Equations:
     Attributes
     ----------
     states : names of the states, coordinates x (n) then velocities theta (k).
-    mass_matrix : SymPy matrix M (k, k), symmetric.
+    mass_matrix : SymPy matrix M (k, k), symmetric; the unit matrix where the form gives theta' itself.
     forcing : SymPy matrix f (k, 1).
     kinematics : SymPy matrix dx/dt (n, 1).
     invariants : {name: SymPy expression}, conserved along every motion; `invariant_status` says how each was checked.
@@ -57,18 +59,47 @@ class Equations:
     declared: Mapping[sp.Symbol, Node]
     residuals_nodes: Mapping[str, Node] = field(default_factory=dict)
     pivots: tuple[tuple[Node, Node], ...] = ()
+    kept: tuple[int, ...] | None = None
+    parameters: tuple[sp.Symbol, ...] = ()
+    initial_nodes: tuple[Node, ...] | None = None
+    reaction_nodes: Mapping[str, Node] = field(default_factory=dict)
+    momentum_nodes: tuple[Node, ...] | None = None
+
+    @property
+    def coordinates(self) -> tuple[sp.Symbol, ...]:
+        """The coordinates among the states: all of them unless the form lets some drop out."""
+        every = self.system.coordinates
+        return every if self.kept is None else tuple(every[i] for i in self.kept)
+
+    @property
+    def coordinate_nodes(self) -> tuple[Node, ...]:
+        every = self.system.fields.coordinates
+        return every if self.kept is None else tuple(every[i] for i in self.kept)
 
     @property
     def states(self) -> tuple[str, ...]:
-        return tuple(s.name for s in (*self.system.coordinates, *self.velocities))
+        return tuple(s.name for s in (*self.coordinates, *self.velocities))
 
     @property
     def symbols(self) -> dict[str, sp.Symbol]:
-        return {s.name: s for s in self.system.all_symbols()}
+        return {s.name: s for s in (*self.system.all_symbols(), *self.velocities, *self.parameters)}
 
     def entry(self, i: int, j: int) -> Node:
         """M[i, j] from the lower triangle."""
         return self.mass[max(i, j)][min(i, j)]
+
+    def points(self, roots: Sequence[Node], count: int) -> list[dict[str, float]]:
+        """Random points near the example point, in all variables of the equations, where the roots are finite."""
+        g = self.graph
+        if self.initial_nodes is None:
+            return good_points(self.system, roots, count, g)
+        nodes = self.initial_nodes
+        names = [*self.states, *(p.name for p in (*self.system.parameters, *self.parameters))]
+
+        def complete(point: dict[str, float]) -> dict[str, float]:
+            return {**point, **dict(zip(names, evaluate(g, nodes, point), strict=True))}
+
+        return good_points(self.system, roots, count, g, complete)
 
     @cached_property
     def permitted(self) -> dict[Node, Node]:
@@ -104,6 +135,8 @@ class Equations:
     @cached_property
     def mass_matrix(self) -> sp.Matrix:
         k = len(self.velocities)
+        if not self.mass:
+            return sp.eye(k)
         lower = [n for row in self.mass for n in row]
         seen = dict(zip(lower, self._view(lower), strict=True))
         return sp.Matrix(k, k, lambda i, j: seen[self.entry(i, j)])

@@ -124,20 +124,27 @@ def structure(
     right = [[brackets[p][r] for p in pairs] for r in rows]
     point = points[0]
     solution, _ = solve(g, square, right, lambda n: evaluate(g, [n], point)[0])
-    with mp.workdps(40):
-        exact = [{name: mp.mpf(v) for name, v in p.items()} for p in points]
-        flat = [n for row in solution for n in row]
-        samples = [evaluate(g, flat, p, precise=True) for p in exact]
+    flat = recognised(g, [n for row in solution for n in row], points, simplify)
     result: dict[tuple[int, int], list[tuple[int, Node]]] = {}
     for j, pair in enumerate(pairs):
-        entries = []
-        for i in range(k):
-            node = _recognised(g, solution[i][j], [s[i * len(pairs) + j] for s in samples], simplify)
-            if node != g.zero:
-                entries.append((i, node))
+        column = [(i, flat[i * len(pairs) + j]) for i in range(k)]
+        entries = [(i, node) for i, node in column if node != g.zero]
         if entries:
             result[pair] = entries
     return result
+
+
+def recognised(
+    g: Graph,
+    nodes: Sequence[Node],
+    points: Sequence[Point],
+    simplify: Callable[[Graph, Node], Node] | None = None,
+) -> list[Node]:
+    """The nodes, those with the same rational value at every point (to 30 digits) replaced by that constant."""
+    with mp.workdps(40):
+        exact = [{name: mp.mpf(v) for name, v in p.items()} for p in points]
+        samples = [evaluate(g, nodes, p, precise=True) for p in exact]
+    return [_recognised(g, node, [s[i] for s in samples], simplify) for i, node in enumerate(nodes)]
 
 
 def _recognised(

@@ -12,12 +12,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import sympy as sp
 from mpmath import mp
 
-from .checks import good_points
 from .differentiate import forward, gradient
 from .evaluate import evaluate
 from .graph import Graph, Node
+from .sympy_view import expressions
 
 if TYPE_CHECKING:
     from .equations import Equations
@@ -51,7 +52,7 @@ def _energy(eqs: Equations) -> Invariant:
     h = g.sub(g.dot(system.eta, gradient(g, lagrangian, system.eta)), lagrangian)
     total = g.add(system.kinetic_node, system.potential_node)
     h, total = g.substitute([h, total], eqs.permitted)
-    points = good_points(system, [h, total], 2, g)
+    points = eqs.points([h, total], 2)
     same = all(abs(a - b) <= 1e-10 * (1 + abs(b)) for p in points for a, b in [evaluate(g, [h, total], p)])
     name, description = ("energy", "T + V") if same else ("painleve", "Painlevé-Jacobi integral T2 - T0 + V")
     return Invariant(name, total if same else h, _energy_status(eqs), description)
@@ -73,8 +74,10 @@ def _energy_status(eqs: Equations) -> str:
 def _momenta(eqs: Equations) -> list[Invariant]:
     """p_a = dL/d eta_a of the free system on the permitted velocities."""
     g, system = eqs.graph, eqs.system
-    lagrangian = g.sub(system.kinetic_node, system.potential_node)
-    nodes = g.substitute(gradient(g, lagrangian, system.eta), eqs.permitted)
+    nodes = eqs.momentum_nodes
+    if nodes is None:
+        lagrangian = g.sub(system.kinetic_node, system.potential_node)
+        nodes = tuple(g.substitute(gradient(g, lagrangian, system.eta), eqs.permitted))
     return [
         Invariant(f"p_{v.name}", node, "checked", f"momentum dL/d{v.name}")
         for v, node in zip(system.velocities, nodes, strict=True)
@@ -87,20 +90,29 @@ def _coordinate_invariants(eqs: Equations) -> list[Invariant]:
     g, system = eqs.graph, eqs.system
     fields, x = system.fields, system.fields.coordinates
     n, k = len(x), len(fields.along)
-    if k >= n or n > _MOST_COORDINATES:
+    if eqs.kept is not None or k >= n or n > _MOST_COORDINATES:
         return []
     monomials = [g.mul(x[i], x[j]) for i in range(n) for j in range(i, n)] + list(x)
     slopes = [row for a in range(-1, k) for row in [fields.apply(g, a, monomials)]]
     flat = [node for row in slopes for node in row]
-    points = good_points(system, flat, 2 * len(monomials) // k + 4, g)
+    points = eqs.points(flat, 2 * len(monomials) // k + 4)
     rows = np.array([evaluate(g, flat, p) for p in points]).reshape(-1, len(monomials))
     rows = rows[np.abs(rows).max(axis=1) > 0]
     _, sizes, right = np.linalg.svd(rows)
     rank = int((sizes > 1e-9 * sizes[0]).sum())
     found = []
+    symbols = eqs.symbols
+    at = {s.name: v for s, v in system.example.items()}
     for i, weights in enumerate(_echelon(right[rank:])):
         node = g.sum(g.mul(g.const(w), m) for w, m in zip(weights, monomials, strict=True) if w)
-        found.append(Invariant(f"coordinates_{i + 1}", node, "checked", "invariant of the kinematics alone"))
+        if g.symbols([node]) <= at.keys():  # as a residual, |q|^2 - 1, where the example says on which level
+            level = Fraction(evaluate(g, [node], at)[0])
+            near = level.limit_denominator(1000)
+            node = g.sub(node, g.const(near if abs(near - level) < 1e-9 else 0))
+        slopes = expressions(g, [s for a in range(-1, k) for s in fields.apply(g, a, [node])], symbols)
+        proved = all(sp.expand(s) == 0 for s in slopes)
+        status = "proved" if proved else "checked"
+        found.append(Invariant(f"coordinates_{i + 1}", node, status, "invariant of the kinematics alone"))
     return found
 
 
@@ -128,14 +140,14 @@ def _echelon(basis: Any) -> list[list[Fraction]]:
 def _conserved(eqs: Equations, candidates: Sequence[Invariant]) -> list[Invariant]:
     """The candidates whose derivative along the flow vanishes: first with floats, then to 30 digits."""
     g, system = eqs.graph, eqs.system
-    x, v = system.fields.coordinates, eqs.velocity_nodes
+    x, v = eqs.coordinate_nodes, eqs.velocity_nodes
     moving = {**dict(zip(x, eqs.rates, strict=True)), system.fields.time: g.one}
     # Accelerations stand as symbols: they are solved for numerically at each point.
     slots = [g.symbol(f"cg_acceleration_{i}") for i in range(len(v))]
     moving |= dict(zip(v, slots, strict=True))
     slopes = forward(g, [c.node for c in candidates], moving)
     needed = [*(n for row in eqs.mass for n in row), *eqs.force]
-    points = good_points(system, needed, 3, g)
+    points = eqs.points(needed, 3)
 
     def derivatives(point: dict[str, Any], precise: bool, wanted: list[Node]) -> list[tuple[Any, Any]]:
         return _along(g, eqs, wanted, needed, point, precise)
@@ -167,6 +179,10 @@ def _along(
     """Values of d/dt of the candidates at a point, with the size of the accelerations they are made of."""
     k = len(eqs.force)
     values = evaluate(g, needed, point, precise)
+    if not eqs.mass:
+        at = {**point, **{f"cg_acceleration_{i}": a for i, a in enumerate(values)}}
+        size = max((abs(a) for a in values), default=0)
+        return [(value, size) for value in evaluate(g, wanted, at, precise)]
     lower, force = values[: len(values) - k], values[len(values) - k :]
     rows = [[lower[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)] for j in range(k)] for i in range(k)]
     if precise:

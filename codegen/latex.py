@@ -45,7 +45,7 @@ def equations_to_latex(eqs: Equations) -> str:
         rows.append(rf"{left} &= {sp.latex(right, symbol_names=names)}")
 
     rate_symbols = set(names)
-    for x, right in zip(eqs.system.coordinates, eqs.kinematics, strict=True):
+    for x, right in zip(eqs.coordinates, eqs.kinematics, strict=True):
         if right not in rate_symbols:
             row(rf"\dot{{{sp.latex(x)}}}", right)
     for i in range(len(eqs.velocities)):

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 from .graph import Graph, Node
 
 Matrix = list[list[Node]]
+
+MASS_THRESHOLD = Fraction(1, 10**13)
+"""A pivot of a mass matrix below this share of its diagonal entry counts as zero."""
+CONSTRAINT_THRESHOLD = Fraction(1, 10**8)
+"""A pivot below this share of its row counts as zero: the constraints no longer give the dependent velocities."""
+
+
+def limit(g: Graph, scale: Node, threshold: Fraction) -> Node:
+    """The size at or below which a pivot counts as zero."""
+    return g.mul(g.const(threshold), g.unary("abs", scale))
 
 
 def choose_pivots(values: Sequence[Sequence[float]], tolerance: float = 1e-10) -> list[tuple[int, int]]:
@@ -38,7 +49,7 @@ def solve(
 ) -> tuple[Matrix, list[tuple[Node, Node]]]:
     """Solve matrix @ X = right on the graph by elimination; rows are chosen by the pivots' values at a point.
 
-    Returns X and the pivots, each with the size of its row, which it must not be small against.
+    Returns X and the pivots that are no constants, each with its limit (a share of the size of its row).
     Raises ZeroDivisionError when the matrix is singular at that point.
     """
     n = len(matrix)
@@ -58,7 +69,7 @@ def solve(
         scale[k], scale[row] = scale[row], scale[k]
         pivot = a[k][k]
         if g.constant_value(pivot) is None:
-            pivots.append((pivot, scale[k]))
+            pivots.append((pivot, limit(g, scale[k], CONSTRAINT_THRESHOLD)))
         for r in range(k + 1, n):
             if a[r][k] == g.zero:
                 continue
@@ -98,6 +109,15 @@ class LDL:
             for k in range(i):
                 value = g.sub(value, g.mul(scaled[i][k], self.lower[i][k]))
             self.pivots.append(value)
+
+    def checks(self) -> list[tuple[Node, Node]]:
+        """Pivots that are differences, with their limits; one that is the diagonal entry itself cannot cancel."""
+        g = self.graph
+        return [
+            (pivot, limit(g, diagonal, MASS_THRESHOLD))
+            for pivot, diagonal in zip(self.pivots, self.diagonal, strict=True)
+            if pivot != diagonal and g.constant_value(pivot) is None
+        ]
 
     def solve(self, right: Sequence[Node]) -> list[Node]:
         """The solution of M x = right."""

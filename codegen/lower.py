@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import sympy as sp
 
 from .differentiate import forward
-from .graph import Graph, Node
+from .graph import Node
 from .linear import LDL
 from .program import Kernel, Program, Solve, Variable
 
@@ -22,9 +21,6 @@ UNROLLED_VELOCITIES = 12
 """Mass matrices up to this size are factored in straight-line code, larger ones by a loop."""
 UNROLLED_JACOBIAN = 4000
 """Operations up to which a Jacobian is written out; above, the emitted one loops over `jvp`."""
-MASS_THRESHOLD = Fraction(1, 10**13)
-CONSTRAINT_THRESHOLD = Fraction(1, 10**8)
-"""A pivot below this share of its row counts as zero: the constraints no longer give the dependent velocities."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +44,8 @@ def lower(eqs: Equations) -> Program:
     g, system = eqs.graph, eqs.system
     invariants = eqs.found_invariants
     acceleration = _solve_for_accelerations(eqs)
-    limits = [(p, _limit(g, scale, CONSTRAINT_THRESHOLD)) for p, scale in eqs.pivots]
-    pivots = [*limits, *_mass_pivots(g, acceleration)]
+    limits = eqs.pivots
+    pivots = [*limits, *(acceleration.factors.checks() if acceleration.factors else [])]
     labels = _labels(eqs)
     names = list(eqs.states)
     kernels = {
@@ -66,15 +62,18 @@ def lower(eqs: Equations) -> Program:
     outputs = _outputs(eqs, {i.name for i in invariants})
     if outputs:
         kernels["outputs"] = Kernel(
-            "outputs", tuple(n for _, n in outputs), tuple(v.name for v, _ in outputs), tuple(limits)
+            "outputs", tuple(n for _, n in outputs), tuple(v.name for v, _ in outputs), limits
         )
+    if eqs.initial_nodes is not None:
+        names = [*eqs.states, *(p.name for p in (*system.parameters, *eqs.parameters))]
+        kernels["initial"] = Kernel("initial", eqs.initial_nodes, tuple(names), limits, of_declared=True)
     conserved = [(Variable(i.name, "invariant", "", i.description), i.node) for i in invariants]
     conserved += [
         (Variable(n, "residual", "", "constraint residual"), node) for n, node in eqs.residuals_nodes.items()
     ]
     if conserved:
         kernels["invariants"] = Kernel(
-            "invariants", tuple(n for _, n in conserved), tuple(v.name for v, _ in conserved), tuple(limits)
+            "invariants", tuple(n for _, n in conserved), tuple(v.name for v, _ in conserved), limits
         )
     return Program(
         name=system.name,
@@ -82,11 +81,11 @@ def lower(eqs: Equations) -> Program:
         digest=program_digest(system.digest, eqs.form, sorted(eqs.options.items())),
         graph=g,
         states=(
-            *(variable(eqs, x, "coordinate") for x in system.coordinates),
+            *(variable(eqs, x, "coordinate") for x in eqs.coordinates),
             *(variable(eqs, v, "velocity") for v in eqs.velocities),
         ),
-        n_coordinates=len(system.coordinates),
-        parameters=tuple(variable(eqs, p, "parameter") for p in system.parameters),
+        n_coordinates=len(eqs.coordinates),
+        parameters=tuple(variable(eqs, p, "parameter") for p in (*system.parameters, *eqs.parameters)),
         inputs=tuple(variable(eqs, u, "input") for u in system.inputs),
         outputs=tuple(v for v, _ in outputs),
         invariants=tuple(v for v, _ in conserved),
@@ -109,10 +108,6 @@ def variable(eqs: Equations, s: sp.Symbol, kind: str) -> Variable:
     )
 
 
-def _limit(g: Graph, scale: Node, threshold: Fraction) -> Node:
-    return g.mul(g.const(threshold), g.unary("abs", scale))
-
-
 def _upper(eqs: Equations) -> tuple[Node, ...]:
     """The upper triangle by rows."""
     k = len(eqs.force)
@@ -128,18 +123,6 @@ def _solve_for_accelerations(eqs: Equations) -> _Accelerations:
         return _Accelerations(tuple(factors.solve(eqs.force)), factors, ())
     results = tuple(g.symbol(f"cg_a_{i}") for i in range(k))
     return _Accelerations(results, None, (Solve(_upper(eqs), eqs.force, results),))
-
-
-def _mass_pivots(g: Graph, acceleration: _Accelerations) -> list[tuple[Node, Node]]:
-    """Pivots of M that are differences: a pivot that is the diagonal entry itself cannot cancel."""
-    factors = acceleration.factors
-    if factors is None:
-        return []
-    return [
-        (pivot, _limit(g, diagonal, MASS_THRESHOLD))
-        for pivot, diagonal in zip(factors.pivots, factors.diagonal, strict=True)
-        if pivot != diagonal and g.constant_value(pivot) is None
-    ]
 
 
 def _labels(eqs: Equations) -> dict[Node, str]:
@@ -167,7 +150,7 @@ def _derivative_kernels(
     M a = f gives M da = df - dM a: one more solution with the same factors, whatever the direction.
     """
     g, names = eqs.graph, eqs.states
-    states = [*eqs.system.fields.coordinates, *eqs.velocity_nodes]
+    states = [*eqs.coordinate_nodes, *eqs.velocity_nodes]
     mass = [node for row in eqs.mass for node in row]
     roots = [*eqs.rates, *eqs.force, *mass]
     n, k = len(eqs.rates), len(eqs.force)
@@ -218,6 +201,9 @@ def _outputs(eqs: Equations, invariants: set[str]) -> list[tuple[Variable, Node]
         (variable(eqs, v, "declared"), node) for v, node in eqs.declared.items() if v.name not in eqs.states
     ]
     taken = {v.name for v, _ in found} | set(eqs.states)
+    found += [
+        (Variable(n, "reaction", "", "constraint reaction"), node) for n, node in eqs.reaction_nodes.items()
+    ]
     for name, node in eqs.output_nodes.items():
         text = {str(k): v for k, v in {**system.units}.items()}.get(name, "")
         about = {str(k): v for k, v in {**system.descriptions}.items()}.get(name, "")

@@ -56,7 +56,8 @@ class Kernel:
     """A function of (t, x, p, u) in the graph.
 
     `pivots` are pairs (pivot, limit): the kernel returns the status `singular` when |pivot| <= limit.
-    `labels` are names wished for intermediates; `comments` describe the outputs, one each.
+    `labels` are names wished for intermediates; `comments` describe the outputs, one each. With `of_declared` the
+    kernel's x are the declared coordinates and velocities, not the states.
     """
 
     name: str
@@ -65,14 +66,15 @@ class Kernel:
     pivots: tuple[tuple[Node, Node], ...] = ()
     solves: tuple[Solve, ...] = ()
     labels: Mapping[Node, str] = field(default_factory=dict)
+    of_declared: bool = False
 
 
 @dataclass(frozen=True)
 class Program:
     """A model as named kernels over one graph: what is printed, in C or in Python.
 
-    `kernels` holds `rhs` and, where the model has them, `jacobian`, `jvp`, `outputs`, `invariants`. A Jacobian
-    too long to unroll is absent: the emitted one loops over `jvp`.
+    `kernels` holds `rhs` and, where the model has them, `jacobian`, `jvp`, `outputs`, `invariants`, `initial`.
+    A Jacobian too long to unroll is absent: the emitted one loops over `jvp`.
     """
 
     name: str

@@ -82,10 +82,11 @@ class Schedule:
     operations: int
 
 
-def variable_names(program: Program) -> dict[str, tuple[str, str, int]]:
+def variable_names(program: Program, kernel: Kernel) -> dict[str, tuple[str, str, int]]:
     """Symbol name to (name in emitted code, array, index)."""
     table: dict[str, tuple[str, str, int]] = {"t": ("t", "t", 0)}
-    for array, variables in (("x", program.states), ("p", program.parameters), ("u", program.inputs)):
+    x = program.declared if kernel.of_declared else program.states
+    for array, variables in (("x", x), ("p", program.parameters), ("u", program.inputs)):
         for i, v in enumerate(variables):
             table[v.name] = (f"cg_{v.name}" if v.name in MATH_NAMES else v.name, array, i)
     for i in range(len(program.states)):
@@ -132,7 +133,7 @@ class _Writer:
     def __init__(self, program: Program, kernel: Kernel) -> None:
         self.graph = program.graph
         self.kernel = kernel
-        self.table = variable_names(program)
+        self.table = variable_names(program, kernel)
         self.statements: list[Statement] = []
         self.names: dict[Node, str] = {}
         self.work = 0

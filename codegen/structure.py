@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import sympy as sp
 
 from .checks import good_points
-from .fields import structure
+from .fields import recognised, structure
 from .graph import Graph, Node
 from .lowering import Lowering
 from .sympy_view import expressions
@@ -22,8 +23,17 @@ def _points(system: System) -> list[dict[str, float]]:
     return good_points(system, roots, 3)
 
 
+def recognise(g: Graph, system: System, nodes: list[Node]) -> list[Node]:
+    """Nodes that are constants in disguise replaced by them, the others simplified where that is quick."""
+    return recognised(g, nodes, _points(system), _simplifier(system))
+
+
 def structure_functions(g: Graph, system: System) -> dict[tuple[int, int], list[tuple[int, Node]]]:
     """c_ab^i for a < b (a = -1: X_0) as {(a, b): [(i, node), ...]} in the given copy of the system's graph."""
+    return structure(g, system.fields, _points(system), _simplifier(system))
+
+
+def _simplifier(system: System) -> Callable[[Graph, Node], Node]:
     symbols = {s.name: s for s in system.all_symbols()}
 
     def simplify(graph: Graph, node: Node) -> Node:
@@ -33,7 +43,7 @@ def structure_functions(g: Graph, system: System) -> dict[tuple[int, int], list[
         lowered = Lowering(graph, {s: graph.symbol(n) for n, s in symbols.items()}).lower([simple])[0]
         return lowered if graph.count_operations([lowered]) < graph.count_operations([node]) else node
 
-    return structure(g, system.fields, _points(system), simplify)
+    return simplify
 
 
 def structure_constants(system: System, with_time: bool = False) -> list[list[list[Any]]]:

@@ -8,8 +8,10 @@ from typing import Any
 
 import sympy as sp
 
+from chaplygin.runtime.errors import ChaplyginError
 
-class DeclarationError(ValueError):
+
+class DeclarationError(ChaplyginError, ValueError):
     """A declaration is wrong: the message names the entry and says what would be right."""
 
 

@@ -238,6 +238,7 @@ static const cg_variable_t cg_declared[] = {
 #define CG_MODEL_N 5
 #define CG_MODEL_NU 0
 #define CG_MODEL_RHS chaplygin_sleigh_rhs
+#define CG_MODEL_OPERATIONS 21
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else
@@ -271,5 +272,6 @@ const cg_model_t chaplygin_sleigh_model = {
     .jvp = chaplygin_sleigh_jvp,
     .outputs_fn = chaplygin_sleigh_outputs,
     .invariants_fn = chaplygin_sleigh_invariants,
+    .initial = NULL,
     .methods = CG_METHODS,
 };

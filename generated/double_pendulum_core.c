@@ -348,6 +348,7 @@ static const cg_variable_t cg_declared[] = {
 #define CG_MODEL_N 4
 #define CG_MODEL_NU 0
 #define CG_MODEL_RHS double_pendulum_rhs
+#define CG_MODEL_OPERATIONS 44
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else
@@ -381,5 +382,6 @@ const cg_model_t double_pendulum_model = {
     .jvp = double_pendulum_jvp,
     .outputs_fn = double_pendulum_outputs,
     .invariants_fn = double_pendulum_invariants,
+    .initial = NULL,
     .methods = CG_METHODS,
 };

@@ -261,7 +261,7 @@ int euler_rigid_body_outputs(double t, const double *restrict cg_x, const double
     return CG_OK;
 }
 
-/* invariants: 16 operations, 6 intermediates */
+/* invariants: 17 operations, 7 intermediates */
 int euler_rigid_body_invariants(double t, const double *restrict cg_x, const double *restrict cg_p,
                                 const double *restrict cg_u, double *restrict cg_out,
                                 double *restrict cg_work)
@@ -281,17 +281,18 @@ int euler_rigid_body_invariants(double t, const double *restrict cg_x, const dou
     const double I2 = cg_p[1];
     const double I3 = cg_p[2];
 
-    /* intermediates: 6 */
+    /* intermediates: 7 */
     const double z1 = w3*w3;
     const double z2 = w1*w1;
     const double z3 = w2*w2;
     const double z4 = I1*z2 + I2*z3;
     const double z5 = q0*q0 + q1*q1;
     const double z6 = q2*q2 + z5;
+    const double z7 = q3*q3 + z6;
 
     /* outputs */
     cg_out[0] = 0.5*(I3*z1 + z4); /* energy */
-    cg_out[1] = q3*q3 + z6; /* coordinates_1 */
+    cg_out[1] = -1.0 + z7; /* coordinates_1 */
 
     return CG_OK;
 }
@@ -333,6 +334,7 @@ static const cg_variable_t cg_declared[] = {
 #define CG_MODEL_N 7
 #define CG_MODEL_NU 0
 #define CG_MODEL_RHS euler_rigid_body_rhs
+#define CG_MODEL_OPERATIONS 39
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else
@@ -366,5 +368,6 @@ const cg_model_t euler_rigid_body_model = {
     .jvp = euler_rigid_body_jvp,
     .outputs_fn = euler_rigid_body_outputs,
     .invariants_fn = euler_rigid_body_invariants,
+    .initial = NULL,
     .methods = CG_METHODS,
 };

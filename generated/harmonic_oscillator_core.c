@@ -125,6 +125,7 @@ static const cg_variable_t cg_declared[] = {
 #define CG_MODEL_N 2
 #define CG_MODEL_NU 0
 #define CG_MODEL_RHS harmonic_oscillator_rhs
+#define CG_MODEL_OPERATIONS 3
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else
@@ -158,5 +159,6 @@ const cg_model_t harmonic_oscillator_model = {
     .jvp = harmonic_oscillator_jvp,
     .outputs_fn = NULL,
     .invariants_fn = harmonic_oscillator_invariants,
+    .initial = NULL,
     .methods = CG_METHODS,
 };

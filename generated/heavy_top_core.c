@@ -330,7 +330,7 @@ int heavy_top_outputs(double t, const double *restrict cg_x, const double *restr
     return CG_OK;
 }
 
-/* invariants: 34 operations, 15 intermediates */
+/* invariants: 35 operations, 16 intermediates */
 int heavy_top_invariants(double t, const double *restrict cg_x, const double *restrict cg_p,
                          const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -354,7 +354,7 @@ int heavy_top_invariants(double t, const double *restrict cg_x, const double *re
     const double r2 = cg_p[6];
     const double r3 = cg_p[7];
 
-    /* intermediates: 15 */
+    /* intermediates: 16 */
     const double z1 = w3*w3;
     const double z2 = w1*w1;
     const double z3 = w2*w2;
@@ -370,10 +370,11 @@ int heavy_top_invariants(double t, const double *restrict cg_x, const double *re
     const double z13 = g*z12;
     const double z14 = z5 + z7;
     const double z15 = z8 + z14;
+    const double z16 = z6 + z15;
 
     /* outputs */
     cg_out[0] = 0.5*(I3*z1 + z4) + m*z13; /* energy */
-    cg_out[1] = z6 + z15; /* coordinates_1 */
+    cg_out[1] = -1.0 + z16; /* coordinates_1 */
 
     return CG_OK;
 }
@@ -419,6 +420,7 @@ static const cg_variable_t cg_declared[] = {
 #define CG_MODEL_N 7
 #define CG_MODEL_NU 0
 #define CG_MODEL_RHS heavy_top_rhs
+#define CG_MODEL_OPERATIONS 87
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else
@@ -452,5 +454,6 @@ const cg_model_t heavy_top_model = {
     .jvp = heavy_top_jvp,
     .outputs_fn = heavy_top_outputs,
     .invariants_fn = heavy_top_invariants,
+    .initial = NULL,
     .methods = CG_METHODS,
 };

@@ -1974,6 +1974,7 @@ static const cg_variable_t cg_declared[] = {
 #define CG_MODEL_N 10
 #define CG_MODEL_NU 0
 #define CG_MODEL_RHS n_link_pendulum_5_rhs
+#define CG_MODEL_OPERATIONS 401
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else
@@ -2007,5 +2008,6 @@ const cg_model_t n_link_pendulum_5_model = {
     .jvp = n_link_pendulum_5_jvp,
     .outputs_fn = n_link_pendulum_5_outputs,
     .invariants_fn = n_link_pendulum_5_invariants,
+    .initial = NULL,
     .methods = CG_METHODS,
 };

@@ -20,7 +20,8 @@ from .solution import Solution
 
 if TYPE_CHECKING:
     from .ensemble import Ensemble
-    from .stepper import Snapshot, Stepper
+    from .snapshots import Snapshot
+    from .stepper import Stepper
     from .twin import TwinKernels, TwinModel
 
 __all__ = [
@@ -45,7 +46,7 @@ __all__ = [
 
 _LATER = {
     "Ensemble": "ensemble",
-    "Snapshot": "stepper",
+    "Snapshot": "snapshots",
     "Stepper": "stepper",
     "TwinKernels": "twin",
     "TwinModel": "twin",

@@ -1,7 +1,7 @@
 /* cg_adaptive.h: error control around one trial step of any embedded method. Included by cg_method.h.
  *
  * A method gives two functions: `trial` fills run->x_trial with the state at t + h and the stages run->k, `error`
- * returns the norm of the error estimate in units of the tolerance (1 is just acceptable).
+ * returns the square of the norm of the error estimate in units of the tolerance (1 is just acceptable).
  * Step control (PI): E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., Springer 1996,
  * section IV.2, equation (2.43c): h_new = h * safety * err^-alpha * err_old^beta.
  */
@@ -10,7 +10,6 @@ typedef struct CG_FN(controller) {
     double alpha, beta;
     double safety;
     double shrink, grow; /* bounds of h_new / h */
-    int32_t end_stage;   /* row of run->k for the derivative at the step's end */
 } CG_FN(controller_t);
 
 /* After a trial that failed for `reason`: the shorter step, or the status that ends the run. */
@@ -29,10 +28,8 @@ static CG_COLD int CG_FN(shorten)(cg_run_t *run, double h, double factor, int re
 static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const CG_FN(controller_t) control,
                                      int (*trial)(cg_run_t *, double), double (*error)(cg_run_t *, double))
 {
-    const int32_t ld = CG_PADDED(CG_N(run));
-    double *const f_end = run->k + control.end_stage * ld;
+    const int32_t n = CG_N(run);
 
-    memcpy(run->k, run->f, sizeof(double) * (size_t)ld);
     run->h = cg_step_smaller(run->h, run->max_step);
     for (;;) {
         const double remaining = fabs(run->t_stop - run->t);
@@ -44,12 +41,13 @@ static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const CG_FN(controller_t) co
         int status = trial(run, h);
         double factor = 0.2;
         if (status == CG_OK) {
-            const double err = error(run, h);
-            if (err <= 1.0) {
-                status = CG_FN(rhs)(run, t_new, run->x_trial, f_end);
-                if (status == CG_OK && cg_step_finite(run->x_trial, ld) && cg_step_finite(f_end, ld)) {
-                    factor = control.safety * cg_step_power(err, -control.alpha)
-                        * cg_step_power(run->err_old, control.beta);
+            const double square = error(run, h);
+            if (square <= 1.0) {
+                /* f_old is free: the interpolant of the step before this one is not asked for any more */
+                status = CG_FN(rhs)(run, t_new, run->x_trial, run->f_old);
+                if (status == CG_OK && cg_step_finite(run->x_trial, n) && cg_step_finite(run->f_old, n)) {
+                    factor = control.safety * cg_step_power(run->err_old, 0.5 * control.beta)
+                        * cg_step_power(square, -0.5 * control.alpha);
                     factor = cg_step_larger(control.shrink, cg_step_smaller(control.grow, factor));
                     if (run->rejected) {
                         factor = cg_step_smaller(factor, 1.0);
@@ -57,21 +55,15 @@ static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const CG_FN(controller_t) co
                     /* A step cut short by t_stop says little about the longer one that was planned. */
                     run->h = cut ? cg_step_larger(run->h, length * factor) : length * factor;
                     if (!cut) {
-                        run->err_old = cg_step_larger(err, 1e-4);
+                        run->err_old = cg_step_larger(square, 1e-8);
                     }
-                    memcpy(run->x_old, run->x, sizeof(double) * (size_t)ld);
-                    memcpy(run->x, run->x_trial, sizeof(double) * (size_t)ld);
-                    memcpy(run->f, f_end, sizeof(double) * (size_t)ld);
-                    run->t_old = run->t;
-                    run->t = t_new;
-                    run->n_steps++;
+                    cg_step_accept(run, t_new);
                     run->rejected = 0;
-                    run->have_dense = 0;
                     return CG_OK;
                 }
                 status = status == CG_OK ? CG_NONFINITE : status;
-            } else if (err < HUGE_VAL) {
-                factor = cg_step_larger(control.shrink, control.safety * cg_step_power(err, -control.alpha));
+            } else if (square < HUGE_VAL) {
+                factor = cg_step_larger(control.shrink, control.safety * cg_step_power(square, -0.5 * control.alpha));
                 status = CG_STEP_TOO_SMALL;
             } else {
                 status = CG_NONFINITE;

@@ -7,7 +7,7 @@
  *     fill run->p, run->u, run->atol; set run->rtol, run->max_step ..., run->signals, run->input_fn, run->stop;
  *     cg_run_start(run, t0, x0, t_end);
  *     while ((status = cg_drive(run, &record, budget)) > 0) { drain or enlarge the record; look at signals }
- * Nothing here allocates except cg_run_new.
+ * Nothing here allocates except cg_run_new. The files cg_*.c beside this one go together.
  */
 #ifndef CG_DRIVER_H
 #define CG_DRIVER_H
@@ -87,8 +87,13 @@ typedef struct cg_record {
  * limit. record may be NULL. */
 int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget);
 
-/* The state at time t inside the last step, to out[i * stride]. At both ends it is the state itself. */
+/* The state at time t inside the last step, to out[i * stride]. At both ends it is the state itself. Between them only
+ * until the next call of cg_drive: a trial step uses the same stages. */
 int cg_run_interpolate(cg_run_t *run, double t, double *out, int64_t stride);
+
+/* What the last step (or the start of the run) adds to the record. CG_OUTPUT_FULL: call it again when there is room.
+ * cg_drive does this. */
+int cg_record_step(cg_run_t *run, cg_record_t *record);
 
 /* Interpolant of any method: theta = (t - t_start) / (t_end - t_start), and with c_j = coef[j * ld ...],
  * y = c_0 + theta (c_1 + (1 - theta) (c_2 + theta (c_3 + (1 - theta) (c_4 + ...)))). */

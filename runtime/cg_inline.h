@@ -15,7 +15,6 @@
 #endif
 
 #if defined(__GNUC__) && defined(CG_MODEL_OPERATIONS) && CG_MODEL_OPERATIONS <= CG_INLINE_OPERATIONS
-#define CG_COPIED (CG_MODEL_N <= 16)
 #if defined(__clang__)
 #define CG_FLATTEN __attribute__((flatten)) /* clang applies it to the calls written in the function */
 #else
@@ -24,7 +23,6 @@ inline __attribute__((always_inline)) __typeof__(CG_MODEL_RHS) CG_MODEL_RHS; /* 
 #endif
 #else
 #define CG_FLATTEN
-#define CG_COPIED 0
 #endif
 
 #define CG_FN(name) cg_inline_##name
@@ -36,12 +34,11 @@ inline __attribute__((always_inline)) __typeof__(CG_MODEL_RHS) CG_MODEL_RHS; /* 
 #undef CG_NU
 #undef CG_N
 #undef CG_FN
-#undef CG_COPIED
 #undef CG_FLATTEN
 
 static const cg_method_t cg_inline_methods[] = {
-    {"rk4", cg_inline_rk4_step, cg_inline_rk4_dense},
-    {"dop853", cg_inline_dop853_step, cg_inline_dop853_dense},
+    {"rk4" CG_RUN_LAYOUT, cg_inline_rk4_step, cg_inline_rk4_dense},
+    {"dop853" CG_RUN_LAYOUT, cg_inline_dop853_step, cg_inline_dop853_dense},
     {NULL, NULL, NULL},
 };
 

@@ -4,7 +4,6 @@
  *   CG_N(run)       number of states: a literal, or run->n
  *   CG_NU(run)      number of inputs and modes: a literal, or run->n_u
  *   CG_RHS(run)     the right-hand side: a kernel of the model, or run->rhs
- *   CG_COPIED       1 where the right-hand side is copied into every stage (few states, few operations), else 0
  *   CG_FLATTEN      attribute of the function that calls it, or nothing
  * A new method is one header, included here, and one line in the tables of cg_inline.h and cg_driver.c.
  */
@@ -20,22 +19,6 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
         }
     }
     return CG_RHS(run)(t, x, run->p, run->u, out, run->work);
-}
-
-/* The same into a row of run->k. Where the right-hand side is copied in, its results go from scalar to vector
- * registers: scalar stores followed by a vector load of the same row would wait for the stores to reach the cache. */
-static CG_INLINE int CG_FN(stage)(cg_run_t *run, double t, const double *x, cg_block_t *k)
-{
-#if CG_COPIED
-    double out[CG_PADDED(CG_N(run))] = {0.0};
-    const int status = CG_FN(rhs)(run, t, x, out);
-    for (int32_t i = 0; i < CG_BLOCKS(CG_N(run)); i++) {
-        k[i] = CG_BLOCK(out, i);
-    }
-    return status;
-#else
-    return CG_FN(rhs)(run, t, x, (double *)k);
-#endif
 }
 
 #include "cg_adaptive.h"

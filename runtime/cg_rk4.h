@@ -16,14 +16,13 @@ static int CG_FN(rk4_step)(cg_run_t *run)
     const double h = last ? run->t_stop - t : run->direction * run->h;
     const double *const x = run->x;
     double *const CG_RESTRICT y = run->x_trial;
-    double *const CG_RESTRICT k0 = run->k;
+    const double *const CG_RESTRICT k0 = run->f;
     double *const CG_RESTRICT k1 = run->k + ld;
     double *const CG_RESTRICT k2 = run->k + 2 * ld;
     double *const CG_RESTRICT k3 = run->k + 3 * ld;
-    double *const CG_RESTRICT k4 = run->k + 4 * ld;
+    double *const CG_RESTRICT k4 = run->f_old;
     int status;
 
-    memcpy(k0, run->f, sizeof(double) * (size_t)ld);
     for (int32_t i = 0; i < n; i++) {
         y[i] = x[i] + 0.5 * h * k0[i];
     }
@@ -52,21 +51,15 @@ static int CG_FN(rk4_step)(cg_run_t *run)
     if (CG_RARE(status != CG_OK)) {
         return status;
     }
-    if (CG_RARE(!cg_step_finite(y, ld) || !cg_step_finite(k4, ld))) {
+    if (CG_RARE(!cg_step_finite(y, n) || !cg_step_finite(k4, n))) {
         return CG_NONFINITE;
     }
-    memcpy(run->x_old, x, sizeof(double) * (size_t)ld);
-    memcpy(run->x, y, sizeof(double) * (size_t)ld);
-    memcpy(run->f, k4, sizeof(double) * (size_t)ld);
-    run->t_old = t;
-    run->t = t_new;
+    cg_step_accept(run, t_new);
     run->n_anchor++;
     if (last) {
         run->t_anchor = t_new;
         run->n_anchor = 0;
     }
-    run->n_steps++;
-    run->have_dense = 0;
     return CG_OK;
 }
 
@@ -75,8 +68,8 @@ static int CG_FN(rk4_dense)(cg_run_t *run)
     const int32_t n = CG_N(run);
     const int32_t ld = CG_PADDED(n);
     const double h = run->t - run->t_old;
-    const double *const CG_RESTRICT f_old = run->k;
-    const double *const CG_RESTRICT f_end = run->k + 4 * ld;
+    const double *const CG_RESTRICT f_old = run->f_old;
+    const double *const CG_RESTRICT f_end = run->f;
     double *const CG_RESTRICT coef = run->coef;
 
     for (int32_t i = 0; i < n; i++) {

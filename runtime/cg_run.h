@@ -19,6 +19,10 @@
 extern "C" {
 #endif
 
+/* Part of the name of every method compiled into a model: a model from another version of this header has other
+ * names, and runs through its table. To be raised with every change of cg_run_t or of what its members mean. */
+#define CG_RUN_LAYOUT "@1"
+
 #define CG_PAD 4
 #define CG_PADDED(n) (((n) + (CG_PAD - 1)) / CG_PAD * CG_PAD)
 
@@ -67,12 +71,13 @@ typedef struct cg_run {
     int32_t adaptive; /* 0: fixed step */
     int32_t inlined;  /* 1: the method is the one compiled into the model */
 
-    /* Arrays inside the block. */
+    /* Arrays inside the block. The first five change places with every step: read them anew after each. */
     double *x;       /* [ld] state at t */
-    double *f;       /* [ld] derivative at t, valid while have_f */
     double *x_old;   /* [ld] state at t_old, where the last step began */
     double *x_trial; /* [ld] stages and the trial end of a step */
-    double *k;       /* [n_stages][ld] stages of the last step; k[0] is the derivative at t_old */
+    double *f;       /* [ld] derivative at t, valid while have_f */
+    double *f_old;   /* [ld] derivative at t_old; during a trial, at its end */
+    double *k;       /* [n_stages][ld] the other stages of the last step */
     double *coef;    /* [n_dense][ld] interpolant over the last step, valid while have_dense */
     double *atol;    /* [ld] absolute tolerance of each component; the padding holds 1 */
     double *p;       /* [n_parameters] */
@@ -95,7 +100,7 @@ typedef struct cg_run {
     double t_stop;     /* no step goes past it: t_end or the next knot of an input */
     double direction;  /* +1 or -1 */
     double h;          /* length of the next step, positive; 0: not yet chosen */
-    double err_old;    /* memory of the step control */
+    double err_old;    /* memory of the step control: square of the last full step's error */
     double t_anchor;   /* fixed step: times are t_anchor + n_anchor * h, so that they do not drift */
     int64_t n_anchor;
     int64_t n_steps;    /* accepted */

@@ -26,7 +26,9 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     Raises `LoadError` (an ImportError) where the file is missing, is not a compiled model, was built for another
     Python or another version of the binary interface. The file is code: load only what you trust.
 
-    >>> model = load_model("chaplygin_sleigh.cpython-311-x86_64-linux-gnu.so")    # doctest: +SKIP
+    >>> from chaplygin.generated import harmonic_oscillator
+    >>> load_model(harmonic_oscillator.__file__).states
+    ('x', 'x_dot')
     """
     require_core()
     module = load_module(path)

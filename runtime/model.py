@@ -73,9 +73,14 @@ class Model(ModelCore, Face):
     `KernelError` where the equations are singular. `address` and `addresses` are for ctypes, numba and C code,
     `capsule` for Cython. A model may be used from several threads.
 
-    >>> model = chaplygin.load_model(path)                                            # doctest: +SKIP
-    >>> sol = model.integrate((0, 10), {"x": 1, "v": 0}, {"m": 1, "k": 4}, rtol=1e-9)    # doctest: +SKIP
-    >>> sol["x"], sol.evaluate("energy")                                              # doctest: +SKIP
+    >>> from chaplygin.generated.harmonic_oscillator import model
+    >>> model.rhs(0, {"x": 1, "x_dot": 0}, {"m": 1, "k": 4})
+    array([ 0., -4.])
+    >>> sol = model.integrate((0, 10), {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}, rtol=1e-9)
+    >>> round(float(sol["x"][-1]), 6)    # cos 20
+    0.408082
+    >>> round(float(sol.evaluate("energy")[-1]), 6)
+    2.0
     """
 
     def __init__(self, capsule: object, *, owner: object = None) -> None:

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import arguments
 from ._core import StepperCore
 from .errors import ArgumentError, KernelError, message_of
-from .inputs import Inputs, parse
+from .snapshots import Snapshot, changed_inputs, check_snapshot
 
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["Snapshot", "Stepper"]
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """The whole state of a stepper at `t`: state, step control, counters, inputs. Made by `Stepper.save`."""
-
-    t: float
-    model: str
-    digest: str
-    method: str
-    inputs: Inputs
-    block: bytes
+__all__ = ["Stepper"]
 
 
 class Stepper(StepperCore):
@@ -34,8 +21,14 @@ class Stepper(StepperCore):
     ``run.t``, ``run.y``, ``run.p`` are the time, a copy of the state (n,) and of the parameters; ``run.nfev`` and
     ``run.n_steps`` count. The step length carries over from one `advance` to the next.
 
-    >>> run = model.stepper({"x": 1, "v": 0}, {"m": 1, "k": 4})    # doctest: +SKIP
-    >>> run.advance(0.5)                                           # doctest: +SKIP
+    >>> from chaplygin.generated.harmonic_oscillator import model
+    >>> run = model.stepper({"x": 1, "x_dot": 0}, {"m": 1, "k": 4})
+    >>> snapshot = run.save()
+    >>> run.advance(0.5).round(6)    # cos 1, -2 sin 1
+    array([ 0.540302, -1.682942])
+    >>> run.restore(snapshot)
+    >>> run.t
+    0.0
     """
 
     @classmethod
@@ -69,30 +62,7 @@ class Stepper(StepperCore):
 
         Inputs that are not named keep what they have. Each may be anything that `integrate` takes.
         """
-        names = self.model.inputs
-        if values is not None and not hasattr(values, "keys"):
-            if named:
-                raise ArgumentError("set_inputs takes a vector or names, not both")
-            self._set(parse(values, names))
-            return
-        changed = arguments.by_name("inputs", {} if values is None else values) | named
-        unknown = [name for name in changed if name not in names]
-        if unknown:
-            arguments.check_names("inputs", unknown, names)
-        part = parse(changed, tuple(name for name in names if name in changed))
-        before = self.inputs
-        numbers = before.values.copy()
-        signals, functions = dict(before.signals), dict(before.functions)
-        for position, name in enumerate(part.names):
-            index = names.index(name)
-            signals.pop(index, None)
-            functions.pop(index, None)
-            numbers[index] = part.values[position]
-            if position in part.signals:
-                signals[index] = part.signals[position]
-            if position in part.functions:
-                functions[index] = part.functions[position]
-        self._set(Inputs(names, numbers, signals, functions))
+        self._set(changed_inputs(self.inputs, values, named))
 
     def save(self) -> Snapshot:
         """Everything needed to go on from here, bit for bit."""
@@ -100,11 +70,7 @@ class Stepper(StepperCore):
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a snapshot of this stepper, or of another one of the same model and method."""
-        if not isinstance(snapshot, Snapshot):
-            raise ArgumentError(f"restore needs what save returned, not {type(snapshot).__name__}")
-        mine = (self.model.name, self.model.digest, self.method)
-        if (snapshot.model, snapshot.digest, snapshot.method) != mine:
-            raise ArgumentError("the snapshot is of another model or method")
+        check_snapshot(snapshot, self.model, self.method)
         if self._restore(snapshot.block) < 0:
             raise ArgumentError("the snapshot does not fit this model")
         self._attach(snapshot.inputs)

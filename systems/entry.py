@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from chaplygin.codegen.system import System
 
 __all__ = ["Example", "Solver"]
@@ -74,7 +73,9 @@ class Example:
         solve = self.solve
 
         def closed_form(t: ArrayLike) -> dict[str, Any]:
-            times: NDArray[np.float64] = np.atleast_1d(np.asarray(t, dtype=np.float64))
+            import numpy as np
+
+            times = np.atleast_1d(np.asarray(t, dtype=np.float64))
             if times.ndim != 1 or not np.all(np.isfinite(times)):
                 raise ValueError("closed_form: t must be a finite number or a one-dimensional array of them")
             order = np.argsort(times, kind="stable")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import hashlib
 import os
+import signal
 import subprocess
 import sysconfig
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,3 +56,21 @@ def capsule(name: str) -> Any:
 def model(name: str) -> Model:
     """A new model object."""
     return Model(capsule(name), owner=library())
+
+
+@contextlib.contextmanager
+def ctrl_c_after(seconds: float) -> Iterator[list[float]]:
+    """Press Ctrl-C in a moment; the list gets the time when it was pressed. Not pressed where the block ends first."""
+    pressed: list[float] = []
+
+    def press() -> None:
+        pressed.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(seconds, press)
+    timer.start()
+    try:
+        yield pressed
+    finally:
+        timer.cancel()
+        timer.join()

@@ -6,16 +6,22 @@ import doctest
 import pkgutil
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 import chaplygin
 
 PACKAGES = ("chaplygin.codegen", "chaplygin.runtime", "chaplygin.systems")
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 def modules() -> Iterator[str]:
+    """Every module written in Python; those of src/chaplygin are listed by file, for the package maps others below."""
     yield "chaplygin"
+    for file in sorted(Path(str(chaplygin.__file__)).parent.glob("*.py")):
+        if not file.stem.startswith("__"):
+            yield f"chaplygin.{file.stem}"
     for package in PACKAGES:
         yield package
         path = import_module(package).__path__
@@ -27,7 +33,16 @@ def modules() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", list(modules()))
-def test_examples(name: str) -> None:
-    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    failed, _ = doctest.testmod(import_module(name), optionflags=flags, extraglobs={"cg": chaplygin})
+def test_examples(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # an example may write files
+    failed, _ = doctest.testmod(import_module(name), optionflags=FLAGS, extraglobs={"cg": chaplygin})
     assert failed == 0
+
+
+def test_the_public_face_has_examples() -> None:
+    """What a user meets first shows at least one example, so that the tests above have something to run."""
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    for name in ("System", "Equations", "example", "coordinates", "Model", "ensemble", "load_model"):
+        public = getattr(chaplygin, name)
+        examples = [example for test in finder.find(public, name) for example in test.examples]
+        assert examples, name

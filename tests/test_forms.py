@@ -113,7 +113,8 @@ def test_poincare_with_structure_functions_time_and_linear_terms() -> None:
     fields = sp.Matrix([[sp.diff(ROWS[x], u) for u in (U1, U2, U3)] for x in (Q1, Q2, Q3)])
     solved = sp.solve([r - ROWS[x] for r, x in zip(RATES, (Q1, Q2, Q3), strict=True)], [U1, U2, U3])
     generalised = fields.T.LUsolve(sp.Matrix([force, 0, 0])).subs(solved)
-    compare(system, "poincare", KINETIC - POTENTIAL, list(generalised))
+    for form in ("poincare", "hamel", "nonholonomic"):
+        compare(system, form, KINETIC - POTENTIAL, list(generalised))
 
 
 def test_lagrange_equals_poincare_without_brackets() -> None:
@@ -138,7 +139,8 @@ def test_maggi_with_affine_rheonomic_constraints(kept: list[sp.Symbol] | None) -
         "affine", coordinates=[Q1, Q2, Q3], kinetic=KINETIC, potential=POTENTIAL, constraints=CONSTRAINTS
     )
     options = {} if kept is None else {"independent": kept}
-    compare(system, "maggi", KINETIC - POTENTIAL, [sp.Integer(0)] * 3, CONSTRAINTS, **options)
+    for form in ("maggi", "hamel", "nonholonomic"):
+        compare(system, form, KINETIC - POTENTIAL, [sp.Integer(0)] * 3, CONSTRAINTS, **options)
 
 
 def test_maggi_in_quasi_velocities_with_structure_functions() -> None:
@@ -151,7 +153,8 @@ def test_maggi_in_quasi_velocities_with_structure_functions() -> None:
         constraints=[constraint],
     )
     solved = sp.solve([r - ROWS[x] for r, x in zip(RATES, (Q1, Q2, Q3), strict=True)], [U1, U2, U3])
-    compare(system, "maggi", KINETIC - POTENTIAL, [sp.Integer(0)] * 3, [constraint.subs(solved)])
+    for form in ("maggi", "hamel", "nonholonomic"):
+        compare(system, form, KINETIC - POTENTIAL, [sp.Integer(0)] * 3, [constraint.subs(solved)])
 
 
 def test_a_parametrization_gives_the_motion_of_its_constraint() -> None:
@@ -167,7 +170,8 @@ def test_a_parametrization_gives_the_motion_of_its_constraint() -> None:
             RATES[2]: th2 * Q2,
         },
     )
-    compare(system, "maggi", KINETIC - POTENTIAL, [sp.Integer(0)] * 3, CONSTRAINTS)
+    for form in ("maggi", "nonholonomic"):
+        compare(system, form, KINETIC - POTENTIAL, [sp.Integer(0)] * 3, CONSTRAINTS)
 
 
 def test_ghoris_sleigh() -> None:
@@ -185,7 +189,7 @@ def test_ghoris_sleigh() -> None:
 @pytest.mark.parametrize(
     ("form", "options", "words"),
     [
-        ("newton", {}, "unknown form 'newton'; there are lagrange, poincare, maggi"),
+        ("newton", {}, "unknown form 'newton'; there are lagrange, poincare"),
         ("lagrange", {}, "no constraints.*use 'maggi'"),
         ("poincare", {}, "no constraints.*use 'maggi'"),
         ("maggi", {"independant": []}, "no option 'independant'"),

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
-import threading
 import time
 from typing import Any
 
 import numpy as np
 import pytest
-from runtime_models import model, needs_core
+from runtime_models import ctrl_c_after, model, needs_core
 
 import chaplygin as cg
 from chaplygin.runtime import ArgumentError
@@ -139,20 +137,12 @@ def test_progress_goes_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_ctrl_c_keeps_what_is_finished() -> None:
-    sent: list[float] = []
-
-    def press() -> None:
-        sent.append(time.perf_counter())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    timer = threading.Timer(0.3, press)
-    timer.start()
-    with pytest.warns(RuntimeWarning, match="interrupted: [0-9]+ of 100000"):
+    with ctrl_c_after(0.3) as pressed, pytest.warns(RuntimeWarning, match="interrupted: [0-9]+ of 100000"):
         ens = cg.ensemble(
             model("sleigh"), (0, 2000), 100_000, {**INITIAL, "omega": 1.0}, [1.0, 0.2, 0.5], [0.3]
         )
     stopped = time.perf_counter()
-    assert stopped - sent[0] < 0.2
+    assert stopped - pressed[0] < 0.1
     assert ens.interrupted
     done = ens.status == 0
     assert 0 < done.sum() < 100_000

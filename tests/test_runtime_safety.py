@@ -5,9 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import random
-import signal
 import sys
-import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runtime_models import model, needs_core
+from runtime_models import ctrl_c_after, model, needs_core
 
 import chaplygin as cg
 from chaplygin.runtime import ArgumentError, KernelError
@@ -253,21 +251,13 @@ def test_nothing_leaks() -> None:
 @pytest.mark.parametrize("inputs", [{"tau": 0.3}, {"tau": lambda t, y: 0.3}])
 def test_ctrl_c_ends_a_run_at_once(inputs: Any) -> None:
     m = model("sleigh")
-    sent: list[float] = []
-
-    def press() -> None:
-        sent.append(time.perf_counter())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    threading.Timer(0.3, press).start()
-    with pytest.raises(KeyboardInterrupt):
+    with ctrl_c_after(0.3) as pressed, pytest.raises(KeyboardInterrupt):
         m.integrate((0, 1e9), [0, 0, 0, 1, 1], [1, 0.2, 0.5], inputs, t_eval=[1e9], max_steps=10**15)
-    assert time.perf_counter() - sent[0] < 0.1
+    assert time.perf_counter() - pressed[0] < 0.1
     run = m.stepper([0, 0, 0, 1, 1], [1, 0.2, 0.5], inputs)
-    threading.Timer(0.2, press).start()
-    with pytest.raises(KeyboardInterrupt):
+    with ctrl_c_after(0.2) as pressed, pytest.raises(KeyboardInterrupt):
         run.advance(1e9)
-    assert time.perf_counter() - sent[1] < 0.1
+    assert time.perf_counter() - pressed[0] < 0.1
     assert run.t > 0
     run.advance(run.t + 1.0)
 

@@ -150,6 +150,27 @@ def test_errors_are_named_as_for_compiled_models(twin: TwinModel) -> None:
             twin.integrate((0, 1), [1, 0], [1, 1], {"F": broken})
 
 
+def test_stepper_of_a_twin(twin: TwinModel) -> None:
+    run = twin.stepper([1.0, 0.0], {"m": 1.0, "k": 4.0}, [0.0], rtol=1e-11, atol=1e-11)
+    assert run.advance(0.5) == pytest.approx([np.cos(1), -2 * np.sin(1)], abs=1e-9)
+    snapshot = run.save()
+    run.set_inputs(F=4.0)  # a new equilibrium: q = 1
+    away = run.advance(1.0)
+    assert away[0] == pytest.approx(1 + (np.cos(1) - 1) * np.cos(1) - np.sin(1) * np.sin(1), abs=1e-9)
+    run.restore(snapshot)
+    assert run.t == 0.5
+    assert run.advance(1.0) == pytest.approx([np.cos(2), -2 * np.sin(2)], abs=1e-9)
+    with pytest.raises(ArgumentError, match="save"):
+        run.restore(None)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="unknown G"):
+        run.set_inputs(G=1.0)
+    with pytest.raises(ArgumentError, match="rtol"):
+        twin.stepper([1, 0], [1, 4], [0], rtol=-1.0)
+    failing = twin.stepper([1.0, 0.0], [0.0, 4.0], [0.0])
+    with pytest.raises(KernelError, match="singular"):
+        failing.advance(1.0)
+
+
 def test_ensembles_of_twins(twin: TwinModel) -> None:
     q0 = np.linspace(0, 1, 4)
     ens = cg.ensemble(

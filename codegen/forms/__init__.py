@@ -10,6 +10,8 @@ import inspect
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from chaplygin.runtime.errors import ChaplyginError
+
 if TYPE_CHECKING:
     from ..equations import Equations
     from ..system import System
@@ -17,11 +19,15 @@ if TYPE_CHECKING:
 _FORMS = {
     "lagrange": "lagrange",
     "poincare": "poincare",
+    "chetaev": "chetaev",
+    "hamel": "hamel",
     "maggi": "maggi",
+    "multipliers": "multipliers",
+    "nonholonomic": "nonholonomic",
 }
 
 
-class FormError(ValueError):
+class FormError(ChaplyginError, ValueError):
     """A form does not fit a system: the message names the hypothesis that fails and the forms that fit."""
 
 

@@ -95,10 +95,10 @@ def _described(found: subject.Subject, equations: Equations, full: bool) -> Iter
     yield "Structure constants, [X_a, X_b] = c_ab^i X_i\n" + "\n".join(f"  {b}" for b in brackets(system))
     yield f"{equations.title}\n" + "\n".join(f"  {line}" for line in equation_lines(equations, full))
     yield "Invariants\n" + table(_invariants(equations, full))
-    if equations.output_nodes:
-        names, nodes = list(equations.output_nodes), list(equations.output_nodes.values())
-        texts = _shown(equations, nodes, full)
-        yield "Outputs\n" + table((n, f"= {text}") for n, text in zip(names, texts, strict=True))
+    for title, named in (("Outputs", equations.output_nodes), ("Reactions", equations.reaction_nodes)):
+        if named:
+            texts = _shown(equations, list(named.values()), full)
+            yield f"{title}\n" + table((n, f"= {text}") for n, text in zip(named, texts, strict=True))
     counts = ", ".join(f"{name} {count}" for name, count in equations.operations.items())
     yield f"Operations in the graph: {counts}"
 
@@ -159,15 +159,16 @@ def equation_lines(equations: Equations, full: bool = True) -> list[str]:
     if k > MOST_ROWS and not full:
         lines = [f"{len(equations.rates)} equations dx/dt and {k} equations M theta' = f; --full prints them"]
     else:
-        lefts = [f"{x}'" for x in equations.system.coordinates]
+        lefts = [f"{x}'" for x in equations.coordinates]
         lines = [f"{a} = {b}" for a, b in zip(lefts, _shown(equations, equations.rates, full), strict=True)]
         slopes = [sp.Symbol(f"{v}'") for v in velocities]
         forces = _shown(equations, equations.force, full)
         for i in range(k):
-            row = _views(equations, [equations.entry(i, j) for j in range(k)])
-            lines.append(
-                f"{sum((m * s for m, s in zip(row, slopes, strict=True)), sp.Integer(0))} = {forces[i]}"
-            )
+            left = slopes[i]
+            if equations.mass:  # else the form gives theta' itself
+                row = _views(equations, [equations.entry(i, j) for j in range(k)])
+                left = sum((m * s for m, s in zip(row, slopes, strict=True)), sp.Integer(0))
+            lines.append(f"{left} = {forces[i]}")
     dependent = [v for v in equations.declared if v not in velocities]
     texts = _shown(equations, [equations.declared[v] for v in dependent], full)
     return [*lines, *(f"{v} = {text}" for v, text in zip(dependent, texts, strict=True))]
@@ -190,9 +191,12 @@ def _views(equations: Equations, nodes: Sequence[int]) -> list[Any]:
 
     g = equations.graph
     raw = expressions(g, nodes, equations.symbols)
-    return [
+    simple = [
         sp.simplify(e) if g.count_operations([n]) <= LONGEST else e for n, e in zip(nodes, raw, strict=True)
     ]
+    # Plain symbols print in alphabetical order, those of a declaration by their kind.
+    plain = {s: sp.Symbol(name) for name, s in equations.symbols.items()}
+    return [e.xreplace(plain) for e in simple]
 
 
 def _shown(equations: Equations, nodes: Sequence[int], full: bool) -> list[str]:

@@ -135,8 +135,10 @@ def _self_test() -> str:
         begin = time.perf_counter()
         try:
             model = system.compile("lagrange")
-        except RuntimeWarning as error:
-            raise Finding(f"{system.name} would run in pure Python: see the check of the compiler") from error
+        except RuntimeWarning as warning:
+            raise Finding(
+                f"{system.name} would run in pure Python: see the check of the compiler"
+            ) from warning
         compiled = time.perf_counter() - begin
         solution = model.integrate((0.0, t_end), entry.initial, entry.parameters, rtol=1e-12, atol=1e-12)
     exact = entry.closed_form(t_end) if entry.closed_form else {}

@@ -154,11 +154,13 @@ def ensemble(arguments: Namespace) -> int:
     if not (math.isfinite(arguments.spread) and arguments.spread >= 0):
         raise SubjectError(f"--spread {arguments.spread:g}: a number >= 0 is needed")
     random = np.random.default_rng(arguments.seed)
+    # Dependent velocities are left out where the states give them; other states follow from all declared values.
+    plain = set(model.states) <= set(found.initial)
     tables: dict[str, dict[str, Any]] = {
-        "initial": {n: v for n, v in found.initial.items() if n in model.states},
+        "initial": {n: v for n, v in found.initial.items() if n in model.states or not plain},
         "parameters": dict(found.parameters),
     }
-    names = _scattered(arguments.scatter, model, tables)
+    names = _scattered(arguments.scatter, found, tables)
     for name in names:
         home = tables["initial"] if name in tables["initial"] else tables["parameters"]
         spread = arguments.spread * max(1.0, abs(home[name]))
@@ -167,9 +169,9 @@ def ensemble(arguments: Namespace) -> int:
     begin = time.perf_counter()
     result = cg.ensemble(
         model,
-        options.pop("t_span"),
-        count,
-        tables["initial"],
+        n=count,
+        initial=tables["initial"],
+        t_eval=np.array(options["t_span"]),
         threads=arguments.threads,
         progress=sys.stderr.isatty(),
         **options,
@@ -180,46 +182,36 @@ def ensemble(arguments: Namespace) -> int:
     good = result.status >= 0
     rows = [("at the end", "mean", "std", "min", "max")]
     for name in model.states:
-        values = result[name][good]
+        values = result[name][-1][good]
         if len(values):
             rows.append((name, *(f"{f(values):.6g}" for f in (np.mean, np.std, np.min, np.max))))
     print(table(rows, right=[1, 2, 3, 4]))
-    print(f"\n{_ensemble_drifts(found, model, result, tables, good)}")
+    print(f"\n{_ensemble_drifts(found, model, result, good)}")
     return 0 if result.success else 1
 
 
-def _scattered(wanted: str | None, model: Any, tables: dict[str, dict[str, Any]]) -> list[str]:
+def _scattered(wanted: str | None, found: Subject, tables: dict[str, dict[str, Any]]) -> list[str]:
+    """What is scattered: the independent velocities unless names are given."""
     if wanted is None:
-        return [name for name in model.states[model.n_coordinates :] if name in tables["initial"]]
+        system = found.system
+        free = system.equations("maggi").velocities if system.constraints else system.velocities
+        return [s.name for s in (system.independent or free) if s.name in tables["initial"]]
     names = [name.strip() for name in wanted.split(",") if name.strip()]
     known = {**tables["initial"], **tables["parameters"]}
     for name in names:
         if name not in known:
             raise SubjectError(
-                f"--scatter {name}: {model.name} has no such state or parameter; it has {', '.join(known)}"
+                f"--scatter {name}: {found.label} has no such state or parameter; it has {', '.join(known)}"
             )
     return names
 
 
-def _ensemble_drifts(
-    found: Subject, model: Any, result: Any, tables: dict[str, dict[str, Any]], good: Any
-) -> str:
+def _ensemble_drifts(found: Subject, model: Any, result: Any, good: Any) -> str:
     """The largest drift of every invariant between the two ends, over all trajectories."""
-    import numpy as np
-
-    def columns(values: dict[str, Any], names: tuple[str, ...]) -> Any:
-        return np.array([np.broadcast_to(values[name], len(good)) for name in names])
-
-    u = columns(dict(found.inputs), model.inputs) if model.inputs else ()
-    start = model.evaluate(
-        found.t_span[0],
-        columns(tables["initial"], model.states),
-        columns(tables["parameters"], model.parameters),
-        u,
-    )
     rows = [("conserved", "largest drift")]
     for name in (*model.invariants, *(name for name in found.conserved if name in model.outputs)):
-        drift = np.abs(result[name] - start[name])[good]
+        start, end = result[name]
+        drift = abs(end - start)[good]
         rows.append((name, f"{drift.max():.1e}" if len(drift) else "-"))
     return table(rows, right=[1]) if len(rows) > 1 else "  nothing is known to be conserved"
 

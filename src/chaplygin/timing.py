@@ -88,10 +88,8 @@ def bench(arguments: Namespace) -> int:
     head = ("system", "derive", "compile", "rhs", "compiled", "error", "SciPy", "error", "factor")
     rows = [_row(text) for text in arguments.systems or examples()]
     print(
-        f"One run over the catalogue's time span, dop853, rtol = atol = {TOLERANCE:g}: compiled, and SciPy's DOP853 with"
-    )
-    print(
-        "the same equations through lambdify. Times are the best of several; a model in the cache is only loaded.\n"
+        f"One run over the catalogue's time span, dop853, rtol = atol = {TOLERANCE:g}: compiled, and SciPy's DOP853\n"
+        "with the same equations through lambdify. Times are the best of several; a cached model is only loaded.\n"
     )
     print(table([head, *rows], indent="", right=range(1, 9)))
     return 0
@@ -136,10 +134,6 @@ def _row(text: str) -> tuple[str, ...]:
     known = found.exact(span[1])
     reference = native(1e-13).y[:, -1] if known is None else np.array([known[name] for name in model.states])
     errors = [float(np.abs(run().y[:, -1] - reference).max()) for run in (native, python)]
-    latency = (_duration(seconds) for seconds in (derived, compiled, one))
-    runs = (
-        f(x)
-        for x, e in zip((fast, slow), errors, strict=True)
-        for f, x in ((_duration, x), ("{:.1e}".format, e))
-    )
+    latency = [_duration(seconds) for seconds in (derived, compiled, one)]
+    runs = [_duration(fast), f"{errors[0]:.1e}", _duration(slow), f"{errors[1]:.1e}"]
     return (found.label, *latency, *runs, f"{slow / fast:,.0f}")

@@ -73,7 +73,7 @@ static void test_dense_ends(void)
     const double h = run->t - run->t_old, tiny = 1e-6;
     for (int end = 0; end < 2; end++) {
         const double *const x = end ? run->x : run->x_old;
-        const double *const f = end ? run->f : run->k;
+        const double *const f = end ? run->f : run->f_old;
         cg_dense_evaluate(run->coef, run->n_dense, run->ld, run->n, end, value, 1);
         cg_dense_evaluate(run->coef, run->n_dense, run->ld, run->n, end + tiny, ahead, 1);
         for (int i = 0; i < 7; i++) {
@@ -81,6 +81,16 @@ static void test_dense_ends(void)
             CHECK_NEAR((ahead[i] - value[i]) / (tiny * h), f[i], 1e-4);
         }
     }
+    /* rows without padding, in memory that ends with them, give the same bits */
+    double *const compact = malloc(sizeof(double) * 8 * 7);
+    CHECK(compact != NULL && run->n_dense == 8);
+    for (int j = 0; j < 8; j++) {
+        memcpy(compact + 7 * j, run->coef + run->ld * j, sizeof(double) * 7);
+    }
+    cg_dense_evaluate(run->coef, 8, run->ld, 7, 0.37, value, 1);
+    cg_dense_evaluate(compact, 8, 7, 7, 0.37, ahead, 1);
+    CHECK(same_bits(value, ahead, 7));
+    free(compact);
     cg_run_delete(run);
 }
 
@@ -195,7 +205,7 @@ static void test_power(void)
         const double base = pow(10.0, 0.05 * i) * 1.2345;
         for (int j = -10; j <= 10; j++) {
             const double expected = pow(base, 0.1 * j);
-            CHECK_NEAR(cg_step_power(base, 0.1 * j) / expected, 1.0, 2e-6);
+            CHECK_NEAR(cg_step_power(base, 0.1 * j) / expected, 1.0, 3e-5);
         }
     }
     CHECK_NEAR(cg_step_power(1.0, 0.125), 1.0, 0.0);

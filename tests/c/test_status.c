@@ -115,6 +115,10 @@ static void test_bad_arguments(void)
     CHECK(cg_run_init(run, size - 1, &oscillator_model, "rk4", 0) == CG_BAD_ARGUMENT);
     CHECK(cg_run_init(run, size, &oscillator_model, "euler", 0) == CG_BAD_ARGUMENT);
     CHECK(cg_run_init((cg_run_t *)(void *)((char *)run + 8), size, &oscillator_model, "rk4", 0) == CG_BAD_ARGUMENT);
+    /* a method compiled with another layout of cg_run_t is not called */
+    static const cg_method_t others[3] = {{"rk4@0", NULL, NULL}, {"rk4", NULL, NULL}, {NULL, NULL, NULL}};
+    foreign.methods = others;
+    CHECK(cg_run_init(run, size, &foreign, "rk4", 0) == CG_OK && !run->inlined && run->step != NULL);
     foreign.abi_version++;
     CHECK(cg_run_init(run, size, &foreign, "rk4", 0) == CG_BAD_ARGUMENT);
     cg_run_delete(run);

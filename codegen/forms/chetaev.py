@@ -1,0 +1,91 @@
+"""Chetaev's canonical equations in (x, y), y_j = dL/d eta_j.
+
+H = y . eta - L,  eta_j = dH/dy_j,
+dx_i/dt = xi_0^i + xi_a^i dH/dy_a,
+dy_j/dt = c_0j^b y_b + c_aj^b (dH/dy_a) y_b - X_j H + Q_j
+(Encyclopedia of Mathematics, "Poincaré equations"; the terms with c_0 and Q belong to rheonomic and forced systems).
+"""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from ..differentiate import forward, gradient
+from ..equations import Equations
+from ..graph import Graph, Node
+from ..linear import LDL
+from ..structure import structure_functions
+from ..symbols import Velocity
+from ..system import System
+from . import FormError
+from .poincare import refuse_constraints
+
+
+def derive(system: System) -> Equations:
+    """Chetaev's canonical equations; the states are all coordinates and the momenta `p_<velocity>`. No options.
+
+    Hypotheses: no constraints on the velocities; L of second degree in them with a nonsingular Hessian.
+    """
+    refuse_constraints(system, "chetaev")
+    g, fields = system.graph.copy(), system.fields
+    lagrangian = g.sub(system.kinetic_node, system.potential_node)
+    momenta = gradient(g, lagrangian, system.eta)
+    names = momentum_symbols(system)
+    y = tuple(g.symbol(s.name) for s in names)
+    eta, pivots = velocities_of_momenta(g, system, momenta, y, "chetaev")
+    permitted = dict(zip(system.eta, eta, strict=True))
+    # H in (t, x, y); its derivatives in y give the velocities again, those along the fields the forces.
+    (energy,) = g.substitute([g.sub(g.dot(y, system.eta), lagrangian)], permitted)
+    slopes = gradient(g, energy, [*y, *fields.coordinates])
+    by_y, by_x = slopes[: len(y)], slopes[len(y) :]
+    forces = [g.sub(q, g.dot(field, by_x)) for field, q in zip(fields.along, system.force_nodes, strict=True)]
+    forces = g.substitute(forces, permitted)
+    for (a, b), entries in structure_functions(g, system).items():
+        for i, c in entries:
+            term = g.mul(c, y[i])
+            if a < 0:
+                forces[b] = g.add(forces[b], term)
+            else:
+                forces[b] = g.add(forces[b], g.mul(term, by_y[a]))
+                forces[a] = g.sub(forces[a], g.mul(term, by_y[b]))
+    return Equations(
+        system=system,
+        form="chetaev",
+        options={},
+        graph=g,
+        title="Chetaev's canonical equations, dy_j/dt = c_0j^b y_b + c_aj^b dH/dy_a y_b - X_j H + Q_j",
+        velocities=names,
+        velocity_nodes=y,
+        rates=tuple(fields.velocity(g, by_y)),
+        mass=(),
+        force=tuple(forces),
+        declared=dict(zip(system.velocities, eta, strict=True)),
+        pivots=pivots,
+        initial_nodes=(*fields.coordinates, *momenta, *(g.symbol(p.name) for p in system.parameters)),
+        momentum_nodes=y,
+    )
+
+
+def momentum_symbols(system: System) -> tuple[sp.Symbol, ...]:
+    """`p_<velocity>` for every velocity."""
+    taken = {s.name for s in system.all_symbols()}
+    names = [f"p_{v.name}" for v in system.velocities]
+    for name in names:
+        if name in taken:
+            raise FormError(f"{system.name!r} uses the name {name!r}, which a momentum would bear; rename it")
+    return tuple(Velocity(name, real=True) for name in names)
+
+
+def velocities_of_momenta(
+    g: Graph, system: System, momenta: list[Node], y: tuple[Node, ...], form: str
+) -> tuple[list[Node], tuple[tuple[Node, Node], ...]]:
+    """eta from y = M eta + y_0, with the pivots of M to be watched."""
+    zeros = dict.fromkeys(system.eta, g.zero)
+    columns = [forward(g, momenta, {v: g.one}) for v in system.eta]
+    if g.depends_on([n for c in columns for n in c], system.eta):
+        raise FormError(
+            f"{form} does not fit {system.name!r}: hypothesis 'L is of second degree in the velocities' fails"
+        )
+    factors = LDL(g, [[columns[j][i] for j in range(i + 1)] for i in range(len(y))])
+    offsets = g.substitute(momenta, zeros)
+    return factors.solve([g.sub(a, b) for a, b in zip(y, offsets, strict=True)]), tuple(factors.checks())

@@ -1,0 +1,118 @@
+"""Permitted velocities of a constrained system: eta = beta(t, x, theta), from constraints or a parametrization."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import sympy as sp
+
+from ..checks import example_point
+from ..evaluate import evaluate
+from ..fields import numeric_matrix
+from ..graph import Graph, Node
+from ..linear import choose_pivots, solve
+from ..system import System
+from . import FormError
+
+
+@dataclass(frozen=True)
+class Permitted:
+    """The independent velocities (or parameters) theta and what the declared velocities are in them.
+
+    `permitted` maps eta to beta(t, x, theta), None for a free system; `pivots` were met while resolving the
+    constraints; `residuals` are the constraints on the resolved velocities, zero but for rounding.
+    """
+
+    velocities: tuple[sp.Symbol, ...]
+    theta: tuple[Node, ...]
+    permitted: Mapping[Node, Node] | None
+    declared: Mapping[sp.Symbol, Node]
+    pivots: tuple[tuple[Node, Node], ...] = ()
+    residuals: Mapping[str, Node] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
+
+
+def impose(g: Graph, system: System, form: str, wanted: Sequence[sp.Symbol] | None) -> Permitted:
+    """Resolve the constraints of a system, if it has any.
+
+    `wanted` names the independent velocities; without it they are chosen at the example point. Raises FormError when
+    they do not determine the others.
+    """
+    if system.parametrization:
+        if wanted is not None and tuple(wanted) != system.independent:
+            raise FormError(
+                f"{form}: {system.name!r} is parametrized by {', '.join(s.name for s in system.independent)}; "
+                "leave the option independent out"
+            )
+        permitted = dict(zip(system.eta, system.beta, strict=True))
+        declared = dict(zip(system.velocities, system.beta, strict=True))
+        return Permitted(system.independent, system.theta, permitted, declared)
+    if not system.constraints:
+        if wanted is not None:
+            raise FormError(f"{form}: {system.name!r} has no constraints; leave the option independent out")
+        return Permitted(
+            system.velocities, system.eta, None, dict(zip(system.velocities, system.eta, strict=True))
+        )
+    kept = _independent(system, form, wanted)
+    resolved, pivots = _resolve(g, system, form, kept)
+    return Permitted(
+        kept,
+        tuple(system.eta[system.velocities.index(v)] for v in kept),
+        resolved,
+        {v: resolved[e] for v, e in zip(system.velocities, system.eta, strict=True)},
+        tuple(pivots),
+        _residuals(g, system, resolved),
+        {"independent": tuple(s.name for s in kept)},
+    )
+
+
+def _independent(system: System, form: str, wanted: Sequence[sp.Symbol] | None) -> tuple[sp.Symbol, ...]:
+    """The independent velocities: those wanted, else the ones that leave the best pivots at the example point."""
+    count = len(system.velocities) - len(system.constraints)
+    if wanted is None:
+        values = numeric_matrix(system.graph, system.constraint_rows, example_point(system))
+        dependent = {c for _, c in choose_pivots(values)}
+        return tuple(v for a, v in enumerate(system.velocities) if a not in dependent)
+    names = {v.name: v for v in system.velocities}
+    kept = tuple(names.get(getattr(s, "name", s), s) for s in wanted)
+    for s in kept:
+        if s not in system.velocities:
+            raise FormError(f"{form}: independent: {s!s} is not a velocity ({', '.join(names)})")
+    if len(set(kept)) != count or len(kept) != count:
+        raise FormError(f"{form}: independent names {len(set(kept))} velocities; {count} are independent")
+    return kept
+
+
+def _resolve(
+    g: Graph, system: System, form: str, kept: Sequence[sp.Symbol]
+) -> tuple[dict[Node, Node], list[tuple[Node, Node]]]:
+    """eta as functions of the independent ones, from A eta + A_0 = 0, and the pivots met on the way."""
+    free = [system.velocities.index(v) for v in kept]
+    bound = [a for a in range(len(system.velocities)) if a not in free]
+    point = example_point(system)
+    matrix = [[row[a] for a in bound] for row in system.constraint_rows]
+    right = [
+        [g.neg(row[a]) for a in free] + [g.neg(offset)]
+        for row, offset in zip(system.constraint_rows, system.constraint_offsets, strict=True)
+    ]
+    try:
+        solution, pivots = solve(g, matrix, right, lambda n: evaluate(g, [n], point)[0])
+    except ZeroDivisionError:
+        raise FormError(
+            f"{form}: independent: {', '.join(v.name for v in kept)} do not determine the other velocities of "
+            f"{system.name!r} at the example point; choose others"
+        ) from None
+    permitted = {system.eta[a]: system.eta[a] for a in free}
+    for a, row in zip(bound, solution, strict=True):
+        permitted[system.eta[a]] = g.add(g.dot(row[:-1], [system.eta[i] for i in free]), row[-1])
+    return permitted, pivots
+
+
+def _residuals(g: Graph, system: System, permitted: dict[Node, Node]) -> dict[str, Node]:
+    """A eta + A_0 on the resolved velocities: zero but for rounding."""
+    eta = [permitted[e] for e in system.eta]
+    return {
+        f"constraint_{i + 1}": g.add(g.dot(row, eta), offset)
+        for i, (row, offset) in enumerate(zip(system.constraint_rows, system.constraint_offsets, strict=True))
+    }

@@ -1,0 +1,59 @@
+"""What compiled and pure-Python steppers share: snapshots, and inputs that change on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from . import arguments
+from .errors import ArgumentError
+from .face import Face
+from .inputs import Inputs, parse
+
+__all__ = ["Snapshot", "changed_inputs", "check_snapshot"]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The whole state of a stepper at `t`: state, step control, counters, inputs. Made by `Stepper.save`."""
+
+    t: float
+    model: str
+    digest: str
+    method: str
+    inputs: Inputs
+    block: bytes
+
+
+def check_snapshot(snapshot: Any, model: Face, method: str) -> None:
+    """Refuse what was not saved by a stepper of this model and method."""
+    if not isinstance(snapshot, Snapshot):
+        raise ArgumentError(f"restore needs what save returned, not {type(snapshot).__name__}")
+    if (snapshot.model, snapshot.digest, snapshot.method) != (model.name, model.digest, method):
+        raise ArgumentError("the snapshot is of another model or method")
+
+
+def changed_inputs(before: Inputs, values: Any, named: Mapping[str, Any]) -> Inputs:
+    """The inputs after `set_inputs`: a vector replaces all, a dict or keywords only those they name."""
+    names = before.names
+    if values is not None and not isinstance(values, Mapping):
+        if named:
+            raise ArgumentError("set_inputs takes a vector or names, not both")
+        return parse(values, names)
+    changed = arguments.by_name("inputs", {} if values is None else values) | dict(named)
+    unknown = [name for name in changed if name not in names]
+    if unknown:
+        arguments.check_names("inputs", unknown, names)
+    part = parse(changed, tuple(name for name in names if name in changed))
+    numbers, signals, functions = before.values.copy(), dict(before.signals), dict(before.functions)
+    for position, name in enumerate(part.names):
+        index = names.index(name)
+        signals.pop(index, None)
+        functions.pop(index, None)
+        numbers[index] = part.values[position]
+        if position in part.signals:
+            signals[index] = part.signals[position]
+        if position in part.functions:
+            functions[index] = part.functions[position]
+    return Inputs(names, numbers, signals, functions)

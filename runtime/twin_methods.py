@@ -1,0 +1,217 @@
+"""Integration methods of the pure-Python twin: rk4 in plain Python, dop853 by SciPy, step by step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import inputs as signals
+from .errors import KernelError, MissingExtraError
+from .solution import Dense
+
+if TYPE_CHECKING:
+    from .twin import TwinModel
+
+Array = NDArray[np.float64]
+Function = Callable[..., Any]
+
+__all__ = ["Dop853", "Record", "Rk4", "Walk", "status_of"]
+
+OK, SINGULAR, NONFINITE, STEP_TOO_SMALL, TOO_MANY_STEPS = 0, -1, -2, -3, -4
+
+
+class _InputFailed(Exception):
+    """Carries an error of an input function past the handling of a kernel's own errors."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__()
+        self.cause = cause
+
+
+class Record:
+    """Rows to keep: every step, or the times asked for."""
+
+    def __init__(self, t0: float, x0: Array, t_eval: Array | None, direction: float) -> None:
+        self.t_eval, self.direction, self.next = t_eval, direction, 0
+        self.t: list[float] = []
+        self.y: list[Array] = []
+        self.at = t0
+        self.last = x0
+        if t_eval is None or (len(t_eval) and t_eval[0] == t0):
+            self.t.append(t0)
+            self.y.append(x0)
+            self.next = 1
+
+    def step(self, t: float, x: Array, interpolate: Callable[[float], Array]) -> None:
+        self.at, self.last = t, x
+        if self.t_eval is None:
+            self.t.append(t)
+            self.y.append(x)
+            return
+        while self.next < len(self.t_eval) and self.direction * (self.t_eval[self.next] - t) <= 0:
+            moment = float(self.t_eval[self.next])
+            self.t.append(moment)
+            self.y.append(x if moment == t else np.asarray(interpolate(moment)))
+            self.next += 1
+
+
+class Walk:
+    """A method in pure Python: `run` steps from the record's last point to t1."""
+
+    def __init__(self) -> None:
+        self.nfev = self.n_steps = 0
+
+    def run(
+        self, model: TwinModel, record: Record, p: Array, inputs: signals.Inputs, t1: float, limit: int
+    ) -> int:
+        """Integrate between the knots of the inputs; returns a status."""
+        rhs, parameters = model.kernels.python["rhs"], p.tolist()
+        knots = {t1, *(float(t) for signal in inputs.signals.values() for t in signal.times)}
+        ends = sorted(
+            t for t in knots if 0 < record.direction * (t - record.at) <= record.direction * (t1 - record.at)
+        )
+        for end in ends if record.direction > 0 else reversed(ends):
+            u = inputs.values.tolist()
+            middle = np.array([(record.at + end) / 2])
+            held = {i: float(s.at(middle)[0]) for i, s in inputs.signals.items() if s.kind == signals.HOLD}
+            begin = record.at
+
+            def derivative(
+                t: float, x: Any, u: list[float] = u, held: Any = held, ends: Any = (begin, end)
+            ) -> Any:
+                self.nfev += 1
+                for i, signal in inputs.signals.items():
+                    u[i] = held[i] if i in held else float(_inside(signal, t, ends))
+                for i, function in inputs.functions.items():
+                    try:
+                        u[i] = inputs.call(i, function, t, np.array(x))
+                    except Exception as error:
+                        raise _InputFailed(error) from error
+                return rhs(t, x, parameters, u)
+
+            try:
+                status = self.segment(derivative, record, end, limit)
+            except _InputFailed as error:
+                raise error.cause from None
+            except (ArithmeticError, ValueError) as error:
+                status = status_of(error)
+            if status != OK:
+                return status
+        return OK
+
+    def segment(self, derivative: Function, record: Record, end: float, limit: int) -> int:
+        raise NotImplementedError
+
+    def dense(self, record: Record, t0: float, x0: Array) -> Any:
+        raise NotImplementedError
+
+
+class Rk4(Walk):
+    """The classical method of order 4 with a fixed step."""
+
+    def __init__(self, step: float) -> None:
+        super().__init__()
+        self.h = step
+        self.spans: list[tuple[float, float]] = []
+        self.coef: list[Any] = []
+
+    def segment(self, derivative: Function, record: Record, end: float, limit: int) -> int:
+        start, x = record.at, record.last.tolist()
+        sign = 1.0 if end >= start else -1.0
+        count = max(1, math.ceil(abs(end - start) / self.h * (1 - 1e-12)))
+        t = start
+        f0 = derivative(t, x)
+        for i in range(1, count + 1):
+            if self.n_steps >= limit:
+                return TOO_MANY_STEPS
+            after = end if i == count else start + sign * i * self.h
+            h = after - t
+            k2 = derivative(t + h / 2, [a + h / 2 * b for a, b in zip(x, f0)])
+            k3 = derivative(t + h / 2, [a + h / 2 * b for a, b in zip(x, k2)])
+            k4 = derivative(after, [a + h * b for a, b in zip(x, k3)])
+            y = [a + h / 6 * (b + 2 * c + 2 * d + e) for a, b, c, d, e in zip(x, f0, k2, k3, k4)]
+            if not all(map(math.isfinite, y)):
+                return NONFINITE
+            f1 = derivative(after, y)
+            x0, x1, r0, r1 = np.array(x), np.array(y), h * np.array(f0), h * np.array(f1)
+            coef = np.array([x0, x1 - x0, r0 - (x1 - x0), 2 * (x1 - x0) - r0 - r1])
+            self.spans.append((t, after))
+            self.coef.append(coef)
+            begin, width = t, h
+            record.step(after, x1, lambda s, c=coef, b=begin, w=width: _hermite(c, (s - b) / w))  # type: ignore[misc]
+            t, x, f0 = after, y, f1
+            self.n_steps += 1
+        return OK
+
+    def dense(self, record: Record, t0: float, x0: Array) -> Dense:
+        n = len(x0)
+        return Dense(np.array(self.spans).reshape(-1, 2), np.array(self.coef).reshape(-1, 4, n), t0, x0)
+
+
+class Dop853(Walk):
+    """SciPy's DOP853, step by step."""
+
+    def __init__(self, rtol: float, atol: Array, max_step: float, first_step: float) -> None:
+        super().__init__()
+        self.options = {"rtol": rtol, "atol": atol, "max_step": max_step}
+        self.first = first_step or None
+        self.pieces: list[Any] = []
+        self.ts: list[float] = []
+
+    def segment(self, derivative: Function, record: Record, end: float, limit: int) -> int:
+        try:
+            from scipy.integrate import DOP853
+        except ImportError as error:
+            raise MissingExtraError("a pure-Python run with dop853", "scipy", "scipy") from error
+        first = None if self.first is None else min(self.first, abs(end - record.at))
+
+        def function(t: float, x: Array) -> Any:
+            return derivative(float(t), x.tolist())
+
+        with np.errstate(all="ignore"):
+            solver = DOP853(function, record.at, record.last, end, first_step=first, **self.options)
+            while solver.status == "running":
+                if self.n_steps >= limit:
+                    return TOO_MANY_STEPS
+                solver.step()
+                if solver.status == "failed":
+                    return STEP_TOO_SMALL
+                if not np.isfinite(solver.y).all():
+                    return NONFINITE
+                self.n_steps += 1
+                self.first = float(abs(solver.h_abs))
+                piece = solver.dense_output()
+                self.pieces.append(piece)
+                self.ts.append(float(solver.t))
+                record.step(float(solver.t), solver.y.copy(), piece)
+        return OK
+
+    def dense(self, record: Record, t0: float, x0: Array) -> Any:
+        from scipy.integrate import OdeSolution
+
+        if not self.pieces:
+            return Dense(np.empty((0, 2)), np.empty((0, 4, len(x0))), t0, x0)
+        return OdeSolution(np.array([t0, *self.ts]), self.pieces)
+
+
+def _hermite(coef: Array, theta: float) -> Array:
+    return np.asarray(coef[0] + theta * (coef[1] + (1 - theta) * (coef[2] + theta * coef[3])))
+
+
+def _inside(signal: signals.Signal, t: float, ends: tuple[float, float]) -> float:
+    """A linear signal over one stretch: at its ends the value from inside, also where the signal jumps."""
+    low, high = min(ends), max(ends)
+    inner = np.array([low + 0.25 * (high - low), low + 0.75 * (high - low)])
+    a, b = signal.at(inner)
+    return float(a + (b - a) * (t - inner[0]) / (inner[1] - inner[0]))
+
+
+def status_of(error: Exception) -> int:
+    """The status code that a Python exception of a kernel stands for."""
+    if isinstance(error, KernelError):
+        return error.status
+    return NONFINITE if isinstance(error, (ValueError, OverflowError, FloatingPointError)) else SINGULAR

@@ -1,0 +1,78 @@
+"""The stepper of a pure-Python twin: the face of `Stepper` over runs of the twin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import arguments
+from .errors import ArgumentError, KernelError, message_of
+from .inputs import Inputs
+from .snapshots import Snapshot, changed_inputs, check_snapshot
+
+if TYPE_CHECKING:
+    from .twin import TwinModel
+
+Array = NDArray[np.float64]
+
+__all__ = ["TwinStepper"]
+
+
+class TwinStepper:
+    """One integration of a twin, moved on by `advance`; see `Stepper`. The step length is chosen anew each time."""
+
+    def __init__(
+        self, model: TwinModel, t0: float, x0: Array, p: Array, inputs: Inputs, options: dict[str, Any]
+    ) -> None:
+        self.model, self.t, self.inputs = model, t0, inputs
+        self.method: str = options["method"]
+        self.nfev = self.n_steps = 0
+        self._y, self._p, self._options = x0, p, options
+        model.integrate(
+            (t0, t0), x0, p, inputs, **options
+        )  # refuses wrong options now, not at the first step
+
+    @property
+    def y(self) -> Array:
+        """The state at `t`, shape (n,): a copy."""
+        y: Array = self._y.copy()
+        return y
+
+    @property
+    def p(self) -> Array:
+        """The parameters, shape (np,): a copy."""
+        p: Array = self._p.copy()
+        return p
+
+    def advance(self, t: float) -> Array:
+        """Integrate to time t and return the state there; `KernelError` where the run fails."""
+        end = arguments.number("t", t)
+        sol = self.model.integrate((self.t, end), self._y, self._p, self.inputs, **self._options)
+        self.nfev += sol.nfev
+        self.n_steps += sol.n_steps
+        self.t, self._y = float(sol.t_reached), sol.y[:, -1].copy()
+        if sol.status < 0:
+            raise KernelError(f"{self.model.name} {message_of(sol.status, self.t)}", sol.status)
+        return self.y
+
+    def set_inputs(self, values: Any = None, /, **named: Any) -> None:
+        """Change inputs from here on; see `Stepper.set_inputs`."""
+        self.inputs = changed_inputs(self.inputs, values, named)
+
+    def save(self) -> Snapshot:
+        """Everything needed to go on from here."""
+        model = self.model
+        return Snapshot(self.t, model.name, model.digest, self.method, self.inputs, self._y.tobytes())
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to a snapshot of this stepper, or of another one of the same twin and method."""
+        check_snapshot(snapshot, self.model, self.method)
+        if len(snapshot.block) != self._y.nbytes:
+            raise ArgumentError("the snapshot does not fit this model")
+        self.t, self.inputs = snapshot.t, snapshot.inputs
+        self._y = np.frombuffer(snapshot.block, dtype=np.float64).copy()
+
+    def __repr__(self) -> str:
+        return f"<TwinStepper of {self.model.name} ({self.method}): t = {self.t:.6g}, {self.n_steps} steps>"

@@ -1,0 +1,29 @@
+"""Code blocks of Markdown files: ```` ```python ````, ```` ```sh ````, and ```` ```c main.c ```` with a file's name."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+_BLOCK = re.compile(r"^```(\w+)[ \t]*([^\n]*)\n(.*?)^```[ \t]*$", re.M | re.S)
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block: its language, what stands behind it on the first line, its text and its line number."""
+
+    language: str
+    argument: str
+    text: str
+    line: int
+
+
+def blocks(name: str) -> list[Block]:
+    """The fenced blocks of a file of the checkout, in order."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return [
+        Block(found[1], found[2].strip(), found[3], text.count("\n", 0, found.start(3)) + 1)
+        for found in _BLOCK.finditer(text)
+    ]

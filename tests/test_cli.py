@@ -1,0 +1,366 @@
+"""The command line: every command, its exit code, and how it says no."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import chaplygin as cg
+from chaplygin.cli import main
+from chaplygin.codegen.forms import forms
+
+MODEL = """
+import sympy as sp
+import chaplygin as cg
+
+phi, x, y = cg.coordinates("phi x y")
+omega, v, w = cg.velocities("omega v w")
+m, J, g = cg.parameters("m J g", positive=True)
+tau = cg.inputs("tau")
+
+def skate():
+    return cg.System(
+        "skate",
+        kinematics={phi: omega, x: v*sp.cos(phi) - w*sp.sin(phi), y: v*sp.sin(phi) + w*sp.cos(phi)},
+        kinetic=m*(v**2 + w**2)/2 + J*omega**2/2, potential=-m*g*x, constraints=[w], forces={omega: tau},
+        example={m: 70, J: 1.2, g: 5, phi: 0, x: 0, y: 0, omega: 1, v: 0, w: 0, tau: 0},
+    )
+
+spring = cg.example("harmonic_oscillator")
+number = 3
+
+def broken():
+    return 1 / 0
+"""
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def model_file(tmp_path: Path) -> str:
+    file = tmp_path / "model.py"
+    file.write_text(MODEL, encoding="utf-8")
+    return str(file)
+
+
+def output(capsys: Captured, *arguments: str, code: int = 0) -> str:
+    assert main(arguments) == code
+    captured = capsys.readouterr()
+    assert "Traceback" not in captured.err
+    return captured.out
+
+
+def refusal(capsys: Captured, *arguments: str) -> str:
+    """What stderr says: one line."""
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("chaplygin: error: ")
+    assert captured.err.count("\n") == 1
+    return captured.err
+
+
+def number_after(text: str, name: str, column: int) -> float:
+    """A number of the row of a table that begins with `name`."""
+    row = next(line.split() for line in text.splitlines() if line.split()[:1] == [name])
+    return float(row[column])
+
+
+def test_help_is_quick_and_imports_nothing_heavy() -> None:
+    code = (
+        "import sys\n"
+        "from chaplygin.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit as stop: assert stop.code == 0\n"
+        "assert not {'numpy', 'sympy', 'scipy', 'Cython'} & set(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "examples:" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["list", "show", "forms", "emit", "run", "ensemble", "bench", "doctor"])
+def test_each_command_has_help_with_an_example(command: str, capsys: Captured) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([command, "--help"])
+    assert stop.value.code == 0
+    assert f"  chaplygin {command}" in capsys.readouterr().out
+
+
+def test_version(capsys: Captured) -> None:
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out.split() == ["chaplygin", cg.__version__]
+
+
+def test_as_a_module_and_into_a_closed_pipe() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "chaplygin", "list"], capture_output=True, text=True, check=True
+    )
+    assert "heavy_top" in done.stdout
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as closed:
+        command = [sys.executable, "-m", "chaplygin", "list"]
+        done = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, text=True, check=False)
+    assert "Traceback" not in done.stderr
+
+
+def test_list_names_every_system(capsys: Captured) -> None:
+    text = output(capsys, "list")
+    for name in cg.examples():
+        assert re.search(rf"^{name} ", text, re.M)
+
+
+def test_show(capsys: Captured) -> None:
+    text = output(capsys, "show", "chaplygin_sleigh")
+    assert "[X_omega, X_v] = X_w" in text
+    assert "[X_omega, X_w] = -X_v" in text
+    assert "-b*omega' + v' = a*omega**2" in text
+    assert re.search(r"energy +\(proved\)", text)
+    assert re.search(r"constraint_1 +\(residual\)", text)
+    assert re.search(r"rhs \d+", text)
+
+
+def test_show_follows_the_form_and_its_options(capsys: Captured) -> None:
+    text = output(capsys, "show", "chaplygin_sleigh", "--form", "maggi", "--option", "independent=v,omega")
+    assert text.index("v' ") < text.index("= -a*omega*v")
+    assert "Poincaré" in output(capsys, "show", "double_pendulum", "--form", "poincare")
+
+
+@pytest.mark.parametrize("form", forms())
+def test_every_form_shows_and_runs(form: str, capsys: Captured) -> None:
+    """On the first system of the catalogue that it fits; a run agrees with the closed form or a tighter run."""
+    for name in cg.examples():
+        if main(["show", name, "--form", form]) == 0:
+            break
+    else:
+        pytest.fail(f"{form} fits no system of the catalogue")
+    assert "Operations in the graph" in capsys.readouterr().out
+    text = output(capsys, "run", name, "--form", form, "--t-end", "0.5", "--rtol", "1e-10")
+    table = text.split("\n\n")[1].splitlines()[1:]
+    assert len(table) >= 2
+    assert all(abs(float(row.split()[3])) < 1e-8 for row in table)
+
+
+def test_show_latex(capsys: Captured) -> None:
+    text = output(capsys, "show", "harmonic_oscillator", "--latex")
+    assert text.startswith("\\begin{aligned}")
+    assert r"\ddot{x}" in text or r"\dot{\dot{x}}" in text
+
+
+def test_show_of_a_large_system_is_short(capsys: Captured) -> None:
+    text = output(capsys, "show", "n_link_pendulum:12")
+    assert "12 equations M theta' = f" in text
+    assert max(map(len, text.splitlines())) < 400
+
+
+def test_forms(capsys: Captured) -> None:
+    rows = [line.split() for line in output(capsys, "forms").splitlines() if line]
+    maggi, lagrange = rows[0].index("maggi"), rows[0].index("lagrange")
+    marks = {row[0]: row for row in rows[1:]}
+    assert marks["chaplygin_sleigh"][maggi] == "*"
+    assert marks["chaplygin_sleigh"][lagrange] == "-"
+    assert marks["double_pendulum"][lagrange] == "*"
+    assert "hypothesis" in output(capsys, "forms", "-v")
+
+
+def test_emit(capsys: Captured, tmp_path: Path) -> None:
+    folder = tmp_path / "made" / "here"
+    text = output(capsys, "emit", "n_link_pendulum:2", "-o", str(folder))
+    expected = {f"n_link_pendulum_2{end}" for end in ("_core.c", "_core.h", ".pyx", ".pxd", ".pyi")}
+    assert {file.name for file in folder.iterdir()} == expected | {"chaplygin.h"}
+    assert text.count(" bytes)") == 6
+
+
+def test_the_command_inside_emitted_files_makes_them_again(capsys: Captured, tmp_path: Path) -> None:
+    output(capsys, "emit", "n_link_pendulum", "--n", "2", "-o", str(tmp_path / "a"))
+    core = (tmp_path / "a" / "n_link_pendulum_2_core.c").read_bytes()
+    command = re.search(rb"chaplygin (emit [^\n]*) -o DIR", core)
+    assert command
+    output(capsys, *command[1].decode().split(), "-o", str(tmp_path / "b"))
+    assert (tmp_path / "b" / "n_link_pendulum_2_core.c").read_bytes() == core
+
+
+def test_run_beside_the_closed_form(capsys: Captured) -> None:
+    text = output(capsys, "run", "chaplygin_sleigh", "--rtol", "1e-11")
+    assert "closed form" in text
+    exact = cg.example("chaplygin_sleigh").closed_form(10.0)
+    assert number_after(text, "phi", 1) == pytest.approx(exact["phi"], abs=1e-10)
+    assert number_after(text, "phi", 2) == pytest.approx(exact["phi"], abs=1e-14)
+    assert abs(number_after(text, "phi", 3)) < 1e-10
+    assert number_after(text, "energy", 2) < 1e-10
+
+
+def test_run_without_a_closed_form_is_checked_by_a_tighter_one(capsys: Captured) -> None:
+    text = output(capsys, "run", "heavy_top", "--t-end", "1")
+    assert "at rtol = 1e-13" in text
+    assert 0 < abs(number_after(text, "w3", 3)) < 1e-6
+    assert number_after(text, "vertical_momentum", 2) < 1e-6
+    assert "at rtol" not in output(capsys, "run", "heavy_top", "--t-end", "1", "--no-check")
+
+
+def test_run_with_settings(capsys: Captured) -> None:
+    arguments = (
+        "--method",
+        "rk4",
+        "--step",
+        "0.001",
+        "--set",
+        "k=2",
+        "--set",
+        "m=2",
+        "--set",
+        "x=3",
+        "--set",
+        "x_dot=0",
+    )
+    text = output(capsys, "run", "harmonic_oscillator", "--t-end", "6.283185307179586", *arguments)
+    assert number_after(text, "x", 1) == pytest.approx(3, abs=1e-10)
+    assert abs(number_after(text, "x", 3)) < 1e-10
+
+
+def test_run_that_fails_says_why(capsys: Captured) -> None:
+    text = output(capsys, "run", "double_pendulum", "--set", "theta1_dot=1e200", code=1)
+    assert "stopped at t = " in text
+
+
+def test_run_draws(capsys: Captured, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    file = tmp_path / "top.png"
+    output(capsys, "run", "heavy_top", "--t-end", "1", "--no-check", "--plot", str(file))
+    assert file.read_bytes().startswith(b"\x89PNG")
+    assert "--plot" in refusal(
+        capsys, "run", "heavy_top", "--t-end", "1", "--no-check", "--plot", "top.nonsense"
+    )
+
+
+def test_ensemble(capsys: Captured) -> None:
+    text = output(capsys, "ensemble", "chaplygin_sleigh", "-n", "200", "--seed", "4")
+    assert "200 ok" in text
+    assert "scattered: omega, v" in text
+    assert number_after(text, "energy", 1) < 1e-8
+    assert number_after(text, "v", 2) > 0.01
+    again = output(capsys, "ensemble", "chaplygin_sleigh", "-n", "200", "--seed", "4", "--threads", "1")
+    assert [line for line in again.splitlines() if line.startswith("  ")] == [
+        line for line in text.splitlines() if line.startswith("  ")
+    ]
+    still = output(capsys, "ensemble", "chaplygin_sleigh", "-n", "5", "--spread", "0")
+    assert number_after(still, "phi", 2) == 0
+
+
+def test_ensemble_scatters_what_it_is_told(capsys: Captured) -> None:
+    text = output(capsys, "ensemble", "heavy_top", "-n", "20", "--scatter", "m,w1", "--t-end", "1")
+    assert "scattered: m, w1" in text
+    assert number_after(text, "coordinates_1", 1) < 1e-8
+
+
+def test_ensemble_in_forms_with_other_states(capsys: Captured) -> None:
+    text = output(capsys, "ensemble", "heavy_top", "-n", "20", "--form", "chetaev", "--t-end", "1")
+    assert "scattered: w1, w2, w3" in text
+    # Velocities that a constraint fixes are not scattered, whether they are states or not.
+    text = output(capsys, "ensemble", "chaplygin_sleigh", "-n", "20", "--form", "multipliers", "--t-end", "1")
+    assert "scattered: omega, v;" in text.replace("\n", ";")
+    assert number_after(text, "constraint_1", 1) < 1e-12
+
+
+def test_a_file_of_ones_own(capsys: Captured, model_file: str) -> None:
+    text = output(capsys, "run", f"{model_file}:skate", "--t-end", "1", "--set", "tau=0.6")
+    # The rate of turn grows by tau / J.
+    assert number_after(text, "omega", 1) == pytest.approx(1.5, abs=1e-9)
+    assert "x_dot" in output(capsys, "show", f"{model_file}:spring")
+    assert "20 ok" in output(capsys, "ensemble", f"{model_file}:skate", "-n", "20", "--t-end", "1")
+
+
+def test_mistakes_in_a_file_of_ones_own(capsys: Captured, model_file: str, tmp_path: Path) -> None:
+    assert "there is no such file" in refusal(capsys, "show", "nowhere.py:skate")
+    assert "has no 'sled'" in refusal(capsys, "show", f"{model_file}:sled")
+    assert "spring" in refusal(capsys, "show", f"{model_file}:sled")
+    assert "is a int" in refusal(capsys, "show", f"{model_file}:number")
+    assert "ZeroDivisionError" in refusal(capsys, "show", f"{model_file}:broken")
+    assert "--n" in refusal(capsys, "show", f"{model_file}:skate", "--n", "3")
+    bad = tmp_path / "bad.py"
+    bad.write_text("import chaplygin as cg\n\nx = cg.coordinates('x;y')\n", encoding="utf-8")
+    assert "line 3: DeclarationError" in refusal(capsys, "show", f"{bad}:x")
+    bad.write_text("x = (\n", encoding="utf-8")
+    assert "SyntaxError" in refusal(capsys, "show", f"{bad}:x")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("show", "no_such_system"), "heavy_top"),
+        (("show", "heavy_top", "--form", "newton"), "unknown form 'newton'"),
+        (("show", "heavy_top", "--form", "maggi"), "hypothesis"),
+        (("show", "heavy_top", "--n", "3"), "one size only"),
+        (("show", "n_link_pendulum", "--n", "0"), "at least 1"),
+        (("show", "n_link_pendulum:3", "--n", "4"), "two sizes"),
+        (("show", "chaplygin_sleigh", "--option", "nonsense=1"), "no option 'nonsense'"),
+        (("show", "chaplygin_sleigh", "--option", "independent"), "NAME=VALUE"),
+        (("show", "chaplygin_sleigh", "--option", "independent=phi,v"), "not a velocity"),
+        (("run", "heavy_top", "--set", "mass=1"), "no such quantity"),
+        (("run", "heavy_top", "--set", "m=one"), "not a number"),
+        (("run", "heavy_top", "--set", "m=nan"), "m"),
+        (("run", "heavy_top", "--method", "euler"), "known are"),
+        (("run", "heavy_top", "--rtol", "-1"), "rtol"),
+        (("run", "chaplygin_sleigh", "--set", "w=1"), "contradicts"),
+        (("ensemble", "heavy_top", "-n", "0"), "at least one"),
+        (("ensemble", "heavy_top", "-n", "5", "--scatter", "wx"), "no such state"),
+        (("ensemble", "heavy_top", "-n", "5", "--spread", "-1"), "--spread"),
+    ],
+)
+def test_mistakes_are_one_line(arguments: tuple[str, ...], said: str, capsys: Captured) -> None:
+    assert said in refusal(capsys, *arguments)
+
+
+def test_emit_into_a_file_is_one_line(capsys: Captured, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    assert "taken" in refusal(capsys, "emit", "harmonic_oscillator", "-o", str(tmp_path / "taken"))
+
+
+def test_debug_shows_the_traceback() -> None:
+    with pytest.raises(ValueError, match="no system"):
+        main(["--debug", "show", "no_such_system"])
+
+
+@pytest.mark.parametrize("arguments", [(), ("nonsense",), ("run",), ("emit", "heavy_top")])
+def test_usage_errors(arguments: tuple[str, ...], capsys: Captured) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    assert "usage: chaplygin" in capsys.readouterr().err
+
+
+def test_bench(capsys: Captured) -> None:
+    text = output(capsys, "bench", "harmonic_oscillator")
+    row = next(line for line in text.splitlines() if line.startswith("harmonic_oscillator"))
+    assert float(row.split()[-1].replace(",", "")) > 5
+
+
+def test_doctor_is_content(capsys: Captured) -> None:
+    text = output(capsys, "doctor")
+    assert "all is well" in text
+    error = re.search(r"error against the closed form (\S+)", text)
+    assert error
+    assert float(error[1]) < 1e-9
+
+
+def test_doctor_finds_a_missing_compiler(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "no-such-compiler")
+    text = output(capsys, "doctor", code=1)
+    assert re.search(r"^FAILED +compiler .*no-such-compiler", text, re.M)
+    assert re.search(r"^FAILED +self-test", text, re.M)
+    assert "compiler, self-test: failed" in text
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+def test_doctor_finds_an_open_cache(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tmp_path.chmod(0o777)
+    monkeypatch.setenv("CHAPLYGIN_CACHE", str(tmp_path))
+    assert re.search(r"^FAILED +cache .*others can write", output(capsys, "doctor", code=1), re.M)
+    assert os.environ["CHAPLYGIN_CACHE"] == str(tmp_path)

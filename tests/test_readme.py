@@ -1,0 +1,119 @@
+"""The code in README.md and docs/ runs as it stands, and the commands there exist."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from documents import ROOT, Block, blocks
+
+import chaplygin as cg
+from chaplygin.cli import _parser
+from chaplygin.codegen.forms import forms
+
+PAGES = ("README.md", "docs/conventions.md", "docs/abi.md")
+
+
+def run_python(page: str, block: Block, namespace: dict[str, Any]) -> None:
+    # Padded, so that a traceback shows the line of the page.
+    code = compile("\n" * (block.line - 1) + block.text, page, "exec")
+    exec(code, namespace)
+
+
+def run_python_blocks(page: str) -> dict[str, Any]:
+    namespace: dict[str, Any] = {"__name__": "page"}
+    for block in blocks(page):
+        if block.language == "python":
+            run_python(page, block, namespace)
+    return namespace
+
+
+def test_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The blocks of the README run in one namespace; the skate's path is the known cycloid."""
+    monkeypatch.chdir(tmp_path)
+    names = run_python_blocks("README.md")
+    sol, g, omega = names["sol"], 5.0, 1.0
+    t = sol.t
+    assert sol.success
+    np.testing.assert_allclose(sol["x"], g * np.sin(omega * t) ** 2 / (2 * omega**2), atol=1e-8)
+    drift = g * (omega * t - np.sin(omega * t) * np.cos(omega * t)) / (2 * omega**2)
+    np.testing.assert_allclose(sol["y"], drift, atol=1e-8)
+    assert set(names["skate"].equations("maggi").invariants) == {"energy", "p_omega"}
+    rates = np.linspace(0.5, 2, 1000)
+    np.testing.assert_allclose(names["many"]["x"], g * np.sin(10 * rates) ** 2 / (2 * rates**2), atol=1e-7)
+    assert names["run"].t == 0.5
+    assert (tmp_path / "skate_c" / "skate_core.c").is_file()
+    assert "reached the end" in capsys.readouterr().out
+
+
+def test_readme_shows_a_system_in_a_dozen_lines() -> None:
+    """From the first symbol to the end of the declaration."""
+    text = next(block.text for block in blocks("README.md") if block.language == "python")
+    declaration = text[text.index("phi, x, y =") : text.index("sol =")]
+    assert len(declaration.strip().splitlines()) <= 12
+
+
+def test_conventions() -> None:
+    """Every sign on the page of conventions holds."""
+    assert run_python_blocks("docs/conventions.md")
+
+
+def test_conventions_name_every_form() -> None:
+    text = (ROOT / "docs" / "conventions.md").read_text(encoding="utf-8")
+    for form in forms():
+        assert f"| `{form}` |" in text, form
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler called cc")
+def test_abi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page on the binary interface from top to bottom: C files, shell, Python."""
+    monkeypatch.chdir(tmp_path)
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    namespace: dict[str, Any] = {"__name__": "page"}
+    for block in blocks("docs/abi.md"):
+        if block.language == "c":
+            (tmp_path / block.argument).write_text(block.text, encoding="utf-8")
+        elif block.language == "sh":
+            # Not the console script: it may belong to another checkout, or be missing.
+            command = block.text.replace("chaplygin emit", f"{shlex.quote(sys.executable)} -m chaplygin emit")
+            subprocess.run(["sh", "-ec", command], check=True, env={**os.environ, "PATH": path})
+        elif not block.argument or find_spec(block.argument) is not None:
+            run_python("docs/abi.md", block, namespace)
+    exact = cg.example("chaplygin_sleigh").closed_form(10.0)
+    lines = [line.split() for line in (tmp_path / "sleigh.txt").read_text().splitlines()]
+    assert [line[0] for line in lines] == ["phi", "x", "y", "omega", "v"]
+    for name, value, _ in lines:
+        assert abs(float(value) - exact[name]) < 1e-9
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_exist(page: str) -> None:
+    """Each `chaplygin ...` parses; each `make ...` is a target."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for block in blocks(page):
+        if block.language != "sh":
+            continue
+        for line in block.text.splitlines():
+            words = shlex.split(line, comments=True)
+            if words[:1] == ["chaplygin"]:
+                assert _parser().parse_args(words[1:]).command
+            elif words[:1] == ["make"]:
+                assert re.search(rf"^{re.escape(words[1])}:", makefile, re.M), line
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert ((ROOT / page).parent / target).exists(), target
+    for name in re.findall(r"`((?:codegen|runtime|systems|docs|bench|generated)/[\w./]*)`", text):
+        assert (ROOT / name).exists(), name
