@@ -1,6 +1,6 @@
 """From a declaration to a loaded module, stage by stage, and what the cache saves.
 
-Rows in a fresh interpreter count neither its start nor, where they say so, the import of SymPy.
+Rows in a fresh interpreter count neither its start nor the import of NumPy and SymPy.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SIZES = [5, 20, 100]
 _BYTECODE = Path(__file__).resolve().parent.parent / "build" / "bench-bytecode"
 
 _DERIVE = """
-import json, time, sympy, chaplygin as cg
+import json, time, numpy, sympy, chaplygin as cg
 sympy.Symbol("a") + sympy.Symbol("b")  # SymPy imports its tensors at its first sum: 30 ms of its own
 entry = cg.example({name!r}, **{options!r})
 begin = time.perf_counter()
@@ -113,7 +113,7 @@ def test_declaration_to_module(name: str, form: str, options: Any, warm: bool, t
             seconds.clear()
         timed(
             f"declaration to loaded module: {name}{options.get('n', '')}",
-            "from the cache, SymPy imported" if warm else "cold: derive, emit, compile, load",
+            "from the cache, SymPy and NumPy imported" if warm else "cold: derive, emit, compile, load",
             run,
             rounds=5 if warm else 2,
             warmup=False,

@@ -19,6 +19,7 @@ from typing import Any
 _HERE = Path(__file__).resolve().parent
 _README = _HERE / "README.md"
 _BEGIN, _END = "<!-- table: begin -->", "<!-- table: end -->"
+_EXTRA = ("operations", "bias_per_link", "ours_to_this_by_turns")
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
@@ -72,11 +73,7 @@ def table(result: dict[str, Any]) -> str:
             ratio = f"{seconds(row) / base:.3g}" if base else ""
             error = info.get("error", math.nan)
             shown = "" if error is None or math.isnan(error) else f"{error:.1e}"
-            extra = ", ".join(
-                f"{key.replace('_', ' ')} {info[key]}"
-                for key in ("operations", "bias_per_link")
-                if key in info
-            )
+            extra = ", ".join(f"{key.replace('_', ' ')} {info[key]}" for key in _EXTRA if key in info)
             lines.append(f"| {info['row']} | {in_units(seconds(row))} | {ratio} | {shown} | {extra} |")
         lines.append("")
     return "\n".join(lines).rstrip()

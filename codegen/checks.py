@@ -204,12 +204,13 @@ def check(system: System) -> None:
         raise DeclarationError(
             f"{where}: potential depends on velocities; V is a function of (t, x): move it to kinetic"
         )
-    generic = good_points(system, _roots(system), 1)[0]
-    _check_fields(system, g, generic, where)
+    points = good_points(system, _roots(system), 4)
+    generic = points[0]
+    _check_fields(system, g, points, where)
     at = example_point(system)
     _check_constraints(system, g, at, generic, where)
     _check_mass(system, g, at, where)
-    pair = leaves_span(g, system.fields, generic)
+    pair = leaves_span(g, system.fields, points)
     if pair is not None:
         first = "X_0" if pair[0] < 0 else f"X_{system.velocities[pair[0]]}"
         raise DeclarationError(
@@ -248,7 +249,7 @@ def example_point(system: System) -> Point:
     return point
 
 
-def _check_fields(system: System, g: Graph, point: Point, where: str) -> None:
+def _check_fields(system: System, g: Graph, points: Sequence[Point], where: str) -> None:
     k, n = len(system.velocities), len(system.coordinates)
     if k > n:
         raise DeclarationError(
@@ -256,7 +257,9 @@ def _check_fields(system: System, g: Graph, point: Point, where: str) -> None:
         )
     if system.fields.are_rates():
         return
-    rank = len(choose_pivots(numeric_matrix(g, system.fields.matrix(), point)))
+    # Dependent at each point is admitted (direction cosines), dependent with constant coefficients is not.
+    stacked = [row for p in points for row in numeric_matrix(g, system.fields.matrix(), p)]
+    rank = len(choose_pivots(stacked))
     if rank < k:
         raise DeclarationError(
             f"{where}: kinematics: the fields of {', '.join(v.name for v in system.velocities)} are linearly "

@@ -14,7 +14,6 @@ from .render import provenance, render
 from .shell import shell_files
 
 _ARGUMENTS = {
-    "t": "double t",
     "x": "const double *restrict cg_x",
     "p": "const double *restrict cg_p",
     "u": "const double *restrict cg_u",
@@ -99,7 +98,7 @@ def _core_values(program: Program, bodies: dict[str, Body], command: str) -> dic
     kernels = [_kernel_text(program, k, b) for k, b in bodies.items()]
     if "jacobian" not in program.kernels:
         n_work += 2 * n
-        kernels.append(_looped_jacobian(name, n))
+        kernels.append(_looped_jacobian(program, n))
     solves = any(program.kernels[k].solves for k in program.kernels)
     tables = [
         _table(label, values)
@@ -152,7 +151,7 @@ def _kernel_text(program: Program, kernel: str, text: Body) -> str:
     name = program.name
     operations = program.operations(kernel)
     own = ["t", "x", "p", "u", *(["v"] if kernel == "jvp" else []), "out", "work"]
-    signature = _definition(f"int {name}_{kernel}(", own)
+    signature = _definition(program, f"int {name}_{kernel}(", own)
     if len(text.pieces) == 1:
         piece = text.pieces[0]
         banner = f"/* {kernel}: {operations} operations, {piece.intermediates} intermediates */"
@@ -161,7 +160,7 @@ def _kernel_text(program: Program, kernel: str, text: Body) -> str:
                 banner,
                 signature,
                 "{",
-                *_unused(own, piece),
+                *_unused(program, own, piece),
                 *_indented(piece.lines),
                 "    return CG_OK;",
                 "}",
@@ -173,14 +172,14 @@ def _kernel_text(program: Program, kernel: str, text: Body) -> str:
     for i, piece in enumerate(text.pieces):
         arguments = [a for a in own if a in piece.arrays]
         blocks += [
-            _definition(f"static int {name}_{kernel}_{i + 1}(", arguments),
+            _definition(program, f"static int {name}_{kernel}_{i + 1}(", arguments),
             "{",
             *_indented(piece.lines),
             "    return CG_OK;",
             "}",
             "",
         ]
-        passed = ", ".join("t" if a == "t" else f"cg_{a}" for a in arguments)
+        passed = ", ".join(program.clock if a == "t" else f"cg_{a}" for a in arguments)
         calls.append(f"    if ((status = {name}_{kernel}_{i + 1}({passed})) != CG_OK) return status;")
     count = sum(p.intermediates for p in text.pieces)
     banner = f"/* {kernel}: {operations} operations, {count} intermediates, in {len(text.pieces)} pieces */"
@@ -193,7 +192,7 @@ def _kernel_text(program: Program, kernel: str, text: Body) -> str:
             "{",
             "    int status;",
             "",
-            *_unused(own, everything),
+            *_unused(program, own, everything),
             *calls,
             "    return CG_OK;",
             "}",
@@ -202,12 +201,13 @@ def _kernel_text(program: Program, kernel: str, text: Body) -> str:
     )
 
 
-def _definition(head: str, arguments: Sequence[str]) -> str:
-    return _wrapped(head, [_ARGUMENTS[a] for a in arguments])
+def _definition(program: Program, head: str, arguments: Sequence[str]) -> str:
+    return _wrapped(head, [f"double {program.clock}" if a == "t" else _ARGUMENTS[a] for a in arguments])
 
 
-def _unused(arguments: Sequence[str], piece: Function) -> list[str]:
-    return [f"    (void){'t' if a == 't' else f'cg_{a}'};" for a in arguments if a not in piece.arrays]
+def _unused(program: Program, arguments: Sequence[str], piece: Function) -> list[str]:
+    names = {"t": program.clock}
+    return [f"    (void){names.get(a, f'cg_{a}')};" for a in arguments if a not in piece.arrays]
 
 
 def _indented(lines: Sequence[str]) -> list[str]:
@@ -222,8 +222,9 @@ def _indented(lines: Sequence[str]) -> list[str]:
     return result
 
 
-def _looped_jacobian(name: str, n: int) -> str:
-    signature = _definition(f"int {name}_jacobian(", ["t", "x", "p", "u", "out", "work"])
+def _looped_jacobian(program: Program, n: int) -> str:
+    name = program.name
+    signature = _definition(program, f"int {name}_jacobian(", ["t", "x", "p", "u", "out", "work"])
     return f"""/* jacobian: one product with jvp per column */
 {signature}
 {{
@@ -232,7 +233,7 @@ def _looped_jacobian(name: str, n: int) -> str:
     for (int i = 0; i < {n}; i++) direction[i] = 0.0;
     for (int j = 0; j < {n}; j++) {{
         direction[j] = 1.0;
-        const int status = {name}_jvp(t, cg_x, cg_p, cg_u, direction, column, cg_work + {2 * n});
+        const int status = {name}_jvp({program.clock}, cg_x, cg_p, cg_u, direction, column, cg_work + {2 * n});
         if (status != CG_OK) return status;
         direction[j] = 0.0;
         for (int i = 0; i < {n}; i++) cg_out[i * {n} + j] = column[i];

@@ -64,6 +64,8 @@ class Equations:
     initial_nodes: tuple[Node, ...] | None = None
     reaction_nodes: Mapping[str, Node] = field(default_factory=dict)
     momentum_nodes: tuple[Node, ...] | None = None
+    independent: sp.Symbol | None = None
+    routhian: Node | None = None
 
     @property
     def coordinates(self) -> tuple[sp.Symbol, ...]:
@@ -75,6 +77,14 @@ class Equations:
     def coordinate_nodes(self) -> tuple[Node, ...]:
         every = self.system.fields.coordinates
         return every if self.kept is None else tuple(every[i] for i in self.kept)
+
+    @property
+    def independent_node(self) -> Node:
+        """What the equations are differentiated by: time, or Whittaker's x_1."""
+        fields = self.system.fields
+        if self.independent is None:
+            return fields.time
+        return fields.coordinates[self.system.coordinates.index(self.independent)]
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -103,8 +113,13 @@ class Equations:
 
     @cached_property
     def permitted(self) -> dict[Node, Node]:
-        """The nodes of the declared velocities to their values in the states."""
-        return {e: self.declared[v] for v, e in zip(self.system.velocities, self.system.eta, strict=True)}
+        """The nodes of the declared velocities (and independent parameters) to their values in the states."""
+        system = self.system
+        pairs = [
+            *zip(system.velocities, system.eta, strict=True),
+            *zip(system.independent, system.theta, strict=True),
+        ]
+        return {e: self.declared[v] for v, e in pairs if v in self.declared}
 
     @cached_property
     def output_nodes(self) -> dict[str, Node]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from mpmath import mp
 
 from .differentiate import forward
@@ -87,11 +88,28 @@ def numeric_matrix(g: Graph, matrix: Sequence[Sequence[Node]], point: Point) -> 
     return [flat[i * columns : (i + 1) * columns] for i in range(len(matrix))]
 
 
-def leaves_span(g: Graph, fields: Fields, point: Point) -> tuple[int, int] | None:
-    """The first bracket that is no combination of the fields X_a at the point, None when all are."""
-    k = len(fields.along)
+def pointwise_rank(g: Graph, fields: Fields, point: Point) -> int:
+    """The number of independent directions that the fields X_a span at a point."""
+    return len(choose_pivots(numeric_matrix(g, fields.matrix(), point)))
+
+
+def leaves_span(g: Graph, fields: Fields, points: Sequence[Point]) -> tuple[int, int] | None:
+    """The first bracket that is no combination of the fields X_a, None when all are.
+
+    Where the fields are dependent at each point (the direction cosines gamma under rotations) the combinations must
+    have constant coefficients; these are looked for over several points at once.
+    """
+    k, point = len(fields.along), points[0]
     brackets = fields.brackets(g)
-    if not brackets or k == len(fields.coordinates):
+    if not brackets:
+        return None
+    rank = pointwise_rank(g, fields, point)
+    if rank < k:
+        for pair, components in brackets.items():
+            if _constant_combination(g, fields, components, points) is None:
+                return pair
+        return None
+    if k == len(fields.coordinates):
         return None
     base = numeric_matrix(g, fields.matrix(), point)
     for pair, components in brackets.items():
@@ -117,6 +135,8 @@ def structure(
     if not brackets:
         return {}
     k = len(fields.along)
+    if pointwise_rank(g, fields, points[0]) < k:
+        return _constant_structure(g, fields, brackets, points)
     matrix = fields.matrix()
     rows = sorted(r for r, _ in choose_pivots(numeric_matrix(g, matrix, points[0])))
     square = [matrix[r] for r in rows]
@@ -129,6 +149,41 @@ def structure(
     for j, pair in enumerate(pairs):
         column = [(i, flat[i * len(pairs) + j]) for i in range(k)]
         entries = [(i, node) for i, node in column if node != g.zero]
+        if entries:
+            result[pair] = entries
+    return result
+
+
+def _constant_combination(
+    g: Graph, fields: Fields, components: Sequence[Node], points: Sequence[Point]
+) -> Any:
+    """Numbers c with components = c_i X_i at every point, None when there are none."""
+    matrix = np.array([row for p in points for row in numeric_matrix(g, fields.matrix(), p)])
+    right = np.array([v for p in points for v in evaluate(g, components, p)])
+    solution, _, rank, _ = np.linalg.lstsq(matrix, right, rcond=1e-10)
+    residual = np.abs(matrix @ solution - right).max()
+    return solution if rank == len(fields.along) and residual <= 1e-9 * (1 + np.abs(right).max()) else None
+
+
+def _constant_structure(
+    g: Graph, fields: Fields, brackets: dict[tuple[int, int], list[Node]], points: Sequence[Point]
+) -> dict[tuple[int, int], list[tuple[int, Node]]]:
+    """Structure constants of fields that are dependent at each point, but not with constant coefficients."""
+    result: dict[tuple[int, int], list[tuple[int, Node]]] = {}
+    for pair, components in brackets.items():
+        numbers = _constant_combination(g, fields, components, points)
+        assert numbers is not None, "checked when the system was made"
+        exact = [Fraction(float(v)).limit_denominator(5040) for v in numbers]
+        entries = [(i, g.const(v)) for i, v in enumerate(exact) if v]
+        rest = [
+            g.sub(n, g.sum(g.mul(c, fields.along[i][s]) for i, c in entries))
+            for s, n in enumerate(components)
+        ]
+        with mp.workdps(40):
+            for p in points:
+                values = evaluate(g, rest, {name: mp.mpf(v) for name, v in p.items()}, precise=True)
+                if any(abs(v) > mp.mpf(10) ** -30 for v in values):
+                    raise ArithmeticError(f"structure constants {numbers} are not small fractions")
         if entries:
             result[pair] = entries
     return result

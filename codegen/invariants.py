@@ -17,7 +17,9 @@ from mpmath import mp
 
 from .differentiate import forward, gradient
 from .evaluate import evaluate
-from .graph import Graph, Node
+from .fields import pointwise_rank
+from .graph import Node
+from .integrals import casimirs, independent, momentum_maps, null_space
 from .sympy_view import expressions
 
 if TYPE_CHECKING:
@@ -39,10 +41,26 @@ class Invariant:
 
 
 def find(eqs: Equations) -> tuple[Invariant, ...]:
-    """The invariants of the equations among energy, momenta, and quadratic functions of redundant coordinates."""
-    candidates = [_energy(eqs), *_momenta(eqs), *_coordinate_invariants(eqs)]
-    kept = _conserved(eqs, candidates)
+    """The invariants of the equations: energy, momenta, functions of redundant coordinates, momentum maps, Casimirs."""
+    energy, momenta, coordinates = _energy(eqs), _momenta(eqs), _coordinate_invariants(eqs)
+    kept = _conserved(eqs, [energy, *momenta, *coordinates])
+    if len(eqs.coordinates) > _MOST_COORDINATES or eqs.independent is not None:
+        return tuple(kept)
+
+    def derivatives(terms: list[Node], points: list[dict[str, Any]]) -> list[list[float]]:
+        slopes, needed = _slopes(eqs, terms)
+        return [[float(v) for v, _ in _along(eqs, slopes, needed, p, False)] for p in points]
+
+    nodes = [m.node for m in momenta]
+    maps = independent(eqs, [i.node for i in kept], momentum_maps(eqs, nodes, derivatives))
+    kept += _conserved(eqs, _named("momentum", maps, "linear in the momenta"))
+    squares = independent(eqs, [i.node for i in kept], casimirs(eqs, nodes, derivatives))
+    kept += _conserved(eqs, _named("casimir", squares, "quadratic form in the momenta"))
     return tuple(kept)
+
+
+def _named(name: str, nodes: Sequence[Node], description: str) -> list[Invariant]:
+    return [Invariant(f"{name}_{i + 1}", node, "checked", description) for i, node in enumerate(nodes)]
 
 
 def _energy(eqs: Equations) -> Invariant:
@@ -90,20 +108,19 @@ def _coordinate_invariants(eqs: Equations) -> list[Invariant]:
     g, system = eqs.graph, eqs.system
     fields, x = system.fields, system.fields.coordinates
     n, k = len(x), len(fields.along)
-    if eqs.kept is not None or k >= n or n > _MOST_COORDINATES:
+    if eqs.kept is not None or n > _MOST_COORDINATES or fields.are_rates():
+        return []
+    if pointwise_rank(g, fields, eqs.points([], 1)[0]) == n:
         return []
     monomials = [g.mul(x[i], x[j]) for i in range(n) for j in range(i, n)] + list(x)
     slopes = [row for a in range(-1, k) for row in [fields.apply(g, a, monomials)]]
     flat = [node for row in slopes for node in row]
     points = eqs.points(flat, 2 * len(monomials) // k + 4)
     rows = np.array([evaluate(g, flat, p) for p in points]).reshape(-1, len(monomials))
-    rows = rows[np.abs(rows).max(axis=1) > 0]
-    _, sizes, right = np.linalg.svd(rows)
-    rank = int((sizes > 1e-9 * sizes[0]).sum())
     found = []
     symbols = eqs.symbols
     at = {s.name: v for s, v in system.example.items()}
-    for i, weights in enumerate(_echelon(right[rank:])):
+    for i, weights in enumerate(null_space(rows)):
         node = g.sum(g.mul(g.const(w), m) for w, m in zip(weights, monomials, strict=True) if w)
         if g.symbols([node]) <= at.keys():  # as a residual, |q|^2 - 1, where the example says on which level
             level = Fraction(evaluate(g, [node], at)[0])
@@ -116,41 +133,15 @@ def _coordinate_invariants(eqs: Equations) -> list[Invariant]:
     return found
 
 
-def _echelon(basis: Any) -> list[list[Fraction]]:
-    """The rows of a null space in reduced echelon form, entries rounded to small fractions."""
-    a = np.array(basis, dtype=float)
-    used = 0
-    for column in range(a.shape[1]):
-        if used == len(a):
-            break
-        row = used + int(np.abs(a[used:, column]).argmax())
-        if abs(a[row, column]) < 1e-8:
-            continue
-        a[[used, row]] = a[[row, used]]
-        a[used] /= a[used, column]
-        for other in range(len(a)):
-            if other != used:
-                a[other] -= a[other, column] * a[used]
-        used += 1
-    return [
-        [Fraction(float(v)).limit_denominator(64) if abs(v) > 1e-8 else Fraction(0) for v in row] for row in a
-    ]
-
-
 def _conserved(eqs: Equations, candidates: Sequence[Invariant]) -> list[Invariant]:
     """The candidates whose derivative along the flow vanishes: first with floats, then to 30 digits."""
-    g, system = eqs.graph, eqs.system
-    x, v = eqs.coordinate_nodes, eqs.velocity_nodes
-    moving = {**dict(zip(x, eqs.rates, strict=True)), system.fields.time: g.one}
-    # Accelerations stand as symbols: they are solved for numerically at each point.
-    slots = [g.symbol(f"cg_acceleration_{i}") for i in range(len(v))]
-    moving |= dict(zip(v, slots, strict=True))
-    slopes = forward(g, [c.node for c in candidates], moving)
-    needed = [*(n for row in eqs.mass for n in row), *eqs.force]
+    if not candidates:
+        return []
+    slopes, needed = _slopes(eqs, [c.node for c in candidates])
     points = eqs.points(needed, 3)
 
     def derivatives(point: dict[str, Any], precise: bool, wanted: list[Node]) -> list[tuple[Any, Any]]:
-        return _along(g, eqs, wanted, needed, point, precise)
+        return _along(eqs, wanted, needed, point, precise)
 
     alive = list(zip(candidates, slopes, strict=True))
     for point in points:
@@ -161,7 +152,8 @@ def _conserved(eqs: Equations, candidates: Sequence[Invariant]) -> list[Invarian
     kept = []
     with mp.workdps(_DIGITS + 15):
         exact = [
-            {name: mp.mpf(value) for name, value in p.items()} for p in points[: 2 if len(v) <= 30 else 1]
+            {name: mp.mpf(value) for name, value in p.items()}
+            for p in points[: 2 if len(eqs.force) <= 30 else 1]
         ]
         for point in exact if alive else []:
             results = derivatives(point, True, [s for _, s in alive])
@@ -173,10 +165,20 @@ def _conserved(eqs: Equations, candidates: Sequence[Invariant]) -> list[Invarian
     return kept
 
 
+def _slopes(eqs: Equations, nodes: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+    """d/dt of nodes along the flow, with accelerations as symbols, and the nodes that give the accelerations."""
+    g, v = eqs.graph, eqs.velocity_nodes
+    moving = {**dict(zip(eqs.coordinate_nodes, eqs.rates, strict=True)), eqs.independent_node: g.one}
+    # Accelerations stand as symbols: they are solved for numerically at each point.
+    moving |= {node: g.symbol(f"cg_acceleration_{i}") for i, node in enumerate(v)}
+    return forward(g, list(nodes), moving), [*(n for row in eqs.mass for n in row), *eqs.force]
+
+
 def _along(
-    g: Graph, eqs: Equations, wanted: list[Node], needed: list[Node], point: dict[str, Any], precise: bool
+    eqs: Equations, wanted: list[Node], needed: list[Node], point: dict[str, Any], precise: bool
 ) -> list[tuple[Any, Any]]:
     """Values of d/dt of the candidates at a point, with the size of the accelerations they are made of."""
+    g = eqs.graph
     k = len(eqs.force)
     values = evaluate(g, needed, point, precise)
     if not eqs.mass:

@@ -12,6 +12,7 @@ import sympy as sp
 from .differentiate import forward
 from .graph import Node
 from .linear import LDL
+from .power import POWER, painleve_function, power
 from .program import Kernel, Program, Solve, Variable
 
 if TYPE_CHECKING:
@@ -59,14 +60,21 @@ def lower(eqs: Equations) -> Program:
         )
     }
     kernels |= _derivative_kernels(eqs, acceleration, pivots, labels)
-    outputs = _outputs(eqs, {i.name for i in invariants})
+    outputs = _outputs(eqs, {i.name for i in invariants}, acceleration.nodes)
     if outputs:
+        nodes = [n for _, n in outputs]
+        unknown = [n for solve in acceleration.solves for n in solve.results]
+        solved = g.depends_on(nodes, [*unknown, *(n for n, _ in pivots[len(limits) :])])
         kernels["outputs"] = Kernel(
-            "outputs", tuple(n for _, n in outputs), tuple(v.name for v, _ in outputs), limits
+            "outputs",
+            tuple(nodes),
+            tuple(v.name for v, _ in outputs),
+            tuple(pivots) if solved else limits,
+            acceleration.solves if solved else (),
         )
     if eqs.initial_nodes is not None:
         names = [*eqs.states, *(p.name for p in (*system.parameters, *eqs.parameters))]
-        kernels["initial"] = Kernel("initial", eqs.initial_nodes, tuple(names), limits, of_declared=True)
+        kernels["initial"] = Kernel("initial", eqs.initial_nodes, tuple(names), of_declared=True)
     conserved = [(Variable(i.name, "invariant", "", i.description), i.node) for i in invariants]
     conserved += [
         (Variable(n, "residual", "", "constraint residual"), node) for n, node in eqs.residuals_nodes.items()
@@ -91,8 +99,9 @@ def lower(eqs: Equations) -> Program:
         invariants=tuple(v for v, _ in conserved),
         declared=(
             *(variable(eqs, x, "coordinate") for x in system.coordinates),
-            *(variable(eqs, v, "velocity") for v in system.velocities),
+            *(variable(eqs, v, "velocity") for v in (system.independent or system.velocities)),
         ),
+        independent=str(g.value[eqs.independent_node]),
         kernels=kernels,
     )
 
@@ -194,13 +203,14 @@ def _derivative_kernels(
     return kernels
 
 
-def _outputs(eqs: Equations, invariants: set[str]) -> list[tuple[Variable, Node]]:
-    """Declared velocities that are no states, the user's outputs, and the energy where it is not conserved."""
+def _outputs(
+    eqs: Equations, invariants: set[str], accelerations: Sequence[Node]
+) -> list[tuple[Variable, Node]]:
+    """Declared velocities that are no states, reactions, the user's outputs, and what `_balance` adds."""
     system = eqs.system
     found = [
         (variable(eqs, v, "declared"), node) for v, node in eqs.declared.items() if v.name not in eqs.states
     ]
-    taken = {v.name for v, _ in found} | set(eqs.states)
     found += [
         (Variable(n, "reaction", "", "constraint reaction"), node) for n, node in eqs.reaction_nodes.items()
     ]
@@ -208,10 +218,31 @@ def _outputs(eqs: Equations, invariants: set[str]) -> list[tuple[Variable, Node]
         text = {str(k): v for k, v in {**system.units}.items()}.get(name, "")
         about = {str(k): v for k, v in {**system.descriptions}.items()}.get(name, "")
         found.append((Variable(name, "output", text, about), node))
-        taken.add(name)
-    symbols = {s.name for s in system.all_symbols()}
-    if "energy" not in invariants | taken | symbols:
-        g = eqs.graph
-        total = g.add(system.kinetic_node, system.potential_node)
-        found.append((Variable("energy", "output", "", "T + V"), g.substitute([total], eqs.permitted)[0]))
+    taken = {v.name for v, _ in found} | set(eqs.symbols) | invariants
+    return found + _balance(eqs, invariants, taken, accelerations)
+
+
+def _balance(
+    eqs: Equations, invariants: set[str], taken: set[str], accelerations: Sequence[Node]
+) -> list[tuple[Variable, Node]]:
+    """Where no energy is conserved: T + V, Painlevé's T2 - T0 + V where it differs, and the power that changes it.
+
+    A name that the user has taken gets the prefix `cg_`, except `energy`, which is left to the user.
+    """
+    if "energy" in invariants:
+        return []
+    h, total, same = painleve_function(eqs)
+    found = []
+    named = "energy" not in taken
+    if named:
+        found.append((Variable("energy", "output", "", "T + V"), total))
+    if "painleve" in invariants:
+        return found
+
+    def free(name: str) -> str:
+        return f"cg_{name}" if name in taken else name
+
+    if not (same and named):
+        found.append((Variable(free("painleve"), "output", "", "T2 - T0 + V"), h))
+    found.append((Variable(free("power"), "output", "", POWER), power(eqs, accelerations)))
     return found

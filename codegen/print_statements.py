@@ -20,6 +20,11 @@ LONGEST = 450
 ARRAYS = {"x": "cg_x", "p": "cg_p", "u": "cg_u", "v": "cg_v", "work": "cg_work", "out": "cg_out"}
 
 
+def place(load: Load) -> str:
+    """What a variable is read from: an element, or the independent variable."""
+    return "cg_t" if load.array == "t" else f"{ARRAYS[load.array]}[{load.index}]"
+
+
 @dataclass(frozen=True)
 class Function:
     """The text of a C function body and the arrays it reads or writes."""
@@ -78,8 +83,8 @@ def _sections(g: Graph, schedule: Schedule, statements: list[Statement], used: s
     names = schedule.names
     loads = [s for s in statements if isinstance(s, Load) and s.name in used]
     stores = [s for s in statements if isinstance(s, Store)]
-    loads.sort(key=lambda s: ("xpuv".index(s.array), s.index))
-    lines = [f"const double {s.name} = {ARRAYS[s.array]}[{s.index}];" for s in loads]
+    loads.sort(key=lambda s: ("txpuv".index(s.array), s.index))
+    lines = [f"const double {s.name} = {place(s)};" for s in loads]
     if lines:
         lines.insert(0, "/* inputs */")
     middle = [_statement(g, s, names) for s in statements if isinstance(s, (Assign, Check))]
@@ -87,7 +92,8 @@ def _sections(g: Graph, schedule: Schedule, statements: list[Statement], used: s
     if middle:
         lines += ["", f"/* intermediates: {count} */", *middle]
     lines += ["", "/* outputs */", *(_statement(g, s, names) for s in stores), ""]
-    arrays = {s.array for s in loads} | {s.array for s in stores} | ({"t"} if "t" in used else set())
+    clock = {"t"} if "t" in used - {s.name for s in loads} else set()
+    arrays = {s.array for s in loads} | {s.array for s in stores} | clock
     return Function(tuple(lines[1:] if not lines[0] else lines), frozenset(arrays), count)
 
 
@@ -129,26 +135,24 @@ def _piece(
     names = schedule.names
     lines: list[str] = []
     arrays: set[str] = set()
-    loaded: set[str] = set()
     own = {s.name for s in group if isinstance(s, Load)}
 
-    def load(name: str, array: str, at: int) -> None:
-        arrays.add(array)
-        loaded.add(name)
-        lines.append(f"const double {name} = {ARRAYS[array]}[{at}];")
+    def load(s: Load) -> None:
+        arrays.add(s.array)
+        lines.append(f"const double {s.name} = {place(s)};")
 
     for name in used:  # what earlier pieces read or computed
         if name in loads and name not in own:
-            load(name, loads[name].array, loads[name].index)
+            load(loads[name])
         elif name in crossing and home[name] < index:
-            load(name, "work", crossing[name])
+            load(Load(name, "work", crossing[name]))
     if lines:
         lines.append("")
     count = 0
     for s in group:
         if isinstance(s, Load):
             if s.name in used:
-                load(s.name, s.array, s.index)
+                load(s)
         elif isinstance(s, Assign):
             count += 1
             lines.append(_statement(g, s, names))
@@ -163,6 +167,6 @@ def _piece(
             if s.factor:
                 lines.append(f"if (cg_factor({s.size}, cg_work + {s.matrix}) != CG_OK) return CG_SINGULAR;")
             lines.append(f"cg_solve({s.size}, cg_work + {s.matrix}, cg_work + {s.right});")
-    if any(name == "t" for name in used):
+    if "t" in used and "t" not in loads:
         arrays.add("t")
     return Function(tuple(lines), frozenset(arrays), count)

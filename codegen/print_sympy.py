@@ -70,7 +70,8 @@ def assignments(program: Program, kernel: str) -> Any:
 
     for s in plan.statements:
         if isinstance(s, Load):
-            lines.append(constant(s.name, element(s.array, s.index)))
+            clock = s.array == "t"
+            lines.append(constant(s.name, sp.Symbol("cg_t") if clock else element(s.array, s.index)))
         elif isinstance(s, Assign):
             lines.append(constant(s.name, expression(g, s.node, plan.names)))
         elif isinstance(s, Store):

@@ -74,6 +74,7 @@ class Program:
     """A model as named kernels over one graph: what is printed, in C or in Python.
 
     `kernels` holds `rhs` and, where the model has them, `jacobian`, `jvp`, `outputs`, `invariants`, `initial`.
+    `independent` names the argument `t` of the kernels: "t", or Whittaker's coordinate.
     A Jacobian too long to unroll is absent: the emitted one loops over `jvp`.
     """
 
@@ -88,7 +89,13 @@ class Program:
     outputs: tuple[Variable, ...]
     invariants: tuple[Variable, ...]
     declared: tuple[Variable, ...]
+    independent: str
     kernels: Mapping[str, Kernel]
+
+    @property
+    def clock(self) -> str:
+        """The name of the kernels' first argument in emitted code; "t" may be a state of Whittaker's equations."""
+        return "t" if self.independent == "t" else "cg_t"
 
     def schedule(self, kernel: str) -> Schedule:
         """The statements of one kernel, in the order in which they are printed."""

@@ -84,7 +84,7 @@ class Schedule:
 
 def variable_names(program: Program, kernel: Kernel) -> dict[str, tuple[str, str, int]]:
     """Symbol name to (name in emitted code, array, index)."""
-    table: dict[str, tuple[str, str, int]] = {"t": ("t", "t", 0)}
+    table: dict[str, tuple[str, str, int]] = {program.independent: (program.independent, "t", 0)}
     x = program.declared if kernel.of_declared else program.states
     for array, variables in (("x", x), ("p", program.parameters), ("u", program.inputs)):
         for i, v in enumerate(variables):
@@ -159,7 +159,7 @@ class _Writer:
             if kind == "symbol":
                 name, array, index = self.table[str(g.value[node])]
                 self.names[node] = name
-                if array != "t":
+                if (name, array) != ("t", "t"):  # the time argument bears its name already
                     self.statements.append(Load(name, array, index))
             elif node in self.cut:
                 self.names[node] = self._fresh(node)

@@ -10,13 +10,12 @@ from typing import Any
 import sympy as sp
 
 from .print_c import PYTHON, expression
-from .print_statements import ARRAYS
+from .print_statements import ARRAYS, place
 from .print_sympy import expression as sympy_expression
 from .program import Program, Variable
 from .schedule import Assign, Check, FactorSolve, Load, Store
 
 Function = Callable[..., Any]
-_ARGUMENTS = "t, cg_x, cg_p, cg_u"
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ def twin_model(program: Program, *, quiet: bool = False) -> Any:
 def python_source(program: Program, kernel: str) -> str:
     """One kernel as the source of a Python function of (t, x, p, u), for `jvp` of (t, x, p, u, v)."""
     g, plan = program.graph, program.schedule(kernel)
-    lines = [f"def {kernel}({_ARGUMENTS}{', cg_v' if kernel == 'jvp' else ''}):"]
+    lines = [f"def {kernel}({program.clock}, cg_x, cg_p, cg_u{', cg_v' if kernel == 'jvp' else ''}):"]
     lines.append(f"    cg_out = [0.0] * {len(plan.kernel.outputs)}")
     if plan.work:
         lines.append(f"    cg_work = [0.0] * {plan.work}")
@@ -79,7 +78,7 @@ def python_source(program: Program, kernel: str) -> str:
 
     for s in plan.statements:
         if isinstance(s, Load):
-            lines.append(f"    {s.name} = {ARRAYS[s.array]}[{s.index}]")
+            lines.append(f"    {s.name} = {place(s)}")
         elif isinstance(s, Assign):
             lines.append(f"    {s.name} = {text(s.node, True)}")
         elif isinstance(s, Store):
@@ -177,7 +176,9 @@ def numpy_kernel(program: Program, kernel: str) -> Function:
         if isinstance(s, Store)
     }
     results = [stores[i] for i in range(len(stores))]
-    arguments = [sp.Symbol("t", real=True), *(sp.Symbol(s.name, real=True) for s in loads)]
+    moment = next((s.name for s in loads if s.array == "t"), program.clock)
+    loads = [s for s in loads if s.array != "t"]
+    arguments = [sp.Symbol(name, real=True) for name in (moment, *(s.name for s in loads))]
     function = sp.lambdify(arguments, results, "numpy", cse=lambda expressions: (steps, expressions))
     places = [("xpuv".index(s.array), s.index) for s in loads]
 

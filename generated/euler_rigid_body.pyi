@@ -6,7 +6,7 @@
 States: q0, q1, q2, q3, w1, w2, w3
 Parameters: I1, I2, I3
 Outputs: momentum_x, momentum_y, momentum_z
-Invariants and residuals: energy, coordinates_1
+Invariants and residuals: energy, coordinates_1, momentum_1, momentum_2, momentum_3
 """
 
 from typing import Final

@@ -261,7 +261,7 @@ int euler_rigid_body_outputs(double t, const double *restrict cg_x, const double
     return CG_OK;
 }
 
-/* invariants: 17 operations, 7 intermediates */
+/* invariants: 83 operations, 28 intermediates */
 int euler_rigid_body_invariants(double t, const double *restrict cg_x, const double *restrict cg_p,
                                 const double *restrict cg_u, double *restrict cg_out,
                                 double *restrict cg_work)
@@ -281,18 +281,42 @@ int euler_rigid_body_invariants(double t, const double *restrict cg_x, const dou
     const double I2 = cg_p[1];
     const double I3 = cg_p[2];
 
-    /* intermediates: 7 */
+    /* intermediates: 28 */
     const double z1 = w3*w3;
     const double z2 = w1*w1;
     const double z3 = w2*w2;
     const double z4 = I1*z2 + I2*z3;
-    const double z5 = q0*q0 + q1*q1;
-    const double z6 = q2*q2 + z5;
-    const double z7 = q3*q3 + z6;
+    const double z5 = q3*q3;
+    const double z6 = q2*q2;
+    const double z7 = q0*q0;
+    const double z8 = q1*q1;
+    const double z9 = z7 + z8;
+    const double z10 = z6 + z9;
+    const double z11 = z5 + z10;
+    const double z12 = w1*I1;
+    const double z13 = q0*q3;
+    const double z14 = w2*I2;
+    const double z15 = q1*q2;
+    const double z16 = 2.0*(z15*z14);
+    const double z17 = q0*q2;
+    const double z18 = w3*I3;
+    const double z19 = 2.0*(z17*z18);
+    const double z20 = z7*z12 + z8*z12 - z6*z12 - z5*z12 - 2.0*(z13*z14) + z16 + z19;
+    const double z21 = q1*q3;
+    const double z22 = q0*q1;
+    const double z23 = q2*q3;
+    const double z24 = 0.5*(z8*z18);
+    const double z25 = 0.5*(z6*z18);
+    const double z26 = z17*z12 - z21*z12 - z22*z14 - z23*z14 - 0.5*(z7*z18) + z24 + z25;
+    const double z27 = z13*z12 + z15*z12 + 0.5*(z7*z14) - 0.5*(z8*z14) + 0.5*(z6*z14);
+    const double z28 = z27 - 0.5*(z5*z14) - z22*z18;
 
     /* outputs */
     cg_out[0] = 0.5*(I3*z1 + z4); /* energy */
-    cg_out[1] = -1.0 + z7; /* coordinates_1 */
+    cg_out[1] = -1.0 + z11; /* coordinates_1 */
+    cg_out[2] = z20 + 2.0*(z21*z18); /* momentum_1 */
+    cg_out[3] = z26 - 0.5*(z5*z18); /* momentum_2 */
+    cg_out[4] = z23*z18 + z28; /* momentum_3 */
 
     return CG_OK;
 }
@@ -319,6 +343,9 @@ static const cg_variable_t cg_outputs[] = {
 static const cg_variable_t cg_invariants[] = {
     {"energy", "", "T + V", NAN, CG_INVARIANT, 0},
     {"coordinates_1", "", "invariant of the kinematics alone", NAN, CG_INVARIANT, 0},
+    {"momentum_1", "", "linear in the momenta", NAN, CG_INVARIANT, 0},
+    {"momentum_2", "", "linear in the momenta", NAN, CG_INVARIANT, 0},
+    {"momentum_3", "", "linear in the momenta", NAN, CG_INVARIANT, 0},
 };
 static const cg_variable_t cg_declared[] = {
     {"q0", "1", "quaternion, component 0", 1.0, CG_COORDINATE, 0},
@@ -354,7 +381,7 @@ const cg_model_t euler_rigid_body_model = {
     .n_parameters = 3,
     .n_inputs = 0,
     .n_outputs = 3,
-    .n_invariants = 2,
+    .n_invariants = 5,
     .n_declared = 7,
     .n_work = 0,
     .states = cg_states,

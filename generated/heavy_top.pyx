@@ -7,7 +7,7 @@
 States: q0, q1, q2, q3, w1, w2, w3
 Parameters: I1, I2, I3, m, g, r1, r2, r3
 Outputs: vertical_momentum, height
-Invariants and residuals: energy, coordinates_1
+Invariants and residuals: energy, coordinates_1, momentum_1
 """
 
 from cpython.pycapsule cimport PyCapsule_New

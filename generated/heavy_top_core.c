@@ -330,7 +330,7 @@ int heavy_top_outputs(double t, const double *restrict cg_x, const double *restr
     return CG_OK;
 }
 
-/* invariants: 35 operations, 16 intermediates */
+/* invariants: 57 operations, 26 intermediates */
 int heavy_top_invariants(double t, const double *restrict cg_x, const double *restrict cg_p,
                          const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -354,7 +354,7 @@ int heavy_top_invariants(double t, const double *restrict cg_x, const double *re
     const double r2 = cg_p[6];
     const double r3 = cg_p[7];
 
-    /* intermediates: 16 */
+    /* intermediates: 26 */
     const double z1 = w3*w3;
     const double z2 = w1*w1;
     const double z3 = w2*w2;
@@ -364,17 +364,28 @@ int heavy_top_invariants(double t, const double *restrict cg_x, const double *re
     const double z7 = q1*q1;
     const double z8 = q2*q2;
     const double z9 = z5 + z6 - z7 - z8;
-    const double z10 = q0*q2 - q1*q3;
-    const double z11 = q0*q1 + q2*q3;
-    const double z12 = r3*z9 - 2.0*(r1*z10 - r2*z11);
-    const double z13 = g*z12;
-    const double z14 = z5 + z7;
-    const double z15 = z8 + z14;
-    const double z16 = z6 + z15;
+    const double z10 = q0*q2;
+    const double z11 = q1*q3;
+    const double z12 = z10 - z11;
+    const double z13 = q0*q1;
+    const double z14 = q2*q3;
+    const double z15 = z13 + z14;
+    const double z16 = r3*z9 - 2.0*(r1*z12 - r2*z15);
+    const double z17 = g*z16;
+    const double z18 = z5 + z7;
+    const double z19 = z8 + z18;
+    const double z20 = z6 + z19;
+    const double z21 = w1*I1;
+    const double z22 = w2*I2;
+    const double z23 = w3*I3;
+    const double z24 = 0.5*(z7*z23);
+    const double z25 = 0.5*(z8*z23);
+    const double z26 = z10*z21 - z11*z21 - z13*z22 - z14*z22 - 0.5*(z5*z23) + z24 + z25;
 
     /* outputs */
-    cg_out[0] = 0.5*(I3*z1 + z4) + m*z13; /* energy */
-    cg_out[1] = -1.0 + z16; /* coordinates_1 */
+    cg_out[0] = 0.5*(I3*z1 + z4) + m*z17; /* energy */
+    cg_out[1] = -1.0 + z20; /* coordinates_1 */
+    cg_out[2] = z26 - 0.5*(z6*z23); /* momentum_1 */
 
     return CG_OK;
 }
@@ -405,6 +416,7 @@ static const cg_variable_t cg_outputs[] = {
 static const cg_variable_t cg_invariants[] = {
     {"energy", "", "T + V", NAN, CG_INVARIANT, 0},
     {"coordinates_1", "", "invariant of the kinematics alone", NAN, CG_INVARIANT, 0},
+    {"momentum_1", "", "linear in the momenta", NAN, CG_INVARIANT, 0},
 };
 static const cg_variable_t cg_declared[] = {
     {"q0", "1", "quaternion, component 0", 0.9689124217106447, CG_COORDINATE, 0},
@@ -440,7 +452,7 @@ const cg_model_t heavy_top_model = {
     .n_parameters = 8,
     .n_inputs = 0,
     .n_outputs = 2,
-    .n_invariants = 2,
+    .n_invariants = 3,
     .n_declared = 7,
     .n_work = 0,
     .states = cg_states,

@@ -40,12 +40,14 @@ cdef class ModelCore(KernelCore):
                     signals.attach(run)
             memcpy(run.p, p, self.n_parameters * sizeof(double))
             memcpy(run.u, u, self.n_inputs * sizeof(double))
-            return self._run(run, t0, x0, t1, t_eval, dense, signals, given)
+            settings = ((t0, t1), _copy(x0, self.n_states), t_eval, method, rtol, atol, max_step, first_step, step,
+                        max_steps)
+            return self._run(run, t0, x0, t1, t_eval, dense, signals, given, settings)
         finally:
             self._give_run(run, method)
 
     cdef object _run(self, cg_run_t *run, double t0, const double *x0, double t1, object t_eval, bint dense,
-                     _Signals signals, object given):
+                     _Signals signals, object given, tuple settings):
         cdef cg_record_t record
         cdef cnp.npy_intp[3] shape
         cdef int status
@@ -102,7 +104,7 @@ cdef class ModelCore(KernelCore):
         if dense:
             interpolant = Dense(spans[:record.n_coef].copy(), coef[:record.n_coef].copy(), t0, _copy(x0, n))
         return Solution(self, times, rows.T, status, run.t, p, u if given is None else given, run.n_rhs, run.n_steps,
-                        run.n_rejected, interpolant)
+                        run.n_rejected, interpolant, settings)
 
 
 cdef bint _plain_times(object value, double t0, double t1):

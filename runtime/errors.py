@@ -79,7 +79,8 @@ STATUS_NAMES: dict[int, str] = {
 
 _MESSAGES: dict[int, str] = {
     1: "a terminal event occurred",
-    -1: "the mass matrix or the constraints are singular (a pivot fell below its threshold)",
+    -1: "the mass matrix or the constraints are singular (a pivot fell below its threshold); "
+    "in the form whittaker: the branch ends, the velocity of the leading coordinate vanishes",
     -2: "a state or its rate is not finite",
     -3: "the step fell below the spacing of floating-point numbers; a singularity or too tight tolerances",
     -4: "the limit on the number of steps was reached; raise max_steps or loosen rtol and atol",

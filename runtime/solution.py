@@ -12,11 +12,15 @@ from .errors import ArgumentError, MissingExtraError, message_of
 from .inputs import Inputs
 
 if TYPE_CHECKING:
+    from .audit import Audit
     from .face import Face
 
 Array = NDArray[np.float64]
 
 __all__ = ["Dense", "Solution"]
+
+FIXED_STEP = ("rk4",)
+"""The methods without error control."""
 
 
 class Dense:
@@ -67,7 +71,7 @@ class Solution:
     ``sol["v"]`` is any state, declared variable, output, reaction, invariant or input over `t`, ``sol["t"]`` the times.
     """
 
-    __slots__ = ("_extra", "_inputs", "_p", "model", "n_rejected", "n_steps", "nfev", "njev", "nlu", "sol", "status",
+    __slots__ = ("_extra", "_inputs", "_p", "_settings", "model", "n_rejected", "n_steps", "nfev", "njev", "nlu", "sol", "status",
                  "t", "t_events", "t_reached", "y", "y_events")  # fmt: skip
 
     def __init__(
@@ -83,7 +87,9 @@ class Solution:
         n_steps: int,
         n_rejected: int,
         sol: Any,
+        settings: tuple[Any, ...],
     ) -> None:
+        # settings: t_span, x0, t_eval, and the options of `integrate`, for `_repeat`
         self.model = model
         self.t = t
         self.y = y
@@ -97,6 +103,7 @@ class Solution:
         self.n_steps = n_steps
         self.n_rejected = n_rejected
         self.sol = sol
+        self._settings = settings
         self.t_events = None
         self.y_events = None
         self._extra: dict[str, Array] | None = None
@@ -142,6 +149,61 @@ class Solution:
         Raises `ArgumentError` for an unknown name and `KernelError` where a quantity cannot be computed.
         """
         return self._all(None) | {} if name is None else self[name]
+
+    def audit(self, tolerance: float | None = None) -> Audit:
+        """Check the run against Painlevé's equation, d/dt (T2 - T0 + V) = power, over each of its steps.
+
+        The change of T2 - T0 + V between the ends of each step is compared with the Gauss-Legendre quadrature of the
+        power (of forces, inputs, drives and constraints) on the interpolant. An imbalance is allowed up to what errors as
+        large as the run's own rtol and atol would make of it, times a margin; with `tolerance`, and for a fixed step
+        (where it is 1e-6), up to `tolerance` times the scale of energy. A run without ``dense_output=True`` is
+        repeated with it, and has to give the same bits. Returns an `Audit`, true where every step balances.
+
+        Whittaker's equations are made with the energy: they balance by construction. Forces that do no work are not
+        seen. Input functions must depend on (t, y) alone.
+
+        Raises `ArgumentError` for a model without a balance of power, or a run that cannot be repeated.
+
+        >>> from chaplygin.generated.harmonic_oscillator import model
+        >>> sol = model.integrate((0, 10), {"x": 1, "x_dot": 0}, {"m": 1, "k": 4})
+        >>> check = sol.audit()
+        >>> check.passed, check.largest < 1e-8
+        (True, True)
+
+        Source: P. Painlevé, Leçons sur l'intégration des équations de la mécanique (1895).
+        """
+        from .audit import audit
+
+        return audit(self, tolerance)
+
+    @property
+    def _tolerances(self) -> tuple[float, Array]:
+        """rtol and atol (n,) of the run; rtol is NaN where the step is fixed."""
+        from .arguments import tolerances
+
+        _, _, _, method, rtol, atol, *_ = self._settings
+        if method in FIXED_STEP:
+            return np.nan, np.zeros(len(self.model.states))
+        return tolerances(rtol, atol, self.model.states)
+
+    def _repeat(self) -> Solution:
+        """The same run once more, with its interpolant."""
+        span, x0, t_eval, method, rtol, atol, max_step, first_step, step, max_steps = self._settings
+        options = {"max_step": max_step, "first_step": first_step, "step": step, "max_steps": max_steps}
+        integrate: Any = self.model.integrate  # type: ignore[attr-defined]
+        found: Solution = integrate(
+            span,
+            x0,
+            self._p,
+            self._inputs,
+            method=method,
+            rtol=rtol,
+            atol=atol,
+            t_eval=t_eval,
+            dense_output=True,
+            **options,
+        )
+        return found
 
     def _u(self) -> Array:
         u = self._inputs

@@ -196,8 +196,9 @@ class TwinModel(Face):
         status = walk.run(self, record, p, controls, t1, limit)
         y = np.array(record.y).reshape(-1, len(x0)).T
         sol = walk.dense(record, t0, x0) if dense_output else None
+        settings = ((t0, t1), x0, moments, method, rtol, atol, max_step, first_step, step, max_steps)
         return Solution(
-            self, np.array(record.t), y, status, record.at, p, controls, walk.nfev, walk.n_steps, 0, sol
+            self, np.array(record.t), y, status, record.at, p, controls, walk.nfev, walk.n_steps, 0, sol, settings
         )  # fmt: skip
 
     def stepper(

@@ -24,9 +24,9 @@ class Example:
 
     ``parameters`` and ``initial`` are plain numbers in SI units by declared name; ``initial`` gives every
     coordinate and every velocity of the declaration, so it fits each form in ``forms`` (the first is the
-    natural one). ``conserved`` names the declared outputs that stay constant along every motion, beside the
-    invariants which the derivation finds itself. The declaration is built, and SymPy imported, when
-    ``system`` is first read.
+    natural one); ``options`` are what a form of these has to be told, by the form's name. ``conserved`` names
+    the declared outputs that stay constant along every motion, beside the invariants which the derivation
+    finds itself. The declaration is built, and SymPy imported, when ``system`` is first read.
 
     >>> from chaplygin.systems import example
     >>> top = example("heavy_top")
@@ -44,11 +44,13 @@ class Example:
     build: Callable[[], System] = field(repr=False)
     conserved: tuple[str, ...] = ()
     solve: Solver | None = field(default=None, repr=False)
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # Own dicts: what a user changes in them stays out of the catalogue.
         object.__setattr__(self, "parameters", dict(self.parameters))
         object.__setattr__(self, "initial", dict(self.initial))
+        object.__setattr__(self, "options", {form: dict(given) for form, given in self.options.items()})
 
     @cached_property
     def system(self) -> System:

@@ -271,3 +271,18 @@ def sleigh_rates_from_coordinates(y: Sequence[float], p: Sequence[float]) -> tup
     solution = sleigh_by_multipliers().solve([*y[:3], omega, *(v * forward)], p)
     # v = xdot . forward, and w = 0 removes the term from turning.
     return np.array([*solution[:4], forward @ solution[4:6]]), float(solution[6])
+
+
+def chain_by_hand(y: np.ndarray, m: float, length: float, g: float) -> np.ndarray:
+    """d(theta, theta')/dt of n equal links from the equations as textbooks print them, for any n.
+
+    sum_j (n + 1 - max(i, j)) (cos(theta_i - theta_j) theta_j'' + sin(theta_i - theta_j) theta_j'^2)
+    = -(n + 1 - i) (g / l) sin(theta_i); the mass cancels.
+    """
+    theta, rate = np.split(np.asarray(y, dtype=float), 2)
+    n = len(theta)
+    below = n - np.maximum.outer(np.arange(n), np.arange(n))
+    difference = np.subtract.outer(theta, theta)
+    pull = -np.diag(below) * g / length * np.sin(theta)
+    matrix = below * np.cos(difference)
+    return np.concatenate([rate, np.linalg.solve(matrix, pull - (below * np.sin(difference)) @ rate**2)])

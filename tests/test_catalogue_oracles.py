@@ -173,6 +173,15 @@ def test_chain_by_kane_is_chain_by_lagrange(masses: tuple[str, ...], lengths: tu
         np.testing.assert_allclose(kane.rhs(y, p), lagrange.rhs(y, p), rtol=1e-10, atol=1e-11)
 
 
+@pytest.mark.parametrize("n", [1, 5])
+def test_chain_by_kane_is_chain_by_hand(n: int) -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        y, p = rng.normal(size=2 * n), rng.uniform(0.5, 2, 3)
+        expected = oracles.chain_by_kane(("m",) * n, ("l",) * n).rhs(y, p)
+        np.testing.assert_allclose(oracles.chain_by_hand(y, *p), expected, rtol=1e-10, atol=1e-11)
+
+
 def _start(name: str, options: dict[str, Any], oracle: oracles.Oracle) -> tuple[list[float], list[float]]:
     entry = example(name, **options)
     return [entry.initial[s] for s in oracle.states], [entry.parameters[s] for s in oracle.parameters]

@@ -29,6 +29,18 @@ def test_heavy_top_energy_and_norm_of_the_quaternion() -> None:
     assert "energy" in found(eqs)
     assert sp.expand(eqs.invariants["coordinates_1"] - (sum(s**2 for s in q) - 1)) == 0
     assert eqs.invariant_status["coordinates_1"] == "proved"
+    # The vertical angular momentum M.gamma, gamma the third row of R(q); found up to a factor.
+    inertia = {s.name: s for s in eqs.system.parameters}
+    gamma = [
+        2 * (q[1] * q[3] - q[0] * q[2]),
+        2 * (q[2] * q[3] + q[0] * q[1]),
+        q[0] ** 2 - q[1] ** 2 - q[2] ** 2 + q[3] ** 2,
+    ]
+    moment = sum(
+        inertia[f"I{i + 1}"] * w * c
+        for i, (w, c) in enumerate(zip(eqs.system.velocities, gamma, strict=True))
+    )
+    assert sp.simplify(sp.expand(eqs.invariants["momentum_1"] / moment)).is_number
     assert not any(name.startswith("p_") for name in found(eqs))
 
 
@@ -45,6 +57,22 @@ def test_a_symmetric_top_keeps_its_spin() -> None:
     )
     assert {"energy", "coordinates_1", "p_w3"} <= found(system.equations("poincare"))
     assert "p_w1" not in found(system.equations("poincare"))
+
+
+def test_casimirs_of_the_free_body_in_its_own_axes() -> None:
+    """Euler's body with gamma for its coordinates: M.gamma and M^2 (no orientation is left to give three momenta)."""
+    gamma = cg.coordinates("g1 g2 g3")
+    w = cg.velocities("w1 w2 w3")
+    rows = sp.Matrix(gamma).cross(sp.Matrix(w))
+    body = cg.System(
+        "body",
+        kinematics=dict(zip(gamma, rows, strict=True)),
+        kinetic=(w[0] ** 2 + 2 * w[1] ** 2 + 3 * w[2] ** 2) / 2,
+    )
+    for form in ("poincare", "chetaev"):
+        eqs = body.equations(form)
+        assert found(eqs) == {"energy", "coordinates_1", "momentum_1", "casimir_1"}
+        assert eqs.invariants["coordinates_1"].free_symbols == set(gamma)
 
 
 def test_columns_of_a_rotation_matrix() -> None:
@@ -101,7 +129,7 @@ def test_friction_and_inputs_destroy_the_energy() -> None:
             cg.System("mass", coordinates=[x, y], kinetic=kinetic, forces=forces).equations("lagrange")
         )
 
-    assert invariants({}) == {"energy", "p_x_dot", "p_y_dot"}
+    assert invariants({}) == {"energy", "p_x_dot", "p_y_dot", "momentum_1"}
     assert invariants({cg.rate(x): -cg.rate(x)}) == {"p_y_dot"}
     assert invariants({cg.rate(x): f}) == {"p_y_dot"}
     # A force without power leaves the energy: found by numbers, not by the theorem for systems without forces.

@@ -238,3 +238,25 @@ def test_the_same_bytes_under_every_hash_seed() -> None:
         )
         printed.add(done.stdout.strip())
     assert len(printed) == 1
+
+
+def test_fields_from_forms() -> None:
+    """Rolling: eta_3 = x' - R psi' (to vanish), eta_1 = psi' free; the frame is completed by a coordinate rate."""
+    psi, x, y = cg.coordinates("psi x y")
+    u1, u2, u3 = cg.velocities("u1 u2 u3")
+    r = cg.parameters("r")
+    forms = [cg.rate(x) - r * cg.rate(psi) - sp.sin(cg.time), sp.exp(psi) * cg.rate(y)]
+    fields = cg.fields_from_forms(forms, [psi, x, y], [u1, u2, u3])
+    values = {cg.rate(q): e for q, e in fields.items()}
+    assert sp.simplify(forms[0].subs(values) - u1) == 0
+    assert sp.simplify(forms[1].subs(values) - u2) == 0
+    assert fields[psi] == u3
+    kinetic = (u1**2 + u2**2 + u3**2) / 2
+    assert cg.System("rolling", kinematics=fields, kinetic=kinetic).structure_constants()[2][1] == [0, -1, 0]
+    for wrong, words in (
+        ([cg.rate(x), 2 * cg.rate(x)], "dependent"),
+        ([cg.rate(x) ** 2], "not affine"),
+        ([cg.rate(x)] * 4, "4 forms"),
+    ):
+        with pytest.raises(DeclarationError, match=words):
+            cg.fields_from_forms(wrong, [psi, x, y], [u1, u2, u3])

@@ -24,6 +24,8 @@ _FORMS = {
     "maggi": "maggi",
     "multipliers": "multipliers",
     "nonholonomic": "nonholonomic",
+    "routh": "routh",
+    "whittaker": "whittaker",
 }
 
 

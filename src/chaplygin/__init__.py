@@ -19,6 +19,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "chaplygin.codegen.compile": ("compile",),
     "chaplygin.codegen.equations": ("Equations",),
+    "chaplygin.codegen.pfaff": ("fields_from_forms",),
     "chaplygin.codegen.program": ("Program", "Sources"),
     "chaplygin.codegen.symbols": ("coordinates", "inputs", "parameters", "rate", "time", "velocities"),
     "chaplygin.codegen.system": ("System",),
@@ -60,6 +61,7 @@ __all__ = [
 if TYPE_CHECKING:
     from chaplygin.codegen.compile import compile
     from chaplygin.codegen.equations import Equations
+    from chaplygin.codegen.pfaff import fields_from_forms
     from chaplygin.codegen.program import Program, Sources
     from chaplygin.codegen.symbols import coordinates, inputs, parameters, rate, time, velocities
     from chaplygin.codegen.system import System

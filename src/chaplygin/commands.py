@@ -184,16 +184,19 @@ def _invariants(equations: Equations, full: bool) -> list[tuple[str, str, str]]:
 
 
 def _views(equations: Equations, nodes: Sequence[int]) -> list[Any]:
-    """Nodes as SymPy expressions; short ones simplified, long ones, where it would take long, as they are."""
+    """Nodes as SymPy expressions; those that SymPy simplifies quickly are simplified, the others stay as they are."""
     import sympy as sp
 
     from chaplygin.codegen.sympy_view import expressions
 
-    g = equations.graph
-    raw = expressions(g, nodes, equations.symbols)
-    simple = [
-        sp.simplify(e) if g.count_operations([n]) <= LONGEST else e for n, e in zip(nodes, raw, strict=True)
-    ]
+    def quick(e: Any, count: int) -> bool:
+        # Trigonometric denominators of this size take it minutes.
+        slow = any(p.exp.could_extract_minus_sign() and p.has(sp.sin, sp.cos) for p in e.atoms(sp.Pow))
+        return count <= (LONGEST // 3 if slow else LONGEST)
+
+    raw = expressions(equations.graph, nodes, equations.symbols)
+    counts = [equations.graph.count_operations([n]) for n in nodes]
+    simple = [sp.simplify(e) if quick(e, count) else e for e, count in zip(raw, counts, strict=True)]
     # Plain symbols print in alphabetical order, those of a declaration by their kind.
     plain = {s: sp.Symbol(name) for name, s in equations.symbols.items()}
     return [e.xreplace(plain) for e in simple]

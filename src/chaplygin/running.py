@@ -19,14 +19,20 @@ TIGHT = 1e-13
 PARTED = 1e-3
 
 
-def prepared(arguments: Namespace) -> tuple[Subject, Any, dict[str, Any]]:
-    """The subject, its compiled model, and the options of `integrate` that the command line asks for."""
+def prepared(arguments: Namespace) -> tuple[Subject, Any, dict[str, Any], str]:
+    """The subject, its compiled model, the options of `integrate` asked for, and the name of what runs on."""
     found = find(arguments.system, arguments.n)
     form, options = form_options(found.system, arguments.form, arguments.option)
     found = found.changed(arguments.set)
     with progress(f"compiling {found.label} ({form})"):
         model = found.system.compile(form, **options)
-    t_end = found.t_span[1] if arguments.t_end is None else arguments.t_end
+    t0, t_end, axis = found.t_span[0], arguments.t_end, "t"
+    if "t" in model.states:  # a coordinate takes the place of the time
+        axis = str(found.system.equations(form, **options).independent)
+        if t_end is None:
+            raise SubjectError(f"{form} runs along {axis}, not along the time: give its end by --t-end")
+        t0 = found.initial.get(axis, 0.0)
+    t_end = found.t_span[1] if t_end is None else t_end
     how: dict[str, Any] = {
         "method": arguments.method,
         "rtol": arguments.rtol,
@@ -35,16 +41,16 @@ def prepared(arguments: Namespace) -> tuple[Subject, Any, dict[str, Any]]:
     if arguments.step is not None:
         how["step"] = arguments.step
     what = {
-        "t_span": (found.t_span[0], t_end),
+        "t_span": (t0, t_end),
         "parameters": found.parameters,
         "inputs": found.inputs or None,
     }
-    return found, model, {**what, **how}
+    return found, model, {**what, **how}, axis
 
 
 def run(arguments: Namespace) -> int:
     """`chaplygin run SYSTEM`."""
-    found, model, options = prepared(arguments)
+    found, model, options, axis = prepared(arguments)
     t0, t_end = options["t_span"]
     begin = time.perf_counter()
     solution = model.integrate(initial=found.initial, **options)
@@ -52,7 +58,7 @@ def run(arguments: Namespace) -> int:
     if seconds < 0.2:  # the first run also warms up
         seconds = min(_timed(model, found, options) for _ in range(3))
     how = f"step = {options['step']:g}" if "step" in options else f"rtol = {options['rtol']:g}"
-    print(f"{found.label}, form {model.form}, {options['method']}, {how}, t = {t0:g} .. {t_end:g}")
+    print(f"{found.label}, form {model.form}, {options['method']}, {how}, {axis} = {t0:g} .. {t_end:g}")
     print(solution.message)
     if not solution.success:
         return 1
@@ -73,12 +79,12 @@ def _timed(model: Any, found: Subject, options: dict[str, Any]) -> float:
 
 def _end_states(found: Subject, model: Any, solution: Any, options: dict[str, Any], check: bool) -> str:
     """The end state beside the closed form, else beside a run with the tightest tolerances."""
-    names = [*model.states, *(name for name in model.declared if name not in model.states)]
+    names = [*model.states, *(name for name in model.declared if name in model.outputs)]
     ends = {name: float(solution[name][-1]) for name in names}
     against, known = "closed form", None
     if check:
         with progress("computing the closed form" if found.solve else f"running at rtol = {TIGHT:g}"):
-            known = _exact(found, float(solution.t[-1]))
+            known = _exact(found, float(solution["t"][-1]))
             if known is None:
                 against, known = f"at rtol = {TIGHT:g}", _tight(found, model, options)
     unit = model.units
@@ -87,11 +93,8 @@ def _end_states(found: Subject, model: Any, solution: Any, options: dict[str, An
         return table(plain, right=[1])
     rows = [("state", "at the end", against, "difference", "")]
     for name, value in ends.items():
-        if name in known:
-            reference = known[name]
-            rows.append(
-                (name, f"{value:.15g}", f"{reference:.15g}", f"{value - reference:.1e}", unit.get(name, ""))
-            )
+        beside = [f"{known[name]:.15g}", f"{value - known[name]:.1e}"] if name in known else ["", ""]
+        rows.append((name, f"{value:.15g}", beside[0], beside[1], unit.get(name, "")))
     text = table(rows, right=[1, 2, 3])
     parted = max((abs(ends[n] - known[n]) for n in known if n in ends), default=0.0)
     if against != "closed form" and parted > PARTED:
@@ -147,7 +150,7 @@ def ensemble(arguments: Namespace) -> int:
 
     import chaplygin as cg
 
-    found, model, options = prepared(arguments)
+    found, model, options, _ = prepared(arguments)
     count = arguments.count
     if count < 1:
         raise SubjectError(f"-n {count}: at least one trajectory is needed")

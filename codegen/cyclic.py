@@ -1,0 +1,44 @@
+"""Cyclic displacements: X_r L = 0, [X_r, X_b] = 0 for all b, [X_0, X_r] = 0, Q_r = 0; then dL/d eta_r is constant.
+
+The last two conditions are left out in the Encyclopedia of Mathematics, "Poincaré equations"; both are needed.
+"""
+
+from __future__ import annotations
+
+from .checks import good_points
+from .differentiate import forward
+from .evaluate import evaluate
+from .graph import Graph, Node
+from .system import System
+
+
+def failing_condition(g: Graph, system: System, r: int) -> str | None:
+    """The condition that the displacement of velocity r does not meet, None when it is cyclic."""
+    fields, name = system.fields, system.velocities[r].name
+    lagrangian = g.sub(system.kinetic_node, system.potential_node)
+    if not vanishes(g, system, forward(g, [lagrangian], fields.direction(r, g))):
+        return f"X_{name} L = 0"
+    if not vanishes(g, system, [system.force_nodes[r]]):
+        return f"Q_{name} = 0"
+    for b in range(-1, len(system.velocities)):
+        if b == r:
+            continue
+        bracket = fields.bracket(g, b, r)
+        if not vanishes(g, system, bracket):
+            other = "X_0" if b < 0 else f"X_{system.velocities[b].name}"
+            return f"[{other}, X_{name}] = 0"
+    return None
+
+
+def cyclic_velocities(g: Graph, system: System) -> tuple[int, ...]:
+    """The velocities whose displacements are cyclic."""
+    return tuple(r for r in range(len(system.velocities)) if failing_condition(g, system, r) is None)
+
+
+def vanishes(g: Graph, system: System, nodes: list[Node]) -> bool:
+    """Whether nodes are zero: by construction, or at random points to 12 digits of their terms."""
+    left = [n for n in nodes if n != g.zero]
+    if not left:
+        return True
+    values = [v for point in good_points(system, left, 3, g) for v in evaluate(g, left, point)]
+    return all(abs(v) <= 1e-12 for v in values)

@@ -1,0 +1,213 @@
+"""Routh's equations of a system with cyclic displacements.
+
+a_r = dL/d eta_r (r cyclic),  R(t, x, eta_j, a) = L - a_r eta_r with eta_r eliminated,  eta_r = -dR/da_r,
+d/dt dR/d eta_j = (c_0j^b + c_ij^b eta_i) dR/d eta_b + (c_0j^r + c_ij^r eta_i) a_r + X_j R + Q_j,
+with i, j, b over the velocities that remain and r over the cyclic ones.
+
+Source: Encyclopedia of Mathematics, "Poincaré equations", (2); c_0 and Q extend it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+from ..cyclic import cyclic_velocities, failing_condition, vanishes
+from ..differentiate import forward, gradient
+from ..equations import Equations
+from ..graph import Graph, Node
+from ..linear import LDL
+from ..structure import structure_functions
+from ..symbols import Parameter
+from ..sympy_view import expressions
+from . import FormError
+from .poincare import refuse_constraints
+
+if TYPE_CHECKING:
+    from ..system import System
+
+
+def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> Equations:
+    """Routh's equations in the velocities that remain; the momenta `a_<velocity>` of the others are parameters.
+
+    Option `ignore`: the cyclic velocities to eliminate, all cyclic ones when not given. Coordinates that appear in
+    no remaining equation drop out of the states.
+
+    Hypotheses: no constraints on the velocities; each ignored displacement is cyclic (X_r L = 0, X_r commutes with
+    every field and with X_0, Q_r = 0); L of second degree in the ignored velocities; a velocity remains.
+    """
+    refuse_constraints(system, "routh")
+    g, fields = system.graph.copy(), system.fields
+    gone = _ignored(g, system, ignore)
+    stay = [a for a in range(len(system.eta)) if a not in gone]
+    constants = _constants(system, gone)
+    a_nodes = [g.symbol(s.name) for s in constants]
+    lagrangian = g.sub(system.kinetic_node, system.potential_node)
+    momenta = gradient(g, lagrangian, system.eta)
+    eliminated, pivots = _eliminate(g, system, momenta, gone, a_nodes)
+    (routhian,) = g.substitute([g.sub(lagrangian, g.dot(a_nodes, [system.eta[r] for r in gone]))], eliminated)
+    kept_eta = [system.eta[j] for j in stay]
+    slopes = gradient(g, routhian, [*kept_eta, *fields.coordinates, *a_nodes])
+    k, n = len(stay), len(fields.coordinates)
+    by_eta, by_x, by_a = slopes[:k], slopes[k : k + n], slopes[k + n :]
+    # dR/d eta_j and a_r together stand for the momenta of all velocities.
+    every = dict(zip(stay, by_eta, strict=True)) | dict(zip(gone, a_nodes, strict=True))
+    forces = {j: g.add(g.dot(fields.along[j], by_x), system.force_nodes[j]) for j in stay}
+    for (a, b), entries in structure_functions(g, system).items():
+        for i, c in entries:
+            term = g.mul(c, every[i])
+            if a < 0:
+                forces[b] = g.add(forces.get(b, g.zero), term)
+            elif a in forces and b in forces:
+                forces[b] = g.add(forces[b], g.mul(term, system.eta[a]))
+                forces[a] = g.sub(forces[a], g.mul(term, system.eta[b]))
+    rates = g.substitute(fields.velocity(g, system.eta), eliminated)
+    flow = {**dict(zip(fields.coordinates, rates, strict=True)), fields.time: g.one}
+    bias = forward(g, by_eta, flow)
+    columns = [forward(g, by_eta, {v: g.one}) for v in kept_eta]
+    right = g.substitute([forces[j] for j in stay], eliminated)
+    force = [g.sub(f, d) for f, d in zip(right, bias, strict=True)]
+    mass = [[columns[j][i] for j in range(i + 1)] for i in range(k)]
+    kept = _closed(g, fields.coordinates, rates, [*force, *(m for row in mass for m in row)])
+    declared = {system.velocities[r]: g.neg(s) for r, s in zip(gone, by_a, strict=True)}
+    declared |= {system.velocities[j]: system.eta[j] for j in stay}
+    return Equations(
+        system=system,
+        form="routh",
+        options={"ignore": tuple(system.velocities[r].name for r in gone)},
+        graph=g,
+        title="Routh's equations, d/dt dR/d eta_j = c_ij^b eta_i dR/d eta_b + c_ij^r eta_i a_r + X_j R + Q_j",
+        velocities=tuple(system.velocities[j] for j in stay),
+        velocity_nodes=tuple(kept_eta),
+        rates=tuple(rates[i] for i in kept),
+        mass=tuple(map(tuple, mass)),
+        force=tuple(force),
+        declared={v: declared[v] for v in system.velocities},
+        pivots=pivots,
+        kept=kept,
+        parameters=constants,
+        initial_nodes=(
+            *(fields.coordinates[i] for i in kept),
+            *kept_eta,
+            *(g.symbol(p.name) for p in system.parameters),
+            *(momenta[r] for r in gone),
+        ),
+        routhian=routhian,
+    )
+
+
+def reduced_system(eqs: Equations) -> System:
+    """The reduced system as a `System` of its own, with L = R.
+
+    Raises FormError when the displacements that remain do not close (some c_ij^r of a cyclic r is not zero), or when a
+    coordinate that remains is moved by a cyclic velocity.
+    """
+    from ..system import System
+
+    system, g = eqs.system, eqs.graph
+    if eqs.form != "routh" or eqs.routhian is None:
+        raise FormError(f"only the form routh has a reduced system, not {eqs.form!r}")
+    gone = [a for a, v in enumerate(system.velocities) if v not in eqs.velocities]
+    for (a, b), entries in structure_functions(g, system).items():
+        for i, _ in entries:
+            if i in gone:
+                first = "X_0" if a < 0 else f"X_{system.velocities[a]}"
+                raise FormError(
+                    f"{system.name!r}: hypothesis 'the displacements that remain close' fails: [{first}, "
+                    f"X_{system.velocities[b]}] has a component along X_{system.velocities[i]}"
+                )
+    for i in eqs.kept or ():
+        if not vanishes(g, system, [system.fields.along[r][i] for r in gone]):
+            raise FormError(
+                f"{system.name!r}: the coordinate {system.coordinates[i]} is moved by a cyclic velocity"
+            )
+    symbols = eqs.symbols
+    (routhian,) = expressions(g, [eqs.routhian], symbols)
+    free = routhian.subs(dict.fromkeys(eqs.velocities, 0))
+    reduced: Any = {
+        s: v for s, v in system.example.items() if s in eqs.coordinates or s not in system.coordinates
+    }
+    return System(
+        f"{system.name}_reduced",
+        kinematics={x: system.kinematics[x] for x in eqs.coordinates},
+        kinetic=sp.expand(routhian - free),
+        potential=-free,
+        forces={v: f for v, f in system.forces.items() if v in eqs.velocities},
+        example={s: v for s, v in reduced.items() if s not in [system.velocities[r] for r in gone]},
+    )
+
+
+def _ignored(g: Graph, system: System, wanted: Sequence[sp.Symbol] | None) -> list[int]:
+    names = [v.name for v in system.velocities]
+    if wanted is None:
+        found = list(cyclic_velocities(g, system))
+        if not found:
+            reasons = "; ".join(f"{n}: {failing_condition(g, system, r)}" for r, n in enumerate(names))
+            raise FormError(
+                f"routh does not fit {system.name!r}: hypothesis 'a displacement is cyclic' fails for every velocity "
+                f"({reasons})"
+            )
+    else:
+        found = []
+        for s in wanted:
+            name = getattr(s, "name", s)
+            if name not in names:
+                raise FormError(
+                    f"routh: ignore: {name} is not a velocity of {system.name!r} ({', '.join(names)})"
+                )
+            found.append(names.index(name))
+            condition = failing_condition(g, system, found[-1])
+            if condition is not None:
+                raise FormError(
+                    f"routh does not fit {system.name!r}: {name} is not cyclic: hypothesis '{condition}' fails"
+                )
+    if len(found) == len(names):
+        raise FormError(
+            f"routh does not fit {system.name!r}: hypothesis 'a velocity remains' fails: every velocity is cyclic; "
+            "name those to eliminate with ignore=[...]"
+        )
+    return sorted(set(found))
+
+
+def _constants(system: System, gone: Sequence[int]) -> tuple[sp.Symbol, ...]:
+    taken = {s.name for s in system.all_symbols()}
+    names = [f"a_{system.velocities[r].name}" for r in gone]
+    for name in names:
+        if name in taken:
+            raise FormError(
+                f"{system.name!r} uses the name {name!r}, which a cyclic momentum would bear; rename it"
+            )
+    return tuple(Parameter(name, real=True) for name in names)
+
+
+def _eliminate(
+    g: Graph, system: System, momenta: Sequence[Node], gone: Sequence[int], a_nodes: Sequence[Node]
+) -> tuple[dict[Node, Node], tuple[tuple[Node, Node], ...]]:
+    """eta_r as functions of the others and of a, from a_r = dL/d eta_r."""
+    own = [momenta[r] for r in gone]
+    cyclic = [system.eta[r] for r in gone]
+    columns = [forward(g, own, {v: g.one}) for v in cyclic]
+    if g.depends_on([n for c in columns for n in c], cyclic):
+        raise FormError(
+            f"routh does not fit {system.name!r}: hypothesis 'L is of second degree in the ignored velocities' fails"
+        )
+    factors = LDL(g, [[columns[j][i] for j in range(i + 1)] for i in range(len(own))])
+    offsets = g.substitute(own, dict.fromkeys(cyclic, g.zero))
+    solution = factors.solve([g.sub(a, o) for a, o in zip(a_nodes, offsets, strict=True)])
+    return dict(zip(cyclic, solution, strict=True)), tuple(factors.checks())
+
+
+def _closed(
+    g: Graph, coordinates: Sequence[Node], rates: Sequence[Node], needed: Sequence[Node]
+) -> tuple[int, ...]:
+    """The coordinates that the nodes need, and those that the rates of these need in turn."""
+    names = [str(g.value[x]) for x in coordinates]
+    found: set[int] = set()
+    while True:
+        used = g.symbols([*needed, *(rates[i] for i in found)])
+        more = {i for i, name in enumerate(names) if name in used} - found
+        if not more:
+            return tuple(sorted(found))
+        found |= more

@@ -1,0 +1,109 @@
+"""Painlevé's equation: the balance of power that every motion meets, whatever the form it was derived in.
+
+h = eta . dL/d eta - L  (= T2 - T0 + V for L of second degree: T = T2 + T1 + T0 by degree in the velocities),
+dh/dt = -X_0 L + c_0j^b eta_j p_b + Q_j eta_j + R_j eta_j,   p = dL/d eta.
+
+R are the constraint reactions, R_j = dp_j/dt - (c_0j^b + c_aj^b eta_a) p_b - X_j L - Q_j. They are orthogonal to the
+permitted variations, so that only what is not homogeneous in the permitted velocities eta = beta(t, x, theta) counts:
+R_j eta_j = R_j (beta_j - theta_i d beta_j / d theta_i), in affine constraints R_j b_j0. Where coordinates and rates are
+the variables and nothing is constrained, this is d/dt (T2 - T0 + V) = -dL/dt + Q_i q_i'.
+
+Source: P. Painlevé, Leçons sur l'intégration des équations de la mécanique (1895); Encyclopedia of Mathematics,
+"Poincaré equations", for the quasi-velocities; the power of the reactions follows from Q. K. Ghori (1993), (2.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from .differentiate import forward, gradient
+from .evaluate import evaluate
+from .graph import Graph, Node
+from .structure import structure_functions
+
+if TYPE_CHECKING:
+    from .equations import Equations
+
+POWER = "power of the forces, drives and constraints that change T2 - T0 + V"
+
+
+def painleve_function(eqs: Equations) -> tuple[Node, Node, bool]:
+    """(h, T + V, whether they are the same) on the permitted velocities, as functions of the states."""
+    g, system = eqs.graph, eqs.system
+    lagrangian = g.sub(system.kinetic_node, system.potential_node)
+    h = g.sub(g.dot(system.eta, gradient(g, lagrangian, system.eta)), lagrangian)
+    total = g.add(system.kinetic_node, system.potential_node)
+    h, total = g.substitute([h, total], eqs.permitted)
+    points = eqs.points([h, total], 2)
+    same = all(abs(a - b) <= 1e-10 * (1 + abs(b)) for p in points for a, b in [evaluate(g, [h, total], p)])
+    return h, total, same
+
+
+def power(eqs: Equations, accelerations: Sequence[Node]) -> Node:
+    """dh/dt by the right-hand side of Painlevé's equation, as a function of the states.
+
+    `accelerations` are the rates of `eqs.velocity_nodes`; they are used for the power of constraint reactions only.
+    """
+    g, system = eqs.graph, eqs.system
+    fields, eta = system.fields, system.eta
+    lagrangian = g.sub(system.kinetic_node, system.potential_node)
+    (drive,) = forward(g, [lagrangian], fields.direction(-1, g))
+    total = g.sub(g.dot(system.force_nodes, eta), drive)
+    if _moves_by_itself(eqs):
+        momenta = gradient(g, lagrangian, eta)
+        for (a, b), entries in structure_functions(g, system).items():
+            if a < 0:
+                for i, c in entries:
+                    total = g.add(total, g.mul(c, g.mul(eta[b], momenta[i])))
+    (total,) = g.substitute([total], eqs.permitted)
+    return g.add(total, _reactions(eqs, accelerations))
+
+
+def _moves_by_itself(eqs: Equations) -> bool:
+    """Whether X_0 may fail to commute with the fields."""
+    g, fields = eqs.graph, eqs.system.fields
+    return any(n != g.zero for n in fields.drift) or g.depends_on(
+        [n for field in fields.along for n in field], [fields.time]
+    )
+
+
+def _reactions(eqs: Equations, accelerations: Sequence[Node]) -> Node:
+    """R_j eta_j."""
+    g, system = eqs.graph, eqs.system
+    if eqs.form == "multipliers":
+        rows = system.constraint_rows
+        forces = [eqs.reaction_nodes[f"lambda_{s + 1}"] for s in range(len(rows))]
+        return g.sum(g.mul(f, g.dot(row, system.eta)) for f, row in zip(forces, rows, strict=True))
+    if not (system.constraints or system.parametrization) or eqs.independent is not None:
+        return g.zero
+    beta = [eqs.permitted[e] for e in system.eta]
+    slopes = [g.mul(v, s) for v in eqs.velocity_nodes for s in forward(g, beta, {v: g.one})]
+    k = len(beta)
+    rest = [g.sub(b, g.sum(slopes[j::k])) for j, b in enumerate(beta)]
+    if _vanish(eqs, rest):
+        return g.zero
+    return g.dot(rest, _constraint_forces(eqs, accelerations))
+
+
+def _constraint_forces(eqs: Equations, accelerations: Sequence[Node]) -> list[Node]:
+    """R_j = dp_j/dt - (c_0j^b + c_aj^b eta_a) p_b - X_j L - Q_j along the motion."""
+    from .forms.reduction import balance
+
+    g, system = eqs.graph, eqs.system
+    law = balance(g, system)
+    k = len(law.momenta)
+    moved = g.substitute([*law.momenta, *law.forces], eqs.permitted)
+    flow: Mapping[Node, Node] = {
+        system.fields.time: g.one,
+        **dict(zip(eqs.coordinate_nodes, eqs.rates, strict=True)),
+        **dict(zip(eqs.velocity_nodes, accelerations, strict=True)),
+    }
+    return [g.sub(a, b) for a, b in zip(forward(g, moved[:k], flow), moved[k:], strict=True)]
+
+
+def _vanish(eqs: Equations, nodes: Sequence[Node]) -> bool:
+    """Whether nodes are zero, by construction or at random points: beta of first degree in theta is written in many ways."""
+    g: Graph = eqs.graph
+    left = [n for n in nodes if n != g.zero]
+    return not left or all(abs(v) <= 1e-13 for p in eqs.points(left, 3) for v in evaluate(g, left, p))
