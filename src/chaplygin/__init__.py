@@ -50,6 +50,7 @@ __all__ = [
     "errors",
     "example",
     "examples",
+    "fields_from_forms",
     "inputs",
     "load_model",
     "parameters",
