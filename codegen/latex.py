@@ -6,15 +6,55 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from .symbols import rate
+
 if TYPE_CHECKING:
     from .equations import Equations
 
+_LONGEST = 240
+"""Characters of a right-hand side on one line; a longer sum is broken at its terms."""
+
+
+def equations_to_latex(eqs: Equations) -> str:
+    """An `aligned` environment: kinematics, then one row per equation, then the dependent velocities."""
+    names = _names(eqs)
+    rates = {rate(x) for x in eqs.system.coordinates}
+    rows: list[str] = []
+    for x, right in zip(eqs.coordinates, eqs.kinematics, strict=True):
+        if right not in rates:  # dx/dt = the symbol of dx/dt says nothing
+            rows += _row(_derivative(eqs, x, names), right, names)
+    for i in range(len(eqs.velocities)):
+        rows += _row(_left(eqs, i, names), eqs.forcing[i], names)
+    for v, node in eqs.declared.items():
+        if v not in eqs.velocities:
+            rows += _row(_text(v, names), eqs._view([node])[0], names)
+    return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+
 
 def _names(eqs: Equations) -> dict[sp.Symbol, str]:
-    """Printed names: a rate `phi_dot` is shown as a dotted phi."""
-    from .symbols import rate
+    """Printed names: `phi_dot` is a dotted phi, `v_prime` is v', `p_omega` and `a_omega` have omega as an index."""
+    names = {rate(x): rf"\dot{{{sp.latex(x)}}}" for x in eqs.system.coordinates}
+    declared = {v.name: v for v in (*eqs.system.velocities, *eqs.system.independent)}
+    for s in (*eqs.velocities, *eqs.parameters):
+        if s.name.endswith("_prime") and s.name[:-6] in declared:
+            names[s] = _text(declared[s.name[:-6]], names) + "'"
+        elif s.name[:2] in ("p_", "a_") and s.name[2:] in declared:
+            names[s] = f"{s.name[0]}_{{{_text(declared[s.name[2:]], names)}}}"
+    return names
 
-    return {rate(x): rf"\dot{{{sp.latex(x)}}}" for x in eqs.system.coordinates}
+
+def _text(e: Any, names: dict[sp.Symbol, str]) -> str:
+    return str(sp.latex(e, symbol_names=names))
+
+
+def _derivative(eqs: Equations, s: sp.Symbol, names: dict[sp.Symbol, str]) -> str:
+    """The derivative of a state by time (dotted), or by Whittaker's coordinate."""
+    name = _text(s, names)
+    if eqs.independent is not None:
+        return rf"\frac{{d {name}}}{{d {_text(eqs.independent, names)}}}"
+    if name.startswith(r"\dot{"):
+        return r"\ddot{" + name[5:]
+    return rf"\dot{{{name}}}"
 
 
 def _left(eqs: Equations, row: int, names: dict[sp.Symbol, str]) -> str:
@@ -24,33 +64,26 @@ def _left(eqs: Equations, row: int, names: dict[sp.Symbol, str]) -> str:
         entry = eqs.mass_matrix[row, j]
         if entry == 0:
             continue
-        rate_of = rf"\dot{{{names.get(v, sp.latex(v))}}}"
-        if entry == 1:
-            terms.append(rate_of)
-            continue
-        text = sp.latex(entry, symbol_names=names)
-        if isinstance(entry, sp.Add):
+        derivative = _derivative(eqs, v, names)
+        text = _text(entry, names)
+        if entry.is_Add:
             text = rf"\left({text}\right)"
-        terms.append(rf"{text}\,{rate_of}")
-    joined = " + ".join(terms) or "0"
-    return joined.replace("+ -", "- ")
+        terms.append(derivative if entry == 1 else rf"{text}\,{derivative}")
+    return (" + ".join(terms) or "0").replace("+ -", "- ")
 
 
-def equations_to_latex(eqs: Equations) -> str:
-    """An `aligned` environment: kinematics, then one row per equation."""
-    names = _names(eqs)
-    rows: list[str] = []
-
-    def row(left: str, right: Any) -> None:
-        rows.append(rf"{left} &= {sp.latex(right, symbol_names=names)}")
-
-    rate_symbols = set(names)
-    for x, right in zip(eqs.coordinates, eqs.kinematics, strict=True):
-        if right not in rate_symbols:
-            row(rf"\dot{{{sp.latex(x)}}}", right)
-    for i in range(len(eqs.velocities)):
-        row(_left(eqs, i, names), eqs.forcing[i])
-    for v, node in eqs.declared.items():
-        if v not in eqs.velocities:
-            row(names.get(v, sp.latex(v)), eqs._view([node])[0])
-    return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+def _row(left: str, right: Any, names: dict[sp.Symbol, str]) -> list[str]:
+    """One equation on as many lines as it needs."""
+    whole = _text(right, names)
+    if len(whole) <= _LONGEST or not isinstance(right, sp.Add):
+        return [f"{left} &= {whole}"]
+    lines = [f"{left} &= "]
+    for i, term in enumerate(right.as_ordered_terms()):
+        text = _text(term, names)
+        if i and not text.startswith("-"):
+            text = f"+ {text}"
+        if len(lines[-1]) + len(text) > _LONGEST and not lines[-1].endswith("= "):
+            lines.append(r"&\quad " + text)
+        else:
+            lines[-1] += (" " if i else "") + text
+    return lines

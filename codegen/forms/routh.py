@@ -33,7 +33,7 @@ def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> Equatio
     """Routh's equations in the velocities that remain; the momenta `a_<velocity>` of the others are parameters.
 
     Option `ignore`: the cyclic velocities to eliminate, all cyclic ones when not given. Coordinates that appear in
-    no remaining equation drop out of the states.
+    no remaining equation and in no output drop out of the states.
 
     Hypotheses: no constraints on the velocities; each ignored displacement is cyclic (X_r L = 0, X_r commutes with
     every field and with X_0, Q_r = 0); L of second degree in the ignored velocities; a velocity remains.
@@ -70,7 +70,10 @@ def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> Equatio
     right = g.substitute([forces[j] for j in stay], eliminated)
     force = [g.sub(f, d) for f, d in zip(right, bias, strict=True)]
     mass = [[columns[j][i] for j in range(i + 1)] for i in range(k)]
-    kept = _closed(g, fields.coordinates, rates, [*force, *(m for row in mass for m in row)])
+    wanted = g.substitute(
+        list(system.output_nodes.values()), eliminated
+    )  # the user's outputs keep what they need
+    kept = _closed(g, fields.coordinates, rates, [*force, *(m for row in mass for m in row), *wanted])
     declared = {system.velocities[r]: g.neg(s) for r, s in zip(gone, by_a, strict=True)}
     declared |= {system.velocities[j]: system.eta[j] for j in stay}
     return Equations(
