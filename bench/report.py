@@ -1,4 +1,6 @@
-"""Run the benchmarks and write the table into bench/README.md: ``python bench/report.py [pytest options]``.
+"""Run the benchmarks and write the table into bench/README.md: ``python bench/report.py``.
+
+With options of pytest (``-k heavy_top``) the table is only printed.
 
 Every time is a median; ratios divide by the row marked with 1 in its group, measured in the same run. With
 ``--from FILE`` the table is made from an earlier ``pytest --benchmark-json=FILE``.
@@ -47,6 +49,10 @@ def main() -> int:
             if not result.exists() or not result.read_text():
                 return code or 1
             text = table(json.loads(result.read_text()))
+        if code or rest:
+            print(text)
+            print(f"\n{_README.name} is left as it was: not every benchmark ran", file=sys.stderr)
+            return code
     print(text)
     readme = _README.read_text()
     before, _, after = readme.partition(_BEGIN)

@@ -9,10 +9,8 @@ from typing import Any
 from chaplygin.runtime.errors import CoreMissingError, TwinWarning
 from chaplygin.runtime.model import require_core
 
-from .build import build
 from .cache import lookup, model_key
 from .compilers import NoCompilerError
-from .emit import emit
 from .equations import Equations
 from .forms import fitting
 from .lower import UNROLLED_VELOCITIES, program_digest
@@ -53,6 +51,9 @@ def _load(system: System, digest: str, reproducible: bool, derive: Any) -> Any:
         key = model_key(digest, reproducible=reproducible, inline=inline)
         path = lookup(key)
         if path is None:
+            from .build import build  # not on top: a hit needs neither
+            from .emit import emit
+
             path = build(emit(derive().program), key=key, reproducible=reproducible, inline=inline)
     except (NoCompilerError, CoreMissingError) as error:
         from .twin import twin_model

@@ -20,6 +20,8 @@ def failing_condition(g: Graph, system: System, r: int) -> str | None:
         return f"X_{name} L = 0"
     if not vanishes(g, system, [system.force_nodes[r]]):
         return f"Q_{name} = 0"
+    if fields.are_rates():  # all brackets are zero
+        return None
     for b in range(-1, len(system.velocities)):
         if b == r:
             continue

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
+from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
 from .checks import good_points
 from .evaluate import evaluate
@@ -21,6 +22,14 @@ if TYPE_CHECKING:
 
 LARGEST_TO_SIMPLIFY = 80
 """Operations of one entry; longer ones are shown as they are (SymPy would take seconds for each)."""
+
+
+def tidy(e: Any) -> Any:
+    """An expression made shorter, where SymPy does not take minutes for it (trigonometric denominators)."""
+    below = [p.base for p in e.atoms(sp.Pow) if p.exp.is_negative and p.base.is_Add]
+    if any(b.has(TrigonometricFunction) for b in below):
+        return sp.factor_terms(e)
+    return sp.simplify(e)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,9 +151,10 @@ class Equations:
 
     # -- SymPy views --------------------------------------------------------------------------------------------
     def _view(self, nodes: Sequence[Node]) -> list[Any]:
+        shown = expressions(self.graph, nodes, self.symbols)
         return [
-            sp.simplify(e) if self.graph.count_operations([n]) <= LARGEST_TO_SIMPLIFY else e
-            for n, e in zip(nodes, expressions(self.graph, nodes, self.symbols), strict=True)
+            tidy(e) if self.graph.count_operations([n]) <= LARGEST_TO_SIMPLIFY else e
+            for n, e in zip(nodes, shown, strict=True)
         ]
 
     @cached_property
@@ -190,6 +200,15 @@ class Equations:
             "forcing": g.count_operations(self.force),
             "rhs": self.program.operations("rhs"),
         }
+
+    def reduced_system(self) -> System:
+        """For the form `routh`: the reduced system as a `System` of its own, with L = R.
+
+        Raises FormError when the displacements that remain do not close, or for another form.
+        """
+        from .forms.routh import reduced_system
+
+        return reduced_system(self)
 
     def latex(self) -> str:
         """The equations as a LaTeX `aligned` environment (without dollar signs)."""

@@ -15,6 +15,7 @@ import numpy as np
 import sympy as sp
 from mpmath import mp
 
+from .cyclic import cyclic_velocities
 from .differentiate import forward, gradient
 from .evaluate import evaluate
 from .fields import pointwise_rank
@@ -96,9 +97,11 @@ def _momenta(eqs: Equations) -> list[Invariant]:
     if nodes is None:
         lagrangian = g.sub(system.kinetic_node, system.potential_node)
         nodes = tuple(g.substitute(gradient(g, lagrangian, system.eta), eqs.permitted))
+    free = not system.constraints and not system.parametrization
+    cyclic = cyclic_velocities(g, system) if free else ()
     return [
-        Invariant(f"p_{v.name}", node, "checked", f"momentum dL/d{v.name}")
-        for v, node in zip(system.velocities, nodes, strict=True)
+        Invariant(f"p_{v.name}", node, "proved" if a in cyclic else "checked", f"momentum dL/d{v.name}")
+        for a, (v, node) in enumerate(zip(system.velocities, nodes, strict=True))
         if g.depends_on([node], eqs.velocity_nodes)
     ]
 

@@ -6,29 +6,75 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from .graph import RELATIONS, Node
 from .symbols import rate
+from .sympy_view import expressions
 
 if TYPE_CHECKING:
     from .equations import Equations
 
+_LARGEST = 400
+"""Operations of an expression written out whole; above, its shared parts get names."""
 _LONGEST = 240
 """Characters of a right-hand side on one line; a longer sum is broken at its terms."""
 
 
 def equations_to_latex(eqs: Equations) -> str:
-    """An `aligned` environment: kinematics, then one row per equation, then the dependent velocities."""
+    """An `aligned` environment: kinematics, then one row per equation, then the dependent velocities.
+
+    Expressions that would fill pages are written with intermediates z_1, z_2 ..., defined in rows at the end.
+    """
     names = _names(eqs)
+    view = _View(eqs)
     rates = {rate(x) for x in eqs.system.coordinates}
     rows: list[str] = []
-    for x, right in zip(eqs.coordinates, eqs.kinematics, strict=True):
+    for x, node in zip(eqs.coordinates, eqs.rates, strict=True):
+        right = view(node)
         if right not in rates:  # dx/dt = the symbol of dx/dt says nothing
             rows += _row(_derivative(eqs, x, names), right, names)
-    for i in range(len(eqs.velocities)):
-        rows += _row(_left(eqs, i, names), eqs.forcing[i], names)
+    for i, node in enumerate(eqs.force):
+        rows += _row(_left(eqs, view, i, names), view(node), names)
     for v, node in eqs.declared.items():
         if v not in eqs.velocities:
-            rows += _row(_text(v, names), eqs._view([node])[0], names)
+            rows += _row(_text(v, names), view(node), names)
+    for symbol, definition in view.definitions():
+        rows += _row(_text(symbol, names), definition, names)
     return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+
+
+class _View:
+    """Nodes as SymPy expressions: whole and simplified, or with symbols for shared parts where that is too long."""
+
+    def __init__(self, eqs: Equations) -> None:
+        self.eqs = eqs
+        g = eqs.graph
+        roots = [*eqs.rates, *eqs.force, *(n for row in eqs.mass for n in row)]
+        roots += [n for v, n in eqs.declared.items() if v not in eqs.velocities]
+        order = g.reachable(roots)
+        uses = dict.fromkeys(order, 0)
+        size: dict[Node, int] = {}  # of the expression as a tree
+        for node in order:
+            size[node] = 1 + sum(size[a] for a in g.args[node]) if g.args[node] else 0
+            for a in g.args[node]:
+                uses[a] += 1
+        self.known: dict[Node, sp.Symbol] = {}
+        if max((size[r] for r in roots), default=0) > _LARGEST:
+            shared = [n for n in order if uses[n] > 1 and size[n] > 2 and g.op[n] not in RELATIONS]
+            self.known = {n: sp.Symbol(f"z_{i + 1}", real=True) for i, n in enumerate(shared)}
+
+    def __call__(self, node: Node) -> Any:
+        if self.known:
+            return expressions(self.eqs.graph, [node], self.eqs.symbols, self.known)[0]
+        return self.eqs._view([node])[0]
+
+    def definitions(self) -> list[tuple[sp.Symbol, Any]]:
+        """The intermediates with what they stand for."""
+        g = self.eqs.graph
+        found = []
+        for node, symbol in self.known.items():
+            others = {n: s for n, s in self.known.items() if n != node}
+            found.append((symbol, expressions(g, [node], self.eqs.symbols, others)[0]))
+        return found
 
 
 def _names(eqs: Equations) -> dict[sp.Symbol, str]:
@@ -57,11 +103,11 @@ def _derivative(eqs: Equations, s: sp.Symbol, names: dict[sp.Symbol, str]) -> st
     return rf"\dot{{{name}}}"
 
 
-def _left(eqs: Equations, row: int, names: dict[sp.Symbol, str]) -> str:
+def _left(eqs: Equations, view: _View, row: int, names: dict[sp.Symbol, str]) -> str:
     """sum_j M_ij theta_j' of one row."""
     terms = []
     for j, v in enumerate(eqs.velocities):
-        entry = eqs.mass_matrix[row, j]
+        entry = view(eqs.entry(row, j)) if eqs.mass else sp.Integer(row == j)
         if entry == 0:
             continue
         derivative = _derivative(eqs, v, names)

@@ -103,7 +103,7 @@ def _constraint_forces(eqs: Equations, accelerations: Sequence[Node]) -> list[No
 
 
 def _vanish(eqs: Equations, nodes: Sequence[Node]) -> bool:
-    """Whether nodes are zero, by construction or at random points: beta of first degree in theta is written in many ways."""
+    """Whether nodes are zero, by construction or at random points (what is homogeneous may be written in many ways)."""
     g: Graph = eqs.graph
     left = [n for n in nodes if n != g.zero]
     return not left or all(abs(v) <= 1e-13 for p in eqs.points(left, 3) for v in evaluate(g, left, p))

@@ -15,11 +15,19 @@ class DeclarationError(ChaplyginError, ValueError):
     """A declaration is wrong: the message names the entry and says what would be right."""
 
 
-class Coordinate(sp.Symbol):
+class Named(sp.Symbol):
+    """A symbol of a declaration; sorted among its like by name alone when it is printed."""
+
+    @classmethod
+    def class_key(cls) -> tuple[int, int, str]:
+        return 2, 0, "Symbol"
+
+
+class Coordinate(Named):
     """A generalised coordinate x_i."""
 
 
-class Velocity(sp.Symbol):
+class Velocity(Named):
     """A velocity eta_a (Poincaré parameter, quasi-velocity) or an independent parameter theta_i."""
 
 
@@ -27,15 +35,15 @@ class Rate(Velocity):
     """The rate dx/dt of a coordinate."""
 
 
-class Parameter(sp.Symbol):
+class Parameter(Named):
     """A constant of the system."""
 
 
-class Input(sp.Symbol):
+class Input(Named):
     """A quantity that the caller sets during a run."""
 
 
-class Time(sp.Symbol):
+class Time(Named):
     """The time t."""
 
 

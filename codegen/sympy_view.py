@@ -67,10 +67,17 @@ def leaf(g: Graph, node: Node, symbols: Mapping[str, sp.Symbol]) -> Any:
     return symbols.get(str(payload)) or sp.Symbol(str(payload), real=True)
 
 
-def expressions(g: Graph, roots: Sequence[Node], symbols: Mapping[str, sp.Symbol]) -> list[Any]:
-    """The roots as SymPy expressions in the given symbols (by name)."""
-    built: dict[Node, Any] = {}
-    for node in g.reachable(roots):
+def expressions(
+    g: Graph,
+    roots: Sequence[Node],
+    symbols: Mapping[str, sp.Symbol],
+    known: Mapping[Node, sp.Symbol] | None = None,
+) -> list[Any]:
+    """The roots as SymPy expressions in the given symbols (by name); nodes in `known` appear as their symbols."""
+    built: dict[Node, Any] = dict(known or {})
+    for node in g.reachable(roots, stop=built):
+        if node in built:
+            continue
         args = g.args[node]
         built[node] = BUILD[g.op[node]](*[built[a] for a in args]) if args else leaf(g, node, symbols)
     return [built[r] for r in roots]

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .equations import Equations
+    from .interactions import Interaction
+    from .screws import Body, Screw
 
 Expression = Any
 
@@ -46,9 +48,12 @@ class System:
     kinematics : {coordinate: dx/dt}, each right-hand side affine in the velocities. Fewer velocities than coordinates
         are legal iff every bracket [X_a, X_b], [X_0, X_b] stays in the span of the X_a.
     coordinates : instead of `kinematics`: the velocities are the coordinate rates, `chaplygin.rate(x)`.
-    kinetic : T(t, x, eta), with no constraint substituted.
+    kinetic : T(t, x, eta), with no constraint substituted; with `bodies`, what is added to their T.
+    bodies : `Body` objects in place of (or beside) `kinetic`: T by König from their masses, inertias and poses.
     potential : V(t, x).
     forces : {velocity: generalised force}.
+    interactions : what acts on the bodies (`Weight`, `Wrench`, `Spring`, `Damper`, `Motor`), each once for the pair
+        that it joins; their potentials and generalised forces are added to `potential` and `forces`.
     constraints : expressions in (t, x, eta), affine in the velocities, that are zero.
     parametrization : {velocity: expression in (t, x, theta)} for every velocity, with theta made by `velocities()`.
     outputs : {name: expression}.
@@ -85,6 +90,9 @@ class System:
     constraints: tuple[Expression, ...]
     parametrization: Mapping[sp.Symbol, Expression] | None
     outputs: Mapping[str, Expression]
+    bodies: tuple[Body, ...]
+    interactions: tuple[Interaction, ...]
+    screws: Mapping[str, Screw]
     units: Mapping[sp.Symbol, str]
     descriptions: Mapping[sp.Symbol, str]
     example: Mapping[sp.Symbol, float]
@@ -109,9 +117,11 @@ class System:
         *,
         kinematics: Mapping[sp.Symbol, Expression] | None = None,
         coordinates: Sequence[sp.Symbol] | None = None,
-        kinetic: Expression,
+        kinetic: Expression | None = None,
+        bodies: Sequence[Body] = (),
         potential: Expression = 0,
         forces: Mapping[sp.Symbol, Expression] | None = None,
+        interactions: Sequence[Interaction] = (),
         constraints: Iterable[Expression] = (),
         parametrization: Mapping[sp.Symbol, Expression] | None = None,
         outputs: Mapping[str, Expression] | None = None,
@@ -131,6 +141,8 @@ class System:
         self._put("coordinates", tuple(kinematics))
         self._put("example", checks.example(name, example or {}))
         self._put("kinematics", {x: sp.sympify(e) for x, e in kinematics.items()})
+        if kinetic is None and bodies:
+            kinetic = 0
         self._put("kinetic", checks.expression(self.name, "kinetic", kinetic))
         self._put("potential", checks.expression(self.name, "potential", potential))
         self._put(
@@ -142,6 +154,7 @@ class System:
             "forces",
             checks.expressions(name, "forces", forces or {}, self.velocities, "a velocity of the system"),
         )
+        self._add_bodies(tuple(bodies), tuple(interactions))
         self._put(
             "outputs",
             {str(k): checks.expression(name, f"outputs[{k!r}]", e) for k, e in (outputs or {}).items()},
@@ -153,6 +166,28 @@ class System:
         self._lower()
         self._put("digest", hashlib.sha256(self._canonical().encode()).hexdigest())
         checks.check(self)
+        if self.bodies:
+            from .interactions import check_bodies
+
+            check_bodies(name, self.bodies, checks.example_point(self), {s.name for s in self.example})
+
+    def _add_bodies(self, bodies: tuple[Body, ...], interactions: tuple[Interaction, ...]) -> None:
+        """T, V and generalised forces of the bodies, on top of those that are declared."""
+        self._put("bodies", bodies)
+        self._put("interactions", interactions)
+        self._put("screws", {})
+        if not bodies and not interactions:
+            return
+        from .interactions import mechanism
+
+        found = mechanism(self.name, self.kinematics, bodies, interactions)
+        forces = dict(self.forces)
+        for v, q in found.forces.items():
+            forces[v] = forces.get(v, 0) + q
+        self._put("kinetic", self.kinetic + found.kinetic)
+        self._put("potential", self.potential + found.potential)
+        self._put("forces", forces)
+        self._put("screws", found.screws)
 
     def _put(self, key: str, value: Any) -> None:
         """Set an attribute while the system is being made."""
@@ -343,6 +378,19 @@ class System:
         from .structure import structure_constants
 
         return structure_constants(self, with_time)
+
+    def cyclic_velocities(self) -> tuple[sp.Symbol, ...]:
+        """The velocities eta_r with X_r L = 0, [X_r, X_b] = 0 for all b, [X_0, X_r] = 0 and Q_r = 0.
+
+        Without constraints dL/d eta_r is then constant, and `routh` can eliminate eta_r.
+
+        >>> from chaplygin.systems import example
+        >>> example("heavy_top").system.cyclic_velocities()
+        ()
+        """
+        from .cyclic import cyclic_velocities
+
+        return tuple(self.velocities[r] for r in cyclic_velocities(self.graph.copy(), self))
 
     def equations(self, form: str, **options: Any) -> Equations:
         """Derive the equations of motion in the named form; see `chaplygin.codegen.forms` for forms and options.

@@ -29,6 +29,7 @@ class KernelCore:
     n_parameters: int
     n_inputs: int
     n_coordinates: int
+    n_work: int
     has_initial: bool
     has_inlined_methods: bool
     _variables: list[tuple[str, str, str, str, float]]

@@ -130,7 +130,7 @@ cdef class KernelCore:
     cdef readonly object capsule, owner
     cdef readonly tuple states, parameters, inputs, outputs, invariants, declared
     cdef readonly str name, form, digest, generator
-    cdef readonly int n_coordinates
+    cdef readonly int n_coordinates, n_work
     cdef readonly bint has_initial, has_inlined_methods
     cdef readonly list _variables
     cdef tuple dependents       # (name, index of the output) of the declared variables that are no states
@@ -164,7 +164,7 @@ cdef class KernelCore:
         self.invariants = _names(m.invariants, m.n_invariants, self._variables)
         self.declared = _names(m.declared, m.n_declared, self._variables) if m.declared is not NULL else ()
         self.n_states, self.n_parameters, self.n_inputs = m.n_states, m.n_parameters, m.n_inputs
-        self.n_coordinates = m.n_coordinates
+        self.n_coordinates, self.n_work = m.n_coordinates, m.n_work
         self.has_initial = m.initial is not NULL
         self.has_inlined_methods = m.methods is not NULL
         n_x, n_u = max(m.n_states, m.n_declared), m.n_inputs + m.n_modes

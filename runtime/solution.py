@@ -71,8 +71,8 @@ class Solution:
     ``sol["v"]`` is any state, declared variable, output, reaction, invariant or input over `t`, ``sol["t"]`` the times.
     """
 
-    __slots__ = ("_extra", "_inputs", "_p", "_settings", "model", "n_rejected", "n_steps", "nfev", "njev", "nlu", "sol", "status",
-                 "t", "t_events", "t_reached", "y", "y_events")  # fmt: skip
+    __slots__ = ("_extra", "_inputs", "_p", "_settings", "model", "n_rejected", "n_steps", "nfev", "njev", "nlu", "sol",
+                 "status", "t", "t_events", "t_reached", "y", "y_events")  # fmt: skip
 
     def __init__(
         self,
@@ -154,8 +154,8 @@ class Solution:
         """Check the run against Painlevé's equation, d/dt (T2 - T0 + V) = power, over each of its steps.
 
         The change of T2 - T0 + V between the ends of each step is compared with the Gauss-Legendre quadrature of the
-        power (of forces, inputs, drives and constraints) on the interpolant. An imbalance is allowed up to what errors as
-        large as the run's own rtol and atol would make of it, times a margin; with `tolerance`, and for a fixed step
+        power (of forces, inputs, drives and constraints) on the interpolant. An imbalance is allowed up to what errors
+        as large as the run's own rtol and atol would make of it, times a margin; with `tolerance`, and for a fixed step
         (where it is 1e-6), up to `tolerance` times the scale of energy. A run without ``dense_output=True`` is
         repeated with it, and has to give the same bits. Returns an `Audit`, true where every step balances.
 

@@ -20,9 +20,22 @@ _SYSTEMS = (
     "chaplygin_sleigh",
     "double_pendulum",
     "euler_rigid_body",
+    "fluid_cavity",
+    "gyrostat",
     "harmonic_oscillator",
     "heavy_top",
+    "heisenberg",
+    "kovalevskaya_top",
+    "lagrange_top",
     "n_link_pendulum",
+    "roller_racer",
+    "rolling_disk",
+    "rolling_ring",
+    "rotating_particle",
+    "sleigh_cartesian",
+    "suslov",
+    "torus_nonuniform",
+    "torus_uniform",
 )
 
 

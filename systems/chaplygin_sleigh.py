@@ -160,7 +160,8 @@ def example() -> Example:
         parameters=PARAMETERS,
         initial=INITIAL,
         t_span=(0.0, 10.0),
-        forms=("maggi",),
+        forms=("maggi", "multipliers", "hamel", "nonholonomic", "whittaker"),
         build=system,
         solve=closed_form,
+        options={"whittaker": {"along": "phi"}},
     )

@@ -68,6 +68,6 @@ def example() -> Example:
         parameters=PARAMETERS,
         initial=INITIAL,
         t_span=(0.0, 10.0),
-        forms=("lagrange", "poincare"),
+        forms=("lagrange", "poincare", "chetaev", "hamel", "nonholonomic"),
         build=system,
     )

@@ -167,7 +167,7 @@ def example() -> Example:
         parameters=PARAMETERS,
         initial=INITIAL,
         t_span=(0.0, 10.0),
-        forms=("poincare",),
+        forms=("poincare", "chetaev", "nonholonomic"),
         build=system,
         conserved=("momentum_x", "momentum_y", "momentum_z"),
         solve=closed_form,

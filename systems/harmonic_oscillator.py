@@ -103,7 +103,7 @@ def example(damped: bool = False, driven: bool = False) -> Example:
         parameters=parameters,
         initial=INITIAL,
         t_span=(0.0, 10.0),
-        forms=("lagrange", "poincare"),
+        forms=("lagrange", "poincare", "chetaev", "hamel", "nonholonomic"),
         build=lambda: system(damped, driven),
         solve=closed_form,
     )

@@ -74,6 +74,6 @@ def example(n: int = 5) -> Example:
         parameters=PARAMETERS,
         initial=initial(n),
         t_span=(0.0, 10.0),
-        forms=("lagrange", "poincare"),
+        forms=("lagrange", "poincare", "chetaev", "hamel", "nonholonomic"),
         build=lambda: system(n),
     )

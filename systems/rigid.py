@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["product", "quaternion_rates", "rotation", "vertical"]
+__all__ = ["body_units", "product", "quaternion_rates", "rotation", "vertical"]
 
 
 def product(p: Sequence[Any], q: Sequence[Any]) -> tuple[Any, Any, Any, Any]:
@@ -56,3 +56,11 @@ def rotation(q: Sequence[Any]) -> tuple[tuple[Any, Any, Any], ...]:
 def vertical(q: Sequence[Any]) -> tuple[Any, Any, Any]:
     """gamma = R(q)^T e_3: the third space axis in body axes."""
     return rotation(q)[2]
+
+
+def body_units(q: Sequence[Any], w: Sequence[Any]) -> tuple[dict[Any, str], dict[Any, str]]:
+    """Units and descriptions of a quaternion and of body rates, by symbol."""
+    units = {**dict.fromkeys(q, "1"), **dict.fromkeys(w, "rad/s")}
+    words = {symbol: f"quaternion, component {i}" for i, symbol in enumerate(q)}
+    words |= {symbol: f"angular velocity about body axis {i}" for i, symbol in enumerate(w, 1)}
+    return units, words

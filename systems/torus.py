@@ -34,8 +34,8 @@ _UNITS = {
     "nu": "rad/s",
     "couple": "N m",
     "drive_power": "W",
-    "total_energy": "J",
     "painleve_energy": "J",
+    "painleve_power": "W",
 }
 _DESCRIPTIONS = {
     "theta": "angle of the shell's centre above the horizontal",
@@ -52,8 +52,8 @@ _DESCRIPTIONS = {
     "nu": "frequency of the ripple",
     "couple": "couple of the motor",
     "drive_power": "power of the motor",
-    "total_energy": "T + V",
     "painleve_energy": "T2 - T0 + V",
+    "painleve_power": "d(T2 - T0 + V)/dt = -dT/dt at fixed theta and theta'",
 }
 
 
@@ -80,9 +80,10 @@ def declare(name: str, turn: Any, point: Mapping[str, float], held: bool) -> Sys
     outputs = {
         "couple": couple,
         "drive_power": couple * turning,
-        "total_energy": along + axial * turning**2 / 2 + potential,
         "painleve_energy": along - axial * turning**2 / 2 + potential,
     }
+    if turning.has(cg.time):
+        outputs["painleve_power"] = -axial * turning * turning.diff(cg.time)
     coordinates = [theta, psi] if held else [theta]
     symbols = [*coordinates, *(cg.rate(x) for x in coordinates), i1, a2, b2, c2, m2, radius, g]
     symbols += sorted(turn.free_symbols - {cg.time}, key=lambda s: list(point).index(s.name))
@@ -93,7 +94,7 @@ def declare(name: str, turn: Any, point: Mapping[str, float], held: bool) -> Sys
         potential=potential,
         constraints=[spin - turning] if held else [],
         outputs=outputs,
-        units={s: _UNITS[s.name] for s in symbols if s.name in _UNITS},
-        descriptions={s: _DESCRIPTIONS[s.name] for s in symbols if s.name in _DESCRIPTIONS},
+        units={s: _UNITS[str(s)] for s in (*symbols, *outputs) if str(s) in _UNITS},
+        descriptions={s: _DESCRIPTIONS[str(s)] for s in (*symbols, *outputs) if str(s) in _DESCRIPTIONS},
         example={s: point[s.name] for s in symbols},
     )

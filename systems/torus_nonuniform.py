@@ -45,7 +45,8 @@ def example(held: bool = False) -> Example:
     """The catalogue entry."""
     return Example(
         name="torus_nonuniform",
-        description="Torus turned with a ripple, with a sliding shell" + ", the turn held by a constraint" * held,
+        description="Torus turned with a ripple, with a sliding shell"
+        + ", the turn held by a constraint" * held,
         source="Painleve (1895), T2 - T0; textbook example with a non-uniform drive",
         parameters=PARAMETERS,
         initial=INITIAL | HELD if held else INITIAL,

@@ -55,7 +55,8 @@ def example(held: bool = False) -> Example:
     """The catalogue entry."""
     return Example(
         name="torus_uniform",
-        description="Torus in uniform rotation with a sliding shell" + ", the turn held by a constraint" * held,
+        description="Torus in uniform rotation with a sliding shell"
+        + ", the turn held by a constraint" * held,
         source="Painleve (1895), T2 - T0; textbook example",
         parameters=PARAMETERS,
         initial=INITIAL | HELD if held else INITIAL,

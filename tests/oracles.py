@@ -55,7 +55,7 @@ class Oracle:
         return np.linalg.solve(np.asarray(matrix, dtype=float), np.asarray(forcing, dtype=float)[:, 0])
 
 
-def _oracle(
+def numeric_oracle(
     coordinates: Sequence[Any],
     velocities: Sequence[Any],
     parameters: Sequence[sp.Symbol],
@@ -89,11 +89,11 @@ def _oracle(
     )
 
 
-def _from_kane(kane: KanesMethod, q: Sequence[Any], u: Sequence[Any], p: Sequence[sp.Symbol]) -> Oracle:
-    return _oracle(q, u, p, kane.mass_matrix_full, kane.forcing_full)
+def from_kane(kane: KanesMethod, q: Sequence[Any], u: Sequence[Any], p: Sequence[sp.Symbol]) -> Oracle:
+    return numeric_oracle(q, u, p, kane.mass_matrix_full, kane.forcing_full)
 
 
-def _rates(q: Sequence[Any]) -> tuple[list[Any], tuple[str, ...]]:
+def rates_of(q: Sequence[Any]) -> tuple[list[Any], tuple[str, ...]]:
     t = dynamicsymbols._t
     return [x.diff(t) for x in q], tuple(f"{x.func.__name__}_dot" for x in q)
 
@@ -116,8 +116,8 @@ def sleigh_by_multipliers() -> Oracle:
         lagrangian(ground, shell), list(q), nonhol_coneqs=[blade.vel(ground).dot(body.y)], frame=ground
     )
     method.form_lagranges_equations()
-    rates, names = _rates(q)
-    return _oracle(q, rates, (a, b, k), method.mass_matrix_full, method.forcing_full, names=names)
+    rates, names = rates_of(q)
+    return numeric_oracle(q, rates, (a, b, k), method.mass_matrix_full, method.forcing_full, names=names)
 
 
 @cache
@@ -151,7 +151,7 @@ def sleigh_by_kane() -> Oracle:
     kane.kanes_equations(
         [RigidBody("sleigh", centre, body, sp.Integer(1), (inertia(body, 0, 0, k**2), centre))]
     )
-    return _from_kane(kane, q, u, (a, b, k))
+    return from_kane(kane, q, u, (a, b, k))
 
 
 @cache
@@ -180,12 +180,12 @@ def rigid_body(gravity: bool) -> Oracle:
     kane = KanesMethod(space, q, u, kd_eqs=kinematics)
     if not gravity:
         kane.kanes_equations([RigidBody("body", pivot, body, m, about_pivot)])
-        return _from_kane(kane, q, u, moments)
+        return from_kane(kane, q, u, moments)
     centre = pivot.locatenew("C", r[0] * body.x + r[1] * body.y + r[2] * body.z)
     centre.v2pt_theory(pivot, space, body)
     top = RigidBody("top", centre, body, m, about_pivot)
     kane.kanes_equations([top], [(centre, -m * g * space.z)])
-    return _from_kane(kane, q, u, (*moments, m, g, *r))
+    return from_kane(kane, q, u, (*moments, m, g, *r))
 
 
 @cache
@@ -214,7 +214,7 @@ def chain_by_kane(masses: tuple[str, ...], lengths: tuple[str, ...]) -> Oracle:
     kane = KanesMethod(ground, q, u, kd_eqs=[x.diff(t) - s for x, s in zip(q, u)])
     kane.kanes_equations(particles, loads)
     parameters = tuple(sp.Symbol(name) for name in dict.fromkeys([*masses, *lengths, "g"]))
-    return _oracle(
+    return numeric_oracle(
         q,
         u,
         parameters,
@@ -237,9 +237,9 @@ def chain_by_lagrange(masses: tuple[str, ...], lengths: tuple[str, ...]) -> Orac
         function += sp.Symbol(mass) * ((x.diff(t) ** 2 + y.diff(t) ** 2) / 2 - g * y)
     method = LagrangesMethod(function, q)
     method.form_lagranges_equations()
-    rates, names = _rates(q)
+    rates, names = rates_of(q)
     parameters = tuple(sp.Symbol(name) for name in dict.fromkeys([*masses, *lengths, "g"]))
-    return _oracle(q, rates, parameters, method.mass_matrix_full, method.forcing_full, names=names)
+    return numeric_oracle(q, rates, parameters, method.mass_matrix_full, method.forcing_full, names=names)
 
 
 @cache
@@ -258,8 +258,8 @@ def oscillator() -> Oracle:
         frame=axis,
     )
     method.form_lagranges_equations()
-    rates, names = _rates([x])
-    return _oracle(
+    rates, names = rates_of([x])
+    return numeric_oracle(
         [x], rates, (m, k, c), method.mass_matrix_full, method.forcing_full, names=names, inputs=(force,)
     )
 

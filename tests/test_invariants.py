@@ -142,6 +142,19 @@ def test_friction_and_inputs_destroy_the_energy() -> None:
     assert magnetic.invariant_status == {"energy": "checked"}
 
 
+def test_cyclic_displacements_are_reported_and_their_momenta_proved() -> None:
+    x, y, z = cg.coordinates("x y z")
+    e1, e2, e3 = cg.velocities("e1 e2 e3")
+    heisenberg = cg.System(
+        "heisenberg",
+        kinematics={x: e1, y: e2, z: e3 - y * e1 / 2 + x * e2 / 2},
+        kinetic=(e1**2 + e2**2 + e3**2) / 2,
+        potential=x**2,
+    )
+    assert heisenberg.cyclic_velocities() == (e3,)
+    assert heisenberg.equations("poincare").invariant_status["p_e3"] == "proved"
+
+
 def test_where_the_energy_is_not_conserved_it_is_still_an_output() -> None:
     eqs = hoop(OM * cg.time).equations("lagrange")
     assert "energy" in [v.name for v in eqs.program.outputs]

@@ -47,7 +47,7 @@ def test_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     np.testing.assert_allclose(sol["x"], g * np.sin(omega * t) ** 2 / (2 * omega**2), atol=1e-8)
     drift = g * (omega * t - np.sin(omega * t) * np.cos(omega * t)) / (2 * omega**2)
     np.testing.assert_allclose(sol["y"], drift, atol=1e-8)
-    assert set(names["skate"].equations("maggi").invariants) == {"energy", "p_omega"}
+    assert set(names["skate"].equations("maggi").invariants) >= {"energy", "p_omega"}
     rates = np.linspace(0.5, 2, 1000)
     np.testing.assert_allclose(names["many"]["x"], g * np.sin(10 * rates) ** 2 / (2 * rates**2), atol=1e-7)
     assert names["run"].t == 0.5
@@ -58,7 +58,7 @@ def test_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 def test_readme_shows_a_system_in_a_dozen_lines() -> None:
     """From the first symbol to the end of the declaration."""
     text = next(block.text for block in blocks("README.md") if block.language == "python")
-    declaration = text[text.index("phi, x, y =") : text.index("sol =")]
+    declaration = text[text.index("phi, x, y =") : text.index("start, numbers")]
     assert len(declaration.strip().splitlines()) <= 12
 
 

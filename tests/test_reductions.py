@@ -8,7 +8,6 @@ import sympy as sp
 
 import chaplygin as cg
 from chaplygin.codegen.forms import FormError
-from chaplygin.codegen.forms.routh import reduced_system
 
 TIGHT = {"rtol": 1e-12, "atol": 1e-12}
 X, Y, Z = cg.coordinates("x y z")
@@ -82,7 +81,7 @@ def test_routh_gives_the_motion_of_the_full_equations(system, initial, parameter
 
 def test_the_reduced_system_stands_alone() -> None:
     eqs = pendulum().equations("routh")
-    reduced = reduced_system(eqs)
+    reduced = eqs.reduced_system()
     assert [s.name for s in reduced.parameters][-1] == "a_psi_dot" or "a_psi_dot" in {
         s.name for s in reduced.parameters
     }
@@ -101,9 +100,9 @@ def test_the_reduced_system_stands_alone() -> None:
     )
     assert own["theta"][-1] == pytest.approx(full["theta"][-1], abs=1e-10)
     with pytest.raises(FormError, match="displacements that remain close' fails"):
-        reduced_system(heisenberg().equations("routh"))
+        heisenberg().equations("routh").reduced_system()
     with pytest.raises(FormError, match="only the form routh"):
-        reduced_system(pendulum().equations("lagrange"))
+        pendulum().equations("lagrange").reduced_system()
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,12 @@ def forms() -> tuple[str, ...]:
     return tuple(_FORMS)
 
 
+def options_of(form: str) -> dict[str, inspect.Parameter]:
+    """A form's options by name: the keyword arguments of its `derive`."""
+    function = import_module(f".{_FORMS[form]}", __name__).derive
+    return {n: p for n, p in inspect.signature(function).parameters.items() if n != "system"}
+
+
 def derive(system: System, form: str, **options: Any) -> Equations:
     """The equations of a system in one form.
 
@@ -46,7 +52,7 @@ def derive(system: System, form: str, **options: Any) -> Equations:
     if form not in _FORMS:
         raise FormError(f"unknown form {form!r}; there are {', '.join(_FORMS)}")
     function = import_module(f".{_FORMS[form]}", __name__).derive
-    allowed = [n for n in inspect.signature(function).parameters if n != "system"]
+    allowed = options_of(form)
     for option in options:
         if option not in allowed:
             raise FormError(f"form {form!r} has no option {option!r}; it has {', '.join(allowed) or 'none'}")

@@ -202,7 +202,10 @@ def _homogeneous(g: Graph, system: System, choice: Permitted, permission: Permis
             f"whittaker does not fit {system.name!r}: hypothesis 'constraints are linear and homogeneous' fails"
         )
     if len(choice.theta) < 2:
-        raise FormError(f"whittaker does not fit {system.name!r}: one degree of freedom leaves no equation")
+        raise FormError(
+            f"whittaker does not fit {system.name!r}: hypothesis 'more than one degree of freedom' fails; nothing "
+            "remains but t by quadrature"
+        )
 
 
 def _prime_symbols(system: System, choice: Permitted) -> tuple[sp.Symbol, ...]:

@@ -20,7 +20,9 @@ _HOMES = {
     "chaplygin.codegen.compile": ("compile",),
     "chaplygin.codegen.equations": ("Equations",),
     "chaplygin.codegen.pfaff": ("fields_from_forms",),
+    "chaplygin.codegen.interactions": ("Damper", "Motor", "Spring", "Weight", "Wrench"),
     "chaplygin.codegen.program": ("Program", "Sources"),
+    "chaplygin.codegen.screws": ("Body", "rolling", "turn"),
     "chaplygin.codegen.symbols": ("coordinates", "inputs", "parameters", "rate", "time", "velocities"),
     "chaplygin.codegen.system": ("System",),
     "chaplygin.runtime": ("errors",),
@@ -35,15 +37,21 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "__version__",
+    "Body",
+    "Damper",
     "Ensemble",
     "Equations",
     "Example",
     "Model",
+    "Motor",
     "Program",
     "Solution",
     "Sources",
+    "Spring",
     "Stepper",
     "System",
+    "Weight",
+    "Wrench",
     "compile",
     "coordinates",
     "ensemble",
@@ -55,15 +63,19 @@ __all__ = [
     "load_model",
     "parameters",
     "rate",
+    "rolling",
     "time",
+    "turn",
     "velocities",
 ]
 
 if TYPE_CHECKING:
     from chaplygin.codegen.compile import compile
     from chaplygin.codegen.equations import Equations
+    from chaplygin.codegen.interactions import Damper, Motor, Spring, Weight, Wrench
     from chaplygin.codegen.pfaff import fields_from_forms
     from chaplygin.codegen.program import Program, Sources
+    from chaplygin.codegen.screws import Body, rolling, turn
     from chaplygin.codegen.symbols import coordinates, inputs, parameters, rate, time, velocities
     from chaplygin.codegen.system import System
     from chaplygin.runtime import errors

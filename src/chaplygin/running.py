@@ -64,6 +64,9 @@ def run(arguments: Namespace) -> int:
         return 1
     print(f"\n{_end_states(found, model, solution, options, not arguments.no_check)}")
     print(f"\n{_drifts(found, model, solution)}")
+    audited = _audited(solution)
+    if audited:
+        print(audited)
     rejected = f", {solution.n_rejected} rejected" if solution.n_rejected else ""
     print(f"\n{solution.n_steps} steps{rejected}, {solution.nfev} evaluations, {_duration(seconds)}")
     if arguments.plot:
@@ -130,6 +133,18 @@ def _drifts(found: Subject, model: Any, solution: Any) -> str:
             drift = float(abs(values - start).max())
             rows.append((name, f"{start:.15g}", f"{drift:.1e}", variable.description or variable.kind))
     return table(rows, right=[1, 2]) if len(rows) > 1 else "  nothing is known to be conserved"
+
+
+def _audited(solution: Any) -> str:
+    """Energy against power over every step, where the model has both."""
+    from chaplygin.runtime.errors import ChaplyginError
+
+    try:
+        audit = solution.audit()
+    except ChaplyginError:
+        return ""
+    verdict = "passed" if audit.passed else f"FAILED in {audit.failures} steps"
+    return f"  audit of {audit.quantity} against power: {verdict}, largest imbalance of a step {audit.largest:.1e}"
 
 
 def _plot(found: Subject, model: Any, options: dict[str, Any], file: str) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -210,8 +208,7 @@ def form_options(system: System, form: str | None, given: Sequence[str]) -> tupl
     if chosen not in forms.forms():
         raise SubjectError(f"unknown form {chosen!r}; there are {', '.join(forms.forms())}")
     symbols = {s.name: s for s in system.all_symbols()}
-    home = import_module(f"chaplygin.codegen.forms.{forms._FORMS[chosen]}")
-    known = inspect.signature(home.derive).parameters
+    known = forms.options_of(chosen)
 
     def value_of(text: str) -> Any:
         return int(text) if re.fullmatch(r"[+-]?\d+", text) else symbols.get(text, text)

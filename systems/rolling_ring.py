@@ -1,0 +1,174 @@
+"""A ring that rolls upright on a plane, with an axisymmetric body on its diameter, turned by a motor.
+
+The ring (mass m1, radius R, moments J1 about its axis and I1 about a diameter) rolls without slipping in a
+vertical plane of direction u = (cos psi, sin psi, 0); theta is the angle it has rolled. A body (mass m2) with
+the same centre turns about a diameter of the ring by phi against it, its moments being J2 about that diameter
+and I2 across; theta is also the angle of the diameter from the vertical. A motor between the two exerts the
+couple C about the diameter. With m = m1 + m2 the equations of motion can be written
+    p_phi = J2 (phi' + psi' cos(theta)),                     p_phi' = C,
+    p_psi = (I1 + I2 sin(theta)^2) psi' + p_phi cos(theta),  p_psi' = 0,
+    (J1 + I2 + m R^2) theta'' = I2 psi'^2 sin(theta) cos(theta) - p_phi psi' sin(theta),
+    x' = R theta' cos(psi),    y' = R theta' sin(psi),
+with the reactions of the plane X = m x'', Y = m y'' and the couple about u that keeps the ring upright
+    M = -(J1 + I2 + m R^2) theta' psi' + d/dt (J2 phi' sin(theta) + (J2 - I2) psi' sin(theta) cos(theta)).
+
+The declaration has one coordinate more, the tilt of the ring's plane about u through the point of contact,
+held at zero by a constraint: the form with multipliers, with release="tilt", gives X, Y and M as
+``reaction_x``, ``reaction_y`` and ``reaction_tilt``. They stand also among the outputs, from the equations
+above.
+
+Conserved: p_psi; p_phi - C t; the energy less the work of the motor, T - C phi.
+
+Source: textbook problem of the Lagrange equations of systems of rigid bodies; the tilt and M by the moment law.
+"""
+
+from __future__ import annotations
+
+from math import cos, sin
+from typing import TYPE_CHECKING, Any
+
+from .entry import Example
+
+if TYPE_CHECKING:
+    from chaplygin.codegen.system import System
+
+__all__ = ["INITIAL", "PARAMETERS", "example", "system"]
+
+PARAMETERS = {"m1": 1.2, "m2": 0.8, "R": 0.5, "I1": 0.15, "J1": 0.3, "I2": 0.05, "J2": 0.03, "C": 0.05}
+INITIAL = {
+    "x": 0.1,
+    "y": -0.2,
+    "psi": 0.3,
+    "theta": 0.4,
+    "phi": 0.1,
+    "tilt": 0.0,
+    # x' = R theta' cos(psi), y' = R theta' sin(psi)
+    "x_dot": 0.5 * 0.9 * cos(0.3),
+    "y_dot": 0.5 * 0.9 * sin(0.3),
+    "psi_dot": 1.1,
+    "theta_dot": 0.9,
+    "phi_dot": 2.0,
+    "tilt_dot": 0.0,
+}
+
+
+def _kinetic(x: Any, rates: Any, parameters: Any) -> Any:
+    """T for any tilt: Koenig's formula for both bodies, about their common centre."""
+    import sympy as sp
+
+    psi, theta, tilt = x[2], x[3], x[5]
+    x_dot, y_dot, psi_dot, theta_dot, phi_dot, tilt_dot = rates
+    m1, m2, radius, i1, j1, i2, j2 = parameters
+    turn = sp.rot_ccw_axis3(psi) * sp.rot_ccw_axis1(tilt)
+    u, normal, up = (turn[:, i] for i in range(3))  # heading, axis and highest point of the ring
+    swing = sp.Matrix([0, 0, psi_dot]) + tilt_dot * u  # of the ring's plane
+    centre = sp.Matrix([x_dot, y_dot, 0]) + radius * swing.cross(up)
+    axis = sp.sin(theta) * u + sp.cos(theta) * up  # of the body
+    carrier = swing + theta_dot * normal
+    body = carrier + phi_dot * axis
+
+    def in_frame(vector: Any) -> Any:
+        return [sp.simplify(vector.dot(e)) for e in (u, normal, up)]
+
+    velocity, spin, whole = in_frame(centre), in_frame(carrier), in_frame(body)
+    along = whole[0] * sp.sin(theta) + whole[2] * sp.cos(theta)
+    across = whole[0] * sp.cos(theta) - whole[2] * sp.sin(theta)
+    return (
+        (m1 + m2) * sum(v**2 for v in velocity)
+        + i1 * (spin[0] ** 2 + spin[2] ** 2)
+        + j1 * spin[1] ** 2
+        + i2 * (across**2 + whole[1] ** 2)
+        + j2 * along**2
+    ) / 2
+
+
+def system() -> System:
+    """The declaration; masses in kg, moments in kg m^2, the motor's couple C in N m."""
+    import sympy as sp
+
+    import chaplygin as cg
+
+    coordinates = cg.coordinates("x y psi theta phi tilt")
+    x, y, psi, theta, phi, tilt = coordinates
+    rates = [cg.rate(q) for q in coordinates]
+    x_dot, y_dot, psi_dot, theta_dot, phi_dot, tilt_dot = rates
+    parameters = cg.parameters("m1 m2 R I1 J1 I2 J2", positive=True)
+    m1, m2, radius, i1, j1, i2, j2 = parameters
+    couple = cg.parameters("C")
+    m = m1 + m2
+    s, c = sp.sin(theta), sp.cos(theta)
+    p_phi = j2 * (phi_dot + psi_dot * c)
+    p_psi = (i1 + i2 * s**2) * psi_dot + p_phi * c
+    inertia = j1 + i2 + m * radius**2
+    # Accelerations as functions of state, for the reactions.
+    theta_2 = (i2 * psi_dot**2 * c - p_phi * psi_dot) * s / inertia
+    p_phi_bound = couple * c - p_phi * s * theta_dot
+    psi_2 = -(2 * i2 * s * c * theta_dot * psi_dot + p_phi_bound) / (i1 + i2 * s**2)
+    phi_2 = couple / j2 - psi_2 * c + psi_dot * theta_dot * s
+    energy = (inertia * theta_dot**2 + (i1 + i2 * s**2) * psi_dot**2 + p_phi**2 / j2) / 2
+    point = {**PARAMETERS, **INITIAL}
+    return cg.System(
+        "rolling_ring",
+        coordinates=coordinates,
+        kinetic=_kinetic(coordinates, rates, parameters),
+        forces={phi_dot: couple},
+        constraints=[
+            x_dot - radius * theta_dot * sp.cos(psi),
+            y_dot - radius * theta_dot * sp.sin(psi),
+            tilt_dot,
+        ],
+        outputs={
+            "X": m * radius * (theta_2 * sp.cos(psi) - theta_dot * psi_dot * sp.sin(psi)),
+            "Y": m * radius * (theta_2 * sp.sin(psi) + theta_dot * psi_dot * sp.cos(psi)),
+            "M": -inertia * theta_dot * psi_dot
+            + j2 * (phi_2 * s + phi_dot * theta_dot * c)
+            + (j2 - i2) * (psi_2 * s * c + psi_dot * theta_dot * (c**2 - s**2)),
+            "turning_momentum": p_psi,
+            "spin_momentum_less_impulse": p_phi - couple * cg.time,
+            "energy_less_work": energy - couple * phi,
+        },
+        units={
+            x: "m",
+            y: "m",
+            **dict.fromkeys((psi, theta, phi, tilt), "rad"),
+            m1: "kg",
+            m2: "kg",
+            radius: "m",
+            **dict.fromkeys((i1, j1, i2, j2), "kg m^2"),
+            couple: "N m",
+        },
+        descriptions={
+            x: "point of contact",
+            y: "point of contact",
+            psi: "heading",
+            theta: "angle rolled",
+            phi: "turn of the body against the ring",
+            tilt: "tilt of the ring's plane about its trace, held at zero",
+            m1: "mass of the ring",
+            m2: "mass of the body",
+            radius: "radius of the ring",
+            i1: "ring about a diameter",
+            j1: "ring about its axis",
+            i2: "body across its axis",
+            j2: "body about its axis",
+            couple: "couple of the motor",
+        },
+        example={symbol: point[symbol.name] for symbol in (*coordinates, *rates, *parameters, couple)},
+    )
+
+
+def example(motor: bool = True) -> Example:
+    """The catalogue entry; ``motor=False`` gives the motor's couple the value zero."""
+    return Example(
+        name="rolling_ring",
+        description="Ring rolling upright with an axisymmetric body on its diameter"
+        + ", driven by a motor" * motor,
+        source="Textbook problem of the Lagrange equations of systems of rigid bodies",
+        parameters=PARAMETERS if motor else {**PARAMETERS, "C": 0.0},
+        initial=INITIAL,
+        t_span=(0.0, 10.0),
+        forms=("maggi", "multipliers", "hamel", "nonholonomic"),
+        build=system,
+        conserved=("turning_momentum", "spin_momentum_less_impulse", "energy_less_work"),
+        options={"multipliers": {"release": "tilt"}},
+    )

@@ -1,0 +1,93 @@
+"""What every form says of the motion at one point: rates of all declared variables, to be compared between forms."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+import chaplygin as cg
+from chaplygin.codegen.checks import good_points
+from chaplygin.codegen.differentiate import forward
+from chaplygin.codegen.equations import Equations
+from chaplygin.codegen.evaluate import evaluate
+from chaplygin.codegen.forms import FormError, forms
+
+Point = dict[str, float]
+
+REFERENCE = ("maggi", "lagrange", "poincare")
+"""The form that the others are held against: the first of these that applies."""
+
+
+@cache
+def system_of(name: str) -> cg.System:
+    return cg.example(name).system
+
+
+@cache
+def attempt(name: str, form: str) -> Equations | str:
+    """The equations of a catalogue system in a form, or why the form refuses."""
+    try:
+        return system_of(name).equations(form)
+    except FormError as refusal:
+        return str(refusal)
+
+
+def applicable(name: str) -> dict[str, Equations]:
+    found = {form: attempt(name, form) for form in forms()}
+    return {form: eqs for form, eqs in found.items() if not isinstance(eqs, str)}
+
+
+def permitted_points(name: str, count: int) -> list[Point]:
+    """Random points of a system, its constraints kept: dependent velocities follow from the others."""
+    system = system_of(name)
+    eqs = attempt(name, "maggi")
+    if isinstance(eqs, str):
+        return good_points(system, [system.kinetic_node], count)
+    nodes = [eqs.declared[v] for v in system.velocities]
+    points = good_points(system, nodes, count, eqs.graph)
+    names = [v.name for v in system.velocities]
+    return [{**p, **dict(zip(names, evaluate(eqs.graph, nodes, p), strict=True))} for p in points]
+
+
+def rates(eqs: Equations, point: Point) -> dict[str, float]:
+    """d/dt of every declared variable that the form knows, at a point given in the declared variables."""
+    g, system = eqs.graph, eqs.system
+    at: dict[str, Any] = dict(point)
+    if eqs.initial_nodes is not None:
+        names = [*eqs.states, *(p.name for p in (*system.parameters, *eqs.parameters))]
+        at |= dict(zip(names, evaluate(g, eqs.initial_nodes, point), strict=True))
+    k = len(eqs.force)
+    lower = [n for row in eqs.mass for n in row]
+    values = evaluate(g, [*lower, *eqs.force], at)
+    force = np.array(values[len(lower) :])
+    if eqs.mass:
+        mass = np.zeros((k, k))
+        for i in range(k):
+            for j in range(i + 1):
+                mass[i, j] = mass[j, i] = values[i * (i + 1) // 2 + j]
+        force = np.linalg.solve(mass, force)
+    symbols = [g.symbol(f"cg_test_{i}") for i in range(k)]
+    flow = {**dict(zip(eqs.coordinate_nodes, eqs.rates, strict=True)), eqs.independent_node: g.one}
+    flow |= dict(zip(eqs.velocity_nodes, symbols, strict=True))
+    declared = {x.name: node for x, node in zip(eqs.coordinates, eqs.coordinate_nodes, strict=True)}
+    declared |= {v.name: eqs.declared[v] for v in system.velocities}
+    slopes = forward(g, list(declared.values()), flow)
+    at |= {f"cg_test_{i}": a for i, a in enumerate(force)}
+    result = dict(zip(declared, evaluate(g, slopes, at), strict=True))
+    if eqs.independent is not None:  # from d/dx_1 to d/dt
+        place = system.coordinates.index(eqs.independent)
+        speed = evaluate(g, [g.substitute(system.fields.velocity(g, system.eta), eqs.permitted)[place]], at)[
+            0
+        ]
+        result = {name: value * speed for name, value in result.items()}
+    return result
+
+
+def largest_difference(first: dict[str, float], second: dict[str, float]) -> float:
+    """The largest difference of what both know, relative to the size of the whole motion."""
+    both = first.keys() & second.keys()
+    assert both
+    size = max(1.0, *(abs(v) for v in first.values()))
+    return max(abs(first[n] - second[n]) for n in both) / size

@@ -1,0 +1,258 @@
+"""The energy audit: right runs pass, runs of wrong equations fail, whatever drives them."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import chaplygin as cg
+from chaplygin.codegen.twin import twin_model
+from chaplygin.runtime import ArgumentError
+
+T = cg.time
+TIGHT = {"rtol": 1e-10, "atol": 1e-10}
+PHI, X, Y = cg.coordinates("phi x y")
+OMEGA, V, W = cg.velocities("omega v w")
+M, A, J, SPIN = cg.parameters("m a J W", positive=True)
+TAU = cg.inputs("tau")
+
+
+def hoop(angle: sp.Expr) -> cg.System:
+    theta = cg.coordinates("theta")
+    m, radius, g, c = cg.parameters("m R g c", positive=True)
+    turn = sp.diff(angle, T)
+    return cg.System(
+        "hoop",
+        coordinates=[theta],
+        kinetic=m * radius**2 * (cg.rate(theta) ** 2 + (turn * sp.sin(theta)) ** 2) / 2,
+        potential=-m * g * radius * sp.cos(theta),
+        forces={cg.rate(theta): -c * cg.rate(theta)},
+    )
+
+
+def sleigh(constraint: sp.Expr = W) -> cg.System:
+    return cg.System(
+        "sleigh",
+        kinematics={
+            PHI: OMEGA,
+            X: V * sp.cos(PHI) - W * sp.sin(PHI),
+            Y: V * sp.sin(PHI) + W * sp.cos(PHI),
+        },
+        kinetic=M * (V**2 + (W + A * OMEGA) ** 2) / 2 + J * OMEGA**2 / 2,
+        forces={OMEGA: TAU},
+        constraints=[constraint],
+        example={M: 1, A: 0.2, J: 0.5, PHI: 0, X: 0, Y: 0, OMEGA: 1, V: 1, TAU: 0},
+    )
+
+
+def rotating_axes() -> cg.System:
+    """A particle in a field fixed in space, its velocity resolved along axes that turn: c_0 is not zero."""
+    x, y = cg.coordinates("x y")
+    u1, u2 = cg.velocities("u1 u2")
+    turn, c = cg.parameters("Om c", positive=True)
+    return cg.System(
+        "rotating",
+        kinematics={
+            x: u1 * sp.cos(turn * T) - u2 * sp.sin(turn * T),
+            y: u1 * sp.sin(turn * T) + u2 * sp.cos(turn * T),
+        },
+        kinetic=(u1**2 + u2**2) / 2,
+        potential=(x**2 + 4 * y**2) / 2,
+        forces={u1: -c * u1},
+    )
+
+
+HOOP = ({"theta": 0.4, "theta_dot": 0.1}, {"m": 1.0, "R": 0.5, "g": 9.81, "c": 0.1})
+SLEIGH = ({"phi": 0.0, "x": 0.0, "y": 0.0, "omega": 1.0, "v": 1.0}, {"m": 1.0, "a": 0.2, "J": 0.5})
+SAMPLES = (np.linspace(0, 5, 11), np.cos(3 * np.arange(11.0)))
+TURNTABLE = W - SPIN * sp.cos(T) * (X * sp.cos(PHI) + Y * sp.sin(PHI))
+RUNS: dict[str, tuple[Any, ...]] = {
+    # system, form, initial, parameters, inputs
+    "hoop, uniform drive": (lambda: hoop(3 * T), "lagrange", *HOOP, None),
+    "hoop, drive that varies": (lambda: hoop(3 * T + sp.sin(2 * T) / 3), "lagrange", *HOOP, None),
+    "sleigh, constant couple": (sleigh, "maggi", *SLEIGH, {"tau": 0.3}),
+    "sleigh, held samples": (sleigh, "maggi", *SLEIGH, {"tau": SAMPLES}),
+    "sleigh, linear samples": (sleigh, "nonholonomic", *SLEIGH, {"tau": (*SAMPLES, "linear")}),
+    "sleigh, function": (sleigh, "maggi", *SLEIGH, {"tau": lambda t, y: np.sin(3 * t) - 0.1 * y[3]}),
+    "sleigh on a turntable": (
+        lambda: sleigh(TURNTABLE), "nonholonomic", SLEIGH[0], {**SLEIGH[1], "W": 0.7}, {"tau": 0.1},
+    ),
+    "turntable, multipliers": (
+        lambda: sleigh(TURNTABLE), "multipliers", {**SLEIGH[0], "w": 0.0}, {**SLEIGH[1], "W": 0.7}, {"tau": 0.1},
+    ),
+    "particle in rotating axes": (
+        rotating_axes, "poincare", {"x": 0.6, "y": -0.1, "u1": 0.3, "u2": 0.8}, {"Om": 0.7, "c": 0.2}, None,
+    ),
+    "the same, canonical": (
+        rotating_axes, "chetaev", {"x": 0.6, "y": -0.1, "u1": 0.3, "u2": 0.8}, {"Om": 0.7, "c": 0.2}, None,
+    ),
+    "heavy top": (
+        lambda: cg.example("heavy_top").system, "poincare",
+        cg.example("heavy_top").initial, cg.example("heavy_top").parameters, None,
+    ),
+}  # fmt: skip
+
+
+@functools.cache
+def equations(name: str) -> Any:
+    make, form, *_ = RUNS[name]
+    return make().equations(form)
+
+
+@functools.cache
+def compiled(name: str) -> Any:
+    return cg.compile(equations(name))
+
+
+def run(model: Any, name: str, span: tuple[float, float] = (0.0, 5.0), **options: Any) -> Any:
+    _, _, initial, parameters, inputs = RUNS[name]
+    sol = model.integrate(span, initial, parameters, inputs, **{**TIGHT, **options})
+    assert sol.success
+    return sol
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_right_runs_balance(name: str) -> None:
+    sol = run(compiled(name), name)
+    check = sol.audit()
+    assert check
+    assert check.passed
+    assert check.failures == 0
+    assert check.largest < 1e-8 * check.scale
+    assert len(check.t) == sol.n_steps + 1
+    assert check.change == pytest.approx(check.work, abs=1e-8 * check.scale)
+    # Over the whole run: the quadrature of the powers is the change of the function.
+    assert check.work.sum() == pytest.approx(check.value[-1] - check.value[0], abs=1e-7 * check.scale)
+
+
+def corrupted(name: str, share: float = 1e-3) -> Any:
+    """A model with one force off by a share of the largest one; energies, power and outputs stay as declared."""
+    eqs = equations(name)
+    g = eqs.graph
+    i = len(eqs.force) - 1
+    # The kernels of what stays are made before: an energy that is conserved stays an invariant.
+    right = eqs.program
+    off = g.mul(g.const(share), g.add(g.one, eqs.velocity_nodes[i]))
+    wrong = dataclasses.replace(eqs, force=(*eqs.force[:i], g.add(eqs.force[i], off)))
+    kernels = {**right.kernels, "rhs": wrong.program.kernels["rhs"]}
+    return twin_model(dataclasses.replace(right, kernels=kernels), quiet=True)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_wrong_force_fails(name: str) -> None:
+    model = corrupted(name)
+    check = run(model, name, (0.0, 2.0), rtol=1e-8, atol=1e-8).audit()
+    assert not check
+    assert check.failures > 0
+    assert "FAILED" in repr(check)
+    begin, end = check.where
+    assert check.largest == abs(check.imbalance).max()
+    assert check.t[check.worst] == begin
+    assert check.t[check.worst + 1] == end
+
+
+def test_a_wrong_force_in_compiled_code_fails() -> None:
+    """Through C, and the energy is no longer found to be conserved: the power says where it should come from."""
+    eqs = equations("heavy top")
+    wrong = dataclasses.replace(
+        eqs,
+        force=(*eqs.force[:2], eqs.graph.mul(eqs.graph.const(2), eqs.velocity_nodes[0])),
+        options={"wrong": 1},
+    )
+    assert not run(cg.compile(wrong), "heavy top", rtol=1e-6, atol=1e-6).audit()
+
+
+def test_an_error_of_a_millionth_is_seen() -> None:
+    name = "hoop, drive that varies"
+    assert run(twin_model(equations(name).program, quiet=True), name).audit()
+    assert not run(corrupted(name, 1e-6), name).audit()
+
+
+@pytest.mark.parametrize("inputs", [None, lambda t, y: np.sin(3 * t)])
+@pytest.mark.parametrize("options", [{"t_eval": [1.0, 3.5]}, {"dense_output": True}, {"max_step": 0.05}])
+def test_the_run_itself_is_audited(options: dict[str, Any], inputs: Any) -> None:
+    """With t_eval, without dense output: the steps audited are those of the run."""
+    name = "sleigh, constant couple"
+    model = compiled(name)
+    plain = model.integrate((0, 5), *SLEIGH, {"tau": inputs or 0.3}, **TIGHT, **options)
+    check = plain.audit()
+    assert check
+    assert len(check.imbalance) == plain.n_steps
+    if "t_eval" not in options:
+        assert np.array_equal(check.t, plain.t)
+
+
+def test_backward_runs_and_runs_without_steps() -> None:
+    name = "hoop, drive that varies"
+    check = run(compiled(name), name, (3.0, -2.0)).audit()
+    assert check
+    assert check.where[0] > check.where[1]
+    empty = compiled(name).integrate((1.0, 1.0), *HOOP).audit()
+    assert empty
+    assert empty.largest == 0
+    assert "no steps" in repr(empty)
+
+
+def test_a_fixed_step_is_measured_by_the_scale_of_energy() -> None:
+    name = "hoop, drive that varies"
+    fine, coarse = (run(compiled(name), name, method="rk4", step=h) for h in (0.01, 0.2))
+    assert fine.audit()
+    assert not coarse.audit()
+    assert coarse.audit(tolerance=1.0)
+    assert not fine.audit(tolerance=1e-14)
+
+
+def test_the_verdict_follows_the_tolerances_of_the_run() -> None:
+    """Loose runs pass by their own tolerances, and fail by a tighter one."""
+    name = "hoop, drive that varies"
+    sol = run(compiled(name), name, rtol=1e-4, atol=1e-4)
+    assert sol.audit()
+    assert not sol.audit(tolerance=1e-10)
+    small = compiled(name).integrate((0, 5), {"theta": 1e-5, "theta_dot": 0.0}, HOOP[1], rtol=1e-6, atol=1e-8)
+    assert small.audit()  # atol is a large share of such small motions
+
+
+def test_a_potential_that_contains_an_input() -> None:
+    """V(x, u): its change by the input belongs to the balance."""
+    x = cg.coordinates("x")
+    pull = cg.inputs("pull")
+    model = cg.System(
+        "pulled", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, potential=x**2 / 2 - pull * x * (1 + x)
+    ).compile()
+    for spec in (0.3, SAMPLES, (*SAMPLES, "linear"), lambda t, y: np.sin(2 * t)):
+        sol = model.integrate((0, 5), {"x": 0.2, "x_dot": 0.1}, {}, {"pull": spec}, **TIGHT)
+        assert sol.audit()
+
+
+def test_a_run_that_cannot_be_repeated_is_refused() -> None:
+    calls: list[float] = []
+
+    def couple(t: float, y: Any) -> float:
+        calls.append(t)
+        return 0.1 + 1e-3 * (len(calls) > 40)
+
+    sol = compiled("sleigh, constant couple").integrate((0, 5), *SLEIGH, {"tau": couple}, **TIGHT)
+    with pytest.raises(ArgumentError, match=r"when it was repeated.*dense_output=True"):
+        sol.audit()
+
+
+def test_wrong_arguments() -> None:
+    sol = run(compiled("sleigh, constant couple"), "sleigh, constant couple")
+    for bad in (0.0, -1.0, np.nan, "1"):
+        with pytest.raises(ArgumentError, match="tolerance"):
+            sol.audit(tolerance=bad)
+
+
+def test_models_without_a_balance_are_refused() -> None:
+    """A table that another generator, or a hand, has written."""
+    program = equations("sleigh, constant couple").program
+    kernels = {k: program.kernels[k] for k in ("rhs", "jvp")}
+    bare = dataclasses.replace(program, outputs=(), invariants=(), kernels=kernels)
+    sol = run(twin_model(bare, quiet=True), "sleigh, constant couple", (0.0, 0.1))
+    with pytest.raises(ArgumentError, match="no balance of power"):
+        sol.audit()
