@@ -138,9 +138,12 @@ def sample(system: System, seed: int, spread: float = 0.2) -> Point:
         base = system.example.get(s)
         if base is None:
             point[s.name] = generic
-        elif isinstance(s, Parameter):
+        elif isinstance(s, Parameter) and base != 0:
             # A sign may matter, zero may not be admitted: parameters move in proportion.
             point[s.name] = base * (1 + spread * scale)
+        elif isinstance(s, Parameter):
+            # In proportion it would stay zero, and a term with it would be taken for absent.
+            point[s.name] = spread * abs(shift)
         else:
             point[s.name] = base * (1 + spread * scale) + spread * shift
     return point

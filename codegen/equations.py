@@ -75,6 +75,7 @@ class Equations:
     momentum_nodes: tuple[Node, ...] | None = None
     independent: sp.Symbol | None = None
     routhian: Node | None = None
+    manifold: Mapping[Node, Node] = field(default_factory=dict)
 
     @property
     def coordinates(self) -> tuple[sp.Symbol, ...]:
@@ -109,16 +110,17 @@ class Equations:
 
     def points(self, roots: Sequence[Node], count: int) -> list[dict[str, float]]:
         """Random points near the example point, in all variables of the equations, where the roots are finite."""
-        g = self.graph
-        if self.initial_nodes is None:
-            return good_points(self.system, roots, count, g)
-        nodes = self.initial_nodes
-        names = [*self.states, *(p.name for p in (*self.system.parameters, *self.parameters))]
+        return good_points(self.system, roots, count, self.graph, self.complete)
 
-        def complete(point: dict[str, float]) -> dict[str, float]:
-            return {**point, **dict(zip(names, evaluate(g, nodes, point), strict=True))}
-
-        return good_points(self.system, roots, count, g, complete)
+    def complete(self, point: Mapping[str, Any], precise: bool = False) -> dict[str, Any]:
+        """A point in the declared variables with the form's own states and parameters added, and constraints kept."""
+        g, result = self.graph, dict(point)
+        kept = evaluate(g, list(self.manifold.values()), result, precise)
+        result |= {str(g.value[v]): value for v, value in zip(self.manifold, kept, strict=True)}
+        if self.initial_nodes is not None:
+            names = [*self.states, *(p.name for p in (*self.system.parameters, *self.parameters))]
+            result |= dict(zip(names, evaluate(g, self.initial_nodes, result, precise), strict=True))
+        return result
 
     @cached_property
     def permitted(self) -> dict[Node, Node]:

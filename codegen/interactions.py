@@ -16,7 +16,8 @@ import sympy as sp
 from .evaluate import evaluate
 from .graph import Graph
 from .lowering import Lowering
-from .screws import Body, Flow, Screw, scalar, tidy, vector
+from .screws import Body, Flow, Screw, scalar, vector
+from .shorten import tidy
 from .symbols import Coordinate, DeclarationError, Velocity
 
 Expression = Any

@@ -21,6 +21,7 @@ from .evaluate import evaluate
 from .fields import pointwise_rank
 from .graph import Node
 from .integrals import casimirs, independent, momentum_maps, null_space
+from .power import painleve_function
 from .sympy_view import expressions
 
 if TYPE_CHECKING:
@@ -66,13 +67,7 @@ def _named(name: str, nodes: Sequence[Node], description: str) -> list[Invariant
 
 def _energy(eqs: Equations) -> Invariant:
     """h = eta . dL/d eta - L on the permitted velocities: T + V, or the Painlevé-Jacobi integral T2 - T0 + V."""
-    g, system = eqs.graph, eqs.system
-    lagrangian = g.sub(system.kinetic_node, system.potential_node)
-    h = g.sub(g.dot(system.eta, gradient(g, lagrangian, system.eta)), lagrangian)
-    total = g.add(system.kinetic_node, system.potential_node)
-    h, total = g.substitute([h, total], eqs.permitted)
-    points = eqs.points([h, total], 2)
-    same = all(abs(a - b) <= 1e-10 * (1 + abs(b)) for p in points for a, b in [evaluate(g, [h, total], p)])
+    h, total, same = painleve_function(eqs)
     name, description = ("energy", "T + V") if same else ("painleve", "Painlevé-Jacobi integral T2 - T0 + V")
     return Invariant(name, total if same else h, _energy_status(eqs), description)
 
@@ -154,10 +149,8 @@ def _conserved(eqs: Equations, candidates: Sequence[Invariant]) -> list[Invarian
         ]
     kept = []
     with mp.workdps(_DIGITS + 15):
-        exact = [
-            {name: mp.mpf(value) for name, value in p.items()}
-            for p in points[: 2 if len(eqs.force) <= 30 else 1]
-        ]
+        few = points[: 2 if len(eqs.force) <= 30 else 1]
+        exact = [eqs.complete({name: mp.mpf(v) for name, v in p.items()}, precise=True) for p in few]
         for point in exact if alive else []:
             results = derivatives(point, True, [s for _, s in alive])
             limit = mp.mpf(10) ** -_DIGITS

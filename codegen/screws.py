@@ -15,15 +15,12 @@ from functools import cached_property
 from typing import Any
 
 import sympy as sp
-from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
+from .shorten import tidy
 from .symbols import Coordinate, DeclarationError, Input, Parameter, Time, Velocity, check_name, rate, time
 
 Expression = Any
 Vector = Any
-
-LARGEST = 160
-"""Operations of an expression that is still simplified; larger ones are left as they are."""
 
 
 class Body:
@@ -314,40 +311,6 @@ def turn(axis: int | Sequence[Expression], angle: Expression) -> Any:
 def hat(w: Vector) -> Any:
     """The skew matrix of a vector: hat(w) r = w x r."""
     return sp.Matrix([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])
-
-
-def tidy(e: Expression) -> Expression:
-    """A shorter equal expression, where that is quick to find: sin^2 + cos^2 = 1 in polynomials, common factors."""
-    e = sp.sympify(e)
-    before = sp.count_ops(e)
-    if before < 2 or before > LARGEST:
-        return e
-    spread = sp.expand(e)
-    found = [
-        e,
-        spread,
-        *(_trigonometric(spread) if spread.has(TrigonometricFunction) else [sp.cancel(spread)]),
-    ]
-    return min(found, key=sp.count_ops)
-
-
-def _trigonometric(spread: Expression) -> list[Expression]:
-    """Equal expressions, reduced by sin^2 = 1 - cos^2 and by cos^2 = 1 - sin^2 of every angle."""
-    spread = sp.expand(sp.expand_trig(spread))
-    angles = sorted({f.args[0] for f in spread.atoms(sp.sin, sp.cos)}, key=sp.default_sort_key)
-    found = []
-    for keep, drop in ((sp.cos, sp.sin), (sp.sin, sp.cos)):
-        reduced = spread
-        for angle in angles:
-            kept, dropped = sp.Dummy("k"), sp.Dummy("d")
-            swapped = reduced.xreplace({keep(angle): kept, drop(angle): dropped})
-            if not swapped.is_polynomial(kept, dropped):
-                continue
-            terms = sp.Poly(swapped, dropped).terms()
-            reduced = sum(c * (1 - kept**2) ** (k // 2) * dropped ** (k % 2) for (k,), c in terms)
-            reduced = sp.expand(reduced).xreplace({kept: keep(angle), dropped: drop(angle)})
-        found.append(reduced)
-    return found
 
 
 def scalar(where: str, entry: str, value: Any) -> Expression:

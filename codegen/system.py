@@ -270,6 +270,11 @@ class System:
                 if isinstance(s, Parameter):
                     parameters.add(s)
                 elif isinstance(s, Input):
+                    if not entry.startswith(("potential", "forces", "outputs")):
+                        raise DeclarationError(
+                            f"System {self.name!r}: {entry} contains the input {s.name!r}: inputs may stand in "
+                            "potential, forces and outputs; elsewhere their rates would enter the equations"
+                        )
                     inputs.add(s)
                 else:
                     raise DeclarationError(checks.unknown_symbol(self, entry, s))

@@ -30,8 +30,8 @@ class Example:
 
     >>> from chaplygin.systems import example
     >>> top = example("heavy_top")
-    >>> top.parameters["m"], top.initial["w3"], top.forms
-    (2.0, 4.0, ('poincare',))
+    >>> top.parameters["m"], top.initial["w3"], top.forms[0]
+    (2.0, 4.0, 'poincare')
     """
 
     name: str

@@ -53,32 +53,29 @@ INITIAL = {
 
 
 def _kinetic(x: Any, rates: Any, parameters: Any) -> Any:
-    """T for any tilt: Koenig's formula for both bodies, about their common centre."""
+    """T for any tilt: Koenig's formula for both bodies, about their common centre.
+
+    All vectors by their components along the heading u, the ring's axis, and the radius to its highest point.
+    """
     import sympy as sp
 
     psi, theta, tilt = x[2], x[3], x[5]
     x_dot, y_dot, psi_dot, theta_dot, phi_dot, tilt_dot = rates
     m1, m2, radius, i1, j1, i2, j2 = parameters
-    turn = sp.rot_ccw_axis3(psi) * sp.rot_ccw_axis1(tilt)
-    u, normal, up = (turn[:, i] for i in range(3))  # heading, axis and highest point of the ring
-    swing = sp.Matrix([0, 0, psi_dot]) + tilt_dot * u  # of the ring's plane
-    centre = sp.Matrix([x_dot, y_dot, 0]) + radius * swing.cross(up)
-    axis = sp.sin(theta) * u + sp.cos(theta) * up  # of the body
-    carrier = swing + theta_dot * normal
-    body = carrier + phi_dot * axis
-
-    def in_frame(vector: Any) -> Any:
-        return [sp.simplify(vector.dot(e)) for e in (u, normal, up)]
-
-    velocity, spin, whole = in_frame(centre), in_frame(carrier), in_frame(body)
-    along = whole[0] * sp.sin(theta) + whole[2] * sp.cos(theta)
-    across = whole[0] * sp.cos(theta) - whole[2] * sp.sin(theta)
+    plane = (tilt_dot, psi_dot * sp.sin(tilt), psi_dot * sp.cos(tilt))  # angular velocity of the ring's plane
+    ring = (plane[0], plane[1] + theta_dot, plane[2])
+    body = (ring[0] + phi_dot * sp.sin(theta), ring[1], ring[2] + phi_dot * sp.cos(theta))
+    ahead = x_dot * sp.cos(psi) + y_dot * sp.sin(psi)  # velocity of the point of contact
+    aside = y_dot * sp.cos(psi) - x_dot * sp.sin(psi)
+    centre = (ahead + radius * plane[1], aside * sp.cos(tilt) - radius * plane[0], -aside * sp.sin(tilt))
+    about_axis = body[0] * sp.sin(theta) + body[2] * sp.cos(theta)
+    across = body[0] * sp.cos(theta) - body[2] * sp.sin(theta)
     return (
-        (m1 + m2) * sum(v**2 for v in velocity)
-        + i1 * (spin[0] ** 2 + spin[2] ** 2)
-        + j1 * spin[1] ** 2
-        + i2 * (across**2 + whole[1] ** 2)
-        + j2 * along**2
+        (m1 + m2) * sum(v**2 for v in centre)
+        + i1 * (ring[0] ** 2 + ring[2] ** 2)
+        + j1 * ring[1] ** 2
+        + i2 * (across**2 + body[1] ** 2)
+        + j2 * about_axis**2
     ) / 2
 
 
@@ -102,8 +99,8 @@ def system() -> System:
     inertia = j1 + i2 + m * radius**2
     # Accelerations as functions of state, for the reactions.
     theta_2 = (i2 * psi_dot**2 * c - p_phi * psi_dot) * s / inertia
-    p_phi_bound = couple * c - p_phi * s * theta_dot
-    psi_2 = -(2 * i2 * s * c * theta_dot * psi_dot + p_phi_bound) / (i1 + i2 * s**2)
+    turned_over = couple * c - p_phi * s * theta_dot  # d(p_phi cos(theta))/dt
+    psi_2 = -(2 * i2 * s * c * theta_dot * psi_dot + turned_over) / (i1 + i2 * s**2)
     phi_2 = couple / j2 - psi_2 * c + psi_dot * theta_dot * s
     energy = (inertia * theta_dot**2 + (i1 + i2 * s**2) * psi_dot**2 + p_phi**2 / j2) / 2
     point = {**PARAMETERS, **INITIAL}

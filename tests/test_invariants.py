@@ -167,3 +167,24 @@ def test_where_the_energy_is_not_conserved_it_is_still_an_output() -> None:
 def test_catalogue_energies(name: str) -> None:
     entry = cg.example(name)
     assert "energy" in found(entry.system.equations(entry.forms[0]))
+
+
+def test_a_parameter_that_is_zero_in_the_example_still_counts() -> None:
+    """Declared values may be zero, such as a damping; what is found has to hold for others too."""
+    x, y = cg.coordinates("x y")
+    e1, e2 = cg.velocities("e1 e2")
+    a, c = cg.parameters("a c")
+    system = cg.System(
+        "switched_off",
+        kinematics={x: e1, y: e2 + a * x * y * e1},
+        kinetic=(e1**2 + e2**2) / 2,
+        forces={e2: -c * e2},
+        example={x: 1, y: 0.5, e1: 1, e2: 1, a: 0, c: 0},
+    )
+    assert system.structure_constants()[0][1][1] == -a * x
+    assert "energy" not in found(system.equations("poincare"))
+
+
+def test_integrals_with_multipliers_hold_on_the_constraints() -> None:
+    entry = cg.example("chaplygin_sleigh")
+    assert entry.system.equations("multipliers").invariant_status == {"energy": "checked"}

@@ -209,3 +209,12 @@ def test_reactions_where_the_mass_matrix_is_factored_by_a_loop() -> None:
     rate = model.rhs(0.4, y, [])
     ahead, back = (model.evaluate(0.4 + s * d, y + s * d * rate, [])["energy"] for s in (1, -1))
     assert model.evaluate(0.4, y, [])["power"] == pytest.approx((ahead - back) / (2 * d), rel=1e-8)
+
+
+CATALOGUE = [(name, form) for name in cg.examples() for form in cg.example(name).forms]
+
+
+@pytest.mark.parametrize(("name", "form"), CATALOGUE)
+def test_the_balance_holds_in_the_catalogue(name: str, form: str) -> None:
+    for b in balances(cg.example(name).system.equations(form), 2):
+        assert b.power == pytest.approx(b.change, rel=1e-11, abs=1e-12)

@@ -9,7 +9,8 @@ import pytest
 import sympy as sp
 
 import chaplygin as cg
-from chaplygin.codegen.screws import Flow, hat, tidy
+from chaplygin.codegen.screws import Flow, hat
+from chaplygin.codegen.shorten import tidy
 from chaplygin.codegen.symbols import DeclarationError
 from chaplygin.codegen.twin import twin_model
 from chaplygin.systems.rigid import quaternion_rates, rotation

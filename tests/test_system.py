@@ -102,6 +102,8 @@ def test_fewer_velocities_than_coordinates() -> None:
         ({"kinetic": None}, "kinetic"),
         ({"kinetic": KINETIC * sp.gamma(J)}, "kinetic: gamma"),
         ({"forces": {PHI: TAU}}, "forces: phi is not a velocity"),
+        ({"kinetic": KINETIC + TAU * V}, "kinetic contains the input 'tau'"),
+        ({"constraints": [W - TAU]}, r"constraints\[0\] contains the input 'tau'"),
         ({"kinematics": {}}, "kinematics is empty"),
         ({"kinematics": {**KINEMATICS, V: OMEGA}}, "v is no coordinate"),
         ({"kinematics": {**KINEMATICS, PHI: OMEGA**2}}, r"kinematics\[phi\] is not affine"),

@@ -19,6 +19,7 @@ from ..linear import LDL, MASS_THRESHOLD, limit
 from ..symbols import Coordinate, Rate, rate
 from ..system import System
 from . import FormError
+from .constraints import impose
 from .reduction import Motion, balance, project
 
 
@@ -67,6 +68,8 @@ def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = Non
         residuals_nodes=residuals,
         pivots=pivots,
         reaction_nodes=named,
+        # Integrals hold on the constraints only.
+        manifold=impose(g, system, "multipliers", None).permitted or {},
     )
 
 
