@@ -15,7 +15,8 @@ from .evaluate import evaluate
 from .fields import leaves_span, numeric_matrix
 from .graph import Graph, Node
 from .linear import choose_pivots
-from .symbols import Coordinate, DeclarationError, Input, Parameter, Time, Velocity, check_name, rate
+from .symbols import Coordinate, DeclarationError, Input, Parameter, Rate, Time, Velocity, check_name, rate
+from .zero import is_zero
 
 if TYPE_CHECKING:
     from .system import System
@@ -25,7 +26,7 @@ Point = dict[str, float]
 
 def require_coordinates(system: str, symbols: Iterable[Any], entry: str) -> None:
     seen: set[Any] = set()
-    symbols = list(symbols)
+    symbols = list(symbols) if isinstance(symbols, Mapping) else sequence(system, entry, symbols)
     if not symbols:
         raise DeclarationError(f"System {system!r}: {entry} is empty; name at least one coordinate")
     for s in symbols:
@@ -46,18 +47,32 @@ def expression(system: str, entry: str, value: Any) -> Any:
         result = sp.sympify(value)
     except (sp.SympifyError, TypeError, AttributeError) as error:
         raise DeclarationError(f"System {system!r}: {entry} is no SymPy expression: {error}") from None
-    if not isinstance(result, sp.Expr):
+    if not isinstance(result, sp.Expr) or getattr(result, "is_Matrix", False):
         raise DeclarationError(
             f"System {system!r}: {entry} is {type(result).__name__}; give a scalar SymPy expression"
         )
     return result
 
 
+def mapping(system: str, entry: str, given: Any) -> Mapping[Any, Any]:
+    if not isinstance(given, Mapping):
+        raise DeclarationError(f"System {system!r}: {entry} is {type(given).__name__}; give a dict")
+    return given
+
+
+def sequence(system: str, entry: str, given: Any) -> list[Any]:
+    if isinstance(given, (str, sp.Basic, Mapping)) or not isinstance(given, Iterable):
+        raise DeclarationError(f"System {system!r}: {entry} is {type(given).__name__}; give a list")
+    return list(given)
+
+
 def expressions(
     system: str, entry: str, given: Mapping[Any, Any], allowed: Sequence[sp.Symbol], what: str
 ) -> dict[sp.Symbol, Any]:
     result = {}
-    for key, value in given.items():
+    for key, value in mapping(system, entry, given).items():
+        if isinstance(key, str) and key in {s.name for s in allowed}:
+            raise DeclarationError(f"System {system!r}: {entry}: use the symbol {key} as a key, not its name")
         if key not in allowed:
             names = ", ".join(s.name for s in allowed)
             raise DeclarationError(f"System {system!r}: {entry}: {key!s} is not {what} ({names})")
@@ -67,7 +82,7 @@ def expressions(
 
 def example(system: str, given: Mapping[Any, Any]) -> dict[sp.Symbol, float]:
     result = {}
-    for key, value in given.items():
+    for key, value in mapping(system, "example", given).items():
         if not isinstance(key, (Coordinate, Velocity, Parameter, Input, Time)):
             raise DeclarationError(f"System {system!r}: example: {key!s} is not a symbol of the system")
         try:
@@ -82,7 +97,11 @@ def example(system: str, given: Mapping[Any, Any]) -> dict[sp.Symbol, float]:
 
 def texts(system: System, entry: str, given: Mapping[Any, Any]) -> dict[sp.Symbol, str]:
     allowed = set(system.all_symbols()) | {rate(x) for x in system.coordinates}
-    for key, value in given.items():
+    for key, value in mapping(system.name, entry, given).items():
+        if isinstance(key, str) and key in {s.name for s in allowed}:
+            raise DeclarationError(
+                f"System {system.name!r}: {entry}: use the symbol {key} as a key, not its name"
+            )
         if key not in allowed and str(key) not in system.outputs:
             raise DeclarationError(f"System {system.name!r}: {entry}: {key!s} is not a symbol of the system")
         if not isinstance(value, str):
@@ -149,6 +168,37 @@ def sample(system: System, seed: int, spread: float = 0.2) -> Point:
     return point
 
 
+def wide_points(
+    system: System,
+    roots: Sequence[Node],
+    count: int,
+    graph: Graph,
+    complete: Callable[[Point], Point] = lambda point: point,
+) -> list[Point]:
+    """Random points of every size and sign, far from the example too; fewer where the roots have no finite value."""
+    points: list[Point] = []
+    for seed in range(1, 10 * count):
+        draw = random.Random(7_919 * seed + sum(map(ord, system.name)))
+        size = (0.5, 2.0, 8.0, 40.0)[seed % 4]
+        point: Point = {}
+        for s in system.all_symbols():
+            if isinstance(s, Parameter):
+                base = system.example.get(s, 1.0) or 0.5
+                point[s.name] = base * math.exp(draw.uniform(-1, 1))
+            else:
+                point[s.name] = draw.uniform(-size, size)
+        try:
+            point = complete(point)
+            values = evaluate(graph, roots, point)
+        except (ArithmeticError, ValueError):
+            continue
+        if all(math.isfinite(v) for v in values):
+            points.append(point)
+        if len(points) == count:
+            break
+    return points
+
+
 def good_points(
     system: System,
     roots: Sequence[Node],
@@ -183,20 +233,17 @@ def affine(
     zeros = dict.fromkeys(eta, g.zero)
     columns = [forward(g, nodes, {v: g.one}) for v in eta]
     rows = [[column[i] for column in columns] for i in range(len(nodes))]
-    for entry, row in zip(entries, rows, strict=True):
-        if not g.depends_on(row, eta):
-            continue
-        # It may still be affine after expansion: look whether the slopes change with the velocities.
-        first, second = sample(system, 1), sample(system, 2)
-        moved = {**first, **{v.name: second[v.name] for v in system.velocities}}
-        for v, a, b in zip(system.velocities, evaluate(g, row, first), evaluate(g, row, moved), strict=True):
-            if abs(a - b) > 1e-9 * (1 + abs(a)):
+    still = [g.substitute(row, zeros) for row in rows]
+    symbols = {s.name: s for s in system.all_symbols()}
+    for entry, row, at_rest in zip(entries, rows, still, strict=True):
+        # It may be affine after expansion only: the slopes must not change with the velocities.
+        for v, a, b in zip(system.velocities, row, at_rest, strict=True):
+            if not is_zero(g, g.sub(a, b), symbols):
                 raise DeclarationError(
                     f"System {system.name!r}: {entry} is not affine in the {what} (its slope along {v} changes with "
                     "the velocities); for nonlinear constraints give a parametrization"
                 )
-    rows = [g.substitute(row, zeros) for row in rows]
-    return g.substitute(nodes, zeros), rows
+    return g.substitute(nodes, zeros), still
 
 
 def check(system: System) -> None:
@@ -286,6 +333,17 @@ def _check_constraints(system: System, g: Graph, at: Point, generic: Point, wher
             raise DeclarationError(
                 f"{where}: constraints are linearly dependent at the example point; choose another"
             )
+    if any(isinstance(s, Rate) for s in system.independent):
+        raise DeclarationError(
+            f"{where}: parametrization contains a coordinate rate; use parameters of velocities()"
+        )
+    if system.beta and system.theta:
+        columns = [forward(g, system.beta, {v: g.one}) for v in system.theta]
+        if len(choose_pivots(numeric_matrix(g, columns, at))) < len(system.theta):
+            names = ", ".join(s.name for s in system.independent)
+            raise DeclarationError(
+                f"{where}: parametrization: the parameters {names} are not independent of one another"
+            )
     if system.beta and not system.theta:
         raise DeclarationError(
             f"{where}: parametrization contains no independent parameter; make some with velocities()"
@@ -307,6 +365,12 @@ def _check_mass(system: System, g: Graph, at: Point, where: str) -> None:
     scale = np.sqrt(np.abs(np.diag(values)))
     scale[scale == 0] = 1.0
     scaled = values / np.outer(scale, scale)
+    for a in range(1, k + 1):
+        if abs(np.linalg.det(scaled[:a, :a])) < 1e-14 and np.linalg.matrix_rank(scaled, tol=1e-11) == k:
+            raise DeclarationError(
+                f"{where}: the mass matrix is indefinite: its part of the first {a} velocities is singular at the "
+                "example point; a kinetic energy is positive definite"
+            )
     if np.linalg.matrix_rank(scaled, tol=1e-11) < k:
         raise DeclarationError(
             f"{where}: the mass matrix is singular at the example point; T must be nondegenerate in all of "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -36,10 +37,19 @@ def compile_system(
 
 
 def compile(equations: Equations, *, reproducible: bool = True) -> Any:
-    """The compiled model of derived equations; see `System.compile`."""
-    digest = program_digest(
-        equations.system.digest, equations.form, sorted(_plain(equations.options).items())
-    )
+    """The compiled model of derived equations; see `System.compile`.
+
+    The cache knows it by its emitted text: equations that were changed after they were derived are compiled as they
+    are.
+    """
+    if not isinstance(equations, Equations):
+        raise TypeError(
+            f"compile takes Equations, not {type(equations).__name__}; a System has a method compile(form)"
+        )
+    from .emit import emit
+
+    files = emit(equations.program).files
+    digest = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()
     return _load(equations.system, digest, reproducible, lambda: equations)
 
 

@@ -1,7 +1,8 @@
 """Forward and reverse differentiation on the expression graph.
 
 Where an expression has branches (`select`, `min`, `max`, `abs`), derivatives select too: a mask times an infinite
-partial derivative would be NaN. At a kink the derivative is that of the branch which the function itself takes.
+partial derivative would be NaN. At a kink the derivative is that of the branch which the function itself takes; that of
+|x| at 0 is 0, as sign(0) is.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ def _branches(g: Graph, op: str, args: Sequence[Node], i: int, weight: Node) -> 
         first = g.relation("le", *(args if op == "min" else (args[1], args[0])))
         return g.select(first, *((weight, g.zero) if i == 0 else (g.zero, weight)))
     if op == "abs":
-        return g.select(g.relation("lt", args[0], g.zero), g.neg(weight), weight)
+        positive = g.select(g.relation("lt", g.zero, args[0]), weight, g.zero)
+        return g.select(g.relation("lt", args[0], g.zero), g.neg(weight), positive)
     if op == "sign" or op in RELATIONS:
         return g.zero
     return None

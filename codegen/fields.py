@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from mpmath import mp
 
 from .differentiate import forward
 from .evaluate import evaluate
@@ -124,19 +123,20 @@ def structure(
     g: Graph,
     fields: Fields,
     points: Sequence[Point],
-    simplify: Callable[[Graph, Node], Node] | None = None,
+    shown_zero: Callable[[Graph, Node], bool],
+    simplify: Callable[[Graph, Node], Node],
 ) -> dict[tuple[int, int], list[tuple[int, Node]]]:
     """The structure functions c_ab^i for a < b and a = -1, as lists of (i, node) without the zero ones.
 
-    A function that has the same rational value at every one of the random points (to 30 digits) is that constant;
-    any other goes through `simplify`.
+    A function that has the same rational value at several points is that constant where this can be shown
+    (`shown_zero` of the difference); any other goes through `simplify`.
     """
     brackets = fields.brackets(g)
     if not brackets:
         return {}
     k = len(fields.along)
     if pointwise_rank(g, fields, points[0]) < k:
-        return _constant_structure(g, fields, brackets, points)
+        return _constant_structure(g, fields, brackets, points, shown_zero)
     matrix = fields.matrix()
     rows = sorted(r for r, _ in choose_pivots(numeric_matrix(g, matrix, points[0])))
     square = [matrix[r] for r in rows]
@@ -144,11 +144,15 @@ def structure(
     right = [[brackets[p][r] for p in pairs] for r in rows]
     point = points[0]
     solution, _ = solve(g, square, right, lambda n: evaluate(g, [n], point)[0])
-    flat = recognised(g, [n for row in solution for n in row], points, simplify)
     result: dict[tuple[int, int], list[tuple[int, Node]]] = {}
     for j, pair in enumerate(pairs):
-        column = [(i, flat[i * len(pairs) + j]) for i in range(k)]
-        entries = [(i, node) for i, node in column if node != g.zero]
+        column = [solution[i][j] for i in range(k)]
+        constants = [_guess(g, n, points) for n in column]
+        if None not in constants and _combines(g, fields, brackets[pair], constants, shown_zero):
+            column = [g.const(c) for c in constants if c is not None]
+        else:
+            column = recognised(g, column, points, shown_zero, simplify)
+        entries = [(i, node) for i, node in enumerate(column) if node != g.zero]
         if entries:
             result[pair] = entries
     return result
@@ -166,7 +170,11 @@ def _constant_combination(
 
 
 def _constant_structure(
-    g: Graph, fields: Fields, brackets: dict[tuple[int, int], list[Node]], points: Sequence[Point]
+    g: Graph,
+    fields: Fields,
+    brackets: dict[tuple[int, int], list[Node]],
+    points: Sequence[Point],
+    shown_zero: Callable[[Graph, Node], bool],
 ) -> dict[tuple[int, int], list[tuple[int, Node]]]:
     """Structure constants of fields that are dependent at each point, but not with constant coefficients."""
     result: dict[tuple[int, int], list[tuple[int, Node]]] = {}
@@ -174,41 +182,48 @@ def _constant_structure(
         numbers = _constant_combination(g, fields, components, points)
         assert numbers is not None, "checked when the system was made"
         exact = [Fraction(float(v)).limit_denominator(5040) for v in numbers]
+        if not _combines(g, fields, components, exact, shown_zero):
+            raise ArithmeticError(f"the structure constants {numbers} could not be shown to be exact")
         entries = [(i, g.const(v)) for i, v in enumerate(exact) if v]
-        rest = [
-            g.sub(n, g.sum(g.mul(c, fields.along[i][s]) for i, c in entries))
-            for s, n in enumerate(components)
-        ]
-        with mp.workdps(40):
-            for p in points:
-                values = evaluate(g, rest, {name: mp.mpf(v) for name, v in p.items()}, precise=True)
-                if any(abs(v) > mp.mpf(10) ** -30 for v in values):
-                    raise ArithmeticError(f"structure constants {numbers} are not small fractions")
         if entries:
             result[pair] = entries
     return result
+
+
+def _combines(
+    g: Graph,
+    fields: Fields,
+    components: Sequence[Node],
+    constants: Sequence[Fraction | None],
+    shown_zero: Callable[[Graph, Node], bool],
+) -> bool:
+    """Whether the components are shown to be constants_i X_i."""
+    for s, component in enumerate(components):
+        terms = [g.mul(g.const(c), fields.along[i][s]) for i, c in enumerate(constants) if c]
+        if not shown_zero(g, g.sub(component, g.sum(terms))):
+            return False
+    return True
 
 
 def recognised(
     g: Graph,
     nodes: Sequence[Node],
     points: Sequence[Point],
-    simplify: Callable[[Graph, Node], Node] | None = None,
+    shown_zero: Callable[[Graph, Node], bool],
+    simplify: Callable[[Graph, Node], Node],
 ) -> list[Node]:
-    """The nodes, those with the same rational value at every point (to 30 digits) replaced by that constant."""
-    with mp.workdps(40):
-        exact = [{name: mp.mpf(v) for name, v in p.items()} for p in points]
-        samples = [evaluate(g, nodes, p, precise=True) for p in exact]
-    return [_recognised(g, node, [s[i] for s in samples], simplify) for i, node in enumerate(nodes)]
+    """The nodes, those that are shown to be a rational constant replaced by it, the others simplified."""
+    result = []
+    for node in nodes:
+        guess = _guess(g, node, points)
+        constant = None if guess is None else g.const(guess)
+        known = constant is not None and shown_zero(g, g.sub(node, constant))
+        result.append(constant if known and constant is not None else simplify(g, node))
+    return result
 
 
-def _recognised(
-    g: Graph, node: Node, values: list[Any], simplify: Callable[[Graph, Node], Node] | None
-) -> Node:
-    with mp.workdps(40):
-        value = values[0]
-        guess = Fraction(int(mp.nint(value * 5040)), 5040)
-        exact = mp.mpf(guess.numerator) / guess.denominator
-        if all(abs(v - exact) < mp.mpf(10) ** -30 * (1 + abs(exact)) for v in values):
-            return g.const(guess)
-    return simplify(g, node) if simplify else node
+def _guess(g: Graph, node: Node, points: Sequence[Point]) -> Fraction | None:
+    """The rational constant that a node may be: its value at every one of the points."""
+    values = [evaluate(g, [node], p)[0] for p in points]
+    guess = Fraction(round(values[0] * 5040), 5040)
+    return guess if all(abs(v - guess) < 1e-9 * (1 + abs(guess)) for v in values) else None

@@ -1,7 +1,8 @@
 """First integrals of derived equations: candidates from theorems, each checked along the flow.
 
-A candidate is kept when its derivative along the equations of motion vanishes at random points to 30 digits. Where the
-hypotheses of the theorem behind it hold in the declaration itself, it is "proved", else "checked".
+A candidate is kept when its derivative along the equations of motion vanishes at random points to 30 digits. It is
+"proved" where the hypotheses of the theorem behind it are shown for the declaration itself, else "checked": numbers at
+points near the example and far from it.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import numpy as np
 import sympy as sp
 from mpmath import mp
 
+from .checks import wide_points
 from .cyclic import cyclic_velocities
 from .differentiate import forward, gradient
-from .evaluate import evaluate
+from .evaluate import branches_taken, evaluate, evaluate_with_scale
 from .fields import pointwise_rank
 from .graph import Node
 from .integrals import casimirs, independent, momentum_maps, null_space
@@ -75,10 +77,9 @@ def _energy(eqs: Equations) -> Invariant:
 def _energy_status(eqs: Equations) -> str:
     """dh/dt = -X_0 L + c_0j^b eta_j p_b + Q_j eta_j: zero by its terms, or to be seen from numbers."""
     g, system = eqs.graph, eqs.system
-    autonomous = not g.depends_on(
-        [system.kinetic_node, system.potential_node, *eqs.rates, *eqs.permitted.values()],
-        [system.fields.time],
-    )
+    moving = [system.fields.time, *(g.symbol(u.name) for u in system.inputs)]
+    nodes = [system.kinetic_node, system.potential_node, *eqs.rates, *eqs.permitted.values()]
+    autonomous = not g.depends_on(nodes, moving)
     steady = all(n == g.zero for n in system.fields.drift)
     free = all(n == g.zero for n in system.force_nodes)
     homogeneous = all(n == g.zero for n in system.constraint_offsets) and not system.parametrization
@@ -132,33 +133,36 @@ def _coordinate_invariants(eqs: Equations) -> list[Invariant]:
 
 
 def _conserved(eqs: Equations, candidates: Sequence[Invariant]) -> list[Invariant]:
-    """The candidates whose derivative along the flow vanishes: first with floats, then to 30 digits."""
-    if not candidates:
+    """The candidates whose derivative along the flow vanishes: first with floats, then to 30 digits.
+
+    Points lie near the example and far from it. "Vanishes" is meant relative to the terms of the derivative; every
+    branch (Max, Abs, Piecewise ...) must have been taken both ways.
+    """
+    g = eqs.graph
+    inputs = {s.name for s in eqs.system.inputs}
+    alive = [c for c in candidates if not inputs & g.symbols([c.node])]  # an input that moves would move it
+    if not alive:
         return []
-    slopes, needed = _slopes(eqs, [c.node for c in candidates])
+    slopes, needed = _slopes(eqs, [c.node for c in alive])
     points = eqs.points(needed, 3)
-
-    def derivatives(point: dict[str, Any], precise: bool, wanted: list[Node]) -> list[tuple[Any, Any]]:
-        return _along(eqs, wanted, needed, point, precise)
-
-    alive = list(zip(candidates, slopes, strict=True))
-    for point in points:
-        results = derivatives(point, False, [s for _, s in alive])
-        alive = [
-            c for c, (value, size) in zip(alive, results, strict=True) if abs(value) <= 1e-7 * (1 + size)
-        ]
-    kept = []
+    far = wide_points(eqs.system, needed, 12, g, eqs.complete)
+    pairs = list(zip(alive, slopes, strict=True))
+    if not branches_taken(g, [*slopes, *needed], [*points, *far]):
+        return []
+    for point in [*points, *far]:
+        try:
+            results = _along(eqs, [s for _, s in pairs], needed, point, False)
+        except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+            continue
+        pairs = [c for c, (value, size) in zip(pairs, results, strict=True) if not abs(value) > 1e-9 * size]
     with mp.workdps(_DIGITS + 15):
-        few = points[: 2 if len(eqs.force) <= 30 else 1]
-        exact = [eqs.complete({name: mp.mpf(v) for name, v in p.items()}, precise=True) for p in few]
-        for point in exact if alive else []:
-            results = derivatives(point, True, [s for _, s in alive])
+        few = [*points[:1], *far[:1]] if len(eqs.force) <= 30 else points[:1]
+        for p in few if pairs else []:
+            point = eqs.complete({name: mp.mpf(v) for name, v in p.items()}, precise=True)
+            results = _along(eqs, [s for _, s in pairs], needed, point, True)
             limit = mp.mpf(10) ** -_DIGITS
-            alive = [
-                c for c, (value, size) in zip(alive, results, strict=True) if abs(value) <= limit * (1 + size)
-            ]
-        kept = [c for c, _ in alive]
-    return kept
+            pairs = [c for c, (value, size) in zip(pairs, results, strict=True) if abs(value) <= limit * size]
+    return [c for c, _ in pairs]
 
 
 def _slopes(eqs: Equations, nodes: Sequence[Node]) -> tuple[list[Node], list[Node]]:
@@ -173,20 +177,26 @@ def _slopes(eqs: Equations, nodes: Sequence[Node]) -> tuple[list[Node], list[Nod
 def _along(
     eqs: Equations, wanted: list[Node], needed: list[Node], point: dict[str, Any], precise: bool
 ) -> list[tuple[Any, Any]]:
-    """Values of d/dt of the candidates at a point, with the size of the accelerations they are made of."""
-    g = eqs.graph
-    k = len(eqs.force)
-    values = evaluate(g, needed, point, precise)
-    if not eqs.mass:
-        at = {**point, **{f"cg_acceleration_{i}": a for i, a in enumerate(values)}}
-        size = max((abs(a) for a in values), default=0)
-        return [(value, size) for value in evaluate(g, wanted, at, precise)]
-    lower, force = values[: len(values) - k], values[len(values) - k :]
-    rows = [[lower[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)] for j in range(k)] for i in range(k)]
-    if precise:
-        acceleration = list(mp.lu_solve(mp.matrix(rows), mp.matrix(force))) if k else []
-    else:
-        acceleration = list(map(float, np.linalg.solve(np.array(rows, float), np.array(force, float))))
-    size = max((abs(a) for a in acceleration), default=0)
-    at = {**point, **{f"cg_acceleration_{i}": a for i, a in enumerate(acceleration)}}
-    return [(value, size) for value in evaluate(g, wanted, at, precise)]
+    """Values of d/dt of the candidates at a point, each with the size of its terms."""
+    g, k = eqs.graph, len(eqs.force)
+    found = evaluate_with_scale(g, needed, point, precise)
+    values, sizes = [v for v, _ in found], [float(s) for _, s in found]
+    acceleration, spread = values[len(values) - k :], sizes[len(sizes) - k :]
+    if eqs.mass and k:
+        rows, row_sizes = _square(values, k), np.array(_square(sizes, k), float)
+        inverse = np.abs(np.linalg.inv(np.array(rows, float)))
+        if precise:
+            acceleration = list(mp.lu_solve(mp.matrix(rows), mp.matrix(acceleration)))
+        else:
+            acceleration = list(
+                map(float, np.linalg.solve(np.array(rows, float), np.array(acceleration, float)))
+            )
+        spread = list(inverse @ (np.array(spread) + row_sizes @ np.abs(np.array(acceleration, float))))
+    names = [f"cg_acceleration_{i}" for i in range(k)]
+    at = {**point, **dict(zip(names, acceleration, strict=True))}
+    return evaluate_with_scale(g, wanted, at, precise, dict(zip(names, map(float, spread), strict=True)))
+
+
+def _square(lower: Sequence[Any], k: int) -> list[list[Any]]:
+    """The full symmetric matrix from its lower triangle by rows."""
+    return [[lower[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)] for j in range(k)] for i in range(k)]

@@ -111,12 +111,12 @@ class LDL:
             self.pivots.append(value)
 
     def checks(self) -> list[tuple[Node, Node]]:
-        """Pivots that are differences, with their limits; one that is the diagonal entry itself cannot cancel."""
+        """Pivots with their limits; one that is the diagonal entry itself cannot cancel, only be zero."""
         g = self.graph
         return [
-            (pivot, limit(g, diagonal, MASS_THRESHOLD))
+            (pivot, g.zero if pivot == diagonal else limit(g, diagonal, MASS_THRESHOLD))
             for pivot, diagonal in zip(self.pivots, self.diagonal, strict=True)
-            if pivot != diagonal and g.constant_value(pivot) is None
+            if g.constant_value(pivot) is None
         ]
 
     def solve(self, right: Sequence[Node]) -> list[Node]:

@@ -18,6 +18,17 @@ MATH_NAMES = frozenset(
     """sqrt exp log sin cos tan asin acos atan sinh cosh tanh fabs pow fmin fmax atan2 copysign NAN INFINITY
     isfinite""".split()
 )
+# Macros that headers may define, and names of the emitted code.
+_MACRO = re.compile(
+    r"(M|HUGE|FP|MATH|INT|UINT|SIZE|PTRDIFF|WCHAR|WINT|SIG|DBL|FLT|CG|CHAPLYGIN)_|U?INT\d|(linux|unix|i386)\Z"
+)
+
+
+def emitted_name(name: str) -> str:
+    """The name of a variable in emitted code: its own, unless a C header may have taken it."""
+    return f"cg_{name}" if name in MATH_NAMES or _MACRO.match(name) else name
+
+
 _LEAVES = ("const", "named", "symbol", "bool")
 _LONGEST = 12
 """Operations in one statement: longer expressions are cut, to stay readable."""
@@ -88,7 +99,7 @@ def variable_names(program: Program, kernel: Kernel) -> dict[str, tuple[str, str
     x = program.declared if kernel.of_declared else program.states
     for array, variables in (("x", x), ("p", program.parameters), ("u", program.inputs)):
         for i, v in enumerate(variables):
-            table[v.name] = (f"cg_{v.name}" if v.name in MATH_NAMES else v.name, array, i)
+            table[v.name] = (emitted_name(v.name), array, i)
     for i in range(len(program.states)):
         table[f"cg_v_{i}"] = (f"cg_v_{i}", "v", i)
     return table

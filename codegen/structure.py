@@ -13,6 +13,7 @@ from .graph import Graph, Node
 from .lowering import Lowering
 from .sympy_view import expressions
 from .system import System
+from .zero import is_zero
 
 _LARGEST_TO_SIMPLIFY = 150
 """Operations; above this SymPy's simplification takes longer than it is worth."""
@@ -25,12 +26,17 @@ def _points(system: System) -> list[dict[str, float]]:
 
 def recognise(g: Graph, system: System, nodes: list[Node]) -> list[Node]:
     """Nodes that are constants in disguise replaced by them, the others simplified where that is quick."""
-    return recognised(g, nodes, _points(system), _simplifier(system))
+    return recognised(g, nodes, _points(system), _prover(system), _simplifier(system))
 
 
 def structure_functions(g: Graph, system: System) -> dict[tuple[int, int], list[tuple[int, Node]]]:
     """c_ab^i for a < b (a = -1: X_0) as {(a, b): [(i, node), ...]} in the given copy of the system's graph."""
-    return structure(g, system.fields, _points(system), _simplifier(system))
+    return structure(g, system.fields, _points(system), _prover(system), _simplifier(system))
+
+
+def _prover(system: System) -> Callable[[Graph, Node], bool]:
+    symbols = {s.name: s for s in system.all_symbols()}
+    return lambda graph, node: is_zero(graph, node, symbols)
 
 
 def _simplifier(system: System) -> Callable[[Graph, Node], Node]:

@@ -59,7 +59,7 @@ const_cast co_await co_return co_yield decltype delete dynamic_cast explicit exp
 noexcept not not_eq operator or or_eq private protected public reinterpret_cast requires static_cast template this
 throw try typeid typename using virtual wchar_t xor xor_eq""".split()
 _CYTHON_WORDS = """cdef cpdef ctypedef cimport include api readonly gil nogil by DEF IF ELIF ELSE NULL fused extern
-bint object Py_ssize_t size_t self""".split()
+bint object Py_ssize_t size_t self cython chaplygin""".split()
 RESERVED = frozenset([*_C_WORDS, *_CPP_WORDS, *_CYTHON_WORDS, *keyword.kwlist, *keyword.softkwlist])
 
 
@@ -80,6 +80,12 @@ def check_name(name: str, what: str) -> None:
 
 
 def _declare(kind: type[sp.Symbol], names: str, what: str, assumptions: dict[str, Any]) -> Any:
+    if not isinstance(names, (str, list, tuple)):
+        raise DeclarationError(
+            f"{what} names are {type(names).__name__}; give text such as 'phi x y', or a list of names"
+        )
+    if "real" in assumptions:
+        raise DeclarationError(f"{what} {names!r}: all symbols are real; leave the assumption real= out")
     split = names.replace(",", " ").split() if isinstance(names, str) else list(names)
     if not split:
         raise DeclarationError(f"no {what} named: give names separated by spaces, e.g. 'phi x y'")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
@@ -106,6 +107,7 @@ class System:
     kinetic_node: Node
     potential_node: Node
     force_nodes: tuple[Node, ...]
+    constraint_nodes: tuple[Node, ...]
     constraint_rows: tuple[tuple[Node, ...], ...]
     constraint_offsets: tuple[Node, ...]
     beta: tuple[Node, ...]
@@ -140,14 +142,18 @@ class System:
         checks.require_coordinates(self.name, kinematics, "kinematics")
         self._put("coordinates", tuple(kinematics))
         self._put("example", checks.example(name, example or {}))
-        self._put("kinematics", {x: sp.sympify(e) for x, e in kinematics.items()})
+        rows = {x: checks.expression(name, f"kinematics[{x}]", e) for x, e in kinematics.items()}
+        self._put("kinematics", rows)
         if kinetic is None and bodies:
             kinetic = 0
         self._put("kinetic", checks.expression(self.name, "kinetic", kinetic))
         self._put("potential", checks.expression(self.name, "potential", potential))
         self._put(
             "constraints",
-            tuple(checks.expression(name, f"constraints[{i}]", e) for i, e in enumerate(constraints)),
+            tuple(
+                checks.expression(name, f"constraints[{i}]", e)
+                for i, e in enumerate(checks.sequence(name, "constraints", constraints))
+            ),
         )
         self._put("velocities", self._ordered_velocities())
         self._put(
@@ -157,7 +163,10 @@ class System:
         self._add_bodies(tuple(bodies), tuple(interactions))
         self._put(
             "outputs",
-            {str(k): checks.expression(name, f"outputs[{k!r}]", e) for k, e in (outputs or {}).items()},
+            {
+                str(k): checks.expression(name, f"outputs[{k!r}]", e)
+                for k, e in checks.mapping(name, "outputs", outputs or {}).items()
+            },
         )
         self._put("parametrization", self._checked_parametrization(parametrization))
         self._collect_symbols()
@@ -190,8 +199,8 @@ class System:
         self._put("screws", found.screws)
 
     def _put(self, key: str, value: Any) -> None:
-        """Set an attribute while the system is being made."""
-        object.__setattr__(self, key, value)
+        """Set an attribute while the system is being made; a dict is frozen with it."""
+        object.__setattr__(self, key, MappingProxyType(value) if type(value) is dict else value)
 
     def __setattr__(self, key: str, value: Any) -> None:
         raise AttributeError(f"a System is frozen: make a new one instead of setting {key!r}")
@@ -325,6 +334,7 @@ class System:
         self._put("force_nodes", tuple(value.get(f"forces[{v}]", g.zero) for v in self.velocities))
         names = [f"constraints[{i}]" for i in range(len(self.constraints))]
         offsets, matrix = checks.affine(self, names, [value[c] for c in names], "velocities")
+        self._put("constraint_nodes", tuple(value[c] for c in names))
         self._put("constraint_rows", tuple(tuple(row) for row in matrix))
         self._put("constraint_offsets", tuple(offsets))
         self._put(
@@ -366,6 +376,7 @@ class System:
             for s in self.all_symbols()
         ]
         lines += [f"{n} {number[self.output_nodes[n]]}" for n in self.outputs]
+        lines += sorted(f"{k} {v!r}" for texts in (self.units, self.descriptions) for k, v in texts.items())
         lines += [f"{g.op[n]} {g.value.get(n, '')} {[number[a] for a in g.args[n]]}" for n in order]
         lines.append(f"{len(self.constraints)} {[number[r] for r in roots]}")
         return "\n".join(lines)

@@ -12,17 +12,17 @@ typedef struct CG_FN(controller) {
     double shrink, grow; /* bounds of h_new / h */
 } CG_FN(controller_t);
 
-/* After a trial that failed for `reason`: the shorter step, or the status that ends the run. */
-static CG_COLD int CG_FN(shorten)(cg_run_t *run, double h, double factor, int reason)
+/* After a trial of `length` that failed for `reason`: the shorter step, or the status that ends the run. */
+static CG_COLD int CG_FN(shorten)(cg_run_t *run, double length, double factor, int reason)
 {
-    const double spacing = cg_step_larger(fabs(run->t) * DBL_EPSILON, DBL_MIN);
-    run->h = h * factor;
+    const double smallest = cg_step_smallest(run->t);
+    run->h = cg_step_larger(length * factor, smallest);
     run->n_rejected++;
     run->rejected = 1;
     if (run->stop != NULL && *run->stop) {
         return CG_INTERRUPTED;
     }
-    return run->h <= 2.0 * spacing ? reason : CG_OK;
+    return length <= smallest ? reason : CG_OK;
 }
 
 static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const CG_FN(controller_t) control,
@@ -30,13 +30,23 @@ static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const CG_FN(controller_t) co
 {
     const int32_t n = CG_N(run);
 
-    run->h = cg_step_smaller(run->h, run->max_step);
+    const double smallest = cg_step_smallest(run->t);
+
+    run->h = cg_step_smaller(cg_step_larger(run->h, smallest), run->max_step);
     for (;;) {
         const double remaining = fabs(run->t_stop - run->t);
-        const int cut = 1.01 * run->h >= remaining;
-        const double length = cut ? remaining : run->h;
-        const double h = run->direction * length;
-        const double t_new = cut ? run->t_stop : run->t + h;
+        /* No sliver is left before t_stop: a little more is taken at once, or in two halves where max_step forbids. */
+        const int close = 1.01 * run->h >= remaining;
+        const int cut = close && remaining <= run->max_step;
+        const double length = cut ? remaining : close ? 0.5 * remaining : run->h;
+        double t_new = cut ? run->t_stop : run->t + run->direction * length;
+        if (CG_RARE(!cut && !(length >= smallest))) {
+            return CG_STEP_TOO_SMALL; /* max_step is */
+        }
+        if (CG_RARE(fabs(t_new - run->t) > run->max_step)) { /* by rounding */
+            t_new = nextafter(t_new, run->t);
+        }
+        const double h = t_new - run->t; /* the state moves by what the time moves */
 
         int status = trial(run, h);
         double factor = 0.2;
@@ -53,8 +63,8 @@ static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const CG_FN(controller_t) co
                         factor = cg_step_smaller(factor, 1.0);
                     }
                     /* A step cut short by t_stop says little about the longer one that was planned. */
-                    run->h = cut ? cg_step_larger(run->h, length * factor) : length * factor;
-                    if (!cut) {
+                    run->h = close ? cg_step_larger(run->h, length * factor) : length * factor;
+                    if (!close) {
                         run->err_old = cg_step_larger(square, 1e-8);
                     }
                     cg_step_accept(run, t_new);
@@ -65,8 +75,8 @@ static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const CG_FN(controller_t) co
             } else if (square < HUGE_VAL) {
                 factor = cg_step_larger(control.shrink, control.safety * cg_step_power(square, -0.5 * control.alpha));
                 status = CG_STEP_TOO_SMALL;
-            } else {
-                status = CG_NONFINITE;
+            } else { /* an estimate that overflows at a finite state asks for more than the step can give */
+                status = cg_step_finite(run->x_trial, n) ? CG_STEP_TOO_SMALL : CG_NONFINITE;
             }
         }
         if (status != CG_SINGULAR && status != CG_NONFINITE && status != CG_STEP_TOO_SMALL) {

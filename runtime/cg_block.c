@@ -131,34 +131,74 @@ int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char 
     return CG_OK;
 }
 
+/* ---- restoring: nothing of the saved block is trusted that is a size, a place, or ends a loop ---- */
+
+static int cg_counter_valid(int64_t counter) { return counter >= 0 && counter <= INT64_MAX / 4; }
+
+static int cg_numbers_valid(const cg_run_t *saved, const cg_run_t *run)
+{
+    const double times[5] = {saved->t, saved->t_old, saved->t_end, saved->t_stop, saved->t_anchor};
+    int valid = saved->size == run->size && saved->n == run->n && saved->ld == run->ld && saved->n_u == run->n_u
+        && saved->n_stages == run->n_stages && saved->n_dense == run->n_dense && saved->order == run->order
+        && saved->adaptive == run->adaptive;
+    for (int i = 0; i < 5; i++) {
+        valid = valid && fabs(times[i]) < HUGE_VAL;
+    }
+    valid = valid && fabs(saved->direction) == 1.0 && saved->direction * (saved->t_stop - saved->t) >= 0.0
+        && saved->direction * (saved->t_end - saved->t_stop) >= 0.0 && saved->h >= 0.0 && saved->h < HUGE_VAL;
+    valid = valid && cg_counter_valid(saved->n_steps) && cg_counter_valid(saved->n_rejected)
+        && cg_counter_valid(saved->n_rhs) && cg_counter_valid(saved->n_anchor) && saved->max_steps >= 0;
+    valid = valid && saved->status <= CG_OK && !(saved->input_kind & ~(CG_INPUT_SLOPE | CG_INPUT_CALL))
+        && (run->signals != NULL || !(saved->input_kind & CG_INPUT_SLOPE))
+        && (run->input_fn != NULL || !(saved->input_kind & CG_INPUT_CALL));
+    return valid;
+}
+
+/* Puts the arrays of `run`, just laid out, that change places where they were in the saved block, relative to `k`,
+ * which stays. 0: they were not in five different ones of these five places. */
+static int cg_put_places(cg_run_t *run, const cg_run_t *saved)
+{
+    double *const places[5] = {run->x, run->x_old, run->x_trial, run->f, run->f_old};
+    const double *const wanted[5] = {saved->x, saved->x_old, saved->x_trial, saved->f, saved->f_old};
+    double **const found[5] = {&run->x, &run->x_old, &run->x_trial, &run->f, &run->f_old};
+    unsigned taken = 0u;
+    for (int i = 0; i < 5; i++) {
+        const uintptr_t offset = (uintptr_t)wanted[i] - (uintptr_t)saved->k;
+        for (int j = 0; j < 5; j++) {
+            if (offset == (uintptr_t)places[j] - (uintptr_t)run->k) {
+                *found[i] = places[j];
+                taken |= 1u << j;
+            }
+        }
+    }
+    return taken == 31u;
+}
+
 int cg_run_restore(cg_run_t *run, const void *saved, size_t size)
 {
-    const cg_run_t outside = *run;
-    cg_run_t inside;
+    cg_run_t inside, whole;
     if (saved == NULL || size != run->size) {
         return CG_BAD_ARGUMENT;
     }
     memcpy(&inside, saved, sizeof inside);
-    if (inside.size != run->size || inside.n != run->n || inside.n_u != run->n_u || inside.order != run->order
-        || inside.n_stages != run->n_stages || inside.n_dense != run->n_dense || inside.adaptive != run->adaptive) {
+    if (!cg_numbers_valid(&inside, run)) {
+        return CG_BAD_ARGUMENT;
+    }
+    whole = inside;
+    whole.model = run->model;
+    whole.rhs = run->rhs;
+    whole.step = run->step;
+    whole.dense = run->dense;
+    whole.inlined = run->inlined;
+    whole.input_fn = run->input_fn;
+    whole.input_context = run->input_context;
+    whole.signals = run->signals;
+    whole.stop = run->stop;
+    cg_layout(&whole, (char *)run, run->model->n_parameters, run->model->n_work);
+    if (!cg_put_places(&whole, &inside)) {
         return CG_BAD_ARGUMENT;
     }
     memcpy(run, saved, size);
-    run->model = outside.model;
-    run->rhs = outside.rhs;
-    run->step = outside.step;
-    run->dense = outside.dense;
-    run->inlined = outside.inlined;
-    run->input_fn = outside.input_fn;
-    run->input_context = outside.input_context;
-    run->signals = outside.signals;
-    run->stop = outside.stop;
-    cg_layout(run, (char *)run, run->model->n_parameters, run->model->n_work);
-    /* which of its places each changing array is in, relative to one that does not change */
-    run->x = run->k + (inside.x - inside.k);
-    run->x_old = run->k + (inside.x_old - inside.k);
-    run->x_trial = run->k + (inside.x_trial - inside.k);
-    run->f = run->k + (inside.f - inside.k);
-    run->f_old = run->k + (inside.f_old - inside.k);
+    *run = whole;
     return CG_OK;
 }

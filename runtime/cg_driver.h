@@ -59,7 +59,8 @@ int cg_run_extend(cg_run_t *run, double t_end);
 void cg_run_changed(cg_run_t *run);
 
 /* Copies a block saved with memcpy(saved, run, run->size) back into a run made by cg_run_init with the same model
- * and method. The run then continues bit for bit. CG_BAD_ARGUMENT: the block is of another model or method. */
+ * and method; its signals and input_fn are to be set before. The run then continues bit for bit. CG_BAD_ARGUMENT, and
+ * the run as it was: the block is of another model or method, or damaged in what the run's memory depends on. */
 int cg_run_restore(cg_run_t *run, const void *saved, size_t size);
 
 /* What to keep of a run; every array belongs to the caller, `n_...` are counters that the driver moves on.

@@ -1,7 +1,8 @@
 /* cg_rk4.h: the classical fourth-order Runge-Kutta method with a fixed step. Included by cg_method.h.
  *
  * Source: W. Kutta, Zeitschrift fuer Mathematik und Physik 46 (1901) 435-453; its cubic Hermite interpolant is of
- * order 3 (error h^4). The step is run->h; the last one before t_stop is shortened to land on it.
+ * order 3 (error h^4). The step is run->h; the last one before t_stop is shortened to land on it, or takes up the
+ * rounding of the times.
  */
 
 static int CG_FN(rk4_step)(cg_run_t *run)
@@ -11,7 +12,8 @@ static int CG_FN(rk4_step)(cg_run_t *run)
     const double t = run->t;
     const double t_next = run->t_anchor + run->direction * run->h * (double)(run->n_anchor + 1);
     /* Rounding must not leave a sliver of a step before t_stop. */
-    const int last = run->direction * (run->t_stop - t_next) <= 1e-6 * run->h;
+    const double rounding = 4.0 * DBL_EPSILON * (fabs(run->t_anchor) + fabs(run->t_stop));
+    const int last = run->direction * (run->t_stop - t_next) <= cg_step_smaller(rounding, 1e-6 * run->h);
     const double t_new = last ? run->t_stop : t_next;
     const double h = last ? run->t_stop - t : run->direction * run->h;
     const double *const x = run->x;
@@ -23,6 +25,9 @@ static int CG_FN(rk4_step)(cg_run_t *run)
     double *const CG_RESTRICT k4 = run->f_old;
     int status;
 
+    if (CG_RARE(run->h < cg_step_smallest(t) && run->h < fabs(run->t_stop - t))) {
+        return CG_STEP_TOO_SMALL;
+    }
     for (int32_t i = 0; i < n; i++) {
         y[i] = x[i] + 0.5 * h * k0[i];
     }

@@ -100,6 +100,13 @@ static CG_INLINE double cg_step_scale(double atol, double rtol, double x, double
     return atol + rtol * cg_step_larger(fabs(x), fabs(y));
 }
 
+/* The shortest step from t that is taken before t_stop: a few spacings of the numbers there. With a shorter one the
+ * stages fall on the same times, and at last the state moves while t stands still. */
+static CG_INLINE double cg_step_smallest(double t)
+{
+    return 4.0 * cg_step_larger(fabs(t) * DBL_EPSILON, DBL_MIN);
+}
+
 /* Takes over the trial: x_trial and f_old become the state and the derivative at t_new. The buffers change places
  * instead of being copied: scalar stores followed by the vector loads of a copy would wait for the cache. */
 static CG_INLINE void cg_step_accept(cg_run_t *run, double t_new)

@@ -187,4 +187,30 @@ def test_a_parameter_that_is_zero_in_the_example_still_counts() -> None:
 
 def test_integrals_with_multipliers_hold_on_the_constraints() -> None:
     entry = cg.example("chaplygin_sleigh")
-    assert entry.system.equations("multipliers").invariant_status == {"energy": "checked"}
+    assert entry.system.equations("multipliers").invariant_status == {"energy": "proved"}
+
+
+def test_nothing_is_conserved_that_changes_far_from_the_example() -> None:
+    """Damping that begins beyond the example point, a potential far away, an input in V: none is overlooked."""
+    q, r = cg.coordinates("q r")
+    u = cg.inputs("u")
+    qd, rd = cg.rate(q), cg.rate(r)
+
+    def status(**given: object) -> dict[str, str]:
+        declared: dict[str, object] = {"coordinates": [q], "kinetic": qd**2 / 2, **given}
+        return cg.System("far", **declared).equations("lagrange").invariant_status
+
+    ground = {"forces": {qd: -10 * sp.Max(0, -q) * qd}, "potential": 9.81 * q, "example": {q: 2, qd: 0}}
+    assert "energy" not in status(**ground)
+    assert "energy" not in status(forces={qd: sp.Piecewise((-qd, q > 5), (0, True))}, example={q: 0, qd: 1})
+    assert "energy" not in status(forces={qd: -qd * sp.Max(0, cg.time - 5)})
+    assert "energy" not in status(potential=(q - u) ** 2 / 2)
+    distant = {
+        "kinetic": (qd**2 + rd**2) / 2,
+        "potential": q**2 / 2 + 4 * sp.exp(-((r - 20) ** 2)),
+        "coordinates": [q, r],
+    }
+    assert "p_r_dot" not in status(**distant, example={q: 1, r: 0, qd: 0, rd: 1})
+    small = {"kinetic": (qd**2 + rd**2) / 2, "potential": 1e-14 * (q**2 + r), "coordinates": [q, r]}
+    assert set(status(**small)) == {"energy"}
+    assert cg.System("small", **small).cyclic_velocities() == ()

@@ -91,6 +91,11 @@ def test_fewer_velocities_than_coordinates() -> None:
             assert c[i][j] == [sp.LeviCivita(i + 1, j + 1, k + 1) for k in range(3)]
 
 
+def _dependent() -> tuple[sp.Expr, ...]:
+    th1, th2, th3 = cg.velocities("th1 th2 th3")
+    return th1, th2 + th3, sp.Integer(0)
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -110,6 +115,26 @@ def test_fewer_velocities_than_coordinates() -> None:
         ({"kinematics": {**KINEMATICS, PHI: sp.sin(OMEGA)}}, r"kinematics\[phi\] is not affine"),
         ({"constraints": [W * V]}, r"constraints\[0\] is not affine.*parametrization"),
         ({"constraints": [X]}, r"constraints\[0\] contains no velocity"),
+        ({"constraints": [W - sp.Abs(V) / 2]}, r"constraints\[0\] is not affine"),
+        ({"constraints": [W - 1e-10 * V**2]}, r"constraints\[0\] is not affine"),
+        ({"constraints": W}, "constraints is Velocity; give a list"),
+        ({"forces": [TAU]}, "forces is list; give a dict"),
+        ({"forces": {"omega": TAU}}, "use the symbol omega as a key, not its name"),
+        ({"units": {"m": "kg"}}, "use the symbol m as a key, not its name"),
+        ({"outputs": {"o": sp.Matrix([V])}}, "give a scalar"),
+        (
+            {"kinematics": {**KINEMATICS, PHI: "__import__('os').system('echo')"}},
+            r"kinematics\[phi\] is text",
+        ),
+        ({"kinetic": V * W + OMEGA**2 / 2}, "indefinite"),
+        (
+            {"constraints": (), "parametrization": dict(zip((OMEGA, V, W), _dependent(), strict=True))},
+            "not independent of one another",
+        ),
+        (
+            {"constraints": (), "parametrization": {OMEGA: cg.rate(X), V: 0, W: 0}},
+            "contains a coordinate rate",
+        ),
         ({"constraints": [W, 2 * W]}, "dependent"),
         ({"constraints": [W, V, OMEGA]}, "leave none"),
         (
@@ -211,14 +236,72 @@ def test_digest_tells_declarations_apart() -> None:
     digests = {
         sleigh().digest,
         sleigh(units={M: "kg"}).digest,
+        sleigh(outputs={"o": V}, units={"o": "m"}).digest,
+        sleigh(outputs={"o": V}, units={"o": "km"}).digest,
         sleigh(kinetic=KINETIC + 1).digest,
         sleigh(example={**EXAMPLE, M: 2}).digest,
         sleigh(name="other").digest,
         sleigh(constraints=[W - A * OMEGA]).digest,
         sleigh(constraints=[W - A * OMEGA + 1]).digest,
     }
-    assert len(digests) == 7
+    assert len(digests) == 9
     assert sleigh().digest == sleigh().digest
+
+
+def test_structure_functions_hold_far_from_the_example() -> None:
+    """[X_a, X_b] with |x| and with a tanh that is 1 to all digits at the example: no constant is taken for them."""
+    a, b, c = cg.velocities("a b c")
+    x, y, z = cg.coordinates("x y z")
+    kinetic = (a**2 + b**2 + c**2) / 2
+    bent = cg.System(
+        "bent",
+        kinematics={x: a, y: b, z: c + sp.Abs(x) * b},
+        kinetic=kinetic,
+        example={x: 1, a: 1, b: 1, c: 1},
+    )
+    assert float(bent.structure_constants()[0][1][2].subs(x, -1)) == -1.0
+    model = bent.compile("poincare")
+    # a' = c_ba^c b p_c..., worked out by hand: a' = -sign(x) b c, b' = sign(x) a c.
+    for side in (1.0, -1.0):
+        assert list(model.rhs(0, [side, 0, 0, 1, 2, 3], ())[3:5]) == [-6.0 * side, 3.0 * side]
+    steep = z, c + b * sp.log(sp.cosh(20 * x)) / 20
+    smooth = cg.System("smooth", kinematics={x: a, y: b, steep[0]: steep[1]}, kinetic=kinetic, example={x: 3})
+    assert float(smooth.structure_constants()[0][1][2].subs(x, 0)) == 0.0
+
+
+def test_emitted_names_avoid_macros() -> None:
+    x, y = cg.coordinates(["M_PI", "linux"])
+    h = cg.parameters("HUGE_VAL")
+    system = cg.System(
+        "macros", coordinates=[x, y], kinetic=h * (cg.rate(x) ** 2 + cg.rate(y) ** 2), potential=x * y
+    )
+    assert system.compile().rhs(0, [1.0, 2.0, 0.0, 0.0], [0.5]) == pytest.approx([0, 0, -2, -1])
+
+
+def test_a_zero_mass_is_singular_at_run_time() -> None:
+    system = cg.example("double_pendulum").system
+    model = system.compile()
+    parameters = {**cg.example("double_pendulum").parameters, "m2": 0.0}
+    run = model.integrate((0, 1), initial=dict(cg.example("double_pendulum").initial), parameters=parameters)
+    assert run.status == -1
+    assert "singular" in run.message
+
+
+def test_the_dicts_of_a_system_are_frozen() -> None:
+    system = sleigh(units={M: "kg"})
+    with pytest.raises(TypeError):
+        system.units[M] = "g"  # type: ignore[index]
+
+
+def test_wrong_calls() -> None:
+    with pytest.raises(DeclarationError, match="coordinate names are int"):
+        cg.coordinates(3)  # type: ignore[arg-type]
+    with pytest.raises(DeclarationError, match="leave the assumption real= out"):
+        cg.parameters("m", real=False)
+    with pytest.raises(TypeError, match="a System has a method compile"):
+        cg.compile(sleigh())  # type: ignore[arg-type]
+    with pytest.raises(DeclarationError, match="coordinates is Coordinate; give a list"):
+        cg.System("one", coordinates=X, kinetic=cg.rate(X) ** 2)  # type: ignore[arg-type]
 
 
 EMIT = """

@@ -110,9 +110,6 @@ def _resolve(
 
 
 def _residuals(g: Graph, system: System, permitted: dict[Node, Node]) -> dict[str, Node]:
-    """A eta + A_0 on the resolved velocities: zero but for rounding."""
-    eta = [permitted[e] for e in system.eta]
-    return {
-        f"constraint_{i + 1}": g.add(g.dot(row, eta), offset)
-        for i, (row, offset) in enumerate(zip(system.constraint_rows, system.constraint_offsets, strict=True))
-    }
+    """The constraints as they were declared, on the resolved velocities: zero but for rounding."""
+    nodes = g.substitute(system.constraint_nodes, permitted)
+    return {f"constraint_{i + 1}": node for i, node in enumerate(nodes)}

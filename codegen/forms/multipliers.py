@@ -49,10 +49,7 @@ def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = Non
             named[f"reaction_{v.name}"] = reactions[a]
     for x in _released(system, release):
         named[f"reaction_{x.name}"] = _holding(g, system, x, multipliers)
-    residuals = {
-        f"constraint_{s + 1}": g.add(g.dot(row, system.eta), offset)
-        for s, (row, offset) in enumerate(zip(rows, system.constraint_offsets, strict=True))
-    }
+    residuals = {f"constraint_{s + 1}": node for s, node in enumerate(system.constraint_nodes)}
     return Equations(
         system=system,
         form="multipliers",

@@ -1,6 +1,8 @@
 /* Every way a run can end, with the point it reached. */
 #include "helpers.h"
 
+#include <float.h>
+
 static const double zero = 0.0, one = 1.0;
 
 static void test_blow_up(void)
@@ -28,6 +30,48 @@ static void test_step_too_small(void)
     run->atol[0] = 1e-18;
     CHECK(go(run, 0.0, &zero, 1.0, NULL) == CG_STEP_TOO_SMALL);
     CHECK(run->t <= 0.5 && run->x[0] == run->x[0]);
+    cg_run_delete(run);
+}
+
+/* Where the numbers are 2 apart (1e16), no step of 0.1 is possible: the state must not move while t stands still. */
+static void test_steps_below_the_spacing_of_t(void)
+{
+    static const char *const methods[2] = {"rk4", "dop853"};
+    const double wave[2] = {1.0, 0.0};
+    static double t[200];
+    for (int m = 0; m < 4; m++) {
+        const double t0 = m < 2 ? 1e16 : -1e16;
+        cg_run_t *const run = make_run(&oscillator_model, methods[m % 2], 0, 1e-9);
+        cg_record_t record = every_step(t, NULL, 0, 200);
+        run->first_step = 0.1;
+        run->max_steps = 100;
+        CHECK(go(run, t0, wave, t0 + (m < 2 ? 10.0 : -10.0), &record) == CG_STEP_TOO_SMALL);
+        for (int64_t i = 1; i < record.n_rows; i++) {
+            CHECK(t[i] != t[i - 1]);
+        }
+        CHECK(run->t == t[record.n_rows - 1] && (run->t != t0 || run->x[0] == 1.0));
+        /* one number further is one step, whatever was planned */
+        CHECK(go(run, 1.0, wave, 1.0 + DBL_EPSILON, NULL) == CG_OK && run->n_steps == 1);
+        CHECK_NEAR(run->x[1], -DBL_EPSILON, 1e-20);
+        /* a limit below the spacing cannot be kept */
+        run->max_step = 1e-17;
+        CHECK(go(run, 1.0, wave, 2.0, NULL) == CG_STEP_TOO_SMALL && run->n_steps == 0 && run->t == 1.0);
+        cg_run_delete(run);
+    }
+    /* a state that hardly moves allows the long steps that the times need: x = t - 1e16 in units of 1e16 */
+    cg_run_t *const run = make_probe(PROBE_JUMP, HUGE_VAL, "dop853", 1e-9);
+    CHECK(go(run, 1e16, &zero, 3e16, NULL) == CG_OK);
+    CHECK_NEAR(run->x[0] / 2e16, 1.0, 1e-12);
+    cg_run_delete(run);
+}
+
+/* An error estimate that overflows is an error that is too large, not a state that is not finite. */
+static void test_tolerance_out_of_reach(void)
+{
+    const double wave[2] = {1.0, 0.0};
+    cg_run_t *const run = make_run(&oscillator_model, "dop853", 0, 1e-300);
+    CHECK(go(run, 0.0, wave, 10.0, NULL) == CG_STEP_TOO_SMALL);
+    CHECK(run->t < 1.0 && fabs(run->x[0]) <= 1.0);
     cg_run_delete(run);
 }
 
@@ -161,6 +205,8 @@ int main(void)
 {
     test_blow_up();
     test_step_too_small();
+    test_steps_below_the_spacing_of_t();
+    test_tolerance_out_of_reach();
     test_singular_and_non_finite();
     test_passing_trouble_is_survived();
     test_bad_arguments();

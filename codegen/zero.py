@@ -1,0 +1,28 @@
+"""Is an expression zero everywhere? Shown by SymPy, never concluded from samples: equations are built on the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import sympy as sp
+
+from .graph import Graph, Node
+from .sympy_view import expressions
+
+_LARGEST = 300
+"""Operations; larger expressions count as not shown to be zero."""
+
+
+def is_zero(g: Graph, node: Node, symbols: Mapping[str, sp.Symbol]) -> bool:
+    """Whether a node is shown to be identically zero. False may also mean that it could not be shown."""
+    if node == g.zero:
+        return True
+    if g.op[node] in ("const", "named", "symbol") or g.count_operations([node]) > _LARGEST:
+        return False
+    (e,) = expressions(g, [node], symbols)
+    return bool(sp.expand(e) == 0 or sp.simplify(e) == 0)
+
+
+def are_zero(g: Graph, nodes: Sequence[Node], symbols: Mapping[str, sp.Symbol]) -> bool:
+    """Whether every node is shown to be identically zero."""
+    return all(is_zero(g, n, symbols) for n in nodes)
