@@ -15,9 +15,15 @@ GOLDEN = {
     "chaplygin_sleigh": "maggi",
     "double_pendulum": "lagrange",
     "euler_rigid_body": "poincare",
+    "fluid_cavity": "poincare",
+    "gyrostat": "routh",
     "harmonic_oscillator": "lagrange",
     "heavy_top": "poincare",
+    "kovalevskaya_top": "chetaev",
     "n_link_pendulum": "lagrange",
+    "rolling_disk": "nonholonomic",
+    "rolling_ring": "maggi",
+    "torus_nonuniform": "lagrange",
 }
 """Catalogue system to form; `n_link_pendulum` in its default size."""
 

@@ -28,6 +28,7 @@ def equations_to_latex(eqs: Equations) -> str:
     view = _View(eqs)
     rates = {rate(x) for x in eqs.system.coordinates}
     rows: list[str] = []
+    shown = {rate(x) for x in eqs.coordinates}  # the kinematics say what they are
     for x, node in zip(eqs.coordinates, eqs.rates, strict=True):
         right = view(node)
         if right not in rates:  # dx/dt = the symbol of dx/dt says nothing
@@ -35,7 +36,7 @@ def equations_to_latex(eqs: Equations) -> str:
     for i, node in enumerate(eqs.force):
         rows += _row(_left(eqs, view, i, names), view(node), names)
     for v, node in eqs.declared.items():
-        if v not in eqs.velocities:
+        if v not in eqs.velocities and v not in shown:
             rows += _row(_text(v, names), view(node), names)
     for symbol, definition in view.definitions():
         rows += _row(_text(symbol, names), definition, names)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 
 import sympy as sp
 
+from .evaluate import evaluate_with_scale
 from .graph import Graph, Node
 from .sympy_view import expressions
 
@@ -19,6 +21,8 @@ def is_zero(g: Graph, node: Node, symbols: Mapping[str, sp.Symbol]) -> bool:
         return True
     if g.op[node] in ("const", "named", "symbol") or g.count_operations([node]) > _LARGEST:
         return False
+    if _is_somewhere_else(g, node):
+        return False
     (e,) = expressions(g, [node], symbols)
     return bool(sp.expand(e) == 0 or sp.simplify(e) == 0)
 
@@ -26,3 +30,18 @@ def is_zero(g: Graph, node: Node, symbols: Mapping[str, sp.Symbol]) -> bool:
 def are_zero(g: Graph, nodes: Sequence[Node], symbols: Mapping[str, sp.Symbol]) -> bool:
     """Whether every node is shown to be identically zero."""
     return all(is_zero(g, n, symbols) for n in nodes)
+
+
+def _is_somewhere_else(g: Graph, node: Node) -> bool:
+    """Whether a sample shows that the node is not zero: quick, where SymPy would think for long."""
+    draw = random.Random(20_011)
+    names = sorted(g.symbols([node]))
+    for _ in range(3):
+        point = {name: draw.uniform(0.3, 1.7) for name in names}
+        try:
+            ((value, scale),) = evaluate_with_scale(g, [node], point)
+        except (ArithmeticError, ValueError):
+            continue
+        if abs(value) > 1e-9 * scale:
+            return True
+    return False

@@ -12,10 +12,10 @@ couple C about the diameter. With m = m1 + m2 the equations of motion can be wri
 with the reactions of the plane X = m x'', Y = m y'' and the couple about u that keeps the ring upright
     M = -(J1 + I2 + m R^2) theta' psi' + d/dt (J2 phi' sin(theta) + (J2 - I2) psi' sin(theta) cos(theta)).
 
-The declaration has one coordinate more, the tilt of the ring's plane about u through the point of contact,
-held at zero by a constraint: the form with multipliers, with release="tilt", gives X, Y and M as
-``reaction_x``, ``reaction_y`` and ``reaction_tilt``. They stand also among the outputs, from the equations
-above.
+X, Y and M stand among the outputs, from the equations above. The form with multipliers gives X and Y as
+``reaction_x_dot`` and ``reaction_y_dot``. With ``tilt=True`` the declaration has one coordinate more, the tilt of
+the ring's plane about u through the point of contact, held at zero by a constraint: with release="tilt" the form
+with multipliers then gives M too, as ``reaction_tilt``.
 
 Conserved: p_psi; p_phi - C t; the energy less the work of the motor, T - C phi.
 
@@ -41,19 +41,32 @@ INITIAL = {
     "psi": 0.3,
     "theta": 0.4,
     "phi": 0.1,
-    "tilt": 0.0,
     # x' = R theta' cos(psi), y' = R theta' sin(psi)
     "x_dot": 0.5 * 0.9 * cos(0.3),
     "y_dot": 0.5 * 0.9 * sin(0.3),
     "psi_dot": 1.1,
     "theta_dot": 0.9,
     "phi_dot": 2.0,
-    "tilt_dot": 0.0,
 }
+_UPRIGHT = {"tilt": 0.0, "tilt_dot": 0.0}
 
 
-def _kinetic(x: Any, rates: Any, parameters: Any) -> Any:
-    """T for any tilt: Koenig's formula for both bodies, about their common centre.
+def _upright(x: Any, rates: Any, parameters: Any) -> Any:
+    """T of the upright ring: Koenig's formula for both bodies, about their common centre."""
+    import sympy as sp
+
+    theta = x[3]
+    x_dot, y_dot, psi_dot, theta_dot, phi_dot = rates
+    m1, m2, _, i1, j1, i2, j2 = parameters
+    ring = i1 * psi_dot**2 + j1 * theta_dot**2
+    body = (
+        i2 * (theta_dot**2 + psi_dot**2 * sp.sin(theta) ** 2) + j2 * (phi_dot + psi_dot * sp.cos(theta)) ** 2
+    )
+    return ((m1 + m2) * (x_dot**2 + y_dot**2) + ring + body) / 2
+
+
+def _tilting(x: Any, rates: Any, parameters: Any) -> Any:
+    """T for any tilt, likewise.
 
     All vectors by their components along the heading u, the ring's axis, and the radius to its highest point.
     """
@@ -79,16 +92,16 @@ def _kinetic(x: Any, rates: Any, parameters: Any) -> Any:
     ) / 2
 
 
-def system() -> System:
+def system(tilt: bool = False) -> System:
     """The declaration; masses in kg, moments in kg m^2, the motor's couple C in N m."""
     import sympy as sp
 
     import chaplygin as cg
 
-    coordinates = cg.coordinates("x y psi theta phi tilt")
-    x, y, psi, theta, phi, tilt = coordinates
+    coordinates = cg.coordinates("x y psi theta phi" + " tilt" * tilt)
+    x, y, psi, theta, phi = coordinates[:5]
     rates = [cg.rate(q) for q in coordinates]
-    x_dot, y_dot, psi_dot, theta_dot, phi_dot, tilt_dot = rates
+    x_dot, y_dot, psi_dot, theta_dot, phi_dot = rates[:5]
     parameters = cg.parameters("m1 m2 R I1 J1 I2 J2", positive=True)
     m1, m2, radius, i1, j1, i2, j2 = parameters
     couple = cg.parameters("C")
@@ -103,16 +116,16 @@ def system() -> System:
     psi_2 = -(2 * i2 * s * c * theta_dot * psi_dot + turned_over) / (i1 + i2 * s**2)
     phi_2 = couple / j2 - psi_2 * c + psi_dot * theta_dot * s
     energy = (inertia * theta_dot**2 + (i1 + i2 * s**2) * psi_dot**2 + p_phi**2 / j2) / 2
-    point = {**PARAMETERS, **INITIAL}
+    point = {**PARAMETERS, **INITIAL, **_UPRIGHT}
     return cg.System(
-        "rolling_ring",
+        "rolling_ring_tilt" if tilt else "rolling_ring",
         coordinates=coordinates,
-        kinetic=_kinetic(coordinates, rates, parameters),
+        kinetic=(_tilting if tilt else _upright)(coordinates, rates, parameters),
         forces={phi_dot: couple},
         constraints=[
             x_dot - radius * theta_dot * sp.cos(psi),
             y_dot - radius * theta_dot * sp.sin(psi),
-            tilt_dot,
+            *rates[5:],
         ],
         outputs={
             "X": m * radius * (theta_2 * sp.cos(psi) - theta_dot * psi_dot * sp.sin(psi)),
@@ -127,7 +140,7 @@ def system() -> System:
         units={
             x: "m",
             y: "m",
-            **dict.fromkeys((psi, theta, phi, tilt), "rad"),
+            **dict.fromkeys((psi, theta, phi, *coordinates[5:]), "rad"),
             m1: "kg",
             m2: "kg",
             radius: "m",
@@ -140,7 +153,7 @@ def system() -> System:
             psi: "heading",
             theta: "angle rolled",
             phi: "turn of the body against the ring",
-            tilt: "tilt of the ring's plane about its trace, held at zero",
+            **dict.fromkeys(coordinates[5:], "tilt of the ring's plane about its trace, held at zero"),
             m1: "mass of the ring",
             m2: "mass of the body",
             radius: "radius of the ring",
@@ -154,18 +167,18 @@ def system() -> System:
     )
 
 
-def example(motor: bool = True) -> Example:
-    """The catalogue entry; ``motor=False`` gives the motor's couple the value zero."""
+def example(motor: bool = True, tilt: bool = False) -> Example:
+    """The catalogue entry; ``motor=False`` gives the motor's couple the value zero, ``tilt=True`` the held tilt."""
     return Example(
-        name="rolling_ring",
+        name="rolling_ring_tilt" if tilt else "rolling_ring",
         description="Ring rolling upright with an axisymmetric body on its diameter"
         + ", driven by a motor" * motor,
         source="Textbook problem of the Lagrange equations of systems of rigid bodies",
         parameters=PARAMETERS if motor else {**PARAMETERS, "C": 0.0},
-        initial=INITIAL,
+        initial={**INITIAL, **_UPRIGHT} if tilt else INITIAL,
         t_span=(0.0, 10.0),
         forms=("maggi", "multipliers", "hamel", "nonholonomic"),
-        build=system,
+        build=lambda: system(tilt),
         conserved=("turning_momentum", "spin_momentum_less_impulse", "energy_less_work"),
-        options={"multipliers": {"release": "tilt"}},
+        options={"multipliers": {"release": "tilt"}} if tilt else {},
     )

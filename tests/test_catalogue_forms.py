@@ -27,6 +27,7 @@ ENTRIES: dict[str, tuple[str, dict[str, Any]]] = {
     "torus_nonuniform": ("torus_nonuniform", {}),
     "torus_nonuniform held": ("torus_nonuniform", {"held": True}),
     "rolling_ring": ("rolling_ring", {}),
+    "rolling_ring tilt": ("rolling_ring", {"tilt": True}),
     "chaplygin_sleigh": ("chaplygin_sleigh", {}),
     "sleigh_cartesian": ("sleigh_cartesian", {}),
     "euler_rigid_body": ("euler_rigid_body", {}),

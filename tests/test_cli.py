@@ -191,6 +191,8 @@ def test_forms(capsys: Captured) -> None:
     assert marks["chaplygin_sleigh"][lagrange] == "-"
     assert marks["double_pendulum"][lagrange] == "*"
     assert "hypothesis" in output(capsys, "forms", "-v")
+    page = (Path(__file__).parent.parent / "docs" / "forms.md").read_text(encoding="utf-8")
+    assert output(capsys, "forms").split("\n\n")[0] in page  # the matrix in the docs is the present one
 
 
 def test_emit(capsys: Captured, tmp_path: Path) -> None:
@@ -304,7 +306,7 @@ def test_mistakes_in_a_file_of_ones_own(capsys: Captured, model_file: str, tmp_p
     assert "there is no such file" in refusal(capsys, "show", "nowhere.py:skate")
     assert "has no 'sled'" in refusal(capsys, "show", f"{model_file}:sled")
     assert "spring" in refusal(capsys, "show", f"{model_file}:sled")
-    assert "is a int" in refusal(capsys, "show", f"{model_file}:number")
+    assert "is an int" in refusal(capsys, "show", f"{model_file}:number")
     assert "ZeroDivisionError" in refusal(capsys, "show", f"{model_file}:broken")
     assert "--n" in refusal(capsys, "show", f"{model_file}:skate", "--n", "3")
     bad = tmp_path / "bad.py"

@@ -101,6 +101,8 @@ CASES = {
     "torus_nonuniform held": Case("torus_nonuniform", "torus_nonuniform", {"held": True}, TORUS),
     "rolling_ring free": Case("rolling_ring", "rolling_ring_free", {"motor": False}, RING),
     "rolling_ring motor": Case("rolling_ring", "rolling_ring_motor", {}, RING),
+    "rolling_ring free tilt": Case("rolling_ring", "rolling_ring_free", {"motor": False, "tilt": True}, RING),
+    "rolling_ring motor tilt": Case("rolling_ring", "rolling_ring_motor", {"tilt": True}, RING),
     "chaplygin_sleigh": Case("chaplygin_sleigh", "chaplygin_sleigh", {}, SLEIGH),
     "sleigh_cartesian": Case(
         "sleigh_cartesian",
@@ -241,8 +243,10 @@ def with_work(case: Case, form: str) -> tuple[Any, dict[str, np.ndarray]]:
 @pytest.mark.parametrize(
     ("key", "pairs"),
     [
-        ("rolling_ring free", {"reaction_x_dot": "X", "reaction_y_dot": "Y", "reaction_tilt": "M"}),
-        ("rolling_ring motor", {"reaction_x_dot": "X", "reaction_y_dot": "Y", "reaction_tilt": "M"}),
+        ("rolling_ring free", {"reaction_x_dot": "X", "reaction_y_dot": "Y"}),
+        ("rolling_ring motor", {"reaction_x_dot": "X", "reaction_y_dot": "Y"}),
+        ("rolling_ring free tilt", {"reaction_x_dot": "X", "reaction_y_dot": "Y", "reaction_tilt": "M"}),
+        ("rolling_ring motor tilt", {"reaction_x_dot": "X", "reaction_y_dot": "Y", "reaction_tilt": "M"}),
         ("torus_uniform held", {"reaction_psi": "couple"}),
         ("torus_nonuniform held", {"reaction_psi": "couple"}),
         ("chaplygin_sleigh", {"reaction_w": "lateral_reaction"}),

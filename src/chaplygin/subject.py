@@ -153,8 +153,10 @@ def _from_file(path: str, name: str) -> Subject:
     if isinstance(found, Example):
         return _of(found, f"{path}:{name}")
     if not isinstance(found, System):
+        kind = type(found).__name__
+        article = "an" if kind[0] in "aeioAEIO" else "a"
         raise SubjectError(
-            f"{path}:{name} is a {type(found).__name__}; a chaplygin.System, or a function that returns one, is needed"
+            f"{path}:{name} is {article} {kind}; a chaplygin.System, or a function that returns one, is needed"
         )
     system = found
 
