@@ -365,14 +365,16 @@ def _check_mass(system: System, g: Graph, at: Point, where: str) -> None:
     scale = np.sqrt(np.abs(np.diag(values)))
     scale[scale == 0] = 1.0
     scaled = values / np.outer(scale, scale)
-    for a in range(1, k + 1):
-        if abs(np.linalg.det(scaled[:a, :a])) < 1e-14 and np.linalg.matrix_rank(scaled, tol=1e-11) == k:
-            raise DeclarationError(
-                f"{where}: the mass matrix is indefinite: its part of the first {a} velocities is singular at the "
-                "example point; a kinetic energy is positive definite"
-            )
     if np.linalg.matrix_rank(scaled, tol=1e-11) < k:
         raise DeclarationError(
             f"{where}: the mass matrix is singular at the example point; T must be nondegenerate in all of "
             f"{', '.join(v.name for v in system.velocities)}, before any constraint is substituted"
         )
+    left = scaled.copy()
+    for a in range(k):  # the emitted code factors M in this order, without pivoting
+        if abs(left[a, a]) < 1e-13:
+            raise DeclarationError(
+                f"{where}: the mass matrix is indefinite: its part of the first {a + 1} velocities is singular at the "
+                "example point; a kinetic energy is positive definite"
+            )
+        left[a + 1 :, a + 1 :] -= np.outer(left[a + 1 :, a], left[a, a + 1 :]) / left[a, a]

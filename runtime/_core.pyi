@@ -63,6 +63,7 @@ class ModelCore(KernelCore):
         first_step: float | None = None,
         step: float | None = None,
         max_steps: int = 10_000_000,
+        events: None = None,
     ) -> Solution: ...
 
 class StepperCore:

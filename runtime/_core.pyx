@@ -20,6 +20,7 @@ cimport numpy as cnp
 import numpy as np
 from time import perf_counter
 
+from . import arguments
 from .errors import ArgumentError, KernelError, LoadError, kernel_failed, message_of
 from .solution import Dense, Solution
 
@@ -29,6 +30,8 @@ cnp.import_array()
 
 KINDS = ("coordinate", "velocity", "parameter", "input", "declared", "output", "reaction", "invariant", "residual",
          "guard", "mode")
+
+cdef double SMALLEST_RTOL = arguments.SMALLEST_RTOL
 
 cdef enum:
     FIRST_ROWS = 64
@@ -213,14 +216,14 @@ cdef class KernelCore:
                 and _vector(u, self.inputs, self.n_inputs, self.u, &us)):
             return None
         if function is NULL:
-            raise kernel_failed(self.name, kernel, CG_UNSUPPORTED, time, -1)
+            raise kernel_failed(self.name, self.form, kernel, CG_UNSUPPORTED, time, -1)
         if self.model.n_modes > 0 and us != self.u:  # the modes, which are zero here, follow the inputs
             memcpy(self.u, us, self.n_inputs * sizeof(double))
             us = self.u
         out = cnp.PyArray_SimpleNew(1, &n_out, cnp.NPY_DOUBLE)
         status = function(time, xs, ps, us, <double *> cnp.PyArray_DATA(out), self.work)
         if status < 0:
-            raise kernel_failed(self.name, kernel, status, time, -1)
+            raise kernel_failed(self.name, self.form, kernel, status, time, -1)
         return out
 
     cdef int _start(self, double t0, value, const double *p, const double *u, const double **found) except -1:
@@ -292,7 +295,7 @@ cdef class KernelCore:
         else:
             function, n_out = m.rhs, m.n_states
         if function is NULL or (which == JVP and m.jvp is NULL):
-            raise kernel_failed(self.name, kernel, CG_UNSUPPORTED, float(t[0]) if len(t) else 0.0, -1)
+            raise kernel_failed(self.name, self.form, kernel, CG_UNSUPPORTED, float(t[0]) if len(t) else 0.0, -1)
         cdef const double[:] ts = t
         cdef const double[:, :] ys = y
         cdef const double[:, :] pp = p
@@ -340,19 +343,18 @@ cdef class KernelCore:
                     result[i, j] = outs[i] if status >= 0 else NAN
         free(block)
         if status < 0 and strict:
-            raise kernel_failed(self.name, kernel, status, ts[j if ts.shape[0] > 1 else 0], j if count > 1 else -1)
+            raise kernel_failed(self.name, self.form, kernel, status, ts[j if ts.shape[0] > 1 else 0], j if count > 1 else -1)
         return out
 
     cdef cg_run_t *_take_run(self, method) except NULL:
         """A run for `method`, the one kept from before where it fits."""
         cdef cg_run_t *run = NULL
         cdef size_t size
-        if not isinstance(method, str):
-            raise ArgumentError(f"method = {method!r} is not a string")
-        name = method.encode()
+        name = METHODS.get(method) if isinstance(method, str) else None
+        if name is None:
+            from .arguments import unknown_method
+            raise unknown_method(method, methods())
         size = cg_run_size(self.model, name)
-        if size == 0:
-            raise ArgumentError(f"method {method!r} is unknown; known are {', '.join(methods())}")
         if self.spare is not NULL and self.spare_method == method:
             run, self.spare = self.spare, NULL
         else:
@@ -372,12 +374,19 @@ cdef class KernelCore:
 
 def methods():
     """Names of the integration methods."""
+    return tuple(METHODS)
+
+
+cdef dict _methods():
     cdef const cg_method_info_t *info = cg_method_table()
-    found = []
+    found = {}
     while info.name is not NULL:
-        found.append(info.name.decode())
+        found[info.name.decode()] = info.name
         info += 1
-    return tuple(found)
+    return found
+
+
+cdef dict METHODS = _methods()  # name -> the same name for C
 
 
 include "_signals.pxi"

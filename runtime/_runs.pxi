@@ -6,7 +6,7 @@ cdef class ModelCore(KernelCore):
 
     def integrate(self, t_span, initial=None, parameters=None, inputs=None, *, method="dop853", rtol=1e-9, atol=1e-9,
                   t_eval=None, dense_output=False, max_step=INFINITY, first_step=None, step=None,
-                  max_steps=10_000_000):
+                  max_steps=10_000_000, events=None):
         """Integrate over ``t_span = (t0, t1)``; t1 may lie before t0. See `Model`."""
         cdef double t0, t1
         cdef const double *x0 = NULL
@@ -15,6 +15,9 @@ cdef class ModelCore(KernelCore):
         cdef _Signals signals = None
         cdef cg_run_t *run
         cdef bint dense = bool(dense_output)
+        if events is not None:
+            from .arguments import no_events
+            no_events(events)
         if not (type(t_span) is tuple and len(<tuple> t_span) == 2 and _number((<tuple> t_span)[0], &t0)
                 and _number((<tuple> t_span)[1], &t1)):
             from .arguments import span
@@ -40,7 +43,10 @@ cdef class ModelCore(KernelCore):
                     signals.attach(run)
             memcpy(run.p, p, self.n_parameters * sizeof(double))
             memcpy(run.u, u, self.n_inputs * sizeof(double))
-            settings = ((t0, t1), _copy(x0, self.n_states), t_eval, method, rtol, atol, max_step, first_step, step,
+            # For repeating the run: what the caller may change afterwards is copied.
+            asked = None if t_eval is None else _copy(<const double *> cnp.PyArray_DATA(t_eval), len(t_eval))
+            settings = ((t0, t1), _copy(x0, self.n_states), asked, method, run.rtol,
+                        atol if type(atol) is float else _copy(run.atol, self.n_states), max_step, first_step, step,
                         max_steps)
             return self._run(run, t0, x0, t1, t_eval, dense, signals, given, settings)
         finally:

@@ -78,7 +78,7 @@ cdef int _configure_fast(KernelCore model, cg_run_t *run, object rtol, object at
             and type(max_steps) is int and (step is None) == (run.adaptive != 0)):
         return 0
     relative, absolute = rtol, atol
-    if not (relative >= 0 and absolute > 0 and relative < INFINITY and absolute < INFINITY):
+    if not (relative >= SMALLEST_RTOL and absolute > 0 and relative < INFINITY and absolute < INFINITY):
         return 0
     if step is not None:
         if not _number(step, &run.first_step) or run.first_step <= 0:

@@ -23,7 +23,7 @@ cdef class StepperCore:
             raise ArgumentError("a stepper needs vectors of all states and parameters")
         status = cg_run_start(self.run, t0, &start[0], t0)
         if status < 0:
-            raise KernelError(message_of(status, t0), status)
+            raise KernelError(message_of(status, t0, model.form), status)
 
     def __init__(self, *arguments):
         pass

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -19,7 +20,22 @@ from .errors import ArgumentError
 
 Array = NDArray[np.float64]
 
-__all__ = ["array", "matrix", "number", "span", "step_options", "times", "tolerances", "vector"]
+SMALLEST_RTOL = 100 * float(np.finfo(np.float64).eps)
+
+__all__ = [
+    "SMALLEST_RTOL",
+    "array",
+    "matrix",
+    "no_events",
+    "number",
+    "plain_name",
+    "span",
+    "step_options",
+    "times",
+    "tolerances",
+    "unknown_method",
+    "vector",
+]
 
 
 def number(what: str, value: Any, *, finite: bool = True) -> float:
@@ -170,7 +186,10 @@ def times(what: str, value: Any, t0: float, t1: float) -> Array:
 
 
 def tolerances(rtol: Any, atol: Any, names: Sequence[str]) -> tuple[float, Array]:
-    """`rtol` as a float, `atol` as a vector by state: a number, a vector, or a dict by state name."""
+    """`rtol` as a float, `atol` as a vector by state: a number, a vector, or a dict by state name.
+
+    As `solve_ivp` does, an `rtol` below what float64 resolves is raised, with a warning; 0 leaves `atol` alone.
+    """
     relative = number("rtol", rtol)
     if isinstance(atol, (Mapping, list, tuple)) or (isinstance(atol, np.ndarray) and atol.ndim > 0):
         absolute = vector("atol", atol, names)
@@ -181,6 +200,13 @@ def tolerances(rtol: Any, atol: Any, names: Sequence[str]) -> tuple[float, Array
     if relative == 0 and (absolute == 0).any():
         name = names[int(np.flatnonzero(absolute == 0)[0])]
         raise ArgumentError(f"rtol and atol of {name} are both zero; no step can satisfy them")
+    if 0 < relative < SMALLEST_RTOL:
+        warnings.warn(
+            f"rtol = {relative:g} is below what float64 resolves; {SMALLEST_RTOL:.2g} is taken",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        relative = SMALLEST_RTOL
     return relative, absolute
 
 
@@ -205,6 +231,29 @@ def step_options(given: Mapping[str, Any], adaptive: bool) -> tuple[float, float
     elif not adaptive and math.isinf(largest):
         raise ArgumentError("this method has a fixed step: give step=")
     return first, largest, int(limit)
+
+
+def unknown_method(method: Any, known: Sequence[str]) -> ArgumentError:
+    """The error for a method that is none of `known`, with the one that was probably meant."""
+    if not isinstance(method, str):
+        return ArgumentError(f"method = {_short(method)} is not a string")
+    close = get_close_matches(method.casefold(), known, 1, 0.9)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return ArgumentError(f"method {_short(method)} is unknown; known are {', '.join(known)}{hint}")
+
+
+def no_events(events: Any) -> None:
+    """Refuse `events`, which `solve_ivp` has and `integrate` has not yet."""
+    if events is not None:
+        raise ArgumentError(
+            f"events = {_short(events)}: integrate finds no events yet; leave it out, and look at sol.y, or move a "
+            "stepper on until the event has happened"
+        )
+
+
+def plain_name(key: Any) -> str:
+    """The name that a key of ``sol[key]`` stands for: a string, or a SymPy symbol."""
+    return key if isinstance(key, str) else str(getattr(key, "name", key))
 
 
 def by_name(kind: str, value: Mapping[Any, Any]) -> dict[str, Any]:

@@ -44,7 +44,7 @@ static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const CG_FN(controller_t) co
             return CG_STEP_TOO_SMALL; /* max_step is */
         }
         if (CG_RARE(fabs(t_new - run->t) > run->max_step)) { /* by rounding */
-            t_new = nextafter(t_new, run->t);
+            t_new -= run->direction * fabs(t_new) * DBL_EPSILON;
         }
         const double h = t_new - run->t; /* the state moves by what the time moves */
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from . import arguments
 from . import inputs as signals
+from .arguments import plain_name
 from .errors import STATUS_NAMES, ArgumentError
 from .face import Face
 from .model import Model, require_core
@@ -33,8 +34,9 @@ class Ensemble:
 
     y (n_states, n): the state that each trajectory ended with; with `t_eval` (n_states, n_times, n), NaN where a
     trajectory did not get to. t (n,): the time reached; status (n,): 0 or an error of ``chaplygin.h``; nfev, n_steps
-    (n,). ``failed``: indices of trajectories that did not reach the end. ``ens["v"]``: any declared variable,
-    output or invariant, shaped as ``y[0]``. ``ens.rerun(i)``: one trajectory again, as a full `Solution`.
+    (n,). ``failed``: indices of trajectories that did not reach the end. ``ens["v"]``: any declared variable, output,
+    invariant or input, or "t", shaped as ``y[0]``; a SymPy symbol stands for its name. ``ens.rerun(i)``: one trajectory
+    again, as a full `Solution`.
     """
 
     def __init__(
@@ -71,24 +73,31 @@ class Ensemble:
             f"{count} {STATUS_NAMES.get(int(code), str(code))}" for code, count in zip(codes, counts)
         )
 
-    def __getitem__(self, name: str) -> Array:
+    def __getitem__(self, name: Any) -> Array:
         model: Face = self.model
-        if name in model.states:
-            state: Array = self.y[model.states.index(name)]
+        key = plain_name(name)
+        if key in model.states:
+            state: Array = self.y[model.states.index(key)]
             return state
-        count = len(self)
-        n_times = 1 if self.t_eval is None else len(self.t_eval)
-        known = {**dict.fromkeys(model.outputs), **dict.fromkeys(model.invariants)}
-        if name not in known:
+        if key in ("t", model.along):
+            return self.t if self.t_eval is None else np.repeat(self.t_eval[:, None], len(self), axis=1)
+        known = dict.fromkeys((*model.outputs, *model.invariants, *model.inputs))
+        if key not in known:
             names = ", ".join((*model.states, *known))
-            raise ArgumentError(f"{name!r} is not a quantity of {model.name}; known are {names}")
-        result = np.empty((n_times, count))
-        for m in range(n_times):
-            moments = self.t if self.t_eval is None else np.full(count, self.t_eval[m])
-            y = self.y if self.t_eval is None else self.y[:, m, :]
-            u = self._inputs.at(moments, y)
-            result[m] = model._values(moments, y, self._p, u, strict=False)[name]
-        return result[0] if self.t_eval is None else result
+            raise ArgumentError(f"{key!r} is not a quantity of {model.name}; known are {names}")
+        rows = [self._row(key, m) for m in range(1 if self.t_eval is None else len(self.t_eval))]
+        return rows[0] if self.t_eval is None else np.array(rows).reshape(len(rows), len(self))
+
+    def _row(self, key: str, m: int) -> Array:
+        """A quantity of every trajectory at the m-th of the times asked for, or at the end."""
+        model: Face = self.model
+        moments = self.t if self.t_eval is None else np.full(len(self), self.t_eval[m])
+        y = self.y if self.t_eval is None else self.y[:, m, :]
+        u = self._inputs.at(moments, y)
+        if key in model.inputs:
+            row: Array = u[model.inputs.index(key)]
+            return row
+        return model._values(moments, y, self._p, u, strict=False)[key]
 
     def rerun(self, i: int, **changed: Any) -> Solution:
         """Trajectory i again, with every step: a `Solution`. Keywords change options of `integrate`."""
@@ -148,13 +157,14 @@ def ensemble(
     t0, t1 = arguments.span(t_span)
     moments = None if t_eval is None else arguments.times("t_eval", t_eval, t0, t1)
     count = _count(n, initial, parameters, inputs, model)
+    relative, absolute = arguments.tolerances(rtol, atol, model.states)
     controls = signals.parse(inputs, model.inputs, count)
     x0, p = model._initial(t0, initial, parameters, controls, count)
     x0, p = (np.ascontiguousarray(rows.reshape(rows.shape[0], -1 if rows.size else 1)) for rows in (x0, p))
     options = {
         "method": arguments.text("method", method),
-        "rtol": rtol,
-        "atol": atol,
+        "rtol": relative,
+        "atol": absolute,
         "max_step": max_step,
         "first_step": first_step,
         "step": step,

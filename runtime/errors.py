@@ -6,6 +6,8 @@ Every error of chaplygin derives from `ChaplyginError`, and from the built-in ex
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "STATUS_NAMES",
     "ArgumentError",
@@ -38,6 +40,9 @@ class KernelError(ChaplyginError, ArithmeticError):
         super().__init__(message)
         self.status = status
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (*self.args, self.status)
+
 
 class LoadError(ChaplyginError, ImportError):
     """A compiled model cannot be loaded: not a model, another ABI version, or built for another Python."""
@@ -55,8 +60,12 @@ class MissingExtraError(ChaplyginError, ImportError):
             f"{what} needs {package}, which is not installed: pip install 'chaplygin[{extra}]' "
             f"(or pip install {package})"
         )
+        self.what = what
         self.package = package
         self.extra = extra
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.what, self.package, self.extra)
 
 
 class TwinWarning(RuntimeWarning):
@@ -79,10 +88,10 @@ STATUS_NAMES: dict[int, str] = {
 
 _MESSAGES: dict[int, str] = {
     1: "a terminal event occurred",
-    -1: "the mass matrix or the constraints are singular (a pivot fell below its threshold); "
-    "in the form whittaker: the branch ends, the velocity of the leading coordinate vanishes",
+    -1: "the mass matrix or the constraints are singular (a pivot fell below its threshold)",
     -2: "a state or its rate is not finite",
-    -3: "the step fell below the spacing of floating-point numbers; a singularity or too tight tolerances",
+    -3: "the step fell below a few spacings of floating-point numbers at t; a singularity, too tight tolerances, or a "
+    "step or max_step too short for so large a time",
     -4: "the limit on the number of steps was reached; raise max_steps or loosen rtol and atol",
     -5: "the run was interrupted",
     -6: "an input function failed or gave a value that is not finite",
@@ -90,19 +99,28 @@ _MESSAGES: dict[int, str] = {
     -8: "the model lacks a kernel that the run needs",
 }
 
+_ALSO: dict[tuple[str, int], str] = {
+    ("whittaker", -1): "the branch ends, where the velocity of the leading coordinate vanishes, or ",
+}
+"""What a status means besides in one form."""
 
-def message_of(status: int, t: float) -> str:
-    """Say how a run ended, with its time.
+
+def _meaning(status: int, form: str) -> str:
+    return _ALSO.get((form, status), "") + _MESSAGES.get(status, f"status {status}")
+
+
+def message_of(status: int, t: float, form: str = "") -> str:
+    """Say how a run of a model of the form `form` ended, with its time.
 
     >>> message_of(-4, 2.5)
     'stopped at t = 2.5: the limit on the number of steps was reached; raise max_steps or loosen rtol and atol'
     """
     if status == 0:
         return f"reached the end of the interval, t = {t:.17g}"
-    return f"stopped at t = {t:.17g}: {_MESSAGES.get(status, f'status {status}')}"
+    return f"stopped at t = {t:.17g}: {_meaning(status, form)}"
 
 
-def kernel_failed(model: str, kernel: str, status: int, t: float, column: int) -> KernelError:
+def kernel_failed(model: str, form: str, kernel: str, status: int, t: float, column: int) -> KernelError:
     """The error for kernel `kernel` that returned `status` at time `t` (at column `column` if >= 0)."""
     where = f"t = {t:.17g}" if column < 0 else f"t = {t:.17g}, column {column}"
-    return KernelError(f"{model}.{kernel} at {where}: {_MESSAGES.get(status, f'status {status}')}", status)
+    return KernelError(f"{model}.{kernel} at {where}: {_meaning(status, form)}", status)

@@ -53,6 +53,15 @@ class Face:
         raise NotImplementedError
 
     @property
+    def along(self) -> str | None:
+        """The declared coordinate that takes the place of the time (form whittaker); None in every other form."""
+        if self.form != "whittaker":
+            return None
+        coordinates = [name for name in self.declared if self.variables[name].kind == "coordinate"]
+        found = [name for name in coordinates if name not in self.states]
+        return found[0] if len(found) == 1 else None
+
+    @property
     def units(self) -> dict[str, str]:
         """Units by name, where they are declared."""
         return {name: variable.unit for name, variable in self.variables.items() if variable.unit}
@@ -194,6 +203,8 @@ class Face:
         What follows from the rest may be left out: a dependent velocity, or a parameter such as an energy or a
         cyclic momentum. It enters the kernel as NaN; where NaN comes out, it was needed.
         """
+        if self.along is not None:
+            given = {**given, self.along: self._begin(self.along, t0, given)}
         start, left_out = self._partial("initial", given, self.declared, count)
         p, unset = self._partial("parameters", parameters, self.parameters, count)
         n, moment = len(self.states), np.array([t0])
@@ -213,6 +224,18 @@ class Face:
         dependent = {name: value for name, value in given.items() if self._dependent(name)}
         self._check_dependent(t0, dependent, x0, complete, controls)
         return x0.copy(), complete.copy()
+
+    def _begin(self, along: str, t0: float, given: Mapping[str, Any]) -> float:
+        """The value of the coordinate that takes the place of the time: where the run begins, and nothing else."""
+        values = arguments.array(f"initial: {along}", given.get(along, t0))
+        wrong = np.flatnonzero(~(np.abs(values - t0) <= CONSISTENT * (1.0 + abs(t0))))
+        if wrong.size:
+            raise ArgumentError(
+                f"initial: {along} = {values.flat[wrong[0]]:.17g} contradicts the beginning of the run, {t0:.17g}: in "
+                f"the form whittaker {along} takes the place of the time, so t_span (of a stepper t0) sets it; leave "
+                "it out or make it agree"
+            )
+        return t0
 
     def _refuse_missing(self, left_out: list[str], unset: list[str], rows: Array) -> None:
         """Name what the kernel `initial` lacked: parameters come out as they went in, unless they follow."""
@@ -268,10 +291,15 @@ class Face:
         wrong |= ~np.atleast_1d(np.isfinite(given + found))
         if wrong.any():
             j = int(np.flatnonzero(wrong)[0])
-            value, right = np.atleast_1d(given), np.atleast_1d(found)
+            value, right = (float(row[min(j, len(row) - 1)]) for row in map(np.atleast_1d, (given, found)))
+            advice = "leave it out or make it agree"
+            if self.along is not None and abs(value + right) <= CONSISTENT * (1.0 + abs(right)):
+                advice = (
+                    f"this is the other branch of the form whittaker: compile with the option branch= 1 or -1, the "
+                    f"sign of d{self.along}/dt"
+                )
             raise ArgumentError(
-                f"{kind}: {name} = {value[min(j, len(value) - 1)]:.17g} contradicts the other entries, which give "
-                f"{right[min(j, len(right) - 1)]:.17g}; leave it out or make it agree"
+                f"{kind}: {name} = {value:.17g} contradicts the other entries, which give {right:.17g}; {advice}"
             )
 
     def __repr__(self) -> str:

@@ -61,13 +61,16 @@ class Model(ModelCore, Face):
     ``evaluate(t, y, p, u=())``
         A dict of every state, declared variable, output, reaction, invariant and residual.
     ``integrate(t_span, initial, parameters, inputs, *, method, rtol, atol, t_eval, dense_output, max_step,
-    first_step, step, max_steps)``
+    first_step, step, max_steps, events)``
         Integrates over ``t_span = (t0, t1)``, t1 before or after t0, and returns a `Solution`. `initial` is a dict of
         the declared coordinates and velocities (dependent ones may be left out, or must agree), or a vector in the
         order of `states`. Inputs: see `chaplygin.runtime.inputs`. Methods: "dop853" (order 8, error control with
         `rtol` and `atol`, the latter a number, a vector or a dict by state) and "rk4" (order 4, fixed `step`).
-        `t_eval` gives the times to record, else every step is. A run that fails returns what it has, with `status`
-        and `message`; Ctrl-C raises KeyboardInterrupt.
+        An `rtol` below 100 times the spacing of float64 at 1 is raised to that, with a RuntimeWarning. No step is
+        longer than `max_step`, none but the last one before `t1` or a sample of an input is shorter than a few
+        spacings of float64 at t: a run that needs it ends with status -3. `events` is for callers of `solve_ivp`:
+        None only. `t_eval` gives the times to record, else every step is. A run that fails returns what it has, with
+        `status` and `message`; Ctrl-C raises KeyboardInterrupt.
 
     Wrong arguments raise `ArgumentError` (a ValueError) that names the entry; `rhs` and the other kernels raise
     `KernelError` where the equations are singular. `address` and `addresses` are for ctypes, numba and C code,

@@ -32,6 +32,11 @@ def check_snapshot(snapshot: Any, model: Face, method: str) -> None:
         raise ArgumentError(f"restore needs what save returned, not {type(snapshot).__name__}")
     if (snapshot.model, snapshot.digest, snapshot.method) != (model.name, model.digest, method):
         raise ArgumentError("the snapshot is of another model or method")
+    block, inputs = snapshot.block, snapshot.inputs
+    if type(block) is not bytes or not isinstance(inputs, Inputs) or inputs.names != model.inputs:
+        raise ArgumentError(
+            "the snapshot is damaged: its block is not bytes, or its inputs are not of this model"
+        )
 
 
 def changed_inputs(before: Inputs, values: Any, named: Mapping[str, Any]) -> Inputs:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .arguments import plain_name, tolerances
 from .errors import ArgumentError, MissingExtraError, message_of
 from .inputs import Inputs
 
@@ -68,7 +69,8 @@ class Solution:
     with `message` saying which and when; `success`; nfev, njev, nlu; `sol`, the interpolant, with
     ``dense_output=True``. A failed run holds everything computed before it failed.
 
-    ``sol["v"]`` is any state, declared variable, output, reaction, invariant or input over `t`, ``sol["t"]`` the times.
+    ``sol["v"]`` is any state, declared variable, output, reaction, invariant or input over `t`, ``sol["t"]`` the times;
+    a SymPy symbol stands for its name.
     """
 
     __slots__ = ("_extra", "_inputs", "_p", "_settings", "model", "n_rejected", "n_steps", "nfev", "njev", "nlu", "sol",
@@ -116,7 +118,7 @@ class Solution:
     @property
     def message(self) -> str:
         """How the run ended, and at which time."""
-        return message_of(self.status, self.t_reached)
+        return message_of(self.status, self.t_reached, self.model.form)
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -129,13 +131,13 @@ class Solution:
         model = self.model
         return tuple(dict.fromkeys((*model.states, *model.outputs, *model.invariants, *model.inputs)))
 
-    def __getitem__(self, name: str) -> Array:
-        key = name if isinstance(name, str) else str(getattr(name, "name", name))
+    def __getitem__(self, name: Any) -> Array:
+        key = plain_name(name)
         states = self.model.states
         if key in states:
             state: Array = self.y[states.index(key)]
             return state
-        if key == "t":
+        if key in ("t", self.model.along):
             return self.t
         if key in self.model.inputs:
             row: Array = self._u()[self.model.inputs.index(key)]
@@ -179,8 +181,6 @@ class Solution:
     @property
     def _tolerances(self) -> tuple[float, Array]:
         """rtol and atol (n,) of the run; rtol is NaN where the step is fixed."""
-        from .arguments import tolerances
-
         _, _, _, method, rtol, atol, *_ = self._settings
         if method in FIXED_STEP:
             return np.nan, np.zeros(len(self.model.states))
@@ -229,9 +229,9 @@ class Solution:
             from matplotlib.figure import Figure
         except ImportError as error:
             raise MissingExtraError("Solution.plot", "matplotlib", "plot") from error
-        chosen: Iterable[str] = (
-            self.model.states if names is None else [names] if isinstance(names, str) else names
-        )
+        chosen = self.model.states if names is None else (names,) if isinstance(names, str) else tuple(names)
+        if not chosen:
+            raise ArgumentError(f"plot: no names; None draws the states, known are {', '.join(self.names)}")
         rows = [(name, self[name]) for name in chosen]
         if file is None:
             import matplotlib.pyplot as plt

@@ -54,7 +54,7 @@ class Stepper(StepperCore):
         """
         status = self._advance(arguments.number("t", t))
         if status < 0:
-            raise KernelError(f"{self.model.name} {message_of(status, self.t)}", status)
+            raise KernelError(f"{self.model.name} {message_of(status, self.t, self.model.form)}", status)
         return self.y
 
     def set_inputs(self, values: Any = None, /, **named: Any) -> None:
@@ -71,9 +71,11 @@ class Stepper(StepperCore):
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a snapshot of this stepper, or of another one of the same model and method."""
         check_snapshot(snapshot, self.model, self.method)
-        if self._restore(snapshot.block) < 0:
-            raise ArgumentError("the snapshot does not fit this model")
+        before = self.inputs
         self._attach(snapshot.inputs)
+        if self._restore(snapshot.block) < 0:
+            self._attach(before)
+            raise ArgumentError("the snapshot does not fit this model, or is damaged")
 
     def __repr__(self) -> str:
         return f"<Stepper of {self.model.name} ({self.method}): t = {self.t:.6g}, {self.n_steps} steps>"

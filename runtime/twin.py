@@ -134,7 +134,7 @@ class TwinModel(Face):
             raise ArgumentError(f"{self.name}.{kernel}: arguments of {sorted({*widths})} columns do not fit")
         python, vectorized = self.kernels.python.get(kernel), self.kernels.numpy.get(kernel)
         if python is None:
-            raise kernel_failed(self.name, kernel, UNSUPPORTED, float(t[0]) if len(t) else 0.0, -1)
+            raise kernel_failed(self.name, self.form, kernel, UNSUPPORTED, float(t[0]) if len(t) else 0.0, -1)
         tables = [y, p, u] if v is None else [y, p, u, v]
         n = len(self.states)
         height = {
@@ -159,7 +159,9 @@ class TwinModel(Face):
             except (ArithmeticError, ValueError) as error:
                 if strict:
                     column = j if count > 1 else -1
-                    raise kernel_failed(self.name, kernel, status_of(error), moment, column) from error
+                    raise kernel_failed(
+                        self.name, self.form, kernel, status_of(error), moment, column
+                    ) from error
         return result
 
     def integrate(
@@ -178,12 +180,14 @@ class TwinModel(Face):
         first_step: float | None = None,
         step: float | None = None,
         max_steps: int = 10_000_000,
+        events: None = None,
     ) -> Solution:
         """Integrate over t_span; arguments and result as for `Model.integrate`."""
+        arguments.no_events(events)
         t0, t1 = arguments.span(t_span)
         moments = None if t_eval is None else arguments.times("t_eval", t_eval, t0, t1)
         if method not in self.methods:
-            raise ArgumentError(f"method {method!r} is unknown; known are {', '.join(self.methods)}")
+            raise arguments.unknown_method(method, self.methods)
         given = {"step": step, "first_step": first_step, "max_step": max_step, "max_steps": max_steps}
         first, largest, limit = arguments.step_options(given, method != "rk4")
         relative, absolute = arguments.tolerances(rtol, atol, self.states)
@@ -196,7 +200,7 @@ class TwinModel(Face):
         status = walk.run(self, record, p, controls, t1, limit)
         y = np.array(record.y).reshape(-1, len(x0)).T
         sol = walk.dense(record, t0, x0) if dense_output else None
-        settings = ((t0, t1), x0, moments, method, rtol, atol, max_step, first_step, step, max_steps)
+        settings = ((t0, t1), x0, moments, method, relative, absolute, max_step, first_step, step, max_steps)
         return Solution(
             self, np.array(record.t), y, status, record.at, p, controls, walk.nfev, walk.n_steps, 0, sol, settings
         )  # fmt: skip

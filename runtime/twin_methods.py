@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ Function = Callable[..., Any]
 
 __all__ = ["Dop853", "Record", "Rk4", "Walk", "status_of"]
 
+EPSILON, TINY = sys.float_info.epsilon, sys.float_info.min
 OK, SINGULAR, NONFINITE, STEP_TOO_SMALL, TOO_MANY_STEPS = 0, -1, -2, -3, -4
 
 
@@ -128,6 +130,8 @@ class Rk4(Walk):
         for i in range(1, count + 1):
             if self.n_steps >= limit:
                 return TOO_MANY_STEPS
+            if self.h < min(4 * max(abs(t) * EPSILON, TINY), abs(end - t)):
+                return STEP_TOO_SMALL
             after = end if i == count else start + sign * i * self.h
             h = after - t
             k2 = derivative(t + h / 2, [a + h / 2 * b for a, b in zip(x, f0)])

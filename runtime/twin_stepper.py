@@ -29,10 +29,10 @@ class TwinStepper:
         self.model, self.t, self.inputs = model, t0, inputs
         self.method: str = options["method"]
         self.nfev = self.n_steps = 0
-        self._y, self._p, self._options = x0, p, options
-        model.integrate(
-            (t0, t0), x0, p, inputs, **options
-        )  # refuses wrong options now, not at the first step
+        self._y, self._p = x0, p
+        # Refuses wrong options now, not at the first step, and reads the tolerances once.
+        settings = model.integrate((t0, t0), x0, p, inputs, **options)._settings
+        self._options = {**options, "rtol": settings[4], "atol": settings[5]}
 
     @property
     def y(self) -> Array:
@@ -54,7 +54,9 @@ class TwinStepper:
         self.n_steps += sol.n_steps
         self.t, self._y = float(sol.t_reached), sol.y[:, -1].copy()
         if sol.status < 0:
-            raise KernelError(f"{self.model.name} {message_of(sol.status, self.t)}", sol.status)
+            raise KernelError(
+                f"{self.model.name} {message_of(sol.status, self.t, self.model.form)}", sol.status
+            )
         return self.y
 
     def set_inputs(self, values: Any = None, /, **named: Any) -> None:

@@ -241,6 +241,16 @@ def test_a_run_that_cannot_be_repeated_is_refused() -> None:
         sol.audit()
 
 
+def test_what_the_caller_changes_afterwards_does_not_matter() -> None:
+    """The run is repeated with the times and tolerances that it had."""
+    name = "sleigh, constant couple"
+    for model in (compiled(name), twin_model(equations(name).program, quiet=True)):
+        times, atol = np.linspace(0.0, 0.5, 11), np.full(len(model.states), 1e-9)
+        sol = run(model, name, (0.0, 0.5), t_eval=times, atol=atol, rtol=1e-9)
+        times[:], atol[:] = 7.0, -1.0
+        assert sol.audit()
+
+
 def test_wrong_arguments() -> None:
     sol = run(compiled("sleigh, constant couple"), "sleigh, constant couple")
     for bad in (0.0, -1.0, np.nan, "1"):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 from runtime_models import ctrl_c_after, model, needs_core
 
 import chaplygin as cg
@@ -52,6 +53,15 @@ def test_t_eval_and_arrays() -> None:
     )
     assert ens.y.shape == (2, 5, 9)
     assert ens["q"] == pytest.approx(np.cos(2 * times)[:, None] * q0, abs=1e-7)
+    assert np.array_equal(ens[sp.Symbol("q")], ens["q"])
+    assert np.array_equal(ens[sp.Symbol("energy")], ens["energy"])
+    assert np.array_equal(ens["t"], np.outer(times, np.ones(9)))
+    assert np.array_equal(ens["F"], np.zeros((5, 9)))
+    assert np.array_equal(ens.rerun(3)["F"], ens.rerun(3)[sp.Symbol("F")])
+    with pytest.raises(
+        ArgumentError, match=r"'speed' is not a quantity of oscillator; known are q, v, .*, F"
+    ):
+        ens["speed"]
     assert ens["energy"] == pytest.approx(np.broadcast_to(2 * q0**2, (5, 9)), abs=1e-7)
     assert cg.ensemble(m, (0, 3), 9, {"q": q0, "v": 0}, [1.0, 4.0], [0.0], t_eval=[]).y.shape == (2, 0, 9)
     same = cg.ensemble(m, (0, 3), 4, [1.0, 0.0], [1.0, 4.0], [0.0])
@@ -64,6 +74,7 @@ def test_failures_are_kept_apart() -> None:
         model("runaway"), (0, 2), initial={"x": x0}, parameters={"c": 0.0}, t_eval=[0.0, 0.1, 2.0]
     )
     assert ens.failed.tolist() == [1, 3]
+    assert cg.ensemble(model("runaway"), (0, 2), 2, [0.1], [0.0])["t"].tolist() == [2.0, 2.0]
     assert ens.t[ens.failed] == pytest.approx([1.0, 0.25], abs=1e-6)
     assert ens["x"][2, [0, 2, 4]] == pytest.approx(1 / (1 / x0[[0, 2, 4]] - 2), rel=1e-7)
     assert ens["x"][1] == pytest.approx(1 / (1 / x0 - 0.1), rel=1e-7)

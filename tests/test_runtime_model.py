@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 from runtime_models import capsule, library, model, needs_core
 
+import chaplygin as cg
 from chaplygin.runtime import ArgumentError, KernelError, LoadError, Model
 
 pytestmark = needs_core
@@ -169,3 +171,24 @@ def test_only_capsules_of_this_interface_are_taken() -> None:
     for other in (None, 3, "model", object(), new(1, b"other", None)):
         with pytest.raises(LoadError, match=r"chaplygin\.model"):
             Model(other)
+
+
+def test_symbols_stand_for_their_names() -> None:
+    """SymPy's symbols, with whatever assumptions, as keys of every dict and of the solution."""
+    m = model("oscillator")
+    q, v, mass, k, force = sp.symbols("q v m k F", real=True)
+    plain = m.integrate((0, 1), {"q": 1, "v": 0}, {"m": 1, "k": 4}, {"F": 0.5}, atol={"q": 1e-9, "v": 1e-8})
+    given = ({q: 1, v: 0}, {mass: 1, k: 4}, {force: 0.5})
+    sol = m.integrate((0, 1), *given, atol={q: 1e-9, v: 1e-8})
+    assert np.array_equal(sol.y, plain.y)
+    assert np.array_equal(sol[q], plain["q"])
+    assert np.array_equal(m.rhs(0, given[0], given[1], given[2]), m.rhs(0, [1.0, 0.0], [1.0, 4.0], [0.5]))
+    assert np.array_equal(m.evaluate(0, *given)["energy"], 2.0)
+    run = m.stepper(*given)
+    run.set_inputs({force: 1.5})
+    assert run.inputs.values.tolist() == [1.5]
+    rows = {q: np.ones(3), v: 0.0}
+    ens = cg.ensemble(m, (0, 1), initial=rows, parameters=given[1], inputs=given[2], atol={q: 1e-9, v: 1e-8})
+    assert np.array_equal(ens["q"], np.full(3, plain["q"][-1]))
+    with pytest.raises(ArgumentError, match="initial: q is given twice"):
+        m.integrate((0, 1), {q: 1, "q": 1, v: 0}, *given[1:])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import os
+import pickle
 import random
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ import pytest
 from runtime_models import ctrl_c_after, model, needs_core
 
 import chaplygin as cg
-from chaplygin.runtime import ArgumentError, KernelError
+from chaplygin.runtime import ArgumentError, KernelError, MissingExtraError
 
 pytestmark = needs_core
 
@@ -111,7 +113,7 @@ def bad_input(rng: random.Random) -> Any:
 
 
 OPTIONS: dict[str, list[Any]] = {
-    "method": ["euler", None, 3, b"rk4", "", "rk4\0", ["rk4"]],
+    "method": ["euler", None, 3, b"rk4", "", "rk4\0", "dop853\0x", "\udc80", "DOP853", ["rk4"]],
     "rtol": [-1e-3, np.nan, np.inf, "x", None, [1e-3], 1j],
     "atol": [-1.0, np.nan, None, "x", [1e-9], np.ones(6), {"phi": 1e-9}, {"psi": 1e-9}, [-1.0] * 5],
     "max_step": [0.0, -1.0, np.nan, "x", None],
@@ -297,3 +299,77 @@ def test_a_stepper_refuses_to_be_used_while_it_advances() -> None:
     box.append(m.stepper([0, 0, 0, 1, 1], [1, 0.2, 0.5], {"tau": nosy}))
     box[0].advance(0.1)
     assert seen
+
+
+@pytest.mark.parametrize("options", [{"method": "rk4", "step": 0.01}, {"method": "dop853"}])
+def test_damaged_snapshots_never_crash(options: dict[str, Any]) -> None:
+    """Every bit of the head of the block, and bytes anywhere: refused by name, or a stepper that still works."""
+    rng = random.Random(7)
+    m = model("sleigh")
+    run = m.stepper(
+        [0, 0, 0, 1, 1], [1, 0.2, 0.5], {"tau": ([0, 1, 3], [0.1, -0.1, 0.2], "linear")}, **options
+    )
+    run.advance(1.5)
+    snapshot = run.save()
+    expected = run.advance(2.0)
+    other = m.stepper([0.0] * 5, [1, 1, 1], [0.0], **options)
+    flips = [(at, 1 << bit) for at in range(640) for bit in range(8)]
+    flips += [(rng.randrange(len(snapshot.block)), rng.randrange(1, 256)) for _ in range(2000)]
+    refused = []
+    for at, mask in flips:
+        block = bytearray(snapshot.block)
+        block[at] ^= mask
+        try:
+            other.restore(replace(snapshot, block=bytes(block)))
+            other.advance(other.t + 1e-9 * max(1.0, abs(other.t)))
+        except ArgumentError as error:
+            refused.append(str(error))
+        except KernelError:
+            pass
+    assert len(refused) > 8 * 8 * 6  # x, x_old, x_trial, f, f_old and k are pointers
+    assert all("damaged" in text or "not finite" in text for text in refused)
+    other.restore(snapshot)
+    assert np.array_equal(other.advance(2.0), expected)
+    for wrong in ({"block": snapshot.block[:-1]}, {"block": "x"}, {"inputs": None}, {"inputs": (0.1,)}):
+        with pytest.raises(ArgumentError, match="damaged"):
+            other.restore(replace(snapshot, **wrong))  # type: ignore[arg-type]
+    assert np.array_equal(other.y, expected)
+
+
+def test_errors_survive_pickling() -> None:
+    with pytest.raises(KernelError) as caught:
+        model("runaway").stepper([1.0], [0.5]).advance(1.0)
+    for error in (caught.value, MissingExtraError("Solution.plot", "matplotlib", "plot"), ArgumentError("x")):
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+
+
+@pytest.mark.parametrize("options", [{"method": "rk4", "step": 0.1}, {"method": "dop853"}])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_no_step_below_the_spacing_of_t(options: dict[str, Any], sign: int) -> None:
+    """The doubles at 1e16 are 2 apart: the period of 3 has no place between them."""
+    span = (sign * 1e16, sign * (1e16 + 100))
+    sol = model("oscillator").integrate(span, [1.0, 0.0], [1.0, 4.0], [0.0], **options)
+    assert sol.status == -3
+    assert "spacing" in sol.message
+    assert (np.diff(sol.t) != 0).all()
+    assert len(sol.t) == 1
+    slow = model("oscillator").integrate(
+        span, [1.0, 0.0], [1.0, 1e-4], [0.0], **({**options, "step": 10.0} if "step" in options else options)
+    )
+    assert slow.success
+    assert slow["q"] == pytest.approx(np.cos(0.01 * (slow.t - span[0])), abs=1e-6)
+
+
+def test_tolerances_out_of_reach() -> None:
+    m = model("oscillator")
+    with pytest.warns(RuntimeWarning, match="rtol = 1e-20 is below what float64 resolves; 2.2e-14 is taken"):
+        sol = m.integrate((0, 1), [1.0, 0.0], [1.0, 4.0], [0.0], rtol=1e-20, atol=1e-300)
+    assert sol.status in (0, -3)
+    assert sol["q"] == pytest.approx(np.cos(2 * sol.t), abs=1e-12)
+    tight = m.integrate((0, 1), [1.0, 0.0], [1.0, 4.0], [0.0], rtol=0.0, atol=1e-300)
+    assert tight.status == -3
+    assert "too tight tolerances" in tight.message
+    with pytest.warns(RuntimeWarning, match="rtol = 1e-20") as caught:
+        assert cg.ensemble(m, (0, 1), 9, [1.0, 0.0], [1.0, 4.0], [0.0], rtol=1e-20, chunk=1).success
+    assert len(caught) == 1

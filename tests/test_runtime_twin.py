@@ -132,6 +132,9 @@ def test_failures_keep_what_is_computed(twin: TwinModel) -> None:
     assert limited["q"] == pytest.approx(np.cos(2 * limited.t), abs=1e-8)
     with pytest.raises(KernelError, match="singular"):
         twin.rhs(0, [1, 0], [0, 1], [0])
+    for options in ({"method": "rk4", "step": 0.1}, {}):  # the doubles at 1e16 are 2 apart
+        late = twin.integrate((1e16, 1e16 + 100), [1.0, 0.0], [1.0, 4.0], [0.0], events=None, **options)
+        assert (late.status, late.t.tolist()) == (-3, [1e16])
 
 
 def test_errors_are_named_as_for_compiled_models(twin: TwinModel) -> None:
@@ -139,6 +142,10 @@ def test_errors_are_named_as_for_compiled_models(twin: TwinModel) -> None:
         twin.integrate((0, 1), [1, 0], {"m": 1}, [0.0])
     with pytest.raises(ArgumentError, match="method 'vern9' is unknown"):
         twin.integrate((0, 1), [1, 0], [1, 1], [0.0], method="vern9")
+    with pytest.raises(ArgumentError, match="did you mean 'dop853'"):
+        twin.integrate((0, 1), [1, 0], [1, 1], [0.0], method="DOP853")
+    with pytest.raises(ArgumentError, match="integrate finds no events yet"):
+        twin.integrate((0, 1), [1, 0], [1, 1], [0.0], events=[lambda t, y: y[0]])
     with pytest.raises(ArgumentError, match="y: v = nan"):
         twin.rhs(0, [1, np.nan], [1, 1], [0])
     for error in (ValueError("sensor"), ZeroDivisionError("sensor"), KeyError("sensor")):
