@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Sequence
 
 from .program import Program, Variable
@@ -49,8 +50,9 @@ def shell_files(program: Program, command: str | None = None) -> dict[str, str]:
 
 
 def _listed(title: str, variables: Sequence[Variable]) -> list[str]:
-    """One line of names for a docstring; names that are not identifiers are quoted and escaped."""
+    """Names for a docstring; names that are not identifiers are quoted and escaped."""
     if not variables:
         return []
     names = (variable.name for variable in variables)
-    return [f"{title}: " + ", ".join(n if n.isascii() and n.isidentifier() else json.dumps(n) for n in names)]
+    text = ", ".join(n if n.isascii() and n.isidentifier() else json.dumps(n) for n in names)
+    return textwrap.wrap(f"{title}: {text}", 110, subsequent_indent="    ", break_long_words=False)

@@ -5,7 +5,8 @@
 
 States: q0, q1, q2, q3, s0, s1, s2, s3, w1, w2, w3, O1, O2, O3
 Parameters: I1, I2, I3, m, a1, a2, a3
-Outputs: momentum_squared, vortex_squared, momentum_x, momentum_y, momentum_z, circulation_1, circulation_2, circulation_3
+Outputs: momentum_squared, vortex_squared, momentum_x, momentum_y, momentum_z, circulation_1, circulation_2,
+    circulation_3
 Invariants and residuals: energy, coordinates_1, coordinates_2, casimir_1, casimir_2
 """
 
