@@ -102,8 +102,8 @@ def _statement(g: Graph, s: Statement, names: Mapping[Node, str]) -> str:
     if isinstance(s, Assign):
         return f"const double {s.name} = {expression(g, s.node, names)};"
     if isinstance(s, Check):
-        pivot, limit = (expression(g, n, names, top=False) for n in (s.pivot, s.limit))
-        return f"if (fabs({pivot}) <= {limit}) return CG_SINGULAR;"
+        texts = [[expression(g, n, names, top=False) for n in pair] for pair in s.pairs]
+        return f"if ({' || '.join(f'fabs({p}) <= {limit}' for p, limit in texts)}) return CG_SINGULAR;"
     assert isinstance(s, Store)
     text = expression(g, s.node, names, top=False)
     return f"{ARRAYS[s.array]}[{s.index}] = {text};" + (f" /* {s.comment} */" if s.comment else "")
@@ -118,7 +118,9 @@ def _uses(g: Graph, group: list[Statement], names: Mapping[Node, str]) -> list[s
         elif isinstance(s, Store):
             found.update(dict.fromkeys(names_in(g, s.node, names)))
         elif isinstance(s, Check):
-            found.update(dict.fromkeys([*names_in(g, s.pivot, names), *names_in(g, s.limit, names)]))
+            found.update(
+                dict.fromkeys(name for pair in s.pairs for n in pair for name in names_in(g, n, names))
+            )
     return list(found)
 
 

@@ -77,8 +77,8 @@ def assignments(program: Program, kernel: str) -> Any:
         elif isinstance(s, Store):
             lines.append(ast.Assignment(element(s.array, s.index), expression(g, s.node, plan.names, False)))
         elif isinstance(s, Check):
-            pivot, limit = (expression(g, n, plan.names, False) for n in (s.pivot, s.limit))
-            lines.append(ast.FunctionCall("cg_check", (pivot, limit)))
+            values = [expression(g, n, plan.names, False) for pair in s.pairs for n in pair]
+            lines.append(ast.FunctionCall("cg_check", values))
         elif isinstance(s, FactorSolve):
             if s.factor:
                 lines.append(ast.FunctionCall("cg_factor", (s.size, element("work", s.matrix))))

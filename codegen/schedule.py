@@ -63,10 +63,9 @@ class Store:
 
 @dataclass(frozen=True)
 class Check:
-    """Return the status `singular` when |pivot| <= limit."""
+    """Return the status `singular` when |pivot| <= limit for one of the pairs (pivot, limit)."""
 
-    pivot: Node
-    limit: Node
+    pairs: tuple[tuple[Node, Node], ...]
 
 
 @dataclass(frozen=True)
@@ -123,10 +122,11 @@ def schedule(program: Program, kernel: Kernel) -> Schedule:
         for i, node in enumerate(solve.results):
             name = str(g.value[node])
             writer.table[name] = (name, "work", right_at + i)
-    for pivot, limit in kernel.pivots:
-        writer.need(pivot)
-        writer.need(limit)
-        writer.statements.append(Check(pivot, limit))
+    # One branch, after everything is computed: nothing traps, and the values before it are free to be reordered.
+    for node in (*kernel.outputs, *(n for pair in kernel.pivots for n in pair)):
+        writer.need(node)
+    if kernel.pivots:
+        writer.statements.append(Check(kernel.pivots))
     for i, (node, comment) in enumerate(zip(kernel.outputs, kernel.comments, strict=True)):
         writer.store("out", i, node, comment)
     roots = [*kernel.outputs, *(n for p in kernel.pivots for n in p)]

@@ -84,9 +84,8 @@ def python_source(program: Program, kernel: str) -> str:
         elif isinstance(s, Store):
             lines.append(f"    {ARRAYS[s.array]}[{s.index}] = {text(s.node)}")
         elif isinstance(s, Check):
-            lines.append(
-                f"    if fabs({text(s.pivot)}) <= {text(s.limit)}: raise Singular('singular mass matrix')"
-            )
+            zero = " or ".join(f"fabs({text(p)}) <= {text(limit)}" for p, limit in s.pairs)
+            lines.append(f"    if {zero}: raise Singular('singular mass matrix')")
         elif isinstance(s, FactorSolve):
             if s.factor:
                 lines.append(f"    cg_factor({s.size}, cg_work, {s.matrix})")

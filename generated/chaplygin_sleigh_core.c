@@ -26,21 +26,20 @@ int chaplygin_sleigh_rhs(double t, const double *restrict cg_x, const double *re
     /* intermediates: 9 */
     const double z1 = k*k + b*b;
     const double M_omega_omega = a*a + z1;
-    if (fabs(M_omega_omega) <= 0.0) return CG_SINGULAR;
     const double z2 = b/M_omega_omega;
-    const double z3 = 1.0 - b*z2;
-    if (fabs(z3) <= 1e-13) return CG_SINGULAR;
-    const double z4 = omega*a;
-    const double f_v = omega*z4;
-    const double z5 = v*z4;
-    const double z6 = f_v - z5*z2;
-    const double z7 = z6/z3;
+    const double z3 = omega*a;
+    const double f_v = omega*z3;
+    const double z4 = v*z3;
+    const double z5 = f_v - z4*z2;
+    const double z6 = 1.0 - b*z2;
+    const double z7 = z5/z6;
+    if (fabs(M_omega_omega) <= 0.0 || fabs(z6) <= 1e-13) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = omega; /* d(phi)/dt */
     cg_out[1] = v*cos(phi); /* d(x)/dt */
     cg_out[2] = v*sin(phi); /* d(y)/dt */
-    cg_out[3] = z2*z7 - z5/M_omega_omega; /* d(omega)/dt */
+    cg_out[3] = z2*z7 - z4/M_omega_omega; /* d(omega)/dt */
     cg_out[4] = z7; /* d(v)/dt */
 
     return CG_OK;
@@ -66,27 +65,26 @@ int chaplygin_sleigh_jvp(double t, const double *restrict cg_x, const double *re
     const double cg_v_4 = cg_v[4];
 
     /* intermediates: 13 */
-    const double z1 = k*k + b*b;
-    const double M_omega_omega = a*a + z1;
-    if (fabs(M_omega_omega) <= 0.0) return CG_SINGULAR;
-    const double z2 = b/M_omega_omega;
-    const double z3 = 1.0 - b*z2;
-    if (fabs(z3) <= 1e-13) return CG_SINGULAR;
-    const double z4 = cos(phi);
-    const double z5 = sin(phi);
-    const double z6 = z5*cg_v_0;
-    const double z7 = z4*cg_v_0;
-    const double z8 = omega*a;
-    const double z9 = a*cg_v_3;
-    const double z10 = z8*cg_v_4 + v*z9;
-    const double z11 = z8*cg_v_3 + omega*z9 - z2*z10;
-    const double z12 = z11/z3;
+    const double z1 = cos(phi);
+    const double z2 = sin(phi);
+    const double z3 = z2*cg_v_0;
+    const double z4 = z1*cg_v_0;
+    const double z5 = k*k + b*b;
+    const double M_omega_omega = a*a + z5;
+    const double z6 = b/M_omega_omega;
+    const double z7 = omega*a;
+    const double z8 = a*cg_v_3;
+    const double z9 = z7*cg_v_4 + v*z8;
+    const double z10 = z7*cg_v_3 + omega*z8 - z6*z9;
+    const double z11 = 1.0 - b*z6;
+    const double z12 = z10/z11;
+    if (fabs(M_omega_omega) <= 0.0 || fabs(z11) <= 1e-13) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = cg_v_3; /* direction of d(phi)/dt */
-    cg_out[1] = z4*cg_v_4 - v*z6; /* direction of d(x)/dt */
-    cg_out[2] = z5*cg_v_4 + v*z7; /* direction of d(y)/dt */
-    cg_out[3] = z2*z12 - z10/M_omega_omega; /* direction of d(omega)/dt */
+    cg_out[1] = z1*cg_v_4 - v*z3; /* direction of d(x)/dt */
+    cg_out[2] = z2*cg_v_4 + v*z4; /* direction of d(y)/dt */
+    cg_out[3] = z6*z12 - z9/M_omega_omega; /* direction of d(omega)/dt */
     cg_out[4] = z12; /* direction of d(v)/dt */
 
     return CG_OK;
@@ -108,20 +106,19 @@ int chaplygin_sleigh_jacobian(double t, const double *restrict cg_x, const doubl
     const double k = cg_p[2];
 
     /* intermediates: 12 */
-    const double z1 = k*k + b*b;
-    const double M_omega_omega = a*a + z1;
-    if (fabs(M_omega_omega) <= 0.0) return CG_SINGULAR;
-    const double z2 = b/M_omega_omega;
-    const double z3 = 1.0 - b*z2;
-    if (fabs(z3) <= 1e-13) return CG_SINGULAR;
-    const double z4 = sin(phi);
-    const double z5 = cos(phi);
-    const double z6 = omega*a;
-    const double z7 = v*a;
-    const double z8 = 2.0*z6 - z2*z7;
-    const double z9 = z8/z3;
-    const double z10 = z6*z2/z3;
-    const double z11 = z6/M_omega_omega + z2*z10;
+    const double z1 = sin(phi);
+    const double z2 = cos(phi);
+    const double z3 = k*k + b*b;
+    const double M_omega_omega = a*a + z3;
+    const double z4 = b/M_omega_omega;
+    const double z5 = omega*a;
+    const double z6 = v*a;
+    const double z7 = 2.0*z5 - z4*z6;
+    const double z8 = 1.0 - b*z4;
+    const double z9 = z7/z8;
+    const double z10 = z5*z4/z8;
+    const double z11 = z5/M_omega_omega + z4*z10;
+    if (fabs(M_omega_omega) <= 0.0 || fabs(z8) <= 1e-13) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = 0.0; /* d(d(phi)/dt)/d(phi) */
@@ -129,20 +126,20 @@ int chaplygin_sleigh_jacobian(double t, const double *restrict cg_x, const doubl
     cg_out[2] = 0.0; /* d(d(phi)/dt)/d(y) */
     cg_out[3] = 1.0; /* d(d(phi)/dt)/d(omega) */
     cg_out[4] = 0.0; /* d(d(phi)/dt)/d(v) */
-    cg_out[5] = -v*z4; /* d(d(x)/dt)/d(phi) */
+    cg_out[5] = -v*z1; /* d(d(x)/dt)/d(phi) */
     cg_out[6] = 0.0; /* d(d(x)/dt)/d(x) */
     cg_out[7] = 0.0; /* d(d(x)/dt)/d(y) */
     cg_out[8] = 0.0; /* d(d(x)/dt)/d(omega) */
-    cg_out[9] = z5; /* d(d(x)/dt)/d(v) */
-    cg_out[10] = v*z5; /* d(d(y)/dt)/d(phi) */
+    cg_out[9] = z2; /* d(d(x)/dt)/d(v) */
+    cg_out[10] = v*z2; /* d(d(y)/dt)/d(phi) */
     cg_out[11] = 0.0; /* d(d(y)/dt)/d(x) */
     cg_out[12] = 0.0; /* d(d(y)/dt)/d(y) */
     cg_out[13] = 0.0; /* d(d(y)/dt)/d(omega) */
-    cg_out[14] = z4; /* d(d(y)/dt)/d(v) */
+    cg_out[14] = z1; /* d(d(y)/dt)/d(v) */
     cg_out[15] = 0.0; /* d(d(omega)/dt)/d(phi) */
     cg_out[16] = 0.0; /* d(d(omega)/dt)/d(x) */
     cg_out[17] = 0.0; /* d(d(omega)/dt)/d(y) */
-    cg_out[18] = z2*z9 - z7/M_omega_omega; /* d(d(omega)/dt)/d(omega) */
+    cg_out[18] = z4*z9 - z6/M_omega_omega; /* d(d(omega)/dt)/d(omega) */
     cg_out[19] = -z11; /* d(d(omega)/dt)/d(v) */
     cg_out[20] = 0.0; /* d(d(v)/dt)/d(phi) */
     cg_out[21] = 0.0; /* d(d(v)/dt)/d(x) */

@@ -28,9 +28,6 @@ int euler_rigid_body_rhs(double t, const double *restrict cg_x, const double *re
     const double I3 = cg_p[2];
 
     /* intermediates: 8 */
-    if (fabs(I1) <= 0.0) return CG_SINGULAR;
-    if (fabs(I2) <= 0.0) return CG_SINGULAR;
-    if (fabs(I3) <= 0.0) return CG_SINGULAR;
     const double z1 = q1*w1 + q2*w2;
     const double z2 = q0*w1 - q3*w2;
     const double z3 = w2*I2;
@@ -39,6 +36,7 @@ int euler_rigid_body_rhs(double t, const double *restrict cg_x, const double *re
     const double z5 = w1*I1;
     const double f_w2 = w1*z4 - w3*z5;
     const double f_w3 = w2*z5 - w1*z3;
+    if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = -0.5*(q3*w3 + z1); /* d(q0)/dt */
@@ -80,9 +78,6 @@ int euler_rigid_body_jvp(double t, const double *restrict cg_x, const double *re
     const double cg_v_6 = cg_v[6];
 
     /* intermediates: 20 */
-    if (fabs(I1) <= 0.0) return CG_SINGULAR;
-    if (fabs(I2) <= 0.0) return CG_SINGULAR;
-    if (fabs(I3) <= 0.0) return CG_SINGULAR;
     const double z1 = w2*cg_v_2 + q2*cg_v_5;
     const double z2 = w1*cg_v_1 + q1*cg_v_4 + z1;
     const double z3 = w2*cg_v_3 + q3*cg_v_5;
@@ -103,6 +98,7 @@ int euler_rigid_body_jvp(double t, const double *restrict cg_x, const double *re
     const double z18 = z11*cg_v_4 + w1*z12 - z17;
     const double z19 = z9*cg_v_4 + w1*z10;
     const double z20 = z15*cg_v_5 + w2*z16 - z19;
+    if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = -0.5*(w3*cg_v_3 + q3*cg_v_6 + z2); /* direction of d(q0)/dt */
@@ -136,9 +132,6 @@ int euler_rigid_body_jacobian(double t, const double *restrict cg_x, const doubl
     const double I3 = cg_p[2];
 
     /* intermediates: 19 */
-    if (fabs(I1) <= 0.0) return CG_SINGULAR;
-    if (fabs(I2) <= 0.0) return CG_SINGULAR;
-    if (fabs(I3) <= 0.0) return CG_SINGULAR;
     const double z1 = -0.5*w1;
     const double z2 = -0.5*w2;
     const double z3 = -0.5*w3;
@@ -158,6 +151,7 @@ int euler_rigid_body_jacobian(double t, const double *restrict cg_x, const doubl
     const double z17 = w1*I3 - z16;
     const double z18 = w2*I1 - z13;
     const double z19 = z16 - w1*I2;
+    if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = 0.0; /* d(d(q0)/dt)/d(q0) */
@@ -233,9 +227,6 @@ int euler_rigid_body_outputs(double t, const double *restrict cg_x, const double
     const double I3 = cg_p[2];
 
     /* intermediates: 28 */
-    if (fabs(I1) <= 0.0) return CG_SINGULAR;
-    if (fabs(I2) <= 0.0) return CG_SINGULAR;
-    if (fabs(I3) <= 0.0) return CG_SINGULAR;
     const double z1 = q0*q0;
     const double z2 = q1*q1;
     const double z3 = q2*q2;
@@ -264,6 +255,7 @@ int euler_rigid_body_outputs(double t, const double *restrict cg_x, const double
     const double z26 = I1*z25;
     const double z27 = z17 + z18;
     const double z28 = I2*z27;
+    if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = w1*z6 - 2.0*(w2*z10 - w3*z14); /* momentum_x */

@@ -30,10 +30,6 @@ int gyrostat_rhs(double t, const double *restrict cg_x, const double *restrict c
     const double a_eta4 = cg_p[4];
 
     /* intermediates: 14 */
-    if (fabs(J) <= 0.0) return CG_SINGULAR;
-    if (fabs(I1) <= 0.0) return CG_SINGULAR;
-    if (fabs(I2) <= 0.0) return CG_SINGULAR;
-    if (fabs(I3) <= 0.0) return CG_SINGULAR;
     const double z1 = q1*w1 + q2*w2;
     const double z2 = q0*w1 - q3*w2;
     const double z3 = w2*I2;
@@ -48,6 +44,7 @@ int gyrostat_rhs(double t, const double *restrict cg_x, const double *restrict c
     const double z11 = w1*I1 + z10;
     const double f_w2 = w1*z4 - w3*z11;
     const double f_w3 = w2*z11 - w1*z3;
+    if (fabs(J) <= 0.0 || fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = -0.5*(q3*w3 + z1); /* d(q0)/dt */
@@ -91,10 +88,6 @@ int gyrostat_jvp(double t, const double *restrict cg_x, const double *restrict c
     const double cg_v_6 = cg_v[6];
 
     /* intermediates: 30 */
-    if (fabs(J) <= 0.0) return CG_SINGULAR;
-    if (fabs(I1) <= 0.0) return CG_SINGULAR;
-    if (fabs(I2) <= 0.0) return CG_SINGULAR;
-    if (fabs(I3) <= 0.0) return CG_SINGULAR;
     const double z1 = w2*cg_v_2 + q2*cg_v_5;
     const double z2 = w1*cg_v_1 + q1*cg_v_4 + z1;
     const double z3 = w2*cg_v_3 + q3*cg_v_5;
@@ -125,6 +118,7 @@ int gyrostat_jvp(double t, const double *restrict cg_x, const double *restrict c
     const double z28 = z11*cg_v_4 + w1*z12 - z27;
     const double z29 = z9*cg_v_4 + w1*z10;
     const double z30 = z21*cg_v_5 + w2*z26 - z29;
+    if (fabs(J) <= 0.0 || fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = -0.5*(w3*cg_v_3 + q3*cg_v_6 + z2); /* direction of d(q0)/dt */
@@ -160,10 +154,6 @@ int gyrostat_jacobian(double t, const double *restrict cg_x, const double *restr
     const double a_eta4 = cg_p[4];
 
     /* intermediates: 25 */
-    if (fabs(J) <= 0.0) return CG_SINGULAR;
-    if (fabs(I1) <= 0.0) return CG_SINGULAR;
-    if (fabs(I2) <= 0.0) return CG_SINGULAR;
-    if (fabs(I3) <= 0.0) return CG_SINGULAR;
     const double z1 = -0.5*w1;
     const double z2 = -0.5*w2;
     const double z3 = -0.5*w3;
@@ -189,6 +179,7 @@ int gyrostat_jacobian(double t, const double *restrict cg_x, const double *restr
     const double z23 = w1*I3 - z22;
     const double z24 = w2*I1 - z13;
     const double z25 = z22 - w1*I2;
+    if (fabs(J) <= 0.0 || fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = 0.0; /* d(d(q0)/dt)/d(q0) */
@@ -266,10 +257,6 @@ int gyrostat_outputs(double t, const double *restrict cg_x, const double *restri
     const double a_eta4 = cg_p[4];
 
     /* intermediates: 37 */
-    if (fabs(J) <= 0.0) return CG_SINGULAR;
-    if (fabs(I1) <= 0.0) return CG_SINGULAR;
-    if (fabs(I2) <= 0.0) return CG_SINGULAR;
-    if (fabs(I3) <= 0.0) return CG_SINGULAR;
     const double z1 = a_eta4 - w1*J;
     const double z2 = z1/J;
     const double z3 = w1 + z2;
@@ -307,6 +294,7 @@ int gyrostat_outputs(double t, const double *restrict cg_x, const double *restri
     const double z35 = z12 - z13;
     const double z36 = z29 + z30;
     const double z37 = I2*z36;
+    if (fabs(J) <= 0.0 || fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = z5; /* eta4 */
@@ -382,7 +370,6 @@ int gyrostat_invariants(double t, const double *restrict cg_x, const double *res
     const double a_eta4 = cg_p[4];
 
     /* intermediates: 36 */
-    if (fabs(J) <= 0.0) return CG_SINGULAR;
     const double z1 = w3*w3;
     const double z2 = w2*w2;
     const double z3 = w1*w1;
@@ -419,6 +406,7 @@ int gyrostat_invariants(double t, const double *restrict cg_x, const double *res
     const double z34 = z25*z20 - z29*z20 - z30*z22 - z31*z22 - 0.5*(z16*z26) + z32 + z33;
     const double z35 = z21*z20 + z23*z20 + 0.5*(z16*z22) - 0.5*(z17*z22) + 0.5*(z15*z22);
     const double z36 = z35 - 0.5*(z14*z22) - z30*z26;
+    if (fabs(J) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = 0.5*(I3*z1 + z12); /* energy */

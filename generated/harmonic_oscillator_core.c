@@ -22,8 +22,8 @@ int harmonic_oscillator_rhs(double t, const double *restrict cg_x, const double 
     const double k = cg_p[1];
 
     /* intermediates: 1 */
-    if (fabs(m) <= 0.0) return CG_SINGULAR;
     const double z1 = x*k/m;
+    if (fabs(m) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = x_dot; /* d(x)/dt */
@@ -48,8 +48,8 @@ int harmonic_oscillator_jvp(double t, const double *restrict cg_x, const double 
     const double cg_v_1 = cg_v[1];
 
     /* intermediates: 1 */
-    if (fabs(m) <= 0.0) return CG_SINGULAR;
     const double z1 = k*cg_v_0/m;
+    if (fabs(m) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = cg_v_1; /* direction of d(x)/dt */
@@ -72,8 +72,8 @@ int harmonic_oscillator_jacobian(double t, const double *restrict cg_x, const do
     const double k = cg_p[1];
 
     /* intermediates: 1 */
-    if (fabs(m) <= 0.0) return CG_SINGULAR;
     const double z1 = k/m;
+    if (fabs(m) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = 0.0; /* d(d(x)/dt)/d(x) */

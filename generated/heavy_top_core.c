@@ -33,9 +33,6 @@ int heavy_top_rhs(double t, const double *restrict cg_x, const double *restrict 
     const double r3 = cg_p[7];
 
     /* intermediates: 16 */
-    if (fabs(I1) <= 0.0) return CG_SINGULAR;
-    if (fabs(I2) <= 0.0) return CG_SINGULAR;
-    if (fabs(I3) <= 0.0) return CG_SINGULAR;
     const double z1 = q1*w1 + q2*w2;
     const double z2 = q0*w1 - q3*w2;
     const double z3 = m*g;
@@ -52,6 +49,7 @@ int heavy_top_rhs(double t, const double *restrict cg_x, const double *restrict 
     const double z13 = w1*I1;
     const double f_w2 = q2*z7 - q3*z8 + q0*z9 - q1*z10 + w1*z11 - w3*z13;
     const double f_w3 = q3*z7 + q2*z8 - q1*z9 - q0*z10 - w1*z12 + w2*z13;
+    if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = -0.5*(q3*w3 + z1); /* d(q0)/dt */
@@ -98,9 +96,6 @@ int heavy_top_jvp(double t, const double *restrict cg_x, const double *restrict 
     const double cg_v_6 = cg_v[6];
 
     /* intermediates: 44 */
-    if (fabs(I1) <= 0.0) return CG_SINGULAR;
-    if (fabs(I2) <= 0.0) return CG_SINGULAR;
-    if (fabs(I3) <= 0.0) return CG_SINGULAR;
     const double z1 = w2*cg_v_2 + q2*cg_v_5;
     const double z2 = w1*cg_v_1 + q1*cg_v_4 + z1;
     const double z3 = w2*cg_v_3 + q3*cg_v_5;
@@ -145,6 +140,7 @@ int heavy_top_jvp(double t, const double *restrict cg_x, const double *restrict 
     const double z42 = z27*cg_v_4 + w1*z28;
     const double z43 = z35*cg_v_5 + w2*z36;
     const double z44 = z13*cg_v_3 + q3*z14 + z39 - z40 - z41 - z42 + z43;
+    if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = -0.5*(w3*cg_v_3 + q3*cg_v_6 + z2); /* direction of d(q0)/dt */
@@ -183,9 +179,6 @@ int heavy_top_jacobian(double t, const double *restrict cg_x, const double *rest
     const double r3 = cg_p[7];
 
     /* intermediates: 61 */
-    if (fabs(I1) <= 0.0) return CG_SINGULAR;
-    if (fabs(I2) <= 0.0) return CG_SINGULAR;
-    if (fabs(I3) <= 0.0) return CG_SINGULAR;
     const double z1 = -0.5*w1;
     const double z2 = -0.5*w2;
     const double z3 = -0.5*w3;
@@ -247,6 +240,7 @@ int heavy_top_jacobian(double t, const double *restrict cg_x, const double *rest
     const double z59 = z24 + z50 - z23;
     const double z60 = w2*I1 - z43;
     const double z61 = z54 - w1*I2;
+    if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = 0.0; /* d(d(q0)/dt)/d(q0) */
@@ -325,15 +319,13 @@ int heavy_top_outputs(double t, const double *restrict cg_x, const double *restr
     const double r3 = cg_p[7];
 
     /* intermediates: 6 */
-    if (fabs(I1) <= 0.0) return CG_SINGULAR;
-    if (fabs(I2) <= 0.0) return CG_SINGULAR;
-    if (fabs(I3) <= 0.0) return CG_SINGULAR;
     const double z1 = q0*q0 + q3*q3 - q1*q1 - q2*q2;
     const double z2 = I3*z1;
     const double z3 = q0*q2 - q1*q3;
     const double z4 = I1*z3;
     const double z5 = q0*q1 + q2*q3;
     const double z6 = I2*z5;
+    if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = w3*z2 - 2.0*(w1*z4 - w2*z6); /* vertical_momentum */

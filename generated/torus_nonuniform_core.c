@@ -28,22 +28,22 @@ int torus_nonuniform_rhs(double t, const double *restrict cg_x, const double *re
     const double nu = cg_p[9];
 
     /* intermediates: 15 */
-    const double z1 = R*R;
-    const double z2 = m2*z1;
-    const double M_theta_dot_theta_dot = B2 + z2;
+    const double z1 = cos(theta);
+    const double z2 = sin(theta);
+    const double z3 = alpha*nu;
+    const double z4 = Omega + cos(t*nu)*z3;
+    const double z5 = z4*z4;
+    const double z6 = A2*z5;
+    const double z7 = R*g;
+    const double z8 = z2*z6 - m2*z7;
+    const double z9 = R*R;
+    const double z10 = m2*z9;
+    const double z11 = C2 + z10;
+    const double z12 = z5*z11;
+    const double z13 = z1*z12;
+    const double f_theta_dot = z1*z8 - z2*z13;
+    const double M_theta_dot_theta_dot = B2 + z10;
     if (fabs(M_theta_dot_theta_dot) <= 0.0) return CG_SINGULAR;
-    const double z3 = cos(theta);
-    const double z4 = sin(theta);
-    const double z5 = alpha*nu;
-    const double z6 = Omega + cos(t*nu)*z5;
-    const double z7 = z6*z6;
-    const double z8 = A2*z7;
-    const double z9 = R*g;
-    const double z10 = z4*z8 - m2*z9;
-    const double z11 = C2 + z2;
-    const double z12 = z7*z11;
-    const double z13 = z3*z12;
-    const double f_theta_dot = z3*z10 - z4*z13;
 
     /* outputs */
     cg_out[0] = theta_dot; /* d(theta)/dt */
@@ -74,26 +74,26 @@ int torus_nonuniform_jvp(double t, const double *restrict cg_x, const double *re
     const double cg_v_1 = cg_v[1];
 
     /* intermediates: 19 */
-    const double z1 = R*R;
-    const double z2 = m2*z1;
-    const double M_theta_dot_theta_dot = B2 + z2;
+    const double z1 = cos(theta);
+    const double z2 = alpha*nu;
+    const double z3 = Omega + cos(t*nu)*z2;
+    const double z4 = z3*z3;
+    const double z5 = A2*z4;
+    const double z6 = z1*cg_v_0;
+    const double z7 = z5*z6;
+    const double z8 = sin(theta);
+    const double z9 = R*g;
+    const double z10 = z8*z5 - m2*z9;
+    const double z11 = z8*cg_v_0;
+    const double z12 = R*R;
+    const double z13 = m2*z12;
+    const double z14 = C2 + z13;
+    const double z15 = z4*z14;
+    const double z16 = z15*z11;
+    const double z17 = z8*z16 - z1*z15*z6;
+    const double z18 = z1*z7 - z10*z11 + z17;
+    const double M_theta_dot_theta_dot = B2 + z13;
     if (fabs(M_theta_dot_theta_dot) <= 0.0) return CG_SINGULAR;
-    const double z3 = cos(theta);
-    const double z4 = alpha*nu;
-    const double z5 = Omega + cos(t*nu)*z4;
-    const double z6 = z5*z5;
-    const double z7 = A2*z6;
-    const double z8 = z3*cg_v_0;
-    const double z9 = z7*z8;
-    const double z10 = sin(theta);
-    const double z11 = R*g;
-    const double z12 = z10*z7 - m2*z11;
-    const double z13 = z10*cg_v_0;
-    const double z14 = C2 + z2;
-    const double z15 = z6*z14;
-    const double z16 = z15*z13;
-    const double z17 = z10*z16 - z3*z15*z8;
-    const double z18 = z3*z9 - z12*z13 + z17;
 
     /* outputs */
     cg_out[0] = cg_v_1; /* direction of d(theta)/dt */
@@ -121,25 +121,25 @@ int torus_nonuniform_jacobian(double t, const double *restrict cg_x, const doubl
     const double nu = cg_p[9];
 
     /* intermediates: 18 */
-    const double z1 = R*R;
-    const double z2 = m2*z1;
-    const double M_theta_dot_theta_dot = B2 + z2;
+    const double z1 = cos(theta);
+    const double z2 = alpha*nu;
+    const double z3 = Omega + cos(t*nu)*z2;
+    const double z4 = z3*z3;
+    const double z5 = A2*z4;
+    const double z6 = z1*z5;
+    const double z7 = sin(theta);
+    const double z8 = R*g;
+    const double z9 = z7*z5 - m2*z8;
+    const double z10 = R*R;
+    const double z11 = m2*z10;
+    const double z12 = C2 + z11;
+    const double z13 = z4*z12;
+    const double z14 = z7*z13;
+    const double z15 = z1*z13;
+    const double z16 = z7*z14 - z1*z15;
+    const double z17 = z1*z6 - z7*z9 + z16;
+    const double M_theta_dot_theta_dot = B2 + z11;
     if (fabs(M_theta_dot_theta_dot) <= 0.0) return CG_SINGULAR;
-    const double z3 = cos(theta);
-    const double z4 = alpha*nu;
-    const double z5 = Omega + cos(t*nu)*z4;
-    const double z6 = z5*z5;
-    const double z7 = A2*z6;
-    const double z8 = z3*z7;
-    const double z9 = sin(theta);
-    const double z10 = R*g;
-    const double z11 = z9*z7 - m2*z10;
-    const double z12 = C2 + z2;
-    const double z13 = z6*z12;
-    const double z14 = z9*z13;
-    const double z15 = z3*z13;
-    const double z16 = z9*z14 - z3*z15;
-    const double z17 = z3*z8 - z9*z11 + z16;
 
     /* outputs */
     cg_out[0] = 0.0; /* d(d(theta)/dt)/d(theta) */
@@ -171,56 +171,56 @@ int torus_nonuniform_outputs(double t, const double *restrict cg_x, const double
     const double nu = cg_p[9];
 
     /* intermediates: 40 */
-    const double z1 = R*R;
-    const double z2 = m2*z1;
-    const double z3 = B2 + z2;
-    if (fabs(z3) <= 0.0) return CG_SINGULAR;
-    const double z4 = t*nu;
-    const double z5 = sin(z4);
-    const double z6 = cos(theta);
-    const double z7 = C2 + z2;
-    const double z8 = z6*z6*z7;
-    const double z9 = sin(theta);
-    const double z10 = z9*z9;
-    const double z11 = A2*z10;
-    const double z12 = z8 + z11;
-    const double z13 = I1 + z12;
-    const double z14 = nu*nu;
-    const double z15 = z13*z14;
-    const double z16 = alpha*z15;
-    const double z17 = alpha*nu;
-    const double z18 = Omega + cos(z4)*z17;
-    const double z19 = C2 - A2;
-    const double z20 = z2 + z19;
-    const double z21 = z18*z20;
-    const double z22 = theta_dot*z21;
-    const double z23 = z6*z22;
-    const double z24 = -z5*z16 - 2.0*(z9*z23);
-    const double z25 = R*g;
-    const double z26 = m2*z25;
-    const double z27 = z9*z26;
-    const double z28 = theta_dot*theta_dot*z3;
-    const double z29 = z18*z18*z13;
-    const double z30 = I1 + z8;
-    const double z31 = z11 + z30;
-    const double z32 = z18*z14;
+    const double z1 = t*nu;
+    const double z2 = sin(z1);
+    const double z3 = cos(theta);
+    const double z4 = R*R;
+    const double z5 = m2*z4;
+    const double z6 = C2 + z5;
+    const double z7 = z3*z3*z6;
+    const double z8 = sin(theta);
+    const double z9 = z8*z8;
+    const double z10 = A2*z9;
+    const double z11 = z7 + z10;
+    const double z12 = I1 + z11;
+    const double z13 = nu*nu;
+    const double z14 = z12*z13;
+    const double z15 = alpha*z14;
+    const double z16 = alpha*nu;
+    const double z17 = Omega + cos(z1)*z16;
+    const double z18 = C2 - A2;
+    const double z19 = z5 + z18;
+    const double z20 = z17*z19;
+    const double z21 = theta_dot*z20;
+    const double z22 = z3*z21;
+    const double z23 = -z2*z15 - 2.0*(z8*z22);
+    const double z24 = R*g;
+    const double z25 = m2*z24;
+    const double z26 = z8*z25;
+    const double z27 = B2 + z5;
+    const double z28 = theta_dot*theta_dot*z27;
+    const double z29 = z17*z17*z12;
+    const double z30 = I1 + z7;
+    const double z31 = z10 + z30;
+    const double z32 = z17*z13;
     const double z33 = z31*z32;
     const double z34 = alpha*z33;
     const double z35 = 0.5*(z29 + z28);
-    const double z36 = theta_dot*z3;
-    const double z37 = z27 - z35;
-    const double z38 = nu*z5;
-    const double z39 = z17*z38;
-    const double z40 = z18*z39;
+    const double z36 = theta_dot*z27;
+    const double z37 = z26 - z35;
+    const double z38 = nu*z2;
+    const double z39 = z16*z38;
+    const double z40 = z17*z39;
+    if (fabs(z27) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = z24; /* couple */
-    cg_out[1] = z18*z24; /* drive_power */
-    cg_out[2] = z27 + 0.5*(z28 - z29); /* painleve_energy */
-    cg_out[3] = z5*z34; /* painleve_power */
-    cg_out[4] = z35 + z27; /* energy */
+    cg_out[0] = z23; /* couple */
+    cg_out[1] = z17*z23; /* drive_power */
+    cg_out[2] = z26 + 0.5*(z28 - z29); /* painleve_energy */
+    cg_out[3] = z2*z34; /* painleve_power */
+    cg_out[4] = z35 + z26; /* energy */
     cg_out[5] = theta_dot*z36 + z37; /* painleve */
-    cg_out[6] = z13*z40; /* power */
+    cg_out[6] = z12*z40; /* power */
 
     return CG_OK;
 }
