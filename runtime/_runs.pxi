@@ -22,6 +22,8 @@ cdef class ModelCore(KernelCore):
                 and _number((<tuple> t_span)[1], &t1)):
             from .arguments import span
             t0, t1 = span(t_span)
+        if type(t_eval) is list and all([type(moment) is float for moment in <list> t_eval]):
+            t_eval = np.array(t_eval)
         if t_eval is not None and not _plain_times(t_eval, t0, t1):
             from .arguments import times
             t_eval = times("t_eval", t_eval, t0, t1)
