@@ -172,6 +172,24 @@ def test_long_kernels_are_cut() -> None:
     assert 100 < max(computed) <= 450
 
 
+@pytest.mark.slow
+def test_fifty_links_compile_and_run() -> None:
+    """The loop solver and the looped Jacobian at a size where nothing is unrolled; the energy is the oracle."""
+    entry = cg.example("n_link_pendulum", n=50)
+    model = entry.system.compile()
+    run = model.integrate(
+        (0, 0.5), initial=entry.initial, parameters=entry.parameters, rtol=1e-10, atol=1e-10
+    )
+    assert run.success
+    energy = run["energy"]
+    assert np.abs(energy - energy[0]).max() < 1e-7 * max(1.0, abs(energy[0]))
+    p = np.array([entry.parameters[n] for n in model.parameters])
+    y, direction = run.y[:, -1], np.random.default_rng(6).normal(size=100)
+    difference = (model.rhs(0, y + 1e-6 * direction, p) - model.rhs(0, y - 1e-6 * direction, p)) / 2e-6
+    jacobian = model.jacobian(0, y, p)
+    assert jacobian @ direction == pytest.approx(difference, abs=1e-5 * np.abs(difference).max())
+
+
 def test_names_that_collide_with_c_functions_are_emitted_otherwise() -> None:
     names = cg.coordinates("sin fabs z1")
     rates = [cg.rate(x) for x in names]
