@@ -11,7 +11,7 @@ import numpy as np
 import sympy as sp
 
 from .differentiate import forward, gradient
-from .evaluate import evaluate
+from .evaluate import evaluate, evaluate_with_scale
 from .fields import leaves_span, numeric_matrix
 from .graph import Graph, Node
 from .linear import choose_pivots
@@ -258,6 +258,7 @@ def check(system: System) -> None:
     generic = points[0]
     _check_fields(system, g, points, where)
     at = example_point(system)
+    _check_holonomic(system, g, at, where)
     _check_constraints(system, g, at, generic, where)
     _check_mass(system, g, at, where)
     pair = leaves_span(g, system.fields, points)
@@ -315,6 +316,17 @@ def _check_fields(system: System, g: Graph, points: Sequence[Point], where: str)
             f"{where}: kinematics: the fields of {', '.join(v.name for v in system.velocities)} are linearly "
             f"dependent (rank {rank}, not {k}); every velocity must move the coordinates in its own way"
         )
+
+
+def _check_holonomic(system: System, g: Graph, at: Point, where: str) -> None:
+    """The example point, where it names every coordinate, lies on the holonomic equations."""
+    if not all(x in system.example for x in system.coordinates):
+        return
+    for i, (value, scale) in enumerate(evaluate_with_scale(g, system.holonomic_nodes, at)):
+        if abs(value) > 1e-6 * max(scale, 1e-300):
+            raise DeclarationError(
+                f"{where}: holonomic[{i}] = {value:.6g} at the example point; it must be zero there"
+            )
 
 
 def _check_constraints(system: System, g: Graph, at: Point, generic: Point, where: str) -> None:

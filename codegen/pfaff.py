@@ -44,7 +44,18 @@ def fields_from_forms(
                           *((s, Velocity, "velocity") for s in velocities)):  # fmt: skip
         if not isinstance(s, kind):
             raise DeclarationError(f"fields_from_forms: {s!s} is no {name}")
+    for symbols, name in ((coordinates, "coordinates"), (velocities, "velocities")):
+        if len(set(symbols)) < n:
+            raise DeclarationError(f"fields_from_forms: {name} contain one symbol twice")
     rates = [rate(x) for x in coordinates]
+    for i, form in enumerate(forms):
+        if isinstance(form, str):
+            raise DeclarationError(f"fields_from_forms: forms[{i}] is text; give a SymPy expression")
+        foreign = [s for s in sp.sympify(form).free_symbols if isinstance(s, Velocity) and s not in rates]
+        if foreign:
+            raise DeclarationError(
+                f"fields_from_forms: forms[{i}] contains {foreign[0]}; forms are written in the coordinates' rates"
+            )
     rows, offsets = [], []
     for i, form in enumerate(map(sp.sympify, forms)):
         row = [sp.diff(form, r) for r in rates]

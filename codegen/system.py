@@ -56,6 +56,8 @@ class System:
     interactions : what acts on the bodies (`Weight`, `Wrench`, `Spring`, `Damper`, `Motor`), each once for the pair
         that it joins; their potentials and generalised forces are added to `potential` and `forces`.
     constraints : expressions in (t, x, eta), affine in the velocities, that are zero.
+    holonomic : expressions f(t, x) that stay zero (closed loops). Their rates df/dt become constraints on the
+        velocities, and f itself a residual; a run must start where f = 0.
     parametrization : {velocity: expression in (t, x, theta)} for every velocity, with theta made by `velocities()`.
     outputs : {name: expression}.
     units, descriptions : {symbol: text}.
@@ -89,6 +91,7 @@ class System:
     potential: Expression
     forces: Mapping[sp.Symbol, Expression]
     constraints: tuple[Expression, ...]
+    holonomic: tuple[Expression, ...]
     parametrization: Mapping[sp.Symbol, Expression] | None
     outputs: Mapping[str, Expression]
     bodies: tuple[Body, ...]
@@ -108,6 +111,7 @@ class System:
     potential_node: Node
     force_nodes: tuple[Node, ...]
     constraint_nodes: tuple[Node, ...]
+    holonomic_nodes: tuple[Node, ...]
     constraint_rows: tuple[tuple[Node, ...], ...]
     constraint_offsets: tuple[Node, ...]
     beta: tuple[Node, ...]
@@ -125,6 +129,7 @@ class System:
         forces: Mapping[sp.Symbol, Expression] | None = None,
         interactions: Sequence[Interaction] = (),
         constraints: Iterable[Expression] = (),
+        holonomic: Iterable[Expression] = (),
         parametrization: Mapping[sp.Symbol, Expression] | None = None,
         outputs: Mapping[str, Expression] | None = None,
         units: Mapping[sp.Symbol, str] | None = None,
@@ -155,6 +160,7 @@ class System:
                 for i, e in enumerate(checks.sequence(name, "constraints", constraints))
             ),
         )
+        self._add_holonomic(checks.sequence(name, "holonomic", holonomic))
         self._put("velocities", self._ordered_velocities())
         self._put(
             "forces",
@@ -179,6 +185,22 @@ class System:
             from .interactions import check_bodies
 
             check_bodies(name, self.bodies, checks.example_point(self), {s.name for s in self.example})
+
+    def _add_holonomic(self, given: Sequence[Expression]) -> None:
+        """df/dt = 0 for every equation f(t, x) = 0, after the constraints that are declared."""
+        equations = tuple(checks.expression(self.name, f"holonomic[{i}]", e) for i, e in enumerate(given))
+        for i, f in enumerate(equations):
+            wrong = [s for s in f.free_symbols if isinstance(s, (Velocity, Input))]
+            if wrong:
+                raise DeclarationError(
+                    f"System {self.name!r}: holonomic[{i}] contains {wrong[0]}; f is a function of (t, x): put "
+                    "relations between velocities into constraints"
+                )
+        rates = [
+            sp.diff(f, time) + sum(sp.diff(f, x) * v for x, v in self.kinematics.items()) for f in equations
+        ]
+        self._put("holonomic", equations)
+        self._put("constraints", (*self.constraints, *rates))
 
     def _add_bodies(self, bodies: tuple[Body, ...], interactions: tuple[Interaction, ...]) -> None:
         """T, V and generalised forces of the bodies, on top of those that are declared."""
@@ -302,6 +324,7 @@ class System:
         entries += [("kinetic", self.kinetic), ("potential", self.potential)]
         entries += [(f"forces[{v}]", e) for v, e in self.forces.items()]
         entries += [(f"constraints[{i}]", e) for i, e in enumerate(self.constraints)]
+        entries += [(f"holonomic[{i}]", e) for i, e in enumerate(self.holonomic)]
         entries += [(f"parametrization[{v}]", e) for v, e in (self.parametrization or {}).items()]
         entries += [(f"outputs[{n!r}]", e) for n, e in self.outputs.items()]
         return entries
@@ -335,6 +358,7 @@ class System:
         names = [f"constraints[{i}]" for i in range(len(self.constraints))]
         offsets, matrix = checks.affine(self, names, [value[c] for c in names], "velocities")
         self._put("constraint_nodes", tuple(value[c] for c in names))
+        self._put("holonomic_nodes", tuple(value[f"holonomic[{i}]"] for i in range(len(self.holonomic))))
         self._put("constraint_rows", tuple(tuple(row) for row in matrix))
         self._put("constraint_offsets", tuple(offsets))
         self._put(
@@ -366,6 +390,7 @@ class System:
             [n for row in self.constraint_rows for n in row]
             + list(self.beta)
             + list(self.output_nodes.values())
+            + list(self.holonomic_nodes)
         )
         order = g.reachable(roots)
         number = {n: i for i, n in enumerate(order)}

@@ -36,6 +36,7 @@ _SYSTEMS = (
     "suslov",
     "torus_nonuniform",
     "torus_uniform",
+    "turntable_sleigh",
 )
 
 

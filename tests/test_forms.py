@@ -12,6 +12,7 @@ import sympy as sp
 import chaplygin as cg
 from chaplygin.codegen.evaluate import evaluate
 from chaplygin.codegen.forms import FormError
+from chaplygin.codegen.symbols import DeclarationError
 
 T = cg.time
 Accelerations = Callable[[dict[sp.Symbol, float]], np.ndarray]
@@ -240,3 +241,50 @@ def test_latex_and_views() -> None:
     assert "\\ddot" in text or "\\dot{\\dot{x}}" in text
     assert eqs._repr_latex_().startswith("$")
     assert eqs.operations["rhs"] >= 1
+
+
+def test_holonomic_equations() -> None:
+    """A pendulum in Cartesian coordinates on a moving pivot, x^2 + (y - h(t))^2 = l^2, against its angle."""
+    x, y, theta = cg.coordinates("x y theta")
+    m, length, gravity = cg.parameters("m length gravity", positive=True)
+    pivot = sp.sin(2 * T) / 5
+    values = {"m": 1.3, "length": 0.8, "gravity": 9.81}
+    start = 0.7
+    cartesian = cg.System(
+        "cartesian",
+        coordinates=[x, y],
+        kinetic=m * (cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2,
+        potential=m * gravity * y,
+        holonomic=[x**2 + (y - pivot) ** 2 - length**2],
+        example={x: 0.8 * np.sin(start), y: -0.8 * np.cos(start), T: 0, m: 1.3, length: 0.8, gravity: 9.81},
+    )
+    depth = pivot - length * sp.cos(theta)
+    speed = sp.diff(depth, T) + sp.diff(depth, theta) * cg.rate(theta)
+    angle = cg.System(
+        "angle",
+        coordinates=[theta],
+        kinetic=m * ((length * sp.cos(theta) * cg.rate(theta)) ** 2 + speed**2) / 2,
+        potential=m * gravity * depth,
+    )
+    tight = {"rtol": 1e-12, "atol": 1e-12}
+    swing = angle.compile().integrate(
+        (0, 1), initial={"theta": start, "theta_dot": 0.5}, parameters=values, **tight
+    )
+    vx, vy = 0.8 * np.cos(start) * 0.5, 0.4 + 0.8 * np.sin(start) * 0.5
+    first = {"x": 0.8 * np.sin(start), "y": -0.8 * np.cos(start), "x_dot": vx, "y_dot": vy}
+    for form in ("maggi", "multipliers", "nonholonomic"):
+        run = cartesian.compile(form).integrate((0, 1), initial=first, parameters=values, **tight)
+        assert run["x"][-1] == pytest.approx(0.8 * np.sin(swing["theta"][-1]), abs=1e-9)
+        assert abs(run["holonomic_1"][-1]) < 1e-9
+    with pytest.raises(DeclarationError, match=r"holonomic\[0\] contains x_dot"):
+        cg.System(
+            "wrong", coordinates=[x, y], kinetic=cg.rate(x) ** 2 + cg.rate(y) ** 2, holonomic=[cg.rate(x)]
+        )
+    with pytest.raises(DeclarationError, match=r"holonomic\[0\] = 1 at the example point"):
+        cg.System(
+            "off",
+            coordinates=[x, y],
+            kinetic=cg.rate(x) ** 2 + cg.rate(y) ** 2,
+            holonomic=[x - y],
+            example={x: 2, y: 1},
+        )

@@ -99,6 +99,22 @@ def test_the_reduced_system_stands_alone() -> None:
         )
     )
     assert own["theta"][-1] == pytest.approx(full["theta"][-1], abs=1e-10)
+    x, y = cg.coordinates("x y")
+    coupled = cg.System(
+        "coupled",
+        coordinates=[x, y],
+        kinetic=cg.rate(x) ** 2 / 2 + cg.rate(y) ** 2 * (1 + x**2) / 2,
+        forces={cg.rate(x): -cg.rate(y) * x},
+        outputs={"spin": cg.rate(y) * 2},
+    )
+    alone = coupled.equations("routh").reduced_system()
+    begin, inside = {"x": 0.3, "x_dot": 0.2}, {"a_y_dot": 1.5 * (1 + 0.09)}
+    whole = coupled.compile("lagrange").integrate(
+        (0, 1), initial={**begin, "y": 0.0, "y_dot": 1.5}, parameters={}, **TIGHT
+    )
+    part = alone.compile("lagrange").integrate((0, 1), initial=begin, parameters=inside, **TIGHT)
+    assert part["x"][-1] == pytest.approx(whole["x"][-1], abs=1e-11)
+    assert part["spin"][-1] == pytest.approx(whole["spin"][-1], abs=1e-11)
     with pytest.raises(FormError, match="displacements that remain close' fails"):
         heisenberg().equations("routh").reduced_system()
     with pytest.raises(FormError, match="only the form routh"):
@@ -115,6 +131,8 @@ def test_the_reduced_system_stands_alone() -> None:
         ),
         (heisenberg, {"ignore": ["eta1"]}, "eta1 is not cyclic: hypothesis 'X_eta1 L = 0' fails"),
         (heisenberg, {"ignore": ["eta9"]}, "eta9 is not a velocity"),
+        (heisenberg, {"ignore": "eta1"}, "eta1 is not cyclic"),
+        (heisenberg, {"ignore": []}, "ignore is empty"),
         (
             lambda: cg.System("free", coordinates=[X, Y], kinetic=cg.rate(X) ** 2 + cg.rate(Y) ** 2),
             {},
@@ -266,6 +284,11 @@ def test_singular_means_the_end_of_a_branch_in_one_form_only() -> None:
     [
         ({"forces": {U2: -U2}}, {}, r"'no forces besides the potential' fails \(forces on u2\)"),
         ({"potential": Q1 * cg.time}, {}, "'nothing depends on time' fails"),
+        (
+            {"potential": Q1 * cg.inputs("F")},
+            {},
+            "'nothing depends on time' fails .the potential contains the input F",
+        ),
         ({"constraints": [U4 - 1]}, {}, "'constraints are linear and homogeneous' fails"),
         ({"constraints": [U1]}, {"along": Q1}, "'eta_1 is an independent velocity' fails"),
         ({}, {"along": Q2}, "'dx_1/dt is a velocity of the system' fails for q2; it holds for q1"),

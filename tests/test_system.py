@@ -342,6 +342,8 @@ def test_fields_from_forms() -> None:
         ([cg.rate(x), 2 * cg.rate(x)], "dependent"),
         ([cg.rate(x) ** 2], "not affine"),
         ([cg.rate(x)] * 4, "4 forms"),
+        ([u1], "contains u1"),
+        (["x_dot"], "is text"),
     ):
         with pytest.raises(DeclarationError, match=words):
             cg.fields_from_forms(wrong, [psi, x, y], [u1, u2, u3])

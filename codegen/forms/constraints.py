@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 import sympy as sp
 
 from ..checks import example_point
+from ..differentiate import forward
 from ..evaluate import evaluate
 from ..fields import numeric_matrix
 from ..graph import Graph, Node
 from ..linear import choose_pivots, solve
 from ..system import System
+from ..zero import are_zero
 from . import FormError
 
 
@@ -31,6 +33,17 @@ class Permitted:
     pivots: tuple[tuple[Node, Node], ...] = ()
     residuals: Mapping[str, Node] = field(default_factory=dict)
     options: Mapping[str, object] = field(default_factory=dict)
+
+    def affine(self, g: Graph) -> bool:
+        """Whether the permitted velocities are affine in theta."""
+        beta = list((self.permitted or {}).values())
+        slopes = [n for v in self.theta for n in forward(g, beta, {v: g.one})]
+        still = g.substitute(slopes, dict.fromkeys(self.theta, g.zero))
+        return are_zero(g, [g.sub(a, b) for a, b in zip(slopes, still, strict=True)], {})
+
+    def axiom(self, g: Graph) -> str:
+        """What a title says of a nonlinear parametrization."""
+        return "" if self.affine(g) else "; with Chetaev's rule, an axiom"
 
 
 def impose(g: Graph, system: System, form: str, wanted: Sequence[sp.Symbol] | None) -> Permitted:
@@ -62,7 +75,7 @@ def impose(g: Graph, system: System, form: str, wanted: Sequence[sp.Symbol] | No
         resolved,
         {v: resolved[e] for v, e in zip(system.velocities, system.eta, strict=True)},
         tuple(pivots),
-        _residuals(g, system, resolved),
+        residuals(g, system, resolved),
         {"independent": tuple(s.name for s in kept)},
     )
 
@@ -109,7 +122,8 @@ def _resolve(
     return permitted, pivots
 
 
-def _residuals(g: Graph, system: System, permitted: dict[Node, Node]) -> dict[str, Node]:
-    """The constraints as they were declared, on the resolved velocities: zero but for rounding."""
-    nodes = g.substitute(system.constraint_nodes, permitted)
-    return {f"constraint_{i + 1}": node for i, node in enumerate(nodes)}
+def residuals(g: Graph, system: System, permitted: Mapping[Node, Node]) -> dict[str, Node]:
+    """The constraints as they were declared, on the resolved velocities, zero but for rounding; holonomic equations."""
+    velocities = g.substitute(system.constraint_nodes, permitted)
+    found = {f"constraint_{i + 1}": node for i, node in enumerate(velocities)}
+    return found | {f"holonomic_{i + 1}": node for i, node in enumerate(system.holonomic_nodes)}

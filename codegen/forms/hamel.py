@@ -54,7 +54,8 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
         form="hamel",
         options=choice.options,
         graph=g,
-        title="Boltzmann-Hamel equations, d/dt dL/d eta_j - X_j L + gamma_aj^b eta_a dL/d eta_b = Q_j",
+        title="Boltzmann-Hamel equations, d/dt dL/d eta_j - X_j L + gamma_aj^b eta_a dL/d eta_b = Q_j"
+        + choice.axiom(g),
         velocities=choice.velocities,
         velocity_nodes=choice.theta,
         rates=tuple(motion.rates),

@@ -40,7 +40,8 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
         form="maggi",
         options=choice.options,
         graph=g,
-        title="Maggi's equations, b_pi (d/dt dL0/d eta_p - c_qp^r eta_q dL0/d eta_r - X_p L0 - Q_p) = 0",
+        title="Maggi's equations, b_pi (d/dt dL0/d eta_p - c_qp^r eta_q dL0/d eta_r - X_p L0 - Q_p) = 0"
+        + choice.axiom(g),
         velocities=choice.velocities,
         velocity_nodes=choice.theta,
         rates=tuple(motion.rates),

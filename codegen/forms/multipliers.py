@@ -19,7 +19,7 @@ from ..linear import LDL, MASS_THRESHOLD, limit
 from ..symbols import Coordinate, Rate, rate
 from ..system import System
 from . import FormError
-from .constraints import impose
+from .constraints import impose, residuals
 from .reduction import Motion, balance, project
 
 
@@ -49,7 +49,6 @@ def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = Non
             named[f"reaction_{v.name}"] = reactions[a]
     for x in _released(system, release):
         named[f"reaction_{x.name}"] = _holding(g, system, x, multipliers)
-    residuals = {f"constraint_{s + 1}": node for s, node in enumerate(system.constraint_nodes)}
     return Equations(
         system=system,
         form="multipliers",
@@ -62,7 +61,7 @@ def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = Non
         mass=tuple(map(tuple, motion.mass)),
         force=tuple(g.add(f, r) for f, r in zip(motion.force, reactions, strict=True)),
         declared=dict(zip(system.velocities, system.eta, strict=True)),
-        residuals_nodes=residuals,
+        residuals_nodes=residuals(g, system, {}),
         pivots=pivots,
         reaction_nodes=named,
         # Integrals hold on the constraints only.
@@ -79,11 +78,11 @@ def _multipliers(
     free = factors.solve(motion.force)
     across = [factors.solve(row) for row in rows]  # M^-1 A^T by columns
     flow = {**dict(zip(system.fields.coordinates, motion.rates, strict=True)), system.fields.time: g.one}
-    residuals = [
+    left = [
         g.add(g.dot(row, system.eta), offset)
         for row, offset in zip(rows, system.constraint_offsets, strict=True)
     ]
-    bias = forward(g, residuals, flow)
+    bias = forward(g, left, flow)
     schur = [[g.dot(rows[i], across[j]) for j in range(i + 1)] for i in range(len(rows))]
     complement = LDL(g, schur)
     right = [g.neg(g.add(g.dot(row, free), b)) for row, b in zip(rows, bias, strict=True)]

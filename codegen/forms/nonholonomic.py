@@ -37,14 +37,12 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
     g = system.graph.copy()
     choice = impose(g, system, "nonholonomic", independent)
     permitted = choice.permitted or dict(zip(system.eta, system.eta, strict=True))
-    slopes = [forward(g, [permitted[e] for e in system.eta], {v: g.one}) for v in choice.theta]
-    affine = not g.depends_on([n for row in slopes for n in row], choice.theta)
-    if affine:
+    if choice.affine(g):
         motion = _motion(g, system, choice, Permission.of(g, system, choice))
         title = "Ghori's equations, d/dt dL/d theta_i - Y_i L + (K_ji^p theta_j + K_0i^p) m_p = b_pi Q_p"
     else:
         motion = project(g, system, balance(g, system), choice.theta, permitted)
-        title = "Ghori's equations (2.3) with Chetaev's rule, b_pi = d beta_p/d theta_i"
+        title = "Ghori's equations (2.3), b_pi = d beta_p/d theta_i" + choice.axiom(g)
     return Equations(
         system=system,
         form="nonholonomic",
@@ -77,7 +75,8 @@ class Permission:
         beta = [permitted.get(e, e) for e in system.eta]
         zeros = dict.fromkeys(choice.theta, g.zero)
         offsets = g.substitute(beta, zeros)
-        slopes = [forward(g, beta, {v: g.one}) for v in choice.theta]
+        # At theta = 0: an affine beta may be written so that its slopes seem to depend on theta.
+        slopes = [g.substitute(forward(g, beta, {v: g.one}), zeros) for v in choice.theta]
         matrix = system.fields.matrix()
         drift = [g.add(d, g.dot(row, offsets)) for d, row in zip(system.fields.drift, matrix, strict=True)]
         return cls(offsets, slopes, drift, [[g.dot(row, b) for row in matrix] for b in slopes])

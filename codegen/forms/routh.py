@@ -129,6 +129,14 @@ def reduced_system(eqs: Equations) -> System:
     symbols = eqs.symbols
     (routhian,) = expressions(g, [eqs.routhian], symbols)
     free = routhian.subs(dict.fromkeys(eqs.velocities, 0))
+    expressed = dict(zip(eqs.declared, expressions(g, list(eqs.declared.values()), symbols), strict=True))
+
+    def own(e: Any) -> Any:
+        """An expression of the full system with the cyclic velocities eliminated."""
+        return e.subs({v: n for v, n in expressed.items() if v not in eqs.velocities})
+
+    outputs = {n: own(e) for n, e in system.outputs.items()}
+    remaining = {*eqs.coordinates, *eqs.velocities, *system.parameters, *system.inputs, *outputs}
     reduced: Any = {
         s: v for s, v in system.example.items() if s in eqs.coordinates or s not in system.coordinates
     }
@@ -137,7 +145,10 @@ def reduced_system(eqs: Equations) -> System:
         kinematics={x: system.kinematics[x] for x in eqs.coordinates},
         kinetic=sp.expand(routhian - free),
         potential=-free,
-        forces={v: f for v, f in system.forces.items() if v in eqs.velocities},
+        forces={v: own(f) for v, f in system.forces.items() if v in eqs.velocities},
+        outputs=outputs,
+        units={s: text for s, text in system.units.items() if s in remaining},
+        descriptions={s: text for s, text in system.descriptions.items() if s in remaining},
         example={s: v for s, v in reduced.items() if s not in [system.velocities[r] for r in gone]},
     )
 
@@ -154,7 +165,11 @@ def _ignored(g: Graph, system: System, wanted: Sequence[sp.Symbol] | None) -> li
             )
     else:
         found = []
-        for s in wanted:
+        single = isinstance(wanted, (str, sp.Symbol))
+        listed = [wanted] if single else list(wanted)
+        if not listed:
+            raise FormError("routh: ignore is empty; name cyclic velocities, or leave it out for all of them")
+        for s in listed:
             name = getattr(s, "name", s)
             if name not in names:
                 raise FormError(

@@ -22,6 +22,7 @@ from ..graph import Graph, Node
 from ..linear import MASS_THRESHOLD, limit
 from ..symbols import Parameter, Velocity, time
 from ..system import System
+from ..zero import is_zero
 from . import FormError
 from .constraints import Permitted, impose
 from .nonholonomic import Permission, bracket_coefficients
@@ -127,13 +128,23 @@ def _steady(g: Graph, system: System) -> None:
     """Hypothesis (ii) as far as it does not concern the constraints."""
     where = f"whittaker does not fit {system.name!r}: hypothesis"
     fields = system.fields
-    if any(n != g.zero for n in system.force_nodes):
-        names = [v.name for v, n in zip(system.velocities, system.force_nodes, strict=True) if n != g.zero]
+    symbols = {s.name: s for s in system.all_symbols()}
+    names = [
+        v.name
+        for v, n in zip(system.velocities, system.force_nodes, strict=True)
+        if not is_zero(g, n, symbols)
+    ]
+    if names:
         raise FormError(f"{where} 'no forces besides the potential' fails (forces on {', '.join(names)})")
     roots = [system.kinetic_node, system.potential_node, *(n for f in fields.along for n in f), *system.beta]
     roots += [n for row in system.constraint_rows for n in row]
     if any(n != g.zero for n in fields.drift) or g.depends_on(roots, [fields.time]):
         raise FormError(f"{where} 'nothing depends on time' fails; the energy is no integral")
+    driven = [u.name for u in system.inputs if g.depends_on(roots, [g.symbol(u.name)])]
+    if driven:
+        raise FormError(
+            f"{where} 'nothing depends on time' fails (the potential contains the input {driven[0]})"
+        )
     if any(s.name == "h" for s in system.all_symbols()):
         raise FormError(f"{system.name!r} uses the name 'h', which the energy would bear; rename it")
 
@@ -195,9 +206,7 @@ def _permitted(g: Graph, system: System, first: int, independent: Sequence[sp.Sy
 
 
 def _homogeneous(g: Graph, system: System, choice: Permitted, permission: Permission) -> None:
-    if any(n != g.zero for n in permission.offsets) or g.depends_on(
-        [n for row in permission.slopes for n in row], choice.theta
-    ):
+    if any(n != g.zero for n in permission.offsets) or not choice.affine(g):
         raise FormError(
             f"whittaker does not fit {system.name!r}: hypothesis 'constraints are linear and homogeneous' fails"
         )

@@ -1,0 +1,89 @@
+"""A steered sleigh on a turntable: Chaplygin's sleigh whose ground turns and whose blade is turned in the body.
+
+The body, its axes and the velocities omega, v, w are those of the Chaplygin sleigh. The ground is a table that turns
+about the origin with the prescribed rate Om(t) = Om_0 + al sin(nu t), and the blade is turned against the body's
+axis by delta(t) = de sin(nu t). The point of contact does not move across the blade relative to the table:
+    w = v tan(delta) + Om (x (cos(phi) + tan(delta) sin(phi)) + y (sin(phi) - tan(delta) cos(phi))),
+a constraint that is affine in the velocities and depends on time. Neither the energy nor another integral is known;
+the table and the steering do work.
+
+Source: the sleigh as in S. A. Chaplygin (1911) and Q. K. Ghori (1993); affine and time-dependent constraints as in the
+extension of Ghori's equation (2.4) by the terms K_0i^p, of which this system has every one.
+"""
+
+from __future__ import annotations
+
+from math import cos, sin
+from typing import TYPE_CHECKING
+
+from .entry import Example
+
+if TYPE_CHECKING:
+    from chaplygin.codegen.system import System
+
+__all__ = ["INITIAL", "PARAMETERS", "example", "system"]
+
+PARAMETERS = {"a": 0.4, "b": 0.15, "k": 0.6, "Om_0": 0.7, "al": 0.3, "nu": 1.7, "de": 0.25}
+INITIAL = {
+    "phi": 0.2,
+    "x": 0.1,
+    "y": -0.3,
+    "omega": 0.8,
+    "v": 1.0,
+    "w": 0.7 * (0.1 * cos(0.2) - 0.3 * sin(0.2)),  # delta = 0 and Om = Om_0 at the start
+}
+
+
+def system() -> System:
+    """The declaration; lengths in metres, rates in radians a second."""
+    import sympy as sp
+
+    import chaplygin as cg
+
+    phi, x, y = cg.coordinates("phi x y")
+    omega, v, w = cg.velocities("omega v w")
+    a, b, rate, swing, turning = cg.parameters("a b Om_0 al de")
+    k, nu = cg.parameters("k nu", positive=True)
+    phase = sp.sin(nu * cg.time)
+    table, slope = rate + swing * phase, sp.tan(turning * phase)
+    across = x * (sp.cos(phi) + slope * sp.sin(phi)) + y * (sp.sin(phi) - slope * sp.cos(phi))
+    point = {**PARAMETERS, **INITIAL}
+    symbols = (phi, x, y, omega, v, w, a, b, k, rate, swing, nu, turning)
+    return cg.System(
+        "turntable_sleigh",
+        kinematics={
+            phi: omega,
+            x: v * sp.cos(phi) - w * sp.sin(phi),
+            y: v * sp.sin(phi) + w * sp.cos(phi),
+        },
+        kinetic=((v - b * omega) ** 2 + (w + a * omega) ** 2 + k**2 * omega**2) / 2,
+        constraints=[w - v * slope - table * across],
+        units={
+            **dict.fromkeys((phi, turning), "rad"),
+            **dict.fromkeys((omega, rate, swing, nu), "rad/s"),
+            **dict.fromkeys((v, w), "m/s"),
+            **dict.fromkeys((x, y, a, b, k), "m"),
+        },
+        descriptions={
+            phi: "direction of the body's axis",
+            rate: "rate of the table",
+            swing: "swing of that rate",
+            nu: "frequency of the drives",
+            turning: "amplitude of the steering",
+        },
+        example={symbol: point[symbol.name] for symbol in symbols},
+    )
+
+
+def example() -> Example:
+    """The catalogue entry."""
+    return Example(
+        name="turntable_sleigh",
+        description="Steered sleigh on a turntable: an affine constraint that depends on time",
+        source="The sleigh of S. A. Chaplygin (1911), with the time-dependent terms K_0",
+        parameters=PARAMETERS,
+        initial=INITIAL,
+        t_span=(0.0, 10.0),
+        forms=("maggi", "hamel", "multipliers", "nonholonomic"),
+        build=system,
+    )
