@@ -164,6 +164,11 @@ class _Run:
 
 def audit(sol: Solution, tolerance: float | None = None) -> Audit:
     """See `Solution.audit`."""
+    if sol.model.form == "whittaker":
+        raise ArgumentError(
+            f"{sol.model.name}: the form whittaker carries its energy as the parameter h, so that there is nothing to "
+            "balance; hold the run against another form"
+        )
     if tolerance is not None:
         tolerance = arguments.number("tolerance", tolerance)
         if not tolerance > 0:

@@ -101,6 +101,9 @@ _MESSAGES: dict[int, str] = {
 
 _ALSO: dict[tuple[str, int], str] = {
     ("whittaker", -1): "the branch ends, where the velocity of the leading coordinate vanishes, or ",
+    ("whittaker", -2): "the branch has ended, where the velocity of the leading coordinate vanishes, or ",
+    ("whittaker", -3): "the branch ends, where the velocity of the leading coordinate vanishes, or ",
+    ("whittaker", -4): "the branch may end here, where the velocity of the leading coordinate vanishes, or ",
 }
 """What a status means besides in one form."""
 

@@ -161,8 +161,8 @@ class Solution:
         (where it is 1e-6), up to `tolerance` times the scale of energy. A run without ``dense_output=True`` is
         repeated with it, and has to give the same bits. Returns an `Audit`, true where every step balances.
 
-        Whittaker's equations are made with the energy: they balance by construction. Forces that do no work are not
-        seen. Input functions must depend on (t, y) alone.
+        Whittaker's equations are made with the energy: they would balance whatever the motion, and are refused. Forces
+        that do no work are not seen. Input functions must depend on (t, y) alone.
 
         Raises `ArgumentError` for a model without a balance of power, or a run that cannot be repeated.
 

@@ -91,6 +91,17 @@ RUNS: dict[str, tuple[Any, ...]] = {
     "the same, canonical": (
         rotating_axes, "chetaev", {"x": 0.6, "y": -0.1, "u1": 0.3, "u2": 0.8}, {"Om": 0.7, "c": 0.2}, None,
     ),
+    "rotating axes, Hamel": (
+        rotating_axes, "hamel", {"x": 0.6, "y": -0.1, "u1": 0.3, "u2": 0.8}, {"Om": 0.7, "c": 0.2}, None,
+    ),
+    "gyrostat, reduced": (
+        lambda: cg.example("gyrostat").system, "routh",
+        cg.example("gyrostat").initial, cg.example("gyrostat").parameters, None,
+    ),
+    "steered sleigh on a turntable": (
+        lambda: cg.example("turntable_sleigh").system, "hamel",
+        cg.example("turntable_sleigh").initial, cg.example("turntable_sleigh").parameters, None,
+    ),
     "heavy top": (
         lambda: cg.example("heavy_top").system, "poincare",
         cg.example("heavy_top").initial, cg.example("heavy_top").parameters, None,
@@ -265,4 +276,12 @@ def test_models_without_a_balance_are_refused() -> None:
     bare = dataclasses.replace(program, outputs=(), invariants=(), kernels=kernels)
     sol = run(twin_model(bare, quiet=True), "sleigh, constant couple", (0.0, 0.1))
     with pytest.raises(ArgumentError, match="no balance of power"):
+        sol.audit()
+
+
+def test_whittakers_form_has_nothing_to_balance() -> None:
+    """Its energy is a parameter: h would be compared with itself, whatever the motion."""
+    entry = cg.example("chaplygin_sleigh")
+    sol = entry.system.compile("whittaker").integrate((0.2, 0.9), entry.initial, entry.parameters)
+    with pytest.raises(ArgumentError, match="whittaker"):
         sol.audit()
