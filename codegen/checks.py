@@ -233,16 +233,24 @@ def affine(
     zeros = dict.fromkeys(eta, g.zero)
     columns = [forward(g, nodes, {v: g.one}) for v in eta]
     rows = [[column[i] for column in columns] for i in range(len(nodes))]
-    still = [g.substitute(row, zeros) for row in rows]
     symbols = {s.name: s for s in system.all_symbols()}
-    for entry, row, at_rest in zip(entries, rows, still, strict=True):
+    still: list[list[Node]] = []
+    for entry, row in zip(entries, rows, strict=True):
         # It may be affine after expansion only: the slopes must not change with the velocities.
-        for v, a, b in zip(system.velocities, row, at_rest, strict=True):
-            if not is_zero(g, g.sub(a, b), symbols):
-                raise DeclarationError(
-                    f"System {system.name!r}: {entry} is not affine in the {what} (its slope along {v} changes with "
-                    "the velocities); for nonlinear constraints give a parametrization"
-                )
+        try:
+            still.append(g.substitute(row, zeros))
+            changing = [
+                v
+                for v, a, b in zip(system.velocities, row, still[-1], strict=True)
+                if not is_zero(g, g.sub(a, b), symbols)
+            ]
+        except ZeroDivisionError:  # no slope at rest, as with sqrt(v^2 + w^2)
+            changing = list(system.velocities)
+        if changing:
+            raise DeclarationError(
+                f"System {system.name!r}: {entry} is not affine in the {what} (its slope along {changing[0]} changes "
+                "with the velocities); for nonlinear constraints give a parametrization"
+            )
     return g.substitute(nodes, zeros), still
 
 

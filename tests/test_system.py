@@ -117,6 +117,7 @@ def _dependent() -> tuple[sp.Expr, ...]:
         ({"constraints": [X]}, r"constraints\[0\] contains no velocity"),
         ({"constraints": [W - sp.Abs(V) / 2]}, r"constraints\[0\] is not affine"),
         ({"constraints": [W - 1e-10 * V**2]}, r"constraints\[0\] is not affine"),
+        ({"constraints": [W - sp.sqrt(V**2 + OMEGA**2)]}, r"constraints\[0\] is not affine"),
         ({"constraints": W}, "constraints is Velocity; give a list"),
         ({"forces": [TAU]}, "forces is list; give a dict"),
         ({"forces": {"omega": TAU}}, "use the symbol omega as a key, not its name"),

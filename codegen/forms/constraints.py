@@ -38,7 +38,10 @@ class Permitted:
         """Whether the permitted velocities are affine in theta."""
         beta = list((self.permitted or {}).values())
         slopes = [n for v in self.theta for n in forward(g, beta, {v: g.one})]
-        still = g.substitute(slopes, dict.fromkeys(self.theta, g.zero))
+        try:
+            still = g.substitute(slopes, dict.fromkeys(self.theta, g.zero))
+        except ZeroDivisionError:  # no slope at theta = 0, as with sqrt(theta_1^2 + theta_2^2)
+            return False
         return are_zero(g, [g.sub(a, b) for a, b in zip(slopes, still, strict=True)], {})
 
     def axiom(self, g: Graph) -> str:
