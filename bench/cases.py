@@ -54,7 +54,15 @@ class Case:
     @cached_property
     def _start(self) -> Any:
         """The first instant of a run: a form's own states and parameters follow from the declared ones."""
-        return self.run(1e-9)
+        begin = float(self.entry.initial.get(self.clock, 0.0))
+        return self.model.integrate(
+            (begin, begin + 1e-9), initial=self.entry.initial, parameters=self.entry.parameters
+        )
+
+    @property
+    def clock(self) -> str:
+        """The independent variable: time, or Whittaker's coordinate."""
+        return "t" if self.equations.independent is None else str(self.equations.independent)
 
     @cached_property
     def parameters(self) -> Array:
@@ -93,7 +101,8 @@ class Case:
 
     @cached_property
     def _symbols(self) -> list[sp.Symbol]:
-        return [sp.Symbol(name, real=True) for name in (*self.model.states, *self.model.parameters)]
+        names = (self.clock, *self.model.states, *self.model.parameters)
+        return [sp.Symbol(name, real=True) for name in names]
 
     def _expressions(self) -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
         """dx/dt, M and f in plain symbols."""
@@ -122,10 +131,10 @@ class Case:
         if k <= 3:
             compiled = sp.lambdify(self._symbols, self.explicit, modules=modules, cse=True)
             if modules == "math":
-                return lambda t, y: compiled(*y, *p)
+                return lambda t, y: compiled(t, *y, *p)
 
             def explicit(t: float, y: Array) -> Array:
-                return np.array(np.broadcast_arrays(*compiled(*y, *p)))
+                return np.array(np.broadcast_arrays(*compiled(t, *y, *p)))
 
             return explicit
         rates, mass, forcing = self._expressions()
@@ -134,13 +143,13 @@ class Case:
         if modules == "math":
 
             def one(t: float, y: Any) -> Array:
-                x_dot, m, f = both(*y, *p)
+                x_dot, m, f = both(t, *y, *p)
                 return np.concatenate([x_dot, np.linalg.solve(np.reshape(m, (k, k)), f)])
 
             return one
 
         def many(t: float, y: Array) -> Array:
-            x_dot, m, f = both(*y, *p)
+            x_dot, m, f = both(t, *y, *p)
             shape = y.shape[1:]
             matrices = np.stack([np.broadcast_to(entry, shape) for entry in m], -1).reshape(*shape, k, k)
             right = np.stack([np.broadcast_to(entry, shape) for entry in f], -1)[..., None]
@@ -157,15 +166,14 @@ SLEIGH = Case("chaplygin_sleigh", "maggi")
 TOP = Case("heavy_top", "poincare")
 CHAIN = Case("n_link_pendulum", "lagrange", 5)
 CASES = (SLEIGH, TOP, CHAIN)
-# Every form, on systems small enough for SymPy to write the same equations out explicitly. Whittaker's has another
-# independent variable than the time.
+# Every form, on systems small enough for SymPy to write the same equations out explicitly.
 EVERY_FORM = (
     *(
         Case(name, form)
         for name in ("chaplygin_sleigh", "heavy_top", "double_pendulum")
         for form in cg.example(name).forms
-        if form != "whittaker"
     ),
+    Case("gyrostat", "routh"),
     CHAIN,
 )
 

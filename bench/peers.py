@@ -71,7 +71,7 @@ def heyoka_system(case: Case) -> list[tuple[Any, Any]]:
         symbols, [list(rates), mass.tolist(), list(forcing)], modules=[functions, "math"], cse=True
     )
     variables = [hy.expression(name) for name in case.model.states]
-    x_dot, m, f = build(*variables, *case.parameters.tolist())
+    x_dot, m, f = build(0.0, *variables, *case.parameters.tolist())
     for i in range(k):
         for row in range(i + 1, k):
             factor = m[row][i] / m[i][i]
