@@ -19,6 +19,7 @@ from ..symbols import Velocity
 from ..system import System
 from . import FormError
 from .poincare import refuse_constraints
+from .reduction import add_brackets
 
 
 def derive(system: System) -> Equations:
@@ -40,14 +41,7 @@ def derive(system: System) -> Equations:
     by_y, by_x = slopes[: len(y)], slopes[len(y) :]
     forces = [g.sub(q, g.dot(field, by_x)) for field, q in zip(fields.along, system.force_nodes, strict=True)]
     forces = g.substitute(forces, permitted)
-    for (a, b), entries in structure_functions(g, system).items():
-        for i, c in entries:
-            term = g.mul(c, y[i])
-            if a < 0:
-                forces[b] = g.add(forces[b], term)
-            else:
-                forces[b] = g.add(forces[b], g.mul(term, by_y[a]))
-                forces[a] = g.sub(forces[a], g.mul(term, by_y[b]))
+    add_brackets(g, forces, structure_functions(g, system), y, by_y)
     return Equations(
         system=system,
         form="chetaev",

@@ -9,6 +9,7 @@ import sympy as sp
 
 from ..checks import example_point
 from ..differentiate import forward
+from ..equations import Equations
 from ..evaluate import evaluate
 from ..fields import numeric_matrix
 from ..graph import Graph, Node
@@ -16,6 +17,7 @@ from ..linear import choose_pivots, solve
 from ..system import System
 from ..zero import are_zero
 from . import FormError
+from .reduction import Motion
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,27 @@ class Permitted:
     def axiom(self, g: Graph) -> str:
         """What a title says of a nonlinear parametrization."""
         return "" if self.affine(g) else "; with Chetaev's rule, an axiom"
+
+
+def equations_of(
+    system: System, form: str, g: Graph, title: str, choice: Permitted, motion: Motion
+) -> Equations:
+    """The `Equations` of a motion in all coordinates and the independent velocities."""
+    return Equations(
+        system=system,
+        form=form,
+        options=choice.options,
+        graph=g,
+        title=title,
+        velocities=choice.velocities,
+        velocity_nodes=choice.theta,
+        rates=tuple(motion.rates),
+        mass=tuple(map(tuple, motion.mass)),
+        force=tuple(motion.force),
+        declared=choice.declared,
+        residuals_nodes=choice.residuals,
+        pivots=choice.pivots,
+    )
 
 
 def impose(g: Graph, system: System, form: str, wanted: Sequence[sp.Symbol] | None) -> Permitted:

@@ -22,7 +22,7 @@ from ..graph import Graph, Node
 from ..linear import solve
 from ..system import System
 from . import FormError
-from .constraints import impose
+from .constraints import equations_of, impose
 from .reduction import Balance, balance, project
 
 Symbols = dict[tuple[int, int, int], Node]
@@ -49,22 +49,9 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
         forces[j] = g.sub(forces[j], term if a < 0 else g.mul(term, system.eta[a]))
     choice = impose(g, system, "hamel", independent)
     motion = project(g, system, Balance(law.momenta, forces), choice.theta, choice.permitted)
-    return Equations(
-        system=system,
-        form="hamel",
-        options=choice.options,
-        graph=g,
-        title="Boltzmann-Hamel equations, d/dt dL/d eta_j - X_j L + gamma_aj^b eta_a dL/d eta_b = Q_j"
-        + choice.axiom(g),
-        velocities=choice.velocities,
-        velocity_nodes=choice.theta,
-        rates=tuple(motion.rates),
-        mass=tuple(map(tuple, motion.mass)),
-        force=tuple(motion.force),
-        declared=choice.declared,
-        residuals_nodes=choice.residuals,
-        pivots=choice.pivots,
-    )
+    title = "Boltzmann-Hamel equations, d/dt dL/d eta_j - X_j L + gamma_aj^b eta_a dL/d eta_b = Q_j"
+    title += choice.axiom(g)
+    return equations_of(system, "hamel", g, title, choice, motion)
 
 
 def three_index_symbols(g: Graph, system: System) -> Symbols:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from ..equations import Equations
 from ..system import System
 from . import FormError
+from .constraints import equations_of, impose
 from .poincare import refuse_constraints
 from .reduction import balance, project
 
@@ -25,16 +26,5 @@ def derive(system: System) -> Equations:
         )
     g = system.graph.copy()
     motion = project(g, system, balance(g, system, brackets=False), system.eta)
-    return Equations(
-        system=system,
-        form="lagrange",
-        options={},
-        graph=g,
-        title="Lagrange's equations, d/dt dL/dq' - dL/dq = Q",
-        velocities=system.velocities,
-        velocity_nodes=system.eta,
-        rates=tuple(motion.rates),
-        mass=tuple(map(tuple, motion.mass)),
-        force=tuple(motion.force),
-        declared=dict(zip(system.velocities, system.eta, strict=True)),
-    )
+    title = "Lagrange's equations, d/dt dL/dq' - dL/dq = Q"
+    return equations_of(system, "lagrange", g, title, impose(g, system, "lagrange", None), motion)

@@ -14,7 +14,7 @@ import sympy as sp
 from ..equations import Equations
 from ..system import System
 from . import FormError
-from .constraints import impose
+from .constraints import equations_of, impose
 from .reduction import balance, project
 
 
@@ -35,19 +35,6 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
     g = system.graph.copy()
     choice = impose(g, system, "maggi", independent)
     motion = project(g, system, balance(g, system), choice.theta, choice.permitted)
-    return Equations(
-        system=system,
-        form="maggi",
-        options=choice.options,
-        graph=g,
-        title="Maggi's equations, b_pi (d/dt dL0/d eta_p - c_qp^r eta_q dL0/d eta_r - X_p L0 - Q_p) = 0"
-        + choice.axiom(g),
-        velocities=choice.velocities,
-        velocity_nodes=choice.theta,
-        rates=tuple(motion.rates),
-        mass=tuple(map(tuple, motion.mass)),
-        force=tuple(motion.force),
-        declared=choice.declared,
-        residuals_nodes=choice.residuals,
-        pivots=choice.pivots,
-    )
+    title = "Maggi's equations, b_pi (d/dt dL0/d eta_p - c_qp^r eta_q dL0/d eta_r - X_p L0 - Q_p) = 0"
+    title += choice.axiom(g)
+    return equations_of(system, "maggi", g, title, choice, motion)

@@ -21,7 +21,7 @@ from ..equations import Equations
 from ..graph import Graph, Node
 from ..structure import structure_functions
 from ..system import System
-from .constraints import Permitted, impose
+from .constraints import Permitted, equations_of, impose
 from .reduction import Motion, balance, project
 
 
@@ -43,21 +43,7 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
     else:
         motion = project(g, system, balance(g, system), choice.theta, permitted)
         title = "Ghori's equations (2.3), b_pi = d beta_p/d theta_i" + choice.axiom(g)
-    return Equations(
-        system=system,
-        form="nonholonomic",
-        options=choice.options,
-        graph=g,
-        title=title,
-        velocities=choice.velocities,
-        velocity_nodes=choice.theta,
-        rates=tuple(motion.rates),
-        mass=tuple(map(tuple, motion.mass)),
-        force=tuple(motion.force),
-        declared=choice.declared,
-        residuals_nodes=choice.residuals,
-        pivots=choice.pivots,
-    )
+    return equations_of(system, "nonholonomic", g, title, choice, motion)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from ..equations import Equations
 from ..system import System
 from . import FormError
+from .constraints import equations_of, impose
 from .reduction import balance, project
 
 
@@ -29,16 +30,5 @@ def derive(system: System) -> Equations:
     refuse_constraints(system, "poincare")
     g = system.graph.copy()
     motion = project(g, system, balance(g, system), system.eta)
-    return Equations(
-        system=system,
-        form="poincare",
-        options={},
-        graph=g,
-        title="Poincaré-Chetaev equations, d/dt dL/d eta_j = (c_0j^b + c_aj^b eta_a) dL/d eta_b + X_j L + Q_j",
-        velocities=system.velocities,
-        velocity_nodes=system.eta,
-        rates=tuple(motion.rates),
-        mass=tuple(map(tuple, motion.mass)),
-        force=tuple(motion.force),
-        declared=dict(zip(system.velocities, system.eta, strict=True)),
-    )
+    title = "Poincaré-Chetaev equations, d/dt dL/d eta_j = (c_0j^b + c_aj^b eta_a) dL/d eta_b + X_j L + Q_j"
+    return equations_of(system, "poincare", g, title, impose(g, system, "poincare", None), motion)

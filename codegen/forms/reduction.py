@@ -10,6 +10,9 @@ from ..graph import Graph, Node
 from ..structure import structure_functions
 from ..system import System
 
+Structure = Mapping[tuple[int, int], Sequence[tuple[int, Node]]]
+"""c_ab^i for a < b (a = -1: X_0) as {(a, b): [(i, node), ...]}."""
+
 
 @dataclass(frozen=True)
 class Balance:
@@ -30,15 +33,22 @@ def balance(g: Graph, system: System, brackets: bool = True) -> Balance:
     momenta, by_x = slopes[: len(eta)], slopes[len(eta) :]
     forces = [g.add(g.dot(field, by_x), q) for field, q in zip(fields.along, system.force_nodes, strict=True)]
     if brackets:
-        for (a, b), entries in structure_functions(g, system).items():
-            for i, c in entries:
-                term = g.mul(c, momenta[i])
-                if a < 0:
-                    forces[b] = g.add(forces[b], term)
-                else:  # c_ab^i = -c_ba^i
-                    forces[b] = g.add(forces[b], g.mul(term, eta[a]))
-                    forces[a] = g.sub(forces[a], g.mul(term, eta[b]))
+        add_brackets(g, forces, structure_functions(g, system), momenta, eta)
     return Balance(momenta, forces)
+
+
+def add_brackets(
+    g: Graph, forces: list[Node], structure: Structure, momenta: Sequence[Node], velocities: Sequence[Node]
+) -> None:
+    """Add (c_0j^b + c_aj^b eta_a) p_b to force_j, for every j."""
+    for (a, b), entries in structure.items():
+        for i, c in entries:
+            term = g.mul(c, momenta[i])
+            if a < 0:
+                forces[b] = g.add(forces[b], term)
+            else:  # c_ab^i = -c_ba^i
+                forces[b] = g.add(forces[b], g.mul(term, velocities[a]))
+                forces[a] = g.sub(forces[a], g.mul(term, velocities[b]))
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from ..symbols import Parameter
 from ..sympy_view import expressions
 from . import FormError
 from .poincare import refuse_constraints
+from .reduction import add_brackets
 
 if TYPE_CHECKING:
     from ..system import System
@@ -53,16 +54,9 @@ def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> Equatio
     k, n = len(stay), len(fields.coordinates)
     by_eta, by_x, by_a = slopes[:k], slopes[k : k + n], slopes[k + n :]
     # dR/d eta_j and a_r together stand for the momenta of all velocities.
-    every = dict(zip(stay, by_eta, strict=True)) | dict(zip(gone, a_nodes, strict=True))
-    forces = {j: g.add(g.dot(fields.along[j], by_x), system.force_nodes[j]) for j in stay}
-    for (a, b), entries in structure_functions(g, system).items():
-        for i, c in entries:
-            term = g.mul(c, every[i])
-            if a < 0:
-                forces[b] = g.add(forces.get(b, g.zero), term)
-            elif a in forces and b in forces:
-                forces[b] = g.add(forces[b], g.mul(term, system.eta[a]))
-                forces[a] = g.sub(forces[a], g.mul(term, system.eta[b]))
+    every = dict(zip([*stay, *gone], [*by_eta, *a_nodes], strict=True))
+    forces = [g.add(g.dot(f, by_x), q) for f, q in zip(fields.along, system.force_nodes, strict=True)]
+    add_brackets(g, forces, structure_functions(g, system), [every[i] for i in sorted(every)], system.eta)
     rates = g.substitute(fields.velocity(g, system.eta), eliminated)
     flow = {**dict(zip(fields.coordinates, rates, strict=True)), fields.time: g.one}
     bias = forward(g, by_eta, flow)
@@ -70,9 +64,8 @@ def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> Equatio
     right = g.substitute([forces[j] for j in stay], eliminated)
     force = [g.sub(f, d) for f, d in zip(right, bias, strict=True)]
     mass = [[columns[j][i] for j in range(i + 1)] for i in range(k)]
-    wanted = g.substitute(
-        list(system.output_nodes.values()), eliminated
-    )  # the user's outputs keep what they need
+    # The user's outputs keep the coordinates that they need.
+    wanted = g.substitute(list(system.output_nodes.values()), eliminated)
     kept = _closed(g, fields.coordinates, rates, [*force, *(m for row in mass for m in row), *wanted])
     declared = {system.velocities[r]: g.neg(s) for r, s in zip(gone, by_a, strict=True)}
     declared |= {system.velocities[j]: system.eta[j] for j in stay}
