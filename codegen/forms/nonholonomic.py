@@ -22,7 +22,7 @@ from ..graph import Graph, Node
 from ..structure import structure_functions
 from ..system import System
 from .constraints import Permitted, equations_of, impose
-from .reduction import Motion, balance, project
+from .reduction import Motion, balance, momentum_equations, project
 
 
 def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Equations:
@@ -122,7 +122,4 @@ def _motion(g: Graph, system: System, choice: Permitted, permission: Permission)
         term = g.dot(entry, momenta)
         forces[i] = g.sub(forces[i], term if j < 0 else g.mul(term, theta[j]))
     flow = {**dict(zip(fields.coordinates, rates, strict=True)), fields.time: g.one}
-    bias = forward(g, by_theta, flow)
-    columns = [forward(g, by_theta, {v: g.one}) for v in theta]
-    mass = [[columns[j][i] for j in range(i + 1)] for i in range(len(theta))]
-    return Motion(rates, mass, [g.sub(f, d) for f, d in zip(forces, bias, strict=True)])
+    return Motion(rates, *momentum_equations(g, by_theta, forces, theta, flow))

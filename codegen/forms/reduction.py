@@ -60,6 +60,23 @@ class Motion:
     force: list[Node]
 
 
+def momentum_equations(
+    g: Graph,
+    momenta: Sequence[Node],
+    forces: Sequence[Node],
+    theta: Sequence[Node],
+    flow: Mapping[Node, Node],
+) -> tuple[list[list[Node]], list[Node]]:
+    """d p_i/dt = force_i as M theta' = f: the lower triangle of M, and f.
+
+    M_ij = dp_i/d theta_j; f is the force less the derivative of p along the flow at fixed theta, one sweep.
+    """
+    bias = forward(g, momenta, flow)
+    columns = [forward(g, momenta, {v: g.one}) for v in theta]
+    mass = [[columns[j][i] for j in range(i + 1)] for i in range(len(theta))]
+    return mass, [g.sub(f, d) for f, d in zip(forces, bias, strict=True)]
+
+
 def project(
     g: Graph,
     system: System,
@@ -79,14 +96,12 @@ def project(
         n, k = len(rates), len(momenta)
         moved = g.substitute([*rates, *momenta, *forces], permitted)
         rates, momenta, forces = moved[:n], moved[n : n + k], moved[n + k :]
-    # The derivative of p along the flow at fixed theta: one sweep.
     flow = {**dict(zip(fields.coordinates, rates, strict=True)), fields.time: g.one}
+    if not permitted:
+        return Motion(rates, *momentum_equations(g, momenta, forces, theta, flow))
     bias = forward(g, momenta, flow)
     columns = [forward(g, momenta, {v: g.one}) for v in theta]
     rest = [g.sub(f, d) for f, d in zip(forces, bias, strict=True)]
-    if not permitted:
-        mass = [[columns[j][i] for j in range(i + 1)] for i in range(len(theta))]
-        return Motion(rates, mass, rest)
     beta = [permitted[e] for e in system.eta]
     slopes = [forward(g, beta, {v: g.one}) for v in theta]  # slopes[i][p] = b_pi
     mass = [[g.dot(slopes[i], columns[j]) for j in range(i + 1)] for i in range(len(theta))]

@@ -24,7 +24,7 @@ from ..symbols import Parameter
 from ..sympy_view import expressions
 from . import FormError
 from .poincare import refuse_constraints
-from .reduction import add_brackets
+from .reduction import add_brackets, momentum_equations
 
 if TYPE_CHECKING:
     from ..system import System
@@ -59,11 +59,8 @@ def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> Equatio
     add_brackets(g, forces, structure_functions(g, system), [every[i] for i in sorted(every)], system.eta)
     rates = g.substitute(fields.velocity(g, system.eta), eliminated)
     flow = {**dict(zip(fields.coordinates, rates, strict=True)), fields.time: g.one}
-    bias = forward(g, by_eta, flow)
-    columns = [forward(g, by_eta, {v: g.one}) for v in kept_eta]
     right = g.substitute([forces[j] for j in stay], eliminated)
-    force = [g.sub(f, d) for f, d in zip(right, bias, strict=True)]
-    mass = [[columns[j][i] for j in range(i + 1)] for i in range(k)]
+    mass, force = momentum_equations(g, by_eta, right, kept_eta, flow)
     # The user's outputs keep the coordinates that they need.
     wanted = g.substitute(list(system.output_nodes.values()), eliminated)
     kept = _closed(g, fields.coordinates, rates, [*force, *(m for row in mass for m in row), *wanted])

@@ -26,6 +26,7 @@ from ..zero import is_zero
 from . import FormError
 from .constraints import Permitted, impose
 from .nonholonomic import Permission, bracket_coefficients
+from .reduction import momentum_equations
 
 BRANCH_END = Fraction(1, 10**10)
 """eta_1^2 below this share of what the energy allows counts as zero: x_1 no longer tells the states apart."""
@@ -81,9 +82,8 @@ def derive(
     for (j, m), entry in bracket_coefficients(g, system, permission).items():
         if m > 0 and j >= 0:
             forces[m - 1] = g.sub(forces[m - 1], g.mul(g.dot(entry, momenta), theta[j]))
-    bias = forward(g, by_theta, dict(zip(x, rates, strict=True)))
-    columns = [forward(g, by_theta, {v: g.one}) for v in theta[1:]]
-    mass = [[columns[j][i] for j in range(i + 1)] for i in range(k - 1)]
+    flow = dict(zip(x, rates, strict=True))
+    mass, force = momentum_equations(g, by_theta, forces, theta[1:], flow)
     speed = g.mul(sign, g.unary("sqrt", g.div(total, tau)))  # eta_1
     rest = dict.fromkeys(theta[1:], g.zero)
     (still,) = g.substitute([tau], rest)
@@ -103,7 +103,7 @@ def derive(
         velocity_nodes=(*theta[1:], system.fields.time),
         rates=tuple(rates[i] for i in kept),
         mass=(*map(tuple, mass), (*[g.zero] * (k - 1), g.one)),
-        force=(*(g.sub(f, d) for f, d in zip(forces, bias, strict=True)), g.div(g.one, speed)),
+        force=(*force, g.div(g.one, speed)),
         declared=declared_theta | dict(zip(system.velocities, eta, strict=True)),
         residuals_nodes={},
         pivots=(
