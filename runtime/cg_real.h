@@ -1,0 +1,125 @@
+/* cg_real.h: the number type that kernels, methods and elementary functions are written in.
+ *
+ * Without CG_LANES (or with 1) a `cg_real_t` is a double. With CG_LANES = 2, 4 or 8 it is that many doubles in one
+ * vector, one trajectory in each lane, and everything below works lane by lane. + - * / and sqrt are those of IEEE 754
+ * in both, so code written with these names gives the same bits for one trajectory as for each of many (compiled
+ * without contraction). A `cg_mask_t` is a truth value per lane, a `cg_bits_t` 64 unsigned bits per lane.
+ */
+#ifndef CG_REAL_H
+#define CG_REAL_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__GNUC__)
+#define CG_INLINE inline __attribute__((always_inline))
+#define CG_COLD __attribute__((noinline, cold))
+#define CG_RARE(condition) __builtin_expect(!!(condition), 0)
+#else
+#define CG_INLINE inline
+#define CG_COLD
+#define CG_RARE(condition) (condition)
+#endif
+
+#ifndef CG_LANES
+#define CG_LANES 1
+#endif
+
+#if CG_LANES > 1
+
+#if !defined(__GNUC__)
+#error "lanes need the vector types of GCC or Clang"
+#endif
+#if defined(__x86_64__) || defined(__i386__)
+#include <immintrin.h>
+#endif
+/* All functions with vector arguments are inlined: how a call would pass them does not matter. */
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+typedef double cg_real_t __attribute__((vector_size(CG_LANES * 8)));
+typedef int64_t cg_mask_t __attribute__((vector_size(CG_LANES * 8))); /* -1 where true, 0 where false */
+typedef uint64_t cg_bits_t __attribute__((vector_size(CG_LANES * 8)));
+
+static CG_INLINE cg_real_t cg_splat(double a) { return (cg_real_t){0.0} + a; }
+static CG_INLINE cg_mask_t cg_lt(cg_real_t a, cg_real_t b) { return (cg_mask_t)(a < b); }
+static CG_INLINE cg_mask_t cg_le(cg_real_t a, cg_real_t b) { return (cg_mask_t)(a <= b); }
+static CG_INLINE cg_mask_t cg_eq(cg_real_t a, cg_real_t b) { return (cg_mask_t)(a == b); }
+static CG_INLINE cg_mask_t cg_not(cg_mask_t a) { return ~a; }
+static CG_INLINE cg_bits_t cg_bits(cg_real_t a) { return (cg_bits_t)a; }
+static CG_INLINE cg_real_t cg_from_bits(cg_bits_t a) { return (cg_real_t)a; }
+
+/* a where the mask is true, else b: chosen, never multiplied, so that a NaN not chosen leaves no trace. */
+static CG_INLINE cg_real_t cg_where(cg_mask_t mask, cg_real_t a, cg_real_t b)
+{
+    return (cg_real_t)((mask & (cg_mask_t)a) | (~mask & (cg_mask_t)b));
+}
+static CG_INLINE cg_bits_t cg_where_bits(cg_mask_t mask, cg_bits_t a, cg_bits_t b)
+{
+    return ((cg_bits_t)mask & a) | (~(cg_bits_t)mask & b);
+}
+static CG_INLINE int cg_any(cg_mask_t mask)
+{
+#if CG_LANES == 8 && defined(__AVX512DQ__)
+    return _mm512_movepi64_mask((__m512i)mask) != 0;
+#elif CG_LANES == 4 && defined(__AVX__)
+    return _mm256_movemask_pd((__m256d)mask) != 0;
+#else
+    int64_t any = 0;
+    for (int lane = 0; lane < CG_LANES; lane++) {
+        any |= mask[lane];
+    }
+    return any != 0;
+#endif
+}
+static CG_INLINE cg_real_t cg_sqrt(cg_real_t a)
+{
+#if CG_LANES == 8 && defined(__AVX512F__)
+    return (cg_real_t)_mm512_sqrt_pd((__m512d)a);
+#elif CG_LANES == 4 && defined(__AVX__)
+    return (cg_real_t)_mm256_sqrt_pd((__m256d)a);
+#else
+    cg_real_t root;
+    for (int lane = 0; lane < CG_LANES; lane++) {
+        root[lane] = sqrt(a[lane]);
+    }
+    return root;
+#endif
+}
+
+#else
+
+typedef double cg_real_t;
+typedef int cg_mask_t; /* 1 where true, 0 where false */
+typedef uint64_t cg_bits_t;
+
+static CG_INLINE cg_real_t cg_splat(double a) { return a; }
+static CG_INLINE cg_mask_t cg_lt(cg_real_t a, cg_real_t b) { return a < b; }
+static CG_INLINE cg_mask_t cg_le(cg_real_t a, cg_real_t b) { return a <= b; }
+static CG_INLINE cg_mask_t cg_eq(cg_real_t a, cg_real_t b) { return a == b; }
+static CG_INLINE cg_mask_t cg_not(cg_mask_t a) { return !a; }
+static CG_INLINE cg_bits_t cg_bits(cg_real_t a)
+{
+    cg_bits_t bits;
+    memcpy(&bits, &a, sizeof bits);
+    return bits;
+}
+static CG_INLINE cg_real_t cg_from_bits(cg_bits_t a)
+{
+    cg_real_t real;
+    memcpy(&real, &a, sizeof real);
+    return real;
+}
+static CG_INLINE cg_real_t cg_where(cg_mask_t mask, cg_real_t a, cg_real_t b) { return mask ? a : b; }
+static CG_INLINE cg_bits_t cg_where_bits(cg_mask_t mask, cg_bits_t a, cg_bits_t b) { return mask ? a : b; }
+static CG_INLINE int cg_any(cg_mask_t mask) { return mask; }
+static CG_INLINE cg_real_t cg_sqrt(cg_real_t a) { return sqrt(a); }
+
+#endif
+
+/* Masks combine with & and |. */
+static CG_INLINE cg_real_t cg_larger(cg_real_t a, cg_real_t b) { return cg_where(cg_lt(b, a), a, b); }
+static CG_INLINE cg_real_t cg_smaller(cg_real_t a, cg_real_t b) { return cg_where(cg_lt(a, b), a, b); }
+static CG_INLINE cg_real_t cg_abs(cg_real_t a) { return cg_from_bits(cg_bits(a) & UINT64_C(0x7fffffffffffffff)); }
+
+#endif /* CG_REAL_H */
