@@ -2,7 +2,7 @@
  * The methods are instantiated here once, for any model, through its table.
  */
 #include "cg_driver.h"
-#include "cg_step.h"
+#include "cg_control.h"
 
 #define CG_FN(name) cg_table_##name
 #define CG_N(run) ((run)->n)
@@ -22,8 +22,6 @@ static const cg_method_info_t cg_methods[] = {
     {"dop853", 8, 1, CG_DOP853_ALL, 8, cg_table_dop853_step, cg_table_dop853_dense},
     {NULL, 0, 0, 0, 0, NULL, NULL},
 };
-
-#define CG_ATOL_FLOOR 1e-150 /* keeps 0 / 0 out of the error norm where atol is 0 and a state is 0 */
 
 const cg_method_info_t *cg_method_table(void) { return cg_methods; }
 
@@ -54,6 +52,21 @@ static int64_t cg_samples_before(const cg_signal_t *signal, double t, double dir
     return low;
 }
 
+double cg_signal_segment(const cg_signal_t *signal, double t, double direction, double t_stop, double *time,
+                         double *value, double *slope)
+{
+    const int64_t after = cg_samples_before(signal, t, direction);
+    const int64_t before = after > 0 ? after - 1 : 0;
+    const int64_t knot = direction > 0.0 ? after : after - 1;
+    *time = signal->t[before];
+    *value = signal->value[before];
+    *slope = 0.0;
+    if (signal->kind == CG_SIGNAL_LINEAR && after > 0 && after < signal->n) {
+        *slope = (signal->value[after] - signal->value[before]) / (signal->t[after] - signal->t[before]);
+    }
+    return knot >= 0 && knot < signal->n && direction * (t_stop - signal->t[knot]) > 0.0 ? signal->t[knot] : t_stop;
+}
+
 /* Sets every sampled input for the stretch of time that begins at run->t, and run->t_stop to its end. */
 static void cg_enter_segment(cg_run_t *run)
 {
@@ -67,20 +80,10 @@ static void cg_enter_segment(cg_run_t *run)
         if (signal->kind != CG_SIGNAL_HOLD && signal->kind != CG_SIGNAL_LINEAR) {
             continue;
         }
-        const int64_t after = cg_samples_before(signal, run->t, run->direction);
-        const int64_t before = after > 0 ? after - 1 : 0;
-        const int64_t knot = run->direction > 0.0 ? after : after - 1;
-        run->u_time[i] = signal->t[before];
-        run->u_value[i] = signal->value[before];
-        run->u_slope[i] = 0.0;
-        if (signal->kind == CG_SIGNAL_LINEAR && after > 0 && after < signal->n) {
-            run->u_slope[i] = (signal->value[after] - signal->value[before]) / (signal->t[after] - signal->t[before]);
-            run->input_kind |= CG_INPUT_SLOPE;
-        }
+        run->t_stop = cg_signal_segment(signal, run->t, run->direction, run->t_stop, &run->u_time[i],
+                                        &run->u_value[i], &run->u_slope[i]);
+        run->input_kind |= run->u_slope[i] != 0.0 ? CG_INPUT_SLOPE : 0;
         run->u[i] = run->u_value[i];
-        if (knot >= 0 && knot < signal->n && run->direction * (run->t_stop - signal->t[knot]) > 0.0) {
-            run->t_stop = signal->t[knot];
-        }
         run->have_f = 0;
     }
     run->t_anchor = run->t;
@@ -89,7 +92,7 @@ static void cg_enter_segment(cg_run_t *run)
 
 /* ---- start ---- */
 
-static int cg_options_valid(const cg_run_t *run)
+int cg_options_valid(const cg_run_t *run)
 {
     int valid = run->rtol >= 0.0 && run->rtol < HUGE_VAL && run->max_step > 0.0 && run->first_step >= 0.0
         && run->first_step < HUGE_VAL && run->max_steps >= 0;
@@ -117,13 +120,13 @@ int cg_run_start(cg_run_t *run, double t0, const double *x0, double t_end)
     }
     for (int32_t i = 0; i < run->n; i++) {
         run->x[i] = x0[i];
-        run->atol[i] = cg_step_larger(run->atol[i], CG_ATOL_FLOOR);
+        run->atol[i] = cg_larger(run->atol[i], CG_ATOL_FLOOR);
     }
     run->t = t0;
     run->t_old = t0;
     run->h = run->first_step;
     if (!run->adaptive) {
-        run->h = run->h > 0.0 ? cg_step_smaller(run->h, run->max_step) : run->max_step;
+        run->h = run->h > 0.0 ? cg_smaller(run->h, run->max_step) : run->max_step;
     }
     run->err_old = 1e-8;
     run->n_steps = 0;
@@ -164,39 +167,17 @@ static int cg_derivative(cg_run_t *run, double t, const double *x, double *out)
     return status != CG_OK ? status : cg_step_finite(out, run->n) ? CG_OK : CG_NONFINITE;
 }
 
-/* Root mean square of v in units of the tolerance at x. */
-static double cg_norm(const cg_run_t *run, const double *v)
-{
-    double sum = 0.0;
-    for (int32_t i = 0; i < run->n; i++) {
-        const double scaled = v[i] / cg_step_scale(run->atol[i], run->rtol, run->x[i], run->x[i]);
-        sum += scaled * scaled;
-    }
-    return sqrt(sum / (double)run->n);
-}
-
-/* E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, section II.4, "starting step size":
- * such that an explicit Euler step, and a step of the method's order, have errors of about 1 % of the tolerance. */
+/* The first step of cg_start.h. */
 static int cg_choose_step(cg_run_t *run)
 {
-    const double longest = cg_step_smaller(fabs(run->t_end - run->t), run->max_step);
-    const double size = cg_norm(run, run->x);
-    const double slope = cg_norm(run, run->f);
-    double h = size < 1e-5 || slope < 1e-5 ? 1e-6 : 0.01 * size / slope;
-    h = cg_step_smaller(h, longest);
+    const double longest = cg_smaller(fabs(run->t_end - run->t), run->max_step);
+    double h = cg_table_probe(run, longest);
     for (int32_t i = 0; i < run->n; i++) {
         run->x_trial[i] = run->x[i] + run->direction * h * run->f[i];
     }
     const int status = cg_derivative(run, run->t + run->direction * h, run->x_trial, run->k);
     if (status == CG_OK) {
-        for (int32_t i = 0; i < run->n; i++) {
-            run->k[i] -= run->f[i];
-        }
-        const double curvature = cg_norm(run, run->k) / h;
-        const double largest = cg_step_larger(slope, curvature);
-        const double h1 = largest <= 1e-15 ? cg_step_larger(1e-6, h * 1e-3)
-                                           : cg_step_power(0.01 / largest, 1.0 / (double)run->order);
-        h = cg_step_smaller(cg_step_smaller(100.0 * h, h1), longest);
+        h = cg_table_first(run, h, longest);
     } else if (status != CG_NONFINITE && status != CG_SINGULAR) {
         return status;
     }
