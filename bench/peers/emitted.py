@@ -68,12 +68,22 @@ def single(
     """One run with the end state only."""
     import numbalsoda
 
-    address, solver, parameters = right_hand_side(case, reproducible), getattr(numbalsoda, method), case.parameters
+    address, solver, parameters = (
+        right_hand_side(case, reproducible),
+        getattr(numbalsoda, method),
+        case.parameters,
+    )
 
     def run(y0: Array, t_end: float) -> Array:
         times = np.array([0.0, t_end])
         states, success = solver(  # rows only: it takes a strided y0 for a dense one
-            address, np.ascontiguousarray(y0), times, data=parameters, rtol=tolerance, atol=tolerance, mxstep=_LIMIT
+            address,
+            np.ascontiguousarray(y0),
+            times,
+            data=parameters,
+            rtol=tolerance,
+            atol=tolerance,
+            mxstep=_LIMIT,
         )
         assert success
         end: Array = np.asarray(states)[-1]
@@ -113,7 +123,11 @@ def many(
     import numba
 
     parallel = _parallel(method)
-    address, rows, times = right_hand_side(case, reproducible), np.ascontiguousarray(y.T), np.array([0.0, t_end])
+    address, rows, times = (
+        right_hand_side(case, reproducible),
+        np.ascontiguousarray(y.T),
+        np.array([0.0, t_end]),
+    )
     out = np.full_like(rows, np.nan)
 
     def run() -> Array:

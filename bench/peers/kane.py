@@ -44,7 +44,13 @@ def single(case: Case, tolerance: float = TOLERANCE, method: str = "LSODA") -> S
 
     def run(y0: Array, t_end: float) -> Array:
         end = solve_ivp(
-            lambda t, y: field(y, t, parameters), (0.0, t_end), y0, method, [t_end], rtol=tolerance, atol=tolerance
+            lambda t, y: field(y, t, parameters),
+            (0.0, t_end),
+            y0,
+            method,
+            [t_end],
+            rtol=tolerance,
+            atol=tolerance,
         )
         return np.asarray(end.y[:, -1])
 
