@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import ours
@@ -30,23 +31,29 @@ def curve(case: Case, runs: int, make: Callable[[Array, float], Many], every: in
     return points
 
 
+def in_lanes(case: Case, method: str, y: Array, tolerance: float) -> Many:
+    return ours.many(case, y, T_ENSEMBLE, tolerance, method, lanes=ours.widest(case))
+
+
+def alone(case: Case, method: str, y: Array, tolerance: float) -> Many:
+    return one_by_one(ours.single(case, tolerance, method), y, T_ENSEMBLE)
+
+
 @EACH_CASE
 def test_ensembles(case: Case, points: Any) -> None:
     """One core, as far as the packages let themselves be held to it."""
-    many = scaled(800 if case is CHAIN else 4000, 256)
+    many = scaled(800 if case is CHAIN else 20_000, 256)
     few = scaled(3 if case is CHAIN else 10, 2)
-    lanes, t = ours.widest(case), T_ENSEMBLE
+    t = T_ENSEMBLE
+    rare = 2 if case is CHAIN else 1  # heyoka compiles anew for each tolerance
     curves: dict[str, Curve | None] = {
-        f"chaplygin {method}": curve(
-            case, many, lambda y, tol, method=method: ours.many(case, y, t, tol, method, lanes=lanes)
-        )
-        for method in ours.ADAPTIVE
+        f"chaplygin {method}": curve(case, many, partial(in_lanes, case, method)) for method in ours.ADAPTIVE
     }
     peers: dict[str, tuple[int, Callable[[Array, float], Many], int]] = {
         "heyoka": (
             scaled(256 if case is CHAIN else 4000, 64),
             lambda y, tol: taylor.many(case, y, t, tol),
-            1,
+            rare,
         ),
         "numbalsoda": (
             scaled(200 if case is CHAIN else 1000, 64),
@@ -65,15 +72,13 @@ def test_ensembles(case: Case, points: Any) -> None:
 def test_single_runs(case: Case, points: Any) -> None:
     """t = 0..10, the mean over some trajectories run one after the other."""
     runs, t = scaled(50, 10), T_ENSEMBLE
+    rare = 2 if case is CHAIN else 1
     curves: dict[str, Curve | None] = {
-        f"chaplygin {method}": curve(
-            case, runs, lambda y, tol, method=method: one_by_one(ours.single(case, tol, method), y, t)
-        )
-        for method in ours.ADAPTIVE
+        f"chaplygin {method}": curve(case, runs, partial(alone, case, method)) for method in ours.ADAPTIVE
     }
     few = scaled(3 if case is CHAIN else 10, 2)
     peers: dict[str, tuple[int, Callable[[Array, float], Many], int]] = {
-        "heyoka": (runs, lambda y, tol: one_by_one(taylor.single(case, tol), y, t), 1),
+        "heyoka": (runs, lambda y, tol: one_by_one(taylor.single(case, tol), y, t), rare),
         "numbalsoda": (
             runs,
             lambda y, tol: one_by_one(emitted.single(case, tol, reproducible=False), y, t),

@@ -68,7 +68,7 @@ def _precision(ensembles: dict[str, Curves], single: dict[str, Curves], path: Pa
     for row, (kind, found) in enumerate(kinds):
         for panel, case in zip(axes[row], cases, strict=True):
             for name, points in found.get(case, {}).items():
-                kept = sorted((time * 1e6, error) for error, time in points if error > 0)
+                kept = [(time * 1e6, error) for error, time in points if error > 0]
                 times, errors = zip(*kept) if kept else ((), ())
                 ours = name.startswith("chaplygin")
                 (handles[name],) = panel.loglog(

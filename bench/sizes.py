@@ -14,5 +14,7 @@ SAMPLE = 200
 def scaled(full: int, quick: int) -> int:
     """A number of trajectories or of repetitions."""
     return quick if QUICK else full
+
+
 LOAD = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
 """What the machine had to do before anything was measured: above some tenths, times are not to be trusted."""

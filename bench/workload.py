@@ -92,7 +92,9 @@ class Setting:
 def sample_error(case: Case, setting: Setting) -> float:
     """The median error of one of our methods."""
     load = workload(case)
-    sample = ours.many(case, load.first(SAMPLE), T_ENSEMBLE, setting.tolerance, setting.method, lanes=1)
+    sample = ours.many(
+        case, load.first(SAMPLE), T_ENSEMBLE, setting.tolerance, setting.method, lanes=ours.widest(case)
+    )
     return load.error(sample())
 
 

@@ -133,6 +133,7 @@ def many(
     def run() -> Array:
         numba.set_num_threads(threads)
         parallel(address, rows, times, case.parameters, tolerance, out)
-        return out.T
+        columns: Array = out.T
+        return columns
 
     return run

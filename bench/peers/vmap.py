@@ -59,6 +59,7 @@ def many(case: Case, y: Array, t_end: float, tolerance: float = TOLERANCE) -> Ma
     solve, rows = _solve(case)[1], np.ascontiguousarray(y.T)
 
     def run() -> Array:
-        return np.asarray(solve(rows, t_end, tolerance)).T
+        columns: Array = np.asarray(solve(rows, t_end, tolerance)).T
+        return columns
 
     return run
