@@ -49,6 +49,15 @@ static CG_INLINE cg_mask_t cg_odd(cg_bits_t a)
     return (cg_mask_t)(a & 1);
 #endif
 }
+/* Whether a < b in any lane; without the detour of a mask over a vector. */
+static CG_INLINE int cg_any_below(cg_real_t a, cg_real_t b)
+{
+#if CG_LANES == 8 && defined(__AVX512F__)
+    return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_LT_OQ) != 0;
+#else
+    return cg_any(cg_lt(a, b));
+#endif
+}
 /* The 26 leading bits of a number, the others 0: a product of two such is exact, also with a 27-bit remainder. */
 static CG_INLINE cg_real_t cg_upper(cg_real_t a) { return cg_from_bits(cg_bits(a) & UINT64_C(0xfffffffff8000000)); }
 static CG_INLINE cg_bits_t cg_sign_of(cg_real_t a) { return cg_bits(a) & CG_SIGN_BIT; }

@@ -34,13 +34,17 @@ static CG_INLINE cg_real_t cg_scale(cg_real_t a, cg_real_t k)
     return (a * cg_power_of_two(half)) * cg_power_of_two(other);
 }
 
+#define CG_EXP_NEAR 690.0 /* below, the product with the power of two is exact and the result normal */
+
+/* Puts exp(x) into the lanes of the result that the common path does not serve. */
 static CG_OUT_OF_LINE void cg_exp_far(const cg_real_t *x, cg_real_t *result)
 {
     const cg_real_t below = cg_larger(cg_splat(-746.0), *x); /* the constant first: a NaN remains */
     const cg_real_t a = cg_smaller(cg_splat(710.0), below);
     const cg_real_t k = (a * CG_LN2_INVERSE + CG_ROUNDER) - CG_ROUNDER;
     const cg_real_t r = (a - k * CG_LN2_UPPER) - k * CG_LN2_LOWER;
-    *result = cg_scale(1.0 + (r + cg_exp_terms(r)), k);
+    const cg_real_t found = cg_scale(1.0 + (r + cg_exp_terms(r)), k);
+    *result = cg_where(cg_lt(cg_splat(CG_EXP_NEAR), cg_abs(*x)), found, *result);
 }
 
 static CG_INLINE cg_real_t cg_exp(cg_real_t x)
@@ -48,10 +52,11 @@ static CG_INLINE cg_real_t cg_exp(cg_real_t x)
     const cg_real_t rounded = x * CG_LN2_INVERSE + (CG_ROUNDER + 1023.0);
     const cg_real_t k = rounded - (CG_ROUNDER + 1023.0);
     const cg_real_t r = (x - k * CG_LN2_UPPER) - k * CG_LN2_LOWER;
-    cg_real_t result = (1.0 + (r + cg_exp_terms(r))) * cg_power_of_two(rounded);
-    if (CG_RARE(cg_any(cg_lt(cg_splat(708.0), cg_abs(x))))) {
+    const cg_real_t scale = cg_power_of_two(rounded);
+    cg_real_t result = scale + scale * (r + cg_exp_terms(r));
+    if (CG_RARE(cg_any_below(cg_splat(CG_EXP_NEAR), cg_abs(x)))) {
         const cg_real_t in = x;
-        cg_real_t out;
+        cg_real_t out = result;
         cg_exp_far(&in, &out);
         result = out;
     }
@@ -83,22 +88,27 @@ static CG_INLINE cg_real_t cg_log_normal(cg_real_t x, cg_real_t k0)
     return k * CG_LN2_UPPER - ((half - (s * (half + z * terms) + k * CG_LN2_LOWER)) - f);
 }
 
+static CG_INLINE cg_mask_t cg_is_normal(cg_real_t x)
+{
+    return cg_le(cg_splat(CG_DBL_MIN), x) & cg_lt(x, cg_splat(HUGE_VAL));
+}
+
+/* Puts log(x) into the lanes of the result that the common path does not serve. */
 static CG_OUT_OF_LINE void cg_log_far(const cg_real_t *x, cg_real_t *result)
 {
-    const cg_real_t zero = cg_splat(0.0), infinity = cg_splat(HUGE_VAL);
-    const cg_mask_t small = cg_lt(*x, cg_splat(CG_DBL_MIN));
-    const cg_real_t a = cg_where(small, *x * 0x1p54, *x);
-    const cg_real_t found = cg_log_normal(a, cg_where(small, cg_splat(-54.0), zero));
-    const cg_real_t outside = cg_where(cg_eq(*x, zero), -infinity, cg_where(cg_lt(*x, zero), cg_splat((double)NAN), *x));
-    *result = cg_where(cg_lt(zero, *x) & cg_lt(*x, infinity), found, outside);
+    const cg_real_t zero = cg_splat(0.0), nan = cg_splat((double)NAN);
+    const cg_mask_t small = cg_lt(zero, *x) & cg_lt(*x, cg_splat(CG_DBL_MIN));
+    const cg_real_t found = cg_log_normal(*x * 0x1p54, cg_splat(-54.0));
+    const cg_real_t outside = cg_where(cg_eq(*x, zero), cg_splat(-HUGE_VAL), cg_where(cg_lt(*x, zero), nan, *x));
+    *result = cg_where(cg_is_normal(*x), *result, cg_where(small, found, outside));
 }
 
 static CG_INLINE cg_real_t cg_log(cg_real_t x)
 {
     cg_real_t result = cg_log_normal(x, cg_splat(0.0));
-    if (CG_RARE(cg_any(cg_not(cg_le(cg_splat(CG_DBL_MIN), x) & cg_lt(x, cg_splat(HUGE_VAL)))))) {
+    if (CG_RARE(cg_any(cg_not(cg_is_normal(x))))) {
         const cg_real_t in = x;
-        cg_real_t out;
+        cg_real_t out = result;
         cg_log_far(&in, &out);
         result = out;
     }

@@ -89,13 +89,12 @@ static CG_INLINE cg_real_t cg_pow(cg_real_t x, cg_real_t y)
     cg_y_log_x(x, cg_splat(0.0), y, &upper, &lower);
     const cg_real_t mantissa = cg_exp_sum(upper, lower, &rounded);
     cg_real_t result = mantissa * cg_power_of_two(rounded);
-    const cg_mask_t usual = cg_le(cg_splat(CG_DBL_MIN), x) & cg_lt(x, cg_splat(HUGE_VAL))
-                            & cg_lt(cg_abs(upper), cg_splat(708.0));
+    const cg_mask_t usual = cg_is_normal(x) & cg_lt(cg_abs(upper), cg_splat(708.0));
     if (CG_RARE(cg_any(cg_not(usual)))) {
         const cg_real_t base = x, exponent = y;
         cg_real_t out;
         cg_pow_far(&base, &exponent, &out);
-        result = out;
+        result = cg_where(usual, result, out);
     }
     return result;
 }
