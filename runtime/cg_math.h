@@ -6,8 +6,8 @@
  * Errors are below 2 ulp over the whole range of each, special values those of C99's Annex F. Compiled without
  * contraction each lane has the bits that the scalar instance has, whatever the compiler and the instruction set; the
  * sign and payload of a NaN are not part of that promise. With contraction (FMA) the bits may differ, the bound of the
- * error does not. Nothing here reads or sets errno, the exception flags or the rounding mode, which has to be to nearest;
- * operations must round to double (FLT_EVAL_METHOD 0) and keep subnormals.
+ * error does not. Nothing here reads or sets errno or the exception flags. The rounding mode has to be to nearest,
+ * operations have to round to double (FLT_EVAL_METHOD 0) and to keep subnormals.
  *
  * How it is made so:
  * - The common path has no branch. Rare arguments (huge angles, results that overflow or are subnormal) are looked for

@@ -23,7 +23,8 @@ static CG_INLINE cg_real_t cg_asin(cg_real_t x)
     const cg_real_t z = cg_where(small, a * a, half);
     const cg_real_t s = cg_where(small, a, cg_sqrt(half));
     const cg_real_t rest = (s * z) * cg_asin_terms(z);
-    const cg_real_t large = (CG_PIO2_UPPER - 2.0 * s) - (2.0 * rest - CG_PIO2_LOWER);
+    /* pi/4 twice: the parts in brackets are then small and their rounding too */
+    const cg_real_t large = CG_PIO4_UPPER + ((CG_PIO4_UPPER - 2.0 * s) - (2.0 * rest - CG_PIO2_LOWER));
     return cg_flip(cg_where(small, s + rest, large), cg_sign_of(x));
 }
 

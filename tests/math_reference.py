@@ -69,7 +69,9 @@ def near_multiples() -> Array:
     with mp.workprec(1300):
         half_pi = mpmath.pi / 2
         for e in range(-52, 972):
-            x = mpf(2) ** e / half_pi  # |m x - k| small for an m of 53 bits: m is the denominator of a convergent
+            x = (
+                mpf(2) ** e / half_pi
+            )  # |m x - k| small for an m of 53 bits: m is the denominator of a convergent
             before, now = 0, 1  # denominators
             for _ in range(200):
                 whole = int(mpmath.floor(x))
@@ -77,9 +79,7 @@ def near_multiples() -> Array:
                     break
                 x = 1 / (x - whole)
                 before, now = now, int(mpmath.floor(x)) * now + before
-                for m in (now, now + before):
-                    if 2**52 <= m < 2**53:
-                        found.append(float(m) * 2.0**e)
+                found += [float(m) * 2.0**e for m in (now, now + before) if 2**52 <= m < 2**53]
                 if now >= 2**53:
                     break
     return np.array(found)
@@ -100,7 +100,9 @@ def _one(name: str, rng: np.random.Generator, n: int) -> list[Array]:
     """About n arguments: over all exponents, even over the usual range, and where it is hard."""
     q = n // 4
     if name in ("sin", "cos", "tan"):
-        multiples = np.concatenate([rng.integers(-700000, 700000, q // 6), rng.integers(-40, 41, q // 6)]) * (np.pi / 2)
+        multiples = np.concatenate([rng.integers(-700000, 700000, q // 6), rng.integers(-40, 41, q // 6)]) * (
+            np.pi / 2
+        )
         hard = [_neighbours(multiples), near_multiples(), _spread(rng, q // 4, 19.8, 20.1)]
         return [_spread(rng, q, -1074, 1023.999), rng.uniform(-1e6, 1e6, q), rng.uniform(-4, 4, q), *hard]
     if name in ("asin", "acos"):
@@ -142,7 +144,9 @@ def _two(name: str, rng: np.random.Generator, n: int) -> list[tuple[Array, Array
         1 + _spread(rng, q, -52, -1),
         np.exp2(rng.uniform(-4, 4, q)),
     ):
-        wanted = rng.uniform(-746, 710.5, q)  # the logarithm of the power: over all results, beyond both borders
+        wanted = rng.uniform(
+            -746, 710.5, q
+        )  # the logarithm of the power: over all results, beyond both borders
         wanted[: q // 4] = rng.uniform(-746, -707, q // 4)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             y = wanted / np.log(x)

@@ -3,12 +3,12 @@
 #include <stddef.h>
 #include <string.h>
 
-typedef __float128 quad_t;
+__extension__ typedef __float128 wide_t;
 
 static const struct {
     const char *name;
-    quad_t (*one)(quad_t);
-    quad_t (*two)(quad_t, quad_t);
+    wide_t (*one)(wide_t);
+    wide_t (*two)(wide_t, wide_t);
 } functions[] = {
     {"sin", sinq, NULL},   {"cos", cosq, NULL},   {"tan", tanq, NULL},     {"asin", asinq, NULL}, {"acos", acosq, NULL},
     {"atan", atanq, NULL}, {"sinh", sinhq, NULL}, {"cosh", coshq, NULL},   {"tanh", tanhq, NULL}, {"exp", expq, NULL},
@@ -25,10 +25,10 @@ int check_math_quad(const char *name, ptrdiff_t n, const double *x, const double
             continue;
         }
         for (ptrdiff_t i = 0; i < n; i++) {
-            const quad_t top = 0x1p1023Q * 2;
-            quad_t exact = functions[f].one ? functions[f].one(x[i]) : functions[f].two(x[i], y[i]);
-            quad_t found = value[i];
-            const quad_t midpoint = top - 0x1p970Q;
+            const wide_t top = ldexpq(1, 1024);
+            wide_t exact = functions[f].one ? functions[f].one(x[i]) : functions[f].two(x[i], y[i]);
+            wide_t found = value[i];
+            const wide_t midpoint = top - ldexpq(1, 970);
             exact = exact >= midpoint ? top : exact <= -midpoint ? -top : exact;
             found = isinfq(found) ? (found > 0 ? top : -top) : found;
             int exponent;
