@@ -74,13 +74,22 @@ static void cg_reduce_one(double a, double *r, double *tail, uint64_t *k)
     *k = (top >> 62) + above_half;
 }
 
-static CG_OUT_OF_LINE void cg_reduce_far(const double *a, double *r, double *tail, uint64_t *k)
+static CG_OUT_OF_LINE void cg_reduce_far(const cg_real_t *a, cg_real_t *r, cg_real_t *tail, cg_bits_t *k)
 {
+    double angle[CG_LANES], near[CG_LANES], rest[CG_LANES];
+    uint64_t quadrant[CG_LANES];
+    memcpy(angle, a, sizeof angle);
+    memcpy(near, r, sizeof near);
+    memcpy(rest, tail, sizeof rest);
+    memcpy(quadrant, k, sizeof quadrant);
     for (int lane = 0; lane < CG_LANES; lane++) {
-        if (a[lane] > CG_TRIG_NEAR && a[lane] <= 0x1.fffffffffffffp+1023) {
-            cg_reduce_one(a[lane], r + lane, tail + lane, k + lane);
+        if (angle[lane] > CG_TRIG_NEAR && angle[lane] <= 0x1.fffffffffffffp+1023) {
+            cg_reduce_one(angle[lane], near + lane, rest + lane, quadrant + lane);
         }
     }
+    memcpy(r, near, sizeof near);
+    memcpy(tail, rest, sizeof rest);
+    memcpy(k, quadrant, sizeof quadrant);
 }
 
 /* a = k pi/2 + r + tail for a >= 0; k modulo 4 is in the low bits. NaN for infinity. */
@@ -94,16 +103,14 @@ static CG_INLINE void cg_reduce(cg_real_t a, cg_real_t *r, cg_real_t *tail, cg_b
     *tail = ((third - *r) - number * CG_PIO2_FOURTH) + ((exact - third) - number * CG_PIO2_THIRD);
     *k = cg_bits(rounded);
     if (CG_RARE(cg_any_below(cg_splat(CG_TRIG_NEAR), a))) {
-        double in[CG_LANES], near[CG_LANES], rest[CG_LANES];
-        uint64_t quadrant[CG_LANES];
-        memcpy(in, &a, sizeof in);
-        memcpy(near, r, sizeof near);
-        memcpy(rest, tail, sizeof rest);
-        memcpy(quadrant, k, sizeof quadrant);
-        cg_reduce_far(in, near, rest, quadrant);
-        memcpy(r, near, sizeof near);
-        memcpy(tail, rest, sizeof rest);
-        memcpy(k, quadrant, sizeof quadrant);
+        /* copies: what has its address taken would live in memory, on the common path too */
+        const cg_real_t angle = a;
+        cg_real_t near = *r, rest = *tail;
+        cg_bits_t quadrant = *k;
+        cg_reduce_far(&angle, &near, &rest, &quadrant);
+        *r = near;
+        *tail = rest;
+        *k = quadrant;
     }
 }
 
