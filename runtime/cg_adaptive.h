@@ -1,22 +1,14 @@
-/* cg_adaptive.h: error control around one trial step of any embedded method. Included by cg_method.h.
+/* cg_adaptive.h: the steps of one trajectory around the trials of a method. Included by cg_method.h.
  *
- * A method gives two functions: `trial` fills run->x_trial with the state at t + h and the stages run->k, `error`
- * returns the square of the norm of the error estimate in units of the tolerance (1 is just acceptable).
- * Step control (PI): E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., Springer 1996,
- * section IV.2, equation (2.43c): h_new = h * safety * err^-alpha * err_old^beta.
+ * A method gives `trial`, which fills run->x_trial with the state at t + h and the stages run->k, and, where it
+ * controls its steps, `error`: the square of the norm of the error estimate in units of the tolerance.
  */
-
-typedef struct CG_FN(controller) {
-    double alpha, beta;
-    double safety;
-    double shrink, grow; /* bounds of h_new / h */
-} CG_FN(controller_t);
 
 /* After a trial of `length` that failed for `reason`: the shorter step, or the status that ends the run. */
 static CG_COLD int CG_FN(shorten)(cg_run_t *run, double length, double factor, int reason)
 {
     const double smallest = cg_step_smallest(run->t);
-    run->h = cg_step_larger(length * factor, smallest);
+    run->h = cg_larger(length * factor, smallest);
     run->n_rejected++;
     run->rejected = 1;
     if (run->stop != NULL && *run->stop) {
@@ -25,55 +17,58 @@ static CG_COLD int CG_FN(shorten)(cg_run_t *run, double length, double factor, i
     return length <= smallest ? reason : CG_OK;
 }
 
-static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const CG_FN(controller_t) control,
-                                     int (*trial)(cg_run_t *, double), double (*error)(cg_run_t *, double))
+/* Takes over the trial: x_trial and f_old become the state and the derivative at t_new. The buffers change places
+ * instead of being copied: scalar stores followed by the vector loads of a copy would wait for the cache. */
+static CG_INLINE void CG_FN(accept)(cg_run_t *run, double t_new)
+{
+    double *const spare = run->x_old;
+    double *const f = run->f_old;
+    run->x_old = run->x;
+    run->x = run->x_trial;
+    run->x_trial = spare;
+    run->f_old = run->f;
+    run->f = f;
+    run->t_old = run->t;
+    run->t = t_new;
+    run->n_steps++;
+    run->have_dense = 0;
+}
+
+/* One accepted step of a method with error control. */
+static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const cg_control_t control,
+                                     int (*trial)(cg_run_t *, double, double), double (*error)(cg_run_t *, double))
 {
     const int32_t n = CG_N(run);
 
     const double smallest = cg_step_smallest(run->t);
 
-    run->h = cg_step_smaller(cg_step_larger(run->h, smallest), run->max_step);
+    run->h = cg_smaller(cg_larger(run->h, smallest), run->max_step);
     for (;;) {
-        const double remaining = fabs(run->t_stop - run->t);
-        /* No sliver is left before t_stop: a little more is taken at once, or in two halves where max_step forbids. */
-        const int close = 1.01 * run->h >= remaining;
-        const int cut = close && remaining <= run->max_step;
-        const double length = cut ? remaining : close ? 0.5 * remaining : run->h;
-        double t_new = cut ? run->t_stop : run->t + run->direction * length;
-        if (CG_RARE(!cut && !(length >= smallest))) {
+        const cg_plan_t plan = cg_plan(run->t, run->t_stop, run->h, run->direction, run->max_step);
+        if (CG_RARE(!plan.cut && !(plan.length >= smallest))) {
             return CG_STEP_TOO_SMALL; /* max_step is */
         }
-        if (CG_RARE(fabs(t_new - run->t) > run->max_step)) { /* by rounding */
-            t_new -= run->direction * fabs(t_new) * DBL_EPSILON;
-        }
-        const double h = t_new - run->t; /* the state moves by what the time moves */
-
-        int status = trial(run, h);
-        double factor = 0.2;
+        int status = trial(run, run->t, plan.h);
+        double factor = CG_SHRINK_FAILED;
         if (status == CG_OK) {
-            const double square = error(run, h);
+            const double square = error(run, plan.h);
             if (square <= 1.0) {
                 /* f_old is free: the interpolant of the step before this one is not asked for any more */
-                status = CG_FN(rhs)(run, t_new, run->x_trial, run->f_old);
+                status = CG_FN(rhs)(run, plan.t_new, run->x_trial, run->f_old);
                 if (status == CG_OK && cg_step_finite(run->x_trial, n) && cg_step_finite(run->f_old, n)) {
-                    factor = control.safety * cg_step_power(run->err_old, 0.5 * control.beta)
-                        * cg_step_power(square, -0.5 * control.alpha);
-                    factor = cg_step_larger(control.shrink, cg_step_smaller(control.grow, factor));
-                    if (run->rejected) {
-                        factor = cg_step_smaller(factor, 1.0);
-                    }
+                    factor = cg_control_grow(&control, square, run->err_old, run->rejected);
                     /* A step cut short by t_stop says little about the longer one that was planned. */
-                    run->h = close ? cg_step_larger(run->h, length * factor) : length * factor;
-                    if (!close) {
-                        run->err_old = cg_step_larger(square, 1e-8);
+                    run->h = plan.close ? cg_larger(run->h, plan.length * factor) : plan.length * factor;
+                    if (!plan.close) {
+                        run->err_old = cg_larger(square, CG_LEAST_SQUARE);
                     }
-                    cg_step_accept(run, t_new);
+                    CG_FN(accept)(run, plan.t_new);
                     run->rejected = 0;
                     return CG_OK;
                 }
                 status = status == CG_OK ? CG_NONFINITE : status;
             } else if (square < HUGE_VAL) {
-                factor = cg_step_larger(control.shrink, control.safety * cg_step_power(square, -0.5 * control.alpha));
+                factor = cg_control_shrink(&control, square);
                 status = CG_STEP_TOO_SMALL;
             } else { /* an estimate that overflows at a finite state asks for more than the step can give */
                 status = cg_step_finite(run->x_trial, n) ? CG_STEP_TOO_SMALL : CG_NONFINITE;
@@ -82,9 +77,40 @@ static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const CG_FN(controller_t) co
         if (status != CG_SINGULAR && status != CG_NONFINITE && status != CG_STEP_TOO_SMALL) {
             return status;
         }
-        status = CG_FN(shorten)(run, length, factor, status);
+        status = CG_FN(shorten)(run, plan.length, factor, status);
         if (status != CG_OK) {
             return status;
         }
     }
+}
+
+/* One step of fixed length run->h; the last one before t_stop is shortened to land on it, or takes up the rounding of
+ * the times. */
+static CG_INLINE int CG_FN(fixed)(cg_run_t *run, int (*trial)(cg_run_t *, double, double))
+{
+    const int32_t n = CG_N(run);
+    const cg_fixed_plan_t plan = cg_plan_fixed(run->t, run->t_stop, run->h, run->direction, run->t_anchor,
+                                               (double)run->n_anchor);
+
+    if (CG_RARE(run->h < cg_step_smallest(run->t) && run->h < fabs(run->t_stop - run->t))) {
+        return CG_STEP_TOO_SMALL;
+    }
+    int status = trial(run, run->t, plan.h);
+    if (CG_RARE(status != CG_OK)) {
+        return status;
+    }
+    status = CG_FN(rhs)(run, plan.t_new, run->x_trial, run->f_old);
+    if (CG_RARE(status != CG_OK)) {
+        return status;
+    }
+    if (CG_RARE(!cg_step_finite(run->x_trial, n) || !cg_step_finite(run->f_old, n))) {
+        return CG_NONFINITE;
+    }
+    CG_FN(accept)(run, plan.t_new);
+    run->n_anchor++;
+    if (plan.last) {
+        run->t_anchor = plan.t_new;
+        run->n_anchor = 0;
+    }
+    return CG_OK;
 }

@@ -15,25 +15,24 @@
     }
 #define A(s, j) cg_dop853_a[s][j] * k##j[i]
 
-static CG_INLINE int CG_FN(dop853_trial)(cg_run_t *run, double h)
+static CG_INLINE int CG_FN(dop853_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
 {
     const int32_t n = CG_N(run);
-    const int32_t ld = CG_PADDED(n);
-    const double t = run->t;
-    const double *const CG_RESTRICT x = run->x;
-    double *const CG_RESTRICT y = run->x_trial;
-    const double *const CG_RESTRICT k0 = run->f;
-    double *const CG_RESTRICT k1 = run->k + ld;
-    double *const CG_RESTRICT k2 = run->k + 2 * ld;
-    double *const CG_RESTRICT k3 = run->k + 3 * ld;
-    double *const CG_RESTRICT k4 = run->k + 4 * ld;
-    double *const CG_RESTRICT k5 = run->k + 5 * ld;
-    double *const CG_RESTRICT k6 = run->k + 6 * ld;
-    double *const CG_RESTRICT k7 = run->k + 7 * ld;
-    double *const CG_RESTRICT k8 = run->k + 8 * ld;
-    double *const CG_RESTRICT k9 = run->k + 9 * ld;
-    double *const CG_RESTRICT k10 = run->k + 10 * ld;
-    double *const CG_RESTRICT k11 = run->k + 11 * ld;
+    const int32_t ld = CG_ROWS(n);
+    const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x);
+    cg_real_t *const CG_RESTRICT y = CG_REALS(run->x_trial);
+    const cg_real_t *const CG_RESTRICT k0 = CG_REALS(run->f);
+    cg_real_t *const CG_RESTRICT k1 = CG_REALS(run->k) + ld;
+    cg_real_t *const CG_RESTRICT k2 = CG_REALS(run->k) + 2 * ld;
+    cg_real_t *const CG_RESTRICT k3 = CG_REALS(run->k) + 3 * ld;
+    cg_real_t *const CG_RESTRICT k4 = CG_REALS(run->k) + 4 * ld;
+    cg_real_t *const CG_RESTRICT k5 = CG_REALS(run->k) + 5 * ld;
+    cg_real_t *const CG_RESTRICT k6 = CG_REALS(run->k) + 6 * ld;
+    cg_real_t *const CG_RESTRICT k7 = CG_REALS(run->k) + 7 * ld;
+    cg_real_t *const CG_RESTRICT k8 = CG_REALS(run->k) + 8 * ld;
+    cg_real_t *const CG_RESTRICT k9 = CG_REALS(run->k) + 9 * ld;
+    cg_real_t *const CG_RESTRICT k10 = CG_REALS(run->k) + 10 * ld;
+    cg_real_t *const CG_RESTRICT k11 = CG_REALS(run->k) + 11 * ld;
     int status;
 
     CG_STAGE(1, k1, 0.0, 0)
@@ -60,42 +59,42 @@ static CG_INLINE int CG_FN(dop853_trial)(cg_run_t *run, double h)
 
 /* Hairer, Norsett, Wanner I, section II.10: err = |h| e5^2 / sqrt(e5^2 + 0.01 e3^2), in root mean squares; here its
  * square. Sums run in CG_PAD partial sums, so that their order does not depend on how a compiler vectorises. */
-static CG_INLINE double CG_FN(dop853_error)(cg_run_t *run, double h)
+static CG_INLINE cg_real_t CG_FN(dop853_error)(CG_RUN *run, cg_real_t h)
 {
     const int32_t n = CG_N(run);
-    const int32_t ld = CG_PADDED(n);
+    const int32_t ld = CG_ROWS(n);
     const double rtol = run->rtol;
-    const double *const CG_RESTRICT x = run->x;
-    const double *const CG_RESTRICT y = run->x_trial;
-    const double *const CG_RESTRICT k0 = run->f;
-    const double *const CG_RESTRICT k = run->k;
+    const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x);
+    const cg_real_t *const CG_RESTRICT y = CG_REALS(run->x_trial);
+    const cg_real_t *const CG_RESTRICT k0 = CG_REALS(run->f);
+    const cg_real_t *const CG_RESTRICT k = CG_REALS(run->k);
     const double *const CG_RESTRICT atol = run->atol;
-    double sum5[CG_PAD] = {0.0, 0.0, 0.0, 0.0};
-    double sum3[CG_PAD] = {0.0, 0.0, 0.0, 0.0};
+    cg_real_t sum5[CG_PAD] = {0};
+    cg_real_t sum3[CG_PAD] = {0};
 
     for (int32_t block = 0; block < ld; block += CG_PAD) {
-        for (int32_t lane = 0; lane < CG_PAD; lane++) {
+        for (int32_t lane = 0; lane < CG_PAD && block + lane < ld; lane++) {
             const int32_t i = block + lane;
-            const double weight = 1.0 / cg_step_scale(atol[i], rtol, x[i], y[i]);
-            const double e5 = weight * (E0(e5) + E(e5, 5) + E(e5, 6) + E(e5, 7) + E(e5, 8) + E(e5, 9)
-                                        + E(e5, 10) + E(e5, 11));
-            const double e3 = weight * (E0(e3) + E(e3, 5) + E(e3, 6) + E(e3, 7) + E(e3, 8) + E(e3, 9)
-                                        + E(e3, 10) + E(e3, 11));
+            const cg_real_t weight = 1.0 / cg_step_scale(atol[i], rtol, x[i], y[i]);
+            const cg_real_t e5 = weight * (E0(e5) + E(e5, 5) + E(e5, 6) + E(e5, 7) + E(e5, 8) + E(e5, 9)
+                                           + E(e5, 10) + E(e5, 11));
+            const cg_real_t e3 = weight * (E0(e3) + E(e3, 5) + E(e3, 6) + E(e3, 7) + E(e3, 8) + E(e3, 9)
+                                           + E(e3, 10) + E(e3, 11));
             sum5[lane] += e5 * e5;
             sum3[lane] += e3 * e3;
         }
     }
-    const double square5 = (sum5[0] + sum5[1]) + (sum5[2] + sum5[3]);
-    const double square3 = (sum3[0] + sum3[1]) + (sum3[2] + sum3[3]);
-    const double both = square5 + 0.01 * square3;
-    return both == 0.0 ? 0.0 : (h * h) * (square5 * square5) / ((double)n * both);
+    const cg_real_t square5 = (sum5[0] + sum5[1]) + (sum5[2] + sum5[3]);
+    const cg_real_t square3 = (sum3[0] + sum3[1]) + (sum3[2] + sum3[3]);
+    const cg_real_t both = square5 + 0.01 * square3;
+    return cg_where(cg_eq(both, cg_splat(0.0)), both, (h * h) * (square5 * square5) / ((double)n * both));
 }
 #undef E0
 #undef E
 
-static int CG_FN(dop853_step)(cg_run_t *run)
+static int CG_FN(dop853_step)(CG_RUN *run)
 {
-    const CG_FN(controller_t) control = {0.105, 0.025, 0.85, 0.333, 6.0};
+    const cg_control_t control = {0.105, 0.025, 0.85, 0.333, 6.0};
     return CG_FN(adaptive)(run, control, CG_FN(dop853_trial), CG_FN(dop853_error));
 }
 
@@ -105,16 +104,16 @@ static int CG_FN(dop853_step)(cg_run_t *run)
          + cg_dop853_d[m][12] * f[i] + D(m, 13) + D(m, 14) + D(m, 15))
 
 /* The interpolant in the form of cg_dense_evaluate. */
-static void CG_FN(dop853_coefficients)(cg_run_t *run)
+static void CG_FN(dop853_coefficients)(CG_RUN *run)
 {
-    const int32_t blocks = CG_PADDED(CG_N(run)) / CG_WIDTH;
-    const double h = run->t - run->t_old;
-    const cg_block_t *const CG_RESTRICT x_old = (const cg_block_t *)run->x_old;
-    const cg_block_t *const CG_RESTRICT x = (const cg_block_t *)run->x;
-    const cg_block_t *const CG_RESTRICT f_old = (const cg_block_t *)run->f_old;
-    const cg_block_t *const CG_RESTRICT f = (const cg_block_t *)run->f;
-    const cg_block_t *const CG_RESTRICT k = (const cg_block_t *)run->k;
-    cg_block_t *const CG_RESTRICT coef = (cg_block_t *)run->coef;
+    const int32_t blocks = CG_ROWS(CG_N(run)) / CG_WIDTH;
+    const cg_real_t h = CG_T(run) - CG_T_OLD(run);
+    const cg_block_t *const CG_RESTRICT x_old = (const cg_block_t *)(const void *)run->x_old;
+    const cg_block_t *const CG_RESTRICT x = (const cg_block_t *)(const void *)run->x;
+    const cg_block_t *const CG_RESTRICT f_old = (const cg_block_t *)(const void *)run->f_old;
+    const cg_block_t *const CG_RESTRICT f = (const cg_block_t *)(const void *)run->f;
+    const cg_block_t *const CG_RESTRICT k = (const cg_block_t *)(const void *)run->k;
+    cg_block_t *const CG_RESTRICT coef = (cg_block_t *)(void *)run->coef;
 
     for (int32_t i = 0; i < blocks; i++) {
         const cg_block_t change = x[i] - x_old[i];
@@ -133,26 +132,26 @@ static void CG_FN(dop853_coefficients)(cg_run_t *run)
 #undef D
 
 /* Three more stages, then the coefficients. */
-static int CG_FN(dop853_dense)(cg_run_t *run)
+static int CG_FN(dop853_dense)(CG_RUN *run)
 {
     const int32_t n = CG_N(run);
-    const int32_t ld = CG_PADDED(n);
-    const double t = run->t_old;
-    const double h = run->t - run->t_old;
-    const double *const CG_RESTRICT x = run->x_old;
-    double *const CG_RESTRICT y = run->x_trial;
-    const double *const CG_RESTRICT k0 = run->f_old;
-    const double *const CG_RESTRICT k5 = run->k + 5 * ld;
-    const double *const CG_RESTRICT k6 = run->k + 6 * ld;
-    const double *const CG_RESTRICT k7 = run->k + 7 * ld;
-    const double *const CG_RESTRICT k8 = run->k + 8 * ld;
-    const double *const CG_RESTRICT k9 = run->k + 9 * ld;
-    const double *const CG_RESTRICT k10 = run->k + 10 * ld;
-    const double *const CG_RESTRICT k11 = run->k + 11 * ld;
-    const double *const CG_RESTRICT k12 = run->f;
-    double *const CG_RESTRICT k13 = run->k + 13 * ld;
-    double *const CG_RESTRICT k14 = run->k + 14 * ld;
-    double *const CG_RESTRICT k15 = run->k + 15 * ld;
+    const int32_t ld = CG_ROWS(n);
+    const cg_real_t t = CG_T_OLD(run);
+    const cg_real_t h = CG_T(run) - t;
+    const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x_old);
+    cg_real_t *const CG_RESTRICT y = CG_REALS(run->x_trial);
+    const cg_real_t *const CG_RESTRICT k0 = CG_REALS(run->f_old);
+    const cg_real_t *const CG_RESTRICT k5 = CG_REALS(run->k) + 5 * ld;
+    const cg_real_t *const CG_RESTRICT k6 = CG_REALS(run->k) + 6 * ld;
+    const cg_real_t *const CG_RESTRICT k7 = CG_REALS(run->k) + 7 * ld;
+    const cg_real_t *const CG_RESTRICT k8 = CG_REALS(run->k) + 8 * ld;
+    const cg_real_t *const CG_RESTRICT k9 = CG_REALS(run->k) + 9 * ld;
+    const cg_real_t *const CG_RESTRICT k10 = CG_REALS(run->k) + 10 * ld;
+    const cg_real_t *const CG_RESTRICT k11 = CG_REALS(run->k) + 11 * ld;
+    const cg_real_t *const CG_RESTRICT k12 = CG_REALS(run->f);
+    cg_real_t *const CG_RESTRICT k13 = CG_REALS(run->k) + 13 * ld;
+    cg_real_t *const CG_RESTRICT k14 = CG_REALS(run->k) + 14 * ld;
+    cg_real_t *const CG_RESTRICT k15 = CG_REALS(run->k) + 15 * ld;
     int status;
 
     CG_STAGE(13, k13, A(13, 0) + A(13, 6) + A(13, 7) + A(13, 8) + A(13, 9) + A(13, 10) + A(13, 11), 12)

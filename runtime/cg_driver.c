@@ -2,7 +2,7 @@
  * The methods are instantiated here once, for any model, through its table.
  */
 #include "cg_driver.h"
-#include "cg_step.h"
+#include "cg_control.h"
 
 #define CG_FN(name) cg_table_##name
 #define CG_N(run) ((run)->n)
@@ -117,13 +117,13 @@ int cg_run_start(cg_run_t *run, double t0, const double *x0, double t_end)
     }
     for (int32_t i = 0; i < run->n; i++) {
         run->x[i] = x0[i];
-        run->atol[i] = cg_step_larger(run->atol[i], CG_ATOL_FLOOR);
+        run->atol[i] = cg_larger(run->atol[i], CG_ATOL_FLOOR);
     }
     run->t = t0;
     run->t_old = t0;
     run->h = run->first_step;
     if (!run->adaptive) {
-        run->h = run->h > 0.0 ? cg_step_smaller(run->h, run->max_step) : run->max_step;
+        run->h = run->h > 0.0 ? cg_smaller(run->h, run->max_step) : run->max_step;
     }
     run->err_old = 1e-8;
     run->n_steps = 0;
@@ -164,39 +164,17 @@ static int cg_derivative(cg_run_t *run, double t, const double *x, double *out)
     return status != CG_OK ? status : cg_step_finite(out, run->n) ? CG_OK : CG_NONFINITE;
 }
 
-/* Root mean square of v in units of the tolerance at x. */
-static double cg_norm(const cg_run_t *run, const double *v)
-{
-    double sum = 0.0;
-    for (int32_t i = 0; i < run->n; i++) {
-        const double scaled = v[i] / cg_step_scale(run->atol[i], run->rtol, run->x[i], run->x[i]);
-        sum += scaled * scaled;
-    }
-    return sqrt(sum / (double)run->n);
-}
-
-/* E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, section II.4, "starting step size":
- * such that an explicit Euler step, and a step of the method's order, have errors of about 1 % of the tolerance. */
+/* The first step of cg_start.h. */
 static int cg_choose_step(cg_run_t *run)
 {
-    const double longest = cg_step_smaller(fabs(run->t_end - run->t), run->max_step);
-    const double size = cg_norm(run, run->x);
-    const double slope = cg_norm(run, run->f);
-    double h = size < 1e-5 || slope < 1e-5 ? 1e-6 : 0.01 * size / slope;
-    h = cg_step_smaller(h, longest);
+    const double longest = cg_smaller(fabs(run->t_end - run->t), run->max_step);
+    double h = cg_table_probe(run, longest);
     for (int32_t i = 0; i < run->n; i++) {
         run->x_trial[i] = run->x[i] + run->direction * h * run->f[i];
     }
     const int status = cg_derivative(run, run->t + run->direction * h, run->x_trial, run->k);
     if (status == CG_OK) {
-        for (int32_t i = 0; i < run->n; i++) {
-            run->k[i] -= run->f[i];
-        }
-        const double curvature = cg_norm(run, run->k) / h;
-        const double largest = cg_step_larger(slope, curvature);
-        const double h1 = largest <= 1e-15 ? cg_step_larger(1e-6, h * 1e-3)
-                                           : cg_step_power(0.01 / largest, 1.0 / (double)run->order);
-        h = cg_step_smaller(cg_step_smaller(100.0 * h, h1), longest);
+        h = cg_table_first(run, h, longest);
     } else if (status != CG_NONFINITE && status != CG_SINGULAR) {
         return status;
     }

@@ -8,7 +8,7 @@
 #ifndef CG_INLINE_H
 #define CG_INLINE_H
 
-#include "cg_step.h"
+#include "cg_control.h"
 
 #ifndef CG_INLINE_OPERATIONS
 #define CG_INLINE_OPERATIONS 250

@@ -5,15 +5,44 @@
  *   CG_NU(run)      number of inputs and modes: a literal, or run->n_u
  *   CG_RHS(run)     the right-hand side: a kernel of the model, or run->rhs
  *   CG_FLATTEN      attribute of the function that calls it, or nothing
+ * With CG_LANES above 1 the same methods step that many trajectories at once.
  * A new method is one header, included here, and one line in the tables of cg_inline.h and cg_driver.c.
  */
+
+#if CG_LANES > 1
+
+#include "cg_lanes_step.h"
+
+#else
+
+#define CG_RUN cg_run_t
+#define CG_REALS(array) (array)
+#define CG_T(run) ((run)->t)
+#define CG_T_OLD(run) ((run)->t_old)
+#define CG_ROWS(n) CG_PADDED(n)
+
+/* Brings run->u to time t. Only called where run->input_kind is not zero. */
+static inline int CG_FN(inputs)(cg_run_t *run, double t, const double *x)
+{
+    if (run->input_kind & CG_INPUT_SLOPE) {
+        for (int32_t i = 0; i < run->model->n_inputs; i++) {
+            if (run->signals[i].kind == CG_SIGNAL_LINEAR) {
+                run->u[i] = run->u_value[i] + run->u_slope[i] * (t - run->u_time[i]);
+            }
+        }
+    }
+    if (run->input_kind & CG_INPUT_CALL) {
+        return run->input_fn(run->input_context, t, x, run->u);
+    }
+    return CG_OK;
+}
 
 /* Calls the right-hand side: out = f(t, x), the inputs brought to t first. */
 CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double *x, double *out)
 {
     run->n_rhs++;
     if (CG_NU(run) > 0 && CG_RARE(run->input_kind != 0)) {
-        const int status = cg_step_inputs(run, t, x);
+        const int status = CG_FN(inputs)(run, t, x);
         if (status != CG_OK) {
             return status;
         }
@@ -22,5 +51,16 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
 }
 
 #include "cg_adaptive.h"
+
+#endif
+
+#include "cg_start.h"
+
 #include "cg_dop853.h"
 #include "cg_rk4.h"
+
+#undef CG_ROWS
+#undef CG_T_OLD
+#undef CG_T
+#undef CG_REALS
+#undef CG_RUN

@@ -1,0 +1,84 @@
+/* cg_control.h: the lengths of steps, for one trajectory or for lanes of them.
+ *
+ * Step control (PI): E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., Springer 1996,
+ * section IV.2, equation (2.43c): h_new = h * safety * err^-alpha * err_old^beta. Errors come as their squares, in
+ * units of the tolerance: 1 is just acceptable.
+ */
+#ifndef CG_CONTROL_H
+#define CG_CONTROL_H
+
+#include "cg_step.h"
+
+typedef struct cg_control {
+    double alpha, beta;
+    double safety;
+    double shrink, grow; /* bounds of h_new / h */
+} cg_control_t;
+
+#define CG_LEAST_SQUARE 1e-8 /* the memory of the control is not less: one lucky step must not shorten the next */
+
+/* One trial step: to t_new, which is t + h. */
+typedef struct cg_plan {
+    cg_real_t length; /* |h| as planned, before rounding */
+    cg_real_t t_new;
+    cg_real_t h;
+    cg_mask_t close; /* t_stop is near: the length was not the control's */
+    cg_mask_t cut;   /* the step ends at t_stop */
+} cg_plan_t;
+
+/* The step that follows a wish for `wanted`. No sliver is left before t_stop: a little more is taken at once, or in
+ * two halves where max_step forbids. */
+static CG_INLINE cg_plan_t cg_plan(cg_real_t t, cg_real_t t_stop, cg_real_t wanted, double direction, double max_step)
+{
+    cg_plan_t plan;
+    const cg_real_t remaining = cg_abs(t_stop - t);
+    plan.close = cg_le(remaining, 1.01 * wanted);
+    plan.cut = plan.close & cg_le(remaining, cg_splat(max_step));
+    plan.length = cg_where(plan.cut, remaining, cg_where(plan.close, 0.5 * remaining, wanted));
+    plan.t_new = cg_where(plan.cut, t_stop, t + direction * plan.length);
+    /* by rounding a little longer than allowed */
+    plan.t_new = cg_where(cg_lt(cg_splat(max_step), cg_abs(plan.t_new - t)),
+                          plan.t_new - direction * DBL_EPSILON * cg_abs(plan.t_new), plan.t_new);
+    plan.h = plan.t_new - t; /* the state moves by what the time moves */
+    return plan;
+}
+
+/* h_new / h after an accepted step. */
+static CG_INLINE cg_real_t cg_control_grow(const cg_control_t *control, cg_real_t square, cg_real_t err_old,
+                                           cg_mask_t rejected)
+{
+    const cg_real_t factor = control->safety * cg_step_power(err_old, 0.5 * control->beta)
+        * cg_step_power(square, -0.5 * control->alpha);
+    const cg_real_t bounded = cg_larger(cg_splat(control->shrink), cg_smaller(cg_splat(control->grow), factor));
+    return cg_where(rejected, cg_smaller(bounded, cg_splat(1.0)), bounded);
+}
+
+/* h_new / h after a rejected one. */
+static CG_INLINE cg_real_t cg_control_shrink(const cg_control_t *control, cg_real_t square)
+{
+    return cg_larger(cg_splat(control->shrink), control->safety * cg_step_power(square, -0.5 * control->alpha));
+}
+
+#define CG_SHRINK_FAILED 0.2 /* h_new / h after a trial that met no finite or no regular state */
+
+/* One step of fixed length: the grid t_anchor + m h has no drift, and the last step lands on t_stop. */
+typedef struct cg_fixed_plan {
+    cg_real_t t_new;
+    cg_real_t h;
+    cg_mask_t last;
+} cg_fixed_plan_t;
+
+static CG_INLINE cg_fixed_plan_t cg_plan_fixed(cg_real_t t, cg_real_t t_stop, cg_real_t step, double direction,
+                                               cg_real_t t_anchor, cg_real_t n_anchor)
+{
+    cg_fixed_plan_t plan;
+    const cg_real_t t_next = t_anchor + direction * step * (n_anchor + 1.0);
+    /* Rounding must not leave a sliver of a step before t_stop. */
+    const cg_real_t rounding = 4.0 * DBL_EPSILON * (cg_abs(t_anchor) + cg_abs(t_stop));
+    plan.last = cg_le(direction * (t_stop - t_next), cg_smaller(rounding, 1e-6 * step));
+    plan.t_new = cg_where(plan.last, t_stop, t_next);
+    plan.h = cg_where(plan.last, t_stop - t, direction * step);
+    return plan;
+}
+
+#endif /* CG_CONTROL_H */
