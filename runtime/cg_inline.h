@@ -39,6 +39,9 @@ inline __attribute__((always_inline)) __typeof__(CG_MODEL_RHS) CG_MODEL_RHS; /* 
 static const cg_method_t cg_inline_methods[] = {
     {"rk4" CG_RUN_LAYOUT, cg_inline_rk4_step, cg_inline_rk4_dense},
     {"dop853" CG_RUN_LAYOUT, cg_inline_dop853_step, cg_inline_dop853_dense},
+    {"tsit5" CG_RUN_LAYOUT, cg_inline_tsit5_step, cg_inline_tsit5_dense},
+    {"vern7" CG_RUN_LAYOUT, cg_inline_vern7_step, cg_inline_vern7_dense},
+    {"vern9" CG_RUN_LAYOUT, cg_inline_vern9_step, cg_inline_vern9_dense},
     {NULL, NULL, NULL},
 };
 

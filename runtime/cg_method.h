@@ -56,8 +56,18 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
 
 #include "cg_start.h"
 
+#include "cg_pair.h"
+
 #include "cg_dop853.h"
 #include "cg_rk4.h"
+#include "cg_tsit5.h"
+#include "cg_vern7.h"
+#include "cg_vern9.h"
+
+#undef CG_STAGE
+#undef CG_STAGE_STATE
+#undef CG_TERM
+#undef CG_STAGE_ROW
 
 #undef CG_ROWS
 #undef CG_T_OLD
