@@ -46,7 +46,7 @@ static CG_INLINE cg_real_t CG_FN(vern7_error)(CG_RUN *run, cg_real_t h)
 
 static int CG_FN(vern7_step)(CG_RUN *run)
 {
-    const cg_control_t control = {0.1, 0.05, 0.9, 0.2, 10.0, 0};
+    const cg_control_t control = {0.1, 0.057, 0.9, 0.2, 10.0, 0};
     return CG_FN(adaptive)(run, control, CG_FN(vern7_trial), CG_FN(vern7_error));
 }
 

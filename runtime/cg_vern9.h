@@ -54,10 +54,11 @@ static CG_INLINE cg_real_t CG_FN(vern9_error)(CG_RUN *run, cg_real_t h)
 
 static int CG_FN(vern9_step)(CG_RUN *run)
 {
-    const cg_control_t control = {0.08, 0.04, 0.9, 0.2, 10.0, 0};
+    const cg_control_t control = {0.078, 0.044, 0.9, 0.2, 10.0, 0};
     return CG_FN(adaptive)(run, control, CG_FN(vern9_trial), CG_FN(vern9_error));
 }
 
+#ifndef CG_WITHOUT_VERN9_DENSE
 #define D(j) d[j] * k[(j) * ld + i]
 static CG_INLINE cg_block_t CG_FN(vern9_bend)(const double *d, const cg_block_t *k0, const cg_block_t *k,
                                               const cg_block_t *end, int32_t ld, int32_t i)
@@ -104,5 +105,6 @@ static int CG_FN(vern9_dense)(CG_RUN *run)
     CG_FN(pair_coefficients)(run, &CG_TABLEAU(d)[0][0], CG_VERN9_DENSE - 4, CG_VERN9_ALL, CG_FN(vern9_bend));
     return CG_OK;
 }
+#endif
 #undef A
 #undef CG_TABLEAU
