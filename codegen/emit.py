@@ -8,8 +8,9 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
+from .emit_lanes import lane_file
 from .print_statements import Body, Function, body
-from .program import Program, Sources, Variable
+from .program import Program, Sources, Variable, has_functions
 from .render import provenance, render
 from .shell import shell_files
 
@@ -43,19 +44,28 @@ def emit(program: Program, command: str | None = None) -> Sources:
             },
         ),
         f"{name}_core.c": render("core.c.in", _core_values(program, bodies, again)),
+        f"{name}_lanes.c": lane_file(program, again),
         **shell_files(program, again),
     }
     return Sources(name, program.digest, files)
 
 
 def emit_to(program: Program, folder: str | Path) -> list[Path]:
-    """Write the emitted texts and the ABI header they include into a folder; returns the paths."""
+    """Write the emitted texts and the headers that the C core includes into a folder; returns the paths.
+
+    The lane file needs more of the runtime's headers: it is compiled with that folder (`chaplygin.runtime`).
+    """
     from importlib.resources import files
 
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     texts = dict(emit(program).files)
-    texts["chaplygin.h"] = files("chaplygin.runtime").joinpath("chaplygin.h").read_text(encoding="utf-8")
+    runtime = files("chaplygin.runtime")
+    headers = ["chaplygin.h"]
+    if has_functions(program, program.kernels):
+        headers += ["cg_real.h", *sorted(f.name for f in runtime.iterdir() if f.name.startswith("cg_math"))]
+    for name in headers:
+        texts[name] = runtime.joinpath(name).read_text(encoding="utf-8")
     paths = []
     for name, text in texts.items():
         path = target / name
@@ -75,10 +85,10 @@ def _signature(name: str, kernel: str) -> str:
     )
     arguments += " const double *CG_RESTRICT v," if kernel == "jvp" else ""
     head = f"int {name}_{kernel}("
-    return _wrapped(head, f"{arguments} double *CG_RESTRICT out, double *CG_RESTRICT work".split(", "))
+    return wrapped(head, f"{arguments} double *CG_RESTRICT out, double *CG_RESTRICT work".split(", "))
 
 
-def _wrapped(head: str, arguments: Sequence[str]) -> str:
+def wrapped(head: str, arguments: Sequence[str]) -> str:
     """A parameter list, broken after commas."""
     lines, line = [], head
     for i, argument in enumerate(arguments):
@@ -124,6 +134,7 @@ def _core_values(program: Program, bodies: dict[str, Body], command: str) -> dic
         "form": json.dumps(program.form),
         "digest": json.dumps(program.digest),
         "generator": json.dumps(f"chaplygin {__version__}"),
+        "functions": '#include "cg_math.h"\n\n' if has_functions(program, program.kernels) else "",
         "solver": render("solver.c.in", {}) if solves else "",
         "kernels": "\n".join(kernels),
         "tables": "\n".join(tables),
@@ -161,7 +172,7 @@ def _kernel_text(program: Program, kernel: str, text: Body) -> str:
                 signature,
                 "{",
                 *_unused(program, own, piece),
-                *_indented(piece.lines),
+                *indented(piece.lines),
                 "    return CG_OK;",
                 "}",
                 "",
@@ -174,7 +185,7 @@ def _kernel_text(program: Program, kernel: str, text: Body) -> str:
         blocks += [
             _definition(program, f"static int {name}_{kernel}_{i + 1}(", arguments),
             "{",
-            *_indented(piece.lines),
+            *indented(piece.lines),
             "    return CG_OK;",
             "}",
             "",
@@ -202,7 +213,7 @@ def _kernel_text(program: Program, kernel: str, text: Body) -> str:
 
 
 def _definition(program: Program, head: str, arguments: Sequence[str]) -> str:
-    return _wrapped(head, [f"double {program.clock}" if a == "t" else _ARGUMENTS[a] for a in arguments])
+    return wrapped(head, [f"double {program.clock}" if a == "t" else _ARGUMENTS[a] for a in arguments])
 
 
 def _unused(program: Program, arguments: Sequence[str], piece: Function) -> list[str]:
@@ -210,7 +221,7 @@ def _unused(program: Program, arguments: Sequence[str], piece: Function) -> list
     return [f"    (void){names.get(a, f'cg_{a}')};" for a in arguments if a not in piece.arrays]
 
 
-def _indented(lines: Sequence[str]) -> list[str]:
+def indented(lines: Sequence[str]) -> list[str]:
     result = []
     for line in lines:
         if len(line) > 106:
