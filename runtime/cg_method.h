@@ -9,7 +9,8 @@
  *   CG_WITHOUT_VERN7         leaves Vern7 out
  *   CG_WITHOUT_VERN9_DENSE   leaves out Vern9's interpolant
  * With CG_LANES above 1 the same methods step that many trajectories at once.
- * A new method is one header, included here, and one line in the tables of cg_inline.h and cg_driver.c.
+ * A new method is one header, included here, and one line in the tables of cg_driver.c, cg_inline.h and
+ * cg_lanes_inline.h.
  */
 
 #if CG_LANES > 1
