@@ -294,6 +294,21 @@ class Graph:
             return b
         return self._make("select", (condition, a, b))
 
+    def same(self, op: str, args: tuple[Node, ...]) -> Node:
+        """The node `op(args)` as it stands, not simplified: for an order of operations that is meant."""
+        return self._make(op, args)
+
+    def plain_product(self, a: Node, b: Node) -> Node:
+        """a * b as it stands; a constant and a product stand first, where they need no parentheses."""
+        if a == self.one or b == self.one:
+            return b if a == self.one else a
+        va, vb = self.constant_value(a), self.constant_value(b)
+        if va is not None and vb is not None:
+            return self.const(va * vb)
+        if vb is not None or (va is None and self.op[b] == "mul" and self.op[a] != "mul"):
+            a, b = b, a
+        return self._make("mul", (a, b))
+
     def rebuild(self, op: str, args: Sequence[Node]) -> Node:
         """The node `op(args)`, through the simplifying constructors."""
         if op == "neg":

@@ -68,6 +68,11 @@ class Kernel:
     labels: Mapping[Node, str] = field(default_factory=dict)
     of_declared: bool = False
 
+    def roots(self) -> list[Node]:
+        """Every node that has to be computed."""
+        solves = [n for s in self.solves for n in (*s.matrix, *s.rhs)]
+        return [*solves, *(n for pair in self.pivots for n in pair), *self.outputs]
+
 
 @dataclass(frozen=True)
 class Program:
