@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .emit_lanes import lane_file
 from .print_statements import Body, Function, body
-from .program import Program, Sources, Variable
+from .program import Program, Sources, Variable, has_functions
 from .render import provenance, render
 from .shell import shell_files
 
@@ -51,13 +51,21 @@ def emit(program: Program, command: str | None = None) -> Sources:
 
 
 def emit_to(program: Program, folder: str | Path) -> list[Path]:
-    """Write the emitted texts and the ABI header they include into a folder; returns the paths."""
+    """Write the emitted texts and the headers that the C core includes into a folder; returns the paths.
+
+    The lane file needs more of the runtime's headers: it is compiled with that folder (`chaplygin.runtime`).
+    """
     from importlib.resources import files
 
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     texts = dict(emit(program).files)
-    texts["chaplygin.h"] = files("chaplygin.runtime").joinpath("chaplygin.h").read_text(encoding="utf-8")
+    runtime = files("chaplygin.runtime")
+    headers = ["chaplygin.h"]
+    if has_functions(program, program.kernels):
+        headers += ["cg_real.h", *sorted(f.name for f in runtime.iterdir() if f.name.startswith("cg_math"))]
+    for name in headers:
+        texts[name] = runtime.joinpath(name).read_text(encoding="utf-8")
     paths = []
     for name, text in texts.items():
         path = target / name
@@ -126,6 +134,7 @@ def _core_values(program: Program, bodies: dict[str, Body], command: str) -> dic
         "form": json.dumps(program.form),
         "digest": json.dumps(program.digest),
         "generator": json.dumps(f"chaplygin {__version__}"),
+        "functions": '#include "cg_math.h"\n\n' if has_functions(program, program.kernels) else "",
         "solver": render("solver.c.in", {}) if solves else "",
         "kernels": "\n".join(kernels),
         "tables": "\n".join(tables),

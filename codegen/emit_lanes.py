@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 
-from .graph import RELATIONS
 from .print_c import LANES
 from .print_statements import Function, body
-from .program import Program
+from .program import Program, has_functions
 from .render import provenance, render
 
 
@@ -19,7 +18,7 @@ def lane_file(program: Program, command: str) -> str:
         {
             "provenance": provenance("lanes.c.in", program.digest, command, " * "),
             "name": program.name,
-            "functions": "cg_math.h" if _has_functions(program) else "cg_real.h",
+            "functions": "cg_math.h" if has_functions(program, ("rhs",)) else "cg_real.h",
             "solver": render("solver_lanes.c.in", {}) if program.kernels["rhs"].solves else "",
             "kernel": _kernel(program, text.pieces),
             "n_states": str(len(program.states)),
@@ -29,15 +28,6 @@ def lane_file(program: Program, command: str) -> str:
             "digest": json.dumps(program.digest),
         },
     )
-
-
-def _has_functions(program: Program) -> bool:
-    """Whether the right-hand side has more than arithmetic, square roots, comparisons and choices."""
-    g, kernel = program.graph, program.kernels["rhs"]
-    plain = {"const", "named", "symbol", "bool", "add", "sub", "mul", "div", "neg", "sqrt", "abs", "select"}
-    roots = [*kernel.outputs, *(n for pair in kernel.pivots for n in pair)]
-    roots += [n for solve in kernel.solves for n in (*solve.matrix, *solve.rhs)]
-    return any(g.op[n] not in plain and g.op[n] not in RELATIONS for n in g.reachable(roots))
 
 
 def _kernel(program: Program, pieces: tuple[Function, ...]) -> str:

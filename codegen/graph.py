@@ -43,6 +43,7 @@ _AT_ZERO = {
     "tanh": 0,
 }
 RELATIONS = ("lt", "le", "eq", "ne")
+LEAVES = ("const", "named", "symbol", "bool")
 
 
 class Graph:

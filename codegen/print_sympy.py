@@ -13,7 +13,7 @@ from .graph import Graph, Node
 from .print_c import NAMED
 from .print_statements import ARRAYS
 from .program import Program
-from .schedule import Assign, Check, FactorSolve, Load, Store
+from .schedule import Assign, Check, FactorSolve, Load, SineCosine, Store
 from .sympy_view import BUILD
 
 
@@ -74,6 +74,9 @@ def assignments(program: Program, kernel: str) -> Any:
             lines.append(constant(s.name, sp.Symbol("cg_t") if clock else element(s.array, s.index)))
         elif isinstance(s, Assign):
             lines.append(constant(s.name, expression(g, s.node, plan.names)))
+        elif isinstance(s, SineCosine):
+            angle = expression(g, g.args[s.sine.node][0], plan.names, False)
+            lines.append(ast.FunctionCall("cg_sincos", (angle, s.sine.name, s.cosine.name)))
         elif isinstance(s, Store):
             lines.append(ast.Assignment(element(s.array, s.index), expression(g, s.node, plan.names, False)))
         elif isinstance(s, Check):

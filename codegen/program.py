@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .graph import Graph, Node
+from .graph import LEAVES, RELATIONS, Graph, Node
 
 if TYPE_CHECKING:
     from .schedule import Schedule
@@ -117,6 +117,19 @@ class Program:
         from .sympy_view import code_block
 
         return code_block(self, kernel)
+
+
+_PLAIN = (*LEAVES, *RELATIONS, "add", "sub", "mul", "div", "neg", "sqrt", "abs", "select")
+
+
+def has_functions(program: Program, kernels: Iterable[str]) -> bool:
+    """Whether kernels have more than arithmetic, square roots, comparisons and choices."""
+    g = program.graph
+    roots: list[Node] = []
+    for kernel in (program.kernels[k] for k in kernels):
+        roots += [*kernel.outputs, *(n for pair in kernel.pivots for n in pair)]
+        roots += [n for solve in kernel.solves for n in (*solve.matrix, *solve.rhs)]
+    return any(g.op[n] not in _PLAIN for n in g.reachable(roots))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .graph import RELATIONS, Graph, Node
+from .graph import LEAVES, RELATIONS, Graph, Node
 from .program import Kernel, Program
 
 # C library functions whose names a variable may not take in emitted code.
@@ -26,10 +26,9 @@ _MACRO = re.compile(
 
 def emitted_name(name: str) -> str:
     """The name of a variable in emitted code: its own, unless a C header may have taken it."""
-    return f"cg_{name}" if name in MATH_NAMES or _MACRO.match(name) else name
+    return f"cg_name_{name}" if name in MATH_NAMES or _MACRO.match(name) else name
 
 
-_LEAVES = ("const", "named", "symbol", "bool")
 _LONGEST = 12
 """Operations in one statement: longer expressions are cut, to stay readable."""
 
@@ -40,6 +39,14 @@ class Assign:
 
     name: str
     node: Node
+
+
+@dataclass(frozen=True)
+class SineCosine:
+    """The sine and the cosine of one angle, computed together."""
+
+    sine: Assign
+    cosine: Assign
 
 
 @dataclass(frozen=True)
@@ -78,7 +85,14 @@ class FactorSolve:
     factor: bool
 
 
-Statement = Assign | Load | Store | Check | FactorSolve
+Statement = Assign | SineCosine | Load | Store | Check | FactorSolve
+
+
+def assigned(s: Statement) -> tuple[Assign, ...]:
+    """The names that a statement gives to nodes."""
+    if isinstance(s, SineCosine):
+        return s.sine, s.cosine
+    return (s,) if isinstance(s, Assign) else ()
 
 
 @dataclass(frozen=True)
@@ -152,6 +166,7 @@ class _Writer:
         self.prefix = "cg_z" if any(re.fullmatch(r"z\d+", name) for name in taken) else "z"
         self.labels = {n: s for n, s in kernel.labels.items() if s not in taken}
         self.counter = 0
+        self.angles: dict[Node, tuple[Node, Node]] = {}  # a sine or cosine -> it and its companion
         self.cut = self._shared(_roots(kernel))
 
     def reserve(self, count: int) -> int:
@@ -172,6 +187,11 @@ class _Writer:
                 self.names[node] = name
                 if (name, array) != ("t", "t"):  # the time argument bears its name already
                     self.statements.append(Load(name, array, index))
+            elif node in self.angles:
+                both = [Assign(self._fresh(n), n) for n in self.angles[node] if n not in self.names]
+                if both:
+                    self.names.update({s.node: s.name for s in both})
+                    self.statements.append(SineCosine(*both))
             elif node in self.cut:
                 self.names[node] = self._fresh(node)
                 self.statements.append(Assign(self.names[node], node))
@@ -209,15 +229,19 @@ class _Writer:
                 uses[a] += 1
         for root in roots:
             uses[root] += 1
-        named: set[Node] = set()
+        sines, cosines = ({g.args[n]: n for n in order if g.op[n] == op} for op in ("sin", "cos"))
+        for angle, sine in sines.items():
+            if angle in cosines:
+                self.angles[sine] = self.angles[cosines[angle]] = sine, cosines[angle]
+        named: set[Node] = set(self.angles)
         length: dict[Node, int] = {}
         for node in order:
-            if g.op[node] in _LEAVES:
+            if g.op[node] in LEAVES:
                 length[node] = 0
                 continue
             length[node] = 1
             for i, a in enumerate(g.args[node]):
-                if a in named or g.op[a] in _LEAVES:
+                if a in named or g.op[a] in LEAVES:
                     continue
                 if g.op[a] in RELATIONS:
                     continue

@@ -13,7 +13,7 @@ from .print_c import PYTHON, expression
 from .print_statements import ARRAYS, place
 from .print_sympy import expression as sympy_expression
 from .program import Program, Variable
-from .schedule import Assign, Check, FactorSolve, Load, Store
+from .schedule import Assign, Check, FactorSolve, Load, SineCosine, Store, assigned
 
 Function = Callable[..., Any]
 
@@ -79,8 +79,8 @@ def python_source(program: Program, kernel: str) -> str:
     for s in plan.statements:
         if isinstance(s, Load):
             lines.append(f"    {s.name} = {place(s)}")
-        elif isinstance(s, Assign):
-            lines.append(f"    {s.name} = {text(s.node, True)}")
+        elif isinstance(s, (Assign, SineCosine)):
+            lines += [f"    {part.name} = {text(part.node, True)}" for part in assigned(s)]
         elif isinstance(s, Store):
             lines.append(f"    {ARRAYS[s.array]}[{s.index}] = {text(s.node)}")
         elif isinstance(s, Check):
@@ -165,9 +165,9 @@ def numpy_kernel(program: Program, kernel: str) -> Function:
     g, plan = program.graph, program.schedule(kernel)
     loads = [s for s in plan.statements if isinstance(s, Load)]
     steps = [
-        (sp.Symbol(s.name, real=True), sympy_expression(g, s.node, plan.names))
+        (sp.Symbol(part.name, real=True), sympy_expression(g, part.node, plan.names))
         for s in plan.statements
-        if isinstance(s, Assign)
+        for part in assigned(s)
     ]
     stores = {
         s.index: sympy_expression(g, s.node, plan.names, False)

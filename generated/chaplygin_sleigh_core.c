@@ -5,10 +5,12 @@
  */
 #include "chaplygin_sleigh_core.h"
 
+#include "cg_math.h"
+
 #include <math.h>
 #include <stddef.h>
 
-/* rhs: 21 operations, 9 intermediates */
+/* rhs: 21 operations, 11 intermediates */
 int chaplygin_sleigh_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
                          const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -23,24 +25,25 @@ int chaplygin_sleigh_rhs(double t, const double *restrict cg_x, const double *re
     const double b = cg_p[1];
     const double k = cg_p[2];
 
-    /* intermediates: 9 */
-    const double z1 = k*k + b*b;
-    const double M_omega_omega = a*a + z1;
-    const double z2 = b/M_omega_omega;
-    const double z3 = omega*a;
-    const double f_v = omega*z3;
-    const double z4 = v*z3;
-    const double z5 = f_v - z4*z2;
-    const double z6 = 1.0 - b*z2;
-    const double z7 = z5/z6;
-    if (fabs(M_omega_omega) <= 0.0 || fabs(z6) <= 1e-13) return CG_SINGULAR;
+    /* intermediates: 11 */
+    double z1, z2; cg_sincos(phi, &z1, &z2);
+    const double z3 = k*k + b*b;
+    const double M_omega_omega = a*a + z3;
+    const double z4 = b/M_omega_omega;
+    const double z5 = omega*a;
+    const double f_v = omega*z5;
+    const double z6 = v*z5;
+    const double z7 = f_v - z6*z4;
+    const double z8 = 1.0 - b*z4;
+    const double z9 = z7/z8;
+    if (fabs(M_omega_omega) <= 0.0 || fabs(z8) <= 1e-13) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = omega; /* d(phi)/dt */
-    cg_out[1] = v*cos(phi); /* d(x)/dt */
-    cg_out[2] = v*sin(phi); /* d(y)/dt */
-    cg_out[3] = z2*z7 - z4/M_omega_omega; /* d(omega)/dt */
-    cg_out[4] = z7; /* d(v)/dt */
+    cg_out[1] = v*z2; /* d(x)/dt */
+    cg_out[2] = v*z1; /* d(y)/dt */
+    cg_out[3] = z4*z9 - z6/M_omega_omega; /* d(omega)/dt */
+    cg_out[4] = z9; /* d(v)/dt */
 
     return CG_OK;
 }
@@ -65,10 +68,9 @@ int chaplygin_sleigh_jvp(double t, const double *restrict cg_x, const double *re
     const double cg_v_4 = cg_v[4];
 
     /* intermediates: 13 */
-    const double z1 = cos(phi);
-    const double z2 = sin(phi);
-    const double z3 = z2*cg_v_0;
-    const double z4 = z1*cg_v_0;
+    double z1, z2; cg_sincos(phi, &z1, &z2);
+    const double z3 = z1*cg_v_0;
+    const double z4 = z2*cg_v_0;
     const double z5 = k*k + b*b;
     const double M_omega_omega = a*a + z5;
     const double z6 = b/M_omega_omega;
@@ -82,8 +84,8 @@ int chaplygin_sleigh_jvp(double t, const double *restrict cg_x, const double *re
 
     /* outputs */
     cg_out[0] = cg_v_3; /* direction of d(phi)/dt */
-    cg_out[1] = z1*cg_v_4 - v*z3; /* direction of d(x)/dt */
-    cg_out[2] = z2*cg_v_4 + v*z4; /* direction of d(y)/dt */
+    cg_out[1] = z2*cg_v_4 - v*z3; /* direction of d(x)/dt */
+    cg_out[2] = z1*cg_v_4 + v*z4; /* direction of d(y)/dt */
     cg_out[3] = z6*z12 - z9/M_omega_omega; /* direction of d(omega)/dt */
     cg_out[4] = z12; /* direction of d(v)/dt */
 
@@ -106,8 +108,7 @@ int chaplygin_sleigh_jacobian(double t, const double *restrict cg_x, const doubl
     const double k = cg_p[2];
 
     /* intermediates: 12 */
-    const double z1 = sin(phi);
-    const double z2 = cos(phi);
+    double z1, z2; cg_sincos(phi, &z1, &z2);
     const double z3 = k*k + b*b;
     const double M_omega_omega = a*a + z3;
     const double z4 = b/M_omega_omega;

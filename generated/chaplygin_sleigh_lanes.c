@@ -14,7 +14,7 @@
 #include "chaplygin_sleigh_core.h"
 #include "cg_math.h"
 
-/* rhs: 21 operations, 9 intermediates */
+/* rhs: 21 operations, 11 intermediates */
 static cg_mask_t chaplygin_sleigh_rhs_lanes(const cg_real_t *restrict cg_clock,
                                             const cg_real_t *restrict cg_x, const cg_real_t *restrict cg_p,
                                             const cg_real_t *restrict cg_u, cg_real_t *restrict cg_out,
@@ -32,24 +32,25 @@ static cg_mask_t chaplygin_sleigh_rhs_lanes(const cg_real_t *restrict cg_clock,
     const cg_real_t b = cg_p[1];
     const cg_real_t k = cg_p[2];
 
-    /* intermediates: 9 */
-    const cg_real_t z1 = k*k + b*b;
-    const cg_real_t M_omega_omega = a*a + z1;
-    const cg_real_t z2 = b/M_omega_omega;
-    const cg_real_t z3 = omega*a;
-    const cg_real_t f_v = omega*z3;
-    const cg_real_t z4 = v*z3;
-    const cg_real_t z5 = f_v - z4*z2;
-    const cg_real_t z6 = 1.0 - b*z2;
-    const cg_real_t z7 = z5/z6;
-    cg_ok &= cg_not(cg_le(cg_abs(M_omega_omega), cg_splat(0.0)) | cg_le(cg_abs(z6), cg_splat(1e-13)));
+    /* intermediates: 11 */
+    cg_real_t z1, z2; cg_sincos(phi, &z1, &z2);
+    const cg_real_t z3 = k*k + b*b;
+    const cg_real_t M_omega_omega = a*a + z3;
+    const cg_real_t z4 = b/M_omega_omega;
+    const cg_real_t z5 = omega*a;
+    const cg_real_t f_v = omega*z5;
+    const cg_real_t z6 = v*z5;
+    const cg_real_t z7 = f_v - z6*z4;
+    const cg_real_t z8 = 1.0 - b*z4;
+    const cg_real_t z9 = z7/z8;
+    cg_ok &= cg_not(cg_le(cg_abs(M_omega_omega), cg_splat(0.0)) | cg_le(cg_abs(z8), cg_splat(1e-13)));
 
     /* outputs */
     cg_out[0] = omega; /* d(phi)/dt */
-    cg_out[1] = v*cos(phi); /* d(x)/dt */
-    cg_out[2] = v*sin(phi); /* d(y)/dt */
-    cg_out[3] = z2*z7 - z4/M_omega_omega; /* d(omega)/dt */
-    cg_out[4] = z7; /* d(v)/dt */
+    cg_out[1] = v*z2; /* d(x)/dt */
+    cg_out[2] = v*z1; /* d(y)/dt */
+    cg_out[3] = z4*z9 - z6/M_omega_omega; /* d(omega)/dt */
+    cg_out[4] = z9; /* d(v)/dt */
 
     return cg_ok;
 }

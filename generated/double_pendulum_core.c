@@ -5,10 +5,12 @@
  */
 #include "double_pendulum_core.h"
 
+#include "cg_math.h"
+
 #include <math.h>
 #include <stddef.h>
 
-/* rhs: 44 operations, 25 intermediates */
+/* rhs: 44 operations, 26 intermediates */
 int double_pendulum_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
                         const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -26,45 +28,45 @@ int double_pendulum_rhs(double t, const double *restrict cg_x, const double *res
     const double l2 = cg_p[3];
     const double g = cg_p[4];
 
-    /* intermediates: 25 */
+    /* intermediates: 26 */
     const double z1 = l1*l2;
     const double z2 = theta1 - theta2;
-    const double z3 = sin(z2);
-    const double z4 = theta1_dot - theta2_dot;
-    const double z5 = z3*z4;
-    const double z6 = m2*z5;
-    const double z7 = theta2_dot*z6;
-    const double z8 = m1 + m2;
-    const double z9 = g*z8;
-    const double z10 = theta1_dot*z1;
-    const double z11 = theta2_dot*z10;
-    const double z12 = m2*z11*z3;
-    const double z13 = l1*z9*sin(theta1) + z12;
-    const double f_theta1_dot = z1*z7 - z13;
-    const double M_theta1_dot_theta1_dot = l1*l1*z8;
-    const double z14 = m2*cos(z2);
-    const double M_theta1_dot_theta2_dot = z1*z14;
-    const double z15 = M_theta1_dot_theta2_dot/M_theta1_dot_theta1_dot;
-    const double z16 = l2*g;
-    const double f_theta2_dot = z12 - m2*z16*sin(theta2) + z10*z6;
-    const double z17 = f_theta2_dot - f_theta1_dot*z15;
-    const double z18 = l2*l2;
-    const double M_theta2_dot_theta2_dot = m2*z18;
-    const double z19 = M_theta2_dot_theta2_dot - M_theta1_dot_theta2_dot*z15;
-    const double z20 = z17/z19;
-    if (fabs(M_theta1_dot_theta1_dot) <= 0.0 || fabs(z19) <= 1e-13*fabs(M_theta2_dot_theta2_dot)) return
+    double z3, z4; cg_sincos(z2, &z3, &z4);
+    const double z5 = theta1_dot - theta2_dot;
+    const double z6 = z3*z5;
+    const double z7 = m2*z6;
+    const double z8 = theta2_dot*z7;
+    const double z9 = m1 + m2;
+    const double z10 = g*z9;
+    const double z11 = theta1_dot*z1;
+    const double z12 = theta2_dot*z11;
+    const double z13 = m2*z12*z3;
+    const double z14 = l1*z10*cg_sin(theta1) + z13;
+    const double f_theta1_dot = z1*z8 - z14;
+    const double M_theta1_dot_theta1_dot = l1*l1*z9;
+    const double z15 = m2*z4;
+    const double M_theta1_dot_theta2_dot = z1*z15;
+    const double z16 = M_theta1_dot_theta2_dot/M_theta1_dot_theta1_dot;
+    const double z17 = l2*g;
+    const double f_theta2_dot = z13 - m2*z17*cg_sin(theta2) + z11*z7;
+    const double z18 = f_theta2_dot - f_theta1_dot*z16;
+    const double z19 = l2*l2;
+    const double M_theta2_dot_theta2_dot = m2*z19;
+    const double z20 = M_theta2_dot_theta2_dot - M_theta1_dot_theta2_dot*z16;
+    const double z21 = z18/z20;
+    if (fabs(M_theta1_dot_theta1_dot) <= 0.0 || fabs(z20) <= 1e-13*fabs(M_theta2_dot_theta2_dot)) return
         CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = theta1_dot; /* d(theta1)/dt */
     cg_out[1] = theta2_dot; /* d(theta2)/dt */
-    cg_out[2] = f_theta1_dot/M_theta1_dot_theta1_dot - z15*z20; /* d(theta1_dot)/dt */
-    cg_out[3] = z20; /* d(theta2_dot)/dt */
+    cg_out[2] = f_theta1_dot/M_theta1_dot_theta1_dot - z16*z21; /* d(theta1_dot)/dt */
+    cg_out[3] = z21; /* d(theta2_dot)/dt */
 
     return CG_OK;
 }
 
-/* jvp: 89 operations, 50 intermediates */
+/* jvp: 89 operations, 54 intermediates */
 int double_pendulum_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
                         const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
                         double *restrict cg_work)
@@ -87,70 +89,71 @@ int double_pendulum_jvp(double t, const double *restrict cg_x, const double *res
     const double cg_v_2 = cg_v[2];
     const double cg_v_3 = cg_v[3];
 
-    /* intermediates: 50 */
+    /* intermediates: 54 */
     const double z1 = l1*l2;
     const double z2 = theta1 - theta2;
-    const double z3 = sin(z2);
-    const double z4 = theta1_dot - theta2_dot;
-    const double z5 = z3*z4;
-    const double z6 = m2*z5;
-    const double z7 = cos(z2);
+    double z3, z4; cg_sincos(z2, &z3, &z4);
+    const double z5 = theta1_dot - theta2_dot;
+    const double z6 = z3*z5;
+    const double z7 = m2*z6;
     const double z8 = cg_v_0 - cg_v_1;
-    const double z9 = z7*z8;
+    const double z9 = z4*z8;
     const double z10 = cg_v_2 - cg_v_3;
-    const double z11 = z4*z9 + z3*z10;
+    const double z11 = z5*z9 + z3*z10;
     const double z12 = m2*z11;
-    const double z13 = z6*cg_v_3 + theta2_dot*z12;
+    const double z13 = z7*cg_v_3 + theta2_dot*z12;
     const double z14 = m1 + m2;
     const double z15 = g*z14;
     const double z16 = l1*z15;
-    const double z17 = cos(theta1)*cg_v_0;
-    const double z18 = theta1_dot*z1;
-    const double z19 = z1*cg_v_2;
-    const double z20 = z18*cg_v_3 + theta2_dot*z19;
-    const double z21 = m2*z20;
-    const double z22 = theta2_dot*z18;
+    double z17, z18; cg_sincos(theta1, &z17, &z18);
+    const double z19 = z18*cg_v_0;
+    const double z20 = theta1_dot*z1;
+    const double z21 = z1*cg_v_2;
+    const double z22 = z20*cg_v_3 + theta2_dot*z21;
     const double z23 = m2*z22;
-    const double z24 = z3*z21 + z23*z9;
-    const double z25 = z16*z17 + z24;
-    const double z26 = z23*z3;
-    const double z27 = l2*g;
-    const double z28 = m2*z27;
-    const double f_theta2_dot = z26 - z28*sin(theta2) + z18*z6;
-    const double z29 = theta2_dot*z6;
-    const double z30 = z16*sin(theta1) + z26;
-    const double f_theta1_dot = z1*z29 - z30;
-    const double z31 = m2*z7;
-    const double M_theta1_dot_theta2_dot = z1*z31;
+    const double z24 = theta2_dot*z20;
+    const double z25 = m2*z24;
+    const double z26 = z3*z23 + z25*z9;
+    const double z27 = z16*z19 + z26;
+    const double z28 = z25*z3;
+    const double z29 = l2*g;
+    const double z30 = m2*z29;
+    double z31, z32; cg_sincos(theta2, &z31, &z32);
+    const double f_theta2_dot = z28 - z30*z31 + z20*z7;
+    const double z33 = theta2_dot*z7;
+    const double z34 = z16*z17 + z28;
+    const double f_theta1_dot = z1*z33 - z34;
+    const double z35 = m2*z4;
+    const double M_theta1_dot_theta2_dot = z1*z35;
     const double M_theta1_dot_theta1_dot = l1*l1*z14;
-    const double z32 = M_theta1_dot_theta2_dot/M_theta1_dot_theta1_dot;
-    const double z33 = f_theta2_dot - f_theta1_dot*z32;
-    const double z34 = l2*l2;
-    const double M_theta2_dot_theta2_dot = m2*z34;
-    const double z35 = M_theta2_dot_theta2_dot - M_theta1_dot_theta2_dot*z32;
-    const double z36 = z33/z35;
-    const double z37 = z3*z8;
-    const double z38 = m2*z37;
-    const double z39 = z1*z38;
-    const double z40 = z1*z13 - z25 + z36*z39;
-    const double z41 = cos(theta2)*cg_v_1;
-    const double z42 = z6*z19 + z18*z12;
-    const double z43 = f_theta1_dot/M_theta1_dot_theta1_dot - z32*z36;
-    const double z44 = z24 - z28*z41 + z42 + z43*z39 - z32*z40;
-    const double z45 = z44/z35;
-    if (fabs(M_theta1_dot_theta1_dot) <= 0.0 || fabs(z35) <= 1e-13*fabs(M_theta2_dot_theta2_dot)) return
+    const double z36 = M_theta1_dot_theta2_dot/M_theta1_dot_theta1_dot;
+    const double z37 = f_theta2_dot - f_theta1_dot*z36;
+    const double z38 = l2*l2;
+    const double M_theta2_dot_theta2_dot = m2*z38;
+    const double z39 = M_theta2_dot_theta2_dot - M_theta1_dot_theta2_dot*z36;
+    const double z40 = z37/z39;
+    const double z41 = z3*z8;
+    const double z42 = m2*z41;
+    const double z43 = z1*z42;
+    const double z44 = z1*z13 - z27 + z40*z43;
+    const double z45 = z32*cg_v_1;
+    const double z46 = z7*z21 + z20*z12;
+    const double z47 = f_theta1_dot/M_theta1_dot_theta1_dot - z36*z40;
+    const double z48 = z26 - z30*z45 + z46 + z47*z43 - z36*z44;
+    const double z49 = z48/z39;
+    if (fabs(M_theta1_dot_theta1_dot) <= 0.0 || fabs(z39) <= 1e-13*fabs(M_theta2_dot_theta2_dot)) return
         CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = cg_v_2; /* direction of d(theta1)/dt */
     cg_out[1] = cg_v_3; /* direction of d(theta2)/dt */
-    cg_out[2] = z40/M_theta1_dot_theta1_dot - z32*z45; /* direction of d(theta1_dot)/dt */
-    cg_out[3] = z45; /* direction of d(theta2_dot)/dt */
+    cg_out[2] = z44/M_theta1_dot_theta1_dot - z36*z49; /* direction of d(theta1_dot)/dt */
+    cg_out[3] = z49; /* direction of d(theta2_dot)/dt */
 
     return CG_OK;
 }
 
-/* jacobian: 109 operations, 64 intermediates */
+/* jacobian: 109 operations, 68 intermediates */
 int double_pendulum_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
                              const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -168,72 +171,73 @@ int double_pendulum_jacobian(double t, const double *restrict cg_x, const double
     const double l2 = cg_p[3];
     const double g = cg_p[4];
 
-    /* intermediates: 64 */
+    /* intermediates: 68 */
     const double z1 = l1*l2;
     const double z2 = theta1 - theta2;
-    const double z3 = cos(z2);
-    const double z4 = theta1_dot - theta2_dot;
-    const double z5 = z3*z4;
-    const double z6 = m2*z5;
-    const double z7 = theta2_dot*z6;
-    const double z8 = z1*z7;
-    const double z9 = m1 + m2;
-    const double z10 = g*z9;
-    const double z11 = l1*z10;
-    const double z12 = theta1_dot*z1;
-    const double z13 = theta2_dot*z12;
-    const double z14 = m2*z13;
-    const double z15 = z3*z14;
-    const double z16 = cos(theta1)*z11 + z15;
-    const double z17 = sin(z2);
-    const double z18 = z14*z17;
-    const double z19 = l2*g;
-    const double z20 = m2*z19;
-    const double z21 = z17*z4;
+    double z3, z4; cg_sincos(z2, &z3, &z4);
+    const double z5 = theta1_dot - theta2_dot;
+    const double z6 = z4*z5;
+    const double z7 = m2*z6;
+    const double z8 = theta2_dot*z7;
+    const double z9 = z1*z8;
+    double z10, z11; cg_sincos(theta1, &z10, &z11);
+    const double z12 = m1 + m2;
+    const double z13 = g*z12;
+    const double z14 = l1*z13;
+    const double z15 = theta1_dot*z1;
+    const double z16 = theta2_dot*z15;
+    const double z17 = m2*z16;
+    const double z18 = z4*z17;
+    const double z19 = z11*z14 + z18;
+    const double z20 = z17*z3;
+    const double z21 = l2*g;
     const double z22 = m2*z21;
-    const double f_theta2_dot = z18 - z20*sin(theta2) + z12*z22;
-    const double z23 = theta2_dot*z22;
-    const double z24 = z11*sin(theta1) + z18;
-    const double f_theta1_dot = z1*z23 - z24;
-    const double z25 = m2*z3;
-    const double M_theta1_dot_theta2_dot = z1*z25;
-    const double M_theta1_dot_theta1_dot = l1*l1*z9;
-    const double z26 = M_theta1_dot_theta2_dot/M_theta1_dot_theta1_dot;
-    const double z27 = f_theta2_dot - f_theta1_dot*z26;
-    const double z28 = l2*l2;
-    const double M_theta2_dot_theta2_dot = m2*z28;
-    const double z29 = M_theta2_dot_theta2_dot - M_theta1_dot_theta2_dot*z26;
-    const double z30 = z27/z29;
-    const double z31 = m2*z17;
-    const double z32 = z1*z31;
-    const double z33 = z30*z32;
-    const double z34 = z8 - z16 + z33;
-    const double z35 = z12*z6;
-    const double z36 = f_theta1_dot/M_theta1_dot_theta1_dot - z26*z30;
-    const double z37 = z36*z32;
-    const double z38 = z15 + z35 + z37 - z26*z34;
-    const double z39 = z38/z29;
-    const double z40 = z15 - z8 - z33;
-    const double z41 = cos(theta2)*z20 + z15;
-    const double z42 = z35 + z41;
-    const double z43 = z37 + z42 + z26*z40;
-    const double z44 = z43/z29;
-    const double z45 = theta2_dot*z31;
-    const double z46 = theta2_dot*z1;
-    const double z47 = m2*z46;
-    const double z48 = z17*z47;
-    const double z49 = z1*z45 - z48;
-    const double z50 = z12*z31;
-    const double z51 = z1*z22 + z50;
-    const double z52 = z48 + z51 - z26*z49;
-    const double z53 = z52/z29;
-    const double z54 = z22 - z45;
-    const double z55 = m2*z12;
-    const double z56 = z17*z55;
-    const double z57 = z1*z54 - z56;
-    const double z58 = z56 - z50 - z26*z57;
-    const double z59 = z58/z29;
-    if (fabs(M_theta1_dot_theta1_dot) <= 0.0 || fabs(z29) <= 1e-13*fabs(M_theta2_dot_theta2_dot)) return
+    double z23, z24; cg_sincos(theta2, &z23, &z24);
+    const double z25 = z3*z5;
+    const double z26 = m2*z25;
+    const double f_theta2_dot = z20 - z22*z23 + z15*z26;
+    const double z27 = theta2_dot*z26;
+    const double z28 = z14*z10 + z20;
+    const double f_theta1_dot = z1*z27 - z28;
+    const double z29 = m2*z4;
+    const double M_theta1_dot_theta2_dot = z1*z29;
+    const double M_theta1_dot_theta1_dot = l1*l1*z12;
+    const double z30 = M_theta1_dot_theta2_dot/M_theta1_dot_theta1_dot;
+    const double z31 = f_theta2_dot - f_theta1_dot*z30;
+    const double z32 = l2*l2;
+    const double M_theta2_dot_theta2_dot = m2*z32;
+    const double z33 = M_theta2_dot_theta2_dot - M_theta1_dot_theta2_dot*z30;
+    const double z34 = z31/z33;
+    const double z35 = m2*z3;
+    const double z36 = z1*z35;
+    const double z37 = z34*z36;
+    const double z38 = z9 - z19 + z37;
+    const double z39 = z15*z7;
+    const double z40 = f_theta1_dot/M_theta1_dot_theta1_dot - z30*z34;
+    const double z41 = z40*z36;
+    const double z42 = z18 + z39 + z41 - z30*z38;
+    const double z43 = z42/z33;
+    const double z44 = z18 - z9 - z37;
+    const double z45 = z24*z22 + z18;
+    const double z46 = z39 + z45;
+    const double z47 = z41 + z46 + z30*z44;
+    const double z48 = z47/z33;
+    const double z49 = theta2_dot*z35;
+    const double z50 = theta2_dot*z1;
+    const double z51 = m2*z50;
+    const double z52 = z3*z51;
+    const double z53 = z1*z49 - z52;
+    const double z54 = z15*z35;
+    const double z55 = z1*z26 + z54;
+    const double z56 = z52 + z55 - z30*z53;
+    const double z57 = z56/z33;
+    const double z58 = z26 - z49;
+    const double z59 = m2*z15;
+    const double z60 = z3*z59;
+    const double z61 = z1*z58 - z60;
+    const double z62 = z60 - z54 - z30*z61;
+    const double z63 = z62/z33;
+    if (fabs(M_theta1_dot_theta1_dot) <= 0.0 || fabs(z33) <= 1e-13*fabs(M_theta2_dot_theta2_dot)) return
         CG_SINGULAR;
 
     /* outputs */
@@ -245,19 +249,19 @@ int double_pendulum_jacobian(double t, const double *restrict cg_x, const double
     cg_out[5] = 0.0; /* d(d(theta2)/dt)/d(theta2) */
     cg_out[6] = 0.0; /* d(d(theta2)/dt)/d(theta1_dot) */
     cg_out[7] = 1.0; /* d(d(theta2)/dt)/d(theta2_dot) */
-    cg_out[8] = z34/M_theta1_dot_theta1_dot - z26*z39; /* d(d(theta1_dot)/dt)/d(theta1) */
-    cg_out[9] = z40/M_theta1_dot_theta1_dot + z26*z44; /* d(d(theta1_dot)/dt)/d(theta2) */
-    cg_out[10] = z49/M_theta1_dot_theta1_dot - z26*z53; /* d(d(theta1_dot)/dt)/d(theta1_dot) */
-    cg_out[11] = z57/M_theta1_dot_theta1_dot - z26*z59; /* d(d(theta1_dot)/dt)/d(theta2_dot) */
-    cg_out[12] = z39; /* d(d(theta2_dot)/dt)/d(theta1) */
-    cg_out[13] = -z44; /* d(d(theta2_dot)/dt)/d(theta2) */
-    cg_out[14] = z53; /* d(d(theta2_dot)/dt)/d(theta1_dot) */
-    cg_out[15] = z59; /* d(d(theta2_dot)/dt)/d(theta2_dot) */
+    cg_out[8] = z38/M_theta1_dot_theta1_dot - z30*z43; /* d(d(theta1_dot)/dt)/d(theta1) */
+    cg_out[9] = z44/M_theta1_dot_theta1_dot + z30*z48; /* d(d(theta1_dot)/dt)/d(theta2) */
+    cg_out[10] = z53/M_theta1_dot_theta1_dot - z30*z57; /* d(d(theta1_dot)/dt)/d(theta1_dot) */
+    cg_out[11] = z61/M_theta1_dot_theta1_dot - z30*z63; /* d(d(theta1_dot)/dt)/d(theta2_dot) */
+    cg_out[12] = z43; /* d(d(theta2_dot)/dt)/d(theta1) */
+    cg_out[13] = -z48; /* d(d(theta2_dot)/dt)/d(theta2) */
+    cg_out[14] = z57; /* d(d(theta2_dot)/dt)/d(theta1_dot) */
+    cg_out[15] = z63; /* d(d(theta2_dot)/dt)/d(theta2_dot) */
 
     return CG_OK;
 }
 
-/* outputs: 11 operations, 1 intermediates */
+/* outputs: 11 operations, 5 intermediates */
 int double_pendulum_outputs(double t, const double *restrict cg_x, const double *restrict cg_p,
                             const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -270,12 +274,14 @@ int double_pendulum_outputs(double t, const double *restrict cg_x, const double 
     const double l1 = cg_p[2];
     const double l2 = cg_p[3];
 
-    /* intermediates: 1 */
-    const double z1 = l1*cos(theta1) + l2*cos(theta2);
+    /* intermediates: 5 */
+    double z1, z2; cg_sincos(theta1, &z1, &z2);
+    double z3, z4; cg_sincos(theta2, &z3, &z4);
+    const double z5 = l1*z2 + l2*z4;
 
     /* outputs */
-    cg_out[0] = l1*sin(theta1) + l2*sin(theta2); /* tip_x */
-    cg_out[1] = -z1; /* tip_y */
+    cg_out[0] = l1*z1 + l2*z3; /* tip_x */
+    cg_out[1] = -z5; /* tip_y */
 
     return CG_OK;
 }
@@ -306,13 +312,13 @@ int double_pendulum_invariants(double t, const double *restrict cg_x, const doub
     const double z5 = l1*l1*z4;
     const double z6 = theta2_dot*theta2_dot;
     const double z7 = z5 + l2*l2*z6;
-    const double z8 = 2.0*(cos(theta1 - theta2)*z3) + z7;
+    const double z8 = 2.0*(cg_cos(theta1 - theta2)*z3) + z7;
     const double z9 = m1 + m2;
     const double z10 = g*z9;
     const double z11 = l1*z10;
     const double z12 = l2*g;
     const double z13 = m2*z12;
-    const double z14 = cos(theta1)*z11 + cos(theta2)*z13;
+    const double z14 = cg_cos(theta1)*z11 + cg_cos(theta2)*z13;
 
     /* outputs */
     cg_out[0] = 0.5*(m2*z8 + m1*z5) - z14; /* energy */

@@ -14,7 +14,7 @@
 #include "double_pendulum_core.h"
 #include "cg_math.h"
 
-/* rhs: 44 operations, 25 intermediates */
+/* rhs: 44 operations, 26 intermediates */
 static cg_mask_t double_pendulum_rhs_lanes(const cg_real_t *restrict cg_clock, const cg_real_t *restrict cg_x,
                                            const cg_real_t *restrict cg_p, const cg_real_t *restrict cg_u,
                                            cg_real_t *restrict cg_out, cg_real_t *restrict cg_work)
@@ -34,40 +34,40 @@ static cg_mask_t double_pendulum_rhs_lanes(const cg_real_t *restrict cg_clock, c
     const cg_real_t l2 = cg_p[3];
     const cg_real_t g = cg_p[4];
 
-    /* intermediates: 25 */
+    /* intermediates: 26 */
     const cg_real_t z1 = l1*l2;
     const cg_real_t z2 = theta1 - theta2;
-    const cg_real_t z3 = sin(z2);
-    const cg_real_t z4 = theta1_dot - theta2_dot;
-    const cg_real_t z5 = z3*z4;
-    const cg_real_t z6 = m2*z5;
-    const cg_real_t z7 = theta2_dot*z6;
-    const cg_real_t z8 = m1 + m2;
-    const cg_real_t z9 = g*z8;
-    const cg_real_t z10 = theta1_dot*z1;
-    const cg_real_t z11 = theta2_dot*z10;
-    const cg_real_t z12 = m2*z11*z3;
-    const cg_real_t z13 = l1*z9*sin(theta1) + z12;
-    const cg_real_t f_theta1_dot = z1*z7 - z13;
-    const cg_real_t M_theta1_dot_theta1_dot = l1*l1*z8;
-    const cg_real_t z14 = m2*cos(z2);
-    const cg_real_t M_theta1_dot_theta2_dot = z1*z14;
-    const cg_real_t z15 = M_theta1_dot_theta2_dot/M_theta1_dot_theta1_dot;
-    const cg_real_t z16 = l2*g;
-    const cg_real_t f_theta2_dot = z12 - m2*z16*sin(theta2) + z10*z6;
-    const cg_real_t z17 = f_theta2_dot - f_theta1_dot*z15;
-    const cg_real_t z18 = l2*l2;
-    const cg_real_t M_theta2_dot_theta2_dot = m2*z18;
-    const cg_real_t z19 = M_theta2_dot_theta2_dot - M_theta1_dot_theta2_dot*z15;
-    const cg_real_t z20 = z17/z19;
-    cg_ok &= cg_not(cg_le(cg_abs(M_theta1_dot_theta1_dot), cg_splat(0.0)) | cg_le(cg_abs(z19),
+    cg_real_t z3, z4; cg_sincos(z2, &z3, &z4);
+    const cg_real_t z5 = theta1_dot - theta2_dot;
+    const cg_real_t z6 = z3*z5;
+    const cg_real_t z7 = m2*z6;
+    const cg_real_t z8 = theta2_dot*z7;
+    const cg_real_t z9 = m1 + m2;
+    const cg_real_t z10 = g*z9;
+    const cg_real_t z11 = theta1_dot*z1;
+    const cg_real_t z12 = theta2_dot*z11;
+    const cg_real_t z13 = m2*z12*z3;
+    const cg_real_t z14 = l1*z10*cg_sin(theta1) + z13;
+    const cg_real_t f_theta1_dot = z1*z8 - z14;
+    const cg_real_t M_theta1_dot_theta1_dot = l1*l1*z9;
+    const cg_real_t z15 = m2*z4;
+    const cg_real_t M_theta1_dot_theta2_dot = z1*z15;
+    const cg_real_t z16 = M_theta1_dot_theta2_dot/M_theta1_dot_theta1_dot;
+    const cg_real_t z17 = l2*g;
+    const cg_real_t f_theta2_dot = z13 - m2*z17*cg_sin(theta2) + z11*z7;
+    const cg_real_t z18 = f_theta2_dot - f_theta1_dot*z16;
+    const cg_real_t z19 = l2*l2;
+    const cg_real_t M_theta2_dot_theta2_dot = m2*z19;
+    const cg_real_t z20 = M_theta2_dot_theta2_dot - M_theta1_dot_theta2_dot*z16;
+    const cg_real_t z21 = z18/z20;
+    cg_ok &= cg_not(cg_le(cg_abs(M_theta1_dot_theta1_dot), cg_splat(0.0)) | cg_le(cg_abs(z20),
         1e-13*cg_abs(M_theta2_dot_theta2_dot)));
 
     /* outputs */
     cg_out[0] = theta1_dot; /* d(theta1)/dt */
     cg_out[1] = theta2_dot; /* d(theta2)/dt */
-    cg_out[2] = f_theta1_dot/M_theta1_dot_theta1_dot - z15*z20; /* d(theta1_dot)/dt */
-    cg_out[3] = z20; /* d(theta2_dot)/dt */
+    cg_out[2] = f_theta1_dot/M_theta1_dot_theta1_dot - z16*z21; /* d(theta1_dot)/dt */
+    cg_out[3] = z21; /* d(theta2_dot)/dt */
 
     return cg_ok;
 }

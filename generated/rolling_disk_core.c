@@ -5,6 +5,8 @@
  */
 #include "rolling_disk_core.h"
 
+#include "cg_math.h"
+
 #include <math.h>
 #include <stddef.h>
 
@@ -28,31 +30,29 @@ int rolling_disk_rhs(double t, const double *restrict cg_x, const double *restri
     const double g = cg_p[4];
 
     /* intermediates: 29 */
-    const double z1 = cos(psi);
-    const double z2 = R*z1;
-    const double z3 = sin(alpha);
-    const double z4 = cos(alpha);
-    const double z5 = z3/z4;
-    const double z6 = R*z5;
-    const double z7 = z1*z6;
-    const double z8 = sin(psi);
-    const double z9 = R*z8;
-    const double z10 = z8*z6;
+    double z1, z2; cg_sincos(psi, &z1, &z2);
+    const double z3 = R*z2;
+    double z4, z5; cg_sincos(alpha, &z4, &z5);
+    const double z6 = z4/z5;
+    const double z7 = R*z6;
+    const double z8 = z2*z7;
+    const double z9 = R*z1;
+    const double z10 = z1*z7;
     const double z11 = R*g;
     const double z12 = m*z11;
-    const double z13 = w3*A*tan(alpha);
+    const double z13 = w3*A*cg_tan(alpha);
     const double z14 = w2*R;
     const double z15 = m*z14;
     const double z16 = w2*B + R*z15;
     const double z17 = z13 - z16;
-    const double f_w1 = z3*z12 - w3*z17;
+    const double f_w1 = z4*z12 - w3*z17;
     const double z18 = m*R;
     const double z19 = R*z18;
     const double M_w1_w1 = A + z19;
     const double z20 = w1*R;
     const double z21 = m*z20;
-    const double z22 = R/z4;
-    const double z23 = z4*z21*z22;
+    const double z22 = R/z5;
+    const double z23 = z5*z21*z22;
     const double M_w2_w2 = B + z19;
     const double z24 = w3*z23/M_w2_w2;
     const double z25 = z16 - z13;
@@ -60,11 +60,11 @@ int rolling_disk_rhs(double t, const double *restrict cg_x, const double *restri
     if (fabs(M_w1_w1) <= 0.0 || fabs(M_w2_w2) <= 0.0 || fabs(A) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = w2*z2 - w3*z7; /* d(x)/dt */
+    cg_out[0] = w2*z3 - w3*z8; /* d(x)/dt */
     cg_out[1] = w2*z9 - w3*z10; /* d(y)/dt */
-    cg_out[2] = w3/z4; /* d(psi)/dt */
+    cg_out[2] = w3/z5; /* d(psi)/dt */
     cg_out[3] = w1; /* d(alpha)/dt */
-    cg_out[4] = w2 - w3*z5; /* d(theta)/dt */
+    cg_out[4] = w2 - w3*z6; /* d(theta)/dt */
     cg_out[5] = f_w1/M_w1_w1; /* d(w1)/dt */
     cg_out[6] = -z24; /* d(w2)/dt */
     cg_out[7] = f_w3/A; /* d(w3)/dt */
@@ -98,12 +98,10 @@ int rolling_disk_jvp(double t, const double *restrict cg_x, const double *restri
     const double cg_v_7 = cg_v[7];
 
     /* intermediates: 61 */
-    const double z1 = cos(psi);
-    const double z2 = sin(psi);
-    const double z3 = z2*cg_v_2;
+    double z1, z2; cg_sincos(psi, &z1, &z2);
+    const double z3 = z1*cg_v_2;
     const double z4 = R*z3;
-    const double z5 = sin(alpha);
-    const double z6 = cos(alpha);
+    double z5, z6; cg_sincos(alpha, &z5, &z6);
     const double z7 = z5/z6;
     const double z8 = R*z7;
     const double z9 = z6*cg_v_3;
@@ -112,17 +110,17 @@ int rolling_disk_jvp(double t, const double *restrict cg_x, const double *restri
     const double z12 = z5*cg_v_3;
     const double z13 = z9/z6 + z11*z12;
     const double z14 = R*z13;
-    const double z15 = z1*z14 - z8*z3;
-    const double z16 = z1*z8*cg_v_7 + w3*z15;
-    const double z17 = z1*cg_v_2;
+    const double z15 = z2*z14 - z8*z3;
+    const double z16 = z2*z8*cg_v_7 + w3*z15;
+    const double z17 = z2*cg_v_2;
     const double z18 = R*z17;
-    const double z19 = z8*z17 + z2*z14;
-    const double z20 = z2*z8*cg_v_7 + w3*z19;
+    const double z19 = z8*z17 + z1*z14;
+    const double z20 = z1*z8*cg_v_7 + w3*z19;
     const double z21 = w3/z10;
     const double z22 = z7*cg_v_7 + w3*z13;
     const double z23 = R*g;
     const double z24 = w3*A;
-    const double z25 = tan(alpha);
+    const double z25 = cg_tan(alpha);
     const double z26 = z24*z25;
     const double z27 = w2*R;
     const double z28 = m*z27;
@@ -162,8 +160,8 @@ int rolling_disk_jvp(double t, const double *restrict cg_x, const double *restri
     if (fabs(M_w1_w1) <= 0.0 || fabs(M_w2_w2) <= 0.0 || fabs(A) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = R*z1*cg_v_6 - w2*z4 - z16; /* direction of d(x)/dt */
-    cg_out[1] = R*z2*cg_v_6 + w2*z18 - z20; /* direction of d(y)/dt */
+    cg_out[0] = R*z2*cg_v_6 - w2*z4 - z16; /* direction of d(x)/dt */
+    cg_out[1] = R*z1*cg_v_6 + w2*z18 - z20; /* direction of d(y)/dt */
     cg_out[2] = cg_v_7/z6 + z12*z21; /* direction of d(psi)/dt */
     cg_out[3] = cg_v_5; /* direction of d(alpha)/dt */
     cg_out[4] = cg_v_6 - z22; /* direction of d(theta)/dt */
@@ -194,30 +192,28 @@ int rolling_disk_jacobian(double t, const double *restrict cg_x, const double *r
     const double g = cg_p[4];
 
     /* intermediates: 52 */
-    const double z1 = sin(psi);
-    const double z2 = sin(alpha);
-    const double z3 = cos(alpha);
-    const double z4 = z2/z3;
-    const double z5 = R*z4;
-    const double z6 = z1*z5;
-    const double z7 = R*z1;
-    const double z8 = cos(psi);
-    const double z9 = z3*z3;
-    const double z10 = z2/z9;
-    const double z11 = 1.0 + z2*z10;
+    double z1, z2; cg_sincos(psi, &z1, &z2);
+    double z3, z4; cg_sincos(alpha, &z3, &z4);
+    const double z5 = z3/z4;
+    const double z6 = R*z5;
+    const double z7 = z1*z6;
+    const double z8 = R*z1;
+    const double z9 = z4*z4;
+    const double z10 = z3/z9;
+    const double z11 = 1.0 + z3*z10;
     const double z12 = R*z11;
-    const double z13 = z8*z12;
-    const double z14 = R*z8;
-    const double z15 = z8*z5;
+    const double z13 = z2*z12;
+    const double z14 = R*z2;
+    const double z15 = z2*z6;
     const double z16 = z1*z12;
     const double z17 = w3/z9;
     const double z18 = R*g;
     const double z19 = m*z18;
     const double z20 = w3*A;
-    const double z21 = tan(alpha);
+    const double z21 = cg_tan(alpha);
     const double z22 = 1.0 + z21*z21;
     const double z23 = z20*z22;
-    const double z24 = z3*z19 - w3*z23;
+    const double z24 = z4*z19 - w3*z23;
     const double z25 = m*R;
     const double z26 = R*z25;
     const double M_w1_w1 = A + z26;
@@ -231,14 +227,14 @@ int rolling_disk_jacobian(double t, const double *restrict cg_x, const double *r
     const double z33 = z32/M_w1_w1;
     const double z34 = w1*R;
     const double z35 = m*z34;
-    const double z36 = z3*z35;
+    const double z36 = z4*z35;
     const double z37 = R/z9;
-    const double z38 = z2*z37;
-    const double z39 = R/z3;
-    const double z40 = z2*z35;
+    const double z38 = z3*z37;
+    const double z39 = R/z4;
+    const double z40 = z3*z35;
     const double z41 = z36*z38 - z39*z40;
     const double z42 = w3*z41/M_w2_w2;
-    const double z43 = z3*z25;
+    const double z43 = z4*z25;
     const double z44 = z39*z43;
     const double z45 = w3*z44/M_w2_w2;
     const double z46 = z36*z39;
@@ -251,7 +247,7 @@ int rolling_disk_jacobian(double t, const double *restrict cg_x, const double *r
     /* outputs */
     cg_out[0] = 0.0; /* d(d(x)/dt)/d(x) */
     cg_out[1] = 0.0; /* d(d(x)/dt)/d(y) */
-    cg_out[2] = w3*z6 - w2*z7; /* d(d(x)/dt)/d(psi) */
+    cg_out[2] = w3*z7 - w2*z8; /* d(d(x)/dt)/d(psi) */
     cg_out[3] = -w3*z13; /* d(d(x)/dt)/d(alpha) */
     cg_out[4] = 0.0; /* d(d(x)/dt)/d(theta) */
     cg_out[5] = 0.0; /* d(d(x)/dt)/d(w1) */
@@ -263,16 +259,16 @@ int rolling_disk_jacobian(double t, const double *restrict cg_x, const double *r
     cg_out[11] = -w3*z16; /* d(d(y)/dt)/d(alpha) */
     cg_out[12] = 0.0; /* d(d(y)/dt)/d(theta) */
     cg_out[13] = 0.0; /* d(d(y)/dt)/d(w1) */
-    cg_out[14] = z7; /* d(d(y)/dt)/d(w2) */
-    cg_out[15] = -z6; /* d(d(y)/dt)/d(w3) */
+    cg_out[14] = z8; /* d(d(y)/dt)/d(w2) */
+    cg_out[15] = -z7; /* d(d(y)/dt)/d(w3) */
     cg_out[16] = 0.0; /* d(d(psi)/dt)/d(x) */
     cg_out[17] = 0.0; /* d(d(psi)/dt)/d(y) */
     cg_out[18] = 0.0; /* d(d(psi)/dt)/d(psi) */
-    cg_out[19] = z2*z17; /* d(d(psi)/dt)/d(alpha) */
+    cg_out[19] = z3*z17; /* d(d(psi)/dt)/d(alpha) */
     cg_out[20] = 0.0; /* d(d(psi)/dt)/d(theta) */
     cg_out[21] = 0.0; /* d(d(psi)/dt)/d(w1) */
     cg_out[22] = 0.0; /* d(d(psi)/dt)/d(w2) */
-    cg_out[23] = 1.0/z3; /* d(d(psi)/dt)/d(w3) */
+    cg_out[23] = 1.0/z4; /* d(d(psi)/dt)/d(w3) */
     cg_out[24] = 0.0; /* d(d(alpha)/dt)/d(x) */
     cg_out[25] = 0.0; /* d(d(alpha)/dt)/d(y) */
     cg_out[26] = 0.0; /* d(d(alpha)/dt)/d(psi) */
@@ -288,7 +284,7 @@ int rolling_disk_jacobian(double t, const double *restrict cg_x, const double *r
     cg_out[36] = 0.0; /* d(d(theta)/dt)/d(theta) */
     cg_out[37] = 0.0; /* d(d(theta)/dt)/d(w1) */
     cg_out[38] = 1.0; /* d(d(theta)/dt)/d(w2) */
-    cg_out[39] = -z4; /* d(d(theta)/dt)/d(w3) */
+    cg_out[39] = -z5; /* d(d(theta)/dt)/d(w3) */
     cg_out[40] = 0.0; /* d(d(w1)/dt)/d(x) */
     cg_out[41] = 0.0; /* d(d(w1)/dt)/d(y) */
     cg_out[42] = 0.0; /* d(d(w1)/dt)/d(psi) */
@@ -331,7 +327,7 @@ int rolling_disk_outputs(double t, const double *restrict cg_x, const double *re
     /* outputs */
     cg_out[0] = 0.0; /* s1 */
     cg_out[1] = 0.0; /* s2 */
-    cg_out[2] = R*cos(alpha); /* height */
+    cg_out[2] = R*cg_cos(alpha); /* height */
 
     return CG_OK;
 }
@@ -366,7 +362,7 @@ int rolling_disk_invariants(double t, const double *restrict cg_x, const double 
     const double z9 = z7*z7 + z8*z8;
 
     /* outputs */
-    cg_out[0] = cos(alpha)*z2 + 0.5*(A*z3 + z6 + m*z9); /* energy */
+    cg_out[0] = cg_cos(alpha)*z2 + 0.5*(A*z3 + z6 + m*z9); /* energy */
     cg_out[1] = 0.0; /* constraint_1 */
     cg_out[2] = 0.0; /* constraint_2 */
 

@@ -36,31 +36,29 @@ static cg_mask_t rolling_disk_rhs_lanes(const cg_real_t *restrict cg_clock, cons
     const cg_real_t g = cg_p[4];
 
     /* intermediates: 29 */
-    const cg_real_t z1 = cos(psi);
-    const cg_real_t z2 = R*z1;
-    const cg_real_t z3 = sin(alpha);
-    const cg_real_t z4 = cos(alpha);
-    const cg_real_t z5 = z3/z4;
-    const cg_real_t z6 = R*z5;
-    const cg_real_t z7 = z1*z6;
-    const cg_real_t z8 = sin(psi);
-    const cg_real_t z9 = R*z8;
-    const cg_real_t z10 = z8*z6;
+    cg_real_t z1, z2; cg_sincos(psi, &z1, &z2);
+    const cg_real_t z3 = R*z2;
+    cg_real_t z4, z5; cg_sincos(alpha, &z4, &z5);
+    const cg_real_t z6 = z4/z5;
+    const cg_real_t z7 = R*z6;
+    const cg_real_t z8 = z2*z7;
+    const cg_real_t z9 = R*z1;
+    const cg_real_t z10 = z1*z7;
     const cg_real_t z11 = R*g;
     const cg_real_t z12 = m*z11;
-    const cg_real_t z13 = w3*A*tan(alpha);
+    const cg_real_t z13 = w3*A*cg_tan(alpha);
     const cg_real_t z14 = w2*R;
     const cg_real_t z15 = m*z14;
     const cg_real_t z16 = w2*B + R*z15;
     const cg_real_t z17 = z13 - z16;
-    const cg_real_t f_w1 = z3*z12 - w3*z17;
+    const cg_real_t f_w1 = z4*z12 - w3*z17;
     const cg_real_t z18 = m*R;
     const cg_real_t z19 = R*z18;
     const cg_real_t M_w1_w1 = A + z19;
     const cg_real_t z20 = w1*R;
     const cg_real_t z21 = m*z20;
-    const cg_real_t z22 = R/z4;
-    const cg_real_t z23 = z4*z21*z22;
+    const cg_real_t z22 = R/z5;
+    const cg_real_t z23 = z5*z21*z22;
     const cg_real_t M_w2_w2 = B + z19;
     const cg_real_t z24 = w3*z23/M_w2_w2;
     const cg_real_t z25 = z16 - z13;
@@ -69,11 +67,11 @@ static cg_mask_t rolling_disk_rhs_lanes(const cg_real_t *restrict cg_clock, cons
         cg_le(cg_abs(A), cg_splat(0.0)));
 
     /* outputs */
-    cg_out[0] = w2*z2 - w3*z7; /* d(x)/dt */
+    cg_out[0] = w2*z3 - w3*z8; /* d(x)/dt */
     cg_out[1] = w2*z9 - w3*z10; /* d(y)/dt */
-    cg_out[2] = w3/z4; /* d(psi)/dt */
+    cg_out[2] = w3/z5; /* d(psi)/dt */
     cg_out[3] = w1; /* d(alpha)/dt */
-    cg_out[4] = w2 - w3*z5; /* d(theta)/dt */
+    cg_out[4] = w2 - w3*z6; /* d(theta)/dt */
     cg_out[5] = f_w1/M_w1_w1; /* d(w1)/dt */
     cg_out[6] = -z24; /* d(w2)/dt */
     cg_out[7] = f_w3/A; /* d(w3)/dt */

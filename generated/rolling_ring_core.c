@@ -5,6 +5,8 @@
  */
 #include "rolling_ring_core.h"
 
+#include "cg_math.h"
+
 #include <math.h>
 #include <stddef.h>
 
@@ -31,24 +33,22 @@ int rolling_ring_rhs(double t, const double *restrict cg_x, const double *restri
     const double C = cg_p[7];
 
     /* intermediates: 42 */
-    const double z1 = cos(psi);
-    const double z2 = R*z1;
-    const double z3 = sin(psi);
-    const double z4 = R*z3;
-    const double z5 = cos(theta);
-    const double z6 = phi_dot + psi_dot*z5;
-    const double z7 = J2*z6;
-    const double z8 = sin(theta);
-    const double z9 = theta_dot*z8;
+    double z1, z2; cg_sincos(psi, &z1, &z2);
+    const double z3 = R*z2;
+    const double z4 = R*z1;
+    double z5, z6; cg_sincos(theta, &z5, &z6);
+    const double z7 = phi_dot + psi_dot*z6;
+    const double z8 = J2*z7;
+    const double z9 = theta_dot*z5;
     const double z10 = psi_dot*z9;
     const double z11 = J2*z10;
-    const double z12 = theta_dot*z5;
-    const double z13 = z8*z12;
+    const double z12 = theta_dot*z6;
+    const double z13 = z5*z12;
     const double z14 = I2*z13;
-    const double f_psi_dot = z7*z9 + z5*z11 - 2.0*(psi_dot*z14);
-    const double z15 = z8*z8;
-    const double M_psi_dot_phi_dot = J2*z5;
-    const double M_psi_dot_psi_dot = I1 + I2*z15 + z5*M_psi_dot_phi_dot;
+    const double f_psi_dot = z8*z9 + z6*z11 - 2.0*(psi_dot*z14);
+    const double z15 = z5*z5;
+    const double M_psi_dot_phi_dot = J2*z6;
+    const double M_psi_dot_psi_dot = I1 + I2*z15 + z6*M_psi_dot_phi_dot;
     const double z16 = M_psi_dot_phi_dot/M_psi_dot_psi_dot;
     const double f_phi_dot = C + z11;
     const double z17 = f_phi_dot - f_psi_dot*z16;
@@ -56,28 +56,28 @@ int rolling_ring_rhs(double t, const double *restrict cg_x, const double *restri
     const double z19 = z17/z18;
     const double z20 = psi_dot*psi_dot;
     const double z21 = I2*z20;
-    const double z22 = z8*z21;
-    const double z23 = psi_dot*z7;
+    const double z22 = z5*z21;
+    const double z23 = psi_dot*z8;
     const double z24 = m1 + m2;
-    const double z25 = psi_dot*z3;
+    const double z25 = psi_dot*z1;
     const double z26 = R*z25;
     const double z27 = theta_dot*z26;
     const double z28 = z24*z27;
-    const double z29 = psi_dot*z1;
+    const double z29 = psi_dot*z2;
     const double z30 = R*z29;
     const double z31 = theta_dot*z30;
     const double z32 = z24*z31;
-    const double z33 = z2*z28 - z4*z32;
-    const double f_theta_dot = z5*z22 - z8*z23 + z33;
-    const double z34 = z24*z2;
+    const double z33 = z3*z28 - z4*z32;
+    const double f_theta_dot = z6*z22 - z5*z23 + z33;
+    const double z34 = z24*z3;
     const double z35 = z24*z4;
-    const double z36 = z2*z34 + z4*z35;
+    const double z36 = z3*z34 + z4*z35;
     const double M_theta_dot_theta_dot = J1 + I2 + z36;
     if (fabs(M_psi_dot_psi_dot) <= 0.0 || fabs(M_theta_dot_theta_dot) <= 0.0 || fabs(z18) <= 1e-13*fabs(J2))
         return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = theta_dot*z2; /* d(x)/dt */
+    cg_out[0] = theta_dot*z3; /* d(x)/dt */
     cg_out[1] = theta_dot*z4; /* d(y)/dt */
     cg_out[2] = psi_dot; /* d(psi)/dt */
     cg_out[3] = theta_dot; /* d(theta)/dt */
@@ -118,41 +118,39 @@ int rolling_ring_jvp(double t, const double *restrict cg_x, const double *restri
     const double cg_v_7 = cg_v[7];
 
     /* intermediates: 88 */
-    const double z1 = cos(psi);
-    const double z2 = R*z1;
-    const double z3 = sin(psi);
-    const double z4 = z3*cg_v_2;
+    double z1, z2; cg_sincos(psi, &z1, &z2);
+    const double z3 = R*z2;
+    const double z4 = z1*cg_v_2;
     const double z5 = R*z4;
-    const double z6 = R*z3;
-    const double z7 = z1*cg_v_2;
+    const double z6 = R*z1;
+    const double z7 = z2*cg_v_2;
     const double z8 = R*z7;
-    const double z9 = sin(theta);
-    const double z10 = theta_dot*z9;
-    const double z11 = cos(theta);
+    double z9, z10; cg_sincos(theta, &z9, &z10);
+    const double z11 = theta_dot*z9;
     const double z12 = z9*cg_v_3;
-    const double z13 = z11*cg_v_5 - psi_dot*z12;
+    const double z13 = z10*cg_v_5 - psi_dot*z12;
     const double z14 = cg_v_7 + z13;
     const double z15 = J2*z14;
-    const double z16 = phi_dot + psi_dot*z11;
+    const double z16 = phi_dot + psi_dot*z10;
     const double z17 = J2*z16;
-    const double z18 = z11*cg_v_3;
+    const double z18 = z10*cg_v_3;
     const double z19 = z9*cg_v_6 + theta_dot*z18;
-    const double z20 = z10*cg_v_5 + psi_dot*z19;
+    const double z20 = z11*cg_v_5 + psi_dot*z19;
     const double z21 = J2*z20;
-    const double z22 = psi_dot*z10;
+    const double z22 = psi_dot*z11;
     const double z23 = J2*z22;
-    const double z24 = z11*z21 - z23*z12;
-    const double z25 = theta_dot*z11;
+    const double z24 = z10*z21 - z23*z12;
+    const double z25 = theta_dot*z10;
     const double z26 = z9*z25;
     const double z27 = I2*z26;
-    const double z28 = z11*cg_v_6 - theta_dot*z12;
+    const double z28 = z10*cg_v_6 - theta_dot*z12;
     const double z29 = z25*z18 + z9*z28;
     const double z30 = I2*z29;
     const double f_phi_dot = C + z23;
-    const double f_psi_dot = z17*z10 + z11*z23 - 2.0*(psi_dot*z27);
-    const double M_psi_dot_phi_dot = J2*z11;
+    const double f_psi_dot = z17*z11 + z10*z23 - 2.0*(psi_dot*z27);
+    const double M_psi_dot_phi_dot = J2*z10;
     const double z31 = z9*z9;
-    const double M_psi_dot_psi_dot = I1 + I2*z31 + z11*M_psi_dot_phi_dot;
+    const double M_psi_dot_psi_dot = I1 + I2*z31 + z10*M_psi_dot_phi_dot;
     const double z32 = M_psi_dot_phi_dot/M_psi_dot_psi_dot;
     const double z33 = f_phi_dot - f_psi_dot*z32;
     const double z34 = J2 - M_psi_dot_phi_dot*z32;
@@ -160,10 +158,10 @@ int rolling_ring_jvp(double t, const double *restrict cg_x, const double *restri
     const double z36 = J2*z12;
     const double z37 = f_psi_dot/M_psi_dot_psi_dot - z32*z35;
     const double z38 = z9*z18;
-    const double z39 = M_psi_dot_phi_dot*z12 + z11*z36;
+    const double z39 = M_psi_dot_phi_dot*z12 + z10*z36;
     const double z40 = 2.0*(I2*z38) - z39;
     const double z41 = z35*z36 - z37*z40;
-    const double z42 = z10*z15 + z17*z19 + z24 - 2.0*(z27*cg_v_5 + psi_dot*z30) + z41;
+    const double z42 = z11*z15 + z17*z19 + z24 - 2.0*(z27*cg_v_5 + psi_dot*z30) + z41;
     const double z43 = z21 + z37*z36 - z32*z42;
     const double z44 = z43/z34;
     const double z45 = psi_dot*psi_dot;
@@ -176,41 +174,41 @@ int rolling_ring_jvp(double t, const double *restrict cg_x, const double *restri
     const double z52 = z17*cg_v_5 + psi_dot*z15;
     const double z53 = z51*z18 + z9*z52;
     const double z54 = m1 + m2;
-    const double z55 = psi_dot*z3;
+    const double z55 = psi_dot*z1;
     const double z56 = R*z55;
-    const double z57 = z3*cg_v_5 + psi_dot*z7;
+    const double z57 = z1*cg_v_5 + psi_dot*z7;
     const double z58 = R*z57;
     const double z59 = z56*cg_v_6 + theta_dot*z58;
     const double z60 = z54*z59;
     const double z61 = theta_dot*z56;
     const double z62 = z54*z61;
-    const double z63 = psi_dot*z1;
+    const double z63 = psi_dot*z2;
     const double z64 = R*z63;
     const double z65 = theta_dot*z64;
     const double z66 = z54*z65;
-    const double z67 = z1*cg_v_5 - psi_dot*z4;
+    const double z67 = z2*cg_v_5 - psi_dot*z4;
     const double z68 = R*z67;
     const double z69 = z64*cg_v_6 + theta_dot*z68;
     const double z70 = z54*z69;
     const double z71 = z66*z8 + z6*z70;
-    const double z72 = z2*z60 - z62*z5 - z71;
-    const double z73 = z2*z62 - z6*z66;
-    const double f_theta_dot = z11*z50 - z9*z51 + z73;
-    const double z74 = z54*z2;
+    const double z72 = z3*z60 - z62*z5 - z71;
+    const double z73 = z3*z62 - z6*z66;
+    const double f_theta_dot = z10*z50 - z9*z51 + z73;
+    const double z74 = z54*z3;
     const double z75 = z54*z6;
-    const double z76 = z2*z74 + z6*z75;
+    const double z76 = z3*z74 + z6*z75;
     const double M_theta_dot_theta_dot = J1 + I2 + z76;
     const double z77 = f_theta_dot/M_theta_dot_theta_dot;
     const double z78 = z54*z8;
     const double z79 = z54*z5;
-    const double z80 = z74*z5 + z2*z79;
+    const double z80 = z74*z5 + z3*z79;
     const double z81 = z75*z8 + z6*z78 - z80;
-    const double z82 = z11*z49 - z50*z12 - z53 + z72 - z77*z81;
+    const double z82 = z10*z49 - z50*z12 - z53 + z72 - z77*z81;
     if (fabs(M_psi_dot_psi_dot) <= 0.0 || fabs(M_theta_dot_theta_dot) <= 0.0 || fabs(z34) <= 1e-13*fabs(J2))
         return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = z2*cg_v_6 - theta_dot*z5; /* direction of d(x)/dt */
+    cg_out[0] = z3*cg_v_6 - theta_dot*z5; /* direction of d(x)/dt */
     cg_out[1] = z6*cg_v_6 + theta_dot*z8; /* direction of d(y)/dt */
     cg_out[2] = cg_v_5; /* direction of d(psi)/dt */
     cg_out[3] = cg_v_6; /* direction of d(theta)/dt */
@@ -245,58 +243,56 @@ int rolling_ring_jacobian(double t, const double *restrict cg_x, const double *r
     const double C = cg_p[7];
 
     /* intermediates: 87 */
-    const double z1 = sin(psi);
-    const double z2 = R*z1;
-    const double z3 = theta_dot*z2;
-    const double z4 = cos(psi);
-    const double z5 = R*z4;
+    double z1, z2; cg_sincos(psi, &z1, &z2);
+    const double z3 = R*z1;
+    const double z4 = theta_dot*z3;
+    const double z5 = R*z2;
     const double z6 = theta_dot*z5;
-    const double z7 = cos(theta);
-    const double z8 = phi_dot + psi_dot*z7;
-    const double z9 = J2*z8;
-    const double z10 = theta_dot*z7;
-    const double z11 = sin(theta);
-    const double z12 = theta_dot*z11;
-    const double z13 = psi_dot*z11;
+    double z7, z8; cg_sincos(theta, &z7, &z8);
+    const double z9 = phi_dot + psi_dot*z8;
+    const double z10 = J2*z9;
+    const double z11 = theta_dot*z8;
+    const double z12 = theta_dot*z7;
+    const double z13 = psi_dot*z7;
     const double z14 = J2*z13;
-    const double z15 = psi_dot*z10;
+    const double z15 = psi_dot*z11;
     const double z16 = J2*z15;
     const double z17 = psi_dot*z12;
     const double z18 = J2*z17;
-    const double z19 = z7*z16 - z11*z18;
-    const double z20 = z7*z10 - z11*z12;
+    const double z19 = z8*z16 - z7*z18;
+    const double z20 = z8*z11 - z7*z12;
     const double z21 = I2*z20;
     const double f_phi_dot = C + z18;
-    const double z22 = z11*z10;
+    const double z22 = z7*z11;
     const double z23 = I2*z22;
-    const double f_psi_dot = z9*z12 + z7*z18 - 2.0*(psi_dot*z23);
-    const double M_psi_dot_phi_dot = J2*z7;
-    const double z24 = z11*z11;
-    const double M_psi_dot_psi_dot = I1 + I2*z24 + z7*M_psi_dot_phi_dot;
+    const double f_psi_dot = z10*z12 + z8*z18 - 2.0*(psi_dot*z23);
+    const double M_psi_dot_phi_dot = J2*z8;
+    const double z24 = z7*z7;
+    const double M_psi_dot_psi_dot = I1 + I2*z24 + z8*M_psi_dot_phi_dot;
     const double z25 = M_psi_dot_phi_dot/M_psi_dot_psi_dot;
     const double z26 = f_phi_dot - f_psi_dot*z25;
     const double z27 = J2 - M_psi_dot_phi_dot*z25;
     const double z28 = z26/z27;
-    const double z29 = J2*z11;
+    const double z29 = J2*z7;
     const double z30 = f_psi_dot/M_psi_dot_psi_dot - z25*z28;
-    const double z31 = z7*z11;
+    const double z31 = z8*z7;
     const double z32 = I2*z31;
-    const double z33 = z11*M_psi_dot_phi_dot + z7*z29;
+    const double z33 = z7*M_psi_dot_phi_dot + z8*z29;
     const double z34 = 2.0*z32 - z33;
     const double z35 = z28*z29 - z30*z34;
-    const double z36 = z9*z10 - z12*z14 + z19 - 2.0*(psi_dot*z21) + z35;
+    const double z36 = z10*z11 - z12*z14 + z19 - 2.0*(psi_dot*z21) + z35;
     const double z37 = z16 + z30*z29 - z25*z36;
     const double z38 = z37/z27;
     const double z39 = J2*z12;
-    const double z40 = z12*M_psi_dot_phi_dot + z7*z39 - 2.0*z23;
+    const double z40 = z12*M_psi_dot_phi_dot + z8*z39 - 2.0*z23;
     const double z41 = z39 - z25*z40;
     const double z42 = z41/z27;
-    const double z43 = z11*z9 + z7*z14 - 2.0*(psi_dot*z32);
+    const double z43 = z7*z10 + z8*z14 - 2.0*(psi_dot*z32);
     const double z44 = z14 - z25*z43;
     const double z45 = z44/z27;
     const double z46 = z25*z39/z27;
     const double z47 = m1 + m2;
-    const double z48 = psi_dot*z4;
+    const double z48 = psi_dot*z2;
     const double z49 = R*z48;
     const double z50 = theta_dot*z49;
     const double z51 = z47*z50;
@@ -305,40 +301,40 @@ int rolling_ring_jacobian(double t, const double *restrict cg_x, const double *r
     const double z54 = R*z53;
     const double z55 = theta_dot*z54;
     const double z56 = z47*z55;
-    const double z57 = z2*z56;
+    const double z57 = z3*z56;
     const double z58 = z57 - z52;
     const double z59 = z52 - z57 + z58;
     const double z60 = z47*z5;
-    const double z61 = z47*z2;
-    const double z62 = z5*z60 + z2*z61;
+    const double z61 = z47*z3;
+    const double z62 = z5*z60 + z3*z61;
     const double M_theta_dot_theta_dot = J1 + I2 + z62;
     const double z63 = psi_dot*psi_dot;
     const double z64 = I2*z63;
-    const double z65 = z7*z64;
-    const double z66 = z11*z64;
+    const double z65 = z8*z64;
+    const double z66 = z7*z64;
     const double z67 = psi_dot*z14;
-    const double z68 = psi_dot*z9;
-    const double z69 = z11*z67 - z7*z68;
-    const double z70 = z7*z65 - z11*z66 + z69;
+    const double z68 = psi_dot*z10;
+    const double z69 = z7*z67 - z8*z68;
+    const double z70 = z8*z65 - z7*z66 + z69;
     const double z71 = psi_dot*I2;
-    const double z72 = z11*z71;
-    const double z73 = z9 + psi_dot*M_psi_dot_phi_dot;
-    const double z74 = z47*z3;
+    const double z72 = z7*z71;
+    const double z73 = z10 + psi_dot*M_psi_dot_phi_dot;
+    const double z74 = z47*z4;
     const double z75 = z47*z6;
-    const double z76 = z5*z74 - z2*z75;
-    const double z77 = 2.0*(z7*z72) - z11*z73 + z76;
+    const double z76 = z5*z74 - z3*z75;
+    const double z77 = 2.0*(z8*z72) - z7*z73 + z76;
     const double z78 = z47*z54;
     const double z79 = z47*z49;
-    const double z80 = z5*z78 - z2*z79;
+    const double z80 = z5*z78 - z3*z79;
     const double z81 = psi_dot*J2;
-    const double z82 = z11*z81/M_theta_dot_theta_dot;
+    const double z82 = z7*z81/M_theta_dot_theta_dot;
     if (fabs(M_psi_dot_psi_dot) <= 0.0 || fabs(M_theta_dot_theta_dot) <= 0.0 || fabs(z27) <= 1e-13*fabs(J2))
         return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = 0.0; /* d(d(x)/dt)/d(x) */
     cg_out[1] = 0.0; /* d(d(x)/dt)/d(y) */
-    cg_out[2] = -z3; /* d(d(x)/dt)/d(psi) */
+    cg_out[2] = -z4; /* d(d(x)/dt)/d(psi) */
     cg_out[3] = 0.0; /* d(d(x)/dt)/d(theta) */
     cg_out[4] = 0.0; /* d(d(x)/dt)/d(phi) */
     cg_out[5] = 0.0; /* d(d(x)/dt)/d(psi_dot) */
@@ -350,7 +346,7 @@ int rolling_ring_jacobian(double t, const double *restrict cg_x, const double *r
     cg_out[11] = 0.0; /* d(d(y)/dt)/d(theta) */
     cg_out[12] = 0.0; /* d(d(y)/dt)/d(phi) */
     cg_out[13] = 0.0; /* d(d(y)/dt)/d(psi_dot) */
-    cg_out[14] = z2; /* d(d(y)/dt)/d(theta_dot) */
+    cg_out[14] = z3; /* d(d(y)/dt)/d(theta_dot) */
     cg_out[15] = 0.0; /* d(d(y)/dt)/d(phi_dot) */
     cg_out[16] = 0.0; /* d(d(psi)/dt)/d(x) */
     cg_out[17] = 0.0; /* d(d(psi)/dt)/d(y) */
@@ -427,30 +423,28 @@ int rolling_ring_outputs(double t, const double *restrict cg_x, const double *re
     const double C = cg_p[7];
 
     /* intermediates: 55 */
-    const double z1 = cos(psi);
-    const double z2 = R*z1;
-    const double z3 = theta_dot*z2;
-    const double z4 = sin(psi);
-    const double z5 = R*z4;
+    double z1, z2; cg_sincos(psi, &z1, &z2);
+    const double z3 = R*z2;
+    const double z4 = theta_dot*z3;
+    const double z5 = R*z1;
     const double z6 = theta_dot*z5;
     const double z7 = m1 + m2;
-    const double z8 = sin(theta);
-    const double z9 = cos(theta);
+    double z8, z9; cg_sincos(theta, &z8, &z9);
     const double z10 = psi_dot*psi_dot;
     const double z11 = I2*z10;
     const double z12 = phi_dot + psi_dot*z9;
     const double z13 = J2*z12;
     const double z14 = z9*z11 - psi_dot*z13;
-    const double z15 = z1*z14;
+    const double z15 = z2*z14;
     const double z16 = R*R;
     const double z17 = z7*z16;
     const double z18 = I2 + z17;
     const double z19 = J1 + z18;
     const double z20 = psi_dot*theta_dot;
-    const double z21 = z8*z15/z19 - z4*z20;
+    const double z21 = z8*z15/z19 - z1*z20;
     const double z22 = z7*z21;
-    const double z23 = z4*z14;
-    const double z24 = z1*z20 + z8*z23/z19;
+    const double z23 = z1*z14;
+    const double z24 = z2*z20 + z8*z23/z19;
     const double z25 = z7*z24;
     const double z26 = J2 - I2;
     const double z27 = z8*z8;
@@ -481,10 +475,10 @@ int rolling_ring_outputs(double t, const double *restrict cg_x, const double *re
     const double z52 = z48 + z10*z27;
     const double z53 = z50 + I1*z10;
     const double z54 = J1*z48 + z53;
-    const double z55 = z3*z3 + z6*z6;
+    const double z55 = z4*z4 + z6*z6;
 
     /* outputs */
-    cg_out[0] = z3; /* x_dot */
+    cg_out[0] = z4; /* x_dot */
     cg_out[1] = z6; /* y_dot */
     cg_out[2] = R*z22; /* X */
     cg_out[3] = R*z25; /* Y */
@@ -517,22 +511,20 @@ int rolling_ring_invariants(double t, const double *restrict cg_x, const double 
     const double J2 = cg_p[6];
 
     /* intermediates: 11 */
-    const double z1 = sin(theta);
-    const double z2 = z1*z1;
-    const double z3 = I1 + I2*z2;
-    const double z4 = cos(theta);
-    const double z5 = phi_dot + psi_dot*z4;
+    double z1, z2; cg_sincos(theta, &z1, &z2);
+    const double z3 = z1*z1;
+    const double z4 = I1 + I2*z3;
+    const double z5 = phi_dot + psi_dot*z2;
     const double z6 = J2*z5;
-    const double z7 = cos(psi);
-    const double z8 = R*z7;
-    const double z9 = theta_dot*R;
-    const double z10 = sin(psi);
-    const double z11 = R*z10;
+    double z7, z8; cg_sincos(psi, &z7, &z8);
+    const double z9 = R*z8;
+    const double z10 = theta_dot*R;
+    const double z11 = R*z7;
 
     /* outputs */
-    cg_out[0] = psi_dot*z3 + z4*z6; /* p_psi_dot */
-    cg_out[1] = theta_dot*z8 - z7*z9; /* constraint_1 */
-    cg_out[2] = theta_dot*z11 - z9*z10; /* constraint_2 */
+    cg_out[0] = psi_dot*z4 + z2*z6; /* p_psi_dot */
+    cg_out[1] = theta_dot*z9 - z8*z10; /* constraint_1 */
+    cg_out[2] = theta_dot*z11 - z10*z7; /* constraint_2 */
 
     return CG_OK;
 }

@@ -39,24 +39,22 @@ static cg_mask_t rolling_ring_rhs_lanes(const cg_real_t *restrict cg_clock, cons
     const cg_real_t C = cg_p[7];
 
     /* intermediates: 42 */
-    const cg_real_t z1 = cos(psi);
-    const cg_real_t z2 = R*z1;
-    const cg_real_t z3 = sin(psi);
-    const cg_real_t z4 = R*z3;
-    const cg_real_t z5 = cos(theta);
-    const cg_real_t z6 = phi_dot + psi_dot*z5;
-    const cg_real_t z7 = J2*z6;
-    const cg_real_t z8 = sin(theta);
-    const cg_real_t z9 = theta_dot*z8;
+    cg_real_t z1, z2; cg_sincos(psi, &z1, &z2);
+    const cg_real_t z3 = R*z2;
+    const cg_real_t z4 = R*z1;
+    cg_real_t z5, z6; cg_sincos(theta, &z5, &z6);
+    const cg_real_t z7 = phi_dot + psi_dot*z6;
+    const cg_real_t z8 = J2*z7;
+    const cg_real_t z9 = theta_dot*z5;
     const cg_real_t z10 = psi_dot*z9;
     const cg_real_t z11 = J2*z10;
-    const cg_real_t z12 = theta_dot*z5;
-    const cg_real_t z13 = z8*z12;
+    const cg_real_t z12 = theta_dot*z6;
+    const cg_real_t z13 = z5*z12;
     const cg_real_t z14 = I2*z13;
-    const cg_real_t f_psi_dot = z7*z9 + z5*z11 - 2.0*(psi_dot*z14);
-    const cg_real_t z15 = z8*z8;
-    const cg_real_t M_psi_dot_phi_dot = J2*z5;
-    const cg_real_t M_psi_dot_psi_dot = I1 + I2*z15 + z5*M_psi_dot_phi_dot;
+    const cg_real_t f_psi_dot = z8*z9 + z6*z11 - 2.0*(psi_dot*z14);
+    const cg_real_t z15 = z5*z5;
+    const cg_real_t M_psi_dot_phi_dot = J2*z6;
+    const cg_real_t M_psi_dot_psi_dot = I1 + I2*z15 + z6*M_psi_dot_phi_dot;
     const cg_real_t z16 = M_psi_dot_phi_dot/M_psi_dot_psi_dot;
     const cg_real_t f_phi_dot = C + z11;
     const cg_real_t z17 = f_phi_dot - f_psi_dot*z16;
@@ -64,28 +62,28 @@ static cg_mask_t rolling_ring_rhs_lanes(const cg_real_t *restrict cg_clock, cons
     const cg_real_t z19 = z17/z18;
     const cg_real_t z20 = psi_dot*psi_dot;
     const cg_real_t z21 = I2*z20;
-    const cg_real_t z22 = z8*z21;
-    const cg_real_t z23 = psi_dot*z7;
+    const cg_real_t z22 = z5*z21;
+    const cg_real_t z23 = psi_dot*z8;
     const cg_real_t z24 = m1 + m2;
-    const cg_real_t z25 = psi_dot*z3;
+    const cg_real_t z25 = psi_dot*z1;
     const cg_real_t z26 = R*z25;
     const cg_real_t z27 = theta_dot*z26;
     const cg_real_t z28 = z24*z27;
-    const cg_real_t z29 = psi_dot*z1;
+    const cg_real_t z29 = psi_dot*z2;
     const cg_real_t z30 = R*z29;
     const cg_real_t z31 = theta_dot*z30;
     const cg_real_t z32 = z24*z31;
-    const cg_real_t z33 = z2*z28 - z4*z32;
-    const cg_real_t f_theta_dot = z5*z22 - z8*z23 + z33;
-    const cg_real_t z34 = z24*z2;
+    const cg_real_t z33 = z3*z28 - z4*z32;
+    const cg_real_t f_theta_dot = z6*z22 - z5*z23 + z33;
+    const cg_real_t z34 = z24*z3;
     const cg_real_t z35 = z24*z4;
-    const cg_real_t z36 = z2*z34 + z4*z35;
+    const cg_real_t z36 = z3*z34 + z4*z35;
     const cg_real_t M_theta_dot_theta_dot = J1 + I2 + z36;
     cg_ok &= cg_not(cg_le(cg_abs(M_psi_dot_psi_dot), cg_splat(0.0)) | cg_le(cg_abs(M_theta_dot_theta_dot),
         cg_splat(0.0)) | cg_le(cg_abs(z18), 1e-13*cg_abs(J2)));
 
     /* outputs */
-    cg_out[0] = theta_dot*z2; /* d(x)/dt */
+    cg_out[0] = theta_dot*z3; /* d(x)/dt */
     cg_out[1] = theta_dot*z4; /* d(y)/dt */
     cg_out[2] = psi_dot; /* d(psi)/dt */
     cg_out[3] = theta_dot; /* d(theta)/dt */

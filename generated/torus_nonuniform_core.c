@@ -5,6 +5,8 @@
  */
 #include "torus_nonuniform_core.h"
 
+#include "cg_math.h"
+
 #include <math.h>
 #include <stddef.h>
 
@@ -28,20 +30,19 @@ int torus_nonuniform_rhs(double t, const double *restrict cg_x, const double *re
     const double nu = cg_p[9];
 
     /* intermediates: 15 */
-    const double z1 = cos(theta);
-    const double z2 = sin(theta);
+    double z1, z2; cg_sincos(theta, &z1, &z2);
     const double z3 = alpha*nu;
-    const double z4 = Omega + cos(t*nu)*z3;
+    const double z4 = Omega + cg_cos(t*nu)*z3;
     const double z5 = z4*z4;
     const double z6 = A2*z5;
     const double z7 = R*g;
-    const double z8 = z2*z6 - m2*z7;
+    const double z8 = z1*z6 - m2*z7;
     const double z9 = R*R;
     const double z10 = m2*z9;
     const double z11 = C2 + z10;
     const double z12 = z5*z11;
-    const double z13 = z1*z12;
-    const double f_theta_dot = z1*z8 - z2*z13;
+    const double z13 = z2*z12;
+    const double f_theta_dot = z2*z8 - z1*z13;
     const double M_theta_dot_theta_dot = B2 + z10;
     if (fabs(M_theta_dot_theta_dot) <= 0.0) return CG_SINGULAR;
 
@@ -74,24 +75,23 @@ int torus_nonuniform_jvp(double t, const double *restrict cg_x, const double *re
     const double cg_v_1 = cg_v[1];
 
     /* intermediates: 19 */
-    const double z1 = cos(theta);
-    const double z2 = alpha*nu;
-    const double z3 = Omega + cos(t*nu)*z2;
-    const double z4 = z3*z3;
-    const double z5 = A2*z4;
-    const double z6 = z1*cg_v_0;
-    const double z7 = z5*z6;
-    const double z8 = sin(theta);
+    double z1, z2; cg_sincos(theta, &z1, &z2);
+    const double z3 = alpha*nu;
+    const double z4 = Omega + cg_cos(t*nu)*z3;
+    const double z5 = z4*z4;
+    const double z6 = A2*z5;
+    const double z7 = z2*cg_v_0;
+    const double z8 = z6*z7;
     const double z9 = R*g;
-    const double z10 = z8*z5 - m2*z9;
-    const double z11 = z8*cg_v_0;
+    const double z10 = z1*z6 - m2*z9;
+    const double z11 = z1*cg_v_0;
     const double z12 = R*R;
     const double z13 = m2*z12;
     const double z14 = C2 + z13;
-    const double z15 = z4*z14;
+    const double z15 = z5*z14;
     const double z16 = z15*z11;
-    const double z17 = z8*z16 - z1*z15*z6;
-    const double z18 = z1*z7 - z10*z11 + z17;
+    const double z17 = z1*z16 - z2*z15*z7;
+    const double z18 = z2*z8 - z10*z11 + z17;
     const double M_theta_dot_theta_dot = B2 + z13;
     if (fabs(M_theta_dot_theta_dot) <= 0.0) return CG_SINGULAR;
 
@@ -121,23 +121,22 @@ int torus_nonuniform_jacobian(double t, const double *restrict cg_x, const doubl
     const double nu = cg_p[9];
 
     /* intermediates: 18 */
-    const double z1 = cos(theta);
-    const double z2 = alpha*nu;
-    const double z3 = Omega + cos(t*nu)*z2;
-    const double z4 = z3*z3;
-    const double z5 = A2*z4;
-    const double z6 = z1*z5;
-    const double z7 = sin(theta);
+    double z1, z2; cg_sincos(theta, &z1, &z2);
+    const double z3 = alpha*nu;
+    const double z4 = Omega + cg_cos(t*nu)*z3;
+    const double z5 = z4*z4;
+    const double z6 = A2*z5;
+    const double z7 = z2*z6;
     const double z8 = R*g;
-    const double z9 = z7*z5 - m2*z8;
+    const double z9 = z1*z6 - m2*z8;
     const double z10 = R*R;
     const double z11 = m2*z10;
     const double z12 = C2 + z11;
-    const double z13 = z4*z12;
-    const double z14 = z7*z13;
-    const double z15 = z1*z13;
-    const double z16 = z7*z14 - z1*z15;
-    const double z17 = z1*z6 - z7*z9 + z16;
+    const double z13 = z5*z12;
+    const double z14 = z1*z13;
+    const double z15 = z2*z13;
+    const double z16 = z1*z14 - z2*z15;
+    const double z17 = z2*z7 - z1*z9 + z16;
     const double M_theta_dot_theta_dot = B2 + z11;
     if (fabs(M_theta_dot_theta_dot) <= 0.0) return CG_SINGULAR;
 
@@ -150,7 +149,7 @@ int torus_nonuniform_jacobian(double t, const double *restrict cg_x, const doubl
     return CG_OK;
 }
 
-/* outputs: 59 operations, 40 intermediates */
+/* outputs: 59 operations, 41 intermediates */
 int torus_nonuniform_outputs(double t, const double *restrict cg_x, const double *restrict cg_p,
                              const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -170,57 +169,56 @@ int torus_nonuniform_outputs(double t, const double *restrict cg_x, const double
     const double alpha = cg_p[8];
     const double nu = cg_p[9];
 
-    /* intermediates: 40 */
+    /* intermediates: 41 */
     const double z1 = t*nu;
-    const double z2 = sin(z1);
-    const double z3 = cos(theta);
-    const double z4 = R*R;
-    const double z5 = m2*z4;
-    const double z6 = C2 + z5;
-    const double z7 = z3*z3*z6;
-    const double z8 = sin(theta);
-    const double z9 = z8*z8;
-    const double z10 = A2*z9;
-    const double z11 = z7 + z10;
-    const double z12 = I1 + z11;
-    const double z13 = nu*nu;
-    const double z14 = z12*z13;
-    const double z15 = alpha*z14;
-    const double z16 = alpha*nu;
-    const double z17 = Omega + cos(z1)*z16;
-    const double z18 = C2 - A2;
-    const double z19 = z5 + z18;
-    const double z20 = z17*z19;
-    const double z21 = theta_dot*z20;
-    const double z22 = z3*z21;
-    const double z23 = -z2*z15 - 2.0*(z8*z22);
-    const double z24 = R*g;
-    const double z25 = m2*z24;
-    const double z26 = z8*z25;
-    const double z27 = B2 + z5;
-    const double z28 = theta_dot*theta_dot*z27;
-    const double z29 = z17*z17*z12;
-    const double z30 = I1 + z7;
-    const double z31 = z10 + z30;
-    const double z32 = z17*z13;
-    const double z33 = z31*z32;
-    const double z34 = alpha*z33;
-    const double z35 = 0.5*(z29 + z28);
-    const double z36 = theta_dot*z27;
-    const double z37 = z26 - z35;
-    const double z38 = nu*z2;
-    const double z39 = z16*z38;
+    double z2, z3; cg_sincos(z1, &z2, &z3);
+    double z4, z5; cg_sincos(theta, &z4, &z5);
+    const double z6 = R*R;
+    const double z7 = m2*z6;
+    const double z8 = C2 + z7;
+    const double z9 = z5*z5*z8;
+    const double z10 = z4*z4;
+    const double z11 = A2*z10;
+    const double z12 = z9 + z11;
+    const double z13 = I1 + z12;
+    const double z14 = nu*nu;
+    const double z15 = z13*z14;
+    const double z16 = alpha*z15;
+    const double z17 = alpha*nu;
+    const double z18 = Omega + z3*z17;
+    const double z19 = C2 - A2;
+    const double z20 = z7 + z19;
+    const double z21 = z18*z20;
+    const double z22 = theta_dot*z21;
+    const double z23 = z5*z22;
+    const double z24 = -z2*z16 - 2.0*(z4*z23);
+    const double z25 = R*g;
+    const double z26 = m2*z25;
+    const double z27 = z4*z26;
+    const double z28 = B2 + z7;
+    const double z29 = theta_dot*theta_dot*z28;
+    const double z30 = z18*z18*z13;
+    const double z31 = I1 + z9;
+    const double z32 = z11 + z31;
+    const double z33 = z18*z14;
+    const double z34 = z32*z33;
+    const double z35 = alpha*z34;
+    const double z36 = 0.5*(z30 + z29);
+    const double z37 = theta_dot*z28;
+    const double z38 = z27 - z36;
+    const double z39 = nu*z2;
     const double z40 = z17*z39;
-    if (fabs(z27) <= 0.0) return CG_SINGULAR;
+    const double z41 = z18*z40;
+    if (fabs(z28) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = z23; /* couple */
-    cg_out[1] = z17*z23; /* drive_power */
-    cg_out[2] = z26 + 0.5*(z28 - z29); /* painleve_energy */
-    cg_out[3] = z2*z34; /* painleve_power */
-    cg_out[4] = z35 + z26; /* energy */
-    cg_out[5] = theta_dot*z36 + z37; /* painleve */
-    cg_out[6] = z12*z40; /* power */
+    cg_out[0] = z24; /* couple */
+    cg_out[1] = z18*z24; /* drive_power */
+    cg_out[2] = z27 + 0.5*(z29 - z30); /* painleve_energy */
+    cg_out[3] = z2*z35; /* painleve_power */
+    cg_out[4] = z36 + z27; /* energy */
+    cg_out[5] = theta_dot*z37 + z38; /* painleve */
+    cg_out[6] = z13*z41; /* power */
 
     return CG_OK;
 }

@@ -38,20 +38,19 @@ static cg_mask_t torus_nonuniform_rhs_lanes(const cg_real_t *restrict cg_clock,
     const cg_real_t nu = cg_p[9];
 
     /* intermediates: 15 */
-    const cg_real_t z1 = cos(theta);
-    const cg_real_t z2 = sin(theta);
+    cg_real_t z1, z2; cg_sincos(theta, &z1, &z2);
     const cg_real_t z3 = alpha*nu;
-    const cg_real_t z4 = Omega + cos(t*nu)*z3;
+    const cg_real_t z4 = Omega + cg_cos(t*nu)*z3;
     const cg_real_t z5 = z4*z4;
     const cg_real_t z6 = A2*z5;
     const cg_real_t z7 = R*g;
-    const cg_real_t z8 = z2*z6 - m2*z7;
+    const cg_real_t z8 = z1*z6 - m2*z7;
     const cg_real_t z9 = R*R;
     const cg_real_t z10 = m2*z9;
     const cg_real_t z11 = C2 + z10;
     const cg_real_t z12 = z5*z11;
-    const cg_real_t z13 = z1*z12;
-    const cg_real_t f_theta_dot = z1*z8 - z2*z13;
+    const cg_real_t z13 = z2*z12;
+    const cg_real_t f_theta_dot = z2*z8 - z1*z13;
     const cg_real_t M_theta_dot_theta_dot = B2 + z10;
     cg_ok &= cg_not(cg_le(cg_abs(M_theta_dot_theta_dot), cg_splat(0.0)));
 

@@ -78,9 +78,10 @@ cdef class EnsembleCore:
             raise ArgumentError(f"trajectories {first} to {last} are not in an ensemble of {self.n}")
         if first == last or self.stopped:
             return 0
-        encoded = self.method.encode()
-        cdef const char *name = encoded
+        cdef const char *name
         run = self.model._take_run(self.method)
+        encoded = self.method.encode()
+        name = encoded
         try:
             _configure(self.model, run, self.options)
             if self.signals is not None:

@@ -185,7 +185,20 @@ def ensemble(
 
         rest = {key: value for key, value in options.items() if key != "method"}
         core = EnsembleCore(
-            model, t0, t1, x0, p, controls, moments, y, t, status, nfev, n_steps, method, rest,
+            model,
+            t0,
+            t1,
+            x0,
+            p,
+            controls,
+            moments,
+            y,
+            t,
+            status,
+            nfev,
+            n_steps,
+            method,
+            rest,
             lane_set(model, lanes, count),
         )
         size = _positive("chunk", chunk, max(1, min(LARGEST_CHUNK, -(-count // (16 * workers)))))
