@@ -7,7 +7,7 @@ costs nothing in a kernel that computes it once per trajectory.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 from .graph import Graph, Node
@@ -24,12 +24,9 @@ NEVER = 1 << 62
 _SUMS = ("add", "sub", "neg")
 
 
-def arranged(g: Graph, kernel: Kernel, parameters: Collection[Node], budget: int = BUDGET) -> Kernel:
-    """The kernel with the same values in fewer operations; as it is, where no arrangement has fewer.
-
-    `parameters` are the variables that may be worked with beforehand: none in a kernel that is called as it is.
-    """
-    search = _Search(g, kernel, parameters, budget)
+def arranged(g: Graph, kernel: Kernel, budget: int = BUDGET) -> Kernel:
+    """The kernel with the same values in fewer operations; as it is, where no arrangement has fewer."""
+    search = _Search(g, kernel, budget)
     expansion, arrangement, values = search.best()
     builder = Builder(g, arrangement)
     outputs = tuple(builder.value(v) for v in values.outputs)
@@ -45,7 +42,7 @@ def arranged(g: Graph, kernel: Kernel, parameters: Collection[Node], budget: int
             if made is not None:
                 labels.setdefault(made, label)
     found = replace(kernel, outputs=outputs, pivots=pairs, solves=solves, labels=labels)
-    if _cost(g, found, parameters) >= _cost(g, kernel, parameters):
+    if _cost(g, found) >= _cost(g, kernel):
         return kernel
     return found
 
@@ -74,10 +71,10 @@ class _Values:
 class _Search:
     """Which sums to multiply out."""
 
-    def __init__(self, g: Graph, kernel: Kernel, parameters: Collection[Node], budget: int) -> None:
+    def __init__(self, g: Graph, kernel: Kernel, budget: int) -> None:
         self.graph = g
         self.kernel = kernel
-        self.atoms = Atoms(g, parameters)
+        self.atoms = Atoms(g, kernel.beforehand)
         roots = kernel.roots()
         self.order = g.reachable(roots)
         self.left = budget
@@ -86,7 +83,7 @@ class _Search:
         for n in self.order:
             for a in g.args[n]:
                 uses[a].append(n)
-        fixed = depends_only_on(g, self.order, parameters)
+        fixed = g.from_only(roots, kernel.beforehand)
         rooted = set(roots)
         whole = Expansion(self.atoms, self.order, (), NEVER)
         joined: set[Node] = set()
@@ -158,19 +155,8 @@ class _Search:
         return list(found)
 
 
-def depends_only_on(g: Graph, order: Sequence[Node], parameters: Collection[Node]) -> set[Node]:
-    """The nodes that depend on parameters alone; the constants, too, where there are any parameters."""
-    fixed = set(parameters)
-    if fixed:
-        for n in order:
-            args = g.args[n]
-            if g.op[n] in ("const", "named", "bool") or (args and all(a in fixed for a in args)):
-                fixed.add(n)
-    return fixed
-
-
-def _cost(g: Graph, kernel: Kernel, parameters: Collection[Node]) -> int:
-    """The operations of a kernel by their weight, without what depends on parameters alone."""
-    order = g.reachable(kernel.roots())
-    fixed = depends_only_on(g, order, parameters)
-    return sum(weight(g.op[n]) for n in order if g.args[n] and n not in fixed)
+def _cost(g: Graph, kernel: Kernel) -> int:
+    """The operations of a kernel by their weight, without what is computed beforehand."""
+    roots = kernel.roots()
+    fixed = g.from_only(roots, kernel.beforehand)
+    return sum(weight(g.op[n]) for n in g.reachable(roots) if g.args[n] and n not in fixed)

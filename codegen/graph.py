@@ -8,7 +8,7 @@ commutative arguments in order. Nothing is expanded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 Node = int
@@ -349,6 +349,21 @@ class Graph:
     def depends_on(self, roots: Iterable[Node], variables: Iterable[Node]) -> bool:
         wanted = set(variables)
         return any(n in wanted for n in self.reachable(roots))
+
+    def from_only(self, roots: Iterable[Node], variables: Collection[Node]) -> set[Node]:
+        """The nodes below the roots that are computed from these variables, and from constants, alone."""
+        found = set(variables)
+        constant: set[Node] = set()
+        for node in self.reachable(roots):
+            args = self.args[node]
+            if not args:
+                if self.op[node] != "symbol":
+                    constant.add(node)
+            elif all(a in constant for a in args):
+                constant.add(node)
+            elif all(a in found or a in constant for a in args):
+                found.add(node)
+        return found - set(variables)
 
     def substitute(self, roots: Sequence[Node], replacement: Mapping[Node, Node]) -> list[Node]:
         """The roots with nodes replaced; replacements are not substituted into again."""

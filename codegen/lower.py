@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import sympy as sp
@@ -87,11 +87,11 @@ def lower(eqs: Equations) -> Program:
         kernels["invariants"] = Kernel(
             "invariants", tuple(n for _, n in conserved), tuple(v.name for v, _ in conserved), limits
         )
-    parameters = [g.symbol(p.name) for p in (*system.parameters, *eqs.parameters)]
-    kernels["rhs"] = arranged(g, kernels["rhs"], parameters)
+    parameters = tuple(g.symbol(p.name) for p in (*system.parameters, *eqs.parameters))
+    kernels["rhs"] = arranged(g, replace(kernels["rhs"], beforehand=parameters))
     for name in ("jvp", "jacobian", "outputs", "invariants"):
         if name in kernels and len(g.reachable(kernels[name].roots())) <= LARGEST_ARRANGED:
-            kernels[name] = arranged(g, kernels[name], (), budget=0)
+            kernels[name] = arranged(g, kernels[name], budget=0)
     return Program(
         name=system.name,
         form=eqs.form,

@@ -3,7 +3,7 @@
  *   CG_FN(name)     prefixed name of a function
  *   CG_N(run)       number of states: a literal, or run->n
  *   CG_NU(run)      number of inputs and modes: a literal, or run->n_u
- *   CG_RHS(run)     the right-hand side: a kernel of the model, or run->rhs
+ *   CG_RHS(run, t, x, out)  a call of the right-hand side: a kernel of the model, or run->rhs
  *   CG_FLATTEN      attribute of the function that calls it, or nothing
  * With CG_LANES above 1 the same methods step that many trajectories at once.
  * A new method is one header, included here, and one line in the tables of cg_inline.h and cg_driver.c.
@@ -47,7 +47,7 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
             return status;
         }
     }
-    return CG_RHS(run)(t, x, run->p, run->u, out, run->work);
+    return CG_RHS(run, t, x, out);
 }
 
 #include "cg_adaptive.h"
