@@ -62,6 +62,8 @@ static void *cg_take(char *base, size_t *offset, int64_t count)
     return array;
 }
 
+static int32_t cg_p_rows(const cg_lanes_run_t *run) { return run->model->n_parameters + run->model->n_hoisted; }
+
 static size_t cg_layout(cg_lanes_run_t *run, char *base)
 {
     const int64_t lanes = run->lanes;
@@ -77,13 +79,14 @@ static size_t cg_layout(cg_lanes_run_t *run, char *base)
     }
     run->k = cg_take(base, &offset, run->n_stages * run->n * lanes);
     run->coef = cg_take(base, &offset, run->n_dense * run->n * lanes);
-    run->p = cg_take(base, &offset, run->model->n_parameters * lanes);
+    run->p = cg_take(base, &offset, cg_p_rows(run) * lanes);
     for (int i = 0; i < 4; i++) {
         *inputs[i] = cg_take(base, &offset, run->n_u * lanes);
     }
     run->work = cg_take(base, &offset, run->set->n_work * lanes);
     run->atol = cg_take(base, &offset, run->n);
     run->scratch = cg_take(base, &offset, run->n_dense * run->n);
+    run->p_one = cg_take(base, &offset, cg_p_rows(run));
     for (int i = 0; i < 8; i++) {
         *reals[i] = cg_take(base, &offset, lanes);
     }
@@ -249,12 +252,15 @@ static int cg_lane_load(cg_group_t *group, int32_t lane, int64_t j)
 {
     const cg_ensemble_t *const ensemble = group->ensemble;
     cg_lanes_run_t *const run = group->run;
+    const cg_model_t *const model = run->model;
     const int32_t lanes = run->lanes;
     double sum = 0.0;
     cg_gather(run->x + lane, lanes, ensemble->x0 + j * ensemble->x0_row, run->n, ensemble->x0_col);
-    cg_gather(run->p + lane, lanes, ensemble->p + j * ensemble->p_row, run->model->n_parameters, ensemble->p_col);
+    cg_gather(run->p_one, 1, ensemble->p + j * ensemble->p_row, model->n_parameters, ensemble->p_col);
+    const int hoisted = model->hoist == NULL ? CG_OK : model->hoist(run->p_one, run->p_one + model->n_parameters);
+    cg_gather(run->p + lane, lanes, run->p_one, cg_p_rows(run), 1);
     if (ensemble->u != NULL) {
-        cg_gather(run->u + lane, lanes, ensemble->u + j * ensemble->u_row, run->model->n_inputs, ensemble->u_col);
+        cg_gather(run->u + lane, lanes, ensemble->u + j * ensemble->u_row, model->n_inputs, ensemble->u_col);
     }
     for (int32_t i = 0; i < run->n; i++) {
         sum += 0.0 * run->x[(int64_t)i * lanes + lane];
@@ -282,7 +288,12 @@ static int cg_lane_load(cg_group_t *group, int32_t lane, int64_t j)
     if (ensemble->t_eval != NULL) {
         cg_lane_record(group, lane);
     }
-    return ensemble->t0 != ensemble->t_end;
+    if (ensemble->t0 == ensemble->t_end) {
+        return 0;
+    }
+    run->n_rhs[lane] = hoisted != CG_OK; /* the call that found it out */
+    run->status[lane] = hoisted;
+    return hoisted == CG_OK;
 }
 
 /* Fills a lane with the next trajectory that can begin; without one it stays empty. */
@@ -305,7 +316,7 @@ static void cg_lane_imitate(cg_lanes_run_t *run, int32_t lane)
         return;
     }
     double *const arrays[7] = {run->x, run->f, run->p, run->u, run->u_time, run->u_value, run->u_slope};
-    const int32_t rows[7] = {run->n, run->n, run->model->n_parameters, run->n_u, run->n_u, run->n_u, run->n_u};
+    const int32_t rows[7] = {run->n, run->n, cg_p_rows(run), run->n_u, run->n_u, run->n_u, run->n_u};
     for (int a = 0; a < 7; a++) {
         for (int64_t i = 0; i < rows[a]; i++) {
             arrays[a][i * lanes + lane] = arrays[a][i * lanes + from];
