@@ -148,7 +148,7 @@ static int cg_numbers_valid(const cg_run_t *saved, const cg_run_t *run)
         && saved->direction * (saved->t_end - saved->t_stop) >= 0.0 && saved->h >= 0.0 && saved->h < HUGE_VAL;
     valid = valid && cg_counter_valid(saved->n_steps) && cg_counter_valid(saved->n_rejected)
         && cg_counter_valid(saved->n_rhs) && cg_counter_valid(saved->n_anchor) && saved->max_steps >= 0;
-    valid = valid && saved->status <= CG_OK && !(saved->input_kind & ~(CG_INPUT_SLOPE | CG_INPUT_CALL))
+    valid = valid && saved->status <= CG_TERMINAL_EVENT && !(saved->input_kind & ~(CG_INPUT_SLOPE | CG_INPUT_CALL))
         && (run->signals != NULL || !(saved->input_kind & CG_INPUT_SLOPE))
         && (run->input_fn != NULL || !(saved->input_kind & CG_INPUT_CALL));
     return valid;
@@ -194,6 +194,7 @@ int cg_run_restore(cg_run_t *run, const void *saved, size_t size)
     whole.input_context = run->input_context;
     whole.signals = run->signals;
     whole.stop = run->stop;
+    whole.watch = run->watch;
     cg_layout(&whole, (char *)run, run->model);
     if (!cg_put_places(&whole, &inside)) {
         return CG_BAD_ARGUMENT;
