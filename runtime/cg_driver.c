@@ -256,6 +256,7 @@ static int cg_watched_step(cg_run_t *run)
 
 int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
 {
+    const cg_watch_t *const watch = run->watch;
     int64_t limit = run->max_steps;
     const int64_t done = run->n_steps + run->n_rejected;
     if (run->status != CG_OK) {
@@ -266,7 +267,7 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
     }
     for (;;) {
         int status = CG_OK;
-        if (run->watch != NULL && run->watch->memory.begun != CG_WATCH_BEGUN) {
+        if (CG_RARE(watch != NULL) && watch->memory.begun != CG_WATCH_BEGUN) {
             status = cg_watch_begin(run);
             if (status != CG_OK) {
                 return run->status = status;
@@ -281,7 +282,7 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
             }
             run->recorded = 1;
         }
-        if (run->watch != NULL && run->watch->pending) {
+        if (CG_RARE(watch != NULL) && watch->pending) {
             status = cg_watch_handle(run, record);
             if (status != CG_OK) {
                 return status;
@@ -298,7 +299,7 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
         }
         status = cg_prepare(run);
         if (status == CG_OK) {
-            status = run->watch == NULL ? run->step(run) : cg_watched_step(run);
+            status = CG_RARE(watch != NULL) ? cg_watched_step(run) : run->step(run);
         }
         if (status != CG_OK) {
             return status == CG_INTERRUPTED ? status : (run->status = status);

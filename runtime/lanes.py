@@ -37,7 +37,9 @@ def lane_set(model: Any, wanted: int | None, count: int) -> int:
         return 0
     if model.hybrid:
         if wanted is not None:
-            raise ArgumentError(f"lanes = {wanted}: {model.name} has events or contacts, and runs one at a time")
+            raise ArgumentError(
+                f"lanes = {wanted}: {model.name} has events or contacts, and runs one at a time"
+            )
         return 0
     for lanes, address in model.lane_sets:
         if wanted in (None, lanes):

@@ -68,8 +68,9 @@ class Model(ModelCore, Face):
         `rtol` and `atol`, the latter a number, a vector or a dict by state) and "rk4" (order 4, fixed `step`).
         An `rtol` below 100 times the spacing of float64 at 1 is raised to that, with a RuntimeWarning. No step is
         longer than `max_step`, none but the last one before `t1` or a sample of an input is shorter than a few
-        spacings of float64 at t: a run that needs it ends with status -3. `t_eval` gives the times to record, else every step is. A run that fails returns what it has, with
-        `status` and `message`; Ctrl-C raises KeyboardInterrupt.
+        spacings of float64 at t: a run that needs it ends with status -3. `t_eval` gives the times to record, else
+        every step is. A run that fails returns what it has, with `status` and `message`; Ctrl-C raises
+        KeyboardInterrupt.
 
         The events of the model are always looked for. `events` adds Python ones, as `solve_ivp` takes them: one or
         several callables of (t, y) with the attributes `terminal` (True, or after how many times the run ends) and

@@ -84,8 +84,8 @@ class Solution:
     a SymPy symbol stands for its name.
     """
 
-    __slots__ = ("_extra", "_happened", "_inputs", "_p", "_settings", "model", "n_rejected", "n_steps", "nfev", "njev", "nlu", "sol",
-                 "status", "t", "t_events", "t_reached", "y", "y_events")  # fmt: skip
+    __slots__ = ("_extra", "_happened", "_inputs", "_p", "_settings", "model", "n_rejected", "n_steps", "nfev", "njev",
+                 "nlu", "sol", "status", "t", "t_events", "t_reached", "y", "y_events")  # fmt: skip
 
     def __init__(
         self,
