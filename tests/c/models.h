@@ -16,6 +16,7 @@ extern const cg_model_t ball_model;
 extern const cg_model_t switched_model;
 extern const cg_model_t block_model;
 extern const cg_model_t rod_model;
+extern const cg_model_t klein_model;
 
 enum probe_kind {
     PROBE_REST = 0,
