@@ -33,9 +33,17 @@ inline __attribute__((always_inline)) __typeof__(CG_MODEL_RHS) CG_MODEL_RHS;
 #define CG_LANE_METHOD(name)                                                                                          \
     static void cg_lanes_##name##_advance(cg_lanes_run_t *run)                                                        \
     {                                                                                                                 \
-        do {                                                                                                          \
-            cg_lanes_##name##_step(run);                                                                              \
-        } while (run->attention == 0u && !*run->stop);                                                                \
+        cg_lanes_run_t *const other = run->other;                                                                     \
+        if (other == NULL) {                                                                                          \
+            do {                                                                                                      \
+                cg_lanes_##name##_step(run);                                                                          \
+            } while (run->attention == 0u && !*run->stop);                                                            \
+        } else {                                                                                                      \
+            do {                                                                                                      \
+                cg_lanes_##name##_step(run);                                                                          \
+                cg_lanes_##name##_step(other);                                                                        \
+            } while ((run->attention | other->attention) == 0u && !*run->stop);                                       \
+        }                                                                                                             \
     }                                                                                                                 \
     static void cg_lanes_##name##_interpolant(cg_lanes_run_t *run) { cg_lanes_##name##_dense(run); }
 
