@@ -96,9 +96,9 @@ def power(base: float, exponent: float) -> float:
     shift = 4503599627370496.0
     clamped = base if base > 1e-100 else 1e-100
     clamped = clamped if clamped < 1e100 else 1e100
-    (bits,) = struct.unpack("<Q", struct.pack("<d", clamped))
+    bits: int = struct.unpack("<Q", struct.pack("<d", clamped))[0]
     e = float(bits >> 52) - 1023.0
-    (m,) = struct.unpack("<d", struct.pack("<Q", (bits & 0x000FFFFFFFFFFFFF) | 0x3FF0000000000000))
+    m: float = struct.unpack("<d", struct.pack("<Q", (bits & 0x000FFFFFFFFFFFFF) | 0x3FF0000000000000))[0]
     a = m - 1.0
     a2 = a * a
     log2_m = a + (a - a2) * ((0.44191704 - 0.2671794 * a) + a2 * (0.14842664 - 0.04514904 * a))
