@@ -7,7 +7,7 @@
 #define CG_FN(name) cg_table_##name
 #define CG_N(run) ((run)->n)
 #define CG_NU(run) ((run)->n_u)
-#define CG_RHS(run) (run)->rhs
+#define CG_RHS(run, t, x, out) (run)->rhs(t, x, (run)->p, (run)->u, out, (run)->work)
 #define CG_FLATTEN
 #include "cg_method.h"
 #undef CG_FLATTEN
@@ -190,6 +190,15 @@ static int cg_choose_step(cg_run_t *run)
 
 /* ---- the loop ---- */
 
+/* What the right-hand side makes of the parameters alone; where it refuses them, that was its first call. */
+static int cg_hoist(cg_run_t *run)
+{
+    const cg_model_t *const model = run->model;
+    const int status = model->hoist == NULL ? CG_OK : model->hoist(run->p, run->p + model->n_parameters);
+    run->n_rhs += status != CG_OK;
+    return status;
+}
+
 /* Everything a step needs at its start; nothing to do after an accepted step without a knot. */
 static int cg_prepare(cg_run_t *run)
 {
@@ -198,7 +207,10 @@ static int cg_prepare(cg_run_t *run)
         cg_enter_segment(run);
     }
     if (!run->have_f) {
-        status = cg_derivative(run, run->t, run->x, run->f);
+        status = cg_hoist(run);
+        if (status == CG_OK) {
+            status = cg_derivative(run, run->t, run->x, run->f);
+        }
         run->have_f = status == CG_OK;
     }
     if (status == CG_OK && run->h == 0.0) {

@@ -23,7 +23,11 @@ inline __attribute__((always_inline)) __typeof__(CG_MODEL_RHS) CG_MODEL_RHS;
 #define CG_FN(name) cg_lanes_##name
 #define CG_N(run) CG_MODEL_N
 #define CG_NU(run) CG_MODEL_NU
-#define CG_RHS(run) CG_MODEL_RHS
+#if CG_MODEL_HOISTED > 0 /* as in cg_inline.h; CG_MODEL_HOIST is the part before it */
+#define CG_RHS(t, x, p, u, out, work) CG_MODEL_RHS(t, x, p, (p) + CG_MODEL_NP, u, out, work)
+#else
+#define CG_RHS(t, x, p, u, out, work) CG_MODEL_RHS(t, x, p, u, out, work)
+#endif
 #include "cg_method.h"
 
 #define CG_LANE_METHOD(name)                                                                                          \

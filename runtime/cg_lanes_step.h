@@ -32,7 +32,7 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_lanes_run_t *run, cg_real_t t, con
             }
         }
     }
-    const cg_mask_t ok = CG_RHS(run)(&t, x, CG_REALS(run->p), CG_REALS(run->u), out, CG_REALS(run->work));
+    const cg_mask_t ok = CG_RHS(&t, x, CG_REALS(run->p), CG_REALS(run->u), out, CG_REALS(run->work));
     if (CG_RARE(cg_any(cg_not(ok)))) {
         CG_FN(note)(run, &ok);
     }

@@ -3,7 +3,7 @@
  *   CG_FN(name)     prefixed name of a function
  *   CG_N(run)       number of states: a literal, or run->n
  *   CG_NU(run)      number of inputs and modes: a literal, or run->n_u
- *   CG_RHS(run)     the right-hand side: a kernel of the model, or run->rhs
+ *   CG_RHS(run, t, x, out)  a call of the right-hand side: a kernel of the model, or run->rhs
  *   CG_FLATTEN      attribute of the function that calls it, or nothing
  * Optional, to save the time that they take to compile:
  *   CG_WITHOUT_VERN7         leaves Vern7 out
@@ -51,7 +51,7 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
             return status;
         }
     }
-    return CG_RHS(run)(t, x, run->p, run->u, out, run->work);
+    return CG_RHS(run, t, x, out);
 }
 
 #include "cg_adaptive.h"
