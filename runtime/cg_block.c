@@ -108,7 +108,7 @@ int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char 
         for (const cg_method_t *own = model->methods; own->name != NULL; own++) {
             if (cg_is_method(own, method)) {
                 run->step = own->step;
-                run->dense = own->dense;
+                run->dense = own->dense != NULL ? own->dense : info->dense;
                 run->inlined = 1;
             }
         }

@@ -20,6 +20,9 @@ static const cg_method_info_t cg_methods[] = {
     /* name, order, adaptive, rows of k, rows of coef */
     {"rk4", 4, 0, 4, 4, cg_table_rk4_step, cg_table_rk4_dense},
     {"dop853", 8, 1, CG_DOP853_ALL, 8, cg_table_dop853_step, cg_table_dop853_dense},
+    {"tsit5", 5, 1, CG_TSIT5_ALL, CG_TSIT5_DENSE, cg_table_tsit5_step, cg_table_tsit5_dense},
+    {"vern7", 7, 1, CG_VERN7_ALL, CG_VERN7_DENSE, cg_table_vern7_step, cg_table_vern7_dense},
+    {"vern9", 9, 1, CG_VERN9_ALL, CG_VERN9_DENSE, cg_table_vern9_step, cg_table_vern9_dense},
     {NULL, 0, 0, 0, 0, NULL, NULL},
 };
 

@@ -177,8 +177,9 @@ static void cg_lane_segment(cg_lanes_run_t *run, int32_t lane)
     run->n_anchor[lane] = 0.0;
 }
 
-/* The times asked for up to the lane's time, from the interpolant over its last step. */
-static void cg_lane_record(cg_group_t *group, int32_t lane)
+/* The times asked for up to the lane's time, from the interpolant over its last step. As for one trajectory, the calls
+ * that the interpolant takes are counted, and one that fails ends the trajectory. */
+static int cg_lane_record(cg_group_t *group, int32_t lane)
 {
     const cg_ensemble_t *const ensemble = group->ensemble;
     cg_lanes_run_t *const run = group->run;
@@ -187,6 +188,7 @@ static void cg_lane_record(cg_group_t *group, int32_t lane)
     double *const y = ensemble->y + group->trajectory[lane] * ensemble->y_row;
     int64_t m = group->next_eval[lane];
     int gathered = 0;
+    int status = CG_OK;
     for (; m < ensemble->n_eval; m++) {
         const double wanted = ensemble->t_eval[m];
         if (run->direction * (wanted - t) > 0.0) {
@@ -199,11 +201,18 @@ static void cg_lane_record(cg_group_t *group, int32_t lane)
             }
             continue;
         }
-        if (!run->have_dense) {
+        if (!run->have_dense) { /* nothing calls the right-hand side between this lane and the next one */
+            memset(run->failed, 0, sizeof *run->failed * (size_t)lanes);
+            run->calls = 0;
             run->dense(run);
         }
         if (!gathered) {
             gathered = 1;
+            run->n_rhs[lane] += run->failed[lane] ? run->failed_at[lane] : run->calls;
+            if (run->failed[lane]) {
+                status = CG_SINGULAR;
+                break;
+            }
             cg_gather(run->scratch, 1, run->coef + lane, run->n_dense * run->n, lanes);
         }
         cg_dense_evaluate(run->scratch, run->n_dense, run->n, run->n, (wanted - run->t_old[lane]) / (t - run->t_old[lane]),
@@ -211,6 +220,7 @@ static void cg_lane_record(cg_group_t *group, int32_t lane)
     }
     group->next_eval[lane] = m;
     run->mark[lane] = m < ensemble->n_eval ? run->direction * ensemble->t_eval[m] : HUGE_VAL;
+    return status;
 }
 
 /* Writes the end of the lane's trajectory and leaves the lane empty. */
@@ -322,7 +332,8 @@ static void cg_lane_imitate(cg_lanes_run_t *run, int32_t lane)
             arrays[a][i * lanes + lane] = arrays[a][i * lanes + from];
         }
     }
-    run->t[lane] = run->t_stop[lane] = run->t[from];
+    run->t[lane] = run->t_stop[lane] = run->t_anchor[lane] = run->t[from];
+    run->n_anchor[lane] = 0.0;
     run->mark[lane] = HUGE_VAL;
     run->h[lane] = run->h[from];
     run->fresh[lane] = run->unstarted[lane] = 0;
@@ -334,7 +345,7 @@ static void cg_lane_attend(cg_group_t *group, int32_t lane)
     cg_lanes_run_t *const run = group->run;
     int status = (int)run->status[lane];
     if (group->ensemble->t_eval != NULL && status == CG_OK) {
-        cg_lane_record(group, lane);
+        status = cg_lane_record(group, lane);
     }
     if (status == CG_OK && run->t[lane] == run->t_end) {
         cg_lane_end(group, lane, CG_OK);

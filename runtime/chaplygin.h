@@ -93,7 +93,7 @@ struct cg_run; /* state of one integration: cg_run.h */
 typedef struct cg_method {
     const char *name;
     int (*step)(struct cg_run *run);   /* one accepted step */
-    int (*dense)(struct cg_run *run);  /* coefficients of the interpolant over the last step */
+    int (*dense)(struct cg_run *run);  /* coefficients of the interpolant over the last step; NULL: the table's */
 } cg_method_t;
 
 struct cg_lanes_run; /* state of one group of trajectories that run side by side: cg_lanes.h */
