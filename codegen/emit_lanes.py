@@ -44,9 +44,7 @@ def _kernel(program: Program, plan: Schedule, text: Body) -> str:
     def function(
         head: str, arrays: tuple[str, ...], written: tuple[str, ...], piece: Function, calls: bool = False
     ) -> list[str]:
-        parameters = [
-            f"{'' if a in written else 'const '}cg_real_t *restrict {_argument(a)}" for a in arrays
-        ]
+        parameters = [f"{'' if a in written else 'const '}cg_real_t *restrict {_argument(a)}" for a in arrays]
         lines = [wrapped(f"static cg_mask_t {head}(", parameters), "{"]
         lines += [f"    (void){_argument(a)};" for a in arrays if a not in piece.arrays]
         lines.append("    cg_mask_t cg_ok = cg_true();")

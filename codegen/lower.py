@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import sympy as sp
 
-from .arrange import arranged
+from .arrange import BUDGET, arranged
 from .differentiate import forward
 from .graph import Node
 from .linear import LDL
@@ -91,7 +91,7 @@ def lower(eqs: Equations) -> Program:
     kernels["rhs"] = arranged(g, replace(kernels["rhs"], beforehand=parameters))
     for name in ("jvp", "jacobian", "outputs", "invariants"):
         if name in kernels and len(g.reachable(kernels[name].roots())) <= LARGEST_ARRANGED:
-            kernels[name] = arranged(g, kernels[name], budget=0)
+            kernels[name] = arranged(g, kernels[name], BUDGET // 8)
     return Program(
         name=system.name,
         form=eqs.form,
