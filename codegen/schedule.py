@@ -170,10 +170,11 @@ def _live(g: Graph, pair: tuple[Node, Node], fixed: set[Node], kernel: Kernel) -
 
 def _scheduled(g: Graph, kernel: Kernel, writer: _Writer, array: str) -> Schedule:
     matrix_at = 0
-    solves = 0
+    solves = divisions = 0
     for solve in kernel.solves:
         size = len(solve.rhs)
         solves += (size**3 // 3 + size**2 if solve.matrix else 0) + 2 * size**2
+        divisions += (size * (size - 1) // 2 if solve.matrix else 0) + 2 * size
         if solve.matrix:
             matrix_at = writer.reserve(len(solve.matrix) + size)  # and the diagonal before factoring
             for i, node in enumerate(solve.matrix):
@@ -199,7 +200,7 @@ def _scheduled(g: Graph, kernel: Kernel, writer: _Writer, array: str) -> Schedul
         writer.names,
         writer.work,
         sum(op not in LEAVES for op in computed) + solves,
-        computed.count("div"),
+        computed.count("div") + divisions,
         sum(op not in PLAIN for op in computed),
     )
 
