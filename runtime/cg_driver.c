@@ -10,6 +10,8 @@
 #define CG_RHS(run) (run)->rhs
 #define CG_FLATTEN
 #include "cg_method.h"
+#include "cg_rodas5p.h"
+#include "cg_auto.h"
 #undef CG_FLATTEN
 #undef CG_RHS
 #undef CG_NU
@@ -17,10 +19,12 @@
 #undef CG_FN
 
 static const cg_method_info_t cg_methods[] = {
-    /* name, order, adaptive, rows of k, rows of coef */
-    {"rk4", 4, 0, 4, 4, cg_table_rk4_step, cg_table_rk4_dense},
-    {"dop853", 8, 1, CG_DOP853_ALL, 8, cg_table_dop853_step, cg_table_dop853_dense},
-    {NULL, 0, 0, 0, 0, NULL, NULL},
+    /* name, order, adaptive, rows of k, rows of coef, step, dense, implicit */
+    {"rk4", 4, 0, 4, 4, cg_table_rk4_step, cg_table_rk4_dense, 0},
+    {"dop853", 8, 1, CG_DOP853_ALL, 8, cg_table_dop853_step, cg_table_dop853_dense, 0},
+    {"rodas5p", 5, 1, CG_RODAS5P_STAGES, CG_RODAS5P_DENSE, cg_table_rodas5p_step, cg_table_rodas5p_dense, 1},
+    {"auto", 8, 1, CG_DOP853_ALL, 8, cg_table_auto_step, cg_table_auto_dense, 1},
+    {NULL, 0, 0, 0, 0, NULL, NULL, 0},
 };
 
 #define CG_ATOL_FLOOR 1e-150 /* keeps 0 / 0 out of the error norm where atol is 0 and a state is 0 */
@@ -129,10 +133,16 @@ int cg_run_start(cg_run_t *run, double t0, const double *x0, double t_end)
     run->n_steps = 0;
     run->n_rejected = 0;
     run->n_rhs = 0;
+    run->n_jac = 0;
+    run->n_lu = 0;
     run->have_f = 0;
     run->have_dense = 0;
     run->rejected = 0;
     run->recorded = 0;
+    if (run->implicit) {
+        cg_table_auto_change(run, 0);
+        run->last_stiff = 0;
+    }
     if (!cg_step_finite(run->x, run->n) || !(fabs(t0) < HUGE_VAL) || !(fabs(t_end) < HUGE_VAL)) {
         return run->status = CG_NONFINITE;
     }
