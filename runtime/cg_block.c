@@ -165,7 +165,7 @@ static int cg_numbers_valid(const cg_run_t *saved, const cg_run_t *run)
     valid = valid && cg_counter_valid(saved->n_steps) && cg_counter_valid(saved->n_rejected)
         && cg_counter_valid(saved->n_rhs) && cg_counter_valid(saved->n_anchor) && saved->max_steps >= 0;
     valid = valid && cg_counter_valid(saved->n_jac) && cg_counter_valid(saved->n_lu)
-        && cg_counter_valid(saved->n_stiff) && cg_counter_valid(saved->n_calm)
+        && cg_counter_valid(saved->n_stiff) && cg_counter_valid(saved->n_calm) && cg_counter_valid(saved->n_wait)
         && (run->implicit || !(saved->stiff || saved->last_stiff));
     valid = valid && saved->status <= CG_OK && !(saved->input_kind & ~(CG_INPUT_SLOPE | CG_INPUT_CALL))
         && (run->signals != NULL || !(saved->input_kind & CG_INPUT_SLOPE))

@@ -129,8 +129,10 @@ typedef struct cg_run {
     /* Method "auto". */
     int32_t stiff;      /* 1: the next step is implicit */
     int32_t last_stiff; /* 1: the last step was */
-    int32_t n_stiff;    /* explicit steps at the border of stability */
+    int32_t n_stiff;    /* explicit steps that may have been stiff */
     int32_t n_calm;     /* steps in a row that were not */
+    int32_t n_wait;     /* so many make an implicit trial */
+    int32_t reserved2;
 } cg_run_t;
 
 #ifdef __cplusplus
