@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import inputs as signals
-from .errors import KernelError, MissingExtraError
+from .errors import ArgumentError, KernelError, MissingExtraError
 from .solution import Dense
 
 if TYPE_CHECKING:
@@ -65,13 +65,17 @@ class Walk:
     """A method in pure Python: `run` steps from the record's last point to t1."""
 
     def __init__(self) -> None:
-        self.nfev = self.n_steps = 0
+        self.nfev = self.njev = self.nlu = self.n_steps = self.n_rejected = 0
+        self.goal = 0.0
+        self.jacobian: Function = _missing
 
     def run(
         self, model: TwinModel, record: Record, p: Array, inputs: signals.Inputs, t1: float, limit: int
     ) -> int:
         """Integrate between the knots of the inputs; returns a status."""
         rhs, parameters = model.kernels.python["rhs"], p.tolist()
+        jacobian = model.kernels.python.get("jacobian", _missing)
+        self.goal = t1
         knots = {t1, *(float(t) for signal in inputs.signals.values() for t in signal.times)}
         ends = sorted(
             t for t in knots if 0 < record.direction * (t - record.at) <= record.direction * (t1 - record.at)
@@ -82,10 +86,9 @@ class Walk:
             held = {i: float(s.at(middle)[0]) for i, s in inputs.signals.items() if s.kind == signals.HOLD}
             begin = record.at
 
-            def derivative(
+            def controls(
                 t: float, x: Any, u: list[float] = u, held: Any = held, ends: Any = (begin, end)
-            ) -> Any:
-                self.nfev += 1
+            ) -> list[float]:
                 for i, signal in inputs.signals.items():
                     u[i] = held[i] if i in held else float(_inside(signal, t, ends))
                 for i, function in inputs.functions.items():
@@ -93,7 +96,16 @@ class Walk:
                         u[i] = inputs.call(i, function, t, np.array(x))
                     except Exception as error:
                         raise _InputFailed(error) from error
-                return rhs(t, x, parameters, u)
+                return u
+
+            def derivative(t: float, x: Any, controls: Function = controls) -> Any:
+                self.nfev += 1
+                return rhs(t, x, parameters, controls(t, x))
+
+            def exact(t: float, x: Any, controls: Function = controls) -> Any:
+                return jacobian(t, x, parameters, controls(t, x))
+
+            self.jacobian = exact
 
             try:
                 status = self.segment(derivative, record, end, limit)
@@ -200,6 +212,10 @@ class Dop853(Walk):
         if not self.pieces:
             return Dense(np.empty((0, 2)), np.empty((0, 4, len(x0))), t0, x0)
         return OdeSolution(np.array([t0, *self.ts]), self.pieces)
+
+
+def _missing(*_: Any) -> Any:
+    raise ArgumentError("an implicit method needs the Jacobian of the model, which has none")
 
 
 def _hermite(coef: Array, theta: float) -> Array:
