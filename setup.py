@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 try:
     import numpy
@@ -30,6 +34,17 @@ FOLDERS = {
 PORTABLE = "-O3 -g0 -ffp-contract=off -fno-tree-slp-vectorize -fno-math-errno -fno-trapping-math".split()
 if platform.machine().lower() not in ("x86_64", "amd64", "i386", "i686"):
     PORTABLE.append("-fno-tree-vectorize")
+X86 = platform.machine().lower() in ("x86_64", "amd64")
+# Lane sets of a shipped model: trajectories in a register and what the compiler may use; chosen from when loaded.
+LANES = {
+    8: ["-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw", "-mfma", "-mprefer-vector-width=512"],
+    4: ["-mavx2", "-mfma"],
+    2: [],
+}
+if platform.machine().lower() in ("aarch64", "arm64"):
+    LANES = {2: []}
+elif not X86:
+    LANES = {}
 
 
 def packages() -> dict[str, str]:
@@ -69,10 +84,40 @@ def extensions() -> list[Extension]:
     for module in sorted((ROOT / "generated").glob("*.pyx")):
         cores = [f"generated/{path.name}" for path in sorted(module.parent.glob(f"{module.stem}_core*.c"))]
         sources = [f"generated/{module.name}", *cores]
-        found.append(
-            extension(f"chaplygin.generated.{module.stem}", sources, [("CHAPLYGIN_INLINE_METHODS", None)])
-        )
+        macros = [("CHAPLYGIN_INLINE_METHODS", None)]
+        found.append(extension(f"chaplygin.generated.{module.stem}", sources, macros))
     return found
+
+
+class BuildWithLanes(build_ext):
+    """`build_ext`, and for each shipped model its lane file once for every kind of CPU, with its own flags."""
+
+    def build_extension(self, ext: Any) -> None:
+        source = ROOT / "generated" / f"{ext.name.rpartition('.')[2]}_lanes.c"
+        macros = ext.define_macros
+        if os.name != "nt" and LANES and ext.name.startswith("chaplygin.generated.") and source.exists():
+            try:
+                with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+                    objects = list(pool.map(lambda lanes: self.compile_lanes(source, lanes), LANES))
+            except Exception as error:  # a compiler without these targets: the model then has no lanes
+                print(f"{source.name}: no lanes ({error})", file=sys.stderr)
+            else:
+                ext.extra_objects = [*ext.extra_objects, *objects]
+                ext.define_macros = [*macros, *((f"CHAPLYGIN_LANES_{lanes}", None) for lanes in LANES)]
+        super().build_extension(ext)
+        ext.define_macros = macros
+
+    def compile_lanes(self, source: Path, lanes: int) -> str:
+        folder = Path(self.build_temp) / f"lanes{lanes}"
+        return str(
+            self.compiler.compile(
+                [source.relative_to(ROOT).as_posix()],
+                output_dir=str(folder),
+                macros=[("CG_LANES", str(lanes))],
+                include_dirs=["runtime", "generated"],
+                extra_postargs=[*PORTABLE, *LANES[lanes], "-Wno-psabi"],
+            )[0]
+        )
 
 
 PACKAGES = packages()
@@ -81,6 +126,7 @@ setup(
     package_dir=PACKAGES,
     package_data={"": ["*.h", "*.c", "*.in", "*.pyi", "*.pxd", "*.pyx", "*.pxi", "py.typed"]},
     ext_modules=extensions(),
+    cmdclass={"build_ext": BuildWithLanes},
     # Cython's C goes to the build folder, so that package data holds only written and committed C.
     options={"build_ext": {"cython_c_in_temp": True}},
     zip_safe=False,

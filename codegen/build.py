@@ -6,6 +6,8 @@ less than a second instead of several.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 import shlex
@@ -23,7 +25,7 @@ from typing import Any, Protocol
 from . import cache
 from .compilers import BuildError, Compiler, find_compiler
 
-__all__ = ["BuildError", "build"]
+__all__ = ["BuildError", "build", "build_lanes"]
 
 _RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
 _TRANSLATION = threading.Lock()  # Cython's compiler keeps state in its modules
@@ -74,9 +76,12 @@ def build(
             for file, text in sources.files.items():
                 (work / file).write_bytes(text.encode())
             module = sources.name + EXTENSION_SUFFIXES[0]
-            _Job(sources, work, compiler, cache.log_path(key)).run(flags, module)
+            cores = sorted(file for file in sources.files if file.endswith("_core.c"))
+            _Job(sources.name, work, compiler, cache.log_path(key)).module(cores, flags, module)
             facts = {
                 "name": sources.name,
+                "reproducible": reproducible,
+                "tuned": tuned,
                 "digest": sources.digest,
                 "compiler": compiler.version,
                 "flags": list(flags),
@@ -85,21 +90,54 @@ def build(
             return cache.publish(key, work, module, facts)
 
 
+def build_lanes(module: Path, lanes: int) -> Path:
+    """The lane set of a model in the cache, as a shared library that defines `<name>_lanes_<lanes>`.
+
+    `module` is the path that `build` returned: its folder holds the emitted lane file, and the facts say how the model
+    was compiled. The library has an entry of its own. Raises BuildError, NoCompilerError, CacheError, and
+    FileNotFoundError where the folder is no entry of a cache with a lane file.
+    """
+    name = module.name.split(".")[0]
+    facts = json.loads((module.parent / cache.ENTRY).read_bytes())
+    texts = {file: (module.parent / file).read_bytes() for file in (f"{name}_core.h", f"{name}_lanes.c")}
+    compiler = find_compiler(cache.cache_folder() / cache.VERSIONS)
+    key = cache.model_key(
+        hashlib.sha256(repr((lanes, sorted(texts.items()))).encode()).hexdigest(),
+        reproducible=facts["reproducible"],
+        tuned=facts["tuned"],
+        compiler=compiler,
+    )
+    with cache.locked(key):
+        found = cache.lookup(key)
+        if found is not None:
+            return found
+        flags = compiler.core_flags(tuned=facts["tuned"], reproducible=facts["reproducible"])
+        flags = (*flags, *compiler.lane_flags, f"-DCG_LANES={lanes}", f"-DCG_EXPORTED={_EXPORTED}")
+        with cache.workspace() as work:
+            for file, text in texts.items():
+                (work / file).write_bytes(text)
+            library = f"{name}_lanes_{lanes}.{'dll' if sys.platform == 'win32' else 'so'}"
+            _Job(name, work, compiler, cache.log_path(key)).library(f"{name}_lanes.c", flags, library)
+            return cache.publish(key, work, library, {**facts, "lanes": lanes, "flags": list(flags)})
+
+
+_EXPORTED = "__declspec(dllexport)" if sys.platform == "win32" else '__attribute__((visibility("default")))'
+
+
 class _Job:
     """One build in one folder."""
 
-    def __init__(self, sources: Texts, work: Path, compiler: Compiler, log: Path) -> None:
-        self.name = sources.name
-        self.cores = sorted(file for file in sources.files if file.endswith(".c"))
+    def __init__(self, name: str, work: Path, compiler: Compiler, log: Path) -> None:
+        self.name = name
         self.work = work
         self.compiler = compiler
         self.log = log
 
-    def run(self, flags: Sequence[str], module: str) -> None:
+    def module(self, cores: Sequence[str], flags: Sequence[str], module: str) -> None:
         """Translate, compile and link. The cores compile while Cython translates the wrapper."""
         python = sysconfig.get_path("include")
         with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-            waiting = [pool.submit(self._compile, core, flags, [f"-I{_RUNTIME}"]) for core in self.cores]
+            waiting = [pool.submit(self._compile, core, flags, [f"-I{_RUNTIME}"]) for core in cores]
             try:
                 wrapper = self._translate()
                 include = [f"-I{_RUNTIME}", f"-I{python}", f"-I{sysconfig.get_path('platinclude')}"]
@@ -112,6 +150,12 @@ class _Job:
         self._link(objects, module)
         for leftover in (*objects, wrapper, f"{self.name}_wrapper_api.h", f"{self.name}.lis"):
             (self.work / leftover).unlink(missing_ok=True)
+
+    def library(self, source: str, flags: Sequence[str], target: str) -> None:
+        """Compile and link a file that needs no Python."""
+        compiled = self._compile(source, flags, [f"-I{_RUNTIME}"])
+        self._link([compiled], target)
+        (self.work / compiled).unlink()
 
     def _translate(self) -> str:
         """Cython's C for the wrapper; the name of the file."""

@@ -76,6 +76,13 @@ class Compiler:
             *_COMMON,
         )
 
+    @property
+    def lane_flags(self) -> tuple[str, ...]:
+        """Flags for lanes beside those of the core: whole registers, and no note on how calls would pass vectors."""
+        if not _is_x86():
+            return ()
+        return ("-Wno-psabi", *(("-mprefer-vector-width=512",) if self.family != "zig" else ()))
+
     def wrapper_flags(self) -> tuple[str, ...]:
         """Flags for the Cython module, which does no arithmetic: quick to compile rather than quick to run."""
         return ("-O1", *self._target(tuned=False), "-fwrapv", "-w", *_COMMON)

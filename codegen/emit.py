@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
+from .emit_lanes import lane_file
 from .print_statements import Body, Function, body
 from .program import Program, Sources, Variable
 from .render import provenance, render
@@ -43,6 +44,7 @@ def emit(program: Program, command: str | None = None) -> Sources:
             },
         ),
         f"{name}_core.c": render("core.c.in", _core_values(program, bodies, again)),
+        f"{name}_lanes.c": lane_file(program, again),
         **shell_files(program, again),
     }
     return Sources(name, program.digest, files)
@@ -75,10 +77,10 @@ def _signature(name: str, kernel: str) -> str:
     )
     arguments += " const double *CG_RESTRICT v," if kernel == "jvp" else ""
     head = f"int {name}_{kernel}("
-    return _wrapped(head, f"{arguments} double *CG_RESTRICT out, double *CG_RESTRICT work".split(", "))
+    return wrapped(head, f"{arguments} double *CG_RESTRICT out, double *CG_RESTRICT work".split(", "))
 
 
-def _wrapped(head: str, arguments: Sequence[str]) -> str:
+def wrapped(head: str, arguments: Sequence[str]) -> str:
     """A parameter list, broken after commas."""
     lines, line = [], head
     for i, argument in enumerate(arguments):
@@ -161,7 +163,7 @@ def _kernel_text(program: Program, kernel: str, text: Body) -> str:
                 signature,
                 "{",
                 *_unused(program, own, piece),
-                *_indented(piece.lines),
+                *indented(piece.lines),
                 "    return CG_OK;",
                 "}",
                 "",
@@ -174,7 +176,7 @@ def _kernel_text(program: Program, kernel: str, text: Body) -> str:
         blocks += [
             _definition(program, f"static int {name}_{kernel}_{i + 1}(", arguments),
             "{",
-            *_indented(piece.lines),
+            *indented(piece.lines),
             "    return CG_OK;",
             "}",
             "",
@@ -202,7 +204,7 @@ def _kernel_text(program: Program, kernel: str, text: Body) -> str:
 
 
 def _definition(program: Program, head: str, arguments: Sequence[str]) -> str:
-    return _wrapped(head, [f"double {program.clock}" if a == "t" else _ARGUMENTS[a] for a in arguments])
+    return wrapped(head, [f"double {program.clock}" if a == "t" else _ARGUMENTS[a] for a in arguments])
 
 
 def _unused(program: Program, arguments: Sequence[str], piece: Function) -> list[str]:
@@ -210,7 +212,7 @@ def _unused(program: Program, arguments: Sequence[str], piece: Function) -> list
     return [f"    (void){names.get(a, f'cg_{a}')};" for a in arguments if a not in piece.arrays]
 
 
-def _indented(lines: Sequence[str]) -> list[str]:
+def indented(lines: Sequence[str]) -> list[str]:
     result = []
     for line in lines:
         if len(line) > 106:

@@ -7,7 +7,7 @@ C printer writes (`print_sympy` gives it the same statements; tests compare both
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -21,7 +21,6 @@ from .graph import Graph, Node
 from .sympy_view import BUILD
 
 NAMED = {"pi": 3.141592653589793, "e": 2.718281828459045}
-RELATION = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
 
 
 def constant_text(value: Any) -> str:
@@ -76,16 +75,48 @@ class PythonPrinter(PythonCodePrinter):
         return f"sign({self._print(func.args[0])})"
 
 
-@dataclass(frozen=True)
+class LanePrinter(CPrinter):
+    """The same for numbers of several lanes: what is no + - * / is a function of `cg_real.h` or `cg_math.h`."""
+
+    def _print_Pow(self, expr: Any) -> str:
+        if expr.exp == sp.Rational(1, 2):
+            return f"cg_sqrt({self._print(expr.base)})"
+        return super()._print_Pow(expr)  # type: ignore[no-any-return]
+
+    def _print_Abs(self, expr: Any) -> str:
+        return f"cg_abs({self._print(expr.args[0])})"
+
+    def _print_sign(self, func: Any) -> str:
+        return f"cg_sign({self._print(func.args[0])})"
+
+
+@dataclass(frozen=True, eq=False)
 class Dialect:
-    """How a language spells what is no arithmetic."""
+    """How a language spells what is no arithmetic; `splat` makes a number of all lanes from a plain one."""
 
     printer: Callable[[], Any]
     select: str
+    real: str = "double"
+    relations: Mapping[str, str] = field(
+        default_factory=lambda: {"lt": "{0} < {1}", "le": "{0} <= {1}", "eq": "{0} == {1}", "ne": "{0} != {1}"}
+    )
+    splat: str = "{0}"
 
 
 C = Dialect(CPrinter, "({0} ? {1} : {2})")
 PYTHON = Dialect(PythonPrinter, "({1} if {0} else {2})")
+LANES = Dialect(
+    LanePrinter,
+    "cg_where({0}, {1}, {2})",
+    "cg_real_t",
+    {
+        "lt": "cg_lt({0}, {1})",
+        "le": "cg_le({0}, {1})",
+        "eq": "cg_eq({0}, {1})",
+        "ne": "cg_not(cg_eq({0}, {1}))",
+    },
+    "cg_splat({0})",
+)
 
 
 @cache
@@ -130,8 +161,26 @@ def expression(
         if args[1] not in names and g.op[args[1]] in ("add", "sub", "mul", "div"):
             parts[1] = f"({parts[1]})"
         return f"{parts[0]}{'*' if op == 'mul' else '/'}{parts[1]}"
-    if op in RELATION:
-        return f"{parts[0]} {RELATION[op]} {parts[1]}"
     if op in ("min", "max"):
         return _extreme(dialect, op, parts)
+    # Only arithmetic takes plain numbers and those of all lanes alike.
+    parts = [dialect.splat.format(p) if is_plain(g, a, names) else p for a, p in zip(args, parts)]
+    if op in dialect.relations:
+        return dialect.relations[op].format(*parts)
     return _spelling(dialect, op).format(*parts)
+
+
+def is_plain(g: Graph, node: Node, names: Mapping[Node, str]) -> bool:
+    """Whether a node's text is a plain number: it contains no name."""
+    if node in names:
+        return False
+    return g.op[node] in ("const", "named") or (
+        g.op[node] in ("add", "sub", "mul", "div", "neg") and all(is_plain(g, a, names) for a in g.args[node])
+    )
+
+
+def value_text(g: Graph, node: Node, names: Mapping[Node, str], top: bool, dialect: Dialect) -> str:
+    """The text of a node as a number of the dialect's own type."""
+    text = expression(g, node, names, top, dialect)
+    plain = g.op[node] != "symbol" and is_plain(g, node, {} if top else names)
+    return dialect.splat.format(text) if plain else text

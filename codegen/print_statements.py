@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from .graph import Graph, Node
-from .print_c import expression
+from .print_c import C, Dialect, value_text
 from .schedule import Assign, Check, FactorSolve, Load, Schedule, Statement, Store
 
 PIECE = 300
@@ -55,7 +55,7 @@ def names_in(g: Graph, node: Node, names: Mapping[Node, str], top: bool = False)
         first = False
 
 
-def body(g: Graph, schedule: Schedule) -> Body:
+def body(g: Graph, schedule: Schedule, dialect: Dialect = C) -> Body:
     """The text of one kernel."""
     statements = list(schedule.statements)
     if len(statements) <= LONGEST:
@@ -71,41 +71,45 @@ def body(g: Graph, schedule: Schedule) -> Body:
             if name in home and home[name] < i and name not in crossing:
                 crossing[name] = schedule.work + len(crossing)
     if len(groups) == 1 and not any(isinstance(s, FactorSolve) for s in statements):
-        return Body((_sections(g, schedule, statements, set(uses[0])),), schedule.work)
+        return Body((_sections(g, schedule, statements, set(uses[0]), dialect),), schedule.work)
     pieces = tuple(
-        _piece(g, schedule, group, i, uses[i], loads, home, crossing) for i, group in enumerate(groups)
+        _piece(g, schedule, group, i, uses[i], loads, home, crossing, dialect) for i, group in enumerate(groups)
     )
     return Body(pieces, schedule.work + len(crossing))
 
 
-def _sections(g: Graph, schedule: Schedule, statements: list[Statement], used: set[str]) -> Function:
+def _sections(
+    g: Graph, schedule: Schedule, statements: list[Statement], used: set[str], dialect: Dialect
+) -> Function:
     """A short kernel in three sections: inputs, intermediates, outputs."""
     names = schedule.names
     loads = [s for s in statements if isinstance(s, Load) and s.name in used]
     stores = [s for s in statements if isinstance(s, Store)]
     loads.sort(key=lambda s: ("txpuv".index(s.array), s.index))
-    lines = [f"const double {s.name} = {place(s)};" for s in loads]
+    lines = [f"const {dialect.real} {s.name} = {place(s)};" for s in loads]
     if lines:
         lines.insert(0, "/* inputs */")
-    middle = [_statement(g, s, names) for s in statements if isinstance(s, (Assign, Check))]
+    middle = [_statement(g, s, names, dialect) for s in statements if isinstance(s, (Assign, Check))]
     count = sum(isinstance(s, Assign) for s in statements)
     if middle:
         lines += ["", f"/* intermediates: {count} */", *middle]
-    lines += ["", "/* outputs */", *(_statement(g, s, names) for s in stores), ""]
+    lines += ["", "/* outputs */", *(_statement(g, s, names, dialect) for s in stores), ""]
     clock = {"t"} if "t" in used - {s.name for s in loads} else set()
     arrays = {s.array for s in loads} | {s.array for s in stores} | clock
     return Function(tuple(lines[1:] if not lines[0] else lines), frozenset(arrays), count)
 
 
-def _statement(g: Graph, s: Statement, names: Mapping[Node, str]) -> str:
+def _statement(g: Graph, s: Statement, names: Mapping[Node, str], dialect: Dialect) -> str:
     """The text of one statement that needs no workspace."""
     if isinstance(s, Assign):
-        return f"const double {s.name} = {expression(g, s.node, names)};"
+        return f"const {dialect.real} {s.name} = {value_text(g, s.node, names, True, dialect)};"
     if isinstance(s, Check):
-        texts = [[expression(g, n, names, top=False) for n in pair] for pair in s.pairs]
-        return f"if ({' || '.join(f'fabs({p}) <= {limit}' for p, limit in texts)}) return CG_SINGULAR;"
+        pairs = [[value_text(g, n, names, False, dialect) for n in pair] for pair in s.pairs]
+        if dialect is C:
+            return f"if ({' || '.join(f'fabs({p}) <= {limit}' for p, limit in pairs)}) return CG_SINGULAR;"
+        return f"cg_ok &= cg_not({' | '.join(f'cg_le(cg_abs({p}), {limit})' for p, limit in pairs)});"
     assert isinstance(s, Store)
-    text = expression(g, s.node, names, top=False)
+    text = value_text(g, s.node, names, False, dialect)
     return f"{ARRAYS[s.array]}[{s.index}] = {text};" + (f" /* {s.comment} */" if s.comment else "")
 
 
@@ -133,6 +137,7 @@ def _piece(
     loads: Mapping[str, Load],
     home: Mapping[str, int],
     crossing: Mapping[str, int],
+    dialect: Dialect,
 ) -> Function:
     names = schedule.names
     lines: list[str] = []
@@ -141,7 +146,7 @@ def _piece(
 
     def load(s: Load) -> None:
         arrays.add(s.array)
-        lines.append(f"const double {s.name} = {place(s)};")
+        lines.append(f"const {dialect.real} {s.name} = {place(s)};")
 
     for name in used:  # what earlier pieces read or computed
         if name in loads and name not in own:
@@ -157,17 +162,20 @@ def _piece(
                 load(s)
         elif isinstance(s, Assign):
             count += 1
-            lines.append(_statement(g, s, names))
+            lines.append(_statement(g, s, names, dialect))
             if s.name in crossing:
                 arrays.add("work")
                 lines.append(f"cg_work[{crossing[s.name]}] = {s.name};")
         elif isinstance(s, (Store, Check)):
             arrays |= {s.array} if isinstance(s, Store) else set()
-            lines.append(_statement(g, s, names))
+            lines.append(_statement(g, s, names, dialect))
         elif isinstance(s, FactorSolve):
             arrays.add("work")
             if s.factor:
-                lines.append(f"if (cg_factor({s.size}, cg_work + {s.matrix}) != CG_OK) return CG_SINGULAR;")
+                factor = f"cg_factor({s.size}, cg_work + {s.matrix})"
+                lines.append(
+                    f"if ({factor} != CG_OK) return CG_SINGULAR;" if dialect is C else f"cg_ok &= {factor};"
+                )
             lines.append(f"cg_solve({s.size}, cg_work + {s.matrix}, cg_work + {s.right});")
     if "t" in used and "t" not in loads:
         arrays.add("t")

@@ -358,6 +358,29 @@ static const cg_variable_t cg_declared[] = {
 #define CG_METHODS NULL
 #endif
 
+/* The lane sets that are linked in: one for each kind of CPU, from double_pendulum_lanes.c. */
+#ifdef CHAPLYGIN_LANES_8
+extern const cg_lane_set_t double_pendulum_lanes_8;
+#endif
+#ifdef CHAPLYGIN_LANES_4
+extern const cg_lane_set_t double_pendulum_lanes_4;
+#endif
+#ifdef CHAPLYGIN_LANES_2
+extern const cg_lane_set_t double_pendulum_lanes_2;
+#endif
+static const cg_lane_set_t *const cg_lane_sets[] = {
+#ifdef CHAPLYGIN_LANES_8
+    &double_pendulum_lanes_8,
+#endif
+#ifdef CHAPLYGIN_LANES_4
+    &double_pendulum_lanes_4,
+#endif
+#ifdef CHAPLYGIN_LANES_2
+    &double_pendulum_lanes_2,
+#endif
+    NULL,
+};
+
 const cg_model_t double_pendulum_model = {
     .abi_version = CG_ABI_VERSION,
     .struct_size = (uint32_t)sizeof(cg_model_t),
@@ -387,4 +410,5 @@ const cg_model_t double_pendulum_model = {
     .invariants_fn = double_pendulum_invariants,
     .initial = NULL,
     .methods = CG_METHODS,
+    .lane_sets = cg_lane_sets,
 };

@@ -853,6 +853,29 @@ static const cg_variable_t cg_declared[] = {
 #define CG_METHODS NULL
 #endif
 
+/* The lane sets that are linked in: one for each kind of CPU, from fluid_cavity_lanes.c. */
+#ifdef CHAPLYGIN_LANES_8
+extern const cg_lane_set_t fluid_cavity_lanes_8;
+#endif
+#ifdef CHAPLYGIN_LANES_4
+extern const cg_lane_set_t fluid_cavity_lanes_4;
+#endif
+#ifdef CHAPLYGIN_LANES_2
+extern const cg_lane_set_t fluid_cavity_lanes_2;
+#endif
+static const cg_lane_set_t *const cg_lane_sets[] = {
+#ifdef CHAPLYGIN_LANES_8
+    &fluid_cavity_lanes_8,
+#endif
+#ifdef CHAPLYGIN_LANES_4
+    &fluid_cavity_lanes_4,
+#endif
+#ifdef CHAPLYGIN_LANES_2
+    &fluid_cavity_lanes_2,
+#endif
+    NULL,
+};
+
 const cg_model_t fluid_cavity_model = {
     .abi_version = CG_ABI_VERSION,
     .struct_size = (uint32_t)sizeof(cg_model_t),
@@ -882,4 +905,5 @@ const cg_model_t fluid_cavity_model = {
     .invariants_fn = fluid_cavity_invariants,
     .initial = NULL,
     .methods = CG_METHODS,
+    .lane_sets = cg_lane_sets,
 };

@@ -443,6 +443,29 @@ static const cg_variable_t cg_declared[] = {
 #define CG_METHODS NULL
 #endif
 
+/* The lane sets that are linked in: one for each kind of CPU, from kovalevskaya_top_lanes.c. */
+#ifdef CHAPLYGIN_LANES_8
+extern const cg_lane_set_t kovalevskaya_top_lanes_8;
+#endif
+#ifdef CHAPLYGIN_LANES_4
+extern const cg_lane_set_t kovalevskaya_top_lanes_4;
+#endif
+#ifdef CHAPLYGIN_LANES_2
+extern const cg_lane_set_t kovalevskaya_top_lanes_2;
+#endif
+static const cg_lane_set_t *const cg_lane_sets[] = {
+#ifdef CHAPLYGIN_LANES_8
+    &kovalevskaya_top_lanes_8,
+#endif
+#ifdef CHAPLYGIN_LANES_4
+    &kovalevskaya_top_lanes_4,
+#endif
+#ifdef CHAPLYGIN_LANES_2
+    &kovalevskaya_top_lanes_2,
+#endif
+    NULL,
+};
+
 const cg_model_t kovalevskaya_top_model = {
     .abi_version = CG_ABI_VERSION,
     .struct_size = (uint32_t)sizeof(cg_model_t),
@@ -472,4 +495,5 @@ const cg_model_t kovalevskaya_top_model = {
     .invariants_fn = kovalevskaya_top_invariants,
     .initial = kovalevskaya_top_initial,
     .methods = CG_METHODS,
+    .lane_sets = cg_lane_sets,
 };

@@ -2013,6 +2013,29 @@ static const cg_variable_t cg_declared[] = {
 #define CG_METHODS NULL
 #endif
 
+/* The lane sets that are linked in: one for each kind of CPU, from n_link_pendulum_5_lanes.c. */
+#ifdef CHAPLYGIN_LANES_8
+extern const cg_lane_set_t n_link_pendulum_5_lanes_8;
+#endif
+#ifdef CHAPLYGIN_LANES_4
+extern const cg_lane_set_t n_link_pendulum_5_lanes_4;
+#endif
+#ifdef CHAPLYGIN_LANES_2
+extern const cg_lane_set_t n_link_pendulum_5_lanes_2;
+#endif
+static const cg_lane_set_t *const cg_lane_sets[] = {
+#ifdef CHAPLYGIN_LANES_8
+    &n_link_pendulum_5_lanes_8,
+#endif
+#ifdef CHAPLYGIN_LANES_4
+    &n_link_pendulum_5_lanes_4,
+#endif
+#ifdef CHAPLYGIN_LANES_2
+    &n_link_pendulum_5_lanes_2,
+#endif
+    NULL,
+};
+
 const cg_model_t n_link_pendulum_5_model = {
     .abi_version = CG_ABI_VERSION,
     .struct_size = (uint32_t)sizeof(cg_model_t),
@@ -2042,4 +2065,5 @@ const cg_model_t n_link_pendulum_5_model = {
     .invariants_fn = n_link_pendulum_5_invariants,
     .initial = NULL,
     .methods = CG_METHODS,
+    .lane_sets = cg_lane_sets,
 };

@@ -424,6 +424,29 @@ static const cg_variable_t cg_declared[] = {
 #define CG_METHODS NULL
 #endif
 
+/* The lane sets that are linked in: one for each kind of CPU, from rolling_disk_lanes.c. */
+#ifdef CHAPLYGIN_LANES_8
+extern const cg_lane_set_t rolling_disk_lanes_8;
+#endif
+#ifdef CHAPLYGIN_LANES_4
+extern const cg_lane_set_t rolling_disk_lanes_4;
+#endif
+#ifdef CHAPLYGIN_LANES_2
+extern const cg_lane_set_t rolling_disk_lanes_2;
+#endif
+static const cg_lane_set_t *const cg_lane_sets[] = {
+#ifdef CHAPLYGIN_LANES_8
+    &rolling_disk_lanes_8,
+#endif
+#ifdef CHAPLYGIN_LANES_4
+    &rolling_disk_lanes_4,
+#endif
+#ifdef CHAPLYGIN_LANES_2
+    &rolling_disk_lanes_2,
+#endif
+    NULL,
+};
+
 const cg_model_t rolling_disk_model = {
     .abi_version = CG_ABI_VERSION,
     .struct_size = (uint32_t)sizeof(cg_model_t),
@@ -453,4 +476,5 @@ const cg_model_t rolling_disk_model = {
     .invariants_fn = rolling_disk_invariants,
     .initial = NULL,
     .methods = CG_METHODS,
+    .lane_sets = cg_lane_sets,
 };

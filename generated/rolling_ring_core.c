@@ -598,6 +598,29 @@ static const cg_variable_t cg_declared[] = {
 #define CG_METHODS NULL
 #endif
 
+/* The lane sets that are linked in: one for each kind of CPU, from rolling_ring_lanes.c. */
+#ifdef CHAPLYGIN_LANES_8
+extern const cg_lane_set_t rolling_ring_lanes_8;
+#endif
+#ifdef CHAPLYGIN_LANES_4
+extern const cg_lane_set_t rolling_ring_lanes_4;
+#endif
+#ifdef CHAPLYGIN_LANES_2
+extern const cg_lane_set_t rolling_ring_lanes_2;
+#endif
+static const cg_lane_set_t *const cg_lane_sets[] = {
+#ifdef CHAPLYGIN_LANES_8
+    &rolling_ring_lanes_8,
+#endif
+#ifdef CHAPLYGIN_LANES_4
+    &rolling_ring_lanes_4,
+#endif
+#ifdef CHAPLYGIN_LANES_2
+    &rolling_ring_lanes_2,
+#endif
+    NULL,
+};
+
 const cg_model_t rolling_ring_model = {
     .abi_version = CG_ABI_VERSION,
     .struct_size = (uint32_t)sizeof(cg_model_t),
@@ -627,4 +650,5 @@ const cg_model_t rolling_ring_model = {
     .invariants_fn = rolling_ring_invariants,
     .initial = NULL,
     .methods = CG_METHODS,
+    .lane_sets = cg_lane_sets,
 };

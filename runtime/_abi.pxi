@@ -7,6 +7,7 @@ cdef extern from "chaplygin.h" nogil:
         CG_INTERRUPTED
         CG_INPUT_FAILED
         CG_UNSUPPORTED
+        CG_BAD_ARGUMENT
 
     enum: CG_DECLARED
 
@@ -23,6 +24,13 @@ cdef extern from "chaplygin.h" nogil:
 
     ctypedef struct cg_method_t:
         const char *name
+
+    ctypedef struct cg_lane_set_t:
+        uint32_t abi_version
+        uint32_t struct_size
+        const char *digest
+        int32_t n_lanes
+        int32_t cpu
 
     ctypedef struct cg_model_t:
         uint32_t abi_version
@@ -54,6 +62,7 @@ cdef extern from "chaplygin.h" nogil:
         cg_kernel_t invariants_fn
         cg_kernel_t initial
         const cg_method_t *methods
+        const cg_lane_set_t *const *lane_sets
 
 cdef extern from "cg_run.h" nogil:
     enum: CG_SIGNAL_CONSTANT
@@ -156,3 +165,14 @@ cdef extern from "cg_driver.h" nogil:
 
     int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, int64_t first, int64_t last,
                         volatile int64_t *done)
+
+    ctypedef struct cg_lanes_run_t:
+        int32_t lanes
+
+    size_t cg_lanes_size(const cg_model_t *model, const cg_lane_set_t *lane_set, const char *method)
+    int cg_lanes_init(cg_lanes_run_t *run, size_t size, const cg_model_t *model, const cg_lane_set_t *lane_set,
+                      const char *method)
+    int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const cg_run_t *options, int64_t first,
+                          int64_t last, volatile int64_t *done)
+    int cg_lane_set_runs(const cg_lane_set_t *lane_set)
+    int cg_widest_lanes()

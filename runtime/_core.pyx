@@ -45,6 +45,12 @@ cdef enum Kernel:
     INVARIANTS = 4
     INITIAL = 5
 
+
+def widest_lanes():
+    """Lanes that one register of this CPU holds: 8 with AVX-512, 4 with AVX2, 2 with SSE2 or NEON, 1 where unknown."""
+    return cg_widest_lanes()
+
+
 KERNELS = {"rhs": RHS, "jacobian": JACOBIAN, "jvp": JVP, "outputs": OUTPUTS, "invariants": INVARIANTS,
            "initial": INITIAL}
 
@@ -203,6 +209,22 @@ cdef class KernelCore:
         return {"rhs": <uintptr_t> m.rhs, "jacobian": <uintptr_t> m.jacobian, "jvp": <uintptr_t> m.jvp,
                 "outputs": <uintptr_t> m.outputs_fn, "invariants": <uintptr_t> m.invariants_fn,
                 "initial": <uintptr_t> m.initial}
+
+    @property
+    def lane_sets(self):
+        """(lanes, address) of each lane set linked into the model that this CPU runs, the widest first."""
+        cdef const cg_lane_set_t *const *sets = self.model.lane_sets
+        found = []
+        while sets is not NULL and sets[0] is not NULL:
+            if cg_lane_set_runs(sets[0]):
+                found.append((sets[0].n_lanes, <uintptr_t> sets[0]))
+            sets += 1
+        return found
+
+    def runs_lanes(self, uintptr_t address):
+        """Whether the `cg_lane_set_t` at an address is of this model and of this CPU."""
+        cdef const cg_lane_set_t *lane_set = <const cg_lane_set_t *> address
+        return bool(cg_lane_set_runs(lane_set) and lane_set.digest.decode() == self.digest)
 
     cdef object _one(self, str kernel, cg_kernel_t function, cnp.npy_intp n_out, t, y, p, u):
         """One call where all arguments are plain; None where the slow path has to look at them."""

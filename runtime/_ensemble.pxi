@@ -12,10 +12,11 @@ cdef class EnsembleCore:
     cdef dict options
     cdef tuple arrays
     cdef int64_t n
+    cdef const cg_lane_set_t *lane_set
 
     def __cinit__(self, ModelCore model, double t0, double t1, const double[:, :] x0, const double[:, :] p, inputs,
                   t_eval, double[:, :, :] y, double[::1] t, int32_t[::1] status, int64_t[::1] nfev,
-                  int64_t[::1] n_steps, str method, dict options):
+                  int64_t[::1] n_steps, str method, dict options, uintptr_t lane_set):
         values = inputs.values if inputs.values.ndim == 2 else inputs.values[:, None]
         cdef const double[:, :] u = values
         self.n = y.shape[2]
@@ -25,6 +26,7 @@ cdef class EnsembleCore:
                 or y.shape[1] != (1 if t_eval is None else len(t_eval))):
             raise ArgumentError("the arrays of the ensemble do not fit together")
         self.model, self.method, self.options = model, method, options
+        self.lane_set = <const cg_lane_set_t *> lane_set
         self.arrays = (x0, p, u, t_eval, y, t, status, nfev, n_steps)
         if not inputs.constant:
             self.signals = _Signals(inputs, model.n_states)
@@ -69,10 +71,15 @@ cdef class EnsembleCore:
         """Run trajectories first <= j < last. Returns how many finished."""
         cdef cg_run_t *run
         cdef int64_t done = 0
+        cdef int status = CG_UNSUPPORTED
+        cdef cg_lanes_run_t *group = NULL
+        cdef size_t size
         if not 0 <= first <= last <= self.n:
             raise ArgumentError(f"trajectories {first} to {last} are not in an ensemble of {self.n}")
         if first == last or self.stopped:
             return 0
+        encoded = self.method.encode()
+        cdef const char *name = encoded
         run = self.model._take_run(self.method)
         try:
             _configure(self.model, run, self.options)
@@ -80,8 +87,16 @@ cdef class EnsembleCore:
                 self.signals.attach(run)
             run.stop = &self.stopped
             with nogil:
-                cg_ensemble_run(&self.job, run, first, last, &done)
+                if self.lane_set is not NULL:
+                    size = cg_lanes_size(self.model.model, self.lane_set, name)
+                    group = <cg_lanes_run_t *> cg_run_new(size)
+                    if group is not NULL:
+                        cg_lanes_init(group, size, self.model.model, self.lane_set, name)
+                        status = cg_ensemble_lanes(&self.job, group, run, first, last, &done)
+                if status == CG_UNSUPPORTED or status == CG_BAD_ARGUMENT:  # one at a time
+                    cg_ensemble_run(&self.job, run, first, last, &done)
         finally:
+            cg_run_delete(<cg_run_t *> group)
             self.model._give_run(run, self.method)
         if self.error is not None:
             self.stopped = 1

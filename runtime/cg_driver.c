@@ -27,8 +27,6 @@ static const cg_method_info_t cg_methods[] = {
     {NULL, 0, 0, 0, 0, NULL, NULL, 0},
 };
 
-#define CG_ATOL_FLOOR 1e-150 /* keeps 0 / 0 out of the error norm where atol is 0 and a state is 0 */
-
 const cg_method_info_t *cg_method_table(void) { return cg_methods; }
 
 const cg_method_info_t *cg_method_find(const char *name)
@@ -58,6 +56,21 @@ static int64_t cg_samples_before(const cg_signal_t *signal, double t, double dir
     return low;
 }
 
+double cg_signal_segment(const cg_signal_t *signal, double t, double direction, double t_stop, double *time,
+                         double *value, double *slope)
+{
+    const int64_t after = cg_samples_before(signal, t, direction);
+    const int64_t before = after > 0 ? after - 1 : 0;
+    const int64_t knot = direction > 0.0 ? after : after - 1;
+    *time = signal->t[before];
+    *value = signal->value[before];
+    *slope = 0.0;
+    if (signal->kind == CG_SIGNAL_LINEAR && after > 0 && after < signal->n) {
+        *slope = (signal->value[after] - signal->value[before]) / (signal->t[after] - signal->t[before]);
+    }
+    return knot >= 0 && knot < signal->n && direction * (t_stop - signal->t[knot]) > 0.0 ? signal->t[knot] : t_stop;
+}
+
 /* Sets every sampled input for the stretch of time that begins at run->t, and run->t_stop to its end. */
 static void cg_enter_segment(cg_run_t *run)
 {
@@ -71,20 +84,10 @@ static void cg_enter_segment(cg_run_t *run)
         if (signal->kind != CG_SIGNAL_HOLD && signal->kind != CG_SIGNAL_LINEAR) {
             continue;
         }
-        const int64_t after = cg_samples_before(signal, run->t, run->direction);
-        const int64_t before = after > 0 ? after - 1 : 0;
-        const int64_t knot = run->direction > 0.0 ? after : after - 1;
-        run->u_time[i] = signal->t[before];
-        run->u_value[i] = signal->value[before];
-        run->u_slope[i] = 0.0;
-        if (signal->kind == CG_SIGNAL_LINEAR && after > 0 && after < signal->n) {
-            run->u_slope[i] = (signal->value[after] - signal->value[before]) / (signal->t[after] - signal->t[before]);
-            run->input_kind |= CG_INPUT_SLOPE;
-        }
+        run->t_stop = cg_signal_segment(signal, run->t, run->direction, run->t_stop, &run->u_time[i],
+                                        &run->u_value[i], &run->u_slope[i]);
+        run->input_kind |= run->u_slope[i] != 0.0 ? CG_INPUT_SLOPE : 0;
         run->u[i] = run->u_value[i];
-        if (knot >= 0 && knot < signal->n && run->direction * (run->t_stop - signal->t[knot]) > 0.0) {
-            run->t_stop = signal->t[knot];
-        }
         run->have_f = 0;
     }
     run->t_anchor = run->t;
@@ -93,7 +96,7 @@ static void cg_enter_segment(cg_run_t *run)
 
 /* ---- start ---- */
 
-static int cg_options_valid(const cg_run_t *run)
+int cg_options_valid(const cg_run_t *run)
 {
     int valid = run->rtol >= 0.0 && run->rtol < HUGE_VAL && run->max_step > 0.0 && run->first_step >= 0.0
         && run->first_step < HUGE_VAL && run->max_steps >= 0;

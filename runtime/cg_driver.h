@@ -12,6 +12,7 @@
 #ifndef CG_DRIVER_H
 #define CG_DRIVER_H
 
+#include "cg_lanes.h"
 #include "cg_run.h"
 
 #ifdef __cplusplus
@@ -105,6 +106,15 @@ int cg_record_step(cg_run_t *run, cg_record_t *record);
 void cg_dense_evaluate(const double *coef, int64_t n_dense, int64_t ld, int64_t n, double theta, double *out,
                        int64_t stride);
 
+#define CG_ATOL_FLOOR 1e-150 /* keeps 0 / 0 out of the error norm where atol is 0 and a state is 0 */
+
+int cg_options_valid(const cg_run_t *run); /* whether tolerances and step options are inside their ranges */
+
+/* What a sampled signal is from t on in `direction`: value + slope * (t - time), until the time that is returned, at
+ * most t_stop. */
+double cg_signal_segment(const cg_signal_t *signal, double t, double direction, double t_stop, double *time,
+                         double *value, double *slope);
+
 /* Many trajectories of one model. Component i of trajectory j is at a[j * a_row + i * a_col]; a row stride of 0
  * gives every trajectory the same values. Signals are shared. */
 typedef struct cg_ensemble {
@@ -130,6 +140,22 @@ typedef struct cg_ensemble {
  * trajectories finished by this call. */
 int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, int64_t first, int64_t last,
                     volatile int64_t *done);
+
+/* The same side by side in the lanes of a set, with the same bits where both are compiled without contraction. `run` is
+ * a block of cg_lanes_size bytes (0: the set has no such method, or is another model's) that cg_lanes_init laid out;
+ * `options` a run as cg_ensemble_run takes it, with a stop flag: it is only read. CG_UNSUPPORTED, and nothing done:
+ * an input is of kind CG_SIGNAL_CALL. CG_BAD_ARGUMENT, and nothing done: an option is outside its range. */
+size_t cg_lanes_size(const cg_model_t *model, const cg_lane_set_t *set, const char *method);
+int cg_lanes_init(cg_lanes_run_t *run, size_t size, const cg_model_t *model, const cg_lane_set_t *set,
+                  const char *method);
+int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const cg_run_t *options, int64_t first,
+                      int64_t last, volatile int64_t *done);
+
+/* Whether this CPU runs the set. */
+int cg_lane_set_runs(const cg_lane_set_t *set);
+
+/* Lanes that one register of this CPU holds: 8, 4, 2, or 1 where it is not known to have any. */
+int cg_widest_lanes(void);
 
 #ifdef __cplusplus
 }

@@ -55,6 +55,9 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
 #endif
 
 #include "cg_start.h"
+#if CG_LANES > 1
+#include "cg_lanes_begin.h"
+#endif
 
 #include "cg_dop853.h"
 #include "cg_rk4.h"

@@ -46,6 +46,7 @@ static CG_INLINE cg_mask_t cg_lt(cg_real_t a, cg_real_t b) { return (cg_mask_t)(
 static CG_INLINE cg_mask_t cg_le(cg_real_t a, cg_real_t b) { return (cg_mask_t)(a <= b); }
 static CG_INLINE cg_mask_t cg_eq(cg_real_t a, cg_real_t b) { return (cg_mask_t)(a == b); }
 static CG_INLINE cg_mask_t cg_not(cg_mask_t a) { return ~a; }
+static CG_INLINE cg_mask_t cg_true(void) { return ~(cg_mask_t){0}; }
 static CG_INLINE cg_bits_t cg_bits(cg_real_t a) { return (cg_bits_t)a; }
 static CG_INLINE cg_real_t cg_from_bits(cg_bits_t a) { return (cg_real_t)a; }
 
@@ -98,6 +99,7 @@ static CG_INLINE cg_mask_t cg_lt(cg_real_t a, cg_real_t b) { return a < b; }
 static CG_INLINE cg_mask_t cg_le(cg_real_t a, cg_real_t b) { return a <= b; }
 static CG_INLINE cg_mask_t cg_eq(cg_real_t a, cg_real_t b) { return a == b; }
 static CG_INLINE cg_mask_t cg_not(cg_mask_t a) { return !a; }
+static CG_INLINE cg_mask_t cg_true(void) { return 1; }
 static CG_INLINE cg_bits_t cg_bits(cg_real_t a)
 {
     cg_bits_t bits;

@@ -23,7 +23,7 @@ extern "C" {
 #define CG_RESTRICT restrict
 #endif
 
-#define CG_ABI_VERSION 1u
+#define CG_ABI_VERSION 2u
 
 /* Status of every function that can fail: zero or positive is success, negative is an error. */
 enum cg_status {
@@ -76,8 +76,9 @@ typedef int (*cg_jvp_t)(double t, const double *CG_RESTRICT x, const double *CG_
 typedef int (*cg_reset_t)(int32_t event, double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                           const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 
-/* The same kernel over `lanes` trajectories at once, lane index fastest: x[i * lanes + lane], and so on, t[lane].
- * status[lane] is set for each lane; a failing lane does not disturb the others. */
+/* out = kernel(t, x, p, u) over the lanes of a cg_lane_set_t: as many trajectories, lane index fastest:
+ * x[i * n_lanes + lane], and so on; t[lane]. All arrays are aligned to n_lanes doubles. status[lane] is set for each
+ * lane; a failing lane does not disturb the others. */
 typedef void (*cg_lanes_t)(const double *CG_RESTRICT t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                            const double *CG_RESTRICT u, double *CG_RESTRICT out, int32_t *CG_RESTRICT status,
                            double *CG_RESTRICT work);
@@ -90,6 +91,32 @@ typedef struct cg_method {
     int (*step)(struct cg_run *run);   /* one accepted step */
     int (*dense)(struct cg_run *run);  /* coefficients of the interpolant over the last step */
 } cg_method_t;
+
+struct cg_lanes_run; /* state of one group of trajectories that run side by side: cg_lanes.h */
+
+/* An integration method over lanes; see cg_lanes.h. */
+typedef struct cg_lane_method {
+    const char *name;
+    void (*prepare)(struct cg_lanes_run *run); /* derivative and first step of lanes that begin */
+    void (*advance)(struct cg_lanes_run *run); /* steps of all lanes until one needs attention */
+    void (*dense)(struct cg_lanes_run *run);   /* coefficients of the interpolant over the last step */
+} cg_lane_method_t;
+
+/* What a CPU must have to run a set of lanes. */
+enum cg_cpu { CG_CPU_ANY = 0, CG_CPU_AVX2 = 1, CG_CPU_AVX512 = 2 };
+
+/* The right-hand side of a model, and the methods with it, over n_lanes trajectories at once. */
+typedef struct cg_lane_set {
+    uint32_t abi_version; /* CG_ABI_VERSION */
+    uint32_t struct_size; /* sizeof(cg_lane_set_t) */
+    const char *digest;   /* of the model it belongs to */
+    int32_t n_lanes;      /* 2, 4 or 8 */
+    int32_t cpu;          /* enum cg_cpu */
+    int32_t n_work;       /* scratch in numbers per lane */
+    int32_t reserved;
+    cg_lanes_t rhs;
+    const cg_lane_method_t *methods; /* ended by a NULL name */
+} cg_lane_set_t;
 
 typedef struct cg_model {
     uint32_t abi_version; /* CG_ABI_VERSION */
@@ -111,8 +138,6 @@ typedef struct cg_model {
     int32_t n_modes;
     int32_t n_declared;   /* length of the vector that `initial` takes */
     int32_t n_work;
-    int32_t n_lanes; /* 0: no lane kernels */
-    int32_t n_lanes_work;
     int32_t reserved;
 
     const cg_variable_t *states;
@@ -136,12 +161,9 @@ typedef struct cg_model {
     cg_kernel_t project;       /* out[n_states]: the nearest state that keeps every constraint */
     cg_kernel_t initial; /* out[n_states + n_parameters]: states and parameters from the declared variables; here
                           * the argument x has length n_declared */
-    cg_lanes_t rhs_lanes;
-    cg_lanes_t outputs_lanes;
-    cg_lanes_t guards_lanes;
 
     const cg_method_t *methods; /* methods compiled with this right-hand side, ended by a NULL name; or NULL */
-    const cg_method_t *lane_methods;
+    const cg_lane_set_t *const *lane_sets; /* the widest first, ended by NULL; or NULL: none is linked in */
 } cg_model_t;
 
 #ifdef __cplusplus

@@ -17,6 +17,7 @@ from . import inputs as signals
 from .arguments import plain_name
 from .errors import STATUS_NAMES, ArgumentError
 from .face import Face
+from .lanes import lane_set
 from .model import Model, require_core
 from .solution import Solution
 
@@ -132,6 +133,7 @@ def ensemble(
     max_steps: int = 10_000_000,
     threads: int | None = None,
     chunk: int | None = None,
+    lanes: int | None = None,
     progress: bool | None = None,
 ) -> Ensemble:
     """Integrate n trajectories of `model` over `t_span`, each with its own step control.
@@ -183,7 +185,8 @@ def ensemble(
 
         rest = {key: value for key, value in options.items() if key != "method"}
         core = EnsembleCore(
-            model, t0, t1, x0, p, controls, moments, y, t, status, nfev, n_steps, method, rest
+            model, t0, t1, x0, p, controls, moments, y, t, status, nfev, n_steps, method, rest,
+            lane_set(model, lanes, count),
         )
         size = _positive("chunk", chunk, max(1, min(LARGEST_CHUNK, -(-count // (16 * workers)))))
         stopped = _run(core, count, size, workers, _Progress(count, progress))

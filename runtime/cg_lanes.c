@@ -1,0 +1,420 @@
+/* cg_lanes.c: many trajectories side by side in lanes; see cg_lanes.h and cg_driver.h.
+ *
+ * The lane set steps all lanes until one of them wants attention: times to record, a knot of an input, the end, a
+ * failure. That lane is seen to here, and takes the next trajectory at once when its own has ended.
+ */
+#include "cg_driver.h"
+
+#include <math.h>
+#include <string.h>
+
+#define CG_ALIGN 64u
+#define CG_MOST_LANES 32
+
+static const cg_lane_method_t *cg_lane_method(const cg_lane_set_t *set, const char *method)
+{
+    const size_t length = strlen(method);
+    for (const cg_lane_method_t *own = set->methods; own->name != NULL; own++) {
+        if (strncmp(own->name, method, length) == 0 && strcmp(own->name + length, CG_LANES_LAYOUT) == 0) {
+            return own;
+        }
+    }
+    return NULL;
+}
+
+/* Whether this CPU, and the system on it, has what enum cg_cpu names. */
+static int cg_cpu_has(int32_t cpu)
+{
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+    if (cpu == CG_CPU_AVX512) {
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")
+            && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")
+            && __builtin_cpu_supports("fma");
+    }
+    if (cpu == CG_CPU_AVX2) {
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    }
+#endif
+    return cpu == CG_CPU_ANY;
+}
+
+int cg_widest_lanes(void)
+{
+#if defined(__x86_64__) || defined(__SSE2__) || defined(__aarch64__)
+    return cg_cpu_has(CG_CPU_AVX512) ? 8 : cg_cpu_has(CG_CPU_AVX2) ? 4 : 2;
+#else
+    return 1;
+#endif
+}
+
+int cg_lane_set_runs(const cg_lane_set_t *set)
+{
+    return set->abi_version == CG_ABI_VERSION && set->struct_size >= sizeof(cg_lane_set_t) && cg_cpu_has(set->cpu);
+}
+
+/* ---- the block ---- */
+
+static void *cg_take(char *base, size_t *offset, int64_t count)
+{
+    void *const array = base == NULL ? NULL : (void *)(base + *offset);
+    const size_t bytes = sizeof(double) * (size_t)count;
+    *offset += (bytes + CG_ALIGN - 1u) / CG_ALIGN * CG_ALIGN;
+    return array;
+}
+
+static size_t cg_layout(cg_lanes_run_t *run, char *base)
+{
+    const int64_t lanes = run->lanes;
+    size_t offset = (sizeof(cg_lanes_run_t) + CG_ALIGN - 1u) / CG_ALIGN * CG_ALIGN;
+    double **const states[5] = {&run->x, &run->x_old, &run->x_trial, &run->f, &run->f_old};
+    double **const inputs[4] = {&run->u, &run->u_time, &run->u_value, &run->u_slope};
+    double **const reals[8] = {&run->t, &run->t_old, &run->t_stop, &run->mark,
+                               &run->h, &run->err_old, &run->t_anchor, &run->n_anchor};
+    int64_t **const counts[10] = {&run->n_trials, &run->n_rejected, &run->n_rhs, &run->rejected, &run->active,
+                                  &run->fresh, &run->unstarted, &run->failed, &run->failed_at, &run->status};
+    for (int i = 0; i < 5; i++) {
+        *states[i] = cg_take(base, &offset, run->n * lanes);
+    }
+    run->k = cg_take(base, &offset, run->n_stages * run->n * lanes);
+    run->coef = cg_take(base, &offset, run->n_dense * run->n * lanes);
+    run->p = cg_take(base, &offset, run->model->n_parameters * lanes);
+    for (int i = 0; i < 4; i++) {
+        *inputs[i] = cg_take(base, &offset, run->n_u * lanes);
+    }
+    run->work = cg_take(base, &offset, run->set->n_work * lanes);
+    run->atol = cg_take(base, &offset, run->n);
+    run->scratch = cg_take(base, &offset, run->n_dense * run->n);
+    for (int i = 0; i < 8; i++) {
+        *reals[i] = cg_take(base, &offset, lanes);
+    }
+    for (int i = 0; i < 10; i++) {
+        *counts[i] = cg_take(base, &offset, lanes);
+    }
+    return offset;
+}
+
+static int cg_set_up(cg_lanes_run_t *run, const cg_model_t *model, const cg_lane_set_t *set, const char *method)
+{
+    const cg_method_info_t *const info = cg_method_find(method);
+    const cg_lane_method_t *const own = info == NULL ? NULL : cg_lane_method(set, method);
+    memset(run, 0, sizeof *run);
+    if (own == NULL || set->n_lanes < 2 || set->n_lanes > CG_MOST_LANES || strcmp(set->digest, model->digest) != 0) {
+        return CG_BAD_ARGUMENT;
+    }
+    run->model = model;
+    run->set = set;
+    run->prepare = own->prepare;
+    run->advance = own->advance;
+    run->dense = own->dense;
+    run->lanes = set->n_lanes;
+    run->n = model->n_states;
+    run->n_u = model->n_inputs + model->n_modes;
+    run->n_stages = info->n_stages;
+    run->n_dense = info->n_dense;
+    run->order = info->order;
+    run->adaptive = info->adaptive;
+    return CG_OK;
+}
+
+size_t cg_lanes_size(const cg_model_t *model, const cg_lane_set_t *set, const char *method)
+{
+    cg_lanes_run_t run;
+    return cg_set_up(&run, model, set, method) == CG_OK ? cg_layout(&run, NULL) : 0;
+}
+
+int cg_lanes_init(cg_lanes_run_t *run, size_t size, const cg_model_t *model, const cg_lane_set_t *set,
+                  const char *method)
+{
+    const size_t needed = cg_lanes_size(model, set, method);
+    if (needed == 0 || size < needed || (uintptr_t)run % CG_ALIGN != 0) {
+        return CG_BAD_ARGUMENT;
+    }
+    memset(run, 0, needed);
+    cg_set_up(run, model, set, method);
+    run->size = cg_layout(run, (char *)run);
+    return CG_OK;
+}
+
+/* ---- one lane ---- */
+
+/* A group at work: which trajectory is in each lane, and how far its record is. */
+typedef struct cg_group {
+    const cg_ensemble_t *ensemble;
+    cg_lanes_run_t *run;
+    int64_t next; /* the next trajectory to begin */
+    int64_t last;
+    volatile int64_t *done;
+    int64_t trajectory[CG_MOST_LANES];
+    int64_t next_eval[CG_MOST_LANES];
+} cg_group_t;
+
+static void cg_gather(double *to, int32_t lanes, const double *from, int32_t count, int64_t stride)
+{
+    for (int32_t i = 0; i < count; i++) {
+        to[(int64_t)i * lanes] = from[i * stride];
+    }
+}
+
+/* The inputs of a lane from its time on, and where its steps end next. */
+static void cg_lane_segment(cg_lanes_run_t *run, int32_t lane)
+{
+    const int32_t lanes = run->lanes;
+    run->t_stop[lane] = run->t_end;
+    for (int32_t i = 0; run->signals != NULL && i < run->model->n_inputs; i++) {
+        const cg_signal_t *const signal = &run->signals[i];
+        if (signal->kind == CG_SIGNAL_HOLD || signal->kind == CG_SIGNAL_LINEAR) {
+            const int64_t at = (int64_t)i * lanes + lane;
+            run->t_stop[lane] = cg_signal_segment(signal, run->t[lane], run->direction, run->t_stop[lane],
+                                                  &run->u_time[at], &run->u_value[at], &run->u_slope[at]);
+            run->u[at] = run->u_value[at];
+            run->fresh[lane] = -1;
+        }
+    }
+    run->t_anchor[lane] = run->t[lane];
+    run->n_anchor[lane] = 0.0;
+}
+
+/* The times asked for up to the lane's time, from the interpolant over its last step. */
+static void cg_lane_record(cg_group_t *group, int32_t lane)
+{
+    const cg_ensemble_t *const ensemble = group->ensemble;
+    cg_lanes_run_t *const run = group->run;
+    const int32_t lanes = run->lanes;
+    const double t = run->t[lane];
+    double *const y = ensemble->y + group->trajectory[lane] * ensemble->y_row;
+    int64_t m = group->next_eval[lane];
+    int gathered = 0;
+    for (; m < ensemble->n_eval; m++) {
+        const double wanted = ensemble->t_eval[m];
+        if (run->direction * (wanted - t) > 0.0) {
+            break;
+        }
+        double *const row = y + m * ensemble->y_time;
+        if (wanted == t) {
+            for (int32_t i = 0; i < run->n; i++) {
+                row[i * ensemble->y_col] = run->x[(int64_t)i * lanes + lane];
+            }
+            continue;
+        }
+        if (!run->have_dense) {
+            run->dense(run);
+        }
+        if (!gathered) {
+            gathered = 1;
+            cg_gather(run->scratch, 1, run->coef + lane, run->n_dense * run->n, lanes);
+        }
+        cg_dense_evaluate(run->scratch, run->n_dense, run->n, run->n, (wanted - run->t_old[lane]) / (t - run->t_old[lane]),
+                          row, ensemble->y_col);
+    }
+    group->next_eval[lane] = m;
+    run->mark[lane] = m < ensemble->n_eval ? run->direction * ensemble->t_eval[m] : HUGE_VAL;
+}
+
+/* Writes the end of the lane's trajectory and leaves the lane empty. */
+static void cg_lane_end(cg_group_t *group, int32_t lane, int status)
+{
+    const double nan = HUGE_VAL - HUGE_VAL;
+    const cg_ensemble_t *const ensemble = group->ensemble;
+    cg_lanes_run_t *const run = group->run;
+    const int64_t j = group->trajectory[lane];
+    double *const y = ensemble->y + j * ensemble->y_row;
+    if (ensemble->t_eval == NULL) {
+        for (int32_t i = 0; i < run->n; i++) {
+            y[i * ensemble->y_col] = run->x[(int64_t)i * run->lanes + lane];
+        }
+    }
+    for (int64_t m = group->next_eval[lane]; m < ensemble->n_eval; m++) {
+        for (int32_t i = 0; i < run->n; i++) {
+            y[m * ensemble->y_time + i * ensemble->y_col] = nan;
+        }
+    }
+    if (ensemble->t != NULL) {
+        ensemble->t[j] = run->t[lane];
+    }
+    ensemble->status[j] = status;
+    if (ensemble->n_rhs != NULL) {
+        ensemble->n_rhs[j] = run->n_rhs[lane];
+    }
+    if (ensemble->n_steps != NULL) {
+        ensemble->n_steps[j] = run->n_trials[lane] - run->n_rejected[lane];
+    }
+    if (group->done != NULL) {
+        *group->done += 1;
+    }
+    run->active[lane] = 0;
+}
+
+/* Puts trajectory j into a lane. 0: it is over already, with the status of the lane. */
+static int cg_lane_load(cg_group_t *group, int32_t lane, int64_t j)
+{
+    const cg_ensemble_t *const ensemble = group->ensemble;
+    cg_lanes_run_t *const run = group->run;
+    const int32_t lanes = run->lanes;
+    double sum = 0.0;
+    cg_gather(run->x + lane, lanes, ensemble->x0 + j * ensemble->x0_row, run->n, ensemble->x0_col);
+    cg_gather(run->p + lane, lanes, ensemble->p + j * ensemble->p_row, run->model->n_parameters, ensemble->p_col);
+    if (ensemble->u != NULL) {
+        cg_gather(run->u + lane, lanes, ensemble->u + j * ensemble->u_row, run->model->n_inputs, ensemble->u_col);
+    }
+    for (int32_t i = 0; i < run->n; i++) {
+        sum += 0.0 * run->x[(int64_t)i * lanes + lane];
+    }
+    run->t[lane] = run->t_old[lane] = ensemble->t0;
+    run->h[lane] = run->first_step;
+    if (!run->adaptive && !(run->h[lane] > 0.0 && run->h[lane] < run->max_step)) {
+        run->h[lane] = run->max_step;
+    }
+    run->err_old[lane] = 1e-8;
+    run->n_trials[lane] = run->n_rejected[lane] = run->n_rhs[lane] = 0;
+    run->rejected[lane] = 0;
+    run->active[lane] = -1;
+    run->fresh[lane] = -1;
+    run->unstarted[lane] = run->h[lane] == 0.0 ? -1 : 0;
+    run->status[lane] = CG_OK;
+    group->trajectory[lane] = j;
+    group->next_eval[lane] = 0;
+    run->mark[lane] = HUGE_VAL;
+    if (sum != 0.0) { /* 0 * x is NaN for an infinity and for a NaN */
+        run->status[lane] = CG_NONFINITE;
+        return 0;
+    }
+    cg_lane_segment(run, lane);
+    if (ensemble->t_eval != NULL) {
+        cg_lane_record(group, lane);
+    }
+    return ensemble->t0 != ensemble->t_end;
+}
+
+/* Fills a lane with the next trajectory that can begin; without one it stays empty. */
+static void cg_lane_fill(cg_group_t *group, int32_t lane)
+{
+    while (group->next < group->last && !cg_lane_load(group, lane, group->next++)) {
+        cg_lane_end(group, lane, (int)group->run->status[lane]);
+    }
+}
+
+/* Gives an empty lane the state of one at work, so that nothing in it traps, loops or is slow. */
+static void cg_lane_imitate(cg_lanes_run_t *run, int32_t lane)
+{
+    const int32_t lanes = run->lanes;
+    int32_t from = 0;
+    while (from < lanes && !run->active[from]) {
+        from++;
+    }
+    if (from == lanes) {
+        return;
+    }
+    double *const arrays[7] = {run->x, run->f, run->p, run->u, run->u_time, run->u_value, run->u_slope};
+    const int32_t rows[7] = {run->n, run->n, run->model->n_parameters, run->n_u, run->n_u, run->n_u, run->n_u};
+    for (int a = 0; a < 7; a++) {
+        for (int64_t i = 0; i < rows[a]; i++) {
+            arrays[a][i * lanes + lane] = arrays[a][i * lanes + from];
+        }
+    }
+    run->t[lane] = run->t_stop[lane] = run->t[from];
+    run->mark[lane] = HUGE_VAL;
+    run->h[lane] = run->h[from];
+    run->fresh[lane] = run->unstarted[lane] = 0;
+}
+
+/* Sees to one lane that wants attention. */
+static void cg_lane_attend(cg_group_t *group, int32_t lane)
+{
+    cg_lanes_run_t *const run = group->run;
+    int status = (int)run->status[lane];
+    if (group->ensemble->t_eval != NULL && status == CG_OK) {
+        cg_lane_record(group, lane);
+    }
+    if (status == CG_OK && run->t[lane] == run->t_end) {
+        cg_lane_end(group, lane, CG_OK);
+        return;
+    }
+    if (status == CG_OK && run->n_trials[lane] >= run->max_steps) {
+        status = CG_TOO_MANY_STEPS;
+    }
+    if (status != CG_OK) {
+        cg_lane_end(group, lane, status);
+    } else if (run->t[lane] == run->t_stop[lane]) {
+        cg_lane_segment(run, lane);
+    }
+}
+
+static int cg_lanes_options(cg_lanes_run_t *run, const cg_ensemble_t *ensemble, const cg_run_t *options)
+{
+    if (!cg_options_valid(options) || options->stop == NULL) {
+        return CG_BAD_ARGUMENT;
+    }
+    for (int32_t i = 0; options->signals != NULL && i < run->model->n_inputs; i++) {
+        if (options->signals[i].kind == CG_SIGNAL_CALL) {
+            return CG_UNSUPPORTED;
+        }
+        run->input_kind |= options->signals[i].kind == CG_SIGNAL_LINEAR ? CG_INPUT_SLOPE : 0;
+    }
+    run->signals = options->signals;
+    run->stop = options->stop;
+    run->rtol = options->rtol;
+    run->max_step = options->max_step;
+    run->first_step = options->first_step;
+    run->max_steps = options->max_steps;
+    run->t_end = ensemble->t_end;
+    run->direction = ensemble->t_end < ensemble->t0 ? -1.0 : 1.0;
+    for (int32_t i = 0; i < run->n; i++) {
+        run->atol[i] = options->atol[i] > CG_ATOL_FLOOR ? options->atol[i] : CG_ATOL_FLOOR;
+    }
+    for (int32_t i = 0; i < run->n_u; i++) {
+        for (int32_t lane = 0; lane < run->lanes; lane++) {
+            run->u[(int64_t)i * run->lanes + lane] = options->u[i];
+        }
+    }
+    return CG_OK;
+}
+
+int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const cg_run_t *options, int64_t first,
+                      int64_t last, volatile int64_t *done)
+{
+    cg_group_t group;
+    const int status = cg_lanes_options(run, ensemble, options);
+    if (status != CG_OK) {
+        return status;
+    }
+    memset(&group, 0, sizeof group);
+    group.ensemble = ensemble;
+    group.run = run;
+    group.next = first;
+    group.last = last;
+    group.done = done;
+    for (run->attention = UINT32_MAX;;) {
+        int working = 0;
+        for (int32_t lane = 0; lane < run->lanes; lane++) {
+            if (run->attention >> lane & 1u) {
+                if (run->active[lane]) {
+                    cg_lane_attend(&group, lane);
+                }
+                if (!run->active[lane]) {
+                    cg_lane_fill(&group, lane);
+                }
+            }
+            working |= run->active[lane] != 0;
+        }
+        if (!working) {
+            return CG_OK;
+        }
+        if (*run->stop) {
+            return CG_INTERRUPTED;
+        }
+        int begin = 0;
+        for (int32_t lane = 0; lane < run->lanes; lane++) {
+            if (!run->active[lane] && run->attention >> lane & 1u) {
+                cg_lane_imitate(run, lane);
+            }
+            begin |= run->fresh[lane] != 0;
+        }
+        run->attention = 0u;
+        if (begin) {
+            run->prepare(run);
+        }
+        if (run->attention == 0u) {
+            run->advance(run);
+        }
+    }
+}

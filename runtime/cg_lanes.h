@@ -1,0 +1,93 @@
+/* cg_lanes.h: the state of a group of trajectories of one model that run side by side, one in each lane.
+ *
+ * As cg_run_t, in one block of memory; but everything that belongs to a trajectory is an array over the lanes, lane
+ * index fastest: state i of a lane is at x[i * lanes + lane]. The number of lanes is that of the lane set; nothing here
+ * depends on it, so the runtime drives any set. Truth values of lanes are 0 and -1.
+ */
+#ifndef CG_LANES_H
+#define CG_LANES_H
+
+#include "cg_run.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CG_LANES_LAYOUT "@1" /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
+
+typedef struct cg_lanes_run {
+    /* Kept by the caller. */
+    const cg_model_t *model;
+    const cg_lane_set_t *set;
+    void (*prepare)(struct cg_lanes_run *run);
+    void (*advance)(struct cg_lanes_run *run);
+    void (*dense)(struct cg_lanes_run *run);
+    const cg_signal_t *signals; /* as in cg_run_t; none of kind CG_SIGNAL_CALL */
+    const volatile int *stop;   /* never NULL: non-zero ends `advance` */
+
+    /* Sizes. */
+    size_t size;
+    int32_t lanes;
+    int32_t n;        /* states */
+    int32_t n_u;      /* inputs and modes */
+    int32_t n_stages; /* rows of k */
+    int32_t n_dense;  /* rows of coef */
+    int32_t order;
+    int32_t adaptive;
+
+    int32_t input_kind; /* bits of enum cg_input_kind */
+    int32_t have_dense;
+    int32_t calls; /* of the right-hand side in this trial */
+    uint32_t attention; /* bit of each lane that reached its mark or t_stop, or failed: lanes <= 32 */
+
+    /* [rows][lanes]; the first five change places with every step. */
+    double *x;
+    double *x_old;
+    double *x_trial;
+    double *f;
+    double *f_old;
+    double *k;    /* [n_stages][n][lanes] */
+    double *coef; /* [n_dense][n][lanes] */
+    double *p;
+    double *u;
+    double *u_time;
+    double *u_value;
+    double *u_slope;
+    double *work;
+    double *atol;    /* [n]: shared by all lanes */
+    double *scratch; /* [n_dense][n]: the interpolant of one lane */
+
+    /* [lanes] */
+    double *t;
+    double *t_old;
+    double *t_stop;
+    double *mark; /* time times direction from which on the lane wants attention */
+    double *h;
+    double *err_old;
+    double *t_anchor;
+    double *n_anchor;
+    int64_t *n_trials; /* accepted and rejected */
+    int64_t *n_rejected;
+    int64_t *n_rhs;
+    int64_t *rejected;  /* truth: the step before this one was rejected at least once */
+    int64_t *active;    /* truth: there is a trajectory in this lane */
+    int64_t *fresh;     /* truth: f is to be computed at (t, x) */
+    int64_t *unstarted; /* truth: the first step is to be chosen */
+    int64_t *failed;    /* truth: the right-hand side met no regular state in this trial */
+    int64_t *failed_at; /* `calls` when it did */
+    int64_t *status;    /* CG_OK, or the error that ended the trajectory */
+
+    /* Options, as in cg_run_t. */
+    double rtol;
+    double max_step;
+    double first_step;
+    int64_t max_steps;
+    double direction;
+    double t_end;
+} cg_lanes_run_t;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CG_LANES_H */

@@ -1,0 +1,63 @@
+/* cg_lanes_begin.h: the beginning of trajectories in lanes, and the right-hand side over lanes as the table has it.
+ * Included by cg_method.h.
+ */
+
+/* The derivative of the lanes in `fresh`, and the first step of those that are `unstarted`; see cg_start.h. Rows of k
+ * and x_trial are scratch here. Lanes that fail get a status and want attention. */
+static void cg_lanes_prepare(cg_lanes_run_t *run)
+{
+    const int32_t n = CG_MODEL_N;
+    const cg_mask_t none = {0};
+    const cg_mask_t fresh = *CG_TRUTHS(run->fresh);
+    const cg_real_t t = CG_T(run);
+    const cg_real_t *const x = CG_REALS(run->x);
+    cg_real_t *const f = CG_REALS(run->f);
+    cg_real_t *const k = CG_REALS(run->k);
+    cg_real_t *const h = CG_REALS(run->h);
+
+    run->have_dense = 0;
+    *CG_TRUTHS(run->fresh) = none;
+    *CG_TRUTHS(run->failed) = none;
+    cg_lanes_rhs(run, t, x, k);
+    const cg_mask_t finite = cg_step_finite(k, n);
+    const cg_mask_t ok = finite & cg_not(*CG_TRUTHS(run->failed));
+    for (int32_t i = 0; i < n; i++) {
+        f[i] = cg_where(fresh, k[i], f[i]);
+    }
+    *CG_TRUTHS(run->n_rhs) -= fresh;
+    if (CG_RARE(cg_any(fresh & cg_not(ok)))) {
+        const cg_mask_t bad = fresh & cg_not(ok);
+        const cg_mask_t why = cg_lanes_choose(*CG_TRUTHS(run->failed), cg_lanes_code(CG_SINGULAR),
+                                              cg_lanes_code(CG_NONFINITE));
+        cg_lanes_fail(run, &bad, &why);
+    }
+    const cg_mask_t unstarted = *CG_TRUTHS(run->unstarted) & cg_not(fresh & cg_not(ok));
+    *CG_TRUTHS(run->unstarted) = none;
+    if (cg_any(unstarted)) {
+        const cg_real_t longest = cg_smaller(cg_abs(run->t_end - t), cg_splat(run->max_step));
+        const cg_real_t probe = cg_lanes_probe(run, longest);
+        cg_real_t *const trial = CG_REALS(run->x_trial);
+        for (int32_t i = 0; i < n; i++) {
+            trial[i] = x[i] + run->direction * probe * f[i];
+        }
+        *CG_TRUTHS(run->failed) = none;
+        cg_lanes_rhs(run, t + run->direction * probe, trial, k);
+        const cg_mask_t seen = cg_step_finite(k, n) & cg_not(*CG_TRUTHS(run->failed));
+        const cg_real_t first = cg_lanes_first(run, probe, longest);
+        *h = cg_where(unstarted, cg_where(seen, first, probe), *h);
+        *CG_TRUTHS(run->n_rhs) -= unstarted;
+    }
+}
+
+/* The right-hand side as cg_lane_set_t has it. */
+static void cg_lanes_kernel(const double *CG_RESTRICT t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                            const double *CG_RESTRICT u, double *CG_RESTRICT out, int32_t *CG_RESTRICT status,
+                            double *CG_RESTRICT work)
+{
+    const cg_mask_t ok = CG_MODEL_RHS((const cg_real_t *)(const void *)t, (const cg_real_t *)(const void *)x,
+                                      (const cg_real_t *)(const void *)p, (const cg_real_t *)(const void *)u,
+                                      (cg_real_t *)(void *)out, (cg_real_t *)(void *)work);
+    for (int lane = 0; lane < CG_LANES; lane++) {
+        status[lane] = ok[lane] ? CG_OK : CG_SINGULAR;
+    }
+}

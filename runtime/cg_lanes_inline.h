@@ -1,0 +1,71 @@
+/* cg_lanes_inline.h: the methods over lanes with a model's own right-hand side compiled in. Included at the end of a
+ * model's lane file, which has set CG_MODEL_N, CG_MODEL_NU, CG_MODEL_NP (literals), CG_MODEL_RHS (the kernel over
+ * cg_real_t defined above), CG_MODEL_OPERATIONS (its size), CG_MODEL_WORK, CG_MODEL_DIGEST and CG_LANE_SET (the name of
+ * the table to define); CG_LANES comes from the command line.
+ */
+#include "cg_control.h"
+#include "cg_lanes.h"
+
+#include <stddef.h>
+
+#ifndef CG_INLINE_OPERATIONS
+#define CG_INLINE_OPERATIONS 400
+#endif
+#if CG_MODEL_OPERATIONS <= CG_INLINE_OPERATIONS && defined(__clang__)
+#define CG_FLATTEN __attribute__((flatten))
+#elif CG_MODEL_OPERATIONS <= CG_INLINE_OPERATIONS
+#define CG_FLATTEN
+inline __attribute__((always_inline)) __typeof__(CG_MODEL_RHS) CG_MODEL_RHS;
+#else
+#define CG_FLATTEN
+#endif
+
+#define CG_FN(name) cg_lanes_##name
+#define CG_N(run) CG_MODEL_N
+#define CG_NU(run) CG_MODEL_NU
+#define CG_RHS(run) CG_MODEL_RHS
+#include "cg_method.h"
+
+#define CG_LANE_METHOD(name)                                                                                          \
+    static void cg_lanes_##name##_advance(cg_lanes_run_t *run)                                                        \
+    {                                                                                                                 \
+        do {                                                                                                          \
+            cg_lanes_##name##_step(run);                                                                              \
+        } while (run->attention == 0u && !*run->stop);                                                                \
+    }                                                                                                                 \
+    static void cg_lanes_##name##_interpolant(cg_lanes_run_t *run) { cg_lanes_##name##_dense(run); }
+
+CG_LANE_METHOD(rk4)
+CG_LANE_METHOD(dop853)
+
+#define CG_LANE_ENTRY(name)                                                                                           \
+    {#name CG_LANES_LAYOUT, cg_lanes_prepare, cg_lanes_##name##_advance, cg_lanes_##name##_interpolant}
+
+static const cg_lane_method_t cg_lane_methods[] = {
+    CG_LANE_ENTRY(rk4),
+    CG_LANE_ENTRY(dop853),
+    {NULL, NULL, NULL, NULL},
+};
+
+#if CG_LANES == 8 && defined(__AVX512F__)
+#define CG_LANES_CPU CG_CPU_AVX512
+#elif defined(__AVX2__)
+#define CG_LANES_CPU CG_CPU_AVX2
+#else
+#define CG_LANES_CPU CG_CPU_ANY
+#endif
+
+#ifndef CG_EXPORTED
+#define CG_EXPORTED
+#endif
+extern CG_EXPORTED const cg_lane_set_t CG_LANE_SET;
+const cg_lane_set_t CG_LANE_SET = {
+    .abi_version = CG_ABI_VERSION,
+    .struct_size = (uint32_t)sizeof(cg_lane_set_t),
+    .digest = CG_MODEL_DIGEST,
+    .n_lanes = CG_LANES,
+    .cpu = CG_LANES_CPU,
+    .n_work = CG_MODEL_WORK,
+    .rhs = cg_lanes_kernel,
+    .methods = cg_lane_methods,
+};

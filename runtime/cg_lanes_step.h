@@ -1,0 +1,201 @@
+/* cg_lanes_step.h: trial steps of all lanes at once, with the step control of each lane. Included by cg_method.h where
+ * CG_LANES is above 1; the same operations in the same order as cg_adaptive.h and cg_driver.c do for one trajectory.
+ */
+
+#define CG_RUN cg_lanes_run_t
+#define CG_REALS(array) ((cg_real_t *)(void *)(array))
+#define CG_TRUTHS(array) ((cg_mask_t *)(void *)(array))
+#define CG_T(run) (*CG_REALS((run)->t))
+#define CG_T_OLD(run) (*CG_REALS((run)->t_old))
+#define CG_ROWS(n) (n)
+
+/* Notes the lanes that the right-hand side refused: `ok` is false there. */
+static CG_COLD void CG_FN(note)(cg_lanes_run_t *run, const cg_mask_t *ok)
+{
+    for (int lane = 0; lane < CG_LANES; lane++) {
+        if (!(*ok)[lane] && !run->failed[lane]) {
+            run->failed[lane] = -1;
+            run->failed_at[lane] = run->calls;
+        }
+    }
+}
+
+/* Calls the right-hand side: out = f(t, x). It never fails as a whole. */
+CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_lanes_run_t *run, cg_real_t t, const cg_real_t *x, cg_real_t *out)
+{
+    run->calls++;
+    if (CG_NU(run) > 0 && CG_RARE(run->input_kind != 0)) {
+        for (int32_t i = 0; i < run->model->n_inputs; i++) {
+            if (run->signals[i].kind == CG_SIGNAL_LINEAR) {
+                CG_REALS(run->u)[i] = CG_REALS(run->u_value)[i]
+                    + CG_REALS(run->u_slope)[i] * (t - CG_REALS(run->u_time)[i]);
+            }
+        }
+    }
+    const cg_mask_t ok = CG_RHS(run)(&t, x, CG_REALS(run->p), CG_REALS(run->u), out, CG_REALS(run->work));
+    if (CG_RARE(cg_any(cg_not(ok)))) {
+        CG_FN(note)(run, &ok);
+    }
+    return CG_OK;
+}
+
+static CG_INLINE cg_mask_t CG_FN(lane_bits)(void) /* 1, 2, 4, ... */
+{
+    cg_mask_t bits;
+    for (int lane = 0; lane < CG_LANES; lane++) {
+        bits[lane] = (int64_t)1 << lane;
+    }
+    return bits;
+}
+
+static CG_INLINE uint32_t CG_FN(set_of)(cg_mask_t mask)
+{
+    const cg_mask_t bits = mask & CG_FN(lane_bits)();
+    int64_t set = 0;
+    for (int lane = 0; lane < CG_LANES; lane++) {
+        set |= bits[lane];
+    }
+    return (uint32_t)set;
+}
+
+/* Ends the trajectories of the lanes in `mask`. */
+static CG_COLD void CG_FN(fail)(cg_lanes_run_t *run, const cg_mask_t *mask, const cg_mask_t *reason)
+{
+    for (int lane = 0; lane < CG_LANES; lane++) {
+        if ((*mask)[lane] && run->active[lane]) {
+            run->status[lane] = (*reason)[lane];
+            run->attention |= 1u << lane;
+        }
+    }
+}
+
+static CG_INLINE cg_mask_t CG_FN(code)(int status) { return (cg_mask_t){0} + (int64_t)status; }
+
+static CG_INLINE cg_mask_t CG_FN(choose)(cg_mask_t mask, cg_mask_t a, cg_mask_t b) { return (mask & a) | (~mask & b); }
+
+/* Takes over the trial in the lanes of `good`; in the others state and derivative stay. */
+static CG_INLINE void CG_FN(accept)(cg_lanes_run_t *run, cg_real_t t_new, cg_mask_t good)
+{
+    const int32_t n = CG_N(run);
+    double *const spare = run->x_old;
+    double *const f_spare = run->f_old;
+    run->x_old = run->x;
+    run->x = run->x_trial;
+    run->x_trial = spare;
+    run->f_old = run->f;
+    run->f = f_spare;
+    CG_T_OLD(run) = CG_T(run);
+    CG_T(run) = cg_where(good, t_new, CG_T(run));
+    run->have_dense = 0;
+    if (cg_any(cg_not(good))) {
+        const cg_real_t *const x_old = CG_REALS(run->x_old);
+        const cg_real_t *const f_old = CG_REALS(run->f_old);
+        cg_real_t *const x = CG_REALS(run->x);
+        cg_real_t *const f = CG_REALS(run->f);
+        for (int32_t i = 0; i < n; i++) {
+            x[i] = cg_where(good, x[i], x_old[i]);
+            f[i] = cg_where(good, f[i], f_old[i]);
+        }
+    }
+}
+
+/* What the accepted lanes come to: t_stop, their mark, or the limit of steps. */
+static CG_INLINE void CG_FN(look)(cg_lanes_run_t *run, cg_mask_t good)
+{
+    const cg_real_t t = CG_T(run);
+    const cg_mask_t trials = *CG_TRUTHS(run->n_trials);
+    const cg_mask_t spent = (cg_mask_t)(trials >= CG_FN(code)(0) + run->max_steps);
+    const cg_mask_t due = cg_eq(t, *CG_REALS(run->t_stop)) | cg_le(*CG_REALS(run->mark), run->direction * t) | spent;
+    run->attention |= CG_FN(set_of)(due & good & *CG_TRUTHS(run->active));
+}
+
+/* One trial step of every lane of a method with error control. */
+static CG_INLINE int CG_FN(adaptive)(cg_lanes_run_t *run, const cg_control_t control,
+                                     int (*trial)(cg_lanes_run_t *, cg_real_t, cg_real_t),
+                                     cg_real_t (*error)(cg_lanes_run_t *, cg_real_t))
+{
+    const int32_t n = CG_N(run);
+    const cg_real_t t = CG_T(run);
+    const cg_real_t one = cg_splat(1.0);
+    const cg_real_t smallest = cg_step_smallest(t);
+    const cg_real_t wanted = cg_smaller(cg_larger(*CG_REALS(run->h), smallest), cg_splat(run->max_step));
+    const cg_plan_t plan = cg_plan(t, *CG_REALS(run->t_stop), wanted, run->direction, run->max_step);
+    const cg_mask_t refused = cg_not(plan.cut) & cg_not(cg_le(smallest, plan.length)); /* max_step is too small */
+
+    *CG_TRUTHS(run->failed) = CG_FN(code)(0);
+    run->calls = 0;
+    trial(run, t, plan.h);
+    const int calls = run->calls;
+    const cg_mask_t failed_inside = *CG_TRUTHS(run->failed);
+    const cg_real_t square = error(run, plan.h);
+    const cg_mask_t passed = cg_le(square, one) & cg_not(failed_inside);
+    CG_FN(rhs)(run, plan.t_new, CG_REALS(run->x_trial), CG_REALS(run->f_old));
+    const cg_mask_t failed = *CG_TRUTHS(run->failed);
+    const cg_mask_t x_finite = cg_step_finite(CG_REALS(run->x_trial), n);
+    const cg_mask_t finite = x_finite & cg_step_finite(CG_REALS(run->f_old), n);
+    const cg_mask_t good = passed & finite & cg_not(failed) & cg_not(refused);
+
+    cg_mask_t *const rejected = CG_TRUTHS(run->rejected);
+    cg_real_t *const h = CG_REALS(run->h);
+    cg_real_t *const err_old = CG_REALS(run->err_old);
+    const cg_real_t grown = plan.length * cg_control_grow(&control, square, *err_old, *rejected);
+    /* A step cut short by t_stop says little about the longer one that was planned. */
+    cg_real_t next = cg_where(plan.close, cg_larger(wanted, grown), grown);
+    *CG_TRUTHS(run->n_trials) += 1;
+    *CG_TRUTHS(run->n_rhs) += CG_FN(choose)(failed_inside, *CG_TRUTHS(run->failed_at), CG_FN(code)(calls) - passed);
+    if (cg_any(cg_not(good))) {
+        const cg_mask_t clear = cg_not(passed) & cg_not(failed_inside) & cg_lt(square, cg_splat(HUGE_VAL));
+        const cg_real_t factor = cg_where(clear, cg_control_shrink(&control, square), cg_splat(CG_SHRINK_FAILED));
+        const cg_mask_t small = CG_FN(choose)(cg_not(passed) & cg_not(failed_inside) & (clear | x_finite),
+                                              CG_FN(code)(CG_STEP_TOO_SMALL), CG_FN(code)(CG_NONFINITE));
+        const cg_mask_t reason = CG_FN(choose)(failed & (passed | failed_inside), CG_FN(code)(CG_SINGULAR), small);
+        const cg_mask_t over = cg_not(good) & (cg_le(plan.length, smallest) | refused);
+        next = cg_where(good, next, cg_larger(plan.length * factor, smallest));
+        *CG_TRUTHS(run->n_rejected) -= cg_not(good);
+        if (CG_RARE(cg_any(over))) {
+            const cg_mask_t why = CG_FN(choose)(refused, CG_FN(code)(CG_STEP_TOO_SMALL), reason);
+            CG_FN(fail)(run, &over, &why);
+        }
+    }
+    *h = next;
+    *err_old = cg_where(good & cg_not(plan.close), cg_larger(square, cg_splat(CG_LEAST_SQUARE)), *err_old);
+    *rejected = cg_not(good);
+    CG_FN(accept)(run, plan.t_new, good);
+    CG_FN(look)(run, good);
+    return CG_OK;
+}
+
+/* One step of fixed length of every lane. */
+static CG_INLINE int CG_FN(fixed)(cg_lanes_run_t *run, int (*trial)(cg_lanes_run_t *, cg_real_t, cg_real_t))
+{
+    const int32_t n = CG_N(run);
+    const cg_real_t t = CG_T(run);
+    const cg_real_t t_stop = *CG_REALS(run->t_stop);
+    const cg_real_t h = *CG_REALS(run->h);
+    cg_real_t *const t_anchor = CG_REALS(run->t_anchor);
+    cg_real_t *const n_anchor = CG_REALS(run->n_anchor);
+    const cg_fixed_plan_t plan = cg_plan_fixed(t, t_stop, h, run->direction, *t_anchor, *n_anchor);
+    const cg_mask_t refused = cg_lt(h, cg_step_smallest(t)) & cg_lt(h, cg_abs(t_stop - t));
+
+    *CG_TRUTHS(run->failed) = CG_FN(code)(0);
+    run->calls = 0;
+    trial(run, t, plan.h);
+    CG_FN(rhs)(run, plan.t_new, CG_REALS(run->x_trial), CG_REALS(run->f_old));
+    const cg_mask_t failed = *CG_TRUTHS(run->failed);
+    const cg_mask_t finite = cg_step_finite(CG_REALS(run->x_trial), n) & cg_step_finite(CG_REALS(run->f_old), n);
+    const cg_mask_t good = finite & cg_not(failed) & cg_not(refused);
+    *CG_TRUTHS(run->n_trials) += 1;
+    *CG_TRUTHS(run->n_rhs) += CG_FN(choose)(failed, *CG_TRUTHS(run->failed_at), CG_FN(code)(run->calls));
+    if (CG_RARE(cg_any(cg_not(good)))) {
+        const cg_mask_t bad = cg_not(good);
+        const cg_mask_t why = CG_FN(choose)(refused, CG_FN(code)(CG_STEP_TOO_SMALL),
+                                            CG_FN(choose)(failed, CG_FN(code)(CG_SINGULAR), CG_FN(code)(CG_NONFINITE)));
+        *CG_TRUTHS(run->n_trials) += bad;
+        CG_FN(fail)(run, &bad, &why);
+    }
+    *n_anchor = cg_where(plan.last, cg_splat(0.0), *n_anchor + 1.0);
+    *t_anchor = cg_where(plan.last, plan.t_new, *t_anchor);
+    CG_FN(accept)(run, plan.t_new, good);
+    CG_FN(look)(run, good);
+    return CG_OK;
+}

@@ -1,0 +1,88 @@
+/* cg_math.h: elementary functions of `cg_real_t`, one source for one trajectory and for lanes.
+ *
+ *     cg_sin cg_cos cg_sincos cg_tan cg_asin cg_acos cg_atan cg_atan2
+ *     cg_exp cg_log cg_pow cg_sinh cg_cosh cg_tanh cg_fmin cg_fmax cg_sign      (cg_sqrt, cg_abs: cg_real.h)
+ *
+ * Errors are below 2 ulp over the whole range of each, special values those of C99's Annex F. Compiled without
+ * contraction each lane has the bits that the scalar instance has, whatever the compiler and the instruction set; the
+ * sign and payload of a NaN are not part of that promise. With contraction (FMA) the bits may differ, the bound of the
+ * error does not. Nothing here reads or sets errno, the exception flags or the rounding mode, which has to be to nearest;
+ * operations must round to double (FLT_EVAL_METHOD 0) and keep subnormals.
+ *
+ * How it is made so:
+ * - The common path has no branch. Rare arguments (huge angles, results that overflow or are subnormal) are looked for
+ *   in all lanes at once and mended by a function out of line; the other lanes keep their values.
+ * - Polynomials are minimax fits by tests/fit_polynomials.py; each states its interval and the relative error it adds.
+ * - Products that have to be exact are products of short factors: constants with trailing zeros, or numbers cut by
+ *   cg_upper. Contracting an exact product changes nothing, so the error terms hold either way, and no FMA is needed.
+ * - Integers go between double and bits by adding 1.5 * 2^52; AVX2 has no conversion of 64-bit integers.
+ */
+#ifndef CG_MATH_H
+#define CG_MATH_H
+
+#include "cg_real.h"
+
+#define CG_SIGN_BIT UINT64_C(0x8000000000000000)
+/* Adding it rounds |x| < 2^51 to an integer, which is then in the low bits. */
+#define CG_ROUNDER 0x1.8p52
+#define CG_LN2_INVERSE 0x1.71547652b82fep+0
+#define CG_LN2_UPPER 0x1.62e42fefa3800p-1 /* 42 bits: times an integer below 2^11 exact */
+#define CG_LN2_LOWER 0x1.ef35793c76730p-45
+#define CG_PIO2_UPPER 0x1.921fb54442d18p+0
+#define CG_PIO2_LOWER 0x1.1a62633145c07p-54
+#define CG_PIO4_UPPER 0x1.921fb54442d18p-1 /* 50 bits: times 0 to 4 exact */
+#define CG_PIO4_LOWER 0x1.1a62633145c07p-55
+#define CG_DBL_MIN 0x1p-1022
+
+#if defined(__GNUC__)
+#define CG_OUT_OF_LINE __attribute__((unused)) CG_COLD
+#else
+#define CG_OUT_OF_LINE CG_COLD
+#endif
+
+/* True where the lowest bit is set. */
+static CG_INLINE cg_mask_t cg_odd(cg_bits_t a)
+{
+#if CG_LANES > 1
+    return (cg_mask_t)(0 - (a & 1));
+#else
+    return (cg_mask_t)(a & 1);
+#endif
+}
+/* The 26 leading bits of a number, the others 0: a product of two such is exact, also with a 27-bit remainder. */
+static CG_INLINE cg_real_t cg_upper(cg_real_t a) { return cg_from_bits(cg_bits(a) & UINT64_C(0xfffffffff8000000)); }
+static CG_INLINE cg_bits_t cg_sign_of(cg_real_t a) { return cg_bits(a) & CG_SIGN_BIT; }
+static CG_INLINE cg_real_t cg_flip(cg_real_t a, cg_bits_t sign) { return cg_from_bits(cg_bits(a) ^ sign); }
+/* True where the sign bit is set, -0 and NaN included. */
+static CG_INLINE cg_mask_t cg_signed(cg_real_t a)
+{
+    return cg_lt(cg_from_bits(cg_sign_of(a) | UINT64_C(0x3ff0000000000000)), cg_splat(0.0));
+}
+static CG_INLINE cg_mask_t cg_is_nan(cg_real_t a) { return cg_not(cg_eq(a, a)); }
+
+/* The smaller and the larger; a NaN is ignored unless both are. -0 is below +0, whichever comes first. */
+static CG_INLINE cg_real_t cg_fmin(cg_real_t a, cg_real_t b)
+{
+    const cg_real_t equal = cg_from_bits(cg_bits(a) | cg_bits(b));
+    return cg_where(cg_lt(a, b) | cg_is_nan(b), a, cg_where(cg_eq(a, b), equal, b));
+}
+static CG_INLINE cg_real_t cg_fmax(cg_real_t a, cg_real_t b)
+{
+    const cg_real_t equal = cg_from_bits(cg_bits(a) & cg_bits(b));
+    return cg_where(cg_lt(b, a) | cg_is_nan(b), a, cg_where(cg_eq(a, b), equal, b));
+}
+/* (a > 0) - (a < 0): 0 for NaN. */
+static CG_INLINE cg_real_t cg_sign(cg_real_t a)
+{
+    const cg_real_t zero = cg_splat(0.0);
+    return cg_where(cg_lt(zero, a), cg_splat(1.0), cg_where(cg_lt(a, zero), cg_splat(-1.0), zero));
+}
+
+#include "cg_math_exp.h"
+#include "cg_math_trig.h"
+/* these use the two above */
+#include "cg_math_arc.h"
+#include "cg_math_hyperbolic.h"
+#include "cg_math_pow.h"
+
+#endif /* CG_MATH_H */

@@ -1,0 +1,103 @@
+/* cg_math_pow.h: power. Part of cg_math.h.
+ *
+ * x^y = exp(y log x). An error e of y log x is a relative error e of the result, and |y log x| reaches 745, so log x is
+ * found to about 2^-65 in two parts, with products of cut factors (cg_upper) that are exact:
+ * with x = m 2^k, s = (m - 1)/(m + 1), z = s s
+ *     log x = k ln 2 + 2 s (1 + z/3 + z z p(z)), where only z z p(z), below 2^-12, is a plain double.
+ */
+#ifndef CG_MATH_POW_H
+#define CG_MATH_POW_H
+
+/* y log(x) + y k0 ln 2 = upper + lower for a normal x > 0; upper has 52 bits. */
+static CG_INLINE void cg_y_log_x(cg_real_t x, cg_real_t k0, cg_real_t y, cg_real_t *upper, cg_real_t *lower)
+{
+    cg_real_t k;
+    const cg_real_t m = cg_mantissa(x, &k), f = m - 1.0;
+    k = k + k0;
+    /* s = s_upper + s_lower, the quotient of f and m + 1 = d + d_rest */
+    const cg_real_t d = m + 1.0, d_rest = m - (d - 1.0), d_upper = cg_upper(d);
+    const cg_real_t inverse = 1.0 / d, s_upper = cg_upper(f * inverse);
+    const cg_real_t remainder = ((f - s_upper * d_upper) - s_upper * (d - d_upper)) - s_upper * d_rest;
+    const cg_real_t s_lower = remainder * inverse;
+    /* 1/3 = third + third_rest; z = z_upper + z_lower; terms = z/3 + z z p(z) = t_upper + t_lower */
+    const double third = 0x1.5555558000000p-2, third_rest = -0x1.5555555555555p-29;
+    const cg_real_t square = s_upper * s_upper, square_rest = s_lower * (s_upper + s_upper + s_lower);
+    const cg_real_t z = square + square_rest, zz = z * z;
+    const cg_real_t z_upper = cg_upper(z), z_lower = (square - z_upper) + square_rest;
+    /* log m = 2 s (1 + z/3 + z z p(z)): error 2^-73.5 on the range of m */
+    const cg_real_t p = (z * 0x1.2492492492f51p-3 + 0x1.9999999999996p-3)
+                        + zz * ((z * 0x1.745d18295753cp-4 + 0x1.c71c71c5968ebp-4)
+                                + zz * ((z * 0x1.11206f39cfe65p-4 + 0x1.3b1364c901862p-4)
+                                        + zz * (z * 0x1.eac5cb67b598bp-5 + 0x1.de3d6ec68466ap-5)));
+    const cg_real_t main_term = z_upper * third;
+    const cg_real_t other_terms = zz * p + (z_upper * third_rest + z_lower * (third + third_rest));
+    const cg_real_t terms = main_term + other_terms;
+    const cg_real_t t_upper = cg_upper(terms), t_lower = (main_term - t_upper) + other_terms;
+    /* the sum k ln 2 + 2 s_upper + 2 s_upper t_upper, three exact terms, and what is left */
+    const cg_real_t a = k * CG_LN2_UPPER, b = s_upper + s_upper, c = b * t_upper;
+    const cg_real_t ab = a + b, ab_rest = b - (ab - a);
+    const cg_real_t abc = ab + c, abc_rest = c - (abc - ab);
+    const cg_real_t rest = (k * CG_LN2_LOWER + 2.0 * (s_lower + (s_lower * terms + s_upper * t_lower))) + (ab_rest + abc_rest);
+    const cg_real_t log_upper = cg_upper(abc + rest), log_lower = (abc - log_upper) + rest;
+    const cg_real_t y_upper = cg_upper(y), y_lower = y - y_upper;
+    *upper = y_upper * log_upper;
+    *lower = y_upper * log_lower + y_lower * (log_upper + log_lower);
+}
+
+/* exp(upper + lower) 2^-k and k + CG_ROUNDER + 1023. */
+static CG_INLINE cg_real_t cg_exp_sum(cg_real_t upper, cg_real_t lower, cg_real_t *rounded)
+{
+    *rounded = upper * CG_LN2_INVERSE + (CG_ROUNDER + 1023.0);
+    const cg_real_t k = *rounded - (CG_ROUNDER + 1023.0);
+    const cg_real_t near = upper - k * CG_LN2_UPPER, rest = lower - k * CG_LN2_LOWER;
+    const cg_real_t r = near + rest;
+    return 1.0 + (r + (((near - r) + rest) + cg_exp_terms(r)));
+}
+
+static CG_OUT_OF_LINE void cg_pow_far(const cg_real_t *base, const cg_real_t *exponent, cg_real_t *result)
+{
+    const cg_real_t x = *base, y = *exponent, a = cg_abs(x), b = cg_abs(y);
+    const cg_real_t zero = cg_splat(0.0), one = cg_splat(1.0), infinity = cg_splat(HUGE_VAL);
+    const cg_mask_t small = cg_lt(a, cg_splat(CG_DBL_MIN)), plain = cg_lt(zero, a) & cg_lt(a, infinity);
+    const cg_real_t normal = cg_where(plain, cg_where(small, a * 0x1p54, a), one);
+    /* beyond 2^65 every power of every number but 1 is 0 or infinite */
+    const cg_real_t limited = cg_smaller(cg_splat(0x1p65), cg_larger(cg_splat(-0x1p65), y));
+    cg_real_t upper, lower, rounded;
+    cg_y_log_x(normal, cg_where(small & plain, cg_splat(-54.0), zero), limited, &upper, &lower);
+    const cg_mask_t outside = cg_lt(cg_splat(800.0), cg_abs(upper));
+    upper = cg_where(outside, cg_where(cg_lt(upper, zero), cg_splat(-800.0), cg_splat(800.0)), upper);
+    lower = cg_where(outside, zero, lower);
+    const cg_real_t mantissa = cg_exp_sum(upper, lower, &rounded);
+    const cg_real_t found = cg_scale(mantissa, rounded - (CG_ROUNDER + 1023.0));
+    /* |x| = 0 or infinite: 0 or infinity */
+    const cg_mask_t grows = cg_lt(one, a) ^ cg_lt(y, zero); /* for y of either sign */
+    cg_real_t power = cg_where(plain, found, cg_where(grows, infinity, zero));
+    /* x < 0. From 2^53 all doubles are even, from 2^52 all are integers; below, adding 2^52 rounds to one. */
+    const cg_real_t half = 0.5 * b;
+    const cg_mask_t integer = cg_le(cg_splat(0x1p52), b) | cg_eq((b + 0x1p52) - 0x1p52, b);
+    const cg_mask_t even = cg_le(cg_splat(0x1p53), b) | cg_eq((half + 0x1p52) - 0x1p52, half);
+    const cg_mask_t negative = cg_signed(x);
+    power = cg_where(negative & integer & cg_not(even), -power, power);
+    power = cg_where(negative & plain & cg_not(integer), cg_splat((double)NAN), power);
+    power = cg_where(cg_is_nan(x) | cg_is_nan(y), x + y, power);
+    *result = cg_where(cg_eq(x, one) | cg_eq(y, zero), one, power);
+}
+
+static CG_INLINE cg_real_t cg_pow(cg_real_t x, cg_real_t y)
+{
+    cg_real_t upper, lower, rounded;
+    cg_y_log_x(x, cg_splat(0.0), y, &upper, &lower);
+    const cg_real_t mantissa = cg_exp_sum(upper, lower, &rounded);
+    cg_real_t result = mantissa * cg_power_of_two(rounded);
+    const cg_mask_t usual = cg_le(cg_splat(CG_DBL_MIN), x) & cg_lt(x, cg_splat(HUGE_VAL))
+                            & cg_lt(cg_abs(upper), cg_splat(708.0));
+    if (CG_RARE(cg_any(cg_not(usual)))) {
+        const cg_real_t base = x, exponent = y;
+        cg_real_t out;
+        cg_pow_far(&base, &exponent, &out);
+        result = out;
+    }
+    return result;
+}
+
+#endif /* CG_MATH_POW_H */

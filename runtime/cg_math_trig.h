@@ -1,0 +1,172 @@
+/* cg_math_trig.h: sine, cosine, tangent. Part of cg_math.h.
+ *
+ * |x| = k pi/2 + r, |r| <= pi/4, then polynomials in r. pi/2 in three parts (Cody and Waite 1980) serves |x| up to 1e5:
+ * the first two have 37 bits, k has 16, so their products with k are exact, and the parts are short of pi/2 by 2^-132.
+ * No double below 1e5 comes closer than 2^-60.5 to a multiple of pi/2 (the closest is 45.5530934770520, k = 29), so r
+ * loses nothing. Beyond 1e5 the fraction of |x| 2/pi is found in integers (Payne and Hanek 1983).
+ */
+#ifndef CG_MATH_TRIG_H
+#define CG_MATH_TRIG_H
+
+#define CG_TRIG_NEAR 1e5
+#define CG_PIO2_INVERSE 0x1.45f306dc9c883p-1
+#define CG_PIO2_FIRST 0x1.921fb54440000p+0
+#define CG_PIO2_SECOND 0x1.68c234c4c0000p-39
+#define CG_PIO2_THIRD 0x1.98a2e03707345p-77
+
+/* The bits of 2/pi: 64 zeros, then 1216 behind the binary point. Checked in tests/test_math.py. */
+static const uint32_t cg_two_over_pi[40] = {
+    0x00000000, 0x00000000, 0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab, 0xdebbc561,
+    0xb7246e3a, 0x424dd2e0, 0x06492eea, 0x09d1921c, 0xfe1deb1c, 0xb129a73e, 0xe88235f5, 0x2ebb4484, 0xe99c7026, 0xb45f7e41,
+    0x3991d639, 0x835339f4, 0x9c845f8b, 0xbdf9283b, 0x1ff897ff, 0xde05980f, 0xef2f118b, 0x5a0a6d1f, 0x6d367ecf, 0x27cb09b7,
+    0x4f463f66, 0x9e5fea2d, 0x7527bac7, 0xebe5f17b, 0x3d0739f7, 0x8a5292ea, 0x6bfb5fb1, 0x1f8d5d08, 0x56033046, 0xfc7b6bab,
+};
+
+/* r, its tail and k mod 4 for one finite a > 1e5.
+ *
+ * a = m 2^e with a 53-bit m. Bits of 2/pi worth a multiple of 4 after the product are left out, the 192 that follow are
+ * multiplied by m modulo 2^192: two bits of quadrant and 190 of fraction, of which at most the last 53 suffer from
+ * what was cut off. The fraction is at least 2^-62 from 0 and 1 for every double, so 75 bits are right.
+ */
+static void cg_reduce_one(double a, double *r, double *tail, uint64_t *k)
+{
+    uint64_t bits;
+    memcpy(&bits, &a, sizeof bits);
+    const unsigned skip = (unsigned)(bits >> 52) - 1075u - 2u + 64u; /* bits of the table to leave out, from 26 */
+    const uint64_t low = bits & 0xffffffffu, high = ((bits >> 32) & 0xfffffu) | 0x100000u;
+    uint32_t product[6]; /* least significant first */
+    uint64_t carry = 0, last = 0;
+    for (unsigned i = 0; i < 6; i++) {
+        const uint32_t *const word = cg_two_over_pi + skip / 32u + (5u - i);
+        const uint64_t pair = (uint64_t)word[0] << 32 | word[1];
+        const uint64_t window = pair >> (32u - skip % 32u) & 0xffffffffu;
+        const uint64_t first = low * window, second = high * last;
+        const uint64_t sum = (first & 0xffffffffu) + (second & 0xffffffffu) + (carry & 0xffffffffu);
+        product[i] = (uint32_t)sum;
+        carry = (carry >> 32) + (first >> 32) + (second >> 32) + (sum >> 32);
+        last = window;
+    }
+    const uint64_t top = (uint64_t)product[5] << 32 | product[4], middle = (uint64_t)product[3] << 32 | product[2];
+    uint64_t fraction = top << 2 | middle >> 62, rest = middle << 2 | product[1] >> 30;
+    const uint64_t above_half = fraction >> 63; /* then from the next multiple down */
+    if (above_half) {
+        fraction = ~fraction;
+        rest = ~rest;
+    }
+    double scale = 0x1p-64;
+    while (!(fraction >> 63)) { /* once on average */
+        fraction = fraction << 1 | rest >> 63;
+        rest <<= 1;
+        scale *= 0.5;
+    }
+    /* times pi/2 = 21 bits + the others: the first product has 53 bits */
+    const double upper = (double)(int64_t)(fraction >> 32) * 0x1p32, lower = (double)(int64_t)(fraction & 0xffffffffu);
+    const double exact = upper * 0x1.921fb00000000p+0;
+    const double rounded = upper * 0x1.5110b4611a626p-22 + lower * 0x1.921fb54442d18p+0;
+    const double sum = exact + rounded;
+    scale = above_half ? -scale : scale;
+    *r = sum * scale;
+    *tail = ((exact - sum) + rounded) * scale;
+    *k = (top >> 62) + above_half;
+}
+
+static CG_OUT_OF_LINE void cg_reduce_far(const double *a, double *r, double *tail, uint64_t *k)
+{
+    for (int lane = 0; lane < CG_LANES; lane++) {
+        if (a[lane] > CG_TRIG_NEAR && a[lane] <= 0x1.fffffffffffffp+1023) {
+            cg_reduce_one(a[lane], r + lane, tail + lane, k + lane);
+        }
+    }
+}
+
+/* a = k pi/2 + r + tail for a >= 0; k modulo 4 is in the low bits. NaN for infinity. */
+static CG_INLINE void cg_reduce(cg_real_t a, cg_real_t *r, cg_real_t *tail, cg_bits_t *k)
+{
+    const cg_real_t rounded = a * CG_PIO2_INVERSE + CG_ROUNDER;
+    const cg_real_t number = rounded - CG_ROUNDER;
+    const cg_real_t first = a - number * CG_PIO2_FIRST;
+    const cg_real_t product = number * CG_PIO2_SECOND;
+    const cg_real_t second = first - product;
+    const cg_real_t third = number * CG_PIO2_THIRD - ((first - second) - product);
+    *r = second - third;
+    *tail = (second - *r) - third;
+    *k = cg_bits(rounded);
+    if (CG_RARE(cg_any(cg_lt(cg_splat(CG_TRIG_NEAR), a)))) {
+        double in[CG_LANES], near[CG_LANES], rest[CG_LANES];
+        uint64_t quadrant[CG_LANES];
+        memcpy(in, &a, sizeof in);
+        memcpy(near, r, sizeof near);
+        memcpy(rest, tail, sizeof rest);
+        memcpy(quadrant, k, sizeof quadrant);
+        cg_reduce_far(in, near, rest, quadrant);
+        memcpy(r, near, sizeof near);
+        memcpy(tail, rest, sizeof rest);
+        memcpy(k, quadrant, sizeof quadrant);
+    }
+}
+
+/* (sin r - r)/(r z), z = r r: error 2^-57.8 of sin r on |r| <= pi/4. */
+static CG_INLINE cg_real_t cg_sin_terms(cg_real_t z, cg_real_t zz)
+{
+    return (z * 0x1.111111110f730p-7 + -0x1.5555555555548p-3)
+           + zz * ((z * 0x1.71de355522b6ap-19 + -0x1.a01a019be91cdp-13)
+                   + zz * (z * 0x1.5d8b705a82999p-33 + -0x1.ae5e4b9a53d67p-26));
+}
+
+/* (cos r - 1 + z/2)/(z z): error 2^-63.9 of cos r on |r| <= pi/4. */
+static CG_INLINE cg_real_t cg_cos_terms(cg_real_t z, cg_real_t zz)
+{
+    return (z * -0x1.6c16c16c15011p-10 + 0x1.555555555554bp-5)
+           + zz * ((z * -0x1.27e4f7f0edf6cp-22 + 0x1.a01a019c8e7a0p-16)
+                   + zz * (z * -0x1.8fa6364b6736ep-37 + 0x1.1ee9db4a2da06p-29));
+}
+
+static CG_INLINE void cg_sincos(cg_real_t x, cg_real_t *sine, cg_real_t *cosine)
+{
+    cg_real_t r, tail;
+    cg_bits_t k;
+    cg_reduce(cg_abs(x), &r, &tail, &k);
+    const cg_real_t z = r * r, zz = z * z;
+    const cg_real_t s = r + (r * z) * cg_sin_terms(z, zz);
+    const cg_real_t c = 1.0 - (0.5 * z - zz * cg_cos_terms(z, zz));
+    const cg_mask_t swap = cg_odd(k);
+    *sine = cg_flip(cg_where(swap, c, s), ((k << 62) ^ cg_bits(x)) & CG_SIGN_BIT);
+    *cosine = cg_flip(cg_where(swap, s, c), ((k + 1) << 62) & CG_SIGN_BIT);
+}
+
+static CG_INLINE cg_real_t cg_sin(cg_real_t x)
+{
+    cg_real_t sine, cosine;
+    cg_sincos(x, &sine, &cosine);
+    return sine;
+}
+
+static CG_INLINE cg_real_t cg_cos(cg_real_t x)
+{
+    cg_real_t sine, cosine;
+    cg_sincos(x, &sine, &cosine);
+    return cosine;
+}
+
+/* sin/cos or -cos/sin of r + tail, each in two parts; the quotient's remainder is found with cut factors. */
+static CG_INLINE cg_real_t cg_tan(cg_real_t x)
+{
+    cg_real_t r, tail;
+    cg_bits_t k;
+    cg_reduce(cg_abs(x), &r, &tail, &k);
+    const cg_real_t z = r * r, zz = z * z, half = 0.5 * z;
+    const cg_real_t s_terms = (r * z) * cg_sin_terms(z, zz) + tail * (1.0 - half);
+    const cg_real_t c_upper = 1.0 - half;
+    const cg_real_t c_terms = ((1.0 - c_upper) - half) + (zz * cg_cos_terms(z, zz) - r * tail);
+    const cg_real_t s = r + s_terms, s_rest = (r - s) + s_terms;
+    const cg_real_t c = c_upper + c_terms, c_rest = (c_upper - c) + c_terms;
+    const cg_mask_t swap = cg_odd(k);
+    const cg_real_t top = cg_where(swap, c, s), top_rest = cg_where(swap, c_rest, s_rest);
+    const cg_real_t bottom = cg_where(swap, s, c), bottom_rest = cg_where(swap, s_rest, c_rest);
+    const cg_real_t inverse = 1.0 / bottom, quotient = cg_upper(top * inverse);
+    const cg_real_t bottom_upper = cg_upper(bottom), bottom_lower = (bottom - bottom_upper) + bottom_rest;
+    const cg_real_t remainder = ((top - quotient * bottom_upper) + top_rest) - quotient * bottom_lower;
+    return cg_flip(quotient + remainder * inverse, ((k << 63) ^ cg_bits(x)) & CG_SIGN_BIT);
+}
+
+#endif /* CG_MATH_TRIG_H */

@@ -1,0 +1,68 @@
+"""Which lanes an ensemble runs in: the sets linked into a model, or a library made for it when first asked for."""
+
+from __future__ import annotations
+
+import ctypes
+import warnings
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from .errors import ArgumentError, ChaplyginError
+
+__all__ = ["BUILDER", "WIDTHS", "lane_set"]
+
+BUILDER = "chaplygin.codegen.build:build_lanes"
+"""Where the function is that compiles a lane set: imported when needed, so that the runtime stands without it."""
+WIDTHS = (1, 2, 4, 8)
+WORTH = 512
+"""Trajectories from which on lanes are used when the caller does not say: compiling them takes a second or two."""
+
+_libraries: dict[tuple[str, int], tuple[ctypes.CDLL, int]] = {}
+"""(Path of the model, lanes) -> library, never unloaded, and address of its set."""
+
+
+def lane_set(model: Any, wanted: int | None, count: int) -> int:
+    """The address of the lane set for `count` trajectories, or 0 for one at a time.
+
+    `wanted` lanes, or (None) as many as a register of this CPU holds where there are enough trajectories. Where they
+    cannot be had, a chosen number raises ArgumentError, and None runs one at a time; a failed compilation is a
+    RuntimeWarning then.
+    """
+    from ._core import widest_lanes
+
+    if wanted is not None and (isinstance(wanted, bool) or wanted not in WIDTHS):
+        raise ArgumentError(f"lanes = {wanted!r} must be one of {', '.join(map(str, WIDTHS))}, or None")
+    if wanted == 1 or (wanted is None and count < WORTH):
+        return 0
+    for lanes, address in model.lane_sets:
+        if wanted in (None, lanes):
+            return int(address)
+    lanes = wanted or widest_lanes()
+    if lanes == 1:
+        return 0
+    try:
+        return _library(model, lanes)
+    except (OSError, ImportError, KeyError, ValueError, ChaplyginError) as error:
+        if wanted is not None:
+            raise ArgumentError(f"lanes = {wanted}: {model.name} has no such lanes, and {error}") from error
+        if not isinstance(error, FileNotFoundError):
+            warnings.warn(f"one trajectory at a time, for there are no lanes: {error}", RuntimeWarning, 4)
+        return 0
+
+
+def _library(model: Any, lanes: int) -> int:
+    file = getattr(model.owner, "__file__", None)
+    if file is None or not (Path(file).parent / f"{model.name}_lanes.c").is_file():
+        raise FileNotFoundError("its lane file is not beside it")
+    key = (file, lanes)
+    if key not in _libraries:
+        module, _, function = BUILDER.partition(":")
+        path = getattr(import_module(module), function)(Path(file), lanes)
+        library = ctypes.CDLL(str(path))
+        symbol = ctypes.c_char.in_dll(library, f"{model.name}_lanes_{lanes}")
+        _libraries[key] = library, ctypes.addressof(symbol)
+    address = _libraries[key][1]
+    if not model.runs_lanes(address):
+        raise ValueError(f"{file} and its lanes do not fit together, or not this CPU")
+    return address
