@@ -388,7 +388,7 @@ cdef class KernelCore:
         if status != CG_OK:
             cg_run_delete(run)
             if status == CG_UNSUPPORTED:
-                raise ArgumentError(f"method {method!r} needs the Jacobian of the model, and {self.name} has none")
+                raise arguments.no_jacobian(method, self.name)
             raise ArgumentError(f"the integrator refused {self.name} with method {method!r}")
         return run
 

@@ -150,6 +150,7 @@ int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char 
 /* ---- restoring: nothing of the saved block is trusted that is a size, a place, or ends a loop ---- */
 
 static int cg_counter_valid(int64_t counter) { return counter >= 0 && counter <= INT64_MAX / 4; }
+static int cg_small_valid(int32_t counter) { return counter >= 0 && counter <= 1 << 20; }
 
 static int cg_numbers_valid(const cg_run_t *saved, const cg_run_t *run)
 {
@@ -165,7 +166,7 @@ static int cg_numbers_valid(const cg_run_t *saved, const cg_run_t *run)
     valid = valid && cg_counter_valid(saved->n_steps) && cg_counter_valid(saved->n_rejected)
         && cg_counter_valid(saved->n_rhs) && cg_counter_valid(saved->n_anchor) && saved->max_steps >= 0;
     valid = valid && cg_counter_valid(saved->n_jac) && cg_counter_valid(saved->n_lu)
-        && cg_counter_valid(saved->n_stiff) && cg_counter_valid(saved->n_calm) && cg_counter_valid(saved->n_wait)
+        && cg_small_valid(saved->n_stiff) && cg_small_valid(saved->n_calm) && cg_small_valid(saved->n_wait)
         && (run->implicit || !(saved->stiff || saved->last_stiff));
     valid = valid && saved->status <= CG_OK && !(saved->input_kind & ~(CG_INPUT_SLOPE | CG_INPUT_CALL))
         && (run->signals != NULL || !(saved->input_kind & CG_INPUT_SLOPE))

@@ -73,7 +73,6 @@ typedef struct cg_run {
     int32_t adaptive; /* 0: fixed step */
     int32_t inlined;  /* 1: the method is the one compiled into the model */
     int32_t implicit; /* 1: the method uses the model's Jacobian and the arrays for it */
-    int32_t reserved;
 
     /* Arrays inside the block. The first five change places with every step: read them anew after each. */
     double *x;       /* [ld] state at t */
@@ -132,7 +131,6 @@ typedef struct cg_run {
     int32_t n_stiff;    /* explicit steps that may have been stiff */
     int32_t n_calm;     /* steps in a row that were not */
     int32_t n_wait;     /* so many make an implicit trial */
-    int32_t reserved2;
 } cg_run_t;
 
 #ifdef __cplusplus

@@ -191,6 +191,8 @@ class TwinModel(Face):
             raise ArgumentError(
                 "the pure-Python twin has no method 'auto'; give 'rodas5p' where the motion is stiff, else 'dop853'"
             )
+        if method == "rodas5p" and "jacobian" not in self.kernels.python:
+            raise arguments.no_jacobian(method, self.name)
         if method not in self.methods:
             raise arguments.unknown_method(method, self.methods)
         given = {"step": step, "first_step": first_step, "max_step": max_step, "max_steps": max_steps}

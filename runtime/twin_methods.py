@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import inputs as signals
-from .errors import ArgumentError, KernelError, MissingExtraError
+from .errors import KernelError, MissingExtraError
 from .solution import Dense
 
 if TYPE_CHECKING:
@@ -67,14 +67,14 @@ class Walk:
     def __init__(self) -> None:
         self.nfev = self.njev = self.nlu = self.n_steps = self.n_rejected = 0
         self.goal = 0.0
-        self.jacobian: Function = _missing
+        self.jacobian: Function
 
     def run(
         self, model: TwinModel, record: Record, p: Array, inputs: signals.Inputs, t1: float, limit: int
     ) -> int:
         """Integrate between the knots of the inputs; returns a status."""
         rhs, parameters = model.kernels.python["rhs"], p.tolist()
-        jacobian = model.kernels.python.get("jacobian", _missing)
+        exact: Any = model.kernels.python.get("jacobian")  # only implicit methods ask for it
         self.goal = t1
         knots = {t1, *(float(t) for signal in inputs.signals.values() for t in signal.times)}
         ends = sorted(
@@ -102,11 +102,10 @@ class Walk:
                 self.nfev += 1
                 return rhs(t, x, parameters, controls(t, x))
 
-            def exact(t: float, x: Any, controls: Function = controls) -> Any:
-                return jacobian(t, x, parameters, controls(t, x))
+            def jacobian(t: float, x: Any, controls: Function = controls) -> Any:
+                return exact(t, x, parameters, controls(t, x))
 
-            self.jacobian = exact
-
+            self.jacobian = jacobian
             try:
                 status = self.segment(derivative, record, end, limit)
             except _InputFailed as error:
@@ -212,10 +211,6 @@ class Dop853(Walk):
         if not self.pieces:
             return Dense(np.empty((0, 2)), np.empty((0, 4, len(x0))), t0, x0)
         return OdeSolution(np.array([t0, *self.ts]), self.pieces)
-
-
-def _missing(*_: Any) -> Any:
-    raise ArgumentError("an implicit method needs the Jacobian of the model, which has none")
 
 
 def _hermite(coef: Array, theta: float) -> Array:

@@ -17,7 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .solution import Dense
-from .twin_methods import EPSILON, NONFINITE, OK, STEP_TOO_SMALL, TINY, TOO_MANY_STEPS, Record, Walk, status_of
+from .twin_methods import (
+    EPSILON,
+    NONFINITE,
+    OK,
+    STEP_TOO_SMALL,
+    TINY,
+    TOO_MANY_STEPS,
+    Record,
+    Walk,
+    status_of,
+)
 
 Array = NDArray[np.float64]
 Function = Callable[..., Any]
@@ -241,7 +251,9 @@ def _evaluate(coef: Array, begin: float, end: float, t: float) -> Array:
     return np.asarray(total)
 
 
-def _plan(t: float, end: float, wanted: float, sign: float, max_step: float) -> tuple[float, float, bool, bool]:
+def _plan(
+    t: float, end: float, wanted: float, sign: float, max_step: float
+) -> tuple[float, float, bool, bool]:
     """Length and end of a step, whether the end is near, and whether the step ends there; see `cg_control.h`."""
     remaining = abs(end - t)
     close = remaining <= 1.01 * wanted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import math
@@ -17,8 +18,8 @@ from runtime_models import model as hand_written
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin.codegen.twin import twin_model
-from chaplygin.runtime import ArgumentError
+from chaplygin.codegen.twin import twin_kernels, twin_model
+from chaplygin.runtime import ArgumentError, TwinModel
 
 RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
 METHODS = ("rodas5p", "auto")
@@ -238,7 +239,9 @@ def test_a_compliant_spring_costs_little_more_when_it_is_stiff(method: str, tole
         assert np.abs(error).max() < 2 * stiffness + 100 * tolerance
         inside = np.linspace(1, 10, 300)
         x, y = sol.sol(inside)[:2]
-        assert np.abs((x + y) / 2 - 1.25 * np.cos(inside / np.sqrt(2))).max() < 2 * stiffness + 300 * tolerance
+        assert (
+            np.abs((x + y) / 2 - 1.25 * np.cos(inside / np.sqrt(2))).max() < 2 * stiffness + 300 * tolerance
+        )
 
 
 @needs_core
@@ -284,7 +287,9 @@ def test_reference_motions(name: str, method: str) -> None:
 
 @needs_core
 @pytest.mark.parametrize("span", [(0.0, 2.0), (2.0, 0.5)])
-@pytest.mark.parametrize("force", [0.5, ([0.4, 1.0, 1.6], [1.0, -1.0, 0.5]), ([0, 1, 1, 2], [0, 1, 2, 3], "linear")])
+@pytest.mark.parametrize(
+    "force", [0.5, ([0.4, 1.0, 1.6], [1.0, -1.0, 0.5]), ([0, 1, 1, 2], [0, 1, 2, 3], "linear")]
+)
 def test_the_twin_gives_the_same_bits(span: Any, force: Any) -> None:
     x = cg.coordinates("x")
     push, k = cg.inputs("push"), cg.parameters("k", positive=True)
@@ -356,5 +361,14 @@ def test_the_audit_takes_them() -> None:
 @needs_core
 def test_a_model_without_a_jacobian_is_refused_by_name() -> None:
     for method in METHODS:
-        with pytest.raises(ArgumentError, match=f"method '{method}' needs the Jacobian of the model, and sleigh"):
+        with pytest.raises(
+            ArgumentError, match=f"method '{method}' needs the Jacobian of the model, and sleigh"
+        ):
             hand_written("sleigh").integrate((0, 1), [0.0] * 5, [1.0] * 3, [0.0], method=method)
+    equations = system("floor").equations("lagrange")
+    kernels = twin_kernels(equations.program)
+    bare = {name: kernel for name, kernel in kernels.python.items() if name != "jacobian"}
+    with pytest.raises(ArgumentError, match="method 'rodas5p' needs the Jacobian of the model, and floor"):
+        TwinModel(dataclasses.replace(kernels, python=bare), quiet=True).integrate(
+            (0, 1), [1.0, 0.0], [1.0, 1.0], method="rodas5p"
+        )

@@ -114,6 +114,17 @@ static void test_decay(void)
     }
 }
 
+static void test_singular_matrix(void)
+{
+    /* x' = x / gamma: with h = 1 there is nothing to divide by. A shorter step is taken, and the motion is right. */
+    const double rate = 1.0 / 0.21193756319429014, x0[2] = {1.0, 1.0};
+    cg_run_t *const run = make_stiff(STIFF_DECAY, -rate, "rodas5p", 1e-9);
+    run->first_step = 1.0;
+    CHECK(go(run, 0.0, x0, 2.0, NULL) == CG_OK && run->n_rejected > 0);
+    CHECK_NEAR(run->x[0] / exp(2.0 * rate), 1.0, 1e-7);
+    cg_run_delete(run);
+}
+
 /* Largest error of the interpolant inside one step from exact data. */
 static double dense_error(double h)
 {
@@ -302,6 +313,7 @@ int main(void)
     test_orders();
     test_order_of_a_stiff_problem();
     test_decay();
+    test_singular_matrix();
     test_dense_order();
     test_van_der_pol();
     test_backward();
