@@ -76,7 +76,7 @@ def build(
             for file, text in sources.files.items():
                 (work / file).write_bytes(text.encode())
             module = sources.name + EXTENSION_SUFFIXES[0]
-            cores = sorted(file for file in sources.files if file.endswith("_core.c"))
+            cores = sorted(f for f in sources.files if f.endswith(".c") and not f.endswith("_lanes.c"))
             _Job(sources.name, work, compiler, cache.log_path(key)).module(cores, flags, module)
             facts = {
                 "name": sources.name,

@@ -28,11 +28,27 @@ def constant_text(value: Any) -> str:
     return repr(float(value))
 
 
+OWN_FUNCTIONS = "sin cos tan asin acos atan atan2 sinh cosh tanh exp log".split()
+"""Functions of `cg_math.h`: the C library's change their last bits with the CPU."""
+
+
 class CPrinter(C99CodePrinter):
     """SymPy's C99 printer, with constants that determine the double, terms in the order given, short conditions."""
 
     def __init__(self) -> None:
-        super().__init__({"order": "none", "precision": 17})
+        own = {name: f"cg_{name}" for name in OWN_FUNCTIONS}
+        super().__init__({"order": "none", "precision": 17, "user_functions": own})
+
+    def _print_Pow(self, expr: Any) -> str:
+        if expr.exp == sp.Rational(1, 2):
+            return f"sqrt({self._print(expr.base)})"
+        return f"cg_pow({self._print(expr.base)}, {self._print(expr.exp)})"
+
+    def _print_Min(self, expr: Any) -> str:
+        return f"cg_fmin({', '.join(map(self._print, expr.args))})"
+
+    def _print_Max(self, expr: Any) -> str:
+        return f"cg_fmax({', '.join(map(self._print, expr.args))})"
 
     def _print_number(self, expr: Any) -> str:
         return constant_text(expr)
@@ -81,7 +97,7 @@ class LanePrinter(CPrinter):
     def _print_Pow(self, expr: Any) -> str:
         if expr.exp == sp.Rational(1, 2):
             return f"cg_sqrt({self._print(expr.base)})"
-        return super()._print_Pow(expr)  # type: ignore[no-any-return]
+        return super()._print_Pow(expr)
 
     def _print_Abs(self, expr: Any) -> str:
         return f"cg_abs({self._print(expr.args[0])})"
@@ -98,7 +114,12 @@ class Dialect:
     select: str
     real: str = "double"
     relations: Mapping[str, str] = field(
-        default_factory=lambda: {"lt": "{0} < {1}", "le": "{0} <= {1}", "eq": "{0} == {1}", "ne": "{0} != {1}"}
+        default_factory=lambda: {
+            "lt": "{0} < {1}",
+            "le": "{0} <= {1}",
+            "eq": "{0} == {1}",
+            "ne": "{0} != {1}",
+        }
     )
     splat: str = "{0}"
 

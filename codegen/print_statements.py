@@ -10,14 +10,24 @@ from dataclasses import dataclass
 
 from .graph import Graph, Node
 from .print_c import C, Dialect, value_text
-from .schedule import Assign, Check, FactorSolve, Load, Schedule, Statement, Store
+from .schedule import (
+    Assign,
+    Check,
+    FactorSolve,
+    Load,
+    Schedule,
+    SineCosine,
+    Statement,
+    Store,
+    assigned,
+)
 
 PIECE = 300
 """Statements of one function when a kernel is cut."""
 LONGEST = 450
 """Statements up to which a kernel stays in one function."""
 
-ARRAYS = {"x": "cg_x", "p": "cg_p", "u": "cg_u", "v": "cg_v", "work": "cg_work", "out": "cg_out"}
+ARRAYS = {name: f"cg_{name}" for name in ("x", "p", "q", "u", "v", "work", "out")}
 
 
 def place(load: Load) -> str:
@@ -56,14 +66,14 @@ def names_in(g: Graph, node: Node, names: Mapping[Node, str], top: bool = False)
 
 
 def body(g: Graph, schedule: Schedule, dialect: Dialect = C) -> Body:
-    """The text of one kernel."""
+    """The text of one kernel, without what is hoisted out of it; that part has no workspace and is not cut."""
     statements = list(schedule.statements)
-    if len(statements) <= LONGEST:
+    if len(statements) <= LONGEST or schedule.kernel.name == "hoist":
         groups = [statements]
     else:
         groups = [statements[i : i + PIECE] for i in range(0, len(statements), PIECE)]
     loads = {s.name: s for s in statements if isinstance(s, Load)}
-    home = {s.name: i for i, group in enumerate(groups) for s in group if isinstance(s, Assign)}
+    home = {part.name: i for i, group in enumerate(groups) for s in group for part in assigned(s)}
     uses = [_uses(g, group, schedule.names) for group in groups]
     crossing: dict[str, int] = {}
     for i, used in enumerate(uses):
@@ -73,7 +83,8 @@ def body(g: Graph, schedule: Schedule, dialect: Dialect = C) -> Body:
     if len(groups) == 1 and not any(isinstance(s, FactorSolve) for s in statements):
         return Body((_sections(g, schedule, statements, set(uses[0]), dialect),), schedule.work)
     pieces = tuple(
-        _piece(g, schedule, group, i, uses[i], loads, home, crossing, dialect) for i, group in enumerate(groups)
+        _piece(g, schedule, group, i, uses[i], loads, home, crossing, dialect)
+        for i, group in enumerate(groups)
     )
     return Body(pieces, schedule.work + len(crossing))
 
@@ -85,12 +96,14 @@ def _sections(
     names = schedule.names
     loads = [s for s in statements if isinstance(s, Load) and s.name in used]
     stores = [s for s in statements if isinstance(s, Store)]
-    loads.sort(key=lambda s: ("txpuv".index(s.array), s.index))
+    loads.sort(key=lambda s: ("txpquv".index(s.array), s.index))
     lines = [f"const {dialect.real} {s.name} = {place(s)};" for s in loads]
     if lines:
         lines.insert(0, "/* inputs */")
-    middle = [_statement(g, s, names, dialect) for s in statements if isinstance(s, (Assign, Check))]
-    count = sum(isinstance(s, Assign) for s in statements)
+    middle = [
+        _statement(g, s, names, dialect) for s in statements if isinstance(s, (Assign, SineCosine, Check))
+    ]
+    count = sum(len(assigned(s)) for s in statements)
     if middle:
         lines += ["", f"/* intermediates: {count} */", *middle]
     lines += ["", "/* outputs */", *(_statement(g, s, names, dialect) for s in stores), ""]
@@ -103,6 +116,10 @@ def _statement(g: Graph, s: Statement, names: Mapping[Node, str], dialect: Diale
     """The text of one statement that needs no workspace."""
     if isinstance(s, Assign):
         return f"const {dialect.real} {s.name} = {value_text(g, s.node, names, True, dialect)};"
+    if isinstance(s, SineCosine):
+        sine, cosine = s.sine.name, s.cosine.name
+        angle = value_text(g, g.args[s.sine.node][0], names, False, dialect)
+        return f"{dialect.real} {sine}, {cosine}; cg_sincos({angle}, &{sine}, &{cosine});"
     if isinstance(s, Check):
         pairs = [[value_text(g, n, names, False, dialect) for n in pair] for pair in s.pairs]
         if dialect is C:
@@ -117,8 +134,9 @@ def _uses(g: Graph, group: list[Statement], names: Mapping[Node, str]) -> list[s
     """Names that a group's texts contain, in order of appearance."""
     found: dict[str, None] = {}
     for s in group:
-        if isinstance(s, Assign):
-            found.update(dict.fromkeys(names_in(g, s.node, names, top=True)))
+        if isinstance(s, (Assign, SineCosine)):
+            for part in assigned(s):
+                found.update(dict.fromkeys(names_in(g, part.node, names, top=True)))
         elif isinstance(s, Store):
             found.update(dict.fromkeys(names_in(g, s.node, names)))
         elif isinstance(s, Check):
@@ -160,12 +178,13 @@ def _piece(
         if isinstance(s, Load):
             if s.name in used:
                 load(s)
-        elif isinstance(s, Assign):
-            count += 1
+        elif isinstance(s, (Assign, SineCosine)):
+            count += len(assigned(s))
             lines.append(_statement(g, s, names, dialect))
-            if s.name in crossing:
-                arrays.add("work")
-                lines.append(f"cg_work[{crossing[s.name]}] = {s.name};")
+            for part in assigned(s):
+                if part.name in crossing:
+                    arrays.add("work")
+                    lines.append(f"cg_work[{crossing[part.name]}] = {part.name};")
         elif isinstance(s, (Store, Check)):
             arrays |= {s.array} if isinstance(s, Store) else set()
             lines.append(_statement(g, s, names, dialect))

@@ -83,7 +83,7 @@ typedef struct cg_run {
     double *k;       /* [n_stages][ld] the other stages of the last step */
     double *coef;    /* [n_dense][ld] interpolant over the last step, valid while have_dense */
     double *atol;    /* [ld] absolute tolerance of each component; the padding holds 1 */
-    double *p;       /* [n_parameters] */
+    double *p;       /* [n_parameters], then [n_hoisted] what model->hoist makes of them */
     double *u;       /* [n_u] inputs and modes as the right-hand side sees them */
     double *u_time;  /* [n_u] u = u_value + u_slope * (t - u_time) inside a segment */
     double *u_value; /* [n_u] */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 
 from chaplygin.codegen.program import Sources, Variable
 from chaplygin.codegen.shell import shell_files
+
+ROOT = Path(__file__).resolve().parent.parent
 
 HEADER = """
 #include "chaplygin.h"
@@ -72,6 +75,12 @@ def sources(name: str = "oscillator", body: str = OSCILLATOR, **changed: str) ->
         **{f"{name}.{suffix}": text for suffix, text in changed.items()},
     }
     return Sources(name=name, digest="00", files=files)
+
+
+def key_of(texts: Sources) -> str:
+    """A key for the cache that changes with the texts and with the binary interface."""
+    interface = (ROOT / "runtime" / "chaplygin.h").read_text(encoding="utf-8")
+    return hashlib.sha1(repr((interface, sorted(texts.files.items()))).encode()).hexdigest()
 
 
 def loaded(path: Path) -> ModuleType:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.machinery
 import pickle
 import shutil
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hand_written import sources
+from hand_written import key_of, sources
 from runtime_models import needs_core
 
 import chaplygin as cg
@@ -28,7 +27,7 @@ SUFFIX = importlib.machinery.EXTENSION_SUFFIXES[0]
 @pytest.fixture(scope="module")
 def path() -> Path:
     texts = sources("loaded_oscillator")
-    return build(texts, key=hashlib.sha1(repr(sorted(texts.files.items())).encode()).hexdigest())
+    return build(texts, key=key_of(texts))
 
 
 def python(code: str, *arguments: object) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import subprocess
 import sys
 import textwrap
@@ -12,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hand_written import sources
+from hand_written import key_of, sources
 from runtime_models import model, needs_core
 
 from chaplygin.codegen.build import build
@@ -51,7 +50,7 @@ def test_ten_steps_take_less_than_ten_microseconds(given: Any, options: dict[str
 
 def test_a_compiled_model_loads_in_ten_milliseconds() -> None:
     texts = sources("quick_oscillator")
-    path = build(texts, key=hashlib.sha1(repr(sorted(texts.files.items())).encode()).hexdigest())
+    path = build(texts, key=key_of(texts))
     code = """
         import sys, time
         import chaplygin.runtime as runtime
