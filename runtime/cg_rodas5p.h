@@ -128,7 +128,7 @@ static int CG_FN(rodas5p_jacobian)(cg_run_t *run)
 /* A step from where the Jacobian has been taken. */
 static int CG_FN(rodas5p_advance)(cg_run_t *run)
 {
-    const cg_control_t control = {0.2, 0.0, 0.9, 0.2, 6.0};
+    const cg_control_t control = {0.2, 0.0, 0.9, 0.2, 6.0, 0};
     return CG_FN(adaptive)(run, control, CG_FN(rodas5p_trial), CG_FN(rodas5p_error));
 }
 

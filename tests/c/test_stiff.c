@@ -2,6 +2,8 @@
 #include "cg_linear.h"
 #include "helpers.h"
 
+static const char *const both[2] = {"rodas5p", "auto"};
+
 static cg_run_t *make_stiff(enum stiff_kind kind, double rate, const char *method, double tolerance)
 {
     cg_run_t *const run = make_run(&stiff_model, method, 0, tolerance);
@@ -165,10 +167,9 @@ static void test_van_der_pol(void)
 {
     /* mu = 1000, t = 2000: F. Mazzia, C. Magherini, Test Set for Initial Value Problem Solvers, problem VDPOL, where time
      * is t / mu. */
-    static const char *const methods[2] = {"rodas5p", "auto"};
     const double x0[2] = {2.0, 0.0}, mu = 1000.0;
     for (int m = 0; m < 2; m++) {
-        cg_run_t *const run = make_stiff(STIFF_VAN_DER_POL, mu, methods[m], 1e-9);
+        cg_run_t *const run = make_stiff(STIFF_VAN_DER_POL, mu, both[m], 1e-9);
         run->atol[1] = 1e-9 / mu;
         CHECK(go(run, 0.0, x0, 2.0 * mu, NULL) == CG_OK);
         CHECK_NEAR(run->x[0], 0.1706167732170483e1, 1e-7);
@@ -196,11 +197,10 @@ static void test_sampled_input(void)
     /* Quasi-static: x follows u, and behind a slope by slope / rate. Steps end at the samples. */
     static const double times[4] = {0.0, 1.0, 1.0, 3.0};
     static const double values[4] = {0.0, 1.0, 5.0, 4.0};
-    static const char *const methods[2] = {"rodas5p", "auto"};
     const cg_signal_t signal = {CG_SIGNAL_LINEAR, 0, 4, times, values};
     const double x0[2] = {0.0, 0.0}, rate = 1e5;
     for (int m = 0; m < 2; m++) {
-        cg_run_t *const run = make_stiff(STIFF_DECAY, rate, methods[m], 1e-9);
+        cg_run_t *const run = make_stiff(STIFF_DECAY, rate, both[m], 1e-9);
         run->signals = &signal;
         double y[2 * 3];
         const double at[3] = {0.75, 1.0, 2.5};
@@ -267,11 +267,10 @@ static void test_auto_leaves_a_motion_that_is_stiff_no_more(void)
 
 static void test_save_and_restore(void)
 {
-    static const char *const methods[2] = {"rodas5p", "auto"};
     const double x0[2] = {2.0, 0.0};
     for (int m = 0; m < 2; m++) {
-        cg_run_t *const run = make_stiff(STIFF_VAN_DER_POL, 1e3, methods[m], 1e-8);
-        cg_run_t *const other = make_stiff(STIFF_VAN_DER_POL, 1e3, methods[m], 1e-8);
+        cg_run_t *const run = make_stiff(STIFF_VAN_DER_POL, 1e3, both[m], 1e-8);
+        cg_run_t *const other = make_stiff(STIFF_VAN_DER_POL, 1e3, both[m], 1e-8);
         void *const saved = malloc(run->size);
         CHECK(saved != NULL);
         for (int stop = 5; stop < 400; stop += 13) {
