@@ -6,9 +6,9 @@
  *    authors' own program: E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., Springer 1996,
  *    section IV.2, "stiffness detection". Steps at the border of stability have h rho = 6. But a motion that is fast
  *    and followed closely has up to 4, and rounding, which a stiff force magnifies, may hold the step far below. So
- *    after 15 steps near the border, with no 6 slow ones in a row, rodas5p is asked: if it can take four times the step,
- *    the motion is stiff. If not, nothing of the trial is kept. After steps away from the border it is asked too, the
- *    first time after 15 of them, then after twice as many each time.
+ *    after 15 steps near the border, with no 6 slow ones in a row, rodas5p is asked: if it can take four times the
+ *    step, the motion is stiff. If not, nothing of the trial is kept. After steps away from the border it is asked too,
+ *    the first time after 15 of them, then after twice as many each time.
  *  - after a step of rodas5p rho is the largest eigenvalue of its Jacobian by power iteration, which goes on from one
  *    step to the next. 10 steps in a row that dop853 could have taken with twice the length change back.
  * All norms are in units of the tolerance, so that they do not depend on the units of the states.

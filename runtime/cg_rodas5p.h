@@ -8,9 +8,9 @@
 #include "cg_linear.h"
 #include "cg_rodas5p_tableau.h"
 
-/* The distance, in steps, of the points from which df/dt is taken. With the formula of order 4 below its error does to a
- * step h^2 (h / 32)^4 / 5 of the sixth derivative, far less than the method's own; rounding adds 340 units of the last
- * place of h f. */
+/* The distance, in steps, of the points from which df/dt is taken. With the formula of order 4 below its error does to
+ * a step h^2 (h / 32)^4 / 5 of the sixth derivative, far less than the method's own; rounding adds 340 units of the
+ * last place of h f. */
 #define CG_RODAS5P_DISTANCE 0.03125
 
 /* run->slope = df/dt at the start of a step, by finite differences at times inside the step, where the stages are too.
@@ -138,8 +138,8 @@ static int CG_FN(rodas5p_step)(cg_run_t *run)
     return status == CG_OK ? CG_FN(rodas5p_advance)(run) : status;
 }
 
-/* The interpolant in the form of cg_dense_evaluate: r_0 + theta (r_1 + theta r_2) is c_2 + theta (c_3 + (1 - theta) c_4)
- * with c_3 = r_1 + r_2, c_4 = -r_2. */
+/* The interpolant in the form of cg_dense_evaluate: r_0 + theta (r_1 + theta r_2) is
+ * c_2 + theta (c_3 + (1 - theta) c_4) with c_3 = r_1 + r_2, c_4 = -r_2. */
 static int CG_FN(rodas5p_dense)(cg_run_t *run)
 {
     const int32_t ld = CG_PADDED(CG_N(run));

@@ -5,8 +5,8 @@
  * Differential Equations package, BIT Numerical Mathematics 63 (2023) 27; the figures are those of the author's
  * implementation in OrdinaryDiffEq.jl.
  *
- * In the variables that need no product with the Jacobian (E. Hairer, G. Wanner, Solving Ordinary Differential Equations
- * II, 2nd ed., Springer 1996, section IV.7, equation (7.25)) stage s is the solution of
+ * In the variables that need no product with the Jacobian (E. Hairer, G. Wanner, Solving Ordinary Differential
+ * Equations II, 2nd ed., Springer 1996, section IV.7, equation (7.25)) stage s is the solution of
  *
  *     (I - gamma h J) k_s = gamma h (f(t + c_s h, x + sum_j a_sj k_j) + h d_s df/dt) + gamma sum_j C_sj k_j.
  *

@@ -25,6 +25,10 @@ static int stiff_rhs(double t, const double *CG_RESTRICT x, const double *CG_RES
         out[0] = cos(t) * x[0];
         out[1] = 2.0 * t * x[1];
         return CG_OK;
+    case STIFF_DRIVEN: /* x = y = exp(t^2) with u = 2 t */
+        out[0] = u[0] * x[0];
+        out[1] = u[0] * x[1];
+        return CG_OK;
     case STIFF_OSCILLATOR: /* p[1] is the frequency */
         out[0] = x[1];
         out[1] = -p[1] * p[1] * x[0];
@@ -42,7 +46,6 @@ static int stiff_rhs(double t, const double *CG_RESTRICT x, const double *CG_RES
 static int stiff_jacobian(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                           const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work)
 {
-    (void)u;
     (void)work;
     out[0] = 0.0;
     out[1] = 0.0;
@@ -63,6 +66,10 @@ static int stiff_jacobian(double t, const double *CG_RESTRICT x, const double *C
     case STIFF_TIMED:
         out[0] = cos(t);
         out[3] = 2.0 * t;
+        return CG_OK;
+    case STIFF_DRIVEN:
+        out[0] = u[0];
+        out[3] = u[0];
         return CG_OK;
     case STIFF_OSCILLATOR:
         out[1] = 1.0;

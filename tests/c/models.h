@@ -29,6 +29,7 @@ enum stiff_kind {
     STIFF_DECAY,
     STIFF_BLOW_UP,
     STIFF_TIMED,
+    STIFF_DRIVEN,
     STIFF_OSCILLATOR,
     STIFF_NO_SLOPE
 };

@@ -75,6 +75,21 @@ static double fixed_error(enum stiff_kind kind, double rate, double t0, double t
     return error;
 }
 
+/* The same with u = 2 t, sampled. */
+static double driven_error(double h)
+{
+    static const double times[2] = {-2.0, 2.0}, values[2] = {-4.0, 4.0};
+    const cg_signal_t signal = {CG_SIGNAL_LINEAR, 0, 2, times, values};
+    cg_run_t *const run = make_stiff(STIFF_DRIVEN, 0.0, "rodas5p", 1e6);
+    const double start[2] = {exp(0.25), exp(0.25)};
+    run->signals = &signal;
+    equal_steps(run, h);
+    CHECK(go(run, -0.5, start, 1.0, NULL) == CG_OK && run->n_steps == (int64_t)(1.5 / h + 0.5));
+    const double error = fabs(run->x[0] - exp(1.0));
+    cg_run_delete(run);
+    return error;
+}
+
 static void test_orders(void)
 {
     CHECK_NEAR(log2(fixed_error(STIFF_BLOW_UP, 0.0, -1.0, 0.5, 1.0 / 32.0)
@@ -84,6 +99,12 @@ static void test_orders(void)
                     / fixed_error(STIFF_TIMED, 0.0, -0.5, 1.0, 1.0 / 64.0)), 5.0, 0.2);
     CHECK_NEAR(log2(fixed_error(STIFF_TIMED, 0.0, 0.5, -1.0, 1.0 / 32.0)
                     / fixed_error(STIFF_TIMED, 0.0, 0.5, -1.0, 1.0 / 64.0)), 5.0, 0.2);
+}
+
+static void test_order_with_a_sampled_input(void)
+{
+    /* It stands in the Jacobian and in df/dt. */
+    CHECK_NEAR(log2(driven_error(1.0 / 32.0) / driven_error(1.0 / 64.0)), 5.0, 0.2);
 }
 
 static void test_order_of_a_stiff_problem(void)
@@ -165,8 +186,8 @@ static void test_dense_order(void)
 
 static void test_van_der_pol(void)
 {
-    /* mu = 1000, t = 2000: F. Mazzia, C. Magherini, Test Set for Initial Value Problem Solvers, problem VDPOL, where time
-     * is t / mu. */
+    /* mu = 1000, t = 2000: F. Mazzia, C. Magherini, Test Set for Initial Value Problem Solvers, problem VDPOL, where
+     * time is t / mu. */
     const double x0[2] = {2.0, 0.0}, mu = 1000.0;
     for (int m = 0; m < 2; m++) {
         cg_run_t *const run = make_stiff(STIFF_VAN_DER_POL, mu, both[m], 1e-9);
@@ -310,6 +331,7 @@ int main(void)
 {
     test_linear_solver();
     test_orders();
+    test_order_with_a_sampled_input();
     test_order_of_a_stiff_problem();
     test_decay();
     test_singular_matrix();
