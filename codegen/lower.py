@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import sympy as sp
 
+from .arrange import BUDGET, arranged
 from .differentiate import forward
 from .graph import Node
 from .linear import LDL
@@ -22,6 +23,9 @@ UNROLLED_VELOCITIES = 12
 """Mass matrices up to this size are factored in straight-line code, larger ones by a loop."""
 UNROLLED_JACOBIAN = 4000
 """Operations up to which a Jacobian is written out; above, the emitted one loops over `jvp`."""
+
+LARGEST_ARRANGED = 4000
+"""Nodes up to which kernels that are called seldom are arranged; the right-hand side always is."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,11 @@ def lower(eqs: Equations) -> Program:
         kernels["invariants"] = Kernel(
             "invariants", tuple(n for _, n in conserved), tuple(v.name for v, _ in conserved), limits
         )
+    parameters = tuple(g.symbol(p.name) for p in (*system.parameters, *eqs.parameters))
+    kernels["rhs"] = arranged(g, replace(kernels["rhs"], beforehand=parameters))
+    for name in ("jvp", "jacobian", "outputs", "invariants"):
+        if name in kernels and len(g.reachable(kernels[name].roots())) <= LARGEST_ARRANGED:
+            kernels[name] = arranged(g, kernels[name], BUDGET // 8)
     return Program(
         name=system.name,
         form=eqs.form,

@@ -19,7 +19,7 @@ static double *cg_take(char *base, size_t *offset, int32_t count)
 }
 
 /* Points the arrays of `run` into the block at `base` and returns the size of the block. */
-static size_t cg_layout(cg_run_t *run, char *base, int32_t n_parameters, int32_t n_work)
+static size_t cg_layout(cg_run_t *run, char *base, const cg_model_t *model)
 {
     size_t offset = (sizeof(cg_run_t) + CG_ALIGN - 1u) / CG_ALIGN * CG_ALIGN;
     run->x = cg_take(base, &offset, run->ld);
@@ -30,12 +30,12 @@ static size_t cg_layout(cg_run_t *run, char *base, int32_t n_parameters, int32_t
     run->k = cg_take(base, &offset, run->n_stages * run->ld);
     run->coef = cg_take(base, &offset, run->n_dense * run->ld);
     run->atol = cg_take(base, &offset, run->ld);
-    run->p = cg_take(base, &offset, n_parameters);
+    run->p = cg_take(base, &offset, model->n_parameters + model->n_hoisted);
     run->u = cg_take(base, &offset, run->n_u);
     run->u_time = cg_take(base, &offset, run->n_u);
     run->u_value = cg_take(base, &offset, run->n_u);
     run->u_slope = cg_take(base, &offset, run->n_u);
-    run->work = cg_take(base, &offset, n_work);
+    run->work = cg_take(base, &offset, model->n_work);
     return offset;
 }
 
@@ -59,7 +59,7 @@ size_t cg_run_size(const cg_model_t *model, const char *method)
     }
     memset(&run, 0, sizeof run);
     cg_set_sizes(&run, model, info);
-    return cg_layout(&run, NULL, model->n_parameters, model->n_work);
+    return cg_layout(&run, NULL, model);
 }
 
 /* C99 has no aligned allocation: the address that malloc gave is kept just below the block. */
@@ -108,13 +108,13 @@ int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char 
         for (const cg_method_t *own = model->methods; own->name != NULL; own++) {
             if (cg_is_method(own, method)) {
                 run->step = own->step;
-                run->dense = own->dense;
+                run->dense = own->dense != NULL ? own->dense : info->dense;
                 run->inlined = 1;
             }
         }
     }
     cg_set_sizes(run, model, info);
-    run->size = cg_layout(run, (char *)run, model->n_parameters, model->n_work);
+    run->size = cg_layout(run, (char *)run, model);
     for (int32_t i = 0; i < run->ld; i++) {
         run->atol[i] = i < run->n ? 1e-9 : 1.0;
     }
@@ -194,7 +194,7 @@ int cg_run_restore(cg_run_t *run, const void *saved, size_t size)
     whole.input_context = run->input_context;
     whole.signals = run->signals;
     whole.stop = run->stop;
-    cg_layout(&whole, (char *)run, run->model->n_parameters, run->model->n_work);
+    cg_layout(&whole, (char *)run, run->model);
     if (!cg_put_places(&whole, &inside)) {
         return CG_BAD_ARGUMENT;
     }

@@ -7,7 +7,7 @@
 #define CG_FN(name) cg_table_##name
 #define CG_N(run) ((run)->n)
 #define CG_NU(run) ((run)->n_u)
-#define CG_RHS(run) (run)->rhs
+#define CG_RHS(run, t, x, out) (run)->rhs(t, x, (run)->p, (run)->u, out, (run)->work)
 #define CG_FLATTEN
 #include "cg_method.h"
 #undef CG_FLATTEN
@@ -20,6 +20,9 @@ static const cg_method_info_t cg_methods[] = {
     /* name, order, adaptive, rows of k, rows of coef */
     {"rk4", 4, 0, 4, 4, cg_table_rk4_step, cg_table_rk4_dense},
     {"dop853", 8, 1, CG_DOP853_ALL, 8, cg_table_dop853_step, cg_table_dop853_dense},
+    {"tsit5", 5, 1, CG_TSIT5_ALL, CG_TSIT5_DENSE, cg_table_tsit5_step, cg_table_tsit5_dense},
+    {"vern7", 7, 1, CG_VERN7_ALL, CG_VERN7_DENSE, cg_table_vern7_step, cg_table_vern7_dense},
+    {"vern9", 9, 1, CG_VERN9_ALL, CG_VERN9_DENSE, cg_table_vern9_step, cg_table_vern9_dense},
     {NULL, 0, 0, 0, 0, NULL, NULL},
 };
 
@@ -187,6 +190,15 @@ static int cg_choose_step(cg_run_t *run)
 
 /* ---- the loop ---- */
 
+/* What the right-hand side makes of the parameters alone; where it refuses them, that was its first call. */
+static int cg_hoist(cg_run_t *run)
+{
+    const cg_model_t *const model = run->model;
+    const int status = model->hoist == NULL ? CG_OK : model->hoist(run->p, run->p + model->n_parameters);
+    run->n_rhs += status != CG_OK;
+    return status;
+}
+
 /* Everything a step needs at its start; nothing to do after an accepted step without a knot. */
 static int cg_prepare(cg_run_t *run)
 {
@@ -195,7 +207,10 @@ static int cg_prepare(cg_run_t *run)
         cg_enter_segment(run);
     }
     if (!run->have_f) {
-        status = cg_derivative(run, run->t, run->x, run->f);
+        status = cg_hoist(run);
+        if (status == CG_OK) {
+            status = cg_derivative(run, run->t, run->x, run->f);
+        }
         run->have_f = status == CG_OK;
     }
     if (status == CG_OK && run->h == 0.0) {

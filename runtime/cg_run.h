@@ -21,7 +21,7 @@ extern "C" {
 
 /* Part of the name of every method compiled into a model: a model from another version of this header has other
  * names, and runs through its table. To be raised with every change of cg_run_t or of what its members mean. */
-#define CG_RUN_LAYOUT "@1"
+#define CG_RUN_LAYOUT "@2"
 
 #define CG_PAD 4
 #define CG_PADDED(n) (((n) + (CG_PAD - 1)) / CG_PAD * CG_PAD)
@@ -80,7 +80,7 @@ typedef struct cg_run {
     double *k;       /* [n_stages][ld] the other stages of the last step */
     double *coef;    /* [n_dense][ld] interpolant over the last step, valid while have_dense */
     double *atol;    /* [ld] absolute tolerance of each component; the padding holds 1 */
-    double *p;       /* [n_parameters] */
+    double *p;       /* [n_parameters], then [n_hoisted] what model->hoist makes of them */
     double *u;       /* [n_u] inputs and modes as the right-hand side sees them */
     double *u_time;  /* [n_u] u = u_value + u_slope * (t - u_time) inside a segment */
     double *u_value; /* [n_u] */

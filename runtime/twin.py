@@ -21,6 +21,7 @@ from .errors import ArgumentError, TwinWarning, kernel_failed
 from .face import Face, Variable
 from .solution import Solution
 from .twin_methods import Dop853, Record, Rk4, Walk, status_of
+from .twin_pairs import ORDERS, Pair
 from .twin_stepper import TwinStepper
 
 Array = NDArray[np.float64]
@@ -84,10 +85,10 @@ class TwinKernels(Protocol):
 class TwinModel(Face):
     """A model in pure Python, with the methods of `Model`. With ``quiet=True`` it does not warn that it is one.
 
-    "dop853" is SciPy's, "rk4" is plain Python.
+    "dop853" is SciPy's, the others are plain Python.
     """
 
-    methods = ("rk4", "dop853")
+    methods = ("rk4", "dop853", *ORDERS)
 
     def __init__(self, kernels: TwinKernels, *, quiet: bool = False) -> None:
         if not quiet:
@@ -195,6 +196,8 @@ class TwinModel(Face):
         x0, p, controls = self._prepare(t0, initial, parameters, inputs)
         if method == "rk4":
             walk: Walk = Rk4(min(first or largest, largest))
+        elif method in ORDERS:
+            walk = Pair(method, relative, absolute, largest, first, bool(dense_output))
         else:
             walk = Dop853(relative, absolute, largest, first)
         record = Record(t0, x0, moments, 1.0 if t1 >= t0 else -1.0)
@@ -203,7 +206,8 @@ class TwinModel(Face):
         sol = walk.dense(record, t0, x0) if dense_output else None
         settings = ((t0, t1), x0, moments, method, relative, absolute, max_step, first_step, step, max_steps)
         return Solution(
-            self, np.array(record.t), y, status, record.at, p, controls, walk.nfev, walk.n_steps, 0, sol, settings
+            self, np.array(record.t), y, status, record.at, p, controls, walk.nfev, walk.n_steps, walk.n_rejected, sol,
+            settings,
         )  # fmt: skip
 
     def stepper(

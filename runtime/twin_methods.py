@@ -1,4 +1,5 @@
-"""Integration methods of the pure-Python twin: rk4 in plain Python, dop853 by SciPy, step by step."""
+"""Integration methods of the pure-Python twin: rk4 in plain Python, dop853 by SciPy, step by step. The others are in
+twin_pairs.py."""
 
 from __future__ import annotations
 
@@ -65,13 +66,15 @@ class Walk:
     """A method in pure Python: `run` steps from the record's last point to t1."""
 
     def __init__(self) -> None:
-        self.nfev = self.n_steps = 0
+        self.nfev = self.n_steps = self.n_rejected = 0
+        self.t_end = 0.0
 
     def run(
         self, model: TwinModel, record: Record, p: Array, inputs: signals.Inputs, t1: float, limit: int
     ) -> int:
         """Integrate between the knots of the inputs; returns a status."""
         rhs, parameters = model.kernels.python["rhs"], p.tolist()
+        self.t_end = t1
         knots = {t1, *(float(t) for signal in inputs.signals.values() for t in signal.times)}
         ends = sorted(
             t for t in knots if 0 < record.direction * (t - record.at) <= record.direction * (t1 - record.at)

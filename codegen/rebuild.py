@@ -1,0 +1,397 @@
+"""Terms back into graph nodes, after factoring: what depends on parameters alone first, the ready operands first."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from .factor import Factoring, Literal, Term
+from .graph import Graph, Node
+from .terms import Atom, Atoms, Call, Frozen, Leaf, Monomial, common, freeze, inverse, product
+
+_LATENCY = {"add": 4, "sub": 4, "mul": 4, "div": 13, "sqrt": 19, "neg": 1, "abs": 1, "min": 4, "max": 4}
+_LATENCY |= {"select": 2, "lt": 1, "le": 1, "eq": 1, "ne": 1, "sign": 2}
+_FUNCTION = 40
+"""Cycles from operand to result on present processors: only their order of size matters."""
+_UNIT: Frozen = (((), Fraction(1)),)
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """What depends on parameters alone, or a number, in front of a term."""
+
+    terms: Frozen
+
+
+@dataclass(frozen=True)
+class Factor:
+    """An atom, or what divides by it."""
+
+    atom: Atom
+    inverse: bool = False
+
+
+class Arrangement:
+    """The values that some roots need, as sums of products of literals, factored. `cost` is their size."""
+
+    def __init__(self, atoms: Atoms, values: Iterable[Frozen]) -> None:
+        self.atoms = atoms
+        self.number: dict[Frozen, int] = {}
+        """Which sum a value is, for those that do not depend on parameters alone."""
+        self.literals: list[Coefficient | Factor] = []
+        self._index: dict[Coefficient | Factor, Literal] = {}
+        sums: list[list[Term]] = []
+        self.calls: dict[Atom, None] = {}
+        queue = list(values)
+        at = 0
+        while at < len(queue):
+            value = queue[at]
+            at += 1
+            if value in self.number or self.atoms.all_fixed(value):
+                continue
+            self.number[value] = len(sums)
+            sums.append(self._grouped(value, queue))
+        self.factoring = Factoring(sums, len(self.literals))
+
+    def _literal(self, content: Coefficient | Factor) -> Literal:
+        literal = self._index.get(content)
+        if literal is None:
+            literal = self._index[content] = len(self.literals)
+            self.literals.append(content)
+        return literal
+
+    def _grouped(self, value: Frozen, queue: list[Frozen]) -> list[Term]:
+        """A value's terms with equal factors that depend on the state taken together."""
+        groups: dict[Monomial, list[tuple[Monomial, Fraction]]] = {}
+        for m, c in freeze(self.atoms.settled(dict(value))):
+            fixed, state = self.atoms.split(m)
+            groups.setdefault(state, []).append((fixed, c))
+        terms = []
+        for state, parts in groups.items():
+            sign = 1 if parts[0][1] > 0 else -1
+            literals = []
+            coefficient = tuple((m, sign * c) for m, c in parts)
+            if coefficient != _UNIT:
+                literals.append(self._literal(Coefficient(coefficient)))
+            for atom, n in state:
+                literals += [self._literal(Factor(atom, n < 0))] * abs(n)
+                if self.atoms.op(atom):
+                    self.calls[atom] = None
+                queue += self.atoms.arguments(atom)
+            terms.append((sign, tuple(sorted(literals))))
+        return terms
+
+    def cost(self) -> int:
+        """Operations, with functions and divisions by their weight."""
+        divisions = sum(isinstance(a, Factor) and a.inverse for a in self.literals)
+        calls = sum(weight(self.atoms.op(atom)) for atom in self.calls)
+        return self.factoring.cost() + weight("div") * divisions + calls
+
+
+def weight(op: str) -> int:
+    """What an operation costs, in additions."""
+    return 4 if op in ("div", "sqrt") else 1 if op in _LATENCY else 12
+
+
+@dataclass(frozen=True)
+class _Sum:
+    number: int
+
+
+@dataclass(frozen=True)
+class _Fixed:
+    terms: Frozen
+
+
+@dataclass(frozen=True)
+class _Atom:
+    atom: Atom
+
+
+@dataclass(frozen=True)
+class _Literal:
+    literal: Literal
+
+
+_Item = _Sum | _Fixed | _Atom | _Literal
+"""What a builder makes a node of."""
+
+
+class Builder:
+    """Nodes for an arrangement, in a graph that is extended."""
+
+    def __init__(self, g: Graph, arrangement: Arrangement) -> None:
+        self.graph = g
+        self.arrangement = arrangement
+        self.atoms = arrangement.atoms
+        self.made: dict[_Item, Node] = {}
+        self.ready: dict[Node, int] = {}
+        factoring = arrangement.factoring
+        self.sums = [factoring.result(i) for i in range(len(factoring.sums))]
+        self.products = factoring.products
+        self.sum_of = factoring.sum_of
+        self.negative: set[Literal] = set()
+        """Products that are computed with the opposite sign: their coefficient bears it."""
+        self.uses: dict[Literal, int] = {}
+        for terms in self.sums:
+            for _, literals in terms:
+                for literal in literals:
+                    self.uses[literal] = self.uses.get(literal, 0) + 1
+        for pair in self.products.values():
+            for literal in pair:
+                self.uses[literal] = self.uses.get(literal, 0) + 1
+        self._choose_signs()
+
+    # -- signs ----------------------------------------------------------------------------------------------------
+    def _coefficient(self, literals: Iterable[Literal]) -> Literal | None:
+        return next((a for a in literals if isinstance(self._content(a), Coefficient)), None)
+
+    def _content(self, literal: Literal) -> Coefficient | Factor | None:
+        """What a literal stands for, None where it was extracted."""
+        known = self.arrangement.literals
+        return known[literal] if literal < len(known) else None
+
+    def _unsigned(self, number: int) -> bool:
+        """Whether a sum has no term that can stand first without a sign of its own."""
+        return all(s < 0 and self._coefficient(literals) is None for s, literals in self.sums[number])
+
+    def _choose_signs(self) -> None:
+        """Turn products with a coefficient, and differences, round where that saves a negation."""
+        holders: dict[Literal, list[int]] = {}
+        for i, terms in enumerate(self.sums):
+            for literal in dict.fromkeys(a for _, literals in terms for a in literals):
+                holders.setdefault(literal, []).append(i)
+        in_products = {a for pair in self.products.values() for a in pair}
+        for i in range(len(self.sums)):
+            if not self._unsigned(i):
+                continue
+            for literal in dict.fromkeys(a for _, literals in self.sums[i] for a in literals):
+                turns = (
+                    literal in self.sum_of or self._coefficient(self.products.get(literal, ())) is not None
+                )
+                if not turns or literal in in_products:
+                    continue
+                touched = list(holders[literal])
+                if literal in self.sum_of:
+                    touched.append(self.sum_of[literal])
+                before = sum(map(self._unsigned, touched))
+                self._turn(literal, holders[literal])
+                if sum(map(self._unsigned, touched)) < before:
+                    break
+                self._turn(literal, holders[literal])
+
+    def _turn(self, literal: Literal, holders: Sequence[int]) -> None:
+        for i in holders:
+            self.sums[i] = [(-s if a.count(literal) % 2 else s, a) for s, a in self.sums[i]]
+        if literal in self.sum_of:
+            own = self.sum_of[literal]
+            self.sums[own] = [(-s, a) for s, a in self.sums[own]]
+        else:
+            self.negative ^= {literal}
+
+    # -- nodes ----------------------------------------------------------------------------------------------------
+    def value(self, terms: Frozen) -> Node:
+        """The node of a value, with all that it needs."""
+        first = self._item(terms)
+        stack = [first]
+        while stack:
+            item = stack[-1]
+            if item in self.made:
+                stack.pop()
+                continue
+            missing = [need for need in self._needs(item) if need not in self.made]
+            if missing:
+                stack += missing
+            else:
+                self.made[item] = self._make(item)
+                stack.pop()
+        return self.made[first]
+
+    def found(self, terms: Frozen) -> Node | None:
+        """The node of a value, if it has been made."""
+        return self.made.get(self._item(terms))
+
+    def _item(self, terms: Frozen) -> _Item:
+        number = self.arrangement.number.get(terms)
+        return _Fixed(terms) if number is None else _Sum(number)
+
+    def _needs(self, item: _Item) -> list[_Item]:
+        if isinstance(item, _Sum):
+            return [_Literal(a) for _, literals in self._parts(item.number) for a in self._flat(literals)]
+        if isinstance(item, _Fixed):
+            return [_Atom(atom) for m, _ in item.terms for atom, _ in m]
+        if isinstance(item, _Atom):
+            return [self._item(terms) for terms in self.atoms.arguments(item.atom)]
+        if item.literal in self.products:
+            return [_Literal(a) for a in self._flat(self.products[item.literal])]
+        return [self._behind(item.literal)]
+
+    def _behind(self, literal: Literal) -> _Item:
+        """What a literal stands for that is no product."""
+        content = self._content(literal)
+        if content is None:
+            return _Sum(self.sum_of[literal])
+        return _Fixed(content.terms) if isinstance(content, Coefficient) else _Atom(content.atom)
+
+    def _make(self, item: _Item) -> Node:
+        g = self.graph
+        if isinstance(item, _Sum):
+            return self._sum([self._term(s, a) for s, a in self._signed(self._parts(item.number))])
+        if isinstance(item, _Fixed):
+            return self._fixed(item.terms)
+        if isinstance(item, _Atom):
+            content = self.atoms.contents[item.atom]
+            if isinstance(content, Leaf):
+                return content.node
+            parts = [self.made[need] for need in self._needs(item)]
+            return g.rebuild(content.op, parts) if isinstance(content, Call) else parts[0]
+        if item.literal in self.products:
+            sign = 0 if item.literal in self.negative else 1
+            return self._term(sign, self.products[item.literal])[1]
+        node = self.made[self._behind(item.literal)]
+        factor = self._content(item.literal)
+        return g.same("div", (g.one, node)) if isinstance(factor, Factor) and factor.inverse else node
+
+    def _parts(self, number: int) -> list[Term]:
+        """The terms of a sum, with those of sums that are used nowhere else."""
+        found: list[Term] = []
+        stack = [(1, term) for term in reversed(self.sums[number])]
+        while stack:
+            outer, (sign, literals) = stack.pop()
+            if len(literals) == 1 and literals[0] in self.sum_of and self.uses[literals[0]] == 1:
+                stack += [(outer * sign, t) for t in reversed(self.sums[self.sum_of[literals[0]]])]
+            else:
+                found.append((outer * sign, literals))
+        return found
+
+    def _flat(self, literals: Iterable[Literal]) -> list[Literal]:
+        """Factors, with those of products that are used nowhere else."""
+        found: list[Literal] = []
+        stack = list(literals)[::-1]
+        while stack:
+            literal = stack.pop()
+            if literal in self.products and self.uses[literal] == 1 and literal not in self.negative:
+                stack += self.products[literal][::-1]
+            else:
+                found.append(literal)
+        return found
+
+    def _signed(self, terms: list[Term]) -> list[Term]:
+        """A sum of negative terms only, with the sign of one given to its coefficient."""
+        if any(sign > 0 for sign, _ in terms):
+            return terms
+        for i, (_, literals) in enumerate(terms):
+            if self._coefficient(literals) is not None:
+                return [*terms[:i], (0, literals), *terms[i + 1 :]]
+        return terms
+
+    def _term(self, sign: int, literals: Iterable[Literal]) -> tuple[int, Node]:
+        """A term's sign and node; the sign 0 asks for the opposite coefficient."""
+        g = self.graph
+        above: list[Node] = []
+        below: list[Node] = []
+        turned = sign == 0
+        for literal in self._flat(literals):
+            content = self._content(literal)
+            if turned and isinstance(content, Coefficient):
+                above.append(self._fixed(tuple((m, -c) for m, c in content.terms)))
+                turned = False
+            elif isinstance(content, Factor) and content.inverse and self.uses[literal] == 1:
+                below.append(self.made[_Atom(content.atom)])
+            else:
+                above.append(self.made[_Literal(literal)])
+        top = self._product(above)
+        node = top if not below else self._note(g.same("div", (top, self._product(below))))
+        return (1 if sign == 0 else sign), node
+
+    # -- trees ----------------------------------------------------------------------------------------------------
+    def _note(self, node: Node) -> Node:
+        """Record when a node has its value, counted from the state; parameters are there before."""
+        g = self.graph
+        stack = [node]
+        while stack:
+            n = stack[-1]
+            if n in self.ready:
+                stack.pop()
+                continue
+            missing = [a for a in g.args[n] if a not in self.ready]
+            if missing:
+                stack += missing
+                continue
+            if g.op[n] in ("const", "named") or n in self.atoms.parameters:
+                self.ready[n] = -1
+            elif not g.args[n]:
+                self.ready[n] = 0
+            else:
+                start = max(self.ready[a] for a in g.args[n])
+                self.ready[n] = -1 if start < 0 else start + _LATENCY.get(g.op[n], _FUNCTION)
+            stack.pop()
+        return node
+
+    def _when(self, node: Node) -> int:
+        return self.ready[self._note(node)]
+
+    def _product(self, nodes: Sequence[Node]) -> Node:
+        g = self.graph
+        heap = [(self._when(n), i, n) for i, n in enumerate(nodes)]
+        heapq.heapify(heap)
+        if not heap:
+            return g.one
+        while len(heap) > 1:
+            (_, i, a), (_, j, b) = heapq.heappop(heap), heapq.heappop(heap)
+            made = g.plain_product(a, b)
+            heapq.heappush(heap, (self._when(made), min(i, j), made))
+        return heap[0][2]
+
+    def _sum(self, terms: Sequence[tuple[int, Node]]) -> Node:
+        g = self.graph
+        heap = [(self._when(n), i, s, n) for i, (s, n) in enumerate(terms)]
+        heapq.heapify(heap)
+        if not heap:
+            return g.zero
+        while len(heap) > 1:
+            (_, i, s, a), (_, j, r, b) = heapq.heappop(heap), heapq.heappop(heap)
+            if j < i:
+                s, a, r, b = r, b, s, a
+            if s == r:
+                made = g.same("add", (a, b))
+            else:
+                made = g.same("sub", (a, b) if s > 0 else (b, a))
+                s = 1
+            heapq.heappush(heap, (self._when(made), min(i, j), s, made))
+        _, _, sign, node = heap[0]
+        return node if sign > 0 else g.neg(node)
+
+    def _fixed(self, terms: Frozen) -> Node:
+        """What depends on parameters alone: common factors outside, one division."""
+        g = self.graph
+        outside = common(m for m, _ in terms) if len(terms) > 1 else ()
+        below = inverse(outside)
+        parts = [self._fixed_term(product(m, below), c) for m, c in freeze(dict(terms))]
+        total = self._sum([part for part in parts if part[0] > 0] + [part for part in parts if part[0] < 0])
+        if not outside:
+            return total
+        over, under = self._powers(outside)
+        top = self._product([*over, total])
+        return top if not under else g.same("div", (top, self._product(under)))
+
+    def _fixed_term(self, m: Monomial, c: Fraction) -> tuple[int, Node]:
+        g = self.graph
+        over, under = self._powers(m)
+        sign = 1 if c > 0 or not m else -1
+        number = c * sign
+        node = self._product(over)
+        if number != 1:
+            node = g.plain_product(g.const(number), node) if over else g.const(number)
+        if under:
+            node = g.same("div", (node, self._product(under)))
+        return sign, node
+
+    def _powers(self, m: Monomial) -> tuple[list[Node], list[Node]]:
+        over: list[Node] = []
+        under: list[Node] = []
+        for atom, n in m:
+            (over if n > 0 else under).extend([self.made[_Atom(atom)]] * abs(n))
+        return over, under
