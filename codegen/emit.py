@@ -150,7 +150,7 @@ def _core_values(program: Program, command: str) -> dict[str, str]:
         "n_invariants": str(len(program.invariants)),
         "n_declared": str(len(program.declared)),
         "n_work": str(n_work),
-        "operations": str(plans["rhs"].operations),
+        "operations": str(plans["rhs"].size),
         "n_hoisted": str(hoisted),
         "hoist": f"{name}_hoist" if hoisted else "NULL",
         "inlined_rhs": f"{name}_rhs_hoisted" if hoisted else f"{name}_rhs",

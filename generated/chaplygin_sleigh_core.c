@@ -267,7 +267,7 @@ static const cg_variable_t cg_declared[] = {
 #define CG_MODEL_NP 3
 #define CG_MODEL_HOISTED 4
 #define CG_MODEL_RHS chaplygin_sleigh_rhs_hoisted
-#define CG_MODEL_OPERATIONS 12
+#define CG_MODEL_OPERATIONS 60
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else

@@ -320,7 +320,7 @@ static const cg_variable_t cg_declared[] = {
 #define CG_MODEL_NP 5
 #define CG_MODEL_HOISTED 5
 #define CG_MODEL_RHS double_pendulum_rhs_hoisted
-#define CG_MODEL_OPERATIONS 28
+#define CG_MODEL_OPERATIONS 124
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else

@@ -363,7 +363,7 @@ static const cg_variable_t cg_declared[] = {
 #define CG_MODEL_NP 5
 #define CG_MODEL_HOISTED 5
 #define CG_MODEL_RHS rolling_disk_rhs_hoisted
-#define CG_MODEL_OPERATIONS 21
+#define CG_MODEL_OPERATIONS 117
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else

@@ -486,7 +486,7 @@ static const cg_variable_t cg_declared[] = {
 #define CG_MODEL_NP 8
 #define CG_MODEL_HOISTED 5
 #define CG_MODEL_RHS rolling_ring_rhs_hoisted
-#define CG_MODEL_OPERATIONS 40
+#define CG_MODEL_OPERATIONS 136
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else

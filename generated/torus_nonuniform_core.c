@@ -249,7 +249,7 @@ static const cg_variable_t cg_declared[] = {
 #define CG_MODEL_NP 10
 #define CG_MODEL_HOISTED 3
 #define CG_MODEL_RHS torus_nonuniform_rhs_hoisted
-#define CG_MODEL_OPERATIONS 11
+#define CG_MODEL_OPERATIONS 83
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else

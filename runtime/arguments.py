@@ -250,6 +250,11 @@ def unknown_method(method: Any, known: Sequence[str]) -> ArgumentError:
     return ArgumentError(f"method {_short(method)} is unknown; known are {', '.join(known)}{hint}")
 
 
+def no_jacobian(method: str, name: str) -> ArgumentError:
+    """The error for an implicit method and a model that it cannot work with."""
+    return ArgumentError(f"method {method!r} needs the Jacobian of the model, and {name} has none")
+
+
 def no_events(events: Any) -> None:
     """Refuse `events`, which `solve_ivp` has and `integrate` has not yet."""
     if events is not None:

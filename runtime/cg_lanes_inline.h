@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #ifndef CG_INLINE_OPERATIONS
-#define CG_INLINE_OPERATIONS 400
+#define CG_INLINE_OPERATIONS 220 /* 12 copies of more do not stay in the instruction cache */
 #endif
 #if CG_MODEL_OPERATIONS <= CG_INLINE_OPERATIONS && defined(__clang__)
 #define CG_FLATTEN __attribute__((flatten))

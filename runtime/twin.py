@@ -22,6 +22,7 @@ from .face import Face, Variable
 from .solution import Solution
 from .twin_methods import Dop853, Record, Rk4, Walk, status_of
 from .twin_pairs import ORDERS, Pair
+from .twin_rodas5p import Rodas5p
 from .twin_stepper import TwinStepper
 
 Array = NDArray[np.float64]
@@ -85,10 +86,10 @@ class TwinKernels(Protocol):
 class TwinModel(Face):
     """A model in pure Python, with the methods of `Model`. With ``quiet=True`` it does not warn that it is one.
 
-    "dop853" is SciPy's, the others are plain Python.
+    "dop853" is SciPy's, the others are plain Python. There is no "auto".
     """
 
-    methods = ("rk4", "dop853", *ORDERS)
+    methods = ("rk4", "dop853", *ORDERS, "rodas5p")
 
     def __init__(self, kernels: TwinKernels, *, quiet: bool = False) -> None:
         if not quiet:
@@ -188,6 +189,12 @@ class TwinModel(Face):
         arguments.no_events(events)
         t0, t1 = arguments.span(t_span)
         moments = None if t_eval is None else arguments.times("t_eval", t_eval, t0, t1)
+        if method == "auto":
+            raise ArgumentError(
+                "the pure-Python twin has no method 'auto'; give 'rodas5p' where the motion is stiff, else 'dop853'"
+            )
+        if method == "rodas5p" and "jacobian" not in self.kernels.python:
+            raise arguments.no_jacobian(method, self.name)
         if method not in self.methods:
             raise arguments.unknown_method(method, self.methods)
         given = {"step": step, "first_step": first_step, "max_step": max_step, "max_steps": max_steps}
@@ -198,6 +205,8 @@ class TwinModel(Face):
             walk: Walk = Rk4(min(first or largest, largest))
         elif method in ORDERS:
             walk = Pair(method, relative, absolute, largest, first, bool(dense_output))
+        elif method == "rodas5p":
+            walk = Rodas5p(relative, absolute, largest, first)
         else:
             walk = Dop853(relative, absolute, largest, first)
         record = Record(t0, x0, moments, 1.0 if t1 >= t0 else -1.0)
@@ -207,7 +216,7 @@ class TwinModel(Face):
         settings = ((t0, t1), x0, moments, method, relative, absolute, max_step, first_step, step, max_steps)
         return Solution(
             self, np.array(record.t), y, status, record.at, p, controls, walk.nfev, walk.n_steps, walk.n_rejected, sol,
-            settings,
+            settings, walk.njev, walk.nlu,
         )  # fmt: skip
 
     def stepper(

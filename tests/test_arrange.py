@@ -43,7 +43,7 @@ def programs(case: int) -> tuple[Program, Program]:
     """A system's kernels as they are derived, and arranged; over one graph."""
     name, options, form = CATALOGUE[case]
     eqs = cg.example(name, **options).system.equations(form)
-    return lowered(eqs, lambda g, kernel, **_: kernel), lowered(eqs, arranged)
+    return lowered(eqs, lambda _, kernel, *rest: kernel), lowered(eqs, arranged)
 
 
 @pytest.fixture(params=range(len(CATALOGUE)), ids=lambda i: "-".join((CATALOGUE[i][0], CATALOGUE[i][2])))
@@ -411,3 +411,18 @@ def test_singular_parameters_end_a_run_where_the_first_call_does(method: str) ->
     assert not run.success
     assert run.t[-1] == 0.0
     assert "singular" in run.message
+
+
+def test_singular_parameters_in_an_ensemble_end_their_own_trajectories() -> None:
+    entry = cg.example("heavy_top")
+    model = entry.system.compile()
+    inertia = np.full(19, entry.parameters["I2"])
+    inertia[[0, 5, 18]] = 0.0
+    ensemble = cg.ensemble(model, (0, 1), 19, entry.initial, {**entry.parameters, "I2": inertia}, threads=1)
+    assert ensemble.failed.tolist() == [0, 5, 18]
+    single = model.integrate((0, 1), entry.initial, entry.parameters)
+    for i in range(19):
+        if inertia[i]:
+            assert np.array_equal(ensemble.y[:, i], single.y[:, -1])
+    alone = model.integrate((0, 1), entry.initial, {**entry.parameters, "I2": 0.0})
+    assert {int(ensemble.n_rhs[i]) for i in (0, 5, 18)} == {alone.n_rhs}
