@@ -1,4 +1,4 @@
-"""Models for the tests of lanes, and the cases to run them in."""
+"""Models for the tests of lanes, the cases to run them in, and what is compared."""
 
 from __future__ import annotations
 
@@ -159,3 +159,34 @@ def case(name: str) -> Case:
     # On the sphere, or on the surface, a state stays consistent only where it is not scattered.
     width = {"rolling_ring": 0.05, "fluid_cavity": 0.1, "kovalevskaya_top": 0.05}.get(name, 0.3)
     return catalogue(name, width)
+
+
+# ---- what is compared ----
+
+
+def bits(array: Any) -> bytes:
+    return np.ascontiguousarray(array).tobytes()
+
+
+def assert_same(a: Any, b: Any) -> None:
+    """Two ensembles agree in every bit and count."""
+    for name in ("y", "t", "status", "nfev", "n_steps"):
+        assert bits(getattr(a, name)) == bits(getattr(b, name)), name
+
+
+def assert_single(ens: Any, given: Case, i: int, span: tuple[float, float], **options: Any) -> None:
+    """Trajectory i has the bits of a run of its own."""
+    initial, parameters, inputs = given.column(i)
+    for sol in (
+        given.model.integrate(span, initial, parameters, inputs, t_eval=ens.t_eval, **options),
+        ens.rerun(i, t_eval=ens.t_eval),
+    ):
+        assert sol.status == ens.status[i]
+        assert bits(sol.t_reached) == bits(ens.t[i])
+        assert (sol.nfev, sol.n_steps) == (ens.nfev[i], ens.n_steps[i])
+        if ens.t_eval is None:
+            assert bits(sol.y[:, -1]) == bits(ens.y[:, i])
+        else:
+            there = sol.y.shape[1]
+            assert bits(sol.y) == bits(ens.y[:, :there, i])
+            assert np.isnan(ens.y[:, there:, i]).all()

@@ -37,7 +37,7 @@ CONFIGURATIONS = {
     "gcc-avx512": ("gcc", "avx512", ["-O3"]),
     "clang-plain": ("clang", "plain", ["-O2"]),
     "clang-avx512": ("clang", "avx512", ["-O2"]),
-    "sanitized-plain": ("gcc", "plain", ["-O1", "-g", *SANITIZERS]),
+    "sanitized-plain": ("gcc", "plain", ["-O0", "-g", *SANITIZERS]),
 }
 QUICK = ("gcc-native", "sanitized")
 FUSED = re.compile(r"\bv?fn?m(?:add|sub|la|ls)\w*")
