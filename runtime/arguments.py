@@ -26,7 +26,6 @@ __all__ = [
     "SMALLEST_RTOL",
     "array",
     "matrix",
-    "no_events",
     "number",
     "plain_name",
     "sequence",
@@ -253,15 +252,6 @@ def unknown_method(method: Any, known: Sequence[str]) -> ArgumentError:
 def no_jacobian(method: str, name: str) -> ArgumentError:
     """The error for an implicit method and a model that it cannot work with."""
     return ArgumentError(f"method {method!r} needs the Jacobian of the model, and {name} has none")
-
-
-def no_events(events: Any) -> None:
-    """Refuse `events`, which `solve_ivp` has and `integrate` has not yet."""
-    if events is not None:
-        raise ArgumentError(
-            f"events = {_short(events)}: integrate finds no events yet; leave it out, and look at sol.y, or move a "
-            "stepper on until the event has happened"
-        )
 
 
 def plain_name(key: Any) -> str:

@@ -168,7 +168,7 @@ static int cg_numbers_valid(const cg_run_t *saved, const cg_run_t *run)
     valid = valid && cg_counter_valid(saved->n_jac) && cg_counter_valid(saved->n_lu)
         && cg_small_valid(saved->n_stiff) && cg_small_valid(saved->n_calm) && cg_small_valid(saved->n_wait)
         && (run->implicit || !(saved->stiff || saved->last_stiff));
-    valid = valid && saved->status <= CG_OK && !(saved->input_kind & ~(CG_INPUT_SLOPE | CG_INPUT_CALL))
+    valid = valid && saved->status <= CG_TERMINAL_EVENT && !(saved->input_kind & ~(CG_INPUT_SLOPE | CG_INPUT_CALL))
         && (run->signals != NULL || !(saved->input_kind & CG_INPUT_SLOPE))
         && (run->input_fn != NULL || !(saved->input_kind & CG_INPUT_CALL));
     return valid;
@@ -216,6 +216,7 @@ int cg_run_restore(cg_run_t *run, const void *saved, size_t size)
     whole.stop = run->stop;
     whole.explicit_step = run->explicit_step;
     whole.explicit_dense = run->explicit_dense;
+    whole.watch = run->watch;
     cg_layout(&whole, (char *)run, run->model);
     if (!cg_put_places(&whole, &inside)) {
         return CG_BAD_ARGUMENT;

@@ -3,6 +3,7 @@
  */
 #include "cg_driver.h"
 #include "cg_control.h"
+#include "cg_events.h"
 
 #define CG_FN(name) cg_table_##name
 #define CG_N(run) ((run)->n)
@@ -149,6 +150,10 @@ int cg_run_start(cg_run_t *run, double t0, const double *x0, double t_end)
         cg_table_auto_change(run, 0);
         run->last_stiff = 0;
     }
+    if (run->watch != NULL) {
+        cg_watch_reset(run->watch);
+        memset(run->u + run->model->n_inputs, 0, sizeof(double) * (size_t)run->model->n_modes);
+    }
     if (!cg_step_finite(run->x, run->n) || !(fabs(t0) < HUGE_VAL) || !(fabs(t_end) < HUGE_VAL)) {
         return run->status = CG_NONFINITE;
     }
@@ -163,11 +168,17 @@ int cg_run_extend(cg_run_t *run, double t_end)
     }
     run->status = CG_OK;
     cg_set_end(run, t_end);
+    if (run->watch != NULL && run->watch->memory.direction != run->direction) {
+        cg_watch_again(run->watch);
+    }
     return CG_OK;
 }
 
 void cg_run_changed(cg_run_t *run)
 {
+    if (run->watch != NULL) {
+        cg_watch_again(run->watch);
+    }
     run->have_f = 0;
     run->have_dense = 0;
     cg_enter_segment(run);
@@ -209,13 +220,16 @@ static int cg_hoist(cg_run_t *run)
     return status;
 }
 
-/* Everything a step needs at its start; nothing to do after an accepted step without a knot. */
-static int cg_prepare(cg_run_t *run)
+int cg_run_inputs(cg_run_t *run, double t, const double *x)
+{
+    return run->input_kind != 0 ? cg_table_inputs(run, t, x) : CG_OK;
+}
+
+int cg_run_probe(cg_run_t *run, double t, const double *x, double *out) { return cg_derivative(run, t, x, out); }
+
+int cg_run_derivative(cg_run_t *run)
 {
     int status = CG_OK;
-    if (run->t == run->t_stop) {
-        cg_enter_segment(run);
-    }
     if (!run->have_f) {
         status = cg_hoist(run);
         if (status == CG_OK) {
@@ -223,14 +237,36 @@ static int cg_prepare(cg_run_t *run)
         }
         run->have_f = status == CG_OK;
     }
+    return status;
+}
+
+/* Everything a step needs at its start; nothing to do after an accepted step without a knot. */
+static int cg_prepare(cg_run_t *run)
+{
+    if (run->t == run->t_stop) {
+        cg_enter_segment(run);
+    }
+    int status = cg_run_derivative(run);
     if (status == CG_OK && run->h == 0.0) {
         status = cg_choose_step(run);
     }
     return status;
 }
 
+/* A step, and the event in it, if any. */
+static int cg_watched_step(cg_run_t *run)
+{
+    cg_watch_before_step(run);
+    int status = run->step(run);
+    if (status == CG_OK) {
+        status = cg_watch_after_step(run);
+    }
+    return status;
+}
+
 int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
 {
+    const cg_watch_t *const watch = run->watch;
     int64_t limit = run->max_steps;
     const int64_t done = run->n_steps + run->n_rejected;
     if (run->status != CG_OK) {
@@ -241,6 +277,12 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
     }
     for (;;) {
         int status = CG_OK;
+        if (CG_RARE(watch != NULL) && watch->memory.begun != CG_WATCH_BEGUN) {
+            status = cg_watch_begin(run);
+            if (status != CG_OK) {
+                return run->status = status;
+            }
+        }
         if (!run->recorded) {
             if (record != NULL) {
                 status = cg_record_step(run, record);
@@ -249,6 +291,12 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
                 return status > 0 ? status : (run->status = status);
             }
             run->recorded = 1;
+        }
+        if (CG_RARE(watch != NULL) && watch->pending) {
+            status = cg_watch_handle(run, record);
+            if (status != CG_OK) {
+                return status;
+            }
         }
         if (run->t == run->t_end) {
             return CG_OK;
@@ -261,11 +309,11 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
         }
         status = cg_prepare(run);
         if (status == CG_OK) {
-            status = run->step(run);
+            status = CG_RARE(watch != NULL) ? cg_watched_step(run) : run->step(run);
         }
         if (status != CG_OK) {
             return status == CG_INTERRUPTED ? status : (run->status = status);
         }
-        run->recorded = 0;
+        run->recorded = run->t == run->t_old; /* an event took the step back */
     }
 }

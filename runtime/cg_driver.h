@@ -22,7 +22,8 @@ extern "C" {
 /* Positive results of cg_drive: call it again to continue. */
 enum cg_pause {
     CG_OUTPUT_FULL = 16, /* the record has no room; empty or enlarge it */
-    CG_BUDGET_USED = 17  /* `budget` steps were taken */
+    CG_BUDGET_USED = 17, /* `budget` steps were taken */
+    CG_EVENTS_FULL = 18  /* the log of the run's watch has no room; empty it (cg_events.h) */
 };
 
 enum cg_run_flags { CG_RUN_TABLE = 1 /* never the method compiled into the model */ };
@@ -144,7 +145,7 @@ int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, int64_t first,
 /* The same side by side in the lanes of a set, with the same bits where both are compiled without contraction. `run` is
  * a block of cg_lanes_size bytes (0: the set has no such method, or is another model's) that cg_lanes_init laid out;
  * `options` a run as cg_ensemble_run takes it, with a stop flag: it is only read. CG_UNSUPPORTED, and nothing done:
- * an input is of kind CG_SIGNAL_CALL. CG_BAD_ARGUMENT, and nothing done: an option is outside its range. */
+ * an input is of kind CG_SIGNAL_CALL, or the options have a watch. CG_BAD_ARGUMENT, and nothing done: an option is outside its range. */
 size_t cg_lanes_size(const cg_model_t *model, const cg_lane_set_t *set, const char *method);
 int cg_lanes_init(cg_lanes_run_t *run, size_t size, const cg_model_t *model, const cg_lane_set_t *set,
                   const char *method);

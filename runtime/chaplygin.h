@@ -6,10 +6,14 @@
  * Arrays and their lengths (all double, all owned by the caller):
  *   x    n_states       the state: coordinates, then velocities, in the order of `states`
  *   p    n_parameters   parameters, in the order of `parameters`
- *   u    n_inputs + n_modes   inputs in the order of `inputs`, then the mode of each contact (-1, 0, +1)
+ *   u    n_inputs + n_modes   inputs in the order of `inputs`, then the modes (below)
  *   out  what the kernel returns, length in its comment
  *   work n_work         scratch; may be NULL when n_work is 0
  * Arrays never overlap. Kernels allocate nothing and keep nothing between calls.
+ *
+ * Modes of a model with Coulomb contacts: u[n_inputs + i], for contact i < n_contacts, is the direction of its slip,
+ * -1 or +1, or 0 where it sticks; then u[n_inputs + n_contacts + j], -1 or +1, is the assumed sign of the normal force
+ * of each contact whose normal force depends on a multiplier. So n_modes = n_contacts + the number of those.
  */
 #ifndef CHAPLYGIN_H
 #define CHAPLYGIN_H
@@ -23,7 +27,7 @@ extern "C" {
 #define CG_RESTRICT restrict
 #endif
 
-#define CG_ABI_VERSION 2u
+#define CG_ABI_VERSION 3u
 
 /* Status of every function that can fail: zero or positive is success, negative is an error. */
 enum cg_status {
@@ -36,7 +40,9 @@ enum cg_status {
     CG_INTERRUPTED = -5,      /* the caller asked to stop */
     CG_INPUT_FAILED = -6,     /* a caller's input function failed */
     CG_BAD_ARGUMENT = -7,     /* an argument is outside its range */
-    CG_UNSUPPORTED = -8       /* the model has no such kernel */
+    CG_UNSUPPORTED = -8,      /* the model has no such kernel */
+    CG_ACCUMULATING = -9,     /* events follow one another in ever shorter times, without end */
+    CG_PARADOX = -10          /* no mode of the contacts, or more than one, fits the equations */
 };
 
 /* What a named quantity is. */
@@ -62,6 +68,22 @@ typedef struct cg_variable {
     int32_t kind;            /* enum cg_kind */
     int32_t reserved;
 } cg_variable_t;
+
+/* An event: guard of the same index, and what happens where it crosses zero. */
+typedef struct cg_event {
+    const char *name;
+    int32_t direction; /* +1: where the guard rises through zero, -1: falls, 0: both */
+    int32_t terminal;  /* 1: the run ends there */
+    int32_t has_reset; /* 1: `reset` gives the state after it */
+    int32_t reserved;
+} cg_event_t;
+
+/* A Coulomb contact: its mode is u[n_inputs + its index]. */
+typedef struct cg_contact {
+    const char *name;
+    int32_t sign; /* index j of its sign mode, u[n_inputs + n_contacts + j]; -1: its normal force is of the state */
+    int32_t reserved;
+} cg_contact_t;
 
 /* out = kernel(t, x, p, u). Returns CG_OK or an error. */
 typedef int (*cg_kernel_t)(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
@@ -143,6 +165,8 @@ typedef struct cg_model {
     int32_t n_declared;   /* length of the vector that `initial` takes */
     int32_t n_work;
     int32_t n_hoisted; /* length of the q of `hoist` */
+    int32_t n_contacts;
+    int32_t reserved;
 
     const cg_variable_t *states;
     const cg_variable_t *parameters;
@@ -152,6 +176,8 @@ typedef struct cg_model {
     const cg_variable_t *guards;
     const cg_variable_t *modes;
     const cg_variable_t *declared;
+    const cg_event_t *events;     /* [n_events] */
+    const cg_contact_t *contacts; /* [n_contacts] */
 
     /* Kernels; NULL where the model has none. */
     cg_kernel_t rhs;        /* out[n_states] = dx/dt */
@@ -159,10 +185,14 @@ typedef struct cg_model {
     cg_jvp_t jvp;           /* out[n_states] */
     cg_kernel_t outputs_fn; /* out[n_outputs] */
     cg_kernel_t invariants_fn; /* out[n_invariants] */
-    cg_kernel_t guards_fn;     /* out[n_guards] */
+    cg_kernel_t guards_fn;     /* out[n_guards]: the events' guards, then the kinks of the right-hand side */
     cg_reset_t reset;          /* out[n_states] */
-    cg_kernel_t mode;          /* out[n_modes]: the modes that fit the state at rest of any history */
-    cg_kernel_t project;       /* out[n_states]: the nearest state that keeps every constraint */
+    cg_kernel_t contacts_fn;   /* out[5 * n_contacts], all at the modes in u: for each contact its slip velocity v, the
+                                * friction force T along the slip (slipping: -sigma mu |N|; sticking: what holds it),
+                                * its limit mu |N|, dv/dt, and the normal force N */
+    cg_kernel_t mode;          /* reserved: NULL */
+    cg_kernel_t project;       /* out[n_states]: the coordinates as they are; the velocities moved, in the metric of the
+                                * kinetic energy, so that v = 0 in every contact of mode 0 */
     cg_kernel_t initial; /* out[n_states + n_parameters]: states and parameters from the declared variables; here
                           * the argument x has length n_declared */
     cg_hoist_t hoist;    /* NULL where n_hoisted is 0 */
