@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
+from .emit_hybrid import has_resets, hybrid_tables, reset_function
 from .emit_lanes import lane_file
 from .print_statements import Body, Function, body
 from .program import Program, Sources, Variable, has_functions
@@ -22,7 +23,18 @@ _ARGUMENTS = {
     "out": "double *restrict cg_out",
     "work": "double *restrict cg_work",
 }
-_FUNCTIONS = ("rhs", "jacobian", "jvp", "outputs", "invariants", "initial")
+_FUNCTIONS = (
+    "rhs",
+    "jacobian",
+    "jvp",
+    "outputs",
+    "invariants",
+    "guards",
+    "reset",
+    "contacts",
+    "project",
+    "initial",
+)
 
 
 def emit(program: Program, command: str | None = None) -> Sources:
@@ -76,11 +88,13 @@ def emit_to(program: Program, folder: str | Path) -> list[Path]:
 
 def _defined(program: Program) -> list[str]:
     """The kernels that the C core defines; a Jacobian is always there, as a loop over jvp where not written out."""
-    return [k for k in _FUNCTIONS if k in program.kernels or k == "jacobian"]
+    there = {*program.kernels, "jacobian", *(["reset"] if has_resets(program) else [])}
+    return [k for k in _FUNCTIONS if k in there]
 
 
 def _signature(name: str, kernel: str) -> str:
-    arguments = (
+    arguments = "int32_t event, " if kernel == "reset" else ""
+    arguments += (
         "double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p, const double *CG_RESTRICT u,"
     )
     arguments += " const double *CG_RESTRICT v," if kernel == "jvp" else ""
@@ -109,6 +123,8 @@ def _core_values(program: Program, bodies: dict[str, Body], command: str) -> dic
     if "jacobian" not in program.kernels:
         n_work += 2 * n
         kernels.append(_looped_jacobian(program, n))
+    if has_resets(program):
+        kernels.append(reset_function(program))
     solves = any(program.kernels[k].solves for k in program.kernels)
     tables = [
         _table(label, values)
@@ -119,13 +135,19 @@ def _core_values(program: Program, bodies: dict[str, Body], command: str) -> dic
             ("outputs", program.outputs),
             ("invariants", program.invariants),
             ("declared", program.declared),
+            ("guards", program.guards),
+            ("modes", program.modes),
         )
         if values
     ]
+    tables += hybrid_tables(program)
     from chaplygin import __version__
 
-    def pointer(label: str, values: Sequence[Variable]) -> str:
+    def pointer(label: str, values: Sequence[object]) -> str:
         return f"cg_{label}" if values else "NULL"
+
+    def function(kernel: str) -> str:
+        return f"{name}_{kernel}" if kernel in _defined(program) else "NULL"
 
     return {
         "provenance": provenance("core.c.in", program.digest, command, " * "),
@@ -145,15 +167,28 @@ def _core_values(program: Program, bodies: dict[str, Body], command: str) -> dic
         "n_outputs": str(len(program.outputs)),
         "n_invariants": str(len(program.invariants)),
         "n_declared": str(len(program.declared)),
+        "n_controls": str(len(program.inputs) + len(program.modes)),
+        "n_guards": str(len(program.guards)),
+        "n_events": str(len(program.events)),
+        "n_modes": str(len(program.modes)),
+        "n_contacts": str(len(program.contacts)),
         "n_work": str(n_work),
         "operations": str(program.operations("rhs")),
         "parameters": pointer("parameters", program.parameters),
         "inputs": pointer("inputs", program.inputs),
         "outputs": pointer("outputs", program.outputs),
         "invariants": pointer("invariants", program.invariants),
-        "outputs_fn": f"{name}_outputs" if "outputs" in program.kernels else "NULL",
-        "invariants_fn": f"{name}_invariants" if "invariants" in program.kernels else "NULL",
-        "initial": f"{name}_initial" if "initial" in program.kernels else "NULL",
+        "guards": pointer("guards", program.guards),
+        "modes": pointer("modes", program.modes),
+        "events": pointer("events", program.events),
+        "contacts": pointer("contacts", program.contacts),
+        "outputs_fn": function("outputs"),
+        "invariants_fn": function("invariants"),
+        "guards_fn": function("guards"),
+        "reset": function("reset"),
+        "contacts_fn": function("contacts"),
+        "project": function("project"),
+        "initial": function("initial"),
     }
 
 
@@ -162,7 +197,8 @@ def _kernel_text(program: Program, kernel: str, text: Body) -> str:
     name = program.name
     operations = program.operations(kernel)
     own = ["t", "x", "p", "u", *(["v"] if kernel == "jvp" else []), "out", "work"]
-    signature = _definition(program, f"int {name}_{kernel}(", own)
+    storage = "static int" if kernel.startswith("reset_") else "int"
+    signature = definition(program, f"{storage} {name}_{kernel}(", own)
     if len(text.pieces) == 1:
         piece = text.pieces[0]
         banner = f"/* {kernel}: {operations} operations, {piece.intermediates} intermediates */"
@@ -183,7 +219,7 @@ def _kernel_text(program: Program, kernel: str, text: Body) -> str:
     for i, piece in enumerate(text.pieces):
         arguments = [a for a in own if a in piece.arrays]
         blocks += [
-            _definition(program, f"static int {name}_{kernel}_{i + 1}(", arguments),
+            definition(program, f"static int {name}_{kernel}_{i + 1}(", arguments),
             "{",
             *indented(piece.lines),
             "    return CG_OK;",
@@ -212,8 +248,9 @@ def _kernel_text(program: Program, kernel: str, text: Body) -> str:
     )
 
 
-def _definition(program: Program, head: str, arguments: Sequence[str]) -> str:
-    return wrapped(head, [f"double {program.clock}" if a == "t" else _ARGUMENTS[a] for a in arguments])
+def definition(program: Program, head: str, arguments: Sequence[str], *first: str) -> str:
+    own = [f"double {program.clock}" if a == "t" else _ARGUMENTS[a] for a in arguments]
+    return wrapped(head, [*first, *own])
 
 
 def _unused(program: Program, arguments: Sequence[str], piece: Function) -> list[str]:
@@ -235,7 +272,7 @@ def indented(lines: Sequence[str]) -> list[str]:
 
 def _looped_jacobian(program: Program, n: int) -> str:
     name = program.name
-    signature = _definition(program, f"int {name}_jacobian(", ["t", "x", "p", "u", "out", "work"])
+    signature = definition(program, f"int {name}_jacobian(", ["t", "x", "p", "u", "out", "work"])
     return f"""/* jacobian: one product with jvp per column */
 {signature}
 {{
@@ -260,12 +297,12 @@ def _table(label: str, variables: Sequence[Variable]) -> str:
         example = "NAN" if math.isnan(v.example) else repr(float(v.example))
         kind = f"CG_{v.kind.upper()}"
         rows.append(
-            f"    {{{_c_string(v.name)}, {_c_string(v.unit)}, {_c_string(v.description)}, {example}, {kind}, 0}},"
+            f"    {{{c_string(v.name)}, {c_string(v.unit)}, {c_string(v.description)}, {example}, {kind}, 0}},"
         )
     return f"static const cg_variable_t cg_{label}[] = {{\n" + "\n".join(rows) + "\n};"
 
 
-def _c_string(text: str) -> str:
+def c_string(text: str) -> str:
     """A C string literal for any text: UTF-8 bytes, everything unusual as octal escapes."""
     plain = ""
     for byte in text.encode("utf-8"):

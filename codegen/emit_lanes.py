@@ -22,7 +22,7 @@ def lane_file(program: Program, command: str) -> str:
             "solver": render("solver_lanes.c.in", {}) if program.kernels["rhs"].solves else "",
             "kernel": _kernel(program, text.pieces),
             "n_states": str(len(program.states)),
-            "n_inputs": str(len(program.inputs)),
+            "n_controls": str(len(program.inputs) + len(program.modes)),
             "operations": str(program.operations("rhs")),
             "n_work": str(text.work),
             "digest": json.dumps(program.digest),

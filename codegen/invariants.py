@@ -46,6 +46,8 @@ class Invariant:
 
 def find(eqs: Equations) -> tuple[Invariant, ...]:
     """The invariants of the equations: energy, momenta, functions of redundant coordinates, momentum maps, Casimirs."""
+    if eqs.friction is not None:  # what holds by the kinematics alone; friction takes the rest
+        return tuple(c for c in _coordinate_invariants(eqs) if c.status == "proved")
     energy, momenta, coordinates = _energy(eqs), _momenta(eqs), _coordinate_invariants(eqs)
     kept = _conserved(eqs, [energy, *momenta, *coordinates])
     if len(eqs.coordinates) > _MOST_COORDINATES or eqs.independent is not None:
