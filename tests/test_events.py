@@ -37,7 +37,9 @@ def pair(*events: Any, **changes: Any) -> cg.System:
 
 
 def test_guards_are_the_expressions_in_order_and_the_kinks_after_them() -> None:
-    force = sp.Abs(Q - R) + sp.sign(U) * sp.Max(Q, V) + sp.Piecewise((Q**2, R < PUSH), (0, True)) + sp.Abs(M - 2)
+    force = (
+        sp.Abs(Q - R) + sp.sign(U) * sp.Max(Q, V) + sp.Piecewise((Q**2, R < PUSH), (0, True)) + sp.Abs(M - 2)
+    )
     system = pair(
         cg.Event(Q * U - sp.sin(cg.time), name="first"),
         cg.Event(R - PUSH, direction=1, terminal=True),
@@ -163,7 +165,10 @@ def test_what_a_reset_changes_is_no_first_integral() -> None:
 
 
 def test_compile_takes_more_events() -> None:
-    own, more = pair(cg.Event(Q, name="own")), cg.Event(R - cg.parameters("level"), terminal=True, name="more")
+    own, more = (
+        pair(cg.Event(Q, name="own")),
+        cg.Event(R - cg.parameters("level"), terminal=True, name="more"),
+    )
     larger = own.with_events([more])
     assert [e.name for e in larger.events] == ["own", "more"]
     assert "level" in [p.name for p in larger.parameters] and "level" not in [p.name for p in own.parameters]

@@ -75,8 +75,8 @@ def _refuse_friction(system: System, form: str) -> None:
         )
     if system.multipliers and form != "multipliers":
         raise FormError(
-            f"{form} does not fit {system.name!r}: an output, event or contact contains the multiplier "
-            f"{system.multipliers[0]}; use 'multipliers'"
+            f"{form} does not fit {system.name!r}: hypothesis 'no multiplier is needed' fails (an output, event or "
+            f"contact contains the multiplier {system.multipliers[0]}); use 'multipliers'"
         )
 
 
