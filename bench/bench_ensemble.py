@@ -1,88 +1,184 @@
-"""Many trajectories with scattered velocities, t = 0..10; times are per trajectory.
+"""Many trajectories, t = 0..10, each from its own initial state; times are per trajectory.
 
-Both sides do the same arithmetic in the rk4 rows (1000 steps); the dop853 rows add what the adaptive method gives at
-rtol = atol = 1e-9. The error is that of the first trajectory, which starts from the catalogue's initial state.
+One core unless a row says otherwise. Slow peers run the first few trajectories only. `workload.py` has the initial
+states and the reference that errors are measured against.
 """
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
+import ours
 import pytest
-from cases import CASES, TOLERANCE, Case, rk4_numpy
-
-import chaplygin as cg
+from cases import CASES, CHAIN, SLEIGH, TOLERANCE, TOP, Case
+from peers import available, emitted, jit_c, kane, one_by_one, plain, taylor, vmap
+from sizes import CORES, ROUNDS, scaled
+from turns import Contender, Ratio, quick_time
+from workload import STEP, T_ENSEMBLE, Setting, Workload, reaching, sample_error, workload
 
 EACH_CASE = pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-STEP, STEPS, RUNS = 0.01, 1000, 2000
+HEYOKA_GOAL = {TOP: 2.3, SLEIGH: 3.5}
+NUMBALSODA_GOAL = {TOP: 6.0, SLEIGH: 10.0, CHAIN: 5.0}
+SCIPY_GOAL = {TOP: 500.0, SLEIGH: 500.0, CHAIN: 150.0}
+TO_CHOOSE = 2000
 
 
-def scattered(case: Case, runs: int) -> np.ndarray:
-    """Initial states of shape (n, runs), the first of them the catalogue's."""
-    y = np.repeat(case.initial[:, None], runs, axis=1)
-    first_velocity = len(case.equations.kinematics)
-    y[first_velocity:, 1:] += 0.1 * np.random.default_rng(5).normal(size=(len(y) - first_velocity, runs - 1))
-    return y
+def peer(load: Workload, row: str, name: str, runs: int, make: Callable[[Any], Any]) -> Contender | None:
+    """A row of a peer over the first ``runs`` trajectories, run once for its error; None where it is missing."""
+    runs = min(runs, load.runs)
+
+    def ready() -> Contender:
+        run = make(load.first(runs))
+        return Contender(row, run, runs, load.error(run()))
+
+    made: Contender | None = available(name, ready)
+    return made
 
 
-def group(case: Case) -> str:
-    return f"ensemble, t=0..10, per trajectory: {case.key}"
-
-
-def ensemble(case: Case, runs: int, threads: int, **options: Any) -> Any:
-    y = scattered(case, runs)
-    initial = dict(zip(case.model.states, y, strict=True))
-    parameters = case.entry.parameters
-    return lambda: cg.ensemble(
-        case.model,
-        (0.0, 10.0),
-        n=runs,
-        initial=initial,
-        parameters=parameters,
+def own(
+    load: Workload, setting: Setting, *, threads: int = 1, reproducible: bool = False, **more: Any
+) -> Contender:
+    """A row of ours over all trajectories, in the widest lanes."""
+    lanes = more.pop("lanes", ours.widest(load.case))
+    run = ours.many(
+        load.case,
+        load.initial,
+        T_ENSEMBLE,
+        setting.tolerance,
+        setting.method,
         threads=threads,
-        progress=False,
-        **options,
+        lanes=lanes,
+        reproducible=reproducible,
+        **more,
     )
+    where = f"{lanes} lane{'s' * (lanes > 1)}" + (f", {threads} threads" if threads > 1 else "")
+    row = f"chaplygin {setting}, {where}{', reproducible' * reproducible}"
+    return Contender(row, run, load.runs, load.error(run()))
+
+
+def fastest(load: Workload, settings: list[Setting]) -> Setting:
+    """The one with the shortest time on fewer trajectories."""
+    lanes, start = ours.widest(load.case), load.first(TO_CHOOSE)
+
+    def seconds(setting: Setting) -> float:
+        run = ours.many(load.case, start, T_ENSEMBLE, setting.tolerance, setting.method, lanes=lanes)
+        return quick_time(run)
+
+    return min(settings, key=seconds)
+
+
+def at_same_tolerance(load: Workload, peers_error: float) -> Setting:
+    """Our fastest method at 1e-9 that is no worse than the peer; dop853 where none is."""
+    all_of_them = [Setting(method, TOLERANCE) for method in ours.ADAPTIVE]
+    fair = [setting for setting in all_of_them if sample_error(load.case, setting) <= peers_error]
+    return fastest(load, fair or [Setting("dop853", TOLERANCE)])
 
 
 @EACH_CASE
-def test_compiled_rk4(case: Case, timed: Any) -> None:
-    timed(
-        group(case),
-        "chaplygin rk4, 1000 steps, 1 thread",
-        ensemble(case, RUNS, 1, method="rk4", step=STEP),
-        rounds=3,
-        per=RUNS,
-        error=lambda ens: case.error_at_10(ens.y[:, 0]),
-        baseline=True,
+def test_ensemble(case: Case, turns: Any) -> None:
+    load, chain = workload(case), case is CHAIN
+    few = scaled(5 if chain else 40, 3)
+    heyoka = peer(
+        load,
+        "heyoka 1e-9, batches of 8 in a loop",
+        "heyoka",
+        load.runs,
+        lambda y: taylor.many(case, y, T_ENSEMBLE),
     )
-
-
-@EACH_CASE
-@pytest.mark.parametrize("threads", [1, "all"])
-def test_compiled_dop853(case: Case, threads: Any, timed: Any) -> None:
-    count = 1 if threads == 1 else len(os.sched_getaffinity(0))
-    timed(
-        group(case),
-        f"chaplygin dop853 1e-9, {count} thread{'s' * (count > 1)}",
-        ensemble(case, RUNS, count, method="dop853", rtol=TOLERANCE, atol=TOLERANCE),
-        rounds=5,
-        per=RUNS,
-        error=lambda ens: case.error_at_10(ens.y[:, 0]),
+    numbalsoda = peer(
+        load,
+        f"numbalsoda dop853 1e-9 in prange, {CORES} threads, emitted C",
+        "numbalsoda",
+        load.runs,
+        lambda y: emitted.many(case, y, T_ENSEMBLE, threads=CORES, reproducible=False),
     )
-
-
-@EACH_CASE
-def test_numpy(case: Case, timed: Any) -> None:
-    runs = RUNS if case.n is None else RUNS // 10
-    field, y = case.python_field("numpy"), scattered(case, runs)
-    timed(
-        group(case),
-        "NumPy RK4, 1000 steps, all runs at once",
-        lambda: rk4_numpy(field, y, STEP, STEPS),
-        rounds=2,
-        per=runs,
-        error=lambda final: case.error_at_10(final[:, 0]),
+    scipy = peer(
+        load,
+        "SciPy LSODA 1e-9, lambdify",
+        "SciPy",
+        few,
+        lambda y: one_by_one(plain.single(case), y, T_ENSEMBLE),
+    )
+    assert scipy is not None
+    others = [
+        peer(
+            load,
+            "heyoka 1e-9, ensemble_propagate_until_batch",
+            "heyoka",
+            scaled(400, 64),
+            lambda y: taylor.many_by_its_own_call(case, y, T_ENSEMBLE),
+        ),
+        peer(
+            load,
+            "diffrax Dopri8 1e-9, vmap, all cores",
+            "diffrax",
+            scaled(200 if chain else 2_000, 64),
+            lambda y: vmap.many(case, y, T_ENSEMBLE),
+        ),
+        peer(
+            load,
+            "JiTCODE dop853 1e-9",
+            "JiTCODE",
+            2 * few,
+            lambda y: one_by_one(jit_c.single(case), y, T_ENSEMBLE),
+        ),
+        scipy,
+        peer(
+            load,
+            "PyDy, Cython, SciPy LSODA 1e-9",
+            "PyDy",
+            few,
+            lambda y: one_by_one(kane.single(case), y, T_ENSEMBLE),
+        ),
+        peer(
+            load,
+            f"NumPy RK4, {round(T_ENSEMBLE / STEP)} steps, all runs at once",
+            "NumPy",
+            scaled(100 if chain else 2_000, 64),
+            lambda y: plain.many(case, y, T_ENSEMBLE, STEP),
+        ),
+    ]
+    rows: list[Contender] = []
+    ratios: list[Ratio] = []
+    same = at_same_tolerance(
+        load, numbalsoda.error if numbalsoda and numbalsoda.error else scipy.error or 0.0
+    )
+    one, both = own(load, same), own(load, same, threads=CORES)
+    rows += [one, own(load, same, reproducible=True)]
+    if heyoka is not None:
+        matching = reaching(case, heyoka.error or 0.0)
+        if matching:
+            matched = own(load, fastest(load, matching))
+            repeated = own(load, fastest(load, matching), reproducible=True)
+            rows += [matched, repeated, heyoka]
+            what = "heyoka's batch loop, one core, at its error"
+            ratios += [
+                Ratio(what, matched, heyoka, HEYOKA_GOAL.get(case)),
+                Ratio(f"{what}, reproducible", repeated, heyoka),
+            ]
+        else:
+            heyoka.note = "an error that no method of ours reaches"
+            rows.append(heyoka)
+    if CORES > 1:
+        rows += [both, own(load, same, threads=CORES, reproducible=True)]
+        ratios.append(Ratio(f"{CORES} threads, our own time on one", both, one, 1.85 if CORES == 2 else None))
+    if numbalsoda is not None:
+        rows.append(numbalsoda)
+        what, mine = "numbalsoda's dop853 in prange at 1e-9", rows[-3:-1] if CORES > 1 else rows[:2]
+        ratios += [
+            Ratio(what, mine[0], numbalsoda, NUMBALSODA_GOAL[case]),
+            Ratio(f"{what}, reproducible", mine[1], numbalsoda),
+        ]
+    rows += [other for other in others if other is not None]
+    ratios += [
+        Ratio("SciPy's LSODA with lambdify, one core, at 1e-9", one, scipy, SCIPY_GOAL[case]),
+        Ratio("SciPy's LSODA with lambdify, one core, at 1e-9, reproducible", rows[1], scipy),
+    ]
+    turns(
+        f"ensemble of {load.runs}, t = 0..10, per trajectory: {case.key}",
+        rows,
+        ratios,
+        rounds=ROUNDS,
+        remark=f"the reference deviates by {load.error_of_reference:.1e} from another integrator's",
     )

@@ -12,6 +12,16 @@ _HERE = Path(__file__).resolve().parent
 os.environ.setdefault("CHAPLYGIN_CACHE", str(_HERE.parent / "build" / "bench-models"))
 
 
+def pytest_addoption(parser: Any) -> None:
+    parser.addoption("--quick", action="store_true", help="small sizes: to see that the benchmarks run")
+
+
+def pytest_configure(config: Any) -> None:
+    """Sizes are read when sizes.py is imported, which is later."""
+    if config.getoption("--quick"):
+        os.environ["CHAPLYGIN_BENCH_QUICK"] = "1"
+
+
 def pytest_collect_file(file_path: Path, parent: Any) -> Any:
     """Take bench_*.py as test files, here and nowhere else."""
     if file_path.suffix != ".py" or not file_path.name.startswith("bench_"):
@@ -65,5 +75,37 @@ def timed(benchmark: Any) -> Any:
         if error is not None:
             benchmark.extra_info["error"] = float(error(result) if callable(error) else error)
         return result
+
+    run.info = benchmark.extra_info  # type: ignore[attr-defined]
+    return run
+
+
+@pytest.fixture
+def turns(benchmark: Any) -> Any:
+    """``turns(group, contenders, ratios, rounds=...)``: the rows of a group measured by turns, and what follows."""
+    from peers import MISSING
+    from turns import one_turn
+
+    def run(group: str, contenders: list[Any], ratios: list[Any], rounds: int, remark: str = "") -> None:
+        benchmark.group = group
+        benchmark.pedantic(one_turn, args=(contenders,), rounds=rounds)
+        benchmark.extra_info.update(
+            rows=[contender.shown() for contender in contenders],
+            ratios=[ratio.shown() for ratio in ratios],
+            remark=remark,
+            missing=dict(MISSING),
+        )
+
+    return run
+
+
+@pytest.fixture
+def points(benchmark: Any) -> Any:
+    """``points(diagram, case, curves)``: curves for plots.py, {name: [(x, y), ...]}."""
+
+    def run(diagram: str, case: str, curves: dict[str, Any]) -> None:
+        benchmark.group = diagram
+        benchmark.pedantic(lambda: None)
+        benchmark.extra_info.update(diagram=diagram, case=case, curves=curves)
 
     return run

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 import subprocess
 from importlib import metadata
 from pathlib import Path
 
-PACKAGES = ("chaplygin", "sympy", "numpy", "scipy", "Cython", "numba", "numbalsoda", "heyoka")
+from sizes import CORES, LOAD, QUICK
+
+PACKAGES = (
+    "chaplygin",
+    "sympy",
+    "numpy",
+    "scipy",
+    "Cython",
+    "numba",
+    "numbalsoda",
+    "heyoka",
+    "jax",
+    "diffrax",
+    "jitcode",
+    "pydy",
+)
 
 
 def processor() -> str:
@@ -45,9 +59,11 @@ def describe() -> dict[str, str]:
             versions[package] = "absent"
     return {
         "processor": processor(),
-        "cores": str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()),
+        "cores": str(CORES),
         "system": f"{platform.system()} {platform.machine()}",
         "compiler": compiler(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "sizes": "quick: too small to compare by" if QUICK else "full",
+        "load before": f"{LOAD:.1f}",
         "packages": ", ".join(f"{name} {version}" for name, version in versions.items()),
     }

@@ -1,9 +1,9 @@
-"""Run the benchmarks and write the table into bench/README.md: ``python bench/report.py``.
+"""Run the benchmarks, write the table into bench/README.md and draw the diagrams: ``python bench/report.py``.
 
-With options of pytest (``-k heavy_top``) the table is only printed.
+With options of pytest (``-k heavy_top``, ``--quick``) the table is only printed, and the diagrams are left.
 
-Every time is a median; ratios divide by the row marked with 1 in its group, measured in the same run. With
-``--from FILE`` the table is made from an earlier ``pytest --benchmark-json=FILE``.
+Every time is a median; ratios divide by the row marked with 1 in its group, or by its first row, measured in the same
+run. With ``--from FILE`` all is made from an earlier ``pytest --benchmark-json=FILE``.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from plots import draw
+
 _HERE = Path(__file__).resolve().parent
 _README = _HERE / "README.md"
 _BEGIN, _END = "<!-- table: begin -->", "<!-- table: end -->"
-_EXTRA = ("operations", "bias_per_link", "ours_to_this_by_turns")
+_EXTRA = ("operations", "bias_per_link", "memory")
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
@@ -33,7 +35,8 @@ def main() -> int:
     parser.add_argument("--from", dest="source", type=Path, help="JSON of an earlier run")
     arguments, rest = parser.parse_known_args()
     if arguments.source:
-        text = table(json.loads(arguments.source.read_text()))
+        found = json.loads(arguments.source.read_text())
+        text = table(found)
     else:
         with tempfile.TemporaryDirectory() as folder:
             result = Path(folder) / "result.json"
@@ -48,12 +51,14 @@ def main() -> int:
             code = subprocess.run([*command, "-m", "", "-q", *rest], check=False).returncode
             if not result.exists() or not result.read_text():
                 return code or 1
-            text = table(json.loads(result.read_text()))
+            found = json.loads(result.read_text())
+        text = table(found)
         if code or rest:
             print(text)
             print(f"\n{_README.name} is left as it was: not every benchmark ran", file=sys.stderr)
             return code
     print(text)
+    draw(found["benchmarks"], _HERE)
     readme = _README.read_text()
     before, _, after = readme.partition(_BEGIN)
     _README.write_text(f"{before}{_BEGIN}\n{text}\n{_END}{after.partition(_END)[2]}")
@@ -61,7 +66,7 @@ def main() -> int:
 
 
 def table(result: dict[str, Any]) -> str:
-    """The Markdown of one run: the machine, then one table for each group."""
+    """The Markdown of one run: the machine, the ratios with goals, then one table for each group."""
     lines = [
         "| | |",
         "|---|---|",
@@ -69,20 +74,67 @@ def table(result: dict[str, Any]) -> str:
         "",
     ]
     groups: dict[str, list[dict[str, Any]]] = {}
+    missing: dict[str, str] = {}
     for entry in result["benchmarks"]:
-        groups.setdefault(entry["group"], []).append(entry)
-    for group, rows in groups.items():
-        base = next((seconds(row) for row in rows if row["extra_info"]["baseline"]), None)
+        missing.update(entry["extra_info"].get("missing", {}))
+        if "diagram" not in entry["extra_info"]:
+            groups.setdefault(entry["group"], []).append(entry)
+    lines += _ratios(result["benchmarks"])
+    for group, entries in groups.items():
         lines += [f"**{group}**", "", "| | median | ratio | error | |", "|---|---|---|---|---|"]
+        rows = [row for entry in entries for row in _rows(entry)]
+        base = next((row["time"] for row in rows if row["baseline"]), None)
         for row in rows:
-            info = row["extra_info"]
-            ratio = f"{seconds(row) / base:.3g}" if base else ""
-            error = info.get("error", math.nan)
+            ratio = f"{row['time'] / base:.3g}" if base and not row.get("apart") else ""
+            error = row["error"]
             shown = "" if error is None or math.isnan(error) else f"{error:.1e}"
-            extra = ", ".join(f"{key.replace('_', ' ')} {info[key]}" for key in _EXTRA if key in info)
-            lines.append(f"| {info['row']} | {in_units(seconds(row))} | {ratio} | {shown} | {extra} |")
-        lines.append("")
+            lines.append(f"| {row['row']} | {in_units(row['time'])} | {ratio} | {shown} | {row['note']} |")
+        remarks = [entry["extra_info"]["remark"] for entry in entries if entry["extra_info"].get("remark")]
+        lines += ["", *(f"({remark})" for remark in remarks), ""] if remarks else [""]
+    lines += [f"Left out: {name} ({reason})." for name, reason in missing.items()]
     return "\n".join(lines).rstrip()
+
+
+def _ratios(entries: list[dict[str, Any]]) -> list[str]:
+    """The ratios that were measured by turns, those with a goal first."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for entry in entries:
+        for ratio in entry["extra_info"].get("ratios", []):
+            group = entry["group"].rpartition(": ")[2].partition(",")[0]
+            found.setdefault(group, []).append(ratio)
+    if not found:
+        return []
+    lines = [
+        "**ratios, each measured by turns in one run**",
+        "",
+        "| | | measured | goal | |",
+        "|---|---|---|---|---|",
+    ]
+    for group, ratios in found.items():
+        for ratio in ratios:
+            goal, met = "", ""
+            if ratio["goal"] is not None:
+                goal = f"{'at most' if ratio['most'] else 'at least'} {ratio['goal']:g}"
+                met = "met" if ratio["met"] else "missed"
+            lines.append(f"| {group} | {ratio['what']} | {ratio['value']:.3g} | {goal} | {met} |")
+    return [*lines, ""]
+
+
+def _rows(entry: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of one benchmark: its own, or those that it measured by turns."""
+    info = entry["extra_info"]
+    if "rows" in info:
+        return [{**row, "baseline": i == 0} for i, row in enumerate(info["rows"])]
+    note = ", ".join(f"{key.replace('_', ' ')} {info[key]}" for key in _EXTRA if key in info)
+    return [
+        {
+            "row": info["row"],
+            "time": seconds(entry),
+            "error": info.get("error"),
+            "note": note.replace("memory ", ""),
+            "baseline": info["baseline"],
+        }
+    ]
 
 
 def seconds(row: dict[str, Any]) -> float:

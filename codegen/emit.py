@@ -13,11 +13,13 @@ from .emit_lanes import lane_file
 from .print_statements import Body, Function, body
 from .program import Program, Sources, Variable, has_functions
 from .render import provenance, render
+from .schedule import Schedule
 from .shell import shell_files
 
 _ARGUMENTS = {
     "x": "const double *restrict cg_x",
     "p": "const double *restrict cg_p",
+    "q": "const double *restrict cg_q",
     "u": "const double *restrict cg_u",
     "v": "const double *restrict cg_v",
     "out": "double *restrict cg_out",
@@ -44,7 +46,6 @@ def emit(program: Program, command: str | None = None) -> Sources:
     """
     name = program.name
     again = command or f"chaplygin emit {name} --form {program.form} -o DIR"
-    bodies = {k: body(program.graph, program.schedule(k)) for k in program.kernels}
     files = {
         f"{name}_core.h": render(
             "core.h.in",
@@ -55,7 +56,7 @@ def emit(program: Program, command: str | None = None) -> Sources:
                 "prototypes": "\n".join(_signature(name, k) + ";" for k in _defined(program)),
             },
         ),
-        f"{name}_core.c": render("core.c.in", _core_values(program, bodies, again)),
+        f"{name}_core.c": render("core.c.in", _core_values(program, again)),
         f"{name}_lanes.c": lane_file(program, again),
         **shell_files(program, again),
     }
@@ -115,11 +116,14 @@ def wrapped(head: str, arguments: Sequence[str]) -> str:
     return "\n".join([*lines, line])
 
 
-def _core_values(program: Program, bodies: dict[str, Body], command: str) -> dict[str, str]:
+def _core_values(program: Program, command: str) -> dict[str, str]:
     name = program.name
+    plans = {k: program.schedule(k) for k in program.kernels}
+    bodies = {k: body(program.graph, plan) for k, plan in plans.items()}
+    hoisted = plans["rhs"].hoisted
     n = len(program.states)
     n_work = max(b.work for b in bodies.values())
-    kernels = [_kernel_text(program, k, b) for k, b in bodies.items()]
+    kernels = [_kernel_text(program, k, plans[k], b) for k, b in bodies.items()]
     if "jacobian" not in program.kernels:
         n_work += 2 * n
         kernels.append(_looped_jacobian(program, n))
@@ -173,7 +177,10 @@ def _core_values(program: Program, bodies: dict[str, Body], command: str) -> dic
         "n_modes": str(len(program.modes)),
         "n_contacts": str(len(program.contacts)),
         "n_work": str(n_work),
-        "operations": str(program.operations("rhs")),
+        "operations": str(plans["rhs"].operations),
+        "n_hoisted": str(hoisted),
+        "hoist": f"{name}_hoist" if hoisted else "NULL",
+        "inlined_rhs": f"{name}_rhs_hoisted" if hoisted else f"{name}_rhs",
         "parameters": pointer("parameters", program.parameters),
         "inputs": pointer("inputs", program.inputs),
         "outputs": pointer("outputs", program.outputs),
@@ -192,60 +199,59 @@ def _core_values(program: Program, bodies: dict[str, Body], command: str) -> dic
     }
 
 
-def _kernel_text(program: Program, kernel: str, text: Body) -> str:
-    """The C functions of one kernel: itself, and before it the pieces it was cut into."""
-    name = program.name
-    operations = program.operations(kernel)
-    own = ["t", "x", "p", "u", *(["v"] if kernel == "jvp" else []), "out", "work"]
-    storage = "static int" if kernel.startswith("reset_") else "int"
-    signature = definition(program, f"{storage} {name}_{kernel}(", own)
+def banner(kernel: str, plan: Schedule, text: Body) -> str:
+    """A comment with the counts of a kernel."""
+    count = sum(piece.intermediates for piece in text.pieces)
+    divisions = f" ({plan.divisions} division{'s' * (plan.divisions > 1)})" if plan.divisions else ""
+    line = f"{kernel}: {plan.operations} operations{divisions}, {count} intermediates"
+    line += f", in {len(text.pieces)} pieces" if len(text.pieces) > 1 else ""
+    line += f"; {plan.hoist.operations} more once per parameter set" if plan.hoist else ""
+    return f"/* {line} */"
+
+
+def _kernel_text(program: Program, kernel: str, plan: Schedule, text: Body) -> str:
+    """The C functions of one kernel: itself, and before it the pieces it was cut into, and what is hoisted."""
+    name, hoist = program.name, plan.hoist
+    own = ["t", "x", "p", *(["q"] if hoist else []), "u", *(["v"] if kernel == "jvp" else []), "out", "work"]
+    head = f"static inline int {name}_{kernel}_hoisted(" if hoist else f"int {name}_{kernel}("
+    if kernel.startswith("reset_"):
+        head = f"static {head}"
+    lines = [banner(kernel, plan, text)]
+    if hoist is not None:
+        (piece,) = body(program.graph, hoist).pieces
+        arguments = [_ARGUMENTS["p"], "double *restrict cg_q"]
+        lines += _function(wrapped(f"static int {name}_hoist(", arguments), piece.lines)
     if len(text.pieces) == 1:
         piece = text.pieces[0]
-        banner = f"/* {kernel}: {operations} operations, {piece.intermediates} intermediates */"
-        return "\n".join(
-            [
-                banner,
-                signature,
-                "{",
-                *_unused(program, own, piece),
-                *indented(piece.lines),
-                "    return CG_OK;",
-                "}",
-                "",
-            ]
+        lines += _function(definition(program, head, own), _unused(program, own, piece), piece.lines)
+    else:
+        calls = ["int status;", ""]
+        for i, piece in enumerate(text.pieces):
+            arguments = [a for a in own if a in piece.arrays]
+            part = f"{name}_{kernel}_{i + 1}("
+            lines += _function(definition(program, f"static int {part}", arguments), piece.lines)
+            calls.append(f"if ((status = {part}{_passed(program, arguments)})) != CG_OK) return status;")
+        everything = Function((), frozenset().union(*(p.arrays for p in text.pieces)), 0)
+        unused = _unused(program, own, everything)
+        lines += _function(definition(program, head, own), calls[:2], unused, calls[2:])
+    if hoist is not None:
+        arguments = [a for a in own if a != "q"]
+        call = f"{name}_{kernel}_hoisted({_passed(program, own)})"
+        lines += _function(
+            definition(program, f"int {name}_{kernel}(", arguments),
+            [f"double cg_q[{plan.hoisted}];", f"const int cg_status = {name}_hoist(cg_p, cg_q);"],
+            ["", "if (cg_status != CG_OK) return cg_status;", f"return {call};"],
+            end=(),
         )
-    blocks = []
-    calls = []
-    for i, piece in enumerate(text.pieces):
-        arguments = [a for a in own if a in piece.arrays]
-        blocks += [
-            definition(program, f"static int {name}_{kernel}_{i + 1}(", arguments),
-            "{",
-            *indented(piece.lines),
-            "    return CG_OK;",
-            "}",
-            "",
-        ]
-        passed = ", ".join(program.clock if a == "t" else f"cg_{a}" for a in arguments)
-        calls.append(f"    if ((status = {name}_{kernel}_{i + 1}({passed})) != CG_OK) return status;")
-    count = sum(p.intermediates for p in text.pieces)
-    banner = f"/* {kernel}: {operations} operations, {count} intermediates, in {len(text.pieces)} pieces */"
-    everything = Function((), frozenset().union(*(p.arrays for p in text.pieces)), count)
-    return "\n".join(
-        [
-            banner,
-            *blocks,
-            signature,
-            "{",
-            "    int status;",
-            "",
-            *_unused(program, own, everything),
-            *calls,
-            "    return CG_OK;",
-            "}",
-            "",
-        ]
-    )
+    return "\n".join(lines)
+
+
+def _function(signature: str, *lines: Sequence[str], end: Sequence[str] = ("return CG_OK;",)) -> list[str]:
+    return [signature, "{", *indented([text for part in (*lines, end) for text in part]), "}", ""]
+
+
+def _passed(program: Program, arrays: Sequence[str]) -> str:
+    return ", ".join(program.clock if a == "t" else f"cg_{a}" for a in arrays)
 
 
 def definition(program: Program, head: str, arguments: Sequence[str], *first: str) -> str:
@@ -255,7 +261,7 @@ def definition(program: Program, head: str, arguments: Sequence[str], *first: st
 
 def _unused(program: Program, arguments: Sequence[str], piece: Function) -> list[str]:
     names = {"t": program.clock}
-    return [f"    (void){names.get(a, f'cg_{a}')};" for a in arguments if a not in piece.arrays]
+    return [f"(void){names.get(a, f'cg_{a}')};" for a in arguments if a not in piece.arrays]
 
 
 def indented(lines: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ commutative arguments in order. Nothing is expanded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 Node = int
@@ -295,6 +295,21 @@ class Graph:
             return b
         return self._make("select", (condition, a, b))
 
+    def same(self, op: str, args: tuple[Node, ...]) -> Node:
+        """The node `op(args)` as it stands, not simplified: for an order of operations that is meant."""
+        return self._make(op, args)
+
+    def plain_product(self, a: Node, b: Node) -> Node:
+        """a * b as it stands; a constant and a product stand first, where they need no parentheses."""
+        if a == self.one or b == self.one:
+            return b if a == self.one else a
+        va, vb = self.constant_value(a), self.constant_value(b)
+        if va is not None and vb is not None:
+            return self.const(va * vb)
+        if vb is not None or (va is None and self.op[b] == "mul" and self.op[a] != "mul"):
+            a, b = b, a
+        return self._make("mul", (a, b))
+
     def rebuild(self, op: str, args: Sequence[Node]) -> Node:
         """The node `op(args)`, through the simplifying constructors."""
         if op == "neg":
@@ -334,6 +349,21 @@ class Graph:
     def depends_on(self, roots: Iterable[Node], variables: Iterable[Node]) -> bool:
         wanted = set(variables)
         return any(n in wanted for n in self.reachable(roots))
+
+    def from_only(self, roots: Iterable[Node], variables: Collection[Node]) -> set[Node]:
+        """The nodes below the roots that are computed from these variables, and from constants, alone."""
+        found = set(variables)
+        constant: set[Node] = set()
+        for node in self.reachable(roots):
+            args = self.args[node]
+            if not args:
+                if self.op[node] != "symbol":
+                    constant.add(node)
+            elif all(a in constant for a in args):
+                constant.add(node)
+            elif all(a in found or a in constant for a in args):
+                found.add(node)
+        return found - set(variables)
 
     def substitute(self, roots: Sequence[Node], replacement: Mapping[Node, Node]) -> list[Node]:
         """The roots with nodes replaced; replacements are not substituted into again."""

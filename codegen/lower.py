@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import sympy as sp
@@ -14,6 +15,7 @@ from .accelerations import (
     solve_for_accelerations,
     variation,
 )
+from .arrange import arranged
 from .friction import friction_outputs
 from .graph import Node
 from .hybrid import contact_entries, event_entries, hybrid_kernels, modes
@@ -27,6 +29,9 @@ __all__ = ["UNROLLED_VELOCITIES", "lower", "program_digest", "variable"]
 
 UNROLLED_JACOBIAN = 4000
 """Operations up to which a Jacobian is written out; above, the emitted one loops over `jvp`."""
+
+LARGEST_ARRANGED = 4000
+"""Nodes up to which kernels that are called seldom are arranged; the right-hand side always is."""
 
 
 def program_digest(system_digest: str, form: str, options: object) -> str:
@@ -86,6 +91,11 @@ def lower(eqs: Equations) -> Program:
         kernels["invariants"] = Kernel(
             "invariants", tuple(n for _, n in conserved), tuple(v.name for v, _ in conserved), limits
         )
+    parameters = tuple(g.symbol(p.name) for p in (*system.parameters, *eqs.parameters))
+    kernels["rhs"] = arranged(g, replace(kernels["rhs"], beforehand=parameters))
+    for name in ("jvp", "jacobian", "outputs", "invariants"):
+        if name in kernels and len(g.reachable(kernels[name].roots())) <= LARGEST_ARRANGED:
+            kernels[name] = arranged(g, kernels[name], budget=0)
     return Program(
         name=system.name,
         form=eqs.form,

@@ -27,7 +27,7 @@ PIECE = 300
 LONGEST = 450
 """Statements up to which a kernel stays in one function."""
 
-ARRAYS = {"x": "cg_x", "p": "cg_p", "u": "cg_u", "v": "cg_v", "work": "cg_work", "out": "cg_out"}
+ARRAYS = {name: f"cg_{name}" for name in ("x", "p", "q", "u", "v", "work", "out")}
 
 
 def place(load: Load) -> str:
@@ -66,9 +66,9 @@ def names_in(g: Graph, node: Node, names: Mapping[Node, str], top: bool = False)
 
 
 def body(g: Graph, schedule: Schedule, dialect: Dialect = C) -> Body:
-    """The text of one kernel."""
+    """The text of one kernel, without what is hoisted out of it; that part has no workspace and is not cut."""
     statements = list(schedule.statements)
-    if len(statements) <= LONGEST:
+    if len(statements) <= LONGEST or schedule.kernel.name == "hoist":
         groups = [statements]
     else:
         groups = [statements[i : i + PIECE] for i in range(0, len(statements), PIECE)]
@@ -96,7 +96,7 @@ def _sections(
     names = schedule.names
     loads = [s for s in statements if isinstance(s, Load) and s.name in used]
     stores = [s for s in statements if isinstance(s, Store)]
-    loads.sort(key=lambda s: ("txpuv".index(s.array), s.index))
+    loads.sort(key=lambda s: ("txpquv".index(s.array), s.index))
     lines = [f"const {dialect.real} {s.name} = {place(s)};" for s in loads]
     if lines:
         lines.insert(0, "/* inputs */")

@@ -56,7 +56,7 @@ def _negative(e: Any) -> Any:
 
 
 def assignments(program: Program, kernel: str) -> Any:
-    """One kernel as a `CodeBlock`: constants declared at first use, stores into `cg_out` and `cg_work`."""
+    """One kernel as a `CodeBlock`: constants declared at first use, stores into `cg_out`, `cg_work` and `cg_q`."""
     g, plan = program.graph, program.schedule(kernel)
     lines: list[Any] = []
 
@@ -68,19 +68,19 @@ def assignments(program: Program, kernel: str) -> Any:
     def element(array: str, index: int) -> Any:
         return ast.Element(sp.Symbol(ARRAYS[array]), indices=(sp.Integer(index),))
 
-    for s in plan.statements:
+    for part, s in ((part, s) for part in plan.passes for s in part.statements):
         if isinstance(s, Load):
             clock = s.array == "t"
             lines.append(constant(s.name, sp.Symbol("cg_t") if clock else element(s.array, s.index)))
         elif isinstance(s, Assign):
-            lines.append(constant(s.name, expression(g, s.node, plan.names)))
+            lines.append(constant(s.name, expression(g, s.node, part.names)))
         elif isinstance(s, SineCosine):
-            angle = expression(g, g.args[s.sine.node][0], plan.names, False)
+            angle = expression(g, g.args[s.sine.node][0], part.names, False)
             lines.append(ast.FunctionCall("cg_sincos", (angle, s.sine.name, s.cosine.name)))
         elif isinstance(s, Store):
-            lines.append(ast.Assignment(element(s.array, s.index), expression(g, s.node, plan.names, False)))
+            lines.append(ast.Assignment(element(s.array, s.index), expression(g, s.node, part.names, False)))
         elif isinstance(s, Check):
-            values = [expression(g, n, plan.names, False) for pair in s.pairs for n in pair]
+            values = [expression(g, n, part.names, False) for pair in s.pairs for n in pair]
             lines.append(ast.FunctionCall("cg_check", values))
         elif isinstance(s, FactorSolve):
             if s.factor:

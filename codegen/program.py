@@ -57,7 +57,8 @@ class Kernel:
 
     `pivots` are pairs (pivot, limit): the kernel returns the status `singular` when |pivot| <= limit.
     `labels` are names wished for intermediates; `comments` describe the outputs, one each. With `of_declared` the
-    kernel's x are the declared coordinates and velocities, not the states.
+    kernel's x are the declared coordinates and velocities, not the states. What depends on the variables `beforehand`
+    alone (the parameters, or none) is computed once before many calls: see `Schedule.hoist`.
     """
 
     name: str
@@ -67,6 +68,12 @@ class Kernel:
     solves: tuple[Solve, ...] = ()
     labels: Mapping[Node, str] = field(default_factory=dict)
     of_declared: bool = False
+    beforehand: tuple[Node, ...] = ()
+
+    def roots(self) -> list[Node]:
+        """Every node that has to be computed."""
+        solves = [n for s in self.solves for n in (*s.matrix, *s.rhs)]
+        return [*solves, *(n for pair in self.pivots for n in pair), *self.outputs]
 
 
 @dataclass(frozen=True)
@@ -128,7 +135,7 @@ class Program:
         return schedule(self, self.kernels[kernel])
 
     def operations(self, kernel: str = "rhs") -> int:
-        """The number of arithmetic operations and function calls of one kernel."""
+        """The number of arithmetic operations and function calls of one kernel, without what is hoisted out of it."""
         return self.schedule(kernel).operations
 
     def to_sympy(self, kernel: str = "rhs") -> Any:
@@ -145,9 +152,8 @@ def has_functions(program: Program, kernels: Iterable[str]) -> bool:
     """Whether kernels have more than arithmetic, square roots, comparisons and choices."""
     g = program.graph
     roots: list[Node] = []
-    for kernel in (program.kernels[k] for k in kernels):
-        roots += [*kernel.outputs, *(n for pair in kernel.pivots for n in pair)]
-        roots += [n for solve in kernel.solves for n in (*solve.matrix, *solve.rhs)]
+    for name in kernels:
+        roots += program.kernels[name].roots()
     return any(g.op[n] not in _PLAIN for n in g.reachable(roots))
 
 

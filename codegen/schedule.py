@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .graph import LEAVES, RELATIONS, Graph, Node
 from .program import Kernel, Program
@@ -60,7 +60,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Store:
-    """array[index] = value of `node`; `array` is "out" or "work"."""
+    """array[index] = value of `node`; `array` is "out", "work" or "q"."""
 
     array: str
     index: int
@@ -97,13 +97,30 @@ def assigned(s: Statement) -> tuple[Assign, ...]:
 
 @dataclass(frozen=True)
 class Schedule:
-    """The statements of a kernel, the names of its nodes, its workspace and its operation count."""
+    """The statements of a kernel, the names of its nodes, its workspace and its counts.
+
+    `hoist` is what depends on parameters alone: a schedule of its own, to be run once before `statements`, which find
+    its results in the array "q". `operations` counts arithmetic and function calls, of which `divisions`, without
+    those of `hoist`.
+    """
 
     kernel: Kernel
     statements: tuple[Statement, ...]
     names: dict[Node, str]
     work: int
     operations: int
+    divisions: int
+    hoist: Schedule | None = None
+
+    @property
+    def hoisted(self) -> int:
+        """The length of the array "q"."""
+        return 0 if self.hoist is None else len(self.hoist.kernel.outputs)
+
+    @property
+    def passes(self) -> tuple[Schedule, ...]:
+        """The schedules to run one after the other: `hoist`, if there is one, and this one."""
+        return (self,) if self.hoist is None else (self.hoist, self)
 
 
 def variable_names(program: Program, kernel: Kernel) -> dict[str, tuple[str, str, int]]:
@@ -122,10 +139,36 @@ def variable_names(program: Program, kernel: Kernel) -> dict[str, tuple[str, str
 def schedule(program: Program, kernel: Kernel) -> Schedule:
     """Order the statements of a kernel; see the module's text."""
     g = program.graph
-    writer = _Writer(program, kernel)
+    # A condition is no number, it is not handed on.
+    fixed = {n for n in g.from_only(kernel.roots(), kernel.beforehand) if g.op[n] not in RELATIONS}
+    if not fixed:
+        return _scheduled(g, kernel, _Writer(program, kernel, ()), "out")
+    checks = tuple(pair for pair in kernel.pivots if not _live(g, pair, fixed, kernel))
+    rest = replace(kernel, pivots=tuple(pair for pair in kernel.pivots if pair not in checks))
+    needed = {n for n in rest.roots() if n in fixed}
+    for node in g.reachable(rest.roots(), stop=fixed):
+        if node not in fixed:
+            needed |= {a for a in g.args[node] if a in fixed}
+    if not needed:
+        return _scheduled(g, kernel, _Writer(program, kernel, ()), "out")
+    order = tuple(sorted(needed))
+    first = Kernel("hoist", order, ("",) * len(order), checks, labels=kernel.labels)
+    hoist = _scheduled(g, first, _Writer(program, first, ()), "q")
+    return replace(_scheduled(g, rest, _Writer(program, rest, order), "out"), hoist=hoist)
+
+
+def _live(g: Graph, pair: tuple[Node, Node], fixed: set[Node], kernel: Kernel) -> bool:
+    """Whether a check has to be made in every call."""
+    known = fixed | set(kernel.beforehand)
+    return any(n not in known and g.constant_value(n) is None for n in pair)
+
+
+def _scheduled(g: Graph, kernel: Kernel, writer: _Writer, array: str) -> Schedule:
     matrix_at = 0
+    solves = 0
     for solve in kernel.solves:
         size = len(solve.rhs)
+        solves += (size**3 // 3 + size**2 if solve.matrix else 0) + 2 * size**2
         if solve.matrix:
             matrix_at = writer.reserve(len(solve.matrix) + size)  # and the diagonal before factoring
             for i, node in enumerate(solve.matrix):
@@ -143,32 +186,38 @@ def schedule(program: Program, kernel: Kernel) -> Schedule:
     if kernel.pivots:
         writer.statements.append(Check(kernel.pivots))
     for i, (node, comment) in enumerate(zip(kernel.outputs, kernel.comments, strict=True)):
-        writer.store("out", i, node, comment)
-    roots = [*kernel.outputs, *(n for p in kernel.pivots for n in p)]
-    solves = 0
-    for solve in kernel.solves:
-        roots += [*solve.matrix, *solve.rhs]
-        n = len(solve.rhs)
-        solves += (n**3 // 3 + n**2 if solve.matrix else 0) + 2 * n**2
+        writer.store(array, i, node, comment)
+    computed = [g.op[n] for n in g.reachable(kernel.roots(), stop=writer.given) if n not in writer.given]
     return Schedule(
-        kernel, tuple(writer.statements), writer.names, writer.work, g.count_operations(roots) + solves
+        kernel,
+        tuple(writer.statements),
+        writer.names,
+        writer.work,
+        sum(op not in LEAVES for op in computed) + solves,
+        computed.count("div"),
     )
 
 
 class _Writer:
-    def __init__(self, program: Program, kernel: Kernel) -> None:
+    """Writes statements; the nodes `given` are read from the array "q"."""
+
+    def __init__(self, program: Program, kernel: Kernel, given: Sequence[Node]) -> None:
         self.graph = program.graph
+        self.given = {node: i for i, node in enumerate(given)}
         self.kernel = kernel
         self.table = variable_names(program, kernel)
         self.statements: list[Statement] = []
         self.names: dict[Node, str] = {}
         self.work = 0
         taken = {entry[0] for entry in self.table.values()} | MATH_NAMES
-        self.prefix = "cg_z" if any(re.fullmatch(r"z\d+", name) for name in taken) else "z"
+        self.prefix, self.letter = (
+            f"cg_{letter}" if any(re.fullmatch(rf"{letter}\d+", name) for name in taken) else letter
+            for letter in "zk"
+        )
         self.labels = {n: s for n, s in kernel.labels.items() if s not in taken}
         self.counter = 0
         self.angles: dict[Node, tuple[Node, Node]] = {}  # a sine or cosine -> it and its companion
-        self.cut = self._shared(_roots(kernel))
+        self.cut = self._shared(kernel.roots())
 
     def reserve(self, count: int) -> int:
         self.work += count
@@ -183,7 +232,11 @@ class _Writer:
         g = self.graph
         for node in self._pending(root):
             kind = g.op[node]
-            if kind == "symbol":
+            if node in self.given:
+                at = self.given[node]
+                self.names[node] = self.labels.get(node, f"{self.letter}{at + 1}")
+                self.statements.append(Load(self.names[node], "q", at))
+            elif kind == "symbol":
                 name, array, index = self.table[str(g.value[node])]
                 self.names[node] = name
                 if (name, array) != ("t", "t"):  # the time argument bears its name already
@@ -210,7 +263,8 @@ class _Writer:
                 order.append(node)
                 continue
             stack.append((node, True))
-            stack.extend((a, False) for a in reversed(g.args[node]) if a not in done)
+            if node not in self.given:
+                stack.extend((a, False) for a in reversed(g.args[node]) if a not in done)
         return order
 
     def _fresh(self, node: Node) -> str:
@@ -223,8 +277,8 @@ class _Writer:
     def _shared(self, roots: Sequence[Node]) -> set[Node]:
         """The nodes that get a name: used more than once, labelled, or not to be nested where they stand."""
         g = self.graph
-        order = g.reachable(roots)
-        uses: dict[Node, int] = dict.fromkeys(order, 0)
+        order = [n for n in g.reachable(roots, stop=self.given) if n not in self.given]
+        uses: dict[Node, int] = dict.fromkeys([*order, *self.given], 0)
         for node in order:
             for a in g.args[node]:
                 uses[a] += 1
@@ -242,7 +296,7 @@ class _Writer:
                 continue
             length[node] = 1
             for i, a in enumerate(g.args[node]):
-                if a in named or g.op[a] in LEAVES:
+                if a in named or a in self.given or g.op[a] in LEAVES:
                     continue
                 if g.op[a] in RELATIONS:
                     continue
@@ -254,11 +308,6 @@ class _Writer:
             if (uses[node] > 1 and g.op[node] not in RELATIONS) or node in self.labels:
                 named.add(node)
         return named
-
-
-def _roots(kernel: Kernel) -> list[Node]:
-    roots = [n for s in kernel.solves for n in (*s.matrix, *s.rhs)]
-    return [*roots, *(n for p in kernel.pivots for n in p), *kernel.outputs]
 
 
 def _nests(g: Graph, node: Node, position: int, inner: Node) -> bool:

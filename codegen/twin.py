@@ -9,11 +9,12 @@ from typing import Any
 
 import sympy as sp
 
+from .graph import Graph
 from .print_c import PYTHON, expression
 from .print_statements import ARRAYS, place
 from .print_sympy import expression as sympy_expression
 from .program import ContactEntry, EventEntry, Program, Variable
-from .schedule import Assign, Check, FactorSolve, Load, SineCosine, Store, assigned
+from .schedule import Assign, Check, FactorSolve, Load, Schedule, SineCosine, Store, assigned
 
 Function = Callable[..., Any]
 
@@ -88,6 +89,15 @@ def python_source(program: Program, kernel: str) -> str:
     if plan.work:
         lines.append(f"    cg_work = [0.0] * {plan.work}")
 
+    if plan.hoist is not None:
+        lines += [f"    cg_q = [0.0] * {plan.hoisted}", *_lines(g, plan.hoist)]
+    return "\n".join([*lines, *_lines(g, plan), "    return cg_out", ""])
+
+
+def _lines(g: Graph, plan: Schedule) -> list[str]:
+    """The statements of a schedule as indented lines."""
+    lines: list[str] = []
+
     def text(node: int, top: bool = False) -> str:
         return expression(g, node, plan.names, top, PYTHON)
 
@@ -105,7 +115,7 @@ def python_source(program: Program, kernel: str) -> str:
             if s.factor:
                 lines.append(f"    cg_factor({s.size}, cg_work, {s.matrix})")
             lines.append(f"    cg_solve({s.size}, cg_work, {s.matrix}, {s.right})")
-    return "\n".join([*lines, "    return cg_out", ""])
+    return lines
 
 
 def python_kernel(program: Program, kernel: str) -> Function:
@@ -185,23 +195,29 @@ def _reset(kernels: Mapping[int, Function]) -> Function:
 def numpy_kernel(program: Program, kernel: str) -> Function:
     """One kernel through `sympy.lambdify`, over arrays of one row per state, parameter and input."""
     g, plan = program.graph, program.schedule(kernel)
-    loads = [s for s in plan.statements if isinstance(s, Load)]
-    steps = [
-        (sp.Symbol(part.name, real=True), sympy_expression(g, part.node, plan.names))
-        for s in plan.statements
-        for part in assigned(s)
-    ]
-    stores = {
-        s.index: sympy_expression(g, s.node, plan.names, False)
-        for s in plan.statements
-        if isinstance(s, Store)
-    }
-    results = [stores[i] for i in range(len(stores))]
-    moment = next((s.name for s in loads if s.array == "t"), program.clock)
-    loads = [s for s in loads if s.array != "t"]
-    arguments = [sp.Symbol(name, real=True) for name in (moment, *(s.name for s in loads))]
+    loads: dict[str, Load] = {}
+    steps: list[tuple[Any, Any]] = []
+    stores: dict[tuple[str, int], Any] = {}
+    for part in plan.passes:
+        for s in part.statements:
+            if isinstance(s, Load) and s.array == "q":
+                steps.append((sp.Symbol(s.name, real=True), stores["q", s.index]))
+            elif isinstance(s, Load):
+                loads[s.name] = s
+            elif isinstance(s, Store):
+                value = sympy_expression(g, s.node, part.names, False)
+                if s.array == "q":  # the names of the first part are used again in the second
+                    steps.append((sp.Symbol(f"cg_q_{s.index}", real=True), value))
+                    value = steps[-1][0]
+                stores[s.array, s.index] = value
+            for a in assigned(s):
+                steps.append((sp.Symbol(a.name, real=True), sympy_expression(g, a.node, part.names)))
+    results = [value for (array, _), value in stores.items() if array == "out"]
+    moment = next((s.name for s in loads.values() if s.array == "t"), program.clock)
+    read = [s for s in loads.values() if s.array != "t"]
+    arguments = [sp.Symbol(name, real=True) for name in (moment, *(s.name for s in read))]
     function = sp.lambdify(arguments, results, "numpy", cse=lambda expressions: (steps, expressions))
-    places = [("xpuv".index(s.array), s.index) for s in loads]
+    places = [("xpuv".index(s.array), s.index) for s in read]
 
     def vectorized(t: Any, *arrays: Any) -> Any:
         return function(t, *[arrays[a][i] for a, i in places])

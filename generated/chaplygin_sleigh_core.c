@@ -10,45 +10,74 @@
 #include <math.h>
 #include <stddef.h>
 
-/* rhs: 21 operations, 11 intermediates */
-int chaplygin_sleigh_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                         const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+/* rhs: 12 operations, 4 intermediates; 13 more once per parameter set */
+static int chaplygin_sleigh_hoist(const double *restrict cg_p, double *restrict cg_q)
+{
+    /* inputs */
+    const double a = cg_p[0];
+    const double b = cg_p[1];
+    const double k = cg_p[2];
+
+    /* intermediates: 4 */
+    const double z1 = b*b;
+    const double M_omega_omega = a*a + z1 + k*k;
+    const double z2 = 1.0 - z1/M_omega_omega;
+    const double z3 = M_omega_omega*z2;
+    if (fabs(M_omega_omega) <= 0.0 || fabs(z2) <= 1e-13) return CG_SINGULAR;
+
+    /* outputs */
+    cg_q[0] = b/M_omega_omega;
+    cg_q[1] = a*b/z3;
+    cg_q[2] = a/M_omega_omega;
+    cg_q[3] = a/z2;
+
+    return CG_OK;
+}
+
+static inline int chaplygin_sleigh_rhs_hoisted(double t, const double *restrict cg_x,
+                                               const double *restrict cg_p, const double *restrict cg_q,
+                                               const double *restrict cg_u, double *restrict cg_out,
+                                               double *restrict cg_work)
 {
     (void)t;
+    (void)cg_p;
     (void)cg_u;
     (void)cg_work;
     /* inputs */
     const double phi = cg_x[0];
     const double omega = cg_x[3];
     const double v = cg_x[4];
-    const double a = cg_p[0];
-    const double b = cg_p[1];
-    const double k = cg_p[2];
+    const double k1 = cg_q[0];
+    const double k2 = cg_q[1];
+    const double k3 = cg_q[2];
+    const double k4 = cg_q[3];
 
-    /* intermediates: 11 */
+    /* intermediates: 4 */
     double z1, z2; cg_sincos(phi, &z1, &z2);
-    const double z3 = k*k + b*b;
-    const double M_omega_omega = a*a + z3;
-    const double z4 = b/M_omega_omega;
-    const double z5 = omega*a;
-    const double f_v = omega*z5;
-    const double z6 = v*z5;
-    const double z7 = f_v - z6*z4;
-    const double z8 = 1.0 - b*z4;
-    const double z9 = z7/z8;
-    if (fabs(M_omega_omega) <= 0.0 || fabs(z8) <= 1e-13) return CG_SINGULAR;
+    const double z3 = omega - k1*v;
+    const double z4 = omega*z3;
 
     /* outputs */
     cg_out[0] = omega; /* d(phi)/dt */
     cg_out[1] = v*z2; /* d(x)/dt */
     cg_out[2] = v*z1; /* d(y)/dt */
-    cg_out[3] = z4*z9 - z6/M_omega_omega; /* d(omega)/dt */
-    cg_out[4] = z9; /* d(v)/dt */
+    cg_out[3] = z4*k2 - k3*omega*v; /* d(omega)/dt */
+    cg_out[4] = z4*k4; /* d(v)/dt */
 
     return CG_OK;
 }
 
-/* jvp: 32 operations, 13 intermediates */
+int chaplygin_sleigh_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
+                         const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+{
+    double cg_q[4];
+    const int cg_status = chaplygin_sleigh_hoist(cg_p, cg_q);
+
+    if (cg_status != CG_OK) return cg_status;
+    return chaplygin_sleigh_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
+}
+
+/* jvp: 32 operations (2 divisions), 10 intermediates */
 int chaplygin_sleigh_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
                          const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
                          double *restrict cg_work)
@@ -67,32 +96,29 @@ int chaplygin_sleigh_jvp(double t, const double *restrict cg_x, const double *re
     const double cg_v_3 = cg_v[3];
     const double cg_v_4 = cg_v[4];
 
-    /* intermediates: 13 */
+    /* intermediates: 10 */
     double z1, z2; cg_sincos(phi, &z1, &z2);
-    const double z3 = z1*cg_v_0;
-    const double z4 = z2*cg_v_0;
-    const double z5 = k*k + b*b;
-    const double M_omega_omega = a*a + z5;
-    const double z6 = b/M_omega_omega;
-    const double z7 = omega*a;
-    const double z8 = a*cg_v_3;
-    const double z9 = z7*cg_v_4 + v*z8;
-    const double z10 = z7*cg_v_3 + omega*z8 - z6*z9;
-    const double z11 = 1.0 - b*z6;
-    const double z12 = z10/z11;
-    if (fabs(M_omega_omega) <= 0.0 || fabs(z11) <= 1e-13) return CG_SINGULAR;
+    const double z3 = v*cg_v_0;
+    const double M_omega_omega = a*a + b*b + k*k;
+    const double z4 = 1.0/M_omega_omega;
+    const double z5 = b*z4;
+    const double z6 = cg_v_4*omega + cg_v_3*v;
+    const double z7 = 2.0*cg_v_3*omega - z5*z6;
+    const double z8 = 1.0 - z5*b;
+    const double z9 = a/z8;
+    if (fabs(M_omega_omega) <= 0.0 || fabs(z8) <= 1e-13) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = cg_v_3; /* direction of d(phi)/dt */
-    cg_out[1] = z2*cg_v_4 - v*z3; /* direction of d(x)/dt */
-    cg_out[2] = z1*cg_v_4 + v*z4; /* direction of d(y)/dt */
-    cg_out[3] = z6*z12 - z9/M_omega_omega; /* direction of d(omega)/dt */
-    cg_out[4] = z12; /* direction of d(v)/dt */
+    cg_out[1] = cg_v_4*z2 - z3*z1; /* direction of d(x)/dt */
+    cg_out[2] = cg_v_4*z1 + z3*z2; /* direction of d(y)/dt */
+    cg_out[3] = z5*z7*z9 - a*z6*z4; /* direction of d(omega)/dt */
+    cg_out[4] = z7*z9; /* direction of d(v)/dt */
 
     return CG_OK;
 }
 
-/* jacobian: 29 operations, 12 intermediates */
+/* jacobian: 31 operations (2 divisions), 14 intermediates */
 int chaplygin_sleigh_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
                               const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -107,19 +133,21 @@ int chaplygin_sleigh_jacobian(double t, const double *restrict cg_x, const doubl
     const double b = cg_p[1];
     const double k = cg_p[2];
 
-    /* intermediates: 12 */
+    /* intermediates: 14 */
     double z1, z2; cg_sincos(phi, &z1, &z2);
-    const double z3 = k*k + b*b;
-    const double M_omega_omega = a*a + z3;
-    const double z4 = b/M_omega_omega;
-    const double z5 = omega*a;
-    const double z6 = v*a;
-    const double z7 = 2.0*z5 - z4*z6;
-    const double z8 = 1.0 - b*z4;
-    const double z9 = z7/z8;
-    const double z10 = z5*z4/z8;
-    const double z11 = z5/M_omega_omega + z4*z10;
-    if (fabs(M_omega_omega) <= 0.0 || fabs(z8) <= 1e-13) return CG_SINGULAR;
+    const double M_omega_omega = a*a + b*b + k*k;
+    const double z3 = 1.0/M_omega_omega;
+    const double z4 = a*z3;
+    const double z5 = b*z3;
+    const double z6 = 1.0 - z5*b;
+    const double z7 = 1.0/z6;
+    const double z8 = b*z7;
+    const double z9 = 2.0*omega - z5*v;
+    const double z10 = z8*z9 - v;
+    const double z11 = z4*omega;
+    const double z12 = z11*z8;
+    const double z13 = z11 + z5*z12;
+    if (fabs(M_omega_omega) <= 0.0 || fabs(z6) <= 1e-13) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = 0.0; /* d(d(phi)/dt)/d(phi) */
@@ -140,18 +168,18 @@ int chaplygin_sleigh_jacobian(double t, const double *restrict cg_x, const doubl
     cg_out[15] = 0.0; /* d(d(omega)/dt)/d(phi) */
     cg_out[16] = 0.0; /* d(d(omega)/dt)/d(x) */
     cg_out[17] = 0.0; /* d(d(omega)/dt)/d(y) */
-    cg_out[18] = z4*z9 - z6/M_omega_omega; /* d(d(omega)/dt)/d(omega) */
-    cg_out[19] = -z11; /* d(d(omega)/dt)/d(v) */
+    cg_out[18] = z4*z10; /* d(d(omega)/dt)/d(omega) */
+    cg_out[19] = -z13; /* d(d(omega)/dt)/d(v) */
     cg_out[20] = 0.0; /* d(d(v)/dt)/d(phi) */
     cg_out[21] = 0.0; /* d(d(v)/dt)/d(x) */
     cg_out[22] = 0.0; /* d(d(v)/dt)/d(y) */
-    cg_out[23] = z9; /* d(d(v)/dt)/d(omega) */
-    cg_out[24] = -z10; /* d(d(v)/dt)/d(v) */
+    cg_out[23] = a*z9*z7; /* d(d(v)/dt)/d(omega) */
+    cg_out[24] = -z12; /* d(d(v)/dt)/d(v) */
 
     return CG_OK;
 }
 
-/* outputs: 8 operations, 4 intermediates */
+/* outputs: 8 operations (1 division), 4 intermediates */
 int chaplygin_sleigh_outputs(double t, const double *restrict cg_x, const double *restrict cg_p,
                              const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -178,7 +206,7 @@ int chaplygin_sleigh_outputs(double t, const double *restrict cg_x, const double
     return CG_OK;
 }
 
-/* invariants: 11 operations, 4 intermediates */
+/* invariants: 10 operations, 2 intermediates */
 int chaplygin_sleigh_invariants(double t, const double *restrict cg_x, const double *restrict cg_p,
                                 const double *restrict cg_u, double *restrict cg_out,
                                 double *restrict cg_work)
@@ -193,14 +221,12 @@ int chaplygin_sleigh_invariants(double t, const double *restrict cg_x, const dou
     const double b = cg_p[1];
     const double k = cg_p[2];
 
-    /* intermediates: 4 */
-    const double z1 = omega*omega;
-    const double z2 = v - omega*b;
-    const double z3 = omega*a;
-    const double z4 = z2*z2 + z3*z3;
+    /* intermediates: 2 */
+    const double z1 = a*a + k*k;
+    const double z2 = omega*b - v;
 
     /* outputs */
-    cg_out[0] = 0.5*(k*k*z1 + z4); /* energy */
+    cg_out[0] = 0.5*(omega*omega*z1 + z2*z2); /* energy */
     cg_out[1] = 0.0; /* constraint_1 */
 
     return CG_OK;
@@ -238,8 +264,10 @@ static const cg_variable_t cg_declared[] = {
 #ifdef CHAPLYGIN_INLINE_METHODS
 #define CG_MODEL_N 5
 #define CG_MODEL_NU 0
-#define CG_MODEL_RHS chaplygin_sleigh_rhs
-#define CG_MODEL_OPERATIONS 21
+#define CG_MODEL_NP 3
+#define CG_MODEL_HOISTED 4
+#define CG_MODEL_RHS chaplygin_sleigh_rhs_hoisted
+#define CG_MODEL_OPERATIONS 12
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else
@@ -289,6 +317,7 @@ const cg_model_t chaplygin_sleigh_model = {
     .n_declared = 6,
     .n_work = 0,
     .n_contacts = 0,
+    .n_hoisted = 4,
     .states = cg_states,
     .parameters = cg_parameters,
     .inputs = NULL,
@@ -309,6 +338,7 @@ const cg_model_t chaplygin_sleigh_model = {
     .contacts_fn = NULL,
     .project = NULL,
     .initial = NULL,
+    .hoist = chaplygin_sleigh_hoist,
     .methods = CG_METHODS,
     .lane_sets = cg_lane_sets,
 };

@@ -14,13 +14,38 @@
 #include "chaplygin_sleigh_core.h"
 #include "cg_math.h"
 
-/* rhs: 21 operations, 11 intermediates */
+/* rhs: 12 operations, 4 intermediates; 13 more once per parameter set */
+static cg_mask_t chaplygin_sleigh_hoist_lanes(const cg_real_t *restrict cg_p, cg_real_t *restrict cg_q)
+{
+    cg_mask_t cg_ok = cg_true();
+    /* inputs */
+    const cg_real_t a = cg_p[0];
+    const cg_real_t b = cg_p[1];
+    const cg_real_t k = cg_p[2];
+
+    /* intermediates: 4 */
+    const cg_real_t z1 = b*b;
+    const cg_real_t M_omega_omega = a*a + z1 + k*k;
+    const cg_real_t z2 = 1.0 - z1/M_omega_omega;
+    const cg_real_t z3 = M_omega_omega*z2;
+    cg_ok &= cg_not(cg_le(cg_abs(M_omega_omega), cg_splat(0.0)) | cg_le(cg_abs(z2), cg_splat(1e-13)));
+
+    /* outputs */
+    cg_q[0] = b/M_omega_omega;
+    cg_q[1] = a*b/z3;
+    cg_q[2] = a/M_omega_omega;
+    cg_q[3] = a/z2;
+
+    return cg_ok;
+}
+
 static cg_mask_t chaplygin_sleigh_rhs_lanes(const cg_real_t *restrict cg_clock,
                                             const cg_real_t *restrict cg_x, const cg_real_t *restrict cg_p,
-                                            const cg_real_t *restrict cg_u, cg_real_t *restrict cg_out,
-                                            cg_real_t *restrict cg_work)
+                                            const cg_real_t *restrict cg_q, const cg_real_t *restrict cg_u,
+                                            cg_real_t *restrict cg_out, cg_real_t *restrict cg_work)
 {
     (void)cg_clock;
+    (void)cg_p;
     (void)cg_u;
     (void)cg_work;
     cg_mask_t cg_ok = cg_true();
@@ -28,29 +53,22 @@ static cg_mask_t chaplygin_sleigh_rhs_lanes(const cg_real_t *restrict cg_clock,
     const cg_real_t phi = cg_x[0];
     const cg_real_t omega = cg_x[3];
     const cg_real_t v = cg_x[4];
-    const cg_real_t a = cg_p[0];
-    const cg_real_t b = cg_p[1];
-    const cg_real_t k = cg_p[2];
+    const cg_real_t k1 = cg_q[0];
+    const cg_real_t k2 = cg_q[1];
+    const cg_real_t k3 = cg_q[2];
+    const cg_real_t k4 = cg_q[3];
 
-    /* intermediates: 11 */
+    /* intermediates: 4 */
     cg_real_t z1, z2; cg_sincos(phi, &z1, &z2);
-    const cg_real_t z3 = k*k + b*b;
-    const cg_real_t M_omega_omega = a*a + z3;
-    const cg_real_t z4 = b/M_omega_omega;
-    const cg_real_t z5 = omega*a;
-    const cg_real_t f_v = omega*z5;
-    const cg_real_t z6 = v*z5;
-    const cg_real_t z7 = f_v - z6*z4;
-    const cg_real_t z8 = 1.0 - b*z4;
-    const cg_real_t z9 = z7/z8;
-    cg_ok &= cg_not(cg_le(cg_abs(M_omega_omega), cg_splat(0.0)) | cg_le(cg_abs(z8), cg_splat(1e-13)));
+    const cg_real_t z3 = omega - k1*v;
+    const cg_real_t z4 = omega*z3;
 
     /* outputs */
     cg_out[0] = omega; /* d(phi)/dt */
     cg_out[1] = v*z2; /* d(x)/dt */
     cg_out[2] = v*z1; /* d(y)/dt */
-    cg_out[3] = z4*z9 - z6/M_omega_omega; /* d(omega)/dt */
-    cg_out[4] = z9; /* d(v)/dt */
+    cg_out[3] = z4*k2 - k3*omega*v; /* d(omega)/dt */
+    cg_out[4] = z4*k4; /* d(v)/dt */
 
     return cg_ok;
 }
@@ -60,8 +78,11 @@ static cg_mask_t chaplygin_sleigh_rhs_lanes(const cg_real_t *restrict cg_clock,
 #define CG_LANE_SET CG_NAMED(chaplygin_sleigh_lanes_, CG_LANES)
 #define CG_MODEL_N 5
 #define CG_MODEL_NU 0
+#define CG_MODEL_NP 3
+#define CG_MODEL_HOISTED 4
+#define CG_MODEL_HOIST chaplygin_sleigh_hoist_lanes
 #define CG_MODEL_RHS chaplygin_sleigh_rhs_lanes
-#define CG_MODEL_OPERATIONS 21
+#define CG_MODEL_OPERATIONS 12
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "e6daae7b8e6e5b3d063a721a36ca9699ad85233befa73568396afead05554d2b"
 #include "cg_lanes_inline.h"

@@ -10,11 +10,39 @@
 #include <math.h>
 #include <stddef.h>
 
-/* rhs: 44 operations, 26 intermediates */
-int double_pendulum_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                        const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+/* rhs: 28 operations (1 division), 11 intermediates; 9 more once per parameter set */
+static int double_pendulum_hoist(const double *restrict cg_p, double *restrict cg_q)
+{
+    /* inputs */
+    const double m1 = cg_p[0];
+    const double m2 = cg_p[1];
+    const double l1 = cg_p[2];
+    const double l2 = cg_p[3];
+    const double g = cg_p[4];
+
+    /* intermediates: 3 */
+    const double z1 = m1 + m2;
+    const double z2 = l1*z1;
+    const double z3 = g/l1;
+    if (fabs(l1) <= 0.0 || fabs(z1) <= 0.0 || fabs(m2) <= 0.0 || fabs(l2) <= 0.0) return CG_SINGULAR;
+
+    /* outputs */
+    cg_q[0] = g/l2;
+    cg_q[1] = m2/z1;
+    cg_q[2] = l1/l2;
+    cg_q[3] = m2*l2/z2;
+    cg_q[4] = -z3;
+
+    return CG_OK;
+}
+
+static inline int double_pendulum_rhs_hoisted(double t, const double *restrict cg_x,
+                                              const double *restrict cg_p, const double *restrict cg_q,
+                                              const double *restrict cg_u, double *restrict cg_out,
+                                              double *restrict cg_work)
 {
     (void)t;
+    (void)cg_p;
     (void)cg_u;
     (void)cg_work;
     /* inputs */
@@ -22,51 +50,45 @@ int double_pendulum_rhs(double t, const double *restrict cg_x, const double *res
     const double theta2 = cg_x[1];
     const double theta1_dot = cg_x[2];
     const double theta2_dot = cg_x[3];
-    const double m1 = cg_p[0];
-    const double m2 = cg_p[1];
-    const double l1 = cg_p[2];
-    const double l2 = cg_p[3];
-    const double g = cg_p[4];
+    const double k1 = cg_q[0];
+    const double k2 = cg_q[1];
+    const double k3 = cg_q[2];
+    const double k4 = cg_q[3];
+    const double k5 = cg_q[4];
 
-    /* intermediates: 26 */
-    const double z1 = l1*l2;
-    const double z2 = theta1 - theta2;
-    double z3, z4; cg_sincos(z2, &z3, &z4);
-    const double z5 = theta1_dot - theta2_dot;
-    const double z6 = z3*z5;
-    const double z7 = m2*z6;
-    const double z8 = theta2_dot*z7;
-    const double z9 = m1 + m2;
-    const double z10 = g*z9;
-    const double z11 = theta1_dot*z1;
-    const double z12 = theta2_dot*z11;
-    const double z13 = m2*z12*z3;
-    const double z14 = l1*z10*cg_sin(theta1) + z13;
-    const double f_theta1_dot = z1*z8 - z14;
-    const double M_theta1_dot_theta1_dot = l1*l1*z9;
-    const double z15 = m2*z4;
-    const double M_theta1_dot_theta2_dot = z1*z15;
-    const double z16 = M_theta1_dot_theta2_dot/M_theta1_dot_theta1_dot;
-    const double z17 = l2*g;
-    const double f_theta2_dot = z13 - m2*z17*cg_sin(theta2) + z11*z7;
-    const double z18 = f_theta2_dot - f_theta1_dot*z16;
-    const double z19 = l2*l2;
-    const double M_theta2_dot_theta2_dot = m2*z19;
-    const double z20 = M_theta2_dot_theta2_dot - M_theta1_dot_theta2_dot*z16;
-    const double z21 = z18/z20;
-    if (fabs(M_theta1_dot_theta1_dot) <= 0.0 || fabs(z20) <= 1e-13*fabs(M_theta2_dot_theta2_dot)) return
-        CG_SINGULAR;
+    /* intermediates: 11 */
+    const double z1 = cg_sin(theta1);
+    const double z2 = theta2_dot*theta2_dot;
+    const double z3 = theta1 - theta2;
+    double z4, z5; cg_sincos(z3, &z4, &z5);
+    const double z6 = k2*z5;
+    const double z7 = k3*theta1_dot*theta1_dot + z2*z6;
+    const double z8 = k1*z1*z5 - k1*cg_sin(theta2) + z4*z7;
+    const double z9 = 1.0 - z6*z5;
+    const double z10 = 1.0/z9;
+    const double z11 = z2*z4 + z5*z8*z10;
+    if (fabs(z9) <= 1e-13) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = theta1_dot; /* d(theta1)/dt */
     cg_out[1] = theta2_dot; /* d(theta2)/dt */
-    cg_out[2] = f_theta1_dot/M_theta1_dot_theta1_dot - z16*z21; /* d(theta1_dot)/dt */
-    cg_out[3] = z21; /* d(theta2_dot)/dt */
+    cg_out[2] = k5*z1 - k4*z11; /* d(theta1_dot)/dt */
+    cg_out[3] = z8*z10; /* d(theta2_dot)/dt */
 
     return CG_OK;
 }
 
-/* jvp: 89 operations, 54 intermediates */
+int double_pendulum_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
+                        const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+{
+    double cg_q[5];
+    const int cg_status = double_pendulum_hoist(cg_p, cg_q);
+
+    if (cg_status != CG_OK) return cg_status;
+    return double_pendulum_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
+}
+
+/* jvp: 79 operations (4 divisions), 36 intermediates */
 int double_pendulum_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
                         const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
                         double *restrict cg_work)
@@ -89,71 +111,53 @@ int double_pendulum_jvp(double t, const double *restrict cg_x, const double *res
     const double cg_v_2 = cg_v[2];
     const double cg_v_3 = cg_v[3];
 
-    /* intermediates: 54 */
-    const double z1 = l1*l2;
-    const double z2 = theta1 - theta2;
-    double z3, z4; cg_sincos(z2, &z3, &z4);
-    const double z5 = theta1_dot - theta2_dot;
-    const double z6 = z3*z5;
-    const double z7 = m2*z6;
-    const double z8 = cg_v_0 - cg_v_1;
-    const double z9 = z4*z8;
-    const double z10 = cg_v_2 - cg_v_3;
-    const double z11 = z5*z9 + z3*z10;
-    const double z12 = m2*z11;
-    const double z13 = z7*cg_v_3 + theta2_dot*z12;
-    const double z14 = m1 + m2;
-    const double z15 = g*z14;
-    const double z16 = l1*z15;
-    double z17, z18; cg_sincos(theta1, &z17, &z18);
-    const double z19 = z18*cg_v_0;
-    const double z20 = theta1_dot*z1;
-    const double z21 = z1*cg_v_2;
-    const double z22 = z20*cg_v_3 + theta2_dot*z21;
-    const double z23 = m2*z22;
-    const double z24 = theta2_dot*z20;
+    /* intermediates: 36 */
+    const double z1 = m1 + m2;
+    const double z2 = 1.0/z1;
+    const double z3 = m2*l2;
+    const double z4 = z3*theta2_dot;
+    const double z5 = cg_v_2 - cg_v_3;
+    const double z6 = theta1 - theta2;
+    double z7, z8; cg_sincos(z6, &z7, &z8);
+    const double z9 = cg_v_0 - cg_v_1;
+    const double z10 = z9*z8;
+    const double z11 = theta1_dot - theta2_dot;
+    const double z12 = z5*z7 + z10*z11;
+    const double z13 = g*z1;
+    double z14, z15; cg_sincos(theta1, &z14, &z15);
+    const double z16 = cg_v_3*z7;
+    const double z17 = theta2_dot*z7;
+    const double z18 = z10*theta2_dot + z16;
+    const double z19 = z17*cg_v_2 + theta1_dot*z18;
+    const double z20 = z16*z11 - z19;
+    const double z21 = z9*z7;
+    const double z22 = z2*z8;
+    const double z23 = 1.0 - m2*z8*z22;
+    const double z24 = 1.0/z23;
     const double z25 = m2*z24;
-    const double z26 = z3*z23 + z25*z9;
-    const double z27 = z16*z19 + z26;
-    const double z28 = z25*z3;
-    const double z29 = l2*g;
-    const double z30 = m2*z29;
-    double z31, z32; cg_sincos(theta2, &z31, &z32);
-    const double f_theta2_dot = z28 - z30*z31 + z20*z7;
-    const double z33 = theta2_dot*z7;
-    const double z34 = z16*z17 + z28;
-    const double f_theta1_dot = z1*z33 - z34;
-    const double z35 = m2*z4;
-    const double M_theta1_dot_theta2_dot = z1*z35;
-    const double M_theta1_dot_theta1_dot = l1*l1*z14;
-    const double z36 = M_theta1_dot_theta2_dot/M_theta1_dot_theta1_dot;
-    const double z37 = f_theta2_dot - f_theta1_dot*z36;
-    const double z38 = l2*l2;
-    const double M_theta2_dot_theta2_dot = m2*z38;
-    const double z39 = M_theta2_dot_theta2_dot - M_theta1_dot_theta2_dot*z36;
-    const double z40 = z37/z39;
-    const double z41 = z3*z8;
-    const double z42 = m2*z41;
-    const double z43 = z1*z42;
-    const double z44 = z1*z13 - z27 + z40*z43;
-    const double z45 = z32*cg_v_1;
-    const double z46 = z7*z21 + z20*z12;
-    const double z47 = f_theta1_dot/M_theta1_dot_theta1_dot - z36*z40;
-    const double z48 = z26 - z30*z45 + z46 + z47*z43 - z36*z44;
-    const double z49 = z48/z39;
-    if (fabs(M_theta1_dot_theta1_dot) <= 0.0 || fabs(z39) <= 1e-13*fabs(M_theta2_dot_theta2_dot)) return
+    const double z26 = l1*theta1_dot;
+    double z27, z28; cg_sincos(theta2, &z27, &z28);
+    const double z29 = z13*z14 + z4*z17;
+    const double z30 = z26*theta1_dot*z7 - g*z27 + z22*z29;
+    const double z31 = z25*z30;
+    const double z32 = z4*z12 - z13*cg_v_0*z15 + z3*z20 + z21*z31;
+    const double z33 = z26*z12 - g*cg_v_1*z28 - z21*z2*z29;
+    const double z34 = l1*cg_v_2*z11 - z22*z9*z31;
+    const double z35 = l1*z19 + z33 + z7*z34 - z22*z32;
+    const double z36 = z2*z32 - z22*z25*z35;
+    if (fabs(l1) <= 0.0 || fabs(z1) <= 0.0 || fabs(m2) <= 0.0 || fabs(l2) <= 0.0 || fabs(z23) <= 1e-13) return
         CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = cg_v_2; /* direction of d(theta1)/dt */
     cg_out[1] = cg_v_3; /* direction of d(theta2)/dt */
-    cg_out[2] = z44/M_theta1_dot_theta1_dot - z36*z49; /* direction of d(theta1_dot)/dt */
-    cg_out[3] = z49; /* direction of d(theta2_dot)/dt */
+    cg_out[2] = z36/l1; /* direction of d(theta1_dot)/dt */
+    cg_out[3] = z24*z35/l2; /* direction of d(theta2_dot)/dt */
 
     return CG_OK;
 }
 
-/* jacobian: 109 operations, 68 intermediates */
+/* jacobian: 83 operations (4 divisions), 35 intermediates */
 int double_pendulum_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
                              const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -171,73 +175,40 @@ int double_pendulum_jacobian(double t, const double *restrict cg_x, const double
     const double l2 = cg_p[3];
     const double g = cg_p[4];
 
-    /* intermediates: 68 */
-    const double z1 = l1*l2;
-    const double z2 = theta1 - theta2;
-    double z3, z4; cg_sincos(z2, &z3, &z4);
-    const double z5 = theta1_dot - theta2_dot;
-    const double z6 = z4*z5;
-    const double z7 = m2*z6;
-    const double z8 = theta2_dot*z7;
-    const double z9 = z1*z8;
-    double z10, z11; cg_sincos(theta1, &z10, &z11);
-    const double z12 = m1 + m2;
-    const double z13 = g*z12;
-    const double z14 = l1*z13;
-    const double z15 = theta1_dot*z1;
-    const double z16 = theta2_dot*z15;
-    const double z17 = m2*z16;
-    const double z18 = z4*z17;
-    const double z19 = z11*z14 + z18;
-    const double z20 = z17*z3;
-    const double z21 = l2*g;
-    const double z22 = m2*z21;
-    double z23, z24; cg_sincos(theta2, &z23, &z24);
-    const double z25 = z3*z5;
-    const double z26 = m2*z25;
-    const double f_theta2_dot = z20 - z22*z23 + z15*z26;
-    const double z27 = theta2_dot*z26;
-    const double z28 = z14*z10 + z20;
-    const double f_theta1_dot = z1*z27 - z28;
-    const double z29 = m2*z4;
-    const double M_theta1_dot_theta2_dot = z1*z29;
-    const double M_theta1_dot_theta1_dot = l1*l1*z12;
-    const double z30 = M_theta1_dot_theta2_dot/M_theta1_dot_theta1_dot;
-    const double z31 = f_theta2_dot - f_theta1_dot*z30;
-    const double z32 = l2*l2;
-    const double M_theta2_dot_theta2_dot = m2*z32;
-    const double z33 = M_theta2_dot_theta2_dot - M_theta1_dot_theta2_dot*z30;
-    const double z34 = z31/z33;
-    const double z35 = m2*z3;
-    const double z36 = z1*z35;
-    const double z37 = z34*z36;
-    const double z38 = z9 - z19 + z37;
-    const double z39 = z15*z7;
-    const double z40 = f_theta1_dot/M_theta1_dot_theta1_dot - z30*z34;
-    const double z41 = z40*z36;
-    const double z42 = z18 + z39 + z41 - z30*z38;
-    const double z43 = z42/z33;
-    const double z44 = z18 - z9 - z37;
-    const double z45 = z24*z22 + z18;
-    const double z46 = z39 + z45;
-    const double z47 = z41 + z46 + z30*z44;
-    const double z48 = z47/z33;
-    const double z49 = theta2_dot*z35;
-    const double z50 = theta2_dot*z1;
-    const double z51 = m2*z50;
-    const double z52 = z3*z51;
-    const double z53 = z1*z49 - z52;
-    const double z54 = z15*z35;
-    const double z55 = z1*z26 + z54;
-    const double z56 = z52 + z55 - z30*z53;
-    const double z57 = z56/z33;
-    const double z58 = z26 - z49;
-    const double z59 = m2*z15;
-    const double z60 = z3*z59;
-    const double z61 = z1*z58 - z60;
-    const double z62 = z60 - z54 - z30*z61;
-    const double z63 = z62/z33;
-    if (fabs(M_theta1_dot_theta1_dot) <= 0.0 || fabs(z33) <= 1e-13*fabs(M_theta2_dot_theta2_dot)) return
+    /* intermediates: 35 */
+    const double z1 = 1.0/l1;
+    const double z2 = m1 + m2;
+    const double z3 = 1.0/z2;
+    const double z4 = theta2_dot*l2*theta2_dot;
+    const double z5 = theta1 - theta2;
+    double z6, z7; cg_sincos(z5, &z6, &z7);
+    const double z8 = z3*z7;
+    const double z9 = z8*m2;
+    const double z10 = 1.0 - z9*z7;
+    const double z11 = 1.0/z10;
+    const double z12 = z6*z11;
+    const double z13 = l1*theta1_dot;
+    const double z14 = z13*theta1_dot;
+    double z15, z16; cg_sincos(theta2, &z15, &z16);
+    const double z17 = g*z2;
+    double z18, z19; cg_sincos(theta1, &z18, &z19);
+    const double z20 = z17*z18 + z4*m2*z6;
+    const double z21 = z14*z6 - g*z15 + z8*z20;
+    const double z22 = z4*z7 - z12*z21;
+    const double z23 = m2*z22 + z17*z19;
+    const double z24 = z9*z1*z11;
+    const double z25 = m2*z7*z21*z11 + z20;
+    const double z26 = z14*z7 - z3*z6*z25;
+    const double z27 = z8*z23 + z26;
+    const double z28 = z1*z3*z23 + z24*z27;
+    const double z29 = m2*z3;
+    const double z30 = g*z16 + z26 + z9*z22;
+    const double z31 = z9*z12;
+    const double z32 = 2.0*theta2_dot;
+    const double z33 = z9*z31 + z29*z6;
+    const double z34 = 1.0/l2;
+    const double z35 = z34*z11;
+    if (fabs(l1) <= 0.0 || fabs(z2) <= 0.0 || fabs(m2) <= 0.0 || fabs(l2) <= 0.0 || fabs(z10) <= 1e-13) return
         CG_SINGULAR;
 
     /* outputs */
@@ -249,14 +220,14 @@ int double_pendulum_jacobian(double t, const double *restrict cg_x, const double
     cg_out[5] = 0.0; /* d(d(theta2)/dt)/d(theta2) */
     cg_out[6] = 0.0; /* d(d(theta2)/dt)/d(theta1_dot) */
     cg_out[7] = 1.0; /* d(d(theta2)/dt)/d(theta2_dot) */
-    cg_out[8] = z38/M_theta1_dot_theta1_dot - z30*z43; /* d(d(theta1_dot)/dt)/d(theta1) */
-    cg_out[9] = z44/M_theta1_dot_theta1_dot + z30*z48; /* d(d(theta1_dot)/dt)/d(theta2) */
-    cg_out[10] = z53/M_theta1_dot_theta1_dot - z30*z57; /* d(d(theta1_dot)/dt)/d(theta1_dot) */
-    cg_out[11] = z61/M_theta1_dot_theta1_dot - z30*z63; /* d(d(theta1_dot)/dt)/d(theta2_dot) */
-    cg_out[12] = z43; /* d(d(theta2_dot)/dt)/d(theta1) */
-    cg_out[13] = -z48; /* d(d(theta2_dot)/dt)/d(theta2) */
-    cg_out[14] = z57; /* d(d(theta2_dot)/dt)/d(theta1_dot) */
-    cg_out[15] = z63; /* d(d(theta2_dot)/dt)/d(theta2_dot) */
+    cg_out[8] = -z28; /* d(d(theta1_dot)/dt)/d(theta1) */
+    cg_out[9] = z29*z1*z22 + z24*z30; /* d(d(theta1_dot)/dt)/d(theta2) */
+    cg_out[10] = -2.0*theta1_dot*z31; /* d(d(theta1_dot)/dt)/d(theta1_dot) */
+    cg_out[11] = -z32*l2*z1*z33; /* d(d(theta1_dot)/dt)/d(theta2_dot) */
+    cg_out[12] = z35*z27; /* d(d(theta2_dot)/dt)/d(theta1) */
+    cg_out[13] = -z35*z30; /* d(d(theta2_dot)/dt)/d(theta2) */
+    cg_out[14] = 2.0*z13*z34*z12; /* d(d(theta2_dot)/dt)/d(theta1_dot) */
+    cg_out[15] = z32*z31; /* d(d(theta2_dot)/dt)/d(theta2_dot) */
 
     return CG_OK;
 }
@@ -286,7 +257,7 @@ int double_pendulum_outputs(double t, const double *restrict cg_x, const double 
     return CG_OK;
 }
 
-/* invariants: 30 operations, 14 intermediates */
+/* invariants: 23 operations, 5 intermediates */
 int double_pendulum_invariants(double t, const double *restrict cg_x, const double *restrict cg_p,
                                const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -304,24 +275,15 @@ int double_pendulum_invariants(double t, const double *restrict cg_x, const doub
     const double l2 = cg_p[3];
     const double g = cg_p[4];
 
-    /* intermediates: 14 */
-    const double z1 = l1*l2;
-    const double z2 = theta1_dot*z1;
-    const double z3 = theta2_dot*z2;
-    const double z4 = theta1_dot*theta1_dot;
-    const double z5 = l1*l1*z4;
-    const double z6 = theta2_dot*theta2_dot;
-    const double z7 = z5 + l2*l2*z6;
-    const double z8 = 2.0*(cg_cos(theta1 - theta2)*z3) + z7;
-    const double z9 = m1 + m2;
-    const double z10 = g*z9;
-    const double z11 = l1*z10;
-    const double z12 = l2*g;
-    const double z13 = m2*z12;
-    const double z14 = cg_cos(theta1)*z11 + cg_cos(theta2)*z13;
+    /* intermediates: 5 */
+    const double z1 = m2 + m1;
+    const double z2 = theta1_dot*l1;
+    const double z3 = z2*z2;
+    const double z4 = 0.5*theta2_dot*l2 + z2*cg_cos(theta1 - theta2);
+    const double z5 = theta2_dot*z4 - g*cg_cos(theta2);
 
     /* outputs */
-    cg_out[0] = 0.5*(m2*z8 + m1*z5) - z14; /* energy */
+    cg_out[0] = 0.5*z1*z3 - l1*g*z1*cg_cos(theta1) + m2*l2*z5; /* energy */
 
     return CG_OK;
 }
@@ -356,8 +318,10 @@ static const cg_variable_t cg_declared[] = {
 #ifdef CHAPLYGIN_INLINE_METHODS
 #define CG_MODEL_N 4
 #define CG_MODEL_NU 0
-#define CG_MODEL_RHS double_pendulum_rhs
-#define CG_MODEL_OPERATIONS 44
+#define CG_MODEL_NP 5
+#define CG_MODEL_HOISTED 5
+#define CG_MODEL_RHS double_pendulum_rhs_hoisted
+#define CG_MODEL_OPERATIONS 28
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else
@@ -407,6 +371,7 @@ const cg_model_t double_pendulum_model = {
     .n_declared = 4,
     .n_work = 0,
     .n_contacts = 0,
+    .n_hoisted = 5,
     .states = cg_states,
     .parameters = cg_parameters,
     .inputs = NULL,
@@ -427,6 +392,7 @@ const cg_model_t double_pendulum_model = {
     .contacts_fn = NULL,
     .project = NULL,
     .initial = NULL,
+    .hoist = double_pendulum_hoist,
     .methods = CG_METHODS,
     .lane_sets = cg_lane_sets,
 };

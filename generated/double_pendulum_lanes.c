@@ -14,12 +14,41 @@
 #include "double_pendulum_core.h"
 #include "cg_math.h"
 
-/* rhs: 44 operations, 26 intermediates */
+/* rhs: 28 operations (1 division), 11 intermediates; 9 more once per parameter set */
+static cg_mask_t double_pendulum_hoist_lanes(const cg_real_t *restrict cg_p, cg_real_t *restrict cg_q)
+{
+    cg_mask_t cg_ok = cg_true();
+    /* inputs */
+    const cg_real_t m1 = cg_p[0];
+    const cg_real_t m2 = cg_p[1];
+    const cg_real_t l1 = cg_p[2];
+    const cg_real_t l2 = cg_p[3];
+    const cg_real_t g = cg_p[4];
+
+    /* intermediates: 3 */
+    const cg_real_t z1 = m1 + m2;
+    const cg_real_t z2 = l1*z1;
+    const cg_real_t z3 = g/l1;
+    cg_ok &= cg_not(cg_le(cg_abs(l1), cg_splat(0.0)) | cg_le(cg_abs(z1), cg_splat(0.0)) | cg_le(cg_abs(m2),
+        cg_splat(0.0)) | cg_le(cg_abs(l2), cg_splat(0.0)));
+
+    /* outputs */
+    cg_q[0] = g/l2;
+    cg_q[1] = m2/z1;
+    cg_q[2] = l1/l2;
+    cg_q[3] = m2*l2/z2;
+    cg_q[4] = -z3;
+
+    return cg_ok;
+}
+
 static cg_mask_t double_pendulum_rhs_lanes(const cg_real_t *restrict cg_clock, const cg_real_t *restrict cg_x,
-                                           const cg_real_t *restrict cg_p, const cg_real_t *restrict cg_u,
-                                           cg_real_t *restrict cg_out, cg_real_t *restrict cg_work)
+                                           const cg_real_t *restrict cg_p, const cg_real_t *restrict cg_q,
+                                           const cg_real_t *restrict cg_u, cg_real_t *restrict cg_out,
+                                           cg_real_t *restrict cg_work)
 {
     (void)cg_clock;
+    (void)cg_p;
     (void)cg_u;
     (void)cg_work;
     cg_mask_t cg_ok = cg_true();
@@ -28,46 +57,30 @@ static cg_mask_t double_pendulum_rhs_lanes(const cg_real_t *restrict cg_clock, c
     const cg_real_t theta2 = cg_x[1];
     const cg_real_t theta1_dot = cg_x[2];
     const cg_real_t theta2_dot = cg_x[3];
-    const cg_real_t m1 = cg_p[0];
-    const cg_real_t m2 = cg_p[1];
-    const cg_real_t l1 = cg_p[2];
-    const cg_real_t l2 = cg_p[3];
-    const cg_real_t g = cg_p[4];
+    const cg_real_t k1 = cg_q[0];
+    const cg_real_t k2 = cg_q[1];
+    const cg_real_t k3 = cg_q[2];
+    const cg_real_t k4 = cg_q[3];
+    const cg_real_t k5 = cg_q[4];
 
-    /* intermediates: 26 */
-    const cg_real_t z1 = l1*l2;
-    const cg_real_t z2 = theta1 - theta2;
-    cg_real_t z3, z4; cg_sincos(z2, &z3, &z4);
-    const cg_real_t z5 = theta1_dot - theta2_dot;
-    const cg_real_t z6 = z3*z5;
-    const cg_real_t z7 = m2*z6;
-    const cg_real_t z8 = theta2_dot*z7;
-    const cg_real_t z9 = m1 + m2;
-    const cg_real_t z10 = g*z9;
-    const cg_real_t z11 = theta1_dot*z1;
-    const cg_real_t z12 = theta2_dot*z11;
-    const cg_real_t z13 = m2*z12*z3;
-    const cg_real_t z14 = l1*z10*cg_sin(theta1) + z13;
-    const cg_real_t f_theta1_dot = z1*z8 - z14;
-    const cg_real_t M_theta1_dot_theta1_dot = l1*l1*z9;
-    const cg_real_t z15 = m2*z4;
-    const cg_real_t M_theta1_dot_theta2_dot = z1*z15;
-    const cg_real_t z16 = M_theta1_dot_theta2_dot/M_theta1_dot_theta1_dot;
-    const cg_real_t z17 = l2*g;
-    const cg_real_t f_theta2_dot = z13 - m2*z17*cg_sin(theta2) + z11*z7;
-    const cg_real_t z18 = f_theta2_dot - f_theta1_dot*z16;
-    const cg_real_t z19 = l2*l2;
-    const cg_real_t M_theta2_dot_theta2_dot = m2*z19;
-    const cg_real_t z20 = M_theta2_dot_theta2_dot - M_theta1_dot_theta2_dot*z16;
-    const cg_real_t z21 = z18/z20;
-    cg_ok &= cg_not(cg_le(cg_abs(M_theta1_dot_theta1_dot), cg_splat(0.0)) | cg_le(cg_abs(z20),
-        1e-13*cg_abs(M_theta2_dot_theta2_dot)));
+    /* intermediates: 11 */
+    const cg_real_t z1 = cg_sin(theta1);
+    const cg_real_t z2 = theta2_dot*theta2_dot;
+    const cg_real_t z3 = theta1 - theta2;
+    cg_real_t z4, z5; cg_sincos(z3, &z4, &z5);
+    const cg_real_t z6 = k2*z5;
+    const cg_real_t z7 = k3*theta1_dot*theta1_dot + z2*z6;
+    const cg_real_t z8 = k1*z1*z5 - k1*cg_sin(theta2) + z4*z7;
+    const cg_real_t z9 = 1.0 - z6*z5;
+    const cg_real_t z10 = 1.0/z9;
+    const cg_real_t z11 = z2*z4 + z5*z8*z10;
+    cg_ok &= cg_not(cg_le(cg_abs(z9), cg_splat(1e-13)));
 
     /* outputs */
     cg_out[0] = theta1_dot; /* d(theta1)/dt */
     cg_out[1] = theta2_dot; /* d(theta2)/dt */
-    cg_out[2] = f_theta1_dot/M_theta1_dot_theta1_dot - z16*z21; /* d(theta1_dot)/dt */
-    cg_out[3] = z21; /* d(theta2_dot)/dt */
+    cg_out[2] = k5*z1 - k4*z11; /* d(theta1_dot)/dt */
+    cg_out[3] = z8*z10; /* d(theta2_dot)/dt */
 
     return cg_ok;
 }
@@ -77,8 +90,11 @@ static cg_mask_t double_pendulum_rhs_lanes(const cg_real_t *restrict cg_clock, c
 #define CG_LANE_SET CG_NAMED(double_pendulum_lanes_, CG_LANES)
 #define CG_MODEL_N 4
 #define CG_MODEL_NU 0
+#define CG_MODEL_NP 5
+#define CG_MODEL_HOISTED 5
+#define CG_MODEL_HOIST double_pendulum_hoist_lanes
 #define CG_MODEL_RHS double_pendulum_rhs_lanes
-#define CG_MODEL_OPERATIONS 44
+#define CG_MODEL_OPERATIONS 28
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "06c0de29abf26c4088f6d64d0d62e11b3e57fbe1a188dd76563a2cca8d595a0d"
 #include "cg_lanes_inline.h"

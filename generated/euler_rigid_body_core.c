@@ -8,11 +8,35 @@
 #include <math.h>
 #include <stddef.h>
 
-/* rhs: 39 operations, 8 intermediates */
-int euler_rigid_body_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                         const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+/* rhs: 29 operations, 4 intermediates; 6 more once per parameter set */
+static int euler_rigid_body_hoist(const double *restrict cg_p, double *restrict cg_q)
+{
+    /* inputs */
+    const double I1 = cg_p[0];
+    const double I2 = cg_p[1];
+    const double I3 = cg_p[2];
+
+    /* intermediates: 3 */
+    const double z1 = I2 - I3;
+    const double z2 = I3 - I1;
+    const double z3 = I1 - I2;
+    if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
+
+    /* outputs */
+    cg_q[0] = z1/I1;
+    cg_q[1] = z2/I2;
+    cg_q[2] = z3/I3;
+
+    return CG_OK;
+}
+
+static inline int euler_rigid_body_rhs_hoisted(double t, const double *restrict cg_x,
+                                               const double *restrict cg_p, const double *restrict cg_q,
+                                               const double *restrict cg_u, double *restrict cg_out,
+                                               double *restrict cg_work)
 {
     (void)t;
+    (void)cg_p;
     (void)cg_u;
     (void)cg_work;
     /* inputs */
@@ -23,34 +47,39 @@ int euler_rigid_body_rhs(double t, const double *restrict cg_x, const double *re
     const double w1 = cg_x[4];
     const double w2 = cg_x[5];
     const double w3 = cg_x[6];
-    const double I1 = cg_p[0];
-    const double I2 = cg_p[1];
-    const double I3 = cg_p[2];
+    const double k1 = cg_q[0];
+    const double k2 = cg_q[1];
+    const double k3 = cg_q[2];
 
-    /* intermediates: 8 */
-    const double z1 = q1*w1 + q2*w2;
-    const double z2 = q0*w1 - q3*w2;
-    const double z3 = w2*I2;
-    const double z4 = w3*I3;
-    const double f_w1 = w3*z3 - w2*z4;
-    const double z5 = w1*I1;
-    const double f_w2 = w1*z4 - w3*z5;
-    const double f_w3 = w2*z5 - w1*z3;
-    if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
+    /* intermediates: 4 */
+    const double z1 = -0.5*w1;
+    const double z2 = 0.5*w2;
+    const double z3 = 0.5*w3;
+    const double z4 = z1*q0 + z2*q3;
 
     /* outputs */
-    cg_out[0] = -0.5*(q3*w3 + z1); /* d(q0)/dt */
-    cg_out[1] = 0.5*(q2*w3 + z2); /* d(q1)/dt */
-    cg_out[2] = 0.5*(q0*w2 + q3*w1 - q1*w3); /* d(q2)/dt */
-    cg_out[3] = -0.5*(q2*w1 - q1*w2 - q0*w3); /* d(q3)/dt */
-    cg_out[4] = f_w1/I1; /* d(w1)/dt */
-    cg_out[5] = f_w2/I2; /* d(w2)/dt */
-    cg_out[6] = f_w3/I3; /* d(w3)/dt */
+    cg_out[0] = z1*q1 - z2*q2 - z3*q3; /* d(q0)/dt */
+    cg_out[1] = z3*q2 - z4; /* d(q1)/dt */
+    cg_out[2] = z2*q0 - z1*q3 - z3*q1; /* d(q2)/dt */
+    cg_out[3] = z1*q2 + z2*q1 + z3*q0; /* d(q3)/dt */
+    cg_out[4] = k1*w2*w3; /* d(w1)/dt */
+    cg_out[5] = k2*w1*w3; /* d(w2)/dt */
+    cg_out[6] = k3*w1*w2; /* d(w3)/dt */
 
     return CG_OK;
 }
 
-/* jvp: 78 operations, 20 intermediates */
+int euler_rigid_body_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
+                         const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+{
+    double cg_q[3];
+    const int cg_status = euler_rigid_body_hoist(cg_p, cg_q);
+
+    if (cg_status != CG_OK) return cg_status;
+    return euler_rigid_body_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
+}
+
+/* jvp: 68 operations (3 divisions), 20 intermediates */
 int euler_rigid_body_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
                          const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
                          double *restrict cg_work)
@@ -78,41 +107,41 @@ int euler_rigid_body_jvp(double t, const double *restrict cg_x, const double *re
     const double cg_v_6 = cg_v[6];
 
     /* intermediates: 20 */
-    const double z1 = w2*cg_v_2 + q2*cg_v_5;
-    const double z2 = w1*cg_v_1 + q1*cg_v_4 + z1;
-    const double z3 = w2*cg_v_3 + q3*cg_v_5;
-    const double z4 = w1*cg_v_0 + q0*cg_v_4 - z3;
-    const double z5 = w1*cg_v_3 + q3*cg_v_4;
-    const double z6 = w3*cg_v_1 + q1*cg_v_6;
-    const double z7 = w2*cg_v_1 + q1*cg_v_5;
-    const double z8 = w3*cg_v_0 + q0*cg_v_6;
-    const double z9 = w2*I2;
-    const double z10 = I2*cg_v_5;
-    const double z11 = w3*I3;
-    const double z12 = I3*cg_v_6;
-    const double z13 = z11*cg_v_5 + w2*z12;
-    const double z14 = z9*cg_v_6 + w3*z10 - z13;
-    const double z15 = w1*I1;
-    const double z16 = I1*cg_v_4;
-    const double z17 = z15*cg_v_6 + w3*z16;
-    const double z18 = z11*cg_v_4 + w1*z12 - z17;
-    const double z19 = z9*cg_v_4 + w1*z10;
-    const double z20 = z15*cg_v_5 + w2*z16 - z19;
+    const double z1 = -0.5*cg_v_4;
+    const double z2 = 0.5*cg_v_5;
+    const double z3 = 0.5*cg_v_6;
+    const double z4 = 0.5*w1;
+    const double z5 = z3*q3 + z4*cg_v_1;
+    const double z6 = 0.5*w2;
+    const double z7 = 0.5*w3;
+    const double z8 = z6*cg_v_2 + z7*cg_v_3;
+    const double z9 = z1*q0 + z2*q3;
+    const double z10 = z7*cg_v_2 - z6*cg_v_3;
+    const double z11 = z4*cg_v_3 - z3*q1;
+    const double z12 = z6*cg_v_0 - z7*cg_v_1;
+    const double z13 = z3*q0 - z4*cg_v_2;
+    const double z14 = z6*cg_v_1 + z7*cg_v_0;
+    const double z15 = I2 - I3;
+    const double z16 = cg_v_5*w3 + cg_v_6*w2;
+    const double z17 = I3 - I1;
+    const double z18 = cg_v_4*w3 + cg_v_6*w1;
+    const double z19 = I1 - I2;
+    const double z20 = cg_v_4*w2 + cg_v_5*w1;
     if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = -0.5*(w3*cg_v_3 + q3*cg_v_6 + z2); /* direction of d(q0)/dt */
-    cg_out[1] = 0.5*(w3*cg_v_2 + q2*cg_v_6 + z4); /* direction of d(q1)/dt */
-    cg_out[2] = 0.5*(w2*cg_v_0 + q0*cg_v_5 + z5 - z6); /* direction of d(q2)/dt */
-    cg_out[3] = -0.5*(w1*cg_v_2 + q2*cg_v_4 - z7 - z8); /* direction of d(q3)/dt */
-    cg_out[4] = z14/I1; /* direction of d(w1)/dt */
-    cg_out[5] = z18/I2; /* direction of d(w2)/dt */
-    cg_out[6] = z20/I3; /* direction of d(w3)/dt */
+    cg_out[0] = z1*q1 - z2*q2 - z5 - z8; /* direction of d(q0)/dt */
+    cg_out[1] = z3*q2 + z4*cg_v_0 - z9 + z10; /* direction of d(q1)/dt */
+    cg_out[2] = z2*q0 - z1*q3 + z11 + z12; /* direction of d(q2)/dt */
+    cg_out[3] = z1*q2 + z2*q1 + z13 + z14; /* direction of d(q3)/dt */
+    cg_out[4] = z15*z16/I1; /* direction of d(w1)/dt */
+    cg_out[5] = z17*z18/I2; /* direction of d(w2)/dt */
+    cg_out[6] = z19*z20/I3; /* direction of d(w3)/dt */
 
     return CG_OK;
 }
 
-/* jacobian: 34 operations, 19 intermediates */
+/* jacobian: 27 operations (3 divisions), 16 intermediates */
 int euler_rigid_body_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
                               const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -131,7 +160,7 @@ int euler_rigid_body_jacobian(double t, const double *restrict cg_x, const doubl
     const double I2 = cg_p[1];
     const double I3 = cg_p[2];
 
-    /* intermediates: 19 */
+    /* intermediates: 16 */
     const double z1 = -0.5*w1;
     const double z2 = -0.5*w2;
     const double z3 = -0.5*w3;
@@ -142,15 +171,12 @@ int euler_rigid_body_jacobian(double t, const double *restrict cg_x, const doubl
     const double z8 = 0.5*w3;
     const double z9 = 0.5*q0;
     const double z10 = 0.5*w2;
-    const double z11 = w3*I3;
-    const double z12 = w3*I2 - z11;
-    const double z13 = w2*I2;
-    const double z14 = z13 - w2*I3;
-    const double z15 = z11 - w3*I1;
-    const double z16 = w1*I1;
-    const double z17 = w1*I3 - z16;
-    const double z18 = w2*I1 - z13;
-    const double z19 = z16 - w1*I2;
+    const double z11 = I2 - I3;
+    const double z12 = z11/I1;
+    const double z13 = I1 - I3;
+    const double z14 = z13/I2;
+    const double z15 = I1 - I2;
+    const double z16 = z15/I3;
     if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
@@ -187,27 +213,27 @@ int euler_rigid_body_jacobian(double t, const double *restrict cg_x, const doubl
     cg_out[30] = 0.0; /* d(d(w1)/dt)/d(q2) */
     cg_out[31] = 0.0; /* d(d(w1)/dt)/d(q3) */
     cg_out[32] = 0.0; /* d(d(w1)/dt)/d(w1) */
-    cg_out[33] = z12/I1; /* d(d(w1)/dt)/d(w2) */
-    cg_out[34] = z14/I1; /* d(d(w1)/dt)/d(w3) */
+    cg_out[33] = w3*z12; /* d(d(w1)/dt)/d(w2) */
+    cg_out[34] = w2*z12; /* d(d(w1)/dt)/d(w3) */
     cg_out[35] = 0.0; /* d(d(w2)/dt)/d(q0) */
     cg_out[36] = 0.0; /* d(d(w2)/dt)/d(q1) */
     cg_out[37] = 0.0; /* d(d(w2)/dt)/d(q2) */
     cg_out[38] = 0.0; /* d(d(w2)/dt)/d(q3) */
-    cg_out[39] = z15/I2; /* d(d(w2)/dt)/d(w1) */
+    cg_out[39] = -w3*z14; /* d(d(w2)/dt)/d(w1) */
     cg_out[40] = 0.0; /* d(d(w2)/dt)/d(w2) */
-    cg_out[41] = z17/I2; /* d(d(w2)/dt)/d(w3) */
+    cg_out[41] = -w1*z14; /* d(d(w2)/dt)/d(w3) */
     cg_out[42] = 0.0; /* d(d(w3)/dt)/d(q0) */
     cg_out[43] = 0.0; /* d(d(w3)/dt)/d(q1) */
     cg_out[44] = 0.0; /* d(d(w3)/dt)/d(q2) */
     cg_out[45] = 0.0; /* d(d(w3)/dt)/d(q3) */
-    cg_out[46] = z18/I3; /* d(d(w3)/dt)/d(w1) */
-    cg_out[47] = z19/I3; /* d(d(w3)/dt)/d(w2) */
+    cg_out[46] = w2*z16; /* d(d(w3)/dt)/d(w1) */
+    cg_out[47] = w1*z16; /* d(d(w3)/dt)/d(w2) */
     cg_out[48] = 0.0; /* d(d(w3)/dt)/d(w3) */
 
     return CG_OK;
 }
 
-/* outputs: 52 operations, 28 intermediates */
+/* outputs: 51 operations, 24 intermediates */
 int euler_rigid_body_outputs(double t, const double *restrict cg_x, const double *restrict cg_p,
                              const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -226,46 +252,42 @@ int euler_rigid_body_outputs(double t, const double *restrict cg_x, const double
     const double I2 = cg_p[1];
     const double I3 = cg_p[2];
 
-    /* intermediates: 28 */
-    const double z1 = q0*q0;
-    const double z2 = q1*q1;
-    const double z3 = q2*q2;
-    const double z4 = q3*q3;
-    const double z5 = z1 + z2 - z3 - z4;
-    const double z6 = I1*z5;
-    const double z7 = q0*q3;
-    const double z8 = q1*q2;
-    const double z9 = z7 - z8;
-    const double z10 = I2*z9;
-    const double z11 = q0*q2;
-    const double z12 = q1*q3;
-    const double z13 = z11 + z12;
-    const double z14 = I3*z13;
-    const double z15 = z1 + z3 - z2 - z4;
-    const double z16 = I2*z15;
-    const double z17 = q0*q1;
-    const double z18 = q2*q3;
-    const double z19 = z17 - z18;
-    const double z20 = I3*z19;
-    const double z21 = z7 + z8;
-    const double z22 = I1*z21;
-    const double z23 = z1 + z4 - z2 - z3;
-    const double z24 = I3*z23;
-    const double z25 = z11 - z12;
-    const double z26 = I1*z25;
-    const double z27 = z17 + z18;
-    const double z28 = I2*z27;
+    /* intermediates: 24 */
+    const double z1 = 2.0*q2;
+    const double z2 = I2*w2;
+    const double z3 = z2*q1;
+    const double z4 = 2.0*q0;
+    const double z5 = z2*q3;
+    const double z6 = I3*w3;
+    const double z7 = z4*q2;
+    const double z8 = 2.0*q3;
+    const double z9 = z6*q1;
+    const double z10 = z6*z7 + z8*z9;
+    const double z11 = I1*w1;
+    const double z12 = q0*q0;
+    const double z13 = q2*q2;
+    const double z14 = z12 - z13;
+    const double z15 = q3*q3 - q1*q1;
+    const double z16 = z14 - z15;
+    const double z17 = z12 + z13;
+    const double z18 = z5*q3 + z3*q1;
+    const double z19 = z11*q3 - z9;
+    const double z20 = z11*q1;
+    const double z21 = z6*q3 + z20;
+    const double z22 = z4*z19 + z1*z21;
+    const double z23 = z8*z20 - z11*z7;
+    const double z24 = z14 + z15;
     if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = w1*z6 - 2.0*(w2*z10 - w3*z14); /* momentum_x */
-    cg_out[1] = w2*z16 - 2.0*(w3*z20 - w1*z22); /* momentum_y */
-    cg_out[2] = w3*z24 - 2.0*(w1*z26 - w2*z28); /* momentum_z */
+    cg_out[0] = z1*z3 - z4*z5 + z10 + z11*z16; /* momentum_x */
+    cg_out[1] = z2*z17 - z18 + z22; /* momentum_y */
+    cg_out[2] = z1*z5 + z4*z3 + z23 + z6*z24; /* momentum_z */
 
     return CG_OK;
 }
 
-/* invariants: 83 operations, 28 intermediates */
+/* invariants: 52 operations, 29 intermediates */
 int euler_rigid_body_invariants(double t, const double *restrict cg_x, const double *restrict cg_p,
                                 const double *restrict cg_u, double *restrict cg_out,
                                 double *restrict cg_work)
@@ -285,42 +307,43 @@ int euler_rigid_body_invariants(double t, const double *restrict cg_x, const dou
     const double I2 = cg_p[1];
     const double I3 = cg_p[2];
 
-    /* intermediates: 28 */
-    const double z1 = w3*w3;
-    const double z2 = w1*w1;
-    const double z3 = w2*w2;
-    const double z4 = I1*z2 + I2*z3;
-    const double z5 = q3*q3;
-    const double z6 = q2*q2;
-    const double z7 = q0*q0;
-    const double z8 = q1*q1;
-    const double z9 = z7 + z8;
-    const double z10 = z6 + z9;
-    const double z11 = z5 + z10;
-    const double z12 = w1*I1;
+    /* intermediates: 29 */
+    const double z1 = w1*I1;
+    const double z2 = w2*I2;
+    const double z3 = 0.5*z2;
+    const double z4 = w3*I3;
+    const double z5 = 0.5*z4;
+    const double z6 = q0*q0;
+    const double z7 = q1*q1;
+    const double z8 = z6 + z7;
+    const double z9 = q2*q2;
+    const double z10 = q3*q3;
+    const double z11 = z9 + z10;
+    const double z12 = z8 - z11;
     const double z13 = q0*q3;
-    const double z14 = w2*I2;
-    const double z15 = q1*q2;
-    const double z16 = 2.0*(z15*z14);
-    const double z17 = q0*q2;
-    const double z18 = w3*I3;
-    const double z19 = 2.0*(z17*z18);
-    const double z20 = z7*z12 + z8*z12 - z6*z12 - z5*z12 - 2.0*(z13*z14) + z16 + z19;
-    const double z21 = q1*q3;
-    const double z22 = q0*q1;
-    const double z23 = q2*q3;
-    const double z24 = 0.5*(z8*z18);
-    const double z25 = 0.5*(z6*z18);
-    const double z26 = z17*z12 - z21*z12 - z22*z14 - z23*z14 - 0.5*(z7*z18) + z24 + z25;
-    const double z27 = z13*z12 + z15*z12 + 0.5*(z7*z14) - 0.5*(z8*z14) + 0.5*(z6*z14);
-    const double z28 = z27 - 0.5*(z5*z14) - z22*z18;
+    const double z14 = q1*q2;
+    const double z15 = z13 - z14;
+    const double z16 = q0*q2;
+    const double z17 = q1*q3;
+    const double z18 = z16 + z17;
+    const double z19 = z16 - z17;
+    const double z20 = q0*q1;
+    const double z21 = q2*q3;
+    const double z22 = z20 + z21;
+    const double z23 = z6 - z7;
+    const double z24 = z9 - z10;
+    const double z25 = z23 - z24;
+    const double z26 = z23 + z24;
+    const double z27 = z13 + z14;
+    const double z28 = z20 - z21;
+    const double z29 = z1*z27 - z4*z28;
 
     /* outputs */
-    cg_out[0] = 0.5*(I3*z1 + z4); /* energy */
-    cg_out[1] = -1.0 + z11; /* coordinates_1 */
-    cg_out[2] = z20 + 2.0*(z21*z18); /* momentum_1 */
-    cg_out[3] = z26 - 0.5*(z5*z18); /* momentum_2 */
-    cg_out[4] = z23*z18 + z28; /* momentum_3 */
+    cg_out[0] = 0.5*w1*z1 + z3*w2 + z5*w3; /* energy */
+    cg_out[1] = z8 - 1.0 + z11; /* coordinates_1 */
+    cg_out[2] = z1*z12 - 2.0*(z2*z15 - z4*z18); /* momentum_1 */
+    cg_out[3] = z1*z19 - z2*z22 - z5*z25; /* momentum_2 */
+    cg_out[4] = z3*z26 + z29; /* momentum_3 */
 
     return CG_OK;
 }
@@ -364,8 +387,10 @@ static const cg_variable_t cg_declared[] = {
 #ifdef CHAPLYGIN_INLINE_METHODS
 #define CG_MODEL_N 7
 #define CG_MODEL_NU 0
-#define CG_MODEL_RHS euler_rigid_body_rhs
-#define CG_MODEL_OPERATIONS 39
+#define CG_MODEL_NP 3
+#define CG_MODEL_HOISTED 3
+#define CG_MODEL_RHS euler_rigid_body_rhs_hoisted
+#define CG_MODEL_OPERATIONS 29
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else
@@ -415,6 +440,7 @@ const cg_model_t euler_rigid_body_model = {
     .n_declared = 7,
     .n_work = 0,
     .n_contacts = 0,
+    .n_hoisted = 3,
     .states = cg_states,
     .parameters = cg_parameters,
     .inputs = NULL,
@@ -435,6 +461,7 @@ const cg_model_t euler_rigid_body_model = {
     .contacts_fn = NULL,
     .project = NULL,
     .initial = NULL,
+    .hoist = euler_rigid_body_hoist,
     .methods = CG_METHODS,
     .lane_sets = cg_lane_sets,
 };

@@ -8,11 +8,86 @@
 #include <math.h>
 #include <stddef.h>
 
-/* rhs: 156 operations, 49 intermediates */
-int fluid_cavity_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                     const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+/* rhs: 102 operations, 12 intermediates; 72 more once per parameter set */
+static int fluid_cavity_hoist(const double *restrict cg_p, double *restrict cg_q)
+{
+    /* inputs */
+    const double I1 = cg_p[0];
+    const double I2 = cg_p[1];
+    const double I3 = cg_p[2];
+    const double m = cg_p[3];
+    const double a1 = cg_p[4];
+    const double a2 = cg_p[5];
+    const double a3 = cg_p[6];
+
+    /* intermediates: 29 */
+    const double z1 = a2*a2;
+    const double z2 = a3*a3;
+    const double z3 = z1 + z2;
+    const double z4 = 0.2*z3;
+    const double M_w1_w1 = I1 + 0.2*(m*z3);
+    const double z5 = 0.4*(a1*a2);
+    const double z6 = 0.4*(a1*a3);
+    const double z7 = 0.4*(a2*a3);
+    const double z8 = m*a1;
+    const double z9 = 0.4*(z8*a3);
+    const double z10 = a1*a1;
+    const double z11 = z10 + z2;
+    const double M_w2_w2 = I2 + 0.2*(m*z11);
+    const double z12 = 0.4*(z8*a2);
+    const double z13 = z10 + z1;
+    const double M_w3_w3 = I3 + 0.2*(m*z13);
+    const double z14 = 0.2*z11;
+    const double z15 = 0.2*z13;
+    const double z16 = m*a2;
+    const double z17 = 0.4*(z16*a3);
+    const double z18 = 0.16*(z16*a2*a3*a3)/M_w1_w1 - z4;
+    const double z19 = M_w1_w1*z18;
+    const double z20 = z8*a1;
+    const double z21 = 0.16*(z20*a3*a3)/M_w2_w2 - z14;
+    const double z22 = M_w2_w2*z21;
+    const double z23 = 0.16*(z20*a2*a2)/M_w3_w3 - z15;
+    const double z24 = M_w3_w3*z23;
+    const double z25 = 1.0/z18;
+    const double z26 = 1.0/z23;
+    if (fabs(M_w1_w1) <= 0.0 || fabs(M_w2_w2) <= 0.0 || fabs(M_w3_w3) <= 0.0 || fabs(m) <= 0.0 || fabs(z18) <=
+        2e-14*fabs(z3) || fabs(z21) <= 2e-14*fabs(z11) || fabs(z23) <= 2e-14*fabs(z13)) return CG_SINGULAR;
+
+    /* outputs */
+    cg_q[0] = z4;
+    cg_q[1] = M_w1_w1;
+    cg_q[2] = z5;
+    cg_q[3] = z6;
+    cg_q[4] = z7;
+    cg_q[5] = z9;
+    cg_q[6] = M_w2_w2;
+    cg_q[7] = z12;
+    cg_q[8] = M_w3_w3;
+    cg_q[9] = 1.0/M_w1_w1;
+    cg_q[10] = z7/M_w1_w1;
+    cg_q[11] = z14;
+    cg_q[12] = z15;
+    cg_q[13] = z17;
+    cg_q[14] = z17/z19;
+    cg_q[15] = 1.0/M_w2_w2;
+    cg_q[16] = z6/M_w2_w2;
+    cg_q[17] = z9/z22;
+    cg_q[18] = 1.0/M_w3_w3;
+    cg_q[19] = z5/M_w3_w3;
+    cg_q[20] = z12/z24;
+    cg_q[21] = -z25;
+    cg_q[22] = 1.0/z21;
+    cg_q[23] = -z26;
+
+    return CG_OK;
+}
+
+static inline int fluid_cavity_rhs_hoisted(double t, const double *restrict cg_x, const double *restrict cg_p,
+                                           const double *restrict cg_q, const double *restrict cg_u,
+                                           double *restrict cg_out, double *restrict cg_work)
 {
     (void)t;
+    (void)cg_p;
     (void)cg_u;
     (void)cg_work;
     /* inputs */
@@ -30,87 +105,75 @@ int fluid_cavity_rhs(double t, const double *restrict cg_x, const double *restri
     const double O1 = cg_x[11];
     const double O2 = cg_x[12];
     const double O3 = cg_x[13];
-    const double I1 = cg_p[0];
-    const double I2 = cg_p[1];
-    const double I3 = cg_p[2];
-    const double m = cg_p[3];
-    const double a1 = cg_p[4];
-    const double a2 = cg_p[5];
-    const double a3 = cg_p[6];
+    const double k1 = cg_q[0];
+    const double M_w1_w1 = cg_q[1];
+    const double k3 = cg_q[2];
+    const double k4 = cg_q[3];
+    const double k5 = cg_q[4];
+    const double k6 = cg_q[5];
+    const double M_w2_w2 = cg_q[6];
+    const double k8 = cg_q[7];
+    const double M_w3_w3 = cg_q[8];
+    const double k10 = cg_q[9];
+    const double k11 = cg_q[10];
+    const double k12 = cg_q[11];
+    const double k13 = cg_q[12];
+    const double k14 = cg_q[13];
+    const double k15 = cg_q[14];
+    const double k16 = cg_q[15];
+    const double k17 = cg_q[16];
+    const double k18 = cg_q[17];
+    const double k19 = cg_q[18];
+    const double k20 = cg_q[19];
+    const double k21 = cg_q[20];
+    const double k22 = cg_q[21];
+    const double k23 = cg_q[22];
+    const double k24 = cg_q[23];
 
-    /* intermediates: 49 */
-    const double z1 = q1*w1 + q2*w2;
-    const double z2 = q0*w1 - q3*w2;
-    const double z3 = s1*O1 + s2*O2;
-    const double z4 = s2*O1 - s1*O2;
-    const double z5 = a3*a3;
-    const double z6 = a1*a1;
-    const double z7 = z5 + z6;
-    const double z8 = m*z7;
-    const double M_O2_O2 = 0.2*z8;
-    const double M_w2_w2 = I2 + M_O2_O2;
-    const double z9 = a1*a3;
-    const double z10 = m*z9;
-    const double z11 = w2*M_w2_w2 + 0.4*(O2*z10);
-    const double z12 = a2*a2;
-    const double z13 = z12 + z6;
-    const double z14 = m*z13;
-    const double M_O3_O3 = 0.2*z14;
-    const double M_w3_w3 = I3 + M_O3_O3;
-    const double z15 = a1*a2;
-    const double z16 = m*z15;
-    const double z17 = w3*M_w3_w3 + 0.4*(O3*z16);
-    const double f_w1 = w3*z11 - w2*z17;
-    const double z18 = z12 + z5;
-    const double z19 = m*z18;
-    const double M_O1_O1 = 0.2*z19;
-    const double M_w1_w1 = I1 + M_O1_O1;
-    const double z20 = a2*a3;
-    const double z21 = m*z20;
-    const double z22 = z21/M_w1_w1;
-    const double z23 = 0.2*(O3*z14) + 0.4*(w3*z16);
-    const double z24 = 0.2*(O2*z8) + 0.4*(w2*z10);
-    const double f_O1 = O2*z23 - O3*z24;
-    const double z25 = f_O1 - 0.4*(f_w1*z22);
-    const double z26 = M_O1_O1 - 0.16*(z21*z22);
-    const double z27 = z25/z26;
-    const double z28 = w1*M_w1_w1 + 0.4*(O1*z21);
-    const double f_w2 = w1*z17 - w3*z28;
-    const double z29 = z10/M_w2_w2;
-    const double z30 = 0.2*(O1*z19) + 0.4*(w1*z21);
-    const double f_O2 = O3*z30 - O1*z23;
-    const double z31 = f_O2 - 0.4*(f_w2*z29);
-    const double z32 = M_O2_O2 - 0.16*(z10*z29);
-    const double z33 = z31/z32;
-    const double f_w3 = w2*z28 - w1*z11;
-    const double z34 = z16/M_w3_w3;
-    const double f_O3 = O1*z24 - O2*z30;
-    const double z35 = f_O3 - 0.4*(f_w3*z34);
-    const double z36 = M_O3_O3 - 0.16*(z16*z34);
-    const double z37 = z35/z36;
-    if (fabs(M_w1_w1) <= 0.0 || fabs(M_w2_w2) <= 0.0 || fabs(M_w3_w3) <= 0.0 || fabs(z26) <= 1e-13*fabs(M_O1_O1)
-        || fabs(z32) <= 1e-13*fabs(M_O2_O2) || fabs(z36) <= 1e-13*fabs(M_O3_O3)) return CG_SINGULAR;
+    /* intermediates: 12 */
+    const double z1 = k3*w3 + k13*O3;
+    const double z2 = k4*w2 + k12*O2;
+    const double z3 = M_w3_w3*w3 + k8*O3;
+    const double z4 = M_w2_w2*w2 + k6*O2;
+    const double z5 = w2*z3 - w3*z4;
+    const double z6 = O2*z1 - O3*z2 + k11*z5;
+    const double z7 = M_w1_w1*w1 + k14*O1;
+    const double f_w2 = w1*z3 - w3*z7;
+    const double z8 = k5*w1 + k1*O1;
+    const double z9 = O1*z1 - O3*z8 + k17*f_w2;
+    const double z10 = w1*z4 - w2*z7;
+    const double z11 = O1*z2 - O2*z8 + k20*z10;
 
     /* outputs */
-    cg_out[0] = -0.5*(q3*w3 + z1); /* d(q0)/dt */
-    cg_out[1] = 0.5*(q2*w3 + z2); /* d(q1)/dt */
-    cg_out[2] = 0.5*(q0*w2 + q3*w1 - q1*w3); /* d(q2)/dt */
-    cg_out[3] = -0.5*(q2*w1 - q1*w2 - q0*w3); /* d(q3)/dt */
-    cg_out[4] = -0.5*(s3*O3 + z3); /* d(s0)/dt */
-    cg_out[5] = 0.5*(s0*O1 + s3*O2 - s2*O3); /* d(s1)/dt */
-    cg_out[6] = -0.5*(s3*O1 - s0*O2 - s1*O3); /* d(s2)/dt */
-    cg_out[7] = 0.5*(s0*O3 + z4); /* d(s3)/dt */
-    cg_out[8] = f_w1/M_w1_w1 - 0.4*(z22*z27); /* d(w1)/dt */
-    cg_out[9] = f_w2/M_w2_w2 - 0.4*(z29*z33); /* d(w2)/dt */
-    cg_out[10] = f_w3/M_w3_w3 - 0.4*(z34*z37); /* d(w3)/dt */
-    cg_out[11] = z27; /* d(O1)/dt */
-    cg_out[12] = z33; /* d(O2)/dt */
-    cg_out[13] = z37; /* d(O3)/dt */
+    cg_out[0] = -0.5*(q1*w1 + q2*w2 + q3*w3); /* d(q0)/dt */
+    cg_out[1] = 0.5*(w1*q0 + q2*w3 - w2*q3); /* d(q1)/dt */
+    cg_out[2] = 0.5*(w2*q0 - q1*w3 + w1*q3); /* d(q2)/dt */
+    cg_out[3] = 0.5*(w3*q0 + q1*w2 - w1*q2); /* d(q3)/dt */
+    cg_out[4] = -0.5*(s1*O1 + s2*O2 + s3*O3); /* d(s0)/dt */
+    cg_out[5] = 0.5*(O1*s0 - s2*O3 + O2*s3); /* d(s1)/dt */
+    cg_out[6] = 0.5*(O2*s0 + s1*O3 - O1*s3); /* d(s2)/dt */
+    cg_out[7] = 0.5*(O3*s0 - s1*O2 + O1*s2); /* d(s3)/dt */
+    cg_out[8] = k15*z6 - k10*z5; /* d(w1)/dt */
+    cg_out[9] = k16*f_w2 - k18*z9; /* d(w2)/dt */
+    cg_out[10] = k21*z11 - k19*z10; /* d(w3)/dt */
+    cg_out[11] = k22*z6; /* d(O1)/dt */
+    cg_out[12] = k23*z9; /* d(O2)/dt */
+    cg_out[13] = k24*z11; /* d(O3)/dt */
 
     return CG_OK;
 }
 
-/* jvp: 255 operations, 70 intermediates */
+int fluid_cavity_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
+                     const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+{
+    double cg_q[24];
+    const int cg_status = fluid_cavity_hoist(cg_p, cg_q);
+
+    if (cg_status != CG_OK) return cg_status;
+    return fluid_cavity_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
+}
+
+/* jvp: 253 operations (6 divisions), 94 intermediates */
 int fluid_cavity_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
                      const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
                      double *restrict cg_work)
@@ -155,100 +218,124 @@ int fluid_cavity_jvp(double t, const double *restrict cg_x, const double *restri
     const double cg_v_12 = cg_v[12];
     const double cg_v_13 = cg_v[13];
 
-    /* intermediates: 70 */
-    const double z1 = w2*cg_v_2 + q2*cg_v_9;
-    const double z2 = w1*cg_v_1 + q1*cg_v_8 + z1;
-    const double z3 = w2*cg_v_3 + q3*cg_v_9;
-    const double z4 = w1*cg_v_0 + q0*cg_v_8 - z3;
-    const double z5 = w1*cg_v_3 + q3*cg_v_8;
-    const double z6 = w3*cg_v_1 + q1*cg_v_10;
-    const double z7 = w2*cg_v_1 + q1*cg_v_9;
-    const double z8 = w3*cg_v_0 + q0*cg_v_10;
-    const double z9 = O2*cg_v_6 + s2*cg_v_12;
-    const double z10 = O1*cg_v_5 + s1*cg_v_11 + z9;
-    const double z11 = O2*cg_v_7 + s3*cg_v_12;
-    const double z12 = O3*cg_v_6 + s2*cg_v_13;
-    const double z13 = O2*cg_v_4 + s0*cg_v_12;
-    const double z14 = O3*cg_v_5 + s1*cg_v_13;
-    const double z15 = O2*cg_v_5 + s1*cg_v_12;
-    const double z16 = O1*cg_v_6 + s2*cg_v_11 - z15;
-    const double z17 = a3*a3;
-    const double z18 = a1*a1;
-    const double z19 = z17 + z18;
-    const double z20 = m*z19;
-    const double M_O2_O2 = 0.2*z20;
-    const double M_w2_w2 = I2 + M_O2_O2;
-    const double z21 = a1*a3;
-    const double z22 = m*z21;
-    const double z23 = w2*M_w2_w2 + 0.4*(O2*z22);
-    const double z24 = M_w2_w2*cg_v_9 + 0.4*(z22*cg_v_12);
-    const double z25 = a2*a2;
-    const double z26 = z25 + z18;
-    const double z27 = m*z26;
-    const double M_O3_O3 = 0.2*z27;
-    const double M_w3_w3 = I3 + M_O3_O3;
-    const double z28 = a1*a2;
-    const double z29 = m*z28;
-    const double z30 = w3*M_w3_w3 + 0.4*(O3*z29);
-    const double z31 = M_w3_w3*cg_v_10 + 0.4*(z29*cg_v_13);
-    const double z32 = z30*cg_v_9 + w2*z31;
-    const double z33 = z23*cg_v_10 + w3*z24 - z32;
-    const double z34 = z25 + z17;
-    const double z35 = m*z34;
-    const double M_O1_O1 = 0.2*z35;
-    const double M_w1_w1 = I1 + M_O1_O1;
-    const double z36 = a2*a3;
-    const double z37 = m*z36;
-    const double z38 = z37/M_w1_w1;
-    const double z39 = 0.2*(O3*z27) + 0.4*(w3*z29);
-    const double z40 = 0.2*(z27*cg_v_13) + 0.4*(z29*cg_v_10);
-    const double z41 = 0.2*(O2*z20) + 0.4*(w2*z22);
-    const double z42 = 0.2*(z20*cg_v_12) + 0.4*(z22*cg_v_9);
-    const double z43 = z41*cg_v_13 + O3*z42;
-    const double z44 = z39*cg_v_12 + O2*z40 - z43 - 0.4*(z38*z33);
-    const double z45 = M_O1_O1 - 0.16*(z37*z38);
-    const double z46 = z44/z45;
-    const double z47 = w1*M_w1_w1 + 0.4*(O1*z37);
-    const double z48 = M_w1_w1*cg_v_8 + 0.4*(z37*cg_v_11);
-    const double z49 = z47*cg_v_10 + w3*z48;
-    const double z50 = z30*cg_v_8 + w1*z31 - z49;
-    const double z51 = z22/M_w2_w2;
-    const double z52 = 0.2*(O1*z35) + 0.4*(w1*z37);
-    const double z53 = 0.2*(z35*cg_v_11) + 0.4*(z37*cg_v_8);
-    const double z54 = z39*cg_v_11 + O1*z40;
-    const double z55 = z52*cg_v_13 + O3*z53 - z54 - 0.4*(z51*z50);
-    const double z56 = M_O2_O2 - 0.16*(z22*z51);
-    const double z57 = z55/z56;
-    const double z58 = z23*cg_v_8 + w1*z24;
-    const double z59 = z47*cg_v_9 + w2*z48 - z58;
-    const double z60 = z29/M_w3_w3;
-    const double z61 = z52*cg_v_12 + O2*z53;
-    const double z62 = z41*cg_v_11 + O1*z42 - z61 - 0.4*(z60*z59);
-    const double z63 = M_O3_O3 - 0.16*(z29*z60);
-    const double z64 = z62/z63;
-    if (fabs(M_w1_w1) <= 0.0 || fabs(M_w2_w2) <= 0.0 || fabs(M_w3_w3) <= 0.0 || fabs(z45) <= 1e-13*fabs(M_O1_O1)
-        || fabs(z56) <= 1e-13*fabs(M_O2_O2) || fabs(z63) <= 1e-13*fabs(M_O3_O3)) return CG_SINGULAR;
+    /* intermediates: 94 */
+    const double z1 = -0.5*cg_v_8;
+    const double z2 = 0.5*cg_v_9;
+    const double z3 = 0.5*cg_v_10;
+    const double z4 = 0.5*w1;
+    const double z5 = z3*q3 + z4*cg_v_1;
+    const double z6 = 0.5*w2;
+    const double z7 = 0.5*w3;
+    const double z8 = z6*cg_v_2 + z7*cg_v_3;
+    const double z9 = z1*q0 + z2*q3;
+    const double z10 = z7*cg_v_2 - z6*cg_v_3;
+    const double z11 = z4*cg_v_3 - z3*q1;
+    const double z12 = z6*cg_v_0 - z7*cg_v_1;
+    const double z13 = z3*q0 - z4*cg_v_2;
+    const double z14 = z6*cg_v_1 + z7*cg_v_0;
+    const double z15 = -0.5*cg_v_11;
+    const double z16 = 0.5*cg_v_12;
+    const double z17 = 0.5*cg_v_13;
+    const double z18 = 0.5*O1;
+    const double z19 = z17*s3 + z18*cg_v_5;
+    const double z20 = 0.5*O2;
+    const double z21 = 0.5*O3;
+    const double z22 = z20*cg_v_6 + z21*cg_v_7;
+    const double z23 = z18*cg_v_4 - z17*s2;
+    const double z24 = z20*cg_v_7 - z21*cg_v_6;
+    const double z25 = z17*s1 - z18*cg_v_7;
+    const double z26 = z20*cg_v_4 + z21*cg_v_5;
+    const double z27 = z15*s2 + z16*s1;
+    const double z28 = z21*cg_v_4 - z20*cg_v_5;
+    const double z29 = 0.4*a2;
+    const double z30 = m*a3;
+    const double z31 = z29*z30;
+    const double z32 = a2*a2;
+    const double z33 = a3*a3;
+    const double z34 = z32 + z33;
+    const double z35 = 0.2*z34;
+    const double M_w1_w1 = I1 + z35*m;
+    const double z36 = 1.0/M_w1_w1;
+    const double z37 = z29*a3;
+    const double z38 = a1*a1;
+    const double z39 = z32 + z38;
+    const double z40 = 0.2*z39;
+    const double M_w3_w3 = I3 + z40*m;
+    const double z41 = z29*a1;
+    const double z42 = z41*m;
+    const double z43 = cg_v_10*M_w3_w3 + z42*cg_v_13;
+    const double z44 = z38 + z33;
+    const double z45 = 0.2*z44;
+    const double M_w2_w2 = I2 + z45*m;
+    const double z46 = 0.4*a1;
+    const double z47 = z30*z46;
+    const double z48 = cg_v_9*M_w2_w2 + z47*cg_v_12;
+    const double z49 = w3*M_w3_w3 + z42*O3;
+    const double z50 = w2*M_w2_w2 + z47*O2;
+    const double z51 = cg_v_9*z49 - cg_v_10*z50;
+    const double z52 = w2*z43 - w3*z48 + z51;
+    const double z53 = z36*z52;
+    const double z54 = z37*z53;
+    const double z55 = z46*a3;
+    const double z56 = z45*O2 + z55*w2;
+    const double z57 = z41*cg_v_10 + z40*cg_v_13;
+    const double z58 = z45*cg_v_12 + z55*cg_v_9;
+    const double z59 = z41*w3 + z40*O3;
+    const double z60 = O3*z58 - cg_v_12*z59;
+    const double z61 = cg_v_13*z56 - O2*z57 + z60;
+    const double z62 = z54 - z61;
+    const double z63 = 0.16*a3;
+    const double z64 = z30*z63;
+    const double z65 = z32*z64*z36 - z35;
+    const double z66 = 1.0/z65;
+    const double z67 = 1.0/M_w2_w2;
+    const double z68 = cg_v_8*M_w1_w1 + z31*cg_v_11;
+    const double z69 = w1*M_w1_w1 + z31*O1;
+    const double z70 = cg_v_8*z49 - cg_v_10*z69;
+    const double z71 = w1*z43 - w3*z68 + z70;
+    const double z72 = z67*z71;
+    const double z73 = z35*O1 + z37*w1;
+    const double z74 = z35*cg_v_11 + z37*cg_v_8;
+    const double z75 = cg_v_11*z59 - O3*z74;
+    const double z76 = O1*z57 - cg_v_13*z73 + z75 + z55*z72;
+    const double z77 = z38*z64*z67 - z45;
+    const double z78 = 1.0/z77;
+    const double z79 = 1.0/M_w3_w3;
+    const double z80 = cg_v_8*z50 - cg_v_9*z69;
+    const double z81 = w1*z48 - w2*z68 + z80;
+    const double z82 = z79*z81;
+    const double z83 = z41*z82;
+    const double z84 = O2*z74 - cg_v_11*z56;
+    const double z85 = cg_v_12*z73 - O1*z58 + z84;
+    const double z86 = z83 - z85;
+    const double z87 = 0.16*m*z32;
+    const double z88 = z38*z87*z79 - z40;
+    const double z89 = 1.0/z88;
+    const double z90 = z61 - z54;
+    const double z91 = z85 - z83;
+    if (fabs(M_w1_w1) <= 0.0 || fabs(M_w2_w2) <= 0.0 || fabs(M_w3_w3) <= 0.0 || fabs(m) <= 0.0 || fabs(z65) <=
+        2e-14*fabs(z34) || fabs(z77) <= 2e-14*fabs(z44) || fabs(z88) <= 2e-14*fabs(z39)) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = -0.5*(w3*cg_v_3 + q3*cg_v_10 + z2); /* direction of d(q0)/dt */
-    cg_out[1] = 0.5*(w3*cg_v_2 + q2*cg_v_10 + z4); /* direction of d(q1)/dt */
-    cg_out[2] = 0.5*(w2*cg_v_0 + q0*cg_v_9 + z5 - z6); /* direction of d(q2)/dt */
-    cg_out[3] = -0.5*(w1*cg_v_2 + q2*cg_v_8 - z7 - z8); /* direction of d(q3)/dt */
-    cg_out[4] = -0.5*(O3*cg_v_7 + s3*cg_v_13 + z10); /* direction of d(s0)/dt */
-    cg_out[5] = 0.5*(O1*cg_v_4 + s0*cg_v_11 + z11 - z12); /* direction of d(s1)/dt */
-    cg_out[6] = -0.5*(O1*cg_v_7 + s3*cg_v_11 - z13 - z14); /* direction of d(s2)/dt */
-    cg_out[7] = 0.5*(O3*cg_v_4 + s0*cg_v_13 + z16); /* direction of d(s3)/dt */
-    cg_out[8] = z33/M_w1_w1 - 0.4*(z38*z46); /* direction of d(w1)/dt */
-    cg_out[9] = z50/M_w2_w2 - 0.4*(z51*z57); /* direction of d(w2)/dt */
-    cg_out[10] = z59/M_w3_w3 - 0.4*(z60*z64); /* direction of d(w3)/dt */
-    cg_out[11] = z46; /* direction of d(O1)/dt */
-    cg_out[12] = z57; /* direction of d(O2)/dt */
-    cg_out[13] = z64; /* direction of d(O3)/dt */
+    cg_out[0] = z1*q1 - z2*q2 - z5 - z8; /* direction of d(q0)/dt */
+    cg_out[1] = z3*q2 + z4*cg_v_0 - z9 + z10; /* direction of d(q1)/dt */
+    cg_out[2] = z2*q0 - z1*q3 + z11 + z12; /* direction of d(q2)/dt */
+    cg_out[3] = z1*q2 + z2*q1 + z13 + z14; /* direction of d(q3)/dt */
+    cg_out[4] = z15*s1 - z16*s2 - z19 - z22; /* direction of d(s0)/dt */
+    cg_out[5] = z16*s3 - z15*s0 + z23 + z24; /* direction of d(s1)/dt */
+    cg_out[6] = z15*s3 + z16*s0 + z25 + z26; /* direction of d(s2)/dt */
+    cg_out[7] = z17*s0 + z18*cg_v_6 - z27 + z28; /* direction of d(s3)/dt */
+    cg_out[8] = z31*z36*z62*z66 - z53; /* direction of d(w1)/dt */
+    cg_out[9] = z72 - z47*z67*z76*z78; /* direction of d(w2)/dt */
+    cg_out[10] = z42*z79*z86*z89 - z82; /* direction of d(w3)/dt */
+    cg_out[11] = z90*z66; /* direction of d(O1)/dt */
+    cg_out[12] = z76*z78; /* direction of d(O2)/dt */
+    cg_out[13] = z91*z89; /* direction of d(O3)/dt */
 
     return CG_OK;
 }
 
-/* jacobian: 230 operations, 89 intermediates */
+/* jacobian: 237 operations (6 divisions), 105 intermediates */
 int fluid_cavity_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
                           const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -278,7 +365,7 @@ int fluid_cavity_jacobian(double t, const double *restrict cg_x, const double *r
     const double a2 = cg_p[5];
     const double a3 = cg_p[6];
 
-    /* intermediates: 89 */
+    /* intermediates: 105 */
     const double z1 = -0.5*w1;
     const double z2 = -0.5*w2;
     const double z3 = -0.5*w3;
@@ -302,74 +389,90 @@ int fluid_cavity_jacobian(double t, const double *restrict cg_x, const double *r
     const double z21 = a3*a3;
     const double z22 = a1*a1;
     const double z23 = z21 + z22;
-    const double z24 = m*z23;
-    const double M_O2_O2 = 0.2*z24;
-    const double M_w2_w2 = I2 + M_O2_O2;
+    const double z24 = 0.2*z23;
+    const double M_w2_w2 = I2 + z24*m;
     const double z25 = a2*a2;
     const double z26 = z25 + z22;
-    const double z27 = m*z26;
-    const double M_O3_O3 = 0.2*z27;
-    const double M_w3_w3 = I3 + M_O3_O3;
-    const double z28 = a1*a2;
-    const double z29 = m*z28;
-    const double z30 = w3*M_w3_w3 + 0.4*(O3*z29);
-    const double z31 = w3*M_w2_w2 - z30;
-    const double z32 = z25 + z21;
-    const double z33 = m*z32;
-    const double M_O1_O1 = 0.2*z33;
-    const double M_w1_w1 = I1 + M_O1_O1;
-    const double z34 = a2*a3;
-    const double z35 = m*z34;
-    const double z36 = z35/M_w1_w1;
-    const double z37 = a1*a3;
-    const double z38 = m*z37;
-    const double z39 = O3*z38 + z36*z31;
-    const double z40 = M_O1_O1 - 0.16*(z35*z36);
-    const double z41 = z39/z40;
-    const double z42 = w2*M_w2_w2 + 0.4*(O2*z38);
-    const double z43 = z42 - w2*M_w3_w3;
-    const double z44 = O2*z29 - z36*z43;
-    const double z45 = z44/z40;
-    const double z46 = w3*z38;
-    const double z47 = 0.2*(O3*z27) + 0.4*(w3*z29);
-    const double z48 = z47 - 0.2*(O3*z24) - 0.16*(z36*z46);
-    const double z49 = z48/z40;
-    const double z50 = w2*z29;
-    const double z51 = 0.2*(O2*z24) + 0.4*(w2*z38);
-    const double z52 = 0.2*(O2*z27) - z51 + 0.16*(z36*z50);
-    const double z53 = z52/z40;
-    const double z54 = z30 - w3*M_w1_w1;
-    const double z55 = z38/M_w2_w2;
-    const double z56 = O3*z35 - z55*z54;
-    const double z57 = M_O2_O2 - 0.16*(z38*z55);
-    const double z58 = z56/z57;
-    const double z59 = w1*M_w1_w1 + 0.4*(O1*z35);
-    const double z60 = w1*M_w3_w3 - z59;
-    const double z61 = O1*z29 + z55*z60;
-    const double z62 = z61/z57;
-    const double z63 = w3*z35;
-    const double z64 = 0.2*(O3*z33) - z47 + 0.16*(z55*z63);
-    const double z65 = z64/z57;
-    const double z66 = w1*z29;
-    const double z67 = 0.2*(O1*z33) + 0.4*(w1*z35);
-    const double z68 = z67 - 0.2*(O1*z27) - 0.16*(z55*z66);
-    const double z69 = z68/z57;
-    const double z70 = w2*M_w1_w1 - z42;
-    const double z71 = z29/M_w3_w3;
-    const double z72 = O2*z35 + z71*z70;
-    const double z73 = M_O3_O3 - 0.16*(z29*z71);
-    const double z74 = z72/z73;
-    const double z75 = z59 - w1*M_w2_w2;
-    const double z76 = O1*z38 - z71*z75;
-    const double z77 = z76/z73;
-    const double z78 = w2*z35;
-    const double z79 = z51 - 0.2*(O2*z33) - 0.16*(z71*z78);
-    const double z80 = z79/z73;
-    const double z81 = w1*z38;
-    const double z82 = 0.2*(O1*z24) - z67 + 0.16*(z71*z81);
-    const double z83 = z82/z73;
-    if (fabs(M_w1_w1) <= 0.0 || fabs(M_w2_w2) <= 0.0 || fabs(M_w3_w3) <= 0.0 || fabs(z40) <= 1e-13*fabs(M_O1_O1)
-        || fabs(z57) <= 1e-13*fabs(M_O2_O2) || fabs(z73) <= 1e-13*fabs(M_O3_O3)) return CG_SINGULAR;
+    const double z27 = 0.2*z26;
+    const double M_w3_w3 = I3 + z27*m;
+    const double z28 = O3*a1;
+    const double z29 = m*a2;
+    const double z30 = 0.4*z29;
+    const double z31 = w3*M_w3_w3 + z28*z30;
+    const double z32 = w3*M_w2_w2 - z31;
+    const double z33 = z25 + z21;
+    const double z34 = 0.2*z33;
+    const double M_w1_w1 = I1 + z34*m;
+    const double z35 = 1.0/M_w1_w1;
+    const double z36 = z32*z35;
+    const double z37 = 0.16*z29;
+    const double z38 = z28 + z36*a2;
+    const double z39 = a3*z38;
+    const double z40 = a3*z35;
+    const double z41 = z37*a2;
+    const double z42 = z41*a3*z40 - z34;
+    const double z43 = 1.0/z42;
+    const double z44 = z40*z43;
+    const double z45 = a3*a1;
+    const double z46 = z45*m;
+    const double z47 = 0.4*z46;
+    const double z48 = w2*M_w2_w2 + z47*O2;
+    const double z49 = w2*M_w3_w3 - z48;
+    const double z50 = O2*a1 + z40*z49;
+    const double z51 = z30*z44;
+    const double z52 = 0.4*a2;
+    const double z53 = z27*O3 + w3*a1*z52;
+    const double z54 = z45*z37;
+    const double z55 = z54*w3;
+    const double z56 = z24*O3 - z53 + z55*z40;
+    const double z57 = w2*a2*z54;
+    const double z58 = z57*z35;
+    const double z59 = 0.4*w2*z45 + z24*O2;
+    const double z60 = z59 - z27*O2;
+    const double z61 = z58 - z60;
+    const double z62 = z30*w2;
+    const double z63 = 0.16*z46;
+    const double z64 = 1.0/M_w2_w2;
+    const double z65 = a3*z64;
+    const double z66 = a1*z64;
+    const double z67 = w3*M_w1_w1 - z31;
+    const double z68 = O3*a2 + z66*z67;
+    const double z69 = z45*z63*z64 - z24;
+    const double z70 = 1.0/z69;
+    const double z71 = z68*z70;
+    const double z72 = O1*a3;
+    const double z73 = w1*M_w1_w1 + z72*z30;
+    const double z74 = w1*M_w3_w3 - z73;
+    const double z75 = O1*a2 + z65*z74;
+    const double z76 = z75*z70;
+    const double z77 = z47*z64*z70;
+    const double z78 = z55*z65;
+    const double z79 = z53 - z34*O3;
+    const double z80 = z78 - z79;
+    const double z81 = z34*O1 + w1*a3*z52;
+    const double z82 = z54*w1;
+    const double z83 = z27*O1 - z81 + z82*z66;
+    const double z84 = w2*M_w1_w1 - z48;
+    const double z85 = 1.0/M_w3_w3;
+    const double z86 = a1*z85;
+    const double z87 = O2*a3 + z86*z84;
+    const double z88 = z41*a1*z86 - z27;
+    const double z89 = 1.0/z88;
+    const double z90 = z86*z89;
+    const double z91 = w1*M_w2_w2 - z73;
+    const double z92 = z91*z85;
+    const double z93 = z72 + z92*a2;
+    const double z94 = z30*z90;
+    const double z95 = z34*O2 - z59 + z57*z85;
+    const double z96 = z82*z86;
+    const double z97 = z81 - z24*O1;
+    const double z98 = z96 - z97;
+    const double z99 = z60 - z58;
+    const double z100 = 0.4*a1;
+    const double z101 = z79 - z78;
+    const double z102 = z97 - z96;
+    if (fabs(M_w1_w1) <= 0.0 || fabs(M_w2_w2) <= 0.0 || fabs(M_w3_w3) <= 0.0 || fabs(m) <= 0.0 || fabs(z42) <=
+        2e-14*fabs(z33) || fabs(z69) <= 2e-14*fabs(z23) || fabs(z88) <= 2e-14*fabs(z26)) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = 0.0; /* d(d(q0)/dt)/d(q0) */
@@ -493,11 +596,11 @@ int fluid_cavity_jacobian(double t, const double *restrict cg_x, const double *r
     cg_out[118] = 0.0; /* d(d(w1)/dt)/d(s2) */
     cg_out[119] = 0.0; /* d(d(w1)/dt)/d(s3) */
     cg_out[120] = 0.0; /* d(d(w1)/dt)/d(w1) */
-    cg_out[121] = z31/M_w1_w1 + 0.16*(z36*z41); /* d(d(w1)/dt)/d(w2) */
-    cg_out[122] = z43/M_w1_w1 - 0.16*(z36*z45); /* d(d(w1)/dt)/d(w3) */
+    cg_out[121] = z36 - z37*z39*z44; /* d(d(w1)/dt)/d(w2) */
+    cg_out[122] = z41*z50*z44 - z49*z35; /* d(d(w1)/dt)/d(w3) */
     cg_out[123] = 0.0; /* d(d(w1)/dt)/d(O1) */
-    cg_out[124] = 0.4*(z46/M_w1_w1 - z36*z49); /* d(d(w1)/dt)/d(O2) */
-    cg_out[125] = -0.4*(z50/M_w1_w1 + z36*z53); /* d(d(w1)/dt)/d(O3) */
+    cg_out[124] = z47*w3*z35 - z51*z56; /* d(d(w1)/dt)/d(O2) */
+    cg_out[125] = z51*z61 - z62*a1*z35; /* d(d(w1)/dt)/d(O3) */
     cg_out[126] = 0.0; /* d(d(w2)/dt)/d(q0) */
     cg_out[127] = 0.0; /* d(d(w2)/dt)/d(q1) */
     cg_out[128] = 0.0; /* d(d(w2)/dt)/d(q2) */
@@ -506,12 +609,12 @@ int fluid_cavity_jacobian(double t, const double *restrict cg_x, const double *r
     cg_out[131] = 0.0; /* d(d(w2)/dt)/d(s1) */
     cg_out[132] = 0.0; /* d(d(w2)/dt)/d(s2) */
     cg_out[133] = 0.0; /* d(d(w2)/dt)/d(s3) */
-    cg_out[134] = z54/M_w2_w2 - 0.16*(z55*z58); /* d(d(w2)/dt)/d(w1) */
+    cg_out[134] = z63*z65*z71 - z67*z64; /* d(d(w2)/dt)/d(w1) */
     cg_out[135] = 0.0; /* d(d(w2)/dt)/d(w2) */
-    cg_out[136] = z60/M_w2_w2 + 0.16*(z55*z62); /* d(d(w2)/dt)/d(w3) */
-    cg_out[137] = -0.4*(z63/M_w2_w2 + z55*z65); /* d(d(w2)/dt)/d(O1) */
+    cg_out[136] = z74*z64 - z63*z66*z76; /* d(d(w2)/dt)/d(w3) */
+    cg_out[137] = z77*z80 - z30*w3*z65; /* d(d(w2)/dt)/d(O1) */
     cg_out[138] = 0.0; /* d(d(w2)/dt)/d(O2) */
-    cg_out[139] = 0.4*(z66/M_w2_w2 - z55*z69); /* d(d(w2)/dt)/d(O3) */
+    cg_out[139] = z30*w1*z66 - z77*z83; /* d(d(w2)/dt)/d(O3) */
     cg_out[140] = 0.0; /* d(d(w3)/dt)/d(q0) */
     cg_out[141] = 0.0; /* d(d(w3)/dt)/d(q1) */
     cg_out[142] = 0.0; /* d(d(w3)/dt)/d(q2) */
@@ -520,11 +623,11 @@ int fluid_cavity_jacobian(double t, const double *restrict cg_x, const double *r
     cg_out[145] = 0.0; /* d(d(w3)/dt)/d(s1) */
     cg_out[146] = 0.0; /* d(d(w3)/dt)/d(s2) */
     cg_out[147] = 0.0; /* d(d(w3)/dt)/d(s3) */
-    cg_out[148] = z70/M_w3_w3 + 0.16*(z71*z74); /* d(d(w3)/dt)/d(w1) */
-    cg_out[149] = z75/M_w3_w3 - 0.16*(z71*z77); /* d(d(w3)/dt)/d(w2) */
+    cg_out[148] = z84*z85 - z41*z87*z90; /* d(d(w3)/dt)/d(w1) */
+    cg_out[149] = z37*a1*z93*z90 - z92; /* d(d(w3)/dt)/d(w2) */
     cg_out[150] = 0.0; /* d(d(w3)/dt)/d(w3) */
-    cg_out[151] = 0.4*(z78/M_w3_w3 - z71*z80); /* d(d(w3)/dt)/d(O1) */
-    cg_out[152] = -0.4*(z81/M_w3_w3 + z71*z83); /* d(d(w3)/dt)/d(O2) */
+    cg_out[151] = z62*a3*z85 - z94*z95; /* d(d(w3)/dt)/d(O1) */
+    cg_out[152] = z94*z98 - z47*w1*z85; /* d(d(w3)/dt)/d(O2) */
     cg_out[153] = 0.0; /* d(d(w3)/dt)/d(O3) */
     cg_out[154] = 0.0; /* d(d(O1)/dt)/d(q0) */
     cg_out[155] = 0.0; /* d(d(O1)/dt)/d(q1) */
@@ -535,11 +638,11 @@ int fluid_cavity_jacobian(double t, const double *restrict cg_x, const double *r
     cg_out[160] = 0.0; /* d(d(O1)/dt)/d(s2) */
     cg_out[161] = 0.0; /* d(d(O1)/dt)/d(s3) */
     cg_out[162] = 0.0; /* d(d(O1)/dt)/d(w1) */
-    cg_out[163] = -0.4*z41; /* d(d(O1)/dt)/d(w2) */
-    cg_out[164] = 0.4*z45; /* d(d(O1)/dt)/d(w3) */
+    cg_out[163] = 0.4*z39*z43; /* d(d(O1)/dt)/d(w2) */
+    cg_out[164] = -z52*z50*z43; /* d(d(O1)/dt)/d(w3) */
     cg_out[165] = 0.0; /* d(d(O1)/dt)/d(O1) */
-    cg_out[166] = z49; /* d(d(O1)/dt)/d(O2) */
-    cg_out[167] = z53; /* d(d(O1)/dt)/d(O3) */
+    cg_out[166] = z56*z43; /* d(d(O1)/dt)/d(O2) */
+    cg_out[167] = z99*z43; /* d(d(O1)/dt)/d(O3) */
     cg_out[168] = 0.0; /* d(d(O2)/dt)/d(q0) */
     cg_out[169] = 0.0; /* d(d(O2)/dt)/d(q1) */
     cg_out[170] = 0.0; /* d(d(O2)/dt)/d(q2) */
@@ -548,12 +651,12 @@ int fluid_cavity_jacobian(double t, const double *restrict cg_x, const double *r
     cg_out[173] = 0.0; /* d(d(O2)/dt)/d(s1) */
     cg_out[174] = 0.0; /* d(d(O2)/dt)/d(s2) */
     cg_out[175] = 0.0; /* d(d(O2)/dt)/d(s3) */
-    cg_out[176] = 0.4*z58; /* d(d(O2)/dt)/d(w1) */
+    cg_out[176] = -0.4*a3*z71; /* d(d(O2)/dt)/d(w1) */
     cg_out[177] = 0.0; /* d(d(O2)/dt)/d(w2) */
-    cg_out[178] = -0.4*z62; /* d(d(O2)/dt)/d(w3) */
-    cg_out[179] = z65; /* d(d(O2)/dt)/d(O1) */
+    cg_out[178] = z100*z76; /* d(d(O2)/dt)/d(w3) */
+    cg_out[179] = z101*z70; /* d(d(O2)/dt)/d(O1) */
     cg_out[180] = 0.0; /* d(d(O2)/dt)/d(O2) */
-    cg_out[181] = z69; /* d(d(O2)/dt)/d(O3) */
+    cg_out[181] = z83*z70; /* d(d(O2)/dt)/d(O3) */
     cg_out[182] = 0.0; /* d(d(O3)/dt)/d(q0) */
     cg_out[183] = 0.0; /* d(d(O3)/dt)/d(q1) */
     cg_out[184] = 0.0; /* d(d(O3)/dt)/d(q2) */
@@ -562,17 +665,17 @@ int fluid_cavity_jacobian(double t, const double *restrict cg_x, const double *r
     cg_out[187] = 0.0; /* d(d(O3)/dt)/d(s1) */
     cg_out[188] = 0.0; /* d(d(O3)/dt)/d(s2) */
     cg_out[189] = 0.0; /* d(d(O3)/dt)/d(s3) */
-    cg_out[190] = -0.4*z74; /* d(d(O3)/dt)/d(w1) */
-    cg_out[191] = 0.4*z77; /* d(d(O3)/dt)/d(w2) */
+    cg_out[190] = z52*z87*z89; /* d(d(O3)/dt)/d(w1) */
+    cg_out[191] = -z100*z93*z89; /* d(d(O3)/dt)/d(w2) */
     cg_out[192] = 0.0; /* d(d(O3)/dt)/d(w3) */
-    cg_out[193] = z80; /* d(d(O3)/dt)/d(O1) */
-    cg_out[194] = z83; /* d(d(O3)/dt)/d(O2) */
+    cg_out[193] = z95*z89; /* d(d(O3)/dt)/d(O1) */
+    cg_out[194] = z102*z89; /* d(d(O3)/dt)/d(O2) */
     cg_out[195] = 0.0; /* d(d(O3)/dt)/d(O3) */
 
     return CG_OK;
 }
 
-/* outputs: 164 operations, 71 intermediates */
+/* outputs: 164 operations (3 divisions), 71 intermediates */
 int fluid_cavity_outputs(double t, const double *restrict cg_x, const double *restrict cg_p,
                          const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -691,7 +794,7 @@ int fluid_cavity_outputs(double t, const double *restrict cg_x, const double *re
     return CG_OK;
 }
 
-/* invariants: 107 operations, 50 intermediates */
+/* invariants: 92 operations, 37 intermediates */
 int fluid_cavity_invariants(double t, const double *restrict cg_x, const double *restrict cg_p,
                             const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -721,64 +824,51 @@ int fluid_cavity_invariants(double t, const double *restrict cg_x, const double 
     const double a2 = cg_p[5];
     const double a3 = cg_p[6];
 
-    /* intermediates: 50 */
-    const double z1 = a2*a3;
-    const double z2 = m*z1;
-    const double z3 = O1*z2;
-    const double z4 = a1*a3;
-    const double z5 = m*z4;
-    const double z6 = O2*z5;
-    const double z7 = a1*a2;
-    const double z8 = m*z7;
-    const double z9 = O3*z8;
+    /* intermediates: 37 */
+    const double z1 = w1*a3;
+    const double z2 = 0.4*m;
+    const double z3 = z2*a2;
+    const double z4 = z3*O1;
+    const double z5 = a3*a1;
+    const double z6 = z5*w2;
+    const double z7 = z2*O2;
+    const double z8 = a1*w3;
+    const double z9 = z3*O3;
     const double z10 = a2*a2;
     const double z11 = a1*a1;
     const double z12 = z10 + z11;
-    const double z13 = O3*O3;
-    const double z14 = z12*z13;
-    const double z15 = a3*a3;
-    const double z16 = z15 + z11;
-    const double z17 = O2*O2;
-    const double z18 = z16*z17;
-    const double z19 = z10 + z15;
-    const double z20 = O1*O1;
-    const double z21 = z19*z20;
-    const double z22 = m*z12;
-    const double z23 = I3 + 0.2*z22;
-    const double z24 = w3*w3;
-    const double z25 = m*z19;
-    const double z26 = I1 + 0.2*z25;
-    const double z27 = w1*w1;
-    const double z28 = m*z16;
-    const double z29 = I2 + 0.2*z28;
-    const double z30 = w2*w2;
-    const double z31 = z26*z27 + z29*z30;
-    const double z32 = 0.1*(m*z21) + 0.5*(z23*z24 + z31);
-    const double z33 = 0.1*(m*z18) + z32;
-    const double z34 = 0.1*(m*z14) + z33;
-    const double z35 = 0.4*(w3*z9) + z34;
-    const double z36 = 0.4*(w2*z6) + z35;
-    const double z37 = q0*q0 + q1*q1;
-    const double z38 = q2*q2 + z37;
-    const double z39 = q3*q3 + z38;
-    const double z40 = s0*s0 + s1*s1;
-    const double z41 = s2*s2 + z40;
-    const double z42 = s3*s3 + z41;
-    const double z43 = 0.2*(O3*z22) + 0.4*(w3*z8);
-    const double z44 = 0.2*(O2*z28) + 0.4*(w2*z5);
-    const double z45 = 0.2*(O1*z25) + 0.4*(w1*z2);
-    const double z46 = z44*z44 + z45*z45;
-    const double z47 = w3*z23 + 0.4*z9;
-    const double z48 = w2*z29 + 0.4*z6;
-    const double z49 = w1*z26 + 0.4*z3;
-    const double z50 = z48*z48 + z49*z49;
+    const double z13 = O3*z12;
+    const double z14 = a3*a3;
+    const double z15 = z10 + z14;
+    const double z16 = O1*z15;
+    const double z17 = z14 + z11;
+    const double z18 = O2*z17;
+    const double z19 = z13*O3 + z16*O1 + z18*O2;
+    const double z20 = 0.2*m;
+    const double z21 = I3 + z20*z12;
+    const double z22 = w3*z21;
+    const double z23 = I1 + z20*z15;
+    const double z24 = w1*z23;
+    const double z25 = I2 + z20*z17;
+    const double z26 = w2*z25;
+    const double z27 = 0.5*(z22*w3 + z24*w1 + z26*w2);
+    const double z28 = q1*q1 + q2*q2;
+    const double z29 = s1*s1 + s2*s2;
+    const double z30 = 0.4*a2;
+    const double z31 = z30*z1 + 0.2*z16;
+    const double z32 = z30*z8 + 0.2*z13;
+    const double z33 = 0.4*z6 + 0.2*z18;
+    const double z34 = z31*z31 + z32*z32 + z33*z33;
+    const double z35 = z22 + z9*a1;
+    const double z36 = z26 + z5*z7;
+    const double z37 = z24 + z4*a3;
 
     /* outputs */
-    cg_out[0] = 0.4*(w1*z3) + z36; /* energy */
-    cg_out[1] = -1.0 + z39; /* coordinates_1 */
-    cg_out[2] = -1.0 + z42; /* coordinates_2 */
-    cg_out[3] = z43*z43 + z46; /* casimir_1 */
-    cg_out[4] = z47*z47 + z50; /* casimir_2 */
+    cg_out[0] = z1*z4 + z6*z7 + z8*z9 + 0.1*m*z19 + z27; /* energy */
+    cg_out[1] = q0*q0 - 1.0 + q3*q3 + z28; /* coordinates_1 */
+    cg_out[2] = s0*s0 - 1.0 + s3*s3 + z29; /* coordinates_2 */
+    cg_out[3] = m*m*z34; /* casimir_1 */
+    cg_out[4] = z35*z35 + z36*z36 + z37*z37; /* casimir_2 */
 
     return CG_OK;
 }
@@ -845,8 +935,10 @@ static const cg_variable_t cg_declared[] = {
 #ifdef CHAPLYGIN_INLINE_METHODS
 #define CG_MODEL_N 14
 #define CG_MODEL_NU 0
-#define CG_MODEL_RHS fluid_cavity_rhs
-#define CG_MODEL_OPERATIONS 156
+#define CG_MODEL_NP 7
+#define CG_MODEL_HOISTED 24
+#define CG_MODEL_RHS fluid_cavity_rhs_hoisted
+#define CG_MODEL_OPERATIONS 102
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else
@@ -896,6 +988,7 @@ const cg_model_t fluid_cavity_model = {
     .n_declared = 14,
     .n_work = 0,
     .n_contacts = 0,
+    .n_hoisted = 24,
     .states = cg_states,
     .parameters = cg_parameters,
     .inputs = NULL,
@@ -916,6 +1009,7 @@ const cg_model_t fluid_cavity_model = {
     .contacts_fn = NULL,
     .project = NULL,
     .initial = NULL,
+    .hoist = fluid_cavity_hoist,
     .methods = CG_METHODS,
     .lane_sets = cg_lane_sets,
 };

@@ -14,12 +14,89 @@
 #include "fluid_cavity_core.h"
 #include "cg_real.h"
 
-/* rhs: 156 operations, 49 intermediates */
+/* rhs: 102 operations, 12 intermediates; 72 more once per parameter set */
+static cg_mask_t fluid_cavity_hoist_lanes(const cg_real_t *restrict cg_p, cg_real_t *restrict cg_q)
+{
+    cg_mask_t cg_ok = cg_true();
+    /* inputs */
+    const cg_real_t I1 = cg_p[0];
+    const cg_real_t I2 = cg_p[1];
+    const cg_real_t I3 = cg_p[2];
+    const cg_real_t m = cg_p[3];
+    const cg_real_t a1 = cg_p[4];
+    const cg_real_t a2 = cg_p[5];
+    const cg_real_t a3 = cg_p[6];
+
+    /* intermediates: 29 */
+    const cg_real_t z1 = a2*a2;
+    const cg_real_t z2 = a3*a3;
+    const cg_real_t z3 = z1 + z2;
+    const cg_real_t z4 = 0.2*z3;
+    const cg_real_t M_w1_w1 = I1 + 0.2*(m*z3);
+    const cg_real_t z5 = 0.4*(a1*a2);
+    const cg_real_t z6 = 0.4*(a1*a3);
+    const cg_real_t z7 = 0.4*(a2*a3);
+    const cg_real_t z8 = m*a1;
+    const cg_real_t z9 = 0.4*(z8*a3);
+    const cg_real_t z10 = a1*a1;
+    const cg_real_t z11 = z10 + z2;
+    const cg_real_t M_w2_w2 = I2 + 0.2*(m*z11);
+    const cg_real_t z12 = 0.4*(z8*a2);
+    const cg_real_t z13 = z10 + z1;
+    const cg_real_t M_w3_w3 = I3 + 0.2*(m*z13);
+    const cg_real_t z14 = 0.2*z11;
+    const cg_real_t z15 = 0.2*z13;
+    const cg_real_t z16 = m*a2;
+    const cg_real_t z17 = 0.4*(z16*a3);
+    const cg_real_t z18 = 0.16*(z16*a2*a3*a3)/M_w1_w1 - z4;
+    const cg_real_t z19 = M_w1_w1*z18;
+    const cg_real_t z20 = z8*a1;
+    const cg_real_t z21 = 0.16*(z20*a3*a3)/M_w2_w2 - z14;
+    const cg_real_t z22 = M_w2_w2*z21;
+    const cg_real_t z23 = 0.16*(z20*a2*a2)/M_w3_w3 - z15;
+    const cg_real_t z24 = M_w3_w3*z23;
+    const cg_real_t z25 = 1.0/z18;
+    const cg_real_t z26 = 1.0/z23;
+    cg_ok &= cg_not(cg_le(cg_abs(M_w1_w1), cg_splat(0.0)) | cg_le(cg_abs(M_w2_w2), cg_splat(0.0)) |
+        cg_le(cg_abs(M_w3_w3), cg_splat(0.0)) | cg_le(cg_abs(m), cg_splat(0.0)) | cg_le(cg_abs(z18),
+        2e-14*cg_abs(z3)) | cg_le(cg_abs(z21), 2e-14*cg_abs(z11)) | cg_le(cg_abs(z23), 2e-14*cg_abs(z13)));
+
+    /* outputs */
+    cg_q[0] = z4;
+    cg_q[1] = M_w1_w1;
+    cg_q[2] = z5;
+    cg_q[3] = z6;
+    cg_q[4] = z7;
+    cg_q[5] = z9;
+    cg_q[6] = M_w2_w2;
+    cg_q[7] = z12;
+    cg_q[8] = M_w3_w3;
+    cg_q[9] = 1.0/M_w1_w1;
+    cg_q[10] = z7/M_w1_w1;
+    cg_q[11] = z14;
+    cg_q[12] = z15;
+    cg_q[13] = z17;
+    cg_q[14] = z17/z19;
+    cg_q[15] = 1.0/M_w2_w2;
+    cg_q[16] = z6/M_w2_w2;
+    cg_q[17] = z9/z22;
+    cg_q[18] = 1.0/M_w3_w3;
+    cg_q[19] = z5/M_w3_w3;
+    cg_q[20] = z12/z24;
+    cg_q[21] = -z25;
+    cg_q[22] = 1.0/z21;
+    cg_q[23] = -z26;
+
+    return cg_ok;
+}
+
 static cg_mask_t fluid_cavity_rhs_lanes(const cg_real_t *restrict cg_clock, const cg_real_t *restrict cg_x,
-                                        const cg_real_t *restrict cg_p, const cg_real_t *restrict cg_u,
-                                        cg_real_t *restrict cg_out, cg_real_t *restrict cg_work)
+                                        const cg_real_t *restrict cg_p, const cg_real_t *restrict cg_q,
+                                        const cg_real_t *restrict cg_u, cg_real_t *restrict cg_out,
+                                        cg_real_t *restrict cg_work)
 {
     (void)cg_clock;
+    (void)cg_p;
     (void)cg_u;
     (void)cg_work;
     cg_mask_t cg_ok = cg_true();
@@ -38,83 +115,60 @@ static cg_mask_t fluid_cavity_rhs_lanes(const cg_real_t *restrict cg_clock, cons
     const cg_real_t O1 = cg_x[11];
     const cg_real_t O2 = cg_x[12];
     const cg_real_t O3 = cg_x[13];
-    const cg_real_t I1 = cg_p[0];
-    const cg_real_t I2 = cg_p[1];
-    const cg_real_t I3 = cg_p[2];
-    const cg_real_t m = cg_p[3];
-    const cg_real_t a1 = cg_p[4];
-    const cg_real_t a2 = cg_p[5];
-    const cg_real_t a3 = cg_p[6];
+    const cg_real_t k1 = cg_q[0];
+    const cg_real_t M_w1_w1 = cg_q[1];
+    const cg_real_t k3 = cg_q[2];
+    const cg_real_t k4 = cg_q[3];
+    const cg_real_t k5 = cg_q[4];
+    const cg_real_t k6 = cg_q[5];
+    const cg_real_t M_w2_w2 = cg_q[6];
+    const cg_real_t k8 = cg_q[7];
+    const cg_real_t M_w3_w3 = cg_q[8];
+    const cg_real_t k10 = cg_q[9];
+    const cg_real_t k11 = cg_q[10];
+    const cg_real_t k12 = cg_q[11];
+    const cg_real_t k13 = cg_q[12];
+    const cg_real_t k14 = cg_q[13];
+    const cg_real_t k15 = cg_q[14];
+    const cg_real_t k16 = cg_q[15];
+    const cg_real_t k17 = cg_q[16];
+    const cg_real_t k18 = cg_q[17];
+    const cg_real_t k19 = cg_q[18];
+    const cg_real_t k20 = cg_q[19];
+    const cg_real_t k21 = cg_q[20];
+    const cg_real_t k22 = cg_q[21];
+    const cg_real_t k23 = cg_q[22];
+    const cg_real_t k24 = cg_q[23];
 
-    /* intermediates: 49 */
-    const cg_real_t z1 = q1*w1 + q2*w2;
-    const cg_real_t z2 = q0*w1 - q3*w2;
-    const cg_real_t z3 = s1*O1 + s2*O2;
-    const cg_real_t z4 = s2*O1 - s1*O2;
-    const cg_real_t z5 = a3*a3;
-    const cg_real_t z6 = a1*a1;
-    const cg_real_t z7 = z5 + z6;
-    const cg_real_t z8 = m*z7;
-    const cg_real_t M_O2_O2 = 0.2*z8;
-    const cg_real_t M_w2_w2 = I2 + M_O2_O2;
-    const cg_real_t z9 = a1*a3;
-    const cg_real_t z10 = m*z9;
-    const cg_real_t z11 = w2*M_w2_w2 + 0.4*(O2*z10);
-    const cg_real_t z12 = a2*a2;
-    const cg_real_t z13 = z12 + z6;
-    const cg_real_t z14 = m*z13;
-    const cg_real_t M_O3_O3 = 0.2*z14;
-    const cg_real_t M_w3_w3 = I3 + M_O3_O3;
-    const cg_real_t z15 = a1*a2;
-    const cg_real_t z16 = m*z15;
-    const cg_real_t z17 = w3*M_w3_w3 + 0.4*(O3*z16);
-    const cg_real_t f_w1 = w3*z11 - w2*z17;
-    const cg_real_t z18 = z12 + z5;
-    const cg_real_t z19 = m*z18;
-    const cg_real_t M_O1_O1 = 0.2*z19;
-    const cg_real_t M_w1_w1 = I1 + M_O1_O1;
-    const cg_real_t z20 = a2*a3;
-    const cg_real_t z21 = m*z20;
-    const cg_real_t z22 = z21/M_w1_w1;
-    const cg_real_t z23 = 0.2*(O3*z14) + 0.4*(w3*z16);
-    const cg_real_t z24 = 0.2*(O2*z8) + 0.4*(w2*z10);
-    const cg_real_t f_O1 = O2*z23 - O3*z24;
-    const cg_real_t z25 = f_O1 - 0.4*(f_w1*z22);
-    const cg_real_t z26 = M_O1_O1 - 0.16*(z21*z22);
-    const cg_real_t z27 = z25/z26;
-    const cg_real_t z28 = w1*M_w1_w1 + 0.4*(O1*z21);
-    const cg_real_t f_w2 = w1*z17 - w3*z28;
-    const cg_real_t z29 = z10/M_w2_w2;
-    const cg_real_t z30 = 0.2*(O1*z19) + 0.4*(w1*z21);
-    const cg_real_t f_O2 = O3*z30 - O1*z23;
-    const cg_real_t z31 = f_O2 - 0.4*(f_w2*z29);
-    const cg_real_t z32 = M_O2_O2 - 0.16*(z10*z29);
-    const cg_real_t z33 = z31/z32;
-    const cg_real_t f_w3 = w2*z28 - w1*z11;
-    const cg_real_t z34 = z16/M_w3_w3;
-    const cg_real_t f_O3 = O1*z24 - O2*z30;
-    const cg_real_t z35 = f_O3 - 0.4*(f_w3*z34);
-    const cg_real_t z36 = M_O3_O3 - 0.16*(z16*z34);
-    const cg_real_t z37 = z35/z36;
-    cg_ok &= cg_not(cg_le(cg_abs(M_w1_w1), cg_splat(0.0)) | cg_le(cg_abs(M_w2_w2), cg_splat(0.0)) |
-        cg_le(cg_abs(M_w3_w3), cg_splat(0.0)) | cg_le(cg_abs(z26), 1e-13*cg_abs(M_O1_O1)) | cg_le(cg_abs(z32),
-        1e-13*cg_abs(M_O2_O2)) | cg_le(cg_abs(z36), 1e-13*cg_abs(M_O3_O3)));
+    /* intermediates: 12 */
+    const cg_real_t z1 = k3*w3 + k13*O3;
+    const cg_real_t z2 = k4*w2 + k12*O2;
+    const cg_real_t z3 = M_w3_w3*w3 + k8*O3;
+    const cg_real_t z4 = M_w2_w2*w2 + k6*O2;
+    const cg_real_t z5 = w2*z3 - w3*z4;
+    const cg_real_t z6 = O2*z1 - O3*z2 + k11*z5;
+    const cg_real_t z7 = M_w1_w1*w1 + k14*O1;
+    const cg_real_t f_w2 = w1*z3 - w3*z7;
+    const cg_real_t z8 = k5*w1 + k1*O1;
+    const cg_real_t z9 = O1*z1 - O3*z8 + k17*f_w2;
+    const cg_real_t z10 = w1*z4 - w2*z7;
+    const cg_real_t z11 = O1*z2 - O2*z8 + k20*z10;
 
     /* outputs */
-    cg_out[0] = -0.5*(q3*w3 + z1); /* d(q0)/dt */
-    cg_out[1] = 0.5*(q2*w3 + z2); /* d(q1)/dt */
-    cg_out[2] = 0.5*(q0*w2 + q3*w1 - q1*w3); /* d(q2)/dt */
-    cg_out[3] = -0.5*(q2*w1 - q1*w2 - q0*w3); /* d(q3)/dt */
-    cg_out[4] = -0.5*(s3*O3 + z3); /* d(s0)/dt */
-    cg_out[5] = 0.5*(s0*O1 + s3*O2 - s2*O3); /* d(s1)/dt */
-    cg_out[6] = -0.5*(s3*O1 - s0*O2 - s1*O3); /* d(s2)/dt */
-    cg_out[7] = 0.5*(s0*O3 + z4); /* d(s3)/dt */
-    cg_out[8] = f_w1/M_w1_w1 - 0.4*(z22*z27); /* d(w1)/dt */
-    cg_out[9] = f_w2/M_w2_w2 - 0.4*(z29*z33); /* d(w2)/dt */
-    cg_out[10] = f_w3/M_w3_w3 - 0.4*(z34*z37); /* d(w3)/dt */
-    cg_out[11] = z27; /* d(O1)/dt */
-    cg_out[12] = z33; /* d(O2)/dt */
-    cg_out[13] = z37; /* d(O3)/dt */
+    cg_out[0] = -0.5*(q1*w1 + q2*w2 + q3*w3); /* d(q0)/dt */
+    cg_out[1] = 0.5*(w1*q0 + q2*w3 - w2*q3); /* d(q1)/dt */
+    cg_out[2] = 0.5*(w2*q0 - q1*w3 + w1*q3); /* d(q2)/dt */
+    cg_out[3] = 0.5*(w3*q0 + q1*w2 - w1*q2); /* d(q3)/dt */
+    cg_out[4] = -0.5*(s1*O1 + s2*O2 + s3*O3); /* d(s0)/dt */
+    cg_out[5] = 0.5*(O1*s0 - s2*O3 + O2*s3); /* d(s1)/dt */
+    cg_out[6] = 0.5*(O2*s0 + s1*O3 - O1*s3); /* d(s2)/dt */
+    cg_out[7] = 0.5*(O3*s0 - s1*O2 + O1*s2); /* d(s3)/dt */
+    cg_out[8] = k15*z6 - k10*z5; /* d(w1)/dt */
+    cg_out[9] = k16*f_w2 - k18*z9; /* d(w2)/dt */
+    cg_out[10] = k21*z11 - k19*z10; /* d(w3)/dt */
+    cg_out[11] = k22*z6; /* d(O1)/dt */
+    cg_out[12] = k23*z9; /* d(O2)/dt */
+    cg_out[13] = k24*z11; /* d(O3)/dt */
 
     return cg_ok;
 }
@@ -124,8 +178,11 @@ static cg_mask_t fluid_cavity_rhs_lanes(const cg_real_t *restrict cg_clock, cons
 #define CG_LANE_SET CG_NAMED(fluid_cavity_lanes_, CG_LANES)
 #define CG_MODEL_N 14
 #define CG_MODEL_NU 0
+#define CG_MODEL_NP 7
+#define CG_MODEL_HOISTED 24
+#define CG_MODEL_HOIST fluid_cavity_hoist_lanes
 #define CG_MODEL_RHS fluid_cavity_rhs_lanes
-#define CG_MODEL_OPERATIONS 156
+#define CG_MODEL_OPERATIONS 102
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "f6d3984b2b3fdf8d7dc9b092a4c72c6ff276748dd42b29d42228ff53c2a03d87"
 #include "cg_lanes_inline.h"

@@ -8,11 +8,38 @@
 #include <math.h>
 #include <stddef.h>
 
-/* rhs: 49 operations, 14 intermediates */
-int gyrostat_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                 const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+/* rhs: 31 operations, 6 intermediates; 8 more once per parameter set */
+static int gyrostat_hoist(const double *restrict cg_p, double *restrict cg_q)
+{
+    /* inputs */
+    const double I1 = cg_p[0];
+    const double I2 = cg_p[1];
+    const double I3 = cg_p[2];
+    const double J = cg_p[3];
+    const double a_eta4 = cg_p[4];
+
+    /* intermediates: 3 */
+    const double z1 = I2 - I3;
+    const double z2 = I3 - I1;
+    const double z3 = I1 - I2;
+    if (fabs(J) <= 0.0 || fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
+
+    /* outputs */
+    cg_q[0] = z1/I1;
+    cg_q[1] = a_eta4/I2;
+    cg_q[2] = z2/I2;
+    cg_q[3] = a_eta4/I3;
+    cg_q[4] = z3/I3;
+
+    return CG_OK;
+}
+
+static inline int gyrostat_rhs_hoisted(double t, const double *restrict cg_x, const double *restrict cg_p,
+                                       const double *restrict cg_q, const double *restrict cg_u,
+                                       double *restrict cg_out, double *restrict cg_work)
 {
     (void)t;
+    (void)cg_p;
     (void)cg_u;
     (void)cg_work;
     /* inputs */
@@ -23,42 +50,43 @@ int gyrostat_rhs(double t, const double *restrict cg_x, const double *restrict c
     const double w1 = cg_x[4];
     const double w2 = cg_x[5];
     const double w3 = cg_x[6];
-    const double I1 = cg_p[0];
-    const double I2 = cg_p[1];
-    const double I3 = cg_p[2];
-    const double J = cg_p[3];
-    const double a_eta4 = cg_p[4];
+    const double k1 = cg_q[0];
+    const double k2 = cg_q[1];
+    const double k3 = cg_q[2];
+    const double k4 = cg_q[3];
+    const double k5 = cg_q[4];
 
-    /* intermediates: 14 */
-    const double z1 = q1*w1 + q2*w2;
-    const double z2 = q0*w1 - q3*w2;
-    const double z3 = w2*I2;
-    const double z4 = w3*I3;
-    const double f_w1 = w3*z3 - w2*z4;
-    const double z5 = a_eta4 - w1*J;
-    const double z6 = w1 + z5/J;
-    const double z7 = J*z6;
-    const double z8 = z7 - a_eta4;
-    const double z9 = z8/J;
-    const double z10 = z7 - J*z9;
-    const double z11 = w1*I1 + z10;
-    const double f_w2 = w1*z4 - w3*z11;
-    const double f_w3 = w2*z11 - w1*z3;
-    if (fabs(J) <= 0.0 || fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
+    /* intermediates: 6 */
+    const double z1 = -0.5*w1;
+    const double z2 = 0.5*w2;
+    const double z3 = 0.5*w3;
+    const double z4 = z1*q0 + z2*q3;
+    const double z5 = k3*w1 - k2;
+    const double z6 = k5*w1 + k4;
 
     /* outputs */
-    cg_out[0] = -0.5*(q3*w3 + z1); /* d(q0)/dt */
-    cg_out[1] = 0.5*(q2*w3 + z2); /* d(q1)/dt */
-    cg_out[2] = 0.5*(q0*w2 + q3*w1 - q1*w3); /* d(q2)/dt */
-    cg_out[3] = -0.5*(q2*w1 - q1*w2 - q0*w3); /* d(q3)/dt */
-    cg_out[4] = f_w1/I1; /* d(w1)/dt */
-    cg_out[5] = f_w2/I2; /* d(w2)/dt */
-    cg_out[6] = f_w3/I3; /* d(w3)/dt */
+    cg_out[0] = z1*q1 - z2*q2 - z3*q3; /* d(q0)/dt */
+    cg_out[1] = z3*q2 - z4; /* d(q1)/dt */
+    cg_out[2] = z2*q0 - z1*q3 - z3*q1; /* d(q2)/dt */
+    cg_out[3] = z1*q2 + z2*q1 + z3*q0; /* d(q3)/dt */
+    cg_out[4] = k1*w2*w3; /* d(w1)/dt */
+    cg_out[5] = w3*z5; /* d(w2)/dt */
+    cg_out[6] = w2*z6; /* d(w3)/dt */
 
     return CG_OK;
 }
 
-/* jvp: 96 operations, 30 intermediates */
+int gyrostat_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
+                 const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+{
+    double cg_q[5];
+    const int cg_status = gyrostat_hoist(cg_p, cg_q);
+
+    if (cg_status != CG_OK) return cg_status;
+    return gyrostat_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
+}
+
+/* jvp: 74 operations (3 divisions), 23 intermediates */
 int gyrostat_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
                  const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
                  double *restrict cg_work)
@@ -87,52 +115,45 @@ int gyrostat_jvp(double t, const double *restrict cg_x, const double *restrict c
     const double cg_v_5 = cg_v[5];
     const double cg_v_6 = cg_v[6];
 
-    /* intermediates: 30 */
-    const double z1 = w2*cg_v_2 + q2*cg_v_5;
-    const double z2 = w1*cg_v_1 + q1*cg_v_4 + z1;
-    const double z3 = w2*cg_v_3 + q3*cg_v_5;
-    const double z4 = w1*cg_v_0 + q0*cg_v_4 - z3;
-    const double z5 = w1*cg_v_3 + q3*cg_v_4;
-    const double z6 = w3*cg_v_1 + q1*cg_v_6;
-    const double z7 = w2*cg_v_1 + q1*cg_v_5;
-    const double z8 = w3*cg_v_0 + q0*cg_v_6;
-    const double z9 = w2*I2;
-    const double z10 = I2*cg_v_5;
-    const double z11 = w3*I3;
-    const double z12 = I3*cg_v_6;
-    const double z13 = z11*cg_v_5 + w2*z12;
-    const double z14 = z9*cg_v_6 + w3*z10 - z13;
-    const double z15 = a_eta4 - w1*J;
-    const double z16 = w1 + z15/J;
-    const double z17 = J*z16;
-    const double z18 = z17 - a_eta4;
-    const double z19 = z18/J;
-    const double z20 = z17 - J*z19;
-    const double z21 = w1*I1 + z20;
-    const double z22 = cg_v_4 - J*cg_v_4/J;
-    const double z23 = J*z22;
-    const double z24 = z23/J;
-    const double z25 = z23 - J*z24;
-    const double z26 = I1*cg_v_4 + z25;
-    const double z27 = z21*cg_v_6 + w3*z26;
-    const double z28 = z11*cg_v_4 + w1*z12 - z27;
-    const double z29 = z9*cg_v_4 + w1*z10;
-    const double z30 = z21*cg_v_5 + w2*z26 - z29;
+    /* intermediates: 23 */
+    const double z1 = -0.5*cg_v_4;
+    const double z2 = 0.5*cg_v_5;
+    const double z3 = 0.5*cg_v_6;
+    const double z4 = 0.5*w1;
+    const double z5 = z3*q3 + z4*cg_v_1;
+    const double z6 = 0.5*w2;
+    const double z7 = 0.5*w3;
+    const double z8 = z6*cg_v_2 + z7*cg_v_3;
+    const double z9 = z1*q0 + z2*q3;
+    const double z10 = z7*cg_v_2 - z6*cg_v_3;
+    const double z11 = z4*cg_v_3 - z3*q1;
+    const double z12 = z6*cg_v_0 - z7*cg_v_1;
+    const double z13 = z3*q0 - z4*cg_v_2;
+    const double z14 = z6*cg_v_1 + z7*cg_v_0;
+    const double z15 = I2 - I3;
+    const double z16 = cg_v_5*w3 + cg_v_6*w2;
+    const double z17 = I1*w1 + a_eta4;
+    const double z18 = I3*w1 - z17;
+    const double z19 = I1 - I3;
+    const double z20 = cg_v_6*z18 - cg_v_4*w3*z19;
+    const double z21 = I1 - I2;
+    const double z22 = I2*w1 - z17;
+    const double z23 = cg_v_4*w2*z21 - cg_v_5*z22;
     if (fabs(J) <= 0.0 || fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = -0.5*(w3*cg_v_3 + q3*cg_v_6 + z2); /* direction of d(q0)/dt */
-    cg_out[1] = 0.5*(w3*cg_v_2 + q2*cg_v_6 + z4); /* direction of d(q1)/dt */
-    cg_out[2] = 0.5*(w2*cg_v_0 + q0*cg_v_5 + z5 - z6); /* direction of d(q2)/dt */
-    cg_out[3] = -0.5*(w1*cg_v_2 + q2*cg_v_4 - z7 - z8); /* direction of d(q3)/dt */
-    cg_out[4] = z14/I1; /* direction of d(w1)/dt */
-    cg_out[5] = z28/I2; /* direction of d(w2)/dt */
-    cg_out[6] = z30/I3; /* direction of d(w3)/dt */
+    cg_out[0] = z1*q1 - z2*q2 - z5 - z8; /* direction of d(q0)/dt */
+    cg_out[1] = z3*q2 + z4*cg_v_0 - z9 + z10; /* direction of d(q1)/dt */
+    cg_out[2] = z2*q0 - z1*q3 + z11 + z12; /* direction of d(q2)/dt */
+    cg_out[3] = z1*q2 + z2*q1 + z13 + z14; /* direction of d(q3)/dt */
+    cg_out[4] = z15*z16/I1; /* direction of d(w1)/dt */
+    cg_out[5] = z20/I2; /* direction of d(w2)/dt */
+    cg_out[6] = z23/I3; /* direction of d(w3)/dt */
 
     return CG_OK;
 }
 
-/* jacobian: 44 operations, 25 intermediates */
+/* jacobian: 33 operations (3 divisions), 19 intermediates */
 int gyrostat_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
                       const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -153,7 +174,7 @@ int gyrostat_jacobian(double t, const double *restrict cg_x, const double *restr
     const double J = cg_p[3];
     const double a_eta4 = cg_p[4];
 
-    /* intermediates: 25 */
+    /* intermediates: 19 */
     const double z1 = -0.5*w1;
     const double z2 = -0.5*w2;
     const double z3 = -0.5*w3;
@@ -164,21 +185,15 @@ int gyrostat_jacobian(double t, const double *restrict cg_x, const double *restr
     const double z8 = 0.5*w3;
     const double z9 = 0.5*q0;
     const double z10 = 0.5*w2;
-    const double z11 = w3*I3;
-    const double z12 = w3*I2 - z11;
-    const double z13 = w2*I2;
-    const double z14 = z13 - w2*I3;
-    const double z15 = z11 - w3*I1;
-    const double z16 = a_eta4 - w1*J;
-    const double z17 = w1 + z16/J;
-    const double z18 = J*z17;
-    const double z19 = z18 - a_eta4;
-    const double z20 = z19/J;
-    const double z21 = z18 - J*z20;
-    const double z22 = w1*I1 + z21;
-    const double z23 = w1*I3 - z22;
-    const double z24 = w2*I1 - z13;
-    const double z25 = z22 - w1*I2;
+    const double z11 = I2 - I3;
+    const double z12 = z11/I1;
+    const double z13 = I3 - I1;
+    const double z14 = 1.0/I2;
+    const double z15 = I1*w1 + a_eta4;
+    const double z16 = I3*w1 - z15;
+    const double z17 = I1 - I2;
+    const double z18 = 1.0/I3;
+    const double z19 = z15 - I2*w1;
     if (fabs(J) <= 0.0 || fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
@@ -215,27 +230,27 @@ int gyrostat_jacobian(double t, const double *restrict cg_x, const double *restr
     cg_out[30] = 0.0; /* d(d(w1)/dt)/d(q2) */
     cg_out[31] = 0.0; /* d(d(w1)/dt)/d(q3) */
     cg_out[32] = 0.0; /* d(d(w1)/dt)/d(w1) */
-    cg_out[33] = z12/I1; /* d(d(w1)/dt)/d(w2) */
-    cg_out[34] = z14/I1; /* d(d(w1)/dt)/d(w3) */
+    cg_out[33] = w3*z12; /* d(d(w1)/dt)/d(w2) */
+    cg_out[34] = w2*z12; /* d(d(w1)/dt)/d(w3) */
     cg_out[35] = 0.0; /* d(d(w2)/dt)/d(q0) */
     cg_out[36] = 0.0; /* d(d(w2)/dt)/d(q1) */
     cg_out[37] = 0.0; /* d(d(w2)/dt)/d(q2) */
     cg_out[38] = 0.0; /* d(d(w2)/dt)/d(q3) */
-    cg_out[39] = z15/I2; /* d(d(w2)/dt)/d(w1) */
+    cg_out[39] = w3*z13*z14; /* d(d(w2)/dt)/d(w1) */
     cg_out[40] = 0.0; /* d(d(w2)/dt)/d(w2) */
-    cg_out[41] = z23/I2; /* d(d(w2)/dt)/d(w3) */
+    cg_out[41] = z16*z14; /* d(d(w2)/dt)/d(w3) */
     cg_out[42] = 0.0; /* d(d(w3)/dt)/d(q0) */
     cg_out[43] = 0.0; /* d(d(w3)/dt)/d(q1) */
     cg_out[44] = 0.0; /* d(d(w3)/dt)/d(q2) */
     cg_out[45] = 0.0; /* d(d(w3)/dt)/d(q3) */
-    cg_out[46] = z24/I3; /* d(d(w3)/dt)/d(w1) */
-    cg_out[47] = z25/I3; /* d(d(w3)/dt)/d(w2) */
+    cg_out[46] = w2*z17*z18; /* d(d(w3)/dt)/d(w1) */
+    cg_out[47] = z19*z18; /* d(d(w3)/dt)/d(w2) */
     cg_out[48] = 0.0; /* d(d(w3)/dt)/d(w3) */
 
     return CG_OK;
 }
 
-/* outputs: 71 operations, 37 intermediates */
+/* outputs: 60 operations (1 division), 24 intermediates */
 int gyrostat_outputs(double t, const double *restrict cg_x, const double *restrict cg_p,
                      const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -256,53 +271,40 @@ int gyrostat_outputs(double t, const double *restrict cg_x, const double *restri
     const double J = cg_p[3];
     const double a_eta4 = cg_p[4];
 
-    /* intermediates: 37 */
-    const double z1 = a_eta4 - w1*J;
-    const double z2 = z1/J;
-    const double z3 = w1 + z2;
-    const double z4 = J*z3 - a_eta4;
-    const double z5 = z2 - z4/J;
-    const double z6 = w1 + z5;
-    const double z7 = J*z6;
-    const double z8 = w3*w3;
-    const double z9 = w2*w2;
-    const double z10 = w1*I1 + z7;
-    const double z11 = I2*I2*z9 + z10*z10;
-    const double z12 = q0*q2;
-    const double z13 = q1*q3;
-    const double z14 = z12 + z13;
-    const double z15 = I3*z14;
-    const double z16 = q0*q0;
-    const double z17 = q1*q1;
-    const double z18 = q2*q2;
-    const double z19 = q3*q3;
-    const double z20 = z16 + z17 - z18 - z19;
-    const double z21 = q0*q3;
-    const double z22 = q1*q2;
-    const double z23 = z21 - z22;
-    const double z24 = I2*z23;
-    const double z25 = z20*z10 - 2.0*(w2*z24);
-    const double z26 = z16 + z18 - z17 - z19;
-    const double z27 = I2*z26;
-    const double z28 = z21 + z22;
-    const double z29 = q0*q1;
-    const double z30 = q2*q3;
-    const double z31 = z29 - z30;
-    const double z32 = I3*z31;
-    const double z33 = z16 + z19 - z17 - z18;
-    const double z34 = I3*z33;
-    const double z35 = z12 - z13;
-    const double z36 = z29 + z30;
-    const double z37 = I2*z36;
+    /* intermediates: 24 */
+    const double z1 = a_eta4/J;
+    const double z2 = I1*w1 + J*z1;
+    const double z3 = I2*w2;
+    const double z4 = I3*w3;
+    const double z5 = z3*z3 + z4*z4;
+    const double z6 = 2.0*q2;
+    const double z7 = z3*q1;
+    const double z8 = 2.0*q0;
+    const double z9 = z3*q3;
+    const double z10 = z8*q2;
+    const double z11 = 2.0*q1;
+    const double z12 = z4*q3;
+    const double z13 = z4*z10 + z11*z12;
+    const double z14 = q0*q0;
+    const double z15 = q2*q2;
+    const double z16 = z14 - z15;
+    const double z17 = q3*q3 - q1*q1;
+    const double z18 = z16 - z17;
+    const double z19 = z14 + z15;
+    const double z20 = z9*q3 + z7*q1;
+    const double z21 = q1*z2 + z12;
+    const double z22 = q3*z2;
+    const double z23 = z4*q1 - z22;
+    const double z24 = z16 + z17;
     if (fabs(J) <= 0.0 || fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = z5; /* eta4 */
-    cg_out[1] = z7; /* rotor_momentum */
-    cg_out[2] = I3*I3*z8 + z11; /* momentum_squared */
-    cg_out[3] = 2.0*(w3*z15) + z25; /* momentum_x */
-    cg_out[4] = w2*z27 + 2.0*(z28*z10 - w3*z32); /* momentum_y */
-    cg_out[5] = w3*z34 - 2.0*(z35*z10 - w2*z37); /* momentum_z */
+    cg_out[0] = z1 - w1; /* eta4 */
+    cg_out[1] = a_eta4; /* rotor_momentum */
+    cg_out[2] = z2*z2 + z5; /* momentum_squared */
+    cg_out[3] = z6*z7 - z8*z9 + z13 + z18*z2; /* momentum_x */
+    cg_out[4] = z3*z19 - z20 + z6*z21 - z8*z23; /* momentum_y */
+    cg_out[5] = z6*z9 + z8*z7 + z4*z24 - z10*z2 + z11*z22; /* momentum_z */
 
     return CG_OK;
 }
@@ -348,7 +350,7 @@ int gyrostat_initial(double t, const double *restrict cg_x, const double *restri
     return CG_OK;
 }
 
-/* invariants: 100 operations, 36 intermediates */
+/* invariants: 56 operations (1 division), 31 intermediates */
 int gyrostat_invariants(double t, const double *restrict cg_x, const double *restrict cg_p,
                         const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -369,52 +371,47 @@ int gyrostat_invariants(double t, const double *restrict cg_x, const double *res
     const double J = cg_p[3];
     const double a_eta4 = cg_p[4];
 
-    /* intermediates: 36 */
-    const double z1 = w3*w3;
-    const double z2 = w2*w2;
-    const double z3 = w1*w1;
-    const double z4 = a_eta4 - w1*J;
-    const double z5 = z4/J;
-    const double z6 = w1 + z5;
-    const double z7 = J*z6 - a_eta4;
-    const double z8 = z5 - z7/J;
-    const double z9 = w1 + z8;
-    const double z10 = z9*z9;
-    const double z11 = I1*z3 + J*z10;
-    const double z12 = I2*z2 + z11;
-    const double z13 = J*z9;
-    const double z14 = q3*q3;
-    const double z15 = q2*q2;
-    const double z16 = q0*q0;
-    const double z17 = q1*q1;
-    const double z18 = z16*z13 + z17*z13;
-    const double z19 = z15*z13 + z18;
-    const double z20 = w1*I1 + z13;
-    const double z21 = q0*q3;
-    const double z22 = w2*I2;
-    const double z23 = q1*q2;
-    const double z24 = 2.0*(z23*z22);
-    const double z25 = q0*q2;
-    const double z26 = w3*I3;
-    const double z27 = 2.0*(z25*z26);
-    const double z28 = z16*z20 + z17*z20 - z15*z20 - z14*z20 - 2.0*(z21*z22) + z24 + z27;
-    const double z29 = q1*q3;
-    const double z30 = q0*q1;
-    const double z31 = q2*q3;
-    const double z32 = 0.5*(z17*z26);
-    const double z33 = 0.5*(z15*z26);
-    const double z34 = z25*z20 - z29*z20 - z30*z22 - z31*z22 - 0.5*(z16*z26) + z32 + z33;
-    const double z35 = z21*z20 + z23*z20 + 0.5*(z16*z22) - 0.5*(z17*z22) + 0.5*(z15*z22);
-    const double z36 = z35 - 0.5*(z14*z22) - z30*z26;
+    /* intermediates: 31 */
+    const double z1 = w2*I2;
+    const double z2 = 0.5*z1;
+    const double z3 = w3*I3;
+    const double z4 = 0.5*z3;
+    const double z5 = w1*I1;
+    const double z6 = q0*q0;
+    const double z7 = q1*q1;
+    const double z8 = z6 + z7;
+    const double z9 = q2*q2;
+    const double z10 = q3*q3;
+    const double z11 = z9 + z10;
+    const double z12 = z8 + z11;
+    const double z13 = a_eta4 + z5;
+    const double z14 = z8 - z11;
+    const double z15 = q0*q3;
+    const double z16 = q1*q2;
+    const double z17 = z15 - z16;
+    const double z18 = q0*q2;
+    const double z19 = q1*q3;
+    const double z20 = z18 + z19;
+    const double z21 = z18 - z19;
+    const double z22 = q0*q1;
+    const double z23 = q2*q3;
+    const double z24 = z22 + z23;
+    const double z25 = z6 - z7;
+    const double z26 = z9 - z10;
+    const double z27 = z25 - z26;
+    const double z28 = z25 + z26;
+    const double z29 = z15 + z16;
+    const double z30 = z22 - z23;
+    const double z31 = z13*z29 - z3*z30;
     if (fabs(J) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = 0.5*(I3*z1 + z12); /* energy */
-    cg_out[1] = z13; /* p_eta4 */
-    cg_out[2] = z14*z13 + z19; /* momentum_1 */
-    cg_out[3] = z28 + 2.0*(z29*z26); /* momentum_2 */
-    cg_out[4] = z34 - 0.5*(z14*z26); /* momentum_3 */
-    cg_out[5] = z31*z26 + z36; /* momentum_4 */
+    cg_out[0] = z2*w2 + z4*w3 + 0.5*(z5*w1 + a_eta4*a_eta4/J); /* energy */
+    cg_out[1] = a_eta4; /* p_eta4 */
+    cg_out[2] = a_eta4*z12; /* momentum_1 */
+    cg_out[3] = z13*z14 - 2.0*(z1*z17 - z3*z20); /* momentum_2 */
+    cg_out[4] = z13*z21 - z1*z24 - z4*z27; /* momentum_3 */
+    cg_out[5] = z2*z28 + z31; /* momentum_4 */
 
     return CG_OK;
 }
@@ -466,8 +463,10 @@ static const cg_variable_t cg_declared[] = {
 #ifdef CHAPLYGIN_INLINE_METHODS
 #define CG_MODEL_N 7
 #define CG_MODEL_NU 0
-#define CG_MODEL_RHS gyrostat_rhs
-#define CG_MODEL_OPERATIONS 49
+#define CG_MODEL_NP 5
+#define CG_MODEL_HOISTED 5
+#define CG_MODEL_RHS gyrostat_rhs_hoisted
+#define CG_MODEL_OPERATIONS 31
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else
@@ -517,6 +516,7 @@ const cg_model_t gyrostat_model = {
     .n_declared = 9,
     .n_work = 0,
     .n_contacts = 0,
+    .n_hoisted = 5,
     .states = cg_states,
     .parameters = cg_parameters,
     .inputs = NULL,
@@ -537,6 +537,7 @@ const cg_model_t gyrostat_model = {
     .contacts_fn = NULL,
     .project = NULL,
     .initial = gyrostat_initial,
+    .hoist = gyrostat_hoist,
     .methods = CG_METHODS,
     .lane_sets = cg_lane_sets,
 };

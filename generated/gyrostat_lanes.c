@@ -14,12 +14,41 @@
 #include "gyrostat_core.h"
 #include "cg_real.h"
 
-/* rhs: 49 operations, 14 intermediates */
+/* rhs: 31 operations, 6 intermediates; 8 more once per parameter set */
+static cg_mask_t gyrostat_hoist_lanes(const cg_real_t *restrict cg_p, cg_real_t *restrict cg_q)
+{
+    cg_mask_t cg_ok = cg_true();
+    /* inputs */
+    const cg_real_t I1 = cg_p[0];
+    const cg_real_t I2 = cg_p[1];
+    const cg_real_t I3 = cg_p[2];
+    const cg_real_t J = cg_p[3];
+    const cg_real_t a_eta4 = cg_p[4];
+
+    /* intermediates: 3 */
+    const cg_real_t z1 = I2 - I3;
+    const cg_real_t z2 = I3 - I1;
+    const cg_real_t z3 = I1 - I2;
+    cg_ok &= cg_not(cg_le(cg_abs(J), cg_splat(0.0)) | cg_le(cg_abs(I1), cg_splat(0.0)) | cg_le(cg_abs(I2),
+        cg_splat(0.0)) | cg_le(cg_abs(I3), cg_splat(0.0)));
+
+    /* outputs */
+    cg_q[0] = z1/I1;
+    cg_q[1] = a_eta4/I2;
+    cg_q[2] = z2/I2;
+    cg_q[3] = a_eta4/I3;
+    cg_q[4] = z3/I3;
+
+    return cg_ok;
+}
+
 static cg_mask_t gyrostat_rhs_lanes(const cg_real_t *restrict cg_clock, const cg_real_t *restrict cg_x,
-                                    const cg_real_t *restrict cg_p, const cg_real_t *restrict cg_u,
-                                    cg_real_t *restrict cg_out, cg_real_t *restrict cg_work)
+                                    const cg_real_t *restrict cg_p, const cg_real_t *restrict cg_q,
+                                    const cg_real_t *restrict cg_u, cg_real_t *restrict cg_out,
+                                    cg_real_t *restrict cg_work)
 {
     (void)cg_clock;
+    (void)cg_p;
     (void)cg_u;
     (void)cg_work;
     cg_mask_t cg_ok = cg_true();
@@ -31,38 +60,28 @@ static cg_mask_t gyrostat_rhs_lanes(const cg_real_t *restrict cg_clock, const cg
     const cg_real_t w1 = cg_x[4];
     const cg_real_t w2 = cg_x[5];
     const cg_real_t w3 = cg_x[6];
-    const cg_real_t I1 = cg_p[0];
-    const cg_real_t I2 = cg_p[1];
-    const cg_real_t I3 = cg_p[2];
-    const cg_real_t J = cg_p[3];
-    const cg_real_t a_eta4 = cg_p[4];
+    const cg_real_t k1 = cg_q[0];
+    const cg_real_t k2 = cg_q[1];
+    const cg_real_t k3 = cg_q[2];
+    const cg_real_t k4 = cg_q[3];
+    const cg_real_t k5 = cg_q[4];
 
-    /* intermediates: 14 */
-    const cg_real_t z1 = q1*w1 + q2*w2;
-    const cg_real_t z2 = q0*w1 - q3*w2;
-    const cg_real_t z3 = w2*I2;
-    const cg_real_t z4 = w3*I3;
-    const cg_real_t f_w1 = w3*z3 - w2*z4;
-    const cg_real_t z5 = a_eta4 - w1*J;
-    const cg_real_t z6 = w1 + z5/J;
-    const cg_real_t z7 = J*z6;
-    const cg_real_t z8 = z7 - a_eta4;
-    const cg_real_t z9 = z8/J;
-    const cg_real_t z10 = z7 - J*z9;
-    const cg_real_t z11 = w1*I1 + z10;
-    const cg_real_t f_w2 = w1*z4 - w3*z11;
-    const cg_real_t f_w3 = w2*z11 - w1*z3;
-    cg_ok &= cg_not(cg_le(cg_abs(J), cg_splat(0.0)) | cg_le(cg_abs(I1), cg_splat(0.0)) | cg_le(cg_abs(I2),
-        cg_splat(0.0)) | cg_le(cg_abs(I3), cg_splat(0.0)));
+    /* intermediates: 6 */
+    const cg_real_t z1 = -0.5*w1;
+    const cg_real_t z2 = 0.5*w2;
+    const cg_real_t z3 = 0.5*w3;
+    const cg_real_t z4 = z1*q0 + z2*q3;
+    const cg_real_t z5 = k3*w1 - k2;
+    const cg_real_t z6 = k5*w1 + k4;
 
     /* outputs */
-    cg_out[0] = -0.5*(q3*w3 + z1); /* d(q0)/dt */
-    cg_out[1] = 0.5*(q2*w3 + z2); /* d(q1)/dt */
-    cg_out[2] = 0.5*(q0*w2 + q3*w1 - q1*w3); /* d(q2)/dt */
-    cg_out[3] = -0.5*(q2*w1 - q1*w2 - q0*w3); /* d(q3)/dt */
-    cg_out[4] = f_w1/I1; /* d(w1)/dt */
-    cg_out[5] = f_w2/I2; /* d(w2)/dt */
-    cg_out[6] = f_w3/I3; /* d(w3)/dt */
+    cg_out[0] = z1*q1 - z2*q2 - z3*q3; /* d(q0)/dt */
+    cg_out[1] = z3*q2 - z4; /* d(q1)/dt */
+    cg_out[2] = z2*q0 - z1*q3 - z3*q1; /* d(q2)/dt */
+    cg_out[3] = z1*q2 + z2*q1 + z3*q0; /* d(q3)/dt */
+    cg_out[4] = k1*w2*w3; /* d(w1)/dt */
+    cg_out[5] = w3*z5; /* d(w2)/dt */
+    cg_out[6] = w2*z6; /* d(w3)/dt */
 
     return cg_ok;
 }
@@ -72,8 +91,11 @@ static cg_mask_t gyrostat_rhs_lanes(const cg_real_t *restrict cg_clock, const cg
 #define CG_LANE_SET CG_NAMED(gyrostat_lanes_, CG_LANES)
 #define CG_MODEL_N 7
 #define CG_MODEL_NU 0
+#define CG_MODEL_NP 5
+#define CG_MODEL_HOISTED 5
+#define CG_MODEL_HOIST gyrostat_hoist_lanes
 #define CG_MODEL_RHS gyrostat_rhs_lanes
-#define CG_MODEL_OPERATIONS 49
+#define CG_MODEL_OPERATIONS 31
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "36f43739131d23e10dad8bebed60255c73ba9ab281900f57b308b8cc4fa677d9"
 #include "cg_lanes_inline.h"

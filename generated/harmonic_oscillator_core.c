@@ -8,31 +8,55 @@
 #include <math.h>
 #include <stddef.h>
 
-/* rhs: 3 operations, 1 intermediates */
-int harmonic_oscillator_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                            const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+/* rhs: 1 operations, 0 intermediates; 2 more once per parameter set */
+static int harmonic_oscillator_hoist(const double *restrict cg_p, double *restrict cg_q)
+{
+    /* inputs */
+    const double m = cg_p[0];
+    const double k = cg_p[1];
+
+    /* intermediates: 1 */
+    const double z1 = k/m;
+    if (fabs(m) <= 0.0) return CG_SINGULAR;
+
+    /* outputs */
+    cg_q[0] = -z1;
+
+    return CG_OK;
+}
+
+static inline int harmonic_oscillator_rhs_hoisted(double t, const double *restrict cg_x,
+                                                  const double *restrict cg_p, const double *restrict cg_q,
+                                                  const double *restrict cg_u, double *restrict cg_out,
+                                                  double *restrict cg_work)
 {
     (void)t;
+    (void)cg_p;
     (void)cg_u;
     (void)cg_work;
     /* inputs */
     const double x = cg_x[0];
     const double x_dot = cg_x[1];
-    const double m = cg_p[0];
-    const double k = cg_p[1];
-
-    /* intermediates: 1 */
-    const double z1 = x*k/m;
-    if (fabs(m) <= 0.0) return CG_SINGULAR;
+    const double k1 = cg_q[0];
 
     /* outputs */
     cg_out[0] = x_dot; /* d(x)/dt */
-    cg_out[1] = -z1; /* d(x_dot)/dt */
+    cg_out[1] = k1*x; /* d(x_dot)/dt */
 
     return CG_OK;
 }
 
-/* jvp: 3 operations, 1 intermediates */
+int harmonic_oscillator_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
+                            const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+{
+    double cg_q[1];
+    const int cg_status = harmonic_oscillator_hoist(cg_p, cg_q);
+
+    if (cg_status != CG_OK) return cg_status;
+    return harmonic_oscillator_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
+}
+
+/* jvp: 3 operations (1 division), 1 intermediates */
 int harmonic_oscillator_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
                             const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
                             double *restrict cg_work)
@@ -58,7 +82,7 @@ int harmonic_oscillator_jvp(double t, const double *restrict cg_x, const double 
     return CG_OK;
 }
 
-/* jacobian: 2 operations, 1 intermediates */
+/* jacobian: 2 operations (1 division), 1 intermediates */
 int harmonic_oscillator_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
                                  const double *restrict cg_u, double *restrict cg_out,
                                  double *restrict cg_work)
@@ -127,8 +151,10 @@ static const cg_variable_t cg_declared[] = {
 #ifdef CHAPLYGIN_INLINE_METHODS
 #define CG_MODEL_N 2
 #define CG_MODEL_NU 0
-#define CG_MODEL_RHS harmonic_oscillator_rhs
-#define CG_MODEL_OPERATIONS 3
+#define CG_MODEL_NP 2
+#define CG_MODEL_HOISTED 1
+#define CG_MODEL_RHS harmonic_oscillator_rhs_hoisted
+#define CG_MODEL_OPERATIONS 1
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else
@@ -178,6 +204,7 @@ const cg_model_t harmonic_oscillator_model = {
     .n_declared = 2,
     .n_work = 0,
     .n_contacts = 0,
+    .n_hoisted = 1,
     .states = cg_states,
     .parameters = cg_parameters,
     .inputs = NULL,
@@ -198,6 +225,7 @@ const cg_model_t harmonic_oscillator_model = {
     .contacts_fn = NULL,
     .project = NULL,
     .initial = NULL,
+    .hoist = harmonic_oscillator_hoist,
     .methods = CG_METHODS,
     .lane_sets = cg_lane_sets,
 };

@@ -14,29 +14,42 @@
 #include "harmonic_oscillator_core.h"
 #include "cg_real.h"
 
-/* rhs: 3 operations, 1 intermediates */
+/* rhs: 1 operations, 0 intermediates; 2 more once per parameter set */
+static cg_mask_t harmonic_oscillator_hoist_lanes(const cg_real_t *restrict cg_p, cg_real_t *restrict cg_q)
+{
+    cg_mask_t cg_ok = cg_true();
+    /* inputs */
+    const cg_real_t m = cg_p[0];
+    const cg_real_t k = cg_p[1];
+
+    /* intermediates: 1 */
+    const cg_real_t z1 = k/m;
+    cg_ok &= cg_not(cg_le(cg_abs(m), cg_splat(0.0)));
+
+    /* outputs */
+    cg_q[0] = -z1;
+
+    return cg_ok;
+}
+
 static cg_mask_t harmonic_oscillator_rhs_lanes(const cg_real_t *restrict cg_clock,
                                                const cg_real_t *restrict cg_x, const cg_real_t *restrict cg_p,
-                                               const cg_real_t *restrict cg_u, cg_real_t *restrict cg_out,
-                                               cg_real_t *restrict cg_work)
+                                               const cg_real_t *restrict cg_q, const cg_real_t *restrict cg_u,
+                                               cg_real_t *restrict cg_out, cg_real_t *restrict cg_work)
 {
     (void)cg_clock;
+    (void)cg_p;
     (void)cg_u;
     (void)cg_work;
     cg_mask_t cg_ok = cg_true();
     /* inputs */
     const cg_real_t x = cg_x[0];
     const cg_real_t x_dot = cg_x[1];
-    const cg_real_t m = cg_p[0];
-    const cg_real_t k = cg_p[1];
-
-    /* intermediates: 1 */
-    const cg_real_t z1 = x*k/m;
-    cg_ok &= cg_not(cg_le(cg_abs(m), cg_splat(0.0)));
+    const cg_real_t k1 = cg_q[0];
 
     /* outputs */
     cg_out[0] = x_dot; /* d(x)/dt */
-    cg_out[1] = -z1; /* d(x_dot)/dt */
+    cg_out[1] = k1*x; /* d(x_dot)/dt */
 
     return cg_ok;
 }
@@ -46,8 +59,11 @@ static cg_mask_t harmonic_oscillator_rhs_lanes(const cg_real_t *restrict cg_cloc
 #define CG_LANE_SET CG_NAMED(harmonic_oscillator_lanes_, CG_LANES)
 #define CG_MODEL_N 2
 #define CG_MODEL_NU 0
+#define CG_MODEL_NP 2
+#define CG_MODEL_HOISTED 1
+#define CG_MODEL_HOIST harmonic_oscillator_hoist_lanes
 #define CG_MODEL_RHS harmonic_oscillator_rhs_lanes
-#define CG_MODEL_OPERATIONS 3
+#define CG_MODEL_OPERATIONS 1
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "83e55ca754a96bc1f95e1cf0712ca8d0a443d5104dc90f44a2d2a10f116db2dd"
 #include "cg_lanes_inline.h"

@@ -8,11 +8,49 @@
 #include <math.h>
 #include <stddef.h>
 
-/* rhs: 87 operations, 16 intermediates */
-int heavy_top_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                  const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+/* rhs: 54 operations, 8 intermediates; 19 more once per parameter set */
+static int heavy_top_hoist(const double *restrict cg_p, double *restrict cg_q)
+{
+    /* inputs */
+    const double I1 = cg_p[0];
+    const double I2 = cg_p[1];
+    const double I3 = cg_p[2];
+    const double m = cg_p[3];
+    const double g = cg_p[4];
+    const double r1 = cg_p[5];
+    const double r2 = cg_p[6];
+    const double r3 = cg_p[7];
+
+    /* intermediates: 7 */
+    const double z1 = m*g;
+    const double z2 = z1*r2;
+    const double z3 = 2.0*(z1*r3);
+    const double z4 = I2 - I3;
+    const double z5 = z1*r1;
+    const double z6 = I3 - I1;
+    const double z7 = I1 - I2;
+    if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
+
+    /* outputs */
+    cg_q[0] = z2/I1;
+    cg_q[1] = z3/I1;
+    cg_q[2] = z4/I1;
+    cg_q[3] = z5/I2;
+    cg_q[4] = z3/I2;
+    cg_q[5] = z6/I2;
+    cg_q[6] = 2.0*z5/I3;
+    cg_q[7] = 2.0*z2/I3;
+    cg_q[8] = z7/I3;
+
+    return CG_OK;
+}
+
+static inline int heavy_top_rhs_hoisted(double t, const double *restrict cg_x, const double *restrict cg_p,
+                                        const double *restrict cg_q, const double *restrict cg_u,
+                                        double *restrict cg_out, double *restrict cg_work)
 {
     (void)t;
+    (void)cg_p;
     (void)cg_u;
     (void)cg_work;
     /* inputs */
@@ -23,47 +61,49 @@ int heavy_top_rhs(double t, const double *restrict cg_x, const double *restrict 
     const double w1 = cg_x[4];
     const double w2 = cg_x[5];
     const double w3 = cg_x[6];
-    const double I1 = cg_p[0];
-    const double I2 = cg_p[1];
-    const double I3 = cg_p[2];
-    const double m = cg_p[3];
-    const double g = cg_p[4];
-    const double r1 = cg_p[5];
-    const double r2 = cg_p[6];
-    const double r3 = cg_p[7];
+    const double k1 = cg_q[0];
+    const double k2 = cg_q[1];
+    const double k3 = cg_q[2];
+    const double k4 = cg_q[3];
+    const double k5 = cg_q[4];
+    const double k6 = cg_q[5];
+    const double k7 = cg_q[6];
+    const double k8 = cg_q[7];
+    const double k9 = cg_q[8];
 
-    /* intermediates: 16 */
-    const double z1 = q1*w1 + q2*w2;
-    const double z2 = q0*w1 - q3*w2;
-    const double z3 = m*g;
-    const double z4 = r3*z3;
-    const double z5 = r2*z3;
-    const double z6 = r1*z3;
-    const double z7 = q0*z4 + q1*z5 - q2*z6;
-    const double z8 = q1*z4 - q0*z5 - q3*z6;
-    const double z9 = q2*z4 - q3*z5 + q0*z6;
-    const double z10 = q3*z4 + q2*z5 + q1*z6;
-    const double z11 = w3*I3;
-    const double z12 = w2*I2;
-    const double f_w1 = q1*z7 + q0*z8 + q3*z9 + q2*z10 - w2*z11 + w3*z12;
-    const double z13 = w1*I1;
-    const double f_w2 = q2*z7 - q3*z8 + q0*z9 - q1*z10 + w1*z11 - w3*z13;
-    const double f_w3 = q3*z7 + q2*z8 - q1*z9 - q0*z10 - w1*z12 + w2*z13;
-    if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
+    /* intermediates: 8 */
+    const double z1 = -0.5*w1;
+    const double z2 = 0.5*w2;
+    const double z3 = 0.5*w3;
+    const double z4 = z1*q0 + z2*q3;
+    const double z5 = q1*q0 + q2*q3;
+    const double z6 = q3*q3 + q0*q0;
+    const double z7 = q1*q1 + q2*q2 - z6;
+    const double z8 = q1*q3 - q2*q0;
 
     /* outputs */
-    cg_out[0] = -0.5*(q3*w3 + z1); /* d(q0)/dt */
-    cg_out[1] = 0.5*(q2*w3 + z2); /* d(q1)/dt */
-    cg_out[2] = 0.5*(q0*w2 + q3*w1 - q1*w3); /* d(q2)/dt */
-    cg_out[3] = -0.5*(q2*w1 - q1*w2 - q0*w3); /* d(q3)/dt */
-    cg_out[4] = f_w1/I1; /* d(w1)/dt */
-    cg_out[5] = f_w2/I2; /* d(w2)/dt */
-    cg_out[6] = f_w3/I3; /* d(w3)/dt */
+    cg_out[0] = z1*q1 - z2*q2 - z3*q3; /* d(q0)/dt */
+    cg_out[1] = z3*q2 - z4; /* d(q1)/dt */
+    cg_out[2] = z2*q0 - z1*q3 - z3*q1; /* d(q2)/dt */
+    cg_out[3] = z1*q2 + z2*q1 + z3*q0; /* d(q3)/dt */
+    cg_out[4] = k3*w2*w3 + k2*z5 + k1*z7; /* d(w1)/dt */
+    cg_out[5] = k6*w1*w3 - k5*z8 - k4*z7; /* d(w2)/dt */
+    cg_out[6] = k9*w1*w2 + k8*z8 - k7*z5; /* d(w3)/dt */
 
     return CG_OK;
 }
 
-/* jvp: 170 operations, 44 intermediates */
+int heavy_top_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
+                  const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+{
+    double cg_q[9];
+    const int cg_status = heavy_top_hoist(cg_p, cg_q);
+
+    if (cg_status != CG_OK) return cg_status;
+    return heavy_top_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
+}
+
+/* jvp: 166 operations (3 divisions), 44 intermediates */
 int heavy_top_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
                   const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
                   double *restrict cg_work)
@@ -96,65 +136,65 @@ int heavy_top_jvp(double t, const double *restrict cg_x, const double *restrict 
     const double cg_v_6 = cg_v[6];
 
     /* intermediates: 44 */
-    const double z1 = w2*cg_v_2 + q2*cg_v_5;
-    const double z2 = w1*cg_v_1 + q1*cg_v_4 + z1;
-    const double z3 = w2*cg_v_3 + q3*cg_v_5;
-    const double z4 = w1*cg_v_0 + q0*cg_v_4 - z3;
-    const double z5 = w1*cg_v_3 + q3*cg_v_4;
-    const double z6 = w3*cg_v_1 + q1*cg_v_6;
-    const double z7 = w2*cg_v_1 + q1*cg_v_5;
-    const double z8 = w3*cg_v_0 + q0*cg_v_6;
-    const double z9 = m*g;
-    const double z10 = r3*z9;
-    const double z11 = r2*z9;
-    const double z12 = r1*z9;
-    const double z13 = q0*z10 + q1*z11 - q2*z12;
-    const double z14 = z10*cg_v_0 + z11*cg_v_1 - z12*cg_v_2;
-    const double z15 = q1*z10 - q0*z11 - q3*z12;
-    const double z16 = z10*cg_v_1 - z11*cg_v_0 - z12*cg_v_3;
-    const double z17 = z15*cg_v_0 + q0*z16;
-    const double z18 = q2*z10 - q3*z11 + q0*z12;
-    const double z19 = z10*cg_v_2 - z11*cg_v_3 + z12*cg_v_0;
-    const double z20 = z18*cg_v_3 + q3*z19;
-    const double z21 = q3*z10 + q2*z11 + q1*z12;
-    const double z22 = z10*cg_v_3 + z11*cg_v_2 + z12*cg_v_1;
-    const double z23 = z21*cg_v_2 + q2*z22;
-    const double z24 = w3*I3;
-    const double z25 = I3*cg_v_6;
-    const double z26 = z24*cg_v_5 + w2*z25;
-    const double z27 = w2*I2;
-    const double z28 = I2*cg_v_5;
-    const double z29 = z27*cg_v_6 + w3*z28;
-    const double z30 = z13*cg_v_1 + q1*z14 + z17 + z20 + z23 - z26 + z29;
-    const double z31 = z15*cg_v_3 + q3*z16;
-    const double z32 = z18*cg_v_0 + q0*z19;
-    const double z33 = z21*cg_v_1 + q1*z22;
-    const double z34 = z24*cg_v_4 + w1*z25;
-    const double z35 = w1*I1;
-    const double z36 = I1*cg_v_4;
-    const double z37 = z35*cg_v_6 + w3*z36;
-    const double z38 = z13*cg_v_2 + q2*z14 - z31 + z32 - z33 + z34 - z37;
-    const double z39 = z15*cg_v_2 + q2*z16;
-    const double z40 = z18*cg_v_1 + q1*z19;
-    const double z41 = z21*cg_v_0 + q0*z22;
-    const double z42 = z27*cg_v_4 + w1*z28;
-    const double z43 = z35*cg_v_5 + w2*z36;
-    const double z44 = z13*cg_v_3 + q3*z14 + z39 - z40 - z41 - z42 + z43;
+    const double z1 = -0.5*cg_v_4;
+    const double z2 = 0.5*cg_v_5;
+    const double z3 = 0.5*cg_v_6;
+    const double z4 = 0.5*w1;
+    const double z5 = z3*q3 + z4*cg_v_1;
+    const double z6 = 0.5*w2;
+    const double z7 = 0.5*w3;
+    const double z8 = z6*cg_v_2 + z7*cg_v_3;
+    const double z9 = z1*q0 + z2*q3;
+    const double z10 = z7*cg_v_2 - z6*cg_v_3;
+    const double z11 = z4*cg_v_3 - z3*q1;
+    const double z12 = z6*cg_v_0 - z7*cg_v_1;
+    const double z13 = z3*q0 - z4*cg_v_2;
+    const double z14 = z6*cg_v_1 + z7*cg_v_0;
+    const double z15 = I2 - I3;
+    const double z16 = cg_v_5*w3 + cg_v_6*w2;
+    const double z17 = 1.0/I1;
+    const double z18 = m*g;
+    const double z19 = cg_v_2*r1 - cg_v_1*r2 - cg_v_0*r3;
+    const double z20 = cg_v_1*r1 + cg_v_2*r2 + cg_v_3*r3;
+    const double z21 = cg_v_0*r1 - cg_v_3*r2 + cg_v_2*r3;
+    const double z22 = q0*r3 + q1*r2 - q2*r1;
+    const double z23 = q3*z21 + cg_v_1*z22;
+    const double z24 = cg_v_3*r1 + cg_v_0*r2 - cg_v_1*r3;
+    const double z25 = q0*r2 - q1*r3 + q3*r1;
+    const double z26 = q1*r1 + q2*r2 + q3*r3;
+    const double z27 = q0*r1 + q2*r3 - q3*r2;
+    const double z28 = cg_v_2*z26 + cg_v_3*z27;
+    const double z29 = q0*z24 + cg_v_0*z25 - z28;
+    const double z30 = q1*z19 - q2*z20 - z23 + z29;
+    const double z31 = I3 - I1;
+    const double z32 = cg_v_4*w3 + cg_v_6*w1;
+    const double z33 = 1.0/I2;
+    const double z34 = cg_v_1*z26 - q3*z24;
+    const double z35 = q0*z21 + cg_v_0*z27;
+    const double z36 = cg_v_2*z22 + cg_v_3*z25 + z35;
+    const double z37 = q1*z20 + q2*z19 + z34 - z36;
+    const double z38 = I1 - I2;
+    const double z39 = cg_v_4*w2 + cg_v_5*w1;
+    const double z40 = 1.0/I3;
+    const double z41 = q3*z19 + cg_v_1*z27;
+    const double z42 = q0*z20 + cg_v_0*z26;
+    const double z43 = cg_v_2*z25 - cg_v_3*z22 + z42;
+    const double z44 = q1*z21 + q2*z24 + z41 + z43;
     if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = -0.5*(w3*cg_v_3 + q3*cg_v_6 + z2); /* direction of d(q0)/dt */
-    cg_out[1] = 0.5*(w3*cg_v_2 + q2*cg_v_6 + z4); /* direction of d(q1)/dt */
-    cg_out[2] = 0.5*(w2*cg_v_0 + q0*cg_v_5 + z5 - z6); /* direction of d(q2)/dt */
-    cg_out[3] = -0.5*(w1*cg_v_2 + q2*cg_v_4 - z7 - z8); /* direction of d(q3)/dt */
-    cg_out[4] = z30/I1; /* direction of d(w1)/dt */
-    cg_out[5] = z38/I2; /* direction of d(w2)/dt */
-    cg_out[6] = z44/I3; /* direction of d(w3)/dt */
+    cg_out[0] = z1*q1 - z2*q2 - z5 - z8; /* direction of d(q0)/dt */
+    cg_out[1] = z3*q2 + z4*cg_v_0 - z9 + z10; /* direction of d(q1)/dt */
+    cg_out[2] = z2*q0 - z1*q3 + z11 + z12; /* direction of d(q2)/dt */
+    cg_out[3] = z1*q2 + z2*q1 + z13 + z14; /* direction of d(q3)/dt */
+    cg_out[4] = z15*z16*z17 - z18*z17*z30; /* direction of d(w1)/dt */
+    cg_out[5] = z31*z32*z33 - z18*z33*z37; /* direction of d(w2)/dt */
+    cg_out[6] = z38*z39*z40 - z18*z40*z44; /* direction of d(w3)/dt */
 
     return CG_OK;
 }
 
-/* jacobian: 104 operations, 61 intermediates */
+/* jacobian: 93 operations (3 divisions), 64 intermediates */
 int heavy_top_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
                        const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -178,7 +218,7 @@ int heavy_top_jacobian(double t, const double *restrict cg_x, const double *rest
     const double r2 = cg_p[6];
     const double r3 = cg_p[7];
 
-    /* intermediates: 61 */
+    /* intermediates: 64 */
     const double z1 = -0.5*w1;
     const double z2 = -0.5*w2;
     const double z3 = -0.5*w3;
@@ -190,56 +230,59 @@ int heavy_top_jacobian(double t, const double *restrict cg_x, const double *rest
     const double z9 = 0.5*q0;
     const double z10 = 0.5*w2;
     const double z11 = m*g;
-    const double z12 = r1*z11;
-    const double z13 = q3*z12;
-    const double z14 = r3*z11;
-    const double z15 = q1*z14;
-    const double z16 = r2*z11;
-    const double z17 = q0*z16;
-    const double z18 = z15 - z17 - z13;
-    const double z19 = z18 - z17;
-    const double z20 = z15 + z19;
-    const double z21 = z13 + z20;
-    const double z22 = q2*z12;
-    const double z23 = q0*z14;
-    const double z24 = q1*z16;
-    const double z25 = z23 + z24 - z22;
-    const double z26 = z24 + z25;
-    const double z27 = z23 + z26;
-    const double z28 = z22 + z27;
-    const double z29 = q3*z14;
-    const double z30 = q1*z12;
-    const double z31 = q2*z16;
-    const double z32 = z29 + z31 + z30;
-    const double z33 = z31 + z32;
-    const double z34 = z29 - z30 + z33;
-    const double z35 = q2*z14;
-    const double z36 = q3*z16;
-    const double z37 = q0*z12;
-    const double z38 = z35 - z36 + z37;
-    const double z39 = z38 - z36 - z37;
-    const double z40 = z35 + z39;
-    const double z41 = w3*I3;
-    const double z42 = w3*I2 - z41;
-    const double z43 = w2*I2;
-    const double z44 = z43 - w2*I3;
-    const double z45 = z35 + z36;
-    const double z46 = z37 + z38;
-    const double z47 = z45 + z46;
-    const double z48 = z30 + z32;
-    const double z49 = z31 - z29 - z48;
-    const double z50 = z25 - z22;
-    const double z51 = z23 + z50 - z24;
-    const double z52 = z13 - z18 - z17 - z15;
-    const double z53 = z41 - w3*I1;
-    const double z54 = w1*I1;
-    const double z55 = w1*I3 - z54;
-    const double z56 = z29 - z31 - z30 - z32;
-    const double z57 = z45 - z38 - z37;
-    const double z58 = z18 - z13 - z15 - z17;
-    const double z59 = z24 + z50 - z23;
-    const double z60 = w2*I1 - z43;
-    const double z61 = z54 - w1*I2;
+    const double z12 = 1.0/I1;
+    const double z13 = z11*z12;
+    const double z14 = q1*r3;
+    const double z15 = q3*r1;
+    const double z16 = z14 + z15;
+    const double z17 = q0*r2;
+    const double z18 = z14 - z15;
+    const double z19 = z17 - z18;
+    const double z20 = z19 + z17;
+    const double z21 = z16 - z20;
+    const double z22 = q2*r1;
+    const double z23 = q1*r2;
+    const double z24 = q0*r3;
+    const double z25 = z23 + z24;
+    const double z26 = z25 - z22;
+    const double z27 = z22 + z25 + z26;
+    const double z28 = q1*r1;
+    const double z29 = q2*r2;
+    const double z30 = z28 + z29;
+    const double z31 = q3*r3;
+    const double z32 = z30 + z31;
+    const double z33 = z32 + z31;
+    const double z34 = z28 - z29;
+    const double z35 = z33 - z34;
+    const double z36 = q2*r3;
+    const double z37 = q3*r2;
+    const double z38 = z36 - z37;
+    const double z39 = q0*r1;
+    const double z40 = z38 + z39;
+    const double z41 = z38 - z39 + z40;
+    const double z42 = I2 - I3;
+    const double z43 = z42*z12;
+    const double z44 = 1.0/I2;
+    const double z45 = z11*z44;
+    const double z46 = z36 + z37;
+    const double z47 = z40 + z39;
+    const double z48 = z46 + z47;
+    const double z49 = z34 + z33;
+    const double z50 = z22 - z26;
+    const double z51 = z23 - z24;
+    const double z52 = z50 + z51;
+    const double z53 = z17 + z18;
+    const double z54 = z19 - z53;
+    const double z55 = I1 - I3;
+    const double z56 = z55*z44;
+    const double z57 = 1.0/I3;
+    const double z58 = z11*z57;
+    const double z59 = z31 - z30 - z32;
+    const double z60 = z46 - z47;
+    const double z61 = z16 + z20;
+    const double z62 = z51 - z50;
+    const double z63 = I1 - I2;
+    const double z64 = z63*z57;
     if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
@@ -271,26 +314,26 @@ int heavy_top_jacobian(double t, const double *restrict cg_x, const double *rest
     cg_out[25] = z5; /* d(d(q3)/dt)/d(w1) */
     cg_out[26] = 0.5*q1; /* d(d(q3)/dt)/d(w2) */
     cg_out[27] = z9; /* d(d(q3)/dt)/d(w3) */
-    cg_out[28] = z21/I1; /* d(d(w1)/dt)/d(q0) */
-    cg_out[29] = z28/I1; /* d(d(w1)/dt)/d(q1) */
-    cg_out[30] = z34/I1; /* d(d(w1)/dt)/d(q2) */
-    cg_out[31] = z40/I1; /* d(d(w1)/dt)/d(q3) */
+    cg_out[28] = z13*z21; /* d(d(w1)/dt)/d(q0) */
+    cg_out[29] = z13*z27; /* d(d(w1)/dt)/d(q1) */
+    cg_out[30] = z13*z35; /* d(d(w1)/dt)/d(q2) */
+    cg_out[31] = z13*z41; /* d(d(w1)/dt)/d(q3) */
     cg_out[32] = 0.0; /* d(d(w1)/dt)/d(w1) */
-    cg_out[33] = z42/I1; /* d(d(w1)/dt)/d(w2) */
-    cg_out[34] = z44/I1; /* d(d(w1)/dt)/d(w3) */
-    cg_out[35] = z47/I2; /* d(d(w2)/dt)/d(q0) */
-    cg_out[36] = z49/I2; /* d(d(w2)/dt)/d(q1) */
-    cg_out[37] = z51/I2; /* d(d(w2)/dt)/d(q2) */
-    cg_out[38] = z52/I2; /* d(d(w2)/dt)/d(q3) */
-    cg_out[39] = z53/I2; /* d(d(w2)/dt)/d(w1) */
+    cg_out[33] = z43*w3; /* d(d(w1)/dt)/d(w2) */
+    cg_out[34] = z43*w2; /* d(d(w1)/dt)/d(w3) */
+    cg_out[35] = z45*z48; /* d(d(w2)/dt)/d(q0) */
+    cg_out[36] = -z45*z49; /* d(d(w2)/dt)/d(q1) */
+    cg_out[37] = -z45*z52; /* d(d(w2)/dt)/d(q2) */
+    cg_out[38] = z45*z54; /* d(d(w2)/dt)/d(q3) */
+    cg_out[39] = -z56*w3; /* d(d(w2)/dt)/d(w1) */
     cg_out[40] = 0.0; /* d(d(w2)/dt)/d(w2) */
-    cg_out[41] = z55/I2; /* d(d(w2)/dt)/d(w3) */
-    cg_out[42] = z56/I3; /* d(d(w3)/dt)/d(q0) */
-    cg_out[43] = z57/I3; /* d(d(w3)/dt)/d(q1) */
-    cg_out[44] = z58/I3; /* d(d(w3)/dt)/d(q2) */
-    cg_out[45] = z59/I3; /* d(d(w3)/dt)/d(q3) */
-    cg_out[46] = z60/I3; /* d(d(w3)/dt)/d(w1) */
-    cg_out[47] = z61/I3; /* d(d(w3)/dt)/d(w2) */
+    cg_out[41] = -z56*w1; /* d(d(w2)/dt)/d(w3) */
+    cg_out[42] = z58*z59; /* d(d(w3)/dt)/d(q0) */
+    cg_out[43] = z58*z60; /* d(d(w3)/dt)/d(q1) */
+    cg_out[44] = -z58*z61; /* d(d(w3)/dt)/d(q2) */
+    cg_out[45] = z58*z62; /* d(d(w3)/dt)/d(q3) */
+    cg_out[46] = z64*w2; /* d(d(w3)/dt)/d(w1) */
+    cg_out[47] = z64*w1; /* d(d(w3)/dt)/d(w2) */
     cg_out[48] = 0.0; /* d(d(w3)/dt)/d(w3) */
 
     return CG_OK;
@@ -334,7 +377,7 @@ int heavy_top_outputs(double t, const double *restrict cg_x, const double *restr
     return CG_OK;
 }
 
-/* invariants: 57 operations, 26 intermediates */
+/* invariants: 39 operations, 10 intermediates */
 int heavy_top_invariants(double t, const double *restrict cg_x, const double *restrict cg_p,
                          const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -358,38 +401,22 @@ int heavy_top_invariants(double t, const double *restrict cg_x, const double *re
     const double r2 = cg_p[6];
     const double r3 = cg_p[7];
 
-    /* intermediates: 26 */
-    const double z1 = w3*w3;
-    const double z2 = w1*w1;
-    const double z3 = w2*w2;
-    const double z4 = I1*z2 + I2*z3;
-    const double z5 = q0*q0;
-    const double z6 = q3*q3;
-    const double z7 = q1*q1;
-    const double z8 = q2*q2;
-    const double z9 = z5 + z6 - z7 - z8;
-    const double z10 = q0*q2;
-    const double z11 = q1*q3;
-    const double z12 = z10 - z11;
-    const double z13 = q0*q1;
-    const double z14 = q2*q3;
-    const double z15 = z13 + z14;
-    const double z16 = r3*z9 - 2.0*(r1*z12 - r2*z15);
-    const double z17 = g*z16;
-    const double z18 = z5 + z7;
-    const double z19 = z8 + z18;
-    const double z20 = z6 + z19;
-    const double z21 = w1*I1;
-    const double z22 = w2*I2;
-    const double z23 = w3*I3;
-    const double z24 = 0.5*(z7*z23);
-    const double z25 = 0.5*(z8*z23);
-    const double z26 = z10*z21 - z11*z21 - z13*z22 - z14*z22 - 0.5*(z5*z23) + z24 + z25;
+    /* intermediates: 10 */
+    const double z1 = q0*q1 + q2*q3;
+    const double z2 = q0*q2 - q1*q3;
+    const double z3 = q0*q0 + q3*q3;
+    const double z4 = q1*q1 + q2*q2;
+    const double z5 = z3 - z4;
+    const double z6 = 2.0*(r2*z1 - r1*z2) + r3*z5;
+    const double z7 = 0.5*I3*w3;
+    const double z8 = w1*I1;
+    const double z9 = w2*I2;
+    const double z10 = z7*w3 + 0.5*(z8*w1 + z9*w2);
 
     /* outputs */
-    cg_out[0] = 0.5*(I3*z1 + z4) + m*z17; /* energy */
-    cg_out[1] = -1.0 + z20; /* coordinates_1 */
-    cg_out[2] = z26 - 0.5*(z6*z23); /* momentum_1 */
+    cg_out[0] = m*g*z6 + z10; /* energy */
+    cg_out[1] = z3 - 1.0 + z4; /* coordinates_1 */
+    cg_out[2] = z8*z2 - z9*z1 - z7*z5; /* momentum_1 */
 
     return CG_OK;
 }
@@ -435,8 +462,10 @@ static const cg_variable_t cg_declared[] = {
 #ifdef CHAPLYGIN_INLINE_METHODS
 #define CG_MODEL_N 7
 #define CG_MODEL_NU 0
-#define CG_MODEL_RHS heavy_top_rhs
-#define CG_MODEL_OPERATIONS 87
+#define CG_MODEL_NP 8
+#define CG_MODEL_HOISTED 9
+#define CG_MODEL_RHS heavy_top_rhs_hoisted
+#define CG_MODEL_OPERATIONS 54
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else
@@ -486,6 +515,7 @@ const cg_model_t heavy_top_model = {
     .n_declared = 7,
     .n_work = 0,
     .n_contacts = 0,
+    .n_hoisted = 9,
     .states = cg_states,
     .parameters = cg_parameters,
     .inputs = NULL,
@@ -506,6 +536,7 @@ const cg_model_t heavy_top_model = {
     .contacts_fn = NULL,
     .project = NULL,
     .initial = NULL,
+    .hoist = heavy_top_hoist,
     .methods = CG_METHODS,
     .lane_sets = cg_lane_sets,
 };

@@ -14,12 +14,52 @@
 #include "heavy_top_core.h"
 #include "cg_real.h"
 
-/* rhs: 87 operations, 16 intermediates */
+/* rhs: 54 operations, 8 intermediates; 19 more once per parameter set */
+static cg_mask_t heavy_top_hoist_lanes(const cg_real_t *restrict cg_p, cg_real_t *restrict cg_q)
+{
+    cg_mask_t cg_ok = cg_true();
+    /* inputs */
+    const cg_real_t I1 = cg_p[0];
+    const cg_real_t I2 = cg_p[1];
+    const cg_real_t I3 = cg_p[2];
+    const cg_real_t m = cg_p[3];
+    const cg_real_t g = cg_p[4];
+    const cg_real_t r1 = cg_p[5];
+    const cg_real_t r2 = cg_p[6];
+    const cg_real_t r3 = cg_p[7];
+
+    /* intermediates: 7 */
+    const cg_real_t z1 = m*g;
+    const cg_real_t z2 = z1*r2;
+    const cg_real_t z3 = 2.0*(z1*r3);
+    const cg_real_t z4 = I2 - I3;
+    const cg_real_t z5 = z1*r1;
+    const cg_real_t z6 = I3 - I1;
+    const cg_real_t z7 = I1 - I2;
+    cg_ok &= cg_not(cg_le(cg_abs(I1), cg_splat(0.0)) | cg_le(cg_abs(I2), cg_splat(0.0)) | cg_le(cg_abs(I3),
+        cg_splat(0.0)));
+
+    /* outputs */
+    cg_q[0] = z2/I1;
+    cg_q[1] = z3/I1;
+    cg_q[2] = z4/I1;
+    cg_q[3] = z5/I2;
+    cg_q[4] = z3/I2;
+    cg_q[5] = z6/I2;
+    cg_q[6] = 2.0*z5/I3;
+    cg_q[7] = 2.0*z2/I3;
+    cg_q[8] = z7/I3;
+
+    return cg_ok;
+}
+
 static cg_mask_t heavy_top_rhs_lanes(const cg_real_t *restrict cg_clock, const cg_real_t *restrict cg_x,
-                                     const cg_real_t *restrict cg_p, const cg_real_t *restrict cg_u,
-                                     cg_real_t *restrict cg_out, cg_real_t *restrict cg_work)
+                                     const cg_real_t *restrict cg_p, const cg_real_t *restrict cg_q,
+                                     const cg_real_t *restrict cg_u, cg_real_t *restrict cg_out,
+                                     cg_real_t *restrict cg_work)
 {
     (void)cg_clock;
+    (void)cg_p;
     (void)cg_u;
     (void)cg_work;
     cg_mask_t cg_ok = cg_true();
@@ -31,43 +71,34 @@ static cg_mask_t heavy_top_rhs_lanes(const cg_real_t *restrict cg_clock, const c
     const cg_real_t w1 = cg_x[4];
     const cg_real_t w2 = cg_x[5];
     const cg_real_t w3 = cg_x[6];
-    const cg_real_t I1 = cg_p[0];
-    const cg_real_t I2 = cg_p[1];
-    const cg_real_t I3 = cg_p[2];
-    const cg_real_t m = cg_p[3];
-    const cg_real_t g = cg_p[4];
-    const cg_real_t r1 = cg_p[5];
-    const cg_real_t r2 = cg_p[6];
-    const cg_real_t r3 = cg_p[7];
+    const cg_real_t k1 = cg_q[0];
+    const cg_real_t k2 = cg_q[1];
+    const cg_real_t k3 = cg_q[2];
+    const cg_real_t k4 = cg_q[3];
+    const cg_real_t k5 = cg_q[4];
+    const cg_real_t k6 = cg_q[5];
+    const cg_real_t k7 = cg_q[6];
+    const cg_real_t k8 = cg_q[7];
+    const cg_real_t k9 = cg_q[8];
 
-    /* intermediates: 16 */
-    const cg_real_t z1 = q1*w1 + q2*w2;
-    const cg_real_t z2 = q0*w1 - q3*w2;
-    const cg_real_t z3 = m*g;
-    const cg_real_t z4 = r3*z3;
-    const cg_real_t z5 = r2*z3;
-    const cg_real_t z6 = r1*z3;
-    const cg_real_t z7 = q0*z4 + q1*z5 - q2*z6;
-    const cg_real_t z8 = q1*z4 - q0*z5 - q3*z6;
-    const cg_real_t z9 = q2*z4 - q3*z5 + q0*z6;
-    const cg_real_t z10 = q3*z4 + q2*z5 + q1*z6;
-    const cg_real_t z11 = w3*I3;
-    const cg_real_t z12 = w2*I2;
-    const cg_real_t f_w1 = q1*z7 + q0*z8 + q3*z9 + q2*z10 - w2*z11 + w3*z12;
-    const cg_real_t z13 = w1*I1;
-    const cg_real_t f_w2 = q2*z7 - q3*z8 + q0*z9 - q1*z10 + w1*z11 - w3*z13;
-    const cg_real_t f_w3 = q3*z7 + q2*z8 - q1*z9 - q0*z10 - w1*z12 + w2*z13;
-    cg_ok &= cg_not(cg_le(cg_abs(I1), cg_splat(0.0)) | cg_le(cg_abs(I2), cg_splat(0.0)) | cg_le(cg_abs(I3),
-        cg_splat(0.0)));
+    /* intermediates: 8 */
+    const cg_real_t z1 = -0.5*w1;
+    const cg_real_t z2 = 0.5*w2;
+    const cg_real_t z3 = 0.5*w3;
+    const cg_real_t z4 = z1*q0 + z2*q3;
+    const cg_real_t z5 = q1*q0 + q2*q3;
+    const cg_real_t z6 = q3*q3 + q0*q0;
+    const cg_real_t z7 = q1*q1 + q2*q2 - z6;
+    const cg_real_t z8 = q1*q3 - q2*q0;
 
     /* outputs */
-    cg_out[0] = -0.5*(q3*w3 + z1); /* d(q0)/dt */
-    cg_out[1] = 0.5*(q2*w3 + z2); /* d(q1)/dt */
-    cg_out[2] = 0.5*(q0*w2 + q3*w1 - q1*w3); /* d(q2)/dt */
-    cg_out[3] = -0.5*(q2*w1 - q1*w2 - q0*w3); /* d(q3)/dt */
-    cg_out[4] = f_w1/I1; /* d(w1)/dt */
-    cg_out[5] = f_w2/I2; /* d(w2)/dt */
-    cg_out[6] = f_w3/I3; /* d(w3)/dt */
+    cg_out[0] = z1*q1 - z2*q2 - z3*q3; /* d(q0)/dt */
+    cg_out[1] = z3*q2 - z4; /* d(q1)/dt */
+    cg_out[2] = z2*q0 - z1*q3 - z3*q1; /* d(q2)/dt */
+    cg_out[3] = z1*q2 + z2*q1 + z3*q0; /* d(q3)/dt */
+    cg_out[4] = k3*w2*w3 + k2*z5 + k1*z7; /* d(w1)/dt */
+    cg_out[5] = k6*w1*w3 - k5*z8 - k4*z7; /* d(w2)/dt */
+    cg_out[6] = k9*w1*w2 + k8*z8 - k7*z5; /* d(w3)/dt */
 
     return cg_ok;
 }
@@ -77,8 +108,11 @@ static cg_mask_t heavy_top_rhs_lanes(const cg_real_t *restrict cg_clock, const c
 #define CG_LANE_SET CG_NAMED(heavy_top_lanes_, CG_LANES)
 #define CG_MODEL_N 7
 #define CG_MODEL_NU 0
+#define CG_MODEL_NP 8
+#define CG_MODEL_HOISTED 9
+#define CG_MODEL_HOIST heavy_top_hoist_lanes
 #define CG_MODEL_RHS heavy_top_rhs_lanes
-#define CG_MODEL_OPERATIONS 87
+#define CG_MODEL_OPERATIONS 54
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "d1404b199eb54b02784832992a618f10346fd613a4601cd40a3d275f7154f2d4"
 #include "cg_lanes_inline.h"

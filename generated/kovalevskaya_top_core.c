@@ -8,11 +8,37 @@
 #include <math.h>
 #include <stddef.h>
 
-/* rhs: 88 operations, 22 intermediates */
-int kovalevskaya_top_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                         const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+/* rhs: 38 operations, 10 intermediates; 7 more once per parameter set */
+static int kovalevskaya_top_hoist(const double *restrict cg_p, double *restrict cg_q)
+{
+    /* inputs */
+    const double I3 = cg_p[0];
+    const double m = cg_p[1];
+    const double g = cg_p[2];
+    const double l = cg_p[3];
+
+    /* intermediates: 2 */
+    const double z1 = 0.25/I3;
+    const double z2 = m*g*l;
+    if (fabs(I3) <= 0.0) return CG_SINGULAR;
+
+    /* outputs */
+    cg_q[0] = z1;
+    cg_q[1] = -z1;
+    cg_q[2] = 0.5/I3;
+    cg_q[3] = -z2;
+    cg_q[4] = -2.0*z2;
+
+    return CG_OK;
+}
+
+static inline int kovalevskaya_top_rhs_hoisted(double t, const double *restrict cg_x,
+                                               const double *restrict cg_p, const double *restrict cg_q,
+                                               const double *restrict cg_u, double *restrict cg_out,
+                                               double *restrict cg_work)
 {
     (void)t;
+    (void)cg_p;
     (void)cg_u;
     (void)cg_work;
     /* inputs */
@@ -23,41 +49,29 @@ int kovalevskaya_top_rhs(double t, const double *restrict cg_x, const double *re
     const double p_w1 = cg_x[4];
     const double p_w2 = cg_x[5];
     const double p_w3 = cg_x[6];
-    const double I3 = cg_p[0];
-    const double m = cg_p[1];
-    const double g = cg_p[2];
-    const double l = cg_p[3];
+    const double k1 = cg_q[0];
+    const double k2 = cg_q[1];
+    const double k3 = cg_q[2];
+    const double k4 = cg_q[3];
+    const double k5 = cg_q[4];
 
-    /* intermediates: 22 */
-    const double z1 = p_w1/I3;
-    const double z2 = p_w1 - I3*z1;
-    const double z3 = z1 + z2/I3;
-    const double z4 = p_w2/I3;
-    const double z5 = p_w2 - I3*z4;
-    const double z6 = z4 + z5/I3;
-    const double z7 = p_w3/I3;
-    const double z8 = p_w3 - I3*z7;
-    const double z9 = z7 + z8/I3;
-    const double z10 = m*l;
-    const double z11 = g*z10;
-    const double z12 = q1*z11;
-    const double z13 = q2*z11;
-    const double z14 = q3*z11;
-    const double z15 = q0*z11;
-    const double z16 = q1*z13 + q0*z14 - q3*z15;
-    const double f_p_w1 = q2*z12 - z16 - 0.5*(p_w3*z6) + p_w2*z9;
-    const double z17 = q2*z13 - q3*z14 - q0*z15 + q1*z12;
-    const double f_p_w2 = 0.5*(p_w3*z3) - z17 - p_w1*z9;
-    const double z18 = q3*z13 + q2*z14 + q1*z15 + q0*z12;
-    const double f_p_w3 = -z18 - 0.5*(p_w2*z3) + 0.5*(p_w1*z6);
-    const double z19 = 2.0*I3;
-    if (fabs(z19) <= 0.0 || fabs(z19) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
+    /* intermediates: 10 */
+    const double z1 = k2*p_w1;
+    const double z2 = k3*p_w3;
+    const double z3 = k1*p_w2;
+    const double z4 = z2*q1 + z1*q3;
+    const double f_p_w1 = z2*p_w2;
+    const double z5 = q3*q3 + q0*q0;
+    const double z6 = q1*q1 + q2*q2 - z5;
+    const double f_p_w2 = k4*z6 - z2*p_w1;
+    const double z7 = q1*q0 + q2*q3;
+    const double f_p_w3 = k5*z7;
 
     /* outputs */
-    cg_out[0] = -0.25*(q1*z3 + q2*z6) - 0.5*(q3*z9); /* d(q0)/dt */
-    cg_out[1] = 0.25*(q0*z3 - q3*z6) + 0.5*(q2*z9); /* d(q1)/dt */
-    cg_out[2] = 0.25*(q3*z3 + q0*z6) - 0.5*(q1*z9); /* d(q2)/dt */
-    cg_out[3] = 0.5*(q0*z9) - 0.25*(q2*z3 - q1*z6); /* d(q3)/dt */
+    cg_out[0] = z1*q1 - z2*q3 - z3*q2; /* d(q0)/dt */
+    cg_out[1] = z2*q2 - z1*q0 - z3*q3; /* d(q1)/dt */
+    cg_out[2] = z3*q0 - z4; /* d(q2)/dt */
+    cg_out[3] = z2*q0 + z1*q2 + z3*q1; /* d(q3)/dt */
     cg_out[4] = f_p_w1; /* d(p_w1)/dt */
     cg_out[5] = f_p_w2; /* d(p_w2)/dt */
     cg_out[6] = f_p_w3; /* d(p_w3)/dt */
@@ -65,7 +79,17 @@ int kovalevskaya_top_rhs(double t, const double *restrict cg_x, const double *re
     return CG_OK;
 }
 
-/* jvp: 167 operations, 46 intermediates */
+int kovalevskaya_top_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
+                         const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+{
+    double cg_q[5];
+    const int cg_status = kovalevskaya_top_hoist(cg_p, cg_q);
+
+    if (cg_status != CG_OK) return cg_status;
+    return kovalevskaya_top_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
+}
+
+/* jvp: 83 operations (1 division), 27 intermediates */
 int kovalevskaya_top_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
                          const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
                          double *restrict cg_work)
@@ -93,68 +117,49 @@ int kovalevskaya_top_jvp(double t, const double *restrict cg_x, const double *re
     const double cg_v_5 = cg_v[5];
     const double cg_v_6 = cg_v[6];
 
-    /* intermediates: 46 */
-    const double z1 = p_w1/I3;
-    const double z2 = p_w1 - I3*z1;
-    const double z3 = z1 + z2/I3;
-    const double z4 = cg_v_4/I3;
-    const double z5 = cg_v_4 - I3*z4;
-    const double z6 = z4 + z5/I3;
-    const double z7 = p_w2/I3;
-    const double z8 = p_w2 - I3*z7;
-    const double z9 = z7 + z8/I3;
-    const double z10 = cg_v_5/I3;
-    const double z11 = cg_v_5 - I3*z10;
-    const double z12 = z10 + z11/I3;
-    const double z13 = z9*cg_v_2 + q2*z12;
-    const double z14 = p_w3/I3;
-    const double z15 = p_w3 - I3*z14;
-    const double z16 = z14 + z15/I3;
-    const double z17 = cg_v_6/I3;
-    const double z18 = cg_v_6 - I3*z17;
-    const double z19 = z17 + z18/I3;
-    const double z20 = z9*cg_v_3 + q3*z12;
-    const double z21 = z9*cg_v_0 + q0*z12;
-    const double z22 = z9*cg_v_1 + q1*z12;
-    const double z23 = m*l;
-    const double z24 = g*z23;
-    const double z25 = q1*z24;
-    const double z26 = z24*cg_v_1;
-    const double z27 = q0*z24;
-    const double z28 = z24*cg_v_0;
-    const double z29 = q2*z24;
-    const double z30 = z24*cg_v_2;
-    const double z31 = q3*z24;
-    const double z32 = z24*cg_v_3;
-    const double z33 = z31*cg_v_0 + q0*z32;
-    const double z34 = z29*cg_v_1 + q1*z30 + z33;
-    const double z35 = z27*cg_v_3 + q3*z28 - z34;
-    const double z36 = z16*cg_v_5 + p_w2*z19;
-    const double z37 = z31*cg_v_3 + q3*z32;
-    const double z38 = z27*cg_v_0 + q0*z28;
-    const double z39 = z25*cg_v_1 + q1*z26;
-    const double z40 = z29*cg_v_2 + q2*z30 - z37 - z38 + z39;
-    const double z41 = z16*cg_v_4 + p_w1*z19;
-    const double z42 = z31*cg_v_2 + q2*z32;
-    const double z43 = z27*cg_v_1 + q1*z28;
-    const double z44 = z25*cg_v_0 + q0*z26;
-    const double z45 = z29*cg_v_3 + q3*z30 + z42 + z43 + z44;
-    const double z46 = 2.0*I3;
-    if (fabs(z46) <= 0.0 || fabs(z46) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
+    /* intermediates: 27 */
+    const double z1 = 1.0/I3;
+    const double z2 = 0.5*z1;
+    const double z3 = z2*cg_v_6;
+    const double z4 = z2*p_w3;
+    const double z5 = 0.25*z1;
+    const double z6 = z5*cg_v_4;
+    const double z7 = z5*cg_v_5;
+    const double z8 = z6*q1 + z7*q2;
+    const double z9 = z5*p_w1;
+    const double z10 = z5*p_w2;
+    const double z11 = z9*cg_v_1 + z10*cg_v_2;
+    const double z12 = z3*q3 + z4*cg_v_3 + z8 + z11;
+    const double z13 = z6*q0 - z7*q3;
+    const double z14 = z9*cg_v_0 - z10*cg_v_3;
+    const double z15 = z3*q1 + z4*cg_v_1;
+    const double z16 = z9*cg_v_3 + z10*cg_v_0;
+    const double z17 = z7*q1 - z6*q2;
+    const double z18 = z10*cg_v_1 - z9*cg_v_2;
+    const double z19 = g*l;
+    const double z20 = 2.0*m*z19;
+    const double z21 = z20*q3;
+    const double z22 = z20*q0;
+    const double z23 = z20*q1;
+    const double z24 = z20*q2;
+    const double z25 = z23*cg_v_1 + z24*cg_v_2;
+    const double z26 = z21*cg_v_2 + z22*cg_v_1;
+    const double z27 = z23*cg_v_0 + z24*cg_v_3 + z26;
+    if (fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = -0.25*(z3*cg_v_1 + q1*z6 + z13) - 0.5*(z16*cg_v_3 + q3*z19); /* direction of d(q0)/dt */
-    cg_out[1] = 0.25*(z3*cg_v_0 + q0*z6 - z20) + 0.5*(z16*cg_v_2 + q2*z19); /* direction of d(q1)/dt */
-    cg_out[2] = 0.25*(z3*cg_v_3 + q3*z6 + z21) - 0.5*(z16*cg_v_1 + q1*z19); /* direction of d(q2)/dt */
-    cg_out[3] = 0.5*(z16*cg_v_0 + q0*z19) - 0.25*(z3*cg_v_2 + q2*z6 - z22); /* direction of d(q3)/dt */
-    cg_out[4] = z25*cg_v_2 + q2*z26 + z35 - 0.5*(z9*cg_v_6 + p_w3*z12) + z36; /* direction of d(p_w1)/dt */
-    cg_out[5] = 0.5*(z3*cg_v_6 + p_w3*z6) - z40 - z41; /* direction of d(p_w2)/dt */
-    cg_out[6] = -z45 - 0.5*(z3*cg_v_5 + p_w2*z6) + 0.5*(z9*cg_v_4 + p_w1*z12); /* direction of d(p_w3)/dt */
+    cg_out[0] = -z12; /* direction of d(q0)/dt */
+    cg_out[1] = z3*q2 + z4*cg_v_2 + z13 + z14; /* direction of d(q1)/dt */
+    cg_out[2] = z6*q3 + z7*q0 - z15 + z16; /* direction of d(q2)/dt */
+    cg_out[3] = z3*q0 + z4*cg_v_0 + z17 + z18; /* direction of d(q3)/dt */
+    cg_out[4] = z3*p_w2 + z4*cg_v_5; /* direction of d(p_w1)/dt */
+    cg_out[5] = z21*cg_v_3 + z22*cg_v_0 - z25 - z3*p_w1 - z4*cg_v_4; /* direction of d(p_w2)/dt */
+    cg_out[6] = -z27; /* direction of d(p_w3)/dt */
 
     return CG_OK;
 }
 
-/* jacobian: 59 operations, 29 intermediates */
+/* jacobian: 36 operations (1 division), 19 intermediates */
 int kovalevskaya_top_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
                               const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -174,93 +179,83 @@ int kovalevskaya_top_jacobian(double t, const double *restrict cg_x, const doubl
     const double g = cg_p[2];
     const double l = cg_p[3];
 
-    /* intermediates: 29 */
-    const double z1 = p_w1/I3;
-    const double z2 = p_w1 - I3*z1;
-    const double z3 = z1 + z2/I3;
-    const double z4 = -0.25*z3;
-    const double z5 = p_w2/I3;
-    const double z6 = p_w2 - I3*z5;
-    const double z7 = z5 + z6/I3;
-    const double z8 = -0.25*z7;
-    const double z9 = p_w3/I3;
-    const double z10 = p_w3 - I3*z9;
-    const double z11 = z9 + z10/I3;
-    const double z12 = -0.5*z11;
-    const double z13 = q1/I3;
-    const double z14 = q2/I3;
-    const double z15 = -0.25*z14;
-    const double z16 = q3/I3;
-    const double z17 = 0.25*z3;
-    const double z18 = 0.5*z11;
-    const double z19 = q0/I3;
-    const double z20 = 0.25*z19;
-    const double z21 = 0.25*z7;
-    const double z22 = 0.5*z9;
-    const double z23 = m*l;
-    const double z24 = g*z23;
-    const double z25 = q0*z24;
-    const double z26 = -2.0*(q1*z24);
-    const double z27 = -2.0*(q2*z24);
-    const double z28 = q3*z24;
-    const double z29 = 2.0*I3;
-    if (fabs(z29) <= 0.0 || fabs(z29) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
+    /* intermediates: 19 */
+    const double z1 = 1.0/I3;
+    const double z2 = 0.25*z1;
+    const double z3 = z2*p_w1;
+    const double z4 = -z3;
+    const double z5 = z2*p_w2;
+    const double z6 = -z5;
+    const double z7 = 0.5*z1;
+    const double z8 = z7*p_w3;
+    const double z9 = -z8;
+    const double z10 = z2*q1;
+    const double z11 = -z2*q2;
+    const double z12 = z2*q0;
+    const double z13 = z2*q3;
+    const double z14 = g*l;
+    const double z15 = 2.0*m*z14;
+    const double z16 = z15*q0;
+    const double z17 = -z15*q1;
+    const double z18 = -z15*q2;
+    const double z19 = z15*q3;
+    if (fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = 0.0; /* d(d(q0)/dt)/d(q0) */
     cg_out[1] = z4; /* d(d(q0)/dt)/d(q1) */
-    cg_out[2] = z8; /* d(d(q0)/dt)/d(q2) */
-    cg_out[3] = z12; /* d(d(q0)/dt)/d(q3) */
-    cg_out[4] = -0.25*z13; /* d(d(q0)/dt)/d(p_w1) */
-    cg_out[5] = z15; /* d(d(q0)/dt)/d(p_w2) */
-    cg_out[6] = -0.5*z16; /* d(d(q0)/dt)/d(p_w3) */
-    cg_out[7] = z17; /* d(d(q1)/dt)/d(q0) */
+    cg_out[2] = z6; /* d(d(q0)/dt)/d(q2) */
+    cg_out[3] = z9; /* d(d(q0)/dt)/d(q3) */
+    cg_out[4] = -z10; /* d(d(q0)/dt)/d(p_w1) */
+    cg_out[5] = z11; /* d(d(q0)/dt)/d(p_w2) */
+    cg_out[6] = -z7*q3; /* d(d(q0)/dt)/d(p_w3) */
+    cg_out[7] = z3; /* d(d(q1)/dt)/d(q0) */
     cg_out[8] = 0.0; /* d(d(q1)/dt)/d(q1) */
-    cg_out[9] = z18; /* d(d(q1)/dt)/d(q2) */
-    cg_out[10] = z8; /* d(d(q1)/dt)/d(q3) */
-    cg_out[11] = z20; /* d(d(q1)/dt)/d(p_w1) */
-    cg_out[12] = -0.25*z16; /* d(d(q1)/dt)/d(p_w2) */
-    cg_out[13] = 0.5*z14; /* d(d(q1)/dt)/d(p_w3) */
-    cg_out[14] = z21; /* d(d(q2)/dt)/d(q0) */
-    cg_out[15] = z12; /* d(d(q2)/dt)/d(q1) */
+    cg_out[9] = z8; /* d(d(q1)/dt)/d(q2) */
+    cg_out[10] = z6; /* d(d(q1)/dt)/d(q3) */
+    cg_out[11] = z12; /* d(d(q1)/dt)/d(p_w1) */
+    cg_out[12] = -z13; /* d(d(q1)/dt)/d(p_w2) */
+    cg_out[13] = z7*q2; /* d(d(q1)/dt)/d(p_w3) */
+    cg_out[14] = z5; /* d(d(q2)/dt)/d(q0) */
+    cg_out[15] = z9; /* d(d(q2)/dt)/d(q1) */
     cg_out[16] = 0.0; /* d(d(q2)/dt)/d(q2) */
-    cg_out[17] = z17; /* d(d(q2)/dt)/d(q3) */
-    cg_out[18] = 0.25*z16; /* d(d(q2)/dt)/d(p_w1) */
-    cg_out[19] = z20; /* d(d(q2)/dt)/d(p_w2) */
-    cg_out[20] = -0.5*z13; /* d(d(q2)/dt)/d(p_w3) */
-    cg_out[21] = z18; /* d(d(q3)/dt)/d(q0) */
-    cg_out[22] = z21; /* d(d(q3)/dt)/d(q1) */
+    cg_out[17] = z3; /* d(d(q2)/dt)/d(q3) */
+    cg_out[18] = z13; /* d(d(q2)/dt)/d(p_w1) */
+    cg_out[19] = z12; /* d(d(q2)/dt)/d(p_w2) */
+    cg_out[20] = -z7*q1; /* d(d(q2)/dt)/d(p_w3) */
+    cg_out[21] = z8; /* d(d(q3)/dt)/d(q0) */
+    cg_out[22] = z5; /* d(d(q3)/dt)/d(q1) */
     cg_out[23] = z4; /* d(d(q3)/dt)/d(q2) */
     cg_out[24] = 0.0; /* d(d(q3)/dt)/d(q3) */
-    cg_out[25] = z15; /* d(d(q3)/dt)/d(p_w1) */
-    cg_out[26] = 0.25*z13; /* d(d(q3)/dt)/d(p_w2) */
-    cg_out[27] = 0.5*z19; /* d(d(q3)/dt)/d(p_w3) */
+    cg_out[25] = z11; /* d(d(q3)/dt)/d(p_w1) */
+    cg_out[26] = z10; /* d(d(q3)/dt)/d(p_w2) */
+    cg_out[27] = z7*q0; /* d(d(q3)/dt)/d(p_w3) */
     cg_out[28] = 0.0; /* d(d(p_w1)/dt)/d(q0) */
     cg_out[29] = 0.0; /* d(d(p_w1)/dt)/d(q1) */
     cg_out[30] = 0.0; /* d(d(p_w1)/dt)/d(q2) */
     cg_out[31] = 0.0; /* d(d(p_w1)/dt)/d(q3) */
     cg_out[32] = 0.0; /* d(d(p_w1)/dt)/d(p_w1) */
-    cg_out[33] = z11 - z22; /* d(d(p_w1)/dt)/d(p_w2) */
-    cg_out[34] = z5 - 0.5*z7; /* d(d(p_w1)/dt)/d(p_w3) */
-    cg_out[35] = 2.0*z25; /* d(d(p_w2)/dt)/d(q0) */
-    cg_out[36] = z26; /* d(d(p_w2)/dt)/d(q1) */
-    cg_out[37] = z27; /* d(d(p_w2)/dt)/d(q2) */
-    cg_out[38] = 2.0*z28; /* d(d(p_w2)/dt)/d(q3) */
-    cg_out[39] = z22 - z11; /* d(d(p_w2)/dt)/d(p_w1) */
+    cg_out[33] = z8; /* d(d(p_w1)/dt)/d(p_w2) */
+    cg_out[34] = z7*p_w2; /* d(d(p_w1)/dt)/d(p_w3) */
+    cg_out[35] = z16; /* d(d(p_w2)/dt)/d(q0) */
+    cg_out[36] = z17; /* d(d(p_w2)/dt)/d(q1) */
+    cg_out[37] = z18; /* d(d(p_w2)/dt)/d(q2) */
+    cg_out[38] = z19; /* d(d(p_w2)/dt)/d(q3) */
+    cg_out[39] = z9; /* d(d(p_w2)/dt)/d(p_w1) */
     cg_out[40] = 0.0; /* d(d(p_w2)/dt)/d(p_w2) */
-    cg_out[41] = 0.5*z3 - z1; /* d(d(p_w2)/dt)/d(p_w3) */
-    cg_out[42] = z26; /* d(d(p_w3)/dt)/d(q0) */
-    cg_out[43] = -2.0*z25; /* d(d(p_w3)/dt)/d(q1) */
-    cg_out[44] = -2.0*z28; /* d(d(p_w3)/dt)/d(q2) */
-    cg_out[45] = z27; /* d(d(p_w3)/dt)/d(q3) */
-    cg_out[46] = -0.5*(z5 - z7); /* d(d(p_w3)/dt)/d(p_w1) */
-    cg_out[47] = -0.5*(z3 - z1); /* d(d(p_w3)/dt)/d(p_w2) */
+    cg_out[41] = -z7*p_w1; /* d(d(p_w2)/dt)/d(p_w3) */
+    cg_out[42] = z17; /* d(d(p_w3)/dt)/d(q0) */
+    cg_out[43] = -z16; /* d(d(p_w3)/dt)/d(q1) */
+    cg_out[44] = -z19; /* d(d(p_w3)/dt)/d(q2) */
+    cg_out[45] = z18; /* d(d(p_w3)/dt)/d(q3) */
+    cg_out[46] = 0.0; /* d(d(p_w3)/dt)/d(p_w1) */
+    cg_out[47] = 0.0; /* d(d(p_w3)/dt)/d(p_w2) */
     cg_out[48] = 0.0; /* d(d(p_w3)/dt)/d(p_w3) */
 
     return CG_OK;
 }
 
-/* outputs: 48 operations, 15 intermediates */
+/* outputs: 44 operations (1 division), 12 intermediates */
 int kovalevskaya_top_outputs(double t, const double *restrict cg_x, const double *restrict cg_p,
                              const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -280,30 +275,27 @@ int kovalevskaya_top_outputs(double t, const double *restrict cg_x, const double
     const double g = cg_p[2];
     const double l = cg_p[3];
 
-    /* intermediates: 15 */
-    const double z1 = p_w1/I3;
-    const double z2 = p_w2/I3;
-    const double z3 = p_w3/I3;
+    /* intermediates: 12 */
+    const double z1 = 1.0/I3;
+    const double z2 = p_w1*z1;
+    const double z3 = p_w2*z1;
     const double z4 = q0*q1 + q2*q3;
-    const double z5 = q0*q0 + q3*q3 - q1*q1 - q2*q2;
-    const double z6 = q0*q2 - q1*q3;
-    const double z7 = z5*z3 - 2.0*(z6*z1);
-    const double z8 = 2.0*(z4*z2) + z7;
-    const double z9 = g*z4;
-    const double z10 = l*z9;
-    const double z11 = 0.25*(z1*z2) - m*z10/I3;
-    const double z12 = g*z6;
-    const double z13 = l*z12;
-    const double z14 = 2.0*(m*z13/I3) + 0.25*(z1*z1 - z2*z2);
-    const double z15 = 2.0*I3;
-    if (fabs(z15) <= 0.0 || fabs(z15) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
+    const double z5 = 2.0*(q0*q2 - q1*q3);
+    const double z6 = q3*q3 - q2*q2;
+    const double z7 = q0*q0 - q1*q1 + z6;
+    const double z8 = 0.25*p_w2;
+    const double z9 = l*m*g;
+    const double z10 = z8*z2 - z9*z4;
+    const double z11 = 0.25*p_w1*z2 + z9*z5 - z8*z3;
+    const double z12 = 4.0*z10*z10 + z11*z11;
+    if (fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = 0.5*z1; /* w1 */
-    cg_out[1] = 0.5*z2; /* w2 */
-    cg_out[2] = z3; /* w3 */
-    cg_out[3] = I3*z8; /* vertical_momentum */
-    cg_out[4] = 4.0*(z11*z11) + z14*z14; /* kovalevskaya_integral */
+    cg_out[0] = 0.5*z2; /* w1 */
+    cg_out[1] = 0.5*z3; /* w2 */
+    cg_out[2] = p_w3*z1; /* w3 */
+    cg_out[3] = 2.0*p_w2*z4 - z5*p_w1 + p_w3*z7; /* vertical_momentum */
+    cg_out[4] = z1*z1*z12; /* kovalevskaya_integral */
 
     return CG_OK;
 }
@@ -344,7 +336,7 @@ int kovalevskaya_top_initial(double t, const double *restrict cg_x, const double
     return CG_OK;
 }
 
-/* invariants: 50 operations, 19 intermediates */
+/* invariants: 33 operations (1 division), 8 intermediates */
 int kovalevskaya_top_invariants(double t, const double *restrict cg_x, const double *restrict cg_p,
                                 const double *restrict cg_u, double *restrict cg_out,
                                 double *restrict cg_work)
@@ -365,32 +357,21 @@ int kovalevskaya_top_invariants(double t, const double *restrict cg_x, const dou
     const double g = cg_p[2];
     const double l = cg_p[3];
 
-    /* intermediates: 19 */
-    const double z1 = p_w2/I3;
-    const double z2 = p_w3/I3;
-    const double z3 = p_w1/I3;
-    const double z4 = z2*z2 + 0.5*(z3*z3);
-    const double z5 = 0.5*(z1*z1) + z4;
-    const double z6 = q0*q2;
-    const double z7 = q1*q3;
-    const double z8 = z6 - z7;
-    const double z9 = g*z8;
-    const double z10 = l*z9;
-    const double z11 = q3*q3;
-    const double z12 = q2*q2;
-    const double z13 = q0*q0;
-    const double z14 = q1*q1;
-    const double z15 = z13 + z14;
-    const double z16 = z12 + z15;
-    const double z17 = z11 + z16;
-    const double z18 = z6*p_w1 - z7*p_w1 - q0*q1*p_w2 - q2*q3*p_w2 - 0.5*(z13*p_w3);
-    const double z19 = 2.0*I3;
-    if (fabs(z19) <= 0.0 || fabs(z19) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
+    /* intermediates: 8 */
+    const double z1 = 0.5*p_w3;
+    const double z2 = 0.25*(p_w1*p_w1 + p_w2*p_w2) + z1*p_w3;
+    const double z3 = g*l;
+    const double z4 = q0*q2 - q1*q3;
+    const double z5 = q0*q0 + q3*q3;
+    const double z6 = q2*q2 + q1*q1;
+    const double z7 = q0*q1 + q2*q3;
+    const double z8 = z5 - z6;
+    if (fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = 0.5*(I3*z5) - 2.0*(m*z10); /* energy */
-    cg_out[1] = -1.0 + z17; /* coordinates_1 */
-    cg_out[2] = z18 + 0.5*(z14*p_w3) + 0.5*(z12*p_w3) - 0.5*(z11*p_w3); /* momentum_1 */
+    cg_out[0] = z2/I3 - 2.0*m*z3*z4; /* energy */
+    cg_out[1] = z5 - 1.0 + z6; /* coordinates_1 */
+    cg_out[2] = p_w1*z4 - p_w2*z7 - z1*z8; /* momentum_1 */
 
     return CG_OK;
 }
@@ -435,8 +416,10 @@ static const cg_variable_t cg_declared[] = {
 #ifdef CHAPLYGIN_INLINE_METHODS
 #define CG_MODEL_N 7
 #define CG_MODEL_NU 0
-#define CG_MODEL_RHS kovalevskaya_top_rhs
-#define CG_MODEL_OPERATIONS 88
+#define CG_MODEL_NP 4
+#define CG_MODEL_HOISTED 5
+#define CG_MODEL_RHS kovalevskaya_top_rhs_hoisted
+#define CG_MODEL_OPERATIONS 38
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else
@@ -486,6 +469,7 @@ const cg_model_t kovalevskaya_top_model = {
     .n_declared = 7,
     .n_work = 0,
     .n_contacts = 0,
+    .n_hoisted = 5,
     .states = cg_states,
     .parameters = cg_parameters,
     .inputs = NULL,
@@ -506,6 +490,7 @@ const cg_model_t kovalevskaya_top_model = {
     .contacts_fn = NULL,
     .project = NULL,
     .initial = kovalevskaya_top_initial,
+    .hoist = kovalevskaya_top_hoist,
     .methods = CG_METHODS,
     .lane_sets = cg_lane_sets,
 };

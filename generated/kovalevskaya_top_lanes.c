@@ -14,13 +14,38 @@
 #include "kovalevskaya_top_core.h"
 #include "cg_real.h"
 
-/* rhs: 88 operations, 22 intermediates */
+/* rhs: 38 operations, 10 intermediates; 7 more once per parameter set */
+static cg_mask_t kovalevskaya_top_hoist_lanes(const cg_real_t *restrict cg_p, cg_real_t *restrict cg_q)
+{
+    cg_mask_t cg_ok = cg_true();
+    /* inputs */
+    const cg_real_t I3 = cg_p[0];
+    const cg_real_t m = cg_p[1];
+    const cg_real_t g = cg_p[2];
+    const cg_real_t l = cg_p[3];
+
+    /* intermediates: 2 */
+    const cg_real_t z1 = 0.25/I3;
+    const cg_real_t z2 = m*g*l;
+    cg_ok &= cg_not(cg_le(cg_abs(I3), cg_splat(0.0)));
+
+    /* outputs */
+    cg_q[0] = z1;
+    cg_q[1] = -z1;
+    cg_q[2] = 0.5/I3;
+    cg_q[3] = -z2;
+    cg_q[4] = -2.0*z2;
+
+    return cg_ok;
+}
+
 static cg_mask_t kovalevskaya_top_rhs_lanes(const cg_real_t *restrict cg_clock,
                                             const cg_real_t *restrict cg_x, const cg_real_t *restrict cg_p,
-                                            const cg_real_t *restrict cg_u, cg_real_t *restrict cg_out,
-                                            cg_real_t *restrict cg_work)
+                                            const cg_real_t *restrict cg_q, const cg_real_t *restrict cg_u,
+                                            cg_real_t *restrict cg_out, cg_real_t *restrict cg_work)
 {
     (void)cg_clock;
+    (void)cg_p;
     (void)cg_u;
     (void)cg_work;
     cg_mask_t cg_ok = cg_true();
@@ -32,42 +57,29 @@ static cg_mask_t kovalevskaya_top_rhs_lanes(const cg_real_t *restrict cg_clock,
     const cg_real_t p_w1 = cg_x[4];
     const cg_real_t p_w2 = cg_x[5];
     const cg_real_t p_w3 = cg_x[6];
-    const cg_real_t I3 = cg_p[0];
-    const cg_real_t m = cg_p[1];
-    const cg_real_t g = cg_p[2];
-    const cg_real_t l = cg_p[3];
+    const cg_real_t k1 = cg_q[0];
+    const cg_real_t k2 = cg_q[1];
+    const cg_real_t k3 = cg_q[2];
+    const cg_real_t k4 = cg_q[3];
+    const cg_real_t k5 = cg_q[4];
 
-    /* intermediates: 22 */
-    const cg_real_t z1 = p_w1/I3;
-    const cg_real_t z2 = p_w1 - I3*z1;
-    const cg_real_t z3 = z1 + z2/I3;
-    const cg_real_t z4 = p_w2/I3;
-    const cg_real_t z5 = p_w2 - I3*z4;
-    const cg_real_t z6 = z4 + z5/I3;
-    const cg_real_t z7 = p_w3/I3;
-    const cg_real_t z8 = p_w3 - I3*z7;
-    const cg_real_t z9 = z7 + z8/I3;
-    const cg_real_t z10 = m*l;
-    const cg_real_t z11 = g*z10;
-    const cg_real_t z12 = q1*z11;
-    const cg_real_t z13 = q2*z11;
-    const cg_real_t z14 = q3*z11;
-    const cg_real_t z15 = q0*z11;
-    const cg_real_t z16 = q1*z13 + q0*z14 - q3*z15;
-    const cg_real_t f_p_w1 = q2*z12 - z16 - 0.5*(p_w3*z6) + p_w2*z9;
-    const cg_real_t z17 = q2*z13 - q3*z14 - q0*z15 + q1*z12;
-    const cg_real_t f_p_w2 = 0.5*(p_w3*z3) - z17 - p_w1*z9;
-    const cg_real_t z18 = q3*z13 + q2*z14 + q1*z15 + q0*z12;
-    const cg_real_t f_p_w3 = -z18 - 0.5*(p_w2*z3) + 0.5*(p_w1*z6);
-    const cg_real_t z19 = 2.0*I3;
-    cg_ok &= cg_not(cg_le(cg_abs(z19), cg_splat(0.0)) | cg_le(cg_abs(z19), cg_splat(0.0)) | cg_le(cg_abs(I3),
-        cg_splat(0.0)));
+    /* intermediates: 10 */
+    const cg_real_t z1 = k2*p_w1;
+    const cg_real_t z2 = k3*p_w3;
+    const cg_real_t z3 = k1*p_w2;
+    const cg_real_t z4 = z2*q1 + z1*q3;
+    const cg_real_t f_p_w1 = z2*p_w2;
+    const cg_real_t z5 = q3*q3 + q0*q0;
+    const cg_real_t z6 = q1*q1 + q2*q2 - z5;
+    const cg_real_t f_p_w2 = k4*z6 - z2*p_w1;
+    const cg_real_t z7 = q1*q0 + q2*q3;
+    const cg_real_t f_p_w3 = k5*z7;
 
     /* outputs */
-    cg_out[0] = -0.25*(q1*z3 + q2*z6) - 0.5*(q3*z9); /* d(q0)/dt */
-    cg_out[1] = 0.25*(q0*z3 - q3*z6) + 0.5*(q2*z9); /* d(q1)/dt */
-    cg_out[2] = 0.25*(q3*z3 + q0*z6) - 0.5*(q1*z9); /* d(q2)/dt */
-    cg_out[3] = 0.5*(q0*z9) - 0.25*(q2*z3 - q1*z6); /* d(q3)/dt */
+    cg_out[0] = z1*q1 - z2*q3 - z3*q2; /* d(q0)/dt */
+    cg_out[1] = z2*q2 - z1*q0 - z3*q3; /* d(q1)/dt */
+    cg_out[2] = z3*q0 - z4; /* d(q2)/dt */
+    cg_out[3] = z2*q0 + z1*q2 + z3*q1; /* d(q3)/dt */
     cg_out[4] = f_p_w1; /* d(p_w1)/dt */
     cg_out[5] = f_p_w2; /* d(p_w2)/dt */
     cg_out[6] = f_p_w3; /* d(p_w3)/dt */
@@ -80,8 +92,11 @@ static cg_mask_t kovalevskaya_top_rhs_lanes(const cg_real_t *restrict cg_clock,
 #define CG_LANE_SET CG_NAMED(kovalevskaya_top_lanes_, CG_LANES)
 #define CG_MODEL_N 7
 #define CG_MODEL_NU 0
+#define CG_MODEL_NP 4
+#define CG_MODEL_HOISTED 5
+#define CG_MODEL_HOIST kovalevskaya_top_hoist_lanes
 #define CG_MODEL_RHS kovalevskaya_top_rhs_lanes
-#define CG_MODEL_OPERATIONS 88
+#define CG_MODEL_OPERATIONS 38
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "ac1434dac712651865f35b3135a34d5bd4fd0e2316af3055bdb602f8db870e07"
 #include "cg_lanes_inline.h"

@@ -14,11 +14,34 @@
 #include "n_link_pendulum_5_core.h"
 #include "cg_math.h"
 
-/* rhs: 401 operations, 176 intermediates */
+/* rhs: 215 operations (4 divisions), 81 intermediates; 7 more once per parameter set */
+static cg_mask_t n_link_pendulum_5_hoist_lanes(const cg_real_t *restrict cg_p, cg_real_t *restrict cg_q)
+{
+    cg_mask_t cg_ok = cg_true();
+    /* inputs */
+    const cg_real_t m = cg_p[0];
+    const cg_real_t l = cg_p[1];
+    const cg_real_t g = cg_p[2];
+
+    /* intermediates: 0 */
+    cg_ok &= cg_not(cg_le(cg_abs(m), cg_splat(0.0)) | cg_le(cg_abs(l), cg_splat(0.0)));
+
+    /* outputs */
+    cg_q[0] = g/l;
+    cg_q[1] = 2.0*g;
+    cg_q[2] = 4.0*g;
+    cg_q[3] = 5.0*g;
+    cg_q[4] = 3.0*g;
+    cg_q[5] = 1.0/l;
+    cg_q[6] = 0.2/l;
+
+    return cg_ok;
+}
+
 static cg_mask_t n_link_pendulum_5_rhs_lanes(const cg_real_t *restrict cg_clock,
                                              const cg_real_t *restrict cg_x, const cg_real_t *restrict cg_p,
-                                             const cg_real_t *restrict cg_u, cg_real_t *restrict cg_out,
-                                             cg_real_t *restrict cg_work)
+                                             const cg_real_t *restrict cg_q, const cg_real_t *restrict cg_u,
+                                             cg_real_t *restrict cg_out, cg_real_t *restrict cg_work)
 {
     (void)cg_clock;
     (void)cg_u;
@@ -35,187 +58,94 @@ static cg_mask_t n_link_pendulum_5_rhs_lanes(const cg_real_t *restrict cg_clock,
     const cg_real_t theta3_dot = cg_x[7];
     const cg_real_t theta4_dot = cg_x[8];
     const cg_real_t theta5_dot = cg_x[9];
-    const cg_real_t m = cg_p[0];
     const cg_real_t l = cg_p[1];
-    const cg_real_t g = cg_p[2];
+    const cg_real_t k1 = cg_q[0];
+    const cg_real_t k2 = cg_q[1];
+    const cg_real_t k3 = cg_q[2];
+    const cg_real_t k4 = cg_q[3];
+    const cg_real_t k5 = cg_q[4];
+    const cg_real_t k6 = cg_q[5];
+    const cg_real_t k7 = cg_q[6];
 
-    /* intermediates: 176 */
-    cg_real_t z1, z2; cg_sincos(theta1, &z1, &z2);
-    const cg_real_t z3 = l*l;
-    const cg_real_t z4 = theta1_dot*theta1_dot;
-    const cg_real_t z5 = z3*z4;
-    const cg_real_t z6 = m*z5;
-    const cg_real_t z7 = theta1_dot*l;
-    const cg_real_t z8 = theta2_dot*l;
-    cg_real_t z9, z10; cg_sincos(theta2, &z9, &z10);
-    const cg_real_t z11 = z7*z1 + z8*z9;
-    const cg_real_t z12 = theta3_dot*l;
-    cg_real_t z13, z14; cg_sincos(theta3, &z13, &z14);
+    /* intermediates: 81 */
+    const cg_real_t z1 = theta1_dot*theta1_dot;
+    cg_real_t z2, z3; cg_sincos(theta1, &z2, &z3);
+    const cg_real_t z4 = theta2_dot*theta2_dot;
+    cg_real_t z5, z6; cg_sincos(theta2, &z5, &z6);
+    const cg_real_t z7 = z1*z2 + z4*z5;
+    const cg_real_t z8 = theta3_dot*theta3_dot;
+    cg_real_t z9, z10; cg_sincos(theta3, &z9, &z10);
+    const cg_real_t z11 = z7 + z8*z9;
+    const cg_real_t z12 = theta4_dot*theta4_dot;
+    cg_real_t z13, z14; cg_sincos(theta4, &z13, &z14);
     const cg_real_t z15 = z11 + z12*z13;
-    const cg_real_t z16 = theta4_dot*l;
-    cg_real_t z17, z18; cg_sincos(theta4, &z17, &z18);
+    const cg_real_t z16 = theta5_dot*theta5_dot;
+    cg_real_t z17, z18; cg_sincos(theta5, &z17, &z18);
     const cg_real_t z19 = z15 + z16*z17;
-    const cg_real_t z20 = theta5_dot*l;
-    cg_real_t z21, z22; cg_sincos(theta5, &z21, &z22);
-    const cg_real_t z23 = z19 + z20*z21;
-    const cg_real_t z24 = m*z23;
-    const cg_real_t z25 = z24 + m*z19;
-    const cg_real_t z26 = z25 + m*z15;
-    const cg_real_t z27 = z26 + m*z11;
-    const cg_real_t z28 = z1*z6 + z7*z27;
-    const cg_real_t z29 = l*g;
-    const cg_real_t z30 = m*g;
+    const cg_real_t z20 = z15 + z19;
+    const cg_real_t z21 = z11 + z20;
+    const cg_real_t z22 = z7 + z21;
+    const cg_real_t z23 = l*z22;
+    const cg_real_t z24 = z1*z3 + z4*z6;
+    const cg_real_t z25 = z24 + z8*z10;
+    const cg_real_t z26 = z25 + z12*z14;
+    const cg_real_t z27 = z26 + z16*z18;
+    const cg_real_t z28 = z26 + z27;
+    const cg_real_t z29 = z25 + z28;
+    const cg_real_t z30 = z24 + z29;
     const cg_real_t z31 = l*z30;
-    const cg_real_t z32 = 4.0*z31;
-    const cg_real_t z33 = z2*z7 + z10*z8;
-    const cg_real_t z34 = z33 + z14*z12;
-    const cg_real_t z35 = z34 + z18*z16;
-    const cg_real_t z36 = z35 + z22*z20;
-    const cg_real_t z37 = m*z36;
-    const cg_real_t z38 = z37 + m*z35;
-    const cg_real_t z39 = z38 + m*z34;
-    const cg_real_t z40 = z39 + m*z33;
-    const cg_real_t z41 = m*z29 + z32 + z2*z6 + z7*z40;
-    const cg_real_t z42 = theta1_dot*z2;
-    const cg_real_t z43 = z1*z42;
-    const cg_real_t z44 = theta1_dot*z1;
-    const cg_real_t z45 = z2*z44;
-    const cg_real_t z46 = m*z43 - m*z45;
-    const cg_real_t z47 = z3*z46;
-    const cg_real_t z48 = theta2_dot*z10;
-    const cg_real_t z49 = z7*z42 + z8*z48;
-    const cg_real_t z50 = theta3_dot*z14;
-    const cg_real_t z51 = z49 + z12*z50;
-    const cg_real_t z52 = theta4_dot*z18;
-    const cg_real_t z53 = z51 + z16*z52;
-    const cg_real_t z54 = theta5_dot*z22;
-    const cg_real_t z55 = z53 + z20*z54;
-    const cg_real_t z56 = m*z55;
-    const cg_real_t z57 = z56 + m*z53;
-    const cg_real_t z58 = z57 + m*z51;
-    const cg_real_t z59 = z58 + m*z49;
-    const cg_real_t z60 = theta2_dot*z9;
-    const cg_real_t z61 = z7*z44 + z8*z60;
-    const cg_real_t z62 = theta3_dot*z13;
-    const cg_real_t z63 = z61 + z12*z62;
-    const cg_real_t z64 = theta4_dot*z17;
-    const cg_real_t z65 = z63 + z16*z64;
-    const cg_real_t z66 = theta5_dot*z21;
-    const cg_real_t z67 = z65 + z20*z66;
-    const cg_real_t z68 = m*z67;
-    const cg_real_t z69 = z68 + m*z65;
-    const cg_real_t z70 = z69 + m*z63;
-    const cg_real_t z71 = z70 + m*z61;
-    const cg_real_t z72 = z40*z44 + z2*z71;
-    const cg_real_t z73 = z27*z42 + z1*z59 - z72;
-    const cg_real_t z74 = 2.0*(theta1_dot*z47) + l*z73;
-    const cg_real_t f_theta1_dot = z2*z28 - z1*z41 - z74;
-    const cg_real_t z75 = z1*z1;
-    const cg_real_t z76 = z2*z2;
-    const cg_real_t z77 = m*z75 + m*z76;
-    const cg_real_t z78 = l*z1;
-    const cg_real_t z79 = m*z78;
-    const cg_real_t z80 = l*z2;
-    const cg_real_t z81 = m*z80;
-    const cg_real_t z82 = z1*z79 + z2*z81;
-    const cg_real_t M_theta1_dot_theta1_dot = z3*z77 + 4.0*(l*z82);
-    const cg_real_t z83 = z9*z79 + z10*z81;
-    const cg_real_t z84 = l*z83;
-    const cg_real_t z85 = z84/M_theta1_dot_theta1_dot;
-    const cg_real_t z86 = z8*z27;
-    const cg_real_t z87 = z32 + z8*z40;
-    const cg_real_t z88 = z40*z60 + z10*z71;
-    const cg_real_t z89 = z27*z48 + z9*z59 - z88;
-    const cg_real_t f_theta2_dot = z10*z86 - z9*z87 - l*z89;
-    const cg_real_t z90 = f_theta2_dot - 4.0*(f_theta1_dot*z85);
-    const cg_real_t z91 = l*z9;
-    const cg_real_t z92 = m*z91;
-    const cg_real_t z93 = l*z10;
-    const cg_real_t z94 = m*z93;
-    const cg_real_t z95 = z9*z92 + z10*z94;
-    const cg_real_t M_theta2_dot_theta2_dot = 4.0*(l*z95);
-    const cg_real_t z96 = M_theta2_dot_theta2_dot - 16.0*(z84*z85);
-    const cg_real_t z97 = z13*z92 + z14*z94;
-    const cg_real_t M_theta2_dot_theta3_dot = 3.0*(l*z97);
-    const cg_real_t z98 = z13*z79 + z14*z81;
-    const cg_real_t z99 = l*z98;
-    const cg_real_t z100 = M_theta2_dot_theta3_dot - 12.0*(z99*z85);
-    const cg_real_t z101 = z100/z96;
-    const cg_real_t z102 = z12*z26;
-    const cg_real_t z103 = 3.0*z31 + z12*z39;
-    const cg_real_t z104 = z39*z62 + z14*z70;
-    const cg_real_t z105 = z26*z50 + z13*z58 - z104;
-    const cg_real_t f_theta3_dot = z14*z102 - z13*z103 - l*z105;
-    const cg_real_t z106 = z99/M_theta1_dot_theta1_dot;
-    const cg_real_t z107 = f_theta3_dot - 3.0*(f_theta1_dot*z106) - z101*z90;
-    const cg_real_t z108 = l*z13;
-    const cg_real_t z109 = m*z108;
-    const cg_real_t z110 = l*z14;
-    const cg_real_t z111 = m*z110;
-    const cg_real_t z112 = z13*z109 + z14*z111;
-    const cg_real_t M_theta3_dot_theta3_dot = 3.0*(l*z112);
-    const cg_real_t z113 = M_theta3_dot_theta3_dot - 9.0*(z99*z106) - z100*z101;
-    const cg_real_t z114 = z17*z109 + z18*z111;
-    const cg_real_t M_theta3_dot_theta4_dot = 2.0*(l*z114);
-    const cg_real_t z115 = z17*z79 + z18*z81;
-    const cg_real_t z116 = l*z115;
-    const cg_real_t z117 = z17*z92 + z18*z94;
-    const cg_real_t M_theta2_dot_theta4_dot = 2.0*(l*z117);
-    const cg_real_t z118 = M_theta2_dot_theta4_dot - 8.0*(z116*z85);
-    const cg_real_t z119 = M_theta3_dot_theta4_dot - 6.0*(z116*z106) - z101*z118;
-    const cg_real_t z120 = z119/z113;
-    const cg_real_t z121 = z16*z25;
-    const cg_real_t z122 = 2.0*z31 + z16*z38;
-    const cg_real_t z123 = z38*z64 + z18*z69;
-    const cg_real_t z124 = z25*z52 + z17*z57 - z123;
-    const cg_real_t f_theta4_dot = z18*z121 - z17*z122 - l*z124;
-    const cg_real_t z125 = z116/M_theta1_dot_theta1_dot;
-    const cg_real_t z126 = z118/z96;
-    const cg_real_t z127 = f_theta4_dot - 2.0*(f_theta1_dot*z125) - z126*z90 - z120*z107;
-    const cg_real_t z128 = l*z17;
-    const cg_real_t z129 = m*z128;
-    const cg_real_t z130 = l*z18;
-    const cg_real_t z131 = m*z130;
-    const cg_real_t z132 = z17*z129 + z18*z131;
-    const cg_real_t M_theta4_dot_theta4_dot = 2.0*(l*z132);
-    const cg_real_t z133 = M_theta4_dot_theta4_dot - 4.0*(z116*z125) - z118*z126 - z119*z120;
-    const cg_real_t z134 = z21*z129 + z22*z131;
-    const cg_real_t M_theta4_dot_theta5_dot = l*z134;
-    const cg_real_t z135 = z21*z79 + z22*z81;
-    const cg_real_t M_theta1_dot_theta5_dot = l*z135;
-    const cg_real_t z136 = z21*z92 + z22*z94;
-    const cg_real_t M_theta2_dot_theta5_dot = l*z136;
-    const cg_real_t z137 = M_theta2_dot_theta5_dot - 4.0*(M_theta1_dot_theta5_dot*z85);
-    const cg_real_t z138 = z21*z109 + z22*z111;
-    const cg_real_t M_theta3_dot_theta5_dot = l*z138;
-    const cg_real_t z139 = M_theta3_dot_theta5_dot - 3.0*(M_theta1_dot_theta5_dot*z106) - z101*z137;
-    const cg_real_t z140 = M_theta4_dot_theta5_dot - 2.0*(M_theta1_dot_theta5_dot*z125) - z126*z137 - z120*z139;
-    const cg_real_t z141 = z140/z133;
-    const cg_real_t z142 = z20*z24;
-    const cg_real_t z143 = z31 + z20*z37;
-    const cg_real_t z144 = z37*z66 + z22*z68;
-    const cg_real_t z145 = z24*z54 + z21*z56 - z144;
-    const cg_real_t f_theta5_dot = z22*z142 - z21*z143 - l*z145;
-    const cg_real_t z146 = M_theta1_dot_theta5_dot/M_theta1_dot_theta1_dot;
-    const cg_real_t z147 = z137/z96;
-    const cg_real_t z148 = z139/z113;
-    const cg_real_t z149 = f_theta5_dot - f_theta1_dot*z146 - z147*z90 - z148*z107 - z141*z127;
-    const cg_real_t z150 = l*z21;
-    const cg_real_t z151 = m*z150;
-    const cg_real_t z152 = l*z22;
-    const cg_real_t z153 = m*z152;
-    const cg_real_t z154 = z21*z151 + z22*z153;
-    const cg_real_t M_theta5_dot_theta5_dot = l*z154;
-    const cg_real_t z155 = M_theta5_dot_theta5_dot - M_theta1_dot_theta5_dot*z146 - z137*z147 - z139*z148 -
-        z140*z141;
-    const cg_real_t z156 = z149/z155;
-    const cg_real_t z157 = z127/z133 - z141*z156;
-    const cg_real_t z158 = z107/z113 - z120*z157 - z148*z156;
-    const cg_real_t z159 = z90/z96 - z101*z158 - z126*z157 - z147*z156;
-    cg_ok &= cg_not(cg_le(cg_abs(M_theta1_dot_theta1_dot), cg_splat(0.0)) | cg_le(cg_abs(z96),
-        1e-13*cg_abs(M_theta2_dot_theta2_dot)) | cg_le(cg_abs(z113), 1e-13*cg_abs(M_theta3_dot_theta3_dot)) |
-        cg_le(cg_abs(z133), 1e-13*cg_abs(M_theta4_dot_theta4_dot)) | cg_le(cg_abs(z155),
-        1e-13*cg_abs(M_theta5_dot_theta5_dot)));
+    const cg_real_t z32 = k4 + z31;
+    const cg_real_t z33 = z23*z3 - z2*z32;
+    const cg_real_t z34 = k7*z33;
+    const cg_real_t z35 = z18*z3 + z17*z2;
+    const cg_real_t z36 = 0.2*z35;
+    const cg_real_t z37 = z3*z6 + z2*z5;
+    const cg_real_t z38 = 0.8*z37;
+    const cg_real_t z39 = z18*z6 + z17*z5 - z38*z35;
+    const cg_real_t z40 = 4.0 - 3.2*z37*z37;
+    const cg_real_t z41 = 1.0/z40;
+    const cg_real_t z42 = z39*z41;
+    const cg_real_t z43 = k3 + z31;
+    const cg_real_t z44 = z23*z6 - z5*z43 - z38*z33;
+    const cg_real_t z45 = k6*z44;
+    const cg_real_t z46 = z3*z10 + z2*z9;
+    const cg_real_t z47 = 0.6*z46;
+    const cg_real_t z48 = 3.0*(z10*z6 + z9*z5) - 2.4*z46*z37;
+    const cg_real_t z49 = z18*z10 + z17*z9 - z47*z35 - z42*z48;
+    const cg_real_t z50 = z48*z41;
+    const cg_real_t z51 = 3.0 - 1.8*z46*z46 - z50*z48;
+    const cg_real_t z52 = 1.0/z51;
+    const cg_real_t z53 = z49*z52;
+    const cg_real_t z54 = l*z29 + k5;
+    const cg_real_t z55 = l*z10*z21 - z9*z54 - z47*z33 - z50*z44;
+    const cg_real_t z56 = z3*z14 + z2*z13;
+    const cg_real_t z57 = 0.4*z56;
+    const cg_real_t z58 = 2.0*z14;
+    const cg_real_t z59 = 2.0*z13;
+    const cg_real_t z60 = z58*z6 + z59*z5 - 1.6*z56*z37;
+    const cg_real_t z61 = z58*z10 + z59*z9 - 1.2*z56*z46 - z50*z60;
+    const cg_real_t z62 = z18*z14 + z17*z13 - z57*z35 - z42*z60 - z53*z61;
+    const cg_real_t z63 = z60*z41;
+    const cg_real_t z64 = z61*z52;
+    const cg_real_t z65 = 2.0 - 0.8*z56*z56 - z63*z60 - z64*z61;
+    const cg_real_t z66 = 1.0/z65;
+    const cg_real_t z67 = z62*z66;
+    const cg_real_t z68 = l*z28 + k2;
+    const cg_real_t z69 = l*z14*z20 - z13*z68 - z57*z33 - z63*z44 - z64*z55;
+    const cg_real_t z70 = z53*z55 + z67*z69;
+    const cg_real_t z71 = z17*z27 + k1*z17 - z18*z19 + z34*z35 + z42*z45 + k6*z70;
+    const cg_real_t z72 = 1.0 - z36*z35 - z42*z39 - z53*z49 - z67*z62;
+    const cg_real_t z73 = 1.0/z72;
+    const cg_real_t z74 = z71*z73;
+    const cg_real_t z75 = k6*z69 + z74*z62;
+    const cg_real_t z76 = z66*z75;
+    const cg_real_t z77 = z76*z61 - k6*z55;
+    const cg_real_t z78 = z74*z49 - z77;
+    const cg_real_t z79 = z52*z78;
+    const cg_real_t z80 = z45 - z76*z60 - z79*z48;
+    const cg_real_t z81 = z74*z39 + z80;
+    cg_ok &= cg_not(cg_le(cg_abs(z40), cg_splat(4e-13)) | cg_le(cg_abs(z51), cg_splat(3e-13)) | cg_le(cg_abs(z65),
+        cg_splat(2e-13)) | cg_le(cg_abs(z72), cg_splat(1e-13)));
 
     /* outputs */
     cg_out[0] = theta1_dot; /* d(theta1)/dt */
@@ -223,12 +153,11 @@ static cg_mask_t n_link_pendulum_5_rhs_lanes(const cg_real_t *restrict cg_clock,
     cg_out[2] = theta3_dot; /* d(theta3)/dt */
     cg_out[3] = theta4_dot; /* d(theta4)/dt */
     cg_out[4] = theta5_dot; /* d(theta5)/dt */
-    cg_out[5] = f_theta1_dot/M_theta1_dot_theta1_dot - 4.0*(z85*z159) - 3.0*(z106*z158) - 2.0*(z125*z157) -
-        z146*z156; /* d(theta1_dot)/dt */
-    cg_out[6] = z159; /* d(theta2_dot)/dt */
-    cg_out[7] = z158; /* d(theta3_dot)/dt */
-    cg_out[8] = z157; /* d(theta4_dot)/dt */
-    cg_out[9] = z156; /* d(theta5_dot)/dt */
+    cg_out[5] = z34 + z36*z74 - z57*z76 - z47*z79 - z38*z41*z81; /* d(theta1_dot)/dt */
+    cg_out[6] = z42*z74 + z41*z80; /* d(theta2_dot)/dt */
+    cg_out[7] = z53*z74 - z52*z77; /* d(theta3_dot)/dt */
+    cg_out[8] = z76; /* d(theta4_dot)/dt */
+    cg_out[9] = -z74; /* d(theta5_dot)/dt */
 
     return cg_ok;
 }
@@ -238,8 +167,11 @@ static cg_mask_t n_link_pendulum_5_rhs_lanes(const cg_real_t *restrict cg_clock,
 #define CG_LANE_SET CG_NAMED(n_link_pendulum_5_lanes_, CG_LANES)
 #define CG_MODEL_N 10
 #define CG_MODEL_NU 0
+#define CG_MODEL_NP 3
+#define CG_MODEL_HOISTED 7
+#define CG_MODEL_HOIST n_link_pendulum_5_hoist_lanes
 #define CG_MODEL_RHS n_link_pendulum_5_rhs_lanes
-#define CG_MODEL_OPERATIONS 401
+#define CG_MODEL_OPERATIONS 215
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "04cf4f6ced370a4d0b3073c846c110a32f841fa003c8acf9085d55a95a734aef"
 #include "cg_lanes_inline.h"

@@ -10,9 +10,37 @@
 #include <math.h>
 #include <stddef.h>
 
-/* rhs: 51 operations, 29 intermediates */
-int rolling_disk_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                     const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+/* rhs: 21 operations (1 division), 10 intermediates; 11 more once per parameter set */
+static int rolling_disk_hoist(const double *restrict cg_p, double *restrict cg_q)
+{
+    /* inputs */
+    const double m = cg_p[0];
+    const double R = cg_p[1];
+    const double A = cg_p[2];
+    const double B = cg_p[3];
+    const double g = cg_p[4];
+
+    /* intermediates: 5 */
+    const double z1 = m*R;
+    const double z2 = z1*R;
+    const double M_w1_w1 = z2 + A;
+    const double M_w2_w2 = z2 + B;
+    const double z3 = z2/M_w2_w2;
+    if (fabs(M_w1_w1) <= 0.0 || fabs(M_w2_w2) <= 0.0 || fabs(A) <= 0.0) return CG_SINGULAR;
+
+    /* outputs */
+    cg_q[0] = A/M_w1_w1;
+    cg_q[1] = M_w2_w2/M_w1_w1;
+    cg_q[2] = z1*g/M_w1_w1;
+    cg_q[3] = -z3;
+    cg_q[4] = B/A;
+
+    return CG_OK;
+}
+
+static inline int rolling_disk_rhs_hoisted(double t, const double *restrict cg_x, const double *restrict cg_p,
+                                           const double *restrict cg_q, const double *restrict cg_u,
+                                           double *restrict cg_out, double *restrict cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -23,56 +51,47 @@ int rolling_disk_rhs(double t, const double *restrict cg_x, const double *restri
     const double w1 = cg_x[5];
     const double w2 = cg_x[6];
     const double w3 = cg_x[7];
-    const double m = cg_p[0];
     const double R = cg_p[1];
-    const double A = cg_p[2];
-    const double B = cg_p[3];
-    const double g = cg_p[4];
+    const double k1 = cg_q[0];
+    const double k2 = cg_q[1];
+    const double k3 = cg_q[2];
+    const double k4 = cg_q[3];
+    const double k5 = cg_q[4];
 
-    /* intermediates: 29 */
-    double z1, z2; cg_sincos(psi, &z1, &z2);
-    const double z3 = R*z2;
-    double z4, z5; cg_sincos(alpha, &z4, &z5);
-    const double z6 = z4/z5;
-    const double z7 = R*z6;
-    const double z8 = z2*z7;
-    const double z9 = R*z1;
-    const double z10 = z1*z7;
-    const double z11 = R*g;
-    const double z12 = m*z11;
-    const double z13 = w3*A*cg_tan(alpha);
-    const double z14 = w2*R;
-    const double z15 = m*z14;
-    const double z16 = w2*B + R*z15;
-    const double z17 = z13 - z16;
-    const double f_w1 = z4*z12 - w3*z17;
-    const double z18 = m*R;
-    const double z19 = R*z18;
-    const double M_w1_w1 = A + z19;
-    const double z20 = w1*R;
-    const double z21 = m*z20;
-    const double z22 = R/z5;
-    const double z23 = z5*z21*z22;
-    const double M_w2_w2 = B + z19;
-    const double z24 = w3*z23/M_w2_w2;
-    const double z25 = z16 - z13;
-    const double f_w3 = w2*z23 - w1*z25;
-    if (fabs(M_w1_w1) <= 0.0 || fabs(M_w2_w2) <= 0.0 || fabs(A) <= 0.0) return CG_SINGULAR;
+    /* intermediates: 10 */
+    double z1, z2; cg_sincos(alpha, &z1, &z2);
+    const double z3 = w3/z2;
+    const double z4 = z1*z3;
+    const double z5 = w2 - z4;
+    const double z6 = R*z5;
+    double z7, z8; cg_sincos(psi, &z7, &z8);
+    const double z9 = k2*w2 - z4*k1;
+    const double z10 = z4 - k5*w2;
 
     /* outputs */
-    cg_out[0] = w2*z3 - w3*z8; /* d(x)/dt */
-    cg_out[1] = w2*z9 - w3*z10; /* d(y)/dt */
-    cg_out[2] = w3/z5; /* d(psi)/dt */
+    cg_out[0] = z6*z8; /* d(x)/dt */
+    cg_out[1] = z6*z7; /* d(y)/dt */
+    cg_out[2] = z3; /* d(psi)/dt */
     cg_out[3] = w1; /* d(alpha)/dt */
-    cg_out[4] = w2 - w3*z6; /* d(theta)/dt */
-    cg_out[5] = f_w1/M_w1_w1; /* d(w1)/dt */
-    cg_out[6] = -z24; /* d(w2)/dt */
-    cg_out[7] = f_w3/A; /* d(w3)/dt */
+    cg_out[4] = z5; /* d(theta)/dt */
+    cg_out[5] = k3*z1 + w3*z9; /* d(w1)/dt */
+    cg_out[6] = k4*w3*w1; /* d(w2)/dt */
+    cg_out[7] = w1*z10; /* d(w3)/dt */
 
     return CG_OK;
 }
 
-/* jvp: 114 operations, 61 intermediates */
+int rolling_disk_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
+                     const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+{
+    double cg_q[5];
+    const int cg_status = rolling_disk_hoist(cg_p, cg_q);
+
+    if (cg_status != CG_OK) return cg_status;
+    return rolling_disk_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
+}
+
+/* jvp: 60 operations (4 divisions), 24 intermediates */
 int rolling_disk_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
                      const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
                      double *restrict cg_work)
@@ -97,82 +116,45 @@ int rolling_disk_jvp(double t, const double *restrict cg_x, const double *restri
     const double cg_v_6 = cg_v[6];
     const double cg_v_7 = cg_v[7];
 
-    /* intermediates: 61 */
+    /* intermediates: 24 */
     double z1, z2; cg_sincos(psi, &z1, &z2);
-    const double z3 = z1*cg_v_2;
-    const double z4 = R*z3;
-    double z5, z6; cg_sincos(alpha, &z5, &z6);
-    const double z7 = z5/z6;
-    const double z8 = R*z7;
-    const double z9 = z6*cg_v_3;
-    const double z10 = z6*z6;
-    const double z11 = z5/z10;
-    const double z12 = z5*cg_v_3;
-    const double z13 = z9/z6 + z11*z12;
-    const double z14 = R*z13;
-    const double z15 = z2*z14 - z8*z3;
-    const double z16 = z2*z8*cg_v_7 + w3*z15;
-    const double z17 = z2*cg_v_2;
-    const double z18 = R*z17;
-    const double z19 = z8*z17 + z1*z14;
-    const double z20 = z1*z8*cg_v_7 + w3*z19;
-    const double z21 = w3/z10;
-    const double z22 = z7*cg_v_7 + w3*z13;
-    const double z23 = R*g;
-    const double z24 = w3*A;
-    const double z25 = cg_tan(alpha);
-    const double z26 = z24*z25;
-    const double z27 = w2*R;
-    const double z28 = m*z27;
-    const double z29 = w2*B + R*z28;
-    const double z30 = z26 - z29;
-    const double z31 = A*cg_v_7;
-    const double z32 = 1.0 + z25*z25;
-    const double z33 = cg_v_3*z32;
-    const double z34 = z25*z31 + z24*z33;
-    const double z35 = R*cg_v_6;
-    const double z36 = m*z35;
-    const double z37 = B*cg_v_6 + R*z36;
-    const double z38 = z34 - z37;
-    const double z39 = z30*cg_v_7 + w3*z38;
-    const double z40 = m*z23*z9 - z39;
-    const double z41 = m*R;
-    const double z42 = R*z41;
-    const double M_w1_w1 = A + z42;
-    const double z43 = w1*R;
-    const double z44 = m*z43;
-    const double z45 = z6*z44;
-    const double z46 = R/z6;
-    const double z47 = z45*z46;
-    const double z48 = R*cg_v_5;
-    const double z49 = m*z48;
-    const double z50 = z6*z49 - z44*z12;
-    const double z51 = R/z10;
-    const double z52 = z12*z51;
-    const double z53 = z46*z50 + z45*z52;
-    const double z54 = z47*cg_v_7 + w3*z53;
-    const double M_w2_w2 = B + z42;
-    const double z55 = z54/M_w2_w2;
-    const double z56 = z29 - z26;
-    const double z57 = z37 - z34;
-    const double z58 = z56*cg_v_5 + w1*z57;
-    const double z59 = z47*cg_v_6 + w2*z53 - z58;
+    const double z3 = R*z2;
+    double z4, z5; cg_sincos(alpha, &z4, &z5);
+    const double z6 = 1.0/z5;
+    const double z7 = w3*z6;
+    const double z8 = cg_v_7*z4 + z7*cg_v_3;
+    const double z9 = cg_v_6 - z6*z8;
+    const double z10 = R*z1;
+    const double z11 = z7*z4;
+    const double z12 = w2 - z11;
+    const double z13 = cg_v_2*z12;
+    const double z14 = z11*cg_v_3 + cg_v_7;
+    const double z15 = R*m;
+    const double z16 = z15*R;
+    const double M_w2_w2 = B + z16;
+    const double z17 = w2*M_w2_w2 - z11*A;
+    const double z18 = w3*cg_v_6*M_w2_w2 + cg_v_3*g*z15*z5 - z7*A*z8 + cg_v_7*z17;
+    const double M_w1_w1 = A + z16;
+    const double z19 = w3*cg_v_5 + cg_v_7*w1;
+    const double z20 = z16*z19/M_w2_w2;
+    const double z21 = w2*cg_v_5 + cg_v_6*w1;
+    const double z22 = z11*cg_v_5 - B*z21/A;
     if (fabs(M_w1_w1) <= 0.0 || fabs(M_w2_w2) <= 0.0 || fabs(A) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = R*z2*cg_v_6 - w2*z4 - z16; /* direction of d(x)/dt */
-    cg_out[1] = R*z1*cg_v_6 + w2*z18 - z20; /* direction of d(y)/dt */
-    cg_out[2] = cg_v_7/z6 + z12*z21; /* direction of d(psi)/dt */
+    cg_out[0] = z3*z9 - z10*z13; /* direction of d(x)/dt */
+    cg_out[1] = z10*z9 + z3*z13; /* direction of d(y)/dt */
+    cg_out[2] = z6*z14; /* direction of d(psi)/dt */
     cg_out[3] = cg_v_5; /* direction of d(alpha)/dt */
-    cg_out[4] = cg_v_6 - z22; /* direction of d(theta)/dt */
-    cg_out[5] = z40/M_w1_w1; /* direction of d(w1)/dt */
-    cg_out[6] = -z55; /* direction of d(w2)/dt */
-    cg_out[7] = z59/A; /* direction of d(w3)/dt */
+    cg_out[4] = z9; /* direction of d(theta)/dt */
+    cg_out[5] = z18/M_w1_w1; /* direction of d(w1)/dt */
+    cg_out[6] = -z20; /* direction of d(w2)/dt */
+    cg_out[7] = w1*z6*z8 + z22; /* direction of d(w3)/dt */
 
     return CG_OK;
 }
 
-/* jacobian: 97 operations, 52 intermediates */
+/* jacobian: 58 operations (4 divisions), 24 intermediates */
 int rolling_disk_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
                           const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -191,84 +173,56 @@ int rolling_disk_jacobian(double t, const double *restrict cg_x, const double *r
     const double B = cg_p[3];
     const double g = cg_p[4];
 
-    /* intermediates: 52 */
+    /* intermediates: 24 */
     double z1, z2; cg_sincos(psi, &z1, &z2);
-    double z3, z4; cg_sincos(alpha, &z3, &z4);
-    const double z5 = z3/z4;
-    const double z6 = R*z5;
-    const double z7 = z1*z6;
-    const double z8 = R*z1;
-    const double z9 = z4*z4;
-    const double z10 = z3/z9;
-    const double z11 = 1.0 + z3*z10;
-    const double z12 = R*z11;
-    const double z13 = z2*z12;
-    const double z14 = R*z2;
-    const double z15 = z2*z6;
-    const double z16 = z1*z12;
-    const double z17 = w3/z9;
-    const double z18 = R*g;
-    const double z19 = m*z18;
-    const double z20 = w3*A;
-    const double z21 = cg_tan(alpha);
-    const double z22 = 1.0 + z21*z21;
-    const double z23 = z20*z22;
-    const double z24 = z4*z19 - w3*z23;
-    const double z25 = m*R;
-    const double z26 = R*z25;
-    const double M_w1_w1 = A + z26;
-    const double M_w2_w2 = B + z26;
-    const double z27 = w2*R;
-    const double z28 = m*z27;
-    const double z29 = w2*B + R*z28;
-    const double z30 = z20*z21 - z29;
-    const double z31 = A*z21;
-    const double z32 = z30 + w3*z31;
-    const double z33 = z32/M_w1_w1;
-    const double z34 = w1*R;
-    const double z35 = m*z34;
-    const double z36 = z4*z35;
-    const double z37 = R/z9;
-    const double z38 = z3*z37;
-    const double z39 = R/z4;
-    const double z40 = z3*z35;
-    const double z41 = z36*z38 - z39*z40;
-    const double z42 = w3*z41/M_w2_w2;
-    const double z43 = z4*z25;
-    const double z44 = z39*z43;
-    const double z45 = w3*z44/M_w2_w2;
-    const double z46 = z36*z39;
-    const double z47 = z46/M_w2_w2;
-    const double z48 = w1*z23 + w2*z41;
-    const double z49 = z30 + w2*z44;
-    const double z50 = z46 - w1*M_w2_w2;
+    const double z3 = R*z1;
+    double z4, z5; cg_sincos(alpha, &z4, &z5);
+    const double z6 = 1.0/z5;
+    const double z7 = w3*z6;
+    const double z8 = w2 - z7*z4;
+    const double z9 = R*z2;
+    const double z10 = z7*z6;
+    const double z11 = z4*z6;
+    const double z12 = R*m;
+    const double z13 = z12*R;
+    const double M_w1_w1 = A + z13;
+    const double z14 = 1.0/M_w1_w1;
+    const double z15 = z7*A;
+    const double z16 = z12*g*z5 - z7*z15;
+    const double M_w2_w2 = B + z13;
+    const double z17 = z15*z4;
+    const double z18 = w2*M_w2_w2 - z17;
+    const double z19 = z18 - z17;
+    const double z20 = z13/M_w2_w2;
+    const double z21 = 1.0/A;
+    const double z22 = z13*w2 - z18;
     if (fabs(M_w1_w1) <= 0.0 || fabs(M_w2_w2) <= 0.0 || fabs(A) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = 0.0; /* d(d(x)/dt)/d(x) */
     cg_out[1] = 0.0; /* d(d(x)/dt)/d(y) */
-    cg_out[2] = w3*z7 - w2*z8; /* d(d(x)/dt)/d(psi) */
-    cg_out[3] = -w3*z13; /* d(d(x)/dt)/d(alpha) */
+    cg_out[2] = -z3*z8; /* d(d(x)/dt)/d(psi) */
+    cg_out[3] = -z9*z10; /* d(d(x)/dt)/d(alpha) */
     cg_out[4] = 0.0; /* d(d(x)/dt)/d(theta) */
     cg_out[5] = 0.0; /* d(d(x)/dt)/d(w1) */
-    cg_out[6] = z14; /* d(d(x)/dt)/d(w2) */
-    cg_out[7] = -z15; /* d(d(x)/dt)/d(w3) */
+    cg_out[6] = z9; /* d(d(x)/dt)/d(w2) */
+    cg_out[7] = -z9*z11; /* d(d(x)/dt)/d(w3) */
     cg_out[8] = 0.0; /* d(d(y)/dt)/d(x) */
     cg_out[9] = 0.0; /* d(d(y)/dt)/d(y) */
-    cg_out[10] = w2*z14 - w3*z15; /* d(d(y)/dt)/d(psi) */
-    cg_out[11] = -w3*z16; /* d(d(y)/dt)/d(alpha) */
+    cg_out[10] = z9*z8; /* d(d(y)/dt)/d(psi) */
+    cg_out[11] = -z3*z10; /* d(d(y)/dt)/d(alpha) */
     cg_out[12] = 0.0; /* d(d(y)/dt)/d(theta) */
     cg_out[13] = 0.0; /* d(d(y)/dt)/d(w1) */
-    cg_out[14] = z8; /* d(d(y)/dt)/d(w2) */
-    cg_out[15] = -z7; /* d(d(y)/dt)/d(w3) */
+    cg_out[14] = z3; /* d(d(y)/dt)/d(w2) */
+    cg_out[15] = -z3*z11; /* d(d(y)/dt)/d(w3) */
     cg_out[16] = 0.0; /* d(d(psi)/dt)/d(x) */
     cg_out[17] = 0.0; /* d(d(psi)/dt)/d(y) */
     cg_out[18] = 0.0; /* d(d(psi)/dt)/d(psi) */
-    cg_out[19] = z3*z17; /* d(d(psi)/dt)/d(alpha) */
+    cg_out[19] = z7*z11; /* d(d(psi)/dt)/d(alpha) */
     cg_out[20] = 0.0; /* d(d(psi)/dt)/d(theta) */
     cg_out[21] = 0.0; /* d(d(psi)/dt)/d(w1) */
     cg_out[22] = 0.0; /* d(d(psi)/dt)/d(w2) */
-    cg_out[23] = 1.0/z4; /* d(d(psi)/dt)/d(w3) */
+    cg_out[23] = z6; /* d(d(psi)/dt)/d(w3) */
     cg_out[24] = 0.0; /* d(d(alpha)/dt)/d(x) */
     cg_out[25] = 0.0; /* d(d(alpha)/dt)/d(y) */
     cg_out[26] = 0.0; /* d(d(alpha)/dt)/d(psi) */
@@ -280,35 +234,35 @@ int rolling_disk_jacobian(double t, const double *restrict cg_x, const double *r
     cg_out[32] = 0.0; /* d(d(theta)/dt)/d(x) */
     cg_out[33] = 0.0; /* d(d(theta)/dt)/d(y) */
     cg_out[34] = 0.0; /* d(d(theta)/dt)/d(psi) */
-    cg_out[35] = -w3*z11; /* d(d(theta)/dt)/d(alpha) */
+    cg_out[35] = -z10; /* d(d(theta)/dt)/d(alpha) */
     cg_out[36] = 0.0; /* d(d(theta)/dt)/d(theta) */
     cg_out[37] = 0.0; /* d(d(theta)/dt)/d(w1) */
     cg_out[38] = 1.0; /* d(d(theta)/dt)/d(w2) */
-    cg_out[39] = -z5; /* d(d(theta)/dt)/d(w3) */
+    cg_out[39] = -z11; /* d(d(theta)/dt)/d(w3) */
     cg_out[40] = 0.0; /* d(d(w1)/dt)/d(x) */
     cg_out[41] = 0.0; /* d(d(w1)/dt)/d(y) */
     cg_out[42] = 0.0; /* d(d(w1)/dt)/d(psi) */
-    cg_out[43] = z24/M_w1_w1; /* d(d(w1)/dt)/d(alpha) */
+    cg_out[43] = z14*z16; /* d(d(w1)/dt)/d(alpha) */
     cg_out[44] = 0.0; /* d(d(w1)/dt)/d(theta) */
     cg_out[45] = 0.0; /* d(d(w1)/dt)/d(w1) */
-    cg_out[46] = w3*M_w2_w2/M_w1_w1; /* d(d(w1)/dt)/d(w2) */
-    cg_out[47] = -z33; /* d(d(w1)/dt)/d(w3) */
+    cg_out[46] = w3*M_w2_w2*z14; /* d(d(w1)/dt)/d(w2) */
+    cg_out[47] = z14*z19; /* d(d(w1)/dt)/d(w3) */
     cg_out[48] = 0.0; /* d(d(w2)/dt)/d(x) */
     cg_out[49] = 0.0; /* d(d(w2)/dt)/d(y) */
     cg_out[50] = 0.0; /* d(d(w2)/dt)/d(psi) */
-    cg_out[51] = -z42; /* d(d(w2)/dt)/d(alpha) */
+    cg_out[51] = 0.0; /* d(d(w2)/dt)/d(alpha) */
     cg_out[52] = 0.0; /* d(d(w2)/dt)/d(theta) */
-    cg_out[53] = -z45; /* d(d(w2)/dt)/d(w1) */
+    cg_out[53] = -w3*z20; /* d(d(w2)/dt)/d(w1) */
     cg_out[54] = 0.0; /* d(d(w2)/dt)/d(w2) */
-    cg_out[55] = -z47; /* d(d(w2)/dt)/d(w3) */
+    cg_out[55] = -w1*z20; /* d(d(w2)/dt)/d(w3) */
     cg_out[56] = 0.0; /* d(d(w3)/dt)/d(x) */
     cg_out[57] = 0.0; /* d(d(w3)/dt)/d(y) */
     cg_out[58] = 0.0; /* d(d(w3)/dt)/d(psi) */
-    cg_out[59] = z48/A; /* d(d(w3)/dt)/d(alpha) */
+    cg_out[59] = z10*w1; /* d(d(w3)/dt)/d(alpha) */
     cg_out[60] = 0.0; /* d(d(w3)/dt)/d(theta) */
-    cg_out[61] = z49/A; /* d(d(w3)/dt)/d(w1) */
-    cg_out[62] = z50/A; /* d(d(w3)/dt)/d(w2) */
-    cg_out[63] = w1*z31/A; /* d(d(w3)/dt)/d(w3) */
+    cg_out[61] = z21*z22; /* d(d(w3)/dt)/d(w1) */
+    cg_out[62] = -w1*B*z21; /* d(d(w3)/dt)/d(w2) */
+    cg_out[63] = z11*w1; /* d(d(w3)/dt)/d(w3) */
 
     return CG_OK;
 }
@@ -332,7 +286,7 @@ int rolling_disk_outputs(double t, const double *restrict cg_x, const double *re
     return CG_OK;
 }
 
-/* invariants: 21 operations, 9 intermediates */
+/* invariants: 17 operations, 5 intermediates */
 int rolling_disk_invariants(double t, const double *restrict cg_x, const double *restrict cg_p,
                             const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -350,19 +304,15 @@ int rolling_disk_invariants(double t, const double *restrict cg_x, const double 
     const double B = cg_p[3];
     const double g = cg_p[4];
 
-    /* intermediates: 9 */
-    const double z1 = R*g;
-    const double z2 = m*z1;
-    const double z3 = w3*w3;
-    const double z4 = w1*w1;
-    const double z5 = w2*w2;
-    const double z6 = A*z4 + B*z5;
-    const double z7 = w2*R;
-    const double z8 = w1*R;
-    const double z9 = z7*z7 + z8*z8;
+    /* intermediates: 5 */
+    const double z1 = w1*w1;
+    const double z2 = w2*w2;
+    const double z3 = z1 + z2;
+    const double z4 = 0.5*R*z3 + g*cg_cos(alpha);
+    const double z5 = w3*w3 + z1;
 
     /* outputs */
-    cg_out[0] = cg_cos(alpha)*z2 + 0.5*(A*z3 + z6 + m*z9); /* energy */
+    cg_out[0] = m*R*z4 + 0.5*(A*z5 + z2*B); /* energy */
     cg_out[1] = 0.0; /* constraint_1 */
     cg_out[2] = 0.0; /* constraint_2 */
 
@@ -412,8 +362,10 @@ static const cg_variable_t cg_declared[] = {
 #ifdef CHAPLYGIN_INLINE_METHODS
 #define CG_MODEL_N 8
 #define CG_MODEL_NU 0
-#define CG_MODEL_RHS rolling_disk_rhs
-#define CG_MODEL_OPERATIONS 51
+#define CG_MODEL_NP 5
+#define CG_MODEL_HOISTED 5
+#define CG_MODEL_RHS rolling_disk_rhs_hoisted
+#define CG_MODEL_OPERATIONS 21
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else
@@ -463,6 +415,7 @@ const cg_model_t rolling_disk_model = {
     .n_declared = 10,
     .n_work = 0,
     .n_contacts = 0,
+    .n_hoisted = 5,
     .states = cg_states,
     .parameters = cg_parameters,
     .inputs = NULL,
@@ -483,6 +436,7 @@ const cg_model_t rolling_disk_model = {
     .contacts_fn = NULL,
     .project = NULL,
     .initial = NULL,
+    .hoist = rolling_disk_hoist,
     .methods = CG_METHODS,
     .lane_sets = cg_lane_sets,
 };

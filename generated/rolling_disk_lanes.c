@@ -14,10 +14,40 @@
 #include "rolling_disk_core.h"
 #include "cg_math.h"
 
-/* rhs: 51 operations, 29 intermediates */
+/* rhs: 21 operations (1 division), 10 intermediates; 11 more once per parameter set */
+static cg_mask_t rolling_disk_hoist_lanes(const cg_real_t *restrict cg_p, cg_real_t *restrict cg_q)
+{
+    cg_mask_t cg_ok = cg_true();
+    /* inputs */
+    const cg_real_t m = cg_p[0];
+    const cg_real_t R = cg_p[1];
+    const cg_real_t A = cg_p[2];
+    const cg_real_t B = cg_p[3];
+    const cg_real_t g = cg_p[4];
+
+    /* intermediates: 5 */
+    const cg_real_t z1 = m*R;
+    const cg_real_t z2 = z1*R;
+    const cg_real_t M_w1_w1 = z2 + A;
+    const cg_real_t M_w2_w2 = z2 + B;
+    const cg_real_t z3 = z2/M_w2_w2;
+    cg_ok &= cg_not(cg_le(cg_abs(M_w1_w1), cg_splat(0.0)) | cg_le(cg_abs(M_w2_w2), cg_splat(0.0)) |
+        cg_le(cg_abs(A), cg_splat(0.0)));
+
+    /* outputs */
+    cg_q[0] = A/M_w1_w1;
+    cg_q[1] = M_w2_w2/M_w1_w1;
+    cg_q[2] = z1*g/M_w1_w1;
+    cg_q[3] = -z3;
+    cg_q[4] = B/A;
+
+    return cg_ok;
+}
+
 static cg_mask_t rolling_disk_rhs_lanes(const cg_real_t *restrict cg_clock, const cg_real_t *restrict cg_x,
-                                        const cg_real_t *restrict cg_p, const cg_real_t *restrict cg_u,
-                                        cg_real_t *restrict cg_out, cg_real_t *restrict cg_work)
+                                        const cg_real_t *restrict cg_p, const cg_real_t *restrict cg_q,
+                                        const cg_real_t *restrict cg_u, cg_real_t *restrict cg_out,
+                                        cg_real_t *restrict cg_work)
 {
     (void)cg_clock;
     (void)cg_u;
@@ -29,52 +59,32 @@ static cg_mask_t rolling_disk_rhs_lanes(const cg_real_t *restrict cg_clock, cons
     const cg_real_t w1 = cg_x[5];
     const cg_real_t w2 = cg_x[6];
     const cg_real_t w3 = cg_x[7];
-    const cg_real_t m = cg_p[0];
     const cg_real_t R = cg_p[1];
-    const cg_real_t A = cg_p[2];
-    const cg_real_t B = cg_p[3];
-    const cg_real_t g = cg_p[4];
+    const cg_real_t k1 = cg_q[0];
+    const cg_real_t k2 = cg_q[1];
+    const cg_real_t k3 = cg_q[2];
+    const cg_real_t k4 = cg_q[3];
+    const cg_real_t k5 = cg_q[4];
 
-    /* intermediates: 29 */
-    cg_real_t z1, z2; cg_sincos(psi, &z1, &z2);
-    const cg_real_t z3 = R*z2;
-    cg_real_t z4, z5; cg_sincos(alpha, &z4, &z5);
-    const cg_real_t z6 = z4/z5;
-    const cg_real_t z7 = R*z6;
-    const cg_real_t z8 = z2*z7;
-    const cg_real_t z9 = R*z1;
-    const cg_real_t z10 = z1*z7;
-    const cg_real_t z11 = R*g;
-    const cg_real_t z12 = m*z11;
-    const cg_real_t z13 = w3*A*cg_tan(alpha);
-    const cg_real_t z14 = w2*R;
-    const cg_real_t z15 = m*z14;
-    const cg_real_t z16 = w2*B + R*z15;
-    const cg_real_t z17 = z13 - z16;
-    const cg_real_t f_w1 = z4*z12 - w3*z17;
-    const cg_real_t z18 = m*R;
-    const cg_real_t z19 = R*z18;
-    const cg_real_t M_w1_w1 = A + z19;
-    const cg_real_t z20 = w1*R;
-    const cg_real_t z21 = m*z20;
-    const cg_real_t z22 = R/z5;
-    const cg_real_t z23 = z5*z21*z22;
-    const cg_real_t M_w2_w2 = B + z19;
-    const cg_real_t z24 = w3*z23/M_w2_w2;
-    const cg_real_t z25 = z16 - z13;
-    const cg_real_t f_w3 = w2*z23 - w1*z25;
-    cg_ok &= cg_not(cg_le(cg_abs(M_w1_w1), cg_splat(0.0)) | cg_le(cg_abs(M_w2_w2), cg_splat(0.0)) |
-        cg_le(cg_abs(A), cg_splat(0.0)));
+    /* intermediates: 10 */
+    cg_real_t z1, z2; cg_sincos(alpha, &z1, &z2);
+    const cg_real_t z3 = w3/z2;
+    const cg_real_t z4 = z1*z3;
+    const cg_real_t z5 = w2 - z4;
+    const cg_real_t z6 = R*z5;
+    cg_real_t z7, z8; cg_sincos(psi, &z7, &z8);
+    const cg_real_t z9 = k2*w2 - z4*k1;
+    const cg_real_t z10 = z4 - k5*w2;
 
     /* outputs */
-    cg_out[0] = w2*z3 - w3*z8; /* d(x)/dt */
-    cg_out[1] = w2*z9 - w3*z10; /* d(y)/dt */
-    cg_out[2] = w3/z5; /* d(psi)/dt */
+    cg_out[0] = z6*z8; /* d(x)/dt */
+    cg_out[1] = z6*z7; /* d(y)/dt */
+    cg_out[2] = z3; /* d(psi)/dt */
     cg_out[3] = w1; /* d(alpha)/dt */
-    cg_out[4] = w2 - w3*z6; /* d(theta)/dt */
-    cg_out[5] = f_w1/M_w1_w1; /* d(w1)/dt */
-    cg_out[6] = -z24; /* d(w2)/dt */
-    cg_out[7] = f_w3/A; /* d(w3)/dt */
+    cg_out[4] = z5; /* d(theta)/dt */
+    cg_out[5] = k3*z1 + w3*z9; /* d(w1)/dt */
+    cg_out[6] = k4*w3*w1; /* d(w2)/dt */
+    cg_out[7] = w1*z10; /* d(w3)/dt */
 
     return cg_ok;
 }
@@ -84,8 +94,11 @@ static cg_mask_t rolling_disk_rhs_lanes(const cg_real_t *restrict cg_clock, cons
 #define CG_LANE_SET CG_NAMED(rolling_disk_lanes_, CG_LANES)
 #define CG_MODEL_N 8
 #define CG_MODEL_NU 0
+#define CG_MODEL_NP 5
+#define CG_MODEL_HOISTED 5
+#define CG_MODEL_HOIST rolling_disk_hoist_lanes
 #define CG_MODEL_RHS rolling_disk_rhs_lanes
-#define CG_MODEL_OPERATIONS 51
+#define CG_MODEL_OPERATIONS 21
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "d3cca2b03745ddece53e2771fc06cd7b2a746a3ebc7907372c90763ff8553280"
 #include "cg_lanes_inline.h"

@@ -10,9 +10,37 @@
 #include <math.h>
 #include <stddef.h>
 
-/* rhs: 69 operations, 42 intermediates */
-int rolling_ring_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                     const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+/* rhs: 40 operations (2 divisions), 18 intermediates; 11 more once per parameter set */
+static int rolling_ring_hoist(const double *restrict cg_p, double *restrict cg_q)
+{
+    /* inputs */
+    const double m1 = cg_p[0];
+    const double m2 = cg_p[1];
+    const double R = cg_p[2];
+    const double J1 = cg_p[4];
+    const double I2 = cg_p[5];
+    const double J2 = cg_p[6];
+    const double C = cg_p[7];
+
+    /* intermediates: 3 */
+    const double z1 = m1 + m2;
+    const double z2 = J1 + I2;
+    const double M_theta_dot_theta_dot = R*R*z1 + z2;
+    if (fabs(M_theta_dot_theta_dot) <= 0.0 || fabs(J2) <= 0.0) return CG_SINGULAR;
+
+    /* outputs */
+    cg_q[0] = C/J2;
+    cg_q[1] = 2.0*I2 - J2;
+    cg_q[2] = -J2;
+    cg_q[3] = I2/M_theta_dot_theta_dot;
+    cg_q[4] = J2/M_theta_dot_theta_dot;
+
+    return CG_OK;
+}
+
+static inline int rolling_ring_rhs_hoisted(double t, const double *restrict cg_x, const double *restrict cg_p,
+                                           const double *restrict cg_q, const double *restrict cg_u,
+                                           double *restrict cg_out, double *restrict cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -23,73 +51,59 @@ int rolling_ring_rhs(double t, const double *restrict cg_x, const double *restri
     const double psi_dot = cg_x[5];
     const double theta_dot = cg_x[6];
     const double phi_dot = cg_x[7];
-    const double m1 = cg_p[0];
-    const double m2 = cg_p[1];
     const double R = cg_p[2];
     const double I1 = cg_p[3];
-    const double J1 = cg_p[4];
     const double I2 = cg_p[5];
     const double J2 = cg_p[6];
-    const double C = cg_p[7];
+    const double k1 = cg_q[0];
+    const double k2 = cg_q[1];
+    const double k3 = cg_q[2];
+    const double k4 = cg_q[3];
+    const double k5 = cg_q[4];
 
-    /* intermediates: 42 */
-    double z1, z2; cg_sincos(psi, &z1, &z2);
-    const double z3 = R*z2;
-    const double z4 = R*z1;
-    double z5, z6; cg_sincos(theta, &z5, &z6);
-    const double z7 = phi_dot + psi_dot*z6;
-    const double z8 = J2*z7;
-    const double z9 = theta_dot*z5;
-    const double z10 = psi_dot*z9;
-    const double z11 = J2*z10;
-    const double z12 = theta_dot*z6;
-    const double z13 = z5*z12;
-    const double z14 = I2*z13;
-    const double f_psi_dot = z8*z9 + z6*z11 - 2.0*(psi_dot*z14);
-    const double z15 = z5*z5;
-    const double M_psi_dot_phi_dot = J2*z6;
-    const double M_psi_dot_psi_dot = I1 + I2*z15 + z6*M_psi_dot_phi_dot;
-    const double z16 = M_psi_dot_phi_dot/M_psi_dot_psi_dot;
-    const double f_phi_dot = C + z11;
-    const double z17 = f_phi_dot - f_psi_dot*z16;
-    const double z18 = J2 - M_psi_dot_phi_dot*z16;
-    const double z19 = z17/z18;
-    const double z20 = psi_dot*psi_dot;
-    const double z21 = I2*z20;
-    const double z22 = z5*z21;
-    const double z23 = psi_dot*z8;
-    const double z24 = m1 + m2;
-    const double z25 = psi_dot*z1;
-    const double z26 = R*z25;
-    const double z27 = theta_dot*z26;
-    const double z28 = z24*z27;
-    const double z29 = psi_dot*z2;
-    const double z30 = R*z29;
-    const double z31 = theta_dot*z30;
-    const double z32 = z24*z31;
-    const double z33 = z3*z28 - z4*z32;
-    const double f_theta_dot = z6*z22 - z5*z23 + z33;
-    const double z34 = z24*z3;
-    const double z35 = z24*z4;
-    const double z36 = z3*z34 + z4*z35;
-    const double M_theta_dot_theta_dot = J1 + I2 + z36;
-    if (fabs(M_psi_dot_psi_dot) <= 0.0 || fabs(M_theta_dot_theta_dot) <= 0.0 || fabs(z18) <= 1e-13*fabs(J2))
-        return CG_SINGULAR;
+    /* intermediates: 18 */
+    const double z1 = R*theta_dot;
+    double z2, z3; cg_sincos(psi, &z2, &z3);
+    double z4, z5; cg_sincos(theta, &z4, &z5);
+    const double z6 = J2*z5;
+    const double M_psi_dot_psi_dot = I1 + I2*z4*z4 + z6*z5;
+    const double z7 = 1.0/M_psi_dot_psi_dot;
+    const double z8 = z5*z7;
+    const double z9 = theta_dot*z4;
+    const double z10 = psi_dot*z5;
+    const double z11 = phi_dot + z10;
+    const double z12 = z10*k2 - J2*z11;
+    const double z13 = psi_dot + z8*z12;
+    const double z14 = k1 + z9*z13;
+    const double z15 = 1.0 - z6*z8;
+    const double z16 = 1.0/z15;
+    const double z17 = z10*k4 - k5*z11;
+    if (fabs(M_psi_dot_psi_dot) <= 0.0 || fabs(z15) <= 1e-13) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = theta_dot*z3; /* d(x)/dt */
-    cg_out[1] = theta_dot*z4; /* d(y)/dt */
+    cg_out[0] = z1*z3; /* d(x)/dt */
+    cg_out[1] = z1*z2; /* d(y)/dt */
     cg_out[2] = psi_dot; /* d(psi)/dt */
     cg_out[3] = theta_dot; /* d(theta)/dt */
     cg_out[4] = phi_dot; /* d(phi)/dt */
-    cg_out[5] = f_psi_dot/M_psi_dot_psi_dot - z16*z19; /* d(psi_dot)/dt */
-    cg_out[6] = f_theta_dot/M_theta_dot_theta_dot; /* d(theta_dot)/dt */
-    cg_out[7] = z19; /* d(phi_dot)/dt */
+    cg_out[5] = z8*k3*z14*z16 - z9*z12*z7; /* d(psi_dot)/dt */
+    cg_out[6] = psi_dot*z4*z17; /* d(theta_dot)/dt */
+    cg_out[7] = z14*z16; /* d(phi_dot)/dt */
 
     return CG_OK;
 }
 
-/* jvp: 182 operations, 88 intermediates */
+int rolling_ring_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
+                     const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+{
+    double cg_q[5];
+    const int cg_status = rolling_ring_hoist(cg_p, cg_q);
+
+    if (cg_status != CG_OK) return cg_status;
+    return rolling_ring_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
+}
+
+/* jvp: 107 operations (4 divisions), 50 intermediates */
 int rolling_ring_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
                      const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
                      double *restrict cg_work)
@@ -117,110 +131,72 @@ int rolling_ring_jvp(double t, const double *restrict cg_x, const double *restri
     const double cg_v_6 = cg_v[6];
     const double cg_v_7 = cg_v[7];
 
-    /* intermediates: 88 */
-    double z1, z2; cg_sincos(psi, &z1, &z2);
-    const double z3 = R*z2;
-    const double z4 = z1*cg_v_2;
-    const double z5 = R*z4;
-    const double z6 = R*z1;
-    const double z7 = z2*cg_v_2;
-    const double z8 = R*z7;
-    double z9, z10; cg_sincos(theta, &z9, &z10);
-    const double z11 = theta_dot*z9;
-    const double z12 = z9*cg_v_3;
-    const double z13 = z10*cg_v_5 - psi_dot*z12;
-    const double z14 = cg_v_7 + z13;
-    const double z15 = J2*z14;
-    const double z16 = phi_dot + psi_dot*z10;
-    const double z17 = J2*z16;
-    const double z18 = z10*cg_v_3;
-    const double z19 = z9*cg_v_6 + theta_dot*z18;
-    const double z20 = z11*cg_v_5 + psi_dot*z19;
-    const double z21 = J2*z20;
-    const double z22 = psi_dot*z11;
-    const double z23 = J2*z22;
-    const double z24 = z10*z21 - z23*z12;
-    const double z25 = theta_dot*z10;
-    const double z26 = z9*z25;
-    const double z27 = I2*z26;
-    const double z28 = z10*cg_v_6 - theta_dot*z12;
-    const double z29 = z25*z18 + z9*z28;
-    const double z30 = I2*z29;
-    const double f_phi_dot = C + z23;
-    const double f_psi_dot = z17*z11 + z10*z23 - 2.0*(psi_dot*z27);
-    const double M_psi_dot_phi_dot = J2*z10;
-    const double z31 = z9*z9;
-    const double M_psi_dot_psi_dot = I1 + I2*z31 + z10*M_psi_dot_phi_dot;
-    const double z32 = M_psi_dot_phi_dot/M_psi_dot_psi_dot;
-    const double z33 = f_phi_dot - f_psi_dot*z32;
-    const double z34 = J2 - M_psi_dot_phi_dot*z32;
-    const double z35 = z33/z34;
-    const double z36 = J2*z12;
-    const double z37 = f_psi_dot/M_psi_dot_psi_dot - z32*z35;
-    const double z38 = z9*z18;
-    const double z39 = M_psi_dot_phi_dot*z12 + z10*z36;
-    const double z40 = 2.0*(I2*z38) - z39;
-    const double z41 = z35*z36 - z37*z40;
-    const double z42 = z11*z15 + z17*z19 + z24 - 2.0*(z27*cg_v_5 + psi_dot*z30) + z41;
-    const double z43 = z21 + z37*z36 - z32*z42;
-    const double z44 = z43/z34;
-    const double z45 = psi_dot*psi_dot;
-    const double z46 = I2*z45;
-    const double z47 = psi_dot*cg_v_5;
-    const double z48 = I2*z47;
-    const double z49 = z46*z18 + 2.0*(z9*z48);
-    const double z50 = z9*z46;
-    const double z51 = psi_dot*z17;
-    const double z52 = z17*cg_v_5 + psi_dot*z15;
-    const double z53 = z51*z18 + z9*z52;
-    const double z54 = m1 + m2;
-    const double z55 = psi_dot*z1;
-    const double z56 = R*z55;
-    const double z57 = z1*cg_v_5 + psi_dot*z7;
-    const double z58 = R*z57;
-    const double z59 = z56*cg_v_6 + theta_dot*z58;
-    const double z60 = z54*z59;
-    const double z61 = theta_dot*z56;
-    const double z62 = z54*z61;
-    const double z63 = psi_dot*z2;
-    const double z64 = R*z63;
-    const double z65 = theta_dot*z64;
-    const double z66 = z54*z65;
-    const double z67 = z2*cg_v_5 - psi_dot*z4;
-    const double z68 = R*z67;
-    const double z69 = z64*cg_v_6 + theta_dot*z68;
-    const double z70 = z54*z69;
-    const double z71 = z66*z8 + z6*z70;
-    const double z72 = z3*z60 - z62*z5 - z71;
-    const double z73 = z3*z62 - z6*z66;
-    const double f_theta_dot = z10*z50 - z9*z51 + z73;
-    const double z74 = z54*z3;
-    const double z75 = z54*z6;
-    const double z76 = z3*z74 + z6*z75;
-    const double M_theta_dot_theta_dot = J1 + I2 + z76;
-    const double z77 = f_theta_dot/M_theta_dot_theta_dot;
-    const double z78 = z54*z8;
-    const double z79 = z54*z5;
-    const double z80 = z74*z5 + z3*z79;
-    const double z81 = z75*z8 + z6*z78 - z80;
-    const double z82 = z10*z49 - z50*z12 - z53 + z72 - z77*z81;
-    if (fabs(M_psi_dot_psi_dot) <= 0.0 || fabs(M_theta_dot_theta_dot) <= 0.0 || fabs(z34) <= 1e-13*fabs(J2))
-        return CG_SINGULAR;
+    /* intermediates: 50 */
+    const double z1 = R*cg_v_6;
+    double z2, z3; cg_sincos(psi, &z2, &z3);
+    const double z4 = cg_v_2*theta_dot*R;
+    double z5, z6; cg_sincos(theta, &z5, &z6);
+    const double z7 = J2*z6;
+    const double z8 = z5*z5;
+    const double M_psi_dot_psi_dot = I1 + z7*z6 + z8*I2;
+    const double z9 = 1.0/M_psi_dot_psi_dot;
+    const double z10 = z6*z9;
+    const double z11 = 1.0 - z7*z10;
+    const double z12 = 1.0/z11;
+    const double z13 = 2.0*I2;
+    const double z14 = theta_dot*cg_v_3;
+    const double z15 = z6*z6 - z8;
+    const double z16 = psi_dot*z15;
+    const double z17 = cg_v_6*z5;
+    const double z18 = z14*z6 + z17;
+    const double z19 = theta_dot*z5;
+    const double z20 = psi_dot*z18 + z19*cg_v_5;
+    const double z21 = z13*z6;
+    const double z22 = z21*psi_dot;
+    const double z23 = psi_dot*z6 + phi_dot;
+    const double z24 = J2*z23;
+    const double z25 = z17*z22 - z24*z18;
+    const double z26 = cg_v_3*z5;
+    const double z27 = cg_v_5*z6 + cg_v_7;
+    const double z28 = z26*psi_dot - z27;
+    const double z29 = J2*z28 + z21*cg_v_5;
+    const double z30 = z19*psi_dot;
+    const double z31 = z22 - z7*psi_dot - z24;
+    const double z32 = z19*z31;
+    const double z33 = C/J2 + z30 + z32*z10;
+    const double z34 = z33*z12;
+    const double z35 = z34 - z30;
+    const double z36 = 2.0*z7 - z21;
+    const double z37 = z7*z34 + z32;
+    const double z38 = z26*z37;
+    const double z39 = z36*z9*z38;
+    const double z40 = z13*z14*z16 - z7*z20 + z25 + z19*z29 - z26*J2*z35 + z39;
+    const double z41 = z6*z40 - z38;
+    const double z42 = z9*z41 + z20;
+    const double z43 = z7*z12*z42 + z40;
+    const double z44 = z16*I2 - z7*z23;
+    const double z45 = z24*cg_v_5 - psi_dot*z29;
+    const double z46 = psi_dot*cg_v_3*z44 - z5*z45;
+    const double z47 = m1 + m2;
+    const double z48 = J1 + I2;
+    const double M_theta_dot_theta_dot = R*R*z47 + z48;
+    if (fabs(M_psi_dot_psi_dot) <= 0.0 || fabs(M_theta_dot_theta_dot) <= 0.0 || fabs(J2) <= 0.0 || fabs(z11) <=
+        1e-13) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = z3*cg_v_6 - theta_dot*z5; /* direction of d(x)/dt */
-    cg_out[1] = z6*cg_v_6 + theta_dot*z8; /* direction of d(y)/dt */
+    cg_out[0] = z1*z3 - z4*z2; /* direction of d(x)/dt */
+    cg_out[1] = z1*z2 + z4*z3; /* direction of d(y)/dt */
     cg_out[2] = cg_v_5; /* direction of d(psi)/dt */
     cg_out[3] = cg_v_6; /* direction of d(theta)/dt */
     cg_out[4] = cg_v_7; /* direction of d(phi)/dt */
-    cg_out[5] = z42/M_psi_dot_psi_dot - z32*z44; /* direction of d(psi_dot)/dt */
-    cg_out[6] = z82/M_theta_dot_theta_dot; /* direction of d(theta_dot)/dt */
-    cg_out[7] = z44; /* direction of d(phi_dot)/dt */
+    cg_out[5] = -z9*z43; /* direction of d(psi_dot)/dt */
+    cg_out[6] = z46/M_theta_dot_theta_dot; /* direction of d(theta_dot)/dt */
+    cg_out[7] = z12*z42; /* direction of d(phi_dot)/dt */
 
     return CG_OK;
 }
 
-/* jacobian: 171 operations, 87 intermediates */
+/* jacobian: 113 operations (4 divisions), 45 intermediates */
 int rolling_ring_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
                           const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -242,111 +218,69 @@ int rolling_ring_jacobian(double t, const double *restrict cg_x, const double *r
     const double J2 = cg_p[6];
     const double C = cg_p[7];
 
-    /* intermediates: 87 */
-    double z1, z2; cg_sincos(psi, &z1, &z2);
-    const double z3 = R*z1;
-    const double z4 = theta_dot*z3;
-    const double z5 = R*z2;
-    const double z6 = theta_dot*z5;
-    double z7, z8; cg_sincos(theta, &z7, &z8);
-    const double z9 = phi_dot + psi_dot*z8;
-    const double z10 = J2*z9;
-    const double z11 = theta_dot*z8;
-    const double z12 = theta_dot*z7;
-    const double z13 = psi_dot*z7;
-    const double z14 = J2*z13;
-    const double z15 = psi_dot*z11;
-    const double z16 = J2*z15;
-    const double z17 = psi_dot*z12;
-    const double z18 = J2*z17;
-    const double z19 = z8*z16 - z7*z18;
-    const double z20 = z8*z11 - z7*z12;
-    const double z21 = I2*z20;
-    const double f_phi_dot = C + z18;
-    const double z22 = z7*z11;
-    const double z23 = I2*z22;
-    const double f_psi_dot = z10*z12 + z8*z18 - 2.0*(psi_dot*z23);
-    const double M_psi_dot_phi_dot = J2*z8;
-    const double z24 = z7*z7;
-    const double M_psi_dot_psi_dot = I1 + I2*z24 + z8*M_psi_dot_phi_dot;
-    const double z25 = M_psi_dot_phi_dot/M_psi_dot_psi_dot;
-    const double z26 = f_phi_dot - f_psi_dot*z25;
-    const double z27 = J2 - M_psi_dot_phi_dot*z25;
-    const double z28 = z26/z27;
-    const double z29 = J2*z7;
-    const double z30 = f_psi_dot/M_psi_dot_psi_dot - z25*z28;
-    const double z31 = z8*z7;
-    const double z32 = I2*z31;
-    const double z33 = z7*M_psi_dot_phi_dot + z8*z29;
-    const double z34 = 2.0*z32 - z33;
-    const double z35 = z28*z29 - z30*z34;
-    const double z36 = z10*z11 - z12*z14 + z19 - 2.0*(psi_dot*z21) + z35;
-    const double z37 = z16 + z30*z29 - z25*z36;
-    const double z38 = z37/z27;
-    const double z39 = J2*z12;
-    const double z40 = z12*M_psi_dot_phi_dot + z8*z39 - 2.0*z23;
-    const double z41 = z39 - z25*z40;
-    const double z42 = z41/z27;
-    const double z43 = z7*z10 + z8*z14 - 2.0*(psi_dot*z32);
-    const double z44 = z14 - z25*z43;
-    const double z45 = z44/z27;
-    const double z46 = z25*z39/z27;
-    const double z47 = m1 + m2;
-    const double z48 = psi_dot*z2;
-    const double z49 = R*z48;
-    const double z50 = theta_dot*z49;
-    const double z51 = z47*z50;
-    const double z52 = z5*z51;
-    const double z53 = psi_dot*z1;
-    const double z54 = R*z53;
-    const double z55 = theta_dot*z54;
-    const double z56 = z47*z55;
-    const double z57 = z3*z56;
-    const double z58 = z57 - z52;
-    const double z59 = z52 - z57 + z58;
-    const double z60 = z47*z5;
-    const double z61 = z47*z3;
-    const double z62 = z5*z60 + z3*z61;
-    const double M_theta_dot_theta_dot = J1 + I2 + z62;
-    const double z63 = psi_dot*psi_dot;
-    const double z64 = I2*z63;
-    const double z65 = z8*z64;
-    const double z66 = z7*z64;
-    const double z67 = psi_dot*z14;
-    const double z68 = psi_dot*z10;
-    const double z69 = z7*z67 - z8*z68;
-    const double z70 = z8*z65 - z7*z66 + z69;
-    const double z71 = psi_dot*I2;
-    const double z72 = z7*z71;
-    const double z73 = z10 + psi_dot*M_psi_dot_phi_dot;
-    const double z74 = z47*z4;
-    const double z75 = z47*z6;
-    const double z76 = z5*z74 - z3*z75;
-    const double z77 = 2.0*(z8*z72) - z7*z73 + z76;
-    const double z78 = z47*z54;
-    const double z79 = z47*z49;
-    const double z80 = z5*z78 - z3*z79;
-    const double z81 = psi_dot*J2;
-    const double z82 = z7*z81/M_theta_dot_theta_dot;
-    if (fabs(M_psi_dot_psi_dot) <= 0.0 || fabs(M_theta_dot_theta_dot) <= 0.0 || fabs(z27) <= 1e-13*fabs(J2))
-        return CG_SINGULAR;
+    /* intermediates: 45 */
+    const double z1 = theta_dot*R;
+    double z2, z3; cg_sincos(psi, &z2, &z3);
+    double z4, z5; cg_sincos(theta, &z4, &z5);
+    const double z6 = J2*z5;
+    const double M_psi_dot_psi_dot = I1 + I2*z4*z4 + z6*z5;
+    const double z7 = 1.0/M_psi_dot_psi_dot;
+    const double z8 = psi_dot*z5;
+    const double z9 = 2.0*I2 - J2;
+    const double z10 = phi_dot + z8;
+    const double z11 = J2*z10;
+    const double z12 = z8*z9 - z11;
+    const double z13 = theta_dot*z4;
+    const double z14 = z5*z7;
+    const double z15 = z14*z12 + psi_dot;
+    const double z16 = C/J2 + z13*z15;
+    const double z17 = 1.0 - z6*z14;
+    const double z18 = 1.0/z17;
+    const double z19 = z16*z18;
+    const double z20 = J2 - I2;
+    const double z21 = z13*z12 + z6*z19;
+    const double z22 = psi_dot*z4;
+    const double z23 = z14*z4*z21 + z13*z22;
+    const double z24 = theta_dot*z5*z12 - J2*z4*z19 + 2.0*z20*z23;
+    const double z25 = z14*z18;
+    const double z26 = z25*J2;
+    const double z27 = z4*z7;
+    const double z28 = z8*theta_dot - z27*z21;
+    const double z29 = z14*z24 + z28;
+    const double z30 = z7*z24 + z26*z29;
+    const double z31 = 2.0*(I2 - J2);
+    const double z32 = z13*z26;
+    const double z33 = z31*z5;
+    const double z34 = 1.0 + z33*z14;
+    const double z35 = z31*z13*z14 + z32*z34;
+    const double z36 = z4*z15*z26 + z27*z12;
+    const double z37 = z13*z7 + z14*z32;
+    const double z38 = m1 + m2;
+    const double z39 = J1 + I2;
+    const double M_theta_dot_theta_dot = R*R*z38 + z39;
+    const double z40 = 1.0/M_theta_dot_theta_dot;
+    const double z41 = z22*z40;
+    const double z42 = z11 - z8*I2;
+    const double z43 = z18 + z33*z25;
+    if (fabs(M_psi_dot_psi_dot) <= 0.0 || fabs(M_theta_dot_theta_dot) <= 0.0 || fabs(J2) <= 0.0 || fabs(z17) <=
+        1e-13) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = 0.0; /* d(d(x)/dt)/d(x) */
     cg_out[1] = 0.0; /* d(d(x)/dt)/d(y) */
-    cg_out[2] = -z4; /* d(d(x)/dt)/d(psi) */
+    cg_out[2] = -z1*z2; /* d(d(x)/dt)/d(psi) */
     cg_out[3] = 0.0; /* d(d(x)/dt)/d(theta) */
     cg_out[4] = 0.0; /* d(d(x)/dt)/d(phi) */
     cg_out[5] = 0.0; /* d(d(x)/dt)/d(psi_dot) */
-    cg_out[6] = z5; /* d(d(x)/dt)/d(theta_dot) */
+    cg_out[6] = R*z3; /* d(d(x)/dt)/d(theta_dot) */
     cg_out[7] = 0.0; /* d(d(x)/dt)/d(phi_dot) */
     cg_out[8] = 0.0; /* d(d(y)/dt)/d(x) */
     cg_out[9] = 0.0; /* d(d(y)/dt)/d(y) */
-    cg_out[10] = z6; /* d(d(y)/dt)/d(psi) */
+    cg_out[10] = z1*z3; /* d(d(y)/dt)/d(psi) */
     cg_out[11] = 0.0; /* d(d(y)/dt)/d(theta) */
     cg_out[12] = 0.0; /* d(d(y)/dt)/d(phi) */
     cg_out[13] = 0.0; /* d(d(y)/dt)/d(psi_dot) */
-    cg_out[14] = z3; /* d(d(y)/dt)/d(theta_dot) */
+    cg_out[14] = R*z2; /* d(d(y)/dt)/d(theta_dot) */
     cg_out[15] = 0.0; /* d(d(y)/dt)/d(phi_dot) */
     cg_out[16] = 0.0; /* d(d(psi)/dt)/d(x) */
     cg_out[17] = 0.0; /* d(d(psi)/dt)/d(y) */
@@ -375,32 +309,32 @@ int rolling_ring_jacobian(double t, const double *restrict cg_x, const double *r
     cg_out[40] = 0.0; /* d(d(psi_dot)/dt)/d(x) */
     cg_out[41] = 0.0; /* d(d(psi_dot)/dt)/d(y) */
     cg_out[42] = 0.0; /* d(d(psi_dot)/dt)/d(psi) */
-    cg_out[43] = z36/M_psi_dot_psi_dot - z25*z38; /* d(d(psi_dot)/dt)/d(theta) */
+    cg_out[43] = -z30; /* d(d(psi_dot)/dt)/d(theta) */
     cg_out[44] = 0.0; /* d(d(psi_dot)/dt)/d(phi) */
-    cg_out[45] = z40/M_psi_dot_psi_dot - z25*z42; /* d(d(psi_dot)/dt)/d(psi_dot) */
-    cg_out[46] = z43/M_psi_dot_psi_dot - z25*z45; /* d(d(psi_dot)/dt)/d(theta_dot) */
-    cg_out[47] = z39/M_psi_dot_psi_dot + z25*z46; /* d(d(psi_dot)/dt)/d(phi_dot) */
+    cg_out[45] = -z35; /* d(d(psi_dot)/dt)/d(psi_dot) */
+    cg_out[46] = -z36; /* d(d(psi_dot)/dt)/d(theta_dot) */
+    cg_out[47] = J2*z37; /* d(d(psi_dot)/dt)/d(phi_dot) */
     cg_out[48] = 0.0; /* d(d(theta_dot)/dt)/d(x) */
     cg_out[49] = 0.0; /* d(d(theta_dot)/dt)/d(y) */
-    cg_out[50] = z59/M_theta_dot_theta_dot; /* d(d(theta_dot)/dt)/d(psi) */
-    cg_out[51] = z70/M_theta_dot_theta_dot; /* d(d(theta_dot)/dt)/d(theta) */
+    cg_out[50] = 0.0; /* d(d(theta_dot)/dt)/d(psi) */
+    cg_out[51] = z22*z20*z41 - z8*z40*z42; /* d(d(theta_dot)/dt)/d(theta) */
     cg_out[52] = 0.0; /* d(d(theta_dot)/dt)/d(phi) */
-    cg_out[53] = z77/M_theta_dot_theta_dot; /* d(d(theta_dot)/dt)/d(psi_dot) */
-    cg_out[54] = z80/M_theta_dot_theta_dot; /* d(d(theta_dot)/dt)/d(theta_dot) */
-    cg_out[55] = -z82; /* d(d(theta_dot)/dt)/d(phi_dot) */
+    cg_out[53] = z40*z4*z12; /* d(d(theta_dot)/dt)/d(psi_dot) */
+    cg_out[54] = 0.0; /* d(d(theta_dot)/dt)/d(theta_dot) */
+    cg_out[55] = -z41*J2; /* d(d(theta_dot)/dt)/d(phi_dot) */
     cg_out[56] = 0.0; /* d(d(phi_dot)/dt)/d(x) */
     cg_out[57] = 0.0; /* d(d(phi_dot)/dt)/d(y) */
     cg_out[58] = 0.0; /* d(d(phi_dot)/dt)/d(psi) */
-    cg_out[59] = z38; /* d(d(phi_dot)/dt)/d(theta) */
+    cg_out[59] = z25*z24 + z18*z28; /* d(d(phi_dot)/dt)/d(theta) */
     cg_out[60] = 0.0; /* d(d(phi_dot)/dt)/d(phi) */
-    cg_out[61] = z42; /* d(d(phi_dot)/dt)/d(psi_dot) */
-    cg_out[62] = z45; /* d(d(phi_dot)/dt)/d(theta_dot) */
-    cg_out[63] = -z46; /* d(d(phi_dot)/dt)/d(phi_dot) */
+    cg_out[61] = z13*z43; /* d(d(phi_dot)/dt)/d(psi_dot) */
+    cg_out[62] = z4*z12*z25 + z22*z18; /* d(d(phi_dot)/dt)/d(theta_dot) */
+    cg_out[63] = -z32; /* d(d(phi_dot)/dt)/d(phi_dot) */
 
     return CG_OK;
 }
 
-/* outputs: 107 operations, 55 intermediates */
+/* outputs: 76 operations (2 divisions), 30 intermediates */
 int rolling_ring_outputs(double t, const double *restrict cg_x, const double *restrict cg_p,
                          const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -422,77 +356,52 @@ int rolling_ring_outputs(double t, const double *restrict cg_x, const double *re
     const double J2 = cg_p[6];
     const double C = cg_p[7];
 
-    /* intermediates: 55 */
-    double z1, z2; cg_sincos(psi, &z1, &z2);
-    const double z3 = R*z2;
-    const double z4 = theta_dot*z3;
-    const double z5 = R*z1;
-    const double z6 = theta_dot*z5;
-    const double z7 = m1 + m2;
-    double z8, z9; cg_sincos(theta, &z8, &z9);
-    const double z10 = psi_dot*psi_dot;
-    const double z11 = I2*z10;
-    const double z12 = phi_dot + psi_dot*z9;
-    const double z13 = J2*z12;
-    const double z14 = z9*z11 - psi_dot*z13;
-    const double z15 = z2*z14;
-    const double z16 = R*R;
-    const double z17 = z7*z16;
-    const double z18 = I2 + z17;
-    const double z19 = J1 + z18;
-    const double z20 = psi_dot*theta_dot;
-    const double z21 = z8*z15/z19 - z1*z20;
-    const double z22 = z7*z21;
-    const double z23 = z1*z14;
-    const double z24 = z2*z20 + z8*z23/z19;
-    const double z25 = z7*z24;
-    const double z26 = J2 - I2;
-    const double z27 = z8*z8;
-    const double z28 = z9*z9 - z27;
-    const double z29 = psi_dot*z28;
-    const double z30 = theta_dot*z13;
-    const double z31 = z8*z30 - C*z9;
-    const double z32 = psi_dot*I2;
-    const double z33 = theta_dot*z32;
-    const double z34 = z9*z33;
-    const double z35 = 2.0*(z8*z34);
-    const double z36 = z31 - z35;
-    const double z37 = z9*z36;
-    const double z38 = I1 + I2*z27;
-    const double z39 = theta_dot*z29 + z8*z37/z38;
-    const double z40 = z35 - z31;
-    const double z41 = C/J2 + z8*z20;
-    const double z42 = z9*z40/z38 + z41;
-    const double z43 = theta_dot*phi_dot;
-    const double z44 = z8*z42 + z9*z43;
-    const double z45 = J1 + I2;
-    const double z46 = z17 + z45;
-    const double z47 = psi_dot*z46;
-    const double z48 = theta_dot*theta_dot;
-    const double z49 = z12*z12;
-    const double z50 = J2*z49;
-    const double z51 = z50 + z10*z38;
-    const double z52 = z48 + z10*z27;
-    const double z53 = z50 + I1*z10;
-    const double z54 = J1*z48 + z53;
-    const double z55 = z4*z4 + z6*z6;
+    /* intermediates: 30 */
+    const double z1 = theta_dot*R;
+    double z2, z3; cg_sincos(psi, &z2, &z3);
+    const double z4 = m1 + m2;
+    const double z5 = R*z4;
+    double z6, z7; cg_sincos(theta, &z6, &z7);
+    const double z8 = psi_dot*z7;
+    const double z9 = phi_dot + z8;
+    const double z10 = J2*z9;
+    const double z11 = z8*I2 - z10;
+    const double z12 = J1 + I2;
+    const double z13 = z12 + z5*R;
+    const double z14 = z5*psi_dot*z6*z11/z13;
+    const double z15 = theta_dot*psi_dot;
+    const double z16 = z15*z5;
+    const double z17 = I2*z6;
+    const double z18 = z17*z6;
+    const double z19 = z12 - z18;
+    const double z20 = z15*z7;
+    const double z21 = I2 - J2;
+    const double z22 = 2.0*z17;
+    const double z23 = theta_dot*z6*z10 - C*z7;
+    const double z24 = z20*z22 - z23;
+    const double z25 = I1 + z18;
+    const double z26 = z20*z21 - theta_dot*phi_dot*J2 - z17*z24/z25;
+    const double z27 = 0.5*theta_dot*theta_dot*z13;
+    const double z28 = 0.5*psi_dot*psi_dot*z25;
+    const double z29 = 0.5*z9;
+    const double z30 = z10*z29;
 
     /* outputs */
-    cg_out[0] = z4; /* x_dot */
-    cg_out[1] = z6; /* y_dot */
-    cg_out[2] = R*z22; /* X */
-    cg_out[3] = R*z25; /* Y */
-    cg_out[4] = z26*z39 + J2*z44 - theta_dot*z47; /* M */
-    cg_out[5] = psi_dot*z38 + z9*z13; /* turning_momentum */
-    cg_out[6] = z13 - t*C; /* spin_momentum_less_impulse */
-    cg_out[7] = 0.5*(z48*z19 + z51) - phi*C; /* energy_less_work */
-    cg_out[8] = 0.5*(I2*z52 + z54 + z7*z55); /* energy */
+    cg_out[0] = z1*z3; /* x_dot */
+    cg_out[1] = z1*z2; /* y_dot */
+    cg_out[2] = z3*z14 - z16*z2; /* X */
+    cg_out[3] = z16*z3 + z2*z14; /* Y */
+    cg_out[4] = C*z6 - z16*R - z15*z19 - z7*z26; /* M */
+    cg_out[5] = psi_dot*z25 + z10*z7; /* turning_momentum */
+    cg_out[6] = z10 - C*t; /* spin_momentum_less_impulse */
+    cg_out[7] = z27 - C*phi + z28 + z30; /* energy_less_work */
+    cg_out[8] = z27 + z28 + z30; /* energy */
     cg_out[9] = phi_dot*C; /* power */
 
     return CG_OK;
 }
 
-/* invariants: 22 operations, 11 intermediates */
+/* invariants: 11 operations, 4 intermediates */
 int rolling_ring_invariants(double t, const double *restrict cg_x, const double *restrict cg_p,
                             const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -500,31 +409,22 @@ int rolling_ring_invariants(double t, const double *restrict cg_x, const double 
     (void)cg_u;
     (void)cg_work;
     /* inputs */
-    const double psi = cg_x[2];
     const double theta = cg_x[3];
     const double psi_dot = cg_x[5];
-    const double theta_dot = cg_x[6];
     const double phi_dot = cg_x[7];
-    const double R = cg_p[2];
     const double I1 = cg_p[3];
     const double I2 = cg_p[5];
     const double J2 = cg_p[6];
 
-    /* intermediates: 11 */
+    /* intermediates: 4 */
     double z1, z2; cg_sincos(theta, &z1, &z2);
-    const double z3 = z1*z1;
-    const double z4 = I1 + I2*z3;
-    const double z5 = phi_dot + psi_dot*z2;
-    const double z6 = J2*z5;
-    double z7, z8; cg_sincos(psi, &z7, &z8);
-    const double z9 = R*z8;
-    const double z10 = theta_dot*R;
-    const double z11 = R*z7;
+    const double z3 = psi_dot*z2 + phi_dot;
+    const double z4 = I1 + I2*z1*z1;
 
     /* outputs */
-    cg_out[0] = psi_dot*z4 + z2*z6; /* p_psi_dot */
-    cg_out[1] = theta_dot*z9 - z8*z10; /* constraint_1 */
-    cg_out[2] = theta_dot*z11 - z10*z7; /* constraint_2 */
+    cg_out[0] = J2*z2*z3 + psi_dot*z4; /* p_psi_dot */
+    cg_out[1] = 0.0; /* constraint_1 */
+    cg_out[2] = 0.0; /* constraint_2 */
 
     return CG_OK;
 }
@@ -582,8 +482,10 @@ static const cg_variable_t cg_declared[] = {
 #ifdef CHAPLYGIN_INLINE_METHODS
 #define CG_MODEL_N 8
 #define CG_MODEL_NU 0
-#define CG_MODEL_RHS rolling_ring_rhs
-#define CG_MODEL_OPERATIONS 69
+#define CG_MODEL_NP 8
+#define CG_MODEL_HOISTED 5
+#define CG_MODEL_RHS rolling_ring_rhs_hoisted
+#define CG_MODEL_OPERATIONS 40
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else
@@ -633,6 +535,7 @@ const cg_model_t rolling_ring_model = {
     .n_declared = 10,
     .n_work = 0,
     .n_contacts = 0,
+    .n_hoisted = 5,
     .states = cg_states,
     .parameters = cg_parameters,
     .inputs = NULL,
@@ -653,6 +556,7 @@ const cg_model_t rolling_ring_model = {
     .contacts_fn = NULL,
     .project = NULL,
     .initial = NULL,
+    .hoist = rolling_ring_hoist,
     .methods = CG_METHODS,
     .lane_sets = cg_lane_sets,
 };

@@ -14,10 +14,39 @@
 #include "rolling_ring_core.h"
 #include "cg_math.h"
 
-/* rhs: 69 operations, 42 intermediates */
+/* rhs: 40 operations (2 divisions), 18 intermediates; 11 more once per parameter set */
+static cg_mask_t rolling_ring_hoist_lanes(const cg_real_t *restrict cg_p, cg_real_t *restrict cg_q)
+{
+    cg_mask_t cg_ok = cg_true();
+    /* inputs */
+    const cg_real_t m1 = cg_p[0];
+    const cg_real_t m2 = cg_p[1];
+    const cg_real_t R = cg_p[2];
+    const cg_real_t J1 = cg_p[4];
+    const cg_real_t I2 = cg_p[5];
+    const cg_real_t J2 = cg_p[6];
+    const cg_real_t C = cg_p[7];
+
+    /* intermediates: 3 */
+    const cg_real_t z1 = m1 + m2;
+    const cg_real_t z2 = J1 + I2;
+    const cg_real_t M_theta_dot_theta_dot = R*R*z1 + z2;
+    cg_ok &= cg_not(cg_le(cg_abs(M_theta_dot_theta_dot), cg_splat(0.0)) | cg_le(cg_abs(J2), cg_splat(0.0)));
+
+    /* outputs */
+    cg_q[0] = C/J2;
+    cg_q[1] = 2.0*I2 - J2;
+    cg_q[2] = -J2;
+    cg_q[3] = I2/M_theta_dot_theta_dot;
+    cg_q[4] = J2/M_theta_dot_theta_dot;
+
+    return cg_ok;
+}
+
 static cg_mask_t rolling_ring_rhs_lanes(const cg_real_t *restrict cg_clock, const cg_real_t *restrict cg_x,
-                                        const cg_real_t *restrict cg_p, const cg_real_t *restrict cg_u,
-                                        cg_real_t *restrict cg_out, cg_real_t *restrict cg_work)
+                                        const cg_real_t *restrict cg_p, const cg_real_t *restrict cg_q,
+                                        const cg_real_t *restrict cg_u, cg_real_t *restrict cg_out,
+                                        cg_real_t *restrict cg_work)
 {
     (void)cg_clock;
     (void)cg_u;
@@ -29,68 +58,44 @@ static cg_mask_t rolling_ring_rhs_lanes(const cg_real_t *restrict cg_clock, cons
     const cg_real_t psi_dot = cg_x[5];
     const cg_real_t theta_dot = cg_x[6];
     const cg_real_t phi_dot = cg_x[7];
-    const cg_real_t m1 = cg_p[0];
-    const cg_real_t m2 = cg_p[1];
     const cg_real_t R = cg_p[2];
     const cg_real_t I1 = cg_p[3];
-    const cg_real_t J1 = cg_p[4];
     const cg_real_t I2 = cg_p[5];
     const cg_real_t J2 = cg_p[6];
-    const cg_real_t C = cg_p[7];
+    const cg_real_t k1 = cg_q[0];
+    const cg_real_t k2 = cg_q[1];
+    const cg_real_t k3 = cg_q[2];
+    const cg_real_t k4 = cg_q[3];
+    const cg_real_t k5 = cg_q[4];
 
-    /* intermediates: 42 */
-    cg_real_t z1, z2; cg_sincos(psi, &z1, &z2);
-    const cg_real_t z3 = R*z2;
-    const cg_real_t z4 = R*z1;
-    cg_real_t z5, z6; cg_sincos(theta, &z5, &z6);
-    const cg_real_t z7 = phi_dot + psi_dot*z6;
-    const cg_real_t z8 = J2*z7;
-    const cg_real_t z9 = theta_dot*z5;
-    const cg_real_t z10 = psi_dot*z9;
-    const cg_real_t z11 = J2*z10;
-    const cg_real_t z12 = theta_dot*z6;
-    const cg_real_t z13 = z5*z12;
-    const cg_real_t z14 = I2*z13;
-    const cg_real_t f_psi_dot = z8*z9 + z6*z11 - 2.0*(psi_dot*z14);
-    const cg_real_t z15 = z5*z5;
-    const cg_real_t M_psi_dot_phi_dot = J2*z6;
-    const cg_real_t M_psi_dot_psi_dot = I1 + I2*z15 + z6*M_psi_dot_phi_dot;
-    const cg_real_t z16 = M_psi_dot_phi_dot/M_psi_dot_psi_dot;
-    const cg_real_t f_phi_dot = C + z11;
-    const cg_real_t z17 = f_phi_dot - f_psi_dot*z16;
-    const cg_real_t z18 = J2 - M_psi_dot_phi_dot*z16;
-    const cg_real_t z19 = z17/z18;
-    const cg_real_t z20 = psi_dot*psi_dot;
-    const cg_real_t z21 = I2*z20;
-    const cg_real_t z22 = z5*z21;
-    const cg_real_t z23 = psi_dot*z8;
-    const cg_real_t z24 = m1 + m2;
-    const cg_real_t z25 = psi_dot*z1;
-    const cg_real_t z26 = R*z25;
-    const cg_real_t z27 = theta_dot*z26;
-    const cg_real_t z28 = z24*z27;
-    const cg_real_t z29 = psi_dot*z2;
-    const cg_real_t z30 = R*z29;
-    const cg_real_t z31 = theta_dot*z30;
-    const cg_real_t z32 = z24*z31;
-    const cg_real_t z33 = z3*z28 - z4*z32;
-    const cg_real_t f_theta_dot = z6*z22 - z5*z23 + z33;
-    const cg_real_t z34 = z24*z3;
-    const cg_real_t z35 = z24*z4;
-    const cg_real_t z36 = z3*z34 + z4*z35;
-    const cg_real_t M_theta_dot_theta_dot = J1 + I2 + z36;
-    cg_ok &= cg_not(cg_le(cg_abs(M_psi_dot_psi_dot), cg_splat(0.0)) | cg_le(cg_abs(M_theta_dot_theta_dot),
-        cg_splat(0.0)) | cg_le(cg_abs(z18), 1e-13*cg_abs(J2)));
+    /* intermediates: 18 */
+    const cg_real_t z1 = R*theta_dot;
+    cg_real_t z2, z3; cg_sincos(psi, &z2, &z3);
+    cg_real_t z4, z5; cg_sincos(theta, &z4, &z5);
+    const cg_real_t z6 = J2*z5;
+    const cg_real_t M_psi_dot_psi_dot = I1 + I2*z4*z4 + z6*z5;
+    const cg_real_t z7 = 1.0/M_psi_dot_psi_dot;
+    const cg_real_t z8 = z5*z7;
+    const cg_real_t z9 = theta_dot*z4;
+    const cg_real_t z10 = psi_dot*z5;
+    const cg_real_t z11 = phi_dot + z10;
+    const cg_real_t z12 = z10*k2 - J2*z11;
+    const cg_real_t z13 = psi_dot + z8*z12;
+    const cg_real_t z14 = k1 + z9*z13;
+    const cg_real_t z15 = 1.0 - z6*z8;
+    const cg_real_t z16 = 1.0/z15;
+    const cg_real_t z17 = z10*k4 - k5*z11;
+    cg_ok &= cg_not(cg_le(cg_abs(M_psi_dot_psi_dot), cg_splat(0.0)) | cg_le(cg_abs(z15), cg_splat(1e-13)));
 
     /* outputs */
-    cg_out[0] = theta_dot*z3; /* d(x)/dt */
-    cg_out[1] = theta_dot*z4; /* d(y)/dt */
+    cg_out[0] = z1*z3; /* d(x)/dt */
+    cg_out[1] = z1*z2; /* d(y)/dt */
     cg_out[2] = psi_dot; /* d(psi)/dt */
     cg_out[3] = theta_dot; /* d(theta)/dt */
     cg_out[4] = phi_dot; /* d(phi)/dt */
-    cg_out[5] = f_psi_dot/M_psi_dot_psi_dot - z16*z19; /* d(psi_dot)/dt */
-    cg_out[6] = f_theta_dot/M_theta_dot_theta_dot; /* d(theta_dot)/dt */
-    cg_out[7] = z19; /* d(phi_dot)/dt */
+    cg_out[5] = z8*k3*z14*z16 - z9*z12*z7; /* d(psi_dot)/dt */
+    cg_out[6] = psi_dot*z4*z17; /* d(theta_dot)/dt */
+    cg_out[7] = z14*z16; /* d(phi_dot)/dt */
 
     return cg_ok;
 }
@@ -100,8 +105,11 @@ static cg_mask_t rolling_ring_rhs_lanes(const cg_real_t *restrict cg_clock, cons
 #define CG_LANE_SET CG_NAMED(rolling_ring_lanes_, CG_LANES)
 #define CG_MODEL_N 8
 #define CG_MODEL_NU 0
+#define CG_MODEL_NP 8
+#define CG_MODEL_HOISTED 5
+#define CG_MODEL_HOIST rolling_ring_hoist_lanes
 #define CG_MODEL_RHS rolling_ring_rhs_lanes
-#define CG_MODEL_OPERATIONS 69
+#define CG_MODEL_OPERATIONS 40
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "cc6b6550047cb935ea01e5861de30d65f82c87137baf7965eef6a5c0e4256507"
 #include "cg_lanes_inline.h"

@@ -10,50 +10,74 @@
 #include <math.h>
 #include <stddef.h>
 
-/* rhs: 23 operations, 15 intermediates */
-int torus_nonuniform_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                         const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+/* rhs: 11 operations, 4 intermediates; 9 more once per parameter set */
+static int torus_nonuniform_hoist(const double *restrict cg_p, double *restrict cg_q)
 {
-    (void)cg_u;
-    (void)cg_work;
     /* inputs */
-    const double theta = cg_x[0];
-    const double theta_dot = cg_x[1];
     const double A2 = cg_p[1];
     const double B2 = cg_p[2];
     const double C2 = cg_p[3];
     const double m2 = cg_p[4];
     const double R = cg_p[5];
     const double g = cg_p[6];
-    const double Omega = cg_p[7];
     const double alpha = cg_p[8];
     const double nu = cg_p[9];
 
-    /* intermediates: 15 */
-    double z1, z2; cg_sincos(theta, &z1, &z2);
-    const double z3 = alpha*nu;
-    const double z4 = Omega + cg_cos(t*nu)*z3;
-    const double z5 = z4*z4;
-    const double z6 = A2*z5;
-    const double z7 = R*g;
-    const double z8 = z1*z6 - m2*z7;
-    const double z9 = R*R;
-    const double z10 = m2*z9;
-    const double z11 = C2 + z10;
-    const double z12 = z5*z11;
-    const double z13 = z2*z12;
-    const double f_theta_dot = z2*z8 - z1*z13;
-    const double M_theta_dot_theta_dot = B2 + z10;
+    /* intermediates: 5 */
+    const double z1 = m2*R;
+    const double z2 = z1*R;
+    const double M_theta_dot_theta_dot = B2 + z2;
+    const double z3 = C2 + z2;
+    const double z4 = A2 - z3;
     if (fabs(M_theta_dot_theta_dot) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = theta_dot; /* d(theta)/dt */
-    cg_out[1] = f_theta_dot/M_theta_dot_theta_dot; /* d(theta_dot)/dt */
+    cg_q[0] = alpha*nu;
+    cg_q[1] = z1*g/M_theta_dot_theta_dot;
+    cg_q[2] = z4/M_theta_dot_theta_dot;
 
     return CG_OK;
 }
 
-/* jvp: 31 operations, 19 intermediates */
+static inline int torus_nonuniform_rhs_hoisted(double t, const double *restrict cg_x,
+                                               const double *restrict cg_p, const double *restrict cg_q,
+                                               const double *restrict cg_u, double *restrict cg_out,
+                                               double *restrict cg_work)
+{
+    (void)cg_u;
+    (void)cg_work;
+    /* inputs */
+    const double theta = cg_x[0];
+    const double theta_dot = cg_x[1];
+    const double Omega = cg_p[7];
+    const double nu = cg_p[9];
+    const double k1 = cg_q[0];
+    const double k2 = cg_q[1];
+    const double k3 = cg_q[2];
+
+    /* intermediates: 4 */
+    double z1, z2; cg_sincos(theta, &z1, &z2);
+    const double z3 = Omega + k1*cg_cos(nu*t);
+    const double z4 = k3*z1*z3*z3 - k2;
+
+    /* outputs */
+    cg_out[0] = theta_dot; /* d(theta)/dt */
+    cg_out[1] = z2*z4; /* d(theta_dot)/dt */
+
+    return CG_OK;
+}
+
+int torus_nonuniform_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
+                         const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+{
+    double cg_q[3];
+    const int cg_status = torus_nonuniform_hoist(cg_p, cg_q);
+
+    if (cg_status != CG_OK) return cg_status;
+    return torus_nonuniform_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
+}
+
+/* jvp: 23 operations (1 division), 11 intermediates */
 int torus_nonuniform_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
                          const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
                          double *restrict cg_work)
@@ -74,35 +98,27 @@ int torus_nonuniform_jvp(double t, const double *restrict cg_x, const double *re
     const double cg_v_0 = cg_v[0];
     const double cg_v_1 = cg_v[1];
 
-    /* intermediates: 19 */
-    double z1, z2; cg_sincos(theta, &z1, &z2);
-    const double z3 = alpha*nu;
-    const double z4 = Omega + cg_cos(t*nu)*z3;
-    const double z5 = z4*z4;
-    const double z6 = A2*z5;
-    const double z7 = z2*cg_v_0;
-    const double z8 = z6*z7;
-    const double z9 = R*g;
-    const double z10 = z1*z6 - m2*z9;
-    const double z11 = z1*cg_v_0;
-    const double z12 = R*R;
-    const double z13 = m2*z12;
-    const double z14 = C2 + z13;
-    const double z15 = z5*z14;
-    const double z16 = z15*z11;
-    const double z17 = z1*z16 - z2*z15*z7;
-    const double z18 = z2*z8 - z10*z11 + z17;
-    const double M_theta_dot_theta_dot = B2 + z13;
+    /* intermediates: 11 */
+    const double z1 = m2*R;
+    const double z2 = z1*R;
+    const double z3 = C2 + z2;
+    const double z4 = A2 - z3;
+    double z5, z6; cg_sincos(theta, &z5, &z6);
+    const double z7 = z6*z6 - z5*z5;
+    const double z8 = Omega + alpha*nu*cg_cos(nu*t);
+    const double z9 = z8*z8;
+    const double z10 = z4*z7*z9 + z1*g*z5;
+    const double M_theta_dot_theta_dot = B2 + z2;
     if (fabs(M_theta_dot_theta_dot) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = cg_v_1; /* direction of d(theta)/dt */
-    cg_out[1] = z18/M_theta_dot_theta_dot; /* direction of d(theta_dot)/dt */
+    cg_out[1] = cg_v_0*z10/M_theta_dot_theta_dot; /* direction of d(theta_dot)/dt */
 
     return CG_OK;
 }
 
-/* jacobian: 29 operations, 18 intermediates */
+/* jacobian: 22 operations (1 division), 11 intermediates */
 int torus_nonuniform_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
                               const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -120,36 +136,29 @@ int torus_nonuniform_jacobian(double t, const double *restrict cg_x, const doubl
     const double alpha = cg_p[8];
     const double nu = cg_p[9];
 
-    /* intermediates: 18 */
-    double z1, z2; cg_sincos(theta, &z1, &z2);
-    const double z3 = alpha*nu;
-    const double z4 = Omega + cg_cos(t*nu)*z3;
-    const double z5 = z4*z4;
-    const double z6 = A2*z5;
-    const double z7 = z2*z6;
-    const double z8 = R*g;
-    const double z9 = z1*z6 - m2*z8;
-    const double z10 = R*R;
-    const double z11 = m2*z10;
-    const double z12 = C2 + z11;
-    const double z13 = z5*z12;
-    const double z14 = z1*z13;
-    const double z15 = z2*z13;
-    const double z16 = z1*z14 - z2*z15;
-    const double z17 = z2*z7 - z1*z9 + z16;
-    const double M_theta_dot_theta_dot = B2 + z11;
+    /* intermediates: 11 */
+    const double z1 = m2*R;
+    const double z2 = z1*R;
+    const double z3 = C2 + z2;
+    const double z4 = A2 - z3;
+    double z5, z6; cg_sincos(theta, &z5, &z6);
+    const double z7 = z6*z6 - z5*z5;
+    const double z8 = Omega + alpha*nu*cg_cos(nu*t);
+    const double z9 = z8*z8;
+    const double z10 = z4*z7*z9 + z1*g*z5;
+    const double M_theta_dot_theta_dot = B2 + z2;
     if (fabs(M_theta_dot_theta_dot) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = 0.0; /* d(d(theta)/dt)/d(theta) */
     cg_out[1] = 1.0; /* d(d(theta)/dt)/d(theta_dot) */
-    cg_out[2] = z17/M_theta_dot_theta_dot; /* d(d(theta_dot)/dt)/d(theta) */
+    cg_out[2] = z10/M_theta_dot_theta_dot; /* d(d(theta_dot)/dt)/d(theta) */
     cg_out[3] = 0.0; /* d(d(theta_dot)/dt)/d(theta_dot) */
 
     return CG_OK;
 }
 
-/* outputs: 59 operations, 41 intermediates */
+/* outputs: 49 operations, 21 intermediates */
 int torus_nonuniform_outputs(double t, const double *restrict cg_x, const double *restrict cg_p,
                              const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -169,56 +178,36 @@ int torus_nonuniform_outputs(double t, const double *restrict cg_x, const double
     const double alpha = cg_p[8];
     const double nu = cg_p[9];
 
-    /* intermediates: 41 */
-    const double z1 = t*nu;
-    double z2, z3; cg_sincos(z1, &z2, &z3);
-    double z4, z5; cg_sincos(theta, &z4, &z5);
-    const double z6 = R*R;
-    const double z7 = m2*z6;
-    const double z8 = C2 + z7;
-    const double z9 = z5*z5*z8;
-    const double z10 = z4*z4;
-    const double z11 = A2*z10;
-    const double z12 = z9 + z11;
-    const double z13 = I1 + z12;
-    const double z14 = nu*nu;
-    const double z15 = z13*z14;
-    const double z16 = alpha*z15;
-    const double z17 = alpha*nu;
-    const double z18 = Omega + z3*z17;
-    const double z19 = C2 - A2;
-    const double z20 = z7 + z19;
-    const double z21 = z18*z20;
-    const double z22 = theta_dot*z21;
-    const double z23 = z5*z22;
-    const double z24 = -z2*z16 - 2.0*(z4*z23);
-    const double z25 = R*g;
-    const double z26 = m2*z25;
-    const double z27 = z4*z26;
-    const double z28 = B2 + z7;
-    const double z29 = theta_dot*theta_dot*z28;
-    const double z30 = z18*z18*z13;
-    const double z31 = I1 + z9;
-    const double z32 = z11 + z31;
-    const double z33 = z18*z14;
-    const double z34 = z32*z33;
-    const double z35 = alpha*z34;
-    const double z36 = 0.5*(z30 + z29);
-    const double z37 = theta_dot*z28;
-    const double z38 = z27 - z36;
-    const double z39 = nu*z2;
-    const double z40 = z17*z39;
-    const double z41 = z18*z40;
-    if (fabs(z28) <= 0.0) return CG_SINGULAR;
+    /* intermediates: 21 */
+    const double z1 = m2*R;
+    const double z2 = z1*R;
+    const double z3 = A2 - C2;
+    const double z4 = z2 - z3;
+    double z5, z6; cg_sincos(theta, &z5, &z6);
+    const double z7 = alpha*nu;
+    const double z8 = nu*t;
+    double z9, z10; cg_sincos(z8, &z9, &z10);
+    const double z11 = Omega + z7*z10;
+    const double z12 = z7*nu*z9;
+    const double z13 = C2 + z2;
+    const double z14 = I1 + z13*z6*z6 + A2*z5*z5;
+    const double z15 = 2.0*theta_dot*z4*z6*z5*z11 + z12*z14;
+    const double z16 = z1*g*z5;
+    const double z17 = B2 + z2;
+    const double z18 = theta_dot*theta_dot*z17;
+    const double z19 = z11*z14;
+    const double z20 = z19*z11;
+    const double z21 = 0.5*(z18 + z20);
+    if (fabs(z17) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = z24; /* couple */
-    cg_out[1] = z18*z24; /* drive_power */
-    cg_out[2] = z27 + 0.5*(z29 - z30); /* painleve_energy */
-    cg_out[3] = z2*z35; /* painleve_power */
-    cg_out[4] = z36 + z27; /* energy */
-    cg_out[5] = theta_dot*z37 + z38; /* painleve */
-    cg_out[6] = z13*z41; /* power */
+    cg_out[0] = -z15; /* couple */
+    cg_out[1] = -z11*z15; /* drive_power */
+    cg_out[2] = z16 + 0.5*(z18 - z20); /* painleve_energy */
+    cg_out[3] = z12*z11*z14; /* painleve_power */
+    cg_out[4] = z16 + z21; /* energy */
+    cg_out[5] = z18 + z16 - z21; /* painleve */
+    cg_out[6] = z12*z19; /* power */
 
     return CG_OK;
 }
@@ -256,8 +245,10 @@ static const cg_variable_t cg_declared[] = {
 #ifdef CHAPLYGIN_INLINE_METHODS
 #define CG_MODEL_N 2
 #define CG_MODEL_NU 0
-#define CG_MODEL_RHS torus_nonuniform_rhs
-#define CG_MODEL_OPERATIONS 23
+#define CG_MODEL_NP 10
+#define CG_MODEL_HOISTED 3
+#define CG_MODEL_RHS torus_nonuniform_rhs_hoisted
+#define CG_MODEL_OPERATIONS 11
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else
@@ -307,6 +298,7 @@ const cg_model_t torus_nonuniform_model = {
     .n_declared = 2,
     .n_work = 0,
     .n_contacts = 0,
+    .n_hoisted = 3,
     .states = cg_states,
     .parameters = cg_parameters,
     .inputs = NULL,
@@ -327,6 +319,7 @@ const cg_model_t torus_nonuniform_model = {
     .contacts_fn = NULL,
     .project = NULL,
     .initial = NULL,
+    .hoist = torus_nonuniform_hoist,
     .methods = CG_METHODS,
     .lane_sets = cg_lane_sets,
 };

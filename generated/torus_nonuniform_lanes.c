@@ -14,11 +14,40 @@
 #include "torus_nonuniform_core.h"
 #include "cg_math.h"
 
-/* rhs: 23 operations, 15 intermediates */
+/* rhs: 11 operations, 4 intermediates; 9 more once per parameter set */
+static cg_mask_t torus_nonuniform_hoist_lanes(const cg_real_t *restrict cg_p, cg_real_t *restrict cg_q)
+{
+    cg_mask_t cg_ok = cg_true();
+    /* inputs */
+    const cg_real_t A2 = cg_p[1];
+    const cg_real_t B2 = cg_p[2];
+    const cg_real_t C2 = cg_p[3];
+    const cg_real_t m2 = cg_p[4];
+    const cg_real_t R = cg_p[5];
+    const cg_real_t g = cg_p[6];
+    const cg_real_t alpha = cg_p[8];
+    const cg_real_t nu = cg_p[9];
+
+    /* intermediates: 5 */
+    const cg_real_t z1 = m2*R;
+    const cg_real_t z2 = z1*R;
+    const cg_real_t M_theta_dot_theta_dot = B2 + z2;
+    const cg_real_t z3 = C2 + z2;
+    const cg_real_t z4 = A2 - z3;
+    cg_ok &= cg_not(cg_le(cg_abs(M_theta_dot_theta_dot), cg_splat(0.0)));
+
+    /* outputs */
+    cg_q[0] = alpha*nu;
+    cg_q[1] = z1*g/M_theta_dot_theta_dot;
+    cg_q[2] = z4/M_theta_dot_theta_dot;
+
+    return cg_ok;
+}
+
 static cg_mask_t torus_nonuniform_rhs_lanes(const cg_real_t *restrict cg_clock,
                                             const cg_real_t *restrict cg_x, const cg_real_t *restrict cg_p,
-                                            const cg_real_t *restrict cg_u, cg_real_t *restrict cg_out,
-                                            cg_real_t *restrict cg_work)
+                                            const cg_real_t *restrict cg_q, const cg_real_t *restrict cg_u,
+                                            cg_real_t *restrict cg_out, cg_real_t *restrict cg_work)
 {
     (void)cg_u;
     (void)cg_work;
@@ -27,36 +56,20 @@ static cg_mask_t torus_nonuniform_rhs_lanes(const cg_real_t *restrict cg_clock,
     /* inputs */
     const cg_real_t theta = cg_x[0];
     const cg_real_t theta_dot = cg_x[1];
-    const cg_real_t A2 = cg_p[1];
-    const cg_real_t B2 = cg_p[2];
-    const cg_real_t C2 = cg_p[3];
-    const cg_real_t m2 = cg_p[4];
-    const cg_real_t R = cg_p[5];
-    const cg_real_t g = cg_p[6];
     const cg_real_t Omega = cg_p[7];
-    const cg_real_t alpha = cg_p[8];
     const cg_real_t nu = cg_p[9];
+    const cg_real_t k1 = cg_q[0];
+    const cg_real_t k2 = cg_q[1];
+    const cg_real_t k3 = cg_q[2];
 
-    /* intermediates: 15 */
+    /* intermediates: 4 */
     cg_real_t z1, z2; cg_sincos(theta, &z1, &z2);
-    const cg_real_t z3 = alpha*nu;
-    const cg_real_t z4 = Omega + cg_cos(t*nu)*z3;
-    const cg_real_t z5 = z4*z4;
-    const cg_real_t z6 = A2*z5;
-    const cg_real_t z7 = R*g;
-    const cg_real_t z8 = z1*z6 - m2*z7;
-    const cg_real_t z9 = R*R;
-    const cg_real_t z10 = m2*z9;
-    const cg_real_t z11 = C2 + z10;
-    const cg_real_t z12 = z5*z11;
-    const cg_real_t z13 = z2*z12;
-    const cg_real_t f_theta_dot = z2*z8 - z1*z13;
-    const cg_real_t M_theta_dot_theta_dot = B2 + z10;
-    cg_ok &= cg_not(cg_le(cg_abs(M_theta_dot_theta_dot), cg_splat(0.0)));
+    const cg_real_t z3 = Omega + k1*cg_cos(nu*t);
+    const cg_real_t z4 = k3*z1*z3*z3 - k2;
 
     /* outputs */
     cg_out[0] = theta_dot; /* d(theta)/dt */
-    cg_out[1] = f_theta_dot/M_theta_dot_theta_dot; /* d(theta_dot)/dt */
+    cg_out[1] = z2*z4; /* d(theta_dot)/dt */
 
     return cg_ok;
 }
@@ -66,8 +79,11 @@ static cg_mask_t torus_nonuniform_rhs_lanes(const cg_real_t *restrict cg_clock,
 #define CG_LANE_SET CG_NAMED(torus_nonuniform_lanes_, CG_LANES)
 #define CG_MODEL_N 2
 #define CG_MODEL_NU 0
+#define CG_MODEL_NP 10
+#define CG_MODEL_HOISTED 3
+#define CG_MODEL_HOIST torus_nonuniform_hoist_lanes
 #define CG_MODEL_RHS torus_nonuniform_rhs_lanes
-#define CG_MODEL_OPERATIONS 23
+#define CG_MODEL_OPERATIONS 11
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "09b6d58721afc514aef31f4b4bedf8b6b74d5750c0bd02ce51472b7ef78a5409"
 #include "cg_lanes_inline.h"

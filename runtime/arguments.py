@@ -29,10 +29,12 @@ __all__ = [
     "no_events",
     "number",
     "plain_name",
+    "sequence",
     "span",
     "step_options",
     "times",
     "tolerances",
+    "unchanged",
     "unknown_method",
     "vector",
 ]
@@ -86,6 +88,12 @@ def array(what: str, value: Any) -> Array:
         raise ArgumentError(f"{what} is not an array of real numbers: {error}") from error
 
 
+def unchanged(what: str, value: Any) -> NDArray[Any]:
+    """An array of plain numbers as it is, of whatever type; anything else as `array` makes it."""
+    plain = type(value) is np.ndarray and value.dtype.kind in "biuf"
+    return value if plain else array(what, value)
+
+
 def vector(kind: str, value: Any, names: Sequence[str], *, finite: bool = True) -> Array:
     """`value`, a dict by name or a sequence in the order of `names`, as a vector of shape ``(len(names),)``.
 
@@ -102,7 +110,7 @@ def vector(kind: str, value: Any, names: Sequence[str], *, finite: bool = True) 
         return np.array(
             [number(f"{kind}: {name}", given[name], finite=finite) for name in names], dtype=np.float64
         )
-    result = array(kind, _sequence(kind, value, names))
+    result = array(kind, sequence(kind, value, names))
     if result.shape != (len(names),):
         raise ArgumentError(f"{kind} has shape {result.shape}; {_expected(names, f'({len(names)},)')}")
     if finite:
@@ -121,7 +129,7 @@ def matrix(kind: str, value: Any, names: Sequence[str], count: int | None, *, fi
     if isinstance(value, Mapping):
         given = by_name(kind, value)
         check_names(kind, given, names)
-        rows = [array(f"{kind}: {name}", given[name]) for name in names]
+        rows = [unchanged(f"{kind}: {name}", given[name]) for name in names]
         for name, row in zip(names, rows):
             if row.ndim > 1:
                 raise ArgumentError(
@@ -138,7 +146,7 @@ def matrix(kind: str, value: Any, names: Sequence[str], count: int | None, *, fi
             for i, row in enumerate(rows):
                 result[i] = row
     else:
-        result = array(kind, _sequence(kind, value, names))
+        result = array(kind, sequence(kind, value, names))
         right = (len(names),)
         if (
             result.shape[:1] != right
@@ -292,7 +300,8 @@ def check_finite(kind: str, value: Array, names: Sequence[str]) -> None:
     raise ArgumentError(f"{kind}: {names[where[0]]} = {value[tuple(where)]} is not finite{column}")
 
 
-def _sequence(kind: str, value: Any, names: Sequence[str]) -> Any:
+def sequence(kind: str, value: Any, names: Sequence[str]) -> Any:
+    """`value`, if it can be an array; an iterable is read."""
     if isinstance(value, (str, bytes, bytearray, set, frozenset)):
         raise ArgumentError(f"{kind} = {_short(value)}; {_expected(names, f'({len(names)},)')}")
     if (

@@ -50,11 +50,16 @@ static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const cg_control_t control,
         }
         int status = trial(run, run->t, plan.h);
         double factor = CG_SHRINK_FAILED;
+        /* f_old is free: the interpolant of the step before this one is not asked for any more */
+        if (control.end_first && status == CG_OK) {
+            status = CG_FN(rhs)(run, plan.t_new, run->x_trial, run->f_old);
+        }
         if (status == CG_OK) {
             const double square = error(run, plan.h);
             if (square <= 1.0) {
-                /* f_old is free: the interpolant of the step before this one is not asked for any more */
-                status = CG_FN(rhs)(run, plan.t_new, run->x_trial, run->f_old);
+                if (!control.end_first) {
+                    status = CG_FN(rhs)(run, plan.t_new, run->x_trial, run->f_old);
+                }
                 if (status == CG_OK && cg_step_finite(run->x_trial, n) && cg_step_finite(run->f_old, n)) {
                     factor = cg_control_grow(&control, square, run->err_old, run->rejected);
                     /* A step cut short by t_stop says little about the longer one that was planned. */
@@ -71,7 +76,9 @@ static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const cg_control_t control,
                 factor = cg_control_shrink(&control, square);
                 status = CG_STEP_TOO_SMALL;
             } else { /* an estimate that overflows at a finite state asks for more than the step can give */
-                status = cg_step_finite(run->x_trial, n) ? CG_STEP_TOO_SMALL : CG_NONFINITE;
+                const int finite = cg_step_finite(run->x_trial, n)
+                    && (!control.end_first || cg_step_finite(run->f_old, n));
+                status = finite ? CG_STEP_TOO_SMALL : CG_NONFINITE;
             }
         }
         if (status != CG_SINGULAR && status != CG_NONFINITE && status != CG_STEP_TOO_SMALL) {

@@ -19,7 +19,7 @@ static double *cg_take(char *base, size_t *offset, int32_t count)
 }
 
 /* Points the arrays of `run` into the block at `base` and returns the size of the block. */
-static size_t cg_layout(cg_run_t *run, char *base, int32_t n_parameters, int32_t n_work)
+static size_t cg_layout(cg_run_t *run, char *base, const cg_model_t *model)
 {
     size_t offset = (sizeof(cg_run_t) + CG_ALIGN - 1u) / CG_ALIGN * CG_ALIGN;
     run->x = cg_take(base, &offset, run->ld);
@@ -30,12 +30,12 @@ static size_t cg_layout(cg_run_t *run, char *base, int32_t n_parameters, int32_t
     run->k = cg_take(base, &offset, run->n_stages * run->ld);
     run->coef = cg_take(base, &offset, run->n_dense * run->ld);
     run->atol = cg_take(base, &offset, run->ld);
-    run->p = cg_take(base, &offset, n_parameters);
+    run->p = cg_take(base, &offset, model->n_parameters + model->n_hoisted);
     run->u = cg_take(base, &offset, run->n_u);
     run->u_time = cg_take(base, &offset, run->n_u);
     run->u_value = cg_take(base, &offset, run->n_u);
     run->u_slope = cg_take(base, &offset, run->n_u);
-    run->work = cg_take(base, &offset, n_work);
+    run->work = cg_take(base, &offset, model->n_work);
     return offset;
 }
 
@@ -59,7 +59,7 @@ size_t cg_run_size(const cg_model_t *model, const char *method)
     }
     memset(&run, 0, sizeof run);
     cg_set_sizes(&run, model, info);
-    return cg_layout(&run, NULL, model->n_parameters, model->n_work);
+    return cg_layout(&run, NULL, model);
 }
 
 /* C99 has no aligned allocation: the address that malloc gave is kept just below the block. */
@@ -108,13 +108,13 @@ int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char 
         for (const cg_method_t *own = model->methods; own->name != NULL; own++) {
             if (cg_is_method(own, method)) {
                 run->step = own->step;
-                run->dense = own->dense;
+                run->dense = own->dense != NULL ? own->dense : info->dense;
                 run->inlined = 1;
             }
         }
     }
     cg_set_sizes(run, model, info);
-    run->size = cg_layout(run, (char *)run, model->n_parameters, model->n_work);
+    run->size = cg_layout(run, (char *)run, model);
     for (int32_t i = 0; i < run->ld; i++) {
         run->atol[i] = i < run->n ? 1e-9 : 1.0;
     }
@@ -148,7 +148,7 @@ static int cg_numbers_valid(const cg_run_t *saved, const cg_run_t *run)
         && saved->direction * (saved->t_end - saved->t_stop) >= 0.0 && saved->h >= 0.0 && saved->h < HUGE_VAL;
     valid = valid && cg_counter_valid(saved->n_steps) && cg_counter_valid(saved->n_rejected)
         && cg_counter_valid(saved->n_rhs) && cg_counter_valid(saved->n_anchor) && saved->max_steps >= 0;
-    valid = valid && saved->status <= CG_OK && !(saved->input_kind & ~(CG_INPUT_SLOPE | CG_INPUT_CALL))
+    valid = valid && saved->status <= CG_TERMINAL_EVENT && !(saved->input_kind & ~(CG_INPUT_SLOPE | CG_INPUT_CALL))
         && (run->signals != NULL || !(saved->input_kind & CG_INPUT_SLOPE))
         && (run->input_fn != NULL || !(saved->input_kind & CG_INPUT_CALL));
     return valid;
@@ -194,7 +194,8 @@ int cg_run_restore(cg_run_t *run, const void *saved, size_t size)
     whole.input_context = run->input_context;
     whole.signals = run->signals;
     whole.stop = run->stop;
-    cg_layout(&whole, (char *)run, run->model->n_parameters, run->model->n_work);
+    whole.watch = run->watch;
+    cg_layout(&whole, (char *)run, run->model);
     if (!cg_put_places(&whole, &inside)) {
         return CG_BAD_ARGUMENT;
     }

@@ -13,6 +13,7 @@ typedef struct cg_control {
     double alpha, beta;
     double safety;
     double shrink, grow; /* bounds of h_new / h */
+    int end_first;       /* the error estimate uses the derivative at the end of the step */
 } cg_control_t;
 
 #define CG_LEAST_SQUARE 1e-8 /* the memory of the control is not less: one lucky step must not shorten the next */

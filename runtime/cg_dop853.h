@@ -3,17 +3,8 @@
  */
 #include "cg_dop853_tableau.h"
 
-/* One stage: k_s = f(t + c_s h, x + h sum_j a[s][j] k_j). The newest k_j is added last and apart: a small system is
- * bound by the latency from one stage to the next, and so two operations fewer wait for it. */
-#define CG_STAGE(s, ks, sum, last)                                           \
-    for (int32_t i = 0; i < n; i++) {                                        \
-        y[i] = (x[i] + h * (sum)) + h * cg_dop853_a[s][last] * k##last[i];   \
-    }                                                                        \
-    status = CG_FN(rhs)(run, t + cg_dop853_c[s] * h, y, ks);                 \
-    if (CG_RARE(status != CG_OK)) {                                          \
-        return status;                                                       \
-    }
-#define A(s, j) cg_dop853_a[s][j] * k##j[i]
+#define CG_TABLEAU(name) cg_dop853_##name
+#define A(s, j) CG_TERM(s, j)
 
 static CG_INLINE int CG_FN(dop853_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
 {
@@ -35,22 +26,19 @@ static CG_INLINE int CG_FN(dop853_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
     cg_real_t *const CG_RESTRICT k11 = CG_REALS(run->k) + 11 * ld;
     int status;
 
-    CG_STAGE(1, k1, 0.0, 0)
-    CG_STAGE(2, k2, A(2, 0), 1)
-    CG_STAGE(3, k3, A(3, 0), 2)
-    CG_STAGE(4, k4, A(4, 0) + A(4, 2), 3)
-    CG_STAGE(5, k5, A(5, 0) + A(5, 3), 4)
-    CG_STAGE(6, k6, A(6, 0) + A(6, 3) + A(6, 4), 5)
-    CG_STAGE(7, k7, A(7, 0) + A(7, 3) + A(7, 4) + A(7, 5), 6)
-    CG_STAGE(8, k8, A(8, 0) + A(8, 3) + A(8, 4) + A(8, 5) + A(8, 6), 7)
-    CG_STAGE(9, k9, A(9, 0) + A(9, 3) + A(9, 4) + A(9, 5) + A(9, 6) + A(9, 7), 8)
-    CG_STAGE(10, k10, A(10, 0) + A(10, 3) + A(10, 4) + A(10, 5) + A(10, 6) + A(10, 7) + A(10, 8), 9)
-    CG_STAGE(11, k11, A(11, 0) + A(11, 3) + A(11, 4) + A(11, 5) + A(11, 6) + A(11, 7) + A(11, 8)
+    CG_STAGE(1, 0.0, 0)
+    CG_STAGE(2, A(2, 0), 1)
+    CG_STAGE(3, A(3, 0), 2)
+    CG_STAGE(4, A(4, 0) + A(4, 2), 3)
+    CG_STAGE(5, A(5, 0) + A(5, 3), 4)
+    CG_STAGE(6, A(6, 0) + A(6, 3) + A(6, 4), 5)
+    CG_STAGE(7, A(7, 0) + A(7, 3) + A(7, 4) + A(7, 5), 6)
+    CG_STAGE(8, A(8, 0) + A(8, 3) + A(8, 4) + A(8, 5) + A(8, 6), 7)
+    CG_STAGE(9, A(9, 0) + A(9, 3) + A(9, 4) + A(9, 5) + A(9, 6) + A(9, 7), 8)
+    CG_STAGE(10, A(10, 0) + A(10, 3) + A(10, 4) + A(10, 5) + A(10, 6) + A(10, 7) + A(10, 8), 9)
+    CG_STAGE(11, A(11, 0) + A(11, 3) + A(11, 4) + A(11, 5) + A(11, 6) + A(11, 7) + A(11, 8)
              + A(11, 9), 10)
-    for (int32_t i = 0; i < n; i++) {
-        y[i] = (x[i] + h * (A(12, 0) + A(12, 5) + A(12, 6) + A(12, 7) + A(12, 8) + A(12, 9) + A(12, 10)))
-            + h * cg_dop853_a[12][11] * k11[i];
-    }
+    CG_STAGE_STATE(12, A(12, 0) + A(12, 5) + A(12, 6) + A(12, 7) + A(12, 8) + A(12, 9) + A(12, 10), 11)
     return CG_OK;
 }
 
@@ -94,7 +82,7 @@ static CG_INLINE cg_real_t CG_FN(dop853_error)(CG_RUN *run, cg_real_t h)
 
 static int CG_FN(dop853_step)(CG_RUN *run)
 {
-    const cg_control_t control = {0.105, 0.025, 0.85, 0.333, 6.0};
+    const cg_control_t control = {0.105, 0.025, 0.85, 0.333, 6.0, 0};
     return CG_FN(adaptive)(run, control, CG_FN(dop853_trial), CG_FN(dop853_error));
 }
 
@@ -154,12 +142,12 @@ static int CG_FN(dop853_dense)(CG_RUN *run)
     cg_real_t *const CG_RESTRICT k15 = CG_REALS(run->k) + 15 * ld;
     int status;
 
-    CG_STAGE(13, k13, A(13, 0) + A(13, 6) + A(13, 7) + A(13, 8) + A(13, 9) + A(13, 10) + A(13, 11), 12)
-    CG_STAGE(14, k14, A(14, 0) + A(14, 5) + A(14, 6) + A(14, 7) + A(14, 10) + A(14, 11) + A(14, 12), 13)
-    CG_STAGE(15, k15, A(15, 0) + A(15, 5) + A(15, 6) + A(15, 7) + A(15, 8) + A(15, 12) + A(15, 13), 14)
+    CG_STAGE(13, A(13, 0) + A(13, 6) + A(13, 7) + A(13, 8) + A(13, 9) + A(13, 10) + A(13, 11), 12)
+    CG_STAGE(14, A(14, 0) + A(14, 5) + A(14, 6) + A(14, 7) + A(14, 10) + A(14, 11) + A(14, 12), 13)
+    CG_STAGE(15, A(15, 0) + A(15, 5) + A(15, 6) + A(15, 7) + A(15, 8) + A(15, 12) + A(15, 13), 14)
     CG_FN(dop853_coefficients)(run);
     run->have_dense = 1;
     return CG_OK;
 }
 #undef A
-#undef CG_STAGE
+#undef CG_TABLEAU

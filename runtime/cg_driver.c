@@ -3,11 +3,12 @@
  */
 #include "cg_driver.h"
 #include "cg_control.h"
+#include "cg_events.h"
 
 #define CG_FN(name) cg_table_##name
 #define CG_N(run) ((run)->n)
 #define CG_NU(run) ((run)->n_u)
-#define CG_RHS(run) (run)->rhs
+#define CG_RHS(run, t, x, out) (run)->rhs(t, x, (run)->p, (run)->u, out, (run)->work)
 #define CG_FLATTEN
 #include "cg_method.h"
 #undef CG_FLATTEN
@@ -20,6 +21,9 @@ static const cg_method_info_t cg_methods[] = {
     /* name, order, adaptive, rows of k, rows of coef */
     {"rk4", 4, 0, 4, 4, cg_table_rk4_step, cg_table_rk4_dense},
     {"dop853", 8, 1, CG_DOP853_ALL, 8, cg_table_dop853_step, cg_table_dop853_dense},
+    {"tsit5", 5, 1, CG_TSIT5_ALL, CG_TSIT5_DENSE, cg_table_tsit5_step, cg_table_tsit5_dense},
+    {"vern7", 7, 1, CG_VERN7_ALL, CG_VERN7_DENSE, cg_table_vern7_step, cg_table_vern7_dense},
+    {"vern9", 9, 1, CG_VERN9_ALL, CG_VERN9_DENSE, cg_table_vern9_step, cg_table_vern9_dense},
     {NULL, 0, 0, 0, 0, NULL, NULL},
 };
 
@@ -136,6 +140,9 @@ int cg_run_start(cg_run_t *run, double t0, const double *x0, double t_end)
     run->have_dense = 0;
     run->rejected = 0;
     run->recorded = 0;
+    if (run->watch != NULL) {
+        cg_watch_reset(run->watch);
+    }
     if (!cg_step_finite(run->x, run->n) || !(fabs(t0) < HUGE_VAL) || !(fabs(t_end) < HUGE_VAL)) {
         return run->status = CG_NONFINITE;
     }
@@ -150,11 +157,17 @@ int cg_run_extend(cg_run_t *run, double t_end)
     }
     run->status = CG_OK;
     cg_set_end(run, t_end);
+    if (run->watch != NULL && run->watch->memory.direction != run->direction) {
+        cg_watch_again(run->watch);
+    }
     return CG_OK;
 }
 
 void cg_run_changed(cg_run_t *run)
 {
+    if (run->watch != NULL) {
+        cg_watch_again(run->watch);
+    }
     run->have_f = 0;
     run->have_dense = 0;
     cg_enter_segment(run);
@@ -187,19 +200,55 @@ static int cg_choose_step(cg_run_t *run)
 
 /* ---- the loop ---- */
 
+/* What the right-hand side makes of the parameters alone; where it refuses them, that was its first call. */
+static int cg_hoist(cg_run_t *run)
+{
+    const cg_model_t *const model = run->model;
+    const int status = model->hoist == NULL ? CG_OK : model->hoist(run->p, run->p + model->n_parameters);
+    run->n_rhs += status != CG_OK;
+    return status;
+}
+
+int cg_run_inputs(cg_run_t *run, double t, const double *x)
+{
+    return run->input_kind != 0 ? cg_table_inputs(run, t, x) : CG_OK;
+}
+
+int cg_run_probe(cg_run_t *run, double t, const double *x, double *out) { return cg_derivative(run, t, x, out); }
+
+int cg_run_derivative(cg_run_t *run)
+{
+    int status = CG_OK;
+    if (!run->have_f) {
+        status = cg_hoist(run);
+        if (status == CG_OK) {
+            status = cg_derivative(run, run->t, run->x, run->f);
+        }
+        run->have_f = status == CG_OK;
+    }
+    return status;
+}
+
 /* Everything a step needs at its start; nothing to do after an accepted step without a knot. */
 static int cg_prepare(cg_run_t *run)
 {
-    int status = CG_OK;
     if (run->t == run->t_stop) {
         cg_enter_segment(run);
     }
-    if (!run->have_f) {
-        status = cg_derivative(run, run->t, run->x, run->f);
-        run->have_f = status == CG_OK;
-    }
+    int status = cg_run_derivative(run);
     if (status == CG_OK && run->h == 0.0) {
         status = cg_choose_step(run);
+    }
+    return status;
+}
+
+/* A step, and the event in it, if any. */
+static int cg_watched_step(cg_run_t *run)
+{
+    cg_watch_before_step(run);
+    int status = run->step(run);
+    if (status == CG_OK) {
+        status = cg_watch_after_step(run);
     }
     return status;
 }
@@ -216,6 +265,12 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
     }
     for (;;) {
         int status = CG_OK;
+        if (run->watch != NULL && run->watch->memory.begun != CG_WATCH_BEGUN) {
+            status = cg_watch_begin(run);
+            if (status != CG_OK) {
+                return run->status = status;
+            }
+        }
         if (!run->recorded) {
             if (record != NULL) {
                 status = cg_record_step(run, record);
@@ -224,6 +279,12 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
                 return status > 0 ? status : (run->status = status);
             }
             run->recorded = 1;
+        }
+        if (run->watch != NULL && run->watch->pending) {
+            status = cg_watch_handle(run, record);
+            if (status != CG_OK) {
+                return status;
+            }
         }
         if (run->t == run->t_end) {
             return CG_OK;
@@ -236,11 +297,11 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
         }
         status = cg_prepare(run);
         if (status == CG_OK) {
-            status = run->step(run);
+            status = run->watch == NULL ? run->step(run) : cg_watched_step(run);
         }
         if (status != CG_OK) {
             return status == CG_INTERRUPTED ? status : (run->status = status);
         }
-        run->recorded = 0;
+        run->recorded = run->t == run->t_old; /* an event took the step back */
     }
 }

@@ -22,7 +22,8 @@ extern "C" {
 /* Positive results of cg_drive: call it again to continue. */
 enum cg_pause {
     CG_OUTPUT_FULL = 16, /* the record has no room; empty or enlarge it */
-    CG_BUDGET_USED = 17  /* `budget` steps were taken */
+    CG_BUDGET_USED = 17, /* `budget` steps were taken */
+    CG_EVENTS_FULL = 18  /* the log of the run's watch has no room; empty it (cg_events.h) */
 };
 
 enum cg_run_flags { CG_RUN_TABLE = 1 /* never the method compiled into the model */ };

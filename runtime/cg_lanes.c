@@ -62,6 +62,8 @@ static void *cg_take(char *base, size_t *offset, int64_t count)
     return array;
 }
 
+static int32_t cg_p_rows(const cg_lanes_run_t *run) { return run->model->n_parameters + run->model->n_hoisted; }
+
 static size_t cg_layout(cg_lanes_run_t *run, char *base)
 {
     const int64_t lanes = run->lanes;
@@ -77,13 +79,14 @@ static size_t cg_layout(cg_lanes_run_t *run, char *base)
     }
     run->k = cg_take(base, &offset, run->n_stages * run->n * lanes);
     run->coef = cg_take(base, &offset, run->n_dense * run->n * lanes);
-    run->p = cg_take(base, &offset, run->model->n_parameters * lanes);
+    run->p = cg_take(base, &offset, cg_p_rows(run) * lanes);
     for (int i = 0; i < 4; i++) {
         *inputs[i] = cg_take(base, &offset, run->n_u * lanes);
     }
     run->work = cg_take(base, &offset, run->set->n_work * lanes);
     run->atol = cg_take(base, &offset, run->n);
     run->scratch = cg_take(base, &offset, run->n_dense * run->n);
+    run->p_one = cg_take(base, &offset, cg_p_rows(run));
     for (int i = 0; i < 8; i++) {
         *reals[i] = cg_take(base, &offset, lanes);
     }
@@ -174,8 +177,9 @@ static void cg_lane_segment(cg_lanes_run_t *run, int32_t lane)
     run->n_anchor[lane] = 0.0;
 }
 
-/* The times asked for up to the lane's time, from the interpolant over its last step. */
-static void cg_lane_record(cg_group_t *group, int32_t lane)
+/* The times asked for up to the lane's time, from the interpolant over its last step. As for one trajectory, the calls
+ * that the interpolant takes are counted, and one that fails ends the trajectory. */
+static int cg_lane_record(cg_group_t *group, int32_t lane)
 {
     const cg_ensemble_t *const ensemble = group->ensemble;
     cg_lanes_run_t *const run = group->run;
@@ -184,6 +188,7 @@ static void cg_lane_record(cg_group_t *group, int32_t lane)
     double *const y = ensemble->y + group->trajectory[lane] * ensemble->y_row;
     int64_t m = group->next_eval[lane];
     int gathered = 0;
+    int status = CG_OK;
     for (; m < ensemble->n_eval; m++) {
         const double wanted = ensemble->t_eval[m];
         if (run->direction * (wanted - t) > 0.0) {
@@ -196,11 +201,18 @@ static void cg_lane_record(cg_group_t *group, int32_t lane)
             }
             continue;
         }
-        if (!run->have_dense) {
+        if (!run->have_dense) { /* nothing calls the right-hand side between this lane and the next one */
+            memset(run->failed, 0, sizeof *run->failed * (size_t)lanes);
+            run->calls = 0;
             run->dense(run);
         }
         if (!gathered) {
             gathered = 1;
+            run->n_rhs[lane] += run->failed[lane] ? run->failed_at[lane] : run->calls;
+            if (run->failed[lane]) {
+                status = CG_SINGULAR;
+                break;
+            }
             cg_gather(run->scratch, 1, run->coef + lane, run->n_dense * run->n, lanes);
         }
         cg_dense_evaluate(run->scratch, run->n_dense, run->n, run->n, (wanted - run->t_old[lane]) / (t - run->t_old[lane]),
@@ -208,6 +220,7 @@ static void cg_lane_record(cg_group_t *group, int32_t lane)
     }
     group->next_eval[lane] = m;
     run->mark[lane] = m < ensemble->n_eval ? run->direction * ensemble->t_eval[m] : HUGE_VAL;
+    return status;
 }
 
 /* Writes the end of the lane's trajectory and leaves the lane empty. */
@@ -249,12 +262,15 @@ static int cg_lane_load(cg_group_t *group, int32_t lane, int64_t j)
 {
     const cg_ensemble_t *const ensemble = group->ensemble;
     cg_lanes_run_t *const run = group->run;
+    const cg_model_t *const model = run->model;
     const int32_t lanes = run->lanes;
     double sum = 0.0;
     cg_gather(run->x + lane, lanes, ensemble->x0 + j * ensemble->x0_row, run->n, ensemble->x0_col);
-    cg_gather(run->p + lane, lanes, ensemble->p + j * ensemble->p_row, run->model->n_parameters, ensemble->p_col);
+    cg_gather(run->p_one, 1, ensemble->p + j * ensemble->p_row, model->n_parameters, ensemble->p_col);
+    const int hoisted = model->hoist == NULL ? CG_OK : model->hoist(run->p_one, run->p_one + model->n_parameters);
+    cg_gather(run->p + lane, lanes, run->p_one, cg_p_rows(run), 1);
     if (ensemble->u != NULL) {
-        cg_gather(run->u + lane, lanes, ensemble->u + j * ensemble->u_row, run->model->n_inputs, ensemble->u_col);
+        cg_gather(run->u + lane, lanes, ensemble->u + j * ensemble->u_row, model->n_inputs, ensemble->u_col);
     }
     for (int32_t i = 0; i < run->n; i++) {
         sum += 0.0 * run->x[(int64_t)i * lanes + lane];
@@ -282,7 +298,12 @@ static int cg_lane_load(cg_group_t *group, int32_t lane, int64_t j)
     if (ensemble->t_eval != NULL) {
         cg_lane_record(group, lane);
     }
-    return ensemble->t0 != ensemble->t_end;
+    if (ensemble->t0 == ensemble->t_end) {
+        return 0;
+    }
+    run->n_rhs[lane] = hoisted != CG_OK; /* the call that found it out */
+    run->status[lane] = hoisted;
+    return hoisted == CG_OK;
 }
 
 /* Fills a lane with the next trajectory that can begin; without one it stays empty. */
@@ -305,13 +326,14 @@ static void cg_lane_imitate(cg_lanes_run_t *run, int32_t lane)
         return;
     }
     double *const arrays[7] = {run->x, run->f, run->p, run->u, run->u_time, run->u_value, run->u_slope};
-    const int32_t rows[7] = {run->n, run->n, run->model->n_parameters, run->n_u, run->n_u, run->n_u, run->n_u};
+    const int32_t rows[7] = {run->n, run->n, cg_p_rows(run), run->n_u, run->n_u, run->n_u, run->n_u};
     for (int a = 0; a < 7; a++) {
         for (int64_t i = 0; i < rows[a]; i++) {
             arrays[a][i * lanes + lane] = arrays[a][i * lanes + from];
         }
     }
-    run->t[lane] = run->t_stop[lane] = run->t[from];
+    run->t[lane] = run->t_stop[lane] = run->t_anchor[lane] = run->t[from];
+    run->n_anchor[lane] = 0.0;
     run->mark[lane] = HUGE_VAL;
     run->h[lane] = run->h[from];
     run->fresh[lane] = run->unstarted[lane] = 0;
@@ -323,7 +345,7 @@ static void cg_lane_attend(cg_group_t *group, int32_t lane)
     cg_lanes_run_t *const run = group->run;
     int status = (int)run->status[lane];
     if (group->ensemble->t_eval != NULL && status == CG_OK) {
-        cg_lane_record(group, lane);
+        status = cg_lane_record(group, lane);
     }
     if (status == CG_OK && run->t[lane] == run->t_end) {
         cg_lane_end(group, lane, CG_OK);

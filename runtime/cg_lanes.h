@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define CG_LANES_LAYOUT "@1" /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
+#define CG_LANES_LAYOUT "@2" /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
 
 typedef struct cg_lanes_run {
     /* Kept by the caller. */
@@ -48,7 +48,7 @@ typedef struct cg_lanes_run {
     double *f_old;
     double *k;    /* [n_stages][n][lanes] */
     double *coef; /* [n_dense][n][lanes] */
-    double *p;
+    double *p; /* parameters, then what model->hoist makes of them */
     double *u;
     double *u_time;
     double *u_value;
@@ -56,6 +56,7 @@ typedef struct cg_lanes_run {
     double *work;
     double *atol;    /* [n]: shared by all lanes */
     double *scratch; /* [n_dense][n]: the interpolant of one lane */
+    double *p_one;   /* [n_parameters + n_hoisted]: p of one lane */
 
     /* [lanes] */
     double *t;

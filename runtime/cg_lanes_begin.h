@@ -54,9 +54,16 @@ static void cg_lanes_kernel(const double *CG_RESTRICT t, const double *CG_RESTRI
                             const double *CG_RESTRICT u, double *CG_RESTRICT out, int32_t *CG_RESTRICT status,
                             double *CG_RESTRICT work)
 {
-    const cg_mask_t ok = CG_MODEL_RHS((const cg_real_t *)(const void *)t, (const cg_real_t *)(const void *)x,
-                                      (const cg_real_t *)(const void *)p, (const cg_real_t *)(const void *)u,
-                                      (cg_real_t *)(void *)out, (cg_real_t *)(void *)work);
+#define CG_CONST_REALS(array) ((const cg_real_t *)(const void *)(array))
+#if CG_MODEL_HOISTED > 0
+    cg_real_t q[CG_MODEL_HOISTED];
+    cg_mask_t ok = CG_MODEL_HOIST(CG_CONST_REALS(p), q);
+    ok &= CG_MODEL_RHS(CG_CONST_REALS(t), CG_CONST_REALS(x), CG_CONST_REALS(p), q, CG_CONST_REALS(u), CG_REALS(out),
+                       CG_REALS(work));
+#else
+    const cg_mask_t ok = CG_MODEL_RHS(CG_CONST_REALS(t), CG_CONST_REALS(x), CG_CONST_REALS(p), CG_CONST_REALS(u),
+                                      CG_REALS(out), CG_REALS(work));
+#endif
     for (int lane = 0; lane < CG_LANES; lane++) {
         status[lane] = ok[lane] ? CG_OK : CG_SINGULAR;
     }

@@ -23,7 +23,11 @@ inline __attribute__((always_inline)) __typeof__(CG_MODEL_RHS) CG_MODEL_RHS;
 #define CG_FN(name) cg_lanes_##name
 #define CG_N(run) CG_MODEL_N
 #define CG_NU(run) CG_MODEL_NU
-#define CG_RHS(run) CG_MODEL_RHS
+#if CG_MODEL_HOISTED > 0 /* as in cg_inline.h; CG_MODEL_HOIST is the part before it */
+#define CG_RHS(t, x, p, u, out, work) CG_MODEL_RHS(t, x, p, (p) + CG_MODEL_NP, u, out, work)
+#else
+#define CG_RHS(t, x, p, u, out, work) CG_MODEL_RHS(t, x, p, u, out, work)
+#endif
 #include "cg_method.h"
 
 #define CG_LANE_METHOD(name)                                                                                          \
@@ -37,6 +41,9 @@ inline __attribute__((always_inline)) __typeof__(CG_MODEL_RHS) CG_MODEL_RHS;
 
 CG_LANE_METHOD(rk4)
 CG_LANE_METHOD(dop853)
+CG_LANE_METHOD(tsit5)
+CG_LANE_METHOD(vern7)
+CG_LANE_METHOD(vern9)
 
 #define CG_LANE_ENTRY(name)                                                                                           \
     {#name CG_LANES_LAYOUT, cg_lanes_prepare, cg_lanes_##name##_advance, cg_lanes_##name##_interpolant}
@@ -44,6 +51,9 @@ CG_LANE_METHOD(dop853)
 static const cg_lane_method_t cg_lane_methods[] = {
     CG_LANE_ENTRY(rk4),
     CG_LANE_ENTRY(dop853),
+    CG_LANE_ENTRY(tsit5),
+    CG_LANE_ENTRY(vern7),
+    CG_LANE_ENTRY(vern9),
     {NULL, NULL, NULL, NULL},
 };
 

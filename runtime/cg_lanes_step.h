@@ -32,7 +32,7 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_lanes_run_t *run, cg_real_t t, con
             }
         }
     }
-    const cg_mask_t ok = CG_RHS(run)(&t, x, CG_REALS(run->p), CG_REALS(run->u), out, CG_REALS(run->work));
+    const cg_mask_t ok = CG_RHS(&t, x, CG_REALS(run->p), CG_REALS(run->u), out, CG_REALS(run->work));
     if (CG_RARE(cg_any(cg_not(ok)))) {
         CG_FN(note)(run, &ok);
     }
@@ -125,11 +125,16 @@ static CG_INLINE int CG_FN(adaptive)(cg_lanes_run_t *run, const cg_control_t con
     *CG_TRUTHS(run->failed) = CG_FN(code)(0);
     run->calls = 0;
     trial(run, t, plan.h);
+    if (control.end_first) {
+        CG_FN(rhs)(run, plan.t_new, CG_REALS(run->x_trial), CG_REALS(run->f_old));
+    }
     const int calls = run->calls;
     const cg_mask_t failed_inside = *CG_TRUTHS(run->failed);
     const cg_real_t square = error(run, plan.h);
     const cg_mask_t passed = cg_le(square, one) & cg_not(failed_inside);
-    CG_FN(rhs)(run, plan.t_new, CG_REALS(run->x_trial), CG_REALS(run->f_old));
+    if (!control.end_first) {
+        CG_FN(rhs)(run, plan.t_new, CG_REALS(run->x_trial), CG_REALS(run->f_old));
+    }
     const cg_mask_t failed = *CG_TRUTHS(run->failed);
     const cg_mask_t x_finite = cg_step_finite(CG_REALS(run->x_trial), n);
     const cg_mask_t finite = x_finite & cg_step_finite(CG_REALS(run->f_old), n);
@@ -142,11 +147,13 @@ static CG_INLINE int CG_FN(adaptive)(cg_lanes_run_t *run, const cg_control_t con
     /* A step cut short by t_stop says little about the longer one that was planned. */
     cg_real_t next = cg_where(plan.close, cg_larger(wanted, grown), grown);
     *CG_TRUTHS(run->n_trials) += 1;
-    *CG_TRUTHS(run->n_rhs) += CG_FN(choose)(failed_inside, *CG_TRUTHS(run->failed_at), CG_FN(code)(calls) - passed);
+    const cg_mask_t all_calls = CG_FN(code)(calls) - (control.end_first ? CG_FN(code)(0) : passed);
+    *CG_TRUTHS(run->n_rhs) += CG_FN(choose)(failed_inside, *CG_TRUTHS(run->failed_at), all_calls);
     if (cg_any(cg_not(good))) {
         const cg_mask_t clear = cg_not(passed) & cg_not(failed_inside) & cg_lt(square, cg_splat(HUGE_VAL));
         const cg_real_t factor = cg_where(clear, cg_control_shrink(&control, square), cg_splat(CG_SHRINK_FAILED));
-        const cg_mask_t small = CG_FN(choose)(cg_not(passed) & cg_not(failed_inside) & (clear | x_finite),
+        const cg_mask_t seen = control.end_first ? finite : x_finite;
+        const cg_mask_t small = CG_FN(choose)(cg_not(passed) & cg_not(failed_inside) & (clear | seen),
                                               CG_FN(code)(CG_STEP_TOO_SMALL), CG_FN(code)(CG_NONFINITE));
         const cg_mask_t reason = CG_FN(choose)(failed & (passed | failed_inside), CG_FN(code)(CG_SINGULAR), small);
         const cg_mask_t over = cg_not(good) & (cg_le(plan.length, smallest) | refused);

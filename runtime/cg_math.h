@@ -6,8 +6,14 @@
  * Errors are below 2 ulp over the whole range of each, special values those of C99's Annex F. Compiled without
  * contraction each lane has the bits that the scalar instance has, whatever the compiler and the instruction set; the
  * sign and payload of a NaN are not part of that promise. With contraction (FMA) the bits may differ, the bound of the
- * error does not. Nothing here reads or sets errno, the exception flags or the rounding mode, which has to be to nearest;
- * operations must round to double (FLT_EVAL_METHOD 0) and keep subnormals.
+ * error does not. Nothing here reads or sets errno or the exception flags. The rounding mode has to be to nearest,
+ * operations have to round to double (FLT_EVAL_METHOD 0) and to keep subnormals.
+ *
+ * Largest errors on 1e6 arguments each, over all exponents and where it is hard, without and with contraction (ulp):
+ *     sin 1.41 1.41   asin  1.27 1.29   exp  1.02 1.03   pow  0.97 0.98
+ *     cos 1.42 1.41   acos  1.08 1.07   log  0.80 0.74   sinh 1.59 1.59
+ *     tan 0.98 0.91   atan  1.38 1.38   sqrt 0.50 0.50   cosh 1.35 1.35
+ *                     atan2 1.45 1.45                    tanh 1.50 1.50
  *
  * How it is made so:
  * - The common path has no branch. Rare arguments (huge angles, results that overflow or are subnormal) are looked for
@@ -47,6 +53,15 @@ static CG_INLINE cg_mask_t cg_odd(cg_bits_t a)
     return (cg_mask_t)(0 - (a & 1));
 #else
     return (cg_mask_t)(a & 1);
+#endif
+}
+/* Whether a < b in any lane; without the detour of a mask over a vector. */
+static CG_INLINE int cg_any_below(cg_real_t a, cg_real_t b)
+{
+#if CG_LANES == 8 && defined(__AVX512F__)
+    return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_LT_OQ) != 0;
+#else
+    return cg_any(cg_lt(a, b));
 #endif
 }
 /* The 26 leading bits of a number, the others 0: a product of two such is exact, also with a 27-bit remainder. */

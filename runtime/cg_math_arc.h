@@ -5,14 +5,14 @@
 /* (asin s - s)/(s z), z = s s: error 2^-58.5 of asin s on |s| <= 1/2. */
 static CG_INLINE cg_real_t cg_asin_terms(cg_real_t z)
 {
-    const cg_real_t zz = z * z;
-    return (z * 0x1.333333332e130p-4 + 0x1.5555555555577p-3)
-           + zz * ((z * 0x1.f1c71a94e9911p-6 + 0x1.6db6db72127c5p-5)
-                   + zz * ((z * 0x1.1c49f0473e527p-6 + 0x1.6e8bdee162be3p-6)
-                           + zz * ((z * 0x1.758582b3dd6bap-7 + 0x1.ca1f8f525ee83p-7)
-                                   + zz * ((z * 0x1.e60f227a965f2p-9 + 0x1.613c201bd0e4cp-7)
-                                           + zz * ((z * -0x1.57cc7c183b451p-6 + 0x1.638a2d6c381fdp-6)
-                                                   + zz * 0x1.0b2d2f51e9b54p-5)))));
+    const cg_real_t zz = z * z, zzzz = zz * zz;
+    const cg_real_t a = (z * 0x1.333333332e130p-4 + 0x1.5555555555577p-3)
+                        + zz * (z * 0x1.f1c71a94e9911p-6 + 0x1.6db6db72127c5p-5);
+    const cg_real_t b = (z * 0x1.1c49f0473e527p-6 + 0x1.6e8bdee162be3p-6)
+                        + zz * (z * 0x1.758582b3dd6bap-7 + 0x1.ca1f8f525ee83p-7);
+    const cg_real_t c = (z * 0x1.e60f227a965f2p-9 + 0x1.613c201bd0e4cp-7)
+                        + zz * (z * -0x1.57cc7c183b451p-6 + 0x1.638a2d6c381fdp-6);
+    return a + zzzz * (b + zzzz * (c + zzzz * 0x1.0b2d2f51e9b54p-5));
 }
 
 /* asin a = pi/2 - 2 asin(s), s = sqrt((1 - a)/2), for 1/2 < a <= 1; above 1 the root is NaN. */
@@ -23,7 +23,8 @@ static CG_INLINE cg_real_t cg_asin(cg_real_t x)
     const cg_real_t z = cg_where(small, a * a, half);
     const cg_real_t s = cg_where(small, a, cg_sqrt(half));
     const cg_real_t rest = (s * z) * cg_asin_terms(z);
-    const cg_real_t large = (CG_PIO2_UPPER - 2.0 * s) - (2.0 * rest - CG_PIO2_LOWER);
+    /* pi/4 twice: the parts in brackets are then small and their rounding too */
+    const cg_real_t large = CG_PIO4_UPPER + ((CG_PIO4_UPPER - 2.0 * s) - (2.0 * rest - CG_PIO2_LOWER));
     return cg_flip(cg_where(small, s + rest, large), cg_sign_of(x));
 }
 
@@ -42,14 +43,14 @@ static CG_INLINE cg_real_t cg_acos(cg_real_t x)
 /* (atan t - t)/(t z), z = t t: error 2^-61.0 of atan t on |t| <= 1/2. */
 static CG_INLINE cg_real_t cg_atan_terms(cg_real_t z)
 {
-    const cg_real_t zz = z * z;
-    return (z * 0x1.99999999990d6p-3 + -0x1.5555555555552p-2)
-           + zz * ((z * 0x1.c71c71aaefdc9p-4 + -0x1.2492492453655p-3)
-                   + zz * ((z * 0x1.3b1360b0970a6p-4 + -0x1.745d138f4fc33p-4)
-                           + zz * ((z * 0x1.e182da8da1fbep-5 + -0x1.110c712d95d81p-4)
-                                   + zz * ((z * 0x1.77fd8fb92de95p-5 + -0x1.ac72de05a7469p-5)
-                                           + zz * ((z * 0x1.83c42a60c5ebep-6 + -0x1.30234861d0166p-5)
-                                                   + zz * -0x1.126ecd97d7bcfp-7)))));
+    const cg_real_t zz = z * z, zzzz = zz * zz;
+    const cg_real_t a = (z * 0x1.99999999990d6p-3 + -0x1.5555555555552p-2)
+                        + zz * (z * 0x1.c71c71aaefdc9p-4 + -0x1.2492492453655p-3);
+    const cg_real_t b = (z * 0x1.3b1360b0970a6p-4 + -0x1.745d138f4fc33p-4)
+                        + zz * (z * 0x1.e182da8da1fbep-5 + -0x1.110c712d95d81p-4);
+    const cg_real_t c = (z * 0x1.77fd8fb92de95p-5 + -0x1.ac72de05a7469p-5)
+                        + zz * (z * 0x1.83c42a60c5ebep-6 + -0x1.30234861d0166p-5);
+    return a + zzzz * (b + zzzz * (c + zzzz * -0x1.126ecd97d7bcfp-7));
 }
 
 /* The angle of the point (|x|, |y|) given as larger and smaller, mirrored where x < 0: eighths * pi/4 +- atan(t) with
@@ -87,7 +88,7 @@ static CG_INLINE cg_real_t cg_atan2(cg_real_t y, cg_real_t x)
     const cg_mask_t zero = cg_eq(larger, cg_splat(0.0)), huge = cg_lt(cg_splat(0x1p1022), larger);
     if (CG_RARE(cg_any(zero | huge))) {
         /* 0 and 0 divide as 0 and 1, infinity and infinity as 1 and 1; their sum must not overflow */
-        const cg_mask_t infinite = cg_eq(smaller, cg_splat(HUGE_VAL));
+        const cg_mask_t infinite = huge & cg_eq(smaller, cg_splat(HUGE_VAL));
         const cg_real_t scale = cg_where(huge, cg_splat(0.25), one);
         smaller = cg_where(infinite, one, smaller * scale);
         larger = cg_where(zero | infinite, one, larger * scale);

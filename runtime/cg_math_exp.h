@@ -34,13 +34,17 @@ static CG_INLINE cg_real_t cg_scale(cg_real_t a, cg_real_t k)
     return (a * cg_power_of_two(half)) * cg_power_of_two(other);
 }
 
+#define CG_EXP_NEAR 690.0 /* below, the product with the power of two is exact and the result normal */
+
+/* Puts exp(x) into the lanes of the result that the common path does not serve. */
 static CG_OUT_OF_LINE void cg_exp_far(const cg_real_t *x, cg_real_t *result)
 {
     const cg_real_t below = cg_larger(cg_splat(-746.0), *x); /* the constant first: a NaN remains */
     const cg_real_t a = cg_smaller(cg_splat(710.0), below);
     const cg_real_t k = (a * CG_LN2_INVERSE + CG_ROUNDER) - CG_ROUNDER;
     const cg_real_t r = (a - k * CG_LN2_UPPER) - k * CG_LN2_LOWER;
-    *result = cg_scale(1.0 + (r + cg_exp_terms(r)), k);
+    const cg_real_t found = cg_scale(1.0 + (r + cg_exp_terms(r)), k);
+    *result = cg_where(cg_lt(cg_splat(CG_EXP_NEAR), cg_abs(*x)), found, *result);
 }
 
 static CG_INLINE cg_real_t cg_exp(cg_real_t x)
@@ -48,32 +52,32 @@ static CG_INLINE cg_real_t cg_exp(cg_real_t x)
     const cg_real_t rounded = x * CG_LN2_INVERSE + (CG_ROUNDER + 1023.0);
     const cg_real_t k = rounded - (CG_ROUNDER + 1023.0);
     const cg_real_t r = (x - k * CG_LN2_UPPER) - k * CG_LN2_LOWER;
-    cg_real_t result = (1.0 + (r + cg_exp_terms(r))) * cg_power_of_two(rounded);
-    if (CG_RARE(cg_any(cg_lt(cg_splat(708.0), cg_abs(x))))) {
+    const cg_real_t scale = cg_power_of_two(rounded);
+    cg_real_t result = scale + scale * (r + cg_exp_terms(r));
+    if (CG_RARE(cg_any_below(cg_splat(CG_EXP_NEAR), cg_abs(x)))) {
         const cg_real_t in = x;
-        cg_real_t out;
+        cg_real_t out = result;
         cg_exp_far(&in, &out);
         result = out;
     }
     return result;
 }
 
-/* x = m 2^k for a normal x > 0, m from sqrt(1/2) to sqrt(2). */
-static CG_INLINE cg_real_t cg_mantissa(cg_real_t x, cg_real_t *k)
+/* x 2^-bias = m 2^k for a normal x > 0, m from sqrt(1/2) to sqrt(2). */
+static CG_INLINE cg_real_t cg_mantissa(cg_real_t x, cg_real_t bias, cg_real_t *k)
 {
     const uint64_t root = UINT64_C(0x3fe6a09e667f3bcd); /* sqrt(1/2) */
     const cg_bits_t shifted = cg_bits(x) + (UINT64_C(0x3ff0000000000000) - root);
-    *k = cg_from_bits((shifted >> 52) | UINT64_C(0x4330000000000000)) - (0x1p52 + 1023.0);
+    *k = cg_from_bits((shifted >> 52) | UINT64_C(0x4330000000000000)) - ((0x1p52 + 1023.0) + bias);
     return cg_from_bits((shifted & UINT64_C(0x000fffffffffffff)) + root);
 }
 
-/* log(x) + k0 ln 2 for a normal x > 0. With f = m - 1 and s = f/(2 + f) = tanh(log(m)/2),
+/* log(x 2^-bias) for a normal x > 0. With f = m - 1 and s = f/(2 + f) = tanh(log(m)/2),
  * log m = 2 s + s z p(z) = f - f f/2 + s (f f/2 + z p(z)), z = s s: error 2^-59.5 on the range of m. */
-static CG_INLINE cg_real_t cg_log_normal(cg_real_t x, cg_real_t k0)
+static CG_INLINE cg_real_t cg_log_normal(cg_real_t x, cg_real_t bias)
 {
     cg_real_t k;
-    const cg_real_t f = cg_mantissa(x, &k) - 1.0;
-    k = k + k0;
+    const cg_real_t f = cg_mantissa(x, bias, &k) - 1.0;
     const cg_real_t s = f / (2.0 + f), z = s * s, zz = z * z;
     const cg_real_t terms = (z * 0x1.999999997ff1dp-2 + 0x1.5555555555592p-1)
                             + zz * ((z * 0x1.c71c521483c63p-3 + 0x1.24924941e10d4p-2)
@@ -83,22 +87,27 @@ static CG_INLINE cg_real_t cg_log_normal(cg_real_t x, cg_real_t k0)
     return k * CG_LN2_UPPER - ((half - (s * (half + z * terms) + k * CG_LN2_LOWER)) - f);
 }
 
+static CG_INLINE cg_mask_t cg_is_normal(cg_real_t x)
+{
+    return cg_le(cg_splat(CG_DBL_MIN), x) & cg_lt(x, cg_splat(HUGE_VAL));
+}
+
+/* Puts log(x) into the lanes of the result that the common path does not serve. */
 static CG_OUT_OF_LINE void cg_log_far(const cg_real_t *x, cg_real_t *result)
 {
-    const cg_real_t zero = cg_splat(0.0), infinity = cg_splat(HUGE_VAL);
-    const cg_mask_t small = cg_lt(*x, cg_splat(CG_DBL_MIN));
-    const cg_real_t a = cg_where(small, *x * 0x1p54, *x);
-    const cg_real_t found = cg_log_normal(a, cg_where(small, cg_splat(-54.0), zero));
-    const cg_real_t outside = cg_where(cg_eq(*x, zero), -infinity, cg_where(cg_lt(*x, zero), cg_splat((double)NAN), *x));
-    *result = cg_where(cg_lt(zero, *x) & cg_lt(*x, infinity), found, outside);
+    const cg_real_t zero = cg_splat(0.0), nan = cg_splat((double)NAN);
+    const cg_mask_t small = cg_lt(zero, *x) & cg_lt(*x, cg_splat(CG_DBL_MIN));
+    const cg_real_t found = cg_log_normal(*x * 0x1p54, cg_splat(54.0));
+    const cg_real_t outside = cg_where(cg_eq(*x, zero), cg_splat(-HUGE_VAL), cg_where(cg_lt(*x, zero), nan, *x));
+    *result = cg_where(cg_is_normal(*x), *result, cg_where(small, found, outside));
 }
 
 static CG_INLINE cg_real_t cg_log(cg_real_t x)
 {
     cg_real_t result = cg_log_normal(x, cg_splat(0.0));
-    if (CG_RARE(cg_any(cg_not(cg_le(cg_splat(CG_DBL_MIN), x) & cg_lt(x, cg_splat(HUGE_VAL)))))) {
+    if (CG_RARE(cg_any(cg_not(cg_is_normal(x))))) {
         const cg_real_t in = x;
-        cg_real_t out;
+        cg_real_t out = result;
         cg_log_far(&in, &out);
         result = out;
     }

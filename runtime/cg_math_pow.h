@@ -1,47 +1,40 @@
 /* cg_math_pow.h: power. Part of cg_math.h.
  *
  * x^y = exp(y log x). An error e of y log x is a relative error e of the result, and |y log x| reaches 745, so log x is
- * found to about 2^-65 in two parts, with products of cut factors (cg_upper) that are exact:
- * with x = m 2^k, s = (m - 1)/(m + 1), z = s s
- *     log x = k ln 2 + 2 s (1 + z/3 + z z p(z)), where only z z p(z), below 2^-12, is a plain double.
+ * found to about 2^-64 of itself. With x = m 2^k, s = (m - 1)/(m + 1), z = s s,
+ *     log x = k ln 2 + 2 s + (2/3) s^3 + s^5 p(z).
+ * s is cut to the 15 bits of s0, s = s0 + s1: then s0^3 has 45 and its product with c = 171/256 has 53. Three terms are
+ * without error, k ln 2 + 2 s0 + c s0^3. What is left is below 2^-12 of the sum, and a plain double:
+ *     s^3 ((2/3 - c) + z p(z)) + s1 (2 + c (s s + s s0 + s0 s0)).
  */
 #ifndef CG_MATH_POW_H
 #define CG_MATH_POW_H
 
-/* y log(x) + y k0 ln 2 = upper + lower for a normal x > 0; upper has 52 bits. */
-static CG_INLINE void cg_y_log_x(cg_real_t x, cg_real_t k0, cg_real_t y, cg_real_t *upper, cg_real_t *lower)
+/* y log(x 2^-bias) = upper + lower for a normal x > 0; upper has 52 bits. */
+static CG_INLINE void cg_y_log_x(cg_real_t x, cg_real_t bias, cg_real_t y, cg_real_t *upper, cg_real_t *lower)
 {
+    const double c = 171.0 / 256.0, c_rest = -0x1.5555555555555p-10; /* 2/3 - c */
     cg_real_t k;
-    const cg_real_t m = cg_mantissa(x, &k), f = m - 1.0;
-    k = k + k0;
-    /* s = s_upper + s_lower, the quotient of f and m + 1 = d + d_rest */
-    const cg_real_t d = m + 1.0, d_rest = m - (d - 1.0), d_upper = cg_upper(d);
-    const cg_real_t inverse = 1.0 / d, s_upper = cg_upper(f * inverse);
-    const cg_real_t remainder = ((f - s_upper * d_upper) - s_upper * (d - d_upper)) - s_upper * d_rest;
-    const cg_real_t s_lower = remainder * inverse;
-    /* 1/3 = third + third_rest; z = z_upper + z_lower; terms = z/3 + z z p(z) = t_upper + t_lower */
-    const double third = 0x1.5555558000000p-2, third_rest = -0x1.5555555555555p-29;
-    const cg_real_t square = s_upper * s_upper, square_rest = s_lower * (s_upper + s_upper + s_lower);
-    const cg_real_t z = square + square_rest, zz = z * z;
-    const cg_real_t z_upper = cg_upper(z), z_lower = (square - z_upper) + square_rest;
-    /* log m = 2 s (1 + z/3 + z z p(z)): error 2^-73.5 on the range of m */
-    const cg_real_t p = (z * 0x1.2492492492f51p-3 + 0x1.9999999999996p-3)
-                        + zz * ((z * 0x1.745d18295753cp-4 + 0x1.c71c71c5968ebp-4)
-                                + zz * ((z * 0x1.11206f39cfe65p-4 + 0x1.3b1364c901862p-4)
-                                        + zz * (z * 0x1.eac5cb67b598bp-5 + 0x1.de3d6ec68466ap-5)));
-    const cg_real_t main_term = z_upper * third;
-    const cg_real_t other_terms = zz * p + (z_upper * third_rest + z_lower * (third + third_rest));
-    const cg_real_t terms = main_term + other_terms;
-    const cg_real_t t_upper = cg_upper(terms), t_lower = (main_term - t_upper) + other_terms;
-    /* the sum k ln 2 + 2 s_upper + 2 s_upper t_upper, three exact terms, and what is left */
-    const cg_real_t a = k * CG_LN2_UPPER, b = s_upper + s_upper, c = b * t_upper;
-    const cg_real_t ab = a + b, ab_rest = b - (ab - a);
-    const cg_real_t abc = ab + c, abc_rest = c - (abc - ab);
-    const cg_real_t rest = (k * CG_LN2_LOWER + 2.0 * (s_lower + (s_lower * terms + s_upper * t_lower))) + (ab_rest + abc_rest);
-    const cg_real_t log_upper = cg_upper(abc + rest), log_lower = (abc - log_upper) + rest;
+    const cg_real_t m = cg_mantissa(x, bias, &k), f = m - 1.0;
+    /* d_upper + d_lower = m + 1; the remainder of f/(m + 1) after s0 has no error */
+    const cg_real_t d = m + 1.0, d_upper = cg_upper(d), d_lower = m - (d_upper - 1.0), inverse = 1.0 / d;
+    const cg_real_t s0 = cg_from_bits(cg_bits(f * inverse) & UINT64_C(0xffffffc000000000));
+    const cg_real_t s1 = ((f - s0 * d_upper) - s0 * d_lower) * inverse;
+    const cg_real_t s = s0 + s1, z = s * s, zz = z * z, square = s0 * s0;
+    /* s^5 p(z): error 2^-73.5 of log m on the range of m */
+    const cg_real_t p = (z * 0x1.2492492492f51p-2 + 0x1.9999999999996p-2)
+                        + zz * ((z * 0x1.745d18295753cp-3 + 0x1.c71c71c5968ebp-3)
+                                + zz * ((z * 0x1.11206f39cfe65p-3 + 0x1.3b1364c901862p-3)
+                                        + zz * (z * 0x1.eac5cb67b598bp-4 + 0x1.de3d6ec68466ap-4)));
+    const cg_real_t left = (s * z) * (z * p + c_rest) + s1 * (c * (s * s0 + (z + square)) + 2.0);
+    const cg_real_t first = k * CG_LN2_UPPER, second = s0 + s0, third = (square * s0) * c;
+    const cg_real_t two = first + second, two_rest = second - (two - first);
+    const cg_real_t three = two + third, three_rest = third - (three - two);
+    const cg_real_t rest = (two_rest + three_rest) + (k * CG_LN2_LOWER + left);
+    const cg_real_t sum = three + rest, log_upper = cg_upper(sum), log_lower = (three - log_upper) + rest;
     const cg_real_t y_upper = cg_upper(y), y_lower = y - y_upper;
     *upper = y_upper * log_upper;
-    *lower = y_upper * log_lower + y_lower * (log_upper + log_lower);
+    *lower = y_upper * log_lower + y_lower * sum;
 }
 
 /* exp(upper + lower) 2^-k and k + CG_ROUNDER + 1023. */
@@ -63,7 +56,7 @@ static CG_OUT_OF_LINE void cg_pow_far(const cg_real_t *base, const cg_real_t *ex
     /* beyond 2^65 every power of every number but 1 is 0 or infinite */
     const cg_real_t limited = cg_smaller(cg_splat(0x1p65), cg_larger(cg_splat(-0x1p65), y));
     cg_real_t upper, lower, rounded;
-    cg_y_log_x(normal, cg_where(small & plain, cg_splat(-54.0), zero), limited, &upper, &lower);
+    cg_y_log_x(normal, cg_where(small & plain, cg_splat(54.0), zero), limited, &upper, &lower);
     const cg_mask_t outside = cg_lt(cg_splat(800.0), cg_abs(upper));
     upper = cg_where(outside, cg_where(cg_lt(upper, zero), cg_splat(-800.0), cg_splat(800.0)), upper);
     lower = cg_where(outside, zero, lower);
@@ -89,13 +82,12 @@ static CG_INLINE cg_real_t cg_pow(cg_real_t x, cg_real_t y)
     cg_y_log_x(x, cg_splat(0.0), y, &upper, &lower);
     const cg_real_t mantissa = cg_exp_sum(upper, lower, &rounded);
     cg_real_t result = mantissa * cg_power_of_two(rounded);
-    const cg_mask_t usual = cg_le(cg_splat(CG_DBL_MIN), x) & cg_lt(x, cg_splat(HUGE_VAL))
-                            & cg_lt(cg_abs(upper), cg_splat(708.0));
+    const cg_mask_t usual = cg_is_normal(x) & cg_lt(cg_abs(upper), cg_splat(708.0));
     if (CG_RARE(cg_any(cg_not(usual)))) {
         const cg_real_t base = x, exponent = y;
         cg_real_t out;
         cg_pow_far(&base, &exponent, &out);
-        result = out;
+        result = cg_where(usual, result, out);
     }
     return result;
 }

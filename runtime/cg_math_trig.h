@@ -1,28 +1,32 @@
 /* cg_math_trig.h: sine, cosine, tangent. Part of cg_math.h.
  *
- * |x| = k pi/2 + r, |r| <= pi/4, then polynomials in r. pi/2 in three parts (Cody and Waite 1980) serves |x| up to 1e5:
- * the first two have 37 bits, k has 16, so their products with k are exact, and the parts are short of pi/2 by 2^-132.
- * No double below 1e5 comes closer than 2^-60.5 to a multiple of pi/2 (the closest is 45.5530934770520, k = 29), so r
- * loses nothing. Beyond 1e5 the fraction of |x| 2/pi is found in integers (Payne and Hanek 1983).
+ * |x| = k pi/2 + r, |r| <= pi/4, then polynomials in r. Up to 1e6, k has 20 bits and pi/2 is taken in four parts (after
+ * Cody and Waite 1980), short of it by 2^-141. The first three are short, so their products with k are exact; the first
+ * two stop at 2^-53, so |x| less these is exact too. Then k times the third is taken off, which rounds, and k times the
+ * fourth, below 2^-66, which rounds again only where |r| < 2^-10. No double below 1e6 comes closer than 2^-60.5 to a
+ * multiple of pi/2 (the closest is 45.5530934770520, k = 29). Beyond 1e6 the fraction of |x| 2/pi is found in integers
+ * (Payne and Hanek 1983).
  */
 #ifndef CG_MATH_TRIG_H
 #define CG_MATH_TRIG_H
 
-#define CG_TRIG_NEAR 1e5
+#define CG_TRIG_NEAR 1e6
 #define CG_PIO2_INVERSE 0x1.45f306dc9c883p-1
-#define CG_PIO2_FIRST 0x1.921fb54440000p+0
-#define CG_PIO2_SECOND 0x1.68c234c4c0000p-39
-#define CG_PIO2_THIRD 0x1.98a2e03707345p-77
+#define CG_PIO2_FIRST 0x1.921fb54400000p+0
+#define CG_PIO2_SECOND 0x1.0b46200000000p-34
+#define CG_PIO2_THIRD -0x1.cb3b399e00000p-55
+#define CG_PIO2_FOURTH 0x1.1701b839a2520p-88
 
 /* The bits of 2/pi: 64 zeros, then 1216 behind the binary point. Checked in tests/test_math.py. */
 static const uint32_t cg_two_over_pi[40] = {
-    0x00000000, 0x00000000, 0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab, 0xdebbc561,
-    0xb7246e3a, 0x424dd2e0, 0x06492eea, 0x09d1921c, 0xfe1deb1c, 0xb129a73e, 0xe88235f5, 0x2ebb4484, 0xe99c7026, 0xb45f7e41,
-    0x3991d639, 0x835339f4, 0x9c845f8b, 0xbdf9283b, 0x1ff897ff, 0xde05980f, 0xef2f118b, 0x5a0a6d1f, 0x6d367ecf, 0x27cb09b7,
-    0x4f463f66, 0x9e5fea2d, 0x7527bac7, 0xebe5f17b, 0x3d0739f7, 0x8a5292ea, 0x6bfb5fb1, 0x1f8d5d08, 0x56033046, 0xfc7b6bab,
+    0x00000000, 0x00000000, 0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041,
+    0xfe5163ab, 0xdebbc561, 0xb7246e3a, 0x424dd2e0, 0x06492eea, 0x09d1921c, 0xfe1deb1c, 0xb129a73e,
+    0xe88235f5, 0x2ebb4484, 0xe99c7026, 0xb45f7e41, 0x3991d639, 0x835339f4, 0x9c845f8b, 0xbdf9283b,
+    0x1ff897ff, 0xde05980f, 0xef2f118b, 0x5a0a6d1f, 0x6d367ecf, 0x27cb09b7, 0x4f463f66, 0x9e5fea2d,
+    0x7527bac7, 0xebe5f17b, 0x3d0739f7, 0x8a5292ea, 0x6bfb5fb1, 0x1f8d5d08, 0x56033046, 0xfc7b6bab,
 };
 
-/* r, its tail and k mod 4 for one finite a > 1e5.
+/* r, its tail and k mod 4 for one finite a > 1e6.
  *
  * a = m 2^e with a 53-bit m. Bits of 2/pi worth a multiple of 4 after the product are left out, the 192 that follow are
  * multiplied by m modulo 2^192: two bits of quadrant and 190 of fraction, of which at most the last 53 suffer from
@@ -32,7 +36,7 @@ static void cg_reduce_one(double a, double *r, double *tail, uint64_t *k)
 {
     uint64_t bits;
     memcpy(&bits, &a, sizeof bits);
-    const unsigned skip = (unsigned)(bits >> 52) - 1075u - 2u + 64u; /* bits of the table to leave out, from 26 */
+    const unsigned skip = (unsigned)(bits >> 52) - 1075u - 2u + 64u; /* bits of the table to leave out, from 29 */
     const uint64_t low = bits & 0xffffffffu, high = ((bits >> 32) & 0xfffffu) | 0x100000u;
     uint32_t product[6]; /* least significant first */
     uint64_t carry = 0, last = 0;
@@ -70,13 +74,22 @@ static void cg_reduce_one(double a, double *r, double *tail, uint64_t *k)
     *k = (top >> 62) + above_half;
 }
 
-static CG_OUT_OF_LINE void cg_reduce_far(const double *a, double *r, double *tail, uint64_t *k)
+static CG_OUT_OF_LINE void cg_reduce_far(const cg_real_t *a, cg_real_t *r, cg_real_t *tail, cg_bits_t *k)
 {
+    double angle[CG_LANES], near[CG_LANES], rest[CG_LANES];
+    uint64_t quadrant[CG_LANES];
+    memcpy(angle, a, sizeof angle);
+    memcpy(near, r, sizeof near);
+    memcpy(rest, tail, sizeof rest);
+    memcpy(quadrant, k, sizeof quadrant);
     for (int lane = 0; lane < CG_LANES; lane++) {
-        if (a[lane] > CG_TRIG_NEAR && a[lane] <= 0x1.fffffffffffffp+1023) {
-            cg_reduce_one(a[lane], r + lane, tail + lane, k + lane);
+        if (angle[lane] > CG_TRIG_NEAR && angle[lane] <= 0x1.fffffffffffffp+1023) {
+            cg_reduce_one(angle[lane], near + lane, rest + lane, quadrant + lane);
         }
     }
+    memcpy(r, near, sizeof near);
+    memcpy(tail, rest, sizeof rest);
+    memcpy(k, quadrant, sizeof quadrant);
 }
 
 /* a = k pi/2 + r + tail for a >= 0; k modulo 4 is in the low bits. NaN for infinity. */
@@ -84,24 +97,20 @@ static CG_INLINE void cg_reduce(cg_real_t a, cg_real_t *r, cg_real_t *tail, cg_b
 {
     const cg_real_t rounded = a * CG_PIO2_INVERSE + CG_ROUNDER;
     const cg_real_t number = rounded - CG_ROUNDER;
-    const cg_real_t first = a - number * CG_PIO2_FIRST;
-    const cg_real_t product = number * CG_PIO2_SECOND;
-    const cg_real_t second = first - product;
-    const cg_real_t third = number * CG_PIO2_THIRD - ((first - second) - product);
-    *r = second - third;
-    *tail = (second - *r) - third;
+    const cg_real_t exact = (a - number * CG_PIO2_FIRST) - number * CG_PIO2_SECOND;
+    const cg_real_t third = exact - number * CG_PIO2_THIRD;
+    *r = third - number * CG_PIO2_FOURTH;
+    *tail = ((third - *r) - number * CG_PIO2_FOURTH) + ((exact - third) - number * CG_PIO2_THIRD);
     *k = cg_bits(rounded);
-    if (CG_RARE(cg_any(cg_lt(cg_splat(CG_TRIG_NEAR), a)))) {
-        double in[CG_LANES], near[CG_LANES], rest[CG_LANES];
-        uint64_t quadrant[CG_LANES];
-        memcpy(in, &a, sizeof in);
-        memcpy(near, r, sizeof near);
-        memcpy(rest, tail, sizeof rest);
-        memcpy(quadrant, k, sizeof quadrant);
-        cg_reduce_far(in, near, rest, quadrant);
-        memcpy(r, near, sizeof near);
-        memcpy(tail, rest, sizeof rest);
-        memcpy(k, quadrant, sizeof quadrant);
+    if (CG_RARE(cg_any_below(cg_splat(CG_TRIG_NEAR), a))) {
+        /* copies: what has its address taken would live in memory, on the common path too */
+        const cg_real_t angle = a;
+        cg_real_t near = *r, rest = *tail;
+        cg_bits_t quadrant = *k;
+        cg_reduce_far(&angle, &near, &rest, &quadrant);
+        *r = near;
+        *tail = rest;
+        *k = quadrant;
     }
 }
 
@@ -128,7 +137,7 @@ static CG_INLINE void cg_sincos(cg_real_t x, cg_real_t *sine, cg_real_t *cosine)
     cg_reduce(cg_abs(x), &r, &tail, &k);
     const cg_real_t z = r * r, zz = z * z;
     const cg_real_t s = r + (r * z) * cg_sin_terms(z, zz);
-    const cg_real_t c = 1.0 - (0.5 * z - zz * cg_cos_terms(z, zz));
+    const cg_real_t c = 1.0 + z * (z * cg_cos_terms(z, zz) - 0.5);
     const cg_mask_t swap = cg_odd(k);
     *sine = cg_flip(cg_where(swap, c, s), ((k << 62) ^ cg_bits(x)) & CG_SIGN_BIT);
     *cosine = cg_flip(cg_where(swap, s, c), ((k + 1) << 62) & CG_SIGN_BIT);

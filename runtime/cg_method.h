@@ -3,10 +3,14 @@
  *   CG_FN(name)     prefixed name of a function
  *   CG_N(run)       number of states: a literal, or run->n
  *   CG_NU(run)      number of inputs and modes: a literal, or run->n_u
- *   CG_RHS(run)     the right-hand side: a kernel of the model, or run->rhs
+ *   CG_RHS(run, t, x, out)  a call of the right-hand side: a kernel of the model, or run->rhs
  *   CG_FLATTEN      attribute of the function that calls it, or nothing
+ * Optional, to save the time that they take to compile:
+ *   CG_WITHOUT_VERN7         leaves Vern7 out
+ *   CG_WITHOUT_VERN9_DENSE   leaves out Vern9's interpolant
  * With CG_LANES above 1 the same methods step that many trajectories at once.
- * A new method is one header, included here, and one line in the tables of cg_inline.h and cg_driver.c.
+ * A new method is one header, included here, and one line in the tables of cg_driver.c, cg_inline.h and
+ * cg_lanes_inline.h.
  */
 
 #if CG_LANES > 1
@@ -47,7 +51,7 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
             return status;
         }
     }
-    return CG_RHS(run)(t, x, run->p, run->u, out, run->work);
+    return CG_RHS(run, t, x, out);
 }
 
 #include "cg_adaptive.h"
@@ -59,8 +63,20 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
 #include "cg_lanes_begin.h"
 #endif
 
+#include "cg_pair.h"
+
 #include "cg_dop853.h"
 #include "cg_rk4.h"
+#include "cg_tsit5.h"
+#ifndef CG_WITHOUT_VERN7
+#include "cg_vern7.h"
+#endif
+#include "cg_vern9.h"
+
+#undef CG_STAGE
+#undef CG_STAGE_STATE
+#undef CG_TERM
+#undef CG_STAGE_ROW
 
 #undef CG_ROWS
 #undef CG_T_OLD

@@ -1,5 +1,6 @@
 /* cg_record.c: interpolation inside a step, and what a step leaves in the caller's record; see cg_driver.h. */
 #include "cg_driver.h"
+#include "cg_events.h"
 #include "cg_step.h"
 
 /* ---- recording ---- */
@@ -153,4 +154,19 @@ int cg_record_step(cg_run_t *run, cg_record_t *record)
         record->started = 1;
     }
     return status;
+}
+
+int cg_record_jump(cg_run_t *run, cg_record_t *record)
+{
+    if (record->t_eval != NULL || (record->t == NULL && record->y == NULL)) {
+        return CG_OK;
+    }
+    if (record->n_rows >= record->capacity) {
+        return CG_OUTPUT_FULL;
+    }
+    double *const row = cg_row(record, run->t);
+    if (row != NULL) {
+        cg_copy_state(run, run->x, row, record->y_col);
+    }
+    return CG_OK;
 }

@@ -21,7 +21,7 @@ extern "C" {
 
 /* Part of the name of every method compiled into a model: a model from another version of this header has other
  * names, and runs through its table. To be raised with every change of cg_run_t or of what its members mean. */
-#define CG_RUN_LAYOUT "@1"
+#define CG_RUN_LAYOUT "@3"
 
 #define CG_PAD 4
 #define CG_PADDED(n) (((n) + (CG_PAD - 1)) / CG_PAD * CG_PAD)
@@ -49,6 +49,8 @@ typedef int (*cg_input_fn_t)(void *context, double t, const double *x, double *u
 /* Bits of run->input_kind: what has to be done before a call of the right-hand side. */
 enum cg_input_kind { CG_INPUT_SLOPE = 1, CG_INPUT_CALL = 2 };
 
+struct cg_watch; /* events and contacts of one run: cg_events.h */
+
 typedef struct cg_run {
     /* Kept by the caller, not in the block. */
     const cg_model_t *model;
@@ -59,6 +61,7 @@ typedef struct cg_run {
     void *input_context;
     const cg_signal_t *signals; /* n_inputs of them; NULL: all inputs are constant */
     const volatile int *stop;   /* NULL, or a flag: non-zero ends the run with CG_INTERRUPTED, to be continued */
+    struct cg_watch *watch;     /* NULL: no event is looked for, and the modes stay as they are in u */
 
     /* Sizes, fixed by cg_run_init. */
     size_t size;      /* bytes of the whole block */
@@ -80,7 +83,7 @@ typedef struct cg_run {
     double *k;       /* [n_stages][ld] the other stages of the last step */
     double *coef;    /* [n_dense][ld] interpolant over the last step, valid while have_dense */
     double *atol;    /* [ld] absolute tolerance of each component; the padding holds 1 */
-    double *p;       /* [n_parameters] */
+    double *p;       /* [n_parameters], then [n_hoisted] what model->hoist makes of them */
     double *u;       /* [n_u] inputs and modes as the right-hand side sees them */
     double *u_time;  /* [n_u] u = u_value + u_slope * (t - u_time) inside a segment */
     double *u_value; /* [n_u] */
@@ -110,7 +113,7 @@ typedef struct cg_run {
     int32_t have_dense;
     int32_t input_kind; /* bits of enum cg_input_kind */
     int32_t rejected;   /* the step before this one was rejected at least once */
-    int32_t status;     /* CG_OK, or the error that ended the run */
+    int32_t status;     /* CG_OK, or what ended the run: an error or CG_TERMINAL_EVENT */
     int32_t recorded;   /* everything up to t is in the caller's record */
 } cg_run_t;
 

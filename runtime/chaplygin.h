@@ -98,6 +98,10 @@ typedef int (*cg_jvp_t)(double t, const double *CG_RESTRICT x, const double *CG_
 typedef int (*cg_reset_t)(int32_t event, double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                           const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 
+/* q[n_hoisted]: what rhs makes of the parameters alone. Only the methods compiled with a model read it. Returns a
+ * status as rhs does. */
+typedef int (*cg_hoist_t)(const double *CG_RESTRICT p, double *CG_RESTRICT q);
+
 /* out = kernel(t, x, p, u) over the lanes of a cg_lane_set_t: as many trajectories, lane index fastest:
  * x[i * n_lanes + lane], and so on; t[lane]. All arrays are aligned to n_lanes doubles. status[lane] is set for each
  * lane; a failing lane does not disturb the others. */
@@ -111,7 +115,7 @@ struct cg_run; /* state of one integration: cg_run.h */
 typedef struct cg_method {
     const char *name;
     int (*step)(struct cg_run *run);   /* one accepted step */
-    int (*dense)(struct cg_run *run);  /* coefficients of the interpolant over the last step */
+    int (*dense)(struct cg_run *run);  /* coefficients of the interpolant over the last step; NULL: the table's */
 } cg_method_t;
 
 struct cg_lanes_run; /* state of one group of trajectories that run side by side: cg_lanes.h */
@@ -160,7 +164,9 @@ typedef struct cg_model {
     int32_t n_modes;
     int32_t n_declared;   /* length of the vector that `initial` takes */
     int32_t n_work;
+    int32_t n_hoisted; /* length of the q of `hoist` */
     int32_t n_contacts;
+    int32_t reserved;
 
     const cg_variable_t *states;
     const cg_variable_t *parameters;
@@ -189,6 +195,7 @@ typedef struct cg_model {
                                 * kinetic energy, so that v = 0 in every contact of mode 0 */
     cg_kernel_t initial; /* out[n_states + n_parameters]: states and parameters from the declared variables; here
                           * the argument x has length n_declared */
+    cg_hoist_t hoist;    /* NULL where n_hoisted is 0 */
 
     const cg_method_t *methods; /* methods compiled with this right-hand side, ended by a NULL name; or NULL */
     const cg_lane_set_t *const *lane_sets; /* the widest first, ended by NULL; or NULL: none is linked in */

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from . import arguments
 from . import inputs as signals
 from .arguments import plain_name
+from .columns import Start
 from .errors import STATUS_NAMES, ArgumentError
 from .face import Face
 from .lanes import lane_set
@@ -41,7 +42,7 @@ class Ensemble:
     """
 
     def __init__(
-        self, model: Any, span: tuple[float, float], t_eval: Array | None, x0: Array, p: Array, inputs: signals.Inputs,
+        self, model: Any, span: tuple[float, float], t_eval: Array | None, start: Start, inputs: signals.Inputs,
         y: Array, t: Array, status: NDArray[np.int32], nfev: NDArray[np.int64], n_steps: NDArray[np.int64],
         options: dict[str, Any], interrupted: bool,
     ) -> None:  # fmt: skip
@@ -51,7 +52,7 @@ class Ensemble:
         self.y = y[:, 0, :] if t_eval is None else y
         self.t, self.status, self.nfev, self.n_steps = t, status, nfev, n_steps
         self.interrupted = interrupted
-        self._x0, self._p, self._inputs, self._options = x0, p, inputs, options
+        self._start, self._inputs, self._options = start, inputs, options
 
     def __len__(self) -> int:
         return len(self.status)
@@ -98,14 +99,14 @@ class Ensemble:
         if key in model.inputs:
             row: Array = u[model.inputs.index(key)]
             return row
-        return model._values(moments, y, self._p, u, strict=False)[key]
+        return model._values(moments, y, self._start.table(), u, strict=False)[key]
 
     def rerun(self, i: int, **changed: Any) -> Solution:
         """Trajectory i again, with every step: a `Solution`. Keywords change options of `integrate`."""
         if not -len(self) <= i < len(self):
             raise ArgumentError(f"trajectory {i} is not in an ensemble of {len(self)}")
         i %= len(self)
-        x0, p = (rows[:, min(i, rows.shape[1] - 1)].copy() for rows in (self._x0, self._p))
+        x0, p = self._start.of(i)
         result: Solution = self.model.integrate(
             self.t_span, x0, p, self._inputs.column(i), **{**self._options, **changed}
         )
@@ -140,10 +141,16 @@ def ensemble(
 
     Every entry of `initial`, `parameters` and `inputs` is a number, the same for all, or an array with one number
     for each trajectory; a vector may have shape (k,) or (k, n). `n` may be left out where an array gives it. Sampled
-    inputs and input functions are shared by all. `threads`: all cores unless given. `progress`: True shows a bar
-    (tqdm, or a line on stderr), None does so at a terminal when it takes longer. The result does not depend on
-    `threads` and `chunk`. Ctrl-C ends the run quickly: what is finished is kept, the rest has status -5, and a
+    inputs and input functions are shared by all. `threads`: all cores unless given. `lanes`: trajectories that a
+    thread runs side by side, 1, 2, 4 or 8; None takes as many as a register of the CPU holds where there are enough
+    trajectories for it to pay. `progress`: True shows a bar (tqdm, or a line on stderr), None does so at a terminal
+    when it takes longer. Ctrl-C ends the run quickly: what is finished is kept, the rest is NaN with status -5, and a
     RuntimeWarning says so. Failing trajectories disturb no other one.
+
+    The result does not depend on `threads` and `chunk`, nor on `lanes` where the model was compiled with
+    `reproducible=True`: every trajectory has the bits of a single run. With `reproducible=False` the last bits may
+    differ between numbers of lanes, and from single runs. Given arrays of more than 16 MB are not copied: leave them
+    as they are as long as the ensemble is in use (`rerun` and ``ens[...]`` read them).
 
     Raises `ArgumentError` naming the wrong entry.
 
@@ -161,8 +168,6 @@ def ensemble(
     count = _count(n, initial, parameters, inputs, model)
     relative, absolute = arguments.tolerances(rtol, atol, model.states)
     controls = signals.parse(inputs, model.inputs, count)
-    x0, p = model._initial(t0, initial, parameters, controls, count)
-    x0, p = (np.ascontiguousarray(rows.reshape(rows.shape[0], -1 if rows.size else 1)) for rows in (x0, p))
     options = {
         "method": arguments.text("method", method),
         "rtol": relative,
@@ -173,7 +178,10 @@ def ensemble(
         "max_steps": max_steps,
     }
     workers = _positive("threads", threads, os.cpu_count() or 1)
-    y = np.full((len(model.states), 1 if moments is None else len(moments), count), np.nan)
+    y = np.empty((len(model.states), 1 if moments is None else len(moments), count))
+    # Every trajectory begins where its first result will be: there is no other array of that size.
+    x0 = y[:, 0] if y.shape[1] else np.empty((len(model.states), count))
+    start = Start(model, t0, initial, parameters, controls, count, x0)
     t = np.full(count, t0)
     status = np.full(count, INTERRUPTED, dtype=np.int32)
     nfev, n_steps = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
@@ -183,38 +191,27 @@ def ensemble(
         require_core()
         from ._core import EnsembleCore
 
-        rest = {key: value for key, value in options.items() if key != "method"}
+        width = 1 if lanes is None and controls.functions else lanes  # functions are called for one at a time
         core = EnsembleCore(
-            model,
-            t0,
-            t1,
-            x0,
-            p,
-            controls,
-            moments,
-            y,
-            t,
-            status,
-            nfev,
-            n_steps,
-            method,
-            rest,
-            lane_set(model, lanes, count),
-        )
+            model, t0, t1, x0, start.parameters, controls, moments, *result, method,
+            {key: value for key, value in options.items() if key != "method"}, lane_set(model, width, count),
+        )  # fmt: skip
         size = _positive("chunk", chunk, max(1, min(LARGEST_CHUNK, -(-count // (16 * workers)))))
         stopped = _run(core, count, size, workers, _Progress(count, progress))
         if core.error is not None:
             raise core.error
+        if stopped:
+            y[:, :, status == INTERRUPTED] = np.nan
     else:
         from .twin import run_ensemble
 
-        run_ensemble(model, (t0, t1), x0, p, controls, moments, result, options)
+        run_ensemble(model, (t0, t1), start, controls, moments, result, options)
     if stopped:
         finished = int((status != INTERRUPTED).sum())
         warnings.warn(
             f"ensemble interrupted: {finished} of {count} trajectories are finished", RuntimeWarning, 2
         )
-    return Ensemble(model, (t0, t1), moments, x0, p, controls, *result, options, stopped)
+    return Ensemble(model, (t0, t1), moments, start, controls, *result, options, stopped)
 
 
 def _run(core: Any, count: int, size: int, workers: int, bar: _Progress) -> bool:
@@ -287,17 +284,25 @@ class _Progress:
         now = time.monotonic()
         if self.active and count and now - self.begin >= self.delay and now - self.shown >= 0.1:
             self.shown = now
-            self._line(now, "\r")
+            self._line(now, f"{_clock((now - self.begin) * (self.total - self.done) / self.done)} left")
 
     def close(self) -> None:
         if self.bar is not None:
             self.bar.close()
         elif self.active and time.monotonic() - self.begin >= self.delay:
-            self._line(time.monotonic(), "\r")
+            now = time.monotonic()
+            self._line(now, f"{_clock(now - self.begin)} taken")
             print(file=sys.stderr, flush=True)
 
-    def _line(self, now: float, begin: str) -> None:
+    def _line(self, now: float, clock: str) -> None:
         rate = self.done / max(now - self.begin, 1e-9)
         share = 100 * self.done // max(self.total, 1)
-        text = f"{begin}{self.done}/{self.total} trajectories ({share} %), {rate:,.0f} per second "
-        print(text, end="", file=sys.stderr, flush=True)
+        text = f"{self.done}/{self.total} trajectories ({share} %), {rate:,.0f} per second, {clock}"
+        print(f"\r{text:<79}", end="", file=sys.stderr, flush=True)
+
+
+def _clock(seconds: float) -> str:
+    """A length of time as h:mm:ss, or mm:ss where it is shorter than an hour."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes:02}:{rest:02}"

@@ -87,6 +87,11 @@ class Inputs:
         """The value of one input function, checked."""
         return arguments.number(f"inputs: {self.names[index]} at t = {t:.17g}", function(t, y))
 
+    def part(self, first: int, last: int) -> Inputs:
+        """The inputs of the trajectories first <= j < last of an ensemble."""
+        values = self.values[:, first:last] if self.values.ndim == 2 else self.values
+        return Inputs(self.names, values, self.signals, self.functions)
+
     def column(self, j: int) -> Inputs:
         """The inputs of trajectory j of an ensemble."""
         values = self.values[:, j].copy() if self.values.ndim == 2 else self.values

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from . import arguments
 from . import inputs as signals
+from .columns import Start
 from .errors import ArgumentError, TwinWarning, kernel_failed
 from .face import Face, Variable
 from .solution import Solution
@@ -221,13 +222,14 @@ class TwinModel(Face):
 
 
 def run_ensemble(
-    model: Any, span: tuple[float, float], x0: Array, p: Array, inputs: signals.Inputs, t_eval: Array | None,
+    model: Any, span: tuple[float, float], begin: Start, inputs: signals.Inputs, t_eval: Array | None,
     result: tuple[Any, ...], options: dict[str, Any],
 ) -> None:  # fmt: skip
     """Fill the arrays of an ensemble, one trajectory after another."""
     y, t, status, nfev, n_steps = result
     for j in range(y.shape[2]):
-        start, values = (rows[:, min(j, rows.shape[1] - 1)].copy() for rows in (x0, p))
+        start, values = begin.of(j)
+        y[:, :, j] = np.nan
         sol = model.integrate(span, start, values, inputs.column(j), t_eval=t_eval, **options)
         if t_eval is None:
             y[:, 0, j] = sol.y[:, -1]

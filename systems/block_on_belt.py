@@ -83,7 +83,7 @@ def phases(
         end = step
         while slide(end)[1] < V:
             end += step
-        end = mp.findroot(lambda s: slide(s)[1] - V, (end - step, end), solver="anderson")
+        end = mp.findroot(lambda s, slide=slide: slide(s)[1] - V, (end - step, end), solver="anderson")
         t, x, v = t + end, slide(end)[0], V
         if not abs(x) < reach:
             raise ValueError("closed form: the block overtakes the belt")

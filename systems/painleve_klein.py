@@ -69,15 +69,15 @@ def system(k: float = 1.0, nu: float = 1.0, eps: float = 0.1, delta0: float = 0.
 
     x1, x2 = cg.coordinates("x1 x2")
     v1, v2 = cg.rate(x1), cg.rate(x2)
-    m1, m2, d, l, K, C, mu1, mu2 = cg.parameters("m1 m2 d l K C mu1 mu2", positive=True)
+    m1, m2, d, natural, K, C, mu1, mu2 = cg.parameters("m1 m2 d l K C mu1 mu2", positive=True)
     X1, Y1, X2, Y2 = cg.parameters("X1 Y1 X2 Y2")
     length = sp.sqrt((x1 - x2) ** 2 + d**2)
-    delta = length - l
+    delta = length - natural
     cosine, sine = (x1 - x2) / length, d / length
     stretching = cosine * (v1 - v2)
     tension = K * delta + C * stretching
     point = {**parameters(k, nu, eps), **initial_state(delta0)}
-    symbols = (x1, x2, v1, v2, m1, m2, d, l, X1, Y1, mu1, X2, Y2, mu2, K, C)
+    symbols = (x1, x2, v1, v2, m1, m2, d, natural, X1, Y1, mu1, X2, Y2, mu2, K, C)
     return cg.System(
         "painleve_klein",
         coordinates=[x1, x2],
@@ -90,7 +90,7 @@ def system(k: float = 1.0, nu: float = 1.0, eps: float = 0.1, delta0: float = 0.
         ],
         outputs={"delta": delta, "R": tension},
         units={
-            **dict.fromkeys((x1, x2, d, l), "m"),
+            **dict.fromkeys((x1, x2, d, natural), "m"),
             **dict.fromkeys((X1, Y1, X2, Y2), "N"),
             **dict.fromkeys((m1, m2), "kg"),
             K: "N/m",
@@ -102,7 +102,7 @@ def system(k: float = 1.0, nu: float = 1.0, eps: float = 0.1, delta0: float = 0.
             m1: "mass of slider 1",
             m2: "mass of slider 2",
             d: "distance of the guides",
-            l: "natural length of the link",
+            natural: "natural length of the link",
             X1: "force on slider 1 along its guide",
             Y1: "force on slider 1 across it, away from the guide",
             X2: "force on slider 2 along its guide",

@@ -44,29 +44,34 @@ def system(mu1: float = 0.525, mu2: float = 2.85) -> System:
 
     x1, x2 = cg.coordinates("x1 x2")
     v1, v2 = cg.rate(x1), cg.rate(x2)
-    m1, m2, d, l, friction1, friction2 = cg.parameters("m1 m2 d l mu1 mu2", positive=True)
+    m1, m2, d, natural, friction1, friction2 = cg.parameters("m1 m2 d l mu1 mu2", positive=True)
     X1, Y1, X2, Y2 = cg.parameters("X1 Y1 X2 Y2")
     length = sp.sqrt((x1 - x2) ** 2 + d**2)
     sine, tension = d / length, -cg.multiplier(1)
     point = {**PARAMETERS, **INITIAL, "mu1": mu1, "mu2": mu2}
-    symbols = (x1, x2, v1, v2, m1, m2, d, l, X1, Y1, friction1, X2, Y2, friction2)
+    symbols = (x1, x2, v1, v2, m1, m2, d, natural, X1, Y1, friction1, X2, Y2, friction2)
     return cg.System(
         "painleve_klein_rigid",
         coordinates=[x1, x2],
         kinetic=(m1 * v1**2 + m2 * v2**2) / 2,
         potential=-X1 * x1 - X2 * x2,
-        holonomic=[length - l],
+        holonomic=[length - natural],
         contacts=[
             cg.Coulomb("guide1", slip=v1, normal=tension * sine - Y1, mu=friction1),
             cg.Coulomb("guide2", slip=v2, normal=-Y2 - tension * sine, mu=friction2),
         ],
         outputs={"R": tension},
         units={
-            **dict.fromkeys((x1, x2, d, l), "m"),
+            **dict.fromkeys((x1, x2, d, natural), "m"),
             **dict.fromkeys((X1, Y1, X2, Y2), "N"),
             **dict.fromkeys((m1, m2), "kg"),
         },
-        descriptions={x1: "slider 1", x2: "slider 2", d: "distance of the guides", l: "length of the link"},
+        descriptions={
+            x1: "slider 1",
+            x2: "slider 2",
+            d: "distance of the guides",
+            natural: "length of the link",
+        },
         example={s: point[s.name] for s in symbols},
     )
 

@@ -110,10 +110,10 @@ FITS = {
         LOG_END,
         7,
     ),
-    # the same = 2 s (1 + z/3 + z z p(z))
+    # the same = 2 s + 2 s z/3 + s z z p(z)
     "pow": Fit(
-        lambda z: series(lambda n: mpf(1) / (2 * n + 5), z),
-        lambda z: z * z,
+        lambda z: series(lambda n: mpf(2) / (2 * n + 5), z),
+        lambda z: z * z / 2,
         mpf(0),
         LOG_END,
         8,

@@ -493,8 +493,8 @@ def test_names_of_contacts() -> None:
         plane(outputs={"slip_floor": X})
     with pytest.raises(DeclarationError, match=r"contacts\[0\] is Mul; give chaplygin.Coulomb"):
         plane(contacts=[M * G])
+    floor = cg.Coulomb("floor", **(FLOOR | {"normal": cg.multiplier(1) ** 2}))
     with pytest.raises(DeclarationError, match="not affine in the multipliers"):
-        floor = cg.Coulomb("floor", **(FLOOR | {"normal": cg.multiplier(1) ** 2}))
         plane(constraints=[cg.rate(Y)], contacts=[floor])
     for wrong in (0, "link", True, 1.5):
         with pytest.raises(DeclarationError, match="number of a constraint"):

@@ -88,7 +88,8 @@ def momenta(q: dict[str, float]) -> dict[str, float]:
 
 def test_events_without_reset_leave_the_state() -> None:
     kernels = Kernels(pair(cg.Event(Q), IMPACT).equations("lagrange"))
-    assert "reset_0" not in kernels.python and "reset_1" in kernels.python
+    assert "reset_0" not in kernels.python
+    assert "reset_1" in kernels.python
     assert kernels.reset(0, POINT) == {n: POINT[n] for n in ("q", "r", "q_dot", "r_dot")}
 
 
@@ -128,7 +129,7 @@ def test_resets_of_constrained_forms() -> None:
     )
     assert after["th1"] == pytest.approx(-0.4)
     system = cg.System("sleigh", **given, **by_parameters, events=[cg.Event(w, reset={v: 0})])
-    with pytest.raises(FormError, match="v is not a state of this form.*th1, th2"):
+    with pytest.raises(FormError, match=r"v is not a state of this form.*th1, th2"):
         system.equations("nonholonomic")
 
 
@@ -143,7 +144,7 @@ def test_resets_that_would_move_a_parameter_of_the_form() -> None:
     assert free.equations("routh").resets[0] is not None
     sleigh = cg.example("chaplygin_sleigh").system
     v = sleigh.velocities[1]
-    with pytest.raises(FormError, match="whittaker does not fit.*the energy h is constant"):
+    with pytest.raises(FormError, match=r"whittaker does not fit.*the energy h is constant"):
         sleigh.with_events([cg.Event(v, reset={v: -v})]).equations("whittaker", along="phi")
     along = sleigh.with_events([cg.Event(v - 1)]).equations("whittaker", along="phi")
     assert "guards" in along.program.kernels
@@ -171,7 +172,8 @@ def test_compile_takes_more_events() -> None:
     )
     larger = own.with_events([more])
     assert [e.name for e in larger.events] == ["own", "more"]
-    assert "level" in [p.name for p in larger.parameters] and "level" not in [p.name for p in own.parameters]
+    assert "level" in [p.name for p in larger.parameters]
+    assert "level" not in [p.name for p in own.parameters]
     assert own.digest != larger.digest == own.with_events([more]).digest
     assert [e.name for e in own.events] == ["own"]
     assert set(own.compile(events=[more]).parameters) == {"m", "k", "level"}
@@ -239,11 +241,16 @@ def test_the_same_texts_whatever_the_hash_seed() -> None:
         ).stdout
         for seed in ("0", "31")
     }
-    assert len(printed) == 1 and printed.pop().count("painleve") == 4
+    assert len(printed) == 1
+    assert printed.pop().count("painleve") == 4
 
 
 def test_the_table_and_one_function_for_all_resets() -> None:
     text = emit(pair(cg.Event(R), IMPACT).equations("lagrange").program).files["pair_core.c"]
-    assert '{"event_1", 0, 0, 0, 0},' in text and '{"impact", -1, 0, 1, 0},' in text
-    assert "case 1: /* impact */" in text and "case 0:" not in text
-    assert ".n_events = 2," in text and ".reset = pair_reset," in text and ".guards_fn = pair_guards," in text
+    assert '{"event_1", 0, 0, 0, 0},' in text
+    assert '{"impact", -1, 0, 1, 0},' in text
+    assert "case 1: /* impact */" in text
+    assert "case 0:" not in text
+    assert ".n_events = 2," in text
+    assert ".reset = pair_reset," in text
+    assert ".guards_fn = pair_guards," in text

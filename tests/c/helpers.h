@@ -10,6 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Every method; the first has a fixed step, the others control theirs. */
+#define N_METHODS 5
+static const char *const methods[N_METHODS] = {"rk4", "dop853", "tsit5", "vern7", "vern9"};
+
 /* A run with one tolerance for everything; flags as for cg_run_init. */
 static inline cg_run_t *make_run(const cg_model_t *model, const char *method, int32_t flags, double tolerance)
 {

@@ -37,14 +37,14 @@ static cg_ensemble_t top_ensemble(double *y, int32_t *status)
     return ensemble;
 }
 
-static void test_final_states(void)
+static void test_final_states(const char *method)
 {
     double y[2][7][COUNT], t[COUNT];
     int32_t status[COUNT];
     int64_t n_rhs[COUNT], n_steps[COUNT];
     volatile int64_t done = 0;
-    cg_run_t *const run = make_run(&top_model, "dop853", 0, 1e-9);
-    cg_run_t *const single = make_run(&top_model, "dop853", 0, 1e-9);
+    cg_run_t *const run = make_run(&top_model, method, 0, 1e-9);
+    cg_run_t *const single = make_run(&top_model, method, 0, 1e-9);
     cg_ensemble_t ensemble = top_ensemble(y[0][0], status);
     ensemble.t = t;
     ensemble.n_rhs = n_rhs;
@@ -61,7 +61,7 @@ static void test_final_states(void)
         }
     }
     /* chunks in another order, through the table */
-    cg_run_t *const table = make_run(&top_model, "dop853", CG_RUN_TABLE, 1e-9);
+    cg_run_t *const table = make_run(&top_model, method, CG_RUN_TABLE, 1e-9);
     ensemble.y = y[1][0];
     CHECK(cg_ensemble_run(&ensemble, table, 10, COUNT, NULL) == CG_OK);
     CHECK(cg_ensemble_run(&ensemble, table, 0, 10, NULL) == CG_OK);
@@ -71,12 +71,12 @@ static void test_final_states(void)
     cg_run_delete(table);
 }
 
-static void test_times(void)
+static void test_times(const char *method)
 {
     const double times[TIMES] = {0.0, 0.5, 1.0, 2.9, 3.0};
     double y[7][COUNT][TIMES], rows[TIMES * 7];
     int32_t status[COUNT];
-    cg_run_t *const run = make_run(&top_model, "dop853", 0, 1e-9);
+    cg_run_t *const run = make_run(&top_model, method, 0, 1e-9);
     cg_ensemble_t ensemble = top_ensemble(y[0][0], status);
     ensemble.t_eval = times;
     ensemble.n_eval = TIMES;
@@ -171,8 +171,10 @@ static void test_inputs_and_stop(void)
 int main(void)
 {
     fill();
-    test_final_states();
-    test_times();
+    for (int m = 1; m < N_METHODS; m++) {
+        test_final_states(methods[m]);
+        test_times(methods[m]);
+    }
     test_failures_stay_alone();
     test_inputs_and_stop();
     CHECK_DONE();

@@ -52,10 +52,9 @@ static cg_run_t *make_wave(const char *method, const cg_signal_t *signal)
 
 static void test_samples(void)
 {
-    static const char *const methods[2] = {"rk4", "dop853"};
     static const double spans[5][2] = {{-2.0, 5.0}, {5.0, -2.0}, {0.5, 4.0}, {1.25, 0.0}, {0.0, 1.25}};
     static double t[10000];
-    for (int m = 0; m < 2; m++) {
+    for (int m = 0; m < N_METHODS; m++) {
         for (int linear = 0; linear < 2; linear++) {
             const cg_signal_t signal = {linear ? CG_SIGNAL_LINEAR : CG_SIGNAL_HOLD, 0, 6, knots, samples};
             for (int s = 0; s < 5; s++) {
@@ -81,13 +80,13 @@ static void test_samples(void)
     }
 }
 
-static void test_dense_output_next_to_a_knot(void)
+static void test_dense_output_next_to_a_knot(const char *method)
 {
     /* The interpolant of the step that ends at a knot must not see the input after it. */
     const cg_signal_t signal = {CG_SIGNAL_HOLD, 0, 6, knots, samples};
     const double x0[2] = {0.4, -0.2};
     double times[60], y[120];
-    cg_run_t *const run = make_wave("dop853", &signal);
+    cg_run_t *const run = make_wave(method, &signal);
     cg_record_t record = at_times(times, 60, NULL, y, 2);
     for (int i = 0; i < 60; i++) {
         times[i] = 0.08 * i;
@@ -119,13 +118,13 @@ static int drive_call(void *context, double t, const double *x, double *u)
     return CG_OK;
 }
 
-static void test_call(void)
+static void test_call(const char *method)
 {
     /* x'' + w^2 x = cos(r t) from rest: x = (cos r t - cos w t) / (w^2 - r^2) */
     const cg_signal_t signal = {CG_SIGNAL_CALL, 0, 0, NULL, NULL};
     const double rest[2] = {0.0, 0.0};
     struct drive drive = {0.7, 0, -1};
-    cg_run_t *const run = make_wave("dop853", &signal);
+    cg_run_t *const run = make_wave(method, &signal);
     run->input_fn = drive_call;
     run->input_context = &drive;
     CHECK(go(run, 0.0, rest, 10.0, NULL) == CG_OK);
@@ -157,13 +156,13 @@ static void test_changed_by_hand(void)
     cg_run_delete(run);
 }
 
-static void test_save_inside_a_segment(void)
+static void test_save_inside_a_segment(const char *method)
 {
     const cg_signal_t signal = {CG_SIGNAL_LINEAR, 0, 6, knots, samples};
     const double x0[2] = {0.4, -0.2};
     double end[2];
-    cg_run_t *const run = make_wave("dop853", &signal);
-    cg_run_t *const other = make_wave("dop853", &signal);
+    cg_run_t *const run = make_wave(method, &signal);
+    cg_run_t *const other = make_wave(method, &signal);
     void *const saved = malloc(run->size);
     CHECK(saved != NULL);
     CHECK(cg_run_start(run, 0.0, x0, 5.0) == CG_OK && cg_drive(run, NULL, 5) == CG_BUDGET_USED);
@@ -180,9 +179,15 @@ static void test_save_inside_a_segment(void)
 int main(void)
 {
     test_samples();
-    test_dense_output_next_to_a_knot();
-    test_call();
+    for (int m = 0; m < N_METHODS; m++) {
+        test_dense_output_next_to_a_knot(methods[m]);
+    }
+    for (int m = 0; m < N_METHODS; m++) {
+        test_call(methods[m]);
+    }
     test_changed_by_hand();
-    test_save_inside_a_segment();
+    for (int m = 0; m < N_METHODS; m++) {
+        test_save_inside_a_segment(methods[m]);
+    }
     CHECK_DONE();
 }

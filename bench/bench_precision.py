@@ -1,0 +1,128 @@
+"""Points of the diagrams: time against error over tolerances, and time against the number of trajectories."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import ours
+import pytest
+from bench_ensemble import fastest
+from cases import CASES, CHAIN, TOLERANCE, Array, Case
+from peers import Many, available, emitted, jit_c, one_by_one, plain, taylor, vmap
+from sizes import CORES, QUICK, SAMPLE, scaled
+from turns import quick_time
+from workload import T_ENSEMBLE, Setting, workload
+
+EACH_CASE = pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
+TOLERANCES = (1e-4, 1e-8, 1e-12) if QUICK else tuple(10.0**-i for i in range(4, 14))
+Curve = list[tuple[float, float]]
+
+
+def curve(case: Case, runs: int, make: Callable[[Array, float], Many], every: int = 1) -> Curve:
+    """(error, seconds a trajectory) for each tolerance."""
+    load = workload(case)
+    points = []
+    for tolerance in TOLERANCES[::every]:
+        start = load.first(runs)
+        run = make(start, tolerance)
+        points.append((load.error(run()), quick_time(run, 2) / runs))
+    return points
+
+
+def in_lanes(case: Case, method: str, y: Array, tolerance: float) -> Many:
+    return ours.many(case, y, T_ENSEMBLE, tolerance, method, lanes=ours.widest(case))
+
+
+def alone(case: Case, method: str, y: Array, tolerance: float) -> Many:
+    return one_by_one(ours.single(case, tolerance, method), y, T_ENSEMBLE)
+
+
+@EACH_CASE
+def test_ensembles(case: Case, points: Any) -> None:
+    """One core, as far as the packages let themselves be held to it."""
+    many = scaled(800 if case is CHAIN else 20_000, 256)
+    few = scaled(3 if case is CHAIN else 10, 2)
+    t = T_ENSEMBLE
+    rare = 2 if case is CHAIN else 1  # heyoka compiles anew for each tolerance
+    curves: dict[str, Curve | None] = {
+        f"chaplygin {method}": curve(case, many, partial(in_lanes, case, method)) for method in ours.ADAPTIVE
+    }
+    peers: dict[str, tuple[int, Callable[[Array, float], Many], int]] = {
+        "heyoka": (
+            scaled(256 if case is CHAIN else 4000, 64),
+            lambda y, tol: taylor.many(case, y, t, tol),
+            rare,
+        ),
+        "numbalsoda": (
+            scaled(200 if case is CHAIN else 1000, 64),
+            lambda y, tol: emitted.many(case, y, t, tol, reproducible=False),
+            1,
+        ),
+        "diffrax": (scaled(50 if case is CHAIN else 500, 16), lambda y, tol: vmap.many(case, y, t, tol), 2),
+        "SciPy": (few, lambda y, tol: one_by_one(plain.single(case, tol), y, t), 2),
+    }
+    for name, (runs, make, every) in peers.items():
+        curves[name] = available(name, lambda: curve(case, runs, make, every))  # noqa: B023 (called at once)
+    points("precision, ensembles", case.key, {name: found for name, found in curves.items() if found})
+
+
+@EACH_CASE
+def test_single_runs(case: Case, points: Any) -> None:
+    """t = 0..10, the mean over some trajectories run one after the other."""
+    runs, t = scaled(50, 10), T_ENSEMBLE
+    rare = 2 if case is CHAIN else 1
+    curves: dict[str, Curve | None] = {
+        f"chaplygin {method}": curve(case, runs, partial(alone, case, method)) for method in ours.ADAPTIVE
+    }
+    few = scaled(3 if case is CHAIN else 10, 2)
+    peers: dict[str, tuple[int, Callable[[Array, float], Many], int]] = {
+        "heyoka": (runs, lambda y, tol: one_by_one(taylor.single(case, tol), y, t), rare),
+        "numbalsoda": (
+            runs,
+            lambda y, tol: one_by_one(emitted.single(case, tol, reproducible=False), y, t),
+            1,
+        ),
+        "JiTCODE": (few, lambda y, tol: one_by_one(jit_c.single(case, tol), y, t), 2),
+        "diffrax": (few, lambda y, tol: one_by_one(vmap.single(case, tol), y, t), 2),
+        "SciPy": (few, lambda y, tol: one_by_one(plain.single(case, tol, "DOP853"), y, t), 2),
+    }
+    for name, (count, make, every) in peers.items():
+        curves[name] = available(name, lambda: curve(case, count, make, every))  # noqa: B023 (called at once)
+    points("precision, single runs", case.key, {name: found for name, found in curves.items() if found})
+
+
+@EACH_CASE
+def test_scaling(case: Case, points: Any) -> None:
+    """(count, trajectories a second) over the number of trajectories, of lanes and of threads."""
+    load, t = workload(case), T_ENSEMBLE
+    setting, widest = (
+        fastest(load, [Setting(method, TOLERANCE) for method in ours.ADAPTIVE]),
+        ours.widest(case),
+    )
+
+    def rate(runs: int, lanes: int, threads: int) -> float:
+        run = ours.many(
+            case,
+            load.first(runs),
+            t,
+            setting.tolerance,
+            setting.method,
+            lanes=lanes,
+            threads=threads,
+            reproducible=False,
+        )
+        return min(runs, load.runs) / quick_time(run)
+
+    biggest = min(load.runs, scaled(2000 if case is CHAIN else 20_000, SAMPLE))
+    sizes = [n for n in (1, 8, 64, 512, 4096, 32_768) if n <= load.runs]
+    points(
+        "scaling",
+        case.key,
+        {
+            "trajectories": [(n, rate(n, widest, CORES)) for n in sizes],
+            "lanes": [(w, rate(biggest, w, 1)) for w in (1, 2, 4, 8) if w <= widest],
+            "threads": [(k, rate(biggest, widest, k)) for k in range(1, CORES + 1)],
+        },
+    )

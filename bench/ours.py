@@ -1,0 +1,97 @@
+"""`chaplygin` as one of the integrators: the methods it has here, and calls shaped like those of the peers."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from cases import Array, Case
+from peers import MISSING, Many, Single
+
+import chaplygin as cg
+from chaplygin.runtime._core import methods
+
+ADAPTIVE = tuple(name for name in ("vern9", "vern7", "dop853", "tsit5") if name in methods())
+"""Explicit methods with step control, the most exact first."""
+
+
+@cache
+def model(case: Case, reproducible: bool) -> Any:
+    """The compiled model; the first call compiles."""
+    return case.entry.system.compile(case.form, reproducible=reproducible)
+
+
+@cache
+def widest(case: Case) -> int:
+    """As many lanes as a register of this CPU holds; 1 where the case cannot run in lanes."""
+    from chaplygin.runtime._core import widest_lanes
+
+    lanes = int(widest_lanes())
+    try:
+        for reproducible in (True, False):
+            many(case, case.initial[:, None], 1e-3, lanes=lanes, reproducible=reproducible)()
+    except Exception as error:
+        MISSING[f"lanes of {case.key}"] = str(error).splitlines()[0][:200]
+        return 1
+    return lanes
+
+
+def many(
+    case: Case,
+    y: Array,
+    t_end: float,
+    tolerance: float = 1e-9,
+    method: str = "dop853",
+    *,
+    threads: int = 1,
+    lanes: int = 1,
+    reproducible: bool = False,
+    step: float | None = None,
+) -> Many:
+    """``cg.ensemble`` from arrays, one for each state."""
+    compiled = model(case, reproducible)
+    initial = dict(zip(compiled.states, y, strict=True))
+    parameters = dict(zip(compiled.parameters, case.parameters.tolist(), strict=True))
+
+    def run() -> Array:
+        result = cg.ensemble(
+            compiled,
+            (0.0, t_end),
+            initial=initial,
+            parameters=parameters,
+            method=method,
+            rtol=tolerance,
+            atol=tolerance,
+            step=step,
+            threads=threads,
+            lanes=lanes,
+            progress=False,
+        )
+        end: Array = result.y
+        return end
+
+    return run
+
+
+def single(
+    case: Case, tolerance: float = 1e-9, method: str = "dop853", reproducible: bool = False, **more: Any
+) -> Single:
+    """``model.integrate`` with the end state only."""
+    integrate, parameters = model(case, reproducible).integrate, case.parameters
+
+    def run(y0: Array, t_end: float) -> Array:
+        result = integrate(
+            (0.0, t_end),
+            np.ascontiguousarray(y0),
+            parameters,
+            method=method,
+            rtol=tolerance,
+            atol=tolerance,
+            t_eval=[t_end],
+            **more,
+        )
+        end: Array = result.y[:, -1]
+        return end
+
+    return run

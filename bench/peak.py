@@ -1,0 +1,37 @@
+"""The multiply-add peak of one core, measured beside what is compared with it."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+_SOURCE = Path(__file__).resolve().with_name("fma_peak.c")
+
+
+@cache
+def _compiled() -> Callable[[int], float]:
+    from chaplygin.codegen.compilers import find_compiler
+
+    compiler = find_compiler()
+    library = Path(tempfile.mkdtemp(prefix="chaplygin-bench-")) / "fma_peak.so"
+    flags = compiler.core_flags(tuned=True, reproducible=False)
+    subprocess.run(
+        [*compiler.command, *flags, "-shared", "-fvisibility=default", str(_SOURCE), "-o", str(library)],
+        check=True,
+    )
+    function = ctypes.CDLL(str(library)).fma_peak
+    function.restype = ctypes.c_double
+    function.argtypes = [ctypes.c_long, ctypes.POINTER(ctypes.c_double)]
+    sink = ctypes.c_double()
+    return lambda rounds: float(function(rounds, sink))
+
+
+def burst(rounds: int = 10_000_000) -> tuple[Callable[[], float], float]:
+    """A function that computes at the peak for about 0.05 s, and the operations that it does."""
+    peak = _compiled()
+    per_round = peak(1)
+    return lambda: peak(rounds), per_round * rounds

@@ -1,0 +1,37 @@
+"""Pure Python: SciPy's ``solve_ivp`` on lambdified equations, and Runge-Kutta over NumPy arrays of all runs."""
+
+from __future__ import annotations
+
+import numpy as np
+from cases import TOLERANCE, Case, rk4_numpy
+from scipy.integrate import solve_ivp
+
+from . import Array, Many, Single
+
+
+def single(case: Case, tolerance: float = TOLERANCE, method: str = "LSODA") -> Single:
+    """One run of the equations as ``sympy.lambdify`` prints them, with common subexpressions.
+
+    They get Python's floats: NumPy's scalars make the same arithmetic more than twice as slow.
+    """
+    field = case.python_field()
+
+    def run(y0: Array, t_end: float) -> Array:
+        end = solve_ivp(
+            lambda t, y: field(t, y.tolist()),
+            (0.0, t_end),
+            y0,
+            method,
+            [t_end],
+            rtol=tolerance,
+            atol=tolerance,
+        )
+        return np.asarray(end.y[:, -1])
+
+    return run
+
+
+def many(case: Case, y: Array, t_end: float, step: float) -> Many:
+    """RK4 with fixed steps over arrays (n, N)."""
+    field = case.python_field("numpy")
+    return lambda: rk4_numpy(field, y, step, round(t_end / step))

@@ -1,0 +1,162 @@
+"""The last pass before scheduling: a kernel's values in fewer operations.
+
+What is multiplied out and what is kept whole decides what cancels and what can be shared. Some choices are tried, in a
+fixed order, and kept where the operations that are left after factoring cost less. What depends on parameters alone
+costs nothing in a kernel that computes it once per trajectory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from .graph import Graph, Node
+from .program import Kernel, Solve
+from .rebuild import Arrangement, Builder, weight
+from .terms import Atoms, Expansion, Frozen, TooManyTerms, checked_pairs, freeze
+
+BUDGET = 12_000
+"""Nodes looked at in all trials for one kernel together."""
+GROWTH = 3
+"""Terms for each node of the kernel, at most, after multiplying out."""
+NEVER = 1 << 62
+
+_SUMS = ("add", "sub", "neg")
+
+
+def arranged(g: Graph, kernel: Kernel, budget: int = BUDGET) -> Kernel:
+    """The kernel with the same values in fewer operations; as it is, where no arrangement has fewer."""
+    search = _Search(g, kernel, budget)
+    expansion, arrangement, values = search.best()
+    builder = Builder(g, arrangement)
+    outputs = tuple(builder.value(v) for v in values.outputs)
+    pairs = tuple((builder.value(p), builder.value(limit)) for p, limit in values.pairs)
+    solves = tuple(
+        Solve(tuple(map(builder.value, m)), tuple(map(builder.value, r)), solve.results)
+        for solve, (m, r) in zip(kernel.solves, values.solves, strict=True)
+    )
+    labels: dict[Node, str] = {}
+    for node, label in kernel.labels.items():
+        if node in expansion.terms:
+            made = builder.found(freeze(expansion.terms[node]))
+            if made is not None:
+                labels.setdefault(made, label)
+    found = replace(kernel, outputs=outputs, pivots=pairs, solves=solves, labels=labels)
+    if _cost(g, found) >= _cost(g, kernel):
+        return kernel
+    return found
+
+
+class _Values:
+    """What a kernel has to compute, as terms."""
+
+    def __init__(self, kernel: Kernel, expansion: Expansion) -> None:
+        terms = expansion.terms
+
+        def frozen(nodes: Iterable[Node]) -> list[Frozen]:
+            return [freeze(terms[n]) for n in nodes]
+
+        self.outputs = frozen(kernel.outputs)
+        self.solves = [(frozen(s.matrix), frozen(s.rhs)) for s in kernel.solves]
+        found: dict[tuple[Frozen, Frozen], None] = {}
+        for pivot, limit in kernel.pivots:
+            found.update(dict.fromkeys(checked_pairs(expansion.atoms, terms[pivot], terms[limit])))
+        self.pairs = list(found)
+
+    def all(self) -> list[Frozen]:
+        solves = [v for m, r in self.solves for v in (*m, *r)]
+        return [*solves, *(v for pair in self.pairs for v in pair), *self.outputs]
+
+
+class _Search:
+    """Which sums to multiply out."""
+
+    def __init__(self, g: Graph, kernel: Kernel, budget: int) -> None:
+        self.graph = g
+        self.kernel = kernel
+        self.atoms = Atoms(g, kernel.beforehand)
+        roots = kernel.roots()
+        self.order = g.reachable(roots)
+        self.left = budget
+        self.tried: dict[frozenset[Node], int] = {}
+        uses: dict[Node, list[Node]] = {n: [] for n in self.order}
+        for n in self.order:
+            for a in g.args[n]:
+                uses[a].append(n)
+        fixed = g.from_only(roots, kernel.beforehand)
+        rooted = set(roots)
+        whole = Expansion(self.atoms, self.order, (), NEVER)
+        joined: set[Node] = set()
+        self.candidates: list[Node] = []
+        self.single: list[Node] = []
+        for n in self.order:
+            once = len(uses[n]) == 1 and n not in rooted
+            if g.op[n] in ("mul", "div"):
+                if once:  # a product with a sum that is multiplied out
+                    joined.add(n)
+            elif g.op[n] in _SUMS and self.atoms.may_spread(whole.terms[n]):
+                if once and g.op[uses[n][0]] in _SUMS:
+                    joined.add(n)
+                elif n not in fixed:
+                    self.candidates.append(n)
+                    if once:
+                        self.single.append(n)
+        self.joined = frozenset(joined)
+
+    def best(self) -> tuple[Expansion, Arrangement, _Values]:
+        spread = frozenset(self.single)
+        if self.left < 3 * len(self.order):
+            return self.arrangement(spread, NEVER)
+        spread = min((spread, frozenset(self.candidates), frozenset[Node]()), key=self.cost)
+        groups = dict.fromkeys(frozenset([n]) for n in self.candidates)
+        groups |= dict.fromkeys(frozenset(group) for n in self.order if len(group := self.group(n)) > 1)
+        improved = True
+        while improved:
+            improved = False
+            for group in groups:
+                for other in (spread | group, spread - group):
+                    if self.left > 0 and other != spread and self.cost(other) < self.cost(spread):
+                        spread, improved = other, True
+        return self.arrangement(spread)
+
+    def cost(self, spread: frozenset[Node]) -> int:
+        found = self.tried.get(spread)
+        if found is None:
+            self.left -= len(self.order)
+            try:
+                found = self.arrangement(spread)[1].cost()
+            except TooManyTerms:
+                found = NEVER
+            self.tried[spread] = found
+        return found
+
+    def arrangement(
+        self, spread: frozenset[Node], limit: int | None = None
+    ) -> tuple[Expansion, Arrangement, _Values]:
+        limit = GROWTH * len(self.order) + 100 if limit is None else limit
+        expansion = Expansion(self.atoms, self.order, self.joined | spread, limit)
+        values = _Values(self.kernel, expansion)
+        return expansion, Arrangement(self.atoms, values.all()), values
+
+    def group(self, node: Node) -> list[Node]:
+        """The candidates that stand in a sum's terms: what cancels in it, cancels when all are multiplied out."""
+        g = self.graph
+        if g.op[node] not in ("add", "sub") or node in self.joined:
+            return []
+        found: dict[Node, None] = {}
+        candidates = set(self.candidates)
+        stack = list(g.args[node])
+        while stack:
+            n = stack.pop()
+            if n in candidates:
+                found[n] = None
+            elif g.op[n] in (*_SUMS, "mul", "div"):
+                stack.extend(g.args[n])
+        return list(found)
+
+
+def _cost(g: Graph, kernel: Kernel) -> int:
+    """The operations of a kernel by their weight, without what is computed beforehand."""
+    roots = kernel.roots()
+    fixed = g.from_only(roots, kernel.beforehand)
+    return sum(weight(g.op[n]) for n in g.reachable(roots) if g.args[n] and n not in fixed)

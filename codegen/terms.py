@@ -1,0 +1,297 @@
+"""Graph nodes as sums of terms: a term is a rational coefficient times powers of atoms.
+
+Atoms are variables, function values, and sums that are kept whole. Like terms meet, equal factors of numerator and
+denominator cancel, and sin^2 + cos^2 with equal coefficients is 1. Which sums are multiplied out is the caller's
+choice (`spread`), within a rule that keeps rounding errors at their size: see `may_spread`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from fractions import Fraction
+
+from .graph import Graph, Node
+
+Atom = int
+Monomial = tuple[tuple[Atom, int], ...]
+"""Atoms in ascending order with their exponents, none of them 0."""
+Terms = dict[Monomial, Fraction]
+Frozen = tuple[tuple[Monomial, Fraction], ...]
+
+_ONE: Monomial = ()
+
+
+def freeze(terms: Terms) -> Frozen:
+    return tuple(sorted(terms.items()))
+
+
+def product(a: Monomial, b: Monomial) -> Monomial:
+    if not a or not b:
+        return a or b
+    powers = dict(a)
+    for atom, n in b:
+        powers[atom] = powers.get(atom, 0) + n
+    return tuple(sorted((atom, n) for atom, n in powers.items() if n))
+
+
+def inverse(a: Monomial) -> Monomial:
+    return tuple((atom, -n) for atom, n in a)
+
+
+def common(monomials: Iterable[Monomial]) -> Monomial:
+    """The largest monomial that divides all, in the numerator and in the denominator."""
+    shared: dict[Atom, int] | None = None
+    for m in monomials:
+        powers = dict(m)
+        if shared is None:
+            shared = powers
+            continue
+        kept = {}
+        for atom, n in shared.items():
+            other = powers.get(atom, 0)
+            if n > 0 and other > 0:
+                kept[atom] = min(n, other)
+            elif n < 0 and other < 0:
+                kept[atom] = max(n, other)
+        shared = kept
+    return tuple(sorted((shared or {}).items()))
+
+
+class Atoms:
+    """The atoms of a graph: each a leaf, a function of terms, or a sum of terms, made once."""
+
+    def __init__(self, g: Graph, parameters: Collection[Node]) -> None:
+        self.graph = g
+        self.parameters = frozenset(parameters)
+        self.keys: list[tuple[object, ...]] = []
+        self.fixed: list[bool] = []
+        """Whether an atom depends on nothing but parameters."""
+        self._index: dict[tuple[object, ...], Atom] = {}
+
+    def make(self, key: tuple[object, ...], fixed: bool) -> Atom:
+        atom = self._index.get(key)
+        if atom is None:
+            atom = self._index[key] = len(self.keys)
+            self.keys.append(key)
+            self.fixed.append(fixed)
+        return atom
+
+    def leaf(self, node: Node) -> Atom:
+        constant = self.graph.op[node] in ("named", "bool")
+        return self.make(("leaf", node), constant or node in self.parameters)
+
+    def call(self, op: str, arguments: Sequence[Frozen]) -> Atom:
+        return self.make(("call", op, *arguments), all(self.all_fixed(a) for a in arguments))
+
+    def sum(self, terms: Frozen) -> Atom:
+        return self.make(("sum", terms), self.all_fixed(terms))
+
+    def all_fixed(self, terms: Frozen) -> bool:
+        return all(self.fixed[atom] for m, _ in terms for atom, _ in m)
+
+    def split(self, m: Monomial) -> tuple[Monomial, Monomial]:
+        """The part that depends on parameters alone, and the rest."""
+        return tuple(f for f in m if self.fixed[f[0]]), tuple(f for f in m if not self.fixed[f[0]])
+
+    def exact(self, m: Monomial) -> bool:
+        """Whether a term m is free of rounding errors: a constant or a variable, whatever its coefficient."""
+        return not m or (len(m) == 1 and m[0][1] == 1 and self.keys[m[0][0]][0] == "leaf")
+
+    def may_spread(self, terms: Terms) -> bool:
+        """Whether multiplying the sum out leaves the size of rounding errors as it is.
+
+        The difference of two exact numbers is exact to the last digit; multiplied out, it has the errors of two
+        products. Where all terms but one are rounded already, the sum has errors of that size itself.
+        """
+        return sum(self.exact(m) for m in terms) <= 1
+
+    def settled(self, terms: Terms) -> Terms:
+        """The terms with sums multiplied out where that leaves fewer: a + b - (a + c) = b - c."""
+        while True:
+            for m, c in terms.items():
+                found = self._opened(terms, m, c)
+                if found is not None:
+                    terms = found
+                    break
+            else:
+                return terms
+
+    def _opened(self, terms: Terms, m: Monomial, c: Fraction) -> Terms | None:
+        for atom, n in m:
+            key = self.keys[atom]
+            if key[0] != "sum" or n != 1:
+                continue
+            rest = product(m, ((atom, -1),))
+            parts = [(product(rest, inner), c * d) for inner, d in key[1]]  # type: ignore[attr-defined]
+            if sum(terms.get(inner) == -d for inner, d in parts) * 2 < len(parts):
+                continue
+            opened = {k: v for k, v in terms.items() if k != m}
+            for inner, d in parts:
+                value = opened.get(inner, 0) + d
+                if value:
+                    opened[inner] = value
+                else:
+                    del opened[inner]
+            if len(opened) < len(terms):
+                return opened
+        return None
+
+    def factored(self, terms: Terms) -> tuple[Fraction, Monomial]:
+        """The terms as one: common factors times an atom for the sum that remains."""
+        if len(terms) == 1:
+            ((m, c),) = terms.items()
+            return c, m
+        outside = common(terms)
+        below = inverse(outside)
+        inner = {product(m, below): c for m, c in terms.items()}
+        items = freeze(inner)
+        scale = items[0][1]
+        if any(abs(c) != abs(scale) for _, c in items):
+            scale = Fraction(1 if scale > 0 else -1)
+        rest = tuple((m, c / scale) for m, c in items)
+        return scale, product(outside, ((self.sum(rest), 1),))
+
+
+class TooManyTerms(Exception):
+    """What is multiplied out grows beyond use."""
+
+
+class Expansion:
+    """The nodes below some roots as terms, with the sums in `spread` multiplied out.
+
+    Raises TooManyTerms where that makes more than `limit` terms.
+    """
+
+    def __init__(self, atoms: Atoms, order: Sequence[Node], spread: Collection[Node], limit: int) -> None:
+        self.atoms = atoms
+        self.graph = atoms.graph
+        self.spread = spread
+        self.terms: dict[Node, Terms] = {}
+        g = self.graph
+        # tan a is a division where sin a or cos a is needed anyway.
+        self.angles = {g.args[n][0] for n in order if g.op[n] in ("sin", "cos")}
+        left = limit
+        for node in order:
+            self.terms[node] = terms = self._terms(node)
+            left -= len(terms)
+            if left < 0:
+                raise TooManyTerms
+
+    def factor(self, node: Node) -> Terms:
+        """A node for use in a product or a sum: one term, or several where it is multiplied out."""
+        terms = self.terms[node]
+        if len(terms) <= 1 or node in self.spread:
+            return terms
+        c, m = self.atoms.factored(terms)
+        return {m: c}
+
+    def _terms(self, node: Node) -> Terms:
+        g = self.graph
+        op, args = g.op[node], g.args[node]
+        if op == "const":
+            value = g.constant_value(node)
+            return {_ONE: value} if value else {}
+        if not args:
+            return {((self.atoms.leaf(node), 1),): Fraction(1)}
+        if op in ("add", "sub", "neg"):
+            total = dict(self.factor(args[0])) if op != "neg" else {}
+            sign = 1 if op == "add" else -1
+            for m, c in self.factor(args[-1]).items():
+                value = total.get(m, 0) + sign * c
+                if value:
+                    total[m] = value
+                else:
+                    del total[m]
+            return self.without_squares(total)
+        if op in ("mul", "div"):
+            a, b = self.factor(args[0]), self.factor(args[1])
+            if op == "div" or (len(a) > 1 and len(b) > 1):
+                b = self._one(b)
+                if op == "mul":
+                    a = self._one(a)
+            if op == "div":
+                ((m, c),) = b.items()
+                b = {inverse(m): 1 / c}
+            return {product(m, n): c * d for m, c in a.items() for n, d in b.items()}
+        if op == "tan" and args[0] in self.angles:
+            angle = freeze(self.terms[args[0]])
+            sine, cosine = self.atoms.call("sin", [angle]), self.atoms.call("cos", [angle])
+            return {product(((sine, 1),), ((cosine, -1),)): Fraction(1)}
+        return {((self.atoms.call(op, [freeze(self.terms[a]) for a in args]), 1),): Fraction(1)}
+
+    def _one(self, terms: Terms) -> Terms:
+        if len(terms) <= 1:
+            return terms
+        c, m = self.atoms.factored(terms)
+        return {m: c}
+
+    def without_squares(self, terms: Terms) -> Terms:
+        """k sin^2 a + k cos^2 a = k, where all that stands at both squares is equal."""
+        atoms = self.atoms
+        while True:
+            for m in terms:
+                found = next((f for f in m if f[1] == 2 and atoms.keys[f[0]][:2] == ("call", "sin")), None)
+                if found is None:
+                    continue
+                sine = found[0]
+                cosine = atoms.call("cos", atoms.keys[sine][2:])  # type: ignore[arg-type]
+                _, state = atoms.split(product(m, ((sine, -2),)))
+                ours = self._coefficient(terms, product(state, ((sine, 2),)))
+                theirs = self._coefficient(terms, product(state, ((cosine, 2),)))
+                if ours == theirs:
+                    break
+            else:
+                return terms
+            gone = {product(fixed, product(state, ((a, 2),))) for fixed, _ in ours for a in (sine, cosine)}
+            terms = {m: c for m, c in terms.items() if m not in gone}
+            for fixed, c in ours:
+                m = product(fixed, state)
+                value = terms.pop(m, Fraction(0)) + c
+                if value:
+                    terms[m] = value
+
+    def _coefficient(self, terms: Terms, state: Monomial) -> list[tuple[Monomial, Fraction]]:
+        """What depends on parameters alone in front of a product of the rest."""
+        parts = [(*self.atoms.split(m), c) for m, c in terms.items()]
+        return sorted((fixed, c) for fixed, rest, c in parts if rest == state)
+
+
+def checked_pairs(atoms: Atoms, pivot: Terms, limit: Terms) -> list[tuple[Frozen, Frozen]]:
+    """Pairs (pivot, limit) that say together what |pivot| <= limit says, with factors common to both taken out.
+
+    A product is zero where one of its factors is: the factors are checked one by one, those of the parameters alone.
+    A pair of constants that never holds is left out.
+    """
+    if len(pivot) == 0:
+        return [((), freeze(limit))]
+    c, m = atoms.factored(pivot)
+    if not limit:
+        return [(((((atom, 1),), Fraction(1)),), ()) for atom, n in m if n > 0]
+    scale = _scale(atoms, limit)
+    if scale is None:
+        return [(freeze(pivot), freeze(limit))]
+    share, (d, n) = scale
+    shared = common([m, n])
+    kept, other = product(m, inverse(shared)), product(n, inverse(shared))
+    pairs = [(((((atom, 1),), Fraction(1)),), ()) for atom, power in shared if power > 0]
+    bound = share * abs(d / c)
+    if not kept and not other:
+        return pairs if bound < 1 else [(freeze(pivot), freeze(limit))]
+    if other:
+        size = atoms.call("abs", [((other, Fraction(1)),)])
+        return [*pairs, (((kept, Fraction(1)),), ((((size, 1),), bound),))]
+    return [*pairs, (((kept, Fraction(1)),), (((), bound),))]
+
+
+def _scale(atoms: Atoms, limit: Terms) -> tuple[Fraction, tuple[Fraction, Monomial]] | None:
+    """share and (coefficient, monomial) of a limit = share * |coefficient * monomial|."""
+    if len(limit) != 1:
+        return None
+    ((m, c),) = limit.items()
+    if not m:
+        return c, (Fraction(1), ())
+    key = atoms.keys[m[0][0]]
+    if len(m) > 1 or m[0][1] != 1 or key[:2] != ("call", "abs"):
+        return None
+    inside = dict(key[2])  # type: ignore[call-overload]
+    return (c, atoms.factored(inside)) if inside else None

@@ -1,0 +1,310 @@
+/* cg_hunt.c: the first change of sign of one watched quantity inside a step; see cg_events.h.
+ *
+ * On a piece of the step the quantity is sampled at the nine Chebyshev points and followed by its polynomial of degree
+ * 8; where that is not accurate, the piece is halved. The extrema of the polynomial, found from its derivatives one
+ * below the other, cut the piece into parts in which the quantity rises or falls throughout, so that two ends of the
+ * same sign mean no zero between them. Whatever decides is evaluated again on the interpolant itself.
+ */
+#include "cg_events.h"
+#include "cg_step.h"
+
+#include <string.h>
+
+enum { DEGREE = CG_NODES - 1, DEEPEST = 6 };
+
+#define CG_FOLLOWED 1e-9 /* the last coefficients of a polynomial that is accurate, in parts of the largest */
+#define CG_CLEAR 1e-6    /* an extremum further from zero than this part of the largest coefficient is believed */
+
+/* cos(k pi / 8), k = 0 .. 16 */
+static const double cg_cosine[2 * DEGREE + 1] = {
+    1.0, 0.92387953251128675613, 0.70710678118654752440, 0.38268343236508977173, 0.0, -0.38268343236508977173,
+    -0.70710678118654752440, -0.92387953251128675613, -1.0, -0.92387953251128675613, -0.70710678118654752440,
+    -0.38268343236508977173, 0.0, 0.38268343236508977173, 0.70710678118654752440, 0.92387953251128675613, 1.0};
+
+/* (1 - cos(j pi / 8)) / 2 */
+const double cg_nodes[CG_NODES] = {0.0, 0.038060233744356621935, 0.14644660940672623780, 0.30865828381745511413, 0.5,
+                                   0.69134171618254488587, 0.85355339059327376220, 0.96193976625564337806, 1.0};
+
+typedef struct cg_hunt {
+    cg_run_t *run;
+    int32_t index;
+    double sign;   /* at `low`, or 0 */
+    double low;    /* nothing happens up to here */
+    double g_low;  /* the value there; 0 where the sign is known otherwise */
+    double upto;
+    double width;  /* a root is known to this part of the step */
+    double root;   /* 2: none */
+} cg_hunt_t;
+
+/* ---- polynomials: c[0] T_0 + ... + c[8] T_8 on -1 .. 1 ---- */
+
+/* Through the samples at cg_nodes: sample j stands at -cos(j pi / 8). */
+static void cg_fit(const double *v, double *c)
+{
+    for (int k = 0; k <= DEGREE; k++) {
+        double sum = 0.5 * (v[0] * (k % 2 == 0 ? 1.0 : -1.0) + v[DEGREE]);
+        for (int j = 1; j < DEGREE; j++) {
+            sum += v[DEGREE - j] * cg_cosine[j * k % (2 * DEGREE)];
+        }
+        c[k] = sum * (k == 0 || k == DEGREE ? 1.0 : 2.0) / (double)DEGREE;
+    }
+}
+
+static double cg_value(const double *c, int degree, double z)
+{
+    double b1 = 0.0, b2 = 0.0;
+    for (int k = degree; k >= 1; k--) {
+        const double b = c[k] + 2.0 * z * b1 - b2;
+        b2 = b1;
+        b1 = b;
+    }
+    return c[0] + z * b1 - b2;
+}
+
+static void cg_slope(const double *c, int degree, double *d)
+{
+    for (int k = degree; k >= 1; k--) {
+        d[k - 1] = 2.0 * (double)k * c[k] + (k + 1 < degree ? d[k + 1] : 0.0);
+    }
+    d[0] *= 0.5;
+}
+
+/* A zero between lo and hi, where the polynomial has different signs: regula falsi (Illinois), and halving where that
+ * is slow. */
+static double cg_zero(const double *c, int degree, double lo, double f_lo, double hi, double f_hi)
+{
+    int side = 0;
+    for (int trial = 0; trial < 80 && hi - lo > 1e-13; trial++) {
+        double z = (lo * f_hi - hi * f_lo) / (f_hi - f_lo);
+        if (trial % 4 == 3 || !(z > lo && z < hi)) {
+            z = 0.5 * (lo + hi);
+        }
+        const double f = cg_value(c, degree, z);
+        if (f == 0.0) {
+            return z;
+        }
+        if ((f > 0.0) == (f_lo > 0.0)) {
+            lo = z;
+            f_lo = f;
+            f_hi *= side > 0 ? 0.5 : 1.0;
+            side = 1;
+        } else {
+            hi = z;
+            f_hi = f;
+            f_lo *= side < 0 ? 0.5 : 1.0;
+            side = -1;
+        }
+    }
+    return 0.5 * (lo + hi);
+}
+
+/* The extrema inside -1 .. 1 in order; at most 7. Between zeros of a derivative its parent has one zero at most. */
+static int cg_extrema(const double *c, double *found)
+{
+    double d[DEGREE + 1][DEGREE + 1];
+    double ends[DEGREE + 2], zeros[DEGREE + 2];
+    int n = 0;
+    memcpy(d[0], c, sizeof d[0]);
+    for (int level = 1; level < DEGREE; level++) {
+        cg_slope(d[level - 1], DEGREE - level + 1, d[level]);
+    }
+    for (int level = DEGREE - 1; level >= 1; level--) {
+        const int degree = DEGREE - level;
+        int m = 0;
+        ends[0] = -1.0;
+        memcpy(ends + 1, zeros, sizeof(double) * (size_t)n);
+        ends[n + 1] = 1.0;
+        double f_lo = cg_value(d[level], degree, -1.0);
+        for (int i = 0; i <= n; i++) {
+            const double f_hi = cg_value(d[level], degree, ends[i + 1]);
+            if ((f_lo > 0.0 && f_hi < 0.0) || (f_lo < 0.0 && f_hi > 0.0)) {
+                found[m++] = cg_zero(d[level], degree, ends[i], f_lo, ends[i + 1], f_hi);
+            } else if (f_hi == 0.0 && i < n) {
+                found[m++] = ends[i + 1];
+            }
+            f_lo = f_hi;
+        }
+        n = m;
+        memcpy(zeros, found, sizeof(double) * (size_t)n);
+    }
+    return n;
+}
+
+/* ---- the hunt ---- */
+
+static int cg_sample(cg_hunt_t *hunt, double theta, double *value)
+{
+    cg_watch_t *const watch = hunt->run->watch;
+    const int status = cg_watch_inside(hunt->run, theta, hunt->index, watch->values);
+    *value = watch->values[hunt->index];
+    return status;
+}
+
+/* The quantity has `hunt->sign` at hunt->low and the other one, with the value g_high, at `high`. Where the value at the
+ * lower end does not show its sign, halving goes on until one does. */
+static int cg_close_in(cg_hunt_t *hunt, double high, double g_high)
+{
+    double low = hunt->low, g_low = hunt->g_low * hunt->sign > 0.0 ? hunt->g_low : 0.0;
+    double weight_low = 1.0, weight_high = 1.0;
+    int side = 0;
+    hunt->root = high;
+    for (int trial = 0; trial < 200 && high - low > hunt->width; trial++) {
+        double theta = 0.5 * (low + high);
+        double g;
+        if (g_low != 0.0 && trial % 4 != 3) {
+            const double a = weight_low * g_low, b = weight_high * g_high;
+            const double least = 0.4 * hunt->width;
+            theta = (low * b - high * a) / (b - a);
+            theta = cg_larger(cg_smaller(theta, high - least), low + least);
+        }
+        if (!(theta > low && theta < high)) {
+            break;
+        }
+        const int status = cg_sample(hunt, theta, &g);
+        if (status != CG_OK) {
+            return status;
+        }
+        if (g == 0.0 && g_low != 0.0) {
+            hunt->root = theta;
+            return CG_OK;
+        }
+        if (g * hunt->sign >= 0.0) {
+            low = theta;
+            g_low = g;
+            weight_low = 1.0;
+            weight_high *= side > 0 ? 0.5 : 1.0;
+            side = 1;
+        } else {
+            high = theta;
+            g_high = g;
+            weight_high = 1.0;
+            weight_low *= side < 0 ? 0.5 : 1.0;
+            side = -1;
+        }
+    }
+    hunt->root = g_low != 0.0 && fabs(g_low) < fabs(g_high) ? low : high;
+    return CG_OK;
+}
+
+/* The value g at theta: is there a change of sign before it? */
+static int cg_meet(cg_hunt_t *hunt, double theta, double g)
+{
+    if (theta <= hunt->low || g == 0.0) {
+        return CG_OK;
+    }
+    if (hunt->sign == 0.0) {
+        hunt->sign = g > 0.0 ? 1.0 : -1.0;
+    }
+    if (g * hunt->sign < 0.0) {
+        return cg_close_in(hunt, theta, g);
+    }
+    hunt->low = theta;
+    hunt->g_low = g;
+    return CG_OK;
+}
+
+/* A piece whose polynomial c is accurate, or that is not to be halved again. */
+static int cg_follow(cg_hunt_t *hunt, double a, double b, const double *v, const double *c, double largest)
+{
+    double found[DEGREE + 2];
+    const int n = cg_extrema(c, found);
+    int status = CG_OK, next = 0;
+    for (int j = 1; j <= DEGREE && status == CG_OK; j++) {
+        const double node = a + (b - a) * cg_nodes[j];
+        for (; next < n && found[next] < -cg_cosine[j]; next++) {
+            const double theta = a + (b - a) * 0.5 * (1.0 + found[next]);
+            double g = cg_value(c, DEGREE, found[next]);
+            if (theta <= hunt->low || theta >= node) {
+                continue;
+            }
+            if (fabs(g) < CG_CLEAR * largest) {
+                status = cg_sample(hunt, theta, &g);
+            }
+            if (status == CG_OK) {
+                status = cg_meet(hunt, theta, g);
+            }
+            if (status != CG_OK || hunt->root <= 1.0) {
+                return status;
+            }
+        }
+        status = cg_meet(hunt, node, v[j]);
+        if (hunt->root <= 1.0) {
+            return status;
+        }
+    }
+    if (status == CG_OK && b == 1.0 && v[DEGREE] == 0.0 && hunt->sign != 0.0) {
+        /* zero at the very end of the step: a slope says that it crosses */
+        double slope = 0.0;
+        for (int k = 1; k <= DEGREE; k++) {
+            slope += (double)(k * k) * c[k];
+        }
+        hunt->root = slope * hunt->sign < 0.0 && fabs(slope) > CG_CLEAR * largest ? 1.0 : 2.0;
+    }
+    return status;
+}
+
+static int cg_piece(cg_hunt_t *hunt, double a, double b, const double *v, int depth)
+{
+    double c[CG_NODES], largest = 0.0, bend = 0.0;
+    if (b <= hunt->low || a > hunt->upto) {
+        return CG_OK;
+    }
+    cg_fit(v, c);
+    for (int k = 0; k <= DEGREE; k++) {
+        largest = cg_larger(largest, fabs(c[k]));
+        bend += k > 0 ? fabs(c[k]) : 0.0;
+    }
+    if (fabs(c[0]) > 1.5 * bend && c[0] * hunt->sign >= 0.0) { /* far from zero */
+        hunt->sign = c[0] > 0.0 ? 1.0 : -1.0;
+        hunt->low = b;
+        hunt->g_low = v[DEGREE];
+        return CG_OK;
+    }
+    if (depth < DEEPEST && fabs(c[DEGREE]) + fabs(c[DEGREE - 1]) > CG_FOLLOWED * largest) {
+        const double ends[3] = {a, a + 0.5 * (b - a), b};
+        for (int half = 0; half < 2; half++) {
+            double w[CG_NODES];
+            w[0] = v[half * DEGREE / 2];
+            w[DEGREE] = v[(half + 1) * DEGREE / 2];
+            for (int j = 1; j < DEGREE && ends[half + 1] > hunt->low && ends[half] <= hunt->upto; j++) {
+                const int status = cg_sample(hunt, ends[half] + (ends[half + 1] - ends[half]) * cg_nodes[j], &w[j]);
+                if (status != CG_OK) {
+                    return status;
+                }
+            }
+            const int status = ends[half + 1] > hunt->low && ends[half] <= hunt->upto
+                ? cg_piece(hunt, ends[half], ends[half + 1], w, depth + 1) : CG_OK;
+            if (status != CG_OK || hunt->root <= 1.0) {
+                return status;
+            }
+        }
+        return CG_OK;
+    }
+    return cg_follow(hunt, a, b, v, c, largest);
+}
+
+int cg_watch_hunt(cg_run_t *run, int32_t index, double upto)
+{
+    cg_watch_t *const watch = run->watch;
+    const double length = fabs(run->t - run->t_old);
+    double v[CG_NODES];
+    cg_hunt_t hunt;
+    memset(&hunt, 0, sizeof hunt);
+    hunt.run = run;
+    hunt.index = index;
+    hunt.sign = watch->sign_new[index];
+    hunt.low = watch->cursor[index];
+    hunt.upto = upto;
+    hunt.width = 2.0 * DBL_EPSILON * (1.0 + fabs(run->t) / length);
+    hunt.root = 2.0;
+    for (int j = 0; j < CG_NODES; j++) {
+        v[j] = watch->samples[(ptrdiff_t)j * watch->n_watched + index];
+    }
+    if (watch->cursor[index] == 0.0) {
+        hunt.g_low = v[0];
+    }
+    const int status = cg_piece(&hunt, 0.0, 1.0, v, 0);
+    watch->root[index] = hunt.root;
+    watch->sign_new[index] = hunt.sign;
+    return status;
+}

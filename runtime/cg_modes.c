@@ -1,0 +1,282 @@
+/* cg_modes.c: the modes of Coulomb contacts: stick, or slip one way or the other, and the signs of normal forces.
+ *
+ * At an instant at which a contact may change its mode, every combination of modes of the contacts that have no slip
+ * velocity, and of all signs of normal forces, is tried on the equations. It fits where
+ *   stick:  |T| <= mu |N|, the tie included;
+ *   slip:   the slip starts in its direction, sigma dv/dt > 0;
+ *   sign s: s N >= 0.
+ * A quantity that is just zero is looked at a moment later: what holds now and not then does not fit. Where no normal
+ * force depends on a multiplier, one combination fits, and the first one found is taken (combinations that change few
+ * modes come first). Otherwise all are counted: none or several is Painleve's paradox.
+ */
+#include "cg_events.h"
+#include "cg_step.h"
+
+#include <string.h>
+
+#define CG_MARGIN 1e-10 /* a condition closer to its bound than this part of the forces is decided a moment later */
+#define CG_NOISE 1e-13  /* changes of less are rounding */
+#define CG_AT_REST 1e-13 /* a slip velocity below this part of the velocities is none */
+
+enum { MOST_TRIALS = 1 << 22 };
+
+typedef struct cg_choice {
+    cg_run_t *run;
+    double *modes;   /* in run->u */
+    int32_t n_signs;
+    int32_t several; /* count all solutions */
+    int64_t trials;
+    int status;
+} cg_choice_t;
+
+static int cg_contacts(cg_run_t *run, double t, const double *x, double *out)
+{
+    const int status = run->model->contacts_fn(t, x, run->p, run->u, out, run->work);
+    return status != CG_OK ? status : cg_step_finite(out, 5 * run->model->n_contacts) ? CG_OK : CG_NONFINITE;
+}
+
+int cg_modes_project(cg_run_t *run)
+{
+    cg_watch_t *const watch = run->watch;
+    int sticks = 0;
+    for (int32_t i = 0; i < watch->n_contacts; i++) {
+        sticks = sticks || run->u[watch->n_inputs + i] == 0.0;
+    }
+    if (!sticks || run->model->project == NULL) {
+        return CG_OK;
+    }
+    const int status = run->model->project(run->t, run->x, run->p, run->u, watch->x_jump, run->work);
+    if (status == CG_OK && cg_step_finite(watch->x_jump, run->n)) {
+        memcpy(run->x, watch->x_jump, sizeof(double) * (size_t)run->n);
+    }
+    /* contacts that hold the same velocity twice have no projection; the state is then as the step left it */
+    return status == CG_SINGULAR ? CG_OK : status;
+}
+
+int cg_modes_free(cg_run_t *run, int fresh)
+{
+    cg_watch_t *const watch = run->watch;
+    double *const modes = run->u + watch->n_inputs;
+    double size = 0.0;
+    int status = cg_run_inputs(run, run->t, run->x);
+    if (status == CG_OK) {
+        status = cg_contacts(run, run->t, run->x, watch->contacts);
+    }
+    for (int32_t i = run->model->n_coordinates; i < run->n; i++) {
+        size = cg_larger(size, fabs(run->x[i]));
+    }
+    for (int32_t i = 0; i < watch->n_contacts; i++) {
+        const double v = watch->contacts[5 * i];
+        const int stopped = watch->fired[watch->first_contact + CG_CONTACT_WATCHED * i + CG_CONTACT_SLIP] != 0.0;
+        const int rest = fabs(v) <= CG_AT_REST * size || (!fresh && (modes[i] == 0.0 || stopped));
+        watch->free[i] = rest ? 1.0 : 0.0;
+        watch->present[i] = modes[i];
+        if (!rest) {
+            modes[i] = v > 0.0 ? 1.0 : -1.0;
+        } else {
+            modes[i] = 0.0;
+        }
+    }
+    if (status == CG_OK) {
+        status = cg_modes_project(run);
+    }
+    for (int32_t i = 0; i < watch->n_contacts; i++) {
+        if (watch->free[i] != 0.0) {
+            modes[i] = watch->present[i];
+        }
+    }
+    memcpy(watch->present, modes, sizeof(double) * (size_t)watch->n_modes);
+    return status;
+}
+
+/* ---- does a combination fit? ---- */
+
+/* Condition `which` of the combination in `modes`: positive where it holds. which = contact: of its slip or stick;
+ * n_contacts + contact: of its sign. 0 < *size: what it is small against. */
+static double cg_condition(const cg_choice_t *choice, const double *c, int32_t which, double forces, double *size)
+{
+    const cg_watch_t *const watch = choice->run->watch;
+    const int32_t n = watch->n_contacts;
+    const double *const own = c + 5 * (which % n);
+    if (which >= n) {
+        *size = forces;
+        return choice->modes[n + choice->run->model->contacts[which - n].sign] * own[4];
+    }
+    if (choice->modes[which] == 0.0) {
+        *size = own[2] + fabs(own[1]);
+        return own[2] - fabs(own[1]);
+    }
+    return choice->modes[which] * own[3];
+}
+
+/* What the acceleration of a slip is small against: how far the two directions of slip are apart. */
+static double cg_spread(cg_choice_t *choice, int32_t contact)
+{
+    cg_run_t *const run = choice->run;
+    double *const mode = &choice->modes[contact];
+    const double kept = *mode;
+    double a[2] = {0.0, 0.0};
+    for (int side = 0; side < 2; side++) {
+        *mode = side == 0 ? -1.0 : 1.0;
+        if (cg_contacts(run, run->t, run->x, run->watch->ahead) == CG_OK) {
+            a[side] = run->watch->ahead[5 * contact + 3];
+        }
+    }
+    *mode = kept;
+    return cg_larger(fabs(a[0]) + fabs(a[1]), 1e-300);
+}
+
+/* 1: the combination in choice->modes fits; 0: it does not. */
+static int cg_fits(cg_choice_t *choice)
+{
+    cg_run_t *const run = choice->run;
+    cg_watch_t *const watch = run->watch;
+    const int32_t n = watch->n_contacts;
+    double now[2 * CG_MOST_CONTACTS], size[2 * CG_MOST_CONTACTS];
+    double forces = 0.0;
+    int unsure = 0;
+    choice->trials++;
+    if (cg_contacts(run, run->t, run->x, watch->contacts) != CG_OK) {
+        return 0; /* the equations have no solution of this kind */
+    }
+    for (int32_t i = 0; i < n; i++) {
+        forces += fabs(watch->contacts[5 * i + 1]) + fabs(watch->contacts[5 * i + 4]);
+    }
+    for (int32_t which = 0; which < 2 * n; which++) {
+        now[which] = HUGE_VAL;
+        if (which < n ? watch->free[which] == 0.0 : run->model->contacts[which - n].sign < 0) {
+            continue;
+        }
+        now[which] = cg_condition(choice, watch->contacts, which, forces, &size[which]);
+        if (which < n && choice->modes[which] != 0.0) {
+            if (now[which] <= 0.0 && forces == 0.0) {
+                return 0;
+            }
+            size[which] = cg_spread(choice, which);
+        }
+        if (now[which] < -CG_MARGIN * size[which]) {
+            return 0;
+        }
+        unsure = unsure || now[which] <= CG_MARGIN * size[which];
+    }
+    if (!unsure) {
+        return 1;
+    }
+    if (cg_run_probe(run, run->t, run->x, watch->f) != CG_OK) {
+        return 0;
+    }
+    const double moment = cg_watch_moment(run);
+    for (int32_t i = 0; i < run->n; i++) {
+        watch->x[i] = run->x[i] + moment * watch->f[i];
+    }
+    int fits = cg_run_inputs(run, run->t + moment, watch->x) == CG_OK
+        && cg_contacts(run, run->t + moment, watch->x, watch->ahead) == CG_OK;
+    for (int32_t which = 0; which < 2 * n && fits; which++) {
+        double ignored;
+        if (!(now[which] <= CG_MARGIN * size[which])) {
+            continue;
+        }
+        const double change = cg_condition(choice, watch->ahead, which, forces, &ignored) - now[which];
+        /* a tie that lasts is stick, and no slip */
+        const int slips = which < n && choice->modes[which] != 0.0;
+        fits = slips ? change > CG_NOISE * size[which] : change >= -CG_NOISE * size[which];
+    }
+    return cg_run_inputs(run, run->t, run->x) == CG_OK && fits;
+}
+
+/* Keeps the combination in choice->modes, unless it is the same motion as one already kept: the same directions and the
+ * same friction (a normal force of zero has both signs). */
+static void cg_keep(cg_choice_t *choice)
+{
+    cg_watch_t *const watch = choice->run->watch;
+    const int32_t n = watch->n_contacts;
+    cg_contacts(choice->run, choice->run->t, choice->run->x, watch->contacts);
+    for (int32_t k = 0; k < watch->n_solutions && k < CG_SOLUTIONS; k++) {
+        const double *const other = watch->solutions + (ptrdiff_t)k * watch->n_modes;
+        int same = 1;
+        for (int32_t i = 0; i < n && same; i++) {
+            const double force = watch->contacts[5 * i + 1], before = watch->forces[(ptrdiff_t)k * n + i];
+            same = other[i] == choice->modes[i] && fabs(force - before) <= 1e-9 * (fabs(force) + fabs(before));
+        }
+        if (same) {
+            return;
+        }
+    }
+    if (watch->n_solutions < CG_SOLUTIONS) {
+        memcpy(watch->solutions + (ptrdiff_t)watch->n_solutions * watch->n_modes, choice->modes,
+               sizeof(double) * (size_t)watch->n_modes);
+        for (int32_t i = 0; i < n; i++) {
+            watch->forces[(ptrdiff_t)watch->n_solutions * n + i] = watch->contacts[5 * i + 1];
+        }
+    }
+    watch->n_solutions++;
+}
+
+/* Tries all combinations that differ from the present one in `changes` of the places from `place` on. */
+static void cg_try(cg_choice_t *choice, int32_t place, int32_t changes)
+{
+    cg_watch_t *const watch = choice->run->watch;
+    const int32_t places = watch->n_modes;
+    while (place < places && place < watch->n_contacts && watch->free[place] == 0.0) {
+        place++;
+    }
+    if ((choice->several ? 0 : watch->n_solutions > 0) || changes > places - place || choice->trials > MOST_TRIALS) {
+        return;
+    }
+    if (place == places) {
+        if (cg_fits(choice)) {
+            cg_keep(choice);
+        }
+        return;
+    }
+    cg_try(choice, place + 1, changes);
+    if (changes > 0) {
+        const double present = choice->modes[place];
+        for (int k = -1; k <= 1; k++) {
+            if ((double)k != present && (place < watch->n_contacts || k != 0)) {
+                choice->modes[place] = (double)k;
+                cg_try(choice, place + 1, changes - 1);
+            }
+        }
+        choice->modes[place] = present;
+    }
+}
+
+/* Which of several solutions the caller's rule takes: the first one found changes the fewest modes. */
+static int32_t cg_by_rule(const cg_watch_t *watch)
+{
+    int32_t best = 0, most = -1;
+    if (watch->rule == CG_PARADOX_STICK) {
+        for (int32_t k = 0; k < watch->n_solutions && k < CG_SOLUTIONS; k++) {
+            int32_t stick = 0;
+            for (int32_t i = 0; i < watch->n_contacts; i++) {
+                stick += watch->solutions[(ptrdiff_t)k * watch->n_modes + i] == 0.0;
+            }
+            if (stick > most) {
+                most = stick;
+                best = k;
+            }
+        }
+    }
+    return best;
+}
+
+int cg_modes_choose(cg_run_t *run)
+{
+    cg_watch_t *const watch = run->watch;
+    cg_choice_t choice;
+    memset(&choice, 0, sizeof choice);
+    choice.run = run;
+    choice.modes = run->u + watch->n_inputs;
+    choice.several = watch->n_modes > watch->n_contacts;
+    watch->n_solutions = 0;
+    for (int32_t changes = 0; changes <= watch->n_modes; changes++) {
+        cg_try(&choice, 0, changes);
+    }
+    if (watch->n_solutions == 0 || (watch->n_solutions > 1 && watch->rule == CG_PARADOX_STOP)) {
+        return CG_PARADOX;
+    }
+    memcpy(choice.modes, watch->solutions + (ptrdiff_t)cg_by_rule(watch) * watch->n_modes,
+           sizeof(double) * (size_t)watch->n_modes);
+    return CG_OK;
+}

@@ -1,0 +1,156 @@
+"""The initial states and parameters of an ensemble: read where the user has them, a stretch of columns at a time.
+
+An ensemble of a million trajectories must not take a second and third copy of what it is given. So arrays are kept as
+they came, states are computed for a stretch of columns and put where the results will be, and of the parameters only
+those are tables that vary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import arguments
+from .errors import ChaplyginError
+from .inputs import Inputs
+
+Array = NDArray[np.float64]
+
+__all__ = ["Columns", "Start"]
+
+STRETCH = 16384
+"""Columns that are prepared at once: few enough for the cache, many enough that Python's share is small."""
+KEPT = 1 << 24
+"""Bytes up to which given arrays are copied, so that the caller may change them; larger ones are only referred to."""
+
+
+class Columns:
+    """`initial` or `parameters` as given: a dict by name of numbers and arrays (N,), or an array (k,) or (k, N)."""
+
+    def __init__(self, kind: str, value: Any, names: Sequence[str], count: int) -> None:
+        self.names = names
+        self.by_name: dict[str, Any] | None = None
+        self.table: Any = None
+        if isinstance(value, Mapping):
+            given = arguments.by_name(kind, value)
+            self.by_name = {
+                name: arguments.unchanged(f"{kind}: {name}", entry) for name, entry in given.items()
+            }
+            entries = list(self.by_name.values())
+            self.fits = all(entry.ndim == 0 or entry.shape == (count,) for entry in entries)
+        else:
+            self.table = arguments.unchanged(
+                kind, arguments.sequence(kind, () if value is None else value, names)
+            )
+            entries = [self.table]
+            self.fits = self.table.ndim == 1 or (self.table.ndim == 2 and self.table.shape[1] == count)
+        # Where the lengths are not right, `arguments.matrix` says what is wrong.
+        if sum(entry.nbytes for entry in entries) <= KEPT:
+            self.table = None if self.table is None else self.table.copy()
+            self.by_name = self.by_name and {name: entry.copy() for name, entry in self.by_name.items()}
+
+    def part(self, first: int, last: int) -> Any:
+        """Columns first <= j < last, as `Face._initial` takes them."""
+        if self.by_name is not None:
+            return {name: row[first:last] if row.ndim else row for name, row in self.by_name.items()}
+        return self.table[:, first:last] if self.table.ndim == 2 else self.table
+
+    def column(self, j: int) -> Any:
+        """The j-th column, as `Face._prepare` takes it."""
+        if self.by_name is not None:
+            return {name: row[j] if row.ndim else row[()] for name, row in self.by_name.items()}
+        return self.table[:, j] if self.table.ndim == 2 else self.table
+
+    def row(self, k: int) -> Array | None:
+        """The k-th row as float64, (1,) or (N,); None where it is not given."""
+        found = self.table[k] if self.by_name is None else self.by_name.get(self.names[k])
+        return None if found is None else np.atleast_1d(np.asarray(found, dtype=np.float64))
+
+
+class Start:
+    """Where every trajectory of an ensemble begins: `states` (n_states, N), and `parameters`, a row (1,) or (N,) each.
+
+    The states go to `target`, an array of that shape. Raises `ArgumentError` as a single run does.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        t0: float,
+        initial: Any,
+        parameters: Any,
+        controls: Inputs,
+        count: int,
+        target: Array,
+    ) -> None:
+        self.model, self.t0, self.controls = model, t0, controls
+
+        def whole() -> Any:
+            return model._initial(t0, initial, parameters, controls, count)
+
+        self.initial, self.given = (
+            Columns(kind, value, names, count)
+            for kind, value, names in (
+                ("initial", initial, model.states),
+                ("parameters", parameters, model.parameters),
+            )
+        )
+        self.parameters: list[Array] = []
+        if not (self.initial.fits and self.given.fits):
+            whole()
+        for first, x0, p in self._parts(count, whole):
+            last = min(first + STRETCH, count)
+            target[:, first:last] = x0
+            self._take_parameters(first, last, p, count)
+
+    def _parts(self, count: int, whole: Callable[[], Any]) -> Iterator[tuple[int, Array, Array]]:
+        """First column, states and parameters of each stretch."""
+        for first in range(0, count, STRETCH):
+            last = min(first + STRETCH, count)
+            try:
+                x0, p = self.model._initial(
+                    self.t0,
+                    self.initial.part(first, last),
+                    self.given.part(first, last),
+                    self.controls.part(first, last),
+                    last - first,
+                )
+            except ChaplyginError:
+                if count > STRETCH:
+                    whole()  # fails in the same way, and counts all columns
+                raise
+            yield first, _wide(x0), _wide(p)
+
+    def _take_parameters(self, first: int, last: int, p: Array, count: int) -> None:
+        """Keep the parameters of a stretch: as given, or a row of its own for one that follows from the start."""
+        if first == 0:
+            rows = [self.given.row(k) for k in range(len(p))]
+            self._own = {k for k, row in enumerate(rows) if row is None}
+            self.parameters = [np.empty(count) if row is None else row for row in rows]
+        if not self.model.has_initial:
+            return
+        for k, values in enumerate(p):
+            row = self.parameters[k]
+            if k not in self._own and not (values == (row if len(row) == 1 else row[first:last])).all():
+                self._own.add(k)
+                row = self.parameters[k] = np.array(np.broadcast_to(row, (count,)))
+            if k in self._own:
+                row[first:last] = values
+
+    def of(self, j: int) -> tuple[Array, Array]:
+        """State and parameters of the j-th trajectory, computed as for a run of its own."""
+        return self.model._initial(  # type: ignore[no-any-return]
+            self.t0, self.initial.column(j), self.given.column(j), self.controls.column(j), None
+        )
+
+    def table(self) -> Array:
+        """The parameters as one array, (n_parameters, 1) or (n_parameters, N)."""
+        rows = np.broadcast_arrays(*self.parameters) if self.parameters else []
+        return np.array(rows) if rows else np.empty((0, 1))
+
+
+def _wide(values: Array) -> Array:
+    return values[:, None] if values.ndim == 1 else values

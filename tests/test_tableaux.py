@@ -1,0 +1,218 @@
+"""The coefficients in runtime/cg_*_tableau.h: the order conditions of all rooted trees, in exact arithmetic.
+
+A double is an integer over a power of two, so the elementary weights of rounded coefficients are computed without a
+rounding of their own; what remains is the rounding of the coefficients, each half a unit in its last place.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
+SHIFT = 80  # every coefficient is an integer over 2^SHIFT: 53 digits, and nothing is below 2^-27
+# order of the method, of its error estimates, of the interpolant; the row of weights
+METHODS = {
+    "dop853": (8, {"e5": 5, "e3": 3}, 7, 12),
+    "tsit5": (5, {"e": 4}, 4, 6),
+    "vern7": (7, {"e": 6}, 7, 10),
+    "vern9": (9, {"e": 8}, 9, 16),
+}
+TREES_OF_ORDER = [0, 1, 1, 2, 4, 9, 20, 48, 115, 286, 719]  # the number of rooted trees
+THETAS = (Fraction(1, 8), Fraction(1, 2), Fraction(13, 16))
+
+Tree = tuple["Tree", ...]
+Row = list[Fraction]
+
+
+def numbers(method: str, name: str) -> list[list[float]]:
+    """The rows of an array of a header, as they are written."""
+    text = (RUNTIME / f"cg_{method}_tableau.h").read_text(encoding="utf-8")
+    found = re.search(rf"cg_{method}_{name}(\[[^\]]+\])+ = (\{{.*?\}});", text, re.DOTALL)
+    assert found is not None
+    return [[float(value) for value in row.split(",")] for row in re.findall(r"\{([^{}]*)\}", found[2])]
+
+
+@functools.cache
+def table(method: str, name: str) -> list[Row]:
+    """The rows of an array as exact numbers, filled up with zeros."""
+    width = len(numbers(method, "c")[0])
+    return [[Fraction(v) for v in row] + [Fraction(0)] * (width - len(row)) for row in numbers(method, name)]
+
+
+@functools.cache
+def matrix(method: str) -> np.ndarray:
+    """The stages' coefficients as integers over 2^SHIFT."""
+    scaled = [[value * 2**SHIFT for value in row] for row in table(method, "a")]
+    assert all(value.denominator == 1 for row in scaled for value in row)
+    return np.array([[int(value) for value in row] for row in scaled], dtype=object)
+
+
+@functools.cache
+def trees(order: int) -> tuple[Tree, ...]:
+    """All rooted trees with `order` vertices, as sorted tuples of subtrees."""
+    if order == 1:
+        return ((),)
+    return tuple(sorted(set(forests(order - 1, order - 1))))
+
+
+def forests(vertices: int, largest: int) -> Iterator[Tree]:
+    """All multisets of trees with `vertices` vertices, none with more than `largest`."""
+    if vertices == 0:
+        yield ()
+        return
+    for size in range(min(vertices, largest), 0, -1):
+        for first, rest in itertools.product(trees(size), forests(vertices - size, size)):
+            yield tuple(sorted((first, *rest)))
+
+
+@functools.cache
+def vertices(tree: Tree) -> int:
+    return 1 + sum(vertices(child) for child in tree)
+
+
+@functools.cache
+def density(tree: Tree) -> int:
+    return vertices(tree) * math.prod(density(child) for child in tree)
+
+
+def symmetry(tree: Tree) -> int:
+    return math.prod(
+        symmetry(child) ** count * math.factorial(count) for child, count in Counter(tree).items()
+    )
+
+
+@functools.cache
+def weights(method: str, tree: Tree) -> np.ndarray:
+    """Elementary weights of the stages, times 2^(SHIFT * edges): Phi = prod over the children of A Phi(child)."""
+    stages = matrix(method)
+    phi = np.array([1] * len(stages), dtype=object)
+    for child in tree:
+        phi = phi * (stages @ weights(method, child))
+    return phi
+
+
+def violation(method: str, row: Row, tree: Tree, theta: Fraction | None) -> Fraction:
+    """row . Phi(tree) less what it should be: theta^vertices / density, or 0."""
+    whole = np.array([int(value * 2**SHIFT * 2**SHIFT) for value in row], dtype=object)
+    order = vertices(tree)
+    left = Fraction(int(whole @ weights(method, tree)), 2 ** (SHIFT * (order + 1)))
+    return left if theta is None else left - theta**order / density(tree)
+
+
+def defect(method: str, row: Row, order: int, theta: Fraction | None) -> float:
+    return float(max(abs(violation(method, row, tree, theta)) for tree in trees(order)))
+
+
+def rounding(row: Row) -> float:
+    """What the rounding of coefficients may do to an order condition: some units of their sizes."""
+    return min(1.2e-14, 40 * 2**-53 * float(sum(abs(value) for value in row)))
+
+
+def nested(rows: list[Row], theta: Fraction) -> Row:
+    """theta times the sum of rows in the basis of cg_dense_evaluate."""
+    total = [Fraction(0)] * len(rows[0])
+    for index in reversed(range(len(rows))):
+        outer = theta if index % 2 else 1 - theta
+        total = [value + outer * sum_ for value, sum_ in zip(rows[index], total, strict=True)]
+    return [theta * value for value in total]
+
+
+def interpolant(method: str) -> list[Row]:
+    """All rows of the interpolant but the state at the start, as weights of the stages."""
+    last = METHODS[method][3]
+    change = table(method, "a")[last]
+    start, end = ([Fraction(int(i == j)) for i in range(len(change))] for j in (0, last))
+    bend = [a - b for a, b in zip(start, change, strict=True)]
+    turn = [a - b - c for a, b, c in zip(change, end, bend, strict=True)]
+    return [change, bend, turn, *table(method, "d")]
+
+
+def leading_error(method: str, row: Row, order: int, theta: Fraction | None) -> float:
+    """Root of the sum of squares of the error coefficients of an order, each over its tree's symmetry."""
+    terms = (float(violation(method, row, tree, theta)) / symmetry(tree) for tree in trees(order))
+    return math.sqrt(sum(term * term for term in terms))
+
+
+def test_trees_are_all_there() -> None:
+    assert [len(trees(order)) for order in range(1, 11)] == TREES_OF_ORDER[1:]
+    # every tree has vertices! / (density symmetry) monotone labellings, together (order - 1)!
+    for order in range(1, 10):
+        labellings = sum(Fraction(math.factorial(order), density(t) * symmetry(t)) for t in trees(order))
+        assert labellings == math.factorial(order - 1)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_digits(method: str) -> None:
+    """Every number is written with 17 digits: as many as a double needs."""
+    text = (RUNTIME / f"cg_{method}_tableau.h").read_text(encoding="utf-8")
+    written = re.findall(r"(?<=[\s{-])\d+\.\d+(?:e-?\d+)?(?=[,}])", text)
+    assert len(written) > 40
+    for number in written:
+        assert number in (f"{float(number):.17g}", f"{float(number):.1f}")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_row_sums(method: str) -> None:
+    rows = table(method, "a")
+    for index, (row, node) in enumerate(zip(rows, table(method, "c")[0], strict=True)):
+        size = float(sum(abs(value) for value in row))
+        assert abs(float(sum(row) - node)) <= 2**-53 * (size + 1.0)
+        assert not any(row[index:])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_order_conditions_of_the_step(method: str) -> None:
+    order, _, _, last = METHODS[method]
+    row = table(method, "a")[last]
+    for below in range(1, order + 1):
+        assert defect(method, row, below, Fraction(1)) <= rounding(row)
+    assert defect(method, row, order + 1, Fraction(1)) > 1e-6
+
+
+@pytest.mark.parametrize(("method", "name"), [(m, name) for m, row in METHODS.items() for name in row[1]])
+def test_order_conditions_of_the_error_estimates(method: str, name: str) -> None:
+    order, row = METHODS[method][1][name], table(method, name)[0]
+    for below in range(1, order + 1):
+        assert defect(method, row, below, None) <= rounding(row)
+    assert defect(method, row, order + 1, None) > 1e-6
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_order_conditions_of_the_interpolant(method: str) -> None:
+    order, rows = METHODS[method][2], interpolant(method)
+    for theta in THETAS:
+        row = nested(rows, theta)
+        sizes = [[abs(value) for value in r] for r in rows]
+        for below in range(1, order + 1):
+            assert defect(method, row, below, theta) <= rounding(nested(sizes, theta))
+        assert defect(method, row, order + 1, theta) > 1e-8
+    # at the ends the state, and through the rows above the slope, whatever the coefficients
+    assert nested(rows, Fraction(1)) == rows[0]
+    assert not any(nested(rows, Fraction(0)))
+
+
+def test_published_figures() -> None:
+    """Verner names his files after the norm of the leading error; Tsitouras prints the free coefficients."""
+    for method, published in (("vern7", 1.675585e-5), ("vern9", 3.49e-7)):
+        order, _, _, last = METHODS[method]
+        norm = leading_error(method, table(method, "a")[last], order + 1, Fraction(1))
+        assert norm == pytest.approx(published, rel=1e-6 if method == "vern7" else 2e-3)
+    nodes, stages, estimate = (numbers("tsit5", name) for name in "cae")
+    assert nodes[0] == [0.0, 0.161, 0.327, 0.9, 0.9800255409045097, 1.0, 1.0]
+    assert stages[6][:2] == [0.09646076681806523, 0.01]
+    assert estimate[0][6] == 1 / 66
+    assert numbers("tsit5", "d")[0][1] == 0.1017
+    free = [0.005, 49 / 450, 49 / 300, 0.4555, 0.884, 0.925]
+    assert [numbers("vern7", "c")[0][i] for i in (1, 2, 3, 4, 6, 7)] == free
+    free = [0.03462, 0.561, 0.645, 0.48375, 0.06757, 0.25, 0.8206, 0.9012]
+    assert [numbers("vern9", "c")[0][i] for i in (1, 4, 7, 8, 9, 10, 12, 13)] == free
