@@ -33,13 +33,14 @@ FORMS = ("lagrange", "poincare", "hamel", "maggi", "nonholonomic", "multipliers"
 
 @dataclass(frozen=True)
 class Contact:
-    """A contact in the states of a form; `row` is W_i, `bias` b_i, `mode` sigma_i, `sign` tau_i or None."""
+    """A contact in the states of a form: `row` is W_i, `bias` b_i, `size` |N_i|, `mode` sigma_i, `sign` tau_i or None."""
 
     name: str
     slip: Node
     row: tuple[Node, ...]
     bias: Node
     normal: Node
+    size: Node
     mu: Node
     mode: Node
     sign: Node | None
@@ -130,6 +131,7 @@ def _contact(eqs: Equations, flow: dict[Node, Node], c: ContactNodes) -> Contact
         row,
         forward(g, [slip], flow)[0],
         normal,
+        _size(eqs, normal),
         mu,
         g.symbol(c.name),
         g.symbol(f"{c.name}_sign") if c.implicit else None,
@@ -137,12 +139,32 @@ def _contact(eqs: Equations, flow: dict[Node, Node], c: ContactNodes) -> Contact
     )
 
 
+def _size(eqs: Equations, node: Node) -> Node:
+    """|node|: the node itself where its form shows that it is not negative, so that no kink is sought."""
+    g = eqs.graph
+    positive = {g.symbol(p.name) for p in eqs.system.parameters if p.is_nonnegative}
+    shown: dict[Node, bool] = {}
+    for n in g.reachable([node]):
+        args = [shown[a] for a in g.args[n]]
+        op, value = g.op[n], g.constant_value(n)
+        if value is not None:
+            shown[n] = value >= 0
+        elif op == "max":
+            shown[n] = any(args)
+        elif op == "mul" and g.args[n][0] == g.args[n][1]:
+            shown[n] = True
+        elif op in ("add", "mul", "div", "min"):
+            shown[n] = all(args)
+        elif op == "select":
+            shown[n] = all(args[1:])
+        else:
+            shown[n] = op in ("abs", "sqrt", "exp", "named") or n in positive
+    return node if shown[node] else g.unary("abs", node)
+
+
 @dataclass(frozen=True)
 class Rows:
-    """The rows C theta' + D r = e for the unknowns r = (lambda, T); `scales` say when a pivot of r counts as zero.
-
-    `first` is the number of rows of constraints.
-    """
+    """The rows C theta' + D r = e for the unknowns r = (lambda, T), the first `first` of them those of constraints."""
 
     left: list[list[Node]]
     own: list[list[Node]]
@@ -178,7 +200,7 @@ def friction_rows(g: Graph, friction: Friction) -> Rows:
 def _limit(g: Graph, friction: Friction, c: Contact) -> tuple[Node, list[Node]]:
     """mu |N| at lambda = 0 and its slopes along lambda_s."""
     if c.sign is None:
-        return g.mul(c.mu, g.unary("abs", c.normal)), []
+        return g.mul(c.mu, c.size), []
     zeros = dict.fromkeys(friction.multipliers, g.zero)
     factor = g.mul(c.mu, c.sign)
     slopes = [forward(g, [c.normal], {s: g.one})[0] for s in friction.multipliers]

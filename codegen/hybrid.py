@@ -134,7 +134,7 @@ def _contacts(eqs: Equations, found: Accelerations, make: Maker) -> Kernel:
     slopes = slip_accelerations(g, eqs.friction, found.nodes)
     nodes, comments = [], []
     for c, slope in zip(eqs.friction.contacts, slopes, strict=True):
-        nodes += [c.slip, c.force, g.mul(c.mu, g.unary("abs", c.normal)), slope, c.normal]
+        nodes += [c.slip, c.force, g.mul(c.mu, c.size), slope, c.normal]
         comments += [
             f"{what} of {c.name}" for what in ("slip velocity", "friction", "limit", "slip acceleration")
         ]

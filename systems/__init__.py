@@ -44,6 +44,7 @@ _SYSTEMS = (
     "torus_uniform",
     "turntable_sleigh",
     "two_mass_chain",
+    "woodpecker",
 )
 
 

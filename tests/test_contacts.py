@@ -389,6 +389,20 @@ def test_power_is_the_rate_of_the_energy(name: str, form: str) -> None:
         assert out["friction_power"] == pytest.approx(lost, rel=1e-13)
 
 
+def test_a_normal_force_that_cannot_be_negative_has_no_kink() -> None:
+    x, c = cg.coordinates("x"), cg.parameters("c")
+    d = cg.parameters("d", positive=True)
+    for normal, count in (
+        (d * sp.Max(0, x) + x**2, 1),
+        (c * sp.Max(0, x), 2),
+        (d / (1 + x**2), 0),
+        (d - x**2, 1),
+    ):
+        contact = cg.Coulomb("floor", slip=cg.rate(x), normal=normal, mu=c)
+        system = cg.System("one", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, contacts=[contact])
+        assert len(system.equations("lagrange").program.guards) == count, normal
+
+
 def test_a_system_with_friction_has_no_first_integrals() -> None:
     for name in ("painleve_klein", "two_mass_chain", "block_on_belt"):
         assert cg.example(name).system.equations("lagrange").invariants == {}
