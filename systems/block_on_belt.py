@@ -120,7 +120,7 @@ def closed_form(
 
     Equation: the module's docstring. Raises ValueError as `phases` does, and for times before 0.
 
-    >>> motion = closed_form([0.0, 10.0])
+    >>> motion = closed_form([0.0, 0.3])
     >>> round(float(motion["x_dot"][1]), 12)    # riding on the belt
     0.5
     """
