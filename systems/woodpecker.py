@@ -9,8 +9,8 @@ g3 = rM - r0 - hM phiM is, and rubs there with the slip velocity y' + rM phiM'; 
 strikes the pole at g1 = lM + lG - lS - r0 - hS phiS = 0.
 
 The published model has rigid contacts with impacts and friction in all of them. Here, as a simplification, the edges
-of the sleeve are stiff and damped, N_i = max(0, -g_i) max(0, stiffness - damping g_i'), with Coulomb friction of the sum
-of both normal forces (their slip is the same); the stroke of the beak is a frictionless impact with restitution e:
+of the sleeve are stiff and damped, N_i = max(0, -g_i) max(0, stiffness - damping g_i'), with Coulomb friction of the
+sum of both normal forces (their slip is the same); the stroke of the beak is a frictionless impact with restitution e:
     eta+ = eta- - (1 + e) (w . eta-) M^-1 w / (w . M^-1 w),   w the gradient of g1.
 Geometry, inertia, spring, friction, restitution of the beak and the state at the start, on the published cycle of some
 0.145 s, are those of the source; ``stiffness`` and ``damping`` are this file's.
