@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-enum { LOCATE_TRIALS = 8 };
-
 /* A sticking contact breaks where the force is this part above its limit: a tie counts as stick, rounding or not. */
 #define CG_TIE 1e-12
 
@@ -54,7 +52,7 @@ int cg_watch_evaluate(cg_run_t *run, double t, const double *x, int32_t only, do
 
 int cg_watch_inside(cg_run_t *run, double theta, int32_t only, double *values)
 {
-    if (theta <= 0.0 || theta >= 1.0) {
+    if (theta <= 0.0 || theta == 1.0) {
         return theta <= 0.0 ? cg_watch_evaluate(run, run->t_old, run->x_old, only, values)
                             : cg_watch_evaluate(run, run->t, run->x, only, values);
     }
@@ -194,101 +192,6 @@ void cg_watch_before_step(cg_run_t *run)
     run->watch->n_anchor = run->n_anchor;
 }
 
-/* Back to the start of the step; x_old and f_old are then free. */
-static void cg_take_back(cg_run_t *run)
-{
-    double *const x = run->x;
-    double *const f = run->f;
-    run->x = run->x_old;
-    run->x_old = x;
-    run->f = run->f_old;
-    run->f_old = f;
-    run->t = run->t_old;
-    run->t_anchor = run->watch->anchor;
-    run->n_anchor = run->watch->n_anchor;
-    run->have_dense = 0;
-    run->n_steps--;
-    run->n_rejected++;
-}
-
-/* The step again, to t_new. The method may find that it has to be shorter: run->t tells. */
-static int cg_step_to(cg_run_t *run, double t_new)
-{
-    const double t_stop = run->t_stop, h = run->h;
-    cg_take_back(run);
-    run->t_stop = t_new;
-    if (run->adaptive) {
-        run->h = fabs(t_new - run->t);
-    }
-    const int status = run->step(run);
-    run->t_stop = t_stop;
-    run->h = h;
-    return status;
-}
-
-/* Takes the step again, to where the quantity `index` is zero: near theta, by secants. `beyond`: on the far side, for a
- * right-hand side that changes there. run->t is there, or before where the method shortened the step: *landed is 0. */
-static int cg_locate(cg_run_t *run, int32_t index, double theta, int beyond, int *landed)
-{
-    cg_watch_t *const watch = run->watch;
-    const double begin = run->t_old, length = run->t - run->t_old;
-    const double low = cg_larger(theta - 1e-4, 0.0), high = cg_smaller(theta + 1e-4, 1.0);
-    const double after = -watch->sign_new[index];
-    double t = begin + theta * length, t_before = t, g_before = HUGE_VAL, slope, g;
-    int status = cg_watch_inside(run, low, index, watch->values);
-    const double g_low = watch->values[index];
-    if (status == CG_OK) {
-        status = cg_watch_inside(run, high, index, watch->values);
-    }
-    slope = (watch->values[index] - g_low) / ((high - low) * length);
-    *landed = 1;
-    for (int trial = 0; status == CG_OK && trial < LOCATE_TRIALS; trial++) {
-        if (t != run->t) { /* else it is the end of the step as it is */
-            status = cg_step_to(run, t);
-            *landed = run->t == t;
-            if (status != CG_OK || !*landed) {
-                break;
-            }
-        }
-        status = cg_watch_evaluate(run, run->t, run->x, index, watch->values);
-        g = watch->values[index];
-        const double spacing = 0.5 * cg_step_smallest(t);
-        if (status != CG_OK || (!beyond && g == 0.0)) {
-            break;
-        }
-        if (!(fabs(g) < fabs(g_before)) && !beyond) { /* no nearer: the one before was as near as it gets */
-            if (g_before < HUGE_VAL && t_before != t && fabs(g) > fabs(g_before)) {
-                status = cg_step_to(run, t_before);
-                *landed = run->t == t_before;
-            }
-            break;
-        }
-        if (g_before < HUGE_VAL && t != t_before && (g - g_before) / (t - t_before) * slope > 0.0) {
-            slope = (g - g_before) / (t - t_before);
-        }
-        double move = -g / slope;
-        if (beyond && g * after > 0.0 && fabs(move) <= 4.0 * spacing) {
-            break;
-        }
-        if (beyond && fabs(move) <= 4.0 * spacing) {
-            move = run->direction * 2.0 * cg_larger(fabs(move), spacing);
-        }
-        if (!(fabs(move) < 0.01 * fabs(length)) || (!beyond && fabs(move) <= spacing)) {
-            break;
-        }
-        t_before = t;
-        g_before = g;
-        t += move;
-        if (run->direction * (t - run->t_stop) > 0.0) {
-            t = run->t_stop;
-        }
-        if (run->direction * (t - begin) < cg_step_smallest(begin) || t == t_before) {
-            break;
-        }
-    }
-    return status;
-}
-
 /* The earliest crossing that counts, or -1. The sides of zero are brought up to it in sign_new. */
 static int cg_earliest(cg_run_t *run, int32_t *index, double *theta)
 {
@@ -384,12 +287,12 @@ int cg_watch_after_step(cg_run_t *run)
             watch->fired[i] = watch->root[i] <= theta + same ? 1.0 : 0.0;
         }
         if (theta * length < 2.0 * cg_step_smallest(run->t_old)) { /* at the start of the step */
-            cg_take_back(run);
+            cg_watch_take_back(run);
             memcpy(run->x_old, run->x, sizeof(double) * (size_t)run->ld);
             run->have_f = 1;
         } else {
             const int kink = index >= run->model->n_events && index < watch->n_guards;
-            status = cg_locate(run, index, theta, kink, &landed);
+            status = kink ? cg_locate_kink(run, index, theta, &landed) : cg_locate(run, index, theta, &landed);
         }
         if (status != CG_OK) {
             return status;

@@ -22,7 +22,7 @@
  *     and no pair of crossings is lost but by rounding. A dip that is narrower than 1/500 of the step and unseen in all
  *     samples is lost; max_step is the remedy.
  *   - Accumulating: ten events in a row each of which follows sooner than the one before, within 1e-10 of the time;
- *     100 in a row within 1e-13 of it; or 10000 in a row within 1e-6 of the longest time between two events before.
+ *     100 in a row within 1e-12 of it; or 10000 in a row within 1e-6 of the longest time between two events before.
  */
 #ifndef CG_EVENTS_H
 #define CG_EVENTS_H
@@ -163,6 +163,12 @@ int cg_watch_signs(cg_run_t *run, int fresh); /* the sides of zero after a choic
 void cg_watch_activate(cg_run_t *run);
 void cg_watch_log(cg_run_t *run, int32_t cause, const cg_record_t *record, const double *before);
 void cg_watch_before_step(cg_run_t *run);
+void cg_watch_take_back(cg_run_t *run); /* back to the start of the step; x_old and f_old are then free */
+/* Take the step again, to where the quantity `index` is zero: near theta, by secants. *landed is 0 where the method
+ * found that the step has to be shorter: the event is then to be looked for in that one. cg_locate_kink: the same for a
+ * right-hand side that changes there, and ends on the far side. */
+int cg_locate(cg_run_t *run, int32_t index, double theta, int *landed);
+int cg_locate_kink(cg_run_t *run, int32_t index, double theta, int *landed);
 int cg_watch_after_step(cg_run_t *run);            /* finds events; may shorten or take back the step */
 int cg_watch_handle(cg_run_t *run, cg_record_t *record); /* what happens at run->t; a pause or CG_OK */
 

@@ -163,7 +163,7 @@ static int cg_accumulates(cg_run_t *run)
     const double gap = fabs(run->t - memory->t_event);
     const double time = cg_larger(fabs(run->t), fabs(run->t - memory->t_start));
     memory->close = gap < memory->gap && gap <= 1e-10 * time ? memory->close + 1 : 0;
-    memory->stuck = gap <= 1e-13 * time ? memory->stuck + 1 : 0;
+    memory->stuck = gap <= 1e-12 * time ? memory->stuck + 1 : 0;
     memory->crowded = gap <= 1e-6 * memory->longest ? memory->crowded + 1 : 0;
     memory->longest = cg_larger(memory->longest, gap);
     memory->gap = gap;

@@ -10,6 +10,12 @@ extern const cg_model_t oscillator_model;
 extern const cg_model_t top_model;
 extern const cg_model_t sleigh_model;
 extern const cg_model_t probe_model;
+extern const cg_model_t clock_model;
+extern const cg_model_t spring_model;
+extern const cg_model_t ball_model;
+extern const cg_model_t switched_model;
+extern const cg_model_t block_model;
+extern const cg_model_t rod_model;
 
 enum probe_kind {
     PROBE_REST = 0,

@@ -1,0 +1,213 @@
+/* cg_locate.c: the step taken again to the instant of an event; see cg_events.h. */
+#include "cg_events.h"
+#include "cg_step.h"
+
+#include <string.h>
+
+enum { TRIALS = 8 };
+
+/* Back to the start of the step; x_old and f_old are then free. */
+void cg_watch_take_back(cg_run_t *run)
+{
+    double *const x = run->x;
+    double *const f = run->f;
+    run->x = run->x_old;
+    run->x_old = x;
+    run->f = run->f_old;
+    run->f_old = f;
+    run->t = run->t_old;
+    run->t_anchor = run->watch->anchor;
+    run->n_anchor = run->watch->n_anchor;
+    run->have_dense = 0;
+    run->n_steps--;
+    run->n_rejected++;
+}
+
+/* The step again, to t_new. The method may find that it has to be shorter: run->t tells. */
+static int cg_step_to(cg_run_t *run, double t_new)
+{
+    const double t_stop = run->t_stop, h = run->h;
+    cg_watch_take_back(run);
+    run->t_stop = t_new;
+    if (run->adaptive) {
+        run->h = fabs(t_new - run->t);
+    }
+    const int status = run->step(run);
+    run->t_stop = t_stop;
+    run->h = h;
+    return status;
+}
+
+/* A watched quantity at the end of the step. */
+static int cg_at_end(cg_run_t *run, int32_t index, double *g)
+{
+    const int status = cg_watch_evaluate(run, run->t, run->x, index, run->watch->values);
+    *g = run->watch->values[index];
+    return status;
+}
+
+/* The step again to t, and the quantity there. *landed is 0 where the method made it shorter. */
+static int cg_land(cg_run_t *run, int32_t index, double t, double *g, int *landed)
+{
+    int status = t == run->t ? CG_OK : cg_step_to(run, t);
+    *landed = run->t == t;
+    if (status == CG_OK && *landed) {
+        status = cg_at_end(run, index, g);
+    }
+    return status;
+}
+
+/* Slope of the quantity on the interpolant, in units of the step. */
+static int cg_slope_inside(cg_run_t *run, int32_t index, double low, double high, double *slope)
+{
+    double *const values = run->watch->values;
+    int status = run->have_dense ? CG_OK : run->dense(run);
+    if (status == CG_OK) {
+        status = cg_watch_inside(run, low, index, values);
+    }
+    const double g_low = values[index];
+    if (status == CG_OK) {
+        status = cg_watch_inside(run, high, index, values);
+    }
+    *slope = (values[index] - g_low) / (high - low);
+    return status;
+}
+
+int cg_locate(cg_run_t *run, int32_t index, double theta, int *landed)
+{
+    const double begin = run->t_old, length = run->t - run->t_old;
+    double t = begin + theta * length, t_before = t, g_before = HUGE_VAL, slope, g;
+    int status = cg_slope_inside(run, index, cg_larger(theta - 1e-4, 0.0), cg_smaller(theta + 1e-4, 1.0), &slope);
+    slope /= length;
+    *landed = 1;
+    for (int trial = 0; status == CG_OK && trial < TRIALS; trial++) {
+        status = cg_land(run, index, t, &g, landed);
+        if (status != CG_OK || !*landed || g == 0.0) {
+            break;
+        }
+        if (!(fabs(g) < fabs(g_before))) { /* no nearer: the one before was as near as it gets */
+            if (fabs(g) > fabs(g_before)) {
+                status = cg_land(run, index, t_before, &g, landed);
+            }
+            break;
+        }
+        if (g_before < HUGE_VAL && (g - g_before) / (t - t_before) * slope > 0.0) {
+            slope = (g - g_before) / (t - t_before);
+        }
+        const double move = -g / slope;
+        if (!(fabs(move) < 0.01 * fabs(length)) || fabs(move) <= 0.5 * cg_step_smallest(t)) {
+            break;
+        }
+        t_before = t;
+        g_before = g;
+        t += move;
+        if (run->direction * (t - run->t_stop) > 0.0) {
+            t = run->t_stop;
+        }
+        if (run->direction * (t - begin) < cg_step_smallest(begin) || t == t_before) {
+            break;
+        }
+    }
+    return status;
+}
+
+/* ---- kinks ---- */
+
+/* From a step that ends just before a zero: the time of the zero, on the interpolant carried on. */
+static int cg_carry_on(cg_run_t *run, int32_t index, double *t)
+{
+    const double length = run->t - run->t_old;
+    double theta = 1.0, slope, g;
+    int status = cg_slope_inside(run, index, 0.99, 1.0, &slope);
+    g = run->watch->values[index];
+    for (int trial = 0; status == CG_OK && trial < TRIALS; trial++) {
+        const double next = theta - g / slope;
+        if (!(next >= 1.0 && next <= 4.0) || fabs(next - theta) < DBL_EPSILON) {
+            break;
+        }
+        const double g_before = g;
+        status = cg_watch_inside(run, next, index, run->watch->values);
+        g = run->watch->values[index];
+        if ((g - g_before) / (next - theta) * slope > 0.0) {
+            slope = (g - g_before) / (next - theta);
+        }
+        theta = next;
+    }
+    *t = run->t_old + theta * length;
+    return status;
+}
+
+/* Moves a few spacings of the numbers at t, along the interpolant, to where the quantity has the sign `after`. */
+static int cg_step_over(cg_run_t *run, int32_t index, double after)
+{
+    cg_watch_t *const watch = run->watch;
+    const double length = run->t - run->t_old;
+    double moved = 0.5 * cg_step_smallest(run->t), g;
+    int status = run->have_dense ? CG_OK : run->dense(run);
+    if (status == CG_OK) {
+        status = cg_at_end(run, index, &g);
+    }
+    if (status != CG_OK || g * after > 0.0) {
+        return status;
+    }
+    cg_dense_evaluate(run->coef, run->n_dense, run->ld, run->n, 1.0 - 1e-3, watch->x_jump, 1);
+    for (int trial = 0; trial < 12; trial++, moved *= 2.0) {
+        const double t = run->t + run->direction * moved;
+        if (run->direction * (t - run->t_stop) > 0.0) {
+            break;
+        }
+        for (int32_t i = 0; i < run->n; i++) {
+            watch->x[i] = run->x[i] + (run->x[i] - watch->x_jump[i]) * (1e3 * (t - run->t) / length);
+        }
+        status = cg_watch_evaluate(run, t, watch->x, index, watch->values);
+        if (status != CG_OK || watch->values[index] * after > 0.0) {
+            memcpy(run->x, watch->x, sizeof(double) * (size_t)run->n);
+            run->t = t;
+            break;
+        }
+    }
+    run->have_f = 0;
+    return status;
+}
+
+/* A step across a jump of the right-hand side is wrong inside as well. So the kink is approached from steps before it:
+ * half of the way, then 99 %, each time with the zero where the interpolant carried on has it. */
+int cg_locate_kink(cg_run_t *run, int32_t index, double theta, int *landed)
+{
+    const double begin = run->t_old, after = -run->watch->sign_new[index];
+    const double smallest = cg_step_smallest(begin);
+    double zero = begin + theta * (run->t - begin), part = 0.5, t = zero, g = 0.0, g_near = HUGE_VAL;
+    int status = CG_OK;
+    for (int trial = 0; trial < 60; trial++) {
+        t = begin + part * (zero - begin);
+        if (fabs(t - begin) < 2.0 * smallest || fabs(zero - t) < smallest) {
+            t = zero;
+        }
+        status = cg_land(run, index, t, &g, landed);
+        if (status != CG_OK || !*landed) {
+            return status;
+        }
+        if (t == zero) {
+            break;
+        }
+        if (g * after >= 0.0) { /* beyond already */
+            zero = t;
+            continue;
+        }
+        status = cg_carry_on(run, index, &zero);
+        if (status != CG_OK) {
+            return status;
+        }
+        if (run->direction * (zero - run->t_stop) > 0.0) {
+            zero = run->t_stop;
+        }
+        g_near = g;
+        part = part < 0.9 ? 0.99 : 1.0;
+    }
+    if (fabs(g) > 1e-3 * fabs(g_near) && fabs(zero - begin) > 1e3 * smallest) {
+        /* still wrong: the step to 99 % is taken, and the kink looked for again from there */
+        *landed = 0;
+        return cg_step_to(run, begin + 0.99 * (zero - begin));
+    }
+    return cg_step_over(run, index, after);
+}
