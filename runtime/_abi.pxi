@@ -8,6 +8,7 @@ cdef extern from "chaplygin.h" nogil:
         CG_INPUT_FAILED
         CG_UNSUPPORTED
         CG_BAD_ARGUMENT
+        CG_PARADOX
 
     enum: CG_DECLARED
 
@@ -21,6 +22,13 @@ cdef extern from "chaplygin.h" nogil:
     ctypedef int (*cg_kernel_t)(double, const double *, const double *, const double *, double *, double *) noexcept
     ctypedef int (*cg_jvp_t)(double, const double *, const double *, const double *, const double *, double *,
                              double *) noexcept
+
+    ctypedef struct cg_event_t:
+        const char *name
+
+    ctypedef struct cg_contact_t:
+        const char *name
+        int32_t sign
 
     ctypedef struct cg_method_t:
         const char *name
@@ -46,15 +54,22 @@ cdef extern from "chaplygin.h" nogil:
         int32_t n_inputs
         int32_t n_outputs
         int32_t n_invariants
+        int32_t n_guards
+        int32_t n_events
         int32_t n_modes
         int32_t n_declared
         int32_t n_work
+        int32_t n_contacts
         const cg_variable_t *states
         const cg_variable_t *parameters
         const cg_variable_t *inputs
         const cg_variable_t *outputs
         const cg_variable_t *invariants
         const cg_variable_t *declared
+        const cg_variable_t *guards
+        const cg_variable_t *modes
+        const cg_event_t *events
+        const cg_contact_t *contacts
         cg_kernel_t rhs
         cg_kernel_t jacobian
         cg_jvp_t jvp
@@ -75,7 +90,9 @@ cdef extern from "cg_run.h" nogil:
 
     ctypedef int (*cg_input_fn_t)(void *, double, const double *, double *) noexcept
 
+    ctypedef struct cg_watch_t
     ctypedef struct cg_run_t:
+        cg_watch_t *watch
         cg_input_fn_t input_fn
         void *input_context
         const cg_signal_t *signals
@@ -103,6 +120,7 @@ cdef extern from "cg_run.h" nogil:
 cdef extern from "cg_driver.h" nogil:
     enum: CG_OUTPUT_FULL
     enum: CG_BUDGET_USED
+    enum: CG_EVENTS_FULL
     ctypedef struct cg_method_info_t:
         const char *name
         int32_t order
@@ -174,3 +192,28 @@ cdef extern from "cg_driver.h" nogil:
                           int64_t last, volatile int64_t *done)
     int cg_lane_set_runs(const cg_lane_set_t *lane_set)
     int cg_widest_lanes()
+
+cdef extern from "cg_events.h" nogil:
+    enum: CG_WATCH_KINKS
+    enum: CG_SOLUTIONS
+    ctypedef int (*cg_event_fn_t)(void *, int32_t, double, const double *, double *) noexcept
+    ctypedef struct cg_watch_t:
+        cg_event_fn_t fn
+        void *fn_context
+        double *log
+        int64_t log_capacity
+        int64_t n_log
+        int32_t rule
+        int32_t n_watched
+        int32_t log_row
+        double *direction
+        double *limit
+        double *solutions
+        int32_t n_solutions
+        int32_t contact
+
+    size_t cg_watch_size(const cg_model_t *model, int32_t n_functions)
+    int cg_watch_init(cg_watch_t *watch, size_t size, const cg_model_t *model, int32_t n_functions, int32_t flags)
+    size_t cg_watch_saved_size(const cg_watch_t *watch)
+    void cg_watch_save(const cg_watch_t *watch, void *to)
+    int cg_watch_restore(cg_watch_t *watch, const void *start, size_t size)

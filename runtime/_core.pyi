@@ -3,6 +3,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .happenings import Happened
 from .inputs import Inputs
 from .solution import Solution
 
@@ -26,6 +27,11 @@ class KernelCore:
     outputs: tuple[str, ...]
     invariants: tuple[str, ...]
     declared: tuple[str, ...]
+    events: tuple[str, ...]
+    kinks: tuple[str, ...]
+    contacts: tuple[str, ...]
+    modes: tuple[str, ...]
+    hybrid: bool
     n_states: int
     n_parameters: int
     n_inputs: int
@@ -67,7 +73,9 @@ class ModelCore(KernelCore):
         first_step: float | None = None,
         step: float | None = None,
         max_steps: int = 10_000_000,
-        events: None = None,
+        events: Any = None,
+        kinks: bool = False,
+        paradox: str = "stop",
     ) -> Solution: ...
 
 class StepperCore:
@@ -89,6 +97,11 @@ class StepperCore:
     def _set(self, inputs: Inputs) -> None: ...
     def _attach(self, inputs: Inputs) -> None: ...
     def _advance(self, t: float) -> int: ...
+    @property
+    def status(self) -> int: ...
+    @property
+    def _modes(self) -> Array: ...
+    def _happened(self) -> Happened | None: ...
     def _save(self) -> bytes: ...
     def _restore(self, block: bytes) -> int: ...
 

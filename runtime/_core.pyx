@@ -138,15 +138,18 @@ cdef class KernelCore:
     cdef readonly int n_states, n_parameters, n_inputs
     cdef readonly object capsule, owner
     cdef readonly tuple states, parameters, inputs, outputs, invariants, declared
+    cdef readonly tuple events, kinks, contacts, modes
     cdef readonly str name, form, digest, generator
     cdef readonly int n_coordinates, n_work
     cdef readonly bint has_initial, has_inlined_methods
+    cdef readonly bint hybrid   # has events or contacts: every run looks for them
     cdef readonly list _variables
     cdef tuple dependents       # (name, index of the output) of the declared variables that are no states
 
     def __cinit__(self, capsule, *, owner=None):
         cdef const cg_model_t *m
         cdef size_t n_x, n_u
+        cdef int32_t i
         if not PyCapsule_IsValid(capsule, "chaplygin.model"):
             raise LoadError(f"{type(capsule).__name__} object is not a capsule named 'chaplygin.model'")
         m = <const cg_model_t *> PyCapsule_GetPointer(capsule, "chaplygin.model")
@@ -159,7 +162,8 @@ cdef class KernelCore:
         self.name = m.name.decode()
         if m.scalar.decode() != "float64":
             raise LoadError(f"{self.name} computes in {m.scalar.decode()}; only float64 is supported")
-        if m.rhs is NULL or m.n_states < 1 or min(m.n_parameters, m.n_inputs, m.n_modes, m.n_work, m.n_outputs) < 0:
+        if m.rhs is NULL or m.n_states < 1 or min(m.n_parameters, m.n_inputs, m.n_modes, m.n_work, m.n_outputs,
+                                                          m.n_events, m.n_guards - m.n_events, m.n_contacts) < 0:
             raise LoadError(f"{self.name} has a damaged table: no right-hand side, or sizes out of range")
         self.model = m
         self.form, self.digest = m.form.decode(), m.digest.decode()
@@ -172,6 +176,12 @@ cdef class KernelCore:
         self.outputs = _names(m.outputs, m.n_outputs, self._variables)
         self.invariants = _names(m.invariants, m.n_invariants, self._variables)
         self.declared = _names(m.declared, m.n_declared, self._variables) if m.declared is not NULL else ()
+        guards = _names(m.guards, m.n_guards, []) if m.guards is not NULL else tuple(map(str, range(m.n_guards)))
+        self.kinks = guards[m.n_events:]
+        self.events = tuple([m.events[i].name.decode() for i in range(m.n_events)]) if m.events is not NULL else ()
+        self.contacts = tuple([m.contacts[i].name.decode() for i in range(m.n_contacts)]) if m.contacts is not NULL else ()
+        self.modes = _names(m.modes, m.n_modes, []) if m.modes is not NULL else ()
+        self.hybrid = m.n_events > 0 or m.n_contacts > 0
         self.n_states, self.n_parameters, self.n_inputs = m.n_states, m.n_parameters, m.n_inputs
         self.n_coordinates, self.n_work = m.n_coordinates, m.n_work
         self.has_initial = m.initial is not NULL
@@ -329,7 +339,8 @@ cdef class KernelCore:
         for i in (ts.shape[0], ys.shape[1], pp.shape[1], uu.shape[1], vv.shape[1]):
             if i != 1 and i != count:
                 raise ArgumentError(f"{self.name}.{kernel}: arguments of {i} and {count} columns do not fit")
-        if (ys.shape[0] != n_in or pp.shape[0] != m.n_parameters or uu.shape[0] != m.n_inputs
+        if (ys.shape[0] != n_in or pp.shape[0] != m.n_parameters
+                or uu.shape[0] not in (m.n_inputs, m.n_inputs + m.n_modes)  # the modes may follow the inputs
                 or vv.shape[0] != n_in):
             raise ArgumentError(f"{self.name}.{kernel}: wrong number of rows")
         out = np.empty((n_out, count))
@@ -353,7 +364,7 @@ cdef class KernelCore:
                     for i in range(m.n_parameters):
                         ps[i] = pp[i, j if pp.shape[1] > 1 else 0]
                 if j == 0 or uu.shape[1] > 1:
-                    for i in range(m.n_inputs):
+                    for i in range(uu.shape[0]):
                         us[i] = uu[i, j if uu.shape[1] > 1 else 0]
                 if which == JVP:
                     status = m.jvp(ts[j if ts.shape[0] > 1 else 0], xs, ps, us, vs, outs, work)
@@ -412,6 +423,7 @@ cdef dict METHODS = _methods()  # name -> the same name for C
 
 
 include "_signals.pxi"
+include "_events.pxi"
 include "_runs.pxi"
 include "_stepper.pxi"
 include "_ensemble.pxi"

@@ -91,6 +91,7 @@ cdef class EnsembleCore:
         cdef cg_lanes_run_t *group = NULL
         cdef double *p = NULL
         cdef size_t size
+        cdef _Watch watch = None
         if not 0 <= first <= last <= self.n:
             raise ArgumentError(f"trajectories {first} to {last} are not in an ensemble of {self.n}")
         if first == last or self.stopped:
@@ -108,6 +109,11 @@ cdef class EnsembleCore:
             if self.signals is not None:
                 self.signals.attach(run)
             run.stop = &self.stopped
+            if self.model.hybrid or self.options.get("kinks"):
+                watch = _watch_of(self.model, None, self.options.get("kinks", False),
+                                  self.options.get("paradox", "stop"), False)
+                if watch is not None:
+                    watch.attach(run)
             with nogil:
                 if self.lane_set is not NULL:
                     size = cg_lanes_size(self.model.model, self.lane_set, name)

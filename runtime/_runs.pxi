@@ -6,7 +6,7 @@ cdef class ModelCore(KernelCore):
 
     def integrate(self, t_span, initial=None, parameters=None, inputs=None, *, method="dop853", rtol=1e-9, atol=1e-9,
                   t_eval=None, dense_output=False, max_step=INFINITY, first_step=None, step=None,
-                  max_steps=10_000_000, events=None):
+                  max_steps=10_000_000, events=None, kinks=False, paradox="stop"):
         """Integrate over ``t_span = (t0, t1)``; t1 may lie before t0. See `Model`."""
         cdef double t0, t1
         cdef const double *x0 = NULL
@@ -15,9 +15,9 @@ cdef class ModelCore(KernelCore):
         cdef _Signals signals = None
         cdef cg_run_t *run
         cdef bint dense = bool(dense_output)
-        if events is not None:
-            from .arguments import no_events
-            no_events(events)
+        cdef _Watch watch = None
+        if events is not None or self.hybrid or kinks:
+            watch = _watch_of(self, events, kinks, paradox)
         if not (type(t_span) is tuple and len(<tuple> t_span) == 2 and _number((<tuple> t_span)[0], &t0)
                 and _number((<tuple> t_span)[1], &t1)):
             from .arguments import span
@@ -49,13 +49,13 @@ cdef class ModelCore(KernelCore):
             asked = None if t_eval is None else _copy(<const double *> cnp.PyArray_DATA(t_eval), len(t_eval))
             settings = ((t0, t1), _copy(x0, self.n_states), asked, method, run.rtol,
                         atol if type(atol) is float else _copy(run.atol, self.n_states), max_step, first_step, step,
-                        max_steps)
-            return self._run(run, t0, x0, t1, t_eval, dense, signals, given, settings)
+                        max_steps, {"events": events, "kinks": kinks, "paradox": paradox})
+            return self._run(run, t0, x0, t1, t_eval, dense, signals, given, settings, watch)
         finally:
             self._give_run(run, method)
 
     cdef object _run(self, cg_run_t *run, double t0, const double *x0, double t1, object t_eval, bint dense,
-                     _Signals signals, object given, tuple settings):
+                     _Signals signals, object given, tuple settings, _Watch watch):
         cdef cg_record_t record
         cdef cnp.npy_intp[3] shape
         cdef int status
@@ -77,6 +77,8 @@ cdef class ModelCore(KernelCore):
         if dense:
             record.capacity_dense = FIRST_ROWS
             coef, spans = np.empty((FIRST_ROWS, run.n_dense, n)), np.empty((FIRST_ROWS, 2))
+        if watch is not None:
+            watch.attach(run)
         status = cg_run_start(run, t0, x0, t1)
         if status == CG_OK:
             before = None
@@ -95,12 +97,16 @@ cdef class ModelCore(KernelCore):
                         record.capacity_dense *= 2
                         coef.resize((record.capacity_dense, run.n_dense, n), refcheck=False)
                         spans.resize((record.capacity_dense, 2), refcheck=False)
+                elif status == CG_EVENTS_FULL:
+                    watch.drain()
                 elif status == CG_BUDGET_USED:
                     before, budget = _pause(before, budget)
                 else:
                     break
         if signals is not None and signals.error is not None:
             raise signals.error
+        if watch is not None and watch.error is not None:
+            raise watch.error
         if record.n_rows < record.capacity:
             if record.capacity == FIRST_ROWS:
                 times, rows = _copy(record.t, record.n_rows), _copy(record.y, record.n_rows * n)
@@ -112,7 +118,8 @@ cdef class ModelCore(KernelCore):
         if dense:
             interpolant = Dense(spans[:record.n_coef].copy(), coef[:record.n_coef].copy(), t0, _copy(x0, n))
         return Solution(self, times, rows.T, status, run.t, p, u if given is None else given, run.n_rhs, run.n_steps,
-                        run.n_rejected, interpolant, settings)
+                        run.n_rejected, interpolant, settings,
+                        None if watch is None else watch.happened(status, run.t, _copy(run.x, n)))
 
 
 cdef bint _plain_times(object value, double t0, double t1):

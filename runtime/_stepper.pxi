@@ -6,7 +6,9 @@ cdef class StepperCore:
 
     cdef cg_run_t *run
     cdef _Signals signals
+    cdef _Watch watch
     cdef bint busy
+    cdef readonly int status   # of the last advance: 1 after a terminal event
     cdef readonly ModelCore model
     cdef readonly str method
     cdef readonly object inputs
@@ -19,6 +21,10 @@ cdef class StepperCore:
         _configure(model, self.run, options)
         memcpy(self.run.p, cnp.PyArray_DATA(p), model.n_parameters * sizeof(double))
         self._set(inputs)
+        if model.hybrid or options.get("kinks"):
+            self.watch = _watch_of(model, None, options.get("kinks", False), options.get("paradox", "stop"))
+        if self.watch is not None:
+            self.watch.attach(self.run)
         if start.shape[0] != model.n_states or values.shape[0] != model.n_parameters:
             raise ArgumentError("a stepper needs vectors of all states and parameters")
         status = cg_run_start(self.run, t0, &start[0], t0)
@@ -68,15 +74,32 @@ cdef class StepperCore:
             while True:
                 with nogil:
                     status = cg_drive(self.run, NULL, budget)
-                if status != CG_BUDGET_USED:
+                if status == CG_EVENTS_FULL:
+                    self.watch.drain()
+                elif status == CG_BUDGET_USED:
+                    before, budget = _pause(before, budget)
+                else:
                     break
-                before, budget = _pause(before, budget)
         finally:
             self.busy = False
         if self.signals is not None and self.signals.error is not None:
             error, self.signals.error = self.signals.error, None
             raise error
+        self.status = status
         return status
+
+    def _happened(self):
+        """What was logged since this was asked last, or None where nothing is watched."""
+        if self.watch is None:
+            return None
+        found = self.watch.happened(self.status, self.run.t, self.y)
+        self.watch.kept = []
+        return found
+
+    @property
+    def _modes(self):
+        """The modes at `t`, (n_modes,)."""
+        return _copy(self.run.u + self.model.n_inputs, self.model.model.n_modes)
 
     @property
     def t(self):
@@ -105,8 +128,28 @@ cdef class StepperCore:
 
     def _save(self):
         self._free()
-        return (<char *> self.run)[:self.run.size]
+        block = (<char *> self.run)[:self.run.size]
+        if self.watch is None:
+            return block
+        memory = bytearray(cg_watch_saved_size(self.watch.watch))
+        cg_watch_save(self.watch.watch, <char *> memory)
+        return block + bytes(memory)
 
     def _restore(self, bytes block):
         self._free()
-        return cg_run_restore(self.run, <const char *> block, len(block))
+        cdef size_t size = self.run.size, rest = 0
+        cdef const char *start = block
+        if self.watch is not None:
+            rest = cg_watch_saved_size(self.watch.watch)
+        if <size_t> len(block) != size + rest:
+            return CG_BAD_ARGUMENT
+        if rest == 0:
+            return cg_run_restore(self.run, start, size)
+        before = bytearray(rest)
+        cg_watch_save(self.watch.watch, <char *> before)
+        if cg_watch_restore(self.watch.watch, start + size, rest) != CG_OK:
+            return CG_BAD_ARGUMENT
+        if cg_run_restore(self.run, start, size) != CG_OK:
+            cg_watch_restore(self.watch.watch, <char *> before, rest)
+            return CG_BAD_ARGUMENT
+        return CG_OK

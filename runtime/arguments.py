@@ -26,7 +26,6 @@ __all__ = [
     "SMALLEST_RTOL",
     "array",
     "matrix",
-    "no_events",
     "number",
     "plain_name",
     "sequence",
@@ -248,15 +247,6 @@ def unknown_method(method: Any, known: Sequence[str]) -> ArgumentError:
     close = get_close_matches(method.casefold(), known, 1, 0.9)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     return ArgumentError(f"method {_short(method)} is unknown; known are {', '.join(known)}{hint}")
-
-
-def no_events(events: Any) -> None:
-    """Refuse `events`, which `solve_ivp` has and `integrate` has not yet."""
-    if events is not None:
-        raise ArgumentError(
-            f"events = {_short(events)}: integrate finds no events yet; leave it out, and look at sol.y, or move a "
-            "stepper on until the event has happened"
-        )
 
 
 def plain_name(key: Any) -> str:

@@ -142,6 +142,7 @@ int cg_run_start(cg_run_t *run, double t0, const double *x0, double t_end)
     run->recorded = 0;
     if (run->watch != NULL) {
         cg_watch_reset(run->watch);
+        memset(run->u + run->model->n_inputs, 0, sizeof(double) * (size_t)run->model->n_modes);
     }
     if (!cg_step_finite(run->x, run->n) || !(fabs(t0) < HUGE_VAL) || !(fabs(t_end) < HUGE_VAL)) {
         return run->status = CG_NONFINITE;

@@ -141,7 +141,7 @@ int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, int64_t first,
 /* The same side by side in the lanes of a set, with the same bits where both are compiled without contraction. `run` is
  * a block of cg_lanes_size bytes (0: the set has no such method, or is another model's) that cg_lanes_init laid out;
  * `options` a run as cg_ensemble_run takes it, with a stop flag: it is only read. CG_UNSUPPORTED, and nothing done:
- * an input is of kind CG_SIGNAL_CALL. CG_BAD_ARGUMENT, and nothing done: an option is outside its range. */
+ * an input is of kind CG_SIGNAL_CALL, or the options have a watch. CG_BAD_ARGUMENT, and nothing done: an option is outside its range. */
 size_t cg_lanes_size(const cg_model_t *model, const cg_lane_set_t *set, const char *method);
 int cg_lanes_init(cg_lanes_run_t *run, size_t size, const cg_model_t *model, const cg_lane_set_t *set,
                   const char *method);

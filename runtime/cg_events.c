@@ -154,6 +154,7 @@ int cg_watch_begin(cg_run_t *run)
     cg_watch_memory_t *const memory = &watch->memory;
     int status = CG_OK;
     memset(watch->fired, 0, sizeof(double) * (size_t)watch->n_watched);
+    memset(watch->scale, 0, sizeof(double) * (size_t)watch->n_watched);
     if (watch->n_modes > 0) {
         double *const modes = run->u + watch->n_inputs;
         for (int32_t j = watch->n_contacts; j < watch->n_modes; j++) {

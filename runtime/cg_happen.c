@@ -105,6 +105,7 @@ void cg_watch_reset(cg_watch_t *watch)
     memset(&watch->memory, 0, sizeof watch->memory);
     memset(watch->count, 0, sizeof(double) * (size_t)watch->n_watched);
     memset(watch->sign, 0, sizeof(double) * (size_t)watch->n_watched);
+    memset(watch->end, 0, sizeof(double) * (size_t)watch->n_watched);
     watch->pending = 0;
     watch->verdict = CG_OK;
     watch->n_solutions = 0;

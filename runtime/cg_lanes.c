@@ -366,6 +366,9 @@ static int cg_lanes_options(cg_lanes_run_t *run, const cg_ensemble_t *ensemble, 
     if (!cg_options_valid(options) || options->stop == NULL) {
         return CG_BAD_ARGUMENT;
     }
+    if (options->watch != NULL) {
+        return CG_UNSUPPORTED;
+    }
     for (int32_t i = 0; options->signals != NULL && i < run->model->n_inputs; i++) {
         if (options->signals[i].kind == CG_SIGNAL_CALL) {
             return CG_UNSUPPORTED;

@@ -99,7 +99,9 @@ static double cg_condition(const cg_choice_t *choice, const double *c, int32_t w
     const int32_t n = watch->n_contacts;
     const double *const own = c + 5 * (which % n);
     if (which >= n) {
-        *size = forces;
+        /* where it is zero all forces may be: so what it was in the last step counts too */
+        const int32_t watched = watch->first_contact + CG_CONTACT_WATCHED * (which - n) + CG_CONTACT_NORMAL;
+        *size = cg_larger(forces, watch->scale[watched]);
         return choice->modes[n + choice->run->model->contacts[which - n].sign] * own[4];
     }
     if (choice->modes[which] == 0.0) {

@@ -87,8 +87,16 @@ class Ensemble:
         if key not in known:
             names = ", ".join((*model.states, *known))
             raise ArgumentError(f"{key!r} is not a quantity of {model.name}; known are {names}")
+        self._check_modes(key)
         rows = [self._row(key, m) for m in range(1 if self.t_eval is None else len(self.t_eval))]
         return rows[0] if self.t_eval is None else np.array(rows).reshape(len(rows), len(self))
+
+    def _check_modes(self, key: str) -> None:
+        """Outputs depend on the modes of contacts, which an ensemble does not keep."""
+        if self.model.contacts and key in self.model.outputs:
+            raise ArgumentError(
+                f"{key} may depend on the modes of the contacts, which an ensemble does not keep: ens.rerun(i)[{key!r}]"
+            )
 
     def _row(self, key: str, m: int) -> Array:
         """A quantity of every trajectory at the m-th of the times asked for, or at the end."""
@@ -132,6 +140,8 @@ def ensemble(
     first_step: float | None = None,
     step: float | None = None,
     max_steps: int = 10_000_000,
+    kinks: bool = False,
+    paradox: str = "stop",
     threads: int | None = None,
     chunk: int | None = None,
     lanes: int | None = None,
@@ -149,7 +159,8 @@ def ensemble(
 
     The result does not depend on `threads` and `chunk`, nor on `lanes` where the model was compiled with
     `reproducible=True`: every trajectory has the bits of a single run. With `reproducible=False` the last bits may
-    differ between numbers of lanes, and from single runs. Given arrays of more than 16 MB are not copied: leave them
+    differ between numbers of lanes, and from single runs. Models with events or contacts run one trajectory at a
+    time; the status of one that a terminal event ended is 1. `kinks` and `paradox` as for `integrate`. Given arrays of more than 16 MB are not copied: leave them
     as they are as long as the ensemble is in use (`rerun` and ``ens[...]`` read them).
 
     Raises `ArgumentError` naming the wrong entry.
@@ -176,6 +187,8 @@ def ensemble(
         "first_step": first_step,
         "step": step,
         "max_steps": max_steps,
+        "kinks": bool(kinks),
+        "paradox": paradox,
     }
     workers = _positive("threads", threads, os.cpu_count() or 1)
     y = np.empty((len(model.states), 1 if moments is None else len(moments), count))

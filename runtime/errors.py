@@ -83,6 +83,8 @@ STATUS_NAMES: dict[int, str] = {
     -6: "input failed",
     -7: "bad argument",
     -8: "unsupported",
+    -9: "accumulating events",
+    -10: "paradox",
 }
 """Short names of the status codes; negative is an error."""
 
@@ -97,6 +99,8 @@ _MESSAGES: dict[int, str] = {
     -6: "an input function failed or gave a value that is not finite",
     -7: "the integrator refused an argument",
     -8: "the model lacks a kernel that the run needs",
+    -9: "events follow one another in ever shorter times, without end (an accumulation point, or chattering)",
+    -10: "Painlevé's paradox: no mode of the contacts fits the equations, or more than one does",
 }
 
 _ALSO: dict[tuple[str, int], str] = {

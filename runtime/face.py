@@ -42,6 +42,9 @@ class Face:
     outputs: tuple[str, ...]
     invariants: tuple[str, ...]
     declared: tuple[str, ...]
+    events: tuple[str, ...]
+    contacts: tuple[str, ...]
+    modes: tuple[str, ...]
     n_coordinates: int
     has_initial: bool
     variables: dict[str, Variable]
@@ -93,7 +96,8 @@ class Face:
 
         t a number or (N,); y (n,) or (n, N); p (np,) or (np, N); u (nu,) or (nu, N). The values are floats, or arrays
         (N,) where any argument has columns. Raises `ArgumentError` for a wrong argument, `KernelError` where the
-        model cannot be evaluated.
+        model cannot be evaluated. Below the inputs, u may hold the modes of the contacts, 0 for stick, +1 or -1 for
+        slip (`modes` names them); without them all contacts stick.
         """
         moments, columns, parameters, controls, _, single = self._checked(t, y, p, u, None)
         values = self._values(moments, columns, parameters, controls)
@@ -143,6 +147,8 @@ class Face:
             if kind == "dy" and value is None:
                 found.append(None)
                 continue
+            if kind == "u" and self.modes:
+                names = self._with_modes(value)
             rows = arguments.matrix(kind, value, names, count)
             if rows.ndim == 2 and count is None:
                 count = rows.shape[1]
@@ -152,6 +158,15 @@ class Face:
         assert parameters is not None
         assert controls is not None
         return moments.reshape(-1), columns, parameters, controls, direction, count is None
+
+    def _with_modes(self, u: Any) -> tuple[str, ...]:
+        """The names in `u`: inputs, or inputs and modes of contacts, where the caller gives these too."""
+        names = (*self.inputs, *self.modes)
+        if isinstance(u, Mapping):
+            given = {arguments.plain_name(key) for key in u}
+        else:
+            given = set(names) if u is not None and len(u) == len(names) else set()
+        return names if given & set(self.modes) else self.inputs
 
     def _prepare(
         self, t0: float, initial: Any, parameters: Any, inputs: Any

@@ -35,6 +35,10 @@ def lane_set(model: Any, wanted: int | None, count: int) -> int:
         raise ArgumentError(f"lanes = {wanted!r} must be one of {', '.join(map(str, WIDTHS))}, or None")
     if wanted == 1 or (wanted is None and count < WORTH):
         return 0
+    if model.hybrid:
+        if wanted is not None:
+            raise ArgumentError(f"lanes = {wanted}: {model.name} has events or contacts, and runs one at a time")
+        return 0
     for lanes, address in model.lane_sets:
         if wanted in (None, lanes):
             return int(address)

@@ -61,16 +61,24 @@ class Model(ModelCore, Face):
     ``evaluate(t, y, p, u=())``
         A dict of every state, declared variable, output, reaction, invariant and residual.
     ``integrate(t_span, initial, parameters, inputs, *, method, rtol, atol, t_eval, dense_output, max_step,
-    first_step, step, max_steps, events)``
+    first_step, step, max_steps, events, kinks, paradox)``
         Integrates over ``t_span = (t0, t1)``, t1 before or after t0, and returns a `Solution`. `initial` is a dict of
         the declared coordinates and velocities (dependent ones may be left out, or must agree), or a vector in the
         order of `states`. Inputs: see `chaplygin.runtime.inputs`. Methods: "dop853" (order 8, error control with
         `rtol` and `atol`, the latter a number, a vector or a dict by state) and "rk4" (order 4, fixed `step`).
         An `rtol` below 100 times the spacing of float64 at 1 is raised to that, with a RuntimeWarning. No step is
         longer than `max_step`, none but the last one before `t1` or a sample of an input is shorter than a few
-        spacings of float64 at t: a run that needs it ends with status -3. `events` is for callers of `solve_ivp`:
-        None only. `t_eval` gives the times to record, else every step is. A run that fails returns what it has, with
+        spacings of float64 at t: a run that needs it ends with status -3. `t_eval` gives the times to record, else every step is. A run that fails returns what it has, with
         `status` and `message`; Ctrl-C raises KeyboardInterrupt.
+
+        The events of the model are always looked for. `events` adds Python ones, as `solve_ivp` takes them: one or
+        several callables of (t, y) with the attributes `terminal` (True, or after how many times the run ends) and
+        `direction`. Where an event's quantity changes its sign, the step is taken again to its zero, so that the time
+        is as accurate as the method; zero at the start is no event, nor is touching zero. ``kinks=True`` ends a step
+        at each kink of the equations (Abs, sign, Min, Max, Piecewise) too. What is not resolved: dips of an event's
+        quantity that are narrower than 1/500 of a step and hidden between all samples; `max_step` is the remedy.
+        Events that accumulate end the run with status -9. `paradox`: what to do where contacts allow several modes
+        (none: the run always ends, with status -10): "stop", "keep" as many modes as possible, or "stick_first".
 
     Wrong arguments raise `ArgumentError` (a ValueError) that names the entry; `rhs` and the other kernels raise
     `KernelError` where the equations are singular. `address` and `addresses` are for ctypes, numba and C code,
@@ -112,6 +120,8 @@ class Model(ModelCore, Face):
         first_step: float | None = None,
         step: float | None = None,
         max_steps: int = 2**61,
+        kinks: bool = False,
+        paradox: str = "stop",
     ) -> Stepper:
         """An integration for a caller that owns the clock; see `Stepper`. Arguments as for `integrate`."""
         from .stepper import Stepper
@@ -123,6 +133,8 @@ class Model(ModelCore, Face):
             "first_step": first_step,
             "step": step,
             "max_steps": max_steps,
+            "kinks": kinks,
+            "paradox": paradox,
         }
         return Stepper.start(self, t0, initial, parameters, inputs, method, options)
 

@@ -15,6 +15,7 @@ from .inputs import Inputs
 if TYPE_CHECKING:
     from .audit import Audit
     from .face import Face
+    from .happenings import Happened, Mode, Paradox
 
 Array = NDArray[np.float64]
 
@@ -39,6 +40,10 @@ class Dense:
         self.ts: Array = np.concatenate([[t0], spans[:, 1]])
         self._y0 = y0
         self.t_min, self.t_max = float(self.ts.min()), float(self.ts.max())
+
+    def starts(self, first: int, last: int) -> Array:
+        """The states at which the steps first <= i < last begin, (n, last - first)."""
+        return np.ascontiguousarray(self._coef[first:last, 0, :].T)
 
     def __call__(self, t: Any) -> Array:
         moments = np.asarray(t, dtype=np.float64)
@@ -69,11 +74,17 @@ class Solution:
     with `message` saying which and when; `success`; nfev, njev, nlu; `sol`, the interpolant, with
     ``dense_output=True``. A failed run holds everything computed before it failed.
 
+    t_events and y_events: a list with an array for each event, (k,) and (k, n), those of the model first, then those
+    given to `integrate`; the states are those before a reset. None where there are no events. At a reset or a change of
+    modes `t` holds the time twice, with the state before and after (not with `t_eval`, which gets the one before).
+    ``modes``: the history of the modes of the contacts, a list of `Mode` (t_start, t_end, contacts, signs, ended_by).
+    ``paradox``: where a run ended with status -10, the `Paradox` with the time, the state and all solutions found.
+
     ``sol["v"]`` is any state, declared variable, output, reaction, invariant or input over `t`, ``sol["t"]`` the times;
     a SymPy symbol stands for its name.
     """
 
-    __slots__ = ("_extra", "_inputs", "_p", "_settings", "model", "n_rejected", "n_steps", "nfev", "njev", "nlu", "sol",
+    __slots__ = ("_extra", "_happened", "_inputs", "_p", "_settings", "model", "n_rejected", "n_steps", "nfev", "njev", "nlu", "sol",
                  "status", "t", "t_events", "t_reached", "y", "y_events")  # fmt: skip
 
     def __init__(
@@ -90,8 +101,9 @@ class Solution:
         n_rejected: int,
         sol: Any,
         settings: tuple[Any, ...],
+        happened: Happened | None = None,
     ) -> None:
-        # settings: t_span, x0, t_eval, and the options of `integrate`, for `_repeat`
+        # settings: t_span, x0, t_eval, and the options of `integrate`, for `_repeat`; the last ones by name
         self.model = model
         self.t = t
         self.y = y
@@ -106,8 +118,11 @@ class Solution:
         self.n_rejected = n_rejected
         self.sol = sol
         self._settings = settings
-        self.t_events = None
-        self.y_events = None
+        self._happened = happened
+        self.t_events: list[Array] | None = None
+        self.y_events: list[Array] | None = None
+        if happened is not None and (happened.events or happened.functions):
+            self.t_events, self.y_events = happened.events_of_all()
         self._extra: dict[str, Array] | None = None
 
     @property
@@ -118,7 +133,26 @@ class Solution:
     @property
     def message(self) -> str:
         """How the run ended, and at which time."""
-        return message_of(self.status, self.t_reached, self.model.form)
+        text = message_of(self.status, self.t_reached, self.model.form)
+        return text if self.paradox is None else f"{text}: {self.paradox}"
+
+    @property
+    def modes(self) -> list[Mode]:
+        """The history of the modes of the contacts; empty where there are none."""
+        return [] if self._happened is None else self._happened.history(self.t_reached)
+
+    @property
+    def paradox(self) -> Paradox | None:
+        """Where, and between which solutions, a run ended with status -10."""
+        return None if self._happened is None else self._happened.paradox
+
+    @property
+    def t_kinks(self) -> dict[str, Array]:
+        """The times of the kinks of the model by their names, with ``kinks=True``."""
+        if self._happened is None:
+            return {}
+        first = len(self._happened.events)
+        return {name: self._happened.of(first + i)[0] for i, name in enumerate(self._happened.kinks)}
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -188,8 +222,10 @@ class Solution:
 
     def _repeat(self) -> Solution:
         """The same run once more, with its interpolant."""
-        span, x0, t_eval, method, rtol, atol, max_step, first_step, step, max_steps = self._settings
+        span, x0, t_eval, method, rtol, atol, max_step, first_step, step, max_steps, *more = self._settings
         options = {"max_step": max_step, "first_step": first_step, "step": step, "max_steps": max_steps}
+        for named in more:
+            options |= named
         integrate: Any = self.model.integrate  # type: ignore[attr-defined]
         found: Solution = integrate(
             span,
@@ -206,10 +242,12 @@ class Solution:
         return found
 
     def _u(self) -> Array:
+        """The inputs at each point (nu, N), and the modes below them where the model has contacts."""
         u = self._inputs
-        if isinstance(u, Inputs):
-            return u.at(self.t, self.y)
-        return np.repeat(u[:, None], len(self.t), axis=1)
+        rows = u.at(self.t, self.y) if isinstance(u, Inputs) else np.repeat(u[:, None], len(self.t), axis=1)
+        if self._happened is None or not self._happened.contacts:
+            return rows
+        return np.concatenate([rows, self._happened.modes_of_rows(len(self.t))])
 
     def _all(self, key: str | None) -> dict[str, Array]:
         if key is not None and key not in self.names:

@@ -21,6 +21,10 @@ class Stepper(StepperCore):
     ``run.t``, ``run.y``, ``run.p`` are the time, a copy of the state (n,) and of the parameters; ``run.nfev`` and
     ``run.n_steps`` count. The step length carries over from one `advance` to the next.
 
+    `advance` applies the resets of the model's events and changes the modes of its contacts. It stops at a terminal
+    event: ``run.status`` is 1 then and ``run.t`` the time of the event; the next `advance` goes on from there.
+    ``run.events`` lists (time, name) of what happened in the last `advance`, ``run.modes`` the present modes.
+
     >>> from chaplygin.generated.harmonic_oscillator import model
     >>> run = model.stepper({"x": 1, "x_dot": 0}, {"m": 1, "k": 4})
     >>> snapshot = run.save()
@@ -30,6 +34,8 @@ class Stepper(StepperCore):
     >>> run.t
     0.0
     """
+
+    events: list[tuple[float, str]] = []  # noqa: RUF012 - replaced, never changed
 
     @classmethod
     def start(
@@ -52,10 +58,21 @@ class Stepper(StepperCore):
 
         Raises `KernelError` with the time where the run fails: `t` and `y` are then the last point reached.
         """
+        self.events = []
         status = self._advance(arguments.number("t", t))
+        happened = self._happened()
+        if happened is not None:
+            causes = happened.causes.tolist()
+            self.events = [(float(row[0]), happened.name(i)) for row, i in zip(happened.rows, causes) if i >= 0]
         if status < 0:
             raise KernelError(f"{self.model.name} {message_of(status, self.t, self.model.form)}", status)
         return self.y
+
+    @property
+    def modes(self) -> dict[str, str]:
+        """The present mode of each contact by its name: "stick", "slip+" or "slip-"."""
+        names = {-1: "slip-", 0: "stick", 1: "slip+"}
+        return {name: names[int(mode)] for name, mode in zip(self.model.contacts, self._modes)}
 
     def set_inputs(self, values: Any = None, /, **named: Any) -> None:
         """Change inputs from here on: by keyword, or a dict, or a vector of all of them.

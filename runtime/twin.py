@@ -88,6 +88,7 @@ class TwinModel(Face):
     """
 
     methods = ("rk4", "dop853")
+    events = contacts = modes = ()
 
     def __init__(self, kernels: TwinKernels, *, quiet: bool = False) -> None:
         if not quiet:
@@ -181,10 +182,15 @@ class TwinModel(Face):
         first_step: float | None = None,
         step: float | None = None,
         max_steps: int = 10_000_000,
-        events: None = None,
+        events: Any = None,
+        kinks: bool = False,
+        paradox: str = "stop",
     ) -> Solution:
         """Integrate over t_span; arguments and result as for `Model.integrate`."""
-        arguments.no_events(events)
+        if events is not None or kinks:
+            raise ArgumentError(
+                f"{self.name} runs in pure Python, which finds no events and no kinks: compile it, or look at sol.y"
+            )
         t0, t1 = arguments.span(t_span)
         moments = None if t_eval is None else arguments.times("t_eval", t_eval, t0, t1)
         if method not in self.methods:

@@ -22,40 +22,41 @@ from chaplygin.runtime import Model, core_available
 
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE / "data" / "runtime_models.c"
+EVENTS = HERE / "c" / "model_events.c"
 RUNTIME = HERE.parent / "runtime"
 
 needs_core = pytest.mark.skipif(not core_available(), reason="the compiled runtime is missing")
 
 
 @functools.cache
-def library() -> ctypes.CDLL:
+def library(source: Path = SOURCE) -> ctypes.CDLL:
     """The models in a shared library, with the integrators compiled into the sleigh."""
     headers = sorted(RUNTIME.glob("*.h"))
-    text = b"".join(path.read_bytes() for path in (SOURCE, *headers))
+    text = b"".join(path.read_bytes() for path in (source, *source.parent.glob("*.h"), *headers))
     folder = HERE.parent / "build" / "test-models"
     folder.mkdir(parents=True, exist_ok=True)
-    target = folder / f"runtime_models-{hashlib.sha256(text).hexdigest()[:16]}.so"
+    target = folder / f"{source.stem}-{hashlib.sha256(text).hexdigest()[:16]}.so"
     if not target.exists():
         compiler = os.environ.get("CC") or (sysconfig.get_config_var("CC") or "cc").split()[0]
         flags = ["-std=c99", "-O3", "-ffp-contract=off", "-fPIC", "-shared", "-DCHAPLYGIN_INLINE_METHODS"]
         made = target.with_suffix(f".{os.getpid()}")
         subprocess.run(
-            [*compiler.split(), *flags, f"-I{RUNTIME}", str(SOURCE), "-o", str(made), "-lm"], check=True
+            [*compiler.split(), *flags, f"-I{RUNTIME}", str(source), "-o", str(made), "-lm"], check=True
         )
         os.replace(made, target)
     return ctypes.CDLL(str(target))
 
 
-def capsule(name: str) -> Any:
+def capsule(name: str, source: Path = SOURCE) -> Any:
     """A capsule of a model's table, as the generated modules make it."""
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-    return new(ctypes.addressof(ctypes.c_char.in_dll(library(), f"{name}_model")), b"chaplygin.model", None)
+    return new(ctypes.addressof(ctypes.c_char.in_dll(library(source), f"{name}_model")), b"chaplygin.model", None)
 
 
-def model(name: str) -> Model:
+def model(name: str, source: Path = SOURCE) -> Model:
     """A new model object."""
-    return Model(capsule(name), owner=library())
+    return Model(capsule(name, source), owner=library(source))
 
 
 @contextlib.contextmanager

@@ -1,0 +1,188 @@
+"""What happens during a run: events and modes of contacts, as the user gives them and gets them back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import arguments
+from .errors import ArgumentError
+
+Array = NDArray[np.float64]
+
+__all__ = ["RULES", "Function", "Happened", "Mode", "Paradox", "functions", "rule"]
+
+RULES = ("stop", "keep", "stick_first")
+"""What to do where several modes of the contacts fit; the index is that of cg_paradox_rule in cg_events.h."""
+
+HEAD, SLIP, NORMAL, WATCHED = 4, 0, 2, 3  # of cg_events.h: a row of the log, the quantities of a contact
+NAMES = {-1: "slip-", 0: "stick", 1: "slip+"}
+
+
+class Function(NamedTuple):
+    """A Python event of `integrate`: ends the run at its `limit`-th time (0: never)."""
+
+    call: Callable[[float, Array], Any]
+    direction: float
+    limit: float
+
+
+class Mode(NamedTuple):
+    """An entry of ``sol.modes``: the modes of the contacts from `t_start` to `t_end`, and what ended them.
+
+    `contacts` maps the name of each contact to "stick", "slip+" or "slip-"; `signs` that of each contact whose normal
+    force depends on a multiplier to +1 or -1, the sign of that force. `ended_by` is the name of the contact or event
+    that brought the end, None at the end of the run.
+    """
+
+    t_start: float
+    t_end: float
+    contacts: dict[str, str]
+    signs: dict[str, int]
+    ended_by: str | None
+
+
+class Paradox(NamedTuple):
+    """Where no mode of the contacts fits, or more than one: time, state (n,), contact, and all solutions found."""
+
+    t: float
+    y: Array
+    contact: str | None
+    count: int
+    solutions: tuple[tuple[dict[str, str], dict[str, int]], ...]
+
+    def __str__(self) -> str:
+        """What the message of a run says about it."""
+        at = "the contacts" if self.contact is None else f"contact {self.contact}"
+        if not self.solutions:
+            return f"no mode of {at} fits"
+        texts = []
+        for contacts, signs in self.solutions:
+            texts.append(
+                ", ".join(
+                    f"{name} {mode}" + (f" with N {'>' if signs[name] > 0 else '<'} 0" if name in signs else "")
+                    for name, mode in contacts.items()
+                )
+            )
+        return f"{self.count} modes of {at} fit: {'; '.join(texts)}"
+
+
+def functions(events: Any) -> tuple[Function, ...]:
+    """The events as `solve_ivp` takes them: a callable (t, y) or several, with attributes `terminal`, `direction`."""
+    if events is None:
+        return ()
+    if not callable(events) and (isinstance(events, (str, bytes)) or not isinstance(events, Iterable)):
+        raise ArgumentError(
+            f"events = {events!r}: callables of (t, y) are needed; expressions belong to the System or to compile"
+        )
+    found = []
+    for event in (events,) if callable(events) else tuple(events):
+        if not callable(event):
+            raise ArgumentError(
+                f"events: {event!r} cannot be called with (t, y); expressions belong to the System or to compile"
+            )
+        terminal = getattr(event, "terminal", None)
+        limit = arguments.number("events: terminal", int(terminal) if isinstance(terminal, bool) else terminal or 0)
+        if limit < 0 or limit != int(limit):
+            raise ArgumentError(f"events: terminal = {terminal!r} must be a boolean or a positive integer")
+        direction = arguments.number("events: direction", getattr(event, "direction", 0) or 0)
+        found.append(Function(event, direction, limit))
+    return tuple(found)
+
+
+def value_of(function: Function, t: float, y: Array) -> float:
+    """The value of a Python event, a number or an array of one."""
+    result = np.asarray(function.call(t, y), dtype=np.float64)
+    if result.size != 1:
+        raise ArgumentError(f"events: a function returned shape {result.shape} at t = {t:.17g}; a number is needed")
+    return float(result.reshape(-1)[0])
+
+
+def rule(paradox: Any) -> int:
+    """The number of a rule for paradoxes."""
+    if paradox not in RULES:
+        raise ArgumentError(f"paradox = {paradox!r} must be one of {', '.join(map(repr, RULES))}")
+    return RULES.index(paradox)
+
+
+@dataclass(frozen=True)
+class Happened:
+    """The log of a run: `rows` of cg_events.h, and what their numbers stand for."""
+
+    events: tuple[str, ...]
+    kinks: tuple[str, ...]
+    functions: int
+    contacts: tuple[str, ...]
+    signs: tuple[str, ...]
+    n: int
+    rows: Array
+    paradox: Paradox | None = None
+
+    @property
+    def causes(self) -> NDArray[np.int64]:
+        """The index of what happened in each row; -1 at the start."""
+        return self.rows[:, 1].astype(np.int64)
+
+    def name(self, cause: int) -> str:
+        """The name of what is watched under an index: an event, a kink, a function by its place, a contact."""
+        named = (*self.events, *self.kinks, *(f"events[{i}]" for i in range(self.functions)))
+        return named[cause] if cause < len(named) else self.contacts[(cause - len(named)) // WATCHED]
+
+    def of(self, cause: int) -> tuple[Array, Array]:
+        """Times and states (before its reset) of one event: (k,) and (k, n)."""
+        rows = self.rows[self.causes == cause]
+        return rows[:, 0].copy(), rows[:, HEAD : HEAD + self.n].copy()
+
+    def events_of_all(self) -> tuple[list[Array], list[Array]]:
+        """`t_events` and `y_events`: of the compiled events, then of the functions."""
+        first = len(self.events) + len(self.kinks)
+        wanted = [*range(len(self.events)), *range(first, first + self.functions)]
+        found = [self.of(cause) for cause in wanted]
+        return [t for t, _ in found], [y for _, y in found]
+
+    def named(self, modes: Array) -> tuple[dict[str, str], dict[str, int]]:
+        """Modes by the name of their contact, and signs of normal forces."""
+        n = len(self.contacts)
+        contacts = {name: NAMES[int(mode)] for name, mode in zip(self.contacts, modes)}
+        return contacts, {name: int(sign) for name, sign in zip(self.signs, modes[n:])}
+
+    def _changes(self) -> list[tuple[float, int, int, Array]]:
+        """Time, rows of the record before, cause, modes after: of the start and of each change of modes."""
+        begin = HEAD + 2 * self.n
+        width = len(self.contacts) + len(self.signs)
+        found: list[tuple[float, int, int, Array]] = []
+        for row in self.rows if width else ():
+            after = row[begin + width : begin + 2 * width]
+            if not found or not np.array_equal(found[-1][3], after):
+                found.append((float(row[0]), int(row[2]), int(row[1]), after))
+        return found
+
+    def history(self, t_end: float) -> list[Mode]:
+        """`sol.modes`: without entries that last no time."""
+        changes = self._changes()
+        entries = []
+        for i, (t, _, _, modes) in enumerate(changes):
+            last = i + 1 == len(changes)
+            end = t_end if last else changes[i + 1][0]
+            if end != t or last:
+                entries.append(Mode(t, end, *self.named(modes), None if last else self.name(changes[i + 1][2])))
+        return entries
+
+    def modes_of_rows(self, count: int) -> Array:
+        """The modes at each of `count` recorded points, (n_modes, count)."""
+        table = np.zeros((len(self.contacts) + len(self.signs), count))
+        for _, row, _, modes in self._changes():
+            table[:, row:] = modes[:, None]
+        return table
+
+    def modes_at(self, t: Array, sign: float) -> Array:
+        """The modes at times inside steps, (n_modes, N); sign: the direction of the run."""
+        changes = self._changes()
+        table = np.zeros((len(self.contacts) + len(self.signs), len(t)))
+        for moment, _, _, modes in changes:
+            table[:, sign * t >= sign * moment] = modes[:, None]
+        return table
