@@ -51,7 +51,9 @@ def capsule(name: str, source: Path = SOURCE) -> Any:
     """A capsule of a model's table, as the generated modules make it."""
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-    return new(ctypes.addressof(ctypes.c_char.in_dll(library(source), f"{name}_model")), b"chaplygin.model", None)
+    return new(
+        ctypes.addressof(ctypes.c_char.in_dll(library(source), f"{name}_model")), b"chaplygin.model", None
+    )
 
 
 def model(name: str, source: Path = SOURCE) -> Model:

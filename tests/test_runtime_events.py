@@ -270,9 +270,7 @@ def test_ensemble_of_contacts_and_terminal_events() -> None:
         assert ens.rerun(i).modes == sol.modes
     with pytest.raises(ArgumentError, match="rerun"):
         ens["friction"]
-    stops = ensemble(
-        hybrid("spring"), (0, 5), 3, {"x": [1.0, 0.4, 2.0], "v": 0.0}, SPRING | {"stop": 1.0}
-    )
+    stops = ensemble(hybrid("spring"), (0, 5), 3, {"x": [1.0, 0.4, 2.0], "v": 0.0}, SPRING | {"stop": 1.0})
     assert stops.status.tolist() == [1, 0, 1]
     assert stops.success
 
@@ -311,9 +309,19 @@ def test_sine_force_against_closed_form() -> None:
     right = []
     for side in range(2):
         t = first + math.pi * side
-        right += [t, t + brentq(lambda d: 5 * (math.cos(first) - math.cos(first + d)) - 3 * d, 1.0, 4.0, xtol=1e-15)]
+        right += [
+            t,
+            t + brentq(lambda d: 5 * (math.cos(first) - math.cos(first + d)) - 3 * d, 1.0, 4.0, xtol=1e-15),
+        ]
     right.append(first + 2 * math.pi)
-    assert [mode.contacts["belt"] for mode in sol.modes] == ["stick", "slip+", "stick", "slip-", "stick", "slip+"]
+    assert [mode.contacts["belt"] for mode in sol.modes] == [
+        "stick",
+        "slip+",
+        "stick",
+        "slip-",
+        "stick",
+        "slip+",
+    ]
     assert [mode.t_end for mode in sol.modes[:-1]] == pytest.approx(right, abs=1e-9)
     assert sol["v"][sol.t == sol.modes[2].t_start][-1] == 0.0
 
