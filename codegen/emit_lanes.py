@@ -24,7 +24,7 @@ def lane_file(program: Program, command: str) -> str:
             "solver": render("solver_lanes.c.in", {}) if program.kernels["rhs"].solves else "",
             "kernel": _kernel(program, plan, text),
             "n_states": str(len(program.states)),
-            "n_inputs": str(len(program.inputs)),
+            "n_controls": str(len(program.inputs) + len(program.modes)),
             "n_parameters": str(len(program.parameters)),
             "n_hoisted": str(plan.hoisted),
             "operations": str(plan.size),

@@ -12,11 +12,13 @@ from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
 from .checks import good_points
 from .evaluate import evaluate
+from .friction import friction_symbols
 from .graph import Graph, Node
 from .sympy_view import expressions
 from .system import System
 
 if TYPE_CHECKING:
+    from .friction import Friction
     from .invariants import Invariant
     from .program import Program
 
@@ -37,6 +39,9 @@ class Equations:
     """Equations of motion of a system in one form.
 
     dx/dt = rates(t, x, theta),   M(t, x) theta' = f(t, x, theta, u)
+
+    With Coulomb contacts f contains the friction forces `friction_<contact>` (and in the form `multipliers` the
+    multipliers `lambda_<s>`) as symbols; see `chaplygin.codegen.friction` for what determines them.
 
     Attributes
     ----------
@@ -78,6 +83,7 @@ class Equations:
     independent: sp.Symbol | None = None
     routhian: Node | None = None
     manifold: Mapping[Node, Node] = field(default_factory=dict)
+    friction: Friction | None = None
 
     @property
     def coordinates(self) -> tuple[sp.Symbol, ...]:
@@ -104,7 +110,8 @@ class Equations:
 
     @property
     def symbols(self) -> dict[str, sp.Symbol]:
-        return {s.name: s for s in (*self.system.all_symbols(), *self.velocities, *self.parameters)}
+        known = {s.name: s for s in (*self.system.all_symbols(), *self.velocities, *self.parameters)}
+        return known if self.friction is None else friction_symbols(self.system) | known
 
     def entry(self, i: int, j: int) -> Node:
         """M[i, j] from the lower triangle."""
@@ -132,7 +139,11 @@ class Equations:
             *zip(system.velocities, system.eta, strict=True),
             *zip(system.independent, system.theta, strict=True),
         ]
-        return {e: self.declared[v] for v, e in pairs if v in self.declared}
+        found = {e: self.declared[v] for v, e in pairs if v in self.declared}
+        if self.system.multipliers and self.friction is None:
+            symbols = {s.name: self.graph.symbol(s.name) for s in self.system.multipliers}
+            found |= {node: self.reaction_nodes[name] for name, node in symbols.items()}
+        return found
 
     @cached_property
     def output_nodes(self) -> dict[str, Node]:
@@ -140,6 +151,13 @@ class Equations:
         names = list(self.system.output_nodes)
         nodes = self.graph.substitute(list(self.system.output_nodes.values()), self.permitted)
         return dict(zip(names, nodes, strict=True))
+
+    @cached_property
+    def resets(self) -> tuple[tuple[Node, ...] | None, ...]:
+        """The state after each event of the system, None where it has no reset."""
+        from .hybrid import resets
+
+        return resets(self)
 
     @cached_property
     def found_invariants(self) -> tuple[Invariant, ...]:

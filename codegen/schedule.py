@@ -133,7 +133,8 @@ def variable_names(program: Program, kernel: Kernel) -> dict[str, tuple[str, str
     """Symbol name to (name in emitted code, array, index)."""
     table: dict[str, tuple[str, str, int]] = {program.independent: (program.independent, "t", 0)}
     x = program.declared if kernel.of_declared else program.states
-    for array, variables in (("x", x), ("p", program.parameters), ("u", program.inputs)):
+    controls = (*program.inputs, *program.modes)
+    for array, variables in (("x", x), ("p", program.parameters), ("u", controls)):
         for i, v in enumerate(variables):
             table[v.name] = (emitted_name(v.name), array, i)
     for i in range(len(program.states)):

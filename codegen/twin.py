@@ -13,7 +13,7 @@ from .graph import Graph
 from .print_c import PYTHON, expression
 from .print_statements import ARRAYS, place
 from .print_sympy import expression as sympy_expression
-from .program import Program, Variable
+from .program import ContactEntry, EventEntry, Program, Variable
 from .schedule import Assign, Check, FactorSolve, Load, Schedule, SineCosine, Store, assigned
 
 Function = Callable[..., Any]
@@ -33,15 +33,26 @@ class Kernels:
     outputs: Sequence[Variable]
     invariants: Sequence[Variable]
     declared: Sequence[Variable]
+    guards: Sequence[Variable]
+    modes: Sequence[Variable]
+    events: Sequence[EventEntry]
+    contacts: Sequence[ContactEntry]
     python: Mapping[str, Function]
     numpy: Mapping[str, Function]
 
 
 def twin_kernels(program: Program) -> Kernels:
-    """The kernels of a program in plain Python, and in NumPy where it has no loop over a large matrix."""
+    """The kernels of a program in plain Python, and in NumPy where it has no loop over a large matrix.
+
+    `reset` is a function of (event, t, x, p, u).
+    """
     python = {k: python_kernel(program, k) for k in program.kernels}
     if "jacobian" not in python:
         python["jacobian"] = _looped_jacobian(python["jvp"], len(program.states))
+    if any(e.has_reset for e in program.events):
+        python["reset"] = _reset(
+            {i: python[f"reset_{i}"] for i in range(len(program.events)) if f"reset_{i}" in python}
+        )
     numpy = {k: numpy_kernel(program, k) for k, kernel in program.kernels.items() if not kernel.solves}
     return Kernels(
         program.name,
@@ -54,6 +65,10 @@ def twin_kernels(program: Program) -> Kernels:
         program.outputs,
         program.invariants,
         program.declared,
+        program.guards,
+        program.modes,
+        program.events,
+        program.contacts,
         python,
         numpy,
     )
@@ -167,6 +182,13 @@ def _looped_jacobian(jvp: Function, n: int) -> Function:
         return [columns[j][i] for i in range(n) for j in range(n)]
 
     return jacobian
+
+
+def _reset(kernels: Mapping[int, Function]) -> Function:
+    def reset(event: int, t: float, x: Any, p: Any, u: Any) -> list[float]:
+        return list(kernels[event](t, x, p, u)) if event in kernels else list(x)
+
+    return reset
 
 
 def numpy_kernel(program: Program, kernel: str) -> Function:
