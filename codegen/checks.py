@@ -15,7 +15,18 @@ from .evaluate import evaluate, evaluate_with_scale
 from .fields import leaves_span, numeric_matrix
 from .graph import Graph, Node
 from .linear import choose_pivots
-from .symbols import Coordinate, DeclarationError, Input, Parameter, Rate, Time, Velocity, check_name, rate
+from .symbols import (
+    Coordinate,
+    DeclarationError,
+    Input,
+    Multiplier,
+    Parameter,
+    Rate,
+    Time,
+    Velocity,
+    check_name,
+    rate,
+)
 from .zero import is_zero
 
 if TYPE_CHECKING:
@@ -40,17 +51,20 @@ def require_coordinates(system: str, symbols: Iterable[Any], entry: str) -> None
 
 
 def expression(system: str, entry: str, value: Any) -> Any:
-    """The entry as a SymPy expression; text is refused, since SymPy would run it."""
+    """The entry as a SymPy expression."""
+    return scalar(f"System {system!r}: {entry}", value)
+
+
+def scalar(where: str, value: Any) -> Any:
+    """A value as a scalar SymPy expression; text is refused, since SymPy would run it."""
     if isinstance(value, str):
-        raise DeclarationError(f"System {system!r}: {entry} is text; give a SymPy expression")
+        raise DeclarationError(f"{where} is text; give a SymPy expression")
     try:
         result = sp.sympify(value)
     except (sp.SympifyError, TypeError, AttributeError) as error:
-        raise DeclarationError(f"System {system!r}: {entry} is no SymPy expression: {error}") from None
+        raise DeclarationError(f"{where} is no SymPy expression: {error}") from None
     if not isinstance(result, sp.Expr) or getattr(result, "is_Matrix", False):
-        raise DeclarationError(
-            f"System {system!r}: {entry} is {type(result).__name__}; give a scalar SymPy expression"
-        )
+        raise DeclarationError(f"{where} is {type(result).__name__}; give a scalar SymPy expression")
     return result
 
 
@@ -111,11 +125,22 @@ def texts(system: System, entry: str, given: Mapping[Any, Any]) -> dict[sp.Symbo
     return dict(given)
 
 
+def takes_multipliers(entry: str) -> bool:
+    """Whether multipliers of constraints may stand in an entry of a declaration."""
+    return entry.startswith(("outputs", "events", "contacts")) and ".reset[" not in entry
+
+
 def unknown_symbol(system: System, entry: str, s: sp.Symbol) -> str:
     if isinstance(s, Coordinate):
         hint = "it is a coordinate without kinematics: add its row to kinematics"
     elif isinstance(s, Velocity):
         hint = "it is a velocity that no row of kinematics contains"
+    elif isinstance(s, Multiplier):
+        hint = (
+            f"the system has {len(system.constraints)} constraints"
+            if takes_multipliers(entry)
+            else "multipliers may stand in outputs, guards of events and normal forces of contacts"
+        )
     elif s.name == "t":
         hint = "the time is chaplygin.time"
     else:
@@ -139,8 +164,17 @@ def check_unique_names(system: System) -> None:
         if name in used:
             raise DeclarationError(f"System {system.name!r}: output {name!r} has the name of a {used[name]}")
         used[name] = "output"
+    for contact in system.contacts:
+        for name in contact.names:
+            if name in used:
+                raise DeclarationError(
+                    f"System {system.name!r}: contacts[{contact.name!r}] needs the name {name!r}, which is that of a "
+                    f"{used[name]}; rename one"
+                )
+            used[name] = f"contact ({contact.name})"
+    declared = {s.name for s in system.all_symbols()}
     for s in system.example:
-        if s.name not in used:
+        if s.name not in declared:
             raise DeclarationError(
                 f"System {system.name!r}: example: {s.name!r} does not occur in the system"
             )

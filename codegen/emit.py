@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
+from .emit_hybrid import has_resets, hybrid_tables, reset_function
 from .emit_lanes import lane_file
 from .print_statements import Body, Function, body
 from .program import Program, Sources, Variable, has_functions
@@ -24,7 +25,18 @@ _ARGUMENTS = {
     "out": "double *restrict cg_out",
     "work": "double *restrict cg_work",
 }
-_FUNCTIONS = ("rhs", "jacobian", "jvp", "outputs", "invariants", "initial")
+_FUNCTIONS = (
+    "rhs",
+    "jacobian",
+    "jvp",
+    "outputs",
+    "invariants",
+    "guards",
+    "reset",
+    "contacts",
+    "project",
+    "initial",
+)
 
 
 def emit(program: Program, command: str | None = None) -> Sources:
@@ -77,11 +89,13 @@ def emit_to(program: Program, folder: str | Path) -> list[Path]:
 
 def _defined(program: Program) -> list[str]:
     """The kernels that the C core defines; a Jacobian is always there, as a loop over jvp where not written out."""
-    return [k for k in _FUNCTIONS if k in program.kernels or k == "jacobian"]
+    there = {*program.kernels, "jacobian", *(["reset"] if has_resets(program) else [])}
+    return [k for k in _FUNCTIONS if k in there]
 
 
 def _signature(name: str, kernel: str) -> str:
-    arguments = (
+    arguments = "int32_t event, " if kernel == "reset" else ""
+    arguments += (
         "double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p, const double *CG_RESTRICT u,"
     )
     arguments += " const double *CG_RESTRICT v," if kernel == "jvp" else ""
@@ -113,6 +127,8 @@ def _core_values(program: Program, command: str) -> dict[str, str]:
     if "jacobian" not in program.kernels:
         n_work += 2 * n
         kernels.append(_looped_jacobian(program, n))
+    if has_resets(program):
+        kernels.append(reset_function(program))
     solves = any(program.kernels[k].solves for k in program.kernels)
     tables = [
         _table(label, values)
@@ -123,13 +139,19 @@ def _core_values(program: Program, command: str) -> dict[str, str]:
             ("outputs", program.outputs),
             ("invariants", program.invariants),
             ("declared", program.declared),
+            ("guards", program.guards),
+            ("modes", program.modes),
         )
         if values
     ]
+    tables += hybrid_tables(program)
     from chaplygin import __version__
 
-    def pointer(label: str, values: Sequence[Variable]) -> str:
+    def pointer(label: str, values: Sequence[object]) -> str:
         return f"cg_{label}" if values else "NULL"
+
+    def function(kernel: str) -> str:
+        return f"{name}_{kernel}" if kernel in _defined(program) else "NULL"
 
     return {
         "provenance": provenance("core.c.in", program.digest, command, " * "),
@@ -149,8 +171,13 @@ def _core_values(program: Program, command: str) -> dict[str, str]:
         "n_outputs": str(len(program.outputs)),
         "n_invariants": str(len(program.invariants)),
         "n_declared": str(len(program.declared)),
+        "n_controls": str(len(program.inputs) + len(program.modes)),
+        "n_guards": str(len(program.guards)),
+        "n_events": str(len(program.events)),
+        "n_modes": str(len(program.modes)),
+        "n_contacts": str(len(program.contacts)),
         "n_work": str(n_work),
-        "operations": str(plans["rhs"].operations),
+        "operations": str(plans["rhs"].size),
         "n_hoisted": str(hoisted),
         "hoist": f"{name}_hoist" if hoisted else "NULL",
         "inlined_rhs": f"{name}_rhs_hoisted" if hoisted else f"{name}_rhs",
@@ -158,9 +185,17 @@ def _core_values(program: Program, command: str) -> dict[str, str]:
         "inputs": pointer("inputs", program.inputs),
         "outputs": pointer("outputs", program.outputs),
         "invariants": pointer("invariants", program.invariants),
-        "outputs_fn": f"{name}_outputs" if "outputs" in program.kernels else "NULL",
-        "invariants_fn": f"{name}_invariants" if "invariants" in program.kernels else "NULL",
-        "initial": f"{name}_initial" if "initial" in program.kernels else "NULL",
+        "guards": pointer("guards", program.guards),
+        "modes": pointer("modes", program.modes),
+        "events": pointer("events", program.events),
+        "contacts": pointer("contacts", program.contacts),
+        "outputs_fn": function("outputs"),
+        "invariants_fn": function("invariants"),
+        "guards_fn": function("guards"),
+        "reset": function("reset"),
+        "contacts_fn": function("contacts"),
+        "project": function("project"),
+        "initial": function("initial"),
     }
 
 
@@ -179,6 +214,8 @@ def _kernel_text(program: Program, kernel: str, plan: Schedule, text: Body) -> s
     name, hoist = program.name, plan.hoist
     own = ["t", "x", "p", *(["q"] if hoist else []), "u", *(["v"] if kernel == "jvp" else []), "out", "work"]
     head = f"static inline int {name}_{kernel}_hoisted(" if hoist else f"int {name}_{kernel}("
+    if kernel.startswith("reset_"):
+        head = f"static {head}"
     lines = [banner(kernel, plan, text)]
     if hoist is not None:
         (piece,) = body(program.graph, hoist).pieces
@@ -186,22 +223,22 @@ def _kernel_text(program: Program, kernel: str, plan: Schedule, text: Body) -> s
         lines += _function(wrapped(f"static int {name}_hoist(", arguments), piece.lines)
     if len(text.pieces) == 1:
         piece = text.pieces[0]
-        lines += _function(_definition(program, head, own), _unused(program, own, piece), piece.lines)
+        lines += _function(definition(program, head, own), _unused(program, own, piece), piece.lines)
     else:
         calls = ["int status;", ""]
         for i, piece in enumerate(text.pieces):
             arguments = [a for a in own if a in piece.arrays]
             part = f"{name}_{kernel}_{i + 1}("
-            lines += _function(_definition(program, f"static int {part}", arguments), piece.lines)
+            lines += _function(definition(program, f"static int {part}", arguments), piece.lines)
             calls.append(f"if ((status = {part}{_passed(program, arguments)})) != CG_OK) return status;")
         everything = Function((), frozenset().union(*(p.arrays for p in text.pieces)), 0)
         unused = _unused(program, own, everything)
-        lines += _function(_definition(program, head, own), calls[:2], unused, calls[2:])
+        lines += _function(definition(program, head, own), calls[:2], unused, calls[2:])
     if hoist is not None:
         arguments = [a for a in own if a != "q"]
         call = f"{name}_{kernel}_hoisted({_passed(program, own)})"
         lines += _function(
-            _definition(program, f"int {name}_{kernel}(", arguments),
+            definition(program, f"int {name}_{kernel}(", arguments),
             [f"double cg_q[{plan.hoisted}];", f"const int cg_status = {name}_hoist(cg_p, cg_q);"],
             ["", "if (cg_status != CG_OK) return cg_status;", f"return {call};"],
             end=(),
@@ -217,8 +254,9 @@ def _passed(program: Program, arrays: Sequence[str]) -> str:
     return ", ".join(program.clock if a == "t" else f"cg_{a}" for a in arrays)
 
 
-def _definition(program: Program, head: str, arguments: Sequence[str]) -> str:
-    return wrapped(head, [f"double {program.clock}" if a == "t" else _ARGUMENTS[a] for a in arguments])
+def definition(program: Program, head: str, arguments: Sequence[str], *first: str) -> str:
+    own = [f"double {program.clock}" if a == "t" else _ARGUMENTS[a] for a in arguments]
+    return wrapped(head, [*first, *own])
 
 
 def _unused(program: Program, arguments: Sequence[str], piece: Function) -> list[str]:
@@ -240,7 +278,7 @@ def indented(lines: Sequence[str]) -> list[str]:
 
 def _looped_jacobian(program: Program, n: int) -> str:
     name = program.name
-    signature = _definition(program, f"int {name}_jacobian(", ["t", "x", "p", "u", "out", "work"])
+    signature = definition(program, f"int {name}_jacobian(", ["t", "x", "p", "u", "out", "work"])
     return f"""/* jacobian: one product with jvp per column */
 {signature}
 {{
@@ -265,12 +303,12 @@ def _table(label: str, variables: Sequence[Variable]) -> str:
         example = "NAN" if math.isnan(v.example) else repr(float(v.example))
         kind = f"CG_{v.kind.upper()}"
         rows.append(
-            f"    {{{_c_string(v.name)}, {_c_string(v.unit)}, {_c_string(v.description)}, {example}, {kind}, 0}},"
+            f"    {{{c_string(v.name)}, {c_string(v.unit)}, {c_string(v.description)}, {example}, {kind}, 0}},"
         )
     return f"static const cg_variable_t cg_{label}[] = {{\n" + "\n".join(rows) + "\n};"
 
 
-def _c_string(text: str) -> str:
+def c_string(text: str) -> str:
     """A C string literal for any text: UTF-8 bytes, everything unusual as octal escapes."""
     plain = ""
     for byte in text.encode("utf-8"):

@@ -24,10 +24,10 @@ def lane_file(program: Program, command: str) -> str:
             "solver": render("solver_lanes.c.in", {}) if program.kernels["rhs"].solves else "",
             "kernel": _kernel(program, plan, text),
             "n_states": str(len(program.states)),
-            "n_inputs": str(len(program.inputs)),
+            "n_controls": str(len(program.inputs) + len(program.modes)),
             "n_parameters": str(len(program.parameters)),
             "n_hoisted": str(plan.hoisted),
-            "operations": str(plan.operations),
+            "operations": str(plan.size),
             "n_work": str(text.work),
             "digest": json.dumps(program.digest),
         },
@@ -44,9 +44,7 @@ def _kernel(program: Program, plan: Schedule, text: Body) -> str:
     def function(
         head: str, arrays: tuple[str, ...], written: tuple[str, ...], piece: Function, calls: bool = False
     ) -> list[str]:
-        parameters = [
-            f"{'' if a in written else 'const '}cg_real_t *restrict {_argument(a)}" for a in arrays
-        ]
+        parameters = [f"{'' if a in written else 'const '}cg_real_t *restrict {_argument(a)}" for a in arrays]
         lines = [wrapped(f"static cg_mask_t {head}(", parameters), "{"]
         lines += [f"    (void){_argument(a)};" for a in arrays if a not in piece.arrays]
         lines.append("    cg_mask_t cg_ok = cg_true();")

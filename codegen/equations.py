@@ -12,11 +12,13 @@ from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
 from .checks import good_points
 from .evaluate import evaluate
+from .friction import friction_symbols
 from .graph import Graph, Node
 from .sympy_view import expressions
 from .system import System
 
 if TYPE_CHECKING:
+    from .friction import Friction
     from .invariants import Invariant
     from .program import Program
 
@@ -38,6 +40,9 @@ class Equations:
 
     dx/dt = rates(t, x, theta),   M(t, x) theta' = f(t, x, theta, u)
 
+    With Coulomb contacts f contains the friction forces `friction_<contact>` (and in the form `multipliers` the
+    multipliers `lambda_<s>`) as symbols; see `chaplygin.codegen.friction` for what determines them.
+
     Attributes
     ----------
     states : names of the states, coordinates x (n) then velocities theta (k).
@@ -47,7 +52,9 @@ class Equations:
     invariants : {name: SymPy expression}, conserved along every motion; `invariant_status` says how each was checked.
     residuals : {name: SymPy expression}, zero along every motion.
     outputs : {name: SymPy expression}.
-    operations : {"mass_matrix", "forcing", "rhs"}: counts in the graph.
+    operations : {"mass_matrix", "forcing", "rhs", "divisions", "hoisted"}: the operations of M, of f and of one call
+        of the emitted right-hand side, how many of those are divisions, and how many more are done once for a set of
+        parameters.
     program : the `Program` that is emitted.
 
     >>> from chaplygin.systems import example
@@ -76,6 +83,7 @@ class Equations:
     independent: sp.Symbol | None = None
     routhian: Node | None = None
     manifold: Mapping[Node, Node] = field(default_factory=dict)
+    friction: Friction | None = None
 
     @property
     def coordinates(self) -> tuple[sp.Symbol, ...]:
@@ -102,7 +110,8 @@ class Equations:
 
     @property
     def symbols(self) -> dict[str, sp.Symbol]:
-        return {s.name: s for s in (*self.system.all_symbols(), *self.velocities, *self.parameters)}
+        known = {s.name: s for s in (*self.system.all_symbols(), *self.velocities, *self.parameters)}
+        return known if self.friction is None else friction_symbols(self.system) | known
 
     def entry(self, i: int, j: int) -> Node:
         """M[i, j] from the lower triangle."""
@@ -130,7 +139,11 @@ class Equations:
             *zip(system.velocities, system.eta, strict=True),
             *zip(system.independent, system.theta, strict=True),
         ]
-        return {e: self.declared[v] for v, e in pairs if v in self.declared}
+        found = {e: self.declared[v] for v, e in pairs if v in self.declared}
+        if self.system.multipliers and self.friction is None:
+            symbols = {s.name: self.graph.symbol(s.name) for s in self.system.multipliers}
+            found |= {node: self.reaction_nodes[name] for name, node in symbols.items()}
+        return found
 
     @cached_property
     def output_nodes(self) -> dict[str, Node]:
@@ -138,6 +151,13 @@ class Equations:
         names = list(self.system.output_nodes)
         nodes = self.graph.substitute(list(self.system.output_nodes.values()), self.permitted)
         return dict(zip(names, nodes, strict=True))
+
+    @cached_property
+    def resets(self) -> tuple[tuple[Node, ...] | None, ...]:
+        """The state after each event of the system, None where it has no reset."""
+        from .hybrid import resets
+
+        return resets(self)
 
     @cached_property
     def found_invariants(self) -> tuple[Invariant, ...]:
@@ -196,11 +216,13 @@ class Equations:
 
     @property
     def operations(self) -> dict[str, int]:
-        g = self.graph
+        g, plan = self.graph, self.program.schedule("rhs")
         return {
             "mass_matrix": g.count_operations(n for row in self.mass for n in row),
             "forcing": g.count_operations(self.force),
-            "rhs": self.program.operations("rhs"),
+            "rhs": plan.operations,
+            "divisions": plan.divisions,
+            "hoisted": 0 if plan.hoist is None else plan.hoist.operations,
         }
 
     def reduced_system(self) -> System:

@@ -45,7 +45,33 @@ class Invariant:
 
 
 def find(eqs: Equations) -> tuple[Invariant, ...]:
-    """The invariants of the equations: energy, momenta, functions of redundant coordinates, momentum maps, Casimirs."""
+    """The invariants of the equations: energy, momenta, functions of redundant coordinates, momentum maps, Casimirs.
+
+    What an event's reset changes is none; with friction only what holds by the kinematics is.
+    """
+    if eqs.friction is not None:  # what holds by the kinematics alone; friction takes the rest
+        return tuple(c for c in _coordinate_invariants(eqs) if c.status == "proved")
+    return tuple(i for i in _conserved_in_flight(eqs) if not _reset(eqs, i.node))
+
+
+def _reset(eqs: Equations, node: Node) -> bool:
+    """Whether an event changes a function of the states."""
+    g = eqs.graph
+    states = [*eqs.coordinate_nodes, *eqs.velocity_nodes]
+    for after in eqs.resets:
+        if after is None:
+            continue
+        (moved,) = g.substitute([node], dict(zip(states, after, strict=True)))
+        if moved != node:
+            for point in eqs.points([moved, node], 3):
+                values = evaluate_with_scale(g, [moved, node], point)
+                if abs(values[0][0] - values[1][0]) > 1e-9 * (values[0][1] + values[1][1]):
+                    return True
+    return False
+
+
+def _conserved_in_flight(eqs: Equations) -> tuple[Invariant, ...]:
+    """The invariants of the equations between events."""
     energy, momenta, coordinates = _energy(eqs), _momenta(eqs), _coordinate_invariants(eqs)
     kept = _conserved(eqs, [energy, *momenta, *coordinates])
     if len(eqs.coordinates) > _MOST_COORDINATES or eqs.independent is not None:

@@ -20,7 +20,7 @@ _LONGEST = 240
 
 
 def equations_to_latex(eqs: Equations) -> str:
-    """An `aligned` environment: kinematics, then one row per equation, then the dependent velocities.
+    """An `aligned` environment: kinematics, one row per equation, the dependent velocities, the law of each contact.
 
     Expressions that would fill pages are written with intermediates z_1, z_2 ..., defined in rows at the end.
     """
@@ -38,6 +38,7 @@ def equations_to_latex(eqs: Equations) -> str:
     for v, node in eqs.declared.items():
         if v not in eqs.velocities and v not in shown:
             rows += _row(_text(v, names), view(node), names)
+    rows += _friction(eqs, names)
     for symbol, definition in view.definitions():
         rows += _row(_text(symbol, names), definition, names)
     return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
@@ -87,7 +88,23 @@ def _names(eqs: Equations) -> dict[sp.Symbol, str]:
             names[s] = _text(declared[s.name[:-6]], names) + "'"
         elif s.name[:2] in ("p_", "a_") and s.name[2:] in declared:
             names[s] = f"{s.name[0]}_{{{_text(declared[s.name[2:]], names)}}}"
+    for c in eqs.system.contacts:
+        name = c.name.replace("_", r"\_")
+        names[eqs.symbols[f"friction_{c.name}"]] = rf"T_{{\mathrm{{{name}}}}}"
     return names
+
+
+def _friction(eqs: Equations, names: dict[sp.Symbol, str]) -> list[str]:
+    """Coulomb's law of each contact: where it slips, and where it sticks."""
+    rows = []
+    for c in eqs.friction.contacts if eqs.friction is not None else ():
+        view = eqs._view([c.slip, c.normal, c.mu, c.force])
+        slip, normal, mu, force = (_text(e, names) for e in view)
+        mu = rf"\left({mu}\right)" if view[2].is_Add else mu
+        limit = rf"{mu} \left|{normal}\right|"
+        rows.append(rf"{force} &= - {limit} \operatorname{{sgn}} \left({slip}\right)")
+        rows.append(rf"\left|{force}\right| &\le {limit} \quad \text{{where }} {slip} = 0")
+    return rows
 
 
 def _text(e: Any, names: dict[sp.Symbol, str]) -> str:

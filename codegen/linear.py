@@ -88,6 +88,63 @@ def solve(
     return b, pivots
 
 
+def eliminate(
+    g: Graph,
+    matrix: Matrix,
+    right: Sequence[Node],
+    scales: Sequence[Node],
+    pivoting: int,
+    guarded: bool = False,
+) -> tuple[list[Node], list[tuple[Node, Node]]]:
+    """Solve matrix @ x = right in straight-line nodes; returns x and the pivots that are no constants.
+
+    Columns from `pivoting` on choose their pivots as the code runs: rows change places where the one below has the
+    larger entry, measured by the `scales` of the rows; a pivot below its share of the scale counts as zero. With
+    `guarded` the unknown of such a pivot is zero.
+    """
+    n = len(matrix)
+    a, b, scale = [list(row) for row in matrix], list(right), list(scales)
+    pivots: list[tuple[Node, Node]] = []
+    for k in range(n):
+        for r in range(k + 1, n) if k >= pivoting else ():
+            if a[r][k] == g.zero:
+                continue
+            ours, theirs = (g.mul(g.unary("abs", a[i][k]), scale[j]) for i, j in ((k, r), (r, k)))
+            exchange = g.relation("lt", ours, theirs)
+
+            def swapped(x: Node, y: Node, exchange: Node = exchange) -> tuple[Node, Node]:
+                return g.select(exchange, y, x), g.select(exchange, x, y)
+
+            for j in range(k, n):
+                a[k][j], a[r][j] = swapped(a[k][j], a[r][j])
+            b[k], b[r] = swapped(b[k], b[r])
+            scale[k], scale[r] = swapped(scale[k], scale[r])
+        pivot = a[k][k]
+        if g.constant_value(pivot) is None:
+            pivots.append((pivot, limit(g, scale[k], MASS_THRESHOLD)))
+        for r in range(k + 1, n):
+            if a[r][k] == g.zero:
+                continue
+            factor = _quotient(g, a[r][k], pivot, scale[k], guarded)
+            for j in range(k + 1, n):
+                a[r][j] = g.sub(a[r][j], g.mul(factor, a[k][j]))
+            a[r][k] = g.zero
+            b[r] = g.sub(b[r], g.mul(factor, b[k]))
+    x = list(b)
+    for k in reversed(range(n)):
+        for c in range(k + 1, n):
+            x[k] = g.sub(x[k], g.mul(a[k][c], x[c]))
+        x[k] = _quotient(g, x[k], a[k][k], scale[k], guarded)
+    return x, pivots
+
+
+def _quotient(g: Graph, above: Node, pivot: Node, scale: Node, guarded: bool) -> Node:
+    if not guarded or g.constant_value(pivot) is not None:
+        return g.div(above, pivot)
+    small = g.relation("le", g.unary("abs", pivot), limit(g, scale, MASS_THRESHOLD))
+    return g.select(small, g.zero, g.div(above, g.select(small, g.one, pivot)))
+
+
 class LDL:
     """M = L D L^T in straight-line nodes, for a symmetric matrix given by its lower triangle (rows)."""
 

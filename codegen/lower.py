@@ -4,37 +4,34 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import sympy as sp
 
-from .arrange import arranged
-from .differentiate import forward
+from .accelerations import (
+    UNROLLED_VELOCITIES,
+    Accelerations,
+    solve_for_accelerations,
+    variation,
+)
+from .arrange import BUDGET, arranged
+from .friction import friction_outputs
 from .graph import Node
-from .linear import LDL
+from .hybrid import contact_entries, event_entries, hybrid_kernels, modes
 from .power import POWER, painleve_function, power
-from .program import Kernel, Program, Solve, Variable
+from .program import Kernel, Program, Variable
 
 if TYPE_CHECKING:
     from .equations import Equations
 
-UNROLLED_VELOCITIES = 12
-"""Mass matrices up to this size are factored in straight-line code, larger ones by a loop."""
+__all__ = ["UNROLLED_VELOCITIES", "lower", "program_digest", "variable"]
+
 UNROLLED_JACOBIAN = 4000
 """Operations up to which a Jacobian is written out; above, the emitted one loops over `jvp`."""
 
 LARGEST_ARRANGED = 4000
 """Nodes up to which kernels that are called seldom are arranged; the right-hand side always is."""
-
-
-@dataclass(frozen=True)
-class _Accelerations:
-    """theta' in nodes, with the means to solve for other right-hand sides with the same matrix."""
-
-    nodes: tuple[Node, ...]
-    factors: LDL | None
-    solves: tuple[Solve, ...]
 
 
 def program_digest(system_digest: str, form: str, options: object) -> str:
@@ -48,9 +45,9 @@ def lower(eqs: Equations) -> Program:
     """The kernels of a model."""
     g, system = eqs.graph, eqs.system
     invariants = eqs.found_invariants
-    acceleration = _solve_for_accelerations(eqs)
+    acceleration = solve_for_accelerations(eqs)
     limits = eqs.pivots
-    pivots = [*limits, *(acceleration.factors.checks() if acceleration.factors else [])]
+    pivots = [*limits, *acceleration.pivots]
     labels = _labels(eqs)
     names = list(eqs.states)
     kernels = {
@@ -64,18 +61,25 @@ def lower(eqs: Equations) -> Program:
         )
     }
     kernels |= _derivative_kernels(eqs, acceleration, pivots, labels)
-    outputs = _outputs(eqs, {i.name for i in invariants}, acceleration.nodes)
-    if outputs:
-        nodes = [n for _, n in outputs]
+
+    def make(name: str, nodes: Sequence[Node], comments: Sequence[str]) -> Kernel:
+        """A kernel that solves for the accelerations if it needs to."""
+        nodes = g.substitute(nodes, acceleration.solution)
         unknown = [n for solve in acceleration.solves for n in solve.results]
-        solved = g.depends_on(nodes, [*unknown, *(n for n, _ in pivots[len(limits) :])])
-        kernels["outputs"] = Kernel(
-            "outputs",
+        solved = g.depends_on(nodes, [*unknown, *(n for n, _ in acceleration.pivots)])
+        return Kernel(
+            name,
             tuple(nodes),
-            tuple(v.name for v, _ in outputs),
+            tuple(comments),
             tuple(pivots) if solved else limits,
             acceleration.solves if solved else (),
         )
+
+    outputs = _outputs(eqs, {i.name for i in invariants}, acceleration.nodes)
+    if outputs:
+        kernels["outputs"] = make("outputs", [n for _, n in outputs], [v.name for v, _ in outputs])
+    hybrid, guards = hybrid_kernels(eqs, acceleration, make)
+    kernels |= hybrid
     if eqs.initial_nodes is not None:
         names = [*eqs.states, *(p.name for p in (*system.parameters, *eqs.parameters))]
         kernels["initial"] = Kernel("initial", eqs.initial_nodes, tuple(names), of_declared=True)
@@ -91,7 +95,7 @@ def lower(eqs: Equations) -> Program:
     kernels["rhs"] = arranged(g, replace(kernels["rhs"], beforehand=parameters))
     for name in ("jvp", "jacobian", "outputs", "invariants"):
         if name in kernels and len(g.reachable(kernels[name].roots())) <= LARGEST_ARRANGED:
-            kernels[name] = arranged(g, kernels[name], budget=0)
+            kernels[name] = arranged(g, kernels[name], BUDGET // 8)
     return Program(
         name=system.name,
         form=eqs.form,
@@ -112,6 +116,10 @@ def lower(eqs: Equations) -> Program:
         ),
         independent=str(g.value[eqs.independent_node]),
         kernels=kernels,
+        guards=guards,
+        modes=modes(eqs),
+        events=event_entries(eqs),
+        contacts=contact_entries(eqs),
     )
 
 
@@ -124,23 +132,6 @@ def variable(eqs: Equations, s: sp.Symbol, kind: str) -> Variable:
         system.descriptions.get(s, ""),
         system.example.get(s, float("nan")),
     )
-
-
-def _upper(eqs: Equations) -> tuple[Node, ...]:
-    """The upper triangle by rows."""
-    k = len(eqs.force)
-    return tuple(eqs.entry(i, j) for i in range(k) for j in range(i, k))
-
-
-def _solve_for_accelerations(eqs: Equations) -> _Accelerations:
-    g, k = eqs.graph, len(eqs.force)
-    if not eqs.mass:
-        return _Accelerations(eqs.force, None, ())
-    if k <= UNROLLED_VELOCITIES:
-        factors = LDL(g, [list(row) for row in eqs.mass])
-        return _Accelerations(tuple(factors.solve(eqs.force)), factors, ())
-    results = tuple(g.symbol(f"cg_a_{i}") for i in range(k))
-    return _Accelerations(results, None, (Solve(_upper(eqs), eqs.force, results),))
 
 
 def _labels(eqs: Equations) -> dict[Node, str]:
@@ -159,50 +150,23 @@ def _labels(eqs: Equations) -> dict[Node, str]:
 
 def _derivative_kernels(
     eqs: Equations,
-    acceleration: _Accelerations,
+    acceleration: Accelerations,
     pivots: Sequence[tuple[Node, Node]],
     labels: dict[Node, str],
 ) -> dict[str, Kernel]:
-    """`jvp`, and `jacobian` where it is short enough to be written out.
-
-    M a = f gives M da = df - dM a: one more solution with the same factors, whatever the direction.
-    """
+    """`jvp`, and `jacobian` where it is short enough to be written out."""
     g, names = eqs.graph, eqs.states
     states = [*eqs.coordinate_nodes, *eqs.velocity_nodes]
-    mass = [node for row in eqs.mass for node in row]
-    roots = [*eqs.rates, *eqs.force, *mass]
-    n, k = len(eqs.rates), len(eqs.force)
-
-    def along(direction: dict[Node, Node]) -> tuple[list[Node], list[Node]]:
-        # Not by freezing a in M a: the graph folds constants, M a need not contain the nodes of a.
-        moved = forward(g, roots, direction)
-        right = moved[n : n + k]
-        if eqs.mass:
-            d_mass = dict(zip(mass, moved[n + k :], strict=True))
-            right = [
-                g.sub(f, g.dot([d_mass[eqs.entry(i, j)] for j in range(k)], acceleration.nodes))
-                for i, f in enumerate(right)
-            ]
-        return moved[:n], right
-
     comments = tuple(f"direction of d({s})/dt" for s in names)
-    kernels: dict[str, Kernel] = {}
-    rates, right = along({s: g.symbol(f"cg_v_{i}") for i, s in enumerate(states)})
-    solves = acceleration.solves
-    if acceleration.solves:
-        results = tuple(g.symbol(f"cg_b_{i}") for i in range(len(right)))
-        solves = (*solves, Solve((), tuple(right), results))
-        right = list(results)
-    elif acceleration.factors is not None:
-        right = acceleration.factors.solve(right)
-    kernels["jvp"] = Kernel("jvp", (*rates, *right), comments, tuple(pivots), solves, labels)
+    solves = list(acceleration.solves)
+    direction = {s: g.symbol(f"cg_v_{i}") for i, s in enumerate(states)}
+    rates, right = variation(eqs, acceleration, direction, solves)
+    kernels = {"jvp": Kernel("jvp", (*rates, *right), comments, tuple(pivots), tuple(solves), labels)}
     if acceleration.solves or len(states) ** 2 > UNROLLED_JACOBIAN:
         return kernels
     columns = []
     for s in states:
-        upper, lower_part = along({s: g.one})
-        if acceleration.factors is not None:
-            lower_part = acceleration.factors.solve(lower_part)
+        upper, lower_part = variation(eqs, acceleration, {s: g.one}, [])
         columns.append([*upper, *lower_part])
     entries = tuple(columns[j][i] for i in range(len(states)) for j in range(len(states)))
     if g.count_operations(entries) > UNROLLED_JACOBIAN:
@@ -223,11 +187,15 @@ def _outputs(
     found += [
         (Variable(n, "reaction", "", "constraint reaction"), node) for n, node in eqs.reaction_nodes.items()
     ]
+    friction = friction_outputs(eqs)
+    found += [(Variable(n, "output", "", text), node) for n, text, node in friction if n != "friction_power"]
     for name, node in eqs.output_nodes.items():
         text = {str(k): v for k, v in {**system.units}.items()}.get(name, "")
         about = {str(k): v for k, v in {**system.descriptions}.items()}.get(name, "")
         found.append((Variable(name, "output", text, about), node))
     taken = {v.name for v, _ in found} | set(eqs.symbols) | invariants
+    for name, text, node in friction[-1:]:
+        found.append((Variable(f"cg_{name}" if name in taken else name, "output", "", text), node))
     return found + _balance(eqs, invariants, taken, accelerations)
 
 

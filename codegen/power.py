@@ -3,6 +3,8 @@
 h = eta . dL/d eta - L  (= T2 - T0 + V for L of second degree: T = T2 + T1 + T0 by degree in the velocities),
 dh/dt = -X_0 L + c_0j^b eta_j p_b + Q_j eta_j + R_j eta_j,   p = dL/d eta.
 
+The forces Q include the friction T_i dv_i/d eta_j of Coulomb contacts.
+
 R are the constraint reactions, R_j = dp_j/dt - (c_0j^b + c_aj^b eta_a) p_b - X_j L - Q_j. They are orthogonal to the
 permitted variations, so that only what is not homogeneous in the permitted velocities eta = beta(t, x, theta) counts:
 R_j eta_j = R_j (beta_j - theta_i d beta_j / d theta_i), in affine constraints R_j b_j0. Where coordinates and rates are
@@ -19,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from .differentiate import forward, gradient
 from .evaluate import evaluate
+from .friction import friction_power
 from .graph import Graph, Node
 from .structure import structure_functions
 
@@ -57,6 +60,7 @@ def power(eqs: Equations, accelerations: Sequence[Node]) -> Node:
                 for i, c in entries:
                     total = g.add(total, g.mul(c, g.mul(eta[b], momenta[i])))
     (total,) = g.substitute([total], eqs.permitted)
+    total = g.add(total, friction_power(eqs))
     return g.add(total, _reactions(eqs, accelerations))
 
 
@@ -93,7 +97,11 @@ def _constraint_forces(eqs: Equations, accelerations: Sequence[Node]) -> list[No
     g, system = eqs.graph, eqs.system
     law = balance(g, system)
     k = len(law.momenta)
-    moved = g.substitute([*law.momenta, *law.forces], eqs.permitted)
+    forces = list(law.forces)
+    for c in system.contact_nodes:
+        force = g.symbol(f"friction_{c.name}")
+        forces = [g.add(f, g.mul(force, slope)) for f, slope in zip(forces, c.row, strict=True)]
+    moved = g.substitute([*law.momenta, *forces], eqs.permitted)
     flow: Mapping[Node, Node] = {
         system.fields.time: g.one,
         **dict(zip(eqs.coordinate_nodes, eqs.rates, strict=True)),

@@ -174,6 +174,8 @@ def expression(
     if op == "symbol":
         return names[node]
     parts = [expression(g, a, names, False, dialect) for a in args]
+    if op == "add" and parts[1][0] == "-" and g.op[args[1]] == "const":
+        return f"{parts[0]} - {parts[1][1:]}"
     if op == "add" or op == "sub":
         return f"{parts[0]} {'+' if op == 'add' else '-'} {parts[1]}"
     if op == "neg":

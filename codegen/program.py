@@ -77,10 +77,30 @@ class Kernel:
 
 
 @dataclass(frozen=True)
+class EventEntry:
+    """An event in the table of a model; its guard is that of the same index, its reset the kernel `reset_<index>`."""
+
+    name: str
+    direction: int
+    terminal: bool
+    has_reset: bool
+
+
+@dataclass(frozen=True)
+class ContactEntry:
+    """A contact in the table of a model; `sign` is the index of its sign mode, -1 without one."""
+
+    name: str
+    sign: int
+
+
+@dataclass(frozen=True)
 class Program:
     """A model as named kernels over one graph: what is printed, in C or in Python.
 
-    `kernels` holds `rhs` and, where the model has them, `jacobian`, `jvp`, `outputs`, `invariants`, `initial`.
+    `kernels` holds `rhs` and, where the model has them, `jacobian`, `jvp`, `outputs`, `invariants`, `guards`,
+    `contacts`, `project`, `initial`, and `reset_<i>` for each event i with a reset. The modes of contacts follow the
+    inputs in the kernels' u.
     `independent` names the argument `t` of the kernels: "t", or Whittaker's coordinate.
     A Jacobian too long to unroll is absent: the emitted one loops over `jvp`.
     """
@@ -98,6 +118,10 @@ class Program:
     declared: tuple[Variable, ...]
     independent: str
     kernels: Mapping[str, Kernel]
+    guards: tuple[Variable, ...] = ()
+    modes: tuple[Variable, ...] = ()
+    events: tuple[EventEntry, ...] = ()
+    contacts: tuple[ContactEntry, ...] = ()
 
     @property
     def clock(self) -> str:
@@ -121,7 +145,7 @@ class Program:
         return code_block(self, kernel)
 
 
-_PLAIN = (*LEAVES, *RELATIONS, "add", "sub", "mul", "div", "neg", "sqrt", "abs", "select")
+PLAIN = (*LEAVES, *RELATIONS, "add", "sub", "mul", "div", "neg", "sqrt", "abs", "select")
 
 
 def has_functions(program: Program, kernels: Iterable[str]) -> bool:
@@ -130,7 +154,7 @@ def has_functions(program: Program, kernels: Iterable[str]) -> bool:
     roots: list[Node] = []
     for name in kernels:
         roots += program.kernels[name].roots()
-    return any(g.op[n] not in _PLAIN for n in g.reachable(roots))
+    return any(g.op[n] not in PLAIN for n in g.reachable(roots))
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,14 @@ class Input(Named):
     """A quantity that the caller sets during a run."""
 
 
+class Multiplier(Named):
+    """The multiplier of a constraint, in the form `multipliers`."""
+
+
+class Mode(Named):
+    """The mode of a Coulomb contact: the direction of its slip, or the assumed sign of its normal force."""
+
+
 class Time(Named):
     """The time t."""
 
@@ -132,6 +140,23 @@ def inputs(names: str) -> Any:
     >>> tau = inputs("tau")
     """
     return _declare(Input, names, "input", {})
+
+
+def multiplier(number: int) -> Multiplier:
+    """The symbol of the multiplier of a constraint, named `lambda_<number>`; constraints are counted from 1.
+
+    The reaction of constraint s on the velocities is A_sa lambda_s (see the form `multipliers`). Declared constraints
+    come first, then the holonomic ones, f = 0 with the rates df/dt. The symbol may stand in outputs, in the guard of
+    an event and in the normal force of a contact; such a system has the form `multipliers` only.
+
+    >>> multiplier(1)
+    lambda_1
+    """
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise DeclarationError(
+            f"multiplier({number!r}): the argument is the number of a constraint: 1, 2, ..."
+        )
+    return Multiplier(f"lambda_{number}", real=True)
 
 
 def rate(coordinate: sp.Symbol) -> Rate:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from . import checks
+from . import checks, contacts, events
 from .fields import Fields
 from .graph import Graph, Node
 from .lowering import Lowering, UnsupportedExpression
@@ -17,6 +17,7 @@ from .symbols import (
     Coordinate,
     DeclarationError,
     Input,
+    Multiplier,
     Parameter,
     Rate,
     Time,
@@ -30,7 +31,9 @@ from .symbols import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from .contacts import ContactNodes, Coulomb
     from .equations import Equations
+    from .events import Event, EventNodes
     from .interactions import Interaction
     from .screws import Body, Screw
 
@@ -59,6 +62,8 @@ class System:
     holonomic : expressions f(t, x) that stay zero (closed loops). Their rates df/dt become constraints on the
         velocities, and f itself a residual; a run must start where f = 0.
     parametrization : {velocity: expression in (t, x, theta)} for every velocity, with theta made by `velocities()`.
+    contacts : `Coulomb` contacts with dry friction.
+    events : `Event` objects: zeros to be located, with what happens there.
     outputs : {name: expression}.
     units, descriptions : {symbol: text}.
     example : {symbol: number}, a sane point at which the declaration is checked and pivots are chosen.
@@ -97,6 +102,9 @@ class System:
     bodies: tuple[Body, ...]
     interactions: tuple[Interaction, ...]
     screws: Mapping[str, Screw]
+    contacts: tuple[Coulomb, ...]
+    events: tuple[Event, ...]
+    multipliers: tuple[sp.Symbol, ...]
     units: Mapping[sp.Symbol, str]
     descriptions: Mapping[sp.Symbol, str]
     example: Mapping[sp.Symbol, float]
@@ -116,6 +124,8 @@ class System:
     constraint_offsets: tuple[Node, ...]
     beta: tuple[Node, ...]
     output_nodes: Mapping[str, Node]
+    contact_nodes: tuple[ContactNodes, ...]
+    event_nodes: tuple[EventNodes, ...]
 
     def __init__(
         self,
@@ -131,6 +141,8 @@ class System:
         constraints: Iterable[Expression] = (),
         holonomic: Iterable[Expression] = (),
         parametrization: Mapping[sp.Symbol, Expression] | None = None,
+        contacts: Sequence[Coulomb] = (),
+        events: Sequence[Event] = (),
         outputs: Mapping[str, Expression] | None = None,
         units: Mapping[sp.Symbol, str] | None = None,
         descriptions: Mapping[sp.Symbol, str] | None = None,
@@ -175,11 +187,13 @@ class System:
             },
         )
         self._put("parametrization", self._checked_parametrization(parametrization))
+        self._add_contacts_and_events(
+            checks.sequence(name, "contacts", contacts), checks.sequence(name, "events", events)
+        )
         self._collect_symbols()
         self._put("units", checks.texts(self, "units", units or {}))
         self._put("descriptions", checks.texts(self, "descriptions", descriptions or {}))
         self._lower()
-        self._put("digest", hashlib.sha256(self._canonical().encode()).hexdigest())
         checks.check(self)
         if self.bodies:
             from .interactions import check_bodies
@@ -219,6 +233,25 @@ class System:
         self._put("potential", self.potential + found.potential)
         self._put("forces", forces)
         self._put("screws", found.screws)
+
+    def _add_contacts_and_events(self, given: Sequence[Any], happenings: Sequence[Any]) -> None:
+        self._put("contacts", contacts.checked(self.name, given))
+        contacts.refuse_symbols(self.name, self.contacts)
+        self._put("events", events.named(self.name, happenings))
+        events.check_resets(self)
+
+    def with_events(self, more: Sequence[Event]) -> System:
+        """The same system with events added after its own.
+
+        Raises DeclarationError, naming the event, as the declaration does.
+        """
+        other = System.__new__(System)
+        other.__dict__.update(self.__dict__)
+        given = [*self.events, *checks.sequence(self.name, "events", more)]
+        other._add_contacts_and_events(self.contacts, given)
+        other._collect_symbols()
+        other._lower()
+        return other
 
     def _put(self, key: str, value: Any) -> None:
         """Set an attribute while the system is being made; a dict is frozen with it."""
@@ -294,6 +327,8 @@ class System:
         """Sort every symbol in the declaration into its kind; name those that have none."""
         known = {time, *self.coordinates, *self.velocities, *self.independent}
         known |= {rate(x) for x in self.coordinates}
+        multipliers: set[sp.Symbol] = set()
+        constrained = {f"lambda_{i + 1}" for i in range(len(self.constraints))}
         parameters: set[sp.Symbol] = set()
         inputs: set[sp.Symbol] = set()
         for entry, expression in self._entries():
@@ -301,12 +336,14 @@ class System:
                 if isinstance(s, Parameter):
                     parameters.add(s)
                 elif isinstance(s, Input):
-                    if not entry.startswith(("potential", "forces", "outputs")):
+                    if not entry.startswith(("potential", "forces", "outputs", "contacts", "events")):
                         raise DeclarationError(
                             f"System {self.name!r}: {entry} contains the input {s.name!r}: inputs may stand in "
                             "potential, forces and outputs; elsewhere their rates would enter the equations"
                         )
                     inputs.add(s)
+                elif isinstance(s, Multiplier) and s.name in constrained and checks.takes_multipliers(entry):
+                    multipliers.add(s)
                 else:
                     raise DeclarationError(checks.unknown_symbol(self, entry, s))
         for s in self.example:
@@ -316,6 +353,7 @@ class System:
                 inputs.add(s)
         self._put("parameters", self._in_order(parameters))
         self._put("inputs", self._in_order(inputs))
+        self._put("multipliers", tuple(sorted(multipliers, key=lambda s: natural(s.name))))
         checks.check_unique_names(self)
 
     def _entries(self) -> list[tuple[str, Any]]:
@@ -327,7 +365,7 @@ class System:
         entries += [(f"holonomic[{i}]", e) for i, e in enumerate(self.holonomic)]
         entries += [(f"parametrization[{v}]", e) for v, e in (self.parametrization or {}).items()]
         entries += [(f"outputs[{n!r}]", e) for n, e in self.outputs.items()]
-        return entries
+        return entries + contacts.entries(self.contacts) + events.entries(self.events)
 
     def _lower(self) -> None:
         g = Graph()
@@ -366,6 +404,9 @@ class System:
             tuple(value[f"parametrization[{v}]"] for v in self.velocities) if self.parametrization else (),
         )
         self._put("output_nodes", {n: value[f"outputs[{n!r}]"] for n in self.outputs})
+        self._put("contact_nodes", contacts.contact_nodes(self, value.__getitem__))
+        self._put("event_nodes", events.event_nodes(self.events, value.__getitem__))
+        self._put("digest", hashlib.sha256(self._canonical().encode()).hexdigest())
 
     def _culprit(self, nodes: Mapping[sp.Symbol, Node]) -> str:
         """The first entry that cannot be lowered by itself."""
@@ -378,8 +419,9 @@ class System:
         return "declaration"
 
     def all_symbols(self) -> tuple[sp.Symbol, ...]:
-        """Time, coordinates, velocities, independent parameters, parameters, inputs."""
-        return (time, *self.coordinates, *self.velocities, *self.independent, *self.parameters, *self.inputs)
+        """Time, coordinates, velocities, independent parameters, parameters, inputs, multipliers that are named."""
+        known = (time, *self.coordinates, *self.velocities, *self.independent)
+        return (*known, *self.parameters, *self.inputs, *self.multipliers)
 
     def _canonical(self) -> str:
         """The declaration as one text, the same for the same declaration in any process."""
@@ -392,6 +434,8 @@ class System:
             + list(self.output_nodes.values())
             + list(self.holonomic_nodes)
         )
+        roots += [n for c in self.contact_nodes for n in (c.offset, *c.row, c.normal, c.mu)]
+        roots += [n for e in self.event_nodes for n in (e.guard, *e.reset.values())]
         order = g.reachable(roots)
         number = {n: i for i, n in enumerate(order)}
         lines = [self.name]
@@ -403,6 +447,10 @@ class System:
         lines += [f"{n} {number[self.output_nodes[n]]}" for n in self.outputs]
         lines += sorted(f"{k} {v!r}" for texts in (self.units, self.descriptions) for k, v in texts.items())
         lines += [f"{g.op[n]} {g.value.get(n, '')} {[number[a] for a in g.args[n]]}" for n in order]
+        lines += [f"contact {c.name}" for c in self.contacts]
+        lines += [
+            f"event {e.name} {e.direction} {e.terminal} {[str(k) for k in e.reset]}" for e in self.event_nodes
+        ]
         lines.append(f"{len(self.constraints)} {[number[r] for r in roots]}")
         return "\n".join(lines)
 
@@ -442,11 +490,22 @@ class System:
 
         return derive(self, form, **options)
 
-    def compile(self, form: str | None = None, *, reproducible: bool = True, **options: Any) -> Any:
-        """Derive, emit and compile, or take the compiled model from the cache; returns a `Model`."""
+    def compile(
+        self,
+        form: str | None = None,
+        *,
+        reproducible: bool = True,
+        events: Sequence[Event] = (),
+        **options: Any,
+    ) -> Any:
+        """Derive, emit and compile, or take the compiled model from the cache; returns a `Model`.
+
+        `events` come after those of the system.
+        """
         from .compile import compile_system
 
-        return compile_system(self, form, reproducible=reproducible, **options)
+        system = self.with_events(events) if events else self
+        return compile_system(system, form, reproducible=reproducible, **options)
 
     def emit(self, form: str, folder: str | Path, **options: Any) -> list[Path]:
         """Write the C core (.c .h) and the Cython module (.pyx .pxd .pyi) into a folder; returns the paths."""
@@ -461,4 +520,6 @@ class System:
             return "velocity"
         if isinstance(s, Parameter):
             return "parameter"
+        if isinstance(s, Multiplier):
+            return "multiplier"
         return "time" if isinstance(s, Time) else "input"

@@ -13,7 +13,7 @@ from .graph import Graph
 from .print_c import PYTHON, expression
 from .print_statements import ARRAYS, place
 from .print_sympy import expression as sympy_expression
-from .program import Program, Variable
+from .program import ContactEntry, EventEntry, Program, Variable
 from .schedule import Assign, Check, FactorSolve, Load, Schedule, SineCosine, Store, assigned
 
 Function = Callable[..., Any]
@@ -33,15 +33,26 @@ class Kernels:
     outputs: Sequence[Variable]
     invariants: Sequence[Variable]
     declared: Sequence[Variable]
+    guards: Sequence[Variable]
+    modes: Sequence[Variable]
+    events: Sequence[EventEntry]
+    contacts: Sequence[ContactEntry]
     python: Mapping[str, Function]
     numpy: Mapping[str, Function]
 
 
 def twin_kernels(program: Program) -> Kernels:
-    """The kernels of a program in plain Python, and in NumPy where it has no loop over a large matrix."""
+    """The kernels of a program in plain Python, and in NumPy where it has no loop over a large matrix.
+
+    `reset` is a function of (event, t, x, p, u).
+    """
     python = {k: python_kernel(program, k) for k in program.kernels}
     if "jacobian" not in python:
         python["jacobian"] = _looped_jacobian(python["jvp"], len(program.states))
+    if any(e.has_reset for e in program.events):
+        python["reset"] = _reset(
+            {i: python[f"reset_{i}"] for i in range(len(program.events)) if f"reset_{i}" in python}
+        )
     numpy = {k: numpy_kernel(program, k) for k, kernel in program.kernels.items() if not kernel.solves}
     return Kernels(
         program.name,
@@ -54,6 +65,10 @@ def twin_kernels(program: Program) -> Kernels:
         program.outputs,
         program.invariants,
         program.declared,
+        program.guards,
+        program.modes,
+        program.events,
+        program.contacts,
         python,
         numpy,
     )
@@ -73,7 +88,6 @@ def python_source(program: Program, kernel: str) -> str:
     lines.append(f"    cg_out = [0.0] * {len(plan.kernel.outputs)}")
     if plan.work:
         lines.append(f"    cg_work = [0.0] * {plan.work}")
-
     if plan.hoist is not None:
         lines += [f"    cg_q = [0.0] * {plan.hoisted}", *_lines(g, plan.hoist)]
     return "\n".join([*lines, *_lines(g, plan), "    return cg_out", ""])
@@ -170,6 +184,13 @@ def _looped_jacobian(jvp: Function, n: int) -> Function:
     return jacobian
 
 
+def _reset(kernels: Mapping[int, Function]) -> Function:
+    def reset(event: int, t: float, x: Any, p: Any, u: Any) -> list[float]:
+        return list(kernels[event](t, x, p, u)) if event in kernels else list(x)
+
+    return reset
+
+
 def numpy_kernel(program: Program, kernel: str) -> Function:
     """One kernel through `sympy.lambdify`, over arrays of one row per state, parameter and input."""
     g, plan = program.graph, program.schedule(kernel)
@@ -188,8 +209,9 @@ def numpy_kernel(program: Program, kernel: str) -> Function:
                     steps.append((sp.Symbol(f"cg_q_{s.index}", real=True), value))
                     value = steps[-1][0]
                 stores[s.array, s.index] = value
-            for a in assigned(s):
-                steps.append((sp.Symbol(a.name, real=True), sympy_expression(g, a.node, part.names)))
+            steps += [
+                (sp.Symbol(a.name, real=True), sympy_expression(g, a.node, part.names)) for a in assigned(s)
+            ]
     results = [value for (array, _), value in stores.items() if array == "out"]
     moment = next((s.name for s in loads.values() if s.array == "t"), program.clock)
     read = [s for s in loads.values() if s.array != "t"]

@@ -1001,7 +1001,7 @@ static const cg_variable_t cg_declared[] = {
 #define CG_MODEL_NP 3
 #define CG_MODEL_HOISTED 7
 #define CG_MODEL_RHS n_link_pendulum_5_rhs_hoisted
-#define CG_MODEL_OPERATIONS 215
+#define CG_MODEL_OPERATIONS 455
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else
@@ -1045,20 +1045,32 @@ const cg_model_t n_link_pendulum_5_model = {
     .n_inputs = 0,
     .n_outputs = 2,
     .n_invariants = 1,
+    .n_guards = 0,
+    .n_events = 0,
+    .n_modes = 0,
     .n_declared = 10,
     .n_work = 0,
+    .n_contacts = 0,
     .n_hoisted = 7,
     .states = cg_states,
     .parameters = cg_parameters,
     .inputs = NULL,
     .outputs = cg_outputs,
     .invariants = cg_invariants,
+    .guards = NULL,
+    .modes = NULL,
     .declared = cg_declared,
+    .events = NULL,
+    .contacts = NULL,
     .rhs = n_link_pendulum_5_rhs,
     .jacobian = n_link_pendulum_5_jacobian,
     .jvp = n_link_pendulum_5_jvp,
     .outputs_fn = n_link_pendulum_5_outputs,
     .invariants_fn = n_link_pendulum_5_invariants,
+    .guards_fn = NULL,
+    .reset = NULL,
+    .contacts_fn = NULL,
+    .project = NULL,
     .initial = NULL,
     .hoist = n_link_pendulum_5_hoist,
     .methods = CG_METHODS,

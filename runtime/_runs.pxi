@@ -120,7 +120,7 @@ cdef class ModelCore(KernelCore):
         if dense:
             interpolant = Dense(spans[:record.n_coef].copy(), coef[:record.n_coef].copy(), t0, _copy(x0, n))
         return Solution(self, times, rows.T, status, run.t, p, u if given is None else given, run.n_rhs, run.n_steps,
-                        run.n_rejected, interpolant, settings,
+                        run.n_rejected, interpolant, settings, run.n_jac, run.n_lu,
                         None if watch is None else watch.happened(status, run.t, _copy(run.x, n)))
 
 

@@ -62,6 +62,14 @@ int cg_modes_free(cg_run_t *run, int fresh)
     if (status == CG_OK) {
         status = cg_contacts(run, run->t, run->x, watch->contacts);
     }
+    if (status == CG_SINGULAR) { /* contacts that hold one velocity twice: with all slipping it is the same velocity */
+        memcpy(watch->present, modes, sizeof(double) * (size_t)watch->n_modes);
+        for (int32_t i = 0; i < watch->n_contacts; i++) {
+            modes[i] = 1.0;
+        }
+        status = cg_contacts(run, run->t, run->x, watch->contacts);
+        memcpy(modes, watch->present, sizeof(double) * (size_t)watch->n_modes);
+    }
     for (int32_t i = run->model->n_coordinates; i < run->n; i++) {
         size = cg_larger(size, fabs(run->x[i]));
     }

@@ -31,7 +31,7 @@ def lane_set(model: Any, wanted: int | None, count: int) -> int:
     """
     from ._core import widest_lanes
 
-    if wanted is not None and (isinstance(wanted, bool) or wanted not in WIDTHS):
+    if wanted is not None and (type(wanted) is not int or wanted not in WIDTHS):
         raise ArgumentError(f"lanes = {wanted!r} must be one of {', '.join(map(str, WIDTHS))}, or None")
     if wanted == 1 or (wanted is None and count < WORTH):
         return 0

@@ -17,6 +17,9 @@ from .entry import Example
 __all__ = ["Example", "example", "examples"]
 
 _SYSTEMS = (
+    "block_on_belt",
+    "bouncing_ball",
+    "brick_on_incline",
     "chaplygin_sleigh",
     "double_pendulum",
     "euler_rigid_body",
@@ -28,6 +31,9 @@ _SYSTEMS = (
     "kovalevskaya_top",
     "lagrange_top",
     "n_link_pendulum",
+    "painleve_klein",
+    "painleve_klein_rigid",
+    "painleve_rod",
     "roller_racer",
     "rolling_disk",
     "rolling_ring",
@@ -37,6 +43,8 @@ _SYSTEMS = (
     "torus_nonuniform",
     "torus_uniform",
     "turntable_sleigh",
+    "two_mass_chain",
+    "woodpecker",
 )
 
 

@@ -58,6 +58,8 @@ def rates(eqs: Equations, point: Point) -> dict[str, float]:
     if eqs.initial_nodes is not None:
         names = [*eqs.states, *(p.name for p in (*system.parameters, *eqs.parameters))]
         at |= dict(zip(names, evaluate(g, eqs.initial_nodes, point), strict=True))
+    # Friction forces are unknowns that every form has; here any value will do, the same for all.
+    at |= {f"friction_{c.name}": 0.7 - 0.4 * i for i, c in enumerate(system.contacts)}
     k = len(eqs.force)
     lower = [n for row in eqs.mass for n in row]
     values = evaluate(g, [*lower, *eqs.force], at)

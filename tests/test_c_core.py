@@ -27,7 +27,10 @@ CONFIGURATIONS = {
     "gcc-table": ("gcc", ["-O1"]),
     "gcc-native": ("gcc", ["-O3", "-march=native", INLINE, "-DCG_INLINE_ALL"]),
     "clang-inlined": ("clang", ["-O2", INLINE]),
-    "sanitized": ("gcc", ["-O1", "-g", INLINE, "-DCG_INLINE_ALL", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]),
+    "sanitized": (
+        "gcc",
+        ["-O1", "-g", INLINE, "-DCG_INLINE_ALL", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
+    ),
 }
 
 

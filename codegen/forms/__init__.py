@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from chaplygin.runtime.errors import ChaplyginError
 
+from ..friction import FORMS, add_friction
+
 if TYPE_CHECKING:
     from ..equations import Equations
     from ..system import System
@@ -56,12 +58,32 @@ def derive(system: System, form: str, **options: Any) -> Equations:
     for option in options:
         if option not in allowed:
             raise FormError(f"form {form!r} has no option {option!r}; it has {', '.join(allowed) or 'none'}")
+    _refuse_friction(system, form)
     result: Equations = function(system, **options)
+    if system.contacts:
+        result = add_friction(result)
+    assert len(result.resets) == len(system.events)  # a reset that does not fit the form raises here
     return result
+
+
+def _refuse_friction(system: System, form: str) -> None:
+    """Friction acts in the equations of velocities; multipliers are named in one form only."""
+    if system.contacts and form not in FORMS:
+        raise FormError(
+            f"{form} does not fit {system.name!r}: hypothesis 'no dry friction' fails (contacts are given: "
+            f"{', '.join(c.name for c in system.contacts)}); use {fitting(system)!r}"
+        )
+    if system.multipliers and form != "multipliers":
+        raise FormError(
+            f"{form} does not fit {system.name!r}: hypothesis 'no multiplier is needed' fails (an output, event or "
+            f"contact contains the multiplier {system.multipliers[0]}); use 'multipliers'"
+        )
 
 
 def fitting(system: System) -> str:
     """The form to take when none is named: the simplest one that fits."""
+    if system.multipliers:
+        return "multipliers"
     if system.constraints or system.parametrization:
         return "maggi"
     return "lagrange" if system.fields.are_rates() else "poincare"

@@ -3,7 +3,8 @@
 d/dt dL/d eta_a - (c_0a^b + c_ca^b eta_c) dL/d eta_b - X_a L - Q_a = A_sa lambda_s,   A_sa eta_a + A_s0 = 0.
 
 With M eta' = f + A^T lambda and d/dt of the constraints, (A M^-1 A^T) lambda = -(A M^-1 f + g), where g is the
-derivative of A eta + A_0 along the flow at fixed eta. M and the Schur complement are factored as L D L^T.
+derivative of A eta + A_0 along the flow at fixed eta. M and the Schur complement are factored as L D L^T. With Coulomb
+contacts the lambda stay symbols here: they are found together with the friction forces (`codegen.friction`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sympy as sp
 
 from ..differentiate import forward
 from ..equations import Equations
+from ..friction import multiplier_symbols
 from ..graph import Graph, Node
 from ..linear import LDL, MASS_THRESHOLD, limit
 from ..symbols import Coordinate, Rate, rate
@@ -40,7 +42,9 @@ def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = Non
         )
     g = system.graph.copy()
     motion = project(g, system, balance(g, system), system.eta)
-    multipliers, pivots = _multipliers(g, system, motion)
+    multipliers, pivots = (
+        (multiplier_symbols(g, system), ()) if system.contacts else _multipliers(g, system, motion)
+    )
     rows = system.constraint_rows
     reactions = [g.dot([row[a] for row in rows], multipliers) for a in range(len(system.eta))]
     named = {f"lambda_{s + 1}": node for s, node in enumerate(multipliers)}

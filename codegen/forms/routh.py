@@ -61,8 +61,9 @@ def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> Equatio
     flow = {**dict(zip(fields.coordinates, rates, strict=True)), fields.time: g.one}
     right = g.substitute([forces[j] for j in stay], eliminated)
     mass, force = momentum_equations(g, by_eta, right, kept_eta, flow)
-    # The user's outputs keep the coordinates that they need.
-    wanted = g.substitute(list(system.output_nodes.values()), eliminated)
+    # The user's outputs and events keep the coordinates that they need.
+    events = [n for e in system.event_nodes for n in (e.guard, *e.reset.values())]
+    wanted = g.substitute([*system.output_nodes.values(), *events], eliminated)
     kept = _closed(g, fields.coordinates, rates, [*force, *(m for row in mass for m in row), *wanted])
     declared = {system.velocities[r]: g.neg(s) for r, s in zip(gone, by_a, strict=True)}
     declared |= {system.velocities[j]: system.eta[j] for j in stay}

@@ -18,12 +18,22 @@ __version__ = "0.1.0"
 # Defining module -> public names. A new name stands here, in __all__, and in the block below for type checkers.
 _HOMES = {
     "chaplygin.codegen.compile": ("compile",),
+    "chaplygin.codegen.contacts": ("Coulomb",),
     "chaplygin.codegen.equations": ("Equations",),
+    "chaplygin.codegen.events": ("Event",),
     "chaplygin.codegen.pfaff": ("fields_from_forms",),
     "chaplygin.codegen.interactions": ("Damper", "Motor", "Spring", "Weight", "Wrench"),
     "chaplygin.codegen.program": ("Program", "Sources"),
     "chaplygin.codegen.screws": ("Body", "rolling", "turn"),
-    "chaplygin.codegen.symbols": ("coordinates", "inputs", "parameters", "rate", "time", "velocities"),
+    "chaplygin.codegen.symbols": (
+        "coordinates",
+        "inputs",
+        "multiplier",
+        "parameters",
+        "rate",
+        "time",
+        "velocities",
+    ),
     "chaplygin.codegen.system": ("System",),
     "chaplygin.runtime": ("errors",),
     "chaplygin.runtime.ensemble": ("Ensemble", "ensemble"),
@@ -38,9 +48,11 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = [
     "__version__",
     "Body",
+    "Coulomb",
     "Damper",
     "Ensemble",
     "Equations",
+    "Event",
     "Example",
     "Model",
     "Motor",
@@ -61,6 +73,7 @@ __all__ = [
     "fields_from_forms",
     "inputs",
     "load_model",
+    "multiplier",
     "parameters",
     "rate",
     "rolling",
@@ -71,12 +84,14 @@ __all__ = [
 
 if TYPE_CHECKING:
     from chaplygin.codegen.compile import compile
+    from chaplygin.codegen.contacts import Coulomb
     from chaplygin.codegen.equations import Equations
+    from chaplygin.codegen.events import Event
     from chaplygin.codegen.interactions import Damper, Motor, Spring, Weight, Wrench
     from chaplygin.codegen.pfaff import fields_from_forms
     from chaplygin.codegen.program import Program, Sources
     from chaplygin.codegen.screws import Body, rolling, turn
-    from chaplygin.codegen.symbols import coordinates, inputs, parameters, rate, time, velocities
+    from chaplygin.codegen.symbols import coordinates, inputs, multiplier, parameters, rate, time, velocities
     from chaplygin.codegen.system import System
     from chaplygin.runtime import errors
     from chaplygin.runtime.ensemble import Ensemble, ensemble

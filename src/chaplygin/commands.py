@@ -94,6 +94,14 @@ def _described(found: subject.Subject, equations: Equations, full: bool) -> Iter
     yield table((left, f"= {right}") for left, right in energies)
     yield "Structure constants, [X_a, X_b] = c_ab^i X_i\n" + "\n".join(f"  {b}" for b in brackets(system))
     yield f"{equations.title}\n" + "\n".join(f"  {line}" for line in equation_lines(equations, full))
+    if system.contacts:
+        rows = [
+            (c.name, f"slip {c.slip}", f"N = {_text(c.normal, full)}", f"mu = {c.mu}")
+            for c in system.contacts
+        ]
+        yield "Contacts with Coulomb friction\n" + table(rows)
+    if system.events:
+        yield "Events\n" + table(_events(system, full))
     yield "Invariants\n" + table(_invariants(equations, full))
     for title, named in (("Outputs", equations.output_nodes), ("Reactions", equations.reaction_nodes)):
         if named:
@@ -101,6 +109,17 @@ def _described(found: subject.Subject, equations: Equations, full: bool) -> Iter
             yield f"{title}\n" + table((n, f"= {text}") for n, text in zip(named, texts, strict=True))
     counts = ", ".join(f"{name} {count}" for name, count in equations.operations.items())
     yield f"Operations in the graph: {counts}"
+
+
+def _events(system: System, full: bool) -> list[tuple[str, str, str]]:
+    """Name, guard and direction, what happens."""
+    rows = []
+    for event in system.events:
+        way = {1: " rising", -1: " falling"}.get(event.direction, "")
+        after = [f"{key} -> {_text(value, full)}" for key, value in (event.reset or {}).items()]
+        after += ["the run ends"] if event.terminal else []
+        rows.append((str(event.name), f"{_text(event.expr, full)} = 0{way}", "; ".join(after)))
+    return rows
 
 
 def _quantities(found: subject.Subject, full: bool) -> str:

@@ -1,0 +1,151 @@
+"""`Coulomb`: a contact with dry friction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from . import checks
+from .differentiate import forward
+from .symbols import DeclarationError, Input, Multiplier, check_name
+from .zero import are_zero
+
+if TYPE_CHECKING:
+    from .graph import Node
+    from .system import System
+
+
+@dataclass(frozen=True, eq=False)
+class Coulomb:
+    """A contact with Coulomb friction: T = -mu |N| sgn v while it slips, |T| <= mu |N| while it sticks.
+
+    The friction force T acts along the slip velocity v = s_0(t, x) + s_a(t, x) eta_a, so that its generalised forces
+    are T s_a and its power T v (with a moving support s_0 the power T s_0 is the drive's).
+
+    Parameters
+    ----------
+    name : a plain identifier. The model has outputs `slip_<name>`, `friction_<name>`, `normal_<name>`, and the mode
+        `<name>`: -1, +1 (direction of slip) or 0 (stick).
+    slip : v, affine in the velocities.
+    normal : N, an expression in (t, x, eta, p, u), or affine in the multipliers of constraints
+        (`chaplygin.multiplier`) in the form `multipliers`. Friction then enters N itself, and the mode
+        `<name>_sign` is the sign of N that is assumed; the equations may have no solution or several (Painlevé).
+    mu : the coefficient of friction, static and kinetic: a parameter or an expression without multipliers.
+
+    Source: C.-A. Coulomb (1785); P. Painlevé, Leçons sur le frottement (1895); A. A. Zobova on the Painlevé-Klein
+    example for the modes of several contacts and the rule that |T| = mu |N| sticks.
+
+    >>> from chaplygin.codegen.symbols import coordinates, parameters, rate
+    >>> x = coordinates("x")
+    >>> m, g, mu = parameters("m g mu")
+    >>> Coulomb("floor", slip=rate(x), normal=m * g, mu=mu)
+    Coulomb('floor', slip=x_dot, normal=g*m, mu=mu)
+    """
+
+    name: str
+    slip: Any = field(kw_only=True)
+    normal: Any = field(kw_only=True)
+    mu: Any = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "contact")
+        for key in ("slip", "normal", "mu"):
+            value = checks.scalar(f"Coulomb {self.name!r}: {key}", getattr(self, key))
+            object.__setattr__(self, key, value)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that a contact takes in a model."""
+        return self.name, f"{self.name}_sign", *(f"{k}_{self.name}" for k in ("slip", "friction", "normal"))
+
+    def __repr__(self) -> str:
+        return f"Coulomb({self.name!r}, slip={self.slip}, normal={self.normal}, mu={self.mu})"
+
+
+@dataclass(frozen=True)
+class ContactNodes:
+    """A contact in a graph: v = offset + row . eta, N, mu, and whether N contains multipliers."""
+
+    name: str
+    slip: Node
+    offset: Node
+    row: tuple[Node, ...]
+    normal: Node
+    mu: Node
+    implicit: bool
+
+
+def checked(system: str, given: Sequence[Any]) -> tuple[Coulomb, ...]:
+    """The contacts of a system; their names are told apart."""
+    found: list[Coulomb] = []
+    for i, contact in enumerate(given):
+        if not isinstance(contact, Coulomb):
+            raise DeclarationError(
+                f"System {system!r}: contacts[{i}] is {type(contact).__name__}; give chaplygin.Coulomb(name, slip=, "
+                "normal=, mu=)"
+            )
+        if contact.name in (c.name for c in found):
+            raise DeclarationError(f"System {system!r}: contacts: the name {contact.name!r} is used twice")
+        found.append(contact)
+    return tuple(found)
+
+
+def entries(contacts: Sequence[Coulomb]) -> list[tuple[str, Any]]:
+    """Every expression of the contacts with the name of its place."""
+    return [
+        (f"contacts[{c.name!r}].{key}", getattr(c, key)) for c in contacts for key in ("slip", "normal", "mu")
+    ]
+
+
+def refuse_symbols(system: str, contacts: Sequence[Coulomb]) -> None:
+    """Inputs in a slip velocity would need their rates; a coefficient of friction is no reaction."""
+    for c in contacts:
+        for key, kind, words in (
+            ("slip", Input, "inputs; their rates would enter the equations"),
+            ("slip", Multiplier, "multipliers"),
+            ("mu", Multiplier, "multipliers"),
+        ):
+            wrong = [s for s in getattr(c, key).free_symbols if isinstance(s, kind)]
+            if wrong:
+                raise DeclarationError(
+                    f"System {system!r}: contacts[{c.name!r}].{key} contains {wrong[0]}; it is free of {words}"
+                )
+
+
+def contact_nodes(system: System, value: Callable[[str], Node]) -> tuple[ContactNodes, ...]:
+    """The contacts with the nodes of their expressions, found by the names of their places.
+
+    Raises DeclarationError for a slip velocity that is not affine in the velocities or contains none, and for a
+    normal force that is not affine in the multipliers.
+    """
+    g = system.graph
+    places = [f"contacts[{c.name!r}].slip" for c in system.contacts]
+    slips = [value(place) for place in places]
+    offsets, rows = checks.affine(system, places, slips, "velocities")
+    unknown = [g.symbol(s.name) for s in system.multipliers]
+    found = []
+    for c, slip, offset, row in zip(system.contacts, slips, offsets, rows, strict=True):
+        place = f"System {system.name!r}: contacts[{c.name!r}]"
+        if all(n == g.zero for n in row):
+            raise DeclarationError(f"{place}.slip contains no velocity")
+        normal, mu = value(f"contacts[{c.name!r}].normal"), value(f"contacts[{c.name!r}].mu")
+        slopes = [n for s in unknown for n in forward(g, [normal], {s: g.one})]
+        if not _constant(system, slopes, unknown):
+            raise DeclarationError(f"{place}.normal is not affine in the multipliers")
+        found.append(
+            ContactNodes(c.name, slip, offset, tuple(row), normal, mu, g.depends_on([normal], unknown))
+        )
+    return tuple(found)
+
+
+def _constant(system: System, slopes: Sequence[Node], unknown: Sequence[Node]) -> bool:
+    g = system.graph
+    if not g.depends_on(slopes, unknown):
+        return True
+    try:
+        still = g.substitute(slopes, dict.fromkeys(unknown, g.zero))
+    except ZeroDivisionError:
+        return False
+    symbols = {s.name: s for s in system.all_symbols()}
+    return are_zero(g, [g.sub(a, b) for a, b in zip(slopes, still, strict=True)], symbols)

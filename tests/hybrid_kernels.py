@@ -1,0 +1,51 @@
+"""Kernels of hybrid systems as plain Python functions of named values, for tests that need no compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import chaplygin as cg
+from chaplygin.codegen.twin import twin_kernels
+
+
+class Kernels:
+    """The kernels of derived equations; states, parameters, inputs and modes go in by name."""
+
+    def __init__(self, equations: cg.Equations) -> None:
+        self.program = equations.program
+        self.python = twin_kernels(self.program).python
+
+    def _arguments(self, values: Mapping[str, float]) -> tuple[list[float], list[float], list[float]]:
+        p = self.program
+        tables = (p.states, p.parameters, (*p.inputs, *p.modes))
+        x, q, u = ([float(values[v.name]) for v in table] for table in tables)
+        return x, q, u
+
+    def __call__(self, kernel: str, values: Mapping[str, float], t: float = 0.0) -> np.ndarray:
+        return np.array(self.python[kernel](t, *self._arguments(values)))
+
+    def rates(self, values: Mapping[str, float], t: float = 0.0) -> dict[str, float]:
+        """d/dt of the states by name."""
+        return dict(zip((v.name for v in self.program.states), self("rhs", values, t), strict=True))
+
+    def outputs(self, values: Mapping[str, float], t: float = 0.0) -> dict[str, float]:
+        return dict(zip((v.name for v in self.program.outputs), self("outputs", values, t), strict=True))
+
+    def contacts(self, values: Mapping[str, float], t: float = 0.0) -> dict[str, dict[str, float]]:
+        """v, T, limit, dv/dt and N of every contact by name."""
+        rows = self("contacts", values, t).reshape(-1, 5)
+        keys = ("v", "T", "limit", "dv", "N")
+        return {
+            c.name: dict(zip(keys, map(float, row), strict=True))
+            for c, row in zip(self.program.contacts, rows, strict=True)
+        }
+
+    def jvp(self, values: Mapping[str, float], v: Any, t: float = 0.0) -> np.ndarray:
+        return np.array(self.python["jvp"](t, *self._arguments(values), list(v)))
+
+    def reset(self, event: int, values: Mapping[str, float], t: float = 0.0) -> dict[str, float]:
+        after = self.python["reset"](event, t, *self._arguments(values))
+        return dict(zip((v.name for v in self.program.states), after, strict=True))
