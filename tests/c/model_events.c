@@ -56,6 +56,16 @@ static int spring_rhs(ARGUMENTS)
     return CG_OK;
 }
 
+static int spring_jacobian(ARGUMENTS)
+{
+    UNUSED;
+    out[0] = 0.0;
+    out[1] = 1.0;
+    out[2] = -p[0] * p[0];
+    out[3] = 0.0;
+    return CG_OK;
+}
+
 static int spring_guards(ARGUMENTS)
 {
     UNUSED;
@@ -84,7 +94,7 @@ static const cg_event_t spring_events[] = {{"cross", 0, 0, 0, 0}, {"top", -1, 0,
 const cg_model_t spring_model = {
     HEAD("spring"), .n_states = 2, .n_coordinates = 1, .n_parameters = 3, .n_guards = 3, .n_events = 3,
     .states = spring_states, .parameters = spring_parameters, .guards = spring_guard_table, .events = spring_events,
-    .rhs = spring_rhs, .guards_fn = spring_guards, .methods = METHODS,
+    .rhs = spring_rhs, .jacobian = spring_jacobian, .guards_fn = spring_guards, .methods = METHODS,
 };
 
 /* ball: y'' = -g; where it falls to the floor, v = -e v. The second event, of the same guard, counts the bounces. */

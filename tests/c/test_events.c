@@ -333,6 +333,10 @@ int main(int argc, char **argv)
         test_ball(methods[m], 0.5, 0.0);
         test_contact(methods[m]);
     }
+    test_oscillator("rodas5p", CG_RUN_TABLE);
+    test_oscillator("auto", 0);
+    test_terminal("rodas5p");
+    test_terminal("auto");
     test_ball("dop853", 0.9, 0.0);
     test_ball("dop853", 0.5, 1.0);
     test_full_log();
