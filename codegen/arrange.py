@@ -7,6 +7,7 @@ costs nothing in a kernel that computes it once per trajectory.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -19,15 +20,16 @@ BUDGET = 12_000
 """Nodes looked at in all trials for one kernel together."""
 GROWTH = 3
 """Terms for each node of the kernel, at most, after multiplying out."""
-NEVER = 1 << 62
 
 _SUMS = ("add", "sub", "neg")
 
 
 def arranged(g: Graph, kernel: Kernel, budget: int = BUDGET) -> Kernel:
     """The kernel with the same values in fewer operations; as it is, where no arrangement has fewer."""
-    search = _Search(g, kernel, budget)
-    expansion, arrangement, values = search.best()
+    try:
+        expansion, arrangement, values = _Search(g, kernel, budget).best()
+    except TooManyTerms:
+        return kernel
     builder = Builder(g, arrangement)
     outputs = tuple(builder.value(v) for v in values.outputs)
     pairs = tuple((builder.value(p), builder.value(limit)) for p, limit in values.pairs)
@@ -78,14 +80,14 @@ class _Search:
         roots = kernel.roots()
         self.order = g.reachable(roots)
         self.left = budget
-        self.tried: dict[frozenset[Node], int] = {}
+        self.tried: dict[frozenset[Node], float] = {}
         uses: dict[Node, list[Node]] = {n: [] for n in self.order}
         for n in self.order:
             for a in g.args[n]:
                 uses[a].append(n)
         fixed = g.from_only(roots, kernel.beforehand)
         rooted = set(roots)
-        whole = Expansion(self.atoms, self.order, (), NEVER)
+        whole = Expansion(self.atoms, self.order)
         joined: set[Node] = set()
         self.candidates: list[Node] = []
         self.single: list[Node] = []
@@ -106,10 +108,10 @@ class _Search:
     def best(self) -> tuple[Expansion, Arrangement, _Values]:
         spread = frozenset(self.single)
         if self.left < 3 * len(self.order):
-            return self.arrangement(spread, NEVER)
+            return self.arrangement(spread)
         spread = min((spread, frozenset(self.candidates), frozenset[Node]()), key=self.cost)
         groups = dict.fromkeys(frozenset([n]) for n in self.candidates)
-        groups |= dict.fromkeys(frozenset(group) for n in self.order if len(group := self.group(n)) > 1)
+        groups |= dict.fromkeys(frozenset(found) for n in self.order if len(found := self.group(n)) > 1)
         improved = True
         while improved:
             improved = False
@@ -119,22 +121,20 @@ class _Search:
                         spread, improved = other, True
         return self.arrangement(spread)
 
-    def cost(self, spread: frozenset[Node]) -> int:
+    def cost(self, spread: frozenset[Node]) -> float:
         found = self.tried.get(spread)
         if found is None:
             self.left -= len(self.order)
             try:
                 found = self.arrangement(spread)[1].cost()
             except TooManyTerms:
-                found = NEVER
+                found = math.inf
             self.tried[spread] = found
         return found
 
-    def arrangement(
-        self, spread: frozenset[Node], limit: int | None = None
-    ) -> tuple[Expansion, Arrangement, _Values]:
-        limit = GROWTH * len(self.order) + 100 if limit is None else limit
-        expansion = Expansion(self.atoms, self.order, self.joined | spread, limit)
+    def arrangement(self, spread: frozenset[Node]) -> tuple[Expansion, Arrangement, _Values]:
+        limit = GROWTH * len(self.order) + 100
+        expansion = Expansion(self.atoms, self.order, self.joined, spread, limit)
         values = _Values(self.kernel, expansion)
         return expansion, Arrangement(self.atoms, values.all()), values
 

@@ -177,7 +177,7 @@ def _core_values(program: Program, command: str) -> dict[str, str]:
         "n_modes": str(len(program.modes)),
         "n_contacts": str(len(program.contacts)),
         "n_work": str(n_work),
-        "operations": str(plans["rhs"].operations),
+        "operations": str(plans["rhs"].size),
         "n_hoisted": str(hoisted),
         "hoist": f"{name}_hoist" if hoisted else "NULL",
         "inlined_rhs": f"{name}_rhs_hoisted" if hoisted else f"{name}_rhs",

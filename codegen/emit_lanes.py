@@ -27,7 +27,7 @@ def lane_file(program: Program, command: str) -> str:
             "n_controls": str(len(program.inputs) + len(program.modes)),
             "n_parameters": str(len(program.parameters)),
             "n_hoisted": str(plan.hoisted),
-            "operations": str(plan.operations),
+            "operations": str(plan.size),
             "n_work": str(text.work),
             "digest": json.dumps(program.digest),
         },

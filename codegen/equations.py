@@ -52,7 +52,9 @@ class Equations:
     invariants : {name: SymPy expression}, conserved along every motion; `invariant_status` says how each was checked.
     residuals : {name: SymPy expression}, zero along every motion.
     outputs : {name: SymPy expression}.
-    operations : {"mass_matrix", "forcing", "rhs"}: counts in the graph.
+    operations : {"mass_matrix", "forcing", "rhs", "divisions", "hoisted"}: the operations of M, of f and of one call
+        of the emitted right-hand side, how many of those are divisions, and how many more are done once for a set of
+        parameters.
     program : the `Program` that is emitted.
 
     >>> from chaplygin.systems import example
@@ -214,11 +216,13 @@ class Equations:
 
     @property
     def operations(self) -> dict[str, int]:
-        g = self.graph
+        g, plan = self.graph, self.program.schedule("rhs")
         return {
             "mass_matrix": g.count_operations(n for row in self.mass for n in row),
             "forcing": g.count_operations(self.force),
-            "rhs": self.program.operations("rhs"),
+            "rhs": plan.operations,
+            "divisions": plan.divisions,
+            "hoisted": 0 if plan.hoist is None else plan.hoist.operations,
         }
 
     def reduced_system(self) -> System:

@@ -19,6 +19,8 @@ Term = tuple[int, Literals]
 Pair = tuple[Literal, Literal]
 Divisor = tuple[Literals, Literals, int]
 """The sum u + sign * v."""
+_NO_PAIR: Pair = (0, 0)
+_NO_DIVISOR: Divisor = ((), (), 0)
 
 
 def multiplications(count: int) -> int:
@@ -66,7 +68,7 @@ class Factoring:
         self._pairs: dict[Pair, dict[int, None]] = {}
         self._divisors: dict[Divisor, dict[tuple[int, int], tuple[Literals, int]]] = {}
         self._mates: dict[int, dict[int, Divisor]] = {}
-        self._queue: list[tuple[int, int, Pair | Divisor]] = []
+        self._queue: list[tuple[int, int, Pair, Divisor]] = []
         for terms in sums:
             self._new_sum(terms)
         self._run()
@@ -97,7 +99,7 @@ class Factoring:
             holders = self._pairs.setdefault(pair, {})
             holders[number] = None
             if len(holders) > 1:
-                heapq.heappush(self._queue, (1 - len(holders), 0, pair))
+                heapq.heappush(self._queue, (1 - len(holders), 0, pair, _NO_DIVISOR))
         self._mates[number] = mates = {}
         for other in self.sums[home]:
             other_sign, others = self.terms[other]
@@ -112,7 +114,7 @@ class Factoring:
             if base or len(found) > 1:
                 saved = self._saved(key)
                 if saved > 0:
-                    heapq.heappush(self._queue, (-saved, 1, key))
+                    heapq.heappush(self._queue, (-saved, 1, _NO_PAIR, key))
         self.sums[home][number] = None
 
     def _remove(self, number: int) -> None:
@@ -147,18 +149,15 @@ class Factoring:
     # -- the choice -----------------------------------------------------------------------------------------------
     def _run(self) -> None:
         while self._queue:
-            saved, kind, key = heapq.heappop(self._queue)
-            if kind == 0:
-                now = 1 - len(self._pairs[key])  # type: ignore[index]
-            else:
-                now = -self._saved(key)  # type: ignore[arg-type]
-            if now != saved:
+            saved, kind, pair, key = heapq.heappop(self._queue)
+            now = -self._saved(key) if kind else 1 - len(self._pairs[pair])
+            if now != saved:  # the tables have changed since
                 if now < 0:
-                    heapq.heappush(self._queue, (now, kind, key))
-            elif kind == 0:
-                self._extract_product(key)  # type: ignore[arg-type]
+                    heapq.heappush(self._queue, (now, kind, pair, key))
+            elif kind:
+                self._extract_sum(key)
             else:
-                self._extract_sum(key)  # type: ignore[arg-type]
+                self._extract_product(pair)
 
     def _literal(self) -> Literal:
         self._next_literal += 1

@@ -33,7 +33,7 @@ FORMS = ("lagrange", "poincare", "hamel", "maggi", "nonholonomic", "multipliers"
 
 @dataclass(frozen=True)
 class Contact:
-    """A contact in the states of a form: `row` is W_i, `bias` b_i, `size` |N_i|, `mode` sigma_i, `sign` tau_i or None."""
+    """A contact in a form: `row` is W_i, `bias` b_i, `size` |N_i|, `mode` sigma_i, `sign` tau_i or None."""
 
     name: str
     slip: Node

@@ -15,7 +15,7 @@ from .accelerations import (
     solve_for_accelerations,
     variation,
 )
-from .arrange import arranged
+from .arrange import BUDGET, arranged
 from .friction import friction_outputs
 from .graph import Node
 from .hybrid import contact_entries, event_entries, hybrid_kernels, modes
@@ -95,7 +95,7 @@ def lower(eqs: Equations) -> Program:
     kernels["rhs"] = arranged(g, replace(kernels["rhs"], beforehand=parameters))
     for name in ("jvp", "jacobian", "outputs", "invariants"):
         if name in kernels and len(g.reachable(kernels[name].roots())) <= LARGEST_ARRANGED:
-            kernels[name] = arranged(g, kernels[name], budget=0)
+            kernels[name] = arranged(g, kernels[name], BUDGET // 8)
     return Program(
         name=system.name,
         form=eqs.form,

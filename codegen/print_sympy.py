@@ -68,7 +68,7 @@ def assignments(program: Program, kernel: str) -> Any:
     def element(array: str, index: int) -> Any:
         return ast.Element(sp.Symbol(ARRAYS[array]), indices=(sp.Integer(index),))
 
-    for part, s in ((part, s) for part in plan.passes for s in part.statements):
+    for part, s in [(one, s) for one in plan.passes for s in one.statements]:
         if isinstance(s, Load):
             clock = s.array == "t"
             lines.append(constant(s.name, sp.Symbol("cg_t") if clock else element(s.array, s.index)))

@@ -145,7 +145,7 @@ class Program:
         return code_block(self, kernel)
 
 
-_PLAIN = (*LEAVES, *RELATIONS, "add", "sub", "mul", "div", "neg", "sqrt", "abs", "select")
+PLAIN = (*LEAVES, *RELATIONS, "add", "sub", "mul", "div", "neg", "sqrt", "abs", "select")
 
 
 def has_functions(program: Program, kernels: Iterable[str]) -> bool:
@@ -154,7 +154,7 @@ def has_functions(program: Program, kernels: Iterable[str]) -> bool:
     roots: list[Node] = []
     for name in kernels:
         roots += program.kernels[name].roots()
-    return any(g.op[n] not in _PLAIN for n in g.reachable(roots))
+    return any(g.op[n] not in PLAIN for n in g.reachable(roots))
 
 
 @dataclass(frozen=True)

@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from .factor import Factoring, Literal, Term
 from .graph import Graph, Node
-from .terms import Atom, Atoms, Frozen, Monomial, common, freeze, inverse, product
+from .terms import Atom, Atoms, Call, Frozen, Leaf, Monomial, common, freeze, inverse, product
 
 _LATENCY = {"add": 4, "sub": 4, "mul": 4, "div": 13, "sqrt": 19, "neg": 1, "abs": 1, "min": 4, "max": 4}
 _LATENCY |= {"select": 2, "lt": 1, "le": 1, "eq": 1, "ne": 1, "sign": 2}
 _FUNCTION = 40
 """Cycles from operand to result on present processors: only their order of size matters."""
+_UNIT: Frozen = (((), Fraction(1)),)
 
-_Item = tuple[str, object]
+
+@dataclass(frozen=True)
+class Coefficient:
+    """What depends on parameters alone, or a number, in front of a term."""
+
+    terms: Frozen
+
+
+@dataclass(frozen=True)
+class Factor:
+    """An atom, or what divides by it."""
+
+    atom: Atom
+    inverse: bool = False
 
 
 class Arrangement:
@@ -25,10 +40,10 @@ class Arrangement:
         self.atoms = atoms
         self.number: dict[Frozen, int] = {}
         """Which sum a value is, for those that do not depend on parameters alone."""
-        self.literals: list[tuple[str, object]] = []
-        self._index: dict[tuple[str, object], Literal] = {}
+        self.literals: list[Coefficient | Factor] = []
+        self._index: dict[Coefficient | Factor, Literal] = {}
         sums: list[list[Term]] = []
-        self.calls: set[Atom] = set()
+        self.calls: dict[Atom, None] = {}
         queue = list(values)
         at = 0
         while at < len(queue):
@@ -40,12 +55,11 @@ class Arrangement:
             sums.append(self._grouped(value, queue))
         self.factoring = Factoring(sums, len(self.literals))
 
-    def _literal(self, kind: str, what: object) -> Literal:
-        key = (kind, what)
-        literal = self._index.get(key)
+    def _literal(self, content: Coefficient | Factor) -> Literal:
+        literal = self._index.get(content)
         if literal is None:
-            literal = self._index[key] = len(self.literals)
-            self.literals.append(key)
+            literal = self._index[content] = len(self.literals)
+            self.literals.append(content)
         return literal
 
     def _grouped(self, value: Frozen, queue: list[Frozen]) -> list[Term]:
@@ -59,34 +73,50 @@ class Arrangement:
             sign = 1 if parts[0][1] > 0 else -1
             literals = []
             coefficient = tuple((m, sign * c) for m, c in parts)
-            if coefficient != (((), 1),):
-                literals.append(self._literal("coefficient", coefficient))
+            if coefficient != _UNIT:
+                literals.append(self._literal(Coefficient(coefficient)))
             for atom, n in state:
-                literals += [self._literal("atom" if n > 0 else "inverse", atom)] * abs(n)
-                if n < 0:
-                    self._literal("atom", atom)
-                key = self.atoms.keys[atom]
-                if key[0] == "sum":
-                    queue.append(key[1])  # type: ignore[arg-type]
-                elif key[0] == "call" and atom not in self.calls:
-                    self.calls.add(atom)
-                    queue += key[2:]  # type: ignore[arg-type]
+                literals += [self._literal(Factor(atom, n < 0))] * abs(n)
+                if self.atoms.op(atom):
+                    self.calls[atom] = None
+                queue += self.atoms.arguments(atom)
             terms.append((sign, tuple(sorted(literals))))
         return terms
 
     def cost(self) -> int:
         """Operations, with functions and divisions by their weight."""
-        heavy = 0
-        for kind, _ in self.literals:
-            heavy += weight("div") * (kind == "inverse")
-        for atom in self.calls:
-            heavy += weight(str(self.atoms.keys[atom][1]))
-        return self.factoring.cost() + heavy
+        divisions = sum(isinstance(a, Factor) and a.inverse for a in self.literals)
+        calls = sum(weight(self.atoms.op(atom)) for atom in self.calls)
+        return self.factoring.cost() + weight("div") * divisions + calls
 
 
 def weight(op: str) -> int:
     """What an operation costs, in additions."""
     return 4 if op in ("div", "sqrt") else 1 if op in _LATENCY else 12
+
+
+@dataclass(frozen=True)
+class _Sum:
+    number: int
+
+
+@dataclass(frozen=True)
+class _Fixed:
+    terms: Frozen
+
+
+@dataclass(frozen=True)
+class _Atom:
+    atom: Atom
+
+
+@dataclass(frozen=True)
+class _Literal:
+    literal: Literal
+
+
+_Item = _Sum | _Fixed | _Atom | _Literal
+"""What a builder makes a node of."""
 
 
 class Builder:
@@ -116,8 +146,12 @@ class Builder:
 
     # -- signs ----------------------------------------------------------------------------------------------------
     def _coefficient(self, literals: Iterable[Literal]) -> Literal | None:
+        return next((a for a in literals if isinstance(self._content(a), Coefficient)), None)
+
+    def _content(self, literal: Literal) -> Coefficient | Factor | None:
+        """What a literal stands for, None where it was extracted."""
         known = self.arrangement.literals
-        return next((a for a in literals if a < len(known) and known[a][0] == "coefficient"), None)
+        return known[literal] if literal < len(known) else None
 
     def _unsigned(self, number: int) -> bool:
         """Whether a sum has no term that can stand first without a sign of its own."""
@@ -181,50 +215,44 @@ class Builder:
 
     def _item(self, terms: Frozen) -> _Item:
         number = self.arrangement.number.get(terms)
-        return ("fixed", terms) if number is None else ("sum", number)
+        return _Fixed(terms) if number is None else _Sum(number)
 
     def _needs(self, item: _Item) -> list[_Item]:
-        kind, what = item
-        if kind == "sum":
-            parts = self._parts(what)  # type: ignore[arg-type]
-            return [("literal", a) for _, literals in parts for a in self._flat(literals)]
-        if kind == "fixed":
-            return [("atom", atom) for m, _ in what for atom, _ in m]  # type: ignore[attr-defined]
-        if kind == "atom":
-            key = self.atoms.keys[what]  # type: ignore[index]
-            return [] if key[0] == "leaf" else [self._item(k) for k in key[1 + (key[0] == "call") :]]  # type: ignore[arg-type]
-        if what in self.products:
-            return [("literal", a) for a in self.products[what]]  # type: ignore[index]
-        if what in self.sum_of:
-            return [("sum", self.sum_of[what])]  # type: ignore[index]
-        kind, content = self.arrangement.literals[what]  # type: ignore[index]
-        return [("fixed", content)] if kind == "coefficient" else [("atom", content)]
+        if isinstance(item, _Sum):
+            return [_Literal(a) for _, literals in self._parts(item.number) for a in self._flat(literals)]
+        if isinstance(item, _Fixed):
+            return [_Atom(atom) for m, _ in item.terms for atom, _ in m]
+        if isinstance(item, _Atom):
+            return [self._item(terms) for terms in self.atoms.arguments(item.atom)]
+        if item.literal in self.products:
+            return [_Literal(a) for a in self._flat(self.products[item.literal])]
+        return [self._behind(item.literal)]
+
+    def _behind(self, literal: Literal) -> _Item:
+        """What a literal stands for that is no product."""
+        content = self._content(literal)
+        if content is None:
+            return _Sum(self.sum_of[literal])
+        return _Fixed(content.terms) if isinstance(content, Coefficient) else _Atom(content.atom)
 
     def _make(self, item: _Item) -> Node:
-        kind, what = item
         g = self.graph
-        if kind == "sum":
-            return self._sum([self._term(s, a) for s, a in self._signed(self._parts(what))])  # type: ignore[arg-type]
-        if kind == "fixed":
-            return self._fixed(what)  # type: ignore[arg-type]
-        if kind == "atom":
-            key = self.atoms.keys[what]  # type: ignore[index]
-            if key[0] == "leaf":
-                return key[1]  # type: ignore[return-value]
-            if key[0] == "sum":
-                return self.made[self._item(key[1])]  # type: ignore[arg-type]
-            return g.rebuild(str(key[1]), [self.made[self._item(k)] for k in key[2:]])  # type: ignore[arg-type]
-        if what in self.products:
-            sign = 0 if what in self.negative else 1
-            return self._term(sign, self._flat(self.products[what]))[1]  # type: ignore[index]
-        if what in self.sum_of:
-            return self.made["sum", self.sum_of[what]]  # type: ignore[index]
-        kind, content = self.arrangement.literals[what]  # type: ignore[index]
-        if kind == "coefficient":
-            return self.made["fixed", content]
-        if kind == "atom":
-            return self.made["atom", content]
-        return g.same("div", (g.one, self.made["atom", content]))
+        if isinstance(item, _Sum):
+            return self._sum([self._term(s, a) for s, a in self._signed(self._parts(item.number))])
+        if isinstance(item, _Fixed):
+            return self._fixed(item.terms)
+        if isinstance(item, _Atom):
+            content = self.atoms.contents[item.atom]
+            if isinstance(content, Leaf):
+                return content.node
+            parts = [self.made[need] for need in self._needs(item)]
+            return g.rebuild(content.op, parts) if isinstance(content, Call) else parts[0]
+        if item.literal in self.products:
+            sign = 0 if item.literal in self.negative else 1
+            return self._term(sign, self.products[item.literal])[1]
+        node = self.made[self._behind(item.literal)]
+        factor = self._content(item.literal)
+        return g.same("div", (g.one, node)) if isinstance(factor, Factor) and factor.inverse else node
 
     def _parts(self, number: int) -> list[Term]:
         """The terms of a sum, with those of sums that are used nowhere else."""
@@ -261,20 +289,19 @@ class Builder:
 
     def _term(self, sign: int, literals: Iterable[Literal]) -> tuple[int, Node]:
         """A term's sign and node; the sign 0 asks for the opposite coefficient."""
-        g, known = self.graph, self.arrangement.literals
+        g = self.graph
         above: list[Node] = []
         below: list[Node] = []
-        flat = self._flat(literals)
-        turned = self._coefficient(flat) if sign == 0 else None
-        for literal in flat:
-            if literal == turned:
-                content = known[literal][1]
-                above.append(self._fixed(tuple((m, -c) for m, c in content)))  # type: ignore[attr-defined]
-                turned = None
-            elif literal < len(known) and known[literal][0] == "inverse" and self.uses[literal] == 1:
-                below.append(self.made["atom", known[literal][1]])
+        turned = sign == 0
+        for literal in self._flat(literals):
+            content = self._content(literal)
+            if turned and isinstance(content, Coefficient):
+                above.append(self._fixed(tuple((m, -c) for m, c in content.terms)))
+                turned = False
+            elif isinstance(content, Factor) and content.inverse and self.uses[literal] == 1:
+                below.append(self.made[_Atom(content.atom)])
             else:
-                above.append(self.made["literal", literal])
+                above.append(self.made[_Literal(literal)])
         top = self._product(above)
         node = top if not below else self._note(g.same("div", (top, self._product(below))))
         return (1 if sign == 0 else sign), node
@@ -366,5 +393,5 @@ class Builder:
         over: list[Node] = []
         under: list[Node] = []
         for atom, n in m:
-            (over if n > 0 else under).extend([self.made["atom", atom]] * abs(n))
+            (over if n > 0 else under).extend([self.made[_Atom(atom)]] * abs(n))
         return over, under

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from .graph import LEAVES, RELATIONS, Graph, Node
-from .program import Kernel, Program
+from .program import PLAIN, Kernel, Program
 
 # C library functions whose names a variable may not take in emitted code.
 MATH_NAMES = frozenset(
@@ -100,8 +100,8 @@ class Schedule:
     """The statements of a kernel, the names of its nodes, its workspace and its counts.
 
     `hoist` is what depends on parameters alone: a schedule of its own, to be run once before `statements`, which find
-    its results in the array "q". `operations` counts arithmetic and function calls, of which `divisions`, without
-    those of `hoist`.
+    its results in the array "q". `operations` counts arithmetic and function calls, of which `divisions` and
+    `functions`, without those of `hoist`.
     """
 
     kernel: Kernel
@@ -110,12 +110,18 @@ class Schedule:
     work: int
     operations: int
     divisions: int
+    functions: int
     hoist: Schedule | None = None
 
     @property
     def hoisted(self) -> int:
         """The length of the array "q"."""
         return 0 if self.hoist is None else len(self.hoist.kernel.outputs)
+
+    @property
+    def size(self) -> int:
+        """The length of the code: a function of `cg_math.h` is as long as 25 operations."""
+        return self.operations + 24 * self.functions
 
     @property
     def passes(self) -> tuple[Schedule, ...]:
@@ -165,10 +171,11 @@ def _live(g: Graph, pair: tuple[Node, Node], fixed: set[Node], kernel: Kernel) -
 
 def _scheduled(g: Graph, kernel: Kernel, writer: _Writer, array: str) -> Schedule:
     matrix_at = 0
-    solves = 0
+    solves = divisions = 0
     for solve in kernel.solves:
         size = len(solve.rhs)
         solves += (size**3 // 3 + size**2 if solve.matrix else 0) + 2 * size**2
+        divisions += (size * (size - 1) // 2 if solve.matrix else 0) + 2 * size
         if solve.matrix:
             matrix_at = writer.reserve(len(solve.matrix) + size)  # and the diagonal before factoring
             for i, node in enumerate(solve.matrix):
@@ -194,7 +201,8 @@ def _scheduled(g: Graph, kernel: Kernel, writer: _Writer, array: str) -> Schedul
         writer.names,
         writer.work,
         sum(op not in LEAVES for op in computed) + solves,
-        computed.count("div"),
+        computed.count("div") + divisions,
+        sum(op not in PLAIN for op in computed),
     )
 
 

@@ -7,7 +7,9 @@ choice (`spread`), within a rule that keeps rounding errors at their size: see `
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from .graph import Graph, Node
@@ -19,6 +21,31 @@ Terms = dict[Monomial, Fraction]
 Frozen = tuple[tuple[Monomial, Fraction], ...]
 
 _ONE: Monomial = ()
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A variable or a constant with a name."""
+
+    node: Node
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function, a comparison or a choice."""
+
+    op: str
+    arguments: tuple[Frozen, ...]
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A sum that is kept whole."""
+
+    terms: Frozen
+
+
+Content = Leaf | Call | Whole
 
 
 def freeze(terms: Terms) -> Frozen:
@@ -63,28 +90,40 @@ class Atoms:
     def __init__(self, g: Graph, parameters: Collection[Node]) -> None:
         self.graph = g
         self.parameters = frozenset(parameters)
-        self.keys: list[tuple[object, ...]] = []
+        self.contents: list[Content] = []
         self.fixed: list[bool] = []
         """Whether an atom depends on nothing but parameters."""
-        self._index: dict[tuple[object, ...], Atom] = {}
+        self._index: dict[Content, Atom] = {}
 
-    def make(self, key: tuple[object, ...], fixed: bool) -> Atom:
-        atom = self._index.get(key)
+    def make(self, content: Content, fixed: bool) -> Atom:
+        atom = self._index.get(content)
         if atom is None:
-            atom = self._index[key] = len(self.keys)
-            self.keys.append(key)
+            atom = self._index[content] = len(self.contents)
+            self.contents.append(content)
             self.fixed.append(fixed)
         return atom
 
     def leaf(self, node: Node) -> Atom:
         constant = self.graph.op[node] in ("named", "bool")
-        return self.make(("leaf", node), constant or node in self.parameters)
+        return self.make(Leaf(node), constant or node in self.parameters)
 
     def call(self, op: str, arguments: Sequence[Frozen]) -> Atom:
-        return self.make(("call", op, *arguments), all(self.all_fixed(a) for a in arguments))
+        return self.make(Call(op, tuple(arguments)), all(self.all_fixed(a) for a in arguments))
 
     def sum(self, terms: Frozen) -> Atom:
-        return self.make(("sum", terms), self.all_fixed(terms))
+        return self.make(Whole(terms), self.all_fixed(terms))
+
+    def op(self, atom: Atom) -> str:
+        """The function that an atom is a value of, "" for any other."""
+        content = self.contents[atom]
+        return content.op if isinstance(content, Call) else ""
+
+    def arguments(self, atom: Atom) -> tuple[Frozen, ...]:
+        """What an atom is made of: the arguments of a function, the terms of a sum, nothing."""
+        content = self.contents[atom]
+        if isinstance(content, Call):
+            return content.arguments
+        return (content.terms,) if isinstance(content, Whole) else ()
 
     def all_fixed(self, terms: Frozen) -> bool:
         return all(self.fixed[atom] for m, _ in terms for atom, _ in m)
@@ -95,7 +134,7 @@ class Atoms:
 
     def exact(self, m: Monomial) -> bool:
         """Whether a term m is free of rounding errors: a constant or a variable, whatever its coefficient."""
-        return not m or (len(m) == 1 and m[0][1] == 1 and self.keys[m[0][0]][0] == "leaf")
+        return not m or (len(m) == 1 and m[0][1] == 1 and isinstance(self.contents[m[0][0]], Leaf))
 
     def may_spread(self, terms: Terms) -> bool:
         """Whether multiplying the sum out leaves the size of rounding errors as it is.
@@ -118,11 +157,11 @@ class Atoms:
 
     def _opened(self, terms: Terms, m: Monomial, c: Fraction) -> Terms | None:
         for atom, n in m:
-            key = self.keys[atom]
-            if key[0] != "sum" or n != 1:
+            content = self.contents[atom]
+            if not isinstance(content, Whole) or n != 1:
                 continue
             rest = product(m, ((atom, -1),))
-            parts = [(product(rest, inner), c * d) for inner, d in key[1]]  # type: ignore[attr-defined]
+            parts = [(product(rest, inner), c * d) for inner, d in content.terms]
             if sum(terms.get(inner) == -d for inner, d in parts) * 2 < len(parts):
                 continue
             opened = {k: v for k, v in terms.items() if k != m}
@@ -157,14 +196,23 @@ class TooManyTerms(Exception):
 
 
 class Expansion:
-    """The nodes below some roots as terms, with the sums in `spread` multiplied out.
+    """The nodes below some roots as terms, with the sums in `spread` multiplied out, and those in `joined`, which are
+    used once.
 
     Raises TooManyTerms where that makes more than `limit` terms.
     """
 
-    def __init__(self, atoms: Atoms, order: Sequence[Node], spread: Collection[Node], limit: int) -> None:
+    def __init__(
+        self,
+        atoms: Atoms,
+        order: Sequence[Node],
+        joined: Collection[Node] = (),
+        spread: Collection[Node] = (),
+        limit: float = math.inf,
+    ) -> None:
         self.atoms = atoms
         self.graph = atoms.graph
+        self.joined = joined
         self.spread = spread
         self.terms: dict[Node, Terms] = {}
         g = self.graph
@@ -173,14 +221,14 @@ class Expansion:
         left = limit
         for node in order:
             self.terms[node] = terms = self._terms(node)
-            left -= len(terms)
-            if left < 0:
+            left -= 0 if node in joined else len(terms)
+            if left < 0 or len(terms) > limit:
                 raise TooManyTerms
 
     def factor(self, node: Node) -> Terms:
         """A node for use in a product or a sum: one term, or several where it is multiplied out."""
         terms = self.terms[node]
-        if len(terms) <= 1 or node in self.spread:
+        if len(terms) <= 1 or node in self.joined or node in self.spread:
             return terms
         c, m = self.atoms.factored(terms)
         return {m: c}
@@ -230,11 +278,10 @@ class Expansion:
         atoms = self.atoms
         while True:
             for m in terms:
-                found = next((f for f in m if f[1] == 2 and atoms.keys[f[0]][:2] == ("call", "sin")), None)
-                if found is None:
+                sine = next((atom for atom, n in m if n == 2 and atoms.op(atom) == "sin"), None)
+                if sine is None:
                     continue
-                sine = found[0]
-                cosine = atoms.call("cos", atoms.keys[sine][2:])  # type: ignore[arg-type]
+                cosine = atoms.call("cos", atoms.arguments(sine))
                 _, state = atoms.split(product(m, ((sine, -2),)))
                 ours = self._coefficient(terms, product(state, ((sine, 2),)))
                 theirs = self._coefficient(terms, product(state, ((cosine, 2),)))
@@ -256,6 +303,10 @@ class Expansion:
         return sorted((fixed, c) for fixed, rest, c in parts if rest == state)
 
 
+def _term(c: Fraction, m: Monomial) -> Frozen:
+    return ((m, c),)
+
+
 def checked_pairs(atoms: Atoms, pivot: Terms, limit: Terms) -> list[tuple[Frozen, Frozen]]:
     """Pairs (pivot, limit) that say together what |pivot| <= limit says, with factors common to both taken out.
 
@@ -265,22 +316,23 @@ def checked_pairs(atoms: Atoms, pivot: Terms, limit: Terms) -> list[tuple[Frozen
     if len(pivot) == 0:
         return [((), freeze(limit))]
     c, m = atoms.factored(pivot)
+    one = Fraction(1)
     if not limit:
-        return [(((((atom, 1),), Fraction(1)),), ()) for atom, n in m if n > 0]
+        return [(_term(one, ((atom, 1),)), ()) for atom, n in m if n > 0]
     scale = _scale(atoms, limit)
     if scale is None:
         return [(freeze(pivot), freeze(limit))]
     share, (d, n) = scale
     shared = common([m, n])
     kept, other = product(m, inverse(shared)), product(n, inverse(shared))
-    pairs = [(((((atom, 1),), Fraction(1)),), ()) for atom, power in shared if power > 0]
+    pairs: list[tuple[Frozen, Frozen]] = [
+        (_term(one, ((atom, 1),)), ()) for atom, power in shared if power > 0
+    ]
     bound = share * abs(d / c)
-    if not kept and not other:
-        return pairs if bound < 1 else [(freeze(pivot), freeze(limit))]
-    if other:
-        size = atoms.call("abs", [((other, Fraction(1)),)])
-        return [*pairs, (((kept, Fraction(1)),), ((((size, 1),), bound),))]
-    return [*pairs, (((kept, Fraction(1)),), (((), bound),))]
+    if not kept and not other and bound < 1:
+        return pairs
+    size = ((atoms.call("abs", [_term(one, other)]), 1),) if other else _ONE
+    return [*pairs, (_term(one, kept), _term(bound, size))]
 
 
 def _scale(atoms: Atoms, limit: Terms) -> tuple[Fraction, tuple[Fraction, Monomial]] | None:
@@ -290,8 +342,7 @@ def _scale(atoms: Atoms, limit: Terms) -> tuple[Fraction, tuple[Fraction, Monomi
     ((m, c),) = limit.items()
     if not m:
         return c, (Fraction(1), ())
-    key = atoms.keys[m[0][0]]
-    if len(m) > 1 or m[0][1] != 1 or key[:2] != ("call", "abs"):
+    if len(m) > 1 or m[0][1] != 1 or atoms.op(m[0][0]) != "abs":
         return None
-    inside = dict(key[2])  # type: ignore[call-overload]
+    inside = dict(atoms.arguments(m[0][0])[0])
     return (c, atoms.factored(inside)) if inside else None

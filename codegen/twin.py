@@ -88,7 +88,6 @@ def python_source(program: Program, kernel: str) -> str:
     lines.append(f"    cg_out = [0.0] * {len(plan.kernel.outputs)}")
     if plan.work:
         lines.append(f"    cg_work = [0.0] * {plan.work}")
-
     if plan.hoist is not None:
         lines += [f"    cg_q = [0.0] * {plan.hoisted}", *_lines(g, plan.hoist)]
     return "\n".join([*lines, *_lines(g, plan), "    return cg_out", ""])
@@ -210,8 +209,9 @@ def numpy_kernel(program: Program, kernel: str) -> Function:
                     steps.append((sp.Symbol(f"cg_q_{s.index}", real=True), value))
                     value = steps[-1][0]
                 stores[s.array, s.index] = value
-            for a in assigned(s):
-                steps.append((sp.Symbol(a.name, real=True), sympy_expression(g, a.node, part.names)))
+            steps += [
+                (sp.Symbol(a.name, real=True), sympy_expression(g, a.node, part.names)) for a in assigned(s)
+            ]
     results = [value for (array, _), value in stores.items() if array == "out"]
     moment = next((s.name for s in loads.values() if s.array == "t"), program.clock)
     read = [s for s in loads.values() if s.array != "t"]

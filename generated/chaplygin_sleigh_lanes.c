@@ -82,7 +82,7 @@ static cg_mask_t chaplygin_sleigh_rhs_lanes(const cg_real_t *restrict cg_clock,
 #define CG_MODEL_HOISTED 4
 #define CG_MODEL_HOIST chaplygin_sleigh_hoist_lanes
 #define CG_MODEL_RHS chaplygin_sleigh_rhs_lanes
-#define CG_MODEL_OPERATIONS 12
+#define CG_MODEL_OPERATIONS 60
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "e6daae7b8e6e5b3d063a721a36ca9699ad85233befa73568396afead05554d2b"
 #include "cg_lanes_inline.h"

@@ -88,7 +88,7 @@ int double_pendulum_rhs(double t, const double *restrict cg_x, const double *res
     return double_pendulum_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
 }
 
-/* jvp: 79 operations (4 divisions), 36 intermediates */
+/* jvp: 72 operations (4 divisions), 35 intermediates */
 int double_pendulum_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
                         const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
                         double *restrict cg_work)
@@ -111,11 +111,11 @@ int double_pendulum_jvp(double t, const double *restrict cg_x, const double *res
     const double cg_v_2 = cg_v[2];
     const double cg_v_3 = cg_v[3];
 
-    /* intermediates: 36 */
-    const double z1 = m1 + m2;
-    const double z2 = 1.0/z1;
-    const double z3 = m2*l2;
-    const double z4 = z3*theta2_dot;
+    /* intermediates: 35 */
+    const double z1 = l2*theta2_dot;
+    const double z2 = m1 + m2;
+    const double z3 = 1.0/z2;
+    const double z4 = m2*z3;
     const double z5 = cg_v_2 - cg_v_3;
     const double z6 = theta1 - theta2;
     double z7, z8; cg_sincos(z6, &z7, &z8);
@@ -123,36 +123,35 @@ int double_pendulum_jvp(double t, const double *restrict cg_x, const double *res
     const double z10 = z9*z8;
     const double z11 = theta1_dot - theta2_dot;
     const double z12 = z5*z7 + z10*z11;
-    const double z13 = g*z1;
-    double z14, z15; cg_sincos(theta1, &z14, &z15);
-    const double z16 = cg_v_3*z7;
-    const double z17 = theta2_dot*z7;
-    const double z18 = z10*theta2_dot + z16;
-    const double z19 = z17*cg_v_2 + theta1_dot*z18;
-    const double z20 = z16*z11 - z19;
-    const double z21 = z9*z7;
-    const double z22 = z2*z8;
-    const double z23 = 1.0 - m2*z8*z22;
-    const double z24 = 1.0/z23;
-    const double z25 = m2*z24;
-    const double z26 = l1*theta1_dot;
-    double z27, z28; cg_sincos(theta2, &z27, &z28);
-    const double z29 = z13*z14 + z4*z17;
-    const double z30 = z26*theta1_dot*z7 - g*z27 + z22*z29;
-    const double z31 = z25*z30;
-    const double z32 = z4*z12 - z13*cg_v_0*z15 + z3*z20 + z21*z31;
-    const double z33 = z26*z12 - g*cg_v_1*z28 - z21*z2*z29;
-    const double z34 = l1*cg_v_2*z11 - z22*z9*z31;
-    const double z35 = l1*z19 + z33 + z7*z34 - z22*z32;
-    const double z36 = z2*z32 - z22*z25*z35;
-    if (fabs(l1) <= 0.0 || fabs(z1) <= 0.0 || fabs(m2) <= 0.0 || fabs(l2) <= 0.0 || fabs(z23) <= 1e-13) return
+    const double z13 = cg_v_2 + cg_v_3;
+    const double z14 = z13*z7;
+    const double z15 = z10*theta1_dot + z14;
+    const double z16 = z12 - z15;
+    double z17, z18; cg_sincos(theta1, &z17, &z18);
+    const double z19 = z1*z4*z16 - g*cg_v_0*z18;
+    const double z20 = 1.0 - z4*z8*z8;
+    const double z21 = 1.0/z20;
+    const double z22 = z4*z21;
+    const double z23 = l1*theta1_dot;
+    const double z24 = z12 + z14;
+    double z25, z26; cg_sincos(theta2, &z25, &z26);
+    const double z27 = z9*z7;
+    const double z28 = g*z2*z17 + m2*theta2_dot*z1*z7;
+    const double z29 = z3*z28;
+    const double z30 = g*cg_v_1*z26 + z27*z29;
+    const double z31 = z23*theta1_dot*z7 - g*z25 + z29*z8;
+    const double z32 = z23*theta2_dot - 2.0*z7*z31*z22;
+    const double z33 = z23*z24 - z30 - z8*z19 + z10*z32;
+    const double z34 = z8*z33 - z27*z31;
+    const double z35 = z19 - z22*z34;
+    if (fabs(l1) <= 0.0 || fabs(z2) <= 0.0 || fabs(m2) <= 0.0 || fabs(l2) <= 0.0 || fabs(z20) <= 1e-13) return
         CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = cg_v_2; /* direction of d(theta1)/dt */
     cg_out[1] = cg_v_3; /* direction of d(theta2)/dt */
-    cg_out[2] = z36/l1; /* direction of d(theta1_dot)/dt */
-    cg_out[3] = z24*z35/l2; /* direction of d(theta2_dot)/dt */
+    cg_out[2] = z35/l1; /* direction of d(theta1_dot)/dt */
+    cg_out[3] = z21*z33/l2; /* direction of d(theta2_dot)/dt */
 
     return CG_OK;
 }
@@ -321,7 +320,7 @@ static const cg_variable_t cg_declared[] = {
 #define CG_MODEL_NP 5
 #define CG_MODEL_HOISTED 5
 #define CG_MODEL_RHS double_pendulum_rhs_hoisted
-#define CG_MODEL_OPERATIONS 28
+#define CG_MODEL_OPERATIONS 124
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else

@@ -94,7 +94,7 @@ static cg_mask_t double_pendulum_rhs_lanes(const cg_real_t *restrict cg_clock, c
 #define CG_MODEL_HOISTED 5
 #define CG_MODEL_HOIST double_pendulum_hoist_lanes
 #define CG_MODEL_RHS double_pendulum_rhs_lanes
-#define CG_MODEL_OPERATIONS 28
+#define CG_MODEL_OPERATIONS 124
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "06c0de29abf26c4088f6d64d0d62e11b3e57fbe1a188dd76563a2cca8d595a0d"
 #include "cg_lanes_inline.h"

@@ -79,7 +79,7 @@ int euler_rigid_body_rhs(double t, const double *restrict cg_x, const double *re
     return euler_rigid_body_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
 }
 
-/* jvp: 68 operations (3 divisions), 20 intermediates */
+/* jvp: 67 operations (3 divisions), 15 intermediates */
 int euler_rigid_body_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
                          const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
                          double *restrict cg_work)
@@ -106,37 +106,32 @@ int euler_rigid_body_jvp(double t, const double *restrict cg_x, const double *re
     const double cg_v_5 = cg_v[5];
     const double cg_v_6 = cg_v[6];
 
-    /* intermediates: 20 */
-    const double z1 = -0.5*cg_v_4;
-    const double z2 = 0.5*cg_v_5;
-    const double z3 = 0.5*cg_v_6;
-    const double z4 = 0.5*w1;
-    const double z5 = z3*q3 + z4*cg_v_1;
-    const double z6 = 0.5*w2;
-    const double z7 = 0.5*w3;
-    const double z8 = z6*cg_v_2 + z7*cg_v_3;
-    const double z9 = z1*q0 + z2*q3;
-    const double z10 = z7*cg_v_2 - z6*cg_v_3;
-    const double z11 = z4*cg_v_3 - z3*q1;
-    const double z12 = z6*cg_v_0 - z7*cg_v_1;
-    const double z13 = z3*q0 - z4*cg_v_2;
-    const double z14 = z6*cg_v_1 + z7*cg_v_0;
-    const double z15 = I2 - I3;
-    const double z16 = cg_v_5*w3 + cg_v_6*w2;
-    const double z17 = I3 - I1;
-    const double z18 = cg_v_4*w3 + cg_v_6*w1;
-    const double z19 = I1 - I2;
-    const double z20 = cg_v_4*w2 + cg_v_5*w1;
+    /* intermediates: 15 */
+    const double z1 = q3*cg_v_6 + w1*cg_v_1;
+    const double z2 = w2*cg_v_2 + w3*cg_v_3;
+    const double z3 = w1*cg_v_0 - cg_v_5*q3;
+    const double z4 = cg_v_2*w3 - w2*cg_v_3;
+    const double z5 = cg_v_4*q3 + w1*cg_v_3;
+    const double z6 = w2*cg_v_0 - cg_v_1*w3;
+    const double z7 = cg_v_4*q2 + w1*cg_v_2;
+    const double z8 = cg_v_1*w2 + w3*cg_v_0;
+    const double z9 = I2 - I3;
+    const double z10 = cg_v_5*w3 + cg_v_6*w2;
+    const double z11 = I1 - I3;
+    const double z12 = cg_v_4*w3 + cg_v_6*w1;
+    const double z13 = z11*z12/I2;
+    const double z14 = I1 - I2;
+    const double z15 = cg_v_4*w2 + cg_v_5*w1;
     if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = z1*q1 - z2*q2 - z5 - z8; /* direction of d(q0)/dt */
-    cg_out[1] = z3*q2 + z4*cg_v_0 - z9 + z10; /* direction of d(q1)/dt */
-    cg_out[2] = z2*q0 - z1*q3 + z11 + z12; /* direction of d(q2)/dt */
-    cg_out[3] = z1*q2 + z2*q1 + z13 + z14; /* direction of d(q3)/dt */
-    cg_out[4] = z15*z16/I1; /* direction of d(w1)/dt */
-    cg_out[5] = z17*z18/I2; /* direction of d(w2)/dt */
-    cg_out[6] = z19*z20/I3; /* direction of d(w3)/dt */
+    cg_out[0] = -0.5*(q1*cg_v_4 + q2*cg_v_5 + z1 + z2); /* direction of d(q0)/dt */
+    cg_out[1] = 0.5*(cg_v_4*q0 + q2*cg_v_6 + z3 + z4); /* direction of d(q1)/dt */
+    cg_out[2] = 0.5*(cg_v_5*q0 - q1*cg_v_6 + z5 + z6); /* direction of d(q2)/dt */
+    cg_out[3] = 0.5*(cg_v_6*q0 + q1*cg_v_5 - z7 + z8); /* direction of d(q3)/dt */
+    cg_out[4] = z9*z10/I1; /* direction of d(w1)/dt */
+    cg_out[5] = -z13; /* direction of d(w2)/dt */
+    cg_out[6] = z14*z15/I3; /* direction of d(w3)/dt */
 
     return CG_OK;
 }
@@ -233,7 +228,7 @@ int euler_rigid_body_jacobian(double t, const double *restrict cg_x, const doubl
     return CG_OK;
 }
 
-/* outputs: 51 operations, 24 intermediates */
+/* outputs: 44 operations, 25 intermediates */
 int euler_rigid_body_outputs(double t, const double *restrict cg_x, const double *restrict cg_p,
                              const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -252,37 +247,38 @@ int euler_rigid_body_outputs(double t, const double *restrict cg_x, const double
     const double I2 = cg_p[1];
     const double I3 = cg_p[2];
 
-    /* intermediates: 24 */
-    const double z1 = 2.0*q2;
-    const double z2 = I2*w2;
-    const double z3 = z2*q1;
-    const double z4 = 2.0*q0;
-    const double z5 = z2*q3;
-    const double z6 = I3*w3;
-    const double z7 = z4*q2;
-    const double z8 = 2.0*q3;
-    const double z9 = z6*q1;
-    const double z10 = z6*z7 + z8*z9;
-    const double z11 = I1*w1;
-    const double z12 = q0*q0;
-    const double z13 = q2*q2;
-    const double z14 = z12 - z13;
-    const double z15 = q3*q3 - q1*q1;
-    const double z16 = z14 - z15;
-    const double z17 = z12 + z13;
-    const double z18 = z5*q3 + z3*q1;
-    const double z19 = z11*q3 - z9;
-    const double z20 = z11*q1;
-    const double z21 = z6*q3 + z20;
-    const double z22 = z4*z19 + z1*z21;
-    const double z23 = z8*z20 - z11*z7;
-    const double z24 = z14 + z15;
+    /* intermediates: 25 */
+    const double z1 = I1*w1;
+    const double z2 = q0*q0;
+    const double z3 = q1*q1;
+    const double z4 = q2*q2;
+    const double z5 = q3*q3;
+    const double z6 = z4 + z5;
+    const double z7 = z2 + z3 - z6;
+    const double z8 = I2*w2;
+    const double z9 = q0*q3;
+    const double z10 = q1*q2;
+    const double z11 = z9 - z10;
+    const double z12 = I3*w3;
+    const double z13 = q0*q2;
+    const double z14 = q1*q3;
+    const double z15 = z13 + z14;
+    const double z16 = z9 + z10;
+    const double z17 = q0*q1;
+    const double z18 = q2*q3;
+    const double z19 = z17 - z18;
+    const double z20 = z2 - z3;
+    const double z21 = z4 - z5;
+    const double z22 = z20 + z21;
+    const double z23 = z20 - z21;
+    const double z24 = z13 - z14;
+    const double z25 = z17 + z18;
     if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = z1*z3 - z4*z5 + z10 + z11*z16; /* momentum_x */
-    cg_out[1] = z2*z17 - z18 + z22; /* momentum_y */
-    cg_out[2] = z1*z5 + z4*z3 + z23 + z6*z24; /* momentum_z */
+    cg_out[0] = z1*z7 - 2.0*(z8*z11 - z12*z15); /* momentum_x */
+    cg_out[1] = 2.0*(z1*z16 - z12*z19) + z8*z22; /* momentum_y */
+    cg_out[2] = z12*z23 - 2.0*(z1*z24 - z8*z25); /* momentum_z */
 
     return CG_OK;
 }

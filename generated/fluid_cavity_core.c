@@ -173,7 +173,7 @@ int fluid_cavity_rhs(double t, const double *restrict cg_x, const double *restri
     return fluid_cavity_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
 }
 
-/* jvp: 253 operations (6 divisions), 94 intermediates */
+/* jvp: 243 operations (6 divisions), 76 intermediates */
 int fluid_cavity_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
                      const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
                      double *restrict cg_work)
@@ -218,124 +218,106 @@ int fluid_cavity_jvp(double t, const double *restrict cg_x, const double *restri
     const double cg_v_12 = cg_v[12];
     const double cg_v_13 = cg_v[13];
 
-    /* intermediates: 94 */
-    const double z1 = -0.5*cg_v_8;
-    const double z2 = 0.5*cg_v_9;
-    const double z3 = 0.5*cg_v_10;
-    const double z4 = 0.5*w1;
-    const double z5 = z3*q3 + z4*cg_v_1;
-    const double z6 = 0.5*w2;
-    const double z7 = 0.5*w3;
-    const double z8 = z6*cg_v_2 + z7*cg_v_3;
-    const double z9 = z1*q0 + z2*q3;
-    const double z10 = z7*cg_v_2 - z6*cg_v_3;
-    const double z11 = z4*cg_v_3 - z3*q1;
-    const double z12 = z6*cg_v_0 - z7*cg_v_1;
-    const double z13 = z3*q0 - z4*cg_v_2;
-    const double z14 = z6*cg_v_1 + z7*cg_v_0;
-    const double z15 = -0.5*cg_v_11;
-    const double z16 = 0.5*cg_v_12;
-    const double z17 = 0.5*cg_v_13;
-    const double z18 = 0.5*O1;
-    const double z19 = z17*s3 + z18*cg_v_5;
-    const double z20 = 0.5*O2;
-    const double z21 = 0.5*O3;
-    const double z22 = z20*cg_v_6 + z21*cg_v_7;
-    const double z23 = z18*cg_v_4 - z17*s2;
-    const double z24 = z20*cg_v_7 - z21*cg_v_6;
-    const double z25 = z17*s1 - z18*cg_v_7;
-    const double z26 = z20*cg_v_4 + z21*cg_v_5;
-    const double z27 = z15*s2 + z16*s1;
-    const double z28 = z21*cg_v_4 - z20*cg_v_5;
-    const double z29 = 0.4*a2;
-    const double z30 = m*a3;
-    const double z31 = z29*z30;
-    const double z32 = a2*a2;
-    const double z33 = a3*a3;
-    const double z34 = z32 + z33;
-    const double z35 = 0.2*z34;
-    const double M_w1_w1 = I1 + z35*m;
-    const double z36 = 1.0/M_w1_w1;
-    const double z37 = z29*a3;
-    const double z38 = a1*a1;
-    const double z39 = z32 + z38;
-    const double z40 = 0.2*z39;
-    const double M_w3_w3 = I3 + z40*m;
-    const double z41 = z29*a1;
-    const double z42 = z41*m;
-    const double z43 = cg_v_10*M_w3_w3 + z42*cg_v_13;
-    const double z44 = z38 + z33;
-    const double z45 = 0.2*z44;
-    const double M_w2_w2 = I2 + z45*m;
-    const double z46 = 0.4*a1;
-    const double z47 = z30*z46;
-    const double z48 = cg_v_9*M_w2_w2 + z47*cg_v_12;
-    const double z49 = w3*M_w3_w3 + z42*O3;
-    const double z50 = w2*M_w2_w2 + z47*O2;
-    const double z51 = cg_v_9*z49 - cg_v_10*z50;
-    const double z52 = w2*z43 - w3*z48 + z51;
-    const double z53 = z36*z52;
-    const double z54 = z37*z53;
-    const double z55 = z46*a3;
-    const double z56 = z45*O2 + z55*w2;
-    const double z57 = z41*cg_v_10 + z40*cg_v_13;
-    const double z58 = z45*cg_v_12 + z55*cg_v_9;
-    const double z59 = z41*w3 + z40*O3;
-    const double z60 = O3*z58 - cg_v_12*z59;
-    const double z61 = cg_v_13*z56 - O2*z57 + z60;
-    const double z62 = z54 - z61;
-    const double z63 = 0.16*a3;
-    const double z64 = z30*z63;
-    const double z65 = z32*z64*z36 - z35;
-    const double z66 = 1.0/z65;
-    const double z67 = 1.0/M_w2_w2;
-    const double z68 = cg_v_8*M_w1_w1 + z31*cg_v_11;
-    const double z69 = w1*M_w1_w1 + z31*O1;
-    const double z70 = cg_v_8*z49 - cg_v_10*z69;
-    const double z71 = w1*z43 - w3*z68 + z70;
-    const double z72 = z67*z71;
-    const double z73 = z35*O1 + z37*w1;
-    const double z74 = z35*cg_v_11 + z37*cg_v_8;
-    const double z75 = cg_v_11*z59 - O3*z74;
-    const double z76 = O1*z57 - cg_v_13*z73 + z75 + z55*z72;
-    const double z77 = z38*z64*z67 - z45;
-    const double z78 = 1.0/z77;
-    const double z79 = 1.0/M_w3_w3;
-    const double z80 = cg_v_8*z50 - cg_v_9*z69;
-    const double z81 = w1*z48 - w2*z68 + z80;
-    const double z82 = z79*z81;
-    const double z83 = z41*z82;
-    const double z84 = O2*z74 - cg_v_11*z56;
-    const double z85 = cg_v_12*z73 - O1*z58 + z84;
-    const double z86 = z83 - z85;
-    const double z87 = 0.16*m*z32;
-    const double z88 = z38*z87*z79 - z40;
-    const double z89 = 1.0/z88;
-    const double z90 = z61 - z54;
-    const double z91 = z85 - z83;
-    if (fabs(M_w1_w1) <= 0.0 || fabs(M_w2_w2) <= 0.0 || fabs(M_w3_w3) <= 0.0 || fabs(m) <= 0.0 || fabs(z65) <=
-        2e-14*fabs(z34) || fabs(z77) <= 2e-14*fabs(z44) || fabs(z88) <= 2e-14*fabs(z39)) return CG_SINGULAR;
+    /* intermediates: 76 */
+    const double z1 = q3*cg_v_10 + w1*cg_v_1;
+    const double z2 = w2*cg_v_2 + w3*cg_v_3;
+    const double z3 = w1*cg_v_0 - cg_v_9*q3;
+    const double z4 = cg_v_2*w3 - w2*cg_v_3;
+    const double z5 = cg_v_8*q3 + w1*cg_v_3;
+    const double z6 = w2*cg_v_0 - cg_v_1*w3;
+    const double z7 = cg_v_8*q2 + w1*cg_v_2;
+    const double z8 = cg_v_1*w2 + w3*cg_v_0;
+    const double z9 = s3*cg_v_13 + O1*cg_v_5;
+    const double z10 = O2*cg_v_6 + O3*cg_v_7;
+    const double z11 = cg_v_12*s3 + O1*cg_v_4;
+    const double z12 = O2*cg_v_7 - cg_v_6*O3;
+    const double z13 = cg_v_11*s3 + O1*cg_v_7;
+    const double z14 = O2*cg_v_4 + cg_v_5*O3;
+    const double z15 = cg_v_11*s2 + O1*cg_v_6;
+    const double z16 = O3*cg_v_4 - cg_v_5*O2;
+    const double z17 = 0.4*a2;
+    const double z18 = m*a3;
+    const double z19 = z17*z18;
+    const double z20 = a2*a2;
+    const double z21 = a3*a3;
+    const double z22 = z20 + z21;
+    const double z23 = 0.2*z22;
+    const double M_w1_w1 = I1 + z23*m;
+    const double z24 = 1.0/M_w1_w1;
+    const double z25 = z17*a1;
+    const double z26 = a1*a1;
+    const double z27 = z20 + z26;
+    const double z28 = 0.2*z27;
+    const double z29 = z25*cg_v_10 + z28*cg_v_13;
+    const double z30 = z26 + z21;
+    const double z31 = 0.2*z30;
+    const double z32 = 0.4*a1;
+    const double z33 = z32*a3;
+    const double z34 = z31*cg_v_12 + z33*cg_v_9;
+    const double z35 = z25*w3 + z28*O3;
+    const double z36 = z31*O2 + z33*w2;
+    const double z37 = cg_v_12*z35 - cg_v_13*z36;
+    const double z38 = z17*a3;
+    const double M_w3_w3 = I3 + z28*m;
+    const double z39 = z25*m;
+    const double z40 = cg_v_10*M_w3_w3 + z39*cg_v_13;
+    const double M_w2_w2 = I2 + z31*m;
+    const double z41 = z18*z32;
+    const double z42 = cg_v_9*M_w2_w2 + z41*cg_v_12;
+    const double z43 = w3*M_w3_w3 + z39*O3;
+    const double z44 = w2*M_w2_w2 + z41*O2;
+    const double z45 = cg_v_9*z43 - cg_v_10*z44;
+    const double z46 = w2*z40 - w3*z42 + z45;
+    const double z47 = z24*z46;
+    const double z48 = O2*z29 - O3*z34 + z37 + z38*z47;
+    const double z49 = 0.16*a3;
+    const double z50 = z18*z49;
+    const double z51 = z20*z50*z24 - z23;
+    const double z52 = z48/z51;
+    const double z53 = 1.0/M_w2_w2;
+    const double z54 = cg_v_8*M_w1_w1 + z19*cg_v_11;
+    const double z55 = w1*M_w1_w1 + z19*O1;
+    const double z56 = cg_v_8*z43 - cg_v_10*z55;
+    const double z57 = w1*z40 - w3*z54 + z56;
+    const double z58 = z53*z57;
+    const double z59 = z23*cg_v_11 + z38*cg_v_8;
+    const double z60 = z23*O1 + z38*w1;
+    const double z61 = cg_v_11*z35 - cg_v_13*z60;
+    const double z62 = O1*z29 - O3*z59 + z61 + z33*z58;
+    const double z63 = z26*z50*z53 - z31;
+    const double z64 = z62/z63;
+    const double z65 = 1.0/M_w3_w3;
+    const double z66 = cg_v_11*z36 - cg_v_12*z60;
+    const double z67 = cg_v_8*z44 - cg_v_9*z55;
+    const double z68 = w1*z42 - w2*z54 + z67;
+    const double z69 = z65*z68;
+    const double z70 = O1*z34 - O2*z59 + z66 + z25*z69;
+    const double z71 = 0.16*m*z20;
+    const double z72 = z26*z71*z65 - z28;
+    const double z73 = z70/z72;
+    if (fabs(M_w1_w1) <= 0.0 || fabs(M_w2_w2) <= 0.0 || fabs(M_w3_w3) <= 0.0 || fabs(m) <= 0.0 || fabs(z51) <=
+        2e-14*fabs(z22) || fabs(z63) <= 2e-14*fabs(z30) || fabs(z72) <= 2e-14*fabs(z27)) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = z1*q1 - z2*q2 - z5 - z8; /* direction of d(q0)/dt */
-    cg_out[1] = z3*q2 + z4*cg_v_0 - z9 + z10; /* direction of d(q1)/dt */
-    cg_out[2] = z2*q0 - z1*q3 + z11 + z12; /* direction of d(q2)/dt */
-    cg_out[3] = z1*q2 + z2*q1 + z13 + z14; /* direction of d(q3)/dt */
-    cg_out[4] = z15*s1 - z16*s2 - z19 - z22; /* direction of d(s0)/dt */
-    cg_out[5] = z16*s3 - z15*s0 + z23 + z24; /* direction of d(s1)/dt */
-    cg_out[6] = z15*s3 + z16*s0 + z25 + z26; /* direction of d(s2)/dt */
-    cg_out[7] = z17*s0 + z18*cg_v_6 - z27 + z28; /* direction of d(s3)/dt */
-    cg_out[8] = z31*z36*z62*z66 - z53; /* direction of d(w1)/dt */
-    cg_out[9] = z72 - z47*z67*z76*z78; /* direction of d(w2)/dt */
-    cg_out[10] = z42*z79*z86*z89 - z82; /* direction of d(w3)/dt */
-    cg_out[11] = z90*z66; /* direction of d(O1)/dt */
-    cg_out[12] = z76*z78; /* direction of d(O2)/dt */
-    cg_out[13] = z91*z89; /* direction of d(O3)/dt */
+    cg_out[0] = -0.5*(q1*cg_v_8 + q2*cg_v_9 + z1 + z2); /* direction of d(q0)/dt */
+    cg_out[1] = 0.5*(cg_v_8*q0 + q2*cg_v_10 + z3 + z4); /* direction of d(q1)/dt */
+    cg_out[2] = 0.5*(cg_v_9*q0 - q1*cg_v_10 + z5 + z6); /* direction of d(q2)/dt */
+    cg_out[3] = 0.5*(cg_v_10*q0 + q1*cg_v_9 - z7 + z8); /* direction of d(q3)/dt */
+    cg_out[4] = -0.5*(s1*cg_v_11 + s2*cg_v_12 + z9 + z10); /* direction of d(s0)/dt */
+    cg_out[5] = 0.5*(cg_v_11*s0 - s2*cg_v_13 + z11 + z12); /* direction of d(s1)/dt */
+    cg_out[6] = 0.5*(cg_v_12*s0 + s1*cg_v_13 - z13 + z14); /* direction of d(s2)/dt */
+    cg_out[7] = 0.5*(cg_v_13*s0 - s1*cg_v_12 + z15 + z16); /* direction of d(s3)/dt */
+    cg_out[8] = z19*z24*z52 - z47; /* direction of d(w1)/dt */
+    cg_out[9] = z58 - z41*z53*z64; /* direction of d(w2)/dt */
+    cg_out[10] = z39*z65*z73 - z69; /* direction of d(w3)/dt */
+    cg_out[11] = -z52; /* direction of d(O1)/dt */
+    cg_out[12] = z64; /* direction of d(O2)/dt */
+    cg_out[13] = -z73; /* direction of d(O3)/dt */
 
     return CG_OK;
 }
 
-/* jacobian: 237 operations (6 divisions), 105 intermediates */
+/* jacobian: 233 operations (6 divisions), 108 intermediates */
 int fluid_cavity_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
                           const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -365,7 +347,7 @@ int fluid_cavity_jacobian(double t, const double *restrict cg_x, const double *r
     const double a2 = cg_p[5];
     const double a3 = cg_p[6];
 
-    /* intermediates: 105 */
+    /* intermediates: 108 */
     const double z1 = -0.5*w1;
     const double z2 = -0.5*w2;
     const double z3 = -0.5*w3;
@@ -386,93 +368,96 @@ int fluid_cavity_jacobian(double t, const double *restrict cg_x, const double *r
     const double z18 = 0.5*O2;
     const double z19 = 0.5*s0;
     const double z20 = 0.5*O3;
-    const double z21 = a3*a3;
-    const double z22 = a1*a1;
+    const double z21 = a1*a1;
+    const double z22 = a3*a3;
     const double z23 = z21 + z22;
     const double z24 = 0.2*z23;
     const double M_w2_w2 = I2 + z24*m;
     const double z25 = a2*a2;
-    const double z26 = z25 + z22;
+    const double z26 = z21 + z25;
     const double z27 = 0.2*z26;
     const double M_w3_w3 = I3 + z27*m;
-    const double z28 = O3*a1;
-    const double z29 = m*a2;
+    const double z28 = O3*a2;
+    const double z29 = m*a1;
     const double z30 = 0.4*z29;
     const double z31 = w3*M_w3_w3 + z28*z30;
     const double z32 = w3*M_w2_w2 - z31;
-    const double z33 = z25 + z21;
+    const double z33 = z25 + z22;
     const double z34 = 0.2*z33;
     const double M_w1_w1 = I1 + z34*m;
     const double z35 = 1.0/M_w1_w1;
-    const double z36 = z32*z35;
-    const double z37 = 0.16*z29;
-    const double z38 = z28 + z36*a2;
-    const double z39 = a3*z38;
-    const double z40 = a3*z35;
-    const double z41 = z37*a2;
-    const double z42 = z41*a3*z40 - z34;
-    const double z43 = 1.0/z42;
-    const double z44 = z40*z43;
-    const double z45 = a3*a1;
-    const double z46 = z45*m;
-    const double z47 = 0.4*z46;
-    const double z48 = w2*M_w2_w2 + z47*O2;
-    const double z49 = w2*M_w3_w3 - z48;
-    const double z50 = O2*a1 + z40*z49;
-    const double z51 = z30*z44;
-    const double z52 = 0.4*a2;
-    const double z53 = z27*O3 + w3*a1*z52;
-    const double z54 = z45*z37;
-    const double z55 = z54*w3;
-    const double z56 = z24*O3 - z53 + z55*z40;
-    const double z57 = w2*a2*z54;
-    const double z58 = z57*z35;
-    const double z59 = 0.4*w2*z45 + z24*O2;
-    const double z60 = z59 - z27*O2;
-    const double z61 = z58 - z60;
-    const double z62 = z30*w2;
-    const double z63 = 0.16*z46;
-    const double z64 = 1.0/M_w2_w2;
-    const double z65 = a3*z64;
-    const double z66 = a1*z64;
-    const double z67 = w3*M_w1_w1 - z31;
-    const double z68 = O3*a2 + z66*z67;
-    const double z69 = z45*z63*z64 - z24;
-    const double z70 = 1.0/z69;
-    const double z71 = z68*z70;
-    const double z72 = O1*a3;
-    const double z73 = w1*M_w1_w1 + z72*z30;
-    const double z74 = w1*M_w3_w3 - z73;
-    const double z75 = O1*a2 + z65*z74;
-    const double z76 = z75*z70;
-    const double z77 = z47*z64*z70;
-    const double z78 = z55*z65;
-    const double z79 = z53 - z34*O3;
-    const double z80 = z78 - z79;
-    const double z81 = z34*O1 + w1*a3*z52;
-    const double z82 = z54*w1;
-    const double z83 = z27*O1 - z81 + z82*z66;
-    const double z84 = w2*M_w1_w1 - z48;
-    const double z85 = 1.0/M_w3_w3;
-    const double z86 = a1*z85;
-    const double z87 = O2*a3 + z86*z84;
-    const double z88 = z41*a1*z86 - z27;
-    const double z89 = 1.0/z88;
-    const double z90 = z86*z89;
-    const double z91 = w1*M_w2_w2 - z73;
-    const double z92 = z91*z85;
-    const double z93 = z72 + z92*a2;
-    const double z94 = z30*z90;
-    const double z95 = z34*O2 - z59 + z57*z85;
-    const double z96 = z82*z86;
-    const double z97 = z81 - z24*O1;
-    const double z98 = z96 - z97;
-    const double z99 = z60 - z58;
-    const double z100 = 0.4*a1;
-    const double z101 = z79 - z78;
-    const double z102 = z97 - z96;
-    if (fabs(M_w1_w1) <= 0.0 || fabs(M_w2_w2) <= 0.0 || fabs(M_w3_w3) <= 0.0 || fabs(m) <= 0.0 || fabs(z42) <=
-        2e-14*fabs(z33) || fabs(z69) <= 2e-14*fabs(z23) || fabs(z88) <= 2e-14*fabs(z26)) return CG_SINGULAR;
+    const double z36 = a2*z35;
+    const double z37 = O3*a1 + z36*z32;
+    const double z38 = a3*z37;
+    const double z39 = a2*a3;
+    const double z40 = z39*m;
+    const double z41 = z40*z35;
+    const double z42 = 0.16*z41;
+    const double z43 = z39*z42 - z34;
+    const double z44 = 1.0/z43;
+    const double z45 = z42*z44;
+    const double z46 = O2*a3;
+    const double z47 = w2*M_w2_w2 + z46*z30;
+    const double z48 = z47 - w2*M_w3_w3;
+    const double z49 = a3*z35;
+    const double z50 = z49*z48 - O2*a1;
+    const double z51 = a2*z50;
+    const double z52 = 0.4*z44;
+    const double z53 = z41*z52;
+    const double z54 = 0.4*a1;
+    const double z55 = z27*O3 + w3*a2*z54;
+    const double z56 = 0.16*z29;
+    const double z57 = z39*z56;
+    const double z58 = z57*w3;
+    const double z59 = z24*O3 - z55 + z58*z49;
+    const double z60 = z57*w2;
+    const double z61 = z60*z36;
+    const double z62 = z24*O2 + w2*a3*z54;
+    const double z63 = z62 - z27*O2;
+    const double z64 = z61 - z63;
+    const double z65 = w3*M_w1_w1 - z31;
+    const double z66 = 1.0/M_w2_w2;
+    const double z67 = z65*z66;
+    const double z68 = z28 + z67*a1;
+    const double z69 = a3*z68;
+    const double z70 = a3*z66;
+    const double z71 = z56*a1;
+    const double z72 = z71*a3*z70 - z24;
+    const double z73 = 1.0/z72;
+    const double z74 = z70*z73;
+    const double z75 = 0.4*z40;
+    const double z76 = w1*M_w1_w1 + z75*O1;
+    const double z77 = z76 - w1*M_w3_w3;
+    const double z78 = z70*z77 - O1*a2;
+    const double z79 = z30*z74;
+    const double z80 = z58*z70;
+    const double z81 = z55 - z34*O3;
+    const double z82 = z80 - z81;
+    const double z83 = z30*w1;
+    const double z84 = 0.4*w1*z39 + z34*O1;
+    const double z85 = w1*a1*z57;
+    const double z86 = z27*O1 - z84 + z85*z66;
+    const double z87 = w2*M_w1_w1 - z47;
+    const double z88 = 1.0/M_w3_w3;
+    const double z89 = z87*z88;
+    const double z90 = z46 + z89*a1;
+    const double z91 = a2*z90;
+    const double z92 = a2*z88;
+    const double z93 = z71*a2*z92 - z27;
+    const double z94 = 1.0/z93;
+    const double z95 = z92*z94;
+    const double z96 = z76 - w1*M_w2_w2;
+    const double z97 = z92*z96 - O1*a3;
+    const double z98 = z30*z95;
+    const double z99 = z34*O2 - z62 + z60*z92;
+    const double z100 = z85*z88;
+    const double z101 = z84 - z24*O1;
+    const double z102 = z100 - z101;
+    const double z103 = z63 - z61;
+    const double z104 = z81 - z80;
+    const double z105 = z101 - z100;
+    if (fabs(M_w1_w1) <= 0.0 || fabs(M_w2_w2) <= 0.0 || fabs(M_w3_w3) <= 0.0 || fabs(m) <= 0.0 || fabs(z43) <=
+        2e-14*fabs(z33) || fabs(z72) <= 2e-14*fabs(z23) || fabs(z93) <= 2e-14*fabs(z26)) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = 0.0; /* d(d(q0)/dt)/d(q0) */
@@ -596,11 +581,11 @@ int fluid_cavity_jacobian(double t, const double *restrict cg_x, const double *r
     cg_out[118] = 0.0; /* d(d(w1)/dt)/d(s2) */
     cg_out[119] = 0.0; /* d(d(w1)/dt)/d(s3) */
     cg_out[120] = 0.0; /* d(d(w1)/dt)/d(w1) */
-    cg_out[121] = z36 - z37*z39*z44; /* d(d(w1)/dt)/d(w2) */
-    cg_out[122] = z41*z50*z44 - z49*z35; /* d(d(w1)/dt)/d(w3) */
+    cg_out[121] = z32*z35 - z38*z45; /* d(d(w1)/dt)/d(w2) */
+    cg_out[122] = z48*z35 - z51*z45; /* d(d(w1)/dt)/d(w3) */
     cg_out[123] = 0.0; /* d(d(w1)/dt)/d(O1) */
-    cg_out[124] = z47*w3*z35 - z51*z56; /* d(d(w1)/dt)/d(O2) */
-    cg_out[125] = z51*z61 - z62*a1*z35; /* d(d(w1)/dt)/d(O3) */
+    cg_out[124] = z30*w3*z49 - z53*z59; /* d(d(w1)/dt)/d(O2) */
+    cg_out[125] = z53*z64 - z30*w2*z36; /* d(d(w1)/dt)/d(O3) */
     cg_out[126] = 0.0; /* d(d(w2)/dt)/d(q0) */
     cg_out[127] = 0.0; /* d(d(w2)/dt)/d(q1) */
     cg_out[128] = 0.0; /* d(d(w2)/dt)/d(q2) */
@@ -609,12 +594,12 @@ int fluid_cavity_jacobian(double t, const double *restrict cg_x, const double *r
     cg_out[131] = 0.0; /* d(d(w2)/dt)/d(s1) */
     cg_out[132] = 0.0; /* d(d(w2)/dt)/d(s2) */
     cg_out[133] = 0.0; /* d(d(w2)/dt)/d(s3) */
-    cg_out[134] = z63*z65*z71 - z67*z64; /* d(d(w2)/dt)/d(w1) */
+    cg_out[134] = z56*z69*z74 - z67; /* d(d(w2)/dt)/d(w1) */
     cg_out[135] = 0.0; /* d(d(w2)/dt)/d(w2) */
-    cg_out[136] = z74*z64 - z63*z66*z76; /* d(d(w2)/dt)/d(w3) */
-    cg_out[137] = z77*z80 - z30*w3*z65; /* d(d(w2)/dt)/d(O1) */
+    cg_out[136] = z71*z78*z74 - z77*z66; /* d(d(w2)/dt)/d(w3) */
+    cg_out[137] = z79*z82 - z75*w3*z66; /* d(d(w2)/dt)/d(O1) */
     cg_out[138] = 0.0; /* d(d(w2)/dt)/d(O2) */
-    cg_out[139] = z30*w1*z66 - z77*z83; /* d(d(w2)/dt)/d(O3) */
+    cg_out[139] = z83*a2*z66 - z79*z86; /* d(d(w2)/dt)/d(O3) */
     cg_out[140] = 0.0; /* d(d(w3)/dt)/d(q0) */
     cg_out[141] = 0.0; /* d(d(w3)/dt)/d(q1) */
     cg_out[142] = 0.0; /* d(d(w3)/dt)/d(q2) */
@@ -623,11 +608,11 @@ int fluid_cavity_jacobian(double t, const double *restrict cg_x, const double *r
     cg_out[145] = 0.0; /* d(d(w3)/dt)/d(s1) */
     cg_out[146] = 0.0; /* d(d(w3)/dt)/d(s2) */
     cg_out[147] = 0.0; /* d(d(w3)/dt)/d(s3) */
-    cg_out[148] = z84*z85 - z41*z87*z90; /* d(d(w3)/dt)/d(w1) */
-    cg_out[149] = z37*a1*z93*z90 - z92; /* d(d(w3)/dt)/d(w2) */
+    cg_out[148] = z89 - z56*z91*z95; /* d(d(w3)/dt)/d(w1) */
+    cg_out[149] = z96*z88 - z71*z97*z95; /* d(d(w3)/dt)/d(w2) */
     cg_out[150] = 0.0; /* d(d(w3)/dt)/d(w3) */
-    cg_out[151] = z62*a3*z85 - z94*z95; /* d(d(w3)/dt)/d(O1) */
-    cg_out[152] = z94*z98 - z47*w1*z85; /* d(d(w3)/dt)/d(O2) */
+    cg_out[151] = z75*w2*z88 - z98*z99; /* d(d(w3)/dt)/d(O1) */
+    cg_out[152] = z98*z102 - z83*a3*z88; /* d(d(w3)/dt)/d(O2) */
     cg_out[153] = 0.0; /* d(d(w3)/dt)/d(O3) */
     cg_out[154] = 0.0; /* d(d(O1)/dt)/d(q0) */
     cg_out[155] = 0.0; /* d(d(O1)/dt)/d(q1) */
@@ -638,11 +623,11 @@ int fluid_cavity_jacobian(double t, const double *restrict cg_x, const double *r
     cg_out[160] = 0.0; /* d(d(O1)/dt)/d(s2) */
     cg_out[161] = 0.0; /* d(d(O1)/dt)/d(s3) */
     cg_out[162] = 0.0; /* d(d(O1)/dt)/d(w1) */
-    cg_out[163] = 0.4*z39*z43; /* d(d(O1)/dt)/d(w2) */
-    cg_out[164] = -z52*z50*z43; /* d(d(O1)/dt)/d(w3) */
+    cg_out[163] = z38*z52; /* d(d(O1)/dt)/d(w2) */
+    cg_out[164] = z51*z52; /* d(d(O1)/dt)/d(w3) */
     cg_out[165] = 0.0; /* d(d(O1)/dt)/d(O1) */
-    cg_out[166] = z56*z43; /* d(d(O1)/dt)/d(O2) */
-    cg_out[167] = z99*z43; /* d(d(O1)/dt)/d(O3) */
+    cg_out[166] = z59*z44; /* d(d(O1)/dt)/d(O2) */
+    cg_out[167] = z103*z44; /* d(d(O1)/dt)/d(O3) */
     cg_out[168] = 0.0; /* d(d(O2)/dt)/d(q0) */
     cg_out[169] = 0.0; /* d(d(O2)/dt)/d(q1) */
     cg_out[170] = 0.0; /* d(d(O2)/dt)/d(q2) */
@@ -651,12 +636,12 @@ int fluid_cavity_jacobian(double t, const double *restrict cg_x, const double *r
     cg_out[173] = 0.0; /* d(d(O2)/dt)/d(s1) */
     cg_out[174] = 0.0; /* d(d(O2)/dt)/d(s2) */
     cg_out[175] = 0.0; /* d(d(O2)/dt)/d(s3) */
-    cg_out[176] = -0.4*a3*z71; /* d(d(O2)/dt)/d(w1) */
+    cg_out[176] = -0.4*z69*z73; /* d(d(O2)/dt)/d(w1) */
     cg_out[177] = 0.0; /* d(d(O2)/dt)/d(w2) */
-    cg_out[178] = z100*z76; /* d(d(O2)/dt)/d(w3) */
-    cg_out[179] = z101*z70; /* d(d(O2)/dt)/d(O1) */
+    cg_out[178] = -z54*z78*z73; /* d(d(O2)/dt)/d(w3) */
+    cg_out[179] = z104*z73; /* d(d(O2)/dt)/d(O1) */
     cg_out[180] = 0.0; /* d(d(O2)/dt)/d(O2) */
-    cg_out[181] = z83*z70; /* d(d(O2)/dt)/d(O3) */
+    cg_out[181] = z86*z73; /* d(d(O2)/dt)/d(O3) */
     cg_out[182] = 0.0; /* d(d(O3)/dt)/d(q0) */
     cg_out[183] = 0.0; /* d(d(O3)/dt)/d(q1) */
     cg_out[184] = 0.0; /* d(d(O3)/dt)/d(q2) */
@@ -665,17 +650,17 @@ int fluid_cavity_jacobian(double t, const double *restrict cg_x, const double *r
     cg_out[187] = 0.0; /* d(d(O3)/dt)/d(s1) */
     cg_out[188] = 0.0; /* d(d(O3)/dt)/d(s2) */
     cg_out[189] = 0.0; /* d(d(O3)/dt)/d(s3) */
-    cg_out[190] = z52*z87*z89; /* d(d(O3)/dt)/d(w1) */
-    cg_out[191] = -z100*z93*z89; /* d(d(O3)/dt)/d(w2) */
+    cg_out[190] = 0.4*z91*z94; /* d(d(O3)/dt)/d(w1) */
+    cg_out[191] = z54*z97*z94; /* d(d(O3)/dt)/d(w2) */
     cg_out[192] = 0.0; /* d(d(O3)/dt)/d(w3) */
-    cg_out[193] = z95*z89; /* d(d(O3)/dt)/d(O1) */
-    cg_out[194] = z102*z89; /* d(d(O3)/dt)/d(O2) */
+    cg_out[193] = z99*z94; /* d(d(O3)/dt)/d(O1) */
+    cg_out[194] = z105*z94; /* d(d(O3)/dt)/d(O2) */
     cg_out[195] = 0.0; /* d(d(O3)/dt)/d(O3) */
 
     return CG_OK;
 }
 
-/* outputs: 164 operations (3 divisions), 71 intermediates */
+/* outputs: 160 operations (3 divisions), 80 intermediates */
 int fluid_cavity_outputs(double t, const double *restrict cg_x, const double *restrict cg_p,
                          const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -705,91 +690,100 @@ int fluid_cavity_outputs(double t, const double *restrict cg_x, const double *re
     const double a2 = cg_p[5];
     const double a3 = cg_p[6];
 
-    /* intermediates: 71 */
-    const double z1 = a2*a2;
-    const double z2 = a3*a3;
-    const double z3 = z1 + z2;
-    const double z4 = m*z3;
-    const double z5 = 0.2*z4;
-    const double z6 = I1 + z5;
-    const double z7 = a2*a3;
-    const double z8 = m*z7;
-    const double z9 = w1*z6 + 0.4*(O1*z8);
-    const double z10 = a1*a1;
-    const double z11 = z1 + z10;
-    const double z12 = m*z11;
-    const double z13 = 0.2*z12;
-    const double z14 = I3 + z13;
-    const double z15 = a1*a2;
-    const double z16 = m*z15;
-    const double z17 = w3*z14 + 0.4*(O3*z16);
-    const double z18 = z2 + z10;
-    const double z19 = m*z18;
-    const double z20 = 0.2*z19;
-    const double z21 = I2 + z20;
-    const double z22 = a1*a3;
-    const double z23 = m*z22;
-    const double z24 = w2*z21 + 0.4*(O2*z23);
-    const double z25 = z17*z17 + z24*z24;
-    const double z26 = 0.2*(O1*z4) + 0.4*(w1*z8);
-    const double z27 = 0.2*(O3*z12) + 0.4*(w3*z16);
-    const double z28 = 0.2*(O2*z19) + 0.4*(w2*z23);
-    const double z29 = z27*z27 + z28*z28;
-    const double z30 = q0*q0;
-    const double z31 = q1*q1;
-    const double z32 = q2*q2;
-    const double z33 = q3*q3;
-    const double z34 = z30 + z31 - z32 - z33;
+    /* intermediates: 80 */
+    const double z1 = 0.2*m;
+    const double z2 = a1*a1;
+    const double z3 = a2*a2;
+    const double z4 = z2 + z3;
+    const double z5 = I3 + z1*z4;
+    const double z6 = 0.4*a1;
+    const double z7 = m*a2;
+    const double z8 = z7*O3;
+    const double z9 = w3*z5 + z6*z8;
+    const double z10 = a3*a3;
+    const double z11 = z10 + z2;
+    const double z12 = I2 + z1*z11;
+    const double z13 = 0.4*a3;
+    const double z14 = z13*a1;
+    const double z15 = w2*z12 + m*O2*z14;
+    const double z16 = z7*O1;
+    const double z17 = z10 + z3;
+    const double z18 = I1 + z1*z17;
+    const double z19 = z13*z16 + w1*z18;
+    const double z20 = 0.2*z17;
+    const double z21 = a2*w1*z13 + z20*O1;
+    const double z22 = 0.2*z4;
+    const double z23 = z22*O3 + a2*w3*z6;
+    const double z24 = 0.2*z11;
+    const double z25 = z24*O2 + z14*w2;
+    const double z26 = z21*z21 + z23*z23 + z25*z25;
+    const double z27 = q0*q0;
+    const double z28 = q2*q2;
+    const double z29 = z27 - z28;
+    const double z30 = q1*q1;
+    const double z31 = q3*q3;
+    const double z32 = z30 - z31;
+    const double z33 = z29 + z32;
+    const double z34 = 2.0*z9;
     const double z35 = q0*q2;
     const double z36 = q1*q3;
     const double z37 = z35 + z36;
-    const double z38 = q0*q3;
-    const double z39 = q1*q2;
-    const double z40 = z38 - z39;
-    const double z41 = z38 + z39;
-    const double z42 = z30 + z32 - z31 - z33;
-    const double z43 = q0*q1;
-    const double z44 = q2*q3;
-    const double z45 = z43 - z44;
-    const double z46 = z24*z42 - 2.0*(z17*z45);
-    const double z47 = z30 + z33 - z31 - z32;
-    const double z48 = z43 + z44;
-    const double z49 = z35 - z36;
-    const double z50 = s0*s0;
-    const double z51 = s1*s1;
-    const double z52 = s2*s2;
-    const double z53 = s3*s3;
-    const double z54 = z50 + z51 - z52 - z53;
-    const double z55 = s0*s2;
-    const double z56 = s1*s3;
+    const double z38 = 2.0*z15;
+    const double z39 = q0*q3;
+    const double z40 = q2*q1;
+    const double z41 = z39 - z40;
+    const double z42 = z30 + z31;
+    const double z43 = z27 + z28 - z42;
+    const double z44 = q0*q1;
+    const double z45 = q2*q3;
+    const double z46 = z44 - z45;
+    const double z47 = 2.0*z19;
+    const double z48 = z39 + z40;
+    const double z49 = z29 - z32;
+    const double z50 = z44 + z45;
+    const double z51 = z35 - z36;
+    const double z52 = s0*s0;
+    const double z53 = s2*s2;
+    const double z54 = z52 - z53;
+    const double z55 = s1*s1;
+    const double z56 = s3*s3;
     const double z57 = z55 - z56;
-    const double z58 = s0*s3;
-    const double z59 = s1*s2;
-    const double z60 = z58 + z59;
-    const double z61 = z50 + z52 - z51 - z53;
-    const double z62 = z58 - z59;
-    const double z63 = s0*s1;
-    const double z64 = s2*s3;
-    const double z65 = z63 + z64;
-    const double z66 = z50 + z53 - z51 - z52;
-    const double z67 = z63 - z64;
+    const double z58 = z54 + z57;
+    const double z59 = 2.0*m;
+    const double z60 = z59*z23;
+    const double z61 = s0*s2;
+    const double z62 = s1*s3;
+    const double z63 = z61 - z62;
+    const double z64 = z59*z25;
+    const double z65 = s0*s3;
+    const double z66 = s2*s1;
+    const double z67 = z65 + z66;
     const double z68 = z55 + z56;
-    const double z69 = z8/z6;
-    const double z70 = z23/z21;
-    const double z71 = z16/z14;
-    if (fabs(z6) <= 0.0 || fabs(z21) <= 0.0 || fabs(z14) <= 0.0 || fabs(z5 - 0.16*(z8*z69)) <= 1e-13*fabs(z5) ||
-        fabs(z20 - 0.16*(z23*z70)) <= 1e-13*fabs(z20) || fabs(z13 - 0.16*(z16*z71)) <= 1e-13*fabs(z13)) return
-        CG_SINGULAR;
+    const double z69 = z52 + z53 - z68;
+    const double z70 = s0*s1;
+    const double z71 = s2*s3;
+    const double z72 = z70 + z71;
+    const double z73 = z59*z21;
+    const double z74 = z65 - z66;
+    const double z75 = z54 - z57;
+    const double z76 = z70 - z71;
+    const double z77 = z61 + z62;
+    const double z78 = 0.16*a2;
+    const double z79 = z7*z78;
+    const double z80 = 0.16*m*z10;
+    if (fabs(z18) <= 0.0 || fabs(z12) <= 0.0 || fabs(z5) <= 0.0 || fabs(m) <= 0.0 || fabs(z10*z79/z18 - z20) <=
+        2e-14*fabs(z17) || fabs(z2*z80/z12 - z24) <= 2e-14*fabs(z11) || fabs(z2*z79/z5 - z22) <= 2e-14*fabs(z4))
+        return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = z9*z9 + z25; /* momentum_squared */
-    cg_out[1] = z26*z26 + z29; /* vortex_squared */
-    cg_out[2] = z9*z34 + 2.0*(z17*z37 - z24*z40); /* momentum_x */
-    cg_out[3] = 2.0*(z9*z41) + z46; /* momentum_y */
-    cg_out[4] = z17*z47 + 2.0*(z24*z48) - 2.0*(z9*z49); /* momentum_z */
-    cg_out[5] = z26*z54 - 2.0*(z27*z57 - z28*z60); /* circulation_1 */
-    cg_out[6] = z28*z61 - 2.0*(z26*z62 - z27*z65); /* circulation_2 */
-    cg_out[7] = z27*z66 - 2.0*(z28*z67 - z26*z68); /* circulation_3 */
+    cg_out[0] = z9*z9 + z15*z15 + z19*z19; /* momentum_squared */
+    cg_out[1] = m*m*z26; /* vortex_squared */
+    cg_out[2] = z33*z19 + z34*z37 - z38*z41; /* momentum_x */
+    cg_out[3] = z43*z15 - z34*z46 + z47*z48; /* momentum_y */
+    cg_out[4] = z49*z9 + z38*z50 - z47*z51; /* momentum_z */
+    cg_out[5] = m*z58*z21 - z60*z63 + z64*z67; /* circulation_1 */
+    cg_out[6] = m*z69*z25 + z60*z72 - z73*z74; /* circulation_2 */
+    cg_out[7] = m*z75*z23 - z64*z76 + z73*z77; /* circulation_3 */
 
     return CG_OK;
 }

@@ -86,7 +86,7 @@ int gyrostat_rhs(double t, const double *restrict cg_x, const double *restrict c
     return gyrostat_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
 }
 
-/* jvp: 74 operations (3 divisions), 23 intermediates */
+/* jvp: 73 operations (3 divisions), 23 intermediates */
 int gyrostat_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
                  const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
                  double *restrict cg_work)
@@ -132,13 +132,13 @@ int gyrostat_jvp(double t, const double *restrict cg_x, const double *restrict c
     const double z14 = z6*cg_v_1 + z7*cg_v_0;
     const double z15 = I2 - I3;
     const double z16 = cg_v_5*w3 + cg_v_6*w2;
-    const double z17 = I1*w1 + a_eta4;
-    const double z18 = I3*w1 - z17;
-    const double z19 = I1 - I3;
-    const double z20 = cg_v_6*z18 - cg_v_4*w3*z19;
+    const double z17 = I1 - I3;
+    const double z18 = cg_v_4*w3 + cg_v_6*w1;
+    const double z19 = cg_v_6*a_eta4 + z17*z18;
+    const double z20 = z19/I2;
     const double z21 = I1 - I2;
-    const double z22 = I2*w1 - z17;
-    const double z23 = cg_v_4*w2*z21 - cg_v_5*z22;
+    const double z22 = cg_v_4*w2 + cg_v_5*w1;
+    const double z23 = cg_v_5*a_eta4 + z21*z22;
     if (fabs(J) <= 0.0 || fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
@@ -147,7 +147,7 @@ int gyrostat_jvp(double t, const double *restrict cg_x, const double *restrict c
     cg_out[2] = z2*q0 - z1*q3 + z11 + z12; /* direction of d(q2)/dt */
     cg_out[3] = z1*q2 + z2*q1 + z13 + z14; /* direction of d(q3)/dt */
     cg_out[4] = z15*z16/I1; /* direction of d(w1)/dt */
-    cg_out[5] = z20/I2; /* direction of d(w2)/dt */
+    cg_out[5] = -z20; /* direction of d(w2)/dt */
     cg_out[6] = z23/I3; /* direction of d(w3)/dt */
 
     return CG_OK;
@@ -187,13 +187,13 @@ int gyrostat_jacobian(double t, const double *restrict cg_x, const double *restr
     const double z10 = 0.5*w2;
     const double z11 = I2 - I3;
     const double z12 = z11/I1;
-    const double z13 = I3 - I1;
+    const double z13 = I1 - I3;
     const double z14 = 1.0/I2;
-    const double z15 = I1*w1 + a_eta4;
-    const double z16 = I3*w1 - z15;
+    const double z15 = z13*z14;
+    const double z16 = a_eta4*z14 + z15*w1;
     const double z17 = I1 - I2;
     const double z18 = 1.0/I3;
-    const double z19 = z15 - I2*w1;
+    const double z19 = z17*z18;
     if (fabs(J) <= 0.0 || fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
@@ -236,21 +236,21 @@ int gyrostat_jacobian(double t, const double *restrict cg_x, const double *restr
     cg_out[36] = 0.0; /* d(d(w2)/dt)/d(q1) */
     cg_out[37] = 0.0; /* d(d(w2)/dt)/d(q2) */
     cg_out[38] = 0.0; /* d(d(w2)/dt)/d(q3) */
-    cg_out[39] = w3*z13*z14; /* d(d(w2)/dt)/d(w1) */
+    cg_out[39] = -z15*w3; /* d(d(w2)/dt)/d(w1) */
     cg_out[40] = 0.0; /* d(d(w2)/dt)/d(w2) */
-    cg_out[41] = z16*z14; /* d(d(w2)/dt)/d(w3) */
+    cg_out[41] = -z16; /* d(d(w2)/dt)/d(w3) */
     cg_out[42] = 0.0; /* d(d(w3)/dt)/d(q0) */
     cg_out[43] = 0.0; /* d(d(w3)/dt)/d(q1) */
     cg_out[44] = 0.0; /* d(d(w3)/dt)/d(q2) */
     cg_out[45] = 0.0; /* d(d(w3)/dt)/d(q3) */
-    cg_out[46] = w2*z17*z18; /* d(d(w3)/dt)/d(w1) */
-    cg_out[47] = z19*z18; /* d(d(w3)/dt)/d(w2) */
+    cg_out[46] = z19*w2; /* d(d(w3)/dt)/d(w1) */
+    cg_out[47] = a_eta4*z18 + z19*w1; /* d(d(w3)/dt)/d(w2) */
     cg_out[48] = 0.0; /* d(d(w3)/dt)/d(w3) */
 
     return CG_OK;
 }
 
-/* outputs: 60 operations (1 division), 24 intermediates */
+/* outputs: 52 operations (1 division), 30 intermediates */
 int gyrostat_outputs(double t, const double *restrict cg_x, const double *restrict cg_p,
                      const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -271,40 +271,46 @@ int gyrostat_outputs(double t, const double *restrict cg_x, const double *restri
     const double J = cg_p[3];
     const double a_eta4 = cg_p[4];
 
-    /* intermediates: 24 */
-    const double z1 = a_eta4/J;
-    const double z2 = I1*w1 + J*z1;
+    /* intermediates: 30 */
+    const double z1 = I1*w1 + a_eta4;
+    const double z2 = I3*w3;
     const double z3 = I2*w2;
-    const double z4 = I3*w3;
-    const double z5 = z3*z3 + z4*z4;
-    const double z6 = 2.0*q2;
-    const double z7 = z3*q1;
-    const double z8 = 2.0*q0;
-    const double z9 = z3*q3;
-    const double z10 = z8*q2;
-    const double z11 = 2.0*q1;
-    const double z12 = z4*q3;
-    const double z13 = z4*z10 + z11*z12;
-    const double z14 = q0*q0;
-    const double z15 = q2*q2;
-    const double z16 = z14 - z15;
-    const double z17 = q3*q3 - q1*q1;
+    const double z4 = z2*z2 + z3*z3;
+    const double z5 = q0*q0;
+    const double z6 = q2*q2;
+    const double z7 = q1*q1;
+    const double z8 = q3*q3;
+    const double z9 = z7 - z8;
+    const double z10 = z5 - z6 + z9;
+    const double z11 = 2.0*z2;
+    const double z12 = q0*q2;
+    const double z13 = q1*q3;
+    const double z14 = z12 + z13;
+    const double z15 = 2.0*z3;
+    const double z16 = q0*q3;
+    const double z17 = q2*q1;
     const double z18 = z16 - z17;
-    const double z19 = z14 + z15;
-    const double z20 = z9*q3 + z7*q1;
-    const double z21 = q1*z2 + z12;
-    const double z22 = q3*z2;
-    const double z23 = z4*q1 - z22;
-    const double z24 = z16 + z17;
+    const double z19 = z11*z14 - z15*z18;
+    const double z20 = 2.0*z1;
+    const double z21 = z16 + z17;
+    const double z22 = q0*q1;
+    const double z23 = q2*q3;
+    const double z24 = z22 - z23;
+    const double z25 = z5 - z7;
+    const double z26 = z6 - z8;
+    const double z27 = z25 + z26;
+    const double z28 = z22 + z23;
+    const double z29 = z12 - z13;
+    const double z30 = z25 - z26;
     if (fabs(J) <= 0.0 || fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = z1 - w1; /* eta4 */
+    cg_out[0] = a_eta4/J - w1; /* eta4 */
     cg_out[1] = a_eta4; /* rotor_momentum */
-    cg_out[2] = z2*z2 + z5; /* momentum_squared */
-    cg_out[3] = z6*z7 - z8*z9 + z13 + z18*z2; /* momentum_x */
-    cg_out[4] = z3*z19 - z20 + z6*z21 - z8*z23; /* momentum_y */
-    cg_out[5] = z6*z9 + z8*z7 + z4*z24 - z10*z2 + z11*z22; /* momentum_z */
+    cg_out[2] = z1*z1 + z4; /* momentum_squared */
+    cg_out[3] = z1*z10 + z19; /* momentum_x */
+    cg_out[4] = z20*z21 - z11*z24 + z3*z27; /* momentum_y */
+    cg_out[5] = z15*z28 - z20*z29 + z2*z30; /* momentum_z */
 
     return CG_OK;
 }

@@ -103,7 +103,7 @@ int heavy_top_rhs(double t, const double *restrict cg_x, const double *restrict 
     return heavy_top_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
 }
 
-/* jvp: 166 operations (3 divisions), 44 intermediates */
+/* jvp: 107 operations (3 divisions), 34 intermediates */
 int heavy_top_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
                   const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
                   double *restrict cg_work)
@@ -135,7 +135,7 @@ int heavy_top_jvp(double t, const double *restrict cg_x, const double *restrict 
     const double cg_v_5 = cg_v[5];
     const double cg_v_6 = cg_v[6];
 
-    /* intermediates: 44 */
+    /* intermediates: 34 */
     const double z1 = -0.5*cg_v_4;
     const double z2 = 0.5*cg_v_5;
     const double z3 = 0.5*cg_v_6;
@@ -150,36 +150,26 @@ int heavy_top_jvp(double t, const double *restrict cg_x, const double *restrict 
     const double z12 = z6*cg_v_0 - z7*cg_v_1;
     const double z13 = z3*q0 - z4*cg_v_2;
     const double z14 = z6*cg_v_1 + z7*cg_v_0;
-    const double z15 = I2 - I3;
-    const double z16 = cg_v_5*w3 + cg_v_6*w2;
-    const double z17 = 1.0/I1;
-    const double z18 = m*g;
-    const double z19 = cg_v_2*r1 - cg_v_1*r2 - cg_v_0*r3;
-    const double z20 = cg_v_1*r1 + cg_v_2*r2 + cg_v_3*r3;
-    const double z21 = cg_v_0*r1 - cg_v_3*r2 + cg_v_2*r3;
-    const double z22 = q0*r3 + q1*r2 - q2*r1;
-    const double z23 = q3*z21 + cg_v_1*z22;
-    const double z24 = cg_v_3*r1 + cg_v_0*r2 - cg_v_1*r3;
-    const double z25 = q0*r2 - q1*r3 + q3*r1;
-    const double z26 = q1*r1 + q2*r2 + q3*r3;
-    const double z27 = q0*r1 + q2*r3 - q3*r2;
-    const double z28 = cg_v_2*z26 + cg_v_3*z27;
-    const double z29 = q0*z24 + cg_v_0*z25 - z28;
-    const double z30 = q1*z19 - q2*z20 - z23 + z29;
-    const double z31 = I3 - I1;
-    const double z32 = cg_v_4*w3 + cg_v_6*w1;
-    const double z33 = 1.0/I2;
-    const double z34 = cg_v_1*z26 - q3*z24;
-    const double z35 = q0*z21 + cg_v_0*z27;
-    const double z36 = cg_v_2*z22 + cg_v_3*z25 + z35;
-    const double z37 = q1*z20 + q2*z19 + z34 - z36;
-    const double z38 = I1 - I2;
-    const double z39 = cg_v_4*w2 + cg_v_5*w1;
-    const double z40 = 1.0/I3;
-    const double z41 = q3*z19 + cg_v_1*z27;
-    const double z42 = q0*z20 + cg_v_0*z26;
-    const double z43 = cg_v_2*z25 - cg_v_3*z22 + z42;
-    const double z44 = q1*z21 + q2*z24 + z41 + z43;
+    const double z15 = 2.0*g*m;
+    const double z16 = q3*cg_v_3 + q0*cg_v_0;
+    const double z17 = q1*cg_v_1 + q2*cg_v_2 - z16;
+    const double z18 = q3*cg_v_2 + cg_v_1*q0;
+    const double z19 = q1*cg_v_0 + q2*cg_v_3 + z18;
+    const double z20 = r2*z17 + r3*z19;
+    const double z21 = I2 - I3;
+    const double z22 = cg_v_5*w3 + cg_v_6*w2;
+    const double z23 = z15*z20 + z21*z22;
+    const double z24 = q3*cg_v_1 - cg_v_2*q0;
+    const double z25 = q1*cg_v_3 - q2*cg_v_0 + z24;
+    const double z26 = r3*z25 + r1*z17;
+    const double z27 = I1 - I3;
+    const double z28 = cg_v_4*w3 + cg_v_6*w1;
+    const double z29 = z15*z26 + z27*z28;
+    const double z30 = z29/I2;
+    const double z31 = r2*z25 - r1*z19;
+    const double z32 = I1 - I2;
+    const double z33 = cg_v_4*w2 + cg_v_5*w1;
+    const double z34 = z15*z31 + z32*z33;
     if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
@@ -187,14 +177,14 @@ int heavy_top_jvp(double t, const double *restrict cg_x, const double *restrict 
     cg_out[1] = z3*q2 + z4*cg_v_0 - z9 + z10; /* direction of d(q1)/dt */
     cg_out[2] = z2*q0 - z1*q3 + z11 + z12; /* direction of d(q2)/dt */
     cg_out[3] = z1*q2 + z2*q1 + z13 + z14; /* direction of d(q3)/dt */
-    cg_out[4] = z15*z16*z17 - z18*z17*z30; /* direction of d(w1)/dt */
-    cg_out[5] = z31*z32*z33 - z18*z33*z37; /* direction of d(w2)/dt */
-    cg_out[6] = z38*z39*z40 - z18*z40*z44; /* direction of d(w3)/dt */
+    cg_out[4] = z23/I1; /* direction of d(w1)/dt */
+    cg_out[5] = -z30; /* direction of d(w2)/dt */
+    cg_out[6] = z34/I3; /* direction of d(w3)/dt */
 
     return CG_OK;
 }
 
-/* jacobian: 93 operations (3 divisions), 64 intermediates */
+/* jacobian: 80 operations (3 divisions), 32 intermediates */
 int heavy_top_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
                        const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -218,7 +208,7 @@ int heavy_top_jacobian(double t, const double *restrict cg_x, const double *rest
     const double r2 = cg_p[6];
     const double r3 = cg_p[7];
 
-    /* intermediates: 64 */
+    /* intermediates: 32 */
     const double z1 = -0.5*w1;
     const double z2 = -0.5*w2;
     const double z3 = -0.5*w3;
@@ -229,60 +219,28 @@ int heavy_top_jacobian(double t, const double *restrict cg_x, const double *rest
     const double z8 = 0.5*w3;
     const double z9 = 0.5*q0;
     const double z10 = 0.5*w2;
-    const double z11 = m*g;
+    const double z11 = 2.0*g*m;
     const double z12 = 1.0/I1;
     const double z13 = z11*z12;
-    const double z14 = q1*r3;
-    const double z15 = q3*r1;
-    const double z16 = z14 + z15;
-    const double z17 = q0*r2;
-    const double z18 = z14 - z15;
-    const double z19 = z17 - z18;
-    const double z20 = z19 + z17;
-    const double z21 = z16 - z20;
-    const double z22 = q2*r1;
-    const double z23 = q1*r2;
-    const double z24 = q0*r3;
-    const double z25 = z23 + z24;
-    const double z26 = z25 - z22;
-    const double z27 = z22 + z25 + z26;
-    const double z28 = q1*r1;
-    const double z29 = q2*r2;
-    const double z30 = z28 + z29;
-    const double z31 = q3*r3;
-    const double z32 = z30 + z31;
-    const double z33 = z32 + z31;
-    const double z34 = z28 - z29;
-    const double z35 = z33 - z34;
-    const double z36 = q2*r3;
-    const double z37 = q3*r2;
-    const double z38 = z36 - z37;
-    const double z39 = q0*r1;
-    const double z40 = z38 + z39;
-    const double z41 = z38 - z39 + z40;
-    const double z42 = I2 - I3;
-    const double z43 = z42*z12;
-    const double z44 = 1.0/I2;
-    const double z45 = z11*z44;
-    const double z46 = z36 + z37;
-    const double z47 = z40 + z39;
-    const double z48 = z46 + z47;
-    const double z49 = z34 + z33;
-    const double z50 = z22 - z26;
-    const double z51 = z23 - z24;
-    const double z52 = z50 + z51;
-    const double z53 = z17 + z18;
-    const double z54 = z19 - z53;
-    const double z55 = I1 - I3;
-    const double z56 = z55*z44;
-    const double z57 = 1.0/I3;
-    const double z58 = z11*z57;
-    const double z59 = z31 - z30 - z32;
-    const double z60 = z46 - z47;
-    const double z61 = z16 + z20;
-    const double z62 = z51 - z50;
-    const double z63 = I1 - I2;
-    const double z64 = z63*z57;
+    const double z14 = z13*r3;
+    const double z15 = z13*r2;
+    const double z16 = I2 - I3;
+    const double z17 = z16*z12;
+    const double z18 = 1.0/I2;
+    const double z19 = z11*z18;
+    const double z20 = z19*r3;
+    const double z21 = z19*r1;
+    const double z22 = z20*q3 + z21*q1;
+    const double z23 = I1 - I3;
+    const double z24 = z23*z18;
+    const double z25 = 1.0/I3;
+    const double z26 = z11*z25;
+    const double z27 = z26*r2;
+    const double z28 = z26*r1;
+    const double z29 = z27*q2 + z28*q1;
+    const double z30 = z27*q0 + z28*q3;
+    const double z31 = I1 - I2;
+    const double z32 = z31*z25;
     if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
@@ -314,26 +272,26 @@ int heavy_top_jacobian(double t, const double *restrict cg_x, const double *rest
     cg_out[25] = z5; /* d(d(q3)/dt)/d(w1) */
     cg_out[26] = 0.5*q1; /* d(d(q3)/dt)/d(w2) */
     cg_out[27] = z9; /* d(d(q3)/dt)/d(w3) */
-    cg_out[28] = z13*z21; /* d(d(w1)/dt)/d(q0) */
-    cg_out[29] = z13*z27; /* d(d(w1)/dt)/d(q1) */
-    cg_out[30] = z13*z35; /* d(d(w1)/dt)/d(q2) */
-    cg_out[31] = z13*z41; /* d(d(w1)/dt)/d(q3) */
+    cg_out[28] = z14*q1 - z15*q0; /* d(d(w1)/dt)/d(q0) */
+    cg_out[29] = z15*q1 + z14*q0; /* d(d(w1)/dt)/d(q1) */
+    cg_out[30] = z15*q2 + z14*q3; /* d(d(w1)/dt)/d(q2) */
+    cg_out[31] = z14*q2 - z15*q3; /* d(d(w1)/dt)/d(q3) */
     cg_out[32] = 0.0; /* d(d(w1)/dt)/d(w1) */
-    cg_out[33] = z43*w3; /* d(d(w1)/dt)/d(w2) */
-    cg_out[34] = z43*w2; /* d(d(w1)/dt)/d(w3) */
-    cg_out[35] = z45*z48; /* d(d(w2)/dt)/d(q0) */
-    cg_out[36] = -z45*z49; /* d(d(w2)/dt)/d(q1) */
-    cg_out[37] = -z45*z52; /* d(d(w2)/dt)/d(q2) */
-    cg_out[38] = z45*z54; /* d(d(w2)/dt)/d(q3) */
-    cg_out[39] = -z56*w3; /* d(d(w2)/dt)/d(w1) */
+    cg_out[33] = z17*w3; /* d(d(w1)/dt)/d(w2) */
+    cg_out[34] = z17*w2; /* d(d(w1)/dt)/d(w3) */
+    cg_out[35] = z20*q2 + z21*q0; /* d(d(w2)/dt)/d(q0) */
+    cg_out[36] = -z22; /* d(d(w2)/dt)/d(q1) */
+    cg_out[37] = z20*q0 - z21*q2; /* d(d(w2)/dt)/d(q2) */
+    cg_out[38] = z21*q3 - z20*q1; /* d(d(w2)/dt)/d(q3) */
+    cg_out[39] = -z24*w3; /* d(d(w2)/dt)/d(w1) */
     cg_out[40] = 0.0; /* d(d(w2)/dt)/d(w2) */
-    cg_out[41] = -z56*w1; /* d(d(w2)/dt)/d(w3) */
-    cg_out[42] = z58*z59; /* d(d(w3)/dt)/d(q0) */
-    cg_out[43] = z58*z60; /* d(d(w3)/dt)/d(q1) */
-    cg_out[44] = -z58*z61; /* d(d(w3)/dt)/d(q2) */
-    cg_out[45] = z58*z62; /* d(d(w3)/dt)/d(q3) */
-    cg_out[46] = z64*w2; /* d(d(w3)/dt)/d(w1) */
-    cg_out[47] = z64*w1; /* d(d(w3)/dt)/d(w2) */
+    cg_out[41] = -z24*w1; /* d(d(w2)/dt)/d(w3) */
+    cg_out[42] = -z29; /* d(d(w3)/dt)/d(q0) */
+    cg_out[43] = z27*q3 - z28*q0; /* d(d(w3)/dt)/d(q1) */
+    cg_out[44] = -z30; /* d(d(w3)/dt)/d(q2) */
+    cg_out[45] = z27*q1 - z28*q2; /* d(d(w3)/dt)/d(q3) */
+    cg_out[46] = z32*w2; /* d(d(w3)/dt)/d(w1) */
+    cg_out[47] = z32*w1; /* d(d(w3)/dt)/d(w2) */
     cg_out[48] = 0.0; /* d(d(w3)/dt)/d(w3) */
 
     return CG_OK;

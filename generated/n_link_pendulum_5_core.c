@@ -1001,7 +1001,7 @@ static const cg_variable_t cg_declared[] = {
 #define CG_MODEL_NP 3
 #define CG_MODEL_HOISTED 7
 #define CG_MODEL_RHS n_link_pendulum_5_rhs_hoisted
-#define CG_MODEL_OPERATIONS 215
+#define CG_MODEL_OPERATIONS 455
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else

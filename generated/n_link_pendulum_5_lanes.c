@@ -171,7 +171,7 @@ static cg_mask_t n_link_pendulum_5_rhs_lanes(const cg_real_t *restrict cg_clock,
 #define CG_MODEL_HOISTED 7
 #define CG_MODEL_HOIST n_link_pendulum_5_hoist_lanes
 #define CG_MODEL_RHS n_link_pendulum_5_rhs_lanes
-#define CG_MODEL_OPERATIONS 215
+#define CG_MODEL_OPERATIONS 455
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "04cf4f6ced370a4d0b3073c846c110a32f841fa003c8acf9085d55a95a734aef"
 #include "cg_lanes_inline.h"

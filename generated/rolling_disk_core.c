@@ -154,7 +154,7 @@ int rolling_disk_jvp(double t, const double *restrict cg_x, const double *restri
     return CG_OK;
 }
 
-/* jacobian: 58 operations (4 divisions), 24 intermediates */
+/* jacobian: 56 operations (4 divisions), 22 intermediates */
 int rolling_disk_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
                           const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -173,52 +173,50 @@ int rolling_disk_jacobian(double t, const double *restrict cg_x, const double *r
     const double B = cg_p[3];
     const double g = cg_p[4];
 
-    /* intermediates: 24 */
+    /* intermediates: 22 */
     double z1, z2; cg_sincos(psi, &z1, &z2);
     const double z3 = R*z1;
     double z4, z5; cg_sincos(alpha, &z4, &z5);
     const double z6 = 1.0/z5;
     const double z7 = w3*z6;
-    const double z8 = w2 - z7*z4;
-    const double z9 = R*z2;
-    const double z10 = z7*z6;
-    const double z11 = z4*z6;
-    const double z12 = R*m;
-    const double z13 = z12*R;
-    const double M_w1_w1 = A + z13;
-    const double z14 = 1.0/M_w1_w1;
-    const double z15 = z7*A;
-    const double z16 = z12*g*z5 - z7*z15;
-    const double M_w2_w2 = B + z13;
-    const double z17 = z15*z4;
-    const double z18 = w2*M_w2_w2 - z17;
-    const double z19 = z18 - z17;
-    const double z20 = z13/M_w2_w2;
-    const double z21 = 1.0/A;
-    const double z22 = z13*w2 - z18;
+    const double z8 = z7*z4;
+    const double z9 = w2 - z8;
+    const double z10 = R*z2;
+    const double z11 = z7*z6;
+    const double z12 = z4*z6;
+    const double z13 = R*m;
+    const double z14 = z13*R;
+    const double M_w1_w1 = A + z14;
+    const double z15 = 1.0/M_w1_w1;
+    const double z16 = A*z15;
+    const double z17 = z16*z7;
+    const double M_w2_w2 = B + z14;
+    const double z18 = M_w2_w2*z15;
+    const double z19 = z14/M_w2_w2;
+    const double z20 = B/A;
     if (fabs(M_w1_w1) <= 0.0 || fabs(M_w2_w2) <= 0.0 || fabs(A) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = 0.0; /* d(d(x)/dt)/d(x) */
     cg_out[1] = 0.0; /* d(d(x)/dt)/d(y) */
-    cg_out[2] = -z3*z8; /* d(d(x)/dt)/d(psi) */
-    cg_out[3] = -z9*z10; /* d(d(x)/dt)/d(alpha) */
+    cg_out[2] = -z3*z9; /* d(d(x)/dt)/d(psi) */
+    cg_out[3] = -z10*z11; /* d(d(x)/dt)/d(alpha) */
     cg_out[4] = 0.0; /* d(d(x)/dt)/d(theta) */
     cg_out[5] = 0.0; /* d(d(x)/dt)/d(w1) */
-    cg_out[6] = z9; /* d(d(x)/dt)/d(w2) */
-    cg_out[7] = -z9*z11; /* d(d(x)/dt)/d(w3) */
+    cg_out[6] = z10; /* d(d(x)/dt)/d(w2) */
+    cg_out[7] = -z10*z12; /* d(d(x)/dt)/d(w3) */
     cg_out[8] = 0.0; /* d(d(y)/dt)/d(x) */
     cg_out[9] = 0.0; /* d(d(y)/dt)/d(y) */
-    cg_out[10] = z9*z8; /* d(d(y)/dt)/d(psi) */
-    cg_out[11] = -z3*z10; /* d(d(y)/dt)/d(alpha) */
+    cg_out[10] = z10*z9; /* d(d(y)/dt)/d(psi) */
+    cg_out[11] = -z3*z11; /* d(d(y)/dt)/d(alpha) */
     cg_out[12] = 0.0; /* d(d(y)/dt)/d(theta) */
     cg_out[13] = 0.0; /* d(d(y)/dt)/d(w1) */
     cg_out[14] = z3; /* d(d(y)/dt)/d(w2) */
-    cg_out[15] = -z3*z11; /* d(d(y)/dt)/d(w3) */
+    cg_out[15] = -z3*z12; /* d(d(y)/dt)/d(w3) */
     cg_out[16] = 0.0; /* d(d(psi)/dt)/d(x) */
     cg_out[17] = 0.0; /* d(d(psi)/dt)/d(y) */
     cg_out[18] = 0.0; /* d(d(psi)/dt)/d(psi) */
-    cg_out[19] = z7*z11; /* d(d(psi)/dt)/d(alpha) */
+    cg_out[19] = z7*z12; /* d(d(psi)/dt)/d(alpha) */
     cg_out[20] = 0.0; /* d(d(psi)/dt)/d(theta) */
     cg_out[21] = 0.0; /* d(d(psi)/dt)/d(w1) */
     cg_out[22] = 0.0; /* d(d(psi)/dt)/d(w2) */
@@ -234,35 +232,35 @@ int rolling_disk_jacobian(double t, const double *restrict cg_x, const double *r
     cg_out[32] = 0.0; /* d(d(theta)/dt)/d(x) */
     cg_out[33] = 0.0; /* d(d(theta)/dt)/d(y) */
     cg_out[34] = 0.0; /* d(d(theta)/dt)/d(psi) */
-    cg_out[35] = -z10; /* d(d(theta)/dt)/d(alpha) */
+    cg_out[35] = -z11; /* d(d(theta)/dt)/d(alpha) */
     cg_out[36] = 0.0; /* d(d(theta)/dt)/d(theta) */
     cg_out[37] = 0.0; /* d(d(theta)/dt)/d(w1) */
     cg_out[38] = 1.0; /* d(d(theta)/dt)/d(w2) */
-    cg_out[39] = -z11; /* d(d(theta)/dt)/d(w3) */
+    cg_out[39] = -z12; /* d(d(theta)/dt)/d(w3) */
     cg_out[40] = 0.0; /* d(d(w1)/dt)/d(x) */
     cg_out[41] = 0.0; /* d(d(w1)/dt)/d(y) */
     cg_out[42] = 0.0; /* d(d(w1)/dt)/d(psi) */
-    cg_out[43] = z14*z16; /* d(d(w1)/dt)/d(alpha) */
+    cg_out[43] = z13*g*z15*z5 - z7*z17; /* d(d(w1)/dt)/d(alpha) */
     cg_out[44] = 0.0; /* d(d(w1)/dt)/d(theta) */
     cg_out[45] = 0.0; /* d(d(w1)/dt)/d(w1) */
-    cg_out[46] = w3*M_w2_w2*z14; /* d(d(w1)/dt)/d(w2) */
-    cg_out[47] = z14*z19; /* d(d(w1)/dt)/d(w3) */
+    cg_out[46] = z18*w3; /* d(d(w1)/dt)/d(w2) */
+    cg_out[47] = z18*w2 - 2.0*z16*z8; /* d(d(w1)/dt)/d(w3) */
     cg_out[48] = 0.0; /* d(d(w2)/dt)/d(x) */
     cg_out[49] = 0.0; /* d(d(w2)/dt)/d(y) */
     cg_out[50] = 0.0; /* d(d(w2)/dt)/d(psi) */
     cg_out[51] = 0.0; /* d(d(w2)/dt)/d(alpha) */
     cg_out[52] = 0.0; /* d(d(w2)/dt)/d(theta) */
-    cg_out[53] = -w3*z20; /* d(d(w2)/dt)/d(w1) */
+    cg_out[53] = -w3*z19; /* d(d(w2)/dt)/d(w1) */
     cg_out[54] = 0.0; /* d(d(w2)/dt)/d(w2) */
-    cg_out[55] = -w1*z20; /* d(d(w2)/dt)/d(w3) */
+    cg_out[55] = -w1*z19; /* d(d(w2)/dt)/d(w3) */
     cg_out[56] = 0.0; /* d(d(w3)/dt)/d(x) */
     cg_out[57] = 0.0; /* d(d(w3)/dt)/d(y) */
     cg_out[58] = 0.0; /* d(d(w3)/dt)/d(psi) */
-    cg_out[59] = z10*w1; /* d(d(w3)/dt)/d(alpha) */
+    cg_out[59] = z11*w1; /* d(d(w3)/dt)/d(alpha) */
     cg_out[60] = 0.0; /* d(d(w3)/dt)/d(theta) */
-    cg_out[61] = z21*z22; /* d(d(w3)/dt)/d(w1) */
-    cg_out[62] = -w1*B*z21; /* d(d(w3)/dt)/d(w2) */
-    cg_out[63] = z11*w1; /* d(d(w3)/dt)/d(w3) */
+    cg_out[61] = z8 - w2*z20; /* d(d(w3)/dt)/d(w1) */
+    cg_out[62] = -w1*z20; /* d(d(w3)/dt)/d(w2) */
+    cg_out[63] = z12*w1; /* d(d(w3)/dt)/d(w3) */
 
     return CG_OK;
 }
@@ -365,7 +363,7 @@ static const cg_variable_t cg_declared[] = {
 #define CG_MODEL_NP 5
 #define CG_MODEL_HOISTED 5
 #define CG_MODEL_RHS rolling_disk_rhs_hoisted
-#define CG_MODEL_OPERATIONS 21
+#define CG_MODEL_OPERATIONS 117
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else

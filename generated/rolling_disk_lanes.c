@@ -98,7 +98,7 @@ static cg_mask_t rolling_disk_rhs_lanes(const cg_real_t *restrict cg_clock, cons
 #define CG_MODEL_HOISTED 5
 #define CG_MODEL_HOIST rolling_disk_hoist_lanes
 #define CG_MODEL_RHS rolling_disk_rhs_lanes
-#define CG_MODEL_OPERATIONS 21
+#define CG_MODEL_OPERATIONS 117
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "d3cca2b03745ddece53e2771fc06cd7b2a746a3ebc7907372c90763ff8553280"
 #include "cg_lanes_inline.h"

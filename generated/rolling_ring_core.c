@@ -103,7 +103,7 @@ int rolling_ring_rhs(double t, const double *restrict cg_x, const double *restri
     return rolling_ring_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
 }
 
-/* jvp: 107 operations (4 divisions), 50 intermediates */
+/* jvp: 106 operations (4 divisions), 49 intermediates */
 int rolling_ring_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
                      const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
                      double *restrict cg_work)
@@ -131,56 +131,55 @@ int rolling_ring_jvp(double t, const double *restrict cg_x, const double *restri
     const double cg_v_6 = cg_v[6];
     const double cg_v_7 = cg_v[7];
 
-    /* intermediates: 50 */
+    /* intermediates: 49 */
     const double z1 = R*cg_v_6;
     double z2, z3; cg_sincos(psi, &z2, &z3);
     const double z4 = cg_v_2*theta_dot*R;
     double z5, z6; cg_sincos(theta, &z5, &z6);
     const double z7 = J2*z6;
-    const double z8 = z5*z5;
-    const double M_psi_dot_psi_dot = I1 + z7*z6 + z8*I2;
-    const double z9 = 1.0/M_psi_dot_psi_dot;
-    const double z10 = z6*z9;
-    const double z11 = 1.0 - z7*z10;
-    const double z12 = 1.0/z11;
-    const double z13 = 2.0*I2;
-    const double z14 = theta_dot*cg_v_3;
-    const double z15 = z6*z6 - z8;
-    const double z16 = psi_dot*z15;
-    const double z17 = cg_v_6*z5;
-    const double z18 = z14*z6 + z17;
-    const double z19 = theta_dot*z5;
-    const double z20 = psi_dot*z18 + z19*cg_v_5;
-    const double z21 = z13*z6;
-    const double z22 = z21*psi_dot;
-    const double z23 = psi_dot*z6 + phi_dot;
-    const double z24 = J2*z23;
-    const double z25 = z17*z22 - z24*z18;
-    const double z26 = cg_v_3*z5;
-    const double z27 = cg_v_5*z6 + cg_v_7;
-    const double z28 = z26*psi_dot - z27;
-    const double z29 = J2*z28 + z21*cg_v_5;
-    const double z30 = z19*psi_dot;
-    const double z31 = z22 - z7*psi_dot - z24;
-    const double z32 = z19*z31;
-    const double z33 = C/J2 + z30 + z32*z10;
-    const double z34 = z33*z12;
-    const double z35 = z34 - z30;
-    const double z36 = 2.0*z7 - z21;
-    const double z37 = z7*z34 + z32;
-    const double z38 = z26*z37;
-    const double z39 = z36*z9*z38;
-    const double z40 = z13*z14*z16 - z7*z20 + z25 + z19*z29 - z26*J2*z35 + z39;
-    const double z41 = z6*z40 - z38;
-    const double z42 = z9*z41 + z20;
-    const double z43 = z7*z12*z42 + z40;
-    const double z44 = z16*I2 - z7*z23;
-    const double z45 = z24*cg_v_5 - psi_dot*z29;
-    const double z46 = psi_dot*cg_v_3*z44 - z5*z45;
-    const double z47 = m1 + m2;
-    const double z48 = J1 + I2;
-    const double M_theta_dot_theta_dot = R*R*z47 + z48;
-    if (fabs(M_psi_dot_psi_dot) <= 0.0 || fabs(M_theta_dot_theta_dot) <= 0.0 || fabs(J2) <= 0.0 || fabs(z11) <=
+    const double M_psi_dot_psi_dot = I1 + I2*z5*z5 + z7*z6;
+    const double z8 = 1.0/M_psi_dot_psi_dot;
+    const double z9 = theta_dot*z5;
+    const double z10 = cg_v_3*z5;
+    const double z11 = z10*psi_dot;
+    const double z12 = 2.0*I2;
+    const double z13 = J2 - z12;
+    const double z14 = cg_v_5*z6 + cg_v_7;
+    const double z15 = z11 - z14;
+    const double z16 = J2*z15;
+    const double z17 = z11*z13 + z16;
+    const double z18 = theta_dot*z6;
+    const double z19 = cg_v_5*z5;
+    const double z20 = psi_dot*z6;
+    const double z21 = z20*cg_v_3;
+    const double z22 = z19 + z21;
+    const double z23 = cg_v_6*z5;
+    const double z24 = z18*z22 + z20*z23;
+    const double z25 = z18*cg_v_3 + z23;
+    const double z26 = psi_dot*z25 + z9*cg_v_5;
+    const double z27 = phi_dot + z20;
+    const double z28 = J2*z27;
+    const double z29 = z7*z26 + z28*z25;
+    const double z30 = z20*z13 + z28;
+    const double z31 = z9*z30;
+    const double z32 = z6*z8;
+    const double z33 = C/J2 + z9*psi_dot - z31*z32;
+    const double z34 = 1.0 - z7*z32;
+    const double z35 = 1.0/z34;
+    const double z36 = J2*z35;
+    const double z37 = 2.0*J2 - z12;
+    const double z38 = z7*z33*z35 - z31;
+    const double z39 = z10*z38;
+    const double z40 = z9*z17 + z12*z24 - z29 - z10*z33*z36 + z32*z37*z39;
+    const double z41 = z26 - z39*z8 + z32*z40;
+    const double z42 = z8*z40 + z32*z36*z41;
+    const double z43 = z12*z19 + z21*I2;
+    const double z44 = z16 - z11*I2;
+    const double z45 = z20*z43 - z28*z22 + psi_dot*z5*z44;
+    const double z46 = m1 + m2;
+    const double z47 = J1 + I2;
+    const double M_theta_dot_theta_dot = R*R*z46 + z47;
+    if (fabs(M_psi_dot_psi_dot) <= 0.0 || fabs(M_theta_dot_theta_dot) <= 0.0 || fabs(J2) <= 0.0 || fabs(z34) <=
         1e-13) return CG_SINGULAR;
 
     /* outputs */
@@ -189,14 +188,14 @@ int rolling_ring_jvp(double t, const double *restrict cg_x, const double *restri
     cg_out[2] = cg_v_5; /* direction of d(psi)/dt */
     cg_out[3] = cg_v_6; /* direction of d(theta)/dt */
     cg_out[4] = cg_v_7; /* direction of d(phi)/dt */
-    cg_out[5] = -z9*z43; /* direction of d(psi_dot)/dt */
-    cg_out[6] = z46/M_theta_dot_theta_dot; /* direction of d(theta_dot)/dt */
-    cg_out[7] = z12*z42; /* direction of d(phi_dot)/dt */
+    cg_out[5] = -z42; /* direction of d(psi_dot)/dt */
+    cg_out[6] = z45/M_theta_dot_theta_dot; /* direction of d(theta_dot)/dt */
+    cg_out[7] = z35*z41; /* direction of d(phi_dot)/dt */
 
     return CG_OK;
 }
 
-/* jacobian: 113 operations (4 divisions), 45 intermediates */
+/* jacobian: 114 operations (3 divisions), 48 intermediates */
 int rolling_ring_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
                           const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -218,51 +217,54 @@ int rolling_ring_jacobian(double t, const double *restrict cg_x, const double *r
     const double J2 = cg_p[6];
     const double C = cg_p[7];
 
-    /* intermediates: 45 */
+    /* intermediates: 48 */
     const double z1 = theta_dot*R;
     double z2, z3; cg_sincos(psi, &z2, &z3);
     double z4, z5; cg_sincos(theta, &z4, &z5);
     const double z6 = J2*z5;
-    const double M_psi_dot_psi_dot = I1 + I2*z4*z4 + z6*z5;
-    const double z7 = 1.0/M_psi_dot_psi_dot;
-    const double z8 = psi_dot*z5;
-    const double z9 = 2.0*I2 - J2;
-    const double z10 = phi_dot + z8;
-    const double z11 = J2*z10;
-    const double z12 = z8*z9 - z11;
-    const double z13 = theta_dot*z4;
-    const double z14 = z5*z7;
-    const double z15 = z14*z12 + psi_dot;
-    const double z16 = C/J2 + z13*z15;
-    const double z17 = 1.0 - z6*z14;
-    const double z18 = 1.0/z17;
-    const double z19 = z16*z18;
-    const double z20 = J2 - I2;
-    const double z21 = z13*z12 + z6*z19;
-    const double z22 = psi_dot*z4;
-    const double z23 = z14*z4*z21 + z13*z22;
-    const double z24 = theta_dot*z5*z12 - J2*z4*z19 + 2.0*z20*z23;
-    const double z25 = z14*z18;
-    const double z26 = z25*J2;
-    const double z27 = z4*z7;
-    const double z28 = z8*theta_dot - z27*z21;
-    const double z29 = z14*z24 + z28;
-    const double z30 = z7*z24 + z26*z29;
-    const double z31 = 2.0*(I2 - J2);
-    const double z32 = z13*z26;
-    const double z33 = z31*z5;
-    const double z34 = 1.0 + z33*z14;
-    const double z35 = z31*z13*z14 + z32*z34;
-    const double z36 = z4*z15*z26 + z27*z12;
-    const double z37 = z13*z7 + z14*z32;
-    const double z38 = m1 + m2;
-    const double z39 = J1 + I2;
-    const double M_theta_dot_theta_dot = R*R*z38 + z39;
-    const double z40 = 1.0/M_theta_dot_theta_dot;
-    const double z41 = z22*z40;
-    const double z42 = z11 - z8*I2;
-    const double z43 = z18 + z33*z25;
-    if (fabs(M_psi_dot_psi_dot) <= 0.0 || fabs(M_theta_dot_theta_dot) <= 0.0 || fabs(J2) <= 0.0 || fabs(z17) <=
+    const double z7 = z4*z4;
+    const double M_psi_dot_psi_dot = I1 + z6*z5 + z7*I2;
+    const double z8 = 1.0/M_psi_dot_psi_dot;
+    const double z9 = 2.0*I2;
+    const double z10 = z5*z5 - z7;
+    const double z11 = psi_dot*z5;
+    const double z12 = phi_dot + z11;
+    const double z13 = z12 + z11;
+    const double z14 = z9*psi_dot*z10 - z6*z13;
+    const double z15 = z6*z8;
+    const double z16 = 1.0 - z15*z5;
+    const double z17 = 1.0/z16;
+    const double z18 = z4*z17;
+    const double z19 = J2*psi_dot;
+    const double z20 = theta_dot*z4;
+    const double z21 = z19*z20;
+    const double z22 = z9*z11;
+    const double z23 = z22 - z6*psi_dot - J2*z12;
+    const double z24 = z20*z23;
+    const double z25 = C + z21 + z24*z15;
+    const double z26 = I2 - J2;
+    const double z27 = z5*z8;
+    const double z28 = 2.0*z26*z27;
+    const double z29 = z5*z25*z17 + z24;
+    const double z30 = 2.0*z21 - z28*z29;
+    const double z31 = theta_dot*z14 - z18*z25 + z4*z30;
+    const double z32 = z15*z17;
+    const double z33 = z4*z8;
+    const double z34 = z11*theta_dot - z33*z29 + z27*z31;
+    const double z35 = z8*z31 + z32*z34;
+    const double z36 = z20*z32;
+    const double z37 = 1.0 + z28*z5;
+    const double z38 = z36*z37 + z20*z28;
+    const double z39 = psi_dot + z27*z23;
+    const double z40 = z4*z39*z32 + z33*z23;
+    const double z41 = m1 + m2;
+    const double z42 = J1 + I2;
+    const double M_theta_dot_theta_dot = R*R*z41 + z42;
+    const double z43 = 1.0/M_theta_dot_theta_dot;
+    const double z44 = I2*z5*z11 - psi_dot*z26*z7 - z6*z12;
+    const double z45 = z43*z4;
+    const double z46 = z22 - J2*z13;
+    if (fabs(M_psi_dot_psi_dot) <= 0.0 || fabs(M_theta_dot_theta_dot) <= 0.0 || fabs(J2) <= 0.0 || fabs(z16) <=
         1e-13) return CG_SINGULAR;
 
     /* outputs */
@@ -309,32 +311,32 @@ int rolling_ring_jacobian(double t, const double *restrict cg_x, const double *r
     cg_out[40] = 0.0; /* d(d(psi_dot)/dt)/d(x) */
     cg_out[41] = 0.0; /* d(d(psi_dot)/dt)/d(y) */
     cg_out[42] = 0.0; /* d(d(psi_dot)/dt)/d(psi) */
-    cg_out[43] = -z30; /* d(d(psi_dot)/dt)/d(theta) */
+    cg_out[43] = -z35; /* d(d(psi_dot)/dt)/d(theta) */
     cg_out[44] = 0.0; /* d(d(psi_dot)/dt)/d(phi) */
-    cg_out[45] = -z35; /* d(d(psi_dot)/dt)/d(psi_dot) */
-    cg_out[46] = -z36; /* d(d(psi_dot)/dt)/d(theta_dot) */
-    cg_out[47] = J2*z37; /* d(d(psi_dot)/dt)/d(phi_dot) */
+    cg_out[45] = -z38; /* d(d(psi_dot)/dt)/d(psi_dot) */
+    cg_out[46] = -z40; /* d(d(psi_dot)/dt)/d(theta_dot) */
+    cg_out[47] = z20*J2*z8 + z15*z36; /* d(d(psi_dot)/dt)/d(phi_dot) */
     cg_out[48] = 0.0; /* d(d(theta_dot)/dt)/d(x) */
     cg_out[49] = 0.0; /* d(d(theta_dot)/dt)/d(y) */
     cg_out[50] = 0.0; /* d(d(theta_dot)/dt)/d(psi) */
-    cg_out[51] = z22*z20*z41 - z8*z40*z42; /* d(d(theta_dot)/dt)/d(theta) */
+    cg_out[51] = psi_dot*z43*z44; /* d(d(theta_dot)/dt)/d(theta) */
     cg_out[52] = 0.0; /* d(d(theta_dot)/dt)/d(phi) */
-    cg_out[53] = z40*z4*z12; /* d(d(theta_dot)/dt)/d(psi_dot) */
+    cg_out[53] = z45*z46; /* d(d(theta_dot)/dt)/d(psi_dot) */
     cg_out[54] = 0.0; /* d(d(theta_dot)/dt)/d(theta_dot) */
-    cg_out[55] = -z41*J2; /* d(d(theta_dot)/dt)/d(phi_dot) */
+    cg_out[55] = -z19*z45; /* d(d(theta_dot)/dt)/d(phi_dot) */
     cg_out[56] = 0.0; /* d(d(phi_dot)/dt)/d(x) */
     cg_out[57] = 0.0; /* d(d(phi_dot)/dt)/d(y) */
     cg_out[58] = 0.0; /* d(d(phi_dot)/dt)/d(psi) */
-    cg_out[59] = z25*z24 + z18*z28; /* d(d(phi_dot)/dt)/d(theta) */
+    cg_out[59] = z17*z34; /* d(d(phi_dot)/dt)/d(theta) */
     cg_out[60] = 0.0; /* d(d(phi_dot)/dt)/d(phi) */
-    cg_out[61] = z13*z43; /* d(d(phi_dot)/dt)/d(psi_dot) */
-    cg_out[62] = z4*z12*z25 + z22*z18; /* d(d(phi_dot)/dt)/d(theta_dot) */
-    cg_out[63] = -z32; /* d(d(phi_dot)/dt)/d(phi_dot) */
+    cg_out[61] = z20*z37*z17; /* d(d(phi_dot)/dt)/d(psi_dot) */
+    cg_out[62] = z18*z39; /* d(d(phi_dot)/dt)/d(theta_dot) */
+    cg_out[63] = -z36; /* d(d(phi_dot)/dt)/d(phi_dot) */
 
     return CG_OK;
 }
 
-/* outputs: 76 operations (2 divisions), 30 intermediates */
+/* outputs: 68 operations (2 divisions), 29 intermediates */
 int rolling_ring_outputs(double t, const double *restrict cg_x, const double *restrict cg_p,
                          const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -356,46 +358,45 @@ int rolling_ring_outputs(double t, const double *restrict cg_x, const double *re
     const double J2 = cg_p[6];
     const double C = cg_p[7];
 
-    /* intermediates: 30 */
+    /* intermediates: 29 */
     const double z1 = theta_dot*R;
     double z2, z3; cg_sincos(psi, &z2, &z3);
     const double z4 = m1 + m2;
     const double z5 = R*z4;
-    double z6, z7; cg_sincos(theta, &z6, &z7);
-    const double z8 = psi_dot*z7;
-    const double z9 = phi_dot + z8;
-    const double z10 = J2*z9;
-    const double z11 = z8*I2 - z10;
-    const double z12 = J1 + I2;
-    const double z13 = z12 + z5*R;
-    const double z14 = z5*psi_dot*z6*z11/z13;
-    const double z15 = theta_dot*psi_dot;
-    const double z16 = z15*z5;
-    const double z17 = I2*z6;
-    const double z18 = z17*z6;
-    const double z19 = z12 - z18;
-    const double z20 = z15*z7;
-    const double z21 = I2 - J2;
-    const double z22 = 2.0*z17;
-    const double z23 = theta_dot*z6*z10 - C*z7;
-    const double z24 = z20*z22 - z23;
-    const double z25 = I1 + z18;
-    const double z26 = z20*z21 - theta_dot*phi_dot*J2 - z17*z24/z25;
-    const double z27 = 0.5*theta_dot*theta_dot*z13;
-    const double z28 = 0.5*psi_dot*psi_dot*z25;
-    const double z29 = 0.5*z9;
-    const double z30 = z10*z29;
+    const double z6 = z5*psi_dot;
+    double z7, z8; cg_sincos(theta, &z7, &z8);
+    const double z9 = psi_dot*z8;
+    const double z10 = z9*I2;
+    const double z11 = phi_dot + z9;
+    const double z12 = J2*z11;
+    const double z13 = z10 - z12;
+    const double z14 = J1 + I2 + z5*R;
+    const double z15 = z7*z13/z14;
+    const double z16 = z3*z15 - theta_dot*z2;
+    const double z17 = theta_dot*z3 + z2*z15;
+    const double z18 = theta_dot*psi_dot;
+    const double z19 = I2*z7;
+    const double z20 = z19*z7;
+    const double z21 = z20 - z14;
+    const double z22 = 2.0*z10 - z12;
+    const double z23 = theta_dot*z7*z22 + C*z8;
+    const double z24 = I1 + z20;
+    const double z25 = I2 - J2;
+    const double z26 = theta_dot*phi_dot*J2 - z18*z25*z8;
+    const double z27 = z19*z23/z24 + z26;
+    const double z28 = psi_dot*z24;
+    const double z29 = 0.5*(z12*z11 + theta_dot*theta_dot*z14 + z28*psi_dot);
 
     /* outputs */
     cg_out[0] = z1*z3; /* x_dot */
     cg_out[1] = z1*z2; /* y_dot */
-    cg_out[2] = z3*z14 - z16*z2; /* X */
-    cg_out[3] = z16*z3 + z2*z14; /* Y */
-    cg_out[4] = C*z6 - z16*R - z15*z19 - z7*z26; /* M */
-    cg_out[5] = psi_dot*z25 + z10*z7; /* turning_momentum */
-    cg_out[6] = z10 - C*t; /* spin_momentum_less_impulse */
-    cg_out[7] = z27 - C*phi + z28 + z30; /* energy_less_work */
-    cg_out[8] = z27 + z28 + z30; /* energy */
+    cg_out[2] = z6*z16; /* X */
+    cg_out[3] = z6*z17; /* Y */
+    cg_out[4] = C*z7 + z18*z21 + z8*z27; /* M */
+    cg_out[5] = z12*z8 + z28; /* turning_momentum */
+    cg_out[6] = z12 - C*t; /* spin_momentum_less_impulse */
+    cg_out[7] = z29 - C*phi; /* energy_less_work */
+    cg_out[8] = z29; /* energy */
     cg_out[9] = phi_dot*C; /* power */
 
     return CG_OK;
@@ -485,7 +486,7 @@ static const cg_variable_t cg_declared[] = {
 #define CG_MODEL_NP 8
 #define CG_MODEL_HOISTED 5
 #define CG_MODEL_RHS rolling_ring_rhs_hoisted
-#define CG_MODEL_OPERATIONS 40
+#define CG_MODEL_OPERATIONS 136
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else

@@ -109,7 +109,7 @@ static cg_mask_t rolling_ring_rhs_lanes(const cg_real_t *restrict cg_clock, cons
 #define CG_MODEL_HOISTED 5
 #define CG_MODEL_HOIST rolling_ring_hoist_lanes
 #define CG_MODEL_RHS rolling_ring_rhs_lanes
-#define CG_MODEL_OPERATIONS 40
+#define CG_MODEL_OPERATIONS 136
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "cc6b6550047cb935ea01e5861de30d65f82c87137baf7965eef6a5c0e4256507"
 #include "cg_lanes_inline.h"

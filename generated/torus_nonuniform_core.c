@@ -158,7 +158,7 @@ int torus_nonuniform_jacobian(double t, const double *restrict cg_x, const doubl
     return CG_OK;
 }
 
-/* outputs: 49 operations, 21 intermediates */
+/* outputs: 47 operations, 22 intermediates */
 int torus_nonuniform_outputs(double t, const double *restrict cg_x, const double *restrict cg_p,
                              const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
 {
@@ -178,7 +178,7 @@ int torus_nonuniform_outputs(double t, const double *restrict cg_x, const double
     const double alpha = cg_p[8];
     const double nu = cg_p[9];
 
-    /* intermediates: 21 */
+    /* intermediates: 22 */
     const double z1 = m2*R;
     const double z2 = z1*R;
     const double z3 = A2 - C2;
@@ -190,24 +190,25 @@ int torus_nonuniform_outputs(double t, const double *restrict cg_x, const double
     const double z11 = Omega + z7*z10;
     const double z12 = z7*nu*z9;
     const double z13 = C2 + z2;
-    const double z14 = I1 + z13*z6*z6 + A2*z5*z5;
+    const double z14 = I1 + A2*z5*z5 + z13*z6*z6;
     const double z15 = 2.0*theta_dot*z4*z6*z5*z11 + z12*z14;
-    const double z16 = z1*g*z5;
-    const double z17 = B2 + z2;
-    const double z18 = theta_dot*theta_dot*z17;
-    const double z19 = z11*z14;
-    const double z20 = z19*z11;
-    const double z21 = 0.5*(z18 + z20);
-    if (fabs(z17) <= 0.0) return CG_SINGULAR;
+    const double z16 = B2 + z2;
+    const double z17 = theta_dot*theta_dot*z16;
+    const double z18 = z11*z14;
+    const double z19 = z18*z11;
+    const double z20 = z1*g*z5;
+    const double z21 = z12*z18;
+    const double z22 = 0.5*(z17 + z19);
+    if (fabs(z16) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = -z15; /* couple */
     cg_out[1] = -z11*z15; /* drive_power */
-    cg_out[2] = z16 + 0.5*(z18 - z20); /* painleve_energy */
-    cg_out[3] = z12*z11*z14; /* painleve_power */
-    cg_out[4] = z16 + z21; /* energy */
-    cg_out[5] = z18 + z16 - z21; /* painleve */
-    cg_out[6] = z12*z19; /* power */
+    cg_out[2] = 0.5*(z17 - z19) + z20; /* painleve_energy */
+    cg_out[3] = z21; /* painleve_power */
+    cg_out[4] = z20 + z22; /* energy */
+    cg_out[5] = z17 + z20 - z22; /* painleve */
+    cg_out[6] = z21; /* power */
 
     return CG_OK;
 }
@@ -248,7 +249,7 @@ static const cg_variable_t cg_declared[] = {
 #define CG_MODEL_NP 10
 #define CG_MODEL_HOISTED 3
 #define CG_MODEL_RHS torus_nonuniform_rhs_hoisted
-#define CG_MODEL_OPERATIONS 11
+#define CG_MODEL_OPERATIONS 83
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else

@@ -83,7 +83,7 @@ static cg_mask_t torus_nonuniform_rhs_lanes(const cg_real_t *restrict cg_clock,
 #define CG_MODEL_HOISTED 3
 #define CG_MODEL_HOIST torus_nonuniform_hoist_lanes
 #define CG_MODEL_RHS torus_nonuniform_rhs_lanes
-#define CG_MODEL_OPERATIONS 11
+#define CG_MODEL_OPERATIONS 83
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "09b6d58721afc514aef31f4b4bedf8b6b74d5750c0bd02ce51472b7ef78a5409"
 #include "cg_lanes_inline.h"

@@ -115,6 +115,8 @@ cdef extern from "cg_run.h" nogil:
         int64_t n_steps
         int64_t n_rejected
         int64_t n_rhs
+        int64_t n_jac
+        int64_t n_lu
         int32_t status
 
 cdef extern from "cg_driver.h" nogil:

@@ -383,6 +383,7 @@ cdef class KernelCore:
         """A run for `method`, the one kept from before where it fits."""
         cdef cg_run_t *run = NULL
         cdef size_t size
+        cdef int status
         name = METHODS.get(method) if isinstance(method, str) else None
         if name is None:
             from .arguments import unknown_method
@@ -394,8 +395,11 @@ cdef class KernelCore:
             run = cg_run_new(size)
         if run is NULL:
             raise MemoryError
-        if cg_run_init(run, size, self.model, name, 0) != CG_OK:
+        status = cg_run_init(run, size, self.model, name, 0)
+        if status != CG_OK:
             cg_run_delete(run)
+            if status == CG_UNSUPPORTED:
+                raise arguments.no_jacobian(method, self.name)
             raise ArgumentError(f"the integrator refused {self.name} with method {method!r}")
         return run
 

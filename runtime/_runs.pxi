@@ -49,7 +49,9 @@ cdef class ModelCore(KernelCore):
             asked = None if t_eval is None else _copy(<const double *> cnp.PyArray_DATA(t_eval), len(t_eval))
             settings = ((t0, t1), _copy(x0, self.n_states), asked, method, run.rtol,
                         atol if type(atol) is float else _copy(run.atol, self.n_states), max_step, first_step, step,
-                        max_steps, {"events": events, "kinks": kinks, "paradox": paradox})
+                        max_steps)
+            if watch is not None:
+                settings += ({"events": events, "kinks": kinks, "paradox": paradox},)
             return self._run(run, t0, x0, t1, t_eval, dense, signals, given, settings, watch)
         finally:
             self._give_run(run, method)
@@ -118,7 +120,7 @@ cdef class ModelCore(KernelCore):
         if dense:
             interpolant = Dense(spans[:record.n_coef].copy(), coef[:record.n_coef].copy(), t0, _copy(x0, n))
         return Solution(self, times, rows.T, status, run.t, p, u if given is None else given, run.n_rhs, run.n_steps,
-                        run.n_rejected, interpolant, settings,
+                        run.n_rejected, interpolant, settings, run.n_jac, run.n_lu,
                         None if watch is None else watch.happened(status, run.t, _copy(run.x, n)))
 
 

@@ -249,6 +249,11 @@ def unknown_method(method: Any, known: Sequence[str]) -> ArgumentError:
     return ArgumentError(f"method {_short(method)} is unknown; known are {', '.join(known)}{hint}")
 
 
+def no_jacobian(method: str, name: str) -> ArgumentError:
+    """The error for an implicit method and a model that it cannot work with."""
+    return ArgumentError(f"method {method!r} needs the Jacobian of the model, and {name} has none")
+
+
 def plain_name(key: Any) -> str:
     """The name that a key of ``sol[key]`` stands for: a string, or a SymPy symbol."""
     return key if isinstance(key, str) else str(getattr(key, "name", key))

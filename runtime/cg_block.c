@@ -10,7 +10,7 @@
 /* ---- the block ---- */
 
 /* The next array of `count` doubles in the block; only counts where run is NULL. */
-static double *cg_take(char *base, size_t *offset, int32_t count)
+static double *cg_take(char *base, size_t *offset, int64_t count)
 {
     double *const array = base == NULL ? NULL : (double *)(void *)(base + *offset);
     const size_t bytes = sizeof(double) * (size_t)count;
@@ -36,6 +36,12 @@ static size_t cg_layout(cg_run_t *run, char *base, const cg_model_t *model)
     run->u_value = cg_take(base, &offset, run->n_u);
     run->u_slope = cg_take(base, &offset, run->n_u);
     run->work = cg_take(base, &offset, model->n_work);
+    const int64_t n = run->implicit ? run->n : 0;
+    run->jacobian = cg_take(base, &offset, n * n);
+    run->matrix = cg_take(base, &offset, n * n);
+    run->slope = cg_take(base, &offset, n > 0 ? run->ld : 0);
+    run->fastest = cg_take(base, &offset, n > 0 ? run->ld : 0);
+    run->pivots = (int32_t *)(void *)cg_take(base, &offset, (n + 1) / 2);
     return offset;
 }
 
@@ -48,6 +54,7 @@ static void cg_set_sizes(cg_run_t *run, const cg_model_t *model, const cg_method
     run->n_dense = method->n_dense;
     run->order = method->order;
     run->adaptive = method->adaptive;
+    run->implicit = method->implicit;
 }
 
 size_t cg_run_size(const cg_model_t *model, const char *method)
@@ -99,17 +106,26 @@ int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char 
         || size < cg_run_size(model, method)) {
         return CG_BAD_ARGUMENT;
     }
+    if (info->implicit && model->jacobian == NULL) {
+        return CG_UNSUPPORTED;
+    }
     memset(run, 0, cg_run_size(model, method));
     run->model = model;
     run->rhs = model->rhs;
     run->step = info->step;
     run->dense = info->dense;
+    run->explicit_step = cg_method_find(CG_AUTO_EXPLICIT)->step;
+    run->explicit_dense = cg_method_find(CG_AUTO_EXPLICIT)->dense;
     if (model->methods != NULL && !(flags & CG_RUN_TABLE)) {
         for (const cg_method_t *own = model->methods; own->name != NULL; own++) {
             if (cg_is_method(own, method)) {
                 run->step = own->step;
                 run->dense = own->dense != NULL ? own->dense : info->dense;
                 run->inlined = 1;
+            }
+            if (cg_is_method(own, CG_AUTO_EXPLICIT)) {
+                run->explicit_step = own->step;
+                run->explicit_dense = own->dense != NULL ? own->dense : run->explicit_dense;
             }
         }
     }
@@ -134,13 +150,14 @@ int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char 
 /* ---- restoring: nothing of the saved block is trusted that is a size, a place, or ends a loop ---- */
 
 static int cg_counter_valid(int64_t counter) { return counter >= 0 && counter <= INT64_MAX / 4; }
+static int cg_small_valid(int32_t counter) { return counter >= 0 && counter <= 1 << 20; }
 
 static int cg_numbers_valid(const cg_run_t *saved, const cg_run_t *run)
 {
     const double times[5] = {saved->t, saved->t_old, saved->t_end, saved->t_stop, saved->t_anchor};
     int valid = saved->size == run->size && saved->n == run->n && saved->ld == run->ld && saved->n_u == run->n_u
         && saved->n_stages == run->n_stages && saved->n_dense == run->n_dense && saved->order == run->order
-        && saved->adaptive == run->adaptive;
+        && saved->adaptive == run->adaptive && saved->implicit == run->implicit;
     for (int i = 0; i < 5; i++) {
         valid = valid && fabs(times[i]) < HUGE_VAL;
     }
@@ -148,6 +165,9 @@ static int cg_numbers_valid(const cg_run_t *saved, const cg_run_t *run)
         && saved->direction * (saved->t_end - saved->t_stop) >= 0.0 && saved->h >= 0.0 && saved->h < HUGE_VAL;
     valid = valid && cg_counter_valid(saved->n_steps) && cg_counter_valid(saved->n_rejected)
         && cg_counter_valid(saved->n_rhs) && cg_counter_valid(saved->n_anchor) && saved->max_steps >= 0;
+    valid = valid && cg_counter_valid(saved->n_jac) && cg_counter_valid(saved->n_lu)
+        && cg_small_valid(saved->n_stiff) && cg_small_valid(saved->n_calm) && cg_small_valid(saved->n_wait)
+        && (run->implicit || !(saved->stiff || saved->last_stiff));
     valid = valid && saved->status <= CG_TERMINAL_EVENT && !(saved->input_kind & ~(CG_INPUT_SLOPE | CG_INPUT_CALL))
         && (run->signals != NULL || !(saved->input_kind & CG_INPUT_SLOPE))
         && (run->input_fn != NULL || !(saved->input_kind & CG_INPUT_CALL));
@@ -194,6 +214,8 @@ int cg_run_restore(cg_run_t *run, const void *saved, size_t size)
     whole.input_context = run->input_context;
     whole.signals = run->signals;
     whole.stop = run->stop;
+    whole.explicit_step = run->explicit_step;
+    whole.explicit_dense = run->explicit_dense;
     whole.watch = run->watch;
     cg_layout(&whole, (char *)run, run->model);
     if (!cg_put_places(&whole, &inside)) {

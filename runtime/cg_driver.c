@@ -11,6 +11,8 @@
 #define CG_RHS(run, t, x, out) (run)->rhs(t, x, (run)->p, (run)->u, out, (run)->work)
 #define CG_FLATTEN
 #include "cg_method.h"
+#include "cg_rodas5p.h"
+#include "cg_auto.h"
 #undef CG_FLATTEN
 #undef CG_RHS
 #undef CG_NU
@@ -18,13 +20,15 @@
 #undef CG_FN
 
 static const cg_method_info_t cg_methods[] = {
-    /* name, order, adaptive, rows of k, rows of coef */
-    {"rk4", 4, 0, 4, 4, cg_table_rk4_step, cg_table_rk4_dense},
-    {"dop853", 8, 1, CG_DOP853_ALL, 8, cg_table_dop853_step, cg_table_dop853_dense},
-    {"tsit5", 5, 1, CG_TSIT5_ALL, CG_TSIT5_DENSE, cg_table_tsit5_step, cg_table_tsit5_dense},
-    {"vern7", 7, 1, CG_VERN7_ALL, CG_VERN7_DENSE, cg_table_vern7_step, cg_table_vern7_dense},
-    {"vern9", 9, 1, CG_VERN9_ALL, CG_VERN9_DENSE, cg_table_vern9_step, cg_table_vern9_dense},
-    {NULL, 0, 0, 0, 0, NULL, NULL},
+    /* name, order, adaptive, rows of k, rows of coef, step, dense, implicit */
+    {"rk4", 4, 0, 4, 4, cg_table_rk4_step, cg_table_rk4_dense, 0},
+    {"dop853", 8, 1, CG_DOP853_ALL, 8, cg_table_dop853_step, cg_table_dop853_dense, 0},
+    {"tsit5", 5, 1, CG_TSIT5_ALL, CG_TSIT5_DENSE, cg_table_tsit5_step, cg_table_tsit5_dense, 0},
+    {"vern7", 7, 1, CG_VERN7_ALL, CG_VERN7_DENSE, cg_table_vern7_step, cg_table_vern7_dense, 0},
+    {"vern9", 9, 1, CG_VERN9_ALL, CG_VERN9_DENSE, cg_table_vern9_step, cg_table_vern9_dense, 0},
+    {"rodas5p", 5, 1, CG_RODAS5P_STAGES, CG_RODAS5P_DENSE, cg_table_rodas5p_step, cg_table_rodas5p_dense, 1},
+    {"auto", 8, 1, CG_DOP853_ALL, 8, cg_table_auto_step, cg_table_auto_dense, 1},
+    {NULL, 0, 0, 0, 0, NULL, NULL, 0},
 };
 
 const cg_method_info_t *cg_method_table(void) { return cg_methods; }
@@ -136,10 +140,16 @@ int cg_run_start(cg_run_t *run, double t0, const double *x0, double t_end)
     run->n_steps = 0;
     run->n_rejected = 0;
     run->n_rhs = 0;
+    run->n_jac = 0;
+    run->n_lu = 0;
     run->have_f = 0;
     run->have_dense = 0;
     run->rejected = 0;
     run->recorded = 0;
+    if (run->implicit) {
+        cg_table_auto_change(run, 0);
+        run->last_stiff = 0;
+    }
     if (run->watch != NULL) {
         cg_watch_reset(run->watch);
         memset(run->u + run->model->n_inputs, 0, sizeof(double) * (size_t)run->model->n_modes);
@@ -256,6 +266,7 @@ static int cg_watched_step(cg_run_t *run)
 
 int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
 {
+    const cg_watch_t *const watch = run->watch;
     int64_t limit = run->max_steps;
     const int64_t done = run->n_steps + run->n_rejected;
     if (run->status != CG_OK) {
@@ -266,7 +277,7 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
     }
     for (;;) {
         int status = CG_OK;
-        if (run->watch != NULL && run->watch->memory.begun != CG_WATCH_BEGUN) {
+        if (CG_RARE(watch != NULL) && watch->memory.begun != CG_WATCH_BEGUN) {
             status = cg_watch_begin(run);
             if (status != CG_OK) {
                 return run->status = status;
@@ -281,7 +292,7 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
             }
             run->recorded = 1;
         }
-        if (run->watch != NULL && run->watch->pending) {
+        if (CG_RARE(watch != NULL) && watch->pending) {
             status = cg_watch_handle(run, record);
             if (status != CG_OK) {
                 return status;
@@ -298,7 +309,7 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
         }
         status = cg_prepare(run);
         if (status == CG_OK) {
-            status = run->watch == NULL ? run->step(run) : cg_watched_step(run);
+            status = CG_RARE(watch != NULL) ? cg_watched_step(run) : run->step(run);
         }
         if (status != CG_OK) {
             return status == CG_INTERRUPTED ? status : (run->status = status);

@@ -37,7 +37,10 @@ typedef struct cg_method_info {
     int32_t n_dense;  /* rows of run->coef */
     int (*step)(cg_run_t *run);
     int (*dense)(cg_run_t *run);
+    int32_t implicit; /* 1: needs the model's Jacobian */
 } cg_method_info_t;
+
+#define CG_AUTO_EXPLICIT "dop853" /* what method "auto" takes where the motion is not stiff */
 
 const cg_method_info_t *cg_method_find(const char *name); /* NULL: unknown */
 const cg_method_info_t *cg_method_table(void);            /* ended by a NULL name */
@@ -47,7 +50,8 @@ cg_run_t *cg_run_new(size_t size);                               /* 64-byte alig
 void cg_run_delete(cg_run_t *run);
 
 /* Lays out a block (64-byte aligned) and sets defaults: p and u from the examples, NaN where there is none;
- * atol 1e-9. CG_BAD_ARGUMENT: unknown method, block too small or not aligned, model of another ABI version. */
+ * atol 1e-9. CG_BAD_ARGUMENT: unknown method, block too small or not aligned, model of another ABI version.
+ * CG_UNSUPPORTED: the method needs a Jacobian and the model has none. */
 int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char *method, int32_t flags);
 
 /* Begins at t0, x0 (n_states values). CG_NONFINITE: a time or a state is not finite. CG_BAD_ARGUMENT: a tolerance

@@ -1,7 +1,8 @@
 /* cg_inline.h: the methods with a model's own right-hand side compiled in. Included at the end of a model's C file,
  * which has set CG_MODEL_N and CG_MODEL_NU (literals), CG_MODEL_RHS (a kernel defined above) and CG_MODEL_OPERATIONS
- * (the size of that kernel, a literal). Where CG_MODEL_HOISTED is set and not 0, the kernel has one more argument after
- * p: what model.hoist made of it, which stands behind the CG_MODEL_NP parameters. Needs no library but libm.
+ * (the size of that kernel, a literal: its operations, a function counting as 25). Where CG_MODEL_HOISTED is set and not
+ * 0, the kernel has one more argument after p: what model.hoist made of it, which stands behind the CG_MODEL_NP
+ * parameters. Needs no library but libm.
  *
  * A short right-hand side is copied into every stage: on the heavy top this saves a fifth of the time. Left to
  * themselves compilers call one copy. A long one is called, for 20 copies of it would take minutes to compile.

@@ -122,7 +122,7 @@ static int cg_set_up(cg_lanes_run_t *run, const cg_model_t *model, const cg_lane
 size_t cg_lanes_size(const cg_model_t *model, const cg_lane_set_t *set, const char *method)
 {
     cg_lanes_run_t run;
-    return cg_set_up(&run, model, set, method) == CG_OK ? cg_layout(&run, NULL) : 0;
+    return cg_set_up(&run, model, set, method) == CG_OK ? 2u * cg_layout(&run, NULL) : 0;
 }
 
 int cg_lanes_init(cg_lanes_run_t *run, size_t size, const cg_model_t *model, const cg_lane_set_t *set,
@@ -133,20 +133,29 @@ int cg_lanes_init(cg_lanes_run_t *run, size_t size, const cg_model_t *model, con
         return CG_BAD_ARGUMENT;
     }
     memset(run, 0, needed);
+    cg_lanes_run_t *const other = (cg_lanes_run_t *)(void *)((char *)run + needed / 2u);
     cg_set_up(run, model, set, method);
     run->size = cg_layout(run, (char *)run);
+    cg_set_up(other, model, set, method);
+    other->size = cg_layout(other, (char *)other);
+    run->other = other;
     return CG_OK;
 }
 
 /* ---- one lane ---- */
 
+/* The trajectories that have not begun. */
+typedef struct cg_queue {
+    int64_t next;
+    int64_t last;
+    volatile int64_t *done;
+} cg_queue_t;
+
 /* A group at work: which trajectory is in each lane, and how far its record is. */
 typedef struct cg_group {
     const cg_ensemble_t *ensemble;
     cg_lanes_run_t *run;
-    int64_t next; /* the next trajectory to begin */
-    int64_t last;
-    volatile int64_t *done;
+    cg_queue_t *queue;
     int64_t trajectory[CG_MOST_LANES];
     int64_t next_eval[CG_MOST_LANES];
 } cg_group_t;
@@ -251,8 +260,8 @@ static void cg_lane_end(cg_group_t *group, int32_t lane, int status)
     if (ensemble->n_steps != NULL) {
         ensemble->n_steps[j] = run->n_trials[lane] - run->n_rejected[lane];
     }
-    if (group->done != NULL) {
-        *group->done += 1;
+    if (group->queue->done != NULL) {
+        *group->queue->done += 1;
     }
     run->active[lane] = 0;
 }
@@ -309,7 +318,7 @@ static int cg_lane_load(cg_group_t *group, int32_t lane, int64_t j)
 /* Fills a lane with the next trajectory that can begin; without one it stays empty. */
 static void cg_lane_fill(cg_group_t *group, int32_t lane)
 {
-    while (group->next < group->last && !cg_lane_load(group, lane, group->next++)) {
+    while (group->queue->next < group->queue->last && !cg_lane_load(group, lane, group->queue->next++)) {
         cg_lane_end(group, lane, (int)group->run->status[lane]);
     }
 }
@@ -394,52 +403,67 @@ static int cg_lanes_options(cg_lanes_run_t *run, const cg_ensemble_t *ensemble, 
     return CG_OK;
 }
 
-int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const cg_run_t *options, int64_t first,
-                      int64_t last, volatile int64_t *done)
+/* Sees to every lane of a group that wants attention, until none does. 0: no lane has a trajectory any more. */
+static int cg_group_serve(cg_group_t *group)
 {
-    cg_group_t group;
-    const int status = cg_lanes_options(run, ensemble, options);
-    if (status != CG_OK) {
-        return status;
-    }
-    memset(&group, 0, sizeof group);
-    group.ensemble = ensemble;
-    group.run = run;
-    group.next = first;
-    group.last = last;
-    group.done = done;
-    for (run->attention = UINT32_MAX;;) {
-        int working = 0;
+    cg_lanes_run_t *const run = group->run;
+    int working = 0;
+    do {
+        const uint32_t attention = run->attention;
+        int begin = 0;
+        working = 0;
+        run->attention = 0u;
         for (int32_t lane = 0; lane < run->lanes; lane++) {
-            if (run->attention >> lane & 1u) {
+            if (attention >> lane & 1u) {
                 if (run->active[lane]) {
-                    cg_lane_attend(&group, lane);
+                    cg_lane_attend(group, lane);
                 }
                 if (!run->active[lane]) {
-                    cg_lane_fill(&group, lane);
+                    cg_lane_fill(group, lane);
                 }
             }
             working |= run->active[lane] != 0;
         }
-        if (!working) {
+        for (int32_t lane = 0; working && lane < run->lanes; lane++) {
+            if (!run->active[lane] && attention >> lane & 1u) {
+                cg_lane_imitate(run, lane);
+            }
+            begin |= run->fresh[lane] != 0;
+        }
+        if (begin) {
+            run->prepare(run);
+        }
+    } while (run->attention != 0u);
+    return working;
+}
+
+int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const cg_run_t *options, int64_t first,
+                      int64_t last, volatile int64_t *done)
+{
+    cg_group_t groups[2];
+    cg_queue_t queue = {first, last, done};
+    cg_lanes_run_t *const runs[2] = {run, run->other};
+    memset(groups, 0, sizeof groups);
+    for (int g = 0; g < 2; g++) {
+        const int status = cg_lanes_options(runs[g], ensemble, options);
+        if (status != CG_OK) {
+            return status;
+        }
+        groups[g].ensemble = ensemble;
+        groups[g].run = runs[g];
+        groups[g].queue = &queue;
+        runs[g]->attention = UINT32_MAX;
+    }
+    for (;;) {
+        const int working[2] = {cg_group_serve(&groups[0]), cg_group_serve(&groups[1])};
+        if (!working[0] && !working[1]) {
             return CG_OK;
         }
         if (*run->stop) {
             return CG_INTERRUPTED;
         }
-        int begin = 0;
-        for (int32_t lane = 0; lane < run->lanes; lane++) {
-            if (!run->active[lane] && run->attention >> lane & 1u) {
-                cg_lane_imitate(run, lane);
-            }
-            begin |= run->fresh[lane] != 0;
-        }
-        run->attention = 0u;
-        if (begin) {
-            run->prepare(run);
-        }
-        if (run->attention == 0u) {
-            run->advance(run);
-        }
+        runs[0]->other = working[1] ? runs[1] : NULL;
+        runs[1]->other = NULL;
+        (working[0] ? runs[0] : runs[1])->advance(working[0] ? runs[0] : runs[1]);
     }
 }

@@ -24,6 +24,7 @@ typedef struct cg_lanes_run {
     void (*dense)(struct cg_lanes_run *run);
     const cg_signal_t *signals; /* as in cg_run_t; none of kind CG_SIGNAL_CALL */
     const volatile int *stop;   /* never NULL: non-zero ends `advance` */
+    struct cg_lanes_run *other; /* NULL, or a second group that `advance` steps in turn with this one */
 
     /* Sizes. */
     size_t size;

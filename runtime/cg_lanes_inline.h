@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #ifndef CG_INLINE_OPERATIONS
-#define CG_INLINE_OPERATIONS 400
+#define CG_INLINE_OPERATIONS 250 /* 12 copies of more do not stay in the instruction cache */
 #endif
 #if CG_MODEL_OPERATIONS <= CG_INLINE_OPERATIONS && defined(__clang__)
 #define CG_FLATTEN __attribute__((flatten))
@@ -33,9 +33,17 @@ inline __attribute__((always_inline)) __typeof__(CG_MODEL_RHS) CG_MODEL_RHS;
 #define CG_LANE_METHOD(name)                                                                                          \
     static void cg_lanes_##name##_advance(cg_lanes_run_t *run)                                                        \
     {                                                                                                                 \
-        do {                                                                                                          \
-            cg_lanes_##name##_step(run);                                                                              \
-        } while (run->attention == 0u && !*run->stop);                                                                \
+        cg_lanes_run_t *const other = run->other;                                                                     \
+        if (other == NULL) {                                                                                          \
+            do {                                                                                                      \
+                cg_lanes_##name##_step(run);                                                                          \
+            } while (run->attention == 0u && !*run->stop);                                                            \
+        } else {                                                                                                      \
+            do {                                                                                                      \
+                cg_lanes_##name##_step(run);                                                                          \
+                cg_lanes_##name##_step(other);                                                                        \
+            } while ((run->attention | other->attention) == 0u && !*run->stop);                                       \
+        }                                                                                                             \
     }                                                                                                                 \
     static void cg_lanes_##name##_interpolant(cg_lanes_run_t *run) { cg_lanes_##name##_dense(run); }
 

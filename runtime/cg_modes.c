@@ -154,6 +154,7 @@ static int cg_fits(cg_choice_t *choice)
     }
     for (int32_t which = 0; which < 2 * n; which++) {
         now[which] = HUGE_VAL;
+        size[which] = 0.0;
         if (which < n ? watch->free[which] == 0.0 : run->model->contacts[which - n].sign < 0) {
             continue;
         }

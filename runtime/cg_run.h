@@ -21,7 +21,7 @@ extern "C" {
 
 /* Part of the name of every method compiled into a model: a model from another version of this header has other
  * names, and runs through its table. To be raised with every change of cg_run_t or of what its members mean. */
-#define CG_RUN_LAYOUT "@3"
+#define CG_RUN_LAYOUT "@4"
 
 #define CG_PAD 4
 #define CG_PADDED(n) (((n) + (CG_PAD - 1)) / CG_PAD * CG_PAD)
@@ -61,6 +61,8 @@ typedef struct cg_run {
     void *input_context;
     const cg_signal_t *signals; /* n_inputs of them; NULL: all inputs are constant */
     const volatile int *stop;   /* NULL, or a flag: non-zero ends the run with CG_INTERRUPTED, to be continued */
+    int (*explicit_step)(struct cg_run *run);  /* method "auto": those of its explicit method */
+    int (*explicit_dense)(struct cg_run *run);
     struct cg_watch *watch;     /* NULL: no event is looked for, and the modes stay as they are in u */
 
     /* Sizes, fixed by cg_run_init. */
@@ -73,6 +75,7 @@ typedef struct cg_run {
     int32_t order;
     int32_t adaptive; /* 0: fixed step */
     int32_t inlined;  /* 1: the method is the one compiled into the model */
+    int32_t implicit; /* 1: the method uses the model's Jacobian and the arrays for it */
 
     /* Arrays inside the block. The first five change places with every step: read them anew after each. */
     double *x;       /* [ld] state at t */
@@ -89,6 +92,13 @@ typedef struct cg_run {
     double *u_value; /* [n_u] */
     double *u_slope; /* [n_u] */
     double *work;    /* [n_work] scratch of the kernels */
+
+    /* More arrays, empty unless `implicit`. Only `fastest` outlives a step. */
+    double *jacobian; /* [n][n] by rows: d f_i / d x_j at the start of the last step */
+    double *matrix;   /* [n][n] by columns: the factors of I - gamma h J */
+    double *slope;    /* [ld] df/dt */
+    double *fastest;  /* [ld] direction in which the motion changes fastest, of method "auto" */
+    int32_t *pivots;  /* [n] rows of the factors */
 
     /* Options; cg_run_init sets the defaults in brackets. */
     double rtol;       /* [1e-6] */
@@ -109,12 +119,21 @@ typedef struct cg_run {
     int64_t n_steps;    /* accepted */
     int64_t n_rejected;
     int64_t n_rhs;      /* calls of the right-hand side */
+    int64_t n_jac;      /* calls of the Jacobian */
+    int64_t n_lu;       /* factorisations */
     int32_t have_f;
     int32_t have_dense;
     int32_t input_kind; /* bits of enum cg_input_kind */
     int32_t rejected;   /* the step before this one was rejected at least once */
     int32_t status;     /* CG_OK, or what ended the run: an error or CG_TERMINAL_EVENT */
     int32_t recorded;   /* everything up to t is in the caller's record */
+
+    /* Method "auto". */
+    int32_t stiff;      /* 1: the next step is implicit */
+    int32_t last_stiff; /* 1: the last step was */
+    int32_t n_stiff;    /* explicit steps that may have been stiff */
+    int32_t n_calm;     /* steps in a row that were not */
+    int32_t n_wait;     /* so many make an implicit trial */
 } cg_run_t;
 
 #ifdef __cplusplus

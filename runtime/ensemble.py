@@ -159,9 +159,10 @@ def ensemble(
 
     The result does not depend on `threads` and `chunk`, nor on `lanes` where the model was compiled with
     `reproducible=True`: every trajectory has the bits of a single run. With `reproducible=False` the last bits may
-    differ between numbers of lanes, and from single runs. Models with events or contacts run one trajectory at a
-    time; the status of one that a terminal event ended is 1. `kinks` and `paradox` as for `integrate`. Given arrays of more than 16 MB are not copied: leave them
-    as they are as long as the ensemble is in use (`rerun` and ``ens[...]`` read them).
+    differ between numbers of lanes, and from single runs. Models with events or contacts run one trajectory at a time;
+    the status of one that a terminal event ended is 1. `kinks` and `paradox` as for `integrate`. Given arrays of more
+    than 16 MB are not copied: leave them as they are as long as the ensemble is in use (`rerun` and ``ens[...]`` read
+    them).
 
     Raises `ArgumentError` naming the wrong entry.
 

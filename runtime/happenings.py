@@ -47,12 +47,12 @@ class Mode(NamedTuple):
 
 
 class Paradox(NamedTuple):
-    """Where no mode of the contacts fits, or more than one: time, state (n,), contact, and all solutions found."""
+    """Where no mode of the contacts fits, or several: time, state (n,), contact, and the solutions (16 at most)."""
 
     t: float
     y: Array
     contact: str | None
-    count: int
+    n_found: int
     solutions: tuple[tuple[dict[str, str], dict[str, int]], ...]
 
     def __str__(self) -> str:
@@ -64,11 +64,12 @@ class Paradox(NamedTuple):
         for contacts, signs in self.solutions:
             texts.append(
                 ", ".join(
-                    f"{name} {mode}" + (f" with N {'>' if signs[name] > 0 else '<'} 0" if name in signs else "")
+                    f"{name} {mode}"
+                    + (f" with N {'>' if signs[name] > 0 else '<'} 0" if name in signs else "")
                     for name, mode in contacts.items()
                 )
             )
-        return f"{self.count} modes of {at} fit: {'; '.join(texts)}"
+        return f"{self.n_found} modes of {at} fit: {'; '.join(texts)}"
 
 
 def functions(events: Any) -> tuple[Function, ...]:
@@ -86,7 +87,9 @@ def functions(events: Any) -> tuple[Function, ...]:
                 f"events: {event!r} cannot be called with (t, y); expressions belong to the System or to compile"
             )
         terminal = getattr(event, "terminal", None)
-        limit = arguments.number("events: terminal", int(terminal) if isinstance(terminal, bool) else terminal or 0)
+        limit = arguments.number(
+            "events: terminal", int(terminal) if isinstance(terminal, bool) else terminal or 0
+        )
         if limit < 0 or limit != int(limit):
             raise ArgumentError(f"events: terminal = {terminal!r} must be a boolean or a positive integer")
         direction = arguments.number("events: direction", getattr(event, "direction", 0) or 0)
@@ -98,7 +101,9 @@ def value_of(function: Function, t: float, y: Array) -> float:
     """The value of a Python event, a number or an array of one."""
     result = np.asarray(function.call(t, y), dtype=np.float64)
     if result.size != 1:
-        raise ArgumentError(f"events: a function returned shape {result.shape} at t = {t:.17g}; a number is needed")
+        raise ArgumentError(
+            f"events: a function returned shape {result.shape} at t = {t:.17g}; a number is needed"
+        )
     return float(result.reshape(-1)[0])
 
 
@@ -169,7 +174,9 @@ class Happened:
             last = i + 1 == len(changes)
             end = t_end if last else changes[i + 1][0]
             if end != t or last:
-                entries.append(Mode(t, end, *self.named(modes), None if last else self.name(changes[i + 1][2])))
+                entries.append(
+                    Mode(t, end, *self.named(modes), None if last else self.name(changes[i + 1][2]))
+                )
         return entries
 
     def modes_of_rows(self, count: int) -> Array:

@@ -31,13 +31,15 @@ def lane_set(model: Any, wanted: int | None, count: int) -> int:
     """
     from ._core import widest_lanes
 
-    if wanted is not None and (isinstance(wanted, bool) or wanted not in WIDTHS):
+    if wanted is not None and (type(wanted) is not int or wanted not in WIDTHS):
         raise ArgumentError(f"lanes = {wanted!r} must be one of {', '.join(map(str, WIDTHS))}, or None")
     if wanted == 1 or (wanted is None and count < WORTH):
         return 0
     if model.hybrid:
         if wanted is not None:
-            raise ArgumentError(f"lanes = {wanted}: {model.name} has events or contacts, and runs one at a time")
+            raise ArgumentError(
+                f"lanes = {wanted}: {model.name} has events or contacts, and runs one at a time"
+            )
         return 0
     for lanes, address in model.lane_sets:
         if wanted in (None, lanes):

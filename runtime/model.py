@@ -64,12 +64,15 @@ class Model(ModelCore, Face):
     first_step, step, max_steps, events, kinks, paradox)``
         Integrates over ``t_span = (t0, t1)``, t1 before or after t0, and returns a `Solution`. `initial` is a dict of
         the declared coordinates and velocities (dependent ones may be left out, or must agree), or a vector in the
-        order of `states`. Inputs: see `chaplygin.runtime.inputs`. Methods: "dop853" (order 8, error control with
-        `rtol` and `atol`, the latter a number, a vector or a dict by state) and "rk4" (order 4, fixed `step`).
+        order of `states`. Inputs: see `chaplygin.runtime.inputs`. Methods with error control by `rtol` and `atol`, the
+        latter a number, a vector or a dict by state: "dop853" (order 8), "tsit5" (order 5, for loose tolerances),
+        "vern7" and "vern9" (orders 7 and 9, for tight ones), "rodas5p" (order 5, implicit with the model's Jacobian,
+        for stiff systems), "auto" (dop853, and rodas5p where the motion is stiff); and "rk4" (order 4, fixed `step`).
         An `rtol` below 100 times the spacing of float64 at 1 is raised to that, with a RuntimeWarning. No step is
         longer than `max_step`, none but the last one before `t1` or a sample of an input is shorter than a few
-        spacings of float64 at t: a run that needs it ends with status -3. `t_eval` gives the times to record, else every step is. A run that fails returns what it has, with
-        `status` and `message`; Ctrl-C raises KeyboardInterrupt.
+        spacings of float64 at t: a run that needs it ends with status -3. `t_eval` gives the times to record, else
+        every step is. A run that fails returns what it has, with `status` and `message`; Ctrl-C raises
+        KeyboardInterrupt.
 
         The events of the model are always looked for. `events` adds Python ones, as `solve_ivp` takes them: one or
         several callables of (t, y) with the attributes `terminal` (True, or after how many times the run ends) and

@@ -84,8 +84,8 @@ class Solution:
     a SymPy symbol stands for its name.
     """
 
-    __slots__ = ("_extra", "_happened", "_inputs", "_p", "_settings", "model", "n_rejected", "n_steps", "nfev", "njev", "nlu", "sol",
-                 "status", "t", "t_events", "t_reached", "y", "y_events")  # fmt: skip
+    __slots__ = ("_extra", "_happened", "_inputs", "_p", "_settings", "model", "n_rejected", "n_steps", "nfev", "njev",
+                 "nlu", "sol", "status", "t", "t_events", "t_reached", "y", "y_events")  # fmt: skip
 
     def __init__(
         self,
@@ -101,6 +101,8 @@ class Solution:
         n_rejected: int,
         sol: Any,
         settings: tuple[Any, ...],
+        njev: int = 0,
+        nlu: int = 0,
         happened: Happened | None = None,
     ) -> None:
         # settings: t_span, x0, t_eval, and the options of `integrate`, for `_repeat`; the last ones by name
@@ -112,8 +114,8 @@ class Solution:
         self._p = p
         self._inputs = inputs
         self.nfev = nfev
-        self.njev = 0
-        self.nlu = 0
+        self.njev = njev
+        self.nlu = nlu
         self.n_steps = n_steps
         self.n_rejected = n_rejected
         self.sol = sol

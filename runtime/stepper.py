@@ -63,7 +63,9 @@ class Stepper(StepperCore):
         happened = self._happened()
         if happened is not None:
             causes = happened.causes.tolist()
-            self.events = [(float(row[0]), happened.name(i)) for row, i in zip(happened.rows, causes) if i >= 0]
+            self.events = [
+                (float(row[0]), happened.name(i)) for row, i in zip(happened.rows, causes) if i >= 0
+            ]
         if status < 0:
             raise KernelError(f"{self.model.name} {message_of(status, self.t, self.model.form)}", status)
         return self.y

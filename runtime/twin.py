@@ -21,6 +21,8 @@ from .errors import ArgumentError, TwinWarning, kernel_failed
 from .face import Face, Variable
 from .solution import Solution
 from .twin_methods import Dop853, Record, Rk4, Walk, status_of
+from .twin_pairs import ORDERS, Pair
+from .twin_rodas5p import Rodas5p
 from .twin_stepper import TwinStepper
 
 Array = NDArray[np.float64]
@@ -84,10 +86,10 @@ class TwinKernels(Protocol):
 class TwinModel(Face):
     """A model in pure Python, with the methods of `Model`. With ``quiet=True`` it does not warn that it is one.
 
-    "dop853" is SciPy's, "rk4" is plain Python.
+    "dop853" is SciPy's, the others are plain Python. There is no "auto".
     """
 
-    methods = ("rk4", "dop853")
+    methods = ("rk4", "dop853", *ORDERS, "rodas5p")
     events = contacts = modes = ()
 
     def __init__(self, kernels: TwinKernels, *, quiet: bool = False) -> None:
@@ -193,6 +195,12 @@ class TwinModel(Face):
             )
         t0, t1 = arguments.span(t_span)
         moments = None if t_eval is None else arguments.times("t_eval", t_eval, t0, t1)
+        if method == "auto":
+            raise ArgumentError(
+                "the pure-Python twin has no method 'auto'; give 'rodas5p' where the motion is stiff, else 'dop853'"
+            )
+        if method == "rodas5p" and "jacobian" not in self.kernels.python:
+            raise arguments.no_jacobian(method, self.name)
         if method not in self.methods:
             raise arguments.unknown_method(method, self.methods)
         given = {"step": step, "first_step": first_step, "max_step": max_step, "max_steps": max_steps}
@@ -201,6 +209,10 @@ class TwinModel(Face):
         x0, p, controls = self._prepare(t0, initial, parameters, inputs)
         if method == "rk4":
             walk: Walk = Rk4(min(first or largest, largest))
+        elif method in ORDERS:
+            walk = Pair(method, relative, absolute, largest, first, bool(dense_output))
+        elif method == "rodas5p":
+            walk = Rodas5p(relative, absolute, largest, first)
         else:
             walk = Dop853(relative, absolute, largest, first)
         record = Record(t0, x0, moments, 1.0 if t1 >= t0 else -1.0)
@@ -209,7 +221,8 @@ class TwinModel(Face):
         sol = walk.dense(record, t0, x0) if dense_output else None
         settings = ((t0, t1), x0, moments, method, relative, absolute, max_step, first_step, step, max_steps)
         return Solution(
-            self, np.array(record.t), y, status, record.at, p, controls, walk.nfev, walk.n_steps, 0, sol, settings
+            self, np.array(record.t), y, status, record.at, p, controls, walk.nfev, walk.n_steps, walk.n_rejected, sol,
+            settings, walk.njev, walk.nlu,
         )  # fmt: skip
 
     def stepper(

@@ -1,4 +1,5 @@
-"""Integration methods of the pure-Python twin: rk4 in plain Python, dop853 by SciPy, step by step."""
+"""Integration methods of the pure-Python twin: rk4 in plain Python, dop853 by SciPy, step by step. The others are in
+twin_pairs.py."""
 
 from __future__ import annotations
 
@@ -65,13 +66,17 @@ class Walk:
     """A method in pure Python: `run` steps from the record's last point to t1."""
 
     def __init__(self) -> None:
-        self.nfev = self.n_steps = 0
+        self.nfev = self.njev = self.nlu = self.n_steps = self.n_rejected = 0
+        self.t_end = 0.0
+        self.jacobian: Function
 
     def run(
         self, model: TwinModel, record: Record, p: Array, inputs: signals.Inputs, t1: float, limit: int
     ) -> int:
         """Integrate between the knots of the inputs; returns a status."""
         rhs, parameters = model.kernels.python["rhs"], p.tolist()
+        exact: Any = model.kernels.python.get("jacobian")  # only implicit methods ask for it
+        self.t_end = t1
         knots = {t1, *(float(t) for signal in inputs.signals.values() for t in signal.times)}
         ends = sorted(
             t for t in knots if 0 < record.direction * (t - record.at) <= record.direction * (t1 - record.at)
@@ -82,10 +87,9 @@ class Walk:
             held = {i: float(s.at(middle)[0]) for i, s in inputs.signals.items() if s.kind == signals.HOLD}
             begin = record.at
 
-            def derivative(
+            def controls(
                 t: float, x: Any, u: list[float] = u, held: Any = held, ends: Any = (begin, end)
-            ) -> Any:
-                self.nfev += 1
+            ) -> list[float]:
                 for i, signal in inputs.signals.items():
                     u[i] = held[i] if i in held else float(_inside(signal, t, ends))
                 for i, function in inputs.functions.items():
@@ -93,8 +97,16 @@ class Walk:
                         u[i] = inputs.call(i, function, t, np.array(x))
                     except Exception as error:
                         raise _InputFailed(error) from error
-                return rhs(t, x, parameters, u)
+                return u
 
+            def derivative(t: float, x: Any, controls: Function = controls) -> Any:
+                self.nfev += 1
+                return rhs(t, x, parameters, controls(t, x))
+
+            def jacobian(t: float, x: Any, controls: Function = controls) -> Any:
+                return exact(t, x, parameters, controls(t, x))
+
+            self.jacobian = jacobian
             try:
                 status = self.segment(derivative, record, end, limit)
             except _InputFailed as error:

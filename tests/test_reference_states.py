@@ -164,13 +164,13 @@ def compiled(entry: str, form: str, **options: Any) -> Any:
     return example.system.compile(form, **example.options.get(form, {}))
 
 
-def run(case: Case, form: str, t_eval: Any) -> Any:
+def run(case: Case, form: str, t_eval: Any, method: str = "dop853") -> Any:
     example = cg.example(case.entry, **case.options)
     sol = compiled(case.entry, form, **case.options).integrate(
         (0, 10),
         initial=example.initial,
         parameters=example.parameters,
-        method="dop853",
+        method=method,
         rtol=1e-13,
         atol=1e-13,
         t_eval=t_eval,
@@ -200,11 +200,22 @@ def expected(case: Case, time: str) -> dict[str, float]:
 
 @pytest.mark.parametrize(("key", "form"), PAIRS)
 def test_motion_and_observables_meet_the_reference(key: str, form: str) -> None:
+    compare(key, form)
+
+
+@pytest.mark.parametrize("method", ["tsit5", "vern7", "vern9"])
+@pytest.mark.parametrize("key", CASES)
+def test_every_method_meets_the_reference(key: str, method: str) -> None:
+    example = cg.example(CASES[key].entry, **CASES[key].options)
+    compare(key, example.forms[0], method)
+
+
+def compare(key: str, form: str, method: str = "dop853") -> None:
     case = CASES[key]
     if "torus" in key:
-        sol, extra = with_work(case, form)
+        sol, extra = with_work(case, form, method)
     else:
-        sol, extra = run(case, form, [0, 1, 10]), {}
+        sol, extra = run(case, form, [0, 1, 10], method), {}
     value = values_of(case, sol, extra)
     columns = {time: int(np.flatnonzero(sol.t == float(time))[0]) for time in TIMES}
     absent = case.absent.get(form, ())
@@ -219,13 +230,13 @@ def test_motion_and_observables_meet_the_reference(key: str, form: str) -> None:
             assert error <= limit, f"{name} at t = {time}: {error:.1e}"
 
 
-def with_work(case: Case, form: str) -> tuple[Any, dict[str, np.ndarray]]:
+def with_work(case: Case, form: str, method: str) -> tuple[Any, dict[str, np.ndarray]]:
     """A run with the time integrals of the motor's power and of dT/dt, by Gauss quadrature on dense output."""
     panels, (nodes, weights) = np.linspace(0, 10, 401), np.polynomial.legendre.leggauss(6)
     middle, half = (panels[1:] + panels[:-1]) / 2, np.diff(panels) / 2
     inside = (middle[:, None] + half[:, None] * nodes).ravel()
     t = np.union1d(panels, inside)
-    sol = run(case, form, t)
+    sol = run(case, form, t, method)
 
     def integral(power: str) -> np.ndarray:
         at_nodes = np.asarray(sol.evaluate(power))[np.searchsorted(t, inside)].reshape(len(middle), -1)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -385,11 +387,11 @@ def test_paradox_is_reported_never_resolved_silently() -> None:
     none = hybrid("rod").integrate((0, 10), [0.0, 2.0], ROD | {"b": -3.0})
     assert none.status == -10
     assert none.paradox is not None
-    assert (none.paradox.t, none.paradox.count, none.paradox.solutions) == (0.0, 0, ())
+    assert (none.paradox.t, none.paradox.n_found, none.paradox.solutions) == (0.0, 0, ())
     assert "no mode" in none.message
     several = hybrid("rod").integrate((0, 10), [0.0, 2.0], ROD | {"b": -3.0, "a": -1.0})
     assert several.status == -10
-    assert several.paradox.count == 2
+    assert several.paradox.n_found == 2
     assert several.paradox.solutions == (({"tip": "slip+"}, {"tip": 1}), ({"tip": "slip+"}, {"tip": -1}))
     assert "2 modes" in several.message
     assert several.paradox.y.tolist() == [0.0, 2.0]
@@ -408,6 +410,63 @@ def test_paradox_on_the_way() -> None:
     assert sol.status == -10
     assert sol.paradox.y[0] == pytest.approx(1.0, abs=1e-9)
     assert sol.paradox.contact == "tip"
-    assert sol.paradox.count == 0
+    assert sol.paradox.n_found == 0
     assert sol.t[-1] == sol.paradox.t
     assert sol.modes[-1].t_end == sol.paradox.t
+
+
+# ---- Painlevé and Klein's example, against runs of 30 digits ----
+
+KLEIN = json.loads((Path(__file__).parent / "data" / "painleve_klein.json").read_text(encoding="utf-8"))
+
+
+def klein(run: dict[str, Any], rtol: float, t_end: float) -> Any:
+    x1, v1, x2, v2 = run["initial"]
+    parameters = KLEIN["parameters"] | {"K": run["K"], "C": run["C"]}
+    return hybrid("klein").integrate((0, t_end), [x1, x2, v1, v2], parameters, rtol=rtol, atol=rtol)
+
+
+def sequence(sol: Any) -> list[list[int]]:
+    number = {"slip+": 1, "slip-": -1, "stick": 0}
+    return [[number[mode] for mode in entry.contacts.values()] for entry in sol.modes]
+
+
+@pytest.mark.parametrize("run", KLEIN["runs"], ids=lambda run: run["name"])
+def test_painleve_klein(run: dict[str, Any]) -> None:
+    rests = run["modes"][-1:] == [[0, 0]]
+    end = run["t_end"] + (0.25 if rests else 0.0)  # it stays at rest
+    for rtol, tolerance in (
+        (1e-11, 1e-9),
+        (1e-9, 1e-7),
+        (1e-6, 1e-4),
+    ):  # no event is lost at loose tolerances
+        sol = klein(run, rtol, end)
+        assert sequence(sol) == [[1, 1], *run["modes"]]
+        assert [mode.t_end for mode in sol.modes[:-1]] == pytest.approx(run["t"], abs=tolerance)
+        assert sol.y[[0, 2, 1, 3], -1] == pytest.approx(run["end"], abs=tolerance)
+    if rests:
+        assert (sol.y[2:, -1] == 0.0).all()
+
+
+def test_two_contacts_that_stop_at_the_same_time() -> None:
+    # a symmetric pair without outer forces: both points stop at once, and stay
+    parameters = {
+        "d": 0.8, "l": 1.0, "X1": 0.0, "Y1": 1.0, "mu1": 0.5, "X2": 0.0, "Y2": 1.0, "mu2": 0.5, "K": 0.0, "C": 0.0
+    }  # fmt: skip
+    sol = hybrid("klein").integrate((0, 5), [0.6, 0.0, 1.0, 1.0], parameters)
+    assert sequence(sol) == [[1, 1], [0, 0]]
+    assert sol.modes[0].t_end == pytest.approx(2.0, abs=1e-9)  # decelerated by mu N = 1/2
+    assert sol.y[:, -1] == pytest.approx([1.6, 1.0, 0.0, 0.0], abs=1e-9)
+    opposed = hybrid("klein").integrate((0, 5), [0.6, 0.0, 1.0, -1.0], parameters)
+    assert sequence(opposed) == [[1, -1], [0, 0]]
+
+
+def test_audit_of_a_run_with_events() -> None:
+    from chaplygin.generated.harmonic_oscillator import model as oscillator
+
+    start, parameters = {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}
+    sol = oscillator.integrate((0, 10), start, parameters, events=lambda _t, y: y[0] - 0.2)
+    assert len(sol.t_events[0]) == 6
+    check = sol.audit()
+    assert check.passed
+    assert check.largest < 1e-8

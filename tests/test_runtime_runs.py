@@ -15,6 +15,7 @@ from chaplygin.runtime import ArgumentError, KernelError
 
 pytestmark = needs_core
 
+ADAPTIVE = ["dop853", "tsit5", "vern7", "vern9"]
 SPRING = {"m": 1.0, "k": 4.0}
 START = {"q": 1.0, "v": 0.0}
 SLEIGH = ({"phi": 0.0, "x": 0.0, "y": 0.0, "omega": 1.0, "v": 1.0}, {"m": 1.0, "a": 0.2, "J": 0.5})
@@ -45,7 +46,11 @@ def sleigh(tau: Any, t_span: tuple[float, float], pieces: list[float] | None = N
 
 @pytest.mark.parametrize("span", [(0.0, 10.0), (3.0, -4.0)])
 @pytest.mark.parametrize(
-    "options", [{"method": "dop853", "rtol": 1e-12, "atol": 1e-12}, {"method": "rk4", "step": 1e-3}]
+    "options",
+    [
+        *({"method": method, "rtol": 1e-12, "atol": 1e-12} for method in ADAPTIVE),
+        {"method": "rk4", "step": 1e-3},
+    ],
 )
 def test_oscillator_against_closed_form(span: tuple[float, float], options: dict[str, Any]) -> None:
     sol = model("oscillator").integrate(span, START, SPRING, [0.0], **options)
@@ -72,11 +77,12 @@ def test_many_rows_are_recorded_in_order() -> None:
     )
 
 
+@pytest.mark.parametrize("method", ADAPTIVE)
 @pytest.mark.parametrize("span", [(0.0, 5.0), (5.0, 0.0)])
-def test_t_eval_and_dense_output(span: tuple[float, float]) -> None:
+def test_t_eval_and_dense_output(span: tuple[float, float], method: str) -> None:
     times = np.linspace(*span, 77)
     sol = model("oscillator").integrate(
-        span, START, SPRING, [0.0], t_eval=times, dense_output=True, rtol=1e-11
+        span, START, SPRING, [0.0], method=method, t_eval=times, dense_output=True, rtol=1e-11, atol=1e-11
     )
     exact = np.array([np.cos(2 * (times - span[0])), -2 * np.sin(2 * (times - span[0]))])
     assert np.array_equal(sol.t, times)
@@ -90,12 +96,13 @@ def test_t_eval_and_dense_output(span: tuple[float, float]) -> None:
     assert few.success
 
 
-def test_same_numbers_as_solve_ivp_gives_with_our_rhs() -> None:
+@pytest.mark.parametrize("method", ADAPTIVE)
+def test_same_numbers_as_solve_ivp_gives_with_our_rhs(method: str) -> None:
     m = model("sleigh")
     p = np.array([1.0, 0.2, 0.5])
     theirs = solve_ivp(lambda t, y: m.rhs(t, y, p, [0.1]), (0, 10), [0, 0, 0, 1, 1], "DOP853", rtol=1e-12, atol=1e-12,
                        vectorized=True)  # fmt: skip
-    ours = m.integrate((0, 10), [0, 0, 0, 1, 1], p, [0.1], rtol=1e-12, atol=1e-12)
+    ours = m.integrate((0, 10), [0, 0, 0, 1, 1], p, [0.1], method=method, rtol=1e-12, atol=1e-12)
     assert ours.y[:, -1] == pytest.approx(theirs.y[:, -1], abs=1e-9)
 
 
@@ -220,7 +227,7 @@ def test_wrong_inputs_are_named(inputs: Any, says: str) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"method": "euler"}, "method 'euler' is unknown; known are rk4, dop853"),
+        ({"method": "euler"}, "method 'euler' is unknown; known are rk4, dop853, tsit5, vern7, vern9"),
         ({"method": None}, "method = None"),
         ({"method": "DOP853"}, "method 'DOP853' is unknown; .*; did you mean 'dop853'"),
         ({"method": "dop853\0x"}, r"method 'dop853\\x00x' is unknown"),

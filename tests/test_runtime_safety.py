@@ -301,7 +301,10 @@ def test_a_stepper_refuses_to_be_used_while_it_advances() -> None:
     assert seen
 
 
-@pytest.mark.parametrize("options", [{"method": "rk4", "step": 0.01}, {"method": "dop853"}])
+@pytest.mark.parametrize(
+    "options",
+    [{"method": "rk4", "step": 0.01}, {"method": "dop853"}, {"method": "tsit5"}, {"method": "vern9"}],
+)
 def test_damaged_snapshots_never_crash(options: dict[str, Any]) -> None:
     """Every bit of the head of the block, and bytes anywhere: refused by name, or a stepper that still works."""
     rng = random.Random(7)
@@ -344,7 +347,13 @@ def test_errors_survive_pickling() -> None:
         assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
 
 
-@pytest.mark.parametrize("options", [{"method": "rk4", "step": 0.1}, {"method": "dop853"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "rk4", "step": 0.1},
+        *({"method": method} for method in ("dop853", "tsit5", "vern7", "vern9")),
+    ],
+)
 @pytest.mark.parametrize("sign", [1, -1])
 def test_no_step_below_the_spacing_of_t(options: dict[str, Any], sign: int) -> None:
     """The doubles at 1e16 are 2 apart: the period of 3 has no place between them."""

@@ -209,7 +209,11 @@ def _integration(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--t-end", type=float, metavar="T", help="end of the run; the catalogue's if not given"
     )
-    parser.add_argument("--method", default="dop853", help="dop853 (adaptive) or rk4 (default: %(default)s)")
+    parser.add_argument(
+        "--method",
+        default="dop853",
+        help="dop853, tsit5, vern7, vern9, rodas5p (stiff), auto (either) or rk4 (fixed step) (default: %(default)s)",
+    )
     parser.add_argument("--rtol", type=float, default=1e-9, help="relative tolerance (default: %(default)g)")
     parser.add_argument("--atol", type=float, help="absolute tolerance; rtol if not given")
     parser.add_argument("--step", type=float, help="step of a method with a fixed step")

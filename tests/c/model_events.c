@@ -263,3 +263,70 @@ const cg_model_t rod_model = {
     .states = spring_states, .parameters = rod_parameters, .modes = rod_modes, .contacts = rod_contact_table,
     .rhs = rod_rhs, .contacts_fn = rod_contacts, .project = rod_project,
 };
+
+/* klein: Painleve's and Klein's two points on rough guides, joined by a rod (l + delta, stiffness K, damping C) across
+ * the distance d. Source of the example: A. A. Zobova. */
+enum { KLEIN_D, KLEIN_L, KLEIN_X1, KLEIN_Y1, KLEIN_MU1, KLEIN_X2, KLEIN_Y2, KLEIN_MU2, KLEIN_K, KLEIN_C };
+
+/* Forces along the guides without friction, and the normal ones. */
+static void klein_forces(const double *x, const double *p, double *along, double *normal)
+{
+    const double across = x[0] - x[1];
+    const double length = sqrt(across * across + p[KLEIN_D] * p[KLEIN_D]);
+    const double c = across / length, s = p[KLEIN_D] / length;
+    const double rod = p[KLEIN_K] * (length - p[KLEIN_L]) + p[KLEIN_C] * c * (x[2] - x[3]);
+    along[0] = p[KLEIN_X1] - rod * c;
+    along[1] = p[KLEIN_X2] + rod * c;
+    normal[0] = rod * s - p[KLEIN_Y1];
+    normal[1] = -p[KLEIN_Y2] - rod * s;
+}
+
+static int klein_contacts(ARGUMENTS)
+{
+    double along[2], normal[2];
+    UNUSED;
+    klein_forces(x, p, along, normal);
+    for (int i = 0; i < 2; i++) {
+        double *const own = out + 5 * i;
+        own[0] = x[2 + i];
+        own[2] = p[i == 0 ? KLEIN_MU1 : KLEIN_MU2] * fabs(normal[i]);
+        own[1] = u[i] == 0.0 ? -along[i] : -u[i] * own[2];
+        own[3] = along[i] + own[1];
+        own[4] = normal[i];
+    }
+    return CG_OK;
+}
+
+static int klein_rhs(ARGUMENTS)
+{
+    double contacts[10];
+    klein_contacts(t, x, p, u, contacts, work);
+    out[0] = x[2];
+    out[1] = x[3];
+    out[2] = contacts[3];
+    out[3] = contacts[8];
+    return CG_OK;
+}
+
+static int klein_project(ARGUMENTS)
+{
+    UNUSED;
+    for (int i = 0; i < 2; i++) {
+        out[i] = x[i];
+        out[2 + i] = u[i] == 0.0 ? 0.0 : x[2 + i];
+    }
+    return CG_OK;
+}
+
+static const cg_variable_t klein_states[] = {STATE("x1", 0.0, CG_COORDINATE), STATE("x2", 0.0, CG_COORDINATE),
+                                             STATE("v1", 0.0, CG_VELOCITY), STATE("v2", 0.0, CG_VELOCITY)};
+static const cg_variable_t klein_parameters[] = {
+    PARAMETER("d", 0.8), PARAMETER("l", 1.0), PARAMETER("X1", 3.6), PARAMETER("Y1", 0.8), PARAMETER("mu1", 0.525),
+    PARAMETER("X2", 0.0), PARAMETER("Y2", -2.4), PARAMETER("mu2", 2.85), PARAMETER("K", 100.0), PARAMETER("C", 10.0)};
+static const cg_variable_t klein_modes[] = {{"first", "", "", 0.0, CG_MODE, 0}, {"second", "", "", 0.0, CG_MODE, 0}};
+static const cg_contact_t klein_contact_table[] = {{"first", -1, 0}, {"second", -1, 0}};
+const cg_model_t klein_model = {
+    HEAD("klein"), .n_states = 4, .n_coordinates = 2, .n_parameters = 10, .n_modes = 2, .n_contacts = 2,
+    .states = klein_states, .parameters = klein_parameters, .modes = klein_modes, .contacts = klein_contact_table,
+    .rhs = klein_rhs, .contacts_fn = klein_contacts, .project = klein_project,
+};

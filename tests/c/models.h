@@ -10,12 +10,14 @@ extern const cg_model_t oscillator_model;
 extern const cg_model_t top_model;
 extern const cg_model_t sleigh_model;
 extern const cg_model_t probe_model;
+extern const cg_model_t stiff_model;
 extern const cg_model_t clock_model;
 extern const cg_model_t spring_model;
 extern const cg_model_t ball_model;
 extern const cg_model_t switched_model;
 extern const cg_model_t block_model;
 extern const cg_model_t rod_model;
+extern const cg_model_t klein_model;
 
 enum probe_kind {
     PROBE_REST = 0,
@@ -26,6 +28,17 @@ enum probe_kind {
     PROBE_INFINITE,
     PROBE_SQUARE_ROOT,
     PROBE_JUMP
+};
+
+enum stiff_kind {
+    STIFF_VAN_DER_POL = 0,
+    STIFF_PROTHERO_ROBINSON,
+    STIFF_DECAY,
+    STIFF_BLOW_UP,
+    STIFF_TIMED,
+    STIFF_DRIVEN,
+    STIFF_OSCILLATOR,
+    STIFF_NO_SLOPE
 };
 
 #endif

@@ -149,6 +149,68 @@ static void test_kinks(void)
     discard(run);
 }
 
+/* Slip, stick, slip on a belt: stops at (pi + asin 0.2) / 2, breaks where k x = mu m g. */
+static void test_contact(const char *method)
+{
+    const double start[2] = {2.0, 0.0}, stop = 0.5 * (3.14159265358979323846 + asin(0.2));
+    cg_run_t *const run = make_run(&block_model, method, 0, 1e-11);
+    cg_watch_t *const watch = watch_of(run, 0);
+    run->first_step = 0.002;
+    CHECK(go(run, 0.0, start, 3.0, NULL) == CG_OK);
+    CHECK(run->u[1] == 0.0 && run->x[1] == 0.5); /* it sticks, exactly */
+    CHECK(cg_run_extend(run, 5.0) == CG_OK && cg_drive(run, NULL, -1) == CG_OK);
+    CHECK(watch->n_log == 3 && event_cause(watch, 0) == CG_LOG_START && run->u[1] == -1.0);
+    CHECK_NEAR(event_time(watch, 1), stop, 1e-9);
+    CHECK_NEAR(event_time(watch, 2), stop + (0.75 - (0.75 + 1.25 * cos(2.0 * stop))) / 0.5, 1e-9);
+    CHECK(cg_run_extend(run, 0.0) == CG_OK && cg_drive(run, NULL, -1) == CG_BAD_ARGUMENT); /* no friction backward */
+    discard(run);
+}
+
+static void test_paradox(void)
+{
+    const double start[2] = {0.0, 2.0};
+    cg_run_t *const run = make_run(&rod_model, "dop853", 0, 1e-9);
+    cg_watch_t *const watch = watch_of(run, 0);
+    CHECK(go(run, 0.0, start, 10.0, NULL) == CG_OK && watch->n_log == 2 && run->x[1] == 0.0);
+    CHECK_NEAR(event_time(watch, 1), 5.0, 1e-9);
+    run->p[3] = -3.0; /* b mu = -3/2: no solution for a > 0, two for a < 0 */
+    CHECK(go(run, 0.0, start, 10.0, NULL) == CG_PARADOX && watch->n_solutions == 0);
+    run->p[2] = -1.0;
+    CHECK(go(run, 0.0, start, 10.0, NULL) == CG_PARADOX && watch->n_solutions == 2);
+    CHECK(watch->solutions[0] == 1.0 && watch->solutions[1] == 1.0 && watch->solutions[3] == -1.0);
+    watch->rule = CG_PARADOX_STICK;
+    run->p[4] = 1.0; /* a = x - 1 */
+    CHECK(go(run, 0.0, start, 10.0, NULL) == CG_PARADOX && watch->n_solutions == 0 && watch->contact == 0);
+    CHECK_NEAR(run->x[0], 1.0, 1e-9);
+    discard(run);
+}
+
+/* Saved in the middle and restored elsewhere, a run goes on bit for bit. */
+static void test_saving(void)
+{
+    static char block[8192], memory[2048];
+    const double start[3] = {1.0, 0.0, 0.0};
+    cg_run_t *const run = make_run(&ball_model, "dop853", 0, 1e-9), *const other = make_run(&ball_model, "dop853", 0, 1e-9);
+    cg_watch_t *const watch = watch_of(run, 0), *const second = watch_of(other, 0);
+    const size_t size = cg_watch_saved_size(watch);
+    double end[3];
+    CHECK(run->size <= sizeof block && size <= sizeof memory);
+    CHECK(go(run, 0.0, start, 0.9, NULL) == CG_OK && watch->n_log == 2);
+    memcpy(block, run, run->size);
+    cg_watch_save(watch, memory);
+    CHECK(cg_run_extend(run, 1.3) == CG_OK && cg_drive(run, NULL, -1) == CG_OK);
+    memcpy(end, run->x, sizeof end);
+    CHECK(go(other, 0.0, start, 0.1, NULL) == CG_OK);
+    CHECK(cg_watch_restore(second, memory, size) == CG_OK && cg_run_restore(other, block, run->size) == CG_OK);
+    CHECK(cg_run_extend(other, 1.3) == CG_OK && cg_drive(other, NULL, -1) == CG_OK);
+    CHECK(same_bits(end, other->x, 3) && other->n_rhs == run->n_rhs && second->count[0] == watch->count[0]);
+    CHECK(cg_watch_restore(second, memory, size - 1) == CG_BAD_ARGUMENT);
+    memory[sizeof(cg_watch_memory_t)] ^= 1; /* a sign that is none */
+    CHECK(cg_watch_restore(second, memory, size) == CG_BAD_ARGUMENT);
+    discard(run);
+    discard(other);
+}
+
 /* ---- many random problems ---- */
 
 static uint64_t seed = 12345;
@@ -269,11 +331,14 @@ int main(int argc, char **argv)
         test_oscillator(methods[m], m % 2 ? 0 : CG_RUN_TABLE);
         test_terminal(methods[m]);
         test_ball(methods[m], 0.5, 0.0);
+        test_contact(methods[m]);
     }
     test_ball("dop853", 0.9, 0.0);
     test_ball("dop853", 0.5, 1.0);
     test_full_log();
     test_kinks();
+    test_paradox();
+    test_saving();
     test_polynomials(many ? 3000 : 150, 0.1, 1e-3);
     test_polynomials(many ? 3000 : 150, 1e-3, 1e-6);
     test_sines(many ? 3000 : 100);

@@ -1,4 +1,5 @@
 /* The integration loop: recording, limits, pauses, statuses, saving; and that a step allocates nothing. */
+#include "cg_events.h"
 #include "helpers.h"
 
 #define ROWS 4000
@@ -37,8 +38,31 @@ static void test_no_allocation(void)
         cg_run_delete(run);
     }
 }
+
+/* Nor do events, resets and changes of modes. */
+static void test_no_allocation_at_events(void)
+{
+    static const double drop[3] = {1.0, 0.0, 0.0}, slide[2] = {2.0, 0.0};
+    static double rows[64 * 20];
+    const cg_model_t *const models[2] = {&ball_model, &block_model};
+    for (int m = 0; m < 2; m++) {
+        cg_run_t *const run = make_run(models[m], "dop853", 0, 1e-9);
+        const size_t size = cg_watch_size(models[m], 0);
+        cg_watch_t *const watch = (cg_watch_t *)(void *)cg_run_new(size);
+        CHECK(cg_watch_init(watch, size, models[m], 0, 0) == CG_OK);
+        watch->log = rows;
+        watch->log_capacity = 64;
+        run->watch = watch;
+        const long before = allocations;
+        CHECK(go(run, 0.0, m == 0 ? drop : slide, m == 0 ? 1.3 : 5.0, NULL) == CG_OK && watch->n_log > 2);
+        CHECK(allocations == before);
+        cg_run_delete((cg_run_t *)(void *)watch);
+        cg_run_delete(run);
+    }
+}
 #else
 static void test_no_allocation(void) {}
+static void test_no_allocation_at_events(void) {}
 #endif
 
 static void test_times_are_hit(void)
@@ -323,6 +347,7 @@ static void test_extend(void)
 int main(void)
 {
     test_no_allocation();
+    test_no_allocation_at_events();
     test_times_are_hit();
     test_times_outside_are_skipped();
     test_step_limits();

@@ -1,0 +1,160 @@
+/* cg_rodas5p.h: Rodas5P, a Rosenbrock method of order 5 for stiff systems, with an embedded estimate of order 4 and an
+ * interpolant of order 4. Coefficients and source: cg_rodas5p_tableau.h. Included by cg_driver.c: one trajectory, any
+ * model that has a Jacobian. Memory: run->jacobian, matrix, pivots and slope (cg_run.h).
+ *
+ * The Jacobian is the model's own, exact, taken anew at every step. Inputs that a caller's function makes out of the
+ * state are not in it: with those the method is of lower order, which its error control notices.
+ */
+#include "cg_linear.h"
+#include "cg_rodas5p_tableau.h"
+
+/* The distance, in steps, of the points from which df/dt is taken. With the formula of order 4 below its error does to
+ * a step h^2 (h / 32)^4 / 5 of the sixth derivative, far less than the method's own; rounding adds 340 units of the
+ * last place of h f. */
+#define CG_RODAS5P_DISTANCE 0.03125
+
+/* run->slope = df/dt at the start of a step, by finite differences at times inside the step, where the stages are too.
+ * A right-hand side without the time in it costs one call: the first difference is zero to the last bit. */
+static int CG_FN(rodas5p_slope)(cg_run_t *run, double t, double h)
+{
+    const int32_t n = CG_N(run);
+    const int32_t ld = CG_PADDED(n);
+    const double distance = CG_RODAS5P_DISTANCE * h;
+    double *const slope = run->slope;
+    double *const k = run->k; /* free before the stages */
+    int moving = 0;
+    int status = CG_FN(rhs)(run, t + distance, run->x, k);
+    for (int32_t i = 0; i < n; i++) {
+        moving |= !(k[i] == run->f[i]);
+        slope[i] = 0.0;
+    }
+    for (int32_t m = 1; status == CG_OK && moving && m < 4; m++) {
+        status = CG_FN(rhs)(run, t + (double)(m + 1) * distance, run->x, k + m * ld);
+    }
+    for (int32_t i = 0; status == CG_OK && moving && i < n; i++) {
+        const double f = run->f[i];
+        slope[i] = (48.0 * (k[i] - f) - 36.0 * (k[ld + i] - f) + 16.0 * (k[2 * ld + i] - f) - 3.0 * (k[3 * ld + i] - f))
+            / (12.0 * distance);
+    }
+    return status;
+}
+
+/* run->matrix = factors of I - gamma h J. */
+static int CG_FN(rodas5p_factor)(cg_run_t *run, double h)
+{
+    const int32_t n = CG_N(run);
+    for (int32_t j = 0; j < n; j++) {
+        double *const column = run->matrix + (ptrdiff_t)j * n;
+        for (int32_t i = 0; i < n; i++) {
+            column[i] = -(cg_rodas5p_gamma * h) * run->jacobian[(ptrdiff_t)i * n + j];
+        }
+        column[j] += 1.0;
+    }
+    run->n_lu++;
+    /* Singular where 1 / (gamma h) is an eigenvalue of J, which it no longer is with a shorter step. */
+    return cg_linear_factor(n, run->matrix, run->pivots) ? CG_OK : CG_STEP_TOO_SMALL;
+}
+
+static CG_INLINE int CG_FN(rodas5p_trial)(cg_run_t *run, double t, double h)
+{
+    const int32_t n = CG_N(run);
+    const int32_t ld = CG_PADDED(n);
+    double *const y = run->x_trial;
+    int status = CG_FN(rodas5p_factor)(run, h);
+    if (status == CG_OK) {
+        status = CG_FN(rodas5p_slope)(run, t, h);
+    }
+    for (int32_t s = 0; status == CG_OK && s < CG_RODAS5P_STAGES; s++) {
+        double *const ks = run->k + s * ld;
+        const double *f = run->f;
+        if (s == 0) {
+            memcpy(y, run->x, sizeof(double) * (size_t)ld);
+        } else if (s < 6) {
+            memcpy(y, run->x, sizeof(double) * (size_t)ld);
+            for (int32_t j = 0; j < s; j++) {
+                cg_linear_add(n, cg_rodas5p_a[s][j], run->k + j * ld, y);
+            }
+        } else { /* the row before with a one behind */
+            cg_linear_add(n, 1.0, ks - ld, y);
+        }
+        if (s > 0) {
+            status = CG_FN(rhs)(run, t + cg_rodas5p_c[s] * h, y, ks);
+            f = ks;
+        }
+        for (int32_t i = 0; i < n; i++) {
+            ks[i] = cg_rodas5p_gamma * h * (f[i] + h * cg_rodas5p_d[s] * run->slope[i]);
+        }
+        for (int32_t j = 0; j < s; j++) {
+            cg_linear_add(n, cg_rodas5p_gamma * cg_rodas5p_C[s][j], run->k + j * ld, ks);
+        }
+        cg_linear_solve(n, run->matrix, run->pivots, ks);
+    }
+    cg_linear_add(n, 1.0, run->k + (CG_RODAS5P_STAGES - 1) * ld, y);
+    return status;
+}
+
+/* The last stage is the difference of the method and the embedded one. */
+static CG_INLINE double CG_FN(rodas5p_error)(cg_run_t *run, double h)
+{
+    const int32_t n = CG_N(run);
+    const int32_t ld = CG_PADDED(n);
+    const double *const k = run->k + (CG_RODAS5P_STAGES - 1) * ld;
+    double sum = 0.0;
+    (void)h;
+    for (int32_t i = 0; i < n; i++) {
+        const double scaled = k[i] / cg_step_scale(run->atol[i], run->rtol, run->x[i], run->x_trial[i]);
+        sum += scaled * scaled;
+    }
+    return sum / (double)n;
+}
+
+/* run->jacobian at the start of the step. */
+static int CG_FN(rodas5p_jacobian)(cg_run_t *run)
+{
+    int status = CG_OK;
+    if (run->input_kind != 0) {
+        status = CG_FN(inputs)(run, run->t, run->x);
+    }
+    if (status == CG_OK) {
+        status = run->model->jacobian(run->t, run->x, run->p, run->u, run->jacobian, run->work);
+        run->n_jac++;
+    }
+    for (int32_t i = 0; status == CG_OK && i < CG_N(run); i++) {
+        status = cg_step_finite(run->jacobian + (ptrdiff_t)i * CG_N(run), CG_N(run)) ? CG_OK : CG_NONFINITE;
+    }
+    return status;
+}
+
+/* A step from where the Jacobian has been taken. */
+static int CG_FN(rodas5p_advance)(cg_run_t *run)
+{
+    const cg_control_t control = {0.2, 0.0, 0.9, 0.2, 6.0, 0};
+    return CG_FN(adaptive)(run, control, CG_FN(rodas5p_trial), CG_FN(rodas5p_error));
+}
+
+static int CG_FN(rodas5p_step)(cg_run_t *run)
+{
+    const int status = CG_FN(rodas5p_jacobian)(run);
+    return status == CG_OK ? CG_FN(rodas5p_advance)(run) : status;
+}
+
+/* The interpolant in the form of cg_dense_evaluate: r_0 + theta (r_1 + theta r_2) is
+ * c_2 + theta (c_3 + (1 - theta) c_4) with c_3 = r_1 + r_2, c_4 = -r_2. */
+static int CG_FN(rodas5p_dense)(cg_run_t *run)
+{
+    const int32_t ld = CG_PADDED(CG_N(run));
+    double *const coef = run->coef;
+    memset(coef, 0, sizeof(double) * (size_t)run->n_dense * (size_t)ld);
+    memcpy(coef, run->x_old, sizeof(double) * (size_t)ld);
+    for (int32_t i = 0; i < ld; i++) {
+        coef[ld + i] = run->x[i] - run->x_old[i];
+    }
+    for (int32_t s = 0; s < CG_RODAS5P_STAGES; s++) {
+        const double *const ks = run->k + s * ld;
+        cg_linear_add(ld, cg_rodas5p_h[0][s], ks, coef + 2 * ld);
+        cg_linear_add(ld, cg_rodas5p_h[1][s] + cg_rodas5p_h[2][s], ks, coef + 3 * ld);
+        cg_linear_add(ld, -cg_rodas5p_h[2][s], ks, coef + 4 * ld);
+    }
+    run->have_dense = 1;
+    return CG_OK;
+}

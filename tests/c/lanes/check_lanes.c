@@ -1,0 +1,285 @@
+/* Trajectories in lanes: every bit and every count as one at a time, whatever happens in the lanes beside. */
+#include "helpers.h"
+#include "mixed.h"
+
+#define COUNT 61
+#define MOST_TIMES 400
+
+static const cg_lane_set_t *const sets[3] = {&mixed_lanes_2, &mixed_lanes_4, &mixed_lanes_8};
+
+/* The linker sends every allocation of the program here (see test_c_lanes.py). */
+#ifdef CG_COUNT_ALLOCATIONS
+static long allocations;
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size) { return allocations++, __real_malloc(size); }
+void *__wrap_calloc(size_t count, size_t size) { return allocations++, __real_calloc(count, size); }
+void *__wrap_realloc(void *old, size_t size) { return allocations++, __real_realloc(old, size); }
+#else
+static const long allocations = 1;
+#endif
+
+typedef struct outcome {
+    double y[COUNT][MOST_TIMES][3]; /* the first time alone without times */
+    double t[COUNT];
+    int32_t status[COUNT];
+    int64_t n_rhs[COUNT], n_steps[COUNT];
+} outcome_t;
+
+static outcome_t alone, beside;
+static double starts[3][COUNT], parameters[COUNT][2], controls[COUNT];
+static double times[MOST_TIMES];
+static int statuses_seen;
+
+/* Kinds in no order, so that every lane has every kind of neighbour; x0 may be infinite or not a number. */
+static void fill(int wild)
+{
+    static const double thresholds[4] = {0.3, 1.1, 4.0, 9.0};
+    for (int j = 0; j < COUNT; j++) {
+        const int kind = wild ? j * 7 % MIXED_KINDS : j % 3 == 0 ? MIXED_FAST : MIXED_RATIONAL;
+        starts[0][j] = wild && j % 5 == 0 ? 0.6 : 0.1 + 0.002 * j;
+        starts[1][j] = -1.0 + 0.05 * j;
+        starts[2][j] = 0.03 * j;
+        parameters[j][0] = kind;
+        parameters[j][1] = kind == MIXED_FAST ? j : thresholds[j * 5 % 4];
+        controls[j] = 0.1 - 0.01 * j;
+    }
+    if (wild) {
+        starts[1][17] = HUGE_VAL;
+        starts[2][40] = HUGE_VAL - HUGE_VAL;
+        starts[2][41] = 1e200; /* overflows in the right-hand side */
+    }
+}
+
+static cg_ensemble_t make_ensemble(outcome_t *outcome, double t0, double t_end, int n_times)
+{
+    cg_ensemble_t ensemble;
+    memset(&ensemble, 0, sizeof ensemble);
+    memset(outcome, 0x55, sizeof *outcome);
+    for (int m = 0; m < n_times; m++) { /* both ends, and points that no step falls on */
+        times[m] = t0 + (t_end - t0) * m / (n_times - 1);
+        times[m] = m == n_times - 1 ? t_end : times[m];
+    }
+    ensemble.t0 = t0;
+    ensemble.t_end = t_end;
+    ensemble.x0 = starts[0];
+    ensemble.x0_row = 1;
+    ensemble.x0_col = COUNT;
+    ensemble.p = parameters[0];
+    ensemble.p_row = 2;
+    ensemble.p_col = 1;
+    ensemble.u = controls;
+    ensemble.u_row = 1;
+    ensemble.t_eval = n_times > 0 ? times : NULL;
+    ensemble.n_eval = n_times;
+    ensemble.y = outcome->y[0][0];
+    ensemble.y_row = MOST_TIMES * 3;
+    ensemble.y_time = 3;
+    ensemble.y_col = 1;
+    ensemble.t = outcome->t;
+    ensemble.status = outcome->status;
+    ensemble.n_rhs = outcome->n_rhs;
+    ensemble.n_steps = outcome->n_steps;
+    return ensemble;
+}
+
+static void compare(const char *what, const char *method, int lanes)
+{
+    for (int j = 0; j < COUNT; j++) {
+        const int same = same_bits(&alone.y[j][0][0], &beside.y[j][0][0], sizeof alone.y[0] / sizeof(double))
+            && same_bits(&alone.t[j], &beside.t[j], 1) && alone.status[j] == beside.status[j]
+            && alone.n_rhs[j] == beside.n_rhs[j] && alone.n_steps[j] == beside.n_steps[j];
+        if (!same) {
+            printf("%s, %s, %d lanes, trajectory %d of kind %g: status %d and %d, t %.17g and %.17g, calls %ld and %ld\n",
+                   what, method, lanes, j, parameters[j][0], (int)alone.status[j], (int)beside.status[j], alone.t[j],
+                   beside.t[j], (long)alone.n_rhs[j], (long)beside.n_rhs[j]);
+        }
+        CHECK(same);
+        statuses_seen |= 1 << -alone.status[j];
+    }
+}
+
+static void run_lanes(const cg_ensemble_t *ensemble, const cg_lane_set_t *set, const char *method, cg_run_t *options,
+                      int64_t first, int64_t last)
+{
+    volatile int64_t done = 0;
+    const size_t size = cg_lanes_size(&mixed_model, set, method);
+    cg_lanes_run_t *const group = (cg_lanes_run_t *)(void *)cg_run_new(size);
+    CHECK(group != NULL && cg_lanes_init(group, size, &mixed_model, set, method) == CG_OK);
+    const long before = allocations;
+    CHECK(before > 0);
+    CHECK(cg_ensemble_lanes(ensemble, group, options, first, last, &done) == CG_OK && done == last - first);
+    CHECK(allocations == before); /* from the first step to the last one nothing is taken from the heap */
+    cg_run_delete((cg_run_t *)(void *)group);
+}
+
+/* All methods and sets over the trajectories of fill(); `change` sets options. */
+static void try_all(const char *what, double t0, double t_end, int n_times, void (*change)(cg_run_t *, int))
+{
+    volatile int stop = 0;
+    for (const cg_method_info_t *method = cg_method_table(); method->name != NULL; method++) {
+        if (cg_lanes_size(&mixed_model, sets[0], method->name) == 0) {
+            continue; /* a method without lanes */
+        }
+        cg_run_t *const run = make_run(&mixed_model, method->name, 0, 1e-8);
+        run->stop = &stop;
+        run->first_step = method->adaptive ? 0.0 : 0.05;
+        if (change != NULL) {
+            change(run, method->adaptive);
+        }
+        cg_ensemble_t ensemble = make_ensemble(&alone, t0, t_end, n_times);
+        const long before = allocations;
+        CHECK(cg_ensemble_run(&ensemble, run, 0, COUNT, NULL) == CG_OK);
+        CHECK(allocations == before);
+        for (int s = 0; s < 3; s++) {
+            if (!cg_lane_set_runs(sets[s])) {
+                printf("this CPU does not run %d lanes\n", (int)sets[s]->n_lanes);
+                continue;
+            }
+            ensemble = make_ensemble(&beside, t0, t_end, n_times);
+            run_lanes(&ensemble, sets[s], method->name, run, 0, COUNT);
+            compare(what, method->name, sets[s]->n_lanes);
+            ensemble = make_ensemble(&beside, t0, t_end, n_times); /* in groups of any size */
+            run_lanes(&ensemble, sets[s], method->name, run, 20, COUNT);
+            run_lanes(&ensemble, sets[s], method->name, run, 0, 1);
+            run_lanes(&ensemble, sets[s], method->name, run, 4, 20);
+            run_lanes(&ensemble, sets[s], method->name, run, 1, 4);
+            run_lanes(&ensemble, sets[s], method->name, run, 4, 4);
+            compare(what, method->name, sets[s]->n_lanes);
+        }
+        cg_run_delete(run);
+    }
+}
+
+static void short_steps(cg_run_t *run, int adaptive)
+{
+    run->max_step = 0.03;
+    run->first_step = adaptive ? 0.001 : 0.5;
+    run->atol[1] = 1e-3;
+    run->atol[2] = 0.0;
+}
+
+static void few_steps(cg_run_t *run, int adaptive)
+{
+    run->max_steps = adaptive ? 20 : 30;
+}
+
+static void tiny_steps(cg_run_t *run, int adaptive)
+{
+    run->max_step = adaptive ? 1e-17 : 0.02; /* below what doubles resolve, after the first steps from t = 0 */
+    run->max_steps = 200;
+}
+
+static const double knots[5] = {-1.0, 0.4, 0.4, 1.25, 7.0}, levels[5] = {0.0, 1.0, -1.0, 0.5, 0.5};
+static cg_signal_t signal_of_test;
+
+static void sampled(cg_run_t *run, int adaptive)
+{
+    (void)adaptive;
+    run->signals = &signal_of_test;
+}
+
+static void test_bits(void)
+{
+    fill(0);
+    try_all("final states", 0.0, 3.0, 0, NULL);
+    try_all("few times", 0.0, 3.0, 4, NULL);
+    try_all("many times", 0.0, 3.0, MOST_TIMES, NULL);
+    try_all("backward", 2.0, -1.5, 33, NULL);
+    try_all("no length", 1.5, 1.5, 0, NULL);
+    try_all("short steps", 0.0, 1.0, 50, short_steps);
+    for (int kind = CG_SIGNAL_HOLD; kind <= CG_SIGNAL_LINEAR; kind++) {
+        signal_of_test.kind = kind;
+        signal_of_test.n = 5;
+        signal_of_test.t = knots;
+        signal_of_test.value = levels;
+        try_all("sampled input", 0.0, 3.0, 21, sampled);
+        try_all("sampled input, backward", 3.0, -2.0, 0, sampled);
+    }
+}
+
+/* As much of it as valgrind does in a few seconds. */
+static void test_some(void)
+{
+    fill(0);
+    try_all("short steps", 0.0, 0.3, 20, short_steps);
+    fill(1);
+    try_all("failures, limited", 0.0, 3.0, 9, few_steps);
+}
+
+static void test_failures(void)
+{
+    fill(1);
+    statuses_seen = 0;
+    try_all("failures", 0.0, 3.0, 0, NULL);
+    try_all("failures, with times", 0.0, 3.0, 300, NULL);
+    try_all("failures, backward", 1.0, -3.0, 7, NULL);
+    try_all("failures, limited", 0.0, 3.0, 9, few_steps);
+    try_all("failures, limited, backward", 2.0, 0.0, 0, few_steps);
+    try_all("failures, tiny steps", 0.0, 0.3, 5, tiny_steps);
+    for (int kind = CG_SIGNAL_HOLD; kind <= CG_SIGNAL_LINEAR; kind++) {
+        signal_of_test.kind = kind;
+        try_all("failures, sampled input", 0.0, 3.0, 21, sampled);
+    }
+    /* every way to end has been there */
+    CHECK(statuses_seen >> -CG_OK & 1 && statuses_seen >> -CG_SINGULAR & 1 && statuses_seen >> -CG_NONFINITE & 1);
+    CHECK(statuses_seen >> -CG_STEP_TOO_SMALL & 1 && statuses_seen >> -CG_TOO_MANY_STEPS & 1);
+}
+
+static void test_stop(void)
+{
+    volatile int stop = 1;
+    fill(0);
+    for (int s = 0; s < 3 && cg_lane_set_runs(sets[s]); s++) {
+        volatile int64_t done = 0;
+        const size_t size = cg_lanes_size(&mixed_model, sets[s], "dop853");
+        cg_lanes_run_t *const group = (cg_lanes_run_t *)(void *)cg_run_new(size);
+        cg_run_t *const run = make_run(&mixed_model, "dop853", 0, 1e-8);
+        cg_ensemble_t ensemble = make_ensemble(&beside, 0.0, 3.0, 0);
+        CHECK(cg_lanes_init(group, size, &mixed_model, sets[s], "dop853") == CG_OK);
+        CHECK(cg_ensemble_lanes(&ensemble, group, run, 0, COUNT, &done) == CG_BAD_ARGUMENT); /* no stop flag */
+        run->stop = &stop;
+        CHECK(cg_ensemble_lanes(&ensemble, group, run, 0, COUNT, &done) == CG_INTERRUPTED && done == 0);
+        CHECK(beside.status[0] == 0x55555555); /* nothing is written for what has not ended */
+        signal_of_test.kind = CG_SIGNAL_CALL;
+        run->signals = &signal_of_test;
+        CHECK(cg_ensemble_lanes(&ensemble, group, run, 0, COUNT, &done) == CG_UNSUPPORTED);
+        cg_run_delete(run);
+        cg_run_delete((cg_run_t *)(void *)group);
+    }
+}
+
+static void test_refusals(void)
+{
+    cg_lane_set_t other = mixed_lanes_2;
+    const size_t size = cg_lanes_size(&mixed_model, &mixed_lanes_2, "dop853");
+    char *const block = (char *)cg_run_new(size + 64);
+    CHECK(size > 0 && cg_lanes_size(&mixed_model, &mixed_lanes_2, "dop85") == 0);
+    CHECK(cg_lanes_init((cg_lanes_run_t *)(void *)block, size - 1, &mixed_model, &other, "dop853") == CG_BAD_ARGUMENT);
+    CHECK(cg_lanes_init((cg_lanes_run_t *)(void *)(block + 8), size, &mixed_model, &other, "dop853") == CG_BAD_ARGUMENT);
+    other.digest = "of another model";
+    CHECK(cg_lanes_size(&mixed_model, &other, "dop853") == 0);
+    CHECK(cg_lanes_init((cg_lanes_run_t *)(void *)block, size, &mixed_model, &other, "dop853") == CG_BAD_ARGUMENT);
+    CHECK(cg_lane_set_runs(&other));
+    other.abi_version++;
+    CHECK(!cg_lane_set_runs(&other));
+    cg_run_delete((cg_run_t *)(void *)block);
+}
+
+int main(int argc, char **argv)
+{
+    (void)argv;
+    if (argc > 1) {
+        test_some();
+    } else {
+        test_bits();
+        test_failures();
+    }
+    test_stop();
+    test_refusals();
+    CHECK_DONE();
+}

@@ -1,0 +1,429 @@
+"""Kernels in fewer operations: the same values, no larger rounding errors, and parameters worked with beforehand."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+
+import chaplygin as cg
+from chaplygin.codegen import lower as lowering
+from chaplygin.codegen.arrange import arranged
+from chaplygin.codegen.emit import emit
+from chaplygin.codegen.evaluate import evaluate, evaluate_with_scale
+from chaplygin.codegen.graph import Graph, Node
+from chaplygin.codegen.program import Kernel, Program
+from chaplygin.codegen.schedule import Load, assigned, schedule
+
+CATALOGUE = [
+    *((name, {}, form) for name in cg.examples() for form in cg.example(name).forms),
+    ("n_link_pendulum", {"n": 14}, "lagrange"),
+    ("rolling_ring", {"tilt": True}, "nonholonomic"),
+    ("lagrange_top", {"angles": True}, "routh"),
+]
+
+
+def lowered(eqs: cg.Equations, change: Callable[..., Kernel]) -> Program:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lowering, "arranged", change)
+        return lowering.lower(eqs)
+
+
+@cache
+def programs(case: int) -> tuple[Program, Program]:
+    """A system's kernels as they are derived, and arranged; over one graph."""
+    name, options, form = CATALOGUE[case]
+    eqs = cg.example(name, **options).system.equations(form)
+    return lowered(eqs, lambda _, kernel, *rest: kernel), lowered(eqs, arranged)
+
+
+@pytest.fixture(params=range(len(CATALOGUE)), ids=lambda i: "-".join((CATALOGUE[i][0], CATALOGUE[i][2])))
+def pair(request: pytest.FixtureRequest) -> tuple[Program, Program]:
+    return programs(request.param)
+
+
+def values_of(kernel: Kernel) -> list[Node]:
+    return [n for s in kernel.solves for n in (*s.matrix, *s.rhs)] + list(kernel.outputs)
+
+
+def points(program: Program, kernel: Kernel, count: int) -> list[dict[str, Any]]:
+    """Random points of either sign, parameters positive, where a kernel has values."""
+    draw = random.Random(11)
+    names = sorted(program.graph.symbols(kernel.roots()))
+    positive = {p.name for p in program.parameters}
+    found: list[dict[str, Any]] = []
+    for _ in range(20 * count):
+        point = {s: draw.uniform(0.3, 1.4) * (1 if s in positive else draw.choice((-1, 1))) for s in names}
+        try:
+            evaluate(program.graph, values_of(kernel), point)
+        except (ArithmeticError, ValueError):
+            continue
+        found.append(point)
+        if len(found) == count:
+            break
+    assert found
+    return found
+
+
+# ---- the catalogue ----
+
+
+def test_values_are_the_same(pair: tuple[Program, Program]) -> None:
+    plain, short = pair
+    with mp.workdps(45):
+        for name, kernel in plain.kernels.items():
+            for point in points(plain, kernel, 2):
+                precise = {s: mpf(v) for s, v in point.items()}
+                ours = evaluate(plain.graph, values_of(short.kernels[name]), precise, precise=True)
+                theirs = evaluate_with_scale(plain.graph, values_of(kernel), precise, precise=True)
+                for a, (b, scale) in zip(ours, theirs, strict=True):
+                    assert abs(a - b) <= mpf("1e-33") * (1 + scale)
+
+
+def test_rounding_errors_keep_their_size(pair: tuple[Program, Program]) -> None:
+    """The errors stay inside what the terms of the kernel as it was derived allow."""
+    plain, short = pair
+    for name, kernel in plain.kernels.items():
+        for point in points(plain, kernel, 5):
+            ours = evaluate(plain.graph, values_of(short.kernels[name]), point)
+            theirs = evaluate_with_scale(plain.graph, values_of(kernel), point)
+            with mp.workdps(40):
+                precise = {s: mpf(v) for s, v in point.items()}
+                exact = evaluate(plain.graph, values_of(kernel), precise, precise=True)
+            for a, (_, scale), true in zip(ours, theirs, exact, strict=True):
+                assert abs(a - true) <= 2.0**-53 * scale + 1e-300
+
+
+def test_no_kernel_has_more_operations(pair: tuple[Program, Program]) -> None:
+    """A division counts as four others."""
+    plain, short = pair
+    for name in plain.kernels:
+        before, after = plain.schedule(name), short.schedule(name)
+        assert after.operations + 3 * after.divisions <= before.operations + 3 * before.divisions
+    assert short.operations("rhs") <= plain.operations("rhs")
+    assert short.schedule("rhs").divisions <= plain.schedule("rhs").divisions
+
+
+def test_what_is_hoisted_is_all_that_depends_on_parameters_alone(pair: tuple[Program, Program]) -> None:
+    _, program = pair
+    g, plan = program.graph, program.schedule("rhs")
+    parameters = {p.name for p in program.parameters}
+    read = [s.index for s in plan.statements if isinstance(s, Load) and s.array == "q"]
+    assert sorted(read) == list(range(plan.hoisted))
+    if plan.hoist is not None:
+        assert g.symbols(plan.hoist.kernel.roots()) <= parameters
+        assert {s.array for s in plan.hoist.statements if isinstance(s, Load)} <= {"p"}
+    for s in plan.statements:
+        for part in assigned(s):
+            below = g.symbols([part.node])
+            assert not below or not below <= parameters, part.name
+
+
+def test_text_does_not_depend_on_the_hash_seed() -> None:
+    code = (
+        "import chaplygin as cg; from chaplygin.codegen.emit import emit; import hashlib;"
+        "print([hashlib.sha256(repr(emit(cg.example(n).system.equations(f).program).files).encode()).hexdigest()"
+        "for n, f in (('heavy_top', 'chetaev'), ('roller_racer', 'maggi'), ('rolling_disk', 'multipliers'))])"
+    )
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "77")
+    }
+    assert len(texts) == 1
+
+
+def test_the_same_graph_gives_the_same_text_again() -> None:
+    eqs = cg.example("heavy_top").system.equations("poincare")
+    first = {hashlib.sha256(repr(emit(lowering.lower(eqs)).files).encode()).hexdigest() for _ in range(3)}
+    assert len(first) == 1
+
+
+# ---- figures that a hand reaches ----
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "operations", "divisions"),
+    [
+        # 3 halvings, 20 for q', 11 for the vertical, w w', and 5 for each of the three equations
+        ("heavy_top", "poincare", 54, 0),
+        ("euler_rigid_body", "poincare", 29, 0),
+        ("chaplygin_sleigh", "maggi", 12, 0),
+        ("harmonic_oscillator", "lagrange", 1, 0),
+        ("rolling_disk", "nonholonomic", 21, 1),
+        ("n_link_pendulum", "lagrange", 215, 4),
+    ],
+)
+def test_operations_of_well_known_systems(name: str, form: str, operations: int, divisions: int) -> None:
+    counts = cg.example(name).system.equations(form).operations
+    assert counts["rhs"] <= operations
+    assert counts["divisions"] <= divisions
+    assert counts["rhs"] + counts["hoisted"] > counts["divisions"]
+
+
+# ---- single rules ----
+
+
+def arrange_here(build: Callable[..., Any], *, before: str = "", names: str = "x y z u v w a b c d") -> Any:
+    """A kernel of what `build` makes of the symbols; returns (graph, before, after)."""
+    g = Graph()
+    symbols = {s: g.symbol(s) for s in names.split()}
+    made = build(g, symbols)
+    outputs, pivots = made if isinstance(made[0], tuple | list) else (made, ())
+    kernel = Kernel(
+        "rhs",
+        tuple(outputs),
+        ("",) * len(outputs),
+        tuple(pivots),
+        beforehand=tuple(symbols[s] for s in before.split()),
+    )
+    return g, kernel, arranged(g, kernel)
+
+
+def counts(g: Graph, kernel: Kernel) -> dict[str, int]:
+    fixed = g.from_only(kernel.roots(), kernel.beforehand)
+    found: dict[str, int] = {}
+    for n in g.reachable(kernel.roots()):
+        if g.args[n] and n not in fixed:
+            found[g.op[n]] = found.get(g.op[n], 0) + 1
+    return found
+
+
+def agree(g: Graph, a: Kernel, b: Kernel) -> None:
+    draw = random.Random(5)
+    with mp.workdps(45):
+        for _ in range(5):
+            point = {s: mpf(draw.uniform(-2, 2)) for s in g.symbols(a.roots())}
+            for v, w in zip(
+                evaluate(g, a.outputs, point, True), evaluate(g, b.outputs, point, True), strict=True
+            ):
+                assert abs(v - w) < mpf("1e-38") * (1 + abs(v))
+
+
+def test_a_common_factor_is_taken_out() -> None:
+    g, a, b = arrange_here(
+        lambda g, s: [g.add(g.add(g.mul(s["x"], s["y"]), g.mul(s["x"], s["z"])), g.mul(s["u"], s["x"]))]
+    )
+    agree(g, a, b)
+    assert counts(g, b) == {"add": 2, "mul": 1}
+
+
+def test_one_division_for_one_divisor() -> None:
+    g, a, b = arrange_here(lambda g, s: [g.div(s[n], g.add(s["a"], s["b"])) for n in "xyz"])
+    agree(g, a, b)
+    assert counts(g, b) == {"add": 1, "div": 1, "mul": 3}
+
+
+def test_a_single_division_stays_one() -> None:
+    g, a, b = arrange_here(lambda g, s: [g.div(g.mul(s["x"], s["y"]), g.mul(s["a"], s["b"]))])
+    agree(g, a, b)
+    assert counts(g, b) == {"mul": 2, "div": 1}
+
+
+def test_a_divisor_of_parameters_is_a_factor() -> None:
+    g, a, b = arrange_here(lambda g, s: [g.div(g.mul(s["x"], s["c"]), g.add(s["a"], s["b"]))], before="a b c")
+    agree(g, a, b)
+    assert counts(g, b) == {"mul": 1}
+
+
+def test_factors_cancel() -> None:
+    g, a, b = arrange_here(
+        lambda g, s: [g.sub(g.mul(s["d"], g.div(s["x"], s["d"])), g.mul(s["y"], s["z"]))], before="d"
+    )
+    agree(g, a, b)
+    assert counts(g, b) == {"sub": 1, "mul": 1}
+
+
+def test_the_squares_of_sine_and_cosine() -> None:
+    def build(g: Graph, s: dict[str, Node]) -> list[Node]:
+        sine, cosine = g.unary("sin", s["x"]), g.unary("cos", s["x"])
+        k = g.mul(s["y"], s["a"])
+        return [g.add(g.mul(k, g.mul(sine, sine)), g.mul(k, g.mul(cosine, cosine))), g.mul(sine, cosine)]
+
+    g, a, b = arrange_here(build)
+    agree(g, a, b)
+    assert counts(g, b) == {"mul": 2, "sin": 1, "cos": 1}
+
+
+def test_halves_of_quaternion_kinematics_are_taken_once() -> None:
+    def build(g: Graph, s: dict[str, Node]) -> list[Node]:
+        q0, q1, q2, q3, w1, w2, w3 = (s[n] for n in "xyzuabc")
+        half = g.const(0.5)
+        rows = [
+            g.neg(g.dot([q1, q2, q3], [w1, w2, w3])),
+            g.sub(g.dot([q0, q2], [w1, w3]), g.mul(q3, w2)),
+            g.sub(g.dot([q0, q3], [w2, w1]), g.mul(q1, w3)),
+            g.sub(g.dot([q0, q1], [w3, w2]), g.mul(q2, w1)),
+        ]
+        return [g.mul(half, row) for row in rows]
+
+    g, a, b = arrange_here(build)
+    agree(g, a, b)
+    assert sum(counts(g, b).values()) == 3 + 12 + 8
+    assert "neg" not in counts(g, b)
+
+
+def test_a_difference_of_exact_numbers_is_not_multiplied_out() -> None:
+    """x - y is exact for close x, y: a (x - y) + b (x - y) + a z must not become a x - a y."""
+
+    def build(g: Graph, s: dict[str, Node]) -> list[Node]:
+        d = g.sub(s["x"], s["y"])
+        return [g.add(g.mul(s["a"], d), g.mul(s["a"], s["z"])), g.mul(s["b"], d), g.mul(g.mul(d, d), s["c"])]
+
+    g, a, b = arrange_here(build)
+    agree(g, a, b)
+    point = {"x": 1.0 + 2.0**-40, "y": 1.0, "z": 2.0**-41, "a": 0.7, "b": 0.9, "c": 1.3}
+    with mp.workdps(40):
+        exact = evaluate(g, a.outputs, {s: mpf(v) for s, v in point.items()}, True)
+    for ours, true in zip(evaluate(g, b.outputs, point), exact, strict=True):
+        assert abs(ours - true) <= 4e-16 * abs(true)
+
+
+def test_products_of_sums_are_not_multiplied_out() -> None:
+    """(u - v) (u - w) with rounded u, v, w: each factor may cancel, the product then has their relative errors."""
+
+    def build(g: Graph, s: dict[str, Node]) -> list[Node]:
+        p, q, r = g.mul(s["x"], s["y"]), g.mul(s["z"], s["u"]), g.mul(s["v"], s["w"])
+        return [g.mul(g.sub(p, q), g.sub(p, r))]
+
+    g, a, b = arrange_here(build)
+    agree(g, a, b)
+    assert sum(counts(g, b).values()) == 6
+
+
+def test_powers_of_two_stay_exact() -> None:
+    g, _, b = arrange_here(lambda g, s: [g.div(g.sub(s["x"], s["y"]), g.const(4)), g.mul(s["x"], s["z"])])
+    draw = np.random.default_rng(2)
+    for x, y, z in draw.uniform(-1, 1, (20, 3)):
+        point = {"x": float(x), "y": float(y), "z": float(z)}
+        assert evaluate(g, b.outputs, point) == [(x - y) / 4, x * z]
+
+
+def test_branches_stay_where_they_are() -> None:
+    def build(g: Graph, s: dict[str, Node]) -> list[Node]:
+        root = g.select(g.relation("lt", g.zero, s["a"]), g.unary("sqrt", s["a"]), g.zero)
+        other = g.select(g.relation("lt", s["b"], s["x"]), g.div(s["y"], s["x"]), s["z"])
+        return [g.mul(root, g.add(other, s["x"])), g.binary("max", other, g.mul(s["x"], s["y"]))]
+
+    g, a, b = arrange_here(build, before="a b")
+    for x in (-0.5, 0.5):
+        for c in (-1.0, 2.0):
+            point = {"x": x, "y": 0.3, "z": 0.7, "a": c, "b": 0.1}
+            assert evaluate(g, b.outputs, point) == pytest.approx(evaluate(g, a.outputs, point), rel=1e-15)
+
+
+def test_checks_say_what_they_said() -> None:
+    """|p| <= limit before, and one of the pairs after, at the same points: zeros, cancelling pivots, regular ones."""
+
+    def build(g: Graph, s: dict[str, Node]) -> Any:
+        m, k = s["a"], g.mul(s["a"], g.mul(s["b"], s["b"]))
+        diagonal = g.mul(k, g.add(g.const(2), s["x"]))
+        coupling = g.mul(k, s["y"])
+        pivot = g.sub(diagonal, g.div(g.mul(coupling, coupling), g.mul(k, s["z"])))
+        limit = g.mul(g.const(1e-13), g.unary("abs", diagonal))
+        return [g.div(s["u"], pivot), g.div(s["v"], m)], [(k, g.zero), (m, g.zero), (pivot, limit)]
+
+    g, a, b = arrange_here(build, before="a b")
+    assert len(b.pivots) >= 3
+    draw = random.Random(3)
+    seen = set()
+    for n in range(200):
+        x, y = draw.uniform(-1, 1), draw.uniform(0.5, 1)
+        point = {"x": x, "y": y, "z": draw.uniform(0.5, 1), "u": 1.0, "v": 1.0, "a": 0.6, "b": -0.8}
+        if n % 4 == 1:
+            point["z"] = y * y / (2 + x)  # the pivot cancels
+        if n % 4 == 2:
+            point[draw.choice("ab")] = 0.0
+        if n % 4 == 3:
+            point["z"] = y * y / (2 + x) * (1 + 10.0 ** draw.uniform(-15.5, -11))
+        answers = []
+        with mp.workdps(60):
+            precise = {s: mpf(v) for s, v in point.items()}
+            for kernel in (a, b):
+                answer = False
+                for p, limit in kernel.pivots:
+                    try:
+                        size, bound = evaluate(g, [p, limit], precise, True)
+                    except ZeroDivisionError:
+                        continue
+                    answer |= bool(abs(size) <= bound)
+                answers.append(answer)
+        assert answers[0] == answers[1], point
+        seen.add((n % 4, answers[0]))
+    assert {(0, False), (2, True), (3, True), (3, False)} <= seen
+
+
+def test_conditions_of_parameters_are_not_numbers_to_hand_on() -> None:
+    g = Graph()
+    a, x = g.symbol("a"), g.symbol("x")
+    condition = g.relation("lt", a, g.one)
+    outputs = (g.select(condition, x, g.mul(a, x)), g.mul(g.mul(a, a), x))
+    kernel = Kernel("rhs", outputs, ("", ""), beforehand=(a,))
+    variable = cg.codegen.program.Variable
+    program = Program(
+        "p",
+        "f",
+        "d",
+        g,
+        (variable("x", "coordinate"),),
+        1,
+        (variable("a", "parameter"),),
+        (),
+        (),
+        (),
+        (),
+        "t",
+        {},
+    )
+    plan = schedule(program, kernel)
+    assert plan.hoist is not None
+    assert all(g.op[n] != "lt" for n in plan.hoist.kernel.outputs)
+
+
+# ---- parameters that a right-hand side refuses ----
+
+
+@pytest.mark.parametrize("method", ["dop853", "rk4"])
+def test_singular_parameters_end_a_run_where_the_first_call_does(method: str) -> None:
+    entry = cg.example("heavy_top")
+    model = entry.system.compile()
+    parameters = {**entry.parameters, "I2": 0.0}
+    p = np.array([parameters[n] for n in model.parameters])
+    y = np.array([entry.initial[n] for n in model.states])
+    with pytest.raises(ArithmeticError):
+        model.rhs(0.0, y, p)
+    options = {"max_step": 0.01} if method == "rk4" else {}
+    run = model.integrate((0, 1), initial=entry.initial, parameters=parameters, method=method, **options)
+    assert not run.success
+    assert run.t[-1] == 0.0
+    assert "singular" in run.message
+
+
+def test_singular_parameters_in_an_ensemble_end_their_own_trajectories() -> None:
+    entry = cg.example("heavy_top")
+    model = entry.system.compile()
+    inertia = np.full(19, entry.parameters["I2"])
+    inertia[[0, 5, 18]] = 0.0
+    ensemble = cg.ensemble(model, (0, 1), 19, entry.initial, {**entry.parameters, "I2": inertia}, threads=1)
+    assert ensemble.failed.tolist() == [0, 5, 18]
+    single = model.integrate((0, 1), entry.initial, entry.parameters)
+    for i in range(19):
+        if inertia[i]:
+            assert np.array_equal(ensemble.y[:, i], single.y[:, -1])
+    alone = model.integrate((0, 1), entry.initial, {**entry.parameters, "I2": 0.0})
+    assert {int(ensemble.status[i]) for i in (0, 5, 18)} == {alone.status}
+    assert {int(ensemble.nfev[i]) for i in (0, 5, 18)} == {alone.nfev} == {1}

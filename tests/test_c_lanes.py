@@ -1,0 +1,150 @@
+"""Lanes on their own: tests/c/lanes under compilers and checkers, and what emitted lane files are compiled to."""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from test_c_core import BASE, COUNT, ROOT, RUNTIME, SOURCES, STRICT, need, run
+
+from chaplygin.codegen.compilers import cpu_features
+
+LANES = SOURCES / "lanes"
+EMITTED = sorted((ROOT / "generated").glob("*_lanes.c"))
+X86 = platform.machine().lower() in ("x86_64", "amd64")
+AVX512 = [
+    "-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw", "-mfma", "-mprefer-vector-width=512",
+]  # fmt: skip
+CPUS = {
+    "plain": [],
+    "native": ["-march=native" if X86 else "-mcpu=native"],
+    "avx2": ["-mavx2", "-mfma"],
+    "avx512": AVX512,
+}
+WANTED = {"avx2": ("avx2", "fma"), "avx512": ("avx512dq", "avx512vl", "avx512bw", "fma")}
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+CONFIGURATIONS = {
+    "gcc-native": ("gcc", "native", ["-O2"]),
+    "sanitized": ("gcc", "native", ["-O0", "-g", *SANITIZERS]),
+    "gcc-plain": ("gcc", "plain", ["-O2"]),
+    "gcc-avx2": ("gcc", "avx2", ["-O3"]),
+    "gcc-avx512": ("gcc", "avx512", ["-O3"]),
+    "clang-plain": ("clang", "plain", ["-O2"]),
+    "clang-avx512": ("clang", "avx512", ["-O2"]),
+    "sanitized-plain": ("gcc", "plain", ["-O0", "-g", *SANITIZERS]),
+}
+QUICK = ("gcc-native", "sanitized")
+FUSED = re.compile(r"\bv?fn?m(?:add|sub|la|ls)\w*")
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="lanes need the vector types of GCC or Clang")
+
+
+def flags_of(cpu: str) -> list[str]:
+    """The flags for a kind of CPU; skips the test on another one."""
+    if cpu in WANTED and not X86:
+        pytest.skip("flags of x86")
+    features = cpu_features()
+    if not all(re.search(rf"\b{feature}\b", features) for feature in WANTED.get(cpu, ())):
+        pytest.skip(f"this CPU has no {cpu}")
+    return ["-Wno-psabi", *CPUS[cpu]]
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """configuration -> check_lanes.c with the model and its lane sets, all compiled so."""
+    folder = tmp_path_factory.mktemp("lanes")
+
+    @functools.cache
+    def made(configuration: str) -> Path:
+        compiler, cpu, level = CONFIGURATIONS[configuration]
+        command = [need(compiler), *BASE, f"-I{LANES}", *STRICT, *flags_of(cpu), *level]
+        target = folder / configuration
+        model = str(LANES / "model_mixed.c")
+
+        def compiled(lanes: int) -> str:
+            run([*command, f"-DCG_LANES={lanes}", "-c", model, "-o", f"{target}-{lanes}.o"])
+            return f"{target}-{lanes}.o"
+
+        with ThreadPoolExecutor(2) as pool:
+            objects = list(pool.map(compiled, (8, 4, 2, 1)))
+        linux = os.uname().sysname == "Linux" and configuration.startswith("gcc")
+        sources = [str(LANES / "check_lanes.c"), *map(str, RUNTIME.glob("cg_*.c"))]
+        run([*command, *sources, *objects, *(COUNT if linux else []), "-lm", "-o", str(target)])
+        return target
+
+    return made
+
+
+@pytest.mark.parametrize(
+    "configuration",
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CONFIGURATIONS],
+)
+def test_every_lane_is_the_single_run(program: Callable[[str], Path], configuration: str) -> None:
+    shown = run([str(program(configuration))])
+    assert ": 0 failed" in shown
+    assert "does not run" not in shown
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("configuration", ["gcc-plain", "gcc-avx2"])  # valgrind knows no AVX-512
+def test_valgrind(program: Callable[[str], Path], configuration: str) -> None:
+    options = ["-q", "--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=all"]
+    assert ": 0 failed" in run([need("valgrind"), *options, str(program(configuration)), "quick"])
+
+
+@pytest.mark.parametrize(
+    ("compiler", "lanes"),
+    [
+        ("gcc", 8),
+        ("clang", 2),
+        *(
+            pytest.param(*pair, marks=pytest.mark.slow)
+            for pair in (("gcc", 2), ("gcc", 4), ("clang", 4), ("clang", 8))
+        ),
+    ],
+)
+def test_emitted_lane_files_compile_without_a_warning(compiler: str, lanes: int) -> None:
+    assert len(EMITTED) > 8
+    command = [need(compiler), *BASE, *STRICT, "-Wno-psabi", f"-DCG_LANES={lanes}", "-fsyntax-only"]
+    for source in EMITTED:
+        run([*command, str(source)])
+
+
+@pytest.mark.parametrize(
+    ("name", "cpu"),
+    [
+        ("chaplygin_sleigh", "avx512"),
+        *(
+            pytest.param(name, cpu, marks=pytest.mark.slow)
+            for name, cpu in (
+                ("chaplygin_sleigh", "plain"),
+                ("heavy_top", "avx2"),
+                ("n_link_pendulum_5", "avx512"),
+            )
+        ),
+    ],
+)
+def test_an_object_needs_only_the_c_library_and_fuses_nothing(tmp_path: Path, name: str, cpu: str) -> None:
+    target = str(tmp_path / "lanes.o")
+    source = str(ROOT / "generated" / f"{name}_lanes.c")
+    flags = [*BASE, *STRICT, "-O3", "-fno-math-errno", *(["-Wno-psabi", *CPUS[cpu]] if X86 else [])]
+    run([need("gcc"), *flags, "-DCG_LANES=8", "-c", source, "-o", target])
+    symbols = set(run([need("nm"), "-u", target]).replace("U ", "").split())
+    assert symbols <= {"memcpy", "memset", "sqrt", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail"}
+    code = run([need("objdump"), "-d", target])
+    assert "ret" in code
+    assert FUSED.findall(code) == []
+
+
+def test_no_shipped_module_holds_a_fused_instruction() -> None:
+    modules = sorted((ROOT / "generated").glob("*.so"))
+    if not modules:
+        pytest.skip("the shipped models are not compiled in place")
+    for module in modules:
+        assert FUSED.findall(run([need("objdump"), "-d", str(module)])) == [], module.name

@@ -1,0 +1,189 @@
+"""Ensembles: what they are given, in whatever kind of array, what memory they take, and their progress."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from lane_models import N, assert_same, assert_single, bits, case, shipped
+from runtime_models import needs_core
+
+import chaplygin as cg
+from chaplygin.runtime import ArgumentError
+from chaplygin.runtime import ensemble as ensembles
+
+pytestmark = needs_core
+
+
+def test_more_trajectories_than_one_block_of_parameters() -> None:
+    """The parameters of 4096 trajectories are gathered at once, the initial states of 16384."""
+    model, n = shipped("chaplygin_sleigh"), 20_000
+    random = np.random.default_rng(5)
+    start = {name: random.random(n) for name in model.states}
+    table = np.array([0.4 + 0.1 * random.random(n), np.full(n, 0.15), 0.6 + 0.1 * random.random(n)])
+    options = {"method": "rk4", "step": 0.5}
+    ens = cg.ensemble(model, (0, 1), n, start, table, chunk=n, threads=1, **options)
+    again = cg.ensemble(model, (0, 1), n, start, table, chunk=977, lanes=1, **options)
+    assert_same(ens, again)
+    for i in (0, 4095, 4096, 16384, n - 1):
+        sol = model.integrate((0, 1), {k: float(v[i]) for k, v in start.items()}, table[:, i], **options)
+        assert bits(sol.y[:, -1]) == bits(ens.y[:, i])
+        assert ens["energy"][i] == sol["energy"][-1]
+
+
+def test_a_line_of_progress_has_rate_and_time_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm", None)  # not installed
+    now = [100.0]
+    monkeypatch.setattr(ensembles.time, "monotonic", lambda: now[0])
+    bar = ensembles._Progress(1000, True)
+    now[0] += 10
+    bar.add(100)
+    assert capsys.readouterr().err.rstrip() == "\r100/1000 trajectories (10 %), 10 per second, 01:30 left"
+    now[0] += 0.05
+    bar.add(1)  # too soon for another line
+    assert capsys.readouterr().err == ""
+    now[0] += 35990
+    bar.add(399)
+    assert capsys.readouterr().err.rstrip().endswith("0 per second, 10:00:00 left")
+    bar.add(500)
+    bar.close()
+    assert (
+        capsys.readouterr()
+        .err.rstrip()
+        .endswith("1000/1000 trajectories (100 %), 0 per second, 10:00:00 taken")
+    )
+    quiet = ensembles._Progress(10, None)  # nobody looks: stderr is no terminal here
+    quiet.add(10)
+    quiet.close()
+    assert capsys.readouterr().err == ""
+
+
+def test_progress_of_a_run_without_tqdm(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    given = case("chaplygin_sleigh")
+    cg.ensemble(given.model, (0, 1), N, *given, progress=True)
+    shown = capsys.readouterr().err
+    assert f"{N}/{N} trajectories (100 %), " in shown
+    assert "per second" in shown
+    assert shown.endswith("\n")
+
+
+MEMORY = """
+import sys
+import numpy as np
+import chaplygin as cg
+from chaplygin.generated.heavy_top import model
+n, times = 1_000_000, [0.005, 0.01] if sys.argv[1] == "times" else None
+random = np.random.default_rng(1)
+start = {name: 0.1 + random.random(n) for name in model.states}
+parameters = {name: 1.0 + random.random(n) for name in model.parameters[:2]} | dict.fromkeys(model.parameters[2:], 1.0)
+options = {"method": "rk4", "step": 0.01, "t_eval": times, "threads": 2}
+few = ({k: v[:99] if np.ndim(v) else v for k, v in entries.items()} for entries in (start, parameters))
+cg.ensemble(model, (0, 0.01), 99, *few, **options)
+def memory(which):
+    return next(1024 * int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(which))
+open("/proc/self/clear_refs", "w").write("5")  # forget the peak so far
+before = memory("VmRSS")
+ens = cg.ensemble(model, (0, 0.01), n, start, parameters, **options)
+assert ens.success
+results = sum(a.nbytes for a in (ens.y, ens.t, ens.status, ens.nfev, ens.n_steps))
+print((memory("VmHWM") - before - results) / 1e6)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.parametrize("kind", ["end", "times"])
+def test_a_million_trajectories_take_little_more_than_their_results(kind: str) -> None:
+    done = subprocess.run([sys.executable, "-c", MEMORY, kind], capture_output=True, text=True, check=True)
+    assert -1 < float(done.stdout) < 50
+
+
+def test_python_looks_at_stretches_of_trajectories(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Python does does not grow with the number of trajectories, but with that of stretches of them."""
+    model = shipped("chaplygin_sleigh")
+    calls = []
+    kind = type(model)
+    found = kind._initial
+    monkeypatch.setattr(kind, "_initial", lambda *given: calls.append(1) or found(*given))
+    n = 100_000
+    start = {"phi": np.zeros(n), "x": 0.0, "y": 0.0, "omega": np.ones(n), "v": np.linspace(0, 1, n), "w": 0.0}
+    cg.ensemble(model, (0, 0.1), n, start, {"a": 0.4, "b": 0.15, "k": 0.6}, method="rk4", step=0.1)
+    assert len(calls) == 7
+
+
+# ---- what is given ----
+
+
+@pytest.mark.parametrize("as_array", [False, True])
+def test_given_arrays_may_change_afterwards(as_array: bool) -> None:
+    given = case("chaplygin_sleigh")
+    model = given.model
+    start: Any = {name: value.copy() for name, value in given.initial.items()}
+    table: Any = {name: np.array(value) for name, value in given.parameters.items()}
+    if as_array:
+        start = np.array([start[name] for name in model.states])
+        table = np.array([np.broadcast_to(table[name], N) for name in model.parameters])
+    ens = cg.ensemble(model, (0, 1), N, start, table)
+    energy = ens["energy"]
+    for entries in (start, table):
+        for values in entries.values() if isinstance(entries, dict) else entries:
+            values *= 0.0
+    assert_single(ens, given, 5, (0, 1))
+    assert bits(ens["energy"]) == bits(energy)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int64, list, "strided", "reversed", "fortran"])
+def test_arrays_of_any_kind(kind: Any) -> None:
+    model = shipped("chaplygin_sleigh")
+    values = (
+        np.arange(5 * N).reshape(5, N) % 7 * 0.25
+        if kind is not np.int64
+        else np.arange(5 * N).reshape(5, N) % 7
+    )
+    table = np.array([[0.4], [0.15], [0.6]]) + np.linspace(0, 0.1, N)
+    plain = cg.ensemble(model, (0, 1), N, values.astype(np.float64), table)
+    if kind is list:
+        ens = cg.ensemble(model, (0, 1), N, values.tolist(), table.tolist())
+    elif kind == "strided":
+        ens = cg.ensemble(
+            model, (0, 1), N, np.repeat(values, 3, axis=1)[:, ::3], np.repeat(table, 2, axis=1)[:, ::2]
+        )
+    elif kind == "reversed":
+        rows = {name: row[::-1].copy()[::-1] for name, row in zip(model.parameters, table)}
+        ens = cg.ensemble(model, (0, 1), N, values[:, ::-1].copy()[:, ::-1], rows)
+    elif kind == "fortran":
+        ens = cg.ensemble(model, (0, 1), N, np.asfortranarray(values), np.asfortranarray(table))
+    else:
+        ens = cg.ensemble(model, (0, 1), N, values.astype(kind), table)
+    assert_same(plain, ens)
+
+
+def test_an_error_far_behind_is_named_by_its_column() -> None:
+    model, n = shipped("chaplygin_sleigh"), 40_000
+    start: dict[str, Any] = dict.fromkeys(model.states, 1.0)
+    parameters: dict[str, Any] = {"a": 0.4, "b": 0.15, "k": 0.6}
+    bad = np.ones(n)
+    bad[30_001] = np.inf
+    with pytest.raises(ArgumentError, match="initial: v = inf is not finite at column 30001"):
+        cg.ensemble(model, (0, 1), n, {**start, "v": bad}, parameters)
+    with pytest.raises(ArgumentError, match="parameters: k = inf is not finite at column 30001"):
+        cg.ensemble(model, (0, 1), n, start, {**parameters, "k": bad})
+    with pytest.raises(
+        ArgumentError, match=r"initial has shape \(5, 3\); shape \(5,\) or \(5, 40000\) is needed"
+    ):
+        cg.ensemble(model, (0, 1), n, np.ones((5, 3)), parameters)
+    with pytest.raises(
+        ArgumentError, match=r"initial has shape \(4,\); shape \(5,\) or \(5, 40000\) is needed"
+    ):
+        cg.ensemble(model, (0, 1), n, np.ones(4), parameters)
+    slip = np.zeros(n)
+    slip[20_000] = 0.5
+    with pytest.raises(ArgumentError, match=r"initial: w = 0.5 contradicts the other entries, which give 0"):
+        cg.ensemble(model, (0, 1), n, {**start, "w": slip}, parameters)

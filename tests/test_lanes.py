@@ -1,0 +1,277 @@
+"""Trajectories in lanes: the bits of single runs, whatever the lanes, threads, chunks and kinds of CPU."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import itertools
+import os
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from lane_models import Case, N, assert_same, assert_single, bits, case, perils, shipped
+from runtime_models import ctrl_c_after, needs_core
+from test_c_lanes import ROOT, RUNTIME, flags_of, need
+
+import chaplygin as cg
+from chaplygin.codegen.compilers import Compiler
+from chaplygin.runtime import ArgumentError, core_available
+from chaplygin.runtime import ensemble as ensembles
+
+if core_available():
+    from chaplygin.runtime._core import methods, widest_lanes
+
+    METHODS = methods()
+    WIDEST = widest_lanes()
+else:
+    METHODS, WIDEST = (), 1
+LANES = [lanes for lanes in (2, 4, 8) if lanes <= WIDEST]
+CASES = [
+    "chaplygin_sleigh", "heavy_top", "double_pendulum", "rolling_ring", "fluid_cavity", "torus_nonuniform",
+    "kovalevskaya_top", "chain 5", "selects", "sleigh with numbers", "sleigh with steps", "sleigh with lines",
+]  # fmt: skip
+
+pytestmark = [
+    needs_core,
+    pytest.mark.skipif(os.name == "nt", reason="lanes need vector types of GCC or Clang"),
+]
+
+
+def options_of(method: str, **others: Any) -> dict[str, Any]:
+    return {"method": method, **({"step": 0.05} if method == "rk4" else {}), **others}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", CASES)
+def test_every_trajectory_is_the_single_run(name: str, method: str) -> None:
+    given = case(name)
+    span = (0.0, given.t_end)
+    for t_eval in (None, np.linspace(0, given.t_end, 9)):
+        options = options_of(method, rtol=1e-7, atol=1e-8)
+        alone = cg.ensemble(given.model, span, N, *given, t_eval=t_eval, lanes=1, **options)
+        assert alone.success
+        assert np.ptp(alone.y) > 0
+        for lanes in LANES:
+            assert_same(
+                alone, cg.ensemble(given.model, span, N, *given, t_eval=t_eval, lanes=lanes, **options)
+            )
+        for i in (0, 12):
+            assert_single(alone, given, i, span, **options)
+
+
+@pytest.mark.parametrize("t_eval", [None, [0.1, 0.4]])
+def test_a_chain_whose_equations_are_solved_by_a_loop(t_eval: Any) -> None:
+    given = case("chain 14")
+    span = (0.0, given.t_end)
+    alone = cg.ensemble(given.model, span, N, *given, t_eval=t_eval, lanes=1)
+    assert_same(alone, cg.ensemble(given.model, span, N, *given, t_eval=t_eval, lanes=WIDEST))
+    assert_single(alone, given, 7, span)
+
+
+@pytest.mark.parametrize(
+    ("span", "options"),
+    [
+        ((1.5, -1.0), {}),
+        ((1.5, -1.0), {"t_eval": np.linspace(1.5, -1, 40)}),
+        ((0, 1), {"t_eval": np.linspace(0, 1, 1001)}),
+        ((0, 1), {"t_eval": [0.5]}),
+        ((0, 1), {"t_eval": []}),
+        ((0, 1), {"max_step": 0.013}),
+        ((0, 1), {"first_step": 1e-5}),
+        ((0, 30), {"max_steps": 7}),
+        ((0, 30), {"max_steps": 7, "t_eval": np.linspace(0, 30, 91)}),
+        ((0, 1), {"rtol": 1e-4, "atol": {"phi": 1e-3, "x": 1e-9, "y": 1.0, "omega": 1e-12, "v": 1e-5}}),
+        ((0, 1), {"rtol": 0, "atol": 1e-6}),
+        ((2, 2), {}),
+        ((0, 1), {"method": "rk4", "step": 0.3, "t_eval": [0.1, 0.2, 0.9]}),
+        ((1, -1), {"method": "rk4", "max_step": 0.07}),
+    ],
+)
+@pytest.mark.parametrize("name", ["chaplygin_sleigh", "sleigh with lines"])
+def test_options(name: str, span: tuple[float, float], options: dict[str, Any]) -> None:
+    given = case(name)
+    limited = "max_steps" in options
+    alone = cg.ensemble(given.model, span, N, *given, lanes=1, **options)
+    assert alone.success != limited
+    for lanes in LANES:
+        assert_same(alone, cg.ensemble(given.model, span, N, *given, lanes=lanes, **options))
+    single = {key: value for key, value in options.items() if key != "t_eval"}
+    for i in (1, N - 1):
+        assert_single(alone, given, i, span, **single)
+
+
+@pytest.mark.parametrize("lanes", [1, *LANES])
+def test_threads_and_chunks(lanes: int) -> None:
+    given = case("sleigh with numbers")
+    alone = cg.ensemble(given.model, (0, 2), N, *given, threads=1, lanes=1)
+    for threads, chunk in itertools.product((1, 2, 4), (1, 7, 4096)):
+        ens = cg.ensemble(given.model, (0, 2), N, *given, threads=threads, chunk=chunk, lanes=lanes)
+        assert_same(alone, ens)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 9])
+def test_fewer_trajectories_than_lanes(count: int) -> None:
+    given = case("heavy_top")
+    whole = cg.ensemble(given.model, (0, 1), N, *given, lanes=1)
+    part = [
+        {name: value[:count] if isinstance(value, np.ndarray) else value for name, value in entries.items()}
+        for entries in given
+    ]
+    for lanes in LANES:
+        ens = cg.ensemble(given.model, (0, 1), count, *part, lanes=lanes)
+        assert bits(ens.y) == bits(whole.y[:, :count])
+        assert bits(ens.nfev) == bits(whole.nfev[:count])
+
+
+@functools.cache
+def expected() -> Any:
+    """The sleigh of the catalogue, one at a time: once at the end and once at times."""
+    given = case("chaplygin_sleigh")
+    return [cg.ensemble(given.model, (0, 1), N, *given, t_eval=at, lanes=1) for at in (None, [0.25, 0.75])]
+
+
+@pytest.mark.parametrize(
+    ("compiler", "cpu", "lanes"),
+    [
+        ("gcc", "plain", 2),
+        ("gcc", "plain", 8),
+        ("gcc", "avx2", 4),
+        ("gcc", "avx512", 8),
+        ("clang", "plain", 4),
+        ("clang", "avx512", 8),
+        pytest.param("gcc", "avx2", 8, marks=pytest.mark.slow),
+        pytest.param("gcc", "avx512", 2, marks=pytest.mark.slow),
+        pytest.param("clang", "avx2", 2, marks=pytest.mark.slow),
+        pytest.param("clang", "plain", 8, marks=pytest.mark.slow),
+    ],
+)
+def test_bits_do_not_depend_on_the_cpu_or_the_compiler(
+    compiler: str, cpu: str, lanes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = case("chaplygin_sleigh")
+    kind = Compiler((need(compiler),), "", compiler)
+    flags = [
+        *kind.core_flags(tuned=False, reproducible=True),
+        *flags_of(cpu),
+        f"-DCG_LANES={lanes}",
+        f"-I{RUNTIME}",
+    ]
+    exported = '-DCG_EXPORTED=__attribute__((visibility("default")))'
+    target = tmp_path / "lanes.so"
+    source = ROOT / "generated" / "chaplygin_sleigh_lanes.c"
+    command = [*kind.command, *flags, exported, *kind.link_flags(), str(source), "-o", str(target), "-lm"]
+    subprocess.run(command, check=True)
+    table = ctypes.c_char.in_dll(ctypes.CDLL(str(target)), f"chaplygin_sleigh_lanes_{lanes}")
+    address = ctypes.addressof(table)
+    assert given.model.runs_lanes(address)
+    monkeypatch.setattr(ensembles, "lane_set", lambda *_: address)
+    for alone in expected():
+        assert_same(alone, cg.ensemble(given.model, (0, 1), N, *given, t_eval=alone.t_eval))
+
+
+def test_bits_of_a_model_tuned_to_this_cpu() -> None:
+    """The shipped modules are compiled for any CPU of a kind, `compile` for this one."""
+    given = case("chaplygin_sleigh")
+    tuned = cg.example("chaplygin_sleigh").system.compile("maggi")
+    assert tuned.lane_sets == []
+    for alone in expected():
+        for lanes in (1, WIDEST):
+            assert_same(alone, cg.ensemble(tuned, (0, 1), N, *given, t_eval=alone.t_eval, lanes=lanes))
+
+
+def test_lanes_of_shipped_models() -> None:
+    for path in sorted((ROOT / "generated").glob("*_lanes.c")):
+        model = shipped(path.name.removesuffix("_lanes.c"))
+        assert [lanes for lanes, _ in model.lane_sets] == LANES[::-1], model.name
+        assert all(model.runs_lanes(address) for _, address in model.lane_sets)
+        other = shipped("heavy_top" if model.name != "heavy_top" else "gyrostat")
+        assert not other.runs_lanes(model.lane_sets[0][1])
+
+
+def test_wrong_lanes_are_named() -> None:
+    given = case("chaplygin_sleigh")
+    for lanes in (0, 3, 16, True, 2.0, "4"):
+        with pytest.raises(ArgumentError, match=r"lanes = .* must be one of 1, 2, 4, 8, or None"):
+            cg.ensemble(given.model, (0, 1), N, *given, lanes=lanes)  # type: ignore[arg-type]
+
+
+def test_input_functions_run_one_at_a_time() -> None:
+    given = case("sleigh with a function")
+    for lanes in (None, WIDEST):
+        ens = cg.ensemble(given.model, (0, 2), N, *given, lanes=lanes)
+        assert_single(ens, given, 3, (0, 2))
+
+
+# ---- failures ----
+
+QUIET = {"x": 0.0, "y": 0.2, "z": 0.3, "v": 0.1, "w": 0.2, "r": 0.1}
+PERILS = {  # in what differs from the others, and how it ends
+    "overflows at the start": ({"r": 1e200}, {"c": 1.0}, -2),
+    "singular at the start": ({"y": np.pi / 2}, {}, -1),
+    "explodes": ({"r": 2.0}, {"c": 1.0, "k": 0.0}, -3),
+    "comes near a singularity": ({"w": 3.0}, {}, -4),
+    "takes too many steps": ({}, {"k": 1e5}, -4),
+}
+
+
+@pytest.mark.parametrize("shift", range(3))
+@pytest.mark.parametrize("t_eval", [None, np.linspace(0, 2, 11)])
+def test_failures_disturb_no_neighbour(t_eval: Any, shift: int) -> None:
+    model, n = perils(), 24
+    random = np.random.default_rng(shift)
+    good = {name: value + 0.05 * random.random(n) for name, value in QUIET.items()}
+    plain = {"c": 0.1 * random.random(n), "k": 1 + random.random(n)}
+    initial, parameters = ({k: v.copy() for k, v in entries.items()} for entries in (good, plain))
+    places = {}
+    for i, (name, (start, changed, _)) in enumerate(PERILS.items()):
+        places[name] = j = (5 * i + 7 * shift) % n
+        for table, values in ((initial, {**QUIET, **start}), (parameters, {"c": 0.0, "k": 1.0, **changed})):
+            for key, value in values.items():
+                table[key][j] = value
+    bad = sorted(places.values())
+    assert len(set(bad)) == len(PERILS)
+    well = np.setdiff1d(np.arange(n), bad)
+    options: dict[str, Any] = {"t_eval": t_eval, "max_steps": 3000}
+    calm = cg.ensemble(model, (0, 2), n, good, plain, lanes=1, **options)
+    assert calm.success
+    for lanes in (1, *LANES):
+        ens = cg.ensemble(model, (0, 2), n, initial, parameters, lanes=lanes, threads=1, **options)
+        assert ens.failed.tolist() == bad
+        assert bits(ens.y[..., well]) == bits(calm.y[..., well])
+        assert bits(ens.nfev[well]) == bits(calm.nfev[well])
+        for name, (_, _, status) in PERILS.items():
+            j = places[name]
+            assert ens.status[j] == status, name
+            given = Case(model, initial, parameters)
+            assert_single(ens, given, j, (0, 2), max_steps=3000)
+        if lanes == 1:
+            alone = ens
+        assert_same(alone, ens)
+
+
+# ---- the end by Ctrl-C ----
+
+
+@pytest.mark.parametrize("t_eval", [None, [1.0, 2000.0]])
+def test_ctrl_c_keeps_what_is_finished(t_eval: Any) -> None:
+    given = case("heavy_top")
+    ends = np.arange(50_000) % N
+    initial = {name: value[ends] for name, value in given.initial.items()}
+    with ctrl_c_after(0.3) as pressed, pytest.warns(RuntimeWarning, match="interrupted: [0-9]+ of 50000"):
+        ens = cg.ensemble(
+            given.model, (0, 40), len(ends), initial, cg.example("heavy_top").parameters,
+            t_eval=None if t_eval is None else [1.0, 40.0], lanes=WIDEST, chunk=64,
+        )  # fmt: skip
+    assert time.perf_counter() - pressed[0] < 0.2
+    assert ens.interrupted
+    done = ens.status == 0
+    assert 0 < done.sum() < len(ends)
+    assert np.isfinite(ens.y[..., done]).all()
+    assert np.isnan(ens.y[..., ~done]).all()
+    assert set(ens.status[~done]) == {-5}
+    j = int(np.flatnonzero(done)[-1])
+    assert bits(ens.rerun(j, t_eval=ens.t_eval).y[:, -1]) == bits(ens.y[..., j].reshape(7, -1)[:, -1])

@@ -1,0 +1,374 @@
+"""Stiff systems: the coefficients of Rodas5P, compliant contacts, Van der Pol's oscillator, and the method "auto"."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from runtime_models import model as hand_written
+from runtime_models import needs_core
+
+import chaplygin as cg
+from chaplygin.codegen.twin import twin_kernels, twin_model
+from chaplygin.runtime import ArgumentError, TwinModel
+
+RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
+METHODS = ("rodas5p", "auto")
+Tree = tuple["Tree", ...]
+eps, mu, g = cg.parameters("eps mu g", positive=True)
+
+# ---- the coefficients ----
+
+
+@functools.cache
+def table(name: str) -> Any:
+    """An array of cg_rodas5p_tableau.h, rows padded with zeros."""
+    text = (RUNTIME / "cg_rodas5p_tableau.h").read_text(encoding="utf-8")
+    found = re.search(rf"cg_rodas5p_{name}(?:\[\w+\])* = ([^;]*);", text)
+    assert found is not None
+    rows = [
+        [float(entry) for entry in row.split(",") if entry.strip()]
+        for row in re.findall(r"[^{}]*\d[^{}]*", found[1])
+    ]
+    padded = np.zeros((len(rows), 8))
+    for row, numbers in enumerate(rows):
+        padded[row, : len(numbers)] = numbers
+    return padded
+
+
+@functools.cache
+def usual() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """alpha, Gamma (its diagonal included) and the weights b, of the form with products with the Jacobian."""
+    gamma = table("gamma")[0, 0]
+    large = np.linalg.inv(np.eye(8) / gamma - table("C"))
+    weights = table("a")[7].copy()
+    weights[7] = 1.0
+    return table("a") @ large, large, weights @ large
+
+
+@functools.cache
+def trees(order: int) -> tuple[Tree, ...]:
+    return ((),) if order == 1 else tuple(sorted(set(forests(order - 1, order - 1))))
+
+
+def forests(vertices: int, largest: int) -> Iterator[Tree]:
+    if vertices == 0:
+        yield ()
+        return
+    for size in range(min(vertices, largest), 0, -1):
+        for first, rest in itertools.product(trees(size), forests(vertices - size, size)):
+            yield tuple(sorted((first, *rest)))
+
+
+def vertices(tree: Tree) -> int:
+    return 1 + sum(map(vertices, tree))
+
+
+def density(tree: Tree) -> int:
+    return vertices(tree) * math.prod(map(density, tree))
+
+
+@functools.cache
+def weights(tree: Tree) -> np.ndarray:
+    """Elementary weights of the stages. Hairer, Wanner II, section IV.7, theorem 7.3: where a vertex has one child
+    alpha + Gamma takes the place of alpha."""
+    alpha, large, _ = usual()
+    if len(tree) == 1:
+        return (alpha + large) @ weights(tree[0])
+    phi = np.ones(8)
+    for child in tree:
+        phi = phi * (alpha @ weights(child))
+    return phi
+
+
+def defect(coefficients: np.ndarray, order: int, theta: float = 1.0) -> float:
+    """Largest violation of coefficients . Phi = theta^order / density over the trees of an order."""
+    return max(
+        abs(float(coefficients @ weights(tree)) - theta**order / density(tree)) for tree in trees(order)
+    )
+
+
+def test_sums_of_the_rows() -> None:
+    alpha, large, _ = usual()
+    assert np.allclose(alpha.sum(axis=1), table("c")[0], rtol=0, atol=1e-14)
+    assert np.allclose(large.sum(axis=1), table("d")[0], rtol=0, atol=1e-14)
+    assert np.array_equal(table("a")[6], [*table("a")[5][:5], 1, 0, 0])
+    assert np.array_equal(table("a")[7], [*table("a")[5][:5], 1, 1, 0])
+
+
+def test_order_conditions() -> None:
+    _, large, b = usual()
+    embedded = b - large[7]
+    assert [len(trees(order)) for order in range(1, 6)] == [1, 1, 2, 4, 9]
+    for order in range(1, 6):
+        assert defect(b, order) < 1e-14
+    assert defect(b, 6) > 1e-3
+    for order in range(1, 5):
+        assert defect(embedded, order) < 1e-14
+    assert defect(embedded, 5) > 1e-3
+
+
+def test_order_conditions_of_the_interpolant() -> None:
+    _, large, b = usual()
+    rows = table("h") @ large
+    for theta in (0.15, 0.5, 0.83):
+        at = theta * (b + (1 - theta) * (rows[0] + theta * (rows[1] + theta * rows[2])))
+        for order in range(1, 5):
+            assert defect(at, order, theta) < 5e-14
+        assert defect(at, 5, theta) > 1e-5
+
+
+def test_stability_function() -> None:
+    """|R| <= 1 on the imaginary axis and no pole in the left half-plane: A-stable. R is 0 at infinity: L-stable."""
+    alpha, large, b = usual()
+    beta = alpha + large
+
+    def r(z: complex) -> complex:
+        return complex(1 + z * (b @ np.linalg.solve(np.eye(8) - z * beta, np.ones(8))))
+
+    assert np.allclose(b, beta[7], rtol=0, atol=1e-14)  # stiffly accurate
+    assert abs(1 - b @ np.linalg.solve(beta, np.ones(8))) < 1e-13
+    assert np.allclose(np.diag(beta), table("gamma")[0, 0], rtol=0, atol=1e-15)  # the one pole is 1 / gamma
+    assert max(abs(r(1j * y)) for y in np.logspace(-2, 6, 2000)) <= 1 + 1e-12
+    assert max(abs(r(-y)) for y in np.logspace(-2, 12, 500)) < 1
+
+
+# ---- systems ----
+
+
+@functools.cache
+def system(kind: str) -> Any:
+    """Systems whose stiffness is a parameter: frequency and damping go with 1 / eps."""
+    x, y = cg.coordinates("x y")
+    v, w = cg.rate(x), cg.rate(y)
+    if kind == "van_der_pol":
+        return cg.System(
+            kind, coordinates=[x], kinetic=v**2 / 2, potential=x**2 / 2, forces={v: mu * (1 - x**2) * v},
+            example={mu: 5, x: 2, v: 0},
+        )  # fmt: skip
+    if kind == "spring":  # two masses on a compliant rod, one of them on a soft spring
+        pull = (w - v) / eps
+        return cg.System(
+            kind, coordinates=[x, y], kinetic=(v**2 + w**2) / 2, potential=x**2 / 2 + (y - x) ** 2 / (2 * eps**2),
+            forces={v: pull, w: -pull}, example={eps: 0.1, x: 1, y: 1, v: 0, w: 0},
+        )  # fmt: skip
+    # a ball that falls on a compliant floor, critically damped, and stays there
+    touching = sp.Piecewise((1, x < 0), (0, True))
+    return cg.System(
+        kind, coordinates=[x], kinetic=v**2 / 2, potential=g * x, forces={v: -touching * (x / eps**2 + 2 * v / eps)},
+        example={eps: 0.1, g: 9.81, x: 1, v: 0},
+    )  # fmt: skip
+
+
+@functools.cache
+def compiled(kind: str) -> Any:
+    return system(kind).compile()
+
+
+def relaxation(time: float, rate: float) -> tuple[float, float]:
+    """x and mu x' of Van der Pol's oscillator at t = time * mu from x = 2, up to terms of order mu^-2.
+
+    On the slow branches x - x^3/3 goes with the time, so that ln x - x^2/2 = tau + constant; each jump, from 1 to -2,
+    takes 3.50716 mu^(-4/3). A. A. Dorodnitsyn, Prikl. Mat. Mekh. 11 (1947) 313-328; E. F. Mishchenko, N. Kh. Rozov,
+    Differential Equations with Small Parameters and Relaxation Oscillations, Plenum 1980.
+    """
+    from mpmath import mp
+
+    half = mp.mpf(3) / 2 - mp.log(2) + mp.mpf("7.01432") / 2 * mp.mpf(rate) ** (-mp.mpf(4) / 3)
+    jumps = int(time / half)
+    x = mp.sqrt(-mp.lambertw(-mp.exp(2 * (time - jumps * half + mp.log(2) - 2)), -1).real) * (-1) ** jumps
+    return float(x), float(x / (1 - x**2))
+
+
+@needs_core
+@pytest.mark.parametrize("method", METHODS)
+def test_van_der_pol(method: str) -> None:
+    rate, times = 1e6, [0.5, 1.0, 2.0]
+    sol = compiled("van_der_pol").integrate(
+        (0, 2 * rate), {"x": 2.0, "x_dot": 0.0}, {"mu": rate}, method=method, rtol=1e-8,
+        atol={"x": 1e-8, "x_dot": 1e-14}, t_eval=[rate * time for time in times],
+    )  # fmt: skip
+    assert sol.success
+    for column, time in enumerate(times):
+        x, slope = relaxation(time, rate)
+        assert sol["x"][column] == pytest.approx(x, abs=1e-6)
+        assert rate * sol["x_dot"][column] == pytest.approx(slope, abs=1e-6)
+    assert sol.nfev < 40_000
+    assert 0 < sol.njev <= sol.nlu <= sol.nfev
+
+
+def spring(stiffness: float, method: str, tolerance: float) -> Any:
+    start = {"x": 1.0, "y": 1.5, "x_dot": 0.0, "y_dot": 0.0}
+    return compiled("spring").integrate(
+        (0, 10), start, {"eps": stiffness}, method=method, rtol=tolerance, atol=tolerance, dense_output=True
+    )
+
+
+def fall(stiffness: float, method: str, tolerance: float) -> Any:
+    start, numbers = {"x": 1.0, "x_dot": 0.0}, {"eps": stiffness, "g": 9.81}
+    return compiled("floor").integrate(
+        (0, 5), start, numbers, method=method, rtol=tolerance, atol=1e-3 * tolerance
+    )
+
+
+@needs_core
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-6, 1e-8])
+def test_a_compliant_spring_costs_little_more_when_it_is_stiff(method: str, tolerance: float) -> None:
+    soft = spring(0.1, method, tolerance)
+    for digits in range(2, 7):
+        stiffness = 10.0**-digits
+        sol = spring(stiffness, method, tolerance)
+        assert sol.success
+        assert sol.nfev <= 4 * soft.nfev
+        assert sol.n_steps <= 5 * soft.n_steps
+        # joined for good: m = 2 on the soft spring, from the middle; the ends differ by terms of order eps^2
+        middle = (sol["x"] + sol["y"]) / 2
+        late = sol.t > 0.1
+        error = middle[late] - 1.25 * np.cos(sol.t[late] / np.sqrt(2))
+        # the first jolt, of length eps, leaves a trace of order eps
+        assert np.abs(error).max() < 2 * stiffness + 100 * tolerance
+        inside = np.linspace(1, 10, 300)
+        x, y = sol.sol(inside)[:2]
+        assert (
+            np.abs((x + y) / 2 - 1.25 * np.cos(inside / np.sqrt(2))).max() < 2 * stiffness + 300 * tolerance
+        )
+
+
+@needs_core
+@pytest.mark.parametrize("method", METHODS)
+def test_a_compliant_floor_costs_little_more_when_it_is_stiff(method: str) -> None:
+    soft = fall(0.1, method, 1e-6)
+    for digits in range(1, 7):
+        stiffness = 10.0**-digits
+        sol = fall(stiffness, method, 1e-6)
+        assert sol.success
+        assert sol.nfev <= 2 * soft.nfev
+        assert sol["x"][-1] == pytest.approx(-9.81 * stiffness**2, rel=1e-4)  # at rest on the floor
+        assert abs(sol["x_dot"][-1]) < 1e-9
+
+
+@needs_core
+def test_the_explicit_method_alone_pays_for_stiffness() -> None:
+    """Else the tests above would say nothing."""
+    assert spring(1e-3, "dop853", 1e-6).nfev > 25 * spring(1e-3, "auto", 1e-6).nfev
+
+
+# ---- the rest of the interface ----
+
+MOTIONS = ["heavy_top", "chaplygin_sleigh", "rotating_particle", "euler_rigid_body"]
+
+
+@needs_core
+@pytest.mark.parametrize("name", MOTIONS)
+@pytest.mark.parametrize("method", METHODS)
+def test_reference_motions(name: str, method: str) -> None:
+    from test_reference_states import CASES, compiled, expected, values_of
+
+    case, example = CASES[name], cg.example(name)
+    sol = compiled(name, example.forms[0]).integrate(
+        (0, 1), initial=example.initial, parameters=example.parameters, method=method, rtol=1e-12, atol=1e-12
+    )
+    value = values_of(case, sol, {})
+    wanted = expected(case, "1")
+    for entry in wanted.keys() - set(case.absent.get(example.forms[0], ())):
+        error = abs(float(value(entry)[-1]) - wanted[entry])
+        assert error <= 1e-10 * max(1.0, abs(wanted[entry])), entry
+
+
+@needs_core
+@pytest.mark.parametrize("span", [(0.0, 2.0), (2.0, 0.5)])
+@pytest.mark.parametrize(
+    "force", [0.5, ([0.4, 1.0, 1.6], [1.0, -1.0, 0.5]), ([0, 1, 1, 2], [0, 1, 2, 3], "linear")]
+)
+def test_the_twin_gives_the_same_bits(span: Any, force: Any) -> None:
+    x = cg.coordinates("x")
+    push, k = cg.inputs("push"), cg.parameters("k", positive=True)
+    v = cg.rate(x)
+    pushed = cg.System(
+        "pushed", coordinates=[x], kinetic=v**2 / 2, potential=k * x**4 / 4, forces={v: push - k * v},
+        example={x: 1, v: 0, k: 3, push: 1},
+    )  # fmt: skip
+    equations = pushed.equations("lagrange")
+    native, twin = cg.compile(equations), twin_model(equations.program, quiet=True)
+    times = np.linspace(*span, 7)
+    given = (span, {"x": 1.0, "x_dot": 0.2}, {"k": 3.0}, {"push": force})
+    options = {"method": "rodas5p", "rtol": 1e-7, "atol": 1e-8, "t_eval": times, "dense_output": True}
+    ours, theirs = twin.integrate(*given, **options), native.integrate(*given, **options)
+    assert np.array_equal(ours.y, theirs.y)
+    assert (ours.nfev, ours.njev, ours.nlu) == (theirs.nfev, theirs.njev, theirs.nlu)
+    assert (ours.n_steps, ours.n_rejected) == (theirs.n_steps, theirs.n_rejected)
+    inside = np.linspace(*span, 29)
+    assert np.array_equal(ours.sol(inside), theirs.sol(inside))
+    with pytest.raises(ArgumentError, match="twin has no method 'auto'"):
+        twin.integrate(*given, method="auto")
+
+
+@needs_core
+def test_a_function_as_input() -> None:
+    """A heavy spring, pulled: q'' = sin(t) - 4 q from rest. What the function makes of y the Jacobian does not know."""
+    for pull in (lambda t, y: np.sin(t), lambda t, y: np.sin(t) - y[0]):
+        k = float(4.0 + pull(0.0, [1.0, 0.0]))
+        for method in METHODS:
+            sol = hand_written("oscillator").integrate(
+                (0, 5), [0.0, 0.0], [1.0, k], {"F": pull}, method=method, rtol=1e-8, atol=1e-8
+            )
+            assert sol.success
+            assert sol["q"][-1] == pytest.approx((np.sin(5) - np.sin(10) / 2) / 3, abs=1e-6)
+
+
+@needs_core
+def test_steppers_continue_bit_for_bit() -> None:
+    for method in METHODS:
+        run = compiled("van_der_pol").stepper({"x": 2.0, "x_dot": 0.0}, {"mu": 1e3}, method=method, rtol=1e-7)
+        run.advance(805.0)
+        snapshot = run.save()
+        ahead = [run.advance(t) for t in (806.9, 808.0, 1200.0)]
+        run.restore(snapshot)
+        assert np.array_equal(ahead, [run.advance(t) for t in (806.9, 808.0, 1200.0)])
+
+
+@needs_core
+def test_ensembles_take_them() -> None:
+    stiffness = 10.0 ** -np.arange(1, 6)
+    for method in METHODS:
+        ens = cg.ensemble(
+            compiled("floor"), (0, 3), initial={"x": 1.0, "x_dot": 0.0}, parameters={"eps": stiffness, "g": 9.81},
+            method=method, rtol=1e-6, atol=1e-12,
+        )  # fmt: skip
+        assert ens.success
+        assert ens["x"] == pytest.approx(-9.81 * stiffness**2, rel=1e-3)
+
+
+@needs_core
+def test_the_audit_takes_them() -> None:
+    for method in METHODS:
+        sol = compiled("spring").integrate(
+            (0, 5), {"x": 1.0, "y": 1.0, "x_dot": 0.0, "y_dot": 0.0}, {"eps": 0.05}, method=method, rtol=1e-7
+        )
+        assert sol.audit().passed
+
+
+@needs_core
+def test_a_model_without_a_jacobian_is_refused_by_name() -> None:
+    for method in METHODS:
+        with pytest.raises(
+            ArgumentError, match=f"method '{method}' needs the Jacobian of the model, and sleigh"
+        ):
+            hand_written("sleigh").integrate((0, 1), [0.0] * 5, [1.0] * 3, [0.0], method=method)
+    equations = system("floor").equations("lagrange")
+    kernels = twin_kernels(equations.program)
+    bare = {name: kernel for name, kernel in kernels.python.items() if name != "jacobian"}
+    with pytest.raises(ArgumentError, match="method 'rodas5p' needs the Jacobian of the model, and floor"):
+        TwinModel(dataclasses.replace(kernels, python=bare), quiet=True).integrate(
+            (0, 1), [1.0, 0.0], [1.0, 1.0], method="rodas5p"
+        )
