@@ -198,7 +198,9 @@ def test_forms(capsys: Captured) -> None:
 def test_emit(capsys: Captured, tmp_path: Path) -> None:
     folder = tmp_path / "made" / "here"
     text = output(capsys, "emit", "n_link_pendulum:2", "-o", str(folder))
-    expected = {f"n_link_pendulum_2{end}" for end in ("_core.c", "_core.h", "_lanes.c", ".pyx", ".pxd", ".pyi")}
+    expected = {
+        f"n_link_pendulum_2{end}" for end in ("_core.c", "_core.h", "_lanes.c", ".pyx", ".pxd", ".pyi")
+    }
     written = {file.name for file in folder.iterdir()}
     assert written - {name for name in written if name.startswith("cg_math")} == (
         expected | {"chaplygin.h", "cg_real.h"}
