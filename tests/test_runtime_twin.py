@@ -175,7 +175,7 @@ def test_errors_are_named_as_for_compiled_models(twin: TwinModel) -> None:
         twin.integrate((0, 1), [1, 0], [1, 1], [0.0], method="vern6")
     with pytest.raises(ArgumentError, match="did you mean 'dop853'"):
         twin.integrate((0, 1), [1, 0], [1, 1], [0.0], method="DOP853")
-    with pytest.raises(ArgumentError, match="integrate finds no events yet"):
+    with pytest.raises(ArgumentError, match="finds no events and no kinks"):
         twin.integrate((0, 1), [1, 0], [1, 1], [0.0], events=[lambda t, y: y[0]])
     with pytest.raises(ArgumentError, match="y: v = nan"):
         twin.rhs(0, [1, np.nan], [1, 1], [0])
