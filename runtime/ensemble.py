@@ -18,6 +18,7 @@ from .arguments import plain_name
 from .columns import Start
 from .errors import STATUS_NAMES, ArgumentError
 from .face import Face
+from .lanes import METHODS as LANE_METHODS
 from .lanes import lane_set
 from .model import Model, require_core
 from .solution import Solution
@@ -205,7 +206,8 @@ def ensemble(
         require_core()
         from ._core import EnsembleCore
 
-        width = 1 if lanes is None and controls.functions else lanes  # functions are called for one at a time
+        apart = bool(controls.functions) or method not in LANE_METHODS  # one at a time, whatever the lanes
+        width = 1 if lanes is None and apart else lanes
         core = EnsembleCore(
             model, t0, t1, x0, start.parameters, controls, moments, *result, method,
             {key: value for key, value in options.items() if key != "method"}, lane_set(model, width, count),

@@ -10,10 +10,12 @@ from typing import Any
 
 from .errors import ArgumentError, ChaplyginError
 
-__all__ = ["BUILDER", "WIDTHS", "lane_set"]
+__all__ = ["BUILDER", "METHODS", "WIDTHS", "lane_set"]
 
 BUILDER = "chaplygin.codegen.build:build_lanes"
 """Where the function is that compiles a lane set: imported when needed, so that the runtime stands without it."""
+METHODS = frozenset(("rk4", "dop853", "tsit5", "vern7", "vern9"))
+"""The methods of `cg_lanes_inline.h`; any other runs one trajectory at a time."""
 WIDTHS = (1, 2, 4, 8)
 WORTH = 512
 """Trajectories from which on lanes are used when the caller does not say: compiling them takes a second or two."""

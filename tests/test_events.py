@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +16,7 @@ import sympy as sp
 from hybrid_kernels import Kernels
 
 import chaplygin as cg
-from chaplygin.codegen.emit import emit
+from chaplygin.codegen.emit import emit, emit_to
 from chaplygin.codegen.forms import FormError
 from chaplygin.codegen.symbols import DeclarationError
 
@@ -254,3 +257,59 @@ def test_the_table_and_one_function_for_all_resets() -> None:
     assert ".n_events = 2," in text
     assert ".reset = pair_reset," in text
     assert ".guards_fn = pair_guards," in text
+
+
+WARNINGS = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
+HYBRID = [
+    name for name in cg.examples() if cg.example(name).system.contacts or cg.example(name).system.events
+]
+
+
+@pytest.mark.parametrize("compiler", [c for c in ("gcc", "clang") if shutil.which(c)])
+@pytest.mark.parametrize("name", HYBRID)
+def test_the_c_kernels_are_those_of_the_twin_and_compile_without_a_warning(
+    name: str, compiler: str, tmp_path: Path
+) -> None:
+    entry = cg.example(name)
+    kernels = Kernels(entry.system.equations(entry.forms[0]))
+    program = kernels.program
+    emit_to(program, tmp_path)
+    flags = [
+        *WARNINGS,
+        "-O2",
+        "-ffp-contract=off",
+        "-shared",
+        "-fPIC",
+        "-o",
+        "core.so",
+        f"{name}_core.c",
+        "-lm",
+    ]
+    subprocess.run([compiler, *flags], cwd=tmp_path, check=True)
+    library = ctypes.CDLL(str(tmp_path / "core.so"))
+    rng = np.random.default_rng(12)
+    for trial in range(5):
+        x = np.array([entry.initial[v.name] for v in program.states]) + 0.05 * rng.normal(
+            size=len(program.states)
+        )
+        p = np.array([entry.parameters[v.name] for v in program.parameters])
+        modes = [(1, -1, 0, 1)[(trial + i) % 4] for i in range(len(program.contacts))]
+        signs = [1.0 - 2.0 * (trial % 2)] * (len(program.modes) - len(modes))
+        u = np.array([0.3] * len(program.inputs) + modes + signs, dtype=float)
+        work = np.empty(256)
+        for kernel in program.kernels:
+            event = int(kernel[6:]) if kernel.startswith("reset_") else None
+            function = getattr(library, f"{name}_{kernel if event is None else 'reset'}")
+            out = np.full(300, np.nan)
+            direction = rng.normal(size=len(x))
+            arrays = [x, p, u, *([direction] if kernel == "jvp" else []), out, work]
+            arguments = [ctypes.c_double(0.2), *(ctypes.c_void_p(a.ctypes.data) for a in arrays)]
+            assert function(*([] if event is None else [ctypes.c_int32(event)]), *arguments) == 0, kernel
+            given = [0.2, x.tolist(), p.tolist(), u.tolist()]
+            expected = np.array(
+                kernels.python[kernel](*given, *([direction.tolist()] if kernel == "jvp" else []))
+            )
+            size = float(np.abs(expected).max()) if len(expected) else 1.0
+            np.testing.assert_allclose(
+                out[: len(expected)], expected, rtol=1e-13, atol=1e-14 * size, err_msg=kernel
+            )

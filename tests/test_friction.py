@@ -14,9 +14,9 @@ from mpmath import mp
 import chaplygin as cg
 from chaplygin.systems import block_on_belt, brick_on_incline
 
-RUNS = json.loads((Path(__file__).parent / "data" / "friction_runs.json").read_text())["runs"]
+KLEIN = json.loads((Path(__file__).parent / "data" / "painleve_klein.json").read_text(encoding="utf-8"))
+RUNS = {run["name"]: run for run in KLEIN["runs"]}
 SLIP = {-1: "slip-", 0: "stick", 1: "slip+"}
-PUBLISHED = [name for name in RUNS if "x2" not in name]
 
 
 @cache
@@ -40,30 +40,16 @@ def painleve_klein(name: str, form: str | None = None, **settings: Any) -> Any:
     return compiled("painleve_klein", form).integrate((0, 2.5), **(given | settings))
 
 
-def changes(name: str) -> list[tuple[float, tuple[int, int], list[float]]]:
-    """Time, modes after, state of every change of modes of a reference run."""
-    found = [
-        (float(e["t"]), tuple(e["mode"]), [float(v) for v in e["state"]])
-        for e in RUNS[name]["events"]
-        if e["event"] not in ("end", "rest")
-    ]
-    return found  # type: ignore[return-value]
-
-
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize("name", RUNS)
 def test_painleve_klein_meets_the_reference(name: str) -> None:
-    sol = painleve_klein(name)
+    run, sol = RUNS[name], painleve_klein(name)
     assert sol.success, sol.message
-    expected = changes(name)
-    modes = [(1, 1), *(m for _, m, _ in expected)]
     found = [tuple(entry.contacts.values()) for entry in sol.modes]
-    assert found == [tuple(SLIP[s] for s in pair) for pair in modes]
-    times = [entry.t_start for entry in sol.modes[1:]]
-    np.testing.assert_allclose(times, [t for t, _, _ in expected], rtol=0, atol=1e-8)
-    last = RUNS[name]["events"][-1]
+    assert found == [tuple(SLIP[s] for s in pair) for pair in [(1, 1), *run["modes"]]]
+    np.testing.assert_allclose([entry.t_start for entry in sol.modes[1:]], run["t"], rtol=0, atol=1e-8)
     end = [float(sol[n][-1]) for n in ("x1", "x1_dot", "x2", "x2_dot")]
-    np.testing.assert_allclose(end, [float(v) for v in last["state"]], rtol=0, atol=1e-8)
-    if tuple(last["mode"]) == (0, 0):
+    np.testing.assert_allclose(end, run["end"], rtol=0, atol=1e-8)
+    if run["modes"][-1:] == [[0, 0]]:
         assert end[1] == end[3] == 0.0  # not nearly
 
 
@@ -88,9 +74,8 @@ def test_a_brief_slip_is_found_at_default_tolerances() -> None:
 def test_the_kinks_of_the_normal_forces_do_not_hurt() -> None:
     """Without friction's reversals both slide for ever; the end state is that of 30 digits."""
     sol = painleve_klein("k=1 nu=.1 eps=.1 delta0=.03", rtol=1e-12, atol=1e-12)
-    end = RUNS["k=1 nu=.1 eps=.1 delta0=.03"]["events"][-1]["state"]
     found = [float(sol[n][-1]) for n in ("x1", "x1_dot", "x2", "x2_dot")]
-    np.testing.assert_allclose(found, [float(v) for v in end], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(found, RUNS["k=1 nu=.1 eps=.1 delta0=.03"]["end"], rtol=0, atol=1e-10)
 
 
 # Closed forms

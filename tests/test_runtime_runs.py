@@ -232,7 +232,7 @@ def test_wrong_inputs_are_named(inputs: Any, says: str) -> None:
         ({"method": "DOP853"}, "method 'DOP853' is unknown; .*; did you mean 'dop853'"),
         ({"method": "dop853\0x"}, r"method 'dop853\\x00x' is unknown"),
         ({"method": "\udc80"}, r"method '\\udc80' is unknown"),
-        ({"events": 3}, r"events = 3: callables of \(t, y\)"),
+        ({"events": 3}, r"events = 3: callables of \(t, y\) are needed"),
         ({"method": "rk4"}, "fixed step: give step="),
         ({"step": 0.1}, "first_step or max_step"),
         ({"method": "rk4", "step": -0.1}, "step = -0.1 must be positive"),
