@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import sympy as sp
 from cases import TOLERANCE
 from scipy.integrate import solve_ivp
@@ -27,7 +28,9 @@ AT_ONCE = 100
 """Compiled runs timed as one."""
 
 _DATA = Path(__file__).resolve().parent.parent / "tests" / "data" / "friction_runs.json"
-EXPECTED = [float(e["t"]) for e in json.loads(_DATA.read_text())["runs"][RUN]["events"] if e["event"] != "rest"]
+EXPECTED = [
+    float(e["t"]) for e in json.loads(_DATA.read_text())["runs"][RUN]["events"] if e["event"] != "rest"
+]
 
 Modes = tuple[int, int]
 
@@ -43,7 +46,9 @@ class Program:
         cosine, sine = (x1 - x2) / length, p["d"] / length
         tension = p["K"] * (length - p["l"]) + p["C"] * cosine * (v1 - v2)
         self.pull = (p["X1"] - tension * cosine, p["X2"] + tension * cosine)
-        self.limit = (p["mu1"] * abs(tension * sine - p["Y1"]), p["mu2"] * abs(p["Y2"] + tension * sine))
+        normal = (tension * sine - p["Y1"], -p["Y2"] - tension * sine)
+        self.limit = tuple(p[f"mu{i + 1}"] * abs(normal[i]) for i in (0, 1))
+        self.normals = sp.lambdify(names, normal, modules="math", cse=True)
         self.velocities, self.masses, self.names = (v1, v2), (p["m1"], p["m2"]), names
         loads = [*self.pull, *self.limit]
         self.loads = sp.lambdify(names, loads, modules="math", cse=True)
@@ -51,13 +56,14 @@ class Program:
 
     def _field(self, modes: Modes) -> Callable[[float, Any], Any]:
         rates = [
-            (self.pull[i] - s * self.limit[i]) / self.masses[i] if s else sp.Integer(0) for i, s in enumerate(modes)
+            (self.pull[i] - s * self.limit[i]) / self.masses[i] if s else sp.Integer(0)
+            for i, s in enumerate(modes)
         ]
         rhs = sp.lambdify(self.names, [*self.velocities, *rates], modules="math", cse=True)
         return lambda t, y: rhs(*y.tolist())
 
     def watched(self, modes: Modes) -> list[Callable[[float, Any], float]]:
-        """A slider that slides may stop; one that sticks may be torn off."""
+        """A slider that slides may stop, one that sticks be torn off; the friction of both has a kink at N = 0."""
 
         def stop(i: int) -> Callable[[float, Any], float]:
             return lambda t, y: y[2 + i]
@@ -69,10 +75,15 @@ class Program:
 
             return excess
 
+        def kink(i: int) -> Callable[[float, Any], float]:
+            return lambda t, y: self.normals(*y.tolist())[i]
+
         found = [stop(i) if modes[i] else tear(i) for i in (0, 1)]
         for i, function in enumerate(found):
-            function.terminal = True  # type: ignore[attr-defined]
             function.direction = -modes[i] if modes[i] else 1  # type: ignore[attr-defined]
+        found += [kink(0), kink(1)]
+        for function in found:
+            function.terminal = True  # type: ignore[attr-defined]
         return found
 
     def after(self, i: int, y: Any) -> int:
@@ -84,7 +95,7 @@ class Program:
 
     def run(self, start: list[float], tolerance: float, method: str) -> list[float]:
         """The times of the changes."""
-        t, y, modes, times = 0.0, start, (1, 1), []
+        t, y, modes, times = 0.0, np.array(start), (1, 1), []
         while t < T_END:
             sol = solve_ivp(
                 self.fields[modes],
@@ -98,7 +109,9 @@ class Program:
             t, y = float(sol.t[-1]), sol.y[:, -1].copy()
             if sol.status != 1:
                 break
-            i = 0 if len(sol.t_events[0]) else 1
+            i = next(i for i, found in enumerate(sol.t_events) if len(found))
+            if i > 1:
+                continue
             y[2 + i] = 0.0
             new = self.after(i, y)
             modes = (new, modes[1]) if i == 0 else (modes[0], new)

@@ -157,7 +157,9 @@ def named(roots: Any) -> str:
     return f"{'stable' if first.real < 0 else 'unstable'} node"
 
 
-def acceleration(tension: float, parameters: Mapping[str, float], sigma: int = 1, delta: float = 0.0) -> float:
+def acceleration(
+    tension: float, parameters: Mapping[str, float], sigma: int = 1, delta: float = 0.0
+) -> float:
     """That of slider 1 where it slides in the direction sigma; at an equilibrium that of both."""
     p = parameters
     sine = p["d"] / (p["l"] + delta)
@@ -384,11 +386,15 @@ def main() -> None:
     given = catalogue.parameters()
     for sigma in (1, -1):
         by = law(given, sigma)
-        print(f"sigma = {sigma:+d}: {graph(by)}, slopes {', '.join(f'{s:.4g}' for s in slopes(by))}, X* = {by.load:g}")
+        print(
+            f"sigma = {sigma:+d}: {graph(by)}, slopes {', '.join(f'{s:.4g}' for s in slopes(by))}, X* = {by.load:g}"
+        )
         for title, points in (("(3.9)", equilibria(given, sigma)), ("(4.1)", exact_equilibria(given, sigma))):
             for e in points:
                 roots = ", ".join(f"{root:.8g}" for root in e.roots)
-                print(f"  {title} R = {e.tension:.9g}, delta = {e.delta:.9g}, {e.kind}: {roots}; {e.acceleration:.9g}")
+                print(
+                    f"  {title} R = {e.tension:.9g}, delta = {e.delta:.9g}, {e.kind}: {roots}; {e.acceleration:.9g}"
+                )
     for delta0 in (0.03, 0.12):
         print(f"delta0 = {delta0}:")
         for mode in run(delta0).modes:

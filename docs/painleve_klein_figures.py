@@ -88,7 +88,9 @@ def graphs() -> None:
 
 def regions(at: Any) -> None:
     """The plane (Delta, tau Sigma); |Delta| <= Sigma, so two wedges are empty."""
-    colours = dict(zip(TYPES, ("#cfe8cf", "#9fd0a0", "#f6d5b5", "#efb27c", "#c9dcf0", "#8fb8de"), strict=True))
+    colours = dict(
+        zip(TYPES, ("#cfe8cf", "#9fd0a0", "#f6d5b5", "#efb27c", "#c9dcf0", "#8fb8de"), strict=True)
+    )
     upper = [(-6, 6), (-2, 2), (0, 0), (2, 2), (6, 6)]
     pieces = {
         "+++": [(0, 0), (2, 2), (-2, 2), (0, 0), (2, -2), (2, -6), (-2, -6), (-2, -2)],
@@ -98,7 +100,14 @@ def regions(at: Any) -> None:
         "-++": [(2, -2), (2, -6), (6, -6)],
         "--+": [(2, 2), (2, 6), (6, 6)],
     }
-    places = {"+++": (0, -4), "+-+": (0, 4), "++-": (-3.2, -5), "+--": (-3.2, 5), "-++": (3.2, -5), "--+": (3.2, 5)}
+    places = {
+        "+++": (0, -4),
+        "+-+": (0, 4),
+        "++-": (-3.2, -5),
+        "+--": (-3.2, 5),
+        "-++": (3.2, -5),
+        "--+": (3.2, 5),
+    }
     for kind in TYPES:
         at.fill(*np.transpose(pieces[kind]), color=colours[kind], lw=0)
         at.text(*places[kind], kind, ha="center", va="center", fontsize=13)
@@ -110,7 +119,9 @@ def regions(at: Any) -> None:
         by = law(GIVEN, sigma)
         x, y = sigma * (by.mu1 - by.mu2), sigma * np.sign(by.y1 + by.y2) * (by.mu1 + by.mu2)
         at.plot(x, y, "k*", ms=9)
-        at.annotate(f"published,\nσ = {sigma:+d}", (x, y), (sigma * -4.2, 0.0), ha="center", va="center", fontsize=9)
+        at.annotate(
+            f"published,\nσ = {sigma:+d}", (x, y), (sigma * -4.2, 0.0), ha="center", va="center", fontsize=9
+        )
         at.plot((x, sigma * -4.2), (y, np.sign(y) * 0.5), color="k", lw=0.5)
     at.set_title("regions; none where |τΣ| < |Δ|", fontsize=11)
 
@@ -141,7 +152,9 @@ def stability() -> None:
     save(figure, "stability")
 
 
-def portrait(at: Any, parameters: Mapping[str, float], sigma: int, window: Window, exact: bool = False) -> None:
+def portrait(
+    at: Any, parameters: Mapping[str, float], sigma: int, window: Window, exact: bool = False
+) -> None:
     """Task 3: paths through a grid of points, equilibria, and the manifolds of the saddles."""
     found = (exact_equilibria if exact else equilibria)(parameters, sigma)
     for delta in np.linspace(window.left, window.right, 7):
@@ -156,8 +169,12 @@ def portrait(at: Any, parameters: Mapping[str, float], sigma: int, window: Windo
             rising = max(root.real for root in e.roots)
             for side in (1e-7, -1e-7):
                 start = np.array([e.delta + side, side * rising])
-                at.plot(*path(start, parameters, 25 / rising, window, sigma, exact, 1500).T, color=GREEN, lw=1.2)
-        at.plot(e.delta, 0.0, ms=6, **(STABLE if "stable" in e.kind.split() or e.kind == "centre" else UNSTABLE))
+                at.plot(
+                    *path(start, parameters, 25 / rising, window, sigma, exact, 1500).T, color=GREEN, lw=1.2
+                )
+        at.plot(
+            e.delta, 0.0, ms=6, **(STABLE if "stable" in e.kind.split() or e.kind == "centre" else UNSTABLE)
+        )
     at.locator_params(axis="x", nbins=6)
     at.set(xlim=window[:2], ylim=window[2:], xlabel="δ", ylabel="δ'")
 
@@ -170,7 +187,9 @@ def portraits() -> None:
     """Task 3: without damping and with it, for three of the graphs that have a saddle."""
     cases = ((GIVEN, 1, Window(0.0, 0.07, -0.4, 0.4)), (GIVEN, -1, Window(0.01, 0.06, -0.35, 0.35)))
     figure, axes = plt.subplots(2, 3, figsize=(13, 7.5), layout="constrained")
-    for column, (data, sigma, window) in zip(axes.T, (*cases, (THREE, 1, Window(-0.07, 0.1, -0.8, 0.8))), strict=True):
+    for column, (data, sigma, window) in zip(
+        axes.T, (*cases, (THREE, 1, Window(-0.07, 0.1, -0.8, 0.8))), strict=True
+    ):
         for at, C, text in zip(column, (0.0, 10.0), ("ν = 0", "ν = 1"), strict=True):
             portrait(at, {**data, "C": C}, sigma, window)
             by = law(data, sigma)
@@ -193,7 +212,9 @@ def basin() -> None:
         right.plot(sol.t, sol["R"], color=colour, label=f"δ(0) = {delta0}")
     saddle = next(e for e in exact_equilibria(GIVEN) if e.kind == "saddle")
     right.axhline(saddle.tension, color="k", ls=":", lw=1)
-    right.set(xlabel="t", ylabel="R", title="the whole program, started at δ' = 0, v = 10; dotted: the saddle")
+    right.set(
+        xlabel="t", ylabel="R", title="the whole program, started at δ' = 0, v = 10; dotted: the saddle"
+    )
     right.legend()
     save(figure, "basin")
 
@@ -211,7 +232,9 @@ def published(number: int, delta0: float, window: tuple[float, float, float, flo
         if window[0] < e.delta < window[1]:
             plane.plot(e.delta, 0, ms=7, **(STABLE if e.kind == "stable focus" else UNSTABLE))
     plane.locator_params(axis="x", nbins=5)
-    plane.set(xlim=window[:2], ylim=window[2:], xlabel="δ", ylabel="δ'", title=f"run {number}, δ(0) = {delta0}")
+    plane.set(
+        xlim=window[:2], ylim=window[2:], xlabel="δ", ylabel="δ'", title=f"run {number}, δ(0) = {delta0}"
+    )
     tension.plot(sol.t, sol["R"], color=BLUE)
     tension.set(xlabel="t", ylabel="R")
     speed.plot(sol.t, sol["x1_dot"], color=BLUE, label="v1")
@@ -237,7 +260,8 @@ def rigid() -> None:
     mu1, mu2 = np.linspace(0, 3, 226), np.linspace(0, 4, 301)
     for at, data, sigma in ((left, GIVEN, 1), (middle, THREE, 1)):
         count = [
-            [number_of_solutions(law({**data, "mu1": a, "mu2": b}, sigma)) for a in mu1 + 1e-9] for b in mu2 + 1e-9
+            [number_of_solutions(law({**data, "mu1": a, "mu2": b}, sigma)) for a in mu1 + 1e-9]
+            for b in mu2 + 1e-9
         ]
         at.pcolormesh(mu1, mu2, count, cmap=colours, vmin=-0.5, vmax=3.5, rasterized=True)
         at.plot(data["mu1"], data["mu2"], "k*", ms=10)
@@ -250,8 +274,12 @@ def rigid() -> None:
     middle.legend(title="solutions", fontsize=9, loc="upper right")
     eps = np.logspace(-1, -3, 9)
     tension = tensions(law({**GIVEN, **SMALL_FRICTION}))[0]
-    right.loglog(eps, [distance_to_rigid(e) for e in eps], "o-", color=BLUE, label="link started at its natural length")
-    right.loglog(eps, [distance_to_rigid(e, tension) for e in eps], "s-", color=GREEN, label="started at the rigid R")
+    right.loglog(
+        eps, [distance_to_rigid(e) for e in eps], "o-", color=BLUE, label="link started at its natural length"
+    )
+    right.loglog(
+        eps, [distance_to_rigid(e, tension) for e in eps], "s-", color=GREEN, label="started at the rigid R"
+    )
     right.loglog(eps, 0.5 * eps, "k:", lw=1, label="ε/2, ε²/2")
     right.loglog(eps, 0.5 * eps**2, "k:", lw=1)
     right.set(xlabel="ε", title="|x1 − rigid| + |v1 − rigid| at t = 0.5, μ = 0.1, 0.2")
