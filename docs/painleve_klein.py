@@ -74,9 +74,9 @@ def phi(tension: Any, by: Law) -> Any:
 
 
 def excess(by: Law) -> tuple[float, float]:
-    """Delta = sigma (mu1* - mu2*) and tau Sigma: the outer slopes are 2 - Delta and 2 + Delta, the middle 2 - tau Sigma.
+    """Delta and tau Sigma: the outer slopes are 2 - Delta and 2 + Delta, the middle one 2 - tau Sigma.
 
-    tau = sigma sign(Y1* + Y2*) says which of the two kinks, Y1* and -Y2*, comes first. It is 0 where they are one.
+    tau = sigma sign(Y1* + Y2*) says which of the two kinks, Y1* and -Y2*, comes first; 0 where they are one.
     """
     total = by.y1 + by.y2
     tau = by.sigma * ((total > 0) - (total < 0))

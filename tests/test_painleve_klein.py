@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from documents import blocks
 
 import chaplygin as cg
 from chaplygin.systems import painleve_klein as catalogue
@@ -25,9 +26,10 @@ THRESHOLD = 0.067362822794554
 @cache
 def chapter() -> Any:
     spec = importlib.util.spec_from_file_location("painleve_klein_chapter", DOCS / "painleve_klein.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses and caches of the module look it up there
+    sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
 
@@ -35,7 +37,7 @@ def chapter() -> Any:
 def drawn(rng: np.random.Generator) -> tuple[dict[str, float], int]:
     """A rod and its direction at random, with unequal masses and forces of either sign."""
     low_high = {"m1": (0.3, 3), "m2": (0.3, 3), "d": (0.2, 0.95)}
-    low_high |= {name: (-5, 5) for name in ("X1", "X2", "Y1", "Y2")} | {"mu1": (0, 4), "mu2": (0, 4)}
+    low_high |= dict.fromkeys(("X1", "X2", "Y1", "Y2"), (-5, 5)) | {"mu1": (0, 4), "mu2": (0, 4)}
     given = {name: float(rng.uniform(*ends)) for name, ends in low_high.items()}
     return {**given, "l": 1.0}, int(rng.choice([-1, 1]))
 
@@ -161,7 +163,6 @@ def test_the_boundary_of_the_basin_separates() -> None:
     for branch in chapter().basin_boundary(saddle, GIVEN, window):
         for i in np.linspace(len(branch) // 3, len(branch) - 2, 5).astype(int):
             along = branch[i + 1] - branch[i]
-            # to the left of the way back in time on the right branch, to the right on the left one
             side = 1e-3 * np.array([-along[1], along[0]]) / np.hypot(*along)
             ends = [chapter().path(branch[i] + s * side, GIVEN, 20.0, window)[-1] for s in (1, -1)]
             settled = [bool(np.allclose(end, [tension / 100, 0.0], rtol=0, atol=1e-6)) for end in ends]
@@ -248,3 +249,18 @@ def test_where_the_rigid_link_has_no_motion_the_elastic_one_stops_at_once() -> N
 def test_catalogue_refuses_a_link_too_short() -> None:
     with pytest.raises(ValueError, match="delta0"):
         cg.example("painleve_klein", delta0=-0.3)
+
+
+def test_the_page_runs_as_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
+    namespace: dict[str, Any] = {}
+    for block in blocks("docs/painleve_klein.md"):
+        exec(compile("\n" * (block.line - 1) + block.text, "docs/painleve_klein.md", "exec"), namespace)
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == "-10 2"
+    assert printed[1].startswith("True 2.88888888888")
+    assert [line.split()[0] for line in printed[2:]] == [
+        "0.000000000",
+        "0.802177469",
+        "0.804440918",
+        "1.403485050",
+    ]
