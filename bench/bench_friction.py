@@ -1,0 +1,157 @@
+"""A hybrid program: the published run 2 of the Painlevé-Klein example, t = 0..2.5 at rtol = atol = 1e-9.
+
+Both sliders slide, stop, one of them turns round, both rest: three changes of modes. Beside the compiled model stands
+the same program in Python, which the source's authors ran in this way: equations of every mode by ``sympy.lambdify``,
+``scipy.integrate.solve_ivp`` with terminal events from one change to the next, and the rules of transition between.
+The error is the largest one of the three times, against those of the reference with 16 digits.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from cases import TOLERANCE
+from scipy.integrate import solve_ivp
+from sizes import ROUNDS
+from turns import Contender, Ratio
+
+import chaplygin as cg
+
+T_END = 2.5
+RUN = "k=1 nu=1 eps=.1 delta0=.12"
+AT_ONCE = 100
+"""Compiled runs timed as one."""
+
+_DATA = Path(__file__).resolve().parent.parent / "tests" / "data" / "friction_runs.json"
+EXPECTED = [
+    float(e["t"]) for e in json.loads(_DATA.read_text())["runs"][RUN]["events"] if e["event"] != "rest"
+]
+
+Modes = tuple[int, int]
+
+
+class Program:
+    """The hybrid program in Python: a right-hand side and the sliders' loads for each pair of modes."""
+
+    def __init__(self, parameters: dict[str, float]) -> None:
+        names = sp.symbols("x1 x2 v1 v2")
+        x1, x2, v1, v2 = names
+        p = {name: sp.Float(value) for name, value in parameters.items()}
+        length = sp.sqrt((x1 - x2) ** 2 + p["d"] ** 2)
+        cosine, sine = (x1 - x2) / length, p["d"] / length
+        tension = p["K"] * (length - p["l"]) + p["C"] * cosine * (v1 - v2)
+        self.pull = (p["X1"] - tension * cosine, p["X2"] + tension * cosine)
+        normal = (tension * sine - p["Y1"], -p["Y2"] - tension * sine)
+        self.limit = tuple(p[f"mu{i + 1}"] * abs(normal[i]) for i in (0, 1))
+        self.normals = sp.lambdify(names, normal, modules="math", cse=True)
+        self.velocities, self.masses, self.names = (v1, v2), (p["m1"], p["m2"]), names
+        loads = [*self.pull, *self.limit]
+        self.loads = sp.lambdify(names, loads, modules="math", cse=True)
+        self.fields = {(a, b): self._field((a, b)) for a in (-1, 0, 1) for b in (-1, 0, 1)}
+
+    def _field(self, modes: Modes) -> Callable[[float, Any], Any]:
+        rates = [
+            (self.pull[i] - s * self.limit[i]) / self.masses[i] if s else sp.Integer(0)
+            for i, s in enumerate(modes)
+        ]
+        rhs = sp.lambdify(self.names, [*self.velocities, *rates], modules="math", cse=True)
+        return lambda t, y: rhs(*y.tolist())
+
+    def watched(self, modes: Modes) -> list[Callable[[float, Any], float]]:
+        """A slider that slides may stop, one that sticks be torn off; the friction of both has a kink at N = 0."""
+
+        def stop(i: int) -> Callable[[float, Any], float]:
+            return lambda t, y: y[2 + i]
+
+        def tear(i: int) -> Callable[[float, Any], float]:
+            def excess(t: float, y: Any) -> float:
+                loads = self.loads(*y.tolist())
+                return abs(loads[i]) - loads[2 + i]
+
+            return excess
+
+        def kink(i: int) -> Callable[[float, Any], float]:
+            return lambda t, y: self.normals(*y.tolist())[i]
+
+        found = [stop(i) if modes[i] else tear(i) for i in (0, 1)]
+        for i, function in enumerate(found):
+            function.direction = -modes[i] if modes[i] else 1  # type: ignore[attr-defined]
+        found += [kink(0), kink(1)]
+        for function in found:
+            function.terminal = True  # type: ignore[attr-defined]
+        return found
+
+    def after(self, i: int, y: Any) -> int:
+        """The mode of slider i, which does not move: it sticks, or slides where it is pulled."""
+        loads = self.loads(*y.tolist())
+        if abs(loads[i]) <= loads[2 + i]:
+            return 0
+        return 1 if loads[i] > 0 else -1
+
+    def run(self, start: list[float], tolerance: float, method: str) -> list[float]:
+        """The times of the changes."""
+        t, y, modes, times = 0.0, np.array(start), (1, 1), []
+        while t < T_END:
+            sol = solve_ivp(
+                self.fields[modes],
+                (t, T_END),
+                y,
+                method,
+                events=self.watched(modes),
+                rtol=tolerance,
+                atol=tolerance,
+            )
+            t, y = float(sol.t[-1]), sol.y[:, -1].copy()
+            if sol.status != 1:
+                break
+            i = next(i for i, found in enumerate(sol.t_events) if len(found))
+            if i > 1:
+                continue
+            y[2 + i] = 0.0
+            new = self.after(i, y)
+            modes = (new, modes[1]) if i == 0 else (modes[0], new)
+            times.append(t)
+        return times
+
+
+def deviation(times: list[float]) -> float:
+    """The largest error of the times; all changes must be there."""
+    if len(times) != len(EXPECTED):
+        raise ValueError(f"{len(times)} changes of modes instead of {len(EXPECTED)}")
+    return max(abs(a - b) for a, b in zip(times, EXPECTED, strict=True))
+
+
+def test_published_run(turns: Any) -> None:
+    entry = cg.example("painleve_klein")
+    model = entry.system.compile("lagrange")
+    start = [entry.initial[name] for name in ("x1", "x2", "x1_dot", "x2_dot")]
+
+    def ours() -> Any:
+        return model.integrate(
+            (0.0, T_END),
+            initial=entry.initial,
+            parameters=entry.parameters,
+            rtol=TOLERANCE,
+            atol=TOLERANCE,
+        )
+
+    def repeated() -> None:
+        for _ in range(AT_ONCE):
+            ours()
+
+    python = Program(entry.parameters)
+    error = deviation([mode.t_start for mode in ours().modes[1:]])
+    one = Contender("chaplygin dop853 1e-9", repeated, AT_ONCE, error)
+    peers = []
+    for method in ("DOP853", "RK45", "LSODA"):
+        error = deviation(python.run(start, TOLERANCE, method))
+        peers.append(
+            Contender(f"solve_ivp {method} 1e-9", lambda m=method: python.run(start, TOLERANCE, m), 1, error)
+        )
+    ratios = [Ratio(f"hybrid run 2, over {peer.row}", one, peer, 100.0) for peer in peers]
+    turns("hybrid run: Painlevé-Klein, published run 2", [one, *peers], ratios, rounds=ROUNDS)
