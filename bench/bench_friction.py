@@ -1,9 +1,9 @@
 """A hybrid program: the published run 2 of the Painlevé-Klein example, t = 0..2.5 at rtol = atol = 1e-9.
 
 Both sliders slide, stop, one of them turns round, both rest: three changes of modes. Beside the compiled model stands
-the same program in Python, which the source's authors ran in this way: equations of every mode by ``sympy.lambdify``,
+the same program in Python: the equations of every mode by ``sympy.lambdify`` with the parameters' values put in,
 ``scipy.integrate.solve_ivp`` with terminal events from one change to the next, and the rules of transition between.
-The error is the largest one of the three times, against those of the reference with 16 digits.
+The error is the largest one of the three times, against the reference's.
 """
 
 from __future__ import annotations

@@ -9,8 +9,7 @@ and the elastic one, of R = K delta + C delta', for small delta
     delta'' = -w (Phi(R) - X*),  w = cos(phi0)^2 (m1 + m2) / (2 m1 m2).                             (3.9)
 Phi is linear on three pieces, and the signs of its three slopes say how many solutions there are.
 
-    python docs/painleve_klein.py      prints the numbers of the chapter
-    python docs/painleve_klein_figures.py   draws its figures
+`python docs/painleve_klein.py` prints the numbers of the chapter.
 """
 
 from __future__ import annotations
@@ -78,8 +77,7 @@ def excess(by: Law) -> tuple[float, float]:
 
     tau = sigma sign(Y1* + Y2*) says which of the two kinks, Y1* and -Y2*, comes first; 0 where they are one.
     """
-    total = by.y1 + by.y2
-    tau = by.sigma * ((total > 0) - (total < 0))
+    tau = by.sigma * float(np.sign(by.y1 + by.y2))
     return by.sigma * (by.mu1 - by.mu2), tau * (by.mu1 + by.mu2)
 
 
@@ -337,14 +335,13 @@ def program(rigid: bool = False) -> Any:
 
 def run(delta0: float, t_end: float = 2.5, points: int | None = None, **link: float) -> Any:
     """A run of the published data: both sliders at the speed 10, the link stretched by delta0."""
-    times = None if points is None else np.linspace(0.0, t_end, points)
     return program().integrate(
         (0.0, t_end),
         initial=catalogue.initial_state(delta0),
         parameters=catalogue.parameters(**link),
         rtol=1e-11,
         atol=1e-11,
-        t_eval=times,
+        t_eval=None if points is None else np.linspace(0.0, t_end, points),
     )
 
 
@@ -354,15 +351,12 @@ def rigid_solutions(parameters: Mapping[str, float], sigma: int = 1) -> int:
     It tries both signs of both normal forces; where one motion fits it goes on, else it stops with all it found.
     """
     model = program(rigid=True)
-    names = ("m1", "m2", "d", "l", "X1", "Y1", "mu1", "X2", "Y2", "mu2")
     apart = math.sqrt(parameters["l"] ** 2 - parameters["d"] ** 2)
     start = {"x1": 0.0, "x2": -apart, "x1_dot": 1.0 * sigma, "x2_dot": 1.0 * sigma}
-    sol = model.integrate((0.0, 1e-9), initial=start, parameters={n: parameters[n] for n in names})
-    if sol.success:
-        return 1
-    if sol.paradox is None:
+    sol = model.integrate((0.0, 1e-9), initial=start, parameters={n: parameters[n] for n in model.parameters})
+    if sol.paradox is None and not sol.success:
         raise RuntimeError(sol.message)
-    return int(sol.paradox.count)
+    return 1 if sol.success else int(sol.paradox.count)
 
 
 SMALL_FRICTION = {"mu1": 0.1, "mu2": 0.2}
@@ -373,10 +367,8 @@ def distance_to_rigid(eps: float, tension: float = 0.0, t_end: float = 0.5) -> f
     """|x1 - x1 of the rigid link| + |v1 - v1 of the rigid link| at t_end, with the link stretched by tension / K."""
     given = {**catalogue.parameters(eps=eps), **SMALL_FRICTION}
     natural = catalogue.initial_state(tension / given["K"])
-    settings = {"rtol": 1e-11, "atol": 1e-12}
-    soft = program().integrate((0.0, t_end), initial=natural, parameters=given, **settings)
-    by = law(given)
-    rate = acceleration(tensions(by)[0], given)
+    soft = program().integrate((0.0, t_end), initial=natural, parameters=given, rtol=1e-11, atol=1e-12)
+    rate = acceleration(tensions(law(given))[0], given)
     x, v = 10 * t_end + rate * t_end**2 / 2, 10 + rate * t_end
     return abs(float(soft["x1"][-1]) - x) + abs(float(soft["x1_dot"][-1]) - v)
 

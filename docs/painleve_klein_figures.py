@@ -146,7 +146,7 @@ def stability() -> None:
         right.plot(nu, np.abs([pair[0].imag for pair in points]) / 10, color=colour, ls="--", lw=1)
     border = 2 / np.sqrt(0.36 * 6.5)
     right.axvline(border, color=GREY, ls=":")
-    right.annotate(" s ν² = 4 k:\n focus | node", (border, 2.2), fontsize=9)
+    right.annotate(" s ν² = 4 k:\n focus | node", (border, -3.6), fontsize=9)
     right.axhline(0, color="k", lw=0.5)
     right.set(xlabel="ν (k = 1)", ylabel="ε λ", title="σ = +1: Re (solid), |Im| (dashed); saddle in red")
     save(figure, "stability")
