@@ -28,10 +28,10 @@ run: setup
 	$(PY) docs/tour.py
 
 test: lint
-	$(PY) -m pytest
+	$(PY) -m pytest -n auto --dist loadfile
 
 test-all: lint
-	$(PY) -m pytest -m ''
+	$(PY) -m pytest -n auto --dist loadfile -m ''
 
 bench: setup
 	$(PY) -m pytest bench -m '' --benchmark-only

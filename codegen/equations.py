@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 
 LARGEST_TO_SIMPLIFY = 80
 """Operations of one entry; longer ones are shown as they are (SymPy would take seconds for each)."""
+LARGEST_TREE = 120
+"""Operations of one entry without sharing up to which SymPy simplifies it; beyond, it may take minutes."""
 
 
 def tidy(e: Any) -> Any:
     """An expression made shorter, where SymPy does not take minutes for it (trigonometric denominators)."""
     below = [p.base for p in e.atoms(sp.Pow) if p.exp.is_negative and p.base.is_Add]
-    if any(b.has(TrigonometricFunction) for b in below):
+    if e.count_ops() > LARGEST_TREE or any(b.has(TrigonometricFunction) for b in below):
         return sp.factor_terms(e)
     return sp.simplify(e)
 

@@ -175,14 +175,18 @@ def _conserved(eqs: Equations, candidates: Sequence[Invariant]) -> list[Invarian
     pairs = list(zip(alive, slopes, strict=True))
     if not branches_taken(g, [*slopes, *needed], [*points, *far]):
         return []
+    inside = []  # the points at which everything is defined
     for point in [*points, *far]:
         try:
             results = _along(eqs, [s for _, s in pairs], needed, point, False)
         except (ArithmeticError, ValueError, np.linalg.LinAlgError):
             continue
+        inside.append(point)
         pairs = [c for c, (value, size) in zip(pairs, results, strict=True) if not abs(value) > 1e-9 * size]
     with mp.workdps(_DIGITS + 15):
-        few = [*points[:1], *far[:1]] if len(eqs.force) <= 30 else points[:1]
+        if not inside:
+            return []
+        few = [*inside[:1], *(p for p in inside if p in far)][: 2 if len(eqs.force) <= 30 else 1]
         for p in few if pairs else []:
             point = eqs.complete({name: mp.mpf(v) for name, v in p.items()}, precise=True)
             results = _along(eqs, [s for _, s in pairs], needed, point, True)

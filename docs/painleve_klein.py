@@ -356,7 +356,7 @@ def rigid_solutions(parameters: Mapping[str, float], sigma: int = 1) -> int:
     sol = model.integrate((0.0, 1e-9), initial=start, parameters={n: parameters[n] for n in model.parameters})
     if sol.paradox is None and not sol.success:
         raise RuntimeError(sol.message)
-    return 1 if sol.success else int(sol.paradox.count)
+    return 1 if sol.success else int(sol.paradox.n_found)
 
 
 SMALL_FRICTION = {"mu1": 0.1, "mu2": 0.2}
