@@ -1,27 +1,17 @@
 /* cg_block.c: the block of memory of one run: its layout, its defaults, and its restoring; see cg_run.h. */
 #include "cg_driver.h"
+#include "cg_memory.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CG_ALIGN 64u
-
 /* ---- the block ---- */
-
-/* The next array of `count` doubles in the block; only counts where run is NULL. */
-static double *cg_take(char *base, size_t *offset, int64_t count)
-{
-    double *const array = base == NULL ? NULL : (double *)(void *)(base + *offset);
-    const size_t bytes = sizeof(double) * (size_t)count;
-    *offset += (bytes + CG_ALIGN - 1u) / CG_ALIGN * CG_ALIGN;
-    return array;
-}
 
 /* Points the arrays of `run` into the block at `base` and returns the size of the block. */
 static size_t cg_layout(cg_run_t *run, char *base, const cg_model_t *model)
 {
-    size_t offset = (sizeof(cg_run_t) + CG_ALIGN - 1u) / CG_ALIGN * CG_ALIGN;
+    size_t offset = CG_ALIGNED(sizeof(cg_run_t));
     run->x = cg_take(base, &offset, run->ld);
     run->x_old = cg_take(base, &offset, run->ld);
     run->x_trial = cg_take(base, &offset, run->ld);
@@ -41,7 +31,7 @@ static size_t cg_layout(cg_run_t *run, char *base, const cg_model_t *model)
     run->matrix = cg_take(base, &offset, n * n);
     run->slope = cg_take(base, &offset, n > 0 ? run->ld : 0);
     run->fastest = cg_take(base, &offset, n > 0 ? run->ld : 0);
-    run->pivots = (int32_t *)(void *)cg_take(base, &offset, (n + 1) / 2);
+    run->pivots = cg_take(base, &offset, (n + 1) / 2);
     return offset;
 }
 
@@ -91,11 +81,10 @@ void cg_run_delete(cg_run_t *run)
     }
 }
 
-/* Whether `own` is the method `name`, compiled with this header's cg_run_t. */
-static int cg_is_method(const cg_method_t *own, const char *name)
+int cg_is_method(const char *own, const char *name, const char *layout)
 {
     const size_t length = strlen(name);
-    return strncmp(own->name, name, length) == 0 && strcmp(own->name + length, CG_RUN_LAYOUT) == 0;
+    return strncmp(own, name, length) == 0 && strcmp(own + length, layout) == 0;
 }
 
 int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char *method, int32_t flags)
@@ -118,12 +107,12 @@ int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char 
     run->explicit_dense = cg_method_find(CG_AUTO_EXPLICIT)->dense;
     if (model->methods != NULL && !(flags & CG_RUN_TABLE)) {
         for (const cg_method_t *own = model->methods; own->name != NULL; own++) {
-            if (cg_is_method(own, method)) {
+            if (cg_is_method(own->name, method, CG_RUN_LAYOUT)) {
                 run->step = own->step;
                 run->dense = own->dense != NULL ? own->dense : info->dense;
                 run->inlined = 1;
             }
-            if (cg_is_method(own, CG_AUTO_EXPLICIT)) {
+            if (cg_is_method(own->name, CG_AUTO_EXPLICIT, CG_RUN_LAYOUT)) {
                 run->explicit_step = own->step;
                 run->explicit_dense = own->dense != NULL ? own->dense : run->explicit_dense;
             }

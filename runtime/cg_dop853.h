@@ -13,17 +13,8 @@ static CG_INLINE int CG_FN(dop853_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
     const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x);
     cg_real_t *const CG_RESTRICT y = CG_REALS(run->x_trial);
     const cg_real_t *const CG_RESTRICT k0 = CG_REALS(run->f);
-    cg_real_t *const CG_RESTRICT k1 = CG_REALS(run->k) + ld;
-    cg_real_t *const CG_RESTRICT k2 = CG_REALS(run->k) + 2 * ld;
-    cg_real_t *const CG_RESTRICT k3 = CG_REALS(run->k) + 3 * ld;
-    cg_real_t *const CG_RESTRICT k4 = CG_REALS(run->k) + 4 * ld;
-    cg_real_t *const CG_RESTRICT k5 = CG_REALS(run->k) + 5 * ld;
-    cg_real_t *const CG_RESTRICT k6 = CG_REALS(run->k) + 6 * ld;
-    cg_real_t *const CG_RESTRICT k7 = CG_REALS(run->k) + 7 * ld;
-    cg_real_t *const CG_RESTRICT k8 = CG_REALS(run->k) + 8 * ld;
-    cg_real_t *const CG_RESTRICT k9 = CG_REALS(run->k) + 9 * ld;
-    cg_real_t *const CG_RESTRICT k10 = CG_REALS(run->k) + 10 * ld;
-    cg_real_t *const CG_RESTRICT k11 = CG_REALS(run->k) + 11 * ld;
+    CG_STAGE_ROW(1) CG_STAGE_ROW(2) CG_STAGE_ROW(3) CG_STAGE_ROW(4) CG_STAGE_ROW(5) CG_STAGE_ROW(6) CG_STAGE_ROW(7)
+    CG_STAGE_ROW(8) CG_STAGE_ROW(9) CG_STAGE_ROW(10) CG_STAGE_ROW(11)
     int status;
 
     CG_STAGE(1, 0.0, 0)
@@ -42,8 +33,8 @@ static CG_INLINE int CG_FN(dop853_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
     return CG_OK;
 }
 
-#define E(e, j) cg_dop853_##e[j] * k[(j) * ld + i]
-#define E0(e) cg_dop853_##e[0] * k0[i]
+#define E(e, j) CG_TABLEAU(e)[j] * k[(j) * ld + i]
+#define E0(e) CG_TABLEAU(e)[0] * k0[i]
 
 /* Hairer, Norsett, Wanner I, section II.10: err = |h| e5^2 / sqrt(e5^2 + 0.01 e3^2), in root mean squares; here its
  * square. Sums run in CG_PAD partial sums, so that their order does not depend on how a compiler vectorises. */
@@ -86,37 +77,12 @@ static int CG_FN(dop853_step)(CG_RUN *run)
     return CG_FN(adaptive)(run, control, CG_FN(dop853_trial), CG_FN(dop853_error));
 }
 
-#define D(m, j) cg_dop853_d[m][j] * k[(j) * blocks + i]
-#define CG_DENSE_ROW(m)                                                                                             \
-    h * (cg_dop853_d[m][0] * f_old[i] + D(m, 5) + D(m, 6) + D(m, 7) + D(m, 8) + D(m, 9) + D(m, 10) + D(m, 11)       \
-         + cg_dop853_d[m][12] * f[i] + D(m, 13) + D(m, 14) + D(m, 15))
-
-/* The interpolant in the form of cg_dense_evaluate. */
-static void CG_FN(dop853_coefficients)(CG_RUN *run)
+#define D(j) d[j] * k[(j) * ld + i]
+static CG_INLINE cg_block_t CG_FN(dop853_bend)(const double *d, const cg_block_t *k0, const cg_block_t *k,
+                                               const cg_block_t *end, int32_t ld, int32_t i)
 {
-    const int32_t blocks = CG_ROWS(CG_N(run)) / CG_WIDTH;
-    const cg_real_t h = CG_T(run) - CG_T_OLD(run);
-    const cg_block_t *const CG_RESTRICT x_old = (const cg_block_t *)(const void *)run->x_old;
-    const cg_block_t *const CG_RESTRICT x = (const cg_block_t *)(const void *)run->x;
-    const cg_block_t *const CG_RESTRICT f_old = (const cg_block_t *)(const void *)run->f_old;
-    const cg_block_t *const CG_RESTRICT f = (const cg_block_t *)(const void *)run->f;
-    const cg_block_t *const CG_RESTRICT k = (const cg_block_t *)(const void *)run->k;
-    cg_block_t *const CG_RESTRICT coef = (cg_block_t *)(void *)run->coef;
-
-    for (int32_t i = 0; i < blocks; i++) {
-        const cg_block_t change = x[i] - x_old[i];
-        const cg_block_t bend = h * f_old[i] - change;
-        coef[i] = x_old[i];
-        coef[blocks + i] = change;
-        coef[2 * blocks + i] = bend;
-        coef[3 * blocks + i] = change - h * f[i] - bend;
-        coef[4 * blocks + i] = CG_DENSE_ROW(0);
-        coef[5 * blocks + i] = CG_DENSE_ROW(1);
-        coef[6 * blocks + i] = CG_DENSE_ROW(2);
-        coef[7 * blocks + i] = CG_DENSE_ROW(3);
-    }
+    return d[0] * k0[i] + D(5) + D(6) + D(7) + D(8) + D(9) + D(10) + D(11) + d[12] * end[i] + D(13) + D(14) + D(15);
 }
-#undef CG_DENSE_ROW
 #undef D
 
 /* Three more stages, then the coefficients. */
@@ -129,24 +95,15 @@ static int CG_FN(dop853_dense)(CG_RUN *run)
     const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x_old);
     cg_real_t *const CG_RESTRICT y = CG_REALS(run->x_trial);
     const cg_real_t *const CG_RESTRICT k0 = CG_REALS(run->f_old);
-    const cg_real_t *const CG_RESTRICT k5 = CG_REALS(run->k) + 5 * ld;
-    const cg_real_t *const CG_RESTRICT k6 = CG_REALS(run->k) + 6 * ld;
-    const cg_real_t *const CG_RESTRICT k7 = CG_REALS(run->k) + 7 * ld;
-    const cg_real_t *const CG_RESTRICT k8 = CG_REALS(run->k) + 8 * ld;
-    const cg_real_t *const CG_RESTRICT k9 = CG_REALS(run->k) + 9 * ld;
-    const cg_real_t *const CG_RESTRICT k10 = CG_REALS(run->k) + 10 * ld;
-    const cg_real_t *const CG_RESTRICT k11 = CG_REALS(run->k) + 11 * ld;
     const cg_real_t *const CG_RESTRICT k12 = CG_REALS(run->f);
-    cg_real_t *const CG_RESTRICT k13 = CG_REALS(run->k) + 13 * ld;
-    cg_real_t *const CG_RESTRICT k14 = CG_REALS(run->k) + 14 * ld;
-    cg_real_t *const CG_RESTRICT k15 = CG_REALS(run->k) + 15 * ld;
+    CG_STAGE_ROW(5) CG_STAGE_ROW(6) CG_STAGE_ROW(7) CG_STAGE_ROW(8) CG_STAGE_ROW(9) CG_STAGE_ROW(10) CG_STAGE_ROW(11)
+    CG_STAGE_ROW(13) CG_STAGE_ROW(14) CG_STAGE_ROW(15)
     int status;
 
     CG_STAGE(13, A(13, 0) + A(13, 6) + A(13, 7) + A(13, 8) + A(13, 9) + A(13, 10) + A(13, 11), 12)
     CG_STAGE(14, A(14, 0) + A(14, 5) + A(14, 6) + A(14, 7) + A(14, 10) + A(14, 11) + A(14, 12), 13)
     CG_STAGE(15, A(15, 0) + A(15, 5) + A(15, 6) + A(15, 7) + A(15, 8) + A(15, 12) + A(15, 13), 14)
-    CG_FN(dop853_coefficients)(run);
-    run->have_dense = 1;
+    CG_FN(pair_coefficients)(run, &CG_TABLEAU(d)[0][0], CG_DOP853_DENSE - 4, CG_DOP853_ALL, CG_FN(dop853_bend));
     return CG_OK;
 }
 #undef A

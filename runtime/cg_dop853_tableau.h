@@ -12,6 +12,7 @@
 
 #define CG_DOP853_STAGES 12
 #define CG_DOP853_ALL 16
+#define CG_DOP853_DENSE 8 /* rows of coefficients of the interpolant */
 
 /* Stage s is taken at t + c[s] h. */
 static const double cg_dop853_c[CG_DOP853_ALL] = {

@@ -22,12 +22,12 @@
 static const cg_method_info_t cg_methods[] = {
     /* name, order, adaptive, rows of k, rows of coef, step, dense, implicit */
     {"rk4", 4, 0, 4, 4, cg_table_rk4_step, cg_table_rk4_dense, 0},
-    {"dop853", 8, 1, CG_DOP853_ALL, 8, cg_table_dop853_step, cg_table_dop853_dense, 0},
+    {"dop853", 8, 1, CG_DOP853_ALL, CG_DOP853_DENSE, cg_table_dop853_step, cg_table_dop853_dense, 0},
     {"tsit5", 5, 1, CG_TSIT5_ALL, CG_TSIT5_DENSE, cg_table_tsit5_step, cg_table_tsit5_dense, 0},
     {"vern7", 7, 1, CG_VERN7_ALL, CG_VERN7_DENSE, cg_table_vern7_step, cg_table_vern7_dense, 0},
     {"vern9", 9, 1, CG_VERN9_ALL, CG_VERN9_DENSE, cg_table_vern9_step, cg_table_vern9_dense, 0},
     {"rodas5p", 5, 1, CG_RODAS5P_STAGES, CG_RODAS5P_DENSE, cg_table_rodas5p_step, cg_table_rodas5p_dense, 1},
-    {"auto", 8, 1, CG_DOP853_ALL, 8, cg_table_auto_step, cg_table_auto_dense, 1},
+    {"auto", 8, 1, CG_DOP853_ALL, CG_DOP853_DENSE, cg_table_auto_step, cg_table_auto_dense, 1},
     {NULL, 0, 0, 0, 0, NULL, NULL, 0},
 };
 
@@ -136,7 +136,7 @@ int cg_run_start(cg_run_t *run, double t0, const double *x0, double t_end)
     if (!run->adaptive) {
         run->h = run->h > 0.0 ? cg_smaller(run->h, run->max_step) : run->max_step;
     }
-    run->err_old = 1e-8;
+    run->err_old = CG_LEAST_SQUARE;
     run->n_steps = 0;
     run->n_rejected = 0;
     run->n_rhs = 0;
@@ -184,8 +184,7 @@ void cg_run_changed(cg_run_t *run)
     cg_enter_segment(run);
 }
 
-/* One call of the right-hand side outside a step. */
-static int cg_derivative(cg_run_t *run, double t, const double *x, double *out)
+int cg_run_probe(cg_run_t *run, double t, const double *x, double *out)
 {
     const int status = cg_table_rhs(run, t, x, out);
     return status != CG_OK ? status : cg_step_finite(out, run->n) ? CG_OK : CG_NONFINITE;
@@ -199,7 +198,7 @@ static int cg_choose_step(cg_run_t *run)
     for (int32_t i = 0; i < run->n; i++) {
         run->x_trial[i] = run->x[i] + run->direction * h * run->f[i];
     }
-    const int status = cg_derivative(run, run->t + run->direction * h, run->x_trial, run->k);
+    const int status = cg_run_probe(run, run->t + run->direction * h, run->x_trial, run->k);
     if (status == CG_OK) {
         h = cg_table_first(run, h, longest);
     } else if (status != CG_NONFINITE && status != CG_SINGULAR) {
@@ -225,15 +224,13 @@ int cg_run_inputs(cg_run_t *run, double t, const double *x)
     return run->input_kind != 0 ? cg_table_inputs(run, t, x) : CG_OK;
 }
 
-int cg_run_probe(cg_run_t *run, double t, const double *x, double *out) { return cg_derivative(run, t, x, out); }
-
 int cg_run_derivative(cg_run_t *run)
 {
     int status = CG_OK;
     if (!run->have_f) {
         status = cg_hoist(run);
         if (status == CG_OK) {
-            status = cg_derivative(run, run->t, run->x, run->f);
+            status = cg_run_probe(run, run->t, run->x, run->f);
         }
         run->have_f = status == CG_OK;
     }

@@ -45,6 +45,9 @@ typedef struct cg_method_info {
 const cg_method_info_t *cg_method_find(const char *name); /* NULL: unknown */
 const cg_method_info_t *cg_method_table(void);            /* ended by a NULL name */
 
+/* Whether a method compiled into a model under the name `own` is `name`, made with this layout of the run. */
+int cg_is_method(const char *own, const char *name, const char *layout);
+
 size_t cg_run_size(const cg_model_t *model, const char *method); /* bytes; 0: unknown method */
 cg_run_t *cg_run_new(size_t size);                               /* 64-byte aligned and zero; NULL: no memory */
 void cg_run_delete(cg_run_t *run);

@@ -181,7 +181,8 @@ int cg_modes_project(cg_run_t *run); /* the slip velocities of sticking contacts
 
 int cg_run_inputs(cg_run_t *run, double t, const double *x); /* brings run->u to time t */
 int cg_run_derivative(cg_run_t *run);                        /* run->f at run->t, where it is not known */
-int cg_run_probe(cg_run_t *run, double t, const double *x, double *out); /* one call of the right-hand side */
+/* One call of the right-hand side outside a step. CG_NONFINITE: the derivative is not finite. */
+int cg_run_probe(cg_run_t *run, double t, const double *x, double *out);
 int cg_record_jump(cg_run_t *run, cg_record_t *record);      /* the state after an event, beside the one before */
 
 /* A short time in which the motion changes a little, for looking a moment ahead; run->f is known. */

@@ -1,39 +1,33 @@
 /* cg_happen.c: what happens at an event: the log, resets, modes, the end of the run; and the watch's block of memory. */
 #include "cg_events.h"
+#include "cg_memory.h"
 #include "cg_step.h"
 
 #include <string.h>
 
 /* ---- the block ---- */
 
-static double *cg_part(char *base, size_t *offset, int64_t count)
-{
-    double *const array = base == NULL ? NULL : (double *)(void *)(base + *offset);
-    *offset += (sizeof(double) * (size_t)count + 63u) / 64u * 64u;
-    return array;
-}
-
 static size_t cg_watch_layout(cg_watch_t *watch, char *base, int32_t ld)
 {
-    size_t offset = (sizeof(cg_watch_t) + 63u) / 64u * 64u;
+    size_t offset = CG_ALIGNED(sizeof(cg_watch_t));
     double **const by_index[] = {&watch->direction, &watch->limit, &watch->sign, &watch->count, &watch->sign_new,
                                  &watch->active, &watch->root, &watch->cursor, &watch->fired, &watch->scale,
                                  &watch->end, &watch->values};
     for (size_t i = 0; i < sizeof by_index / sizeof *by_index; i++) {
-        *by_index[i] = cg_part(base, &offset, watch->n_watched);
+        *by_index[i] = cg_take(base, &offset, watch->n_watched);
     }
-    watch->samples = cg_part(base, &offset, (int64_t)CG_NODES * watch->n_watched);
-    watch->x = cg_part(base, &offset, ld);
-    watch->x_jump = cg_part(base, &offset, ld);
-    watch->f = cg_part(base, &offset, ld);
-    watch->guards = cg_part(base, &offset, watch->n_guards);
-    watch->contacts = cg_part(base, &offset, 5 * (int64_t)watch->n_contacts);
-    watch->ahead = cg_part(base, &offset, 5 * (int64_t)watch->n_contacts);
-    watch->modes = cg_part(base, &offset, watch->n_modes);
-    watch->present = cg_part(base, &offset, watch->n_modes);
-    watch->free = cg_part(base, &offset, watch->n_contacts);
-    watch->solutions = cg_part(base, &offset, (int64_t)CG_SOLUTIONS * watch->n_modes);
-    watch->forces = cg_part(base, &offset, (int64_t)CG_SOLUTIONS * watch->n_contacts);
+    watch->samples = cg_take(base, &offset, (int64_t)CG_NODES * watch->n_watched);
+    watch->x = cg_take(base, &offset, ld);
+    watch->x_jump = cg_take(base, &offset, ld);
+    watch->f = cg_take(base, &offset, ld);
+    watch->guards = cg_take(base, &offset, watch->n_guards);
+    watch->contacts = cg_take(base, &offset, 5 * (int64_t)watch->n_contacts);
+    watch->ahead = cg_take(base, &offset, 5 * (int64_t)watch->n_contacts);
+    watch->modes = cg_take(base, &offset, watch->n_modes);
+    watch->present = cg_take(base, &offset, watch->n_modes);
+    watch->free = cg_take(base, &offset, watch->n_contacts);
+    watch->solutions = cg_take(base, &offset, (int64_t)CG_SOLUTIONS * watch->n_modes);
+    watch->forces = cg_take(base, &offset, (int64_t)CG_SOLUTIONS * watch->n_contacts);
     return offset;
 }
 

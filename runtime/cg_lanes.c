@@ -3,19 +3,19 @@
  * The lane set steps all lanes until one of them wants attention: times to record, a knot of an input, the end, a
  * failure. That lane is seen to here, and takes the next trajectory at once when its own has ended.
  */
+#include "cg_control.h"
 #include "cg_driver.h"
+#include "cg_memory.h"
 
 #include <math.h>
 #include <string.h>
 
-#define CG_ALIGN 64u
 #define CG_MOST_LANES 32
 
 static const cg_lane_method_t *cg_lane_method(const cg_lane_set_t *set, const char *method)
 {
-    const size_t length = strlen(method);
     for (const cg_lane_method_t *own = set->methods; own->name != NULL; own++) {
-        if (strncmp(own->name, method, length) == 0 && strcmp(own->name + length, CG_LANES_LAYOUT) == 0) {
+        if (cg_is_method(own->name, method, CG_LANES_LAYOUT)) {
             return own;
         }
     }
@@ -54,20 +54,12 @@ int cg_lane_set_runs(const cg_lane_set_t *set)
 
 /* ---- the block ---- */
 
-static void *cg_take(char *base, size_t *offset, int64_t count)
-{
-    void *const array = base == NULL ? NULL : (void *)(base + *offset);
-    const size_t bytes = sizeof(double) * (size_t)count;
-    *offset += (bytes + CG_ALIGN - 1u) / CG_ALIGN * CG_ALIGN;
-    return array;
-}
-
 static int32_t cg_p_rows(const cg_lanes_run_t *run) { return run->model->n_parameters + run->model->n_hoisted; }
 
 static size_t cg_layout(cg_lanes_run_t *run, char *base)
 {
     const int64_t lanes = run->lanes;
-    size_t offset = (sizeof(cg_lanes_run_t) + CG_ALIGN - 1u) / CG_ALIGN * CG_ALIGN;
+    size_t offset = CG_ALIGNED(sizeof(cg_lanes_run_t));
     double **const states[5] = {&run->x, &run->x_old, &run->x_trial, &run->f, &run->f_old};
     double **const inputs[4] = {&run->u, &run->u_time, &run->u_value, &run->u_slope};
     double **const reals[8] = {&run->t, &run->t_old, &run->t_stop, &run->mark,
@@ -289,7 +281,7 @@ static int cg_lane_load(cg_group_t *group, int32_t lane, int64_t j)
     if (!run->adaptive && !(run->h[lane] > 0.0 && run->h[lane] < run->max_step)) {
         run->h[lane] = run->max_step;
     }
-    run->err_old[lane] = 1e-8;
+    run->err_old[lane] = CG_LEAST_SQUARE;
     run->n_trials[lane] = run->n_rejected[lane] = run->n_rhs[lane] = 0;
     run->rejected[lane] = 0;
     run->active[lane] = -1;

@@ -11,9 +11,7 @@ static CG_INLINE int CG_FN(rk4_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
     const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x);
     cg_real_t *const CG_RESTRICT y = CG_REALS(run->x_trial);
     const cg_real_t *const CG_RESTRICT k0 = CG_REALS(run->f);
-    cg_real_t *const CG_RESTRICT k1 = CG_REALS(run->k) + ld;
-    cg_real_t *const CG_RESTRICT k2 = CG_REALS(run->k) + 2 * ld;
-    cg_real_t *const CG_RESTRICT k3 = CG_REALS(run->k) + 3 * ld;
+    CG_STAGE_ROW(1) CG_STAGE_ROW(2) CG_STAGE_ROW(3)
     int status;
 
     for (int32_t i = 0; i < n; i++) {
@@ -45,25 +43,9 @@ static CG_INLINE int CG_FN(rk4_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
 
 static int CG_FN(rk4_step)(CG_RUN *run) { return CG_FN(fixed)(run, CG_FN(rk4_trial)); }
 
+/* The cubic through both ends and their derivatives: nothing above it. */
 static int CG_FN(rk4_dense)(CG_RUN *run)
 {
-    const int32_t n = CG_N(run);
-    const int32_t ld = CG_ROWS(n);
-    const cg_real_t h = CG_T(run) - CG_T_OLD(run);
-    const cg_real_t *const CG_RESTRICT x_old = CG_REALS(run->x_old);
-    const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x);
-    const cg_real_t *const CG_RESTRICT f_old = CG_REALS(run->f_old);
-    const cg_real_t *const CG_RESTRICT f = CG_REALS(run->f);
-    cg_real_t *const CG_RESTRICT coef = CG_REALS(run->coef);
-
-    for (int32_t i = 0; i < n; i++) {
-        const cg_real_t change = x[i] - x_old[i];
-        const cg_real_t bend = h * f_old[i] - change;
-        coef[i] = x_old[i];
-        coef[ld + i] = change;
-        coef[2 * ld + i] = bend;
-        coef[3 * ld + i] = change - h * f[i] - bend;
-    }
-    run->have_dense = 1;
+    CG_FN(pair_coefficients)(run, NULL, 0, 0, NULL);
     return CG_OK;
 }

@@ -1,0 +1,19 @@
+/* cg_memory.h: arrays inside one block of memory that the caller owns. */
+#ifndef CG_MEMORY_H
+#define CG_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CG_ALIGN 64u
+#define CG_ALIGNED(size) (((size) + (CG_ALIGN - 1u)) / CG_ALIGN * CG_ALIGN)
+
+/* The next array of `count` numbers of eight bytes in the block at `base`; only counts where that is NULL. */
+static inline void *cg_take(char *base, size_t *offset, int64_t count)
+{
+    void *const array = base == NULL ? NULL : (void *)(base + *offset);
+    *offset += CG_ALIGNED(sizeof(double) * (size_t)count);
+    return array;
+}
+
+#endif /* CG_MEMORY_H */
