@@ -51,7 +51,9 @@ static CG_INLINE cg_real_t CG_FN(dop853_error)(CG_RUN *run, cg_real_t h)
     cg_real_t sum5[CG_PAD] = {0};
     cg_real_t sum3[CG_PAD] = {0};
 
+    CG_UNROLL
     for (int32_t block = 0; block < ld; block += CG_PAD) {
+        CG_UNROLL
         for (int32_t lane = 0; lane < CG_PAD && block + lane < ld; lane++) {
             const int32_t i = block + lane;
             const cg_real_t weight = 1.0 / cg_step_scale(atol[i], rtol, x[i], y[i]);

@@ -39,25 +39,6 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_lanes_run_t *run, cg_real_t t, con
     return CG_OK;
 }
 
-static CG_INLINE cg_mask_t CG_FN(lane_bits)(void) /* 1, 2, 4, ... */
-{
-    cg_mask_t bits;
-    for (int lane = 0; lane < CG_LANES; lane++) {
-        bits[lane] = (int64_t)1 << lane;
-    }
-    return bits;
-}
-
-static CG_INLINE uint32_t CG_FN(set_of)(cg_mask_t mask)
-{
-    const cg_mask_t bits = mask & CG_FN(lane_bits)();
-    int64_t set = 0;
-    for (int lane = 0; lane < CG_LANES; lane++) {
-        set |= bits[lane];
-    }
-    return (uint32_t)set;
-}
-
 /* Ends the trajectories of the lanes in `mask`. */
 static CG_COLD void CG_FN(fail)(cg_lanes_run_t *run, const cg_mask_t *mask, const cg_mask_t *reason)
 {
@@ -106,7 +87,7 @@ static CG_INLINE void CG_FN(look)(cg_lanes_run_t *run, cg_mask_t good)
     const cg_mask_t trials = *CG_TRUTHS(run->n_trials);
     const cg_mask_t spent = (cg_mask_t)(trials >= CG_FN(code)(0) + run->max_steps);
     const cg_mask_t due = cg_eq(t, *CG_REALS(run->t_stop)) | cg_le(*CG_REALS(run->mark), run->direction * t) | spent;
-    run->attention |= CG_FN(set_of)(due & good & *CG_TRUTHS(run->active));
+    run->attention |= cg_set(due & good & *CG_TRUTHS(run->active));
 }
 
 /* One trial step of every lane of a method with error control. */

@@ -43,7 +43,9 @@ static CG_INLINE cg_real_t CG_FN(pair_error)(CG_RUN *run, cg_real_t h, CG_FN(est
     const double *const CG_RESTRICT atol = run->atol;
     cg_real_t sum[CG_PAD] = {0};
 
+    CG_UNROLL
     for (int32_t block = 0; block < ld; block += CG_PAD) {
+        CG_UNROLL
         for (int32_t lane = 0; lane < CG_PAD && block + lane < ld; lane++) {
             const int32_t i = block + lane;
             const cg_real_t e = estimate(CG_REALS(run->f), CG_REALS(run->k), CG_REALS(run->f_old), ld, i)

@@ -59,18 +59,52 @@ static CG_INLINE cg_bits_t cg_where_bits(cg_mask_t mask, cg_bits_t a, cg_bits_t 
 {
     return ((cg_bits_t)mask & a) | (~(cg_bits_t)mask & b);
 }
-static CG_INLINE int cg_any(cg_mask_t mask)
+/* Bit i: lane i is true. */
+static CG_INLINE uint32_t cg_set(cg_mask_t mask)
 {
 #if CG_LANES == 8 && defined(__AVX512DQ__)
-    return _mm512_movepi64_mask((__m512i)mask) != 0;
+    return _mm512_movepi64_mask((__m512i)mask);
 #elif CG_LANES == 4 && defined(__AVX__)
-    return _mm256_movemask_pd((__m256d)mask) != 0;
+    return (uint32_t)_mm256_movemask_pd((__m256d)mask);
+#else
+    uint32_t set = 0;
+    for (int lane = 0; lane < CG_LANES; lane++) {
+        set |= mask[lane] ? 1u << lane : 0u;
+    }
+    return set;
+#endif
+}
+static CG_INLINE int cg_any(cg_mask_t mask)
+{
+#if (CG_LANES == 8 && defined(__AVX512DQ__)) || (CG_LANES == 4 && defined(__AVX__))
+    return cg_set(mask) != 0;
 #else
     int64_t any = 0;
     for (int lane = 0; lane < CG_LANES; lane++) {
         any |= mask[lane];
     }
     return any != 0;
+#endif
+}
+/* b < a ? a : b and a < b ? a : b, with b where one of them is NaN: what the instructions do. */
+static CG_INLINE cg_real_t cg_larger(cg_real_t a, cg_real_t b)
+{
+#if CG_LANES == 8 && defined(__AVX512F__)
+    return (cg_real_t)_mm512_max_pd((__m512d)a, (__m512d)b);
+#elif CG_LANES == 4 && defined(__AVX__)
+    return (cg_real_t)_mm256_max_pd((__m256d)a, (__m256d)b);
+#else
+    return cg_where(cg_lt(b, a), a, b);
+#endif
+}
+static CG_INLINE cg_real_t cg_smaller(cg_real_t a, cg_real_t b)
+{
+#if CG_LANES == 8 && defined(__AVX512F__)
+    return (cg_real_t)_mm512_min_pd((__m512d)a, (__m512d)b);
+#elif CG_LANES == 4 && defined(__AVX__)
+    return (cg_real_t)_mm256_min_pd((__m256d)a, (__m256d)b);
+#else
+    return cg_where(cg_lt(a, b), a, b);
 #endif
 }
 static CG_INLINE cg_real_t cg_sqrt(cg_real_t a)
@@ -115,13 +149,13 @@ static CG_INLINE cg_real_t cg_from_bits(cg_bits_t a)
 static CG_INLINE cg_real_t cg_where(cg_mask_t mask, cg_real_t a, cg_real_t b) { return mask ? a : b; }
 static CG_INLINE cg_bits_t cg_where_bits(cg_mask_t mask, cg_bits_t a, cg_bits_t b) { return mask ? a : b; }
 static CG_INLINE int cg_any(cg_mask_t mask) { return mask; }
+static CG_INLINE cg_real_t cg_larger(cg_real_t a, cg_real_t b) { return b < a ? a : b; }
+static CG_INLINE cg_real_t cg_smaller(cg_real_t a, cg_real_t b) { return a < b ? a : b; }
 static CG_INLINE cg_real_t cg_sqrt(cg_real_t a) { return sqrt(a); }
 
 #endif
 
 /* Masks combine with & and |. */
-static CG_INLINE cg_real_t cg_larger(cg_real_t a, cg_real_t b) { return cg_where(cg_lt(b, a), a, b); }
-static CG_INLINE cg_real_t cg_smaller(cg_real_t a, cg_real_t b) { return cg_where(cg_lt(a, b), a, b); }
 static CG_INLINE cg_real_t cg_abs(cg_real_t a) { return cg_from_bits(cg_bits(a) & UINT64_C(0x7fffffffffffffff)); }
 
 #endif /* CG_REAL_H */

@@ -32,6 +32,13 @@ typedef double cg_block_t;
 typedef double cg_loose_t; /* at any address that a double may have */
 #endif
 
+/* Before a loop over the states of lanes whose sums would go through memory. */
+#if CG_LANES > 1
+#define CG_UNROLL _Pragma("GCC unroll 16")
+#else
+#define CG_UNROLL
+#endif
+
 /* True where all n values are finite: 0 * v is NaN for an infinity and for a NaN. */
 static CG_INLINE cg_mask_t cg_step_finite(const cg_real_t *v, int32_t n)
 {
