@@ -11,7 +11,7 @@ static CG_INLINE int CG_FN(dop853_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
     const int32_t n = CG_N(run);
     const int32_t ld = CG_ROWS(n);
     const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x);
-    cg_real_t *const CG_RESTRICT y = CG_REALS(run->x_trial);
+    CG_STAGE_SPACE
     const cg_real_t *const CG_RESTRICT k0 = CG_REALS(run->f);
     CG_STAGE_ROW(1) CG_STAGE_ROW(2) CG_STAGE_ROW(3) CG_STAGE_ROW(4) CG_STAGE_ROW(5) CG_STAGE_ROW(6) CG_STAGE_ROW(7)
     CG_STAGE_ROW(8) CG_STAGE_ROW(9) CG_STAGE_ROW(10) CG_STAGE_ROW(11)
@@ -29,7 +29,7 @@ static CG_INLINE int CG_FN(dop853_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
     CG_STAGE(10, A(10, 0) + A(10, 3) + A(10, 4) + A(10, 5) + A(10, 6) + A(10, 7) + A(10, 8), 9)
     CG_STAGE(11, A(11, 0) + A(11, 3) + A(11, 4) + A(11, 5) + A(11, 6) + A(11, 7) + A(11, 8)
              + A(11, 9), 10)
-    CG_STAGE_STATE(12, A(12, 0) + A(12, 5) + A(12, 6) + A(12, 7) + A(12, 8) + A(12, 9) + A(12, 10), 11)
+    CG_STAGE_END(12, A(12, 0) + A(12, 5) + A(12, 6) + A(12, 7) + A(12, 8) + A(12, 9) + A(12, 10), 11)
     return CG_OK;
 }
 
@@ -95,7 +95,7 @@ static int CG_FN(dop853_dense)(CG_RUN *run)
     const cg_real_t t = CG_T_OLD(run);
     const cg_real_t h = CG_T(run) - t;
     const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x_old);
-    cg_real_t *const CG_RESTRICT y = CG_REALS(run->x_trial);
+    CG_STAGE_SPACE
     const cg_real_t *const CG_RESTRICT k0 = CG_REALS(run->f_old);
     const cg_real_t *const CG_RESTRICT k12 = CG_REALS(run->f);
     CG_STAGE_ROW(5) CG_STAGE_ROW(6) CG_STAGE_ROW(7) CG_STAGE_ROW(8) CG_STAGE_ROW(9) CG_STAGE_ROW(10) CG_STAGE_ROW(11)

@@ -8,16 +8,26 @@
 
 #define CG_TERM(s, j) CG_TABLEAU(a)[s][j] * k##j[i]
 
-/* y = x + h sum_j a[s][j] k_j. The newest k_j is added last and apart: a small system is bound by the latency from one
+/* The state of a stage. Lanes need not write it to memory: their number of states is a literal. */
+#if CG_LANES > 1
+#define CG_STAGE_SPACE cg_real_t y[CG_N(run)];
+#else
+#define CG_STAGE_SPACE cg_real_t *const CG_RESTRICT y = CG_REALS(run->x_trial);
+#endif
+
+/* to = x + h sum_j a[s][j] k_j. The newest k_j is added last and apart: a small system is bound by the latency from one
  * stage to the next, and so two operations fewer wait for it. */
-#define CG_STAGE_STATE(s, sum, last)                                         \
-    for (int32_t i = 0; i < n; i++) {                                        \
-        y[i] = (x[i] + h * (sum)) + h * CG_TABLEAU(a)[s][last] * k##last[i]; \
+#define CG_STAGE_STATE(to, s, sum, last)                                        \
+    for (int32_t i = 0; i < n; i++) {                                           \
+        (to)[i] = (x[i] + h * (sum)) + h * CG_TABLEAU(a)[s][last] * k##last[i]; \
     }
+
+/* The state at the end of the step. */
+#define CG_STAGE_END(s, sum, last) CG_STAGE_STATE(CG_REALS(run->x_trial), s, sum, last)
 
 /* k_s = f(t + c_s h, y) */
 #define CG_STAGE(s, sum, last)                                   \
-    CG_STAGE_STATE(s, sum, last)                                 \
+    CG_STAGE_STATE(y, s, sum, last)                              \
     status = CG_FN(rhs)(run, t + CG_TABLEAU(c)[s] * h, y, k##s); \
     if (CG_RARE(status != CG_OK)) {                              \
         return status;                                           \

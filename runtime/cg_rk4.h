@@ -9,7 +9,8 @@ static CG_INLINE int CG_FN(rk4_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
     const int32_t n = CG_N(run);
     const int32_t ld = CG_ROWS(n);
     const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x);
-    cg_real_t *const CG_RESTRICT y = CG_REALS(run->x_trial);
+    CG_STAGE_SPACE
+    cg_real_t *const CG_RESTRICT end = CG_REALS(run->x_trial);
     const cg_real_t *const CG_RESTRICT k0 = CG_REALS(run->f);
     CG_STAGE_ROW(1) CG_STAGE_ROW(2) CG_STAGE_ROW(3)
     int status;
@@ -36,7 +37,7 @@ static CG_INLINE int CG_FN(rk4_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
         return status;
     }
     for (int32_t i = 0; i < n; i++) {
-        y[i] = x[i] + h / 6.0 * ((k0[i] + k3[i]) + 2.0 * (k1[i] + k2[i]));
+        end[i] = x[i] + h / 6.0 * ((k0[i] + k3[i]) + 2.0 * (k1[i] + k2[i]));
     }
     return CG_OK;
 }

@@ -12,7 +12,7 @@ static CG_INLINE int CG_FN(tsit5_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
     const int32_t n = CG_N(run);
     const int32_t ld = CG_ROWS(n);
     const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x);
-    cg_real_t *const CG_RESTRICT y = CG_REALS(run->x_trial);
+    CG_STAGE_SPACE
     const cg_real_t *const CG_RESTRICT k0 = CG_REALS(run->f);
     CG_STAGE_ROW(1) CG_STAGE_ROW(2) CG_STAGE_ROW(3) CG_STAGE_ROW(4) CG_STAGE_ROW(5)
     int status;
@@ -22,7 +22,7 @@ static CG_INLINE int CG_FN(tsit5_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
     CG_STAGE(3, A(3, 0) + A(3, 1), 2)
     CG_STAGE(4, A(4, 0) + A(4, 1) + A(4, 2), 3)
     CG_STAGE(5, A(5, 0) + A(5, 1) + A(5, 2) + A(5, 3), 4)
-    CG_STAGE_STATE(6, A(6, 0) + A(6, 1) + A(6, 2) + A(6, 3) + A(6, 4), 5)
+    CG_STAGE_END(6, A(6, 0) + A(6, 1) + A(6, 2) + A(6, 3) + A(6, 4), 5)
     return CG_OK;
 }
 

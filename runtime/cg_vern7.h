@@ -11,7 +11,7 @@ static CG_INLINE int CG_FN(vern7_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
     const int32_t n = CG_N(run);
     const int32_t ld = CG_ROWS(n);
     const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x);
-    cg_real_t *const CG_RESTRICT y = CG_REALS(run->x_trial);
+    CG_STAGE_SPACE
     const cg_real_t *const CG_RESTRICT k0 = CG_REALS(run->f);
     CG_STAGE_ROW(1) CG_STAGE_ROW(2) CG_STAGE_ROW(3) CG_STAGE_ROW(4) CG_STAGE_ROW(5) CG_STAGE_ROW(6) CG_STAGE_ROW(7)
     CG_STAGE_ROW(8) CG_STAGE_ROW(9)
@@ -26,7 +26,7 @@ static CG_INLINE int CG_FN(vern7_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
     CG_STAGE(7, A(7, 0) + A(7, 2) + A(7, 3) + A(7, 4) + A(7, 5), 6)
     CG_STAGE(8, A(8, 0) + A(8, 2) + A(8, 3) + A(8, 4) + A(8, 5) + A(8, 6), 7)
     CG_STAGE(9, A(9, 0) + A(9, 2) + A(9, 3) + A(9, 4) + A(9, 5), 6)
-    CG_STAGE_STATE(10, A(10, 0) + A(10, 3) + A(10, 4) + A(10, 5) + A(10, 6) + A(10, 7), 8)
+    CG_STAGE_END(10, A(10, 0) + A(10, 3) + A(10, 4) + A(10, 5) + A(10, 6) + A(10, 7), 8)
     return CG_OK;
 }
 
@@ -67,7 +67,7 @@ static int CG_FN(vern7_dense)(CG_RUN *run)
     const cg_real_t t = CG_T_OLD(run);
     const cg_real_t h = CG_T(run) - t;
     const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x_old);
-    cg_real_t *const CG_RESTRICT y = CG_REALS(run->x_trial);
+    CG_STAGE_SPACE
     const cg_real_t *const CG_RESTRICT k0 = CG_REALS(run->f_old);
     const cg_real_t *const CG_RESTRICT k10 = CG_REALS(run->f);
     CG_STAGE_ROW(3) CG_STAGE_ROW(4) CG_STAGE_ROW(5) CG_STAGE_ROW(6) CG_STAGE_ROW(7) CG_STAGE_ROW(8) CG_STAGE_ROW(11)

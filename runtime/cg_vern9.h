@@ -11,7 +11,7 @@ static CG_INLINE int CG_FN(vern9_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
     const int32_t n = CG_N(run);
     const int32_t ld = CG_ROWS(n);
     const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x);
-    cg_real_t *const CG_RESTRICT y = CG_REALS(run->x_trial);
+    CG_STAGE_SPACE
     const cg_real_t *const CG_RESTRICT k0 = CG_REALS(run->f);
     CG_STAGE_ROW(1) CG_STAGE_ROW(2) CG_STAGE_ROW(3) CG_STAGE_ROW(4) CG_STAGE_ROW(5) CG_STAGE_ROW(6) CG_STAGE_ROW(7)
     CG_STAGE_ROW(8) CG_STAGE_ROW(9) CG_STAGE_ROW(10) CG_STAGE_ROW(11) CG_STAGE_ROW(12) CG_STAGE_ROW(13)
@@ -34,7 +34,7 @@ static CG_INLINE int CG_FN(vern9_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
     CG_STAGE(14, A(14, 0) + A(14, 5) + A(14, 6) + A(14, 7) + A(14, 8) + A(14, 9) + A(14, 10) + A(14, 11)
              + A(14, 12), 13)
     CG_STAGE(15, A(15, 0) + A(15, 5) + A(15, 6) + A(15, 7) + A(15, 8) + A(15, 9) + A(15, 10) + A(15, 11), 12)
-    CG_STAGE_STATE(16, A(16, 0) + A(16, 7) + A(16, 8) + A(16, 9) + A(16, 10) + A(16, 11) + A(16, 12) + A(16, 13), 14)
+    CG_STAGE_END(16, A(16, 0) + A(16, 7) + A(16, 8) + A(16, 9) + A(16, 10) + A(16, 11) + A(16, 12) + A(16, 13), 14)
     return CG_OK;
 }
 
@@ -76,7 +76,7 @@ static int CG_FN(vern9_dense)(CG_RUN *run)
     const cg_real_t t = CG_T_OLD(run);
     const cg_real_t h = CG_T(run) - t;
     const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x_old);
-    cg_real_t *const CG_RESTRICT y = CG_REALS(run->x_trial);
+    CG_STAGE_SPACE
     const cg_real_t *const CG_RESTRICT k0 = CG_REALS(run->f_old);
     const cg_real_t *const CG_RESTRICT k16 = CG_REALS(run->f);
     CG_STAGE_ROW(7) CG_STAGE_ROW(8) CG_STAGE_ROW(9) CG_STAGE_ROW(10) CG_STAGE_ROW(11) CG_STAGE_ROW(12)
