@@ -10,10 +10,12 @@
 #define CG_NU(run) ((run)->n_u)
 #define CG_RHS(run, t, x, out) (run)->rhs(t, x, (run)->p, (run)->u, out, (run)->work)
 #define CG_FLATTEN
+#define CG_COPIED 0
 #include "cg_method.h"
 #include "cg_rodas5p.h"
 #include "cg_auto.h"
 #undef CG_FLATTEN
+#undef CG_COPIED
 #undef CG_RHS
 #undef CG_NU
 #undef CG_N

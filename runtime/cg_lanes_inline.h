@@ -4,21 +4,10 @@
  * the table to define); CG_LANES comes from the command line.
  */
 #include "cg_control.h"
+#include "cg_flatten.h"
 #include "cg_lanes.h"
 
 #include <stddef.h>
-
-#ifndef CG_INLINE_OPERATIONS
-#define CG_INLINE_OPERATIONS 250 /* 12 copies of more do not stay in the instruction cache */
-#endif
-#if CG_MODEL_OPERATIONS <= CG_INLINE_OPERATIONS && defined(__clang__)
-#define CG_FLATTEN __attribute__((flatten))
-#elif CG_MODEL_OPERATIONS <= CG_INLINE_OPERATIONS
-#define CG_FLATTEN
-inline __attribute__((always_inline)) __typeof__(CG_MODEL_RHS) CG_MODEL_RHS;
-#else
-#define CG_FLATTEN
-#endif
 
 #define CG_FN(name) cg_lanes_##name
 #define CG_N(run) CG_MODEL_N

@@ -5,6 +5,7 @@
  *   CG_NU(run)      number of inputs and modes: a literal, or run->n_u
  *   CG_RHS(run, t, x, out)  a call of the right-hand side: a kernel of the model, or run->rhs
  *   CG_FLATTEN      attribute of the function that calls it, or nothing
+ *   CG_COPIED       1: the kernel is copied into every stage, and CG_N is a literal
  * Optional, to save the time that they take to compile:
  *   CG_WITHOUT_VERN7         leaves Vern7 out
  *   CG_WITHOUT_VERN9_DENSE   leaves out Vern9's interpolant

@@ -8,8 +8,8 @@
 
 #define CG_TERM(s, j) CG_TABLEAU(a)[s][j] * k##j[i]
 
-/* The state of a stage. Lanes need not write it to memory: their number of states is a literal. */
-#if CG_LANES > 1
+/* The state of a stage. Where the right-hand side stands in the stage, it need not be written to memory. */
+#if CG_COPIED
 #define CG_STAGE_SPACE cg_real_t y[CG_N(run)];
 #else
 #define CG_STAGE_SPACE cg_real_t *const CG_RESTRICT y = CG_REALS(run->x_trial);
