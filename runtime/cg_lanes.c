@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define CG_MOST_LANES 32
+#define CG_GROUPS 3u /* two at work, and one of trajectories that are about to begin */
 
 static const cg_lane_method_t *cg_lane_method(const cg_lane_set_t *set, const char *method)
 {
@@ -114,7 +115,13 @@ static int cg_set_up(cg_lanes_run_t *run, const cg_model_t *model, const cg_lane
 size_t cg_lanes_size(const cg_model_t *model, const cg_lane_set_t *set, const char *method)
 {
     cg_lanes_run_t run;
-    return cg_set_up(&run, model, set, method) == CG_OK ? 2u * cg_layout(&run, NULL) : 0;
+    return cg_set_up(&run, model, set, method) == CG_OK ? CG_GROUPS * cg_layout(&run, NULL) : 0;
+}
+
+/* A group in the block of the first one. */
+static cg_lanes_run_t *cg_lanes_group(cg_lanes_run_t *run, unsigned g)
+{
+    return (cg_lanes_run_t *)(void *)((char *)run + g * run->size);
 }
 
 int cg_lanes_init(cg_lanes_run_t *run, size_t size, const cg_model_t *model, const cg_lane_set_t *set,
@@ -125,25 +132,26 @@ int cg_lanes_init(cg_lanes_run_t *run, size_t size, const cg_model_t *model, con
         return CG_BAD_ARGUMENT;
     }
     memset(run, 0, needed);
-    cg_lanes_run_t *const other = (cg_lanes_run_t *)(void *)((char *)run + needed / 2u);
-    cg_set_up(run, model, set, method);
-    run->size = cg_layout(run, (char *)run);
-    cg_set_up(other, model, set, method);
-    other->size = cg_layout(other, (char *)other);
-    run->other = other;
+    for (unsigned g = 0; g < CG_GROUPS; g++) {
+        cg_lanes_run_t *const group = (cg_lanes_run_t *)(void *)((char *)run + g * (needed / CG_GROUPS));
+        cg_set_up(group, model, set, method);
+        group->size = cg_layout(group, (char *)group);
+    }
     return CG_OK;
 }
 
 /* ---- one lane ---- */
 
-/* The trajectories that have not begun. */
+/* The trajectories that have not begun. The first of them are in the lanes of `ready`, their first derivative and step
+ * known: computed one by one, these would cost as much as for all lanes. */
 typedef struct cg_queue {
     int64_t next;
     int64_t last;
     volatile int64_t *done;
+    struct cg_group *ready;
 } cg_queue_t;
 
-/* A group at work: which trajectory is in each lane, and how far its record is. */
+/* A group of lanes: which trajectory is in each, and how far its record is. */
 typedef struct cg_group {
     const cg_ensemble_t *ensemble;
     cg_lanes_run_t *run;
@@ -307,37 +315,99 @@ static int cg_lane_load(cg_group_t *group, int32_t lane, int64_t j)
     return hoisted == CG_OK;
 }
 
-/* Fills a lane with the next trajectory that can begin; without one it stays empty. */
-static void cg_lane_fill(cg_group_t *group, int32_t lane)
-{
-    while (group->queue->next < group->queue->last && !cg_lane_load(group, lane, group->queue->next++)) {
-        cg_lane_end(group, lane, (int)group->run->status[lane]);
-    }
-}
-
-/* Gives an empty lane the state of one at work, so that nothing in it traps, loops or is slow. */
-static void cg_lane_imitate(cg_lanes_run_t *run, int32_t lane)
+/* Copies what a lane holds between steps. */
+static void cg_lane_copy(cg_lanes_run_t *run, int32_t lane, const cg_lanes_run_t *source, int32_t from)
 {
     const int32_t lanes = run->lanes;
-    int32_t from = 0;
-    while (from < lanes && !run->active[from]) {
-        from++;
-    }
-    if (from == lanes) {
-        return;
-    }
-    double *const arrays[7] = {run->x, run->f, run->p, run->u, run->u_time, run->u_value, run->u_slope};
+    double *const to[7] = {run->x, run->f, run->p, run->u, run->u_time, run->u_value, run->u_slope};
+    const double *const of[7] = {source->x,      source->f,       source->p,      source->u,
+                                       source->u_time, source->u_value, source->u_slope};
     const int32_t rows[7] = {run->n, run->n, cg_p_rows(run), run->n_u, run->n_u, run->n_u, run->n_u};
     for (int a = 0; a < 7; a++) {
         for (int64_t i = 0; i < rows[a]; i++) {
-            arrays[a][i * lanes + lane] = arrays[a][i * lanes + from];
+            to[a][i * lanes + lane] = of[a][i * lanes + from];
         }
     }
-    run->t[lane] = run->t_stop[lane] = run->t_anchor[lane] = run->t[from];
-    run->n_anchor[lane] = 0.0;
+    run->t[lane] = run->t_old[lane] = source->t[from];
+    run->t_stop[lane] = source->t_stop[from];
+    run->mark[lane] = source->mark[from];
+    run->h[lane] = source->h[from];
+    run->err_old[lane] = source->err_old[from];
+    run->t_anchor[lane] = source->t_anchor[from];
+    run->n_anchor[lane] = source->n_anchor[from];
+    run->n_trials[lane] = source->n_trials[from];
+    run->n_rejected[lane] = source->n_rejected[from];
+    run->n_rhs[lane] = source->n_rhs[from];
+    run->rejected[lane] = source->rejected[from];
+    run->active[lane] = source->active[from];
+    run->fresh[lane] = source->fresh[from];
+    run->unstarted[lane] = source->unstarted[from];
+    run->status[lane] = source->status[from];
+}
+
+/* The first lane with a trajectory, or -1. */
+static int32_t cg_lanes_occupied(const cg_lanes_run_t *run)
+{
+    int32_t lane = 0;
+    while (lane < run->lanes && !run->active[lane]) {
+        lane++;
+    }
+    return lane < run->lanes ? lane : -1;
+}
+
+/* Gives an empty lane the state of one at work, so that nothing in it traps, loops or is slow. */
+static void cg_lane_imitate(cg_lanes_run_t *run, int32_t lane, int32_t from)
+{
+    cg_lane_copy(run, lane, run, from);
+    run->active[lane] = run->fresh[lane] = run->unstarted[lane] = 0;
+    run->t_stop[lane] = run->t[lane];
     run->mark[lane] = HUGE_VAL;
-    run->h[lane] = run->h[from];
-    run->fresh[lane] = run->unstarted[lane] = 0;
+}
+
+/* Lets trajectories begin, one in each lane of `ready`, as far as there are any. */
+static void cg_queue_begin(cg_queue_t *queue)
+{
+    cg_group_t *const ready = queue->ready;
+    cg_lanes_run_t *const run = ready->run;
+    for (int32_t lane = 0; lane < run->lanes; lane++) {
+        while (queue->next < queue->last && !cg_lane_load(ready, lane, queue->next++)) {
+            cg_lane_end(ready, lane, (int)run->status[lane]);
+        }
+    }
+    const int32_t from = cg_lanes_occupied(run);
+    if (from < 0) {
+        return;
+    }
+    for (int32_t lane = 0; lane < run->lanes; lane++) {
+        if (!run->active[lane]) {
+            cg_lane_imitate(run, lane, from);
+        }
+    }
+    run->attention = 0u;
+    run->prepare(run);
+    for (int32_t lane = 0; lane < run->lanes; lane++) {
+        if (run->attention >> lane & 1u) {
+            cg_lane_end(ready, lane, (int)run->status[lane]);
+        }
+    }
+}
+
+/* Moves the next trajectory into an empty lane; without one the lane stays empty. */
+static void cg_lane_fill(cg_group_t *group, int32_t lane)
+{
+    cg_queue_t *const queue = group->queue;
+    cg_group_t *const ready = queue->ready;
+    int32_t from = cg_lanes_occupied(ready->run);
+    while (from < 0 && queue->next < queue->last) {
+        cg_queue_begin(queue);
+        from = cg_lanes_occupied(ready->run);
+    }
+    if (from >= 0) {
+        cg_lane_copy(group->run, lane, ready->run, from);
+        group->trajectory[lane] = ready->trajectory[from];
+        group->next_eval[lane] = ready->next_eval[from];
+        ready->run->active[from] = 0;
+    }
 }
 
 /* Sees to one lane that wants attention. */
@@ -399,11 +469,10 @@ static int cg_lanes_options(cg_lanes_run_t *run, const cg_ensemble_t *ensemble, 
 static int cg_group_serve(cg_group_t *group)
 {
     cg_lanes_run_t *const run = group->run;
-    int working = 0;
-    do {
+    int32_t occupied = cg_lanes_occupied(run);
+    while (run->attention != 0u) {
         const uint32_t attention = run->attention;
-        int begin = 0;
-        working = 0;
+        int64_t fresh = 0;
         run->attention = 0u;
         for (int32_t lane = 0; lane < run->lanes; lane++) {
             if (attention >> lane & 1u) {
@@ -414,37 +483,37 @@ static int cg_group_serve(cg_group_t *group)
                     cg_lane_fill(group, lane);
                 }
             }
-            working |= run->active[lane] != 0;
         }
-        for (int32_t lane = 0; working && lane < run->lanes; lane++) {
+        occupied = cg_lanes_occupied(run);
+        for (int32_t lane = 0; occupied >= 0 && lane < run->lanes; lane++) {
             if (!run->active[lane] && attention >> lane & 1u) {
-                cg_lane_imitate(run, lane);
+                cg_lane_imitate(run, lane, occupied);
             }
-            begin |= run->fresh[lane] != 0;
+            fresh |= run->fresh[lane];
         }
-        if (begin) {
+        if (fresh != 0) {
             run->prepare(run);
         }
-    } while (run->attention != 0u);
-    return working;
+    }
+    return occupied >= 0;
 }
 
 int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const cg_run_t *options, int64_t first,
                       int64_t last, volatile int64_t *done)
 {
-    cg_group_t groups[2];
-    cg_queue_t queue = {first, last, done};
-    cg_lanes_run_t *const runs[2] = {run, run->other};
+    cg_group_t groups[CG_GROUPS];
+    cg_queue_t queue = {first, last, done, &groups[2]};
     memset(groups, 0, sizeof groups);
-    for (int g = 0; g < 2; g++) {
-        const int status = cg_lanes_options(runs[g], ensemble, options);
+    for (unsigned g = 0; g < CG_GROUPS; g++) {
+        cg_lanes_run_t *const own = cg_lanes_group(run, g);
+        const int status = cg_lanes_options(own, ensemble, options);
         if (status != CG_OK) {
             return status;
         }
         groups[g].ensemble = ensemble;
-        groups[g].run = runs[g];
+        groups[g].run = own;
         groups[g].queue = &queue;
-        runs[g]->attention = UINT32_MAX;
+        own->attention = UINT32_MAX;
     }
     for (;;) {
         const int working[2] = {cg_group_serve(&groups[0]), cg_group_serve(&groups[1])};
@@ -454,8 +523,8 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
         if (*run->stop) {
             return CG_INTERRUPTED;
         }
-        runs[0]->other = working[1] ? runs[1] : NULL;
-        runs[1]->other = NULL;
-        (working[0] ? runs[0] : runs[1])->advance(working[0] ? runs[0] : runs[1]);
+        cg_lanes_run_t *const leader = groups[working[0] ? 0 : 1].run;
+        leader->other = working[0] && working[1] ? groups[1].run : NULL;
+        leader->advance(leader);
     }
 }
