@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .c_text import ARGUMENTS, banner, c_string, definition, function, passed, table, wrapped
@@ -37,6 +37,7 @@ def emit(program: Program, command: str | None = None) -> Sources:
     """
     name = program.name
     again = command or f"chaplygin emit {name} --form {program.form} -o DIR"
+    plans = {k: program.schedule(k) for k in program.kernels}
     files = {
         f"{name}_core.h": render(
             "core.h.in",
@@ -47,8 +48,8 @@ def emit(program: Program, command: str | None = None) -> Sources:
                 "prototypes": "\n".join(_signature(name, k) + ";" for k in _defined(program)),
             },
         ),
-        f"{name}_core.c": render("core.c.in", _core_values(program, again)),
-        f"{name}_lanes.c": lane_file(program, again),
+        f"{name}_core.c": render("core.c.in", _core_values(program, plans, again)),
+        f"{name}_lanes.c": lane_file(program, plans["rhs"], again),
         **shell_files(program, again),
     }
     return Sources(name, program.digest, files)
@@ -94,9 +95,8 @@ def _signature(name: str, kernel: str) -> str:
     return wrapped(head, f"{arguments} double *CG_RESTRICT out, double *CG_RESTRICT work".split(", "))
 
 
-def _core_values(program: Program, command: str) -> dict[str, str]:
+def _core_values(program: Program, plans: Mapping[str, Schedule], command: str) -> dict[str, str]:
     name = program.name
-    plans = {k: program.schedule(k) for k in program.kernels}
     bodies = {k: body(program.graph, plan) for k, plan in plans.items()}
     hoisted = plans["rhs"].hoisted
     n = len(program.states)

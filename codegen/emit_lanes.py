@@ -12,9 +12,8 @@ from .render import provenance, render
 from .schedule import Schedule
 
 
-def lane_file(program: Program, command: str) -> str:
+def lane_file(program: Program, plan: Schedule, command: str) -> str:
     """The text of `<name>_lanes.c`: the schedule of `rhs`, printed once more for numbers of several lanes."""
-    plan = program.schedule("rhs")
     text = body(program.graph, plan, LANES)
     return render(
         "lanes.c.in",
