@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from . import checks, contacts, events
+from .canonical import digest
 from .fields import Fields
 from .graph import Graph, Node
 from .lowering import Lowering, UnsupportedExpression
@@ -406,7 +406,7 @@ class System:
         self._put("output_nodes", {n: value[f"outputs[{n!r}]"] for n in self.outputs})
         self._put("contact_nodes", contacts.contact_nodes(self, value.__getitem__))
         self._put("event_nodes", events.event_nodes(self.events, value.__getitem__))
-        self._put("digest", hashlib.sha256(self._canonical().encode()).hexdigest())
+        self._put("digest", digest(self))
 
     def _culprit(self, nodes: Mapping[sp.Symbol, Node]) -> str:
         """The first entry that cannot be lowered by itself."""
@@ -422,37 +422,6 @@ class System:
         """Time, coordinates, velocities, independent parameters, parameters, inputs, multipliers that are named."""
         known = (time, *self.coordinates, *self.velocities, *self.independent)
         return (*known, *self.parameters, *self.inputs, *self.multipliers)
-
-    def _canonical(self) -> str:
-        """The declaration as one text, the same for the same declaration in any process."""
-        g = self.graph
-        roots = [*self.fields.drift, *(n for f in self.fields.along for n in f), self.kinetic_node]
-        roots += [self.potential_node, *self.force_nodes, *self.constraint_offsets]
-        roots += (
-            [n for row in self.constraint_rows for n in row]
-            + list(self.beta)
-            + list(self.output_nodes.values())
-            + list(self.holonomic_nodes)
-        )
-        roots += [n for c in self.contact_nodes for n in (c.offset, *c.row, c.normal, c.mu)]
-        roots += [n for e in self.event_nodes for n in (e.guard, *e.reset.values())]
-        order = g.reachable(roots)
-        number = {n: i for i, n in enumerate(order)}
-        lines = [self.name]
-        lines += [
-            f"{type(s).__name__} {s.name} {self.example.get(s)!r} {self.units.get(s, '')!r} "
-            f"{self.descriptions.get(s, '')!r}"
-            for s in self.all_symbols()
-        ]
-        lines += [f"{n} {number[self.output_nodes[n]]}" for n in self.outputs]
-        lines += sorted(f"{k} {v!r}" for texts in (self.units, self.descriptions) for k, v in texts.items())
-        lines += [f"{g.op[n]} {g.value.get(n, '')} {[number[a] for a in g.args[n]]}" for n in order]
-        lines += [f"contact {c.name}" for c in self.contacts]
-        lines += [
-            f"event {e.name} {e.direction} {e.terminal} {[str(k) for k in e.reset]}" for e in self.event_nodes
-        ]
-        lines.append(f"{len(self.constraints)} {[number[r] for r in roots]}")
-        return "\n".join(lines)
 
     # -- looking ------------------------------------------------------------------------------------------------
     def structure_constants(self, with_time: bool = False) -> list[list[list[Any]]]:
