@@ -25,6 +25,7 @@ from .symbols import (
     Time,
     Velocity,
     check_name,
+    kind_of,
     rate,
 )
 from .zero import is_zero
@@ -151,7 +152,7 @@ def unknown_symbol(system: System, entry: str, s: sp.Symbol) -> str:
 def check_unique_names(system: System) -> None:
     used: dict[str, str] = {}
     for s in system.all_symbols():
-        kind = system.kind_of(s)
+        kind = kind_of(s)
         if s.name in used:
             raise DeclarationError(
                 f"System {system.name!r}: the name {s.name!r} is used twice, as {used[s.name]} and as {kind}"
