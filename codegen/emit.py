@@ -1,4 +1,4 @@
-"""From `Program` to `Sources`: the C core, its header, and the Cython module around it."""
+"""From `Program` to `Sources`: the C core, its header, the lane file, and the Cython module around them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .emit_hybrid import has_resets, hybrid_tables, reset_function
 from .emit_lanes import lane_file
 from .print_statements import Body, Function, body
 from .program import Program, Sources, Variable, has_functions
-from .render import provenance, render
+from .render import emit_command, provenance, render
 from .schedule import Schedule
 from .shell import shell_files
 
@@ -31,12 +31,12 @@ _FUNCTIONS = (
 
 
 def emit(program: Program, command: str | None = None) -> Sources:
-    """The texts of a model: `<name>_core.c`, `<name>_core.h`, `<name>.pyx`, `<name>.pxd`, `<name>.pyi`.
+    """The texts of a model: `<name>_core.c`, `<name>_core.h`, `<name>_lanes.c`, and `<name>.pyx`, `.pxd`, `.pyi`.
 
     `command` is shown as the command that makes them again. Same program, same bytes.
     """
     name = program.name
-    again = command or f"chaplygin emit {name} --form {program.form} -o DIR"
+    again = command or emit_command(program)
     plans = {k: program.schedule(k) for k in program.kernels}
     files = {
         f"{name}_core.h": render(
@@ -215,8 +215,7 @@ def _kernel_text(program: Program, kernel: str, plan: Schedule, text: Body) -> s
 
 
 def _unused(program: Program, arguments: Sequence[str], piece: Function) -> list[str]:
-    names = {"t": program.clock}
-    return [f"(void){names.get(a, f'cg_{a}')};" for a in arguments if a not in piece.arrays]
+    return [f"(void){passed(program, [a])};" for a in arguments if a not in piece.arrays]
 
 
 def _looped_jacobian(program: Program, n: int) -> str:

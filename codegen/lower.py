@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING
 
 import sympy as sp
 
-from .accelerations import (
-    UNROLLED_VELOCITIES,
-    Accelerations,
-    solve_for_accelerations,
-    variation,
-)
+from .accelerations import Accelerations, solve_for_accelerations, variation
 from .arrange import BUDGET, arranged
 from .friction import friction_outputs
 from .graph import LEAVES, Node
@@ -24,8 +19,6 @@ from .program import Kernel, Program, Variable
 
 if TYPE_CHECKING:
     from .equations import Equations
-
-__all__ = ["UNROLLED_VELOCITIES", "lower", "program_digest", "variable"]
 
 UNROLLED_JACOBIAN = 4000
 """Operations up to which a Jacobian is written out; above, the emitted one loops over `jvp`."""

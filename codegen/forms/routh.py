@@ -10,7 +10,7 @@ Source: Encyclopedia of Mathematics, "Poincaré equations", (2); c_0 and Q exten
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy as sp
 
@@ -22,12 +22,10 @@ from ..linear import LDL
 from ..structure import structure_functions
 from ..symbols import Parameter
 from ..sympy_view import expressions
+from ..system import System
 from . import FormError
 from .poincare import refuse_constraints
 from .reduction import add_brackets, momentum_equations
-
-if TYPE_CHECKING:
-    from ..system import System
 
 
 def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> Equations:
@@ -98,8 +96,6 @@ def reduced_system(eqs: Equations) -> System:
     Raises FormError when the displacements that remain do not close (some c_ij^r of a cyclic r is not zero), or when a
     coordinate that remains is moved by a cyclic velocity.
     """
-    from ..system import System
-
     system, g = eqs.system, eqs.graph
     if eqs.form != "routh" or eqs.routhian is None:
         raise FormError(f"only the form routh has a reduced system, not {eqs.form!r}")
