@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
-from .checks import good_points
 from .evaluate import evaluate
 from .friction import friction_symbols
 from .graph import Graph, Node
+from .points import good_points
 from .sympy_view import expressions
 from .system import System
 

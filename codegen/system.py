@@ -13,6 +13,7 @@ from .canonical import digest
 from .fields import Fields
 from .graph import Graph, Node
 from .lowering import Lowering, UnsupportedExpression
+from .points import example_point
 from .symbols import DeclarationError, check_name, rate, time
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ class System:
         if self.bodies:
             from .interactions import check_bodies
 
-            check_bodies(name, self.bodies, checks.example_point(self), {s.name for s in self.example})
+            check_bodies(name, self.bodies, example_point(self), {s.name for s in self.example})
 
     def _add_bodies(self, bodies: tuple[Body, ...], interactions: tuple[Interaction, ...]) -> None:
         """T, V and generalised forces of the bodies, on top of those that are declared."""
@@ -278,16 +279,14 @@ class System:
         self._put("eta", tuple(nodes[v] for v in self.velocities))
         self._put("theta", tuple(nodes[s] for s in self.independent))
         x_nodes = tuple(nodes[x] for x in self.coordinates)
-        offsets, matrix = checks.affine(
-            self, [f"kinematics[{x}]" for x in self.coordinates], rows, "velocities"
-        )
+        offsets, matrix = checks.affine(self, [f"kinematics[{x}]" for x in self.coordinates], rows)
         along = tuple(tuple(matrix[i][a] for i in range(n)) for a in range(len(self.velocities)))
         self._put("fields", Fields(x_nodes, nodes[time], tuple(offsets), along))
         self._put("kinetic_node", value["kinetic"])
         self._put("potential_node", value["potential"])
         self._put("force_nodes", tuple(value.get(f"forces[{v}]", g.zero) for v in self.velocities))
         names = [f"constraints[{i}]" for i in range(len(self.constraints))]
-        offsets, matrix = checks.affine(self, names, [value[c] for c in names], "velocities")
+        offsets, matrix = checks.affine(self, names, [value[c] for c in names])
         self._put("constraint_nodes", tuple(value[c] for c in names))
         self._put("holonomic_nodes", tuple(value[f"holonomic[{i}]"] for i in range(len(self.holonomic))))
         self._put("constraint_rows", tuple(tuple(row) for row in matrix))
@@ -370,7 +369,7 @@ class System:
         return compile_system(system, form, reproducible=reproducible, **options)
 
     def emit(self, form: str, folder: str | Path, **options: Any) -> list[Path]:
-        """Write the C core (.c .h) and the Cython module (.pyx .pxd .pyi) into a folder; returns the paths."""
+        """Write the C sources (.c .h) and the Cython module (.pyx .pxd .pyi) into a folder; returns the paths."""
         from .emit import emit_to
 
         return emit_to(self.equations(form, **options).program, folder)
