@@ -25,7 +25,7 @@ from ..sympy_view import expressions
 from ..system import System
 from . import FormError
 from .poincare import refuse_constraints
-from .reduction import add_brackets, momentum_equations
+from .reduction import add_brackets, momentum_equations, refuse_names
 
 
 def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> Equations:
@@ -177,13 +177,8 @@ def _ignored(g: Graph, system: System, wanted: Sequence[sp.Symbol] | None) -> li
 
 
 def _constants(system: System, gone: Sequence[int]) -> tuple[sp.Symbol, ...]:
-    taken = {s.name for s in system.all_symbols()}
     names = [f"a_{system.velocities[r].name}" for r in gone]
-    for name in names:
-        if name in taken:
-            raise FormError(
-                f"{system.name!r} uses the name {name!r}, which a cyclic momentum would bear; rename it"
-            )
+    refuse_names(system, names, "a cyclic momentum")
     return tuple(Parameter(name, real=True) for name in names)
 
 
