@@ -30,20 +30,21 @@ FOLDERS = {
     "chaplygin.systems": "systems",
     "chaplygin.templates": "templates",
 }
+MACHINE = platform.machine().lower()
+X86_64 = MACHINE in ("x86_64", "amd64")
 # The same bits on every machine of one kind: nothing fused, nothing tuned to this CPU. See codegen/compilers.py.
 PORTABLE = "-O3 -g0 -ffp-contract=off -fno-tree-slp-vectorize -fno-math-errno -fno-trapping-math".split()
-if platform.machine().lower() not in ("x86_64", "amd64", "i386", "i686"):
+if not X86_64 and MACHINE not in ("i386", "i686"):
     PORTABLE.append("-fno-tree-vectorize")
-X86 = platform.machine().lower() in ("x86_64", "amd64")
 # Lane sets of a shipped model: trajectories in a register and what the compiler may use; chosen from when loaded.
 LANES = {
     8: ["-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw", "-mfma", "-mprefer-vector-width=512"],
     4: ["-mavx2", "-mfma"],
     2: [],
 }
-if platform.machine().lower() in ("aarch64", "arm64"):
+if MACHINE in ("aarch64", "arm64"):
     LANES = {2: []}
-elif not X86:
+elif not X86_64:
     LANES = {}
 
 

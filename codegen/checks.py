@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from .evaluate import evaluate, evaluate_with_scale
 from .fields import leaves_span, numeric_matrix
 from .graph import Graph, Node
 from .linear import choose_pivots
+from .points import Point, declared_roots, example_point, good_points
 from .symbols import (
     Coordinate,
     DeclarationError,
@@ -25,14 +25,13 @@ from .symbols import (
     Time,
     Velocity,
     check_name,
+    kind_of,
     rate,
 )
 from .zero import is_zero
 
 if TYPE_CHECKING:
     from .system import System
-
-Point = dict[str, float]
 
 
 def require_coordinates(system: str, symbols: Iterable[Any], entry: str) -> None:
@@ -151,7 +150,7 @@ def unknown_symbol(system: System, entry: str, s: sp.Symbol) -> str:
 def check_unique_names(system: System) -> None:
     used: dict[str, str] = {}
     for s in system.all_symbols():
-        kind = system.kind_of(s)
+        kind = kind_of(s)
         if s.name in used:
             raise DeclarationError(
                 f"System {system.name!r}: the name {s.name!r} is used twice, as {used[s.name]} and as {kind}"
@@ -180,87 +179,8 @@ def check_unique_names(system: System) -> None:
             )
 
 
-def sample(system: System, seed: int, spread: float = 0.2) -> Point:
-    """A random point near the example point (a generic one for what the example does not name); `spread` 0: itself."""
-    # Not `hash`: it differs from process to process.
-    draw = random.Random(1_000_003 * seed + sum(map(ord, system.name)))
-    point: Point = {}
-    for s in system.all_symbols():
-        generic = draw.uniform(0.5, 1.5) if isinstance(s, Parameter) else draw.uniform(0.2, 0.9)
-        scale, shift = draw.uniform(-1, 1), draw.uniform(-1, 1)
-        base = system.example.get(s)
-        if base is None:
-            point[s.name] = generic
-        elif isinstance(s, Parameter) and base != 0:
-            # A sign may matter, zero may not be admitted: parameters move in proportion.
-            point[s.name] = base * (1 + spread * scale)
-        elif isinstance(s, Parameter):
-            # In proportion it would stay zero, and a term with it would be taken for absent.
-            point[s.name] = spread * abs(shift)
-        else:
-            point[s.name] = base * (1 + spread * scale) + spread * shift
-    return point
-
-
-def wide_points(
-    system: System,
-    roots: Sequence[Node],
-    count: int,
-    graph: Graph,
-    complete: Callable[[Point], Point] = lambda point: point,
-) -> list[Point]:
-    """Random points of every size and sign, far from the example too; fewer where the roots have no finite value."""
-    points: list[Point] = []
-    for seed in range(1, 10 * count):
-        draw = random.Random(7_919 * seed + sum(map(ord, system.name)))
-        size = (0.5, 2.0, 8.0, 40.0)[seed % 4]
-        point: Point = {}
-        for s in system.all_symbols():
-            if isinstance(s, Parameter):
-                base = system.example.get(s, 1.0) or 0.5
-                point[s.name] = base * math.exp(draw.uniform(-1, 1))
-            else:
-                point[s.name] = draw.uniform(-size, size)
-        try:
-            point = complete(point)
-            values = evaluate(graph, roots, point)
-        except (ArithmeticError, ValueError):
-            continue
-        if all(math.isfinite(v) for v in values):
-            points.append(point)
-        if len(points) == count:
-            break
-    return points
-
-
-def good_points(
-    system: System,
-    roots: Sequence[Node],
-    count: int,
-    graph: Graph | None = None,
-    complete: Callable[[Point], Point] = lambda point: point,
-) -> list[Point]:
-    """Random points at which every root has a finite value; `complete` adds what a form has besides the system."""
-    g = graph or system.graph
-    points: list[Point] = []
-    for seed in range(1, 40 * count):
-        try:
-            point = complete(sample(system, seed, 0.2 if seed < 20 * count else 0.02))
-            values = evaluate(g, roots, point)
-        except (ArithmeticError, ValueError):
-            continue
-        if all(math.isfinite(v) for v in values):
-            points.append(point)
-        if len(points) == count:
-            return points
-    raise DeclarationError(
-        f"System {system.name!r}: its expressions have no finite value near the example point; give an example "
-        "point inside their domain"
-    )
-
-
 def affine(
-    system: System, entries: Sequence[str], nodes: Sequence[Node], what: str
+    system: System, entries: Sequence[str], nodes: Sequence[Node]
 ) -> tuple[list[Node], list[list[Node]]]:
     """Offsets and rows of nodes that are affine in the velocities: node = offset + row . eta."""
     g, eta = system.graph, system.eta
@@ -282,8 +202,8 @@ def affine(
             changing = list(system.velocities)
         if changing:
             raise DeclarationError(
-                f"System {system.name!r}: {entry} is not affine in the {what} (its slope along {changing[0]} changes "
-                "with the velocities); for nonlinear constraints give a parametrization"
+                f"System {system.name!r}: {entry} is not affine in the velocities (its slope along {changing[0]} "
+                "changes with the velocities); for nonlinear constraints give a parametrization"
             )
     return g.substitute(nodes, zeros), still
 
@@ -296,7 +216,7 @@ def check(system: System) -> None:
         raise DeclarationError(
             f"{where}: potential depends on velocities; V is a function of (t, x): move it to kinetic"
         )
-    points = good_points(system, _roots(system), 4)
+    points = good_points(system, declared_roots(system), 4)
     generic = points[0]
     _check_fields(system, g, points, where)
     at = example_point(system)
@@ -312,34 +232,6 @@ def check(system: System) -> None:
             "coordinate) and put the restriction into constraints; T with the constraint already substituted gives "
             "wrong equations"
         )
-
-
-def _roots(system: System) -> list[Node]:
-    roots = [*system.fields.drift, *(n for f in system.fields.along for n in f), system.kinetic_node]
-    return [
-        *roots,
-        system.potential_node,
-        *system.constraint_offsets,
-        *(n for r in system.constraint_rows for n in r),
-    ]
-
-
-def example_point(system: System) -> Point:
-    """The example point, filled up with generic values where it is silent."""
-    roots = _roots(system)
-    generic = good_points(system, roots, 1)[0]
-    if not system.example:
-        return generic
-    point = {**generic, **{s.name: v for s, v in system.example.items()}}
-    try:
-        values = evaluate(system.graph, roots, point)
-    except (ArithmeticError, ValueError) as error:
-        raise DeclarationError(
-            f"System {system.name!r}: an expression fails at the example point: {error}"
-        ) from None
-    if not all(math.isfinite(v) for v in values):
-        raise DeclarationError(f"System {system.name!r}: an expression is not finite at the example point")
-    return point
 
 
 def _check_fields(system: System, g: Graph, points: Sequence[Point], where: str) -> None:

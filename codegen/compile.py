@@ -10,11 +10,12 @@ from typing import Any
 from chaplygin.runtime.errors import CoreMissingError, TwinWarning
 from chaplygin.runtime.model import require_core
 
+from .accelerations import UNROLLED_VELOCITIES
 from .cache import lookup, model_key
 from .compilers import NoCompilerError
 from .equations import Equations
 from .forms import fitting
-from .lower import UNROLLED_VELOCITIES, program_digest
+from .lower import program_digest
 from .system import System
 
 

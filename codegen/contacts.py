@@ -122,7 +122,7 @@ def contact_nodes(system: System, value: Callable[[str], Node]) -> tuple[Contact
     g = system.graph
     places = [f"contacts[{c.name!r}].slip" for c in system.contacts]
     slips = [value(place) for place in places]
-    offsets, rows = checks.affine(system, places, slips, "velocities")
+    offsets, rows = checks.affine(system, places, slips)
     unknown = [g.symbol(s.name) for s in system.multipliers]
     found = []
     for c, slip, offset, row in zip(system.contacts, slips, offsets, rows, strict=True):

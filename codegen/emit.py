@@ -1,30 +1,21 @@
-"""From `Program` to `Sources`: the C core, its header, and the Cython module around it."""
+"""From `Program` to `Sources`: the C core, its header, the lane file, and the Cython module around them."""
 
 from __future__ import annotations
 
 import json
 import math
-import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from .c_text import ARGUMENTS, banner, c_string, definition, function, passed, table, wrapped
 from .emit_hybrid import has_resets, hybrid_tables, reset_function
 from .emit_lanes import lane_file
 from .print_statements import Body, Function, body
 from .program import Program, Sources, Variable, has_functions
-from .render import provenance, render
+from .render import emit_command, provenance, render
 from .schedule import Schedule
 from .shell import shell_files
 
-_ARGUMENTS = {
-    "x": "const double *restrict cg_x",
-    "p": "const double *restrict cg_p",
-    "q": "const double *restrict cg_q",
-    "u": "const double *restrict cg_u",
-    "v": "const double *restrict cg_v",
-    "out": "double *restrict cg_out",
-    "work": "double *restrict cg_work",
-}
 _FUNCTIONS = (
     "rhs",
     "jacobian",
@@ -40,12 +31,13 @@ _FUNCTIONS = (
 
 
 def emit(program: Program, command: str | None = None) -> Sources:
-    """The texts of a model: `<name>_core.c`, `<name>_core.h`, `<name>.pyx`, `<name>.pxd`, `<name>.pyi`.
+    """The texts of a model: `<name>_core.c`, `<name>_core.h`, `<name>_lanes.c`, and `<name>.pyx`, `.pxd`, `.pyi`.
 
     `command` is shown as the command that makes them again. Same program, same bytes.
     """
     name = program.name
-    again = command or f"chaplygin emit {name} --form {program.form} -o DIR"
+    again = command or emit_command(program)
+    plans = {k: program.schedule(k) for k in program.kernels}
     files = {
         f"{name}_core.h": render(
             "core.h.in",
@@ -56,8 +48,8 @@ def emit(program: Program, command: str | None = None) -> Sources:
                 "prototypes": "\n".join(_signature(name, k) + ";" for k in _defined(program)),
             },
         ),
-        f"{name}_core.c": render("core.c.in", _core_values(program, again)),
-        f"{name}_lanes.c": lane_file(program, again),
+        f"{name}_core.c": render("core.c.in", _core_values(program, plans, again)),
+        f"{name}_lanes.c": lane_file(program, plans["rhs"], again),
         **shell_files(program, again),
     }
     return Sources(name, program.digest, files)
@@ -103,22 +95,8 @@ def _signature(name: str, kernel: str) -> str:
     return wrapped(head, f"{arguments} double *CG_RESTRICT out, double *CG_RESTRICT work".split(", "))
 
 
-def wrapped(head: str, arguments: Sequence[str]) -> str:
-    """A parameter list, broken after commas."""
-    lines, line = [], head
-    for i, argument in enumerate(arguments):
-        piece = argument + (")" if i == len(arguments) - 1 else ",")
-        if len(line) + 1 + len(piece) > 110 and line != head:
-            lines.append(line)
-            line = " " * len(head) + piece
-        else:
-            line += piece if line == head else f" {piece}"
-    return "\n".join([*lines, line])
-
-
-def _core_values(program: Program, command: str) -> dict[str, str]:
+def _core_values(program: Program, plans: Mapping[str, Schedule], command: str) -> dict[str, str]:
     name = program.name
-    plans = {k: program.schedule(k) for k in program.kernels}
     bodies = {k: body(program.graph, plan) for k, plan in plans.items()}
     hoisted = plans["rhs"].hoisted
     n = len(program.states)
@@ -131,7 +109,7 @@ def _core_values(program: Program, command: str) -> dict[str, str]:
         kernels.append(reset_function(program))
     solves = any(program.kernels[k].solves for k in program.kernels)
     tables = [
-        _table(label, values)
+        _variables(label, values)
         for label, values in (
             ("states", program.states),
             ("parameters", program.parameters),
@@ -199,16 +177,6 @@ def _core_values(program: Program, command: str) -> dict[str, str]:
     }
 
 
-def banner(kernel: str, plan: Schedule, text: Body) -> str:
-    """A comment with the counts of a kernel."""
-    count = sum(piece.intermediates for piece in text.pieces)
-    divisions = f" ({plan.divisions} division{'s' * (plan.divisions > 1)})" if plan.divisions else ""
-    line = f"{kernel}: {plan.operations} operations{divisions}, {count} intermediates"
-    line += f", in {len(text.pieces)} pieces" if len(text.pieces) > 1 else ""
-    line += f"; {plan.hoist.operations} more once per parameter set" if plan.hoist else ""
-    return f"/* {line} */"
-
-
 def _kernel_text(program: Program, kernel: str, plan: Schedule, text: Body) -> str:
     """The C functions of one kernel: itself, and before it the pieces it was cut into, and what is hoisted."""
     name, hoist = program.name, plan.hoist
@@ -219,61 +187,35 @@ def _kernel_text(program: Program, kernel: str, plan: Schedule, text: Body) -> s
     lines = [banner(kernel, plan, text)]
     if hoist is not None:
         (piece,) = body(program.graph, hoist).pieces
-        arguments = [_ARGUMENTS["p"], "double *restrict cg_q"]
-        lines += _function(wrapped(f"static int {name}_hoist(", arguments), piece.lines)
+        arguments = [ARGUMENTS["p"], "double *restrict cg_q"]
+        lines += function(wrapped(f"static int {name}_hoist(", arguments), piece.lines)
     if len(text.pieces) == 1:
         piece = text.pieces[0]
-        lines += _function(definition(program, head, own), _unused(program, own, piece), piece.lines)
+        lines += function(definition(program, head, own), _unused(program, own, piece), piece.lines)
     else:
         calls = ["int status;", ""]
         for i, piece in enumerate(text.pieces):
             arguments = [a for a in own if a in piece.arrays]
             part = f"{name}_{kernel}_{i + 1}("
-            lines += _function(definition(program, f"static int {part}", arguments), piece.lines)
-            calls.append(f"if ((status = {part}{_passed(program, arguments)})) != CG_OK) return status;")
+            lines += function(definition(program, f"static int {part}", arguments), piece.lines)
+            calls.append(f"if ((status = {part}{passed(program, arguments)})) != CG_OK) return status;")
         everything = Function((), frozenset().union(*(p.arrays for p in text.pieces)), 0)
         unused = _unused(program, own, everything)
-        lines += _function(definition(program, head, own), calls[:2], unused, calls[2:])
+        lines += function(definition(program, head, own), calls[:2], unused, calls[2:])
     if hoist is not None:
         arguments = [a for a in own if a != "q"]
-        call = f"{name}_{kernel}_hoisted({_passed(program, own)})"
-        lines += _function(
+        call = f"{name}_{kernel}_hoisted({passed(program, own)})"
+        lines += function(
             definition(program, f"int {name}_{kernel}(", arguments),
             [f"double cg_q[{plan.hoisted}];", f"const int cg_status = {name}_hoist(cg_p, cg_q);"],
-            ["", "if (cg_status != CG_OK) return cg_status;", f"return {call};"],
-            end=(),
+            ["", "if (cg_status != CG_OK) return cg_status;"],
+            end=f"return {call};",
         )
     return "\n".join(lines)
 
 
-def _function(signature: str, *lines: Sequence[str], end: Sequence[str] = ("return CG_OK;",)) -> list[str]:
-    return [signature, "{", *indented([text for part in (*lines, end) for text in part]), "}", ""]
-
-
-def _passed(program: Program, arrays: Sequence[str]) -> str:
-    return ", ".join(program.clock if a == "t" else f"cg_{a}" for a in arrays)
-
-
-def definition(program: Program, head: str, arguments: Sequence[str], *first: str) -> str:
-    own = [f"double {program.clock}" if a == "t" else _ARGUMENTS[a] for a in arguments]
-    return wrapped(head, [*first, *own])
-
-
 def _unused(program: Program, arguments: Sequence[str], piece: Function) -> list[str]:
-    names = {"t": program.clock}
-    return [f"(void){names.get(a, f'cg_{a}')};" for a in arguments if a not in piece.arrays]
-
-
-def indented(lines: Sequence[str]) -> list[str]:
-    result = []
-    for line in lines:
-        if len(line) > 106:
-            result += textwrap.wrap(
-                line, 114, initial_indent="    ", subsequent_indent="        ", break_long_words=False
-            )
-        else:
-            result.append(f"    {line}" if line else "")
-    return result
+    return [f"(void){passed(program, [a])};" for a in arguments if a not in piece.arrays]
 
 
 def _looped_jacobian(program: Program, n: int) -> str:
@@ -297,21 +239,10 @@ def _looped_jacobian(program: Program, n: int) -> str:
 """
 
 
-def _table(label: str, variables: Sequence[Variable]) -> str:
+def _variables(label: str, variables: Sequence[Variable]) -> str:
     rows = []
     for v in variables:
         example = "NAN" if math.isnan(v.example) else repr(float(v.example))
-        kind = f"CG_{v.kind.upper()}"
-        rows.append(
-            f"    {{{c_string(v.name)}, {c_string(v.unit)}, {c_string(v.description)}, {example}, {kind}, 0}},"
-        )
-    return f"static const cg_variable_t cg_{label}[] = {{\n" + "\n".join(rows) + "\n};"
-
-
-def c_string(text: str) -> str:
-    """A C string literal for any text: UTF-8 bytes, everything unusual as octal escapes."""
-    plain = ""
-    for byte in text.encode("utf-8"):
-        char = chr(byte)
-        plain += char if 32 <= byte < 127 and char not in '"\\?' else f"\\{byte:03o}"
-    return f'"{plain}"'
+        texts = (c_string(text) for text in (v.name, v.unit, v.description))
+        rows.append(f"{', '.join(texts)}, {example}, CG_{v.kind.upper()}, 0")
+    return table("cg_variable_t", label, rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .c_text import c_string, definition, passed, table
 from .program import Program
 
 
@@ -11,30 +12,25 @@ def has_resets(program: Program) -> bool:
 
 def hybrid_tables(program: Program) -> list[str]:
     """The tables `cg_events` and `cg_contacts`, where they are not empty."""
-    from .emit import c_string
-
     tables = []
     if program.events:
         rows = [
-            f"    {{{c_string(e.name)}, {e.direction}, {int(e.terminal)}, {int(e.has_reset)}, 0}},"
+            f"{c_string(e.name)}, {e.direction}, {int(e.terminal)}, {int(e.has_reset)}, 0"
             for e in program.events
         ]
-        tables.append("static const cg_event_t cg_events[] = {\n" + "\n".join(rows) + "\n};")
+        tables.append(table("cg_event_t", "events", rows))
     if program.contacts:
-        rows = [f"    {{{c_string(c.name)}, {c.sign}, 0}}," for c in program.contacts]
-        tables.append("static const cg_contact_t cg_contacts[] = {\n" + "\n".join(rows) + "\n};")
+        rows = [f"{c_string(c.name)}, {c.sign}, 0" for c in program.contacts]
+        tables.append(table("cg_contact_t", "contacts", rows))
     return tables
 
 
 def reset_function(program: Program) -> str:
     """The kernel `reset`: the state after one event; an event without reset leaves the state as it is."""
-    from .emit import definition
-
     name, n = program.name, len(program.states)
     arrays = ["t", "x", "p", "u", "out", "work"]
-    passed = ", ".join([program.clock, *(f"cg_{a}" for a in arrays[1:])])
     cases = [
-        f"    case {i}: /* {e.name} */\n        return {name}_reset_{i}({passed});"
+        f"    case {i}: /* {e.name} */\n        return {name}_reset_{i}({passed(program, arrays)});"
         for i, e in enumerate(program.events)
         if e.has_reset
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from .c_text import banner, function, wrapped
 from .print_c import LANES
 from .print_statements import Body, Function, body
 from .program import Program, has_functions
@@ -11,9 +12,8 @@ from .render import provenance, render
 from .schedule import Schedule
 
 
-def lane_file(program: Program, command: str) -> str:
+def lane_file(program: Program, plan: Schedule, command: str) -> str:
     """The text of `<name>_lanes.c`: the schedule of `rhs`, printed once more for numbers of several lanes."""
-    plan = program.schedule("rhs")
     text = body(program.graph, plan, LANES)
     return render(
         "lanes.c.in",
@@ -36,37 +36,35 @@ def lane_file(program: Program, command: str) -> str:
 
 def _kernel(program: Program, plan: Schedule, text: Body) -> str:
     """The C functions of the kernel; every function returns the lanes in which nothing was singular."""
-    from .emit import banner, indented, wrapped
-
     name = f"{program.name}_rhs_lanes"
     own = ("t", "x", "p", *(("q",) if plan.hoist else ()), "u", "out", "work")
 
-    def function(
+    def lane_function(
         head: str, arrays: tuple[str, ...], written: tuple[str, ...], piece: Function, calls: bool = False
     ) -> list[str]:
         parameters = [f"{'' if a in written else 'const '}cg_real_t *restrict {_argument(a)}" for a in arrays]
-        lines = [wrapped(f"static cg_mask_t {head}(", parameters), "{"]
-        lines += [f"    (void){_argument(a)};" for a in arrays if a not in piece.arrays]
-        lines.append("    cg_mask_t cg_ok = cg_true();")
+        first = [f"(void){_argument(a)};" for a in arrays if a not in piece.arrays]
+        first.append("cg_mask_t cg_ok = cg_true();")
         if "t" in piece.arrays and not calls:
-            lines.append(f"    const cg_real_t {program.clock} = *cg_clock;")
-        return [*lines, *indented(piece.lines), "    return cg_ok;", "}", ""]
+            first.append(f"const cg_real_t {program.clock} = *cg_clock;")
+        signature = wrapped(f"static cg_mask_t {head}(", parameters)
+        return function(signature, first, piece.lines, end="return cg_ok;")
 
     results = ("out", "work")
     lines = [banner("rhs", plan, text)]
     if plan.hoist is not None:
         (piece,) = body(program.graph, plan.hoist, LANES).pieces
-        lines += function(f"{program.name}_hoist_lanes", ("p", "q"), ("q",), piece)
+        lines += lane_function(f"{program.name}_hoist_lanes", ("p", "q"), ("q",), piece)
     if len(text.pieces) == 1:
-        return "\n".join([*lines, *function(name, own, results, text.pieces[0])])
+        return "\n".join([*lines, *lane_function(name, own, results, text.pieces[0])])
     calls = []
     for i, piece in enumerate(text.pieces):
         arrays = tuple(a for a in own if a in piece.arrays)
-        lines += function(f"{name}_{i + 1}", arrays, results, piece)
+        lines += lane_function(f"{name}_{i + 1}", arrays, results, piece)
         calls.append(f"cg_ok &= {name}_{i + 1}({', '.join(map(_argument, arrays))});")
     used = frozenset().union(*(piece.arrays for piece in text.pieces))
     whole = Function(tuple(calls), used, 0)
-    return "\n".join([*lines, *function(name, own, results, whole, True)])
+    return "\n".join([*lines, *lane_function(name, own, results, whole, True)])
 
 
 def _argument(array: str) -> str:

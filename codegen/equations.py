@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
-from .checks import good_points
 from .evaluate import evaluate
 from .friction import friction_symbols
 from .graph import Graph, Node
+from .points import good_points
 from .sympy_view import expressions
 from .system import System
 
@@ -28,7 +28,7 @@ LARGEST_TREE = 120
 """Operations of one entry without sharing up to which SymPy simplifies it; beyond, it may take minutes."""
 
 
-def tidy(e: Any) -> Any:
+def _shown(e: Any) -> Any:
     """An expression made shorter, where SymPy does not take minutes for it (trigonometric denominators)."""
     below = [p.base for p in e.atoms(sp.Pow) if p.exp.is_negative and p.base.is_Add]
     if e.count_ops() > LARGEST_TREE or any(b.has(TrigonometricFunction) for b in below):
@@ -177,7 +177,7 @@ class Equations:
     def _view(self, nodes: Sequence[Node]) -> list[Any]:
         shown = expressions(self.graph, nodes, self.symbols)
         return [
-            tidy(e) if self.graph.count_operations([n]) <= LARGEST_TO_SIMPLIFY else e
+            _shown(e) if self.graph.count_operations([n]) <= LARGEST_TO_SIMPLIFY else e
             for n, e in zip(nodes, shown, strict=True)
         ]
 

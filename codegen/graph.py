@@ -378,5 +378,4 @@ class Graph:
 
     def count_operations(self, roots: Iterable[Node]) -> int:
         """Arithmetic operations and function calls that the roots need."""
-        leaves = ("const", "named", "symbol", "bool")
-        return sum(self.op[n] not in leaves for n in self.reachable(roots))
+        return sum(self.op[n] not in LEAVES for n in self.reachable(roots))

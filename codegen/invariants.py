@@ -16,13 +16,13 @@ import numpy as np
 import sympy as sp
 from mpmath import mp
 
-from .checks import wide_points
 from .cyclic import cyclic_velocities
 from .differentiate import forward, gradient
 from .evaluate import branches_taken, evaluate, evaluate_with_scale
 from .fields import pointwise_rank
 from .graph import Node
 from .integrals import casimirs, independent, momentum_maps, null_space
+from .points import wide_points
 from .power import painleve_function
 from .sympy_view import expressions
 

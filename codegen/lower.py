@@ -9,23 +9,16 @@ from typing import TYPE_CHECKING
 
 import sympy as sp
 
-from .accelerations import (
-    UNROLLED_VELOCITIES,
-    Accelerations,
-    solve_for_accelerations,
-    variation,
-)
+from .accelerations import Accelerations, solve_for_accelerations, variation
 from .arrange import BUDGET, arranged
 from .friction import friction_outputs
-from .graph import Node
+from .graph import LEAVES, Node
 from .hybrid import contact_entries, event_entries, hybrid_kernels, modes
 from .power import POWER, painleve_function, power
 from .program import Kernel, Program, Variable
 
 if TYPE_CHECKING:
     from .equations import Equations
-
-__all__ = ["UNROLLED_VELOCITIES", "lower", "program_digest", "variable"]
 
 UNROLLED_JACOBIAN = 4000
 """Operations up to which a Jacobian is written out; above, the emitted one loops over `jvp`."""
@@ -138,12 +131,11 @@ def _labels(eqs: Equations) -> dict[Node, str]:
     """Names for the entries of M and f that are worth one."""
     g = eqs.graph
     labels: dict[Node, str] = {}
-    leaves = ("const", "named", "symbol", "bool")
     for i, v in enumerate(eqs.velocities):
-        if g.op[eqs.force[i]] not in leaves:
+        if g.op[eqs.force[i]] not in LEAVES:
             labels.setdefault(eqs.force[i], f"f_{v.name}")
         for j in range(i + 1):
-            if eqs.mass and g.op[eqs.mass[i][j]] not in leaves:
+            if eqs.mass and g.op[eqs.mass[i][j]] not in LEAVES:
                 labels.setdefault(eqs.mass[i][j], f"M_{eqs.velocities[j].name}_{v.name}")
     return labels
 
@@ -189,14 +181,20 @@ def _outputs(
     ]
     friction = friction_outputs(eqs)
     found += [(Variable(n, "output", "", text), node) for n, text, node in friction if n != "friction_power"]
-    for name, node in eqs.output_nodes.items():
-        text = {str(k): v for k, v in {**system.units}.items()}.get(name, "")
-        about = {str(k): v for k, v in {**system.descriptions}.items()}.get(name, "")
-        found.append((Variable(name, "output", text, about), node))
+    units, about = ({str(k): v for k, v in texts.items()} for texts in (system.units, system.descriptions))
+    found += [
+        (Variable(n, "output", units.get(n, ""), about.get(n, "")), node)
+        for n, node in eqs.output_nodes.items()
+    ]
     taken = {v.name for v, _ in found} | set(eqs.symbols) | invariants
     for name, text, node in friction[-1:]:
-        found.append((Variable(f"cg_{name}" if name in taken else name, "output", "", text), node))
+        found.append((Variable(_free(name, taken), "output", "", text), node))
     return found + _balance(eqs, invariants, taken, accelerations)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The name, or one like it where the user has taken it."""
+    return f"cg_{name}" if name in taken else name
 
 
 def _balance(
@@ -215,11 +213,7 @@ def _balance(
         found.append((Variable("energy", "output", "", "T + V"), total))
     if "painleve" in invariants:
         return found
-
-    def free(name: str) -> str:
-        return f"cg_{name}" if name in taken else name
-
     if not (same and named):
-        found.append((Variable(free("painleve"), "output", "", "T2 - T0 + V"), h))
-    found.append((Variable(free("power"), "output", "", POWER), power(eqs, accelerations)))
+        found.append((Variable(_free("painleve", taken), "output", "", "T2 - T0 + V"), h))
+    found.append((Variable(_free("power", taken), "output", "", POWER), power(eqs, accelerations)))
     return found

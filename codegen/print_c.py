@@ -6,7 +6,7 @@ C printer writes (`print_sympy` gives it the same statements; tests compare both
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -108,7 +108,11 @@ class LanePrinter(CPrinter):
 
 @dataclass(frozen=True, eq=False)
 class Dialect:
-    """How a language spells what is no arithmetic; `splat` makes a number of all lanes from a plain one."""
+    """How a language spells what is no arithmetic; the defaults are those of C.
+
+    `splat` makes a number of all lanes from a plain one. `singular` is the statement for where a condition holds,
+    several of them joined by `either`; `factored` is the one around a factorization, which may find the same.
+    """
 
     printer: Callable[[], Any]
     select: str
@@ -122,6 +126,9 @@ class Dialect:
         }
     )
     splat: str = "{0}"
+    either: str = " || "
+    singular: str = "if ({0}) return CG_SINGULAR;"
+    factored: str = "if ({0} != CG_OK) return CG_SINGULAR;"
 
 
 C = Dialect(CPrinter, "({0} ? {1} : {2})")
@@ -129,14 +136,17 @@ PYTHON = Dialect(PythonPrinter, "({1} if {0} else {2})")
 LANES = Dialect(
     LanePrinter,
     "cg_where({0}, {1}, {2})",
-    "cg_real_t",
-    {
+    real="cg_real_t",
+    relations={
         "lt": "cg_lt({0}, {1})",
         "le": "cg_le({0}, {1})",
         "eq": "cg_eq({0}, {1})",
         "ne": "cg_not(cg_eq({0}, {1}))",
     },
-    "cg_splat({0})",
+    splat="cg_splat({0})",
+    either=" | ",
+    singular="cg_ok &= cg_not({0});",
+    factored="cg_ok &= {0};",
 )
 
 
@@ -207,3 +217,14 @@ def value_text(g: Graph, node: Node, names: Mapping[Node, str], top: bool, diale
     text = expression(g, node, names, top, dialect)
     plain = g.op[node] != "symbol" and is_plain(g, node, {} if top else names)
     return dialect.splat.format(text) if plain else text
+
+
+def singular_text(
+    g: Graph, pairs: Iterable[tuple[Node, Node]], names: Mapping[Node, str], dialect: Dialect
+) -> str:
+    """The statement for where |pivot| <= limit in one of the pairs (pivot, limit)."""
+    size, below = _spelling(dialect, "abs"), dialect.relations["le"]
+    texts = [[value_text(g, n, names, False, dialect) for n in pair] for pair in pairs]
+    return dialect.singular.format(
+        dialect.either.join(below.format(size.format(pivot), limit) for pivot, limit in texts)
+    )

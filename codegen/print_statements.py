@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from .graph import Graph, Node
-from .print_c import C, Dialect, value_text
+from .print_c import C, Dialect, singular_text, value_text
 from .schedule import (
     Assign,
     Check,
@@ -121,10 +121,7 @@ def _statement(g: Graph, s: Statement, names: Mapping[Node, str], dialect: Diale
         angle = value_text(g, g.args[s.sine.node][0], names, False, dialect)
         return f"{dialect.real} {sine}, {cosine}; cg_sincos({angle}, &{sine}, &{cosine});"
     if isinstance(s, Check):
-        pairs = [[value_text(g, n, names, False, dialect) for n in pair] for pair in s.pairs]
-        if dialect is C:
-            return f"if ({' || '.join(f'fabs({p}) <= {limit}' for p, limit in pairs)}) return CG_SINGULAR;"
-        return f"cg_ok &= cg_not({' | '.join(f'cg_le(cg_abs({p}), {limit})' for p, limit in pairs)});"
+        return singular_text(g, s.pairs, names, dialect)
     assert isinstance(s, Store)
     text = value_text(g, s.node, names, False, dialect)
     return f"{ARRAYS[s.array]}[{s.index}] = {text};" + (f" /* {s.comment} */" if s.comment else "")
@@ -192,9 +189,7 @@ def _piece(
             arrays.add("work")
             if s.factor:
                 factor = f"cg_factor({s.size}, cg_work + {s.matrix})"
-                lines.append(
-                    f"if ({factor} != CG_OK) return CG_SINGULAR;" if dialect is C else f"cg_ok &= {factor};"
-                )
+                lines.append(dialect.factored.format(factor))
             lines.append(f"cg_solve({s.size}, cg_work + {s.matrix}, cg_work + {s.right});")
     if "t" in used and "t" not in loads:
         arrays.add("t")

@@ -140,9 +140,9 @@ class Program:
 
     def to_sympy(self, kernel: str = "rhs") -> Any:
         """One kernel as a `sympy.codegen.ast.CodeBlock` of assignments, as it is emitted."""
-        from .sympy_view import code_block
+        from .print_sympy import assignments
 
-        return code_block(self, kernel)
+        return assignments(self, kernel)
 
 
 PLAIN = (*LEAVES, *RELATIONS, "add", "sub", "mul", "div", "neg", "sqrt", "abs", "select")

@@ -6,8 +6,12 @@ import functools
 from collections.abc import Mapping
 from importlib.resources import files
 from string import Template
+from typing import TYPE_CHECKING
 
-__all__ = ["provenance", "render"]
+if TYPE_CHECKING:
+    from .program import Program
+
+__all__ = ["emit_command", "provenance", "render"]
 
 
 class TemplateError(ValueError):
@@ -43,6 +47,11 @@ def render(name: str, values: Mapping[str, str]) -> str:
     if unused := values.keys() - wanted:
         raise TemplateError(f"{name}: no place for {', '.join(sorted(unused))}")
     return template.substitute(values)
+
+
+def emit_command(program: Program) -> str:
+    """The command line that makes the files of a model again."""
+    return f"chaplygin emit {program.name} --form {program.form} -o DIR"
 
 
 def provenance(template: str, digest: str, command: str, comment: str = "# ") -> str:

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 
 from .program import Program, Variable
-from .render import provenance, render
+from .render import emit_command, provenance, render
 
 __all__ = ["shell_files"]
 
@@ -25,7 +25,7 @@ def shell_files(program: Program, command: str | None = None) -> dict[str, str]:
     if not (name.isascii() and name.isidentifier()):
         raise ValueError(f"model name {name!r}: not a plain identifier")
     if command is None:
-        command = f"chaplygin emit {name} --form {program.form} -o DIR"
+        command = emit_command(program)
     summary = "\n".join(
         [
             f"Compiled model {name}, form {program.form}.",

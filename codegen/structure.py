@@ -7,10 +7,10 @@ from typing import Any
 
 import sympy as sp
 
-from .checks import good_points
 from .fields import recognised, structure
 from .graph import Graph, Node
 from .lowering import Lowering
+from .points import good_points
 from .sympy_view import expressions
 from .system import System
 from .zero import is_zero

@@ -172,6 +172,12 @@ def rate(coordinate: sp.Symbol) -> Rate:
     return Rate(f"{coordinate.name}_dot", real=True)
 
 
+def kind_of(s: sp.Symbol) -> str:
+    """What a symbol of a declaration is, in one word."""
+    kinds = (Coordinate, Velocity, Parameter, Multiplier, Time)
+    return next((kind.__name__.lower() for kind in kinds if isinstance(s, kind)), "input")
+
+
 def natural(name: str) -> list[tuple[int, int | str]]:
     """A sort key that puts theta2 before theta10."""
     return [(0, int(p)) if p.isdigit() else (1, p) for p in re.split(r"(\d+)", name) if p]

@@ -1,17 +1,14 @@
-"""Graph nodes back into SymPy: expressions to look at, and `sympy.codegen.ast` nodes of what is emitted."""
+"""Graph nodes back into SymPy: expressions to look at."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy as sp
 
-from .graph import Graph, Node
-
-if TYPE_CHECKING:
-    from .program import Program
+from .graph import BINARY, UNARY, Graph, Node
 
 BUILD: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,
@@ -30,22 +27,7 @@ BUILD: dict[str, Callable[..., Any]] = {
     "ne": sp.Unequality,
     "select": lambda c, a, b: sp.Piecewise((a, c), (b, True)),
 }
-for _name in (
-    "exp",
-    "log",
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "sign",
-    "atan2",
-):
-    BUILD[_name] = getattr(sp, _name)
+BUILD |= {name: getattr(sp, name) for name in (*UNARY, *BINARY) if name not in BUILD}
 
 
 def constant(value: Fraction) -> Any:
@@ -81,10 +63,3 @@ def expressions(
         args = g.args[node]
         built[node] = BUILD[g.op[node]](*[built[a] for a in args]) if args else leaf(g, node, symbols)
     return [built[r] for r in roots]
-
-
-def code_block(program: Program, kernel: str) -> Any:
-    """The statements of one kernel as a `CodeBlock`; what `Program.to_sympy` returns."""
-    from .print_sympy import assignments
-
-    return assignments(program, kernel)

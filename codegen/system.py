@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from . import checks, contacts, events
+from . import checks, contacts, declaration, events
+from .canonical import digest
 from .fields import Fields
 from .graph import Graph, Node
 from .lowering import Lowering, UnsupportedExpression
-from .symbols import (
-    Coordinate,
-    DeclarationError,
-    Input,
-    Multiplier,
-    Parameter,
-    Rate,
-    Time,
-    Velocity,
-    check_name,
-    natural,
-    rate,
-    time,
-)
+from .points import example_point
+from .symbols import DeclarationError, check_name, rate, time
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -165,15 +153,14 @@ class System:
             kinetic = 0
         self._put("kinetic", checks.expression(self.name, "kinetic", kinetic))
         self._put("potential", checks.expression(self.name, "potential", potential))
-        self._put(
-            "constraints",
-            tuple(
-                checks.expression(name, f"constraints[{i}]", e)
-                for i, e in enumerate(checks.sequence(name, "constraints", constraints))
-            ),
-        )
-        self._add_holonomic(checks.sequence(name, "holonomic", holonomic))
-        self._put("velocities", self._ordered_velocities())
+        declared = [
+            checks.expression(name, f"constraints[{i}]", e)
+            for i, e in enumerate(checks.sequence(name, "constraints", constraints))
+        ]
+        equations, rates = declaration.holonomic(name, checks.sequence(name, "holonomic", holonomic), rows)
+        self._put("holonomic", equations)
+        self._put("constraints", (*declared, *rates))
+        self._put("velocities", declaration.velocities(name, rows, self.example))
         self._put(
             "forces",
             checks.expressions(name, "forces", forces or {}, self.velocities, "a velocity of the system"),
@@ -186,7 +173,9 @@ class System:
                 for k, e in checks.mapping(name, "outputs", outputs or {}).items()
             },
         )
-        self._put("parametrization", self._checked_parametrization(parametrization))
+        given, independent = declaration.parametrization(self, parametrization)
+        self._put("parametrization", given)
+        self._put("independent", independent)
         self._add_contacts_and_events(
             checks.sequence(name, "contacts", contacts), checks.sequence(name, "events", events)
         )
@@ -198,23 +187,7 @@ class System:
         if self.bodies:
             from .interactions import check_bodies
 
-            check_bodies(name, self.bodies, checks.example_point(self), {s.name for s in self.example})
-
-    def _add_holonomic(self, given: Sequence[Expression]) -> None:
-        """df/dt = 0 for every equation f(t, x) = 0, after the constraints that are declared."""
-        equations = tuple(checks.expression(self.name, f"holonomic[{i}]", e) for i, e in enumerate(given))
-        for i, f in enumerate(equations):
-            wrong = [s for s in f.free_symbols if isinstance(s, (Velocity, Input))]
-            if wrong:
-                raise DeclarationError(
-                    f"System {self.name!r}: holonomic[{i}] contains {wrong[0]}; f is a function of (t, x): put "
-                    "relations between velocities into constraints"
-                )
-        rates = [
-            sp.diff(f, time) + sum(sp.diff(f, x) * v for x, v in self.kinematics.items()) for f in equations
-        ]
-        self._put("holonomic", equations)
-        self._put("constraints", (*self.constraints, *rates))
+            check_bodies(name, self.bodies, example_point(self), {s.name for s in self.example})
 
     def _add_bodies(self, bodies: tuple[Body, ...], interactions: tuple[Interaction, ...]) -> None:
         """T, V and generalised forces of the bodies, on top of those that are declared."""
@@ -270,90 +243,11 @@ class System:
         )
 
     # -- making -------------------------------------------------------------------------------------------------
-    def _ordered_velocities(self) -> tuple[sp.Symbol, ...]:
-        found: set[sp.Symbol] = set()
-        for x, expression in self.kinematics.items():
-            here = {s for s in expression.free_symbols if isinstance(s, Velocity)}
-            for s in here:
-                if isinstance(s, Rate) and expression != s:
-                    raise DeclarationError(
-                        f"System {self.name!r}: kinematics[{x}] contains the rate {s}; right-hand sides are made of "
-                        "velocities from velocities()"
-                    )
-            found |= here
-        if not found:
-            raise DeclarationError(
-                f"System {self.name!r}: kinematics contain no velocity; make some with velocities()"
-            )
-        if all(isinstance(s, Rate) for s in found):
-            return tuple(self.kinematics.values())
-        return self._in_order(found)
-
-    def _in_order(self, symbols: Iterable[sp.Symbol]) -> tuple[sp.Symbol, ...]:
-        """As listed in `example`, the rest by name."""
-        rank = {s: i for i, s in enumerate(self.example)}
-        return tuple(sorted(symbols, key=lambda s: (rank.get(s, len(rank)), natural(s.name))))
-
-    def _checked_parametrization(self, given: Mapping[sp.Symbol, Expression] | None) -> Any:
-        if given is None:
-            self._put("independent", ())
-            return None
-        if self.constraints:
-            raise DeclarationError(f"System {self.name!r}: give constraints or a parametrization, not both")
-        result = checks.expressions(
-            self.name, "parametrization", given, self.velocities, "a velocity of the system"
-        )
-        for v in self.velocities:
-            if v not in result:
-                raise DeclarationError(
-                    f"System {self.name!r}: parametrization has no entry for {v}; every velocity needs one (0 is fine)"
-                )
-        thetas: dict[sp.Symbol, None] = {}
-        for expression in result.values():
-            here = {
-                s for s in expression.free_symbols if isinstance(s, Velocity) and s not in self.velocities
-            }
-            for s in sorted(here, key=lambda s: natural(s.name)):
-                thetas.setdefault(s)
-            for s in expression.free_symbols & set(self.velocities):
-                raise DeclarationError(
-                    f"System {self.name!r}: parametrization contains the velocity {s}; right-hand sides are "
-                    "expressions in (t, x, theta) with theta made by velocities()"
-                )
-        self._put("independent", self._in_order(thetas))
-        return result
-
     def _collect_symbols(self) -> None:
-        """Sort every symbol in the declaration into its kind; name those that have none."""
-        known = {time, *self.coordinates, *self.velocities, *self.independent}
-        known |= {rate(x) for x in self.coordinates}
-        multipliers: set[sp.Symbol] = set()
-        constrained = {f"lambda_{i + 1}" for i in range(len(self.constraints))}
-        parameters: set[sp.Symbol] = set()
-        inputs: set[sp.Symbol] = set()
-        for entry, expression in self._entries():
-            for s in sorted(expression.free_symbols - known, key=lambda s: natural(str(s))):
-                if isinstance(s, Parameter):
-                    parameters.add(s)
-                elif isinstance(s, Input):
-                    if not entry.startswith(("potential", "forces", "outputs", "contacts", "events")):
-                        raise DeclarationError(
-                            f"System {self.name!r}: {entry} contains the input {s.name!r}: inputs may stand in "
-                            "potential, forces and outputs; elsewhere their rates would enter the equations"
-                        )
-                    inputs.add(s)
-                elif isinstance(s, Multiplier) and s.name in constrained and checks.takes_multipliers(entry):
-                    multipliers.add(s)
-                else:
-                    raise DeclarationError(checks.unknown_symbol(self, entry, s))
-        for s in self.example:
-            if isinstance(s, Parameter):
-                parameters.add(s)
-            elif isinstance(s, Input):
-                inputs.add(s)
-        self._put("parameters", self._in_order(parameters))
-        self._put("inputs", self._in_order(inputs))
-        self._put("multipliers", tuple(sorted(multipliers, key=lambda s: natural(s.name))))
+        for kind, symbols in zip(
+            ("parameters", "inputs", "multipliers"), declaration.symbols(self, self._entries()), strict=True
+        ):
+            self._put(kind, symbols)
         checks.check_unique_names(self)
 
     def _entries(self) -> list[tuple[str, Any]]:
@@ -385,16 +279,14 @@ class System:
         self._put("eta", tuple(nodes[v] for v in self.velocities))
         self._put("theta", tuple(nodes[s] for s in self.independent))
         x_nodes = tuple(nodes[x] for x in self.coordinates)
-        offsets, matrix = checks.affine(
-            self, [f"kinematics[{x}]" for x in self.coordinates], rows, "velocities"
-        )
+        offsets, matrix = checks.affine(self, [f"kinematics[{x}]" for x in self.coordinates], rows)
         along = tuple(tuple(matrix[i][a] for i in range(n)) for a in range(len(self.velocities)))
         self._put("fields", Fields(x_nodes, nodes[time], tuple(offsets), along))
         self._put("kinetic_node", value["kinetic"])
         self._put("potential_node", value["potential"])
         self._put("force_nodes", tuple(value.get(f"forces[{v}]", g.zero) for v in self.velocities))
         names = [f"constraints[{i}]" for i in range(len(self.constraints))]
-        offsets, matrix = checks.affine(self, names, [value[c] for c in names], "velocities")
+        offsets, matrix = checks.affine(self, names, [value[c] for c in names])
         self._put("constraint_nodes", tuple(value[c] for c in names))
         self._put("holonomic_nodes", tuple(value[f"holonomic[{i}]"] for i in range(len(self.holonomic))))
         self._put("constraint_rows", tuple(tuple(row) for row in matrix))
@@ -406,7 +298,7 @@ class System:
         self._put("output_nodes", {n: value[f"outputs[{n!r}]"] for n in self.outputs})
         self._put("contact_nodes", contacts.contact_nodes(self, value.__getitem__))
         self._put("event_nodes", events.event_nodes(self.events, value.__getitem__))
-        self._put("digest", hashlib.sha256(self._canonical().encode()).hexdigest())
+        self._put("digest", digest(self))
 
     def _culprit(self, nodes: Mapping[sp.Symbol, Node]) -> str:
         """The first entry that cannot be lowered by itself."""
@@ -422,37 +314,6 @@ class System:
         """Time, coordinates, velocities, independent parameters, parameters, inputs, multipliers that are named."""
         known = (time, *self.coordinates, *self.velocities, *self.independent)
         return (*known, *self.parameters, *self.inputs, *self.multipliers)
-
-    def _canonical(self) -> str:
-        """The declaration as one text, the same for the same declaration in any process."""
-        g = self.graph
-        roots = [*self.fields.drift, *(n for f in self.fields.along for n in f), self.kinetic_node]
-        roots += [self.potential_node, *self.force_nodes, *self.constraint_offsets]
-        roots += (
-            [n for row in self.constraint_rows for n in row]
-            + list(self.beta)
-            + list(self.output_nodes.values())
-            + list(self.holonomic_nodes)
-        )
-        roots += [n for c in self.contact_nodes for n in (c.offset, *c.row, c.normal, c.mu)]
-        roots += [n for e in self.event_nodes for n in (e.guard, *e.reset.values())]
-        order = g.reachable(roots)
-        number = {n: i for i, n in enumerate(order)}
-        lines = [self.name]
-        lines += [
-            f"{type(s).__name__} {s.name} {self.example.get(s)!r} {self.units.get(s, '')!r} "
-            f"{self.descriptions.get(s, '')!r}"
-            for s in self.all_symbols()
-        ]
-        lines += [f"{n} {number[self.output_nodes[n]]}" for n in self.outputs]
-        lines += sorted(f"{k} {v!r}" for texts in (self.units, self.descriptions) for k, v in texts.items())
-        lines += [f"{g.op[n]} {g.value.get(n, '')} {[number[a] for a in g.args[n]]}" for n in order]
-        lines += [f"contact {c.name}" for c in self.contacts]
-        lines += [
-            f"event {e.name} {e.direction} {e.terminal} {[str(k) for k in e.reset]}" for e in self.event_nodes
-        ]
-        lines.append(f"{len(self.constraints)} {[number[r] for r in roots]}")
-        return "\n".join(lines)
 
     # -- looking ------------------------------------------------------------------------------------------------
     def structure_constants(self, with_time: bool = False) -> list[list[list[Any]]]:
@@ -508,18 +369,7 @@ class System:
         return compile_system(system, form, reproducible=reproducible, **options)
 
     def emit(self, form: str, folder: str | Path, **options: Any) -> list[Path]:
-        """Write the C core (.c .h) and the Cython module (.pyx .pxd .pyi) into a folder; returns the paths."""
+        """Write the C sources (.c .h) and the Cython module (.pyx .pxd .pyi) into a folder; returns the paths."""
         from .emit import emit_to
 
         return emit_to(self.equations(form, **options).program, folder)
-
-    def kind_of(self, s: sp.Symbol) -> str:
-        if isinstance(s, Coordinate):
-            return "coordinate"
-        if isinstance(s, Velocity):
-            return "velocity"
-        if isinstance(s, Parameter):
-            return "parameter"
-        if isinstance(s, Multiplier):
-            return "multiplier"
-        return "time" if isinstance(s, Time) else "input"

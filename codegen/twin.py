@@ -49,10 +49,9 @@ def twin_kernels(program: Program) -> Kernels:
     python = {k: python_kernel(program, k) for k in program.kernels}
     if "jacobian" not in python:
         python["jacobian"] = _looped_jacobian(python["jvp"], len(program.states))
-    if any(e.has_reset for e in program.events):
-        python["reset"] = _reset(
-            {i: python[f"reset_{i}"] for i in range(len(program.events)) if f"reset_{i}" in python}
-        )
+    resets = {i: python[f"reset_{i}"] for i, e in enumerate(program.events) if e.has_reset}
+    if resets:
+        python["reset"] = _reset(resets)
     numpy = {k: numpy_kernel(program, k) for k, kernel in program.kernels.items() if not kernel.solves}
     return Kernels(
         program.name,

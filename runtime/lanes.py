@@ -18,7 +18,7 @@ METHODS = frozenset(("rk4", "dop853", "tsit5", "vern7", "vern9"))
 """The methods of `cg_lanes_inline.h`; any other runs one trajectory at a time."""
 WIDTHS = (1, 2, 4, 8)
 WORTH = 512
-"""Trajectories from which on lanes are used when the caller does not say: compiling them takes a second or two."""
+"""Trajectories from which on lanes are used when the caller does not say: compiling them takes 1 to 4 s."""
 
 _libraries: dict[tuple[str, int], tuple[ctypes.CDLL, int]] = {}
 """(Path of the model, lanes) -> library, never unloaded, and address of its set."""

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 import chaplygin as cg
-from chaplygin.codegen.checks import good_points
 from chaplygin.codegen.differentiate import forward
 from chaplygin.codegen.equations import Equations
 from chaplygin.codegen.evaluate import evaluate
 from chaplygin.codegen.forms import FormError, forms
+from chaplygin.codegen.points import good_points
 
 Point = dict[str, float]
 

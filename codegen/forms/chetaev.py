@@ -19,7 +19,7 @@ from ..symbols import Velocity
 from ..system import System
 from . import FormError
 from .poincare import refuse_constraints
-from .reduction import add_brackets
+from .reduction import add_brackets, refuse_names
 
 
 def derive(system: System) -> Equations:
@@ -62,11 +62,8 @@ def derive(system: System) -> Equations:
 
 def momentum_symbols(system: System) -> tuple[sp.Symbol, ...]:
     """`p_<velocity>` for every velocity."""
-    taken = {s.name for s in system.all_symbols()}
     names = [f"p_{v.name}" for v in system.velocities]
-    for name in names:
-        if name in taken:
-            raise FormError(f"{system.name!r} uses the name {name!r}, which a momentum would bear; rename it")
+    refuse_names(system, names, "a momentum")
     return tuple(Velocity(name, real=True) for name in names)
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 import sympy as sp
 
-from ..checks import example_point
 from ..differentiate import forward
 from ..equations import Equations
 from ..evaluate import evaluate
 from ..fields import numeric_matrix
 from ..graph import Graph, Node
 from ..linear import choose_pivots, solve
+from ..points import example_point
 from ..system import System
 from ..zero import are_zero
 from . import FormError

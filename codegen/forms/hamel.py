@@ -14,12 +14,13 @@ from collections.abc import Sequence
 
 import sympy as sp
 
-from ..checks import example_point
 from ..differentiate import forward
 from ..equations import Equations
 from ..evaluate import evaluate
 from ..graph import Graph, Node
 from ..linear import solve
+from ..points import example_point
+from ..structure import recognise
 from ..system import System
 from . import FormError
 from .constraints import equations_of, impose
@@ -85,8 +86,6 @@ def three_index_symbols(g: Graph, system: System) -> Symbols:
 
 def _simplified(g: Graph, system: System, symbols: Symbols) -> Symbols:
     """Symbols that are constants recognised as such."""
-    from ..structure import recognise
-
     keys = list(symbols)
     nodes = recognise(g, system, [symbols[key] for key in keys])
     return {key: node for key, node in zip(keys, nodes, strict=True) if node != g.zero}

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..differentiate import forward, gradient
 from ..graph import Graph, Node
 from ..structure import structure_functions
 from ..system import System
+from . import FormError
 
 Structure = Mapping[tuple[int, int], Sequence[tuple[int, Node]]]
 """c_ab^i for a < b (a = -1: X_0) as {(a, b): [(i, node), ...]}."""
+
+
+def refuse_names(system: System, names: Iterable[str], what: str) -> None:
+    """Raise FormError for a name of the system that something of the form would bear."""
+    taken = {s.name for s in system.all_symbols()}
+    for name in names:
+        if name in taken:
+            raise FormError(f"{system.name!r} uses the name {name!r}, which {what} would bear; rename it")
 
 
 @dataclass(frozen=True)

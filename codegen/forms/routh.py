@@ -10,7 +10,7 @@ Source: Encyclopedia of Mathematics, "Poincaré equations", (2); c_0 and Q exten
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy as sp
 
@@ -22,12 +22,10 @@ from ..linear import LDL
 from ..structure import structure_functions
 from ..symbols import Parameter
 from ..sympy_view import expressions
+from ..system import System
 from . import FormError
 from .poincare import refuse_constraints
-from .reduction import add_brackets, momentum_equations
-
-if TYPE_CHECKING:
-    from ..system import System
+from .reduction import add_brackets, momentum_equations, refuse_names
 
 
 def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> Equations:
@@ -98,8 +96,6 @@ def reduced_system(eqs: Equations) -> System:
     Raises FormError when the displacements that remain do not close (some c_ij^r of a cyclic r is not zero), or when a
     coordinate that remains is moved by a cyclic velocity.
     """
-    from ..system import System
-
     system, g = eqs.system, eqs.graph
     if eqs.form != "routh" or eqs.routhian is None:
         raise FormError(f"only the form routh has a reduced system, not {eqs.form!r}")
@@ -181,13 +177,8 @@ def _ignored(g: Graph, system: System, wanted: Sequence[sp.Symbol] | None) -> li
 
 
 def _constants(system: System, gone: Sequence[int]) -> tuple[sp.Symbol, ...]:
-    taken = {s.name for s in system.all_symbols()}
     names = [f"a_{system.velocities[r].name}" for r in gone]
-    for name in names:
-        if name in taken:
-            raise FormError(
-                f"{system.name!r} uses the name {name!r}, which a cyclic momentum would bear; rename it"
-            )
+    refuse_names(system, names, "a cyclic momentum")
     return tuple(Parameter(name, real=True) for name in names)
 
 

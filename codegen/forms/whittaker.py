@@ -26,7 +26,7 @@ from ..zero import is_zero
 from . import FormError
 from .constraints import Permitted, impose
 from .nonholonomic import Permission, bracket_coefficients
-from .reduction import momentum_equations
+from .reduction import momentum_equations, refuse_names
 
 BRANCH_END = Fraction(1, 10**10)
 """eta_1^2 below this share of what the energy allows counts as zero: x_1 no longer tells the states apart."""
@@ -145,8 +145,7 @@ def _steady(g: Graph, system: System) -> None:
         raise FormError(
             f"{where} 'nothing depends on time' fails (the potential contains the input {driven[0]})"
         )
-    if any(s.name == "h" for s in system.all_symbols()):
-        raise FormError(f"{system.name!r} uses the name 'h', which the energy would bear; rename it")
+    refuse_names(system, ["h"], "the energy")
 
 
 def _leading(g: Graph, system: System, along: sp.Symbol | str | None) -> tuple[int, int]:
@@ -218,13 +217,8 @@ def _homogeneous(g: Graph, system: System, choice: Permitted, permission: Permis
 
 
 def _prime_symbols(system: System, choice: Permitted) -> tuple[sp.Symbol, ...]:
-    taken = {s.name for s in system.all_symbols()}
     names = [f"{v.name}_prime" for v in choice.velocities[1:]]
-    for name in names:
-        if name in taken:
-            raise FormError(
-                f"{system.name!r} uses the name {name!r}, which a state of the form would bear; rename it"
-            )
+    refuse_names(system, names, "a state of the form")
     return tuple(Velocity(name, real=True) for name in names)
 
 

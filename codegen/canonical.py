@@ -1,0 +1,46 @@
+"""The digest of a declaration, by which its models are found again: a new one for whatever changes what is emitted."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .system import System
+
+
+def digest(system: System) -> str:
+    """Of the canonical text; equal declarations have equal digests."""
+    return hashlib.sha256(canonical(system).encode()).hexdigest()
+
+
+def canonical(system: System) -> str:
+    """The declaration as one text, the same for the same declaration in any process."""
+    g = system.graph
+    roots = [*system.fields.drift, *(n for f in system.fields.along for n in f), system.kinetic_node]
+    roots += [system.potential_node, *system.force_nodes, *system.constraint_offsets]
+    roots += (
+        [n for row in system.constraint_rows for n in row]
+        + list(system.beta)
+        + list(system.output_nodes.values())
+        + list(system.holonomic_nodes)
+    )
+    roots += [n for c in system.contact_nodes for n in (c.offset, *c.row, c.normal, c.mu)]
+    roots += [n for e in system.event_nodes for n in (e.guard, *e.reset.values())]
+    order = g.reachable(roots)
+    number = {n: i for i, n in enumerate(order)}
+    lines = [system.name]
+    lines += [
+        f"{type(s).__name__} {s.name} {system.example.get(s)!r} {system.units.get(s, '')!r} "
+        f"{system.descriptions.get(s, '')!r}"
+        for s in system.all_symbols()
+    ]
+    lines += [f"{n} {number[system.output_nodes[n]]}" for n in system.outputs]
+    lines += sorted(f"{k} {v!r}" for texts in (system.units, system.descriptions) for k, v in texts.items())
+    lines += [f"{g.op[n]} {g.value.get(n, '')} {[number[a] for a in g.args[n]]}" for n in order]
+    lines += [f"contact {c.name}" for c in system.contacts]
+    lines += [
+        f"event {e.name} {e.direction} {e.terminal} {[str(k) for k in e.reset]}" for e in system.event_nodes
+    ]
+    lines.append(f"{len(system.constraints)} {[number[r] for r in roots]}")
+    return "\n".join(lines)

@@ -1,0 +1,133 @@
+"""Points at which a declaration is looked at: the example point, and random ones near it and far from it."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from .evaluate import evaluate
+from .graph import Graph, Node
+from .symbols import DeclarationError, Parameter
+
+if TYPE_CHECKING:
+    from .system import System
+
+Point = dict[str, float]
+
+
+def sample(system: System, seed: int, spread: float = 0.2) -> Point:
+    """A random point near the example point (a generic one for what the example does not name); `spread` 0: itself."""
+    # Not `hash`: it differs from process to process.
+    draw = random.Random(1_000_003 * seed + sum(map(ord, system.name)))
+    point: Point = {}
+    for s in system.all_symbols():
+        generic = draw.uniform(0.5, 1.5) if isinstance(s, Parameter) else draw.uniform(0.2, 0.9)
+        scale, shift = draw.uniform(-1, 1), draw.uniform(-1, 1)
+        base = system.example.get(s)
+        if base is None:
+            point[s.name] = generic
+        elif isinstance(s, Parameter) and base != 0:
+            # A sign may matter, zero may not be admitted: parameters move in proportion.
+            point[s.name] = base * (1 + spread * scale)
+        elif isinstance(s, Parameter):
+            # In proportion it would stay zero, and a term with it would be taken for absent.
+            point[s.name] = spread * abs(shift)
+        else:
+            point[s.name] = base * (1 + spread * scale) + spread * shift
+    return point
+
+
+def _finite(
+    points: Iterable[Point],
+    graph: Graph,
+    roots: Sequence[Node],
+    count: int,
+    complete: Callable[[Point], Point],
+) -> list[Point]:
+    """The first `count` of the points, completed, at which every root has a finite value."""
+    found: list[Point] = []
+    for point in points:
+        try:
+            point = complete(point)
+            values = evaluate(graph, roots, point)
+        except (ArithmeticError, ValueError):
+            continue
+        if all(math.isfinite(v) for v in values):
+            found.append(point)
+        if len(found) == count:
+            break
+    return found
+
+
+def _wide(system: System, seed: int) -> Point:
+    """A random point of a size and signs that go with the seed; parameters keep the signs of the example."""
+    draw = random.Random(7_919 * seed + sum(map(ord, system.name)))
+    size = (0.5, 2.0, 8.0, 40.0)[seed % 4]
+    point: Point = {}
+    for s in system.all_symbols():
+        if isinstance(s, Parameter):
+            base = system.example.get(s, 1.0) or 0.5
+            point[s.name] = base * math.exp(draw.uniform(-1, 1))
+        else:
+            point[s.name] = draw.uniform(-size, size)
+    return point
+
+
+def wide_points(
+    system: System,
+    roots: Sequence[Node],
+    count: int,
+    graph: Graph,
+    complete: Callable[[Point], Point] = lambda point: point,
+) -> list[Point]:
+    """Random points of every size and sign, far from the example too; fewer where the roots have no finite value."""
+    return _finite((_wide(system, seed) for seed in range(1, 10 * count)), graph, roots, count, complete)
+
+
+def good_points(
+    system: System,
+    roots: Sequence[Node],
+    count: int,
+    graph: Graph | None = None,
+    complete: Callable[[Point], Point] = lambda point: point,
+) -> list[Point]:
+    """Random points at which every root has a finite value; `complete` adds what a form has besides the system."""
+    tried = (sample(system, seed, 0.2 if seed < 20 * count else 0.02) for seed in range(1, 40 * count))
+    points = _finite(tried, graph or system.graph, roots, count, complete)
+    if len(points) < count:
+        raise DeclarationError(
+            f"System {system.name!r}: its expressions have no finite value near the example point; give an example "
+            "point inside their domain"
+        )
+    return points
+
+
+def declared_roots(system: System) -> list[Node]:
+    """What has to have finite values at a point: kinematics, energies, constraints."""
+    roots = [*system.fields.drift, *(n for f in system.fields.along for n in f), system.kinetic_node]
+    return [
+        *roots,
+        system.potential_node,
+        *system.constraint_offsets,
+        *(n for r in system.constraint_rows for n in r),
+    ]
+
+
+def example_point(system: System) -> Point:
+    """The example point, filled up with generic values where it is silent."""
+    roots = declared_roots(system)
+    generic = good_points(system, roots, 1)[0]
+    if not system.example:
+        return generic
+    point = {**generic, **{s.name: v for s, v in system.example.items()}}
+    try:
+        values = evaluate(system.graph, roots, point)
+    except (ArithmeticError, ValueError) as error:
+        raise DeclarationError(
+            f"System {system.name!r}: an expression fails at the example point: {error}"
+        ) from None
+    if not all(math.isfinite(v) for v in values):
+        raise DeclarationError(f"System {system.name!r}: an expression is not finite at the example point")
+    return point
