@@ -61,11 +61,12 @@ static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const cg_control_t control,
                     status = CG_FN(rhs)(run, plan.t_new, run->x_trial, run->f_old);
                 }
                 if (status == CG_OK && cg_step_finite(run->x_trial, n) && cg_step_finite(run->f_old, n)) {
-                    factor = cg_control_grow(&control, square, run->err_old, run->rejected);
+                    const double log_new = cg_step_log2(square);
+                    factor = cg_control_grow(&control, log_new, run->log_old, run->rejected);
                     /* A step cut short by t_stop says little about the longer one that was planned. */
                     run->h = plan.close ? cg_larger(run->h, plan.length * factor) : plan.length * factor;
                     if (!plan.close) {
-                        run->err_old = cg_larger(square, CG_LEAST_SQUARE);
+                        run->log_old = cg_larger(log_new, CG_LEAST_LOG);
                     }
                     CG_FN(accept)(run, plan.t_new);
                     run->rejected = 0;
@@ -73,7 +74,7 @@ static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const cg_control_t control,
                 }
                 status = status == CG_OK ? CG_NONFINITE : status;
             } else if (square < HUGE_VAL) {
-                factor = cg_control_shrink(&control, square);
+                factor = cg_control_shrink(&control, cg_step_log2(square));
                 status = CG_STEP_TOO_SMALL;
             } else { /* an estimate that overflows at a finite state asks for more than the step can give */
                 const int finite = cg_step_finite(run->x_trial, n)

@@ -95,7 +95,7 @@ static void CG_FN(auto_change)(cg_run_t *run, int32_t stiff)
     run->n_stiff = 0;
     run->n_calm = 0;
     run->n_wait = CG_AUTO_STIFF;
-    run->err_old = CG_LEAST_SQUARE;
+    run->log_old = CG_LEAST_LOG;
     for (int32_t i = 0; i < CG_N(run); i++) {
         run->fastest[i] = 1.0 / (double)(i + 1);
     }

@@ -1,8 +1,8 @@
 /* cg_control.h: the lengths of steps, for one trajectory or for lanes of them.
  *
  * Step control (PI): E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., Springer 1996,
- * section IV.2, equation (2.43c): h_new = h * safety * err^-alpha * err_old^beta. Errors come as their squares, in
- * units of the tolerance: 1 is just acceptable.
+ * section IV.2, equation (2.43c): h_new = h * safety * err^-alpha * err_old^beta. Errors come as the logarithms
+ * (base 2) of their squares, in units of the tolerance: 0 is just acceptable.
  */
 #ifndef CG_CONTROL_H
 #define CG_CONTROL_H
@@ -16,7 +16,7 @@ typedef struct cg_control {
     int end_first;       /* the error estimate uses the derivative at the end of the step */
 } cg_control_t;
 
-#define CG_LEAST_SQUARE 1e-8 /* the memory of the control is not less: one lucky step must not shorten the next */
+#define CG_LEAST_LOG -26.575424759098897 /* log2(1e-8); the memory is not less: a lucky step must not shorten the next */
 
 /* One trial step: to t_new, which is t + h. */
 typedef struct cg_plan {
@@ -45,19 +45,19 @@ static CG_INLINE cg_plan_t cg_plan(cg_real_t t, cg_real_t t_stop, cg_real_t want
 }
 
 /* h_new / h after an accepted step. */
-static CG_INLINE cg_real_t cg_control_grow(const cg_control_t *control, cg_real_t square, cg_real_t err_old,
+static CG_INLINE cg_real_t cg_control_grow(const cg_control_t *control, cg_real_t log_new, cg_real_t log_old,
                                            cg_mask_t rejected)
 {
-    const cg_real_t factor = control->safety * cg_step_power(err_old, 0.5 * control->beta)
-        * cg_step_power(square, -0.5 * control->alpha);
+    const cg_real_t factor = control->safety
+        * cg_step_exp2(0.5 * control->beta * log_old - 0.5 * control->alpha * log_new);
     const cg_real_t bounded = cg_larger(cg_splat(control->shrink), cg_smaller(cg_splat(control->grow), factor));
     return cg_where(rejected, cg_smaller(bounded, cg_splat(1.0)), bounded);
 }
 
 /* h_new / h after a rejected one. */
-static CG_INLINE cg_real_t cg_control_shrink(const cg_control_t *control, cg_real_t square)
+static CG_INLINE cg_real_t cg_control_shrink(const cg_control_t *control, cg_real_t log_new)
 {
-    return cg_larger(cg_splat(control->shrink), control->safety * cg_step_power(square, -0.5 * control->alpha));
+    return cg_larger(cg_splat(control->shrink), control->safety * cg_step_exp2(-0.5 * control->alpha * log_new));
 }
 
 #define CG_SHRINK_FAILED 0.2 /* h_new / h after a trial that met no finite or no regular state */

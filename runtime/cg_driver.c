@@ -138,7 +138,7 @@ int cg_run_start(cg_run_t *run, double t0, const double *x0, double t_end)
     if (!run->adaptive) {
         run->h = run->h > 0.0 ? cg_smaller(run->h, run->max_step) : run->max_step;
     }
-    run->err_old = CG_LEAST_SQUARE;
+    run->log_old = CG_LEAST_LOG;
     run->n_steps = 0;
     run->n_rejected = 0;
     run->n_rhs = 0;

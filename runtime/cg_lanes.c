@@ -64,7 +64,7 @@ static size_t cg_layout(cg_lanes_run_t *run, char *base)
     double **const states[5] = {&run->x, &run->x_old, &run->x_trial, &run->f, &run->f_old};
     double **const inputs[4] = {&run->u, &run->u_time, &run->u_value, &run->u_slope};
     double **const reals[8] = {&run->t, &run->t_old, &run->t_stop, &run->mark,
-                               &run->h, &run->err_old, &run->t_anchor, &run->n_anchor};
+                               &run->h, &run->log_old, &run->t_anchor, &run->n_anchor};
     int64_t **const counts[10] = {&run->n_trials, &run->n_rejected, &run->n_rhs, &run->rejected, &run->active,
                                   &run->fresh, &run->unstarted, &run->failed, &run->failed_at, &run->status};
     for (int i = 0; i < 5; i++) {
@@ -289,7 +289,7 @@ static int cg_lane_load(cg_group_t *group, int32_t lane, int64_t j)
     if (!run->adaptive && !(run->h[lane] > 0.0 && run->h[lane] < run->max_step)) {
         run->h[lane] = run->max_step;
     }
-    run->err_old[lane] = CG_LEAST_SQUARE;
+    run->log_old[lane] = CG_LEAST_LOG;
     run->n_trials[lane] = run->n_rejected[lane] = run->n_rhs[lane] = 0;
     run->rejected[lane] = 0;
     run->active[lane] = -1;
@@ -332,7 +332,7 @@ static void cg_lane_copy(cg_lanes_run_t *run, int32_t lane, const cg_lanes_run_t
     run->t_stop[lane] = source->t_stop[from];
     run->mark[lane] = source->mark[from];
     run->h[lane] = source->h[from];
-    run->err_old[lane] = source->err_old[from];
+    run->log_old[lane] = source->log_old[from];
     run->t_anchor[lane] = source->t_anchor[from];
     run->n_anchor[lane] = source->n_anchor[from];
     run->n_trials[lane] = source->n_trials[from];

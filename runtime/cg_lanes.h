@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define CG_LANES_LAYOUT "@2" /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
+#define CG_LANES_LAYOUT "@3" /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
 
 typedef struct cg_lanes_run {
     /* Kept by the caller. */
@@ -65,7 +65,7 @@ typedef struct cg_lanes_run {
     double *t_stop;
     double *mark; /* time times direction from which on the lane wants attention */
     double *h;
-    double *err_old;
+    double *log_old;
     double *t_anchor;
     double *n_anchor;
     int64_t *n_trials; /* accepted and rejected */

@@ -34,7 +34,8 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_lanes_run_t *run, cg_real_t t, con
     }
     const cg_mask_t ok = CG_RHS(&t, x, CG_REALS(run->p), CG_REALS(run->u), out, CG_REALS(run->work));
     if (CG_RARE(cg_any(cg_not(ok)))) {
-        CG_FN(note)(run, &ok);
+        const cg_mask_t regular = ok; /* a copy: what has its address taken would live in memory */
+        CG_FN(note)(run, &regular);
     }
     return CG_OK;
 }
@@ -123,8 +124,9 @@ static CG_INLINE int CG_FN(adaptive)(cg_lanes_run_t *run, const cg_control_t con
 
     cg_mask_t *const rejected = CG_TRUTHS(run->rejected);
     cg_real_t *const h = CG_REALS(run->h);
-    cg_real_t *const err_old = CG_REALS(run->err_old);
-    const cg_real_t grown = plan.length * cg_control_grow(&control, square, *err_old, *rejected);
+    cg_real_t *const log_old = CG_REALS(run->log_old);
+    const cg_real_t log_new = cg_step_log2(square);
+    const cg_real_t grown = plan.length * cg_control_grow(&control, log_new, *log_old, *rejected);
     /* A step cut short by t_stop says little about the longer one that was planned. */
     cg_real_t next = cg_where(plan.close, cg_larger(wanted, grown), grown);
     *CG_TRUTHS(run->n_trials) += 1;
@@ -132,7 +134,7 @@ static CG_INLINE int CG_FN(adaptive)(cg_lanes_run_t *run, const cg_control_t con
     *CG_TRUTHS(run->n_rhs) += CG_FN(choose)(failed_inside, *CG_TRUTHS(run->failed_at), all_calls);
     if (cg_any(cg_not(good))) {
         const cg_mask_t clear = cg_not(passed) & cg_not(failed_inside) & cg_lt(square, cg_splat(HUGE_VAL));
-        const cg_real_t factor = cg_where(clear, cg_control_shrink(&control, square), cg_splat(CG_SHRINK_FAILED));
+        const cg_real_t factor = cg_where(clear, cg_control_shrink(&control, log_new), cg_splat(CG_SHRINK_FAILED));
         const cg_mask_t seen = control.end_first ? finite : x_finite;
         const cg_mask_t small = CG_FN(choose)(cg_not(passed) & cg_not(failed_inside) & (clear | seen),
                                               CG_FN(code)(CG_STEP_TOO_SMALL), CG_FN(code)(CG_NONFINITE));
@@ -146,7 +148,7 @@ static CG_INLINE int CG_FN(adaptive)(cg_lanes_run_t *run, const cg_control_t con
         }
     }
     *h = next;
-    *err_old = cg_where(good & cg_not(plan.close), cg_larger(square, cg_splat(CG_LEAST_SQUARE)), *err_old);
+    *log_old = cg_where(good & cg_not(plan.close), cg_larger(log_new, cg_splat(CG_LEAST_LOG)), *log_old);
     *rejected = cg_not(good);
     CG_FN(accept)(run, plan.t_new, good);
     CG_FN(look)(run, good);

@@ -92,7 +92,7 @@ static CG_OUT_OF_LINE void cg_reduce_far(const cg_real_t *a, cg_real_t *r, cg_re
     memcpy(k, quadrant, sizeof quadrant);
 }
 
-/* a = k pi/2 + r + tail for a >= 0; k modulo 4 is in the low bits. NaN for infinity. */
+/* a = k pi/2 + r + tail for a >= 0; k modulo 4 is in the low bits. NaN for infinity. `tail` may be NULL. */
 static CG_INLINE void cg_reduce(cg_real_t a, cg_real_t *r, cg_real_t *tail, cg_bits_t *k)
 {
     const cg_real_t rounded = a * CG_PIO2_INVERSE + CG_ROUNDER;
@@ -100,17 +100,21 @@ static CG_INLINE void cg_reduce(cg_real_t a, cg_real_t *r, cg_real_t *tail, cg_b
     const cg_real_t exact = (a - number * CG_PIO2_FIRST) - number * CG_PIO2_SECOND;
     const cg_real_t third = exact - number * CG_PIO2_THIRD;
     *r = third - number * CG_PIO2_FOURTH;
-    *tail = ((third - *r) - number * CG_PIO2_FOURTH) + ((exact - third) - number * CG_PIO2_THIRD);
     *k = cg_bits(rounded);
+    if (tail != NULL) {
+        *tail = ((third - *r) - number * CG_PIO2_FOURTH) + ((exact - third) - number * CG_PIO2_THIRD);
+    }
     if (CG_RARE(cg_any_below(cg_splat(CG_TRIG_NEAR), a))) {
         /* copies: what has its address taken would live in memory, on the common path too */
         const cg_real_t angle = a;
-        cg_real_t near = *r, rest = *tail;
+        cg_real_t near = *r, rest = tail != NULL ? *tail : a;
         cg_bits_t quadrant = *k;
         cg_reduce_far(&angle, &near, &rest, &quadrant);
         *r = near;
-        *tail = rest;
         *k = quadrant;
+        if (tail != NULL) {
+            *tail = rest;
+        }
     }
 }
 
@@ -132,9 +136,9 @@ static CG_INLINE cg_real_t cg_cos_terms(cg_real_t z, cg_real_t zz)
 
 static CG_INLINE void cg_sincos(cg_real_t x, cg_real_t *sine, cg_real_t *cosine)
 {
-    cg_real_t r, tail;
+    cg_real_t r;
     cg_bits_t k;
-    cg_reduce(cg_abs(x), &r, &tail, &k);
+    cg_reduce(cg_abs(x), &r, NULL, &k);
     const cg_real_t z = r * r, zz = z * z;
     const cg_real_t s = r + (r * z) * cg_sin_terms(z, zz);
     const cg_real_t c = 1.0 + z * (z * cg_cos_terms(z, zz) - 0.5);

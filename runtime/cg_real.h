@@ -76,7 +76,16 @@ static CG_INLINE uint32_t cg_set(cg_mask_t mask)
 }
 static CG_INLINE int cg_any(cg_mask_t mask)
 {
-#if (CG_LANES == 8 && defined(__AVX512DQ__)) || (CG_LANES == 4 && defined(__AVX__))
+#if CG_LANES == 8 && defined(__AVX512DQ__)
+    /* a kernel that cannot fail says so at compile time */
+    if (__builtin_constant_p(mask[0] | mask[1] | mask[2] | mask[3] | mask[4] | mask[5] | mask[6] | mask[7])) {
+        return (mask[0] | mask[1] | mask[2] | mask[3] | mask[4] | mask[5] | mask[6] | mask[7]) != 0;
+    }
+    return cg_set(mask) != 0;
+#elif CG_LANES == 4 && defined(__AVX__)
+    if (__builtin_constant_p(mask[0] | mask[1] | mask[2] | mask[3])) {
+        return (mask[0] | mask[1] | mask[2] | mask[3]) != 0;
+    }
     return cg_set(mask) != 0;
 #else
     int64_t any = 0;

@@ -21,7 +21,7 @@ extern "C" {
 
 /* Part of the name of every method compiled into a model: a model from another version of this header has other
  * names, and runs through its table. To be raised with every change of cg_run_t or of what its members mean. */
-#define CG_RUN_LAYOUT "@4"
+#define CG_RUN_LAYOUT "@5"
 
 #define CG_PAD 4
 #define CG_PADDED(n) (((n) + (CG_PAD - 1)) / CG_PAD * CG_PAD)
@@ -113,7 +113,7 @@ typedef struct cg_run {
     double t_stop;     /* no step goes past it: t_end or the next knot of an input */
     double direction;  /* +1 or -1 */
     double h;          /* length of the next step, positive; 0: not yet chosen */
-    double err_old;    /* memory of the step control: square of the last full step's error */
+    double log_old;    /* memory of the step control: log2 of the square of the last full step's error */
     double t_anchor;   /* fixed step: times are t_anchor + n_anchor * h, so that they do not drift */
     int64_t n_anchor;
     int64_t n_steps;    /* accepted */

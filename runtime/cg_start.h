@@ -37,6 +37,6 @@ static CG_INLINE cg_real_t CG_FN(first)(const CG_RUN *run, cg_real_t h, cg_real_
     }
     const cg_real_t largest = cg_larger(CG_FN(norm)(run, f), CG_FN(norm)(run, k) / h);
     const cg_real_t h1 = cg_where(cg_le(largest, cg_splat(1e-15)), cg_larger(cg_splat(1e-6), h * 1e-3),
-                                  cg_step_power(0.01 / largest, 1.0 / (double)run->order));
+                                  cg_step_exp2(cg_step_log2(0.01 / largest) / (double)run->order));
     return cg_smaller(cg_smaller(100.0 * h, h1), longest);
 }

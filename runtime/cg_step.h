@@ -1,7 +1,7 @@
 /* cg_step.h: what every method needs inside a step, for one trajectory or for lanes of them (see cg_real.h).
  *
  * The library's pow changes its last bits with the CPU's features; a step length must not, so the step control has
- * its own power, made of + - * / only.
+ * its own logarithm and power, made of + - * / only.
  */
 #ifndef CG_STEP_H
 #define CG_STEP_H
@@ -49,27 +49,30 @@ static CG_INLINE cg_mask_t cg_step_finite(const cg_real_t *v, int32_t n)
     return cg_eq(sum, cg_splat(0.0));
 }
 
-/* base^exponent to 4 digits for |exponent| <= 1, the base clamped to 1e-100 .. 1e100. It stands between the error of
- * a step and the length of the next, so short dependency chains matter and digits do not: log2 and exp2 are exact at
- * powers of two and polynomials (errors 2e-5 and 5e-6) between. Integers pass through the low bits of a double near
- * 2^52, for not every CPU converts vectors of 64-bit integers. */
-static CG_INLINE cg_real_t cg_step_power(cg_real_t base, double exponent)
+/* log2 and exp2 to 4 digits. They stand between the error of a step and the length of the next, so short dependency
+ * chains matter and digits do not: exact at powers of two, polynomials (errors 2e-5 and 3e-6) between. Integers pass
+ * through the low bits of a double near 2^52, for not every CPU converts vectors of 64-bit integers. */
+#define CG_STEP_SHIFT 4503599627370496.0 /* 2^52 */
+
+/* log2(a), with a clamped to 1e-100 .. 1e100. */
+static CG_INLINE cg_real_t cg_step_log2(cg_real_t a)
 {
-    const double shift = 4503599627370496.0; /* 2^52 */
-    const cg_real_t clamped = cg_smaller(cg_larger(base, cg_splat(1e-100)), cg_splat(1e100));
+    const cg_real_t clamped = cg_smaller(cg_larger(a, cg_splat(1e-100)), cg_splat(1e100));
     const cg_bits_t bits = cg_bits(clamped);
-    const cg_real_t e = cg_from_bits((bits >> 52) | UINT64_C(0x4330000000000000)) - (shift + 1023.0);
-    /* clamped = m 2^e, 1 <= m < 2 */
-    const cg_real_t m = cg_from_bits((bits & UINT64_C(0x000fffffffffffff)) | UINT64_C(0x3ff0000000000000));
-    const cg_real_t a = m - 1.0;
-    const cg_real_t a2 = a * a;
-    const cg_real_t log2_m = a + (a - a2) * ((0.44191704 - 0.2671794 * a) + a2 * (0.14842664 - 0.04514904 * a));
-    const cg_real_t y = exponent * (e + log2_m) + 1024.0; /* positive */
-    const cg_real_t nearest = (y + shift) - shift;
-    const cg_real_t whole = cg_where(cg_lt(y, nearest), nearest - 1.0, nearest);
-    const cg_real_t z = y - whole;
-    const cg_real_t power = (1.0 + z) - (z - z * z) * (0.30699608 + z * (0.06544626 + z * 0.013702));
-    return power * cg_from_bits(cg_bits(whole + (shift - 1.0)) << 52); /* times 2^(whole - 1024) */
+    const cg_real_t e = cg_from_bits((bits >> 52) | UINT64_C(0x4330000000000000)) - (CG_STEP_SHIFT + 1023.0);
+    /* clamped = (1 + f) 2^e, 0 <= f < 1 */
+    const cg_real_t f = cg_from_bits((bits & UINT64_C(0x000fffffffffffff)) | UINT64_C(0x3ff0000000000000)) - 1.0;
+    const cg_real_t f2 = f * f;
+    return e + (f + (f - f2) * ((0.44191704 - 0.2671794 * f) + f2 * (0.14842664 - 0.04514904 * f)));
+}
+
+/* 2^a for |a| < 1000: the nearest integer, and a polynomial from -1/2 to 1/2. */
+static CG_INLINE cg_real_t cg_step_exp2(cg_real_t a)
+{
+    const cg_real_t shifted = a + (CG_STEP_SHIFT + 1023.0);
+    const cg_real_t z = a - (shifted - (CG_STEP_SHIFT + 1023.0));
+    const cg_real_t terms = (0.69312419 + 0.24024099 * z) + z * z * (0.055906425 + 0.0095828536 * z);
+    return (1.0 + z * terms) * cg_from_bits(cg_bits(shifted) << 52);
 }
 
 /* The tolerance of one component: atol + rtol max(|x|, |y|). */
