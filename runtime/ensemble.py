@@ -6,7 +6,7 @@ import os
 import sys
 import time
 import warnings
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 __all__ = ["Ensemble", "ensemble"]
 
 INTERRUPTED = -5
-LARGEST_CHUNK = 4096
+SMALLEST_CHUNK, LARGEST_CHUNK = 256, 4096
 POLL = 0.05  # seconds between looks at Ctrl-C
 
 
@@ -212,8 +212,8 @@ def ensemble(
             model, t0, t1, x0, start.parameters, controls, moments, *result, method,
             {key: value for key, value in options.items() if key != "method"}, lane_set(model, width, count),
         )  # fmt: skip
-        size = _positive("chunk", chunk, max(1, min(LARGEST_CHUNK, -(-count // (16 * workers)))))
-        stopped = _run(core, count, size, workers, _Progress(count, progress))
+        pieces = _pieces(count, workers, None if chunk is None else _positive("chunk", chunk, 1))
+        stopped = _run(core, pieces, workers, _Progress(count, progress))
         if core.error is not None:
             raise core.error
         if stopped:
@@ -230,28 +230,47 @@ def ensemble(
     return Ensemble(model, (t0, t1), moments, start, controls, *result, options, stopped)
 
 
-def _run(core: Any, count: int, size: int, workers: int, bar: _Progress) -> bool:
-    """Run all chunks; whether Ctrl-C ended it. Threads hold no GIL while they integrate."""
+def _run(core: Any, pieces: list[range], workers: int, bar: _Progress) -> bool:
+    """Run all pieces, the last one first; whether Ctrl-C ended it. Threads hold no GIL while they integrate."""
     stopped = False
-    pending: set[Future[int]] = set()
-    starts = iter(range(0, count, size))
+    finished: list[int] = []
+
+    def work() -> None:
+        while pieces:
+            try:
+                piece = pieces.pop()
+            except IndexError:  # another thread was faster
+                return
+            finished.append(core.run(piece.start, piece.stop))
+
     pool = ThreadPoolExecutor(workers, thread_name_prefix="chaplygin")
     try:
-        while True:
-            # Few chunks wait at a time, so that ending early leaves nothing in the queue.
-            while len(pending) < 2 * workers and (first := next(starts, None)) is not None:
-                pending.add(pool.submit(core.run, first, min(first + size, count)))
-            if not pending:
-                break
+        pending = {pool.submit(work) for _ in range(min(workers, len(pieces)))}
+        while pending:
             done, pending = wait(pending, timeout=POLL, return_when=FIRST_COMPLETED)
-            bar.add(sum(future.result() for future in done))
+            for future in done:
+                future.result()
+            bar.show(sum(finished))
     except KeyboardInterrupt:
         stopped = True
     finally:
+        pieces.clear()
         core.stop()
         pool.shutdown(wait=True, cancel_futures=True)
         bar.close()
     return stopped
+
+
+def _pieces(count: int, workers: int, chunk: int | None) -> list[range]:
+    """The trajectories 0 to count in pieces of `chunk`; without it smaller and smaller ones, so that the threads end
+    together."""
+    pieces, first = [], 0
+    smallest = max(1, min(SMALLEST_CHUNK, count // (16 * workers)))
+    while first < count:
+        size = chunk or max(smallest, min(LARGEST_CHUNK, (count - first) // (4 * workers)))
+        pieces.append(range(first, min(first + size, count)))
+        first += size
+    return pieces[::-1]
 
 
 def _count(n: Any, initial: Any, parameters: Any, inputs: Any, model: Face) -> int:
@@ -292,13 +311,13 @@ class _Progress:
                 return
             self.bar = tqdm(total=total, unit="run", unit_scale=True, delay=self.delay, file=sys.stderr)
 
-    def add(self, count: int) -> None:
-        self.done += count
+    def show(self, done: int) -> None:
+        new, self.done = done - self.done, done
         if self.bar is not None:
-            self.bar.update(count)
+            self.bar.update(new)
             return
         now = time.monotonic()
-        if self.active and count and now - self.begin >= self.delay and now - self.shown >= 0.1:
+        if self.active and new and now - self.begin >= self.delay and now - self.shown >= 0.1:
             self.shown = now
             self._line(now, f"{_clock((now - self.begin) * (self.total - self.done) / self.done)} left")
 
