@@ -149,7 +149,7 @@ class _Run:
             u[i] = low + (high - low) * (t - first) / (second - first)
         for i, function in self.inputs.functions.items():
             for j, moment in enumerate(t):
-                u[i, j] = self.inputs.call(i, function, float(moment), y[:, j].copy())
+                u[i, j] = self.inputs.number(i, float(moment), function(float(moment), y[:, j].copy()))
         return self.with_modes(u, begin, end)
 
     def with_modes(self, u: Array, begin: Array, end: Array) -> Array:

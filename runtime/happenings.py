@@ -97,14 +97,14 @@ def functions(events: Any) -> tuple[Function, ...]:
     return tuple(found)
 
 
-def value_of(function: Function, t: float, y: Array) -> float:
-    """The value of a Python event, a number or an array of one."""
-    result = np.asarray(function.call(t, y), dtype=np.float64)
-    if result.size != 1:
+def value_of(result: Any, t: float) -> float:
+    """What a Python event returned at time t, a number or an array of one."""
+    value = np.asarray(result, dtype=np.float64)
+    if value.size != 1:
         raise ArgumentError(
-            f"events: a function returned shape {result.shape} at t = {t:.17g}; a number is needed"
+            f"events: a function returned shape {value.shape} at t = {t:.17g}; a number is needed"
         )
-    return float(result.reshape(-1)[0])
+    return float(value.reshape(-1)[0])
 
 
 def rule(paradox: Any) -> int:

@@ -80,12 +80,14 @@ class Inputs:
             columns = y.reshape(y.shape[0], -1)
             for index, function in self.functions.items():
                 for j, moment in enumerate(moments):
-                    u[index, j] = self.call(index, function, float(moment), np.array(columns[:, j]))
+                    u[index, j] = self.number(
+                        index, float(moment), function(float(moment), np.array(columns[:, j]))
+                    )
         return np.ascontiguousarray(u[:, 0]) if np.ndim(t) == 0 else u
 
-    def call(self, index: int, function: InputFunction, t: float, y: Array) -> float:
-        """The value of one input function, checked."""
-        return arguments.number(f"inputs: {self.names[index]} at t = {t:.17g}", function(t, y))
+    def number(self, index: int, t: float, result: Any) -> float:
+        """What an input function returned at time t, checked."""
+        return arguments.number(f"inputs: {self.names[index]} at t = {t:.17g}", result)
 
     def part(self, first: int, last: int) -> Inputs:
         """The inputs of the trajectories first <= j < last of an ensemble."""

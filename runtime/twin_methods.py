@@ -99,7 +99,7 @@ class Walk:
                     u[i] = held[i] if i in held else float(_inside(signal, t, ends))
                 for i, function in inputs.functions.items():
                     try:
-                        u[i] = inputs.call(i, function, t, np.array(x))
+                        u[i] = inputs.number(i, t, function(t, np.array(x)))
                     except Exception as error:
                         raise _InputFailed(error) from error
                 return u
