@@ -77,13 +77,14 @@ class Inputs:
         for index, signal in self.signals.items():
             u[index] = signal.at(moments)
         if self.functions:
-            columns = y.reshape(y.shape[0], -1)
-            for index, function in self.functions.items():
-                for j, moment in enumerate(moments):
-                    u[index, j] = self.number(
-                        index, float(moment), function(float(moment), np.array(columns[:, j]))
-                    )
+            self.call_functions(moments, y.reshape(y.shape[0], -1), u)
         return np.ascontiguousarray(u[:, 0]) if np.ndim(t) == 0 else u
+
+    def call_functions(self, t: Array, y: Array, u: Array) -> None:
+        """Put the values of the input functions at the times t (N,) and states y (n, N) into their rows of u."""
+        for index, function in self.functions.items():
+            for j, moment in enumerate(t.tolist()):
+                u[index, j] = self.number(index, moment, function(moment, np.array(y[:, j])))
 
     def number(self, index: int, t: float, result: Any) -> float:
         """What an input function returned at time t, checked."""

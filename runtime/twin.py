@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from . import arguments
 from . import inputs as signals
 from .columns import Start
-from .errors import ArgumentError, TwinWarning, kernel_failed
+from .errors import UNSUPPORTED, ArgumentError, TwinWarning, kernel_failed
 from .face import Face, Variable
 from .solution import Solution
 from .twin_methods import Dop853, Record, Rk4, Walk, status_of
@@ -29,8 +29,6 @@ Array = NDArray[np.float64]
 Function = Callable[..., Any]
 
 __all__ = ["TwinKernels", "TwinModel", "run_ensemble"]
-
-UNSUPPORTED = -8
 
 
 class Named(Protocol):

@@ -16,20 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .twin_methods import (
-    EPSILON,
-    NONFINITE,
-    OK,
-    SINGULAR,
-    STEP_TOO_SMALL,
-    TOO_MANY_STEPS,
-    Function,
-    Record,
-    Vector,
-    Walk,
-    smallest_step,
-    status_of,
-)
+from .errors import NONFINITE, OK, SINGULAR, STEP_TOO_SMALL, TOO_MANY_STEPS
+from .twin_methods import EPSILON, Function, Record, Vector, Walk, smallest_step, status_of
 
 Array = NDArray[np.float64]
 

@@ -13,7 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import inputs as signals
-from .errors import KernelError, MissingExtraError
+from .errors import (
+    NONFINITE,
+    OK,
+    SINGULAR,
+    STEP_TOO_SMALL,
+    TOO_MANY_STEPS,
+    KernelError,
+    MissingExtraError,
+)
 from .solution import Dense
 
 if TYPE_CHECKING:
@@ -26,7 +34,6 @@ Vector = list[float]
 __all__ = ["Dop853", "Record", "Rk4", "Walk", "smallest_step", "status_of"]
 
 EPSILON, TINY = sys.float_info.epsilon, sys.float_info.min
-OK, SINGULAR, NONFINITE, STEP_TOO_SMALL, TOO_MANY_STEPS = 0, -1, -2, -3, -4
 
 
 class _InputFailed(Exception):

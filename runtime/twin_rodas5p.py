@@ -13,9 +13,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import KernelError
+from .errors import STEP_TOO_SMALL, KernelError
 from .twin_control import Controlled, finite, larger, table
-from .twin_methods import STEP_TOO_SMALL, Function, Vector
+from .twin_methods import Function, Vector
 
 Array = NDArray[np.float64]
 Matrix = list[Vector]
