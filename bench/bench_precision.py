@@ -18,6 +18,7 @@ from workload import T_ENSEMBLE, Setting, workload
 EACH_CASE = pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
 TOLERANCES = (1e-4, 1e-8, 1e-12) if QUICK else tuple(10.0**-i for i in range(4, 14))
 Curve = list[tuple[float, float]]
+Peer = tuple[int, Callable[[Array, float], Many], int]  # runs, what makes them, and every how many tolerances
 
 
 def curve(case: Case, runs: int, make: Callable[[Array, float], Many], every: int = 1) -> Curve:
@@ -29,6 +30,12 @@ def curve(case: Case, runs: int, make: Callable[[Array, float], Many], every: in
         run = make(start, tolerance)
         points.append((load.error(run()), quick_time(run, 2) / runs))
     return points
+
+
+def curves_of(case: Case, peers: dict[str, Peer]) -> dict[str, Curve]:
+    """The curves of the peers that are there."""
+    found = {name: available(name, partial(curve, case, *peer)) for name, peer in peers.items()}
+    return {name: points for name, points in found.items() if points}
 
 
 def in_lanes(case: Case, method: str, y: Array, tolerance: float) -> Many:
@@ -46,10 +53,10 @@ def test_ensembles(case: Case, points: Any) -> None:
     few = scaled(3 if case is CHAIN else 10, 2)
     t = T_ENSEMBLE
     rare = 2 if case is CHAIN else 1  # heyoka compiles anew for each tolerance
-    curves: dict[str, Curve | None] = {
+    curves = {
         f"chaplygin {method}": curve(case, many, partial(in_lanes, case, method)) for method in ours.ADAPTIVE
     }
-    peers: dict[str, tuple[int, Callable[[Array, float], Many], int]] = {
+    peers: dict[str, Peer] = {
         "heyoka": (
             scaled(256 if case is CHAIN else 4000, 64),
             lambda y, tol: taylor.many(case, y, t, tol),
@@ -63,9 +70,7 @@ def test_ensembles(case: Case, points: Any) -> None:
         "diffrax": (scaled(50 if case is CHAIN else 500, 16), lambda y, tol: vmap.many(case, y, t, tol), 2),
         "SciPy": (few, lambda y, tol: one_by_one(plain.single(case, tol), y, t), 2),
     }
-    for name, (runs, make, every) in peers.items():
-        curves[name] = available(name, lambda: curve(case, runs, make, every))  # noqa: B023 (called at once)
-    points("precision, ensembles", case.key, {name: found for name, found in curves.items() if found})
+    points("precision, ensembles", case.key, {**curves, **curves_of(case, peers)})
 
 
 @EACH_CASE
@@ -73,11 +78,11 @@ def test_single_runs(case: Case, points: Any) -> None:
     """t = 0..10, the mean over some trajectories run one after the other."""
     runs, t = scaled(50, 10), T_ENSEMBLE
     rare = 2 if case is CHAIN else 1
-    curves: dict[str, Curve | None] = {
+    curves = {
         f"chaplygin {method}": curve(case, runs, partial(alone, case, method)) for method in ours.ADAPTIVE
     }
     few = scaled(3 if case is CHAIN else 10, 2)
-    peers: dict[str, tuple[int, Callable[[Array, float], Many], int]] = {
+    peers: dict[str, Peer] = {
         "heyoka": (runs, lambda y, tol: one_by_one(taylor.single(case, tol), y, t), rare),
         "numbalsoda": (
             runs,
@@ -88,9 +93,7 @@ def test_single_runs(case: Case, points: Any) -> None:
         "diffrax": (few, lambda y, tol: one_by_one(vmap.single(case, tol), y, t), 2),
         "SciPy": (few, lambda y, tol: one_by_one(plain.single(case, tol, "DOP853"), y, t), 2),
     }
-    for name, (count, make, every) in peers.items():
-        curves[name] = available(name, lambda: curve(case, count, make, every))  # noqa: B023 (called at once)
-    points("precision, single runs", case.key, {name: found for name, found in curves.items() if found})
+    points("precision, single runs", case.key, {**curves, **curves_of(case, peers)})
 
 
 @EACH_CASE

@@ -4,7 +4,9 @@
 #
 # For other Cython code: `from chaplygin.generated.chaplygin_sleigh cimport rhs, table`, compiled with the folder of
 # chaplygin.h (chaplygin.runtime) among the include directories. All arrays are the caller's; lengths and status codes
-# are those of chaplygin.h.
+# are those of chaplygin.h; a kernel that the model has not got returns CG_UNSUPPORTED.
+
+from libc.stdint cimport int32_t
 
 cdef extern from "chaplygin.h":
     ctypedef struct cg_model_t:
@@ -21,3 +23,13 @@ cdef int outputs(double t, const double *x, const double *p, const double *u, do
                  double *work) noexcept nogil
 cdef int invariants(double t, const double *x, const double *p, const double *u, double *out,
                     double *work) noexcept nogil
+cdef int guards(double t, const double *x, const double *p, const double *u, double *out,
+                double *work) noexcept nogil
+cdef int reset(int32_t event, double t, const double *x, const double *p, const double *u, double *out,
+               double *work) noexcept nogil
+cdef int contacts(double t, const double *x, const double *p, const double *u, double *out,
+                  double *work) noexcept nogil
+cdef int project(double t, const double *x, const double *p, const double *u, double *out,
+                 double *work) noexcept nogil
+cdef int initial(double t, const double *x, const double *p, const double *u, double *out,
+                 double *work) noexcept nogil

@@ -11,12 +11,15 @@ Invariants and residuals: p_psi_dot, constraint_1, constraint_2
 """
 
 from cpython.pycapsule cimport PyCapsule_New
+from libc.stdint cimport int32_t
 
 cdef extern from "rolling_ring_core.h" nogil:
     ctypedef int (*cg_kernel_t)(double t, const double *x, const double *p, const double *u, double *out,
                                 double *work) noexcept
     ctypedef int (*cg_jvp_t)(double t, const double *x, const double *p, const double *u, const double *v,
                              double *out, double *work) noexcept
+    ctypedef int (*cg_reset_t)(int32_t event, double t, const double *x, const double *p, const double *u,
+                               double *out, double *work) noexcept
     ctypedef struct cg_model_t:
         pass
     # The same table under a second name: the .pxd, where Cython finds it, has declared the first without members.
@@ -26,6 +29,11 @@ cdef extern from "rolling_ring_core.h" nogil:
         cg_jvp_t jvp
         cg_kernel_t outputs_fn
         cg_kernel_t invariants_fn
+        cg_kernel_t guards_fn
+        cg_reset_t reset
+        cg_kernel_t contacts_fn
+        cg_kernel_t project
+        cg_kernel_t initial
     enum:
         CG_UNSUPPORTED
     const cg_model_t model_table "rolling_ring_model"
@@ -68,6 +76,41 @@ cdef api int invariants(double t, const double *x, const double *p, const double
     if kernels.invariants_fn == NULL:
         return CG_UNSUPPORTED
     return kernels.invariants_fn(t, x, p, u, out, work)
+
+
+cdef api int guards(double t, const double *x, const double *p, const double *u, double *out,
+                    double *work) noexcept nogil:
+    if kernels.guards_fn == NULL:
+        return CG_UNSUPPORTED
+    return kernels.guards_fn(t, x, p, u, out, work)
+
+
+cdef api int reset(int32_t event, double t, const double *x, const double *p, const double *u, double *out,
+                   double *work) noexcept nogil:
+    if kernels.reset == NULL:
+        return CG_UNSUPPORTED
+    return kernels.reset(event, t, x, p, u, out, work)
+
+
+cdef api int contacts(double t, const double *x, const double *p, const double *u, double *out,
+                      double *work) noexcept nogil:
+    if kernels.contacts_fn == NULL:
+        return CG_UNSUPPORTED
+    return kernels.contacts_fn(t, x, p, u, out, work)
+
+
+cdef api int project(double t, const double *x, const double *p, const double *u, double *out,
+                     double *work) noexcept nogil:
+    if kernels.project == NULL:
+        return CG_UNSUPPORTED
+    return kernels.project(t, x, p, u, out, work)
+
+
+cdef api int initial(double t, const double *x, const double *p, const double *u, double *out,
+                     double *work) noexcept nogil:
+    if kernels.initial == NULL:
+        return CG_UNSUPPORTED
+    return kernels.initial(t, x, p, u, out, work)
 
 
 capsule = PyCapsule_New(<void *>&model_table, "chaplygin.model", NULL)

@@ -109,11 +109,10 @@ cdef class EnsembleCore:
             if self.signals is not None:
                 self.signals.attach(run)
             run.stop = &self.stopped
-            if self.model.hybrid or self.options.get("kinks"):
-                watch = _watch_of(self.model, None, self.options.get("kinks", False),
-                                  self.options.get("paradox", "stop"), False)
-                if watch is not None:
-                    watch.attach(run)
+            watch = _watch_of(self.model, None, self.options.get("kinks", False), self.options.get("paradox", "stop"),
+                              False)
+            if watch is not None:
+                watch.attach(run)
             with nogil:
                 if self.lane_set is not NULL:
                     size = cg_lanes_size(self.model.model, self.lane_set, name)

@@ -57,7 +57,7 @@ cdef class _Watch:
         result = self.functions[index].call(t, y)
         if not _number(result, value):
             from .happenings import value_of
-            value[0] = value_of(self.functions[index]._replace(call=lambda _t, _y: result), t, y)
+            value[0] = value_of(result, t)
         return 0
 
     def happened(self, int status, t, y):
@@ -90,6 +90,8 @@ cdef int _call_event(void *context, int32_t index, double t, const double *x, do
 
 cdef _Watch _watch_of(KernelCore model, object events, object kinks, object paradox, bint log=True):
     """The watch that a run needs, or None: no events, no contacts, no kinks to be found."""
+    if events is None and not (kinks or model.hybrid):
+        return None
     from .happenings import functions, rule
     given = functions(events)
     if not (given or model.hybrid or (kinks and model.kinks)):

@@ -15,9 +15,7 @@ cdef class ModelCore(KernelCore):
         cdef _Signals signals = None
         cdef cg_run_t *run
         cdef bint dense = bool(dense_output)
-        cdef _Watch watch = None
-        if events is not None or self.hybrid or kinks:
-            watch = _watch_of(self, events, kinks, paradox)
+        cdef _Watch watch = _watch_of(self, events, kinks, paradox)
         if not (type(t_span) is tuple and len(<tuple> t_span) == 2 and _number((<tuple> t_span)[0], &t0)
                 and _number((<tuple> t_span)[1], &t1)):
             from .arguments import span

@@ -39,7 +39,7 @@ cdef class _Signals:
             memcpy(cnp.PyArray_DATA(y), x, n * sizeof(double))
             result = function(t, y)
             if not _number(result, &value):
-                value = self.inputs.call(i, lambda _t, _y: result, t, y)
+                value = self.inputs.number(i, t, result)
             u[<Py_ssize_t> i] = value
         return 0
 

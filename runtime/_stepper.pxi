@@ -21,8 +21,7 @@ cdef class StepperCore:
         _configure(model, self.run, options)
         memcpy(self.run.p, cnp.PyArray_DATA(p), model.n_parameters * sizeof(double))
         self._set(inputs)
-        if model.hybrid or options.get("kinks"):
-            self.watch = _watch_of(model, None, options.get("kinks", False), options.get("paradox", "stop"))
+        self.watch = _watch_of(model, None, options.get("kinks", False), options.get("paradox", "stop"))
         if self.watch is not None:
             self.watch.attach(self.run)
         if start.shape[0] != model.n_states or values.shape[0] != model.n_parameters:

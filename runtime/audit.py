@@ -147,9 +147,7 @@ class _Run:
             first, second = 0.75 * begin + 0.25 * end, 0.25 * begin + 0.75 * end
             low, high = signal.at(first), signal.at(second)
             u[i] = low + (high - low) * (t - first) / (second - first)
-        for i, function in self.inputs.functions.items():
-            for j, moment in enumerate(t):
-                u[i, j] = self.inputs.call(i, function, float(moment), y[:, j].copy())
+        self.inputs.call_functions(t, y, u)
         return self.with_modes(u, begin, end)
 
     def with_modes(self, u: Array, begin: Array, end: Array) -> Array:

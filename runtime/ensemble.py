@@ -16,7 +16,7 @@ from . import arguments
 from . import inputs as signals
 from .arguments import plain_name
 from .columns import Start
-from .errors import STATUS_NAMES, ArgumentError
+from .errors import INTERRUPTED, STATUS_NAMES, ArgumentError
 from .face import Face
 from .lanes import METHODS as LANE_METHODS
 from .lanes import lane_set
@@ -27,7 +27,6 @@ Array = NDArray[np.float64]
 
 __all__ = ["Ensemble", "ensemble"]
 
-INTERRUPTED = -5
 SMALLEST_CHUNK, LARGEST_CHUNK = 256, 4096
 POLL = 0.05  # seconds between looks at Ctrl-C
 

@@ -72,17 +72,20 @@ class TwinWarning(RuntimeWarning):
     """A pure-Python model runs where a compiled one was asked for."""
 
 
+OK, SINGULAR, NONFINITE, STEP_TOO_SMALL, TOO_MANY_STEPS, INTERRUPTED, UNSUPPORTED = 0, -1, -2, -3, -4, -5, -8
+"""Status codes of ``chaplygin.h`` that Python code gives or looks for itself."""
+
 STATUS_NAMES: dict[int, str] = {
-    0: "ok",
+    OK: "ok",
     1: "terminal event",
-    -1: "singular",
-    -2: "not finite",
-    -3: "step too small",
-    -4: "too many steps",
-    -5: "interrupted",
+    SINGULAR: "singular",
+    NONFINITE: "not finite",
+    STEP_TOO_SMALL: "step too small",
+    TOO_MANY_STEPS: "too many steps",
+    INTERRUPTED: "interrupted",
     -6: "input failed",
     -7: "bad argument",
-    -8: "unsupported",
+    UNSUPPORTED: "unsupported",
     -9: "accumulating events",
     -10: "paradox",
 }

@@ -14,13 +14,14 @@ from .errors import ArgumentError
 
 Array = NDArray[np.float64]
 
-__all__ = ["RULES", "Function", "Happened", "Mode", "Paradox", "functions", "rule"]
+__all__ = ["MODES", "RULES", "Function", "Happened", "Mode", "Paradox", "functions", "rule", "value_of"]
 
 RULES = ("stop", "keep", "stick_first")
 """What to do where several modes of the contacts fit; the index is that of cg_paradox_rule in cg_events.h."""
 
 HEAD, SLIP, NORMAL, WATCHED = 4, 0, 2, 3  # of cg_events.h: a row of the log, the quantities of a contact
-NAMES = {-1: "slip-", 0: "stick", 1: "slip+"}
+MODES = {-1: "slip-", 0: "stick", 1: "slip+"}
+"""The modes of a contact by their numbers."""
 
 
 class Function(NamedTuple):
@@ -97,14 +98,14 @@ def functions(events: Any) -> tuple[Function, ...]:
     return tuple(found)
 
 
-def value_of(function: Function, t: float, y: Array) -> float:
-    """The value of a Python event, a number or an array of one."""
-    result = np.asarray(function.call(t, y), dtype=np.float64)
-    if result.size != 1:
+def value_of(result: Any, t: float) -> float:
+    """What a Python event returned at time t, a number or an array of one."""
+    value = np.asarray(result, dtype=np.float64)
+    if value.size != 1:
         raise ArgumentError(
-            f"events: a function returned shape {result.shape} at t = {t:.17g}; a number is needed"
+            f"events: a function returned shape {value.shape} at t = {t:.17g}; a number is needed"
         )
-    return float(result.reshape(-1)[0])
+    return float(value.reshape(-1)[0])
 
 
 def rule(paradox: Any) -> int:
@@ -152,7 +153,7 @@ class Happened:
     def named(self, modes: Array) -> tuple[dict[str, str], dict[str, int]]:
         """Modes by the name of their contact, and signs of normal forces."""
         n = len(self.contacts)
-        contacts = {name: NAMES[int(mode)] for name, mode in zip(self.contacts, modes)}
+        contacts = {name: MODES[int(mode)] for name, mode in zip(self.contacts, modes)}
         return contacts, {name: int(sign) for name, sign in zip(self.signs, modes[n:])}
 
     def _changes(self) -> list[tuple[float, int, int, Array]]:

@@ -77,15 +77,18 @@ class Inputs:
         for index, signal in self.signals.items():
             u[index] = signal.at(moments)
         if self.functions:
-            columns = y.reshape(y.shape[0], -1)
-            for index, function in self.functions.items():
-                for j, moment in enumerate(moments):
-                    u[index, j] = self.call(index, function, float(moment), np.array(columns[:, j]))
+            self.call_functions(moments, y.reshape(y.shape[0], -1), u)
         return np.ascontiguousarray(u[:, 0]) if np.ndim(t) == 0 else u
 
-    def call(self, index: int, function: InputFunction, t: float, y: Array) -> float:
-        """The value of one input function, checked."""
-        return arguments.number(f"inputs: {self.names[index]} at t = {t:.17g}", function(t, y))
+    def call_functions(self, t: Array, y: Array, u: Array) -> None:
+        """Put the values of the input functions at the times t (N,) and states y (n, N) into their rows of u."""
+        for index, function in self.functions.items():
+            for j, moment in enumerate(t.tolist()):
+                u[index, j] = self.number(index, moment, function(moment, np.array(y[:, j])))
+
+    def number(self, index: int, t: float, result: Any) -> float:
+        """What an input function returned at time t, checked."""
+        return arguments.number(f"inputs: {self.names[index]} at t = {t:.17g}", result)
 
     def part(self, first: int, last: int) -> Inputs:
         """The inputs of the trajectories first <= j < last of an ensemble."""

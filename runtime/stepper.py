@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from . import arguments
 from ._core import StepperCore
 from .errors import ArgumentError, KernelError, message_of
+from .happenings import MODES
 from .snapshots import Snapshot, changed_inputs, check_snapshot
 
 if TYPE_CHECKING:
@@ -73,8 +74,7 @@ class Stepper(StepperCore):
     @property
     def modes(self) -> dict[str, str]:
         """The present mode of each contact by its name: "stick", "slip+" or "slip-"."""
-        names = {-1: "slip-", 0: "stick", 1: "slip+"}
-        return {name: names[int(mode)] for name, mode in zip(self.model.contacts, self._modes)}
+        return {name: MODES[int(mode)] for name, mode in zip(self.model.contacts, self._modes)}
 
     def set_inputs(self, values: Any = None, /, **named: Any) -> None:
         """Change inputs from here on: by keyword, or a dict, or a vector of all of them.

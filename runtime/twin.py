@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from . import arguments
 from . import inputs as signals
 from .columns import Start
-from .errors import ArgumentError, TwinWarning, kernel_failed
+from .errors import UNSUPPORTED, ArgumentError, TwinWarning, kernel_failed
 from .face import Face, Variable
 from .solution import Solution
 from .twin_methods import Dop853, Record, Rk4, Walk, status_of
@@ -29,8 +29,6 @@ Array = NDArray[np.float64]
 Function = Callable[..., Any]
 
 __all__ = ["TwinKernels", "TwinModel", "run_ensemble"]
-
-UNSUPPORTED = -8
 
 
 class Named(Protocol):
@@ -208,17 +206,17 @@ class TwinModel(Face):
         relative, absolute = arguments.tolerances(rtol, atol, self.states)
         x0, p, controls = self._prepare(t0, initial, parameters, inputs)
         if method == "rk4":
-            walk: Walk = Rk4(min(first or largest, largest))
+            walk: Walk = Rk4(min(first or largest, largest), bool(dense_output))
         elif method in ORDERS:
             walk = Pair(method, relative, absolute, largest, first, bool(dense_output))
         elif method == "rodas5p":
-            walk = Rodas5p(relative, absolute, largest, first)
+            walk = Rodas5p(relative, absolute, largest, first, bool(dense_output))
         else:
             walk = Dop853(relative, absolute, largest, first)
         record = Record(t0, x0, moments, 1.0 if t1 >= t0 else -1.0)
         status = walk.run(self, record, p, controls, t1, limit)
         y = np.array(record.y).reshape(-1, len(x0)).T
-        sol = walk.dense(record, t0, x0) if dense_output else None
+        sol = walk.dense(t0, x0) if dense_output else None
         settings = ((t0, t1), x0, moments, method, relative, absolute, max_step, first_step, step, max_steps)
         return Solution(
             self, np.array(record.t), y, status, record.at, p, controls, walk.nfev, walk.n_steps, walk.n_rejected, sol,

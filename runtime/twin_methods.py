@@ -1,8 +1,9 @@
 """Integration methods of the pure-Python twin: rk4 in plain Python, dop853 by SciPy, step by step. The others are in
-twin_pairs.py."""
+twin_pairs.py and twin_rodas5p.py."""
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from collections.abc import Callable
@@ -12,7 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import inputs as signals
-from .errors import KernelError, MissingExtraError
+from .errors import (
+    NONFINITE,
+    OK,
+    SINGULAR,
+    STEP_TOO_SMALL,
+    TOO_MANY_STEPS,
+    KernelError,
+    MissingExtraError,
+)
 from .solution import Dense
 
 if TYPE_CHECKING:
@@ -20,11 +29,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Function = Callable[..., Any]
+Vector = list[float]
 
-__all__ = ["Dop853", "Record", "Rk4", "Walk", "status_of"]
+__all__ = ["Dop853", "Record", "Rk4", "Walk", "smallest_step", "status_of"]
 
 EPSILON, TINY = sys.float_info.epsilon, sys.float_info.min
-OK, SINGULAR, NONFINITE, STEP_TOO_SMALL, TOO_MANY_STEPS = 0, -1, -2, -3, -4
 
 
 class _InputFailed(Exception):
@@ -67,6 +76,9 @@ class Walk:
 
     def __init__(self) -> None:
         self.nfev = self.njev = self.nlu = self.n_steps = self.n_rejected = 0
+        self.keep_dense = False
+        self.spans: list[tuple[float, float]] = []
+        self.coef: list[Array] = []
         self.t_end = 0.0
         self.jacobian: Function
 
@@ -94,7 +106,7 @@ class Walk:
                     u[i] = held[i] if i in held else float(_inside(signal, t, ends))
                 for i, function in inputs.functions.items():
                     try:
-                        u[i] = inputs.call(i, function, t, np.array(x))
+                        u[i] = inputs.number(i, t, function(t, np.array(x)))
                     except Exception as error:
                         raise _InputFailed(error) from error
                 return u
@@ -120,18 +132,27 @@ class Walk:
     def segment(self, derivative: Function, record: Record, end: float, limit: int) -> int:
         raise NotImplementedError
 
-    def dense(self, record: Record, t0: float, x0: Array) -> Any:
-        raise NotImplementedError
+    def accept(
+        self, record: Record, t: float, t_new: float, y: Vector, coefficients: Callable[[], Array]
+    ) -> None:
+        """Record a step, and keep its interpolant where the run gives one back."""
+        if self.keep_dense:
+            self.spans.append((t, t_new))
+            self.coef.append(coefficients())
+        record.step(t_new, np.array(y), lambda s: evaluate(coefficients(), (s - t) / (t_new - t)))
+        self.n_steps += 1
+
+    def dense(self, t0: float, x0: Array) -> Any:
+        coef = np.array(self.coef) if self.coef else np.empty((0, 1, len(x0)))
+        return Dense(np.array(self.spans).reshape(-1, 2), coef, t0, x0)
 
 
 class Rk4(Walk):
     """The classical method of order 4 with a fixed step."""
 
-    def __init__(self, step: float) -> None:
+    def __init__(self, step: float, keep_dense: bool) -> None:
         super().__init__()
-        self.h = step
-        self.spans: list[tuple[float, float]] = []
-        self.coef: list[Any] = []
+        self.h, self.keep_dense = step, keep_dense
 
     def segment(self, derivative: Function, record: Record, end: float, limit: int) -> int:
         start, x = record.at, record.last.tolist()
@@ -142,7 +163,7 @@ class Rk4(Walk):
         for i in range(1, count + 1):
             if self.n_steps >= limit:
                 return TOO_MANY_STEPS
-            if self.h < min(4 * max(abs(t) * EPSILON, TINY), abs(end - t)):
+            if self.h < min(smallest_step(t), abs(end - t)):
                 return STEP_TOO_SMALL
             after = end if i == count else start + sign * i * self.h
             h = after - t
@@ -153,19 +174,9 @@ class Rk4(Walk):
             if not all(map(math.isfinite, y)):
                 return NONFINITE
             f1 = derivative(after, y)
-            x0, x1, r0, r1 = np.array(x), np.array(y), h * np.array(f0), h * np.array(f1)
-            coef = np.array([x0, x1 - x0, r0 - (x1 - x0), 2 * (x1 - x0) - r0 - r1])
-            self.spans.append((t, after))
-            self.coef.append(coef)
-            begin, width = t, h
-            record.step(after, x1, lambda s, c=coef, b=begin, w=width: _hermite(c, (s - b) / w))  # type: ignore[misc]
+            self.accept(record, t, after, y, functools.partial(_cubic, x, f0, y, f1, h))
             t, x, f0 = after, y, f1
-            self.n_steps += 1
         return OK
-
-    def dense(self, record: Record, t0: float, x0: Array) -> Dense:
-        n = len(x0)
-        return Dense(np.array(self.spans).reshape(-1, 2), np.array(self.coef).reshape(-1, 4, n), t0, x0)
 
 
 class Dop853(Walk):
@@ -206,16 +217,31 @@ class Dop853(Walk):
                 record.step(float(solver.t), solver.y.copy(), piece)
         return OK
 
-    def dense(self, record: Record, t0: float, x0: Array) -> Any:
+    def dense(self, t0: float, x0: Array) -> Any:
         from scipy.integrate import OdeSolution
 
         if not self.pieces:
-            return Dense(np.empty((0, 2)), np.empty((0, 4, len(x0))), t0, x0)
+            return super().dense(t0, x0)
         return OdeSolution(np.array([t0, *self.ts]), self.pieces)
 
 
-def _hermite(coef: Array, theta: float) -> Array:
-    return np.asarray(coef[0] + theta * (coef[1] + (1 - theta) * (coef[2] + theta * coef[3])))
+def _cubic(x: Vector, f: Vector, y: Vector, f_new: Vector, h: float) -> Array:
+    """The coefficients of Hermite's cubic over a step."""
+    start, change, r0, r1 = np.array(x), np.array(y) - np.array(x), h * np.array(f), h * np.array(f_new)
+    return np.array([start, change, r0 - change, 2 * change - r0 - r1])
+
+
+def evaluate(coef: Array, theta: float) -> Array:
+    """An interpolant at a part theta of its step; see cg_dense_evaluate in cg_driver.h."""
+    total = coef[-1]
+    for j in range(len(coef) - 2, -1, -1):
+        total = coef[j] + (theta if j % 2 == 0 else 1.0 - theta) * total
+    return np.asarray(total)
+
+
+def smallest_step(t: float) -> float:
+    """As cg_step_smallest."""
+    return 4.0 * max(abs(t) * EPSILON, TINY)
 
 
 def _inside(signal: signals.Signal, t: float, ends: tuple[float, float]) -> float:

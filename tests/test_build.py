@@ -215,16 +215,54 @@ def test_ziglang_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     assert call_rhs(loaded(made(sources())), (0.5, 3.0), (2.0, 4.0)) == (3.0, -1.0)
 
 
-def test_other_cython_code_can_cimport_the_kernels(tmp_path: Path) -> None:
-    path = made(sources())
+ALIKE = ("jacobian", "outputs", "invariants", "guards", "contacts", "project", "initial")
+"""The kernels with the arguments of `rhs`."""
+
+
+def with_every_kernel(texts: Sources) -> Sources:
+    """The hand-written model with all kernels: rhs itself, `jvp` and `reset` beside it."""
+    core = texts.files["oscillator_core.c"]
+    more = (
+        "static int product(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,\n"
+        "    const double *CG_RESTRICT u, const double *CG_RESTRICT v, double *CG_RESTRICT out,\n"
+        "    double *CG_RESTRICT work)\n"
+        "{ (void)x; return oscillator_rhs(t, v, p, u, out, work); }\n"
+        "static int jump(int32_t event, double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,\n"
+        "    const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work)\n"
+        "{ const int status = oscillator_rhs(t, x, p, u, out, work); out[0] *= event; return status; }\n"
+        "const cg_model_t oscillator_model = {\n"
+    )
+    fields = [f".{name if name in ('jacobian', 'project', 'initial') else name + '_fn'}" for name in ALIKE]
+    filled = ".rhs = oscillator_rhs, .jvp = product, .reset = jump, " + "".join(
+        f"{field} = oscillator_rhs, " for field in fields
+    )
+    core = core.replace("const cg_model_t oscillator_model = {\n", more)
+    core = core.replace(".rhs = oscillator_rhs,", filled)
+    return Sources(name=texts.name, digest=texts.digest, files={**texts.files, "oscillator_core.c": core})
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_other_cython_code_can_cimport_the_kernels(tmp_path: Path, full: bool) -> None:
+    path = made(with_every_kernel(sources()) if full else sources())
+    calls = [f"{name}(0.0, x, p, NULL, out, NULL), out[0], out[1]" for name in ALIKE]
+    calls.append("jvp(0.0, p, p, NULL, x, out, NULL), out[0], out[1]")
+    calls.append("reset(3, 0.0, x, p, NULL, out, NULL), out[0], out[1]")
     user = (
         "from oscillator cimport rhs, table, cg_model_t\n"
+        f"from oscillator cimport jvp, reset, {', '.join(ALIKE)}\n"
         "def force(double q, double k):\n"
         "    cdef double[2] x = [q, 0.0], p = [1.0, k], out = [0.0, 0.0]\n"
         "    cdef int status = rhs(0.0, x, p, NULL, out, NULL)\n"
         "    return status, out[1], <size_t>table()\n"
+        "def others():\n"
+        "    cdef double[2] x = [1.0, 5.0], p = [1.0, 2.0], out = [0.0, 0.0]\n"
+        "    found = []\n" + "".join(f"    found.append(({call}))\n" for call in calls) + "    return found\n"
     )
-    script = "import oscillator, user; assert user.force(0.5, 8.0) == (0, -4.0, oscillator.address)"
+    wanted = [(0, 5.0, -2.0)] * 8 + [(0, 15.0, -2.0)] if full else [(-8, 0.0, 0.0)] * 9
+    script = (
+        "import oscillator, user; assert user.force(0.5, 8.0) == (0, -4.0, oscillator.address);"
+        f"assert user.others() == {wanted}, user.others()"
+    )
     (tmp_path / "user.pyx").write_text(user)
     for file in ("oscillator.pxd", path.name):
         (tmp_path / file).write_bytes((path.parent / file).read_bytes())
@@ -247,6 +285,19 @@ def test_other_cython_code_can_cimport_the_kernels(tmp_path: Path) -> None:
     ]
     subprocess.run(command, cwd=tmp_path, check=True)
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
+
+
+def test_every_kernel_of_the_header_can_be_cimported() -> None:
+    """The .pxd declares each kernel of cg_model_t that a caller may use, and the .pyx defines it."""
+    folder = Path(compilers.__file__).parent.parent
+    header = (folder / "runtime" / "chaplygin.h").read_text(encoding="utf-8")
+    table = header[header.index("typedef struct cg_model {") : header.index("} cg_model_t;")]
+    kernels = re.findall(r"^    cg_(?:kernel|jvp|reset)_t (\w+);", table, re.M)
+    wanted = {name.removesuffix("_fn") for name in kernels} - {"mode"}  # reserved
+    assert len(wanted) == 10
+    for suffix, start in (("pxd", "cdef int"), ("pyx", "cdef api int")):
+        text = (folder / "templates" / f"model.{suffix}.in").read_text(encoding="utf-8")
+        assert set(re.findall(rf"^{start} (\w+)\(", text, re.M)) == wanted
 
 
 def test_a_template_takes_all_its_values_and_no_others() -> None:

@@ -6,7 +6,6 @@ import ctypes
 import functools
 import platform
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ import numpy as np
 import pytest
 from math_reference import Array
 from mpmath import mp, mpf
+from test_c_core import need
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNTIME = ROOT / "runtime"
@@ -29,13 +29,6 @@ LIMIT = 2.0  # ulp
 
 Call = Callable[[str, Array, Array], Array]
 Build = Callable[..., Call]
-
-
-def need(tool: str) -> str:
-    path = shutil.which(tool)
-    if path is None:
-        pytest.skip(f"{tool} is not installed")
-    return path
 
 
 def need_x86(level: str) -> None:

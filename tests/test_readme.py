@@ -20,7 +20,14 @@ import chaplygin as cg
 from chaplygin.cli import _parser
 from chaplygin.codegen.forms import forms
 
-PAGES = ("README.md", "docs/conventions.md", "docs/abi.md")
+PAGES = (
+    "README.md",
+    "bench/README.md",
+    "docs/abi.md",
+    "docs/conventions.md",
+    "docs/forms.md",
+    "docs/painleve_klein.md",  # its code runs in test_painleve_klein.py
+)
 
 
 def run_python(page: str, block: Block, namespace: dict[str, Any]) -> None:

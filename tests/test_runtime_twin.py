@@ -143,6 +143,22 @@ def test_pairs_give_the_bits_of_the_compiled_methods(
             assert np.array_equal(ours.sol(inside), theirs.sol(inside))
 
 
+@needs_core
+@pytest.mark.parametrize("method", ["tsit5", "vern7", "vern9", "rodas5p"])
+def test_the_limit_of_steps_is_met_where_the_compiled_methods_meet_it(twin: TwinModel, method: str) -> None:
+    """Also where it is reached among the rejections of one step, which is still finished."""
+    given = ((0.0, 7.0), {"q": 1.0, "v": 0.2}, {"m": 1.3, "k": 4.1}, {"F": 0.5})
+    rejected = set()
+    for limit in range(1, 8):
+        options = {"method": method, "first_step": 5.0, "max_steps": limit}
+        ours, theirs = twin.integrate(*given, **options), model("oscillator").integrate(*given, **options)
+        assert (ours.status, ours.n_steps, ours.n_rejected) == (-4, theirs.n_steps, theirs.n_rejected)
+        assert theirs.status == -4
+        assert np.array_equal(ours.y, theirs.y)
+        rejected.add((ours.n_steps, ours.n_rejected))
+    assert min(rejected)[1] > 1  # a limit of 1 was reached before the first step was found
+
+
 @pytest.mark.parametrize("method", ["dop853", "tsit5", "vern7", "vern9"])
 def test_failures_of_every_method(twin: TwinModel, method: str) -> None:
     singular = twin.integrate((0, 1), [1.0, 0.0], [0.0, 1.0], [0.0], method=method)

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
-import math
-import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import sympy as sp
+from order_conditions import Tree, density, numbers, trees
 from runtime_models import model as hand_written
 from runtime_models import needs_core
 
@@ -21,9 +17,7 @@ import chaplygin as cg
 from chaplygin.codegen.twin import twin_kernels, twin_model
 from chaplygin.runtime import ArgumentError, TwinModel
 
-RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
 METHODS = ("rodas5p", "auto")
-Tree = tuple["Tree", ...]
 eps, mu, g = cg.parameters("eps mu g", positive=True)
 
 # ---- the coefficients ----
@@ -32,16 +26,10 @@ eps, mu, g = cg.parameters("eps mu g", positive=True)
 @functools.cache
 def table(name: str) -> Any:
     """An array of cg_rodas5p_tableau.h, rows padded with zeros."""
-    text = (RUNTIME / "cg_rodas5p_tableau.h").read_text(encoding="utf-8")
-    found = re.search(rf"cg_rodas5p_{name}(?:\[\w+\])* = ([^;]*);", text)
-    assert found is not None
-    rows = [
-        [float(entry) for entry in row.split(",") if entry.strip()]
-        for row in re.findall(r"[^{}]*\d[^{}]*", found[1])
-    ]
+    rows = numbers("rodas5p", name)
     padded = np.zeros((len(rows), 8))
-    for row, numbers in enumerate(rows):
-        padded[row, : len(numbers)] = numbers
+    for row, entries in enumerate(rows):
+        padded[row, : len(entries)] = entries
     return padded
 
 
@@ -53,28 +41,6 @@ def usual() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     weights = table("a")[7].copy()
     weights[7] = 1.0
     return table("a") @ large, large, weights @ large
-
-
-@functools.cache
-def trees(order: int) -> tuple[Tree, ...]:
-    return ((),) if order == 1 else tuple(sorted(set(forests(order - 1, order - 1))))
-
-
-def forests(vertices: int, largest: int) -> Iterator[Tree]:
-    if vertices == 0:
-        yield ()
-        return
-    for size in range(min(vertices, largest), 0, -1):
-        for first, rest in itertools.product(trees(size), forests(vertices - size, size)):
-            yield tuple(sorted((first, *rest)))
-
-
-def vertices(tree: Tree) -> int:
-    return 1 + sum(map(vertices, tree))
-
-
-def density(tree: Tree) -> int:
-    return vertices(tree) * math.prod(map(density, tree))
 
 
 @functools.cache

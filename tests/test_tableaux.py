@@ -7,18 +7,14 @@ rounding of their own; what remains is the rounding of the coefficients, each ha
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 import re
-from collections import Counter
-from collections.abc import Iterator
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
+from order_conditions import Tree, density, header, numbers, symmetry, trees, vertices
 
-RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
 SHIFT = 80  # every coefficient is an integer over 2^SHIFT: 53 digits, and nothing is below 2^-27
 # order of the method, of its error estimates, of the interpolant; the row of weights
 METHODS = {
@@ -30,16 +26,7 @@ METHODS = {
 TREES_OF_ORDER = [0, 1, 1, 2, 4, 9, 20, 48, 115, 286, 719]  # the number of rooted trees
 THETAS = (Fraction(1, 8), Fraction(1, 2), Fraction(13, 16))
 
-Tree = tuple["Tree", ...]
 Row = list[Fraction]
-
-
-def numbers(method: str, name: str) -> list[list[float]]:
-    """The rows of an array of a header, as they are written."""
-    text = (RUNTIME / f"cg_{method}_tableau.h").read_text(encoding="utf-8")
-    found = re.search(rf"cg_{method}_{name}(\[[^\]]+\])+ = (\{{.*?\}});", text, re.DOTALL)
-    assert found is not None
-    return [[float(value) for value in row.split(",")] for row in re.findall(r"\{([^{}]*)\}", found[2])]
 
 
 @functools.cache
@@ -55,40 +42,6 @@ def matrix(method: str) -> np.ndarray:
     scaled = [[value * 2**SHIFT for value in row] for row in table(method, "a")]
     assert all(value.denominator == 1 for row in scaled for value in row)
     return np.array([[int(value) for value in row] for row in scaled], dtype=object)
-
-
-@functools.cache
-def trees(order: int) -> tuple[Tree, ...]:
-    """All rooted trees with `order` vertices, as sorted tuples of subtrees."""
-    if order == 1:
-        return ((),)
-    return tuple(sorted(set(forests(order - 1, order - 1))))
-
-
-def forests(vertices: int, largest: int) -> Iterator[Tree]:
-    """All multisets of trees with `vertices` vertices, none with more than `largest`."""
-    if vertices == 0:
-        yield ()
-        return
-    for size in range(min(vertices, largest), 0, -1):
-        for first, rest in itertools.product(trees(size), forests(vertices - size, size)):
-            yield tuple(sorted((first, *rest)))
-
-
-@functools.cache
-def vertices(tree: Tree) -> int:
-    return 1 + sum(vertices(child) for child in tree)
-
-
-@functools.cache
-def density(tree: Tree) -> int:
-    return vertices(tree) * math.prod(density(child) for child in tree)
-
-
-def symmetry(tree: Tree) -> int:
-    return math.prod(
-        symmetry(child) ** count * math.factorial(count) for child, count in Counter(tree).items()
-    )
 
 
 @functools.cache
@@ -154,7 +107,7 @@ def test_trees_are_all_there() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_digits(method: str) -> None:
     """Every number is written with 17 digits: as many as a double needs."""
-    text = (RUNTIME / f"cg_{method}_tableau.h").read_text(encoding="utf-8")
+    text = header(method)
     written = re.findall(r"(?<=[\s{-])\d+\.\d+(?:e-?\d+)?(?=[,}])", text)
     assert len(written) > 40
     for number in written:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import numpy as np
 from cases import TOLERANCE, Case
-from scipy.integrate import solve_ivp
 
-from . import Array, Single
+from . import Single
+from .plain import solved
 
 
 @cache
@@ -41,17 +40,4 @@ def _generated(case: Case) -> Any:
 def single(case: Case, tolerance: float = TOLERANCE, method: str = "LSODA") -> Single:
     """One run by SciPy's ``solve_ivp``."""
     field, parameters = _generated(case), case.parameters
-
-    def run(y0: Array, t_end: float) -> Array:
-        end = solve_ivp(
-            lambda t, y: field(y, t, parameters),
-            (0.0, t_end),
-            y0,
-            method,
-            [t_end],
-            rtol=tolerance,
-            atol=tolerance,
-        )
-        return np.asarray(end.y[:, -1])
-
-    return run
+    return solved(lambda t, y: field(y, t, parameters), tolerance, method)

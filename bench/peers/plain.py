@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from cases import TOLERANCE, Case, rk4_numpy
 from scipy.integrate import solve_ivp
 
 from . import Array, Many, Single
+
+
+def solved(field: Callable[[float, Array], Any], tolerance: float, method: str) -> Single:
+    """One run of y' = field(t, y) by SciPy's ``solve_ivp``."""
+
+    def run(y0: Array, t_end: float) -> Array:
+        end = solve_ivp(field, (0.0, t_end), y0, method, [t_end], rtol=tolerance, atol=tolerance)
+        return np.asarray(end.y[:, -1])
+
+    return run
 
 
 def single(case: Case, tolerance: float = TOLERANCE, method: str = "LSODA") -> Single:
@@ -15,20 +28,7 @@ def single(case: Case, tolerance: float = TOLERANCE, method: str = "LSODA") -> S
     They get Python's floats: NumPy's scalars make the same arithmetic more than twice as slow.
     """
     field = case.python_field()
-
-    def run(y0: Array, t_end: float) -> Array:
-        end = solve_ivp(
-            lambda t, y: field(t, y.tolist()),
-            (0.0, t_end),
-            y0,
-            method,
-            [t_end],
-            rtol=tolerance,
-            atol=tolerance,
-        )
-        return np.asarray(end.y[:, -1])
-
-    return run
+    return solved(lambda t, y: field(t, y.tolist()), tolerance, method)
 
 
 def many(case: Case, y: Array, t_end: float, step: float) -> Many:

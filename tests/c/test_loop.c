@@ -1,4 +1,5 @@
 /* The integration loop: recording, limits, pauses, statuses, saving; and that a step allocates nothing. */
+#include "allocations.h"
 #include "cg_events.h"
 #include "helpers.h"
 
@@ -7,19 +8,7 @@
 static const double top_start[7] = {0.96891242171064478414, 0.24740395925452292960, 0.0, 0.0, 0.3, -0.2, 4.0};
 static const double wave_start[2] = {1.0, 0.0};
 
-/* The linker sends every allocation of the program here (see test_c_core.py). */
 #ifdef CG_COUNT_ALLOCATIONS
-static long allocations;
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size) { return allocations++, __real_malloc(size); }
-void *__wrap_calloc(size_t count, size_t size) { return allocations++, __real_calloc(count, size); }
-void *__wrap_realloc(void *old, size_t size) { return allocations++, __real_realloc(old, size); }
-
 static void test_no_allocation(void)
 {
     static double t[ROWS], y[7 * ROWS], coef[7 * 10 * ROWS], coef_t[2 * ROWS];

@@ -1,4 +1,5 @@
 /* Trajectories in lanes: every bit and every count as one at a time, whatever happens in the lanes beside. */
+#include "allocations.h"
 #include "helpers.h"
 #include "mixed.h"
 
@@ -6,22 +7,6 @@
 #define MOST_TIMES 400
 
 static const cg_lane_set_t *const sets[3] = {&mixed_lanes_2, &mixed_lanes_4, &mixed_lanes_8};
-
-/* The linker sends every allocation of the program here (see test_c_lanes.py). */
-#ifdef CG_COUNT_ALLOCATIONS
-static long allocations;
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size) { return allocations++, __real_malloc(size); }
-void *__wrap_calloc(size_t count, size_t size) { return allocations++, __real_calloc(count, size); }
-void *__wrap_realloc(void *old, size_t size) { return allocations++, __real_realloc(old, size); }
-#else
-static const long allocations = 1;
-#endif
 
 typedef struct outcome {
     double y[COUNT][MOST_TIMES][3]; /* the first time alone without times */

@@ -1,0 +1,225 @@
+"""The control of the steps of the pure-Python twin: what tsit5, vern7, vern9 and rodas5p share.
+
+The coefficients and the constants of the control are read from the C headers beside this file. Every operation is that
+of cg_adaptive.h, cg_control.h, cg_start.h and cg_step.h, in the same order.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import NONFINITE, OK, SINGULAR, STEP_TOO_SMALL, TOO_MANY_STEPS
+from .twin_methods import EPSILON, Function, Record, Vector, Walk, smallest_step, status_of
+
+Array = NDArray[np.float64]
+
+__all__ = ["Control", "Controlled", "control", "finite", "header", "larger", "table"]
+
+LEAST_LOG, SHRINK_FAILED, ATOL_FLOOR = math.log2(1e-8), 0.2, 1e-150
+SHORTENED = (SINGULAR, NONFINITE, STEP_TOO_SMALL)  # the failures that a shorter step may get over
+
+
+class Control(NamedTuple):
+    """cg_control_t."""
+
+    alpha: float
+    beta: float
+    safety: float
+    shrink: float
+    grow: float
+    end_first: float
+
+
+@cache
+def header(name: str) -> str:
+    """The text of a C header."""
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+@cache
+def table(method: str, name: str) -> list[Vector]:
+    """An array of cg_<method>_tableau.h; one row for a vector or a number."""
+    found = re.search(rf"cg_{method}_{name}(?:\[[^\]]+\])* = ([^;]*);", header(f"cg_{method}_tableau.h"))
+    assert found is not None, (method, name)
+    rows = re.findall(r"[^{}]*\d[^{}]*", found[1])
+    return [[float(entry) for entry in row.split(",") if entry.strip()] for row in rows]
+
+
+@cache
+def control(method: str) -> Control:
+    """Read from cg_<method>.h."""
+    found = re.search(r"control = \{([^}]*)\};", header(f"cg_{method}.h"))
+    assert found is not None, method
+    return Control(*(float(entry) for entry in found[1].split(",")))
+
+
+class Controlled(Walk):
+    """A method with error control; derived classes give it `trial`, `square` and `interpolant`."""
+
+    def __init__(
+        self, method: str, order: int, rtol: float, atol: Array, max_step: float, first_step: float,
+        keep_dense: bool,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.control, self.order = control(method), order
+        self.rtol, self.atol = rtol, [max(float(a), ATOL_FLOOR) for a in atol]
+        self.max_step, self.h = max_step, first_step
+        self.keep_dense = keep_dense
+        self.log_old, self.rejected = LEAST_LOG, False
+
+    def begin(self, t: float, x: Vector) -> None:
+        """Before the trials of a step."""
+
+    def trial(self, field: Function, t: float, x: Vector, f: Vector, h: float) -> tuple[list[Vector], Vector]:
+        """The stages of a step and the state at its end."""
+        raise NotImplementedError
+
+    def square(self, x: Vector, y: Vector, h: float, k: list[Vector]) -> float:
+        """Square of the error estimate's root mean square, in units of the tolerance."""
+        raise NotImplementedError
+
+    def interpolant(
+        self, field: Function, t: float, t_new: float, x: Vector, y: Vector, k: list[Vector], slope: Vector
+    ) -> Callable[[], Array]:
+        """The coefficients over a step whose end has the derivative `slope`."""
+        raise NotImplementedError
+
+    def segment(self, derivative: Function, record: Record, end: float, limit: int) -> int:
+        """Step to `end`; as cg_drive with cg_prepare."""
+
+        def field(t: float, x: Vector) -> Vector:
+            return list(derivative(t, x))
+
+        t, x = record.at, record.last.tolist()
+        f = field(t, x)
+        if not finite(f):
+            return NONFINITE
+        if self.h == 0.0:
+            self.h = self.first(field, t, x, f, record.direction)
+        while t != end:
+            if self.n_steps + self.n_rejected >= limit:
+                return TOO_MANY_STEPS
+            self.begin(t, x)
+            status, t_new, k, y, slope = self.step(field, t, x, f, end, record.direction)
+            if status != OK:
+                return status
+            self.accept(record, t, t_new, y, self.interpolant(field, t, t_new, x, y, k, slope))
+            t, x, f = t_new, y, slope
+        return OK
+
+    def norm(self, v: Vector, x: Vector) -> float:
+        total = 0.0
+        for value, a, state in zip(v, self.atol, x):
+            scaled = value / (a + self.rtol * abs(state))
+            total += scaled * scaled
+        return math.sqrt(total / len(v))
+
+    def first(self, field: Function, t: float, x: Vector, f: Vector, direction: float) -> float:
+        """The first step, as in cg_start.h."""
+        longest = min(abs(self.t_end - t), self.max_step)
+        size, slope = self.norm(x, x), self.norm(f, x)
+        h = 1e-6 if size < 1e-5 or slope < 1e-5 else 0.01 * size / slope
+        h = min(h, longest)
+        try:
+            k = field(t + direction * h, [a + direction * h * b for a, b in zip(x, f)])
+        except (ArithmeticError, ValueError) as error:
+            if status_of(error) not in (SINGULAR, NONFINITE):
+                raise
+            return h
+        if not finite(k):
+            return h
+        largest = max(slope, self.norm([a - b for a, b in zip(k, f)], x) / h)
+        h1 = max(1e-6, h * 1e-3) if largest <= 1e-15 else exp2(log2(0.01 / largest) / self.order)
+        return min(min(100.0 * h, h1), longest)
+
+    def step(
+        self, field: Function, t: float, x: Vector, f: Vector, stop: float, direction: float
+    ) -> tuple[int, float, list[Vector], Vector, Vector]:
+        """One accepted step: status, its end, the stages, state and derivative there. As the loop of cg_adaptive.h."""
+        alpha, beta, safety, shrink, grow, end_first = self.control
+        least = smallest_step(t)
+        self.h = min(max(self.h, least), self.max_step)
+        while True:
+            length, t_new, close, cut = plan(t, stop, self.h, direction, self.max_step)
+            if not cut and not length >= least:
+                return STEP_TOO_SMALL, t, [], x, f
+            factor = SHRINK_FAILED
+            try:
+                k, y = self.trial(field, t, x, f, t_new - t)
+                slope = field(t_new, y) if end_first else None
+                square = self.square(x, y, t_new - t, k if slope is None else [*k, slope])
+                if square <= 1.0:
+                    slope = field(t_new, y) if slope is None else slope
+                    if finite(y) and finite(slope):
+                        log_new = log2(square)
+                        factor = safety * exp2(0.5 * beta * self.log_old - 0.5 * alpha * log_new)
+                        factor = max(shrink, min(grow, factor))
+                        if self.rejected:
+                            factor = min(factor, 1.0)
+                        self.h = max(self.h, length * factor) if close else length * factor
+                        if not close:
+                            self.log_old = max(log_new, LEAST_LOG)
+                        self.rejected = False
+                        return OK, t_new, k, y, slope
+                    status = NONFINITE
+                elif square < math.inf:
+                    factor = max(shrink, safety * exp2(-0.5 * alpha * log2(square)))
+                    status = STEP_TOO_SMALL
+                else:
+                    status = STEP_TOO_SMALL if finite(y) and (slope is None or finite(slope)) else NONFINITE
+            except (ArithmeticError, ValueError) as error:
+                status = status_of(error)
+                if status not in SHORTENED:
+                    raise
+            self.h = max(length * factor, least)
+            self.n_rejected += 1
+            self.rejected = True
+            if length <= least:
+                return status, t, [], x, f
+
+
+def plan(
+    t: float, stop: float, wanted: float, direction: float, max_step: float
+) -> tuple[float, float, bool, bool]:
+    """Length and end of a step, whether `stop` is near, and whether the step ends there; as cg_plan."""
+    remaining = abs(stop - t)
+    close = remaining <= 1.01 * wanted
+    cut = close and remaining <= max_step
+    length = remaining if cut else 0.5 * remaining if close else wanted
+    t_new = stop if cut else t + direction * length
+    if max_step < abs(t_new - t):
+        t_new -= direction * EPSILON * abs(t_new)
+    return length, t_new, close, cut
+
+
+def log2(a: float) -> float:
+    """The logarithm to 4 digits, as cg_step_log2."""
+    m, e = math.frexp(min(max(1e-100, a), 1e100))
+    f = 2.0 * m - 1.0
+    f2 = f * f
+    return (e - 1.0) + (f + (f - f2) * ((0.44191704 - 0.2671794 * f) + f2 * (0.14842664 - 0.04514904 * f)))
+
+
+def exp2(a: float) -> float:
+    """The power of 2 to 4 digits, as cg_step_exp2."""
+    whole = round(a)
+    z = a - whole
+    terms = (0.69312419 + 0.24024099 * z) + z * z * (0.055906425 + 0.0095828536 * z)
+    return math.ldexp(1.0 + z * terms, whole)
+
+
+def larger(x: float, y: float) -> float:
+    """The larger magnitude, y where it is NaN: as in cg_step_scale."""
+    return abs(x) if abs(y) < abs(x) else abs(y)
+
+
+def finite(v: Vector) -> bool:
+    return all(map(math.isfinite, v))
