@@ -193,6 +193,16 @@ void cg_watch_before_step(cg_run_t *run)
     run->watch->n_anchor = run->n_anchor;
 }
 
+/* Whether a slip begins with this step. Its velocity is then zero and leaves zero on its side (cg_modes.c): where the
+ * interpolant first dips below, by less than its error, nothing happens. */
+static int cg_slip_begins(const cg_run_t *run, int32_t index)
+{
+    const cg_watch_t *const watch = run->watch;
+    const int32_t contact = (index - watch->first_contact) / CG_CONTACT_WATCHED;
+    return index >= watch->first_contact && (index - watch->first_contact) % CG_CONTACT_WATCHED == CG_CONTACT_SLIP
+        && !watch->have_end && run->u[watch->n_inputs + contact] != 0.0 && watch->samples[index] <= 0.0;
+}
+
 /* The earliest crossing that counts, or -1. The sides of zero are brought up to it in sign_new. */
 static int cg_earliest(cg_run_t *run, int32_t *index, double *theta)
 {
@@ -207,6 +217,10 @@ static int cg_earliest(cg_run_t *run, int32_t *index, double *theta)
         if (watch->active[i] == 0.0) {
             continue;
         }
+        const int begins = cg_slip_begins(run, i);
+        if (begins) {
+            watch->sign_new[i] = 0.0;
+        }
         for (;;) {
             const int status = cg_watch_hunt(run, i, cg_smaller(best + 2.0 * CG_SAME_TIME, 1.0));
             if (status != CG_OK) {
@@ -217,6 +231,12 @@ static int cg_earliest(cg_run_t *run, int32_t *index, double *theta)
             }
             watch->sign_new[i] = -watch->sign_new[i]; /* the wrong way */
             watch->cursor[i] = watch->root[i];
+        }
+        if (begins && watch->sign_new[i] <= 0.0) {
+            if (watch->sign_new[i] < 0.0 && watch->root[i] > 1.0 && best > 1.0) {
+                watch->root[i] = 0.0; /* it never got to its side */
+            }
+            watch->sign_new[i] = 1.0;
         }
         best = cg_smaller(best, watch->root[i]);
     }
