@@ -54,8 +54,11 @@ static CG_INLINE cg_real_t CG_FN(dop853_error)(CG_RUN *run, cg_real_t h)
     CG_UNROLL
     for (int32_t block = 0; block < ld; block += CG_PAD) {
         CG_UNROLL
-        for (int32_t lane = 0; lane < CG_PAD && block + lane < ld; lane++) {
+        for (int32_t lane = 0; lane < CG_PAD; lane++) {
             const int32_t i = block + lane;
+            if (CG_LANES > 1 && i >= ld) {
+                break;
+            }
             const cg_real_t weight = 1.0 / cg_step_scale(atol[i], rtol, x[i], y[i]);
             const cg_real_t e5 = weight * (E0(e5) + E(e5, 5) + E(e5, 6) + E(e5, 7) + E(e5, 8) + E(e5, 9)
                                            + E(e5, 10) + E(e5, 11));

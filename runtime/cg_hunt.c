@@ -15,11 +15,10 @@ enum { DEGREE = CG_NODES - 1, DEEPEST = 6 };
 #define CG_FOLLOWED 1e-9 /* the last coefficients of a polynomial that is accurate, in parts of the largest */
 #define CG_CLEAR 1e-6    /* an extremum further from zero than this part of the largest coefficient is believed */
 
-/* cos(k pi / 8), k = 0 .. 16 */
-static const double cg_cosine[2 * DEGREE + 1] = {
+/* cos(k pi / 8) */
+static const double cg_cosine[DEGREE + 1] = {
     1.0, 0.92387953251128675613, 0.70710678118654752440, 0.38268343236508977173, 0.0, -0.38268343236508977173,
-    -0.70710678118654752440, -0.92387953251128675613, -1.0, -0.92387953251128675613, -0.70710678118654752440,
-    -0.38268343236508977173, 0.0, 0.38268343236508977173, 0.70710678118654752440, 0.92387953251128675613, 1.0};
+    -0.70710678118654752440, -0.92387953251128675613, -1.0};
 
 /* (1 - cos(j pi / 8)) / 2 */
 const double cg_nodes[CG_NODES] = {0.0, 0.038060233744356621935, 0.14644660940672623780, 0.30865828381745511413, 0.5,
@@ -38,16 +37,25 @@ typedef struct cg_hunt {
 
 /* ---- polynomials: c[0] T_0 + ... + c[8] T_8 on -1 .. 1 ---- */
 
-/* Through the samples at cg_nodes: sample j stands at -cos(j pi / 8). */
+/* Through the samples at cg_nodes: sample j stands at -cos(j pi / 8), and c[k] is the sum over all samples of
+ * v[8 - j] cos(j k pi / 8) / 4, halved at both ends and for k = 0 and 8. Cosines of multiples of pi/8 are +-A, B, R, 0, 1. */
 static void cg_fit(const double *v, double *c)
 {
-    for (int k = 0; k <= DEGREE; k++) {
-        double sum = 0.5 * (v[0] * (k % 2 == 0 ? 1.0 : -1.0) + v[DEGREE]);
-        for (int j = 1; j < DEGREE; j++) {
-            sum += v[DEGREE - j] * cg_cosine[j * k % (2 * DEGREE)];
-        }
-        c[k] = sum * (k == 0 || k == DEGREE ? 1.0 : 2.0) / (double)DEGREE;
-    }
+    const double A = cg_cosine[1], R = cg_cosine[2], B = cg_cosine[3];
+    const double sum0 = 0.125 * (v[8] + v[0]), sum1 = 0.25 * (v[7] + v[1]), sum2 = 0.25 * (v[6] + v[2]);
+    const double sum3 = 0.25 * (v[5] + v[3]), sum4 = 0.25 * v[4];
+    const double odd0 = 0.125 * (v[8] - v[0]), odd1 = 0.25 * (v[7] - v[1]), odd2 = 0.25 * (v[6] - v[2]);
+    const double odd3 = 0.25 * (v[5] - v[3]);
+    const double outer = sum0 + sum4, middle = sum1 + sum3, split = R * (sum1 - sum3), twist = R * odd2;
+    c[0] = 0.5 * ((outer + sum2) + middle);
+    c[8] = 0.5 * ((outer + sum2) - middle);
+    c[4] = outer - sum2;
+    c[2] = (sum0 - sum4) + split;
+    c[6] = (sum0 - sum4) - split;
+    c[1] = (odd0 + twist) + (A * odd1 + B * odd3);
+    c[7] = (odd0 + twist) - (A * odd1 + B * odd3);
+    c[3] = (odd0 - twist) + (B * odd1 - A * odd3);
+    c[5] = (odd0 - twist) - (B * odd1 - A * odd3);
 }
 
 static double cg_value(const double *c, int degree, double z)

@@ -56,8 +56,11 @@ static CG_INLINE cg_real_t CG_FN(pair_error)(CG_RUN *run, cg_real_t h, CG_FN(est
     CG_UNROLL
     for (int32_t block = 0; block < ld; block += CG_PAD) {
         CG_UNROLL
-        for (int32_t lane = 0; lane < CG_PAD && block + lane < ld; lane++) {
+        for (int32_t lane = 0; lane < CG_PAD; lane++) {
             const int32_t i = block + lane;
+            if (CG_LANES > 1 && i >= ld) {
+                break;
+            }
             const cg_real_t e = estimate(CG_REALS(run->f), CG_REALS(run->k), CG_REALS(run->f_old), ld, i)
                 / cg_step_scale(atol[i], rtol, x[i], y[i]);
             sum[lane] += e * e;

@@ -47,7 +47,7 @@ def tableau(method: str) -> Tableau:
     def sparse(row: Vector) -> Row:
         return [(j, value) for j, value in enumerate(row) if value != 0.0]
 
-    end = re.search(r"CG_STAGE_STATE\((\d+),", header(f"cg_{method}.h"))
+    end = re.search(r"CG_STAGE_END\((\d+),", header(f"cg_{method}.h"))
     assert end is not None
     return Tableau(
         table(method, "c")[0],

@@ -42,15 +42,15 @@ def test_a_line_of_progress_has_rate_and_time_left(
     monkeypatch.setattr(ensembles.time, "monotonic", lambda: now[0])
     bar = ensembles._Progress(1000, True)
     now[0] += 10
-    bar.add(100)
+    bar.show(100)
     assert capsys.readouterr().err.rstrip() == "\r100/1000 trajectories (10 %), 10 per second, 01:30 left"
     now[0] += 0.05
-    bar.add(1)  # too soon for another line
+    bar.show(101)  # too soon for another line
     assert capsys.readouterr().err == ""
     now[0] += 35990
-    bar.add(399)
+    bar.show(500)
     assert capsys.readouterr().err.rstrip().endswith("0 per second, 10:00:00 left")
-    bar.add(500)
+    bar.show(1000)
     bar.close()
     assert (
         capsys.readouterr()
@@ -58,7 +58,7 @@ def test_a_line_of_progress_has_rate_and_time_left(
         .endswith("1000/1000 trajectories (100 %), 0 per second, 10:00:00 taken")
     )
     quiet = ensembles._Progress(10, None)  # nobody looks: stderr is no terminal here
-    quiet.add(10)
+    quiet.show(10)
     quiet.close()
     assert capsys.readouterr().err == ""
 

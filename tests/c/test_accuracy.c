@@ -1,5 +1,5 @@
 /* Orders, closed forms and reference values: the numbers of the methods. */
-#include "cg_step.h"
+#include "cg_control.h"
 #include "helpers.h"
 
 static const double top_start[7] = {0.96891242171064478414, 0.24740395925452292960, 0.0, 0.0, 0.3, -0.2, 4.0};
