@@ -17,21 +17,13 @@ static CG_COLD int CG_FN(shorten)(cg_run_t *run, double length, double factor, i
     return length <= smallest ? reason : CG_OK;
 }
 
-/* Takes over the trial: x_trial and f_old become the state and the derivative at t_new. The buffers change places
- * instead of being copied: scalar stores followed by the vector loads of a copy would wait for the cache. */
+/* Takes over the trial. */
 static CG_INLINE void CG_FN(accept)(cg_run_t *run, double t_new)
 {
-    double *const spare = run->x_old;
-    double *const f = run->f_old;
-    run->x_old = run->x;
-    run->x = run->x_trial;
-    run->x_trial = spare;
-    run->f_old = run->f;
-    run->f = f;
+    CG_FN(exchange)(run);
     run->t_old = run->t;
     run->t = t_new;
     run->n_steps++;
-    run->have_dense = 0;
 }
 
 /* One accepted step of a method with error control. */

@@ -27,12 +27,7 @@
 
 static double CG_FN(auto_square)(const cg_run_t *run, const double *v)
 {
-    double sum = 0.0;
-    for (int32_t i = 0; i < CG_N(run); i++) {
-        const double scaled = v[i] / cg_step_scale(run->atol[i], run->rtol, run->x_old[i], run->x[i]);
-        sum += scaled * scaled;
-    }
-    return sum;
+    return CG_FN(squares)(run, v, run->x_old, run->x);
 }
 
 /* The square of h rho over the step of dop853 just taken. */

@@ -25,13 +25,14 @@ static void cg_lanes_prepare(cg_lanes_run_t *run)
         f[i] = cg_where(fresh, k[i], f[i]);
     }
     *CG_TRUTHS(run->n_rhs) -= fresh;
-    if (CG_RARE(cg_any(fresh & cg_not(ok)))) {
-        const cg_mask_t bad = fresh & cg_not(ok);
+    const cg_mask_t bad = fresh & cg_not(ok);
+    if (CG_RARE(cg_any(bad))) {
+        const cg_mask_t refused = bad;
         const cg_mask_t why = cg_lanes_choose(*CG_TRUTHS(run->failed), cg_lanes_code(CG_SINGULAR),
                                               cg_lanes_code(CG_NONFINITE));
-        cg_lanes_fail(run, &bad, &why);
+        cg_lanes_fail(run, &refused, &why);
     }
-    const cg_mask_t unstarted = *CG_TRUTHS(run->unstarted) & cg_not(fresh & cg_not(ok));
+    const cg_mask_t unstarted = *CG_TRUTHS(run->unstarted) & cg_not(bad);
     *CG_TRUTHS(run->unstarted) = none;
     if (cg_any(unstarted)) {
         const cg_real_t longest = cg_smaller(cg_abs(run->t_end - t), cg_splat(run->max_step));

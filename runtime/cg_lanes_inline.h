@@ -13,9 +13,12 @@
 #define CG_N(run) CG_MODEL_N
 #define CG_NU(run) CG_MODEL_NU
 #if CG_MODEL_HOISTED > 0 /* as in cg_inline.h; CG_MODEL_HOIST is the part before it */
-#define CG_RHS(t, x, p, u, out, work) CG_MODEL_RHS(t, x, p, (p) + CG_MODEL_NP, u, out, work)
+#define CG_RHS(run, t, x, out)                                                                                        \
+    CG_MODEL_RHS(&(t), x, CG_REALS((run)->p), CG_REALS((run)->p) + CG_MODEL_NP, CG_REALS((run)->u), out,              \
+                 CG_REALS((run)->work))
 #else
-#define CG_RHS(t, x, p, u, out, work) CG_MODEL_RHS(t, x, p, u, out, work)
+#define CG_RHS(run, t, x, out)                                                                                        \
+    CG_MODEL_RHS(&(t), x, CG_REALS((run)->p), CG_REALS((run)->u), out, CG_REALS((run)->work))
 #endif
 #include "cg_method.h"
 

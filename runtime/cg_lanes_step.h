@@ -2,12 +2,7 @@
  * CG_LANES is above 1; the same operations in the same order as cg_adaptive.h and cg_driver.c do for one trajectory.
  */
 
-#define CG_RUN cg_lanes_run_t
-#define CG_REALS(array) ((cg_real_t *)(void *)(array))
 #define CG_TRUTHS(array) ((cg_mask_t *)(void *)(array))
-#define CG_T(run) (*CG_REALS((run)->t))
-#define CG_T_OLD(run) (*CG_REALS((run)->t_old))
-#define CG_ROWS(n) (n)
 
 /* Notes the lanes that the right-hand side refused: `ok` is false there. */
 static CG_COLD void CG_FN(note)(cg_lanes_run_t *run, const cg_mask_t *ok)
@@ -25,14 +20,9 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_lanes_run_t *run, cg_real_t t, con
 {
     run->calls++;
     if (CG_NU(run) > 0 && CG_RARE(run->input_kind != 0)) {
-        for (int32_t i = 0; i < run->model->n_inputs; i++) {
-            if (run->signals[i].kind == CG_SIGNAL_LINEAR) {
-                CG_REALS(run->u)[i] = CG_REALS(run->u_value)[i]
-                    + CG_REALS(run->u_slope)[i] * (t - CG_REALS(run->u_time)[i]);
-            }
-        }
+        CG_FN(ramps)(run, t);
     }
-    const cg_mask_t ok = CG_RHS(&t, x, CG_REALS(run->p), CG_REALS(run->u), out, CG_REALS(run->work));
+    const cg_mask_t ok = CG_RHS(run, t, x, out);
     if (CG_RARE(cg_any(cg_not(ok)))) {
         const cg_mask_t regular = ok; /* a copy: what has its address taken would live in memory */
         CG_FN(note)(run, &regular);
@@ -59,16 +49,9 @@ static CG_INLINE cg_mask_t CG_FN(choose)(cg_mask_t mask, cg_mask_t a, cg_mask_t 
 static CG_INLINE void CG_FN(accept)(cg_lanes_run_t *run, cg_real_t t_new, cg_mask_t good)
 {
     const int32_t n = CG_N(run);
-    double *const spare = run->x_old;
-    double *const f_spare = run->f_old;
-    run->x_old = run->x;
-    run->x = run->x_trial;
-    run->x_trial = spare;
-    run->f_old = run->f;
-    run->f = f_spare;
+    CG_FN(exchange)(run);
     CG_T_OLD(run) = CG_T(run);
     CG_T(run) = cg_where(good, t_new, CG_T(run));
-    run->have_dense = 0;
     if (cg_any(cg_not(good))) {
         const cg_real_t *const x_old = CG_REALS(run->x_old);
         const cg_real_t *const f_old = CG_REALS(run->f_old);

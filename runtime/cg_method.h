@@ -3,7 +3,8 @@
  *   CG_FN(name)     prefixed name of a function
  *   CG_N(run)       number of states: a literal, or run->n
  *   CG_NU(run)      number of inputs and modes: a literal, or run->n_u
- *   CG_RHS(run, t, x, out)  a call of the right-hand side: a kernel of the model, or run->rhs
+ *   CG_RHS(run, t, x, out)  a call of the right-hand side: a kernel of the model, or run->rhs. Gives a status, over
+ *                   lanes the truth of those that are regular
  *   CG_FLATTEN      attribute of the function that calls it, or nothing
  *   CG_COPIED       1: the kernel is copied into every stage, and CG_N is a literal
  * Optional, to save the time that they take to compile:
@@ -15,26 +16,53 @@
  */
 
 #if CG_LANES > 1
-
-#include "cg_lanes_step.h"
-
+#define CG_RUN cg_lanes_run_t
+#define CG_REALS(array) ((cg_real_t *)(void *)(array))
+#define CG_T(run) (*CG_REALS((run)->t))
+#define CG_T_OLD(run) (*CG_REALS((run)->t_old))
+#define CG_ROWS(n) (n)
 #else
-
 #define CG_RUN cg_run_t
 #define CG_REALS(array) (array)
 #define CG_T(run) ((run)->t)
 #define CG_T_OLD(run) ((run)->t_old)
 #define CG_ROWS(n) CG_PADDED(n)
+#endif
+
+/* The inputs that are linear between samples, at time t. */
+static inline void CG_FN(ramps)(CG_RUN *run, cg_real_t t)
+{
+    for (int32_t i = 0; i < run->model->n_inputs; i++) {
+        if (run->signals[i].kind == CG_SIGNAL_LINEAR) {
+            CG_REALS(run->u)[i] = CG_REALS(run->u_value)[i]
+                + CG_REALS(run->u_slope)[i] * (t - CG_REALS(run->u_time)[i]);
+        }
+    }
+}
+
+/* x_trial and f_old become the state and the derivative of the run. The buffers change places instead of being copied:
+ * scalar stores followed by the vector loads of a copy would wait for the cache. */
+static CG_INLINE void CG_FN(exchange)(CG_RUN *run)
+{
+    double *const x_spare = run->x_old;
+    double *const f_spare = run->f_old;
+    run->x_old = run->x;
+    run->x = run->x_trial;
+    run->x_trial = x_spare;
+    run->f_old = run->f;
+    run->f = f_spare;
+    run->have_dense = 0;
+}
+
+#if CG_LANES > 1
+#include "cg_lanes_step.h"
+#else
 
 /* Brings run->u to time t. Only called where run->input_kind is not zero. */
 static inline int CG_FN(inputs)(cg_run_t *run, double t, const double *x)
 {
     if (run->input_kind & CG_INPUT_SLOPE) {
-        for (int32_t i = 0; i < run->model->n_inputs; i++) {
-            if (run->signals[i].kind == CG_SIGNAL_LINEAR) {
-                run->u[i] = run->u_value[i] + run->u_slope[i] * (t - run->u_time[i]);
-            }
-        }
+        CG_FN(ramps)(run, t);
     }
     if (run->input_kind & CG_INPUT_CALL) {
         return run->input_fn(run->input_context, t, x, run->u);

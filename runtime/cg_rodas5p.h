@@ -67,9 +67,7 @@ static CG_INLINE int CG_FN(rodas5p_trial)(cg_run_t *run, double t, double h)
     for (int32_t s = 0; status == CG_OK && s < CG_RODAS5P_STAGES; s++) {
         double *const ks = run->k + s * ld;
         const double *f = run->f;
-        if (s == 0) {
-            memcpy(y, run->x, sizeof(double) * (size_t)ld);
-        } else if (s < 6) {
+        if (s < 6) {
             memcpy(y, run->x, sizeof(double) * (size_t)ld);
             for (int32_t j = 0; j < s; j++) {
                 cg_linear_add(n, cg_rodas5p_a[s][j], run->k + j * ld, y);
@@ -97,15 +95,8 @@ static CG_INLINE int CG_FN(rodas5p_trial)(cg_run_t *run, double t, double h)
 static CG_INLINE double CG_FN(rodas5p_error)(cg_run_t *run, double h)
 {
     const int32_t n = CG_N(run);
-    const int32_t ld = CG_PADDED(n);
-    const double *const k = run->k + (CG_RODAS5P_STAGES - 1) * ld;
-    double sum = 0.0;
     (void)h;
-    for (int32_t i = 0; i < n; i++) {
-        const double scaled = k[i] / cg_step_scale(run->atol[i], run->rtol, run->x[i], run->x_trial[i]);
-        sum += scaled * scaled;
-    }
-    return sum / (double)n;
+    return CG_FN(squares)(run, run->k + (CG_RODAS5P_STAGES - 1) * CG_PADDED(n), run->x, run->x_trial) / (double)n;
 }
 
 /* run->jacobian at the start of the step. */

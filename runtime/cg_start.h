@@ -4,17 +4,23 @@
  * such that an explicit Euler step, and a step of the method's order, have errors of about 1 % of the tolerance.
  */
 
+/* The sum of the squares of v in units of the tolerance between x and y. */
+static CG_INLINE cg_real_t CG_FN(squares)(const CG_RUN *run, const cg_real_t *v, const cg_real_t *x,
+                                          const cg_real_t *y)
+{
+    cg_real_t sum = cg_splat(0.0);
+    for (int32_t i = 0; i < CG_N(run); i++) {
+        const cg_real_t scaled = v[i] / cg_step_scale(run->atol[i], run->rtol, x[i], y[i]);
+        sum += scaled * scaled;
+    }
+    return sum;
+}
+
 /* The square root of the mean square of v in units of the tolerance at x. */
 static CG_INLINE cg_real_t CG_FN(norm)(const CG_RUN *run, const cg_real_t *v)
 {
-    const int32_t n = CG_N(run);
     const cg_real_t *const x = CG_REALS(run->x);
-    cg_real_t sum = cg_splat(0.0);
-    for (int32_t i = 0; i < n; i++) {
-        const cg_real_t scaled = v[i] / cg_step_scale(run->atol[i], run->rtol, x[i], x[i]);
-        sum += scaled * scaled;
-    }
-    return cg_sqrt(sum / (double)n);
+    return cg_sqrt(CG_FN(squares)(run, v, x, x) / (double)CG_N(run));
 }
 
 /* The length of the first Euler step to try, from x and f. */
