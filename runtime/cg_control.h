@@ -16,7 +16,8 @@ typedef struct cg_control {
     int end_first;       /* the error estimate uses the derivative at the end of the step */
 } cg_control_t;
 
-#define CG_LEAST_LOG -26.575424759098897 /* log2(1e-8); the memory is not less: a lucky step must not shorten the next */
+/* log2(1e-8). The memory of the control is not less: one lucky step must not shorten the next. */
+#define CG_LEAST_LOG -26.575424759098897
 
 /* One trial step: to t_new, which is t + h. */
 typedef struct cg_plan {

@@ -105,7 +105,7 @@ static void cg_enter_segment(cg_run_t *run)
 int cg_options_valid(const cg_run_t *run)
 {
     int valid = run->rtol >= 0.0 && run->rtol < HUGE_VAL && run->max_step > 0.0 && run->first_step >= 0.0
-        && run->first_step < HUGE_VAL && run->max_steps >= 0;
+        && run->first_step < HUGE_VAL && run->max_steps > 0;
     for (int32_t i = 0; i < run->n; i++) {
         valid = valid && run->atol[i] >= 0.0 && run->atol[i] < HUGE_VAL && run->atol[i] + run->rtol > 0.0;
     }

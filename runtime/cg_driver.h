@@ -129,7 +129,7 @@ typedef struct cg_ensemble {
     int64_t p_row, p_col;
     const double *u; /* NULL: run->u as it is */
     int64_t u_row, u_col;
-    const double *t_eval; /* NULL: the final state only */
+    const double *t_eval; /* in order, none before t0; NULL: the final state only */
     int64_t n_eval;
     double *y; /* y[j * y_row + i * y_col + m * y_time], m = index in t_eval; NaN where a run did not get to */
     int64_t y_row, y_col, y_time;
@@ -139,16 +139,30 @@ typedef struct cg_ensemble {
     int64_t *n_steps;
 } cg_ensemble_t;
 
+/* What a trajectory came to, with how many of the times of t_eval. */
+typedef struct cg_outcome {
+    int32_t status;
+    double t;
+    int64_t n_rhs, n_steps, n_rows;
+} cg_outcome_t;
+
+int cg_ensemble_valid(const cg_ensemble_t *ensemble); /* whether no time is asked for before t0 */
+
+/* Writes what trajectory j came to, the last of its states at x[i * stride]. */
+void cg_ensemble_end(const cg_ensemble_t *ensemble, int64_t j, const cg_outcome_t *outcome, int32_t n, const double *x,
+                     int64_t stride);
+
 /* Runs the trajectories first <= j < last with one workspace: a run that cg_run_init made and whose options are set.
  * CG_OK, also when trajectories failed; CG_INTERRUPTED when the stop flag was set: *done (may be NULL) counts the
- * trajectories finished by this call. */
+ * trajectories finished by this call; CG_BAD_ARGUMENT, and nothing done, where t_eval begins before t0. */
 int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, int64_t first, int64_t last,
                     volatile int64_t *done);
 
 /* The same side by side in the lanes of a set, with the same bits where both are compiled without contraction. `run` is
  * a block of cg_lanes_size bytes (0: the set has no such method, or is another model's) that cg_lanes_init laid out;
  * `options` a run as cg_ensemble_run takes it, with a stop flag: it is only read. CG_UNSUPPORTED, and nothing done:
- * an input is of kind CG_SIGNAL_CALL, or the options have a watch. CG_BAD_ARGUMENT, and nothing done: an option is outside its range. */
+ * an input is of kind CG_SIGNAL_CALL, or the options have a watch. CG_BAD_ARGUMENT, and nothing done: an option is
+ * outside its range, or t_eval begins before t0. After CG_INTERRUPTED the block may be used again. */
 size_t cg_lanes_size(const cg_model_t *model, const cg_lane_set_t *set, const char *method);
 int cg_lanes_init(cg_lanes_run_t *run, size_t size, const cg_model_t *model, const cg_lane_set_t *set,
                   const char *method);

@@ -160,13 +160,6 @@ typedef struct cg_group {
     int64_t next_eval[CG_MOST_LANES];
 } cg_group_t;
 
-static void cg_gather(double *to, int32_t lanes, const double *from, int32_t count, int64_t stride)
-{
-    for (int32_t i = 0; i < count; i++) {
-        to[(int64_t)i * lanes] = from[i * stride];
-    }
-}
-
 /* The inputs of a lane from its time on, and where its steps end next. */
 static void cg_lane_segment(cg_lanes_run_t *run, int32_t lane)
 {
@@ -222,10 +215,10 @@ static int cg_lane_record(cg_group_t *group, int32_t lane)
                 status = CG_SINGULAR;
                 break;
             }
-            cg_gather(run->scratch, 1, run->coef + lane, run->n_dense * run->n, lanes);
+            cg_gather(run->scratch, 1, run->coef + lane, lanes, run->n_dense * run->n);
         }
-        cg_dense_evaluate(run->scratch, run->n_dense, run->n, run->n, (wanted - run->t_old[lane]) / (t - run->t_old[lane]),
-                          row, ensemble->y_col);
+        const double theta = (wanted - run->t_old[lane]) / (t - run->t_old[lane]);
+        cg_dense_evaluate(run->scratch, run->n_dense, run->n, run->n, theta, row, ensemble->y_col);
     }
     group->next_eval[lane] = m;
     run->mark[lane] = m < ensemble->n_eval ? run->direction * ensemble->t_eval[m] : HUGE_VAL;
@@ -235,31 +228,10 @@ static int cg_lane_record(cg_group_t *group, int32_t lane)
 /* Writes the end of the lane's trajectory and leaves the lane empty. */
 static void cg_lane_end(cg_group_t *group, int32_t lane, int status)
 {
-    const double nan = HUGE_VAL - HUGE_VAL;
-    const cg_ensemble_t *const ensemble = group->ensemble;
     cg_lanes_run_t *const run = group->run;
-    const int64_t j = group->trajectory[lane];
-    double *const y = ensemble->y + j * ensemble->y_row;
-    if (ensemble->t_eval == NULL) {
-        for (int32_t i = 0; i < run->n; i++) {
-            y[i * ensemble->y_col] = run->x[(int64_t)i * run->lanes + lane];
-        }
-    }
-    for (int64_t m = group->next_eval[lane]; m < ensemble->n_eval; m++) {
-        for (int32_t i = 0; i < run->n; i++) {
-            y[m * ensemble->y_time + i * ensemble->y_col] = nan;
-        }
-    }
-    if (ensemble->t != NULL) {
-        ensemble->t[j] = run->t[lane];
-    }
-    ensemble->status[j] = status;
-    if (ensemble->n_rhs != NULL) {
-        ensemble->n_rhs[j] = run->n_rhs[lane];
-    }
-    if (ensemble->n_steps != NULL) {
-        ensemble->n_steps[j] = run->n_trials[lane] - run->n_rejected[lane];
-    }
+    const cg_outcome_t outcome = {status, run->t[lane], run->n_rhs[lane], run->n_trials[lane] - run->n_rejected[lane],
+                                  group->next_eval[lane]};
+    cg_ensemble_end(group->ensemble, group->trajectory[lane], &outcome, run->n, run->x + lane, run->lanes);
     if (group->queue->done != NULL) {
         *group->queue->done += 1;
     }
@@ -274,12 +246,12 @@ static int cg_lane_load(cg_group_t *group, int32_t lane, int64_t j)
     const cg_model_t *const model = run->model;
     const int32_t lanes = run->lanes;
     double sum = 0.0;
-    cg_gather(run->x + lane, lanes, ensemble->x0 + j * ensemble->x0_row, run->n, ensemble->x0_col);
-    cg_gather(run->p_one, 1, ensemble->p + j * ensemble->p_row, model->n_parameters, ensemble->p_col);
+    cg_gather(run->x + lane, lanes, ensemble->x0 + j * ensemble->x0_row, ensemble->x0_col, run->n);
+    cg_gather(run->p_one, 1, ensemble->p + j * ensemble->p_row, ensemble->p_col, model->n_parameters);
     const int hoisted = model->hoist == NULL ? CG_OK : model->hoist(run->p_one, run->p_one + model->n_parameters);
-    cg_gather(run->p + lane, lanes, run->p_one, cg_p_rows(run), 1);
+    cg_gather(run->p + lane, lanes, run->p_one, 1, cg_p_rows(run));
     if (ensemble->u != NULL) {
-        cg_gather(run->u + lane, lanes, ensemble->u + j * ensemble->u_row, model->n_inputs, ensemble->u_col);
+        cg_gather(run->u + lane, lanes, ensemble->u + j * ensemble->u_row, ensemble->u_col, model->n_inputs);
     }
     for (int32_t i = 0; i < run->n; i++) {
         sum += 0.0 * run->x[(int64_t)i * lanes + lane];
@@ -321,7 +293,7 @@ static void cg_lane_copy(cg_lanes_run_t *run, int32_t lane, const cg_lanes_run_t
     const int32_t lanes = run->lanes;
     double *const to[7] = {run->x, run->f, run->p, run->u, run->u_time, run->u_value, run->u_slope};
     const double *const of[7] = {source->x,      source->f,       source->p,      source->u,
-                                       source->u_time, source->u_value, source->u_slope};
+                                 source->u_time, source->u_value, source->u_slope};
     const int32_t rows[7] = {run->n, run->n, cg_p_rows(run), run->n_u, run->n_u, run->n_u, run->n_u};
     for (int a = 0; a < 7; a++) {
         for (int64_t i = 0; i < rows[a]; i++) {
@@ -434,7 +406,7 @@ static void cg_lane_attend(cg_group_t *group, int32_t lane)
 
 static int cg_lanes_options(cg_lanes_run_t *run, const cg_ensemble_t *ensemble, const cg_run_t *options)
 {
-    if (!cg_options_valid(options) || options->stop == NULL) {
+    if (!cg_options_valid(options) || !cg_ensemble_valid(ensemble) || options->stop == NULL) {
         return CG_BAD_ARGUMENT;
     }
     if (options->watch != NULL) {
@@ -514,6 +486,7 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
         groups[g].run = own;
         groups[g].queue = &queue;
         own->attention = UINT32_MAX;
+        memset(own->active, 0, sizeof *own->active * (size_t)own->lanes); /* of a run that was interrupted */
     }
     for (;;) {
         const int working[2] = {cg_group_serve(&groups[0]), cg_group_serve(&groups[1])};

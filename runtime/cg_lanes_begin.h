@@ -4,9 +4,9 @@
 
 /* The derivative of the lanes in `fresh`, and the first step of those that are `unstarted`; see cg_start.h. Rows of k
  * and x_trial are scratch here. Lanes that fail get a status and want attention. */
-static void cg_lanes_prepare(cg_lanes_run_t *run)
+static void CG_FN(prepare)(cg_lanes_run_t *run)
 {
-    const int32_t n = CG_MODEL_N;
+    const int32_t n = CG_N(run);
     const cg_mask_t none = {0};
     const cg_mask_t fresh = *CG_TRUTHS(run->fresh);
     const cg_real_t t = CG_T(run);
@@ -18,7 +18,7 @@ static void cg_lanes_prepare(cg_lanes_run_t *run)
     run->have_dense = 0;
     *CG_TRUTHS(run->fresh) = none;
     *CG_TRUTHS(run->failed) = none;
-    cg_lanes_rhs(run, t, x, k);
+    CG_FN(rhs)(run, t, x, k);
     const cg_mask_t finite = cg_step_finite(k, n);
     const cg_mask_t ok = finite & cg_not(*CG_TRUTHS(run->failed));
     for (int32_t i = 0; i < n; i++) {
@@ -28,30 +28,30 @@ static void cg_lanes_prepare(cg_lanes_run_t *run)
     const cg_mask_t bad = fresh & cg_not(ok);
     if (CG_RARE(cg_any(bad))) {
         const cg_mask_t refused = bad;
-        const cg_mask_t why = cg_lanes_choose(*CG_TRUTHS(run->failed), cg_lanes_code(CG_SINGULAR),
-                                              cg_lanes_code(CG_NONFINITE));
-        cg_lanes_fail(run, &refused, &why);
+        const cg_mask_t why = CG_FN(choose)(*CG_TRUTHS(run->failed), CG_FN(code)(CG_SINGULAR),
+                                              CG_FN(code)(CG_NONFINITE));
+        CG_FN(fail)(run, &refused, &why);
     }
     const cg_mask_t unstarted = *CG_TRUTHS(run->unstarted) & cg_not(bad);
     *CG_TRUTHS(run->unstarted) = none;
     if (cg_any(unstarted)) {
         const cg_real_t longest = cg_smaller(cg_abs(run->t_end - t), cg_splat(run->max_step));
-        const cg_real_t probe = cg_lanes_probe(run, longest);
+        const cg_real_t probe = CG_FN(probe)(run, longest);
         cg_real_t *const trial = CG_REALS(run->x_trial);
         for (int32_t i = 0; i < n; i++) {
             trial[i] = x[i] + run->direction * probe * f[i];
         }
         *CG_TRUTHS(run->failed) = none;
-        cg_lanes_rhs(run, t + run->direction * probe, trial, k);
+        CG_FN(rhs)(run, t + run->direction * probe, trial, k);
         const cg_mask_t seen = cg_step_finite(k, n) & cg_not(*CG_TRUTHS(run->failed));
-        const cg_real_t first = cg_lanes_first(run, probe, longest);
+        const cg_real_t first = CG_FN(first)(run, probe, longest);
         *h = cg_where(unstarted, cg_where(seen, first, probe), *h);
         *CG_TRUTHS(run->n_rhs) -= unstarted;
     }
 }
 
 /* The right-hand side as cg_lane_set_t has it. */
-static void cg_lanes_kernel(const double *CG_RESTRICT t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+static void CG_FN(kernel)(const double *CG_RESTRICT t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                             const double *CG_RESTRICT u, double *CG_RESTRICT out, int32_t *CG_RESTRICT status,
                             double *CG_RESTRICT work)
 {

@@ -114,7 +114,8 @@ static CG_INLINE int CG_FN(adaptive)(cg_lanes_run_t *run, const cg_control_t con
     cg_real_t next = cg_where(plan.close, cg_larger(wanted, grown), grown);
     *CG_TRUTHS(run->n_trials) += 1;
     const cg_mask_t all_calls = CG_FN(code)(calls) - (control.end_first ? CG_FN(code)(0) : passed);
-    *CG_TRUTHS(run->n_rhs) += CG_FN(choose)(failed_inside, *CG_TRUTHS(run->failed_at), all_calls);
+    const cg_mask_t counted = CG_FN(choose)(failed_inside, *CG_TRUTHS(run->failed_at), all_calls);
+    *CG_TRUTHS(run->n_rhs) += counted & cg_not(refused); /* alone these make no trial */
     if (cg_any(cg_not(good))) {
         const cg_mask_t clear = cg_not(passed) & cg_not(failed_inside) & cg_lt(square, cg_splat(HUGE_VAL));
         const cg_real_t factor = cg_where(clear, cg_control_shrink(&control, log_new), cg_splat(CG_SHRINK_FAILED));
@@ -158,7 +159,8 @@ static CG_INLINE int CG_FN(fixed)(cg_lanes_run_t *run, int (*trial)(cg_lanes_run
     const cg_mask_t finite = cg_step_finite(CG_REALS(run->x_trial), n) & cg_step_finite(CG_REALS(run->f_old), n);
     const cg_mask_t good = finite & cg_not(failed) & cg_not(refused);
     *CG_TRUTHS(run->n_trials) += 1;
-    *CG_TRUTHS(run->n_rhs) += CG_FN(choose)(failed, *CG_TRUTHS(run->failed_at), CG_FN(code)(run->calls));
+    const cg_mask_t counted = CG_FN(choose)(failed, *CG_TRUTHS(run->failed_at), CG_FN(code)(run->calls));
+    *CG_TRUTHS(run->n_rhs) += counted & cg_not(refused);
     if (CG_RARE(cg_any(cg_not(good)))) {
         const cg_mask_t bad = cg_not(good);
         const cg_mask_t why = CG_FN(choose)(refused, CG_FN(code)(CG_STEP_TOO_SMALL),

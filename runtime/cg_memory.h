@@ -1,4 +1,4 @@
-/* cg_memory.h: arrays inside one block of memory that the caller owns. */
+/* cg_memory.h: arrays inside one block of memory that the caller owns, and copies between strided arrays. */
 #ifndef CG_MEMORY_H
 #define CG_MEMORY_H
 
@@ -14,6 +14,14 @@ static inline void *cg_take(char *base, size_t *offset, int64_t count)
     void *const array = base == NULL ? NULL : (void *)(base + *offset);
     *offset += CG_ALIGNED(sizeof(double) * (size_t)count);
     return array;
+}
+
+/* to[i * to_stride] = from[i * stride] */
+static inline void cg_gather(double *to, int64_t to_stride, const double *from, int64_t stride, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++) {
+        to[i * to_stride] = from[i * stride];
+    }
 }
 
 #endif /* CG_MEMORY_H */

@@ -105,6 +105,7 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
 #undef CG_STAGE
 #undef CG_STAGE_END
 #undef CG_STAGE_STATE
+#undef CG_STAGE_TARGET
 #undef CG_STAGE_SPACE
 #undef CG_TERM
 #undef CG_STAGE_ROW

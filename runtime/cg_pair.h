@@ -3,16 +3,20 @@
  * A pair defines CG_TABLEAU(name), the prefixed name of its coefficients, and undefines it at its end.
  */
 
-/* Inside functions with these names: run, n, ld, t, h, status, x (the state at t), y (a stage's state), k0, k1, ... */
+/* Inside functions with these names: run, n, ld, t, h, status, x (the state at t), y (a stage's state), end (that at the
+ * end of the step), k0, k1, ... */
 #define CG_STAGE_ROW(s) cg_real_t *const CG_RESTRICT k##s = CG_REALS(run->k) + (s) * ld;
 
 #define CG_TERM(s, j) CG_TABLEAU(a)[s][j] * k##j[i]
 
-/* The state of a stage. Where the right-hand side stands in the stage, it need not be written to memory. */
+/* The state of a stage, and that at the end of the step. Where the right-hand side stands in the stage, the first need
+ * not be written to memory. */
 #if CG_COPIED
 #define CG_STAGE_SPACE cg_real_t y[CG_N(run)];
+#define CG_STAGE_TARGET cg_real_t *const CG_RESTRICT end = CG_REALS(run->x_trial);
 #else
 #define CG_STAGE_SPACE cg_real_t *const CG_RESTRICT y = CG_REALS(run->x_trial);
+#define CG_STAGE_TARGET cg_real_t *const end = y;
 #endif
 
 /* to = x + h sum_j a[s][j] k_j. The newest k_j is added last and apart: a small system is bound by the latency from one
@@ -23,7 +27,7 @@
     }
 
 /* The state at the end of the step. */
-#define CG_STAGE_END(s, sum, last) CG_STAGE_STATE(CG_REALS(run->x_trial), s, sum, last)
+#define CG_STAGE_END(s, sum, last) CG_STAGE_STATE(end, s, sum, last)
 
 /* k_s = f(t + c_s h, y) */
 #define CG_STAGE(s, sum, last)                                   \

@@ -74,19 +74,15 @@ static CG_INLINE uint32_t cg_set(cg_mask_t mask)
     return set;
 #endif
 }
+#if CG_LANES == 8 && defined(__AVX512DQ__)
+#define CG_OR(m) ((m)[0] | (m)[1] | (m)[2] | (m)[3] | (m)[4] | (m)[5] | (m)[6] | (m)[7])
+#elif CG_LANES == 4 && defined(__AVX__)
+#define CG_OR(m) ((m)[0] | (m)[1] | (m)[2] | (m)[3])
+#endif
 static CG_INLINE int cg_any(cg_mask_t mask)
 {
-#if CG_LANES == 8 && defined(__AVX512DQ__)
-    /* a kernel that cannot fail says so at compile time */
-    if (__builtin_constant_p(mask[0] | mask[1] | mask[2] | mask[3] | mask[4] | mask[5] | mask[6] | mask[7])) {
-        return (mask[0] | mask[1] | mask[2] | mask[3] | mask[4] | mask[5] | mask[6] | mask[7]) != 0;
-    }
-    return cg_set(mask) != 0;
-#elif CG_LANES == 4 && defined(__AVX__)
-    if (__builtin_constant_p(mask[0] | mask[1] | mask[2] | mask[3])) {
-        return (mask[0] | mask[1] | mask[2] | mask[3]) != 0;
-    }
-    return cg_set(mask) != 0;
+#ifdef CG_OR
+    return __builtin_constant_p(CG_OR(mask)) ? CG_OR(mask) != 0 /* of a kernel that cannot fail */ : cg_set(mask) != 0;
 #else
     int64_t any = 0;
     for (int lane = 0; lane < CG_LANES; lane++) {

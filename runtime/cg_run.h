@@ -80,7 +80,7 @@ typedef struct cg_run {
     /* Arrays inside the block. The first five change places with every step: read them anew after each. */
     double *x;       /* [ld] state at t */
     double *x_old;   /* [ld] state at t_old, where the last step began */
-    double *x_trial; /* [ld] stages and the trial end of a step */
+    double *x_trial; /* [ld] the trial end of a step, and stages where the model is called through its table */
     double *f;       /* [ld] derivative at t, valid while have_f */
     double *f_old;   /* [ld] derivative at t_old; during a trial, at its end */
     double *k;       /* [n_stages][ld] the other stages of the last step */
@@ -104,7 +104,7 @@ typedef struct cg_run {
     double rtol;       /* [1e-6] */
     double max_step;   /* [infinity] */
     double first_step; /* [0: chosen]; the step itself for a fixed-step method */
-    int64_t max_steps; /* [INT64_MAX] trial steps, accepted and rejected */
+    int64_t max_steps; /* [INT64_MAX] trial steps, accepted and rejected; at least 1 */
 
     /* Where the run is. */
     double t;

@@ -12,6 +12,7 @@ static CG_INLINE int CG_FN(vern7_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
     const int32_t ld = CG_ROWS(n);
     const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x);
     CG_STAGE_SPACE
+    CG_STAGE_TARGET
     const cg_real_t *const CG_RESTRICT k0 = CG_REALS(run->f);
     CG_STAGE_ROW(1) CG_STAGE_ROW(2) CG_STAGE_ROW(3) CG_STAGE_ROW(4) CG_STAGE_ROW(5) CG_STAGE_ROW(6) CG_STAGE_ROW(7)
     CG_STAGE_ROW(8) CG_STAGE_ROW(9)

@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 __all__ = ["Ensemble", "ensemble"]
 
-SMALLEST_CHUNK, LARGEST_CHUNK = 256, 4096
+SMALLEST_CHUNK, LARGEST_CHUNK = 64, 4096
 POLL = 0.05  # seconds between looks at Ctrl-C
 
 

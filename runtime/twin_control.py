@@ -210,10 +210,11 @@ def log2(a: float) -> float:
 
 def exp2(a: float) -> float:
     """The power of 2 to 4 digits, as cg_step_exp2."""
-    whole = round(a)
+    shift = 2.0**52 + 1023.0  # adding it rounds to an integer
+    whole = (a + shift) - shift
     z = a - whole
     terms = (0.69312419 + 0.24024099 * z) + z * z * (0.055906425 + 0.0095828536 * z)
-    return math.ldexp(1.0 + z * terms, whole)
+    return math.ldexp(1.0 + z * terms, int(whole))
 
 
 def larger(x: float, y: float) -> float:

@@ -33,6 +33,7 @@ SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 CONFIGURATIONS = {
     "gcc-native": ("gcc", "native", ["-O2"]),
     "sanitized": ("gcc", "native", ["-O0", "-g", *SANITIZERS]),
+    "gcc-called": ("gcc", "native", ["-O3", "-DCG_INLINE_OPERATIONS=0"]),  # a kernel too long to be copied
     "gcc-plain": ("gcc", "plain", ["-O2"]),
     "gcc-avx2": ("gcc", "avx2", ["-O3"]),
     "gcc-avx512": ("gcc", "avx512", ["-O3"]),

@@ -256,7 +256,7 @@ def test_failures_disturb_no_neighbour(t_eval: Any, shift: int) -> None:
 # ---- the end by Ctrl-C ----
 
 
-@pytest.mark.parametrize("t_eval", [None, [1.0, 2000.0]])
+@pytest.mark.parametrize("t_eval", [None, [1.0, 40.0]])
 def test_ctrl_c_keeps_what_is_finished(t_eval: Any) -> None:
     given = case("heavy_top")
     ends = np.arange(50_000) % N
@@ -264,7 +264,7 @@ def test_ctrl_c_keeps_what_is_finished(t_eval: Any) -> None:
     with ctrl_c_after(0.3) as pressed, pytest.warns(RuntimeWarning, match="interrupted: [0-9]+ of 50000"):
         ens = cg.ensemble(
             given.model, (0, 40), len(ends), initial, cg.example("heavy_top").parameters,
-            t_eval=None if t_eval is None else [1.0, 40.0], lanes=WIDEST, chunk=64,
+            t_eval=t_eval, lanes=WIDEST, chunk=64,
         )  # fmt: skip
     assert time.perf_counter() - pressed[0] < 0.2
     assert ens.interrupted

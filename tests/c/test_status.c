@@ -144,7 +144,7 @@ static void test_bad_arguments(void)
         REFUSED(max_step, nan, HUGE_VAL);
         REFUSED(first_step, -0.1, 0.1);
         REFUSED(first_step, HUGE_VAL, 0.1);
-        REFUSED(max_steps, -1, INT64_MAX);
+        REFUSED(max_steps, 0, INT64_MAX);
         run->rtol = 0.0;
         REFUSED(atol[0], 0.0, 1e-6);
         cg_run_delete(run);

@@ -155,7 +155,13 @@ static void few_steps(cg_run_t *run, int adaptive)
 
 static void tiny_steps(cg_run_t *run, int adaptive)
 {
-    run->max_step = adaptive ? 1e-17 : 0.02; /* below what doubles resolve, after the first steps from t = 0 */
+    run->max_step = adaptive ? 1e-17 : HUGE_VAL; /* below what doubles resolve at t = 1 */
+    run->first_step = 1e-17;
+}
+
+static void tiny_limited(cg_run_t *run, int adaptive)
+{
+    tiny_steps(run, adaptive);
     run->max_steps = 200;
 }
 
@@ -205,7 +211,8 @@ static void test_failures(void)
     try_all("failures, backward", 1.0, -3.0, 7, NULL);
     try_all("failures, limited", 0.0, 3.0, 9, few_steps);
     try_all("failures, limited, backward", 2.0, 0.0, 0, few_steps);
-    try_all("failures, tiny steps", 0.0, 0.3, 5, tiny_steps);
+    try_all("failures, tiny steps", 1.0, 3.0, 5, tiny_steps);
+    try_all("failures, tiny steps from t = 0", 0.0, 0.3, 5, tiny_limited);
     for (int kind = CG_SIGNAL_HOLD; kind <= CG_SIGNAL_LINEAR; kind++) {
         signal_of_test.kind = kind;
         try_all("failures, sampled input", 0.0, 3.0, 21, sampled);
@@ -230,6 +237,17 @@ static void test_stop(void)
         run->stop = &stop;
         CHECK(cg_ensemble_lanes(&ensemble, group, run, 0, COUNT, &done) == CG_INTERRUPTED && done == 0);
         CHECK(beside.status[0] == 0x55555555); /* nothing is written for what has not ended */
+        stop = 0; /* the block serves again, with nothing in it of what was interrupted */
+        CHECK(cg_ensemble_lanes(&ensemble, group, run, 0, COUNT, &done) == CG_OK && done == COUNT);
+        ensemble = make_ensemble(&alone, 0.0, 3.0, 0);
+        CHECK(cg_ensemble_run(&ensemble, run, 0, COUNT, NULL) == CG_OK);
+        compare("after a stop", "dop853", sets[s]->n_lanes);
+        ensemble = make_ensemble(&beside, 0.5, 3.0, 2);
+        ensemble.t0 = 1.0; /* a time before it */
+        CHECK(cg_ensemble_lanes(&ensemble, group, run, 0, COUNT, &done) == CG_BAD_ARGUMENT);
+        CHECK(cg_ensemble_run(&ensemble, run, 0, COUNT, NULL) == CG_BAD_ARGUMENT);
+        ensemble.t0 = 0.5;
+        stop = 1;
         signal_of_test.kind = CG_SIGNAL_CALL;
         run->signals = &signal_of_test;
         CHECK(cg_ensemble_lanes(&ensemble, group, run, 0, COUNT, &done) == CG_UNSUPPORTED);
