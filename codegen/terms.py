@@ -275,27 +275,31 @@ class Expansion:
 
     def without_squares(self, terms: Terms) -> Terms:
         """k sin^2 a + k cos^2 a = k, where all that stands at both squares is equal."""
-        atoms = self.atoms
-        while True:
-            for m in terms:
-                sine = next((atom for atom, n in m if n == 2 and atoms.op(atom) == "sin"), None)
-                if sine is None:
-                    continue
-                cosine = atoms.call("cos", atoms.arguments(sine))
-                _, state = atoms.split(product(m, ((sine, -2),)))
-                ours = self._coefficient(terms, product(state, ((sine, 2),)))
-                theirs = self._coefficient(terms, product(state, ((cosine, 2),)))
-                if ours == theirs:
-                    break
-            else:
-                return terms
-            gone = {product(fixed, product(state, ((a, 2),))) for fixed, _ in ours for a in (sine, cosine)}
+        while (found := self._pair_of_squares(terms)) is not None:
+            sine, cosine, state, factors = found
+            gone = {product(fixed, product(state, ((a, 2),))) for fixed, _ in factors for a in (sine, cosine)}
             terms = {m: c for m, c in terms.items() if m not in gone}
-            for fixed, c in ours:
+            for fixed, c in factors:
                 m = product(fixed, state)
                 value = terms.pop(m, Fraction(0)) + c
                 if value:
                     terms[m] = value
+        return terms
+
+    def _pair_of_squares(self, terms: Terms) -> tuple[int, int, Monomial, list[tuple[Monomial, Fraction]]] | None:
+        """The sine and cosine of an angle of the state whose squares, times a monomial, have the same factors."""
+        atoms = self.atoms
+        for m in terms:
+            for sine, n in m:
+                if n != 2 or atoms.op(sine) != "sin":
+                    continue
+                cosine = atoms.call("cos", atoms.arguments(sine))
+                _, state = atoms.split(product(m, ((sine, -2),)))
+                factors = self._coefficient(terms, product(state, ((sine, 2),)))
+                # no factors: the angle depends on parameters alone, and its sine is one itself
+                if factors and factors == self._coefficient(terms, product(state, ((cosine, 2),))):
+                    return sine, cosine, state, factors
+        return None
 
     def _coefficient(self, terms: Terms, state: Monomial) -> list[tuple[Monomial, Fraction]]:
         """What depends on parameters alone in front of a product of the rest."""

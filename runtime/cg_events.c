@@ -94,7 +94,8 @@ int cg_watch_signs(cg_run_t *run, int fresh)
     }
     for (int32_t i = 0; i < watch->n_contacts; i++) {
         double *const sign = watch->sign + watch->first_contact + CG_CONTACT_WATCHED * i;
-        sign[CG_CONTACT_SLIP] = 1.0;
+        /* of a slip that begins it is not known yet */
+        sign[CG_CONTACT_SLIP] = watch->free[i] != 0.0 && run->u[watch->n_inputs + i] != 0.0 ? 0.0 : 1.0;
         sign[CG_CONTACT_BREAK] = 1.0;
         if (run->model->contacts[i].sign >= 0) {
             sign[CG_CONTACT_NORMAL] = 1.0;
@@ -193,14 +194,44 @@ void cg_watch_before_step(cg_run_t *run)
     run->watch->n_anchor = run->n_anchor;
 }
 
-/* Whether a slip begins with this step. Its velocity is then zero and leaves zero on its side (cg_modes.c): where the
- * interpolant first dips below, by less than its error, nothing happens. */
-static int cg_slip_begins(const cg_run_t *run, int32_t index)
+/* The quantity of a slip that begins with this step: its side is not known, but was chosen (cg_modes.c). The interpolant
+ * may dip to the other side first, by less than its error. Where it is there for longer the slip has not begun: root 0. */
+static int cg_hunt_from_rest(cg_run_t *run, int32_t index, double upto)
 {
-    const cg_watch_t *const watch = run->watch;
-    const int32_t contact = (index - watch->first_contact) / CG_CONTACT_WATCHED;
-    return index >= watch->first_contact && (index - watch->first_contact) % CG_CONTACT_WATCHED == CG_CONTACT_SLIP
-        && !watch->have_end && run->u[watch->n_inputs + contact] != 0.0 && watch->samples[index] <= 0.0;
+    cg_watch_t *const watch = run->watch;
+    const int status = cg_watch_hunt(run, index, upto);
+    const int dips = watch->sign_new[index] < 0.0;
+    watch->sign_new[index] = 1.0;
+    if (status != CG_OK || !dips) {
+        return status;
+    }
+    if (cg_smaller(watch->root[index], upto) > cg_nodes[1]) {
+        watch->root[index] = 0.0;
+        return CG_OK;
+    }
+    if (watch->root[index] > 1.0) { /* what comes first comes during the dip */
+        return CG_OK;
+    }
+    watch->cursor[index] = watch->root[index];
+    return cg_watch_hunt(run, index, upto);
+}
+
+/* The first crossing of one quantity that counts, to watch->root. */
+static int cg_first(cg_run_t *run, int32_t index, double upto)
+{
+    cg_watch_t *const watch = run->watch;
+    const int contact = index >= watch->first_contact;
+    if (contact && (index - watch->first_contact) % CG_CONTACT_WATCHED == CG_CONTACT_SLIP && watch->sign[index] == 0.0) {
+        return cg_hunt_from_rest(run, index, upto);
+    }
+    for (;;) {
+        const int status = cg_watch_hunt(run, index, upto);
+        if (status != CG_OK || watch->root[index] > 1.0 || watch->direction[index] * watch->sign_new[index] <= 0.0) {
+            return status;
+        }
+        watch->sign_new[index] = -watch->sign_new[index]; /* the wrong way */
+        watch->cursor[index] = watch->root[index];
+    }
 }
 
 /* The earliest crossing that counts, or -1. The sides of zero are brought up to it in sign_new. */
@@ -217,26 +248,9 @@ static int cg_earliest(cg_run_t *run, int32_t *index, double *theta)
         if (watch->active[i] == 0.0) {
             continue;
         }
-        const int begins = cg_slip_begins(run, i);
-        if (begins) {
-            watch->sign_new[i] = 0.0;
-        }
-        for (;;) {
-            const int status = cg_watch_hunt(run, i, cg_smaller(best + 2.0 * CG_SAME_TIME, 1.0));
-            if (status != CG_OK) {
-                return status;
-            }
-            if (watch->root[i] > 1.0 || watch->direction[i] * watch->sign_new[i] <= 0.0) {
-                break;
-            }
-            watch->sign_new[i] = -watch->sign_new[i]; /* the wrong way */
-            watch->cursor[i] = watch->root[i];
-        }
-        if (begins && watch->sign_new[i] <= 0.0) {
-            if (watch->sign_new[i] < 0.0 && watch->root[i] > 1.0 && best > 1.0) {
-                watch->root[i] = 0.0; /* it never got to its side */
-            }
-            watch->sign_new[i] = 1.0;
+        const int status = cg_first(run, i, cg_smaller(best + 2.0 * CG_SAME_TIME, 1.0));
+        if (status != CG_OK) {
+            return status;
         }
         best = cg_smaller(best, watch->root[i]);
     }
@@ -275,6 +289,24 @@ static int cg_sample_step(cg_run_t *run)
         }
         for (int32_t i = 0; i < watch->n_watched; i++) {
             watch->scale[i] = j == 0 ? fabs(row[i]) : cg_larger(watch->scale[i], fabs(row[i]));
+        }
+    }
+    return status;
+}
+
+/* The step that ends at an event differs from the interpolant, by its error: slips that have come to zero in it stop at
+ * the same time. */
+static int cg_stop_others(cg_run_t *run)
+{
+    cg_watch_t *const watch = run->watch;
+    if (watch->n_contacts == 0) {
+        return CG_OK;
+    }
+    const int status = cg_watch_evaluate(run, run->t, run->x, watch->first_contact, watch->values);
+    for (int32_t i = 0; i < watch->n_contacts && status == CG_OK; i++) {
+        const int32_t slip = watch->first_contact + CG_CONTACT_WATCHED * i + CG_CONTACT_SLIP;
+        if (run->u[watch->n_inputs + i] != 0.0 && watch->sign[slip] != 0.0 && watch->values[slip] <= 0.0) {
+            watch->fired[slip] = 1.0;
         }
     }
     return status;
@@ -323,10 +355,11 @@ int cg_watch_after_step(cg_run_t *run)
         }
         memset(watch->fired, 0, bytes); /* the shorter step is looked through from its start */
     }
+    const int status = cg_stop_others(run);
     for (int32_t i = 0; i < watch->n_watched; i++) {
         watch->sign[i] = watch->fired[i] != 0.0 ? -watch->sign_new[i] : watch->sign_new[i];
     }
     watch->have_end = 0;
     watch->pending = 1;
-    return cg_modes_project(run);
+    return status == CG_OK ? cg_modes_project(run) : status;
 }

@@ -15,6 +15,8 @@
  *   - What has just crossed has the sign of the other side until it crosses again, so no crossing is found twice.
  *   - Where a quantity is zero at the start or after a reset, its slope says which side it is on. A jump over zero in a
  *     reset is no crossing; a jump of an input over zero is one.
+ *   - A slip that begins, by the choice of modes, has left zero to its side: a dip of the interpolant to the other side,
+ *     over before its first sample inside the step, is none; a longer one is a stop at the start of the step.
  *   - Crossings closer than CG_SAME_TIME of the step (or 4 spacings of the numbers at t) are at the same time: handled,
  *     and their resets applied, in the order of the index.
  *   - Resolution: a quantity is followed by polynomials of degree 8 over pieces of the step, from the whole step down to

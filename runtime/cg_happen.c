@@ -57,7 +57,8 @@ static int cg_watch_fits(const cg_model_t *model, int32_t n_functions)
 {
     int fits = n_functions >= 0 && n_functions < 1 << 20 && model->n_events >= 0 && model->n_guards >= model->n_events
         && (model->n_guards == 0 || model->guards_fn != NULL) && (model->n_events == 0 || model->events != NULL)
-        && model->n_contacts >= 0 && model->n_contacts <= CG_MOST_CONTACTS && (model->n_contacts == 0 || (model->contacts_fn != NULL && model->contacts != NULL))
+        && model->n_contacts >= 0 && model->n_contacts <= CG_MOST_CONTACTS
+        && (model->n_contacts == 0 || (model->contacts_fn != NULL && model->contacts != NULL))
         && model->n_modes >= model->n_contacts;
     for (int32_t i = 0; fits && i < model->n_events; i++) {
         fits = model->reset != NULL || !model->events[i].has_reset;
@@ -192,6 +193,7 @@ static int cg_change_modes(cg_run_t *run, int reset)
         watch->contact = watch->fired[i] != 0.0 ? (i - watch->first_contact) / CG_CONTACT_WATCHED : -1;
     }
     if (watch->contact < 0 && !reset) {
+        memset(watch->free, 0, sizeof(double) * (size_t)watch->n_contacts);
         return CG_OK;
     }
     int status = cg_modes_free(run, reset);

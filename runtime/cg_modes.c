@@ -7,7 +7,8 @@
  *   sign s: s N >= 0.
  * A quantity that is just zero is looked at a moment later: what holds now and not then does not fit. Where no normal
  * force depends on a multiplier, one combination fits, and the first one found is taken (combinations that change few
- * modes come first). Otherwise all are counted: none or several is Painleve's paradox.
+ * modes come first). Otherwise all are counted: none or several is Painleve's paradox. Where there are more than
+ * MOST_TRIALS to be tried the run ends with CG_TOO_MANY_MODES.
  */
 #include "cg_events.h"
 #include "cg_step.h"
@@ -23,7 +24,6 @@ enum { MOST_TRIALS = 1 << 22 };
 typedef struct cg_choice {
     cg_run_t *run;
     double *modes;   /* in run->u */
-    int32_t n_signs;
     int32_t several; /* count all solutions */
     int64_t trials;
     int status;
@@ -76,7 +76,7 @@ int cg_modes_free(cg_run_t *run, int fresh)
     for (int32_t i = 0; i < watch->n_contacts; i++) {
         const double v = watch->contacts[5 * i];
         const int stopped = watch->fired[watch->first_contact + CG_CONTACT_WATCHED * i + CG_CONTACT_SLIP] != 0.0;
-        const int rest = fabs(v) <= CG_AT_REST * size || (!fresh && (modes[i] == 0.0 || stopped));
+        const int rest = fabs(v) <= CG_AT_REST * size || (!fresh && (modes[i] * v <= 0.0 || stopped));
         watch->free[i] = rest ? 1.0 : 0.0;
         watch->present[i] = modes[i];
         if (!rest) {
@@ -145,7 +145,12 @@ static int cg_fits(cg_choice_t *choice)
     double now[2 * CG_MOST_CONTACTS], size[2 * CG_MOST_CONTACTS];
     double forces = 0.0;
     int unsure = 0;
-    choice->trials++;
+    if (++choice->trials > MOST_TRIALS) {
+        choice->status = CG_TOO_MANY_MODES;
+    }
+    if (run->stop != NULL && *run->stop) {
+        choice->status = CG_INTERRUPTED;
+    }
     if (cg_contacts(run, run->t, run->x, watch->contacts) != CG_OK) {
         return 0; /* the equations have no solution of this kind */
     }
@@ -231,7 +236,7 @@ static void cg_try(cg_choice_t *choice, int32_t place, int32_t changes)
     while (place < places && place < watch->n_contacts && watch->free[place] == 0.0) {
         place++;
     }
-    if ((choice->several ? 0 : watch->n_solutions > 0) || changes > places - place || choice->trials > MOST_TRIALS) {
+    if ((choice->several ? 0 : watch->n_solutions > 0) || changes > places - place || choice->status != CG_OK) {
         return;
     }
     if (place == places) {
@@ -283,6 +288,9 @@ int cg_modes_choose(cg_run_t *run)
     watch->n_solutions = 0;
     for (int32_t changes = 0; changes <= watch->n_modes; changes++) {
         cg_try(&choice, 0, changes);
+    }
+    if (choice.status != CG_OK) {
+        return choice.status;
     }
     if (watch->n_solutions == 0 || (watch->n_solutions > 1 && watch->rule == CG_PARADOX_STOP)) {
         return CG_PARADOX;

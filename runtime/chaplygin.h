@@ -42,7 +42,8 @@ enum cg_status {
     CG_BAD_ARGUMENT = -7,     /* an argument is outside its range */
     CG_UNSUPPORTED = -8,      /* the model has no such kernel */
     CG_ACCUMULATING = -9,     /* events follow one another in ever shorter times, without end */
-    CG_PARADOX = -10          /* no mode of the contacts, or more than one, fits the equations */
+    CG_PARADOX = -10,         /* no mode of the contacts, or more than one, fits the equations */
+    CG_TOO_MANY_MODES = -11   /* there are too many modes of the contacts to try them all */
 };
 
 /* What a named quantity is. */

@@ -88,6 +88,7 @@ STATUS_NAMES: dict[int, str] = {
     UNSUPPORTED: "unsupported",
     -9: "accumulating events",
     -10: "paradox",
+    -11: "too many modes",
 }
 """Short names of the status codes; negative is an error."""
 
@@ -104,6 +105,7 @@ _MESSAGES: dict[int, str] = {
     -8: "the model lacks a kernel that the run needs",
     -9: "events follow one another in ever shorter times, without end (an accumulation point, or chattering)",
     -10: "Painlevé's paradox: no mode of the contacts fits the equations, or more than one does",
+    -11: "there are too many modes of the contacts to try them all",
 }
 
 _ALSO: dict[tuple[str, int], str] = {

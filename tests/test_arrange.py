@@ -266,6 +266,24 @@ def test_the_squares_of_sine_and_cosine() -> None:
     assert counts(g, b) == {"mul": 2, "sin": 1, "cos": 1}
 
 
+@pytest.mark.parametrize("before", ["a", ""])
+def test_squares_of_what_is_fixed(before: str) -> None:
+    """Sines of parameters and of numbers: the search for pairs of squares has to pass them, and to end."""
+
+    def build(g: Graph, s: dict[str, Node]) -> list[Node]:
+        fixed = g.unary("sin", s["a"] if before else g.const(1))
+        sine, cosine = g.unary("sin", s["x"]), g.unary("cos", s["x"])
+        tilted = g.mul(g.mul(fixed, fixed), sine)
+        both = g.mul(g.mul(fixed, fixed), g.mul(sine, sine))
+        rest = g.mul(g.mul(fixed, fixed), g.mul(cosine, cosine))
+        return [g.add(g.mul(s["b"], tilted), s["y"]), g.add(g.add(both, s["y"]), rest)]
+
+    g, a, b = arrange_here(build, before=before)
+    agree(g, a, b)
+    assert counts(g, b)["sin"] == 1 + (not before)
+    assert "cos" not in counts(g, b)
+
+
 def test_halves_of_quaternion_kinematics_are_taken_once() -> None:
     def build(g: Graph, s: dict[str, Node]) -> list[Node]:
         q0, q1, q2, q3, w1, w2, w3 = (s[n] for n in "xyzuabc")

@@ -253,19 +253,3 @@ def test_woodpecker_pecks_its_way_down() -> None:
     assert np.all((periods > 0.1) & (periods < 0.2))
     assert np.all(np.diff([float(y) for y in sol.y_events[0][:, 0]]) < 0)
     assert {m.contacts["sleeve"] for m in sol.modes} >= {"stick", "slip-"}
-
-
-@pytest.mark.parametrize("tolerance", [1e-4, 1e-6, 1e-9, 1e-11])
-def test_a_slip_begins_under_the_implicit_method_too(tolerance: float) -> None:
-    """Where a sticking contact is torn off its slip velocity starts as t^2, below the error of an interpolant's slope."""
-    entry = cg.example("two_mass_chain")
-    model = compiled("two_mass_chain")
-    given = (entry.t_span, entry.initial, entry.parameters)
-    implicit, explicit = (
-        model.integrate(*given, method=method, rtol=tolerance, atol=tolerance) for method in ("rodas5p", "dop853")
-    )
-    assert implicit.success, implicit.message
-    assert [mode.contacts for mode in implicit.modes] == [mode.contacts for mode in explicit.modes]
-    times = [[mode.t_start for mode in sol.modes] for sol in (implicit, explicit)]
-    np.testing.assert_allclose(*times, rtol=0, atol=100 * tolerance)
-    np.testing.assert_allclose(implicit.y[:, -1], explicit.y[:, -1], rtol=0, atol=100 * tolerance)
