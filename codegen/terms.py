@@ -286,7 +286,9 @@ class Expansion:
                     terms[m] = value
         return terms
 
-    def _pair_of_squares(self, terms: Terms) -> tuple[int, int, Monomial, list[tuple[Monomial, Fraction]]] | None:
+    def _pair_of_squares(
+        self, terms: Terms
+    ) -> tuple[int, int, Monomial, list[tuple[Monomial, Fraction]]] | None:
         """The sine and cosine of an angle of the state whose squares, times a monomial, have the same factors."""
         atoms = self.atoms
         for m in terms:

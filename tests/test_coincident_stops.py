@@ -127,7 +127,7 @@ def test_two_unequal_blocks_stop_together(method: str, tolerance: float) -> None
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-6, 1e-9, 1e-11])
 @pytest.mark.parametrize("method", METHODS)
 def test_a_slip_begins(method: str, tolerance: float) -> None:
-    """Where a sticking contact is torn off its slip velocity starts as t^2, below the error of an interpolant's slope."""
+    """A slip velocity begins as t^2 where a contact is torn off: below the error of an interpolant's slope."""
     entry = cg.example("two_mass_chain")
     model = entry.system.compile(entry.forms[0])
     given = (entry.t_span, entry.initial, entry.parameters)
