@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import shutil
 import subprocess
@@ -80,8 +81,16 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], P
     return program
 
 
-@pytest.mark.parametrize("test", TESTS)
-@pytest.mark.parametrize("configuration", CONFIGURATIONS)
+LONG = [("sanitized", "test_accuracy"), ("clang-inlined", "test_accuracy"), ("gcc-native", "test_accuracy")]
+
+
+@pytest.mark.parametrize(
+    ("configuration", "test"),
+    [
+        pytest.param(*pair, id="-".join(pair), marks=pytest.mark.slow if pair in LONG else ())
+        for pair in itertools.product(CONFIGURATIONS, TESTS)
+    ],
+)
 def test_program(programs: Callable[[str, str], Path], configuration: str, test: str) -> None:
     assert ": 0 failed" in run([str(programs(configuration, test))])
 
