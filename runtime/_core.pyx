@@ -44,6 +44,7 @@ cdef enum Kernel:
     OUTPUTS = 3
     INVARIANTS = 4
     INITIAL = 5
+    CONTACTS = 6
 
 
 def widest_lanes():
@@ -52,7 +53,7 @@ def widest_lanes():
 
 
 KERNELS = {"rhs": RHS, "jacobian": JACOBIAN, "jvp": JVP, "outputs": OUTPUTS, "invariants": INVARIANTS,
-           "initial": INITIAL}
+           "initial": INITIAL, "contacts": CONTACTS}
 
 
 cdef int _vector(object value, tuple names, Py_ssize_t n, double *scratch, const double **found) except -1:
@@ -324,6 +325,8 @@ cdef class KernelCore:
             function, n_out = m.invariants_fn, m.n_invariants
         elif which == INITIAL:
             function, n_out, n_in = m.initial, m.n_states + m.n_parameters, m.n_declared
+        elif which == CONTACTS:
+            function, n_out = m.contacts_fn, 5 * m.n_contacts
         else:
             function, n_out = m.rhs, m.n_states
         if function is NULL or (which == JVP and m.jvp is NULL):
