@@ -56,6 +56,11 @@ class Face:
         raise NotImplementedError
 
     @property
+    def methods(self) -> tuple[str, ...]:
+        """Names of the integration methods."""
+        raise NotImplementedError
+
+    @property
     def along(self) -> str | None:
         """The declared coordinate that takes the place of the time (form whittaker); None in every other form."""
         if self.form != "whittaker":

@@ -60,7 +60,7 @@ class Paradox(NamedTuple):
         """What the message of a run says about it."""
         at = "the contacts" if self.contact is None else f"contact {self.contact}"
         if not self.solutions:
-            return f"no mode of {at} fits"
+            return f"Painlevé's paradox: no mode of {at} fits the equations"
         texts = []
         for contacts, signs in self.solutions:
             texts.append(
@@ -70,7 +70,7 @@ class Paradox(NamedTuple):
                     for name, mode in contacts.items()
                 )
             )
-        return f"{self.n_found} modes of {at} fit: {'; '.join(texts)}"
+        return f"Painlevé's paradox: {self.n_found} modes of {at} fit the equations: {'; '.join(texts)}"
 
 
 def functions(events: Any) -> tuple[Function, ...]:

@@ -85,7 +85,7 @@ class Inputs:
 
         NaN where a state is not finite, as in trajectories that failed: no function is called there.
         """
-        known = np.isfinite(y).all(axis=0).tolist()
+        known: list[bool] = np.atleast_1d(np.isfinite(y).all(axis=0)).tolist()
         for index, function in self.functions.items():
             for j, moment in enumerate(t.tolist()):
                 u[index, j] = (

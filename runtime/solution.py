@@ -134,8 +134,7 @@ class Solution:
     @property
     def message(self) -> str:
         """How the run ended, and at which time."""
-        text = message_of(self.status, self.t_reached, self.model.form)
-        return text if self.paradox is None else f"{text}: {self.paradox}"
+        return message_of(self.status, self.t_reached, self.model.form, self.paradox)
 
     @property
     def modes(self) -> list[Mode]:

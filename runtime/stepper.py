@@ -72,7 +72,10 @@ class Stepper(StepperCore):
                 (float(row[0]), happened.name(i)) for row, i in zip(happened.rows, causes) if i >= 0
             ]
         if status < 0:
-            raise KernelError(f"{self.model.name} {message_of(status, self.t, self.model.form)}", status)
+            paradox = None if happened is None else happened.paradox
+            raise KernelError(
+                f"{self.model.name} {message_of(status, self.t, self.model.form, paradox)}", status
+            )
         return self.y
 
     @property
