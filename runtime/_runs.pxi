@@ -33,10 +33,9 @@ cdef class ModelCore(KernelCore):
                 _configure(self, run, {"rtol": rtol, "atol": atol, "max_step": max_step, "first_step": first_step,
                                        "step": step, "max_steps": max_steps})
             given = None
-            # Contacts take the slow path, which looks at their coefficients.
-            if self.model.n_contacts > 0 or not (_vector(parameters, self.parameters, self.n_parameters, self.p, &p)
-                                                 and _vector(inputs, self.inputs, self.n_inputs, self.u, &u)
-                                                 and self._start(t0, initial, p, u, &x0)):
+            if not (_vector(parameters, self.parameters, self.n_parameters, self.p, &p)
+                    and _vector(inputs, self.inputs, self.n_inputs, self.u, &u)
+                    and self._start(t0, initial, p, u, &x0) and self._contacts_right(t0, x0, p, u)):
                 start, vector, given = self._prepare(t0, initial, parameters, inputs)
                 held = given.values
                 x0, p = <const double *> cnp.PyArray_DATA(start), <const double *> cnp.PyArray_DATA(vector)

@@ -26,7 +26,7 @@ class TwinStepper:
     A twin has no events and no contacts: `events` and `modes` are empty.
     """
 
-    events: tuple[tuple[float, str], ...] = ()
+    events: list[tuple[float, str]] = []  # noqa: RUF012 - never changed
 
     def __init__(
         self, model: TwinModel, t0: float, x0: Array, p: Array, inputs: Inputs, options: dict[str, Any]

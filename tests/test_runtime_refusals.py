@@ -111,7 +111,7 @@ def test_steppers_have_the_same_face(oscillator: Any) -> None:
         with pytest.raises(TypeError, match=option):
             oscillator.stepper(START, PARAMETERS, INPUTS, **{option: None})
     run.advance(1.0)
-    assert (run.status, list(run.events), run.modes) == (0, [], {})
+    assert (run.status, run.events, run.modes) == (0, [], {})
 
 
 def test_modes_of_contacts_are_looked_at() -> None:
