@@ -278,7 +278,7 @@ def test_woodpecker_pecks_its_way_down() -> None:
 
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-6, 1e-9, 1e-11])
 def test_a_slip_begins_under_the_implicit_method_too(tolerance: float) -> None:
-    """Where a sticking contact is torn off its slip velocity starts as t^2, below the error of an interpolant's slope."""
+    """Where a sticking contact is torn off its slip velocity starts as t^2, below the error of an interpolant."""
     entry = cg.example("two_mass_chain")
     model = compiled("two_mass_chain")
     given = (entry.t_span, entry.initial, entry.parameters)
