@@ -171,6 +171,12 @@ def check_unique_names(system: System) -> None:
                     f"{used[name]}; rename one"
                 )
             used[name] = f"contact ({contact.name})"
+    for event in system.events:
+        if event.name in used:
+            raise DeclarationError(
+                f"System {system.name!r}: events: the name {event.name!r} is that of a {used[event.name]}; rename one"
+            )
+        used[str(event.name)] = "event"
     declared = {s.name for s in system.all_symbols()}
     for s in system.example:
         if s.name not in declared:

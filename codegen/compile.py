@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
+from chaplygin.runtime.arguments import boolean
 from chaplygin.runtime.errors import CoreMissingError, TwinWarning
 from chaplygin.runtime.model import require_core
 
@@ -30,8 +31,9 @@ def compile_system(
 
     Where no compiler is found, the pure-Python twin is returned with a warning.
 
-    Raises FormError, BuildError, CacheError.
+    Raises FormError, BuildError, CacheError, ArgumentError.
     """
+    boolean("reproducible", reproducible)
     chosen = form or fitting(system)
     digest = program_digest(system.digest, chosen, sorted(_plain(options).items()))
     return _load(system, digest, reproducible, lambda: system.equations(chosen, **options))
@@ -47,6 +49,7 @@ def compile(equations: Equations, *, reproducible: bool = True) -> Any:
         raise TypeError(
             f"compile takes Equations, not {type(equations).__name__}; a System has a method compile(form)"
         )
+    boolean("reproducible", reproducible)
     from .emit import emit
 
     files = emit(equations.program).files

@@ -31,7 +31,8 @@ class Coulomb:
     normal : N, an expression in (t, x, eta, p, u), or affine in the multipliers of constraints
         (`chaplygin.multiplier`) in the form `multipliers`. Friction then enters N itself, and the mode
         `<name>_sign` is the sign of N that is assumed; the equations may have no solution or several (Painlevé).
-    mu : the coefficient of friction, static and kinetic: a parameter or an expression without multipliers.
+    mu : the coefficient of friction, static and kinetic, nowhere negative: a parameter or an expression without
+        multipliers. A run that starts where it is negative is refused.
 
     Source: C.-A. Coulomb (1785); P. Painlevé, Leçons sur le frottement (1895); A. A. Zobova on the Painlevé-Klein
     example for the modes of several contacts and the rule that |T| = mu |N| sticks.
@@ -53,6 +54,11 @@ class Coulomb:
         for key in ("slip", "normal", "mu"):
             value = checks.scalar(f"Coulomb {self.name!r}: {key}", getattr(self, key))
             object.__setattr__(self, key, value)
+        if self.mu.is_negative:
+            raise DeclarationError(
+                f"Coulomb {self.name!r}: mu = {self.mu} is negative; friction would drive the slip. A coefficient of "
+                "friction is positive or zero"
+            )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -76,9 +82,17 @@ class ContactNodes:
     implicit: bool
 
 
+MOST_CONTACTS = 64
+"""CG_MOST_CONTACTS of cg_events.h."""
+
+
 def checked(system: str, given: Sequence[Any]) -> tuple[Coulomb, ...]:
-    """The contacts of a system; their names are told apart."""
+    """The contacts of a system, no more than a run can watch; their names are told apart."""
     found: list[Coulomb] = []
+    if len(given) > MOST_CONTACTS:
+        raise DeclarationError(
+            f"System {system!r}: contacts has {len(given)} entries; a model has at most {MOST_CONTACTS} contacts"
+        )
     for i, contact in enumerate(given):
         if not isinstance(contact, Coulomb):
             raise DeclarationError(

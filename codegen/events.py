@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from . import checks
-from .symbols import Coordinate, DeclarationError, Velocity, check_name
+from .symbols import Coordinate, DeclarationError, Parameter, Velocity, check_name
 
 if TYPE_CHECKING:
     from .graph import Node
@@ -54,18 +54,25 @@ class Event:
         where = f"Event {self.name!r}" if self.name is not None else f"Event({self.expr!s:.40})"
         if self.name is not None:
             check_name(self.name, "event")
-        if not isinstance(self.direction, int) or self.direction not in (-1, 0, 1):
+        if type(self.direction) is not int or self.direction not in (-1, 0, 1):
             raise DeclarationError(f"{where}: direction = {self.direction!r}; it is -1, 0 or 1")
         if not isinstance(self.terminal, (bool, int)) or self.terminal not in (False, True):
             raise DeclarationError(f"{where}: terminal = {self.terminal!r}; it is True or False")
         object.__setattr__(self, "direction", int(self.direction))
         object.__setattr__(self, "terminal", bool(self.terminal))
         object.__setattr__(self, "expr", checks.scalar(f"{where}: expr", self.expr))
+        if all(isinstance(s, Parameter) for s in self.expr.free_symbols):
+            raise DeclarationError(
+                f"{where}: expr = {self.expr} does not change during a run, and never passes through zero; give an "
+                "expression in coordinates, velocities, inputs or the time"
+            )
         if self.reset is not None:
-            if not isinstance(self.reset, Mapping) or not self.reset:
+            if not isinstance(self.reset, Mapping):
                 raise DeclarationError(
                     f"{where}: reset is {type(self.reset).__name__}; give a dict {{variable: expression}}"
                 )
+            if not self.reset:
+                raise DeclarationError(f"{where}: reset is empty; name what changes, or leave reset out")
             for key in self.reset:
                 if not isinstance(key, (Coordinate, Velocity)):
                     raise DeclarationError(

@@ -140,9 +140,12 @@ def _contact(eqs: Equations, flow: dict[Node, Node], c: ContactNodes) -> Contact
 
 
 def _size(eqs: Equations, node: Node) -> Node:
-    """|node|: the node itself where its form shows that it is not negative, so that no kink is sought."""
+    """|node|: the node itself where its form shows that it is not negative, so that no kink is sought.
+
+    The declared sign of a parameter shows nothing, for a run may be given any value; but of a product, |a b| = |a| |b|,
+    a factor that does not move brings no kink.
+    """
     g = eqs.graph
-    positive = {g.symbol(p.name) for p in eqs.system.parameters if p.is_nonnegative}
     shown: dict[Node, bool] = {}
     for n in g.reachable([node]):
         args = [shown[a] for a in g.args[n]]
@@ -158,8 +161,17 @@ def _size(eqs: Equations, node: Node) -> Node:
         elif op == "select":
             shown[n] = all(args[1:])
         else:
-            shown[n] = op in ("abs", "sqrt", "exp", "named") or n in positive
-    return node if shown[node] else g.unary("abs", node)
+            shown[n] = op in ("abs", "sqrt", "exp", "named")
+
+    def size(n: Node) -> Node:
+        if shown[n]:
+            return n
+        if g.op[n] in ("mul", "div"):
+            a, b = (size(arg) for arg in g.args[n])
+            return g.mul(a, b) if g.op[n] == "mul" else g.div(a, b)
+        return size(g.args[n][0]) if g.op[n] == "neg" else g.unary("abs", n)
+
+    return size(node)
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class System:
     holonomic : expressions f(t, x) that stay zero (closed loops). Their rates df/dt become constraints on the
         velocities, and f itself a residual; a run must start where f = 0.
     parametrization : {velocity: expression in (t, x, theta)} for every velocity, with theta made by `velocities()`.
-    contacts : `Coulomb` contacts with dry friction.
+    contacts : `Coulomb` contacts with dry friction, 64 at most.
     events : `Event` objects: zeros to be located, with what happens there.
     outputs : {name: expression}.
     units, descriptions : {symbol: text}.

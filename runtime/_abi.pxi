@@ -76,6 +76,7 @@ cdef extern from "chaplygin.h" nogil:
         cg_kernel_t outputs_fn
         cg_kernel_t invariants_fn
         cg_kernel_t initial
+        cg_kernel_t contacts_fn
         const cg_method_t *methods
         const cg_lane_set_t *const *lane_sets
 

@@ -44,6 +44,7 @@ cdef enum Kernel:
     OUTPUTS = 3
     INVARIANTS = 4
     INITIAL = 5
+    CONTACTS = 6
 
 
 def widest_lanes():
@@ -52,7 +53,7 @@ def widest_lanes():
 
 
 KERNELS = {"rhs": RHS, "jacobian": JACOBIAN, "jvp": JVP, "outputs": OUTPUTS, "invariants": INVARIANTS,
-           "initial": INITIAL}
+           "initial": INITIAL, "contacts": CONTACTS}
 
 
 cdef int _vector(object value, tuple names, Py_ssize_t n, double *scratch, const double **found) except -1:
@@ -148,7 +149,7 @@ cdef class KernelCore:
 
     def __cinit__(self, capsule, *, owner=None):
         cdef const cg_model_t *m
-        cdef size_t n_x, n_u
+        cdef size_t n_x, n_u, n_out
         cdef int32_t i
         if not PyCapsule_IsValid(capsule, "chaplygin.model"):
             raise LoadError(f"{type(capsule).__name__} object is not a capsule named 'chaplygin.model'")
@@ -190,14 +191,15 @@ cdef class KernelCore:
         self.dependents = tuple([(self.outputs[i], i) for i in range(m.n_outputs)
                                  if m.outputs[i].kind == CG_DECLARED and self.outputs[i] not in self.states])
         n_x = max(n_x, 1)
-        self.scratch = <double *> calloc(n_x + m.n_parameters + n_u + m.n_outputs + m.n_work, sizeof(double))
+        n_out = max(m.n_outputs, 5 * m.n_contacts)
+        self.scratch = <double *> calloc(n_x + m.n_parameters + n_u + n_out + m.n_work, sizeof(double))
         if self.scratch is NULL:
             raise MemoryError
         self.x = self.scratch
         self.p = self.x + n_x
         self.u = self.p + m.n_parameters
         self.out = self.u + n_u
-        self.work = self.out + m.n_outputs
+        self.work = self.out + n_out
 
     def __init__(self, capsule, *, owner=None):
         pass
@@ -281,6 +283,26 @@ cdef class KernelCore:
         found[0] = self.x
         return self.n_states + extra == PyDict_Size(value)
 
+    cdef bint _contacts_right(self, double t0, const double *x, const double *p, const double *u):
+        """Whether no coefficient of friction is negative at the start; where one is, the slow path says so."""
+        cdef const cg_model_t *m = self.model
+        cdef int32_t i
+        cdef int status
+        if m.n_contacts == 0:
+            return True
+        if m.contacts_fn is NULL:
+            return False
+        if u != self.u:
+            memcpy(self.u, u, m.n_inputs * sizeof(double))
+        for i in range(m.n_modes):
+            self.u[m.n_inputs + i] = 1.0
+        status = m.contacts_fn(t0, x, p, self.u, self.out, self.work)
+        memset(self.u + m.n_inputs, 0, m.n_modes * sizeof(double))
+        for i in range(m.n_contacts):
+            if status >= 0 and self.out[5 * i + 2] < 0.0:
+                return False
+        return True
+
     def rhs(self, t, y, p, u=()):
         """dy/dt at time t: (n,) for y of shape (n,), (n, N) for (n, N)."""
         out = self._one("rhs", self.model.rhs, self.n_states, t, y, p, u)
@@ -324,6 +346,8 @@ cdef class KernelCore:
             function, n_out = m.invariants_fn, m.n_invariants
         elif which == INITIAL:
             function, n_out, n_in = m.initial, m.n_states + m.n_parameters, m.n_declared
+        elif which == CONTACTS:
+            function, n_out = m.contacts_fn, 5 * m.n_contacts
         else:
             function, n_out = m.rhs, m.n_states
         if function is NULL or (which == JVP and m.jvp is NULL):

@@ -4,6 +4,15 @@ cdef enum:
     LARGEST_BLOCK = 4096  # trajectories whose parameters are gathered at once
 
 
+cdef int64_t _way(Py_ssize_t stride, Py_ssize_t length) except? 0:
+    """The way to the next entry in doubles, 0 where there is only one."""
+    if length == 1:
+        return 0
+    if stride % <Py_ssize_t> sizeof(double) != 0:
+        raise ArgumentError(f"an array of the ensemble steps by {stride} bytes, which are no whole number of float64")
+    return stride // <Py_ssize_t> sizeof(double)
+
+
 cdef class EnsembleCore:
     """An ensemble whose arrays are made; `run(first, last)` runs a chunk of it, from any thread."""
 
@@ -41,8 +50,8 @@ cdef class EnsembleCore:
         self.job.t0, self.job.t_end = t0, t1
         if x0.shape[1] > 0:
             self.job.x0 = &x0[0, 0]
-        self.job.x0_row = 0 if x0.shape[1] == 1 else x0.strides[1] // <int64_t> sizeof(double)
-        self.job.x0_col = x0.strides[0] // <int64_t> sizeof(double)
+        self.job.x0_row = _way(x0.strides[1], x0.shape[1])
+        self.job.x0_col = _way(x0.strides[0], x0.shape[0])
         self.rows = <const double **> calloc(model.n_parameters + 1, sizeof(double *))
         self.strides = <int64_t *> calloc(model.n_parameters + 1, sizeof(int64_t))
         if self.rows is NULL or self.strides is NULL:
@@ -50,20 +59,20 @@ cdef class EnsembleCore:
         for i in range(model.n_parameters):
             row = p[i]
             self.rows[i] = &row[0]
-            self.strides[i] = row.strides[0] // <int64_t> sizeof(double) if row.shape[0] > 1 else 0
+            self.strides[i] = _way(row.strides[0], row.shape[0])
             self.varied = self.varied or self.strides[i] != 0
         if model.n_inputs > 0 and u.shape[1] > 0:
             self.job.u = &u[0, 0]
-        self.job.u_row = 0 if u.shape[1] == 1 else u.strides[1] // <int64_t> sizeof(double)
-        self.job.u_col = u.strides[0] // <int64_t> sizeof(double)
+        self.job.u_row = _way(u.strides[1], u.shape[1])
+        self.job.u_col = _way(u.strides[0], u.shape[0])
         if t_eval is not None:
             # Never NULL, even where it is empty: NULL asks for the final state.
             self.job.t_eval, self.job.n_eval = <const double *> cnp.PyArray_DATA(t_eval), len(t_eval)
         if self.n > 0 and y.shape[1] > 0:
             self.job.y = &y[0, 0, 0]
-        self.job.y_row = y.strides[2] // <int64_t> sizeof(double)
-        self.job.y_col = y.strides[0] // <int64_t> sizeof(double)
-        self.job.y_time = y.strides[1] // <int64_t> sizeof(double)
+        self.job.y_row = _way(y.strides[2], y.shape[2])
+        self.job.y_col = _way(y.strides[0], y.shape[0])
+        self.job.y_time = _way(y.strides[1], y.shape[1])
         if self.n > 0:
             self.job.t, self.job.status = &t[0], &status[0]
             self.job.n_rhs, self.job.n_steps = &nfev[0], &n_steps[0]
@@ -88,6 +97,7 @@ cdef class EnsembleCore:
         """Run trajectories first <= j < last. Returns how many finished."""
         cdef cg_run_t *run
         cdef int64_t done = 0, block
+        cdef int status = CG_OK
         cdef cg_lanes_run_t *group = NULL
         cdef double *p = NULL
         cdef size_t size
@@ -119,20 +129,25 @@ cdef class EnsembleCore:
                     group = <cg_lanes_run_t *> cg_run_new(size)
                     if group is not NULL:
                         cg_lanes_init(group, size, self.model.model, self.lane_set, name)
-                while first < last and not self.stopped:
-                    self._block(group, run, p, first, min(first + block, last), &done)
+                while first < last and not self.stopped and status != CG_BAD_ARGUMENT:
+                    status = self._block(group, run, p, first, min(first + block, last), &done)
                     first += block
         finally:
             free(p)
             cg_run_delete(<cg_run_t *> group)
             self.model._give_run(run, self.method)
+        if status == CG_BAD_ARGUMENT:
+            raise ArgumentError(f"the integrator refused an argument of the ensemble of {self.model.name}")
         if self.error is not None:
             self.stopped = 1
         return done
 
-    cdef void _block(self, cg_lanes_run_t *group, cg_run_t *run, double *p, int64_t first, int64_t last,
-                     int64_t *done) noexcept nogil:
-        """Run a block with its parameters gathered in p: in lanes where there are any, else one at a time."""
+    cdef int _block(self, cg_lanes_run_t *group, cg_run_t *run, double *p, int64_t first, int64_t last,
+                    int64_t *done) noexcept nogil:
+        """Run a block with its parameters gathered in p: in lanes where there are any, else one at a time.
+
+        Returns CG_BAD_ARGUMENT where nothing was done.
+        """
         cdef cg_ensemble_t job = self.job
         cdef int status = CG_UNSUPPORTED
         cdef int64_t i, j, count = last - first
@@ -153,4 +168,5 @@ cdef class EnsembleCore:
         if group is not NULL:
             status = cg_ensemble_lanes(&job, group, run, 0, count, done)
         if status == CG_UNSUPPORTED or status == CG_BAD_ARGUMENT:
-            cg_ensemble_run(&job, run, 0, count, done)
+            status = cg_ensemble_run(&job, run, 0, count, done)
+        return status

@@ -57,7 +57,7 @@ cdef class _Watch:
         result = self.functions[index].call(t, y)
         if not _number(result, value):
             from .happenings import value_of
-            value[0] = value_of(result, t)
+            value[0] = value_of(result, index, t)
         return 0
 
     def happened(self, int status, t, y):
@@ -90,10 +90,10 @@ cdef int _call_event(void *context, int32_t index, double t, const double *x, do
 
 cdef _Watch _watch_of(KernelCore model, object events, object kinks, object paradox, bint log=True):
     """The watch that a run needs, or None: no events, no contacts, no kinks to be found."""
-    if events is None and not (kinks or model.hybrid):
-        return None
+    if events is None and kinks is False and type(paradox) is str and paradox == "stop" and not model.hybrid:
+        return None  # as most runs are: nothing to be looked for, nothing to be refused
     from .happenings import functions, rule
-    given = functions(events)
-    if not (given or model.hybrid or (kinks and model.kinks)):
+    given, wanted, number = functions(events), arguments.boolean("kinks", kinks), rule(paradox)
+    if not (given or model.hybrid or (wanted and model.kinks)):
         return None
-    return _Watch(model, given, bool(kinks), rule(paradox), log)
+    return _Watch(model, given, wanted, number, log)

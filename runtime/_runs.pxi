@@ -7,19 +7,21 @@ cdef class ModelCore(KernelCore):
     def integrate(self, t_span, initial=None, parameters=None, inputs=None, *, method="dop853", rtol=1e-9, atol=1e-9,
                   t_eval=None, dense_output=False, max_step=INFINITY, first_step=None, step=None,
                   max_steps=10_000_000, events=None, kinks=False, paradox="stop"):
-        """Integrate over ``t_span = (t0, t1)``; t1 may lie before t0. See `Model`."""
+        """Integrate over ``t_span = (t0, t1)``; t1 may lie before t0, but not where there are contacts. See `Model`."""
         cdef double t0, t1
         cdef const double *x0 = NULL
         cdef const double *p = NULL
         cdef const double *u = NULL
         cdef _Signals signals = None
         cdef cg_run_t *run
-        cdef bint dense = bool(dense_output)
+        cdef bint dense = dense_output if type(dense_output) is bool else arguments.boolean("dense_output", dense_output)
         cdef _Watch watch = _watch_of(self, events, kinks, paradox)
         if not (type(t_span) is tuple and len(<tuple> t_span) == 2 and _number((<tuple> t_span)[0], &t0)
-                and _number((<tuple> t_span)[1], &t1)):
+                and _number((<tuple> t_span)[1], &t1) and isfinite(t1 - t0)):
             from .arguments import span
             t0, t1 = span(t_span)
+        if t1 < t0 and self.model.n_contacts > 0:
+            raise arguments.backward("t_span", "t1 >= t0")
         if type(t_eval) is list and all([type(moment) is float for moment in <list> t_eval]):
             t_eval = np.array(t_eval)
         if t_eval is not None and not _plain_times(t_eval, t0, t1):
@@ -33,7 +35,7 @@ cdef class ModelCore(KernelCore):
             given = None
             if not (_vector(parameters, self.parameters, self.n_parameters, self.p, &p)
                     and _vector(inputs, self.inputs, self.n_inputs, self.u, &u)
-                    and self._start(t0, initial, p, u, &x0)):
+                    and self._start(t0, initial, p, u, &x0) and self._contacts_right(t0, x0, p, u)):
                 start, vector, given = self._prepare(t0, initial, parameters, inputs)
                 held = given.values
                 x0, p = <const double *> cnp.PyArray_DATA(start), <const double *> cnp.PyArray_DATA(vector)
@@ -62,7 +64,8 @@ cdef class ModelCore(KernelCore):
         cdef int64_t budget = FIRST_BUDGET
         cdef object times, rows, coef = None, spans = None
         cdef cnp.npy_intp n = self.n_states
-        # Kept here because a callback may run other code of this model, and the run may be long.
+        # Kept here because a callback may run other code of this model, and the run may be long. After its start x0 may
+        # be overwritten too: settings[1] is its copy.
         p = _copy(run.p, self.n_parameters)
         u = _copy(run.u, self.n_inputs)
         memset(&record, 0, sizeof(record))
@@ -116,7 +119,7 @@ cdef class ModelCore(KernelCore):
                 rows.resize((record.n_rows, n), refcheck=False)
         interpolant = None
         if dense:
-            interpolant = Dense(spans[:record.n_coef].copy(), coef[:record.n_coef].copy(), t0, _copy(x0, n))
+            interpolant = Dense(spans[:record.n_coef].copy(), coef[:record.n_coef].copy(), t0, settings[1])
         return Solution(self, times, rows.T, status, run.t, p, u if given is None else given, run.n_rhs, run.n_steps,
                         run.n_rejected, interpolant, settings, run.n_jac, run.n_lu,
                         None if watch is None else watch.happened(status, run.t, _copy(run.x, n)))

@@ -16,6 +16,8 @@ cdef class StepperCore:
     def __cinit__(self, ModelCore model, double t0, x0, p, inputs, str method, dict options):
         cdef const double[::1] start = x0
         cdef const double[::1] values = p
+        if start.shape[0] != model.n_states or values.shape[0] != model.n_parameters:
+            raise ArgumentError("a stepper needs vectors of all states and parameters")
         self.model, self.method = model, method
         self.run = model._take_run(method)
         _configure(model, self.run, options)
@@ -24,8 +26,6 @@ cdef class StepperCore:
         self.watch = _watch_of(model, None, options.get("kinks", False), options.get("paradox", "stop"))
         if self.watch is not None:
             self.watch.attach(self.run)
-        if start.shape[0] != model.n_states or values.shape[0] != model.n_parameters:
-            raise ArgumentError("a stepper needs vectors of all states and parameters")
         status = cg_run_start(self.run, t0, &start[0], t0)
         if status < 0:
             raise KernelError(message_of(status, t0, model.form), status)

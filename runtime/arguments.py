@@ -25,6 +25,8 @@ SMALLEST_RTOL = 100 * float(np.finfo(np.float64).eps)
 __all__ = [
     "SMALLEST_RTOL",
     "array",
+    "backward",
+    "boolean",
     "by_name",
     "check_finite",
     "check_names",
@@ -33,6 +35,7 @@ __all__ = [
     "number",
     "plain_name",
     "sequence",
+    "short",
     "span",
     "step_options",
     "text",
@@ -53,17 +56,17 @@ def number(what: str, value: Any, *, finite: bool = True) -> float:
     # float() would read text, which is a mistake here.
     numeric = hasattr(type(value), "__float__") or isinstance(value, numbers.Integral)
     if isinstance(value, (str, bytes, bytearray, memoryview)) or not numeric:
-        raise ArgumentError(f"{what} = {_short(value)} is not a real number")
+        raise ArgumentError(f"{what} = {short(value)} is not a real number")
     if np.ma.is_masked(value):
         raise ArgumentError(f"{what} is masked")
     if isinstance(value, np.ndarray) and value.ndim != 0:
         raise ArgumentError(f"{what} has shape {value.shape}; one number is needed")
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind not in "biufO":
-        raise ArgumentError(f"{what} = {_short(value)} is not a real number (dtype {value.dtype})")
+        raise ArgumentError(f"{what} = {short(value)} is not a real number (dtype {value.dtype})")
     try:
         result = float(value)
     except Exception as error:
-        raise ArgumentError(f"{what} = {_short(value)} is not a real number") from error
+        raise ArgumentError(f"{what} = {short(value)} is not a real number") from error
     if finite and not math.isfinite(result):
         raise ArgumentError(f"{what} = {result} is not finite")
     return result
@@ -72,8 +75,15 @@ def number(what: str, value: Any, *, finite: bool = True) -> float:
 def text(what: str, value: Any) -> str:
     """`value` as it is, if it is a string."""
     if not isinstance(value, str):
-        raise ArgumentError(f"{what} = {_short(value)} is not a string")
+        raise ArgumentError(f"{what} = {short(value)} is not a string")
     return value
+
+
+def boolean(what: str, value: Any) -> bool:
+    """`value`, if it is True or False: text such as "no" would count as true."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ArgumentError(f"{what} = {short(value)} must be True or False")
+    return bool(value)
 
 
 def array(what: str, value: Any) -> Array:
@@ -85,7 +95,7 @@ def array(what: str, value: Any) -> Array:
     except Exception as error:
         raise ArgumentError(f"{what} is not an array of real numbers: {error}") from error
     if raw.dtype.kind not in "biufO" or (raw.dtype.kind == "O" and not _all_numbers(raw)):
-        raise ArgumentError(f"{what} = {_short(value)} is not an array of real numbers (dtype {raw.dtype})")
+        raise ArgumentError(f"{what} = {short(value)} is not an array of real numbers (dtype {raw.dtype})")
     try:
         return np.array(raw, dtype=np.float64, order="C")
     except Exception as error:
@@ -167,11 +177,21 @@ def matrix(kind: str, value: Any, names: Sequence[str], count: int | None, *, fi
 def span(value: Any) -> tuple[float, float]:
     """The two ends of the interval of integration."""
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
-        raise ArgumentError(f"t_span = {_short(value)} is not a pair (t0, t1)")
+        raise ArgumentError(f"t_span = {short(value)} is not a pair (t0, t1)")
     ends = list(value)
     if len(ends) != 2:
         raise ArgumentError(f"t_span has {len(ends)} entries; a pair (t0, t1) is needed")
-    return number("t_span[0]", ends[0]), number("t_span[1]", ends[1])
+    t0, t1 = number("t_span[0]", ends[0]), number("t_span[1]", ends[1])
+    if not math.isfinite(t1 - t0):
+        raise ArgumentError(
+            f"t_span = ({t0:.17g}, {t1:.17g}) is too long: t1 - t0 exceeds the range of float64"
+        )
+    return t0, t1
+
+
+def backward(what: str, right: str) -> ArgumentError:
+    """The error for a run of a model with contacts that would go backward: what slid to rest has no past."""
+    return ArgumentError(f"{what}: friction cannot be run backward; give {right}")
 
 
 def times(what: str, value: Any, t0: float, t1: float) -> Array:
@@ -229,7 +249,7 @@ def step_options(given: Mapping[str, Any], adaptive: bool) -> tuple[float, float
         raise ArgumentError(f"max_step = {largest} must be positive")
     limit = given["max_steps"]
     if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)) or not 1 <= limit < 2**62:
-        raise ArgumentError(f"max_steps = {_short(limit)} must be a positive integer")
+        raise ArgumentError(f"max_steps = {short(limit)} must be a positive integer")
     if adaptive and given["step"] is not None:
         raise ArgumentError(
             "step is for methods with a fixed step; this one chooses: use first_step or max_step"
@@ -248,10 +268,10 @@ def step_options(given: Mapping[str, Any], adaptive: bool) -> tuple[float, float
 def unknown_method(method: Any, known: Sequence[str]) -> ArgumentError:
     """The error for a method that is none of `known`, with the one that was probably meant."""
     if not isinstance(method, str):
-        return ArgumentError(f"method = {_short(method)} is not a string")
+        return ArgumentError(f"method = {short(method)} is not a string")
     close = get_close_matches(method.casefold(), known, 1, 0.9)
     hint = f"; did you mean {close[0]!r}?" if close else ""
-    return ArgumentError(f"method {_short(method)} is unknown; known are {', '.join(known)}{hint}")
+    return ArgumentError(f"method {short(method)} is unknown; known are {', '.join(known)}{hint}")
 
 
 def no_jacobian(method: str, name: str) -> ArgumentError:
@@ -270,7 +290,7 @@ def by_name(kind: str, value: Mapping[Any, Any]) -> dict[str, Any]:
     for key, entry in value.items():
         name = key if isinstance(key, str) else getattr(key, "name", None)
         if not isinstance(name, str):
-            raise ArgumentError(f"{kind}: the key {_short(key)} is not a name")
+            raise ArgumentError(f"{kind}: the key {short(key)} is not a name")
         if name in result:
             raise ArgumentError(f"{kind}: {name} is given twice")
         result[name] = entry
@@ -303,7 +323,7 @@ def check_finite(kind: str, value: Array, names: Sequence[str]) -> None:
 def sequence(kind: str, value: Any, names: Sequence[str]) -> Any:
     """`value`, if it can be an array; an iterable is read."""
     if isinstance(value, (str, bytes, bytearray, set, frozenset)):
-        raise ArgumentError(f"{kind} = {_short(value)}; {_expected(names, f'({len(names)},)')}")
+        raise ArgumentError(f"{kind} = {short(value)}; {_expected(names, f'({len(names)},)')}")
     if (
         isinstance(value, Iterable)
         and not isinstance(value, (np.ndarray, Sequence))
@@ -332,7 +352,7 @@ def _all_numbers(raw: NDArray[Any]) -> bool:
     )
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
     """A value in an error message, never longer than a line."""
     try:
         text = repr(value)

@@ -67,7 +67,11 @@ class Columns:
     def row(self, k: int) -> Array | None:
         """The k-th row as float64, (1,) or (N,); None where it is not given."""
         found = self.table[k] if self.by_name is None else self.by_name.get(self.names[k])
-        return None if found is None else np.atleast_1d(np.asarray(found, dtype=np.float64))
+        if found is None:
+            return None
+        row = np.atleast_1d(np.asarray(found, dtype=np.float64))
+        # A field of a packed record lies where C code cannot read it.
+        return row if row.flags.aligned and row.strides[0] % row.itemsize == 0 else row.copy()
 
 
 class Start:

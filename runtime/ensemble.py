@@ -6,6 +6,7 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import Any
 
@@ -18,8 +19,8 @@ from .arguments import plain_name
 from .columns import Start
 from .errors import INTERRUPTED, STATUS_NAMES, ArgumentError
 from .face import Face
-from .lanes import METHODS as LANE_METHODS
-from .lanes import lane_set
+from .happenings import RULES, rule
+from .lanes import lane_set, one_at_a_time
 from .model import Model, require_core
 from .solution import Solution
 
@@ -111,6 +112,10 @@ class Ensemble:
 
     def rerun(self, i: int, **changed: Any) -> Solution:
         """Trajectory i again, with every step: a `Solution`. Keywords change options of `integrate`."""
+        if isinstance(i, bool) or not isinstance(i, (int, np.integer)):
+            raise ArgumentError(
+                f"rerun: i = {arguments.short(i)} must be an integer, the number of a trajectory"
+            )
         if not -len(self) <= i < len(self):
             raise ArgumentError(f"trajectory {i} is not in an ensemble of {len(self)}")
         i %= len(self)
@@ -155,14 +160,17 @@ def ensemble(
     thread runs side by side, 1, 2, 4 or 8; None takes as many as a register of the CPU holds where there are enough
     trajectories for it to pay. `progress`: True shows a bar (tqdm, or a line on stderr), None does so at a terminal
     when it takes longer. Ctrl-C ends the run quickly: what is finished is kept, the rest is NaN with status -5, and a
-    RuntimeWarning says so. Failing trajectories disturb no other one.
+    RuntimeWarning says so. Failing trajectories disturb no other one; but an input function that raises, or returns
+    what is no finite number, ends the whole ensemble, and its error is raised. ``ens[...]`` calls input functions
+    again, though not where a state is not finite: what depends on them is NaN there.
 
     The result does not depend on `threads` and `chunk`, nor on `lanes` where the model was compiled with
     `reproducible=True`: every trajectory has the bits of a single run. With `reproducible=False` the last bits may
-    differ between numbers of lanes, and from single runs. Models with events or contacts run one trajectory at a time;
-    the status of one that a terminal event ended is 1. `kinks` and `paradox` as for `integrate`. Given arrays of more
-    than 16 MB are not copied: leave them as they are as long as the ensemble is in use (`rerun` and ``ens[...]`` read
-    them).
+    differ between numbers of lanes, and from single runs. One trajectory runs at a time in each thread, and more lanes
+    are refused, where the model has events or contacts, where there are input functions, where `kinks` are to be found,
+    and where the method is "rodas5p" or "auto". The status of a trajectory that a terminal event ended is 1. `kinks`
+    and `paradox` as for `integrate`. Given arrays of more than 16 MB are not copied: leave them as they are as long as
+    the ensemble is in use (`rerun` and ``ens[...]`` read them).
 
     Raises `ArgumentError` naming the wrong entry.
 
@@ -177,10 +185,12 @@ def ensemble(
         raise ArgumentError(f"ensemble needs a model, not {type(model).__name__}: compile the system first")
     t0, t1 = arguments.span(t_span)
     moments = None if t_eval is None else arguments.times("t_eval", t_eval, t0, t1)
-    count = _count(n, initial, parameters, inputs, model)
+    if t1 < t0 and model.contacts:
+        raise arguments.backward("t_span", "t1 >= t0")
+    count = _count(n, initial, parameters, inputs)
     relative, absolute = arguments.tolerances(rtol, atol, model.states)
     controls = signals.parse(inputs, model.inputs, count)
-    options = {
+    options: dict[str, Any] = {
         "method": arguments.text("method", method),
         "rtol": relative,
         "atol": absolute,
@@ -188,11 +198,18 @@ def ensemble(
         "first_step": first_step,
         "step": step,
         "max_steps": max_steps,
-        "kinks": bool(kinks),
-        "paradox": paradox,
+        "kinks": arguments.boolean("kinks", kinks),
+        "paradox": RULES[rule(paradox)],
     }
+    if method not in (*model.methods, "auto"):
+        raise arguments.unknown_method(method, model.methods)
     workers = _positive("threads", threads, os.cpu_count() or 1)
-    y = np.empty((len(model.states), 1 if moments is None else len(moments), count))
+    size = None if chunk is None else _positive("chunk", chunk, 1)
+    bar = None if progress is None else arguments.boolean("progress", progress)
+    lane_library = lane_set(
+        model, lanes, count, one_at_a_time(model, method, controls.functions, options["kinks"])
+    )
+    y = _room(len(model.states), 1 if moments is None else len(moments), count)
     # Every trajectory begins where its first result will be: there is no other array of that size.
     x0 = y[:, 0] if y.shape[1] else np.empty((len(model.states), count))
     start = Start(model, t0, initial, parameters, controls, count, x0)
@@ -205,23 +222,19 @@ def ensemble(
         require_core()
         from ._core import EnsembleCore
 
-        apart = bool(controls.functions) or method not in LANE_METHODS  # one at a time, whatever the lanes
-        width = 1 if lanes is None and apart else lanes
         core = EnsembleCore(
             model, t0, t1, x0, start.parameters, controls, moments, *result, method,
-            {key: value for key, value in options.items() if key != "method"}, lane_set(model, width, count),
+            {key: value for key, value in options.items() if key != "method"}, lane_library,
         )  # fmt: skip
-        pieces = _pieces(count, workers, None if chunk is None else _positive("chunk", chunk, 1))
-        stopped = _run(core, pieces, workers, _Progress(count, progress))
+        stopped = _run(core, _pieces(count, workers, size), workers, _Progress(count, bar))
         if core.error is not None:
             raise core.error
-        if stopped:
-            y[:, :, status == INTERRUPTED] = np.nan
     else:
         from .twin import run_ensemble
 
-        run_ensemble(model, (t0, t1), start, controls, moments, result, options)
+        stopped = run_ensemble(model, (t0, t1), start, controls, moments, result, options)
     if stopped:
+        y[:, :, status == INTERRUPTED] = np.nan
         finished = int((status != INTERRUPTED).sum())
         warnings.warn(
             f"ensemble interrupted: {finished} of {count} trajectories are finished", RuntimeWarning, 2
@@ -272,18 +285,40 @@ def _pieces(count: int, workers: int, chunk: int | None) -> list[range]:
     return pieces[::-1]
 
 
-def _count(n: Any, initial: Any, parameters: Any, inputs: Any, model: Face) -> int:
+def _count(n: Any, initial: Any, parameters: Any, inputs: Any) -> int:
     """The number of trajectories: as given, or the length of the first array found."""
     if n is not None:
         return _positive("n", n, 1)
-    tables = (("initial", initial, model.states), ("parameters", parameters, model.parameters))
-    for _, value, _ in (*tables, ("inputs", inputs, model.inputs)):
-        if isinstance(value, np.ndarray) and value.ndim == 2:
-            return int(value.shape[1])
-        for entry in value.values() if isinstance(value, dict) else ():
-            if isinstance(entry, (np.ndarray, list)) and np.ndim(entry) == 1:
-                return len(entry)
+    for kind, value in (("initial", initial), ("parameters", parameters), ("inputs", inputs)):
+        for what, row in _rows(kind, value):
+            if kind == "inputs" and (callable(row) or isinstance(row, tuple)):
+                continue  # a function or samples, the same for all
+            shape = arguments.unchanged(what, row).shape
+            if len(shape) > 1 or shape == (0,):
+                raise ArgumentError(f"{what} has shape {shape}; one number for each trajectory is needed")
+            if shape:
+                return int(shape[0])
     raise ArgumentError("n, the number of trajectories, is missing, and no array gives it")
+
+
+def _rows(kind: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The entries of a dict by name, or the rows of an array, with what to call them."""
+    if isinstance(value, Mapping):
+        for name, row in arguments.by_name(kind, value).items():
+            yield f"{kind}: {name}", row
+    elif isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
+        for i, row in enumerate(value):
+            yield f"{kind}[{i}]", row
+
+
+def _room(states: int, times: int, count: int) -> Array:
+    """The array of the results."""
+    try:
+        return np.empty((states, times, count))
+    except (MemoryError, ValueError) as error:  # ValueError: more bytes than a number of them can count
+        raise ArgumentError(
+            f"n = {count} trajectories of {states} states at {times} times do not fit into memory: {error}"
+        ) from error
 
 
 def _positive(what: str, value: Any, otherwise: int) -> int:

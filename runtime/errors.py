@@ -121,15 +121,15 @@ def _meaning(status: int, form: str) -> str:
     return _ALSO.get((form, status), "") + _MESSAGES.get(status, f"status {status}")
 
 
-def message_of(status: int, t: float, form: str = "") -> str:
-    """Say how a run of a model of the form `form` ended, with its time.
+def message_of(status: int, t: float, form: str = "", found: object = None) -> str:
+    """Say how a run of a model of the form `form` ended, with its time; `found` says what is known beyond the status.
 
     >>> message_of(-4, 2.5)
     'stopped at t = 2.5: the limit on the number of steps was reached; raise max_steps or loosen rtol and atol'
     """
     if status == 0:
         return f"reached the end of the interval, t = {t:.17g}"
-    return f"stopped at t = {t:.17g}: {_meaning(status, form)}"
+    return f"stopped at t = {t:.17g}: {_meaning(status, form) if found is None else found}"
 
 
 def kernel_failed(model: str, form: str, kernel: str, status: int, t: float, column: int) -> KernelError:

@@ -56,6 +56,11 @@ class Face:
         raise NotImplementedError
 
     @property
+    def methods(self) -> tuple[str, ...]:
+        """Names of the integration methods."""
+        raise NotImplementedError
+
+    @property
     def along(self) -> str | None:
         """The declared coordinate that takes the place of the time (form whittaker); None in every other form."""
         if self.form != "whittaker":
@@ -148,8 +153,10 @@ class Face:
                 found.append(None)
                 continue
             if kind == "u" and self.modes:
-                names = self._with_modes(value)
+                value, names = self._with_modes(value)
             rows = arguments.matrix(kind, value, names, count)
+            if kind == "u":
+                self._check_modes(names[len(self.inputs) :], rows[len(self.inputs) :])
             if rows.ndim == 2 and count is None:
                 count = rows.shape[1]
             found.append(rows.reshape(len(names), -1 if len(names) else 1))
@@ -159,14 +166,23 @@ class Face:
         assert controls is not None
         return moments.reshape(-1), columns, parameters, controls, direction, count is None
 
-    def _with_modes(self, u: Any) -> tuple[str, ...]:
-        """The names in `u`: inputs, or inputs and modes of contacts, where the caller gives these too."""
+    def _with_modes(self, u: Any) -> tuple[Any, tuple[str, ...]]:
+        """`u`, and the names in it: inputs, or inputs and modes of contacts, where the caller gives these too."""
         names = (*self.inputs, *self.modes)
         if isinstance(u, Mapping):
             given = {arguments.plain_name(key) for key in u}
-        else:
-            given = set(names) if u is not None and len(u) == len(names) else set()
-        return names if given & set(self.modes) else self.inputs
+            return u, names if given & set(self.modes) else self.inputs
+        u = arguments.array("u", arguments.sequence("u", () if u is None else u, names))
+        return u, names if u.shape[:1] == (len(names),) else self.inputs
+
+    @staticmethod
+    def _check_modes(names: tuple[str, ...], rows: Array) -> None:
+        """Refuse modes of contacts that are none."""
+        for name, row in zip(names, rows):
+            values = np.atleast_1d(row)
+            wrong = values[~np.isin(values, (-1.0, 0.0, 1.0))]
+            if wrong.size:
+                raise ArgumentError(f"u: {name} = {wrong[0]:.6g}; a mode is 0 (stick), 1 or -1 (slip)")
 
     def _prepare(
         self, t0: float, initial: Any, parameters: Any, inputs: Any
@@ -180,6 +196,34 @@ class Face:
         self, t0: float, initial: Any, parameters: Any, controls: signals.Inputs, count: int | None
     ) -> tuple[Array, Array]:
         """States and parameters of a run, or with `count` of the columns of an ensemble: (n,) or (n, N)."""
+        x0, p = self._states(t0, initial, parameters, controls, count)
+        if self.contacts:
+            self._check_friction(t0, x0, p, controls)
+        return x0, p
+
+    def _check_friction(self, t0: float, x0: Array, p: Array, controls: signals.Inputs) -> None:
+        """Refuse contacts whose coefficient of friction is negative at the start: they would drive the slip.
+
+        It is read off mu |N| of the kernel `contacts`, with all contacts slipping; N = 0 shows nothing.
+        """
+        states = _wide(x0)
+        u = _wide(self._start(t0, x0, controls))
+        u = np.concatenate([u, np.ones((len(self.modes), u.shape[1]))])
+        rows = self._columns("contacts", np.array([t0]), states, _wide(p), u, None, strict=False)
+        for name, limits, normals in zip(self.contacts, rows[2::5], rows[4::5]):
+            wrong = np.flatnonzero(limits < 0)
+            if wrong.size:
+                j = int(wrong[0])
+                where = f" in column {j}" if len(limits) > 1 else ""
+                raise ArgumentError(
+                    f"contact {name}: mu = {limits[j] / abs(normals[j]):.6g} is negative at the start{where}; a "
+                    "coefficient of friction is positive or zero"
+                )
+
+    def _states(
+        self, t0: float, initial: Any, parameters: Any, controls: signals.Inputs, count: int | None
+    ) -> tuple[Array, Array]:
+        """`_initial` without a look at the contacts."""
         given = arguments.by_name("initial", initial) if isinstance(initial, Mapping) else None
         if given is not None and self.has_initial and not self._direct(given, parameters):
             return self._from_declared(t0, given, parameters, controls, count)

@@ -60,7 +60,7 @@ class Paradox(NamedTuple):
         """What the message of a run says about it."""
         at = "the contacts" if self.contact is None else f"contact {self.contact}"
         if not self.solutions:
-            return f"no mode of {at} fits"
+            return f"Painlevé's paradox: no mode of {at} fits the equations"
         texts = []
         for contacts, signs in self.solutions:
             texts.append(
@@ -70,7 +70,7 @@ class Paradox(NamedTuple):
                     for name, mode in contacts.items()
                 )
             )
-        return f"{self.n_found} modes of {at} fit: {'; '.join(texts)}"
+        return f"Painlevé's paradox: {self.n_found} modes of {at} fit the equations: {'; '.join(texts)}"
 
 
 def functions(events: Any) -> tuple[Function, ...]:
@@ -98,20 +98,25 @@ def functions(events: Any) -> tuple[Function, ...]:
     return tuple(found)
 
 
-def value_of(result: Any, t: float) -> float:
-    """What a Python event returned at time t, a number or an array of one."""
-    value = np.asarray(result, dtype=np.float64)
-    if value.size != 1:
+def value_of(result: Any, index: int, t: float) -> float:
+    """What the Python event of an index returned at time t, a finite number or an array of one."""
+    try:
+        value = arguments.array("events", result)
+    except ArgumentError:
+        value = np.empty(0)
+    if value.size != 1 or not np.isfinite(value).all():
         raise ArgumentError(
-            f"events: a function returned shape {value.shape} at t = {t:.17g}; a number is needed"
+            f"events[{index}] returned {arguments.short(result)} at t = {t:.17g}; a finite number is needed"
         )
     return float(value.reshape(-1)[0])
 
 
 def rule(paradox: Any) -> int:
     """The number of a rule for paradoxes."""
-    if paradox not in RULES:
-        raise ArgumentError(f"paradox = {paradox!r} must be one of {', '.join(map(repr, RULES))}")
+    if not isinstance(paradox, str) or paradox not in RULES:
+        raise ArgumentError(
+            f"paradox = {arguments.short(paradox)} must be one of {', '.join(map(repr, RULES))}"
+        )
     return RULES.index(paradox)
 
 

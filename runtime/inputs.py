@@ -81,10 +81,16 @@ class Inputs:
         return np.ascontiguousarray(u[:, 0]) if np.ndim(t) == 0 else u
 
     def call_functions(self, t: Array, y: Array, u: Array) -> None:
-        """Put the values of the input functions at the times t (N,) and states y (n, N) into their rows of u."""
+        """Put the values of the input functions at the times t (N,) and states y (n, N) into their rows of u.
+
+        NaN where a state is not finite, as in trajectories that failed: no function is called there.
+        """
+        known: list[bool] = np.atleast_1d(np.isfinite(y).all(axis=0)).tolist()
         for index, function in self.functions.items():
             for j, moment in enumerate(t.tolist()):
-                u[index, j] = self.number(index, moment, function(moment, np.array(y[:, j])))
+                u[index, j] = (
+                    self.number(index, moment, function(moment, np.array(y[:, j]))) if known[j] else np.nan
+                )
 
     def number(self, index: int, t: float, result: Any) -> float:
         """What an input function returned at time t, checked."""

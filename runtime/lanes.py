@@ -10,7 +10,7 @@ from typing import Any
 
 from .errors import ArgumentError, ChaplyginError
 
-__all__ = ["BUILDER", "METHODS", "WIDTHS", "lane_set"]
+__all__ = ["BUILDER", "METHODS", "WIDTHS", "lane_set", "one_at_a_time"]
 
 BUILDER = "chaplygin.codegen.build:build_lanes"
 """Where the function is that compiles a lane set: imported when needed, so that the runtime stands without it."""
@@ -24,25 +24,34 @@ _libraries: dict[tuple[str, int], tuple[ctypes.CDLL, int]] = {}
 """(Path of the model, lanes) -> library, never unloaded, and address of its set."""
 
 
-def lane_set(model: Any, wanted: int | None, count: int) -> int:
+def one_at_a_time(model: Any, method: str, functions: Any, kinks: bool) -> str | None:
+    """Why trajectories cannot run side by side whatever the lanes; None where they can."""
+    if not hasattr(model, "lane_sets"):
+        return f"{model.name} is in pure Python"
+    if model.hybrid:
+        return f"{model.name} has events or contacts"
+    if functions:
+        return "there are input functions"
+    if kinks and model.kinks:
+        return "kinks are to be found"
+    return None if method in METHODS else f"method {method!r} is made for one"
+
+
+def lane_set(model: Any, wanted: int | None, count: int, apart: str | None = None) -> int:
     """The address of the lane set for `count` trajectories, or 0 for one at a time.
 
-    `wanted` lanes, or (None) as many as a register of this CPU holds where there are enough trajectories. Where they
-    cannot be had, a chosen number raises ArgumentError, and None runs one at a time; a failed compilation is a
-    RuntimeWarning then.
+    `wanted` lanes, or (None) as many as a register of this CPU holds where there are enough trajectories; `apart` is
+    what `one_at_a_time` says. Where lanes cannot be had, a chosen number raises ArgumentError, and None runs one at a
+    time; a failed compilation is a RuntimeWarning then.
     """
-    from ._core import widest_lanes
-
     if wanted is not None and (type(wanted) is not int or wanted not in WIDTHS):
         raise ArgumentError(f"lanes = {wanted!r} must be one of {', '.join(map(str, WIDTHS))}, or None")
-    if wanted == 1 or (wanted is None and count < WORTH):
+    if wanted not in (None, 1) and apart is not None:
+        raise ArgumentError(f"lanes = {wanted}: {apart}, and trajectories run one at a time; leave lanes out")
+    if wanted == 1 or apart is not None or (wanted is None and count < WORTH):
         return 0
-    if model.hybrid:
-        if wanted is not None:
-            raise ArgumentError(
-                f"lanes = {wanted}: {model.name} has events or contacts, and runs one at a time"
-            )
-        return 0
+    from ._core import widest_lanes
+
     for lanes, address in model.lane_sets:
         if wanted in (None, lanes):
             return int(address)

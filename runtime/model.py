@@ -62,7 +62,8 @@ class Model(ModelCore, Face):
         A dict of every state, declared variable, output, reaction, invariant and residual.
     ``integrate(t_span, initial, parameters, inputs, *, method, rtol, atol, t_eval, dense_output, max_step,
     first_step, step, max_steps, events, kinks, paradox)``
-        Integrates over ``t_span = (t0, t1)``, t1 before or after t0, and returns a `Solution`. `initial` is a dict of
+        Integrates over ``t_span = (t0, t1)``, t1 after t0 or, in models without contacts, before, and returns a
+        `Solution`. `initial` is a dict of
         the declared coordinates and velocities (dependent ones may be left out, or must agree), or a vector in the
         order of `states`. Inputs: see `chaplygin.runtime.inputs`. Methods with error control by `rtol` and `atol`, the
         latter a number, a vector or a dict by state: "dop853" (order 8), "tsit5" (order 5, for loose tolerances),

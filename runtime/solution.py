@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .arguments import plain_name, tolerances
+from .arguments import array, plain_name, tolerances
 from .errors import ArgumentError, MissingExtraError, message_of
 from .inputs import Inputs
 
@@ -31,12 +31,11 @@ class Dense:
     A number t gives the state (n,); an array (N,) gives (n, N). Times outside the run raise `ArgumentError`.
     """
 
-    __slots__ = ("_coef", "_start", "_y0", "t_max", "t_min", "ts")
+    __slots__ = ("_coef", "_y0", "t_max", "t_min", "ts")
 
     def __init__(self, spans: Array, coef: Array, t0: float, y0: Array) -> None:
         # spans (steps, 2); coef (steps, rows, n), see cg_dense_evaluate in cg_driver.h
         self._coef = coef
-        self._start = y0
         self.ts: Array = np.concatenate([[t0], spans[:, 1]])
         self._y0 = y0
         self.t_min, self.t_max = float(self.ts.min()), float(self.ts.max())
@@ -46,7 +45,7 @@ class Dense:
         return np.ascontiguousarray(self._coef[first:last, 0, :].T)
 
     def __call__(self, t: Any) -> Array:
-        moments = np.asarray(t, dtype=np.float64)
+        moments = array("t", t)
         if moments.ndim > 1:
             raise ArgumentError(f"t has shape {moments.shape}; a number or a 1-D array is needed")
         flat = np.atleast_1d(moments)
@@ -135,8 +134,7 @@ class Solution:
     @property
     def message(self) -> str:
         """How the run ended, and at which time."""
-        text = message_of(self.status, self.t_reached, self.model.form)
-        return text if self.paradox is None else f"{text}: {self.paradox}"
+        return message_of(self.status, self.t_reached, self.model.form, self.paradox)
 
     @property
     def modes(self) -> list[Mode]:

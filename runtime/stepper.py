@@ -55,12 +55,16 @@ class Stepper(StepperCore):
         return cls(model, begin, x0, p, controls, arguments.text("method", method), options)
 
     def advance(self, t: float) -> Any:
-        """Integrate to time t, forward or backward, and return the state there, shape (n,).
+        """Integrate to time t, forward or without contacts backward too, and return the state there, shape (n,).
 
-        Raises `KernelError` with the time where the run fails: `t` and `y` are then the last point reached.
+        Raises `KernelError` with the time where the run fails: `t` and `y` are then the last point reached;
+        `ArgumentError` where t lies before `self.t` and the model has contacts.
         """
+        end = arguments.number("t", t)
+        if end < self.t and self.model.contacts:
+            raise arguments.backward(f"t = {end:.17g}", f"t >= {self.t:.17g}")
         self.events = []
-        status = self._advance(arguments.number("t", t))
+        status = self._advance(end)
         happened = self._happened()
         if happened is not None:
             causes = happened.causes.tolist()
@@ -68,7 +72,10 @@ class Stepper(StepperCore):
                 (float(row[0]), happened.name(i)) for row, i in zip(happened.rows, causes) if i >= 0
             ]
         if status < 0:
-            raise KernelError(f"{self.model.name} {message_of(status, self.t, self.model.form)}", status)
+            paradox = None if happened is None else happened.paradox
+            raise KernelError(
+                f"{self.model.name} {message_of(status, self.t, self.model.form, paradox)}", status
+            )
         return self.y
 
     @property

@@ -19,6 +19,7 @@ from . import inputs as signals
 from .columns import Start
 from .errors import UNSUPPORTED, ArgumentError, TwinWarning, kernel_failed
 from .face import Face, Variable
+from .happenings import rule
 from .solution import Solution
 from .twin_methods import Dop853, Record, Rk4, Walk, status_of
 from .twin_pairs import ORDERS, Pair
@@ -187,10 +188,12 @@ class TwinModel(Face):
         paradox: str = "stop",
     ) -> Solution:
         """Integrate over t_span; arguments and result as for `Model.integrate`."""
-        if events is not None or kinks:
+        rule(paradox)  # refuses what is none
+        if events is not None or arguments.boolean("kinks", kinks):
             raise ArgumentError(
                 f"{self.name} runs in pure Python, which finds no events and no kinks: compile it, or look at sol.y"
             )
+        dense = arguments.boolean("dense_output", dense_output)
         t0, t1 = arguments.span(t_span)
         moments = None if t_eval is None else arguments.times("t_eval", t_eval, t0, t1)
         if method == "auto":
@@ -206,17 +209,17 @@ class TwinModel(Face):
         relative, absolute = arguments.tolerances(rtol, atol, self.states)
         x0, p, controls = self._prepare(t0, initial, parameters, inputs)
         if method == "rk4":
-            walk: Walk = Rk4(min(first or largest, largest), bool(dense_output))
+            walk: Walk = Rk4(min(first or largest, largest), dense)
         elif method in ORDERS:
-            walk = Pair(method, relative, absolute, largest, first, bool(dense_output))
+            walk = Pair(method, relative, absolute, largest, first, dense)
         elif method == "rodas5p":
-            walk = Rodas5p(relative, absolute, largest, first, bool(dense_output))
+            walk = Rodas5p(relative, absolute, largest, first, dense)
         else:
             walk = Dop853(relative, absolute, largest, first)
         record = Record(t0, x0, moments, 1.0 if t1 >= t0 else -1.0)
         status = walk.run(self, record, p, controls, t1, limit)
         y = np.array(record.y).reshape(-1, len(x0)).T
-        sol = walk.dense(t0, x0) if dense_output else None
+        sol = walk.dense(t0, x0) if dense else None
         settings = ((t0, t1), x0, moments, method, relative, absolute, max_step, first_step, step, max_steps)
         return Solution(
             self, np.array(record.t), y, status, record.at, p, controls, walk.nfev, walk.n_steps, walk.n_rejected, sol,
@@ -230,26 +233,50 @@ class TwinModel(Face):
         inputs: Any = None,
         *,
         t0: float = 0.0,
-        **options: Any,
+        method: str = "dop853",
+        rtol: float = 1e-9,
+        atol: Any = 1e-9,
+        max_step: float = math.inf,
+        first_step: float | None = None,
+        step: float | None = None,
+        max_steps: int = 2**61,
+        kinks: bool = False,
+        paradox: str = "stop",
     ) -> TwinStepper:
-        """An integration for a caller that owns the clock; options as for `integrate`."""
+        """An integration for a caller that owns the clock; see `Model.stepper`."""
+        options = {
+            "method": method,
+            "rtol": rtol,
+            "atol": atol,
+            "max_step": max_step,
+            "first_step": first_step,
+            "step": step,
+            "max_steps": max_steps,
+            "kinks": kinks,
+            "paradox": paradox,
+        }
         begin = arguments.number("t0", t0)
         x0, p, controls = self._prepare(begin, initial, parameters, inputs)
-        return TwinStepper(self, begin, x0, p, controls, {"method": "dop853", **options})
+        return TwinStepper(self, begin, x0, p, controls, options)
 
 
 def run_ensemble(
     model: Any, span: tuple[float, float], begin: Start, inputs: signals.Inputs, t_eval: Array | None,
     result: tuple[Any, ...], options: dict[str, Any],
-) -> None:  # fmt: skip
-    """Fill the arrays of an ensemble, one trajectory after another."""
+) -> bool:  # fmt: skip
+    """Fill the arrays of an ensemble, one trajectory after another; whether Ctrl-C ended it."""
     y, t, status, nfev, n_steps = result
-    for j in range(y.shape[2]):
-        start, values = begin.of(j)
-        y[:, :, j] = np.nan
-        sol = model.integrate(span, start, values, inputs.column(j), t_eval=t_eval, **options)
-        if t_eval is None:
-            y[:, 0, j] = sol.y[:, -1]
-        else:
-            y[:, : len(sol.t), j] = sol.y
-        t[j], status[j], nfev[j], n_steps[j] = sol.t_reached, sol.status, sol.nfev, sol.n_steps
+    try:
+        for j in range(y.shape[2]):
+            start, values = begin.of(j)
+            sol = model.integrate(span, start, values, inputs.column(j), t_eval=t_eval, **options)
+            y[:, :, j] = np.nan
+            if t_eval is None:
+                y[:, 0, j] = sol.y[:, -1]
+            else:
+                y[:, : len(sol.t), j] = sol.y
+            t[j], nfev[j], n_steps[j] = sol.t_reached, sol.nfev, sol.n_steps
+            status[j] = sol.status  # the last: a trajectory is finished once it has one
+    except KeyboardInterrupt:
+        return True
+    return False

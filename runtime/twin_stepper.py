@@ -21,14 +21,19 @@ __all__ = ["TwinStepper"]
 
 
 class TwinStepper:
-    """One integration of a twin, moved on by `advance`; see `Stepper`. The step length is chosen anew each time."""
+    """One integration of a twin, moved on by `advance`; see `Stepper`. The step length is chosen anew each time.
+
+    A twin has no events and no contacts: `events` and `modes` are empty.
+    """
+
+    events: list[tuple[float, str]] = []  # noqa: RUF012 - never changed
 
     def __init__(
         self, model: TwinModel, t0: float, x0: Array, p: Array, inputs: Inputs, options: dict[str, Any]
     ) -> None:
         self.model, self.t, self.inputs = model, t0, inputs
         self.method: str = options["method"]
-        self.nfev = self.n_steps = 0
+        self.nfev = self.n_steps = self.status = 0
         self._y, self._p = x0, p
         # Refuses wrong options now, not at the first step, and reads the tolerances once.
         settings = model.integrate((t0, t0), x0, p, inputs, **options)._settings
@@ -46,13 +51,18 @@ class TwinStepper:
         p: Array = self._p.copy()
         return p
 
+    @property
+    def modes(self) -> dict[str, str]:
+        """None: a twin has no contacts."""
+        return {}
+
     def advance(self, t: float) -> Array:
         """Integrate to time t and return the state there; `KernelError` where the run fails."""
         end = arguments.number("t", t)
         sol = self.model.integrate((self.t, end), self._y, self._p, self.inputs, **self._options)
         self.nfev += sol.nfev
         self.n_steps += sol.n_steps
-        self.t, self._y = float(sol.t_reached), sol.y[:, -1].copy()
+        self.t, self._y, self.status = float(sol.t_reached), sol.y[:, -1].copy(), sol.status
         if sol.status < 0:
             raise KernelError(
                 f"{self.model.name} {message_of(sol.status, self.t, self.model.form)}", sol.status

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import itertools
 import os
+import platform
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -49,6 +51,25 @@ def run(command: list[str], **environment: str) -> str:
     )
     assert done.returncode == 0, " ".join(command) + "\n" + done.stdout + done.stderr
     return done.stdout + done.stderr
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="reads assembly of x86-64")
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_operations_of_a_sine_and_cosine(tmp_path: Path, compiler: str) -> None:
+    """What the benchmarks count for a sine and cosine is what a compiler makes of `cg_sincos` near zero."""
+    source = tmp_path / "both.c"
+    source.write_text(
+        '#include "cg_math.h"\nvoid both(double x, double *s, double *c) { cg_sincos(x, s, c); }\n'
+    )
+    text = run([need(compiler), *BASE, "-O2", "-S", "-o", "-", str(source)])
+    body = text[text.index("\nboth:") : text.index(".size", text.index("\nboth:"))]
+    counted = len(re.findall(r"\b(?:add|sub|mul)sd\b", body))
+    for page, words in (
+        ("bench/bench_lanes.py", r"SINE_AND_COSINE = (\d+)"),
+        ("bench/README.md", r"count as the (\d+) additions"),
+    ):
+        found = re.findall(words, (ROOT / page).read_text(encoding="utf-8"))
+        assert [int(number) for number in found] == [counted], page
 
 
 @pytest.fixture(scope="module")

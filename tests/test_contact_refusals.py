@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ import sympy as sp
 from hybrid_kernels import Kernels
 
 import chaplygin as cg
+from chaplygin.codegen.contacts import MOST_CONTACTS
 from chaplygin.codegen.forms import FormError
 from chaplygin.codegen.symbols import DeclarationError
 
@@ -34,6 +37,8 @@ def plane(**changes: Any) -> cg.System:
         ({"slip": X}, r"contacts\['floor'\].slip contains no velocity"),
         ({"slip": cg.rate(X) - PUSH}, r"contacts\['floor'\].slip contains F; it is free of inputs"),
         ({"slip": "x_dot"}, "Coulomb 'floor': slip is text"),
+        ({"mu": -1}, "Coulomb 'floor': mu = -1 is negative"),
+        ({"mu": -MU}, "Coulomb 'floor': mu = -mu is negative"),
         ({"mu": cg.multiplier(1)}, r"contacts\['floor'\].mu contains lambda_1"),
         (
             {"normal": cg.multiplier(1)},
@@ -65,6 +70,18 @@ def test_names_of_contacts() -> None:
     for wrong in (0, "link", True, 1.5):
         with pytest.raises(DeclarationError, match="number of a constraint"):
             cg.multiplier(wrong)  # type: ignore[arg-type]
+
+
+def test_a_model_has_no_more_contacts_than_a_run_watches() -> None:
+    header = (Path(__file__).resolve().parent.parent / "runtime" / "cg_events.h").read_text(encoding="utf-8")
+    (limit,) = map(int, re.findall(r"CG_MOST_CONTACTS = (\d+)", header))
+    assert limit == MOST_CONTACTS
+    many = [cg.Coulomb(f"floor_{i}", **FLOOR) for i in range(limit + 1)]
+    with pytest.raises(
+        DeclarationError, match=f"contacts has {limit + 1} entries; .* at most {limit} contacts"
+    ):
+        plane(contacts=many)
+    assert len(plane(contacts=many[:-1]).contacts) == limit
 
 
 def test_forms_that_do_not_fit_say_why() -> None:

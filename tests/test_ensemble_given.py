@@ -12,7 +12,7 @@ from lane_models import N, assert_same, assert_single, bits, case, shipped
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin.runtime import ArgumentError
+from chaplygin.runtime import ArgumentError, columns
 from chaplygin.runtime import ensemble as ensembles
 
 pytestmark = needs_core
@@ -163,6 +163,34 @@ def test_arrays_of_any_kind(kind: Any) -> None:
     else:
         ens = cg.ensemble(model, (0, 1), N, values.astype(kind), table)
     assert_same(plain, ens)
+
+
+@pytest.mark.parametrize("kept", [0, columns.KEPT])
+def test_fields_of_packed_records(monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
+    """Large arrays are only referred to; but C code cannot step by 12 bytes, or read what is not aligned."""
+    monkeypatch.setattr(columns, "KEPT", kept)
+    model = shipped("chaplygin_sleigh")
+    start = np.zeros(N, dtype=[("n", "i4"), *((name, "f8") for name in model.states)])
+    packed = np.zeros(N, dtype=[("n", "i4"), *((name, "f8") for name in model.parameters)])
+    assert packed.strides[0] % 8 == 4
+    odd = np.zeros(8 * N + 4, dtype=np.uint8)[4:].view(np.float64)  # whole strides, not aligned
+    random = np.random.default_rng(3)
+    for table in (start, packed):
+        for name in table.dtype.names[1:]:
+            table[name] = 0.4 + random.random(N)
+    odd[:] = packed[model.parameters[0]]
+    parameters = {name: packed[name] for name in model.parameters}
+    plain = cg.ensemble(
+        model, (0, 1), N,
+        {name: start[name].copy() for name in model.states},
+        {name: values.copy() for name, values in parameters.items()},
+    )  # fmt: skip
+    for changed in ({}, {model.parameters[0]: odd}):
+        ens = cg.ensemble(
+            model, (0, 1), N, {name: start[name] for name in model.states}, parameters | changed
+        )
+        assert_same(plain, ens)
+        assert bits(ens["energy"]) == bits(plain["energy"])
 
 
 def test_an_error_far_behind_is_named_by_its_column() -> None:

@@ -226,6 +226,27 @@ def test_runs_balance(name: str) -> None:
         assert np.max(sol["friction_power"]) <= 1e-12
 
 
+def test_friction_opposes_the_slip_whatever_sign_a_parameter_was_declared_with() -> None:
+    """|N| is taken where a load declared positive is given as negative: the run is that of the positive one."""
+    z = cg.coordinates("z")
+    spring, load, mu = cg.parameters("spring load mu", positive=True)
+    sole = cg.Coulomb("sole", slip=cg.rate(z), normal=load, mu=mu)
+    block = cg.System(
+        "block",
+        coordinates=[z],
+        kinetic=cg.rate(z) ** 2 / 2,
+        potential=spring * z**2 / 2,
+        contacts=[sole],
+    ).compile()
+    start, given = {"z": 1, "z_dot": 0}, {"spring": 20, "mu": 0.3}
+    right, turned = (block.integrate((0, 3), start, given | {"load": s * 9.81}) for s in (1, -1))
+    assert len(right.modes) == 4
+    assert right.modes == turned.modes
+    np.testing.assert_array_equal(right.y, turned.y)
+    np.testing.assert_array_equal(turned["normal_sole"], -right["normal_sole"])
+    assert (turned["friction_power"] <= 0).all()
+
+
 def test_two_blocks_come_to_rest() -> None:
     entry = cg.example("two_mass_chain")
     sol = compiled("two_mass_chain").integrate(

@@ -60,6 +60,18 @@ def test_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert names["run"].t == 0.5
     assert (tmp_path / "skate_c" / "skate_core.c").is_file()
     assert "reached the end" in capsys.readouterr().out
+    given = {
+        "initial": {"z": 1, "z_dot": 0},
+        "parameters": {"mass": 1, "spring": 20, "load": 9.81, "mu": 0.3},
+    }
+    half = np.pi / np.sqrt(20)
+    for tolerance in (1e-6, 1e-9, 1e-11):  # the story does not hang on it
+        ride = names["block"].compile().integrate((0, 10), **given, rtol=tolerance, atol=tolerance)
+        assert [m.contacts["sole"] for m in ride.modes] == ["slip-", "slip+", "slip-", "stick"]
+        ends = [m.t_end for m in ride.modes]
+        np.testing.assert_allclose(ends, [half, 2 * half, 3 * half, 10], atol=10 * tolerance)
+        assert len(ride.t_events[0]) == 1
+    assert [m.contacts for m in names["ride"].modes] == [m.contacts for m in ride.modes]
 
 
 def test_readme_shows_a_system_in_a_dozen_lines() -> None:

@@ -113,6 +113,29 @@ def test_input_functions_are_shared_and_their_errors_come_through() -> None:
         cg.ensemble(model("sleigh"), (0, 1), N, INITIAL, PARAMETERS, {"tau": broken}, threads=2)
 
 
+def test_quantities_of_input_functions_beside_a_failed_trajectory() -> None:
+    """Where a trajectory did not get to its states are NaN: no function is called there, and what it gives is NaN."""
+    seen = []
+
+    def tau(t: float, y: Any) -> float:
+        seen.append(np.isfinite(y).all())
+        return float(-y[3])
+
+    omega = np.array([1.0, 1e4, 2.0])
+    ens = cg.ensemble(
+        model("sleigh"), (0, 1), 3, INITIAL | {"omega": omega}, [1.0, 0.2, 0.5], {"tau": tau},
+        t_eval=[0.0, 0.5, 1.0], max_steps=40,
+    )  # fmt: skip
+    assert ens.failed.tolist() == [1]
+    assert np.isnan(ens.y[:, 1:, 1]).all()
+    assert np.array_equal(ens["tau"], -ens["omega"], equal_nan=True)
+    for name in (*ens.model.outputs, *ens.model.invariants):
+        assert np.isfinite(ens[name][:, [0, 2]]).all()
+        assert np.isfinite(ens[name][0, 1])
+        assert np.isnan(ens[name][1:, 1]).all()
+    assert all(seen)
+
+
 @pytest.mark.parametrize(
     ("changed", "says"),
     [

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gc
+import os
 import warnings
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from runtime_models import model, needs_core
+from runtime_models import ctrl_c_after, model, needs_core
 
 import chaplygin as cg
 from chaplygin.runtime import ArgumentError, KernelError, TwinModel, TwinWarning, Variable
@@ -233,6 +234,20 @@ def test_ensembles_of_twins(twin: TwinModel) -> None:
     assert ens["q"] == pytest.approx(np.outer(np.cos([1.0, 2.0]), q0), abs=1e-8)
     assert ens["energy"] == pytest.approx(np.array([2 * q0**2] * 2), abs=1e-8)
     assert ens.rerun(2).success
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_ctrl_c_keeps_what_an_ensemble_has_finished(twin: TwinModel) -> None:
+    n = 3000
+    with ctrl_c_after(0.3), pytest.warns(RuntimeWarning, match=f"interrupted: [0-9]+ of {n}"):
+        ens = cg.ensemble(twin, (0, 50), n, [1.0, 0.0], [1.0, 4.0], [0.0])
+    assert ens.interrupted
+    done = ens.status == 0
+    assert 0 < done.sum() < n
+    assert done.tolist() == sorted(done, reverse=True)
+    assert ens.y[0, done] == pytest.approx(np.full(done.sum(), np.cos(100)), abs=1e-6)
+    assert np.isnan(ens.y[:, ~done]).all()
+    assert set(ens.status[~done]) == {-5}
 
 
 def test_a_solution_outlives_its_twin(twin: TwinModel) -> None:
