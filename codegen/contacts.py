@@ -32,7 +32,7 @@ class Coulomb:
         (`chaplygin.multiplier`) in the form `multipliers`. Friction then enters N itself, and the mode
         `<name>_sign` is the sign of N that is assumed; the equations may have no solution or several (Painlevé).
     mu : the coefficient of friction, static and kinetic, nowhere negative: a parameter or an expression without
-        multipliers. A run that starts where it is negative is refused.
+        multipliers. A run that starts where it is negative, and N is not zero, is refused.
 
     Source: C.-A. Coulomb (1785); P. Painlevé, Leçons sur le frottement (1895); A. A. Zobova on the Painlevé-Klein
     example for the modes of several contacts and the rule that |T| = mu |N| sticks.

@@ -154,7 +154,8 @@ void cg_ensemble_end(const cg_ensemble_t *ensemble, int64_t j, const cg_outcome_
 
 /* Runs the trajectories first <= j < last with one workspace: a run that cg_run_init made and whose options are set.
  * CG_OK, also when trajectories failed; CG_INTERRUPTED when the stop flag was set: *done (may be NULL) counts the
- * trajectories finished by this call; CG_BAD_ARGUMENT, and nothing done, where t_eval begins before t0. */
+ * trajectories finished by this call; CG_BAD_ARGUMENT, and nothing done: an option is outside its range, or t_eval
+ * begins before t0. */
 int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, int64_t first, int64_t last,
                     volatile int64_t *done);
 

@@ -40,7 +40,7 @@ void cg_ensemble_end(const cg_ensemble_t *ensemble, int64_t j, const cg_outcome_
 int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, int64_t first, int64_t last,
                     volatile int64_t *done)
 {
-    if (!cg_ensemble_valid(ensemble)) {
+    if (!cg_ensemble_valid(ensemble) || !cg_options_valid(run)) {
         return CG_BAD_ARGUMENT;
     }
     for (int64_t j = first; j < last; j++) {

@@ -147,9 +147,7 @@ static int cg_fits(cg_choice_t *choice)
     int unsure = 0;
     if (++choice->trials > MOST_TRIALS) {
         choice->status = CG_TOO_MANY_MODES;
-    }
-    if (run->stop != NULL && *run->stop) {
-        choice->status = CG_INTERRUPTED;
+        return 0;
     }
     if (cg_contacts(run, run->t, run->x, watch->contacts) != CG_OK) {
         return 0; /* the equations have no solution of this kind */

@@ -325,7 +325,7 @@ def _positive(what: str, value: Any, otherwise: int) -> int:
     if value is None:
         return otherwise
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value < 2**48:
-        raise ArgumentError(f"{what} = {value!r} must be a positive integer")
+        raise ArgumentError(f"{what} = {arguments.short(value)} must be a positive integer below 2**48")
     return int(value)
 
 

@@ -175,14 +175,15 @@ class Face:
         u = arguments.array("u", arguments.sequence("u", () if u is None else u, names))
         return u, names if u.shape[:1] == (len(names),) else self.inputs
 
-    @staticmethod
-    def _check_modes(names: tuple[str, ...], rows: Array) -> None:
-        """Refuse modes of contacts that are none."""
-        for name, row in zip(names, rows):
+    def _check_modes(self, names: tuple[str, ...], rows: Array) -> None:
+        """Refuse modes of contacts, and signs of normal forces behind them, that are none."""
+        for k, (name, row) in enumerate(zip(names, rows)):
+            sign = k >= len(self.contacts)
             values = np.atleast_1d(row)
-            wrong = values[~np.isin(values, (-1.0, 0.0, 1.0))]
+            wrong = values[~np.isin(values, (-1.0, 1.0) if sign else (-1.0, 0.0, 1.0))]
             if wrong.size:
-                raise ArgumentError(f"u: {name} = {wrong[0]:.6g}; a mode is 0 (stick), 1 or -1 (slip)")
+                meaning = "a sign is 1 or -1" if sign else "a mode is 0 (stick), 1 or -1 (slip)"
+                raise ArgumentError(f"u: {name} = {wrong[0]:.6g}; {meaning}")
 
     def _prepare(
         self, t0: float, initial: Any, parameters: Any, inputs: Any
