@@ -7,9 +7,9 @@
 
 int cg_ensemble_valid(const cg_ensemble_t *ensemble)
 {
+    const double direction = ensemble->t_end < ensemble->t0 ? -1.0 : 1.0;
     return ensemble->n_eval <= 0 || ensemble->t_eval == NULL
-        || (ensemble->t_eval[0] >= ensemble->t0) == (ensemble->t_end >= ensemble->t0)
-        || ensemble->t_eval[0] == ensemble->t0;
+        || direction * (ensemble->t_eval[0] - ensemble->t0) >= 0.0;
 }
 
 void cg_ensemble_end(const cg_ensemble_t *ensemble, int64_t j, const cg_outcome_t *outcome, int32_t n, const double *x,

@@ -10,136 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-#define CG_MOST_LANES 32
-#define CG_GROUPS 3u /* two at work, and one of trajectories that are about to begin */
-
-static const cg_lane_method_t *cg_lane_method(const cg_lane_set_t *set, const char *method)
-{
-    for (const cg_lane_method_t *own = set->methods; own->name != NULL; own++) {
-        if (cg_is_method(own->name, method, CG_LANES_LAYOUT)) {
-            return own;
-        }
-    }
-    return NULL;
-}
-
-/* Whether this CPU, and the system on it, has what enum cg_cpu names. */
-static int cg_cpu_has(int32_t cpu)
-{
-#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
-    if (cpu == CG_CPU_AVX512) {
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")
-            && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")
-            && __builtin_cpu_supports("fma");
-    }
-    if (cpu == CG_CPU_AVX2) {
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    }
-#endif
-    return cpu == CG_CPU_ANY;
-}
-
-int cg_widest_lanes(void)
-{
-#if defined(__x86_64__) || defined(__SSE2__) || defined(__aarch64__)
-    return cg_cpu_has(CG_CPU_AVX512) ? 8 : cg_cpu_has(CG_CPU_AVX2) ? 4 : 2;
-#else
-    return 1;
-#endif
-}
-
-int cg_lane_set_runs(const cg_lane_set_t *set)
-{
-    return set->abi_version == CG_ABI_VERSION && set->struct_size >= sizeof(cg_lane_set_t) && cg_cpu_has(set->cpu);
-}
-
-/* ---- the block ---- */
-
-static int32_t cg_p_rows(const cg_lanes_run_t *run) { return run->model->n_parameters + run->model->n_hoisted; }
-
-static size_t cg_layout(cg_lanes_run_t *run, char *base)
-{
-    const int64_t lanes = run->lanes;
-    size_t offset = CG_ALIGNED(sizeof(cg_lanes_run_t));
-    double **const states[5] = {&run->x, &run->x_old, &run->x_trial, &run->f, &run->f_old};
-    double **const inputs[4] = {&run->u, &run->u_time, &run->u_value, &run->u_slope};
-    double **const reals[8] = {&run->t, &run->t_old, &run->t_stop, &run->mark,
-                               &run->h, &run->log_old, &run->t_anchor, &run->n_anchor};
-    int64_t **const counts[10] = {&run->n_trials, &run->n_rejected, &run->n_rhs, &run->rejected, &run->active,
-                                  &run->fresh, &run->unstarted, &run->failed, &run->failed_at, &run->status};
-    for (int i = 0; i < 5; i++) {
-        *states[i] = cg_take(base, &offset, run->n * lanes);
-    }
-    run->k = cg_take(base, &offset, run->n_stages * run->n * lanes);
-    run->coef = cg_take(base, &offset, run->n_dense * run->n * lanes);
-    run->p = cg_take(base, &offset, cg_p_rows(run) * lanes);
-    for (int i = 0; i < 4; i++) {
-        *inputs[i] = cg_take(base, &offset, run->n_u * lanes);
-    }
-    run->work = cg_take(base, &offset, run->set->n_work * lanes);
-    run->atol = cg_take(base, &offset, run->n);
-    run->scratch = cg_take(base, &offset, run->n_dense * run->n);
-    run->p_one = cg_take(base, &offset, cg_p_rows(run));
-    for (int i = 0; i < 8; i++) {
-        *reals[i] = cg_take(base, &offset, lanes);
-    }
-    for (int i = 0; i < 10; i++) {
-        *counts[i] = cg_take(base, &offset, lanes);
-    }
-    return offset;
-}
-
-static int cg_set_up(cg_lanes_run_t *run, const cg_model_t *model, const cg_lane_set_t *set, const char *method)
-{
-    const cg_method_info_t *const info = cg_method_find(method);
-    const cg_lane_method_t *const own = info == NULL ? NULL : cg_lane_method(set, method);
-    memset(run, 0, sizeof *run);
-    if (own == NULL || set->n_lanes < 2 || set->n_lanes > CG_MOST_LANES || strcmp(set->digest, model->digest) != 0) {
-        return CG_BAD_ARGUMENT;
-    }
-    run->model = model;
-    run->set = set;
-    run->prepare = own->prepare;
-    run->advance = own->advance;
-    run->dense = own->dense;
-    run->lanes = set->n_lanes;
-    run->n = model->n_states;
-    run->n_u = model->n_inputs + model->n_modes;
-    run->n_stages = info->n_stages;
-    run->n_dense = info->n_dense;
-    run->order = info->order;
-    run->adaptive = info->adaptive;
-    return CG_OK;
-}
-
-size_t cg_lanes_size(const cg_model_t *model, const cg_lane_set_t *set, const char *method)
-{
-    cg_lanes_run_t run;
-    return cg_set_up(&run, model, set, method) == CG_OK ? CG_GROUPS * cg_layout(&run, NULL) : 0;
-}
-
-/* A group in the block of the first one. */
-static cg_lanes_run_t *cg_lanes_group(cg_lanes_run_t *run, unsigned g)
-{
-    return (cg_lanes_run_t *)(void *)((char *)run + g * run->size);
-}
-
-int cg_lanes_init(cg_lanes_run_t *run, size_t size, const cg_model_t *model, const cg_lane_set_t *set,
-                  const char *method)
-{
-    const size_t needed = cg_lanes_size(model, set, method);
-    if (needed == 0 || size < needed || (uintptr_t)run % CG_ALIGN != 0) {
-        return CG_BAD_ARGUMENT;
-    }
-    memset(run, 0, needed);
-    for (unsigned g = 0; g < CG_GROUPS; g++) {
-        cg_lanes_run_t *const group = (cg_lanes_run_t *)(void *)((char *)run + g * (needed / CG_GROUPS));
-        cg_set_up(group, model, set, method);
-        group->size = cg_layout(group, (char *)group);
-    }
-    return CG_OK;
-}
-
 /* ---- one lane ---- */
 
 /* The trajectories that have not begun. The first of them are in the lanes of `ready`, their first derivative and step
@@ -249,7 +119,7 @@ static int cg_lane_load(cg_group_t *group, int32_t lane, int64_t j)
     cg_gather(run->x + lane, lanes, ensemble->x0 + j * ensemble->x0_row, ensemble->x0_col, run->n);
     cg_gather(run->p_one, 1, ensemble->p + j * ensemble->p_row, ensemble->p_col, model->n_parameters);
     const int hoisted = model->hoist == NULL ? CG_OK : model->hoist(run->p_one, run->p_one + model->n_parameters);
-    cg_gather(run->p + lane, lanes, run->p_one, 1, cg_p_rows(run));
+    cg_gather(run->p + lane, lanes, run->p_one, 1, cg_lanes_p_rows(run));
     if (ensemble->u != NULL) {
         cg_gather(run->u + lane, lanes, ensemble->u + j * ensemble->u_row, ensemble->u_col, model->n_inputs);
     }
@@ -294,7 +164,7 @@ static void cg_lane_copy(cg_lanes_run_t *run, int32_t lane, const cg_lanes_run_t
     double *const to[7] = {run->x, run->f, run->p, run->u, run->u_time, run->u_value, run->u_slope};
     const double *const of[7] = {source->x,      source->f,       source->p,      source->u,
                                  source->u_time, source->u_value, source->u_slope};
-    const int32_t rows[7] = {run->n, run->n, cg_p_rows(run), run->n_u, run->n_u, run->n_u, run->n_u};
+    const int32_t rows[7] = {run->n, run->n, cg_lanes_p_rows(run), run->n_u, run->n_u, run->n_u, run->n_u};
     for (int a = 0; a < 7; a++) {
         for (int64_t i = 0; i < rows[a]; i++) {
             to[a][i * lanes + lane] = of[a][i * lanes + from];

@@ -88,6 +88,18 @@ typedef struct cg_lanes_run {
     double t_end;
 } cg_lanes_run_t;
 
+/* ---- between the files of the runtime ---- */
+
+enum { CG_MOST_LANES = 32, CG_GROUPS = 3 /* two at work, and one of trajectories that are about to begin */ };
+
+cg_lanes_run_t *cg_lanes_group(cg_lanes_run_t *run, unsigned g); /* a group in the block of the first one */
+
+/* Rows of p: the parameters, then what model->hoist makes of them. */
+static inline int32_t cg_lanes_p_rows(const cg_lanes_run_t *run)
+{
+    return run->model->n_parameters + run->model->n_hoisted;
+}
+
 #ifdef __cplusplus
 }
 #endif

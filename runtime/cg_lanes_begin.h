@@ -27,9 +27,9 @@ static void CG_FN(prepare)(cg_lanes_run_t *run)
     *CG_TRUTHS(run->n_rhs) -= fresh;
     const cg_mask_t bad = fresh & cg_not(ok);
     if (CG_RARE(cg_any(bad))) {
-        const cg_mask_t refused = bad;
+        const cg_mask_t refused = bad; /* a copy: what has its address taken would live in memory */
         const cg_mask_t why = CG_FN(choose)(*CG_TRUTHS(run->failed), CG_FN(code)(CG_SINGULAR),
-                                              CG_FN(code)(CG_NONFINITE));
+                                            CG_FN(code)(CG_NONFINITE));
         CG_FN(fail)(run, &refused, &why);
     }
     const cg_mask_t unstarted = *CG_TRUTHS(run->unstarted) & cg_not(bad);
@@ -52,8 +52,8 @@ static void CG_FN(prepare)(cg_lanes_run_t *run)
 
 /* The right-hand side as cg_lane_set_t has it. */
 static void CG_FN(kernel)(const double *CG_RESTRICT t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
-                            const double *CG_RESTRICT u, double *CG_RESTRICT out, int32_t *CG_RESTRICT status,
-                            double *CG_RESTRICT work)
+                          const double *CG_RESTRICT u, double *CG_RESTRICT out, int32_t *CG_RESTRICT status,
+                          double *CG_RESTRICT work)
 {
 #define CG_CONST_REALS(array) ((const cg_real_t *)(const void *)(array))
 #if CG_MODEL_HOISTED > 0
