@@ -77,3 +77,11 @@ def ctrl_c_after(seconds: float) -> Iterator[list[float]]:
     finally:
         timer.cancel()
         timer.join()
+
+
+BLOCK = {"m": 1.0, "k": 4.0, "mu": 0.3, "g": 10.0, "s": 0.5}
+
+
+def hybrid(name: str) -> Model:
+    """A model of c/model_events.c: with events or contacts."""
+    return model(name, EVENTS)
