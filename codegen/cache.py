@@ -213,10 +213,11 @@ def _sweep(folder: Path) -> None:
 def publish(key: str, work: Path, module: str, facts: Mapping[str, object]) -> Path:
     """Make the folder `work`, which holds `module`, the entry of `key`. The caller holds the lock.
 
-    `facts` are stored beside the module's digest, for people. A damaged entry of the same key is put aside first.
+    `facts` are stored beside the module's digest, for people; where they come from another entry, its key, file and
+    digest give way to those of this one. A damaged entry of the same key is put aside first.
     """
     digest = hashlib.sha256((work / module).read_bytes()).hexdigest()
-    entry = {"format": FORMAT, "key": key, "file": module, "sha256": digest, **facts}
+    entry = {**facts, "format": FORMAT, "key": key, "file": module, "sha256": digest}
     (work / ENTRY).write_text(json.dumps(entry, indent=1) + "\n", encoding="utf-8")
     place = _place(key)
     if os.path.lexists(place):

@@ -1,0 +1,121 @@
+"""What one process compiled, the next one finds: compiler calls are counted, `--version` included.
+
+The compiler is a script, given by `$CC`, that writes a line to a file each time it is called.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from runtime_models import needs_core
+
+from chaplygin.runtime import core_available
+from chaplygin.runtime.lanes import WORTH
+
+if core_available():
+    from chaplygin.runtime._core import widest_lanes
+
+    WIDEST = widest_lanes()
+else:
+    WIDEST = 1
+
+pytestmark = [
+    needs_core,
+    pytest.mark.skipif(os.name != "posix", reason="the counting compiler is a shell script"),
+]
+
+# A model, a single run, and ensembles in lanes, as a program of several processes would write them.
+WORK = f"""
+import multiprocessing, sys
+import chaplygin as cg
+
+def work(seed=0):
+    example = cg.example("harmonic_oscillator")
+    model = example.system.compile()
+    assert model.integrate((0, 1), example.initial, example.parameters).success
+    for lanes in (None, {WIDEST}):
+        ens = cg.ensemble(model, (0, 1), {WORTH}, example.initial, example.parameters, lanes=lanes)
+        assert ens.success
+    return float(ens.y[0, 0])
+
+def child(method):
+    context = multiprocessing.get_context(method)
+    with context.Pool(2) as pool:
+        assert len(set(pool.map(work, range(4)))) == 1
+
+if __name__ == "__main__":
+    child(sys.argv[1]) if len(sys.argv) > 1 else work()
+"""
+
+
+@dataclass
+class Place:
+    """A program, a cache and a compiler that counts."""
+
+    folder: Path
+
+    def calls(self) -> list[str]:
+        """The compiler's arguments, one line for each call since the last look."""
+        log = self.folder / "calls"
+        lines = log.read_text().splitlines() if log.exists() else []
+        log.unlink(missing_ok=True)
+        return lines
+
+    def run(self, *command: str) -> None:
+        environment = {
+            **os.environ,
+            "CC": str(self.folder / "counting-cc"),
+            "CHAPLYGIN_CACHE": str(self.folder / "models"),
+        }
+        done = subprocess.run(
+            [sys.executable, *command],
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stdout
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """Everything compiled by a first process, whose calls have been counted."""
+    found = Place(tmp_path_factory.mktemp("second"))
+    real = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    script = found.folder / "counting-cc"
+    script.write_text(f'#!/bin/sh\necho "$*" >> "{found.folder}/calls"\nexec "{real}" "$@"\n')
+    script.chmod(0o755)
+    (found.folder / "work.py").write_text(textwrap.dedent(WORK))
+    found.run("work.py")
+    calls = found.calls()
+    assert any("harmonic_oscillator_core.c" in line for line in calls)
+    assert any("harmonic_oscillator_lanes.c" in line for line in calls) or WIDEST == 1
+    return found
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("work.py",),
+        ("work.py", "spawn"),
+        pytest.param(
+            ("work.py", "fork"),
+            marks=pytest.mark.skipif(sys.platform == "darwin", reason="fork is unsafe there"),
+        ),
+        ("-m", "chaplygin", "run", "harmonic_oscillator"),
+        ("-m", "chaplygin", "ensemble", "harmonic_oscillator", "-n", str(WORTH)),
+    ],
+    ids=["run and ensemble", "spawn", "fork", "chaplygin run", "chaplygin ensemble"],
+)
+def test_a_second_process_compiles_nothing(place: Place, command: tuple[str, ...]) -> None:
+    place.run(*command)
+    assert place.calls() == []
