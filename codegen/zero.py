@@ -1,4 +1,4 @@
-"""Is an expression zero everywhere? Shown by SymPy, never concluded from samples: equations are built on the answer."""
+"""Is an expression zero everywhere? Shown exactly, never concluded from samples: equations are built on the answer."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sympy as sp
 
 from .evaluate import evaluate_with_scale
 from .graph import Graph, Node
+from .rational import vanishes
 from .sympy_view import expressions
 
 _LARGEST = 300
@@ -23,8 +24,10 @@ def is_zero(g: Graph, node: Node, symbols: Mapping[str, sp.Symbol]) -> bool:
         return False
     if _is_somewhere_else(g, node):
         return False
+    if vanishes(g, node):
+        return True
     (e,) = expressions(g, [node], symbols)
-    return bool(sp.expand(e) == 0 or sp.simplify(e) == 0)
+    return bool(sp.simplify(e) == 0)
 
 
 def are_zero(g: Graph, nodes: Sequence[Node], symbols: Mapping[str, sp.Symbol]) -> bool:

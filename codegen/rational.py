@@ -1,0 +1,124 @@
+"""Graph nodes as fractions of polynomials: a normal form that decides whether an expression is zero, exactly.
+
+The variables of the polynomials are the symbols and the values of functions. sin^2 a is 1 - cos^2 a; any other
+function is taken as it stands. So a vanishing numerator proves that the expression is zero everywhere, while a
+numerator that does not vanish proves nothing: f(a) may be g(a) in disguise.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from sympy import QQ
+from sympy.polys.rings import ring
+
+from .graph import Graph, Node
+
+LARGEST = 20_000
+"""Terms that one product may make; beyond, the answer takes longer than it is worth."""
+
+Polynomial = Any
+_ARITHMETIC = ("add", "sub", "neg", "mul", "div", "pow")
+
+
+class TooLarge(Exception):
+    """The normal form has more terms than are worth their time."""
+
+
+def vanishes(g: Graph, node: Node) -> bool:
+    """Whether a node is proved to be zero wherever it is defined; False where it is not proved."""
+    try:
+        return not Fractions(g, node).numerator
+    except (TooLarge, ZeroDivisionError):
+        return False
+
+
+class Fractions:
+    """The numerator and denominator of a node as polynomials over the rationals."""
+
+    def __init__(self, g: Graph, root: Node) -> None:
+        self.graph = g
+        order = g.reachable([root])
+        inside = [n for n in order if not self._is_arithmetic(n) and g.op[n] != "const"]
+        self.atoms: dict[Node, int] = {n: i for i, n in enumerate(inside)}
+        domain, *generators = ring([f"a{i}" for i in range(len(inside))] or ["a0"], QQ)
+        self.ring, self.generators = domain, generators
+        self._cosine = self._pairs()
+        found: dict[Node, tuple[Polynomial, Polynomial]] = {}
+        for n in order:
+            found[n] = self._fraction(n, found)
+        self.numerator, self.denominator = found[root]
+
+    def _is_arithmetic(self, n: Node) -> bool:
+        g = self.graph
+        if g.op[n] == "pow":
+            exponent = g.constant_value(g.args[n][1])
+            return exponent is not None and exponent.denominator == 1 and abs(exponent) <= 12
+        return g.op[n] in _ARITHMETIC
+
+    def _pairs(self) -> list[tuple[int, Polynomial]]:
+        """For every sine among the atoms, whose cosine is one too: its index and 1 - cos^2."""
+        g = self.graph
+        cosines = {g.args[n][0]: i for n, i in self.atoms.items() if g.op[n] == "cos"}
+        return [
+            (i, 1 - self.generators[cosines[g.args[n][0]]] ** 2)
+            for n, i in self.atoms.items()
+            if g.op[n] == "sin" and g.args[n][0] in cosines
+        ]
+
+    def _fraction(
+        self, n: Node, found: dict[Node, tuple[Polynomial, Polynomial]]
+    ) -> tuple[Polynomial, Polynomial]:
+        g, one = self.graph, self.ring.one
+        constant = g.constant_value(n)
+        if constant is not None:
+            return one * QQ(constant.numerator, constant.denominator), one
+        if n in self.atoms:
+            return self.generators[self.atoms[n]], one
+        op, args = g.op[n], g.args[n]
+        a, b = found[args[0]]
+        if op == "neg":
+            return -a, b
+        if op == "pow":
+            exponent = g.constant_value(args[1])
+            assert isinstance(exponent, Fraction)
+            power = int(exponent)
+            if power < 0:
+                a, b, power = b, a, -power
+            top, bottom = one, one
+            for _ in range(power):
+                top, bottom = self._times(top, a), self._times(bottom, b)
+            return top, bottom
+        c, d = found[args[1]]
+        if op == "mul":
+            return self._times(a, c), self._times(b, d)
+        if op == "div":
+            if not c:
+                raise ZeroDivisionError
+            return self._times(a, d), self._times(b, c)
+        if b == d:
+            return (a + c if op == "add" else a - c), b
+        left, right = self._times(a, d), self._times(c, b)
+        return (left + right if op == "add" else left - right), self._times(b, d)
+
+    def _times(self, a: Polynomial, b: Polynomial) -> Polynomial:
+        if a == 1 or b == 1:
+            return b if a == 1 else a
+        if len(a) * len(b) > LARGEST:
+            raise TooLarge
+        return self._reduced(a * b)
+
+    def _reduced(self, p: Polynomial) -> Polynomial:
+        """Even powers of sines replaced by those of cosines."""
+        for i, square in self._cosine:
+            while any(m[i] > 1 for m in p):
+                rest, raised = self.ring.zero, self.ring.zero
+                for m, c in p.terms():
+                    if m[i] > 1:
+                        lowered = (*m[:i], m[i] - 2, *m[i + 1 :])
+                        raised[lowered] = raised.get(lowered, 0) + c
+                    else:
+                        rest[m] = c
+                p = rest + raised * square
+        return p
