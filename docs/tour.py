@@ -117,7 +117,7 @@ def one_run(sleigh: Any, model: Any) -> None:
         rows.append((name, f"{end:.15f}", f"{exact[name]:.15f}", f"{abs(end - exact[name]):.1e}"))
     print(table(rows, right=[1, 2, 3]))
     print()
-    for name in model.invariants:
+    for name in (*model.invariants, *model.residuals):
         values = solution[name]
         print(
             f"  drift of {name}: {np.abs(values - values[0]).max():.1e}   ({model.variables[name].description})"

@@ -11,6 +11,7 @@ cdef extern from "chaplygin.h" nogil:
         CG_PARADOX
 
     enum: CG_DECLARED
+    enum: CG_RESIDUAL
 
     ctypedef struct cg_variable_t:
         const char *name

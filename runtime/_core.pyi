@@ -26,6 +26,8 @@ class KernelCore:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     invariants: tuple[str, ...]
+    residuals: tuple[str, ...]
+    _conserved: tuple[str, ...]
     declared: tuple[str, ...]
     events: tuple[str, ...]
     kinks: tuple[str, ...]

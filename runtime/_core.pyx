@@ -138,7 +138,8 @@ cdef class KernelCore:
     cdef object spare_method
     cdef readonly int n_states, n_parameters, n_inputs
     cdef readonly object capsule, owner
-    cdef readonly tuple states, parameters, inputs, outputs, invariants, declared
+    cdef readonly tuple states, parameters, inputs, outputs, invariants, residuals, declared
+    cdef readonly tuple _conserved  # the rows of the kernel `invariants`: first integrals, then residuals
     cdef readonly tuple events, kinks, contacts, modes
     cdef readonly str name, form, digest, generator
     cdef readonly int n_coordinates, n_work
@@ -175,7 +176,9 @@ cdef class KernelCore:
         self.parameters = _names(m.parameters, m.n_parameters, self._variables)
         self.inputs = _names(m.inputs, m.n_inputs, self._variables)
         self.outputs = _names(m.outputs, m.n_outputs, self._variables)
-        self.invariants = _names(m.invariants, m.n_invariants, self._variables)
+        self._conserved = _names(m.invariants, m.n_invariants, self._variables)
+        self.residuals = tuple([name for i, name in enumerate(self._conserved) if m.invariants[i].kind == CG_RESIDUAL])
+        self.invariants = tuple([name for i, name in enumerate(self._conserved) if m.invariants[i].kind != CG_RESIDUAL])
         self.declared = _names(m.declared, m.n_declared, self._variables) if m.declared is not NULL else ()
         guards = _names(m.guards, m.n_guards, []) if m.guards is not NULL else tuple(map(str, range(m.n_guards)))
         self.kinks = guards[m.n_events:]

@@ -117,7 +117,7 @@ class _Quantities:
     def of(cls, model: Face) -> _Quantities:
         for name in ("painleve", "energy"):
             if name in model.invariants:
-                return cls(name, "invariants", model.invariants.index(name), None)
+                return cls(name, "invariants", model._conserved.index(name), None)
         power = next((n for n in ("cg_power", "power") if n in model.outputs), None)
         name = next((n for n in ("cg_painleve", "painleve", "energy") if n in model.outputs), "")
         if power is None or not name:

@@ -84,9 +84,8 @@ class Ensemble:
             return state
         if key in ("t", model.along):
             return self.t if self.t_eval is None else np.repeat(self.t_eval[:, None], len(self), axis=1)
-        known = dict.fromkeys((*model.outputs, *model.invariants, *model.inputs))
-        if key not in known:
-            names = ", ".join((*model.states, *known))
+        if key not in model.quantities:
+            names = ", ".join(model.quantities)
             raise ArgumentError(f"{key!r} is not a quantity of {model.name}; known are {names}")
         self._check_modes(key)
         rows = [self._row(key, m) for m in range(1 if self.t_eval is None else len(self.t_eval))]

@@ -41,6 +41,8 @@ class Face:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     invariants: tuple[str, ...]
+    residuals: tuple[str, ...]
+    _conserved: tuple[str, ...]  # the rows of the kernel `invariants`: first integrals, then residuals
     declared: tuple[str, ...]
     events: tuple[str, ...]
     contacts: tuple[str, ...]
@@ -68,6 +70,11 @@ class Face:
         coordinates = [name for name in self.declared if self.variables[name].kind == "coordinate"]
         found = [name for name in coordinates if name not in self.states]
         return found[0] if len(found) == 1 else None
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """Everything that can be asked for by name: states, outputs, invariants, residuals and inputs."""
+        return tuple(dict.fromkeys((*self.states, *self.outputs, *self._conserved, *self.inputs)))
 
     @property
     def units(self) -> dict[str, str]:
@@ -113,7 +120,7 @@ class Face:
         y, p, u = _wide(y), _wide(p), _wide(u)
         count = 0 if not y.shape[1] else max(len(t), y.shape[1], p.shape[1], u.shape[1])
         values = {name: np.array(np.broadcast_to(row, (count,))) for name, row in zip(self.states, y)}
-        for kernel, names in (("outputs", self.outputs), ("invariants", self.invariants)):
+        for kernel, names in (("outputs", self.outputs), ("invariants", self._conserved)):
             if names:
                 rows = self._columns(kernel, t, y, p, u, None, strict)
                 for name, row in zip(names, rows):

@@ -162,8 +162,7 @@ class Solution:
     @property
     def names(self) -> tuple[str, ...]:
         """Everything that ``sol[name]`` knows."""
-        model = self.model
-        return tuple(dict.fromkeys((*model.states, *model.outputs, *model.invariants, *model.inputs)))
+        return self.model.quantities
 
     def __getitem__(self, name: Any) -> Array:
         key = plain_name(name)

@@ -110,6 +110,9 @@ class TwinModel(Face):
             setattr(self, kind, tuple(variable.name for variable in table))
             for variable in table:
                 self.variables.setdefault(variable.name, variable)
+        self._conserved = self.invariants
+        self.residuals = tuple(v.name for v in kernels.invariants if v.kind == "residual")
+        self.invariants = tuple(v.name for v in kernels.invariants if v.kind != "residual")
         self.has_initial = "initial" in kernels.python
 
     def rhs(self, t: Any, y: Any, p: Any, u: Any = ()) -> Array:
@@ -145,7 +148,7 @@ class TwinModel(Face):
             "jacobian": n * n,
             "jvp": n,
             "outputs": len(self.outputs),
-            "invariants": len(self.invariants),
+            "invariants": len(self._conserved),
             "initial": n + len(self.parameters),
         }[kernel]
         result = np.full((height, count), math.nan)

@@ -155,7 +155,7 @@ def test_what_is_conserved_stays(case: str) -> None:
     )
     dissipative = "damped" in case
     assert ("energy" in model.invariants) is not dissipative
-    for name in (*model.invariants, *entry.conserved):
+    for name in (*model.invariants, *model.residuals, *entry.conserved):
         values = np.asarray(sol.evaluate(name))
         assert np.ptp(values) <= 1e-9 * max(1.0, float(np.max(np.abs(values)))), name
 

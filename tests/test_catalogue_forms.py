@@ -99,7 +99,7 @@ def test_jacobian_and_jvp_are_derivatives_of_the_rhs(key: str, form: str) -> Non
 @pytest.mark.parametrize(("key", "form"), PAIRS)
 def test_what_is_conserved_stays(key: str, form: str) -> None:
     entry, sol = entry_of(key), run(key, form)
-    for name in (*sol.model.invariants, *entry.conserved):
+    for name in (*sol.model.invariants, *sol.model.residuals, *entry.conserved):
         values = np.asarray(sol.evaluate(name))
         # The outer runs of the tops magnify an error by up to 1e4.
         assert np.ptp(values) <= 1e-8 * max(1.0, float(np.max(np.abs(values)))), name

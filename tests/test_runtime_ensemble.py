@@ -129,7 +129,7 @@ def test_quantities_of_input_functions_beside_a_failed_trajectory() -> None:
     assert ens.failed.tolist() == [1]
     assert np.isnan(ens.y[:, 1:, 1]).all()
     assert np.array_equal(ens["tau"], -ens["omega"], equal_nan=True)
-    for name in (*ens.model.outputs, *ens.model.invariants):
+    for name in (*ens.model.outputs, *ens.model.invariants, *ens.model.residuals):
         assert np.isfinite(ens[name][:, [0, 2]]).all()
         assert np.isfinite(ens[name][0, 1])
         assert np.isnan(ens[name][1:, 1]).all()

@@ -11,6 +11,7 @@ import sympy as sp
 from runtime_models import capsule, library, model, needs_core
 
 import chaplygin as cg
+from chaplygin.codegen.twin import twin_model
 from chaplygin.runtime import ArgumentError, KernelError, LoadError, Model
 
 pytestmark = needs_core
@@ -171,6 +172,21 @@ def test_only_capsules_of_this_interface_are_taken() -> None:
     for other in (None, 3, "model", object(), new(1, b"other", None)):
         with pytest.raises(LoadError, match=r"chaplygin\.model"):
             Model(other)
+
+
+@pytest.mark.parametrize("twin", [False, True], ids=["compiled", "twin"])
+def test_residuals_are_listed_apart_from_invariants(twin: bool) -> None:
+    """The nodes of the equations say which is which; both are quantities of the model and of its runs."""
+    equations = cg.example("chaplygin_sleigh").system.equations("maggi")
+    m = twin_model(equations.program, quiet=True) if twin else cg.compile(equations)
+    assert m.residuals == tuple(equations.residuals) == ("constraint_1",)
+    assert m.invariants == tuple(equations.invariants) == ("energy",)
+    y, p = [0.3, 0.0, 0.0, 1.0, 2.0], cg.example("chaplygin_sleigh").parameters
+    values = m.evaluate(0.0, y, p)
+    assert abs(values["constraint_1"]) < 1e-15
+    sol = m.integrate((0, 1), y, p)
+    assert {"constraint_1", "energy"} <= set(sol.names) == set(m.quantities)
+    assert abs(sol["constraint_1"]).max() < 1e-14 < sol["energy"][0] == values["energy"]
 
 
 def test_symbols_stand_for_their_names() -> None:

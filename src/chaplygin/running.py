@@ -123,7 +123,7 @@ def _drifts(found: Subject, model: Any, solution: Any) -> str:
     """The largest change of every invariant, residual, and conserved output along the run."""
     rows = [("conserved", "at the start", "largest drift", "")]
     conserved = tuple(name for name in found.conserved if name in model.outputs)
-    for name in (*model.invariants, *conserved):
+    for name in (*model.invariants, *model.residuals, *conserved):
         values = solution[name]
         start = float(values[0])
         variable = model.variables[name]
@@ -227,7 +227,8 @@ def _scattered(wanted: str | None, found: Subject, tables: dict[str, dict[str, A
 def _ensemble_drifts(found: Subject, model: Any, result: Any, good: Any) -> str:
     """The largest drift of every invariant between the two ends, over all trajectories."""
     rows = [("conserved", "largest drift")]
-    for name in (*model.invariants, *(name for name in found.conserved if name in model.outputs)):
+    conserved = (name for name in found.conserved if name in model.outputs)
+    for name in (*model.invariants, *model.residuals, *conserved):
         start, end = result[name]
         drift = abs(end - start)[good]
         rows.append((name, f"{drift.max():.1e}" if len(drift) else "-"))
