@@ -17,10 +17,9 @@ Literals = tuple[Literal, ...]
 Term = tuple[int, Literals]
 """A sign, 1 or -1, and the factors."""
 Pair = tuple[Literal, Literal]
-Divisor = tuple[Literals, Literals, int]
+Key = tuple[Literals, Literals, int]
 """The sum u + sign * v."""
-_NO_PAIR: Pair = (0, 0)
-_NO_DIVISOR: Divisor = ((), (), 0)
+Split = tuple[Literals, Literals, Literals, bool, int, int]
 
 
 def multiplications(count: int) -> int:
@@ -44,6 +43,89 @@ def divided(a: Literals, b: Literals) -> tuple[Literals, Literals, Literals]:
     return tuple(shared), (*left, *a[i:]), (*right, *b[j:])
 
 
+def split(a: Literals, b: Literals) -> Split:
+    """Two terms as base*u, base*v in a definite order, whether that is (b, a), what taking base*(u + v) for their sum
+    saves besides u + v, and what u + v costs."""
+    base, u, v = divided(a, b) if not set(a).isdisjoint(b) else ((), a, b)
+    turned = v < u
+    if turned:
+        u, v = v, u
+    n = len(base)
+    gain = multiplications(n + len(u)) + multiplications(n + len(v)) + 1 - n
+    return base, u, v, turned, gain, multiplications(len(u)) + multiplications(len(v)) + 1
+
+
+class Tables:
+    """Pairs of literals in terms, and how two terms split: pure functions, remembered for much the same sums again."""
+
+    def __init__(self) -> None:
+        self._pairs: dict[Literals, tuple[Pair, ...]] = {}
+        self._splits: dict[tuple[Literals, Literals], Split] = {}
+
+    def pairs(self, literals: Literals) -> tuple[Pair, ...]:
+        found = self._pairs.get(literals)
+        if found is None:
+            found = self._pairs[literals] = tuple(_pairs(literals))
+        return found
+
+    def split(self, a: Literals, b: Literals) -> Split:
+        found = self._splits.get((a, b))
+        if found is None:
+            found = self._splits[a, b] = split(a, b)
+        return found
+
+
+class _Divisor:
+    """A sum of two terms, and the places (a, b) where it stands: the common factor there, its sign, what it saves.
+
+    `bound` is what extracting it would save if no two places shared a term; `queued` the promise that counts.
+    """
+
+    __slots__ = ("bound", "key", "once", "places", "queued")
+
+    def __init__(self, key: Key, once: int) -> None:
+        self.key = key
+        self.once = once
+        self.bound = -once
+        self.queued = 0
+        self.places: dict[tuple[int, int], tuple[Literals, int, int]] = {}
+
+    def chosen(self) -> list[tuple[int, int, Literals, int, int]]:
+        """Where it can be extracted: no term twice, the largest common factors first."""
+        found = sorted(self.places.items(), key=lambda item: (-len(item[1][0]), item[0]))
+        used: set[int] = set()
+        chosen = []
+        for (a, b), (base, sign, gain) in found:
+            if a not in used and b not in used:
+                used |= {a, b}
+                chosen.append((a, b, base, sign, gain))
+        return chosen
+
+    def saved(self) -> int:
+        """Operations saved by extracting it."""
+        if len(self.places) < 2:
+            return self.bound
+        return sum(gain for *_, gain in self.chosen()) - self.once
+
+
+class _Product:
+    """A product of two literals, and the terms that contain it."""
+
+    __slots__ = ("holders", "key", "queued")
+
+    def __init__(self, key: Pair) -> None:
+        self.key = key
+        self.queued = 0
+        self.holders: dict[int, None] = {}
+
+    @property
+    def bound(self) -> int:
+        return len(self.holders) - 1
+
+    def saved(self) -> int:
+        return len(self.holders) - 1
+
+
 def _without(literals: Literals, gone: Pair) -> list[Literal]:
     rest = list(literals)
     for literal in gone:
@@ -57,18 +139,21 @@ class Factoring:
     Afterwards `products` says which two literals a new literal is the product of, `sum_of` which sum it stands for.
     """
 
-    def __init__(self, sums: Sequence[Sequence[Term]], first: Literal) -> None:
+    def __init__(self, sums: Sequence[Sequence[Term]], first: Literal, tables: Tables | None = None) -> None:
         self.sums: list[dict[int, None]] = []
         self.terms: dict[int, Term] = {}
         self.products: dict[Literal, Pair] = {}
         self.sum_of: dict[Literal, int] = {}
+        self._tables = tables or Tables()
         self._home: dict[int, int] = {}
         self._next_term = 0
         self._next_literal = first
-        self._pairs: dict[Pair, dict[int, None]] = {}
-        self._divisors: dict[Divisor, dict[tuple[int, int], tuple[Literals, int]]] = {}
-        self._mates: dict[int, dict[int, Divisor]] = {}
-        self._queue: list[tuple[int, int, Pair, Divisor]] = []
+        self._pairs: dict[Pair, _Product] = {}
+        self._divisors: dict[Key, _Divisor] = {}
+        self._mates: dict[int, dict[int, _Divisor]] = {}
+        self._queue: list[tuple[int, int, Pair | Key, _Product | _Divisor]] = []
+        self._grown: dict[_Product | _Divisor, None] = {}
+        """What may save more than it promised."""
         for terms in sums:
             self._new_sum(terms)
         self._run()
@@ -93,71 +178,66 @@ class Factoring:
     def _add(self, home: int, sign: int, literals: Literals) -> None:
         number = self._next_term
         self._next_term += 1
-        self.terms[number] = (sign, literals)
-        self._home[number] = home
-        for pair in _pairs(literals):
-            holders = self._pairs.setdefault(pair, {})
-            holders[number] = None
-            if len(holders) > 1:
-                heapq.heappush(self._queue, (1 - len(holders), 0, pair, _NO_DIVISOR))
-        self._mates[number] = mates = {}
+        for pair in self._tables.pairs(literals):
+            product = self._pairs.get(pair)
+            if product is None:
+                product = self._pairs[pair] = _Product(pair)
+            else:
+                self._grown[product] = None
+            product.holders[number] = None
+        mates: dict[int, _Divisor] = {}
         for other in self.sums[home]:
             other_sign, others = self.terms[other]
-            base, u, v = divided(others, literals)
-            base_sign = other_sign
-            if v < u:
-                u, v, base_sign = v, u, sign
+            base, u, v, turned, gain, once = self._tables.split(others, literals)
             key = (u, v, sign * other_sign)
-            found = self._divisors.setdefault(key, {})
-            found[other, number] = (base, base_sign)
-            mates[other] = self._mates[other][number] = key
-            if base or len(found) > 1:
-                saved = self._saved(key)
-                if saved > 0:
-                    heapq.heappush(self._queue, (-saved, 1, _NO_PAIR, key))
+            divisor = self._divisors.get(key)
+            if divisor is None:
+                divisor = self._divisors[key] = _Divisor(key, once)
+            divisor.places[other, number] = (base, sign if turned else other_sign, gain)
+            divisor.bound += gain
+            if divisor.bound > divisor.queued:
+                self._grown[divisor] = None
+            mates[other] = self._mates[other][number] = divisor
+        self._mates[number] = mates
+        self.terms[number] = (sign, literals)
+        self._home[number] = home
         self.sums[home][number] = None
 
     def _remove(self, number: int) -> None:
         _, literals = self.terms.pop(number)
-        for pair in _pairs(literals):
-            del self._pairs[pair][number]
-        for other, key in self._mates.pop(number).items():
-            del self._divisors[key][min(number, other), max(number, other)]
+        for pair in self._tables.pairs(literals):
+            del self._pairs[pair].holders[number]
+        for other, divisor in self._mates.pop(number).items():
+            place = (number, other) if number < other else (other, number)
+            divisor.bound -= divisor.places.pop(place)[2]
             del self._mates[other][number]
         del self.sums[self._home.pop(number)][number]
 
-    def _places(self, key: Divisor) -> list[tuple[int, int, Literals, int]]:
-        """Where a divisor can be extracted: no term twice, the largest common factors first."""
-        found = sorted(self._divisors[key].items(), key=lambda item: (-len(item[1][0]), item[0]))
-        used: set[int] = set()
-        places = []
-        for (a, b), (base, sign) in found:
-            if a not in used and b not in used:
-                used |= {a, b}
-                places.append((a, b, base, sign))
-        return places
-
-    def _saved(self, key: Divisor) -> int:
-        """Operations saved by extracting a divisor."""
-        u, v, _ = key
-        saved = -(multiplications(len(u)) + multiplications(len(v)) + 1)
-        for _, _, base, _ in self._places(key):
-            n = len(base)
-            saved += multiplications(n + len(u)) + multiplications(n + len(v)) + 1 - n
-        return saved
-
     # -- the choice -----------------------------------------------------------------------------------------------
+    def _promise(self, subject: _Product | _Divisor, saved: int) -> None:
+        """Queue a product or a divisor by what it saves, or by more: it is looked at again when its turn comes."""
+        if saved > subject.queued:
+            subject.queued = saved
+            heapq.heappush(self._queue, (-saved, isinstance(subject, _Divisor), subject.key, subject))
+
     def _run(self) -> None:
-        while self._queue:
-            saved, kind, pair, key = heapq.heappop(self._queue)
-            now = -self._saved(key) if kind else 1 - len(self._pairs[pair])
-            if now != saved:  # the tables have changed since
-                if now < 0:
-                    heapq.heappush(self._queue, (now, kind, pair, key))
-            elif kind:
-                self._extract_sum(key)
+        while True:
+            for subject in self._grown:
+                self._promise(subject, subject.bound)
+            self._grown.clear()
+            if not self._queue:
+                return
+            promised, _, _, subject = heapq.heappop(self._queue)
+            if subject.queued != -promised:
+                continue
+            subject.queued = 0
+            saved = subject.saved()
+            if saved != -promised:  # the tables have changed since
+                self._promise(subject, saved)
+            elif isinstance(subject, _Divisor):
+                self._extract_sum(subject)
             else:
-                self._extract_product(pair)
+                self._extract_product(subject.key)
 
     def _literal(self) -> Literal:
         self._next_literal += 1
@@ -166,7 +246,7 @@ class Factoring:
     def _extract_product(self, pair: Pair) -> None:
         literal = self._literal()
         self.products[literal] = pair
-        for number in list(self._pairs[pair]):
+        for number in list(self._pairs[pair].holders):
             sign, literals = self.terms[number]
             rest = list(literals)
             while all(rest.count(a) >= pair.count(a) for a in pair):
@@ -176,11 +256,10 @@ class Factoring:
             self._remove(number)
             self._add(home, sign, tuple(sorted(rest)))
 
-    def _extract_sum(self, key: Divisor) -> None:
-        u, v, sign = key
-        places = self._places(key)
+    def _extract_sum(self, divisor: _Divisor) -> None:
+        u, v, sign = divisor.key
         literal = self._literal()
-        for a, b, base, base_sign in places:
+        for a, b, base, base_sign, _ in divisor.chosen():
             home = self._home[a]
             self._remove(a)
             self._remove(b)

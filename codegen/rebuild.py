@@ -5,17 +5,17 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from functools import cached_property
 
-from .factor import Factoring, Literal, Term
+from .factor import Factoring, Literal, Term, multiplications
 from .graph import Graph, Node
-from .terms import Atom, Atoms, Call, Frozen, Leaf, Monomial, common, freeze, inverse, product
+from .terms import Atom, Atoms, Call, Frozen, Leaf, Monomial, Number, common, freeze, inverse, product
 
 _LATENCY = {"add": 4, "sub": 4, "mul": 4, "div": 13, "sqrt": 19, "neg": 1, "abs": 1, "min": 4, "max": 4}
 _LATENCY |= {"select": 2, "lt": 1, "le": 1, "eq": 1, "ne": 1, "sign": 2}
 _FUNCTION = 40
 """Cycles from operand to result on present processors: only their order of size matters."""
-_UNIT: Frozen = (((), Fraction(1)),)
+_UNIT: Frozen = (((), 1),)
 
 
 @dataclass(frozen=True)
@@ -34,15 +34,19 @@ class Factor:
 
 
 class Arrangement:
-    """The values that some roots need, as sums of products of literals, factored. `cost` is their size."""
+    """The values that some roots need, as sums of products of literals; `factoring` finds what they share.
+
+    `size` is what they cost as they stand, `cost` what is left after factoring.
+    """
 
     def __init__(self, atoms: Atoms, values: Iterable[Frozen]) -> None:
         self.atoms = atoms
         self.number: dict[Frozen, int] = {}
         """Which sum a value is, for those that do not depend on parameters alone."""
         self.literals: list[Coefficient | Factor] = []
-        self._index: dict[Coefficient | Factor, Literal] = {}
-        sums: list[list[Term]] = []
+        self._coefficients: dict[Frozen, Literal] = {}
+        self._factors: dict[tuple[Atom, int], Literal] = {}
+        self.sums: list[tuple[Term, ...]] = []
         self.calls: dict[Atom, None] = {}
         queue = list(values)
         at = 0
@@ -51,43 +55,55 @@ class Arrangement:
             at += 1
             if value in self.number or self.atoms.all_fixed(value):
                 continue
-            self.number[value] = len(sums)
-            sums.append(self._grouped(value, queue))
-        self.factoring = Factoring(sums, len(self.literals))
+            self.number[value] = len(self.sums)
+            self.sums.append(self._terms(value, queue))
 
-    def _literal(self, content: Coefficient | Factor) -> Literal:
-        literal = self._index.get(content)
+    @cached_property
+    def factoring(self) -> Factoring:
+        return Factoring(self.sums, len(self.literals), self.atoms.tables)
+
+    def _terms(self, value: Frozen, queue: list[Frozen]) -> tuple[Term, ...]:
+        """A value's terms in literals; what their atoms are made of joins the queue."""
+        terms: list[Term] = []
+        for sign, coefficient, state in self.atoms.grouped(value):
+            literals = [] if coefficient == _UNIT else [self._coefficient(coefficient)]
+            for atom, n in state:
+                literals += [self._factor(atom, n, queue)] * abs(n)
+            terms.append((sign, tuple(sorted(literals))))
+        return tuple(terms)
+
+    def _coefficient(self, terms: Frozen) -> Literal:
+        literal = self._coefficients.get(terms)
         if literal is None:
-            literal = self._index[content] = len(self.literals)
-            self.literals.append(content)
+            literal = self._coefficients[terms] = len(self.literals)
+            self.literals.append(Coefficient(terms))
         return literal
 
-    def _grouped(self, value: Frozen, queue: list[Frozen]) -> list[Term]:
-        """A value's terms with equal factors that depend on the state taken together."""
-        groups: dict[Monomial, list[tuple[Monomial, Fraction]]] = {}
-        for m, c in freeze(self.atoms.settled(dict(value))):
-            fixed, state = self.atoms.split(m)
-            groups.setdefault(state, []).append((fixed, c))
-        terms = []
-        for state, parts in groups.items():
-            sign = 1 if parts[0][1] > 0 else -1
-            literals = []
-            coefficient = tuple((m, sign * c) for m, c in parts)
-            if coefficient != _UNIT:
-                literals.append(self._literal(Coefficient(coefficient)))
-            for atom, n in state:
-                literals += [self._literal(Factor(atom, n < 0))] * abs(n)
-                if self.atoms.op(atom):
-                    self.calls[atom] = None
-                queue += self.atoms.arguments(atom)
-            terms.append((sign, tuple(sorted(literals))))
-        return terms
+    def _factor(self, atom: Atom, power: int, queue: list[Frozen]) -> Literal:
+        key = (atom, power < 0)
+        literal = self._factors.get(key)
+        if literal is None:
+            literal = self._factors[key] = len(self.literals)
+            self.literals.append(Factor(atom, power < 0))
+            if self.atoms.op(atom):
+                self.calls[atom] = None
+            queue += self.atoms.arguments(atom)
+        return literal
+
+    @cached_property
+    def _elsewhere(self) -> int:
+        """The weight of functions and divisions."""
+        divisions = sum(isinstance(a, Factor) and a.inverse for a in self.literals)
+        return weight("div") * divisions + sum(weight(self.atoms.op(atom)) for atom in self.calls)
+
+    def size(self) -> int:
+        """Operations before factoring, with functions and divisions by their weight."""
+        counts = ((len(terms), sum(multiplications(len(a)) for _, a in terms)) for terms in self.sums)
+        return self._elsewhere + sum(max(0, n - 1) + products for n, products in counts)
 
     def cost(self) -> int:
-        """Operations, with functions and divisions by their weight."""
-        divisions = sum(isinstance(a, Factor) and a.inverse for a in self.literals)
-        calls = sum(weight(self.atoms.op(atom)) for atom in self.calls)
-        return self.factoring.cost() + weight("div") * divisions + calls
+        """Operations after factoring, with functions and divisions by their weight."""
+        return self._elsewhere + self.factoring.cost()
 
 
 def weight(op: str) -> int:
@@ -377,7 +393,7 @@ class Builder:
         top = self._product([*over, total])
         return top if not under else g.same("div", (top, self._product(under)))
 
-    def _fixed_term(self, m: Monomial, c: Fraction) -> tuple[int, Node]:
+    def _fixed_term(self, m: Monomial, c: Number) -> tuple[int, Node]:
         g = self.graph
         over, under = self._powers(m)
         sign = 1 if c > 0 or not m else -1

@@ -12,15 +12,26 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from .factor import Tables
 from .graph import Graph, Node
 
 Atom = int
 Monomial = tuple[tuple[Atom, int], ...]
 """Atoms in ascending order with their exponents, none of them 0."""
-Terms = dict[Monomial, Fraction]
-Frozen = tuple[tuple[Monomial, Fraction], ...]
+Number = int | Fraction
+"""An exact coefficient; an integer is much quicker than a fraction of the same value."""
+Terms = dict[Monomial, Number]
+Frozen = tuple[tuple[Monomial, Number], ...]
 
 _ONE: Monomial = ()
+
+
+def quotient(a: Number, b: Number) -> Number:
+    """a / b, exactly."""
+    if b in (1, -1):
+        return a * b
+    value = Fraction(a) / b
+    return value.numerator if value.denominator == 1 else value
 
 
 @dataclass(frozen=True)
@@ -46,6 +57,8 @@ class Whole:
 
 
 Content = Leaf | Call | Whole
+Group = tuple[int, Frozen, Monomial]
+"""A sign, what depends on parameters alone, and the factors that depend on the state."""
 
 
 def freeze(terms: Terms) -> Frozen:
@@ -55,6 +68,10 @@ def freeze(terms: Terms) -> Frozen:
 def product(a: Monomial, b: Monomial) -> Monomial:
     if not a or not b:
         return a or b
+    if a[-1][0] < b[0][0]:
+        return a + b
+    if b[-1][0] < a[0][0]:
+        return b + a
     powers = dict(a)
     for atom, n in b:
         powers[atom] = powers.get(atom, 0) + n
@@ -93,6 +110,8 @@ class Atoms:
         self.contents: list[Content] = []
         self.fixed: list[bool] = []
         """Whether an atom depends on nothing but parameters."""
+        self.tables = Tables()
+        self._grouped: dict[Frozen, list[Group]] = {}
         self._index: dict[Content, Atom] = {}
 
     def make(self, content: Content, fixed: bool) -> Atom:
@@ -132,6 +151,20 @@ class Atoms:
         """The part that depends on parameters alone, and the rest."""
         return tuple(f for f in m if self.fixed[f[0]]), tuple(f for f in m if not self.fixed[f[0]])
 
+    def grouped(self, value: Frozen) -> list[Group]:
+        """A value's terms with equal factors that depend on the state taken together."""
+        found = self._grouped.get(value)
+        if found is None:
+            groups: dict[Monomial, list[tuple[Monomial, Number]]] = {}
+            for m, c in freeze(self.settled(dict(value))):
+                fixed, state = self.split(m)
+                groups.setdefault(state, []).append((fixed, c))
+            found = self._grouped[value] = []
+            for state, parts in groups.items():
+                sign = 1 if parts[0][1] > 0 else -1
+                found.append((sign, tuple((m, sign * c) for m, c in parts), state))
+        return found
+
     def exact(self, m: Monomial) -> bool:
         """Whether a term m is free of rounding errors: a constant or a variable, whatever its coefficient."""
         return not m or (len(m) == 1 and m[0][1] == 1 and isinstance(self.contents[m[0][0]], Leaf))
@@ -155,7 +188,7 @@ class Atoms:
             else:
                 return terms
 
-    def _opened(self, terms: Terms, m: Monomial, c: Fraction) -> Terms | None:
+    def _opened(self, terms: Terms, m: Monomial, c: Number) -> Terms | None:
         for atom, n in m:
             content = self.contents[atom]
             if not isinstance(content, Whole) or n != 1:
@@ -175,7 +208,7 @@ class Atoms:
                 return opened
         return None
 
-    def factored(self, terms: Terms) -> tuple[Fraction, Monomial]:
+    def factored(self, terms: Terms) -> tuple[Number, Monomial]:
         """The terms as one: common factors times an atom for the sum that remains."""
         if len(terms) == 1:
             ((m, c),) = terms.items()
@@ -186,8 +219,8 @@ class Atoms:
         items = freeze(inner)
         scale = items[0][1]
         if any(abs(c) != abs(scale) for _, c in items):
-            scale = Fraction(1 if scale > 0 else -1)
-        rest = tuple((m, c / scale) for m, c in items)
+            scale = 1 if scale > 0 else -1
+        rest = tuple((m, quotient(c, scale)) for m, c in items)
         return scale, product(outside, ((self.sum(rest), 1),))
 
 
@@ -199,7 +232,8 @@ class Expansion:
     """The nodes below some roots as terms, with the sums in `spread` multiplied out, and those in `joined`, which are
     used once.
 
-    Raises TooManyTerms where that makes more than `limit` terms.
+    Nodes above no sum that is treated otherwise than in `like`, an expansion of the same nodes, are taken from there.
+    Raises TooManyTerms where there are more than `limit` terms.
     """
 
     def __init__(
@@ -209,38 +243,67 @@ class Expansion:
         joined: Collection[Node] = (),
         spread: Collection[Node] = (),
         limit: float = math.inf,
+        like: Expansion | None = None,
     ) -> None:
         self.atoms = atoms
         self.graph = atoms.graph
         self.joined = joined
         self.spread = spread
         self.terms: dict[Node, Terms] = {}
+        self._factors: dict[Node, Terms] = {}
+        self._frozen: dict[Node, Frozen] = {}
         g = self.graph
         # tan a is a division where sin a or cos a is needed anyway.
         self.angles = {g.args[n][0] for n in order if g.op[n] in ("sin", "cos")}
         left = limit
+        moved: set[Node] = set()
         for node in order:
-            self.terms[node] = terms = self._terms(node)
+            if like is not None and moved.isdisjoint(g.args[node]):
+                terms = like.terms[node]
+            else:
+                terms = self._terms(node)
+            self.terms[node] = terms
+            if like is not None:
+                if terms is not like.terms[node] and terms == like.terms[node]:
+                    terms = self.terms[node] = like.terms[node]
+                same = terms is like.terms[node]
+                if same and node in like._frozen:
+                    self._frozen[node] = like._frozen[node]
+                if not same or (node in spread) != (node in like.spread):
+                    moved.add(node)
+                elif node in like._factors:
+                    self._factors[node] = like._factors[node]
             left -= 0 if node in joined else len(terms)
             if left < 0 or len(terms) > limit:
                 raise TooManyTerms
 
+    def frozen(self, node: Node) -> Frozen:
+        """A node's terms in order."""
+        found = self._frozen.get(node)
+        if found is None:
+            found = self._frozen[node] = freeze(self.terms[node])
+        return found
+
     def factor(self, node: Node) -> Terms:
         """A node for use in a product or a sum: one term, or several where it is multiplied out."""
-        terms = self.terms[node]
-        if len(terms) <= 1 or node in self.joined or node in self.spread:
-            return terms
-        c, m = self.atoms.factored(terms)
-        return {m: c}
+        found = self._factors.get(node)
+        if found is None:
+            terms = self.terms[node]
+            if len(terms) > 1 and node not in self.joined and node not in self.spread:
+                terms = self._one(terms)
+            found = self._factors[node] = terms
+        return found
 
     def _terms(self, node: Node) -> Terms:
         g = self.graph
         op, args = g.op[node], g.args[node]
         if op == "const":
             value = g.constant_value(node)
-            return {_ONE: value} if value else {}
+            if not value:
+                return {}
+            return {_ONE: value.numerator if value.denominator == 1 else value}
         if not args:
-            return {((self.atoms.leaf(node), 1),): Fraction(1)}
+            return {((self.atoms.leaf(node), 1),): 1}
         if op in ("add", "sub", "neg"):
             total = dict(self.factor(args[0])) if op != "neg" else {}
             sign = 1 if op == "add" else -1
@@ -259,13 +322,13 @@ class Expansion:
                     a = self._one(a)
             if op == "div":
                 ((m, c),) = b.items()
-                b = {inverse(m): 1 / c}
+                b = {inverse(m): quotient(1, c)}
             return {product(m, n): c * d for m, c in a.items() for n, d in b.items()}
         if op == "tan" and args[0] in self.angles:
-            angle = freeze(self.terms[args[0]])
+            angle = self.frozen(args[0])
             sine, cosine = self.atoms.call("sin", [angle]), self.atoms.call("cos", [angle])
-            return {product(((sine, 1),), ((cosine, -1),)): Fraction(1)}
-        return {((self.atoms.call(op, [freeze(self.terms[a]) for a in args]), 1),): Fraction(1)}
+            return {product(((sine, 1),), ((cosine, -1),)): 1}
+        return {((self.atoms.call(op, [self.frozen(a) for a in args]), 1),): 1}
 
     def _one(self, terms: Terms) -> Terms:
         if len(terms) <= 1:
@@ -281,14 +344,14 @@ class Expansion:
             terms = {m: c for m, c in terms.items() if m not in gone}
             for fixed, c in factors:
                 m = product(fixed, state)
-                value = terms.pop(m, Fraction(0)) + c
+                value = terms.pop(m, 0) + c
                 if value:
                     terms[m] = value
         return terms
 
     def _pair_of_squares(
         self, terms: Terms
-    ) -> tuple[int, int, Monomial, list[tuple[Monomial, Fraction]]] | None:
+    ) -> tuple[int, int, Monomial, list[tuple[Monomial, Number]]] | None:
         """The sine and cosine of an angle of the state whose squares, times a monomial, have the same factors."""
         atoms = self.atoms
         for m in terms:
@@ -303,13 +366,13 @@ class Expansion:
                     return sine, cosine, state, factors
         return None
 
-    def _coefficient(self, terms: Terms, state: Monomial) -> list[tuple[Monomial, Fraction]]:
+    def _coefficient(self, terms: Terms, state: Monomial) -> list[tuple[Monomial, Number]]:
         """What depends on parameters alone in front of a product of the rest."""
         parts = [(*self.atoms.split(m), c) for m, c in terms.items()]
         return sorted((fixed, c) for fixed, rest, c in parts if rest == state)
 
 
-def _term(c: Fraction, m: Monomial) -> Frozen:
+def _term(c: Number, m: Monomial) -> Frozen:
     return ((m, c),)
 
 
@@ -322,7 +385,7 @@ def checked_pairs(atoms: Atoms, pivot: Terms, limit: Terms) -> list[tuple[Frozen
     if len(pivot) == 0:
         return [((), freeze(limit))]
     c, m = atoms.factored(pivot)
-    one = Fraction(1)
+    one = 1
     if not limit:
         return [(_term(one, ((atom, 1),)), ()) for atom, n in m if n > 0]
     scale = _scale(atoms, limit)
@@ -334,20 +397,20 @@ def checked_pairs(atoms: Atoms, pivot: Terms, limit: Terms) -> list[tuple[Frozen
     pairs: list[tuple[Frozen, Frozen]] = [
         (_term(one, ((atom, 1),)), ()) for atom, power in shared if power > 0
     ]
-    bound = share * abs(d / c)
+    bound = share * abs(quotient(d, c))
     if not kept and not other and bound < 1:
         return pairs
     size = ((atoms.call("abs", [_term(one, other)]), 1),) if other else _ONE
     return [*pairs, (_term(one, kept), _term(bound, size))]
 
 
-def _scale(atoms: Atoms, limit: Terms) -> tuple[Fraction, tuple[Fraction, Monomial]] | None:
+def _scale(atoms: Atoms, limit: Terms) -> tuple[Number, tuple[Number, Monomial]] | None:
     """share and (coefficient, monomial) of a limit = share * |coefficient * monomial|."""
     if len(limit) != 1:
         return None
     ((m, c),) = limit.items()
     if not m:
-        return c, (Fraction(1), ())
+        return c, (1, ())
     if len(m) > 1 or m[0][1] != 1 or atoms.op(m[0][0]) != "abs":
         return None
     inside = dict(atoms.arguments(m[0][0])[0])

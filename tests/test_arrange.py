@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -16,8 +17,9 @@ import pytest
 from mpmath import mp, mpf
 
 import chaplygin as cg
+from chaplygin.codegen import factor, terms
 from chaplygin.codegen import lower as lowering
-from chaplygin.codegen.arrange import arranged
+from chaplygin.codegen.arrange import _Search, arranged
 from chaplygin.codegen.emit import emit
 from chaplygin.codegen.evaluate import evaluate, evaluate_with_scale
 from chaplygin.codegen.graph import Graph, Node
@@ -417,6 +419,56 @@ def test_conditions_of_parameters_are_not_numbers_to_hand_on() -> None:
     plan = schedule(program, kernel)
     assert plan.hoist is not None
     assert all(g.op[n] != "lt" for n in plan.hoist.kernel.outputs)
+
+
+# ---- the search for an arrangement ----
+
+
+def searched(monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], list[Any]]:
+    """What is factored and expanded while the heavy top's right-hand side is arranged."""
+    eqs = cg.example("heavy_top").system.equations("poincare")
+    kernel = lowered(eqs, lambda _, kernel, *rest: kernel).kernels["rhs"]
+    parameters = tuple(eqs.graph.symbol(p.name) for p in eqs.system.parameters)
+    factored: list[Any] = []
+    expanded: list[str] = []
+    make, expand = factor.Factoring.__init__, terms.Expansion._terms
+
+    def factoring(self: Any, sums: Any, *rest: Any) -> None:
+        factored.append(tuple(sums))
+        make(self, sums, *rest)
+
+    def terms_of(self: Any, node: Node) -> Any:
+        expanded.append(self.graph.op[node])
+        return expand(self, node)
+
+    monkeypatch.setattr(factor.Factoring, "__init__", factoring)
+    monkeypatch.setattr(terms.Expansion, "_terms", terms_of)
+    search = _Search(eqs.graph, replace(kernel, beforehand=parameters), 12_000)
+    search.best()
+    return expanded, [search, factored]
+
+
+def test_a_trial_expands_and_factors_only_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    expanded, (search, factored) = searched(monkeypatch)
+    trials = len(search.tried)
+    assert trials > 10
+    assert len(expanded) < 0.7 * trials * len(search.order)
+    assert len(set(factored)) == len(factored)  # equal sums once
+    assert len(factored) < trials  # and some not at all: far too long, or known
+
+
+def test_an_expansion_like_another_is_what_it_would_be_alone() -> None:
+    eqs = cg.example("roller_racer").system.equations("maggi")
+    kernel = lowered(eqs, lambda _, kernel, *rest: kernel).kernels["rhs"]
+    search = _Search(eqs.graph, kernel, 12_000)
+    draw = random.Random(8)
+    last = None
+    for _ in range(20):
+        spread = frozenset(draw.sample(search.single, 4))
+        alone = terms.Expansion(search.atoms, search.order, search.joined, spread)
+        last = terms.Expansion(search.atoms, search.order, search.joined, spread, like=last)
+        assert last.terms == alone.terms
+        assert [last.frozen(n) for n in search.order] == [terms.freeze(alone.terms[n]) for n in search.order]
 
 
 # ---- parameters that a right-hand side refuses ----
