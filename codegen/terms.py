@@ -298,10 +298,10 @@ class Expansion:
         g = self.graph
         op, args = g.op[node], g.args[node]
         if op == "const":
-            value = g.constant_value(node)
-            if not value:
+            constant = g.constant_value(node)
+            if not constant:
                 return {}
-            return {_ONE: value.numerator if value.denominator == 1 else value}
+            return {_ONE: constant.numerator if constant.denominator == 1 else constant}
         if not args:
             return {((self.atoms.leaf(node), 1),): 1}
         if op in ("add", "sub", "neg"):
@@ -397,7 +397,8 @@ def checked_pairs(atoms: Atoms, pivot: Terms, limit: Terms) -> list[tuple[Frozen
     pairs: list[tuple[Frozen, Frozen]] = [
         (_term(one, ((atom, 1),)), ()) for atom, power in shared if power > 0
     ]
-    bound = share * abs(quotient(d, c))
+    ratio = quotient(d, c)
+    bound = share * (ratio if ratio > 0 else -ratio)
     if not kept and not other and bound < 1:
         return pairs
     size = ((atoms.call("abs", [_term(one, other)]), 1),) if other else _ONE
