@@ -133,3 +133,13 @@ def test_load_without_sympy(timed: Any) -> None:
         warmup=False,
         inner=seconds,
     )
+
+
+@pytest.mark.parametrize("joint", ["ball", "euler", "hinge"])
+def test_thirty_spatial_bodies_declared(benchmark: Any, joint: str) -> None:
+    """A chain by `bodies=`, from the poses to a checked System."""
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+    from body_chains import body_chain
+
+    benchmark.group = "derivation: 30 spatial bodies declared"
+    benchmark.pedantic(body_chain, args=(30, joint), rounds=3)

@@ -305,9 +305,16 @@ def _check_constraints(system: System, g: Graph, at: Point, generic: Point, wher
 def _check_mass(system: System, g: Graph, at: Point, where: str) -> None:
     momenta = gradient(g, system.kinetic_node, system.eta)
     k = len(momenta)
+    # One derivative along all velocities together: the directions are the rows of the unit matrix.
+    along = [g.symbol(f"cg_along_{a}") for a in range(k)]
+    directions = {str(g.value[n]): row for n, row in zip(along, np.eye(k), strict=True)}
+    moved = forward(g, momenta, dict(zip(system.eta, along, strict=True)))
     values = np.zeros((k, k))
-    for a, v in enumerate(system.eta):
-        values[:, a] = evaluate(g, forward(g, momenta, {v: g.one}), at)
+    with np.errstate(all="ignore"):
+        for a, row in enumerate(evaluate(g, moved, {**at, **directions})):
+            values[a] = row
+    if not np.isfinite(values).all():
+        raise DeclarationError(f"{where}: the mass matrix is not finite at the example point")
     for a, v in enumerate(system.velocities):
         if not values[a].any():
             raise DeclarationError(

@@ -103,7 +103,9 @@ def symbols(system: System, entries: Iterable[tuple[str, Any]]) -> tuple[Symbols
             if isinstance(s, Parameter):
                 parameters.add(s)
             elif isinstance(s, Input):
-                if not entry.startswith(("potential", "forces", "outputs", "contacts", "events")):
+                if not entry.startswith(
+                    ("potential", "forces", "outputs", "contacts", "events", "interactions")
+                ):
                     raise DeclarationError(
                         f"System {system.name!r}: {entry} contains the input {s.name!r}: inputs may stand in "
                         "potential, forces and outputs; elsewhere their rates would enter the equations"

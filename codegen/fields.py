@@ -68,8 +68,14 @@ class Fields:
             return {}
         k = len(self.along)
         found = {}
+        every = (*self.along, self.drift)  # X_0 last: index -1
+        moved = [{x for x, n in zip(self.coordinates, field, strict=True) if n != g.zero} for field in every]
+        moved[-1].add(self.time)
+        contained = [{n for n in g.reachable(field) if g.op[n] == "symbol"} for field in every]
         for a in range(-1, k):
             for b in range(a + 1, k):
+                if not (moved[a] & contained[b] or moved[b] & contained[a]):
+                    continue
                 components = self.bracket(g, a, b)
                 if any(n != g.zero for n in components):
                     found[a, b] = components

@@ -7,36 +7,42 @@ centre), or a point of space.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Union
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Union
 
 import sympy as sp
 
-from .evaluate import evaluate
-from .graph import Graph
-from .lowering import Lowering
-from .screws import Body, Flow, Screw, scalar, vector
-from .shorten import tidy
-from .symbols import Coordinate, DeclarationError, Velocity
+from .bodies import Body, scalar, vector
+from .dropping import dropped
+from .symbols import DeclarationError, Velocity
+from .vectors import Vector, minus, times, transpose
+
+if TYPE_CHECKING:
+    from .graph import Node
+    from .screws import Flow
 
 Expression = Any
-Forces = dict[sp.Symbol, Any]
+Loads = list["tuple[Node, Node]"]
+"""Pairs of a force and the velocity along it, or of a couple and the angular velocity about it."""
 End = Union[Body, "tuple[Body, Sequence[Any]]", "Sequence[Any]"]
 
 DOWN = (0, 0, -1)
 
 
 class Interaction:
-    """Base: `potential` and `forces` (by velocity) along a flow; `bodies` are those that it names."""
+    """Base: `potential` (None without one) and `loads` along a flow; `bodies` are those that it names."""
 
     bodies: tuple[Body, ...] = ()
 
-    def potential(self, flow: Flow, every: Sequence[Body]) -> Expression:
-        return sp.Integer(0)
+    def entries(self) -> list[tuple[str, Any]]:
+        """What was declared, scalars and matrices, each with its name."""
+        raise NotImplementedError
 
-    def forces(self, flow: Flow) -> Forces:
-        return {}
+    def potential(self, flow: Flow, every: Sequence[Body]) -> Node | None:
+        return None
+
+    def loads(self, flow: Flow) -> Loads:
+        return []
 
 
 class Weight(Interaction):
@@ -56,9 +62,18 @@ class Weight(Interaction):
         self.only = None if bodies is None else tuple(_body("Weight", "bodies", b) for b in bodies)
         self.bodies = self.only or ()
 
-    def potential(self, flow: Flow, every: Sequence[Body]) -> Expression:
-        chosen = every if self.only is None else self.only
-        return self.g * sum(b.mass * tidy(-self.direction.dot(b.position)) for b in chosen if b.mass != 0)
+    def entries(self) -> list[tuple[str, Any]]:
+        return [("g", self.g), ("direction", self.direction)]
+
+    def potential(self, flow: Flow, every: Sequence[Body]) -> Node:
+        g = flow.graph
+        (weight,), down = flow.lowering.lower([self.g]), flow.nodes(self.direction)
+        heights = [
+            g.mul(flow.pose(b).mass, g.dot(down, flow.position(b)))
+            for b in (every if self.only is None else self.only)
+            if b.mass != 0
+        ]
+        return g.neg(g.mul(weight, g.sum(heights)))
 
     def __repr__(self) -> str:
         return f"Weight({self.g})"
@@ -92,18 +107,20 @@ class Wrench(Interaction):
         self.against = None if against is None else _body("Wrench", "against", against)
         self.bodies = tuple(b for b in (self.body, self.axes, self.against) if b is not None)
 
-    def forces(self, flow: Flow) -> Forces:
-        force, couple = (flow.in_space(self.axes, v) for v in (self.force, self.couple))
-        v, turning = flow.at(self.body, self.arm), _turning(flow, self.body)
-        if self.against is not None:
-            other = self.against
-            place = (self.body.point(self.arm) - other.position).applyfunc(tidy)
-            spin = _turning(flow, other)
-            v = v - flow.in_space(*flow.velocity(other)) - spin.cross(place)
-            turning = turning - spin
-        return {
-            eta: force.dot(sp.diff(v, eta)) + couple.dot(sp.diff(turning, eta)) for eta in flow.velocities
-        }
+    def entries(self) -> list[tuple[str, Any]]:
+        return [("force", self.force), ("couple", self.couple), ("point", self.arm)]
+
+    def loads(self, flow: Flow) -> Loads:
+        g, body, other = flow.graph, self.body, self.against
+        force, couple = flow.nodes(self.force), flow.nodes(self.couple)
+        if self.axes is not None:
+            force, couple = (times(g, flow.attitude(self.axes), v) for v in (force, couple))
+        arm = flow.nodes(self.arm)
+        v, turning = flow.at(body, arm), flow.turning(body)
+        if other is not None:
+            v = minus(g, v, flow.at_place(other, flow.point(body, arm)))
+            turning = minus(g, turning, flow.turning(other))
+        return [*zip(force, v, strict=True), *zip(couple, turning, strict=True)]
 
 
 class _Line(Interaction):
@@ -119,10 +136,17 @@ class _Line(Interaction):
                 f"{name}: both ends are on {what}; join two bodies, or a body and the ground"
             )
 
-    def _apart(self) -> Any:
-        """The vector from the first end to the second."""
-        first, second = (arm if body is None else body.point(arm) for body, arm in self.ends)
-        return (second - first).applyfunc(tidy)
+    def entries(self) -> list[tuple[str, Any]]:
+        return [("first", self.ends[0][1]), ("second", self.ends[1][1])]
+
+    def _apart(self, flow: Flow) -> tuple[Vector, Node]:
+        """The vector from the first end to the second, and the square of its length."""
+        first, second = (
+            flow.nodes(arm) if body is None else flow.point(body, flow.nodes(arm)) for body, arm in self.ends
+        )
+        apart = minus(flow.graph, second, first)
+        (square,) = dropped(flow.graph, [flow.graph.dot(apart, apart)], set(flow.along))
+        return apart, square
 
 
 class Spring(_Line):
@@ -136,11 +160,17 @@ class Spring(_Line):
         self.stiffness = scalar("Spring", "stiffness", stiffness)
         self.rest_length = scalar("Spring", "rest_length", rest_length)
 
-    def potential(self, flow: Flow, every: Sequence[Body]) -> Expression:
-        apart = self._apart()
-        square = tidy(apart.dot(apart))
-        stretch = square if self.rest_length == 0 else (sp.sqrt(square) - self.rest_length) ** 2
-        return self.stiffness * stretch / 2
+    def entries(self) -> list[tuple[str, Any]]:
+        return [*super().entries(), ("stiffness", self.stiffness), ("rest_length", self.rest_length)]
+
+    def potential(self, flow: Flow, every: Sequence[Body]) -> Node:
+        g = flow.graph
+        stiffness, rest = flow.lowering.lower([self.stiffness, self.rest_length])
+        _, square = self._apart(flow)
+        if rest != g.zero:
+            stretch = g.sub(g.unary("sqrt", square), rest)
+            square = g.mul(stretch, stretch)
+        return g.mul(g.div(stiffness, g.two), square)
 
 
 class Damper(_Line):
@@ -153,12 +183,17 @@ class Damper(_Line):
         super().__init__(first, second)
         self.coefficient = scalar("Damper", "coefficient", coefficient)
 
-    def forces(self, flow: Flow) -> Forces:
-        apart = self._apart()
-        first, second = (flow.at(body, arm) for body, arm in self.ends)
-        speed = apart.dot(second - first)  # d d'
-        factor = -self.coefficient * speed / tidy(apart.dot(apart))
-        return {eta: factor * sp.diff(speed, eta) for eta in flow.velocities}
+    def entries(self) -> list[tuple[str, Any]]:
+        return [*super().entries(), ("coefficient", self.coefficient)]
+
+    def loads(self, flow: Flow) -> Loads:
+        g = flow.graph
+        (coefficient,) = flow.lowering.lower([self.coefficient])
+        apart, square = self._apart(flow)
+        still = (g.zero,) * 3
+        first, second = (still if body is None else flow.at(body, flow.nodes(arm)) for body, arm in self.ends)
+        speed = g.dot(apart, minus(g, second, first))  # d d'
+        return [(g.neg(g.div(g.mul(coefficient, speed), square)), speed)]
 
 
 class Motor(Interaction):
@@ -180,131 +215,22 @@ class Motor(Interaction):
         self.axis, self.couple = vector("Motor", "axis", axis), _free("Motor", "couple", couple)
         self.bodies = tuple(b for b in (self.first, self.second) if b is not None)
 
-    def forces(self, flow: Flow) -> Forces:
-        first, second = self.first, self.second
+    def entries(self) -> list[tuple[str, Any]]:
+        return [("axis", self.axis), ("couple", self.couple)]
+
+    def loads(self, flow: Flow) -> Loads:
+        g, first, second = flow.graph, self.first, self.second
+        (couple,) = flow.lowering.lower([self.couple])
         if second.parent is first:
-            turning = (second.rotation * flow.spin(second)).applyfunc(tidy)
+            pose = flow.pose(second)
+            relative = times(g, pose.rotation, flow.spin(second))
+            relative = tuple(dropped(g, relative, pose.turned_by))
         else:
-            turning = _turning(flow, second)
+            relative = flow.turning(second)
             if first is not None:
-                turning = first.attitude.T * turning - flow.omega(first)
-        along = tidy(self.axis.dot(turning))
-        return {eta: self.couple * tidy(sp.diff(along, eta)) for eta in flow.velocities}
-
-
-@dataclass(frozen=True, eq=False)
-class Mechanism:
-    """What bodies and interactions contribute to a `System`: T, V, Q_a, and the screws by name."""
-
-    kinetic: Expression
-    potential: Expression
-    forces: Forces
-    screws: Mapping[str, Screw]
-
-
-def mechanism(
-    system: str,
-    kinematics: Mapping[sp.Symbol, Expression],
-    bodies: Sequence[Body],
-    interactions: Sequence[Interaction],
-) -> Mechanism:
-    """T, V and Q of bodies along dx/dt = kinematics.
-
-    Raises DeclarationError for bodies named twice, a parent or a body of an interaction that is not among `bodies`,
-    and a pose with a coordinate that has no kinematics.
-    """
-    where, known = f"System {system!r}", {}
-    for body in bodies:
-        if not isinstance(body, Body):
-            raise DeclarationError(f"{where}: bodies: {body!r} is no Body; make it with Body(...)")
-        if body.name in known:
-            raise DeclarationError(f"{where}: bodies: the name {body.name!r} is used twice")
-        known[body.name] = body
-    for body in bodies:
-        if body.parent is not None and known.get(body.parent.name) is not body.parent:
-            raise DeclarationError(
-                f"{where}: Body {body.name!r}: its parent {body.parent.name!r} is not among bodies "
-                f"({', '.join(known)}); add it, with mass 0 if it is only a frame"
-            )
-        for entry in ("mass", "inertia", "rotation", "center"):
-            for s in sorted(getattr(body, entry).free_symbols, key=str):
-                if isinstance(s, Coordinate) and s not in kinematics:
-                    raise DeclarationError(
-                        f"{where}: Body {body.name!r}: {entry}: the coordinate {s} has no kinematics in the system"
-                    )
-    for i, item in enumerate(interactions):
-        if not isinstance(item, Interaction):
-            raise DeclarationError(
-                f"{where}: interactions[{i}] is {type(item).__name__}; give Weight, Wrench, Spring, Damper or Motor"
-            )
-        for body in item.bodies:
-            if known.get(body.name) is not body:
-                raise DeclarationError(
-                    f"{where}: interactions[{i}] ({type(item).__name__}): the body {body.name!r} is not among bodies "
-                    f"({', '.join(known) or 'none'})"
-                )
-    flow = Flow(kinematics)
-    forces: Forces = {}
-    for item in interactions:
-        for eta, q in item.forces(flow).items():
-            if q != 0:
-                forces[eta] = forces.get(eta, 0) + q
-    return Mechanism(
-        sp.Add(*(flow.energy(b) for b in bodies)),
-        sp.Add(*(item.potential(flow, bodies) for item in interactions)),
-        forces,
-        {b.name: flow.screw(b) for b in bodies},
-    )
-
-
-def check_bodies(system: str, bodies: Sequence[Body], point: Mapping[str, float], given: set[str]) -> None:
-    """Rotations orthogonal, masses and inertias not negative, at the example point; `given` names what it gives."""
-    import numpy as np
-
-    def numbers(where: str, e: Any) -> Any:
-        if not {s.name for s in e.free_symbols} <= point.keys():
-            return None  # a parameter that drops out of T and V, and that the example is silent about
-        g = Graph()
-        nodes = Lowering(g, {s: g.symbol(s.name) for s in e.free_symbols}).lower(list(e))
-        try:
-            return np.array(evaluate(g, nodes, point), dtype=float).reshape(e.shape)
-        except (ArithmeticError, ValueError) as error:
-            raise DeclarationError(f"{where} fails at the example point: {error}") from None
-
-    for body in bodies:
-        where = f"System {system!r}: Body {body.name!r}"
-        mass = numbers(f"{where}: mass", sp.Matrix([body.mass]))
-        if mass is not None and mass[0, 0] < 0:
-            raise DeclarationError(
-                f"{where}: mass is {mass[0, 0]:.6g} at the example point; it must not be negative"
-            )
-        inertia = numbers(f"{where}: inertia", body.inertia)
-        moments = np.zeros(3) if inertia is None else np.linalg.eigvalsh(inertia)
-        if moments[0] < -1e-9 * (1 + abs(moments[-1])):
-            raise DeclarationError(
-                f"{where}: inertia has the central principal moments {', '.join(f'{v:.6g}' for v in moments)} at the "
-                "example point; they must not be negative (is it given about another point? say so with about=)"
-            )
-        r = numbers(f"{where}: rotation", body.rotation)
-        if r is None:
-            continue
-        product = r.T @ r
-        size = float(np.trace(product)) / 3
-        scaled = np.abs(product - size * np.eye(3)).max() <= 1e-8 * size and np.linalg.det(r) > 0
-        # Off |q| = 1 a quaternion's matrix is a multiple of a rotation: only wrong where the example says so.
-        meant = {s.name for s in body.rotation.free_symbols if isinstance(s, Coordinate)} <= given
-        if not scaled or (meant and abs(size - 1) > 1e-8):
-            lengths = ", ".join(f"{v:.6g}" for v in np.linalg.norm(r, axis=0))
-            raise DeclarationError(
-                f"{where}: rotation is not a rotation at the example point: its columns have the lengths {lengths}, "
-                f"its determinant is {np.linalg.det(r):.6g}; columns are the body axes, orthonormal and right-handed"
-                " (for a quaternion give unit values in example)"
-            )
-
-
-def _turning(flow: Flow, body: Body) -> Any:
-    """The angular velocity in space."""
-    return (body.attitude * flow.omega(body)).applyfunc(tidy)
+                relative = times(g, transpose(flow.attitude(first)), relative)
+                relative = minus(g, relative, flow.omega(first))
+        return [(couple, g.dot(flow.nodes(self.axis), relative))]
 
 
 def _body(where: str, entry: str, value: Any) -> Body:
@@ -325,7 +251,7 @@ def _end(where: str, entry: str, value: Any) -> tuple[Body | None, Any]:
     if isinstance(value, (tuple, list, sp.MatrixBase)) and len(value) == 3:
         return None, vector(where, entry, value)
     raise DeclarationError(
-        f"{where}: {entry} is no end: give a Body, (body, point in body axes), or a point of space (x, y, z)"
+        f"{where}: {entry} is not an end: give a Body, (body, point in body axes), or a point of space (x, y, z)"
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+import numpy as np
+
 from .graph import Graph, Node
 
 Matrix = list[list[Node]]
@@ -25,22 +27,23 @@ def choose_pivots(values: Sequence[Sequence[float]], tolerance: float = 1e-10) -
 
     Returns as many (row, column) pairs as the numerical rank; ties go to the last column and the first row.
     """
-    work = [list(map(float, row)) for row in values]
-    rows, columns = list(range(len(work))), list(range(len(work[0]) if work else 0))
-    scale = max((abs(v) for row in work for v in row), default=0.0)
+    work = np.array(values, dtype=float).reshape(len(values), -1)
+    rows, columns = np.arange(work.shape[0]), np.arange(work.shape[1])
+    preference = 1 + 1e-9 * columns
+    least = tolerance * np.abs(work).max(initial=0.0)
     pivots: list[tuple[int, int]] = []
-    while rows and columns:
-        size, column, row = max((abs(work[r][c]) * (1 + 1e-9 * c), c, -r) for r in rows for c in columns)
-        row = -row
-        if size <= tolerance * scale:
+    while work.size:
+        sizes = np.abs(work) * preference
+        largest = sizes.max()
+        if not largest > least:
             break
-        pivots.append((row, column))
-        rows.remove(row)
-        columns.remove(column)
-        for r in rows:
-            factor = work[r][column] / work[row][column]
-            for c in columns:
-                work[r][c] -= factor * work[row][c]
+        column = int(np.flatnonzero((sizes == largest).any(axis=0))[-1])
+        row = int(np.flatnonzero(sizes[:, column] == largest)[0])
+        pivots.append((int(rows[row]), int(columns[column])))
+        work = work - np.outer(work[:, column] / work[row, column], work[row])
+        work = np.delete(np.delete(work, row, axis=0), column, axis=1)
+        rows = np.delete(rows, row)
+        columns, preference = np.delete(columns, column), np.delete(preference, column)
     return pivots
 
 

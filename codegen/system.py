@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +16,20 @@ from .graph import Graph, Node
 from .lowering import Lowering, UnsupportedExpression
 from .points import example_point
 from .symbols import DeclarationError, check_name, rate, time
+from .sympy_view import expressions
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from .bodies import Body
     from .contacts import ContactNodes, Coulomb
     from .equations import Equations
     from .events import Event, EventNodes
     from .interactions import Interaction
-    from .screws import Body, Screw
+    from .mechanism import Mechanism, Screws
 
 Expression = Any
+_OF_BODIES = ("bodies[", "interactions[")
 
 
 class System:
@@ -80,16 +84,12 @@ class System:
     inputs: tuple[sp.Symbol, ...]
     independent: tuple[sp.Symbol, ...]
     kinematics: Mapping[sp.Symbol, Expression]
-    kinetic: Expression
-    potential: Expression
-    forces: Mapping[sp.Symbol, Expression]
     constraints: tuple[Expression, ...]
     holonomic: tuple[Expression, ...]
     parametrization: Mapping[sp.Symbol, Expression] | None
     outputs: Mapping[str, Expression]
     bodies: tuple[Body, ...]
     interactions: tuple[Interaction, ...]
-    screws: Mapping[str, Screw]
     contacts: tuple[Coulomb, ...]
     events: tuple[Event, ...]
     multipliers: tuple[sp.Symbol, ...]
@@ -98,6 +98,11 @@ class System:
     example: Mapping[sp.Symbol, float]
     digest: str
 
+    # As they were given: without what bodies and interactions add.
+    _kinetic: Expression
+    _potential: Expression
+    _forces: Mapping[sp.Symbol, Expression]
+
     # The declaration in the graph.
     graph: Graph
     fields: Fields
@@ -105,6 +110,7 @@ class System:
     theta: tuple[Node, ...]
     kinetic_node: Node
     potential_node: Node
+    mechanism: Mechanism | None
     force_nodes: tuple[Node, ...]
     constraint_nodes: tuple[Node, ...]
     holonomic_nodes: tuple[Node, ...]
@@ -151,8 +157,8 @@ class System:
         self._put("kinematics", rows)
         if kinetic is None and bodies:
             kinetic = 0
-        self._put("kinetic", checks.expression(self.name, "kinetic", kinetic))
-        self._put("potential", checks.expression(self.name, "potential", potential))
+        self._put("_kinetic", checks.expression(self.name, "kinetic", kinetic))
+        self._put("_potential", checks.expression(self.name, "potential", potential))
         declared = [
             checks.expression(name, f"constraints[{i}]", e)
             for i, e in enumerate(checks.sequence(name, "constraints", constraints))
@@ -162,7 +168,7 @@ class System:
         self._put("constraints", (*declared, *rates))
         self._put("velocities", declaration.velocities(name, rows, self.example))
         self._put(
-            "forces",
+            "_forces",
             checks.expressions(name, "forces", forces or {}, self.velocities, "a velocity of the system"),
         )
         self._add_bodies(tuple(bodies), tuple(interactions))
@@ -185,27 +191,17 @@ class System:
         self._lower()
         checks.check(self)
         if self.bodies:
-            from .interactions import check_bodies
+            from .mechanism import check_bodies
 
             check_bodies(name, self.bodies, example_point(self), {s.name for s in self.example})
 
     def _add_bodies(self, bodies: tuple[Body, ...], interactions: tuple[Interaction, ...]) -> None:
-        """T, V and generalised forces of the bodies, on top of those that are declared."""
         self._put("bodies", bodies)
         self._put("interactions", interactions)
-        self._put("screws", {})
-        if not bodies and not interactions:
-            return
-        from .interactions import mechanism
+        if bodies or interactions:
+            from .mechanism import check_declared
 
-        found = mechanism(self.name, self.kinematics, bodies, interactions)
-        forces = dict(self.forces)
-        for v, q in found.forces.items():
-            forces[v] = forces.get(v, 0) + q
-        self._put("kinetic", self.kinetic + found.kinetic)
-        self._put("potential", self.potential + found.potential)
-        self._put("forces", forces)
-        self._put("screws", found.screws)
+            check_declared(self.name, self.kinematics, bodies, interactions)
 
     def _add_contacts_and_events(self, given: Sequence[Any], happenings: Sequence[Any]) -> None:
         self._put("contacts", contacts.checked(self.name, given))
@@ -253,12 +249,16 @@ class System:
     def _entries(self) -> list[tuple[str, Any]]:
         """Every expression of the declaration with the name of its place."""
         entries = [(f"kinematics[{x}]", e) for x, e in self.kinematics.items()]
-        entries += [("kinetic", self.kinetic), ("potential", self.potential)]
-        entries += [(f"forces[{v}]", e) for v, e in self.forces.items()]
+        entries += [("kinetic", self._kinetic), ("potential", self._potential)]
+        entries += [(f"forces[{v}]", e) for v, e in self._forces.items()]
         entries += [(f"constraints[{i}]", e) for i, e in enumerate(self.constraints)]
         entries += [(f"holonomic[{i}]", e) for i, e in enumerate(self.holonomic)]
         entries += [(f"parametrization[{v}]", e) for v, e in (self.parametrization or {}).items()]
         entries += [(f"outputs[{n!r}]", e) for n, e in self.outputs.items()]
+        if self.bodies or self.interactions:
+            from . import mechanism
+
+            entries += mechanism.entries(self.bodies, self.interactions)
         return entries + contacts.entries(self.contacts) + events.entries(self.events)
 
     def _lower(self) -> None:
@@ -282,9 +282,18 @@ class System:
         offsets, matrix = checks.affine(self, [f"kinematics[{x}]" for x in self.coordinates], rows)
         along = tuple(tuple(matrix[i][a] for i in range(n)) for a in range(len(self.velocities)))
         self._put("fields", Fields(x_nodes, nodes[time], tuple(offsets), along))
-        self._put("kinetic_node", value["kinetic"])
-        self._put("potential_node", value["potential"])
-        self._put("force_nodes", tuple(value.get(f"forces[{v}]", g.zero) for v in self.velocities))
+        forces = [value.get(f"forces[{v}]", g.zero) for v in self.velocities]
+        kinetic, potential = value["kinetic"], value["potential"]
+        self._put("mechanism", None)
+        if self.bodies or self.interactions:
+            found = self._mechanism(lowering, rows)
+            kinetic, potential = g.add(kinetic, found.kinetic), g.add(potential, found.potential)
+            forces = [
+                g.add(q, found.forces.get(v, g.zero)) for v, q in zip(self.velocities, forces, strict=True)
+            ]
+        self._put("kinetic_node", kinetic)
+        self._put("potential_node", potential)
+        self._put("force_nodes", tuple(forces))
         names = [f"constraints[{i}]" for i in range(len(self.constraints))]
         offsets, matrix = checks.affine(self, names, [value[c] for c in names])
         self._put("constraint_nodes", tuple(value[c] for c in names))
@@ -300,6 +309,23 @@ class System:
         self._put("event_nodes", events.event_nodes(self.events, value.__getitem__))
         self._put("digest", digest(self))
 
+    def _mechanism(self, lowering: Lowering, rows: Sequence[Node]) -> Mechanism:
+        """T, V and Q of bodies and interactions; parameters that drop out of them are not the system's."""
+        from .mechanism import mechanism
+        from .screws import Flow
+
+        speeds = dict(zip(self.velocities, lowering.lower(self.velocities), strict=True))
+        flow = Flow(lowering, dict(zip(self.coordinates, rows, strict=True)), speeds)
+        found = mechanism(self.bodies, self.interactions, flow)
+        self._put("mechanism", found)
+        declared = {
+            s for name, e in self._entries() if not name.startswith(_OF_BODIES) for s in e.free_symbols
+        }
+        used = lowering.graph.symbols([found.kinetic, found.potential, *found.forces.values()])
+        kept = (p for p in self.parameters if p in declared or p in self.example or p.name in used)
+        self._put("parameters", tuple(kept))
+        return found
+
     def _culprit(self, nodes: Mapping[sp.Symbol, Node]) -> str:
         """The first entry that cannot be lowered by itself."""
         for entry, expression in self._entries():
@@ -314,6 +340,38 @@ class System:
         """Time, coordinates, velocities, independent parameters, parameters, inputs, multipliers that are named."""
         known = (time, *self.coordinates, *self.velocities, *self.independent)
         return (*known, *self.parameters, *self.inputs, *self.multipliers)
+
+    # -- energies and forces, those of the bodies included ------------------------------------------------------
+    @cached_property
+    def kinetic(self) -> Expression:
+        """T(t, x, eta) as a SymPy expression."""
+        return self._kinetic + self._text([None if self.mechanism is None else self.mechanism.kinetic])[0]
+
+    @cached_property
+    def potential(self) -> Expression:
+        """V(t, x) as a SymPy expression."""
+        return self._potential + self._text([None if self.mechanism is None else self.mechanism.potential])[0]
+
+    @cached_property
+    def forces(self) -> Mapping[sp.Symbol, Expression]:
+        """Generalised forces by velocity, as SymPy expressions; those that are zero are left out."""
+        own = {} if self.mechanism is None else self.mechanism.forces
+        total = dict(self._forces)
+        for v, e in zip(own, self._text(list(own.values())), strict=True):
+            total[v] = total.get(v, 0) + e
+        return MappingProxyType(total)
+
+    @cached_property
+    def screws(self) -> Screws:
+        """The kinematic screws of the bodies by name, as SymPy expressions made when they are looked at."""
+        from .mechanism import Screws
+
+        return Screws(self, None if self.mechanism is None else self.mechanism.flow)
+
+    def _text(self, nodes: Sequence[Node | None]) -> list[Expression]:
+        """Nodes of the mechanism as SymPy expressions; nothing is zero."""
+        g, symbols = self.graph, {s.name: s for s in self.all_symbols()}
+        return expressions(g, [g.zero if n is None else n for n in nodes], symbols)
 
     # -- looking ------------------------------------------------------------------------------------------------
     def structure_constants(self, with_time: bool = False) -> list[list[list[Any]]]:

@@ -24,7 +24,8 @@ _HOMES = {
     "chaplygin.codegen.pfaff": ("fields_from_forms",),
     "chaplygin.codegen.interactions": ("Damper", "Motor", "Spring", "Weight", "Wrench"),
     "chaplygin.codegen.program": ("Program", "Sources"),
-    "chaplygin.codegen.screws": ("Body", "rolling", "turn"),
+    "chaplygin.codegen.bodies": ("Body", "turn"),
+    "chaplygin.codegen.rolling": ("rolling",),
     "chaplygin.codegen.symbols": (
         "coordinates",
         "inputs",
@@ -83,6 +84,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from chaplygin.codegen.bodies import Body, turn
     from chaplygin.codegen.compile import compile
     from chaplygin.codegen.contacts import Coulomb
     from chaplygin.codegen.equations import Equations
@@ -90,7 +92,7 @@ if TYPE_CHECKING:
     from chaplygin.codegen.interactions import Damper, Motor, Spring, Weight, Wrench
     from chaplygin.codegen.pfaff import fields_from_forms
     from chaplygin.codegen.program import Program, Sources
-    from chaplygin.codegen.screws import Body, rolling, turn
+    from chaplygin.codegen.rolling import rolling
     from chaplygin.codegen.symbols import coordinates, inputs, multiplier, parameters, rate, time, velocities
     from chaplygin.codegen.system import System
     from chaplygin.runtime import errors
