@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from .symbols import assumed
+
 if TYPE_CHECKING:
     from .system import System
 
@@ -31,7 +33,7 @@ def canonical(system: System) -> str:
     number = {n: i for i, n in enumerate(order)}
     lines = [system.name]
     lines += [
-        f"{type(s).__name__} {s.name} {system.example.get(s)!r} {system.units.get(s, '')!r} "
+        f"{type(s).__name__} {s.name} {assumed(s)} {system.example.get(s)!r} {system.units.get(s, '')!r} "
         f"{system.descriptions.get(s, '')!r}"
         for s in system.all_symbols()
     ]

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy as sp
 
+from chaplygin.runtime import assumptions as held
+
 from .differentiate import forward, gradient
 from .evaluate import evaluate, evaluate_with_scale
 from .fields import leaves_span, numeric_matrix
@@ -24,6 +26,7 @@ from .symbols import (
     Rate,
     Time,
     Velocity,
+    assumed,
     check_name,
     kind_of,
     rate,
@@ -104,6 +107,11 @@ def example(system: str, given: Mapping[Any, Any]) -> dict[sp.Symbol, float]:
             raise DeclarationError(f"System {system!r}: example[{key}] = {value!s} is not a number") from None
         if not math.isfinite(number):
             raise DeclarationError(f"System {system!r}: example[{key}] = {number} is not finite")
+        if not held.holds(assumed(key), number):
+            raise DeclarationError(
+                f"System {system!r}: example[{key}] = {number:.17g} is not {held.assumption(assumed(key))}, as {key} "
+                "is declared"
+            )
         result[key] = number
     return result
 

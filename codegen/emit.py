@@ -7,6 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from chaplygin.runtime.assumptions import FLAGS, ZERO_AT_START
+
 from .c_text import ARGUMENTS, banner, c_string, definition, function, passed, table, wrapped
 from .emit_hybrid import has_resets, hybrid_tables, reset_function
 from .emit_lanes import lane_file
@@ -27,6 +29,7 @@ _FUNCTIONS = (
     "contacts",
     "project",
     "initial",
+    "consistency",
 )
 
 
@@ -154,6 +157,7 @@ def _core_values(program: Program, plans: Mapping[str, Schedule], command: str) 
         "n_events": str(len(program.events)),
         "n_modes": str(len(program.modes)),
         "n_contacts": str(len(program.contacts)),
+        "n_consistency": str(sum(bool(v.flags & ZERO_AT_START) for v in program.invariants)),
         "n_work": str(n_work),
         "operations": str(plans["rhs"].size),
         "n_hoisted": str(hoisted),
@@ -174,6 +178,7 @@ def _core_values(program: Program, plans: Mapping[str, Schedule], command: str) 
         "contacts_fn": function("contacts"),
         "project": function("project"),
         "initial": function("initial"),
+        "consistency": function("consistency"),
     }
 
 
@@ -239,10 +244,14 @@ def _looped_jacobian(program: Program, n: int) -> str:
 """
 
 
+def _flags(v: Variable) -> str:
+    return " | ".join(f"CG_{name}" for name, bit in FLAGS.items() if v.flags & bit) or "0"
+
+
 def _variables(label: str, variables: Sequence[Variable]) -> str:
     rows = []
     for v in variables:
         example = "NAN" if math.isnan(v.example) else repr(float(v.example))
         texts = (c_string(text) for text in (v.name, v.unit, v.description))
-        rows.append(f"{', '.join(texts)}, {example}, CG_{v.kind.upper()}, 0")
+        rows.append(f"{', '.join(texts)}, {example}, CG_{v.kind.upper()}, {_flags(v)}")
     return table("cg_variable_t", label, rows)

@@ -36,12 +36,16 @@ _MOST_COORDINATES = 16
 
 @dataclass(frozen=True)
 class Invariant:
-    """A first integral: its name, node, how it was established ("proved" or "checked"), and what it is."""
+    """A first integral: its name, node, how it was established ("proved" or "checked"), and what it is.
+
+    `zero`: it is zero at the example point, |q|^2 - 1 for a quaternion, and expected to be zero in every run.
+    """
 
     name: str
     node: Node
     status: str
     description: str
+    zero: bool = False
 
 
 def find(eqs: Equations) -> tuple[Invariant, ...]:
@@ -147,14 +151,16 @@ def _coordinate_invariants(eqs: Equations) -> list[Invariant]:
     at = {s.name: v for s, v in system.example.items()}
     for i, weights in enumerate(null_space(rows)):
         node = g.sum(g.mul(g.const(w), m) for w, m in zip(weights, monomials, strict=True) if w)
-        if g.symbols([node]) <= at.keys():  # as a residual, |q|^2 - 1, where the example says on which level
+        known = g.symbols([node]) <= at.keys()
+        if known:  # as a residual, |q|^2 - 1, where the example says on which level
             level = Fraction(evaluate(g, [node], at)[0])
             near = level.limit_denominator(1000)
             node = g.sub(node, g.const(near if abs(near - level) < 1e-9 else 0))
         slopes = expressions(g, [s for a in range(-1, k) for s in fields.apply(g, a, [node])], symbols)
         proved = all(sp.expand(s) == 0 for s in slopes)
         status = "proved" if proved else "checked"
-        found.append(Invariant(f"coordinates_{i + 1}", node, status, "invariant of the kinematics alone"))
+        text = "invariant of the kinematics alone"
+        found.append(Invariant(f"coordinates_{i + 1}", node, status, text, known))
     return found
 
 

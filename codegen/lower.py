@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING
 
 import sympy as sp
 
+from chaplygin.runtime.assumptions import ZERO_AT_START
+
 from .accelerations import Accelerations, solve_for_accelerations, variation
 from .arrange import BUDGET, arranged
+from .consistency import consistency_kernel, open_residuals
 from .friction import friction_outputs
 from .graph import LEAVES, Node
 from .hybrid import contact_entries, event_entries, hybrid_kernels, modes
 from .power import POWER, painleve_function, power
 from .program import Kernel, Program, Variable
+from .symbols import assumed
 
 if TYPE_CHECKING:
     from .equations import Equations
@@ -76,10 +80,18 @@ def lower(eqs: Equations) -> Program:
     if eqs.initial_nodes is not None:
         names = [*eqs.states, *(p.name for p in (*system.parameters, *eqs.parameters))]
         kernels["initial"] = Kernel("initial", eqs.initial_nodes, tuple(names), of_declared=True)
-    conserved = [(Variable(i.name, "invariant", "", i.description), i.node) for i in invariants]
-    conserved += [
-        (Variable(n, "residual", "", "constraint residual"), node) for n, node in eqs.residuals_nodes.items()
+    conserved = [
+        (Variable(i.name, "invariant", "", i.description, flags=ZERO_AT_START if i.zero else 0), i.node)
+        for i in invariants
     ]
+    open_ = open_residuals(eqs)
+    conserved += [
+        (Variable(n, "residual", "", "constraint residual", flags=ZERO_AT_START if n in open_ else 0), node)
+        for n, node in eqs.residuals_nodes.items()
+    ]
+    begin = [(v.name, n) for v, n in conserved if v.flags & ZERO_AT_START]
+    if begin:
+        kernels["consistency"] = consistency_kernel(eqs, *zip(*begin, strict=True))
     if conserved:
         kernels["invariants"] = Kernel(
             "invariants", tuple(n for _, n in conserved), tuple(v.name for v, _ in conserved), limits
@@ -124,6 +136,7 @@ def variable(eqs: Equations, s: sp.Symbol, kind: str) -> Variable:
         system.units.get(s, ""),
         system.descriptions.get(s, ""),
         system.example.get(s, float("nan")),
+        assumed(s),
     )
 
 

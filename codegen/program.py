@@ -29,13 +29,17 @@ KINDS = (
 
 @dataclass(frozen=True)
 class Variable:
-    """A named quantity of a model: its kind (one of `KINDS`), unit, description, value at the example point."""
+    """A named quantity of a model: its kind (one of `KINDS`), unit, description, value at the example point.
+
+    `flags`: what is known of it, bits of `enum cg_flag` (see `chaplygin.runtime.assumptions`).
+    """
 
     name: str
     kind: str
     unit: str = ""
     description: str = ""
     example: float = float("nan")
+    flags: int = 0
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,7 @@ class Program:
     """A model as named kernels over one graph: what is printed, in C or in Python.
 
     `kernels` holds `rhs` and, where the model has them, `jacobian`, `jvp`, `outputs`, `invariants`, `guards`,
-    `contacts`, `project`, `initial`, and `reset_<i>` for each event i with a reset. The modes of contacts follow the
+    `contacts`, `project`, `initial`, `consistency`, and `reset_<i>` for each event i with a reset. The modes of contacts follow the
     inputs in the kernels' u.
     `independent` names the argument `t` of the kernels: "t", or Whittaker's coordinate.
     A Jacobian too long to unroll is absent: the emitted one loops over `jvp`.

@@ -7,7 +7,9 @@ import re
 from typing import Any
 
 import sympy as sp
+from sympy.core.facts import InconsistentAssumptions
 
+from chaplygin.runtime import assumptions as held
 from chaplygin.runtime.errors import ChaplyginError
 
 
@@ -71,6 +73,27 @@ bint object Py_ssize_t size_t self cython chaplygin""".split()
 RESERVED = frozenset([*_C_WORDS, *_CPP_WORDS, *_CYTHON_WORDS, *keyword.kwlist, *keyword.softkwlist])
 
 
+ASSUMPTIONS = "positive negative nonnegative nonpositive nonzero zero integer even odd".split()
+"""SymPy's assumptions that a symbol may be declared with: those that can be checked when a model runs."""
+
+
+def assumed(s: sp.Symbol) -> int:
+    """The assumptions of a symbol as bits of `enum cg_flag` in chaplygin.h.
+
+    >>> assumed(parameters("m", positive=True)) == held.NOT_NEGATIVE | held.NOT_ZERO
+    True
+    """
+    known = {
+        held.NOT_NEGATIVE: s.is_nonnegative,
+        held.NOT_POSITIVE: s.is_nonpositive,
+        held.NOT_ZERO: s.is_nonzero,
+        held.INTEGER: s.is_integer,
+        held.EVEN: s.is_even,
+        held.ODD: s.is_odd,
+    }
+    return sum(bit for bit, true in known.items() if true)
+
+
 def check_name(name: str, what: str) -> None:
     """Raise DeclarationError unless `name` can be a name in C, C++, Python and Cython, and is not taken."""
     if not isinstance(name, str) or not _IDENTIFIER.match(name):
@@ -94,6 +117,12 @@ def _declare(kind: type[sp.Symbol], names: str, what: str, assumptions: dict[str
         )
     if "real" in assumptions:
         raise DeclarationError(f"{what} {names!r}: all symbols are real; leave the assumption real= out")
+    for key, value in assumptions.items():
+        if key not in ASSUMPTIONS or (key in ("integer", "even", "odd") and not value):
+            raise DeclarationError(
+                f"{what} {names!r}: the assumption {key}={value!r} cannot be checked when a model runs; those that can "
+                f"are {', '.join(ASSUMPTIONS)}"
+            )
     split = names.replace(",", " ").split() if isinstance(names, str) else list(names)
     if not split:
         raise DeclarationError(f"no {what} named: give names separated by spaces, e.g. 'phi x y'")
@@ -104,18 +133,26 @@ def _declare(kind: type[sp.Symbol], names: str, what: str, assumptions: dict[str
     if len(set(split)) != len(split):
         twice = next(n for n in split if split.count(n) > 1)
         raise DeclarationError(f"{what} {twice!r} is declared twice")
-    symbols = tuple(kind(name, real=True, **assumptions) for name in split)
+    try:
+        symbols = tuple(kind(name, real=True, **assumptions) for name in split)
+    except InconsistentAssumptions:
+        given = ", ".join(f"{key}={value!r}" for key, value in assumptions.items())
+        raise DeclarationError(f"{what} {names!r}: the assumptions {given} contradict one another") from None
     return symbols[0] if len(symbols) == 1 else symbols
 
 
-def coordinates(names: str) -> Any:
+def coordinates(names: str, **assumptions: Any) -> Any:
     """Declare generalised coordinates: one name gives one symbol, several give a tuple.
 
-    Raises DeclarationError for a name that is not a plain identifier or is a keyword.
+    SymPy's assumptions (`positive=True` ...) may be given. A run must begin where they hold; whether the motion keeps
+    them is not checked.
+
+    Raises DeclarationError for a name that is not a plain identifier or is a keyword, and for an assumption that
+    cannot be checked.
 
     >>> phi, x, y = coordinates("phi x y")
     """
-    return _declare(Coordinate, names, "coordinate", {})
+    return _declare(Coordinate, names, "coordinate", assumptions)
 
 
 def velocities(names: str) -> Any:
@@ -127,19 +164,22 @@ def velocities(names: str) -> Any:
 
 
 def parameters(names: str, **assumptions: Any) -> Any:
-    """Declare constants; SymPy's assumptions (`positive=True` ...) may be given.
+    """Declare constants; SymPy's assumptions (`positive=True` ...) may be given, and a run that breaks them is refused.
 
     >>> m, a, J = parameters("m a J", positive=True)
     """
     return _declare(Parameter, names, "parameter", assumptions)
 
 
-def inputs(names: str) -> Any:
+def inputs(names: str, **assumptions: Any) -> Any:
     """Declare quantities that the caller sets during a run (a motor's couple, a control).
+
+    SymPy's assumptions (`nonnegative=True` ...) may be given: numbers, samples and results of input functions that
+    break them are refused.
 
     >>> tau = inputs("tau")
     """
-    return _declare(Input, names, "input", {})
+    return _declare(Input, names, "input", assumptions)
 
 
 def multiplier(number: int) -> Multiplier:

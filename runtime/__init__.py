@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import (
     ArgumentError,
     ChaplyginError,
+    ConsistencyWarning,
     CoreMissingError,
     KernelError,
     LoadError,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ArgumentError",
     "ChaplyginError",
+    "ConsistencyWarning",
     "CoreMissingError",
     "Ensemble",
     "KernelError",

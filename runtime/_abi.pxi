@@ -13,12 +13,22 @@ cdef extern from "chaplygin.h" nogil:
     enum: CG_DECLARED
     enum: CG_RESIDUAL
 
+    enum cg_flag:
+        CG_NOT_NEGATIVE
+        CG_NOT_POSITIVE
+        CG_NOT_ZERO
+        CG_INTEGER
+        CG_EVEN
+        CG_ODD
+        CG_ZERO_AT_START
+
     ctypedef struct cg_variable_t:
         const char *name
         const char *unit
         const char *description
         double example
         int32_t kind
+        int32_t flags
 
     ctypedef int (*cg_kernel_t)(double, const double *, const double *, const double *, double *, double *) noexcept
     ctypedef int (*cg_jvp_t)(double, const double *, const double *, const double *, const double *, double *,
@@ -61,6 +71,7 @@ cdef extern from "chaplygin.h" nogil:
         int32_t n_declared
         int32_t n_work
         int32_t n_contacts
+        int32_t n_consistency
         const cg_variable_t *states
         const cg_variable_t *parameters
         const cg_variable_t *inputs
@@ -80,6 +91,7 @@ cdef extern from "chaplygin.h" nogil:
         cg_kernel_t contacts_fn
         const cg_method_t *methods
         const cg_lane_set_t *const *lane_sets
+        cg_kernel_t consistency
 
 cdef extern from "cg_run.h" nogil:
     enum: CG_SIGNAL_CONSTANT

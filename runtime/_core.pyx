@@ -45,6 +45,7 @@ cdef enum Kernel:
     INVARIANTS = 4
     INITIAL = 5
     CONTACTS = 6
+    CONSISTENCY = 7
 
 
 def widest_lanes():
@@ -53,7 +54,7 @@ def widest_lanes():
 
 
 KERNELS = {"rhs": RHS, "jacobian": JACOBIAN, "jvp": JVP, "outputs": OUTPUTS, "invariants": INVARIANTS,
-           "initial": INITIAL, "contacts": CONTACTS}
+           "initial": INITIAL, "contacts": CONTACTS, "consistency": CONSISTENCY}
 
 
 cdef int _vector(object value, tuple names, Py_ssize_t n, double *scratch, const double **found) except -1:
@@ -119,9 +120,12 @@ cdef tuple _names(const cg_variable_t *table, int32_t n, list variables):
         kind = KINDS[table[i].kind] if 0 <= table[i].kind < len(KINDS) else "unknown"
         unit = table[i].unit.decode() if table[i].unit is not NULL else ""
         text = table[i].description.decode() if table[i].description is not NULL else ""
-        variables.append((name, kind, unit, text, table[i].example))
+        variables.append((name, kind, unit, text, table[i].example, table[i].flags))
         names.append(name)
     return tuple(names)
+
+
+include "_consistency.pxi"
 
 
 cdef class KernelCore:
@@ -146,6 +150,8 @@ cdef class KernelCore:
     cdef readonly bint has_initial, has_inlined_methods
     cdef readonly bint hybrid   # has events or contacts: every run looks for them
     cdef readonly list _variables
+    cdef bint assuming          # whether anything is assumed of a parameter, input or state
+    cdef readonly dict ends     # ends of runs off their constraints: see _consistency.pxi
     cdef tuple dependents       # (name, index of the output) of the declared variables that are no states
 
     def __cinit__(self, capsule, *, owner=None):
@@ -191,10 +197,13 @@ cdef class KernelCore:
         self.has_initial = m.initial is not NULL
         self.has_inlined_methods = m.methods is not NULL
         n_x, n_u = max(m.n_states, m.n_declared), m.n_inputs + m.n_modes
+        self.assuming = (_assuming(m.states, m.n_states) or _assuming(m.parameters, m.n_parameters)
+                         or _assuming(m.inputs, m.n_inputs))
+        self.ends = {}
         self.dependents = tuple([(self.outputs[i], i) for i in range(m.n_outputs)
                                  if m.outputs[i].kind == CG_DECLARED and self.outputs[i] not in self.states])
         n_x = max(n_x, 1)
-        n_out = max(m.n_outputs, 5 * m.n_contacts)
+        n_out = max(m.n_outputs, 5 * m.n_contacts, 3 * m.n_consistency)
         self.scratch = <double *> calloc(n_x + m.n_parameters + n_u + n_out + m.n_work, sizeof(double))
         if self.scratch is NULL:
             raise MemoryError
@@ -306,6 +315,70 @@ cdef class KernelCore:
                 return False
         return True
 
+    cdef bint _start_right(self, double t0, const double *x, const double *p, const double *u, double atol):
+        """Whether the start of a run keeps the constraints and what is assumed; if not, the slow path says so."""
+        cdef const cg_model_t *m = self.model
+        if self.assuming and not (_as_assumed(m.states, x, m.n_states) and _as_assumed(m.parameters, p, m.n_parameters)
+                                  and _as_assumed(m.inputs, u, m.n_inputs)):
+            return False
+        return m.consistency is NULL or _is_consistent(m, t0, x, p, u, atol, self.out, self.work) == 0.0
+
+    cdef int _note_end(self, double t, const double *x, const double *p, const double *u) except -1:
+        """Remember the end of a run that has drifted off its constraints: it may start another run."""
+        cdef double largest
+        if self.model.consistency is NULL:
+            return 0
+        largest = _is_consistent(self.model, t, x, p, u, SMALLEST_ATOL, self.out, self.work)
+        if 0.0 < largest < INFINITY:
+            if len(self.ends) >= MOST_ENDS:
+                del self.ends[next(iter(self.ends))]
+            self.ends[<bytes> (<const char *> x)[:self.n_states * sizeof(double)]] = largest
+        return 0
+
+    def _inconsistent(self, double t0, const double[:, :] x0, list p, const double[:, :] u, double atol):
+        """Numbers of the trajectories of an ensemble that do not start on their constraints, as far as `atol` can tell.
+
+        x0 (n, N), p a row (1,) or (N,) a parameter, u (nu, 1) or (nu, N).
+        """
+        cdef Py_ssize_t count = x0.shape[1], i, j
+        cdef const cg_model_t *m = self.model
+        cdef const double[:] row
+        if m.consistency is NULL or count == 0:
+            return np.empty(0, dtype=np.intp)
+        found = np.zeros(count, dtype=np.uint8)
+        cdef unsigned char[:] wrong = found
+        cdef const double **rows = <const double **> calloc(m.n_parameters + 1, sizeof(double *))
+        cdef int64_t *strides = <int64_t *> calloc(m.n_parameters + 1, sizeof(int64_t))
+        cdef double *block = <double *> calloc(m.n_states + m.n_parameters + m.n_inputs + m.n_modes
+                                               + 3 * m.n_consistency + m.n_work + 1, sizeof(double))
+        cdef double *ps
+        cdef double *us
+        cdef double *out
+        try:
+            if rows is NULL or strides is NULL or block is NULL:
+                raise MemoryError
+            for i in range(m.n_parameters):
+                row = p[i]
+                rows[i], strides[i] = &row[0], _way(row.strides[0], row.shape[0])
+            ps = block + m.n_states
+            us = ps + m.n_parameters
+            out = us + m.n_inputs + m.n_modes
+            with nogil:
+                for j in range(count):
+                    for i in range(m.n_states):
+                        block[i] = x0[i, j]
+                    for i in range(m.n_parameters):
+                        ps[i] = rows[i][j * strides[i]]
+                    if j == 0 or u.shape[1] > 1:
+                        for i in range(m.n_inputs):
+                            us[i] = u[i, j]
+                    wrong[j] = _is_consistent(m, t0, block, ps, us, atol, out, out + 3 * m.n_consistency) != 0.0
+        finally:
+            free(rows)
+            free(strides)
+            free(block)
+        return np.flatnonzero(found)
+
     def rhs(self, t, y, p, u=()):
         """dy/dt at time t: (n,) for y of shape (n,), (n, N) for (n, N)."""
         out = self._one("rhs", self.model.rhs, self.n_states, t, y, p, u)
@@ -351,6 +424,8 @@ cdef class KernelCore:
             function, n_out, n_in = m.initial, m.n_states + m.n_parameters, m.n_declared
         elif which == CONTACTS:
             function, n_out = m.contacts_fn, 5 * m.n_contacts
+        elif which == CONSISTENCY:
+            function, n_out = m.consistency, 3 * m.n_consistency
         else:
             function, n_out = m.rhs, m.n_states
         if function is NULL or (which == JVP and m.jvp is NULL):

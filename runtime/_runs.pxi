@@ -35,8 +35,10 @@ cdef class ModelCore(KernelCore):
             given = None
             if not (_vector(parameters, self.parameters, self.n_parameters, self.p, &p)
                     and _vector(inputs, self.inputs, self.n_inputs, self.u, &u)
-                    and self._start(t0, initial, p, u, &x0) and self._contacts_right(t0, x0, p, u)):
-                start, vector, given = self._prepare(t0, initial, parameters, inputs)
+                    and self._start(t0, initial, p, u, &x0) and self._contacts_right(t0, x0, p, u)
+                    and self._start_right(t0, x0, p, u, _smallest(run.atol, self.n_states))):
+                start, vector, given = self._prepare(t0, initial, parameters, inputs,
+                                                     _smallest(run.atol, self.n_states))
                 held = given.values
                 x0, p = <const double *> cnp.PyArray_DATA(start), <const double *> cnp.PyArray_DATA(vector)
                 u = <const double *> cnp.PyArray_DATA(held)
@@ -117,6 +119,9 @@ cdef class ModelCore(KernelCore):
             else:
                 times.resize(record.n_rows, refcheck=False)
                 rows.resize((record.n_rows, n), refcheck=False)
+        if record.n_rows > 0 and run.n_steps > 0:
+            self._note_end(times[record.n_rows - 1], <const double *> cnp.PyArray_DATA(rows) + (record.n_rows - 1) * n,
+                           run.p, run.u)
         interpolant = None
         if dense:
             interpolant = Dense(spans[:record.n_coef].copy(), coef[:record.n_coef].copy(), t0, settings[1])

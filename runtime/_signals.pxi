@@ -34,11 +34,12 @@ cdef class _Signals:
     cdef int evaluate(self, double t, const double *x, double *u) except -1:
         cdef double value
         cdef cnp.npy_intp n = self.n_states
+        cdef bint assumed = len(self.inputs.flags) > 0
         for i, function in self.inputs.functions.items():
             y = cnp.PyArray_SimpleNew(1, &n, cnp.NPY_DOUBLE)
             memcpy(cnp.PyArray_DATA(y), x, n * sizeof(double))
             result = function(t, y)
-            if not _number(result, &value):
+            if assumed or not _number(result, &value):
                 value = self.inputs.number(i, t, result)
             u[<Py_ssize_t> i] = value
         return 0

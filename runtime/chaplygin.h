@@ -27,7 +27,7 @@ extern "C" {
 #define CG_RESTRICT restrict
 #endif
 
-#define CG_ABI_VERSION 3u
+#define CG_ABI_VERSION 4u
 
 /* Status of every function that can fail: zero or positive is success, negative is an error. */
 enum cg_status {
@@ -61,13 +61,25 @@ enum cg_kind {
     CG_MODE = 10
 };
 
+/* What is known of a variable; bits of `flags`. The first six are what was declared of a parameter, input or
+ * coordinate; the last one belongs to invariants and residuals. */
+enum cg_flag {
+    CG_NOT_NEGATIVE = 1,
+    CG_NOT_POSITIVE = 2,
+    CG_NOT_ZERO = 4, /* positive: CG_NOT_NEGATIVE | CG_NOT_ZERO */
+    CG_INTEGER = 8,
+    CG_EVEN = 16,
+    CG_ODD = 32,
+    CG_ZERO_AT_START = 64 /* it is zero where a run begins: the kernel `consistency` has it */
+};
+
 typedef struct cg_variable {
     const char *name;
     const char *unit;        /* "" where none is declared */
     const char *description; /* "" where none is declared */
     double example;          /* value at the example point, NaN where none is declared */
     int32_t kind;            /* enum cg_kind */
-    int32_t reserved;
+    int32_t flags;           /* bits of enum cg_flag */
 } cg_variable_t;
 
 /* An event: guard of the same index, and what happens where it crosses zero. */
@@ -167,7 +179,7 @@ typedef struct cg_model {
     int32_t n_work;
     int32_t n_hoisted; /* length of the q of `hoist` */
     int32_t n_contacts;
-    int32_t reserved;
+    int32_t n_consistency; /* how many of `invariants` have CG_ZERO_AT_START */
 
     const cg_variable_t *states;
     const cg_variable_t *parameters;
@@ -200,6 +212,10 @@ typedef struct cg_model {
 
     const cg_method_t *methods; /* methods compiled with this right-hand side, ended by a NULL name; or NULL */
     const cg_lane_set_t *const *lane_sets; /* the widest first, ended by NULL; or NULL: none is linked in */
+
+    cg_kernel_t consistency; /* out[3 * n_consistency]: for each of `invariants` with CG_ZERO_AT_START, in their order,
+                              * its value r, the sum of the magnitudes of the terms of r, and that of the terms of
+                              * all dr/dx_j; NULL where n_consistency is 0 */
 } cg_model_t;
 
 #ifdef __cplusplus

@@ -17,6 +17,7 @@ from . import arguments
 from . import inputs as signals
 from .arguments import plain_name
 from .columns import Start
+from .consistency import Accepted, check_ensemble, remember
 from .errors import INTERRUPTED, STATUS_NAMES, ArgumentError
 from .face import Face
 from .happenings import RULES, rule
@@ -120,7 +121,7 @@ class Ensemble:
         i %= len(self)
         x0, p = self._start.of(i)
         result: Solution = self.model.integrate(
-            self.t_span, x0, p, self._inputs.column(i), **{**self._options, **changed}
+            self.t_span, Accepted(x0), p, self._inputs.column(i), **{**self._options, **changed}
         )
         return result
 
@@ -188,7 +189,7 @@ def ensemble(
         raise arguments.backward("t_span", "t1 >= t0")
     count = _count(n, initial, parameters, inputs)
     relative, absolute = arguments.tolerances(rtol, atol, model.states)
-    controls = signals.parse(inputs, model.inputs, count)
+    controls = signals.parse(inputs, model.inputs, count, model._input_flags)
     options: dict[str, Any] = {
         "method": arguments.text("method", method),
         "rtol": relative,
@@ -212,6 +213,7 @@ def ensemble(
     # Every trajectory begins where its first result will be: there is no other array of that size.
     x0 = y[:, 0] if y.shape[1] else np.empty((len(model.states), count))
     start = Start(model, t0, initial, parameters, controls, count, x0)
+    check_ensemble(model, t0, start, x0, controls, float(absolute.min()))
     t = np.full(count, t0)
     status = np.full(count, INTERRUPTED, dtype=np.int32)
     nfev, n_steps = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
@@ -238,6 +240,7 @@ def ensemble(
         warnings.warn(
             f"ensemble interrupted: {finished} of {count} trajectories are finished", RuntimeWarning, 2
         )
+    remember(model, y, t, start, controls)
     return Ensemble(model, (t0, t1), moments, start, controls, *result, options, stopped)
 
 

@@ -12,6 +12,7 @@ __all__ = [
     "STATUS_NAMES",
     "ArgumentError",
     "ChaplyginError",
+    "ConsistencyWarning",
     "CoreMissingError",
     "KernelError",
     "LoadError",
@@ -66,6 +67,10 @@ class MissingExtraError(ChaplyginError, ImportError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.what, self.package, self.extra)
+
+
+class ConsistencyWarning(RuntimeWarning):
+    """A run begins slightly off its constraints, or on another level of an invariant of the kinematics."""
 
 
 class TwinWarning(RuntimeWarning):

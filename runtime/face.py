@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import arguments
+from . import arguments, assumptions, consistency
 from . import inputs as signals
 from .errors import ArgumentError
 
@@ -21,13 +22,17 @@ CONSISTENT = 1e-9
 
 
 class Variable(NamedTuple):
-    """A named quantity: its kind ("coordinate", "velocity", "parameter", ...), unit, text and example (or NaN)."""
+    """A named quantity: its kind ("coordinate", "velocity", "parameter", ...), unit, text and example (or NaN).
+
+    `flags`: what is known of it; see `chaplygin.runtime.assumptions`.
+    """
 
     name: str
     kind: str
     unit: str = ""
     description: str = ""
     example: float = float("nan")
+    flags: int = 0
 
 
 class Face:
@@ -50,12 +55,32 @@ class Face:
     n_coordinates: int
     has_initial: bool
     variables: dict[str, Variable]
+    ends: dict[bytes, float]
+    _ensembles: list[Any]
 
     def _columns(
         self, kernel: str, t: Array, y: Array, p: Array, u: Array, v: Array | None, strict: bool = True
     ) -> Array:
         """A kernel over columns, arguments checked; see `_core.pyx`. Not strict: NaN in columns that fail."""
         raise NotImplementedError
+
+    def _inconsistent(
+        self, t0: float, x0: Array, p: list[Array], u: Array, atol: float
+    ) -> NDArray[np.intp]:
+        """Numbers of the columns of x0 (n, N) that may not lie on the constraints; `consistency` has the last word."""
+        return np.arange(x0.shape[1])
+
+    @cached_property
+    def checked_at_start(self) -> tuple[str, ...]:
+        """Residuals and invariants that have to be zero where a run begins; see `chaplygin.runtime.consistency`."""
+        flags = [self.variables[name].flags for name in self.invariants]
+        return tuple(
+            name for name, bits in zip(self.invariants, flags) if bits & assumptions.ZERO_AT_START
+        )
+
+    @cached_property
+    def _input_flags(self) -> tuple[int, ...]:
+        return tuple(self.variables[name].flags for name in self.inputs)
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -193,11 +218,18 @@ class Face:
                 raise ArgumentError(f"u: {name} = {wrong[0]:.6g}; {meaning}")
 
     def _prepare(
-        self, t0: float, initial: Any, parameters: Any, inputs: Any
+        self, t0: float, initial: Any, parameters: Any, inputs: Any, atol: float = 0.0
     ) -> tuple[Array, Array, signals.Inputs]:
-        """Initial state (n,), parameters (np,) and inputs of a run, from what the user gave."""
-        controls = signals.parse(inputs, self.inputs)
+        """Initial state (n,), parameters (np,) and inputs of a run, from what the user gave, checked.
+
+        `atol`: the smallest absolute tolerance of the run.
+        """
+        controls = signals.parse(inputs, self.inputs, flags=self._input_flags)
+        if isinstance(initial, consistency.Accepted):
+            x0, p = self._initial(t0, initial.y, parameters, controls, None)
+            return x0, p, controls
         x0, p = self._initial(t0, initial, parameters, controls, None)
+        consistency.check_start(self, t0, x0, p, controls, atol)
         return x0, p, controls
 
     def _initial(
@@ -273,6 +305,9 @@ class Face:
         if self.along is not None:
             given = {**given, self.along: self._begin(self.along, t0, given)}
         start, left_out = self._partial("initial", given, self.declared, count)
+        for name, row in zip(self.declared, start):
+            if name not in left_out:
+                assumptions.check_row("initial", name, self.variables[name].flags, row)
         p, unset = self._partial("parameters", parameters, self.parameters, count)
         n, moment = len(self.states), np.array([t0])
         u = self._start(t0, start, signals.Inputs(controls.names, controls.values, controls.signals, {}))

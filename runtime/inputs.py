@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import arguments
+from .assumptions import check_row
 from .errors import ArgumentError
 
 Array = NDArray[np.float64]
@@ -63,6 +64,8 @@ class Inputs:
     values: Array
     signals: Mapping[int, Signal]
     functions: Mapping[int, InputFunction]
+    flags: tuple[int, ...] = ()
+    """What is assumed of each input, see `assumptions`; () where nothing is."""
 
     @property
     def constant(self) -> bool:
@@ -94,23 +97,29 @@ class Inputs:
 
     def number(self, index: int, t: float, result: Any) -> float:
         """What an input function returned at time t, checked."""
-        return arguments.number(f"inputs: {self.names[index]} at t = {t:.17g}", result)
+        value = arguments.number(f"inputs: {self.names[index]} at t = {t:.17g}", result)
+        if self.flags and self.flags[index]:
+            check_row("inputs", self.names[index], self.flags[index], value, f" at t = {t:.17g}")
+        return value
 
     def part(self, first: int, last: int) -> Inputs:
         """The inputs of the trajectories first <= j < last of an ensemble."""
         values = self.values[:, first:last] if self.values.ndim == 2 else self.values
-        return Inputs(self.names, values, self.signals, self.functions)
+        return Inputs(self.names, values, self.signals, self.functions, self.flags)
 
     def column(self, j: int) -> Inputs:
         """The inputs of trajectory j of an ensemble."""
         values = self.values[:, j].copy() if self.values.ndim == 2 else self.values
-        return Inputs(self.names, values, self.signals, self.functions)
+        return Inputs(self.names, values, self.signals, self.functions, self.flags)
 
 
-def parse(value: Any, names: Sequence[str], count: int | None = None) -> Inputs:
+def parse(
+    value: Any, names: Sequence[str], count: int | None = None, flags: tuple[int, ...] = ()
+) -> Inputs:
     """Inputs from a dict by name, or a sequence in the order of `names`; see the module's text for what each may be.
 
-    With `count`, the size of an ensemble, an input may also be an array with one number for each trajectory.
+    With `count`, the size of an ensemble, an input may also be an array with one number for each trajectory. `flags`
+    says what is assumed of each input: values that are not so are refused.
 
     >>> parse({"tau": ([0, 1], [2, 3])}, ("tau",)).at(0.5, np.zeros(1))
     array([2.])
@@ -134,7 +143,12 @@ def parse(value: Any, names: Sequence[str], count: int | None = None) -> Inputs:
         values = arguments.matrix("inputs", dict(zip(names, numbers)), names, count)
     else:
         values = np.array(numbers, dtype=np.float64)
-    return Inputs(names, values, signals, functions)
+    for i, bits in enumerate(flags):
+        if bits and i in signals:
+            check_row("inputs", names[i], bits, signals[i].values)
+        elif bits and i not in functions:
+            check_row("inputs", names[i], bits, values[i])
+    return Inputs(names, values, signals, functions, flags if any(flags) else ())
 
 
 def _specs(value: Any, names: tuple[str, ...], count: int | None) -> list[Any]:

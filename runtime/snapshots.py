@@ -45,12 +45,13 @@ def changed_inputs(before: Inputs, values: Any, named: Mapping[str, Any]) -> Inp
     if values is not None and not isinstance(values, Mapping):
         if named:
             raise ArgumentError("set_inputs takes a vector or names, not both")
-        return parse(values, names)
+        return parse(values, names, flags=before.flags)
     changed = arguments.by_name("inputs", {} if values is None else values) | dict(named)
     unknown = [name for name in changed if name not in names]
     if unknown:
         arguments.check_names("inputs", unknown, names)
-    part = parse(changed, tuple(name for name in names if name in changed))
+    flags = tuple(bits for name, bits in zip(names, before.flags) if name in changed)
+    part = parse(changed, tuple(name for name in names if name in changed), flags=flags)
     numbers, signals, functions = before.values.copy(), dict(before.signals), dict(before.functions)
     for position, name in enumerate(part.names):
         index = names.index(name)
@@ -61,4 +62,4 @@ def changed_inputs(before: Inputs, values: Any, named: Mapping[str, Any]) -> Inp
             signals[index] = part.signals[position]
         if position in part.functions:
             functions[index] = part.functions[position]
-    return Inputs(names, numbers, signals, functions)
+    return Inputs(names, numbers, signals, functions, before.flags)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arguments import array, plain_name, tolerances
+from .consistency import Accepted
 from .errors import ArgumentError, MissingExtraError, message_of
 from .inputs import Inputs
 
@@ -228,7 +229,7 @@ class Solution:
         integrate: Any = self.model.integrate  # type: ignore[attr-defined]
         found: Solution = integrate(
             span,
-            x0,
+            Accepted(x0),
             self._p,
             self._inputs,
             method=method,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import arguments
 from ._core import StepperCore
+from .consistency import smallest
 from .errors import ArgumentError, KernelError, message_of
 from .happenings import MODES
 from .snapshots import Snapshot, changed_inputs, check_snapshot
@@ -51,7 +52,7 @@ class Stepper(StepperCore):
     ) -> Stepper:
         """Make a stepper at `t0`; see `Model.stepper`."""
         begin = arguments.number("t0", t0)
-        x0, p, controls = model._prepare(begin, initial, parameters, inputs)
+        x0, p, controls = model._prepare(begin, initial, parameters, inputs, smallest(options["atol"]))
         return cls(model, begin, x0, p, controls, arguments.text("method", method), options)
 
     def advance(self, t: float) -> Any:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from . import arguments
 from . import inputs as signals
 from .columns import Start
+from .consistency import Accepted, note_end, smallest
 from .errors import UNSUPPORTED, ArgumentError, TwinWarning, kernel_failed
 from .face import Face, Variable
 from .happenings import rule
@@ -45,6 +46,8 @@ class Named(Protocol):
     def description(self) -> str: ...
     @property
     def example(self) -> float: ...
+    @property
+    def flags(self) -> int: ...
 
 
 class TwinKernels(Protocol):
@@ -52,7 +55,7 @@ class TwinKernels(Protocol):
 
     ``python[kernel]`` is a function of (t, x, p, u), for "jvp" of (t, x, p, u, v), over sequences of floats, that
     returns a sequence of floats: "rhs" n, "jacobian" n*n by rows, "jvp" n, "outputs", "invariants", "initial" (x being
-    the declared variables) n + np. ``numpy[kernel]`` takes arrays (n, N), (np, N) or (np, 1), ... and returns one
+    the declared variables) n + np, "consistency" 3 for each quantity that is zero at the start. ``numpy[kernel]`` takes arrays (n, N), (np, N) or (np, 1), ... and returns one
     array or number a row; kernels missing there are looped over. A singular mass matrix raises `ArithmeticError`.
     """
 
@@ -105,7 +108,8 @@ class TwinModel(Face):
         self.variables = {}
         for kind in ("states", "parameters", "inputs", "outputs", "invariants", "declared"):
             table = [
-                Variable(v.name, v.kind, v.unit, v.description, v.example) for v in getattr(kernels, kind)
+                Variable(v.name, v.kind, v.unit, v.description, v.example, v.flags)
+                for v in getattr(kernels, kind)
             ]
             setattr(self, kind, tuple(variable.name for variable in table))
             for variable in table:
@@ -114,6 +118,8 @@ class TwinModel(Face):
         self.residuals = tuple(v.name for v in kernels.invariants if v.kind == "residual")
         self.invariants = tuple(v.name for v in kernels.invariants if v.kind != "residual")
         self.has_initial = "initial" in kernels.python
+        self.ends: dict[bytes, float] = {}
+        self._ensembles: list[Any] = []
 
     def rhs(self, t: Any, y: Any, p: Any, u: Any = ()) -> Array:
         """dy/dt at time t: (n,) for y of shape (n,), (n, N) for (n, N)."""
@@ -150,6 +156,7 @@ class TwinModel(Face):
             "outputs": len(self.outputs),
             "invariants": len(self._conserved),
             "initial": n + len(self.parameters),
+            "consistency": 3 * len(self.checked_at_start),
         }[kernel]
         result = np.full((height, count), math.nan)
         if count > 1 and vectorized is not None and strict:
@@ -210,7 +217,7 @@ class TwinModel(Face):
         given = {"step": step, "first_step": first_step, "max_step": max_step, "max_steps": max_steps}
         first, largest, limit = arguments.step_options(given, method != "rk4")
         relative, absolute = arguments.tolerances(rtol, atol, self.states)
-        x0, p, controls = self._prepare(t0, initial, parameters, inputs)
+        x0, p, controls = self._prepare(t0, initial, parameters, inputs, float(absolute.min()))
         if method == "rk4":
             walk: Walk = Rk4(min(first or largest, largest), dense)
         elif method in ORDERS:
@@ -222,6 +229,8 @@ class TwinModel(Face):
         record = Record(t0, x0, moments, 1.0 if t1 >= t0 else -1.0)
         status = walk.run(self, record, p, controls, t1, limit)
         y = np.array(record.y).reshape(-1, len(x0)).T
+        if len(record.t) and walk.n_steps:
+            note_end(self, float(record.t[-1]), y[:, -1], p, controls)
         sol = walk.dense(t0, x0) if dense else None
         settings = ((t0, t1), x0, moments, method, relative, absolute, max_step, first_step, step, max_steps)
         return Solution(
@@ -259,7 +268,7 @@ class TwinModel(Face):
             "paradox": paradox,
         }
         begin = arguments.number("t0", t0)
-        x0, p, controls = self._prepare(begin, initial, parameters, inputs)
+        x0, p, controls = self._prepare(begin, initial, parameters, inputs, smallest(atol))
         return TwinStepper(self, begin, x0, p, controls, options)
 
 
@@ -272,7 +281,7 @@ def run_ensemble(
     try:
         for j in range(y.shape[2]):
             start, values = begin.of(j)
-            sol = model.integrate(span, start, values, inputs.column(j), t_eval=t_eval, **options)
+            sol = model.integrate(span, Accepted(start), values, inputs.column(j), t_eval=t_eval, **options)
             y[:, :, j] = np.nan
             if t_eval is None:
                 y[:, 0, j] = sol.y[:, -1]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import arguments
+from .consistency import Accepted
 from .errors import ArgumentError, KernelError, message_of
 from .inputs import Inputs
 from .snapshots import Snapshot, changed_inputs, check_snapshot
@@ -36,7 +37,7 @@ class TwinStepper:
         self.nfev = self.n_steps = self.status = 0
         self._y, self._p = x0, p
         # Refuses wrong options now, not at the first step, and reads the tolerances once.
-        settings = model.integrate((t0, t0), x0, p, inputs, **options)._settings
+        settings = model.integrate((t0, t0), Accepted(x0), p, inputs, **options)._settings
         self._options = {**options, "rtol": settings[4], "atol": settings[5]}
 
     @property
@@ -59,7 +60,7 @@ class TwinStepper:
     def advance(self, t: float) -> Array:
         """Integrate to time t and return the state there; `KernelError` where the run fails."""
         end = arguments.number("t", t)
-        sol = self.model.integrate((self.t, end), self._y, self._p, self.inputs, **self._options)
+        sol = self.model.integrate((self.t, end), Accepted(self._y), self._p, self.inputs, **self._options)
         self.nfev += sol.nfev
         self.n_steps += sol.n_steps
         self.t, self._y, self.status = float(sol.t_reached), sol.y[:, -1].copy(), sol.status

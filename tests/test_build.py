@@ -294,7 +294,7 @@ def test_every_kernel_of_the_header_can_be_cimported() -> None:
     table = header[header.index("typedef struct cg_model {") : header.index("} cg_model_t;")]
     kernels = re.findall(r"^    cg_(?:kernel|jvp|reset)_t (\w+);", table, re.M)
     wanted = {name.removesuffix("_fn") for name in kernels} - {"mode"}  # reserved
-    assert len(wanted) == 10
+    assert len(wanted) == 11
     for suffix, start in (("pxd", "cdef int"), ("pyx", "cdef api int")):
         text = (folder / "templates" / f"model.{suffix}.in").read_text(encoding="utf-8")
         assert set(re.findall(rf"^{start} (\w+)\(", text, re.M)) == wanted

@@ -1,0 +1,92 @@
+"""What a declaration assumes of a parameter, an input or a coordinate (positive, an integer ...), held at run time.
+
+SymPy uses assumptions when it simplifies, sqrt(m**2) = m for a positive m: equations derived with them are wrong where
+they do not hold. So they travel with a model, as bits of `enum cg_flag` in chaplygin.h, and the values that a run
+begins with are compared with them. What a coordinate does later in the run is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import ArgumentError
+
+Array = NDArray[np.float64]
+
+__all__ = ["FLAGS", "ZERO_AT_START", "assumption", "check_row", "holds"]
+
+NOT_NEGATIVE, NOT_POSITIVE, NOT_ZERO, INTEGER, EVEN, ODD, ZERO_AT_START = 1, 2, 4, 8, 16, 32, 64
+FLAGS = {
+    "NOT_NEGATIVE": NOT_NEGATIVE,
+    "NOT_POSITIVE": NOT_POSITIVE,
+    "NOT_ZERO": NOT_ZERO,
+    "INTEGER": INTEGER,
+    "EVEN": EVEN,
+    "ODD": ODD,
+    "ZERO_AT_START": ZERO_AT_START,
+}
+"""`enum cg_flag` of chaplygin.h: name without "CG_" to bit."""
+
+_SIGNS = {
+    NOT_NEGATIVE: "nonnegative",
+    NOT_POSITIVE: "nonpositive",
+    NOT_ZERO: "nonzero",
+    NOT_NEGATIVE | NOT_ZERO: "positive",
+    NOT_POSITIVE | NOT_ZERO: "negative",
+    NOT_NEGATIVE | NOT_POSITIVE: "zero",
+}
+
+
+def assumption(flags: int) -> str:
+    """The assumptions that flags stand for, in SymPy's words; "" for none.
+
+    >>> assumption(NOT_NEGATIVE | NOT_ZERO | INTEGER)
+    'a positive integer'
+    """
+    sign = _SIGNS.get(flags & (NOT_NEGATIVE | NOT_POSITIVE | NOT_ZERO), "")
+    kind = "an even number" if flags & EVEN else "an odd number" if flags & ODD else "an integer"
+    if not flags & (INTEGER | EVEN | ODD):
+        return sign
+    article, noun = kind.split(" ", 1)
+    return f"a {sign} {noun}" if sign else f"{article} {noun}"
+
+
+def holds(flags: int, values: Any) -> Any:
+    """Where numbers fit the assumptions: an array of bools in the shape of `values`."""
+    x = np.asarray(values)
+    right = np.ones(x.shape, dtype=bool)
+    if flags & NOT_NEGATIVE:
+        right &= x >= 0
+    if flags & NOT_POSITIVE:
+        right &= x <= 0
+    if flags & NOT_ZERO:
+        right &= x != 0
+    if flags & (INTEGER | EVEN | ODD):
+        right &= x == np.floor(x)
+    if flags & (EVEN | ODD):
+        right &= np.fmod(np.abs(x), 2.0) == (1.0 if flags & ODD else 0.0)
+    return right
+
+
+def check_row(kind: str, name: str, flags: int, values: Any, where: str = "") -> None:
+    """Refuse a number, or an array of them (one for each trajectory), that is not what was declared."""
+    right = holds(flags, values)
+    if right.all():
+        return
+    wrong = np.flatnonzero(~np.atleast_1d(right))
+    first = float(np.atleast_1d(values)[wrong[0]])
+    count = f" ({wrong.size} of {right.size} values; the first is number {wrong[0]})" if right.ndim else ""
+    raise ArgumentError(
+        f"{kind}: {name} = {first:.17g}{where} is not {assumption(flags)}, as it is declared{count}"
+    )
+
+
+def check_rows(kind: str, names: Sequence[str], flags: Sequence[int], rows: Any) -> None:
+    """`check_row` for each name whose flags say something."""
+    for name, bits, row in zip(names, flags, rows):
+        if bits:
+            check_row(kind, name, bits, row)

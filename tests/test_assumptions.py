@@ -1,0 +1,189 @@
+"""What is assumed of a symbol holds in every run, or the run is refused."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from runtime_models import needs_core
+
+import chaplygin as cg
+from chaplygin.codegen.symbols import ASSUMPTIONS, DeclarationError, assumed
+from chaplygin.codegen.twin import twin_model
+from chaplygin.runtime import assumptions
+from chaplygin.runtime.errors import ArgumentError
+
+pytestmark = needs_core
+
+NUMBERS = (-3.0, -2.0, -0.5, 0.0, 0.5, 1.0, 2.0)
+ORACLE = {  # definitions, not SymPy's own deductions
+    "positive": lambda v: v > 0,
+    "negative": lambda v: v < 0,
+    "nonnegative": lambda v: v >= 0,
+    "nonpositive": lambda v: v <= 0,
+    "nonzero": lambda v: v != 0,
+    "zero": lambda v: v == 0,
+    "integer": lambda v: v == int(v),
+    "even": lambda v: v % 2 == 0,
+    "odd": lambda v: v % 2 == 1,
+}
+
+
+def test_flags_mean_what_sympy_assumes() -> None:
+    assert set(ORACLE) == set(ASSUMPTIONS)
+    for pair in [(), *itertools.combinations(ASSUMPTIONS, 1), *itertools.combinations(ASSUMPTIONS, 2)]:
+        try:
+            symbol = cg.parameters("a", **dict.fromkeys(pair, True))
+        except DeclarationError:
+            continue
+        expected = [all(ORACLE[name](v) for name in pair) for v in NUMBERS]
+        assert assumptions.holds(assumed(symbol), np.array(NUMBERS)).tolist() == expected, pair
+        assert pair == () or assumptions.assumption(assumed(symbol))
+
+
+def test_assumptions_that_cannot_be_held_are_refused() -> None:
+    for wrong in ({"prime": True}, {"irrational": True}, {"integer": False}, {"imaginary": True}):
+        with pytest.raises(DeclarationError, match="cannot be checked when a model runs"):
+            cg.parameters("a", **wrong)
+    with pytest.raises(DeclarationError, match="contradict one another"):
+        cg.parameters("a", positive=True, negative=True)
+
+
+def oscillator() -> cg.System:
+    """On a half-line: x > 0, with a count n of springs, a nonzero k, and a force f that only pushes."""
+    x = cg.coordinates("x", positive=True)
+    m = cg.parameters("m", positive=True)
+    n = cg.parameters("n", integer=True, nonnegative=True)
+    k = cg.parameters("k", nonzero=True)
+    f = cg.inputs("f", nonnegative=True)
+    return cg.System(
+        "assuming_oscillator",
+        coordinates=[x],
+        kinetic=m * cg.rate(x) ** 2 / 2,
+        potential=n * k * (x - 2) ** 2 / 2,
+        forces={cg.rate(x): f},
+        example={x: 1, m: 1, n: 3, k: 2, f: 0},
+    )
+
+
+GOOD: dict[str, Any] = {
+    "initial": {"x": 1.0, "x_dot": 0.0},
+    "parameters": {"m": 1.0, "n": 3.0, "k": -2.0},
+    "inputs": {"f": 0.0},
+}
+WRONG = [
+    ("parameters", "m", -70.0, "m = -70 is not positive"),
+    ("parameters", "m", 0.0, "m = 0 is not positive"),
+    ("parameters", "n", 2.5, "n = 2.5 is not a nonnegative integer"),
+    ("parameters", "n", -1.0, "n = -1 is not a nonnegative integer"),
+    ("parameters", "k", 0.0, "k = 0 is not nonzero"),
+    ("initial", "x", -1.0, "x = -1 is not positive"),
+    ("inputs", "f", -0.1, "f = -0.1\\d* is not nonnegative"),
+    ("inputs", "f", ([0.0, 1.0], [1.0, -2.0]), "f = -2 is not nonnegative.*1 of 2 values; the first is number 1"),
+    ("inputs", "f", lambda t, y: 0.5 - t, "f at t = .* = -.* is not nonnegative|f = -.* at t = .* is not nonneg"),
+]
+
+
+@pytest.fixture(scope="module", params=["compiled", "twin"])
+def model(request: pytest.FixtureRequest) -> Any:
+    system = oscillator()
+    if request.param == "twin":
+        return twin_model(system.equations("lagrange").program, quiet=True)
+    return system.compile("lagrange")
+
+
+@pytest.mark.parametrize(("kind", "name", "value", "message"), WRONG)
+def test_a_run_that_breaks_an_assumption_is_refused(
+    model: Any, kind: str, name: str, value: Any, message: str
+) -> None:
+    assert model.integrate((0.0, 1.0), **GOOD).success
+    given = {**GOOD, kind: {**GOOD[kind], name: value}}
+    with pytest.raises(ArgumentError, match=message):
+        model.integrate((0.0, 1.0), **given)
+    with pytest.raises(ArgumentError, match=message):
+        model.stepper(**given).advance(1.0)
+    with pytest.raises(ArgumentError, match=message):
+        cg.ensemble(model, (0.0, 1.0), 3, **given)
+    if kind != "inputs":
+        names = model.states if kind == "initial" else model.parameters
+        given[kind] = np.array([given[kind][n] for n in names])
+        with pytest.raises(ArgumentError, match=message):
+            model.integrate((0.0, 1.0), **given)
+
+
+def test_an_ensemble_says_how_many_and_which_is_the_first(model: Any) -> None:
+    for kind, name, right, wrong in (
+        ("parameters", "m", 1.0, -70.0),
+        ("parameters", "n", 3.0, 0.25),
+        ("initial", "x", 1.0, -2.0),
+        ("inputs", "f", 0.5, -3.0),
+    ):
+        values = np.full(20, right)
+        values[[5, 11]] = wrong
+        given = {**GOOD, kind: {**GOOD[kind], name: values}}
+        with pytest.raises(ArgumentError, match=rf"{name} = {wrong:g} is not .*2 of 20 values; the first is number 5"):
+            cg.ensemble(model, (0.0, 0.1), **given)
+        values[[5, 11]] = right
+        assert cg.ensemble(model, (0.0, 0.1), **given).success
+
+
+def test_inputs_of_a_stepper_are_held_too(model: Any) -> None:
+    run = model.stepper(**GOOD)
+    for call in (lambda: run.set_inputs(f=-1.0), lambda: run.set_inputs([-1.0]), lambda: run.set_inputs({"f": -1.0})):
+        with pytest.raises(ArgumentError, match="f = -1 is not nonnegative"):
+            call()
+    run.set_inputs(f=1.0)
+    run.advance(0.1)
+
+
+def test_the_example_point_is_held_too() -> None:
+    x = cg.coordinates("x")
+    m = cg.parameters("m", positive=True)
+    with pytest.raises(DeclarationError, match=r"example\[m\] = -70 is not positive, as m is declared"):
+        cg.System("falling", coordinates=[x], kinetic=m * cg.rate(x) ** 2 / 2, example={m: -70, x: 0})
+
+
+def test_the_digest_knows_assumptions() -> None:
+    def falling(**given: bool) -> cg.System:
+        x, m = cg.coordinates("x"), cg.parameters("m", **given)
+        return cg.System("falling", coordinates=[x], kinetic=m * cg.rate(x) ** 2 / 2, example={m: 1, x: 0})
+
+    assert falling().digest != falling(positive=True).digest != falling(nonzero=True).digest
+
+
+def test_a_loaded_model_holds_them_without_sympy() -> None:
+    path = oscillator().compile("lagrange").owner.__file__
+    code = f"""
+import sys
+from chaplygin.runtime import load_model
+model = load_model({path!r})
+try:
+    model.integrate((0, 1), [1.0, 0.0], [-70.0, 3.0, 2.0], [0.0])
+except ValueError as error:
+    print(error)
+print("sympy" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["parameters: m = -70 is not positive, as it is declared", "False"]
+
+
+def test_a_coordinate_that_a_form_drops_is_held_too() -> None:
+    """Whittaker's equations have no state for the leading coordinate; chetaev's take the declared velocities."""
+    x, y = cg.coordinates("x y", positive=True)
+    system = cg.System(
+        "positive_quadrant",
+        coordinates=[x, y],
+        kinetic=(cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2,
+        potential=sp.Rational(1, 2) / x + y,
+        example={x: 1, y: 1, cg.rate(x): 1, cg.rate(y): 0.1},
+    )
+    given = {"x": 1.0, "y": -1.0, "x_dot": 1.0, "y_dot": 0.1}
+    for form in ("chetaev", "whittaker"):
+        span = (1.0, 1.1)
+        with pytest.raises(ArgumentError, match="y = -1 is not positive"):
+            system.compile(form).integrate(span, given)

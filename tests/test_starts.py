@@ -1,0 +1,317 @@
+"""Where a run may begin: on its constraints. What is off is refused, or warned about where it is slight."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from runtime_models import needs_core
+
+import chaplygin as cg
+from chaplygin.codegen.twin import twin_model
+from chaplygin.runtime.errors import ArgumentError, ConsistencyWarning
+
+pytestmark = needs_core
+
+BACKENDS = ("compiled", "twin")
+
+
+def pendulum() -> cg.System:
+    """A point on the unit circle, in Cartesian coordinates."""
+    x, y = cg.coordinates("x y")
+    m, g, r = cg.parameters("m g r", positive=True)
+    return cg.System(
+        "pendulum_of_starts",
+        coordinates=[x, y],
+        kinetic=m * (cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2,
+        potential=m * g * y,
+        holonomic=[x**2 + y**2 - r**2],
+        example={x: 0.6, y: -0.8, m: 1, g: 9.81, r: 1},
+    )
+
+
+def sleigh() -> cg.System:
+    return cg.example("chaplygin_sleigh").system
+
+
+def compiled(system: cg.System, form: str, backend: str) -> Any:
+    if backend == "twin":
+        return twin_model(system.equations(form).program, quiet=True)
+    return system.compile(form)
+
+
+P = {"m": 1.0, "g": 9.81, "r": 1.0}
+
+
+def start(x: float, y: float, speed: float = 0.0) -> dict[str, float]:
+    """At (x, y), moving along the circle through it."""
+    return {"x": x, "y": y, "x_dot": -speed * y, "y_dot": speed * x}
+
+
+def quiet(call: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return call()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("form", ["maggi", "multipliers"])
+def test_a_start_off_a_holonomic_equation_is_refused(form: str, backend: str) -> None:
+    model = compiled(pendulum(), form, backend)
+    names = [n for n in model.states if n in start(0.6, -0.9)]
+    good = {n: v for n, v in start(0.6, -0.8).items() if n in names}
+    bad = {n: v for n, v in start(0.6, -0.9).items() if n in names}
+    residual = 0.6**2 + 0.9**2 - 1
+    terms = 0.6**2 + 0.9**2 + 1
+    message = f"residual holonomic_1 = {residual:.6g} at the start, where its terms amount to {terms:.6g}"
+    for given in (bad, np.array([bad[n] for n in model.states])):
+        for run in (model.integrate, lambda _, *a: model.stepper(*a)):
+            with pytest.raises(ArgumentError, match=message):
+                run((0.0, 0.1), given, P)
+    assert quiet(lambda: model.integrate((0.0, 0.1), good, P)).success
+    quiet(lambda: model.stepper(good, P))
+    # A parameter makes it wrong as well.
+    with pytest.raises(ArgumentError, match="holonomic_1"):
+        model.integrate((0.0, 0.1), good, {**P, "r": 1.1})
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_velocities_off_the_constraints_are_refused(backend: str) -> None:
+    model = compiled(sleigh(), "multipliers", backend)
+    initial = {**cg.example("chaplygin_sleigh").initial, "w": -1.6}
+    initial = {name: initial[name] for name in model.states}
+    p = cg.example("chaplygin_sleigh").parameters
+    with pytest.raises(ArgumentError, match=r"residual constraint_1 = -1\.6 at the start"):
+        model.integrate((0.0, 1.0), initial, p)
+    with pytest.raises(ArgumentError, match=r"constraint_1 = -1\.6"):
+        model.stepper(initial, p)
+    assert quiet(lambda: model.integrate((0.0, 1.0), {**initial, "w": 0.0}, p)).success
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("share", "outcome"),
+    [(0.0, ""), (5e-9, ""), (2e-8, "warning"), (9e-5, "warning"), (1.1e-4, "error"), (0.3, "error")],
+)
+def test_the_limits_are_shares_of_the_terms(share: float, outcome: str, backend: str) -> None:
+    """|r| = s (x^2 + y^2 + 1) with r = x^2 + y^2 - 1: x^2 + y^2 = (1 + s)/(1 - s), whatever the direction."""
+    model = compiled(pendulum(), "maggi", backend)
+    size = np.sqrt((1 + share) / (1 - share))
+    given = {n: v for n, v in start(0.6 * size, -0.8 * size).items() if n in model.states}
+
+    def run() -> Any:
+        return model.integrate((0.0, 1e-3), given, P)
+
+    if outcome == "error":
+        with pytest.raises(ArgumentError, match="holonomic_1"):
+            run()
+    elif outcome == "warning":
+        with pytest.warns(ConsistencyWarning, match="holonomic_1"):
+            assert run().success
+    else:
+        assert quiet(run).success
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_the_limits_do_not_depend_on_the_unit_of_length(unit: float) -> None:
+    model = compiled(pendulum(), "maggi", "compiled")
+    p = {"m": 1.0, "g": 9.81 * unit, "r": unit}
+    for factor, wrong in ((1.0, False), (1.01, True)):
+        given = {n: v for n, v in start(0.6 * unit, -0.8 * unit * factor).items() if n in model.states}
+        options = {"atol": 1e-9 * unit}
+        if wrong:
+            with pytest.raises(ArgumentError, match="holonomic_1"):
+                model.integrate((0.0, 1e-3), given, p, **options)
+        else:
+            quiet(lambda given=given, options=options: model.integrate((0.0, 1e-3), given, p, **options))
+
+
+def test_a_residual_of_one_term_is_measured_by_atol() -> None:
+    """w = 0 is all of its terms however small it is: what `atol` cannot tell from zero passes."""
+    model = compiled(sleigh(), "multipliers", "compiled")
+    entry = cg.example("chaplygin_sleigh")
+    given = {name: {**entry.initial, "w": 0.0}[name] for name in model.states}
+    quiet(lambda: model.integrate((0.0, 0.1), {**given, "w": 1e-16}, entry.parameters))
+    with pytest.warns(ConsistencyWarning, match="constraint_1"):
+        model.integrate((0.0, 0.1), {**given, "w": 1e-6}, entry.parameters)
+    with pytest.raises(ArgumentError, match="constraint_1"):
+        model.integrate((0.0, 0.1), {**given, "w": 1e-4}, entry.parameters)
+    with pytest.raises(ArgumentError, match="constraint_1"):  # loose tolerances do not loosen the check
+        model.integrate((0.0, 0.1), {**given, "w": 0.1}, entry.parameters, atol=1e-2)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_ensemble_says_how_many_are_off_and_which_is_the_first(backend: str) -> None:
+    model = compiled(pendulum(), "maggi", backend)
+    n = 50
+    y = np.full(n, -0.8)
+    y[[7, 20, 33]] = -0.9, 0.5, 2.0
+    speed = next(name for name in model.states if name.endswith("_dot"))
+    given = {"x": 0.6, "y": y, speed: 0.1}
+    with pytest.raises(ArgumentError, match=r"holonomic_1 = 0\.17 .*3 of 50 trajectories; the first is number 7"):
+        cg.ensemble(model, (0.0, 0.1), initial=given, parameters=P)
+    y[[7, 20, 33]] = -0.8, -0.8 * (1 + 1e-7), -0.8 * (1 + 2e-7)
+    with pytest.warns(ConsistencyWarning, match="2 of 50 trajectories; the worst is number 33"):
+        ens = cg.ensemble(model, (0.0, 0.1), initial=given, parameters=P)
+    assert ens.success
+    y[:] = -0.8
+    quiet(lambda: cg.ensemble(model, (0.0, 0.1), initial=given, parameters=P))
+    r = np.ones(n)
+    r[4] = 1.5
+    with pytest.raises(ArgumentError, match="1 of 50 trajectories; the first is number 4"):
+        cg.ensemble(model, (0.0, 0.1), initial=given, parameters={**P, "r": r})
+
+
+def drifting(model: Any, **options: Any) -> tuple[Any, dict[str, Any]]:
+    """A run so coarse that it leaves its constraint by more than the limit of a start."""
+    options = {"method": "rk4", "step": 0.1, **options}
+    given = {n: v for n, v in start(0.6, -0.8, 3.0).items() if n in model.states}
+    sol = model.integrate((0.0, 5.0), given, P, **options)
+    x, y = sol["x"][-1], sol["y"][-1]
+    assert abs(x**2 + y**2 - 1) > 2e-4 * (x**2 + y**2 + 1)
+    return sol, options
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_end_of_a_run_starts_the_next_one_however_far_it_drifted(backend: str) -> None:
+    model = compiled(pendulum(), "multipliers", backend)
+    sol, options = drifting(model)
+    end = sol.y[:, -1].copy()
+    by_name = {name: sol[name][-1] for name in model.states}
+    for given in (end, by_name):
+        sol = quiet(lambda given=given: model.integrate((5.0, 6.0), given, P, **options))
+        assert np.array_equal(sol.y[:, 0], end)
+    quiet(lambda: model.stepper(end, P, **options))
+    with pytest.raises(ArgumentError, match="holonomic_1|constraint_1"):  # one bit aside it is a start like any other
+        model.integrate((5.0, 6.0), np.nextafter(end, 9.0), P, **options)
+    with pytest.raises(ArgumentError, match="holonomic_1|constraint_1"):  # and so it is for another circle
+        model.integrate((5.0, 6.0), end, {**P, "r": 2.0}, **options)
+
+
+def test_runs_and_audits_repeat_what_was_accepted() -> None:
+    model = compiled(pendulum(), "multipliers", "compiled")
+    sol, options = drifting(model)
+    again = model.integrate((5.0, 6.0), sol.y[:, -1], P, **options)
+    model.ends.clear()
+    quiet(lambda: again.sol)
+    quiet(lambda: again._repeat())
+
+
+def test_the_ends_of_steppers_and_snapshots_go_on() -> None:
+    model = compiled(pendulum(), "multipliers", "compiled")
+    given = {n: v for n, v in start(0.6, -0.8, 3.0).items() if n in model.states}
+    run = model.stepper(given, P, method="rk4", step=0.1)
+    run.advance(5.0)
+    snapshot = run.save()
+    quiet(lambda: model.stepper(run.y, P, method="rk4", step=0.1))
+    model.ends.clear()
+    with pytest.raises(ArgumentError, match="holonomic_1|constraint_1"):
+        model.stepper(run.y, P, method="rk4", step=0.1)
+    quiet(lambda: run.restore(snapshot))
+    run.advance(6.0)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_ends_of_an_ensemble_start_the_next_one(backend: str) -> None:
+    model = compiled(pendulum(), "multipliers", backend)
+    speeds = np.linspace(0.5, 4.0, 6)
+    given = {"x": 0.6, "y": -0.8, "x_dot": 0.8 * speeds, "y_dot": 0.6 * speeds}
+    options: dict[str, Any] = {"method": "rk4", "step": 0.1}
+    ens = cg.ensemble(model, (0.0, 5.0), initial=given, parameters=P, **options)
+    drift = np.abs(ens["x"] ** 2 + ens["y"] ** 2 - 1) / (ens["x"] ** 2 + ens["y"] ** 2 + 1)
+    assert (drift > 1e-4).sum() >= 2
+    y = ens.y
+    del ens
+    worst = int(np.argmax(drift))
+    quiet(lambda: cg.ensemble(model, (5.0, 5.1), initial=y, parameters=P, **options))
+    quiet(lambda: cg.ensemble(model, (5.0, 5.1), initial=y[:, ::-1].copy(), parameters=P, **options))
+    quiet(lambda: model.integrate((5.0, 5.1), y[:, worst], P, **options))
+    again = quiet(lambda: cg.ensemble(model, (5.0, 5.1), initial=y, parameters=P, **options))
+    quiet(lambda: again.rerun(worst))
+    with pytest.raises(ArgumentError, match="holonomic_1|constraint_1"):
+        cg.ensemble(model, (5.0, 5.1), initial=y, parameters={**P, "r": 2.0}, **options)
+    with pytest.raises(ArgumentError, match="holonomic_1|constraint_1"):
+        cg.ensemble(model, (5.0, 5.1), initial=y + 1e-3, parameters=P, **options)
+
+
+def test_a_restart_at_another_time_is_a_start_like_any_other() -> None:
+    """The end of a run on a moving circle does not lie on that circle at t = 0."""
+    x, y = cg.coordinates("x y")
+    r = 1 + cg.time / 10
+    system = cg.System(
+        "growing_circle",
+        coordinates=[x, y],
+        kinetic=(cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2,
+        holonomic=[x**2 + y**2 - r**2],
+        example={x: 0.6, y: -0.8, cg.time: 0},
+    )
+    model = system.compile("maggi")
+    velocity = next(name for name in model.states if name.endswith("_dot"))
+    sol = quiet(lambda: model.integrate((0.0, 5.0), {"x": 0.6, "y": -0.8, velocity: 0.3}, method="rk4", step=0.5))
+    with pytest.raises(ArgumentError, match="holonomic_1"):
+        model.integrate((0.0, 1.0), sol.y[:, -1])
+    quiet(lambda: model.integrate((5.0, 6.0), sol.y[:, -1], method="rk4", step=0.5))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_quaternion_that_is_not_a_unit_is_warned_about(backend: str) -> None:
+    top = cg.example("heavy_top")
+    model = compiled(top.system, "poincare", backend)
+    names = [name for name in model.states if name.startswith("q")]
+    good = dict(top.initial)
+    norm = sum(good[name] ** 2 for name in names)
+    assert norm == pytest.approx(1, abs=1e-14)
+    quiet(lambda: model.integrate((0.0, 0.01), good, top.parameters))
+    bad = {**good, **{name: np.sqrt(1.3) * good[name] for name in names}}
+    with pytest.warns(ConsistencyWarning, match=r"coordinates_1 = 0\.3 at the start"):
+        assert model.integrate((0.0, 0.01), bad, top.parameters).success
+    for _ in range(2):  # a start does not become known by being one
+        with pytest.warns(ConsistencyWarning, match=r"coordinates_1 = 0\.3"):
+            model.stepper(bad, top.parameters)
+    scales = np.sqrt([1.0, 1.1, 1.3, 1.0])
+    many = {**good, **{name: scales * good[name] for name in names}}
+    with pytest.warns(ConsistencyWarning, match=r"coordinates_1 = 0\.3 .*2 of 4 trajectories; the worst is number 2"):
+        cg.ensemble(model, (0.0, 0.01), initial=many, parameters=top.parameters)
+
+
+def test_what_the_example_does_not_fix_is_not_compared() -> None:
+    """Without an example the level of x^2 + y^2 + z^2 is the user's."""
+    g1, g2, g3 = cg.coordinates("g1 g2 g3")
+    w1, w2, w3 = cg.velocities("w1 w2 w3")
+    system = cg.System(
+        "free_level",
+        kinematics={g1: w3 * g2 - w2 * g3, g2: w1 * g3 - w3 * g1, g3: w2 * g1 - w1 * g2},
+        kinetic=(w1**2 + 2 * w2**2 + 3 * w3**2) / 2,
+    )
+    model = system.compile("poincare")
+    assert model.checked_at_start == ()
+    assert system.equations("poincare").program.kernels.get("consistency") is None
+    quiet(lambda: model.integrate((0.0, 0.1), [3.0, 0.0, 4.0, 1.0, 1.0, 1.0]))
+
+
+def test_constraints_that_a_form_keeps_by_itself_cost_nothing() -> None:
+    model = sleigh().compile("maggi")
+    assert model.residuals if hasattr(model, "residuals") else model.invariants
+    assert model.checked_at_start == ()
+
+
+def test_the_sum_of_the_terms_multiplies_products_out() -> None:
+    """Against SymPy's expansion, at random points."""
+    from chaplygin.codegen.consistency import term_magnitudes
+    from chaplygin.codegen.evaluate import evaluate
+    from chaplygin.codegen.graph import Graph
+    from chaplygin.codegen.lowering import Lowering
+
+    a, b, c = symbols = sp.symbols("a b c", real=True)
+    rng = np.random.default_rng(3)
+    for expression in (a * (b - 2 * c) * (a + 3), (a - b) ** 2 / (1 + c**2) - 4, a * sp.sin(b - c) - sp.sqrt(a**2 + 1) / 2):
+        g = Graph()
+        (node,) = Lowering(g, {s: g.symbol(s.name) for s in symbols}).lower([expression])
+        expanded = sp.Add.make_args(sp.expand(expression, trig=False))
+        for _ in range(5):
+            at = dict(zip(("a", "b", "c"), rng.uniform(-2, 2, 3).tolist()))
+            wanted = sum(abs(float(term.subs(dict(zip(symbols, at.values()))))) for term in expanded)
+            assert evaluate(g, term_magnitudes(g, [node]), at)[0] == pytest.approx(wanted, rel=1e-12)
