@@ -103,8 +103,8 @@ class Program:
     """A model as named kernels over one graph: what is printed, in C or in Python.
 
     `kernels` holds `rhs` and, where the model has them, `jacobian`, `jvp`, `outputs`, `invariants`, `guards`,
-    `contacts`, `project`, `initial`, `consistency`, and `reset_<i>` for each event i with a reset. The modes of contacts follow the
-    inputs in the kernels' u.
+    `contacts`, `project`, `initial`, `consistency`, and `reset_<i>` for each event i with a reset. The modes of
+    contacts follow the inputs in the kernels' u.
     `independent` names the argument `t` of the kernels: "t", or Whittaker's coordinate.
     A Jacobian too long to unroll is absent: the emitted one loops over `jvp`.
     """

@@ -28,6 +28,8 @@ class KernelCore:
     invariants: tuple[str, ...]
     residuals: tuple[str, ...]
     _conserved: tuple[str, ...]
+    checked_at_start: tuple[str, ...]
+    ends: dict[bytes, float]
     declared: tuple[str, ...]
     events: tuple[str, ...]
     kinks: tuple[str, ...]
@@ -41,7 +43,7 @@ class KernelCore:
     n_work: int
     has_initial: bool
     has_inlined_methods: bool
-    _variables: list[tuple[str, str, str, str, float]]
+    _variables: list[tuple[str, str, str, str, float, int]]
 
     def __init__(self, capsule: object, *, owner: object = None) -> None: ...
     @property
@@ -54,6 +56,9 @@ class KernelCore:
     def rhs(self, t: Any, y: Any, p: Any, u: Any = ()) -> Array: ...
     def jacobian(self, t: Any, y: Any, p: Any, u: Any = ()) -> Array: ...
     def jvp(self, t: Any, y: Any, p: Any, dy: Any, u: Any = ()) -> Array: ...
+    def _inconsistent(
+        self, t0: float, x0: Array, p: list[Array], u: Array, atol: float
+    ) -> NDArray[np.intp]: ...
     def _columns(
         self, kernel: str, t: Array, y: Array, p: Array, u: Array, v: Array | None, strict: bool = True
     ) -> Array: ...

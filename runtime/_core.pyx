@@ -144,6 +144,7 @@ cdef class KernelCore:
     cdef readonly object capsule, owner
     cdef readonly tuple states, parameters, inputs, outputs, invariants, residuals, declared
     cdef readonly tuple _conserved  # the rows of the kernel `invariants`: first integrals, then residuals
+    cdef readonly tuple checked_at_start  # those that have to be zero where a run begins
     cdef readonly tuple events, kinks, contacts, modes
     cdef readonly str name, form, digest, generator
     cdef readonly int n_coordinates, n_work
@@ -185,6 +186,10 @@ cdef class KernelCore:
         self._conserved = _names(m.invariants, m.n_invariants, self._variables)
         self.residuals = tuple([name for i, name in enumerate(self._conserved) if m.invariants[i].kind == CG_RESIDUAL])
         self.invariants = tuple([name for i, name in enumerate(self._conserved) if m.invariants[i].kind != CG_RESIDUAL])
+        self.checked_at_start = tuple([name for i, name in enumerate(self._conserved)
+                                       if m.invariants[i].flags & CG_ZERO_AT_START])
+        if len(self.checked_at_start) != m.n_consistency or (m.n_consistency > 0) != (m.consistency is not NULL):
+            raise LoadError(f"{self.name} has a damaged table: its kernel of residuals at the start")
         self.declared = _names(m.declared, m.n_declared, self._variables) if m.declared is not NULL else ()
         guards = _names(m.guards, m.n_guards, []) if m.guards is not NULL else tuple(map(str, range(m.n_guards)))
         self.kinks = guards[m.n_events:]

@@ -97,7 +97,9 @@ def note_end(model: Face, t: float, y: Array, p: Array, controls: Inputs) -> Non
     """Remember the end of a run of a model in Python that has drifted off its constraints; compiled ones do it in C."""
     if model.checked_at_start:
         u = model._start(t, y, controls)
-        rows = model._columns("consistency", np.array([t]), y[:, None], p[:, None], u[:, None], None, strict=False)
+        rows = model._columns(
+            "consistency", np.array([t]), y[:, None], p[:, None], u[:, None], None, strict=False
+        )
         model.ends[np.ascontiguousarray(y).tobytes()] = float(np.abs(rows[0::3]).max())
         if len(model.ends) > MOST_ENDS:
             del model.ends[next(iter(model.ends))]
@@ -115,7 +117,13 @@ def _check_assumed(kind: str, model: Face, names: tuple[str, ...], rows: Any) ->
 
 
 def _check(
-    model: Face, t0: float, x0: Array, p: Array, u: Array, atol: float, of: tuple[NDArray[np.intp], int] | None
+    model: Face,
+    t0: float,
+    x0: Array,
+    p: Array,
+    u: Array,
+    atol: float,
+    of: tuple[NDArray[np.intp], int] | None,
 ) -> None:
     """The residuals of columns that may be wrong; `of` has their numbers in the ensemble and its size."""
     rows = model._columns("consistency", np.array([t0]), x0, p, u, None, strict=False)
@@ -128,7 +136,7 @@ def _check(
     if not suspect.size:
         return
     names = model.checked_at_start
-    residual = np.array([model.variables[name].kind == "residual" for name in names])
+    residual = np.array([name in model.residuals for name in names])
     refused = (share > REFUSE) & residual[:, None]
     for wrong, fatal in ((refused, True), (share > WARN, False)):
         columns = suspect[wrong[:, suspect].any(axis=0)]

@@ -55,6 +55,8 @@ class Face:
     n_coordinates: int
     has_initial: bool
     variables: dict[str, Variable]
+    checked_at_start: tuple[str, ...]
+    """Residuals and invariants that have to be zero where a run begins; see `chaplygin.runtime.consistency`."""
     ends: dict[bytes, float]
     _ensembles: list[Any]
 
@@ -64,19 +66,9 @@ class Face:
         """A kernel over columns, arguments checked; see `_core.pyx`. Not strict: NaN in columns that fail."""
         raise NotImplementedError
 
-    def _inconsistent(
-        self, t0: float, x0: Array, p: list[Array], u: Array, atol: float
-    ) -> NDArray[np.intp]:
+    def _inconsistent(self, t0: float, x0: Array, p: list[Array], u: Array, atol: float) -> NDArray[np.intp]:
         """Numbers of the columns of x0 (n, N) that may not lie on the constraints; `consistency` has the last word."""
         return np.arange(x0.shape[1])
-
-    @cached_property
-    def checked_at_start(self) -> tuple[str, ...]:
-        """Residuals and invariants that have to be zero where a run begins; see `chaplygin.runtime.consistency`."""
-        flags = [self.variables[name].flags for name in self.invariants]
-        return tuple(
-            name for name, bits in zip(self.invariants, flags) if bits & assumptions.ZERO_AT_START
-        )
 
     @cached_property
     def _input_flags(self) -> tuple[int, ...]:

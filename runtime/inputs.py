@@ -113,9 +113,7 @@ class Inputs:
         return Inputs(self.names, values, self.signals, self.functions, self.flags)
 
 
-def parse(
-    value: Any, names: Sequence[str], count: int | None = None, flags: tuple[int, ...] = ()
-) -> Inputs:
+def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tuple[int, ...] = ()) -> Inputs:
     """Inputs from a dict by name, or a sequence in the order of `names`; see the module's text for what each may be.
 
     With `count`, the size of an ensemble, an input may also be an array with one number for each trajectory. `flags`

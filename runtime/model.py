@@ -63,12 +63,15 @@ class Model(ModelCore, Face):
     ``integrate(t_span, initial, parameters, inputs, *, method, rtol, atol, t_eval, dense_output, max_step,
     first_step, step, max_steps, events, kinks, paradox)``
         Integrates over ``t_span = (t0, t1)``, t1 after t0 or, in models without contacts, before, and returns a
-        `Solution`. `initial` is a dict of
-        the declared coordinates and velocities (dependent ones may be left out, or must agree), or a vector in the
-        order of `states`. Inputs: see `chaplygin.runtime.inputs`. Methods with error control by `rtol` and `atol`, the
-        latter a number, a vector or a dict by state: "dop853" (order 8), "tsit5" (order 5, for loose tolerances),
-        "vern7" and "vern9" (orders 7 and 9, for tight ones), "rodas5p" (order 5, implicit with the model's Jacobian,
-        for stiff systems), "auto" (dop853, and rodas5p where the motion is stiff); and "rk4" (order 4, fixed `step`).
+        `Solution`. `initial` is a dict of the declared coordinates and velocities (dependent ones may be left out, or
+        must agree), or a vector in the order of `states`. A start off the constraints is refused, or warned about
+        where it is slight (`ConsistencyWarning`; `chaplygin.runtime.consistency` has the limits); a value that breaks
+        an assumption of its symbol, such as ``positive=True``, is refused.
+
+        Inputs: see `chaplygin.runtime.inputs`. Methods with error control by `rtol` and `atol`, the latter a number, a
+        vector or a dict by state: "dop853" (order 8), "tsit5" (order 5, for loose tolerances), "vern7" and "vern9"
+        (orders 7 and 9, for tight ones), "rodas5p" (order 5, implicit with the model's Jacobian, for stiff systems),
+        "auto" (dop853, and rodas5p where the motion is stiff); and "rk4" (order 4, fixed `step`).
         An `rtol` below 100 times the spacing of float64 at 1 is raised to that, with a RuntimeWarning. No step is
         longer than `max_step`, none but the last one before `t1` or a sample of an input is shorter than a few
         spacings of float64 at t: a run that needs it ends with status -3. `t_eval` gives the times to record, else

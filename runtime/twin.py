@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from . import arguments
 from . import inputs as signals
+from .assumptions import ZERO_AT_START
 from .columns import Start
 from .consistency import Accepted, note_end, smallest
 from .errors import UNSUPPORTED, ArgumentError, TwinWarning, kernel_failed
@@ -55,8 +56,9 @@ class TwinKernels(Protocol):
 
     ``python[kernel]`` is a function of (t, x, p, u), for "jvp" of (t, x, p, u, v), over sequences of floats, that
     returns a sequence of floats: "rhs" n, "jacobian" n*n by rows, "jvp" n, "outputs", "invariants", "initial" (x being
-    the declared variables) n + np, "consistency" 3 for each quantity that is zero at the start. ``numpy[kernel]`` takes arrays (n, N), (np, N) or (np, 1), ... and returns one
-    array or number a row; kernels missing there are looped over. A singular mass matrix raises `ArithmeticError`.
+    the declared variables) n + np, "consistency" three for each quantity that is zero at the start. ``numpy[kernel]``
+    takes arrays (n, N), (np, N) or (np, 1), ... and returns one array or number a row; kernels missing there are
+    looped over. A singular mass matrix raises `ArithmeticError`.
     """
 
     @property
@@ -117,6 +119,7 @@ class TwinModel(Face):
         self._conserved = self.invariants
         self.residuals = tuple(v.name for v in kernels.invariants if v.kind == "residual")
         self.invariants = tuple(v.name for v in kernels.invariants if v.kind != "residual")
+        self.checked_at_start = tuple(v.name for v in kernels.invariants if v.flags & ZERO_AT_START)
         self.has_initial = "initial" in kernels.python
         self.ends: dict[bytes, float] = {}
         self._ensembles: list[Any] = []

@@ -84,8 +84,18 @@ WRONG = [
     ("parameters", "k", 0.0, "k = 0 is not nonzero"),
     ("initial", "x", -1.0, "x = -1 is not positive"),
     ("inputs", "f", -0.1, "f = -0.1\\d* is not nonnegative"),
-    ("inputs", "f", ([0.0, 1.0], [1.0, -2.0]), "f = -2 is not nonnegative.*1 of 2 values; the first is number 1"),
-    ("inputs", "f", lambda t, y: 0.5 - t, "f at t = .* = -.* is not nonnegative|f = -.* at t = .* is not nonneg"),
+    (
+        "inputs",
+        "f",
+        ([0.0, 1.0], [1.0, -2.0]),
+        "f = -2 is not nonnegative.*1 of 2 values; the first is number 1",
+    ),
+    (
+        "inputs",
+        "f",
+        lambda t, y: 0.5 - t,
+        "f at t = .* = -.* is not nonnegative|f = -.* at t = .* is not nonneg",
+    ),
 ]
 
 
@@ -126,7 +136,9 @@ def test_an_ensemble_says_how_many_and_which_is_the_first(model: Any) -> None:
         values = np.full(20, right)
         values[[5, 11]] = wrong
         given = {**GOOD, kind: {**GOOD[kind], name: values}}
-        with pytest.raises(ArgumentError, match=rf"{name} = {wrong:g} is not .*2 of 20 values; the first is number 5"):
+        with pytest.raises(
+            ArgumentError, match=rf"{name} = {wrong:g} is not .*2 of 20 values; the first is number 5"
+        ):
             cg.ensemble(model, (0.0, 0.1), **given)
         values[[5, 11]] = right
         assert cg.ensemble(model, (0.0, 0.1), **given).success
@@ -134,7 +146,11 @@ def test_an_ensemble_says_how_many_and_which_is_the_first(model: Any) -> None:
 
 def test_inputs_of_a_stepper_are_held_too(model: Any) -> None:
     run = model.stepper(**GOOD)
-    for call in (lambda: run.set_inputs(f=-1.0), lambda: run.set_inputs([-1.0]), lambda: run.set_inputs({"f": -1.0})):
+    for call in (
+        lambda: run.set_inputs(f=-1.0),
+        lambda: run.set_inputs([-1.0]),
+        lambda: run.set_inputs({"f": -1.0}),
+    ):
         with pytest.raises(ArgumentError, match="f = -1 is not nonnegative"):
             call()
     run.set_inputs(f=1.0)

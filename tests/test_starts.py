@@ -151,7 +151,9 @@ def test_an_ensemble_says_how_many_are_off_and_which_is_the_first(backend: str) 
     y[[7, 20, 33]] = -0.9, 0.5, 2.0
     speed = next(name for name in model.states if name.endswith("_dot"))
     given = {"x": 0.6, "y": y, speed: 0.1}
-    with pytest.raises(ArgumentError, match=r"holonomic_1 = 0\.17 .*3 of 50 trajectories; the first is number 7"):
+    with pytest.raises(
+        ArgumentError, match=r"holonomic_1 = 0\.17 .*3 of 50 trajectories; the first is number 7"
+    ):
         cg.ensemble(model, (0.0, 0.1), initial=given, parameters=P)
     y[[7, 20, 33]] = -0.8, -0.8 * (1 + 1e-7), -0.8 * (1 + 2e-7)
     with pytest.warns(ConsistencyWarning, match="2 of 50 trajectories; the worst is number 33"):
@@ -185,9 +187,11 @@ def test_the_end_of_a_run_starts_the_next_one_however_far_it_drifted(backend: st
         sol = quiet(lambda given=given: model.integrate((5.0, 6.0), given, P, **options))
         assert np.array_equal(sol.y[:, 0], end)
     quiet(lambda: model.stepper(end, P, **options))
-    with pytest.raises(ArgumentError, match="holonomic_1|constraint_1"):  # one bit aside it is a start like any other
+    with pytest.raises(
+        ArgumentError, match=r"holonomic_1|constraint_1"
+    ):  # one bit aside it is a start like any other
         model.integrate((5.0, 6.0), np.nextafter(end, 9.0), P, **options)
-    with pytest.raises(ArgumentError, match="holonomic_1|constraint_1"):  # and so it is for another circle
+    with pytest.raises(ArgumentError, match=r"holonomic_1|constraint_1"):  # and so it is for another circle
         model.integrate((5.0, 6.0), end, {**P, "r": 2.0}, **options)
 
 
@@ -208,7 +212,7 @@ def test_the_ends_of_steppers_and_snapshots_go_on() -> None:
     snapshot = run.save()
     quiet(lambda: model.stepper(run.y, P, method="rk4", step=0.1))
     model.ends.clear()
-    with pytest.raises(ArgumentError, match="holonomic_1|constraint_1"):
+    with pytest.raises(ArgumentError, match=r"holonomic_1|constraint_1"):
         model.stepper(run.y, P, method="rk4", step=0.1)
     quiet(lambda: run.restore(snapshot))
     run.advance(6.0)
@@ -231,9 +235,9 @@ def test_the_ends_of_an_ensemble_start_the_next_one(backend: str) -> None:
     quiet(lambda: model.integrate((5.0, 5.1), y[:, worst], P, **options))
     again = quiet(lambda: cg.ensemble(model, (5.0, 5.1), initial=y, parameters=P, **options))
     quiet(lambda: again.rerun(worst))
-    with pytest.raises(ArgumentError, match="holonomic_1|constraint_1"):
+    with pytest.raises(ArgumentError, match=r"holonomic_1|constraint_1"):
         cg.ensemble(model, (5.0, 5.1), initial=y, parameters={**P, "r": 2.0}, **options)
-    with pytest.raises(ArgumentError, match="holonomic_1|constraint_1"):
+    with pytest.raises(ArgumentError, match=r"holonomic_1|constraint_1"):
         cg.ensemble(model, (5.0, 5.1), initial=y + 1e-3, parameters=P, **options)
 
 
@@ -250,7 +254,9 @@ def test_a_restart_at_another_time_is_a_start_like_any_other() -> None:
     )
     model = system.compile("maggi")
     velocity = next(name for name in model.states if name.endswith("_dot"))
-    sol = quiet(lambda: model.integrate((0.0, 5.0), {"x": 0.6, "y": -0.8, velocity: 0.3}, method="rk4", step=0.5))
+    sol = quiet(
+        lambda: model.integrate((0.0, 5.0), {"x": 0.6, "y": -0.8, velocity: 0.3}, method="rk4", step=0.5)
+    )
     with pytest.raises(ArgumentError, match="holonomic_1"):
         model.integrate((0.0, 1.0), sol.y[:, -1])
     quiet(lambda: model.integrate((5.0, 6.0), sol.y[:, -1], method="rk4", step=0.5))
@@ -273,7 +279,9 @@ def test_a_quaternion_that_is_not_a_unit_is_warned_about(backend: str) -> None:
             model.stepper(bad, top.parameters)
     scales = np.sqrt([1.0, 1.1, 1.3, 1.0])
     many = {**good, **{name: scales * good[name] for name in names}}
-    with pytest.warns(ConsistencyWarning, match=r"coordinates_1 = 0\.3 .*2 of 4 trajectories; the worst is number 2"):
+    with pytest.warns(
+        ConsistencyWarning, match=r"coordinates_1 = 0\.3 .*2 of 4 trajectories; the worst is number 2"
+    ):
         cg.ensemble(model, (0.0, 0.01), initial=many, parameters=top.parameters)
 
 
@@ -294,7 +302,7 @@ def test_what_the_example_does_not_fix_is_not_compared() -> None:
 
 def test_constraints_that_a_form_keeps_by_itself_cost_nothing() -> None:
     model = sleigh().compile("maggi")
-    assert model.residuals if hasattr(model, "residuals") else model.invariants
+    assert model.residuals == ("constraint_1",)
     assert model.checked_at_start == ()
 
 
@@ -307,7 +315,11 @@ def test_the_sum_of_the_terms_multiplies_products_out() -> None:
 
     a, b, c = symbols = sp.symbols("a b c", real=True)
     rng = np.random.default_rng(3)
-    for expression in (a * (b - 2 * c) * (a + 3), (a - b) ** 2 / (1 + c**2) - 4, a * sp.sin(b - c) - sp.sqrt(a**2 + 1) / 2):
+    for expression in (
+        a * (b - 2 * c) * (a + 3),
+        (a - b) ** 2 / (1 + c**2) - 4,
+        a * sp.sin(b) - sp.sqrt(a**2 + 1),
+    ):
         g = Graph()
         (node,) = Lowering(g, {s: g.symbol(s.name) for s in symbols}).lower([expression])
         expanded = sp.Add.make_args(sp.expand(expression, trig=False))
