@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING
 from .differentiate import forward
 from .friction import Friction, Rows, friction_rows
 from .graph import Graph, Node
-from .linear import LDL, eliminate
+from .linear import LDL, UNROLLED_VELOCITIES, eliminate
 from .program import Solve
 
 if TYPE_CHECKING:
     from .equations import Equations
-
-UNROLLED_VELOCITIES = 12
-"""Mass matrices up to this size are factored in straight-line code, larger ones by a loop."""
 
 
 class Mass:

@@ -46,3 +46,10 @@ def canonical(system: System) -> str:
     ]
     lines.append(f"{len(system.constraints)} {[number[r] for r in roots]}")
     return "\n".join(lines)
+
+
+def program_digest(system_digest: str, form: str, options: object) -> str:
+    """The digest of what is emitted: declaration, form and its options, generator version."""
+    from chaplygin import __version__
+
+    return hashlib.sha256(f"{system_digest}\n{form}\n{options!r}\n{__version__}".encode()).hexdigest()

@@ -5,19 +5,21 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chaplygin.runtime.arguments import boolean
 from chaplygin.runtime.errors import CoreMissingError, TwinWarning
 from chaplygin.runtime.model import require_core
 
-from .accelerations import UNROLLED_VELOCITIES
 from .cache import lookup, model_key
+from .canonical import program_digest
 from .compilers import NoCompilerError
-from .equations import Equations
 from .forms import fitting
-from .lower import program_digest
+from .linear import UNROLLED_VELOCITIES
 from .system import System
+
+if TYPE_CHECKING:
+    from .equations import Equations
 
 
 def compile_system(
@@ -45,6 +47,8 @@ def compile(equations: Equations, *, reproducible: bool = True) -> Any:
     The cache knows it by its emitted text: equations that were changed after they were derived are compiled as they
     are.
     """
+    from .equations import Equations  # not on top: a system that is found in the cache derives nothing
+
     if not isinstance(equations, Equations):
         raise TypeError(
             f"compile takes Equations, not {type(equations).__name__}; a System has a method compile(form)"

@@ -11,6 +11,9 @@ from .graph import Graph, Node
 
 Matrix = list[list[Node]]
 
+UNROLLED_VELOCITIES = 12
+"""Mass matrices up to this size are factored in straight-line code, larger ones by a loop."""
+
 MASS_THRESHOLD = Fraction(1, 10**13)
 """A pivot of a mass matrix below this share of its diagonal entry counts as zero."""
 CONSTRAINT_THRESHOLD = Fraction(1, 10**8)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from chaplygin.runtime.assumptions import ZERO_AT_START
 
 from .accelerations import Accelerations, solve_for_accelerations, variation
 from .arrange import BUDGET, arranged
+from .canonical import program_digest
 from .consistency import consistency_kernel, open_residuals
 from .friction import friction_outputs
 from .graph import LEAVES, Node
@@ -29,13 +29,6 @@ UNROLLED_JACOBIAN = 4000
 
 LARGEST_ARRANGED = 4000
 """Nodes up to which kernels that are called seldom are arranged; the right-hand side always is."""
-
-
-def program_digest(system_digest: str, form: str, options: object) -> str:
-    """The digest of what is emitted: declaration, form and its options, generator version."""
-    from chaplygin import __version__
-
-    return hashlib.sha256(f"{system_digest}\n{form}\n{options!r}\n{__version__}".encode()).hexdigest()
 
 
 def lower(eqs: Equations) -> Program:

@@ -312,3 +312,29 @@ def test_the_version_is_remembered_until_the_compiler_changes(
     assert find_compiler(memory).version == "version 22"
     memory.write_text("not JSON")
     assert find_compiler(memory).version == "version 22"
+
+
+DERIVING = ("equations", "lower", "accelerations", "friction", "arrange", "program", "emit", "build")
+
+
+def test_what_is_found_in_the_cache_loads_nothing_that_derives() -> None:
+    """From the declaration to the loaded model of a second process: no module of the later stages is imported."""
+    script = textwrap.dedent(
+        """
+        import sys
+        import chaplygin as cg
+        model = cg.example("harmonic_oscillator").system.compile()
+        print(model.rhs(0.0, [1.0, 0.0], [2.0, 8.0])[1], *sys.modules)
+        """
+    )
+    answers = []
+    for _ in range(2):
+        text = subprocess.run(
+            [sys.executable, "-c", script], check=True, capture_output=True, text=True
+        ).stdout
+        value, *modules = text.split()
+        answers.append((value, {m for m in DERIVING if f"chaplygin.codegen.{m}" in modules}))
+    (first, derived), (second, found) = answers
+    assert first == second == "-4.0"
+    assert derived == set(DERIVING)
+    assert found == set()

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from chaplygin.runtime.errors import ChaplyginError
 
-from ..friction import FORMS, add_friction
-
 if TYPE_CHECKING:
     from ..equations import Equations
     from ..system import System
@@ -61,6 +59,8 @@ def derive(system: System, form: str, **options: Any) -> Equations:
     _refuse_friction(system, form)
     result: Equations = function(system, **options)
     if system.contacts:
+        from ..friction import add_friction
+
         result = add_friction(result)
     assert len(result.resets) == len(system.events)  # a reset that does not fit the form raises here
     return result
@@ -68,11 +68,14 @@ def derive(system: System, form: str, **options: Any) -> Equations:
 
 def _refuse_friction(system: System, form: str) -> None:
     """Friction acts in the equations of velocities; multipliers are named in one form only."""
-    if system.contacts and form not in FORMS:
-        raise FormError(
-            f"{form} does not fit {system.name!r}: hypothesis 'no dry friction' fails (contacts are given: "
-            f"{', '.join(c.name for c in system.contacts)}); use {fitting(system)!r}"
-        )
+    if system.contacts:
+        from ..friction import FORMS
+
+        if form not in FORMS:
+            raise FormError(
+                f"{form} does not fit {system.name!r}: hypothesis 'no dry friction' fails (contacts are given: "
+                f"{', '.join(c.name for c in system.contacts)}); use {fitting(system)!r}"
+            )
     if system.multipliers and form != "multipliers":
         raise FormError(
             f"{form} does not fit {system.name!r}: hypothesis 'no multiplier is needed' fails (an output, event or "
