@@ -1,5 +1,5 @@
 # Each target does all of its own set-up; a fresh clone needs python3 (>= 3.10, with venv) and a C compiler.
-#   make run        the main job on real input (at most two minutes)
+#   make run        the main job on real input (about a minute the first time)
 #   make test       lint, types, tests
 #   make test-all   the same and the slow tests
 #   make bench      timings beside pure Python
@@ -12,11 +12,15 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python
 
 # The environment is made again for another interpreter, the packages installed again for another pyproject.toml or
-# setup.py, the extensions compiled again after a change of their sources.
+# setup.py, the extensions compiled again after a change of their sources. What only the tests need is installed for them.
 INTERPRETER := $(shell $(PYTHON) -c 'import sys; print(sys.implementation.cache_tag)' 2>/dev/null)
 DECLARED := $(shell cat pyproject.toml setup.py | cksum | cut -d' ' -f1)
 MADE := $(VENV)/.made-$(INTERPRETER)
 BUILT := $(VENV)/.built-$(DECLARED)
+EXTRAS := $(VENV)/.extras-$(DECLARED)
+# Modules are compiled to bytecode when they are first imported: most of what is installed never is.
+unexport PYTHONDONTWRITEBYTECODE
+INSTALL := $(PY) -m pip install -q --no-compile --disable-pip-version-check
 COMPILED := $(wildcard runtime/*.pyx runtime/*.pxd runtime/*.pxi runtime/*.c runtime/*.h generated/*.pyx generated/*.pxd \
 	generated/*.c generated/*.h)
 PACKAGES := codegen generated runtime systems templates
@@ -24,7 +28,7 @@ PACKAGES := codegen generated runtime systems templates
 .PHONY: run test test-all bench lint clean setup
 .DELETE_ON_ERROR:
 
-run: setup
+run: $(BUILT)
 	$(PY) docs/tour.py
 
 test: lint
@@ -44,22 +48,29 @@ lint: setup
 	@ln -s $(addprefix $(CURDIR)/,$(wildcard src/chaplygin/*) $(PACKAGES)) build/typing/chaplygin/
 	$(BIN)/mypy --strict -p chaplygin
 
-setup: $(BUILT)
+setup: $(EXTRAS)
 
 $(MADE):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 		{ echo "chaplygin needs Python >= 3.10; name one with: make PYTHON=python3.12" >&2; exit 1; }
 	$(PYTHON) -m venv --clear $(VENV) || \
 		{ echo "no venv module for $(PYTHON); on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
-	$(PY) -m pip install -q -U pip
+	$(INSTALL) 'pip>=22'
 	@touch $@
 
 $(BUILT): $(MADE) pyproject.toml setup.py $(COMPILED)
-	$(PY) -m pip install -q 'setuptools>=77' 'Cython>=3.1' 'numpy>=2'
-	PYTHONWARNINGS=ignore $(PY) -m pip install -q --no-build-isolation -e '.[test]'
+	$(INSTALL) 'setuptools>=77' 'Cython>=3.1' 'numpy>=2'
+	PYTHONWARNINGS=ignore $(INSTALL) --no-build-isolation -e '.[plot]'
 	@$(PY) -c 'import chaplygin.runtime._core' || \
 		echo "The compiled runtime is missing: is there a C compiler? See $(BIN)/chaplygin doctor" >&2
 	@rm -f $(VENV)/.built-* && touch $@
+
+# The package is there already: this installs what the tests need more, and compiles nothing. The import makes bytecode
+# before tests run side by side.
+$(EXTRAS): $(BUILT)
+	$(INSTALL) 'chaplygin[test]'
+	@$(PY) -c 'import chaplygin.codegen.forms, chaplygin.systems, hypothesis, matplotlib.figure, pytest, scipy.integrate'
+	@rm -f $(VENV)/.extras-* && touch $@
 
 clean:
 	rm -rf $(VENV) build dist out *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

@@ -2,6 +2,9 @@
 
 The packages' folders stand at the root of the checkout and are mapped to names below `chaplygin`. Each extension is
 optional: where there is no compiler the package still installs, and runs in pure Python with a warning.
+
+With CHAPLYGIN_LANES=1 in the environment the shipped models carry their lane sets, for machines without a compiler;
+otherwise the one set that this machine needs is compiled when an ensemble first asks for it.
 """
 
 from __future__ import annotations
@@ -9,16 +12,18 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.errors import CompileError
 
 try:
     import numpy
-except ImportError:  # an sdist can be made without it
+    from Cython.Build import cythonize
+except ImportError:  # an sdist can be made without them
     numpy = None
 
 ROOT = Path(__file__).resolve().parent
@@ -36,6 +41,8 @@ X86_64 = MACHINE in ("x86_64", "amd64")
 PORTABLE = "-O3 -g0 -ffp-contract=off -fno-tree-slp-vectorize -fno-math-errno -fno-trapping-math".split()
 if not X86_64 and MACHINE not in ("i386", "i686"):
     PORTABLE.append("-fno-tree-vectorize")
+# What Cython writes passes arguments on, and most of it runs once: -O3 takes three times as long to compile.
+BINDING = ["-O1", *PORTABLE[1:]]
 # Lane sets of a shipped model: trajectories in a register and what the compiler may use; chosen from when loaded.
 LANES = {
     8: ["-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw", "-mfma", "-mprefer-vector-width=512"],
@@ -70,7 +77,6 @@ def extension(name: str, sources: list[str], macros: list[tuple[str, str | None]
             if path.suffix in (".h", ".pxi", ".pxd")
         ),
         libraries=[] if os.name == "nt" else ["m"],
-        extra_compile_args=[] if os.name == "nt" else PORTABLE,
         optional=True,
     )
 
@@ -90,35 +96,63 @@ def extensions() -> list[Extension]:
     return found
 
 
-class BuildWithLanes(build_ext):
-    """`build_ext`, and for each shipped model its lane file once for every kind of CPU, with its own flags."""
+class BuildSideBySide(build_ext):
+    """`build_ext` with the files of all extensions compiled side by side, each with the flags of its kind."""
+
+    def build_extensions(self) -> None:
+        with ThreadPoolExecutor(self.parallel or os.cpu_count()) as pool:
+            self.pool = pool
+            # Cython translates in this thread while the compiler works on what is there already.
+            self.objects = {ext.name: self.start(ext) for ext in self.extensions}
+            super().build_extensions()
 
     def build_extension(self, ext: Any) -> None:
-        source = ROOT / "generated" / f"{ext.name.rpartition('.')[2]}_lanes.c"
-        macros = ext.define_macros
-        if os.name != "nt" and LANES and ext.name.startswith("chaplygin.generated.") and source.exists():
-            try:
-                with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-                    objects = list(pool.map(lambda lanes: self.compile_lanes(source, lanes), LANES))
-            except Exception as error:  # a compiler without these targets: the model then has no lanes
-                print(f"{source.name}: no lanes ({error})", file=sys.stderr)
-            else:
-                ext.extra_objects = [*ext.extra_objects, *objects]
-                ext.define_macros = [*macros, *((f"CHAPLYGIN_LANES_{lanes}", None) for lanes in LANES)]
+        """Wait for the objects and link them."""
+        ext.extra_objects = [done.result() for done in self.objects[ext.name]]
+        ext.depends, ext.sources = [*ext.depends, *ext.sources], []
         super().build_extension(ext)
-        ext.define_macros = macros
 
-    def compile_lanes(self, source: Path, lanes: int) -> str:
-        folder = Path(self.build_temp) / f"lanes{lanes}"
-        return str(
-            self.compiler.compile(
-                [source.relative_to(ROOT).as_posix()],
-                output_dir=str(folder),
-                macros=[("CG_LANES", str(lanes))],
-                include_dirs=["runtime", "generated"],
-                extra_postargs=[*PORTABLE, *LANES[lanes], "-Wno-psabi"],
-            )[0]
-        )
+    def start(self, ext: Any) -> list[Future[str]]:
+        """The objects of an extension that are being compiled."""
+        binding, *cores = ext.sources
+        objects = self.start_lanes(ext) if os.environ.get("CHAPLYGIN_LANES", "0") != "0" else []
+        objects += [self.compiled(ext, core, PORTABLE, ext.define_macros) for core in cores]
+        folder = os.path.join(self.build_temp, "cython")  # package data holds only written and committed C
+        (translated,) = cythonize([Extension(ext.name, [binding])], build_dir=folder, quiet=True)
+        return [*objects, self.compiled(ext, translated.sources[0], BINDING, ext.define_macros)]
+
+    def start_lanes(self, ext: Any) -> list[Future[str]]:
+        """The lane file of a shipped model for every kind of CPU; none where the compiler does not know them all."""
+        source = f"generated/{ext.name.rpartition('.')[2]}_lanes.c"
+        if os.name == "nt" or not ext.name.startswith("chaplygin.generated.") or not (ROOT / source).exists():
+            return []
+        flags = {n: [*PORTABLE, *target, "-Wno-psabi"] for n, target in LANES.items()}
+        sets = [self.compiled(ext, source, flags[n], [("CG_LANES", str(n))], f"lanes{n}") for n in LANES]
+        try:
+            for done in sets:
+                done.result()
+        except CompileError as error:
+            print(f"{source}: no lanes ({error})", file=sys.stderr)
+            return []
+        ext.define_macros = [*ext.define_macros, *((f"CHAPLYGIN_LANES_{n}", None) for n in LANES)]
+        return sets
+
+    def compiled(
+        self, ext: Any, source: str, flags: list[str], macros: list[tuple[str, str | None]], folder: str = ""
+    ) -> Future[str]:
+        """One file, as the object that it becomes."""
+
+        def work() -> str:
+            (made,) = self.compiler.compile(
+                [source],
+                output_dir=os.path.join(self.build_temp, folder),
+                macros=macros,
+                include_dirs=ext.include_dirs,
+                extra_postargs=[] if os.name == "nt" else flags,
+            )
+            return str(made)
+
+        return self.pool.submit(work)
 
 
 PACKAGES = packages()
@@ -127,8 +161,6 @@ setup(
     package_dir=PACKAGES,
     package_data={"": ["*.h", "*.c", "*.in", "*.pyi", "*.pxd", "*.pyx", "*.pxi", "py.typed"]},
     ext_modules=extensions(),
-    cmdclass={"build_ext": BuildWithLanes},
-    # Cython's C goes to the build folder, so that package data holds only written and committed C.
-    options={"build_ext": {"cython_c_in_temp": True}},
+    cmdclass={"build_ext": BuildSideBySide},
     zip_safe=False,
 )

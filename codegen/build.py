@@ -28,6 +28,7 @@ from .compilers import BuildError, Compiler, find_compiler
 __all__ = ["BuildError", "build", "build_lanes"]
 
 _RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
+_SHIPPED = _RUNTIME.parent / "generated"
 _TRANSLATION = threading.Lock()  # Cython's compiler keeps state in its modules
 
 
@@ -91,14 +92,14 @@ def build(
 
 
 def build_lanes(module: Path, lanes: int) -> Path:
-    """The lane set of a model in the cache, as a shared library that defines `<name>_lanes_<lanes>`.
+    """The lane set of a model, as a shared library that defines `<name>_lanes_<lanes>`: from the cache, or made now.
 
-    `module` is the path that `build` returned: its folder holds the emitted lane file, and the facts say how the model
-    was compiled. The library has an entry of its own. Raises BuildError, NoCompilerError, CacheError, and
-    FileNotFoundError where the folder is no entry of a cache with a lane file.
+    `module` is the path that `build` returned, or a module of `chaplygin.generated`: beside it is the emitted lane
+    file. The library has an entry of its own in the cache. Raises BuildError, NoCompilerError, CacheError, and
+    FileNotFoundError where there is no lane file, or nothing says how the module was compiled.
     """
     name = module.name.split(".")[0]
-    facts = json.loads((module.parent / cache.ENTRY).read_bytes())
+    facts = _facts(module)
     texts = {file: (module.parent / file).read_bytes() for file in (f"{name}_core.h", f"{name}_lanes.c")}
     compiler = find_compiler(cache.cache_folder() / cache.VERSIONS)
     key = cache.model_key(
@@ -119,6 +120,18 @@ def build_lanes(module: Path, lanes: int) -> Path:
             library = f"{name}_lanes_{lanes}.{'dll' if sys.platform == 'win32' else 'so'}"
             _Job(name, work, compiler, cache.log_path(key)).library(f"{name}_lanes.c", flags, library)
             return cache.publish(key, work, library, {**facts, "lanes": lanes, "flags": list(flags)})
+
+
+def _facts(module: Path) -> dict[str, Any]:
+    """How a model was compiled: from its entry in the cache; what is shipped is reproducible.
+
+    Reproducible lanes have the bits of the model on every CPU, so that they may be tuned to this one though a shipped
+    module is for any.
+    """
+    if module.parent.resolve() == _SHIPPED:
+        return {"name": module.name.split(".")[0], "reproducible": True, "tuned": True}
+    facts: dict[str, Any] = json.loads((module.parent / cache.ENTRY).read_bytes())
+    return facts
 
 
 _EXPORTED = "__declspec(dllexport)" if sys.platform == "win32" else '__attribute__((visibility("default")))'

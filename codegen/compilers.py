@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from chaplygin.runtime.errors import ChaplyginError
+from chaplygin.runtime.errors import BuildError, NoCompilerError
 
 __all__ = ["BuildError", "Compiler", "NoCompilerError", "cpu_features", "find_compiler"]
 
@@ -27,18 +27,6 @@ _HOW = (
     "install one (Debian, Ubuntu: apt install gcc; Fedora: dnf install gcc; macOS: xcode-select --install; "
     "anywhere: pip install ziglang), or set CC to its command"
 )
-
-
-class BuildError(ChaplyginError, RuntimeError):
-    """A model could not be compiled. The message is one line; it names the file with the whole log."""
-
-    def __init__(self, message: str, log: Path | None = None) -> None:
-        super().__init__(message)
-        self.log = log
-
-
-class NoCompilerError(BuildError):
-    """There is no C compiler. The message says how to get one."""
 
 
 @dataclass(frozen=True)

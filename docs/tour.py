@@ -192,7 +192,8 @@ def picture(sleigh: Any, model: Any) -> None:
     past = model.integrate((0, span[0]), t_eval=times[times < 0][::-1], **how)
     future = model.integrate((0, span[1]), t_eval=times[times >= 0], **how)
     values = {name: np.concatenate([past[name][::-1], future[name]]) for name in (*model.states, "energy")}
-    exact = sleigh.closed_form(times)
+    known = times[::8]  # the closed form of x and y takes quadratures
+    exact = sleigh.closed_form(known)
     x, y, phi = values["x"], values["y"], values["phi"]
 
     figure = Figure(figsize=(11, 5.6), layout="constrained")
@@ -223,9 +224,9 @@ def picture(sleigh: Any, model: Any) -> None:
     figure.colorbar(path, ax=plane, label="t [s]", shrink=0.75)
 
     angle = figure.add_subplot(grid[0, 1])
-    angle.plot(times, exact["phi"], color="tab:blue", linewidth=1.4, label="closed form")
+    angle.plot(known, exact["phi"], color="tab:blue", linewidth=1.4, label="closed form")
     angle.plot(times[::16], phi[::16], "o", color="tab:orange", markersize=3.5, label="compiled run")
-    error = np.abs(phi - exact["phi"]).max()
+    error = np.abs(phi[::8] - exact["phi"]).max()
     angle.set(ylabel="φ [rad]", title=f"Direction of the blade; largest error {error:.1e}")
     angle.legend(loc="best", frameon=False)
     angle.tick_params(labelbottom=False)

@@ -6,17 +6,20 @@ Every error of chaplygin derives from `ChaplyginError`, and from the built-in ex
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 __all__ = [
     "STATUS_NAMES",
     "ArgumentError",
+    "BuildError",
     "ChaplyginError",
     "ConsistencyWarning",
     "CoreMissingError",
     "KernelError",
     "LoadError",
     "MissingExtraError",
+    "NoCompilerError",
     "TwinWarning",
     "kernel_failed",
     "message_of",
@@ -51,6 +54,18 @@ class LoadError(ChaplyginError, ImportError):
 
 class CoreMissingError(LoadError):
     """The compiled part of the runtime was not built, so that no compiled model can run."""
+
+
+class BuildError(ChaplyginError, RuntimeError):
+    """A model could not be compiled. The message is one line; it names the file with the whole log."""
+
+    def __init__(self, message: str, log: Path | None = None) -> None:
+        super().__init__(message)
+        self.log = log
+
+
+class NoCompilerError(BuildError):
+    """There is no C compiler. The message says how to get one."""
 
 
 class MissingExtraError(ChaplyginError, ImportError):

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from .errors import ArgumentError, ChaplyginError
+from .errors import ArgumentError, ChaplyginError, NoCompilerError
 
 __all__ = ["BUILDER", "METHODS", "WIDTHS", "lane_set", "one_at_a_time"]
 
@@ -42,7 +42,7 @@ def lane_set(model: Any, wanted: int | None, count: int, apart: str | None = Non
 
     `wanted` lanes, or (None) as many as a register of this CPU holds where there are enough trajectories; `apart` is
     what `one_at_a_time` says. Where lanes cannot be had, a chosen number raises ArgumentError, and None runs one at a
-    time; a failed compilation is a RuntimeWarning then.
+    time: without a word where there is no compiler or nothing to compile, with a RuntimeWarning where that failed.
     """
     if wanted is not None and (type(wanted) is not int or wanted not in WIDTHS):
         raise ArgumentError(f"lanes = {wanted!r} must be one of {', '.join(map(str, WIDTHS))}, or None")
@@ -63,7 +63,7 @@ def lane_set(model: Any, wanted: int | None, count: int, apart: str | None = Non
     except (OSError, ImportError, KeyError, ValueError, ChaplyginError) as error:
         if wanted is not None:
             raise ArgumentError(f"lanes = {wanted}: {model.name} has no such lanes, and {error}") from error
-        if not isinstance(error, FileNotFoundError):
+        if not isinstance(error, (FileNotFoundError, NoCompilerError)):
             warnings.warn(f"one trajectory at a time, for there are no lanes: {error}", RuntimeWarning, 4)
         return 0
 

@@ -8,6 +8,8 @@ import itertools
 import os
 import subprocess
 import time
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,9 @@ import chaplygin as cg
 from chaplygin.codegen.compilers import Compiler
 from chaplygin.runtime import ArgumentError, core_available
 from chaplygin.runtime import ensemble as ensembles
+from chaplygin.runtime import lanes as libraries
 from chaplygin.runtime.lanes import METHODS as SIDE_BY_SIDE
+from chaplygin.runtime.lanes import lane_set
 
 if core_available():
     from chaplygin.runtime._core import methods, widest_lanes
@@ -35,6 +39,8 @@ CASES = [
     "chaplygin_sleigh", "heavy_top", "double_pendulum", "rolling_ring", "fluid_cavity", "torus_nonuniform",
     "kovalevskaya_top", "chain 5", "selects", "sleigh with numbers", "sleigh with steps", "sleigh with lines",
 ]  # fmt: skip
+IN_ALL_WIDTHS = ("chaplygin_sleigh", "sleigh with numbers", "sleigh with steps", "sleigh with lines")
+"""The others compile only the widest lanes by default: each set takes seconds."""
 
 pytestmark = [
     needs_core,
@@ -46,9 +52,8 @@ def options_of(method: str, **others: Any) -> dict[str, Any]:
     return {"method": method, **({"step": 0.05} if method == "rk4" else {}), **others}
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", CASES)
-def test_every_trajectory_is_the_single_run(name: str, method: str) -> None:
+def compare(name: str, method: str, widths: Sequence[int | None]) -> None:
+    """Every trajectory in these lanes and alone; the first and another one beside runs of their own."""
     given = case(name)
     span = (0.0, given.t_end)
     for t_eval in (None, np.linspace(0, given.t_end, 9)):
@@ -56,12 +61,25 @@ def test_every_trajectory_is_the_single_run(name: str, method: str) -> None:
         alone = cg.ensemble(given.model, span, N, *given, t_eval=t_eval, lanes=1, **options)
         assert alone.success
         assert np.ptp(alone.y) > 0
-        for lanes in LANES if method in SIDE_BY_SIDE else (None,):
+        for lanes in widths if method in SIDE_BY_SIDE else (None,):
             assert_same(
                 alone, cg.ensemble(given.model, span, N, *given, t_eval=t_eval, lanes=lanes, **options)
             )
         for i in (0, 12):
             assert_single(alone, given, i, span, **options)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", CASES)
+def test_every_trajectory_is_the_single_run(name: str, method: str) -> None:
+    compare(name, method, LANES if name in IN_ALL_WIDTHS else LANES[-1:])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in CASES if name not in IN_ALL_WIDTHS])
+def test_every_trajectory_in_narrower_lanes(name: str) -> None:
+    for method in METHODS:
+        compare(name, method, LANES[:-1])
 
 
 @pytest.mark.parametrize("t_eval", [None, [0.1, 0.4]])
@@ -185,12 +203,35 @@ def test_bits_of_a_model_tuned_to_this_cpu() -> None:
 
 
 def test_lanes_of_shipped_models() -> None:
+    """A wheel may carry them, for every kind of CPU; else the set that is asked for is in the cache."""
     for path in sorted((ROOT / "generated").glob("*_lanes.c")):
-        model = shipped(path.name.removesuffix("_lanes.c"))
-        assert [lanes for lanes, _ in model.lane_sets] == LANES[::-1], model.name
-        assert all(model.runs_lanes(address) for _, address in model.lane_sets)
-        other = shipped("heavy_top" if model.name != "heavy_top" else "gyrostat")
-        assert not other.runs_lanes(model.lane_sets[0][1])
+        assert [lanes for lanes, _ in shipped(path.name.removesuffix("_lanes.c")).lane_sets] in (
+            [],
+            LANES[::-1],
+        )
+    sleigh, top = shipped("chaplygin_sleigh"), shipped("heavy_top")
+    address = lane_set(sleigh, WIDEST, N)
+    assert sleigh.runs_lanes(address)
+    assert not top.runs_lanes(address)
+
+
+def test_without_a_compiler_a_shipped_model_runs_one_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sleigh = shipped("chaplygin_sleigh")
+    if sleigh.lane_sets:
+        pytest.skip("this build carries its lanes")
+    monkeypatch.setattr(libraries, "_libraries", {})
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)  # nor the ziglang wheel
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert lane_set(sleigh, None, 100_000) == 0
+    with pytest.raises(
+        ArgumentError, match="lanes = 2: chaplygin_sleigh has no such lanes, and no C compiler"
+    ):
+        lane_set(sleigh, 2, N)
 
 
 def test_wrong_lanes_are_named() -> None:

@@ -134,7 +134,7 @@ def installed(archive: Path, place: Path, **environment: str) -> Path:
 
 @pytest.fixture(scope="module")
 def python(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return installed(archive, tmp_path_factory.mktemp("installed"))
+    return installed(archive, tmp_path_factory.mktemp("installed"), CHAPLYGIN_LANES="1")
 
 
 @pytest.mark.slow
@@ -148,7 +148,7 @@ def test_the_wheel_works_outside_the_checkout(python: Path, tmp_path: Path) -> N
             f"assert not chaplygin.__file__.startswith({str(ROOT)!r}), chaplygin.__file__",
             f"assert not chaplygin.runtime._core.__file__.startswith({str(ROOT)!r})",
             "assert files('chaplygin.templates').joinpath('model.pyx.in').is_file()",
-            *(f"import chaplygin.generated.{name} as m; assert m.model.states" for name in names),
+            *(f"import chaplygin.generated.{name} as m; assert m.model.lane_sets" for name in names),
             "print(len(chaplygin.examples()))",
         ]
     )
