@@ -152,6 +152,7 @@ cdef extern from "cg_driver.h" nogil:
     int cg_run_start(cg_run_t *run, double t0, const double *x0, double t_end)
     int cg_run_extend(cg_run_t *run, double t_end)
     void cg_run_changed(cg_run_t *run)
+    void cg_run_moved(cg_run_t *run)
     int cg_run_restore(cg_run_t *run, const void *saved, size_t size)
 
     ctypedef struct cg_record_t:
@@ -213,7 +214,11 @@ cdef extern from "cg_events.h" nogil:
     enum: CG_WATCH_KINKS
     enum: CG_SOLUTIONS
     ctypedef int (*cg_event_fn_t)(void *, int32_t, double, const double *, double *) noexcept
+    enum: CG_WATCH_BEGUN
+    ctypedef struct cg_watch_memory_t:
+        int32_t begun
     ctypedef struct cg_watch_t:
+        cg_watch_memory_t memory
         cg_event_fn_t fn
         void *fn_context
         double *log

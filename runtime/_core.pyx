@@ -5,10 +5,10 @@ Plain float64 arrays and plain dicts of floats are read here, at C speed; whatev
 path in Python (`arguments`, `face`), which converts it or says what is wrong with it.
 """
 
-from cpython.dict cimport PyDict_CheckExact, PyDict_GetItemWithError, PyDict_Size
+from cpython.dict cimport PyDict_CheckExact, PyDict_GetItemWithError, PyDict_SetDefault, PyDict_Size
 from cpython.exc cimport PyErr_CheckSignals
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
-from cpython.long cimport PyLong_AsDouble, PyLong_CheckExact
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_FromDouble
+from cpython.long cimport PyLong_AsDouble, PyLong_AsLong, PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
 from libc.math cimport INFINITY, NAN, fabs, isfinite
@@ -22,6 +22,7 @@ from time import perf_counter
 
 from . import arguments
 from .errors import ArgumentError, KernelError, LoadError, kernel_failed, message_of
+from .inputs import Inputs
 from .solution import Dense, Solution
 
 include "_abi.pxi"
@@ -132,11 +133,12 @@ cdef class KernelCore:
     """The table of a compiled model and the calls of its kernels."""
 
     cdef const cg_model_t *model
-    cdef double *scratch        # x, p, u, out, work, one after another: only used with the GIL held
+    cdef double *scratch        # x, p, u, u_now, out, work, one after another: only used with the GIL held
     cdef double *x
     cdef double *p
-    cdef double *u
-    cdef double *out
+    cdef double *u              # inputs, then the modes, which stay zero
+    cdef double *u_now          # inputs and modes of a stepper at its time
+    cdef double *out            # of any kernel but the Jacobian
     cdef double *work
     cdef cg_run_t *spare        # a run that is not in use, of method `spare_method`
     cdef object spare_method
@@ -153,6 +155,7 @@ cdef class KernelCore:
     cdef readonly list _variables
     cdef bint assuming          # whether anything is assumed of a parameter, input or state
     cdef readonly dict ends     # ends of runs off their constraints: see _consistency.pxi
+    cdef dict places            # what each name stands for: see _quantities.pxi
     cdef tuple dependents       # (name, index of the output) of the declared variables that are no states
 
     def __cinit__(self, capsule, *, owner=None):
@@ -208,15 +211,17 @@ cdef class KernelCore:
         self.dependents = tuple([(self.outputs[i], i) for i in range(m.n_outputs)
                                  if m.outputs[i].kind == CG_DECLARED and self.outputs[i] not in self.states])
         n_x = max(n_x, 1)
-        n_out = max(m.n_outputs, 5 * m.n_contacts, 3 * m.n_consistency)
-        self.scratch = <double *> calloc(n_x + m.n_parameters + n_u + n_out + m.n_work, sizeof(double))
+        n_out = max(m.n_outputs, m.n_invariants, 5 * m.n_contacts, 3 * m.n_consistency)
+        self.scratch = <double *> calloc(n_x + m.n_parameters + 2 * n_u + n_out + m.n_work, sizeof(double))
         if self.scratch is NULL:
             raise MemoryError
         self.x = self.scratch
         self.p = self.x + n_x
         self.u = self.p + m.n_parameters
-        self.out = self.u + n_u
+        self.u_now = self.u + n_u
+        self.out = self.u_now + n_u
         self.work = self.out + n_out
+        self.places = _places(self)
 
     def __init__(self, capsule, *, owner=None):
         pass
@@ -401,6 +406,30 @@ cdef class KernelCore:
         """(d(dy/dt)/dy) . dy at time t: (n,), or (n, N) where y or dy has shape (n, N)."""
         return self._call("jvp", t, y, p, u, dy)
 
+    def evaluate(self, t, y, p, u=()):
+        """Every state, declared variable, output, reaction, invariant and residual by name.
+
+        t a number or (N,); y (n,) or (n, N); p (np,) or (np, N); u (nu,) or (nu, N). The values are floats, or arrays
+        (N,) where any argument has columns. Raises `ArgumentError` for a wrong argument, `KernelError` where the
+        model cannot be evaluated. Below the inputs, u may hold the modes of the contacts, 0 for stick, +1 or -1 for
+        slip (`modes` names them); without them all contacts stick.
+        """
+        cdef double time
+        cdef const double *xs
+        cdef const double *ps
+        cdef const double *us
+        if not (_number(t, &time) and _vector(y, self.states, self.n_states, self.x, &xs)
+                and _vector(p, self.parameters, self.n_parameters, self.p, &ps)
+                and _vector(u, self.inputs, self.n_inputs, self.u, &us)):
+            return self._evaluate(t, y, p, u)
+        if us != self.u:  # the modes follow the inputs
+            memcpy(self.u, us, self.n_inputs * sizeof(double))
+        return _quantities(self, time, xs, ps, self.u)
+
+    def _rename_time(self, str name):
+        """Have a coordinate that takes the place of the time (form whittaker) stand for it too."""
+        self.places.setdefault(name, <long> TIME << KIND_SHIFT)
+
     def _columns(self, str kernel, t, y, p, u, v, bint strict=True):
         """A kernel over columns. t (T,), y (n, Y), p (np, P), u (nu, U), v (n, V) with T, Y, P, U, V either 1 or N.
 
@@ -533,6 +562,7 @@ cdef dict _methods():
 cdef dict METHODS = _methods()  # name -> the same name for C
 
 
+include "_quantities.pxi"
 include "_signals.pxi"
 include "_events.pxi"
 include "_runs.pxi"

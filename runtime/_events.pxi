@@ -9,7 +9,8 @@ cdef class _Watch:
 
     cdef cg_watch_t *watch
     cdef KernelCore model
-    cdef object log, kept
+    cdef object log
+    cdef list kept
     cdef tuple functions
     cdef object error
 
@@ -45,6 +46,9 @@ cdef class _Watch:
             self.kept.append(self.log[:self.watch.n_log].copy())
             self.watch.n_log = 0
         return 0
+
+    cdef bint logged(self) noexcept:
+        return self.watch.n_log > 0 or len(<list> self.kept) > 0
 
     cdef object rows(self):
         self.drain()

@@ -7,20 +7,24 @@ cdef class StepperCore:
     cdef cg_run_t *run
     cdef _Signals signals
     cdef _Watch watch
+    cdef object given          # the inputs, but for numbers that run.u holds since
+    cdef bint given_is_stale
     cdef bint busy
     cdef readonly int status   # of the last advance: 1 after a terminal event
+    cdef readonly list events  # (time, name) of what happened in the last advance
     cdef readonly ModelCore model
     cdef readonly str method
-    cdef readonly object inputs
+    cdef readonly dict _options
 
     def __cinit__(self, ModelCore model, double t0, x0, p, inputs, str method, dict options):
         cdef const double[::1] start = x0
         cdef const double[::1] values = p
         if start.shape[0] != model.n_states or values.shape[0] != model.n_parameters:
             raise ArgumentError("a stepper needs vectors of all states and parameters")
-        self.model, self.method = model, method
+        self.model, self.method, self.events = model, method, []
         self.run = model._take_run(method)
         _configure(model, self.run, options)
+        self._options = {**options, "rtol": self.run.rtol, "atol": _copy(self.run.atol, model.n_states)}
         memcpy(self.run.p, cnp.PyArray_DATA(p), model.n_parameters * sizeof(double))
         self._set(inputs)
         self.watch = _watch_of(model, None, options.get("kinks", False), options.get("paradox", "stop"))
@@ -42,28 +46,62 @@ cdef class StepperCore:
             raise RuntimeError("this stepper is advancing in another thread or in an input function")
         return 0
 
-    def _set(self, inputs):
-        """Take other inputs from here on."""
-        cdef Py_ssize_t i
-        self._attach(inputs)
-        for i, value in enumerate(inputs.values):
-            self.run.u[i] = value
-        cg_run_changed(self.run)
+    # ---- moving on ----
 
-    def _attach(self, inputs):
-        """Point the run to signals and functions, which are kept outside its block."""
+    def advance(self, t):
+        """Integrate to the time t, forward or without contacts backward too, and return the state there, shape (n,).
+
+        `t` is a time, not a duration: ``advance(0.1)`` called twice moves on once. For a duration see `advance_by`.
+
+        Raises `KernelError` with the time where the run fails: `t` and `y` are then the last point reached;
+        `ArgumentError` where t lies before `self.t` and the model has contacts.
+        """
+        cdef double end
+        if not _number(t, &end):
+            end = arguments.number("t", t)
+        if end < self.run.t and self.model.model.n_contacts > 0:
+            raise arguments.backward(f"t = {end:.17g}", f"t >= {self.run.t:.17g}")
+        return self._reach(end)
+
+    def advance_by(self, dt):
+        """Integrate over the duration dt, from `self.t` to ``self.t + dt``, and return the state there, shape (n,).
+
+        The end is the sum in float64: n calls add up the rounding of n sums, as any clock does that is moved on by
+        additions. ``advance(t0 + i * dt)`` keeps to a grid. After a terminal event `self.t` is the time of the event.
+
+        Raises what `advance` raises, and `ArgumentError` where dt is not 0 but too short to change `self.t`.
+        """
+        cdef double duration, end
+        if not _number(dt, &duration):
+            duration = arguments.number("dt", dt)
+        end = self.run.t + duration
+        if not isfinite(end) or (end == self.run.t and duration != 0.0):
+            raise arguments.no_duration(duration, self.run.t)
+        if duration < 0.0 and self.model.model.n_contacts > 0:
+            raise arguments.backward(f"dt = {duration:.17g}", "dt >= 0")
+        return self._reach(end)
+
+    cdef object _reach(self, double end):
+        cdef int status
         self._free()
-        self.run.signals, self.run.input_fn, self.signals = NULL, NULL, None
-        if not inputs.constant:
-            self.signals = _Signals(inputs, self.model.n_states)
-            self.signals.attach(self.run)
-        self.inputs = inputs
+        self.events = []
+        status = self._drive(end)
+        happened = None
+        if self.watch is not None and (self.watch.logged() or status == CG_PARADOX):
+            happened = self.watch.happened(status, self.run.t, self.y)
+            self.watch.kept = []
+            causes = happened.causes.tolist()
+            self.events = [(float(row[0]), happened.name(i)) for row, i in zip(happened.rows, causes) if i >= 0]
+        if status < 0:
+            paradox = None if happened is None else happened.paradox
+            text = message_of(status, self.run.t, self.model.form, paradox)
+            raise KernelError(f"{self.model.name} {text}", status)
+        return _copy(self.run.x, self.model.n_states)
 
-    def _advance(self, double t):
+    cdef int _drive(self, double t) except? -1:
         """Integrate to t; returns the status. An error of an input function is raised."""
         cdef int status
         cdef int64_t budget = FIRST_BUDGET
-        self._free()
         status = cg_run_extend(self.run, t)
         if status < 0:
             return status
@@ -89,18 +127,89 @@ cdef class StepperCore:
             self.model._note_end(self.run.t, self.run.x, self.run.p, self.run.u)
         return status
 
-    def _happened(self):
-        """What was logged since this was asked last, or None where nothing is watched."""
-        if self.watch is None:
-            return None
-        found = self.watch.happened(self.status, self.run.t, self.y)
-        self.watch.kept = []
-        return found
+    # ---- inputs, parameters and states that change ----
+
+    def set_inputs(self, values=None, /, **named):
+        """Change inputs from here on, at once: by keyword, or a dict, or a vector of all of them.
+
+        Inputs that are not named keep what they have. Each may be anything that `integrate` takes. Raises
+        `ArgumentError` naming the entry that is unknown or wrong; all inputs are then as they were.
+        """
+        cdef const double *found
+        cdef double *staged = self.model.u
+        cdef bint plain
+        self._free()
+        if named and values is None:
+            values, named = named, {}
+        if PyDict_CheckExact(values):
+            plain, found = self._numbers(values, staged), staged
+        else:
+            plain = self.signals is None and _vector(values, self.model.inputs, self.model.n_inputs, staged, &found)
+        if named or not plain or not _as_assumed(self.model.model.inputs, found, self.model.n_inputs):
+            from .snapshots import changed_inputs
+            self._set(changed_inputs(self.inputs, values, named))
+            return
+        memcpy(self.run.u, found, self.model.n_inputs * sizeof(double))
+        self.given_is_stale = True
+        cg_run_changed(self.run)
+
+    cdef int _numbers(self, dict values, double *u) except -1:
+        """All inputs to u, with other numbers for those named. 0: the slow path has to look at them."""
+        cdef PyObject *place
+        cdef long index
+        memcpy(u, self.run.u, self.model.n_inputs * sizeof(double))
+        for name, value in values.items():
+            place = PyDict_GetItemWithError(self.model.places, name) if type(name) is str else NULL
+            if place is NULL:
+                return 0
+            index = PyLong_AsLong(<object> place) - (<long> INPUT << KIND_SHIFT)
+            if not (0 <= index < self.model.n_inputs and _number(value, &u[index])) or (
+                    self.signals is not None and self.signals.table[index].kind != CG_SIGNAL_CONSTANT):
+                return 0
+        return 1
+
+    def _set(self, inputs):
+        """Take other inputs from here on."""
+        cdef Py_ssize_t i
+        self._attach(inputs)
+        for i, value in enumerate(inputs.values):
+            self.run.u[i] = value
+        cg_run_changed(self.run)
+
+    def _attach(self, inputs):
+        """Point the run to signals and functions, which are kept outside its block."""
+        self._free()
+        self.run.signals, self.run.input_fn, self.signals = NULL, NULL, None
+        if not inputs.constant:
+            self.signals = _Signals(inputs, self.model.n_states)
+            self.signals.attach(self.run)
+        self.given, self.given_is_stale = inputs, False
+
+    def _put(self, x, p):
+        """Go on from the state x (n,) with the parameters p (np,)."""
+        cdef const double[::1] state = x
+        cdef const double[::1] values = p
+        self._free()
+        if state.shape[0] != self.model.n_states or values.shape[0] != self.model.n_parameters:
+            raise ArgumentError("a stepper needs vectors of all states and parameters")
+        memcpy(self.run.x, &state[0], self.model.n_states * sizeof(double))
+        memcpy(self.run.p, cnp.PyArray_DATA(p), self.model.n_parameters * sizeof(double))
+        cg_run_moved(self.run)
 
     @property
-    def _modes(self):
-        """The modes at `t`, (n_modes,)."""
-        return _copy(self.run.u + self.model.n_inputs, self.model.model.n_modes)
+    def inputs(self):
+        """What the inputs are, as `Inputs`."""
+        cdef Py_ssize_t i
+        if self.given_is_stale:
+            given, numbers = self.given, self.given.values.copy()
+            for i in range(self.model.n_inputs):
+                if i not in given.signals and i not in given.functions:
+                    numbers[i] = self.run.u[i]
+            self.given = Inputs(given.names, numbers, given.signals, given.functions, given.flags)
+            self.given_is_stale = False
+        return self.given
+
+    # ---- where it is ----
 
     @property
     def t(self):
@@ -127,6 +236,71 @@ cdef class StepperCore:
         """Accepted steps so far."""
         return self.run.n_steps
 
+    @property
+    def _modes(self):
+        """The modes at `t`, (n_modes,)."""
+        if not self.busy:
+            self._settle()
+        return _copy(self.run.u + self.model.n_inputs, self.model.model.n_modes)
+
+    cdef int _settle(self) except -1:
+        """Choose the modes of the contacts with which the next step will begin, where they are not known yet."""
+        cdef int status, before = self.status
+        if self.watch is None or self.model.model.n_modes == 0 or self.watch.watch.memory.begun == CG_WATCH_BEGUN:
+            return 0
+        status = self._drive(self.run.t)
+        self.status = self.run.status = before
+        if status < 0:
+            text = message_of(status, self.run.t, self.model.form)
+            raise KernelError(f"{self.model.name} {text}", status)
+        return 0
+
+    cdef const double *_u(self) except NULL:
+        """The inputs at `t`, then the modes."""
+        cdef Py_ssize_t n = self.model.n_inputs
+        self._free()
+        self._settle()
+        if self.signals is None:
+            return self.run.u
+        self.busy = True
+        try:
+            now = self.inputs.at(self.run.t, self.y)
+        finally:
+            self.busy = False
+        memcpy(self.model.u_now, cnp.PyArray_DATA(now), n * sizeof(double))
+        memcpy(self.model.u_now + n, self.run.u + n, self.model.model.n_modes * sizeof(double))
+        return self.model.u_now
+
+    def __getitem__(self, key):
+        cdef long place = _place(self.model, key)
+        cdef long kind = place >> KIND_SHIFT, index = place & ((1 << KIND_SHIFT) - 1)
+        cdef const double *u
+        if kind == STATE:
+            return self.run.x[index]
+        if kind == TIME:
+            return self.run.t
+        u = self._u()
+        if kind == INPUT:
+            return u[index]
+        _fill(self.model, "outputs" if kind == OUTPUT else "invariants", self.run.t, self.run.x, self.run.p, u)
+        return self.model.out[index]
+
+    def evaluate(self, name=None):
+        """One quantity at `t` by name, a float, or without a name a dict of all that ``model.evaluate`` gives.
+
+        Raises `ArgumentError` for an unknown name and `KernelError` where a quantity cannot be computed.
+        """
+        if name is not None:
+            return self[name]
+        return _quantities(self.model, self.run.t, self.run.x, self.run.p, self._u())
+
+    @property
+    def outputs(self):
+        """The outputs at `t`: a dict of declared variables, named outputs and reactions."""
+        return _quantities(self.model, self.run.t, self.run.x, self.run.p, self._u(), True)
+
+    # ---- snapshots ----
+
     def _save(self):
         self._free()
         block = (<char *> self.run)[:self.run.size]
@@ -144,13 +318,14 @@ cdef class StepperCore:
             rest = cg_watch_saved_size(self.watch.watch)
         if <size_t> len(block) != size + rest:
             return CG_BAD_ARGUMENT
-        if rest == 0:
-            return cg_run_restore(self.run, start, size)
         before = bytearray(rest)
-        cg_watch_save(self.watch.watch, <char *> before)
-        if cg_watch_restore(self.watch.watch, start + size, rest) != CG_OK:
-            return CG_BAD_ARGUMENT
+        if rest > 0:
+            cg_watch_save(self.watch.watch, <char *> before)
+            if cg_watch_restore(self.watch.watch, start + size, rest) != CG_OK:
+                return CG_BAD_ARGUMENT
         if cg_run_restore(self.run, start, size) != CG_OK:
-            cg_watch_restore(self.watch.watch, <char *> before, rest)
+            if rest > 0:
+                cg_watch_restore(self.watch.watch, <char *> before, rest)
             return CG_BAD_ARGUMENT
+        self.status = self.run.status
         return CG_OK

@@ -31,6 +31,7 @@ __all__ = [
     "check_finite",
     "check_names",
     "matrix",
+    "no_duration",
     "no_jacobian",
     "number",
     "plain_name",
@@ -42,7 +43,9 @@ __all__ = [
     "times",
     "tolerances",
     "unchanged",
+    "unknown_entry",
     "unknown_method",
+    "unknown_quantity",
     "vector",
 ]
 
@@ -194,6 +197,13 @@ def backward(what: str, right: str) -> ArgumentError:
     return ArgumentError(f"{what}: friction cannot be run backward; give {right}")
 
 
+def no_duration(dt: float, t: float) -> ArgumentError:
+    """The error for a stepper that is to move on from t by a duration dt that leads nowhere."""
+    if math.isfinite(t + dt):
+        return ArgumentError(f"dt = {dt:.17g} is too short: t = {t:.17g} does not change in float64")
+    return ArgumentError(f"dt = {dt:.17g} is too long: t + dt exceeds the range of float64")
+
+
 def times(what: str, value: Any, t0: float, t1: float) -> Array:
     """Times inside [t0, t1], strictly ordered from t0 towards t1, as solve_ivp asks of `t_eval`."""
     result = array(what, value)
@@ -279,6 +289,12 @@ def no_jacobian(method: str, name: str) -> ArgumentError:
     return ArgumentError(f"method {method!r} needs the Jacobian of the model, and {name} has none")
 
 
+def unknown_quantity(key: str, model: str, known: Sequence[str]) -> ArgumentError:
+    """The error for ``sol[key]`` where there is no such quantity."""
+    hint = _nearest(key, known)
+    return ArgumentError(f"{key!r} is not a quantity of {model}{hint}; known are {', '.join(known)}")
+
+
 def plain_name(key: Any) -> str:
     """The name that a key of ``sol[key]`` stands for: a string, or a SymPy symbol."""
     return key if isinstance(key, str) else str(getattr(key, "name", key))
@@ -297,16 +313,19 @@ def by_name(kind: str, value: Mapping[Any, Any]) -> dict[str, Any]:
     return result
 
 
+def unknown_entry(kind: str, unknown: Sequence[str], names: Sequence[str]) -> ArgumentError:
+    """The error for entries of a dict that are not among `names`."""
+    known = f"; known are {', '.join(names)}" if names else "; there are none"
+    return ArgumentError(f"{kind}: unknown {', '.join(unknown)}{_nearest(unknown[0], names) or known}")
+
+
 def check_names(kind: str, given: Iterable[str], names: Sequence[str]) -> None:
     """Refuse missing and unknown names."""
     given = list(given)
     unknown = [name for name in given if name not in names]
     missing = [name for name in names if name not in given]
     if unknown:
-        hint = _nearest(unknown[0], names) or (
-            f"; known are {', '.join(names)}" if names else "; there are none"
-        )
-        raise ArgumentError(f"{kind}: unknown {', '.join(unknown)}{hint}")
+        raise unknown_entry(kind, unknown, names)
     if missing:
         raise ArgumentError(f"{kind}: missing {', '.join(missing)}")
 

@@ -122,6 +122,21 @@ static void cg_set_end(cg_run_t *run, double t_end)
     cg_enter_segment(run);
 }
 
+/* What the control of the steps begins with. */
+static void cg_forget_steps(cg_run_t *run)
+{
+    run->h = run->first_step;
+    if (!run->adaptive) {
+        run->h = run->h > 0.0 ? cg_smaller(run->h, run->max_step) : run->max_step;
+    }
+    run->log_old = CG_LEAST_LOG;
+    run->rejected = 0;
+    if (run->implicit) {
+        cg_table_auto_change(run, 0);
+        run->last_stiff = 0;
+    }
+}
+
 int cg_run_start(cg_run_t *run, double t0, const double *x0, double t_end)
 {
     run->status = CG_OK;
@@ -134,11 +149,6 @@ int cg_run_start(cg_run_t *run, double t0, const double *x0, double t_end)
     }
     run->t = t0;
     run->t_old = t0;
-    run->h = run->first_step;
-    if (!run->adaptive) {
-        run->h = run->h > 0.0 ? cg_smaller(run->h, run->max_step) : run->max_step;
-    }
-    run->log_old = CG_LEAST_LOG;
     run->n_steps = 0;
     run->n_rejected = 0;
     run->n_rhs = 0;
@@ -146,12 +156,8 @@ int cg_run_start(cg_run_t *run, double t0, const double *x0, double t_end)
     run->n_lu = 0;
     run->have_f = 0;
     run->have_dense = 0;
-    run->rejected = 0;
     run->recorded = 0;
-    if (run->implicit) {
-        cg_table_auto_change(run, 0);
-        run->last_stiff = 0;
-    }
+    cg_forget_steps(run);
     if (run->watch != NULL) {
         cg_watch_reset(run->watch);
         memset(run->u + run->model->n_inputs, 0, sizeof(double) * (size_t)run->model->n_modes);
@@ -184,6 +190,12 @@ void cg_run_changed(cg_run_t *run)
     run->have_f = 0;
     run->have_dense = 0;
     cg_enter_segment(run);
+}
+
+void cg_run_moved(cg_run_t *run)
+{
+    cg_forget_steps(run);
+    cg_run_changed(run);
 }
 
 int cg_run_probe(cg_run_t *run, double t, const double *x, double *out)

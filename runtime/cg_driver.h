@@ -67,6 +67,9 @@ int cg_run_extend(cg_run_t *run, double t_end);
 /* To be called after p, u, signals or x were changed by hand in the middle of a run. */
 void cg_run_changed(cg_run_t *run);
 
+/* The same after x or p were changed so much that the step length is to be chosen anew, as at the start. */
+void cg_run_moved(cg_run_t *run);
+
 /* Copies a block saved with memcpy(saved, run, run->size) back into a run made by cg_run_init with the same model
  * and method; its signals and input_fn are to be set before. The run then continues bit for bit. CG_BAD_ARGUMENT, and
  * the run as it was: the block is of another model or method, or damaged in what the run's memory depends on. */

@@ -86,8 +86,7 @@ class Ensemble:
         if key in ("t", model.along):
             return self.t if self.t_eval is None else np.repeat(self.t_eval[:, None], len(self), axis=1)
         if key not in model.quantities:
-            names = ", ".join(model.quantities)
-            raise ArgumentError(f"{key!r} is not a quantity of {model.name}; known are {names}")
+            raise arguments.unknown_quantity(key, model.name, model.quantities)
         self._check_modes(key)
         rows = [self._row(key, m) for m in range(1 if self.t_eval is None else len(self.t_eval))]
         return rows[0] if self.t_eval is None else np.array(rows).reshape(len(rows), len(self))

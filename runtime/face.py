@@ -54,6 +54,7 @@ class Face:
     modes: tuple[str, ...]
     n_coordinates: int
     has_initial: bool
+    _parameters_following: frozenset[str] | None = None
     variables: dict[str, Variable]
     checked_at_start: tuple[str, ...]
     """Residuals and invariants that have to be zero where a run begins; see `chaplygin.runtime.consistency`."""
@@ -128,6 +129,10 @@ class Face:
         model cannot be evaluated. Below the inputs, u may hold the modes of the contacts, 0 for stick, +1 or -1 for
         slip (`modes` names them); without them all contacts stick.
         """
+        return self._evaluate(t, y, p, u)
+
+    def _evaluate(self, t: Any, y: Any, p: Any, u: Any) -> dict[str, Any]:
+        """`evaluate` for whatever arguments: columns, sequences, symbols, and wrong ones."""
         moments, columns, parameters, controls, _, single = self._checked(t, y, p, u, None)
         values = self._values(moments, columns, parameters, controls)
         return {name: float(row[0]) for name, row in values.items()} if single else values
@@ -318,6 +323,25 @@ class Face:
         dependent = {name: value for name, value in given.items() if self._dependent(name)}
         self._check_dependent(t0, dependent, x0, complete, controls)
         return x0.copy(), complete.copy()
+
+    def _following(
+        self, t: float, declared: Mapping[str, float], p: Array, controls: signals.Inputs
+    ) -> frozenset[str]:
+        """The parameters that follow from the declared variables: `h` and `a_...` of the reduced forms.
+
+        The kernel `initial` gives every other parameter back as it came.
+        """
+        if self._parameters_following is None:
+            given = dict(declared) if self.along is None else {**declared, self.along: t}
+            start, _ = self._partial("initial", given, self.declared, None)
+            other = 1.0 + 2.0 * p
+            u = self._start(t, start, signals.Inputs(controls.names, controls.values, controls.signals, {}))
+            rows = self._columns(
+                "initial", np.array([t]), _wide(start), _wide(other), _wide(u), None, strict=False
+            )
+            changed = rows[len(self.states) :, 0] != other
+            self._parameters_following = frozenset(n for n, new in zip(self.parameters, changed) if new)
+        return self._parameters_following
 
     def _begin(self, along: str, t0: float, given: Mapping[str, Any]) -> float:
         """The value of the coordinate that takes the place of the time: where the run begins, and nothing else."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .arguments import array, plain_name, tolerances
+from .arguments import array, plain_name, tolerances, unknown_quantity
 from .consistency import Accepted
 from .errors import ArgumentError, MissingExtraError, message_of
 from .inputs import Inputs
@@ -251,9 +251,7 @@ class Solution:
 
     def _all(self, key: str | None) -> dict[str, Array]:
         if key is not None and key not in self.names:
-            raise ArgumentError(
-                f"{key!r} is not a quantity of {self.model.name}; known are {', '.join(self.names)}"
-            )
+            raise unknown_quantity(key, self.model.name, self.names)
         if self._extra is None:
             self._extra = self.model._values(self.t, self.y, self._p, self._u(), strict=False)
         return self._extra

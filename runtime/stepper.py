@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from . import arguments
 from ._core import StepperCore
 from .consistency import smallest
-from .errors import ArgumentError, KernelError, message_of
+from .errors import ArgumentError
 from .happenings import MODES
-from .snapshots import Snapshot, changed_inputs, check_snapshot
+from .inputs import parse
+from .snapshots import Snapshot, check_snapshot
+from .stepping import Stepping
 
 if TYPE_CHECKING:
     from .model import Model
@@ -17,11 +21,18 @@ if TYPE_CHECKING:
 __all__ = ["Stepper"]
 
 
-class Stepper(StepperCore):
-    """One integration, moved on by `advance`.
+class Stepper(StepperCore, Stepping):
+    """One integration, moved on to a time by `advance`, over a duration by `advance_by`.
 
-    ``run.t``, ``run.y``, ``run.p`` are the time, a copy of the state (n,) and of the parameters; ``run.nfev`` and
-    ``run.n_steps`` count. The step length carries over from one `advance` to the next.
+    ``run.t``, ``run.y``, ``run.p`` are the time, a copy of the state (n,) and of the parameters; ``run.parameters``
+    has the latter by name; ``run.nfev`` and ``run.n_steps`` count. The step length carries over from one call to the
+    next.
+
+    ``run["omega"]`` is any state, declared variable, output, reaction, invariant, residual or input at ``run.t``, as
+    ``sol["omega"]`` is for a whole run; ``run.evaluate()`` is a dict of all, ``run.outputs`` one of the outputs.
+
+    `set_inputs`, `set_parameters` and `set_state` change what they name from here on. `save` and `restore` go back
+    and forth, bit for bit; a stepper can be copied and pickled (with its model's path, as models are).
 
     `advance` applies the resets of the model's events and changes the modes of its contacts. It stops at a terminal
     event: ``run.status`` is 1 then and ``run.t`` the time of the event; the next `advance` goes on from there.
@@ -32,12 +43,14 @@ class Stepper(StepperCore):
     >>> snapshot = run.save()
     >>> run.advance(0.5).round(6)    # cos 1, -2 sin 1
     array([ 0.540302, -1.682942])
+    >>> run.advance_by(0.5).round(6)    # cos 2, -2 sin 2
+    array([-0.416147, -1.818595])
+    >>> round(run["energy"], 6)
+    2.0
     >>> run.restore(snapshot)
     >>> run.t
     0.0
     """
-
-    events: list[tuple[float, str]] = []  # noqa: RUF012 - replaced, never changed
 
     @classmethod
     def start(
@@ -55,41 +68,10 @@ class Stepper(StepperCore):
         x0, p, controls = model._prepare(begin, initial, parameters, inputs, smallest(options["atol"]))
         return cls(model, begin, x0, p, controls, arguments.text("method", method), options)
 
-    def advance(self, t: float) -> Any:
-        """Integrate to time t, forward or without contacts backward too, and return the state there, shape (n,).
-
-        Raises `KernelError` with the time where the run fails: `t` and `y` are then the last point reached;
-        `ArgumentError` where t lies before `self.t` and the model has contacts.
-        """
-        end = arguments.number("t", t)
-        if end < self.t and self.model.contacts:
-            raise arguments.backward(f"t = {end:.17g}", f"t >= {self.t:.17g}")
-        self.events = []
-        status = self._advance(end)
-        happened = self._happened()
-        if happened is not None:
-            causes = happened.causes.tolist()
-            self.events = [
-                (float(row[0]), happened.name(i)) for row, i in zip(happened.rows, causes) if i >= 0
-            ]
-        if status < 0:
-            paradox = None if happened is None else happened.paradox
-            raise KernelError(
-                f"{self.model.name} {message_of(status, self.t, self.model.form, paradox)}", status
-            )
-        return self.y
-
     @property
     def modes(self) -> dict[str, str]:
         """The present mode of each contact by its name: "stick", "slip+" or "slip-"."""
         return {name: MODES[int(mode)] for name, mode in zip(self.model.contacts, self._modes)}
-
-    def set_inputs(self, values: Any = None, /, **named: Any) -> None:
-        """Change inputs from here on: by keyword, or a dict, or a vector of all of them.
-
-        Inputs that are not named keep what they have. Each may be anything that `integrate` takes.
-        """
-        self._set(changed_inputs(self.inputs, values, named))
 
     def save(self) -> Snapshot:
         """Everything needed to go on from here, bit for bit."""
@@ -104,5 +86,16 @@ class Stepper(StepperCore):
             self._attach(before)
             raise ArgumentError("the snapshot does not fit this model, or is damaged")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self.model, self._options, self.save())
+
     def __repr__(self) -> str:
         return f"<Stepper of {self.model.name} ({self.method}): t = {self.t:.6g}, {self.n_steps} steps>"
+
+
+def _again(model: Model, options: dict[str, Any], snapshot: Snapshot) -> Stepper:
+    """A stepper that goes on where the snapshot was taken."""
+    states, parameters, inputs = (np.zeros(len(n)) for n in (model.states, model.parameters, model.inputs))
+    run = Stepper(model, 0.0, states, parameters, parse(inputs, model.inputs), snapshot.method, options)
+    run.restore(snapshot)
+    return run

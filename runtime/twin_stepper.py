@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +11,9 @@ from numpy.typing import NDArray
 from . import arguments
 from .consistency import Accepted
 from .errors import ArgumentError, KernelError, message_of
-from .inputs import Inputs
+from .inputs import Inputs, parse
 from .snapshots import Snapshot, changed_inputs, check_snapshot
+from .stepping import Stepping
 
 if TYPE_CHECKING:
     from .twin import TwinModel
@@ -21,12 +23,14 @@ Array = NDArray[np.float64]
 __all__ = ["TwinStepper"]
 
 
-class TwinStepper:
-    """One integration of a twin, moved on by `advance`; see `Stepper`. The step length is chosen anew each time.
+class TwinStepper(Stepping):
+    """One integration of a twin, moved on by `advance` and `advance_by`; see `Stepper`.
 
-    A twin has no events and no contacts: `events` and `modes` are empty.
+    The step length is chosen anew each time. A twin has no events and no contacts: `events` and `modes` are empty.
     """
 
+    t: float
+    inputs: Inputs
     events: list[tuple[float, str]] = []  # noqa: RUF012 - never changed
 
     def __init__(
@@ -58,7 +62,7 @@ class TwinStepper:
         return {}
 
     def advance(self, t: float) -> Array:
-        """Integrate to time t and return the state there; `KernelError` where the run fails."""
+        """Integrate to the time t and return the state there; see `Stepper.advance`."""
         end = arguments.number("t", t)
         sol = self.model.integrate((self.t, end), Accepted(self._y), self._p, self.inputs, **self._options)
         self.nfev += sol.nfev
@@ -70,22 +74,48 @@ class TwinStepper:
             )
         return self.y
 
+    def advance_by(self, dt: float) -> Array:
+        """Integrate over the duration dt and return the state at its end; see `Stepper.advance_by`."""
+        duration = arguments.number("dt", dt)
+        end = self.t + duration
+        if not math.isfinite(end) or (end == self.t and duration != 0.0):
+            raise arguments.no_duration(duration, self.t)
+        return self.advance(end)
+
     def set_inputs(self, values: Any = None, /, **named: Any) -> None:
         """Change inputs from here on; see `Stepper.set_inputs`."""
         self.inputs = changed_inputs(self.inputs, values, named)
 
+    def _put(self, x: Array, p: Array) -> None:
+        self._y, self._p = x, p
+
     def save(self) -> Snapshot:
         """Everything needed to go on from here."""
         model = self.model
-        return Snapshot(self.t, model.name, model.digest, self.method, self.inputs, self._y.tobytes())
+        block = np.concatenate([self._y, self._p]).tobytes()
+        return Snapshot(self.t, model.name, model.digest, self.method, self.inputs, block)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a snapshot of this stepper, or of another one of the same twin and method."""
         check_snapshot(snapshot, self.model, self.method)
-        if len(snapshot.block) != self._y.nbytes:
+        if len(snapshot.block) != self._y.nbytes + self._p.nbytes:
             raise ArgumentError("the snapshot does not fit this model")
         self.t, self.inputs = snapshot.t, snapshot.inputs
-        self._y = np.frombuffer(snapshot.block, dtype=np.float64).copy()
+        numbers = np.frombuffer(snapshot.block, dtype=np.float64)
+        self._y, self._p = numbers[: len(self._y)].copy(), numbers[len(self._y) :].copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self.model, self._options, self.save())
 
     def __repr__(self) -> str:
         return f"<TwinStepper of {self.model.name} ({self.method}): t = {self.t:.6g}, {self.n_steps} steps>"
+
+
+def _again(model: TwinModel, options: dict[str, Any], snapshot: Snapshot) -> TwinStepper:
+    """A stepper that goes on where the snapshot was taken."""
+    numbers = np.frombuffer(snapshot.block, dtype=np.float64)
+    n = len(model.states)
+    inputs = parse(np.zeros(len(model.inputs)), model.inputs)
+    run = TwinStepper(model, snapshot.t, numbers[:n].copy(), numbers[n:].copy(), inputs, options)
+    run.restore(snapshot)
+    return run

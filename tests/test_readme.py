@@ -57,7 +57,8 @@ def test_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert set(names["skate"].equations("maggi").invariants) >= {"energy", "p_omega"}
     rates = np.linspace(0.5, 2, 1000)
     np.testing.assert_allclose(names["many"]["x"], g * np.sin(10 * rates) ** 2 / (2 * rates**2), atol=1e-7)
-    assert names["run"].t == 0.5
+    assert names["run"].t == 0.5 + 0.1
+    assert names["run"]["omega"] == 2.0
     assert (tmp_path / "skate_c" / "skate_core.c").is_file()
     assert "reached the end" in capsys.readouterr().out
     given = {

@@ -1,0 +1,61 @@
+# Quantities by name at one point of the state space. Included by _core.pyx.
+
+cdef enum:  # what a name stands for: the kind, shifted, and the index among those of its kind
+    STATE = 0
+    TIME = 1
+    INPUT = 2
+    OUTPUT = 3
+    CONSERVED = 4
+    KIND_SHIFT = 24
+
+
+cdef dict _places(KernelCore model):
+    """What each name stands for; where several kinds share one, the first kind."""
+    found = {}
+    for kind, names in ((STATE, model.states), (TIME, ("t",)), (INPUT, model.inputs), (OUTPUT, model.outputs),
+                        (CONSERVED, model._conserved)):
+        for i, name in enumerate(names):
+            found.setdefault(name, kind << KIND_SHIFT | i)
+    return found
+
+
+cdef long _place(KernelCore model, object key) except -1:
+    """The place of a quantity; a SymPy symbol stands for its name."""
+    cdef PyObject *found
+    if type(key) is not str:
+        key = arguments.plain_name(key)
+    found = PyDict_GetItemWithError(model.places, key)
+    if found is NULL:
+        raise arguments.unknown_quantity(key, model.name, model.quantities)
+    return PyLong_AsLong(<object> found)
+
+
+cdef int _fill(KernelCore model, str kernel, double t, const double *x, const double *p, const double *u) except -1:
+    """The kernel "outputs" or "invariants" at one point, to model.out."""
+    cdef cg_kernel_t function = model.model.outputs_fn if kernel == "outputs" else model.model.invariants_fn
+    cdef int status = CG_UNSUPPORTED if function is NULL else function(t, x, p, u, model.out, model.work)
+    if status < 0:
+        raise kernel_failed(model.name, model.form, kernel, status, t, -1)
+    return 0
+
+
+cdef int _add(dict values, tuple names, const double *row) except -1:
+    cdef Py_ssize_t i
+    for i in range(len(names)):
+        PyDict_SetDefault(values, names[i], PyFloat_FromDouble(row[i]))
+    return 0
+
+
+cdef dict _quantities(KernelCore model, double t, const double *x, const double *p, const double *u,
+                      bint outputs_alone=False):
+    """All that `evaluate` gives, or the outputs alone, each kernel called once. u: the inputs, then the modes."""
+    cdef dict values = {}
+    if not outputs_alone:
+        _add(values, model.states, x)
+    if model.outputs:
+        _fill(model, "outputs", t, x, p, u)
+        _add(values, model.outputs, model.out)
+    if model._conserved and not outputs_alone:
+        _fill(model, "invariants", t, x, p, u)
+        _add(values, model._conserved, model.out)
+    return values

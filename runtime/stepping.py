@@ -1,0 +1,211 @@
+"""What compiled and pure-Python steppers share: names, and states and parameters that change on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import arguments
+from .consistency import smallest
+from .errors import ArgumentError
+from .face import Face
+
+if TYPE_CHECKING:
+    from .inputs import Inputs
+
+Array = NDArray[np.float64]
+
+__all__ = ["Stepping"]
+
+
+class Stepping:
+    """Base of `Stepper` and `TwinStepper`."""
+
+    model: Any
+    _options: dict[str, Any]
+
+    if TYPE_CHECKING:  # what each has in its own way
+
+        @property
+        def t(self) -> float: ...
+        @property
+        def y(self) -> Array: ...
+        @property
+        def p(self) -> Array: ...
+        @property
+        def inputs(self) -> Inputs: ...
+
+    def _put(self, x: Array, p: Array) -> None:
+        """Go on from another state, with other parameters."""
+        raise NotImplementedError
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The parameters by name."""
+        return dict(zip(self.model.parameters, self.p.tolist()))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Everything that ``run[name]`` knows."""
+        names: tuple[str, ...] = self.model.quantities
+        return names
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [*self.names, "t"]
+
+    def set_state(self, values: Any = None, /, **named: Any) -> None:
+        """Go on from another state: by keyword, or a dict of declared variables, or a vector of all states.
+
+        Declared coordinates and velocities that are not named stay as they are, whatever the form: in the canonical
+        form a momentum, in Routh's a cyclic momentum, in Whittaker's the energy follows from them, from the velocities
+        as they are and the new ones. Where a constraint makes a velocity depend on others, it follows from these; if it
+        is named, it has to agree. A dict of states of the form alone (``p_x`` ...) is taken too; the states and
+        parameters that are not named stay then.
+
+        The step length is chosen anew, and so are the modes of contacts. Raises `ArgumentError` naming the entry that
+        is unknown, wrong or contradicts the others; the state is then as it was.
+
+        >>> from chaplygin.generated.harmonic_oscillator import model
+        >>> run = model.stepper({"x": 1, "x_dot": 0}, {"m": 1, "k": 4})
+        >>> run.set_state(x_dot=3)
+        >>> run.y
+        array([1., 3.])
+        """
+        if values is not None and not isinstance(values, Mapping):
+            if named:
+                raise ArgumentError("set_state takes a vector or names, not both")
+            self._begin(values, self.p)
+            return
+        model: Face = self.model
+        given = _numbers("set_state", values, named)
+        others = [name for name, variable in model.variables.items() if variable.kind == "declared"]
+        known = tuple(dict.fromkeys((*model.states, *model.declared, *others)))
+        unknown = [name for name in given if name not in known]
+        if unknown:
+            raise arguments.unknown_entry("set_state", unknown, known)
+        start = dict(zip(model.states, self.y.tolist()))
+        if model.has_initial:
+            own = [name for name in given if name not in model.declared]
+            other = [name for name in given if name not in model.states]
+            if own and other:
+                raise ArgumentError(
+                    f"set_state: {own[0]} is a state of the form {model.form}, {other[0]} a declared variable that "
+                    "follows from the states: give one or the other"
+                )
+            if not own:
+                self._begin(*self._from_declared(self._declared() | given, self._independent_parameters()))
+                return
+        self._begin(start | given, self.p)
+
+    def set_parameters(self, values: Any = None, /, **named: Any) -> None:
+        """Go on with other parameters: by keyword, or a dict, or a vector of all of them.
+
+        Parameters that are not named stay, and so do the declared coordinates and velocities, whatever the form: the
+        momenta of the canonical form, the cyclic momenta ``a_...`` of Routh's and the energy ``h`` of Whittaker's are
+        computed anew. Where one of those last two is named itself, the states stay, and the velocities follow from it.
+
+        The step length is chosen anew, and so are the modes of contacts. Raises `ArgumentError` naming the entry that
+        is unknown or wrong; the parameters are then as they were.
+
+        >>> from chaplygin.generated.harmonic_oscillator import model
+        >>> run = model.stepper({"x": 1, "x_dot": 0}, {"m": 1, "k": 4})
+        >>> run.set_parameters(k=9)
+        >>> run["energy"]
+        4.5
+        """
+        model: Face = self.model
+        if values is not None and not isinstance(values, Mapping):
+            if named:
+                raise ArgumentError("set_parameters takes a vector or names, not both")
+            vector = arguments.vector("parameters", values, model.parameters)
+            given = dict(zip(model.parameters, vector.tolist()))
+        else:
+            given = _numbers("set_parameters", values, named)
+        unknown = [name for name in given if name not in model.parameters]
+        if unknown:
+            raise arguments.unknown_entry("set_parameters", unknown, model.parameters)
+        x, p = self.y, self.p
+        if model.has_initial:
+            free = self._independent_parameters()
+            plain = {name: value for name, value in given.items() if name in free}
+            if plain:
+                x, p = self._from_declared(self._declared(), free | plain)
+        for name, value in given.items():
+            p[model.parameters.index(name)] = value
+        self._begin(x, p)
+
+    def _begin(self, initial: Any, p: Array) -> None:
+        """Go on from another state, checked as the start of a run is."""
+        x, p, _ = self.model._prepare(self.t, initial, p, self.inputs, smallest(self._options["atol"]))
+        self._put(x, p)
+
+    def _from_declared(self, declared: dict[str, float], parameters: dict[str, float]) -> tuple[Array, Array]:
+        """State and parameters, where the form has a kernel for them."""
+        model: Face = self.model
+        x, p = model._initial(self.t, declared, parameters, self.inputs, None)
+        if model.along is not None:  # the time is a state then, and goes on
+            x[model.states.index("t")] = self["t"]
+        return x, p
+
+    def _declared(self) -> dict[str, float]:
+        """The declared coordinates and velocities as they are; not those that the form has dropped."""
+        model: Face = self.model
+        values = self.evaluate()
+        return {name: values[name] for name in model.declared if name in values and name != model.along}
+
+    def _independent_parameters(self) -> dict[str, float]:
+        """The parameters as they are, without those that follow from the declared variables (`h`, `a_...`)."""
+        model: Face = self.model
+        following = model._following(self.t, self._declared(), self.p, self.inputs)
+        return {name: value for name, value in self.parameters.items() if name not in following}
+
+    def evaluate(self, name: Any = None) -> Any:
+        """One quantity at `t` by name, a float, or without a name a dict of all that ``model.evaluate`` gives."""
+        if name is not None:
+            return self[name]
+        model: Face = self.model
+        return model.evaluate(self.t, self.y, self.p, self.inputs.at(self.t, self.y))
+
+    @property
+    def outputs(self) -> dict[str, float]:
+        """The outputs at `t`: a dict of declared variables, named outputs and reactions."""
+        values = self.evaluate()
+        return {name: values[name] for name in self.model.outputs}
+
+    def __getitem__(self, name: Any) -> float:
+        model: Face = self.model
+        key = arguments.plain_name(name)
+        if key in model.states:
+            return float(self.y[model.states.index(key)])
+        if key in ("t", model.along):
+            return self.t
+        if key in model.inputs:
+            return float(self.inputs.at(self.t, self.y)[model.inputs.index(key)])
+        if key not in model.quantities:
+            raise arguments.unknown_quantity(key, model.name, model.quantities)
+        value: float = self.evaluate()[key]
+        return value
+
+    def __copy__(self) -> Stepping:
+        again, parts = self.__reduce__()
+        found: Stepping = again(*parts)
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise NotImplementedError
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Stepping:
+        # The model does not change, so both share it.
+        return self.__copy__()
+
+
+def _numbers(kind: str, values: Any, named: Mapping[str, Any]) -> dict[str, float]:
+    """Finite numbers by name, from a dict and keywords."""
+    given = arguments.by_name(kind, {} if values is None else values)
+    twice = [name for name in named if name in given]
+    if twice:
+        raise ArgumentError(f"{kind}: {twice[0]} is given twice")
+    return {name: arguments.number(f"{kind}: {name}", value) for name, value in (given | dict(named)).items()}
