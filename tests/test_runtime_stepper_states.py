@@ -223,6 +223,43 @@ def test_velocities_that_follow_from_constraints() -> None:
         run.set_state(y_dot=5.0)
 
 
+@pytest.mark.parametrize("twin", [False, True], ids=["compiled", "twin"])
+def test_changes_are_checked_as_starts_are(twin: bool) -> None:
+    """A bead on a circle: assumptions of its symbols, and its constraint."""
+    x, y = cg.coordinates("x y")
+    m, r = cg.parameters("m r", positive=True)
+    push = cg.inputs("push", nonnegative=True)
+    circle = cg.System(
+        "bead",
+        coordinates=[x, y],
+        kinetic=m * (cg.rate(x) ** 2 + cg.rate(y) ** 2) / 2,
+        forces={cg.rate(x): push},
+        holonomic=[x**2 + y**2 - r**2],
+        example={x: 0.6, y: 0.8, cg.rate(x): 0.8, cg.rate(y): -0.6, m: 1, r: 1, push: 0},
+    )
+    equations = circle.equations("multipliers")
+    model = twin_model(equations.program, quiet=True) if twin else cg.compile(equations)
+    run = model.stepper({"x": 0.6, "y": 0.8, "x_dot": 0.8, "y_dot": -0.6}, {"m": 1, "r": 1}, [0.0])
+    run.advance(0.1)
+    before = run.save()
+    for change, says in (
+        (lambda: run.set_inputs(push=-1.0), "inputs: push = -1 is not nonnegative"),
+        (lambda: run.set_inputs([-1.0]), "inputs: push = -1 is not nonnegative"),
+        (lambda: run.set_parameters(m=-1.0), "parameters: m = -1 is not positive"),
+        (lambda: run.set_state(x=0.5), "the residual .* at the start"),
+        (lambda: run.set_state(x_dot=5.0), "the residual .* at the start"),
+        (lambda: run.set_parameters(r=2.0), "the residual .* at the start"),
+    ):
+        with pytest.raises(ArgumentError, match=says):
+            change()
+    assert run.save().block == before.block
+    run.set_inputs(push=2.0)
+    run.set_state(x=0.0, y=1.0, x_dot=1.0, y_dot=0.0)
+    run.set_parameters(m=4.0)
+    run.advance_by(1e-3)
+    assert run["push"] == 2.0
+
+
 # ---- contacts ----
 
 
