@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from .graph import RELATIONS, Graph, Node
+from .graph import CONDITIONS, Graph, Node
 
 
 def _scale(g: Graph, adjoint: Node, factor: Node) -> Node:
@@ -50,7 +50,7 @@ def _branches(g: Graph, op: str, args: Sequence[Node], i: int, weight: Node) -> 
     if op == "abs":
         positive = g.select(g.relation("lt", g.zero, args[0]), weight, g.zero)
         return g.select(g.relation("lt", args[0], g.zero), g.neg(weight), positive)
-    if op == "sign" or op in RELATIONS:
+    if op == "sign" or op in CONDITIONS:
         return g.zero
     return None
 

@@ -3,41 +3,57 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from mpmath import mp, mpf
+from mpmath import mp, mpc, mpf
 
-from .graph import Graph, Node
+from .floats import FAST, RENAMED, SAME
+from .graph import RELATIONS, Graph, Node
 
 Function = Callable[..., Any]
 
 
-def _sign(a: Any) -> Any:
-    return (a > 0) - (a < 0)
+def _both(a: Any, b: Any) -> Any:
+    """Kleene's "and": see `Graph.connective`. Of the truth values True, False and NaN."""
+    if a is False or b is False:
+        return False
+    return True if a is b is True else math.nan
+
+
+def _either(a: Any, b: Any) -> Any:
+    if a is True or b is True:
+        return True
+    return False if a is b is False else math.nan
+
+
+def _relation(compare: Function) -> Function:
+    return lambda a, b: math.nan if a != a or b != b else bool(compare(a, b))
+
+
+def _select(condition: Any, a: Any, b: Any) -> Any:
+    return a if condition is True else b if condition is False else math.nan
 
 
 _SHARED: dict[str, Function] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b,
-    "neg": lambda a: -a,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "abs": abs,
-    "min": min,
-    "max": max,
-    "sign": _sign,
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "neg": operator.neg,
+    **{name: _relation(getattr(operator, name)) for name in RELATIONS},
+    "and": _both,
+    "or": _either,
+    "select": _select,
 }
 
-_NAMES = ("sqrt", "exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "atan2")
-
-_FLOAT: dict[str, Function] = {**_SHARED, **{n: getattr(math, n) for n in _NAMES}, "pow": math.pow}
-_MP: dict[str, Function] = {**_SHARED, **{n: getattr(mp, n) for n in _NAMES}, "pow": mp.power}
+_FLOAT: dict[str, Function] = {**FAST, **_SHARED}
+_MP: dict[str, Function] = {
+    name: getattr(mp, "power" if name == "pow" else name) for name in (*SAME, *RENAMED)
+}
+_MP |= {**{name: FAST[name] for name in ("abs", "min", "max", "sign")}, **_SHARED}
 
 
 def _leaf(g: Graph, node: Node, values: Mapping[str, Any], precise: bool) -> Any:
@@ -64,10 +80,10 @@ def _leaf(g: Graph, node: Node, values: Mapping[str, Any], precise: bool) -> Any
 def evaluate(g: Graph, roots: Sequence[Node], values: Mapping[str, Any], precise: bool = False) -> list[Any]:
     """The values of the roots, with the variables set by name.
 
-    With `precise` the arithmetic is mpmath's at its present working precision, otherwise Python floats.
-    Branches that are not taken are not computed: their domain errors do not matter.
+    With `precise` the arithmetic is mpmath's at its present working precision, otherwise Python floats. Where a
+    function leaves its domain or overflows its value is NaN, which does not matter in a branch that is not taken.
 
-    Raises ArithmeticError or ValueError where a function leaves its domain.
+    Raises ArithmeticError or ValueError where the value of a root is NaN.
     """
     found = _values(g, roots, values, precise)
     return [found[r] for r in roots]
@@ -88,11 +104,13 @@ def evaluate_with_scale(
     found = _values(g, roots, values, precise)
     scale: dict[Node, Any] = {}
     for node in sorted(found):
-        args = [a for a in g.args[node] if a in found]
+        args = g.args[node]
         v, a = found[node], [found[x] for x in args]
         s = [scale[x] for x in args]
         op = g.op[node]
-        if op == "symbol":
+        if v != v or (precise and mp.isinf(v)):
+            scale[node] = math.nan
+        elif op == "symbol":
             scale[node] = max(abs(v), (sizes or {}).get(str(g.value[node]), 0))
         elif op in ("add", "sub"):
             scale[node] = s[0] + s[1]
@@ -109,7 +127,7 @@ def evaluate_with_scale(
         elif op in ("tan", "sinh", "cosh"):
             scale[node] = abs(v) + (1 + v * v) * s[0]
         elif op == "select":
-            scale[node] = scale[g.args[node][1] if a[0] else g.args[node][2]]
+            scale[node] = s[1] if a[0] else s[2]
         else:
             scale[node] = (0 if isinstance(v, bool) else abs(v)) + (
                 s[0] if len(s) == 1 and op != "sign" else 0
@@ -122,7 +140,9 @@ def branches_taken(g: Graph, roots: Sequence[Node], points: Sequence[Mapping[str
     switches: dict[Node, Function] = {}
     for node in g.reachable(roots):
         args = g.args[node]
-        if g.op[node] in ("lt", "le", "min", "max"):
+        if g.op[node] in ("and", "or"):
+            switches[node] = lambda found, a=args, f=_SHARED[g.op[node]]: f(found[a[0]], found[a[1]])
+        elif g.op[node] in ("lt", "le", "min", "max"):
             switches[node] = lambda found, a=args: found[a[0]] < found[a[1]]
         elif g.op[node] in ("abs", "sign"):
             switches[node] = lambda found, a=args: found[a[0]] < 0
@@ -138,37 +158,19 @@ def branches_taken(g: Graph, roots: Sequence[Node], points: Sequence[Mapping[str
 
 def _values(g: Graph, roots: Sequence[Node], values: Mapping[str, Any], precise: bool) -> dict[Node, Any]:
     functions = _MP if precise else _FLOAT
+    nan = mpf("nan") if precise else math.nan
     result: dict[Node, Any] = {}
-    order = g.reachable(roots)
-    if not any(g.op[n] == "select" for n in order):
-        for node in order:
-            args = g.args[node]
-            result[node] = (
-                functions[g.op[node]](*[result[a] for a in args]) if args else _leaf(g, node, values, precise)
-            )
-        return result
-    stack = list(roots)
-    while stack:
-        node = stack[-1]
-        if node in result:
-            stack.pop()
-            continue
+    reason: Exception = ArithmeticError("a value is not a number")
+    for node in g.reachable(roots):
         args = g.args[node]
-        if g.op[node] == "select":
-            condition, yes, no = args
-            taken = condition if condition not in result else (yes if result[condition] else no)
-            if taken not in result:
-                stack.append(taken)
-            elif taken != condition:
-                result[node] = result[taken]
-                stack.pop()
+        if not args:
+            result[node] = _leaf(g, node, values, precise)
             continue
-        missing = [a for a in args if a not in result]
-        if missing:
-            stack.extend(missing)
-            continue
-        result[node] = (
-            functions[g.op[node]](*[result[a] for a in args]) if args else _leaf(g, node, values, precise)
-        )
-        stack.pop()
+        try:
+            value = functions[g.op[node]](*[result[a] for a in args])
+        except (ArithmeticError, ValueError) as error:
+            value, reason = nan, error
+        result[node] = nan if isinstance(value, (complex, mpc)) else value
+    if any(result[root] != result[root] for root in roots):
+        raise reason
     return result

@@ -43,6 +43,8 @@ _AT_ZERO = {
     "tanh": 0,
 }
 RELATIONS = ("lt", "le", "eq", "ne")
+CONDITIONS = (*RELATIONS, "and", "or")
+"""Nodes with a truth value: true, false, or undefined where a relation compares a NaN (see `Graph.connective`)."""
 LEAVES = ("const", "named", "symbol", "bool")
 
 
@@ -287,8 +289,33 @@ class Graph:
             return self.boolean({"lt": va < vb, "le": va <= vb, "eq": va == vb, "ne": va != vb}[name])
         return self._make(name, (a, b))
 
+    def connective(self, name: str, a: Node, b: Node) -> Node:
+        """a "and" b, a "or" b in Kleene's logic: a false operand decides an "and", a true one an "or", and where the
+        operands do not decide, an undefined one leaves the whole undefined. The order of a and b does not matter.
+        """
+        decisive = self.boolean(name == "or")
+        if decisive in (a, b):
+            return decisive
+        neutral = self.boolean(name == "and")
+        if a in (neutral, b):
+            return b
+        if b == neutral:
+            return a
+        return self._make(name, (a, b) if a < b else (b, a))
+
+    def negation(self, condition: Node) -> Node:
+        """The condition that is true where this one is false, false where it is true, and undefined where it is."""
+        op, args = self.op[condition], self.args[condition]
+        if op == "bool":
+            return self.boolean(self.value[condition] == "false")
+        if op in ("lt", "le"):
+            return self.relation("le" if op == "lt" else "lt", args[1], args[0])
+        if op in ("eq", "ne"):
+            return self.relation("ne" if op == "eq" else "eq", *args)
+        return self.connective("or" if op == "and" else "and", *map(self.negation, args))
+
     def select(self, condition: Node, a: Node, b: Node) -> Node:
-        """a where the condition holds, else b."""
+        """a where the condition is true, b where it is false, NaN where it is undefined."""
         if a == b or condition == self.boolean(True):
             return a
         if condition == self.boolean(False):
@@ -323,6 +350,8 @@ class Graph:
             return self.binary(op, args[0], args[1])
         if op in RELATIONS:
             return self.relation(op, args[0], args[1])
+        if op in CONDITIONS:
+            return self.connective(op, args[0], args[1])
         assert op == "select"
         return self.select(*args)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from .graph import RELATIONS, Node
+from .graph import CONDITIONS, Node
 from .symbols import rate
 from .sympy_view import expressions
 
@@ -61,7 +61,7 @@ class _View:
                 uses[a] += 1
         self.known: dict[Node, sp.Symbol] = {}
         if max((size[r] for r in roots), default=0) > _LARGEST:
-            shared = [n for n in order if uses[n] > 1 and size[n] > 2 and g.op[n] not in RELATIONS]
+            shared = [n for n in order if uses[n] > 1 and size[n] > 2 and g.op[n] not in CONDITIONS]
             self.known = {n: sp.Symbol(f"z_{i + 1}", real=True) for i, n in enumerate(shared)}
 
     def __call__(self, node: Node) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import partial, reduce
 
 import sympy as sp
 
@@ -142,27 +143,15 @@ class Lowering:
             return g.relation(op, *(reversed(args) if swapped else args))
         if e in (sp.true, sp.false):
             return g.boolean(bool(e))
-        if isinstance(e, (sp.And, sp.Or, sp.Not)):
-            return g.zero  # `_choose` takes it apart
+        if isinstance(e, (sp.And, sp.Or)):
+            return reduce(partial(g.connective, "and" if isinstance(e, sp.And) else "or"), args)
+        if isinstance(e, sp.Not):
+            return g.negation(args[0])
         if isinstance(e, sp.Symbol):
             raise UnsupportedExpression(f"unknown symbol {e.name!r}")
         raise UnsupportedExpression(
             f"{type(e).__name__} in {str(e)[:60]!r} is not supported; supported: {SUPPORTED}"
         )
-
-    def _choose(self, condition: sp.Basic, yes: Node, no: Node) -> Node:
-        """yes where the condition holds, else no; connectives become nested choices."""
-        if isinstance(condition, sp.And):
-            for part in condition.args:
-                yes = self._choose(part, yes, no)
-            return yes
-        if isinstance(condition, sp.Or):
-            for part in condition.args:
-                no = self._choose(part, yes, no)
-            return no
-        if isinstance(condition, sp.Not):
-            return self._choose(condition.args[0], no, yes)
-        return self.graph.select(self._memo[condition], yes, no)
 
     def _number(self, e: sp.Basic) -> Node:
         if isinstance(e, sp.Rational):
@@ -195,7 +184,7 @@ class Lowering:
             )
         result = self._memo[e.args[-1].args[0]]
         for pair in reversed(e.args[:-1]):
-            result = self._choose(pair.args[1], self._memo[pair.args[0]], result)
+            result = self.graph.select(self._memo[pair.args[1]], self._memo[pair.args[0]], result)
         return result
 
     def _sum(self, terms: list[Node]) -> Node:

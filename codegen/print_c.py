@@ -7,7 +7,7 @@ C printer writes (`print_sympy` gives it the same statements; tests compare both
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -17,7 +17,7 @@ from sympy.printing.c import C99CodePrinter
 from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.pycode import PythonCodePrinter
 
-from .graph import Graph, Node
+from .graph import CONDITIONS, RELATIONS, Graph, Node
 from .sympy_view import BUILD
 
 NAMED = {"pi": 3.141592653589793, "e": 2.718281828459045}
@@ -45,10 +45,10 @@ class CPrinter(C99CodePrinter):
         return f"cg_pow({self._print(expr.base)}, {self._print(expr.exp)})"
 
     def _print_Min(self, expr: Any) -> str:
-        return f"cg_fmin({', '.join(map(self._print, expr.args))})"
+        return f"cg_min({', '.join(sorted(map(self._print, expr.args)))})"
 
     def _print_Max(self, expr: Any) -> str:
-        return f"cg_fmax({', '.join(map(self._print, expr.args))})"
+        return f"cg_max({', '.join(sorted(map(self._print, expr.args)))})"
 
     def _print_number(self, expr: Any) -> str:
         return constant_text(expr)
@@ -68,12 +68,18 @@ class CPrinter(C99CodePrinter):
         return f"{self._print(elem.symbol)}[{int(elem.indices[0])}]"
 
     def _print_sign(self, func: Any) -> str:
-        a = self._print(func.args[0])
-        return f"(double)(({a} > 0.0) - ({a} < 0.0))"
+        return f"cg_sign({self._print(func.args[0])})"
 
     def _print_Piecewise(self, expr: Any) -> str:
-        (value, condition), (other, _) = expr.args
-        return f"({self._print(condition)} ? {self._print(value)} : {self._print(other)})"
+        *choices, (last, _) = expr.args
+        texts = [f"{self._print(condition)} ? {self._print(value)} : " for value, condition in choices]
+        return f"({''.join(texts)}{self._print(last)})"
+
+    def _print_And(self, expr: Any) -> str:
+        return joined(C.both, map(self._print, expr.args))
+
+    def _print_Or(self, expr: Any) -> str:
+        return joined(C.either, map(self._print, expr.args))
 
 
 class PythonPrinter(PythonCodePrinter):
@@ -88,7 +94,7 @@ class PythonPrinter(PythonCodePrinter):
         return f"pow({self._print(expr.base)}, {self._print(expr.exp)})"
 
     def _print_sign(self, func: Any) -> str:
-        return f"sign({self._print(func.args[0])})"
+        return f"cg_sign({self._print(func.args[0])})"
 
 
 class LanePrinter(CPrinter):
@@ -102,13 +108,13 @@ class LanePrinter(CPrinter):
     def _print_Abs(self, expr: Any) -> str:
         return f"cg_abs({self._print(expr.args[0])})"
 
-    def _print_sign(self, func: Any) -> str:
-        return f"cg_sign({self._print(func.args[0])})"
-
 
 @dataclass(frozen=True, eq=False)
 class Dialect:
     """How a language spells what is no arithmetic; the defaults are those of C.
+
+    `select` has the places condition, value, opposite condition, other value: where neither holds, a NaN was compared,
+    and the result is NaN. All `relations` are false for a NaN, "ne" too; `both` and `either` join them.
 
     `splat` makes a number of all lanes from a plain one. `singular` is the statement for where a condition holds,
     several of them joined by `either`; `factored` is the one around a factorization, which may find the same.
@@ -122,28 +128,39 @@ class Dialect:
             "lt": "{0} < {1}",
             "le": "{0} <= {1}",
             "eq": "{0} == {1}",
-            "ne": "{0} != {1}",
+            "ne": "({0} < {1} || {1} < {0})",
         }
     )
+    quotient: str = "{0}/{1}"
     splat: str = "{0}"
+    both: str = " && "
     either: str = " || "
     singular: str = "if ({0}) return CG_SINGULAR;"
     factored: str = "if ({0} != CG_OK) return CG_SINGULAR;"
 
 
-C = Dialect(CPrinter, "({0} ? {1} : {2})")
-PYTHON = Dialect(PythonPrinter, "({1} if {0} else {2})")
+C = Dialect(CPrinter, "({0} ? {1} : {2} ? {3} : NAN)")
+PYTHON = Dialect(
+    PythonPrinter,
+    "({1} if {0} else {3} if {2} else cg_nan)",
+    relations={**C.relations, "ne": "({0} < {1} or {1} < {0})"},
+    both=" and ",
+    either=" or ",
+)
+CAREFUL_PYTHON = replace(PYTHON, quotient="cg_div({0}, {1})")
+"""A division by zero is no error: see `floats`."""
 LANES = Dialect(
     LanePrinter,
-    "cg_where({0}, {1}, {2})",
+    "cg_where({0}, {1}, cg_where({2}, {3}, cg_splat(NAN)))",
     real="cg_real_t",
     relations={
         "lt": "cg_lt({0}, {1})",
         "le": "cg_le({0}, {1})",
         "eq": "cg_eq({0}, {1})",
-        "ne": "cg_not(cg_eq({0}, {1}))",
+        "ne": "(cg_lt({0}, {1}) | cg_lt({1}, {0}))",
     },
     splat="cg_splat({0})",
+    both=" & ",
     either=" | ",
     singular="cg_ok &= cg_not({0});",
     factored="cg_ok &= {0};",
@@ -153,8 +170,6 @@ LANES = Dialect(
 @cache
 def _spelling(dialect: Dialect, op: str) -> str:
     """The text of one function with {0}, {1} for its arguments."""
-    if op == "select":
-        return dialect.select
     places = [sp.Symbol(f"ARG{i}", real=True) for i in range(2 if op in ("pow", "atan2") else 1)]
     text = str(dialect.printer().doprint(BUILD[op](*places)))
     for i in range(len(places)):
@@ -162,10 +177,27 @@ def _spelling(dialect: Dialect, op: str) -> str:
     return text
 
 
-def _extreme(dialect: Dialect, op: str, parts: list[str]) -> str:
-    """min or max of names and constants: printed as one object, since SymPy orders their arguments itself."""
-    arguments = [sp.Float(p, 17) if p[0] in "-.0123456789" else sp.Symbol(p, real=True) for p in parts]
-    return str(dialect.printer().doprint(BUILD[op](*arguments, evaluate=False)))
+def joined(connective: str, parts: Iterable[str]) -> str:
+    """Conditions joined, in one order whatever the order in which SymPy keeps them."""
+    return f"({connective.join(sorted(parts))})"
+
+
+_OPPOSITE = {"lt": "le", "le": "lt", "eq": "ne", "ne": "eq"}
+
+
+def condition(g: Graph, node: Node, names: Mapping[Node, str], dialect: Dialect, wanted: bool = True) -> str:
+    """The text of what holds where a condition is true, or with `wanted` False where it is false.
+
+    Neither holds where the condition is undefined, since it compares a NaN.
+    """
+    op, args = g.op[node], g.args[node]
+    if op in RELATIONS:
+        parts = [value_text(g, a, names, False, dialect) for a in args]
+        if wanted:
+            return dialect.relations[op].format(*parts)
+        return dialect.relations[_OPPOSITE[op]].format(*(reversed(parts) if op in ("lt", "le") else parts))
+    connective = dialect.both if (op == "and") == wanted else dialect.either
+    return joined(connective, (condition(g, a, names, dialect, wanted) for a in args))
 
 
 def expression(
@@ -183,6 +215,13 @@ def expression(
         return constant_text(NAMED[str(g.value[node])])
     if op == "symbol":
         return names[node]
+    if op in CONDITIONS:
+        return condition(g, node, names, dialect)
+    if op == "select":
+        yes, no = (value_text(g, a, names, False, dialect) for a in args[1:])
+        return dialect.select.format(
+            condition(g, args[0], names, dialect), yes, condition(g, args[0], names, dialect, False), no
+        )
     parts = [expression(g, a, names, False, dialect) for a in args]
     if op == "add" and parts[1][0] == "-" and g.op[args[1]] == "const":
         return f"{parts[0]} - {parts[1][1:]}"
@@ -193,13 +232,11 @@ def expression(
     if op in ("mul", "div"):
         if args[1] not in names and g.op[args[1]] in ("add", "sub", "mul", "div"):
             parts[1] = f"({parts[1]})"
-        return f"{parts[0]}{'*' if op == 'mul' else '/'}{parts[1]}"
-    if op in ("min", "max"):
-        return _extreme(dialect, op, parts)
+        return f"{parts[0]}*{parts[1]}" if op == "mul" else dialect.quotient.format(*parts)
     # Only arithmetic takes plain numbers and those of all lanes alike.
     parts = [dialect.splat.format(p) if is_plain(g, a, names) else p for a, p in zip(args, parts)]
-    if op in dialect.relations:
-        return dialect.relations[op].format(*parts)
+    if op in ("min", "max"):
+        return f"cg_{op}({', '.join(sorted(parts))})"
     return _spelling(dialect, op).format(*parts)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import sympy as sp
 from sympy.codegen import ast
 
-from .graph import Graph, Node
+from .graph import CONDITIONS, RELATIONS, Graph, Node
 from .print_c import NAMED
 from .print_statements import ARRAYS
 from .program import Program
@@ -30,6 +30,12 @@ def expression(g: Graph, node: Node, names: Mapping[Node, str], top: bool = True
         return sp.Float(NAMED[str(g.value[node])], 17)
     if op == "symbol":
         return sp.Symbol(names[node], real=True)
+    if op == "select":
+        value, other = (expression(g, a, names, False) for a in args[1:])
+        truth, opposite = (_condition(g, args[0], names, wanted) for wanted in (True, False))
+        return sp.Piecewise((value, truth), (other, opposite), (sp.nan, True), evaluate=False)
+    if op in CONDITIONS:
+        return _condition(g, node, names, True)
     parts = [expression(g, a, names, False) for a in args]
     if op in ("add", "sub"):
         last = parts[1] if op == "add" else _negative(parts[1])
@@ -46,9 +52,24 @@ def expression(g: Graph, node: Node, names: Mapping[Node, str], top: bool = True
         return sp.Mul(*top_parts, below, evaluate=False) if top_parts else below
     if op == "sqrt":
         return sp.Pow(parts[0], sp.Rational(1, 2), evaluate=False)
-    if op == "select":
-        return sp.Piecewise((parts[1], parts[0]), (parts[2], True), evaluate=False)
     return BUILD[op](*parts, evaluate=False)
+
+
+def _condition(g: Graph, node: Node, names: Mapping[Node, str], wanted: bool) -> Any:
+    """What holds where a condition is true, or false; see `print_c.condition`."""
+    op, args = g.op[node], g.args[node]
+    if op not in RELATIONS:
+        join = sp.And if (op == "and") == wanted else sp.Or
+        return join(*(_condition(g, a, names, wanted) for a in args), evaluate=False)
+    a, b = (expression(g, arg, names, False) for arg in args)
+    if (op == "eq") == wanted and op in ("eq", "ne"):
+        return sp.Equality(a, b, evaluate=False)
+    if op in ("eq", "ne"):
+        less, more = (sp.StrictLessThan(x, y, evaluate=False) for x, y in ((a, b), (b, a)))
+        return sp.Or(less, more, evaluate=False)
+    if wanted:
+        return BUILD[op](a, b, evaluate=False)
+    return BUILD["le" if op == "lt" else "lt"](b, a, evaluate=False)
 
 
 def _negative(e: Any) -> Any:

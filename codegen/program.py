@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .graph import LEAVES, RELATIONS, Graph, Node
+from .graph import CONDITIONS, LEAVES, Graph, Node
 
 if TYPE_CHECKING:
     from .schedule import Schedule
@@ -149,7 +149,7 @@ class Program:
         return assignments(self, kernel)
 
 
-PLAIN = (*LEAVES, *RELATIONS, "add", "sub", "mul", "div", "neg", "sqrt", "abs", "select")
+PLAIN = (*LEAVES, *CONDITIONS, "add", "sub", "mul", "div", "neg", "sqrt", "abs", "select")
 
 
 def has_functions(program: Program, kernels: Iterable[str]) -> bool:

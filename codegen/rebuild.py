@@ -12,7 +12,7 @@ from .graph import Graph, Node
 from .terms import Atom, Atoms, Call, Frozen, Leaf, Monomial, Number, common, freeze, inverse, product
 
 _LATENCY = {"add": 4, "sub": 4, "mul": 4, "div": 13, "sqrt": 19, "neg": 1, "abs": 1, "min": 4, "max": 4}
-_LATENCY |= {"select": 2, "lt": 1, "le": 1, "eq": 1, "ne": 1, "sign": 2}
+_LATENCY |= {"select": 2, "lt": 1, "le": 1, "eq": 1, "ne": 1, "and": 1, "or": 1, "sign": 2}
 _FUNCTION = 40
 """Cycles from operand to result on present processors: only their order of size matters."""
 _UNIT: Frozen = (((), 1),)

@@ -10,12 +10,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from .graph import LEAVES, RELATIONS, Graph, Node
+from .graph import CONDITIONS, LEAVES, RELATIONS, Graph, Node
 from .program import PLAIN, Kernel, Program
 
 # C library functions whose names a variable may not take in emitted code.
 MATH_NAMES = frozenset(
-    """sqrt exp log sin cos tan asin acos atan sinh cosh tanh fabs pow fmin fmax atan2 copysign NAN INFINITY
+    """sqrt exp log sin cos tan asin acos atan sinh cosh tanh fabs pow fmin fmax atan2 copysign abs nan NAN INFINITY
     isfinite""".split()
 )
 # Macros that headers may define, and names of the emitted code.
@@ -146,7 +146,7 @@ def schedule(program: Program, kernel: Kernel) -> Schedule:
     """Order the statements of a kernel; see the module's text."""
     g = program.graph
     # A condition is no number, it is not handed on.
-    fixed = {n for n in g.from_only(kernel.roots(), kernel.beforehand) if g.op[n] not in RELATIONS}
+    fixed = {n for n in g.from_only(kernel.roots(), kernel.beforehand) if g.op[n] not in CONDITIONS}
     if not fixed:
         return _scheduled(g, kernel, _Writer(program, kernel, ()), "out")
     checks = tuple(pair for pair in kernel.pivots if not _live(g, pair, fixed, kernel))
@@ -306,14 +306,14 @@ class _Writer:
             for i, a in enumerate(g.args[node]):
                 if a in named or a in self.given or g.op[a] in LEAVES:
                     continue
-                if g.op[a] in RELATIONS:
+                if g.op[a] in CONDITIONS:
                     continue
                 if not _nests(g, node, i, a) or length[node] + length[a] > _LONGEST:
                     named.add(a)
                 else:
                     length[node] += length[a]
             # A condition is written where it is used: it has no type of its own among doubles.
-            if (uses[node] > 1 and g.op[node] not in RELATIONS) or node in self.labels:
+            if (uses[node] > 1 and g.op[node] not in CONDITIONS) or node in self.labels:
                 named.add(node)
         return named
 

@@ -25,6 +25,8 @@ BUILD: dict[str, Callable[..., Any]] = {
     "le": sp.LessThan,
     "eq": sp.Equality,
     "ne": sp.Unequality,
+    "and": sp.And,
+    "or": sp.Or,
     "select": lambda c, a, b: sp.Piecewise((a, c), (b, True)),
 }
 BUILD |= {name: getattr(sp, name) for name in (*UNARY, *BINARY) if name not in BUILD}

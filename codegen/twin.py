@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,8 +10,9 @@ from typing import Any
 
 import sympy as sp
 
+from .floats import CAREFUL, FAST
 from .graph import Graph
-from .print_c import PYTHON, expression
+from .print_c import CAREFUL_PYTHON, PYTHON, Dialect, expression
 from .print_statements import ARRAYS, place
 from .print_sympy import expression as sympy_expression
 from .program import ContactEntry, EventEntry, Program, Variable
@@ -80,7 +82,7 @@ def twin_model(program: Program, *, quiet: bool = False) -> Any:
     return TwinModel(twin_kernels(program), quiet=quiet)
 
 
-def python_source(program: Program, kernel: str) -> str:
+def python_source(program: Program, kernel: str, dialect: Dialect = PYTHON) -> str:
     """One kernel as the source of a Python function of (t, x, p, u), for `jvp` of (t, x, p, u, v)."""
     g, plan = program.graph, program.schedule(kernel)
     lines = [f"def {kernel}({program.clock}, cg_x, cg_p, cg_u{', cg_v' if kernel == 'jvp' else ''}):"]
@@ -88,16 +90,16 @@ def python_source(program: Program, kernel: str) -> str:
     if plan.work:
         lines.append(f"    cg_work = [0.0] * {plan.work}")
     if plan.hoist is not None:
-        lines += [f"    cg_q = [0.0] * {plan.hoisted}", *_lines(g, plan.hoist)]
-    return "\n".join([*lines, *_lines(g, plan), "    return cg_out", ""])
+        lines += [f"    cg_q = [0.0] * {plan.hoisted}", *_lines(g, plan.hoist, dialect)]
+    return "\n".join([*lines, *_lines(g, plan, dialect), "    return cg_out", ""])
 
 
-def _lines(g: Graph, plan: Schedule) -> list[str]:
+def _lines(g: Graph, plan: Schedule, dialect: Dialect) -> list[str]:
     """The statements of a schedule as indented lines."""
     lines: list[str] = []
 
     def text(node: int, top: bool = False) -> str:
-        return expression(g, node, plan.names, top, PYTHON)
+        return expression(g, node, plan.names, top, dialect)
 
     for s in plan.statements:
         if isinstance(s, Load):
@@ -116,35 +118,45 @@ def _lines(g: Graph, plan: Schedule) -> list[str]:
     return lines
 
 
+class Singular(ArithmeticError):
+    """A pivot of the mass matrix or of the constraints is too small."""
+
+
 def python_kernel(program: Program, kernel: str) -> Function:
-    """One kernel as a Python function over sequences of floats."""
-    selects = any(
-        program.graph.op[n] == "select" for n in program.graph.reachable(program.kernels[kernel].outputs)
+    """One kernel as a Python function over sequences of floats, with the values that the emitted C gives.
+
+    Where Python raises an error (1/0, sqrt(-1)) the kernel is computed again with infinities and NaN, so that what
+    depends on these alone is lost. Raises Singular.
+    """
+    fast = _compiled(program, kernel, PYTHON, FAST)
+
+    @functools.cache
+    def careful() -> Function:
+        return _compiled(program, kernel, CAREFUL_PYTHON, CAREFUL)
+
+    def function(*arguments: Any) -> Any:
+        try:
+            return fast(*arguments)
+        except (ValueError, OverflowError, ZeroDivisionError):
+            return careful()(*arguments)
+
+    return function
+
+
+def _compiled(program: Program, kernel: str, dialect: Dialect, functions: Mapping[str, Function]) -> Function:
+    namespace: dict[str, Any] = {n if n in _PRINTED else f"cg_{n}": f for n, f in functions.items()}
+    namespace |= {"fabs": abs, "cg_nan": math.nan}
+    namespace |= {"Singular": Singular, "cg_factor": _factor, "cg_solve": _solve}
+    exec(
+        compile(python_source(program, kernel, dialect), f"<{program.name} {kernel}>", "exec"),
+        namespace,
     )
-    namespace: dict[str, Any] = {n: getattr(math, n) for n in _MATH}
-    if selects:  # a branch that is not taken may leave its domain: NaN there, as in C
-        namespace.update({n: _quiet(f) for n, f in namespace.items()})
-    namespace |= {"sign": _sign, "Singular": ZeroDivisionError, "cg_factor": _factor, "cg_solve": _solve}
-    exec(compile(python_source(program, kernel), f"<{program.name} {kernel}>", "exec"), namespace)
     function: Function = namespace[kernel]
     return function
 
 
-_MATH = "sqrt exp log sin cos tan asin acos atan sinh cosh tanh fabs atan2 pow".split()
-
-
-def _quiet(function: Function) -> Function:
-    def safe(*arguments: float) -> float:
-        try:
-            return float(function(*arguments))
-        except (ValueError, OverflowError):
-            return math.nan
-
-    return safe
-
-
-def _sign(a: float) -> float:
-    return float((a > 0) - (a < 0))
+_PRINTED = "sqrt exp log sin cos tan asin acos atan sinh cosh tanh atan2 pow abs".split()
+"""Functions that bear SymPy's names in the source."""
 
 
 def _factor(n: int, m: list[float], at: int) -> None:
@@ -154,7 +166,7 @@ def _factor(n: int, m: list[float], at: int) -> None:
     for k, row in enumerate(starts):
         pivot = m[row]
         if abs(pivot) <= 1e-13 * abs(diagonal[k]):
-            raise ZeroDivisionError("singular mass matrix")
+            raise Singular("singular mass matrix")
         for i in range(1, n - k):
             factor = m[row + i] / pivot
             below = starts[k + i]

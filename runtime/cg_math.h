@@ -1,7 +1,7 @@
 /* cg_math.h: elementary functions of `cg_real_t`, one source for one trajectory and for lanes.
  *
  *     cg_sin cg_cos cg_sincos cg_tan cg_asin cg_acos cg_atan cg_atan2
- *     cg_exp cg_log cg_pow cg_sinh cg_cosh cg_tanh cg_fmin cg_fmax cg_sign      (cg_sqrt, cg_abs: cg_real.h)
+ *     cg_exp cg_log cg_pow cg_sinh cg_cosh cg_tanh cg_min cg_max cg_sign      (cg_sqrt, cg_abs: cg_real.h)
  *
  * Errors are below 2 ulp over the whole range of each, special values those of C99's Annex F. Compiled without
  * contraction each lane has the bits that the scalar instance has, whatever the compiler and the instruction set; the
@@ -76,22 +76,22 @@ static CG_INLINE cg_mask_t cg_signed(cg_real_t a)
 }
 static CG_INLINE cg_mask_t cg_is_nan(cg_real_t a) { return cg_not(cg_eq(a, a)); }
 
-/* The smaller and the larger; a NaN is ignored unless both are. -0 is below +0, whichever comes first. */
-static CG_INLINE cg_real_t cg_fmin(cg_real_t a, cg_real_t b)
+/* The smaller and the larger; NaN where one of them is. -0 is below +0, whichever comes first. */
+static CG_INLINE cg_real_t cg_min(cg_real_t a, cg_real_t b)
 {
     const cg_real_t equal = cg_from_bits(cg_bits(a) | cg_bits(b));
-    return cg_where(cg_lt(a, b) | cg_is_nan(b), a, cg_where(cg_eq(a, b), equal, b));
+    return cg_where(cg_lt(a, b) | cg_is_nan(a), a, cg_where(cg_eq(a, b), equal, b));
 }
-static CG_INLINE cg_real_t cg_fmax(cg_real_t a, cg_real_t b)
+static CG_INLINE cg_real_t cg_max(cg_real_t a, cg_real_t b)
 {
     const cg_real_t equal = cg_from_bits(cg_bits(a) & cg_bits(b));
-    return cg_where(cg_lt(b, a) | cg_is_nan(b), a, cg_where(cg_eq(a, b), equal, b));
+    return cg_where(cg_lt(b, a) | cg_is_nan(a), a, cg_where(cg_eq(a, b), equal, b));
 }
-/* (a > 0) - (a < 0): 0 for NaN. */
+/* -1, 0 or 1; the sum is 0 for both zeros, NaN for NaN. */
 static CG_INLINE cg_real_t cg_sign(cg_real_t a)
 {
     const cg_real_t zero = cg_splat(0.0);
-    return cg_where(cg_lt(zero, a), cg_splat(1.0), cg_where(cg_lt(a, zero), cg_splat(-1.0), zero));
+    return cg_where(cg_lt(zero, a), cg_splat(1.0), cg_where(cg_lt(a, zero), cg_splat(-1.0), a + zero));
 }
 
 #include "cg_math_exp.h"

@@ -196,8 +196,14 @@ class Dop853(Walk):
             raise MissingExtraError("a pure-Python run with dop853", "scipy", "scipy") from error
         first = None if self.first is None else min(self.first, abs(end - record.at))
 
-        def function(t: float, x: Array) -> Any:
-            return derivative(float(t), x.tolist())
+        last = np.empty(0)
+
+        def function(t: float, x: Array) -> Array:
+            nonlocal last
+            first, last = not last.size, np.asarray(derivative(float(t), x.tolist()), dtype=float)
+            if first and not np.isfinite(last).all():
+                raise FloatingPointError  # SciPy would look for a first step without end
+            return last
 
         with np.errstate(all="ignore"):
             solver = DOP853(function, record.at, record.last, end, first_step=first, **self.options)
@@ -206,7 +212,7 @@ class Dop853(Walk):
                     return TOO_MANY_STEPS
                 solver.step()
                 if solver.status == "failed":
-                    return STEP_TOO_SMALL
+                    return STEP_TOO_SMALL if np.isfinite(last).all() else NONFINITE
                 if not np.isfinite(solver.y).all():
                     return NONFINITE
                 self.n_steps += 1

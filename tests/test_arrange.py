@@ -385,7 +385,7 @@ def test_checks_say_what_they_said() -> None:
                 for p, limit in kernel.pivots:
                     try:
                         size, bound = evaluate(g, [p, limit], precise, True)
-                    except ZeroDivisionError:
+                    except ArithmeticError:
                         continue
                     answer |= bool(abs(size) <= bound)
                 answers.append(answer)

@@ -36,6 +36,7 @@ def every_function() -> cg.System:
         + sp.atan(x * y) + sp.atan2(y, 1 + x**2) + sp.sinh(x / 2) - sp.cosh(y / 3) * sp.tanh(x) + sp.Abs(x - y)
         + sp.sign(vx) * a + sp.Max(x, y, vx) - sp.Min(2 * x, vy) + (2 + x**2) ** sp.Rational(7, 3) + x**3 / 7
         + sp.Piecewise((x**2, x < y), (sp.sin(y), sp.And(x > 1, y < 2)), (u * sp.pi - sp.E * sp.cos(cg.time), True))
+        + sp.Piecewise((x, sp.Eq(y, 1) | (sp.Ne(x, y) & ~(u > sp.sin(y)))), (y, True)) * sp.Max(x, sp.Rational(1, 2))
         + (2 + y**2) ** a
     )  # fmt: skip
     kinetic = (2 + sp.sin(x)) * vx**2 / 2 + a * vy**2 + vx * vy * sp.cos(y) / 3

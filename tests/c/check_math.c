@@ -23,7 +23,7 @@
     }
 
 ONE(sin) ONE(cos) ONE(tan) ONE(asin) ONE(acos) ONE(atan) ONE(sinh) ONE(cosh) ONE(tanh) ONE(exp) ONE(log) ONE(sqrt)
-ONE(sign) ONE(abs) TWO(atan2) TWO(pow) TWO(fmin) TWO(fmax)
+ONE(sign) ONE(abs) TWO(atan2) TWO(pow) TWO(min) TWO(max)
 
 static void run_sincos_sin(const double *x, const double *y, double *out)
 {
@@ -49,7 +49,7 @@ static const struct {
 } functions[] = {
     ENTRY(sin),  ENTRY(cos),  ENTRY(tan), ENTRY(asin), ENTRY(acos), ENTRY(atan), ENTRY(sinh),  ENTRY(cosh),
     ENTRY(tanh), ENTRY(exp),  ENTRY(log), ENTRY(sqrt), ENTRY(sign), ENTRY(abs),  ENTRY(atan2), ENTRY(pow),
-    ENTRY(fmin), ENTRY(fmax), ENTRY(sincos_sin),       ENTRY(sincos_cos),
+    ENTRY(min),  ENTRY(max),  ENTRY(sincos_sin),       ENTRY(sincos_cos),
 };
 
 /* out[i] = name(x[i], y[i]) for n values, n a multiple of CG_LANES. Returns 0, or 1 where there is no such name. */
