@@ -171,6 +171,7 @@ def _values(g: Graph, roots: Sequence[Node], values: Mapping[str, Any], precise:
         except (ArithmeticError, ValueError) as error:
             value, reason = nan, error
         result[node] = nan if isinstance(value, (complex, mpc)) else value
-    if any(result[root] != result[root] for root in roots):
+    # Arrays, in the place of a variable, are the caller's to look at.
+    if any((result[root] != result[root]) is True for root in roots):
         raise reason
     return result
