@@ -420,6 +420,11 @@ class Face:
                 f"{kind}: {name} = {value:.17g} contradicts the other entries, which give {right:.17g}; {advice}"
             )
 
+    def _repr_html_(self) -> str:
+        from .notebook import model_table
+
+        return model_table(self)
+
     def __repr__(self) -> str:
         form = f" ({self.form})" if self.form else ""
         return (

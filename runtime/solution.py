@@ -297,6 +297,15 @@ class Solution:
         attributes = {"model": self.model.name, "form": self.model.form, "digest": self.model.digest}
         return xarray.Dataset(data, coords={"t": self.t}, attrs=attributes | self.parameters)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        """What IPython offers after ``sol["``."""
+        return [*self.names, "t"]
+
+    def _repr_html_(self) -> str:
+        from .notebook import solution_table
+
+        return solution_table(self)
+
     def __repr__(self) -> str:
         end = f"t = {self.t[0]:.6g} .. {self.t[-1]:.6g}, " if len(self.t) else ""
         return (

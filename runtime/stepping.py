@@ -54,6 +54,7 @@ class Stepping:
         return names
 
     def _ipython_key_completions_(self) -> list[str]:
+        """What IPython offers after ``run["``."""
         return [*self.names, "t"]
 
     def set_state(self, values: Any = None, /, **named: Any) -> None:

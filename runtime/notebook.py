@@ -1,0 +1,102 @@
+"""What notebooks show of models and solutions: small tables, and a picture of a run where Matplotlib is installed."""
+
+from __future__ import annotations
+
+import base64
+import io
+import warnings
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .face import Face
+    from .solution import Solution
+
+__all__ = ["model_table", "solution_table"]
+
+SHOWN = 12
+"""Rows of one kind that a table has at most."""
+PANELS, POINTS = 4, 400
+"""States that the picture of a run has at most, and points of each."""
+
+
+def model_table(model: Face) -> str:
+    """The names of a model by what they are, with units and descriptions, as an HTML table."""
+    kinds = [
+        ("states", model.states),
+        ("parameters", model.parameters),
+        ("inputs", model.inputs),
+        ("outputs", model.outputs),
+        ("invariants", model.invariants),
+        ("residuals", model.residuals),
+        ("events", model.events),
+        ("contacts", model.contacts),
+    ]
+    rows: list[Sequence[str]] = []
+    for kind, names in kinds:
+        for i, name in enumerate(names[:SHOWN]):
+            known = model.variables.get(name)
+            unit, text = ("", "") if known is None or kind in ("events", "contacts") else known[2:4]
+            rows.append((kind if i == 0 else "", name, unit, text))
+        if len(names) > SHOWN:
+            rows.append(("", f"and {len(names) - SHOWN} more", "", ""))
+    return _table(_title(model), ("", "name", "unit", "description"), rows)
+
+
+def solution_table(sol: Solution) -> str:
+    """How a run ended, its states at both ends, and a picture of them, as HTML."""
+    model, n = sol.model, len(sol.t)
+    rows: list[Sequence[str]] = [("t", *(f"{t:.6g}" for t in sol.t[[0, -1]]))] if n else []
+    for i, name in enumerate(model.states[:SHOWN]):
+        rows.append((_with_unit(model, name), *(f"{x:.6g}" for x in sol.y[i, [0, -1]])) if n else (name,))
+    if len(model.states) > SHOWN:
+        rows.append((f"and {len(model.states) - SHOWN} more",))
+    caption = f"{_title(model)}: {sol.message}; {n} points, {sol.n_steps} steps, {sol.nfev} evaluations"
+    return _table(caption, ("", "start", "end"), rows) + _picture(sol)
+
+
+def _title(model: Face) -> str:
+    return f"{model.name} ({model.form})" if model.form else model.name
+
+
+def _with_unit(model: Face, name: str) -> str:
+    unit = model.units.get(name, "")
+    return f"{name} [{unit}]" if unit else name
+
+
+def _table(caption: str, head: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
+    titles = "".join(f"<th>{escape(text)}</th>" for text in head)
+    lines = []
+    for first, *rest in rows:
+        cells = "".join(f"<td>{escape(text)}</td>" for text in rest)
+        lines.append(f"<tr><th>{escape(first)}</th>{cells}</tr>")
+    return f"<table><caption>{escape(caption)}</caption><tr>{titles}</tr>{''.join(lines)}</table>"
+
+
+def _picture(sol: Solution) -> str:
+    """The first states over time as an inline PNG; empty where Matplotlib is missing or cannot draw them."""
+    names = sol.model.states[:PANELS]
+    if len(sol.t) < 2:
+        return ""
+    shown = np.unique(np.linspace(0, len(sol.t) - 1, POINTS).round().astype(int))
+    try:
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(4.5, 0.4 + 0.9 * len(names)), layout="constrained")
+        panels = figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]
+        for panel, name, row in zip(panels, names, sol.y):
+            panel.plot(sol.t[shown], row[shown], linewidth=1.0)
+            panel.set_ylabel(name, fontsize=8, parse_math=False)
+            panel.tick_params(labelsize=7)
+        panels[-1].set_xlabel(sol.model.along or "t", fontsize=8, parse_math=False)
+        file = io.BytesIO()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            figure.savefig(file, format="png", dpi=72)
+    except Exception:  # a notebook still gets the table
+        return ""
+    data = base64.b64encode(file.getvalue()).decode("ascii")
+    return f'<img alt="states over time" src="data:image/png;base64,{data}"/>'
