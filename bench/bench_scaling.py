@@ -14,7 +14,7 @@ SIZES = [1, 2, 5, 10, 20, 50]
 def test_right_hand_side(n: int, timed: Any) -> None:
     case = chain(n)
     rhs, y, p = case.model.rhs, case.initial, case.parameters
-    operations = case.equations.operations
+    program, counts = case.equations.program, case.equations.operations
     timed(
         "right-hand side of a chain of n links, compiled",
         f"n = {n}",
@@ -22,8 +22,8 @@ def test_right_hand_side(n: int, timed: Any) -> None:
         rounds=20,
         iterations=max(20, 2000 // n),
         baseline=n == 1,
-        operations=operations["rhs"],
-        bias_per_link=round(operations["forcing"] / n, 1),
+        operations=program.operations("rhs"),
+        bias_per_link=round(counts["forcing"] / n, 1),
     )
 
 

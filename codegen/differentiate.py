@@ -93,14 +93,41 @@ def _positions(g: Graph, node: Node) -> range:
 
 def forward(g: Graph, roots: Sequence[Node], direction: Mapping[Node, Node]) -> list[Node]:
     """Directional derivatives of the roots: sum over v of (d root / d v) * direction[v]."""
+    return _swept(g, g.reachable(roots), roots, direction)
+
+
+def partials(g: Graph, roots: Sequence[Node], variables: Sequence[Node]) -> list[list[Node]]:
+    """d root / d v: one list for every variable v, of the roots' derivatives.
+
+    Only what depends on a variable is visited for it.
+    """
+    above: dict[Node, list[Node]] = {}
+    for node in g.reachable(roots):
+        for a in dict.fromkeys(g.args[node]):
+            above.setdefault(a, []).append(node)
+    columns = []
+    for v in variables:
+        found: set[Node] = set()
+        stack = [v]
+        while stack:
+            for node in above.get(stack.pop(), ()):
+                if node not in found:
+                    found.add(node)
+                    stack.append(node)
+        columns.append(_swept(g, sorted(found), roots, {v: g.one}))
+    return columns
+
+
+def _swept(
+    g: Graph, order: Sequence[Node], roots: Sequence[Node], direction: Mapping[Node, Node]
+) -> list[Node]:
+    """The directional derivatives of the roots, by a sweep over nodes in order of evaluation."""
     tangent: dict[Node, Node] = {v: d for v, d in direction.items() if d != g.zero}
     args = g.args
-    for node in g.reachable(roots):
+    for node in order:
         if node in tangent:
             continue
         own = args[node]
-        if not own:
-            continue
         total = g.zero
         for i in _positions(g, node):
             weight = tangent.get(own[i])

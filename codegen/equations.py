@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 LARGEST_TO_SIMPLIFY = 80
 """Operations of one entry; longer ones are shown as they are (SymPy would take seconds for each)."""
+LARGEST_COUNTED_AS_EMITTED = 2000
+"""Operations of M and f up to which `Equations.operations` counts the emitted right-hand side."""
 LARGEST_TREE = 120
 """Operations of one entry without sharing up to which SymPy simplifies it; beyond, it may take minutes."""
 
@@ -56,7 +58,9 @@ class Equations:
     outputs : {name: SymPy expression}.
     operations : {"mass_matrix", "forcing", "rhs", "divisions", "hoisted"}: the operations of M, of f and of one call
         of the emitted right-hand side, how many of those are divisions, and how many more are done once for a set of
-        parameters.
+        parameters. Where M and f together have more than 2,000, "rhs", "divisions" and "hoisted" count the
+        right-hand side as it is derived, loops that factor and solve included: the emitted one, counted by
+        `program.schedule("rhs")`, is the outcome of a search for fewer operations that takes long there.
     program : the `Program` that is emitted.
 
     >>> from chaplygin.systems import example
@@ -218,14 +222,19 @@ class Equations:
 
     @property
     def operations(self) -> dict[str, int]:
-        g, plan = self.graph, self.program.schedule("rhs")
-        return {
+        g = self.graph
+        counts = {
             "mass_matrix": g.count_operations(n for row in self.mass for n in row),
             "forcing": g.count_operations(self.force),
-            "rhs": plan.operations,
-            "divisions": plan.divisions,
-            "hoisted": 0 if plan.hoist is None else plan.hoist.operations,
         }
+        if sum(counts.values()) > LARGEST_COUNTED_AS_EMITTED:
+            from .lower import derived_counts
+
+            found = derived_counts(self)
+            return {**counts, "rhs": found.operations, "divisions": found.divisions, "hoisted": found.hoisted}
+        plan = self.program.schedule("rhs")
+        hoisted = 0 if plan.hoist is None else plan.hoist.operations
+        return {**counts, "rhs": plan.operations, "divisions": plan.divisions, "hoisted": hoisted}
 
     def reduced_system(self) -> System:
         """For the form `routh`: the reduced system as a `System` of its own, with L = R.

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 Node = int
+Number = int | Fraction
 
 UNARY = (
     "sqrt",
@@ -48,6 +49,11 @@ CONDITIONS = (*RELATIONS, "and", "or")
 LEAVES = ("const", "named", "symbol", "bool")
 
 
+def _plain(value: Fraction) -> Number:
+    """A constant for calculating with: an integer where it is one, which is much quicker."""
+    return value.numerator if value.denominator == 1 else value
+
+
 class Graph:
     """Expression nodes, made once each. `op[n]`, `args[n]` describe node n; a leaf's payload is in `value[n]`."""
 
@@ -56,6 +62,7 @@ class Graph:
         self.args: list[tuple[Node, ...]] = []
         self.value: dict[Node, Fraction | str] = {}
         self._index: dict[tuple[object, ...], Node] = {}
+        self._constants: dict[Number | float, Node] = {}
         self.zero = self.const(0)
         self.one = self.const(1)
         self.minus_one = self.const(-1)
@@ -69,6 +76,7 @@ class Graph:
         other = Graph.__new__(Graph)
         other.op, other.args = self.op.copy(), self.args.copy()
         other.value, other._index = self.value.copy(), self._index.copy()
+        other._constants = self._constants.copy()
         other.zero, other.one, other.minus_one, other.two = self.zero, self.one, self.minus_one, self.two
         return other
 
@@ -96,7 +104,10 @@ class Graph:
 
     def const(self, value: int | Fraction | float) -> Node:
         """An exact constant; a float stands for the binary fraction that it is."""
-        return self._leaf("const", Fraction(value))
+        node = self._constants.get(value)
+        if node is None:
+            node = self._constants[value] = self._leaf("const", Fraction(value))
+        return node
 
     def named(self, name: str) -> Node:
         """An irrational constant: "pi" or "e"."""
@@ -118,7 +129,7 @@ class Graph:
         return None
 
     # -- arithmetic -----------------------------------------------------------------------------------------------
-    def _split(self, node: Node) -> tuple[Fraction, Node]:
+    def _split(self, node: Node) -> tuple[Number, Node]:
         """node = coefficient * rest, with the rest free of a constant factor and of a sign."""
         op = self.op[node]
         if op == "neg":
@@ -127,14 +138,14 @@ class Graph:
         if op == "mul":
             value = self.constant_value(self.args[node][0])
             if value is not None:
-                return value, self.args[node][1]
+                return _plain(value), self.args[node][1]
         if op == "const":
             constant = self.value[node]
             assert isinstance(constant, Fraction)
-            return constant, self.one
-        return Fraction(1), node
+            return _plain(constant), self.one
+        return 1, node
 
-    def _scaled(self, coefficient: Fraction, node: Node) -> Node:
+    def _scaled(self, coefficient: Number, node: Node) -> Node:
         """coefficient * node for a node that has no constant factor itself."""
         if coefficient == 0:
             return self.zero
@@ -202,7 +213,7 @@ class Graph:
             return self.zero
         ca, ra = self._split(a)
         cb, rb = self._split(b)
-        coefficient = ca / cb
+        coefficient = ca if cb == 1 else Fraction(ca) / cb
         if rb == self.one:
             return self._scaled(coefficient, ra)
         if ra == rb:

@@ -19,6 +19,7 @@ from .graph import LEAVES, Node
 from .hybrid import contact_entries, event_entries, hybrid_kernels, modes
 from .power import POWER, painleve_function, power
 from .program import Kernel, Program, Variable
+from .schedule import Counts, count
 from .symbols import assumed
 
 if TYPE_CHECKING:
@@ -39,17 +40,7 @@ def lower(eqs: Equations) -> Program:
     limits = eqs.pivots
     pivots = [*limits, *acceleration.pivots]
     labels = _labels(eqs)
-    names = list(eqs.states)
-    kernels = {
-        "rhs": Kernel(
-            "rhs",
-            (*eqs.rates, *acceleration.nodes),
-            tuple(f"d({n})/dt" for n in names),
-            tuple(pivots),
-            acceleration.solves,
-            labels,
-        )
-    }
+    kernels = {"rhs": right_hand_side(eqs, acceleration)}
     kernels |= _derivative_kernels(eqs, acceleration, pivots, labels)
 
     def make(name: str, nodes: Sequence[Node], comments: Sequence[str]) -> Kernel:
@@ -89,8 +80,7 @@ def lower(eqs: Equations) -> Program:
         kernels["invariants"] = Kernel(
             "invariants", tuple(n for _, n in conserved), tuple(v.name for v, _ in conserved), limits
         )
-    parameters = tuple(g.symbol(p.name) for p in (*system.parameters, *eqs.parameters))
-    kernels["rhs"] = arranged(g, replace(kernels["rhs"], beforehand=parameters))
+    kernels["rhs"] = arranged(g, kernels["rhs"])
     for name in ("jvp", "jacobian", "outputs", "invariants"):
         if name in kernels and len(g.reachable(kernels[name].roots())) <= LARGEST_ARRANGED:
             kernels[name] = arranged(g, kernels[name], BUDGET // 8)
@@ -119,6 +109,26 @@ def lower(eqs: Equations) -> Program:
         events=event_entries(eqs),
         contacts=contact_entries(eqs),
     )
+
+
+def right_hand_side(eqs: Equations, acceleration: Accelerations) -> Kernel:
+    """dx/dt and theta' as they are derived, before the search for fewer operations."""
+    parameters = (*eqs.system.parameters, *eqs.parameters)
+    return Kernel(
+        "rhs",
+        (*eqs.rates, *acceleration.nodes),
+        tuple(f"d({n})/dt" for n in eqs.states),
+        (*eqs.pivots, *acceleration.pivots),
+        acceleration.solves,
+        _labels(eqs),
+        beforehand=tuple(eqs.graph.symbol(p.name) for p in parameters),
+    )
+
+
+def derived_counts(eqs: Equations) -> Counts:
+    """The operations of a right-hand side as it is derived."""
+    own = replace(eqs, graph=eqs.graph.copy())  # the numbers of nodes to come stay what they are
+    return count(own.graph, right_hand_side(own, solve_for_accelerations(own)))
 
 
 def variable(eqs: Equations, s: sp.Symbol, kind: str) -> Variable:

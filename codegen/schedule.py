@@ -96,6 +96,15 @@ def assigned(s: Statement) -> tuple[Assign, ...]:
 
 
 @dataclass(frozen=True)
+class Counts:
+    """Operations of a kernel, how many of them are divisions, and how many more depend on parameters alone."""
+
+    operations: int
+    divisions: int
+    hoisted: int
+
+
+@dataclass(frozen=True)
 class Schedule:
     """The statements of a kernel, the names of its nodes, its workspace and its counts.
 
@@ -171,11 +180,9 @@ def _live(g: Graph, pair: tuple[Node, Node], fixed: set[Node], kernel: Kernel) -
 
 def _scheduled(g: Graph, kernel: Kernel, writer: _Writer, array: str) -> Schedule:
     matrix_at = 0
-    solves = divisions = 0
+    solves, divisions = _of_solves(kernel)
     for solve in kernel.solves:
         size = len(solve.rhs)
-        solves += (size**3 // 3 + size**2 if solve.matrix else 0) + 2 * size**2
-        divisions += (size * (size - 1) // 2 if solve.matrix else 0) + 2 * size
         if solve.matrix:
             matrix_at = writer.reserve(len(solve.matrix) + size)  # and the diagonal before factoring
             for i, node in enumerate(solve.matrix):
@@ -204,6 +211,31 @@ def _scheduled(g: Graph, kernel: Kernel, writer: _Writer, array: str) -> Schedul
         computed.count("div") + divisions,
         sum(op not in PLAIN for op in computed),
     )
+
+
+def _of_solves(kernel: Kernel) -> tuple[int, int]:
+    """Operations and divisions of the loops that factor and solve."""
+    operations = divisions = 0
+    for solve in kernel.solves:
+        size = len(solve.rhs)
+        operations += (size**3 // 3 + size**2 if solve.matrix else 0) + 2 * size**2
+        divisions += (size * (size - 1) // 2 if solve.matrix else 0) + 2 * size
+    return operations, divisions
+
+
+def count(g: Graph, kernel: Kernel) -> Counts:
+    """What `schedule` would count, without writing a statement."""
+    roots = kernel.roots()
+    fixed = {n for n in g.from_only(roots, kernel.beforehand) if g.op[n] not in RELATIONS}
+    operations, divisions = _of_solves(kernel)
+    hoisted = 0
+    for node in g.reachable(roots):
+        if node in fixed:
+            hoisted += 1
+        elif g.op[node] not in LEAVES:
+            operations += 1
+            divisions += g.op[node] == "div"
+    return Counts(operations, divisions, hoisted)
 
 
 class _Writer:

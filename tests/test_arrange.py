@@ -24,7 +24,7 @@ from chaplygin.codegen.emit import emit
 from chaplygin.codegen.evaluate import evaluate, evaluate_with_scale
 from chaplygin.codegen.graph import Graph, Node
 from chaplygin.codegen.program import Kernel, Program
-from chaplygin.codegen.schedule import Load, assigned, schedule
+from chaplygin.codegen.schedule import Load, assigned, count, schedule
 
 CATALOGUE = [
     *((name, {}, form) for name in cg.examples() for form in cg.example(name).forms),
@@ -419,6 +419,35 @@ def test_conditions_of_parameters_are_not_numbers_to_hand_on() -> None:
     plan = schedule(program, kernel)
     assert plan.hoist is not None
     assert all(g.op[n] != "lt" for n in plan.hoist.kernel.outputs)
+
+
+# ---- counting without writing ----
+
+
+def test_counts_are_those_of_the_statements(pair: tuple[Program, Program]) -> None:
+    for program in pair:
+        for name, kernel in program.kernels.items():
+            plan, counts = program.schedule(name), count(program.graph, kernel)
+            assert (counts.operations, counts.divisions) == (plan.operations, plan.divisions)
+            assert plan.hoist is None or counts.hoisted == plan.hoist.operations
+
+
+def test_operations_of_a_large_system_are_counted_without_lowering_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: Any) -> Any:
+        raise AssertionError("operations were counted on a lowered program")
+
+    monkeypatch.setattr(lowering, "lower", refuse)
+    n = 60
+    eqs = cg.example("n_link_pendulum", n=n).system.equations("lagrange")
+    size, counts = len(eqs.graph), eqs.operations
+    assert len(eqs.graph) == size
+    loops = n**3 // 3 + 3 * n**2  # L D L^T, and one solution
+    together = counts["mass_matrix"] + counts["forcing"]
+    assert counts["rhs"] + counts["hoisted"] <= together + loops
+    assert counts["rhs"] + counts["hoisted"] > max(counts["mass_matrix"], counts["forcing"]) + loops
+    assert counts["divisions"] >= n * (n - 1) // 2 + 2 * n
 
 
 # ---- the search for an arrangement ----

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from fractions import Fraction
 
 import pytest
 import sympy as sp
 
-from chaplygin.codegen.differentiate import forward, gradient
+from chaplygin.codegen import differentiate
+from chaplygin.codegen.differentiate import forward, gradient, partials
 from chaplygin.codegen.evaluate import evaluate
 from chaplygin.codegen.graph import Graph
 from chaplygin.codegen.lowering import Lowering, UnsupportedExpression
@@ -168,3 +170,28 @@ def test_constants_are_exact() -> None:
     tenth, fifth = Fraction(0.1), Fraction(0.2)
     assert g.constant_value(g.add(g.const(0.1), g.const(0.2))) == tenth + fifth
     assert g.constant_value(g.div(g.const(1), g.const(3))) == Fraction(1, 3)
+
+
+def test_partial_derivatives_by_each_variable_visit_what_depends_on_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """sin(v_0) sin(v_1), ..., each of two variables only: as many visits as dependences, not variables times roots."""
+    g, count = Graph(), 40
+    v = [g.symbol(f"v{i}") for i in range(count)]
+    sines = [g.unary("sin", a) for a in v]
+    roots = [g.mul(a, b) for a, b in itertools.pairwise(sines)]
+    visited = []
+    positions = differentiate._positions
+
+    def counted(graph: Graph, node: int) -> range:
+        visited.append(node)
+        return positions(graph, node)
+
+    monkeypatch.setattr(differentiate, "_positions", counted)
+    columns = partials(g, roots, v)
+    assert len(visited) == count + 2 * len(roots)
+    for j, a in enumerate(v):
+        slope = g.unary("cos", a)
+        expected = {i: g.mul(slope, sines[i + 1 if i == j else i]) for i in (j - 1, j) if 0 <= i < len(roots)}
+        assert columns[j] == [expected.get(i, g.zero) for i in range(len(roots))]
+        assert columns[j] == forward(g, roots, {a: g.one})

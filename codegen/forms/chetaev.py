@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from ..differentiate import forward, gradient
+from ..differentiate import gradient, partials
 from ..equations import Equations
 from ..graph import Graph, Node
 from ..linear import LDL
@@ -72,7 +72,7 @@ def velocities_of_momenta(
 ) -> tuple[list[Node], tuple[tuple[Node, Node], ...]]:
     """eta from y = M eta + y_0, with the pivots of M to be watched."""
     zeros = dict.fromkeys(system.eta, g.zero)
-    columns = [forward(g, momenta, {v: g.one}) for v in system.eta]
+    columns = partials(g, momenta, system.eta)
     if g.depends_on([n for c in columns for n in c], system.eta):
         raise FormError(
             f"{form} does not fit {system.name!r}: hypothesis 'L is of second degree in the velocities' fails"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..differentiate import forward, gradient
+from ..differentiate import forward, gradient, partials
 from ..graph import Graph, Node
 from ..structure import structure_functions
 from ..system import System
@@ -81,7 +81,7 @@ def momentum_equations(
     M_ij = dp_i/d theta_j; f is the force less the derivative of p along the flow at fixed theta, one sweep.
     """
     bias = forward(g, momenta, flow)
-    columns = [forward(g, momenta, {v: g.one}) for v in theta]
+    columns = partials(g, momenta, theta)
     mass = [[columns[j][i] for j in range(i + 1)] for i in range(len(theta))]
     return mass, [g.sub(f, d) for f, d in zip(forces, bias, strict=True)]
 
@@ -109,9 +109,9 @@ def project(
     if not permitted:
         return Motion(rates, *momentum_equations(g, momenta, forces, theta, flow))
     bias = forward(g, momenta, flow)
-    columns = [forward(g, momenta, {v: g.one}) for v in theta]
+    columns = partials(g, momenta, theta)
     rest = [g.sub(f, d) for f, d in zip(forces, bias, strict=True)]
     beta = [permitted[e] for e in system.eta]
-    slopes = [forward(g, beta, {v: g.one}) for v in theta]  # slopes[i][p] = b_pi
-    mass = [[g.dot(slopes[i], columns[j]) for j in range(i + 1)] for i in range(len(theta))]
-    return Motion(rates, mass, [g.dot(b, rest) for b in slopes])
+    permits = partials(g, beta, theta)  # permits[i][p] = b_pi
+    mass = [[g.dot(permits[i], columns[j]) for j in range(i + 1)] for i in range(len(theta))]
+    return Motion(rates, mass, [g.dot(b, rest) for b in permits])
