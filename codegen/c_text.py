@@ -10,13 +10,13 @@ from .program import Program
 from .schedule import Schedule
 
 ARGUMENTS = {
-    "x": "const double *restrict cg_x",
-    "p": "const double *restrict cg_p",
-    "q": "const double *restrict cg_q",
-    "u": "const double *restrict cg_u",
-    "v": "const double *restrict cg_v",
-    "out": "double *restrict cg_out",
-    "work": "double *restrict cg_work",
+    "x": "const double *CG_RESTRICT cg_x",
+    "p": "const double *CG_RESTRICT cg_p",
+    "q": "const double *CG_RESTRICT cg_q",
+    "u": "const double *CG_RESTRICT cg_u",
+    "v": "const double *CG_RESTRICT cg_v",
+    "out": "double *CG_RESTRICT cg_out",
+    "work": "double *CG_RESTRICT cg_work",
 }
 """The arrays of a kernel as parameters; the argument "t" is declared by `definition`."""
 

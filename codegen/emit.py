@@ -12,6 +12,7 @@ from chaplygin.runtime.assumptions import FLAGS, ZERO_AT_START
 from .c_text import ARGUMENTS, banner, c_string, definition, function, passed, table, wrapped
 from .emit_hybrid import has_resets, hybrid_tables, reset_function
 from .emit_lanes import lane_file
+from .folder import with_headers, write
 from .print_statements import Body, Function, body
 from .program import Program, Sources, Variable, has_functions
 from .render import emit_command, provenance, render
@@ -58,28 +59,13 @@ def emit(program: Program, command: str | None = None) -> Sources:
     return Sources(name, program.digest, files)
 
 
-def emit_to(program: Program, folder: str | Path) -> list[Path]:
-    """Write the emitted texts and the headers that the C core includes into a folder; returns the paths.
+def emit_to(program: Program, folder: str | Path, *, force: bool = False) -> list[Path]:
+    """Write the emitted texts and every header that they include into a folder; returns the paths.
 
-    The lane file needs more of the runtime's headers: it is compiled with that folder (`chaplygin.runtime`).
+    What is there compiles where it stands, the C core also as C++17. Raises EmitError where a file that `emit` did
+    not write stands in the way (unless `force`), and where the disk does not take them.
     """
-    from importlib.resources import files
-
-    target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
-    texts = dict(emit(program).files)
-    runtime = files("chaplygin.runtime")
-    headers = ["chaplygin.h"]
-    if has_functions(program, program.kernels):
-        headers += ["cg_real.h", *sorted(f.name for f in runtime.iterdir() if f.name.startswith("cg_math"))]
-    for name in headers:
-        texts[name] = runtime.joinpath(name).read_text(encoding="utf-8")
-    paths = []
-    for name, text in texts.items():
-        path = target / name
-        path.write_text(text, encoding="utf-8", newline="\n")
-        paths.append(path)
-    return paths
+    return write(folder, with_headers(emit(program).files), force=force)
 
 
 def _defined(program: Program) -> list[str]:
@@ -192,7 +178,7 @@ def _kernel_text(program: Program, kernel: str, plan: Schedule, text: Body) -> s
     lines = [banner(kernel, plan, text)]
     if hoist is not None:
         (piece,) = body(program.graph, hoist).pieces
-        arguments = [ARGUMENTS["p"], "double *restrict cg_q"]
+        arguments = [ARGUMENTS["p"], "double *CG_RESTRICT cg_q"]
         lines += function(wrapped(f"static int {name}_hoist(", arguments), piece.lines)
     if len(text.pieces) == 1:
         piece = text.pieces[0]

@@ -426,8 +426,12 @@ class System:
         system = self.with_events(events) if events else self
         return compile_system(system, form, reproducible=reproducible, **options)
 
-    def emit(self, form: str, folder: str | Path, **options: Any) -> list[Path]:
-        """Write the C sources (.c .h) and the Cython module (.pyx .pxd .pyi) into a folder; returns the paths."""
+    def emit(self, form: str, folder: str | Path, *, force: bool = False, **options: Any) -> list[Path]:
+        """Write the C sources (.c .h) and the Cython module (.pyx .pxd .pyi) into a folder; returns the paths.
+
+        The folder has every header that the sources include. Files that `emit` wrote before are replaced, others
+        only with `force`. Raises EmitError.
+        """
         from .emit import emit_to
 
-        return emit_to(self.equations(form, **options).program, folder)
+        return emit_to(self.equations(form, **options).program, folder, force=force)

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 /* rhs: 12 operations, 4 intermediates; 13 more once per parameter set */
-static int chaplygin_sleigh_hoist(const double *restrict cg_p, double *restrict cg_q)
+static int chaplygin_sleigh_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRICT cg_q)
 {
     /* inputs */
     const double a = cg_p[0];
@@ -34,10 +34,10 @@ static int chaplygin_sleigh_hoist(const double *restrict cg_p, double *restrict 
     return CG_OK;
 }
 
-static inline int chaplygin_sleigh_rhs_hoisted(double t, const double *restrict cg_x,
-                                               const double *restrict cg_p, const double *restrict cg_q,
-                                               const double *restrict cg_u, double *restrict cg_out,
-                                               double *restrict cg_work)
+static inline int chaplygin_sleigh_rhs_hoisted(double t, const double *CG_RESTRICT cg_x,
+                                               const double *CG_RESTRICT cg_p, const double *CG_RESTRICT cg_q,
+                                               const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                                               double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_p;
@@ -67,8 +67,9 @@ static inline int chaplygin_sleigh_rhs_hoisted(double t, const double *restrict 
     return CG_OK;
 }
 
-int chaplygin_sleigh_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                         const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int chaplygin_sleigh_rhs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                         const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                         double *CG_RESTRICT cg_work)
 {
     double cg_q[4];
     const int cg_status = chaplygin_sleigh_hoist(cg_p, cg_q);
@@ -78,9 +79,9 @@ int chaplygin_sleigh_rhs(double t, const double *restrict cg_x, const double *re
 }
 
 /* jvp: 31 operations (2 divisions), 10 intermediates */
-int chaplygin_sleigh_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
-                         const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
-                         double *restrict cg_work)
+int chaplygin_sleigh_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                         const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v,
+                         double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -119,8 +120,9 @@ int chaplygin_sleigh_jvp(double t, const double *restrict cg_x, const double *re
 }
 
 /* jacobian: 31 operations (2 divisions), 14 intermediates */
-int chaplygin_sleigh_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
-                              const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int chaplygin_sleigh_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                              const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                              double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -180,8 +182,9 @@ int chaplygin_sleigh_jacobian(double t, const double *restrict cg_x, const doubl
 }
 
 /* outputs: 8 operations (1 division), 4 intermediates */
-int chaplygin_sleigh_outputs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                             const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int chaplygin_sleigh_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                             const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                             double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -207,9 +210,9 @@ int chaplygin_sleigh_outputs(double t, const double *restrict cg_x, const double
 }
 
 /* invariants: 10 operations, 2 intermediates */
-int chaplygin_sleigh_invariants(double t, const double *restrict cg_x, const double *restrict cg_p,
-                                const double *restrict cg_u, double *restrict cg_out,
-                                double *restrict cg_work)
+int chaplygin_sleigh_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                                const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                                double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -297,50 +300,52 @@ static const cg_lane_set_t *const cg_lane_sets[] = {
     NULL,
 };
 
+/* In the order of cg_model_t: C++ before C++20 has no designated initializers. */
 const cg_model_t chaplygin_sleigh_model = {
-    .abi_version = CG_ABI_VERSION,
-    .struct_size = (uint32_t)sizeof(cg_model_t),
-    .name = "chaplygin_sleigh",
-    .form = "maggi",
-    .digest = "3e1783aa382c08484d32c0141a2aedea322c5f7102ecb6ac5ace8eec89e44e37",
-    .generator = "chaplygin 0.1.0",
-    .scalar = "float64",
-    .n_states = 5,
-    .n_coordinates = 3,
-    .n_parameters = 3,
-    .n_inputs = 0,
-    .n_outputs = 2,
-    .n_invariants = 2,
-    .n_guards = 0,
-    .n_events = 0,
-    .n_modes = 0,
-    .n_declared = 6,
-    .n_work = 0,
-    .n_contacts = 0,
-    .n_consistency = 0,
-    .n_hoisted = 4,
-    .states = cg_states,
-    .parameters = cg_parameters,
-    .inputs = NULL,
-    .outputs = cg_outputs,
-    .invariants = cg_invariants,
-    .guards = NULL,
-    .modes = NULL,
-    .declared = cg_declared,
-    .events = NULL,
-    .contacts = NULL,
-    .rhs = chaplygin_sleigh_rhs,
-    .jacobian = chaplygin_sleigh_jacobian,
-    .jvp = chaplygin_sleigh_jvp,
-    .outputs_fn = chaplygin_sleigh_outputs,
-    .invariants_fn = chaplygin_sleigh_invariants,
-    .guards_fn = NULL,
-    .reset = NULL,
-    .contacts_fn = NULL,
-    .project = NULL,
-    .initial = NULL,
-    .hoist = chaplygin_sleigh_hoist,
-    .methods = CG_METHODS,
-    .lane_sets = cg_lane_sets,
-    .consistency = NULL,
+    CG_ABI_VERSION, /* abi_version */
+    (uint32_t)sizeof(cg_model_t), /* struct_size */
+    "chaplygin_sleigh", /* name */
+    "maggi", /* form */
+    "3e1783aa382c08484d32c0141a2aedea322c5f7102ecb6ac5ace8eec89e44e37", /* digest */
+    "chaplygin 0.1.0", /* generator */
+    "float64", /* scalar */
+    5, /* n_states */
+    3, /* n_coordinates */
+    3, /* n_parameters */
+    0, /* n_inputs */
+    2, /* n_outputs */
+    2, /* n_invariants */
+    0, /* n_guards */
+    0, /* n_events */
+    0, /* n_modes */
+    6, /* n_declared */
+    0, /* n_work */
+    4, /* n_hoisted */
+    0, /* n_contacts */
+    0, /* n_consistency */
+    cg_states, /* states */
+    cg_parameters, /* parameters */
+    NULL, /* inputs */
+    cg_outputs, /* outputs */
+    cg_invariants, /* invariants */
+    NULL, /* guards */
+    NULL, /* modes */
+    cg_declared, /* declared */
+    NULL, /* events */
+    NULL, /* contacts */
+    chaplygin_sleigh_rhs, /* rhs */
+    chaplygin_sleigh_jacobian, /* jacobian */
+    chaplygin_sleigh_jvp, /* jvp */
+    chaplygin_sleigh_outputs, /* outputs_fn */
+    chaplygin_sleigh_invariants, /* invariants_fn */
+    NULL, /* guards_fn */
+    NULL, /* reset */
+    NULL, /* contacts_fn */
+    NULL, /* mode */
+    NULL, /* project */
+    NULL, /* initial */
+    chaplygin_sleigh_hoist, /* hoist */
+    CG_METHODS, /* methods */
+    cg_lane_sets, /* lane_sets */
+    NULL, /* consistency */
 };

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 /* rhs: 28 operations (1 division), 11 intermediates; 9 more once per parameter set */
-static int double_pendulum_hoist(const double *restrict cg_p, double *restrict cg_q)
+static int double_pendulum_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRICT cg_q)
 {
     /* inputs */
     const double m1 = cg_p[0];
@@ -36,10 +36,10 @@ static int double_pendulum_hoist(const double *restrict cg_p, double *restrict c
     return CG_OK;
 }
 
-static inline int double_pendulum_rhs_hoisted(double t, const double *restrict cg_x,
-                                              const double *restrict cg_p, const double *restrict cg_q,
-                                              const double *restrict cg_u, double *restrict cg_out,
-                                              double *restrict cg_work)
+static inline int double_pendulum_rhs_hoisted(double t, const double *CG_RESTRICT cg_x,
+                                              const double *CG_RESTRICT cg_p, const double *CG_RESTRICT cg_q,
+                                              const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                                              double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_p;
@@ -78,8 +78,9 @@ static inline int double_pendulum_rhs_hoisted(double t, const double *restrict c
     return CG_OK;
 }
 
-int double_pendulum_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                        const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int double_pendulum_rhs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                        const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                        double *CG_RESTRICT cg_work)
 {
     double cg_q[5];
     const int cg_status = double_pendulum_hoist(cg_p, cg_q);
@@ -89,9 +90,9 @@ int double_pendulum_rhs(double t, const double *restrict cg_x, const double *res
 }
 
 /* jvp: 72 operations (4 divisions), 35 intermediates */
-int double_pendulum_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
-                        const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
-                        double *restrict cg_work)
+int double_pendulum_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                        const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v,
+                        double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -157,8 +158,9 @@ int double_pendulum_jvp(double t, const double *restrict cg_x, const double *res
 }
 
 /* jacobian: 83 operations (4 divisions), 35 intermediates */
-int double_pendulum_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
-                             const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int double_pendulum_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                             const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                             double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -232,8 +234,9 @@ int double_pendulum_jacobian(double t, const double *restrict cg_x, const double
 }
 
 /* outputs: 11 operations, 5 intermediates */
-int double_pendulum_outputs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                            const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int double_pendulum_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                            const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                            double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -257,8 +260,9 @@ int double_pendulum_outputs(double t, const double *restrict cg_x, const double 
 }
 
 /* invariants: 23 operations, 5 intermediates */
-int double_pendulum_invariants(double t, const double *restrict cg_x, const double *restrict cg_p,
-                               const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int double_pendulum_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                               const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                               double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -350,50 +354,52 @@ static const cg_lane_set_t *const cg_lane_sets[] = {
     NULL,
 };
 
+/* In the order of cg_model_t: C++ before C++20 has no designated initializers. */
 const cg_model_t double_pendulum_model = {
-    .abi_version = CG_ABI_VERSION,
-    .struct_size = (uint32_t)sizeof(cg_model_t),
-    .name = "double_pendulum",
-    .form = "lagrange",
-    .digest = "eeb50df373168184bc1f29cf42651b9096a7210e77f3a977b387acde564fff56",
-    .generator = "chaplygin 0.1.0",
-    .scalar = "float64",
-    .n_states = 4,
-    .n_coordinates = 2,
-    .n_parameters = 5,
-    .n_inputs = 0,
-    .n_outputs = 2,
-    .n_invariants = 1,
-    .n_guards = 0,
-    .n_events = 0,
-    .n_modes = 0,
-    .n_declared = 4,
-    .n_work = 0,
-    .n_contacts = 0,
-    .n_consistency = 0,
-    .n_hoisted = 5,
-    .states = cg_states,
-    .parameters = cg_parameters,
-    .inputs = NULL,
-    .outputs = cg_outputs,
-    .invariants = cg_invariants,
-    .guards = NULL,
-    .modes = NULL,
-    .declared = cg_declared,
-    .events = NULL,
-    .contacts = NULL,
-    .rhs = double_pendulum_rhs,
-    .jacobian = double_pendulum_jacobian,
-    .jvp = double_pendulum_jvp,
-    .outputs_fn = double_pendulum_outputs,
-    .invariants_fn = double_pendulum_invariants,
-    .guards_fn = NULL,
-    .reset = NULL,
-    .contacts_fn = NULL,
-    .project = NULL,
-    .initial = NULL,
-    .hoist = double_pendulum_hoist,
-    .methods = CG_METHODS,
-    .lane_sets = cg_lane_sets,
-    .consistency = NULL,
+    CG_ABI_VERSION, /* abi_version */
+    (uint32_t)sizeof(cg_model_t), /* struct_size */
+    "double_pendulum", /* name */
+    "lagrange", /* form */
+    "eeb50df373168184bc1f29cf42651b9096a7210e77f3a977b387acde564fff56", /* digest */
+    "chaplygin 0.1.0", /* generator */
+    "float64", /* scalar */
+    4, /* n_states */
+    2, /* n_coordinates */
+    5, /* n_parameters */
+    0, /* n_inputs */
+    2, /* n_outputs */
+    1, /* n_invariants */
+    0, /* n_guards */
+    0, /* n_events */
+    0, /* n_modes */
+    4, /* n_declared */
+    0, /* n_work */
+    5, /* n_hoisted */
+    0, /* n_contacts */
+    0, /* n_consistency */
+    cg_states, /* states */
+    cg_parameters, /* parameters */
+    NULL, /* inputs */
+    cg_outputs, /* outputs */
+    cg_invariants, /* invariants */
+    NULL, /* guards */
+    NULL, /* modes */
+    cg_declared, /* declared */
+    NULL, /* events */
+    NULL, /* contacts */
+    double_pendulum_rhs, /* rhs */
+    double_pendulum_jacobian, /* jacobian */
+    double_pendulum_jvp, /* jvp */
+    double_pendulum_outputs, /* outputs_fn */
+    double_pendulum_invariants, /* invariants_fn */
+    NULL, /* guards_fn */
+    NULL, /* reset */
+    NULL, /* contacts_fn */
+    NULL, /* mode */
+    NULL, /* project */
+    NULL, /* initial */
+    double_pendulum_hoist, /* hoist */
+    CG_METHODS, /* methods */
+    cg_lane_sets, /* lane_sets */
+    NULL, /* consistency */
 };

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 /* rhs: 29 operations, 4 intermediates; 6 more once per parameter set */
-static int euler_rigid_body_hoist(const double *restrict cg_p, double *restrict cg_q)
+static int euler_rigid_body_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRICT cg_q)
 {
     /* inputs */
     const double I1 = cg_p[0];
@@ -30,10 +30,10 @@ static int euler_rigid_body_hoist(const double *restrict cg_p, double *restrict 
     return CG_OK;
 }
 
-static inline int euler_rigid_body_rhs_hoisted(double t, const double *restrict cg_x,
-                                               const double *restrict cg_p, const double *restrict cg_q,
-                                               const double *restrict cg_u, double *restrict cg_out,
-                                               double *restrict cg_work)
+static inline int euler_rigid_body_rhs_hoisted(double t, const double *CG_RESTRICT cg_x,
+                                               const double *CG_RESTRICT cg_p, const double *CG_RESTRICT cg_q,
+                                               const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                                               double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_p;
@@ -69,8 +69,9 @@ static inline int euler_rigid_body_rhs_hoisted(double t, const double *restrict 
     return CG_OK;
 }
 
-int euler_rigid_body_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                         const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int euler_rigid_body_rhs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                         const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                         double *CG_RESTRICT cg_work)
 {
     double cg_q[3];
     const int cg_status = euler_rigid_body_hoist(cg_p, cg_q);
@@ -80,9 +81,9 @@ int euler_rigid_body_rhs(double t, const double *restrict cg_x, const double *re
 }
 
 /* jvp: 67 operations (3 divisions), 15 intermediates */
-int euler_rigid_body_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
-                         const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
-                         double *restrict cg_work)
+int euler_rigid_body_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                         const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v,
+                         double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -137,8 +138,9 @@ int euler_rigid_body_jvp(double t, const double *restrict cg_x, const double *re
 }
 
 /* jacobian: 27 operations (3 divisions), 16 intermediates */
-int euler_rigid_body_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
-                              const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int euler_rigid_body_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                              const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                              double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -229,8 +231,9 @@ int euler_rigid_body_jacobian(double t, const double *restrict cg_x, const doubl
 }
 
 /* outputs: 44 operations, 25 intermediates */
-int euler_rigid_body_outputs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                             const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int euler_rigid_body_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                             const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                             double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -284,9 +287,9 @@ int euler_rigid_body_outputs(double t, const double *restrict cg_x, const double
 }
 
 /* consistency: 17 operations, 5 intermediates */
-int euler_rigid_body_consistency(double t, const double *restrict cg_x, const double *restrict cg_p,
-                                 const double *restrict cg_u, double *restrict cg_out,
-                                 double *restrict cg_work)
+int euler_rigid_body_consistency(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                                 const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                                 double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_p;
@@ -314,9 +317,9 @@ int euler_rigid_body_consistency(double t, const double *restrict cg_x, const do
 }
 
 /* invariants: 52 operations, 29 intermediates */
-int euler_rigid_body_invariants(double t, const double *restrict cg_x, const double *restrict cg_p,
-                                const double *restrict cg_u, double *restrict cg_out,
-                                double *restrict cg_work)
+int euler_rigid_body_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                                const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                                double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -446,50 +449,52 @@ static const cg_lane_set_t *const cg_lane_sets[] = {
     NULL,
 };
 
+/* In the order of cg_model_t: C++ before C++20 has no designated initializers. */
 const cg_model_t euler_rigid_body_model = {
-    .abi_version = CG_ABI_VERSION,
-    .struct_size = (uint32_t)sizeof(cg_model_t),
-    .name = "euler_rigid_body",
-    .form = "poincare",
-    .digest = "588a9ae50343f2727dcb7eca4ad754dde4916bd9783aa3763b5f575675258118",
-    .generator = "chaplygin 0.1.0",
-    .scalar = "float64",
-    .n_states = 7,
-    .n_coordinates = 4,
-    .n_parameters = 3,
-    .n_inputs = 0,
-    .n_outputs = 3,
-    .n_invariants = 5,
-    .n_guards = 0,
-    .n_events = 0,
-    .n_modes = 0,
-    .n_declared = 7,
-    .n_work = 0,
-    .n_contacts = 0,
-    .n_consistency = 1,
-    .n_hoisted = 3,
-    .states = cg_states,
-    .parameters = cg_parameters,
-    .inputs = NULL,
-    .outputs = cg_outputs,
-    .invariants = cg_invariants,
-    .guards = NULL,
-    .modes = NULL,
-    .declared = cg_declared,
-    .events = NULL,
-    .contacts = NULL,
-    .rhs = euler_rigid_body_rhs,
-    .jacobian = euler_rigid_body_jacobian,
-    .jvp = euler_rigid_body_jvp,
-    .outputs_fn = euler_rigid_body_outputs,
-    .invariants_fn = euler_rigid_body_invariants,
-    .guards_fn = NULL,
-    .reset = NULL,
-    .contacts_fn = NULL,
-    .project = NULL,
-    .initial = NULL,
-    .hoist = euler_rigid_body_hoist,
-    .methods = CG_METHODS,
-    .lane_sets = cg_lane_sets,
-    .consistency = euler_rigid_body_consistency,
+    CG_ABI_VERSION, /* abi_version */
+    (uint32_t)sizeof(cg_model_t), /* struct_size */
+    "euler_rigid_body", /* name */
+    "poincare", /* form */
+    "588a9ae50343f2727dcb7eca4ad754dde4916bd9783aa3763b5f575675258118", /* digest */
+    "chaplygin 0.1.0", /* generator */
+    "float64", /* scalar */
+    7, /* n_states */
+    4, /* n_coordinates */
+    3, /* n_parameters */
+    0, /* n_inputs */
+    3, /* n_outputs */
+    5, /* n_invariants */
+    0, /* n_guards */
+    0, /* n_events */
+    0, /* n_modes */
+    7, /* n_declared */
+    0, /* n_work */
+    3, /* n_hoisted */
+    0, /* n_contacts */
+    1, /* n_consistency */
+    cg_states, /* states */
+    cg_parameters, /* parameters */
+    NULL, /* inputs */
+    cg_outputs, /* outputs */
+    cg_invariants, /* invariants */
+    NULL, /* guards */
+    NULL, /* modes */
+    cg_declared, /* declared */
+    NULL, /* events */
+    NULL, /* contacts */
+    euler_rigid_body_rhs, /* rhs */
+    euler_rigid_body_jacobian, /* jacobian */
+    euler_rigid_body_jvp, /* jvp */
+    euler_rigid_body_outputs, /* outputs_fn */
+    euler_rigid_body_invariants, /* invariants_fn */
+    NULL, /* guards_fn */
+    NULL, /* reset */
+    NULL, /* contacts_fn */
+    NULL, /* mode */
+    NULL, /* project */
+    NULL, /* initial */
+    euler_rigid_body_hoist, /* hoist */
+    CG_METHODS, /* methods */
+    cg_lane_sets, /* lane_sets */
+    euler_rigid_body_consistency, /* consistency */
 };

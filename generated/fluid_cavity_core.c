@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 /* rhs: 102 operations, 12 intermediates; 72 more once per parameter set */
-static int fluid_cavity_hoist(const double *restrict cg_p, double *restrict cg_q)
+static int fluid_cavity_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRICT cg_q)
 {
     /* inputs */
     const double I1 = cg_p[0];
@@ -82,9 +82,10 @@ static int fluid_cavity_hoist(const double *restrict cg_p, double *restrict cg_q
     return CG_OK;
 }
 
-static inline int fluid_cavity_rhs_hoisted(double t, const double *restrict cg_x, const double *restrict cg_p,
-                                           const double *restrict cg_q, const double *restrict cg_u,
-                                           double *restrict cg_out, double *restrict cg_work)
+static inline int fluid_cavity_rhs_hoisted(double t, const double *CG_RESTRICT cg_x,
+                                           const double *CG_RESTRICT cg_p, const double *CG_RESTRICT cg_q,
+                                           const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                                           double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_p;
@@ -163,8 +164,8 @@ static inline int fluid_cavity_rhs_hoisted(double t, const double *restrict cg_x
     return CG_OK;
 }
 
-int fluid_cavity_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                     const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int fluid_cavity_rhs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                     const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
 {
     double cg_q[24];
     const int cg_status = fluid_cavity_hoist(cg_p, cg_q);
@@ -174,9 +175,9 @@ int fluid_cavity_rhs(double t, const double *restrict cg_x, const double *restri
 }
 
 /* jvp: 243 operations (6 divisions), 76 intermediates */
-int fluid_cavity_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
-                     const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
-                     double *restrict cg_work)
+int fluid_cavity_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                     const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v,
+                     double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -318,8 +319,9 @@ int fluid_cavity_jvp(double t, const double *restrict cg_x, const double *restri
 }
 
 /* jacobian: 233 operations (6 divisions), 108 intermediates */
-int fluid_cavity_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
-                          const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int fluid_cavity_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                          const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                          double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -661,8 +663,9 @@ int fluid_cavity_jacobian(double t, const double *restrict cg_x, const double *r
 }
 
 /* outputs: 160 operations (3 divisions), 80 intermediates */
-int fluid_cavity_outputs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                         const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int fluid_cavity_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                         const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                         double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -789,8 +792,9 @@ int fluid_cavity_outputs(double t, const double *restrict cg_x, const double *re
 }
 
 /* consistency: 34 operations, 10 intermediates */
-int fluid_cavity_consistency(double t, const double *restrict cg_x, const double *restrict cg_p,
-                             const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int fluid_cavity_consistency(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                             const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                             double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_p;
@@ -830,8 +834,9 @@ int fluid_cavity_consistency(double t, const double *restrict cg_x, const double
 }
 
 /* invariants: 92 operations, 37 intermediates */
-int fluid_cavity_invariants(double t, const double *restrict cg_x, const double *restrict cg_p,
-                            const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int fluid_cavity_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                            const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                            double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -1003,50 +1008,52 @@ static const cg_lane_set_t *const cg_lane_sets[] = {
     NULL,
 };
 
+/* In the order of cg_model_t: C++ before C++20 has no designated initializers. */
 const cg_model_t fluid_cavity_model = {
-    .abi_version = CG_ABI_VERSION,
-    .struct_size = (uint32_t)sizeof(cg_model_t),
-    .name = "fluid_cavity",
-    .form = "poincare",
-    .digest = "5f3bd3dc50a63004cb6fa6190029e79bd0d65469b5a25784c4090e5bbf046626",
-    .generator = "chaplygin 0.1.0",
-    .scalar = "float64",
-    .n_states = 14,
-    .n_coordinates = 8,
-    .n_parameters = 7,
-    .n_inputs = 0,
-    .n_outputs = 8,
-    .n_invariants = 5,
-    .n_guards = 0,
-    .n_events = 0,
-    .n_modes = 0,
-    .n_declared = 14,
-    .n_work = 0,
-    .n_contacts = 0,
-    .n_consistency = 2,
-    .n_hoisted = 24,
-    .states = cg_states,
-    .parameters = cg_parameters,
-    .inputs = NULL,
-    .outputs = cg_outputs,
-    .invariants = cg_invariants,
-    .guards = NULL,
-    .modes = NULL,
-    .declared = cg_declared,
-    .events = NULL,
-    .contacts = NULL,
-    .rhs = fluid_cavity_rhs,
-    .jacobian = fluid_cavity_jacobian,
-    .jvp = fluid_cavity_jvp,
-    .outputs_fn = fluid_cavity_outputs,
-    .invariants_fn = fluid_cavity_invariants,
-    .guards_fn = NULL,
-    .reset = NULL,
-    .contacts_fn = NULL,
-    .project = NULL,
-    .initial = NULL,
-    .hoist = fluid_cavity_hoist,
-    .methods = CG_METHODS,
-    .lane_sets = cg_lane_sets,
-    .consistency = fluid_cavity_consistency,
+    CG_ABI_VERSION, /* abi_version */
+    (uint32_t)sizeof(cg_model_t), /* struct_size */
+    "fluid_cavity", /* name */
+    "poincare", /* form */
+    "5f3bd3dc50a63004cb6fa6190029e79bd0d65469b5a25784c4090e5bbf046626", /* digest */
+    "chaplygin 0.1.0", /* generator */
+    "float64", /* scalar */
+    14, /* n_states */
+    8, /* n_coordinates */
+    7, /* n_parameters */
+    0, /* n_inputs */
+    8, /* n_outputs */
+    5, /* n_invariants */
+    0, /* n_guards */
+    0, /* n_events */
+    0, /* n_modes */
+    14, /* n_declared */
+    0, /* n_work */
+    24, /* n_hoisted */
+    0, /* n_contacts */
+    2, /* n_consistency */
+    cg_states, /* states */
+    cg_parameters, /* parameters */
+    NULL, /* inputs */
+    cg_outputs, /* outputs */
+    cg_invariants, /* invariants */
+    NULL, /* guards */
+    NULL, /* modes */
+    cg_declared, /* declared */
+    NULL, /* events */
+    NULL, /* contacts */
+    fluid_cavity_rhs, /* rhs */
+    fluid_cavity_jacobian, /* jacobian */
+    fluid_cavity_jvp, /* jvp */
+    fluid_cavity_outputs, /* outputs_fn */
+    fluid_cavity_invariants, /* invariants_fn */
+    NULL, /* guards_fn */
+    NULL, /* reset */
+    NULL, /* contacts_fn */
+    NULL, /* mode */
+    NULL, /* project */
+    NULL, /* initial */
+    fluid_cavity_hoist, /* hoist */
+    CG_METHODS, /* methods */
+    cg_lane_sets, /* lane_sets */
+    fluid_cavity_consistency, /* consistency */
 };

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 /* rhs: 31 operations, 6 intermediates; 8 more once per parameter set */
-static int gyrostat_hoist(const double *restrict cg_p, double *restrict cg_q)
+static int gyrostat_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRICT cg_q)
 {
     /* inputs */
     const double I1 = cg_p[0];
@@ -34,9 +34,10 @@ static int gyrostat_hoist(const double *restrict cg_p, double *restrict cg_q)
     return CG_OK;
 }
 
-static inline int gyrostat_rhs_hoisted(double t, const double *restrict cg_x, const double *restrict cg_p,
-                                       const double *restrict cg_q, const double *restrict cg_u,
-                                       double *restrict cg_out, double *restrict cg_work)
+static inline int gyrostat_rhs_hoisted(double t, const double *CG_RESTRICT cg_x,
+                                       const double *CG_RESTRICT cg_p, const double *CG_RESTRICT cg_q,
+                                       const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                                       double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_p;
@@ -76,8 +77,8 @@ static inline int gyrostat_rhs_hoisted(double t, const double *restrict cg_x, co
     return CG_OK;
 }
 
-int gyrostat_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                 const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int gyrostat_rhs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                 const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
 {
     double cg_q[5];
     const int cg_status = gyrostat_hoist(cg_p, cg_q);
@@ -87,9 +88,9 @@ int gyrostat_rhs(double t, const double *restrict cg_x, const double *restrict c
 }
 
 /* jvp: 73 operations (3 divisions), 23 intermediates */
-int gyrostat_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
-                 const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
-                 double *restrict cg_work)
+int gyrostat_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                 const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v, double *CG_RESTRICT cg_out,
+                 double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -154,8 +155,8 @@ int gyrostat_jvp(double t, const double *restrict cg_x, const double *restrict c
 }
 
 /* jacobian: 33 operations (3 divisions), 19 intermediates */
-int gyrostat_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
-                      const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int gyrostat_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                      const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -251,8 +252,8 @@ int gyrostat_jacobian(double t, const double *restrict cg_x, const double *restr
 }
 
 /* outputs: 52 operations (1 division), 30 intermediates */
-int gyrostat_outputs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                     const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int gyrostat_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                     const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -316,8 +317,8 @@ int gyrostat_outputs(double t, const double *restrict cg_x, const double *restri
 }
 
 /* initial: 2 operations, 1 intermediates */
-int gyrostat_initial(double t, const double *restrict cg_x, const double *restrict cg_p,
-                     const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int gyrostat_initial(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                     const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -357,8 +358,9 @@ int gyrostat_initial(double t, const double *restrict cg_x, const double *restri
 }
 
 /* invariants: 56 operations (1 division), 31 intermediates */
-int gyrostat_invariants(double t, const double *restrict cg_x, const double *restrict cg_p,
-                        const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int gyrostat_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                        const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                        double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -502,50 +504,52 @@ static const cg_lane_set_t *const cg_lane_sets[] = {
     NULL,
 };
 
+/* In the order of cg_model_t: C++ before C++20 has no designated initializers. */
 const cg_model_t gyrostat_model = {
-    .abi_version = CG_ABI_VERSION,
-    .struct_size = (uint32_t)sizeof(cg_model_t),
-    .name = "gyrostat",
-    .form = "routh",
-    .digest = "71b38748f2ea24ddf859735916f62cb4bb7ea7e0b3045db287d62cfbc2fedf6e",
-    .generator = "chaplygin 0.1.0",
-    .scalar = "float64",
-    .n_states = 7,
-    .n_coordinates = 4,
-    .n_parameters = 5,
-    .n_inputs = 0,
-    .n_outputs = 6,
-    .n_invariants = 6,
-    .n_guards = 0,
-    .n_events = 0,
-    .n_modes = 0,
-    .n_declared = 9,
-    .n_work = 0,
-    .n_contacts = 0,
-    .n_consistency = 0,
-    .n_hoisted = 5,
-    .states = cg_states,
-    .parameters = cg_parameters,
-    .inputs = NULL,
-    .outputs = cg_outputs,
-    .invariants = cg_invariants,
-    .guards = NULL,
-    .modes = NULL,
-    .declared = cg_declared,
-    .events = NULL,
-    .contacts = NULL,
-    .rhs = gyrostat_rhs,
-    .jacobian = gyrostat_jacobian,
-    .jvp = gyrostat_jvp,
-    .outputs_fn = gyrostat_outputs,
-    .invariants_fn = gyrostat_invariants,
-    .guards_fn = NULL,
-    .reset = NULL,
-    .contacts_fn = NULL,
-    .project = NULL,
-    .initial = gyrostat_initial,
-    .hoist = gyrostat_hoist,
-    .methods = CG_METHODS,
-    .lane_sets = cg_lane_sets,
-    .consistency = NULL,
+    CG_ABI_VERSION, /* abi_version */
+    (uint32_t)sizeof(cg_model_t), /* struct_size */
+    "gyrostat", /* name */
+    "routh", /* form */
+    "71b38748f2ea24ddf859735916f62cb4bb7ea7e0b3045db287d62cfbc2fedf6e", /* digest */
+    "chaplygin 0.1.0", /* generator */
+    "float64", /* scalar */
+    7, /* n_states */
+    4, /* n_coordinates */
+    5, /* n_parameters */
+    0, /* n_inputs */
+    6, /* n_outputs */
+    6, /* n_invariants */
+    0, /* n_guards */
+    0, /* n_events */
+    0, /* n_modes */
+    9, /* n_declared */
+    0, /* n_work */
+    5, /* n_hoisted */
+    0, /* n_contacts */
+    0, /* n_consistency */
+    cg_states, /* states */
+    cg_parameters, /* parameters */
+    NULL, /* inputs */
+    cg_outputs, /* outputs */
+    cg_invariants, /* invariants */
+    NULL, /* guards */
+    NULL, /* modes */
+    cg_declared, /* declared */
+    NULL, /* events */
+    NULL, /* contacts */
+    gyrostat_rhs, /* rhs */
+    gyrostat_jacobian, /* jacobian */
+    gyrostat_jvp, /* jvp */
+    gyrostat_outputs, /* outputs_fn */
+    gyrostat_invariants, /* invariants_fn */
+    NULL, /* guards_fn */
+    NULL, /* reset */
+    NULL, /* contacts_fn */
+    NULL, /* mode */
+    NULL, /* project */
+    gyrostat_initial, /* initial */
+    gyrostat_hoist, /* hoist */
+    CG_METHODS, /* methods */
+    cg_lane_sets, /* lane_sets */
+    NULL, /* consistency */
 };

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 /* rhs: 1 operations, 0 intermediates; 2 more once per parameter set */
-static int harmonic_oscillator_hoist(const double *restrict cg_p, double *restrict cg_q)
+static int harmonic_oscillator_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRICT cg_q)
 {
     /* inputs */
     const double m = cg_p[0];
@@ -25,10 +25,11 @@ static int harmonic_oscillator_hoist(const double *restrict cg_p, double *restri
     return CG_OK;
 }
 
-static inline int harmonic_oscillator_rhs_hoisted(double t, const double *restrict cg_x,
-                                                  const double *restrict cg_p, const double *restrict cg_q,
-                                                  const double *restrict cg_u, double *restrict cg_out,
-                                                  double *restrict cg_work)
+static inline int harmonic_oscillator_rhs_hoisted(double t, const double *CG_RESTRICT cg_x,
+                                                  const double *CG_RESTRICT cg_p,
+                                                  const double *CG_RESTRICT cg_q,
+                                                  const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                                                  double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_p;
@@ -46,8 +47,9 @@ static inline int harmonic_oscillator_rhs_hoisted(double t, const double *restri
     return CG_OK;
 }
 
-int harmonic_oscillator_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                            const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int harmonic_oscillator_rhs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                            const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                            double *CG_RESTRICT cg_work)
 {
     double cg_q[1];
     const int cg_status = harmonic_oscillator_hoist(cg_p, cg_q);
@@ -57,9 +59,9 @@ int harmonic_oscillator_rhs(double t, const double *restrict cg_x, const double 
 }
 
 /* jvp: 3 operations (1 division), 1 intermediates */
-int harmonic_oscillator_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
-                            const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
-                            double *restrict cg_work)
+int harmonic_oscillator_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                            const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v,
+                            double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_x;
@@ -83,9 +85,9 @@ int harmonic_oscillator_jvp(double t, const double *restrict cg_x, const double 
 }
 
 /* jacobian: 2 operations (1 division), 1 intermediates */
-int harmonic_oscillator_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
-                                 const double *restrict cg_u, double *restrict cg_out,
-                                 double *restrict cg_work)
+int harmonic_oscillator_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                                 const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                                 double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_x;
@@ -109,9 +111,9 @@ int harmonic_oscillator_jacobian(double t, const double *restrict cg_x, const do
 }
 
 /* invariants: 6 operations, 2 intermediates */
-int harmonic_oscillator_invariants(double t, const double *restrict cg_x, const double *restrict cg_p,
-                                   const double *restrict cg_u, double *restrict cg_out,
-                                   double *restrict cg_work)
+int harmonic_oscillator_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                                   const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                                   double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -184,50 +186,52 @@ static const cg_lane_set_t *const cg_lane_sets[] = {
     NULL,
 };
 
+/* In the order of cg_model_t: C++ before C++20 has no designated initializers. */
 const cg_model_t harmonic_oscillator_model = {
-    .abi_version = CG_ABI_VERSION,
-    .struct_size = (uint32_t)sizeof(cg_model_t),
-    .name = "harmonic_oscillator",
-    .form = "lagrange",
-    .digest = "e8e41aa3e3c4617678498398aa6c9feb7f557ca6724d50b311fdf6504f2e5260",
-    .generator = "chaplygin 0.1.0",
-    .scalar = "float64",
-    .n_states = 2,
-    .n_coordinates = 1,
-    .n_parameters = 2,
-    .n_inputs = 0,
-    .n_outputs = 0,
-    .n_invariants = 1,
-    .n_guards = 0,
-    .n_events = 0,
-    .n_modes = 0,
-    .n_declared = 2,
-    .n_work = 0,
-    .n_contacts = 0,
-    .n_consistency = 0,
-    .n_hoisted = 1,
-    .states = cg_states,
-    .parameters = cg_parameters,
-    .inputs = NULL,
-    .outputs = NULL,
-    .invariants = cg_invariants,
-    .guards = NULL,
-    .modes = NULL,
-    .declared = cg_declared,
-    .events = NULL,
-    .contacts = NULL,
-    .rhs = harmonic_oscillator_rhs,
-    .jacobian = harmonic_oscillator_jacobian,
-    .jvp = harmonic_oscillator_jvp,
-    .outputs_fn = NULL,
-    .invariants_fn = harmonic_oscillator_invariants,
-    .guards_fn = NULL,
-    .reset = NULL,
-    .contacts_fn = NULL,
-    .project = NULL,
-    .initial = NULL,
-    .hoist = harmonic_oscillator_hoist,
-    .methods = CG_METHODS,
-    .lane_sets = cg_lane_sets,
-    .consistency = NULL,
+    CG_ABI_VERSION, /* abi_version */
+    (uint32_t)sizeof(cg_model_t), /* struct_size */
+    "harmonic_oscillator", /* name */
+    "lagrange", /* form */
+    "e8e41aa3e3c4617678498398aa6c9feb7f557ca6724d50b311fdf6504f2e5260", /* digest */
+    "chaplygin 0.1.0", /* generator */
+    "float64", /* scalar */
+    2, /* n_states */
+    1, /* n_coordinates */
+    2, /* n_parameters */
+    0, /* n_inputs */
+    0, /* n_outputs */
+    1, /* n_invariants */
+    0, /* n_guards */
+    0, /* n_events */
+    0, /* n_modes */
+    2, /* n_declared */
+    0, /* n_work */
+    1, /* n_hoisted */
+    0, /* n_contacts */
+    0, /* n_consistency */
+    cg_states, /* states */
+    cg_parameters, /* parameters */
+    NULL, /* inputs */
+    NULL, /* outputs */
+    cg_invariants, /* invariants */
+    NULL, /* guards */
+    NULL, /* modes */
+    cg_declared, /* declared */
+    NULL, /* events */
+    NULL, /* contacts */
+    harmonic_oscillator_rhs, /* rhs */
+    harmonic_oscillator_jacobian, /* jacobian */
+    harmonic_oscillator_jvp, /* jvp */
+    NULL, /* outputs_fn */
+    harmonic_oscillator_invariants, /* invariants_fn */
+    NULL, /* guards_fn */
+    NULL, /* reset */
+    NULL, /* contacts_fn */
+    NULL, /* mode */
+    NULL, /* project */
+    NULL, /* initial */
+    harmonic_oscillator_hoist, /* hoist */
+    CG_METHODS, /* methods */
+    cg_lane_sets, /* lane_sets */
+    NULL, /* consistency */
 };

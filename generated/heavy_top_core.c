@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 /* rhs: 54 operations, 8 intermediates; 19 more once per parameter set */
-static int heavy_top_hoist(const double *restrict cg_p, double *restrict cg_q)
+static int heavy_top_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRICT cg_q)
 {
     /* inputs */
     const double I1 = cg_p[0];
@@ -45,9 +45,10 @@ static int heavy_top_hoist(const double *restrict cg_p, double *restrict cg_q)
     return CG_OK;
 }
 
-static inline int heavy_top_rhs_hoisted(double t, const double *restrict cg_x, const double *restrict cg_p,
-                                        const double *restrict cg_q, const double *restrict cg_u,
-                                        double *restrict cg_out, double *restrict cg_work)
+static inline int heavy_top_rhs_hoisted(double t, const double *CG_RESTRICT cg_x,
+                                        const double *CG_RESTRICT cg_p, const double *CG_RESTRICT cg_q,
+                                        const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                                        double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_p;
@@ -93,8 +94,8 @@ static inline int heavy_top_rhs_hoisted(double t, const double *restrict cg_x, c
     return CG_OK;
 }
 
-int heavy_top_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                  const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int heavy_top_rhs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                  const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
 {
     double cg_q[9];
     const int cg_status = heavy_top_hoist(cg_p, cg_q);
@@ -104,9 +105,9 @@ int heavy_top_rhs(double t, const double *restrict cg_x, const double *restrict 
 }
 
 /* jvp: 107 operations (3 divisions), 34 intermediates */
-int heavy_top_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
-                  const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
-                  double *restrict cg_work)
+int heavy_top_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                  const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v, double *CG_RESTRICT cg_out,
+                  double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -185,8 +186,9 @@ int heavy_top_jvp(double t, const double *restrict cg_x, const double *restrict 
 }
 
 /* jacobian: 80 operations (3 divisions), 32 intermediates */
-int heavy_top_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
-                       const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int heavy_top_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                       const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                       double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -298,8 +300,8 @@ int heavy_top_jacobian(double t, const double *restrict cg_x, const double *rest
 }
 
 /* outputs: 28 operations, 6 intermediates */
-int heavy_top_outputs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                      const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int heavy_top_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                      const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -336,8 +338,9 @@ int heavy_top_outputs(double t, const double *restrict cg_x, const double *restr
 }
 
 /* consistency: 17 operations, 5 intermediates */
-int heavy_top_consistency(double t, const double *restrict cg_x, const double *restrict cg_p,
-                          const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int heavy_top_consistency(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                          const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                          double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_p;
@@ -365,8 +368,9 @@ int heavy_top_consistency(double t, const double *restrict cg_x, const double *r
 }
 
 /* invariants: 39 operations, 10 intermediates */
-int heavy_top_invariants(double t, const double *restrict cg_x, const double *restrict cg_p,
-                         const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int heavy_top_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                         const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                         double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -482,50 +486,52 @@ static const cg_lane_set_t *const cg_lane_sets[] = {
     NULL,
 };
 
+/* In the order of cg_model_t: C++ before C++20 has no designated initializers. */
 const cg_model_t heavy_top_model = {
-    .abi_version = CG_ABI_VERSION,
-    .struct_size = (uint32_t)sizeof(cg_model_t),
-    .name = "heavy_top",
-    .form = "poincare",
-    .digest = "f94e9588f3b825f16c172e8f90d57918c9995b28854126bcb7f5cdc2f3b9e31a",
-    .generator = "chaplygin 0.1.0",
-    .scalar = "float64",
-    .n_states = 7,
-    .n_coordinates = 4,
-    .n_parameters = 8,
-    .n_inputs = 0,
-    .n_outputs = 2,
-    .n_invariants = 3,
-    .n_guards = 0,
-    .n_events = 0,
-    .n_modes = 0,
-    .n_declared = 7,
-    .n_work = 0,
-    .n_contacts = 0,
-    .n_consistency = 1,
-    .n_hoisted = 9,
-    .states = cg_states,
-    .parameters = cg_parameters,
-    .inputs = NULL,
-    .outputs = cg_outputs,
-    .invariants = cg_invariants,
-    .guards = NULL,
-    .modes = NULL,
-    .declared = cg_declared,
-    .events = NULL,
-    .contacts = NULL,
-    .rhs = heavy_top_rhs,
-    .jacobian = heavy_top_jacobian,
-    .jvp = heavy_top_jvp,
-    .outputs_fn = heavy_top_outputs,
-    .invariants_fn = heavy_top_invariants,
-    .guards_fn = NULL,
-    .reset = NULL,
-    .contacts_fn = NULL,
-    .project = NULL,
-    .initial = NULL,
-    .hoist = heavy_top_hoist,
-    .methods = CG_METHODS,
-    .lane_sets = cg_lane_sets,
-    .consistency = heavy_top_consistency,
+    CG_ABI_VERSION, /* abi_version */
+    (uint32_t)sizeof(cg_model_t), /* struct_size */
+    "heavy_top", /* name */
+    "poincare", /* form */
+    "f94e9588f3b825f16c172e8f90d57918c9995b28854126bcb7f5cdc2f3b9e31a", /* digest */
+    "chaplygin 0.1.0", /* generator */
+    "float64", /* scalar */
+    7, /* n_states */
+    4, /* n_coordinates */
+    8, /* n_parameters */
+    0, /* n_inputs */
+    2, /* n_outputs */
+    3, /* n_invariants */
+    0, /* n_guards */
+    0, /* n_events */
+    0, /* n_modes */
+    7, /* n_declared */
+    0, /* n_work */
+    9, /* n_hoisted */
+    0, /* n_contacts */
+    1, /* n_consistency */
+    cg_states, /* states */
+    cg_parameters, /* parameters */
+    NULL, /* inputs */
+    cg_outputs, /* outputs */
+    cg_invariants, /* invariants */
+    NULL, /* guards */
+    NULL, /* modes */
+    cg_declared, /* declared */
+    NULL, /* events */
+    NULL, /* contacts */
+    heavy_top_rhs, /* rhs */
+    heavy_top_jacobian, /* jacobian */
+    heavy_top_jvp, /* jvp */
+    heavy_top_outputs, /* outputs_fn */
+    heavy_top_invariants, /* invariants_fn */
+    NULL, /* guards_fn */
+    NULL, /* reset */
+    NULL, /* contacts_fn */
+    NULL, /* mode */
+    NULL, /* project */
+    NULL, /* initial */
+    heavy_top_hoist, /* hoist */
+    CG_METHODS, /* methods */
+    cg_lane_sets, /* lane_sets */
+    heavy_top_consistency, /* consistency */
 };

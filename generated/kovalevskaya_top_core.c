@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 /* rhs: 38 operations, 10 intermediates; 7 more once per parameter set */
-static int kovalevskaya_top_hoist(const double *restrict cg_p, double *restrict cg_q)
+static int kovalevskaya_top_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRICT cg_q)
 {
     /* inputs */
     const double I3 = cg_p[0];
@@ -32,10 +32,10 @@ static int kovalevskaya_top_hoist(const double *restrict cg_p, double *restrict 
     return CG_OK;
 }
 
-static inline int kovalevskaya_top_rhs_hoisted(double t, const double *restrict cg_x,
-                                               const double *restrict cg_p, const double *restrict cg_q,
-                                               const double *restrict cg_u, double *restrict cg_out,
-                                               double *restrict cg_work)
+static inline int kovalevskaya_top_rhs_hoisted(double t, const double *CG_RESTRICT cg_x,
+                                               const double *CG_RESTRICT cg_p, const double *CG_RESTRICT cg_q,
+                                               const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                                               double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_p;
@@ -79,8 +79,9 @@ static inline int kovalevskaya_top_rhs_hoisted(double t, const double *restrict 
     return CG_OK;
 }
 
-int kovalevskaya_top_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                         const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int kovalevskaya_top_rhs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                         const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                         double *CG_RESTRICT cg_work)
 {
     double cg_q[5];
     const int cg_status = kovalevskaya_top_hoist(cg_p, cg_q);
@@ -90,9 +91,9 @@ int kovalevskaya_top_rhs(double t, const double *restrict cg_x, const double *re
 }
 
 /* jvp: 83 operations (1 division), 27 intermediates */
-int kovalevskaya_top_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
-                         const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
-                         double *restrict cg_work)
+int kovalevskaya_top_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                         const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v,
+                         double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -160,8 +161,9 @@ int kovalevskaya_top_jvp(double t, const double *restrict cg_x, const double *re
 }
 
 /* jacobian: 36 operations (1 division), 19 intermediates */
-int kovalevskaya_top_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
-                              const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int kovalevskaya_top_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                              const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                              double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -256,8 +258,9 @@ int kovalevskaya_top_jacobian(double t, const double *restrict cg_x, const doubl
 }
 
 /* outputs: 44 operations (1 division), 12 intermediates */
-int kovalevskaya_top_outputs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                             const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int kovalevskaya_top_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                             const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                             double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -301,8 +304,9 @@ int kovalevskaya_top_outputs(double t, const double *restrict cg_x, const double
 }
 
 /* initial: 5 operations, 0 intermediates */
-int kovalevskaya_top_initial(double t, const double *restrict cg_x, const double *restrict cg_p,
-                             const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int kovalevskaya_top_initial(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                             const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                             double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -337,9 +341,9 @@ int kovalevskaya_top_initial(double t, const double *restrict cg_x, const double
 }
 
 /* consistency: 17 operations, 5 intermediates */
-int kovalevskaya_top_consistency(double t, const double *restrict cg_x, const double *restrict cg_p,
-                                 const double *restrict cg_u, double *restrict cg_out,
-                                 double *restrict cg_work)
+int kovalevskaya_top_consistency(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                                 const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                                 double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_p;
@@ -367,9 +371,9 @@ int kovalevskaya_top_consistency(double t, const double *restrict cg_x, const do
 }
 
 /* invariants: 33 operations (1 division), 8 intermediates */
-int kovalevskaya_top_invariants(double t, const double *restrict cg_x, const double *restrict cg_p,
-                                const double *restrict cg_u, double *restrict cg_out,
-                                double *restrict cg_work)
+int kovalevskaya_top_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                                const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                                double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -479,50 +483,52 @@ static const cg_lane_set_t *const cg_lane_sets[] = {
     NULL,
 };
 
+/* In the order of cg_model_t: C++ before C++20 has no designated initializers. */
 const cg_model_t kovalevskaya_top_model = {
-    .abi_version = CG_ABI_VERSION,
-    .struct_size = (uint32_t)sizeof(cg_model_t),
-    .name = "kovalevskaya_top",
-    .form = "chetaev",
-    .digest = "c19de333720b26bd6365879fedd355dc63215804c556500e19344bd6bbada36a",
-    .generator = "chaplygin 0.1.0",
-    .scalar = "float64",
-    .n_states = 7,
-    .n_coordinates = 4,
-    .n_parameters = 4,
-    .n_inputs = 0,
-    .n_outputs = 5,
-    .n_invariants = 3,
-    .n_guards = 0,
-    .n_events = 0,
-    .n_modes = 0,
-    .n_declared = 7,
-    .n_work = 0,
-    .n_contacts = 0,
-    .n_consistency = 1,
-    .n_hoisted = 5,
-    .states = cg_states,
-    .parameters = cg_parameters,
-    .inputs = NULL,
-    .outputs = cg_outputs,
-    .invariants = cg_invariants,
-    .guards = NULL,
-    .modes = NULL,
-    .declared = cg_declared,
-    .events = NULL,
-    .contacts = NULL,
-    .rhs = kovalevskaya_top_rhs,
-    .jacobian = kovalevskaya_top_jacobian,
-    .jvp = kovalevskaya_top_jvp,
-    .outputs_fn = kovalevskaya_top_outputs,
-    .invariants_fn = kovalevskaya_top_invariants,
-    .guards_fn = NULL,
-    .reset = NULL,
-    .contacts_fn = NULL,
-    .project = NULL,
-    .initial = kovalevskaya_top_initial,
-    .hoist = kovalevskaya_top_hoist,
-    .methods = CG_METHODS,
-    .lane_sets = cg_lane_sets,
-    .consistency = kovalevskaya_top_consistency,
+    CG_ABI_VERSION, /* abi_version */
+    (uint32_t)sizeof(cg_model_t), /* struct_size */
+    "kovalevskaya_top", /* name */
+    "chetaev", /* form */
+    "c19de333720b26bd6365879fedd355dc63215804c556500e19344bd6bbada36a", /* digest */
+    "chaplygin 0.1.0", /* generator */
+    "float64", /* scalar */
+    7, /* n_states */
+    4, /* n_coordinates */
+    4, /* n_parameters */
+    0, /* n_inputs */
+    5, /* n_outputs */
+    3, /* n_invariants */
+    0, /* n_guards */
+    0, /* n_events */
+    0, /* n_modes */
+    7, /* n_declared */
+    0, /* n_work */
+    5, /* n_hoisted */
+    0, /* n_contacts */
+    1, /* n_consistency */
+    cg_states, /* states */
+    cg_parameters, /* parameters */
+    NULL, /* inputs */
+    cg_outputs, /* outputs */
+    cg_invariants, /* invariants */
+    NULL, /* guards */
+    NULL, /* modes */
+    cg_declared, /* declared */
+    NULL, /* events */
+    NULL, /* contacts */
+    kovalevskaya_top_rhs, /* rhs */
+    kovalevskaya_top_jacobian, /* jacobian */
+    kovalevskaya_top_jvp, /* jvp */
+    kovalevskaya_top_outputs, /* outputs_fn */
+    kovalevskaya_top_invariants, /* invariants_fn */
+    NULL, /* guards_fn */
+    NULL, /* reset */
+    NULL, /* contacts_fn */
+    NULL, /* mode */
+    NULL, /* project */
+    kovalevskaya_top_initial, /* initial */
+    kovalevskaya_top_hoist, /* hoist */
+    CG_METHODS, /* methods */
+    cg_lane_sets, /* lane_sets */
+    kovalevskaya_top_consistency, /* consistency */
 };

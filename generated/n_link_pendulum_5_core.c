@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 /* rhs: 215 operations (4 divisions), 81 intermediates; 7 more once per parameter set */
-static int n_link_pendulum_5_hoist(const double *restrict cg_p, double *restrict cg_q)
+static int n_link_pendulum_5_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRICT cg_q)
 {
     /* inputs */
     const double m = cg_p[0];
@@ -33,10 +33,11 @@ static int n_link_pendulum_5_hoist(const double *restrict cg_p, double *restrict
     return CG_OK;
 }
 
-static inline int n_link_pendulum_5_rhs_hoisted(double t, const double *restrict cg_x,
-                                                const double *restrict cg_p, const double *restrict cg_q,
-                                                const double *restrict cg_u, double *restrict cg_out,
-                                                double *restrict cg_work)
+static inline int n_link_pendulum_5_rhs_hoisted(double t, const double *CG_RESTRICT cg_x,
+                                                const double *CG_RESTRICT cg_p,
+                                                const double *CG_RESTRICT cg_q,
+                                                const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                                                double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -155,8 +156,9 @@ static inline int n_link_pendulum_5_rhs_hoisted(double t, const double *restrict
     return CG_OK;
 }
 
-int n_link_pendulum_5_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                          const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int n_link_pendulum_5_rhs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                          const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                          double *CG_RESTRICT cg_work)
 {
     double cg_q[7];
     const int cg_status = n_link_pendulum_5_hoist(cg_p, cg_q);
@@ -166,9 +168,9 @@ int n_link_pendulum_5_rhs(double t, const double *restrict cg_x, const double *r
 }
 
 /* jvp: 539 operations (5 divisions), 196 intermediates */
-int n_link_pendulum_5_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
-                          const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
-                          double *restrict cg_work)
+int n_link_pendulum_5_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                          const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v,
+                          double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -409,8 +411,9 @@ int n_link_pendulum_5_jvp(double t, const double *restrict cg_x, const double *r
 }
 
 /* jacobian: 1139 operations (5 divisions), 334 intermediates */
-int n_link_pendulum_5_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
-                               const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int n_link_pendulum_5_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                               const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                               double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -872,8 +875,9 @@ int n_link_pendulum_5_jacobian(double t, const double *restrict cg_x, const doub
 }
 
 /* outputs: 21 operations, 14 intermediates */
-int n_link_pendulum_5_outputs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                              const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int n_link_pendulum_5_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                              const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                              double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -905,9 +909,9 @@ int n_link_pendulum_5_outputs(double t, const double *restrict cg_x, const doubl
 }
 
 /* invariants: 60 operations, 28 intermediates */
-int n_link_pendulum_5_invariants(double t, const double *restrict cg_x, const double *restrict cg_p,
-                                 const double *restrict cg_u, double *restrict cg_out,
-                                 double *restrict cg_work)
+int n_link_pendulum_5_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                                 const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                                 double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -1031,50 +1035,52 @@ static const cg_lane_set_t *const cg_lane_sets[] = {
     NULL,
 };
 
+/* In the order of cg_model_t: C++ before C++20 has no designated initializers. */
 const cg_model_t n_link_pendulum_5_model = {
-    .abi_version = CG_ABI_VERSION,
-    .struct_size = (uint32_t)sizeof(cg_model_t),
-    .name = "n_link_pendulum_5",
-    .form = "lagrange",
-    .digest = "2caddd6be09cfa68aae4d5ff6f1aa5e9f893cc7518ead32ab6f1287df0576fed",
-    .generator = "chaplygin 0.1.0",
-    .scalar = "float64",
-    .n_states = 10,
-    .n_coordinates = 5,
-    .n_parameters = 3,
-    .n_inputs = 0,
-    .n_outputs = 2,
-    .n_invariants = 1,
-    .n_guards = 0,
-    .n_events = 0,
-    .n_modes = 0,
-    .n_declared = 10,
-    .n_work = 0,
-    .n_contacts = 0,
-    .n_consistency = 0,
-    .n_hoisted = 7,
-    .states = cg_states,
-    .parameters = cg_parameters,
-    .inputs = NULL,
-    .outputs = cg_outputs,
-    .invariants = cg_invariants,
-    .guards = NULL,
-    .modes = NULL,
-    .declared = cg_declared,
-    .events = NULL,
-    .contacts = NULL,
-    .rhs = n_link_pendulum_5_rhs,
-    .jacobian = n_link_pendulum_5_jacobian,
-    .jvp = n_link_pendulum_5_jvp,
-    .outputs_fn = n_link_pendulum_5_outputs,
-    .invariants_fn = n_link_pendulum_5_invariants,
-    .guards_fn = NULL,
-    .reset = NULL,
-    .contacts_fn = NULL,
-    .project = NULL,
-    .initial = NULL,
-    .hoist = n_link_pendulum_5_hoist,
-    .methods = CG_METHODS,
-    .lane_sets = cg_lane_sets,
-    .consistency = NULL,
+    CG_ABI_VERSION, /* abi_version */
+    (uint32_t)sizeof(cg_model_t), /* struct_size */
+    "n_link_pendulum_5", /* name */
+    "lagrange", /* form */
+    "2caddd6be09cfa68aae4d5ff6f1aa5e9f893cc7518ead32ab6f1287df0576fed", /* digest */
+    "chaplygin 0.1.0", /* generator */
+    "float64", /* scalar */
+    10, /* n_states */
+    5, /* n_coordinates */
+    3, /* n_parameters */
+    0, /* n_inputs */
+    2, /* n_outputs */
+    1, /* n_invariants */
+    0, /* n_guards */
+    0, /* n_events */
+    0, /* n_modes */
+    10, /* n_declared */
+    0, /* n_work */
+    7, /* n_hoisted */
+    0, /* n_contacts */
+    0, /* n_consistency */
+    cg_states, /* states */
+    cg_parameters, /* parameters */
+    NULL, /* inputs */
+    cg_outputs, /* outputs */
+    cg_invariants, /* invariants */
+    NULL, /* guards */
+    NULL, /* modes */
+    cg_declared, /* declared */
+    NULL, /* events */
+    NULL, /* contacts */
+    n_link_pendulum_5_rhs, /* rhs */
+    n_link_pendulum_5_jacobian, /* jacobian */
+    n_link_pendulum_5_jvp, /* jvp */
+    n_link_pendulum_5_outputs, /* outputs_fn */
+    n_link_pendulum_5_invariants, /* invariants_fn */
+    NULL, /* guards_fn */
+    NULL, /* reset */
+    NULL, /* contacts_fn */
+    NULL, /* mode */
+    NULL, /* project */
+    NULL, /* initial */
+    n_link_pendulum_5_hoist, /* hoist */
+    CG_METHODS, /* methods */
+    cg_lane_sets, /* lane_sets */
+    NULL, /* consistency */
 };

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 /* rhs: 21 operations (1 division), 10 intermediates; 11 more once per parameter set */
-static int rolling_disk_hoist(const double *restrict cg_p, double *restrict cg_q)
+static int rolling_disk_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRICT cg_q)
 {
     /* inputs */
     const double m = cg_p[0];
@@ -38,9 +38,10 @@ static int rolling_disk_hoist(const double *restrict cg_p, double *restrict cg_q
     return CG_OK;
 }
 
-static inline int rolling_disk_rhs_hoisted(double t, const double *restrict cg_x, const double *restrict cg_p,
-                                           const double *restrict cg_q, const double *restrict cg_u,
-                                           double *restrict cg_out, double *restrict cg_work)
+static inline int rolling_disk_rhs_hoisted(double t, const double *CG_RESTRICT cg_x,
+                                           const double *CG_RESTRICT cg_p, const double *CG_RESTRICT cg_q,
+                                           const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                                           double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -81,8 +82,8 @@ static inline int rolling_disk_rhs_hoisted(double t, const double *restrict cg_x
     return CG_OK;
 }
 
-int rolling_disk_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                     const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int rolling_disk_rhs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                     const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
 {
     double cg_q[5];
     const int cg_status = rolling_disk_hoist(cg_p, cg_q);
@@ -92,9 +93,9 @@ int rolling_disk_rhs(double t, const double *restrict cg_x, const double *restri
 }
 
 /* jvp: 60 operations (4 divisions), 24 intermediates */
-int rolling_disk_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
-                     const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
-                     double *restrict cg_work)
+int rolling_disk_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                     const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v,
+                     double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -155,8 +156,9 @@ int rolling_disk_jvp(double t, const double *restrict cg_x, const double *restri
 }
 
 /* jacobian: 56 operations (4 divisions), 22 intermediates */
-int rolling_disk_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
-                          const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int rolling_disk_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                          const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                          double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -266,8 +268,9 @@ int rolling_disk_jacobian(double t, const double *restrict cg_x, const double *r
 }
 
 /* outputs: 2 operations, 0 intermediates */
-int rolling_disk_outputs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                         const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int rolling_disk_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                         const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                         double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -285,8 +288,9 @@ int rolling_disk_outputs(double t, const double *restrict cg_x, const double *re
 }
 
 /* invariants: 17 operations, 5 intermediates */
-int rolling_disk_invariants(double t, const double *restrict cg_x, const double *restrict cg_p,
-                            const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int rolling_disk_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                            const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                            double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -393,50 +397,52 @@ static const cg_lane_set_t *const cg_lane_sets[] = {
     NULL,
 };
 
+/* In the order of cg_model_t: C++ before C++20 has no designated initializers. */
 const cg_model_t rolling_disk_model = {
-    .abi_version = CG_ABI_VERSION,
-    .struct_size = (uint32_t)sizeof(cg_model_t),
-    .name = "rolling_disk",
-    .form = "nonholonomic",
-    .digest = "6854ca434a1c1dd98cb1edf18a298efbdf3b378e4e945a9cc7ced6d6fcc34127",
-    .generator = "chaplygin 0.1.0",
-    .scalar = "float64",
-    .n_states = 8,
-    .n_coordinates = 5,
-    .n_parameters = 5,
-    .n_inputs = 0,
-    .n_outputs = 3,
-    .n_invariants = 3,
-    .n_guards = 0,
-    .n_events = 0,
-    .n_modes = 0,
-    .n_declared = 10,
-    .n_work = 0,
-    .n_contacts = 0,
-    .n_consistency = 0,
-    .n_hoisted = 5,
-    .states = cg_states,
-    .parameters = cg_parameters,
-    .inputs = NULL,
-    .outputs = cg_outputs,
-    .invariants = cg_invariants,
-    .guards = NULL,
-    .modes = NULL,
-    .declared = cg_declared,
-    .events = NULL,
-    .contacts = NULL,
-    .rhs = rolling_disk_rhs,
-    .jacobian = rolling_disk_jacobian,
-    .jvp = rolling_disk_jvp,
-    .outputs_fn = rolling_disk_outputs,
-    .invariants_fn = rolling_disk_invariants,
-    .guards_fn = NULL,
-    .reset = NULL,
-    .contacts_fn = NULL,
-    .project = NULL,
-    .initial = NULL,
-    .hoist = rolling_disk_hoist,
-    .methods = CG_METHODS,
-    .lane_sets = cg_lane_sets,
-    .consistency = NULL,
+    CG_ABI_VERSION, /* abi_version */
+    (uint32_t)sizeof(cg_model_t), /* struct_size */
+    "rolling_disk", /* name */
+    "nonholonomic", /* form */
+    "6854ca434a1c1dd98cb1edf18a298efbdf3b378e4e945a9cc7ced6d6fcc34127", /* digest */
+    "chaplygin 0.1.0", /* generator */
+    "float64", /* scalar */
+    8, /* n_states */
+    5, /* n_coordinates */
+    5, /* n_parameters */
+    0, /* n_inputs */
+    3, /* n_outputs */
+    3, /* n_invariants */
+    0, /* n_guards */
+    0, /* n_events */
+    0, /* n_modes */
+    10, /* n_declared */
+    0, /* n_work */
+    5, /* n_hoisted */
+    0, /* n_contacts */
+    0, /* n_consistency */
+    cg_states, /* states */
+    cg_parameters, /* parameters */
+    NULL, /* inputs */
+    cg_outputs, /* outputs */
+    cg_invariants, /* invariants */
+    NULL, /* guards */
+    NULL, /* modes */
+    cg_declared, /* declared */
+    NULL, /* events */
+    NULL, /* contacts */
+    rolling_disk_rhs, /* rhs */
+    rolling_disk_jacobian, /* jacobian */
+    rolling_disk_jvp, /* jvp */
+    rolling_disk_outputs, /* outputs_fn */
+    rolling_disk_invariants, /* invariants_fn */
+    NULL, /* guards_fn */
+    NULL, /* reset */
+    NULL, /* contacts_fn */
+    NULL, /* mode */
+    NULL, /* project */
+    NULL, /* initial */
+    rolling_disk_hoist, /* hoist */
+    CG_METHODS, /* methods */
+    cg_lane_sets, /* lane_sets */
+    NULL, /* consistency */
 };

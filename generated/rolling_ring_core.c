@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 /* rhs: 40 operations (2 divisions), 18 intermediates; 11 more once per parameter set */
-static int rolling_ring_hoist(const double *restrict cg_p, double *restrict cg_q)
+static int rolling_ring_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRICT cg_q)
 {
     /* inputs */
     const double m1 = cg_p[0];
@@ -38,9 +38,10 @@ static int rolling_ring_hoist(const double *restrict cg_p, double *restrict cg_q
     return CG_OK;
 }
 
-static inline int rolling_ring_rhs_hoisted(double t, const double *restrict cg_x, const double *restrict cg_p,
-                                           const double *restrict cg_q, const double *restrict cg_u,
-                                           double *restrict cg_out, double *restrict cg_work)
+static inline int rolling_ring_rhs_hoisted(double t, const double *CG_RESTRICT cg_x,
+                                           const double *CG_RESTRICT cg_p, const double *CG_RESTRICT cg_q,
+                                           const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                                           double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -93,8 +94,8 @@ static inline int rolling_ring_rhs_hoisted(double t, const double *restrict cg_x
     return CG_OK;
 }
 
-int rolling_ring_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                     const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int rolling_ring_rhs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                     const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
 {
     double cg_q[5];
     const int cg_status = rolling_ring_hoist(cg_p, cg_q);
@@ -104,9 +105,9 @@ int rolling_ring_rhs(double t, const double *restrict cg_x, const double *restri
 }
 
 /* jvp: 106 operations (4 divisions), 49 intermediates */
-int rolling_ring_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
-                     const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
-                     double *restrict cg_work)
+int rolling_ring_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                     const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v,
+                     double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -196,8 +197,9 @@ int rolling_ring_jvp(double t, const double *restrict cg_x, const double *restri
 }
 
 /* jacobian: 114 operations (3 divisions), 48 intermediates */
-int rolling_ring_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
-                          const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int rolling_ring_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                          const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                          double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -337,8 +339,9 @@ int rolling_ring_jacobian(double t, const double *restrict cg_x, const double *r
 }
 
 /* outputs: 68 operations (2 divisions), 29 intermediates */
-int rolling_ring_outputs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                         const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int rolling_ring_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                         const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                         double *CG_RESTRICT cg_work)
 {
     (void)cg_u;
     (void)cg_work;
@@ -403,8 +406,9 @@ int rolling_ring_outputs(double t, const double *restrict cg_x, const double *re
 }
 
 /* invariants: 11 operations, 4 intermediates */
-int rolling_ring_invariants(double t, const double *restrict cg_x, const double *restrict cg_p,
-                            const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int rolling_ring_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                            const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                            double *CG_RESTRICT cg_work)
 {
     (void)t;
     (void)cg_u;
@@ -516,50 +520,52 @@ static const cg_lane_set_t *const cg_lane_sets[] = {
     NULL,
 };
 
+/* In the order of cg_model_t: C++ before C++20 has no designated initializers. */
 const cg_model_t rolling_ring_model = {
-    .abi_version = CG_ABI_VERSION,
-    .struct_size = (uint32_t)sizeof(cg_model_t),
-    .name = "rolling_ring",
-    .form = "maggi",
-    .digest = "d13bb3eeca3bf59bb8d2a55b40b5bd9a6524e92dbd93dd9ae301344895816c36",
-    .generator = "chaplygin 0.1.0",
-    .scalar = "float64",
-    .n_states = 8,
-    .n_coordinates = 5,
-    .n_parameters = 8,
-    .n_inputs = 0,
-    .n_outputs = 10,
-    .n_invariants = 3,
-    .n_guards = 0,
-    .n_events = 0,
-    .n_modes = 0,
-    .n_declared = 10,
-    .n_work = 0,
-    .n_contacts = 0,
-    .n_consistency = 0,
-    .n_hoisted = 5,
-    .states = cg_states,
-    .parameters = cg_parameters,
-    .inputs = NULL,
-    .outputs = cg_outputs,
-    .invariants = cg_invariants,
-    .guards = NULL,
-    .modes = NULL,
-    .declared = cg_declared,
-    .events = NULL,
-    .contacts = NULL,
-    .rhs = rolling_ring_rhs,
-    .jacobian = rolling_ring_jacobian,
-    .jvp = rolling_ring_jvp,
-    .outputs_fn = rolling_ring_outputs,
-    .invariants_fn = rolling_ring_invariants,
-    .guards_fn = NULL,
-    .reset = NULL,
-    .contacts_fn = NULL,
-    .project = NULL,
-    .initial = NULL,
-    .hoist = rolling_ring_hoist,
-    .methods = CG_METHODS,
-    .lane_sets = cg_lane_sets,
-    .consistency = NULL,
+    CG_ABI_VERSION, /* abi_version */
+    (uint32_t)sizeof(cg_model_t), /* struct_size */
+    "rolling_ring", /* name */
+    "maggi", /* form */
+    "d13bb3eeca3bf59bb8d2a55b40b5bd9a6524e92dbd93dd9ae301344895816c36", /* digest */
+    "chaplygin 0.1.0", /* generator */
+    "float64", /* scalar */
+    8, /* n_states */
+    5, /* n_coordinates */
+    8, /* n_parameters */
+    0, /* n_inputs */
+    10, /* n_outputs */
+    3, /* n_invariants */
+    0, /* n_guards */
+    0, /* n_events */
+    0, /* n_modes */
+    10, /* n_declared */
+    0, /* n_work */
+    5, /* n_hoisted */
+    0, /* n_contacts */
+    0, /* n_consistency */
+    cg_states, /* states */
+    cg_parameters, /* parameters */
+    NULL, /* inputs */
+    cg_outputs, /* outputs */
+    cg_invariants, /* invariants */
+    NULL, /* guards */
+    NULL, /* modes */
+    cg_declared, /* declared */
+    NULL, /* events */
+    NULL, /* contacts */
+    rolling_ring_rhs, /* rhs */
+    rolling_ring_jacobian, /* jacobian */
+    rolling_ring_jvp, /* jvp */
+    rolling_ring_outputs, /* outputs_fn */
+    rolling_ring_invariants, /* invariants_fn */
+    NULL, /* guards_fn */
+    NULL, /* reset */
+    NULL, /* contacts_fn */
+    NULL, /* mode */
+    NULL, /* project */
+    NULL, /* initial */
+    rolling_ring_hoist, /* hoist */
+    CG_METHODS, /* methods */
+    cg_lane_sets, /* lane_sets */
+    NULL, /* consistency */
 };

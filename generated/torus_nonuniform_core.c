@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 /* rhs: 11 operations, 4 intermediates; 9 more once per parameter set */
-static int torus_nonuniform_hoist(const double *restrict cg_p, double *restrict cg_q)
+static int torus_nonuniform_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRICT cg_q)
 {
     /* inputs */
     const double A2 = cg_p[1];
@@ -39,10 +39,10 @@ static int torus_nonuniform_hoist(const double *restrict cg_p, double *restrict 
     return CG_OK;
 }
 
-static inline int torus_nonuniform_rhs_hoisted(double t, const double *restrict cg_x,
-                                               const double *restrict cg_p, const double *restrict cg_q,
-                                               const double *restrict cg_u, double *restrict cg_out,
-                                               double *restrict cg_work)
+static inline int torus_nonuniform_rhs_hoisted(double t, const double *CG_RESTRICT cg_x,
+                                               const double *CG_RESTRICT cg_p, const double *CG_RESTRICT cg_q,
+                                               const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                                               double *CG_RESTRICT cg_work)
 {
     (void)cg_u;
     (void)cg_work;
@@ -67,8 +67,9 @@ static inline int torus_nonuniform_rhs_hoisted(double t, const double *restrict 
     return CG_OK;
 }
 
-int torus_nonuniform_rhs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                         const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int torus_nonuniform_rhs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                         const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                         double *CG_RESTRICT cg_work)
 {
     double cg_q[3];
     const int cg_status = torus_nonuniform_hoist(cg_p, cg_q);
@@ -78,9 +79,9 @@ int torus_nonuniform_rhs(double t, const double *restrict cg_x, const double *re
 }
 
 /* jvp: 23 operations (1 division), 11 intermediates */
-int torus_nonuniform_jvp(double t, const double *restrict cg_x, const double *restrict cg_p,
-                         const double *restrict cg_u, const double *restrict cg_v, double *restrict cg_out,
-                         double *restrict cg_work)
+int torus_nonuniform_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                         const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v,
+                         double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
 {
     (void)cg_u;
     (void)cg_work;
@@ -119,8 +120,9 @@ int torus_nonuniform_jvp(double t, const double *restrict cg_x, const double *re
 }
 
 /* jacobian: 22 operations (1 division), 11 intermediates */
-int torus_nonuniform_jacobian(double t, const double *restrict cg_x, const double *restrict cg_p,
-                              const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int torus_nonuniform_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                              const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                              double *CG_RESTRICT cg_work)
 {
     (void)cg_u;
     (void)cg_work;
@@ -159,8 +161,9 @@ int torus_nonuniform_jacobian(double t, const double *restrict cg_x, const doubl
 }
 
 /* outputs: 47 operations, 22 intermediates */
-int torus_nonuniform_outputs(double t, const double *restrict cg_x, const double *restrict cg_p,
-                             const double *restrict cg_u, double *restrict cg_out, double *restrict cg_work)
+int torus_nonuniform_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                             const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                             double *CG_RESTRICT cg_work)
 {
     (void)cg_u;
     (void)cg_work;
@@ -279,50 +282,52 @@ static const cg_lane_set_t *const cg_lane_sets[] = {
     NULL,
 };
 
+/* In the order of cg_model_t: C++ before C++20 has no designated initializers. */
 const cg_model_t torus_nonuniform_model = {
-    .abi_version = CG_ABI_VERSION,
-    .struct_size = (uint32_t)sizeof(cg_model_t),
-    .name = "torus_nonuniform",
-    .form = "lagrange",
-    .digest = "60152b33ee5fbde3b6ef55820f713cc024833d3e505e0a38056de45c9287bacb",
-    .generator = "chaplygin 0.1.0",
-    .scalar = "float64",
-    .n_states = 2,
-    .n_coordinates = 1,
-    .n_parameters = 10,
-    .n_inputs = 0,
-    .n_outputs = 7,
-    .n_invariants = 0,
-    .n_guards = 0,
-    .n_events = 0,
-    .n_modes = 0,
-    .n_declared = 2,
-    .n_work = 0,
-    .n_contacts = 0,
-    .n_consistency = 0,
-    .n_hoisted = 3,
-    .states = cg_states,
-    .parameters = cg_parameters,
-    .inputs = NULL,
-    .outputs = cg_outputs,
-    .invariants = NULL,
-    .guards = NULL,
-    .modes = NULL,
-    .declared = cg_declared,
-    .events = NULL,
-    .contacts = NULL,
-    .rhs = torus_nonuniform_rhs,
-    .jacobian = torus_nonuniform_jacobian,
-    .jvp = torus_nonuniform_jvp,
-    .outputs_fn = torus_nonuniform_outputs,
-    .invariants_fn = NULL,
-    .guards_fn = NULL,
-    .reset = NULL,
-    .contacts_fn = NULL,
-    .project = NULL,
-    .initial = NULL,
-    .hoist = torus_nonuniform_hoist,
-    .methods = CG_METHODS,
-    .lane_sets = cg_lane_sets,
-    .consistency = NULL,
+    CG_ABI_VERSION, /* abi_version */
+    (uint32_t)sizeof(cg_model_t), /* struct_size */
+    "torus_nonuniform", /* name */
+    "lagrange", /* form */
+    "60152b33ee5fbde3b6ef55820f713cc024833d3e505e0a38056de45c9287bacb", /* digest */
+    "chaplygin 0.1.0", /* generator */
+    "float64", /* scalar */
+    2, /* n_states */
+    1, /* n_coordinates */
+    10, /* n_parameters */
+    0, /* n_inputs */
+    7, /* n_outputs */
+    0, /* n_invariants */
+    0, /* n_guards */
+    0, /* n_events */
+    0, /* n_modes */
+    2, /* n_declared */
+    0, /* n_work */
+    3, /* n_hoisted */
+    0, /* n_contacts */
+    0, /* n_consistency */
+    cg_states, /* states */
+    cg_parameters, /* parameters */
+    NULL, /* inputs */
+    cg_outputs, /* outputs */
+    NULL, /* invariants */
+    NULL, /* guards */
+    NULL, /* modes */
+    cg_declared, /* declared */
+    NULL, /* events */
+    NULL, /* contacts */
+    torus_nonuniform_rhs, /* rhs */
+    torus_nonuniform_jacobian, /* jacobian */
+    torus_nonuniform_jvp, /* jvp */
+    torus_nonuniform_outputs, /* outputs_fn */
+    NULL, /* invariants_fn */
+    NULL, /* guards_fn */
+    NULL, /* reset */
+    NULL, /* contacts_fn */
+    NULL, /* mode */
+    NULL, /* project */
+    NULL, /* initial */
+    torus_nonuniform_hoist, /* hoist */
+    CG_METHODS, /* methods */
+    cg_lane_sets, /* lane_sets */
+    NULL, /* consistency */
 };

@@ -33,6 +33,9 @@ cdef extern from "chaplygin.h" nogil:
     ctypedef int (*cg_kernel_t)(double, const double *, const double *, const double *, double *, double *) noexcept
     ctypedef int (*cg_jvp_t)(double, const double *, const double *, const double *, const double *, double *,
                              double *) noexcept
+    ctypedef int (*cg_reset_t)(int32_t, double, const double *, const double *, const double *, double *,
+                               double *) noexcept
+    ctypedef int (*cg_hoist_t)(const double *, double *) noexcept
 
     ctypedef struct cg_event_t:
         const char *name
@@ -87,8 +90,12 @@ cdef extern from "chaplygin.h" nogil:
         cg_jvp_t jvp
         cg_kernel_t outputs_fn
         cg_kernel_t invariants_fn
-        cg_kernel_t initial
+        cg_kernel_t guards_fn
+        cg_reset_t reset
         cg_kernel_t contacts_fn
+        cg_kernel_t project
+        cg_kernel_t initial
+        cg_hoist_t hoist
         const cg_method_t *methods
         const cg_lane_set_t *const *lane_sets
         cg_kernel_t consistency

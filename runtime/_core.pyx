@@ -238,11 +238,17 @@ cdef class KernelCore:
 
     @property
     def addresses(self):
-        """Addresses of the kernels (see chaplygin.h for their arguments), for ctypes, numba and other C code."""
+        """Addresses of the kernels (see chaplygin.h for their arguments), for ctypes, numba and other C code.
+
+        0 for a kernel that the model has not got.
+        """
         cdef const cg_model_t *m = self.model
         return {"rhs": <uintptr_t> m.rhs, "jacobian": <uintptr_t> m.jacobian, "jvp": <uintptr_t> m.jvp,
                 "outputs": <uintptr_t> m.outputs_fn, "invariants": <uintptr_t> m.invariants_fn,
-                "initial": <uintptr_t> m.initial}
+                "guards": <uintptr_t> m.guards_fn, "reset": <uintptr_t> m.reset,
+                "contacts": <uintptr_t> m.contacts_fn, "project": <uintptr_t> m.project,
+                "initial": <uintptr_t> m.initial, "hoist": <uintptr_t> m.hoist,
+                "consistency": <uintptr_t> m.consistency}
 
     @property
     def lane_sets(self):

@@ -20,7 +20,7 @@ typedef struct cg_control {
 #define CG_LEAST_LOG -26.575424759098897
 
 /* One trial step: to t_new, which is t + h. */
-typedef struct cg_plan {
+typedef struct {
     cg_real_t length; /* |h| as planned, before rounding */
     cg_real_t t_new;
     cg_real_t h;

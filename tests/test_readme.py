@@ -97,14 +97,17 @@ def test_conventions_name_every_form() -> None:
 def test_abi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page on the binary interface from top to bottom: C files, shell, Python."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     namespace: dict[str, Any] = {"__name__": "page"}
     for block in blocks("docs/abi.md"):
-        if block.language == "c":
+        if block.language in ("c", "cython", "setup"):
             (tmp_path / block.argument).write_text(block.text, encoding="utf-8")
         elif block.language == "sh":
             # Not the console script: it may belong to another checkout, or be missing.
-            command = block.text.replace("chaplygin emit", f"{shlex.quote(sys.executable)} -m chaplygin emit")
+            python = shlex.quote(sys.executable)
+            command = re.sub("^python ", f"{python} ", block.text, flags=re.M)
+            command = command.replace("chaplygin emit", f"{python} -m chaplygin emit")
             subprocess.run(["sh", "-ec", command], check=True, env={**os.environ, "PATH": path})
         elif not block.argument or find_spec(block.argument) is not None:
             run_python("docs/abi.md", block, namespace)

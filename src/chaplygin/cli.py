@@ -145,6 +145,7 @@ def _parser() -> argparse.ArgumentParser:
         subject=True,
     )
     emit.add_argument("-o", "--output", required=True, metavar="DIR", help="folder; made if missing")
+    emit.add_argument("--force", action="store_true", help="replace files that chaplygin did not write")
 
     run = command(
         "run",

@@ -274,7 +274,7 @@ def emit(arguments: Namespace) -> int:
     with progress(f"deriving and printing {arguments.system}"):
         found = subject.find(arguments.system, arguments.n)
         form, options = subject.form_options(found.system, arguments.form, arguments.option)
-        paths = found.system.emit(form, arguments.output, **options)
+        paths = found.system.emit(form, arguments.output, force=arguments.force, **options)
     for path in paths:
         print(f"{os.fspath(path)}  ({path.stat().st_size:,} bytes)")
     return 0

@@ -1,0 +1,108 @@
+"""Emitted texts into a folder of the user's, with the headers that they include."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib.resources import files
+from pathlib import Path
+
+from chaplygin.runtime.errors import ChaplyginError
+
+__all__ = ["EmitError", "with_headers", "write"]
+
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.M)
+_MARK = re.compile(rb"(?:/\*\s+\*|/\*|#) (?:Generated|Copied) by chaplygin ")
+"""How every file that `emit` writes begins."""
+
+
+class EmitError(ChaplyginError, OSError):
+    """The emitted files cannot be written: a file stands in the way, or the disk does not take them."""
+
+
+def with_headers(texts: Mapping[str, str]) -> dict[str, str]:
+    """The texts, with every header of the runtime that they include, and that those include."""
+    from chaplygin import __version__
+
+    runtime = files("chaplygin.runtime")
+    found = dict(texts)
+    waiting = list(texts)
+    while waiting:
+        for name in dict.fromkeys(_INCLUDE.findall(found[waiting.pop()])):
+            if name not in found:
+                text = runtime.joinpath(name).read_text(encoding="utf-8")
+                found[name] = (
+                    f"/* Copied by chaplygin {__version__} from its runtime. Do not edit. */\n{text}"
+                )
+                waiting.append(name)
+    return found
+
+
+def write(folder: str | Path, texts: Mapping[str, str], *, force: bool = False) -> list[Path]:
+    """Write texts by file name into a folder, which is made where it is missing; returns the paths.
+
+    Files that `emit` wrote before are replaced. Any other file of one of these names, and any symbolic link, is
+    refused before anything is written; with `force` it is replaced (what a link points to stays as it is). Each file
+    is replaced whole: a full disk leaves the old ones.
+
+    Raises EmitError.
+    """
+    target = Path(folder)
+    if "\0" in os.fspath(target):
+        raise EmitError("the folder's name contains a NUL character")
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for name in texts if not force else ():
+            _require_ours(target / name)
+        for name, text in texts.items():
+            _replace(target / name, text)
+    except (OSError, UnicodeError) as error:
+        if isinstance(error, EmitError):
+            raise
+        raise EmitError(f"cannot write to {os.fspath(target)!r}: {_reason(error)}") from error
+    return [target / name for name in texts]
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _require_ours(path: Path) -> None:
+    if path.is_symlink():
+        what = "is a symbolic link"
+    elif not path.exists():
+        return
+    elif not path.is_file():
+        what = "is not a file"
+    else:
+        with path.open("rb") as file:
+            if _MARK.match(file.read(200)):
+                return
+        what = "was not written by chaplygin"
+    raise EmitError(
+        f"{os.fspath(path)!r} {what}; choose another folder, move it away, or replace it with force=True "
+        "(on the command line --force)"
+    )
+
+
+def _replace(path: Path, text: str) -> None:
+    """A new file in the place of the old one: a link there is not followed."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
