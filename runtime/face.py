@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from . import arguments, assumptions, consistency
 from . import inputs as signals
+from .declared import solve
 from .errors import ArgumentError
 
 Array = NDArray[np.float64]
@@ -268,9 +269,58 @@ class Face:
         if given is None:
             return self._table("initial", initial, self.states, count), p
         dependent = {name: given.pop(name) for name in list(given) if self._dependent(name)}
+        missing = self._left_out(given, self.states)
+        if missing and dependent and len(missing) + len(given) == len(self.states):
+            start, _ = self._partial("initial", given, self.states, count)
+            u = self._start(t0, start, self._without_functions(controls))
+            return self._found(
+                np.array([t0]), _wide(start), self.states, missing, dependent, lambda x: (x, _wide(p)), u, count
+            ), p
         x0 = self._table("initial", given, self.states, count)
         self._check_dependent(t0, dependent, x0, p, controls)
         return x0, p
+
+    def _left_out(self, given: Mapping[str, Any], names: tuple[str, ...]) -> list[str]:
+        """The velocities among `names` that are not given; none where a coordinate is missing too."""
+        missing = [name for name in names if name not in given]
+        return [] if any(self.variables[name].kind == "coordinate" for name in missing) else missing
+
+    def _found(
+        self,
+        moment: Array,
+        start: Array,
+        names: tuple[str, ...],
+        missing: list[str],
+        dependent: Mapping[str, Any],
+        states: Callable[[Array], tuple[Array, Array]],
+        u: Array,
+        count: int | None,
+    ) -> Array:
+        """The columns `start` (n, 1 or N) of the variables `names`, the missing ones from dependent ones given.
+
+        `states` gives states and parameters of such columns. Raises `ArgumentError` where that is not possible.
+        """
+        known = {
+            name: np.atleast_1d(self._table("initial", {name: value}, (name,), count)[0])
+            for name, value in dependent.items()
+        }
+        width = count or 1
+        rows, places = [self.outputs.index(n) for n in known], [names.index(n) for n in missing]
+        columns = np.array(np.broadcast_to(start, (len(names), width)))
+
+        def values(theta: Array) -> Array:
+            columns[places] = theta
+            x, p = states(columns)
+            return self._columns("outputs", moment, x, p, _wide(u), None, strict=False)[rows]
+
+        guess = [self.variables[name].example for name in missing]
+        columns[places] = solve(missing, guess, known, values, width)
+        return columns[:, 0].copy() if count is None else columns
+
+    @staticmethod
+    def _without_functions(controls: signals.Inputs) -> signals.Inputs:
+        """Inputs without those that are functions of a state which is not known yet."""
+        return signals.Inputs(controls.names, controls.values, controls.signals, {})
 
     def _direct(self, given: Mapping[str, Any], parameters: Any) -> bool:
         """Whether nothing has to be computed by the kernel `initial`: all states and parameters are there."""
@@ -301,13 +351,25 @@ class Face:
         """
         if self.along is not None:
             given = {**given, self.along: self._begin(self.along, t0, given)}
+        extra = {
+            n: given.pop(n) for n in list(given) if n not in self.declared and self._dependent(n)
+        }
         start, left_out = self._partial("initial", given, self.declared, count)
         for name, row in zip(self.declared, start):
             if name not in left_out:
                 assumptions.check_row("initial", name, self.variables[name].flags, row)
         p, unset = self._partial("parameters", parameters, self.parameters, count)
         n, moment = len(self.states), np.array([t0])
-        u = self._start(t0, start, signals.Inputs(controls.names, controls.values, controls.signals, {}))
+        u = self._start(t0, start, self._without_functions(controls))
+        missing = self._left_out(given, self.declared)
+        if extra and missing and len(missing) == len(left_out):
+
+            def states(columns: Array) -> tuple[Array, Array]:
+                rows = self._columns("initial", moment, columns, _wide(p), _wide(u), None, strict=False)
+                return rows[:n], rows[n:]
+
+            start = self._found(moment, _wide(start), self.declared, missing, extra, states, u, count)
+            left_out, extra = [], {}
         rows = self._columns("initial", moment, _wide(start), _wide(p), _wide(u), None)
         if controls.functions:  # functions of the states, which are known only now
             first = rows[:n, 0] if count is None else rows[:n]
@@ -320,7 +382,7 @@ class Face:
             if not np.isnan(before).any():
                 self._agree(name, before, after, "parameters")
         x0, complete = (rows[:n, 0], rows[n:, 0]) if count is None else (rows[:n], rows[n:])
-        dependent = {name: value for name, value in given.items() if self._dependent(name)}
+        dependent = extra | {name: value for name, value in given.items() if self._dependent(name)}
         self._check_dependent(t0, dependent, x0, complete, controls)
         return x0.copy(), complete.copy()
 
