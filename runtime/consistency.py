@@ -27,7 +27,7 @@ from .errors import ArgumentError, ConsistencyWarning
 
 if TYPE_CHECKING:
     from .columns import Start
-    from .face import Face
+    from .initial import InitialStates
     from .inputs import Inputs
 
 Array = NDArray[np.float64]
@@ -69,7 +69,7 @@ def smallest(atol: Any) -> float:
     return float(np.min(list(atol.values()) if isinstance(atol, dict) else atol))
 
 
-def check_start(model: Face, t0: float, x0: Array, p: Array, controls: Inputs, atol: float) -> None:
+def check_start(model: InitialStates, t0: float, x0: Array, p: Array, controls: Inputs, atol: float) -> None:
     """Refuse or warn about a state (n,) at which a run would begin."""
     _check_assumed("initial", model, model.states, x0)
     _check_assumed("parameters", model, model.parameters, p)
@@ -79,7 +79,7 @@ def check_start(model: Face, t0: float, x0: Array, p: Array, controls: Inputs, a
     _check(model, t0, x0[:, None], p[:, None], u[:, None], atol, None)
 
 
-def check_ensemble(model: Face, t0: float, start: Start, x0: Array, controls: Inputs, atol: float) -> None:
+def check_ensemble(model: InitialStates, t0: float, start: Start, x0: Array, controls: Inputs, atol: float) -> None:
     """Refuse or warn about the states (n, N) at which the trajectories of an ensemble would begin."""
     _check_assumed("initial", model, model.states, x0)
     _check_assumed("parameters", model, model.parameters, start.parameters)
@@ -93,7 +93,7 @@ def check_ensemble(model: Face, t0: float, start: Start, x0: Array, controls: In
         _check(model, t0, x0[:, wrong], p, u[:, wrong] if u.shape[1] > 1 else u, atol, (wrong, x0.shape[1]))
 
 
-def note_end(model: Face, t: float, y: Array, p: Array, controls: Inputs) -> None:
+def note_end(model: InitialStates, t: float, y: Array, p: Array, controls: Inputs) -> None:
     """Remember the end of a run of a model in Python that has drifted off its constraints; compiled ones do it in C."""
     if model.checked_at_start:
         u = model._start(t, y, controls)
@@ -105,19 +105,19 @@ def note_end(model: Face, t: float, y: Array, p: Array, controls: Inputs) -> Non
             del model.ends[next(iter(model.ends))]
 
 
-def remember(model: Face, y: Array, t: Array, start: Start, controls: Inputs) -> None:
+def remember(model: InitialStates, y: Array, t: Array, start: Start, controls: Inputs) -> None:
     """Note the ends of an ensemble, the last times of its array `y` (n, times, N), as long as the array lives."""
     if model.checked_at_start and y.shape[1]:
         alive = [entry for entry in model._ensembles if entry[0]() is not None]
         model._ensembles = [*alive[1 - _ENSEMBLES :], (weakref.ref(y), t, start, controls)]
 
 
-def _check_assumed(kind: str, model: Face, names: tuple[str, ...], rows: Any) -> None:
+def _check_assumed(kind: str, model: InitialStates, names: tuple[str, ...], rows: Any) -> None:
     assumptions.check_rows(kind, names, [model.variables[name].flags for name in names], rows)
 
 
 def _check(
-    model: Face,
+    model: InitialStates,
     t0: float,
     x0: Array,
     p: Array,
@@ -169,7 +169,7 @@ def _text(name: str, residual: bool, value: float, size: float) -> str:
     )
 
 
-def _known(model: Face, x: Array, largest: Array) -> NDArray[np.bool_]:
+def _known(model: InitialStates, x: Array, largest: Array) -> NDArray[np.bool_]:
     """Which columns are ends of earlier runs, with residuals no larger than there."""
     found = np.zeros(x.shape[1], dtype=bool)
     if not x.shape[1]:

@@ -90,7 +90,9 @@ def _least_squares(theta: Array, wanted: Array, values: Callable[[Array], Array]
                 step += np.where(moving, inverse[:, :, d].T * left[d], 0.0)
             theta = theta - step
             moving &= (np.abs(step) > 4e-16 * (1.0 + np.abs(theta))).any(axis=0)
-            if i > 0 and moving.any():  # the first slopes are exact for affine values: then the next step is nothing
+            if (
+                i > 0 and moving.any()
+            ):  # the first slopes are exact for affine values: then the next step is nothing
                 slopes = np.where(moving, _slopes(theta, values, False), slopes)
     return theta, slopes
 
@@ -111,7 +113,9 @@ def _stacked(slopes: Array) -> Array:
     return np.moveaxis(slopes, -1, 0)
 
 
-def _left(theta: Array, slopes: Array, wanted: Array, values: Callable[[Array], Array]) -> tuple[Array, Array]:
+def _left(
+    theta: Array, slopes: Array, wanted: Array, values: Callable[[Array], Array]
+) -> tuple[Array, Array]:
     """values - wanted, and the sum of the magnitudes of its terms."""
     now = values(theta)
     terms = np.abs(wanted) + np.abs(now) + np.abs(slopes * theta).sum(axis=1)

@@ -1,25 +1,20 @@
-"""What compiled models and pure-Python twins have in common: names, checked calls, initial states."""
+"""What compiled models and pure-Python twins have in common: names and checked calls."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cached_property
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import arguments, assumptions, consistency
-from . import inputs as signals
-from .declared import solve
+from . import arguments
 from .errors import ArgumentError
+from .initial import InitialStates, wide
 
 Array = NDArray[np.float64]
 
 __all__ = ["Face", "Variable"]
-
-CONSISTENT = 1e-9
-"""How well a dependent variable given with the initial state has to agree with the one that follows from it."""
 
 
 class Variable(NamedTuple):
@@ -36,59 +31,13 @@ class Variable(NamedTuple):
     flags: int = 0
 
 
-class Face:
+class Face(InitialStates):
     """Base of `Model` and `TwinModel`: everything that needs the names but not the way kernels are called."""
-
-    name: str
-    form: str
-    digest: str
-    states: tuple[str, ...]
-    parameters: tuple[str, ...]
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    invariants: tuple[str, ...]
-    residuals: tuple[str, ...]
-    _conserved: tuple[str, ...]  # the rows of the kernel `invariants`: first integrals, then residuals
-    declared: tuple[str, ...]
-    events: tuple[str, ...]
-    contacts: tuple[str, ...]
-    modes: tuple[str, ...]
-    n_coordinates: int
-    has_initial: bool
-    _parameters_following: frozenset[str] | None = None
-    variables: dict[str, Variable]
-    checked_at_start: tuple[str, ...]
-    """Residuals and invariants that have to be zero where a run begins; see `chaplygin.runtime.consistency`."""
-    ends: dict[bytes, float]
-    _ensembles: list[Any]
-
-    def _columns(
-        self, kernel: str, t: Array, y: Array, p: Array, u: Array, v: Array | None, strict: bool = True
-    ) -> Array:
-        """A kernel over columns, arguments checked; see `_core.pyx`. Not strict: NaN in columns that fail."""
-        raise NotImplementedError
-
-    def _inconsistent(self, t0: float, x0: Array, p: list[Array], u: Array, atol: float) -> NDArray[np.intp]:
-        """Numbers of the columns of x0 (n, N) that may not lie on the constraints; `consistency` has the last word."""
-        return np.arange(x0.shape[1])
-
-    @cached_property
-    def _input_flags(self) -> tuple[int, ...]:
-        return tuple(self.variables[name].flags for name in self.inputs)
 
     @property
     def methods(self) -> tuple[str, ...]:
         """Names of the integration methods."""
         raise NotImplementedError
-
-    @property
-    def along(self) -> str | None:
-        """The declared coordinate that takes the place of the time (form whittaker); None in every other form."""
-        if self.form != "whittaker":
-            return None
-        coordinates = [name for name in self.declared if self.variables[name].kind == "coordinate"]
-        found = [name for name in coordinates if name not in self.states]
-        return found[0] if len(found) == 1 else None
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -140,7 +89,7 @@ class Face:
 
     def _values(self, t: Array, y: Array, p: Array, u: Array, strict: bool = True) -> dict[str, Array]:
         """`evaluate` over columns, without checks. Not strict: NaN where a kernel fails, instead of an error."""
-        y, p, u = _wide(y), _wide(p), _wide(u)
+        y, p, u = wide(y), wide(p), wide(u)
         count = 0 if not y.shape[1] else max(len(t), y.shape[1], p.shape[1], u.shape[1])
         values = {name: np.array(np.broadcast_to(row, (count,))) for name, row in zip(self.states, y)}
         for kernel, names in (("outputs", self.outputs), ("invariants", self._conserved)):
@@ -215,273 +164,6 @@ class Face:
                 meaning = "a sign is 1 or -1" if sign else "a mode is 0 (stick), 1 or -1 (slip)"
                 raise ArgumentError(f"u: {name} = {wrong[0]:.6g}; {meaning}")
 
-    def _prepare(
-        self, t0: float, initial: Any, parameters: Any, inputs: Any, atol: float = 0.0
-    ) -> tuple[Array, Array, signals.Inputs]:
-        """Initial state (n,), parameters (np,) and inputs of a run, from what the user gave, checked.
-
-        `atol`: the smallest absolute tolerance of the run.
-        """
-        controls = signals.parse(inputs, self.inputs, flags=self._input_flags)
-        if isinstance(initial, consistency.Accepted):
-            x0, p = self._initial(t0, initial.y, parameters, controls, None)
-            return x0, p, controls
-        x0, p = self._initial(t0, initial, parameters, controls, None)
-        consistency.check_start(self, t0, x0, p, controls, atol)
-        return x0, p, controls
-
-    def _initial(
-        self, t0: float, initial: Any, parameters: Any, controls: signals.Inputs, count: int | None
-    ) -> tuple[Array, Array]:
-        """States and parameters of a run, or with `count` of the columns of an ensemble: (n,) or (n, N)."""
-        x0, p = self._states(t0, initial, parameters, controls, count)
-        if self.contacts:
-            self._check_friction(t0, x0, p, controls)
-        return x0, p
-
-    def _check_friction(self, t0: float, x0: Array, p: Array, controls: signals.Inputs) -> None:
-        """Refuse contacts whose coefficient of friction is negative at the start: they would drive the slip.
-
-        It is read off mu |N| of the kernel `contacts`, with all contacts slipping; N = 0 shows nothing.
-        """
-        states = _wide(x0)
-        u = _wide(self._start(t0, x0, controls))
-        u = np.concatenate([u, np.ones((len(self.modes), u.shape[1]))])
-        rows = self._columns("contacts", np.array([t0]), states, _wide(p), u, None, strict=False)
-        for name, limits, normals in zip(self.contacts, rows[2::5], rows[4::5]):
-            wrong = np.flatnonzero(limits < 0)
-            if wrong.size:
-                j = int(wrong[0])
-                where = f" in column {j}" if len(limits) > 1 else ""
-                raise ArgumentError(
-                    f"contact {name}: mu = {limits[j] / abs(normals[j]):.6g} is negative at the start{where}; a "
-                    "coefficient of friction is positive or zero"
-                )
-
-    def _states(
-        self, t0: float, initial: Any, parameters: Any, controls: signals.Inputs, count: int | None
-    ) -> tuple[Array, Array]:
-        """`_initial` without a look at the contacts."""
-        given = arguments.by_name("initial", initial) if isinstance(initial, Mapping) else None
-        if given is not None and self.has_initial and not self._direct(given, parameters):
-            return self._from_declared(t0, given, parameters, controls, count)
-        p = self._table("parameters", parameters, self.parameters, count)
-        if given is None:
-            return self._table("initial", initial, self.states, count), p
-        dependent = {name: given.pop(name) for name in list(given) if self._dependent(name)}
-        missing = self._left_out(given, self.states)
-        if missing and dependent and len(missing) + len(given) == len(self.states):
-            start, _ = self._partial("initial", given, self.states, count)
-            u = self._start(t0, start, self._without_functions(controls))
-            return self._found(
-                np.array([t0]), _wide(start), self.states, missing, dependent, lambda x: (x, _wide(p)), u, count
-            ), p
-        x0 = self._table("initial", given, self.states, count)
-        self._check_dependent(t0, dependent, x0, p, controls)
-        return x0, p
-
-    def _left_out(self, given: Mapping[str, Any], names: tuple[str, ...]) -> list[str]:
-        """The velocities among `names` that are not given; none where a coordinate is missing too."""
-        missing = [name for name in names if name not in given]
-        return [] if any(self.variables[name].kind == "coordinate" for name in missing) else missing
-
-    def _found(
-        self,
-        moment: Array,
-        start: Array,
-        names: tuple[str, ...],
-        missing: list[str],
-        dependent: Mapping[str, Any],
-        states: Callable[[Array], tuple[Array, Array]],
-        u: Array,
-        count: int | None,
-    ) -> Array:
-        """The columns `start` (n, 1 or N) of the variables `names`, the missing ones from dependent ones given.
-
-        `states` gives states and parameters of such columns. Raises `ArgumentError` where that is not possible.
-        """
-        known = {
-            name: np.atleast_1d(self._table("initial", {name: value}, (name,), count)[0])
-            for name, value in dependent.items()
-        }
-        width = count or 1
-        rows, places = [self.outputs.index(n) for n in known], [names.index(n) for n in missing]
-        columns = np.array(np.broadcast_to(start, (len(names), width)))
-
-        def values(theta: Array) -> Array:
-            columns[places] = theta
-            x, p = states(columns)
-            return self._columns("outputs", moment, x, p, _wide(u), None, strict=False)[rows]
-
-        guess = [self.variables[name].example for name in missing]
-        columns[places] = solve(missing, guess, known, values, width)
-        return columns[:, 0].copy() if count is None else columns
-
-    @staticmethod
-    def _without_functions(controls: signals.Inputs) -> signals.Inputs:
-        """Inputs without those that are functions of a state which is not known yet."""
-        return signals.Inputs(controls.names, controls.values, controls.signals, {})
-
-    def _direct(self, given: Mapping[str, Any], parameters: Any) -> bool:
-        """Whether nothing has to be computed by the kernel `initial`: all states and parameters are there."""
-        if set(given) != set(self.states):
-            return False
-        if not set(given) <= set(self.declared):
-            return True
-        return not isinstance(parameters, Mapping) or len(parameters) == len(self.parameters)
-
-    def _check_dependent(
-        self, t0: float, dependent: Mapping[str, Any], x0: Array, p: Array, controls: signals.Inputs
-    ) -> None:
-        """Refuse declared variables that contradict the states."""
-        if not dependent:
-            return
-        u = self._start(t0, x0, controls)
-        rows = self._columns("outputs", np.array([t0]), _wide(x0), _wide(p), _wide(u), None)
-        for name, value in dependent.items():
-            self._agree(name, arguments.array(f"initial: {name}", value), rows[self.outputs.index(name)])
-
-    def _from_declared(
-        self, t0: float, given: dict[str, Any], parameters: Any, controls: signals.Inputs, count: int | None
-    ) -> tuple[Array, Array]:
-        """States and parameters from the declared variables, by the model's kernel `initial`.
-
-        What follows from the rest may be left out: a dependent velocity, or a parameter such as an energy or a
-        cyclic momentum. It enters the kernel as NaN; where NaN comes out, it was needed.
-        """
-        if self.along is not None:
-            given = {**given, self.along: self._begin(self.along, t0, given)}
-        extra = {
-            n: given.pop(n) for n in list(given) if n not in self.declared and self._dependent(n)
-        }
-        start, left_out = self._partial("initial", given, self.declared, count)
-        for name, row in zip(self.declared, start):
-            if name not in left_out:
-                assumptions.check_row("initial", name, self.variables[name].flags, row)
-        p, unset = self._partial("parameters", parameters, self.parameters, count)
-        n, moment = len(self.states), np.array([t0])
-        u = self._start(t0, start, self._without_functions(controls))
-        missing = self._left_out(given, self.declared)
-        if extra and missing and len(missing) == len(left_out):
-
-            def states(columns: Array) -> tuple[Array, Array]:
-                rows = self._columns("initial", moment, columns, _wide(p), _wide(u), None, strict=False)
-                return rows[:n], rows[n:]
-
-            start = self._found(moment, _wide(start), self.declared, missing, extra, states, u, count)
-            left_out, extra = [], {}
-        rows = self._columns("initial", moment, _wide(start), _wide(p), _wide(u), None)
-        if controls.functions:  # functions of the states, which are known only now
-            first = rows[:n, 0] if count is None else rows[:n]
-            u = self._start(t0, first, controls)
-            rows = self._columns("initial", moment, _wide(start), _wide(p), _wide(u), None)
-        if np.isnan(rows).any():
-            self._refuse_missing(left_out, unset, rows)
-        arguments.check_finite("initial", rows[:n], self.states)
-        for name, before, after in zip(self.parameters, _wide(p), rows[n:]):
-            if not np.isnan(before).any():
-                self._agree(name, before, after, "parameters")
-        x0, complete = (rows[:n, 0], rows[n:, 0]) if count is None else (rows[:n], rows[n:])
-        dependent = extra | {name: value for name, value in given.items() if self._dependent(name)}
-        self._check_dependent(t0, dependent, x0, complete, controls)
-        return x0.copy(), complete.copy()
-
-    def _following(
-        self, t: float, declared: Mapping[str, float], p: Array, controls: signals.Inputs
-    ) -> frozenset[str]:
-        """The parameters that follow from the declared variables: `h` and `a_...` of the reduced forms.
-
-        The kernel `initial` gives every other parameter back as it came.
-        """
-        if self._parameters_following is None:
-            given = dict(declared) if self.along is None else {**declared, self.along: t}
-            start, _ = self._partial("initial", given, self.declared, None)
-            other = 1.0 + 2.0 * p
-            u = self._start(t, start, signals.Inputs(controls.names, controls.values, controls.signals, {}))
-            rows = self._columns(
-                "initial", np.array([t]), _wide(start), _wide(other), _wide(u), None, strict=False
-            )
-            changed = rows[len(self.states) :, 0] != other
-            self._parameters_following = frozenset(n for n, new in zip(self.parameters, changed) if new)
-        return self._parameters_following
-
-    def _begin(self, along: str, t0: float, given: Mapping[str, Any]) -> float:
-        """The value of the coordinate that takes the place of the time: where the run begins, and nothing else."""
-        values = arguments.array(f"initial: {along}", given.get(along, t0))
-        wrong = np.flatnonzero(~(np.abs(values - t0) <= CONSISTENT * (1.0 + abs(t0))))
-        if wrong.size:
-            raise ArgumentError(
-                f"initial: {along} = {values.flat[wrong[0]]:.17g} contradicts the beginning of the run, {t0:.17g}: in "
-                f"the form whittaker {along} takes the place of the time, so t_span (of a stepper t0) sets it; leave "
-                "it out or make it agree"
-            )
-        return t0
-
-    def _refuse_missing(self, left_out: list[str], unset: list[str], rows: Array) -> None:
-        """Name what the kernel `initial` lacked: parameters come out as they went in, unless they follow."""
-        names = [name for name, row in zip(self.parameters, rows[len(self.states) :]) if np.isnan(row).any()]
-        missing = [name for name in names if name in unset]
-        parts = []
-        if left_out:
-            parts.append(f"initial: missing {', '.join(left_out)}")
-        if missing:
-            parts.append(f"parameters: missing {', '.join(missing)}")
-        if parts:
-            raise ArgumentError("; ".join(parts))
-
-    def _partial(
-        self, kind: str, value: Any, names: tuple[str, ...], count: int | None
-    ) -> tuple[Array, list[str]]:
-        """A table with NaN for what a dict leaves out, and the names left out."""
-        if value is not None and not isinstance(value, Mapping):
-            return self._table(kind, value, names, count), []
-        given = arguments.by_name(kind, value or {})
-        left_out = [name for name in names if name not in given]
-        part = self._table(kind, given, tuple(name for name in names if name in given), count)
-        table = np.full((len(names), *part.shape[1:]), np.nan)
-        table[[name in given for name in names]] = part
-        return table, left_out
-
-    def _table(self, kind: str, value: Any, names: tuple[str, ...], count: int | None) -> Array:
-        if count is None:
-            return arguments.vector(kind, value, names)
-        return arguments.matrix(kind, value, names, count)
-
-    def _start(self, t0: float, x0: Array, controls: signals.Inputs) -> Array:
-        if controls.constant or not controls.functions:
-            u: Array = controls.values.copy()
-            for index, signal in controls.signals.items():
-                u[index] = signal.at(np.array([t0]))[0]
-            return u
-        if x0.ndim == 1 and controls.values.ndim == 2:
-            x0 = np.repeat(x0[:, None], controls.values.shape[1], axis=1)
-        return controls.at(t0 if x0.ndim == 1 else np.full(x0.shape[1], t0), x0)
-
-    def _dependent(self, name: str) -> bool:
-        found = self.variables.get(name)
-        return (
-            found is not None
-            and found.kind == "declared"
-            and name in self.outputs
-            and name not in self.states
-        )
-
-    def _agree(self, name: str, given: Array, found: Array, kind: str = "initial") -> None:
-        wrong = np.atleast_1d(np.abs(given - found) > CONSISTENT * (1.0 + np.abs(found)))
-        wrong |= ~np.atleast_1d(np.isfinite(given + found))
-        if wrong.any():
-            j = int(np.flatnonzero(wrong)[0])
-            value, right = (float(row[min(j, len(row) - 1)]) for row in map(np.atleast_1d, (given, found)))
-            advice = "leave it out or make it agree"
-            if self.along is not None and abs(value + right) <= CONSISTENT * (1.0 + abs(right)):
-                advice = (
-                    f"this is the other branch of the form whittaker: compile with the option branch= 1 or -1, the "
-                    f"sign of d{self.along}/dt"
-                )
-            raise ArgumentError(
-                f"{kind}: {name} = {value:.17g} contradicts the other entries, which give {right:.17g}; {advice}"
-            )
-
     def _repr_html_(self) -> str:
         from .notebook import model_table
 
@@ -493,8 +175,3 @@ class Face:
             f"<{type(self).__name__} {self.name}{form}: states {', '.join(self.states)}; "
             f"parameters {', '.join(self.parameters) or 'none'}; inputs {', '.join(self.inputs) or 'none'}>"
         )
-
-
-def _wide(values: Array) -> Array:
-    """(n,) as one column (n, 1); (n, N) as it is."""
-    return values[:, None] if values.ndim == 1 else values

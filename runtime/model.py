@@ -64,9 +64,10 @@ class Model(ModelCore, Face):
     first_step, step, max_steps, events, kinks, paradox)``
         Integrates over ``t_span = (t0, t1)``, t1 after t0 or, in models without contacts, before, and returns a
         `Solution`. `initial` is a dict of the declared coordinates and velocities (dependent ones may be left out, or
-        must agree), or a vector in the order of `states`. A start off the constraints is refused, or warned about
-        where it is slight (`ConsistencyWarning`; `chaplygin.runtime.consistency` has the limits); a value that breaks
-        an assumption of its symbol, such as ``positive=True``, is refused.
+        must agree, or stand in for independent ones, which then follow by least squares: see
+        `chaplygin.runtime.declared`), or a vector in the order of `states`. A start off the constraints is refused, or
+        warned about where it is slight (`ConsistencyWarning`; `chaplygin.runtime.consistency` has the limits); a value
+        that breaks an assumption of its symbol, such as ``positive=True``, is refused.
 
         Inputs: see `chaplygin.runtime.inputs`. Methods with error control by `rtol` and `atol`, the latter a number, a
         vector or a dict by state: "dop853" (order 8), "tsit5" (order 5, for loose tolerances), "vern7" and "vern9"

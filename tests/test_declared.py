@@ -28,7 +28,11 @@ def parts() -> tuple[Any, ...]:
     omega, v, w = cg.velocities("omega v w")
     m, a, J = cg.parameters("m a J", positive=True)
     given = {
-        "kinematics": {phi: omega, x: v * sp.cos(phi) - w * sp.sin(phi), y: v * sp.sin(phi) + w * sp.cos(phi)},
+        "kinematics": {
+            phi: omega,
+            x: v * sp.cos(phi) - w * sp.sin(phi),
+            y: v * sp.sin(phi) + w * sp.cos(phi),
+        },
         "kinetic": m * (v**2 + (w + a * omega) ** 2) / 2 + J * omega**2 / 2,
     }
     return phi, omega, v, w, a, given
@@ -43,9 +47,7 @@ def sleigh(nonlinear: bool = False) -> cg.System:
     else:
         beta = {omega: first + phi, v: 2 * second + a * first, w: 0}
     name = "polar_sleigh" if nonlinear else "affine_sleigh"
-    return cg.System(
-        name, **given, parametrization=beta, example={a: 0.2, phi: 0.1, first: 1.5, second: 0.5}
-    )
+    return cg.System(name, **given, parametrization=beta, example={a: 0.2, phi: 0.1, first: 1.5, second: 0.5})
 
 
 def model_of(system: cg.System, form: str, backend: str, **options: Any) -> Any:
@@ -99,14 +101,18 @@ def test_ensembles_take_declared_velocities(backend: str) -> None:
     model = model_of(sleigh(), "maggi", backend)
     omega, a = np.linspace(-2.0, 3.0, 7), np.linspace(0.1, 0.4, 7)
     given = {**PLACE, "omega": omega, "v": 2.0, "w": 0.0}
-    ens = quiet(lambda: cg.ensemble(model, (0.0, 0.5), initial=given, parameters={**P, "a": a}, t_eval=[0.0, 0.5]))
+    ens = quiet(
+        lambda: cg.ensemble(model, (0.0, 0.5), initial=given, parameters={**P, "a": a}, t_eval=[0.0, 0.5])
+    )
     start = ens.y[:, 0]
     assert start[model.states.index("th1")] == pytest.approx(omega - 0.1, rel=1e-14)
     assert start[model.states.index("th2")] == pytest.approx((2 - a * (omega - 0.1)) / 2, rel=1e-14)
     for i in range(7):
         assert np.array_equal(ens.rerun(i).y[:, [0, -1]], ens.y[:, :, i])
-    with pytest.raises(ArgumentError, match=r"w = 0\.5 contradicts.*2 of 7 trajectories; the first is number 3"):
-        wrong = np.array([0, 0, 0, 0.5, 0, 0.5, 0])
+    wrong = np.array([0, 0, 0, 0.5, 0, 0.5, 0])
+    with pytest.raises(
+        ArgumentError, match=r"w = 0\.5 contradicts.*2 of 7 trajectories; the first is number 3"
+    ):
         cg.ensemble(model, (0.0, 0.5), initial={**given, "w": wrong}, parameters=P)
 
 
@@ -130,7 +136,9 @@ def test_a_nonlinear_parametrization_is_solved_near_the_example(backend: str) ->
 def test_dependent_velocities_stand_in_for_independent_ones(form: str, backend: str) -> None:
     """With w = 2 omega - v/2 the states are v and w, and omega = (w + v/2)/2 may be given for one of them."""
     phi, omega, v, w, a, given = parts()
-    system = cg.System("coupled_sleigh", **given, constraints=[w - 2 * omega + v / 2], example={a: 0.2, phi: 0.1})
+    system = cg.System(
+        "coupled_sleigh", **given, constraints=[w - 2 * omega + v / 2], example={a: 0.2, phi: 0.1}
+    )
     model = model_of(system, form, backend, independent=[v, w])
     quarter = {**PLACE, "v": 1.0, "w": 0.5}
     wanted = model.integrate((0.0, 0.5), quarter, P).y[:, 0]
@@ -177,6 +185,7 @@ def test_every_free_form_takes_the_declared_velocities(form: str) -> None:
         example={r: 1, phi: 0, v: 0.1, omega: 1, m: 2},
     )
     model = system.compile(form)
-    sol = model.integrate((0.0, 1.0), {"r": 1.0, "phi": 0.0, "v": 0.0, "omega": 1.0}, {"m": 2.0}, rtol=1e-11, atol=1e-11)
+    initial = {"r": 1.0, "phi": 0.0, "v": 0.0, "omega": 1.0}
+    sol = model.integrate((0.0, 1.0), initial, {"m": 2.0}, rtol=1e-11, atol=1e-11)
     assert sol["r"][-1] == pytest.approx(np.sqrt(2.0), rel=1e-9)  # a straight line, x = 1, y = t
     assert sol["omega"][-1] == pytest.approx(0.5, rel=1e-9)
