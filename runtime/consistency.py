@@ -79,7 +79,9 @@ def check_start(model: InitialStates, t0: float, x0: Array, p: Array, controls: 
     _check(model, t0, x0[:, None], p[:, None], u[:, None], atol, None)
 
 
-def check_ensemble(model: InitialStates, t0: float, start: Start, x0: Array, controls: Inputs, atol: float) -> None:
+def check_ensemble(
+    model: InitialStates, t0: float, start: Start, x0: Array, controls: Inputs, atol: float
+) -> None:
     """Refuse or warn about the states (n, N) at which the trajectories of an ensemble would begin."""
     _check_assumed("initial", model, model.states, x0)
     _check_assumed("parameters", model, model.parameters, start.parameters)
