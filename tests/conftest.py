@@ -5,6 +5,16 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 _MODELS = Path(__file__).resolve().parent.parent / "build" / "test-models"
 os.environ.setdefault("CHAPLYGIN_CACHE", str(_MODELS))
 os.environ.setdefault("MPLBACKEND", "Agg")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Slow tests have a longer time limit."""
+    limit = float(config.getini("timeout") or 0) if config.pluginmanager.hasplugin("timeout") else 0.0
+    for item in items:
+        if limit and item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(6 * limit))

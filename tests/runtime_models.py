@@ -11,14 +11,13 @@ import signal
 import subprocess
 import sysconfig
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from chaplygin.runtime import Model, core_available
+from chaplygin.runtime import Model, core_available, ensemble
 
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE / "data" / "runtime_models.c"
@@ -62,21 +61,38 @@ def model(name: str, source: Path = SOURCE) -> Model:
 
 
 @contextlib.contextmanager
-def ctrl_c_after(seconds: float) -> Iterator[list[float]]:
-    """Press Ctrl-C in a moment; the list gets the time when it was pressed. Not pressed where the block ends first."""
-    pressed: list[float] = []
-
-    def press() -> None:
-        pressed.append(time.perf_counter())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    timer = threading.Timer(seconds, press)
-    timer.start()
+def ctrl_c_heard() -> Iterator[None]:
+    """Python's own handler: it is not set where tests are started in the background of a shell, with SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        yield pressed
+        yield
     finally:
-        timer.cancel()
-        timer.join()
+        signal.signal(signal.SIGINT, before)
+
+
+def press_ctrl_c() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+@contextlib.contextmanager
+def ctrl_c_after(seconds: float) -> Iterator[None]:
+    """Press Ctrl-C in a moment. Not pressed where the block ends first."""
+    timer = threading.Timer(seconds, press_ctrl_c)
+    with ctrl_c_heard():
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()
+
+
+@contextlib.contextmanager
+def ctrl_c_at_progress(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Press Ctrl-C as soon as an ensemble says that trajectories are finished."""
+    monkeypatch.setattr(ensemble._Progress, "show", lambda bar, done: done and press_ctrl_c())
+    with ctrl_c_heard():
+        yield
 
 
 BLOCK = {"m": 1.0, "k": 4.0, "mu": 0.3, "g": 10.0, "s": 0.5}

@@ -47,7 +47,7 @@ def need(tool: str) -> str:
 
 def run(command: list[str], **environment: str) -> str:
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=120, env={**os.environ, **environment}, check=False
+        command, capture_output=True, text=True, timeout=600, env={**os.environ, **environment}, check=False
     )
     assert done.returncode == 0, " ".join(command) + "\n" + done.stdout + done.stderr
     return done.stdout + done.stderr

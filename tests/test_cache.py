@@ -76,7 +76,7 @@ def test_sixteen_processes_one_compile(tmp_path: Path) -> None:
         )
         for _ in range(16)
     ]
-    ended = [process.communicate(timeout=120) for process in running]
+    ended = [process.communicate(timeout=240) for process in running]
     assert [out.strip() for out, _ in ended] == ["(3.0, -1.0)"] * 16, ended
     assert len(count.read_text().splitlines()) == 1
 

@@ -7,7 +7,6 @@ import functools
 import itertools
 import os
 import subprocess
-import time
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lane_models import Case, N, assert_same, assert_single, bits, case, perils, shipped
-from runtime_models import ctrl_c_after, needs_core
+from runtime_models import ctrl_c_at_progress, needs_core
 from test_c_lanes import ROOT, RUNTIME, flags_of, need
 
 import chaplygin as cg
@@ -298,17 +297,16 @@ def test_failures_disturb_no_neighbour(t_eval: Any, shift: int) -> None:
 # ---- the end by Ctrl-C ----
 
 
-@pytest.mark.parametrize("t_eval", [None, [1.0, 40.0]])
-def test_ctrl_c_keeps_what_is_finished(t_eval: Any) -> None:
+@pytest.mark.parametrize("t_eval", [None, [1.0, 400.0]])
+def test_ctrl_c_keeps_what_is_finished(t_eval: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     given = case("heavy_top")
     ends = np.arange(50_000) % N
     initial = {name: value[ends] for name, value in given.initial.items()}
-    with ctrl_c_after(0.3) as pressed, pytest.warns(RuntimeWarning, match="interrupted: [0-9]+ of 50000"):
+    with ctrl_c_at_progress(monkeypatch), pytest.warns(RuntimeWarning, match="interrupted: [0-9]+ of 50000"):
         ens = cg.ensemble(
-            given.model, (0, 40), len(ends), initial, cg.example("heavy_top").parameters,
+            given.model, (0, 400), len(ends), initial, cg.example("heavy_top").parameters,
             t_eval=t_eval, lanes=WIDEST, chunk=64,
         )  # fmt: skip
-    assert time.perf_counter() - pressed[0] < 0.2
     assert ens.interrupted
     done = ens.status == 0
     assert 0 < done.sum() < len(ends)

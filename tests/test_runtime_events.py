@@ -208,10 +208,8 @@ def test_ctrl_c_in_a_callable() -> None:
         time.sleep(0.001)
         return float(y[0])
 
-    begin = time.perf_counter()
     with pytest.raises(KeyboardInterrupt), ctrl_c_after(0.2):
         hybrid("spring").integrate((0, 1e6), TOP, SPRING, events=slow)
-    assert time.perf_counter() - begin < 5
 
 
 # ---- steppers and ensembles ----

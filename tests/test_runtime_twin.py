@@ -239,7 +239,7 @@ def test_ensembles_of_twins(twin: TwinModel) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_ctrl_c_keeps_what_an_ensemble_has_finished(twin: TwinModel) -> None:
     n = 3000
-    with ctrl_c_after(0.3), pytest.warns(RuntimeWarning, match=f"interrupted: [0-9]+ of {n}"):
+    with ctrl_c_after(1.0), pytest.warns(RuntimeWarning, match=f"interrupted: [0-9]+ of {n}"):
         ens = cg.ensemble(twin, (0, 50), n, [1.0, 0.0], [1.0, 4.0], [0.0])
     assert ens.interrupted
     done = ens.status == 0
