@@ -126,7 +126,7 @@ def deviation(times: list[float]) -> float:
 
 def test_published_run(turns: Any) -> None:
     entry = cg.example("painleve_klein")
-    model = entry.system.compile("lagrange")
+    model = entry.system.compile("lagrange", wait=True)
     start = [entry.initial[name] for name in ("x1", "x2", "x1_dot", "x2_dot")]
 
     def ours() -> Any:

@@ -45,7 +45,7 @@ class Case:
 
     @cached_property
     def model(self) -> Any:
-        return self.entry.system.compile(self.form)
+        return self.entry.system.compile(self.form, wait=True)
 
     @property
     def key(self) -> str:

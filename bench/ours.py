@@ -19,7 +19,7 @@ ADAPTIVE = tuple(name for name in ("vern9", "vern7", "dop853", "tsit5") if name 
 @cache
 def model(case: Case, reproducible: bool) -> Any:
     """The compiled model; the first call compiles."""
-    return case.entry.system.compile(case.form, reproducible=reproducible)
+    return case.entry.system.compile(case.form, reproducible=reproducible, wait=True)
 
 
 @cache

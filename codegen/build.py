@@ -25,7 +25,7 @@ from typing import Any, Protocol
 from . import cache
 from .compilers import BuildError, Compiler, find_compiler
 
-__all__ = ["BuildError", "build", "build_lanes"]
+__all__ = ["BuildError", "build", "build_lanes", "build_quick", "make"]
 
 _RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
 _SHIPPED = _RUNTIME.parent / "generated"
@@ -60,35 +60,66 @@ def build(
     Raises ValueError for a file name that is a path, BuildError (one line, with the path of the whole log),
     NoCompilerError, CacheError.
     """
+    with cache.locked(key):
+        return cache.lookup(key) or make(
+            sources, key=key, reproducible=reproducible, tuned=tuned, inline=inline
+        )
+
+
+def make(
+    sources: Texts,
+    *,
+    key: str,
+    reproducible: bool = True,
+    tuned: bool = True,
+    inline: bool = True,
+) -> Path:
+    """As `build`, for a caller who holds the lock of `key` and knows that there is no entry."""
+    compiler = find_compiler(cache.cache_folder() / cache.VERSIONS)
+    flags = compiler.core_flags(tuned=tuned, reproducible=reproducible)
+    if inline:
+        flags = (*flags, "-DCHAPLYGIN_INLINE_METHODS")
+    with cache.workspace() as work:
+        cores = _write(sources, work)
+        module = sources.name + EXTENSION_SUFFIXES[0]
+        _Job(sources.name, work, compiler, cache.log_path(key)).module(cores, flags, module)
+        facts = {
+            "name": sources.name,
+            "reproducible": reproducible,
+            "tuned": tuned,
+            "digest": sources.digest,
+            "compiler": compiler.version,
+            "flags": list(flags),
+            "python": sys.version.split()[0],
+        }
+        return cache.publish(key, work, module, facts)
+
+
+def build_quick(sources: Texts, folder: Path, *, key: str) -> Path:
+    """The C core alone as a shared library in `folder`, which defines `<name>_model`.
+
+    Nothing is compiled but the kernels: neither the Cython module nor any method. Its numbers are those of
+    ``build(sources, key=key)`` bit for bit: both are reproducible, and how far the compiler optimises changes no bit.
+
+    Raises as `build` does.
+    """
+    compiler = find_compiler(cache.cache_folder() / cache.VERSIONS)
+    flags = (*compiler.core_flags(tuned=True, reproducible=True, quick=True), *_VISIBLE)
+    library = f"{sources.name}_quick.{_LIBRARY}"
+    _Job(sources.name, folder, compiler, cache.log_path(key)).library(_write(sources, folder), flags, library)
+    return folder / library
+
+
+def _write(sources: Texts, folder: Path) -> list[str]:
+    """Write the texts into a folder; the files of the C core."""
     for file in sources.files:
         if os.path.basename(file) != file or not file.startswith(sources.name):
             raise ValueError(
-                f"sources: file {file!r}: names of files begin with {sources.name!r} and are no paths"
+                f"sources: file {file!r} is not a plain file name that begins with {sources.name!r}"
             )
-    with cache.locked(key):
-        found = cache.lookup(key)
-        if found is not None:
-            return found
-        compiler = find_compiler(cache.cache_folder() / cache.VERSIONS)
-        flags = compiler.core_flags(tuned=tuned, reproducible=reproducible)
-        if inline:
-            flags = (*flags, "-DCHAPLYGIN_INLINE_METHODS")
-        with cache.workspace() as work:
-            for file, text in sources.files.items():
-                (work / file).write_bytes(text.encode())
-            module = sources.name + EXTENSION_SUFFIXES[0]
-            cores = sorted(f for f in sources.files if f.endswith(".c") and not f.endswith("_lanes.c"))
-            _Job(sources.name, work, compiler, cache.log_path(key)).module(cores, flags, module)
-            facts = {
-                "name": sources.name,
-                "reproducible": reproducible,
-                "tuned": tuned,
-                "digest": sources.digest,
-                "compiler": compiler.version,
-                "flags": list(flags),
-                "python": sys.version.split()[0],
-            }
-            return cache.publish(key, work, module, facts)
+    for file, text in sources.files.items():
+        (folder / file).write_bytes(text.encode())
+    return sorted(f for f in sources.files if f.endswith(".c") and not f.endswith("_lanes.c"))
 
 
 def build_lanes(module: Path, lanes: int) -> Path:
@@ -117,8 +148,8 @@ def build_lanes(module: Path, lanes: int) -> Path:
         with cache.workspace() as work:
             for file, text in texts.items():
                 (work / file).write_bytes(text)
-            library = f"{name}_lanes_{lanes}.{'dll' if sys.platform == 'win32' else 'so'}"
-            _Job(name, work, compiler, cache.log_path(key)).library(f"{name}_lanes.c", flags, library)
+            library = f"{name}_lanes_{lanes}.{_LIBRARY}"
+            _Job(name, work, compiler, cache.log_path(key)).library([f"{name}_lanes.c"], flags, library)
             return cache.publish(key, work, library, {**facts, "lanes": lanes, "flags": list(flags)})
 
 
@@ -134,6 +165,9 @@ def _facts(module: Path) -> dict[str, Any]:
     return facts
 
 
+_LIBRARY = "dll" if sys.platform == "win32" else "so"
+# Of a DLL everything is exported where nothing is marked so.
+_VISIBLE = () if sys.platform == "win32" else ("-fvisibility=default",)
 _EXPORTED = "__declspec(dllexport)" if sys.platform == "win32" else '__attribute__((visibility("default")))'
 
 
@@ -164,11 +198,12 @@ class _Job:
         for leftover in (*objects, wrapper, f"{self.name}_wrapper_api.h", f"{self.name}.lis"):
             (self.work / leftover).unlink(missing_ok=True)
 
-    def library(self, source: str, flags: Sequence[str], target: str) -> None:
-        """Compile and link a file that needs no Python."""
-        compiled = self._compile(source, flags, [f"-I{_RUNTIME}"])
-        self._link([compiled], target)
-        (self.work / compiled).unlink()
+    def library(self, sources: Sequence[str], flags: Sequence[str], target: str) -> None:
+        """Compile and link files that need no Python."""
+        objects = [self._compile(source, flags, [f"-I{_RUNTIME}"]) for source in sources]
+        self._link(objects, target)
+        for compiled in objects:
+            (self.work / compiled).unlink()
 
     def _translate(self) -> str:
         """Cython's C for the wrapper; the name of the file."""

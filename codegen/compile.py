@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from chaplygin.runtime.arguments import boolean
@@ -20,10 +21,11 @@ from .system import System
 
 if TYPE_CHECKING:
     from .equations import Equations
+    from .program import Program, Sources
 
 
 def compile_system(
-    system: System, form: str | None = None, *, reproducible: bool = True, **options: Any
+    system: System, form: str | None = None, *, reproducible: bool = True, wait: bool = False, **options: Any
 ) -> Any:
     """The compiled model of a system in one form; from the cache where it is there.
 
@@ -31,17 +33,33 @@ def compile_system(
     options are the form's. `reproducible=True` gives the same bits on every machine of a kind; False allows
     contraction (fused multiply-add).
 
+    A reproducible model that is not in the cache is returned as soon as its kernels are compiled. The methods with the
+    kernels inlined, and the Cython module, are compiled beside the first runs: the model goes over to them without a
+    change of a bit, and its steps get faster. `wait=True` returns when everything is compiled. A process that ends
+    earlier waits for it. With `reproducible=False` everything is compiled first.
+
     Where no compiler is found, the pure-Python twin is returned with a warning.
 
     Raises FormError, BuildError, CacheError, ArgumentError.
     """
     boolean("reproducible", reproducible)
+    boolean("wait", wait)
     chosen = form or fitting(system)
     digest = program_digest(system.digest, chosen, sorted(_plain(options).items()))
-    return _load(system, digest, reproducible, lambda: system.equations(chosen, **options))
+
+    @functools.cache
+    def program() -> Program:
+        return system.equations(chosen, **options).program
+
+    def sources() -> Sources:
+        from .emit import emit
+
+        return emit(program())
+
+    return _load(system, digest, program, sources, reproducible, wait)
 
 
-def compile(equations: Equations, *, reproducible: bool = True) -> Any:
+def compile(equations: Equations, *, reproducible: bool = True, wait: bool = False) -> Any:
     """The compiled model of derived equations; see `System.compile`.
 
     The cache knows it by its emitted text: equations that were changed after they were derived are compiled as they
@@ -54,14 +72,22 @@ def compile(equations: Equations, *, reproducible: bool = True) -> Any:
             f"compile takes Equations, not {type(equations).__name__}; a System has a method compile(form)"
         )
     boolean("reproducible", reproducible)
+    boolean("wait", wait)
     from .emit import emit
 
-    files = emit(equations.program).files
-    digest = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()
-    return _load(equations.system, digest, reproducible, lambda: equations)
+    sources = emit(equations.program)
+    digest = hashlib.sha256(repr(sorted(sources.files.items())).encode()).hexdigest()
+    return _load(equations.system, digest, lambda: equations.program, lambda: sources, reproducible, wait)
 
 
-def _load(system: System, digest: str, reproducible: bool, derive: Any) -> Any:
+def _load(
+    system: System,
+    digest: str,
+    program: Callable[[], Program],
+    sources: Callable[[], Sources],
+    reproducible: bool,
+    wait: bool,
+) -> Any:
     # Integrators are compiled into models that are small enough to gain from it.
     inline = len(system.velocities) <= UNROLLED_VELOCITIES
     try:
@@ -69,10 +95,11 @@ def _load(system: System, digest: str, reproducible: bool, derive: Any) -> Any:
         key = model_key(digest, reproducible=reproducible, inline=inline)
         path = lookup(key)
         if path is None:
-            from .build import build  # not on top: a hit needs neither
-            from .emit import emit
+            from . import stages  # not on top: a hit does not need it
 
-            path = build(emit(derive().program), key=key, reproducible=reproducible, inline=inline)
+            if wait or not reproducible:
+                return stages.complete(key, sources, reproducible=reproducible, inline=inline)
+            return stages.begin(key, sources, inline=inline)
     except (NoCompilerError, CoreMissingError) as error:
         from .twin import twin_model
 
@@ -81,7 +108,7 @@ def _load(system: System, digest: str, reproducible: bool, derive: Any) -> Any:
             TwinWarning,
             stacklevel=4,
         )
-        return twin_model(derive().program, quiet=True)
+        return twin_model(program(), quiet=True)
     from chaplygin.runtime.loading import load_model
 
     return load_model(path)

@@ -414,17 +414,19 @@ class System:
         form: str | None = None,
         *,
         reproducible: bool = True,
+        wait: bool = False,
         events: Sequence[Event] = (),
         **options: Any,
     ) -> Any:
         """Derive, emit and compile, or take the compiled model from the cache; returns a `Model`.
 
-        `events` come after those of the system.
+        `events` come after those of the system. The model can run as soon as its kernels are compiled; what makes its
+        steps faster is compiled beside its first runs, or with `wait=True` before this returns.
         """
         from .compile import compile_system
 
         system = self.with_events(events) if events else self
-        return compile_system(system, form, reproducible=reproducible, **options)
+        return compile_system(system, form, reproducible=reproducible, wait=wait, **options)
 
     def emit(self, form: str, folder: str | Path, *, force: bool = False, **options: Any) -> list[Path]:
         """Write the C sources (.c .h) and the Cython module (.pyx .pxd .pyi) into a folder; returns the paths.

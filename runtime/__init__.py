@@ -14,14 +14,14 @@ from .errors import (
     MissingExtraError,
     TwinWarning,
 )
-from .face import Variable
-from .loading import load_model
-from .model import Model, core_available
-from .solution import Solution
 
 if TYPE_CHECKING:
     from .ensemble import Ensemble
+    from .face import Variable
+    from .loading import load_model
+    from .model import Model, core_available
     from .snapshots import Snapshot
+    from .solution import Solution
     from .stepper import Stepper
     from .twin import TwinKernels, TwinModel
 
@@ -48,15 +48,20 @@ __all__ = [
 
 _LATER = {
     "Ensemble": "ensemble",
+    "Model": "model",
     "Snapshot": "snapshots",
+    "Solution": "solution",
     "Stepper": "stepper",
     "TwinKernels": "twin",
     "TwinModel": "twin",
+    "Variable": "face",
+    "core_available": "model",
+    "load_model": "loading",
 }
 
 
 def __getattr__(name: str) -> Any:
-    # What a short run does not need is imported when it is first asked for.
+    # Imported when first asked for: a process that only compiles needs no NumPy, a short run no ensembles.
     from importlib import import_module
 
     if name not in _LATER:

@@ -129,6 +129,21 @@ cdef tuple _names(const cg_variable_t *table, int32_t n, list variables):
 include "_consistency.pxi"
 
 
+cdef const cg_model_t *_table(capsule) except NULL:
+    """The table in a capsule, where it is of this version of the interface."""
+    cdef const cg_model_t *m
+    if not PyCapsule_IsValid(capsule, "chaplygin.model"):
+        raise LoadError(f"{type(capsule).__name__} object is not a capsule named 'chaplygin.model'")
+    m = <const cg_model_t *> PyCapsule_GetPointer(capsule, "chaplygin.model")
+    if m.abi_version != CG_ABI_VERSION or m.struct_size != sizeof(cg_model_t):
+        raise LoadError(
+            f"the model was compiled for version {m.abi_version} of the binary interface (table of "
+            f"{m.struct_size} bytes); this runtime has version {CG_ABI_VERSION} ({sizeof(cg_model_t)} bytes): "
+            "compile it again"
+        )
+    return m
+
+
 cdef class KernelCore:
     """The table of a compiled model and the calls of its kernels."""
 
@@ -162,15 +177,7 @@ cdef class KernelCore:
         cdef const cg_model_t *m
         cdef size_t n_x, n_u, n_out
         cdef int32_t i
-        if not PyCapsule_IsValid(capsule, "chaplygin.model"):
-            raise LoadError(f"{type(capsule).__name__} object is not a capsule named 'chaplygin.model'")
-        m = <const cg_model_t *> PyCapsule_GetPointer(capsule, "chaplygin.model")
-        if m.abi_version != CG_ABI_VERSION or m.struct_size != sizeof(cg_model_t):
-            raise LoadError(
-                f"the model was compiled for version {m.abi_version} of the binary interface (table of "
-                f"{m.struct_size} bytes); this runtime has version {CG_ABI_VERSION} ({sizeof(cg_model_t)} bytes): "
-                "compile it again"
-            )
+        m = _table(capsule)
         self.name = m.name.decode()
         if m.scalar.decode() != "float64":
             raise LoadError(f"{self.name} computes in {m.scalar.decode()}; only float64 is supported")
@@ -225,6 +232,18 @@ cdef class KernelCore:
 
     def __init__(self, capsule, *, owner=None):
         pass
+
+    def _take_over(self, capsule, owner):
+        """Go on with another table of the same model, one that may bring methods of its own.
+
+        Runs and steppers that have begun keep the table they began with: its code has to stay loaded.
+        """
+        cdef const cg_model_t *m = _table(capsule)
+        if (m.digest.decode() != self.digest or m.name.decode() != self.name or m.n_work != self.n_work
+                or m.n_states != self.n_states or m.n_parameters != self.n_parameters):
+            raise LoadError(f"the table of {m.name.decode()} is not of the model {self.name}")
+        self.model, self.capsule, self.owner = m, capsule, owner
+        self.has_inlined_methods = m.methods is not NULL
 
     def __dealloc__(self):
         free(self.scratch)

@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,10 @@ from . import inputs as signals
 from .arguments import plain_name
 from .columns import Start
 from .consistency import Accepted, check_ensemble, remember
-from .errors import INTERRUPTED, STATUS_NAMES, ArgumentError
+from .errors import INTERRUPTED, STATUS_NAMES, ArgumentError, ChaplyginError
 from .face import Face
 from .happenings import RULES, rule
-from .lanes import lane_set, one_at_a_time
+from .lanes import WORTH, lane_set, one_at_a_time
 from .model import Model, require_core
 from .solution import Solution
 
@@ -171,6 +172,9 @@ def ensemble(
     and `paradox` as for `integrate`. Given arrays of more than 16 MB are not copied: leave them as they are as long as
     the ensemble is in use (`rerun` and ``ens[...]`` read them).
 
+    Of a model whose build still goes on beside it (see `System.compile`), a large ensemble, and one in lanes, waits for
+    the end of the build.
+
     Raises `ArgumentError` naming the wrong entry.
 
     >>> from chaplygin.generated.harmonic_oscillator import model
@@ -205,6 +209,9 @@ def ensemble(
     workers = _positive("threads", threads, os.cpu_count() or 1)
     size = None if chunk is None else _positive("chunk", chunk, 1)
     bar = None if progress is None else arguments.boolean("progress", progress)
+    if isinstance(model, Model) and count >= WORTH:
+        with suppress(ChaplyginError):  # it was told when it happened; the model runs nevertheless
+            model._complete()
     lane_library = lane_set(
         model, lanes, count, one_at_a_time(model, method, controls.functions, options["kinks"])
     )

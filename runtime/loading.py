@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 import threading
@@ -13,11 +14,13 @@ from types import ModuleType
 from .errors import LoadError
 from .model import Model, require_core
 
-__all__ = ["load_model", "load_module"]
+__all__ = ["load_library", "load_model", "load_module", "take_over"]
 
 # A Cython module cannot be initialised twice in a process, so each file is loaded once and remembered.
 _loaded: dict[tuple[int, int], ModuleType] = {}
 _lock = threading.RLock()
+if hasattr(os, "register_at_fork"):  # no child begins with a lock that a thread it has not got would release
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
@@ -43,6 +46,33 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         made = Model(capsule, owner=module)
         vars(module)["model"] = made
         return made
+
+
+def load_library(path: str | os.PathLike[str], name: str) -> Model:
+    """The model of a shared library that defines `<name>_model`: one without a Python module.
+
+    The library stays loaded to the end of the process, and its file may be removed. Raises `LoadError`.
+    """
+    require_core()
+    try:
+        library = ctypes.CDLL(os.fspath(path))
+        table = ctypes.c_char.in_dll(library, f"{name}_model")
+    except (OSError, ValueError) as error:
+        raise LoadError(f"{os.path.basename(path)} cannot be loaded: {error}") from error
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    return Model(new(ctypes.addressof(table), _CAPSULE, None), owner=library)
+
+
+_CAPSULE = b"chaplygin.model"  # a capsule keeps a pointer to its name
+
+
+def take_over(model: Model, path: str | os.PathLike[str]) -> None:
+    """Let `model` go on with the code of an extension module of the same model; `load_model` then returns it."""
+    module = load_module(path)
+    with _lock:
+        model._take_over(module.capsule, module)
+        vars(module).setdefault("model", model)
 
 
 def load_module(path: str | os.PathLike[str]) -> ModuleType:

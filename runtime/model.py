@@ -10,6 +10,8 @@ from .errors import CoreMissingError
 from .face import Face, Variable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ._core import ModelCore
     from .stepper import Stepper
 
@@ -102,6 +104,8 @@ class Model(ModelCore, Face):
     2.0
     """
 
+    _rest: Callable[[], None] | None = None  # waits for the rest of a build that goes on beside this model
+
     def __init__(self, capsule: object, *, owner: object = None) -> None:
         super().__init__(capsule, owner=owner)
         self.variables = {entry[0]: Variable(*entry) for entry in reversed(self._variables)}
@@ -109,6 +113,22 @@ class Model(ModelCore, Face):
         self._ensembles: list[Any] = []
         if self.along is not None:
             self._rename_time(self.along)
+
+    @property
+    def owner(self) -> object:
+        """What keeps the model's code loaded: for a compiled model its module, whose file is ``owner.__file__``.
+
+        Where the module is still being built, beside a model that runs already, this waits for it. Raises BuildError
+        where it cannot be built.
+        """
+        self._complete()
+        return super().owner
+
+    def _complete(self) -> None:
+        """Wait for the rest of a build that goes on beside this model. Raises BuildError where it failed."""
+        rest = self._rest
+        if rest is not None:
+            rest()
 
     @property
     def methods(self) -> tuple[str, ...]:

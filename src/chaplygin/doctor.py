@@ -134,7 +134,7 @@ def _self_test() -> str:
         warnings.simplefilter("error", RuntimeWarning)  # the pure-Python twin is not what is tested here
         begin = time.perf_counter()
         try:
-            model = system.compile("lagrange")
+            model = system.compile("lagrange", wait=True)
         except RuntimeWarning as warning:
             raise Finding(
                 f"{system.name} would run in pure Python: see the check of the compiler"

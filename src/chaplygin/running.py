@@ -25,7 +25,7 @@ def prepared(arguments: Namespace) -> tuple[Subject, Any, dict[str, Any], str]:
     form, options = form_options(found.system, arguments.form, arguments.option)
     found = found.changed(arguments.set)
     with progress(f"compiling {found.label} ({form})"):
-        model = found.system.compile(form, **options)
+        model = found.system.compile(form, wait=True, **options)
     t0, t_end, axis = found.t_span[0], arguments.t_end, "t"
     if "t" in model.states:  # a coordinate takes the place of the time
         axis = str(found.system.equations(form, **options).independent)

@@ -111,7 +111,7 @@ def _row(text: str) -> tuple[str, ...]:
         derived = time.perf_counter() - begin
     with progress(f"compiling {text}"):
         begin = time.perf_counter()
-        model = found.system.compile(equations.form)
+        model = found.system.compile(equations.form, wait=True)
         compiled = time.perf_counter() - begin
     y0 = np.array([found.initial[name] for name in model.states])
     p = np.array([found.parameters[name] for name in model.parameters])

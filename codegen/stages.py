@@ -1,0 +1,226 @@
+"""A model in two stages: its kernels are compiled at once, the rest beside the first runs.
+
+The first stage compiles the C core without methods, a tenth of the whole work, and runs it through the table of the
+runtime. A second process (`worker`) meanwhile makes the entry of the cache: the same core with the methods compiled
+in, and the Cython module. When it is there the model goes over to it: same object, same bits, faster steps.
+
+Only reproducible models are made so: in others the last bits may depend on how the code was compiled.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import cache
+from .build import BuildError, build, build_quick
+
+if TYPE_CHECKING:
+    from chaplygin.runtime.model import Model
+
+    from .program import Sources
+
+__all__ = ["begin", "complete"]
+
+PATIENCE = 1.0
+"""Seconds that the end of the process waits for builds without a word."""
+
+_running: dict[str, Build] = {}  # by key
+
+
+def complete(key: str, sources: Callable[[], Sources], *, reproducible: bool, inline: bool) -> Model:
+    """The model of `key` with everything built; waits where it is being built. Raises as `build` does."""
+    from chaplygin.runtime.loading import load_model
+
+    running = _running.get(key)
+    if running is not None:
+        running.wait()
+        return running.model
+    return load_model(build(sources(), key=key, reproducible=reproducible, inline=inline))
+
+
+def begin(key: str, sources: Callable[[], Sources], *, inline: bool) -> Model:
+    """A reproducible model of `key` as soon as its kernels are compiled; the rest is built beside it.
+
+    `sources` is called unless the model is there already. Raises as `build` does.
+    """
+    from chaplygin.runtime.loading import load_library, load_model
+
+    running = _running.get(key)
+    if running is not None:
+        return running.model
+    try:
+        worker = _Worker(key)
+    except OSError:  # this interpreter cannot be started a second time
+        return complete(key, sources, reproducible=True, inline=inline)
+    try:
+        texts = sources()
+        answer = worker.answer()
+        if "found" in answer:
+            worker.end()
+            return load_model(answer["found"])
+        if "mine" not in answer:
+            worker.end()
+            return complete(key, lambda: texts, reproducible=True, inline=inline)
+        with cache.workspace() as work:
+            model = load_library(build_quick(texts, work, key=key), texts.name)
+        return Build(key, texts, inline, worker, model).model
+    except BaseException:
+        worker.abandon()
+        worker.end()
+        raise
+
+
+class _Worker:
+    """The second process: see `worker`."""
+
+    def __init__(self, key: str) -> None:
+        """Start it. OSError where that cannot be: in a frozen program, or one that embeds Python."""
+        name = os.path.basename(sys.executable or "").lower()
+        if getattr(sys, "frozen", False) or not ("python" in name or "pypy" in name):
+            raise OSError(f"{sys.executable!r} is not a Python interpreter")
+        code = (
+            "import sys; sys.path[:] = sys.argv[2:]; from chaplygin.codegen.worker import serve; "
+            "serve(sys.argv[1])"
+        )
+        path = [entry for entry in sys.path if isinstance(entry, str)]
+        # A session of its own: Ctrl-C, meant for a run, does not reach it.
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", code, key, *path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def answer(self) -> dict[str, Any]:
+        """What it says next. Where it has ended without a word, that is the error."""
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            return {
+                "error": f"the process that builds it ended early (code {self.process.wait()})",
+                "log": None,
+            }
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    def order(self, sources: Sources, inline: bool) -> None:
+        """Give it what it shall build."""
+        assert self.process.stdin is not None
+        order = {
+            "name": sources.name,
+            "digest": sources.digest,
+            "files": dict(sources.files),
+            "reproducible": True,
+            "inline": inline,
+        }
+        with suppress(OSError), self.process.stdin as commands:  # a dead one is noticed by `answer`
+            commands.write(json.dumps(order).encode() + b"\n")
+
+    def abandon(self) -> None:
+        """Let it end at once, and its compilers with it; it removes its unfinished files."""
+        with suppress(OSError):
+            if hasattr(os, "killpg") and self.process.poll() is None:
+                os.killpg(self.process.pid, signal.SIGTERM)
+            else:
+                self.process.terminate()
+
+    def end(self) -> None:
+        """Wait for its end."""
+        for pipe in (self.process.stdin, self.process.stdout):
+            with suppress(OSError):
+                assert pipe is not None
+                pipe.close()
+        self.process.wait()
+
+
+class Build:
+    """The rest of a build that goes on beside its model."""
+
+    def __init__(self, key: str, sources: Sources, inline: bool, worker: _Worker, model: Model) -> None:
+        self.key, self.sources, self.inline, self.worker, self.model = key, sources, inline, worker, model
+        self.pid = os.getpid()
+        self.error: BuildError | None = None
+        self.abandoned = False
+        worker.order(sources, inline)
+        model._rest = self.wait
+        # A daemon, for the interpreter would wait for any other thread without a word, and before `_finish`.
+        self.thread = threading.Thread(target=self._follow, name=f"build of {sources.name}", daemon=True)
+        if not _running:
+            atexit.unregister(_finish)
+            atexit.register(_finish)
+        _running[key] = self
+        self.thread.start()
+
+    def wait(self) -> None:
+        """Return when the model has been taken over. Raises BuildError where it could not be built."""
+        if os.getpid() == self.pid:
+            self.thread.join()
+        elif self.model._rest is not None:
+            # In a forked child neither the thread nor the second process is ours: wait as any other process would.
+            self._take_over(build(self.sources, key=self.key, inline=self.inline))
+        if self.error is not None:
+            raise self.error
+
+    def _follow(self) -> None:
+        """Wait for the second process, without the GIL, and take over what it made."""
+        try:
+            answer = self.worker.answer()
+            if "made" in answer:
+                self._take_over(Path(answer["made"]))
+            else:
+                raise BuildError(answer["error"], answer["log"] and Path(answer["log"]))
+        except Exception as error:
+            self.error = (
+                error if isinstance(error, BuildError) else BuildError(f"{type(error).__name__}: {error}")
+            )
+        finally:
+            _running.pop(self.key, None)
+            self.worker.end()
+        if self.error is not None and not self.abandoned:
+            warnings.warn(
+                f"the model {self.model.name!r} runs, but it could not be built completely: its steps are "
+                f"slower than they could be, and it is not kept in the cache. {self.error}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+    def _take_over(self, module: Path) -> None:
+        from chaplygin.runtime.loading import take_over
+
+        take_over(self.model, module)
+        self.model._rest = None
+
+
+def _finish() -> None:
+    """At the end of the process: let its builds come to their end."""
+    mine = [build for build in _running.values() if build.pid == os.getpid()]
+    deadline = time.monotonic() + PATIENCE
+    try:
+        for build in mine:
+            build.thread.join(max(0.0, deadline - time.monotonic()))
+        late = [build for build in mine if build.thread.is_alive()]
+        if late and sys.stderr is not None:
+            names = ", ".join(build.model.name for build in late)
+            print(f"chaplygin: still compiling {names} for later runs; Ctrl-C abandons it", file=sys.stderr)
+        for build in late:
+            while build.thread.is_alive():
+                build.thread.join(0.1)
+    except KeyboardInterrupt:
+        for build in mine:
+            build.abandoned = True
+            build.worker.abandon()
+        for build in mine:
+            build.thread.join(5.0)

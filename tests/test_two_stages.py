@@ -1,0 +1,509 @@
+"""A model runs before it is built completely, goes over to what is built beside it, and no bit changes.
+
+The compiler is a script, given by `$CC`: it writes down its calls, and what is compiled in the second stage waits, or
+fails, as long as a file says so. To be quick it does not optimise the second stage, unless told to.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import multiprocessing
+import os
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from runtime_models import needs_core
+
+import chaplygin as cg
+from chaplygin.codegen import stages
+from chaplygin.codegen.compilers import BuildError
+from chaplygin.runtime.lanes import WORTH
+
+pytestmark = [
+    needs_core,
+    pytest.mark.skipif(os.name != "posix", reason="the compiler is a shell script"),
+]
+
+LIMIT = 60.0
+"""Seconds after which a test gives up waiting."""
+
+COMPILER = """#!/bin/sh
+echo "$*" >> "{folder}/calls"
+[ "$*" = --version ] && exec "{real}" "$@"
+case "$*" in
+*-DCHAPLYGIN_INLINE_METHODS*|*_wrapper.c*)
+    echo $$ >> "{folder}/late"
+    while [ -e "{folder}/hold" ]; do sleep 0.02; done
+    [ -e "{folder}/fail" ] && {{ echo "model.c:1:1: error: no room" >&2; exit 1; }}
+    [ -e "{folder}/optimise" ] || exec "{real}" "$@" -O0 ;;
+*)  [ -e "{folder}/fail-early" ] && {{ echo "model.c:1:1: error: no room" >&2; exit 1; }} ;;
+esac
+exec "{real}" "$@"
+"""
+
+RUN = """
+import chaplygin as cg
+example = cg.example("harmonic_oscillator")
+model = example.system.compile()
+solution = model.integrate((0, 1), example.initial, example.parameters)
+assert solution.success
+import sys
+print(model.has_inlined_methods, solution.y.tobytes().hex(), "Cython" in sys.modules, flush=True)
+"""
+
+
+class Place:
+    """A folder with a cache, the compiler, and the files that tell the compiler what to do."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.cache = folder, folder / "models"
+        self.compiler = folder / "cc-in-stages"
+        real = next(found for name in ("cc", "gcc", "clang") if (found := shutil.which(name)))
+        self.compiler.write_text(COMPILER.format(folder=folder, real=real))
+        self.compiler.chmod(0o755)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "CC": str(self.compiler), "CHAPLYGIN_CACHE": str(self.cache)}
+
+    def tell(self, *words: str) -> None:
+        """From here on: "hold", "fail" or "optimise" in the second stage, or "fail-early" in the first."""
+        for word in ("hold", "fail", "optimise", "fail-early"):
+            file = self.folder / word
+            file.touch() if word in words else file.unlink(missing_ok=True)
+
+    def calls(self) -> list[str]:
+        """What was compiled, linked or asked: each call's arguments, without `--version`."""
+        log = self.folder / "calls"
+        lines = log.read_text().splitlines() if log.exists() else []
+        return [line for line in lines if line != "--version"]
+
+    def compiled(self, what: str) -> int:
+        """How often a file with `what` in its name was compiled."""
+        return sum(f" -c {name}" in call for call in self.calls() for name in [what])
+
+    def entries(self) -> list[Path]:
+        """The modules in the cache."""
+        return sorted(self.cache.glob(f"[0-9a-f]*/*{EXTENSION_SUFFIXES[0]}"))
+
+    def unfinished(self) -> list[Path]:
+        """Folders of builds that have not come to their end."""
+        return sorted(self.cache.glob(".making-*"))
+
+    def start(self, code: str, **more: Any) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-c", code],
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder,
+            **more,
+        )
+
+
+def until(condition: Callable[[], Any]) -> Any:
+    """What `condition` returns as soon as that is true."""
+    end = time.monotonic() + LIMIT
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError("waited in vain")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    made = Place(tmp_path)
+    for name in ("CC", "CHAPLYGIN_CACHE"):
+        monkeypatch.setenv(name, made.environment[name])
+    yield made
+    made.tell()
+    for build in list(stages._running.values()):
+        build.thread.join(LIMIT)
+
+
+def oscillator(**options: Any) -> tuple[Any, Any]:
+    example = cg.example("harmonic_oscillator")
+    return example, example.system.compile(**options)
+
+
+def bits(solution: Any) -> tuple[bytes, bytes, int, int, int]:
+    return (
+        solution.t.tobytes(),
+        solution.y.tobytes(),
+        solution.nfev,
+        solution.n_steps,
+        solution.status,
+    )
+
+
+def test_the_first_run_needs_neither_the_methods_nor_cython(place: Place) -> None:
+    place.tell("hold")
+    example, model = oscillator()
+    assert not model.has_inlined_methods
+    before = model.integrate((0, 10), example.initial, example.parameters, rtol=1e-9)
+    assert before["x"][-1] == pytest.approx(example.closed_form(10.0)["x"], abs=1e-7)
+    assert place.entries() == []
+    assert place.compiled("harmonic_oscillator_wrapper.c") <= 1  # held, and so is the core with the methods
+    place.tell()
+    assert pickle.loads(pickle.dumps(model)) is model  # waits: the module's path is what is pickled
+    module = Path(model.owner.__file__)
+    assert place.entries() == [module]
+    assert json.loads((module.parent / "entry.json").read_text())["name"] == "harmonic_oscillator"
+    assert model.has_inlined_methods
+    assert bits(model.integrate((0, 10), example.initial, example.parameters, rtol=1e-9)) == bits(before)
+    assert place.compiled("harmonic_oscillator_core.c") == 2
+    assert place.compiled("harmonic_oscillator_wrapper.c") == 1
+    assert place.unfinished() == []
+
+
+def test_it_goes_over_without_being_asked(place: Place) -> None:
+    _, model = oscillator()
+    until(lambda: model.has_inlined_methods)
+    assert model.address == model.owner.address
+    assert pickle.loads(pickle.dumps(model)) is model
+
+
+QUICK_SYSTEMS = ["chaplygin_sleigh", "heavy_top", "bouncing_ball"]
+METHODS = ["rk4", "dop853", "tsit5", "vern7", "vern9", "rodas5p", "auto"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name in QUICK_SYSTEMS else pytest.mark.slow)
+        for name in sorted({*QUICK_SYSTEMS, *cg.examples()})
+    ],
+)
+def test_every_method_keeps_its_bits(name: str, place: Place) -> None:
+    place.tell("hold", "optimise")
+    example = cg.example(name)
+    model = example.system.compile()
+    t0, t1 = example.t_span
+    t1 = min(t1, t0 + 5.0)
+    times = np.linspace(t0, t1, 7)
+
+    def runs() -> dict[str, Any]:
+        found = {}
+        for method in METHODS:
+            step = {"step": (t1 - t0) / 200} if method == "rk4" else {"rtol": 1e-7, "atol": 1e-9}
+            for way, more in (("steps", {"dense_output": True}), ("times", {"t_eval": times})):
+                solution = model.integrate(
+                    (t0, t1), example.initial, example.parameters, method=method, **step, **more
+                )
+                found[method, way] = (
+                    bits(solution),
+                    [
+                        [a.tobytes() for a in rows]
+                        for rows in (solution.t_events or [], solution.y_events or [])
+                    ],
+                )
+                if way == "steps" and solution.success:
+                    found[method, "dense"] = solution.sol(times).tobytes()
+        return found
+
+    def kernels() -> list[bytes]:
+        x = np.array([0.1 * i + 0.3 for i in range(len(model.states))])
+        p = np.array([example.parameters.get(q, 0.7) for q in model.parameters])
+        u = np.zeros(len(model.inputs))
+        found = [model.rhs(0.2, x, p, u), model.jacobian(0.2, x, p, u), model.jvp(0.2, x, p, x, u)]
+        return [array.tobytes() for array in found] + [repr(model.evaluate(0.2, x, p, u)).encode()]
+
+    assert not model.has_inlined_methods
+    before = runs(), kernels()
+    place.tell("optimise")
+    assert model.owner.__file__
+    assert model.has_inlined_methods
+    after = runs(), kernels()
+    assert before[0].keys() == after[0].keys()
+    assert [key for key in before[0] if before[0][key] != after[0][key]] == []
+    assert before[1] == after[1]
+
+
+@pytest.mark.slow
+def test_large_models_keep_their_bits(place: Place) -> None:
+    """More than 12 velocities: no methods are inlined, but the optimiser's level changes."""
+    place.tell("hold", "optimise")
+    example = cg.example("n_link_pendulum", n=13)
+    model = example.system.compile()
+    before = bits(model.integrate((0, 0.2), example.initial, example.parameters))
+    quick = model.address
+    place.tell("optimise")
+    assert model.owner.address == model.address != quick
+    assert bits(model.integrate((0, 0.2), example.initial, example.parameters)) == before
+
+
+def test_what_began_before_goes_on(place: Place) -> None:
+    place.tell("hold")
+    example, model = oscillator()
+    vector = [example.parameters[name] for name in model.parameters]
+    state = [example.initial[name] for name in model.states]
+    stepper = model.stepper(example.initial, example.parameters)
+    stepper.advance(1.0)
+    saved = stepper.save()
+    middle = stepper.advance(2.0)
+    dense = model.integrate((0, 3), example.initial, example.parameters, dense_output=True)
+    early = dense.sol(1.7)
+    energy = dense.evaluate("energy")
+    addresses, capsule = model.addresses, model.capsule
+    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, *[ctypes.POINTER(ctypes.c_double)] * 5)
+
+    def called(address: int) -> list[float]:
+        out = (ctypes.c_double * 2)()
+        x, p = (ctypes.c_double * 2)(*state), (ctypes.c_double * 2)(*vector)
+        assert kind(address)(0.0, x, p, None, out, None) == 0
+        return list(out)
+
+    value = called(addresses["rhs"])
+    place.tell()
+    assert model.owner.__file__
+    assert model.addresses["rhs"] != addresses["rhs"]
+    assert called(addresses["rhs"]) == called(model.addresses["rhs"]) == value
+    assert cg.Model(capsule).rhs(0, state, vector).tolist() == value
+    assert dense.sol(1.7).tolist() == early.tolist()
+    assert dense.evaluate("energy").tolist() == energy.tolist()
+    # A snapshot from before, in a stepper from after, and the other way round.
+    later = model.stepper(example.initial, example.parameters)
+    later.restore(saved)
+    assert later.advance(2.0).tolist() == middle.tolist()
+    ahead = later.save()
+    stepper.restore(ahead)
+    assert stepper.advance(3.0).tolist() == later.advance(3.0).tolist()
+
+
+def test_one_model_for_all_who_ask(place: Place) -> None:
+    place.tell("hold")
+    _, model = oscillator()
+    assert oscillator()[1] is model
+    place.tell()
+    assert oscillator(wait=True)[1] is model
+    assert model.has_inlined_methods
+    assert cg.load_model(model.owner.__file__) is model
+    assert oscillator()[1] is model
+    assert place.compiled("harmonic_oscillator_core.c") == 2
+
+
+@pytest.mark.parametrize("options", [{"wait": True}, {"reproducible": False}])
+def test_everything_at_once(place: Place, options: dict[str, bool]) -> None:
+    _, model = oscillator(**options)
+    assert model.has_inlined_methods
+    assert place.entries() == [Path(model.owner.__file__)]
+    assert place.compiled("harmonic_oscillator_core.c") == 1
+
+
+def test_equations_too_are_compiled_in_two_stages(place: Place) -> None:
+    place.tell("hold")
+    example = cg.example("harmonic_oscillator")
+    equations = example.system.equations("lagrange")
+    model = cg.compile(equations)
+    assert not model.has_inlined_methods
+    place.tell()
+    assert cg.compile(equations, wait=True) is model
+    assert model.has_inlined_methods
+
+
+def test_large_ensembles_wait_and_small_ones_do_not(place: Place) -> None:
+    place.tell("hold")
+    example, model = oscillator()
+    small = cg.ensemble(model, (0, 1), 3, example.initial, example.parameters, lanes=1)
+    assert not model.has_inlined_methods
+    place.tell()
+    large = cg.ensemble(model, (0, 1), WORTH, example.initial, example.parameters)
+    assert model.has_inlined_methods
+    assert (large.y == small.y[:, :1]).all()
+    assert place.compiled("harmonic_oscillator_lanes.c") <= 1
+
+
+def test_a_failure_in_the_second_stage_is_told_once(place: Place) -> None:
+    place.tell("hold")
+    example, model = oscillator()
+    before = bits(model.integrate((0, 1), example.initial, example.parameters))
+    (build,) = stages._running.values()
+    place.tell("fail")
+    with pytest.warns(RuntimeWarning, match=r"'harmonic_oscillator' runs, but .* no room") as caught:
+        build.thread.join(LIMIT)
+    assert len(caught) == 1
+    assert bits(model.integrate((0, 1), example.initial, example.parameters)) == before
+    for use in (lambda: model.owner, lambda: pickle.dumps(model)):
+        with pytest.raises(BuildError, match="no room") as error:
+            use()
+        assert error.value.log is not None
+        assert "no room" in error.value.log.read_text()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # no lanes, and why
+        assert cg.ensemble(model, (0, 1), WORTH, example.initial, example.parameters).success
+    assert place.entries() == place.unfinished() == []
+    # Another attempt is made from the beginning.
+    place.tell()
+    assert oscillator(wait=True)[1].has_inlined_methods
+
+
+def test_a_failure_in_the_first_stage_is_an_error(place: Place) -> None:
+    place.tell("fail-early")
+    with pytest.raises(BuildError, match="no room") as error:
+        oscillator()
+    assert error.value.log is not None
+    assert not stages._running
+    place.tell()
+    assert oscillator(wait=True)[1].has_inlined_methods  # nobody holds the lock
+    assert len(place.entries()) == 1
+
+
+def test_where_python_cannot_be_started_again(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/usr/bin/embedding-program")
+    _, model = oscillator()
+    assert model.has_inlined_methods
+
+
+def test_a_second_process_waits_and_compiles_nothing(place: Place) -> None:
+    place.tell("hold")
+    example, model = oscillator()
+    mine = model.integrate((0, 1), example.initial, example.parameters)
+    until(lambda: place.compiled("harmonic_oscillator_wrapper.c"))
+    second = place.start(RUN)
+    with pytest.raises(subprocess.TimeoutExpired):
+        second.wait(1.5)
+    before = len(place.calls())
+    place.tell()
+    out, err = second.communicate(timeout=LIMIT)
+    assert out.split() == ["True", mine.y.tobytes().hex(), "False"], err
+    assert model.owner.__file__
+    assert len(place.calls()) == before + 1  # the link of the first
+    assert "still compiling" not in err
+
+
+def test_the_end_of_a_process_waits_for_the_build(place: Place) -> None:
+    place.tell("hold")
+    process = place.start(RUN)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    line = process.stdout.readline().split()
+    assert (line[0], line[2]) == ("False", "False"), "the methods were there, or Cython was imported"
+    assert "still compiling harmonic_oscillator" in process.stderr.readline()
+    assert place.entries() == []
+    place.tell()
+    out, err = process.communicate(timeout=LIMIT)
+    assert (process.returncode, out, err) == (0, "", "")
+    assert len(place.entries()) == 1
+    assert place.unfinished() == []
+
+
+def test_ctrl_c_at_the_end_abandons_the_build(place: Place) -> None:
+    place.tell("hold")
+    process = place.start("import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n" + RUN)
+    assert process.stderr is not None
+    assert "still compiling" in process.stderr.readline()
+    until(lambda: len((place.folder / "late").read_text().split()) == 2)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=LIMIT)
+    assert (process.returncode, err) == (0, "")
+    assert place.entries() == place.unfinished() == []
+    for pid in map(int, (place.folder / "late").read_text().split()):
+        until(lambda pid=pid: not Path(f"/proc/{pid}").exists() if Path("/proc").exists() else True)
+    place.tell()
+    out, err = place.start(RUN).communicate(timeout=LIMIT)
+    assert out.split()[0] == "False", err
+    assert len(place.entries()) == 1
+
+
+def test_ctrl_c_during_a_run_does_not_reach_the_build(place: Place) -> None:
+    place.tell("hold")
+    _, model = oscillator()
+    (build,) = stages._running.values()
+    assert os.getpgid(build.worker.process.pid) != os.getpgid(0)
+    assert model is build.model
+
+
+def test_a_killed_process_leaves_the_build_to_its_end(place: Place) -> None:
+    place.tell("hold")
+    process = place.start(RUN)
+    assert process.stdout is not None
+    assert process.stdout.readline()
+    process.kill()
+    process.communicate(timeout=LIMIT)
+    assert place.entries() == []
+    place.tell()
+    until(place.entries)
+    until(lambda: not place.unfinished())
+
+
+def test_a_process_killed_while_it_derives_leaves_nothing(place: Place) -> None:
+    code = """
+import os, signal
+import chaplygin as cg
+from chaplygin.codegen import stages
+def derive():
+    os.kill(os.getpid(), signal.SIGKILL)
+stages.begin("a" * 40, derive, inline=True)
+"""
+    process = place.start(code)
+    process.communicate(timeout=LIMIT)
+    assert process.returncode == -signal.SIGKILL
+    from chaplygin.codegen import cache
+
+    with cache.locked("a" * 40):  # the second process has ended, or ends now
+        assert place.entries() == place.unfinished() == []
+
+
+def test_an_error_of_the_derivation_ends_the_second_process(place: Place) -> None:
+    def derive() -> Any:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        stages.begin("b" * 40, derive, inline=True)
+    from chaplygin.codegen import cache
+
+    with cache.locked("b" * 40):
+        assert place.unfinished() == []
+
+
+def test_a_forked_child_owns_no_build(place: Place) -> None:
+    if "fork" not in multiprocessing.get_all_start_methods():
+        pytest.skip("no fork here")
+    place.tell("hold")
+    example, model = oscillator()
+    before = model.integrate((0, 1), example.initial, example.parameters).y.tobytes()
+
+    def child(work: Callable[[], bool]) -> int:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # a fork of a process with threads
+            pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                code = 0 if work() else 2
+                stages._finish()  # what the end of a process does: a child waits for nothing here
+            finally:
+                os._exit(code)
+        return pid
+
+    def runs() -> bool:
+        same = model.integrate((0, 1), example.initial, example.parameters).y.tobytes() == before
+        return same and not model.has_inlined_methods
+
+    def ended(pid: int) -> int:
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    assert ended(child(runs)) == 0
+    assert stages._running, "the child ended the build of its parent"
+    waiting = child(lambda: Path(model.owner.__file__).exists() and model.has_inlined_methods)
+    time.sleep(0.3)
+    place.tell()
+    assert ended(waiting) == 0
+    assert model.owner.__file__
+    assert place.compiled("harmonic_oscillator_core.c") == 2
+    assert ended(child(lambda: cg.load_model(model.owner.__file__) is model)) == 0
