@@ -91,6 +91,16 @@ def with_friction() -> Callable[[], Any]:
     return call
 
 
+def other_state() -> Callable[[], Any]:
+    run = stepper()
+    return lambda: run.set_state(omega=1.5)
+
+
+def other_parameter() -> Callable[[], Any]:
+    run = stepper()
+    return lambda: run.set_parameters(m=2.0)
+
+
 def state_by_name() -> Callable[[], Any]:
     run = stepper()
     return lambda: run["omega"]
@@ -124,6 +134,8 @@ ROWS = {
     "run.advance_by, one step": alone,
     "run.set_inputs(vector) and run.advance_by": after_inputs,
     "the same with a rough contact": with_friction,
+    "run.set_state(omega=1.5)": other_state,
+    "run.set_parameters(m=2)": other_parameter,
     'run["omega"], a state': state_by_name,
     'run.evaluate("energy")': invariant_by_name,
     "run.outputs": all_outputs,

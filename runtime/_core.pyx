@@ -171,6 +171,7 @@ cdef class KernelCore:
     cdef bint assuming          # whether anything is assumed of a parameter, input or state
     cdef readonly dict ends     # ends of runs off their constraints: see _consistency.pxi
     cdef dict places            # what each name stands for: see _quantities.pxi
+    cdef dict settable          # what a stepper can change
     cdef tuple dependents       # (name, index of the output) of the declared variables that are no states
 
     def __cinit__(self, capsule, *, owner=None):
@@ -228,7 +229,7 @@ cdef class KernelCore:
         self.u_now = self.u + n_u
         self.out = self.u_now + n_u
         self.work = self.out + n_out
-        self.places = _places(self)
+        self.places, self.settable = _places(self), _settable(self)
 
     def __init__(self, capsule, *, owner=None):
         pass

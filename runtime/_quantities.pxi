@@ -6,6 +6,7 @@ cdef enum:  # what a name stands for: the kind, shifted, and the index among tho
     INPUT = 2
     OUTPUT = 3
     CONSERVED = 4
+    PARAMETER = 5
     KIND_SHIFT = 24
 
 
@@ -17,6 +18,29 @@ cdef dict _places(KernelCore model):
         for i, name in enumerate(names):
             found.setdefault(name, kind << KIND_SHIFT | i)
     return found
+
+
+cdef dict _settable(KernelCore model):
+    """The same of what a stepper can change."""
+    found = {}
+    for kind, names in ((STATE, model.states), (INPUT, model.inputs), (PARAMETER, model.parameters)):
+        found.update({name: kind << KIND_SHIFT | i for i, name in enumerate(names)})
+    return found
+
+
+cdef int _changed(KernelCore model, dict values, long kind, Py_ssize_t n, const double *before, double *to) except -1:
+    """The n entries of one kind, with other numbers for those named. 0: the slow path has to look at them."""
+    cdef PyObject *place
+    cdef long index
+    memcpy(to, before, n * sizeof(double))
+    for name, value in values.items():
+        place = PyDict_GetItemWithError(model.settable, name) if type(name) is str else NULL
+        if place is NULL:
+            return 0
+        index = PyLong_AsLong(<object> place) - (kind << KIND_SHIFT)
+        if not (0 <= index < n and _number(value, &to[index])):
+            return 0
+    return 1
 
 
 cdef long _place(KernelCore model, object key) except -1:

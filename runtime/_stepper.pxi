@@ -142,7 +142,9 @@ cdef class StepperCore:
         if named and values is None:
             values, named = named, {}
         if PyDict_CheckExact(values):
-            plain, found = self._numbers(values, staged), staged
+            plain = self._are_numbers(values) and _changed(self.model, values, INPUT, self.model.n_inputs, self.run.u,
+                                                           staged)
+            found = staged
         else:
             plain = self.signals is None and _vector(values, self.model.inputs, self.model.n_inputs, staged, &found)
         if named or not plain or not _as_assumed(self.model.model.inputs, found, self.model.n_inputs):
@@ -153,20 +155,46 @@ cdef class StepperCore:
         self.given_is_stale = True
         cg_run_changed(self.run)
 
-    cdef int _numbers(self, dict values, double *u) except -1:
-        """All inputs to u, with other numbers for those named. 0: the slow path has to look at them."""
-        cdef PyObject *place
-        cdef long index
-        memcpy(u, self.run.u, self.model.n_inputs * sizeof(double))
-        for name, value in values.items():
-            place = PyDict_GetItemWithError(self.model.places, name) if type(name) is str else NULL
-            if place is NULL:
-                return 0
-            index = PyLong_AsLong(<object> place) - (<long> INPUT << KIND_SHIFT)
-            if not (0 <= index < self.model.n_inputs and _number(value, &u[index])) or (
-                    self.signals is not None and self.signals.table[index].kind != CG_SIGNAL_CONSTANT):
-                return 0
-        return 1
+    cdef bint _are_numbers(self, dict values):
+        """Whether the inputs named are numbers so far, not samples or functions."""
+        cdef Py_ssize_t i
+        if self.signals is not None:
+            for i in range(self.model.n_inputs):
+                if self.signals.table[i].kind != CG_SIGNAL_CONSTANT and self.model.inputs[i] in values:
+                    return False
+        return True
+
+    def _change(self, bint states, values, dict named):
+        """Go on with other numbers for states, or for parameters, at once. False: the slow path has to look at them.
+
+        It has where a momentum or a parameter follows from the declared velocities, and where something is wrong.
+        """
+        cdef ModelCore model = self.model
+        cdef const double *x = self.run.x
+        cdef const double *p = self.run.p
+        cdef bint plain
+        self._free()
+        if named and values is None:
+            values, named = named, {}
+        if named or self.signals is not None or model.model.initial is not NULL:
+            return False
+        if states and PyDict_CheckExact(values):
+            plain, x = _changed(model, values, STATE, model.n_states, x, model.x), model.x
+        elif states:
+            plain = _vector(values, model.states, model.n_states, model.x, &x)
+        elif PyDict_CheckExact(values):
+            plain, p = _changed(model, values, PARAMETER, model.n_parameters, p, model.p), model.p
+        else:
+            plain = _vector(values, model.parameters, model.n_parameters, model.p, &p)
+        if not (plain and model._contacts_right(self.run.t, x, p, self.run.u) and model._start_right(
+                self.run.t, x, p, self.run.u, _smallest(self.run.atol, model.n_states))):
+            return False
+        if states:
+            memcpy(self.run.x, x, model.n_states * sizeof(double))
+        else:
+            memcpy(self.run.p, p, model.n_parameters * sizeof(double))
+        cg_run_moved(self.run)
+        return True
 
     def _set(self, inputs):
         """Take other inputs from here on."""

@@ -68,6 +68,14 @@ class Stepper(StepperCore, Stepping):
         x0, p, controls = model._prepare(begin, initial, parameters, inputs, smallest(options["atol"]))
         return cls(model, begin, x0, p, controls, arguments.text("method", method), options)
 
+    def set_state(self, values: Any = None, /, **named: Any) -> None:
+        if not self._change(True, values, named):
+            super().set_state(values, **named)
+
+    def set_parameters(self, values: Any = None, /, **named: Any) -> None:
+        if not self._change(False, values, named):
+            super().set_parameters(values, **named)
+
     @property
     def modes(self) -> dict[str, str]:
         """The present mode of each contact by its name: "stick", "slip+" or "slip-"."""

@@ -14,7 +14,8 @@ from test_runtime_twin import kernels
 
 import chaplygin as cg
 from chaplygin.codegen.twin import twin_model
-from chaplygin.runtime import ArgumentError, KernelError, TwinModel
+from chaplygin.runtime import ArgumentError, KernelError, Stepper, TwinModel
+from chaplygin.runtime.stepping import Stepping
 
 pytestmark = needs_core
 
@@ -68,6 +69,29 @@ def test_states_change_at_once(run: Any) -> None:
         with pytest.raises(ArgumentError, match=says):
             run.set_state(wrong)
     assert run.save().block == before.block
+
+
+def test_plain_numbers_are_taken_in_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the same bits as the way that takes everything."""
+    fast, slow = (model("oscillator").stepper([1.0, 0.0], [1.0, 4.0], [0.0]) for _ in range(2))
+    changes: list[tuple[str, Any]] = [
+        ("set_state", {"v": 2}),
+        ("set_state", np.array([0.5, -1.0])),
+        ("set_parameters", {"k": 5.0}),
+        ("set_parameters", [2.0, 3.0]),
+        ("set_parameters", {"m": np.float64(0.25), "k": 1.0}),
+    ]
+    for run, way in ((slow, Stepping), (fast, Stepper)):
+        for name, given in changes:
+            run.advance_by(0.3)
+            getattr(way, name)(run, given)
+        if way is Stepping:
+            for name in ("set_state", "set_parameters"):
+                monkeypatch.setattr(Stepping, name, lambda *_, **__: pytest.fail("the slow way"))
+    assert fast.save().block[-400:] == slow.save().block[-400:]
+    assert np.array_equal(fast.advance_by(1.0), slow.advance_by(1.0))
+    with pytest.raises(pytest.fail.Exception, match="the slow way"):
+        fast.set_state(w=0.0)
 
 
 def test_a_step_length_that_no_longer_fits_is_chosen_anew() -> None:
