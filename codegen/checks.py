@@ -28,6 +28,7 @@ from .symbols import (
     Velocity,
     assumed,
     check_name,
+    check_text,
     kind_of,
     rate,
 )
@@ -103,6 +104,8 @@ def example(system: str, given: Mapping[Any, Any]) -> dict[sp.Symbol, float]:
             raise DeclarationError(f"System {system!r}: example: {key!s} is not a symbol of the system")
         try:
             number = float(value)
+        except OverflowError:
+            number = math.inf
         except (TypeError, ValueError):
             raise DeclarationError(f"System {system!r}: example[{key}] = {value!s} is not a number") from None
         if not math.isfinite(number):
@@ -129,6 +132,7 @@ def texts(system: System, entry: str, given: Mapping[Any, Any]) -> dict[sp.Symbo
             raise DeclarationError(
                 f"System {system.name!r}: {entry}[{key}] is {type(value).__name__}; give text"
             )
+        check_text(value, f"System {system.name!r}: {entry}[{key}]")
     return dict(given)
 
 

@@ -9,6 +9,7 @@ import functools
 import json
 import os
 import platform
+import re
 import shlex
 import shutil
 import subprocess
@@ -49,7 +50,11 @@ class Compiler:
         would let results depend on the CPU or the compiler. What remains leaves every value as C defines it, NaN and
         infinities included: `-fno-math-errno` gives up only errno, `-fno-trapping-math` only the exact set of raised
         floating-point exception flags, and nothing here reads either. Nothing of `-ffast-math` is used.
+
+        Raises BuildError for `reproducible` where the compiler's own command allows such things.
         """
+        if reproducible:
+            _refuse_licences(self.command)
         contract = ["-ffp-contract=off"] if reproducible else ["-ffp-contract=fast"]
         if reproducible and self.family == "gcc":
             # GCC's vectoriser fuses whatever -ffp-contract says: since 12 it makes vfmaddsub of a*b - c*d beside
@@ -101,6 +106,24 @@ class Compiler:
 _COMMON = ("-fPIC", "-fvisibility=hidden") if sys.platform != "win32" else ()
 
 
+_LICENCES = re.compile(
+    r"-(Ofast|ffast-math|f(unsafe|associative|reciprocal)-math.*|funsafe-math-optimizations|ffinite-math-only"
+    r"|fno-signed-zeros|fno-honor-(nans|infinities)|fapprox-func|ffp-contract=(?!off).*|ffp-model=(?!strict|precise).*"
+    r"|fsingle-precision-constant|fexcess-precision=(?!standard).*|mdaz-ftz|fdenormal-fp-math=(?!ieee).*"
+    r"|mfpmath=(?!sse\Z).*)\Z"
+)
+"""Flags that let a value differ from what C says of the program text."""
+
+
+def _refuse_licences(command: tuple[str, ...]) -> None:
+    given = [word for word in command[1:] if _LICENCES.match(word)]
+    if given:
+        raise BuildError(
+            f"CC is {shlex.join(command)!r}: with {' '.join(given)} results are not reproducible; take it out of CC, "
+            "or compile with reproducible=False"
+        )
+
+
 def find_compiler(memory: Path | None = None) -> Compiler:
     """The C compiler to use.
 
@@ -127,12 +150,17 @@ def find_compiler(memory: Path | None = None) -> Compiler:
 def _command() -> tuple[str, ...]:
     chosen = os.environ.get("CC", "").strip()
     if chosen:
-        words = tuple(shlex.split(chosen))
+        try:
+            words = shlex.split(chosen)
+        except ValueError as error:
+            raise NoCompilerError(
+                f"CC is {chosen!r}, which is not a command ({error}); correct or unset CC, or {_HOW}"
+            ) from None
         if shutil.which(words[0]) is None:
             raise NoCompilerError(
                 f"CC is {chosen!r}, and there is no such command; correct or unset CC, or {_HOW}"
             )
-        return words
+        return tuple(map(_anywhere, words))
     for name in SYSTEM_COMPILERS:
         if shutil.which(name) is not None:
             return (name,)
@@ -141,6 +169,12 @@ def _command() -> tuple[str, ...]:
     if find_spec("ziglang") is not None:
         return _zig()
     raise NoCompilerError(f"no C compiler found (looked for $CC, cc, gcc, clang, ziglang); {_HOW}")
+
+
+def _anywhere(word: str) -> str:
+    """A word of a command; a relative path to a program as an absolute one, since compilers run in another folder."""
+    relative = os.path.dirname(word) and not word.startswith("-") and not os.path.isabs(word)
+    return os.path.abspath(word) if relative and shutil.which(word) else word
 
 
 def _zig() -> tuple[str, ...]:

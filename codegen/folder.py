@@ -10,17 +10,13 @@ from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 
-from chaplygin.runtime.errors import ChaplyginError
+from chaplygin.runtime.errors import EmitError
 
-__all__ = ["EmitError", "with_headers", "write"]
+__all__ = ["with_headers", "write"]
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.M)
 _MARK = re.compile(rb"(?:/\*\s+\*|/\*|#) (?:Generated|Copied) by chaplygin ")
 """How every file that `emit` writes begins."""
-
-
-class EmitError(ChaplyginError, OSError):
-    """The emitted files cannot be written: a file stands in the way, or the disk does not take them."""
 
 
 def with_headers(texts: Mapping[str, str]) -> dict[str, str]:

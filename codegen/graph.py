@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 
+from chaplygin.runtime.errors import RangeError
+
 Node = int
 Number = int | Fraction
 
@@ -52,6 +54,15 @@ LEAVES = ("const", "named", "symbol", "bool")
 def _plain(value: Fraction) -> Number:
     """A constant for calculating with: an integer where it is one, which is much quicker."""
     return value.numerator if value.denominator == 1 else value
+
+
+def _shown(value: Number | float) -> str:
+    """A number that may be too large for a float."""
+    if isinstance(value, float):
+        return str(value)
+    exact = Fraction(value)
+    bits = exact.numerator.bit_length() - exact.denominator.bit_length()
+    return f"{'-' if value < 0 else ''}1e{round(bits * 0.30103)} (about)"
 
 
 class Graph:
@@ -103,10 +114,18 @@ class Graph:
         return node
 
     def const(self, value: int | Fraction | float) -> Node:
-        """An exact constant; a float stands for the binary fraction that it is."""
+        """An exact constant; a float stands for the binary fraction that it is.
+
+        Raises RangeError where it is larger than every double.
+        """
         node = self._constants.get(value)
         if node is None:
-            node = self._constants[value] = self._leaf("const", Fraction(value))
+            try:
+                exact = Fraction(value)
+                float(exact)
+            except (OverflowError, ValueError):
+                raise RangeError(f"the constant {_shown(value)} is beyond double precision") from None
+            node = self._constants[value] = self._leaf("const", exact)
         return node
 
     def named(self, name: str) -> Node:

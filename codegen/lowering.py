@@ -6,11 +6,14 @@ contain one another share their common part again here, whatever their terms are
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import partial, reduce
 
 import sympy as sp
+
+from chaplygin.runtime.errors import RangeError
 
 from .graph import Graph, Node
 
@@ -157,7 +160,10 @@ class Lowering:
         if isinstance(e, sp.Rational):
             return self.graph.const(Fraction(int(e.p), int(e.q)))
         if isinstance(e, sp.Float) and e.is_finite:
-            return self.graph.const(float(e))
+            value = float(e)
+            if math.isinf(value):
+                raise RangeError(f"the constant {sp.N(e, 3)} is beyond double precision")
+            return self.graph.const(value)
         raise UnsupportedExpression(f"{e} is not a finite real number")
 
     def _named(self, e: sp.Basic) -> Node:

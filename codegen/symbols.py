@@ -94,6 +94,14 @@ def assumed(s: sp.Symbol) -> int:
     return sum(bit for bit, true in known.items() if true)
 
 
+def check_text(text: str, where: str) -> None:
+    """Raise DeclarationError for text that C strings and UTF-8 cannot hold."""
+    if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
+        raise DeclarationError(
+            f"{where} = {text!r} contains a NUL character or half of a surrogate pair; give plain text"
+        )
+
+
 def check_name(name: str, what: str) -> None:
     """Raise DeclarationError unless `name` can be a name in C, C++, Python and Cython, and is not taken."""
     if not isinstance(name, str) or not _IDENTIFIER.match(name):

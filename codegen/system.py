@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from chaplygin.runtime.errors import RangeError
+
 from . import checks, contacts, declaration, events
 from .canonical import digest
 from .fields import Fields
@@ -188,8 +190,11 @@ class System:
         self._collect_symbols()
         self._put("units", checks.texts(self, "units", units or {}))
         self._put("descriptions", checks.texts(self, "descriptions", descriptions or {}))
-        self._lower()
-        checks.check(self)
+        try:
+            self._lower()
+            checks.check(self)
+        except RangeError as error:
+            raise DeclarationError(f"System {name!r}: {error}; choose other units") from None
         if self.bodies:
             from .mechanism import check_bodies
 
@@ -272,7 +277,7 @@ class System:
             for x, row in zip(self.coordinates, rows, strict=True):
                 lowering.define(rate(x), row)
             lowered = rows + lowering.lower([e for _, e in entries[n:]])
-        except (UnsupportedExpression, ZeroDivisionError) as error:
+        except (UnsupportedExpression, ArithmeticError) as error:
             raise DeclarationError(f"System {self.name!r}: {self._culprit(nodes)}: {error}") from None
         value = dict(zip((name for name, _ in entries), lowered, strict=True))
         self._put("graph", g)
@@ -332,7 +337,7 @@ class System:
             lowering = Lowering(Graph(), dict.fromkeys([*nodes, *(rate(x) for x in self.coordinates)], 0))
             try:
                 lowering.lower([expression])
-            except (UnsupportedExpression, ZeroDivisionError):
+            except (UnsupportedExpression, ArithmeticError):
                 return entry
         return "declaration"
 

@@ -16,10 +16,12 @@ __all__ = [
     "ChaplyginError",
     "ConsistencyWarning",
     "CoreMissingError",
+    "EmitError",
     "KernelError",
     "LoadError",
     "MissingExtraError",
     "NoCompilerError",
+    "RangeError",
     "TwinWarning",
     "kernel_failed",
     "message_of",
@@ -66,6 +68,14 @@ class BuildError(ChaplyginError, RuntimeError):
 
 class NoCompilerError(BuildError):
     """There is no C compiler. The message says how to get one."""
+
+
+class EmitError(ChaplyginError, OSError):
+    """The emitted files cannot be written: a file stands in the way, or the disk does not take them."""
+
+
+class RangeError(ChaplyginError, OverflowError):
+    """A constant of the equations is larger than the largest double, 1.8e308."""
 
 
 class MissingExtraError(ChaplyginError, ImportError):

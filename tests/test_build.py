@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import platform
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -194,6 +195,52 @@ def test_a_cc_that_is_no_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("CC", "false")
     with pytest.raises(NoCompilerError, match="`false --version` returned 1"):
         find_compiler()
+
+
+@pytest.mark.parametrize("chosen", ["gcc '-O2", 'gcc "', "./no-such", "''", "'"])
+def test_a_cc_that_is_no_command_is_named(monkeypatch: pytest.MonkeyPatch, chosen: str) -> None:
+    monkeypatch.setenv("CC", chosen)
+    with pytest.raises(
+        NoCompilerError, match=f"CC is {re.escape(repr(chosen))}, .*correct or unset CC"
+    ) as caught:
+        find_compiler()
+    assert "\n" not in str(caught.value)
+
+
+def test_cc_may_be_a_relative_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Compilers run in the folder of the build."""
+    mine = tmp_path / "tools" / "mycc"
+    mine.parent.mkdir()
+    mine.write_text(f'#!/bin/sh\nexec {shlex.join(find_compiler().command)} "$@"\n')
+    mine.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CC", "tools/mycc -DNOTHING=tools/mycc")
+    assert find_compiler().command == (str(mine), "-DNOTHING=tools/mycc")
+    assert call_rhs(loaded(made(sources())), (0.5, 3.0), (2.0, 4.0)) == (3.0, -1.0)
+
+
+@pytest.mark.parametrize(
+    "flag",
+    "-ffast-math -Ofast -funsafe-math-optimizations -ffinite-math-only -fassociative-math -freciprocal-math "
+    "-fno-signed-zeros -ffp-contract=fast -ffp-model=fast -mfpmath=387".split(),
+)
+def test_a_cc_that_gives_up_reproducible_numbers_is_refused(
+    monkeypatch: pytest.MonkeyPatch, flag: str
+) -> None:
+    monkeypatch.setenv("CC", f"{shlex.join(find_compiler().command)} {flag} -g0")
+    with pytest.raises(
+        BuildError, match=f"with {re.escape(flag)} results are not reproducible; .*reproducible=False"
+    ):
+        cache.model_key("00", reproducible=True)
+    assert len(cache.model_key("00", reproducible=False)) == 40
+
+
+def test_flags_that_change_no_value_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    command = shlex.join(find_compiler().command)
+    monkeypatch.setenv(
+        "CC", f"{command} -O1 -g0 -ffp-contract=off -mfpmath=sse -fno-fast-math -fexcess-precision=standard"
+    )
+    assert len(cache.model_key("00", reproducible=True)) == 40
 
 
 def test_cc_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -17,8 +17,7 @@ from test_emit import every_function
 import chaplygin as cg
 from chaplygin.cli import main
 from chaplygin.codegen.emit import emit_to
-from chaplygin.codegen.folder import EmitError
-from chaplygin.runtime.errors import ChaplyginError
+from chaplygin.runtime.errors import ChaplyginError, EmitError
 
 ROOT = Path(__file__).resolve().parent.parent
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
