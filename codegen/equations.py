@@ -8,13 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
-from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
 from .evaluate import evaluate
 from .friction import friction_symbols
 from .graph import Graph, Node
 from .points import good_points
-from .sympy_view import expressions
+from .sympy_view import shown
 from .system import System
 
 if TYPE_CHECKING:
@@ -22,20 +21,8 @@ if TYPE_CHECKING:
     from .invariants import Invariant
     from .program import Program
 
-LARGEST_TO_SIMPLIFY = 80
-"""Operations of one entry; longer ones are shown as they are (SymPy would take seconds for each)."""
 LARGEST_COUNTED_AS_EMITTED = 2000
 """Operations of M and f up to which `Equations.operations` counts the emitted right-hand side."""
-LARGEST_TREE = 120
-"""Operations of one entry without sharing up to which SymPy simplifies it; beyond, it may take minutes."""
-
-
-def _shown(e: Any) -> Any:
-    """An expression made shorter, where SymPy does not take minutes for it (trigonometric denominators)."""
-    below = [p.base for p in e.atoms(sp.Pow) if p.exp.is_negative and p.base.is_Add]
-    if e.count_ops() > LARGEST_TREE or any(b.has(TrigonometricFunction) for b in below):
-        return sp.factor_terms(e)
-    return sp.simplify(e)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,11 +166,7 @@ class Equations:
 
     # -- SymPy views --------------------------------------------------------------------------------------------
     def _view(self, nodes: Sequence[Node]) -> list[Any]:
-        shown = expressions(self.graph, nodes, self.symbols)
-        return [
-            _shown(e) if self.graph.count_operations([n]) <= LARGEST_TO_SIMPLIFY else e
-            for n, e in zip(nodes, shown, strict=True)
-        ]
+        return shown(self.graph, nodes, self.symbols)
 
     @cached_property
     def mass_matrix(self) -> sp.Matrix:

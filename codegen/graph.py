@@ -435,6 +435,14 @@ class Graph:
             new[node] = node if changed == args else self.rebuild(self.op[node], changed)
         return [new[r] for r in roots]
 
+    def tree_size(self, root: Node) -> int:
+        """The operations of a root written out without sharing: what SymPy has to walk through."""
+        size: dict[Node, int] = {}
+        for n in self.reachable([root]):
+            args = self.args[n]
+            size[n] = 1 + sum(size[a] for a in args) if args else 0
+        return size[root]
+
     def count_operations(self, roots: Iterable[Node]) -> int:
         """Arithmetic operations and function calls that the roots need."""
         return sum(self.op[n] not in LEAVES for n in self.reachable(roots))

@@ -22,6 +22,10 @@ Polynomial = Any
 _ARITHMETIC = ("add", "sub", "neg", "mul", "div", "pow")
 
 
+LARGEST_SHORTENED = 200
+"""Terms of a product up to which a common divisor is sought: it takes far longer to find than the product."""
+
+
 class TooLarge(Exception):
     """The normal form has more terms than are worth their time."""
 
@@ -34,11 +38,28 @@ def vanishes(g: Graph, node: Node) -> bool:
         return False
 
 
-class Fractions:
-    """The numerator and denominator of a node as polynomials over the rationals."""
+def shortened(g: Graph, node: Node) -> Node:
+    """A node as a fraction in lowest terms where that has fewer operations; else the node itself."""
+    try:
+        found = Fractions(g, node, LARGEST_SHORTENED)
+    except (TooLarge, ZeroDivisionError):
+        return node
+    if max(len(found.numerator), len(found.denominator)) > LARGEST_SHORTENED:
+        return node
+    top, bottom = map(found.node, found.numerator.cancel(found.denominator))
+    short = g.div(top, bottom)
+    return short if g.count_operations([short]) < g.count_operations([node]) else node
 
-    def __init__(self, g: Graph, root: Node) -> None:
+
+class Fractions:
+    """The numerator and denominator of a node as polynomials over the rationals.
+
+    Raises TooLarge where one product may have more terms than `largest`.
+    """
+
+    def __init__(self, g: Graph, root: Node, largest: int = LARGEST) -> None:
         self.graph = g
+        self.largest = largest
         order = g.reachable([root])
         inside = [n for n in order if not self._is_arithmetic(n) and g.op[n] != "const"]
         self.atoms: dict[Node, int] = {n: i for i, n in enumerate(inside)}
@@ -105,9 +126,22 @@ class Fractions:
     def _times(self, a: Polynomial, b: Polynomial) -> Polynomial:
         if a == 1 or b == 1:
             return b if a == 1 else a
-        if len(a) * len(b) > LARGEST:
+        if len(a) * len(b) > self.largest:
             raise TooLarge
         return self._reduced(a * b)
+
+    def node(self, p: Polynomial) -> Node:
+        """A polynomial in the graph, its terms in descending order."""
+        g, atoms = self.graph, list(self.atoms)
+        terms = []
+        for exponents, c in p.terms():
+            factors = [g.integer_power(a, e) for a, e in zip(atoms, exponents, strict=False) if e]
+            number = g.const(Fraction(int(c.numerator), int(c.denominator)))
+            product = g.one
+            for factor in factors:
+                product = g.mul(product, factor)
+            terms.append(g.mul(number, product))
+        return g.sum(terms)
 
     def _reduced(self, p: Polynomial) -> Polynomial:
         """Even powers of sines replaced by those of cosines."""

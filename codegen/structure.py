@@ -9,14 +9,11 @@ import sympy as sp
 
 from .fields import recognised, structure
 from .graph import Graph, Node
-from .lowering import Lowering
 from .points import good_points
-from .sympy_view import expressions
+from .rational import shortened
+from .sympy_view import shown
 from .system import System
 from .zero import is_zero
-
-_LARGEST_TO_SIMPLIFY = 150
-"""Operations; above this SymPy's simplification takes longer than it is worth."""
 
 
 def _points(system: System) -> list[dict[str, float]]:
@@ -26,30 +23,17 @@ def _points(system: System) -> list[dict[str, float]]:
 
 def recognise(g: Graph, system: System, nodes: list[Node]) -> list[Node]:
     """Nodes that are constants in disguise replaced by them, the others simplified where that is quick."""
-    return recognised(g, nodes, _points(system), _prover(system), _simplifier(system))
+    return recognised(g, nodes, _points(system), _prover(system), shortened)
 
 
 def structure_functions(g: Graph, system: System) -> dict[tuple[int, int], list[tuple[int, Node]]]:
     """c_ab^i for a < b (a = -1: X_0) as {(a, b): [(i, node), ...]} in the given copy of the system's graph."""
-    return structure(g, system.fields, _points(system), _prover(system), _simplifier(system))
+    return structure(g, system.fields, _points(system), _prover(system), shortened)
 
 
 def _prover(system: System) -> Callable[[Graph, Node], bool]:
     symbols = {s.name: s for s in system.all_symbols()}
     return lambda graph, node: is_zero(graph, node, symbols)
-
-
-def _simplifier(system: System) -> Callable[[Graph, Node], Node]:
-    symbols = {s.name: s for s in system.all_symbols()}
-
-    def simplify(graph: Graph, node: Node) -> Node:
-        if graph.count_operations([node]) > _LARGEST_TO_SIMPLIFY:
-            return node
-        simple = sp.simplify(expressions(graph, [node], symbols)[0])
-        lowered = Lowering(graph, {s: graph.symbol(n) for n, s in symbols.items()}).lower([simple])[0]
-        return lowered if graph.count_operations([lowered]) < graph.count_operations([node]) else node
-
-    return simplify
 
 
 def structure_constants(system: System, with_time: bool = False) -> list[list[list[Any]]]:
@@ -64,7 +48,7 @@ def structure_constants(system: System, with_time: bool = False) -> list[list[li
         if a < 0 and not with_time:
             continue
         for i, node in entries:
-            value = expressions(g, [node], symbols)[0]
+            (value,) = shown(g, [node], symbols)
             table[a + offset][b + offset][i] = value
             table[b + offset][a + offset][i] = -value
     return table

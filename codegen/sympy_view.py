@@ -7,8 +7,14 @@ from fractions import Fraction
 from typing import Any
 
 import sympy as sp
+from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
 from .graph import BINARY, UNARY, Graph, Node
+
+LARGEST_SIMPLIFIED = 120
+"""Operations without sharing up to which SymPy simplifies what is shown; beyond, it may take minutes."""
+LARGEST_FACTORED = 1000
+"""Operations without sharing up to which common factors are taken out of what is shown."""
 
 BUILD: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,
@@ -65,3 +71,19 @@ def expressions(
         args = g.args[node]
         built[node] = BUILD[g.op[node]](*[built[a] for a in args]) if args else leaf(g, node, symbols)
     return [built[r] for r in roots]
+
+
+def shown(g: Graph, roots: Sequence[Node], symbols: Mapping[str, sp.Symbol]) -> list[Any]:
+    """The roots as SymPy expressions to be read: made shorter where SymPy does not take long for it."""
+    found = expressions(g, roots, symbols)
+    return [_shorter(e, g.tree_size(n)) for n, e in zip(roots, found, strict=True)]
+
+
+def _shorter(e: Any, size: int) -> Any:
+    if size > LARGEST_FACTORED:
+        return e
+    # A denominator with sines and cosines takes minutes, whatever its size.
+    below = [p.base for p in e.atoms(sp.Pow) if p.exp.is_negative and p.base.is_Add]
+    if size > LARGEST_SIMPLIFIED or any(b.has(TrigonometricFunction) for b in below):
+        return sp.factor_terms(e)
+    return sp.simplify(e)

@@ -14,6 +14,8 @@ from .sympy_view import expressions
 
 _LARGEST = 300
 """Operations; larger expressions count as not shown to be zero."""
+_LARGEST_TREE = 200
+"""Operations without sharing up to which SymPy is asked; beyond, it may think for minutes."""
 
 
 def is_zero(g: Graph, node: Node, symbols: Mapping[str, sp.Symbol]) -> bool:
@@ -26,6 +28,8 @@ def is_zero(g: Graph, node: Node, symbols: Mapping[str, sp.Symbol]) -> bool:
         return False
     if vanishes(g, node):
         return True
+    if g.tree_size(node) > _LARGEST_TREE:
+        return False
     (e,) = expressions(g, [node], symbols)
     return bool(sp.simplify(e) == 0)
 

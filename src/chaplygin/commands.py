@@ -206,16 +206,20 @@ def _views(equations: Equations, nodes: Sequence[int]) -> list[Any]:
     """Nodes as SymPy expressions; those that SymPy simplifies quickly are simplified, the others stay as they are."""
     import sympy as sp
 
-    from chaplygin.codegen.sympy_view import expressions
+    from chaplygin.codegen.sympy_view import LARGEST_SIMPLIFIED, expressions
 
-    def quick(e: Any, count: int) -> bool:
+    def quick(e: Any, n: int, count: int) -> bool:
+        if equations.graph.tree_size(n) > LARGEST_SIMPLIFIED:
+            return False
         # Trigonometric denominators of this size take it minutes.
         slow = any(p.exp.could_extract_minus_sign() and p.has(sp.sin, sp.cos) for p in e.atoms(sp.Pow))
         return count <= (LONGEST // 3 if slow else LONGEST)
 
     raw = expressions(equations.graph, nodes, equations.symbols)
     counts = [equations.graph.count_operations([n]) for n in nodes]
-    simple = [sp.simplify(e) if quick(e, count) else e for e, count in zip(raw, counts, strict=True)]
+    simple = [
+        sp.simplify(e) if quick(e, n, count) else e for e, n, count in zip(raw, nodes, counts, strict=True)
+    ]
     # Plain symbols print in alphabetical order, those of a declaration by their kind.
     plain = {s: sp.Symbol(name) for name, s in equations.symbols.items()}
     return [e.xreplace(plain) for e in simple]
