@@ -24,6 +24,7 @@ SMALLEST_RTOL = 100 * float(np.finfo(np.float64).eps)
 
 __all__ = [
     "SMALLEST_RTOL",
+    "absolute_tolerances",
     "array",
     "backward",
     "boolean",
@@ -232,12 +233,8 @@ def tolerances(rtol: Any, atol: Any, names: Sequence[str]) -> tuple[float, Array
 
     As `solve_ivp` does, an `rtol` below what float64 resolves is raised, with a warning; 0 leaves `atol` alone.
     """
-    relative = number("rtol", rtol)
-    if isinstance(atol, (Mapping, list, tuple)) or (isinstance(atol, np.ndarray) and atol.ndim > 0):
-        absolute = vector("atol", atol, names)
-    else:
-        absolute = np.full(len(names), number("atol", atol))
-    if relative < 0 or (absolute < 0).any():
+    relative, absolute = number("rtol", rtol), absolute_tolerances(atol, names)
+    if relative < 0:
         raise ArgumentError("rtol and atol must not be negative")
     if relative == 0 and (absolute == 0).any():
         name = names[int(np.flatnonzero(absolute == 0)[0])]
@@ -250,6 +247,17 @@ def tolerances(rtol: Any, atol: Any, names: Sequence[str]) -> tuple[float, Array
         )
         relative = SMALLEST_RTOL
     return relative, absolute
+
+
+def absolute_tolerances(atol: Any, names: Sequence[str]) -> Array:
+    """`atol` as a vector by state."""
+    if isinstance(atol, (Mapping, list, tuple)) or (isinstance(atol, np.ndarray) and atol.ndim > 0):
+        absolute = vector("atol", atol, names)
+    else:
+        absolute = np.full(len(names), number("atol", atol))
+    if (absolute < 0).any():
+        raise ArgumentError("rtol and atol must not be negative")
+    return absolute
 
 
 def step_options(given: Mapping[str, Any], adaptive: bool) -> tuple[float, float, int]:

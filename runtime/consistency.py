@@ -42,7 +42,6 @@ __all__ = [
     "check_start",
     "note_end",
     "remember",
-    "smallest",
 ]
 
 WARN, REFUSE = 1e-8, 1e-4
@@ -62,11 +61,6 @@ class Accepted:
     """A state (n,) that a run has begun with before: it is not checked again."""
 
     y: Array
-
-
-def smallest(atol: Any) -> float:
-    """The smallest absolute tolerance of a run; `atol` as the caller gave it, already checked."""
-    return float(np.min(list(atol.values()) if isinstance(atol, dict) else atol))
 
 
 def check_start(model: InitialStates, t0: float, x0: Array, p: Array, controls: Inputs, atol: float) -> None:

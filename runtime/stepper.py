@@ -8,7 +8,6 @@ import numpy as np
 
 from . import arguments
 from ._core import StepperCore
-from .consistency import smallest
 from .errors import ArgumentError
 from .happenings import MODES
 from .inputs import parse
@@ -65,7 +64,8 @@ class Stepper(StepperCore, Stepping):
     ) -> Stepper:
         """Make a stepper at `t0`; see `Model.stepper`."""
         begin = arguments.number("t0", t0)
-        x0, p, controls = model._prepare(begin, initial, parameters, inputs, smallest(options["atol"]))
+        atol = arguments.absolute_tolerances(options["atol"], model.states).min()
+        x0, p, controls = model._prepare(begin, initial, parameters, inputs, float(atol))
         return cls(model, begin, x0, p, controls, arguments.text("method", method), options)
 
     def set_state(self, values: Any = None, /, **named: Any) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import arguments
-from .consistency import smallest
 from .errors import ArgumentError
 from .face import Face
 
@@ -140,7 +139,7 @@ class Stepping:
 
     def _begin(self, initial: Any, p: Array) -> None:
         """Go on from another state, checked as the start of a run is."""
-        x, p, _ = self.model._prepare(self.t, initial, p, self.inputs, smallest(self._options["atol"]))
+        x, p, _ = self.model._prepare(self.t, initial, p, self.inputs, float(self._options["atol"].min()))
         self._put(x, p)
 
     def _from_declared(self, declared: dict[str, float], parameters: dict[str, float]) -> tuple[Array, Array]:

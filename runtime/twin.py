@@ -18,7 +18,7 @@ from . import arguments
 from . import inputs as signals
 from .assumptions import ZERO_AT_START
 from .columns import Start
-from .consistency import Accepted, note_end, smallest
+from .consistency import Accepted, note_end
 from .errors import UNSUPPORTED, ArgumentError, TwinWarning, kernel_failed
 from .face import Face, Variable
 from .happenings import rule
@@ -271,7 +271,8 @@ class TwinModel(Face):
             "paradox": paradox,
         }
         begin = arguments.number("t0", t0)
-        x0, p, controls = self._prepare(begin, initial, parameters, inputs, smallest(atol))
+        least = arguments.absolute_tolerances(atol, self.states).min()
+        x0, p, controls = self._prepare(begin, initial, parameters, inputs, float(least))
         return TwinStepper(self, begin, x0, p, controls, options)
 
 

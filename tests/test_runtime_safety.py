@@ -216,6 +216,14 @@ def test_nothing_leaks() -> None:
         m.rhs(0.0, y, p, u)
         m.rhs(0.0, initial, parameters, {"tau": 0.1})
         m.integrate((0.0, 1.0), initial, parameters, u, method="rk4", step=0.1)
+        m.evaluate(0.0, initial, p, u)
+        run.set_inputs(u)
+        run.set_inputs(tau=0.2)
+        run.set_state(initial)
+        run.set_parameters(m=2.0)
+        run.advance_by(0.01)
+        assert run["omega"] != run.evaluate("energy") == run.evaluate()["energy"]
+        assert (run.outputs, run.inputs.values[0]) == ({}, 0.2)
 
     def seldom() -> None:
         m.integrate((0, 2), y, p, {"tau": ([0, 1], [0.1, 0.2])}, dense_output=True, method="rk4", step=0.01)
@@ -223,9 +231,13 @@ def test_nothing_leaks() -> None:
         for bad in ({"tau": np.nan}, {"tau": lambda t, y: 1 / 0}):
             with pytest.raises((ArgumentError, ZeroDivisionError)):
                 m.integrate((0, 1), y, p, bad)
-        m.evaluate(0.0, y, p, u)
+        m.evaluate(0.0, np.array([y, y]).T, p, u)
+        for ask in (lambda: run["tua"], lambda: run.set_inputs(tua=1), lambda: run.set_state(v="x")):
+            with pytest.raises(ArgumentError):
+                ask()
         run.restore(run.save())
         run.set_inputs(tau=([0.0], [1.0]))
+        run.set_inputs(tau=0.1)
         cg.ensemble(m, (0, 1), 3, y, p, u, threads=2)
         with pytest.raises(KernelError):
             m.jacobian(0.0, y, p, u)
