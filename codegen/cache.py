@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
-from chaplygin.runtime.errors import ChaplyginError
+from chaplygin.runtime.errors import CacheError
 
 from .compilers import Compiler, cpu_features, find_compiler
 
@@ -36,10 +36,6 @@ _LOCKS = "locks"
 _MAKING = ".making-"
 _DAMAGED = ".damaged-"
 _PACKAGE = Path(__file__).resolve().parent
-
-
-class CacheError(ChaplyginError, PermissionError):
-    """The cache's folder cannot be used: not a folder, owned by another user, or writable by others."""
 
 
 def cache_folder() -> Path:

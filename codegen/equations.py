@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,8 @@ from .sympy_view import shown
 from .system import System
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .friction import Friction
     from .invariants import Invariant
     from .program import Program
@@ -164,6 +166,23 @@ class Equations:
 
         return lower(self)
 
+    # -- onward -------------------------------------------------------------------------------------------------
+    def compile(self, *, reproducible: bool = True, wait: bool = False) -> Any:
+        """The compiled `Model` of these equations; see `chaplygin.compile`."""
+        from .compile import compile
+
+        return compile(self, reproducible=reproducible, wait=wait)
+
+    def emit(self, folder: str | Path, *, force: bool = False) -> list[Path]:
+        """Write the C sources (.c .h) and the Cython module (.pyx .pxd .pyi) into a folder; see `System.emit`."""
+        from .emit import emit_to
+
+        return emit_to(self.program, folder, force=force)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickled are the fields; what follows from them is made again."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
     # -- SymPy views --------------------------------------------------------------------------------------------
     def _view(self, nodes: Sequence[Node]) -> list[Any]:
         return shown(self.graph, nodes, self.symbols)
@@ -233,6 +252,11 @@ class Equations:
         from .latex import equations_to_latex
 
         return equations_to_latex(self)
+
+    def _repr_html_(self) -> str:
+        from .notebook import equations_table
+
+        return equations_table(self)
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"

@@ -81,6 +81,10 @@ class Event:
             made = {k: checks.scalar(f"{where}: reset[{k}]", v) for k, v in self.reset.items()}
             object.__setattr__(self, "reset", MappingProxyType(made))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        reset = None if self.reset is None else dict(self.reset)
+        return Event, (self.expr, self.direction, self.terminal, reset, self.name)
+
     def __repr__(self) -> str:
         reset = dict(self.reset) if self.reset is not None else None
         return (

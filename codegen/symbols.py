@@ -10,11 +10,7 @@ import sympy as sp
 from sympy.core.facts import InconsistentAssumptions
 
 from chaplygin.runtime import assumptions as held
-from chaplygin.runtime.errors import ChaplyginError
-
-
-class DeclarationError(ChaplyginError, ValueError):
-    """A declaration is wrong: the message names the entry and says what would be right."""
+from chaplygin.runtime.errors import DeclarationError
 
 
 class Named(sp.Symbol):

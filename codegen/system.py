@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from chaplygin.runtime.errors import RangeError
+from chaplygin.runtime.errors import ArgumentError, RangeError
 
 from . import checks, contacts, declaration, events
 from .canonical import digest
 from .fields import Fields
+from .forms import forms
 from .graph import Graph, Node
 from .lowering import Lowering, UnsupportedExpression
 from .points import example_point
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 
 Expression = Any
 _OF_BODIES = ("bodies[", "interactions[")
+_ARGUMENTS = (
+    "kinematics bodies interactions holonomic parametrization contacts events outputs units descriptions example"
+).split()
+_MADE_WHEN_ASKED = ("kinetic", "potential", "forces", "screws")
 
 
 class System:
@@ -220,7 +225,7 @@ class System:
         Raises DeclarationError, naming the event, as the declaration does.
         """
         other = System.__new__(System)
-        other.__dict__.update(self.__dict__)
+        other.__dict__.update({k: v for k, v in self.__dict__.items() if k not in _MADE_WHEN_ASKED})
         given = [*self.events, *checks.sequence(self.name, "events", more)]
         other._add_contacts_and_events(self.contacts, given)
         other._collect_symbols()
@@ -230,6 +235,20 @@ class System:
     def _put(self, key: str, value: Any) -> None:
         """Set an attribute while the system is being made; a dict is frozen with it."""
         object.__setattr__(self, key, MappingProxyType(value) if type(value) is dict else value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A system is pickled as its declaration, and declared again when it is read."""
+        given = {key: getattr(self, key) for key in _ARGUMENTS}
+        given |= {"kinetic": self._kinetic, "potential": self._potential, "forces": self._forces}
+        given["constraints"] = self.constraints[: len(self.constraints) - len(self.holonomic)]
+        plain = {k: dict(v) if isinstance(v, Mapping) else v for k, v in given.items()}
+        return _declared, (self.name, plain)
+
+    def __copy__(self) -> System:
+        return self  # it is frozen
+
+    def __deepcopy__(self, memo: Any) -> System:
+        return self
 
     def __setattr__(self, key: str, value: Any) -> None:
         raise AttributeError(f"a System is frozen: make a new one instead of setting {key!r}")
@@ -242,6 +261,11 @@ class System:
             f"System({self.name!r}, coordinates={names(self.coordinates)}, velocities={names(self.velocities)}, "
             f"parameters={names(self.parameters)})"
         )
+
+    def _repr_html_(self) -> str:
+        from .notebook import system_table
+
+        return system_table(self)
 
     # -- making -------------------------------------------------------------------------------------------------
     def _collect_symbols(self) -> None:
@@ -405,14 +429,19 @@ class System:
 
         return tuple(self.velocities[r] for r in cyclic_velocities(self.graph.copy(), self))
 
-    def equations(self, form: str, **options: Any) -> Equations:
-        """Derive the equations of motion in the named form; see `chaplygin.codegen.forms` for forms and options.
+    def equations(self, form: str | None = None, **options: Any) -> Equations:
+        """Derive the equations of motion in one form; see `chaplygin.codegen.forms` for forms and options.
 
-        Raises FormError, naming the hypothesis that fails, when the form does not fit.
+        Without a form the simplest that fits is taken, as in `compile`. Raises FormError, naming the hypothesis that
+        fails, when the form does not fit.
+
+        >>> from chaplygin.systems import example
+        >>> example("heavy_top").system.equations().form
+        'poincare'
         """
-        from .forms import derive
+        from .forms import derive, fitting
 
-        return derive(self, form, **options)
+        return derive(self, fitting(self) if form is None else form, **options)
 
     def compile(
         self,
@@ -425,6 +454,9 @@ class System:
     ) -> Any:
         """Derive, emit and compile, or take the compiled model from the cache; returns a `Model`.
 
+        Without a form the simplest that fits is taken: `lagrange` where the velocities are coordinate rates, else
+        `poincare`; `maggi` with constraints or a parametrization.
+
         `events` come after those of the system. The model can run as soon as its kernels are compiled; what makes its
         steps faster is compiled beside its first runs, or with `wait=True` before this returns.
         """
@@ -433,12 +465,31 @@ class System:
         system = self.with_events(events) if events else self
         return compile_system(system, form, reproducible=reproducible, wait=wait, **options)
 
-    def emit(self, form: str, folder: str | Path, *, force: bool = False, **options: Any) -> list[Path]:
+    def emit(
+        self,
+        form: str | Path | None = None,
+        folder: str | Path | None = None,
+        *,
+        force: bool = False,
+        **options: Any,
+    ) -> list[Path]:
         """Write the C sources (.c .h) and the Cython module (.pyx .pxd .pyi) into a folder; returns the paths.
 
-        The folder has every header that the sources include. Files that `emit` wrote before are replaced, others
-        only with `force`. Raises EmitError.
-        """
-        from .emit import emit_to
+        Called with a folder alone it takes the form that `compile` takes. The folder has every header that the
+        sources include. Files that `emit` wrote before are replaced, others only with `force`.
 
-        return emit_to(self.equations(form, **options).program, folder, force=force)
+        Raises FormError, EmitError, and ArgumentError without a folder.
+        """
+        if folder is None:
+            form, folder = None, form
+        if folder is None or (isinstance(folder, str) and folder in forms()):
+            raise ArgumentError(
+                "emit: folder is missing; give the folder to write to, as in emit('maggi', 'out')"
+            )
+        if form is not None and not isinstance(form, str):
+            raise ArgumentError(f"emit: form = {form!r} is not the name of a form")
+        return self.equations(form, **options).emit(folder, force=force)
+
+
+def _declared(name: str, given: Mapping[str, Any]) -> System:
+    return System(name, **given)

@@ -13,10 +13,13 @@ __all__ = [
     "STATUS_NAMES",
     "ArgumentError",
     "BuildError",
+    "CacheError",
     "ChaplyginError",
     "ConsistencyWarning",
     "CoreMissingError",
+    "DeclarationError",
     "EmitError",
+    "FormError",
     "KernelError",
     "LoadError",
     "MissingExtraError",
@@ -56,6 +59,18 @@ class LoadError(ChaplyginError, ImportError):
 
 class CoreMissingError(LoadError):
     """The compiled part of the runtime was not built, so that no compiled model can run."""
+
+
+class DeclarationError(ChaplyginError, ValueError):
+    """A declaration is wrong: the message names the entry and says what would be right."""
+
+
+class FormError(ChaplyginError, ValueError):
+    """A form does not fit a system: the message names the hypothesis that fails and the forms that fit."""
+
+
+class CacheError(ChaplyginError, PermissionError):
+    """The cache's folder cannot be used: not a folder, owned by another user, or writable by others."""
 
 
 class BuildError(ChaplyginError, RuntimeError):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .face import Face
     from .solution import Solution
 
-__all__ = ["model_table", "solution_table"]
+__all__ = ["SHOWN", "model_table", "solution_table", "table"]
 
 SHOWN = 12
 """Rows of one kind that a table has at most."""
@@ -43,7 +43,7 @@ def model_table(model: Face) -> str:
             rows.append((kind if i == 0 else "", name, unit, text))
         if len(names) > SHOWN:
             rows.append(("", f"and {len(names) - SHOWN} more", "", ""))
-    return _table(_title(model), ("", "name", "unit", "description"), rows)
+    return table(_title(model), ("", "name", "unit", "description"), rows)
 
 
 def solution_table(sol: Solution) -> str:
@@ -55,7 +55,7 @@ def solution_table(sol: Solution) -> str:
     if len(model.states) > SHOWN:
         rows.append((f"and {len(model.states) - SHOWN} more",))
     caption = f"{_title(model)}: {sol.message}; {n} points, {sol.n_steps} steps, {sol.nfev} evaluations"
-    return _table(caption, ("", "start", "end"), rows) + _picture(sol)
+    return table(caption, ("", "start", "end"), rows) + _picture(sol)
 
 
 def _title(model: Face) -> str:
@@ -67,7 +67,8 @@ def _with_unit(model: Face, name: str) -> str:
     return f"{name} [{unit}]" if unit else name
 
 
-def _table(caption: str, head: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
+def table(caption: str, head: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
+    """An HTML table; every text is escaped."""
     titles = "".join(f"<th>{escape(text)}</th>" for text in head)
     lines = []
     for first, *rest in rows:

@@ -8,6 +8,7 @@ for, so that the parameters and initial states can also serve a model that is al
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from inspect import signature
 from typing import Any
@@ -74,4 +75,4 @@ def example(name: str, **options: Any) -> Example:
         takes = f"it takes {', '.join(known)}" if known else "it takes none"
         raise TypeError(f"example({name!r}): unknown option {unknown[0]!r}; {takes}")
     entry: Example = make(**options)
-    return entry
+    return replace(entry, made_by=options)

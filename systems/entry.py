@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -45,12 +45,20 @@ class Example:
     conserved: tuple[str, ...] = ()
     solve: Solver | None = field(default=None, repr=False)
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    made_by: Mapping[str, Any] | None = field(default=None, repr=False)
+    """The options of `example(name, ...)` that made this entry; None where it is not the catalogue's."""
 
     def __post_init__(self) -> None:
         # Own dicts: what a user changes in them stays out of the catalogue.
         object.__setattr__(self, "parameters", dict(self.parameters))
         object.__setattr__(self, "initial", dict(self.initial))
         object.__setattr__(self, "options", {form: dict(given) for form, given in self.options.items()})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """An entry of the catalogue is pickled by its name and options, any other as its fields."""
+        if self.made_by is None:
+            return Example, tuple(getattr(self, f.name) for f in fields(self))
+        return _of_catalogue, (self.name, dict(self.made_by), dict(self.parameters), dict(self.initial))
 
     @cached_property
     def system(self) -> System:
@@ -88,6 +96,14 @@ class Example:
             return {name: float(value[0]) if np.ndim(t) == 0 else value for name, value in values.items()}
 
         return closed_form
+
+
+def _of_catalogue(
+    name: str, options: Mapping[str, Any], parameters: Mapping[str, float], initial: Mapping[str, float]
+) -> Example:
+    from . import example
+
+    return replace(example(name, **options), parameters=parameters, initial=initial)
 
 
 def running_integral(integrand: Callable[[Any], Any], times: Sequence[Any], panel: Any) -> list[Any]:

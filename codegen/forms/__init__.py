@@ -10,7 +10,7 @@ import inspect
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from chaplygin.runtime.errors import ChaplyginError
+from chaplygin.runtime.errors import FormError
 
 if TYPE_CHECKING:
     from ..equations import Equations
@@ -27,10 +27,6 @@ _FORMS = {
     "routh": "routh",
     "whittaker": "whittaker",
 }
-
-
-class FormError(ChaplyginError, ValueError):
-    """A form does not fit a system: the message names the hypothesis that fails and the forms that fit."""
 
 
 def forms() -> tuple[str, ...]:

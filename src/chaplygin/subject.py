@@ -12,6 +12,8 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from chaplygin.runtime.errors import ChaplyginError
+
 if TYPE_CHECKING:
     from chaplygin.codegen.system import System
     from chaplygin.systems import Example
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Subject", "SubjectError", "find", "form_options"]
 
 
-class SubjectError(ValueError):
+class SubjectError(ChaplyginError, ValueError):
     """What was named on the command line is not there, or is not a system."""
 
 
