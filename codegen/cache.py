@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
-from chaplygin.runtime.errors import CacheError
+from chaplygin.runtime.errors import CacheError as CacheError
 
 from .compilers import Compiler, cpu_features, find_compiler
 

@@ -10,7 +10,7 @@ import sympy as sp
 from sympy.core.facts import InconsistentAssumptions
 
 from chaplygin.runtime import assumptions as held
-from chaplygin.runtime.errors import DeclarationError
+from chaplygin.runtime.errors import DeclarationError as DeclarationError
 
 
 class Named(sp.Symbol):

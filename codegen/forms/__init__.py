@@ -10,7 +10,7 @@ import inspect
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from chaplygin.runtime.errors import FormError
+from chaplygin.runtime.errors import FormError as FormError
 
 if TYPE_CHECKING:
     from ..equations import Equations
