@@ -25,7 +25,7 @@ from typing import Any, Protocol
 from . import cache
 from .compilers import BuildError, Compiler, find_compiler
 
-__all__ = ["BuildError", "build", "build_lanes", "build_quick", "make"]
+__all__ = ["BuildError", "build", "build_lanes", "build_quick", "find_lanes", "make"]
 
 _RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
 _SHIPPED = _RUNTIME.parent / "generated"
@@ -122,6 +122,11 @@ def _write(sources: Texts, folder: Path) -> list[str]:
     return sorted(f for f in sources.files if f.endswith(".c") and not f.endswith("_lanes.c"))
 
 
+def find_lanes(module: Path, lanes: int) -> Path | None:
+    """What `build_lanes` would return, where it is in the cache; None where it would have to be compiled."""
+    return cache.lookup(_LaneEntry(module, lanes).key)
+
+
 def build_lanes(module: Path, lanes: int) -> Path:
     """The lane set of a model, as a shared library that defines `<name>_lanes_<lanes>`: from the cache, or made now.
 
@@ -129,28 +134,39 @@ def build_lanes(module: Path, lanes: int) -> Path:
     file. The library has an entry of its own in the cache. Raises BuildError, NoCompilerError, CacheError, and
     FileNotFoundError where there is no lane file, or nothing says how the module was compiled.
     """
-    name = module.name.split(".")[0]
-    facts = _facts(module)
-    texts = {file: (module.parent / file).read_bytes() for file in (f"{name}_core.h", f"{name}_lanes.c")}
-    compiler = find_compiler(cache.cache_folder() / cache.VERSIONS)
-    key = cache.model_key(
-        hashlib.sha256(repr((lanes, sorted(texts.items()))).encode()).hexdigest(),
-        reproducible=facts["reproducible"],
-        tuned=facts["tuned"],
-        compiler=compiler,
-    )
-    with cache.locked(key):
-        found = cache.lookup(key)
+    entry = _LaneEntry(module, lanes)
+    with cache.locked(entry.key):
+        found = cache.lookup(entry.key)
         if found is not None:
             return found
+        name, facts, compiler = entry.name, entry.facts, entry.compiler
         flags = compiler.core_flags(tuned=facts["tuned"], reproducible=facts["reproducible"])
         flags = (*flags, *compiler.lane_flags, f"-DCG_LANES={lanes}", f"-DCG_EXPORTED={_EXPORTED}")
         with cache.workspace() as work:
-            for file, text in texts.items():
+            for file, text in entry.texts.items():
                 (work / file).write_bytes(text)
             library = f"{name}_lanes_{lanes}.{_LIBRARY}"
-            _Job(name, work, compiler, cache.log_path(key)).library([f"{name}_lanes.c"], flags, library)
-            return cache.publish(key, work, library, {**facts, "lanes": lanes, "flags": list(flags)})
+            _Job(name, work, compiler, cache.log_path(entry.key)).library([f"{name}_lanes.c"], flags, library)
+            return cache.publish(entry.key, work, library, {**facts, "lanes": lanes, "flags": list(flags)})
+
+
+class _LaneEntry:
+    """The entry of a lane set in the cache: its key, and what that is made from."""
+
+    def __init__(self, module: Path, lanes: int) -> None:
+        name = module.name.split(".")[0]
+        self.name = name
+        self.facts = _facts(module)
+        self.texts = {
+            file: (module.parent / file).read_bytes() for file in (f"{name}_core.h", f"{name}_lanes.c")
+        }
+        self.compiler = find_compiler(cache.cache_folder() / cache.VERSIONS)
+        self.key = cache.model_key(
+            hashlib.sha256(repr((lanes, sorted(self.texts.items()))).encode()).hexdigest(),
+            reproducible=self.facts["reproducible"],
+            tuned=self.facts["tuned"],
+            compiler=self.compiler,
+        )
 
 
 def _facts(module: Path) -> dict[str, Any]:

@@ -203,8 +203,20 @@ cdef extern from "cg_driver.h" nogil:
         int64_t *n_rhs
         int64_t *n_steps
 
-    int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, int64_t first, int64_t last,
-                        volatile int64_t *done)
+    ctypedef struct cg_occurrence_t:
+        double t
+        int64_t trajectory
+        int64_t event
+
+    ctypedef struct cg_cursor_t:
+        int64_t next
+        int64_t last
+        int64_t n_done
+        cg_occurrence_t *events
+        int64_t n_events
+        int64_t event_capacity
+
+    int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, cg_cursor_t *cursor, int64_t budget)
 
     ctypedef struct cg_lanes_run_t:
         int32_t lanes
@@ -212,8 +224,8 @@ cdef extern from "cg_driver.h" nogil:
     size_t cg_lanes_size(const cg_model_t *model, const cg_lane_set_t *lane_set, const char *method)
     int cg_lanes_init(cg_lanes_run_t *run, size_t size, const cg_model_t *model, const cg_lane_set_t *lane_set,
                       const char *method)
-    int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const cg_run_t *options, int64_t first,
-                          int64_t last, volatile int64_t *done)
+    int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const cg_run_t *options,
+                          cg_cursor_t *cursor, int64_t budget)
     int cg_lane_set_runs(const cg_lane_set_t *lane_set)
     int cg_widest_lanes()
 

@@ -13,7 +13,7 @@ from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
 from libc.math cimport INFINITY, NAN, fabs, isfinite
 from libc.stdint cimport int32_t, int64_t, uint32_t, uintptr_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
 
 cimport numpy as cnp
@@ -378,7 +378,6 @@ cdef class KernelCore:
         """
         cdef Py_ssize_t count = x0.shape[1], i, j
         cdef const cg_model_t *m = self.model
-        cdef const double[:] row
         if m.consistency is NULL or count == 0:
             return np.empty(0, dtype=np.intp)
         found = np.zeros(count, dtype=np.uint8)
@@ -394,8 +393,7 @@ cdef class KernelCore:
             if rows is NULL or strides is NULL or block is NULL:
                 raise MemoryError
             for i in range(m.n_parameters):
-                row = p[i]
-                rows[i], strides[i] = &row[0], _way(row.strides[0], row.shape[0])
+                rows[i], strides[i] = <const double *> cnp.PyArray_DATA(p[i]), _way(p[i], 0)
             ps = block + m.n_states
             us = ps + m.n_parameters
             out = us + m.n_inputs + m.n_modes
@@ -414,6 +412,10 @@ cdef class KernelCore:
             free(strides)
             free(block)
         return np.flatnonzero(found)
+
+    def _plain_start(self, initial, parameters, Py_ssize_t count, target):
+        """The start of an ensemble where nothing has to be converted; see `plain_start` in _ensemble.pxi."""
+        return plain_start(self, initial, parameters, count, target)
 
     def rhs(self, t, y, p, u=()):
         """dy/dt at time t: (n,) for y of shape (n,), (n, N) for (n, N)."""

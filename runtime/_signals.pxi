@@ -8,6 +8,7 @@ cdef class _Signals:
     cdef object inputs
     cdef object error
     cdef Py_ssize_t n_states
+    cdef volatile int *stop  # NULL, or the flag to be set where an input function fails
 
     def __cinit__(self, inputs, Py_ssize_t n_states):
         cdef Py_ssize_t n = len(inputs.names)
@@ -52,6 +53,8 @@ cdef int _call_inputs(void *context, double t, const double *x, double *u) noexc
     except BaseException as error:
         if signals.error is None:
             signals.error = error
+        if signals.stop is not NULL:
+            signals.stop[0] = 1
         return CG_INPUT_FAILED
     return CG_OK
 

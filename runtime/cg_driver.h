@@ -155,23 +155,47 @@ int cg_ensemble_valid(const cg_ensemble_t *ensemble); /* whether no time is aske
 void cg_ensemble_end(const cg_ensemble_t *ensemble, int64_t j, const cg_outcome_t *outcome, int32_t n, const double *x,
                      int64_t stride);
 
-/* Runs the trajectories first <= j < last with one workspace: a run that cg_run_init made and whose options are set.
- * CG_OK, also when trajectories failed; CG_INTERRUPTED when the stop flag was set: *done (may be NULL) counts the
- * trajectories finished by this call; CG_BAD_ARGUMENT, and nothing done: an option is outside its range, or t_eval
- * begins before t0. */
-int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, int64_t first, int64_t last,
-                    volatile int64_t *done);
+/* An event of the model in a trajectory of an ensemble. */
+typedef struct cg_occurrence {
+    double t;
+    int64_t trajectory;
+    int64_t event; /* index in model->events */
+} cg_occurrence_t;
+
+/* How far a range of trajectories is, between calls of cg_ensemble_run or of cg_ensemble_lanes. All zero but `next`,
+ * `last` and what `events` needs: nothing has begun. */
+typedef struct cg_cursor {
+    int64_t next; /* the first trajectory that has not begun; of cg_ensemble_run: that has not ended */
+    int64_t last; /* one past the last trajectory */
+    int64_t n_done;
+    /* Kept by the caller. Every event of the model, in the order of the trajectories and of time; NULL: not kept. The
+     * run needs a watch with a log. */
+    cg_occurrence_t *events;
+    int64_t n_events, event_capacity;
+    /* The driver's own: what is at work. */
+    int32_t begun;
+    cg_record_t record;
+    int64_t trajectory[CG_GROUPS][CG_MOST_LANES];
+    int64_t next_eval[CG_GROUPS][CG_MOST_LANES];
+} cg_cursor_t;
+
+/* Runs the trajectories of a cursor with one workspace: a run that cg_run_init made and whose options are set.
+ * CG_OK: all are done, also when some failed. To be called again with the same arguments: CG_BUDGET_USED, after about
+ * `budget` trial steps (negative: no limit); CG_EVENTS_FULL, when events has no room for the log of the run's watch:
+ * enlarge it; CG_INTERRUPTED, when the stop flag was set. CG_BAD_ARGUMENT, and nothing done: an option is outside its
+ * range, or t_eval begins before t0. */
+int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, cg_cursor_t *cursor, int64_t budget);
 
 /* The same side by side in the lanes of a set, with the same bits where both are compiled without contraction. `run` is
  * a block of cg_lanes_size bytes (0: the set has no such method, or is another model's) that cg_lanes_init laid out;
- * `options` a run as cg_ensemble_run takes it, with a stop flag: it is only read. CG_UNSUPPORTED, and nothing done:
- * an input is of kind CG_SIGNAL_CALL, or the options have a watch. CG_BAD_ARGUMENT, and nothing done: an option is
- * outside its range, or t_eval begins before t0. After CG_INTERRUPTED the block may be used again. */
+ * `options` a run as cg_ensemble_run takes it, with a stop flag: it is only read. A budget counts the trial steps of
+ * all lanes together as one. CG_UNSUPPORTED, and nothing done: an input is of kind CG_SIGNAL_CALL, or the options have
+ * a watch. CG_BAD_ARGUMENT, and nothing done: an option is outside its range, or t_eval begins before t0. */
 size_t cg_lanes_size(const cg_model_t *model, const cg_lane_set_t *set, const char *method);
 int cg_lanes_init(cg_lanes_run_t *run, size_t size, const cg_model_t *model, const cg_lane_set_t *set,
                   const char *method);
-int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const cg_run_t *options, int64_t first,
-                      int64_t last, volatile int64_t *done);
+int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const cg_run_t *options, cg_cursor_t *cursor,
+                      int64_t budget);
 
 /* Whether this CPU runs the set. */
 int cg_lane_set_runs(const cg_lane_set_t *set);

@@ -1,5 +1,6 @@
 /* cg_ensemble.c: many trajectories of one model with one workspace; see cg_driver.h. */
 #include "cg_driver.h"
+#include "cg_events.h"
 #include "cg_memory.h"
 
 #include <math.h>
@@ -37,41 +38,81 @@ void cg_ensemble_end(const cg_ensemble_t *ensemble, int64_t j, const cg_outcome_
     }
 }
 
-int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, int64_t first, int64_t last,
-                    volatile int64_t *done)
+/* Puts trajectory j into the run. What is wrong with its start is said by the first call of cg_drive. */
+static void cg_begin_trajectory(const cg_ensemble_t *ensemble, cg_run_t *run, cg_record_t *record, int64_t j)
+{
+    memset(record, 0, sizeof *record);
+    if (ensemble->t_eval != NULL) {
+        record->t_eval = ensemble->t_eval;
+        record->n_eval = ensemble->n_eval;
+        record->y = ensemble->y + j * ensemble->y_row;
+        record->y_row = ensemble->y_time;
+        record->y_col = ensemble->y_col;
+        record->capacity = ensemble->n_eval;
+    }
+    cg_gather(run->p, 1, ensemble->p + j * ensemble->p_row, ensemble->p_col, run->model->n_parameters);
+    if (ensemble->u != NULL) {
+        cg_gather(run->u, 1, ensemble->u + j * ensemble->u_row, ensemble->u_col, run->model->n_inputs);
+    }
+    /* run->x_old is free before the first step */
+    cg_gather(run->x_old, 1, ensemble->x0 + j * ensemble->x0_row, ensemble->x0_col, run->n);
+    cg_run_start(run, ensemble->t0, run->x_old, ensemble->t_end);
+}
+
+/* Moves the model's events from the log of the run to the cursor. 0: they do not fit, and all is as it was. */
+static int cg_keep_events(const cg_run_t *run, cg_cursor_t *cursor)
+{
+    cg_watch_t *const watch = run->watch;
+    if (watch == NULL || watch->log == NULL) {
+        return 1;
+    }
+    if (cursor->events != NULL && cursor->n_events + watch->n_log > cursor->event_capacity) {
+        return 0;
+    }
+    for (int64_t i = 0; cursor->events != NULL && i < watch->n_log; i++) {
+        const double *const row = watch->log + i * watch->log_row;
+        if (row[1] >= 0.0 && row[1] < run->model->n_events) {
+            const cg_occurrence_t event = {row[0], cursor->next, (int64_t)row[1]};
+            cursor->events[cursor->n_events++] = event;
+        }
+    }
+    watch->n_log = 0;
+    return 1;
+}
+
+int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, cg_cursor_t *cursor, int64_t budget)
 {
     if (!cg_ensemble_valid(ensemble) || !cg_options_valid(run)) {
         return CG_BAD_ARGUMENT;
     }
-    for (int64_t j = first; j < last; j++) {
-        cg_record_t record;
-        memset(&record, 0, sizeof record);
-        if (ensemble->t_eval != NULL) {
-            record.t_eval = ensemble->t_eval;
-            record.n_eval = ensemble->n_eval;
-            record.y = ensemble->y + j * ensemble->y_row;
-            record.y_row = ensemble->y_time;
-            record.y_col = ensemble->y_col;
-            record.capacity = ensemble->n_eval;
+    while (cursor->next < cursor->last) {
+        if (!cursor->begun) {
+            cg_begin_trajectory(ensemble, run, &cursor->record, cursor->next);
+            cursor->begun = 1;
         }
-        cg_gather(run->p, 1, ensemble->p + j * ensemble->p_row, ensemble->p_col, run->model->n_parameters);
-        if (ensemble->u != NULL) {
-            cg_gather(run->u, 1, ensemble->u + j * ensemble->u_row, ensemble->u_col, run->model->n_inputs);
+        if (!cg_keep_events(run, cursor)) {
+            return CG_EVENTS_FULL;
         }
-        /* run->x_old is free before the first step */
-        cg_gather(run->x_old, 1, ensemble->x0 + j * ensemble->x0_row, ensemble->x0_col, run->n);
-        int status = cg_run_start(run, ensemble->t0, run->x_old, ensemble->t_end);
-        if (status == CG_OK) {
-            status = cg_drive(run, ensemble->t_eval == NULL ? NULL : &record, -1);
+        const int64_t before = run->n_steps + run->n_rejected;
+        const int status = cg_drive(run, ensemble->t_eval == NULL ? NULL : &cursor->record, budget);
+        if (budget >= 0) {
+            const int64_t used = run->n_steps + run->n_rejected - before;
+            budget = used < budget ? budget - used : 0;
         }
-        if (status == CG_INTERRUPTED) {
+        if (!cg_keep_events(run, cursor)) {
+            return CG_EVENTS_FULL; /* a run that has ended says so again */
+        }
+        if (status == CG_BUDGET_USED || status == CG_INTERRUPTED) {
             return status;
         }
-        const cg_outcome_t outcome = {status, run->t, run->n_rhs, run->n_steps, record.n_rows};
-        cg_ensemble_end(ensemble, j, &outcome, run->n, run->x, 1);
-        if (done != NULL) {
-            *done += 1;
+        if (status == CG_EVENTS_FULL) { /* the log, which is empty now */
+            continue;
         }
+        const cg_outcome_t outcome = {status, run->t, run->n_rhs, run->n_steps, cursor->record.n_rows};
+        cg_ensemble_end(ensemble, cursor->next, &outcome, run->n, run->x, 1);
+        cursor->begun = 0;
+        cursor->next++;
+        cursor->n_done++;
     }
     return CG_OK;
 }

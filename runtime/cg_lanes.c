@@ -15,10 +15,11 @@
 /* The trajectories that have not begun. The first of them are in the lanes of `ready`, their first derivative and step
  * known: computed one by one, these would cost as much as for all lanes. */
 typedef struct cg_queue {
-    int64_t next;
-    int64_t last;
-    volatile int64_t *done;
+    cg_cursor_t *cursor;
     struct cg_group *ready;
+    int64_t trials;    /* of trajectories that ended in this call */
+    int64_t max_steps; /* of a trajectory; the limit of a group may be lower, for a pause */
+    int32_t paused;    /* a lane has reached the limit of its group */
 } cg_queue_t;
 
 /* A group of lanes: which trajectory is in each, and how far its record is. */
@@ -26,8 +27,8 @@ typedef struct cg_group {
     const cg_ensemble_t *ensemble;
     cg_lanes_run_t *run;
     cg_queue_t *queue;
-    int64_t trajectory[CG_MOST_LANES];
-    int64_t next_eval[CG_MOST_LANES];
+    int64_t *trajectory; /* [lanes], in the cursor */
+    int64_t *next_eval;
 } cg_group_t;
 
 /* The inputs of a lane from its time on, and where its steps end next. */
@@ -102,9 +103,8 @@ static void cg_lane_end(cg_group_t *group, int32_t lane, int status)
     const cg_outcome_t outcome = {status, run->t[lane], run->n_rhs[lane], run->n_trials[lane] - run->n_rejected[lane],
                                   group->next_eval[lane]};
     cg_ensemble_end(group->ensemble, group->trajectory[lane], &outcome, run->n, run->x + lane, run->lanes);
-    if (group->queue->done != NULL) {
-        *group->queue->done += 1;
-    }
+    group->queue->cursor->n_done++;
+    group->queue->trials += run->n_trials[lane];
     run->active[lane] = 0;
 }
 
@@ -210,9 +210,10 @@ static void cg_lane_imitate(cg_lanes_run_t *run, int32_t lane, int32_t from)
 static void cg_queue_begin(cg_queue_t *queue)
 {
     cg_group_t *const ready = queue->ready;
+    cg_cursor_t *const cursor = queue->cursor;
     cg_lanes_run_t *const run = ready->run;
     for (int32_t lane = 0; lane < run->lanes; lane++) {
-        while (queue->next < queue->last && !cg_lane_load(ready, lane, queue->next++)) {
+        while (cursor->next < cursor->last && !cg_lane_load(ready, lane, cursor->next++)) {
             cg_lane_end(ready, lane, (int)run->status[lane]);
         }
     }
@@ -240,7 +241,7 @@ static void cg_lane_fill(cg_group_t *group, int32_t lane)
     cg_queue_t *const queue = group->queue;
     cg_group_t *const ready = queue->ready;
     int32_t from = cg_lanes_occupied(ready->run);
-    while (from < 0 && queue->next < queue->last) {
+    while (from < 0 && queue->cursor->next < queue->cursor->last) {
         cg_queue_begin(queue);
         from = cg_lanes_occupied(ready->run);
     }
@@ -265,7 +266,8 @@ static void cg_lane_attend(cg_group_t *group, int32_t lane)
         return;
     }
     if (status == CG_OK && run->n_trials[lane] >= run->max_steps) {
-        status = CG_TOO_MANY_STEPS;
+        status = run->n_trials[lane] >= group->queue->max_steps ? CG_TOO_MANY_STEPS : CG_OK;
+        group->queue->paused = 1;
     }
     if (status != CG_OK) {
         cg_lane_end(group, lane, status);
@@ -293,7 +295,6 @@ static int cg_lanes_options(cg_lanes_run_t *run, const cg_ensemble_t *ensemble, 
     run->rtol = options->rtol;
     run->max_step = options->max_step;
     run->first_step = options->first_step;
-    run->max_steps = options->max_steps;
     run->t_end = ensemble->t_end;
     run->direction = ensemble->t_end < ensemble->t0 ? -1.0 : 1.0;
     for (int32_t i = 0; i < run->n; i++) {
@@ -340,24 +341,43 @@ static int cg_group_serve(cg_group_t *group)
     return occupied >= 0;
 }
 
-int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const cg_run_t *options, int64_t first,
-                      int64_t last, volatile int64_t *done)
+/* The limit of a group: each of its trajectories may take `budget` more trial steps before there is a pause. */
+static void cg_group_limit(cg_group_t *group, int64_t budget)
+{
+    cg_lanes_run_t *const run = group->run;
+    int64_t most = 0;
+    for (int32_t lane = 0; lane < run->lanes; lane++) {
+        most = run->active[lane] && run->n_trials[lane] > most ? run->n_trials[lane] : most;
+    }
+    run->max_steps = group->queue->max_steps;
+    if (budget >= 0 && budget < run->max_steps - most) {
+        run->max_steps = most + budget;
+    }
+}
+
+int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const cg_run_t *options, cg_cursor_t *cursor,
+                      int64_t budget)
 {
     cg_group_t groups[CG_GROUPS];
-    cg_queue_t queue = {first, last, done, &groups[2]};
-    memset(groups, 0, sizeof groups);
+    cg_queue_t queue = {cursor, &groups[2], 0, options->max_steps, 0};
     for (unsigned g = 0; g < CG_GROUPS; g++) {
         cg_lanes_run_t *const own = cg_lanes_group(run, g);
-        const int status = cg_lanes_options(own, ensemble, options);
-        if (status != CG_OK) {
-            return status;
+        if (!cursor->begun) {
+            const int status = cg_lanes_options(own, ensemble, options);
+            if (status != CG_OK) {
+                return status;
+            }
+            own->attention = UINT32_MAX;
+            memset(own->active, 0, sizeof *own->active * (size_t)own->lanes); /* of a range that was given up */
         }
         groups[g].ensemble = ensemble;
         groups[g].run = own;
         groups[g].queue = &queue;
-        own->attention = UINT32_MAX;
-        memset(own->active, 0, sizeof *own->active * (size_t)own->lanes); /* of a run that was interrupted */
+        groups[g].trajectory = cursor->trajectory[g];
+        groups[g].next_eval = cursor->next_eval[g];
+        cg_group_limit(&groups[g], budget);
     }
+    cursor->begun = 1;
     for (;;) {
         const int working[2] = {cg_group_serve(&groups[0]), cg_group_serve(&groups[1])};
         if (!working[0] && !working[1]) {
@@ -365,6 +385,9 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
         }
         if (*run->stop) {
             return CG_INTERRUPTED;
+        }
+        if (budget >= 0 && (queue.paused || queue.trials / run->lanes >= budget)) {
+            return CG_BUDGET_USED;
         }
         cg_lanes_run_t *const leader = groups[working[0] ? 0 : 1].run;
         leader->other = working[0] && working[1] ? groups[1].run : NULL;

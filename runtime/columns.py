@@ -91,6 +91,14 @@ class Start:
         target: Array,
     ) -> None:
         self.model, self.t0, self.controls = model, t0, controls
+        self._states: list[Any] | None = None
+        self.parameters: list[Array] = []
+        # Contacts have more to be checked; a long table is no matter of microseconds.
+        if count <= STRETCH and not model.contacts:
+            found = model._plain_start(initial, parameters, count, target)
+            if found is not None:
+                self._states, self.parameters = found
+                return
 
         def whole() -> Any:
             return model._initial(t0, initial, parameters, controls, count)
@@ -102,7 +110,6 @@ class Start:
                 ("parameters", parameters, model.parameters),
             )
         )
-        self.parameters: list[Array] = []
         if not (self.initial.fits and self.given.fits):
             whole()
         for first, x0, p in self._parts(count, whole):
@@ -144,8 +151,17 @@ class Start:
             if k in self._own:
                 row[first:last] = values
 
+    @property
+    def plain(self) -> bool:
+        """Whether it was read at C speed, which has looked at what is assumed of states and parameters too."""
+        return self._states is not None
+
     def of(self, j: int) -> tuple[Array, Array]:
         """State and parameters of the j-th trajectory, computed as for a run of its own."""
+        if self._states is not None:
+            states = [row[j] if isinstance(row, np.ndarray) else row for row in self._states]
+            rows = [row[j] if len(row) > 1 else row[0] for row in self.parameters]
+            return np.array(states, dtype=np.float64), np.array(rows, dtype=np.float64)
         return self.model._initial(  # type: ignore[no-any-return]
             self.t0, self.initial.column(j), self.given.column(j), self.controls.column(j), None
         )

@@ -77,8 +77,9 @@ def check_ensemble(
     model: InitialStates, t0: float, start: Start, x0: Array, controls: Inputs, atol: float
 ) -> None:
     """Refuse or warn about the states (n, N) at which the trajectories of an ensemble would begin."""
-    _check_assumed("initial", model, model.states, x0)
-    _check_assumed("parameters", model, model.parameters, start.parameters)
+    if not start.plain:
+        _check_assumed("initial", model, model.states, x0)
+        _check_assumed("parameters", model, model.parameters, start.parameters)
     if not model.checked_at_start:
         return
     u = model._start(t0, x0, controls)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
+import threading
 import time
 import warnings
 from collections.abc import Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import Any
 
@@ -16,117 +15,23 @@ from numpy.typing import NDArray
 
 from . import arguments
 from . import inputs as signals
-from .arguments import plain_name
 from .columns import Start
-from .consistency import Accepted, check_ensemble, remember
-from .errors import INTERRUPTED, STATUS_NAMES, ArgumentError, ChaplyginError
+from .consistency import check_ensemble, remember
+from .errors import INPUT_FAILED, INTERRUPTED, ArgumentError, ChaplyginError
 from .face import Face
 from .happenings import RULES, rule
 from .lanes import WORTH, lane_set, one_at_a_time
 from .model import Model, require_core
-from .solution import Solution
+from .progress import Progress
+from .trajectories import Ensemble
 
 Array = NDArray[np.float64]
 
 __all__ = ["Ensemble", "ensemble"]
 
 SMALLEST_CHUNK, LARGEST_CHUNK = 64, 4096
-POLL = 0.05  # seconds between looks at Ctrl-C
-
-
-class Ensemble:
-    """What `ensemble` gives.
-
-    y (n_states, n): the state that each trajectory ended with; with `t_eval` (n_states, n_times, n), NaN where a
-    trajectory did not get to. t (n,): the time reached; status (n,): 0 or an error of ``chaplygin.h``; nfev, n_steps
-    (n,). ``failed``: indices of trajectories that did not reach the end. ``ens["v"]``: any declared variable, output,
-    invariant or input, or "t", shaped as ``y[0]``; a SymPy symbol stands for its name. ``ens.rerun(i)``: one trajectory
-    again, as a full `Solution`.
-    """
-
-    def __init__(
-        self, model: Any, span: tuple[float, float], t_eval: Array | None, start: Start, inputs: signals.Inputs,
-        y: Array, t: Array, status: NDArray[np.int32], nfev: NDArray[np.int64], n_steps: NDArray[np.int64],
-        options: dict[str, Any], interrupted: bool,
-    ) -> None:  # fmt: skip
-        self.model = model
-        self.t_span = span
-        self.t_eval = t_eval
-        self.y = y[:, 0, :] if t_eval is None else y
-        self.t, self.status, self.nfev, self.n_steps = t, status, nfev, n_steps
-        self.interrupted = interrupted
-        self._start, self._inputs, self._options = start, inputs, options
-
-    def __len__(self) -> int:
-        return len(self.status)
-
-    @property
-    def failed(self) -> NDArray[np.intp]:
-        """Indices of the trajectories that did not reach the end."""
-        return np.flatnonzero(self.status < 0)
-
-    @property
-    def success(self) -> bool:
-        """Whether every trajectory reached its end."""
-        return not bool((self.status < 0).any())
-
-    @property
-    def message(self) -> str:
-        """How many trajectories ended how."""
-        codes, counts = np.unique(self.status, return_counts=True)
-        return ", ".join(
-            f"{count} {STATUS_NAMES.get(int(code), str(code))}" for code, count in zip(codes, counts)
-        )
-
-    def __getitem__(self, name: Any) -> Array:
-        model: Face = self.model
-        key = plain_name(name)
-        if key in model.states:
-            state: Array = self.y[model.states.index(key)]
-            return state
-        if key in ("t", model.along):
-            return self.t if self.t_eval is None else np.repeat(self.t_eval[:, None], len(self), axis=1)
-        if key not in model.quantities:
-            raise arguments.unknown_quantity(key, model.name, model.quantities)
-        self._check_modes(key)
-        rows = [self._row(key, m) for m in range(1 if self.t_eval is None else len(self.t_eval))]
-        return rows[0] if self.t_eval is None else np.array(rows).reshape(len(rows), len(self))
-
-    def _check_modes(self, key: str) -> None:
-        """Outputs depend on the modes of contacts, which an ensemble does not keep."""
-        if self.model.contacts and key in self.model.outputs:
-            raise ArgumentError(
-                f"{key} may depend on the modes of the contacts, which an ensemble does not keep: ens.rerun(i)[{key!r}]"
-            )
-
-    def _row(self, key: str, m: int) -> Array:
-        """A quantity of every trajectory at the m-th of the times asked for, or at the end."""
-        model: Face = self.model
-        moments = self.t if self.t_eval is None else np.full(len(self), self.t_eval[m])
-        y = self.y if self.t_eval is None else self.y[:, m, :]
-        u = self._inputs.at(moments, y)
-        if key in model.inputs:
-            row: Array = u[model.inputs.index(key)]
-            return row
-        return model._values(moments, y, self._start.table(), u, strict=False)[key]
-
-    def rerun(self, i: int, **changed: Any) -> Solution:
-        """Trajectory i again, with every step: a `Solution`. Keywords change options of `integrate`."""
-        if isinstance(i, bool) or not isinstance(i, (int, np.integer)):
-            raise ArgumentError(
-                f"rerun: i = {arguments.short(i)} must be an integer, the number of a trajectory"
-            )
-        if not -len(self) <= i < len(self):
-            raise ArgumentError(f"trajectory {i} is not in an ensemble of {len(self)}")
-        i %= len(self)
-        x0, p = self._start.of(i)
-        result: Solution = self.model.integrate(
-            self.t_span, Accepted(x0), p, self._inputs.column(i), **{**self._options, **changed}
-        )
-        return result
-
-    def __repr__(self) -> str:
-        return f"<Ensemble of {len(self)} {self.model.name}: {self.message}>"
+POLL = 0.05  # seconds between looks at the other threads
+ALONE = 1e-4  # seconds after which other threads are started: several times what it takes to start one
 
 
 def ensemble(
@@ -156,13 +61,14 @@ def ensemble(
 
     Every entry of `initial`, `parameters` and `inputs` is a number, the same for all, or an array with one number
     for each trajectory; a vector may have shape (k,) or (k, n). `n` may be left out where an array gives it. Sampled
-    inputs and input functions are shared by all. `threads`: all cores unless given. `lanes`: trajectories that a
-    thread runs side by side, 1, 2, 4 or 8; None takes as many as a register of the CPU holds where there are enough
-    trajectories for it to pay. `progress`: True shows a bar (tqdm, or a line on stderr), None does so at a terminal
-    when it takes longer. Ctrl-C ends the run quickly: what is finished is kept, the rest is NaN with status -5, and a
-    RuntimeWarning says so. Failing trajectories disturb no other one; but an input function that raises, or returns
-    what is no finite number, ends the whole ensemble, and its error is raised. ``ens[...]`` calls input functions
-    again, though not where a state is not finite: what depends on them is NaN there.
+    inputs and input functions are shared by all. `threads`: at most so many, all cores unless given; the calling thread
+    works too, and a short ensemble has no other. `lanes`: trajectories that a thread runs side by side, 1, 2, 4 or 8;
+    None takes what a register of the CPU holds as soon as there are so many trajectories, where that is compiled
+    already, else from 512 trajectories on. `progress`: True shows a bar (tqdm, or a line on stderr), None does so at a
+    terminal when it takes longer. Ctrl-C ends the run quickly: what is finished is kept, the rest is NaN with status
+    -5, and a RuntimeWarning says so. Failing trajectories disturb no other one; but an input function that raises, or
+    returns something other than a finite number, ends the whole ensemble, and its error is raised. ``ens[...]`` calls
+    input functions again, though not where a state is not finite: what depends on them is NaN there.
 
     The result does not depend on `threads` and `chunk`, nor on `lanes` where the model was compiled with
     `reproducible=True`: every trajectory has the bits of a single run. With `reproducible=False` the last bits may
@@ -172,8 +78,8 @@ def ensemble(
     and `paradox` as for `integrate`. Given arrays of more than 16 MB are not copied: leave them as they are as long as
     the ensemble is in use (`rerun` and ``ens[...]`` read them).
 
-    Of a model whose build still goes on beside it (see `System.compile`), a large ensemble, and one in lanes, waits for
-    the end of the build.
+    Of a model whose build still goes on beside it (see `System.compile`), a large ensemble, and one with `lanes`, waits
+    for the end of the build.
 
     Raises `ArgumentError` naming the wrong entry.
 
@@ -191,7 +97,11 @@ def ensemble(
     if t1 < t0 and model.contacts:
         raise arguments.backward("t_span", "t1 >= t0")
     count = _count(n, initial, parameters, inputs)
-    relative, absolute = arguments.tolerances(rtol, atol, model.states)
+    plain = (
+        type(rtol) is type(atol) is float and arguments.SMALLEST_RTOL <= rtol < np.inf and 0 < atol < np.inf
+    )
+    relative, absolute = (rtol, atol) if plain else arguments.tolerances(rtol, atol, model.states)
+    least = float(atol) if plain else float(absolute.min())
     controls = signals.parse(inputs, model.inputs, count, model._input_flags)
     options: dict[str, Any] = {
         "method": arguments.text("method", method),
@@ -206,36 +116,42 @@ def ensemble(
     }
     if method not in (*model.methods, "auto"):
         raise arguments.unknown_method(method, model.methods)
-    workers = _positive("threads", threads, os.cpu_count() or 1)
-    size = None if chunk is None else _positive("chunk", chunk, 1)
+    workers = None if threads is None else _positive("threads", threads)
+    size = None if chunk is None else _positive("chunk", chunk)
     bar = None if progress is None else arguments.boolean("progress", progress)
     if isinstance(model, Model) and count >= WORTH:
         with suppress(ChaplyginError):  # it was told when it happened; the model runs nevertheless
             model._complete()
-    lane_library = lane_set(
+    lane_library, width = lane_set(
         model, lanes, count, one_at_a_time(model, method, controls.functions, options["kinks"])
     )
     y = _room(len(model.states), 1 if moments is None else len(moments), count)
     # Every trajectory begins where its first result will be: there is no other array of that size.
     x0 = y[:, 0] if y.shape[1] else np.empty((len(model.states), count))
     start = Start(model, t0, initial, parameters, controls, count, x0)
-    check_ensemble(model, t0, start, x0, controls, float(absolute.min()))
-    t = np.full(count, t0)
-    status = np.full(count, INTERRUPTED, dtype=np.int32)
+    check_ensemble(model, t0, start, x0, controls, least)
+    t, status = np.empty(count), np.empty(count, dtype=np.int32)
     nfev, n_steps = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    t.fill(t0)
+    status.fill(INTERRUPTED)
     result = (y, t, status, nfev, n_steps)
-    stopped = False
+    happened, taken = None, 1
     if isinstance(model, Model):
         require_core()
         from ._core import EnsembleCore
 
         core = EnsembleCore(
-            model, t0, t1, x0, start.parameters, controls, moments, *result, method,
-            {key: value for key, value in options.items() if key != "method"}, lane_library,
-        )  # fmt: skip
-        stopped = _run(core, _pieces(count, workers, size), workers, _Progress(count, bar))
-        if core.error is not None:
+            model, t0, t1, x0, start.parameters, controls, moments, *result, method, options, lane_library
+        )
+        stopped = _run(core, count, workers, size, width, Progress(count, bar))
+        if isinstance(core.error, KeyboardInterrupt):  # it came while an input function ran in this thread
+            status[status == INPUT_FAILED] = INTERRUPTED
+            stopped = True
+        elif core.error is not None:
             raise core.error
+        taken = core.lanes
+        if model.events:
+            happened = core.events()
     else:
         from .twin import run_ensemble
 
@@ -247,48 +163,75 @@ def ensemble(
             f"ensemble interrupted: {finished} of {count} trajectories are finished", RuntimeWarning, 2
         )
     remember(model, y, t, start, controls)
-    return Ensemble(model, (t0, t1), moments, start, controls, *result, options, stopped)
+    return Ensemble(model, (t0, t1), moments, start, controls, *result, options, stopped, taken, happened)
 
 
-def _run(core: Any, pieces: list[range], workers: int, bar: _Progress) -> bool:
-    """Run all pieces, the last one first; whether Ctrl-C ended it. Threads hold no GIL while they integrate."""
+def _run(core: Any, count: int, threads: int | None, chunk: int | None, width: int, bar: Progress) -> bool:
+    """Run all trajectories; whether Ctrl-C ended it.
+
+    This thread works too, and begins alone: to start others takes longer than a short ensemble. They hold no GIL while
+    they integrate. Which trajectories a thread takes changes no bit.
+    """
+    pieces = _pieces(count, threads, chunk, width)
+    helpers: list[threading.Thread] = []
+    failures: list[BaseException] = []
+    begin = time.perf_counter()
+
+    def help_out() -> None:
+        try:
+            core.run(pieces)
+        except BaseException as error:
+            failures.append(error)
+            core.stop()
+
+    def attend() -> None:
+        if pieces and not helpers and time.perf_counter() - begin > ALONE:
+            wanted = min((threads or _cores()) - 1, len(pieces))
+            helpers.extend(threading.Thread(target=help_out, name="chaplygin") for _ in range(wanted))
+            for helper in helpers:
+                helper.start()
+        bar.show(core.done)
+
     stopped = False
-    finished: list[int] = []
-
-    def work() -> None:
-        while pieces:
-            try:
-                piece = pieces.pop()
-            except IndexError:  # another thread was faster
-                return
-            finished.append(core.run(piece.start, piece.stop))
-
-    pool = ThreadPoolExecutor(workers, thread_name_prefix="chaplygin")
     try:
-        pending = {pool.submit(work) for _ in range(min(workers, len(pieces)))}
-        while pending:
-            done, pending = wait(pending, timeout=POLL, return_when=FIRST_COMPLETED)
-            for future in done:
-                future.result()
-            bar.show(sum(finished))
+        core.run(pieces, attend)
+        for helper in helpers:
+            while helper.is_alive():
+                helper.join(POLL)
+                bar.show(core.done)
     except KeyboardInterrupt:
         stopped = True
     finally:
-        pieces.clear()
         core.stop()
-        pool.shutdown(wait=True, cancel_futures=True)
+        for helper in helpers:
+            if helper.ident is not None:  # it was started
+                helper.join()
         bar.close()
+    if failures:
+        raise failures[0]
     return stopped
 
 
-def _pieces(count: int, workers: int, chunk: int | None) -> list[range]:
-    """The trajectories 0 to count in pieces of `chunk`; without it smaller and smaller ones, so that the threads end
-    together."""
+def _cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _pieces(count: int, threads: int | None, chunk: int | None, width: int) -> list[tuple[int, int]]:
+    """The trajectories 0 to count in pieces (first, last) of `chunk`, the first piece last.
+
+    Without `chunk` one piece for a single thread; for several smaller and smaller ones, so that they end together, but
+    none that leaves some of the `width` lanes empty from the beginning.
+    """
+    if chunk is None and (threads == 1 or count < 2 * width):
+        return [(0, count)]
+    workers = threads or _cores()
     pieces, first = [], 0
     smallest = max(1, min(SMALLEST_CHUNK, count // (16 * workers)))
     while first < count:
         size = chunk or max(smallest, min(LARGEST_CHUNK, (count - first) // (4 * workers)))
-        pieces.append(range(first, min(first + size, count)))
+        size = size if chunk else -(-size // width) * width
+        pieces.append((first, min(first + size, count)))
         first += size
     return pieces[::-1]
 
@@ -296,7 +239,7 @@ def _pieces(count: int, workers: int, chunk: int | None) -> list[range]:
 def _count(n: Any, initial: Any, parameters: Any, inputs: Any) -> int:
     """The number of trajectories: as given, or the length of the first array found."""
     if n is not None:
-        return _positive("n", n, 1)
+        return _positive("n", n)
     for kind, value in (("initial", initial), ("parameters", parameters), ("inputs", inputs)):
         for what, row in _rows(kind, value):
             if kind == "inputs" and (callable(row) or isinstance(row, tuple)):
@@ -329,57 +272,7 @@ def _room(states: int, times: int, count: int) -> Array:
         ) from error
 
 
-def _positive(what: str, value: Any, otherwise: int) -> int:
-    if value is None:
-        return otherwise
+def _positive(what: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value < 2**48:
         raise ArgumentError(f"{what} = {arguments.short(value)} must be a positive integer below 2**48")
     return int(value)
-
-
-class _Progress:
-    """A bar with tqdm where it is installed, else a line on stderr; nothing where nobody looks."""
-
-    def __init__(self, total: int, wanted: bool | None) -> None:
-        self.total, self.done = total, 0
-        self.begin = self.shown = time.monotonic()
-        self.active = sys.stderr.isatty() if wanted is None else bool(wanted)
-        self.delay = 1.0 if wanted is None else 0.0
-        self.bar: Any = None
-        if self.active:
-            try:
-                from tqdm import tqdm
-            except ImportError:
-                return
-            self.bar = tqdm(total=total, unit="run", unit_scale=True, delay=self.delay, file=sys.stderr)
-
-    def show(self, done: int) -> None:
-        new, self.done = done - self.done, done
-        if self.bar is not None:
-            self.bar.update(new)
-            return
-        now = time.monotonic()
-        if self.active and new and now - self.begin >= self.delay and now - self.shown >= 0.1:
-            self.shown = now
-            self._line(now, f"{_clock((now - self.begin) * (self.total - self.done) / self.done)} left")
-
-    def close(self) -> None:
-        if self.bar is not None:
-            self.bar.close()
-        elif self.active and time.monotonic() - self.begin >= self.delay:
-            now = time.monotonic()
-            self._line(now, f"{_clock(now - self.begin)} taken")
-            print(file=sys.stderr, flush=True)
-
-    def _line(self, now: float, clock: str) -> None:
-        rate = self.done / max(now - self.begin, 1e-9)
-        share = 100 * self.done // max(self.total, 1)
-        text = f"{self.done}/{self.total} trajectories ({share} %), {rate:,.0f} per second, {clock}"
-        print(f"\r{text:<79}", end="", file=sys.stderr, flush=True)
-
-
-def _clock(seconds: float) -> str:
-    """A length of time as h:mm:ss, or mm:ss where it is shorter than an hour."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes:02}:{rest:02}"

@@ -117,7 +117,8 @@ class TwinWarning(RuntimeWarning):
     """A pure-Python model runs where a compiled one was asked for."""
 
 
-OK, SINGULAR, NONFINITE, STEP_TOO_SMALL, TOO_MANY_STEPS, INTERRUPTED, UNSUPPORTED = 0, -1, -2, -3, -4, -5, -8
+OK, SINGULAR, NONFINITE, STEP_TOO_SMALL, TOO_MANY_STEPS, INTERRUPTED = 0, -1, -2, -3, -4, -5
+INPUT_FAILED, UNSUPPORTED = -6, -8
 """Status codes of ``chaplygin.h`` that Python code gives or looks for itself."""
 
 STATUS_NAMES: dict[int, str] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from . import arguments
 from .errors import ArgumentError
 from .initial import InitialStates, wide
+
+if TYPE_CHECKING:
+    from .trajectories import Ensemble
 
 Array = NDArray[np.float64]
 
@@ -33,6 +36,12 @@ class Variable(NamedTuple):
 
 class Face(InitialStates):
     """Base of `Model` and `TwinModel`: everything that needs the names but not the way kernels are called."""
+
+    def _plain_start(
+        self, initial: Any, parameters: Any, count: int, target: Array
+    ) -> tuple[list[Any], list[Array]] | None:
+        """The start of an ensemble where nothing has to be converted or checked; see `_ensemble.pxi`. None: it has."""
+        return None
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -70,6 +79,17 @@ class Face(InitialStates):
             )
         entries = {"units": found.unit, "long_name": found.description, "kind": found.kind}
         return {key: value for key, value in entries.items() if value}
+
+    def ensemble(self, t_span: tuple[float, float], n: int | None = None, **given: Any) -> Ensemble:
+        """Integrate n trajectories over `t_span`: `chaplygin.ensemble` of this model, with the same keywords.
+
+        >>> from chaplygin.generated.harmonic_oscillator import model
+        >>> model.ensemble((0, 10), initial={"x": [0, 1], "x_dot": 0}, parameters={"m": 1, "k": 4})["x"].round(6)
+        array([0.      , 0.408082])
+        """
+        from .ensemble import ensemble
+
+        return ensemble(self, t_span, n, **given)
 
     def evaluate(self, t: Any, y: Any, p: Any, u: Any = ()) -> dict[str, Any]:
         """Every state, declared variable, output, reaction, invariant and residual by name.

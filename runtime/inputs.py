@@ -123,6 +123,8 @@ def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tup
     array([2.])
     """
     names = tuple(names)
+    if value is None and not names:
+        return _NONE
     if isinstance(value, Inputs) and value.names == names:
         return value
     numbers: list[Any] = [0.0] * len(names)
@@ -147,6 +149,10 @@ def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tup
         elif bits and i not in functions:
             check_row("inputs", names[i], bits, values[i])
     return Inputs(names, values, signals, functions, flags if any(flags) else ())
+
+
+_NONE = Inputs((), np.zeros(0), {}, {})
+"""Those of a model without inputs."""
 
 
 def _specs(value: Any, names: tuple[str, ...], count: int | None) -> list[Any]:

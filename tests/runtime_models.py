@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from chaplygin.runtime import Model, core_available, ensemble
+from chaplygin.runtime import Model, core_available, progress
 
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE / "data" / "runtime_models.c"
@@ -90,7 +90,7 @@ def ctrl_c_after(seconds: float) -> Iterator[None]:
 @contextlib.contextmanager
 def ctrl_c_at_progress(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Press Ctrl-C as soon as an ensemble says that trajectories are finished."""
-    monkeypatch.setattr(ensemble._Progress, "show", lambda bar, done: done and press_ctrl_c())
+    monkeypatch.setattr(progress.Progress, "show", lambda bar, done: done and press_ctrl_c())
     with ctrl_c_heard():
         yield
 

@@ -12,8 +12,7 @@ from lane_models import N, assert_same, assert_single, bits, case, shipped
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin.runtime import ArgumentError, columns
-from chaplygin.runtime import ensemble as ensembles
+from chaplygin.runtime import ArgumentError, columns, progress
 
 pytestmark = needs_core
 
@@ -39,8 +38,8 @@ def test_a_line_of_progress_has_rate_and_time_left(
 ) -> None:
     monkeypatch.setitem(sys.modules, "tqdm", None)  # not installed
     now = [100.0]
-    monkeypatch.setattr(ensembles.time, "monotonic", lambda: now[0])
-    bar = ensembles._Progress(1000, True)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    bar = progress.Progress(1000, True)
     now[0] += 10
     bar.show(100)
     assert capsys.readouterr().err.rstrip() == "\r100/1000 trajectories (10 %), 10 per second, 01:30 left"
@@ -57,7 +56,7 @@ def test_a_line_of_progress_has_rate_and_time_left(
         .err.rstrip()
         .endswith("1000/1000 trajectories (100 %), 0 per second, 10:00:00 taken")
     )
-    quiet = ensembles._Progress(10, None)  # nobody looks: stderr is no terminal here
+    quiet = progress.Progress(10, None)  # nobody looks: stderr is no terminal here
     quiet.show(10)
     quiet.close()
     assert capsys.readouterr().err == ""
@@ -83,6 +82,8 @@ from chaplygin.generated.heavy_top import model
 n, times = 1_000_000, [0.005, 0.01] if sys.argv[1] == "times" else None
 random = np.random.default_rng(1)
 start = {name: 0.1 + random.random(n) for name in model.states}
+length = sum(start[name] ** 2 for name in ("q0", "q1", "q2", "q3")) ** 0.5
+start |= {name: start[name] / length for name in ("q0", "q1", "q2", "q3")}
 parameters = {name: 1.0 + random.random(n) for name in model.parameters[:2]} | dict.fromkeys(model.parameters[2:], 1.0)
 options = {"method": "rk4", "step": 0.01, "t_eval": times, "threads": 2}
 few = ({k: v[:99] if np.ndim(v) else v for k, v in entries.items()} for entries in (start, parameters))

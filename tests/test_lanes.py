@@ -186,7 +186,7 @@ def test_bits_do_not_depend_on_the_cpu_or_the_compiler(
     table = ctypes.c_char.in_dll(ctypes.CDLL(str(target)), f"chaplygin_sleigh_lanes_{lanes}")
     address = ctypes.addressof(table)
     assert given.model.runs_lanes(address)
-    monkeypatch.setattr(ensembles, "lane_set", lambda *_: address)
+    monkeypatch.setattr(ensembles, "lane_set", lambda *_: (address, lanes))
     for alone in expected():
         assert_same(alone, cg.ensemble(given.model, (0, 1), N, *given, t_eval=alone.t_eval))
 

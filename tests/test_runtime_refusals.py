@@ -178,26 +178,38 @@ def core(p: list[Any], t_eval: Any = None) -> Any:
     from chaplygin.runtime._core import EnsembleCore
 
     options = {"rtol": 1e-9, "atol": np.full(2, 1e-9), "max_step": np.inf, "first_step": None, "step": None}
+    options |= {"max_steps": 1000, "kinks": False, "paradox": "stop"}
     return EnsembleCore(
         model("oscillator"), 0.0, 1.0, np.ones((2, 3)), p, parse(INPUTS, ("F",), 3), t_eval,
         np.empty((2, 1, 3)), np.zeros(3), np.zeros(3, np.int32), np.zeros(3, np.int64), np.zeros(3, np.int64),
-        "dop853", options | {"max_steps": 1000}, 0,
+        "dop853", options, 0,
     )  # fmt: skip
 
 
-def test_the_ensemble_refuses_strides_it_cannot_take() -> None:
+def test_the_ensemble_refuses_arrays_it_cannot_take() -> None:
     packed = np.zeros(3, dtype=[("k", "f8"), ("n", "i4")])
-    with pytest.raises(ArgumentError, match="steps by 12 bytes"):
-        core([np.ones(1), packed["k"]])
+    for wrong in (
+        packed["k"],
+        np.ones(3, np.float32),
+        [1.0, 2.0, 3.0],
+        np.ones((3, 1)),
+        np.ones(3).astype(">f8"),
+    ):
+        with pytest.raises(ArgumentError, match="an ensemble needs aligned arrays of float64"):
+            core([np.ones(1), wrong])
+    with pytest.raises(ArgumentError, match="do not fit together"):
+        core([np.ones(1), np.ones(2)])
 
 
 def test_the_ensemble_hands_on_what_the_driver_refuses() -> None:
     p = [np.ones(1), np.ones(3)]
-    assert core(p, np.array([0.5])).run(0, 3) == 3
+    whole = core(p, np.array([0.5]))
+    whole.run([(0, 3)])
+    assert whole.done == 3
     with pytest.raises(
         ArgumentError, match="the integrator refused an argument of the ensemble of oscillator"
     ):
-        core(p, np.array([-0.5])).run(0, 3)
+        core(p, np.array([-0.5])).run([(0, 3)])
 
 
 def test_the_stepper_counts_before_it_copies() -> None:

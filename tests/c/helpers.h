@@ -61,6 +61,26 @@ static inline cg_record_t at_times(const double *t_eval, int64_t n_eval, double 
     return record;
 }
 
+static inline cg_cursor_t range(int64_t first, int64_t last)
+{
+    cg_cursor_t cursor;
+    memset(&cursor, 0, sizeof cursor);
+    cursor.next = first;
+    cursor.last = last;
+    return cursor;
+}
+
+/* The trajectories first <= j < last without a pause. *done (or NULL) is moved on by those that finished. */
+static inline int run_range(const cg_ensemble_t *ensemble, cg_run_t *run, int64_t first, int64_t last, int64_t *done)
+{
+    cg_cursor_t cursor = range(first, last);
+    const int status = cg_ensemble_run(ensemble, run, &cursor, -1);
+    if (done != NULL) {
+        *done += cursor.n_done;
+    }
+    return status;
+}
+
 static inline int same_bits(const double *a, const double *b, size_t n) { return memcmp(a, b, n * sizeof *a) == 0; }
 
 #endif

@@ -88,16 +88,31 @@ static void compare(const char *what, const char *method, int lanes)
     }
 }
 
+static int64_t budget = -1, pauses; /* of every call in lanes */
+
+static int range_in_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *group, const cg_run_t *options, int64_t first,
+                          int64_t last, int64_t *done)
+{
+    cg_cursor_t cursor = range(first, last);
+    int status = cg_ensemble_lanes(ensemble, group, options, &cursor, budget);
+    while (status == CG_BUDGET_USED) {
+        pauses++;
+        status = cg_ensemble_lanes(ensemble, group, options, &cursor, budget);
+    }
+    *done += cursor.n_done;
+    return status;
+}
+
 static void run_lanes(const cg_ensemble_t *ensemble, const cg_lane_set_t *set, const char *method, cg_run_t *options,
                       int64_t first, int64_t last)
 {
-    volatile int64_t done = 0;
+    int64_t done = 0;
     const size_t size = cg_lanes_size(&mixed_model, set, method);
     cg_lanes_run_t *const group = (cg_lanes_run_t *)(void *)cg_run_new(size);
     CHECK(group != NULL && cg_lanes_init(group, size, &mixed_model, set, method) == CG_OK);
     const long before = allocations;
     CHECK(before > 0);
-    CHECK(cg_ensemble_lanes(ensemble, group, options, first, last, &done) == CG_OK && done == last - first);
+    CHECK(range_in_lanes(ensemble, group, options, first, last, &done) == CG_OK && done == last - first);
     CHECK(allocations == before); /* from the first step to the last one nothing is taken from the heap */
     cg_run_delete((cg_run_t *)(void *)group);
 }
@@ -118,7 +133,7 @@ static void try_all(const char *what, double t0, double t_end, int n_times, void
         }
         cg_ensemble_t ensemble = make_ensemble(&alone, t0, t_end, n_times);
         const long before = allocations;
-        CHECK(cg_ensemble_run(&ensemble, run, 0, COUNT, NULL) == CG_OK);
+        CHECK(run_range(&ensemble, run, 0, COUNT, NULL) == CG_OK);
         CHECK(allocations == before);
         for (int s = 0; s < 3; s++) {
             if (!cg_lane_set_runs(sets[s])) {
@@ -199,7 +214,9 @@ static void test_some(void)
     fill(0);
     try_all("short steps", 0.0, 0.3, 20, short_steps);
     fill(1);
+    budget = 7;
     try_all("failures, limited", 0.0, 3.0, 9, few_steps);
+    budget = -1;
 }
 
 static void test_failures(void)
@@ -222,35 +239,50 @@ static void test_failures(void)
     CHECK(statuses_seen >> -CG_STEP_TOO_SMALL & 1 && statuses_seen >> -CG_TOO_MANY_STEPS & 1);
 }
 
+/* Pauses change no bit and no count: neither short ones, in the middle of trajectories, nor long ones. */
+static void test_pauses(void)
+{
+    for (budget = 1; budget <= 100; budget *= 10) {
+        pauses = 0;
+        fill(0);
+        try_all("pauses", 0.0, 3.0, 9, NULL);
+        fill(1);
+        try_all("pauses, failures", 0.0, 3.0, 0, NULL);
+        try_all("pauses, limited", 0.0, 3.0, 9, few_steps);
+        CHECK(pauses > (cg_lane_set_runs(sets[0]) ? 100 / budget : -1));
+    }
+    budget = -1;
+}
+
 static void test_stop(void)
 {
     volatile int stop = 1;
     fill(0);
     for (int s = 0; s < 3 && cg_lane_set_runs(sets[s]); s++) {
-        volatile int64_t done = 0;
+        int64_t done = 0;
         const size_t size = cg_lanes_size(&mixed_model, sets[s], "dop853");
         cg_lanes_run_t *const group = (cg_lanes_run_t *)(void *)cg_run_new(size);
         cg_run_t *const run = make_run(&mixed_model, "dop853", 0, 1e-8);
         cg_ensemble_t ensemble = make_ensemble(&beside, 0.0, 3.0, 0);
         CHECK(cg_lanes_init(group, size, &mixed_model, sets[s], "dop853") == CG_OK);
-        CHECK(cg_ensemble_lanes(&ensemble, group, run, 0, COUNT, &done) == CG_BAD_ARGUMENT); /* no stop flag */
+        CHECK(range_in_lanes(&ensemble, group, run, 0, COUNT, &done) == CG_BAD_ARGUMENT); /* no stop flag */
         run->stop = &stop;
-        CHECK(cg_ensemble_lanes(&ensemble, group, run, 0, COUNT, &done) == CG_INTERRUPTED && done == 0);
+        CHECK(range_in_lanes(&ensemble, group, run, 0, COUNT, &done) == CG_INTERRUPTED && done == 0);
         CHECK(beside.status[0] == 0x55555555); /* nothing is written for what has not ended */
         stop = 0; /* the block serves again, with nothing in it of what was interrupted */
-        CHECK(cg_ensemble_lanes(&ensemble, group, run, 0, COUNT, &done) == CG_OK && done == COUNT);
+        CHECK(range_in_lanes(&ensemble, group, run, 0, COUNT, &done) == CG_OK && done == COUNT);
         ensemble = make_ensemble(&alone, 0.0, 3.0, 0);
-        CHECK(cg_ensemble_run(&ensemble, run, 0, COUNT, NULL) == CG_OK);
+        CHECK(run_range(&ensemble, run, 0, COUNT, NULL) == CG_OK);
         compare("after a stop", "dop853", sets[s]->n_lanes);
         ensemble = make_ensemble(&beside, 0.5, 3.0, 2);
         ensemble.t0 = 1.0; /* a time before it */
-        CHECK(cg_ensemble_lanes(&ensemble, group, run, 0, COUNT, &done) == CG_BAD_ARGUMENT);
-        CHECK(cg_ensemble_run(&ensemble, run, 0, COUNT, NULL) == CG_BAD_ARGUMENT);
+        CHECK(range_in_lanes(&ensemble, group, run, 0, COUNT, &done) == CG_BAD_ARGUMENT);
+        CHECK(run_range(&ensemble, run, 0, COUNT, NULL) == CG_BAD_ARGUMENT);
         ensemble.t0 = 0.5;
         stop = 1;
         signal_of_test.kind = CG_SIGNAL_CALL;
         run->signals = &signal_of_test;
-        CHECK(cg_ensemble_lanes(&ensemble, group, run, 0, COUNT, &done) == CG_UNSUPPORTED);
+        CHECK(range_in_lanes(&ensemble, group, run, 0, COUNT, &done) == CG_UNSUPPORTED);
         cg_run_delete(run);
         cg_run_delete((cg_run_t *)(void *)group);
     }
@@ -281,6 +313,7 @@ int main(int argc, char **argv)
     } else {
         test_bits();
         test_failures();
+        test_pauses();
     }
     test_stop();
     test_refusals();

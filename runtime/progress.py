@@ -1,0 +1,57 @@
+"""How far an ensemble is, on stderr: a bar, or a line where tqdm is not installed."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+__all__ = ["Progress"]
+
+
+class Progress:
+    """A bar with tqdm where it is installed, else a line on stderr; nothing where nobody looks."""
+
+    def __init__(self, total: int, wanted: bool | None) -> None:
+        self.total, self.done = total, 0
+        self.begin = self.shown = time.monotonic()
+        self.active = sys.stderr.isatty() if wanted is None else bool(wanted)
+        self.delay = 1.0 if wanted is None else 0.0
+        self.bar: Any = None
+        if self.active:
+            try:
+                from tqdm import tqdm
+            except ImportError:
+                return
+            self.bar = tqdm(total=total, unit="run", unit_scale=True, delay=self.delay, file=sys.stderr)
+
+    def show(self, done: int) -> None:
+        new, self.done = done - self.done, done
+        if self.bar is not None:
+            self.bar.update(new)
+            return
+        now = time.monotonic()
+        if self.active and new and now - self.begin >= self.delay and now - self.shown >= 0.1:
+            self.shown = now
+            self._line(now, f"{_clock((now - self.begin) * (self.total - self.done) / self.done)} left")
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.close()
+        elif self.active and time.monotonic() - self.begin >= self.delay:
+            now = time.monotonic()
+            self._line(now, f"{_clock(now - self.begin)} taken")
+            print(file=sys.stderr, flush=True)
+
+    def _line(self, now: float, clock: str) -> None:
+        rate = self.done / max(now - self.begin, 1e-9)
+        share = 100 * self.done // max(self.total, 1)
+        text = f"{self.done}/{self.total} trajectories ({share} %), {rate:,.0f} per second, {clock}"
+        print(f"\r{text:<79}", end="", file=sys.stderr, flush=True)
+
+
+def _clock(seconds: float) -> str:
+    """A length of time as h:mm:ss, or mm:ss where it is shorter than an hour."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes:02}:{rest:02}"

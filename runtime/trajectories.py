@@ -1,0 +1,294 @@
+"""What an ensemble gives: the states of all trajectories, every declared quantity by name, and the times of events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import arguments
+from . import inputs as signals
+from .arguments import plain_name
+from .consistency import Accepted
+from .errors import INTERRUPTED, STATUS_NAMES, ArgumentError, MissingExtraError
+
+if TYPE_CHECKING:
+    from .columns import Start
+    from .face import Face
+    from .solution import Solution
+
+Array = NDArray[np.float64]
+
+__all__ = ["Ensemble", "EventTimes"]
+
+SHOWN = 12
+"""Rows of the table that a notebook shows."""
+
+
+class EventTimes(Sequence[Array]):
+    """The times of one event in each trajectory of an ensemble: item i is the array of those of trajectory i.
+
+    Flat, by trajectory and then by time: ``t`` (k,) and ``trajectory`` (k,); those of trajectory i are
+    ``t[offsets[i]:offsets[i + 1]]``, with ``offsets`` (n + 1,). ``counts`` (n,): how many there are in each
+    trajectory. ``first`` (n,): the time of the first one, NaN where there is none.
+    """
+
+    __slots__ = ("offsets", "t", "trajectory")
+
+    def __init__(self, n: int, trajectory: NDArray[np.int64], t: Array) -> None:
+        self.trajectory, self.t = trajectory, t
+        self.offsets: NDArray[np.intp] = np.searchsorted(trajectory, np.arange(n + 1))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, slice):
+            return [self[j] for j in range(*i.indices(len(self)))]
+        j = _index("t_events", i, len(self))
+        return self.t[self.offsets[j] : self.offsets[j + 1]]
+
+    def __iter__(self) -> Iterator[Array]:
+        # By the length: an index out of range is an ArgumentError here, not the IndexError that ends a plain loop.
+        return (self[i] for i in range(len(self)))
+
+    @property
+    def counts(self) -> NDArray[np.intp]:
+        """How many times the event came in each trajectory, (n,)."""
+        return np.diff(self.offsets)
+
+    @property
+    def first(self) -> Array:
+        """The time of the first one in each trajectory, (n,); NaN where there is none."""
+        found = np.full(len(self), np.nan)
+        some = self.counts > 0
+        found[some] = self.t[self.offsets[:-1][some]]
+        return found
+
+    def __repr__(self) -> str:
+        return f"<EventTimes: {len(self.t)} in {int((self.counts > 0).sum())} of {len(self)} trajectories>"
+
+
+class Ensemble:
+    """What `ensemble` gives.
+
+    y (n_states, n): the state that each trajectory ended with; with `t_eval` (n_states, n_times, n), NaN where a
+    trajectory did not get to. t (n,): the time reached; status (n,): 0, 1 after a terminal event, or an error of
+    ``chaplygin.h``; nfev, n_steps (n,). ``lanes``: how many trajectories ran side by side in a thread. ``ok`` (n,):
+    True where a trajectory reached its end or a terminal event, ``failed``: the indices of the others. ``parameters``:
+    a dict of numbers and arrays (n,).
+
+    ``ens["v"]``: any declared variable, output, invariant or input, or "t", shaped as ``y[0]``; a SymPy symbol stands
+    for its name, and ``names`` lists them. ``ens.evaluate()``: a dict of all of them. ``ens.rerun(i)``: one trajectory
+    again, as a full `Solution`. ``t_events``: a dict with the times of each event of the model, an `EventTimes`; empty
+    where it has none.
+    """
+
+    def __init__(
+        self, model: Any, span: tuple[float, float], t_eval: Array | None, start: Start, inputs: signals.Inputs,
+        y: Array, t: Array, status: NDArray[np.int32], nfev: NDArray[np.int64], n_steps: NDArray[np.int64],
+        options: dict[str, Any], interrupted: bool, lanes: int = 1,
+        happened: tuple[NDArray[np.int64], NDArray[np.int64], Array] | None = None,
+    ) -> None:  # fmt: skip
+        # happened: (trajectory, index of the event, time), arrays (k,), by trajectory and then by time
+        self.model = model
+        self.t_span = span
+        self.t_eval = t_eval
+        self.y = y[:, 0, :] if t_eval is None else y
+        self.t, self.status, self.nfev, self.n_steps = t, status, nfev, n_steps
+        self.interrupted, self.lanes = interrupted, lanes
+        self._start, self._inputs, self._options, self._happened = start, inputs, options, happened
+
+    def __len__(self) -> int:
+        return len(self.status)
+
+    @property
+    def ok(self) -> NDArray[np.bool_]:
+        """Whether each trajectory reached its end or a terminal event, (n,)."""
+        return self.status >= 0
+
+    @property
+    def failed(self) -> NDArray[np.intp]:
+        """Indices of the trajectories that reached neither the end nor a terminal event."""
+        return np.flatnonzero(self.status < 0)
+
+    @property
+    def success(self) -> bool:
+        """Whether every trajectory reached its end or a terminal event."""
+        return not bool((self.status < 0).any())
+
+    @property
+    def message(self) -> str:
+        """How many trajectories ended how."""
+        codes, counts = np.unique(self.status, return_counts=True)
+        return ", ".join(
+            f"{count} {STATUS_NAMES.get(int(code), str(code))}" for code, count in zip(codes, counts)
+        )
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters by name: a float where all trajectories have the same, else an array (n,)."""
+        rows = zip(self.model.parameters, self._start.parameters)
+        return {name: float(row[0]) if len(row) == 1 else row.copy() for name, row in rows}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Everything that ``ens[name]`` knows, beside "t"."""
+        names: tuple[str, ...] = self.model.quantities
+        return names
+
+    @property
+    def t_events(self) -> dict[str, EventTimes]:
+        """The times of each event of the model in each trajectory, up to where the trajectory ended.
+
+        Trajectories that Ctrl-C stopped have none.
+
+        >>> import numpy as np
+        >>> import chaplygin as cg
+        >>> x = cg.coordinates("x")
+        >>> zero = cg.Event(x, name="zero")
+        >>> spring = cg.System("spring", coordinates=[x], kinetic=cg.rate(x)**2/2, potential=2*x**2, events=[zero])
+        >>> ens = spring.compile().ensemble((0, 3), initial={"x": np.array([1.0, 2.0]), "x_dot": 0})
+        >>> ens.t_events["zero"][1].round(6)    # zeros of 2 cos(2 t)
+        array([0.785398, 2.356194])
+        """
+        names = self.model.events
+        if self._happened is None or not names:
+            return {}
+        trajectory, event, t = self._happened
+        finished = self.status[trajectory] != INTERRUPTED
+        found = {}
+        for i, name in enumerate(names):
+            mine = finished & (event == i)
+            found[name] = EventTimes(len(self), trajectory[mine], t[mine])
+        return found
+
+    def __getitem__(self, name: Any) -> Array:
+        model: Face = self.model
+        key = plain_name(name)
+        if key in model.states:
+            state: Array = self.y[model.states.index(key)]
+            return state
+        if key in ("t", model.along):
+            return self.t if self.t_eval is None else np.repeat(self.t_eval[:, None], len(self), axis=1)
+        if key not in self.names:
+            raise arguments.unknown_quantity(key, model.name, self.names)
+        if model.contacts and key in model.outputs:
+            raise ArgumentError(
+                f"{key} may depend on the modes of the contacts, which an ensemble does not keep: ens.rerun(i)[{key!r}]"
+            )
+        found: Array = self._computed((key,))[key]
+        return found
+
+    def evaluate(self, name: str | None = None) -> Any:
+        """One quantity by name, shaped as ``y[0]``, or without a name a dict of all of them.
+
+        NaN where a trajectory did not get to, or a quantity cannot be computed. Where the model has contacts, the dict
+        is without the outputs, which may depend on their modes. Raises `ArgumentError` for an unknown name.
+        """
+        if name is not None:
+            return self[name]
+        hidden = set(self.model.outputs if self.model.contacts else ()) - set(self.model.states)
+        names = [key for key in self.names if key not in hidden]
+        others = tuple(key for key in names if key not in self.model.states)
+        found = self._computed(others) if others else {}
+        return {key: found[key] if key in found else self[key] for key in names}
+
+    def _computed(self, keys: tuple[str, ...]) -> dict[str, Array]:
+        """Quantities that are not states, at all times asked for or at the end."""
+        if self.t_eval is None:
+            return self._at(keys, self.t, self.y)
+        rows = [self._at(keys, np.full(len(self), t), self.y[:, m, :]) for m, t in enumerate(self.t_eval)]
+        return {key: np.array([row[key] for row in rows]).reshape(len(rows), len(self)) for key in keys}
+
+    def _at(self, keys: tuple[str, ...], t: Array, y: Array) -> dict[str, Array]:
+        """Quantities of every trajectory at one time t (n,) and state y (n_states, n) of each."""
+        model: Face = self.model
+        u = self._inputs.at(t, y)
+        found = {key: u[model.inputs.index(key)] for key in keys if key in model.inputs}
+        if len(found) < len(keys):
+            values = model._values(t, y, self._start.table(), u, strict=False)
+            found |= {key: values[key] for key in keys if key not in found}
+        return found
+
+    def rerun(self, i: int, **changed: Any) -> Solution:
+        """Trajectory i again, with every step: a `Solution`. Keywords change options of `integrate`."""
+        j = _index("rerun", i, len(self))
+        x0, p = self._start.of(j)
+        inputs = self._inputs.column(j)
+        controls = inputs.values if inputs.constant else inputs  # vectors are read at C speed
+        begin = Accepted(x0) if self.model.checked_at_start else x0
+        result: Solution = self.model.integrate(
+            self.t_span, begin, p, controls, **{**self._options, **changed}
+        )
+        return result
+
+    def to_xarray(self) -> Any:
+        """Everything as an `xarray.Dataset` over the trajectories, with `t_eval` over (t, trajectory).
+
+        Units are attributes; parameters that vary, the status and without `t_eval` the time reached are variables over
+        the trajectories, the other parameters attributes. Times of events are not in it. Needs the extra ``[xarray]``.
+        """
+        try:
+            import xarray
+        except ImportError as error:
+            raise MissingExtraError("Ensemble.to_xarray", "xarray", "xarray") from error
+        axes = ("trajectory",) if self.t_eval is None else ("t", "trajectory")
+        data: dict[str, Any] = {
+            name: (axes, values, self.model.attributes(name)) for name, values in self.evaluate().items()
+        }
+        attributes: dict[str, Any] = {
+            "model": self.model.name,
+            "form": self.model.form,
+            "digest": self.model.digest,
+        }
+        for name, value in self.parameters.items():
+            if isinstance(value, np.ndarray):
+                data[name] = ("trajectory", value, self.model.attributes(name))
+            else:
+                attributes[name] = value
+        data["status"] = ("trajectory", self.status)
+        coordinates: dict[str, Any] = {"trajectory": np.arange(len(self))}
+        if self.t_eval is None:
+            data["t"] = ("trajectory", self.t)
+        else:
+            coordinates["t"] = self.t_eval
+        return xarray.Dataset(data, coords=coordinates, attrs=attributes)
+
+    def __repr__(self) -> str:
+        return f"<Ensemble of {len(self)} {self.model.name}: {self.message}>"
+
+    def _repr_html_(self) -> str:
+        """A table of the states at the end, over the trajectories that reached it."""
+        ok, names = self.ok, self.model.states
+        last = self.y if self.t_eval is None else self.y[:, -1:, :].reshape(len(names), -1)
+        rows = []
+        for i, name in enumerate(names[:SHOWN]):
+            values = last[i][ok] if last.shape[1] else np.empty(0)
+            unit = self.model.units.get(name, "")
+            figures = (np.mean, np.std, np.min, np.max) if len(values) else ()
+            cells = "".join(f"<td>{float(figure(values)):.6g}</td>" for figure in figures)
+            rows.append(f"<tr><th>{escape(f'{name} [{unit}]' if unit else name)}</th>{cells}</tr>")
+        if len(names) > SHOWN:
+            rows.append(f"<tr><th>and {len(names) - SHOWN} more</th></tr>")
+        head = "".join(f"<th>{title}</th>" for title in ("at the end", "mean", "std", "min", "max"))
+        caption = f"{len(self)} trajectories of {self.model.name}: {self.message}"
+        return f"<table><caption>{escape(caption)}</caption><tr>{head}</tr>{''.join(rows)}</table>"
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """What IPython offers after ``ens["``."""
+        return [*self.names, "t"]
+
+
+def _index(what: str, i: Any, n: int) -> int:
+    """The number of a trajectory, counted from the end where it is negative."""
+    if isinstance(i, bool) or not isinstance(i, (int, np.integer)):
+        raise ArgumentError(
+            f"{what}: i = {arguments.short(i)} must be an integer, the number of a trajectory"
+        )
+    if not -n <= i < n:
+        raise ArgumentError(f"trajectory {i} is not in an ensemble of {n}")
+    return int(i) % n

@@ -1,0 +1,300 @@
+"""Small ensembles: in lanes from the first full register on, in the caller's thread, and still stopped by Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from lane_models import N, assert_same, assert_single, case
+from runtime_models import ctrl_c_after, hybrid, model, needs_core
+
+import chaplygin as cg
+from chaplygin.runtime import core_available
+from chaplygin.runtime import ensemble as ensembles
+from chaplygin.runtime import lanes as lanes_of
+
+WIDEST = 1
+if core_available():
+    from chaplygin.runtime._core import widest_lanes
+
+    WIDEST = widest_lanes()
+
+pytestmark = needs_core
+
+SLEIGH = {"phi": 0.0, "x": 0.0, "y": 0.0, "omega": 1.0, "v": 1.0}
+
+
+@pytest.fixture
+def threads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A list of the threads that ensembles start from here on."""
+    started: list[str] = []
+
+    class Counted(threading.Thread):
+        def start(self) -> None:
+            started.append(self.name)
+            super().start()
+
+    monkeypatch.setattr(ensembles.threading, "Thread", Counted)
+    return started
+
+
+@pytest.fixture(scope="module")
+def compiled() -> Any:
+    """A model whose lanes are in the cache, and loaded."""
+    given = case("sleigh with numbers")
+    if WIDEST > 1:
+        cg.ensemble(given.model, (0, 0.1), N, *given, lanes=WIDEST)
+    return given
+
+
+def first(given: Any, count: int) -> list[dict[str, Any]]:
+    """The first trajectories of a case."""
+    return [
+        {name: value[:count] if isinstance(value, np.ndarray) else value for name, value in entries.items()}
+        for entries in given
+    ]
+
+
+# ---- threads ----
+
+
+def test_a_short_call_starts_no_thread(compiled: Any, threads: list[str]) -> None:
+    """Neither with one piece of work, nor with several that are over before a thread would have begun."""
+    for count in (1, WIDEST, N):
+        cg.ensemble(compiled.model, (0, 1e-3), count, *first(compiled, count), threads=1)
+    if WIDEST > 1:
+        cg.ensemble(compiled.model, (0, 1e-3), WIDEST, *first(compiled, WIDEST), threads=4)
+    assert threads == []
+
+
+@pytest.mark.parametrize("lanes", [1, None])
+def test_a_long_call_starts_threads_and_has_the_same_bits(
+    compiled: Any, threads: list[str], lanes: int | None
+) -> None:
+    alone = cg.ensemble(compiled.model, (0, 300), N, *compiled, threads=1, lanes=lanes)
+    assert threads == []
+    several = cg.ensemble(compiled.model, (0, 300), N, *compiled, threads=3, lanes=lanes, chunk=3)
+    assert len(threads) == 2
+    assert_same(alone, several)
+    assert_single(alone, compiled, 5, (0, 300))
+
+
+def test_errors_of_the_other_threads_come_through(
+    compiled: Any, threads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The caller's thread takes the last piece, which is long; the other one meets a piece that cannot be."""
+    monkeypatch.setattr(ensembles, "_pieces", lambda *_: [(0, 2 * N), (0, N)])
+    with pytest.raises(
+        cg.errors.ArgumentError, match=f"trajectories 0 to {2 * N} are not in an ensemble of {N}"
+    ):
+        cg.ensemble(compiled.model, (0, 3000), N, *compiled, threads=2, lanes=1)
+    assert len(threads) == 1
+
+
+# ---- Ctrl-C ----
+
+posix = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+
+
+@posix
+@pytest.mark.parametrize("lanes", [1, None])
+@pytest.mark.parametrize("count", [1, 8])
+def test_ctrl_c_ends_one_piece_of_work(compiled: Any, count: int, lanes: int | None) -> None:
+    """A call that never leaves the main thread."""
+    initial = SLEIGH | {"omega": np.linspace(1, 2, count)}
+    with ctrl_c_after(0.3), pytest.warns(RuntimeWarning, match=f"interrupted: 0 of {count}"):
+        ens = cg.ensemble(
+            compiled.model, (0, 1e7), count, initial, [1.0, 0.2, 0.5], [0.3], threads=1, lanes=lanes
+        )
+    assert ens.interrupted
+    assert (ens.status == -5).all()
+    assert np.isnan(ens.y).all()
+
+
+@posix
+def test_ctrl_c_in_an_input_function_keeps_what_is_finished() -> None:
+    """In the thread that calls `ensemble` the function is where Ctrl-C arrives."""
+    calls = [0]
+
+    def tau(t: float, y: Any) -> float:
+        calls[0] += 1
+        return 0.3
+
+    with ctrl_c_after(0.3), pytest.warns(RuntimeWarning, match="interrupted: [0-9]+ of 3000"):
+        ens = cg.ensemble(model("sleigh"), (0, 500), 3000, SLEIGH, [1.0, 0.2, 0.5], {"tau": tau}, threads=1)
+    assert ens.interrupted
+    assert set(ens.status) == {0, -5}
+    assert np.isfinite(ens.y[:, ens.ok]).all()
+    assert calls[0] > 100
+
+
+def test_an_input_function_that_fails_is_not_called_for_the_other_trajectories() -> None:
+    calls = [0]
+
+    def tau(t: float, y: Any) -> float:
+        calls[0] += 1
+        raise ValueError("no signal")
+
+    with pytest.raises(ValueError, match="no signal"):
+        cg.ensemble(model("sleigh"), (0, 500), 3000, SLEIGH, [1.0, 0.2, 0.5], {"tau": tau}, threads=1)
+    assert calls[0] == 1
+
+
+@posix
+def test_another_signal_comes_through() -> None:
+    """What a handler raises ends the ensemble, and no thread of it is left."""
+    code = """
+        import signal, threading
+        import chaplygin as cg
+        from chaplygin.generated.chaplygin_sleigh import model
+
+        class Alarm(Exception):
+            pass
+
+        def ring(*_):
+            raise Alarm
+
+        signal.signal(signal.SIGALRM, ring)
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        try:
+            cg.ensemble(model, (0, 1e7), 64, [0, 0, 0, 1, 1], [1, 0.2, 0.5], threads=2, chunk=8)
+        except Alarm:
+            print("rang", threading.active_count())
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout.split() == ["rang", "1"], done.stderr
+
+
+# ---- lanes ----
+
+lanes_here = pytest.mark.skipif(WIDEST < 4, reason="this CPU has no wide registers")
+
+
+@lanes_here
+def test_lanes_that_are_loaded_are_used_from_the_first_full_register_on(
+    compiled: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes_of, "import_module", lambda *_: pytest.fail("looked for again"))
+    for count in (1, WIDEST - 1, WIDEST, WIDEST + 1, N):
+        given = first(compiled, count)
+        ens = cg.ensemble(compiled.model, (0, 1), count, *given)
+        assert ens.lanes == (WIDEST if count >= WIDEST else 1)
+        alone = cg.ensemble(compiled.model, (0, 1), count, *given, lanes=1)
+        assert alone.lanes == 1
+        assert_same(alone, ens)
+
+
+@lanes_here
+def test_lanes_are_found_in_the_cache_and_compiled_only_where_it_is_worth_it(tmp_path: Path) -> None:
+    """A small ensemble compiles nothing, a large one does, and a small one of another process finds that."""
+    counting = tmp_path / "cc"
+    counting.write_text(f'#!/bin/sh\necho "$@" >> "{tmp_path}/calls"\nexec cc "$@"\n')
+    counting.chmod(0o755)
+    code = """
+        import sys
+        import chaplygin as cg
+        if sys.argv[1] == "compile":
+            model = cg.example("harmonic_oscillator", driven=True).system.compile()
+            print(model.owner.__file__)
+        else:
+            model = cg.load_model(sys.argv[1])
+            print()
+        for n in map(int, sys.argv[2:]):
+            ens = cg.ensemble(model, (0, 1), n, {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}, {"F": 0.0})
+            print(ens.lanes, end=" ", flush=True)
+            print("ensemble", file=open("calls", "a"))
+    """
+    environment = {**os.environ, "CC": str(counting), "CHAPLYGIN_CACHE": str(tmp_path / "models")}
+
+    def work(what: str, *counts: int) -> tuple[str, list[int], list[bool]]:
+        (tmp_path / "calls").unlink(missing_ok=True)
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(code), what, *map(str, counts)],
+            capture_output=True, text=True, timeout=120, env=environment, check=False, cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        path, lanes = done.stdout.split("\n")
+        between = (tmp_path / "calls").read_text().split("ensemble\n")[:-1]
+        return path, [*map(int, lanes.split())], [f"CG_LANES={WIDEST}" in text for text in between]
+
+    small, large = lanes_of.WORTH - 1, lanes_of.WORTH
+    path, lanes, compiled = work("compile", WIDEST, small, large, WIDEST, 1)
+    assert lanes == [1, 1, WIDEST, WIDEST, 1]
+    assert compiled == [False, False, True, False, False]
+    _, lanes, compiled = work(path, WIDEST, small, 1)
+    assert lanes == [WIDEST, WIDEST, 1]
+    assert not any(compiled)
+
+
+@lanes_here
+def test_pieces_fill_the_lanes() -> None:
+    for threads in (1, 2, 7):
+        for count in (1, 7, 8, 15, 16, 17, 100, 1000, 5000):
+            pieces = ensembles._pieces(count, threads, None, 8)[::-1]
+            assert [first for first, _ in pieces] == [0, *(last for _, last in pieces[:-1])]
+            assert pieces[-1][1] == count
+            assert all((last - first) % 8 == 0 for first, last in pieces[:-1])
+            assert threads > 1 or len(pieces) == 1
+
+
+# ---- starts ----
+
+
+def test_plain_and_other_starts_have_the_same_bits(compiled: Any) -> None:
+    """What is read at C speed, and what goes through conversions: lists, other types, names as symbols, vectors."""
+    import sympy as sp
+
+    m = compiled.model
+    count = 9
+    initial, parameters, inputs = first(compiled, count)
+    assert all(type(value) in (int, float, np.ndarray) for value in initial.values())
+    right = cg.ensemble(m, (0, 1), count, initial, parameters, inputs)
+    table = np.array([np.broadcast_to(initial[name], count) for name in m.states])
+    for start in (
+        {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in initial.items()},
+        {sp.Symbol(name): value for name, value in initial.items()},
+        {name: np.repeat(value, 2)[::2] if isinstance(value, np.ndarray) else value for name, value in initial.items()},
+        {name: value[::-1][::-1] if isinstance(value, np.ndarray) else value for name, value in initial.items()},
+        table,
+        np.asfortranarray(table),
+    ):  # fmt: skip
+        other = cg.ensemble(m, (0, 1), count, start, parameters, inputs)
+        assert_same(right, other)
+        for i in (0, count - 1):
+            assert np.array_equal(right.rerun(i).y, other.rerun(i).y)
+        assert np.array_equal(right["energy"], other["energy"])
+
+
+def test_a_start_is_copied(compiled: Any) -> None:
+    """What the caller does to arrays afterwards changes nothing."""
+    count = 9
+    given = [
+        {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in part.items()} for part in first(compiled, count)
+    ]  # fmt: skip
+    ens = cg.ensemble(compiled.model, (0, 1), count, *given)
+    before = [ens.rerun(i).y.copy() for i in range(count)]
+    for part in given:
+        for value in part.values():
+            if isinstance(value, np.ndarray):
+                value[:] = 1e300
+    for i in range(count):
+        assert np.array_equal(ens.rerun(i).y, before[i])
+        assert np.array_equal(ens.rerun(i).y[:, -1], ens.y[:, i])
+    assert np.isfinite(ens["energy"]).all()
+
+
+def test_hybrid_models_run_small() -> None:
+    ens = cg.ensemble(
+        hybrid("spring"), (0, 5), 1, {"x": 1.0, "v": 0.0}, {"w": 1.0, "level": 0.5, "stop": 0.0}
+    )
+    assert ens.success
+    assert ens.lanes == 1
