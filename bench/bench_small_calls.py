@@ -150,7 +150,7 @@ def test_small_calls(row: str, timed: Any) -> None:
 @pytest.mark.parametrize(
     ("row", "code"),
     [
-        ("import chaplygin.runtime", "import chaplygin.runtime"),
+        ("NumPy and chaplygin.runtime", "import chaplygin.runtime as r; r.Model"),
         ("and load_model", "import sys, chaplygin.runtime as r; r.load_model(sys.argv[1])"),
     ],
 )
