@@ -37,6 +37,18 @@ PATIENCE = 1.0
 """Seconds that the end of the process waits for builds without a word."""
 
 _running: dict[str, Build] = {}  # by key
+_turns: threading.Semaphore
+
+
+def _free_turns() -> None:
+    """Let as many builds go on at once as keep the processors busy: each runs Cython and a C compiler side by side."""
+    global _turns
+    _turns = threading.Semaphore(max(1, (os.cpu_count() or 1) // 2))
+
+
+_free_turns()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_free_turns)  # the threads that hold the turns are not in the child
 
 
 def complete(key: str, sources: Callable[[], Sources], *, reproducible: bool, inline: bool) -> Model:
@@ -154,7 +166,6 @@ class Build:
         self.pid = os.getpid()
         self.error: BuildError | None = None
         self.abandoned = False
-        worker.order(sources, inline)
         model._rest = self.wait
         # A daemon, for the interpreter would wait for any other thread without a word, and before `_finish`.
         self.thread = threading.Thread(target=self._follow, name=f"build of {sources.name}", daemon=True)
@@ -177,7 +188,9 @@ class Build:
     def _follow(self) -> None:
         """Wait for the second process, without the GIL, and take over what it made."""
         try:
-            answer = self.worker.answer()
+            with _turns:
+                self.worker.order(self.sources, self.inline)
+                answer = self.worker.answer()
             if "made" in answer:
                 self._take_over(Path(answer["made"]))
             else:
