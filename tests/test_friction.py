@@ -226,10 +226,11 @@ def test_runs_balance(name: str) -> None:
         assert np.max(sol["friction_power"]) <= 1e-12
 
 
-def test_friction_opposes_the_slip_whatever_sign_a_parameter_was_declared_with() -> None:
-    """|N| is taken where a load declared positive is given as negative: the run is that of the positive one."""
+def test_friction_opposes_the_slip_whatever_the_sign_of_the_load() -> None:
+    """|N| is taken where a load is given as negative: the run is that of the positive one."""
     z = cg.coordinates("z")
-    spring, load, mu = cg.parameters("spring load mu", positive=True)
+    spring, mu = cg.parameters("spring mu", positive=True)
+    load = cg.parameters("load")
     sole = cg.Coulomb("sole", slip=cg.rate(z), normal=load, mu=mu)
     block = cg.System(
         "block",
