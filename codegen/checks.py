@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
+from sympy.core.function import AppliedUndef
 
 from chaplygin.runtime import assumptions as held
 
@@ -31,6 +32,7 @@ from .symbols import (
     check_text,
     kind_of,
     rate,
+    time,
 )
 from .zero import is_zero
 
@@ -40,17 +42,33 @@ if TYPE_CHECKING:
 
 def require_coordinates(system: str, symbols: Iterable[Any], entry: str) -> None:
     seen: set[Any] = set()
+    if entry == "kinematics" and not isinstance(symbols, Mapping):
+        raise DeclarationError(
+            f"System {system!r}: kinematics is {type(symbols).__name__}; give a dict {{coordinate: dx/dt}}, such as "
+            "{x: v*cos(phi)}, or coordinates=[...] where the velocities are the coordinate rates"
+        )
     symbols = list(symbols) if isinstance(symbols, Mapping) else sequence(system, entry, symbols)
     if not symbols:
         raise DeclarationError(f"System {system!r}: {entry} is empty; name at least one coordinate")
     for s in symbols:
+        if isinstance(s, (AppliedUndef, sp.Derivative)):
+            raise DeclarationError(f"System {system!r}: {entry}: {not_a_function(s)}")
         if not isinstance(s, Coordinate):
             raise DeclarationError(
-                f"System {system!r}: {entry}: {s!s} is no coordinate; make it with coordinates({str(s)!r})"
+                f"System {system!r}: {entry}: {s!s} is not a coordinate; make it with coordinates({str(s)!r})"
             )
         if s in seen:
             raise DeclarationError(f"System {system!r}: {entry}: the coordinate {s} appears twice")
         seen.add(s)
+
+
+def not_a_function(s: Any) -> str:
+    """What to say of a function of time such as SymPy's `dynamicsymbols` gives, or of its derivative."""
+    name = str(s.func if isinstance(s, AppliedUndef) else s.expr.func)
+    return (
+        f"{s!s} is a function of time, as dynamicsymbols gives; chaplygin takes plain symbols: {name} = "
+        f"coordinates({name!r}), and rate({name}) for its derivative (a velocity is velocities({name!r}))"
+    )
 
 
 def expression(system: str, entry: str, value: Any) -> Any:
@@ -92,7 +110,17 @@ def expressions(
             raise DeclarationError(f"System {system!r}: {entry}: use the symbol {key} as a key, not its name")
         if key not in allowed:
             names = ", ".join(s.name for s in allowed)
-            raise DeclarationError(f"System {system!r}: {entry}: {key!s} is not {what} ({names})")
+            hint = ""
+            if isinstance(key, Coordinate) and entry == "forces":
+                own = rate(key) in allowed
+                hint = f"; {key} is a coordinate, and generalised forces are conjugate to velocities: " + (
+                    f"use rate({key}) as the key"
+                    if own
+                    else f"a force F along {key} adds F times the coefficient of v in d{key}/dt to that of v"
+                )
+            elif isinstance(key, (AppliedUndef, sp.Derivative)):
+                hint = f"; {not_a_function(key)}"
+            raise DeclarationError(f"System {system!r}: {entry}: {key!s} is not {what} ({names}){hint}")
         result[key] = expression(system, f"{entry}[{key}]", value)
     return result
 
@@ -141,7 +169,11 @@ def takes_multipliers(entry: str) -> bool:
     return entry.startswith(("outputs", "events", "contacts")) and ".reset[" not in entry
 
 
-def unknown_symbol(system: System, entry: str, s: sp.Symbol) -> str:
+def unknown_symbol(system: System, entry: str, s: sp.Symbol, value: Any) -> str:
+    """The message for a symbol `s` of an entry, whose expression is `value`, that is not declared."""
+    functions = sorted(value.atoms(AppliedUndef), key=str) if s.name == "t" else []
+    if functions:
+        return f"System {system.name!r}: {entry}: {not_a_function(functions[0])}"
     if isinstance(s, Coordinate):
         hint = "it is a coordinate without kinematics: add its row to kinematics"
     elif isinstance(s, Velocity):
@@ -238,6 +270,9 @@ def check(system: System) -> None:
     generic = points[0]
     _check_fields(system, g, points, where)
     at = example_point(system)
+    from .redundancy import check as check_redundancy
+
+    check_redundancy(system, g, generic, where)
     _check_holonomic(system, g, at, where)
     _check_constraints(system, g, at, generic, where)
     _check_mass(system, g, at, where)
@@ -278,21 +313,35 @@ def _check_holonomic(system: System, g: Graph, at: Point, where: str) -> None:
         if abs(value) > 1e-6 * max(scale, 1e-300):
             raise DeclarationError(
                 f"{where}: holonomic[{i}] = {value:.6g} at the example point; it must be zero there"
+                + _moment(system, g, [system.holonomic_nodes[i]], at)
             )
+
+
+def _moment(system: System, g: Graph, nodes: Sequence[Node], at: Point) -> str:
+    """The time of the example point, where nodes depend on it."""
+    if not g.depends_on(nodes, [system.fields.time]):
+        return ""
+    given = (
+        ""
+        if time in system.example
+        else ": the example gives no time; chaplygin.time is a key of it like any other"
+    )
+    return f" (at t = {at['t']:.6g}{given})"
 
 
 def _check_constraints(system: System, g: Graph, at: Point, generic: Point, where: str) -> None:
     rows = [list(r) for r in system.constraint_rows]
     for i, row in enumerate(rows):
         if all(n == g.zero for n in row):
+            declared = len(rows) - len(system.holonomic)
+            if i >= declared:
+                raise DeclarationError(f"{where}: holonomic[{i - declared}] contains no coordinate")
             raise DeclarationError(f"{where}: constraints[{i}] contains no velocity")
     if rows:
         if len(rows) >= len(system.velocities):
             raise DeclarationError(
                 f"{where}: {len(rows)} constraints leave none of {len(system.velocities)} velocities free"
             )
-        if len(choose_pivots(numeric_matrix(g, rows, generic))) < len(rows):
-            raise DeclarationError(f"{where}: constraints are linearly dependent; remove the redundant one")
         if len(choose_pivots(numeric_matrix(g, rows, at))) < len(rows):
             raise DeclarationError(
                 f"{where}: constraints are linearly dependent at the example point; choose another"

@@ -114,7 +114,7 @@ def symbols(system: System, entries: Iterable[tuple[str, Any]]) -> tuple[Symbols
             elif isinstance(s, Multiplier) and s.name in constrained and checks.takes_multipliers(entry):
                 multipliers.add(s)
             else:
-                raise DeclarationError(checks.unknown_symbol(system, entry, s))
+                raise DeclarationError(checks.unknown_symbol(system, entry, s, expression))
     parameters |= {s for s in system.example if isinstance(s, Parameter)}
     inputs |= {s for s in system.example if isinstance(s, Input)}
     return in_order(parameters, system.example), in_order(inputs, system.example), in_order(multipliers, ())

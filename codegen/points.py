@@ -7,9 +7,13 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from sympy import Symbol
+
+from chaplygin.runtime import assumptions as held
+
 from .evaluate import evaluate
 from .graph import Graph, Node
-from .symbols import DeclarationError, Parameter
+from .symbols import DeclarationError, Parameter, assumed, time
 
 if TYPE_CHECKING:
     from .system import System
@@ -36,7 +40,24 @@ def sample(system: System, seed: int, spread: float = 0.2) -> Point:
             point[s.name] = spread * abs(shift)
         else:
             point[s.name] = base * (1 + spread * scale) + spread * shift
+        point[s.name] = _as_assumed(s, point[s.name])
     return point
+
+
+def _as_assumed(s: Symbol, value: float) -> float:
+    """A random value moved to where the assumptions of a symbol hold."""
+    flags = assumed(s)
+    if not flags or held.holds(flags, value):
+        return value
+    sign = -1.0 if flags & held.NOT_POSITIVE else 1.0
+    if flags & held.NOT_POSITIVE and flags & held.NOT_NEGATIVE:
+        return 0.0
+    if not flags & (held.INTEGER | held.EVEN | held.ODD):
+        return sign * abs(value)
+    whole = (
+        sign * math.ceil(abs(value)) if flags & (held.NOT_NEGATIVE | held.NOT_POSITIVE) else math.ceil(value)
+    )
+    return float(next(n for n in (whole, whole + sign, whole + 2 * sign) if held.holds(flags, float(n))))
 
 
 def _finite(
@@ -72,6 +93,7 @@ def _wide(system: System, seed: int) -> Point:
             point[s.name] = base * math.exp(draw.uniform(-1, 1))
         else:
             point[s.name] = draw.uniform(-size, size)
+        point[s.name] = _as_assumed(s, point[s.name])
     return point
 
 
@@ -116,12 +138,12 @@ def declared_roots(system: System) -> list[Node]:
 
 
 def example_point(system: System) -> Point:
-    """The example point, filled up with generic values where it is silent."""
+    """The example point, filled up with generic values where it does not say; its time is 0 unless it gives one."""
     roots = declared_roots(system)
     generic = good_points(system, roots, 1)[0]
     if not system.example:
         return generic
-    point = {**generic, **{s.name: v for s, v in system.example.items()}}
+    point = {**generic, time.name: 0.0, **{s.name: v for s, v in system.example.items()}}
     try:
         values = evaluate(system.graph, roots, point)
     except (ArithmeticError, ValueError) as error:

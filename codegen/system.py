@@ -65,7 +65,9 @@ class System:
     events : `Event` objects: zeros to be located, with what happens there.
     outputs : {name: expression}.
     units, descriptions : {symbol: text}.
-    example : {symbol: number}, a sane point at which the declaration is checked and pivots are chosen.
+    example : {symbol: number}, a sane point at which the declaration is checked and pivots are chosen; `chaplygin.time`
+        is a key of it too. The time of an example that does not give it is 0, where runs begin; other variables that it
+        does not give take random values.
 
     Coordinates are ordered as in the kinematics; velocities, parameters and inputs as in `example`, the rest by name.
 

@@ -36,6 +36,7 @@ __all__ = [
     "no_jacobian",
     "number",
     "plain_name",
+    "refuse_dicts",
     "sequence",
     "short",
     "span",
@@ -130,7 +131,11 @@ def vector(kind: str, value: Any, names: Sequence[str], *, finite: bool = True) 
         )
     result = array(kind, sequence(kind, value, names))
     if result.shape != (len(names),):
-        raise ArgumentError(f"{kind} has shape {result.shape}; {_expected(names, f'({len(names)},)')}")
+        turned = result.ndim == 2 and len(names) in result.shape
+        hint = (
+            "; for many runs at once see chaplygin.ensemble, with columns as trajectories" if turned else ""
+        )
+        raise ArgumentError(f"{kind} has shape {result.shape}; {_expected(names, f'({len(names)},)')}{hint}")
     if finite:
         check_finite(kind, result, names)
     return result
@@ -172,7 +177,11 @@ def matrix(kind: str, value: Any, names: Sequence[str], count: int | None, *, fi
             or (result.ndim == 2 and count not in (None, result.shape[1]))
         ):
             wanted = f"({len(names)},) or ({len(names)}, {'N' if count is None else count})"
-            raise ArgumentError(f"{kind} has shape {result.shape}; {_expected(names, wanted)}")
+            turned = result.ndim == 2 and result.shape[1] == len(names)
+            hint = (
+                "; rows are variables and columns trajectories: give the transpose, array.T" if turned else ""
+            )
+            raise ArgumentError(f"{kind} has shape {result.shape}; {_expected(names, wanted)}{hint}")
     if finite:
         check_finite(kind, result, names)
     return result
@@ -283,12 +292,28 @@ def step_options(given: Mapping[str, Any], adaptive: bool) -> tuple[float, float
     return first, largest, int(limit)
 
 
+_EXPLICIT = "tsit5", "an explicit pair of order 5"
+_STIFF = "rodas5p", "for stiff motions; its order is 5"
+_ELSEWHERE = {
+    **dict.fromkeys(("rk45", "rk23", "dopri5", "dormandprince", "ode45", "rkf45", "ode23"), _EXPLICIT),
+    **dict.fromkeys(("radau", "bdf", "vode", "ode15s", "rosenbrock", "kvaerno5", "cvode", "cvodes"), _STIFF),
+    **dict.fromkeys(
+        ("lsoda", "ida"), ("auto", "which changes to an implicit method where the motion is stiff")
+    ),
+    **dict.fromkeys(("dop", "dopri853", "ode78", "ode113"), ("dop853", "an explicit pair of order 8")),
+}
+"""Methods of SciPy and others, and what to take in their place."""
+
+
 def unknown_method(method: Any, known: Sequence[str]) -> ArgumentError:
     """The error for a method that is none of `known`, with the one that was probably meant."""
     if not isinstance(method, str):
         return ArgumentError(f"method = {short(method)} is not a string")
     close = get_close_matches(method.casefold(), known, 1, 0.9)
     hint = f"; did you mean {close[0]!r}?" if close else ""
+    name, about = _ELSEWHERE.get(method.casefold(), ("", ""))
+    if name in known and not close:
+        hint = f"; in place of {method} take {name!r}, {about}"
     return ArgumentError(f"method {short(method)} is unknown; known are {', '.join(known)}{hint}")
 
 
@@ -347,8 +372,18 @@ def check_finite(kind: str, value: Array, names: Sequence[str]) -> None:
     raise ArgumentError(f"{kind}: {names[where[0]]} = {value[tuple(where)]} is not finite{column}")
 
 
+def refuse_dicts(kind: str, value: Any) -> None:
+    """Refuse a list of dicts: one dict of arrays is meant."""
+    if isinstance(value, (list, tuple)) and value and isinstance(value[0], Mapping):
+        raise ArgumentError(
+            f"{kind} is a {type(value).__name__} of dicts; give one dict: a number for each name in a single run, a "
+            "number or an array with one number for each trajectory in an ensemble"
+        )
+
+
 def sequence(kind: str, value: Any, names: Sequence[str]) -> Any:
     """`value`, if it can be an array; an iterable is read."""
+    refuse_dicts(kind, value)
     if isinstance(value, (str, bytes, bytearray, set, frozenset)):
         raise ArgumentError(f"{kind} = {short(value)}; {_expected(names, f'({len(names)},)')}")
     if (

@@ -241,6 +241,7 @@ def _count(n: Any, initial: Any, parameters: Any, inputs: Any) -> int:
     if n is not None:
         return _positive("n", n)
     for kind, value in (("initial", initial), ("parameters", parameters), ("inputs", inputs)):
+        arguments.refuse_dicts(kind, value)
         for what, row in _rows(kind, value):
             if kind == "inputs" and (callable(row) or isinstance(row, tuple)):
                 continue  # a function or samples, the same for all

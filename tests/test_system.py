@@ -110,7 +110,7 @@ def _dependent() -> tuple[sp.Expr, ...]:
         ({"kinetic": KINETIC + TAU * V}, "kinetic contains the input 'tau'"),
         ({"constraints": [W - TAU]}, r"constraints\[0\] contains the input 'tau'"),
         ({"kinematics": {}}, "kinematics is empty"),
-        ({"kinematics": {**KINEMATICS, V: OMEGA}}, "v is no coordinate"),
+        ({"kinematics": {**KINEMATICS, V: OMEGA}}, "v is not a coordinate"),
         ({"kinematics": {**KINEMATICS, PHI: OMEGA**2}}, r"kinematics\[phi\] is not affine"),
         ({"kinematics": {**KINEMATICS, PHI: sp.sin(OMEGA)}}, r"kinematics\[phi\] is not affine"),
         ({"constraints": [W * V]}, r"constraints\[0\] is not affine.*parametrization"),

@@ -22,7 +22,7 @@ from ..linear import solve
 from ..points import example_point
 from ..structure import recognise
 from ..system import System
-from . import FormError
+from . import FormError, fitting
 from .constraints import equations_of, impose
 from .reduction import Balance, balance, project
 
@@ -40,7 +40,7 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
     if n != k:
         raise FormError(
             f"hamel does not fit {system.name!r}: hypothesis 'as many velocities as coordinates' fails ({k} for {n}); "
-            "use 'poincare'"
+            f"use {fitting(system)!r}"
         )
     g = system.graph.copy()
     law = balance(g, system, brackets=False)

@@ -13,7 +13,7 @@ import sympy as sp
 
 from ..equations import Equations
 from ..system import System
-from . import FormError
+from . import FormError, fitting
 from .constraints import equations_of, impose
 from .reduction import balance, project
 
@@ -30,7 +30,7 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
     if not system.constraints and not system.parametrization:
         raise FormError(
             f"maggi does not fit {system.name!r}: hypothesis 'the velocities are constrained' fails; "
-            "use 'poincare' or 'lagrange'"
+            f"use {fitting(system)!r}"
         )
     g = system.graph.copy()
     choice = impose(g, system, "maggi", independent)

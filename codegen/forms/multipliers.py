@@ -20,7 +20,7 @@ from ..graph import Graph, Node
 from ..linear import LDL, MASS_THRESHOLD, limit
 from ..symbols import Coordinate, Rate, rate
 from ..system import System
-from . import FormError
+from . import FormError, fitting
 from .constraints import impose, residuals
 from .reduction import Motion, balance, project
 
@@ -38,7 +38,7 @@ def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = Non
         given = "a parametrization is given" if system.parametrization else "none is given"
         raise FormError(
             f"multipliers does not fit {system.name!r}: hypothesis 'constraints as equations' fails ({given}); "
-            f"use {'maggi or nonholonomic' if system.parametrization else 'poincare or lagrange'}"
+            f"use {fitting(system)!r}"
         )
     g = system.graph.copy()
     motion = project(g, system, balance(g, system), system.eta)

@@ -1,0 +1,184 @@
+"""Errors that say what would be right, for what newcomers from other packages write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from runtime_models import needs_core
+from sympy.physics.mechanics import dynamicsymbols
+
+import chaplygin as cg
+from chaplygin.codegen.forms import FormError
+from chaplygin.codegen.points import example_point, good_points, wide_points
+from chaplygin.codegen.symbols import DeclarationError
+from chaplygin.runtime.errors import ArgumentError
+
+x, y, z = cg.coordinates("x y z")
+u, v, w = cg.velocities("u v w")
+X, Y, Z = map(cg.rate, (x, y, z))
+q = dynamicsymbols("q")
+FREE: dict[str, Any] = {"coordinates": [x, y, z], "kinetic": (X**2 + Y**2 + Z**2) / 2}
+CIRCLE = x**2 + y**2 - 1
+
+
+@pytest.mark.parametrize(
+    ("declaration", "message"),
+    [
+        ({"kinematics": [u, v], "kinetic": u**2}, r"kinematics is list; give a dict \{coordinate: dx/dt\}"),
+        ({"kinematics": [(x, u)], "kinetic": u**2}, r"kinematics is list; give a dict"),
+        (
+            {"coordinates": [q], "kinetic": q.diff() ** 2},
+            r"q\(t\) is a function of time.*q = coordinates\('q'\)",
+        ),
+        ({"kinematics": {q: u}, "kinetic": u**2}, r"kinematics: q\(t\) is a function of time"),
+        ({**FREE, "potential": q}, r"potential: q\(t\) is a function of time.*rate\(q\) for its derivative"),
+        ({**FREE, "kinetic": q.diff() ** 2}, r"kinetic: q\(t\) is a function of time"),
+        ({**FREE, "potential": sp.Symbol("t")}, "the time is chaplygin.time"),
+        ({**FREE, "forces": {x: 1}}, r"x is a coordinate, .* use rate\(x\) as the key"),
+        ({**FREE, "forces": {q: 1}}, r"forces: q\(t\) is not a velocity .* is a function of time"),
+        (
+            {"kinematics": {x: u, y: v}, "kinetic": u**2 + v**2, "forces": {x: 1}},
+            "x is a coordinate, .* a force F along x adds F times the coefficient of v in dx/dt",
+        ),
+    ],
+)
+def test_a_declaration_in_the_manner_of_others(declaration: dict[str, Any], message: str) -> None:
+    with pytest.raises(DeclarationError, match=message):
+        cg.System("other_manner", **declaration)
+
+
+@pytest.mark.parametrize("given", [{}, {"example": {x: 0.6, y: 0.8, z: 0}}])
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (
+            {"holonomic": [CIRCLE, 2 * CIRCLE]},
+            r"holonomic\[1\] is redundant.* on those of holonomic\[0\]; remove",
+        ),
+        ({"holonomic": [CIRCLE, sp.sqrt(x**2 + y**2) - 1]}, r"holonomic\[1\] is redundant"),
+        ({"holonomic": [CIRCLE, x**2 + y**2 - 4]}, r"holonomic\[1\] contradicts holonomic\[0\]"),
+        ({"holonomic": [z, CIRCLE, sp.exp(CIRCLE) - 3]}, r"holonomic\[2\] contradicts holonomic\[1\]"),
+        (
+            {"holonomic": [z, x - y, x - y + z]},
+            r"holonomic\[2\] is redundant.*holonomic\[0\] and holonomic\[1\]",
+        ),
+        ({"constraints": [Z - X, 2 * Z - 2 * X]}, r"constraints\[1\] is redundant.*constraints\[0\]"),
+        ({"constraints": [Z - 1, Z - 2]}, r"constraints\[1\] contradicts constraints\[0\]"),
+        ({"constraints": [X, Y - z, Y + X - z]}, r"constraints\[2\] is redundant"),
+        (
+            {"constraints": [X, Y - z, Y + X - 2 * z]},
+            r"constraints\[2\] contradicts constraints\[0\] and cons",
+        ),
+        ({"constraints": [X - Y], "holonomic": [x - y]}, r"holonomic\[0\] is redundant.*constraints\[0\]"),
+        ({"holonomic": [sp.Integer(3)]}, r"holonomic\[0\] (contains no coordinate|= 3 at the example point)"),
+    ],
+)
+def test_constraints_that_depend_on_one_another(more: dict[str, Any], given: Any, message: str) -> None:
+    with pytest.raises(DeclarationError, match=message):
+        cg.System("dependent", **FREE, **more, **given)
+
+
+def test_two_equations_that_fill_the_plane_are_still_redundant() -> None:
+    """As many constraints as velocities, but only one of them counts."""
+    with pytest.raises(DeclarationError, match=r"holonomic\[1\] is redundant"):
+        cg.System("diagonal", coordinates=[x, y], kinetic=X**2 + Y**2, holonomic=[x - y, 2 * x - 2 * y])
+    with pytest.raises(DeclarationError, match="2 constraints leave none of 2 velocities free"):
+        cg.System("diagonal", coordinates=[x, y], kinetic=X**2 + Y**2, holonomic=[x - y, x + y])
+
+
+def test_forms_send_to_one_that_fits() -> None:
+    """Suslov's problem by a quaternion: redundant coordinates and a constraint."""
+    a, b, c, d = cg.coordinates("a b c d")
+    system = cg.System(
+        "suslov_quaternion",
+        kinematics={
+            a: (-b * u - c * v - d * w) / 2,
+            b: (a * u + c * w - d * v) / 2,
+            c: (a * v + d * u - b * w) / 2,
+            d: (a * w + b * v - c * u) / 2,
+        },
+        kinetic=(u**2 + 2 * v**2 + 3 * w**2) / 2,
+        constraints=[w],
+        example={a: 1, b: 0, c: 0, d: 0},
+    )
+    for form in ("hamel", "poincare", "chetaev", "routh"):
+        with pytest.raises(FormError, match="use 'maggi'"):
+            system.equations(form)
+    assert system.equations("maggi").states == ("a", "b", "c", "d", "u", "v")
+    quasi = cg.System("quasi", kinematics={x: 2 * u}, kinetic=u**2)
+    for form in ("maggi", "multipliers"):
+        with pytest.raises(FormError, match="use 'poincare'"):
+            quasi.equations(form)
+
+
+@pytest.fixture(scope="module")
+def oscillator() -> Any:
+    return cg.example("harmonic_oscillator").system.compile("lagrange")
+
+
+@needs_core
+@pytest.mark.parametrize(
+    ("method", "right"),
+    [
+        ("RK45", "take 'tsit5'"), ("RK23", "take 'tsit5'"), ("dopri5", "take 'tsit5'"), ("Radau", "take 'rodas5p'"),
+        ("BDF", "take 'rodas5p'"), ("LSODA", "take 'auto'"), ("DOP853", "did you mean 'dop853'"),
+    ],
+)  # fmt: skip
+def test_methods_of_others(oscillator: Any, method: str, right: str) -> None:
+    start, p = {"x": 1.0, "x_dot": 0.0}, {"m": 1.0, "k": 4.0}
+    for call in (
+        lambda: oscillator.integrate((0, 1), start, p, method=method),
+        lambda: oscillator.stepper(start, p, method=method),
+        lambda: cg.ensemble(oscillator, (0, 1), 3, start, p, method=method),
+    ):
+        with pytest.raises(ArgumentError, match=right):
+            call()
+
+
+@needs_core
+def test_arrays_and_dicts_the_other_way_round(oscillator: Any) -> None:
+    p = {"m": 1.0, "k": 4.0}
+    many = [{"x": 1.0, "x_dot": 0.0}, {"x": 2.0, "x_dot": 0.0}]
+    for n in (None, 5):
+        with pytest.raises(ArgumentError, match=r"give the transpose, array\.T"):
+            cg.ensemble(oscillator, (0, 1), n, np.ones((5, 2)), p)
+    for n in (None, 2):
+        with pytest.raises(ArgumentError, match="initial is a list of dicts; give one dict"):
+            cg.ensemble(oscillator, (0, 1), n, many, p)
+    with pytest.raises(ArgumentError, match="parameters is a list of dicts"):
+        cg.ensemble(oscillator, (0, 1), 2, many[0], [p, p])
+    with pytest.raises(ArgumentError, match="initial is a list of dicts"):
+        oscillator.integrate((0, 1), many, p)
+    with pytest.raises(ArgumentError, match=r"initial has shape \(5, 2\).* see chaplygin\.ensemble"):
+        oscillator.integrate((0, 1), np.ones((5, 2)), p)
+
+
+def test_the_time_of_an_example_is_zero_unless_it_gives_one() -> None:
+    moving = {"coordinates": [x, y], "kinetic": X**2 + Y**2, "holonomic": [x - sp.cos(cg.time)]}
+    assert example_point(cg.System("moving", **moving, example={x: 1, y: 0}))["t"] == 0
+    later = cg.System("moving", **moving, example={x: sp.cos(2), y: 0, cg.time: 2})
+    assert example_point(later)["t"] == 2
+    with pytest.raises(
+        DeclarationError, match=r"at t = 0: the example gives no time; chaplygin\.time is a key"
+    ):
+        cg.System("moving", **moving, example={x: 2, y: 0})
+    with pytest.raises(DeclarationError, match=r"holonomic\[0\] = .* at the example point.*\(at t = 2\)"):
+        cg.System("moving", **moving, example={x: 1, y: 0, cg.time: 2})
+
+
+def test_random_points_keep_the_assumptions() -> None:
+    a = cg.parameters("a", negative=True)
+    n = cg.parameters("n", integer=True, positive=True)
+    k = cg.parameters("k", odd=True)
+    r = cg.coordinates("r", positive=True)
+    system = cg.System("assumed", coordinates=[r], kinetic=cg.rate(r) ** 2, potential=a * r**2 * n * k)
+    points = good_points(system, [], 10) + wide_points(system, [], 20, system.graph)
+    for point in points:
+        assert point["a"] < 0
+        assert point["r"] > 0
+        assert point["n"] >= 1
+        assert point["n"] == int(point["n"])
+        assert point["k"] % 2 == 1
