@@ -13,7 +13,6 @@ import os
 import platform
 import re
 import shutil
-import stat
 import sys
 import tempfile
 import time
@@ -25,6 +24,7 @@ from pathlib import Path
 from chaplygin.runtime.errors import CacheError as CacheError
 
 from .compilers import Compiler, cpu_features, find_compiler
+from .private import disk_errors, private_folder
 
 __all__ = ["CacheError", "cache_folder", "locked", "lookup", "model_key", "publish"]
 
@@ -41,47 +41,42 @@ _PACKAGE = Path(__file__).resolve().parent
 def cache_folder() -> Path:
     """The folder of compiled models, made with mode 0700 if missing.
 
-    `CHAPLYGIN_CACHE` overrides the user's cache folder. Compiled code is loaded from here, so a folder that belongs
-    to somebody else, or that others can write to, is refused.
+    `CHAPLYGIN_CACHE`, an absolute path, overrides the user's cache folder; empty it counts as unset. Compiled code is
+    loaded from here, so a folder that belongs to somebody else, or that others can write to or replace, is refused.
 
     Raises CacheError.
     """
-    folder = _folder_name()
-    try:
-        found = folder.stat()
-    except OSError:
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            found = folder.stat()
-        except OSError as error:
-            raise CacheError(
-                f"cache folder {folder}: cannot be made ({error.strerror}); set CHAPLYGIN_CACHE to a folder of yours"
-            ) from None
-    if not stat.S_ISDIR(found.st_mode):
-        raise CacheError(f"cache folder {folder}: is not a folder; set CHAPLYGIN_CACHE to one of yours")
-    if hasattr(os, "geteuid"):
-        if found.st_uid != os.geteuid():
-            raise CacheError(
-                f"cache folder {folder}: belongs to user {found.st_uid}; set CHAPLYGIN_CACHE to a folder of yours"
-            )
-        if found.st_mode & 0o022:
-            raise CacheError(
-                f"cache folder {folder}: others can write to it (mode {stat.S_IMODE(found.st_mode):04o}); "
-                f"correct it with: chmod 700 '{folder}'"
-            )
-    return folder
+    return private_folder(_folder_name())
 
 
 def _folder_name() -> Path:
     override = os.environ.get("CHAPLYGIN_CACHE", "")
-    return Path(override).expanduser().absolute() if override else _user_folder()
+    if not override:
+        return _user_folder()
+    try:
+        folder = Path(override).expanduser()
+    except RuntimeError:
+        raise CacheError(
+            f"CHAPLYGIN_CACHE is {override!r}, and there is no such user; give an absolute path"
+        ) from None
+    if not folder.is_absolute():
+        raise CacheError(
+            f"CHAPLYGIN_CACHE is {override!r}, a relative path, which is another folder wherever a program is started; "
+            f"give an absolute path, for example {os.path.abspath('models')!r}"
+        )
+    return folder
 
 
 @functools.cache
 def _user_folder() -> Path:
     from platformdirs import user_cache_path
 
-    return user_cache_path("chaplygin", appauthor=False) / "models"
+    folder = user_cache_path("chaplygin", appauthor=False) / "models"
+    if not folder.is_absolute():
+        raise CacheError(
+            f"cache folder {folder}: there is no home directory; set CHAPLYGIN_CACHE to a folder of yours"
+        )
+    return folder
 
 
 def model_key(
@@ -119,21 +114,20 @@ def model_key(
 
 @functools.cache
 def generator_stamp() -> str:
-    """The generator: its version, and name, size and time of each file that shapes what is built.
+    """The generator: its version, and name and content of each file that shapes what is built.
 
-    The files make a change of the generator seen before its version changes.
+    The files make a change of the generator seen before its version changes; reading them takes 2 ms. Their times do
+    not count: a checkout sets them anew.
     """
     from chaplygin import __version__
 
-    parts: list[object] = [__version__]
+    stamp = hashlib.sha256(__version__.encode())
     for folder in (_PACKAGE, _PACKAGE / "forms", _sibling("templates"), _sibling("runtime")):
-        with os.scandir(folder) as files:
-            for file in sorted(files, key=lambda found: found.name):
-                wanted = (".h", ".in") if folder == _sibling("runtime") else (".py", ".in")
-                if file.name.endswith(wanted):
-                    facts = file.stat()
-                    parts.append([file.name, facts.st_size, facts.st_mtime_ns])
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        wanted = (".h", ".in") if folder == _sibling("runtime") else (".py", ".in")
+        for name in sorted(name for name in os.listdir(folder) if name.endswith(wanted)):
+            content = (folder / name).read_bytes()
+            stamp.update(f"\n{folder.name}/{name} {len(content)}\n".encode() + content)
+    return stamp.hexdigest()
 
 
 def _sibling(name: str) -> Path:
@@ -167,35 +161,31 @@ def _place(key: str) -> Path:
 
 @contextmanager
 def locked(key: str) -> Iterator[None]:
-    """Hold the lock of `key`; other processes and threads wait."""
+    """Hold the lock of `key`; other processes and threads wait. Errors of the disk within come as CacheError."""
     from filelock import FileLock
 
     folder = _place(key).parent
     lock = FileLock(folder / _LOCKS / f"{key}.lock")
-    try:
+    with disk_errors(folder):
         (folder / _LOCKS).mkdir(mode=0o700, exist_ok=True)
         lock.acquire()
-    except OSError as error:
-        raise CacheError(
-            f"cache folder {folder}: cannot be written ({error.strerror}); "
-            "set CHAPLYGIN_CACHE to a folder of yours on a local disk"
-        ) from None
-    try:
-        yield
-    finally:
-        lock.release()
+        try:
+            yield
+        finally:
+            lock.release()
 
 
 @contextmanager
 def workspace() -> Iterator[Path]:
     """A private folder beside the entries, removed at the end unless it was published."""
     folder = cache_folder()
-    _sweep(folder)
-    work = Path(tempfile.mkdtemp(dir=folder, prefix=_MAKING))
-    try:
-        yield work
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+    with disk_errors(folder):
+        _sweep(folder)
+        work = Path(tempfile.mkdtemp(dir=folder, prefix=_MAKING))
+        try:
+            yield work
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
 
 
 def _sweep(folder: Path) -> None:
@@ -228,5 +218,6 @@ def publish(key: str, work: Path, module: str, facts: Mapping[str, object]) -> P
 def log_path(key: str) -> Path:
     """Where the log of a failed build of `key` is kept."""
     logs = cache_folder() / LOGS
-    logs.mkdir(mode=0o700, exist_ok=True)
+    with disk_errors(logs.parent):
+        logs.mkdir(mode=0o700, exist_ok=True)
     return logs / f"{key}.log"

@@ -70,7 +70,7 @@ class FormError(ChaplyginError, ValueError):
 
 
 class CacheError(ChaplyginError, PermissionError):
-    """The cache's folder cannot be used: not a folder, owned by another user, or writable by others."""
+    """The cache's folder cannot be used: not a folder, writable by others, on a full disk, or no path at all."""
 
 
 class BuildError(ChaplyginError, RuntimeError):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
+import json
 import os
 import sys
 import threading
@@ -27,7 +29,8 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     """The model of a built extension module, e.g. from the cache: neither SymPy nor a compiler is needed.
 
     Raises `LoadError` (an ImportError) where the file is missing, is not a compiled model, was built for another
-    Python or another version of the binary interface. The file is code: load only what you trust.
+    Python or another version of the binary interface, or is not what the `entry.json` beside it says was stored. The
+    file is code: load only what you trust.
 
     >>> from chaplygin.generated import harmonic_oscillator
     >>> load_model(harmonic_oscillator.__file__).states
@@ -94,9 +97,29 @@ def load_module(path: str | os.PathLike[str]) -> ModuleType:
     with _lock:
         module = _loaded.get(key) or _imported(file)
         if module is None:
+            _check_digest(file)
             module = _initialise(name, file)
         _loaded[key] = module
         return module
+
+
+def _check_digest(file: Path) -> None:
+    """Refuse a file of the cache that has changed since it was stored; nothing is known of a file elsewhere."""
+    entry = file.with_name("entry.json")
+    try:
+        facts = json.loads(entry.read_bytes())
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as error:
+        raise LoadError(
+            f"{file.name}: the entry.json beside it is damaged ({error}); compile the model again"
+        ) from None
+    if not isinstance(facts, dict) or facts.get("file") != file.name or "sha256" not in facts:
+        return  # of something else
+    if hashlib.sha256(file.read_bytes()).hexdigest() != facts["sha256"]:
+        raise LoadError(
+            f"{file} is damaged: it is not the file that entry.json beside it describes; compile the model again"
+        )
 
 
 def _imported(file: Path) -> ModuleType | None:

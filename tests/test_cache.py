@@ -12,6 +12,7 @@ import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from filelock import FileLock
@@ -186,6 +187,139 @@ def test_a_folder_that_cannot_be_made_is_named(folder: Path, monkeypatch: pytest
         cache.lookup(KEY)
 
 
+@posix
+@pytest.mark.parametrize("mode", [0o777, 0o757, 0o775])
+def test_a_parent_writable_by_others_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, mode: int
+) -> None:
+    monkeypatch.setenv("CHAPLYGIN_CACHE", str(folder / "below" / "models"))
+    stored()
+    folder.chmod(mode)
+    monkeypatch.setattr("grp.getgrgid", lambda gid: SimpleNamespace(gr_name="staff", gr_mem=[]))
+    with pytest.raises(CacheError, match=r"others can write to .*models, which contains it.*chmod go-w"):
+        cache.lookup(KEY)
+    folder.chmod(0o1777)  # sticky, as /tmp
+    assert cache.lookup(KEY) is not None
+
+
+@posix
+def test_a_parent_writable_by_the_users_own_group_is_accepted(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pwd
+
+    me = pwd.getpwuid(os.geteuid())
+    monkeypatch.setenv("CHAPLYGIN_CACHE", str(folder / "models"))
+    stored()
+    os.chown(folder, -1, me.pw_gid)
+    folder.chmod(0o775)
+    members: list[str] = []
+    monkeypatch.setattr("grp.getgrgid", lambda gid: SimpleNamespace(gr_name=me.pw_name, gr_mem=members))
+    assert cache.lookup(KEY) is not None
+    members.append("somebody")
+    with pytest.raises(CacheError, match="others can write to"):
+        cache.lookup(KEY)
+
+
+@posix
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_parent_of_somebody_else_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHAPLYGIN_CACHE", str(folder / "models"))
+    stored()
+    os.chown(folder, 4321, -1)
+    for mode in (0o755, 0o1777):  # who owns a sticky folder may rename what is in it
+        folder.chmod(mode)
+        with pytest.raises(CacheError, match=r"which contains it, belongs to user 4321"):
+            cache.lookup(KEY)
+
+
+@posix
+def test_parents_are_made_private(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHAPLYGIN_CACHE", str(folder / "a" / "b"))
+    before = os.umask(0)
+    try:
+        cache.lookup(KEY)
+    finally:
+        os.umask(before)
+    for place in (folder, folder / "a", folder / "a" / "b"):
+        assert stat.S_IMODE(place.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("models", "'models', a relative path.*give an absolute path"),
+        (" ", "a relative path"),
+        ("~nobody-of-this-name/models", "there is no such user"),
+        ("/tmp/a\0b", r"'/tmp/a\\x00b': is not a path"),
+        ("/dev/null/models", "cannot be made"),
+        ("/" + "long" * 100, "cannot be made .File name too long"),
+    ],
+)
+@posix
+def test_an_odd_place_is_refused_in_words(monkeypatch: pytest.MonkeyPatch, value: str, says: str) -> None:
+    monkeypatch.setattr(os, "environ", {**os.environ, "CHAPLYGIN_CACHE": value})  # which itself refuses a NUL
+    for use in (lambda: cache.lookup(KEY), stored, lambda: cache.model_key("x")):
+        with pytest.raises(CacheError, match=says) as caught:
+            use()
+        assert "\n" not in str(caught.value)
+
+
+def test_an_empty_place_is_the_users_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CHAPLYGIN_CACHE", "")
+    monkeypatch.setattr(cache, "_user_folder", lambda: tmp_path / "own")
+    assert cache.cache_folder() == (tmp_path / "own").resolve()
+
+
+def test_a_name_too_long_for_a_file_is_named(folder: Path) -> None:
+    with pytest.raises(CacheError, match=r"a file name is too long\); give the system a shorter name"):
+        build(sources("a" * 300), key=KEY, inline=False)
+    assert not list(folder.glob(".making-*"))
+
+
+FULL = """
+import resource, signal, sys
+sys.path.insert(0, sys.argv[1])
+from hand_written import sources
+from chaplygin.codegen import cache
+from chaplygin.codegen.build import build
+build(sources("first"), key="a" * 40, inline=False)  # what else is written is there already
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
+try:
+    build(sources(), key="b" * 40, inline=False)
+except cache.CacheError as error:
+    print(error)
+"""
+
+
+@posix
+def test_a_file_that_cannot_grow_is_an_error_in_words(folder: Path) -> None:
+    """A limit of 100 bytes to each file stands for a full disk."""
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(Path(__file__).parent)], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.startswith(f"cache folder {folder.resolve()}: cannot be written (File too large)"), (
+        done.stderr
+    )
+
+
+@pytest.mark.parametrize("call", ["mkdtemp", "replace", "write_bytes", "write_text"])
+def test_a_full_disk_is_an_error_in_words(call: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.model_key("x")  # asks the compiler for its version
+
+    def full(*arguments: object, **options: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    owner = {"mkdtemp": cache.tempfile, "replace": os}.get(call, Path)
+    monkeypatch.setattr(owner, call, full)
+    with pytest.raises(
+        CacheError, match=r"cannot be written \(the disk is full\); free some space"
+    ) as caught:
+        stored()
+    assert str(folder) in str(caught.value)
+
+
 def flip_a_byte(module: Path) -> None:
     content = bytearray(module.read_bytes())
     content[len(content) // 2] ^= 1
@@ -274,6 +408,27 @@ def test_the_key_knows_every_option() -> None:
     ]
     assert len(set(keys)) == len(keys)
     assert cache.model_key("a", compiler=gcc) == keys[0]
+
+
+def test_the_stamp_is_of_contents_and_not_of_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = Path(cache.__file__).parent.parent
+    for name in ("codegen", "templates", "runtime"):
+        ignored = shutil.ignore_patterns("*.so", "*.c", "__pycache__")
+        shutil.copytree(root / name, tmp_path / name, ignore=ignored)
+    monkeypatch.setattr(cache, "_PACKAGE", tmp_path / "codegen")
+    stamp = cache.generator_stamp.__wrapped__
+    before = stamp()
+    for file in tmp_path.rglob("*.*"):
+        os.utime(file, (1, 1))
+    assert stamp() == before
+    (tmp_path / "runtime" / "README").write_text("")
+    assert stamp() == before
+    for name in ("codegen/emit.py", "codegen/forms/maggi.py", "templates/core.c.in", "runtime/cg_math.h"):
+        content = (tmp_path / name).read_bytes()
+        (tmp_path / name).write_bytes(content.replace(b"e", b"a", 1))  # of the same size
+        assert stamp() != before
+        (tmp_path / name).write_bytes(content)
+    assert stamp() == before
 
 
 def test_a_key_depends_on_the_cpu_only_when_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
