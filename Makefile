@@ -2,6 +2,7 @@
 #   make run        the main job on real input (about a minute the first time)
 #   make test       lint, types, tests
 #   make test-all   the same and the slow tests
+#   make test-sanitized   the tests of safety on extensions built with ASan and UBSan (gcc)
 #   make bench      timings beside pure Python
 #   make lint       ruff and mypy alone
 # Another interpreter: make test PYTHON=python3.12
@@ -25,7 +26,7 @@ COMPILED := $(wildcard runtime/*.pyx runtime/*.pxd runtime/*.pxi runtime/*.c run
 	generated/*.c generated/*.h)
 PACKAGES := codegen generated runtime systems templates
 
-.PHONY: run test test-all bench lint clean setup
+.PHONY: run test test-all test-sanitized bench lint clean setup
 .DELETE_ON_ERROR:
 
 run: $(BUILT)
@@ -36,6 +37,9 @@ test: lint
 
 test-all: lint
 	$(PY) -m pytest -n auto --dist loadfile -m ''
+
+test-sanitized: setup
+	$(PY) tests/sanitized.py
 
 bench: setup
 	$(PY) -m pytest bench -m '' --benchmark-only

@@ -34,9 +34,9 @@ def library(source: Path = SOURCE) -> ctypes.CDLL:
     text = b"".join(path.read_bytes() for path in (source, *source.parent.glob("*.h"), *headers))
     folder = HERE.parent / "build" / "test-models"
     folder.mkdir(parents=True, exist_ok=True)
-    target = folder / f"{source.stem}-{hashlib.sha256(text).hexdigest()[:16]}.so"
+    compiler = os.environ.get("CC") or (sysconfig.get_config_var("CC") or "cc").split()[0]
+    target = folder / f"{source.stem}-{hashlib.sha256(compiler.encode() + text).hexdigest()[:16]}.so"
     if not target.exists():
-        compiler = os.environ.get("CC") or (sysconfig.get_config_var("CC") or "cc").split()[0]
         flags = ["-std=c99", "-O3", "-ffp-contract=off", "-fPIC", "-shared", "-DCHAPLYGIN_INLINE_METHODS"]
         made = target.with_suffix(f".{os.getpid()}")
         subprocess.run(
