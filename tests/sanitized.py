@@ -62,7 +62,9 @@ def translated(source: Path, module: str) -> Path:
 
 def newest(folder: Path) -> float:
     """When a source in a folder was changed last."""
-    return max(p.stat().st_mtime for p in folder.iterdir() if p.suffix in (".h", ".c", ".pyx", ".pxi", ".pxd"))
+    return max(
+        p.stat().st_mtime for p in folder.iterdir() if p.suffix in (".h", ".c", ".pyx", ".pxi", ".pxd")
+    )
 
 
 def call(*command: object) -> None:
@@ -81,16 +83,26 @@ def extension(module: str, sources: Sequence[Path], macros: Sequence[str]) -> No
     include = [ROOT / "runtime", ROOT / "generated", np.get_include(), sysconfig.get_path("include")]
     common = [*COMPILER, *SANITIZE, *FLAGS, *(f"-I{folder}" for folder in include), *macros]
     objects = [WORK / f"{source.stem}.o" for source in sources]
+
+    def compiled(source: Path, target: Path) -> None:
+        call(
+            *common, *(["-DCG_LANES=2"] if source.stem.endswith("_lanes") else []), "-c", source, "-o", target
+        )
+
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda s, o: call(*common, "-c", s, "-o", o), sources, objects))
+        list(pool.map(compiled, sources, objects))
     call(*COMPILER, *SANITIZE, "-shared", *objects, "-o", target, "-lm")
 
 
 def library(name: str) -> str:
     """The path of one of the compiler's libraries."""
-    found = subprocess.run([*COMPILER, f"-print-file-name={name}"], capture_output=True, text=True).stdout.strip()
+    found = subprocess.run(
+        [*COMPILER, f"-print-file-name={name}"], capture_output=True, text=True
+    ).stdout.strip()
     if not os.path.isabs(found):
-        raise SystemExit(f"{COMPILER[0]} has no {name}; on Debian and Ubuntu it comes with gcc, elsewhere as libasan")
+        raise SystemExit(
+            f"{COMPILER[0]} has no {name}; on Debian and Ubuntu it comes with gcc, elsewhere as libasan"
+        )
     return found
 
 
@@ -99,10 +111,14 @@ def main(arguments: Sequence[str]) -> int:
     link_package()
     runtime, generated = ROOT / "runtime", ROOT / "generated"
     core = translated(runtime / "_core.pyx", "chaplygin.runtime._core")
-    extension("runtime._core", [core, *sorted(runtime.glob("cg_*.c"))], ["-DNPY_NO_DEPRECATED_API=NPY_1_7_API_VERSION"])
+    extension(
+        "runtime._core",
+        [core, *sorted(runtime.glob("cg_*.c"))],
+        ["-DNPY_NO_DEPRECATED_API=NPY_1_7_API_VERSION"],
+    )
     shell = translated(generated / f"{MODEL}.pyx", f"chaplygin.generated.{MODEL}")
     parts = [shell, *(generated / f"{MODEL}_{part}.c" for part in ("core", "lanes"))]
-    extension(f"generated.{MODEL}", parts, ["-DCHAPLYGIN_INLINE_METHODS", "-DCG_LANES=2", "-DCHAPLYGIN_LANES_2"])
+    extension(f"generated.{MODEL}", parts, ["-DCHAPLYGIN_INLINE_METHODS", "-DCHAPLYGIN_LANES_2"])
     cache = BUILD / "cache"
     cache.mkdir(mode=0o700, exist_ok=True)
     environment = {

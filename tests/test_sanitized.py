@@ -1,4 +1,4 @@
-"""The shipped module of a model under bad arguments; under `make test-sanitized` also that sanitizers are there at all."""
+"""A shipped model under bad arguments; under `make test-sanitized` also that there are sanitizers at all."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,33 +21,40 @@ from chaplygin.runtime import ArgumentError
 SANITIZED = os.environ.get("CHAPLYGIN_SANITIZED")
 
 
-@needs_core
-def test_two_thousand_bad_arguments_for_a_shipped_module() -> None:
-    model: Any = pytest.importorskip("chaplygin.generated.chaplygin_sleigh").model
-    rng = random.Random(7)
-    for _ in range(2_000):
-        y, p = good(rng, model.states), good(rng, model.parameters)
-        t: Any = rng.choice([0, 0.5, np.float64(1)])
-        spoilt = rng.choice("typs")
-        if spoilt == "t":
-            t = bad_time(rng)
-        elif spoilt == "y":
-            y = bad_vector(rng, model.states)
-        elif spoilt == "p":
-            p = bad_vector(rng, model.parameters)
-        calls = [
+def attempt(rng: random.Random, model: Any) -> Callable[[], Any]:
+    """A call with one wrong argument."""
+    y, p = good(rng, model.states), good(rng, model.parameters)
+    t: Any = rng.choice([0, 0.5, np.float64(1)])
+    spoilt = rng.choice(("t", "y", "p", "span"))
+    if spoilt == "span":
+        span = bad_span(rng)
+        return lambda: model.integrate(span, y, p)
+    if spoilt == "t":
+        t = bad_time(rng)
+    elif spoilt == "y":
+        y = bad_vector(rng, model.states)
+    else:
+        p = bad_vector(rng, model.parameters)
+    return rng.choice(
+        [
             lambda: model.rhs(t, y, p),
             lambda: model.jacobian(t, y, p),
             lambda: model.evaluate(t, y, p),
             lambda: model.integrate((t, 2.0), y, p),
             lambda: model.stepper(y, p, t0=t),
         ]
-        span = bad_span(rng)
-        call = rng.choice(calls) if spoilt != "s" else lambda: model.integrate(span, y, p)
+    )
+
+
+@needs_core
+def test_two_thousand_bad_arguments_for_a_shipped_module() -> None:
+    model: Any = pytest.importorskip("chaplygin.generated.chaplygin_sleigh").model
+    rng = random.Random(7)
+    for _ in range(2_000):
+        call = attempt(rng, model)
         with pytest.raises(ArgumentError):
             call()
-    sol = model.integrate((0, 3), [0, 0, 0, 1, 1], [0.4, 0.15, 0.6])
-    assert sol.success
+    assert model.integrate((0, 3), [0, 0, 0, 1, 1], [0.4, 0.15, 0.6]).success
 
 
 @pytest.mark.skipif(SANITIZED is None, reason="runs under make test-sanitized")
