@@ -27,7 +27,7 @@ class Mass:
         if eqs.mass and k <= UNROLLED_VELOCITIES:
             self.factors = LDL(eqs.graph, [list(row) for row in eqs.mass])
         elif eqs.mass:
-            self.upper = tuple(eqs.entry(i, j) for i in range(k) for j in range(i, k))
+            self.upper = upper(eqs.mass)
 
     def checks(self) -> list[tuple[Node, Node]]:
         return self.factors.checks() if self.factors else []
@@ -39,8 +39,59 @@ class Mass:
         if not self.upper:
             return list(right)
         results = tuple(self.graph.symbol(f"cg_{name}_{i}") for i in range(len(right)))
-        solves.append(Solve(() if solves else self.upper, tuple(right), results))
+        known = any(solve.factors == "mass" for solve in solves)
+        solves.append(Solve(() if known else self.upper, tuple(right), results))
         return list(results)
+
+
+@dataclass(frozen=True)
+class Implicit:
+    """Velocities eta that follow from momenta y by a loop: M eta = y - p_0, with p = M eta + p_0 = dL/d eta.
+
+    The rates and forces of the equations contain the nodes `unknown` of eta as symbols. `mass` is the lower triangle of
+    M, `right` y - p_0, `momenta` p as a function of eta.
+    """
+
+    mass: tuple[tuple[Node, ...], ...]
+    right: tuple[Node, ...]
+    unknown: tuple[Node, ...]
+    momenta: tuple[Node, ...]
+
+    def solve(self) -> Solve:
+        """What a kernel has to solve before it can use eta."""
+        return Solve(upper(self.mass), self.right, self.unknown, "momenta")
+
+    def variation(self, g: Graph, direction: Mapping[Node, Node], solves: list[Solve]) -> dict[Node, Node]:
+        """d eta in a direction of the states: M d eta = d(y - p_0) - dM eta; `solves` grows by one."""
+        k = len(self.unknown)
+        entries = upper(self.mass)
+        moved = forward(g, [*self.right, *entries], direction)
+        slope = dict(zip(entries, moved[k:], strict=True))
+        right = [
+            g.sub(d, g.dot([slope[entry(self.mass, i, j)] for j in range(k)], self.unknown))
+            for i, d in enumerate(moved[:k])
+        ]
+        results = tuple(g.symbol(f"cg_d_{i}") for i in range(k))
+        solves.append(Solve((), tuple(right), results, "momenta"))
+        return dict(zip(self.unknown, results, strict=True))
+
+    def accelerations(
+        self, g: Graph, force: Sequence[Node], flow: Mapping[Node, Node]
+    ) -> tuple[list[Node], list[Node]]:
+        """M and f of M d eta/dt = f: the lower triangle by rows, and dy/dt less the rate of p at fixed eta."""
+        bias = forward(g, self.momenta, flow)
+        return [n for row in self.mass for n in row], [g.sub(f, b) for f, b in zip(force, bias, strict=True)]
+
+
+def entry(lower: Sequence[Sequence[Node]], i: int, j: int) -> Node:
+    """An entry of a symmetric matrix that is given by its lower triangle."""
+    return lower[max(i, j)][min(i, j)]
+
+
+def upper(lower: Sequence[Sequence[Node]]) -> tuple[Node, ...]:
+    """The upper triangle by rows of a symmetric matrix that is given by its lower one."""
+    k = len(lower)
+    return tuple(entry(lower, i, j) for i in range(k) for j in range(i, k))
 
 
 @dataclass(frozen=True)
@@ -103,6 +154,8 @@ class Accelerations:
 def solve_for_accelerations(eqs: Equations) -> Accelerations:
     """theta' of M theta' = f, and the friction forces and multipliers that f contains."""
     mass, solves = Mass(eqs), list[Solve]()
+    if eqs.implicit is not None:
+        solves.append(eqs.implicit.solve())
     friction = eqs.friction
     if friction is None:
         return Accelerations(tuple(mass.solve(eqs.force, "a", solves)), mass, tuple(solves), mass.checks())
@@ -132,6 +185,8 @@ def variation(
     g = eqs.graph
     mass = [node for row in eqs.mass for node in row]
     n, k = len(eqs.rates), len(eqs.force)
+    if eqs.implicit is not None:
+        direction = {**direction, **eqs.implicit.variation(g, direction, solves)}
     # Not by freezing a in M a: the graph folds constants, M a need not contain the nodes of a.
     moved = forward(g, [*eqs.rates, *eqs.force, *mass], direction)
     right = moved[n : n + k]

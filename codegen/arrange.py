@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from .factor import Term
 from .graph import Graph, Node
-from .program import Kernel, Solve
+from .program import Kernel
 from .rebuild import Arrangement, Builder, weight
 from .terms import Atoms, Expansion, Frozen, TooManyTerms, checked_pairs
 
@@ -41,7 +41,7 @@ def arranged(g: Graph, kernel: Kernel, budget: int = BUDGET) -> Kernel:
     outputs = tuple(builder.value(v) for v in values.outputs)
     pairs = tuple((builder.value(p), builder.value(limit)) for p, limit in values.pairs)
     solves = tuple(
-        Solve(tuple(map(builder.value, m)), tuple(map(builder.value, r)), solve.results)
+        replace(solve, matrix=tuple(map(builder.value, m)), rhs=tuple(map(builder.value, r)))
         for solve, (m, r) in zip(kernel.solves, values.solves, strict=True)
     )
     labels: dict[Node, str] = {}

@@ -19,6 +19,7 @@ from .system import System
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from .accelerations import Implicit
     from .friction import Friction
     from .invariants import Invariant
     from .program import Program
@@ -79,6 +80,7 @@ class Equations:
     routhian: Node | None = None
     manifold: Mapping[Node, Node] = field(default_factory=dict)
     friction: Friction | None = None
+    implicit: Implicit | None = None
 
     @property
     def coordinates(self) -> tuple[sp.Symbol, ...]:

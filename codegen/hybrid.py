@@ -34,8 +34,11 @@ def kinks(eqs: Equations) -> list[tuple[Node, str]]:
     if eqs.friction is not None:
         rows = friction_rows(g, eqs.friction)
         roots += [*rows.right, *(n for row in (*rows.left, *rows.own) for n in row)]
+    if eqs.implicit is not None:
+        roots += [*eqs.implicit.right, *(n for row in eqs.implicit.mass for n in row)]
     inputs = [g.symbol(u.name) for u in eqs.system.inputs]
     moving = [*eqs.coordinate_nodes, *eqs.velocity_nodes, eqs.independent_node, *inputs]
+    moving += () if eqs.implicit is None else eqs.implicit.unknown
     found: dict[Node, str] = {}
     for node in g.reachable(roots):
         if g.op[node] in _KINKS:

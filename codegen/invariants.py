@@ -78,7 +78,8 @@ def _conserved_in_flight(eqs: Equations) -> tuple[Invariant, ...]:
     """The invariants of the equations between events."""
     energy, momenta, coordinates = _energy(eqs), _momenta(eqs), _coordinate_invariants(eqs)
     kept = _conserved(eqs, [energy, *momenta, *coordinates])
-    if len(eqs.coordinates) > _MOST_COORDINATES or eqs.independent is not None:
+    few = len(eqs.coordinates) <= _MOST_COORDINATES and eqs.implicit is None
+    if not few or eqs.independent is not None:
         return tuple(kept)
 
     def derivatives(terms: list[Node], points: list[dict[str, Any]]) -> list[list[float]]:
@@ -206,8 +207,14 @@ def _slopes(eqs: Equations, nodes: Sequence[Node]) -> tuple[list[Node], list[Nod
     g, v = eqs.graph, eqs.velocity_nodes
     moving = {**dict(zip(eqs.coordinate_nodes, eqs.rates, strict=True)), eqs.independent_node: g.one}
     # Accelerations stand as symbols: they are solved for numerically at each point.
+    if eqs.implicit is not None:
+        mass, force = eqs.implicit.accelerations(g, eqs.force, moving)
+        moving |= dict(zip(v, eqs.force, strict=True))
+        v = eqs.implicit.unknown
+    else:
+        mass, force = [n for row in eqs.mass for n in row], list(eqs.force)
     moving |= {node: g.symbol(f"cg_acceleration_{i}") for i, node in enumerate(v)}
-    return forward(g, list(nodes), moving), [*(n for row in eqs.mass for n in row), *eqs.force]
+    return forward(g, list(nodes), moving), [*mass, *force]
 
 
 def _along(
@@ -218,7 +225,7 @@ def _along(
     found = evaluate_with_scale(g, needed, point, precise)
     values, sizes = [v for v, _ in found], [float(s) for _, s in found]
     acceleration, spread = values[len(values) - k :], sizes[len(sizes) - k :]
-    if eqs.mass and k:
+    if len(needed) > k:
         rows, row_sizes = _square(values, k), np.array(_square(sizes, k), float)
         inverse = np.abs(np.linalg.inv(np.array(rows, float)))
         if precise:

@@ -77,8 +77,10 @@ def lower(eqs: Equations) -> Program:
     if begin:
         kernels["consistency"] = consistency_kernel(eqs, *zip(*begin, strict=True))
     if conserved:
+        # Invariants need no accelerations, but velocities that a loop finds from momenta.
+        solves = () if eqs.implicit is None else (eqs.implicit.solve(),)
         kernels["invariants"] = Kernel(
-            "invariants", tuple(n for _, n in conserved), tuple(v.name for v, _ in conserved), limits
+            "invariants", tuple(n for _, n in conserved), tuple(v.name for v, _ in conserved), limits, solves
         )
     kernels["rhs"] = arranged(g, kernels["rhs"])
     for name in ("jvp", "jacobian", "outputs", "invariants"):

@@ -47,12 +47,14 @@ class Solve:
     """One solution of M a = b inside a kernel, for a matrix too large to be factored in straight-line code.
 
     `matrix` holds the upper triangle by rows, `rhs` the right-hand side, `results` the symbol nodes that stand for
-    the solution in what follows. A solve without `matrix` uses the factors of the one before.
+    the solution in what follows, other solves included. A solve without `matrix` uses the factors of the one before
+    it that has the same name in `factors`.
     """
 
     matrix: tuple[Node, ...]
     rhs: tuple[Node, ...]
     results: tuple[Node, ...]
+    factors: str = "mass"
 
 
 @dataclass(frozen=True)

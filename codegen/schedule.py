@@ -179,21 +179,22 @@ def _live(g: Graph, pair: tuple[Node, Node], fixed: set[Node], kernel: Kernel) -
 
 
 def _scheduled(g: Graph, kernel: Kernel, writer: _Writer, array: str) -> Schedule:
-    matrix_at = 0
+    places: dict[str, int] = {}
     solves, divisions = _of_solves(kernel)
     for solve in kernel.solves:
         size = len(solve.rhs)
         if solve.matrix:
-            matrix_at = writer.reserve(len(solve.matrix) + size)  # and the diagonal before factoring
+            place = writer.reserve(len(solve.matrix) + size)  # and the diagonal before factoring
             for i, node in enumerate(solve.matrix):
-                writer.store("work", matrix_at + i, node)
+                writer.store("work", place + i, node)
+            places[solve.factors] = place
         right_at = writer.reserve(size)
         for i, node in enumerate(solve.rhs):
             writer.store("work", right_at + i, node)
-        writer.statements.append(FactorSolve(size, matrix_at, right_at, bool(solve.matrix)))
+        writer.statements.append(FactorSolve(size, places[solve.factors], right_at, bool(solve.matrix)))
         for i, node in enumerate(solve.results):
             name = str(g.value[node])
-            writer.table[name] = (name, "work", right_at + i)
+            writer.table[name] = (emitted_name(name), "work", right_at + i)
     # One branch, after everything is computed: nothing traps, and the values before it are free to be reordered.
     for node in (*kernel.outputs, *(n for pair in kernel.pivots for n in pair)):
         writer.need(node)

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import sympy as sp
 
+from ..accelerations import Implicit
 from ..differentiate import gradient, partials
 from ..equations import Equations
 from ..graph import Graph, Node
-from ..linear import LDL
+from ..linear import LDL, UNROLLED_VELOCITIES
 from ..structure import structure_functions
 from ..symbols import Velocity
 from ..system import System
@@ -33,14 +34,24 @@ def derive(system: System) -> Equations:
     momenta = gradient(g, lagrangian, system.eta)
     names = momentum_symbols(system)
     y = tuple(g.symbol(s.name) for s in names)
-    eta, pivots = velocities_of_momenta(g, system, momenta, y, "chetaev")
-    permitted = dict(zip(system.eta, eta, strict=True))
-    # H in (t, x, y); its derivatives in y give the velocities again, those along the fields the forces.
-    (energy,) = g.substitute([g.sub(g.dot(y, system.eta), lagrangian)], permitted)
-    slopes = gradient(g, energy, [*y, *fields.coordinates])
-    by_y, by_x = slopes[: len(y)], slopes[len(y) :]
+    mass, right = _legendre(g, system, momenta, y)
+    implicit: Implicit | None = None
+    pivots: tuple[tuple[Node, Node], ...] = ()
+    if len(y) > UNROLLED_VELOCITIES:
+        # dH/dx at fixed y is -dL/dx at fixed eta: with eta as symbols, nothing is differentiated through the solution.
+        implicit = Implicit(tuple(map(tuple, mass)), tuple(right), system.eta, tuple(momenta))
+        eta = by_y = list(system.eta)
+        by_x = [g.neg(slope) for slope in gradient(g, lagrangian, fields.coordinates)]
+    else:
+        factors = LDL(g, mass)
+        eta, pivots = factors.solve(right), tuple(factors.checks())
+        # H in (t, x, y); its derivatives in y give the velocities again, those along the fields the forces.
+        permitted = dict(zip(system.eta, eta, strict=True))
+        (energy,) = g.substitute([g.sub(g.dot(y, system.eta), lagrangian)], permitted)
+        slopes = gradient(g, energy, [*y, *fields.coordinates])
+        by_y, by_x = slopes[: len(y)], slopes[len(y) :]
     forces = [g.sub(q, g.dot(field, by_x)) for field, q in zip(fields.along, system.force_nodes, strict=True)]
-    forces = g.substitute(forces, permitted)
+    forces = g.substitute(forces, dict(zip(system.eta, eta, strict=True)))
     add_brackets(g, forces, structure_functions(g, system), y, by_y)
     return Equations(
         system=system,
@@ -57,6 +68,7 @@ def derive(system: System) -> Equations:
         pivots=pivots,
         initial_nodes=(*fields.coordinates, *momenta, *(g.symbol(p.name) for p in system.parameters)),
         momentum_nodes=y,
+        implicit=implicit,
     )
 
 
@@ -67,16 +79,15 @@ def momentum_symbols(system: System) -> tuple[sp.Symbol, ...]:
     return tuple(Velocity(name, real=True) for name in names)
 
 
-def velocities_of_momenta(
-    g: Graph, system: System, momenta: list[Node], y: tuple[Node, ...], form: str
-) -> tuple[list[Node], tuple[tuple[Node, Node], ...]]:
-    """eta from y = M eta + y_0, with the pivots of M to be watched."""
-    zeros = dict.fromkeys(system.eta, g.zero)
+def _legendre(
+    g: Graph, system: System, momenta: list[Node], y: tuple[Node, ...]
+) -> tuple[list[list[Node]], list[Node]]:
+    """The lower triangle of M and y - y_0, of y = M eta + y_0."""
     columns = partials(g, momenta, system.eta)
     if g.depends_on([n for c in columns for n in c], system.eta):
         raise FormError(
-            f"{form} does not fit {system.name!r}: hypothesis 'L is of second degree in the velocities' fails"
+            f"chetaev does not fit {system.name!r}: hypothesis 'L is of second degree in the velocities' fails"
         )
-    factors = LDL(g, [[columns[j][i] for j in range(i + 1)] for i in range(len(y))])
-    offsets = g.substitute(momenta, zeros)
-    return factors.solve([g.sub(a, b) for a, b in zip(y, offsets, strict=True)]), tuple(factors.checks())
+    offsets = g.substitute(momenta, dict.fromkeys(system.eta, g.zero))
+    mass = [[columns[j][i] for j in range(i + 1)] for i in range(len(y))]
+    return mass, [g.sub(a, b) for a, b in zip(y, offsets, strict=True)]

@@ -1,0 +1,97 @@
+"""Large systems in forms with momenta: the matrix is factored by a loop, not in straight-line code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import chaplygin as cg
+from chaplygin.codegen.twin import python_kernel
+
+LINKS = 14
+VALUES = {"m": 0.7, "l": 0.8, "g": 9.81}
+
+
+def chain(n: int) -> tuple[Any, np.ndarray, np.ndarray]:
+    """The chain of n links, its masses and its lengths."""
+    return cg.example("n_link_pendulum", n=n), np.full(n, VALUES["m"]), np.full(n, VALUES["l"])
+
+
+def parameters(program: Any) -> list[float]:
+    return [VALUES[p.name] for p in program.parameters]
+
+
+def momenta(m: np.ndarray, length: np.ndarray, angle: np.ndarray, rate: np.ndarray) -> np.ndarray:
+    """p_i = sum over the masses k >= i of m_k v_k . dr_k/d theta_i, with r_k = sum of l_j (sin, -cos)."""
+    along = length[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    v = np.cumsum(along * rate[:, None], axis=0)
+    return np.array([sum(m[k] * v[k] @ along[i] for k in range(i, len(m))) for i in range(len(m))])
+
+
+def forces(m: np.ndarray, length: np.ndarray, angle: np.ndarray, rate: np.ndarray, g: float) -> np.ndarray:
+    """dL/d theta_i = theta_i' sum m_k v_k . d^2 r_k / d theta_i^2 - g l_i sin theta_i sum m_k."""
+    along = length[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    bent = length[:, None] * np.stack([-np.sin(angle), np.cos(angle)], axis=1)
+    v = np.cumsum(along * rate[:, None], axis=0)
+    kinetic = [rate[i] * sum(m[k] * v[k] @ bent[i] for k in range(i, len(m))) for i in range(len(m))]
+    return np.array(kinetic) - g * length * np.sin(angle) * np.cumsum(m[::-1])[::-1]
+
+
+def test_chetaev_by_a_loop_gives_the_velocities_and_the_forces() -> None:
+    """Momenta and dL/d theta from the positions of the masses, written by hand."""
+    entry, m, length = chain(LINKS)
+    program = entry.system.equations("chetaev").program
+    assert [s.factors for s in program.kernels["rhs"].solves] == ["momenta"]
+    p = parameters(program)
+    draw = np.random.default_rng(3)
+    angle, rate = draw.uniform(-2, 2, LINKS), draw.uniform(-2, 2, LINKS)
+    state = [*angle, *momenta(m, length, angle, rate)]
+    moved = python_kernel(program, "rhs")(0.0, state, p, [])
+    np.testing.assert_allclose(moved[:LINKS], rate, rtol=1e-10)
+    np.testing.assert_allclose(
+        moved[LINKS:], forces(m, length, angle, rate, VALUES["g"]), rtol=1e-9, atol=1e-9
+    )
+    start = python_kernel(program, "initial")(0.0, [*angle, *rate], p, [])
+    np.testing.assert_allclose(start[: 2 * LINKS], state, rtol=1e-12)
+
+
+def test_the_jvp_of_chetaev_by_a_loop() -> None:
+    entry, m, length = chain(LINKS)
+    program = entry.system.equations("chetaev").program
+    p = parameters(program)
+    draw = np.random.default_rng(4)
+    angle, rate = draw.uniform(-1, 1, LINKS), draw.uniform(-1, 1, LINKS)
+    state = np.array([*angle, *momenta(m, length, angle, rate)])
+    direction = draw.uniform(-1, 1, 2 * LINKS)
+    rhs, step = python_kernel(program, "rhs"), 1e-3
+
+    def difference(h: float) -> np.ndarray:
+        there, back = (np.array(rhs(0.0, list(state + s * h * direction), p, [])) for s in (1, -1))
+        return (there - back) / (2 * h)
+
+    expected = (4 * difference(step / 2) - difference(step)) / 3  # Richardson: the error is O(h^4)
+    ours = python_kernel(program, "jvp")(0.0, list(state), p, [], list(direction))
+    np.testing.assert_allclose(ours, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
+
+
+def test_chetaev_of_many_links_is_as_long_as_lagrange() -> None:
+    system = cg.example("n_link_pendulum", n=20).system
+    lagrange, chetaev = (system.equations(form) for form in ("lagrange", "chetaev"))
+    assert chetaev.program.operations() <= 1.3 * lagrange.program.operations()
+    assert chetaev.invariant_status == lagrange.invariant_status == {"energy": "proved"}
+
+
+@pytest.mark.slow
+def test_chetaev_of_many_links_runs_as_lagrange_does() -> None:
+    entry = cg.example("n_link_pendulum", n=LINKS)
+    ends = []
+    for form in ("lagrange", "chetaev"):
+        model = entry.system.compile(form)
+        solution = model.integrate((0, 0.5), initial=entry.initial, parameters=VALUES, rtol=1e-11, atol=1e-11)
+        assert solution.success
+        energy = solution["energy"]
+        assert np.ptp(energy) <= 1e-8 * np.abs(energy).max()
+        ends.append(solution.y[:LINKS, -1])
+    np.testing.assert_allclose(ends[1], ends[0], rtol=1e-7, atol=1e-7)
