@@ -268,6 +268,11 @@ def many_runs(sleigh: Any, model: Any) -> None:
     }
     options = {"rtol": TOLERANCE, "atol": TOLERANCE, "progress": False}
     result, seconds = None, []
+    begin = time.perf_counter()
+    cg.ensemble(
+        model, (0, 1e-3), COUNT, initial, sleigh.parameters, **options
+    )  # compiles lanes, if they are not there
+    preparation = time.perf_counter() - begin
     for _ in range(3):
         begin = time.perf_counter()
         result = cg.ensemble(model, (0, T_END), COUNT, initial, sleigh.parameters, **options)
@@ -275,7 +280,10 @@ def many_runs(sleigh: Any, model: Any) -> None:
     assert result is not None
     exact = closed_form(sleigh.parameters, initial, T_END)
     errors = np.max([np.abs(result[name] - exact[name]) for name in model.states], axis=0)
-    print(f"{result.message}; {duration(min(seconds))}, {COUNT / min(seconds):,.0f} trajectories per second")
+    rate = f"{COUNT / min(seconds):,.0f} trajectories per second"
+    print(
+        f"{result.message}; prepared in {duration(preparation)}, integrated in {duration(min(seconds))}: {rate}"
+    )
     print(f"error against the closed form: median {np.median(errors):.1e}, largest {errors.max():.1e}")
     drift = np.abs(result["energy"] - energy(sleigh.parameters, initial))
     print(f"drift of the energy: largest {drift.max():.1e}")

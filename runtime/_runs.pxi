@@ -24,6 +24,9 @@ cdef class ModelCore(KernelCore):
             raise arguments.backward("t_span", "t1 >= t0")
         if type(t_eval) is list and all([type(moment) is float for moment in <list> t_eval]):
             t_eval = np.array(t_eval)
+        elif cnp.PyArray_CheckExact(t_eval):
+            # Copied before it is checked: an input function may change the caller's array during the run.
+            t_eval = cnp.PyArray_NewCopy(t_eval, cnp.NPY_CORDER)
         if t_eval is not None and not _plain_times(t_eval, t0, t1):
             from .arguments import times
             t_eval = times("t_eval", t_eval, t0, t1)
@@ -47,9 +50,10 @@ cdef class ModelCore(KernelCore):
                     signals.attach(run)
             memcpy(run.p, p, self.n_parameters * sizeof(double))
             memcpy(run.u, u, self.n_inputs * sizeof(double))
-            # For repeating the run: what the caller may change afterwards is copied.
-            asked = None if t_eval is None else _copy(<const double *> cnp.PyArray_DATA(t_eval), len(t_eval))
-            settings = ((t0, t1), _copy(x0, self.n_states), asked, method, run.rtol,
+            # For this run and for repeating it: what the caller may change is copied.
+            begin = _copy(x0, self.n_states)
+            x0 = <const double *> cnp.PyArray_DATA(begin)
+            settings = ((t0, t1), begin, t_eval, method, run.rtol,
                         atol if type(atol) is float else _copy(run.atol, self.n_states), max_step, first_step, step,
                         max_steps)
             if watch is not None:

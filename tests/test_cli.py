@@ -6,7 +6,9 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,12 +69,12 @@ def output(capsys: Captured, *arguments: str, code: int = 0) -> str:
 
 
 def refusal(capsys: Captured, *arguments: str) -> str:
-    """What stderr says: one line."""
+    """What stderr says: one line, after how long it took to compile."""
     assert main(arguments) == 2
-    captured = capsys.readouterr()
-    assert captured.err.startswith("chaplygin: error: ")
-    assert captured.err.count("\n") == 1
-    return captured.err
+    lines = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("compiling ")]
+    assert lines[0].startswith("chaplygin: error: ")
+    assert len(lines) == 1
+    return lines[0] + "\n"
 
 
 def number_after(text: str, name: str, column: int) -> float:
@@ -283,6 +285,43 @@ def test_ensemble(capsys: Captured) -> None:
     ]
     still = output(capsys, "ensemble", "chaplygin_sleigh", "-n", "5", "--spread", "0")
     assert number_after(still, "phi", 2) == 0
+
+
+def test_preparation_and_integration_are_two_figures(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is compiled is none of the rate; what takes more than a second is said on stderr."""
+    import chaplygin as cg
+    from chaplygin.runtime import lanes
+
+    compile_of, lane_set, prepared = cg.System.compile, lanes.lane_set, []
+
+    def compile_slowly(*given: Any, **options: Any) -> Any:
+        time.sleep(1.1)
+        return compile_of(*given, **options)
+
+    def lanes_slowly(*given: Any) -> Any:
+        prepared.append(given[2])
+        time.sleep(1.2)
+        return lane_set(*given)
+
+    monkeypatch.setattr(cg.System, "compile", compile_slowly)
+    monkeypatch.setattr(lanes, "lane_set", lanes_slowly)
+    assert main(("ensemble", "chaplygin_sleigh", "-n", "100", "--t-end", "0.01")) == 0
+    captured = capsys.readouterr()
+    figures = r"prepared in ([\d.]+) s, integrated in ([\d.]+) (s|ms|µs)"
+    found = re.search(figures + ": ([\\d,]+) trajectories per second", captured.out)
+    assert found
+    seconds = float(found[2]) * {"s": 1.0, "ms": 1e-3, "µs": 1e-6}[found[3]]
+    assert float(found[1]) > max(2.3, seconds)
+    assert float(found[4].replace(",", "")) == pytest.approx(100 / seconds, rel=0.01)
+    assert prepared == [100]
+    assert re.search(r"^compiling chaplygin_sleigh \(maggi\): 1\.[1-9] s$", captured.err, re.MULTILINE)
+    assert re.search(r"^compiling lanes of chaplygin_sleigh: [1-9]\.\d s$", captured.err, re.MULTILINE)
+    text = output(capsys, "run", "chaplygin_sleigh", "--t-end", "0.01", "--no-check")
+    found = re.search(figures, text)
+    assert found
+    assert float(found[1]) > 1.1
 
 
 def test_ensemble_scatters_what_it_is_told(capsys: Captured) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
@@ -25,19 +26,23 @@ MOST_ROWS = 8
 
 
 @contextmanager
-def progress(text: str) -> Iterator[None]:
-    """A line on stderr while something takes long, wiped afterwards; nothing where nobody looks."""
-    if not sys.stderr.isatty():
-        yield
-        return
+def progress(text: str, *, compiling: bool = False) -> Iterator[None]:
+    """A line on stderr while something takes long, wiped afterwards; nothing where nobody looks.
+
+    What takes more than five seconds leaves its time there; where it is `compiling`, more than one, in files too.
+    """
+    looking = sys.stderr.isatty()
     begin = time.perf_counter()
-    print(f"{text} ...", end="", file=sys.stderr, flush=True)
+    if looking:
+        print(f"{text} ...", end="", file=sys.stderr, flush=True)
     try:
         yield
     finally:
-        print("\r\033[K", end="", file=sys.stderr)
-        if time.perf_counter() - begin > 5:
-            print(f"{text}: {time.perf_counter() - begin:.1f} s", file=sys.stderr, flush=True)
+        if looking:
+            print("\r\033[K", end="", file=sys.stderr)
+        seconds = time.perf_counter() - begin
+        if seconds > (1 if compiling else 5 if looking else math.inf):
+            print(f"{text}: {seconds:.1f} s", file=sys.stderr, flush=True)
 
 
 def table(rows: Iterable[Sequence[str]], indent: str = "  ", right: Sequence[int] = ()) -> str:

@@ -19,12 +19,14 @@ TIGHT = 1e-13
 PARTED = 1e-3
 
 
-def prepared(arguments: Namespace) -> tuple[Subject, Any, dict[str, Any], str]:
-    """The subject, its compiled model, the options of `integrate` asked for, and the name of what runs on."""
+def prepared(arguments: Namespace) -> tuple[Subject, Any, dict[str, Any], str, float]:
+    """The subject, its compiled model, the options of `integrate` asked for, the name of what runs on, and the seconds
+    that all of it took."""
+    begin = time.perf_counter()
     found = find(arguments.system, arguments.n)
     form, options = form_options(found.system, arguments.form, arguments.option)
     found = found.changed(arguments.set)
-    with progress(f"compiling {found.label} ({form})"):
+    with progress(f"compiling {found.label} ({form})", compiling=True):
         model = found.system.compile(form, wait=True, **options)
     t0, t_end, axis = found.t_span[0], arguments.t_end, "t"
     if "t" in model.states:  # a coordinate takes the place of the time
@@ -45,12 +47,12 @@ def prepared(arguments: Namespace) -> tuple[Subject, Any, dict[str, Any], str]:
         "parameters": found.parameters,
         "inputs": found.inputs or None,
     }
-    return found, model, {**what, **how}, axis
+    return found, model, {**what, **how}, axis, time.perf_counter() - begin
 
 
 def run(arguments: Namespace) -> int:
     """`chaplygin run SYSTEM`."""
-    found, model, options, axis = prepared(arguments)
+    found, model, options, axis, preparation = prepared(arguments)
     t0, t_end = options["t_span"]
     begin = time.perf_counter()
     solution = model.integrate(initial=found.initial, **options)
@@ -68,7 +70,8 @@ def run(arguments: Namespace) -> int:
     if audited:
         print(audited)
     rejected = f", {solution.n_rejected} rejected" if solution.n_rejected else ""
-    print(f"\n{solution.n_steps} steps{rejected}, {solution.nfev} evaluations, {_duration(seconds)}")
+    print(f"\n{solution.n_steps} steps{rejected}, {solution.nfev} evaluations")
+    print(f"prepared in {_duration(preparation)}, integrated in {_duration(seconds)}")
     if arguments.plot:
         _plot(found, model, options, arguments.plot)
     return 0
@@ -164,8 +167,9 @@ def ensemble(arguments: Namespace) -> int:
     import numpy as np
 
     import chaplygin as cg
+    from chaplygin.runtime.lanes import lane_set, one_at_a_time
 
-    found, model, options, _ = prepared(arguments)
+    found, model, options, _, preparation = prepared(arguments)
     count = arguments.count
     if count < 1:
         raise SubjectError(f"-n {count}: at least one trajectory is needed")
@@ -185,6 +189,11 @@ def ensemble(arguments: Namespace) -> int:
         home[name] = home[name] + spread * random.standard_normal(count)
     options["parameters"] = tables["parameters"]
     begin = time.perf_counter()
+    with progress(f"compiling lanes of {found.label}", compiling=True):
+        # What `cg.ensemble` would compile: it finds it then.
+        lane_set(model, None, count, one_at_a_time(model, options["method"], {}, False))
+    preparation += time.perf_counter() - begin
+    begin = time.perf_counter()
     result = cg.ensemble(
         model,
         n=count,
@@ -196,7 +205,10 @@ def ensemble(arguments: Namespace) -> int:
     )
     seconds = time.perf_counter() - begin
     print(f"{count:,} trajectories of {found.label}, form {model.form}; scattered: {', '.join(names)}")
-    print(f"{result.message}; {_duration(seconds)}, {count / seconds:,.0f} trajectories per second\n")
+    rate = f"{count / seconds:,.0f} trajectories per second"
+    print(
+        f"{result.message}; prepared in {_duration(preparation)}, integrated in {_duration(seconds)}: {rate}\n"
+    )
     good = result.status >= 0
     rows = [("at the end", "mean", "std", "min", "max")]
     for name in model.states:

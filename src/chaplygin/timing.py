@@ -109,7 +109,7 @@ def _row(text: str) -> tuple[str, ...]:
         equations = found.system.equations(forms.fitting(found.system))
         equations.program  # noqa: B018  derived and lowered here, to be timed
         derived = time.perf_counter() - begin
-    with progress(f"compiling {text}"):
+    with progress(f"compiling {text}", compiling=True):
         begin = time.perf_counter()
         model = found.system.compile(equations.form, wait=True)
         compiled = time.perf_counter() - begin
