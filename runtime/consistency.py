@@ -52,6 +52,8 @@ LARGEST_ATOL = 1e-9
 """A larger `atol` does not make the check any looser."""
 MOST_ENDS = 256
 """Ends of runs off the constraints that a model remembers."""
+_STRETCH = 16384
+"""Columns that are looked at together: memory does not grow with the number of trajectories."""
 _ENSEMBLES = 8
 """Ensembles whose ends a model remembers while they live."""
 
@@ -70,7 +72,9 @@ def check_start(model: InitialStates, t0: float, x0: Array, p: Array, controls: 
     if not model.checked_at_start:
         return
     u = model._start(t0, x0, controls)
-    _check(model, t0, x0[:, None], p[:, None], u[:, None], atol, None)
+    report = _Report(model, t0, atol, None)
+    report.add(x0[:, None], p[:, None], u[:, None], np.zeros(1, dtype=np.intp))
+    report.say()
 
 
 def check_ensemble(
@@ -85,9 +89,12 @@ def check_ensemble(
     u = model._start(t0, x0, controls)
     u = u[:, None] if u.ndim == 1 else u
     wrong = model._inconsistent(t0, x0, start.parameters, u, atol)
-    if wrong.size:
-        p = _columns(start.parameters, wrong)
-        _check(model, t0, x0[:, wrong], p, u[:, wrong] if u.shape[1] > 1 else u, atol, (wrong, x0.shape[1]))
+    report = _Report(model, t0, atol, x0.shape[1])
+    for first in range(0, wrong.size, _STRETCH):
+        part = wrong[first : first + _STRETCH]
+        p = _columns(start.parameters, part)
+        report.add(x0[:, part], p, u[:, part] if u.shape[1] > 1 else u, part)
+    report.say()
 
 
 def note_end(model: InitialStates, t: float, y: Array, p: Array, controls: Inputs) -> None:
@@ -113,44 +120,93 @@ def _check_assumed(kind: str, model: InitialStates, names: tuple[str, ...], rows
     assumptions.check_rows(kind, names, [model.variables[name].flags for name in names], rows)
 
 
-def _check(
-    model: InitialStates,
-    t0: float,
-    x0: Array,
-    p: Array,
-    u: Array,
-    atol: float,
-    of: tuple[NDArray[np.intp], int] | None,
-) -> None:
-    """The residuals of columns that may be wrong; `of` has their numbers in the ensemble and its size."""
-    rows = model._columns("consistency", np.array([t0]), x0, p, u, None, strict=False)
-    r, terms, slopes = np.abs(rows[0::3]), rows[1::3], rows[2::3]
-    with np.errstate(all="ignore"):
-        share = r / np.maximum(terms, FLOOR * min(atol, LARGEST_ATOL) * slopes)
-    share = np.where(r == 0, 0.0, np.where(np.isnan(share), np.inf, share))
-    suspect = np.flatnonzero((share > WARN).any(axis=0))
-    suspect = suspect[~_known(model, x0[:, suspect], r[:, suspect].max(axis=0, initial=0.0))]
-    if not suspect.size:
-        return
-    names = model.checked_at_start
-    residual = np.array([name in model.residuals for name in names])
-    refused = (share > REFUSE) & residual[:, None]
-    for wrong, fatal in ((refused, True), (share > WARN, False)):
-        columns = suspect[wrong[:, suspect].any(axis=0)]
-        if not columns.size:
-            continue
-        j = columns[0] if fatal else columns[np.argmax(share[:, columns].max(axis=0))]
-        k = int(np.argmax(np.where(wrong[:, j], share[:, j], -1.0)))
-        value, size = float(rows[3 * k, j]), float(terms[k, j])
-        text = f"initial: {_text(names[k], bool(residual[k]), value, size)}"
-        if of is not None:
-            numbers, count = of
-            which = "the first is" if fatal else "the worst is"
-            text += f" ({columns.size} of {count} trajectories; {which} number {numbers[j]})"
-        if fatal:
-            raise ArgumentError(text)
-        warnings.warn(text, ConsistencyWarning, stacklevel=4)
-        return
+class _Report:
+    """What is found in the starts of a run, or of the `count` trajectories of an ensemble, looked at in stretches."""
+
+    def __init__(self, model: InitialStates, t0: float, atol: float, count: int | None) -> None:
+        self.model, self.t0, self.atol, self.count = model, t0, min(atol, LARGEST_ATOL), count
+        self.residual = np.array([name in model.residuals for name in model.checked_at_start])
+        self.tables: list[_Ends] | None = None
+        self.refused = self.warned = 0
+        self.first = self.worst = ""
+        self.largest = 0.0
+
+    def add(self, x0: Array, p: Array, u: Array, numbers: NDArray[np.intp]) -> None:
+        """Look at columns with these numbers, which may be wrong."""
+        rows = self.model._columns("consistency", np.array([self.t0]), x0, p, u, None, strict=False)
+        r, terms, slopes = np.abs(rows[0::3]), rows[1::3], rows[2::3]
+        with np.errstate(all="ignore"):
+            share = r / np.maximum(terms, FLOOR * self.atol * slopes)
+        share = np.where(r == 0, 0.0, np.where(np.isnan(share), np.inf, share))
+        suspect = np.flatnonzero((share > WARN).any(axis=0))
+        suspect = suspect[~self._known(x0[:, suspect], r[:, suspect].max(axis=0, initial=0.0))]
+        share[:, np.isin(np.arange(share.shape[1]), suspect, invert=True)] = 0.0
+        fatal = np.where(self.residual[:, None], share, 0.0)
+        refused = np.flatnonzero((fatal > REFUSE).any(axis=0))
+        if refused.size and not self.refused:
+            self.first = self._text(rows, fatal, refused[0], numbers)
+        self.refused += refused.size
+        if suspect.size and share.max() > self.largest:
+            j = int(np.argmax(share.max(axis=0)))
+            self.largest, self.worst = float(share.max()), self._text(rows, share, j, numbers)
+        self.warned += suspect.size
+
+    def say(self) -> None:
+        """Raise for a start that is refused, or warn of one that is slightly off."""
+        if self.refused:
+            raise ArgumentError(
+                self.first.replace("HOW_MANY", f"{self.refused} of {self.count} trajectories; the first")
+            )
+        if self.warned:
+            text = self.worst.replace("HOW_MANY", f"{self.warned} of {self.count} trajectories; the worst")
+            warnings.warn(text, ConsistencyWarning, stacklevel=4)
+
+    def _text(self, rows: Array, share: Array, j: int, numbers: NDArray[np.intp]) -> str:
+        k = int(np.argmax(share[:, j]))
+        name, value, size = self.model.checked_at_start[k], float(rows[3 * k, j]), float(rows[3 * k + 1, j])
+        text = f"initial: {_text(name, bool(self.residual[k]), value, size)}"
+        return text if self.count is None else f"{text} (HOW_MANY is number {numbers[j]})"
+
+    def _known(self, x: Array, largest: Array) -> NDArray[np.bool_]:
+        """Which columns are ends of earlier runs, with residuals no larger than there."""
+        found = np.zeros(x.shape[1], dtype=bool)
+        allowed = largest * (1.0 - 1e-12)
+        if self.model.ends:
+            for j, column in enumerate(np.ascontiguousarray(x.T)):
+                found[j] = self.model.ends.get(column.tobytes(), -1.0) >= allowed[j]
+        if self.tables is None:
+            self.tables = [
+                _Ends(y, *more)
+                for reference, *more in self.model._ensembles
+                if (y := reference()) is not None
+            ]
+        for ends in self.tables:
+            found |= ends.hold(self.model, x, allowed)
+        return found
+
+
+class _Ends:
+    """Where the trajectories of an earlier ensemble ended, to be looked up."""
+
+    def __init__(self, y: Array, t: Array, start: Start, controls: Inputs) -> None:
+        self.y, self.t, self.start, self.controls = y[:, -1], t, start, controls
+        prints = _fingerprints(self.y)
+        self.order = np.argsort(prints)
+        self.prints = prints[self.order]
+
+    def hold(self, model: InitialStates, x: Array, allowed: Array) -> NDArray[np.bool_]:
+        """Which columns x (n, k) are among the ends, with residuals of at least `allowed` (k,) there."""
+        place = np.searchsorted(self.prints, _fingerprints(x))
+        place = self.order[np.minimum(place, len(self.order) - 1)]
+        found: NDArray[np.bool_] = (self.y[:, place] == x).all(axis=0)
+        if found.any():
+            place = place[found]
+            y, t = self.y[:, place], self.t[place]
+            u = self.controls.at(t, y) if len(self.controls.names) else np.empty((0, 1))
+            p = _columns(self.start.parameters, place)
+            rows = model._columns("consistency", t, y, p, u, None, strict=False)
+            found[found] = np.abs(rows[0::3]).max(axis=0) >= allowed[found]
+        return found
 
 
 def _text(name: str, residual: bool, value: float, size: float) -> str:
@@ -164,35 +220,6 @@ def _text(name: str, residual: bool, value: float, size: float) -> str:
         f"the residual {name} = {value:.6g} at the start, where its terms amount to {size:.6g}; it must be zero: the "
         "coordinates and velocities contradict the constraints"
     )
-
-
-def _known(model: InitialStates, x: Array, largest: Array) -> NDArray[np.bool_]:
-    """Which columns are ends of earlier runs, with residuals no larger than there."""
-    found = np.zeros(x.shape[1], dtype=bool)
-    if not x.shape[1]:
-        return found
-    allowed = largest * (1.0 - 1e-12)
-    if model.ends:
-        for j, column in enumerate(np.ascontiguousarray(x.T)):
-            found[j] = model.ends.get(column.tobytes(), -1.0) >= allowed[j]
-    prints = _fingerprints(x)
-    for reference, t, start, controls in model._ensembles:
-        y = reference()
-        if y is None or found.all():
-            continue
-        known = _fingerprints(y[:, -1])
-        order = np.argsort(known)
-        place = order[np.minimum(np.searchsorted(known, prints, sorter=order), len(order) - 1)]
-        same = ~found & (y[:, -1, place] == x).all(axis=0)
-        if same.any():
-            place = place[same]
-            at = t[place]
-            u = controls.at(at, y[:, -1, place]) if len(controls.names) else np.empty((0, 1))
-            rows = model._columns(
-                "consistency", at, y[:, -1, place], _columns(start.parameters, place), u, None, strict=False
-            )
-            found[same] = np.abs(rows[0::3]).max(axis=0) >= allowed[same]
-    return found
 
 
 def _columns(rows: list[Array], numbers: NDArray[np.intp]) -> Array:

@@ -59,7 +59,8 @@ def system() -> System:
     w = cg.velocities("w1 w2 w3")
     moments = cg.parameters("I1 I2 I3", positive=True)
     products = cg.parameters("I13 I23")
-    m, g = cg.parameters("m g", positive=True)
+    m = cg.parameters("m", positive=True)
+    g = cg.parameters("g", nonnegative=True)
     r = cg.parameters("r1 r2 r3")
     gamma = vertical(q)
     tilt = products[0] * w[0] + products[1] * w[1]
