@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import plotting
 from .arguments import array, plain_name, tolerances, unknown_quantity
 from .consistency import Accepted
 from .errors import ArgumentError, MissingExtraError, message_of
@@ -256,36 +257,26 @@ class Solution:
             self._extra = self.model._values(self.t, self.y, self._p, self._u(), strict=False)
         return self._extra
 
-    def plot(self, names: str | Sequence[str] | None = None, *, file: Any = None) -> Any:
-        """Draw quantities over time, one panel each (all states unless `names` says otherwise).
+    def plot(
+        self, names: str | Sequence[str] | None = None, *, path: Sequence[str] | None = None, file: Any = None
+    ) -> Any:
+        """Draw quantities over time, one panel each: the states (the first 24) unless `names` says otherwise.
 
-        Returns the Matplotlib figure; writes it to `file` where one is given. Needs the extra ``[plot]``.
+        ``path=("x", "y")`` draws the second over the first instead, at equal scales. Events that happened and changes
+        of the modes of contacts are marked. Returns the Matplotlib figure; writes it to `file` where one is given.
+
+        Raises ArgumentError for a name or a file that does not fit, MissingExtraError without the extra ``[plot]``.
         """
-        try:
-            from matplotlib.figure import Figure
-        except ImportError as error:
-            raise MissingExtraError("Solution.plot", "matplotlib", "plot") from error
-        chosen = self.model.states if names is None else (names,) if isinstance(names, str) else tuple(names)
+        if path is not None:
+            if names is not None or isinstance(path, str) or len(path) != 2:
+                raise ArgumentError("plot: path is two names, and stands without names")
+            return plotting.draw(self, tuple(path), file, True)
+        if names is None:
+            return plotting.draw(self, self.model.states[: plotting.PANELS], file, False)
+        chosen = (names,) if isinstance(names, str) else tuple(names)
         if not chosen:
             raise ArgumentError(f"plot: no names; None draws the states, known are {', '.join(self.names)}")
-        rows = [(name, self[name]) for name in chosen]
-        if file is None:
-            import matplotlib.pyplot as plt
-
-            figure = plt.figure(figsize=(7.0, 1.0 + 1.4 * len(rows)), layout="constrained")
-        else:
-            figure = Figure(figsize=(7.0, 1.0 + 1.4 * len(rows)), layout="constrained")
-        panels = figure.subplots(len(rows), 1, sharex=True, squeeze=False)[:, 0]
-        for panel, (name, values) in zip(panels, rows):
-            panel.plot(self.t, values, linewidth=1.2)
-            unit = self.model.units.get(name, "")
-            panel.set_ylabel(f"{name} [{unit}]" if unit else name)
-            panel.grid(visible=True, alpha=0.3)
-        panels[-1].set_xlabel("t")
-        figure.suptitle(f"{self.model.name} ({self.model.form})" if self.model.form else self.model.name)
-        if file is not None:
-            figure.savefig(file, dpi=130)
-        return figure
+        return plotting.draw(self, chosen, file, False)
 
     def to_xarray(self) -> Any:
         """Everything as an `xarray.Dataset` over t, units as attributes. Needs the extra ``[xarray]``."""

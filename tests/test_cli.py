@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -204,10 +205,13 @@ def test_emit(capsys: Captured, tmp_path: Path) -> None:
         f"n_link_pendulum_2{end}" for end in ("_core.c", "_core.h", "_lanes.c", ".pyx", ".pxd", ".pyi")
     }
     written = {file.name for file in folder.iterdir()}
-    assert written - {name for name in written if name.startswith("cg_math")} == (
-        expected | {"chaplygin.h", "cg_real.h"}
-    )
-    assert "cg_math.h" in written
+    included = {
+        name
+        for file in folder.iterdir()
+        for name in re.findall(r'#include "([^"]+)"', file.read_text("utf-8"))
+    }
+    assert written == expected | included
+    assert {"chaplygin.h", "cg_math.h"} <= included
     assert text.count(" bytes)") == len(written)
 
 
@@ -268,7 +272,7 @@ def test_run_draws(capsys: Captured, tmp_path: Path) -> None:
     file = tmp_path / "top.png"
     output(capsys, "run", "heavy_top", "--t-end", "1", "--no-check", "--plot", str(file))
     assert file.read_bytes().startswith(b"\x89PNG")
-    assert "--plot" in refusal(
+    assert "top.nonsense" in refusal(
         capsys, "run", "heavy_top", "--t-end", "1", "--no-check", "--plot", "top.nonsense"
     )
 
@@ -368,7 +372,7 @@ def test_mistakes_in_a_file_of_ones_own(capsys: Captured, model_file: str, tmp_p
         (("show", "heavy_top", "--form", "newton"), "unknown form 'newton'"),
         (("show", "heavy_top", "--form", "maggi"), "hypothesis"),
         (("show", "heavy_top", "--n", "3"), "one size only"),
-        (("show", "n_link_pendulum", "--n", "0"), "at least 1"),
+        (("show", "n_link_pendulum", "--n", "0"), "from 1 to"),
         (("show", "n_link_pendulum:3", "--n", "4"), "two sizes"),
         (("show", "chaplygin_sleigh", "--option", "nonsense=1"), "no option 'nonsense'"),
         (("show", "chaplygin_sleigh", "--option", "independent"), "NAME=VALUE"),
@@ -436,3 +440,95 @@ def test_doctor_finds_an_open_cache(
     monkeypatch.setenv("CHAPLYGIN_CACHE", str(tmp_path))
     assert re.search(r"^FAILED +cache .*others can write", output(capsys, "doctor", code=1), re.M)
     assert os.environ["CHAPLYGIN_CACHE"] == str(tmp_path)
+
+
+# -- figures as JSON, pictures, bounds -------------------------------------------------------------------------------
+def figures(capsys: Captured, *arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(output(capsys, *arguments, "--json"))
+    return found
+
+
+def test_run_as_json(capsys: Captured) -> None:
+    found = figures(capsys, "run", "harmonic_oscillator", "--t-end", "2")
+    entry = cg.example("harmonic_oscillator")
+    exact = entry.closed_form(2.0)  # type: ignore[misc]
+    assert found["end"]["x"] == pytest.approx(exact["x"], abs=1e-8)
+    assert found["reference"]["values"]["x"] == pytest.approx(exact["x"], abs=1e-14)
+    assert found["success"]
+    assert found["preparation_seconds"] > 0
+    assert found["integration_seconds"] > 0
+    ball = figures(capsys, "run", "bouncing_ball", "--no-check")
+    fall = cg.example("bouncing_ball")
+    height, g = fall.initial["x"], fall.parameters["g"]
+    assert ball["events"]["bounce"][0] == pytest.approx((2 * height / g) ** 0.5, rel=1e-9)
+
+
+def test_ensemble_as_json(capsys: Captured) -> None:
+    found = figures(capsys, "ensemble", "harmonic_oscillator", "-n", "50", "--t-end", "1", "--spread", "0")
+    exact = cg.example("harmonic_oscillator").closed_form(1.0)  # type: ignore[misc]
+    assert found["end"]["x"]["mean"] == pytest.approx(exact["x"], abs=1e-8)
+    assert found["end"]["x"]["std"] < 1e-12
+    assert found["trajectories"] == 50
+    assert found["failed"] == 0
+
+
+def test_show_and_bench_as_json(capsys: Captured) -> None:
+    found = figures(capsys, "show", "chaplygin_sleigh")
+    assert found["states"] == ["phi", "x", "y", "omega", "v"]
+    assert found["brackets"] == ["[X_omega, X_v] = X_w", "[X_omega, X_w] = -X_v"]
+    assert {i["name"] for i in found["invariants"]} == {"energy", "constraint_1"}
+    (row,) = figures(capsys, "bench", "harmonic_oscillator")["systems"]
+    assert row["compiled_error"] < 1e-6
+
+
+def test_names_that_are_nearly_right(capsys: Captured, model_file: str) -> None:
+    assert "did you mean 'heavy_top'?" in refusal(capsys, "run", "heavy_tpo")
+    assert "did you mean 'n_link_pendulum'?" in refusal(capsys, "show", "n_link_pendulm:3")
+    assert "did you mean 'maggi'?" in refusal(capsys, "show", "chaplygin_sleigh", "--form", "magi")
+    assert "did you mean 'omega'?" in refusal(capsys, "run", "chaplygin_sleigh", "--set", "omga=1")
+
+
+def test_counts_and_sizes_are_bounded(capsys: Captured) -> None:
+    assert "trajectories fit" in refusal(capsys, "ensemble", "harmonic_oscillator", "-n", "99999999999999")
+    for size in ("n_link_pendulum:99999999", "n_link_pendulum:" + "9" * 5000, "n_link_pendulum:0"):
+        assert "size must be from 1 to" in refusal(capsys, "show", size)
+
+
+def test_pictures_are_refused_before_the_run(capsys: Captured, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    for file, words in (
+        (tmp_path / "none" / "x.png", "there is no folder"),
+        (tmp_path / "x.nonsense", "Matplotlib writes"),
+        (tmp_path, "cannot be written"),
+    ):
+        assert words in refusal(capsys, "run", "no_such_system", "--plot", str(file))
+    assert "--path-of" in refusal(capsys, "run", "heavy_top", "--no-check", "--path", str(tmp_path / "x.png"))
+
+
+def test_a_path_and_marks(capsys: Captured, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    file = tmp_path / "path.svg"
+    output(capsys, "run", "chaplygin_sleigh", "--no-check", "--path", str(file))
+    assert file.stat().st_size > 1000
+    model = cg.example("bouncing_ball").system.compile()
+    entry = cg.example("bouncing_ball")
+    sol = model.integrate(entry.t_span, entry.initial, entry.parameters)
+    figure = sol.plot(file=tmp_path / "ball.png")
+    lines = [line for line in figure.axes[0].lines if line.get_linestyle() == "--"]
+    assert [line.get_xdata()[0] for line in lines] == pytest.approx(sol.t_events[0].tolist())
+    assert figure.axes[-1].get_xlabel() == "t [s]"
+    klein = cg.example("painleve_klein")
+    sol = klein.system.compile().integrate(klein.t_span, klein.initial, klein.parameters)
+    figure = sol.plot("x1", file=tmp_path / "klein.png")
+    lines = [line for line in figure.axes[0].lines if line.get_linestyle() == ":"]
+    assert [line.get_xdata()[0] for line in lines] == pytest.approx([m.t_start for m in sol.modes[1:]])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="closed descriptors and /dev/full are POSIX")
+def test_a_closed_or_full_stdout() -> None:
+    command = f"{sys.executable} -m chaplygin list"
+    assert subprocess.run(["sh", "-c", f"{command} >&-"], capture_output=True).returncode == 0
+    done = subprocess.run(["sh", "-c", f"{command} > /dev/full"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "cannot write the output" in done.stderr

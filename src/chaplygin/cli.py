@@ -9,6 +9,7 @@ stderr, no traceback); 130 Ctrl-C.
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -40,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     >>> main(["emit", "no_such_system", "-o", "folder"])    # doctest: +SKIP
     2
     """
+    if sys.stdout is None:  # closed by the caller
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  open until the process ends
     parsed = _parser().parse_args(arguments)
     module, _, function = parsed.command.partition(":")
     try:
@@ -52,24 +55,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # e.g. `chaplygin list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if not _is_stdout(error):
+            return _refused(parsed, error)
+        print(f"chaplygin: error: cannot write the output: {error.strerror}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except Exception as error:
-        if parsed.debug or not _is_users(error):
-            raise
-        print(f"chaplygin: error: {_one_line(error)}", file=sys.stderr)
-        return 2
+        return _refused(parsed, error)
+
+
+def _is_stdout(error: OSError) -> bool:
+    """Whether an error came from writing to stdout, e.g. to a full disk: it names no file."""
+    return error.filename is None and error.errno in (errno.ENOSPC, errno.EIO, errno.EBADF)
+
+
+def _refused(parsed: argparse.Namespace, error: Exception) -> int:
+    """One line on stderr for what the user can correct, a traceback for anything else."""
+    if parsed.debug or not _is_users(error):
+        raise error
+    print(f"chaplygin: error: {_one_line(error)}", file=sys.stderr)
+    return 2
 
 
 def _is_users(error: Exception) -> bool:
     """Whether an exception was raised on purpose, for something the user can correct."""
-    from .subject import SubjectError
-
-    if isinstance(error, (SubjectError, OSError)):
-        return True
-    from chaplygin.codegen.forms import FormError
-    from chaplygin.codegen.symbols import DeclarationError
     from chaplygin.runtime.errors import ChaplyginError
 
-    return isinstance(error, (ChaplyginError, DeclarationError, FormError))
+    return isinstance(error, (ChaplyginError, OSError))
 
 
 def _one_line(error: Exception) -> str:
@@ -159,6 +172,10 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--plot", metavar="FILE", help="draw all states over time into FILE (.png, .pdf, .svg ...)"
     )
+    run.add_argument("--path", metavar="FILE", help="draw the path in the plane of x and y into FILE")
+    run.add_argument(
+        "--path-of", metavar="NAME,NAME", help="the two quantities of --path, where they are not x and y"
+    )
     run.add_argument(
         "--no-check", action="store_true", help="skip the comparison with a much more accurate run"
     )
@@ -195,6 +212,8 @@ def _parser() -> argparse.ArgumentParser:
         "time the compiled systems of the catalogue beside the same equations in pure Python",
         "  chaplygin bench\n  chaplygin bench heavy_top n_link_pendulum:20\n",
     )
+    for figures in (show, run, ensemble, bench):
+        figures.add_argument("--json", action="store_true", help="print the figures as JSON")
     bench.add_argument("systems", nargs="*", metavar="SYSTEM", help="the whole catalogue if not given")
 
     command(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from chaplygin.codegen.equations import Equations
     from chaplygin.codegen.system import System
 
-__all__ = ["emit", "forms", "list_systems", "progress", "show", "table"]
+__all__ = ["emit", "forms", "list_systems", "print_json", "progress", "show", "table"]
 
 LONGEST = 60
 """Operations of an expression that `show` simplifies and prints; longer ones are printed, as they are, with --full."""
@@ -61,6 +62,21 @@ def table(rows: Iterable[Sequence[str]], indent: str = "  ", right: Sequence[int
     return "\n".join(lines)
 
 
+def print_json(facts: Any) -> None:
+    """Facts as JSON on stdout; numbers that are not finite, which JSON does not have, as null."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {str(key): plain(item) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [plain(item) for item in value]
+        if hasattr(value, "item"):  # a number of NumPy's
+            value = value.item()
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    print(json.dumps(plain(facts), indent=2, ensure_ascii=False))
+
+
 def list_systems(arguments: Namespace) -> int:
     """`chaplygin list`."""
     from chaplygin.systems import example, examples
@@ -79,12 +95,48 @@ def show(arguments: Namespace) -> int:
         found = subject.find(arguments.system, arguments.n)
         form, options = subject.form_options(found.system, arguments.form, arguments.option)
         equations = found.system.equations(form, **options)
+        if arguments.json:
+            print_json(_facts(found, equations))
+            return 0
         if arguments.latex:
             text = equations.latex()
         else:
             text = "\n\n".join(_described(found, equations, arguments.full))
     print(text)
     return 0
+
+
+def _facts(found: subject.Subject, equations: Equations) -> dict[str, Any]:
+    """What `show --json` prints; expressions as SymPy writes them, long ones as their number of operations."""
+    system = equations.system
+    invariants = [
+        {"name": name, "status": status.strip("()"), "expression": text.removeprefix("= ")}
+        for name, status, text in _invariants(equations, False)
+        if status
+    ]
+    outputs = equations.output_nodes
+    return {
+        "system": found.label,
+        "description": found.description,
+        "source": found.source,
+        "form": equations.form,
+        "states": list(equations.states),
+        "coordinates": [s.name for s in system.coordinates],
+        "velocities": [s.name for s in system.velocities],
+        "parameters": {s.name: found.parameters.get(s.name) for s in system.parameters},
+        "inputs": [s.name for s in system.inputs],
+        "units": {s.name: text for s, text in system.units.items()},
+        "kinetic": _text(system.kinetic, False),
+        "potential": _text(system.potential, False),
+        "constraints": [_text(e, False) for e in system.constraints],
+        "brackets": brackets(system),
+        "equations": equation_lines(equations, False),
+        "invariants": invariants,
+        "outputs": dict(zip(outputs, _shown(equations, list(outputs.values()), False), strict=True)),
+        "events": [event.name for event in system.events],
+        "contacts": [contact.name for contact in system.contacts],
+        "operations": equations.operations,
+    }
 
 
 def _described(found: subject.Subject, equations: Equations, full: bool) -> Iterator[str]:

@@ -7,16 +7,17 @@ import os
 import sys
 import time
 from argparse import Namespace
-from typing import Any
+from typing import Any, NamedTuple
 
-from .commands import progress, table
-from .subject import Subject, SubjectError, find, form_options
+from .commands import print_json, progress, table
+from .subject import Subject, SubjectError, find, form_options, meant
 
 __all__ = ["ensemble", "prepared", "run"]
 
 TIGHT = 1e-13
 """Tolerances of the run that others are compared with where no closed form is known."""
 PARTED = 1e-3
+CLOSED = "closed form"
 
 
 def prepared(arguments: Namespace) -> tuple[Subject, Any, dict[str, Any], str, float]:
@@ -52,29 +53,119 @@ def prepared(arguments: Namespace) -> tuple[Subject, Any, dict[str, Any], str, f
 
 def run(arguments: Namespace) -> int:
     """`chaplygin run SYSTEM`."""
+    for file in (arguments.plot, arguments.path):
+        if file:
+            from chaplygin.runtime.plotting import check_file
+
+            check_file(file)
     found, model, options, axis, preparation = prepared(arguments)
-    t0, t_end = options["t_span"]
+    if arguments.path:
+        _plane(model, found, arguments.path_of)
     begin = time.perf_counter()
     solution = model.integrate(initial=found.initial, **options)
     seconds = time.perf_counter() - begin
     if seconds < 0.2:  # the first run also warms up
         seconds = min(_timed(model, found, options) for _ in range(3))
+    against, known = "", None
+    if solution.success and not arguments.no_check:
+        against, known = _reference(found, model, solution, options)
+    drifts = _drifts(found, model, solution) if solution.success else []
+    audit = _audit(solution) if solution.success else None
+    if arguments.json:
+        print_json(
+            _run_facts(found, solution, options, axis, against, known, drifts, audit, preparation, seconds)
+        )
+    else:
+        _print_run(found, solution, options, axis, against, known, drifts, audit, preparation, seconds)
+    if not solution.success:
+        return 1
+    if arguments.plot:
+        _picture(found, model, options, arguments.plot, None, arguments.json)
+    if arguments.path:
+        plane = _plane(model, found, arguments.path_of)
+        _picture(found, model, options, arguments.path, plane, arguments.json)
+    return 0
+
+
+def _print_run(
+    found: Subject,
+    solution: Any,
+    options: dict[str, Any],
+    axis: str,
+    against: str,
+    known: dict[str, float] | None,
+    drifts: list[Drift],
+    audit: Any,
+    preparation: float,
+    seconds: float,
+) -> None:
+    model, (t0, t_end) = solution.model, options["t_span"]
     how = f"step = {options['step']:g}" if "step" in options else f"rtol = {options['rtol']:g}"
     print(f"{found.label}, form {model.form}, {options['method']}, {how}, {axis} = {t0:g} .. {t_end:g}")
     print(solution.message)
     if not solution.success:
-        return 1
-    print(f"\n{_end_states(found, model, solution, options, not arguments.no_check)}")
-    print(f"\n{_drifts(found, model, solution)}")
-    audited = _audited(solution)
-    if audited:
-        print(audited)
+        return
+    print(f"\n{_end_states(model, solution, against, known)}")
+    rows = [("conserved", "at the start", "largest drift", "")]
+    rows += [(d.name, "0" if d.residual else f"{d.start:.15g}", f"{d.largest:.1e}", d.text) for d in drifts]
+    shown = table(rows, right=[1, 2]) if drifts else "  nothing is known to be conserved"
+    print(f"\n{shown}")
+    if audit is not None:
+        verdict = "passed" if audit.passed else f"FAILED in {audit.failures} steps"
+        print(
+            f"  audit of {audit.quantity} against power: {verdict}, largest imbalance of a step {audit.largest:.1e}"
+        )
     rejected = f", {solution.n_rejected} rejected" if solution.n_rejected else ""
-    print(f"\n{solution.n_steps} steps{rejected}, {solution.nfev} evaluations")
-    print(f"prepared in {_duration(preparation)}, integrated in {_duration(seconds)}")
-    if arguments.plot:
-        _plot(found, model, options, arguments.plot)
-    return 0
+    print(
+        f"\n{solution.n_steps} steps{rejected}, {solution.nfev} evaluations\n"
+        f"prepared in {_duration(preparation)}, integrated in {_duration(seconds)}"
+    )
+
+
+def _run_facts(
+    found: Subject,
+    solution: Any,
+    options: dict[str, Any],
+    axis: str,
+    against: str,
+    known: dict[str, float] | None,
+    drifts: list[Drift],
+    audit: Any,
+    preparation: float,
+    seconds: float,
+) -> dict[str, Any]:
+    """What `run --json` prints."""
+    model = solution.model
+    facts: dict[str, Any] = {
+        "system": found.label,
+        "form": model.form,
+        "along": axis,
+        "span": list(options["t_span"]),
+        **{key: options[key] for key in ("method", "rtol", "atol", "step") if key in options},
+        "status": solution.status,
+        "success": solution.success,
+        "message": solution.message,
+        "steps": solution.n_steps,
+        "rejected": solution.n_rejected,
+        "evaluations": solution.nfev,
+        "preparation_seconds": preparation,
+        "integration_seconds": seconds,
+    }
+    if solution.t_events is not None:
+        facts["events"] = {name: list(t) for name, t in zip(model.events, solution.t_events)}
+    if solution.modes:
+        facts["modes"] = [
+            {"from": m.t_start, "to": m.t_end, "contacts": dict(m.contacts)} for m in solution.modes
+        ]
+    if solution.success:
+        facts["end"] = _ends(model, solution)
+        facts["reference"] = None if known is None else {"from": against, "values": known}
+        facts["conserved"] = {
+            d.name: {"start": d.start, "largest_drift": d.largest, "residual": d.residual} for d in drifts
+        }
+    if audit is not None:
+        facts["audit"] = {"quantity": audit.quantity, "passed": audit.passed, "largest": audit.largest}
+    return facts
 
 
 def _timed(model: Any, found: Subject, options: dict[str, Any]) -> float:
@@ -83,17 +174,25 @@ def _timed(model: Any, found: Subject, options: dict[str, Any]) -> float:
     return time.perf_counter() - begin
 
 
-def _end_states(found: Subject, model: Any, solution: Any, options: dict[str, Any], check: bool) -> str:
-    """The end state beside the closed form, else beside a run with the tightest tolerances."""
+def _ends(model: Any, solution: Any) -> dict[str, float]:
     names = [*model.states, *(name for name in model.declared if name in model.outputs)]
-    ends = {name: float(solution[name][-1]) for name in names}
-    against, known = "closed form", None
-    if check:
-        with progress("computing the closed form" if found.solve else f"running at rtol = {TIGHT:g}"):
-            known = _exact(found, float(solution["t"][-1]))
-            if known is None:
-                against, known = f"at rtol = {TIGHT:g}", _tight(found, model, options)
-    unit = model.units
+    return {name: float(solution[name][-1]) for name in names}
+
+
+def _reference(
+    found: Subject, model: Any, solution: Any, options: dict[str, Any]
+) -> tuple[str, dict[str, float] | None]:
+    """The closed form at the end, else the end of a run with the tightest tolerances; and which it is."""
+    with progress("computing the closed form" if found.solve else f"running at rtol = {TIGHT:g}"):
+        known = _exact(found, float(solution["t"][-1]))
+        if known is not None:
+            return CLOSED, known
+        return f"at rtol = {TIGHT:g}", _tight(found, model, options)
+
+
+def _end_states(model: Any, solution: Any, against: str, known: dict[str, float] | None) -> str:
+    """The end state beside what it is compared with."""
+    ends, unit = _ends(model, solution), model.units
     if known is None:
         plain = [("state", "at the end", ""), *((n, f"{v:.15g}", unit.get(n, "")) for n, v in ends.items())]
         return table(plain, right=[1])
@@ -103,7 +202,7 @@ def _end_states(found: Subject, model: Any, solution: Any, options: dict[str, An
         rows.append((name, f"{value:.15g}", beside[0], beside[1], unit.get(name, "")))
     text = table(rows, right=[1, 2, 3])
     parted = max((abs(ends[n] - known[n]) for n in known if n in ends), default=0.0)
-    if against != "closed form" and parted > PARTED:
+    if against != CLOSED and parted > PARTED:
         text += "\n  (the two runs have parted: a chaotic motion loses its digits, its invariants do not)"
     return text
 
@@ -122,44 +221,74 @@ def _tight(found: Subject, model: Any, options: dict[str, Any]) -> dict[str, flo
     return {n: float(reference[n][-1]) for n in model.states} if reference.success else None
 
 
-def _drifts(found: Subject, model: Any, solution: Any) -> str:
-    """The largest change of every invariant, residual, and conserved output along the run."""
-    rows = [("conserved", "at the start", "largest drift", "")]
-    conserved = tuple(name for name in found.conserved if name in model.outputs)
-    for name in (*model.invariants, *model.residuals, *conserved):
-        values = solution[name]
+class Drift(NamedTuple):
+    """The largest change of a conserved quantity along a run; of a residual, its largest value."""
+
+    name: str
+    start: float
+    largest: float
+    residual: bool
+    text: str
+
+
+def _drifts(found: Subject, model: Any, solution: Any) -> list[Drift]:
+    """Of every invariant, residual, and conserved output."""
+    drifts = []
+    for name in _conserved(found, model):
+        values, variable = solution[name], model.variables[name]
         start = float(values[0])
-        variable = model.variables[name]
         if variable.kind == "residual":
-            rows.append((name, "0", f"{float(abs(values).max()):.1e}", "constraint residual"))
+            drifts.append(Drift(name, start, float(abs(values).max()), True, "constraint residual"))
         else:
-            drift = float(abs(values - start).max())
-            rows.append((name, f"{start:.15g}", f"{drift:.1e}", variable.description or variable.kind))
-    return table(rows, right=[1, 2]) if len(rows) > 1 else "  nothing is known to be conserved"
+            largest = float(abs(values - start).max())
+            drifts.append(Drift(name, start, largest, False, variable.description or variable.kind))
+    return drifts
 
 
-def _audited(solution: Any) -> str:
-    """Energy against power over every step, where the model has both."""
+def _conserved(found: Subject, model: Any) -> list[str]:
+    return [*model.invariants, *model.residuals, *(name for name in found.conserved if name in model.outputs)]
+
+
+def _audit(solution: Any) -> Any:
+    """Energy against power over every step; None where the model does not have both."""
     from chaplygin.runtime.errors import ChaplyginError
 
     try:
-        audit = solution.audit()
+        return solution.audit()
     except ChaplyginError:
-        return ""
-    verdict = "passed" if audit.passed else f"FAILED in {audit.failures} steps"
-    return f"  audit of {audit.quantity} against power: {verdict}, largest imbalance of a step {audit.largest:.1e}"
+        return None
 
 
-def _plot(found: Subject, model: Any, options: dict[str, Any], file: str) -> None:
+def _plane(model: Any, found: Subject, names: str | None) -> tuple[str, str]:
+    """The two quantities of a picture of the path."""
+    from chaplygin.runtime.plotting import plane_of
+
+    if names is None:
+        plane = plane_of(model)
+        if plane is None:
+            raise SubjectError(
+                f"--path: {found.label} has no coordinates x and y; name two quantities with --path-of, "
+                f"e.g. --path-of {','.join(model.states[:2])}"
+            )
+        return plane
+    given = [name.strip() for name in names.split(",")]
+    if len(given) != 2 or not set(given) <= set(model.quantities):
+        raise SubjectError(
+            f"--path-of {names}: give two of {', '.join(model.quantities)}, separated by a comma"
+        )
+    return given[0], given[1]
+
+
+def _picture(
+    found: Subject, model: Any, options: dict[str, Any], file: str, plane: tuple[str, str] | None, quiet: bool
+) -> None:
     import numpy as np
 
     t0, t_end = options["t_span"]
     solution = model.integrate(initial=found.initial, t_eval=np.linspace(t0, t_end, 1001), **options)
-    try:
-        solution.plot(file=file)
-    except ValueError as error:  # Matplotlib's word for a format it does not know
-        raise SubjectError(f"--plot {file}: {error}") from None
-    print(f"plot: {os.fspath(file)}")
+    solution.plot(path=plane, file=file)
+    if not quiet:
+        print(f"plot: {os.fspath(file)}")
 
 
 def ensemble(arguments: Namespace) -> int:
@@ -169,10 +298,10 @@ def ensemble(arguments: Namespace) -> int:
     import chaplygin as cg
     from chaplygin.runtime.lanes import lane_set, one_at_a_time
 
+    if arguments.count < 1:
+        raise SubjectError(f"-n {arguments.count}: at least one trajectory is needed")
     found, model, options, _, preparation = prepared(arguments)
-    count = arguments.count
-    if count < 1:
-        raise SubjectError(f"-n {count}: at least one trajectory is needed")
+    count = _countable(arguments.count, len(model.states))
     if not (math.isfinite(arguments.spread) and arguments.spread >= 0):
         raise SubjectError(f"--spread {arguments.spread:g}: a number >= 0 is needed")
     random = np.random.default_rng(arguments.seed)
@@ -204,20 +333,63 @@ def ensemble(arguments: Namespace) -> int:
         **options,
     )
     seconds = time.perf_counter() - begin
+    good = result.status >= 0
+    drifts = {}
+    for name in _conserved(found, model):
+        start, end = result[name]
+        drift = abs(end - start)[good]
+        drifts[name] = float(drift.max()) if len(drift) else math.nan
+    summary: dict[str, Any] = {"mean": np.mean, "std": np.std, "min": np.min, "max": np.max}
+    ends = {name: result[name][-1][good] for name in model.states}
+    figures = {
+        name: {what: float(f(values)) for what, f in summary.items()}
+        for name, values in ends.items()
+        if len(values)
+    }
+    if arguments.json:
+        print_json(
+            {
+                "system": found.label,
+                "form": model.form,
+                "trajectories": count,
+                "scattered": names,
+                "failed": int((~good).sum()),
+                "message": result.message,
+                "preparation_seconds": preparation,
+                "integration_seconds": seconds,
+                "trajectories_per_second": count / seconds,
+                "end": figures,
+                "largest_drift": drifts,
+            }
+        )
+        return 0 if result.success else 1
     print(f"{count:,} trajectories of {found.label}, form {model.form}; scattered: {', '.join(names)}")
     rate = f"{count / seconds:,.0f} trajectories per second"
     print(
         f"{result.message}; prepared in {_duration(preparation)}, integrated in {_duration(seconds)}: {rate}\n"
     )
-    good = result.status >= 0
-    rows = [("at the end", "mean", "std", "min", "max")]
-    for name in model.states:
-        values = result[name][-1][good]
-        if len(values):
-            rows.append((name, *(f"{f(values):.6g}" for f in (np.mean, np.std, np.min, np.max))))
+    rows = [("at the end", *summary)]
+    rows += [(name, *(f"{v:.6g}" for v in row.values())) for name, row in figures.items()]
     print(table(rows, right=[1, 2, 3, 4]))
-    print(f"\n{_ensemble_drifts(found, model, result, good)}")
+    kept = [("conserved", "largest drift"), *((n, f"{d:.1e}" if d == d else "-") for n, d in drifts.items())]
+    shown = table(kept, right=[1]) if drifts else "  nothing is known to be conserved"
+    print(f"\n{shown}")
     return 0 if result.success else 1
+
+
+def _countable(count: int, states: int) -> int:
+    """The number of trajectories, where their states at both ends fit into memory."""
+    needed = 8.0 * count * (3 * states + 8)
+    try:
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        there = 2**36
+    if needed > there:
+        raise SubjectError(
+            f"-n {count}: needs {needed / 1e9:,.0f} GB of memory, and there are {there / 1e9:,.0f}; "
+            f"{int(count * there / needed / 2):,} trajectories fit"
+        )
+    return count
 
 
 def _scattered(wanted: str | None, found: Subject, tables: dict[str, dict[str, Any]]) -> list[str]:
@@ -231,20 +403,10 @@ def _scattered(wanted: str | None, found: Subject, tables: dict[str, dict[str, A
     for name in names:
         if name not in known:
             raise SubjectError(
-                f"--scatter {name}: {found.label} has no such state or parameter; it has {', '.join(known)}"
+                f"--scatter {name}: {found.label} has no such state or parameter{meant(name, known)}; "
+                f"it has {', '.join(known)}"
             )
     return names
-
-
-def _ensemble_drifts(found: Subject, model: Any, result: Any, good: Any) -> str:
-    """The largest drift of every invariant between the two ends, over all trajectories."""
-    rows = [("conserved", "largest drift")]
-    conserved = (name for name in found.conserved if name in model.outputs)
-    for name in (*model.invariants, *model.residuals, *conserved):
-        start, end = result[name]
-        drift = abs(end - start)[good]
-        rows.append((name, f"{drift.max():.1e}" if len(drift) else "-"))
-    return table(rows, right=[1]) if len(rows) > 1 else "  nothing is known to be conserved"
 
 
 def _duration(seconds: float) -> str:

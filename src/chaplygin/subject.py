@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import cached_property
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -18,7 +19,11 @@ if TYPE_CHECKING:
     from chaplygin.codegen.system import System
     from chaplygin.systems import Example
 
-__all__ = ["Subject", "SubjectError", "find", "form_options"]
+__all__ = ["Subject", "SubjectError", "find", "form_options", "meant"]
+
+
+LARGEST = 2_000
+"""Size of a catalogue system that has one, at most: larger ones take minutes to derive and gigabytes to compile."""
 
 
 class SubjectError(ChaplyginError, ValueError):
@@ -69,7 +74,7 @@ class Subject:
             name, value = _split(setting, "--set")
             if name not in homes:
                 raise SubjectError(
-                    f"--set {name}: {self.label} has no such quantity; it has {', '.join(homes)}"
+                    f"--set {name}: {self.label} has no such quantity{meant(name, homes)}; it has {', '.join(homes)}"
                 )
             try:
                 tables[homes[name]][name] = float(value)
@@ -78,6 +83,16 @@ class Subject:
         return replace(
             self, parameters=tables["parameters"], initial=tables["initial"], inputs=tables["inputs"]
         )
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """`; did you mean ...?` for a name that is nearly one of those that are known, else nothing.
+
+    >>> meant("heavy_tpo", ["heavy_top", "gyrostat"])
+    "; did you mean 'heavy_top'?"
+    """
+    near = get_close_matches(name, list(known), 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def find(text: str, size: int | None = None) -> Subject:
@@ -104,12 +119,14 @@ def _from_catalogue(text: str, size: int | None) -> Subject:
         match = re.fullmatch(r"(\w+?)[:_](\d+)", text)
         if match is None or match[1] not in examples():
             raise SubjectError(
-                f"no system {text!r} in the catalogue; there are {', '.join(examples())}, "
-                "and path/to/model.py:name for one of your own"
+                f"no system {text!r} in the catalogue{meant(re.split(r'[:/]', text)[0], examples())}; there are "
+                f"{', '.join(examples())}, and path/to/model.py:name for one of your own"
             )
-        if size is not None and size != int(match[2]):
+        if size is not None and match[2] != str(size):
             raise SubjectError(f"{text} and --n {size}: two sizes given")
-        name, size = match[1], int(match[2])
+        name, size = match[1], int(match[2]) if len(match[2]) < 10 else LARGEST + 1
+    if size is not None and not 1 <= size <= LARGEST:
+        raise SubjectError(f"{text}: the size must be from 1 to {LARGEST:,}")
     try:
         entry = example(name) if size is None else example(name, n=size)
     except TypeError:
@@ -210,7 +227,9 @@ def form_options(system: System, form: str | None, given: Sequence[str]) -> tupl
 
     chosen = form or forms.fitting(system)
     if chosen not in forms.forms():
-        raise SubjectError(f"unknown form {chosen!r}; there are {', '.join(forms.forms())}")
+        raise SubjectError(
+            f"unknown form {chosen!r}{meant(chosen, forms.forms())}; there are {', '.join(forms.forms())}"
+        )
     symbols = {s.name: s for s in system.all_symbols()}
     known = forms.options_of(chosen)
 

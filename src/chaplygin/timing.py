@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .commands import progress, table
+from .commands import print_json, progress, table
 from .subject import find
 
 if TYPE_CHECKING:
@@ -86,7 +86,11 @@ def bench(arguments: Namespace) -> int:
     from chaplygin.systems import examples
 
     head = ("system", "derive", "compile", "rhs", "compiled", "error", "SciPy", "error", "factor")
-    rows = [_row(text) for text in arguments.systems or examples()]
+    facts = [_measured(text) for text in arguments.systems or examples()]
+    if arguments.json:
+        print_json({"tolerance": TOLERANCE, "systems": facts})
+        return 0
+    rows = [_row(found) for found in facts]
     print(
         f"One run over the catalogue's time span, dop853, rtol = atol = {TOLERANCE:g}: compiled, and SciPy's DOP853\n"
         "with the same equations through lambdify. Times are the best of several; a cached model is only loaded.\n"
@@ -95,13 +99,20 @@ def bench(arguments: Namespace) -> int:
     return 0
 
 
-def _row(text: str) -> tuple[str, ...]:
+def _row(facts: dict[str, Any]) -> tuple[str, ...]:
+    from .running import _duration
+
+    latency = [_duration(facts[key]) for key in ("derive_seconds", "compile_seconds", "rhs_seconds")]
+    fast, slow = facts["compiled_seconds"], facts["scipy_seconds"]
+    runs = [_duration(fast), f"{facts['compiled_error']:.1e}", _duration(slow), f"{facts['scipy_error']:.1e}"]
+    return (facts["system"], *latency, *runs, f"{slow / fast:,.0f}")
+
+
+def _measured(text: str) -> dict[str, Any]:
     import numpy as np
     from scipy.integrate import solve_ivp
 
     from chaplygin.codegen import forms
-
-    from .running import _duration
 
     with progress(f"deriving {text}"):
         found = find(text)
@@ -134,6 +145,14 @@ def _row(text: str) -> tuple[str, ...]:
     known = found.exact(span[1])
     reference = native(1e-13).y[:, -1] if known is None else np.array([known[name] for name in model.states])
     errors = [float(np.abs(run().y[:, -1] - reference).max()) for run in (native, python)]
-    latency = [_duration(seconds) for seconds in (derived, compiled, one)]
-    runs = [_duration(fast), f"{errors[0]:.1e}", _duration(slow), f"{errors[1]:.1e}"]
-    return (found.label, *latency, *runs, f"{slow / fast:,.0f}")
+    return {
+        "system": found.label,
+        "form": equations.form,
+        "derive_seconds": derived,
+        "compile_seconds": compiled,
+        "rhs_seconds": one,
+        "compiled_seconds": fast,
+        "compiled_error": errors[0],
+        "scipy_seconds": slow,
+        "scipy_error": errors[1],
+    }

@@ -1,0 +1,147 @@
+"""Pictures of a run: quantities over time, or the path in a plane, with events and changes of modes marked."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import ArgumentError, MissingExtraError
+
+if TYPE_CHECKING:
+    from .face import Face
+    from .solution import Solution
+
+__all__ = ["check_file", "draw", "plane_of"]
+
+PANELS = 24
+"""Panels of one figure at most."""
+MARKS = 60
+"""Events, and changes of modes, that are marked at most."""
+_PER_TIME = re.compile(r"/\s*(s|ms|min|h|d)\b")
+
+
+def check_file(file: Any) -> None:
+    """Refuse, before anything runs, a picture that could not be written.
+
+    Raises MissingExtraError without Matplotlib, ArgumentError for a format that it does not know or a folder that is
+    not there or cannot be written.
+    """
+    figure_class = _figure_class("plot")
+    if not isinstance(file, (str, os.PathLike)):
+        return
+    path = Path(file)
+    known = figure_class().canvas.get_supported_filetypes()
+    suffix = path.suffix.lower().lstrip(".")
+    if suffix and suffix not in known:
+        raise ArgumentError(
+            f"plot: {os.fspath(file)!r}: Matplotlib writes {', '.join(sorted(known))}, not {suffix}"
+        )
+    if not path.parent.is_dir():
+        raise ArgumentError(f"plot: {os.fspath(file)!r}: there is no folder {os.fspath(path.parent)!r}")
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ArgumentError(f"plot: {os.fspath(file)!r} cannot be written")
+
+
+def plane_of(model: Face) -> tuple[str, str] | None:
+    """The coordinates x and y of a planar system; None where the states have none of these names."""
+    return ("x", "y") if {"x", "y"} <= set(model.states[: model.n_coordinates]) else None
+
+
+def draw(sol: Solution, names: Sequence[str], file: Any, path: bool) -> Any:
+    """The figure of `Solution.plot`; with `path` the second of two names over the first."""
+    figure_class = _figure_class("Solution.plot")
+    model = sol.model
+    if len(names) > PANELS and not path:
+        raise ArgumentError(
+            f"plot: {len(names)} names; a figure has {PANELS} panels at most: name those to be drawn"
+        )
+    size = (5.5, 5.0) if path else (7.0, 1.0 + 1.4 * len(names))
+    if file is None:
+        import matplotlib.pyplot as plt
+
+        figure = plt.figure(figsize=size, layout="constrained")
+    else:
+        check_file(file)
+        figure = figure_class(figsize=size, layout="constrained")
+    if path:
+        _path(figure.subplots(), sol, names)
+    else:
+        _panels(figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0], sol, names)
+    figure.suptitle(f"{model.name} ({model.form})" if model.form else model.name)
+    if file is not None:
+        figure.savefig(file, dpi=130)
+    return figure
+
+
+def _panels(panels: Any, sol: Solution, names: Sequence[str]) -> None:
+    for panel, name in zip(panels, names):
+        panel.plot(sol.t, sol[name], linewidth=1.2)
+        panel.set_ylabel(_labelled(name, sol.model.units.get(name, "")))
+        panel.grid(visible=True, alpha=0.3)
+        for _, times, style in _marks(sol):
+            for t in times:
+                panel.axvline(t, linewidth=0.8, **style)
+    marks = _marks(sol)
+    if marks:
+        from matplotlib.lines import Line2D
+
+        handles = [Line2D([], [], linewidth=0.8, label=label, **style) for label, _, style in marks]
+        panels[0].legend(handles=handles, loc="best", fontsize=8)
+    panels[-1].set_xlabel(_labelled(sol.model.along or "t", _unit_of_time(sol.model)))
+
+
+def _path(panel: Any, sol: Solution, names: Sequence[str]) -> None:
+    import numpy as np
+
+    x, y = (sol[name] for name in names)
+    panel.plot(x, y, linewidth=1.2)
+    panel.plot(x[:1], y[:1], "o", color="black", markersize=4, label="start")
+    panel.plot(x[-1:], y[-1:], "s", color="black", markersize=4, label="end")
+    for label, times, style in _marks(sol):
+        at = np.clip(np.searchsorted(sol.t, times), 0, len(sol.t) - 1)
+        panel.plot(x[at], y[at], "x", color=style["color"], markersize=5, label=label)
+    panel.set_aspect("equal", adjustable="datalim")
+    for name, label in zip(names, (panel.set_xlabel, panel.set_ylabel)):
+        label(_labelled(name, sol.model.units.get(name, "")))
+    panel.grid(visible=True, alpha=0.3)
+    panel.legend(loc="best", fontsize=8)
+
+
+def _marks(sol: Solution) -> list[tuple[str, Any, dict[str, Any]]]:
+    """(Label, times, style) of each event that happened, and of the changes of modes."""
+    found: list[tuple[str, Any, dict[str, Any]]] = []
+    events = sol.t_events or []
+    names = [*sol.model.events, *(f"event {i + 1}" for i in range(len(events) - len(sol.model.events)))]
+    for i, (name, times) in enumerate(zip(names, events)):
+        if len(times):
+            shown = "" if len(times) <= MARKS else f" (first {MARKS} of {len(times)})"
+            found.append((name + shown, times[:MARKS], {"color": f"C{1 + i % 8}", "linestyle": "--"}))
+    changes = [mode.t_start for mode in (sol.modes or [])[1:]]
+    if changes:
+        shown = "" if len(changes) <= MARKS else f" (first {MARKS} of {len(changes)})"
+        found.append(("change of modes" + shown, changes[:MARKS], {"color": "0.4", "linestyle": ":"}))
+    return found
+
+
+def _labelled(name: str, unit: str) -> str:
+    return f"{name} [{unit}]" if unit else name
+
+
+def _unit_of_time(model: Face) -> str:
+    """The declared unit of t, or of x_1 in Whittaker's form; else the one that rates are per: s of rad/s and m/s^2."""
+    declared = model.units.get(model.along or "t", "")
+    if declared or model.along:
+        return declared
+    per = {match[1] for unit in model.units.values() if (match := _PER_TIME.search(unit))}
+    return per.pop() if len(per) == 1 else ""
+
+
+def _figure_class(what: str) -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError(what, "matplotlib", "plot") from error
+    return Figure
