@@ -14,10 +14,11 @@ from chaplygin.runtime import assumptions as held
 
 from .differentiate import forward, gradient
 from .evaluate import evaluate, evaluate_with_scale
-from .fields import leaves_span, numeric_matrix
+from .fields import numeric_matrix
 from .graph import Graph, Node
 from .linear import choose_pivots
 from .points import Point, declared_roots, example_point, good_points
+from .rank_checks import check_ranks
 from .symbols import (
     Coordinate,
     DeclarationError,
@@ -266,43 +267,21 @@ def check(system: System) -> None:
         raise DeclarationError(
             f"{where}: potential depends on velocities; V is a function of (t, x): move it to kinetic"
         )
+    if len(system.velocities) > len(system.coordinates):
+        raise DeclarationError(
+            f"{where}: {len(system.velocities)} velocities for {len(system.coordinates)} coordinates; there can be at "
+            "most one per coordinate"
+        )
     points = good_points(system, declared_roots(system), 4)
-    generic = points[0]
-    _check_fields(system, g, points, where)
     at = example_point(system)
     from .redundancy import check as check_redundancy
 
-    check_redundancy(system, g, generic, where)
+    check_redundancy(system, g, points[0], where)
     _check_holonomic(system, g, at, where)
-    _check_constraints(system, g, at, generic, where)
+    _check_constraints(system, g, where)
+    check_ranks(system, g, points)
+    _check_at_example(system, g, at, where)
     _check_mass(system, g, at, where)
-    pair = leaves_span(g, system.fields, points)
-    if pair is not None:
-        first = "X_0" if pair[0] < 0 else f"X_{system.velocities[pair[0]]}"
-        raise DeclarationError(
-            f"{where}: the bracket [{first}, X_{system.velocities[pair[1]]}] leaves the span of the fields: the "
-            "velocities are restricted by a nonholonomic constraint. Declare the full set of velocities (one per "
-            "coordinate) and put the restriction into constraints; T with the constraint already substituted gives "
-            "wrong equations"
-        )
-
-
-def _check_fields(system: System, g: Graph, points: Sequence[Point], where: str) -> None:
-    k, n = len(system.velocities), len(system.coordinates)
-    if k > n:
-        raise DeclarationError(
-            f"{where}: {k} velocities for {n} coordinates; there can be at most one per coordinate"
-        )
-    if system.fields.are_rates():
-        return
-    # Dependent at each point is admitted (direction cosines), dependent with constant coefficients is not.
-    stacked = [row for p in points for row in numeric_matrix(g, system.fields.matrix(), p)]
-    rank = len(choose_pivots(stacked))
-    if rank < k:
-        raise DeclarationError(
-            f"{where}: kinematics: the fields of {', '.join(v.name for v in system.velocities)} are linearly "
-            f"dependent (rank {rank}, not {k}); every velocity must move the coordinates in its own way"
-        )
 
 
 def _check_holonomic(system: System, g: Graph, at: Point, where: str) -> None:
@@ -329,7 +308,7 @@ def _moment(system: System, g: Graph, nodes: Sequence[Node], at: Point) -> str:
     return f" (at t = {at['t']:.6g}{given})"
 
 
-def _check_constraints(system: System, g: Graph, at: Point, generic: Point, where: str) -> None:
+def _check_constraints(system: System, g: Graph, where: str) -> None:
     rows = [list(r) for r in system.constraint_rows]
     for i, row in enumerate(rows):
         if all(n == g.zero for n in row):
@@ -337,29 +316,32 @@ def _check_constraints(system: System, g: Graph, at: Point, generic: Point, wher
             if i >= declared:
                 raise DeclarationError(f"{where}: holonomic[{i - declared}] contains no coordinate")
             raise DeclarationError(f"{where}: constraints[{i}] contains no velocity")
-    if rows:
-        if len(rows) >= len(system.velocities):
-            raise DeclarationError(
-                f"{where}: {len(rows)} constraints leave none of {len(system.velocities)} velocities free"
-            )
-        if len(choose_pivots(numeric_matrix(g, rows, at))) < len(rows):
-            raise DeclarationError(
-                f"{where}: constraints are linearly dependent at the example point; choose another"
-            )
+    if rows and len(rows) >= len(system.velocities):
+        raise DeclarationError(
+            f"{where}: {len(rows)} constraints leave none of {len(system.velocities)} velocities free"
+        )
     if any(isinstance(s, Rate) for s in system.independent):
         raise DeclarationError(
             f"{where}: parametrization contains a coordinate rate; use parameters of velocities()"
         )
-    if system.beta and system.theta:
-        columns = [forward(g, system.beta, {v: g.one}) for v in system.theta]
-        if len(choose_pivots(numeric_matrix(g, columns, at))) < len(system.theta):
-            names = ", ".join(s.name for s in system.independent)
-            raise DeclarationError(
-                f"{where}: parametrization: the parameters {names} are not independent of one another"
-            )
     if system.beta and not system.theta:
         raise DeclarationError(
             f"{where}: parametrization contains no independent parameter; make some with velocities()"
+        )
+
+
+def _check_at_example(system: System, g: Graph, at: Point, where: str) -> None:
+    """Constraints and a parametrization have their full rank at the example point too, where pivots are chosen."""
+    rows = system.constraint_rows
+    if rows and len(choose_pivots(numeric_matrix(g, rows, at))) < len(rows):
+        raise DeclarationError(
+            f"{where}: constraints are linearly dependent at the example point; choose another"
+        )
+    columns = [forward(g, system.beta, {v: g.one}) for v in system.theta] if system.beta else []
+    if columns and len(choose_pivots(numeric_matrix(g, columns, at))) < len(columns):
+        names = ", ".join(s.name for s in system.independent)
+        raise DeclarationError(
+            f"{where}: parametrization: the parameters {names} are not independent of one another at the example point"
         )
 
 

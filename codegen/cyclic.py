@@ -5,6 +5,8 @@ The last two conditions are left out in the Encyclopedia of Mathematics, "Poinca
 
 from __future__ import annotations
 
+from .borders import jump
+from .branches import SWITCHES
 from .differentiate import forward
 from .graph import Graph, Node
 from .system import System
@@ -15,7 +17,7 @@ def failing_condition(g: Graph, system: System, r: int) -> str | None:
     """The condition that the displacement of velocity r is not shown to meet, None when it is cyclic."""
     fields, name = system.fields, system.velocities[r].name
     lagrangian = g.sub(system.kinetic_node, system.potential_node)
-    if not vanishes(g, system, forward(g, [lagrangian], fields.direction(r, g))):
+    if not vanishes(g, system, forward(g, [lagrangian], fields.direction(r, g))) or jumps_along(g, system, r):
         return f"X_{name} L = 0"
     if not vanishes(g, system, [system.force_nodes[r]]):
         return f"Q_{name} = 0"
@@ -29,6 +31,19 @@ def failing_condition(g: Graph, system: System, r: int) -> str | None:
             other = "X_0" if b < 0 else f"X_{system.velocities[b].name}"
             return f"[{other}, X_{name}] = 0"
     return None
+
+
+def jumps_along(g: Graph, system: System, r: int) -> bool:
+    """Whether L may jump along the displacement of velocity r: a wall there pushes, though X_r L = 0 beside it."""
+    lagrangian = g.sub(system.kinetic_node, system.potential_node)
+    switched = [
+        a
+        for n in g.reachable([lagrangian])
+        if g.op[n] in SWITCHES - {"select", "and", "or"}
+        for a in g.args[n]
+    ]
+    moving = any(n != g.zero for n in forward(g, switched, system.fields.direction(r, g)))
+    return moving and jump(g.copy(), lagrangian, system) is not None
 
 
 def cyclic_velocities(g: Graph, system: System) -> tuple[int, ...]:

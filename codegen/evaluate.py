@@ -1,4 +1,9 @@
-"""Values of graph nodes at a point: with floats (quick checks) or with mpmath (30 digits and more)."""
+"""Values of graph nodes at a point: with floats (quick checks) or with mpmath (60 digits and more).
+
+Exponentials may be shrunk, exp(u) -> exp(c u) with one number c for all of them. This maps every identity between
+rational expressions in exponentials to an identity, and what is no identity to what is none (exponentials of
+independent functions are independent), but it brings exp(-10^8) to a size at which it is seen beside other terms.
+"""
 
 from __future__ import annotations
 
@@ -49,6 +54,8 @@ _SHARED: dict[str, Function] = {
     "select": _select,
 }
 
+_EXPONENTIAL = ("exp", "sinh", "cosh", "tanh")
+
 _FLOAT: dict[str, Function] = {**FAST, **_SHARED}
 _MP: dict[str, Function] = {
     name: getattr(mp, "power" if name == "pow" else name) for name in (*SAME, *RENAMED)
@@ -77,16 +84,75 @@ def _leaf(g: Graph, node: Node, values: Mapping[str, Any], precise: bool) -> Any
     return values[str(payload)]
 
 
-def evaluate(g: Graph, roots: Sequence[Node], values: Mapping[str, Any], precise: bool = False) -> list[Any]:
+def evaluate(
+    g: Graph,
+    roots: Sequence[Node],
+    values: Mapping[str, Any],
+    precise: bool = False,
+    shrink: float | None = None,
+) -> list[Any]:
     """The values of the roots, with the variables set by name.
 
     With `precise` the arithmetic is mpmath's at its present working precision, otherwise Python floats. Where a
     function leaves its domain or overflows its value is NaN, which does not matter in a branch that is not taken.
+    `shrink`, where it is given, is the factor of the arguments of exponentials (see the module's text); then mpmath's
+    values are those of analytic functions, complex where a root or a logarithm is.
 
     Raises ArithmeticError or ValueError where the value of a root is NaN.
     """
-    found = _values(g, roots, values, precise)
+    found = _values(g, roots, values, precise, shrink)
     return [found[r] for r in roots]
+
+
+def has_exponentials(g: Graph, roots: Sequence[Node]) -> bool:
+    """Whether the roots contain exponentials, which may have to be shrunk."""
+    return any(g.op[n] in _EXPONENTIAL for n in g.reachable(roots))
+
+
+def shrinking(g: Graph, roots: Sequence[Node], values: Mapping[str, Any]) -> float:
+    """The factor at which no exponential in the roots is out of sight at a point; 1 where none is.
+
+    Raises ArithmeticError or ValueError as `evaluate` does.
+    """
+    if not has_exponentials(g, roots):
+        return 1.0
+    factor, largest = 1.0, 0.0
+
+    def held(u: Any) -> Any:
+        """exp(factor u), no larger or smaller than can be handled, with the size of its argument noted."""
+        nonlocal largest
+        u = factor * u
+        size = float(abs(u))
+        largest = max(largest, size)
+        return mp.exp(u if size <= 50 else 50 * u / abs(u))
+
+    functions = _MP | {
+        "exp": held,
+        "sinh": lambda u: (held(u) - held(-u)) / 2,
+        "cosh": lambda u: (held(u) + held(-u)) / 2,
+        "tanh": lambda u: 1 - 2 / (1 + held(2 * u)),
+    }
+    for _ in range(8):
+        largest = 0.0
+        _computed(g, roots, values, True, functions, True)
+        if largest <= 20:
+            return factor
+        factor *= 8.37 / largest  # no round number: log(exp(u) x) - u - log(x) must not vanish by chance
+    raise ArithmeticError("exponentials of exponentials")
+
+
+def digits_to_see(g: Graph, roots: Sequence[Node], values: Mapping[str, Any], shrink: float) -> float:
+    """How many digits lie between the largest and the smallest term that the roots are made of at a point.
+
+    With so many more digits no term is lost beside another. To be called with 60 digits at least.
+    """
+    scale = _scales(g, found := _values(g, roots, values, True, shrink), None)
+    limit = mpf(10) ** -30
+    sizes = [abs(v) for n, v in found.items() if not isinstance(v, bool) and abs(v) > limit * scale[n]]
+    if not sizes:
+        return 0.0
+    largest = max([*sizes, *(scale[r] for r in roots)])
+    return float(mp.log10(largest) - mp.log10(min(sizes)))
 
 
 def evaluate_with_scale(
@@ -95,20 +161,27 @@ def evaluate_with_scale(
     values: Mapping[str, Any],
     precise: bool = False,
     sizes: Mapping[str, Any] | None = None,
+    shrink: float | None = None,
 ) -> list[tuple[Any, Any]]:
     """Each root's value with the size of the terms that it is made of.
 
     A sum that cancels has a small value and a large scale: |value| <= eps * scale says that it may be zero.
     `sizes` are the scales of variables that were computed themselves.
     """
-    found = _values(g, roots, values, precise)
+    found = _values(g, roots, values, precise, shrink)
+    scale = _scales(g, found, sizes)
+    return [(found[r], scale[r]) for r in roots]
+
+
+def _scales(g: Graph, found: Mapping[Node, Any], sizes: Mapping[str, Any] | None) -> dict[Node, Any]:
+    """The size of the terms that each value is made of."""
     scale: dict[Node, Any] = {}
     for node in sorted(found):
         args = g.args[node]
         v, a = found[node], [found[x] for x in args]
         s = [scale[x] for x in args]
         op = g.op[node]
-        if v != v or (precise and mp.isinf(v)):
+        if v != v or (isinstance(v, (mpf, mpc)) and mp.isinf(v)):
             scale[node] = math.nan
         elif op == "symbol":
             scale[node] = max(abs(v), (sizes or {}).get(str(g.value[node]), 0))
@@ -125,39 +198,37 @@ def evaluate_with_scale(
         elif op == "log":
             scale[node] = abs(v) + s[0] / abs(a[0])
         elif op in ("tan", "sinh", "cosh"):
-            scale[node] = abs(v) + (1 + v * v) * s[0]
+            scale[node] = abs(v) + (1 + abs(v) * abs(v)) * s[0]
         elif op == "select":
             scale[node] = s[1] if a[0] else s[2]
         else:
             scale[node] = (0 if isinstance(v, bool) else abs(v)) + (
                 s[0] if len(s) == 1 and op != "sign" else 0
             )
-    return [(found[r], scale[r]) for r in roots]
+    return scale
 
 
-def branches_taken(g: Graph, roots: Sequence[Node], points: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether every branch that the roots contain is taken both ways at some of the points."""
-    switches: dict[Node, Function] = {}
-    for node in g.reachable(roots):
-        args = g.args[node]
-        if g.op[node] in ("and", "or"):
-            switches[node] = lambda found, a=args, f=_SHARED[g.op[node]]: f(found[a[0]], found[a[1]])
-        elif g.op[node] in ("lt", "le", "min", "max"):
-            switches[node] = lambda found, a=args: found[a[0]] < found[a[1]]
-        elif g.op[node] in ("abs", "sign"):
-            switches[node] = lambda found, a=args: found[a[0]] < 0
-    seen: dict[Node, set[bool]] = {n: set() for n in switches}
-    for point in points if switches else []:
-        for node, side in switches.items():
-            try:
-                seen[node].add(bool(side(_values(g, g.args[node], point, False))))
-            except (ArithmeticError, ValueError):
-                continue
-    return all(len(sides) == 2 for sides in seen.values())
-
-
-def _values(g: Graph, roots: Sequence[Node], values: Mapping[str, Any], precise: bool) -> dict[Node, Any]:
+def _values(
+    g: Graph, roots: Sequence[Node], values: Mapping[str, Any], precise: bool, shrink: float | None = None
+) -> dict[Node, Any]:
     functions = _MP if precise else _FLOAT
+    if shrink is not None and shrink != 1.0:
+        functions = functions | {n: _shrunk(functions[n], shrink) for n in _EXPONENTIAL}
+    return _computed(g, roots, values, precise, functions, shrink is not None)
+
+
+def _shrunk(function: Function, factor: float) -> Function:
+    return lambda u: function(factor * u)
+
+
+def _computed(
+    g: Graph,
+    roots: Sequence[Node],
+    values: Mapping[str, Any],
+    precise: bool,
+    functions: Mapping[str, Function],
+    analytic: bool,
+) -> dict[Node, Any]:
     nan = mpf("nan") if precise else math.nan
     result: dict[Node, Any] = {}
     reason: Exception = ArithmeticError("a value is not a number")
@@ -170,7 +241,7 @@ def _values(g: Graph, roots: Sequence[Node], values: Mapping[str, Any], precise:
             value = functions[g.op[node]](*[result[a] for a in args])
         except (ArithmeticError, ValueError) as error:
             value, reason = nan, error
-        result[node] = nan if isinstance(value, (complex, mpc)) else value
+        result[node] = nan if isinstance(value, (complex, mpc)) and not analytic else value
     # Arrays, in the place of a variable, are the caller's to look at.
     if any((result[root] != result[root]) is True for root in roots):
         raise reason

@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from .branches import branches, is_branched
 from .differentiate import forward
 from .evaluate import evaluate
 from .graph import Graph, Node
+from .identities import vanish
 from .linear import choose_pivots, solve
 
 Point = dict[str, Any]
@@ -98,33 +100,6 @@ def pointwise_rank(g: Graph, fields: Fields, point: Point) -> int:
     return len(choose_pivots(numeric_matrix(g, fields.matrix(), point)))
 
 
-def leaves_span(g: Graph, fields: Fields, points: Sequence[Point]) -> tuple[int, int] | None:
-    """The first bracket that is no combination of the fields X_a, None when all are.
-
-    Where the fields are dependent at each point (the direction cosines gamma under rotations) the combinations must
-    have constant coefficients; these are looked for over several points at once.
-    """
-    k, point = len(fields.along), points[0]
-    brackets = fields.brackets(g)
-    if not brackets:
-        return None
-    rank = pointwise_rank(g, fields, point)
-    if rank < k:
-        for pair, components in brackets.items():
-            if _constant_combination(g, fields, components, points) is None:
-                return pair
-        return None
-    if k == len(fields.coordinates):
-        return None
-    base = numeric_matrix(g, fields.matrix(), point)
-    for pair, components in brackets.items():
-        values = evaluate(g, components, point)
-        extended = [[*row, v] for row, v in zip(base, values, strict=True)]
-        if len(choose_pivots(extended, 1e-9)) > k:
-            return pair
-    return None
-
-
 def structure(
     g: Graph,
     fields: Fields,
@@ -143,13 +118,13 @@ def structure(
     k = len(fields.along)
     if pointwise_rank(g, fields, points[0]) < k:
         return _constant_structure(g, fields, brackets, points, shown_zero)
-    matrix = fields.matrix()
-    rows = sorted(r for r, _ in choose_pivots(numeric_matrix(g, matrix, points[0])))
-    square = [matrix[r] for r in rows]
     pairs = list(brackets)
-    right = [[brackets[p][r] for p in pairs] for r in rows]
-    point = points[0]
-    solution, _ = solve(g, square, right, lambda n: evaluate(g, [n], point)[0])
+    solution = solve_for_components(
+        g,
+        fields.matrix(),
+        [[brackets[p][i] for p in pairs] for i in range(len(fields.coordinates))],
+        points[0],
+    )
     result: dict[tuple[int, int], list[tuple[int, Node]]] = {}
     for j, pair in enumerate(pairs):
         column = [solution[i][j] for i in range(k)]
@@ -162,6 +137,28 @@ def structure(
         if entries:
             result[pair] = entries
     return result
+
+
+def solve_for_components(
+    g: Graph, matrix: Sequence[Sequence[Node]], right: Sequence[Sequence[Node]], point: Point
+) -> list[list[Node]]:
+    """X with matrix @ X = right for a matrix of full column rank: its best rows at the point are solved.
+
+    Where these are singular on another branch, the normal equations are: they are regular on every one.
+    """
+    rows = sorted(r for r, _ in choose_pivots(numeric_matrix(g, matrix, point)))
+    square, values = [list(matrix[r]) for r in rows], [list(right[r]) for r in rows]
+    solution, pivots = solve(g, square, values, lambda n: evaluate(g, [n], point)[0])
+    if is_branched(g, [n for row in matrix for n in row]):
+        own = g.copy()
+        found = branches(own, [p for p, _ in pivots])
+        if found is None or any(vanish(own, [n], [point]) for b in found for n in b.nodes):
+            turned = list(zip(*matrix, strict=True))
+            columns = list(zip(*right, strict=True))
+            square = [[g.dot(a, b) for b in turned] for a in turned]
+            values = [[g.dot(a, c) for c in columns] for a in turned]
+            solution, _ = solve(g, square, values, lambda n: evaluate(g, [n], point)[0])
+    return solution
 
 
 def _constant_combination(

@@ -148,11 +148,11 @@ class Graph:
         return None
 
     # -- arithmetic -----------------------------------------------------------------------------------------------
-    def _split(self, node: Node) -> tuple[Number, Node]:
+    def split(self, node: Node) -> tuple[Number, Node]:
         """node = coefficient * rest, with the rest free of a constant factor and of a sign."""
         op = self.op[node]
         if op == "neg":
-            coefficient, rest = self._split(self.args[node][0])
+            coefficient, rest = self.split(self.args[node][0])
             return -coefficient, rest
         if op == "mul":
             value = self.constant_value(self.args[node][0])
@@ -180,7 +180,7 @@ class Graph:
         return self._make("mul", (self.const(coefficient), node))
 
     def neg(self, a: Node) -> Node:
-        coefficient, rest = self._split(a)
+        coefficient, rest = self.split(a)
         return self._scaled(-coefficient, rest)
 
     def add(self, a: Node, b: Node) -> Node:
@@ -188,8 +188,8 @@ class Graph:
             return b
         if b == self.zero:
             return a
-        ca, ra = self._split(a)
-        cb, rb = self._split(b)
+        ca, ra = self.split(a)
+        cb, rb = self.split(b)
         if ra == rb:
             return self._scaled(ca + cb, ra)
         if ca < 0 and cb < 0 and self.op[a] == self.op[b] == "neg":
@@ -210,8 +210,8 @@ class Graph:
     def mul(self, a: Node, b: Node) -> Node:
         if a == self.zero or b == self.zero:
             return self.zero
-        ca, ra = self._split(a)
-        cb, rb = self._split(b)
+        ca, ra = self.split(a)
+        cb, rb = self.split(b)
         coefficient = ca * cb
         if ra == self.one:
             return self._scaled(coefficient, rb)
@@ -230,8 +230,8 @@ class Graph:
             raise ZeroDivisionError("division by the constant 0")
         if a == self.zero:
             return self.zero
-        ca, ra = self._split(a)
-        cb, rb = self._split(b)
+        ca, ra = self.split(a)
+        cb, rb = self.split(b)
         coefficient = ca if cb == 1 else Fraction(ca) / cb
         if rb == self.one:
             return self._scaled(coefficient, ra)

@@ -77,7 +77,7 @@ def _combinations(eqs: Equations, terms: list[Node], derivatives: Any) -> list[N
     if not terms or len(terms) > _MOST_UNKNOWNS:
         return []
     points = eqs.points(terms, len(terms) + 8)
-    found = null_space(np.array(derivatives(terms, points)))
+    found = null_space(np.array(derivatives(terms, points)).reshape(-1, len(terms)))
     nodes = [
         g.sum(g.mul(g.const(w), t) for w, t in zip(weights, terms, strict=True) if w) for weights in found
     ]

@@ -1,4 +1,8 @@
-"""Points at which a declaration is looked at: the example point, and random ones near it and far from it."""
+"""Points at which a declaration is looked at: the example point, and random ones near it and far from it.
+
+Whatever is concluded from numbers is concluded at these points. They are the same in every process and for every name
+of the system. What branches (`Piecewise`, `Max`, `Abs` ...) is taken apart first, see `branches`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from sympy import Symbol
 
 from chaplygin.runtime import assumptions as held
 
-from .evaluate import evaluate
+from .evaluate import evaluate, shrinking
 from .graph import Graph, Node
 from .symbols import DeclarationError, Parameter, assumed, time
 
@@ -23,8 +27,7 @@ Point = dict[str, float]
 
 def sample(system: System, seed: int, spread: float = 0.2) -> Point:
     """A random point near the example point (a generic one for what the example does not name); `spread` 0: itself."""
-    # Not `hash`: it differs from process to process.
-    draw = random.Random(1_000_003 * seed + sum(map(ord, system.name)))
+    draw = random.Random(1_000_003 * seed)
     point: Point = {}
     for s in system.all_symbols():
         generic = draw.uniform(0.5, 1.5) if isinstance(s, Parameter) else draw.uniform(0.2, 0.9)
@@ -66,13 +69,15 @@ def _finite(
     roots: Sequence[Node],
     count: int,
     complete: Callable[[Point], Point],
+    shrunk: bool = False,
 ) -> list[Point]:
-    """The first `count` of the points, completed, at which every root has a finite value."""
+    """The first `count` of the points, completed, at which every root is finite; `shrunk`: exponentials shrunk."""
     found: list[Point] = []
     for point in points:
         try:
             point = complete(point)
-            values = evaluate(graph, roots, point)
+            shrink = shrinking(graph, roots, point) if shrunk else 1.0
+            values = evaluate(graph, roots, point, shrink=shrink)
         except (ArithmeticError, ValueError):
             continue
         if all(math.isfinite(v) for v in values):
@@ -84,7 +89,7 @@ def _finite(
 
 def _wide(system: System, seed: int) -> Point:
     """A random point of a size and signs that go with the seed; parameters keep the signs of the example."""
-    draw = random.Random(7_919 * seed + sum(map(ord, system.name)))
+    draw = random.Random(7_919 * seed)
     size = (0.5, 2.0, 8.0, 40.0)[seed % 4]
     point: Point = {}
     for s in system.all_symbols():
@@ -105,7 +110,8 @@ def wide_points(
     complete: Callable[[Point], Point] = lambda point: point,
 ) -> list[Point]:
     """Random points of every size and sign, far from the example too; fewer where the roots have no finite value."""
-    return _finite((_wide(system, seed) for seed in range(1, 10 * count)), graph, roots, count, complete)
+    tried = (_wide(system, seed) for seed in range(1, 10 * count))
+    return _finite(tried, graph, roots, count, complete, shrunk=True)
 
 
 def good_points(

@@ -20,9 +20,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .differentiate import forward, gradient
-from .evaluate import evaluate
 from .friction import friction_power
 from .graph import Graph, Node
+from .identities import vanish_everywhere
 from .structure import structure_functions
 
 if TYPE_CHECKING:
@@ -37,9 +37,12 @@ def painleve_function(eqs: Equations) -> tuple[Node, Node, bool]:
     lagrangian = g.sub(system.kinetic_node, system.potential_node)
     h = g.sub(g.dot(system.eta, gradient(g, lagrangian, system.eta)), lagrangian)
     total = g.add(system.kinetic_node, system.potential_node)
-    h, total = g.substitute([h, total], eqs.permitted)
-    points = eqs.points([h, total], 2)
-    same = all(abs(a - b) <= 1e-10 * (1 + abs(b)) for p in points for a, b in [evaluate(g, [h, total], p)])
+    inertia = g.sub(
+        g.dot(system.eta, gradient(g, system.kinetic_node, system.eta)), g.mul(g.two, system.kinetic_node)
+    )
+    h, total, inertia = g.substitute([h, total, inertia], eqs.permitted)
+    # h - (T + V) = 2 T2 + T1 - 2 T, where V does not matter.
+    same = inertia == g.zero or vanish_everywhere(g, [inertia], eqs.points([h, total], 2))
     return h, total, same
 
 
@@ -111,7 +114,7 @@ def _constraint_forces(eqs: Equations, accelerations: Sequence[Node]) -> list[No
 
 
 def _vanish(eqs: Equations, nodes: Sequence[Node]) -> bool:
-    """Whether nodes are zero, by construction or at random points (what is homogeneous may be written in many ways)."""
+    """Whether nodes are zero, by construction or by their values (what is homogeneous may be written in many ways)."""
     g: Graph = eqs.graph
     left = [n for n in nodes if n != g.zero]
-    return not left or all(abs(v) <= 1e-13 for p in eqs.points(left, 3) for v in evaluate(g, left, p))
+    return not left or vanish_everywhere(g, left, eqs.points(left, 3))

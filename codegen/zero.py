@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import sympy as sp
 
-from .evaluate import evaluate_with_scale
+from .branches import branches, is_branched
 from .graph import Graph, Node
+from .identities import vanish
 from .rational import vanishes
 from .sympy_view import expressions
 
@@ -24,14 +25,9 @@ def is_zero(g: Graph, node: Node, symbols: Mapping[str, sp.Symbol]) -> bool:
         return True
     if g.op[node] in ("const", "named", "symbol") or g.count_operations([node]) > _LARGEST:
         return False
-    if _is_somewhere_else(g, node):
-        return False
-    if vanishes(g, node):
-        return True
-    if g.tree_size(node) > _LARGEST_TREE:
-        return False
-    (e,) = expressions(g, [node], symbols)
-    return bool(sp.simplify(e) == 0)
+    own = g.copy() if is_branched(g, [node]) else g
+    found = branches(own, [node])
+    return found is not None and all(_is_shown(own, n, symbols) for n in {b.nodes[0]: None for b in found})
 
 
 def are_zero(g: Graph, nodes: Sequence[Node], symbols: Mapping[str, sp.Symbol]) -> bool:
@@ -39,16 +35,16 @@ def are_zero(g: Graph, nodes: Sequence[Node], symbols: Mapping[str, sp.Symbol]) 
     return all(is_zero(g, n, symbols) for n in nodes)
 
 
-def _is_somewhere_else(g: Graph, node: Node) -> bool:
-    """Whether a sample shows that the node is not zero: quick, where SymPy would think for long."""
+def _is_shown(g: Graph, node: Node, symbols: Mapping[str, sp.Symbol]) -> bool:
+    """Whether a node free of switches is shown to be zero."""
+    # Numbers first: quick, where SymPy would think for long about what is not zero.
     draw = random.Random(20_011)
     names = sorted(g.symbols([node]))
-    for _ in range(3):
-        point = {name: draw.uniform(0.3, 1.7) for name in names}
-        try:
-            ((value, scale),) = evaluate_with_scale(g, [node], point)
-        except (ArithmeticError, ValueError):
-            continue
-        if abs(value) > 1e-9 * scale:
-            return True
-    return False
+    if not vanish(g, [node], [{name: draw.uniform(0.3, 1.7) for name in names} for _ in range(3)]):
+        return False
+    if vanishes(g, node):
+        return True
+    if g.tree_size(node) > _LARGEST_TREE:
+        return False
+    (e,) = expressions(g, [node], symbols)
+    return bool(sp.simplify(e) == 0)

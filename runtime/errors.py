@@ -12,6 +12,7 @@ from typing import Any
 __all__ = [
     "STATUS_NAMES",
     "ArgumentError",
+    "BranchWarning",
     "BuildError",
     "CacheError",
     "ChaplyginError",
@@ -111,6 +112,10 @@ class MissingExtraError(ChaplyginError, ImportError):
 
 class ConsistencyWarning(RuntimeWarning):
     """A run begins slightly off its constraints, or on another level of an invariant of the kinematics."""
+
+
+class BranchWarning(UserWarning):
+    """A branch of a declaration (`Piecewise`, `Max`, `Abs` ...) could not be reached, and was not examined there."""
 
 
 class TwinWarning(RuntimeWarning):

@@ -16,9 +16,8 @@ import sympy as sp
 
 from ..differentiate import forward
 from ..equations import Equations
-from ..evaluate import evaluate
+from ..fields import solve_for_components
 from ..graph import Graph, Node
-from ..linear import solve
 from ..points import example_point
 from ..structure import recognise
 from ..system import System
@@ -62,7 +61,7 @@ def three_index_symbols(g: Graph, system: System) -> Symbols:
         return {}
     point = example_point(system)
     unit = [[g.one if i == j else g.zero for j in range(k)] for i in range(k)]
-    inverse, _ = solve(g, fields.matrix(), unit, lambda n: evaluate(g, [n], point)[0])
+    inverse = solve_for_components(g, fields.matrix(), unit, point)
     # The coframe over (t, x): its time component is -A xi_0.
     coframe = [[g.neg(g.dot(row, fields.drift)), *row] for row in inverse]
     basis = [[g.one, *fields.drift], *([g.zero, *field] for field in fields.along)]

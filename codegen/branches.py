@@ -1,0 +1,269 @@
+"""The branches of expressions: what they are once every `Piecewise`, `Min`, `Max`, `Abs` and `sign` is decided.
+
+Between its switches a declaration is analytic. So an identity is not looked for at points that may or may not lie in a
+branch: each branch is taken by decision, which leaves an analytic expression, and that is zero everywhere when it is
+zero near one generic point, wherever this lies. Only what fails on a branch needs a point in it (`reach`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from .evaluate import evaluate
+from .graph import CONDITIONS, Graph, Node
+
+SWITCHES = frozenset({"select", "min", "max", "abs", "sign", *CONDITIONS})
+MOST_BRANCHES = 64
+"""Combinations of decisions that are tried; an expression with more is not examined."""
+
+Condition = tuple[Node, int]
+"""A switch and the sign, 1 or -1, that it has on a branch."""
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Expressions on one branch: free of switches, with the conditions under which they are what was declared."""
+
+    conditions: tuple[Condition, ...]
+    nodes: tuple[Node, ...]
+
+
+class _Undecided(Exception):
+    """The sign of this switch decides the value."""
+
+    def __init__(self, switch: Node) -> None:
+        self.switch = switch
+
+
+def is_branched(g: Graph, roots: Sequence[Node]) -> bool:
+    """Whether the roots contain a switch."""
+    return any(g.op[n] in SWITCHES for n in g.reachable(roots))
+
+
+def branches(g: Graph, roots: Sequence[Node], most: int = MOST_BRANCHES) -> list[Branch] | None:
+    """Every combination of decisions on which the roots depend, None when there are more than `most`.
+
+    Only decisions that are needed are made, as in an evaluation: the conditions of an arm that is not selected do not
+    matter. Combinations that contradict one another (x > 3 and x < 2) are left out where the switches differ by a
+    constant. The graph grows by the nodes of the branches.
+    """
+    branched = _branched(g, roots)
+    if not branched:
+        return [Branch((), tuple(roots))]
+    found: list[Branch] = []
+    open_ones: list[dict[Node, int]] = [{}]
+    while open_ones:
+        decided = open_ones.pop()
+        try:
+            nodes = _decide(g, roots, decided, branched)
+        except _Undecided as question:
+            if len(found) + len(open_ones) + 2 > most:
+                return None
+            open_ones += [{**decided, question.switch: -1}, {**decided, question.switch: 1}]
+            continue
+        except ZeroDivisionError:  # on this branch the expression is nowhere defined
+            continue
+        found.append(Branch(tuple(decided.items()), tuple(nodes)))
+    return found
+
+
+def branch_at(g: Graph, roots: Sequence[Node], point: Mapping[str, float]) -> Branch:
+    """The branch on which a point lies; raises as `evaluate` does."""
+    branched = _branched(g, roots)
+    decided: dict[Node, int] = {}
+    while True:
+        try:
+            return Branch(tuple(decided.items()), tuple(_decide(g, roots, decided, branched)))
+        except _Undecided as question:
+            decided[question.switch] = 1 if evaluate(g, [question.switch], point)[0] > 0 else -1
+
+
+def _branched(g: Graph, roots: Sequence[Node]) -> set[Node]:
+    """The switches below the roots, and what contains one."""
+    found: set[Node] = set()
+    for n in g.reachable(roots):
+        if g.op[n] in SWITCHES or any(a in found for a in g.args[n]):
+            found.add(n)
+    return found
+
+
+def _decide(g: Graph, roots: Sequence[Node], decided: dict[Node, int], branched: set[Node]) -> list[Node]:
+    """The roots with their switches replaced by what they select; raises _Undecided for the first open one."""
+    new: dict[Node, Node] = {}
+    stack = list(roots)
+    while stack:
+        node = stack[-1]
+        if node in new:
+            stack.pop()
+            continue
+        if node not in branched:
+            new[node] = node
+            continue
+        args = g.args[node]
+        if g.op[node] == "select":  # an arm that is not taken decides nothing
+            condition = args[0]
+            if condition not in new:
+                stack.append(condition)
+                continue
+            taken = args[1] if new[condition] == g.boolean(True) else args[2]
+            if taken in new:
+                new[node] = new[taken]
+            else:
+                stack.append(taken)
+            continue
+        missing = [a for a in args if a not in new]
+        if g.op[node] in ("and", "or"):  # one operand may settle it
+            settled = g.boolean(g.op[node] == "or")
+            if settled in (new.get(a) for a in args):
+                new[node] = settled
+            elif missing:
+                stack.append(missing[0])
+            else:
+                new[node] = new[args[0]]
+            continue
+        if missing:
+            stack.extend(reversed(missing))
+            continue
+        new[node] = _selected(g, g.op[node], [new[a] for a in args], decided)
+    return [new[r] for r in roots]
+
+
+def _selected(g: Graph, op: str, args: list[Node], decided: dict[Node, int]) -> Node:
+    if op not in SWITCHES:
+        return g.rebuild(op, args)
+    if op in ("abs", "sign"):
+        sign = _sign(g, args[0], decided)
+        return g.const(sign) if op == "sign" else g.mul(g.const(sign), args[0])
+    a, b = args
+    difference = g.sub(b, a)
+    if op in ("eq", "ne"):  # met on a surface only, unless the two sides are the same
+        return g.boolean((difference == g.zero) == (op == "eq"))
+    sign = _sign(g, difference, decided)
+    if op in ("lt", "le"):
+        return g.boolean(sign > 0 or (sign == 0 and op == "le"))
+    return a if (sign > 0) == (op == "min") else b
+
+
+def _sign(g: Graph, node: Node, decided: dict[Node, int]) -> int:
+    """The sign of a node free of switches under the decisions."""
+    coefficient, rest = g.split(node)
+    if g.op[rest] in ("mul", "div"):
+        a, b = g.args[rest]
+        square = a == b
+        sign = 1 if square else _sign(g, a, decided) * _sign(g, b, decided)
+        return sign if coefficient > 0 else -sign
+    direction, switch = normalised(g, node)
+    if switch is None:
+        return direction
+    if switch in decided:
+        return direction * decided[switch]
+    implied = _implied(g, switch, decided)
+    if implied is None:
+        raise _Undecided(switch)
+    return direction * implied
+
+
+def normalised(g: Graph, node: Node) -> tuple[int, Node | None]:
+    """(1 or -1, switch) with the sign of the node that of the product; (sign, None) where the sign is known.
+
+    Two nodes that change their sign together have the same switch: a - b and b - a, and exp(u) < 2 is u < log(2).
+    """
+    direction = 1
+    while True:
+        if not g.symbols([node]):
+            (value,) = evaluate(g, [node], {})
+            return direction * ((value > 0) - (value < 0)), None
+        coefficient, rest = g.split(node)
+        direction, node = (direction if coefficient > 0 else -direction), rest
+        op, args = g.op[node], g.args[node]
+        if op in ("exp", "cosh"):
+            return direction, None
+        if op in ("sinh", "tanh", "atan", "asin"):
+            node = args[0]
+            continue
+        if op not in ("add", "sub"):
+            return direction, node
+        values = [g.constant_value(a) for a in args]
+        if values[0] is None and values[1] is None:
+            if op == "sub" and args[0] > args[1]:
+                direction, node = -direction, g.same("sub", (args[1], args[0]))
+            return direction, node
+        # c = offset + factor f(u)
+        offset = values[0] if values[0] is not None else values[1]
+        assert offset is not None
+        moving = args[0] if values[0] is None else args[1]
+        if op == "sub" and values[1] is not None:
+            offset = -offset
+        factor, inner = g.split(moving)
+        if op == "sub" and values[0] is not None:
+            factor = -factor
+        level = Fraction(-offset) / factor  # the sign is that of factor (f - level)
+        turn = 1 if factor > 0 else -1
+        if g.op[inner] in ("exp", "sqrt") and level <= 0:
+            return direction * turn, None
+        if g.op[inner] == "exp":
+            direction, node = (
+                direction * turn,
+                g.sub(g.args[inner][0], g.unary("log", g.const(level))),
+            )
+            continue
+        if g.op[inner] == "sqrt":
+            direction, node = direction * turn, g.sub(g.args[inner][0], g.const(level * level))
+            continue
+        return direction * turn, g.sub(inner, g.const(level))
+
+
+def _implied(g: Graph, switch: Node, decided: Mapping[Node, int]) -> int | None:
+    """The sign of a switch that another one, a multiple of it but for a constant, settles."""
+    for other, sign in decided.items():
+        compared = _compared(g, switch, other)
+        if compared is None:
+            continue
+        ratio, constant = compared
+        if ratio * sign > 0 and constant >= 0:
+            return 1
+        if ratio * sign < 0 and constant <= 0:
+            return -1
+    return None
+
+
+def can_border(g: Graph, switch: Node, others: Mapping[Node, int]) -> bool:
+    """Whether the others may have their signs where this switch is zero; only constant differences are seen."""
+    for other, sign in others.items():
+        compared = _compared(g, other, switch)
+        if compared is not None and compared[1] * sign < 0:
+            return False
+    return all(
+        _implied(g, o, {n: s for n, s in others.items() if n != o}) in (None, sign)
+        for o, sign in others.items()
+    )
+
+
+def _compared(g: Graph, switch: Node, other: Node) -> tuple[Fraction, Fraction] | None:
+    """(r, c) with switch = r other + c, None where they are not so related."""
+    own, theirs = _linear(g, switch), _linear(g, other)
+    if own.keys() - {g.one} != theirs.keys() - {g.one}:
+        return None
+    ratios = {own[n] / theirs[n] for n in own if n != g.one}
+    if len(ratios) != 1:
+        return None
+    (ratio,) = ratios
+    return ratio, own.get(g.one, Fraction(0)) - ratio * theirs.get(g.one, Fraction(0))
+
+
+def _linear(g: Graph, node: Node) -> dict[Node, Fraction]:
+    """A node as a sum of multiples of nodes that are not sums; the constant under the node 1."""
+    terms: dict[Node, Fraction] = {}
+    stack = [(Fraction(1), node)]
+    while stack:
+        factor, n = stack.pop()
+        coefficient, rest = g.split(n)
+        factor *= coefficient
+        if g.op[rest] in ("add", "sub"):
+            a, b = g.args[rest]
+            stack += [(factor, a), (factor if g.op[rest] == "add" else -factor, b)]
+        else:
+            terms[rest] = terms.get(rest, Fraction(0)) + factor
+    return {n: c for n, c in terms.items() if c}

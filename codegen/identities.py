@@ -1,0 +1,125 @@
+"""Does an expression vanish everywhere? Decided from numbers with as many digits as it takes to see every term.
+
+The expressions are free of switches (see `branches`), so that a generic point speaks for all. Three things could hide
+a term that is not zero, and each is met: larger terms that cancel (the digits go by the smallest term, however small),
+exponentials far from where they matter (they are shrunk, see `evaluate`), floats that underflow (mpmath's do not).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from mpmath import mp, mpf
+
+from .branches import branches, is_branched
+from .evaluate import digits_to_see, evaluate_with_scale, shrinking
+from .graph import Graph, Node
+
+Point = Mapping[str, Any]
+T = TypeVar("T")
+
+DIGITS = 60
+"""To which a term must cancel, relative to its own size, to count as zero."""
+_MOST_DIGITS = 3000
+"""A term smaller than this beside the others is not looked for; what it belongs to is not claimed."""
+_GUARD = 25
+
+FAILURES = (ArithmeticError, ValueError, TypeError)
+"""What mpmath and Python raise where a function leaves its domain."""
+
+
+class OutOfSight(ArithmeticError):
+    """The terms at a point are too different in size for all of them to be seen."""
+
+
+def precisely(
+    g: Graph, roots: Sequence[Node], point: Point, look: Callable[[dict[str, Any], float, Any], T]
+) -> T:
+    """look(point, shrink, limit), at so many digits that no term of the roots is lost beside another.
+
+    `point` is in mpmath's numbers, `limit` the share of its terms below which a value is zero. Raises OutOfSight, or
+    what `evaluate` does.
+    """
+    shrink = shrinking(g, roots, point)
+    with mp.workdps(DIGITS + _GUARD):
+        exact = {name: mpf(v) for name, v in point.items()}
+        more = digits_to_see(g, roots, exact, shrink)
+        if not more < _MOST_DIGITS:
+            raise OutOfSight(f"terms differ by {more:.0f} digits")
+    with mp.workdps(DIGITS + _GUARD + math.ceil(more)):
+        return look(exact, shrink, mpf(10) ** -(DIGITS + math.ceil(more)))
+
+
+def vanish(g: Graph, nodes: Sequence[Node], points: Sequence[Point]) -> bool:
+    """Whether nodes free of switches are zero everywhere; False also where no point can decide it."""
+    left = [n for n in nodes if n != g.zero]
+    if not left:
+        return True
+    for point in points:
+        try:
+            found = evaluate_with_scale(g, left, point, shrink=shrinking(g, left, point))
+        except FAILURES:
+            continue
+        if any(abs(value) > 1e-9 * scale for value, scale in found):
+            return False
+
+    def zero(exact: dict[str, Any], shrink: float, limit: Any) -> bool:
+        return all(abs(v) <= limit * s for v, s in evaluate_with_scale(g, left, exact, True, shrink=shrink))
+
+    return anywhere(g, left, points, zero)
+
+
+def vanish_everywhere(g: Graph, nodes: Sequence[Node], points: Sequence[Point]) -> bool:
+    """Whether nodes are zero on every branch; False also where that cannot be decided."""
+    own = g.copy() if is_branched(g, nodes) else g
+    found = branches(own, nodes)
+    return found is not None and all(vanish(own, branch.nodes, points) for branch in found)
+
+
+def anywhere(
+    g: Graph,
+    roots: Sequence[Node],
+    points: Sequence[Point],
+    holds: Callable[[dict[str, Any], float, Any], bool],
+    count: int = 2,
+) -> bool:
+    """Whether something holds at the first `count` of the points that admit a look at it, one at least."""
+    looked = 0
+    for point in points:
+        try:
+            if not precisely(g, roots, point, holds):
+                return False
+        except FAILURES:
+            continue
+        looked += 1
+        if looked == count:
+            break
+    return looked > 0
+
+
+def rank(matrix: Sequence[Sequence[Any]], sizes: Sequence[Sequence[Any]], limit: Any) -> int:
+    """The rank of a matrix of mpmath's numbers; `sizes` are those of the terms of its entries.
+
+    By elimination with complete pivoting; an entry below the `limit` of its terms is zero.
+    """
+    a, s = [list(row) for row in matrix], [list(row) for row in sizes]
+    rows, columns, found = list(range(len(a))), list(range(len(a[0]) if a else 0)), 0
+    while rows and columns:
+        left = [
+            (abs(a[r][c]) / s[r][c], r, c) for r in rows for c in columns if abs(a[r][c]) > limit * s[r][c]
+        ]
+        if not left:
+            break
+        _, row, column = max(left)
+        rows.remove(row)
+        columns.remove(column)
+        for r in rows:
+            factor = a[r][column] / a[row][column]
+            spread = abs(factor) + s[r][column] / abs(a[row][column])
+            for c in columns:
+                a[r][c] -= factor * a[row][c]
+                s[r][c] += spread * s[row][c]
+        found += 1
+    return found

@@ -1,0 +1,494 @@
+"""What is concluded from numbers is true on every branch, near and far: integrals, spans, ranks. No name matters.
+
+Whether a claimed integral is one is decided here by SymPy from equations written by hand: for a unit mass in the plane
+dF/dt = F_x x' + F_y y' + F_x' (Q_x - V_x) + F_y' (Q_y - V_y), taken at witnesses: points that lie, by the hand-written
+case, in the wells and on the branches that matter, and pairs of points on both sides of a border, where F is the same.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import sympy as sp
+
+import chaplygin as cg
+from chaplygin.codegen.branches import branch_at, branches
+from chaplygin.codegen.graph import Graph
+from chaplygin.codegen.identities import vanish
+from chaplygin.codegen.lowering import Lowering
+from chaplygin.codegen.symbols import DeclarationError
+from chaplygin.codegen.sympy_view import expressions
+
+x, y, z = cg.coordinates("x y z")
+xd, yd = cg.rate(x), cg.rate(y)
+w1, w2, w3 = cg.velocities("w1 w2 w3")
+half, far = sp.Rational(1, 2), 10**4
+If = sp.Piecewise
+NAMES = [
+    *(
+        "a",
+        "b",
+        "s",
+        "zz",
+        "well",
+        "q7",
+        "Step",
+        "far_away",
+        "probe",
+        "particle",
+        "xyzzy",
+        "M1",
+        "k_9",
+        "alpha",
+    ),
+    *("one", "SYSTEM", "orbit2", "heavy", "planar_mass", "the_last_of_twenty"),
+]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A unit mass in the plane: V, Q, where to look, and which integrals must be found."""
+
+    potential: Any
+    witnesses: Sequence[tuple[Any, Any]]
+    found: frozenset[str] = frozenset()
+    borders: Sequence[tuple[Any, Any]] = ()
+    forces: tuple[Any, Any] = (0, 0)
+
+
+def case(
+    potential: Any,
+    witnesses: Sequence[tuple[Any, Any]],
+    found: str = "",
+    borders: Sequence[tuple[Any, Any]] = (),
+    forces: tuple[Any, Any] = (0, 0),
+) -> Case:
+    return Case(sp.sympify(potential), witnesses, frozenset(found.split()), borders, forces)
+
+
+def distance(a: Any, b: Any) -> Any:
+    return sp.sqrt((x - a) ** 2 + (y - b) ** 2)
+
+
+E, PX, PY, TURN = "energy", "p_x_dot", "p_y_dot", "momentum_1"
+near = sp.Rational(1, 10**15)
+
+CASES = {
+    # Those of the report: narrow wells far from the example, conjunctions, a step.
+    "gaussian": case(sp.exp(-100 * ((x - 3) ** 2 + y**2)), [(3.05, 0.1), (3, 0.1)], f"{E} {TURN}"),
+    "gaussian_far": case(y * sp.exp(-((x - far) ** 2)), [(far, 1), (far + 1, 1)], E),
+    "morse": case((1 - sp.exp(-500 * (distance(3, 0) - 1))) ** 2, [(4.001, 0.1), (3, 1.001)], f"{E} {TURN}"),
+    "yukawa": case(sp.exp(-200 * distance(3, 1)) / distance(3, 1), [(3.01, 1.02), (3, 1.01)], f"{E} {TURN}"),
+    "conjunction": case(
+        If(((x - 20) ** 2 * (y - 7) ** 2, (x > 20) & (y > 7)), (0, True)), [(21, 9), (22, 8)], E
+    ),
+    "step": case(
+        If((y, (x > half) & (x < sp.Rational(3, 5))), (0, True)),
+        [(0.55, 1)],
+        borders=[((half - near, 2), (half + near, 2))],
+    ),
+    # Wells that are narrow without exponentials, beside others, or inside them.
+    "rational_well": case(1 / (1 + 10**6 * ((x - 3) ** 2 + y**2)) ** 40, [(3.0001, 0.0002), (3, 0.0003)], E),
+    "lorentz_far": case(y / (1 + (x - far) ** 4) ** 9, [(far, 1), (far + 1, 1)], E),
+    "well_of_well": case(sp.exp(-sp.exp((x - 20) ** 2) * y**2), [(20, 1), (20.1, 0.5)], E),
+    "two_wells": case(
+        sp.exp(-30 * ((x - 9) ** 2 + y**2)) + sp.exp(-30 * ((x + 9) ** 2 + y**2)),
+        [(9.1, 0.1), (-9.1, 0.1)],
+        E,
+    ),
+    "well_on_a_spring": case((x**2 + y**2) / 2 + sp.exp(-200 * ((x - 5) ** 2 + y**2)), [(5.05, 0.05)], E),
+    "kink_of_tanh": case(y * (1 + sp.tanh(40 * (x - 60))), [(60, 1), (61, 1)], E),
+    "logistic": case(y**2 * sp.log(1 + sp.exp(30 * (x - 50))), [(50, 1), (51, 1)], E),
+    "cosh_well": case(y / sp.cosh(20 * (x - 12)) ** 2, [(12, 1), (12.01, 1)], E),
+    "smooth_step_of_x": case(sp.tanh(1000 * (x - 500)), [(500, 0), (500.001, 1)], f"{E} {PY}"),
+    # Branches: products, nests, windows, discs, thresholds far away.
+    "product_of_ramps": case(sp.Max(0, x - 20) ** 2 * sp.Max(0, y - 7) ** 2, [(21, 8), (25, 9)], E),
+    "walls": case(sp.Max(0, x - 1) ** 2 + sp.Max(0, -1 - x) ** 2, [(2, 0), (-2, 0), (0, 0)], f"{E} {PY}"),
+    "ring_wall": case(sp.Max(0, distance(0, 0) - 2) ** 2, [(3, 1), (0.5, 0.5)], f"{E} {TURN}"),
+    "ring_wall_off_centre": case(sp.Max(0, distance(40, 0) - 2) ** 2, [(3, 1), (45, 0.5)], f"{E} {TURN}"),
+    "disc": case(
+        If((y * (1 - 100 * ((x - 8) ** 2 + y**2)), (x - 8) ** 2 + y**2 < 0.01), (0, True)), [(8.01, 0.02)], E
+    ),
+    "annulus": case(
+        If((0, x**2 + y**2 < 1), (distance(0, 0) - 1, x**2 + y**2 < 4), (1, True)),
+        [(0.1, 0.2), (1.2, 0.3), (3, 4)],
+        f"{E} {TURN}",
+    ),
+    "window": case(If((y, (x > 5) & (x < 5 + sp.Rational(1, 10**6))), (0, True)), [(5 + 5e-7, 1)]),
+    "strip_of_three": case(
+        If((0, x < 10), ((x - 10) ** 2 * y, x < 11), (2 * (x - sp.Rational(21, 2)) * y, True)),
+        [(10.5, 1), (12, 1)],
+        E,
+    ),
+    "either": case(If((0, (x < 90) | (y < 80)), ((x - 90) ** 2 * (y - 80) ** 2, True)), [(91, 82)], E),
+    "not_both": case(If((0, ~((x > 90) & (y > 80))), ((x - 90) ** 2 * (y - 80) ** 3, True)), [(91, 82)], E),
+    "clipped": case(sp.Min(1, sp.Max(-1, x - 70)) * y, [(70.5, 1), (72, 1)], E),
+    "far_abs": case(y * sp.Abs(x - far) + (far - x) * y, [(far + 1, 1)], E),
+    "sign_step": case(sp.sign(x - 50), [(0, 0)], PY, [((50 - near, 0), (50 + near, 0))]),
+    "condition_on_an_exponential": case(
+        y * sp.Max(0, sp.exp(-1000 * ((x - 7) ** 2 + (y - 8) ** 2)) - half), [(7.001, 8.002), (7, 8.003)], E
+    ),
+    "sine_window": case(
+        If((y * (sp.sin(x) - 0.999) ** 2, sp.sin(x) > 0.999), (0, True)), [(1.57, 1), (7.85, 1)], E
+    ),
+    "angle": case(sp.atan2(y, x), [(1, 2)], "", [((-1, near), (-1, -near))]),
+    "angle_seen_twice": case(sp.sin(2 * sp.atan2(y, x)), [(1, 2), (-1, 3)], E),
+    "jump_of_an_arctangent": case(
+        sp.atan(1 / (x - 100)), [(1, 2), (101, 3)], PY, [((100 - near, 0), (100 + near, 0))]
+    ),
+    # Forces.
+    "drag_beyond": case(0, [(301, 1)], f"{PX}", forces=(0, -yd * sp.Max(0, x - 300))),
+    "gust": case(
+        0, [(1000.5, 1)], "", forces=(-y * sp.exp(-((x - 1000) ** 2)), x * sp.exp(-((x - 1000) ** 2)))
+    ),
+    "push_in_a_corner": case(0, [(12, 13)], PY, forces=(sp.Max(0, x - 11) * sp.Max(0, y - 12), 0)),
+    "magnetic_strip": case(0, [(41, 1), (0, 0)], E, forces=(yd * sp.Max(0, x - 40), -xd * sp.Max(0, x - 40))),
+}
+
+
+def equations(one: Case, name: str, form: str = "lagrange") -> Any:
+    forces = {v: q for v, q in zip((xd, yd), one.forces, strict=True) if q != 0}
+    system = cg.System(
+        name, coordinates=[x, y], kinetic=(xd**2 + yd**2) / 2, potential=one.potential, forces=forces
+    )
+    return system.equations(form)
+
+
+def slope(one: Case, integral: Any, at: dict[Any, Any]) -> tuple[Any, Any]:
+    """dF/dt at a point, and the part of it that the potential and the forces give."""
+    acting = [q - sp.diff(one.potential, c) for c, q in zip((x, y), one.forces, strict=True)]
+
+    def number(e: Any) -> Any:
+        return sp.sympify(e).xreplace(at).evalf(60)
+
+    by_force = sum(number(sp.diff(integral, v)) * number(a) for v, a in zip((xd, yd), acting, strict=True))
+    sizes = sum(abs(number(sp.diff(integral, v)) * number(a)) for v, a in zip((xd, yd), acting, strict=True))
+    moving = sum(number(sp.diff(integral, c)) * number(v) for c, v in zip((x, y), (xd, yd), strict=True))
+    return by_force + moving, sizes
+
+
+def holds(one: Case, integral: Any) -> bool:
+    """Whether a function of (x, y, x', y') is an integral, as far as the witnesses see."""
+    rates = {xd: sp.Rational(7, 10), yd: sp.Rational(-13, 10)}
+    for point in one.witnesses:
+        at = {
+            c: sp.Rational(str(v)) if isinstance(v, float) else sp.sympify(v) for c, v in zip((x, y), point)
+        }
+        rate, size = slope(one, integral, at | rates)
+        if abs(rate) > 1e-20 * (size + sp.Rational(1, 10**9)):
+            return False
+    for pair in one.borders:
+        values = [integral.xreplace(dict(zip((x, y), p, strict=True)) | rates).evalf(40) for p in pair]
+        if abs(values[0] - values[1]) > 1e-9:
+            return False
+    return True
+
+
+def assert_true(one: Case, eqs: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # every branch of the cases is reached
+        found = eqs.found_invariants
+    for i in found:
+        assert holds(one, expressions(eqs.graph, [i.node], eqs.symbols)[0]), i
+    assert one.found <= {i.name for i in found}
+    assert all(i.status in ("proved", "checked") for i in found)
+
+
+@pytest.mark.parametrize("label", CASES)
+def test_no_integral_is_claimed_that_is_none(label: str) -> None:
+    assert_true(CASES[label], equations(CASES[label], NAMES[list(CASES).index(label) % len(NAMES)]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("label", CASES)
+def test_under_any_name(label: str, name: str) -> None:
+    assert_true(CASES[label], equations(CASES[label], name))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["poincare", "chetaev", "hamel", "nonholonomic"])
+@pytest.mark.parametrize("label", ["gaussian", "conjunction", "step", "product_of_ramps", "angle"])
+def test_in_other_forms(label: str, form: str) -> None:
+    one = CASES[label]
+    eqs = equations(one, "s", form)
+    for i in eqs.found_invariants:
+        node = expressions(eqs.graph, [i.node], eqs.symbols)[0]
+        assert holds(one, node.subs(dict(zip(eqs.velocities, (xd, yd), strict=True))))
+    assert one.found & {E} <= {i.name for i in eqs.found_invariants}
+
+
+def test_the_oracle_can_tell() -> None:
+    """The angular momentum about the origin is no integral of the well at (3, 0); that about (3, 0) is."""
+    turned = x * yd - y * xd
+    assert not holds(CASES["gaussian"], turned)
+    assert holds(CASES["gaussian"], turned - 3 * yd)
+    assert not holds(CASES["step"], (xd**2 + yd**2) / 2 + CASES["step"].potential)
+
+
+def test_the_same_is_claimed_under_twenty_names() -> None:
+    for label in ("gaussian_far", "conjunction", "step"):
+        claims = {
+            tuple((i.name, i.status) for i in equations(CASES[label], name).found_invariants)
+            for name in NAMES
+        }
+        assert len(claims) == 1, label
+
+
+SPANS = {
+    "ramp": sp.Max(0, x - 2),
+    "ramp_far": sp.Max(0, x - 10**5),
+    "ramp_on_the_other_side": sp.Max(0, -x - 700),
+    "gaussian_far": sp.exp(-((x - far) ** 2)),
+    "rational_well": 1 / (1 + 10**4 * ((x - 3) ** 2 + y**2)) ** 20,
+    "corner": If((x, (x > 20) & (y > 7)), (0, True)),
+    "ramps": sp.Max(0, x - 20) ** 2 * sp.Max(0, y - 7) ** 2,
+    "disc": If((x, (x - 1000) ** 2 + (y - 33) ** 2 < sp.Rational(1, 100)), (0, True)),
+    "window": If((x, (x > half) & (x < half + sp.Rational(1, 10**6))), (0, True)),
+    "exponential_condition": If((x, sp.exp(-100 * ((x - 3) ** 2 + y**2)) > half), (0, True)),
+    "narrow_waves": If((x, sp.sin(40 * x) * sp.cos(7 * y) > sp.Rational(999, 1000)), (0, True)),
+    "by_sign": (1 + sp.sign(x - 60)) * (x - 60),
+    "by_abs": sp.Abs(x - 60) + x - 60,
+    "neither": If((0, (x < 30) | (y < 40)), (x - 30, True)),
+}
+CLOSED = {
+    "constant": sp.Integer(3),
+    "of_y": sp.Max(0, y - 2) ** 2,
+    "of_y_in_arms": If((y**2, (y > 3) & (y < 4)), (sp.exp(-((y - 50) ** 2)), True)),
+}
+
+
+def carriage(name: str, f: Any, at: float = 0.1) -> cg.System:
+    """dz = f(x, y) dy; closed, f depends on y alone."""
+    return cg.System(
+        name,
+        kinematics={x: w1, y: w2, z: f * w2},
+        kinetic=(w1**2 + w2**2 + (f * w2) ** 2) / 2,
+        example={x: at, y: 0.3},
+    )
+
+
+@pytest.mark.parametrize("label", SPANS)
+def test_a_bracket_that_leaves_the_span_anywhere_is_refused(label: str) -> None:
+    """d f/dx is not zero on one branch at least: then [X_1, X_2] = f_x d/dz is no combination of X_1, X_2."""
+    assert sp.diff(SPANS[label], x) != 0
+    with pytest.raises(DeclarationError, match="leaves the span"):
+        carriage(NAMES[list(SPANS).index(label)], SPANS[label])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_spans_under_any_name(name: str) -> None:
+    for f in SPANS.values():
+        for at in (0.1, -3.0, 1e3):
+            with pytest.raises(DeclarationError, match="leaves the span"):
+                carriage(name, f, at)
+    for f in CLOSED.values():
+        carriage(name, f)
+
+
+@pytest.mark.parametrize("label", CLOSED)
+def test_a_bracket_within_the_span_is_accepted(label: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        carriage("closed", CLOSED[label])
+
+
+def test_a_branch_that_is_not_found_is_said() -> None:
+    """sin(x) > 2 holds nowhere: no search can tell, so that the declaration stands with a warning."""
+    never = If((x, sp.sin(x) > 2), (1, True))
+    with pytest.warns(cg.errors.BranchWarning, match=r"kinematics\[z\].*sin\(x\) - 2 > 0.*points were tried"):
+        carriage("never", never)
+    system = cg.System("never", coordinates=[x, y], kinetic=(xd**2 + yd**2) / 2, potential=never)
+    with pytest.warns(cg.errors.BranchWarning, match=r"potential.*sin\(x\) - 2 > 0.*not claimed") as said:
+        assert {i.name for i in system.equations("lagrange").found_invariants} == {PY}
+    assert len(said) == 1
+
+
+def test_more_branches_than_are_tried_are_said() -> None:
+    walls = sum(sp.Max(0, i * x + y - i * i) ** 2 for i in range(1, 10))
+    system = cg.System("walls", coordinates=[x, y], kinetic=(xd**2 + yd**2) / 2, potential=walls)
+    with pytest.warns(cg.errors.BranchWarning, match="more than 64"):
+        assert {i.name: i.status for i in system.equations("lagrange").found_invariants} == {E: "proved"}
+
+
+def plane(**given: Any) -> cg.System:
+    return cg.System(
+        "ranks", **{"kinematics": {x: w1, y: w2, z: w3}, "kinetic": (w1**2 + w2**2 + w3**2) / 2, **given}
+    )
+
+
+def test_ranks_hold_on_every_branch() -> None:
+    """Fields, constraints, parameters and masses that lose their rank beyond x = 25 (or in a corner) are refused."""
+    beyond = sp.Max(0, 25 - x)
+    corner = If((0, (x > 25) & (y > 31)), (1, True))
+    theta = cg.velocities("theta1 theta2")
+    for given, text in [
+        ({"kinematics": {x: w1, y: w2, z: corner * w3}}, "linearly dependent"),
+        ({"kinematics": {x: w1, y: w2, z: beyond * w3}}, "linearly dependent"),
+        ({"constraints": [w1 - w2, w1 - w2 + corner * w3]}, "constraints are linearly dependent"),
+        ({"constraints": [beyond * w3]}, "constraints are linearly dependent"),
+        (
+            {"parametrization": {w1: theta[0], w2: theta[0], w3: beyond * theta[1]}},
+            "not independent",
+        ),
+        ({"kinetic": (w1**2 + w2**2 + corner * w3**2) / 2}, "mass matrix is singular"),
+    ]:
+        with pytest.raises(DeclarationError, match=f"where .*: .*{text}"):
+            plane(**given)
+    plane(constraints=[w1 - w2, If((w3, x > 25), (w3 - w1, True))])
+
+
+def test_a_structure_function_far_away() -> None:
+    """X_2 = (0, a(x)), a = 1 near and 1 + (x - 3)^2 beyond: c_12^2 = a'/a there, zero here, with w2 = y'/a."""
+    a = 1 + sp.Max(0, x - 3) ** 2
+    system = cg.System("far", kinematics={x: w1, y: a * w2}, kinetic=(w1**2 + a**2 * w2**2) / 2)
+    c = system.structure_constants()[0][1][1]
+    for point in (1, 5):
+        assert abs((c - sp.diff(a, x) / a).subs(x, point)) < 1e-12
+    # Free motion in the plane, in a moving basis: w2' = -a' w1 w2 / a.
+    eqs = system.equations("poincare")
+    values = {x: 5.0, y: 0.3, w1: 0.7, w2: 0.4}
+    forcing, mass = eqs.forcing.subs(values), eqs.mass_matrix.subs(values)
+    expected = -4.0 * 0.7 * 0.4 / 5.0  # a = 5, a' = 4 at x = 5
+    assert abs(forcing[1] / mass[1, 1] - expected) < 1e-12
+    assert abs(forcing[0]) < 1e-12
+
+
+def test_rows_that_vanish_on_another_branch_are_not_solved_for() -> None:
+    """The direction of w2 turns from y to z beyond x = 2: no two fixed rows give the structure functions everywhere."""
+    f = (1 + x**2) ** 2
+    away, here = If((1, x > 2), (0, True)), If((0, x > 2), (1, True))
+    system = cg.System(
+        "turned",
+        kinematics={x: w1, y: here * f * w2, z: away * f * w2},
+        kinetic=(w1**2 + f**2 * w2**2) / 2,
+        example={x: 0.1},
+    )
+    eqs = system.equations("poincare")
+    (force,) = expressions(eqs.graph, [eqs.force[1]], eqs.symbols)
+    # p2 = f^2 w2 and f w2 is constant: f^2 w2' = -f f' w1 w2.
+    for at in (sp.Rational(1, 2), sp.Integer(3)):
+        values = {x: at, w1: sp.Rational(7, 10), w2: sp.Rational(2, 5)}
+        expected = (-f * sp.diff(f, x) * w1 * w2).subs(values)
+        assert abs(force.subs(values) - expected) < 1e-9 * abs(expected)
+
+
+def test_painleves_function_is_not_taken_for_the_energy() -> None:
+    """T has a part linear in the velocity beyond x = 9 only: there T2 - T0 + V is kept, T + V is not."""
+    kinetic = (xd**2 + yd**2) / 2 + yd * sp.Max(0, x - 9) ** 2
+    eqs = cg.System("linear", coordinates=[x, y], kinetic=kinetic).equations("lagrange")
+    assert {i.name for i in eqs.found_invariants} == {"painleve", PY}
+
+
+def test_a_reset_that_works_far_away_only() -> None:
+    """A wall that damps where x > 80 keeps no energy; one that reflects keeps it."""
+    for factor, kept in ((1, True), (If((half, x > 80), (1, True)), False)):
+        wall = cg.Event(y, direction=-1, reset={yd: -factor * yd})
+        system = cg.System(
+            "wall",
+            coordinates=[x, y],
+            kinetic=(xd**2 + yd**2) / 2,
+            potential=y,
+            events=[wall],
+            example={y: 1},
+        )
+        assert (E in {i.name for i in system.equations("lagrange").found_invariants}) is kept
+
+
+def test_an_affine_part_far_away_does_work() -> None:
+    """A belt that runs beyond x = 70 only: the power of its reaction is in the audit."""
+    belt = cg.System(
+        "belt",
+        coordinates=[x, y],
+        kinetic=(xd**2 + yd**2) / 2,
+        constraints=[yd - sp.Max(0, x - 70)],
+        example={x: 1, y: 0},
+    )
+    eqs = belt.equations("maggi")
+    assert E not in {i.name for i in eqs.found_invariants}
+    kernel = eqs.program.kernels["outputs"]
+    names = [v.name for v in eqs.program.outputs]
+    assert "power" in names
+    (power,) = expressions(eqs.graph, [kernel.outputs[names.index("power")]], eqs.symbols)
+    # y' = x - 70, reaction y'' = x': its power is (x - 70) x'.
+    assert sp.simplify(power.subs({x: 75, xd: 2}) - 10) == 0
+
+
+def nodes(*entries: Any) -> tuple[Graph, list[int]]:
+    g = Graph()
+    symbols = sorted({s for e in entries for s in e.free_symbols}, key=str)
+    return g, Lowering(g, {s: g.symbol(s.name) for s in symbols}).lower(entries)
+
+
+def test_branches_are_those_that_there_are() -> None:
+    for e, count in [
+        (If((x, x < 1), (x**2, x < 2), (3, True)), 3),
+        (sp.Max(0, x - 2) + sp.Abs(2 - x), 2),
+        (sp.Max(0, sp.sqrt(x**2 + y**2) - 2) + sp.Max(0, x**2 + y**2 - 4), 2),
+        (sp.Max(0, x - 2) * sp.Max(0, y - 2), 4),
+        (If((x, sp.Eq(x, 3)), (y, True)), 1),
+        (sp.sign(x * y), 4),
+        (sp.Abs(sp.exp(x)), 1),
+    ]:
+        g, roots = nodes(e)
+        found = branches(g, roots)
+        assert found is not None
+        assert len(found) == count, e
+    g, roots = nodes(sum(sp.Max(0, i * x + y - i * i) for i in range(1, 8)))
+    assert branches(g, roots) is None
+    branch = branch_at(g, roots, {"x": 100.0, "y": 0.5})
+    assert [sign for _, sign in branch.conditions] == [1] * 7
+
+
+def test_vanishing_is_seen_to_the_smallest_term() -> None:
+    points = [{"x": 0.3, "y": 1.1}, {"x": -7.0, "y": 3.0}]
+    for e, zero in [
+        ((x + y) ** 2 - x**2 - 2 * x * y - y**2, True),
+        (sp.sin(2 * x) - 2 * sp.sin(x) * sp.cos(x), True),
+        (sp.exp(x - 10**6) * sp.exp(y) - sp.exp(x + y - 10**6), True),
+        (sp.sinh(far * x) + sp.cosh(far * x) - sp.exp(far * x), True),
+        ((x + y) ** 2 - x**2 - 2 * x * y - y**2 + sp.exp(-((x - far) ** 2)), False),
+        (sp.sin(2 * x) - 2 * sp.sin(x) * sp.cos(x) + (1 + 10**9 * x**2) ** -60, False),
+        (sp.exp(x - 10**6) * sp.exp(y) - sp.exp(x + y - 10**6 + sp.Rational(1, 10**9)), False),
+        (x - x * (1 + sp.Rational(1, 10**50)), False),
+    ]:
+        g, roots = nodes(e)
+        assert vanish(g, roots, points) is zero, e
+
+
+CATALOGUE = {
+    "chaplygin_sleigh": ("maggi", "energy"),
+    "double_pendulum": ("lagrange", "energy"),
+    "euler_rigid_body": ("poincare", "energy coordinates_1 momentum_1 momentum_2 momentum_3"),
+    "fluid_cavity": ("poincare", "energy coordinates_1 coordinates_2 casimir_1 casimir_2"),
+    "gyrostat": ("poincare", "energy p_eta4 coordinates_1 momentum_1 momentum_2 momentum_3"),
+    "harmonic_oscillator": ("lagrange", "energy"),
+    "heavy_top": ("poincare", "energy coordinates_1 momentum_1"),
+    "heisenberg": ("poincare", "energy p_eta3"),
+    "kovalevskaya_top": ("poincare", "energy coordinates_1 momentum_1"),
+    "lagrange_top": ("poincare", "energy p_w3 coordinates_1 momentum_1"),
+    "roller_racer": ("maggi", ""),
+    "rolling_disk": ("maggi", "energy"),
+    "rolling_ring": ("maggi", "p_psi_dot"),
+    "rotating_particle": ("poincare", "energy"),
+    "sleigh_cartesian": ("maggi", "energy"),
+    "suslov": ("maggi", "energy coordinates_1"),
+    "torus_nonuniform": ("lagrange", ""),
+    "torus_uniform": ("lagrange", "painleve"),
+    "turntable_sleigh": ("maggi", ""),
+}
+"""The integrals that theory knows (MATHS of the sources): energy or Painlevé's integral, norms, momenta, Casimirs."""
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_integrals_of_the_catalogue(name: str) -> None:
+    form, known = CATALOGUE[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = cg.example(name).system.equations(form).found_invariants
+    assert {i.name for i in found} == set(known.split())
