@@ -298,6 +298,7 @@ def test_preparation_and_integration_are_two_figures(
     import chaplygin as cg
     from chaplygin.runtime import lanes
 
+    assert cg.ensemble  # imported with its own lane_set before that is replaced here
     compile_of, lane_set, prepared = cg.System.compile, lanes.lane_set, []
 
     def compile_slowly(*given: Any, **options: Any) -> Any:

@@ -264,9 +264,9 @@ def test_the_table_and_one_function_for_all_resets() -> None:
     assert '{"impact", -1, 0, 1, 0},' in text
     assert "case 1: /* impact */" in text
     assert "case 0:" not in text
-    assert ".n_events = 2," in text
-    assert ".reset = pair_reset," in text
-    assert ".guards_fn = pair_guards," in text
+    assert "2, /* n_events */" in text
+    assert "pair_reset, /* reset */" in text
+    assert "pair_guards, /* guards_fn */" in text
 
 
 WARNINGS = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
