@@ -21,6 +21,7 @@ from .graph import Node
 from .identities import FAILURES, anywhere
 from .points import wide_points
 from .reach import condition_text, reach, warn_too_many, warn_unreached
+from .roots import reversed_roots, touches_zero
 
 if TYPE_CHECKING:
     from .branches import Condition
@@ -88,6 +89,15 @@ class Examination:
             parts = branch.nodes[:count], branch.nodes[count : count + known], branch.nodes[count + known :]
             left = [i for i in range(count) if good[i]]
             moving = self._moving([parts[0][i] for i in left], parts[1], parts[2])
+            for square, nodes in reversed_roots(self.graph, branch.nodes):
+                if all(moving):
+                    break
+                own = [nodes[i] for i in left]
+                other = self._moving(own, nodes[count : count + known], nodes[count + known :])
+                if any(b and not a for a, b in zip(moving, other, strict=True)) and touches_zero(
+                    self.graph, square
+                ):
+                    moving = [a or b for a, b in zip(moving, other, strict=True)]
             if any(moving):
                 self._say(branch.conditions)
             for i, bad in zip(left, moving, strict=True):

@@ -16,6 +16,7 @@ from mpmath import mp, mpf
 from .branches import branches, is_branched
 from .evaluate import digits_to_see, evaluate_with_scale, shrinking
 from .graph import Graph, Node
+from .roots import reversed_roots, touches_zero
 
 Point = Mapping[str, Any]
 T = TypeVar("T")
@@ -57,6 +58,16 @@ def vanish(g: Graph, nodes: Sequence[Node], points: Sequence[Point]) -> bool:
     left = [n for n in nodes if n != g.zero]
     if not left:
         return True
+    if not _vanish_here(g, left, points):
+        return False
+    return all(
+        _vanish_here(g, other, points) or not touches_zero(g, square)
+        for square, other in reversed_roots(g, left)
+    )
+
+
+def _vanish_here(g: Graph, left: Sequence[Node], points: Sequence[Point]) -> bool:
+    """As `vanish`, where the square roots keep their signs."""
     for point in points:
         try:
             found = evaluate_with_scale(g, left, point, shrink=shrinking(g, left, point))

@@ -19,7 +19,9 @@ from .identities import FAILURES, precisely, rank
 from .linear import choose_pivots
 from .points import Point, wide_points
 from .reach import condition_text, reach, warn_too_many, warn_unreached
+from .roots import reversed_roots, touches_zero
 from .symbols import DeclarationError
+from .sympy_view import expressions
 
 if TYPE_CHECKING:
     from .system import System
@@ -84,6 +86,11 @@ def _hold(
     for branch in found:
         text = complaint(branch.nodes)
         if text is None:
+            for square, nodes in reversed_roots(g, branch.nodes):
+                text = complaint(nodes)
+                if text is not None and touches_zero(g, square):
+                    (shown,) = expressions(g, [square], symbols)
+                    raise DeclarationError(f"{where}: beyond the zero of {shown}: {text}")
             continue
         if not branch.conditions:
             raise DeclarationError(f"{where}: {text}")

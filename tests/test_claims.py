@@ -135,6 +135,11 @@ CASES = {
     "sine_window": case(
         If((y * (sp.sin(x) - 0.999) ** 2, sp.sin(x) > 0.999), (0, True)), [(1.57, 1), (7.85, 1)], E
     ),
+    "even_root": case(y * (sp.sqrt(sp.expand((x - 1000) ** 2)) + x - 1000), [(1001, 1)], E),
+    "even_root_of_a_form": case(
+        y * (sp.sqrt(sp.expand((x - 2 * y - 50) ** 2)) + x - 2 * y - 50), [(80, 1)], E
+    ),
+    "root_that_is_none": case(sp.sqrt(1 + x**2) ** 3 * y, [(1, 2), (-3, 1)], E),
     "angle": case(sp.atan2(y, x), [(1, 2)], "", [((-1, near), (-1, -near))]),
     "angle_seen_twice": case(sp.sin(2 * sp.atan2(y, x)), [(1, 2), (-1, 3)], E),
     "jump_of_an_arctangent": case(
@@ -253,10 +258,12 @@ SPANS = {
     "narrow_waves": If((x, sp.sin(40 * x) * sp.cos(7 * y) > sp.Rational(999, 1000)), (0, True)),
     "by_sign": (1 + sp.sign(x - 60)) * (x - 60),
     "by_abs": sp.Abs(x - 60) + x - 60,
+    "even_root": sp.sqrt(sp.expand((x - 1000) ** 2)) + x - 1000,
     "neither": If((0, (x < 30) | (y < 40)), (x - 30, True)),
 }
 CLOSED = {
     "constant": sp.Integer(3),
+    "of_a_root": sp.sqrt(1 + y**2) ** 3 * sp.sqrt(4 + y**2),
     "of_y": sp.Max(0, y - 2) ** 2,
     "of_y_in_arms": If((y**2, (y > 3) & (y < 4)), (sp.exp(-((y - 50) ** 2)), True)),
 }

@@ -1,0 +1,65 @@
+"""Square roots that are absolute values in disguise: sqrt(x^2 - 4 x + 4) is |x - 2|.
+
+Of a true root the other sign does as well: what is an identity with sqrt(a) is one with -sqrt(a), unless a is a square.
+So an identity is tried with each root reversed; where it fails, a is looked at along lines: a square touches zero
+without passing through it, and beyond that point the reversed root is the one that counts.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from .evaluate import evaluate
+from .graph import Graph, Node
+
+_TOUCH = 1e-9
+"""A least value below this share of the values around it is zero."""
+
+
+def reversed_roots(g: Graph, nodes: Sequence[Node]) -> Iterator[tuple[Node, list[Node]]]:
+    """The argument of each root below the nodes, and the nodes with that root's sign reversed."""
+    for n in g.reachable(nodes):
+        if g.op[n] == "sqrt" and g.symbols([n]):
+            yield g.args[n][0], g.substitute(nodes, {n: g.neg(n)})
+
+
+def touches_zero(g: Graph, node: Node) -> bool:
+    """Whether a node has a zero along generic lines at which it keeps its sign."""
+    names = sorted(g.symbols([node]))
+    draw = random.Random(50_021)
+    steps = np.geomspace(1e-3, 1e6, 120)
+    ts = np.concatenate((-steps[::-1], steps))
+    for _ in range(3):
+        start = np.array([draw.uniform(0.3, 1.7) for _ in names])
+        direction = np.array([draw.gauss(0, 1) for _ in names])
+
+        def value(t: float, start: np.ndarray = start, direction: np.ndarray = direction) -> float:
+            at = dict(zip(names, map(float, start + t * direction), strict=True))
+            try:
+                return float(evaluate(g, [node], at)[0])
+            except (ArithmeticError, ValueError):
+                return math.nan
+
+        values = [value(t) for t in ts]
+        for i in range(1, len(ts) - 1):
+            around = min(values[i - 1], values[i + 1])
+            if 0 <= values[i] <= around and _least(value, ts[i - 1], ts[i + 1]) <= _TOUCH * around:
+                return True
+    return False
+
+
+def _least(value: object, low: float, high: float) -> float:
+    """The least value in an interval with one minimum, by golden section."""
+    assert callable(value)
+    share = (math.sqrt(5) - 1) / 2
+    for _ in range(60):
+        a, b = high - share * (high - low), low + share * (high - low)
+        if value(a) < value(b):
+            high = b
+        else:
+            low = a
+    return float(value((low + high) / 2))
