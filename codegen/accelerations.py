@@ -122,10 +122,16 @@ class Coupling:
         return cls(rows, across, matrix, scales, rows.first if friction.implicit else len(matrix))
 
     def solve(
-        self, g: Graph, free: Sequence[Node], right: Sequence[Node]
+        self, g: Graph, free: Sequence[Node], right: Sequence[Node], name: str, solves: list[Solve]
     ) -> tuple[list[Node], list[tuple[Node, Node]]]:
-        """r and its pivots, with M^-1 f = free."""
+        """r and its pivots, with M^-1 f = free; many constraints by a loop, as `Mass.solve` does."""
         rest = [g.sub(e, g.dot(c, free)) for c, e in zip(self.rows.left, right, strict=True)]
+        count = len(rest)
+        if count > UNROLLED_VELOCITIES and self.rows.first == count:  # A M^-1 A^T, symmetric
+            results = tuple(g.symbol(f"cg_{name}_{i}") for i in range(count))
+            known = any(solve.factors == "constraints" for solve in solves)
+            solves.append(Solve(() if known else upper(self.matrix), tuple(rest), results, "constraints"))
+            return list(results), []
         return eliminate(g, self.matrix, rest, self.scales, self.pivoting)
 
     def add(self, g: Graph, free: Sequence[Node], unknown: Sequence[Node]) -> list[Node]:
@@ -163,7 +169,7 @@ def solve_for_accelerations(eqs: Equations) -> Accelerations:
     free = mass.solve(g.substitute(eqs.force, dict.fromkeys(friction.unknown, g.zero)), "a", solves)
     across = [mass.solve(b, f"c_{j}", solves) for j, b in enumerate(friction.columns())]
     coupling = Coupling.of(g, friction, friction_rows(g, friction), across)
-    unknown, pivots = coupling.solve(g, free, coupling.rows.right)
+    unknown, pivots = coupling.solve(g, free, coupling.rows.right, "r", solves)
     return Accelerations(
         tuple(coupling.add(g, free, unknown)),
         mass,
@@ -204,7 +210,7 @@ def variation(
     rows = found.coupling.rows.residuals(g, names, list(found.solution))
     known = {**dict(zip(names, found.nodes, strict=True)), **found.solution}
     left = g.substitute(forward(g, rows, direction), known)
-    unknown, _ = found.coupling.solve(g, free, [g.neg(e) for e in left])
+    unknown, _ = found.coupling.solve(g, free, [g.neg(e) for e in left], "s", solves)
     return moved[:n], found.coupling.add(g, free, unknown)
 
 

@@ -59,6 +59,12 @@ def slopes_along(eqs: Equations, nodes: Sequence[Node]) -> tuple[list[Node], lis
     else:
         mass, force = [n for row in eqs.mass for n in row], list(eqs.force)
     moving |= {node: g.symbol(f"cg_acceleration_{i}") for i, node in enumerate(v)}
+    if eqs.friction is not None:  # [[M, A^T], [A, 0]] [theta', -lambda] = [f, -b], multipliers solved for as well
+        force = g.substitute(force, dict.fromkeys(eqs.friction.unknown, g.zero)) + [
+            g.neg(b) for b in eqs.friction.biases
+        ]
+        for s, row in enumerate(eqs.friction.rows):
+            mass += [*row, *[g.zero] * (s + 1)]
     return forward(g, list(nodes), moving), [*mass, *force]
 
 
@@ -69,6 +75,7 @@ class Examination:
         self, eqs: Equations, slopes: Sequence[Node], needed: Sequence[Node], said: set[str] | None = None
     ) -> None:
         self.eqs, self.slopes, self.needed = eqs, slopes, needed
+        self.unknown = len(eqs.force) + (0 if eqs.friction is None else len(eqs.friction.rows))
         self.said = set() if said is None else said
         self.graph = eqs.graph.copy()  # branches and borders leave nothing behind
         self.completing = (*eqs.manifold.values(), *(eqs.initial_nodes or ()))
@@ -108,7 +115,7 @@ class Examination:
         self, slopes: Sequence[Node], needed: Sequence[Node], completing: Sequence[Node]
     ) -> list[bool]:
         """Which of the derivatives, free of switches, do not vanish: with floats, then with all their terms seen."""
-        g, k = self.graph, len(self.eqs.force)
+        g, k = self.graph, self.unknown
         moving = [False] * len(slopes)
 
         def look(point: dict[str, Any], shrink: float, limit: Any, precise: bool = True) -> bool:
@@ -144,11 +151,11 @@ class Examination:
         for branch in branches(g, roots) or [Branch((), tuple(roots))]:
             slopes, needed = branch.nodes[:count], branch.nodes[count : count + known]
             for p in points:
-                point = {**p, **{f"cg_acceleration_{i}": 0.7 for i in range(len(self.eqs.force))}}
+                point = {**p, **{f"cg_acceleration_{i}": 0.7 for i in range(self.unknown)}}
                 try:
                     shrink = shrinking(g, branch.nodes, point) if exponential else 1.0
                     at = self._completed(point, branch.nodes[count + known :], False, shrink)
-                    values = along(g, slopes, needed, len(self.eqs.force), at, False, shrink)
+                    values = along(g, slopes, needed, self.unknown, at, False, shrink)
                     found.append([float(v) for v, _ in values])
                 except FAILURES:
                     continue
@@ -199,7 +206,8 @@ def along(
 ) -> list[tuple[Any, Any]]:
     """Values of derivatives with accelerations as symbols at a point, each with the size of its terms.
 
-    `needed` are the lower triangle of M by rows, if M is not the unit matrix, and the k entries of f.
+    `needed` are the lower triangle of a symmetric matrix by rows, M or M bordered by constraints, if it is not the unit
+    matrix, and the k entries of the right-hand side.
     """
     found = evaluate_with_scale(g, needed, point, precise, shrink=shrink)
     values, sizes = [v for v, _ in found], [s for _, s in found]

@@ -238,13 +238,14 @@ def friction_outputs(eqs: Equations) -> list[tuple[str, str, Node]]:
     """(name, description, node) of v_i, T_i and N_i, and of the power that the contacts dissipate."""
     g, friction = eqs.graph, eqs.friction
     found = []
-    for c in friction.contacts if friction else ():
+    if friction is None or not friction.contacts:
+        return []
+    for c in friction.contacts:
         found += [
             (f"slip_{c.name}", f"slip velocity of the contact {c.name}", c.slip),
             (f"friction_{c.name}", f"friction force of the contact {c.name}, along its slip", c.force),
             (f"normal_{c.name}", f"normal force of the contact {c.name}", c.normal),
         ]
-    if friction:
-        lost = g.sum(g.mul(c.force, c.slip) for c in friction.contacts)
-        found.append(("friction_power", "power of the friction forces on the slip, never positive", lost))
+    lost = g.sum(g.mul(c.force, c.slip) for c in friction.contacts)
+    found.append(("friction_power", "power of the friction forces on the slip, never positive", lost))
     return found

@@ -122,7 +122,7 @@ def hybrid_kernels(
     for i, after in enumerate(eqs.resets):
         if after is not None:
             kernels[f"reset_{i}"] = make(f"reset_{i}", after, comments)
-    if eqs.friction is not None:
+    if eqs.friction is not None and eqs.friction.contacts:
         kernels["contacts"] = _contacts(eqs, found, make)
         moved, solves, pivots = project_slips(eqs, found)
         nodes_after = (*eqs.coordinate_nodes, *moved)

@@ -52,7 +52,7 @@ def find(eqs: Equations) -> tuple[Invariant, ...]:
 
     What an event's reset changes is none; with friction only what holds by the kinematics is.
     """
-    if eqs.friction is not None:  # what holds by the kinematics alone; friction takes the rest
+    if eqs.system.contacts:  # what holds by the kinematics alone; friction takes the rest
         found = tuple(c for c in _coordinate_invariants(eqs) if c.status == "proved")
     else:
         found = _conserved_in_flight(eqs)

@@ -95,3 +95,76 @@ def test_chetaev_of_many_links_runs_as_lagrange_does() -> None:
         assert np.ptp(energy) <= 1e-8 * np.abs(energy).max()
         ends.append(solution.y[:LINKS, -1])
     np.testing.assert_allclose(ends[1], ends[0], rtol=1e-7, atol=1e-7)
+
+
+def closed_chain(n: int, rows: int) -> Any:
+    """The chain of n links with its first `rows` masses held on vertical lines: l_1 sin theta_1 + ... = constant."""
+    import sympy as sp
+
+    theta = [cg.coordinates(f"theta{i}") for i in range(1, n + 1)]
+    m, length, g = cg.parameters("m l g", positive=True)
+    kinetic = potential = vx = vy = y = sp.Integer(0)
+    for angle in theta:
+        vx += length * sp.cos(angle) * cg.rate(angle)
+        vy += length * sp.sin(angle) * cg.rate(angle)
+        y -= length * sp.cos(angle)
+        kinetic += m * (vx**2 + vy**2) / 2
+        potential += m * g * y
+    held = [sum(length * sp.cos(a) * cg.rate(a) for a in theta[: 2 * (s + 1)]) for s in range(rows)]
+    draw = np.random.default_rng(5)
+    example = {m: VALUES["m"], length: VALUES["l"], g: VALUES["g"]}
+    example |= dict(zip(theta, draw.uniform(-0.5, 0.5, n), strict=True))
+    return cg.System(
+        f"closed_{n}_{rows}",
+        coordinates=theta,
+        kinetic=kinetic,
+        potential=potential,
+        constraints=held,
+        example=example,
+    )
+
+
+@pytest.mark.parametrize(("n", "rows"), [(14, 2), (28, 13)])
+def test_multipliers_by_a_loop_balance_the_momenta(n: int, rows: int) -> None:
+    """dp/dt = dL/d theta + A^T lambda and d(A theta')/dt = 0, by differences of momenta written by hand."""
+    program = closed_chain(n, rows).equations("multipliers").program
+    factors = [s.factors for s in program.kernels["rhs"].solves]
+    assert factors.count("constraints") == (rows > 12)
+    m, length, p = np.full(n, VALUES["m"]), np.full(n, VALUES["l"]), parameters(program)
+    draw = np.random.default_rng(6)
+    angle, rate = draw.uniform(-0.6, 0.6, n), draw.uniform(-1, 1, n)
+    state = [*angle, *rate]
+    moved = np.array(python_kernel(program, "rhs")(0.0, state, p, []))
+    outputs = dict(
+        zip(
+            (v.name for v in program.outputs),
+            python_kernel(program, "outputs")(0.0, state, p, []),
+            strict=True,
+        )
+    )
+    forced = np.array([outputs[f"lambda_{s + 1}"] for s in range(rows)])
+
+    def matrix(q: np.ndarray) -> np.ndarray:
+        return np.array(
+            [[VALUES["l"] * np.cos(q[j]) * (j < 2 * (s + 1)) for j in range(n)] for s in range(rows)]
+        )
+
+    def slope(f: Any) -> np.ndarray:
+        def difference(h: float) -> np.ndarray:
+            there, back = (f(angle + e * h * moved[:n], rate + e * h * moved[n:]) for e in (1, -1))
+            return (there - back) / (2 * h)
+
+        h = 1e-3 / max(1.0, np.abs(moved).max())
+        return (4 * difference(h / 2) - difference(h)) / 3
+
+    left = slope(lambda q, w: momenta(m, length, q, w))
+    right = forces(m, length, angle, rate, VALUES["g"]) + matrix(angle).T @ forced
+    np.testing.assert_allclose(left, right, rtol=1e-6, atol=1e-6 * np.abs(right).max())
+    held = slope(lambda q, w: matrix(q) @ w)
+    np.testing.assert_allclose(held, 0, atol=1e-6 * np.abs(moved).max())
+
+
+def test_multipliers_of_a_large_system_keep_its_energy() -> None:
+    equations = closed_chain(14, 2).equations("multipliers")
+    assert equations.invariant_status["energy"] == "proved"
+    assert equations.program.operations() < 4000

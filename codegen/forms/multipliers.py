@@ -4,7 +4,8 @@ d/dt dL/d eta_a - (c_0a^b + c_ca^b eta_c) dL/d eta_b - X_a L - Q_a = A_sa lambda
 
 With M eta' = f + A^T lambda and d/dt of the constraints, (A M^-1 A^T) lambda = -(A M^-1 f + g), where g is the
 derivative of A eta + A_0 along the flow at fixed eta. M and the Schur complement are factored as L D L^T. With Coulomb
-contacts the lambda stay symbols here: they are found together with the friction forces (`codegen.friction`).
+contacts, and where a loop solves for the accelerations, the lambda stay symbols here: they are found together with the
+friction forces (`codegen.friction`) and the accelerations (`codegen.accelerations`).
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ import sympy as sp
 
 from ..differentiate import forward
 from ..equations import Equations
-from ..friction import multiplier_symbols
+from ..friction import Friction, multiplier_symbols
 from ..graph import Graph, Node
-from ..linear import LDL, MASS_THRESHOLD, limit
+from ..linear import LDL, MASS_THRESHOLD, UNROLLED_VELOCITIES, limit
 from ..symbols import Coordinate, Rate, rate
 from ..system import System
 from . import FormError, fitting
@@ -42,9 +43,15 @@ def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = Non
         )
     g = system.graph.copy()
     motion = project(g, system, balance(g, system), system.eta)
-    multipliers, pivots = (
-        (multiplier_symbols(g, system), ()) if system.contacts else _multipliers(g, system, motion)
-    )
+    together: Friction | None = None
+    pivots: tuple[tuple[Node, Node], ...] = ()
+    if not system.contacts and len(system.eta) <= UNROLLED_VELOCITIES:
+        multipliers, pivots = _multipliers(g, system, motion)
+    else:
+        multipliers = multiplier_symbols(g, system)
+        if not system.contacts:
+            biases = tuple(_biases(g, system, motion))
+            together = Friction((), tuple(multipliers), system.constraint_rows, biases)
     rows = system.constraint_rows
     reactions = [g.dot([row[a] for row in rows], multipliers) for a in range(len(system.eta))]
     named = {f"lambda_{s + 1}": node for s, node in enumerate(multipliers)}
@@ -69,6 +76,7 @@ def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = Non
         pivots=pivots,
         reaction_nodes=named,
         # Integrals hold on the constraints only.
+        friction=together,
         manifold=impose(g, system, "multipliers", None).permitted or {},
     )
 
@@ -81,12 +89,7 @@ def _multipliers(
     factors = LDL(g, motion.mass)
     free = factors.solve(motion.force)
     across = [factors.solve(row) for row in rows]  # M^-1 A^T by columns
-    flow = {**dict(zip(system.fields.coordinates, motion.rates, strict=True)), system.fields.time: g.one}
-    left = [
-        g.add(g.dot(row, system.eta), offset)
-        for row, offset in zip(rows, system.constraint_offsets, strict=True)
-    ]
-    bias = forward(g, left, flow)
+    bias = _biases(g, system, motion)
     schur = [[g.dot(rows[i], across[j]) for j in range(i + 1)] for i in range(len(rows))]
     complement = LDL(g, schur)
     right = [g.neg(g.add(g.dot(row, free), b)) for row, b in zip(rows, bias, strict=True)]
@@ -101,6 +104,16 @@ def _multipliers(
         if g.constant_value(p) is None
     )
     return complement.solve(right), pivots
+
+
+def _biases(g: Graph, system: System, motion: Motion) -> list[Node]:
+    """The derivatives of A eta + A_0 along the flow at fixed eta."""
+    flow = {**dict(zip(system.fields.coordinates, motion.rates, strict=True)), system.fields.time: g.one}
+    left = [
+        g.add(g.dot(row, system.eta), offset)
+        for row, offset in zip(system.constraint_rows, system.constraint_offsets, strict=True)
+    ]
+    return forward(g, left, flow)
 
 
 def _released(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None) -> tuple[sp.Symbol, ...]:
