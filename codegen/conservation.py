@@ -59,7 +59,9 @@ def slopes_along(eqs: Equations, nodes: Sequence[Node]) -> tuple[list[Node], lis
     else:
         mass, force = [n for row in eqs.mass for n in row], list(eqs.force)
     moving |= {node: g.symbol(f"cg_acceleration_{i}") for i, node in enumerate(v)}
-    if eqs.friction is not None:  # [[M, A^T], [A, 0]] [theta', -lambda] = [f, -b], multipliers solved for as well
+    if (
+        eqs.friction is not None
+    ):  # [[M, A^T], [A, 0]] [theta', -lambda] = [f, -b], multipliers solved for as well
         force = g.substitute(force, dict.fromkeys(eqs.friction.unknown, g.zero)) + [
             g.neg(b) for b in eqs.friction.biases
         ]
