@@ -18,8 +18,8 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,13 +37,41 @@ PATIENCE = 1.0
 """Seconds that the end of the process waits for builds without a word."""
 
 _running: dict[str, Build] = {}  # by key
-_turns: threading.Semaphore
+
+
+class _Turns:
+    """Which builds go on: `free` at once, and whatever somebody waits for, which does not wait for its turn."""
+
+    def __init__(self, free: int) -> None:
+        self.free = free
+        self.changed = threading.Condition()
+
+    @contextmanager
+    def taken(self, build: Build) -> Iterator[None]:
+        with self.changed:
+            self.changed.wait_for(lambda: self.free > 0 or build.awaited)
+            self.free -= 1
+        try:
+            yield
+        finally:
+            with self.changed:
+                self.free += 1
+                self.changed.notify_all()
+
+    def hurry(self, build: Build) -> None:
+        """Somebody waits for this build."""
+        with self.changed:
+            build.awaited = True
+            self.changed.notify_all()
+
+
+_turns: _Turns
 
 
 def _free_turns() -> None:
     """Let as many builds go on at once as keep the processors busy: each runs Cython and a C compiler side by side."""
     global _turns
-    _turns = threading.Semaphore(max(1, (os.cpu_count() or 1) // 2))
+    _turns = _Turns(max(1, (os.cpu_count() or 1) // 2))
 
 
 _free_turns()
@@ -165,7 +193,7 @@ class Build:
         self.key, self.sources, self.inline, self.worker, self.model = key, sources, inline, worker, model
         self.pid = os.getpid()
         self.error: BuildError | None = None
-        self.abandoned = False
+        self.abandoned = self.awaited = False
         model._rest = self.wait
         # A daemon, for the interpreter would wait for any other thread without a word, and before `_finish`.
         self.thread = threading.Thread(target=self._follow, name=f"build of {sources.name}", daemon=True)
@@ -178,6 +206,7 @@ class Build:
     def wait(self) -> None:
         """Return when the model has been taken over. Raises BuildError where it could not be built."""
         if os.getpid() == self.pid:
+            _turns.hurry(self)
             self.thread.join()
         elif self.model._rest is not None:
             # In a forked child neither the thread nor the second process is ours: wait as any other process would.
@@ -188,7 +217,7 @@ class Build:
     def _follow(self) -> None:
         """Wait for the second process, without the GIL, and take over what it made."""
         try:
-            with _turns:
+            with _turns.taken(self):
                 self.worker.order(self.sources, self.inline)
                 answer = self.worker.answer()
             if "made" in answer:

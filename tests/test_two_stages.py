@@ -15,7 +15,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -307,7 +306,7 @@ def test_one_model_for_all_who_ask(place: Place) -> None:
 
 
 def test_many_builds_take_turns(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stages, "_turns", threading.Semaphore(1))
+    monkeypatch.setattr(stages, "_turns", stages._Turns(1))
     place.tell("hold")
     _, first = oscillator()
     second = cg.example("bouncing_ball").system.compile()
@@ -319,6 +318,17 @@ def test_many_builds_take_turns(place: Place, monkeypatch: pytest.MonkeyPatch) -
     place.tell()
     until(lambda: first.has_inlined_methods and second.has_inlined_methods)
     assert len(place.late()) == 4
+
+
+def test_what_is_waited_for_does_not_wait_for_its_turn(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "_turns", stages._Turns(0))
+    _, first = oscillator()
+    second = cg.example("bouncing_ball").system.compile()
+    assert cg.example("bouncing_ball").system.compile(wait=True) is second
+    assert second.has_inlined_methods
+    assert not first.has_inlined_methods
+    assert pickle.loads(pickle.dumps(first)) is first  # waits too
+    assert first.has_inlined_methods
 
 
 @pytest.mark.parametrize("options", [{"wait": True}, {"reproducible": False}])
