@@ -80,8 +80,16 @@ class Face(InitialStates):
         entries = {"units": found.unit, "long_name": found.description, "kind": found.kind}
         return {key: value for key, value in entries.items() if value}
 
-    def ensemble(self, t_span: tuple[float, float], n: int | None = None, **given: Any) -> Ensemble:
-        """Integrate n trajectories over `t_span`: `chaplygin.ensemble` of this model, with the same keywords.
+    def ensemble(
+        self,
+        t_span: tuple[float, float],
+        n: int | None = None,
+        initial: Any = None,
+        parameters: Any = None,
+        inputs: Any = None,
+        **options: Any,
+    ) -> Ensemble:
+        """Integrate n trajectories over `t_span`: `chaplygin.ensemble` of this model, with the same arguments.
 
         >>> from chaplygin.generated.harmonic_oscillator import model
         >>> model.ensemble((0, 10), initial={"x": [0, 1], "x_dot": 0}, parameters={"m": 1, "k": 4})["x"].round(6)
@@ -89,7 +97,7 @@ class Face(InitialStates):
         """
         from .ensemble import ensemble
 
-        return ensemble(self, t_span, n, **given)
+        return ensemble(self, t_span, n, initial, parameters, inputs, **options)
 
     def evaluate(self, t: Any, y: Any, p: Any, u: Any = ()) -> dict[str, Any]:
         """Every state, declared variable, output, reaction, invariant and residual by name.

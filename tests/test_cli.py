@@ -387,6 +387,8 @@ def test_mistakes_in_a_file_of_ones_own(capsys: Captured, model_file: str, tmp_p
         (("ensemble", "heavy_top", "-n", "0"), "at least one"),
         (("ensemble", "heavy_top", "-n", "5", "--scatter", "wx"), "no such state"),
         (("ensemble", "heavy_top", "-n", "5", "--spread", "-1"), "--spread"),
+        (("ensemble", "heavy_top", "-n", "5", "--t-end", "0"), "another end is needed"),
+        (("ensemble", "painleve_rod", "-n", "5"), "with --scatter"),
     ],
 )
 def test_mistakes_are_one_line(arguments: tuple[str, ...], said: str, capsys: Captured) -> None:

@@ -144,6 +144,8 @@ def test_the_method_of_a_model() -> None:
     ens = model("sleigh").ensemble((0, 2), 5, initial=START, parameters=NUMBERS, inputs={"tau": 0.1})
     assert same(ens.y, sleighs().y)
     assert isinstance(ens, cg.Ensemble)
+    positional = model("sleigh").ensemble((0, 2), 5, START, NUMBERS, {"tau": 0.1})
+    assert same(positional.y, sleighs().y)
 
 
 # ---- tables ----

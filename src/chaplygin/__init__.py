@@ -40,6 +40,7 @@ _HOMES = {
     "chaplygin.runtime.ensemble": ("Ensemble", "ensemble"),
     "chaplygin.runtime.errors": (
         "ArgumentError",
+        "BranchWarning",
         "BuildError",
         "CacheError",
         "ChaplyginError",
@@ -67,6 +68,7 @@ __all__ = [
     "__version__",
     "ArgumentError",
     "Body",
+    "BranchWarning",
     "BuildError",
     "CacheError",
     "ChaplyginError",
@@ -131,6 +133,7 @@ if TYPE_CHECKING:
     from chaplygin.runtime.ensemble import Ensemble, ensemble
     from chaplygin.runtime.errors import (
         ArgumentError,
+        BranchWarning,
         BuildError,
         CacheError,
         ChaplyginError,

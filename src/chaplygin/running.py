@@ -9,6 +9,8 @@ import time
 from argparse import Namespace
 from typing import Any, NamedTuple
 
+from chaplygin.runtime.errors import FormError
+
 from .commands import print_json, progress, table
 from .subject import Subject, SubjectError, find, form_options, meant
 
@@ -301,6 +303,9 @@ def ensemble(arguments: Namespace) -> int:
     if arguments.count < 1:
         raise SubjectError(f"-n {arguments.count}: at least one trajectory is needed")
     found, model, options, _, preparation = prepared(arguments)
+    t0, t_end = options["t_span"]
+    if t_end == t0:
+        raise SubjectError(f"--t-end {t_end:g}: the trajectories begin there; another end is needed")
     count = _countable(arguments.count, len(model.states))
     if not (math.isfinite(arguments.spread) and arguments.spread >= 0):
         raise SubjectError(f"--spread {arguments.spread:g}: a number >= 0 is needed")
@@ -396,8 +401,16 @@ def _scattered(wanted: str | None, found: Subject, tables: dict[str, dict[str, A
     """What is scattered: the independent velocities unless names are given."""
     if wanted is None:
         system = found.system
-        free = system.equations("maggi").velocities if system.constraints else system.velocities
-        return [s.name for s in (system.independent or free) if s.name in tables["initial"]]
+        free = system.independent or system.velocities
+        if system.constraints and not system.independent:
+            try:
+                free = system.equations("maggi").velocities
+            except FormError:
+                raise SubjectError(
+                    f"{found.label} has no form that tells independent velocities from dependent ones: name what to "
+                    "scatter with --scatter"
+                ) from None
+        return [s.name for s in free if s.name in tables["initial"]]
     names = [name.strip() for name in wanted.split(",") if name.strip()]
     known = {**tables["initial"], **tables["parameters"]}
     for name in names:
