@@ -1,4 +1,4 @@
-"""Square roots that are absolute values in disguise: sqrt(x^2 - 4 x + 4) is |x - 2|.
+"""Roots that are absolute values in disguise: sqrt(x^2 - 4 x + 4) is |x - 2|, and so is (x - 2)^4 to the power 1/4.
 
 Of a true root the other sign does as well: what is an identity with sqrt(a) is one with -sqrt(a), unless a is a square.
 So an identity is tried with each root reversed; where it fails, a is looked at along lines: a square touches zero
@@ -10,8 +10,10 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
+from mpmath import mp
 
 from .evaluate import evaluate
 from .graph import Graph, Node
@@ -19,12 +21,21 @@ from .graph import Graph, Node
 _TOUCH = 1e-9
 """A least value below this share of the values around it is zero."""
 
+_DIGITS = 60
+
 
 def reversed_roots(g: Graph, nodes: Sequence[Node]) -> Iterator[tuple[Node, list[Node]]]:
     """The argument of each root below the nodes, and the nodes with that root's sign reversed."""
     for n in g.reachable(nodes):
-        if g.op[n] == "sqrt" and g.symbols([n]):
+        if _is_root(g, n) and g.symbols([n]):
             yield g.args[n][0], g.substitute(nodes, {n: g.neg(n)})
+
+
+def _is_root(g: Graph, node: Node) -> bool:
+    if g.op[node] != "pow":
+        return g.op[node] == "sqrt"
+    exponent = g.constant_value(g.args[node][1])
+    return exponent is not None and exponent.denominator != 1
 
 
 def touches_zero(g: Graph, node: Node) -> bool:
@@ -37,17 +48,25 @@ def touches_zero(g: Graph, node: Node) -> bool:
         start = np.array([draw.uniform(0.3, 1.7) for _ in names])
         direction = np.array([draw.gauss(0, 1) for _ in names])
 
-        def value(t: float, start: np.ndarray = start, direction: np.ndarray = direction) -> float:
+        def value(
+            t: float, precise: bool = False, start: np.ndarray = start, direction: np.ndarray = direction
+        ) -> float:
             at = dict(zip(names, map(float, start + t * direction), strict=True))
             try:
-                return float(evaluate(g, [node], at)[0])
-            except (ArithmeticError, ValueError):
+                return float(evaluate(g, [node], at, precise)[0])
+            except (ArithmeticError, ValueError, TypeError):
                 return math.nan
 
         values = [value(t) for t in ts]
         for i in range(1, len(ts) - 1):
             around = min(values[i - 1], values[i + 1])
-            if 0 <= values[i] <= around and _least(value, ts[i - 1], ts[i + 1]) <= _TOUCH * around:
+            if not 0 <= values[i] <= around:
+                continue
+            with mp.workdps(
+                _DIGITS
+            ):  # in floats a root of terms that cancel is the root of their rounding errors
+                least = _least(partial(value, precise=True), ts[i - 1], ts[i + 1])
+            if least <= _TOUCH * around:
                 return True
     return False
 

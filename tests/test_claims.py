@@ -139,6 +139,8 @@ CASES = {
     "even_root_of_a_form": case(
         y * (sp.sqrt(sp.expand((x - 2 * y - 50) ** 2)) + x - 2 * y - 50), [(80, 1)], E
     ),
+    "even_fourth_root": case(y * (sp.root(sp.expand((x - 50) ** 4), 4) + x - 50), [(51, 1)], E),
+    "even_sixth_root": case(y * (sp.root(sp.expand((x - 50) ** 6), 6) + x - 50), [(51, 1)], E),
     "root_that_is_none": case(sp.sqrt(1 + x**2) ** 3 * y, [(1, 2), (-3, 1)], E),
     "angle": case(sp.atan2(y, x), [(1, 2)], "", [((-1, near), (-1, -near))]),
     "angle_seen_twice": case(sp.sin(2 * sp.atan2(y, x)), [(1, 2), (-1, 3)], E),
@@ -259,6 +261,9 @@ SPANS = {
     "by_sign": (1 + sp.sign(x - 60)) * (x - 60),
     "by_abs": sp.Abs(x - 60) + x - 60,
     "even_root": sp.sqrt(sp.expand((x - 1000) ** 2)) + x - 1000,
+    "even_fourth_root": sp.root(sp.expand((x - 50) ** 4), 4) + x - 50,
+    "even_sixth_root": sp.root(sp.expand((x - 50) ** 6), 6) + x - 50,
+    "power_of_an_even_root": sp.Pow(sp.expand((x - 50) ** 4), sp.Rational(3, 4)) + (x - 50) ** 3,
     "neither": If((0, (x < 30) | (y < 40)), (x - 30, True)),
 }
 CLOSED = {
