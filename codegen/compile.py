@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from chaplygin.runtime.arguments import boolean
-from chaplygin.runtime.errors import CoreMissingError, TwinWarning
+from chaplygin.runtime.errors import CoreMissingError, PurePythonWarning
 from chaplygin.runtime.model import require_core
 
 from .cache import lookup, model_key
@@ -38,7 +38,7 @@ def compile_system(
     change of a bit, and its steps get faster. `wait=True` returns when everything is compiled. A process that ends
     earlier waits for it. With `reproducible=False` everything is compiled first.
 
-    Where no compiler is found, the pure-Python twin is returned with a warning.
+    Where no compiler is found, the pure-Python backend is returned with a warning.
 
     Raises FormError, BuildError, CacheError, ArgumentError.
     """
@@ -101,14 +101,14 @@ def _load(
                 return stages.complete(key, sources, reproducible=reproducible, inline=inline)
             return stages.begin(key, sources, inline=inline)
     except (NoCompilerError, CoreMissingError) as error:
-        from .twin import twin_model
+        from .python_backend import python_model
 
         warnings.warn(
             f"{error} The model {system.name!r} runs in pure Python instead, hundreds of times slower.",
-            TwinWarning,
+            PurePythonWarning,
             stacklevel=4,
         )
-        return twin_model(program(), quiet=True)
+        return python_model(program(), quiet=True)
     from chaplygin.runtime.loading import load_model
 
     return load_model(path)

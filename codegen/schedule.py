@@ -1,7 +1,7 @@
 """A kernel as a list of statements: which intermediates get a name, what is written where, in which order.
 
-Printing is left to others: the C text, the SymPy view and the Python twin all come from the same schedule, so they
-compute the same operations in the same order.
+Printing is left to others: the C text, the SymPy view and the pure-Python backend all come from the same schedule,
+so they compute the same operations in the same order.
 """
 
 from __future__ import annotations

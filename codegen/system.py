@@ -215,10 +215,10 @@ class System:
 
             check_declared(self.name, self.kinematics, bodies, interactions)
 
-    def _add_contacts_and_events(self, given: Sequence[Any], happenings: Sequence[Any]) -> None:
+    def _add_contacts_and_events(self, given: Sequence[Any], given_events: Sequence[Any]) -> None:
         self._put("contacts", contacts.checked(self.name, given))
         contacts.refuse_symbols(self.name, self.contacts)
-        self._put("events", events.named(self.name, happenings))
+        self._put("events", events.named(self.name, given_events))
         events.check_resets(self)
 
     def with_events(self, more: Sequence[Event]) -> System:

@@ -12,7 +12,7 @@ from .errors import (
     KernelError,
     LoadError,
     MissingExtraError,
-    TwinWarning,
+    PurePythonWarning,
 )
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from .face import Variable
     from .loading import load_model
     from .model import Model, core_available
+    from .python_model import PythonKernels, PythonModel
     from .snapshots import Snapshot
     from .solution import Solution
     from .stepper import Stepper
-    from .twin import TwinKernels, TwinModel
 
 __all__ = [
     "ArgumentError",
@@ -38,9 +38,9 @@ __all__ = [
     "Snapshot",
     "Solution",
     "Stepper",
-    "TwinKernels",
-    "TwinModel",
-    "TwinWarning",
+    "PythonKernels",
+    "PythonModel",
+    "PurePythonWarning",
     "Variable",
     "core_available",
     "load_model",
@@ -52,8 +52,8 @@ _LATER = {
     "Snapshot": "snapshots",
     "Solution": "solution",
     "Stepper": "stepper",
-    "TwinKernels": "twin",
-    "TwinModel": "twin",
+    "PythonKernels": "python_model",
+    "PythonModel": "python_model",
     "Variable": "face",
     "core_available": "model",
     "load_model": "loading",

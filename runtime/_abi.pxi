@@ -111,9 +111,9 @@ cdef extern from "cg_run.h" nogil:
 
     ctypedef int (*cg_input_fn_t)(void *, double, const double *, double *) noexcept
 
-    ctypedef struct cg_watch_t
+    ctypedef struct cg_detector_t
     ctypedef struct cg_run_t:
-        cg_watch_t *watch
+        cg_detector_t *detector
         cg_input_fn_t input_fn
         void *input_context
         const cg_signal_t *signals
@@ -234,17 +234,17 @@ cdef extern from "cg_events.h" nogil:
     enum: CG_SOLUTIONS
     ctypedef int (*cg_event_fn_t)(void *, int32_t, double, const double *, double *) noexcept
     enum: CG_WATCH_BEGUN
-    ctypedef struct cg_watch_memory_t:
+    ctypedef struct cg_detector_memory_t:
         int32_t begun
-    ctypedef struct cg_watch_t:
-        cg_watch_memory_t memory
+    ctypedef struct cg_detector_t:
+        cg_detector_memory_t memory
         cg_event_fn_t fn
         void *fn_context
         double *log
         int64_t log_capacity
         int64_t n_log
         int32_t rule
-        int32_t n_watched
+        int32_t n_observed
         int32_t log_row
         double *direction
         double *limit
@@ -252,8 +252,8 @@ cdef extern from "cg_events.h" nogil:
         int32_t n_solutions
         int32_t contact
 
-    size_t cg_watch_size(const cg_model_t *model, int32_t n_functions)
-    int cg_watch_init(cg_watch_t *watch, size_t size, const cg_model_t *model, int32_t n_functions, int32_t flags)
-    size_t cg_watch_saved_size(const cg_watch_t *watch)
-    void cg_watch_save(const cg_watch_t *watch, void *to)
-    int cg_watch_restore(cg_watch_t *watch, const void *start, size_t size)
+    size_t cg_detector_size(const cg_model_t *model, int32_t n_functions)
+    int cg_detector_init(cg_detector_t *detector, size_t size, const cg_model_t *model, int32_t n_functions, int32_t flags)
+    size_t cg_detector_saved_size(const cg_detector_t *detector)
+    void cg_detector_save(const cg_detector_t *detector, void *to)
+    int cg_detector_restore(cg_detector_t *detector, const void *start, size_t size)

@@ -215,7 +215,7 @@ cdef class EnsembleCore:
         cdef int64_t first, last, block, counted, budget = FIRST_BUDGET if attend is not None else -1
         cdef int status = CG_OK
         cdef size_t size
-        cdef _Watch watch = None
+        cdef _Detector detector = None
         cdef const char *name
         cdef cg_cursor_t cursor
         cdef cg_ensemble_t job
@@ -230,13 +230,13 @@ cdef class EnsembleCore:
             if self.signals is not None:
                 self.signals.attach(run)
             run.stop = &self.stopped
-            watch = _watch_of(self.model, None, self.kinks, self.paradox, self.model.model.n_events > 0)
-            if watch is not None:
-                watch.attach(run)
+            detector = _detector_of(self.model, None, self.kinks, self.paradox, self.model.model.n_events > 0)
+            if detector is not None:
+                detector.attach(run)
             p = <double *> calloc(self.model.n_parameters * (min(self.n, LARGEST_BLOCK) if self.varied else 1) + 1,
                                   sizeof(double))
             if self.model.model.n_events > 0:
-                capacity = FIRST_EVENTS + watch.watch.log_capacity
+                capacity = FIRST_EVENTS + detector.detector.log_capacity
                 events = <cg_occurrence_t *> calloc(capacity, sizeof(cg_occurrence_t))
             if p is NULL or (events is NULL and capacity > 0):
                 raise MemoryError

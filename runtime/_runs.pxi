@@ -15,7 +15,7 @@ cdef class ModelCore(KernelCore):
         cdef _Signals signals = None
         cdef cg_run_t *run
         cdef bint dense = dense_output if type(dense_output) is bool else arguments.boolean("dense_output", dense_output)
-        cdef _Watch watch = _watch_of(self, events, kinks, paradox)
+        cdef _Detector detector = _detector_of(self, events, kinks, paradox)
         if not (type(t_span) is tuple and len(<tuple> t_span) == 2 and _number((<tuple> t_span)[0], &t0)
                 and _number((<tuple> t_span)[1], &t1) and isfinite(t1 - t0)):
             from .arguments import span
@@ -56,14 +56,14 @@ cdef class ModelCore(KernelCore):
             settings = ((t0, t1), begin, t_eval, method, run.rtol,
                         atol if type(atol) is float else _copy(run.atol, self.n_states), max_step, first_step, step,
                         max_steps)
-            if watch is not None:
+            if detector is not None:
                 settings += ({"events": events, "kinks": kinks, "paradox": paradox},)
-            return self._run(run, t0, x0, t1, t_eval, dense, signals, given, settings, watch)
+            return self._run(run, t0, x0, t1, t_eval, dense, signals, given, settings, detector)
         finally:
             self._give_run(run, method)
 
     cdef object _run(self, cg_run_t *run, double t0, const double *x0, double t1, object t_eval, bint dense,
-                     _Signals signals, object given, tuple settings, _Watch watch):
+                     _Signals signals, object given, tuple settings, _Detector detector):
         cdef cg_record_t record
         cdef cnp.npy_intp[3] shape
         cdef int status
@@ -86,8 +86,8 @@ cdef class ModelCore(KernelCore):
         if dense:
             record.capacity_dense = FIRST_ROWS
             coef, spans = np.empty((FIRST_ROWS, run.n_dense, n)), np.empty((FIRST_ROWS, 2))
-        if watch is not None:
-            watch.attach(run)
+        if detector is not None:
+            detector.attach(run)
         status = cg_run_start(run, t0, x0, t1)
         if status == CG_OK:
             before = None
@@ -107,15 +107,15 @@ cdef class ModelCore(KernelCore):
                         coef.resize((record.capacity_dense, run.n_dense, n), refcheck=False)
                         spans.resize((record.capacity_dense, 2), refcheck=False)
                 elif status == CG_EVENTS_FULL:
-                    watch.drain()
+                    detector.drain()
                 elif status == CG_BUDGET_USED:
                     before, budget = _pause(before, budget)
                 else:
                     break
         if signals is not None and signals.error is not None:
             raise signals.error
-        if watch is not None and watch.error is not None:
-            raise watch.error
+        if detector is not None and detector.error is not None:
+            raise detector.error
         if record.n_rows < record.capacity:
             if record.capacity == FIRST_ROWS:
                 times, rows = _copy(record.t, record.n_rows), _copy(record.y, record.n_rows * n)
@@ -131,7 +131,7 @@ cdef class ModelCore(KernelCore):
             interpolant = Dense(spans[:record.n_coef].copy(), coef[:record.n_coef].copy(), t0, settings[1])
         return Solution(self, times, rows.T, status, run.t, p, u if given is None else given, run.n_rhs, run.n_steps,
                         run.n_rejected, interpolant, settings, run.n_jac, run.n_lu,
-                        None if watch is None else watch.happened(status, run.t, _copy(run.x, n)))
+                        None if detector is None else detector.event_record(status, run.t, _copy(run.x, n)))
 
 
 cdef bint _plain_times(object value, double t0, double t1):

@@ -6,7 +6,7 @@ cdef class StepperCore:
 
     cdef cg_run_t *run
     cdef _Signals signals
-    cdef _Watch watch
+    cdef _Detector detector
     cdef object given          # the inputs, but for numbers that run.u holds since
     cdef bint given_is_stale
     cdef bint busy
@@ -27,9 +27,9 @@ cdef class StepperCore:
         self._options = {**options, "rtol": self.run.rtol, "atol": _copy(self.run.atol, model.n_states)}
         memcpy(self.run.p, cnp.PyArray_DATA(p), model.n_parameters * sizeof(double))
         self._set(inputs)
-        self.watch = _watch_of(model, None, options.get("kinks", False), options.get("paradox", "stop"))
-        if self.watch is not None:
-            self.watch.attach(self.run)
+        self.detector = _detector_of(model, None, options.get("kinks", False), options.get("paradox", "stop"))
+        if self.detector is not None:
+            self.detector.attach(self.run)
         status = cg_run_start(self.run, t0, &start[0], t0)
         if status < 0:
             raise KernelError(message_of(status, t0, model.form), status)
@@ -86,14 +86,14 @@ cdef class StepperCore:
         self._free()
         self.events = []
         status = self._drive(end)
-        happened = None
-        if self.watch is not None and (self.watch.logged() or status == CG_PARADOX):
-            happened = self.watch.happened(status, self.run.t, self.y)
-            self.watch.kept = []
-            causes = happened.causes.tolist()
-            self.events = [(float(row[0]), happened.name(i)) for row, i in zip(happened.rows, causes) if i >= 0]
+        event_record = None
+        if self.detector is not None and (self.detector.logged() or status == CG_PARADOX):
+            event_record = self.detector.event_record(status, self.run.t, self.y)
+            self.detector.kept = []
+            causes = event_record.causes.tolist()
+            self.events = [(float(row[0]), event_record.name(i)) for row, i in zip(event_record.rows, causes) if i >= 0]
         if status < 0:
-            paradox = None if happened is None else happened.paradox
+            paradox = None if event_record is None else event_record.paradox
             text = message_of(status, self.run.t, self.model.form, paradox)
             raise KernelError(f"{self.model.name} {text}", status)
         return _copy(self.run.x, self.model.n_states)
@@ -112,7 +112,7 @@ cdef class StepperCore:
                 with nogil:
                     status = cg_drive(self.run, NULL, budget)
                 if status == CG_EVENTS_FULL:
-                    self.watch.drain()
+                    self.detector.drain()
                 elif status == CG_BUDGET_USED:
                     before, budget = _pause(before, budget)
                 else:
@@ -274,7 +274,7 @@ cdef class StepperCore:
     cdef int _settle(self) except -1:
         """Choose the modes of the contacts with which the next step will begin, where they are not known yet."""
         cdef int status, before = self.status
-        if self.watch is None or self.model.model.n_modes == 0 or self.watch.watch.memory.begun == CG_WATCH_BEGUN:
+        if self.detector is None or self.model.model.n_modes == 0 or self.detector.detector.memory.begun == CG_WATCH_BEGUN:
             return 0
         status = self._drive(self.run.t)
         self.status = self.run.status = before
@@ -332,28 +332,28 @@ cdef class StepperCore:
     def _save(self):
         self._free()
         block = (<char *> self.run)[:self.run.size]
-        if self.watch is None:
+        if self.detector is None:
             return block
-        memory = bytearray(cg_watch_saved_size(self.watch.watch))
-        cg_watch_save(self.watch.watch, <char *> memory)
+        memory = bytearray(cg_detector_saved_size(self.detector.detector))
+        cg_detector_save(self.detector.detector, <char *> memory)
         return block + bytes(memory)
 
     def _restore(self, bytes block):
         self._free()
         cdef size_t size = self.run.size, rest = 0
         cdef const char *start = block
-        if self.watch is not None:
-            rest = cg_watch_saved_size(self.watch.watch)
+        if self.detector is not None:
+            rest = cg_detector_saved_size(self.detector.detector)
         if <size_t> len(block) != size + rest:
             return CG_BAD_ARGUMENT
         before = bytearray(rest)
         if rest > 0:
-            cg_watch_save(self.watch.watch, <char *> before)
-            if cg_watch_restore(self.watch.watch, start + size, rest) != CG_OK:
+            cg_detector_save(self.detector.detector, <char *> before)
+            if cg_detector_restore(self.detector.detector, start + size, rest) != CG_OK:
                 return CG_BAD_ARGUMENT
         if cg_run_restore(self.run, start, size) != CG_OK:
             if rest > 0:
-                cg_watch_restore(self.watch.watch, <char *> before, rest)
+                cg_detector_restore(self.detector.detector, <char *> before, rest)
             return CG_BAD_ARGUMENT
         self.status = self.run.status
         return CG_OK

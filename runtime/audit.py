@@ -132,7 +132,7 @@ class _Run:
     """The motion between the ends of the steps, with the inputs as each step saw them."""
 
     def __init__(self, sol: Solution, dense: Any) -> None:
-        self.model, self.dense, self.happened = sol.model, dense, sol._happened
+        self.model, self.dense, self.event_record = sol.model, dense, sol._event_record
         self.p = sol._p[:, None]
         self.inputs = sol._inputs if isinstance(sol._inputs, Inputs) else None
         self.constant = sol._inputs if isinstance(sol._inputs, np.ndarray) else sol._inputs.values
@@ -152,10 +152,10 @@ class _Run:
 
     def with_modes(self, u: Array, begin: Array, end: Array) -> Array:
         """The inputs, and below them the modes of contacts during the steps begin..end."""
-        if self.happened is None or not self.happened.contacts:
+        if self.event_record is None or not self.event_record.contacts:
             return u
         sign = 1.0 if self.dense.ts[-1] >= self.dense.ts[0] else -1.0
-        return np.concatenate([u, self.happened.modes_at(0.5 * (begin + end), sign)])
+        return np.concatenate([u, self.event_record.modes_at(0.5 * (begin + end), sign)])
 
     def evaluate(self, t: Array, y: Array, u: Array) -> tuple[Array, Array]:
         """T2 - T0 + V and the power, (N,) each; NaN where the model cannot be evaluated."""
@@ -195,7 +195,7 @@ def audit(sol: Solution, tolerance: float | None = None) -> Audit:
         work[part] = (powers @ weights) * h / 2
         size[part] = (np.abs(powers) @ weights) * np.abs(h) / 2
         here, there = dense(begin), dense(end)
-        if sol._happened is not None:
+        if sol._event_record is not None:
             here = dense.starts(first, part.stop)  # after a reset not where the step before ended
         u_here, u_there = run.u(begin, here, begin, end), run.u(end, there, begin, end)
         at_begin, at_end = run.value(begin, here, u_here), run.value(end, there, u_there)

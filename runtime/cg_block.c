@@ -205,7 +205,7 @@ int cg_run_restore(cg_run_t *run, const void *saved, size_t size)
     whole.stop = run->stop;
     whole.explicit_step = run->explicit_step;
     whole.explicit_dense = run->explicit_dense;
-    whole.watch = run->watch;
+    whole.detector = run->detector;
     cg_layout(&whole, (char *)run, run->model);
     if (!cg_put_places(&whole, &inside)) {
         return CG_BAD_ARGUMENT;

@@ -158,8 +158,8 @@ int cg_run_start(cg_run_t *run, double t0, const double *x0, double t_end)
     run->have_dense = 0;
     run->recorded = 0;
     cg_forget_steps(run);
-    if (run->watch != NULL) {
-        cg_watch_reset(run->watch);
+    if (run->detector != NULL) {
+        cg_detector_reset(run->detector);
         memset(run->u + run->model->n_inputs, 0, sizeof(double) * (size_t)run->model->n_modes);
     }
     if (!cg_step_finite(run->x, run->n) || !(fabs(t0) < HUGE_VAL) || !(fabs(t_end) < HUGE_VAL)) {
@@ -176,16 +176,16 @@ int cg_run_extend(cg_run_t *run, double t_end)
     }
     run->status = CG_OK;
     cg_set_end(run, t_end);
-    if (run->watch != NULL && run->watch->memory.direction != run->direction) {
-        cg_watch_again(run->watch);
+    if (run->detector != NULL && run->detector->memory.direction != run->direction) {
+        cg_detector_again(run->detector);
     }
     return CG_OK;
 }
 
 void cg_run_changed(cg_run_t *run)
 {
-    if (run->watch != NULL) {
-        cg_watch_again(run->watch);
+    if (run->detector != NULL) {
+        cg_detector_again(run->detector);
     }
     run->have_f = 0;
     run->have_dense = 0;
@@ -265,19 +265,19 @@ static int cg_prepare(cg_run_t *run)
 }
 
 /* A step, and the event in it, if any. */
-static int cg_watched_step(cg_run_t *run)
+static int cg_step_with_events(cg_run_t *run)
 {
-    cg_watch_before_step(run);
+    cg_detector_before_step(run);
     int status = run->step(run);
     if (status == CG_OK) {
-        status = cg_watch_after_step(run);
+        status = cg_detector_after_step(run);
     }
     return status;
 }
 
 int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
 {
-    const cg_watch_t *const watch = run->watch;
+    const cg_detector_t *const detector = run->detector;
     int64_t limit = run->max_steps;
     const int64_t done = run->n_steps + run->n_rejected;
     if (run->status != CG_OK) {
@@ -288,8 +288,8 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
     }
     for (;;) {
         int status = CG_OK;
-        if (CG_RARE(watch != NULL) && watch->memory.begun != CG_WATCH_BEGUN) {
-            status = cg_watch_begin(run);
+        if (CG_RARE(detector != NULL) && detector->memory.begun != CG_WATCH_BEGUN) {
+            status = cg_detector_begin(run);
             if (status != CG_OK) {
                 return run->status = status;
             }
@@ -303,8 +303,8 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
             }
             run->recorded = 1;
         }
-        if (CG_RARE(watch != NULL) && watch->pending) {
-            status = cg_watch_handle(run, record);
+        if (CG_RARE(detector != NULL) && detector->pending) {
+            status = cg_detector_handle(run, record);
             if (status != CG_OK) {
                 return status;
             }
@@ -320,7 +320,7 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
         }
         status = cg_prepare(run);
         if (status == CG_OK) {
-            status = CG_RARE(watch != NULL) ? cg_watched_step(run) : run->step(run);
+            status = CG_RARE(detector != NULL) ? cg_step_with_events(run) : run->step(run);
         }
         if (status != CG_OK) {
             return status == CG_INTERRUPTED ? status : (run->status = status);

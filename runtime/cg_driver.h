@@ -23,7 +23,7 @@ extern "C" {
 enum cg_pause {
     CG_OUTPUT_FULL = 16, /* the record has no room; empty or enlarge it */
     CG_BUDGET_USED = 17, /* `budget` steps were taken */
-    CG_EVENTS_FULL = 18  /* the log of the run's watch has no room; empty it (cg_events.h) */
+    CG_EVENTS_FULL = 18  /* the log of the run's detector has no room; empty it (cg_events.h) */
 };
 
 enum cg_run_flags { CG_RUN_TABLE = 1 /* never the method compiled into the model */ };
@@ -169,7 +169,7 @@ typedef struct cg_cursor {
     int64_t last; /* one past the last trajectory */
     int64_t n_done;
     /* Kept by the caller. Every event of the model, in the order of the trajectories and of time; NULL: not kept. The
-     * run needs a watch with a log. */
+     * run needs a detector with a log. */
     cg_occurrence_t *events;
     int64_t n_events, event_capacity;
     /* The driver's own: what is at work. */
@@ -181,7 +181,7 @@ typedef struct cg_cursor {
 
 /* Runs the trajectories of a cursor with one workspace: a run that cg_run_init made and whose options are set.
  * CG_OK: all are done, also when some failed. To be called again with the same arguments: CG_BUDGET_USED, after about
- * `budget` trial steps (negative: no limit); CG_EVENTS_FULL, when events has no room for the log of the run's watch:
+ * `budget` trial steps (negative: no limit); CG_EVENTS_FULL, when events has no room for the log of the run's detector:
  * enlarge it; CG_INTERRUPTED, when the stop flag was set. CG_BAD_ARGUMENT, and nothing done: an option is outside its
  * range, or t_eval begins before t0. */
 int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, cg_cursor_t *cursor, int64_t budget);
@@ -190,7 +190,7 @@ int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, cg_cursor_t *c
  * a block of cg_lanes_size bytes (0: the set has no such method, or is another model's) that cg_lanes_init laid out;
  * `options` a run as cg_ensemble_run takes it, with a stop flag: it is only read. A budget counts the trial steps of
  * all lanes together as one. CG_UNSUPPORTED, and nothing done: an input is of kind CG_SIGNAL_CALL, or the options have
- * a watch. CG_BAD_ARGUMENT, and nothing done: an option is outside its range, or t_eval begins before t0. */
+ * a detector. CG_BAD_ARGUMENT, and nothing done: an option is outside its range, or t_eval begins before t0. */
 size_t cg_lanes_size(const cg_model_t *model, const cg_lane_set_t *set, const char *method);
 int cg_lanes_init(cg_lanes_run_t *run, size_t size, const cg_model_t *model, const cg_lane_set_t *set,
                   const char *method);

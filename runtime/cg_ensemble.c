@@ -62,21 +62,21 @@ static void cg_begin_trajectory(const cg_ensemble_t *ensemble, cg_run_t *run, cg
 /* Moves the model's events from the log of the run to the cursor. 0: they do not fit, and all is as it was. */
 static int cg_keep_events(const cg_run_t *run, cg_cursor_t *cursor)
 {
-    cg_watch_t *const watch = run->watch;
-    if (watch == NULL || watch->log == NULL) {
+    cg_detector_t *const detector = run->detector;
+    if (detector == NULL || detector->log == NULL) {
         return 1;
     }
-    if (cursor->events != NULL && cursor->n_events + watch->n_log > cursor->event_capacity) {
+    if (cursor->events != NULL && cursor->n_events + detector->n_log > cursor->event_capacity) {
         return 0;
     }
-    for (int64_t i = 0; cursor->events != NULL && i < watch->n_log; i++) {
-        const double *const row = watch->log + i * watch->log_row;
+    for (int64_t i = 0; cursor->events != NULL && i < detector->n_log; i++) {
+        const double *const row = detector->log + i * detector->log_row;
         if (row[1] >= 0.0 && row[1] < run->model->n_events) {
             const cg_occurrence_t event = {row[0], cursor->next, (int64_t)row[1]};
             cursor->events[cursor->n_events++] = event;
         }
     }
-    watch->n_log = 0;
+    detector->n_log = 0;
     return 1;
 }
 

@@ -7,42 +7,42 @@
 /* A sticking contact breaks where the force is this part above its limit: a tie counts as stick, rounding or not. */
 #define CG_TIE 1e-12
 
-/* ---- what is watched ---- */
+/* ---- what is observed ---- */
 
 /* From the kernel's five numbers of a contact to quantities that are positive while its mode fits. */
 static void cg_contact_values(const cg_run_t *run, const double *c, double *values)
 {
-    const cg_watch_t *const watch = run->watch;
-    const double *const modes = run->u + watch->n_inputs;
-    for (int32_t i = 0; i < watch->n_contacts; i++, c += 5, values += CG_CONTACT_WATCHED) {
+    const cg_detector_t *const detector = run->detector;
+    const double *const modes = run->u + detector->n_inputs;
+    for (int32_t i = 0; i < detector->n_contacts; i++, c += 5, values += CG_CONTACT_OBSERVED) {
         const int32_t sign = run->model->contacts[i].sign;
         const double limit = c[2] * (1.0 + CG_TIE);
         values[CG_CONTACT_SLIP] = modes[i] != 0.0 ? modes[i] * c[0] : limit - c[1];
         values[CG_CONTACT_BREAK] = modes[i] != 0.0 ? 1.0 : limit + c[1];
-        values[CG_CONTACT_NORMAL] = sign >= 0 ? modes[watch->n_contacts + sign] * c[4] : c[4];
+        values[CG_CONTACT_NORMAL] = sign >= 0 ? modes[detector->n_contacts + sign] * c[4] : c[4];
     }
 }
 
-int cg_watch_evaluate(cg_run_t *run, double t, const double *x, int32_t only, double *values)
+int cg_detector_evaluate(cg_run_t *run, double t, const double *x, int32_t only, double *values)
 {
-    cg_watch_t *const watch = run->watch;
-    const int32_t first_function = watch->n_guards;
+    cg_detector_t *const detector = run->detector;
+    const int32_t first_function = detector->n_guards;
     int status = cg_run_inputs(run, t, x);
-    if (status == CG_OK && watch->n_guards > 0 && only < watch->n_guards) {
-        status = run->model->guards_fn(t, x, run->p, run->u, watch->guards, run->work);
-        memcpy(values, watch->guards, sizeof(double) * (size_t)watch->n_guards);
+    if (status == CG_OK && detector->n_guards > 0 && only < detector->n_guards) {
+        status = run->model->guards_fn(t, x, run->p, run->u, detector->guards, run->work);
+        memcpy(values, detector->guards, sizeof(double) * (size_t)detector->n_guards);
     }
-    for (int32_t i = 0; i < watch->n_functions && status == CG_OK; i++) {
+    for (int32_t i = 0; i < detector->n_functions && status == CG_OK; i++) {
         if (only < 0 || only == first_function + i) {
-            status = watch->fn(watch->fn_context, i, t, x, &values[first_function + i]);
+            status = detector->fn(detector->fn_context, i, t, x, &values[first_function + i]);
         }
     }
-    if (status == CG_OK && watch->n_contacts > 0 && (only < 0 || only >= watch->first_contact)) {
-        status = run->model->contacts_fn(t, x, run->p, run->u, watch->contacts, run->work);
-        cg_contact_values(run, watch->contacts, values + watch->first_contact);
+    if (status == CG_OK && detector->n_contacts > 0 && (only < 0 || only >= detector->first_contact)) {
+        status = run->model->contacts_fn(t, x, run->p, run->u, detector->contacts, run->work);
+        cg_contact_values(run, detector->contacts, values + detector->first_contact);
     }
-    for (int32_t i = only < 0 ? 0 : only; i < (only < 0 ? watch->n_watched : only + 1) && status == CG_OK; i++) {
-        if (watch->active[i] == 0.0) {
+    for (int32_t i = only < 0 ? 0 : only; i < (only < 0 ? detector->n_observed : only + 1) && status == CG_OK; i++) {
+        if (detector->active[i] == 0.0) {
             values[i] = 1.0;
         }
         status = cg_step_finite(values + i, 1) ? CG_OK : CG_NONFINITE;
@@ -50,57 +50,57 @@ int cg_watch_evaluate(cg_run_t *run, double t, const double *x, int32_t only, do
     return status;
 }
 
-int cg_watch_inside(cg_run_t *run, double theta, int32_t only, double *values)
+int cg_detector_inside(cg_run_t *run, double theta, int32_t only, double *values)
 {
     if (theta <= 0.0 || theta == 1.0) {
-        return theta <= 0.0 ? cg_watch_evaluate(run, run->t_old, run->x_old, only, values)
-                            : cg_watch_evaluate(run, run->t, run->x, only, values);
+        return theta <= 0.0 ? cg_detector_evaluate(run, run->t_old, run->x_old, only, values)
+                            : cg_detector_evaluate(run, run->t, run->x, only, values);
     }
-    cg_dense_evaluate(run->coef, run->n_dense, run->ld, run->n, theta, run->watch->x, 1);
-    return cg_watch_evaluate(run, run->t_old + theta * (run->t - run->t_old), run->watch->x, only, values);
+    cg_dense_evaluate(run->coef, run->n_dense, run->ld, run->n, theta, run->detector->x, 1);
+    return cg_detector_evaluate(run, run->t_old + theta * (run->t - run->t_old), run->detector->x, only, values);
 }
 
 /* A contact's second limit only counts while it sticks. */
-void cg_watch_activate(cg_run_t *run)
+void cg_detector_activate(cg_run_t *run)
 {
-    cg_watch_t *const watch = run->watch;
-    for (int32_t i = 0; i < watch->n_contacts; i++) {
-        watch->active[watch->first_contact + CG_CONTACT_WATCHED * i + CG_CONTACT_BREAK] =
-            run->u[watch->n_inputs + i] == 0.0 ? 1.0 : 0.0;
+    cg_detector_t *const detector = run->detector;
+    for (int32_t i = 0; i < detector->n_contacts; i++) {
+        detector->active[detector->first_contact + CG_CONTACT_OBSERVED * i + CG_CONTACT_BREAK] =
+            run->u[detector->n_inputs + i] == 0.0 ? 1.0 : 0.0;
     }
 }
 
-double cg_watch_moment(const cg_run_t *run)
+double cg_detector_moment(const cg_run_t *run)
 {
     double size = 0.0, speed = 0.0;
     for (int32_t i = 0; i < run->n; i++) {
         size = cg_larger(size, fabs(run->x[i]));
-        speed = cg_larger(speed, fabs(run->watch->f[i]));
+        speed = cg_larger(speed, fabs(run->detector->f[i]));
     }
     const double moment = speed > 0.0 ? 1e-6 * (size > 0.0 ? size : 1.0) / speed : 1e-6;
     return run->direction * (run->h > 0.0 ? cg_smaller(moment, 1e-3 * run->h) : moment);
 }
 
 /* The sides of zero after the start, a reset or a choice of modes. */
-int cg_watch_signs(cg_run_t *run, int fresh)
+int cg_detector_signs(cg_run_t *run, int fresh)
 {
-    cg_watch_t *const watch = run->watch;
-    int status = fresh ? cg_watch_evaluate(run, run->t, run->x, -1, watch->end) : CG_OK;
+    cg_detector_t *const detector = run->detector;
+    int status = fresh ? cg_detector_evaluate(run, run->t, run->x, -1, detector->end) : CG_OK;
     int unsure = 0;
-    for (int32_t i = 0; i < (fresh ? watch->first_contact : 0) && status == CG_OK; i++) {
-        const double least = watch->fired[i] != 0.0 ? 1e-8 * watch->scale[i] : 0.0;
-        watch->sign[i] = watch->end[i] > least ? 1.0 : watch->end[i] < -least ? -1.0 : 0.0;
-        unsure = unsure || watch->sign[i] == 0.0;
+    for (int32_t i = 0; i < (fresh ? detector->first_contact : 0) && status == CG_OK; i++) {
+        const double least = detector->fired[i] != 0.0 ? 1e-8 * detector->scale[i] : 0.0;
+        detector->sign[i] = detector->end[i] > least ? 1.0 : detector->end[i] < -least ? -1.0 : 0.0;
+        unsure = unsure || detector->sign[i] == 0.0;
     }
-    for (int32_t i = 0; i < watch->n_contacts; i++) {
-        double *const sign = watch->sign + watch->first_contact + CG_CONTACT_WATCHED * i;
+    for (int32_t i = 0; i < detector->n_contacts; i++) {
+        double *const sign = detector->sign + detector->first_contact + CG_CONTACT_OBSERVED * i;
         /* of a slip that begins it is not known yet */
-        sign[CG_CONTACT_SLIP] = watch->free[i] != 0.0 && run->u[watch->n_inputs + i] != 0.0 ? 0.0 : 1.0;
+        sign[CG_CONTACT_SLIP] = detector->free[i] != 0.0 && run->u[detector->n_inputs + i] != 0.0 ? 0.0 : 1.0;
         sign[CG_CONTACT_BREAK] = 1.0;
         if (run->model->contacts[i].sign >= 0) {
             sign[CG_CONTACT_NORMAL] = 1.0;
         } else if (fresh) {
-            const double normal = watch->end[watch->first_contact + CG_CONTACT_WATCHED * i + CG_CONTACT_NORMAL];
+            const double normal = detector->end[detector->first_contact + CG_CONTACT_OBSERVED * i + CG_CONTACT_NORMAL];
             sign[CG_CONTACT_NORMAL] = normal > 0.0 ? 1.0 : normal < 0.0 ? -1.0 : 0.0;
         }
     }
@@ -111,16 +111,16 @@ int cg_watch_signs(cg_run_t *run, int fresh)
     if (status != CG_OK) {
         return status;
     }
-    memcpy(watch->f, run->f, sizeof(double) * (size_t)run->n);
-    const double moment = cg_watch_moment(run);
+    memcpy(detector->f, run->f, sizeof(double) * (size_t)run->n);
+    const double moment = cg_detector_moment(run);
     for (int32_t i = 0; i < run->n; i++) {
-        watch->x[i] = run->x[i] + moment * run->f[i];
+        detector->x[i] = run->x[i] + moment * run->f[i];
     }
-    status = cg_watch_evaluate(run, run->t + moment, watch->x, -1, watch->values);
-    for (int32_t i = 0; i < watch->first_contact && status == CG_OK; i++) {
-        const double change = watch->values[i] - watch->end[i];
-        if (watch->sign[i] == 0.0 && change != 0.0) {
-            watch->sign[i] = change > 0.0 ? 1.0 : -1.0;
+    status = cg_detector_evaluate(run, run->t + moment, detector->x, -1, detector->values);
+    for (int32_t i = 0; i < detector->first_contact && status == CG_OK; i++) {
+        const double change = detector->values[i] - detector->end[i];
+        if (detector->sign[i] == 0.0 && change != 0.0) {
+            detector->sign[i] = change > 0.0 ? 1.0 : -1.0;
         }
     }
     return status == CG_OK ? cg_run_inputs(run, run->t, run->x) : status;
@@ -128,14 +128,14 @@ int cg_watch_signs(cg_run_t *run, int fresh)
 
 /* ---- the start ---- */
 
-void cg_watch_log(cg_run_t *run, int32_t cause, const cg_record_t *record, const double *before)
+void cg_detector_log(cg_run_t *run, int32_t cause, const cg_record_t *record, const double *before)
 {
-    cg_watch_t *const watch = run->watch;
-    if (watch->log == NULL || watch->n_log >= watch->log_capacity) {
+    cg_detector_t *const detector = run->detector;
+    if (detector->log == NULL || detector->n_log >= detector->log_capacity) {
         return;
     }
-    double *row = watch->log + watch->n_log++ * watch->log_row;
-    const size_t n = (size_t)run->n, modes = (size_t)watch->n_modes;
+    double *row = detector->log + detector->n_log++ * detector->log_row;
+    const size_t n = (size_t)run->n, modes = (size_t)detector->n_modes;
     row[0] = run->t;
     row[1] = (double)cause;
     row[2] = record == NULL ? 0.0 : (double)record->n_rows;
@@ -144,21 +144,21 @@ void cg_watch_log(cg_run_t *run, int32_t cause, const cg_record_t *record, const
     memcpy(row, before, sizeof(double) * n);
     memcpy(row + n, run->x, sizeof(double) * n);
     if (modes > 0) {
-        memcpy(row + 2 * n, watch->modes, sizeof(double) * modes);
-        memcpy(row + 2 * n + modes, run->u + watch->n_inputs, sizeof(double) * modes);
+        memcpy(row + 2 * n, detector->modes, sizeof(double) * modes);
+        memcpy(row + 2 * n + modes, run->u + detector->n_inputs, sizeof(double) * modes);
     }
 }
 
-int cg_watch_begin(cg_run_t *run)
+int cg_detector_begin(cg_run_t *run)
 {
-    cg_watch_t *const watch = run->watch;
-    cg_watch_memory_t *const memory = &watch->memory;
+    cg_detector_t *const detector = run->detector;
+    cg_detector_memory_t *const memory = &detector->memory;
     int status = CG_OK;
-    memset(watch->fired, 0, sizeof(double) * (size_t)watch->n_watched);
-    memset(watch->scale, 0, sizeof(double) * (size_t)watch->n_watched);
-    if (watch->n_modes > 0) {
-        double *const modes = run->u + watch->n_inputs;
-        for (int32_t j = watch->n_contacts; j < watch->n_modes; j++) {
+    memset(detector->fired, 0, sizeof(double) * (size_t)detector->n_observed);
+    memset(detector->scale, 0, sizeof(double) * (size_t)detector->n_observed);
+    if (detector->n_modes > 0) {
+        double *const modes = run->u + detector->n_inputs;
+        for (int32_t j = detector->n_contacts; j < detector->n_modes; j++) {
             modes[j] = modes[j] < 0.0 ? -1.0 : 1.0;
         }
         status = run->direction > 0.0 ? cg_modes_free(run, 1) : CG_BAD_ARGUMENT;
@@ -168,19 +168,19 @@ int cg_watch_begin(cg_run_t *run)
         run->have_f = 0;
     }
     if (status == CG_OK) {
-        cg_watch_activate(run);
-        status = cg_watch_signs(run, 1);
+        cg_detector_activate(run);
+        status = cg_detector_signs(run, 1);
     }
     if (memory->begun == CG_WATCH_NEW) {
         memory->t_start = run->t;
         memory->t_event = run->t;
         memory->gap = HUGE_VAL;
-        if (watch->n_modes > 0) {
-            memcpy(watch->modes, run->u + watch->n_inputs, sizeof(double) * (size_t)watch->n_modes);
-            cg_watch_log(run, CG_LOG_START, NULL, run->x);
+        if (detector->n_modes > 0) {
+            memcpy(detector->modes, run->u + detector->n_inputs, sizeof(double) * (size_t)detector->n_modes);
+            cg_detector_log(run, CG_LOG_START, NULL, run->x);
         }
     }
-    watch->have_end = 0;
+    detector->have_end = 0;
     memory->direction = run->direction;
     memory->begun = status == CG_OK ? CG_WATCH_BEGUN : CG_WATCH_AGAIN;
     return status;
@@ -188,76 +188,76 @@ int cg_watch_begin(cg_run_t *run)
 
 /* ---- after a step ---- */
 
-void cg_watch_before_step(cg_run_t *run)
+void cg_detector_before_step(cg_run_t *run)
 {
-    run->watch->anchor = run->t_anchor;
-    run->watch->n_anchor = run->n_anchor;
+    run->detector->anchor = run->t_anchor;
+    run->detector->n_anchor = run->n_anchor;
 }
 
 /* The quantity of a slip that begins with this step: its side is not known, but was chosen (cg_modes.c). The interpolant
  * may dip to the other side first, by less than its error. Where it is there for longer the slip has not begun: root 0. */
-static int cg_hunt_from_rest(cg_run_t *run, int32_t index, double upto)
+static int cg_bracket_from_rest(cg_run_t *run, int32_t index, double upto)
 {
-    cg_watch_t *const watch = run->watch;
-    const int status = cg_watch_hunt(run, index, upto);
-    const int dips = watch->sign_new[index] < 0.0;
-    watch->sign_new[index] = 1.0;
+    cg_detector_t *const detector = run->detector;
+    const int status = cg_detector_bracket(run, index, upto);
+    const int dips = detector->sign_new[index] < 0.0;
+    detector->sign_new[index] = 1.0;
     if (status != CG_OK || !dips) {
         return status;
     }
-    if (cg_smaller(watch->root[index], upto) > cg_nodes[1]) {
-        watch->root[index] = 0.0;
+    if (cg_smaller(detector->root[index], upto) > cg_nodes[1]) {
+        detector->root[index] = 0.0;
         return CG_OK;
     }
-    if (watch->root[index] > 1.0) { /* what comes first comes during the dip */
+    if (detector->root[index] > 1.0) { /* what comes first comes during the dip */
         return CG_OK;
     }
-    watch->cursor[index] = watch->root[index];
-    return cg_watch_hunt(run, index, upto);
+    detector->cursor[index] = detector->root[index];
+    return cg_detector_bracket(run, index, upto);
 }
 
-/* The first crossing of one quantity that counts, to watch->root. */
+/* The first crossing of one quantity that counts, to detector->root. */
 static int cg_first(cg_run_t *run, int32_t index, double upto)
 {
-    cg_watch_t *const watch = run->watch;
-    const int contact = index >= watch->first_contact;
-    if (contact && (index - watch->first_contact) % CG_CONTACT_WATCHED == CG_CONTACT_SLIP && watch->sign[index] == 0.0) {
-        return cg_hunt_from_rest(run, index, upto);
+    cg_detector_t *const detector = run->detector;
+    const int contact = index >= detector->first_contact;
+    if (contact && (index - detector->first_contact) % CG_CONTACT_OBSERVED == CG_CONTACT_SLIP && detector->sign[index] == 0.0) {
+        return cg_bracket_from_rest(run, index, upto);
     }
     for (;;) {
-        const int status = cg_watch_hunt(run, index, upto);
-        if (status != CG_OK || watch->root[index] > 1.0 || watch->direction[index] * watch->sign_new[index] <= 0.0) {
+        const int status = cg_detector_bracket(run, index, upto);
+        if (status != CG_OK || detector->root[index] > 1.0 || detector->direction[index] * detector->sign_new[index] <= 0.0) {
             return status;
         }
-        watch->sign_new[index] = -watch->sign_new[index]; /* the wrong way */
-        watch->cursor[index] = watch->root[index];
+        detector->sign_new[index] = -detector->sign_new[index]; /* the wrong way */
+        detector->cursor[index] = detector->root[index];
     }
 }
 
 /* The earliest crossing that counts, or -1. The sides of zero are brought up to it in sign_new. */
 static int cg_earliest(cg_run_t *run, int32_t *index, double *theta)
 {
-    cg_watch_t *const watch = run->watch;
-    for (int32_t i = 0; i < watch->n_watched; i++) {
-        watch->root[i] = 2.0;
-        watch->cursor[i] = 0.0;
-        watch->sign_new[i] = watch->sign[i];
+    cg_detector_t *const detector = run->detector;
+    for (int32_t i = 0; i < detector->n_observed; i++) {
+        detector->root[i] = 2.0;
+        detector->cursor[i] = 0.0;
+        detector->sign_new[i] = detector->sign[i];
     }
     double best = 2.0; /* those behind the earliest one do not matter */
-    for (int32_t i = 0; i < watch->n_watched; i++) {
-        if (watch->active[i] == 0.0) {
+    for (int32_t i = 0; i < detector->n_observed; i++) {
+        if (detector->active[i] == 0.0) {
             continue;
         }
         const int status = cg_first(run, i, cg_smaller(best + 2.0 * CG_SAME_TIME, 1.0));
         if (status != CG_OK) {
             return status;
         }
-        best = cg_smaller(best, watch->root[i]);
+        best = cg_smaller(best, detector->root[i]);
     }
     *index = -1;
     *theta = best;
-    for (int32_t i = 0; i < watch->n_watched && best <= 1.0; i++) {
-        if (watch->root[i] == best) {
+    for (int32_t i = 0; i < detector->n_observed && best <= 1.0; i++) {
+        if (detector->root[i] == best) {
             *index = i;
             return CG_OK;
         }
@@ -268,27 +268,27 @@ static int cg_earliest(cg_run_t *run, int32_t *index, double *theta)
 /* Crossings the wrong way change the side only where they come before theta. */
 static void cg_sides_at(cg_run_t *run, double theta)
 {
-    cg_watch_t *const watch = run->watch;
-    for (int32_t i = 0; i < watch->n_watched; i++) {
-        if (watch->cursor[i] > theta) {
-            watch->sign_new[i] = -watch->sign_new[i];
+    cg_detector_t *const detector = run->detector;
+    for (int32_t i = 0; i < detector->n_observed; i++) {
+        if (detector->cursor[i] > theta) {
+            detector->sign_new[i] = -detector->sign_new[i];
         }
     }
 }
 
 static int cg_sample_step(cg_run_t *run)
 {
-    cg_watch_t *const watch = run->watch;
+    cg_detector_t *const detector = run->detector;
     int status = run->have_dense ? CG_OK : run->dense(run);
     for (int j = 0; j < CG_NODES && status == CG_OK; j++) {
-        double *const row = watch->samples + (ptrdiff_t)j * watch->n_watched;
-        if (j == 0 && watch->have_end) {
-            memcpy(row, watch->end, sizeof(double) * (size_t)watch->n_watched);
+        double *const row = detector->samples + (ptrdiff_t)j * detector->n_observed;
+        if (j == 0 && detector->have_end) {
+            memcpy(row, detector->end, sizeof(double) * (size_t)detector->n_observed);
         } else {
-            status = cg_watch_inside(run, cg_nodes[j], -1, row);
+            status = cg_detector_inside(run, cg_nodes[j], -1, row);
         }
-        for (int32_t i = 0; i < watch->n_watched; i++) {
-            watch->scale[i] = j == 0 ? fabs(row[i]) : cg_larger(watch->scale[i], fabs(row[i]));
+        for (int32_t i = 0; i < detector->n_observed; i++) {
+            detector->scale[i] = j == 0 ? fabs(row[i]) : cg_larger(detector->scale[i], fabs(row[i]));
         }
     }
     return status;
@@ -298,24 +298,24 @@ static int cg_sample_step(cg_run_t *run)
  * the same time. */
 static int cg_stop_others(cg_run_t *run)
 {
-    cg_watch_t *const watch = run->watch;
-    if (watch->n_contacts == 0) {
+    cg_detector_t *const detector = run->detector;
+    if (detector->n_contacts == 0) {
         return CG_OK;
     }
-    const int status = cg_watch_evaluate(run, run->t, run->x, watch->first_contact, watch->values);
-    for (int32_t i = 0; i < watch->n_contacts && status == CG_OK; i++) {
-        const int32_t slip = watch->first_contact + CG_CONTACT_WATCHED * i + CG_CONTACT_SLIP;
-        if (run->u[watch->n_inputs + i] != 0.0 && watch->sign[slip] != 0.0 && watch->values[slip] <= 0.0) {
-            watch->fired[slip] = 1.0;
+    const int status = cg_detector_evaluate(run, run->t, run->x, detector->first_contact, detector->values);
+    for (int32_t i = 0; i < detector->n_contacts && status == CG_OK; i++) {
+        const int32_t slip = detector->first_contact + CG_CONTACT_OBSERVED * i + CG_CONTACT_SLIP;
+        if (run->u[detector->n_inputs + i] != 0.0 && detector->sign[slip] != 0.0 && detector->values[slip] <= 0.0) {
+            detector->fired[slip] = 1.0;
         }
     }
     return status;
 }
 
-int cg_watch_after_step(cg_run_t *run)
+int cg_detector_after_step(cg_run_t *run)
 {
-    cg_watch_t *const watch = run->watch;
-    const size_t bytes = sizeof(double) * (size_t)watch->n_watched;
+    cg_detector_t *const detector = run->detector;
+    const size_t bytes = sizeof(double) * (size_t)detector->n_observed;
     int32_t index = -1;
     for (;;) {
         double theta;
@@ -328,23 +328,23 @@ int cg_watch_after_step(cg_run_t *run)
             return status;
         }
         if (index < 0) {
-            memcpy(watch->sign, watch->sign_new, bytes);
-            memcpy(watch->end, watch->samples + (ptrdiff_t)(CG_NODES - 1) * watch->n_watched, bytes);
-            watch->have_end = 1;
+            memcpy(detector->sign, detector->sign_new, bytes);
+            memcpy(detector->end, detector->samples + (ptrdiff_t)(CG_NODES - 1) * detector->n_observed, bytes);
+            detector->have_end = 1;
             return cg_modes_project(run);
         }
         const double length = fabs(run->t - run->t_old);
         const double same = CG_SAME_TIME + 4.0 * cg_step_smallest(run->t_old) / length;
         cg_sides_at(run, theta);
-        for (int32_t i = 0; i < watch->n_watched; i++) {
-            watch->fired[i] = watch->root[i] <= theta + same ? 1.0 : 0.0;
+        for (int32_t i = 0; i < detector->n_observed; i++) {
+            detector->fired[i] = detector->root[i] <= theta + same ? 1.0 : 0.0;
         }
         if (theta * length < 2.0 * cg_step_smallest(run->t_old)) { /* at the start of the step */
-            cg_watch_take_back(run);
+            cg_detector_take_back(run);
             memcpy(run->x_old, run->x, sizeof(double) * (size_t)run->ld);
             run->have_f = 1;
         } else {
-            const int kink = index >= run->model->n_events && index < watch->n_guards;
+            const int kink = index >= run->model->n_events && index < detector->n_guards;
             status = kink ? cg_locate_kink(run, index, theta, &landed) : cg_locate(run, index, theta, &landed);
         }
         if (status != CG_OK) {
@@ -353,13 +353,13 @@ int cg_watch_after_step(cg_run_t *run)
         if (landed) {
             break;
         }
-        memset(watch->fired, 0, bytes); /* the shorter step is looked through from its start */
+        memset(detector->fired, 0, bytes); /* the shorter step is looked through from its start */
     }
     const int status = cg_stop_others(run);
-    for (int32_t i = 0; i < watch->n_watched; i++) {
-        watch->sign[i] = watch->fired[i] != 0.0 ? -watch->sign_new[i] : watch->sign_new[i];
+    for (int32_t i = 0; i < detector->n_observed; i++) {
+        detector->sign[i] = detector->fired[i] != 0.0 ? -detector->sign_new[i] : detector->sign_new[i];
     }
-    watch->have_end = 0;
-    watch->pending = 1;
+    detector->have_end = 0;
+    detector->pending = 1;
     return status == CG_OK ? cg_modes_project(run) : status;
 }

@@ -1,14 +1,14 @@
 /* cg_events.h: events, kinks and Coulomb contacts of one run: where they are looked for, and what is kept of them.
  *
- * A watch is a block of memory of its own, attached to a run before cg_run_start:
- *     size_t size = cg_watch_size(model, n_functions);
- *     cg_watch_t *watch = cg_run_new(size);
- *     cg_watch_init(watch, size, model, n_functions, CG_WATCH_KINKS);
- *     run->watch = watch;
+ * A detector is a block of memory of its own, attached to a run before cg_run_start:
+ *     size_t size = cg_detector_size(model, n_functions);
+ *     cg_detector_t *detector = cg_run_new(size);
+ *     cg_detector_init(detector, size, model, n_functions, CG_WATCH_KINKS);
+ *     run->detector = detector;
  * A run without one looks for nothing and costs nothing more.
  *
- * What is watched, by index: the events of the model, its kinks, the caller's functions, and three quantities of each
- * contact. After each step every one is sampled on the interpolant and each change of sign is found (cg_hunt.c); the
+ * What is observed, by index: the events of the model, its kinks, the caller's functions, and three quantities of each
+ * contact. After each step every one is sampled on the interpolant and each change of sign is found (cg_bracket.c); the
  * step is taken again to the earliest one, until the quantity is zero there to rounding, so that the time of an event
  * is as accurate as the method. What counts:
  *   - A change of sign is a crossing; to touch zero and turn back is none. Two crossings are two events.
@@ -37,7 +37,7 @@ extern "C" {
 
 #define CG_SAME_TIME 1e-10
 
-enum cg_watch_flags { CG_WATCH_KINKS = 1 /* find the kinks of the model too: a step ends at each */ };
+enum cg_detector_flags { CG_WATCH_KINKS = 1 /* find the kinks of the model too: a step ends at each */ };
 
 /* What to do where several modes of the contacts fit, or none (none: always stop). */
 enum cg_paradox_rule {
@@ -46,12 +46,12 @@ enum cg_paradox_rule {
     CG_PARADOX_STICK = 2  /* of several take the one in which most contacts stick */
 };
 
-/* The quantities of a contact: watch->first_contact + CG_CONTACT_WATCHED * contact + one of these. */
-enum cg_contact_watched {
+/* The quantities of a contact: detector->first_contact + CG_CONTACT_OBSERVED * contact + one of these. */
+enum cg_contact_observed {
     CG_CONTACT_SLIP = 0,    /* slipping: the slip velocity falls to zero; sticking: the force reaches +limit */
     CG_CONTACT_BREAK = 1,   /* sticking: the force reaches -limit */
     CG_CONTACT_NORMAL = 2,  /* the normal force changes its sign */
-    CG_CONTACT_WATCHED = 3
+    CG_CONTACT_OBSERVED = 3
 };
 
 /* value = g(t, x) of the caller's function `index`. Anything but CG_OK ends the run. */
@@ -61,13 +61,13 @@ typedef int (*cg_event_fn_t)(void *context, int32_t index, double t, const doubl
  * ends, then n states before, n states after, n_modes modes before, n_modes modes after. */
 enum { CG_LOG_HEAD = 4, CG_LOG_START = -1 };
 
-enum cg_watch_begun { CG_WATCH_NEW = 0, CG_WATCH_AGAIN = 1, CG_WATCH_BEGUN = 2 };
+enum cg_detector_begun { CG_WATCH_NEW = 0, CG_WATCH_AGAIN = 1, CG_WATCH_BEGUN = 2 };
 
 enum { CG_SOLUTIONS = 16, CG_MOST_CONTACTS = 64 }; /* solutions kept of a paradox; contacts of a model */
 
-/* What a saved run keeps of its watch, besides the signs. */
-typedef struct cg_watch_memory {
-    int32_t begun;       /* enum cg_watch_begun */
+/* What a saved run keeps of its detector, besides the signs. */
+typedef struct cg_detector_memory {
+    int32_t begun;       /* enum cg_detector_begun */
     int32_t close;       /* events in a row, each sooner than the one before */
     int32_t stuck;       /* events in a row without progress */
     int32_t crowded;     /* events in a row close together */
@@ -76,18 +76,18 @@ typedef struct cg_watch_memory {
     double longest;      /* the longest such time */
     double t_start;
     double direction;    /* of the run when the signs were set */
-} cg_watch_memory_t;
+} cg_detector_memory_t;
 
-typedef struct cg_watch {
+typedef struct cg_detector {
     /* Kept by the caller. */
     cg_event_fn_t fn; /* the caller's functions; NULL where there are none */
     void *fn_context;
     double *log;          /* NULL: nothing is kept */
-    int64_t log_capacity; /* rows that fit: at least n_watched, and one for the start */
+    int64_t log_capacity; /* rows that fit: at least n_observed, and one for the start */
     int64_t n_log;
     int32_t rule;         /* enum cg_paradox_rule */
 
-    /* Sizes, fixed by cg_watch_init. */
+    /* Sizes, fixed by cg_detector_init. */
     int32_t n;
     int32_t n_inputs;
     int32_t n_guards;
@@ -95,23 +95,23 @@ typedef struct cg_watch {
     int32_t n_contacts;
     int32_t n_modes;
     int32_t first_contact;
-    int32_t n_watched;
+    int32_t n_observed;
     int32_t log_row; /* numbers in a row of the log */
     int32_t have_end; /* `end` holds the values at run->t */
     size_t size;
 
-    /* Arrays inside the block, by index of what is watched. */
+    /* Arrays inside the block, by index of what is observed. */
     double *direction; /* +1: rising, -1: falling, 0: both; the caller may set those of its functions */
     double *limit;     /* how many times until the run ends there, 0: never; likewise */
-    double *sign;      /* [n_watched] side of zero at run->t: -1, +1, or 0 where it is not known yet */
+    double *sign;      /* [n_observed] side of zero at run->t: -1, +1, or 0 where it is not known yet */
     double *count;     /* times so far */
     double *sign_new;  /* the same during the search */
-    double *active;    /* 1, or 0: not watched now */
+    double *active;    /* 1, or 0: not observed now */
     double *root;      /* next change of sign in the step, in parts of it; 2: none */
     double *cursor;    /* the search for it begins here */
     double *fired;     /* 1: happens at run->t */
     double *scale;     /* largest size in the last step */
-    double *samples;   /* [CG_NODES][n_watched] */
+    double *samples;   /* [CG_NODES][n_observed] */
     double *end;       /* values at run->t */
     double *values;    /* values at one point */
     double *x;         /* [ld] a state inside the step */
@@ -133,48 +133,48 @@ typedef struct cg_watch {
     int32_t verdict;     /* the status once the state after the event is recorded */
     double anchor;       /* t_anchor and n_anchor before the last step */
     int64_t n_anchor;
-    cg_watch_memory_t memory;
-} cg_watch_t;
+    cg_detector_memory_t memory;
+} cg_detector_t;
 
-size_t cg_watch_size(const cg_model_t *model, int32_t n_functions);
-int cg_watch_init(cg_watch_t *watch, size_t size, const cg_model_t *model, int32_t n_functions, int32_t flags);
+size_t cg_detector_size(const cg_model_t *model, int32_t n_functions);
+int cg_detector_init(cg_detector_t *detector, size_t size, const cg_model_t *model, int32_t n_functions, int32_t flags);
 
-/* What a run that is to go on bit for bit needs of its watch beside the run's own block. `to` and `from` have
- * cg_watch_saved_size bytes. CG_BAD_ARGUMENT: not of such a watch, or damaged; the watch is as it was. */
-size_t cg_watch_saved_size(const cg_watch_t *watch);
-void cg_watch_save(const cg_watch_t *watch, void *to);
-int cg_watch_restore(cg_watch_t *watch, const void *from, size_t size);
+/* What a run that is to go on bit for bit needs of its detector beside the run's own block. `to` and `from` have
+ * cg_detector_saved_size bytes. CG_BAD_ARGUMENT: not of such a detector, or damaged; the detector is as it was. */
+size_t cg_detector_saved_size(const cg_detector_t *detector);
+void cg_detector_save(const cg_detector_t *detector, void *to);
+int cg_detector_restore(cg_detector_t *detector, const void *from, size_t size);
 
 /* ---- between the files of the runtime ---- */
 
 enum { CG_NODES = 9 };
 extern const double cg_nodes[CG_NODES]; /* where a step is sampled */
 
-/* What is watched at time t and state x: everything (only < 0), or at least the one with index `only`. */
-int cg_watch_evaluate(cg_run_t *run, double t, const double *x, int32_t only, double *values);
+/* What is observed at time t and state x: everything (only < 0), or at least the one with index `only`. */
+int cg_detector_evaluate(cg_run_t *run, double t, const double *x, int32_t only, double *values);
 /* The same inside the last step, at a part theta of it. */
-int cg_watch_inside(cg_run_t *run, double theta, int32_t only, double *values);
-/* The first change of sign of `index` after watch->cursor, to watch->root. `values`: samples of the step; `upto`: those
+int cg_detector_inside(cg_run_t *run, double theta, int32_t only, double *values);
+/* The first change of sign of `index` after detector->cursor, to detector->root. `values`: samples of the step; `upto`: those
  * beyond do not matter. sign_new is set where it was not known. */
-int cg_watch_hunt(cg_run_t *run, int32_t index, double upto);
+int cg_detector_bracket(cg_run_t *run, int32_t index, double upto);
 
-void cg_watch_reset(cg_watch_t *watch); /* a new run */
-void cg_watch_again(cg_watch_t *watch); /* modes and signs are to be found anew */
-int cg_watch_begin(cg_run_t *run);      /* modes and signs at the start */
-int cg_watch_signs(cg_run_t *run, int fresh); /* the sides of zero after a choice of modes; fresh: of all */
-void cg_watch_activate(cg_run_t *run);
-void cg_watch_log(cg_run_t *run, int32_t cause, const cg_record_t *record, const double *before);
-void cg_watch_before_step(cg_run_t *run);
-void cg_watch_take_back(cg_run_t *run); /* back to the start of the step; x_old and f_old are then free */
+void cg_detector_reset(cg_detector_t *detector); /* a new run */
+void cg_detector_again(cg_detector_t *detector); /* modes and signs are to be found anew */
+int cg_detector_begin(cg_run_t *run);      /* modes and signs at the start */
+int cg_detector_signs(cg_run_t *run, int fresh); /* the sides of zero after a choice of modes; fresh: of all */
+void cg_detector_activate(cg_run_t *run);
+void cg_detector_log(cg_run_t *run, int32_t cause, const cg_record_t *record, const double *before);
+void cg_detector_before_step(cg_run_t *run);
+void cg_detector_take_back(cg_run_t *run); /* back to the start of the step; x_old and f_old are then free */
 /* Take the step again, to where the quantity `index` is zero: near theta, by secants. *landed is 0 where the method
  * found that the step has to be shorter: the event is then to be looked for in that one. cg_locate_kink: the same for a
  * right-hand side that changes there, and ends on the far side. */
 int cg_locate(cg_run_t *run, int32_t index, double theta, int *landed);
 int cg_locate_kink(cg_run_t *run, int32_t index, double theta, int *landed);
-int cg_watch_after_step(cg_run_t *run);            /* finds events; may shorten or take back the step */
-int cg_watch_handle(cg_run_t *run, cg_record_t *record); /* what happens at run->t; a pause or CG_OK */
+int cg_detector_after_step(cg_run_t *run);            /* finds events; may shorten or take back the step */
+int cg_detector_handle(cg_run_t *run, cg_record_t *record); /* what happens at run->t; a pause or CG_OK */
 
-/* Chooses the modes of all contacts with watch->free set, and of all normal forces. CG_PARADOX: see n_solutions. */
+/* Chooses the modes of all contacts with detector->free set, and of all normal forces. CG_PARADOX: see n_solutions. */
 int cg_modes_choose(cg_run_t *run);
 /* Which contacts are free to change: those that stick, that stopped just now, or have no slip velocity; the others get
  * the direction in which they slip. fresh: after a reset or at the start, where a mode says nothing about a velocity. */
@@ -188,7 +188,7 @@ int cg_run_probe(cg_run_t *run, double t, const double *x, double *out);
 int cg_record_jump(cg_run_t *run, cg_record_t *record);      /* the state after an event, beside the one before */
 
 /* A short time in which the motion changes a little, for looking a moment ahead; run->f is known. */
-double cg_watch_moment(const cg_run_t *run);
+double cg_detector_moment(const cg_run_t *run);
 
 #ifdef __cplusplus
 }

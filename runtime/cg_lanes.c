@@ -281,7 +281,7 @@ static int cg_lanes_options(cg_lanes_run_t *run, const cg_ensemble_t *ensemble, 
     if (!cg_options_valid(options) || !cg_ensemble_valid(ensemble) || options->stop == NULL) {
         return CG_BAD_ARGUMENT;
     }
-    if (options->watch != NULL) {
+    if (options->detector != NULL) {
         return CG_UNSUPPORTED;
     }
     for (int32_t i = 0; options->signals != NULL && i < run->model->n_inputs; i++) {

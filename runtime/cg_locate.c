@@ -7,7 +7,7 @@
 enum { TRIALS = 8 };
 
 /* Back to the start of the step; x_old and f_old are then free. */
-void cg_watch_take_back(cg_run_t *run)
+void cg_detector_take_back(cg_run_t *run)
 {
     double *const x = run->x;
     double *const f = run->f;
@@ -16,8 +16,8 @@ void cg_watch_take_back(cg_run_t *run)
     run->f = run->f_old;
     run->f_old = f;
     run->t = run->t_old;
-    run->t_anchor = run->watch->anchor;
-    run->n_anchor = run->watch->n_anchor;
+    run->t_anchor = run->detector->anchor;
+    run->n_anchor = run->detector->n_anchor;
     run->have_dense = 0;
     run->n_steps--;
     run->n_rejected++;
@@ -27,7 +27,7 @@ void cg_watch_take_back(cg_run_t *run)
 static int cg_step_to(cg_run_t *run, double t_new)
 {
     const double t_stop = run->t_stop, h = run->h;
-    cg_watch_take_back(run);
+    cg_detector_take_back(run);
     run->t_stop = t_new;
     if (run->adaptive) {
         run->h = fabs(t_new - run->t);
@@ -38,11 +38,11 @@ static int cg_step_to(cg_run_t *run, double t_new)
     return status;
 }
 
-/* A watched quantity at the end of the step. */
+/* A observed quantity at the end of the step. */
 static int cg_at_end(cg_run_t *run, int32_t index, double *g)
 {
-    const int status = cg_watch_evaluate(run, run->t, run->x, index, run->watch->values);
-    *g = run->watch->values[index];
+    const int status = cg_detector_evaluate(run, run->t, run->x, index, run->detector->values);
+    *g = run->detector->values[index];
     return status;
 }
 
@@ -60,14 +60,14 @@ static int cg_land(cg_run_t *run, int32_t index, double t, double *g, int *lande
 /* Slope of the quantity on the interpolant, in units of the step. */
 static int cg_slope_inside(cg_run_t *run, int32_t index, double low, double high, double *slope)
 {
-    double *const values = run->watch->values;
+    double *const values = run->detector->values;
     int status = run->have_dense ? CG_OK : run->dense(run);
     if (status == CG_OK) {
-        status = cg_watch_inside(run, low, index, values);
+        status = cg_detector_inside(run, low, index, values);
     }
     const double g_low = values[index];
     if (status == CG_OK) {
-        status = cg_watch_inside(run, high, index, values);
+        status = cg_detector_inside(run, high, index, values);
     }
     *slope = (values[index] - g_low) / (high - low);
     return status;
@@ -119,15 +119,15 @@ static int cg_carry_on(cg_run_t *run, int32_t index, double *t)
     const double length = run->t - run->t_old;
     double theta = 1.0, slope, g;
     int status = cg_slope_inside(run, index, 0.99, 1.0, &slope);
-    g = run->watch->values[index];
+    g = run->detector->values[index];
     for (int trial = 0; status == CG_OK && trial < TRIALS; trial++) {
         const double next = theta - g / slope;
         if (!(next >= 1.0 && next <= 4.0) || fabs(next - theta) < DBL_EPSILON) {
             break;
         }
         const double g_before = g;
-        status = cg_watch_inside(run, next, index, run->watch->values);
-        g = run->watch->values[index];
+        status = cg_detector_inside(run, next, index, run->detector->values);
+        g = run->detector->values[index];
         if ((g - g_before) / (next - theta) * slope > 0.0) {
             slope = (g - g_before) / (next - theta);
         }
@@ -140,7 +140,7 @@ static int cg_carry_on(cg_run_t *run, int32_t index, double *t)
 /* Moves a few spacings of the numbers at t, along the interpolant, to where the quantity has the sign `after`. */
 static int cg_step_over(cg_run_t *run, int32_t index, double after)
 {
-    cg_watch_t *const watch = run->watch;
+    cg_detector_t *const detector = run->detector;
     const double length = run->t - run->t_old;
     double moved = 0.5 * cg_step_smallest(run->t), g;
     int status = run->have_dense ? CG_OK : run->dense(run);
@@ -150,18 +150,18 @@ static int cg_step_over(cg_run_t *run, int32_t index, double after)
     if (status != CG_OK || g * after > 0.0) {
         return status;
     }
-    cg_dense_evaluate(run->coef, run->n_dense, run->ld, run->n, 1.0 - 1e-3, watch->x_jump, 1);
+    cg_dense_evaluate(run->coef, run->n_dense, run->ld, run->n, 1.0 - 1e-3, detector->x_jump, 1);
     for (int trial = 0; trial < 12; trial++, moved *= 2.0) {
         const double t = run->t + run->direction * moved;
         if (run->direction * (t - run->t_stop) > 0.0) {
             break;
         }
         for (int32_t i = 0; i < run->n; i++) {
-            watch->x[i] = run->x[i] + (run->x[i] - watch->x_jump[i]) * (1e3 * (t - run->t) / length);
+            detector->x[i] = run->x[i] + (run->x[i] - detector->x_jump[i]) * (1e3 * (t - run->t) / length);
         }
-        status = cg_watch_evaluate(run, t, watch->x, index, watch->values);
-        if (status != CG_OK || watch->values[index] * after > 0.0) {
-            memcpy(run->x, watch->x, sizeof(double) * (size_t)run->n);
+        status = cg_detector_evaluate(run, t, detector->x, index, detector->values);
+        if (status != CG_OK || detector->values[index] * after > 0.0) {
+            memcpy(run->x, detector->x, sizeof(double) * (size_t)run->n);
             run->t = t;
             break;
         }
@@ -174,7 +174,7 @@ static int cg_step_over(cg_run_t *run, int32_t index, double after)
  * half of the way, then 99 %, each time with the zero where the interpolant carried on has it. */
 int cg_locate_kink(cg_run_t *run, int32_t index, double theta, int *landed)
 {
-    const double begin = run->t_old, after = -run->watch->sign_new[index];
+    const double begin = run->t_old, after = -run->detector->sign_new[index];
     const double smallest = cg_step_smallest(begin);
     double zero = begin + theta * (run->t - begin), part = 0.5, t = zero, g = 0.0, g_near = HUGE_VAL;
     int status = CG_OK;

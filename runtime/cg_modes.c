@@ -37,17 +37,17 @@ static int cg_contacts(cg_run_t *run, double t, const double *x, double *out)
 
 int cg_modes_project(cg_run_t *run)
 {
-    cg_watch_t *const watch = run->watch;
+    cg_detector_t *const detector = run->detector;
     int sticks = 0;
-    for (int32_t i = 0; i < watch->n_contacts; i++) {
-        sticks = sticks || run->u[watch->n_inputs + i] == 0.0;
+    for (int32_t i = 0; i < detector->n_contacts; i++) {
+        sticks = sticks || run->u[detector->n_inputs + i] == 0.0;
     }
     if (!sticks || run->model->project == NULL) {
         return CG_OK;
     }
-    const int status = run->model->project(run->t, run->x, run->p, run->u, watch->x_jump, run->work);
-    if (status == CG_OK && cg_step_finite(watch->x_jump, run->n)) {
-        memcpy(run->x, watch->x_jump, sizeof(double) * (size_t)run->n);
+    const int status = run->model->project(run->t, run->x, run->p, run->u, detector->x_jump, run->work);
+    if (status == CG_OK && cg_step_finite(detector->x_jump, run->n)) {
+        memcpy(run->x, detector->x_jump, sizeof(double) * (size_t)run->n);
     }
     /* contacts that hold the same velocity twice have no projection; the state is then as the step left it */
     return status == CG_SINGULAR ? CG_OK : status;
@@ -55,30 +55,30 @@ int cg_modes_project(cg_run_t *run)
 
 int cg_modes_free(cg_run_t *run, int fresh)
 {
-    cg_watch_t *const watch = run->watch;
-    double *const modes = run->u + watch->n_inputs;
+    cg_detector_t *const detector = run->detector;
+    double *const modes = run->u + detector->n_inputs;
     double size = 0.0;
     int status = cg_run_inputs(run, run->t, run->x);
     if (status == CG_OK) {
-        status = cg_contacts(run, run->t, run->x, watch->contacts);
+        status = cg_contacts(run, run->t, run->x, detector->contacts);
     }
     if (status == CG_SINGULAR) { /* contacts that hold one velocity twice: with all slipping it is the same velocity */
-        memcpy(watch->present, modes, sizeof(double) * (size_t)watch->n_modes);
-        for (int32_t i = 0; i < watch->n_contacts; i++) {
+        memcpy(detector->present, modes, sizeof(double) * (size_t)detector->n_modes);
+        for (int32_t i = 0; i < detector->n_contacts; i++) {
             modes[i] = 1.0;
         }
-        status = cg_contacts(run, run->t, run->x, watch->contacts);
-        memcpy(modes, watch->present, sizeof(double) * (size_t)watch->n_modes);
+        status = cg_contacts(run, run->t, run->x, detector->contacts);
+        memcpy(modes, detector->present, sizeof(double) * (size_t)detector->n_modes);
     }
     for (int32_t i = run->model->n_coordinates; i < run->n; i++) {
         size = cg_larger(size, fabs(run->x[i]));
     }
-    for (int32_t i = 0; i < watch->n_contacts; i++) {
-        const double v = watch->contacts[5 * i];
-        const int stopped = watch->fired[watch->first_contact + CG_CONTACT_WATCHED * i + CG_CONTACT_SLIP] != 0.0;
+    for (int32_t i = 0; i < detector->n_contacts; i++) {
+        const double v = detector->contacts[5 * i];
+        const int stopped = detector->fired[detector->first_contact + CG_CONTACT_OBSERVED * i + CG_CONTACT_SLIP] != 0.0;
         const int rest = fabs(v) <= CG_AT_REST * size || (!fresh && (modes[i] * v <= 0.0 || stopped));
-        watch->free[i] = rest ? 1.0 : 0.0;
-        watch->present[i] = modes[i];
+        detector->free[i] = rest ? 1.0 : 0.0;
+        detector->present[i] = modes[i];
         if (!rest) {
             modes[i] = v > 0.0 ? 1.0 : -1.0;
         } else {
@@ -88,12 +88,12 @@ int cg_modes_free(cg_run_t *run, int fresh)
     if (status == CG_OK) {
         status = cg_modes_project(run);
     }
-    for (int32_t i = 0; i < watch->n_contacts; i++) {
-        if (watch->free[i] != 0.0) {
-            modes[i] = watch->present[i];
+    for (int32_t i = 0; i < detector->n_contacts; i++) {
+        if (detector->free[i] != 0.0) {
+            modes[i] = detector->present[i];
         }
     }
-    memcpy(watch->present, modes, sizeof(double) * (size_t)watch->n_modes);
+    memcpy(detector->present, modes, sizeof(double) * (size_t)detector->n_modes);
     return status;
 }
 
@@ -103,13 +103,13 @@ int cg_modes_free(cg_run_t *run, int fresh)
  * n_contacts + contact: of its sign. 0 < *size: what it is small against. */
 static double cg_condition(const cg_choice_t *choice, const double *c, int32_t which, double forces, double *size)
 {
-    const cg_watch_t *const watch = choice->run->watch;
-    const int32_t n = watch->n_contacts;
+    const cg_detector_t *const detector = choice->run->detector;
+    const int32_t n = detector->n_contacts;
     const double *const own = c + 5 * (which % n);
     if (which >= n) {
         /* where it is zero all forces may be: so what it was in the last step counts too */
-        const int32_t watched = watch->first_contact + CG_CONTACT_WATCHED * (which - n) + CG_CONTACT_NORMAL;
-        *size = cg_larger(forces, watch->scale[watched]);
+        const int32_t observed = detector->first_contact + CG_CONTACT_OBSERVED * (which - n) + CG_CONTACT_NORMAL;
+        *size = cg_larger(forces, detector->scale[observed]);
         return choice->modes[n + choice->run->model->contacts[which - n].sign] * own[4];
     }
     if (choice->modes[which] == 0.0) {
@@ -128,8 +128,8 @@ static double cg_spread(cg_choice_t *choice, int32_t contact)
     double a[2] = {0.0, 0.0};
     for (int side = 0; side < 2; side++) {
         *mode = side == 0 ? -1.0 : 1.0;
-        if (cg_contacts(run, run->t, run->x, run->watch->ahead) == CG_OK) {
-            a[side] = run->watch->ahead[5 * contact + 3];
+        if (cg_contacts(run, run->t, run->x, run->detector->ahead) == CG_OK) {
+            a[side] = run->detector->ahead[5 * contact + 3];
         }
     }
     *mode = kept;
@@ -140,8 +140,8 @@ static double cg_spread(cg_choice_t *choice, int32_t contact)
 static int cg_fits(cg_choice_t *choice)
 {
     cg_run_t *const run = choice->run;
-    cg_watch_t *const watch = run->watch;
-    const int32_t n = watch->n_contacts;
+    cg_detector_t *const detector = run->detector;
+    const int32_t n = detector->n_contacts;
     double now[2 * CG_MOST_CONTACTS], size[2 * CG_MOST_CONTACTS];
     double forces = 0.0;
     int unsure = 0;
@@ -149,19 +149,19 @@ static int cg_fits(cg_choice_t *choice)
         choice->status = CG_TOO_MANY_MODES;
         return 0;
     }
-    if (cg_contacts(run, run->t, run->x, watch->contacts) != CG_OK) {
+    if (cg_contacts(run, run->t, run->x, detector->contacts) != CG_OK) {
         return 0; /* the equations have no solution of this kind */
     }
     for (int32_t i = 0; i < n; i++) {
-        forces += fabs(watch->contacts[5 * i + 1]) + fabs(watch->contacts[5 * i + 4]);
+        forces += fabs(detector->contacts[5 * i + 1]) + fabs(detector->contacts[5 * i + 4]);
     }
     for (int32_t which = 0; which < 2 * n; which++) {
         now[which] = HUGE_VAL;
         size[which] = 0.0;
-        if (which < n ? watch->free[which] == 0.0 : run->model->contacts[which - n].sign < 0) {
+        if (which < n ? detector->free[which] == 0.0 : run->model->contacts[which - n].sign < 0) {
             continue;
         }
-        now[which] = cg_condition(choice, watch->contacts, which, forces, &size[which]);
+        now[which] = cg_condition(choice, detector->contacts, which, forces, &size[which]);
         if (which < n && choice->modes[which] != 0.0) {
             if (now[which] <= 0.0 && forces == 0.0) {
                 return 0;
@@ -176,21 +176,21 @@ static int cg_fits(cg_choice_t *choice)
     if (!unsure) {
         return 1;
     }
-    if (cg_run_probe(run, run->t, run->x, watch->f) != CG_OK) {
+    if (cg_run_probe(run, run->t, run->x, detector->f) != CG_OK) {
         return 0;
     }
-    const double moment = cg_watch_moment(run);
+    const double moment = cg_detector_moment(run);
     for (int32_t i = 0; i < run->n; i++) {
-        watch->x[i] = run->x[i] + moment * watch->f[i];
+        detector->x[i] = run->x[i] + moment * detector->f[i];
     }
-    int fits = cg_run_inputs(run, run->t + moment, watch->x) == CG_OK
-        && cg_contacts(run, run->t + moment, watch->x, watch->ahead) == CG_OK;
+    int fits = cg_run_inputs(run, run->t + moment, detector->x) == CG_OK
+        && cg_contacts(run, run->t + moment, detector->x, detector->ahead) == CG_OK;
     for (int32_t which = 0; which < 2 * n && fits; which++) {
         double ignored;
         if (!(now[which] <= CG_MARGIN * size[which])) {
             continue;
         }
-        const double change = cg_condition(choice, watch->ahead, which, forces, &ignored) - now[which];
+        const double change = cg_condition(choice, detector->ahead, which, forces, &ignored) - now[which];
         /* a tie that lasts is stick, and no slip */
         const int slips = which < n && choice->modes[which] != 0.0;
         fits = slips ? change > CG_NOISE * size[which] : change >= -CG_NOISE * size[which];
@@ -202,39 +202,39 @@ static int cg_fits(cg_choice_t *choice)
  * same friction (a normal force of zero has both signs). */
 static void cg_keep(cg_choice_t *choice)
 {
-    cg_watch_t *const watch = choice->run->watch;
-    const int32_t n = watch->n_contacts;
-    cg_contacts(choice->run, choice->run->t, choice->run->x, watch->contacts);
-    for (int32_t k = 0; k < watch->n_solutions && k < CG_SOLUTIONS; k++) {
-        const double *const other = watch->solutions + (ptrdiff_t)k * watch->n_modes;
+    cg_detector_t *const detector = choice->run->detector;
+    const int32_t n = detector->n_contacts;
+    cg_contacts(choice->run, choice->run->t, choice->run->x, detector->contacts);
+    for (int32_t k = 0; k < detector->n_solutions && k < CG_SOLUTIONS; k++) {
+        const double *const other = detector->solutions + (ptrdiff_t)k * detector->n_modes;
         int same = 1;
         for (int32_t i = 0; i < n && same; i++) {
-            const double force = watch->contacts[5 * i + 1], before = watch->forces[(ptrdiff_t)k * n + i];
+            const double force = detector->contacts[5 * i + 1], before = detector->forces[(ptrdiff_t)k * n + i];
             same = other[i] == choice->modes[i] && fabs(force - before) <= 1e-9 * (fabs(force) + fabs(before));
         }
         if (same) {
             return;
         }
     }
-    if (watch->n_solutions < CG_SOLUTIONS) {
-        memcpy(watch->solutions + (ptrdiff_t)watch->n_solutions * watch->n_modes, choice->modes,
-               sizeof(double) * (size_t)watch->n_modes);
+    if (detector->n_solutions < CG_SOLUTIONS) {
+        memcpy(detector->solutions + (ptrdiff_t)detector->n_solutions * detector->n_modes, choice->modes,
+               sizeof(double) * (size_t)detector->n_modes);
         for (int32_t i = 0; i < n; i++) {
-            watch->forces[(ptrdiff_t)watch->n_solutions * n + i] = watch->contacts[5 * i + 1];
+            detector->forces[(ptrdiff_t)detector->n_solutions * n + i] = detector->contacts[5 * i + 1];
         }
     }
-    watch->n_solutions++;
+    detector->n_solutions++;
 }
 
 /* Tries all combinations that differ from the present one in `changes` of the places from `place` on. */
 static void cg_try(cg_choice_t *choice, int32_t place, int32_t changes)
 {
-    cg_watch_t *const watch = choice->run->watch;
-    const int32_t places = watch->n_modes;
-    while (place < places && place < watch->n_contacts && watch->free[place] == 0.0) {
+    cg_detector_t *const detector = choice->run->detector;
+    const int32_t places = detector->n_modes;
+    while (place < places && place < detector->n_contacts && detector->free[place] == 0.0) {
         place++;
     }
-    if ((choice->several ? 0 : watch->n_solutions > 0) || changes > places - place || choice->status != CG_OK) {
+    if ((choice->several ? 0 : detector->n_solutions > 0) || changes > places - place || choice->status != CG_OK) {
         return;
     }
     if (place == places) {
@@ -247,7 +247,7 @@ static void cg_try(cg_choice_t *choice, int32_t place, int32_t changes)
     if (changes > 0) {
         const double present = choice->modes[place];
         for (int k = -1; k <= 1; k++) {
-            if ((double)k != present && (place < watch->n_contacts || k != 0)) {
+            if ((double)k != present && (place < detector->n_contacts || k != 0)) {
                 choice->modes[place] = (double)k;
                 cg_try(choice, place + 1, changes - 1);
             }
@@ -257,14 +257,14 @@ static void cg_try(cg_choice_t *choice, int32_t place, int32_t changes)
 }
 
 /* Which of several solutions the caller's rule takes: the first one found changes the fewest modes. */
-static int32_t cg_by_rule(const cg_watch_t *watch)
+static int32_t cg_by_rule(const cg_detector_t *detector)
 {
     int32_t best = 0, most = -1;
-    if (watch->rule == CG_PARADOX_STICK) {
-        for (int32_t k = 0; k < watch->n_solutions && k < CG_SOLUTIONS; k++) {
+    if (detector->rule == CG_PARADOX_STICK) {
+        for (int32_t k = 0; k < detector->n_solutions && k < CG_SOLUTIONS; k++) {
             int32_t stick = 0;
-            for (int32_t i = 0; i < watch->n_contacts; i++) {
-                stick += watch->solutions[(ptrdiff_t)k * watch->n_modes + i] == 0.0;
+            for (int32_t i = 0; i < detector->n_contacts; i++) {
+                stick += detector->solutions[(ptrdiff_t)k * detector->n_modes + i] == 0.0;
             }
             if (stick > most) {
                 most = stick;
@@ -277,23 +277,23 @@ static int32_t cg_by_rule(const cg_watch_t *watch)
 
 int cg_modes_choose(cg_run_t *run)
 {
-    cg_watch_t *const watch = run->watch;
+    cg_detector_t *const detector = run->detector;
     cg_choice_t choice;
     memset(&choice, 0, sizeof choice);
     choice.run = run;
-    choice.modes = run->u + watch->n_inputs;
-    choice.several = watch->n_modes > watch->n_contacts;
-    watch->n_solutions = 0;
-    for (int32_t changes = 0; changes <= watch->n_modes; changes++) {
+    choice.modes = run->u + detector->n_inputs;
+    choice.several = detector->n_modes > detector->n_contacts;
+    detector->n_solutions = 0;
+    for (int32_t changes = 0; changes <= detector->n_modes; changes++) {
         cg_try(&choice, 0, changes);
     }
     if (choice.status != CG_OK) {
         return choice.status;
     }
-    if (watch->n_solutions == 0 || (watch->n_solutions > 1 && watch->rule == CG_PARADOX_STOP)) {
+    if (detector->n_solutions == 0 || (detector->n_solutions > 1 && detector->rule == CG_PARADOX_STOP)) {
         return CG_PARADOX;
     }
-    memcpy(choice.modes, watch->solutions + (ptrdiff_t)cg_by_rule(watch) * watch->n_modes,
-           sizeof(double) * (size_t)watch->n_modes);
+    memcpy(choice.modes, detector->solutions + (ptrdiff_t)cg_by_rule(detector) * detector->n_modes,
+           sizeof(double) * (size_t)detector->n_modes);
     return CG_OK;
 }

@@ -49,7 +49,7 @@ typedef int (*cg_input_fn_t)(void *context, double t, const double *x, double *u
 /* Bits of run->input_kind: what has to be done before a call of the right-hand side. */
 enum cg_input_kind { CG_INPUT_SLOPE = 1, CG_INPUT_CALL = 2 };
 
-struct cg_watch; /* events and contacts of one run: cg_events.h */
+struct cg_detector; /* events and contacts of one run: cg_events.h */
 
 typedef struct cg_run {
     /* Kept by the caller, not in the block. */
@@ -63,7 +63,7 @@ typedef struct cg_run {
     const volatile int *stop;   /* NULL, or a flag: non-zero ends the run with CG_INTERRUPTED, to be continued */
     int (*explicit_step)(struct cg_run *run);  /* method "auto": those of its explicit method */
     int (*explicit_dense)(struct cg_run *run);
-    struct cg_watch *watch;     /* NULL: no event is looked for, and the modes stay as they are in u */
+    struct cg_detector *detector;     /* NULL: no event is looked for, and the modes stay as they are in u */
 
     /* Sizes, fixed by cg_run_init. */
     size_t size;      /* bytes of the whole block */

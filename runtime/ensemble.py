@@ -18,8 +18,8 @@ from . import inputs as signals
 from .columns import Start
 from .consistency import check_ensemble, remember
 from .errors import INPUT_FAILED, INTERRUPTED, ArgumentError, ChaplyginError
+from .event_record import RULES, rule
 from .face import Face
-from .happenings import RULES, rule
 from .lanes import WORTH, lane_set, one_at_a_time
 from .model import Model, require_core
 from .progress import Progress
@@ -135,7 +135,7 @@ def ensemble(
     t.fill(t0)
     status.fill(INTERRUPTED)
     result = (y, t, status, nfev, n_steps)
-    happened, taken = None, 1
+    event_record, taken = None, 1
     if isinstance(model, Model):
         require_core()
         from ._core import EnsembleCore
@@ -151,9 +151,9 @@ def ensemble(
             raise core.error
         taken = core.lanes
         if model.events:
-            happened = core.events()
+            event_record = core.events()
     else:
-        from .twin import run_ensemble
+        from .python_model import run_ensemble
 
         stopped = run_ensemble(model, (t0, t1), start, controls, moments, result, options)
     if stopped:
@@ -163,7 +163,7 @@ def ensemble(
             f"ensemble interrupted: {finished} of {count} trajectories are finished", RuntimeWarning, 2
         )
     remember(model, y, t, start, controls)
-    return Ensemble(model, (t0, t1), moments, start, controls, *result, options, stopped, taken, happened)
+    return Ensemble(model, (t0, t1), moments, start, controls, *result, options, stopped, taken, event_record)
 
 
 def _run(core: Any, count: int, threads: int | None, chunk: int | None, width: int, bar: Progress) -> bool:

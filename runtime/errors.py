@@ -26,7 +26,7 @@ __all__ = [
     "MissingExtraError",
     "NoCompilerError",
     "RangeError",
-    "TwinWarning",
+    "PurePythonWarning",
     "kernel_failed",
     "message_of",
 ]
@@ -118,7 +118,7 @@ class BranchWarning(UserWarning):
     """A branch of a declaration (`Piecewise`, `Max`, `Abs` ...) could not be reached, and was not examined there."""
 
 
-class TwinWarning(RuntimeWarning):
+class PurePythonWarning(RuntimeWarning):
     """A pure-Python model runs where a compiled one was asked for."""
 
 

@@ -1,4 +1,4 @@
-"""What compiled models and pure-Python twins have in common: names and checked calls."""
+"""What compiled and pure-Python models have in common: names and checked calls."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Variable(NamedTuple):
 
 
 class Face(InitialStates):
-    """Base of `Model` and `TwinModel`: everything that needs the names but not the way kernels are called."""
+    """Base of `Model` and `PythonModel`: everything that needs the names but not the way kernels are called."""
 
     def _plain_start(
         self, initial: Any, parameters: Any, count: int, target: Array

@@ -45,7 +45,7 @@ def require_core() -> None:
         raise CoreMissingError(
             "chaplygin.runtime._core, the compiled part of the runtime, cannot be loaded "
             f"({_core_error}). Install a C compiler, then: pip install --force-reinstall --no-deps chaplygin. "
-            "Pure-Python twins of models run without it."
+            "Pure-Python models run without it."
         )
 
 

@@ -16,8 +16,8 @@ from .inputs import Inputs
 
 if TYPE_CHECKING:
     from .audit import Audit
+    from .event_record import EventRecord, Mode, Paradox
     from .face import Face
-    from .happenings import Happened, Mode, Paradox
 
 Array = NDArray[np.float64]
 
@@ -85,8 +85,26 @@ class Solution:
     a SymPy symbol stands for its name.
     """
 
-    __slots__ = ("_extra", "_happened", "_inputs", "_p", "_settings", "model", "n_rejected", "n_steps", "nfev", "njev",
-                 "nlu", "sol", "status", "t", "t_events", "t_reached", "y", "y_events")  # fmt: skip
+    __slots__ = (
+        "_event_record",
+        "_extra",
+        "_inputs",
+        "_p",
+        "_settings",
+        "model",
+        "n_rejected",
+        "n_steps",
+        "nfev",
+        "njev",
+        "nlu",
+        "sol",
+        "status",
+        "t",
+        "t_events",
+        "t_reached",
+        "y",
+        "y_events",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -104,7 +122,7 @@ class Solution:
         settings: tuple[Any, ...],
         njev: int = 0,
         nlu: int = 0,
-        happened: Happened | None = None,
+        event_record: EventRecord | None = None,
     ) -> None:
         # settings: t_span, x0, t_eval, and the options of `integrate`, for `_repeat`; the last ones by name
         self.model = model
@@ -121,11 +139,11 @@ class Solution:
         self.n_rejected = n_rejected
         self.sol = sol
         self._settings = settings
-        self._happened = happened
+        self._event_record = event_record
         self.t_events: list[Array] | None = None
         self.y_events: list[Array] | None = None
-        if happened is not None and (happened.events or happened.functions):
-            self.t_events, self.y_events = happened.events_of_all()
+        if event_record is not None and (event_record.events or event_record.functions):
+            self.t_events, self.y_events = event_record.events_of_all()
         self._extra: dict[str, Array] | None = None
 
     @property
@@ -141,20 +159,20 @@ class Solution:
     @property
     def modes(self) -> list[Mode]:
         """The history of the modes of the contacts; empty where there are none."""
-        return [] if self._happened is None else self._happened.history(self.t_reached)
+        return [] if self._event_record is None else self._event_record.history(self.t_reached)
 
     @property
     def paradox(self) -> Paradox | None:
         """Where, and between which solutions, a run ended with status -10."""
-        return None if self._happened is None else self._happened.paradox
+        return None if self._event_record is None else self._event_record.paradox
 
     @property
     def t_kinks(self) -> dict[str, Array]:
         """The times of the kinks of the model by their names, with ``kinks=True``."""
-        if self._happened is None:
+        if self._event_record is None:
             return {}
-        first = len(self._happened.events)
-        return {name: self._happened.of(first + i)[0] for i, name in enumerate(self._happened.kinks)}
+        first = len(self._event_record.events)
+        return {name: self._event_record.of(first + i)[0] for i, name in enumerate(self._event_record.kinks)}
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -246,9 +264,9 @@ class Solution:
         """The inputs at each point (nu, N), and the modes below them where the model has contacts."""
         u = self._inputs
         rows = u.at(self.t, self.y) if isinstance(u, Inputs) else np.repeat(u[:, None], len(self.t), axis=1)
-        if self._happened is None or not self._happened.contacts:
+        if self._event_record is None or not self._event_record.contacts:
             return rows
-        return np.concatenate([rows, self._happened.modes_of_rows(len(self.t))])
+        return np.concatenate([rows, self._event_record.modes_of_rows(len(self.t))])
 
     def _all(self, key: str | None) -> dict[str, Array]:
         if key is not None and key not in self.names:

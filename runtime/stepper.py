@@ -9,7 +9,7 @@ import numpy as np
 from . import arguments
 from ._core import StepperCore
 from .errors import ArgumentError
-from .happenings import MODES
+from .event_record import MODES
 from .inputs import parse
 from .snapshots import Snapshot, check_snapshot
 from .stepping import Stepping

@@ -21,7 +21,7 @@ __all__ = ["Stepping"]
 
 
 class Stepping:
-    """Base of `Stepper` and `TwinStepper`."""
+    """Base of `Stepper` and `PythonStepper`."""
 
     model: Any
     _options: dict[str, Any]

@@ -91,16 +91,16 @@ class Ensemble:
         self, model: Any, span: tuple[float, float], t_eval: Array | None, start: Start, inputs: signals.Inputs,
         y: Array, t: Array, status: NDArray[np.int32], nfev: NDArray[np.int64], n_steps: NDArray[np.int64],
         options: dict[str, Any], interrupted: bool, lanes: int = 1,
-        happened: tuple[NDArray[np.int64], NDArray[np.int64], Array] | None = None,
+        event_record: tuple[NDArray[np.int64], NDArray[np.int64], Array] | None = None,
     ) -> None:  # fmt: skip
-        # happened: (trajectory, index of the event, time), arrays (k,), by trajectory and then by time
+        # event_record: (trajectory, index of the event, time), arrays (k,), by trajectory and then by time
         self.model = model
         self.t_span = span
         self.t_eval = t_eval
         self.y = y[:, 0, :] if t_eval is None else y
         self.t, self.status, self.nfev, self.n_steps = t, status, nfev, n_steps
         self.interrupted, self.lanes = interrupted, lanes
-        self._start, self._inputs, self._options, self._happened = start, inputs, options, happened
+        self._start, self._inputs, self._options, self._event_record = start, inputs, options, event_record
 
     def __len__(self) -> int:
         return len(self.status)
@@ -156,9 +156,9 @@ class Ensemble:
         array([0.785398, 2.356194])
         """
         names = self.model.events
-        if self._happened is None or not names:
+        if self._event_record is None or not names:
             return {}
-        trajectory, event, t = self._happened
+        trajectory, event, t = self._event_record
         finished = self.status[trajectory] != INTERRUPTED
         found = {}
         for i, name in enumerate(names):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import chaplygin as cg
-from chaplygin.codegen.twin import twin_kernels
+from chaplygin.codegen.python_backend import python_kernels
 
 
 class Kernels:
@@ -16,7 +16,7 @@ class Kernels:
 
     def __init__(self, equations: cg.Equations) -> None:
         self.program = equations.program
-        self.python = twin_kernels(self.program).python
+        self.python = python_kernels(self.program).python
 
     def _arguments(self, values: Mapping[str, float]) -> tuple[list[float], list[float], list[float]]:
         p = self.program

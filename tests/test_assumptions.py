@@ -13,8 +13,8 @@ import sympy as sp
 from runtime_models import needs_core
 
 import chaplygin as cg
+from chaplygin.codegen.python_backend import python_model
 from chaplygin.codegen.symbols import ASSUMPTIONS, DeclarationError, assumed
-from chaplygin.codegen.twin import twin_model
 from chaplygin.runtime import assumptions
 from chaplygin.runtime.errors import ArgumentError
 
@@ -99,11 +99,11 @@ WRONG = [
 ]
 
 
-@pytest.fixture(scope="module", params=["compiled", "twin"])
+@pytest.fixture(scope="module", params=["compiled", "pure-Python"])
 def model(request: pytest.FixtureRequest) -> Any:
     system = oscillator()
-    if request.param == "twin":
-        return twin_model(system.equations("lagrange").program, quiet=True)
+    if request.param == "pure-Python":
+        return python_model(system.equations("lagrange").program, quiet=True)
     return system.compile("lagrange")
 
 

@@ -11,7 +11,7 @@ import pytest
 import sympy as sp
 
 import chaplygin as cg
-from chaplygin.codegen.twin import twin_model
+from chaplygin.codegen.python_backend import python_model
 from chaplygin.runtime import ArgumentError
 
 T = cg.time
@@ -151,7 +151,7 @@ def corrupted(name: str, share: float = 1e-3) -> Any:
     off = g.mul(g.const(share), g.add(g.one, eqs.velocity_nodes[i]))
     wrong = dataclasses.replace(eqs, force=(*eqs.force[:i], g.add(eqs.force[i], off)))
     kernels = {**right.kernels, "rhs": wrong.program.kernels["rhs"]}
-    return twin_model(dataclasses.replace(right, kernels=kernels), quiet=True)
+    return python_model(dataclasses.replace(right, kernels=kernels), quiet=True)
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -180,7 +180,7 @@ def test_a_wrong_force_in_compiled_code_fails() -> None:
 
 def test_an_error_of_a_millionth_is_seen() -> None:
     name = "hoop, drive that varies"
-    assert run(twin_model(equations(name).program, quiet=True), name).audit()
+    assert run(python_model(equations(name).program, quiet=True), name).audit()
     assert not run(corrupted(name, 1e-6), name).audit()
 
 
@@ -255,7 +255,7 @@ def test_a_run_that_cannot_be_repeated_is_refused() -> None:
 def test_what_the_caller_changes_afterwards_does_not_matter() -> None:
     """The run is repeated with the times and tolerances that it had."""
     name = "sleigh, constant couple"
-    for model in (compiled(name), twin_model(equations(name).program, quiet=True)):
+    for model in (compiled(name), python_model(equations(name).program, quiet=True)):
         times, atol = np.linspace(0.0, 0.5, 11), np.full(len(model.states), 1e-9)
         sol = run(model, name, (0.0, 0.5), t_eval=times, atol=atol, rtol=1e-9)
         times[:], atol[:] = 7.0, -1.0
@@ -274,7 +274,7 @@ def test_models_without_a_balance_are_refused() -> None:
     program = equations("sleigh, constant couple").program
     kernels = {k: program.kernels[k] for k in ("rhs", "jvp")}
     bare = dataclasses.replace(program, outputs=(), invariants=(), kernels=kernels)
-    sol = run(twin_model(bare, quiet=True), "sleigh, constant couple", (0.0, 0.1))
+    sol = run(python_model(bare, quiet=True), "sleigh, constant couple", (0.0, 0.1))
     with pytest.raises(ArgumentError, match="no balance of power"):
         sol.audit()
 

@@ -11,12 +11,12 @@ import sympy as sp
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin.codegen.twin import twin_model
+from chaplygin.codegen.python_backend import python_model
 from chaplygin.runtime.errors import ArgumentError, ConsistencyWarning
 
 pytestmark = needs_core
 
-BACKENDS = ("compiled", "twin")
+BACKENDS = ("compiled", "pure-Python")
 P = {"m": 1.0, "a": 0.2, "J": 0.5}
 PLACE = {"phi": 0.1, "x": 0.0, "y": 0.0}
 SOLVED = {"phi": 0.1, "x": 0.0, "y": 0.0, "th1": 0.9, "th2": 0.91}
@@ -51,8 +51,8 @@ def sleigh(nonlinear: bool = False) -> cg.System:
 
 
 def model_of(system: cg.System, form: str, backend: str, **options: Any) -> Any:
-    if backend == "twin":
-        return twin_model(system.equations(form, **options).program, quiet=True)
+    if backend == "pure-Python":
+        return python_model(system.equations(form, **options).program, quiet=True)
     return system.compile(form, **options)
 
 

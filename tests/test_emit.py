@@ -1,4 +1,4 @@
-"""Emitted texts: the golden set, the SymPy view, the twin, warnings, and every function in compiled form."""
+"""Emitted texts: the golden set, the SymPy view, the pure-Python backend, warnings, every function in compiled form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from chaplygin.codegen.emit import emit, emit_to
 from chaplygin.codegen.golden import GOLDEN, differences
 from chaplygin.codegen.print_c import CPrinter
 from chaplygin.codegen.program import has_functions
-from chaplygin.codegen.twin import python_source, twin_model
+from chaplygin.codegen.python_backend import python_model, python_source
 
 ROOT = Path(__file__).resolve().parent.parent
 WARNINGS = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
@@ -60,41 +60,41 @@ def test_the_golden_set_is_what_is_emitted_now() -> None:
     assert differences(ROOT / "generated") == []
 
 
-def test_emitted_c_equals_the_python_twin_bit_for_bit(equations: cg.Equations) -> None:
-    model, twin = cg.compile(equations), twin_model(equations.program, quiet=True)
+def test_emitted_c_equals_the_python_backend_bit_for_bit(equations: cg.Equations) -> None:
+    model, pure = cg.compile(equations), python_model(equations.program, quiet=True)
     draw = np.random.default_rng(3)
     for _ in range(20):
         y = draw.uniform(-1, 1, len(model.states))
         p = draw.uniform(0.5, 1.5, len(model.parameters))
         u = draw.uniform(-1, 1, len(model.inputs))
         for kernel in ("rhs", "jacobian"):
-            ours, theirs = getattr(model, kernel)(0.3, y, p, u), getattr(twin, kernel)(0.3, y, p, u)
+            ours, theirs = getattr(model, kernel)(0.3, y, p, u), getattr(pure, kernel)(0.3, y, p, u)
             if has_functions(
                 equations.program, equations.program.kernels
             ):  # Python's sine rounds otherwise than ours
                 assert ours == pytest.approx(theirs, rel=1e-13, abs=1e-13 * np.abs(theirs).max())
             else:
                 assert np.array_equal(ours, theirs)
-        ours, theirs = model.evaluate(0.3, y, p, u), twin.evaluate(0.3, y, p, u)
+        ours, theirs = model.evaluate(0.3, y, p, u), pure.evaluate(0.3, y, p, u)
         assert ours.keys() == theirs.keys()
         for name, value in ours.items():
             assert value == pytest.approx(theirs[name], rel=1e-13, abs=1e-13)
 
 
-def test_numpy_twin_equals_the_python_twin(equations: cg.Equations) -> None:
-    twin = twin_model(equations.program, quiet=True)
+def test_numpy_equals_plain_python(equations: cg.Equations) -> None:
+    pure = python_model(equations.program, quiet=True)
     draw = np.random.default_rng(4)
-    y = draw.uniform(-1, 1, (len(twin.states), 6))
-    p = draw.uniform(0.5, 1.5, len(twin.parameters))
-    u = draw.uniform(-1, 1, len(twin.inputs))
-    wide = twin.rhs(0.3, y, p, u)
+    y = draw.uniform(-1, 1, (len(pure.states), 6))
+    p = draw.uniform(0.5, 1.5, len(pure.parameters))
+    u = draw.uniform(-1, 1, len(pure.inputs))
+    wide = pure.rhs(0.3, y, p, u)
     for j in range(6):
-        assert wide[:, j] == pytest.approx(twin.rhs(0.3, y[:, j], p, u), rel=1e-12, abs=1e-12)
+        assert wide[:, j] == pytest.approx(pure.rhs(0.3, y[:, j], p, u), rel=1e-12, abs=1e-12)
 
 
 def test_jacobian_and_jvp_equal_differences_of_the_rhs(equations: cg.Equations) -> None:
-    """Richardson-extrapolated central differences of the Python twin's right-hand side."""
-    model, twin = cg.compile(equations), twin_model(equations.program, quiet=True)
+    """Richardson-extrapolated central differences of the pure-Python backend's right-hand side."""
+    model, pure = cg.compile(equations), python_model(equations.program, quiet=True)
     draw = np.random.default_rng(5)
     n = len(model.states)
     y = draw.uniform(0.2, 0.9, n) * np.where(np.arange(n) % 2, 1, -1)
@@ -103,7 +103,7 @@ def test_jacobian_and_jvp_equal_differences_of_the_rhs(equations: cg.Equations) 
     jacobian = model.jacobian(0.3, y, p, u)
 
     def difference(direction: np.ndarray, h: float) -> np.ndarray:
-        return (twin.rhs(0.3, y + h * direction, p, u) - twin.rhs(0.3, y - h * direction, p, u)) / (2 * h)
+        return (pure.rhs(0.3, y + h * direction, p, u) - pure.rhs(0.3, y - h * direction, p, u)) / (2 * h)
 
     scale = np.abs(jacobian).max()
     for direction in [*np.eye(n), draw.normal(size=n)]:

@@ -277,7 +277,7 @@ HYBRID = [
 
 @pytest.mark.parametrize("compiler", [c for c in ("gcc", "clang") if shutil.which(c)])
 @pytest.mark.parametrize("name", HYBRID)
-def test_the_c_kernels_are_those_of_the_twin_and_compile_without_a_warning(
+def test_the_c_kernels_are_those_of_the_python_backend_and_compile_without_a_warning(
     name: str, compiler: str, tmp_path: Path
 ) -> None:
     entry = cg.example(name)

@@ -17,7 +17,7 @@ import chaplygin as cg
 from chaplygin.codegen.evaluate import branches_taken, evaluate
 from chaplygin.codegen.graph import Graph
 from chaplygin.codegen.lowering import Lowering
-from chaplygin.codegen.twin import twin_model
+from chaplygin.codegen.python_backend import python_model
 
 X = cg.coordinates("x")
 ROOT, LOG = sp.sqrt(X), sp.log(X)
@@ -99,7 +99,7 @@ def system() -> cg.System:
 @functools.cache
 def model(kind: str) -> Any:
     equations = system().equations("lagrange")
-    return cg.compile(equations) if kind == "compiled" else twin_model(equations.program, quiet=True)
+    return cg.compile(equations) if kind == "compiled" else python_model(equations.program, quiet=True)
 
 
 KINDS = ("compiled", "pure Python")

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 from runtime_models import BLOCK, hybrid, model, needs_core
-from test_runtime_twin import kernels
+from test_runtime_python import kernels
 
-from chaplygin.runtime import TwinModel, Variable
+from chaplygin.runtime import PythonModel, Variable
 from chaplygin.runtime.notebook import SHOWN
 
 pytestmark = needs_core
@@ -42,7 +42,7 @@ def test_a_model_is_a_table_of_its_names() -> None:
     assert ["states", "q", "m", "position"] in rows
     assert ["", "k", "N/m", "stiffness"] in rows
     assert [row[0] for row in rows if row[0]] == ["states", "parameters", "inputs", "outputs", "invariants"]
-    assert cells(TwinModel(kernels(), quiet=True)._repr_html_()) == rows
+    assert cells(PythonModel(kernels(), quiet=True)._repr_html_()) == rows
     assert ["contacts", "belt", "", ""] in cells(hybrid("block")._repr_html_())
 
 
@@ -51,8 +51,8 @@ def test_texts_are_escaped_and_tables_bounded() -> None:
         "name": "<script>",
         "states": [Variable(f"q{i}", "coordinate", "m & s", '<b title="x">') for i in range(500)],
     }
-    twin = TwinModel(SimpleNamespace(**other), quiet=True)
-    html = twin._repr_html_()
+    pure = PythonModel(SimpleNamespace(**other), quiet=True)
+    html = pure._repr_html_()
     assert "<script>" not in html
     rows = cells(html)
     assert ["states", "q0", "m & s", '<b title="x">'] in rows

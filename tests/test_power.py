@@ -14,7 +14,7 @@ from chaplygin.codegen.differentiate import forward
 from chaplygin.codegen.equations import Equations
 from chaplygin.codegen.evaluate import evaluate
 from chaplygin.codegen.power import painleve_function, power
-from chaplygin.codegen.twin import twin_model
+from chaplygin.codegen.python_backend import python_model
 
 T = cg.time
 Q1, Q2, Q3 = cg.coordinates("q1 q2 q3")
@@ -134,7 +134,7 @@ def test_the_parts_of_the_kinetic_energy_by_hand() -> None:
         forces={vx: force},
         example={w: 1},
     )
-    model = twin_model(system.equations("lagrange").program, quiet=True)
+    model = python_model(system.equations("lagrange").program, quiet=True)
     t2, t0 = m * (vx**2 + vy**2) / 2, m * (w * T) ** 2 * (x**2 + y**2) / 2
     lagrangian = kinetic - potential
     at = {T: 0.7, x: 0.3, y: -0.4, vx: 1.1, vy: 0.6, w: 1.3, m: 0.8, k: 2.0}
@@ -201,7 +201,7 @@ def test_reactions_where_the_mass_matrix_is_factored_by_a_loop() -> None:
     program = eqs.program
     assert program.kernels["rhs"].solves
     assert program.kernels["outputs"].solves
-    model = twin_model(program, quiet=True)
+    model = python_model(program, quiet=True)
     names = list(model.states)
     rng = np.random.default_rng(3)
     y = rng.uniform(-1, 1, len(names))

@@ -12,7 +12,7 @@ import chaplygin as cg
 from chaplygin.codegen.equations import Equations
 from chaplygin.codegen.evaluate import evaluate
 from chaplygin.codegen.forms import FormError, forms
-from chaplygin.codegen.twin import twin_model
+from chaplygin.codegen.python_backend import python_model
 
 FITS = {
     "rates": {"lagrange", "poincare", "chetaev", "hamel", "nonholonomic"},
@@ -100,7 +100,7 @@ def check(seed: int) -> None:
                 assert abs(value - expected[name]) <= 1e-10 * size, (form, name)
         # The emitted arithmetic, in float64, for one of the forms.
         form = sorted(set(fitting) - {"routh", "whittaker", "chetaev"})[seed % max(1, len(fitting) - 3)]
-        model = twin_model(fitting[form].program, quiet=True)
+        model = python_model(fitting[form].program, quiet=True)
         numbers = {n: float(v) for n, v in at.items()}
         result = model.rhs(
             float(t),

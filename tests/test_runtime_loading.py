@@ -132,7 +132,7 @@ def test_without_the_compiled_core_only_models_are_missing(path: Path) -> None:
         sys.modules["chaplygin.runtime._core"] = None
         import chaplygin.runtime as runtime
         from chaplygin.runtime.ensemble import ensemble
-        from chaplygin.runtime.twin import TwinModel
+        from chaplygin.runtime.python_model import PythonModel
         print(runtime.core_available())
         try:
             runtime.load_model(sys.argv[1])

@@ -11,7 +11,7 @@ import sympy as sp
 from runtime_models import capsule, library, model, needs_core
 
 import chaplygin as cg
-from chaplygin.codegen.twin import twin_model
+from chaplygin.codegen.python_backend import python_model
 from chaplygin.runtime import ArgumentError, KernelError, LoadError, Model
 
 pytestmark = needs_core
@@ -174,11 +174,11 @@ def test_only_capsules_of_this_interface_are_taken() -> None:
             Model(other)
 
 
-@pytest.mark.parametrize("twin", [False, True], ids=["compiled", "twin"])
-def test_residuals_are_listed_apart_from_invariants(twin: bool) -> None:
+@pytest.mark.parametrize("pure", [False, True], ids=["compiled", "pure-Python"])
+def test_residuals_are_listed_apart_from_invariants(pure: bool) -> None:
     """The nodes of the equations say which is which; both are quantities of the model and of its runs."""
     equations = cg.example("chaplygin_sleigh").system.equations("maggi")
-    m = twin_model(equations.program, quiet=True) if twin else cg.compile(equations)
+    m = python_model(equations.program, quiet=True) if pure else cg.compile(equations)
     assert m.residuals == tuple(equations.residuals) == ("constraint_1",)
     assert m.invariants == tuple(equations.invariants) == ("energy",)
     y, p = [0.3, 0.0, 0.0, 1.0, 2.0], cg.example("chaplygin_sleigh").parameters

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from lane_models import N, case
 from runtime_models import EVENTS, model, needs_core
-from test_runtime_twin import kernels
+from test_runtime_python import kernels
 
 import chaplygin as cg
-from chaplygin.runtime import ArgumentError, TwinModel
+from chaplygin.runtime import ArgumentError, PythonModel
 from chaplygin.runtime import lanes as lanes_of
 from chaplygin.runtime.inputs import parse
 
@@ -27,10 +27,10 @@ WRONG = [
 ]
 
 
-@pytest.fixture(params=["compiled", "twin"])
+@pytest.fixture(params=["compiled", "pure-Python"])
 def oscillator(request: pytest.FixtureRequest) -> Any:
-    """The oscillator of runtime_models.c, which has no kinks, events or contacts, and its twin."""
-    return model("oscillator") if request.param == "compiled" else TwinModel(kernels(), quiet=True)
+    """The oscillator of runtime_models.c, which has no kinks, events or contacts, and its pure-Python form."""
+    return model("oscillator") if request.param == "compiled" else PythonModel(kernels(), quiet=True)
 
 
 @pytest.mark.parametrize(("options", "says"), WRONG)
@@ -157,10 +157,10 @@ def test_kinks_of_a_model_without_any_leave_the_lanes() -> None:
     assert cg.ensemble(given.model, (0, 0.1), N, *given, lanes=2, kinks=True).success
 
 
-def test_a_twin_has_no_lanes() -> None:
-    twin = TwinModel(kernels(), quiet=True)
+def test_a_python_model_has_no_lanes() -> None:
+    pure = PythonModel(kernels(), quiet=True)
     with pytest.raises(ArgumentError, match="lanes = 2: oscillator is in pure Python"):
-        cg.ensemble(twin, (0, 1), 2, START, PARAMETERS, INPUTS, lanes=2)
+        cg.ensemble(pure, (0, 1), 2, START, PARAMETERS, INPUTS, lanes=2)
 
 
 def test_reproducible_is_a_boolean() -> None:

@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 import sympy as sp
 from runtime_models import BLOCK, hybrid, model, needs_core
-from test_runtime_twin import kernels
+from test_runtime_python import kernels
 
 import chaplygin as cg
-from chaplygin.runtime import ArgumentError, KernelError, Model, TwinModel, snapshots
+from chaplygin.runtime import ArgumentError, KernelError, Model, PythonModel, snapshots
 
 pytestmark = needs_core
 
 TIGHT = {"rtol": 1e-11, "atol": 1e-11}
 
 
-@pytest.fixture(params=["compiled", "twin"])
+@pytest.fixture(params=["compiled", "pure-Python"])
 def oscillator(request: pytest.FixtureRequest) -> Any:
-    """The oscillator of runtime_models.c, m q'' = F - k q, and its twin."""
-    return model("oscillator") if request.param == "compiled" else TwinModel(kernels(), quiet=True)
+    """The oscillator of runtime_models.c, m q'' = F - k q, and its pure-Python form."""
+    return model("oscillator") if request.param == "compiled" else PythonModel(kernels(), quiet=True)
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ from chaplygin.codegen.bodies import hat
 from chaplygin.codegen.dropping import dropped
 from chaplygin.codegen.graph import Graph
 from chaplygin.codegen.lowering import Lowering
+from chaplygin.codegen.python_backend import python_model
 from chaplygin.codegen.screws import Flow
 from chaplygin.codegen.symbols import DeclarationError
 from chaplygin.codegen.sympy_view import expressions
-from chaplygin.codegen.twin import twin_model
 from chaplygin.systems.rigid import quaternion_rates, rotation
 
 T = cg.time
@@ -29,7 +29,7 @@ WEIGHT = cg.Weight(G)
 
 
 def rhs(system: cg.System, form: str, values: dict[str, float], t: float, **options: Any) -> np.ndarray:
-    model = twin_model(system.equations(form, **options).program, quiet=True)
+    model = python_model(system.equations(form, **options).program, quiet=True)
     return model.rhs(
         t,
         [values[n] for n in model.states],

@@ -11,12 +11,12 @@ import sympy as sp
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin.codegen.twin import twin_model
+from chaplygin.codegen.python_backend import python_model
 from chaplygin.runtime.errors import ArgumentError, ConsistencyWarning
 
 pytestmark = needs_core
 
-BACKENDS = ("compiled", "twin")
+BACKENDS = ("compiled", "pure-Python")
 
 
 def pendulum() -> cg.System:
@@ -38,8 +38,8 @@ def sleigh() -> cg.System:
 
 
 def compiled(system: cg.System, form: str, backend: str) -> Any:
-    if backend == "twin":
-        return twin_model(system.equations(form).program, quiet=True)
+    if backend == "pure-Python":
+        return python_model(system.equations(form).program, quiet=True)
     return system.compile(form)
 
 

@@ -16,8 +16,8 @@ from runtime_models import model as hand_written
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin.codegen.twin import twin_kernels, twin_model
-from chaplygin.runtime import ArgumentError, TwinModel
+from chaplygin.codegen.python_backend import python_kernels, python_model
+from chaplygin.runtime import ArgumentError, PythonModel
 
 METHODS = ("rodas5p", "auto")
 eps, mu, g = cg.parameters("eps mu g", positive=True)
@@ -286,7 +286,7 @@ def test_reference_motions(name: str, method: str) -> None:
 @pytest.mark.parametrize(
     "force", [0.5, ([0.4, 1.0, 1.6], [1.0, -1.0, 0.5]), ([0, 1, 1, 2], [0, 1, 2, 3], "linear")]
 )
-def test_the_twin_gives_the_same_bits(span: Any, force: Any) -> None:
+def test_the_python_backend_gives_the_same_bits(span: Any, force: Any) -> None:
     x = cg.coordinates("x")
     push, k = cg.inputs("push"), cg.parameters("k", positive=True)
     v = cg.rate(x)
@@ -295,18 +295,18 @@ def test_the_twin_gives_the_same_bits(span: Any, force: Any) -> None:
         example={x: 1, v: 0, k: 3, push: 1},
     )  # fmt: skip
     equations = pushed.equations("lagrange")
-    native, twin = cg.compile(equations), twin_model(equations.program, quiet=True)
+    native, pure = cg.compile(equations), python_model(equations.program, quiet=True)
     times = np.linspace(*span, 7)
     given = (span, {"x": 1.0, "x_dot": 0.2}, {"k": 3.0}, {"push": force})
     options = {"method": "rodas5p", "rtol": 1e-7, "atol": 1e-8, "t_eval": times, "dense_output": True}
-    ours, theirs = twin.integrate(*given, **options), native.integrate(*given, **options)
+    ours, theirs = pure.integrate(*given, **options), native.integrate(*given, **options)
     assert np.array_equal(ours.y, theirs.y)
     assert (ours.nfev, ours.njev, ours.nlu) == (theirs.nfev, theirs.njev, theirs.nlu)
     assert (ours.n_steps, ours.n_rejected) == (theirs.n_steps, theirs.n_rejected)
     inside = np.linspace(*span, 29)
     assert np.array_equal(ours.sol(inside), theirs.sol(inside))
-    with pytest.raises(ArgumentError, match="twin has no method 'auto'"):
-        twin.integrate(*given, method="auto")
+    with pytest.raises(ArgumentError, match="backend has no method 'auto'"):
+        pure.integrate(*given, method="auto")
 
 
 @needs_core
@@ -362,9 +362,9 @@ def test_a_model_without_a_jacobian_is_refused_by_name() -> None:
         ):
             hand_written("sleigh").integrate((0, 1), [0.0] * 5, [1.0] * 3, [0.0], method=method)
     equations = system("floor").equations("lagrange")
-    kernels = twin_kernels(equations.program)
+    kernels = python_kernels(equations.program)
     bare = {name: kernel for name, kernel in kernels.python.items() if name != "jacobian"}
     with pytest.raises(ArgumentError, match="method 'rodas5p' needs the Jacobian of the model, and floor"):
-        TwinModel(dataclasses.replace(kernels, python=bare), quiet=True).integrate(
+        PythonModel(dataclasses.replace(kernels, python=bare), quiet=True).integrate(
             (0, 1), [1.0, 0.0], [1.0, 1.0], method="rodas5p"
         )

@@ -54,7 +54,7 @@ _HOMES = {
         "MissingExtraError",
         "NoCompilerError",
         "RangeError",
-        "TwinWarning",
+        "PurePythonWarning",
     ),
     "chaplygin.runtime.loading": ("load_model",),
     "chaplygin.runtime.model": ("Model",),
@@ -96,7 +96,7 @@ __all__ = [
     "Spring",
     "Stepper",
     "System",
-    "TwinWarning",
+    "PurePythonWarning",
     "Weight",
     "Wrench",
     "compile",
@@ -146,8 +146,8 @@ if TYPE_CHECKING:
         LoadError,
         MissingExtraError,
         NoCompilerError,
+        PurePythonWarning,
         RangeError,
-        TwinWarning,
     )
     from chaplygin.runtime.loading import load_model
     from chaplygin.runtime.model import Model

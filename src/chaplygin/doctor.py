@@ -131,7 +131,7 @@ def _self_test() -> str:
     t_end = 10.0
     system = entry.system
     with _private_cache(), warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)  # the pure-Python twin is not what is tested here
+        warnings.simplefilter("error", RuntimeWarning)  # the pure-Python backend is not what is tested here
         begin = time.perf_counter()
         try:
             model = system.compile("lagrange", wait=True)

@@ -222,15 +222,15 @@ static void test_events_are_kept(int64_t room, int64_t budget)
     int32_t status[COUNT];
     static cg_occurrence_t events[8 * COUNT * 40];
     cg_run_t *const run = make_run(&spring_model, "dop853", 0, 1e-11);
-    const size_t size = cg_watch_size(&spring_model, 0);
-    cg_watch_t *const watch = (cg_watch_t *)(void *)cg_run_new(size);
+    const size_t size = cg_detector_size(&spring_model, 0);
+    cg_detector_t *const detector = (cg_detector_t *)(void *)cg_run_new(size);
     cg_ensemble_t ensemble;
     int64_t i = 0;
     CHECK(spring_model.n_parameters <= 4);
-    CHECK(watch != NULL && cg_watch_init(watch, size, &spring_model, 0, 0) == CG_OK && watch->log_row <= 16);
-    watch->log = rows;
-    watch->log_capacity = watch->n_watched + 1;
-    run->watch = watch;
+    CHECK(detector != NULL && cg_detector_init(detector, size, &spring_model, 0, 0) == CG_OK && detector->log_row <= 16);
+    detector->log = rows;
+    detector->log_capacity = detector->n_observed + 1;
+    run->detector = detector;
     memset(&ensemble, 0, sizeof ensemble);
     for (int j = 0; j < COUNT; j++) {
         memcpy(p[j], run->p, sizeof(double) * (size_t)spring_model.n_parameters);
@@ -276,7 +276,7 @@ static void test_events_are_kept(int64_t room, int64_t budget)
         CHECK(crossings == (int)floor(t_end * w / pi + 0.5) && tops == (int)floor(t_end * w / (2.0 * pi)));
     }
     CHECK(i == cursor.n_events);
-    cg_run_delete((cg_run_t *)(void *)watch);
+    cg_run_delete((cg_run_t *)(void *)detector);
     cg_run_delete(run);
 }
 

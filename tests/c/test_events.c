@@ -6,56 +6,56 @@
 
 static double rows[ROWS * 16];
 
-static cg_watch_t *watch_of(cg_run_t *run, int32_t flags)
+static cg_detector_t *detector_of(cg_run_t *run, int32_t flags)
 {
-    const size_t size = cg_watch_size(run->model, 0);
-    cg_watch_t *const watch = (cg_watch_t *)(void *)cg_run_new(size);
-    CHECK(watch != NULL && cg_watch_init(watch, size, run->model, 0, flags) == CG_OK);
-    watch->log = rows;
-    watch->log_capacity = ROWS;
-    run->watch = watch;
-    return watch;
+    const size_t size = cg_detector_size(run->model, 0);
+    cg_detector_t *const detector = (cg_detector_t *)(void *)cg_run_new(size);
+    CHECK(detector != NULL && cg_detector_init(detector, size, run->model, 0, flags) == CG_OK);
+    detector->log = rows;
+    detector->log_capacity = ROWS;
+    run->detector = detector;
+    return detector;
 }
 
 static void discard(cg_run_t *run)
 {
-    cg_run_delete((cg_run_t *)(void *)run->watch);
+    cg_run_delete((cg_run_t *)(void *)run->detector);
     cg_run_delete(run);
 }
 
-static double event_time(const cg_watch_t *watch, int64_t i) { return rows[i * watch->log_row]; }
-static int event_cause(const cg_watch_t *watch, int64_t i) { return (int)rows[i * watch->log_row + 1]; }
+static double event_time(const cg_detector_t *detector, int64_t i) { return rows[i * detector->log_row]; }
+static int event_cause(const cg_detector_t *detector, int64_t i) { return (int)rows[i * detector->log_row + 1]; }
 
 /* x = cos t: zeros at pi/2 + k pi, v falls through zero where x is at its top, 2 k pi */
 static void test_oscillator(const char *method, int32_t flags)
 {
     const double pi = 3.14159265358979323846, start[2] = {1.0, 0.0};
     cg_run_t *const run = make_run(&spring_model, method, flags, 1e-11);
-    cg_watch_t *const watch = watch_of(run, 0);
+    cg_detector_t *const detector = detector_of(run, 0);
     int crossings = 0, tops = 0;
     run->first_step = 0.002;
     CHECK(go(run, 0.0, start, 100.0, NULL) == CG_OK && run->t == 100.0);
-    for (int64_t i = 0; i < watch->n_log; i++) {
-        if (event_cause(watch, i) == 0) {
-            CHECK_NEAR(event_time(watch, i), pi * (0.5 + crossings), 2e-8);
+    for (int64_t i = 0; i < detector->n_log; i++) {
+        if (event_cause(detector, i) == 0) {
+            CHECK_NEAR(event_time(detector, i), pi * (0.5 + crossings), 2e-8);
             crossings++;
         } else {
             tops++;
-            CHECK(event_cause(watch, i) == 1);
-            CHECK_NEAR(event_time(watch, i), 2.0 * pi * tops, 2e-8);
+            CHECK(event_cause(detector, i) == 1);
+            CHECK_NEAR(event_time(detector, i), 2.0 * pi * tops, 2e-8);
         }
     }
     CHECK(crossings == 32 && tops == 15);
     /* backward in time v falls too: where the top is passed in the other direction, v rises from below and is none */
     CHECK(cg_run_extend(run, 0.0) == CG_OK);
-    watch->n_log = 0;
+    detector->n_log = 0;
     CHECK(cg_drive(run, NULL, -1) == CG_OK && run->t == 0.0);
     crossings = tops = 0;
-    for (int64_t i = 0; i < watch->n_log; i++) {
-        crossings += event_cause(watch, i) == 0;
-        tops += event_cause(watch, i) == 1;
-        if (event_cause(watch, i) == 1) {
-            CHECK_NEAR(event_time(watch, i), pi * (33 - 2 * tops), 1e-7);
+    for (int64_t i = 0; i < detector->n_log; i++) {
+        crossings += event_cause(detector, i) == 0;
+        tops += event_cause(detector, i) == 1;
+        if (event_cause(detector, i) == 1) {
+            CHECK_NEAR(event_time(detector, i), pi * (33 - 2 * tops), 1e-7);
         }
     }
     CHECK(crossings == 32 && tops == 16);
@@ -68,7 +68,7 @@ static void test_terminal(const char *method)
     const double start[2] = {1.0, 0.0};
     double t[ROWS], y[2 * ROWS];
     cg_run_t *const run = make_run(&spring_model, method, 0, 1e-11);
-    cg_watch_t *const watch = watch_of(run, 0);
+    cg_detector_t *const detector = detector_of(run, 0);
     cg_record_t record = every_step(t, y, 2, ROWS);
     run->first_step = 0.002;
     run->p[2] = 1.0;
@@ -76,7 +76,7 @@ static void test_terminal(const char *method)
     CHECK_NEAR(run->t, acos(0.5), 1e-9);
     CHECK_NEAR(run->x[0], 0.5, 1e-15);
     CHECK(t[record.n_rows - 1] == run->t && y[2 * record.n_rows - 2] == run->x[0] && run->status == CG_TERMINAL_EVENT);
-    CHECK(cg_drive(run, &record, -1) == CG_TERMINAL_EVENT && watch->n_log == 1);
+    CHECK(cg_drive(run, &record, -1) == CG_TERMINAL_EVENT && detector->n_log == 1);
     CHECK(cg_run_extend(run, 100.0) == CG_OK && cg_drive(run, &record, -1) == CG_TERMINAL_EVENT);
     CHECK_NEAR(run->t, 2.0 * 3.14159265358979323846 - acos(0.5), 1e-9);
     discard(run);
@@ -88,7 +88,7 @@ static void test_ball(const char *method, double e, double floor_at)
     const double g = 9.81, start[3] = {floor_at + 1.0, 0.0, 0.0};
     const double fall = sqrt(2.0 / g), impact = sqrt(2.0 * g);
     cg_run_t *const run = make_run(&ball_model, method, 0, 1e-9);
-    cg_watch_t *const watch = watch_of(run, 0);
+    cg_detector_t *const detector = detector_of(run, 0);
     double t = fall, flight = 2.0 * e * impact / g;
     const double end = fall + flight / (1.0 - e);
     run->first_step = 0.1;
@@ -97,16 +97,16 @@ static void test_ball(const char *method, double e, double floor_at)
     /* on a floor at 1 rounding keeps it from flights below 1e-8; 10000 of those are enough */
     int status = go(run, 0.0, start, 10.0, NULL);
     CHECK(status == (floor_at == 0.0 ? CG_ACCUMULATING : CG_EVENTS_FULL));
-    watch->log = NULL;
+    detector->log = NULL;
     status = cg_drive(run, NULL, -1);
     CHECK(status == CG_ACCUMULATING && run->status == CG_ACCUMULATING);
     CHECK_NEAR(run->t, end, floor_at == 0.0 ? 1e-8 : 1e-3);
-    CHECK(watch->n_log >= 40 || floor_at != 0.0);
-    for (int64_t i = 0; i + 1 < watch->n_log && i < 40; i += 2) {
-        CHECK(event_cause(watch, i) == 0 && event_cause(watch, i + 1) == 1);
-        CHECK(event_time(watch, i) == event_time(watch, i + 1));
-        CHECK_NEAR(event_time(watch, i), t, 1e-12 + 4e-16 * floor_at / (g * flight));
-        CHECK(rows[(i + 1) * watch->log_row + CG_LOG_HEAD + 5] == (double)(i / 2 + 1)); /* bounces after both */
+    CHECK(detector->n_log >= 40 || floor_at != 0.0);
+    for (int64_t i = 0; i + 1 < detector->n_log && i < 40; i += 2) {
+        CHECK(event_cause(detector, i) == 0 && event_cause(detector, i + 1) == 1);
+        CHECK(event_time(detector, i) == event_time(detector, i + 1));
+        CHECK_NEAR(event_time(detector, i), t, 1e-12 + 4e-16 * floor_at / (g * flight));
+        CHECK(rows[(i + 1) * detector->log_row + CG_LOG_HEAD + 5] == (double)(i / 2 + 1)); /* bounces after both */
         t += flight;
         flight *= e;
     }
@@ -118,17 +118,17 @@ static void test_full_log(void)
 {
     const double start[2] = {1.0, 0.0};
     cg_run_t *const run = make_run(&spring_model, "dop853", 0, 1e-9);
-    cg_watch_t *const watch = watch_of(run, 0);
+    cg_detector_t *const detector = detector_of(run, 0);
     int events = 0, pauses = 0, status;
-    watch->log_capacity = 3;
+    detector->log_capacity = 3;
     status = go(run, 0.0, start, 100.0, NULL);
     while (status == CG_EVENTS_FULL) {
-        events += (int)watch->n_log;
-        watch->n_log = 0;
+        events += (int)detector->n_log;
+        detector->n_log = 0;
         pauses++;
         status = cg_drive(run, NULL, -1);
     }
-    CHECK(status == CG_OK && events + watch->n_log == 47 && pauses == 15);
+    CHECK(status == CG_OK && events + detector->n_log == 47 && pauses == 15);
     discard(run);
 }
 
@@ -137,14 +137,14 @@ static void test_kinks(void)
     /* x' = c + 1 below 1, c - 1 above: x(2) = 1 + (2 - 1 / (c + 1)) (c - 1), and no step crosses the kink */
     const double start = 0.0;
     cg_run_t *const run = make_run(&switched_model, "dop853", 0, 1e-9);
-    cg_watch_t *const watch = watch_of(run, CG_WATCH_KINKS);
+    cg_detector_t *const detector = detector_of(run, CG_WATCH_KINKS);
     CHECK(go(run, 0.0, &start, 2.0, NULL) == CG_OK);
     CHECK_NEAR(run->x[0], 1.0 + (2.0 - 1.0 / 3.0), 1e-14);
-    CHECK(watch->n_log == 1 && run->n_steps < 60);
-    CHECK_NEAR(event_time(watch, 0), 1.0 / 3.0, 1e-14);
+    CHECK(detector->n_log == 1 && run->n_steps < 60);
+    CHECK_NEAR(event_time(detector, 0), 1.0 / 3.0, 1e-14);
     run->p[0] = 0.5; /* it chatters at x = 1, from t = 2/3 on */
-    watch->log = NULL;
-    CHECK(go(run, 0.0, &start, 2.0, NULL) == CG_ACCUMULATING && watch->count[0] <= 10001.0);
+    detector->log = NULL;
+    CHECK(go(run, 0.0, &start, 2.0, NULL) == CG_ACCUMULATING && detector->count[0] <= 10001.0);
     CHECK_NEAR(run->t, 2.0 / 3.0, 1e-9);
     discard(run);
 }
@@ -154,14 +154,14 @@ static void test_contact(const char *method)
 {
     const double start[2] = {2.0, 0.0}, stop = 0.5 * (3.14159265358979323846 + asin(0.2));
     cg_run_t *const run = make_run(&block_model, method, 0, 1e-11);
-    cg_watch_t *const watch = watch_of(run, 0);
+    cg_detector_t *const detector = detector_of(run, 0);
     run->first_step = 0.002;
     CHECK(go(run, 0.0, start, 3.0, NULL) == CG_OK);
     CHECK(run->u[1] == 0.0 && run->x[1] == 0.5); /* it sticks, exactly */
     CHECK(cg_run_extend(run, 5.0) == CG_OK && cg_drive(run, NULL, -1) == CG_OK);
-    CHECK(watch->n_log == 3 && event_cause(watch, 0) == CG_LOG_START && run->u[1] == -1.0);
-    CHECK_NEAR(event_time(watch, 1), stop, 1e-9);
-    CHECK_NEAR(event_time(watch, 2), stop + (0.75 - (0.75 + 1.25 * cos(2.0 * stop))) / 0.5, 1e-9);
+    CHECK(detector->n_log == 3 && event_cause(detector, 0) == CG_LOG_START && run->u[1] == -1.0);
+    CHECK_NEAR(event_time(detector, 1), stop, 1e-9);
+    CHECK_NEAR(event_time(detector, 2), stop + (0.75 - (0.75 + 1.25 * cos(2.0 * stop))) / 0.5, 1e-9);
     CHECK(cg_run_extend(run, 0.0) == CG_OK && cg_drive(run, NULL, -1) == CG_BAD_ARGUMENT); /* no friction backward */
     discard(run);
 }
@@ -170,17 +170,17 @@ static void test_paradox(void)
 {
     const double start[2] = {0.0, 2.0};
     cg_run_t *const run = make_run(&rod_model, "dop853", 0, 1e-9);
-    cg_watch_t *const watch = watch_of(run, 0);
-    CHECK(go(run, 0.0, start, 10.0, NULL) == CG_OK && watch->n_log == 2 && run->x[1] == 0.0);
-    CHECK_NEAR(event_time(watch, 1), 5.0, 1e-9);
+    cg_detector_t *const detector = detector_of(run, 0);
+    CHECK(go(run, 0.0, start, 10.0, NULL) == CG_OK && detector->n_log == 2 && run->x[1] == 0.0);
+    CHECK_NEAR(event_time(detector, 1), 5.0, 1e-9);
     run->p[3] = -3.0; /* b mu = -3/2: no solution for a > 0, two for a < 0 */
-    CHECK(go(run, 0.0, start, 10.0, NULL) == CG_PARADOX && watch->n_solutions == 0);
+    CHECK(go(run, 0.0, start, 10.0, NULL) == CG_PARADOX && detector->n_solutions == 0);
     run->p[2] = -1.0;
-    CHECK(go(run, 0.0, start, 10.0, NULL) == CG_PARADOX && watch->n_solutions == 2);
-    CHECK(watch->solutions[0] == 1.0 && watch->solutions[1] == 1.0 && watch->solutions[3] == -1.0);
-    watch->rule = CG_PARADOX_STICK;
+    CHECK(go(run, 0.0, start, 10.0, NULL) == CG_PARADOX && detector->n_solutions == 2);
+    CHECK(detector->solutions[0] == 1.0 && detector->solutions[1] == 1.0 && detector->solutions[3] == -1.0);
+    detector->rule = CG_PARADOX_STICK;
     run->p[4] = 1.0; /* a = x - 1 */
-    CHECK(go(run, 0.0, start, 10.0, NULL) == CG_PARADOX && watch->n_solutions == 0 && watch->contact == 0);
+    CHECK(go(run, 0.0, start, 10.0, NULL) == CG_PARADOX && detector->n_solutions == 0 && detector->contact == 0);
     CHECK_NEAR(run->x[0], 1.0, 1e-9);
     discard(run);
 }
@@ -191,22 +191,22 @@ static void test_saving(void)
     static char block[8192], memory[2048];
     const double start[3] = {1.0, 0.0, 0.0};
     cg_run_t *const run = make_run(&ball_model, "dop853", 0, 1e-9), *const other = make_run(&ball_model, "dop853", 0, 1e-9);
-    cg_watch_t *const watch = watch_of(run, 0), *const second = watch_of(other, 0);
-    const size_t size = cg_watch_saved_size(watch);
+    cg_detector_t *const detector = detector_of(run, 0), *const second = detector_of(other, 0);
+    const size_t size = cg_detector_saved_size(detector);
     double end[3];
     CHECK(run->size <= sizeof block && size <= sizeof memory);
-    CHECK(go(run, 0.0, start, 0.9, NULL) == CG_OK && watch->n_log == 2);
+    CHECK(go(run, 0.0, start, 0.9, NULL) == CG_OK && detector->n_log == 2);
     memcpy(block, run, run->size);
-    cg_watch_save(watch, memory);
+    cg_detector_save(detector, memory);
     CHECK(cg_run_extend(run, 1.3) == CG_OK && cg_drive(run, NULL, -1) == CG_OK);
     memcpy(end, run->x, sizeof end);
     CHECK(go(other, 0.0, start, 0.1, NULL) == CG_OK);
-    CHECK(cg_watch_restore(second, memory, size) == CG_OK && cg_run_restore(other, block, run->size) == CG_OK);
+    CHECK(cg_detector_restore(second, memory, size) == CG_OK && cg_run_restore(other, block, run->size) == CG_OK);
     CHECK(cg_run_extend(other, 1.3) == CG_OK && cg_drive(other, NULL, -1) == CG_OK);
-    CHECK(same_bits(end, other->x, 3) && other->n_rhs == run->n_rhs && second->count[0] == watch->count[0]);
-    CHECK(cg_watch_restore(second, memory, size - 1) == CG_BAD_ARGUMENT);
-    memory[sizeof(cg_watch_memory_t)] ^= 1; /* a sign that is none */
-    CHECK(cg_watch_restore(second, memory, size) == CG_BAD_ARGUMENT);
+    CHECK(same_bits(end, other->x, 3) && other->n_rhs == run->n_rhs && second->count[0] == detector->count[0]);
+    CHECK(cg_detector_restore(second, memory, size - 1) == CG_BAD_ARGUMENT);
+    memory[sizeof(cg_detector_memory_t)] ^= 1; /* a sign that is none */
+    CHECK(cg_detector_restore(second, memory, size) == CG_BAD_ARGUMENT);
     discard(run);
     discard(other);
 }
@@ -220,11 +220,11 @@ static double random_between(double low, double high)
     return low + (high - low) * (double)(seed >> 11) / 9007199254740992.0;
 }
 
-static void expect(const cg_watch_t *watch, const double *times, int n, double tolerance)
+static void expect(const cg_detector_t *detector, const double *times, int n, double tolerance)
 {
-    CHECK(watch->n_log == n);
-    for (int i = 0; i < n && i < watch->n_log; i++) {
-        CHECK_NEAR(event_time(watch, i), times[i], tolerance);
+    CHECK(detector->n_log == n);
+    for (int i = 0; i < n && i < detector->n_log; i++) {
+        CHECK_NEAR(event_time(detector, i), times[i], tolerance);
     }
 }
 
@@ -233,7 +233,7 @@ static void expect(const cg_watch_t *watch, const double *times, int n, double t
 static void test_polynomials(int count, double widest, double narrowest)
 {
     cg_run_t *const run = make_run(&clock_model, "dop853", 0, 1e-9);
-    cg_watch_t *const watch = watch_of(run, 0);
+    cg_detector_t *const detector = detector_of(run, 0);
     run->max_step = 1.0;
     for (int i = 0; i < count; i++) {
         const double gap = exp(random_between(log(narrowest), log(widest)));
@@ -247,19 +247,19 @@ static void test_polynomials(int count, double widest, double narrowest)
         r[1] = random_between(1.2, 2.8);
         r[2] = touches ? r[1] : r[1] + gap;
         r[3] = random_between(3.0, 3.9);
-        watch->direction[0] = (double)(i % 3 - 1);
+        detector->direction[0] = (double)(i % 3 - 1);
         const double start = 0.0;
         /* the sign at x = 0 is that of p[1]: falling or rising zeros alternate from there */
         for (int k = 0; k < 4; k++) {
             const double rising = (k % 2 == 0 ? -1.0 : 1.0) * run->p[1];
-            if ((!touches || k == 0 || k == 3) && watch->direction[0] * rising >= 0.0) {
+            if ((!touches || k == 0 || k == 3) && detector->direction[0] * rising >= 0.0) {
                 times[n++] = r[k];
             }
         }
-        watch->n_log = 0;
+        detector->n_log = 0;
         run->h = 0.0;
         CHECK(go(run, 0.0, &start, 4.0, NULL) == CG_OK);
-        expect(watch, times, n, 1e-13 + 4e-15 / gap);
+        expect(detector, times, n, 1e-13 + 4e-15 / gap);
     }
     discard(run);
 }
@@ -268,7 +268,7 @@ static void test_polynomials(int count, double widest, double narrowest)
 static void test_sines(int count)
 {
     cg_run_t *const run = make_run(&clock_model, "dop853", 0, 1e-9);
-    cg_watch_t *const watch = watch_of(run, 0);
+    cg_detector_t *const detector = detector_of(run, 0);
     for (int i = 0; i < count; i++) {
         const double pi = 3.14159265358979323846, start = 0.0;
         double times[200];
@@ -279,16 +279,16 @@ static void test_sines(int count)
         run->p[2] = w;
         run->p[3] = phase;
         run->max_step = 1.0;
-        watch->direction[0] = (double)(i % 3 - 1);
+        detector->direction[0] = (double)(i % 3 - 1);
         for (int k = 1; (pi * k - phase) / w < 3.0; k++) {
             const double rising = (k % 2 == 0 ? 1.0 : -1.0) * run->p[1];
-            if (watch->direction[0] * rising >= 0.0) {
+            if (detector->direction[0] * rising >= 0.0) {
                 times[n++] = (pi * k - phase) / w;
             }
         }
-        watch->n_log = 0;
+        detector->n_log = 0;
         CHECK(go(run, 0.0, &start, 3.0, NULL) == CG_OK);
-        expect(watch, times, n, 1e-13);
+        expect(detector, times, n, 1e-13);
     }
     discard(run);
 }
@@ -297,7 +297,7 @@ static void test_sines(int count)
 static void test_dips_at_a_kink(int count)
 {
     cg_run_t *const run = make_run(&clock_model, "dop853", 0, 1e-9);
-    cg_watch_t *const watch = watch_of(run, 0);
+    cg_detector_t *const detector = detector_of(run, 0);
     for (int i = 0; i < count; i++) {
         const double start = 0.0, r = random_between(0.5, 2.5), d = random_between(0.001, 0.3);
         const double times[2] = {r - d, r + d};
@@ -305,23 +305,23 @@ static void test_dips_at_a_kink(int count)
         run->p[2] = r;
         run->p[3] = d;
         run->max_step = 1.0;
-        watch->n_log = 0;
+        detector->n_log = 0;
         CHECK(go(run, 0.0, &start, 3.0, NULL) == CG_OK);
-        expect(watch, times, 2, 1e-13);
+        expect(detector, times, 2, 1e-13);
     }
     discard(run);
 }
 
-static void test_bad_watches(void)
+static void test_bad_detectors(void)
 {
-    const size_t size = cg_watch_size(&spring_model, 0);
-    cg_watch_t *const watch = (cg_watch_t *)(void *)cg_run_new(size);
+    const size_t size = cg_detector_size(&spring_model, 0);
+    cg_detector_t *const detector = (cg_detector_t *)(void *)cg_run_new(size);
     cg_model_t damaged = spring_model;
-    CHECK(cg_watch_init(watch, size - 1, &spring_model, 0, 0) == CG_BAD_ARGUMENT);
-    CHECK(cg_watch_init(NULL, size, &spring_model, 0, 0) == CG_BAD_ARGUMENT);
+    CHECK(cg_detector_init(detector, size - 1, &spring_model, 0, 0) == CG_BAD_ARGUMENT);
+    CHECK(cg_detector_init(NULL, size, &spring_model, 0, 0) == CG_BAD_ARGUMENT);
     damaged.guards_fn = NULL;
-    CHECK(cg_watch_init(watch, size, &damaged, 0, 0) == CG_BAD_ARGUMENT);
-    cg_run_delete((cg_run_t *)(void *)watch);
+    CHECK(cg_detector_init(detector, size, &damaged, 0, 0) == CG_BAD_ARGUMENT);
+    cg_run_delete((cg_run_t *)(void *)detector);
 }
 
 int main(int argc, char **argv)
@@ -347,6 +347,6 @@ int main(int argc, char **argv)
     test_polynomials(many ? 3000 : 150, 1e-3, 1e-6);
     test_sines(many ? 3000 : 100);
     test_dips_at_a_kink(many ? 1000 : 50);
-    test_bad_watches();
+    test_bad_detectors();
     CHECK_DONE();
 }

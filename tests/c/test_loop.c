@@ -36,16 +36,16 @@ static void test_no_allocation_at_events(void)
     const cg_model_t *const models[2] = {&ball_model, &block_model};
     for (int m = 0; m < 2; m++) {
         cg_run_t *const run = make_run(models[m], "dop853", 0, 1e-9);
-        const size_t size = cg_watch_size(models[m], 0);
-        cg_watch_t *const watch = (cg_watch_t *)(void *)cg_run_new(size);
-        CHECK(cg_watch_init(watch, size, models[m], 0, 0) == CG_OK);
-        watch->log = rows;
-        watch->log_capacity = 64;
-        run->watch = watch;
+        const size_t size = cg_detector_size(models[m], 0);
+        cg_detector_t *const detector = (cg_detector_t *)(void *)cg_run_new(size);
+        CHECK(cg_detector_init(detector, size, models[m], 0, 0) == CG_OK);
+        detector->log = rows;
+        detector->log_capacity = 64;
+        run->detector = detector;
         const long before = allocations;
-        CHECK(go(run, 0.0, m == 0 ? drop : slide, m == 0 ? 1.3 : 5.0, NULL) == CG_OK && watch->n_log > 2);
+        CHECK(go(run, 0.0, m == 0 ? drop : slide, m == 0 ? 1.3 : 5.0, NULL) == CG_OK && detector->n_log > 2);
         CHECK(allocations == before);
-        cg_run_delete((cg_run_t *)(void *)watch);
+        cg_run_delete((cg_run_t *)(void *)detector);
         cg_run_delete(run);
     }
 }

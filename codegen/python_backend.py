@@ -1,4 +1,4 @@
-"""The pure-Python twin of a program: the same statements as Python source, and as NumPy functions by `lambdify`."""
+"""The pure-Python backend of a program: the same statements as Python source, and as NumPy functions by `lambdify`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Kernels:
-    """A program's names and its kernels as Python functions: see `chaplygin.runtime.twin.TwinKernels`."""
+    """A program's names and its kernels as Python functions: see `chaplygin.runtime.python_model.PythonKernels`."""
 
     name: str
     form: str
@@ -43,7 +43,7 @@ class Kernels:
     numpy: Mapping[str, Function]
 
 
-def twin_kernels(program: Program) -> Kernels:
+def python_kernels(program: Program) -> Kernels:
     """The kernels of a program in plain Python, and in NumPy where it has no loop over a large matrix.
 
     `reset` is a function of (event, t, x, p, u).
@@ -75,11 +75,11 @@ def twin_kernels(program: Program) -> Kernels:
     )
 
 
-def twin_model(program: Program, *, quiet: bool = False) -> Any:
-    """A `TwinModel` of a program; it warns that it is one, unless `quiet`."""
-    from chaplygin.runtime.twin import TwinModel
+def python_model(program: Program, *, quiet: bool = False) -> Any:
+    """A `PythonModel` of a program; it warns that it is one, unless `quiet`."""
+    from chaplygin.runtime.python_model import PythonModel
 
-    return TwinModel(twin_kernels(program), quiet=quiet)
+    return PythonModel(python_kernels(program), quiet=quiet)
 
 
 def python_source(program: Program, kernel: str, dialect: Dialect = PYTHON) -> str:

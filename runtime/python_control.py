@@ -1,4 +1,4 @@
-"""The control of the steps of the pure-Python twin: what tsit5, vern7, vern9 and rodas5p share.
+"""The control of the steps of the pure-Python backend: what tsit5, vern7, vern9 and rodas5p share.
 
 The coefficients and the constants of the control are read from the C headers beside this file. Every operation is that
 of cg_adaptive.h, cg_control.h, cg_start.h and cg_step.h, in the same order.
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import NONFINITE, OK, SINGULAR, STEP_TOO_SMALL, TOO_MANY_STEPS
-from .twin_methods import EPSILON, Function, Record, Vector, Walk, smallest_step, status_of
+from .python_methods import EPSILON, Function, Record, Vector, Walk, smallest_step, status_of
 
 Array = NDArray[np.float64]
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import STEP_TOO_SMALL, KernelError
-from .twin_control import Controlled, finite, larger, table
-from .twin_methods import Function, Vector
+from .python_control import Controlled, finite, larger, table
+from .python_methods import Function, Vector
 
 Array = NDArray[np.float64]
 Matrix = list[Vector]

@@ -1,4 +1,4 @@
-"""The pure-Python twin has the compiled model's face, warns, and gives the same numbers."""
+"""The pure-Python backend has the compiled model's face, warns, and gives the same numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from runtime_models import ctrl_c_after, model, needs_core
 
 import chaplygin as cg
-from chaplygin.runtime import ArgumentError, KernelError, TwinModel, TwinWarning, Variable
+from chaplygin.runtime import ArgumentError, KernelError, PurePythonWarning, PythonModel, Variable
 
 
 def kernels() -> Any:
@@ -49,21 +49,21 @@ def kernels() -> Any:
 
 
 @pytest.fixture
-def twin() -> TwinModel:
-    return TwinModel(kernels(), quiet=True)
+def pure() -> PythonModel:
+    return PythonModel(kernels(), quiet=True)
 
 
 def test_it_warns_unless_told_not_to() -> None:
-    with pytest.warns(TwinWarning, match="PURE PYTHON"):
-        TwinModel(kernels())
-    assert issubclass(TwinWarning, RuntimeWarning)
+    with pytest.warns(PurePythonWarning, match="PURE PYTHON"):
+        PythonModel(kernels())
+    assert issubclass(PurePythonWarning, RuntimeWarning)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        TwinModel(kernels(), quiet=True)
+        PythonModel(kernels(), quiet=True)
 
 
 @needs_core
-def test_the_same_face_and_numbers(twin: TwinModel) -> None:
+def test_the_same_face_and_numbers(pure: PythonModel) -> None:
     m = model("oscillator")
     for name in (
         "name",
@@ -76,7 +76,7 @@ def test_the_same_face_and_numbers(twin: TwinModel) -> None:
         "units",
         "example",
     ):
-        assert getattr(twin, name) == getattr(m, name)
+        assert getattr(pure, name) == getattr(m, name)
     rng = np.random.default_rng(3)
     y, p, u, dy = (
         rng.normal(size=(2, 5)),
@@ -85,12 +85,12 @@ def test_the_same_face_and_numbers(twin: TwinModel) -> None:
         rng.normal(size=(2, 5)),
     )
     for a in [(y, p, u, dy), (y[:, 0], p[:, 0], u[:, 0], dy[:, 0])]:
-        assert twin.rhs(0, *a[:3]) == pytest.approx(m.rhs(0, *a[:3]), rel=1e-14)
-        assert twin.jacobian(0, *a[:3]) == pytest.approx(m.jacobian(0, *a[:3]), rel=1e-14)
-        assert twin.jvp(0, a[0], a[1], a[3], a[2]) == pytest.approx(
+        assert pure.rhs(0, *a[:3]) == pytest.approx(m.rhs(0, *a[:3]), rel=1e-14)
+        assert pure.jacobian(0, *a[:3]) == pytest.approx(m.jacobian(0, *a[:3]), rel=1e-14)
+        assert pure.jvp(0, a[0], a[1], a[3], a[2]) == pytest.approx(
             m.jvp(0, a[0], a[1], a[3], a[2]), rel=1e-14
         )
-        ours, theirs = twin.evaluate(0, *a[:3]), m.evaluate(0, *a[:3])
+        ours, theirs = pure.evaluate(0, *a[:3]), m.evaluate(0, *a[:3])
         assert list(ours) == list(theirs)
         for name in ours:
             assert ours[name] == pytest.approx(theirs[name], rel=1e-14)
@@ -109,11 +109,11 @@ def test_the_same_face_and_numbers(twin: TwinModel) -> None:
 )
 @pytest.mark.parametrize("options", [{"method": "rk4", "step": 0.01}, {"rtol": 1e-11, "atol": 1e-11}])
 def test_runs_agree_with_the_compiled_model(
-    twin: TwinModel, span: Any, force: Any, options: dict[str, Any]
+    pure: PythonModel, span: Any, force: Any, options: dict[str, Any]
 ) -> None:
     times = np.linspace(*span, 13)
     given = ({"q": 1.0, "v": 0.2}, {"m": 1.0, "k": 4.0}, {"F": force})
-    ours = twin.integrate(span, *given, t_eval=times, dense_output=True, **options)
+    ours = pure.integrate(span, *given, t_eval=times, dense_output=True, **options)
     theirs = model("oscillator").integrate(span, *given, t_eval=times, dense_output=True, **options)
     tolerance = 1e-12 if "step" in options else 1e-8
     assert ours.y == pytest.approx(theirs.y, abs=tolerance)
@@ -129,12 +129,12 @@ def test_runs_agree_with_the_compiled_model(
 @pytest.mark.parametrize("force", [0.5, ([1.0, 2.0, 3.0], [1.0, -1.0, 0.5])])
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-12])
 def test_pairs_give_the_bits_of_the_compiled_methods(
-    twin: TwinModel, method: str, span: Any, force: Any, tolerance: float
+    pure: PythonModel, method: str, span: Any, force: Any, tolerance: float
 ) -> None:
     given = (span, {"q": 1.0, "v": 0.2}, {"m": 1.3, "k": 4.1}, {"F": force})
     options = {"method": method, "rtol": tolerance, "atol": tolerance, "max_step": 0.7}
     for more in ({"dense_output": True}, {"t_eval": np.linspace(*span, 23)}, {"first_step": 2.0}):
-        ours = twin.integrate(*given, **options, **more)
+        ours = pure.integrate(*given, **options, **more)
         theirs = model("oscillator").integrate(*given, **options, **more)
         assert np.array_equal(ours.t, theirs.t)
         assert np.array_equal(ours.y, theirs.y)
@@ -146,13 +146,13 @@ def test_pairs_give_the_bits_of_the_compiled_methods(
 
 @needs_core
 @pytest.mark.parametrize("method", ["tsit5", "vern7", "vern9", "rodas5p"])
-def test_the_limit_of_steps_is_met_where_the_compiled_methods_meet_it(twin: TwinModel, method: str) -> None:
+def test_the_limit_of_steps_is_met_where_the_compiled_methods_meet_it(pure: PythonModel, method: str) -> None:
     """Also where it is reached among the rejections of one step, which is still finished."""
     given = ((0.0, 7.0), {"q": 1.0, "v": 0.2}, {"m": 1.3, "k": 4.1}, {"F": 0.5})
     rejected = set()
     for limit in range(1, 8):
         options = {"method": method, "first_step": 5.0, "max_steps": limit}
-        ours, theirs = twin.integrate(*given, **options), model("oscillator").integrate(*given, **options)
+        ours, theirs = pure.integrate(*given, **options), model("oscillator").integrate(*given, **options)
         assert (ours.status, ours.n_steps, ours.n_rejected) == (-4, theirs.n_steps, theirs.n_rejected)
         assert theirs.status == -4
         assert np.array_equal(ours.y, theirs.y)
@@ -161,52 +161,52 @@ def test_the_limit_of_steps_is_met_where_the_compiled_methods_meet_it(twin: Twin
 
 
 @pytest.mark.parametrize("method", ["dop853", "tsit5", "vern7", "vern9"])
-def test_failures_of_every_method(twin: TwinModel, method: str) -> None:
-    singular = twin.integrate((0, 1), [1.0, 0.0], [0.0, 1.0], [0.0], method=method)
+def test_failures_of_every_method(pure: PythonModel, method: str) -> None:
+    singular = pure.integrate((0, 1), [1.0, 0.0], [0.0, 1.0], [0.0], method=method)
     assert (singular.status, singular.t.tolist()) == (-1, [0.0])
-    limited = twin.integrate((0, 1), [1.0, 0.0], [1.0, 4.0], [0.0], method=method, max_steps=2)
+    limited = pure.integrate((0, 1), [1.0, 0.0], [1.0, 4.0], [0.0], method=method, max_steps=2)
     assert (limited.status, len(limited.t)) == (-4, 3)
-    late = twin.integrate((1e16, 1e16 + 100), [1.0, 0.0], [1.0, 4.0], [0.0], method=method)
+    late = pure.integrate((1e16, 1e16 + 100), [1.0, 0.0], [1.0, 4.0], [0.0], method=method)
     assert (late.status, late.t.tolist()) == (-3, [1e16])
 
 
-def test_failures_keep_what_is_computed(twin: TwinModel) -> None:
-    sol = twin.integrate((0, 1), [1.0, 0.0], [0.0, 1.0], [0.0], method="rk4", step=0.1)
+def test_failures_keep_what_is_computed(pure: PythonModel) -> None:
+    sol = pure.integrate((0, 1), [1.0, 0.0], [0.0, 1.0], [0.0], method="rk4", step=0.1)
     assert (sol.status, sol.t.tolist()) == (-1, [0.0])
     assert "singular" in sol.message
-    limited = twin.integrate((0, 1), [1.0, 0.0], [1.0, 4.0], [0.0], max_steps=2)
+    limited = pure.integrate((0, 1), [1.0, 0.0], [1.0, 4.0], [0.0], max_steps=2)
     assert limited.status == -4
     assert len(limited.t) == 3
     assert limited["q"] == pytest.approx(np.cos(2 * limited.t), abs=1e-8)
     with pytest.raises(KernelError, match="singular"):
-        twin.rhs(0, [1, 0], [0, 1], [0])
+        pure.rhs(0, [1, 0], [0, 1], [0])
     for options in ({"method": "rk4", "step": 0.1}, {}):  # the doubles at 1e16 are 2 apart
-        late = twin.integrate((1e16, 1e16 + 100), [1.0, 0.0], [1.0, 4.0], [0.0], events=None, **options)
+        late = pure.integrate((1e16, 1e16 + 100), [1.0, 0.0], [1.0, 4.0], [0.0], events=None, **options)
         assert (late.status, late.t.tolist()) == (-3, [1e16])
 
 
-def test_errors_are_named_as_for_compiled_models(twin: TwinModel) -> None:
+def test_errors_are_named_as_for_compiled_models(pure: PythonModel) -> None:
     with pytest.raises(ArgumentError, match="parameters: missing k"):
-        twin.integrate((0, 1), [1, 0], {"m": 1}, [0.0])
+        pure.integrate((0, 1), [1, 0], {"m": 1}, [0.0])
     with pytest.raises(ArgumentError, match="method 'vern6' is unknown"):
-        twin.integrate((0, 1), [1, 0], [1, 1], [0.0], method="vern6")
+        pure.integrate((0, 1), [1, 0], [1, 1], [0.0], method="vern6")
     with pytest.raises(ArgumentError, match="did you mean 'dop853'"):
-        twin.integrate((0, 1), [1, 0], [1, 1], [0.0], method="DOP853")
+        pure.integrate((0, 1), [1, 0], [1, 1], [0.0], method="DOP853")
     with pytest.raises(ArgumentError, match="finds no events and no kinks"):
-        twin.integrate((0, 1), [1, 0], [1, 1], [0.0], events=[lambda t, y: y[0]])
+        pure.integrate((0, 1), [1, 0], [1, 1], [0.0], events=[lambda t, y: y[0]])
     with pytest.raises(ArgumentError, match="y: v = nan"):
-        twin.rhs(0, [1, np.nan], [1, 1], [0])
+        pure.rhs(0, [1, np.nan], [1, 1], [0])
     for error in (ValueError("sensor"), ZeroDivisionError("sensor"), KeyError("sensor")):
 
         def broken(t: float, y: Any, error: Exception = error) -> float:
             raise error
 
         with pytest.raises(type(error), match="sensor"):
-            twin.integrate((0, 1), [1, 0], [1, 1], {"F": broken})
+            pure.integrate((0, 1), [1, 0], [1, 1], {"F": broken})
 
 
-def test_stepper_of_a_twin(twin: TwinModel) -> None:
-    run = twin.stepper([1.0, 0.0], {"m": 1.0, "k": 4.0}, [0.0], rtol=1e-11, atol=1e-11)
+def test_stepper_of_a_python_model(pure: PythonModel) -> None:
+    run = pure.stepper([1.0, 0.0], {"m": 1.0, "k": 4.0}, [0.0], rtol=1e-11, atol=1e-11)
     assert run.advance(0.5) == pytest.approx([np.cos(1), -2 * np.sin(1)], abs=1e-9)
     snapshot = run.save()
     run.set_inputs(F=4.0)  # a new equilibrium: q = 1
@@ -220,16 +220,16 @@ def test_stepper_of_a_twin(twin: TwinModel) -> None:
     with pytest.raises(ArgumentError, match="unknown G"):
         run.set_inputs(G=1.0)
     with pytest.raises(ArgumentError, match="rtol"):
-        twin.stepper([1, 0], [1, 4], [0], rtol=-1.0)
-    failing = twin.stepper([1.0, 0.0], [0.0, 4.0], [0.0])
+        pure.stepper([1, 0], [1, 4], [0], rtol=-1.0)
+    failing = pure.stepper([1.0, 0.0], [0.0, 4.0], [0.0])
     with pytest.raises(KernelError, match="singular"):
         failing.advance(1.0)
 
 
-def test_ensembles_of_twins(twin: TwinModel) -> None:
+def test_ensembles_of_pure_python_models(pure: PythonModel) -> None:
     q0 = np.linspace(0, 1, 4)
     ens = cg.ensemble(
-        twin, (0, 1), initial={"q": q0, "v": 0.0}, parameters=[1.0, 4.0], inputs=[0.0], t_eval=[0.5, 1.0]
+        pure, (0, 1), initial={"q": q0, "v": 0.0}, parameters=[1.0, 4.0], inputs=[0.0], t_eval=[0.5, 1.0]
     )
     assert ens["q"] == pytest.approx(np.outer(np.cos([1.0, 2.0]), q0), abs=1e-8)
     assert ens["energy"] == pytest.approx(np.array([2 * q0**2] * 2), abs=1e-8)
@@ -237,10 +237,10 @@ def test_ensembles_of_twins(twin: TwinModel) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-def test_ctrl_c_keeps_what_an_ensemble_has_finished(twin: TwinModel) -> None:
+def test_ctrl_c_keeps_what_an_ensemble_has_finished(pure: PythonModel) -> None:
     n = 3000
     with ctrl_c_after(1.0), pytest.warns(RuntimeWarning, match=f"interrupted: [0-9]+ of {n}"):
-        ens = cg.ensemble(twin, (0, 50), n, [1.0, 0.0], [1.0, 4.0], [0.0])
+        ens = cg.ensemble(pure, (0, 50), n, [1.0, 0.0], [1.0, 4.0], [0.0])
     assert ens.interrupted
     done = ens.status == 0
     assert 0 < done.sum() < n
@@ -250,8 +250,8 @@ def test_ctrl_c_keeps_what_an_ensemble_has_finished(twin: TwinModel) -> None:
     assert set(ens.status[~done]) == {-5}
 
 
-def test_a_solution_outlives_its_twin(twin: TwinModel) -> None:
-    other = TwinModel(kernels(), quiet=True)
+def test_a_solution_outlives_its_python_model(pure: PythonModel) -> None:
+    other = PythonModel(kernels(), quiet=True)
     sol = other.integrate((0, 1), [1, 0], [1, 4], [0])
     del other
     gc.collect()

@@ -1,4 +1,4 @@
-"""The pure-Python twin of a compiled model: the same face over plain Python functions.
+"""The pure-Python backend of a compiled model: the same face over plain Python functions.
 
 It is the oracle of the compiled kernels, the other side of the benchmarks, and what runs, with a loud warning, where
 there is no compiler.
@@ -19,23 +19,23 @@ from . import inputs as signals
 from .assumptions import ZERO_AT_START
 from .columns import Start
 from .consistency import Accepted, note_end
-from .errors import UNSUPPORTED, ArgumentError, TwinWarning, kernel_failed
+from .errors import UNSUPPORTED, ArgumentError, PurePythonWarning, kernel_failed
+from .event_record import rule
 from .face import Face, Variable
-from .happenings import rule
+from .python_methods import Dop853, Record, Rk4, Walk, status_of
+from .python_pairs import ORDERS, Pair
+from .python_rodas5p import Rodas5p
+from .python_stepper import PythonStepper
 from .solution import Solution
-from .twin_methods import Dop853, Record, Rk4, Walk, status_of
-from .twin_pairs import ORDERS, Pair
-from .twin_rodas5p import Rodas5p
-from .twin_stepper import TwinStepper
 
 Array = NDArray[np.float64]
 Function = Callable[..., Any]
 
-__all__ = ["TwinKernels", "TwinModel", "run_ensemble"]
+__all__ = ["PythonKernels", "PythonModel", "run_ensemble"]
 
 
 class Named(Protocol):
-    """What a twin reads of a variable."""
+    """What a pure-Python model reads of a variable."""
 
     @property
     def name(self) -> str: ...
@@ -51,8 +51,8 @@ class Named(Protocol):
     def flags(self) -> int: ...
 
 
-class TwinKernels(Protocol):
-    """What a twin is made of: a Program's names and its kernels as Python functions.
+class PythonKernels(Protocol):
+    """What a pure-Python model is made of: a Program's names and its kernels as Python functions.
 
     ``python[kernel]`` is a function of (t, x, p, u), for "jvp" of (t, x, p, u, v), over sequences of floats, that
     returns a sequence of floats: "rhs" n, "jacobian" n*n by rows, "jvp" n, "outputs", "invariants", "initial" (x being
@@ -87,7 +87,7 @@ class TwinKernels(Protocol):
     def numpy(self) -> Mapping[str, Function]: ...
 
 
-class TwinModel(Face):
+class PythonModel(Face):
     """A model in pure Python, with the methods of `Model`. With ``quiet=True`` it does not warn that it is one.
 
     "dop853" is SciPy's, the others are plain Python. There is no "auto".
@@ -96,12 +96,12 @@ class TwinModel(Face):
     methods = ("rk4", "dop853", *ORDERS, "rodas5p")
     events = contacts = modes = ()
 
-    def __init__(self, kernels: TwinKernels, *, quiet: bool = False) -> None:
+    def __init__(self, kernels: PythonKernels, *, quiet: bool = False) -> None:
         if not quiet:
             warnings.warn(
                 f"{kernels.name} runs in PURE PYTHON, some hundred times slower than compiled: no C compiler, or the "
                 "compiled runtime is missing. Install a C compiler (gcc, clang) or: pip install 'chaplygin[zig]'",
-                TwinWarning,
+                PurePythonWarning,
                 stacklevel=2,
             )
         self.kernels = kernels
@@ -211,7 +211,7 @@ class TwinModel(Face):
         moments = None if t_eval is None else arguments.times("t_eval", t_eval, t0, t1)
         if method == "auto":
             raise ArgumentError(
-                "the pure-Python twin has no method 'auto'; give 'rodas5p' where the motion is stiff, else 'dop853'"
+                "the pure-Python backend has no method 'auto'; give 'rodas5p' where the motion is stiff, else 'dop853'"
             )
         if method == "rodas5p" and "jacobian" not in self.kernels.python:
             raise arguments.no_jacobian(method, self.name)
@@ -257,7 +257,7 @@ class TwinModel(Face):
         max_steps: int = 2**61,
         kinks: bool = False,
         paradox: str = "stop",
-    ) -> TwinStepper:
+    ) -> PythonStepper:
         """An integration for a caller that owns the clock; see `Model.stepper`."""
         options = {
             "method": method,
@@ -273,7 +273,7 @@ class TwinModel(Face):
         begin = arguments.number("t0", t0)
         least = arguments.absolute_tolerances(atol, self.states).min()
         x0, p, controls = self._prepare(begin, initial, parameters, inputs, float(least))
-        return TwinStepper(self, begin, x0, p, controls, options)
+        return PythonStepper(self, begin, x0, p, controls, options)
 
 
 def run_ensemble(

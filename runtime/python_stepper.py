@@ -1,4 +1,4 @@
-"""The stepper of a pure-Python twin: the face of `Stepper` over runs of the twin."""
+"""The stepper of a pure-Python model: the face of `Stepper` over its runs."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from .snapshots import Snapshot, changed_inputs, check_snapshot
 from .stepping import Stepping
 
 if TYPE_CHECKING:
-    from .twin import TwinModel
+    from .python_model import PythonModel
 
 Array = NDArray[np.float64]
 
-__all__ = ["TwinStepper"]
+__all__ = ["PythonStepper"]
 
 
-class TwinStepper(Stepping):
-    """One integration of a twin, moved on by `advance` and `advance_by`; see `Stepper`.
+class PythonStepper(Stepping):
+    """One integration of a pure-Python model, moved on by `advance` and `advance_by`; see `Stepper`.
 
-    The step length is chosen anew each time. A twin has no events and no contacts: `events` and `modes` are empty.
+    The step length is chosen anew each time. There are no events and no contacts: `events` and `modes` are empty.
     """
 
     t: float
@@ -34,7 +34,7 @@ class TwinStepper(Stepping):
     events: list[tuple[float, str]] = []  # noqa: RUF012 - never changed
 
     def __init__(
-        self, model: TwinModel, t0: float, x0: Array, p: Array, inputs: Inputs, options: dict[str, Any]
+        self, model: PythonModel, t0: float, x0: Array, p: Array, inputs: Inputs, options: dict[str, Any]
     ) -> None:
         self.model, self.t, self.inputs = model, t0, inputs
         self.method: str = options["method"]
@@ -58,7 +58,7 @@ class TwinStepper(Stepping):
 
     @property
     def modes(self) -> dict[str, str]:
-        """None: a twin has no contacts."""
+        """None: a pure-Python model has no contacts."""
         return {}
 
     def advance(self, t: float) -> Array:
@@ -96,7 +96,7 @@ class TwinStepper(Stepping):
         return Snapshot(self.t, model.name, model.digest, self.method, self.inputs, block)
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Go back to a snapshot of this stepper, or of another one of the same twin and method."""
+        """Go back to a snapshot of this stepper, or of another one of the same model and method."""
         check_snapshot(snapshot, self.model, self.method)
         if len(snapshot.block) != self._y.nbytes + self._p.nbytes:
             raise ArgumentError("the snapshot does not fit this model")
@@ -108,14 +108,14 @@ class TwinStepper(Stepping):
         return _again, (self.model, self._options, self.save())
 
     def __repr__(self) -> str:
-        return f"<TwinStepper of {self.model.name} ({self.method}): t = {self.t:.6g}, {self.n_steps} steps>"
+        return f"<PythonStepper of {self.model.name} ({self.method}): t = {self.t:.6g}, {self.n_steps} steps>"
 
 
-def _again(model: TwinModel, options: dict[str, Any], snapshot: Snapshot) -> TwinStepper:
+def _again(model: PythonModel, options: dict[str, Any], snapshot: Snapshot) -> PythonStepper:
     """A stepper that goes on where the snapshot was taken."""
     numbers = np.frombuffer(snapshot.block, dtype=np.float64)
     n = len(model.states)
     inputs = parse(np.zeros(len(model.inputs)), model.inputs)
-    run = TwinStepper(model, snapshot.t, numbers[:n].copy(), numbers[n:].copy(), inputs, options)
+    run = PythonStepper(model, snapshot.t, numbers[:n].copy(), numbers[n:].copy(), inputs, options)
     run.restore(snapshot)
     return run

@@ -1,5 +1,5 @@
-"""Integration methods of the pure-Python twin: rk4 in plain Python, dop853 by SciPy, step by step. The others are in
-twin_pairs.py and twin_rodas5p.py."""
+"""Integration methods of the pure-Python backend: rk4 in plain Python, dop853 by SciPy, step by step. The others are in
+python_pairs.py and python_rodas5p.py."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .errors import (
 from .solution import Dense
 
 if TYPE_CHECKING:
-    from .twin import TwinModel
+    from .python_model import PythonModel
 
 Array = NDArray[np.float64]
 Function = Callable[..., Any]
@@ -83,7 +83,7 @@ class Walk:
         self.jacobian: Function
 
     def run(
-        self, model: TwinModel, record: Record, p: Array, inputs: signals.Inputs, t1: float, limit: int
+        self, model: PythonModel, record: Record, p: Array, inputs: signals.Inputs, t1: float, limit: int
     ) -> int:
         """Integrate between the knots of the inputs; returns a status."""
         rhs, parameters = model.kernels.python["rhs"], p.tolist()

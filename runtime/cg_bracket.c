@@ -1,4 +1,4 @@
-/* cg_hunt.c: the first change of sign of one watched quantity inside a step; see cg_events.h.
+/* cg_bracket.c: the first change of sign of one observed quantity inside a step; see cg_events.h.
  *
  * On a piece of the step the quantity is sampled at the nine Chebyshev points and followed by its polynomial of degree
  * 8; where that is not accurate, the piece is halved. The extrema of the polynomial, found from its derivatives one
@@ -24,7 +24,7 @@ static const double cg_cosine[DEGREE + 1] = {
 const double cg_nodes[CG_NODES] = {0.0, 0.038060233744356621935, 0.14644660940672623780, 0.30865828381745511413, 0.5,
                                    0.69134171618254488587, 0.85355339059327376220, 0.96193976625564337806, 1.0};
 
-typedef struct cg_hunt {
+typedef struct cg_bracket {
     cg_run_t *run;
     int32_t index;
     double sign;   /* at `low`, or 0 */
@@ -33,7 +33,7 @@ typedef struct cg_hunt {
     double upto;
     double width;  /* a root is known to this part of the step */
     double root;   /* 2: none */
-} cg_hunt_t;
+} cg_bracket_t;
 
 /* ---- polynomials: c[0] T_0 + ... + c[8] T_8 on -1 .. 1 ---- */
 
@@ -138,45 +138,45 @@ static int cg_extrema(const double *c, double *found)
     return n;
 }
 
-/* ---- the hunt ---- */
+/* ---- the bracket ---- */
 
-static int cg_sample(cg_hunt_t *hunt, double theta, double *value)
+static int cg_sample(cg_bracket_t *bracket, double theta, double *value)
 {
-    cg_watch_t *const watch = hunt->run->watch;
-    const int status = cg_watch_inside(hunt->run, theta, hunt->index, watch->values);
-    *value = watch->values[hunt->index];
+    cg_detector_t *const detector = bracket->run->detector;
+    const int status = cg_detector_inside(bracket->run, theta, bracket->index, detector->values);
+    *value = detector->values[bracket->index];
     return status;
 }
 
-/* The quantity has `hunt->sign` at hunt->low and the other one, with the value g_high, at `high`. Where the value at the
+/* The quantity has `bracket->sign` at bracket->low and the other one, with the value g_high, at `high`. Where the value at the
  * lower end does not show its sign, halving goes on until one does. */
-static int cg_close_in(cg_hunt_t *hunt, double high, double g_high)
+static int cg_close_in(cg_bracket_t *bracket, double high, double g_high)
 {
-    double low = hunt->low, g_low = hunt->g_low * hunt->sign > 0.0 ? hunt->g_low : 0.0;
+    double low = bracket->low, g_low = bracket->g_low * bracket->sign > 0.0 ? bracket->g_low : 0.0;
     double weight_low = 1.0, weight_high = 1.0;
     int side = 0;
-    hunt->root = high;
-    for (int trial = 0; trial < 200 && high - low > hunt->width; trial++) {
+    bracket->root = high;
+    for (int trial = 0; trial < 200 && high - low > bracket->width; trial++) {
         double theta = 0.5 * (low + high);
         double g;
         if (g_low != 0.0 && trial % 4 != 3) {
             const double a = weight_low * g_low, b = weight_high * g_high;
-            const double least = 0.4 * hunt->width;
+            const double least = 0.4 * bracket->width;
             theta = (low * b - high * a) / (b - a);
             theta = cg_larger(cg_smaller(theta, high - least), low + least);
         }
         if (!(theta > low && theta < high)) {
             break;
         }
-        const int status = cg_sample(hunt, theta, &g);
+        const int status = cg_sample(bracket, theta, &g);
         if (status != CG_OK) {
             return status;
         }
         if (g == 0.0 && g_low != 0.0) {
-            hunt->root = theta;
+            bracket->root = theta;
             return CG_OK;
         }
-        if (g * hunt->sign >= 0.0) {
+        if (g * bracket->sign >= 0.0) {
             low = theta;
             g_low = g;
             weight_low = 1.0;
@@ -190,29 +190,29 @@ static int cg_close_in(cg_hunt_t *hunt, double high, double g_high)
             side = -1;
         }
     }
-    hunt->root = g_low != 0.0 && fabs(g_low) < fabs(g_high) ? low : high;
+    bracket->root = g_low != 0.0 && fabs(g_low) < fabs(g_high) ? low : high;
     return CG_OK;
 }
 
 /* The value g at theta: is there a change of sign before it? */
-static int cg_meet(cg_hunt_t *hunt, double theta, double g)
+static int cg_meet(cg_bracket_t *bracket, double theta, double g)
 {
-    if (theta <= hunt->low || g == 0.0) {
+    if (theta <= bracket->low || g == 0.0) {
         return CG_OK;
     }
-    if (hunt->sign == 0.0) {
-        hunt->sign = g > 0.0 ? 1.0 : -1.0;
+    if (bracket->sign == 0.0) {
+        bracket->sign = g > 0.0 ? 1.0 : -1.0;
     }
-    if (g * hunt->sign < 0.0) {
-        return cg_close_in(hunt, theta, g);
+    if (g * bracket->sign < 0.0) {
+        return cg_close_in(bracket, theta, g);
     }
-    hunt->low = theta;
-    hunt->g_low = g;
+    bracket->low = theta;
+    bracket->g_low = g;
     return CG_OK;
 }
 
 /* A piece whose polynomial c is accurate, or that is not to be halved again. */
-static int cg_follow(cg_hunt_t *hunt, double a, double b, const double *v, const double *c, double largest)
+static int cg_follow(cg_bracket_t *bracket, double a, double b, const double *v, const double *c, double largest)
 {
     double found[DEGREE + 2];
     const int n = cg_extrema(c, found);
@@ -222,39 +222,39 @@ static int cg_follow(cg_hunt_t *hunt, double a, double b, const double *v, const
         for (; next < n && found[next] < -cg_cosine[j]; next++) {
             const double theta = a + (b - a) * 0.5 * (1.0 + found[next]);
             double g = cg_value(c, DEGREE, found[next]);
-            if (theta <= hunt->low || theta >= node) {
+            if (theta <= bracket->low || theta >= node) {
                 continue;
             }
             if (fabs(g) < CG_CLEAR * largest) {
-                status = cg_sample(hunt, theta, &g);
+                status = cg_sample(bracket, theta, &g);
             }
             if (status == CG_OK) {
-                status = cg_meet(hunt, theta, g);
+                status = cg_meet(bracket, theta, g);
             }
-            if (status != CG_OK || hunt->root <= 1.0) {
+            if (status != CG_OK || bracket->root <= 1.0) {
                 return status;
             }
         }
-        status = cg_meet(hunt, node, v[j]);
-        if (hunt->root <= 1.0) {
+        status = cg_meet(bracket, node, v[j]);
+        if (bracket->root <= 1.0) {
             return status;
         }
     }
-    if (status == CG_OK && b == 1.0 && v[DEGREE] == 0.0 && hunt->sign != 0.0) {
+    if (status == CG_OK && b == 1.0 && v[DEGREE] == 0.0 && bracket->sign != 0.0) {
         /* zero at the very end of the step: a slope says that it crosses */
         double slope = 0.0;
         for (int k = 1; k <= DEGREE; k++) {
             slope += (double)(k * k) * c[k];
         }
-        hunt->root = slope * hunt->sign < 0.0 && fabs(slope) > CG_CLEAR * largest ? 1.0 : 2.0;
+        bracket->root = slope * bracket->sign < 0.0 && fabs(slope) > CG_CLEAR * largest ? 1.0 : 2.0;
     }
     return status;
 }
 
-static int cg_piece(cg_hunt_t *hunt, double a, double b, const double *v, int depth)
+static int cg_piece(cg_bracket_t *bracket, double a, double b, const double *v, int depth)
 {
     double c[CG_NODES], largest = 0.0, bend = 0.0;
-    if (b <= hunt->low || a > hunt->upto) {
+    if (b <= bracket->low || a > bracket->upto) {
         return CG_OK;
     }
     cg_fit(v, c);
@@ -262,10 +262,10 @@ static int cg_piece(cg_hunt_t *hunt, double a, double b, const double *v, int de
         largest = cg_larger(largest, fabs(c[k]));
         bend += k > 0 ? fabs(c[k]) : 0.0;
     }
-    if (fabs(c[0]) > 1.5 * bend && c[0] * hunt->sign >= 0.0) { /* far from zero */
-        hunt->sign = c[0] > 0.0 ? 1.0 : -1.0;
-        hunt->low = b;
-        hunt->g_low = v[DEGREE];
+    if (fabs(c[0]) > 1.5 * bend && c[0] * bracket->sign >= 0.0) { /* far from zero */
+        bracket->sign = c[0] > 0.0 ? 1.0 : -1.0;
+        bracket->low = b;
+        bracket->g_low = v[DEGREE];
         return CG_OK;
     }
     if (depth < DEEPEST && fabs(c[DEGREE]) + fabs(c[DEGREE - 1]) > CG_FOLLOWED * largest) {
@@ -274,45 +274,45 @@ static int cg_piece(cg_hunt_t *hunt, double a, double b, const double *v, int de
             double w[CG_NODES];
             w[0] = v[half * DEGREE / 2];
             w[DEGREE] = v[(half + 1) * DEGREE / 2];
-            for (int j = 1; j < DEGREE && ends[half + 1] > hunt->low && ends[half] <= hunt->upto; j++) {
-                const int status = cg_sample(hunt, ends[half] + (ends[half + 1] - ends[half]) * cg_nodes[j], &w[j]);
+            for (int j = 1; j < DEGREE && ends[half + 1] > bracket->low && ends[half] <= bracket->upto; j++) {
+                const int status = cg_sample(bracket, ends[half] + (ends[half + 1] - ends[half]) * cg_nodes[j], &w[j]);
                 if (status != CG_OK) {
                     return status;
                 }
             }
-            const int status = ends[half + 1] > hunt->low && ends[half] <= hunt->upto
-                ? cg_piece(hunt, ends[half], ends[half + 1], w, depth + 1) : CG_OK;
-            if (status != CG_OK || hunt->root <= 1.0) {
+            const int status = ends[half + 1] > bracket->low && ends[half] <= bracket->upto
+                ? cg_piece(bracket, ends[half], ends[half + 1], w, depth + 1) : CG_OK;
+            if (status != CG_OK || bracket->root <= 1.0) {
                 return status;
             }
         }
         return CG_OK;
     }
-    return cg_follow(hunt, a, b, v, c, largest);
+    return cg_follow(bracket, a, b, v, c, largest);
 }
 
-int cg_watch_hunt(cg_run_t *run, int32_t index, double upto)
+int cg_detector_bracket(cg_run_t *run, int32_t index, double upto)
 {
-    cg_watch_t *const watch = run->watch;
+    cg_detector_t *const detector = run->detector;
     const double length = fabs(run->t - run->t_old);
     double v[CG_NODES];
-    cg_hunt_t hunt;
-    memset(&hunt, 0, sizeof hunt);
-    hunt.run = run;
-    hunt.index = index;
-    hunt.sign = watch->sign_new[index];
-    hunt.low = watch->cursor[index];
-    hunt.upto = upto;
-    hunt.width = 2.0 * DBL_EPSILON * (1.0 + fabs(run->t) / length);
-    hunt.root = 2.0;
+    cg_bracket_t bracket;
+    memset(&bracket, 0, sizeof bracket);
+    bracket.run = run;
+    bracket.index = index;
+    bracket.sign = detector->sign_new[index];
+    bracket.low = detector->cursor[index];
+    bracket.upto = upto;
+    bracket.width = 2.0 * DBL_EPSILON * (1.0 + fabs(run->t) / length);
+    bracket.root = 2.0;
     for (int j = 0; j < CG_NODES; j++) {
-        v[j] = watch->samples[(ptrdiff_t)j * watch->n_watched + index];
+        v[j] = detector->samples[(ptrdiff_t)j * detector->n_observed + index];
     }
-    if (watch->cursor[index] == 0.0) {
-        hunt.g_low = v[0];
+    if (detector->cursor[index] == 0.0) {
+        bracket.g_low = v[0];
     }
-    const int status = cg_piece(&hunt, 0.0, 1.0, v, 0);
-    watch->root[index] = hunt.root;
-    watch->sign_new[index] = hunt.sign;
+    const int status = cg_piece(&bracket, 0.0, 1.0, v, 0);
+    detector->root[index] = bracket.root;
+    detector->sign_new[index] = bracket.sign;
     return status;
 }

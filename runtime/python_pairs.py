@@ -1,4 +1,4 @@
-"""The embedded Runge-Kutta pairs of the pure-Python twin: tsit5, vern7 and vern9, step for step as in C.
+"""The embedded Runge-Kutta pairs of the pure-Python backend: tsit5, vern7 and vern9, step for step as in C.
 
 Every operation is that of cg_pair.h, in the same order: where a model's right-hand side gives the same bits in Python
 as in C, so does a run.
@@ -14,8 +14,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from .twin_control import Controlled, header, larger, table
-from .twin_methods import Function, Vector
+from .python_control import Controlled, header, larger, table
+from .python_methods import Function, Vector
 
 Array = NDArray[np.float64]
 Row = list[tuple[int, float]]

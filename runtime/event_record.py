@@ -14,7 +14,7 @@ from .errors import ArgumentError
 
 Array = NDArray[np.float64]
 
-__all__ = ["MODES", "RULES", "Function", "Happened", "Mode", "Paradox", "functions", "rule", "value_of"]
+__all__ = ["MODES", "RULES", "Function", "EventRecord", "Mode", "Paradox", "functions", "rule", "value_of"]
 
 RULES = ("stop", "keep", "stick_first")
 """What to do where several modes of the contacts fit; the index is that of cg_paradox_rule in cg_events.h."""
@@ -121,7 +121,7 @@ def rule(paradox: Any) -> int:
 
 
 @dataclass(frozen=True)
-class Happened:
+class EventRecord:
     """The log of a run: `rows` of cg_events.h, and what their numbers stand for."""
 
     events: tuple[str, ...]

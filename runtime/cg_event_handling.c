@@ -1,0 +1,280 @@
+/* cg_event_handling.c: what happens at an event: log, resets, modes, the end of the run; the detector's memory. */
+#include "cg_events.h"
+#include "cg_memory.h"
+#include "cg_step.h"
+
+#include <string.h>
+
+/* ---- the block ---- */
+
+static size_t cg_detector_layout(cg_detector_t *detector, char *base, int32_t ld)
+{
+    size_t offset = CG_ALIGNED(sizeof(cg_detector_t));
+    double **const by_index[] = {&detector->direction, &detector->limit, &detector->sign, &detector->count, &detector->sign_new,
+                                 &detector->active, &detector->root, &detector->cursor, &detector->fired, &detector->scale,
+                                 &detector->end, &detector->values};
+    for (size_t i = 0; i < sizeof by_index / sizeof *by_index; i++) {
+        *by_index[i] = cg_take(base, &offset, detector->n_observed);
+    }
+    detector->samples = cg_take(base, &offset, (int64_t)CG_NODES * detector->n_observed);
+    detector->x = cg_take(base, &offset, ld);
+    detector->x_jump = cg_take(base, &offset, ld);
+    detector->f = cg_take(base, &offset, ld);
+    detector->guards = cg_take(base, &offset, detector->n_guards);
+    detector->contacts = cg_take(base, &offset, 5 * (int64_t)detector->n_contacts);
+    detector->ahead = cg_take(base, &offset, 5 * (int64_t)detector->n_contacts);
+    detector->modes = cg_take(base, &offset, detector->n_modes);
+    detector->present = cg_take(base, &offset, detector->n_modes);
+    detector->free = cg_take(base, &offset, detector->n_contacts);
+    detector->solutions = cg_take(base, &offset, (int64_t)CG_SOLUTIONS * detector->n_modes);
+    detector->forces = cg_take(base, &offset, (int64_t)CG_SOLUTIONS * detector->n_contacts);
+    return offset;
+}
+
+static void cg_detector_sizes(cg_detector_t *detector, const cg_model_t *model, int32_t n_functions)
+{
+    detector->n = model->n_states;
+    detector->n_inputs = model->n_inputs;
+    detector->n_guards = model->n_guards;
+    detector->n_functions = n_functions;
+    detector->n_contacts = model->n_contacts;
+    detector->n_modes = model->n_modes;
+    detector->first_contact = model->n_guards + n_functions;
+    detector->n_observed = detector->first_contact + CG_CONTACT_OBSERVED * model->n_contacts;
+    detector->log_row = CG_LOG_HEAD + 2 * model->n_states + 2 * model->n_modes;
+}
+
+size_t cg_detector_size(const cg_model_t *model, int32_t n_functions)
+{
+    cg_detector_t detector;
+    memset(&detector, 0, sizeof detector);
+    cg_detector_sizes(&detector, model, n_functions);
+    return cg_detector_layout(&detector, NULL, CG_PADDED(model->n_states));
+}
+
+/* Whether the tables and kernels for the events and contacts that the model announces are there. */
+static int cg_detector_fits(const cg_model_t *model, int32_t n_functions)
+{
+    int fits = n_functions >= 0 && n_functions < 1 << 20 && model->n_events >= 0 && model->n_guards >= model->n_events
+        && (model->n_guards == 0 || model->guards_fn != NULL) && (model->n_events == 0 || model->events != NULL)
+        && model->n_contacts >= 0 && model->n_contacts <= CG_MOST_CONTACTS
+        && (model->n_contacts == 0 || (model->contacts_fn != NULL && model->contacts != NULL))
+        && model->n_modes >= model->n_contacts;
+    for (int32_t i = 0; fits && i < model->n_events; i++) {
+        fits = model->reset != NULL || !model->events[i].has_reset;
+    }
+    for (int32_t i = 0; fits && i < model->n_contacts; i++) {
+        fits = model->contacts[i].sign >= -1 && model->contacts[i].sign < model->n_modes - model->n_contacts;
+    }
+    return fits;
+}
+
+int cg_detector_init(cg_detector_t *detector, size_t size, const cg_model_t *model, int32_t n_functions, int32_t flags)
+{
+    if (detector == NULL || model == NULL || !cg_detector_fits(model, n_functions)
+        || size < cg_detector_size(model, n_functions)) {
+        return CG_BAD_ARGUMENT;
+    }
+    memset(detector, 0, size);
+    cg_detector_sizes(detector, model, n_functions);
+    detector->size = cg_detector_layout(detector, (char *)detector, CG_PADDED(model->n_states));
+    detector->contact = -1;
+    for (int32_t i = 0; i < detector->n_observed; i++) {
+        detector->active[i] = i < model->n_events || i >= detector->n_guards || (flags & CG_WATCH_KINKS) ? 1.0 : 0.0;
+    }
+    for (int32_t i = 0; i < model->n_events; i++) {
+        detector->direction[i] = model->events[i].direction > 0 ? 1.0 : model->events[i].direction < 0 ? -1.0 : 0.0;
+        detector->limit[i] = model->events[i].terminal ? 1.0 : 0.0;
+    }
+    for (int32_t i = 0; i < detector->n_contacts; i++) {
+        double *const direction = detector->direction + detector->first_contact + CG_CONTACT_OBSERVED * i;
+        direction[CG_CONTACT_SLIP] = -1.0;
+        direction[CG_CONTACT_BREAK] = -1.0;
+        direction[CG_CONTACT_NORMAL] = model->contacts[i].sign >= 0 ? -1.0 : 0.0;
+    }
+    return CG_OK;
+}
+
+void cg_detector_reset(cg_detector_t *detector)
+{
+    memset(&detector->memory, 0, sizeof detector->memory);
+    memset(detector->count, 0, sizeof(double) * (size_t)detector->n_observed);
+    memset(detector->sign, 0, sizeof(double) * (size_t)detector->n_observed);
+    memset(detector->end, 0, sizeof(double) * (size_t)detector->n_observed);
+    detector->pending = 0;
+    detector->verdict = CG_OK;
+    detector->n_solutions = 0;
+    detector->contact = -1;
+}
+
+void cg_detector_again(cg_detector_t *detector)
+{
+    detector->memory.begun = detector->memory.begun == CG_WATCH_NEW ? CG_WATCH_NEW : CG_WATCH_AGAIN;
+}
+
+/* ---- saving ---- */
+
+size_t cg_detector_saved_size(const cg_detector_t *detector)
+{
+    return sizeof(cg_detector_memory_t) + 2 * sizeof(double) * (size_t)detector->n_observed;
+}
+
+void cg_detector_save(const cg_detector_t *detector, void *to)
+{
+    const size_t bytes = sizeof(double) * (size_t)detector->n_observed;
+    char *const place = to;
+    memcpy(place, &detector->memory, sizeof detector->memory);
+    memcpy(place + sizeof detector->memory, detector->sign, bytes);
+    memcpy(place + sizeof detector->memory + bytes, detector->count, bytes);
+}
+
+int cg_detector_restore(cg_detector_t *detector, const void *from, size_t size)
+{
+    const size_t bytes = sizeof(double) * (size_t)detector->n_observed;
+    const char *const place = from;
+    if (from == NULL || size != cg_detector_saved_size(detector)) {
+        return CG_BAD_ARGUMENT;
+    }
+    for (int32_t i = 0; i < detector->n_observed; i++) {
+        double sign;
+        memcpy(&sign, place + sizeof detector->memory + (size_t)i * sizeof sign, sizeof sign);
+        if (sign != 0.0 && fabs(sign) != 1.0) {
+            return CG_BAD_ARGUMENT;
+        }
+    }
+    cg_detector_reset(detector);
+    memcpy(&detector->memory, place, sizeof detector->memory);
+    memcpy(detector->sign, place + sizeof detector->memory, bytes);
+    memcpy(detector->count, place + sizeof detector->memory + bytes, bytes);
+    detector->have_end = 0;
+    return CG_OK;
+}
+
+/* ---- what happens ---- */
+
+/* Whether events accumulate; see cg_events.h. */
+static int cg_accumulates(cg_run_t *run)
+{
+    cg_detector_memory_t *const memory = &run->detector->memory;
+    const double gap = fabs(run->t - memory->t_event);
+    const double time = cg_larger(fabs(run->t), fabs(run->t - memory->t_start));
+    memory->close = gap < memory->gap && gap <= 1e-10 * time ? memory->close + 1 : 0;
+    memory->stuck = gap <= 1e-12 * time ? memory->stuck + 1 : 0;
+    memory->crowded = gap <= 1e-6 * memory->longest ? memory->crowded + 1 : 0;
+    memory->longest = cg_larger(memory->longest, gap);
+    memory->gap = gap;
+    memory->t_event = run->t;
+    return memory->close >= 10 || memory->stuck >= 100 || memory->crowded >= 10000;
+}
+
+/* The event `index` at run->t: its reset, if it has one. */
+static int cg_apply(cg_run_t *run, int32_t index, int *reset)
+{
+    const cg_model_t *const model = run->model;
+    cg_detector_t *const detector = run->detector;
+    if (index >= model->n_events || !model->events[index].has_reset) {
+        return CG_OK;
+    }
+    const int status = model->reset(index, run->t, run->x, run->p, run->u, detector->x_jump, run->work);
+    if (status != CG_OK || !cg_step_finite(detector->x_jump, run->n)) {
+        return status != CG_OK ? status : CG_NONFINITE;
+    }
+    memcpy(run->x, detector->x_jump, sizeof(double) * (size_t)run->n);
+    *reset = 1;
+    return CG_OK;
+}
+
+/* Modes that fit after something happened. What cannot be decided is in n_solutions and solutions. */
+static int cg_change_modes(cg_run_t *run, int reset)
+{
+    cg_detector_t *const detector = run->detector;
+    detector->contact = -1;
+    for (int32_t i = detector->first_contact; i < detector->n_observed && detector->contact < 0; i++) {
+        detector->contact = detector->fired[i] != 0.0 ? (i - detector->first_contact) / CG_CONTACT_OBSERVED : -1;
+    }
+    if (detector->contact < 0 && !reset) {
+        memset(detector->free, 0, sizeof(double) * (size_t)detector->n_contacts);
+        return CG_OK;
+    }
+    int status = cg_modes_free(run, reset);
+    if (status == CG_OK) {
+        status = cg_modes_choose(run);
+    }
+    if (status == CG_OK) {
+        cg_detector_activate(run);
+        run->have_f = 0;
+    }
+    return status;
+}
+
+static int cg_at_event(cg_run_t *run, const cg_record_t *record)
+{
+    cg_detector_t *const detector = run->detector;
+    const size_t modes = (size_t)detector->n_modes;
+    const int64_t first = detector->n_log;
+    int status = cg_run_inputs(run, run->t, run->x), reset = 0, terminal = 0;
+    if (modes > 0) {
+        memcpy(detector->modes, run->u + detector->n_inputs, sizeof(double) * modes);
+    }
+    for (int32_t i = 0; i < detector->n_observed && status == CG_OK; i++) {
+        if (detector->fired[i] != 0.0) {
+            detector->count[i] += 1.0;
+            terminal = terminal || (detector->limit[i] > 0.0 && detector->count[i] >= detector->limit[i]);
+            memcpy(detector->x, run->x, sizeof(double) * (size_t)run->n);
+            status = cg_apply(run, i, &reset);
+            cg_detector_log(run, i, record, detector->x);
+        }
+    }
+    if (status == CG_OK && detector->n_contacts > 0) {
+        status = cg_change_modes(run, reset);
+    }
+    if (detector->log != NULL && detector->n_log > first) {
+        double *last = detector->log + (detector->n_log - 1) * detector->log_row + CG_LOG_HEAD;
+        memcpy(last + run->n, run->x, sizeof(double) * (size_t)run->n);
+        for (int64_t row = first; row < detector->n_log && modes > 0; row++) {
+            memcpy(detector->log + row * detector->log_row + CG_LOG_HEAD + 2 * run->n + (ptrdiff_t)modes,
+                   run->u + detector->n_inputs, sizeof(double) * modes);
+        }
+    }
+    const int changed = reset || (modes > 0 && memcmp(detector->modes, run->u + detector->n_inputs, sizeof(double) * modes) != 0);
+    if (reset) {
+        run->have_f = 0;
+        run->have_dense = 0;
+        run->t_old = run->t; /* the interpolant of the step does not lead to this state */
+        memcpy(run->x_old, run->x, sizeof(double) * (size_t)run->ld);
+    }
+    if (status == CG_OK) {
+        status = cg_detector_signs(run, reset);
+    }
+    detector->have_end = 0;
+    detector->pending = changed ? 2 : 0;
+    if (status == CG_OK && cg_accumulates(run)) {
+        status = CG_ACCUMULATING;
+    }
+    return status == CG_OK && terminal ? CG_TERMINAL_EVENT : status;
+}
+
+int cg_detector_handle(cg_run_t *run, cg_record_t *record)
+{
+    cg_detector_t *const detector = run->detector;
+    if (detector->pending == 1) {
+        int64_t rows = 0;
+        for (int32_t i = 0; i < detector->n_observed; i++) {
+            rows += detector->fired[i] != 0.0;
+        }
+        if (detector->log != NULL && detector->n_log + rows > detector->log_capacity) {
+            return CG_EVENTS_FULL;
+        }
+        detector->verdict = cg_at_event(run, record);
+    }
+    if (detector->pending == 2) {
+        const int status = record == NULL ? CG_OK : cg_record_jump(run, record);
+        if (status != CG_OK) {
+            return status;
+        }
+    }
+    detector->pending = 0;
+    run->status = detector->verdict;
+    detector->verdict = CG_OK;
+    return run->status;
+}
