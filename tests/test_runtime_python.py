@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runtime_models import ctrl_c_after, model, needs_core
+from runtime_models import ctrl_c_heard, model, needs_core, press_ctrl_c
 
 import chaplygin as cg
 from chaplygin.runtime import ArgumentError, KernelError, PurePythonWarning, PythonModel, Variable
@@ -238,14 +238,25 @@ def test_ensembles_of_pure_python_models(pure: PythonModel) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_ctrl_c_keeps_what_an_ensemble_has_finished(pure: PythonModel) -> None:
-    n = 3000
-    with ctrl_c_after(1.0), pytest.warns(RuntimeWarning, match=f"interrupted: [0-9]+ of {n}"):
-        ens = cg.ensemble(pure, (0, 50), n, [1.0, 0.0], [1.0, 4.0], [0.0])
+    n, calls = 9, []
+
+    def force(t: float, y: Any) -> float:
+        """Presses Ctrl-C in the fourth trajectory."""
+        calls.append(t)
+        if len(calls) == at:
+            press_ctrl_c()
+        return 0.0
+
+    at = 0
+    pure.integrate((0, 50), [1.0, 0.0], [1.0, 4.0], [force])
+    at = 7 * len(calls) // 2
+    calls.clear()
+    with ctrl_c_heard(), pytest.warns(RuntimeWarning, match=f"interrupted: 3 of {n}"):
+        ens = cg.ensemble(pure, (0, 50), n, [1.0, 0.0], [1.0, 4.0], [force])
     assert ens.interrupted
     done = ens.status == 0
-    assert 0 < done.sum() < n
-    assert done.tolist() == sorted(done, reverse=True)
-    assert ens.y[0, done] == pytest.approx(np.full(done.sum(), np.cos(100)), abs=1e-6)
+    assert done.tolist() == [True] * 3 + [False] * 6
+    assert ens.y[0, done] == pytest.approx(np.full(3, np.cos(100)), abs=1e-6)
     assert np.isnan(ens.y[:, ~done]).all()
     assert set(ens.status[~done]) == {-5}
 

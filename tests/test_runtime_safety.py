@@ -270,7 +270,7 @@ def test_ctrl_c_ends_a_run(inputs: Any) -> None:
     run = m.stepper([0, 0, 0, 1, 1], [1, 0.2, 0.5], inputs)
     with ctrl_c_after(0.2), pytest.raises(KeyboardInterrupt):
         run.advance(1e9)
-    assert run.t > 0
+    assert 0 <= run.t < 1e9
     run.advance(run.t + 1.0)
 
 
