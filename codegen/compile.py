@@ -104,7 +104,8 @@ def _load(
         from .python_backend import python_model
 
         warnings.warn(
-            f"{error} The model {system.name!r} runs in pure Python instead, hundreds of times slower.",
+            f"{str(error).rstrip('.')}. The model {system.name!r} runs in pure Python instead, hundreds of times "
+            "slower.",
             PurePythonWarning,
             stacklevel=4,
         )

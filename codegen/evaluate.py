@@ -42,6 +42,11 @@ def _select(condition: Any, a: Any, b: Any) -> Any:
     return a if condition is True else b if condition is False else math.nan
 
 
+def _ordered(function: Function) -> Function:
+    """A function of real numbers alone: a complex one, outside a real function's domain, is NaN to it."""
+    return lambda *args: function(*(mp.nan if isinstance(a, mpc) else a for a in args))
+
+
 _SHARED: dict[str, Function] = {
     "add": operator.add,
     "sub": operator.sub,
@@ -60,7 +65,9 @@ _FLOAT: dict[str, Function] = {**FAST, **_SHARED}
 _MP: dict[str, Function] = {
     name: getattr(mp, "power" if name == "pow" else name) for name in (*SAME, *RENAMED)
 }
+_ORDERING = ("min", "max", "sign", "lt", "le", "atan2")
 _MP |= {**{name: FAST[name] for name in ("abs", "min", "max", "sign")}, **_SHARED}
+_MP |= {name: _ordered(_MP[name]) for name in _ORDERING}
 
 
 def _leaf(g: Graph, node: Node, values: Mapping[str, Any], precise: bool) -> Any:

@@ -14,7 +14,7 @@ import sympy as sp
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin.codegen.evaluate import branches_taken, evaluate
+from chaplygin.codegen.evaluate import evaluate
 from chaplygin.codegen.graph import Graph
 from chaplygin.codegen.lowering import Lowering
 from chaplygin.codegen.python_backend import python_model
@@ -210,11 +210,3 @@ def test_operands_of_connectives_have_no_order() -> None:
                                 evaluate(g, [node], point)
                         else:
                             assert evaluate(g, [node], point) == [float(want)]
-
-
-def test_a_conjunction_counts_as_taken_both_ways_only_where_it_was() -> None:
-    g = Graph()
-    (node,) = Lowering(g, {X: g.symbol("x")}).lower([sp.Piecewise((X, sp.And(X > 1, X < 2)), (0, True))])
-    outside = [{"x": 0.0}, {"x": 3.0}]
-    assert not branches_taken(g, [node], outside)
-    assert branches_taken(g, [node], [*outside, {"x": 1.5}])

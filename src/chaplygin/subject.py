@@ -86,13 +86,13 @@ class Subject:
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """`; did you mean ...?` for a name that is nearly one of those that are known, else nothing.
+    """` (did you mean ...?)` for a name that is nearly one of those that are known, else nothing.
 
     >>> meant("heavy_tpo", ["heavy_top", "gyrostat"])
-    "; did you mean 'heavy_top'?"
+    " (did you mean 'heavy_top'?)"
     """
     near = get_close_matches(name, list(known), 1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def find(text: str, size: int | None = None) -> Subject:
