@@ -193,9 +193,12 @@ def condition(g: Graph, node: Node, names: Mapping[Node, str], dialect: Dialect,
     op, args = g.op[node], g.args[node]
     if op in RELATIONS:
         parts = [value_text(g, a, names, False, dialect) for a in args]
-        if wanted:
-            return dialect.relations[op].format(*parts)
-        return dialect.relations[_OPPOSITE[op]].format(*(reversed(parts) if op in ("lt", "le") else parts))
+        relation = op if wanted else _OPPOSITE[op]
+        if relation == "ne":  # a < b or b < a, in the order of `joined`
+            parts.sort()
+        elif not wanted and op in ("lt", "le"):
+            parts.reverse()
+        return dialect.relations[relation].format(*parts)
     connective = dialect.both if (op == "and") == wanted else dialect.either
     return joined(connective, (condition(g, a, names, dialect, wanted) for a in args))
 
