@@ -69,7 +69,7 @@ def derived(system: cg.System, form: str, options: dict[str, Any]) -> Equations 
         return str(refusal)
 
 
-def check(seed: int) -> None:
+def check(seed: int, emitted: bool) -> None:
     declaration = declare(seed)
     system = declaration.system(f"random_{seed}")
     with mp.workdps(DIGITS):
@@ -98,6 +98,8 @@ def check(seed: int) -> None:
             assert set(found) >= {v.name for v in velocities}
             for name, value in found.items():
                 assert abs(value - expected[name]) <= 1e-10 * size, (form, name)
+        if not emitted:
+            return
         # The emitted arithmetic, in float64, for one of the forms.
         form = sorted(set(fitting) - {"routh", "whittaker", "chetaev"})[seed % max(1, len(fitting) - 3)]
         model = python_model(fitting[form].program, quiet=True)
@@ -115,13 +117,13 @@ def check(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(len(KINDS)))
 def test_one_system_of_each_kind(seed: int) -> None:
-    check(seed)
+    check(seed, False)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(len(KINDS), 200))
+@pytest.mark.parametrize("seed", range(200))
 def test_two_hundred_systems(seed: int) -> None:
-    check(seed)
+    check(seed, True)
 
 
 def test_a_wrong_sign_is_noticed() -> None:
