@@ -48,6 +48,8 @@ def jump(g: Graph, node: Node, system: System) -> Sequence[Condition] | None:
             if len(opposed) != 1 or one.nodes == other.nodes:
                 continue
             (border,) = opposed
+            if g.symbols([border]) <= {p.name for p in system.parameters}:
+                continue  # no motion passes it
             beside = {n: s for n, s in (ours | theirs).items() if n != border}
             if can_border(g, border, beside) and not _same(
                 g, one.nodes[0], other.nodes[0], _zeros(g, border, [one.nodes[0], other.nodes[0]], system)

@@ -18,6 +18,11 @@ SWITCHES = frozenset({"select", "min", "max", "abs", "sign", *CONDITIONS})
 MOST_BRANCHES = 64
 """Combinations of decisions that are tried; an expression with more is not examined."""
 
+_MOST_PAIRS = 400
+"""Inequalities combined in one step; what more of them say together is not found."""
+
+Sums = dict[Node, Fraction]
+
 Condition = tuple[Node, int]
 """A switch and the sign, 1 or -1, that it has on a branch."""
 
@@ -46,8 +51,8 @@ def branches(g: Graph, roots: Sequence[Node], most: int = MOST_BRANCHES) -> list
     """Every combination of decisions on which the roots depend, None when there are more than `most`.
 
     Only decisions that are needed are made, as in an evaluation: the conditions of an arm that is not selected do not
-    matter. Combinations that contradict one another (x > 3 and x < 2) are left out where the switches differ by a
-    constant. The graph grows by the nodes of the branches.
+    matter. Combinations that contradict one another (x > 3 and y > x and y < 2) are left out where that follows from
+    linear inequalities. The graph grows by the nodes of the branches.
     """
     branched = _branched(g, roots)
     if not branched:
@@ -216,47 +221,53 @@ def normalised(g: Graph, node: Node) -> tuple[int, Node | None]:
 
 
 def _implied(g: Graph, switch: Node, decided: Mapping[Node, int]) -> int | None:
-    """The sign of a switch that another one, a multiple of it but for a constant, settles."""
-    for other, sign in decided.items():
-        compared = _compared(g, switch, other)
-        if compared is None:
-            continue
-        ratio, constant = compared
-        if ratio * sign > 0 and constant >= 0:
-            return 1
-        if ratio * sign < 0 and constant <= 0:
-            return -1
+    """The sign of a switch that the decided ones settle."""
+    rows = [_linear(g, n, sign) for n, sign in decided.items()]
+    for sign in (1, -1):
+        if not _compatible(g, [*rows, _linear(g, switch, sign)]):
+            return -sign
     return None
 
 
 def can_border(g: Graph, switch: Node, others: Mapping[Node, int]) -> bool:
-    """Whether the others may have their signs where this switch is zero; only constant differences are seen."""
-    for other, sign in others.items():
-        compared = _compared(g, other, switch)
-        if compared is not None and compared[1] * sign < 0:
+    """Whether the others may have their signs where this switch is zero; False is certain."""
+    rows = [_linear(g, n, sign) for n, sign in others.items()]
+    return _compatible(g, rows, [_linear(g, switch, 1), _linear(g, switch, -1)])
+
+
+def _compatible(g: Graph, positive: Sequence[Sums], not_negative: Sequence[Sums] = ()) -> bool:
+    """Whether sums may be positive together while others are not negative; False is certain.
+
+    By Fourier's and Motzkin's elimination; what is not linear counts as a variable.
+    """
+    rows = [*((row, True) for row in positive), *((row, False) for row in not_negative)]
+    while True:
+        if any(row.keys() <= {g.one} and not _is_true(row.get(g.one, 0), strict) for row, strict in rows):
             return False
-    return all(
-        _implied(g, o, {n: s for n, s in others.items() if n != o}) in (None, sign)
-        for o, sign in others.items()
-    )
+        rows = [(row, strict) for row, strict in rows if row.keys() - {g.one}]
+        if not rows:
+            return True
+        variable = min(n for row, _ in rows for n in row if n != g.one)
+        below = [(row, strict) for row, strict in rows if row.get(variable, 0) > 0]
+        above = [(row, strict) for row, strict in rows if row.get(variable, 0) < 0]
+        rows = [(row, strict) for row, strict in rows if variable not in row]
+        if len(below) * len(above) > _MOST_PAIRS:
+            return True
+        for one, first in below:
+            for other, second in above:
+                p, q = -other[variable], one[variable]
+                both = {n: p * one.get(n, 0) + q * other.get(n, 0) for n in one.keys() | other.keys()}
+                rows.append(({n: c for n, c in both.items() if c}, first or second))
 
 
-def _compared(g: Graph, switch: Node, other: Node) -> tuple[Fraction, Fraction] | None:
-    """(r, c) with switch = r other + c, None where they are not so related."""
-    own, theirs = _linear(g, switch), _linear(g, other)
-    if own.keys() - {g.one} != theirs.keys() - {g.one}:
-        return None
-    ratios = {own[n] / theirs[n] for n in own if n != g.one}
-    if len(ratios) != 1:
-        return None
-    (ratio,) = ratios
-    return ratio, own.get(g.one, Fraction(0)) - ratio * theirs.get(g.one, Fraction(0))
+def _is_true(constant: Fraction | int, strict: bool) -> bool:
+    return constant > 0 or (constant == 0 and not strict)
 
 
-def _linear(g: Graph, node: Node) -> dict[Node, Fraction]:
-    """A node as a sum of multiples of nodes that are not sums; the constant under the node 1."""
-    terms: dict[Node, Fraction] = {}
-    stack = [(Fraction(1), node)]
+def _linear(g: Graph, node: Node, sign: int) -> Sums:
+    """A node times a sign as a sum of multiples of nodes that are not sums; the constant under the node 1."""
+    terms: Sums = {}
+    stack = [(Fraction(sign), node)]
     while stack:
         factor, n = stack.pop()
         coefficient, rest = g.split(n)

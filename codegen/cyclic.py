@@ -36,7 +36,7 @@ def failing_condition(g: Graph, system: System, r: int) -> str | None:
 def jumps_along(g: Graph, system: System, r: int) -> bool:
     """Whether L may jump along the displacement of velocity r: a wall there pushes, though X_r L = 0 beside it."""
     lagrangian = g.sub(system.kinetic_node, system.potential_node)
-    switches = SWITCHES - {"select", "and", "or"}
+    switches = SWITCHES - {"select", "and", "or"} | {"atan", "atan2"}
     switched = [a for n in g.reachable([lagrangian]) if g.op[n] in switches for a in g.args[n]]
     moving = any(n != g.zero for n in forward(g, switched, system.fields.direction(r, g)))
     return moving and jump(g.copy(), lagrangian, system) is not None

@@ -26,6 +26,7 @@ from chaplygin.codegen.sympy_view import expressions
 x, y, z = cg.coordinates("x y z")
 xd, yd = cg.rate(x), cg.rate(y)
 w1, w2, w3 = cg.velocities("w1 w2 w3")
+mass = cg.parameters("mass")
 half, far = sp.Rational(1, 2), 10**4
 If = sp.Piecewise
 NAMES = [
@@ -127,6 +128,9 @@ CASES = {
     "either": case(If((0, (x < 90) | (y < 80)), ((x - 90) ** 2 * (y - 80) ** 2, True)), [(91, 82)], E),
     "not_both": case(If((0, ~((x > 90) & (y > 80))), ((x - 90) ** 2 * (y - 80) ** 3, True)), [(91, 82)], E),
     "clipped": case(sp.Min(1, sp.Max(-1, x - 70)) * y, [(70.5, 1), (72, 1)], E),
+    "three_walls": case(sp.Max(0, x, y), [(2, 1), (1, 2), (-1, -2), (-1, 2)], E),
+    "four_walls": case(sp.Max(0, x - 10, y - 20, x + y - 100), [(12, 1), (90, 80), (1, 30)], E),
+    "corner_of_walls": case(sp.Max(0, sp.Min(x - 20, y - 30)) ** 2, [(22, 40), (40, 32), (0, 0)], E),
     "far_abs": case(y * sp.Abs(x - far) + (far - x) * y, [(far + 1, 1)], E),
     "sign_step": case(sp.sign(x - 50), [(0, 0)], PY, [((50 - near, 0), (50 + near, 0))]),
     "condition_on_an_exponential": case(
@@ -237,6 +241,25 @@ def test_the_oracle_can_tell() -> None:
     assert not holds(CASES["step"], (xd**2 + yd**2) / 2 + CASES["step"].potential)
 
 
+@pytest.mark.parametrize("turns", [sp.atan2(sp.sin(x), sp.cos(x)) - x, sp.atan(sp.tan(x)) - x])
+def test_the_steps_of_counted_turns_push(turns: Any) -> None:
+    """V = y f(x), where f falls by 2 pi or pi at odd multiples of pi or pi/2, and is constant between."""
+    assert not equations(case(y * turns, []), "turns").found_invariants
+
+
+@pytest.mark.parametrize(
+    ("potential", "found"),
+    [
+        (If((2 * y, mass > 1), (y**2, True)), {E: "proved", PX: "proved"}),
+        (sp.Abs(mass) * y**2 + sp.sign(mass) * x, {E: "proved"}),
+    ],
+)
+def test_a_parameter_stays_on_its_branch(potential: Any, found: dict[str, str]) -> None:
+    """V jumps from one value of a parameter to another, and in no motion."""
+    claims = equations(case(potential, []), "choice").found_invariants
+    assert {i.name: i.status for i in claims} == found
+
+
 def test_the_same_is_claimed_under_twenty_names() -> None:
     for label in ("gaussian_far", "conjunction", "step"):
         claims = {
@@ -322,7 +345,7 @@ def test_a_branch_that_is_not_found_is_said() -> None:
 
 
 def test_more_branches_than_are_tried_are_said() -> None:
-    walls = sum(sp.Max(0, i * x + y - i * i) ** 2 for i in range(1, 10))
+    walls = sum(sp.Max(0, i * x + y - i * i) ** 2 for i in range(1, 13))
     system = cg.System("walls", coordinates=[x, y], kinetic=(xd**2 + yd**2) / 2, potential=walls)
     with pytest.warns(cg.errors.BranchWarning, match="more than 64"):
         assert {i.name: i.status for i in system.equations("lagrange").found_invariants} == {E: "proved"}
@@ -451,10 +474,17 @@ def test_branches_are_those_that_there_are() -> None:
         found = branches(g, roots)
         assert found is not None
         assert len(found) == count, e
-    g, roots = nodes(sum(sp.Max(0, i * x + y - i * i) for i in range(1, 8)))
+    g, roots = nodes(sum(sp.Max(0, i * x + y - i * i) for i in range(1, 13)))
     assert branches(g, roots) is None
     branch = branch_at(g, roots, {"x": 100.0, "y": 0.5})
-    assert [sign for _, sign in branch.conditions] == [1] * 7
+    assert [sign for _, sign in branch.conditions] == [1] * 12
+
+
+@pytest.mark.parametrize("count", [3, 5, 8])
+def test_lines_in_general_position_cut_the_plane(count: int) -> None:
+    """n lines of which no two are parallel and no three meet cut the plane into 1 + n + n (n - 1)/2 regions."""
+    g, roots = nodes(sum(sp.Max(0, i * x + y - i * i) for i in range(1, count + 1)))
+    assert len(branches(g, roots) or ()) == 1 + count + count * (count - 1) // 2
 
 
 def test_vanishing_is_seen_to_the_smallest_term() -> None:
