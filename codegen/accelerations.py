@@ -13,13 +13,13 @@ from .linear import LDL, UNROLLED_VELOCITIES, eliminate
 from .program import Solve
 
 if TYPE_CHECKING:
-    from .equations import Equations
+    from .equation_nodes import EquationNodes
 
 
 class Mass:
     """M, factored once for all right-hand sides: in nodes, or by the emitted loop where it is large."""
 
-    def __init__(self, eqs: Equations) -> None:
+    def __init__(self, eqs: EquationNodes) -> None:
         k = len(eqs.force)
         self.graph = eqs.graph
         self.factors: LDL | None = None
@@ -157,7 +157,7 @@ class Accelerations:
     coupling: Coupling | None = None
 
 
-def solve_for_accelerations(eqs: Equations) -> Accelerations:
+def solve_for_accelerations(eqs: EquationNodes) -> Accelerations:
     """theta' of M theta' = f, and the friction forces and multipliers that f contains."""
     mass, solves = Mass(eqs), list[Solve]()
     if eqs.implicit is not None:
@@ -181,7 +181,7 @@ def solve_for_accelerations(eqs: Equations) -> Accelerations:
 
 
 def variation(
-    eqs: Equations, found: Accelerations, direction: Mapping[Node, Node], solves: list[Solve]
+    eqs: EquationNodes, found: Accelerations, direction: Mapping[Node, Node], solves: list[Solve]
 ) -> tuple[list[Node], list[Node]]:
     """The derivatives of dx/dt and of theta' in a direction of the states.
 
@@ -215,7 +215,7 @@ def variation(
 
 
 def project_slips(
-    eqs: Equations, found: Accelerations
+    eqs: EquationNodes, found: Accelerations
 ) -> tuple[list[Node], tuple[Solve, ...], list[tuple[Node, Node]]]:
     """The velocities moved by M^-1 W^T r so that v = 0 in the contacts that stick, with what that needs.
 

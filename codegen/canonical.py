@@ -18,17 +18,21 @@ def digest(system: System) -> str:
 
 def canonical(system: System) -> str:
     """The declaration as one text, the same for the same declaration in any process."""
-    g = system.graph
-    roots = [*system.fields.drift, *(n for f in system.fields.along for n in f), system.kinetic_node]
-    roots += [system.potential_node, *system.force_nodes, *system.constraint_offsets]
+    g = system.nodes.graph
+    roots = [
+        *system.nodes.fields.drift,
+        *(n for f in system.nodes.fields.along for n in f),
+        system.nodes.kinetic,
+    ]
+    roots += [system.nodes.potential, *system.nodes.forces, *system.nodes.constraint_offsets]
     roots += (
-        [n for row in system.constraint_rows for n in row]
-        + list(system.beta)
-        + list(system.output_nodes.values())
-        + list(system.holonomic_nodes)
+        [n for row in system.nodes.constraint_rows for n in row]
+        + list(system.nodes.beta)
+        + list(system.nodes.outputs.values())
+        + list(system.nodes.holonomic)
     )
-    roots += [n for c in system.contact_nodes for n in (c.offset, *c.row, c.normal, c.mu)]
-    roots += [n for e in system.event_nodes for n in (e.guard, *e.reset.values())]
+    roots += [n for c in system.nodes.contacts for n in (c.offset, *c.row, c.normal, c.mu)]
+    roots += [n for e in system.nodes.events for n in (e.guard, *e.reset.values())]
     order = g.reachable(roots)
     number = {n: i for i, n in enumerate(order)}
     lines = [system.name]
@@ -37,12 +41,12 @@ def canonical(system: System) -> str:
         f"{system.descriptions.get(s, '')!r}"
         for s in system.all_symbols()
     ]
-    lines += [f"{n} {number[system.output_nodes[n]]}" for n in system.outputs]
+    lines += [f"{n} {number[system.nodes.outputs[n]]}" for n in system.outputs]
     lines += sorted(f"{k} {v!r}" for texts in (system.units, system.descriptions) for k, v in texts.items())
     lines += [f"{g.op[n]} {g.value.get(n, '')} {[number[a] for a in g.args[n]]}" for n in order]
     lines += [f"contact {c.name}" for c in system.contacts]
     lines += [
-        f"event {e.name} {e.direction} {e.terminal} {[str(k) for k in e.reset]}" for e in system.event_nodes
+        f"event {e.name} {e.direction} {e.terminal} {[str(k) for k in e.reset]}" for e in system.nodes.events
     ]
     lines.append(f"{len(system.constraints)} {[number[r] for r in roots]}")
     return "\n".join(lines)

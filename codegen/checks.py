@@ -231,10 +231,10 @@ def check_unique_names(system: System) -> None:
 
 
 def affine(
-    system: System, entries: Sequence[str], nodes: Sequence[Node]
+    system: System, g: Graph, entries: Sequence[str], nodes: Sequence[Node]
 ) -> tuple[list[Node], list[list[Node]]]:
     """Offsets and rows of nodes that are affine in the velocities: node = offset + row . eta."""
-    g, eta = system.graph, system.eta
+    eta = [g.symbol(v.name) for v in system.velocities]
     zeros = dict.fromkeys(eta, g.zero)
     columns = [forward(g, nodes, {v: g.one}) for v in eta]
     rows = [[column[i] for column in columns] for i in range(len(nodes))]
@@ -261,9 +261,9 @@ def affine(
 
 def check(system: System) -> None:
     """The checks that need numbers: fields, potential, constraints, mass matrix, span of the brackets."""
-    g = system.graph.copy()
+    g = system.nodes.graph.copy()
     where = f"System {system.name!r}"
-    if g.depends_on([system.potential_node], system.eta):
+    if g.depends_on([system.nodes.potential], system.nodes.eta):
         raise DeclarationError(
             f"{where}: potential depends on velocities; V is a function of (t, x): move it to kinetic"
         )
@@ -288,17 +288,17 @@ def _check_holonomic(system: System, g: Graph, at: Point, where: str) -> None:
     """The example point, where it names every coordinate, lies on the holonomic equations."""
     if not all(x in system.example for x in system.coordinates):
         return
-    for i, (value, scale) in enumerate(evaluate_with_scale(g, system.holonomic_nodes, at)):
+    for i, (value, scale) in enumerate(evaluate_with_scale(g, system.nodes.holonomic, at)):
         if abs(value) > 1e-6 * max(scale, 1e-300):
             raise DeclarationError(
                 f"{where}: holonomic[{i}] = {value:.6g} at the example point; it must be zero there"
-                + _moment(system, g, [system.holonomic_nodes[i]], at)
+                + _moment(system, g, [system.nodes.holonomic[i]], at)
             )
 
 
 def _moment(system: System, g: Graph, nodes: Sequence[Node], at: Point) -> str:
     """The time of the example point, where nodes depend on it."""
-    if not g.depends_on(nodes, [system.fields.time]):
+    if not g.depends_on(nodes, [system.nodes.fields.time]):
         return ""
     given = (
         ""
@@ -309,7 +309,7 @@ def _moment(system: System, g: Graph, nodes: Sequence[Node], at: Point) -> str:
 
 
 def _check_constraints(system: System, g: Graph, where: str) -> None:
-    rows = [list(r) for r in system.constraint_rows]
+    rows = [list(r) for r in system.nodes.constraint_rows]
     for i, row in enumerate(rows):
         if all(n == g.zero for n in row):
             declared = len(rows) - len(system.holonomic)
@@ -324,7 +324,7 @@ def _check_constraints(system: System, g: Graph, where: str) -> None:
         raise DeclarationError(
             f"{where}: parametrization contains a coordinate rate; use parameters of velocities()"
         )
-    if system.beta and not system.theta:
+    if system.nodes.beta and not system.nodes.theta:
         raise DeclarationError(
             f"{where}: parametrization contains no independent parameter; make some with velocities()"
         )
@@ -332,12 +332,14 @@ def _check_constraints(system: System, g: Graph, where: str) -> None:
 
 def _check_at_example(system: System, g: Graph, at: Point, where: str) -> None:
     """Constraints and a parametrization have their full rank at the example point too, where pivots are chosen."""
-    rows = system.constraint_rows
+    rows = system.nodes.constraint_rows
     if rows and len(choose_pivots(numeric_matrix(g, rows, at))) < len(rows):
         raise DeclarationError(
             f"{where}: constraints are linearly dependent at the example point; choose another"
         )
-    columns = [forward(g, system.beta, {v: g.one}) for v in system.theta] if system.beta else []
+    columns = (
+        [forward(g, system.nodes.beta, {v: g.one}) for v in system.nodes.theta] if system.nodes.beta else []
+    )
     if columns and len(choose_pivots(numeric_matrix(g, columns, at))) < len(columns):
         names = ", ".join(s.name for s in system.independent)
         raise DeclarationError(
@@ -346,12 +348,12 @@ def _check_at_example(system: System, g: Graph, at: Point, where: str) -> None:
 
 
 def _check_mass(system: System, g: Graph, at: Point, where: str) -> None:
-    momenta = gradient(g, system.kinetic_node, system.eta)
+    momenta = gradient(g, system.nodes.kinetic, system.nodes.eta)
     k = len(momenta)
     # One derivative along all velocities together: the directions are the rows of the unit matrix.
     along = [g.symbol(f"cg_along_{a}") for a in range(k)]
     directions = {str(g.value[n]): row for n, row in zip(along, np.eye(k), strict=True)}
-    moved = forward(g, momenta, dict(zip(system.eta, along, strict=True)))
+    moved = forward(g, momenta, dict(zip(system.nodes.eta, along, strict=True)))
     values = np.zeros((k, k))
     with np.errstate(all="ignore"):
         for a, row in enumerate(evaluate(g, moved, {**at, **directions})):

@@ -25,10 +25,12 @@ from .roots import reversed_roots, touches_zero
 
 if TYPE_CHECKING:
     from .branches import Condition
-    from .equations import Equations
+    from .equation_nodes import EquationNodes
 
 
-def conserved(eqs: Equations, nodes: Sequence[Node], proved: Sequence[bool], said: set[str]) -> list[bool]:
+def conserved(
+    eqs: EquationNodes, nodes: Sequence[Node], proved: Sequence[bool], said: set[str]
+) -> list[bool]:
     """Whether each of the nodes is conserved along the equations.
 
     `proved` says for which a theorem has shown that the derivative vanishes wherever there is one; they are held
@@ -47,7 +49,7 @@ def conserved(eqs: Equations, nodes: Sequence[Node], proved: Sequence[bool], sai
     return [i in kept for i in range(len(nodes))]
 
 
-def slopes_along(eqs: Equations, nodes: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+def slopes_along(eqs: EquationNodes, nodes: Sequence[Node]) -> tuple[list[Node], list[Node]]:
     """d/dt of nodes along the flow, with accelerations as symbols, and the nodes that give the accelerations."""
     g, v = eqs.graph, eqs.velocity_nodes
     moving = {**dict(zip(eqs.coordinate_nodes, eqs.rates, strict=True)), eqs.independent_node: g.one}
@@ -74,7 +76,7 @@ class Examination:
     """Derivatives along the flow, held against numbers on every branch."""
 
     def __init__(
-        self, eqs: Equations, slopes: Sequence[Node], needed: Sequence[Node], said: set[str] | None = None
+        self, eqs: EquationNodes, slopes: Sequence[Node], needed: Sequence[Node], said: set[str] | None = None
     ) -> None:
         self.eqs, self.slopes, self.needed = eqs, slopes, needed
         self.unknown = len(eqs.force) + (0 if eqs.friction is None else len(eqs.friction.rows))
@@ -166,7 +168,7 @@ class Examination:
     def _completed(
         self, point: Mapping[str, Any], nodes: Sequence[Node], precise: bool, shrink: float
     ) -> dict[str, Any]:
-        """As `Equations.complete`, on a branch: `nodes` are those of its manifold and initial states there."""
+        """As `EquationNodes.complete`, on a branch: `nodes` are those of its manifold and initial states there."""
         eqs, result = self.eqs, dict(point)
         held = len(eqs.manifold)
         names = [str(eqs.graph.value[v]) for v in eqs.manifold]

@@ -14,10 +14,10 @@ from .graph import Graph, Node
 from .program import Kernel
 
 if TYPE_CHECKING:
-    from .equations import Equations
+    from .equation_nodes import EquationNodes
 
 
-def open_residuals(eqs: Equations) -> dict[str, Node]:
+def open_residuals(eqs: EquationNodes) -> dict[str, Node]:
     """The residuals that a state can violate.
 
     Holonomic equations always are; constraints on the velocities only where every velocity is a state, since the
@@ -31,7 +31,7 @@ def open_residuals(eqs: Equations) -> dict[str, Node]:
     }
 
 
-def consistency_kernel(eqs: Equations, names: Sequence[str], nodes: Sequence[Node]) -> Kernel:
+def consistency_kernel(eqs: EquationNodes, names: Sequence[str], nodes: Sequence[Node]) -> Kernel:
     """For each node r: r, the sum of the magnitudes of its terms, and that of all dr/dx_j over the states x."""
     g = eqs.graph
     states = [*eqs.coordinate_nodes, *eqs.velocity_nodes]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import checks
 from .differentiate import forward
+from .graph import Graph
 from .symbols import DeclarationError, Input, Multiplier, check_name
 from .zero import are_zero
 
@@ -127,16 +128,15 @@ def refuse_symbols(system: str, contacts: Sequence[Coulomb]) -> None:
                 )
 
 
-def contact_nodes(system: System, value: Callable[[str], Node]) -> tuple[ContactNodes, ...]:
+def contact_nodes(system: System, g: Graph, value: Callable[[str], Node]) -> tuple[ContactNodes, ...]:
     """The contacts with the nodes of their expressions, found by the names of their places.
 
     Raises DeclarationError for a slip velocity that is not affine in the velocities or contains none, and for a
     normal force that is not affine in the multipliers.
     """
-    g = system.graph
     places = [f"contacts[{c.name!r}].slip" for c in system.contacts]
     slips = [value(place) for place in places]
-    offsets, rows = checks.affine(system, places, slips)
+    offsets, rows = checks.affine(system, g, places, slips)
     unknown = [g.symbol(s.name) for s in system.multipliers]
     found = []
     for c, slip, offset, row in zip(system.contacts, slips, offsets, rows, strict=True):
@@ -145,7 +145,7 @@ def contact_nodes(system: System, value: Callable[[str], Node]) -> tuple[Contact
             raise DeclarationError(f"{place}.slip contains no velocity")
         normal, mu = value(f"contacts[{c.name!r}].normal"), value(f"contacts[{c.name!r}].mu")
         slopes = [n for s in unknown for n in forward(g, [normal], {s: g.one})]
-        if not _constant(system, slopes, unknown):
+        if not _constant(system, g, slopes, unknown):
             raise DeclarationError(f"{place}.normal is not affine in the multipliers")
         found.append(
             ContactNodes(c.name, slip, offset, tuple(row), normal, mu, g.depends_on([normal], unknown))
@@ -153,8 +153,7 @@ def contact_nodes(system: System, value: Callable[[str], Node]) -> tuple[Contact
     return tuple(found)
 
 
-def _constant(system: System, slopes: Sequence[Node], unknown: Sequence[Node]) -> bool:
-    g = system.graph
+def _constant(system: System, g: Graph, slopes: Sequence[Node], unknown: Sequence[Node]) -> bool:
     if not g.depends_on(slopes, unknown):
         return True
     try:

@@ -15,11 +15,11 @@ from .zero import are_zero
 
 def failing_condition(g: Graph, system: System, r: int) -> str | None:
     """The condition that the displacement of velocity r is not shown to meet, None when it is cyclic."""
-    fields, name = system.fields, system.velocities[r].name
-    lagrangian = g.sub(system.kinetic_node, system.potential_node)
+    fields, name = system.nodes.fields, system.velocities[r].name
+    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
     if not vanishes(g, system, forward(g, [lagrangian], fields.direction(r, g))) or jumps_along(g, system, r):
         return f"X_{name} L = 0"
-    if not vanishes(g, system, [system.force_nodes[r]]):
+    if not vanishes(g, system, [system.nodes.forces[r]]):
         return f"Q_{name} = 0"
     if fields.are_rates():  # all brackets are zero
         return None
@@ -35,10 +35,10 @@ def failing_condition(g: Graph, system: System, r: int) -> str | None:
 
 def jumps_along(g: Graph, system: System, r: int) -> bool:
     """Whether L may jump along the displacement of velocity r: a wall there pushes, though X_r L = 0 beside it."""
-    lagrangian = g.sub(system.kinetic_node, system.potential_node)
+    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
     switches = SWITCHES - {"select", "and", "or"} | {"atan", "atan2"}
     switched = [a for n in g.reachable([lagrangian]) if g.op[n] in switches for a in g.args[n]]
-    moving = any(n != g.zero for n in forward(g, switched, system.fields.direction(r, g)))
+    moving = any(n != g.zero for n in forward(g, switched, system.nodes.fields.direction(r, g)))
     return moving and jump(g.copy(), lagrangian, system) is not None
 
 

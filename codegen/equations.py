@@ -1,27 +1,20 @@
-"""`Equations`: what a form derives. M theta' = f and dx/dt in the graph, with SymPy and LaTeX views."""
+"""`Equations`: the equations of a system in one form, with SymPy and LaTeX views."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from .evaluate import evaluate
-from .friction import friction_symbols
-from .graph import Graph, Node
-from .points import good_points
-from .sympy_view import shown
+from .equation_nodes import EquationNodes
 from .system import System
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .accelerations import Implicit
-    from .friction import Friction
-    from .invariants import Invariant
     from .program import Program
 
 LARGEST_COUNTED_AS_EMITTED = 2000
@@ -52,121 +45,60 @@ class Equations:
         right-hand side as it is derived, loops that factor and solve included: the emitted one, counted by
         `program.schedule("rhs")`, is the outcome of a search for fewer operations that takes long there.
     program : the `Program` that is emitted.
+    nodes : the same equations as nodes of the expression graph, an `EquationNodes`.
 
     >>> from chaplygin.systems import example
     >>> example("harmonic_oscillator").system.equations("lagrange").states
     ('x', 'x_dot')
     """
 
-    system: System
-    form: str
-    options: Mapping[str, Any]
-    graph: Graph
-    title: str
-    velocities: tuple[sp.Symbol, ...]
-    velocity_nodes: tuple[Node, ...]
-    rates: tuple[Node, ...]
-    mass: tuple[tuple[Node, ...], ...]
-    force: tuple[Node, ...]
-    declared: Mapping[sp.Symbol, Node]
-    residuals_nodes: Mapping[str, Node] = field(default_factory=dict)
-    pivots: tuple[tuple[Node, Node], ...] = ()
-    kept: tuple[int, ...] | None = None
-    parameters: tuple[sp.Symbol, ...] = ()
-    initial_nodes: tuple[Node, ...] | None = None
-    reaction_nodes: Mapping[str, Node] = field(default_factory=dict)
-    momentum_nodes: tuple[Node, ...] | None = None
-    independent: sp.Symbol | None = None
-    routhian: Node | None = None
-    manifold: Mapping[Node, Node] = field(default_factory=dict)
-    friction: Friction | None = None
-    implicit: Implicit | None = None
+    nodes: EquationNodes
+
+    @property
+    def system(self) -> System:
+        """The system whose equations these are."""
+        return self.nodes.system
+
+    @property
+    def form(self) -> str:
+        return self.nodes.form
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The options that were given to the form."""
+        return self.nodes.options
+
+    @property
+    def title(self) -> str:
+        return self.nodes.title
 
     @property
     def coordinates(self) -> tuple[sp.Symbol, ...]:
         """The coordinates among the states: all of them unless the form lets some drop out."""
-        every = self.system.coordinates
-        return every if self.kept is None else tuple(every[i] for i in self.kept)
+        return self.nodes.coordinates
 
     @property
-    def coordinate_nodes(self) -> tuple[Node, ...]:
-        every = self.system.fields.coordinates
-        return every if self.kept is None else tuple(every[i] for i in self.kept)
+    def velocities(self) -> tuple[sp.Symbol, ...]:
+        """The velocities among the states: those that the form integrates."""
+        return self.nodes.velocities
 
     @property
-    def independent_node(self) -> Node:
-        """What the equations are differentiated by: time, or Whittaker's x_1."""
-        fields = self.system.fields
-        if self.independent is None:
-            return fields.time
-        return fields.coordinates[self.system.coordinates.index(self.independent)]
+    def parameters(self) -> tuple[sp.Symbol, ...]:
+        """Parameters that the form adds to those of the system."""
+        return self.nodes.parameters
+
+    @property
+    def independent(self) -> sp.Symbol | None:
+        """The coordinate by which the equations are differentiated; None for time."""
+        return self.nodes.independent
 
     @property
     def states(self) -> tuple[str, ...]:
-        return tuple(s.name for s in (*self.coordinates, *self.velocities))
+        return self.nodes.states
 
     @property
-    def symbols(self) -> dict[str, sp.Symbol]:
-        known = {s.name: s for s in (*self.system.all_symbols(), *self.velocities, *self.parameters)}
-        return known if self.friction is None else friction_symbols(self.system) | known
-
-    def entry(self, i: int, j: int) -> Node:
-        """M[i, j] from the lower triangle."""
-        return self.mass[max(i, j)][min(i, j)]
-
-    def points(self, roots: Sequence[Node], count: int) -> list[dict[str, float]]:
-        """Random points near the example point, in all variables of the equations, where the roots are finite."""
-        return good_points(self.system, roots, count, self.graph, self.complete)
-
-    def complete(self, point: Mapping[str, Any], precise: bool = False) -> dict[str, Any]:
-        """A point in the declared variables with the form's own states and parameters added, and constraints kept."""
-        g, result = self.graph, dict(point)
-        kept = evaluate(g, list(self.manifold.values()), result, precise)
-        result |= {str(g.value[v]): value for v, value in zip(self.manifold, kept, strict=True)}
-        if self.initial_nodes is not None:
-            names = [*self.states, *(p.name for p in (*self.system.parameters, *self.parameters))]
-            result |= dict(zip(names, evaluate(g, self.initial_nodes, result, precise), strict=True))
-        return result
-
-    @cached_property
-    def permitted(self) -> dict[Node, Node]:
-        """The nodes of the declared velocities (and independent parameters) to their values in the states."""
-        system = self.system
-        pairs = [
-            *zip(system.velocities, system.eta, strict=True),
-            *zip(system.independent, system.theta, strict=True),
-        ]
-        found = {e: self.declared[v] for v, e in pairs if v in self.declared}
-        if self.system.multipliers and self.friction is None:
-            symbols = {s.name: self.graph.symbol(s.name) for s in self.system.multipliers}
-            found |= {node: self.reaction_nodes[name] for name, node in symbols.items()}
-        return found
-
-    @cached_property
-    def output_nodes(self) -> dict[str, Node]:
-        """The user's outputs as functions of the states."""
-        names = list(self.system.output_nodes)
-        nodes = self.graph.substitute(list(self.system.output_nodes.values()), self.permitted)
-        return dict(zip(names, nodes, strict=True))
-
-    @cached_property
-    def resets(self) -> tuple[tuple[Node, ...] | None, ...]:
-        """The state after each event of the system, None where it has no reset."""
-        from .hybrid import resets
-
-        return resets(self)
-
-    @cached_property
-    def found_invariants(self) -> tuple[Invariant, ...]:
-        from .invariants import find
-
-        return find(self)
-
-    @cached_property
     def program(self) -> Program:
-        from .lower import lower
-
-        return lower(self)
+        return self.nodes.program
 
     # -- onward -------------------------------------------------------------------------------------------------
     def compile(self, *, reproducible: bool = True, wait: bool = False) -> Any:
@@ -182,59 +114,64 @@ class Equations:
         return emit_to(self.program, folder, force=force)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickled are the fields; what follows from them is made again."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        """Pickled is the field; what follows from it is made again."""
+        return {"nodes": self.nodes}
 
     # -- SymPy views --------------------------------------------------------------------------------------------
-    def _view(self, nodes: Sequence[Node]) -> list[Any]:
-        return shown(self.graph, nodes, self.symbols)
-
     @cached_property
     def mass_matrix(self) -> sp.Matrix:
         k = len(self.velocities)
-        if not self.mass:
+        if not self.nodes.mass:
             return sp.eye(k)
-        lower = [n for row in self.mass for n in row]
-        seen = dict(zip(lower, self._view(lower), strict=True))
-        return sp.Matrix(k, k, lambda i, j: seen[self.entry(i, j)])
+        lower = [n for row in self.nodes.mass for n in row]
+        seen = dict(zip(lower, self.nodes.view(lower), strict=True))
+        return sp.Matrix(k, k, lambda i, j: seen[self.nodes.entry(i, j)])
 
     @cached_property
     def forcing(self) -> sp.Matrix:
-        return sp.Matrix(self._view(self.force))
+        return sp.Matrix(self.nodes.view(self.nodes.force))
 
     @cached_property
     def kinematics(self) -> sp.Matrix:
-        return sp.Matrix(self._view(self.rates))
+        return sp.Matrix(self.nodes.view(self.nodes.rates))
 
     @property
     def invariants(self) -> dict[str, Any]:
-        found = self.found_invariants
-        return dict(zip((i.name for i in found), self._view([i.node for i in found]), strict=True))
+        found = self.nodes.found_invariants
+        return dict(zip((i.name for i in found), self.nodes.view([i.node for i in found]), strict=True))
 
     @property
     def invariant_status(self) -> dict[str, str]:
         """How each invariant was found: "proved" (a theorem whose hypotheses hold) or "checked" (to 30 digits)."""
-        return {i.name: i.status for i in self.found_invariants}
+        return {i.name: i.status for i in self.nodes.found_invariants}
 
     @property
     def residuals(self) -> dict[str, Any]:
-        return dict(zip(self.residuals_nodes, self._view(list(self.residuals_nodes.values())), strict=True))
+        return dict(
+            zip(
+                self.nodes.residuals_nodes,
+                self.nodes.view(list(self.nodes.residuals_nodes.values())),
+                strict=True,
+            )
+        )
 
     @property
     def outputs(self) -> dict[str, Any]:
-        return dict(zip(self.output_nodes, self._view(list(self.output_nodes.values())), strict=True))
+        return dict(
+            zip(self.nodes.output_nodes, self.nodes.view(list(self.nodes.output_nodes.values())), strict=True)
+        )
 
     @property
     def operations(self) -> dict[str, int]:
-        g = self.graph
+        g = self.nodes.graph
         counts = {
-            "mass_matrix": g.count_operations(n for row in self.mass for n in row),
-            "forcing": g.count_operations(self.force),
+            "mass_matrix": g.count_operations(n for row in self.nodes.mass for n in row),
+            "forcing": g.count_operations(self.nodes.force),
         }
         if sum(counts.values()) > LARGEST_COUNTED_AS_EMITTED:
             from .lower import derived_counts
 
-            found = derived_counts(self)
+            found = derived_counts(self.nodes)
             return {**counts, "rhs": found.operations, "divisions": found.divisions, "hoisted": found.hoisted}
         plan = self.program.schedule("rhs")
         hoisted = 0 if plan.hoist is None else plan.hoist.operations
@@ -247,13 +184,13 @@ class Equations:
         """
         from .forms.routh import reduced_system
 
-        return reduced_system(self)
+        return reduced_system(self.nodes)
 
     def latex(self) -> str:
         """The equations as a LaTeX `aligned` environment (without dollar signs)."""
         from .latex import equations_to_latex
 
-        return equations_to_latex(self)
+        return equations_to_latex(self.nodes)
 
     def _repr_html_(self) -> str:
         from .notebook import equations_table

@@ -24,7 +24,7 @@ from .symbols import Mode, Multiplier, Velocity
 
 if TYPE_CHECKING:
     from .contacts import ContactNodes
-    from .equations import Equations
+    from .equation_nodes import EquationNodes
     from .system import System
 
 FORMS = ("lagrange", "poincare", "hamel", "maggi", "nonholonomic", "multipliers")
@@ -76,8 +76,8 @@ class Friction:
 
 def mode_names(system: System) -> list[str]:
     """The modes of a system's contacts, in the order in which they follow the inputs."""
-    signs = [f"{c.name}_sign" for c in system.contact_nodes if c.implicit]
-    return [c.name for c in system.contact_nodes] + signs
+    signs = [f"{c.name}_sign" for c in system.nodes.contacts if c.implicit]
+    return [c.name for c in system.nodes.contacts] + signs
 
 
 def friction_symbols(system: System) -> dict[str, sp.Symbol]:
@@ -95,24 +95,24 @@ def multiplier_symbols(g: Graph, system: System) -> list[Node]:
     return [g.symbol(f"lambda_{s + 1}") for s in range(len(system.constraints))]
 
 
-def add_friction(eqs: Equations) -> Equations:
+def add_friction(eqs: EquationNodes) -> EquationNodes:
     """The equations of a form without contacts with friction added: f contains the symbols of T_i."""
     g, system = eqs.graph, eqs.system
     flow = {
         **dict(zip(eqs.coordinate_nodes, eqs.rates, strict=True)),
-        system.fields.time: g.one,
+        system.nodes.fields.time: g.one,
     }
-    contacts = tuple(_contact(eqs, flow, c) for c in system.contact_nodes)
+    contacts = tuple(_contact(eqs, flow, c) for c in system.nodes.contacts)
     friction = Friction(contacts)
     if eqs.form == "multipliers":
         left = [
-            g.add(g.dot(row, system.eta), offset)
-            for row, offset in zip(system.constraint_rows, system.constraint_offsets, strict=True)
+            g.add(g.dot(row, system.nodes.eta), offset)
+            for row, offset in zip(system.nodes.constraint_rows, system.nodes.constraint_offsets, strict=True)
         ]
         friction = Friction(
             contacts,
             tuple(multiplier_symbols(g, system)),
-            system.constraint_rows,
+            system.nodes.constraint_rows,
             tuple(forward(g, left, flow)),
         )
     force = tuple(
@@ -121,7 +121,7 @@ def add_friction(eqs: Equations) -> Equations:
     return replace(eqs, force=force, friction=friction)
 
 
-def _contact(eqs: Equations, flow: dict[Node, Node], c: ContactNodes) -> Contact:
+def _contact(eqs: EquationNodes, flow: dict[Node, Node], c: ContactNodes) -> Contact:
     g = eqs.graph
     slip, normal, mu = g.substitute([c.slip, c.normal, c.mu], eqs.permitted)
     row = tuple(forward(g, [slip], {v: g.one})[0] for v in eqs.velocity_nodes)
@@ -139,7 +139,7 @@ def _contact(eqs: Equations, flow: dict[Node, Node], c: ContactNodes) -> Contact
     )
 
 
-def _size(eqs: Equations, node: Node) -> Node:
+def _size(eqs: EquationNodes, node: Node) -> Node:
     """|node|: the node itself where its form shows that it is not negative, so that no kink is sought.
 
     The declared sign of a parameter shows nothing, for a run may be given any value; but of a product, |a b| = |a| |b|,
@@ -225,16 +225,16 @@ def slip_accelerations(g: Graph, friction: Friction, accelerations: Sequence[Nod
     return [g.add(g.dot(c.row, accelerations), c.bias) for c in friction.contacts]
 
 
-def friction_power(eqs: Equations) -> Node:
+def friction_power(eqs: EquationNodes) -> Node:
     """The power Q_a eta_a = T_i s_ia eta_a of the friction forces, as a function of the states and of T."""
     g, friction = eqs.graph, eqs.friction
     if friction is None:
         return g.zero
-    own = [g.dot(c.row, eqs.system.eta) for c in eqs.system.contact_nodes]
+    own = [g.dot(c.row, eqs.system.nodes.eta) for c in eqs.system.nodes.contacts]
     return g.dot([c.force for c in friction.contacts], g.substitute(own, eqs.permitted))
 
 
-def friction_outputs(eqs: Equations) -> list[tuple[str, str, Node]]:
+def friction_outputs(eqs: EquationNodes) -> list[tuple[str, str, Node]]:
     """(name, description, node) of v_i, T_i and N_i, and of the power that the contacts dissipate."""
     g, friction = eqs.graph, eqs.friction
     found = []

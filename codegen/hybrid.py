@@ -13,7 +13,7 @@ from .graph import RELATIONS, Graph, Node
 from .program import ContactEntry, EventEntry, Kernel, Variable
 
 if TYPE_CHECKING:
-    from .equations import Equations
+    from .equation_nodes import EquationNodes
 
 _KINKS = {
     "abs": "argument of Abs",
@@ -24,7 +24,7 @@ _KINKS = {
 }
 
 
-def kinks(eqs: Equations) -> list[tuple[Node, str]]:
+def kinks(eqs: EquationNodes) -> list[tuple[Node, str]]:
     """What changes sign where the right-hand side has a kink or a jump, in order of evaluation, each once.
 
     Arguments of Abs and sign, differences of those of Min, Max and of relations, if they move during a run.
@@ -49,7 +49,7 @@ def kinks(eqs: Equations) -> list[tuple[Node, str]]:
     return list(found.items())
 
 
-def resets(eqs: Equations) -> tuple[tuple[Node, ...] | None, ...]:
+def resets(eqs: EquationNodes) -> tuple[tuple[Node, ...] | None, ...]:
     """The state after each event, None where it has no reset.
 
     Raises FormError where the states of the form do not follow from the variables that a reset names.
@@ -58,7 +58,7 @@ def resets(eqs: Equations) -> tuple[tuple[Node, ...] | None, ...]:
 
     g, system = eqs.graph, eqs.system
     found: list[tuple[Node, ...] | None] = []
-    for event in system.event_nodes:
+    for event in system.nodes.events:
         if not event.reset:
             found.append(None)
             continue
@@ -81,14 +81,14 @@ def resets(eqs: Equations) -> tuple[tuple[Node, ...] | None, ...]:
     return tuple(found)
 
 
-def _by_initial(eqs: Equations, reset: Mapping[sp.Symbol, Node], where: str) -> tuple[Node, ...]:
+def _by_initial(eqs: EquationNodes, reset: Mapping[sp.Symbol, Node], where: str) -> tuple[Node, ...]:
     """The state after, where states are computed from the declared variables as at the start of a run."""
     from .forms import FormError
 
     g, system = eqs.graph, eqs.system
     assert eqs.initial_nodes is not None
     variables = (*system.coordinates, *system.velocities)
-    nodes = (*system.fields.coordinates, *system.eta)
+    nodes = (*system.nodes.fields.coordinates, *system.nodes.eta)
     after = {n: reset[s] for s, n in zip(variables, nodes, strict=True) if s in reset}
     for s in reset:
         if s in system.coordinates and s not in eqs.coordinates:
@@ -107,13 +107,15 @@ Maker = Callable[[str, Sequence[Node], Sequence[str]], Kernel]
 
 
 def hybrid_kernels(
-    eqs: Equations, found: Accelerations, make: Maker
+    eqs: EquationNodes, found: Accelerations, make: Maker
 ) -> tuple[dict[str, Kernel], tuple[Variable, ...]]:
     """The kernels by name, and the variables of the guards; `make` adds what a kernel has to solve and to check."""
     g, system = eqs.graph, eqs.system
     kernels: dict[str, Kernel] = {}
-    events = g.substitute([e.guard for e in system.event_nodes], eqs.permitted)
-    nodes = [(node, e.name, "guard of the event") for node, e in zip(events, system.event_nodes, strict=True)]
+    events = g.substitute([e.guard for e in system.nodes.events], eqs.permitted)
+    nodes = [
+        (node, e.name, "guard of the event") for node, e in zip(events, system.nodes.events, strict=True)
+    ]
     nodes += [(node, f"kink_{i + 1}", text) for i, (node, text) in enumerate(kinks(eqs))]
     guards = tuple(Variable(name, "guard", "", text) for _, name, text in nodes)
     if guards:
@@ -130,7 +132,7 @@ def hybrid_kernels(
     return kernels, guards
 
 
-def _contacts(eqs: Equations, found: Accelerations, make: Maker) -> Kernel:
+def _contacts(eqs: EquationNodes, found: Accelerations, make: Maker) -> Kernel:
     """v, T, mu |N|, dv/dt, N of every contact."""
     g: Graph = eqs.graph
     assert eqs.friction is not None
@@ -145,9 +147,9 @@ def _contacts(eqs: Equations, found: Accelerations, make: Maker) -> Kernel:
     return make("contacts", nodes, comments)
 
 
-def modes(eqs: Equations) -> tuple[Variable, ...]:
+def modes(eqs: EquationNodes) -> tuple[Variable, ...]:
     """The modes of the contacts, then the signs of normal forces that contain multipliers."""
-    contacts = eqs.system.contact_nodes
+    contacts = eqs.system.nodes.contacts
     slip = [Variable(c.name, "mode", "", f"slip of {c.name}: -1, 1, or 0 where it sticks") for c in contacts]
     signs = [
         Variable(f"{c.name}_sign", "mode", "", f"sign assumed of the normal force of {c.name}")
@@ -157,14 +159,14 @@ def modes(eqs: Equations) -> tuple[Variable, ...]:
     return (*slip, *signs)
 
 
-def event_entries(eqs: Equations) -> tuple[EventEntry, ...]:
-    return tuple(EventEntry(e.name, e.direction, e.terminal, bool(e.reset)) for e in eqs.system.event_nodes)
+def event_entries(eqs: EquationNodes) -> tuple[EventEntry, ...]:
+    return tuple(EventEntry(e.name, e.direction, e.terminal, bool(e.reset)) for e in eqs.system.nodes.events)
 
 
-def contact_entries(eqs: Equations) -> tuple[ContactEntry, ...]:
+def contact_entries(eqs: EquationNodes) -> tuple[ContactEntry, ...]:
     found: list[ContactEntry] = []
     signs = 0
-    for c in eqs.system.contact_nodes:
+    for c in eqs.system.nodes.contacts:
         found.append(ContactEntry(c.name, signs if c.implicit else -1))
         signs += c.implicit
     return tuple(found)

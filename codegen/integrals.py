@@ -18,7 +18,7 @@ from .evaluate import evaluate
 from .graph import Node
 
 if TYPE_CHECKING:
-    from .equations import Equations
+    from .equation_nodes import EquationNodes
 
 _MOST_UNKNOWNS = 150
 """Above this the search costs more than it finds."""
@@ -56,14 +56,14 @@ def null_space(rows: Any) -> list[list[Fraction]]:
     return echelon(right[rank:]) if rank < rows.shape[1] else []
 
 
-def momentum_maps(eqs: Equations, momenta: Sequence[Node], derivatives: Any) -> list[Node]:
+def momentum_maps(eqs: EquationNodes, momenta: Sequence[Node], derivatives: Any) -> list[Node]:
     """sum_a f_a(x) p_a with f_a of degree <= 2; `derivatives(nodes, points)` gives d/dt of nodes at the points."""
     g, x = eqs.graph, eqs.coordinate_nodes
     powers = [g.one, *x, *(g.mul(x[i], x[j]) for i in range(len(x)) for j in range(i, len(x)))]
     return _combinations(eqs, [g.mul(f, p) for p in momenta for f in powers], derivatives)
 
 
-def casimirs(eqs: Equations, momenta: Sequence[Node], derivatives: Any) -> list[Node]:
+def casimirs(eqs: EquationNodes, momenta: Sequence[Node], derivatives: Any) -> list[Node]:
     """Quadratic forms in the momenta with constant coefficients."""
     g, k = eqs.graph, len(momenta)
     return _combinations(
@@ -71,7 +71,7 @@ def casimirs(eqs: Equations, momenta: Sequence[Node], derivatives: Any) -> list[
     )
 
 
-def _combinations(eqs: Equations, terms: list[Node], derivatives: Any) -> list[Node]:
+def _combinations(eqs: EquationNodes, terms: list[Node], derivatives: Any) -> list[Node]:
     """Linear combinations of the terms that are constant, without those that follow from the ones before."""
     g = eqs.graph
     if not terms or len(terms) > _MOST_UNKNOWNS:
@@ -84,7 +84,7 @@ def _combinations(eqs: Equations, terms: list[Node], derivatives: Any) -> list[N
     return [n for n in nodes if n != g.zero]
 
 
-def independent(eqs: Equations, known: Sequence[Node], candidates: Sequence[Node]) -> list[Node]:
+def independent(eqs: EquationNodes, known: Sequence[Node], candidates: Sequence[Node]) -> list[Node]:
     """The candidates whose gradients do not depend on those of the known functions and of the candidates before."""
     g = eqs.graph
     variables = [*eqs.coordinate_nodes, *eqs.velocity_nodes]

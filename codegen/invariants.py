@@ -27,7 +27,7 @@ from .power import painleve_function
 from .sympy_view import expressions
 
 if TYPE_CHECKING:
-    from .equations import Equations
+    from .equation_nodes import EquationNodes
 
 _MOST_COORDINATES = 16
 """Quadratic invariants are sought among at most this many coordinates."""
@@ -47,7 +47,7 @@ class Invariant:
     zero: bool = False
 
 
-def find(eqs: Equations) -> tuple[Invariant, ...]:
+def find(eqs: EquationNodes) -> tuple[Invariant, ...]:
     """The invariants of the equations: energy, momenta, functions of redundant coordinates, momentum maps, Casimirs.
 
     What an event's reset changes is none; with friction only what holds by the kinematics is.
@@ -59,7 +59,7 @@ def find(eqs: Equations) -> tuple[Invariant, ...]:
     return tuple(i for i in found if not _reset(eqs, i.node))
 
 
-def _reset(eqs: Equations, node: Node) -> bool:
+def _reset(eqs: EquationNodes, node: Node) -> bool:
     """Whether an event changes a function of the states."""
     g = eqs.graph
     states = [*eqs.coordinate_nodes, *eqs.velocity_nodes]
@@ -72,7 +72,7 @@ def _reset(eqs: Equations, node: Node) -> bool:
     return False
 
 
-def _conserved_in_flight(eqs: Equations) -> tuple[Invariant, ...]:
+def _conserved_in_flight(eqs: EquationNodes) -> tuple[Invariant, ...]:
     """The invariants of the equations between events."""
     said: set[str] = set()
     energy, momenta, coordinates = _energy(eqs), _momenta(eqs), _coordinate_invariants(eqs)
@@ -99,32 +99,32 @@ def _named(name: str, nodes: Sequence[Node], description: str) -> list[Invariant
     return [Invariant(f"{name}_{i + 1}", node, "checked", description) for i, node in enumerate(nodes)]
 
 
-def _energy(eqs: Equations) -> Invariant:
+def _energy(eqs: EquationNodes) -> Invariant:
     """h = eta . dL/d eta - L on the permitted velocities: T + V, or the Painlevé-Jacobi integral T2 - T0 + V."""
     h, total, same = painleve_function(eqs)
     name, description = ("energy", "T + V") if same else ("painleve", "Painlevé-Jacobi integral T2 - T0 + V")
     return Invariant(name, total if same else h, _energy_status(eqs), description)
 
 
-def _energy_status(eqs: Equations) -> str:
+def _energy_status(eqs: EquationNodes) -> str:
     """dh/dt = -X_0 L + c_0j^b eta_j p_b + Q_j eta_j: zero by its terms, or to be seen from numbers."""
     g, system = eqs.graph, eqs.system
-    moving = [system.fields.time, *(g.symbol(u.name) for u in system.inputs)]
-    nodes = [system.kinetic_node, system.potential_node, *eqs.rates, *eqs.permitted.values()]
+    moving = [system.nodes.fields.time, *(g.symbol(u.name) for u in system.inputs)]
+    nodes = [system.nodes.kinetic, system.nodes.potential, *eqs.rates, *eqs.permitted.values()]
     autonomous = not g.depends_on(nodes, moving)
-    steady = all(n == g.zero for n in system.fields.drift)
-    free = all(n == g.zero for n in system.force_nodes)
-    homogeneous = all(n == g.zero for n in system.constraint_offsets) and not system.parametrization
+    steady = all(n == g.zero for n in system.nodes.fields.drift)
+    free = all(n == g.zero for n in system.nodes.forces)
+    homogeneous = all(n == g.zero for n in system.nodes.constraint_offsets) and not system.parametrization
     return "proved" if autonomous and steady and free and homogeneous else "checked"
 
 
-def _momenta(eqs: Equations) -> list[Invariant]:
+def _momenta(eqs: EquationNodes) -> list[Invariant]:
     """p_a = dL/d eta_a of the free system on the permitted velocities."""
     g, system = eqs.graph, eqs.system
     nodes = eqs.momentum_nodes
     if nodes is None:
-        lagrangian = g.sub(system.kinetic_node, system.potential_node)
-        nodes = tuple(g.substitute(gradient(g, lagrangian, system.eta), eqs.permitted))
+        lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
+        nodes = tuple(g.substitute(gradient(g, lagrangian, system.nodes.eta), eqs.permitted))
     free = not system.constraints and not system.parametrization
     cyclic = cyclic_velocities(g, system) if free else ()
     return [
@@ -134,10 +134,10 @@ def _momenta(eqs: Equations) -> list[Invariant]:
     ]
 
 
-def _coordinate_invariants(eqs: Equations) -> list[Invariant]:
+def _coordinate_invariants(eqs: EquationNodes) -> list[Invariant]:
     """Quadratic f(x) with X_a f = 0 and X_0 f = 0 for all a, where there are more coordinates than velocities."""
     g, system = eqs.graph, eqs.system
-    fields, x = system.fields, system.fields.coordinates
+    fields, x = system.nodes.fields, system.nodes.fields.coordinates
     n, k = len(x), len(fields.along)
     if eqs.kept is not None or n > _MOST_COORDINATES or fields.are_rates():
         return []
@@ -166,7 +166,7 @@ def _coordinate_invariants(eqs: Equations) -> list[Invariant]:
     return found
 
 
-def _conserved(eqs: Equations, candidates: Sequence[Invariant], said: set[str]) -> list[Invariant]:
+def _conserved(eqs: EquationNodes, candidates: Sequence[Invariant], said: set[str]) -> list[Invariant]:
     """The candidates that are conserved along the flow, on every branch and from one to the next."""
     good = conserved(eqs, [c.node for c in candidates], [c.status == "proved" for c in candidates], said)
     return [c for c, kept in zip(candidates, good, strict=True) if kept]

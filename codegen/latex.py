@@ -11,7 +11,7 @@ from .symbols import rate
 from .sympy_view import expressions
 
 if TYPE_CHECKING:
-    from .equations import Equations
+    from .equation_nodes import EquationNodes
 
 _LARGEST = 400
 """Operations of an expression written out whole; above, its shared parts get names."""
@@ -19,7 +19,7 @@ _LONGEST = 240
 """Characters of a right-hand side on one line; a longer sum is broken at its terms."""
 
 
-def equations_to_latex(eqs: Equations) -> str:
+def equations_to_latex(eqs: EquationNodes) -> str:
     """An `aligned` environment: kinematics, one row per equation, the dependent velocities, the law of each contact.
 
     Expressions that would fill pages are written with intermediates z_1, z_2 ..., defined in rows at the end.
@@ -47,7 +47,7 @@ def equations_to_latex(eqs: Equations) -> str:
 class _View:
     """Nodes as SymPy expressions: whole and simplified, or with symbols for shared parts where that is too long."""
 
-    def __init__(self, eqs: Equations) -> None:
+    def __init__(self, eqs: EquationNodes) -> None:
         self.eqs = eqs
         g = eqs.graph
         roots = [*eqs.rates, *eqs.force, *(n for row in eqs.mass for n in row)]
@@ -67,7 +67,7 @@ class _View:
     def __call__(self, node: Node) -> Any:
         if self.known:
             return expressions(self.eqs.graph, [node], self.eqs.symbols, self.known)[0]
-        return self.eqs._view([node])[0]
+        return self.eqs.view([node])[0]
 
     def definitions(self) -> list[tuple[sp.Symbol, Any]]:
         """The intermediates with what they stand for."""
@@ -79,7 +79,7 @@ class _View:
         return found
 
 
-def _names(eqs: Equations) -> dict[sp.Symbol, str]:
+def _names(eqs: EquationNodes) -> dict[sp.Symbol, str]:
     """Printed names: `phi_dot` is a dotted phi, `v_prime` is v', `p_omega` and `a_omega` have omega as an index."""
     names = {rate(x): rf"\dot{{{sp.latex(x)}}}" for x in eqs.system.coordinates}
     declared = {v.name: v for v in (*eqs.system.velocities, *eqs.system.independent)}
@@ -94,11 +94,11 @@ def _names(eqs: Equations) -> dict[sp.Symbol, str]:
     return names
 
 
-def _friction(eqs: Equations, names: dict[sp.Symbol, str]) -> list[str]:
+def _friction(eqs: EquationNodes, names: dict[sp.Symbol, str]) -> list[str]:
     """Coulomb's law of each contact: where it slips, and where it sticks."""
     rows = []
     for c in eqs.friction.contacts if eqs.friction is not None else ():
-        view = eqs._view([c.slip, c.normal, c.mu, c.force])
+        view = eqs.view([c.slip, c.normal, c.mu, c.force])
         slip, normal, mu, force = (_text(e, names) for e in view)
         mu = rf"\left({mu}\right)" if view[2].is_Add else mu
         limit = rf"{mu} \left|{normal}\right|"
@@ -111,7 +111,7 @@ def _text(e: Any, names: dict[sp.Symbol, str]) -> str:
     return str(sp.latex(e, symbol_names=names))
 
 
-def _derivative(eqs: Equations, s: sp.Symbol, names: dict[sp.Symbol, str]) -> str:
+def _derivative(eqs: EquationNodes, s: sp.Symbol, names: dict[sp.Symbol, str]) -> str:
     """The derivative of a state by time (dotted), or by Whittaker's coordinate."""
     name = _text(s, names)
     if eqs.independent is not None:
@@ -121,7 +121,7 @@ def _derivative(eqs: Equations, s: sp.Symbol, names: dict[sp.Symbol, str]) -> st
     return rf"\dot{{{name}}}"
 
 
-def _left(eqs: Equations, view: _View, row: int, names: dict[sp.Symbol, str]) -> str:
+def _left(eqs: EquationNodes, view: _View, row: int, names: dict[sp.Symbol, str]) -> str:
     """sum_j M_ij theta_j' of one row."""
     terms = []
     for j, v in enumerate(eqs.velocities):

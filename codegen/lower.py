@@ -1,4 +1,4 @@
-"""From `Equations` to `Program`: accelerations, derivatives, outputs and invariants as kernels."""
+"""From `EquationNodes` to `Program`: accelerations, derivatives, outputs and invariants as kernels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .schedule import Counts, count
 from .symbols import assumed
 
 if TYPE_CHECKING:
-    from .equations import Equations
+    from .equation_nodes import EquationNodes
 
 UNROLLED_JACOBIAN = 4000
 """Operations up to which a Jacobian is written out; above, the emitted one loops over `jvp`."""
@@ -32,7 +32,7 @@ LARGEST_ARRANGED = 4000
 """Nodes up to which kernels that are called seldom are arranged; the right-hand side always is."""
 
 
-def lower(eqs: Equations) -> Program:
+def lower(eqs: EquationNodes) -> Program:
     """The kernels of a model."""
     g, system = eqs.graph, eqs.system
     invariants = eqs.found_invariants
@@ -113,7 +113,7 @@ def lower(eqs: Equations) -> Program:
     )
 
 
-def right_hand_side(eqs: Equations, acceleration: Accelerations) -> Kernel:
+def right_hand_side(eqs: EquationNodes, acceleration: Accelerations) -> Kernel:
     """dx/dt and theta' as they are derived, before the search for fewer operations."""
     parameters = (*eqs.system.parameters, *eqs.parameters)
     return Kernel(
@@ -127,13 +127,13 @@ def right_hand_side(eqs: Equations, acceleration: Accelerations) -> Kernel:
     )
 
 
-def derived_counts(eqs: Equations) -> Counts:
+def derived_counts(eqs: EquationNodes) -> Counts:
     """The operations of a right-hand side as it is derived."""
     own = replace(eqs, graph=eqs.graph.copy())  # the numbers of nodes to come stay what they are
     return count(own.graph, right_hand_side(own, solve_for_accelerations(own)))
 
 
-def variable(eqs: Equations, s: sp.Symbol, kind: str) -> Variable:
+def variable(eqs: EquationNodes, s: sp.Symbol, kind: str) -> Variable:
     system = eqs.system
     return Variable(
         s.name,
@@ -145,7 +145,7 @@ def variable(eqs: Equations, s: sp.Symbol, kind: str) -> Variable:
     )
 
 
-def _labels(eqs: Equations) -> dict[Node, str]:
+def _labels(eqs: EquationNodes) -> dict[Node, str]:
     """Names for the entries of M and f that are worth one."""
     g = eqs.graph
     labels: dict[Node, str] = {}
@@ -159,7 +159,7 @@ def _labels(eqs: Equations) -> dict[Node, str]:
 
 
 def _derivative_kernels(
-    eqs: Equations,
+    eqs: EquationNodes,
     acceleration: Accelerations,
     pivots: Sequence[tuple[Node, Node]],
     labels: dict[Node, str],
@@ -187,7 +187,7 @@ def _derivative_kernels(
 
 
 def _outputs(
-    eqs: Equations, invariants: set[str], accelerations: Sequence[Node]
+    eqs: EquationNodes, invariants: set[str], accelerations: Sequence[Node]
 ) -> list[tuple[Variable, Node]]:
     """Declared velocities that are no states, reactions, the user's outputs, and what `_balance` adds."""
     system = eqs.system
@@ -216,7 +216,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _balance(
-    eqs: Equations, invariants: set[str], taken: set[str], accelerations: Sequence[Node]
+    eqs: EquationNodes, invariants: set[str], taken: set[str], accelerations: Sequence[Node]
 ) -> list[tuple[Variable, Node]]:
     """Where no energy is conserved: T + V, Painlevé's T2 - T0 + V where it differs, and the power that changes it.
 

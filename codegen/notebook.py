@@ -48,11 +48,13 @@ def system_table(system: System) -> str:
 def equations_table(eqs: Equations) -> str:
     """The equations in LaTeX, and their invariants with how each is known, as HTML."""
     title = f"{eqs.system.name}: {eqs.title}"
-    total = eqs.graph.count_operations([*(n for row in eqs.mass for n in row), *eqs.force, *eqs.rates])
+    total = eqs.nodes.graph.count_operations(
+        [*(n for row in eqs.nodes.mass for n in row), *eqs.nodes.force, *eqs.nodes.rates]
+    )
     if total > 4 * LARGEST:
         body = f"<p>{total} operations; <code>latex()</code> shows them</p>"
     else:
-        body = f"$$\\displaystyle {equations_to_latex(eqs)}$$"
+        body = f"$$\\displaystyle {equations_to_latex(eqs.nodes)}$$"
     status = eqs.invariant_status
     rows = [(name, text) for name, text in list(status.items())[:SHOWN]]
     if len(status) > SHOWN:

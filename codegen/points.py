@@ -123,7 +123,7 @@ def good_points(
 ) -> list[Point]:
     """Random points at which every root has a finite value; `complete` adds what a form has besides the system."""
     tried = (sample(system, seed, 0.2 if seed < 20 * count else 0.02) for seed in range(1, 40 * count))
-    points = _finite(tried, graph or system.graph, roots, count, complete)
+    points = _finite(tried, graph or system.nodes.graph, roots, count, complete)
     if len(points) < count:
         raise DeclarationError(
             f"System {system.name!r}: its expressions have no finite value near the example point; give an example "
@@ -134,12 +134,16 @@ def good_points(
 
 def declared_roots(system: System) -> list[Node]:
     """What has to have finite values at a point: kinematics, energies, constraints."""
-    roots = [*system.fields.drift, *(n for f in system.fields.along for n in f), system.kinetic_node]
+    roots = [
+        *system.nodes.fields.drift,
+        *(n for f in system.nodes.fields.along for n in f),
+        system.nodes.kinetic,
+    ]
     return [
         *roots,
-        system.potential_node,
-        *system.constraint_offsets,
-        *(n for r in system.constraint_rows for n in r),
+        system.nodes.potential,
+        *system.nodes.constraint_offsets,
+        *(n for r in system.nodes.constraint_rows for n in r),
     ]
 
 
@@ -151,7 +155,7 @@ def example_point(system: System) -> Point:
         return generic
     point = {**generic, time.name: 0.0, **{s.name: v for s, v in system.example.items()}}
     try:
-        values = evaluate(system.graph, roots, point)
+        values = evaluate(system.nodes.graph, roots, point)
     except (ArithmeticError, ValueError) as error:
         raise DeclarationError(
             f"System {system.name!r}: an expression fails at the example point: {error}"

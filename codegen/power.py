@@ -26,19 +26,20 @@ from .identities import vanish_everywhere
 from .structure import structure_functions
 
 if TYPE_CHECKING:
-    from .equations import Equations
+    from .equation_nodes import EquationNodes
 
 POWER = "power of the forces, drives and constraints that change T2 - T0 + V"
 
 
-def painleve_function(eqs: Equations) -> tuple[Node, Node, bool]:
+def painleve_function(eqs: EquationNodes) -> tuple[Node, Node, bool]:
     """(h, T + V, whether they are the same) on the permitted velocities, as functions of the states."""
     g, system = eqs.graph, eqs.system
-    lagrangian = g.sub(system.kinetic_node, system.potential_node)
-    h = g.sub(g.dot(system.eta, gradient(g, lagrangian, system.eta)), lagrangian)
-    total = g.add(system.kinetic_node, system.potential_node)
+    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
+    h = g.sub(g.dot(system.nodes.eta, gradient(g, lagrangian, system.nodes.eta)), lagrangian)
+    total = g.add(system.nodes.kinetic, system.nodes.potential)
     inertia = g.sub(
-        g.dot(system.eta, gradient(g, system.kinetic_node, system.eta)), g.mul(g.two, system.kinetic_node)
+        g.dot(system.nodes.eta, gradient(g, system.nodes.kinetic, system.nodes.eta)),
+        g.mul(g.two, system.nodes.kinetic),
     )
     h, total, inertia = g.substitute([h, total, inertia], eqs.permitted)
     # h - (T + V) = 2 T2 + T1 - 2 T, where V does not matter.
@@ -46,16 +47,16 @@ def painleve_function(eqs: Equations) -> tuple[Node, Node, bool]:
     return h, total, same
 
 
-def power(eqs: Equations, accelerations: Sequence[Node]) -> Node:
+def power(eqs: EquationNodes, accelerations: Sequence[Node]) -> Node:
     """dh/dt by the right-hand side of Painlevé's equation, as a function of the states.
 
     `accelerations` are the rates of `eqs.velocity_nodes`; they are used for the power of constraint reactions only.
     """
     g, system = eqs.graph, eqs.system
-    fields, eta = system.fields, system.eta
-    lagrangian = g.sub(system.kinetic_node, system.potential_node)
+    fields, eta = system.nodes.fields, system.nodes.eta
+    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
     (drive,) = forward(g, [lagrangian], fields.direction(-1, g))
-    total = g.sub(g.dot(system.force_nodes, eta), drive)
+    total = g.sub(g.dot(system.nodes.forces, eta), drive)
     if _moves_by_itself(eqs):
         momenta = gradient(g, lagrangian, eta)
         for (a, b), entries in structure_functions(g, system).items():
@@ -67,24 +68,24 @@ def power(eqs: Equations, accelerations: Sequence[Node]) -> Node:
     return g.add(total, _reactions(eqs, accelerations))
 
 
-def _moves_by_itself(eqs: Equations) -> bool:
+def _moves_by_itself(eqs: EquationNodes) -> bool:
     """Whether X_0 may fail to commute with the fields."""
-    g, fields = eqs.graph, eqs.system.fields
+    g, fields = eqs.graph, eqs.system.nodes.fields
     return any(n != g.zero for n in fields.drift) or g.depends_on(
         [n for field in fields.along for n in field], [fields.time]
     )
 
 
-def _reactions(eqs: Equations, accelerations: Sequence[Node]) -> Node:
+def _reactions(eqs: EquationNodes, accelerations: Sequence[Node]) -> Node:
     """R_j eta_j."""
     g, system = eqs.graph, eqs.system
     if eqs.form == "multipliers":
-        rows = system.constraint_rows
+        rows = system.nodes.constraint_rows
         forces = [eqs.reaction_nodes[f"lambda_{s + 1}"] for s in range(len(rows))]
-        return g.sum(g.mul(f, g.dot(row, system.eta)) for f, row in zip(forces, rows, strict=True))
+        return g.sum(g.mul(f, g.dot(row, system.nodes.eta)) for f, row in zip(forces, rows, strict=True))
     if not (system.constraints or system.parametrization) or eqs.independent is not None:
         return g.zero
-    beta = [eqs.permitted[e] for e in system.eta]
+    beta = [eqs.permitted[e] for e in system.nodes.eta]
     slopes = [g.mul(v, s) for v in eqs.velocity_nodes for s in forward(g, beta, {v: g.one})]
     k = len(beta)
     rest = [g.sub(b, g.sum(slopes[j::k])) for j, b in enumerate(beta)]
@@ -93,7 +94,7 @@ def _reactions(eqs: Equations, accelerations: Sequence[Node]) -> Node:
     return g.dot(rest, _constraint_forces(eqs, accelerations))
 
 
-def _constraint_forces(eqs: Equations, accelerations: Sequence[Node]) -> list[Node]:
+def _constraint_forces(eqs: EquationNodes, accelerations: Sequence[Node]) -> list[Node]:
     """R_j = dp_j/dt - (c_0j^b + c_aj^b eta_a) p_b - X_j L - Q_j along the motion."""
     from .forms.reduction import balance
 
@@ -101,19 +102,19 @@ def _constraint_forces(eqs: Equations, accelerations: Sequence[Node]) -> list[No
     law = balance(g, system)
     k = len(law.momenta)
     forces = list(law.forces)
-    for c in system.contact_nodes:
+    for c in system.nodes.contacts:
         force = g.symbol(f"friction_{c.name}")
         forces = [g.add(f, g.mul(force, slope)) for f, slope in zip(forces, c.row, strict=True)]
     moved = g.substitute([*law.momenta, *forces], eqs.permitted)
     flow: Mapping[Node, Node] = {
-        system.fields.time: g.one,
+        system.nodes.fields.time: g.one,
         **dict(zip(eqs.coordinate_nodes, eqs.rates, strict=True)),
         **dict(zip(eqs.velocity_nodes, accelerations, strict=True)),
     }
     return [g.sub(a, b) for a, b in zip(forward(g, moved[:k], flow), moved[k:], strict=True)]
 
 
-def _vanish(eqs: Equations, nodes: Sequence[Node]) -> bool:
+def _vanish(eqs: EquationNodes, nodes: Sequence[Node]) -> bool:
     """Whether nodes are zero, by construction or by their values (what is homogeneous may be written in many ways)."""
     g: Graph = eqs.graph
     left = [n for n in nodes if n != g.zero]

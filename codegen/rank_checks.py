@@ -32,10 +32,10 @@ Complaint = Callable[[Sequence[Node]], "str | None"]
 
 def check_ranks(system: System, g: Graph, points: Sequence[Point]) -> None:
     """Raise DeclarationError where a rank is too low or a bracket leaves the span; `points` lie near the example."""
-    if not system.fields.are_rates():
+    if not system.nodes.fields.are_rates():
         _check_fields(system, g, points)
-    if system.constraint_rows:
-        rows = system.constraint_rows
+    if system.nodes.constraint_rows:
+        rows = system.nodes.constraint_rows
 
         def dependent(nodes: Sequence[Node]) -> str | None:
             found = _rank(g, _folded(nodes, len(rows)), points)
@@ -44,8 +44,8 @@ def check_ranks(system: System, g: Graph, points: Sequence[Point]) -> None:
             )
 
         _hold(system, g, [n for row in rows for n in row], dependent, points)
-    if system.beta and system.theta:
-        slopes = [forward(g, system.beta, {v: g.one}) for v in system.theta]
+    if system.nodes.beta and system.nodes.theta:
+        slopes = [forward(g, system.nodes.beta, {v: g.one}) for v in system.nodes.theta]
         names = ", ".join(s.name for s in system.independent)
 
         def bound(nodes: Sequence[Node]) -> str | None:
@@ -57,13 +57,13 @@ def check_ranks(system: System, g: Graph, points: Sequence[Point]) -> None:
             )
 
         _hold(system, g, [n for row in slopes for n in row], bound, points)
-    if is_branched(g, [system.kinetic_node]):  # otherwise the example point speaks for all
-        momenta = gradient(g, system.kinetic_node, system.eta)
-        mass = [n for v in system.eta for n in forward(g, momenta, {v: g.one})]
+    if is_branched(g, [system.nodes.kinetic]):  # otherwise the example point speaks for all
+        momenta = gradient(g, system.nodes.kinetic, system.nodes.eta)
+        mass = [n for v in system.nodes.eta for n in forward(g, momenta, {v: g.one})]
 
         def massless(nodes: Sequence[Node]) -> str | None:
-            found = _rank(g, _folded(nodes, len(system.eta)), points)
-            return None if found == len(system.eta) else "the mass matrix is singular"
+            found = _rank(g, _folded(nodes, len(system.nodes.eta)), points)
+            return None if found == len(system.nodes.eta) else "the mass matrix is singular"
 
         _hold(system, g, mass, massless, points)
 
@@ -148,7 +148,7 @@ def _values(g: Graph, matrix: Matrix, exact: Any, shrink: float) -> tuple[list[l
 
 def _check_fields(system: System, g: Graph, points: Sequence[Point]) -> None:
     """The fields are independent of one another and their brackets stay in the span, on every branch."""
-    fields = system.fields
+    fields = system.nodes.fields
     n, k = len(fields.coordinates), len(fields.along)
     matrix = fields.matrix()
     brackets = fields.brackets(g)

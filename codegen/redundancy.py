@@ -37,7 +37,7 @@ def check(system: System, g: Graph, point: Point, where: str) -> None:
     if len(system.constraints) < 2:
         return
     names = [label(system, i) for i in range(len(system.constraints))]
-    rows = _values(g, system.constraint_rows, point)
+    rows = _values(g, system.nodes.constraint_rows, point)
     for s in range(1, len(rows)):
         weights = _combination(rows[:s], rows[s])
         if weights is None:
@@ -75,16 +75,16 @@ def _combination(rows: np.ndarray, row: np.ndarray) -> np.ndarray | None:
 def _contradicts(system: System, g: Graph, s: int, weights: np.ndarray, point: Point) -> bool:
     """Whether row s cannot hold where the rows before it, and the holonomic equations behind them, do."""
     declared = len(system.constraints) - len(system.holonomic)
-    kept = [system.holonomic_nodes[i] for i in range(max(0, s - declared))]
+    kept = [system.nodes.holonomic[i] for i in range(max(0, s - declared))]
     at = _satisfying(system, g, kept, point)
     if at is None:
         return False
     if s >= declared and not weights[:declared].any():
-        ((value, scale),) = evaluate_with_scale(g, [system.holonomic_nodes[s - declared]], at)
+        ((value, scale),) = evaluate_with_scale(g, [system.nodes.holonomic[s - declared]], at)
         if abs(value) > 1e-6 * scale:
             return True
-    rows = _values(g, system.constraint_rows, at)
-    offsets = np.array(evaluate(g, list(system.constraint_offsets), at))
+    rows = _values(g, system.nodes.constraint_rows, at)
+    offsets = np.array(evaluate(g, list(system.nodes.constraint_offsets), at))
     there = _combination(rows[:s], rows[s])
     if there is None:
         return False
@@ -96,7 +96,7 @@ def _satisfying(system: System, g: Graph, equations: Sequence[Node], point: Poin
     """A point near `point` where the equations hold, by Gauss and Newton in the coordinates; None if none is found."""
     if not equations:
         return point
-    x = system.fields.coordinates
+    x = system.nodes.fields.coordinates
     names = [str(g.value[n]) for n in x]
     slopes = [n for f in equations for n in gradient(g, f, x)]
     at = dict(point)

@@ -17,7 +17,7 @@ from .zero import is_zero
 
 
 def _points(system: System) -> list[dict[str, float]]:
-    roots = [*system.fields.drift, *(n for field in system.fields.along for n in field)]
+    roots = [*system.nodes.fields.drift, *(n for field in system.nodes.fields.along for n in field)]
     return good_points(system, roots, 3)
 
 
@@ -28,7 +28,7 @@ def recognise(g: Graph, system: System, nodes: list[Node]) -> list[Node]:
 
 def structure_functions(g: Graph, system: System) -> dict[tuple[int, int], list[tuple[int, Node]]]:
     """c_ab^i for a < b (a = -1: X_0) as {(a, b): [(i, node), ...]} in the given copy of the system's graph."""
-    return structure(g, system.fields, _points(system), _prover(system), shortened)
+    return structure(g, system.nodes.fields, _points(system), _prover(system), shortened)
 
 
 def _prover(system: System) -> Callable[[Graph, Node], bool]:
@@ -38,7 +38,7 @@ def _prover(system: System) -> Callable[[Graph, Node], bool]:
 
 def structure_constants(system: System, with_time: bool = False) -> list[list[list[Any]]]:
     """See `System.structure_constants`."""
-    g = system.graph.copy()
+    g = system.nodes.graph.copy()
     found = structure_functions(g, system)
     k = len(system.velocities)
     offset = 1 if with_time else 0

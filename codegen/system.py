@@ -13,26 +13,24 @@ from chaplygin.runtime.errors import ArgumentError, RangeError
 
 from . import checks, contacts, declaration, events
 from .canonical import digest
-from .fields import Fields
 from .forms import forms
-from .graph import Graph, Node
-from .lowering import Lowering, UnsupportedExpression
+from .graph import Node
 from .points import example_point
 from .symbols import DeclarationError, check_name, rate, time
 from .sympy_view import expressions
+from .system_nodes import SystemNodes, lowered, remaining_parameters
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from .bodies import Body
-    from .contacts import ContactNodes, Coulomb
+    from .contacts import Coulomb
     from .equations import Equations
-    from .events import Event, EventNodes
+    from .events import Event
     from .interactions import Interaction
-    from .mechanism import Mechanism, Screws
+    from .mechanism import Screws
 
 Expression = Any
-_OF_BODIES = ("bodies[", "interactions[")
 _ARGUMENTS = (
     "kinematics bodies interactions holonomic parametrization contacts events outputs units descriptions example"
 ).split()
@@ -112,23 +110,8 @@ class System:
     _potential: Expression
     _forces: Mapping[sp.Symbol, Expression]
 
-    # The declaration in the graph.
-    graph: Graph
-    fields: Fields
-    eta: tuple[Node, ...]
-    theta: tuple[Node, ...]
-    kinetic_node: Node
-    potential_node: Node
-    mechanism: Mechanism | None
-    force_nodes: tuple[Node, ...]
-    constraint_nodes: tuple[Node, ...]
-    holonomic_nodes: tuple[Node, ...]
-    constraint_rows: tuple[tuple[Node, ...], ...]
-    constraint_offsets: tuple[Node, ...]
-    beta: tuple[Node, ...]
-    output_nodes: Mapping[str, Node]
-    contact_nodes: tuple[ContactNodes, ...]
-    event_nodes: tuple[EventNodes, ...]
+    nodes: SystemNodes
+    """The declaration in the expression graph."""
 
     def __init__(
         self,
@@ -293,79 +276,10 @@ class System:
         return entries + contacts.entries(self.contacts) + events.entries(self.events)
 
     def _lower(self) -> None:
-        g = Graph()
-        nodes = {s: g.symbol(s.name) for s in self.all_symbols()}
-        lowering = Lowering(g, nodes)
-        entries = self._entries()
-        n = len(self.coordinates)
-        try:
-            rows = lowering.lower([e for _, e in entries[:n]])
-            for x, row in zip(self.coordinates, rows, strict=True):
-                lowering.define(rate(x), row)
-            lowered = rows + lowering.lower([e for _, e in entries[n:]])
-        except (UnsupportedExpression, ArithmeticError) as error:
-            raise DeclarationError(f"System {self.name!r}: {self._culprit(nodes)}: {error}") from None
-        value = dict(zip((name for name, _ in entries), lowered, strict=True))
-        self._put("graph", g)
-        self._put("eta", tuple(nodes[v] for v in self.velocities))
-        self._put("theta", tuple(nodes[s] for s in self.independent))
-        x_nodes = tuple(nodes[x] for x in self.coordinates)
-        offsets, matrix = checks.affine(self, [f"kinematics[{x}]" for x in self.coordinates], rows)
-        along = tuple(tuple(matrix[i][a] for i in range(n)) for a in range(len(self.velocities)))
-        self._put("fields", Fields(x_nodes, nodes[time], tuple(offsets), along))
-        forces = [value.get(f"forces[{v}]", g.zero) for v in self.velocities]
-        kinetic, potential = value["kinetic"], value["potential"]
-        self._put("mechanism", None)
-        if self.bodies or self.interactions:
-            found = self._mechanism(lowering, rows)
-            kinetic, potential = g.add(kinetic, found.kinetic), g.add(potential, found.potential)
-            forces = [
-                g.add(q, found.forces.get(v, g.zero)) for v, q in zip(self.velocities, forces, strict=True)
-            ]
-        self._put("kinetic_node", kinetic)
-        self._put("potential_node", potential)
-        self._put("force_nodes", tuple(forces))
-        names = [f"constraints[{i}]" for i in range(len(self.constraints))]
-        offsets, matrix = checks.affine(self, names, [value[c] for c in names])
-        self._put("constraint_nodes", tuple(value[c] for c in names))
-        self._put("holonomic_nodes", tuple(value[f"holonomic[{i}]"] for i in range(len(self.holonomic))))
-        self._put("constraint_rows", tuple(tuple(row) for row in matrix))
-        self._put("constraint_offsets", tuple(offsets))
-        self._put(
-            "beta",
-            tuple(value[f"parametrization[{v}]"] for v in self.velocities) if self.parametrization else (),
-        )
-        self._put("output_nodes", {n: value[f"outputs[{n!r}]"] for n in self.outputs})
-        self._put("contact_nodes", contacts.contact_nodes(self, value.__getitem__))
-        self._put("event_nodes", events.event_nodes(self.events, value.__getitem__))
+        self._put("nodes", lowered(self, self._entries()))
+        if self.nodes.mechanism is not None:
+            self._put("parameters", remaining_parameters(self, self._entries()))
         self._put("digest", digest(self))
-
-    def _mechanism(self, lowering: Lowering, rows: Sequence[Node]) -> Mechanism:
-        """T, V and Q of bodies and interactions; parameters that drop out of them are not the system's."""
-        from .mechanism import mechanism
-        from .screws import Flow
-
-        speeds = dict(zip(self.velocities, lowering.lower(self.velocities), strict=True))
-        flow = Flow(lowering, dict(zip(self.coordinates, rows, strict=True)), speeds)
-        found = mechanism(self.bodies, self.interactions, flow)
-        self._put("mechanism", found)
-        declared = {
-            s for name, e in self._entries() if not name.startswith(_OF_BODIES) for s in e.free_symbols
-        }
-        used = lowering.graph.symbols([found.kinetic, found.potential, *found.forces.values()])
-        kept = (p for p in self.parameters if p in declared or p in self.example or p.name in used)
-        self._put("parameters", tuple(kept))
-        return found
-
-    def _culprit(self, nodes: Mapping[sp.Symbol, Node]) -> str:
-        """The first entry that cannot be lowered by itself."""
-        for entry, expression in self._entries():
-            lowering = Lowering(Graph(), dict.fromkeys([*nodes, *(rate(x) for x in self.coordinates)], 0))
-            try:
-                lowering.lower([expression])
-            except (UnsupportedExpression, ArithmeticError):
-                return entry
-        return "declaration"
 
     def all_symbols(self) -> tuple[sp.Symbol, ...]:
         """Time, coordinates, velocities, independent parameters, parameters, inputs, multipliers that are named."""
@@ -376,17 +290,23 @@ class System:
     @cached_property
     def kinetic(self) -> Expression:
         """T(t, x, eta) as a SymPy expression."""
-        return self._kinetic + self._text([None if self.mechanism is None else self.mechanism.kinetic])[0]
+        return (
+            self._kinetic
+            + self._text([None if self.nodes.mechanism is None else self.nodes.mechanism.kinetic])[0]
+        )
 
     @cached_property
     def potential(self) -> Expression:
         """V(t, x) as a SymPy expression."""
-        return self._potential + self._text([None if self.mechanism is None else self.mechanism.potential])[0]
+        return (
+            self._potential
+            + self._text([None if self.nodes.mechanism is None else self.nodes.mechanism.potential])[0]
+        )
 
     @cached_property
     def forces(self) -> Mapping[sp.Symbol, Expression]:
         """Generalised forces by velocity, as SymPy expressions; those that are zero are left out."""
-        own = {} if self.mechanism is None else self.mechanism.forces
+        own = {} if self.nodes.mechanism is None else self.nodes.mechanism.forces
         total = dict(self._forces)
         for v, e in zip(own, self._text(list(own.values())), strict=True):
             total[v] = total.get(v, 0) + e
@@ -397,11 +317,11 @@ class System:
         """The kinematic screws of the bodies by name, as SymPy expressions made when they are looked at."""
         from .mechanism import Screws
 
-        return Screws(self, None if self.mechanism is None else self.mechanism.flow)
+        return Screws(self, None if self.nodes.mechanism is None else self.nodes.mechanism.flow)
 
     def _text(self, nodes: Sequence[Node | None]) -> list[Expression]:
         """Nodes of the mechanism as SymPy expressions; nothing is zero."""
-        g, symbols = self.graph, {s.name: s for s in self.all_symbols()}
+        g, symbols = self.nodes.graph, {s.name: s for s in self.all_symbols()}
         return expressions(g, [g.zero if n is None else n for n in nodes], symbols)
 
     # -- looking ------------------------------------------------------------------------------------------------
@@ -429,7 +349,7 @@ class System:
         """
         from .cyclic import cyclic_velocities
 
-        return tuple(self.velocities[r] for r in cyclic_velocities(self.graph.copy(), self))
+        return tuple(self.velocities[r] for r in cyclic_velocities(self.nodes.graph.copy(), self))
 
     def equations(self, form: str | None = None, **options: Any) -> Equations:
         """Derive the equations of motion in one form; see `chaplygin.codegen.forms` for forms and options.

@@ -44,45 +44,50 @@ def permitted_points(name: str, count: int) -> list[Point]:
     system = system_of(name)
     eqs = attempt(name, "maggi")
     if isinstance(eqs, str):
-        return good_points(system, [system.kinetic_node], count)
-    nodes = [eqs.declared[v] for v in system.velocities]
-    points = good_points(system, nodes, count, eqs.graph)
+        return good_points(system, [system.nodes.kinetic], count)
+    nodes = [eqs.nodes.declared[v] for v in system.velocities]
+    points = good_points(system, nodes, count, eqs.nodes.graph)
     names = [v.name for v in system.velocities]
-    return [{**p, **dict(zip(names, evaluate(eqs.graph, nodes, p), strict=True))} for p in points]
+    return [{**p, **dict(zip(names, evaluate(eqs.nodes.graph, nodes, p), strict=True))} for p in points]
 
 
 def rates(eqs: Equations, point: Point) -> dict[str, float]:
     """d/dt of every declared variable that the form knows, at a point given in the declared variables."""
-    g, system = eqs.graph, eqs.system
+    g, system = eqs.nodes.graph, eqs.system
     at: dict[str, Any] = dict(point)
-    if eqs.initial_nodes is not None:
+    if eqs.nodes.initial_nodes is not None:
         names = [*eqs.states, *(p.name for p in (*system.parameters, *eqs.parameters))]
-        at |= dict(zip(names, evaluate(g, eqs.initial_nodes, point), strict=True))
+        at |= dict(zip(names, evaluate(g, eqs.nodes.initial_nodes, point), strict=True))
     # Friction forces are unknowns that every form has; here any value will do, the same for all.
     at |= {f"friction_{c.name}": 0.7 - 0.4 * i for i, c in enumerate(system.contacts)}
-    k = len(eqs.force)
-    lower = [n for row in eqs.mass for n in row]
-    values = evaluate(g, [*lower, *eqs.force], at)
+    k = len(eqs.nodes.force)
+    lower = [n for row in eqs.nodes.mass for n in row]
+    values = evaluate(g, [*lower, *eqs.nodes.force], at)
     force = np.array(values[len(lower) :])
-    if eqs.mass:
+    if eqs.nodes.mass:
         mass = np.zeros((k, k))
         for i in range(k):
             for j in range(i + 1):
                 mass[i, j] = mass[j, i] = values[i * (i + 1) // 2 + j]
         force = np.linalg.solve(mass, force)
     symbols = [g.symbol(f"cg_test_{i}") for i in range(k)]
-    flow = {**dict(zip(eqs.coordinate_nodes, eqs.rates, strict=True)), eqs.independent_node: g.one}
-    flow |= dict(zip(eqs.velocity_nodes, symbols, strict=True))
-    declared = {x.name: node for x, node in zip(eqs.coordinates, eqs.coordinate_nodes, strict=True)}
-    declared |= {v.name: eqs.declared[v] for v in system.velocities}
+    flow = {
+        **dict(zip(eqs.nodes.coordinate_nodes, eqs.nodes.rates, strict=True)),
+        eqs.nodes.independent_node: g.one,
+    }
+    flow |= dict(zip(eqs.nodes.velocity_nodes, symbols, strict=True))
+    declared = {x.name: node for x, node in zip(eqs.coordinates, eqs.nodes.coordinate_nodes, strict=True)}
+    declared |= {v.name: eqs.nodes.declared[v] for v in system.velocities}
     slopes = forward(g, list(declared.values()), flow)
     at |= {f"cg_test_{i}": a for i, a in enumerate(force)}
     result = dict(zip(declared, evaluate(g, slopes, at), strict=True))
     if eqs.independent is not None:  # from d/dx_1 to d/dt
         place = system.coordinates.index(eqs.independent)
-        speed = evaluate(g, [g.substitute(system.fields.velocity(g, system.eta), eqs.permitted)[place]], at)[
-            0
-        ]
+        speed = evaluate(
+            g,
+            [g.substitute(system.nodes.fields.velocity(g, system.nodes.eta), eqs.nodes.permitted)[place]],
+            at,
+        )[0]
         result = {name: value * speed for name, value in result.items()}
     return result
 

@@ -37,9 +37,9 @@ def test_every_form_that_applies_says_the_same(name: str) -> None:
 
 
 def leading_rate(eqs: Any, point: dict[str, float]) -> float:
-    g, system = eqs.graph, eqs.system
+    g, system = eqs.nodes.graph, eqs.system
     place = system.coordinates.index(eqs.independent)
-    return float(evaluate(g, [system.fields.velocity(g, system.eta)[place]], point)[0])
+    return float(evaluate(g, [system.nodes.fields.velocity(g, system.nodes.eta)[place]], point)[0])
 
 
 def test_there_are_fifty_pairs() -> None:
@@ -85,7 +85,7 @@ def flipped_structure(original: Callable[..., Terms], pair: Any, i: int) -> Call
 
 def structure_terms(name: str) -> list[tuple[Any, int]]:
     system = system_of(name)
-    table = reduction.structure_functions(system.graph.copy(), system)
+    table = reduction.structure_functions(system.nodes.graph.copy(), system)
     return [(pair, i) for pair, entries in table.items() for i, _ in entries]
 
 
@@ -133,15 +133,15 @@ def without_say(name: str, term: tuple[Any, int]) -> bool:
 
 def momentum(system: cg.System, i: int, point: dict[str, float]) -> float:
     """dL/d eta_i of the free system."""
-    g = system.graph.copy()
-    return float(evaluate(g, [gradient(g, system.kinetic_node, system.eta)[i]], point)[0])
+    g = system.nodes.graph.copy()
+    return float(evaluate(g, [gradient(g, system.nodes.kinetic, system.nodes.eta)[i]], point)[0])
 
 
 def slopes_of(eqs: Any, a: int) -> list[bool]:
     """On which of the independent velocities a declared velocity depends."""
-    g, system = eqs.graph, eqs.system
-    node = eqs.declared[system.velocities[a]]
-    return [g.depends_on([node], [v]) for v in eqs.velocity_nodes]
+    g, system = eqs.nodes.graph, eqs.system
+    node = eqs.nodes.declared[system.velocities[a]]
+    return [g.depends_on([node], [v]) for v in eqs.nodes.velocity_nodes]
 
 
 def flipped_node(original: Callable[..., Terms], key: Any, p: int | None) -> Callable[..., Terms]:
@@ -160,7 +160,7 @@ def flipped_node(original: Callable[..., Terms], key: Any, p: int | None) -> Cal
 def test_no_three_index_symbol_can_be_flipped(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     system = system_of(name)
     original = hamel.three_index_symbols
-    symbols = original(system.graph.copy(), system)
+    symbols = original(system.nodes.graph.copy(), system)
     assert symbols
     for a, j, b in symbols:
         if j < 0:

@@ -441,8 +441,8 @@ def test_operations_of_a_large_system_are_counted_without_lowering_it(
     monkeypatch.setattr(lowering, "lower", refuse)
     n = 60
     eqs = cg.example("n_link_pendulum", n=n).system.equations("lagrange")
-    size, counts = len(eqs.graph), eqs.operations
-    assert len(eqs.graph) == size
+    size, counts = len(eqs.nodes.graph), eqs.operations
+    assert len(eqs.nodes.graph) == size
     loops = n**3 // 3 + 3 * n**2  # L D L^T, and one solution
     together = counts["mass_matrix"] + counts["forcing"]
     assert counts["rhs"] + counts["hoisted"] <= together + loops
@@ -457,7 +457,7 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], list[Any]]:
     """What is factored and expanded while the heavy top's right-hand side is arranged."""
     eqs = cg.example("heavy_top").system.equations("poincare")
     kernel = lowered(eqs, lambda _, kernel, *rest: kernel).kernels["rhs"]
-    parameters = tuple(eqs.graph.symbol(p.name) for p in eqs.system.parameters)
+    parameters = tuple(eqs.nodes.graph.symbol(p.name) for p in eqs.system.parameters)
     factored: list[Any] = []
     expanded: list[str] = []
     make, expand = factor.Factoring.__init__, terms.Expansion._terms
@@ -472,7 +472,7 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], list[Any]]:
 
     monkeypatch.setattr(factor.Factoring, "__init__", factoring)
     monkeypatch.setattr(terms.Expansion, "_terms", terms_of)
-    search = _Search(eqs.graph, replace(kernel, beforehand=parameters), 12_000)
+    search = _Search(eqs.nodes.graph, replace(kernel, beforehand=parameters), 12_000)
     search.best()
     return expanded, [search, factored]
 
@@ -489,7 +489,7 @@ def test_a_trial_expands_and_factors_only_what_is_new(monkeypatch: pytest.Monkey
 def test_an_expansion_like_another_is_what_it_would_be_alone() -> None:
     eqs = cg.example("roller_racer").system.equations("maggi")
     kernel = lowered(eqs, lambda _, kernel, *rest: kernel).kernels["rhs"]
-    search = _Search(eqs.graph, kernel, 12_000)
+    search = _Search(eqs.nodes.graph, kernel, 12_000)
     draw = random.Random(8)
     last = None
     for _ in range(20):

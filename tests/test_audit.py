@@ -144,12 +144,12 @@ def test_right_runs_balance(name: str) -> None:
 def corrupted(name: str, share: float = 1e-3) -> Any:
     """A model with one force off by a share of the largest one; energies, power and outputs stay as declared."""
     eqs = equations(name)
-    g = eqs.graph
-    i = len(eqs.force) - 1
+    g = eqs.nodes.graph
+    i = len(eqs.nodes.force) - 1
     # The kernels of what stays are made before: an energy that is conserved stays an invariant.
     right = eqs.program
-    off = g.mul(g.const(share), g.add(g.one, eqs.velocity_nodes[i]))
-    wrong = dataclasses.replace(eqs, force=(*eqs.force[:i], g.add(eqs.force[i], off)))
+    off = g.mul(g.const(share), g.add(g.one, eqs.nodes.velocity_nodes[i]))
+    wrong = dataclasses.replace(eqs, force=(*eqs.nodes.force[:i], g.add(eqs.nodes.force[i], off)))
     kernels = {**right.kernels, "rhs": wrong.program.kernels["rhs"]}
     return python_model(dataclasses.replace(right, kernels=kernels), quiet=True)
 
@@ -172,7 +172,10 @@ def test_a_wrong_force_in_compiled_code_fails() -> None:
     eqs = equations("heavy top")
     wrong = dataclasses.replace(
         eqs,
-        force=(*eqs.force[:2], eqs.graph.mul(eqs.graph.const(2), eqs.velocity_nodes[0])),
+        force=(
+            *eqs.nodes.force[:2],
+            eqs.nodes.graph.mul(eqs.nodes.graph.const(2), eqs.nodes.velocity_nodes[0]),
+        ),
         options={"wrong": 1},
     )
     assert not run(cg.compile(wrong), "heavy top", rtol=1e-6, atol=1e-6).audit()

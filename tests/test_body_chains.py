@@ -40,7 +40,7 @@ def test_energies_of_a_chain(joint: str) -> None:
     rng = np.random.default_rng(3)
     at = {s: system.example.get(s, float(rng.uniform(-1, 1))) for s in system.all_symbols()}
     found = evaluate(
-        system.graph, [system.kinetic_node, system.potential_node], {s.name: v for s, v in at.items()}
+        system.nodes.graph, [system.nodes.kinetic, system.nodes.potential], {s.name: v for s, v in at.items()}
     )
     assert found == pytest.approx(numeric(bodies, kinematics, at), rel=1e-12)
     assert abs(found[0]) > 0.1
@@ -51,5 +51,5 @@ def test_energies_of_a_chain_grow_with_its_length(joint: str) -> None:
     sizes = []
     for n in (6, 9, 12):
         system, _, _ = body_chain(n, joint)
-        sizes.append(system.graph.count_operations([system.kinetic_node, system.potential_node]))
+        sizes.append(system.nodes.graph.count_operations([system.nodes.kinetic, system.nodes.potential]))
     assert sizes[2] - sizes[1] == sizes[1] - sizes[0]

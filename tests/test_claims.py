@@ -202,9 +202,9 @@ def holds(one: Case, integral: Any) -> bool:
 def assert_true(one: Case, eqs: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # every branch of the cases is reached
-        found = eqs.found_invariants
+        found = eqs.nodes.found_invariants
     for i in found:
-        assert holds(one, expressions(eqs.graph, [i.node], eqs.symbols)[0]), i
+        assert holds(one, expressions(eqs.nodes.graph, [i.node], eqs.nodes.symbols)[0]), i
     assert one.found <= {i.name for i in found}
     assert all(i.status in ("proved", "checked") for i in found)
 
@@ -227,10 +227,10 @@ def test_under_any_name(label: str, name: str) -> None:
 def test_in_other_forms(label: str, form: str) -> None:
     one = CASES[label]
     eqs = equations(one, "s", form)
-    for i in eqs.found_invariants:
-        node = expressions(eqs.graph, [i.node], eqs.symbols)[0]
+    for i in eqs.nodes.found_invariants:
+        node = expressions(eqs.nodes.graph, [i.node], eqs.nodes.symbols)[0]
         assert holds(one, node.subs(dict(zip(eqs.velocities, (xd, yd), strict=True))))
-    assert one.found & {E} <= {i.name for i in eqs.found_invariants}
+    assert one.found & {E} <= {i.name for i in eqs.nodes.found_invariants}
 
 
 def test_the_oracle_can_tell() -> None:
@@ -340,7 +340,7 @@ def test_a_branch_that_is_not_found_is_said() -> None:
         carriage("never", never)
     system = cg.System("never", coordinates=[x, y], kinetic=(xd**2 + yd**2) / 2, potential=never)
     with pytest.warns(cg.errors.BranchWarning, match=r"potential.*sin\(x\) - 2 > 0.*not claimed") as said:
-        assert {i.name for i in system.equations("lagrange").found_invariants} == {PY}
+        assert {i.name for i in system.equations("lagrange").nodes.found_invariants} == {PY}
     assert len(said) == 1
 
 
@@ -348,7 +348,9 @@ def test_more_branches_than_are_tried_are_said() -> None:
     walls = sum(sp.Max(0, i * x + y - i * i) ** 2 for i in range(1, 13))
     system = cg.System("walls", coordinates=[x, y], kinetic=(xd**2 + yd**2) / 2, potential=walls)
     with pytest.warns(cg.errors.BranchWarning, match="more than 64"):
-        assert {i.name: i.status for i in system.equations("lagrange").found_invariants} == {E: "proved"}
+        assert {i.name: i.status for i in system.equations("lagrange").nodes.found_invariants} == {
+            E: "proved"
+        }
 
 
 def plane(**given: Any) -> cg.System:
@@ -405,7 +407,7 @@ def test_rows_that_vanish_on_another_branch_are_not_solved_for() -> None:
         example={x: 0.1},
     )
     eqs = system.equations("poincare")
-    (force,) = expressions(eqs.graph, [eqs.force[1]], eqs.symbols)
+    (force,) = expressions(eqs.nodes.graph, [eqs.nodes.force[1]], eqs.nodes.symbols)
     # p2 = f^2 w2 and f w2 is constant: f^2 w2' = -f f' w1 w2.
     for at in (sp.Rational(1, 2), sp.Integer(3)):
         values = {x: at, w1: sp.Rational(7, 10), w2: sp.Rational(2, 5)}
@@ -417,7 +419,7 @@ def test_painleves_function_is_not_taken_for_the_energy() -> None:
     """T has a part linear in the velocity beyond x = 9 only: there T2 - T0 + V is kept, T + V is not."""
     kinetic = (xd**2 + yd**2) / 2 + yd * sp.Max(0, x - 9) ** 2
     eqs = cg.System("linear", coordinates=[x, y], kinetic=kinetic).equations("lagrange")
-    assert {i.name for i in eqs.found_invariants} == {"painleve", PY}
+    assert {i.name for i in eqs.nodes.found_invariants} == {"painleve", PY}
 
 
 def test_a_reset_that_works_far_away_only() -> None:
@@ -432,7 +434,7 @@ def test_a_reset_that_works_far_away_only() -> None:
             events=[wall],
             example={y: 1},
         )
-        assert (E in {i.name for i in system.equations("lagrange").found_invariants}) is kept
+        assert (E in {i.name for i in system.equations("lagrange").nodes.found_invariants}) is kept
 
 
 def test_an_affine_part_far_away_does_work() -> None:
@@ -445,11 +447,11 @@ def test_an_affine_part_far_away_does_work() -> None:
         example={x: 1, y: 0},
     )
     eqs = belt.equations("maggi")
-    assert E not in {i.name for i in eqs.found_invariants}
+    assert E not in {i.name for i in eqs.nodes.found_invariants}
     kernel = eqs.program.kernels["outputs"]
     names = [v.name for v in eqs.program.outputs]
     assert "power" in names
-    (power,) = expressions(eqs.graph, [kernel.outputs[names.index("power")]], eqs.symbols)
+    (power,) = expressions(eqs.nodes.graph, [kernel.outputs[names.index("power")]], eqs.nodes.symbols)
     # y' = x - 70, reaction y'' = x': its power is (x - 70) x'.
     assert sp.simplify(power.subs({x: 75, xd: 2}) - 10) == 0
 
@@ -532,5 +534,5 @@ def test_integrals_of_the_catalogue(name: str) -> None:
     form, known = CATALOGUE[name]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = cg.example(name).system.equations(form).found_invariants
+        found = cg.example(name).system.equations(form).nodes.found_invariants
     assert {i.name for i in found} == set(known.split())

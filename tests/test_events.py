@@ -122,7 +122,7 @@ def test_resets_of_constrained_forms() -> None:
     words = r"maggi does not fit 'sleigh': events\['stop'\].reset: w is not a state.*omega"
     with pytest.raises(FormError, match=words):
         system.equations("maggi", independent=["omega", "v"])
-    assert system.equations("multipliers").resets[0] is not None
+    assert system.equations("multipliers").nodes.resets[0] is not None
     th1, th2 = cg.velocities("th1 th2")
     given = {k: e for k, e in given.items() if k != "constraints"}
     by_parameters = {"parametrization": {omega: th1, v: th2, w: th1 / 2}}
@@ -144,7 +144,7 @@ def test_resets_that_would_move_a_parameter_of_the_form() -> None:
         with pytest.raises(FormError, match=words):
             top.with_events([cg.Event(w1, reset={v: -v}, name="e")]).equations("routh")
     free = top.with_events([cg.Event(w1, reset={top.velocities[1]: 0 * w1 + 1}, name="e")])
-    assert free.equations("routh").resets[0] is not None
+    assert free.equations("routh").nodes.resets[0] is not None
     sleigh = cg.example("chaplygin_sleigh").system
     v = sleigh.velocities[1]
     with pytest.raises(FormError, match=r"whittaker does not fit.*the energy h is constant"):

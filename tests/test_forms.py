@@ -57,15 +57,17 @@ def compare(
     """q'' of a form (from eta' by differentiating the kinematics) equals q'' of the multiplier equations."""
     eqs = system.equations(form, **options)
     oracle = lagrange_with_multipliers(list(system.coordinates), lagrangian, forces, list(constraints))
-    g = eqs.graph
-    lower = [n for row in eqs.mass for n in row]
+    g = eqs.nodes.graph
+    lower = [n for row in eqs.nodes.mass for n in row]
     k = len(eqs.velocities)
     # q'' = d/dt of the rates along x' = rates, theta' = M^-1 f.
     kinematics = list(eqs.kinematics)
     draw = random.Random(11)
     for _ in range(4):
         point = {s: draw.uniform(0.3, 1.2) for s in system.all_symbols()}
-        values = evaluate(g, [*lower, *eqs.force, *eqs.rates], {s.name: v for s, v in point.items()})
+        values = evaluate(
+            g, [*lower, *eqs.nodes.force, *eqs.nodes.rates], {s.name: v for s, v in point.items()}
+        )
         mass = np.zeros((k, k))
         for i in range(k):
             for j in range(i + 1):

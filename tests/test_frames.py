@@ -53,7 +53,7 @@ def test_structure_functions_of_a_rheonomic_frame() -> None:
     zero = dict.fromkeys(velocities, 0)
     fields = [[KINEMATICS[s].subs(zero) for s in q]]  # X_0, then X_1, X_2, X_3
     fields += [[sp.diff(KINEMATICS[s], eta) for s in q] for eta in velocities]
-    g = system.graph.copy()
+    g = system.nodes.graph.copy()
     found = structure_functions(g, system)
     point = {x: 0.37, y: -0.81, z: 1.3, t: 0.6, a: 0.9, b: 1.4}
 

@@ -175,7 +175,7 @@ def test_random_points_keep_the_assumptions() -> None:
     k = cg.parameters("k", odd=True)
     r = cg.coordinates("r", positive=True)
     system = cg.System("assumed", coordinates=[r], kinetic=cg.rate(r) ** 2, potential=a * r**2 * n * k)
-    points = good_points(system, [], 10) + wide_points(system, [], 20, system.graph)
+    points = good_points(system, [], 10) + wide_points(system, [], 20, system.nodes.graph)
     for point in points:
         assert point["a"] < 0
         assert point["r"] > 0

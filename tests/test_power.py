@@ -64,11 +64,11 @@ class Balance:
 
 def accelerations(eqs: Equations, point: dict[str, float]) -> list[float]:
     """theta' by NumPy from M and f, not by the emitted elimination."""
-    k = len(eqs.force)
-    force = evaluate(eqs.graph, eqs.force, point)
-    if not eqs.mass:
+    k = len(eqs.nodes.force)
+    force = evaluate(eqs.nodes.graph, eqs.nodes.force, point)
+    if not eqs.nodes.mass:
         return force
-    values = iter(evaluate(eqs.graph, [n for row in eqs.mass for n in row], point))
+    values = iter(evaluate(eqs.nodes.graph, [n for row in eqs.nodes.mass for n in row], point))
     mass = np.zeros((k, k))
     for i in range(k):
         for j in range(i + 1):
@@ -77,18 +77,18 @@ def accelerations(eqs: Equations, point: dict[str, float]) -> list[float]:
 
 
 def balances(eqs: Equations, count: int = 3) -> list[Balance]:
-    g = eqs.graph
+    g = eqs.nodes.graph
     h, _, _ = painleve_function(eqs)
-    slots = [g.symbol(f"cg_slot_{i}") for i in range(len(eqs.force))]
+    slots = [g.symbol(f"cg_slot_{i}") for i in range(len(eqs.nodes.force))]
     worked = power(eqs, slots)
     flow = {
-        eqs.independent_node: g.one,
-        **dict(zip(eqs.coordinate_nodes, eqs.rates, strict=True)),
-        **dict(zip(eqs.velocity_nodes, slots, strict=True)),
+        eqs.nodes.independent_node: g.one,
+        **dict(zip(eqs.nodes.coordinate_nodes, eqs.nodes.rates, strict=True)),
+        **dict(zip(eqs.nodes.velocity_nodes, slots, strict=True)),
     }
     (change,) = forward(g, [h], flow)
     found = []
-    for point in eqs.points([h, *eqs.force], count):
+    for point in eqs.nodes.points([h, *eqs.nodes.force], count):
         solved = accelerations(eqs, point)
         at = {**point, **{f"cg_slot_{i}": a for i, a in enumerate(solved)}}
         found.append(Balance(*evaluate(g, [change, worked], at)))
@@ -107,11 +107,11 @@ def test_the_balance_of_power_holds_in_every_form(more: dict[str, object], form:
 def test_the_reactions_of_an_affine_constraint_have_power(form: str) -> None:
     """Without R_j b_j0 the balance fails: the drive of the constraint works."""
     eqs = curved(**AFFINE).equations(form)
-    nothing = [0.0] * len(eqs.force)
-    g = eqs.graph
-    slots = [g.symbol(f"cg_slot_{i}") for i in range(len(eqs.force))]
+    nothing = [0.0] * len(eqs.nodes.force)
+    g = eqs.nodes.graph
+    slots = [g.symbol(f"cg_slot_{i}") for i in range(len(eqs.nodes.force))]
     worked = power(eqs, slots)
-    for point in eqs.points(eqs.force, 3):
+    for point in eqs.nodes.points(eqs.nodes.force, 3):
         right = {f"cg_slot_{i}": a for i, a in enumerate(accelerations(eqs, point))}
         wrong = {f"cg_slot_{i}": a for i, a in enumerate(nothing)}
         a, b = (evaluate(g, [worked], {**point, **at})[0] for at in (right, wrong))

@@ -31,14 +31,14 @@ Values = dict[str, Any]
 
 def told(eqs: Equations, at: Values) -> Values:
     """d/dt of the coordinates and declared velocities that a form tells, in the arithmetic of mpmath."""
-    g, system = eqs.graph, eqs.system
+    g, system = eqs.nodes.graph, eqs.system
     at = dict(at)
-    if eqs.initial_nodes is not None:
+    if eqs.nodes.initial_nodes is not None:
         names = [*eqs.states, *(p.name for p in (*system.parameters, *eqs.parameters))]
-        at |= dict(zip(names, evaluate(g, eqs.initial_nodes, at, True), strict=True))
-    k = len(eqs.force)
-    lower = [n for row in eqs.mass for n in row]
-    values = evaluate(g, [*lower, *eqs.force, *eqs.rates], at, True)
+        at |= dict(zip(names, evaluate(g, eqs.nodes.initial_nodes, at, True), strict=True))
+    k = len(eqs.nodes.force)
+    lower = [n for row in eqs.nodes.mass for n in row]
+    values = evaluate(g, [*lower, *eqs.nodes.force, *eqs.nodes.rates], at, True)
     turn = values[len(lower) : len(lower) + k]
     if lower:
         mass = mp.matrix(k, k)
@@ -47,9 +47,9 @@ def told(eqs: Equations, at: Values) -> Values:
                 mass[i, j] = mass[j, i] = values[i * (i + 1) // 2 + j]
         turn = list(mp.lu_solve(mass, mp.matrix(turn)))
     moving = dict(zip(eqs.states, [*values[len(lower) + k :], *turn], strict=True))
-    moving[str(g.value[eqs.independent_node])] = 1
+    moving[str(g.value[eqs.nodes.independent_node])] = 1
     names = [v.name for v in system.velocities]
-    nodes = [eqs.declared[v] for v in system.velocities]
+    nodes = [eqs.nodes.declared[v] for v in system.velocities]
 
     def velocities(s: Any) -> list[Any]:
         return evaluate(g, nodes, {**at, **{n: at[n] + s * r for n, r in moving.items()}}, True)

@@ -1,6 +1,6 @@
 """The equation forms: one module each. A new form is one file here and one line in `_FORMS`.
 
-A form's module has `derive(system, **options) -> Equations`; its keyword arguments are its options, its docstring
+A form's module has `derive(system, **options) -> EquationNodes`; its keyword arguments are its options, its docstring
 the equation it evaluates. It raises `FormError`, naming the hypothesis that fails, for a system that it does not fit.
 """
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from chaplygin.runtime.errors import FormError as FormError
 
 if TYPE_CHECKING:
+    from ..equation_nodes import EquationNodes
     from ..equations import Equations
     from ..system import System
 
@@ -53,13 +54,15 @@ def derive(system: System, form: str, **options: Any) -> Equations:
         if option not in allowed:
             raise FormError(f"form {form!r} has no option {option!r}; it has {', '.join(allowed) or 'none'}")
     _refuse_friction(system, form)
-    result: Equations = function(system, **options)
+    result: EquationNodes = function(system, **options)
     if system.contacts:
         from ..friction import add_friction
 
         result = add_friction(result)
     assert len(result.resets) == len(system.events)  # a reset that does not fit the form raises here
-    return result
+    from ..equations import Equations
+
+    return Equations(result)
 
 
 def _refuse_friction(system: System, form: str) -> None:
@@ -85,4 +88,4 @@ def fitting(system: System) -> str:
         return "multipliers"
     if system.constraints or system.parametrization:
         return "maggi"
-    return "lagrange" if system.fields.are_rates() else "poincare"
+    return "lagrange" if system.nodes.fields.are_rates() else "poincare"

@@ -12,7 +12,7 @@ import sympy as sp
 
 from ..accelerations import Implicit
 from ..differentiate import gradient, partials
-from ..equations import Equations
+from ..equation_nodes import EquationNodes
 from ..graph import Graph, Node
 from ..linear import LDL, UNROLLED_VELOCITIES
 from ..structure import structure_functions
@@ -23,15 +23,15 @@ from .poincare import refuse_constraints
 from .reduction import add_brackets, refuse_names
 
 
-def derive(system: System) -> Equations:
+def derive(system: System) -> EquationNodes:
     """Chetaev's canonical equations; the states are all coordinates and the momenta `p_<velocity>`. No options.
 
     Hypotheses: no constraints on the velocities; L of second degree in them with a nonsingular Hessian.
     """
     refuse_constraints(system, "chetaev")
-    g, fields = system.graph.copy(), system.fields
-    lagrangian = g.sub(system.kinetic_node, system.potential_node)
-    momenta = gradient(g, lagrangian, system.eta)
+    g, fields = system.nodes.graph.copy(), system.nodes.fields
+    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
+    momenta = gradient(g, lagrangian, system.nodes.eta)
     names = momentum_symbols(system)
     y = tuple(g.symbol(s.name) for s in names)
     mass, right = _legendre(g, system, momenta, y)
@@ -39,21 +39,23 @@ def derive(system: System) -> Equations:
     pivots: tuple[tuple[Node, Node], ...] = ()
     if len(y) > UNROLLED_VELOCITIES:
         # dH/dx at fixed y is -dL/dx at fixed eta: with eta as symbols, nothing is differentiated through the solution.
-        implicit = Implicit(tuple(map(tuple, mass)), tuple(right), system.eta, tuple(momenta))
-        eta = by_y = list(system.eta)
+        implicit = Implicit(tuple(map(tuple, mass)), tuple(right), system.nodes.eta, tuple(momenta))
+        eta = by_y = list(system.nodes.eta)
         by_x = [g.neg(slope) for slope in gradient(g, lagrangian, fields.coordinates)]
     else:
         factors = LDL(g, mass)
         eta, pivots = factors.solve(right), tuple(factors.checks())
         # H in (t, x, y); its derivatives in y give the velocities again, those along the fields the forces.
-        permitted = dict(zip(system.eta, eta, strict=True))
-        (energy,) = g.substitute([g.sub(g.dot(y, system.eta), lagrangian)], permitted)
+        permitted = dict(zip(system.nodes.eta, eta, strict=True))
+        (energy,) = g.substitute([g.sub(g.dot(y, system.nodes.eta), lagrangian)], permitted)
         slopes = gradient(g, energy, [*y, *fields.coordinates])
         by_y, by_x = slopes[: len(y)], slopes[len(y) :]
-    forces = [g.sub(q, g.dot(field, by_x)) for field, q in zip(fields.along, system.force_nodes, strict=True)]
-    forces = g.substitute(forces, dict(zip(system.eta, eta, strict=True)))
+    forces = [
+        g.sub(q, g.dot(field, by_x)) for field, q in zip(fields.along, system.nodes.forces, strict=True)
+    ]
+    forces = g.substitute(forces, dict(zip(system.nodes.eta, eta, strict=True)))
     add_brackets(g, forces, structure_functions(g, system), y, by_y)
-    return Equations(
+    return EquationNodes(
         system=system,
         form="chetaev",
         options={},
@@ -83,11 +85,11 @@ def _legendre(
     g: Graph, system: System, momenta: list[Node], y: tuple[Node, ...]
 ) -> tuple[list[list[Node]], list[Node]]:
     """The lower triangle of M and y - y_0, of y = M eta + y_0."""
-    columns = partials(g, momenta, system.eta)
-    if g.depends_on([n for c in columns for n in c], system.eta):
+    columns = partials(g, momenta, system.nodes.eta)
+    if g.depends_on([n for c in columns for n in c], system.nodes.eta):
         raise FormError(
             f"chetaev does not fit {system.name!r}: hypothesis 'L is of second degree in the velocities' fails"
         )
-    offsets = g.substitute(momenta, dict.fromkeys(system.eta, g.zero))
+    offsets = g.substitute(momenta, dict.fromkeys(system.nodes.eta, g.zero))
     mass = [[columns[j][i] for j in range(i + 1)] for i in range(len(y))]
     return mass, [g.sub(a, b) for a, b in zip(y, offsets, strict=True)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import sympy as sp
 
 from ..differentiate import forward
-from ..equations import Equations
+from ..equation_nodes import EquationNodes
 from ..evaluate import evaluate
 from ..fields import numeric_matrix
 from ..graph import Graph, Node
@@ -53,9 +53,9 @@ class Permitted:
 
 def equations_of(
     system: System, form: str, g: Graph, title: str, choice: Permitted, motion: Motion
-) -> Equations:
-    """The `Equations` of a motion in all coordinates and the independent velocities."""
-    return Equations(
+) -> EquationNodes:
+    """The `EquationNodes` of a motion in all coordinates and the independent velocities."""
+    return EquationNodes(
         system=system,
         form=form,
         options=choice.options,
@@ -84,22 +84,25 @@ def impose(g: Graph, system: System, form: str, wanted: Sequence[sp.Symbol] | No
                 f"{form}: {system.name!r} is parametrized by {', '.join(s.name for s in system.independent)}; "
                 "leave the option independent out"
             )
-        permitted = dict(zip(system.eta, system.beta, strict=True))
-        declared = dict(zip(system.velocities, system.beta, strict=True))
-        return Permitted(system.independent, system.theta, permitted, declared)
+        permitted = dict(zip(system.nodes.eta, system.nodes.beta, strict=True))
+        declared = dict(zip(system.velocities, system.nodes.beta, strict=True))
+        return Permitted(system.independent, system.nodes.theta, permitted, declared)
     if not system.constraints:
         if wanted is not None:
             raise FormError(f"{form}: {system.name!r} has no constraints; leave the option independent out")
         return Permitted(
-            system.velocities, system.eta, None, dict(zip(system.velocities, system.eta, strict=True))
+            system.velocities,
+            system.nodes.eta,
+            None,
+            dict(zip(system.velocities, system.nodes.eta, strict=True)),
         )
     kept = _independent(system, form, wanted)
     resolved, pivots = _resolve(g, system, form, kept)
     return Permitted(
         kept,
-        tuple(system.eta[system.velocities.index(v)] for v in kept),
+        tuple(system.nodes.eta[system.velocities.index(v)] for v in kept),
         resolved,
-        {v: resolved[e] for v, e in zip(system.velocities, system.eta, strict=True)},
+        {v: resolved[e] for v, e in zip(system.velocities, system.nodes.eta, strict=True)},
         tuple(pivots),
         residuals(g, system, resolved),
         {"independent": tuple(s.name for s in kept)},
@@ -110,7 +113,7 @@ def _independent(system: System, form: str, wanted: Sequence[sp.Symbol] | None) 
     """The independent velocities: those wanted, else the ones that leave the best pivots at the example point."""
     count = len(system.velocities) - len(system.constraints)
     if wanted is None:
-        values = numeric_matrix(system.graph, system.constraint_rows, example_point(system))
+        values = numeric_matrix(system.nodes.graph, system.nodes.constraint_rows, example_point(system))
         dependent = {c for _, c in choose_pivots(values)}
         return tuple(v for a, v in enumerate(system.velocities) if a not in dependent)
     names = {v.name: v for v in system.velocities}
@@ -130,10 +133,10 @@ def _resolve(
     free = [system.velocities.index(v) for v in kept]
     bound = [a for a in range(len(system.velocities)) if a not in free]
     point = example_point(system)
-    matrix = [[row[a] for a in bound] for row in system.constraint_rows]
+    matrix = [[row[a] for a in bound] for row in system.nodes.constraint_rows]
     right = [
         [g.neg(row[a]) for a in free] + [g.neg(offset)]
-        for row, offset in zip(system.constraint_rows, system.constraint_offsets, strict=True)
+        for row, offset in zip(system.nodes.constraint_rows, system.nodes.constraint_offsets, strict=True)
     ]
     try:
         solution, pivots = solve(g, matrix, right, lambda n: evaluate(g, [n], point)[0])
@@ -142,14 +145,14 @@ def _resolve(
             f"{form}: independent: {', '.join(v.name for v in kept)} do not determine the other velocities of "
             f"{system.name!r} at the example point; choose others"
         ) from None
-    permitted = {system.eta[a]: system.eta[a] for a in free}
+    permitted = {system.nodes.eta[a]: system.nodes.eta[a] for a in free}
     for a, row in zip(bound, solution, strict=True):
-        permitted[system.eta[a]] = g.add(g.dot(row[:-1], [system.eta[i] for i in free]), row[-1])
+        permitted[system.nodes.eta[a]] = g.add(g.dot(row[:-1], [system.nodes.eta[i] for i in free]), row[-1])
     return permitted, pivots
 
 
 def residuals(g: Graph, system: System, permitted: Mapping[Node, Node]) -> dict[str, Node]:
     """The constraints as they were declared, on the resolved velocities, zero but for rounding; holonomic equations."""
-    velocities = g.substitute(system.constraint_nodes, permitted)
+    velocities = g.substitute(system.nodes.constraints, permitted)
     found = {f"constraint_{i + 1}": node for i, node in enumerate(velocities)}
-    return found | {f"holonomic_{i + 1}": node for i, node in enumerate(system.holonomic_nodes)}
+    return found | {f"holonomic_{i + 1}": node for i, node in enumerate(system.nodes.holonomic)}

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import sympy as sp
 
 from ..differentiate import forward
-from ..equations import Equations
+from ..equation_nodes import EquationNodes
 from ..fields import solve_for_components
 from ..graph import Graph, Node
 from ..points import example_point
@@ -28,7 +28,7 @@ from .reduction import Balance, balance, project
 Symbols = dict[tuple[int, int, int], Node]
 
 
-def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Equations:
+def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> EquationNodes:
     """The Boltzmann-Hamel equations; states as for `poincare`, with constraints as for `maggi`.
 
     Option `independent`: with constraints, the velocities kept as states.
@@ -41,12 +41,12 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
             f"hamel does not fit {system.name!r}: hypothesis 'as many velocities as coordinates' fails ({k} for {n}); "
             f"use {fitting(system)!r}"
         )
-    g = system.graph.copy()
+    g = system.nodes.graph.copy()
     law = balance(g, system, brackets=False)
     forces = list(law.forces)
     for (a, j, b), gamma in three_index_symbols(g, system).items():
         term = g.mul(gamma, law.momenta[b])
-        forces[j] = g.sub(forces[j], term if a < 0 else g.mul(term, system.eta[a]))
+        forces[j] = g.sub(forces[j], term if a < 0 else g.mul(term, system.nodes.eta[a]))
     choice = impose(g, system, "hamel", independent)
     motion = project(g, system, Balance(law.momenta, forces), choice.theta, choice.permitted)
     title = "Boltzmann-Hamel equations, d/dt dL/d eta_j - X_j L + gamma_aj^b eta_a dL/d eta_b = Q_j"
@@ -56,7 +56,7 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
 
 def three_index_symbols(g: Graph, system: System) -> Symbols:
     """gamma_aj^b as {(a, j, b): node} without the zero ones; a = -1 is time."""
-    fields, k = system.fields, len(system.velocities)
+    fields, k = system.nodes.fields, len(system.velocities)
     if fields.are_rates():
         return {}
     point = example_point(system)

@@ -5,7 +5,7 @@ The case c = 0, X_i = d/dx_i of the Poincaré equations (Encyclopedia of Mathema
 
 from __future__ import annotations
 
-from ..equations import Equations
+from ..equation_nodes import EquationNodes
 from ..system import System
 from . import FormError
 from .constraints import equations_of, impose
@@ -13,18 +13,18 @@ from .poincare import refuse_constraints
 from .reduction import balance, project
 
 
-def derive(system: System) -> Equations:
+def derive(system: System) -> EquationNodes:
     """Lagrange's equations in the coordinates and their rates. No options.
 
     Hypotheses: the velocities are the coordinate rates; no constraints.
     """
     refuse_constraints(system, "lagrange")
-    if not system.fields.are_rates():
+    if not system.nodes.fields.are_rates():
         raise FormError(
             f"lagrange does not fit {system.name!r}: hypothesis 'the velocities are the coordinate rates' fails "
             "(kinematics are given); use 'poincare', or declare coordinates=[...]"
         )
-    g = system.graph.copy()
-    motion = project(g, system, balance(g, system, brackets=False), system.eta)
+    g = system.nodes.graph.copy()
+    motion = project(g, system, balance(g, system, brackets=False), system.nodes.eta)
     title = "Lagrange's equations, d/dt dL/dq' - dL/dq = Q"
     return equations_of(system, "lagrange", g, title, impose(g, system, "lagrange", None), motion)

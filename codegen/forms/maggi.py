@@ -11,14 +11,14 @@ from collections.abc import Sequence
 
 import sympy as sp
 
-from ..equations import Equations
+from ..equation_nodes import EquationNodes
 from ..system import System
 from . import FormError, fitting
 from .constraints import equations_of, impose
 from .reduction import balance, project
 
 
-def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Equations:
+def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> EquationNodes:
     """Maggi's equations in all coordinates and the independent velocities (or parameters).
 
     Option `independent`: the velocities kept as states; chosen at the example point when not given. With a
@@ -32,7 +32,7 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
             f"maggi does not fit {system.name!r}: hypothesis 'the velocities are constrained' fails; "
             f"use {fitting(system)!r}"
         )
-    g = system.graph.copy()
+    g = system.nodes.graph.copy()
     choice = impose(g, system, "maggi", independent)
     motion = project(g, system, balance(g, system), choice.theta, choice.permitted)
     title = "Maggi's equations, b_pi (d/dt dL0/d eta_p - c_qp^r eta_q dL0/d eta_r - X_p L0 - Q_p) = 0"

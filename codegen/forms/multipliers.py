@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import sympy as sp
 
 from ..differentiate import forward
-from ..equations import Equations
+from ..equation_nodes import EquationNodes
 from ..friction import Friction, multiplier_symbols
 from ..graph import Graph, Node
 from ..linear import LDL, MASS_THRESHOLD, UNROLLED_VELOCITIES, limit
@@ -26,7 +26,7 @@ from .constraints import impose, residuals
 from .reduction import Motion, balance, project
 
 
-def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = None) -> Equations:
+def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = None) -> EquationNodes:
     """Equations in all coordinates and all velocities, with multipliers `lambda_<s>` (s = 1, 2 ...) as outputs.
 
     Also outputs: the reaction `reaction_<velocity>` = A_sa lambda_s, conjugate to each velocity that a constraint
@@ -41,37 +41,37 @@ def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = Non
             f"multipliers does not fit {system.name!r}: hypothesis 'constraints as equations' fails ({given}); "
             f"use {fitting(system)!r}"
         )
-    g = system.graph.copy()
-    motion = project(g, system, balance(g, system), system.eta)
+    g = system.nodes.graph.copy()
+    motion = project(g, system, balance(g, system), system.nodes.eta)
     together: Friction | None = None
     pivots: tuple[tuple[Node, Node], ...] = ()
-    if not system.contacts and len(system.eta) <= UNROLLED_VELOCITIES:
+    if not system.contacts and len(system.nodes.eta) <= UNROLLED_VELOCITIES:
         multipliers, pivots = _multipliers(g, system, motion)
     else:
         multipliers = multiplier_symbols(g, system)
         if not system.contacts:
             biases = tuple(_biases(g, system, motion))
-            together = Friction((), tuple(multipliers), system.constraint_rows, biases)
-    rows = system.constraint_rows
-    reactions = [g.dot([row[a] for row in rows], multipliers) for a in range(len(system.eta))]
+            together = Friction((), tuple(multipliers), system.nodes.constraint_rows, biases)
+    rows = system.nodes.constraint_rows
+    reactions = [g.dot([row[a] for row in rows], multipliers) for a in range(len(system.nodes.eta))]
     named = {f"lambda_{s + 1}": node for s, node in enumerate(multipliers)}
     for a, v in enumerate(system.velocities):
         if any(row[a] != g.zero for row in rows):
             named[f"reaction_{v.name}"] = reactions[a]
     for x in _released(system, release):
         named[f"reaction_{x.name}"] = _holding(g, system, x, multipliers)
-    return Equations(
+    return EquationNodes(
         system=system,
         form="multipliers",
         options={"release": tuple(x.name for x in _released(system, release))},
         graph=g,
         title="Equations with multipliers, d/dt dL/d eta_a - ... - X_a L - Q_a = A_sa lambda_s",
         velocities=system.velocities,
-        velocity_nodes=system.eta,
+        velocity_nodes=system.nodes.eta,
         rates=tuple(motion.rates),
         mass=tuple(map(tuple, motion.mass)),
         force=tuple(g.add(f, r) for f, r in zip(motion.force, reactions, strict=True)),
-        declared=dict(zip(system.velocities, system.eta, strict=True)),
+        declared=dict(zip(system.velocities, system.nodes.eta, strict=True)),
         residuals_nodes=residuals(g, system, {}),
         pivots=pivots,
         reaction_nodes=named,
@@ -85,7 +85,7 @@ def _multipliers(
     g: Graph, system: System, motion: Motion
 ) -> tuple[list[Node], tuple[tuple[Node, Node], ...]]:
     """lambda, and the pivots of the Schur complement that are differences."""
-    rows = [list(row) for row in system.constraint_rows]
+    rows = [list(row) for row in system.nodes.constraint_rows]
     factors = LDL(g, motion.mass)
     free = factors.solve(motion.force)
     across = [factors.solve(row) for row in rows]  # M^-1 A^T by columns
@@ -108,10 +108,13 @@ def _multipliers(
 
 def _biases(g: Graph, system: System, motion: Motion) -> list[Node]:
     """The derivatives of A eta + A_0 along the flow at fixed eta."""
-    flow = {**dict(zip(system.fields.coordinates, motion.rates, strict=True)), system.fields.time: g.one}
+    flow = {
+        **dict(zip(system.nodes.fields.coordinates, motion.rates, strict=True)),
+        system.nodes.fields.time: g.one,
+    }
     left = [
-        g.add(g.dot(row, system.eta), offset)
-        for row, offset in zip(system.constraint_rows, system.constraint_offsets, strict=True)
+        g.add(g.dot(row, system.nodes.eta), offset)
+        for row, offset in zip(system.nodes.constraint_rows, system.nodes.constraint_offsets, strict=True)
     ]
     return forward(g, left, flow)
 
@@ -140,12 +143,14 @@ def _holding(g: Graph, system: System, x: sp.Symbol, multipliers: Sequence[Node]
     """
     held = rate(x)
     for a, v in enumerate(system.velocities):
-        column = [system.fields.along[a][i] for i in range(len(system.coordinates))]
+        column = [system.nodes.fields.along[a][i] for i in range(len(system.coordinates))]
         place = system.coordinates.index(x)
         alone = all(f == (g.one if i == place else g.zero) for i, f in enumerate(column))
-        others = all(system.fields.along[b][place] == g.zero for b in range(len(system.velocities)) if b != a)
+        others = all(
+            system.nodes.fields.along[b][place] == g.zero for b in range(len(system.velocities)) if b != a
+        )
         if (isinstance(v, Rate) and v == held) or (alone and others):
-            node = g.dot([row[a] for row in system.constraint_rows], multipliers)
+            node = g.dot([row[a] for row in system.nodes.constraint_rows], multipliers)
             if node == g.zero:
                 raise FormError(f"multipliers: release: no constraint of {system.name!r} holds {x}")
             return node

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import sympy as sp
 
 from ..differentiate import forward, gradient
-from ..equations import Equations
+from ..equation_nodes import EquationNodes
 from ..graph import Graph, Node
 from ..structure import structure_functions
 from ..system import System
@@ -25,7 +25,7 @@ from .constraints import Permitted, equations_of, impose
 from .reduction import Motion, balance, momentum_equations, project
 
 
-def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Equations:
+def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> EquationNodes:
     """Ghori's equations (2.4) in all coordinates and the independent velocities or parameters.
 
     Option `independent`: the velocities kept as states, as for `maggi`. For a system without constraints K = -c and the
@@ -34,9 +34,9 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
 
     Hypothesis: the independent velocities determine the others.
     """
-    g = system.graph.copy()
+    g = system.nodes.graph.copy()
     choice = impose(g, system, "nonholonomic", independent)
-    permitted = choice.permitted or dict(zip(system.eta, system.eta, strict=True))
+    permitted = choice.permitted or dict(zip(system.nodes.eta, system.nodes.eta, strict=True))
     if choice.affine(g):
         motion = _motion(g, system, choice, Permission.of(g, system, choice))
         title = "Ghori's equations, d/dt dL/d theta_i - Y_i L + (K_ji^p theta_j + K_0i^p) m_p = b_pi Q_p"
@@ -58,27 +58,29 @@ class Permission:
     @classmethod
     def of(cls, g: Graph, system: System, choice: Permitted) -> Permission:
         permitted = choice.permitted or {}
-        beta = [permitted.get(e, e) for e in system.eta]
+        beta = [permitted.get(e, e) for e in system.nodes.eta]
         zeros = dict.fromkeys(choice.theta, g.zero)
         offsets = g.substitute(beta, zeros)
         # At theta = 0: an affine beta may be written so that its slopes seem to depend on theta.
         slopes = [g.substitute(forward(g, beta, {v: g.one}), zeros) for v in choice.theta]
-        matrix = system.fields.matrix()
-        drift = [g.add(d, g.dot(row, offsets)) for d, row in zip(system.fields.drift, matrix, strict=True)]
+        matrix = system.nodes.fields.matrix()
+        drift = [
+            g.add(d, g.dot(row, offsets)) for d, row in zip(system.nodes.fields.drift, matrix, strict=True)
+        ]
         return cls(offsets, slopes, drift, [[g.dot(row, b) for row in matrix] for b in slopes])
 
     def direction(self, system: System, i: int, g: Graph) -> dict[Node, Node]:
         """The direction of Y_i; i = -1 is Y_0."""
         components = self.drift if i < 0 else self.fields[i]
-        moves = dict(zip(system.fields.coordinates, components, strict=True))
-        return {**moves, system.fields.time: g.one} if i < 0 else moves
+        moves = dict(zip(system.nodes.fields.coordinates, components, strict=True))
+        return {**moves, system.nodes.fields.time: g.one} if i < 0 else moves
 
 
 def bracket_coefficients(
     g: Graph, system: System, permission: Permission
 ) -> dict[tuple[int, int], list[Node]]:
     """K_ji^p as {(j, i): [node for p]}; j = -1 is the index 0."""
-    k, n = len(permission.slopes), len(system.eta)
+    k, n = len(permission.slopes), len(system.nodes.eta)
     structure = structure_functions(g, system)
     table: dict[tuple[int, int], list[Node]] = {}
     for i in range(k):
@@ -104,16 +106,16 @@ def bracket_coefficients(
 
 
 def _motion(g: Graph, system: System, choice: Permitted, permission: Permission) -> Motion:
-    theta, fields = choice.theta, system.fields
+    theta, fields = choice.theta, system.nodes.fields
     permitted = choice.permitted or {}
-    free = g.sub(system.kinetic_node, system.potential_node)
-    lagrangian, *momenta = g.substitute([free, *gradient(g, free, system.eta)], permitted)
+    free = g.sub(system.nodes.kinetic, system.nodes.potential)
+    lagrangian, *momenta = g.substitute([free, *gradient(g, free, system.nodes.eta)], permitted)
     rates = [
         g.add(d, g.dot([y[s] for y in permission.fields], theta)) for s, d in enumerate(permission.drift)
     ]
     slopes = gradient(g, lagrangian, [*theta, *fields.coordinates])
     by_theta, by_x = slopes[: len(theta)], slopes[len(theta) :]
-    external = g.substitute(system.force_nodes, permitted)
+    external = g.substitute(system.nodes.forces, permitted)
     forces = [
         g.add(g.dot(y, by_x), g.dot(b, external))
         for y, b in zip(permission.fields, permission.slopes, strict=True)

@@ -6,7 +6,7 @@ d/dt dL/d eta_j = (c_0j^b + c_aj^b eta_a) dL/d eta_b + X_j L + Q_j
 
 from __future__ import annotations
 
-from ..equations import Equations
+from ..equation_nodes import EquationNodes
 from ..system import System
 from . import FormError
 from .constraints import equations_of, impose
@@ -21,14 +21,14 @@ def refuse_constraints(system: System, form: str) -> None:
         )
 
 
-def derive(system: System) -> Equations:
+def derive(system: System) -> EquationNodes:
     """The Poincaré-Chetaev equations in all coordinates and all velocities. No options.
 
     Hypotheses: no constraints on the velocities; the brackets stay in the span of the fields (checked when the
     system is made).
     """
     refuse_constraints(system, "poincare")
-    g = system.graph.copy()
-    motion = project(g, system, balance(g, system), system.eta)
+    g = system.nodes.graph.copy()
+    motion = project(g, system, balance(g, system), system.nodes.eta)
     title = "Poincaré-Chetaev equations, d/dt dL/d eta_j = (c_0j^b + c_aj^b eta_a) dL/d eta_b + X_j L + Q_j"
     return equations_of(system, "poincare", g, title, impose(g, system, "poincare", None), motion)

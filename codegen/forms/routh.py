@@ -16,7 +16,7 @@ import sympy as sp
 
 from ..cyclic import cyclic_velocities, failing_condition, vanishes
 from ..differentiate import forward, gradient
-from ..equations import Equations
+from ..equation_nodes import EquationNodes
 from ..graph import Graph, Node
 from ..linear import LDL
 from ..structure import structure_functions
@@ -28,7 +28,7 @@ from .poincare import refuse_constraints
 from .reduction import add_brackets, momentum_equations, refuse_names
 
 
-def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> Equations:
+def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> EquationNodes:
     """Routh's equations in the velocities that remain; the momenta `a_<velocity>` of the others are parameters.
 
     Option `ignore`: the cyclic velocities to eliminate, all cyclic ones when not given. Coordinates that appear in
@@ -38,34 +38,38 @@ def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> Equatio
     every field and with X_0, Q_r = 0); L of second degree in the ignored velocities; a velocity remains.
     """
     refuse_constraints(system, "routh")
-    g, fields = system.graph.copy(), system.fields
+    g, fields = system.nodes.graph.copy(), system.nodes.fields
     gone = _ignored(g, system, ignore)
-    stay = [a for a in range(len(system.eta)) if a not in gone]
+    stay = [a for a in range(len(system.nodes.eta)) if a not in gone]
     constants = _constants(system, gone)
     a_nodes = [g.symbol(s.name) for s in constants]
-    lagrangian = g.sub(system.kinetic_node, system.potential_node)
-    momenta = gradient(g, lagrangian, system.eta)
+    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
+    momenta = gradient(g, lagrangian, system.nodes.eta)
     eliminated, pivots = _eliminate(g, system, momenta, gone, a_nodes)
-    (routhian,) = g.substitute([g.sub(lagrangian, g.dot(a_nodes, [system.eta[r] for r in gone]))], eliminated)
-    kept_eta = [system.eta[j] for j in stay]
+    (routhian,) = g.substitute(
+        [g.sub(lagrangian, g.dot(a_nodes, [system.nodes.eta[r] for r in gone]))], eliminated
+    )
+    kept_eta = [system.nodes.eta[j] for j in stay]
     slopes = gradient(g, routhian, [*kept_eta, *fields.coordinates, *a_nodes])
     k, n = len(stay), len(fields.coordinates)
     by_eta, by_x, by_a = slopes[:k], slopes[k : k + n], slopes[k + n :]
     # dR/d eta_j and a_r together stand for the momenta of all velocities.
     every = dict(zip([*stay, *gone], [*by_eta, *a_nodes], strict=True))
-    forces = [g.add(g.dot(f, by_x), q) for f, q in zip(fields.along, system.force_nodes, strict=True)]
-    add_brackets(g, forces, structure_functions(g, system), [every[i] for i in sorted(every)], system.eta)
-    rates = g.substitute(fields.velocity(g, system.eta), eliminated)
+    forces = [g.add(g.dot(f, by_x), q) for f, q in zip(fields.along, system.nodes.forces, strict=True)]
+    add_brackets(
+        g, forces, structure_functions(g, system), [every[i] for i in sorted(every)], system.nodes.eta
+    )
+    rates = g.substitute(fields.velocity(g, system.nodes.eta), eliminated)
     flow = {**dict(zip(fields.coordinates, rates, strict=True)), fields.time: g.one}
     right = g.substitute([forces[j] for j in stay], eliminated)
     mass, force = momentum_equations(g, by_eta, right, kept_eta, flow)
     # The user's outputs and events keep the coordinates that they need.
-    events = [n for e in system.event_nodes for n in (e.guard, *e.reset.values())]
-    wanted = g.substitute([*system.output_nodes.values(), *events], eliminated)
+    events = [n for e in system.nodes.events for n in (e.guard, *e.reset.values())]
+    wanted = g.substitute([*system.nodes.outputs.values(), *events], eliminated)
     kept = _closed(g, fields.coordinates, rates, [*force, *(m for row in mass for m in row), *wanted])
     declared = {system.velocities[r]: g.neg(s) for r, s in zip(gone, by_a, strict=True)}
-    declared |= {system.velocities[j]: system.eta[j] for j in stay}
-    return Equations(
+    declared |= {system.velocities[j]: system.nodes.eta[j] for j in stay}
+    return EquationNodes(
         system=system,
         form="routh",
         options={"ignore": tuple(system.velocities[r].name for r in gone)},
@@ -90,7 +94,7 @@ def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> Equatio
     )
 
 
-def reduced_system(eqs: Equations) -> System:
+def reduced_system(eqs: EquationNodes) -> System:
     """The reduced system as a `System` of its own, with L = R.
 
     Raises FormError when the displacements that remain do not close (some c_ij^r of a cyclic r is not zero), or when a
@@ -109,7 +113,7 @@ def reduced_system(eqs: Equations) -> System:
                     f"X_{system.velocities[b]}] has a component along X_{system.velocities[i]}"
                 )
     for i in eqs.kept or ():
-        if not vanishes(g, system, [system.fields.along[r][i] for r in gone]):
+        if not vanishes(g, system, [system.nodes.fields.along[r][i] for r in gone]):
             raise FormError(
                 f"{system.name!r}: the coordinate {system.coordinates[i]} is moved by a cyclic velocity"
             )
@@ -187,7 +191,7 @@ def _eliminate(
 ) -> tuple[dict[Node, Node], tuple[tuple[Node, Node], ...]]:
     """eta_r as functions of the others and of a, from a_r = dL/d eta_r."""
     own = [momenta[r] for r in gone]
-    cyclic = [system.eta[r] for r in gone]
+    cyclic = [system.nodes.eta[r] for r in gone]
     columns = [forward(g, own, {v: g.one}) for v in cyclic]
     if g.depends_on([n for c in columns for n in c], cyclic):
         raise FormError(

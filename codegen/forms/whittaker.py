@@ -17,7 +17,7 @@ from fractions import Fraction
 import sympy as sp
 
 from ..differentiate import forward, gradient
-from ..equations import Equations
+from ..equation_nodes import EquationNodes
 from ..graph import Graph, Node
 from ..linear import MASS_THRESHOLD, limit
 from ..symbols import Parameter, Velocity, time
@@ -37,7 +37,7 @@ def derive(
     along: sp.Symbol | str | None = None,
     branch: int = 1,
     independent: Sequence[sp.Symbol] | None = None,
-) -> Equations:
+) -> EquationNodes:
     """Whittaker's equations; states: the other coordinates, `<velocity>_prime`, `t`; the energy `h` is a parameter.
 
     Options: `along`, the coordinate x_1 (the first that fits when not given); `branch`, the sign of eta_1;
@@ -49,7 +49,7 @@ def derive(
     """
     if branch not in (1, -1):
         raise FormError(f"whittaker: branch is {branch!r}; it is the sign of eta_1, 1 or -1")
-    g = system.graph.copy()
+    g = system.nodes.graph.copy()
     _steady(g, system)
     place, first = _leading(g, system, along)
     choice = _permitted(g, system, first, independent)
@@ -60,8 +60,8 @@ def derive(
     theta = (g.one, *(g.symbol(s.name) for s in primes))
     h = g.symbol("h")
     # Ratios eta'_p as free variables first (L0'), then on the permitted velocities (L').
-    free = [g.one if a == first else g.symbol(f"cg_ratio_{a}") for a in range(len(system.eta))]
-    permitted = [g.dot([row[p] for row in permission.slopes], theta) for p in range(len(system.eta))]
+    free = [g.one if a == first else g.symbol(f"cg_ratio_{a}") for a in range(len(system.nodes.eta))]
+    permitted = [g.dot([row[p] for row in permission.slopes], theta) for p in range(len(system.nodes.eta))]
     tau, linear, level = _parts(g, system, free)
     total = g.add(h, level)
     sign = g.const(branch)
@@ -72,8 +72,8 @@ def derive(
     weights = g.substitute(gradient(g, reduced, ratios), on)
     momenta = [*weights[:first], g.zero, *weights[first:]]
     lagrangian, tau = g.substitute([reduced, tau], on)
-    x = system.fields.coordinates
-    matrix = system.fields.matrix()
+    x = system.nodes.fields.coordinates
+    matrix = system.nodes.fields.matrix()
     rates = [g.dot(row, permitted) for row in matrix]
     k = len(theta)
     slopes = gradient(g, lagrangian, [*theta[1:], *x])
@@ -93,14 +93,14 @@ def derive(
     }
     eta = [g.mul(speed, n) for n in permitted]
     energy = _energy(g, system, choice)
-    return Equations(
+    return EquationNodes(
         system=system,
         form="whittaker",
         options={"along": system.coordinates[place].name, "branch": branch, **choice.options},
         graph=g,
         title="Whittaker's equations, d/dx_1 dL'/d theta'_m - Y_m L' + K_im^b theta'_i dL0'/d eta'_b = 0",
         velocities=(*primes, time),
-        velocity_nodes=(*theta[1:], system.fields.time),
+        velocity_nodes=(*theta[1:], system.nodes.fields.time),
         rates=tuple(rates[i] for i in kept),
         mass=(*map(tuple, mass), (*[g.zero] * (k - 1), g.one)),
         force=(*force, g.div(g.one, speed)),
@@ -127,17 +127,22 @@ def derive(
 def _steady(g: Graph, system: System) -> None:
     """Hypothesis (ii) as far as it does not concern the constraints."""
     where = f"whittaker does not fit {system.name!r}: hypothesis"
-    fields = system.fields
+    fields = system.nodes.fields
     symbols = {s.name: s for s in system.all_symbols()}
     names = [
         v.name
-        for v, n in zip(system.velocities, system.force_nodes, strict=True)
+        for v, n in zip(system.velocities, system.nodes.forces, strict=True)
         if not is_zero(g, n, symbols)
     ]
     if names:
         raise FormError(f"{where} 'no forces besides the potential' fails (forces on {', '.join(names)})")
-    roots = [system.kinetic_node, system.potential_node, *(n for f in fields.along for n in f), *system.beta]
-    roots += [n for row in system.constraint_rows for n in row]
+    roots = [
+        system.nodes.kinetic,
+        system.nodes.potential,
+        *(n for f in fields.along for n in f),
+        *system.nodes.beta,
+    ]
+    roots += [n for row in system.nodes.constraint_rows for n in row]
     if any(n != g.zero for n in fields.drift) or g.depends_on(roots, [fields.time]):
         raise FormError(f"{where} 'nothing depends on time' fails; the energy is no integral")
     driven = [u.name for u in system.inputs if g.depends_on(roots, [g.symbol(u.name)])]
@@ -152,7 +157,7 @@ def _leading(g: Graph, system: System, along: sp.Symbol | str | None) -> tuple[i
     """The place of x_1 and of eta_1 = dx_1/dt."""
     found = {}
     for i, x in enumerate(system.coordinates):
-        row = [field[i] for field in system.fields.along]
+        row = [field[i] for field in system.nodes.fields.along]
         if sum(n != g.zero for n in row) == 1 and g.one in row:
             found[x.name] = (i, row.index(g.one))
     where = f"whittaker does not fit {system.name!r}: hypothesis 'dx_1/dt is a velocity of the system' fails"
@@ -171,7 +176,7 @@ def _leading(g: Graph, system: System, along: sp.Symbol | str | None) -> tuple[i
 def _permitted(g: Graph, system: System, first: int, independent: Sequence[sp.Symbol] | None) -> Permitted:
     """The permitted velocities with eta_1 leading the independent ones."""
     choice = impose(g, system, "whittaker", independent)
-    eta = system.eta[first]
+    eta = system.nodes.eta[first]
     value = (choice.permitted or {}).get(eta, eta)
     if value not in choice.theta and independent is None and system.constraints:
         # Chosen without eta_1: put it in place of each of the others in turn.
@@ -224,17 +229,17 @@ def _prime_symbols(system: System, choice: Permitted) -> tuple[sp.Symbol, ...]:
 
 def _parts(g: Graph, system: System, ratios: Sequence[Node]) -> tuple[Node, Node, Node]:
     """T2 and T1 at the ratios, and T0 - V."""
-    lagrangian = g.sub(system.kinetic_node, system.potential_node)
-    zeros = dict.fromkeys(system.eta, g.zero)
-    slopes = gradient(g, lagrangian, system.eta)
-    second = [forward(g, slopes, {v: g.one}) for v in system.eta]
-    if g.depends_on([n for row in second for n in row], system.eta):
+    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
+    zeros = dict.fromkeys(system.nodes.eta, g.zero)
+    slopes = gradient(g, lagrangian, system.nodes.eta)
+    second = [forward(g, slopes, {v: g.one}) for v in system.nodes.eta]
+    if g.depends_on([n for row in second for n in row], system.nodes.eta):
         raise FormError(
             f"whittaker does not fit {system.name!r}: hypothesis 'L is of second degree in the velocities' fails"
         )
     (level,) = g.substitute([lagrangian], zeros)
     linear = g.dot(g.substitute(slopes, zeros), ratios)
-    (value,) = g.substitute([lagrangian], dict(zip(system.eta, ratios, strict=True)))
+    (value,) = g.substitute([lagrangian], dict(zip(system.nodes.eta, ratios, strict=True)))
     plain = linear == g.zero and level == g.zero
     return (value if plain else _quadratic(g, second, ratios)), linear, level
 
@@ -245,6 +250,6 @@ def _quadratic(g: Graph, matrix: Sequence[Sequence[Node]], v: Sequence[Node]) ->
 
 def _energy(g: Graph, system: System, choice: Permitted) -> Node:
     """h = T2 - T0 + V in the declared variables, on the permitted velocities."""
-    lagrangian = g.sub(system.kinetic_node, system.potential_node)
-    h = g.sub(g.dot(system.eta, gradient(g, lagrangian, system.eta)), lagrangian)
+    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
+    h = g.sub(g.dot(system.nodes.eta, gradient(g, lagrangian, system.nodes.eta)), lagrangian)
     return g.substitute([h], choice.permitted or {})[0]

@@ -114,7 +114,7 @@ def _facts(found: subject.Subject, equations: Equations) -> dict[str, Any]:
         for name, status, text in _invariants(equations, False)
         if status
     ]
-    outputs = equations.output_nodes
+    outputs = equations.nodes.output_nodes
     return {
         "system": found.label,
         "description": found.description,
@@ -160,7 +160,10 @@ def _described(found: subject.Subject, equations: Equations, full: bool) -> Iter
     if system.events:
         yield "Events\n" + table(_events(system, full))
     yield "Invariants\n" + table(_invariants(equations, full))
-    for title, named in (("Outputs", equations.output_nodes), ("Reactions", equations.reaction_nodes)):
+    for title, named in (
+        ("Outputs", equations.nodes.output_nodes),
+        ("Reactions", equations.nodes.reaction_nodes),
+    ):
         if named:
             texts = _shown(equations, list(named.values()), full)
             yield f"{title}\n" + table((n, f"= {text}") for n, text in zip(named, texts, strict=True))
@@ -208,7 +211,7 @@ def brackets(system: System) -> list[str]:
     """
     import sympy as sp
 
-    drifts = any(node != system.graph.zero for node in system.fields.drift)
+    drifts = any(node != system.nodes.graph.zero for node in system.nodes.fields.drift)
     constants = system.structure_constants(with_time=drifts)
     names = [*(["X_0"] if drifts else []), *(f"X_{v}" for v in system.velocities)]
     fields = [sp.Symbol(f"X_{v}") for v in system.velocities]
@@ -233,28 +236,32 @@ def equation_lines(equations: Equations, full: bool = True) -> list[str]:
     velocities = equations.velocities
     k = len(velocities)
     if k > MOST_ROWS and not full:
-        lines = [f"{len(equations.rates)} equations dx/dt and {k} equations M theta' = f; --full prints them"]
+        lines = [
+            f"{len(equations.nodes.rates)} equations dx/dt and {k} equations M theta' = f; --full prints them"
+        ]
     else:
         lefts = [f"{x}'" for x in equations.coordinates]
-        lines = [f"{a} = {b}" for a, b in zip(lefts, _shown(equations, equations.rates, full), strict=True)]
+        lines = [
+            f"{a} = {b}" for a, b in zip(lefts, _shown(equations, equations.nodes.rates, full), strict=True)
+        ]
         slopes = [sp.Symbol(f"{v}'") for v in velocities]
-        forces = _shown(equations, equations.force, full)
+        forces = _shown(equations, equations.nodes.force, full)
         for i in range(k):
             left = slopes[i]
-            if equations.mass:  # else the form gives theta' itself
-                row = _views(equations, [equations.entry(i, j) for j in range(k)])
+            if equations.nodes.mass:  # else the form gives theta' itself
+                row = _views(equations, [equations.nodes.entry(i, j) for j in range(k)])
                 left = sum((m * s for m, s in zip(row, slopes, strict=True)), sp.Integer(0))
             lines.append(f"{left} = {forces[i]}")
-    dependent = [v for v in equations.declared if v not in velocities]
-    texts = _shown(equations, [equations.declared[v] for v in dependent], full)
+    dependent = [v for v in equations.nodes.declared if v not in velocities]
+    texts = _shown(equations, [equations.nodes.declared[v] for v in dependent], full)
     return [*lines, *(f"{v} = {text}" for v, text in zip(dependent, texts, strict=True))]
 
 
 def _invariants(equations: Equations, full: bool) -> list[tuple[str, str, str]]:
-    found = equations.found_invariants
-    names = [*(i.name for i in found), *equations.residuals_nodes]
-    texts = _shown(equations, [*(i.node for i in found), *equations.residuals_nodes.values()], full)
-    status = [*(i.status for i in found), *["residual"] * len(equations.residuals_nodes)]
+    found = equations.nodes.found_invariants
+    names = [*(i.name for i in found), *equations.nodes.residuals_nodes]
+    texts = _shown(equations, [*(i.node for i in found), *equations.nodes.residuals_nodes.values()], full)
+    status = [*(i.status for i in found), *["residual"] * len(equations.nodes.residuals_nodes)]
     rows = [(n, f"({s})", f"= {text}") for n, text, s in zip(names, texts, status, strict=True)]
     return rows or [("none found", "", "")]
 
@@ -266,25 +273,25 @@ def _views(equations: Equations, nodes: Sequence[int]) -> list[Any]:
     from chaplygin.codegen.sympy_view import LARGEST_SIMPLIFIED, expressions
 
     def quick(e: Any, n: int, count: int) -> bool:
-        if equations.graph.tree_size(n) > LARGEST_SIMPLIFIED:
+        if equations.nodes.graph.tree_size(n) > LARGEST_SIMPLIFIED:
             return False
         # Trigonometric denominators of this size take it minutes.
         slow = any(p.exp.could_extract_minus_sign() and p.has(sp.sin, sp.cos) for p in e.atoms(sp.Pow))
         return count <= (LONGEST // 3 if slow else LONGEST)
 
-    raw = expressions(equations.graph, nodes, equations.symbols)
-    counts = [equations.graph.count_operations([n]) for n in nodes]
+    raw = expressions(equations.nodes.graph, nodes, equations.nodes.symbols)
+    counts = [equations.nodes.graph.count_operations([n]) for n in nodes]
     simple = [
         sp.simplify(e) if quick(e, n, count) else e for e, n, count in zip(raw, nodes, counts, strict=True)
     ]
     # Plain symbols print in alphabetical order, those of a declaration by their kind.
-    plain = {s: sp.Symbol(name) for name, s in equations.symbols.items()}
+    plain = {s: sp.Symbol(name) for name, s in equations.nodes.symbols.items()}
     return [e.xreplace(plain) for e in simple]
 
 
 def _shown(equations: Equations, nodes: Sequence[int], full: bool) -> list[str]:
     """Nodes as text on one line each; without `full` a long one as its number of operations."""
-    counts = [equations.graph.count_operations([n]) for n in nodes]
+    counts = [equations.nodes.graph.count_operations([n]) for n in nodes]
     short = [n for n, count in zip(nodes, counts, strict=True) if full or count <= LONGEST]
     texts = iter(_views(equations, short))
     return [str(next(texts)) if full or count <= LONGEST else _elided(count) for count in counts]
