@@ -36,7 +36,7 @@ test: lint
 	$(PY) -m pytest -n auto --dist loadfile
 
 test-all: lint
-	$(PY) -m pytest -n auto --dist loadfile -m ''
+	CHAPLYGIN_BACKGROUND=1 $(PY) -m pytest -n auto --dist loadfile -m ''
 
 test-sanitized: setup
 	$(PY) tests/sanitized.py

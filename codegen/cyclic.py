@@ -5,12 +5,17 @@ The last two conditions are left out in the Encyclopedia of Mathematics, "Poinca
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 from .borders import jump
 from .branches import SWITCHES
 from .differentiate import forward
 from .graph import Graph, Node
 from .system import System
 from .zero import are_zero
+
+_continuous: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
+"""Whether the Lagrangian of a system is continuous: the same question for every velocity."""
 
 
 def failing_condition(g: Graph, system: System, r: int) -> str | None:
@@ -35,11 +40,15 @@ def failing_condition(g: Graph, system: System, r: int) -> str | None:
 
 def jumps_along(g: Graph, system: System, r: int) -> bool:
     """Whether L may jump along the displacement of velocity r: a wall there pushes, though X_r L = 0 beside it."""
+    if _continuous.get(system):
+        return False
     lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
     switches = SWITCHES - {"select", "and", "or"} | {"atan", "atan2"}
     switched = [a for n in g.reachable([lagrangian]) if g.op[n] in switches for a in g.args[n]]
     moving = any(n != g.zero for n in forward(g, switched, system.nodes.fields.direction(r, g)))
-    return moving and jump(g.copy(), lagrangian, system) is not None
+    if moving and system not in _continuous:
+        _continuous[system] = jump(g.copy(), lagrangian, system) is None
+    return moving and not _continuous[system]
 
 
 def cyclic_velocities(g: Graph, system: System) -> tuple[int, ...]:

@@ -5,6 +5,9 @@ runtime. A second process (`worker`) meanwhile makes the entry of the cache: the
 in, and the Cython module. When it is there the model goes over to it: same object, same bits, faster steps.
 
 Only reproducible models are made so: in others the last bits may depend on how the code was compiled.
+
+With CHAPLYGIN_BACKGROUND=0 in the environment nothing is compiled in the background: the rest is built when something
+needs it, such as an ensemble, or never.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from . import cache
 from .build import BuildError, build, build_quick
@@ -37,6 +41,7 @@ PATIENCE = 1.0
 """Seconds that the end of the process waits for builds without a word."""
 
 _running: dict[str, Build] = {}  # by key
+_postponed: WeakValueDictionary[str, Model] = WeakValueDictionary()  # by key
 
 
 class _Turns:
@@ -87,6 +92,10 @@ def complete(key: str, sources: Callable[[], Sources], *, reproducible: bool, in
     if running is not None:
         running.wait()
         return running.model
+    postponed = _postponed.get(key)
+    if postponed is not None:
+        postponed._complete()
+        return postponed
     return load_model(build(sources(), key=key, reproducible=reproducible, inline=inline))
 
 
@@ -95,11 +104,13 @@ def begin(key: str, sources: Callable[[], Sources], *, inline: bool) -> Model:
 
     `sources` is called unless the model is there already. Raises as `build` does.
     """
-    from chaplygin.runtime.loading import load_library, load_model
+    from chaplygin.runtime.loading import load_model
 
     running = _running.get(key)
     if running is not None:
         return running.model
+    if os.environ.get("CHAPLYGIN_BACKGROUND") == "0":
+        return _postpone(key, sources, inline)
     try:
         worker = _Worker(key)
     except OSError:  # this interpreter cannot be started a second time
@@ -113,13 +124,44 @@ def begin(key: str, sources: Callable[[], Sources], *, inline: bool) -> Model:
         if "mine" not in answer:
             worker.end()
             return complete(key, lambda: texts, reproducible=True, inline=inline)
-        with cache.workspace() as work:
-            model = load_library(build_quick(texts, work, key=key), texts.name)
-        return Build(key, texts, inline, worker, model).model
+        return Build(key, texts, inline, worker, _quick(key, texts)).model
     except BaseException:
         worker.abandon()
         worker.end()
         raise
+
+
+def _quick(key: str, texts: Sources) -> Model:
+    """A model that runs through the table of the runtime."""
+    from chaplygin.runtime.loading import load_library
+
+    with cache.workspace() as work:
+        return load_library(build_quick(texts, work, key=key), texts.name)
+
+
+def _postpone(key: str, sources: Callable[[], Sources], inline: bool) -> Model:
+    """A model whose rest is built when something needs it."""
+    model = _postponed.get(key)
+    if model is None:
+        texts = sources()
+        model = _quick(key, texts)
+        lock = threading.Lock()
+
+        def rest() -> None:
+            with lock:
+                if model._rest is not None:
+                    _take_over(model, build(texts, key=key, inline=inline))
+
+        model._rest = rest
+        _postponed[key] = model
+    return model
+
+
+def _take_over(model: Model, module: Path) -> None:
+    from chaplygin.runtime.loading import take_over
+
+    take_over(model, module)
+    model._rest = None
 
 
 class _Worker:
@@ -210,7 +252,7 @@ class Build:
             self.thread.join()
         elif self.model._rest is not None:
             # In a forked child neither the thread nor the second process is ours: wait as any other process would.
-            self._take_over(build(self.sources, key=self.key, inline=self.inline))
+            _take_over(self.model, build(self.sources, key=self.key, inline=self.inline))
         if self.error is not None:
             raise self.error
 
@@ -221,7 +263,7 @@ class Build:
                 self.worker.order(self.sources, self.inline)
                 answer = self.worker.answer()
             if "made" in answer:
-                self._take_over(Path(answer["made"]))
+                _take_over(self.model, Path(answer["made"]))
             else:
                 raise BuildError(answer["error"], answer["log"] and Path(answer["log"]))
         except Exception as error:
@@ -238,12 +280,6 @@ class Build:
                 RuntimeWarning,
                 stacklevel=2,
             )
-
-    def _take_over(self, module: Path) -> None:
-        from chaplygin.runtime.loading import take_over
-
-        take_over(self.model, module)
-        self.model._rest = None
 
 
 def _finish() -> None:

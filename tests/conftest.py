@@ -1,8 +1,13 @@
-"""Settings of every test run: models go to a cache of the tests' own, plots to no screen."""
+"""Settings of every test run: models go to a cache of the tests' own, plots to no screen.
+
+Most tests compile a model, run it for an instant and drop it: the second stage is built only where it is needed, unless
+CHAPLYGIN_BACKGROUND says otherwise, as `make test-all` does.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +15,15 @@ import pytest
 _MODELS = Path(__file__).resolve().parent.parent / "build" / "test-models"
 os.environ.setdefault("CHAPLYGIN_CACHE", str(_MODELS))
 os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ.setdefault("CHAPLYGIN_BACKGROUND", "0")
+
+
+@pytest.fixture(scope="module")
+def background() -> Iterator[None]:
+    """Models are completed in the background, as they are for users."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("CHAPLYGIN_BACKGROUND", raising=False)
+        yield
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

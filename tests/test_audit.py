@@ -149,7 +149,8 @@ def corrupted(name: str, share: float = 1e-3) -> Any:
     # The kernels of what stays are made before: an energy that is conserved stays an invariant.
     right = eqs.program
     off = g.mul(g.const(share), g.add(g.one, eqs.nodes.velocity_nodes[i]))
-    wrong = dataclasses.replace(eqs, force=(*eqs.nodes.force[:i], g.add(eqs.nodes.force[i], off)))
+    force = (*eqs.nodes.force[:i], g.add(eqs.nodes.force[i], off))
+    wrong = dataclasses.replace(eqs, nodes=dataclasses.replace(eqs.nodes, force=force))
     kernels = {**right.kernels, "rhs": wrong.program.kernels["rhs"]}
     return python_model(dataclasses.replace(right, kernels=kernels), quiet=True)
 
@@ -170,14 +171,9 @@ def test_a_wrong_force_fails(name: str) -> None:
 def test_a_wrong_force_in_compiled_code_fails() -> None:
     """Through C, and the energy is no longer found to be conserved: the power says where it should come from."""
     eqs = equations("heavy top")
-    wrong = dataclasses.replace(
-        eqs,
-        force=(
-            *eqs.nodes.force[:2],
-            eqs.nodes.graph.mul(eqs.nodes.graph.const(2), eqs.nodes.velocity_nodes[0]),
-        ),
-        options={"wrong": 1},
-    )
+    g = eqs.nodes.graph
+    force = (*eqs.nodes.force[:2], g.mul(g.const(2), eqs.nodes.velocity_nodes[0]))
+    wrong = dataclasses.replace(eqs, nodes=dataclasses.replace(eqs.nodes, force=force, options={"wrong": 1}))
     assert not run(cg.compile(wrong), "heavy top", rtol=1e-6, atol=1e-6).audit()
 
 

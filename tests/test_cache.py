@@ -472,6 +472,7 @@ def test_the_version_is_remembered_until_the_compiler_changes(
 DERIVING = ("equations", "lower", "accelerations", "friction", "arrange", "program", "emit", "build")
 
 
+@pytest.mark.usefixtures("background")
 def test_what_is_found_in_the_cache_loads_nothing_that_derives() -> None:
     """From the declaration to the loaded model of a second process: no module of the later stages is imported."""
     script = textwrap.dedent(

@@ -78,7 +78,7 @@ def accelerations(eqs: Equations, point: dict[str, float]) -> list[float]:
 
 def balances(eqs: Equations, count: int = 3) -> list[Balance]:
     g = eqs.nodes.graph
-    h, _, _ = painleve_function(eqs)
+    h, _, _ = painleve_function(eqs.nodes)
     slots = [g.symbol(f"cg_slot_{i}") for i in range(len(eqs.nodes.force))]
     worked = power(eqs, slots)
     flow = {

@@ -28,6 +28,7 @@ else:
 
 pytestmark = [
     needs_core,
+    pytest.mark.usefixtures("background"),
     pytest.mark.skipif(os.name != "posix", reason="the counting compiler is a shell script"),
 ]
 

@@ -34,6 +34,7 @@ from chaplygin.runtime.lanes import WORTH
 
 pytestmark = [
     needs_core,
+    pytest.mark.usefixtures("background"),
     pytest.mark.skipif(os.name != "posix", reason="the compiler is a shell script"),
 ]
 
@@ -360,6 +361,21 @@ def test_large_ensembles_wait_and_small_ones_do_not(place: Place) -> None:
     assert model.has_inlined_methods
     assert (large.y == small.y[:, :1]).all()
     assert place.compiled("harmonic_oscillator_lanes.c") <= 1
+
+
+def test_without_a_background_the_rest_is_built_when_it_is_needed(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHAPLYGIN_BACKGROUND", "0")
+    example, model = oscillator()
+    run = model.integrate((0, 1), example.initial, example.parameters)
+    assert oscillator()[1] is model
+    assert not stages._running and place.late() == [] and place.entries() == []
+    assert Path(model.owner.__file__) in place.entries()
+    assert model.has_inlined_methods
+    assert place.compiled("harmonic_oscillator_core.c") == 2
+    assert (model.integrate((0, 1), example.initial, example.parameters).y == run.y).all()
+    assert oscillator(wait=True)[1] is model
 
 
 def test_a_failure_in_the_second_stage_is_told_once(place: Place) -> None:
