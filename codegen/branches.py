@@ -1,8 +1,8 @@
-"""The branches of expressions: what they are once every `Piecewise`, `Min`, `Max`, `Abs` and `sign` is decided.
+"""The branches of expressions: what remains once every `Piecewise`, `Min`, `Max`, `Abs` and `sign` is decided.
 
-Between its switches a declaration is analytic. So an identity is not looked for at points that may or may not lie in a
-branch: each branch is taken by decision, which leaves an analytic expression, and that is zero everywhere when it is
-zero near one generic point, wherever this lies. Only what fails on a branch needs a point in it (`reach`).
+Between its switches a declaration is analytic. So an identity is not tested at points that happen to be in a branch:
+each branch is selected symbolically, which leaves an analytic expression, and that vanishes everywhere if it vanishes
+near one generic point, inside the branch or not. Only a failure on a branch needs a point in it (`reach`).
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from .graph import CONDITIONS, Graph, Node
 
 SWITCHES = frozenset({"select", "min", "max", "abs", "sign", *CONDITIONS})
 MOST_BRANCHES = 64
-"""Combinations of decisions that are tried; an expression with more is not examined."""
+"""Maximum number of combinations of decisions; an expression with more is not examined."""
 
 Condition = tuple[Node, int]
-"""A switch and the sign, 1 or -1, that it has on a branch."""
+"""A switch and its sign on a branch, 1 or -1."""
 
 
 @dataclass(frozen=True)
 class Branch:
-    """Expressions on one branch: free of switches, with the conditions under which they are what was declared."""
+    """Expressions on one branch: free of switches, and equal to the declared ones under `conditions`."""
 
     conditions: tuple[Condition, ...]
     nodes: tuple[Node, ...]
 
 
 class _Undecided(Exception):
-    """The sign of this switch decides the value."""
+    """The value depends on the sign of this switch, which is not decided yet."""
 
     def __init__(self, switch: Node) -> None:
         self.switch = switch
@@ -43,11 +43,11 @@ def is_branched(g: Graph, roots: Sequence[Node]) -> bool:
 
 
 def branches(g: Graph, roots: Sequence[Node], most: int = MOST_BRANCHES) -> list[Branch] | None:
-    """Every combination of decisions on which the roots depend, None when there are more than `most`.
+    """Every combination of decisions on which the roots depend; None if there are more than `most`.
 
-    Only decisions that are needed are made, as in an evaluation: the conditions of an arm that is not selected do not
-    matter. Combinations that contradict one another (x > 3 and x < 2) are left out where the switches differ by a
-    constant. The graph grows by the nodes of the branches.
+    Only necessary decisions are made, as in an evaluation: conditions within an arm that is not selected do not
+    matter. Contradictory combinations (x > 3 and x < 2) are left out if the switches differ by a constant. The nodes
+    of the branches are added to the graph.
     """
     branched = _branched(g, roots)
     if not branched:
@@ -63,14 +63,14 @@ def branches(g: Graph, roots: Sequence[Node], most: int = MOST_BRANCHES) -> list
                 return None
             open_ones += [{**decided, question.switch: -1}, {**decided, question.switch: 1}]
             continue
-        except ZeroDivisionError:  # on this branch the expression is nowhere defined
+        except ZeroDivisionError:  # the expression is undefined everywhere on this branch
             continue
         found.append(Branch(tuple(decided.items()), tuple(nodes)))
     return found
 
 
 def branch_at(g: Graph, roots: Sequence[Node], point: Mapping[str, float]) -> Branch:
-    """The branch on which a point lies; raises as `evaluate` does."""
+    """The branch that contains a point; raises the errors of `evaluate`."""
     branched = _branched(g, roots)
     decided: dict[Node, int] = {}
     while True:
@@ -81,7 +81,7 @@ def branch_at(g: Graph, roots: Sequence[Node], point: Mapping[str, float]) -> Br
 
 
 def _branched(g: Graph, roots: Sequence[Node]) -> set[Node]:
-    """The switches below the roots, and what contains one."""
+    """The switches below the roots, and every node that contains one."""
     found: set[Node] = set()
     for n in g.reachable(roots):
         if g.op[n] in SWITCHES or any(a in found for a in g.args[n]):
@@ -90,7 +90,7 @@ def _branched(g: Graph, roots: Sequence[Node]) -> set[Node]:
 
 
 def _decide(g: Graph, roots: Sequence[Node], decided: dict[Node, int], branched: set[Node]) -> list[Node]:
-    """The roots with their switches replaced by what they select; raises _Undecided for the first open one."""
+    """The roots with their switches replaced by what they select; raises _Undecided for the first undecided one."""
     new: dict[Node, Node] = {}
     stack = list(roots)
     while stack:
@@ -102,7 +102,7 @@ def _decide(g: Graph, roots: Sequence[Node], decided: dict[Node, int], branched:
             new[node] = node
             continue
         args = g.args[node]
-        if g.op[node] == "select":  # an arm that is not taken decides nothing
+        if g.op[node] == "select":  # an arm that is not selected does not matter
             condition = args[0]
             if condition not in new:
                 stack.append(condition)
@@ -138,7 +138,7 @@ def _selected(g: Graph, op: str, args: list[Node], decided: dict[Node, int]) -> 
         return g.const(sign) if op == "sign" else g.mul(g.const(sign), args[0])
     a, b = args
     difference = g.sub(b, a)
-    if op in ("eq", "ne"):  # met on a surface only, unless the two sides are the same
+    if op in ("eq", "ne"):  # equality holds on a surface only, unless the two sides are the same
         return g.boolean((difference == g.zero) == (op == "eq"))
     sign = _sign(g, difference, decided)
     if op in ("lt", "le"):
@@ -147,7 +147,7 @@ def _selected(g: Graph, op: str, args: list[Node], decided: dict[Node, int]) -> 
 
 
 def _sign(g: Graph, node: Node, decided: dict[Node, int]) -> int:
-    """The sign of a node free of switches under the decisions."""
+    """The sign of a node without switches, given the decisions."""
     coefficient, rest = g.split(node)
     if g.op[rest] in ("mul", "div"):
         a, b = g.args[rest]
@@ -166,9 +166,9 @@ def _sign(g: Graph, node: Node, decided: dict[Node, int]) -> int:
 
 
 def normalised(g: Graph, node: Node) -> tuple[int, Node | None]:
-    """(1 or -1, switch) with the sign of the node that of the product; (sign, None) where the sign is known.
+    """(1 or -1, switch), whose product has the sign of the node; (sign, None) if the sign is known.
 
-    Two nodes that change their sign together have the same switch: a - b and b - a, and exp(u) < 2 is u < log(2).
+    Nodes that change sign together have the same switch: a - b and b - a; exp(u) - 2 and u - log(2).
     """
     direction = 1
     while True:
@@ -199,7 +199,7 @@ def normalised(g: Graph, node: Node) -> tuple[int, Node | None]:
         factor, inner = g.split(moving)
         if op == "sub" and values[0] is not None:
             factor = -factor
-        level = Fraction(-offset) / factor  # the sign is that of factor (f - level)
+        level = Fraction(-offset) / factor  # the sign is that of factor * (f - level)
         turn = 1 if factor > 0 else -1
         if g.op[inner] in ("exp", "sqrt") and level <= 0:
             return direction * turn, None
@@ -216,7 +216,7 @@ def normalised(g: Graph, node: Node) -> tuple[int, Node | None]:
 
 
 def _implied(g: Graph, switch: Node, decided: Mapping[Node, int]) -> int | None:
-    """The sign of a switch that another one, a multiple of it but for a constant, settles."""
+    """The sign of a switch if it follows from that of a decided one, of which it is a multiple plus a constant."""
     for other, sign in decided.items():
         compared = _compared(g, switch, other)
         if compared is None:
@@ -230,7 +230,10 @@ def _implied(g: Graph, switch: Node, decided: Mapping[Node, int]) -> int | None:
 
 
 def can_border(g: Graph, switch: Node, others: Mapping[Node, int]) -> bool:
-    """Whether the others may have their signs where this switch is zero; only constant differences are seen."""
+    """Whether the others can have their signs where this switch is zero.
+
+    Contradictions are found only between switches that are a multiple of one another plus a constant.
+    """
     for other, sign in others.items():
         compared = _compared(g, other, switch)
         if compared is not None and compared[1] * sign < 0:
@@ -242,7 +245,7 @@ def can_border(g: Graph, switch: Node, others: Mapping[Node, int]) -> bool:
 
 
 def _compared(g: Graph, switch: Node, other: Node) -> tuple[Fraction, Fraction] | None:
-    """(r, c) with switch = r other + c, None where they are not so related."""
+    """(r, c) with switch = r other + c; None if there are no such numbers."""
     own, theirs = _linear(g, switch), _linear(g, other)
     if own.keys() - {g.one} != theirs.keys() - {g.one}:
         return None
@@ -254,7 +257,7 @@ def _compared(g: Graph, switch: Node, other: Node) -> tuple[Fraction, Fraction] 
 
 
 def _linear(g: Graph, node: Node) -> dict[Node, Fraction]:
-    """A node as a sum of multiples of nodes that are not sums; the constant under the node 1."""
+    """A node as a linear combination of nodes that are not sums; the constant term has the node 1 as its key."""
     terms: dict[Node, Fraction] = {}
     stack = [(Fraction(1), node)]
     while stack:

@@ -1,4 +1,4 @@
-"""`Equations`: what a form derives. M theta' = f and dx/dt in the graph, with SymPy and LaTeX views."""
+"""`Equations`: the result of a derivation. M theta' = f and dx/dt in the graph, with SymPy and LaTeX views."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .program import Program
 
 LARGEST_COUNTED_AS_EMITTED = 2000
-"""Operations of M and f up to which `Equations.operations` counts the emitted right-hand side."""
+"""Operations of M and f together up to which `Equations.operations` counts the emitted right-hand side."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,23 +35,23 @@ class Equations:
     dx/dt = rates(t, x, theta),   M(t, x) theta' = f(t, x, theta, u)
 
     With Coulomb contacts f contains the friction forces `friction_<contact>` (and in the form `multipliers` the
-    multipliers `lambda_<s>`) as symbols; see `chaplygin.codegen.friction` for what determines them.
+    multipliers `lambda_<s>`) as symbols; `chaplygin.codegen.friction` gives the equations that determine them.
 
     Attributes
     ----------
     states : names of the states, coordinates x (n) then velocities theta (k).
-    mass_matrix : SymPy matrix M (k, k), symmetric; the unit matrix where the form gives theta' itself.
+    mass_matrix : SymPy matrix M (k, k), symmetric; the unit matrix if the form gives theta' directly.
     forcing : SymPy matrix f (k, 1).
     kinematics : SymPy matrix dx/dt (n, 1).
     invariants : {name: SymPy expression}, conserved along every motion; `invariant_status` says how each was checked.
     residuals : {name: SymPy expression}, zero along every motion.
     outputs : {name: SymPy expression}.
     operations : {"mass_matrix", "forcing", "rhs", "divisions", "hoisted"}: the operations of M, of f and of one call
-        of the emitted right-hand side, how many of those are divisions, and how many more are done once for a set of
-        parameters. Where M and f together have more than 2,000, "rhs", "divisions" and "hoisted" count the
-        right-hand side as it is derived, loops that factor and solve included: the emitted one, counted by
-        `program.schedule("rhs")`, is the outcome of a search for fewer operations that takes long there.
-    program : the `Program` that is emitted.
+        of the emitted right-hand side, how many of the latter are divisions, and how many more are done once per
+        parameter set. If M and f together have more than 2,000 operations, "rhs", "divisions" and "hoisted" count the
+        right-hand side as derived, including the loops that factor and solve: the emitted one, counted by
+        `program.schedule("rhs")`, results from a search for fewer operations that is slow at that size.
+    program : the `Program` to be emitted.
 
     >>> from chaplygin.systems import example
     >>> example("harmonic_oscillator").system.equations("lagrange").states
@@ -84,7 +84,7 @@ class Equations:
 
     @property
     def coordinates(self) -> tuple[sp.Symbol, ...]:
-        """The coordinates among the states: all of them unless the form lets some drop out."""
+        """The coordinates among the states: all of them, unless the form eliminates some."""
         every = self.system.coordinates
         return every if self.kept is None else tuple(every[i] for i in self.kept)
 
@@ -95,7 +95,7 @@ class Equations:
 
     @property
     def independent_node(self) -> Node:
-        """What the equations are differentiated by: time, or Whittaker's x_1."""
+        """The independent variable of the equations: the time, or Whittaker's x_1."""
         fields = self.system.fields
         if self.independent is None:
             return fields.time
@@ -111,15 +111,15 @@ class Equations:
         return known if self.friction is None else friction_symbols(self.system) | known
 
     def entry(self, i: int, j: int) -> Node:
-        """M[i, j] from the lower triangle."""
+        """M[i, j], read from the lower triangle."""
         return self.mass[max(i, j)][min(i, j)]
 
     def points(self, roots: Sequence[Node], count: int) -> list[dict[str, float]]:
-        """Random points near the example point, in all variables of the equations, where the roots are finite."""
+        """Random points near the example point, in all variables of the equations, at which the roots are finite."""
         return good_points(self.system, roots, count, self.graph, self.complete)
 
     def complete(self, point: Mapping[str, Any], precise: bool = False) -> dict[str, Any]:
-        """A point in the declared variables with the form's own states and parameters added, and constraints kept."""
+        """A point in the declared variables, moved onto the constraints, with the form's own variables added."""
         g, result = self.graph, dict(point)
         kept = evaluate(g, list(self.manifold.values()), result, precise)
         result |= {str(g.value[v]): value for v, value in zip(self.manifold, kept, strict=True)}
@@ -130,7 +130,7 @@ class Equations:
 
     @cached_property
     def permitted(self) -> dict[Node, Node]:
-        """The nodes of the declared velocities (and independent parameters) to their values in the states."""
+        """The nodes of the declared velocities (and independent parameters), mapped to their values in the states."""
         system = self.system
         pairs = [
             *zip(system.velocities, system.eta, strict=True),
@@ -151,7 +151,7 @@ class Equations:
 
     @cached_property
     def resets(self) -> tuple[tuple[Node, ...] | None, ...]:
-        """The state after each event of the system, None where it has no reset."""
+        """The state after each event of the system; None for an event without a reset."""
         from .hybrid import resets
 
         return resets(self)
@@ -182,7 +182,7 @@ class Equations:
         return emit_to(self.program, folder, force=force)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickled are the fields; what follows from them is made again."""
+        """The fields only; cached results are computed again after unpickling."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     # -- SymPy views --------------------------------------------------------------------------------------------
@@ -241,9 +241,9 @@ class Equations:
         return {**counts, "rhs": plan.operations, "divisions": plan.divisions, "hoisted": hoisted}
 
     def reduced_system(self) -> System:
-        """For the form `routh`: the reduced system as a `System` of its own, with L = R.
+        """For the form `routh`: the reduced system as a separate `System`, with L = R.
 
-        Raises FormError when the displacements that remain do not close, or for another form.
+        Raises FormError if the remaining displacements are not closed under brackets, or for any other form.
         """
         from .forms.routh import reduced_system
 

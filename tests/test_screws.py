@@ -409,7 +409,7 @@ def test_wrong_bodies() -> None:
             {"inertia": sp.Matrix([[1, 2, 0], [0, 1, 0], [0, 0, 1]])},
             r"'b': inertia is not symmetric: entry \[0, 1\]",
         ),
-        ({"inertia": sp.eye(2)}, r"'b': inertia has shape \(2, 2\); \(3, 3\)"),
+        ({"inertia": sp.eye(2)}, r"'b': inertia has shape \(2, 2\); give shape \(3, 3\)"),
         ({"inertia": (1, 2)}, "'b': inertia"),
         ({"rotation": sp.eye(4)}, "'b': rotation has shape"),
         ({"rotation": cg.turn(3, speed)}, "'b': rotation contains the velocity theta_dot"),
@@ -417,9 +417,9 @@ def test_wrong_bodies() -> None:
         ({"center": 3}, "'b': center is int; give 3 components"),
         ({"center": (X, Y, sp.Symbol("z"))}, r"'b': center\[2\]: unknown symbol z"),
         ({"mass": "m"}, "'b': mass is text"),
-        ({"mass": None}, "'b': it has inertia and no mass"),
+        ({"mass": None}, "'b': inertia is given without mass"),
         ({"parent": "torus"}, "'b': parent is str; give a Body"),
-        ({"inertia": None, "about": (0, 0, 1)}, "about is given and no inertia"),
+        ({"inertia": None, "about": (0, 0, 1)}, "about is given without inertia"),
     ]
     for changes, words in cases:
         given = {"name": "b", "mass": M1, "inertia": (1, 1, 1), **changes}

@@ -142,7 +142,7 @@ def _dependent() -> tuple[sp.Expr, ...]:
             {"kinetic": KINETIC.subs(W, 0) - J * OMEGA**2 / 2 - M * A**2 * OMEGA**2 / 2},
             "singular at the example point",
         ),
-        ({"kinetic": M * V**2 / 2 + J * OMEGA**2 / 2}, "no inertia along w.*before any constraint"),
+        ({"kinetic": M * V**2 / 2 + J * OMEGA**2 / 2}, "no inertia along w.*do not substitute constraints"),
         ({"kinetic": M * (V + W + A * OMEGA) ** 2 / 2 + J * OMEGA**2 / 2}, "mass matrix is singular"),
         (
             {
@@ -158,7 +158,7 @@ def _dependent() -> tuple[sp.Expr, ...]:
         ({"kinematics": {PHI: OMEGA + V + W, X: OMEGA + V + W, Y: V + W}}, "linearly dependent"),
         ({"name": 'a;system("x")'}, "a name is a letter"),
         ({"name": "double"}, "keyword"),
-        ({"outputs": {"v": W}}, "output 'v' has the name of a velocity"),
+        ({"outputs": {"v": W}}, "the output name 'v' is already that of a velocity"),
         ({"outputs": {"side slip": W}}, "a name is a letter"),
         ({"example": {**EXAMPLE, M: float("nan")}}, r"example\[m\] = nan is not finite"),
         ({"example": {**EXAMPLE, M: "heavy"}}, r"example\[m\] = heavy is not a number"),
