@@ -1,4 +1,4 @@
-"""Settings of every test run: models go to a cache of the tests' own, plots to no screen."""
+"""Settings of every test run: models go to a cache for tests, plots are not shown on screen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is assumed of a symbol holds in every run, or the run is refused."""
+"""The assumptions on a symbol hold in every run, or the run is refused."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_assumptions_that_cannot_be_held_are_refused() -> None:
 
 
 def oscillator() -> cg.System:
-    """On a half-line: x > 0, with a count n of springs, a nonzero k, and a force f that only pushes."""
+    """An oscillator on a half-line: x > 0, with a number n of springs, a nonzero k, and a force f that only pushes."""
     x = cg.coordinates("x", positive=True)
     m = cg.parameters("m", positive=True)
     n = cg.parameters("n", integer=True, nonnegative=True)

@@ -1,4 +1,4 @@
-"""Contacts and multipliers in a declaration: what is refused and in which words, and what is not."""
+"""Contacts and multipliers in a declaration: what is refused, with which message, and what is accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Declared events: guards, kinks, resets in every form, what is refused, and the same texts in every process."""
+"""Declared events: guards, kinks, resets in every form, refusals, and identical texts in every process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ POINT = {"q": 0.4, "r": -0.7, "q_dot": 1.1, "r_dot": 0.6, "m": 1.5, "k": 2.5, "e
 
 
 def pair(*events: Any, **changes: Any) -> cg.System:
-    """Two coupled oscillators with an inertia that depends on the position."""
+    """Two coupled oscillators with position-dependent inertia."""
     given: dict[str, Any] = {
         "coordinates": [Q, R],
         "kinetic": M * (U**2 + (1 + Q**2) * V**2) / 2 + U * V / 3,

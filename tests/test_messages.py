@@ -1,4 +1,4 @@
-"""Errors that say what would be right, for what newcomers from other packages write."""
+"""Errors that suggest the correction, for mistakes of newcomers from other packages."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_constraints_that_depend_on_one_another(more: dict[str, Any], given: Any
 
 
 def test_two_equations_that_fill_the_plane_are_still_redundant() -> None:
-    """As many constraints as velocities, but only one of them counts."""
+    """As many constraints as velocities, but only one is independent."""
     with pytest.raises(DeclarationError, match=r"holonomic\[1\] is redundant"):
         cg.System("diagonal", coordinates=[x, y], kinetic=X**2 + Y**2, holonomic=[x - y, 2 * x - 2 * y])
     with pytest.raises(DeclarationError, match="2 constraints leave none of the 2 velocities free"):
@@ -90,7 +90,7 @@ def test_two_equations_that_fill_the_plane_are_still_redundant() -> None:
 
 
 def test_forms_send_to_one_that_fits() -> None:
-    """Suslov's problem by a quaternion: redundant coordinates and a constraint."""
+    """Suslov's problem with a quaternion: redundant coordinates and a constraint."""
     a, b, c, d = cg.coordinates("a b c d")
     system = cg.System(
         "suslov_quaternion",

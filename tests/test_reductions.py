@@ -38,7 +38,7 @@ def pendulum() -> cg.System:
 
 
 def forced() -> cg.System:
-    """Time, a drift X_0, a force on the velocity that remains, and linear terms in T; X_3 = d_z is cyclic."""
+    """Explicit time, a drift X_0, a force on the remaining velocity, and linear terms in T; X_3 = d_z is cyclic."""
     t = cg.time
     return cg.System(
         "forced",
@@ -218,7 +218,7 @@ def test_whittaker_gives_the_motion_of_the_full_equations(constrained: bool, spe
 
 @pytest.mark.parametrize("tolerance", [1e-6, 1e-9, 1e-11])
 def test_the_end_of_a_branch_is_reported(tolerance: float) -> None:
-    """The sleigh turns by no more than phi_inf: the run stops there with a status, near it and with what it had."""
+    """The sleigh cannot turn beyond phi_inf: the run stops close to it, with a status and the results so far."""
     entry = cg.example("chaplygin_sleigh")
     model = entry.system.compile("whittaker")
     run = model.integrate(
@@ -274,7 +274,7 @@ def test_chetaev_equals_poincare_with_all_terms() -> None:
 
 
 def test_multipliers_give_motion_and_reactions() -> None:
-    """A bead on the line x = y/2: N is known, and the motion is Maggi's."""
+    """A bead on the line x = y/2: N is known, and the motion agrees with Maggi's equations."""
     m, g = cg.parameters("m g", positive=True)
     bead = cg.System(
         "bead",

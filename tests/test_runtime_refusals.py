@@ -1,4 +1,4 @@
-"""Arguments that are refused before a run, whatever the model: by name, and with what would be right."""
+"""Arguments refused before a run by any model: errors name the argument and say what is valid."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_reproducible_is_a_boolean() -> None:
         cg.compile(system.equations("lagrange"), reproducible=1)  # type: ignore[arg-type]
 
 
-# ---- the compiled classes themselves, which Python code above them guards ----
+# ---- the compiled classes themselves, normally called through Python code ----
 
 
 def core(p: list[Any], t_eval: Any = None) -> Any:

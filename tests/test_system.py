@@ -1,4 +1,4 @@
-"""Declarations: what is refused, with which words; what is computed of what is accepted."""
+"""Declarations: what is refused, with which message, and what is computed from accepted ones."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_bad_names_are_refused_by_every_kind(name: str) -> None:
 
 
 def test_a_name_made_by_hand_is_checked_too() -> None:
-    """A symbol object can be made around the rule; the System looks again."""
+    """A symbol object can be created without the naming rule; the System checks it again."""
     from chaplygin.codegen.symbols import Parameter
 
     evil = Parameter('a;system("x")', real=True)
@@ -209,7 +209,7 @@ def test_one_name_for_two_things() -> None:
 
 
 def test_the_trap_of_a_substituted_constraint() -> None:
-    """The sleigh with w = 0 put into T and two velocities: other tools integrate wrong equations in silence."""
+    """The sleigh with w = 0 put into T and two velocities: other tools silently integrate wrong equations."""
     with pytest.raises(DeclarationError, match=r"bracket \[X_omega, X_v\] leaves the span.*constraints"):
         cg.System(
             "trap",
@@ -250,7 +250,7 @@ def test_digest_tells_declarations_apart() -> None:
 
 
 def test_structure_functions_hold_far_from_the_example() -> None:
-    """[X_a, X_b] with |x| and with a tanh that is 1 to all digits at the example: no constant is taken for them."""
+    """[X_a, X_b] with |x| and with a tanh that is 1 to all digits at the example are not mistaken for constants."""
     a, b, c = cg.velocities("a b c")
     x, y, z = cg.coordinates("x y z")
     kinetic = (a**2 + b**2 + c**2) / 2
@@ -262,7 +262,7 @@ def test_structure_functions_hold_far_from_the_example() -> None:
     )
     assert float(bent.structure_constants()[0][1][2].subs(x, -1)) == -1.0
     model = bent.compile("poincare")
-    # a' = c_ba^c b p_c..., worked out by hand: a' = -sign(x) b c, b' = sign(x) a c.
+    # a' = c_ba^c b p_c..., derived by hand: a' = -sign(x) b c, b' = sign(x) a c.
     for side in (1.0, -1.0):
         assert list(model.rhs(0, [side, 0, 0, 1, 2, 3], ())[3:5]) == [-6.0 * side, 3.0 * side]
     steep = z, c + b * sp.log(sp.cosh(20 * x)) / 20
