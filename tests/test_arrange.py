@@ -354,7 +354,7 @@ def test_branches_stay_where_they_are() -> None:
 
 
 def test_checks_say_what_they_said() -> None:
-    """The pivot checks give the same results before and after: at zero, cancelling and regular pivots."""
+    """|p| <= limit before, and the checks of the factors after, agree at zero, cancelling and regular pivots."""
 
     def build(g: Graph, s: dict[str, Node]) -> Any:
         m, k = s["a"], g.mul(s["a"], g.mul(s["b"], s["b"]))

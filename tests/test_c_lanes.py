@@ -50,7 +50,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="lanes need the vector t
 def flags_of(cpu: str) -> list[str]:
     """The flags for a kind of CPU; skips the test on other CPUs."""
     if cpu in WANTED and not X86:
-        pytest.skip("flags of x86")
+        pytest.skip("the flags are for x86")
     features = cpu_features()
     if not all(re.search(rf"\b{feature}\b", features) for feature in WANTED.get(cpu, ())):
         pytest.skip(f"this CPU has no {cpu}")

@@ -24,7 +24,7 @@ from chaplygin.codegen.cache import CacheError
 from chaplygin.codegen.compilers import Compiler, find_compiler
 
 KEY = "d" * 40
-posix = pytest.mark.skipif(os.name != "posix", reason="owners and modes are POSIX's")
+posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX owners and modes")
 
 
 @pytest.fixture(autouse=True)

@@ -154,7 +154,7 @@ def test_every_form_shows_and_runs(form: str, capsys: Captured, tmp_path: Path) 
         if main(["show", name, "--form", form]) == 0:
             break
     else:
-        pytest.fail(f"{form} fits none of the systems")
+        pytest.fail(f"{form} applies to none of the systems")
     assert "Operations in the graph" in capsys.readouterr().out
     text = output(capsys, "run", name, "--form", form, "--t-end", "0.5", "--rtol", "1e-10")
     rows = [line.split() for line in text.split("\n\n")[1].splitlines()[1:]]
@@ -435,7 +435,7 @@ def test_doctor_finds_a_missing_compiler(capsys: Captured, monkeypatch: pytest.M
     assert "compiler, self-test: failed" in text
 
 
-@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX permissions")
 def test_doctor_finds_an_open_cache(
     capsys: Captured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -527,7 +527,7 @@ def test_a_path_and_marks(capsys: Captured, tmp_path: Path) -> None:
     assert [line.get_xdata()[0] for line in lines] == pytest.approx([m.t_start for m in sol.modes[1:]])
 
 
-@pytest.mark.skipif(os.name == "nt", reason="closed descriptors and /dev/full are POSIX")
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX descriptors and /dev/full")
 def test_a_closed_or_full_stdout() -> None:
     command = f"{sys.executable} -m chaplygin list"
     assert subprocess.run(["sh", "-c", f"{command} >&-"], capture_output=True).returncode == 0

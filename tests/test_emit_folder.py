@@ -26,7 +26,7 @@ C, CPP = ["gcc", "clang"], ["g++", "clang++"]
 
 def need(compiler: str) -> str:
     if shutil.which(compiler) is None:
-        pytest.skip(f"no {compiler}")
+        pytest.skip(f"{compiler} is not installed")
     return compiler
 
 

@@ -100,7 +100,7 @@ def test_errors_of_the_other_threads_come_through(
 
 # ---- Ctrl-C ----
 
-posix = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 
 
 @posix

@@ -296,7 +296,7 @@ def sleigh_state(t: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_g_fields_act_on_the_coordinates() -> None:
-    """[G], (1.2), (1.3). Printed: X_p = xi_p^s d/dx_s beside x_p' = xi_p^s eta_s. Right: X_s = xi_p^s d/dx_p.
+    """[G], (1.2), (1.3). Printed: X_p = xi_p^s d/dx_s together with x_p' = xi_p^s eta_s. Right: X_s = xi_p^s d/dx_p.
 
     With eta = (phi', v, w) of the sleigh, xi_p^s = d(x_p')/d(eta_s), and f = slope . x: f' = eta_s X_s f.
     """

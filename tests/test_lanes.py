@@ -43,7 +43,7 @@ IN_ALL_WIDTHS = ("chaplygin_sleigh", "sleigh with numbers", "sleigh with steps",
 
 pytestmark = [
     needs_core,
-    pytest.mark.skipif(os.name == "nt", reason="lanes need vector types of GCC or Clang"),
+    pytest.mark.skipif(os.name == "nt", reason="lanes need the vector types of GCC or Clang"),
 ]
 
 
@@ -220,7 +220,7 @@ def test_without_a_compiler_a_shipped_model_runs_one_at_a_time(
 ) -> None:
     sleigh = shipped("chaplygin_sleigh")
     if sleigh.lane_sets:
-        pytest.skip("this build carries its lanes")
+        pytest.skip("this build includes its lanes")
     monkeypatch.setattr(libraries, "_libraries", {})
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)  # not the ziglang wheel either
     monkeypatch.delenv("CC", raising=False)

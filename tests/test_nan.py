@@ -138,7 +138,7 @@ def test_lanes_stop_where_the_force_is_not_defined_and_only_there(lanes: int) ->
     from chaplygin.runtime._core import widest_lanes
 
     if lanes > widest_lanes():
-        pytest.skip("this CPU has no such registers")
+        pytest.skip("this CPU has no registers of this width")
     count = len(cases())
     for j, x in enumerate(POINTS):
         ens = cg.ensemble(

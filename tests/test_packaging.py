@@ -103,7 +103,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The source archive, made from a copy so that the checkout is not changed."""
     pytest.importorskip("build")
     if not (ROOT / ".git").exists():
-        pytest.skip("only a checkout knows which files belong to it")
+        pytest.skip("needs a checkout, with its list of files")
     tree = tmp_path_factory.mktemp("tree")
     listed = run("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=ROOT)
     for name in listed.splitlines():

@@ -236,7 +236,7 @@ def test_ensembles_of_pure_python_models(pure: PythonModel) -> None:
     assert ens.rerun(2).success
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 def test_ctrl_c_keeps_what_an_ensemble_has_finished(pure: PythonModel) -> None:
     n, calls = 9, []
 

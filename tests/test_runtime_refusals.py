@@ -146,7 +146,7 @@ def test_lanes_that_cannot_be_are_refused_and_not_built(
     with pytest.raises(ArgumentError, match=f"lanes = 2: {says}, and trajectories run one at a time"):
         cg.ensemble(given.model, span, N, *given, lanes=2, **options)
     monkeypatch.setattr(lanes_of, "WORTH", 1)
-    monkeypatch.setattr(lanes_of, "_library", lambda *_: pytest.fail("a library of lanes for nothing"))
+    monkeypatch.setattr(lanes_of, "_library", lambda *_: pytest.fail("a lane library was loaded needlessly"))
     for lanes in (None, 1):
         assert cg.ensemble(given.model, span, N, *given, lanes=lanes, **options).success
 

@@ -260,7 +260,7 @@ def test_nothing_leaks() -> None:
     assert after[1] - before[1] < 3_000_000
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 @pytest.mark.parametrize("inputs", [{"tau": 0.3}, {"tau": lambda t, y: 0.3}])
 def test_ctrl_c_ends_a_run(inputs: Any) -> None:
     """Either run would take days."""

@@ -509,7 +509,7 @@ def test_an_error_of_the_derivation_ends_the_second_process(place: Place) -> Non
 
 def test_a_forked_child_owns_no_build(place: Place) -> None:
     if "fork" not in multiprocessing.get_all_start_methods():
-        pytest.skip("no fork here")
+        pytest.skip("fork is not available")
     place.tell("hold")
     example, model = oscillator()
     before = model.integrate((0, 1), example.initial, example.parameters).y.tobytes()
