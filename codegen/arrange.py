@@ -57,7 +57,7 @@ def arranged(g: Graph, kernel: Kernel, budget: int = BUDGET) -> Kernel:
 
 
 class _Values:
-    """What a kernel has to compute, as terms."""
+    """The values that a kernel computes, as terms."""
 
     def __init__(self, kernel: Kernel, expansion: Expansion) -> None:
         terms = expansion.terms

@@ -141,8 +141,8 @@ def example(system: str, given: Mapping[Any, Any]) -> dict[sp.Symbol, float]:
             raise DeclarationError(f"System {system!r}: example[{key}] = {number} is not finite")
         if not held.holds(assumed(key), number):
             raise DeclarationError(
-                f"System {system!r}: example[{key}] = {number:.17g} is not {held.assumption(assumed(key))}, as {key} "
-                "is declared"
+                f"System {system!r}: example[{key}] = {number:.17g}, but {key} is declared "
+                f"{held.assumption(assumed(key))}"
             )
         result[key] = number
     return result
@@ -176,9 +176,9 @@ def unknown_symbol(system: System, entry: str, s: sp.Symbol, value: Any) -> str:
     if functions:
         return f"System {system.name!r}: {entry}: {not_a_function(functions[0])}"
     if isinstance(s, Coordinate):
-        hint = "it is a coordinate without kinematics: add its row to kinematics"
+        hint = "it is a coordinate without kinematics; add it to kinematics"
     elif isinstance(s, Velocity):
-        hint = "it is a velocity that no row of kinematics contains"
+        hint = "it is a velocity that does not occur in kinematics"
     elif isinstance(s, Multiplier):
         hint = (
             f"the system has {len(system.constraints)} constraints"

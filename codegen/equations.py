@@ -213,7 +213,7 @@ class Equations:
 
     @property
     def invariant_status(self) -> dict[str, str]:
-        """How each invariant was found: "proved" (a theorem whose hypotheses hold) or "checked" (to 30 digits)."""
+        """How each invariant was found: "proved" (a theorem whose hypotheses hold) or "checked" (to 60 digits)."""
         return {i.name: i.status for i in self.found_invariants}
 
     @property

@@ -2,10 +2,10 @@
 
 M theta' = f + T_i W_i (+ A_s lambda_s),  W_i = dv_i/d theta;  with sigma_i the mode of contact i and s = sigma_i^2
     s T_i + sigma_i mu_i |N_i| + (1 - s) (W_i theta' + b_i) = 0,
-where b_i is the derivative of v_i along the flow at fixed theta. While the contact slips this gives T_i = -sigma_i mu_i
-|N_i|, while it sticks dv_i/dt = 0; the same row serves all modes. For a normal force that contains multipliers, N_i =
-n_i0 + n_is lambda_s, |N_i| is written as tau_i N_i with an assumed sign tau_i = +-1; the constraints add rows
-A_s theta' + b_s = 0.
+where b_i is the derivative of v_i along the flow at fixed theta. The same row serves all modes: while the contact slips
+it gives T_i = -sigma_i mu_i |N_i|, while it sticks dv_i/dt = 0. If a normal force contains multipliers,
+N_i = n_i0 + n_is lambda_s, then |N_i| is written as tau_i N_i with an assumed sign tau_i = +-1; the constraints add
+rows A_s theta' + b_s = 0.
 
 Source: P. Painlevé, Leçons sur le frottement (1895), for normal forces that depend on friction; A. A. Zobova's paper on
 the Painlevé-Klein example for the modes.
@@ -144,8 +144,8 @@ def _contact(eqs: Equations, flow: dict[Node, Node], c: ContactNodes) -> Contact
 def _size(eqs: Equations, node: Node) -> Node:
     """|node|: the node itself if its structure shows that it is not negative, so that it has no kink to locate.
 
-    The declared sign of a parameter is not used, since a run can be given any value. Products are split, |a b| = |a|
-    |b|, so that a constant factor causes no kink.
+    The declared sign of a parameter is not used, since a run can be given any value. Products are split,
+    |a b| = |a| |b|, so that a constant factor causes no kink.
     """
     g = eqs.graph
     shown: dict[Node, bool] = {}

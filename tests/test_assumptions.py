@@ -160,7 +160,7 @@ def test_inputs_of_a_stepper_are_held_too(model: Any) -> None:
 def test_the_example_point_is_held_too() -> None:
     x = cg.coordinates("x")
     m = cg.parameters("m", positive=True)
-    with pytest.raises(DeclarationError, match=r"example\[m\] = -70 is not positive, as m is declared"):
+    with pytest.raises(DeclarationError, match=r"example\[m\] = -70, but m is declared positive"):
         cg.System("falling", coordinates=[x], kinetic=m * cg.rate(x) ** 2 / 2, example={m: -70, x: 0})
 
 
