@@ -350,7 +350,7 @@ def test_every_kernel_of_the_header_can_be_cimported() -> None:
 def test_a_template_takes_all_its_values_and_no_others() -> None:
     with pytest.raises(ValueError, match=r"model\.pyi\.in: no value for summary"):
         render("model.pyi.in", {"provenance": "#"})
-    with pytest.raises(ValueError, match=r"model\.pyi\.in: no place for more"):
+    with pytest.raises(ValueError, match=r"model\.pyi\.in: no variable for more"):
         render("model.pyi.in", {"provenance": "#", "summary": "", "more": ""})
 
 

@@ -183,7 +183,7 @@ def test_a_file_in_the_folders_place_is_refused(folder: Path) -> None:
 def test_a_folder_that_cannot_be_made_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.write_text("")
     monkeypatch.setenv("CHAPLYGIN_CACHE", str(folder / "below"))
-    with pytest.raises(CacheError, match=r"below: cannot be made.*CHAPLYGIN_CACHE"):
+    with pytest.raises(CacheError, match=r"below: cannot be created.*CHAPLYGIN_CACHE"):
         cache.lookup(KEY)
 
 
@@ -252,8 +252,8 @@ def test_parents_are_made_private(folder: Path, monkeypatch: pytest.MonkeyPatch)
         (" ", "a relative path"),
         ("~nobody-of-this-name/models", "there is no such user"),
         ("/tmp/a\0b", r"'/tmp/a\\x00b': is not a path"),
-        ("/dev/null/models", "cannot be made"),
-        ("/" + "long" * 100, "cannot be made .File name too long"),
+        ("/dev/null/models", "cannot be created"),
+        ("/" + "long" * 100, "cannot be created .File name too long"),
     ],
 )
 @posix

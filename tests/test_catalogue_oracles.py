@@ -270,7 +270,7 @@ def test_errors_name_what_there_is() -> None:
         example("heavy_bottom")
     with pytest.raises(TypeError, match="it takes n"):
         example("n_link_pendulum", links=3)
-    with pytest.raises(TypeError, match="it takes none"):
+    with pytest.raises(TypeError, match="it has no options"):
         example("heavy_top", n=3)
 
 

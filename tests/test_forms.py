@@ -189,7 +189,7 @@ def test_ghoris_sleigh() -> None:
 @pytest.mark.parametrize(
     ("form", "options", "words"),
     [
-        ("newton", {}, "unknown form 'newton'; there are lagrange, poincare"),
+        ("newton", {}, "unknown form 'newton'; the forms are lagrange, poincare"),
         ("lagrange", {}, "no constraints.*use 'maggi'"),
         ("poincare", {}, "no constraints.*use 'maggi'"),
         ("maggi", {"independant": []}, "no option 'independant'"),
