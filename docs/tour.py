@@ -137,10 +137,10 @@ def speed(sleigh: Any, equations: Any, model: Any) -> None:
     rows += compared(top, top_equations, top_model, reference("heavy_top", top_model), 10_000)
     print(table(rows, right=range(1, 6)))
     print(
-        "\nPure Python: SciPy's DOP853, and a plain RK4 loop, both with SymPy's lambdify. Errors: the largest in the"
+        "\nPure Python: SciPy's DOP853, and a plain RK4 loop, both with SymPy's lambdify. Errors: the largest"
     )
     print(
-        "final state, relative to the closed form; for the heavy top, to a reference integrated with 34 digits."
+        "deviation of the final state from the closed form, or for the heavy top from a reference with 34 digits."
     )
 
 
