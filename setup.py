@@ -1,10 +1,10 @@
 """Build of the packages and their compiled parts. Metadata is in pyproject.toml.
 
-The packages' folders stand at the root of the checkout and are mapped to names below `chaplygin`. Each extension is
-optional: where there is no compiler the package still installs, and runs in pure Python with a warning.
+The packages' folders are at the root of the checkout and are mapped to names below `chaplygin`. Each extension is
+optional: without a compiler the package still installs, and runs in pure Python with a warning.
 
-With CHAPLYGIN_LANES=1 in the environment the shipped models carry their lane sets, for machines without a compiler;
-otherwise the one set that this machine needs is compiled when an ensemble first asks for it.
+With CHAPLYGIN_LANES=1 in the environment the shipped models include their lane sets, for machines without a compiler;
+otherwise the one set that this machine needs is compiled when an ensemble first needs it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from setuptools.errors import CompileError
 try:
     import numpy
     from Cython.Build import cythonize
-except ImportError:  # an sdist can be made without them
+except ImportError:  # an sdist can be built without them
     numpy = None
 
 ROOT = Path(__file__).resolve().parent
@@ -37,13 +37,13 @@ FOLDERS = {
 }
 MACHINE = platform.machine().lower()
 X86_64 = MACHINE in ("x86_64", "amd64")
-# The same bits on every machine of one kind: nothing fused, nothing tuned to this CPU. See codegen/compilers.py.
+# The same bits on all machines of one architecture: nothing fused, no tuning to this CPU. See codegen/compilers.py.
 PORTABLE = "-O3 -g0 -ffp-contract=off -fno-tree-slp-vectorize -fno-math-errno -fno-trapping-math".split()
 if not X86_64 and MACHINE not in ("i386", "i686"):
     PORTABLE.append("-fno-tree-vectorize")
-# What Cython writes passes arguments on, and most of it runs once: -O3 takes three times as long to compile.
+# Cython's code only passes arguments on, and most of it runs once; -O3 would take three times as long to compile.
 BINDING = ["-O1", *PORTABLE[1:]]
-# Lane sets of a shipped model: trajectories in a register and what the compiler may use; chosen from when loaded.
+# Lane sets of a shipped model: trajectories per register -> compiler flags; one is chosen on loading.
 LANES = {
     8: ["-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw", "-mfma", "-mprefer-vector-width=512"],
     4: ["-mavx2", "-mfma"],
@@ -97,12 +97,12 @@ def extensions() -> list[Extension]:
 
 
 class BuildSideBySide(build_ext):
-    """`build_ext` with the files of all extensions compiled side by side, each with the flags of its kind."""
+    """`build_ext` that compiles the files of all extensions in parallel, each kind with its own flags."""
 
     def build_extensions(self) -> None:
         with ThreadPoolExecutor(self.parallel or os.cpu_count()) as pool:
             self.pool = pool
-            # Cython translates in this thread while the compiler works on what is there already.
+            # Cython translates in this thread while the compiler works on the files that are ready.
             self.objects = {ext.name: self.start(ext) for ext in self.extensions}
             super().build_extensions()
 
@@ -113,16 +113,16 @@ class BuildSideBySide(build_ext):
         super().build_extension(ext)
 
     def start(self, ext: Any) -> list[Future[str]]:
-        """The objects of an extension that are being compiled."""
+        """Start compiling an extension; returns its objects."""
         binding, *cores = ext.sources
         objects = self.start_lanes(ext) if os.environ.get("CHAPLYGIN_LANES", "0") != "0" else []
         objects += [self.compiled(ext, core, PORTABLE, ext.define_macros) for core in cores]
-        folder = os.path.join(self.build_temp, "cython")  # package data holds only written and committed C
+        folder = os.path.join(self.build_temp, "cython")  # package data has committed C only
         (translated,) = cythonize([Extension(ext.name, [binding])], build_dir=folder, quiet=True)
         return [*objects, self.compiled(ext, translated.sources[0], BINDING, ext.define_macros)]
 
     def start_lanes(self, ext: Any) -> list[Future[str]]:
-        """The lane file of a shipped model for every kind of CPU; none where the compiler does not know them all."""
+        """The lane file of a shipped model for every kind of CPU; none if the compiler does not support them all."""
         source = f"generated/{ext.name.rpartition('.')[2]}_lanes.c"
         if os.name == "nt" or not ext.name.startswith("chaplygin.generated.") or not (ROOT / source).exists():
             return []
@@ -140,7 +140,7 @@ class BuildSideBySide(build_ext):
     def compiled(
         self, ext: Any, source: str, flags: list[str], macros: list[tuple[str, str | None]], folder: str = ""
     ) -> Future[str]:
-        """One file, as the object that it becomes."""
+        """Start compiling one file; returns its object."""
 
         def work() -> str:
             (made,) = self.compiler.compile(

@@ -1,7 +1,7 @@
 """From a declaration to a loaded module, stage by stage, and what the cache saves.
 
-Rows in a fresh interpreter count neither its start nor the import of NumPy and SymPy, but for the first run: that is
-counted from the start of Python.
+Times in a fresh interpreter exclude its start and the import of NumPy and SymPy, except for the time to the first run,
+which is counted from the start of Python.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BYTECODE = Path(__file__).resolve().parent.parent / "build" / "bench-bytecode"
 
 _DERIVE = """
 import json, time, numpy, sympy, chaplygin as cg
-sympy.Symbol("a") + sympy.Symbol("b")  # SymPy imports its tensors at its first sum: 30 ms of its own
+sympy.Symbol("a") + sympy.Symbol("b")  # SymPy imports its tensor module at the first sum: 30 ms, not ours
 entry = cg.example({name!r}, **{options!r})
 begin = time.perf_counter()
 system = entry.system
@@ -55,14 +55,14 @@ print(json.dumps({{"total": loaded - begin}}))
 
 
 def environment(cache: str) -> dict[str, str]:
-    """That of an interpreter with its own model cache."""
+    """Environment variables for an interpreter with its own model cache."""
     variables = {**os.environ, "CHAPLYGIN_CACHE": cache, "PYTHONPYCACHEPREFIX": str(_BYTECODE)}
     variables.pop("PYTHONDONTWRITEBYTECODE", None)
     return variables
 
 
 def in_fresh_interpreter(code: str, cache: str) -> dict[str, float]:
-    """The times that ``code`` prints, run with its own model cache."""
+    """Run ``code`` in a fresh interpreter with its own model cache; return the times that it prints."""
     out = subprocess.run(
         [sys.executable, "-c", code],
         env=environment(cache),
@@ -75,7 +75,7 @@ def in_fresh_interpreter(code: str, cache: str) -> dict[str, float]:
 
 
 def to_first_line(code: str, cache: str) -> float:
-    """The time from the start of Python to the first line that ``code`` prints; its end is waited for, not counted."""
+    """Time from the start of Python to the first line that ``code`` prints; shutdown is waited for but not counted."""
     begin = time.perf_counter()
     with subprocess.Popen(
         [sys.executable, "-c", code],
@@ -100,7 +100,7 @@ def test_derivation(n: int, timed: Any) -> None:
     case = chain(n)
     system = case.entry.system
     timed(
-        "derivation from the Lagrangian, after the declaration was lowered",
+        "derivation from the Lagrangian, with the declaration already lowered",
         f"chain of {n}",
         lambda: system.equations("lagrange"),
         rounds=5,
@@ -140,7 +140,7 @@ def test_start_to_first_run(name: str, form: str, options: Any, warm: bool, time
         def run() -> None:
             seconds.append(to_first_line(code, folder if warm else tempfile.mkdtemp(dir=folder)))
 
-        run()  # bytecode, and the model where it is to be in the cache
+        run()  # writes the bytecode, and for the warm case the cached model
         seconds.clear()
         timed(
             f"start of Python to the end of the first run: {name}{options.get('n', '')}",
@@ -196,7 +196,7 @@ def test_load_without_sympy(timed: Any) -> None:
 
 @pytest.mark.parametrize("joint", ["ball", "euler", "hinge"])
 def test_thirty_spatial_bodies_declared(benchmark: Any, joint: str) -> None:
-    """A chain by `bodies=`, from the poses to a checked System."""
+    """A chain declared with `bodies=`, from the poses to a checked System."""
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
     from body_chains import body_chain
 

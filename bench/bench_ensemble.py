@@ -1,7 +1,7 @@
 """Many trajectories, t = 0..10, each from its own initial state; times are per trajectory.
 
-One core unless a row says otherwise. Slow peers run the first few trajectories only. `workload.py` has the initial
-states and the reference that errors are measured against.
+One core unless a row says otherwise. Slow peers run only the first few trajectories. `workload.py` defines the initial
+states and the reference for the errors.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TO_CHOOSE = 2000
 
 
 def peer(load: Workload, row: str, name: str, runs: int, make: Callable[[Any], Any]) -> Contender | None:
-    """A row of a peer over the first ``runs`` trajectories, run once for its error; None where it is missing."""
+    """Row of a peer for the first ``runs`` trajectories, run once for its error; None if the peer is not installed."""
     runs = min(runs, load.runs)
 
     def ready() -> Contender:
@@ -39,7 +39,7 @@ def peer(load: Workload, row: str, name: str, runs: int, make: Callable[[Any], A
 def own(
     load: Workload, setting: Setting, *, threads: int = 1, reproducible: bool = False, **more: Any
 ) -> Contender:
-    """A row of ours over all trajectories, in the widest lanes."""
+    """Row of our own for all trajectories, in the widest lanes."""
     lanes = more.pop("lanes", ours.widest(load.case))
     run = ours.many(
         load.case,
@@ -58,7 +58,7 @@ def own(
 
 
 def fastest(load: Workload, settings: list[Setting]) -> Setting:
-    """The one with the shortest time on fewer trajectories."""
+    """The setting with the shortest time on a subset of the trajectories."""
     lanes, start = ours.widest(load.case), load.first(TO_CHOOSE)
 
     def seconds(setting: Setting) -> float:
@@ -69,7 +69,7 @@ def fastest(load: Workload, settings: list[Setting]) -> Setting:
 
 
 def at_same_tolerance(load: Workload, peers_error: float) -> Setting:
-    """Our fastest method at 1e-9 that is no worse than the peer; dop853 where none is."""
+    """Our fastest method at 1e-9 that is at least as accurate as the peer; dop853 if none is."""
     all_of_them = [Setting(method, TOLERANCE) for method in ours.ADAPTIVE]
     fair = [setting for setting in all_of_them if sample_error(load.case, setting) <= peers_error]
     return fastest(load, fair or [Setting("dop853", TOLERANCE)])
@@ -152,33 +152,36 @@ def test_ensemble(case: Case, turns: Any) -> None:
             matched = own(load, fastest(load, matching))
             repeated = own(load, fastest(load, matching), reproducible=True)
             rows += [matched, repeated, heyoka]
-            what = "heyoka's batch loop, one core, at its error"
+            what = "speedup over heyoka's batch loop, one core, at equal error"
             ratios += [
                 Ratio(what, matched, heyoka, HEYOKA_GOAL.get(case)),
                 Ratio(f"{what}, reproducible", repeated, heyoka),
             ]
         else:
-            heyoka.note = "an error that no method of ours reaches"
+            heyoka.note = "none of our methods reaches this error"
             rows.append(heyoka)
     if CORES > 1:
         rows += [both, own(load, same, threads=CORES, reproducible=True)]
-        ratios.append(Ratio(f"{CORES} threads, our own time on one", both, one, 1.85 if CORES == 2 else None))
+        ratios.append(
+            Ratio(f"{CORES} threads, speedup over one thread", both, one, 1.85 if CORES == 2 else None)
+        )
     if numbalsoda is not None:
         rows.append(numbalsoda)
-        what, mine = "numbalsoda's dop853 in prange at 1e-9", rows[-3:-1] if CORES > 1 else rows[:2]
+        what = "speedup over numbalsoda's dop853 in prange at 1e-9"
+        mine = rows[-3:-1] if CORES > 1 else rows[:2]
         ratios += [
             Ratio(what, mine[0], numbalsoda, NUMBALSODA_GOAL[case]),
             Ratio(f"{what}, reproducible", mine[1], numbalsoda),
         ]
     rows += [other for other in others if other is not None]
     ratios += [
-        Ratio("SciPy's LSODA with lambdify, one core, at 1e-9", one, scipy, SCIPY_GOAL[case]),
-        Ratio("SciPy's LSODA with lambdify, one core, at 1e-9, reproducible", rows[1], scipy),
+        Ratio("speedup over SciPy's LSODA with lambdify, one core, at 1e-9", one, scipy, SCIPY_GOAL[case]),
+        Ratio("speedup over SciPy's LSODA with lambdify, one core, at 1e-9, reproducible", rows[1], scipy),
     ]
     turns(
         f"ensemble of {load.runs}, t = 0..10, per trajectory: {case.key}",
         rows,
         ratios,
         rounds=ROUNDS,
-        remark=f"the reference deviates by {load.error_of_reference:.1e} from another integrator's",
+        remark=f"the reference deviates by {load.error_of_reference:.1e} from that of another integrator",
     )

@@ -1,9 +1,9 @@
-"""A hybrid program: the published run 2 of the Painlevé-Klein example, t = 0..2.5 at rtol = atol = 1e-9.
+"""A hybrid system: the published run 2 of the Painlevé-Klein example, t = 0..2.5 at rtol = atol = 1e-9.
 
-Both sliders slide, stop, one of them turns round, both rest: three changes of modes. Beside the compiled model stands
-the same program in Python: the equations of every mode by ``sympy.lambdify`` with the parameters' values put in,
-``scipy.integrate.solve_ivp`` with terminal events from one change to the next, and the rules of transition between.
-The error is the largest one of the three times, against the reference's.
+Both sliders slide and stop, one of them reverses, then both rest: three mode changes. The compiled model is compared
+with the same program in Python: the equations of every mode by ``sympy.lambdify`` with the parameter values
+substituted, ``scipy.integrate.solve_ivp`` with terminal events from one mode change to the next, and the transition
+rules in between. The error is the largest deviation of the three times from the reference.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import chaplygin as cg
 T_END = 2.5
 RUN = "k=1 nu=1 eps=.1 delta0=.12"
 AT_ONCE = 100
-"""Compiled runs timed as one."""
+"""Compiled runs per timing."""
 
 _DATA = Path(__file__).resolve().parent.parent / "tests" / "data" / "painleve_klein.json"
 EXPECTED = next(run["t"] for run in json.loads(_DATA.read_text())["runs"] if run["name"] == RUN)
@@ -34,7 +34,7 @@ Modes = tuple[int, int]
 
 
 class Program:
-    """The hybrid program in Python: a right-hand side and the sliders' loads for each pair of modes."""
+    """The hybrid system in Python: a right-hand side for each pair of modes, and the loads on the sliders."""
 
     def __init__(self, parameters: dict[str, float]) -> None:
         names = sp.symbols("x1 x2 v1 v2")
@@ -61,7 +61,7 @@ class Program:
         return lambda t, y: rhs(*y.tolist())
 
     def watched(self, modes: Modes) -> list[Callable[[float, Any], float]]:
-        """A slider that slides may stop, one that sticks be torn off; the friction of both has a kink at N = 0."""
+        """Events: a sliding slider stops, a sticking one breaks away; the friction of both has a kink at N = 0."""
 
         def stop(i: int) -> Callable[[float, Any], float]:
             return lambda t, y: y[2 + i]
@@ -85,14 +85,14 @@ class Program:
         return found
 
     def after(self, i: int, y: Any) -> int:
-        """The mode of slider i, which does not move: it sticks, or slides where it is pulled."""
+        """The mode of slider i, now at rest: it sticks, or slides in the direction of the load."""
         loads = self.loads(*y.tolist())
         if abs(loads[i]) <= loads[2 + i]:
             return 0
         return 1 if loads[i] > 0 else -1
 
     def run(self, start: list[float], tolerance: float, method: str) -> list[float]:
-        """The times of the changes."""
+        """The times of the mode changes."""
         t, y, modes, times = 0.0, np.array(start), (1, 1), []
         while t < T_END:
             sol = solve_ivp(
@@ -118,9 +118,9 @@ class Program:
 
 
 def deviation(times: list[float]) -> float:
-    """The largest error of the times; all changes must be there."""
+    """The largest error of the times; raises ValueError unless all mode changes were found."""
     if len(times) != len(EXPECTED):
-        raise ValueError(f"{len(times)} changes of modes instead of {len(EXPECTED)}")
+        raise ValueError(f"found {len(times)} mode changes, expected {len(EXPECTED)}")
     return max(abs(a - b) for a, b in zip(times, EXPECTED, strict=True))
 
 
@@ -151,5 +151,5 @@ def test_published_run(turns: Any) -> None:
         peers.append(
             Contender(f"solve_ivp {method} 1e-9", lambda m=method: python.run(start, TOLERANCE, m), 1, error)
         )
-    ratios = [Ratio(f"hybrid run 2, over {peer.row}", one, peer, 100.0) for peer in peers]
+    ratios = [Ratio(f"hybrid run 2, speedup over {peer.row}", one, peer, 100.0) for peer in peers]
     turns("hybrid run: Painlevé-Klein, published run 2", [one, *peers], ratios, rounds=ROUNDS)

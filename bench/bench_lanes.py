@@ -1,4 +1,4 @@
-"""What lanes and threads give: the arithmetic of fixed steps against the FMA peak, widths and threads side by side."""
+"""The gain from lanes: fixed-step arithmetic relative to the FMA peak, and lane widths side by side."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from workload import STEP, T_ENSEMBLE, Setting, workload
 
 EACH_CASE = pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
 SINE_AND_COSINE = 40
-"""Additions and multiplications of `cg_sincos` in cg_math_trig.h: 11 to reduce the angle, 29 in the polynomials."""
+"""Additions and multiplications of `cg_sincos` in cg_math_trig.h: 11 for the range reduction, 29 in the polynomials."""
 LANES_GOAL = {8: 4.0, 4: 2.2}
 
 
 def operations(case: Case) -> int:
-    """Those of the emitted right-hand side; each angle's sine and cosine are counted by their polynomials."""
+    """Operations of the emitted right-hand side; a sine and cosine count as the operations of their polynomials."""
     program = case.equations.program
     graph = program.graph
     nodes = [n for n in graph.reachable(program.kernels["rhs"].outputs) if graph.op[n] in ("sin", "cos")]
@@ -64,7 +64,7 @@ def test_share_of_peak(case: Case, turns: Any) -> None:
 def test_widths(case: Case, reproducible: bool, turns: Any) -> None:
     load, widest = workload(case), ours.widest(case)
     if widest == 1:
-        pytest.skip("no lanes here")
+        pytest.skip("lanes are not available")
     runs = min(load.runs, scaled(20_000 if case.n is None else 2000, 512))
     setting = fastest(load, [Setting(method, TOLERANCE) for method in ours.ADAPTIVE])
     rows = []
@@ -82,7 +82,7 @@ def test_widths(case: Case, reproducible: bool, turns: Any) -> None:
         rows.append(Contender(text, run, runs, load.error(run())))
     bits = ", reproducible" * reproducible
     ratios = [
-        Ratio(f"{2**i} lanes, our own time with one{bits}", rows[i], rows[0], LANES_GOAL.get(2**i))
+        Ratio(f"{2**i} lanes, speedup over one lane{bits}", rows[i], rows[0], LANES_GOAL.get(2**i))
         for i in range(1, len(rows))
     ]
     turns(f"lanes, one core, per trajectory: {case.key}{bits}", rows, ratios, rounds=ROUNDS)

@@ -1,4 +1,4 @@
-"""What a million trajectories need beside the arrays of their results, in a process of their own."""
+"""Memory that a million trajectories need in addition to their result arrays, measured in a separate process."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ def test_memory(name: str, timed: Any) -> None:
     )
     beside = found["beside"] / 1e6
     timed.info.update(
-        memory=f"{found['results'] / 1e6:.0f} MB of results and {beside:.0f} MB beside",
+        memory=f"{found['results'] / 1e6:.0f} MB of results and {beside:.0f} MB more",
         ratios=[
             {
-                "what": f"{name}: MB beside the results",
+                "what": f"{name}: MB in addition to the results",
                 "value": beside,
                 "goal": 50.0,
                 "most": True,

@@ -1,4 +1,4 @@
-"""What a call from Python costs: one right-hand side in every form, one Jacobian, a run of ten steps."""
+"""The cost of a call from Python: one right-hand side in every form, one Jacobian, a run of ten steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CALLS = 2000
 
 
 def deviation(case: Case, result: Any) -> float:
-    """Against the lambdified equations, relative to the largest entry."""
+    """Deviation from the lambdified equations, relative to the largest entry."""
     expected = np.asarray(case.python_field()(0.0, case.initial.tolist()))
     return float(np.max(np.abs(np.asarray(result) - expected)) / np.max(np.abs(expected)))
 

@@ -1,4 +1,4 @@
-"""Points of the diagrams: time against error over tolerances, and time against the number of trajectories."""
+"""Points of the diagrams: time against error for a range of tolerances, and speed against the size of the ensemble."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from workload import T_ENSEMBLE, Setting, workload
 EACH_CASE = pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
 TOLERANCES = (1e-4, 1e-8, 1e-12) if QUICK else tuple(10.0**-i for i in range(4, 14))
 Curve = list[tuple[float, float]]
-Peer = tuple[int, Callable[[Array, float], Many], int]  # runs, what makes them, and every how many tolerances
+Peer = tuple[int, Callable[[Array, float], Many], int]  # number of runs, factory, stride in TOLERANCES
 
 
 def curve(case: Case, runs: int, make: Callable[[Array, float], Many], every: int = 1) -> Curve:
-    """(error, seconds a trajectory) for each tolerance."""
+    """(error, seconds per trajectory) for each tolerance."""
     load = workload(case)
     points = []
     for tolerance in TOLERANCES[::every]:
@@ -33,7 +33,7 @@ def curve(case: Case, runs: int, make: Callable[[Array, float], Many], every: in
 
 
 def curves_of(case: Case, peers: dict[str, Peer]) -> dict[str, Curve]:
-    """The curves of the peers that are there."""
+    """The curves of the peers that are installed."""
     found = {name: available(name, partial(curve, case, *peer)) for name, peer in peers.items()}
     return {name: points for name, points in found.items() if points}
 
@@ -48,11 +48,11 @@ def alone(case: Case, method: str, y: Array, tolerance: float) -> Many:
 
 @EACH_CASE
 def test_ensembles(case: Case, points: Any) -> None:
-    """One core, as far as the packages let themselves be held to it."""
+    """On one core, for the packages that can be restricted to one."""
     many = scaled(800 if case is CHAIN else 20_000, 256)
     few = scaled(3 if case is CHAIN else 10, 2)
     t = T_ENSEMBLE
-    rare = 2 if case is CHAIN else 1  # heyoka compiles anew for each tolerance
+    rare = 2 if case is CHAIN else 1  # heyoka recompiles for each tolerance
     curves = {
         f"chaplygin {method}": curve(case, many, partial(in_lanes, case, method)) for method in ours.ADAPTIVE
     }
@@ -75,7 +75,7 @@ def test_ensembles(case: Case, points: Any) -> None:
 
 @EACH_CASE
 def test_single_runs(case: Case, points: Any) -> None:
-    """t = 0..10, the mean over some trajectories run one after the other."""
+    """t = 0..10, mean over several trajectories run one after another."""
     runs, t = scaled(50, 10), T_ENSEMBLE
     rare = 2 if case is CHAIN else 1
     curves = {
@@ -98,7 +98,7 @@ def test_single_runs(case: Case, points: Any) -> None:
 
 @EACH_CASE
 def test_scaling(case: Case, points: Any) -> None:
-    """(count, trajectories a second) over the number of trajectories, of lanes and of threads."""
+    """(count, trajectories per second) over the number of trajectories, lanes and threads."""
     load, t = workload(case), T_ENSEMBLE
     setting, widest = (
         fastest(load, [Setting(method, TOLERANCE) for method in ours.ADAPTIVE]),

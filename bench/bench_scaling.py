@@ -1,4 +1,4 @@
-"""How cost grows with the number of links: one right-hand side, and the operations behind it."""
+"""How the cost grows with the number of links: time and operation count of one right-hand side."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One trajectory from the catalogue's initial state, t = 0..100 at rtol = atol = 1e-9, the end state only.
+"""One trajectory from the catalogue's initial state, t = 0..100 at rtol = atol = 1e-9, final state only.
 
-The error beside each time is the median that the same settings leave at t = 10 over the ensemble's sample: the heavy
-top magnifies a deviation by about 1e4 in ten seconds, so that nothing can be said about its state at t = 100.
+The error next to each time is the median error of the same settings at t = 10 over the ensemble's sample: the heavy top
+magnifies a deviation by about 1e4 in ten seconds, so its state at t = 100 cannot be checked.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ EACH_CASE = pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
 NUMBALSODA_GOAL = {TOP: 0.65, CHAIN: 0.9}
 HEYOKA_GOAL = {TOP: 0.5}
 SLOW = 10
-"""Trajectories behind the error of a slow peer."""
+"""Number of trajectories for the error of a slow peer."""
 AT_ONCE = 20
-"""Short runs timed as one."""
+"""Short runs per timing."""
 
 
 def row(case: Case, text: str, run: Single, runs: int = 1, sample: int = SAMPLE) -> Contender:
-    """A row whose function integrates ``runs`` times, for a time well above the clock's resolution."""
+    """Row with a function that integrates ``runs`` times, so that the time is well above the clock's resolution."""
     load, start = workload(case), case.initial
 
     def repeated() -> None:
@@ -74,15 +74,20 @@ def test_single(case: Case, turns: Any) -> None:
         rows.append(numbalsoda)
         goal = NUMBALSODA_GOAL.get(case)
         ratios += [
-            Ratio("single run, of numbalsoda's dop853 at 1e-9", one, numbalsoda, goal, inverse=True),
+            Ratio(
+                "single run, time relative to numbalsoda's dop853 at 1e-9",
+                one,
+                numbalsoda,
+                goal,
+                inverse=True,
+            ),
             Ratio("the same, reproducible", same_bits, numbalsoda, inverse=True),
         ]
     if heyoka and (matching := reaching(case, heyoka.error)):
         matched = own(case, fastest(case, matching, runs), runs)
         rows += [matched, heyoka]
-        ratios.append(
-            Ratio("single run, of heyoka at its error", matched, heyoka, HEYOKA_GOAL.get(case), inverse=True)
-        )
+        what = "single run, time relative to heyoka at equal error"
+        ratios.append(Ratio(what, matched, heyoka, HEYOKA_GOAL.get(case), inverse=True))
     elif heyoka:
         rows.append(heyoka)
     few = 1 if case is CHAIN else 2

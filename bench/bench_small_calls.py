@@ -1,6 +1,6 @@
-"""What the small calls cost that a host makes between two instants: medians of many calls.
+"""The cost of the small calls that a host makes between two time steps: medians of many calls.
 
-C does each in about a microsecond, so what is measured is Python's share: reading arguments, finding names, making
+In C each takes about a microsecond, so this measures the Python overhead: reading arguments, looking up names, building
 results.
 """
 
@@ -25,7 +25,7 @@ DT = 1e-3
 
 @cache
 def sleigh() -> Any:
-    """The Chaplygin sleigh with a couple as its input."""
+    """The Chaplygin sleigh driven by a couple."""
     phi, x, y = cg.coordinates("phi x y")
     omega, v, w = cg.velocities("omega v w")
     m, a, J = cg.parameters("m a J", positive=True)
@@ -80,7 +80,7 @@ def after_inputs() -> Callable[[], Any]:
 
 
 def with_friction() -> Callable[[], Any]:
-    """The modes of the contact are chosen anew after every change."""
+    """The contact's mode is chosen again after every change of the inputs."""
     entry = cg.example("brick_on_incline")
     run, u = entry.system.compile().stepper(entry.initial, entry.parameters, {"F": 30.0}), np.array([30.0])
 

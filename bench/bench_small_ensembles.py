@@ -1,6 +1,6 @@
-"""What a small ensemble costs beside its steps: eight trajectories, 4096 short ones with an input each, one again.
+"""The overhead of small ensembles: eight trajectories, 4096 short ones with an input each, one trajectory rerun.
 
-Lanes are compiled before anything is timed, by an ensemble that is large enough to be worth it.
+Lanes are compiled before anything is timed, by an ensemble large enough to trigger their compilation.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import chaplygin as cg
 from chaplygin.runtime.lanes import WORTH
 
 N = 4096
-GROUP = "small ensembles: what a call costs"
+GROUP = "small ensembles: cost of a call"
 
 
 def top(n: int) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-    """The heavy top, its starts and its parameters."""
+    """The heavy top, its initial states and its parameters."""
     from chaplygin.generated.heavy_top import model
 
     entry = cg.example("heavy_top")

@@ -1,4 +1,4 @@
-"""What is measured: catalogue systems, compiled and as the same equations in plain Python."""
+"""The benchmark cases: catalogue systems, compiled and as the same equations in plain Python."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Case:
 
     @cached_property
     def _start(self) -> Any:
-        """The first instant of a run: a form's own states and parameters follow from the declared ones."""
+        """A run of negligible length: it converts the declared states and parameters to those of the form."""
         begin = float(self.entry.initial.get(self.clock, 0.0))
         return self.model.integrate(
             (begin, begin + 1e-9), initial=self.entry.initial, parameters=self.entry.parameters
@@ -86,7 +86,7 @@ class Case:
         )
 
     def error_at_10(self, state: Any) -> float:
-        """The largest deviation of a state vector at t = 10 from the reference with 20 digits, NaN where none is."""
+        """The largest deviation of a state vector at t = 10 from the 20-digit reference; NaN if there is none."""
         references = json.loads(_REFERENCE.read_text())
         if self.key not in references:
             return float("nan")
@@ -116,15 +116,15 @@ class Case:
 
     @cached_property
     def explicit(self) -> list[sp.Expr]:
-        """The right-hand side as expressions, for few velocities only."""
+        """The right-hand side as explicit expressions; only practical for few velocities."""
         rates, mass, forcing = self._expressions()
         return [*rates, *mass.LUsolve(forcing)]
 
     def python_field(self, modules: str = "math") -> Field:
         """f(t, y) by ``sympy.lambdify`` with common subexpressions.
 
-        ``modules`` "math" takes one state and gives a list (an array where M has to be solved numerically);
-        "numpy" takes (n,) or (n, N) and gives the same shape.
+        With ``modules`` "math" it takes one state and returns a list (an array if M has to be solved numerically);
+        with "numpy" it takes shape (n,) or (n, N) and returns the same shape.
         """
         states, p = len(self.model.states), self.parameters.tolist()
         k = self.equations.mass_matrix.shape[0]
@@ -166,7 +166,7 @@ SLEIGH = Case("chaplygin_sleigh", "maggi")
 TOP = Case("heavy_top", "poincare")
 CHAIN = Case("n_link_pendulum", "lagrange", 5)
 CASES = (SLEIGH, TOP, CHAIN)
-# Every form, on systems small enough for SymPy to write the same equations out explicitly.
+# Every form, on systems small enough for SymPy to solve for the accelerations explicitly.
 EVERY_FORM = (
     *(
         Case(name, form)

@@ -13,17 +13,17 @@ os.environ.setdefault("CHAPLYGIN_CACHE", str(_HERE.parent / "build" / "bench-mod
 
 
 def pytest_addoption(parser: Any) -> None:
-    parser.addoption("--quick", action="store_true", help="small sizes: to see that the benchmarks run")
+    parser.addoption("--quick", action="store_true", help="small sizes: only check that the benchmarks run")
 
 
 def pytest_configure(config: Any) -> None:
-    """Sizes are read when sizes.py is imported, which is later."""
+    """Set the variable that sizes.py reads when it is imported later."""
     if config.getoption("--quick"):
         os.environ["CHAPLYGIN_BENCH_QUICK"] = "1"
 
 
 def pytest_collect_file(file_path: Path, parent: Any) -> Any:
-    """Take bench_*.py as test files, here and nowhere else."""
+    """Collect bench_*.py as test files, in this folder only."""
     if file_path.suffix != ".py" or not file_path.name.startswith("bench_"):
         return None
     # A file named on the command line, or by the configuration, is collected by pytest itself.
@@ -34,7 +34,7 @@ def pytest_collect_file(file_path: Path, parent: Any) -> Any:
 
 
 def pytest_benchmark_update_machine_info(config: Any, machine_info: dict[str, Any]) -> None:
-    """Say which machine and which tools, but neither host nor paths."""
+    """Record the machine and the tool versions, but no host names or paths."""
     from machine import describe
 
     machine_info.clear()
@@ -42,7 +42,7 @@ def pytest_benchmark_update_machine_info(config: Any, machine_info: dict[str, An
 
 
 def pytest_benchmark_update_commit_info(config: Any, commit_info: dict[str, Any]) -> None:
-    """Results are read beside the commit they are made in."""
+    """Record nothing: the results are committed along with the code they measure."""
     commit_info.clear()
 
 
@@ -50,8 +50,8 @@ def pytest_benchmark_update_commit_info(config: Any, commit_info: dict[str, Any]
 def timed(benchmark: Any) -> Any:
     """``timed(group, row, function, error=..., rounds=..., per=...)``: one row of the report.
 
-    ``error`` is put beside the time; ``per`` divides the time (trajectories, calls); ``baseline`` marks the row that
-    the others of the group are divided by. Returns what the function returned.
+    ``error`` is shown next to the time; the time is divided by ``per`` (trajectories, calls); ``baseline`` marks the
+    row that the ratios of the group refer to. Returns the function's result.
     """
 
     def run(
@@ -82,7 +82,7 @@ def timed(benchmark: Any) -> Any:
 
 @pytest.fixture
 def turns(benchmark: Any) -> Any:
-    """``turns(group, contenders, ratios, rounds=...)``: the rows of a group measured by turns, and what follows."""
+    """``turns(group, contenders, ratios, rounds=...)``: the rows of a group from interleaved runs, and their ratios."""
     from peers import MISSING
     from turns import one_turn
 

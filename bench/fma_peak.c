@@ -1,4 +1,4 @@
-/* fma_peak.c: what one core can do at most, in multiply-adds on registers of the widest kind. */
+/* fma_peak.c: the peak rate of one core, in multiply-adds on its widest registers. */
 #if defined(__AVX512F__)
 enum { WIDTH = 8, CHAINS = 16 };
 #elif defined(__AVX__)
@@ -9,8 +9,9 @@ enum { WIDTH = 2, CHAINS = 12 };
 
 typedef double vector_t __attribute__((vector_size(WIDTH * 8)));
 
-/* Runs `rounds` times as many independent chains of x = x a + b as hide the latency of one multiply-add; the number of
- * operations, a multiply-add counting as two. The fixed point 1 of the chains keeps the numbers ordinary. */
+/* Runs `rounds` steps of x = x a + b in enough independent chains to hide the latency of a multiply-add. Returns the
+ * number of operations; a multiply-add counts as two. The chains converge to the fixed point 1, so no subnormals or
+ * infinities occur. */
 double fma_peak(long rounds, double *out);
 
 double fma_peak(long rounds, double *out)

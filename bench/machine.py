@@ -1,4 +1,4 @@
-"""The machine and the tools of a measurement, without names of hosts or paths."""
+"""Describes the machine and the tools of a measurement, without host names or paths."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PACKAGES = (
 
 
 def processor() -> str:
-    """The CPU's model name, with family, where the system tells."""
+    """The CPU's model name, with its family if the system reports it."""
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
         text = cpuinfo.read_text()
@@ -39,7 +39,7 @@ def processor() -> str:
 
 
 def compiler() -> str:
-    """The first line of the C compiler's version."""
+    """The first line of the C compiler's version message."""
     try:
         from chaplygin.codegen.compilers import find_compiler
 
@@ -50,20 +50,20 @@ def compiler() -> str:
 
 
 def describe() -> dict[str, str]:
-    """What a table of measurements has to say about where it was made."""
+    """The machine and tool versions to be stated with a table of measurements."""
     versions = {}
     for package in PACKAGES:
         try:
             versions[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
-            versions[package] = "absent"
+            versions[package] = "not installed"
     return {
         "processor": processor(),
         "cores": str(CORES),
         "system": f"{platform.system()} {platform.machine()}",
         "compiler": compiler(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
-        "sizes": "quick: too small to compare by" if QUICK else "full",
+        "sizes": "quick: too small for comparisons" if QUICK else "full",
         "load before": f"{LOAD:.1f}",
         "packages": ", ".join(f"{name} {version}" for name, version in versions.items()),
     }

@@ -1,4 +1,4 @@
-"""`chaplygin` as one of the integrators: the methods it has here, and calls shaped like those of the peers."""
+"""`chaplygin` as one of the integrators: its methods, and calls with the same signature as those of the peers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import chaplygin as cg
 from chaplygin.runtime._core import methods
 
 ADAPTIVE = tuple(name for name in ("vern9", "vern7", "dop853", "tsit5") if name in methods())
-"""Explicit methods with step control, the most exact first."""
+"""Explicit methods with step-size control, highest order first."""
 
 
 @cache
@@ -24,7 +24,7 @@ def model(case: Case, reproducible: bool) -> Any:
 
 @cache
 def widest(case: Case) -> int:
-    """As many lanes as a register of this CPU holds; 1 where the case cannot run in lanes."""
+    """The number of lanes in a register of this CPU; 1 if the case cannot run in lanes."""
     from chaplygin.runtime._core import widest_lanes
 
     lanes = int(widest_lanes())
@@ -49,7 +49,7 @@ def many(
     reproducible: bool = False,
     step: float | None = None,
 ) -> Many:
-    """``cg.ensemble`` from arrays, one for each state."""
+    """``cg.ensemble`` with one array of initial values for each state."""
     compiled = model(case, reproducible)
     initial = dict(zip(compiled.states, y, strict=True))
     parameters = dict(zip(compiled.parameters, case.parameters.tolist(), strict=True))
@@ -77,7 +77,7 @@ def many(
 def single(
     case: Case, tolerance: float = 1e-9, method: str = "dop853", reproducible: bool = False, **more: Any
 ) -> Single:
-    """``model.integrate`` with the end state only."""
+    """``model.integrate``, returning the final state only."""
     integrate, parameters = model(case, reproducible).integrate, case.parameters
 
     def run(y0: Array, t_end: float) -> Array:

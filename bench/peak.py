@@ -1,4 +1,4 @@
-"""The multiply-add peak of one core, measured beside what is compared with it."""
+"""The multiply-add peak of one core, measured along with the code that is compared with it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _compiled() -> Callable[[int], float]:
 
 
 def burst(rounds: int = 10_000_000) -> tuple[Callable[[], float], float]:
-    """A function that computes at the peak for about 0.05 s, and the operations that it does."""
+    """A function that runs at the peak for about 0.05 s, and its number of operations."""
     peak = _compiled()
     per_round = peak(1)
     return lambda: peak(rounds), per_round * rounds

@@ -1,4 +1,4 @@
-"""The diagrams of bench/README.md: time against error, and what more lanes, threads and trajectories bring."""
+"""The diagrams of bench/README.md: time against error, and speed against lanes, threads and trajectories."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NAMES = {
 
 
 def draw(entries: list[dict[str, Any]], folder: Path) -> None:
-    """Write precision.png and scaling.png from the points of a run; without matplotlib or points, nothing."""
+    """Write precision.png and scaling.png from the points of a run; do nothing without matplotlib or points."""
     diagrams: dict[str, dict[str, Curves]] = {}
     for entry in entries:
         info = entry["extra_info"]
@@ -80,7 +80,7 @@ def _precision(ensembles: dict[str, Curves], single: dict[str, Curves], path: Pa
                     label=_NAMES.get(name, name),
                 )
             panel.set_title(f"{_CASES[case]}: {kind}", fontsize=9)
-            panel.set_xlabel("µs a trajectory, t = 0..10", fontsize=8)
+            panel.set_xlabel("µs per trajectory, t = 0..10", fontsize=8)
             _style(panel)
         axes[row][0].set_ylabel("median error at t = 10", fontsize=8)
     order = [name for name in _LOOKS if name in handles]
@@ -103,9 +103,9 @@ def _scaling(found: dict[str, Curves], path: Path) -> None:
 
     figure, axes = plt.subplots(1, 3, figsize=(10.8, 3.4))
     titles = {
-        "lanes": ("lanes, one core", "speed against one lane"),
-        "threads": ("threads, widest lanes", "speed against one thread"),
-        "trajectories": ("trajectories, all cores", "trajectories a second"),
+        "lanes": ("lanes, one core", "speed relative to one lane"),
+        "threads": ("threads, widest lanes", "speed relative to one thread"),
+        "trajectories": ("trajectories, all cores", "trajectories per second"),
     }
     for panel, (what, (title, label)) in zip(axes, titles.items(), strict=True):
         ends = [1.0]

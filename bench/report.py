@@ -1,9 +1,9 @@
 """Run the benchmarks, write the table into bench/README.md and draw the diagrams: ``python bench/report.py``.
 
-With options of pytest (``-k heavy_top``, ``--quick``) the table is only printed, and the diagrams are left.
+With pytest options (``-k heavy_top``, ``--quick``) the table is only printed, and the diagrams are not redrawn.
 
-Every time is a median; ratios divide by the row marked with 1 in its group, or by its first row, measured in the same
-run. With ``--from FILE`` all is made from an earlier ``pytest --benchmark-json=FILE``.
+Every time is a median; ratios are relative to the row of the group marked 1, or to its first row, from the same run.
+With ``--from FILE`` everything is made from an earlier ``pytest --benchmark-json=FILE``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 def main() -> int:
-    """Measure, print the table, and put it between the marks in the README."""
+    """Measure, print the table, and insert it between the markers in the README."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -55,7 +55,7 @@ def main() -> int:
         text = table(found)
         if code or rest:
             print(text)
-            print(f"\n{_README.name} is left as it was: not every benchmark ran", file=sys.stderr)
+            print(f"\n{_README.name} was not changed: not every benchmark ran", file=sys.stderr)
             return code
     print(text)
     draw(found["benchmarks"], _HERE)
@@ -96,7 +96,7 @@ def table(result: dict[str, Any]) -> str:
 
 
 def _ratios(entries: list[dict[str, Any]]) -> list[str]:
-    """The ratios that were measured by turns, those with a goal first."""
+    """The table of ratios from interleaved runs, by group."""
     found: dict[str, list[dict[str, Any]]] = {}
     for entry in entries:
         for ratio in entry["extra_info"].get("ratios", []):
@@ -105,7 +105,7 @@ def _ratios(entries: list[dict[str, Any]]) -> list[str]:
     if not found:
         return []
     lines = [
-        "**ratios, each measured by turns in one run**",
+        "**ratios, each from interleaved runs**",
         "",
         "| | | measured | goal | |",
         "|---|---|---|---|---|",
@@ -121,7 +121,7 @@ def _ratios(entries: list[dict[str, Any]]) -> list[str]:
 
 
 def _rows(entry: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of one benchmark: its own, or those that it measured by turns."""
+    """The rows of one benchmark: its own, or those of its interleaved runs."""
     info = entry["extra_info"]
     if "rows" in info:
         return [{**row, "baseline": i == 0} for i, row in enumerate(info["rows"])]
@@ -138,14 +138,14 @@ def _rows(entry: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def seconds(row: dict[str, Any]) -> float:
-    """The median time of one row; a row measured inside another process brings its own times."""
+    """The median time of one row; a row measured inside another process supplies its own times."""
     info = row["extra_info"]
     inner = info.get("inner")
     return (median(inner) if inner else row["stats"]["median"]) / info["per"]
 
 
 def in_units(value: float) -> str:
-    """Three digits with the unit that fits."""
+    """Format a time with three digits and a suitable unit."""
     scale, unit = next((pair for pair in _UNITS if value >= pair[0]), _UNITS[-1])
     return f"{value / scale:.3g} {unit}"
 

@@ -1,4 +1,4 @@
-"""Measuring by turns: A B C A B C ..., so that other load on the machine meets all alike; medians of what is seen."""
+"""Interleaved runs, A B C A B C ..., so that other load on the machine affects all rows alike; medians are reported."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 
 @dataclass(eq=False)
 class Contender:
-    """One row: a function, how many trajectories it runs, and the error of what it returns.
+    """One row: a function, how many trajectories it runs, and the error of its result.
 
-    ``flops`` are the arithmetic operations of one call, where they are known: the row then says its rate. A row
-    ``apart`` is no trajectory's time and is not divided by the first row's.
+    ``flops`` is the number of arithmetic operations of one call, if known: the row then shows its rate. The time of a
+    row with ``apart`` is not that of a trajectory and is not divided by the first row's.
     """
 
     row: str
@@ -32,7 +32,7 @@ class Contender:
         return median(self.times) / self.runs
 
     def shown(self) -> dict[str, Any]:
-        """What the report needs."""
+        """The data for the report."""
         rate = f"{self.flops / median(self.times) / 1e9:.3g} GFLOP/s" if self.flops else ""
         note = ", ".join(text for text in (rate, self.note) if text)
         return {"row": self.row, "time": self.time, "error": self.error, "note": note, "apart": self.apart}
@@ -40,9 +40,9 @@ class Contender:
 
 @dataclass(frozen=True)
 class Ratio:
-    """How many times as long ``theirs`` takes a trajectory as ``ours``; with ``rates`` the operations per second of
-    ``ours`` over those of ``theirs``; with ``inverse`` our time over theirs. ``goal`` is the least wanted (with
-    ``inverse`` the most)."""
+    """Time per trajectory of ``theirs`` divided by that of ``ours``; with ``rates`` the operations per second of
+    ``ours`` divided by those of ``theirs``; with ``inverse`` our time divided by theirs. ``goal`` is the minimum (with
+    ``inverse`` the maximum) aimed for."""
 
     what: str
     ours: Contender
@@ -62,19 +62,19 @@ class Ratio:
         return 1 / seen if self.inverse else seen
 
     def shown(self) -> dict[str, Any]:
-        """What the report needs."""
+        """The data for the report."""
         value = self.value()
         met = None if self.goal is None else bool(value <= self.goal if self.inverse else value >= self.goal)
         return {"what": self.what, "value": value, "goal": self.goal, "most": self.inverse, "met": met}
 
 
 AWAKE = 0.25
-"""A run shorter than this many seconds is done once more, and that one counts: a core that slept through the rows
-before takes some milliseconds to be as fast as it can."""
+"""A run shorter than this many seconds is repeated and only the second counts: a core that was idle takes some
+milliseconds to reach full speed."""
 
 
 def one_turn(contenders: Sequence[Contender]) -> None:
-    """Every contender, its time noted."""
+    """Run every contender once and record its time."""
     for contender in contenders:
         seconds = 0.0
         for _ in range(2):
@@ -87,7 +87,7 @@ def one_turn(contenders: Sequence[Contender]) -> None:
 
 
 def quick_time(run: Callable[[], Any], rounds: int = 3) -> float:
-    """The shortest of a few runs, the first of them not counted: to choose by, and for the points of diagrams."""
+    """The shortest time of a few runs after a warm-up: for choosing settings and for the points of the diagrams."""
     run()
     times = []
     for _ in range(rounds):

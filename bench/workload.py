@@ -1,4 +1,4 @@
-"""The ensembles that are measured: their initial states, and what they end in to 1e-13."""
+"""The ensembles that are measured: their initial states, and reference final states at a tolerance of 1e-13."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Workload:
 
     @cached_property
     def initial(self) -> Array:
-        """The top: any attitude, rates of about 1 rad/s. The sleigh: any direction, velocities of about 1. The
-        chain: its catalogue state, every angle and rate off by about 0.1."""
+        """The top: random attitude, rates of about 1 rad/s. The sleigh: random direction, velocities of about 1. The
+        chain: the catalogue's state with every angle and rate perturbed by about 0.1."""
         y = np.repeat(self.case.initial[:, None], self.runs, axis=1)
         noise = np.random.default_rng(5).normal(size=y.shape)
         if self.case.n is not None:
@@ -38,7 +38,7 @@ class Workload:
 
     @cached_property
     def reference(self) -> Array:
-        """The end states of the first trajectories, by the best method there is at 1e-13."""
+        """The final states of the first trajectories, by our highest-order method at 1e-13."""
         start = self.initial[:, :SAMPLE]
         return ours.many(
             self.case, start, T_ENSEMBLE, REFERENCE_TOLERANCE, ours.ADAPTIVE[0], lanes=1, reproducible=True
@@ -52,7 +52,7 @@ class Workload:
 
     @cached_property
     def error_of_reference(self) -> float:
-        """The reference against heyoka at 1e-16, or SciPy's DOP853 at 1e-13 on fewer trajectories."""
+        """Deviation of the reference from heyoka at 1e-16, or from SciPy's DOP853 at 1e-13 on fewer trajectories."""
         from peers import one_by_one, plain, taylor
 
         start = self.initial[:, :SAMPLE]
@@ -69,7 +69,7 @@ class Workload:
 
 @cache
 def workload(case: Case) -> Workload:
-    """The one ensemble of a case that all of its rows share."""
+    """The ensemble shared by all rows of a case."""
     full = {TOP: 100_000, SLEIGH: 100_000, CHAIN: 10_000}[case]
     return Workload(case, scaled(full, 2000 if case is not CHAIN else 400))
 
@@ -99,7 +99,7 @@ def sample_error(case: Case, setting: Setting) -> float:
 
 
 def reaching(case: Case, error: float) -> list[Setting]:
-    """For each method the largest tolerance, by half decades, at which its median error is at most ``error``."""
+    """For each method the largest tolerance, in half decades, at which its median error is at most ``error``."""
     found = []
     for method in ours.ADAPTIVE:
         for half in range(12, 28):

@@ -1,4 +1,4 @@
-"""Accelerations as nodes: M theta' = f solved, with friction forces and multipliers where there are contacts."""
+"""Accelerations as nodes: solve M theta' = f, together with friction forces and multipliers if there are contacts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Mass:
-    """M, factored once for all right-hand sides: in nodes, or by the emitted loop where it is large."""
+    """M, factored once for all right-hand sides: in nodes, or by the emitted loop if it is large."""
 
     def __init__(self, eqs: EquationNodes) -> None:
         k = len(eqs.force)
@@ -33,7 +33,7 @@ class Mass:
         return self.factors.checks() if self.factors else []
 
     def solve(self, right: Sequence[Node], name: str, solves: list[Solve]) -> list[Node]:
-        """M^-1 right; where a loop solves, its results are the symbols `cg_<name>_<i>` and `solves` grows by it."""
+        """M^-1 right; a solution by the loop is appended to `solves`, with the symbols `cg_<name>_<i>` as results."""
         if self.factors is not None:
             return self.factors.solve(right)
         if not self.upper:
@@ -46,10 +46,10 @@ class Mass:
 
 @dataclass(frozen=True)
 class Implicit:
-    """Velocities eta that follow from momenta y by a loop: M eta = y - p_0, with p = M eta + p_0 = dL/d eta.
+    """Velocities eta that a loop computes from momenta y: M eta = y - p_0, with p = M eta + p_0 = dL/d eta.
 
-    The rates and forces of the equations contain the nodes `unknown` of eta as symbols. `mass` is the lower triangle of
-    M, `right` y - p_0, `momenta` p as a function of eta.
+    The rates and forces of the equations contain eta as the symbols `unknown`. `mass` is the lower triangle of M,
+    `right` is y - p_0, `momenta` is p as a function of eta.
     """
 
     mass: tuple[tuple[Node, ...], ...]
@@ -58,11 +58,11 @@ class Implicit:
     momenta: tuple[Node, ...]
 
     def solve(self) -> Solve:
-        """What a kernel has to solve before it can use eta."""
+        """The linear system that a kernel has to solve before it can use eta."""
         return Solve(upper(self.mass), self.right, self.unknown, "momenta")
 
     def variation(self, g: Graph, direction: Mapping[Node, Node], solves: list[Solve]) -> dict[Node, Node]:
-        """d eta in a direction of the states: M d eta = d(y - p_0) - dM eta; `solves` grows by one."""
+        """d eta along a direction in the states: M d eta = d(y - p_0) - dM eta, appended to `solves`."""
         k = len(self.unknown)
         entries = upper(self.mass)
         moved = forward(g, [*self.right, *entries], direction)
@@ -78,27 +78,27 @@ class Implicit:
     def accelerations(
         self, g: Graph, force: Sequence[Node], flow: Mapping[Node, Node]
     ) -> tuple[list[Node], list[Node]]:
-        """M and f of M d eta/dt = f: the lower triangle by rows, and dy/dt less the rate of p at fixed eta."""
+        """M and f of M d eta/dt = f: the lower triangle by rows, and dy/dt minus the rate of p at fixed eta."""
         bias = forward(g, self.momenta, flow)
         return [n for row in self.mass for n in row], [g.sub(f, b) for f, b in zip(force, bias, strict=True)]
 
 
 def entry(lower: Sequence[Sequence[Node]], i: int, j: int) -> Node:
-    """An entry of a symmetric matrix that is given by its lower triangle."""
+    """An entry of a symmetric matrix given by its lower triangle."""
     return lower[max(i, j)][min(i, j)]
 
 
 def upper(lower: Sequence[Sequence[Node]]) -> tuple[Node, ...]:
-    """The upper triangle by rows of a symmetric matrix that is given by its lower one."""
+    """The upper triangle, by rows, of a symmetric matrix given by its lower triangle."""
     k = len(lower)
     return tuple(entry(lower, i, j) for i in range(k) for j in range(i, k))
 
 
 @dataclass(frozen=True)
 class Coupling:
-    """r of M theta' = f + B r, C theta' + D r = e: (C M^-1 B + D) r = e - C M^-1 f.
+    """The unknowns r of M theta' = f + B r, C theta' + D r = e: (C M^-1 B + D) r = e - C M^-1 f.
 
-    `across` are the columns of M^-1 B, `matrix` that in brackets, `scales` the sizes of its diagonal.
+    `across` are the columns of M^-1 B, `matrix` is C M^-1 B + D, `scales` are the magnitudes of its diagonal entries.
     """
 
     rows: Rows
@@ -113,18 +113,18 @@ class Coupling:
             [g.add(g.dot(c, column), d) for column, d in zip(across, own, strict=True)]
             for c, own in zip(rows.left, rows.own, strict=True)
         ]
-        # The diagonal is a sum of squares, or 1 where a contact slips: pivots are compared with what makes them up.
+        # A diagonal entry is a sum of squares, or 1 where a contact slips; a pivot is compared with that sum.
         scales = [
             g.sum([*(g.unary("abs", g.mul(a, b)) for a, b in zip(c, x, strict=True)), own[i]])
             for i, (c, x, own) in enumerate(zip(rows.left, across, rows.own, strict=True))
         ]
-        # Constraints first: A M^-1 A^T needs no pivoting, nor does the rest where friction does not enter N.
+        # Constraints come first: A M^-1 A^T needs no pivoting, nor does the rest unless friction enters N.
         return cls(rows, across, matrix, scales, rows.first if friction.implicit else len(matrix))
 
     def solve(
         self, g: Graph, free: Sequence[Node], right: Sequence[Node], name: str, solves: list[Solve]
     ) -> tuple[list[Node], list[tuple[Node, Node]]]:
-        """r and its pivots, with M^-1 f = free; many constraints by a loop, as `Mass.solve` does."""
+        """r and the pivots, given M^-1 f = free; many constraints are solved by a loop, as in `Mass.solve`."""
         rest = [g.sub(e, g.dot(c, free)) for c, e in zip(self.rows.left, right, strict=True)]
         count = len(rest)
         if count > UNROLLED_VELOCITIES and self.rows.first == count:  # A M^-1 A^T, symmetric
@@ -144,9 +144,9 @@ class Coupling:
 
 @dataclass(frozen=True)
 class Accelerations:
-    """theta' in nodes, with the means to solve for other right-hand sides with the same matrix.
+    """theta' as nodes, and what is needed to solve for other right-hand sides with the same matrix.
 
-    `solution` maps the symbols of friction forces and multipliers to their values; `pivots` are to be checked.
+    `solution` maps the symbols of friction forces and multipliers to their values; the kernel checks the `pivots`.
     """
 
     nodes: tuple[Node, ...]
@@ -157,8 +157,8 @@ class Accelerations:
     coupling: Coupling | None = None
 
 
-def solve_for_accelerations(eqs: EquationNodes) -> Accelerations:
-    """theta' of M theta' = f, and the friction forces and multipliers that f contains."""
+def solve_for_accelerations(eqs: Equations) -> Accelerations:
+    """Solve M theta' = f for theta' and for the friction forces and multipliers that f contains."""
     mass, solves = Mass(eqs), list[Solve]()
     if eqs.implicit is not None:
         solves.append(eqs.implicit.solve())
@@ -183,17 +183,17 @@ def solve_for_accelerations(eqs: EquationNodes) -> Accelerations:
 def variation(
     eqs: EquationNodes, found: Accelerations, direction: Mapping[Node, Node], solves: list[Solve]
 ) -> tuple[list[Node], list[Node]]:
-    """The derivatives of dx/dt and of theta' in a direction of the states.
+    """The derivatives of dx/dt and of theta' along a direction in the states.
 
-    M a = f gives M da = df - dM a: one more solution with the same factors, whatever the direction. With contacts also
-    C da + D dr = -d(C a + D r - e) at fixed a and r.
+    M a = f gives M da = df - dM a: one more solution with the same factors, whatever the direction. With contacts,
+    C da + D dr = -d(C a + D r - e) at fixed a and r is solved too.
     """
     g = eqs.graph
     mass = [node for row in eqs.mass for node in row]
     n, k = len(eqs.rates), len(eqs.force)
     if eqs.implicit is not None:
         direction = {**direction, **eqs.implicit.variation(g, direction, solves)}
-    # Not by freezing a in M a: the graph folds constants, M a need not contain the nodes of a.
+    # Do not freeze a in M a instead: the graph folds constants, so M a need not contain the nodes of a.
     moved = forward(g, [*eqs.rates, *eqs.force, *mass], direction)
     right = moved[n : n + k]
     if eqs.mass:
@@ -217,10 +217,10 @@ def variation(
 def project_slips(
     eqs: EquationNodes, found: Accelerations
 ) -> tuple[list[Node], tuple[Solve, ...], list[tuple[Node, Node]]]:
-    """The velocities moved by M^-1 W^T r so that v = 0 in the contacts that stick, with what that needs.
+    """The velocities shifted by M^-1 W^T r so that v = 0 in the sticking contacts; the solves and pivots this needs.
 
-    Constraints keep the values of their residuals. Where sticking contacts repeat one another, those that add nothing
-    are left out. A contact whose slip is one velocity against a support is set exactly.
+    Constraint residuals keep their values. Redundant sticking contacts are left out. If the slip of a contact is a
+    single velocity relative to a support, it is set exactly.
     """
     g, friction = eqs.graph, eqs.friction
     assert friction is not None

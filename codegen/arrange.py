@@ -1,8 +1,8 @@
-"""The last pass before scheduling: a kernel's values in fewer operations.
+"""The last pass before scheduling: compute a kernel's values in fewer operations.
 
-What is multiplied out and what is kept whole decides what cancels and what can be shared. Some choices are tried, in a
-fixed order, and kept where the operations that are left after factoring cost less. What depends on parameters alone
-costs nothing in a kernel that computes it once per trajectory.
+Which sums are expanded determines what cancels and what can be shared. Several choices are tried in a fixed order, and
+a choice is kept if the operations left after factoring cost less. Expressions in the parameters alone are free in a
+kernel that computes them once per trajectory.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from .rebuild import Arrangement, Builder, weight
 from .terms import Atoms, Expansion, Frozen, TooManyTerms, checked_pairs
 
 BUDGET = 12_000
-"""Nodes looked at in all trials for one kernel together."""
+"""Nodes visited in all trials for one kernel together."""
 GROWTH = 3
-"""Terms for each node of the kernel, at most, after multiplying out."""
+"""Maximum number of terms per node of the kernel after expansion."""
 
 WORTH = 1.1
-"""How much longer than the best one, both before factoring, an arrangement may be to be factored at all.
+"""An arrangement is factored only if, before factoring, it is at most this many times as long as the best one.
 
-Of 121 improvements in the whole catalogue the longest was 8 % longer.
+Of 121 improvements found in the whole catalogue, the longest was 8 % longer.
 """
 
 _SUMS = ("add", "sub", "neg")
 
 
 def arranged(g: Graph, kernel: Kernel, budget: int = BUDGET) -> Kernel:
-    """The kernel with the same values in fewer operations; as it is, where no arrangement has fewer."""
+    """The kernel with the same values in fewer operations; the kernel itself if no arrangement has fewer."""
     try:
         expansion, arrangement, values = _Search(g, kernel, budget).best()
     except TooManyTerms:
@@ -57,7 +57,7 @@ def arranged(g: Graph, kernel: Kernel, budget: int = BUDGET) -> Kernel:
 
 
 class _Values:
-    """What a kernel has to compute, as terms."""
+    """The values that a kernel computes, as terms."""
 
     def __init__(self, kernel: Kernel, expansion: Expansion) -> None:
         terms = expansion.terms
@@ -78,7 +78,7 @@ class _Values:
 
 
 class _Search:
-    """Which sums to multiply out."""
+    """The search for the sums to expand."""
 
     def __init__(self, g: Graph, kernel: Kernel, budget: int) -> None:
         self.graph = g
@@ -104,7 +104,7 @@ class _Search:
         for n in self.order:
             once = len(uses[n]) == 1 and n not in rooted
             if g.op[n] in ("mul", "div"):
-                if once:  # a product with a sum that is multiplied out
+                if once:  # a product with a sum that is expanded
                     joined.add(n)
             elif g.op[n] in _SUMS and self.atoms.may_spread(whole.terms[n]):
                 if once and g.op[uses[n][0]] in _SUMS:
@@ -144,7 +144,7 @@ class _Search:
         return found
 
     def _cost(self, arrangement: Arrangement, longest: float) -> float:
-        """The cost of an arrangement; infinite where it is so long before factoring that it cannot be the least."""
+        """The cost of an arrangement; infinite if it is too long before factoring to be worth factoring."""
         size = arrangement.size()
         if size > longest * self.size:
             return math.inf
@@ -164,7 +164,7 @@ class _Search:
         return expansion, Arrangement(self.atoms, values.all()), values
 
     def group(self, node: Node) -> list[Node]:
-        """The candidates that stand in a sum's terms: what cancels in it, cancels when all are multiplied out."""
+        """The candidates in a sum's terms: whatever can cancel in the sum does so when all of them are expanded."""
         g = self.graph
         if g.op[node] not in ("add", "sub") or node in self.joined:
             return []
@@ -181,7 +181,7 @@ class _Search:
 
 
 def _cost(g: Graph, kernel: Kernel) -> int:
-    """The operations of a kernel by their weight, without what is computed beforehand."""
+    """The weighted operations of a kernel, without those done once in advance."""
     roots = kernel.roots()
     fixed = g.from_only(roots, kernel.beforehand)
     return sum(weight(g.op[n]) for n in g.reachable(roots) if g.args[n] and n not in fixed)

@@ -1,4 +1,4 @@
-"""Rigid bodies as they are declared: mass, inertia operator, pose relative to a parent."""
+"""Declaration of rigid bodies: mass, inertia operator, pose relative to a parent."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ Vector = Any
 
 
 class Body:
-    """A rigid body: mass, inertia operator, pose as a function of (t, x).
+    """A rigid body: mass, inertia operator, and pose as a function of (t, x).
 
     Parameters
     ----------
     name : a plain identifier.
-    mass : left out for a frame that carries other bodies.
-    inertia : 3x3 inertia operator in body axes, about the mass centre unless `about` says otherwise; or the three
-        principal moments. None: a particle, or a frame.
-    rotation : 3x3 matrix from body axes to those of the parent (or of space); columns are the body axes. It may be a
-        rotation times a factor, as that of a quaternion q is off |q| = 1. None: the axes of the parent.
-    center : position of the mass centre, 3 components in the parent's axes from the parent's mass centre; without a
-        parent in space. None: (0, 0, 0).
-    parent : the body that the pose is relative to.
-    about : the point about which `inertia` is given, from the mass centre in body axes.
+    mass : omit it for a massless frame that carries other bodies.
+    inertia : 3x3 inertia operator in body axes, about the mass centre unless `about` is given; or the three
+        principal moments. None: a particle or a frame.
+    rotation : 3x3 matrix from body axes to the axes of the parent (or of space); its columns are the body axes. A
+        rotation times a scalar factor is accepted, as given by a quaternion q with |q| != 1. None: the parent's axes.
+    center : position of the mass centre, 3 components in the parent's axes, relative to the parent's mass centre;
+        without a parent, in space. None: (0, 0, 0).
+    parent : the body relative to which the pose is given.
+    about : the reference point of `inertia`, in body axes, relative to the mass centre.
 
     Raises
     ------
-    DeclarationError : for wrong shapes, an inertia that is not symmetric, poses that contain velocities. That the
-        rotation is orthogonal and the inertia not negative is checked at the example point of the `System`.
+    DeclarationError : for wrong shapes, an asymmetric inertia, a pose that contains velocities. `System` checks at its
+        example point that the rotation is orthogonal and the inertia is not negative.
 
     >>> from chaplygin.codegen.rolling import rolling
     >>> from chaplygin.codegen.symbols import coordinates, parameters
@@ -60,7 +60,7 @@ class Body:
         self.name, self.parent = name, parent
         where = f"Body {name!r}"
         if mass is None and inertia is not None:
-            raise DeclarationError(f"{where}: it has inertia and no mass; give the mass")
+            raise DeclarationError(f"{where}: inertia is given without mass; give the mass")
         self.mass = scalar(where, "mass", 0 if mass is None else mass)
         self.rotation = sp.eye(3) if rotation is None else _matrix(where, "rotation", rotation)
         self.center = vector(where, "center", (0, 0, 0) if center is None else center)
@@ -70,7 +70,7 @@ class Body:
         where = f"Body {self.name!r}"
         if inertia is None:
             if about is not None:
-                raise DeclarationError(f"{where}: about is given and no inertia")
+                raise DeclarationError(f"{where}: about is given without inertia")
             return sp.zeros(3)
         rows = list(inertia) if not isinstance(inertia, sp.MatrixBase) else inertia
         if isinstance(rows, list) and len(rows) == 3 and not any(isinstance(r, (list, tuple)) for r in rows):
@@ -87,7 +87,7 @@ class Body:
         return given - self.mass * (d.dot(d) * sp.eye(3) - d * d.T)
 
     def entries(self) -> list[tuple[str, Expression]]:
-        """What was declared, each with the name of its place."""
+        """The declared expressions, each with the name of its entry."""
         found = [("mass", self.mass)]
         found += [(f"inertia[{i}, {j}]", self.inertia[i, j]) for i in range(3) for j in range(3)]
         found += [(f"rotation[{i}, {j}]", self.rotation[i, j]) for i in range(3) for j in range(3)]
@@ -100,7 +100,7 @@ class Body:
 
 
 def turn(axis: int | Sequence[Expression], angle: Expression) -> Any:
-    """The rotation matrix about an axis, 1, 2, 3 or a unit vector, by an angle: columns are the turned axes.
+    """The rotation matrix about an axis (1, 2, 3 or a unit vector) by an angle; its columns are the rotated axes.
 
     >>> turn(3, sp.pi / 2) * sp.Matrix([1, 0, 0])
     Matrix([
@@ -120,17 +120,17 @@ def turn(axis: int | Sequence[Expression], angle: Expression) -> Any:
 
 
 def hat(w: Vector) -> Any:
-    """The skew matrix of a vector: hat(w) r = w x r."""
+    """The skew-symmetric matrix of a vector: hat(w) r = w x r."""
     return sp.Matrix([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])
 
 
 def moves(e: Any) -> set[sp.Symbol]:
-    """The coordinates, and the time, that an expression contains."""
+    """The coordinates in an expression, and the time if it occurs."""
     return {s for s in e.free_symbols if isinstance(s, (Coordinate, Time))}
 
 
 def scalar(where: str, entry: str, value: Any) -> Expression:
-    """A function of (t, x, parameters, inputs)."""
+    """`value` as a scalar expression in (t, x, parameters, inputs)."""
     if isinstance(value, (str, bytes)):
         raise DeclarationError(f"{where}: {entry} is text; give a SymPy expression")
     try:
@@ -141,7 +141,9 @@ def scalar(where: str, entry: str, value: Any) -> Expression:
         raise DeclarationError(f"{where}: {entry} is {type(e).__name__}; give a scalar SymPy expression")
     for s in sorted(e.free_symbols, key=str):
         if isinstance(s, Velocity):
-            raise DeclarationError(f"{where}: {entry} contains the velocity {s}; it is a function of (t, x)")
+            raise DeclarationError(
+                f"{where}: {entry} contains the velocity {s}; it must be a function of (t, x)"
+            )
         if not isinstance(s, (Coordinate, Parameter, Input, Time)):
             raise DeclarationError(
                 f"{where}: {entry}: unknown symbol {s}; declare it with parameters() or coordinates()"
@@ -150,7 +152,7 @@ def scalar(where: str, entry: str, value: Any) -> Expression:
 
 
 def vector(where: str, entry: str, value: Any) -> Vector:
-    """Three components as a column."""
+    """`value` as a column of three scalars."""
     sequence = isinstance(value, (sp.MatrixBase, sp.Tuple)) or (
         hasattr(value, "__iter__") and not isinstance(value, str)
     )
@@ -167,5 +169,5 @@ def _matrix(where: str, entry: str, value: Any) -> Any:
     except (TypeError, ValueError) as error:
         raise DeclarationError(f"{where}: {entry} is not a 3x3 matrix: {error}") from None
     if given.shape != (3, 3):
-        raise DeclarationError(f"{where}: {entry} has shape {given.shape}; (3, 3) is needed")
+        raise DeclarationError(f"{where}: {entry} has shape {given.shape}; give shape (3, 3)")
     return given.applyfunc(lambda e: scalar(where, entry, e))

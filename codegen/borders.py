@@ -1,8 +1,8 @@
 """Does an expression jump where it passes from one branch to another?
 
-On the border of two branches one switch is zero. The expressions of both sides are compared there, at points that are
-found to many digits; of the borders, those are looked at that lie between branches which differ in one switch. Angles
-jump as well: atan2 by 2 pi behind the origin, atan by pi where its argument has a pole.
+On the border between two branches one switch is zero. The expressions of both sides are compared there, at points found
+to many digits; only borders between branches that differ in a single switch are examined. Angles jump as well: atan2 by
+2 pi across the negative x axis, atan by pi where its argument has a pole.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 _MOST_ROOTS = 12
 _ROUNDING = 1e-13
-"""A jump below this share of the terms is that of constants such as 0.01, which no float meets exactly."""
+"""A jump below this fraction of the terms is the rounding of constants such as 0.01, which no float equals exactly."""
 
 
 def jump(g: Graph, node: Node, system: System) -> Sequence[Condition] | None:
-    """None where a node is continuous, else the conditions beside a border at which it jumps or may jump.
+    """None if a node is continuous, else the conditions next to a border at which it jumps or might jump.
 
-    The conditions are empty where it jumps at a point that was found, or where there are too many borders.
+    The conditions are empty if an angle in the node jumps, or if there are too many branches.
     """
     for part in _independent_parts(g, node):
         found = branches(g, [part])
         if found is None:
             warn_too_many(
-                system, "a function that may jump from one to another is not claimed to be an integral"
+                system, "a function that might jump between branches is not reported as an integral"
             )
             return ()
         for one, other in combinations(found, 2):
@@ -61,7 +61,7 @@ def jump(g: Graph, node: Node, system: System) -> Sequence[Condition] | None:
 
 
 def _independent_parts(g: Graph, node: Node) -> list[Node]:
-    """Sums of the terms of a node that have switches or angles in common; a node without them has no parts."""
+    """Sums of those terms of a node that share switches or angles; terms without either are left out."""
     terms, stack = [], [(1, node)]
     while stack:
         sign, n = stack.pop()
@@ -86,7 +86,7 @@ def _independent_parts(g: Graph, node: Node) -> list[Node]:
 
 
 def _same(g: Graph, one: Node, other: Node, points: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether two nodes agree at the points, of which there must be one."""
+    """Whether two nodes agree at all of the points; False if they can be evaluated at none."""
     looked = False
     with mp.workdps(2 * DIGITS):
         for point in points:
@@ -101,7 +101,7 @@ def _same(g: Graph, one: Node, other: Node, points: Sequence[Mapping[str, Any]])
 
 
 def _zeros(g: Graph, node: Node, beside: Sequence[Node], system: System) -> list[dict[str, Any]]:
-    """Points at which a node is zero, to many digits, in general position; values for the other nodes' symbols too."""
+    """Generic points at which a node is zero to many digits, with values for the symbols of the nodes `beside` too."""
     names = sorted(g.symbols([node]))
     draw = random.Random(70_001)
     base = sample(system, 1)
@@ -122,7 +122,7 @@ def _zeros(g: Graph, node: Node, beside: Sequence[Node], system: System) -> list
 def _crossings(
     g: Graph, node: Node, names: Sequence[str], base: Mapping[str, float], draw: random.Random, system: System
 ) -> Iterator[tuple[Any, Any]]:
-    """Pairs of points between which a node changes its sign, in general position."""
+    """Pairs of generic points between which a node changes sign."""
 
     def value(x: Any) -> float:
         try:
@@ -139,7 +139,7 @@ def _crossings(
     fixed = [i for i, n in enumerate(names) if n in {p.name for p in system.parameters}]
     for _ in range(3):
         start, direction = middle + 0.3 * noise(), noise()
-        if len(fixed) < len(names):  # along the variables, for values of the parameters
+        if len(fixed) < len(names):  # move along the variables, at fixed values of the parameters
             start[fixed], direction[fixed] = middle[fixed] * (1 + 0.1 * noise()[fixed]), 0.0
         values = [value(start + t * direction) for t in ts]
         changes = [i for i in range(len(ts) - 1) if values[i] * values[i + 1] < 0]
@@ -162,7 +162,7 @@ def _crossings(
 
 
 def _between(g: Graph, node: Node, names: Sequence[str], start: Any, end: Any) -> dict[str, Any] | None:
-    """The zero of a node between two points, to the present precision."""
+    """The zero of a node between two points, to the current working precision."""
     a, b = [mpf(v) for v in start], [mpf(v) for v in end]
 
     def at(t: Any) -> dict[str, Any]:
@@ -178,7 +178,7 @@ def _between(g: Graph, node: Node, names: Sequence[str], start: Any, end: Any) -
 
 
 def _angle_jumps(g: Graph, node: Node, system: System) -> bool:
-    """Whether a node free of switches jumps where an angle in it does."""
+    """Whether a node without switches jumps where an angle in it jumps."""
     for n in g.reachable([node]):
         if g.op[n] == "atan2":
             y, x = g.args[n]
@@ -208,7 +208,7 @@ def _value(g: Graph, node: Node, point: Mapping[str, Any]) -> Any:
 
 
 def _poles(g: Graph, node: Node) -> list[Node]:
-    """What is zero where a node passes through infinity."""
+    """Nodes that are zero where the given node passes through infinity."""
     op, args = g.op[node], g.args[node]
     if op == "tan":
         return [g.unary("cos", args[0])]

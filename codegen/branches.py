@@ -1,8 +1,8 @@
-"""The branches of expressions: what they are once every `Piecewise`, `Min`, `Max`, `Abs` and `sign` is decided.
+"""The branches of expressions: what remains once every `Piecewise`, `Min`, `Max`, `Abs` and `sign` is decided.
 
-Between its switches a declaration is analytic. So an identity is not looked for at points that may or may not lie in a
-branch: each branch is taken by decision, which leaves an analytic expression, and that is zero everywhere when it is
-zero near one generic point, wherever this lies. Only what fails on a branch needs a point in it (`reach`).
+Between its switches a declaration is analytic. So an identity is not tested at points that happen to be in a branch:
+each branch is selected symbolically, which leaves an analytic expression, and that vanishes everywhere if it vanishes
+near one generic point, inside the branch or not. Only a failure on a branch needs a point in it (`reach`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .graph import CONDITIONS, Graph, Node
 
 SWITCHES = frozenset({"select", "min", "max", "abs", "sign", *CONDITIONS})
 MOST_BRANCHES = 64
-"""Combinations of decisions that are tried; an expression with more is not examined."""
+"""Maximum number of combinations of decisions; an expression with more is not examined."""
 
 _MOST_PAIRS = 400
 """Inequalities combined in one step; what more of them say together is not found."""
@@ -24,19 +24,19 @@ _MOST_PAIRS = 400
 Sums = dict[Node, Fraction]
 
 Condition = tuple[Node, int]
-"""A switch and the sign, 1 or -1, that it has on a branch."""
+"""A switch and its sign on a branch, 1 or -1."""
 
 
 @dataclass(frozen=True)
 class Branch:
-    """Expressions on one branch: free of switches, with the conditions under which they are what was declared."""
+    """Expressions on one branch: free of switches, and equal to the declared ones under `conditions`."""
 
     conditions: tuple[Condition, ...]
     nodes: tuple[Node, ...]
 
 
 class _Undecided(Exception):
-    """The sign of this switch decides the value."""
+    """The value depends on the sign of this switch, which is not decided yet."""
 
     def __init__(self, switch: Node) -> None:
         self.switch = switch
@@ -48,11 +48,11 @@ def is_branched(g: Graph, roots: Sequence[Node]) -> bool:
 
 
 def branches(g: Graph, roots: Sequence[Node], most: int = MOST_BRANCHES) -> list[Branch] | None:
-    """Every combination of decisions on which the roots depend, None when there are more than `most`.
+    """Every combination of decisions on which the roots depend; None if there are more than `most`.
 
-    Only decisions that are needed are made, as in an evaluation: the conditions of an arm that is not selected do not
-    matter. Combinations that contradict one another (x > 3 and y > x and y < 2) are left out where that follows from
-    linear inequalities. The graph grows by the nodes of the branches.
+    Only necessary decisions are made, as in an evaluation: conditions within an arm that is not selected do not
+    matter. Contradictory combinations (x > 3 and x < 2) are left out if the switches differ by a constant. The nodes
+    of the branches are added to the graph.
     """
     branched = _branched(g, roots)
     if not branched:
@@ -68,14 +68,14 @@ def branches(g: Graph, roots: Sequence[Node], most: int = MOST_BRANCHES) -> list
                 return None
             open_ones += [{**decided, question.switch: -1}, {**decided, question.switch: 1}]
             continue
-        except ZeroDivisionError:  # on this branch the expression is nowhere defined
+        except ZeroDivisionError:  # the expression is undefined everywhere on this branch
             continue
         found.append(Branch(tuple(decided.items()), tuple(nodes)))
     return found
 
 
 def branch_at(g: Graph, roots: Sequence[Node], point: Mapping[str, float]) -> Branch:
-    """The branch on which a point lies; raises as `evaluate` does."""
+    """The branch that contains a point; raises the errors of `evaluate`."""
     branched = _branched(g, roots)
     decided: dict[Node, int] = {}
     while True:
@@ -86,7 +86,7 @@ def branch_at(g: Graph, roots: Sequence[Node], point: Mapping[str, float]) -> Br
 
 
 def _branched(g: Graph, roots: Sequence[Node]) -> set[Node]:
-    """The switches below the roots, and what contains one."""
+    """The switches below the roots, and every node that contains one."""
     found: set[Node] = set()
     for n in g.reachable(roots):
         if g.op[n] in SWITCHES or any(a in found for a in g.args[n]):
@@ -95,7 +95,7 @@ def _branched(g: Graph, roots: Sequence[Node]) -> set[Node]:
 
 
 def _decide(g: Graph, roots: Sequence[Node], decided: dict[Node, int], branched: set[Node]) -> list[Node]:
-    """The roots with their switches replaced by what they select; raises _Undecided for the first open one."""
+    """The roots with their switches replaced by what they select; raises _Undecided for the first undecided one."""
     new: dict[Node, Node] = {}
     stack = list(roots)
     while stack:
@@ -107,7 +107,7 @@ def _decide(g: Graph, roots: Sequence[Node], decided: dict[Node, int], branched:
             new[node] = node
             continue
         args = g.args[node]
-        if g.op[node] == "select":  # an arm that is not taken decides nothing
+        if g.op[node] == "select":  # an arm that is not selected does not matter
             condition = args[0]
             if condition not in new:
                 stack.append(condition)
@@ -143,7 +143,7 @@ def _selected(g: Graph, op: str, args: list[Node], decided: dict[Node, int]) -> 
         return g.const(sign) if op == "sign" else g.mul(g.const(sign), args[0])
     a, b = args
     difference = g.sub(b, a)
-    if op in ("eq", "ne"):  # met on a surface only, unless the two sides are the same
+    if op in ("eq", "ne"):  # equality holds on a surface only, unless the two sides are the same
         return g.boolean((difference == g.zero) == (op == "eq"))
     sign = _sign(g, difference, decided)
     if op in ("lt", "le"):
@@ -152,7 +152,7 @@ def _selected(g: Graph, op: str, args: list[Node], decided: dict[Node, int]) -> 
 
 
 def _sign(g: Graph, node: Node, decided: dict[Node, int]) -> int:
-    """The sign of a node free of switches under the decisions."""
+    """The sign of a node without switches, given the decisions."""
     coefficient, rest = g.split(node)
     if g.op[rest] in ("mul", "div"):
         a, b = g.args[rest]
@@ -171,9 +171,9 @@ def _sign(g: Graph, node: Node, decided: dict[Node, int]) -> int:
 
 
 def normalised(g: Graph, node: Node) -> tuple[int, Node | None]:
-    """(1 or -1, switch) with the sign of the node that of the product; (sign, None) where the sign is known.
+    """(1 or -1, switch), whose product has the sign of the node; (sign, None) if the sign is known.
 
-    Two nodes that change their sign together have the same switch: a - b and b - a, and exp(u) < 2 is u < log(2).
+    Nodes that change sign together have the same switch: a - b and b - a; exp(u) - 2 and u - log(2).
     """
     direction = 1
     while True:
@@ -204,7 +204,7 @@ def normalised(g: Graph, node: Node) -> tuple[int, Node | None]:
         factor, inner = g.split(moving)
         if op == "sub" and values[0] is not None:
             factor = -factor
-        level = Fraction(-offset) / factor  # the sign is that of factor (f - level)
+        level = Fraction(-offset) / factor  # the sign is that of factor * (f - level)
         turn = 1 if factor > 0 else -1
         if g.op[inner] in ("exp", "sqrt") and level <= 0:
             return direction * turn, None
@@ -221,28 +221,27 @@ def normalised(g: Graph, node: Node) -> tuple[int, Node | None]:
 
 
 def _implied(g: Graph, switch: Node, decided: Mapping[Node, int]) -> int | None:
-    """The sign of a switch that the decided ones settle."""
-    rows = [_linear(g, n, sign) for n, sign in decided.items()]
-    for sign in (1, -1):
-        if not _compatible(g, [*rows, _linear(g, switch, sign)]):
-            return -sign
+    """The sign of a switch if it follows from that of a decided one, of which it is a multiple plus a constant."""
+    for other, sign in decided.items():
+        compared = _compared(g, switch, other)
+        if compared is None:
+            continue
+        ratio, constant = compared
+        if ratio * sign > 0 and constant >= 0:
+            return 1
+        if ratio * sign < 0 and constant <= 0:
+            return -1
     return None
 
 
 def can_border(g: Graph, switch: Node, others: Mapping[Node, int]) -> bool:
-    """Whether the others may have their signs where this switch is zero; False is certain."""
-    rows = [_linear(g, n, sign) for n, sign in others.items()]
-    return _compatible(g, rows, [_linear(g, switch, 1), _linear(g, switch, -1)])
+    """Whether the others can have their signs where this switch is zero.
 
-
-def _compatible(g: Graph, positive: Sequence[Sums], not_negative: Sequence[Sums] = ()) -> bool:
-    """Whether sums may be positive together while others are not negative; False is certain.
-
-    By Fourier's and Motzkin's elimination; what is not linear counts as a variable.
+    Contradictions are found only between switches that are a multiple of one another plus a constant.
     """
-    rows = [*((row, True) for row in positive), *((row, False) for row in not_negative)]
-    while True:
-        if any(row.keys() <= {g.one} and not _is_true(row.get(g.one, 0), strict) for row, strict in rows):
+    for other, sign in others.items():
+        compared = _compared(g, other, switch)
+        if compared is not None and compared[1] * sign < 0:
             return False
         rows = [(row, strict) for row, strict in rows if row.keys() - {g.one}]
         if not rows:
@@ -260,14 +259,22 @@ def _compatible(g: Graph, positive: Sequence[Sums], not_negative: Sequence[Sums]
                 rows.append(({n: c for n, c in both.items() if c}, first or second))
 
 
-def _is_true(constant: Fraction | int, strict: bool) -> bool:
-    return constant > 0 or (constant == 0 and not strict)
+def _compared(g: Graph, switch: Node, other: Node) -> tuple[Fraction, Fraction] | None:
+    """(r, c) with switch = r other + c; None if there are no such numbers."""
+    own, theirs = _linear(g, switch), _linear(g, other)
+    if own.keys() - {g.one} != theirs.keys() - {g.one}:
+        return None
+    ratios = {own[n] / theirs[n] for n in own if n != g.one}
+    if len(ratios) != 1:
+        return None
+    (ratio,) = ratios
+    return ratio, own.get(g.one, Fraction(0)) - ratio * theirs.get(g.one, Fraction(0))
 
 
-def _linear(g: Graph, node: Node, sign: int) -> Sums:
-    """A node times a sign as a sum of multiples of nodes that are not sums; the constant under the node 1."""
-    terms: Sums = {}
-    stack = [(Fraction(sign), node)]
+def _linear(g: Graph, node: Node) -> dict[Node, Fraction]:
+    """A node as a linear combination of nodes that are not sums; the constant term has the node 1 as its key."""
+    terms: dict[Node, Fraction] = {}
+    stack = [(Fraction(1), node)]
     while stack:
         factor, n = stack.pop()
         coefficient, rest = g.split(n)

@@ -1,7 +1,7 @@
-"""Build: from emitted texts to an extension module in the cache.
+"""Build: from emitted sources to an extension module in the cache.
 
-Cython runs in this process, the C files are compiled side by side, and no setuptools is started: for a small model
-less than a second instead of several.
+Cython runs in this process, the C files are compiled in parallel, and setuptools is not used: a small model takes less
+than a second instead of several.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TRANSLATION = threading.Lock()  # Cython's compiler keeps state in its modules
 
 
 class Texts(Protocol):
-    """What is built: `Sources`, or anything with its three members."""
+    """The sources to build: `Sources`, or any object with the same three members."""
 
     @property
     def name(self) -> str: ...
@@ -51,13 +51,13 @@ def build(
     tuned: bool = True,
     inline: bool = True,
 ) -> Path:
-    """The compiled form of `sources`, from the cache or made now and stored there under `key`.
+    """Return the compiled form of `sources` from the cache, or compile it and store it there under `key`.
 
-    `reproducible`, `tuned` and `inline` (integrators compiled into the model) are those given to
-    `cache.model_key`. Of several processes that want the same key at once, one compiles and the others wait.
-    Returns the path of an extension module named `sources.name`.
+    `reproducible`, `tuned` and `inline` (integrators compiled into the model) must be those given to
+    `cache.model_key`. If several processes need the same key at once, one compiles and the others wait. Returns the
+    path of an extension module named `sources.name`.
 
-    Raises ValueError for a file name that is a path, BuildError (one line, with the path of the whole log),
+    Raises ValueError for a file name that is a path, BuildError (one line, with the path of the full log),
     NoCompilerError, CacheError.
     """
     with cache.locked(key):
@@ -74,7 +74,7 @@ def make(
     tuned: bool = True,
     inline: bool = True,
 ) -> Path:
-    """As `build`, for a caller who holds the lock of `key` and knows that there is no entry."""
+    """As `build`, for a caller that holds the lock of `key` and knows that there is no entry."""
     compiler = find_compiler(cache.cache_folder() / cache.VERSIONS)
     flags = compiler.core_flags(tuned=tuned, reproducible=reproducible)
     if inline:
@@ -96,12 +96,12 @@ def make(
 
 
 def build_quick(sources: Texts, folder: Path, *, key: str) -> Path:
-    """The C core alone as a shared library in `folder`, which defines `<name>_model`.
+    """Compile the C core alone into a shared library in `folder` that defines `<name>_model`.
 
-    Nothing is compiled but the kernels: neither the Cython module nor any method. Its numbers are those of
-    ``build(sources, key=key)`` bit for bit: both are reproducible, and how far the compiler optimises changes no bit.
+    Only the kernels are compiled, neither the Cython module nor the integration methods. The results equal those of
+    ``build(sources, key=key)`` bit for bit: both are reproducible, and the optimisation level does not change a bit.
 
-    Raises as `build` does.
+    Raises the errors of `build`.
     """
     compiler = find_compiler(cache.cache_folder() / cache.VERSIONS)
     flags = (*compiler.core_flags(tuned=True, reproducible=True, quick=True), *_VISIBLE)
@@ -111,7 +111,7 @@ def build_quick(sources: Texts, folder: Path, *, key: str) -> Path:
 
 
 def _write(sources: Texts, folder: Path) -> list[str]:
-    """Write the texts into a folder; the files of the C core."""
+    """Write the sources into a folder; return the names of the C files of the core."""
     for file in sources.files:
         if os.path.basename(file) != file or not file.startswith(sources.name):
             raise ValueError(
@@ -123,16 +123,16 @@ def _write(sources: Texts, folder: Path) -> list[str]:
 
 
 def find_lanes(module: Path, lanes: int) -> Path | None:
-    """What `build_lanes` would return, where it is in the cache; None where it would have to be compiled."""
+    """The result of `build_lanes` if it is in the cache; None if it would have to be compiled."""
     return cache.lookup(_LaneEntry(module, lanes).key)
 
 
 def build_lanes(module: Path, lanes: int) -> Path:
-    """The lane set of a model, as a shared library that defines `<name>_lanes_<lanes>`: from the cache, or made now.
+    """The lane set of a model, a shared library that defines `<name>_lanes_<lanes>`, cached or newly compiled.
 
-    `module` is the path that `build` returned, or a module of `chaplygin.generated`: beside it is the emitted lane
-    file. The library has an entry of its own in the cache. Raises BuildError, NoCompilerError, CacheError, and
-    FileNotFoundError where there is no lane file, or nothing says how the module was compiled.
+    `module` is the path that `build` returned, or a module of `chaplygin.generated`, with the emitted lane file next
+    to it. The library has its own entry in the cache. Raises BuildError, NoCompilerError, CacheError, and
+    FileNotFoundError if the lane file, or the record of how the module was compiled, is missing.
     """
     entry = _LaneEntry(module, lanes)
     with cache.locked(entry.key):
@@ -151,7 +151,7 @@ def build_lanes(module: Path, lanes: int) -> Path:
 
 
 class _LaneEntry:
-    """The entry of a lane set in the cache: its key, and what that is made from."""
+    """The cache entry of a lane set: its key, and what the key is computed from."""
 
     def __init__(self, module: Path, lanes: int) -> None:
         name = module.name.split(".")[0]
@@ -170,10 +170,10 @@ class _LaneEntry:
 
 
 def _facts(module: Path) -> dict[str, Any]:
-    """How a model was compiled: from its entry in the cache; what is shipped is reproducible.
+    """How a model was compiled: read from its cache entry; shipped modules are reproducible.
 
-    Reproducible lanes have the bits of the model on every CPU, so that they may be tuned to this one though a shipped
-    module is for any.
+    Reproducible lanes give the same bits as the model on every CPU, so they can be tuned to this CPU even though a
+    shipped module is built for any.
     """
     if module.parent.resolve() == _SHIPPED:
         return {"name": module.name.split(".")[0], "reproducible": True, "tuned": True}
@@ -182,13 +182,13 @@ def _facts(module: Path) -> dict[str, Any]:
 
 
 _LIBRARY = "dll" if sys.platform == "win32" else "so"
-# Of a DLL everything is exported where nothing is marked so.
+# A DLL exports everything if nothing in it is marked for export.
 _VISIBLE = () if sys.platform == "win32" else ("-fvisibility=default",)
 _EXPORTED = "__declspec(dllexport)" if sys.platform == "win32" else '__attribute__((visibility("default")))'
 
 
 class _Job:
-    """One build in one folder."""
+    """A build in a folder of its own."""
 
     def __init__(self, name: str, work: Path, compiler: Compiler, log: Path) -> None:
         self.name = name
@@ -197,7 +197,7 @@ class _Job:
         self.log = log
 
     def module(self, cores: Sequence[str], flags: Sequence[str], module: str) -> None:
-        """Translate, compile and link. The cores compile while Cython translates the wrapper."""
+        """Translate, compile and link. The C core compiles while Cython translates the wrapper."""
         python = sysconfig.get_path("include")
         with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
             waiting = [pool.submit(self._compile, core, flags, [f"-I{_RUNTIME}"]) for core in cores]
@@ -215,19 +215,19 @@ class _Job:
             (self.work / leftover).unlink(missing_ok=True)
 
     def library(self, sources: Sequence[str], flags: Sequence[str], target: str) -> None:
-        """Compile and link files that need no Python."""
+        """Compile and link files that do not need Python."""
         objects = [self._compile(source, flags, [f"-I{_RUNTIME}"]) for source in sources]
         self._link(objects, target)
         for compiled in objects:
             (self.work / compiled).unlink()
 
     def _translate(self) -> str:
-        """Cython's C for the wrapper; the name of the file."""
+        """Translate the wrapper to C with Cython; return the file name."""
         target = f"{self.name}_wrapper.c"
         with _TRANSLATION:
             cython: Any = import_module(
                 "Cython.Compiler.Main"
-            )  # imported here: it takes 0.1 s; it has no types
+            )  # imported here because it takes 0.1 s; has no type stubs
             options = cython.CompilationOptions(
                 cython.default_options,
                 output_file=str(self.work / target),
@@ -256,7 +256,7 @@ class _Job:
         self._call(command, module)
 
     def _call(self, command: Sequence[str], subject: str) -> None:
-        # Relative names and a fixed folder: no path of this machine gets into the module.
+        # Relative names and a fixed working directory keep paths of this machine out of the module.
         try:
             done = subprocess.run(
                 command,
@@ -275,13 +275,13 @@ class _Job:
             raise self._failure(command[0], subject, shown)
 
     def _failure(self, tool: str, subject: str, text: str) -> BuildError:
-        """Write the log and make the one-line error."""
+        """Write the log and return the one-line error."""
         self.log.write_text(f"{self.compiler.version}\n{text}", encoding="utf-8")
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         errors = [line for line in lines if re.search(r"\berror:|:\d+:\d+: |undefined", line)]
         first = (errors or lines[-1:] or ["no message"])[0].replace(str(self.work) + os.sep, "")
         return BuildError(
             f"compiling the model {self.name!r} failed: {os.path.basename(tool)} on {subject}: {first[:200]} "
-            f"(whole log: {self.log})",
+            f"(full log: {self.log})",
             self.log,
         )

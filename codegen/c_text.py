@@ -1,4 +1,4 @@
-"""Parts of C text that the emitted files share: signatures, bodies, tables, strings."""
+"""Pieces of C source shared by the emitted files: signatures, bodies, tables, strings."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ ARGUMENTS = {
     "out": "double *CG_RESTRICT cg_out",
     "work": "double *CG_RESTRICT cg_work",
 }
-"""The arrays of a kernel as parameters; the argument "t" is declared by `definition`."""
+"""The array parameters of a kernel; `definition` declares the argument "t"."""
 
 
 def wrapped(head: str, arguments: Sequence[str]) -> str:
-    """A parameter list, broken after commas."""
+    """A parameter list, wrapped after commas."""
     lines, line = [], head
     for i, argument in enumerate(arguments):
         piece = argument + (")" if i == len(arguments) - 1 else ",")
@@ -35,23 +35,23 @@ def wrapped(head: str, arguments: Sequence[str]) -> str:
 
 
 def definition(program: Program, head: str, arguments: Sequence[str], *first: str) -> str:
-    """The signature of a kernel with these of the arguments, after those that are given as text."""
+    """The signature of a kernel: the parameters `first`, given as text, then `arguments`."""
     own = [f"double {program.clock}" if a == "t" else ARGUMENTS[a] for a in arguments]
     return wrapped(head, [*first, *own])
 
 
 def passed(program: Program, arguments: Sequence[str]) -> str:
-    """The arguments of a kernel as another one hands them on."""
+    """The arguments of a kernel in a call from another one."""
     return ", ".join(program.clock if a == "t" else f"cg_{a}" for a in arguments)
 
 
 def function(signature: str, *lines: Sequence[str], end: str = "return CG_OK;") -> list[str]:
-    """A whole function; `lines` are parts of its body."""
+    """A complete function; `lines` are the parts of its body."""
     return [signature, "{", *indented([text for part in (*lines, [end]) for text in part]), "}", ""]
 
 
 def indented(lines: Sequence[str]) -> list[str]:
-    """Lines inside a function, long ones broken."""
+    """Lines indented for a function body, long ones wrapped."""
     result = []
     for line in lines:
         if len(line) > 106:
@@ -64,7 +64,7 @@ def indented(lines: Sequence[str]) -> list[str]:
 
 
 def banner(kernel: str, plan: Schedule, text: Body) -> str:
-    """A comment with the counts of a kernel."""
+    """A comment with the operation counts of a kernel."""
     count = sum(piece.intermediates for piece in text.pieces)
     divisions = f" ({plan.divisions} division{'s' * (plan.divisions > 1)})" if plan.divisions else ""
     line = f"{kernel}: {plan.operations} operations{divisions}, {count} intermediates"
@@ -74,12 +74,12 @@ def banner(kernel: str, plan: Schedule, text: Body) -> str:
 
 
 def table(kind: str, label: str, rows: Sequence[str]) -> str:
-    """A constant array of structures of the type `kind`."""
+    """A constant array of structures of type `kind`."""
     return f"static const {kind} cg_{label}[] = {{\n" + "\n".join(f"    {{{row}}}," for row in rows) + "\n};"
 
 
 def c_string(text: str) -> str:
-    """A C string literal for any text: UTF-8 bytes, everything unusual as octal escapes."""
+    """A C string literal for any text: UTF-8 bytes, special ones as octal escapes."""
     plain = ""
     for byte in text.encode("utf-8"):
         char = chr(byte)

@@ -1,7 +1,7 @@
-"""The store of compiled models: one folder per key, locked while it is made, checked before it is used.
+"""The cache of compiled models: one folder per key, locked while it is built, checked before it is used.
 
-An entry `<folder>/<key>/` holds the extension module, the texts it was made from, and `entry.json` with the module's
-SHA-256. Entries appear whole (by renaming a finished folder), so that a reader needs no lock. There is no pickle.
+An entry `<folder>/<key>/` contains the extension module, its sources, and `entry.json` with the module's SHA-256. An
+entry appears complete, by renaming a finished folder, so readers need no lock. Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def cache_folder() -> Path:
-    """The folder of compiled models, made with mode 0700 if missing.
+    """The folder of compiled models, created with mode 0700 if missing.
 
-    `CHAPLYGIN_CACHE`, an absolute path, overrides the user's cache folder; empty it counts as unset. Compiled code is
-    loaded from here, so a folder that belongs to somebody else, or that others can write to or replace, is refused.
+    `CHAPLYGIN_CACHE`, an absolute path, overrides the user's cache folder; an empty value counts as unset. Compiled
+    code is loaded from here, so a folder that another user owns, can write to or can replace is refused.
 
     Raises CacheError.
     """
@@ -57,12 +57,12 @@ def _folder_name() -> Path:
         folder = Path(override).expanduser()
     except RuntimeError:
         raise CacheError(
-            f"CHAPLYGIN_CACHE is {override!r}, and there is no such user; give an absolute path"
+            f"CHAPLYGIN_CACHE is {override!r}, but there is no such user; give an absolute path"
         ) from None
     if not folder.is_absolute():
         raise CacheError(
-            f"CHAPLYGIN_CACHE is {override!r}, a relative path, which is another folder wherever a program is started; "
-            f"give an absolute path, for example {os.path.abspath('models')!r}"
+            f"CHAPLYGIN_CACHE is {override!r}, a relative path, which depends on the working directory; give an "
+            f"absolute path, for example {os.path.abspath('models')!r}"
         )
     return folder
 
@@ -74,7 +74,7 @@ def _user_folder() -> Path:
     folder = user_cache_path("chaplygin", appauthor=False) / "models"
     if not folder.is_absolute():
         raise CacheError(
-            f"cache folder {folder}: there is no home directory; set CHAPLYGIN_CACHE to a folder of yours"
+            f"cache folder {folder}: no home directory found; set CHAPLYGIN_CACHE to a folder of your own"
         )
     return folder
 
@@ -89,11 +89,11 @@ def model_key(
 ) -> str:
     """The key of a compiled model: 40 hexadecimal digits.
 
-    `digest` stands for the canonical declaration with the form and its options; the rest are options of `build`.
-    The generator, the compiler's version, the kind of machine and of Python, and for tuned code the CPU's features
-    are part of the key.
+    `digest` identifies the canonical declaration, the form and its options; the rest are options of `build`. The key
+    also depends on the generator, the compiler's version, the platform, the Python ABI and, for tuned code, the CPU's
+    features.
 
-    Raises NoCompilerError where there is no compiler, CacheError where the folder is refused.
+    Raises NoCompilerError if there is no compiler, CacheError if the folder is refused.
     """
     if compiler is None:
         compiler = find_compiler(cache_folder() / VERSIONS)
@@ -114,10 +114,10 @@ def model_key(
 
 @functools.cache
 def generator_stamp() -> str:
-    """The generator: its version, and name and content of each file that shapes what is built.
+    """A hash of the generator: its version, and the name and content of every file that affects what is built.
 
-    The files make a change of the generator seen before its version changes; reading them takes 2 ms. Their times do
-    not count: a checkout sets them anew.
+    Reading the files, which takes 2 ms, detects changes made without a new version. Their modification times are not
+    used: a checkout resets them.
     """
     from chaplygin import __version__
 
@@ -131,14 +131,14 @@ def generator_stamp() -> str:
 
 
 def _sibling(name: str) -> Path:
-    """The folder of the package `chaplygin.<name>`: beside this one, in a checkout as when installed."""
+    """The folder of the package `chaplygin.<name>`: next to this one, both in a checkout and when installed."""
     return _PACKAGE.parent / name
 
 
 def lookup(key: str) -> Path | None:
-    """The extension module stored under `key`, or None where there is none or it is not what was stored.
+    """The extension module stored under `key`; None if it is missing or has changed since it was stored.
 
-    The file is hashed, so that a damaged one is never loaded. Raises CacheError where the folder is refused.
+    The file is hashed, so a damaged one is never loaded. Raises CacheError if the folder is refused.
     """
     entry = _place(key)
     try:
@@ -155,13 +155,13 @@ def lookup(key: str) -> Path | None:
 
 def _place(key: str) -> Path:
     if re.fullmatch(r"[0-9a-f]{40}", key) is None:
-        raise ValueError(f"key {key!r}: a key has 40 hexadecimal digits; make one with model_key")
+        raise ValueError(f"key {key!r} is not 40 hexadecimal digits; create one with model_key")
     return cache_folder() / key
 
 
 @contextmanager
 def locked(key: str) -> Iterator[None]:
-    """Hold the lock of `key`; other processes and threads wait. Errors of the disk within come as CacheError."""
+    """Hold the lock of `key`; other processes and threads wait. Disk errors inside are raised as CacheError."""
     from filelock import FileLock
 
     folder = _place(key).parent
@@ -177,7 +177,7 @@ def locked(key: str) -> Iterator[None]:
 
 @contextmanager
 def workspace() -> Iterator[Path]:
-    """A private folder beside the entries, removed at the end unless it was published."""
+    """A private folder next to the entries, removed at the end unless it was published."""
     folder = cache_folder()
     with disk_errors(folder):
         _sweep(folder)
@@ -189,7 +189,7 @@ def workspace() -> Iterator[Path]:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what killed processes left behind more than a day ago."""
+    """Remove folders that killed processes left behind more than a day ago."""
     for left in (*folder.glob(_MAKING + "*"), *folder.glob(_DAMAGED + "*")):
         with suppress(OSError):
             if left.stat().st_mtime < time.time() - 86400:
@@ -197,10 +197,10 @@ def _sweep(folder: Path) -> None:
 
 
 def publish(key: str, work: Path, module: str, facts: Mapping[str, object]) -> Path:
-    """Make the folder `work`, which holds `module`, the entry of `key`. The caller holds the lock.
+    """Make the folder `work`, which contains `module`, the entry of `key`. The caller holds the lock.
 
-    `facts` are stored beside the module's digest, for people; where they come from another entry, its key, file and
-    digest give way to those of this one. A damaged entry of the same key is put aside first.
+    `facts` are stored along with the module's digest. If they come from another entry, its key, file and digest are
+    replaced by those of this one. A damaged entry of the same key is moved aside first.
     """
     digest = hashlib.sha256((work / module).read_bytes()).hexdigest()
     entry = {**facts, "format": FORMAT, "key": key, "file": module, "sha256": digest}
@@ -216,7 +216,7 @@ def publish(key: str, work: Path, module: str, facts: Mapping[str, object]) -> P
 
 
 def log_path(key: str) -> Path:
-    """Where the log of a failed build of `key` is kept."""
+    """The path of the log of a failed build of `key`."""
     logs = cache_folder() / LOGS
     with disk_errors(logs.parent):
         logs.mkdir(mode=0o700, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The digest of a declaration, by which its models are found again: a new one for whatever changes what is emitted."""
+"""The digest of a declaration, the key of its models in the cache: it changes whenever the emitted code would."""
 
 from __future__ import annotations
 
@@ -12,19 +12,15 @@ if TYPE_CHECKING:
 
 
 def digest(system: System) -> str:
-    """Of the canonical text; equal declarations have equal digests."""
+    """The hash of the canonical text; equal declarations have equal digests."""
     return hashlib.sha256(canonical(system).encode()).hexdigest()
 
 
 def canonical(system: System) -> str:
-    """The declaration as one text, the same for the same declaration in any process."""
-    g = system.nodes.graph
-    roots = [
-        *system.nodes.fields.drift,
-        *(n for f in system.nodes.fields.along for n in f),
-        system.nodes.kinetic,
-    ]
-    roots += [system.nodes.potential, *system.nodes.forces, *system.nodes.constraint_offsets]
+    """The declaration as a single text, the same in every process."""
+    g = system.graph
+    roots = [*system.fields.drift, *(n for f in system.fields.along for n in f), system.kinetic_node]
+    roots += [system.potential_node, *system.force_nodes, *system.constraint_offsets]
     roots += (
         [n for row in system.nodes.constraint_rows for n in row]
         + list(system.nodes.beta)
@@ -53,7 +49,7 @@ def canonical(system: System) -> str:
 
 
 def program_digest(system_digest: str, form: str, options: object) -> str:
-    """The digest of what is emitted: declaration, form and its options, generator version."""
+    """The digest that identifies the emitted code: declaration, form with its options, generator version."""
     from chaplygin import __version__
 
     return hashlib.sha256(f"{system_digest}\n{form}\n{options!r}\n{__version__}".encode()).hexdigest()

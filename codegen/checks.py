@@ -1,4 +1,4 @@
-"""What is checked of a declaration, each with an error that names the entry and says what would be right."""
+"""Checks of a declaration; every error names the entry and says how to correct it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def require_coordinates(system: str, symbols: Iterable[Any], entry: str) -> None
     if entry == "kinematics" and not isinstance(symbols, Mapping):
         raise DeclarationError(
             f"System {system!r}: kinematics is {type(symbols).__name__}; give a dict {{coordinate: dx/dt}}, such as "
-            "{x: v*cos(phi)}, or coordinates=[...] where the velocities are the coordinate rates"
+            "{x: v*cos(phi)}, or coordinates=[...] if the velocities are the coordinate rates"
         )
     symbols = list(symbols) if isinstance(symbols, Mapping) else sequence(system, entry, symbols)
     if not symbols:
@@ -56,7 +56,7 @@ def require_coordinates(system: str, symbols: Iterable[Any], entry: str) -> None
             raise DeclarationError(f"System {system!r}: {entry}: {not_a_function(s)}")
         if not isinstance(s, Coordinate):
             raise DeclarationError(
-                f"System {system!r}: {entry}: {s!s} is not a coordinate; make it with coordinates({str(s)!r})"
+                f"System {system!r}: {entry}: {s!s} is not a coordinate; create it with coordinates({str(s)!r})"
             )
         if s in seen:
             raise DeclarationError(f"System {system!r}: {entry}: the coordinate {s} appears twice")
@@ -64,11 +64,11 @@ def require_coordinates(system: str, symbols: Iterable[Any], entry: str) -> None
 
 
 def not_a_function(s: Any) -> str:
-    """What to say of a function of time such as SymPy's `dynamicsymbols` gives, or of its derivative."""
+    """The message for a function of time, such as SymPy's `dynamicsymbols` returns, or its derivative."""
     name = str(s.func if isinstance(s, AppliedUndef) else s.expr.func)
     return (
-        f"{s!s} is a function of time, as dynamicsymbols gives; chaplygin takes plain symbols: {name} = "
-        f"coordinates({name!r}), and rate({name}) for its derivative (a velocity is velocities({name!r}))"
+        f"{s!s} is a function of time, as dynamicsymbols returns; chaplygin takes plain symbols: {name} = "
+        f"coordinates({name!r}), and rate({name}) for its derivative (for a velocity, velocities({name!r}))"
     )
 
 
@@ -78,13 +78,13 @@ def expression(system: str, entry: str, value: Any) -> Any:
 
 
 def scalar(where: str, value: Any) -> Any:
-    """A value as a scalar SymPy expression; text is refused, since SymPy would run it."""
+    """A value as a scalar SymPy expression; strings are refused, since SymPy would evaluate them."""
     if isinstance(value, str):
         raise DeclarationError(f"{where} is text; give a SymPy expression")
     try:
         result = sp.sympify(value)
     except (sp.SympifyError, TypeError, AttributeError) as error:
-        raise DeclarationError(f"{where} is no SymPy expression: {error}") from None
+        raise DeclarationError(f"{where} is not a SymPy expression: {error}") from None
     if not isinstance(result, sp.Expr) or getattr(result, "is_Matrix", False):
         raise DeclarationError(f"{where} is {type(result).__name__}; give a scalar SymPy expression")
     return result
@@ -114,7 +114,7 @@ def expressions(
             hint = ""
             if isinstance(key, Coordinate) and entry == "forces":
                 own = rate(key) in allowed
-                hint = f"; {key} is a coordinate, and generalised forces are conjugate to velocities: " + (
+                hint = f"; {key} is a coordinate, but generalised forces are conjugate to velocities: " + (
                     f"use rate({key}) as the key"
                     if own
                     else f"a force F along {key} adds F times the coefficient of v in d{key}/dt to that of v"
@@ -141,8 +141,8 @@ def example(system: str, given: Mapping[Any, Any]) -> dict[sp.Symbol, float]:
             raise DeclarationError(f"System {system!r}: example[{key}] = {number} is not finite")
         if not held.holds(assumed(key), number):
             raise DeclarationError(
-                f"System {system!r}: example[{key}] = {number:.17g} is not {held.assumption(assumed(key))}, as {key} "
-                "is declared"
+                f"System {system!r}: example[{key}] = {number:.17g}, but {key} is declared "
+                f"{held.assumption(assumed(key))}"
             )
         result[key] = number
     return result
@@ -166,24 +166,24 @@ def texts(system: System, entry: str, given: Mapping[Any, Any]) -> dict[sp.Symbo
 
 
 def takes_multipliers(entry: str) -> bool:
-    """Whether multipliers of constraints may stand in an entry of a declaration."""
+    """Whether an entry of a declaration can contain multipliers of constraints."""
     return entry.startswith(("outputs", "events", "contacts")) and ".reset[" not in entry
 
 
 def unknown_symbol(system: System, entry: str, s: sp.Symbol, value: Any) -> str:
-    """The message for a symbol `s` of an entry, whose expression is `value`, that is not declared."""
+    """The message for an undeclared symbol `s` in the expression `value` of an entry."""
     functions = sorted(value.atoms(AppliedUndef), key=str) if s.name == "t" else []
     if functions:
         return f"System {system.name!r}: {entry}: {not_a_function(functions[0])}"
     if isinstance(s, Coordinate):
-        hint = "it is a coordinate without kinematics: add its row to kinematics"
+        hint = "it is a coordinate without kinematics; add it to kinematics"
     elif isinstance(s, Velocity):
-        hint = "it is a velocity that no row of kinematics contains"
+        hint = "it is a velocity that does not occur in kinematics"
     elif isinstance(s, Multiplier):
         hint = (
             f"the system has {len(system.constraints)} constraints"
             if takes_multipliers(entry)
-            else "multipliers may stand in outputs, guards of events and normal forces of contacts"
+            else "multipliers can appear only in outputs, event guards and normal forces of contacts"
         )
     elif s.name == "t":
         hint = "the time is chaplygin.time"
@@ -206,20 +206,23 @@ def check_unique_names(system: System) -> None:
     for name in system.outputs:
         check_name(name, "output")
         if name in used:
-            raise DeclarationError(f"System {system.name!r}: output {name!r} has the name of a {used[name]}")
+            raise DeclarationError(
+                f"System {system.name!r}: the output name {name!r} is already that of a {used[name]}; rename one"
+            )
         used[name] = "output"
     for contact in system.contacts:
         for name in contact.names:
             if name in used:
                 raise DeclarationError(
-                    f"System {system.name!r}: contacts[{contact.name!r}] needs the name {name!r}, which is that of a "
-                    f"{used[name]}; rename one"
+                    f"System {system.name!r}: contacts[{contact.name!r}] needs the name {name!r}, which is already "
+                    f"that of a {used[name]}; rename one"
                 )
             used[name] = f"contact ({contact.name})"
     for event in system.events:
         if event.name in used:
             raise DeclarationError(
-                f"System {system.name!r}: events: the name {event.name!r} is that of a {used[event.name]}; rename one"
+                f"System {system.name!r}: events: the name {event.name!r} is already that of a {used[event.name]}; "
+                "rename one"
             )
         used[str(event.name)] = "event"
     declared = {s.name for s in system.all_symbols()}
@@ -233,15 +236,18 @@ def check_unique_names(system: System) -> None:
 def affine(
     system: System, g: Graph, entries: Sequence[str], nodes: Sequence[Node]
 ) -> tuple[list[Node], list[list[Node]]]:
-    """Offsets and rows of nodes that are affine in the velocities: node = offset + row . eta."""
-    eta = [g.symbol(v.name) for v in system.velocities]
+    """Offsets and rows of nodes that are affine in the velocities, node = offset + row . eta.
+
+    Raises DeclarationError for a node that is not.
+    """
+    g, eta = system.graph, system.eta
     zeros = dict.fromkeys(eta, g.zero)
     columns = [forward(g, nodes, {v: g.one}) for v in eta]
     rows = [[column[i] for column in columns] for i in range(len(nodes))]
     symbols = {s.name: s for s in system.all_symbols()}
     still: list[list[Node]] = []
     for entry, row in zip(entries, rows, strict=True):
-        # It may be affine after expansion only: the slopes must not change with the velocities.
+        # A node can be affine only after expansion, so test whether its slopes depend on the velocities.
         try:
             still.append(g.substitute(row, zeros))
             changing = [
@@ -249,19 +255,19 @@ def affine(
                 for v, a, b in zip(system.velocities, row, still[-1], strict=True)
                 if not is_zero(g, g.sub(a, b), symbols)
             ]
-        except ZeroDivisionError:  # no slope at rest, as with sqrt(v^2 + w^2)
+        except ZeroDivisionError:  # the slope is undefined at rest, as with sqrt(v^2 + w^2)
             changing = list(system.velocities)
         if changing:
             raise DeclarationError(
                 f"System {system.name!r}: {entry} is not affine in the velocities (its slope along {changing[0]} "
-                "changes with the velocities); for nonlinear constraints give a parametrization"
+                "depends on the velocities); for nonlinear constraints give a parametrization"
             )
     return g.substitute(nodes, zeros), still
 
 
 def check(system: System) -> None:
-    """The checks that need numbers: fields, potential, constraints, mass matrix, span of the brackets."""
-    g = system.nodes.graph.copy()
+    """Run the numerical checks: vector fields, potential, constraints, mass matrix, span of the brackets."""
+    g = system.graph.copy()
     where = f"System {system.name!r}"
     if g.depends_on([system.nodes.potential], system.nodes.eta):
         raise DeclarationError(
@@ -269,8 +275,8 @@ def check(system: System) -> None:
         )
     if len(system.velocities) > len(system.coordinates):
         raise DeclarationError(
-            f"{where}: {len(system.velocities)} velocities for {len(system.coordinates)} coordinates; there can be at "
-            "most one per coordinate"
+            f"{where}: {len(system.velocities)} velocities for {len(system.coordinates)} coordinates; a system cannot "
+            "have more velocities than coordinates"
         )
     points = good_points(system, declared_roots(system), 4)
     at = example_point(system)
@@ -285,7 +291,7 @@ def check(system: System) -> None:
 
 
 def _check_holonomic(system: System, g: Graph, at: Point, where: str) -> None:
-    """The example point, where it names every coordinate, lies on the holonomic equations."""
+    """Check that the example point, if it gives every coordinate, satisfies the holonomic equations."""
     if not all(x in system.example for x in system.coordinates):
         return
     for i, (value, scale) in enumerate(evaluate_with_scale(g, system.nodes.holonomic, at)):
@@ -297,14 +303,10 @@ def _check_holonomic(system: System, g: Graph, at: Point, where: str) -> None:
 
 
 def _moment(system: System, g: Graph, nodes: Sequence[Node], at: Point) -> str:
-    """The time of the example point, where nodes depend on it."""
-    if not g.depends_on(nodes, [system.nodes.fields.time]):
+    """The time of the example point, for messages about nodes that depend on it."""
+    if not g.depends_on(nodes, [system.fields.time]):
         return ""
-    given = (
-        ""
-        if time in system.example
-        else ": the example gives no time; chaplygin.time is a key of it like any other"
-    )
+    given = "" if time in system.example else ": the example gives no time; add chaplygin.time as a key"
     return f" (at t = {at['t']:.6g}{given})"
 
 
@@ -318,24 +320,24 @@ def _check_constraints(system: System, g: Graph, where: str) -> None:
             raise DeclarationError(f"{where}: constraints[{i}] contains no velocity")
     if rows and len(rows) >= len(system.velocities):
         raise DeclarationError(
-            f"{where}: {len(rows)} constraints leave none of {len(system.velocities)} velocities free"
+            f"{where}: {len(rows)} constraints leave none of the {len(system.velocities)} velocities free"
         )
     if any(isinstance(s, Rate) for s in system.independent):
         raise DeclarationError(
-            f"{where}: parametrization contains a coordinate rate; use parameters of velocities()"
+            f"{where}: parametrization contains a coordinate rate; use parameters created with velocities()"
         )
     if system.nodes.beta and not system.nodes.theta:
         raise DeclarationError(
-            f"{where}: parametrization contains no independent parameter; make some with velocities()"
+            f"{where}: parametrization contains no independent parameter; create some with velocities()"
         )
 
 
 def _check_at_example(system: System, g: Graph, at: Point, where: str) -> None:
-    """Constraints and a parametrization have their full rank at the example point too, where pivots are chosen."""
-    rows = system.nodes.constraint_rows
+    """Check that constraints and parametrization have full rank at the example point, where pivots are chosen."""
+    rows = system.constraint_rows
     if rows and len(choose_pivots(numeric_matrix(g, rows, at))) < len(rows):
         raise DeclarationError(
-            f"{where}: constraints are linearly dependent at the example point; choose another"
+            f"{where}: constraints are linearly dependent at the example point; choose another point"
         )
     columns = (
         [forward(g, system.nodes.beta, {v: g.one}) for v in system.nodes.theta] if system.nodes.beta else []
@@ -350,7 +352,7 @@ def _check_at_example(system: System, g: Graph, at: Point, where: str) -> None:
 def _check_mass(system: System, g: Graph, at: Point, where: str) -> None:
     momenta = gradient(g, system.nodes.kinetic, system.nodes.eta)
     k = len(momenta)
-    # One derivative along all velocities together: the directions are the rows of the unit matrix.
+    # A single derivative along all velocities at once: the directions are the rows of the unit matrix.
     along = [g.symbol(f"cg_along_{a}") for a in range(k)]
     directions = {str(g.value[n]): row for n, row in zip(along, np.eye(k), strict=True)}
     moved = forward(g, momenta, dict(zip(system.nodes.eta, along, strict=True)))
@@ -364,7 +366,7 @@ def _check_mass(system: System, g: Graph, at: Point, where: str) -> None:
         if not values[a].any():
             raise DeclarationError(
                 f"{where}: the mass matrix is singular at the example point: kinetic has no inertia along {v}. "
-                "T must contain every velocity, before any constraint is substituted"
+                "T must contain every velocity; do not substitute constraints into it"
             )
     scale = np.sqrt(np.abs(np.diag(values)))
     scale[scale == 0] = 1.0
@@ -372,13 +374,13 @@ def _check_mass(system: System, g: Graph, at: Point, where: str) -> None:
     if np.linalg.matrix_rank(scaled, tol=1e-11) < k:
         raise DeclarationError(
             f"{where}: the mass matrix is singular at the example point; T must be nondegenerate in all of "
-            f"{', '.join(v.name for v in system.velocities)}, before any constraint is substituted"
+            f"{', '.join(v.name for v in system.velocities)}; do not substitute constraints into it"
         )
     left = scaled.copy()
     for a in range(k):  # the emitted code factors M in this order, without pivoting
         if abs(left[a, a]) < 1e-13:
             raise DeclarationError(
-                f"{where}: the mass matrix is indefinite: its part of the first {a + 1} velocities is singular at the "
-                "example point; a kinetic energy is positive definite"
+                f"{where}: the mass matrix is indefinite: its block for the first {a + 1} velocities is singular at "
+                "the example point; a kinetic energy must be positive definite"
             )
         left[a + 1 :, a + 1 :] -= np.outer(left[a + 1 :, a], left[a, a + 1 :]) / left[a, a]

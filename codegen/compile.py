@@ -1,4 +1,4 @@
-"""`System.compile` and `chaplygin.compile`: from a declaration to a loaded model, through the cache."""
+"""`System.compile` and `chaplygin.compile`: from a declaration to a loaded model, via the cache."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 def compile_system(
     system: System, form: str | None = None, *, reproducible: bool = True, wait: bool = False, **options: Any
 ) -> Any:
-    """The compiled model of a system in one form; from the cache where it is there.
+    """Return the compiled model of a system in one form, from the cache if possible.
 
-    `form` is the simplest one that fits when not given (`lagrange`, `poincare`, or with constraints `maggi`); further
-    options are the form's. `reproducible=True` gives the same bits on every machine of a kind; False allows
+    `form` defaults to the simplest one that fits (`lagrange`, `poincare`, or `maggi` with constraints); `options` are
+    passed to the form. `reproducible=True` gives the same bits on every machine of the same kind; False allows
     contraction (fused multiply-add).
 
-    A reproducible model that is not in the cache is returned as soon as its kernels are compiled. The methods with the
-    kernels inlined, and the Cython module, are compiled beside the first runs: the model goes over to them without a
-    change of a bit, and its steps get faster. `wait=True` returns when everything is compiled. A process that ends
-    earlier waits for it. With `reproducible=False` everything is compiled first.
+    A reproducible model that is not in the cache is returned as soon as its kernels are compiled. The methods with
+    inlined kernels and the Cython module are compiled in the background during the first runs; the model then switches
+    to them, which makes it faster and changes no bit of the results. A process that ends earlier waits for the
+    compilation. `wait=True` returns when everything is compiled, and so does `reproducible=False`.
 
-    Where no compiler is found, the pure-Python backend is returned with a warning.
+    If no compiler is found, the pure-Python backend is returned with a warning.
 
     Raises FormError, BuildError, CacheError, ArgumentError.
     """
@@ -60,12 +60,12 @@ def compile_system(
 
 
 def compile(equations: Equations, *, reproducible: bool = True, wait: bool = False) -> Any:
-    """The compiled model of derived equations; see `System.compile`.
+    """Return the compiled model of derived equations; see `System.compile`.
 
-    The cache knows it by its emitted text: equations that were changed after they were derived are compiled as they
-    are.
+    The cache key is computed from the emitted code, so equations that were modified after the derivation are compiled
+    as modified.
     """
-    from .equations import Equations  # not on top: a system that is found in the cache derives nothing
+    from .equations import Equations  # imported here: a system found in the cache needs no derivation
 
     if not isinstance(equations, Equations):
         raise TypeError(
@@ -88,14 +88,14 @@ def _load(
     reproducible: bool,
     wait: bool,
 ) -> Any:
-    # Integrators are compiled into models that are small enough to gain from it.
+    # Integrators are compiled into models small enough to benefit.
     inline = len(system.velocities) <= UNROLLED_VELOCITIES
     try:
         require_core()
         key = model_key(digest, reproducible=reproducible, inline=inline)
         path = lookup(key)
         if path is None:
-            from . import stages  # not on top: a hit does not need it
+            from . import stages  # imported here: a cache hit does not need it
 
             if wait or not reproducible:
                 return stages.complete(key, sources, reproducible=reproducible, inline=inline)
@@ -116,7 +116,7 @@ def _load(
 
 
 def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options with symbols as names and sequences as tuples: the same text for the same options."""
+    """Options with symbols as names and sequences as tuples, so that equal options have equal text."""
 
     def plain(value: Any) -> Any:
         if hasattr(value, "free_symbols"):

@@ -1,6 +1,6 @@
-"""The C compiler: which one, its version, and the flags that keep results what they should be.
+"""The C compiler: finding it, its version, and the flags that keep results reproducible.
 
-Order of search: `$CC`, then the system's `cc`, `gcc`, `clang`, then the `ziglang` wheel.
+Search order: `$CC`, then the system's `cc`, `gcc`, `clang`, then the `ziglang` wheel.
 """
 
 from __future__ import annotations
@@ -40,25 +40,26 @@ class Compiler:
 
     @property
     def identity(self) -> str:
-        """What stands for this compiler in a cache key."""
+        """The part of a cache key that identifies this compiler."""
         return json.dumps([self.command, self.version])
 
     def core_flags(self, *, tuned: bool, reproducible: bool, quick: bool = False) -> tuple[str, ...]:
-        """Flags for a model's C core; with `quick` it compiles in half the time, and runs a little slower.
+        """Flags for a model's C core; with `quick` it compiles in half the time and runs slightly slower.
 
-        `tuned` allows every instruction of this CPU. `reproducible` forbids contraction (FMA), the only licence that
-        would let results depend on the CPU or the compiler. What remains leaves every value as C defines it, NaN and
-        infinities included: `-fno-math-errno` gives up only errno, `-fno-trapping-math` only the exact set of raised
-        floating-point exception flags, and nothing here reads either. Nothing of `-ffast-math` is used.
+        `tuned` allows every instruction of this CPU. `reproducible` forbids contraction (FMA), the only freedom that
+        would make results depend on the CPU or the compiler. The other flags leave every value as C defines it, NaN
+        and infinities included: `-fno-math-errno` gives up only errno, `-fno-trapping-math` only the exact set of
+        raised floating-point exception flags, and nothing here reads either. No flag of `-ffast-math` that changes
+        values is used.
 
-        Raises BuildError for `reproducible` where the compiler's own command allows such things.
+        Raises BuildError for `reproducible` if the compiler command itself contains flags that change values.
         """
         if reproducible:
             _refuse_licences(self.command)
         contract = ["-ffp-contract=off"] if reproducible else ["-ffp-contract=fast"]
         if reproducible and self.family == "gcc":
-            # GCC's vectoriser fuses whatever -ffp-contract says: since 12 it makes vfmaddsub of a*b - c*d beside
-            # a*b + c*d. On x86 that needs such a pair side by side, which no loop of ours has; straight-line code does.
+            # GCC's vectoriser fuses regardless of -ffp-contract: since GCC 12 it turns a*b - c*d next to a*b + c*d
+            # into vfmaddsub. On x86 this needs such a pair, which occurs in our straight-line code but in no loop.
             contract.append("-fno-tree-slp-vectorize" if _is_x86() else "-fno-tree-vectorize")
         return (
             self._quick_level if quick else self._level,
@@ -71,13 +72,13 @@ class Compiler:
 
     @property
     def lane_flags(self) -> tuple[str, ...]:
-        """Flags for lanes beside those of the core: whole registers, and no note on how calls would pass vectors."""
+        """Additional flags for lanes: full-width registers, and no note on the ABI for passing vectors."""
         if not _is_x86():
             return ()
         return ("-Wno-psabi", *(("-mprefer-vector-width=512",) if self.family != "zig" else ()))
 
     def wrapper_flags(self) -> tuple[str, ...]:
-        """Flags for the Cython module, which does no arithmetic: quick to compile rather than quick to run."""
+        """Flags for the Cython module, which does no arithmetic: chosen for compile time, not for speed."""
         return ("-O1", *self._target(tuned=False), "-fwrapv", "-w", *_COMMON)
 
     def link_flags(self) -> tuple[str, ...]:
@@ -88,12 +89,12 @@ class Compiler:
 
     @property
     def _level(self) -> str:
-        # zig adds the undefined-behaviour sanitiser when no level is given, and is at its best with -O2.
+        # zig adds the undefined-behaviour sanitiser if no level is given, and gives the fastest code with -O2.
         return "-O2" if self.family == "zig" else "-O3"
 
     @property
     def _quick_level(self) -> str:
-        return "-O2" if self.family == "zig" else "-Og"  # zig takes -Og for a debug build with the sanitiser
+        return "-O2" if self.family == "zig" else "-Og"  # to zig, -Og means a debug build with the sanitiser
 
     def _target(self, tuned: bool) -> tuple[str, ...]:
         if self.family == "zig":  # by default it targets this CPU
@@ -112,25 +113,25 @@ _LICENCES = re.compile(
     r"|fsingle-precision-constant|fexcess-precision=(?!standard).*|mdaz-ftz|fdenormal-fp-math=(?!ieee).*"
     r"|mfpmath=(?!sse\Z).*)\Z"
 )
-"""Flags that let a value differ from what C says of the program text."""
+"""Flags that allow values to differ from what the C standard prescribes."""
 
 
 def _refuse_licences(command: tuple[str, ...]) -> None:
     given = [word for word in command[1:] if _LICENCES.match(word)]
     if given:
         raise BuildError(
-            f"CC is {shlex.join(command)!r}: with {' '.join(given)} results are not reproducible; take it out of CC, "
+            f"CC is {shlex.join(command)!r}: with {' '.join(given)} results are not reproducible; remove it from CC "
             "or compile with reproducible=False"
         )
 
 
 def find_compiler(memory: Path | None = None) -> Compiler:
-    """The C compiler to use.
+    """Find the C compiler to use.
 
-    `memory` is a JSON file in which versions are remembered by the compiler's path, time and size, so that a look
-    into the cache of models starts no process.
+    `memory` is a JSON file that stores compiler versions by path, modification time and size, so that looking up a
+    cached model starts no process.
 
-    Raises NoCompilerError where there is none, and where `$CC` names none.
+    Raises NoCompilerError if there is no compiler, or if `$CC` is not one.
     """
     command = _command()
     if command == _zig():
@@ -154,12 +155,10 @@ def _command() -> tuple[str, ...]:
             words = shlex.split(chosen)
         except ValueError as error:
             raise NoCompilerError(
-                f"CC is {chosen!r}, which is not a command ({error}); correct or unset CC, or {_HOW}"
+                f"CC is {chosen!r}, which is not a valid command ({error}); correct or unset CC, or {_HOW}"
             ) from None
         if shutil.which(words[0]) is None:
-            raise NoCompilerError(
-                f"CC is {chosen!r}, and there is no such command; correct or unset CC, or {_HOW}"
-            )
+            raise NoCompilerError(f"CC is {chosen!r}, which was not found; correct or unset CC, or {_HOW}")
         return tuple(map(_anywhere, words))
     for name in SYSTEM_COMPILERS:
         if shutil.which(name) is not None:
@@ -172,7 +171,7 @@ def _command() -> tuple[str, ...]:
 
 
 def _anywhere(word: str) -> str:
-    """A word of a command; a relative path to a program as an absolute one, since compilers run in another folder."""
+    """A word of a command, with a relative path to a program made absolute, as compilers run in another folder."""
     relative = os.path.dirname(word) and not word.startswith("-") and not os.path.isabs(word)
     return os.path.abspath(word) if relative and shutil.which(word) else word
 
@@ -182,7 +181,7 @@ def _zig() -> tuple[str, ...]:
 
 
 def _stamp(command: tuple[str, ...]) -> str:
-    """What changes when the compiler does: path, time and size of each word of the command that is a program."""
+    """A stamp that changes with the compiler: path, time and size of each word of the command that is a program."""
     parts: list[object] = []
     for word in command:
         path = None if word.startswith("-") else shutil.which(word)
@@ -232,7 +231,7 @@ def _remember(memory: Path | None, known: dict[str, str]) -> None:
     if memory is None:
         _MEMORY.update(known)
         return
-    # Only a shortcut: where it cannot be written, the compiler is asked again.
+    # The file only saves time: if it cannot be written, the compiler is run again to get its version.
     with suppress(OSError):
         handle, name = tempfile.mkstemp(dir=memory.parent, prefix=".versions-")
         with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -249,14 +248,14 @@ def _is_x86() -> bool:
 
 @functools.cache
 def cpu_features() -> str:
-    """The CPU's model and instruction sets as one string, for the keys of models that are tuned to it."""
+    """The CPU's model and instruction sets as one string, for the cache keys of models tuned to it."""
     wanted = ("model name", "flags", "CPU part", "Features")
     found: dict[str, str] = {}
     with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
         for line in lines:
             name, _, value = line.partition(":")
             if not name.strip() and found:
-                break  # the first processor stands for all
+                break  # all processors are assumed to be equal
             if name.strip() in wanted:
                 found[name.strip()] = value.strip()
     if sys.platform == "darwin":

@@ -1,8 +1,9 @@
-"""Is a function of the states conserved? Its derivative along the flow vanishes on every branch, and it does not jump.
+"""Is a function of the states conserved? It is if its derivative along the flow vanishes on every branch and it does
+not jump between branches.
 
-On a branch (`branches`) the derivative is analytic, so that one generic point decides, wherever it lies, if all terms
-are seen there (`identities`). At the border of two branches a motion goes on, and an integral has to be the same on
-both sides; the derivative says nothing of that.
+On a branch (`branches`) the derivative is analytic, so one generic point, inside the branch or not, decides, provided
+that all terms are resolved there (`identities`). Motions cross the borders between branches, so an integral must have
+the same value on both sides, which the derivative does not show.
 """
 
 from __future__ import annotations
@@ -28,17 +29,15 @@ if TYPE_CHECKING:
     from .equation_nodes import EquationNodes
 
 
-def conserved(
-    eqs: EquationNodes, nodes: Sequence[Node], proved: Sequence[bool], said: set[str]
-) -> list[bool]:
-    """Whether each of the nodes is conserved along the equations.
+def conserved(eqs: Equations, nodes: Sequence[Node], proved: Sequence[bool], said: set[str]) -> list[bool]:
+    """Whether each of the nodes is conserved by the equations.
 
-    `proved` says for which a theorem has shown that the derivative vanishes wherever there is one; they are held
-    against the numbers as well, as far as there are not too many branches. A branch that spoils a node and that is
-    nowhere found is said in a BranchWarning, unless it is in `said`, the texts of those that were.
+    `proved` marks the nodes whose derivative vanishes, wherever it exists, by a theorem; they are checked numerically
+    as well, unless there are too many branches. If a node fails on a branch in which no point is found, a
+    BranchWarning is issued; `said` contains the conditions already reported and is extended.
     """
     inputs = {s.name for s in eqs.system.inputs}
-    # An input that moves would move what contains it.
+    # A function that contains an input changes with it.
     alive = [i for i, n in enumerate(nodes) if not inputs & eqs.graph.symbols([n])]
     if not alive:
         return [False] * len(nodes)
@@ -49,11 +48,11 @@ def conserved(
     return [i in kept for i in range(len(nodes))]
 
 
-def slopes_along(eqs: EquationNodes, nodes: Sequence[Node]) -> tuple[list[Node], list[Node]]:
-    """d/dt of nodes along the flow, with accelerations as symbols, and the nodes that give the accelerations."""
+def slopes_along(eqs: Equations, nodes: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+    """d/dt of nodes along the flow with accelerations as symbols, and the nodes that determine the accelerations."""
     g, v = eqs.graph, eqs.velocity_nodes
     moving = {**dict(zip(eqs.coordinate_nodes, eqs.rates, strict=True)), eqs.independent_node: g.one}
-    # Accelerations stand as symbols: they are solved for numerically at each point.
+    # Accelerations are symbols here: they are solved for numerically at each point.
     if eqs.implicit is not None:
         mass, force = eqs.implicit.accelerations(g, eqs.force, moving)
         moving |= dict(zip(v, eqs.force, strict=True))
@@ -63,7 +62,7 @@ def slopes_along(eqs: EquationNodes, nodes: Sequence[Node]) -> tuple[list[Node],
     moving |= {node: g.symbol(f"cg_acceleration_{i}") for i, node in enumerate(v)}
     if (
         eqs.friction is not None
-    ):  # [[M, A^T], [A, 0]] [theta', -lambda] = [f, -b], multipliers solved for as well
+    ):  # [[M, A^T], [A, 0]] [theta', -lambda] = [f, -b]: solve for the multipliers as well
         force = g.substitute(force, dict.fromkeys(eqs.friction.unknown, g.zero)) + [
             g.neg(b) for b in eqs.friction.biases
         ]
@@ -73,7 +72,7 @@ def slopes_along(eqs: EquationNodes, nodes: Sequence[Node]) -> tuple[list[Node],
 
 
 class Examination:
-    """Derivatives along the flow, held against numbers on every branch."""
+    """Numerical check of derivatives along the flow, on every branch."""
 
     def __init__(
         self, eqs: EquationNodes, slopes: Sequence[Node], needed: Sequence[Node], said: set[str] | None = None
@@ -81,7 +80,7 @@ class Examination:
         self.eqs, self.slopes, self.needed = eqs, slopes, needed
         self.unknown = len(eqs.force) + (0 if eqs.friction is None else len(eqs.friction.rows))
         self.said = set() if said is None else said
-        self.graph = eqs.graph.copy()  # branches and borders leave nothing behind
+        self.graph = eqs.graph.copy()  # keeps the nodes of branches and borders out of the original
         self.completing = (*eqs.manifold.values(), *(eqs.initial_nodes or ()))
         near = eqs.points(needed, 3)
         self.points = [*near, *wide_points(eqs.system, needed, 12, eqs.graph, eqs.complete)]
@@ -93,7 +92,7 @@ class Examination:
         if found is None:
             if not all(proved) and "" not in self.said:
                 self.said.add("")
-                warn_too_many(system, "what is not proved by a theorem is not claimed to be an integral")
+                warn_too_many(system, "functions not proved by a theorem are not reported as integrals")
             return list(proved)
         good = [True] * count
         for branch in found:
@@ -118,7 +117,7 @@ class Examination:
     def _moving(
         self, slopes: Sequence[Node], needed: Sequence[Node], completing: Sequence[Node]
     ) -> list[bool]:
-        """Which of the derivatives, free of switches, do not vanish: with floats, then with all their terms seen."""
+        """Which of the derivatives, free of switches, do not vanish: by floats, then with all terms resolved."""
         g, k = self.graph, self.unknown
         moving = [False] * len(slopes)
 
@@ -128,26 +127,26 @@ class Examination:
             for i, (value, size) in zip(
                 left, along(g, [slopes[i] for i in left], needed, k, at, precise, shrink), strict=True
             ):
-                # A float that is not finite shows nothing; in the precise look everything must be seen.
+                # A non-finite float proves nothing; in the precise check every value must be finite.
                 moving[i] = not abs(value) <= limit * size if precise else abs(value) > limit * size
             return True
 
         roots = [*slopes, *needed, *completing]
-        # Accelerations are found at each point; a number in their place lets the sizes of their factors be seen.
+        # Accelerations are solved for at each point; a number in their place shows the sizes of their factors.
         points = [{**p, **{f"cg_acceleration_{i}": 0.7 for i in range(k)}} for p in self.points]
         for point in points:
             try:
                 look(point, shrinking(g, roots, point), 1e-9, False)
             except FAILURES:
                 continue
-        # One near, one far; with many velocities the second costs more than it tells.
+        # One near point, then a far one; with many velocities the second costs more than it is worth.
         few = [*points[:1], *points[3:], *points[1:3]]
         if not all(moving) and not anywhere(g, roots, few, look, 2 if k <= 30 else 1):
             return [True] * len(slopes)
         return moving
 
     def rows(self, points: Sequence[Mapping[str, Any]]) -> list[list[float]]:
-        """The derivatives on every branch at the points, where they have values: a row for each."""
+        """One row of derivatives for each branch and point at which they are defined."""
         g, count, known = self.graph, len(self.slopes), len(self.needed)
         roots = [*self.slopes, *self.needed, *self.completing]
         exponential = has_exponentials(g, roots)
@@ -168,7 +167,7 @@ class Examination:
     def _completed(
         self, point: Mapping[str, Any], nodes: Sequence[Node], precise: bool, shrink: float
     ) -> dict[str, Any]:
-        """As `EquationNodes.complete`, on a branch: `nodes` are those of its manifold and initial states there."""
+        """As `Equations.complete`, but on a branch: `nodes` are the manifold and the initial states there."""
         eqs, result = self.eqs, dict(point)
         held = len(eqs.manifold)
         names = [str(eqs.graph.value[v]) for v in eqs.manifold]
@@ -181,21 +180,21 @@ class Examination:
         return result
 
     def is_continuous(self, node: Node) -> bool:
-        """Whether a node is the same on both sides of every border between branches."""
+        """Whether a node has equal values on both sides of every border between branches."""
         found = jump(self.graph, node, self.eqs.system)
         if found is not None:
             self._say(found)
         return found is None
 
     def _say(self, conditions: Sequence[Condition]) -> None:
-        """Warn of a branch, or of a border of two, that spoils an integral and that is not found."""
+        """Warn of a branch or border on which an integral fails and in which no point is found."""
         text = condition_text(self.graph, conditions, self.eqs.symbols)
         if not conditions or text in self.said:
             return
         self.said.add(text)
         point, tried = reach(self.graph, conditions, self.eqs.system)
         if point is None:
-            outcome = "an integral that depends on it is not claimed"
+            outcome = "an integral that depends on it is not reported"
             warn_unreached(self.eqs.system, self.graph, conditions, self.eqs.symbols, tried, outcome)
 
 
@@ -208,10 +207,10 @@ def along(
     precise: bool,
     shrink: float,
 ) -> list[tuple[Any, Any]]:
-    """Values of derivatives with accelerations as symbols at a point, each with the size of its terms.
+    """Values at a point of derivatives that contain accelerations as symbols, each with the size of its terms.
 
-    `needed` are the lower triangle of a symmetric matrix by rows, M or M bordered by constraints, if it is not the unit
-    matrix, and the k entries of the right-hand side.
+    `needed` contains the lower triangle by rows of a symmetric matrix (M, or M bordered by constraints), unless it is
+    the unit matrix, and then the k entries of the right-hand side.
     """
     found = evaluate_with_scale(g, needed, point, precise, shrink=shrink)
     values, sizes = [v for v, _ in found], [s for _, s in found]

@@ -1,7 +1,7 @@
-"""What has to be zero where a run begins: residuals that a form does not satisfy by itself, and levels of coordinates.
+"""What must be zero at the start of a run: residuals that a form does not satisfy identically, and coordinate levels.
 
-The runtime compares each residual r with the sum of the magnitudes of its terms, so that it needs no scale from the
-user, and with the magnitudes of dr/dx_j, which say what errors of the states of the size of `atol` would make of it.
+The runtime compares each residual r with the sum of the magnitudes of its terms, so that the user need not give a
+scale, and with the magnitudes of dr/dx_j, which bound the effect on r of state errors of the size of `atol`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def open_residuals(eqs: EquationNodes) -> dict[str, Node]:
     """The residuals that a state can violate.
 
-    Holonomic equations always are; constraints on the velocities only where every velocity is a state, since the
-    dependent velocities follow from the constraints otherwise.
+    These are the holonomic equations, and the velocity constraints if every velocity is a state; otherwise the
+    dependent velocities are computed from the constraints.
     """
     free = all(v.name in eqs.states for v in eqs.system.velocities)
     return {
@@ -31,8 +31,8 @@ def open_residuals(eqs: EquationNodes) -> dict[str, Node]:
     }
 
 
-def consistency_kernel(eqs: EquationNodes, names: Sequence[str], nodes: Sequence[Node]) -> Kernel:
-    """For each node r: r, the sum of the magnitudes of its terms, and that of all dr/dx_j over the states x."""
+def consistency_kernel(eqs: Equations, names: Sequence[str], nodes: Sequence[Node]) -> Kernel:
+    """For each node r: r, the sum of the magnitudes of its terms, and the sum of |dr/dx_j| over the states x."""
     g = eqs.graph
     states = [*eqs.coordinate_nodes, *eqs.velocity_nodes]
     outputs: list[Node] = []
@@ -45,7 +45,7 @@ def consistency_kernel(eqs: EquationNodes, names: Sequence[str], nodes: Sequence
 
 
 def term_magnitudes(g: Graph, nodes: Sequence[Node]) -> list[Node]:
-    """The sum of the magnitudes of the terms of each node, as if its products of sums were multiplied out.
+    """The sum of the magnitudes of the terms of each node, as if its products of sums were expanded.
 
     >>> g = Graph()
     >>> x, y = g.symbol("x"), g.symbol("y")

@@ -22,21 +22,21 @@ class Coulomb:
     """A contact with Coulomb friction: T = -mu |N| sgn v while it slips, |T| <= mu |N| while it sticks.
 
     The friction force T acts along the slip velocity v = s_0(t, x) + s_a(t, x) eta_a, so that its generalised forces
-    are T s_a and its power T v (with a moving support s_0 the power T s_0 is the drive's).
+    are T s_a and its power is T v (with a moving support, the drive of the support supplies T s_0).
 
     Parameters
     ----------
     name : a plain identifier. The model has outputs `slip_<name>`, `friction_<name>`, `normal_<name>`, and the mode
         `<name>`: -1, +1 (direction of slip) or 0 (stick).
     slip : v, affine in the velocities.
-    normal : N, an expression in (t, x, eta, p, u), or affine in the multipliers of constraints
-        (`chaplygin.multiplier`) in the form `multipliers`. Friction then enters N itself, and the mode
-        `<name>_sign` is the sign of N that is assumed; the equations may have no solution or several (Painlevé).
-    mu : the coefficient of friction, static and kinetic, nowhere negative: a parameter or an expression without
-        multipliers. A run that starts where it is negative, and N is not zero, is refused.
+    normal : N, an expression in (t, x, eta, p, u), or, in the form `multipliers`, one affine in the multipliers of
+        constraints (`chaplygin.multiplier`). N then depends on friction, and the mode `<name>_sign` is the assumed
+        sign of N; the equations may have no solution or several (Painlevé).
+    mu : the coefficient of friction, static and kinetic, never negative: a parameter or an expression without
+        multipliers. A run that starts where mu is negative and N is not zero is refused.
 
     Source: C.-A. Coulomb (1785); P. Painlevé, Leçons sur le frottement (1895); A. A. Zobova on the Painlevé-Klein
-    example for the modes of several contacts and the rule that |T| = mu |N| sticks.
+    example for the modes of several contacts and the rule that a contact with |T| = mu |N| sticks.
 
     >>> from chaplygin.codegen.symbols import coordinates, parameters, rate
     >>> x = coordinates("x")
@@ -57,13 +57,13 @@ class Coulomb:
             object.__setattr__(self, key, value)
         if self.mu.is_negative:
             raise DeclarationError(
-                f"Coulomb {self.name!r}: mu = {self.mu} is negative; friction would drive the slip. A coefficient of "
-                "friction is positive or zero"
+                f"Coulomb {self.name!r}: mu = {self.mu} is negative, so friction would drive the slip; give a "
+                "coefficient of friction that is positive or zero"
             )
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that a contact takes in a model."""
+        """The names that a contact uses in a model."""
         return self.name, f"{self.name}_sign", *(f"{k}_{self.name}" for k in ("slip", "friction", "normal"))
 
     def __repr__(self) -> str:
@@ -72,7 +72,7 @@ class Coulomb:
 
 @dataclass(frozen=True)
 class ContactNodes:
-    """A contact in a graph: v = offset + row . eta, N, mu, and whether N contains multipliers."""
+    """A contact in a graph: v = offset + row . eta, N, mu; `implicit` if N contains multipliers."""
 
     name: str
     slip: Node
@@ -88,11 +88,11 @@ MOST_CONTACTS = 64
 
 
 def checked(system: str, given: Sequence[Any]) -> tuple[Coulomb, ...]:
-    """The contacts of a system, no more than a run can watch; their names are told apart."""
+    """The contacts of a system, at most `MOST_CONTACTS` and with distinct names."""
     found: list[Coulomb] = []
     if len(given) > MOST_CONTACTS:
         raise DeclarationError(
-            f"System {system!r}: contacts has {len(given)} entries; a model has at most {MOST_CONTACTS} contacts"
+            f"System {system!r}: contacts has {len(given)} entries; a model can have at most {MOST_CONTACTS} contacts"
         )
     for i, contact in enumerate(given):
         if not isinstance(contact, Coulomb):
@@ -107,32 +107,32 @@ def checked(system: str, given: Sequence[Any]) -> tuple[Coulomb, ...]:
 
 
 def entries(contacts: Sequence[Coulomb]) -> list[tuple[str, Any]]:
-    """Every expression of the contacts with the name of its place."""
+    """Every expression of the contacts with the name of its entry."""
     return [
         (f"contacts[{c.name!r}].{key}", getattr(c, key)) for c in contacts for key in ("slip", "normal", "mu")
     ]
 
 
 def refuse_symbols(system: str, contacts: Sequence[Coulomb]) -> None:
-    """Inputs in a slip velocity would need their rates; a coefficient of friction is no reaction."""
+    """Refuse inputs and multipliers in slip velocities, and multipliers in friction coefficients."""
     for c in contacts:
         for key, kind, words in (
-            ("slip", Input, "inputs; their rates would enter the equations"),
+            ("slip", Input, "inputs, since their rates would enter the equations"),
             ("slip", Multiplier, "multipliers"),
             ("mu", Multiplier, "multipliers"),
         ):
             wrong = [s for s in getattr(c, key).free_symbols if isinstance(s, kind)]
             if wrong:
                 raise DeclarationError(
-                    f"System {system!r}: contacts[{c.name!r}].{key} contains {wrong[0]}; it is free of {words}"
+                    f"System {system!r}: contacts[{c.name!r}].{key} contains {wrong[0]}; it must not contain {words}"
                 )
 
 
-def contact_nodes(system: System, g: Graph, value: Callable[[str], Node]) -> tuple[ContactNodes, ...]:
-    """The contacts with the nodes of their expressions, found by the names of their places.
+def contact_nodes(system: System, value: Callable[[str], Node]) -> tuple[ContactNodes, ...]:
+    """The contacts with the nodes of their expressions, which `value` looks up by the names of the entries.
 
-    Raises DeclarationError for a slip velocity that is not affine in the velocities or contains none, and for a
-    normal force that is not affine in the multipliers.
+    Raises DeclarationError for a slip velocity that is not affine in the velocities or contains none of them, and for
+    a normal force that is not affine in the multipliers.
     """
     places = [f"contacts[{c.name!r}].slip" for c in system.contacts]
     slips = [value(place) for place in places]

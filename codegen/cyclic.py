@@ -1,6 +1,6 @@
 """Cyclic displacements: X_r L = 0, [X_r, X_b] = 0 for all b, [X_0, X_r] = 0, Q_r = 0; then dL/d eta_r is constant.
 
-The last two conditions are left out in the Encyclopedia of Mathematics, "Poincaré equations"; both are needed.
+The Encyclopedia of Mathematics, "Poincaré equations", omits the last two conditions; both are necessary.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _continuous: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
 
 
 def failing_condition(g: Graph, system: System, r: int) -> str | None:
-    """The condition that the displacement of velocity r is not shown to meet, None when it is cyclic."""
-    fields, name = system.nodes.fields, system.velocities[r].name
-    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
+    """The first condition that could not be shown for the displacement of velocity r; None if it is cyclic."""
+    fields, name = system.fields, system.velocities[r].name
+    lagrangian = g.sub(system.kinetic_node, system.potential_node)
     if not vanishes(g, system, forward(g, [lagrangian], fields.direction(r, g))) or jumps_along(g, system, r):
         return f"X_{name} L = 0"
     if not vanishes(g, system, [system.nodes.forces[r]]):
@@ -39,11 +39,9 @@ def failing_condition(g: Graph, system: System, r: int) -> str | None:
 
 
 def jumps_along(g: Graph, system: System, r: int) -> bool:
-    """Whether L may jump along the displacement of velocity r: a wall there pushes, though X_r L = 0 beside it."""
-    if _continuous.get(system):
-        return False
-    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
-    switches = SWITCHES - {"select", "and", "or"} | {"atan", "atan2"}
+    """Whether L might jump along the displacement of velocity r: a potential step acts there although X_r L = 0."""
+    lagrangian = g.sub(system.kinetic_node, system.potential_node)
+    switches = SWITCHES - {"select", "and", "or"}
     switched = [a for n in g.reachable([lagrangian]) if g.op[n] in switches for a in g.args[n]]
     moving = any(n != g.zero for n in forward(g, switched, system.nodes.fields.direction(r, g)))
     if moving and system not in _continuous:
@@ -57,5 +55,5 @@ def cyclic_velocities(g: Graph, system: System) -> tuple[int, ...]:
 
 
 def vanishes(g: Graph, system: System, nodes: list[Node]) -> bool:
-    """Whether nodes are shown to be zero everywhere."""
+    """Whether nodes can be shown to be zero everywhere."""
     return are_zero(g, nodes, {s.name: s for s in system.all_symbols()})

@@ -1,4 +1,4 @@
-"""What a declaration says between its lines: the variables and their order, the kinds of its symbols."""
+"""What a declaration implies: its variables and their order, the kinds of its symbols."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ Symbols = tuple[sp.Symbol, ...]
 
 
 def in_order(found: Iterable[sp.Symbol], example: Iterable[sp.Symbol]) -> Symbols:
-    """As listed in `example`, the rest by name."""
+    """The symbols in the order of `example`, then the others by name."""
     rank = {s: i for i, s in enumerate(example)}
     return tuple(sorted(found, key=lambda s: (rank.get(s, len(rank)), natural(s.name))))
 
 
 def velocities(system: str, kinematics: Mapping[sp.Symbol, Any], example: Iterable[sp.Symbol]) -> Symbols:
-    """The velocities that kinematics contain: the coordinate rates, or those made by `velocities()`."""
+    """The velocities in the kinematics: the coordinate rates, or symbols created with `velocities()`."""
     found: set[sp.Symbol] = set()
     for x, expression in kinematics.items():
         here = {s for s in expression.free_symbols if isinstance(s, Velocity)}
         for s in here:
             if isinstance(s, Rate) and expression != s:
                 raise DeclarationError(
-                    f"System {system!r}: kinematics[{x}] contains the rate {s}; right-hand sides are made of "
-                    "velocities from velocities()"
+                    f"System {system!r}: kinematics[{x}] contains the rate {s}; write right-hand sides in terms of "
+                    "velocities created with velocities()"
                 )
         found |= here
     if not found:
         raise DeclarationError(
-            f"System {system!r}: kinematics contain no velocity; make some with velocities()"
+            f"System {system!r}: kinematics contains no velocity; create some with velocities()"
         )
     if all(isinstance(s, Rate) for s in found):
         return tuple(kinematics.values())
@@ -52,7 +52,7 @@ def holonomic(
         wrong = [s for s in f.free_symbols if isinstance(s, (Velocity, Input))]
         if wrong:
             raise DeclarationError(
-                f"System {system!r}: holonomic[{i}] contains {wrong[0]}; f is a function of (t, x): put "
+                f"System {system!r}: holonomic[{i}] contains {wrong[0]}; f must be a function of (t, x): put "
                 "relations between velocities into constraints"
             )
     rates = tuple(sp.diff(f, time) + sum(sp.diff(f, x) * v for x, v in kinematics.items()) for f in equations)
@@ -81,16 +81,16 @@ def parametrization(
         thetas |= dict.fromkeys(in_order(here, ()))
         for s in expression.free_symbols & set(system.velocities):
             raise DeclarationError(
-                f"System {system.name!r}: parametrization contains the velocity {s}; right-hand sides are "
-                "expressions in (t, x, theta) with theta made by velocities()"
+                f"System {system.name!r}: parametrization contains the velocity {s}; right-hand sides must be "
+                "expressions in (t, x, theta), with theta created by velocities()"
             )
     return result, in_order(thetas, system.example)
 
 
 def symbols(system: System, entries: Iterable[tuple[str, Any]]) -> tuple[Symbols, Symbols, Symbols]:
-    """Parameters, inputs and multipliers, as far as the entries or the example contain them.
+    """The parameters, inputs and multipliers that occur in the entries or in the example.
 
-    Raises DeclarationError, naming it, for any other symbol that is not known.
+    Raises DeclarationError for any unknown symbol.
     """
     known = {time, *system.coordinates, *system.velocities, *system.independent}
     known |= {rate(x) for x in system.coordinates}
@@ -107,8 +107,9 @@ def symbols(system: System, entries: Iterable[tuple[str, Any]]) -> tuple[Symbols
                     ("potential", "forces", "outputs", "contacts", "events", "interactions")
                 ):
                     raise DeclarationError(
-                        f"System {system.name!r}: {entry} contains the input {s.name!r}: inputs may stand in "
-                        "potential, forces and outputs; elsewhere their rates would enter the equations"
+                        f"System {system.name!r}: {entry} contains the input {s.name!r}; use inputs only in potential, "
+                        "forces, interactions, contacts, events and outputs: elsewhere their rates would enter the "
+                        "equations"
                     )
                 inputs.add(s)
             elif isinstance(s, Multiplier) and s.name in constrained and checks.takes_multipliers(entry):

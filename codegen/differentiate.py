@@ -1,8 +1,8 @@
 """Forward and reverse differentiation on the expression graph.
 
-Where an expression has branches (`select`, `min`, `max`, `abs`), derivatives select too: a mask times an infinite
-partial derivative would be NaN. At a kink the derivative is that of the branch which the function itself takes; that of
-|x| at 0 is 0, as sign(0) is.
+Derivatives of expressions with branches (`select`, `min`, `max`, `abs`) select as well: a mask times an infinite
+partial derivative would be NaN. At a kink the derivative is that of the branch the function itself takes; for |x| at 0
+it is 0, as is sign(0).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .graph import CONDITIONS, Graph, Node
 
 
 def _scale(g: Graph, adjoint: Node, factor: Node) -> Node:
-    """adjoint * factor; inside a selected adjoint the factor is applied to the branch that is taken."""
+    """adjoint * factor; in an adjoint that selects, the factor is applied within the branches."""
     if g.op[adjoint] == "select":
         condition, a, b = g.args[adjoint]
         if g.zero in (a, b):
@@ -23,7 +23,7 @@ def _scale(g: Graph, adjoint: Node, factor: Node) -> Node:
 
 Rule = Callable[[Graph, Node, Sequence[Node]], Node]
 
-# d f(a) / da, given the node itself and its argument.
+# d f(a) / da, given the node itself and its arguments.
 _UNARY: dict[str, Rule] = {
     "sqrt": lambda g, n, a: g.div(g.const(1), g.mul(g.two, n)),
     "exp": lambda g, n, a: n,
@@ -41,7 +41,7 @@ _UNARY: dict[str, Rule] = {
 
 
 def _branches(g: Graph, op: str, args: Sequence[Node], i: int, weight: Node) -> Node | None:
-    """weight * d op / d args[i] for the operations that choose a branch, None for any other."""
+    """weight * d op / d args[i] for operations that choose a branch; None for any other."""
     if op == "select":
         return g.zero if i == 0 else g.select(args[0], *((weight, g.zero) if i == 1 else (g.zero, weight)))
     if op in ("min", "max"):
@@ -86,7 +86,7 @@ def _product(g: Graph, node: Node, i: int, weight: Node) -> Node:
 
 
 def _positions(g: Graph, node: Node) -> range:
-    """The argument positions to differentiate by; a square counts once, with both factors (see `_product`)."""
+    """The argument positions to differentiate by; a square has one, which covers both factors (see `_product`)."""
     args = g.args[node]
     return range(1) if g.op[node] == "mul" and args[0] == args[1] else range(len(args))
 
@@ -97,9 +97,9 @@ def forward(g: Graph, roots: Sequence[Node], direction: Mapping[Node, Node]) -> 
 
 
 def partials(g: Graph, roots: Sequence[Node], variables: Sequence[Node]) -> list[list[Node]]:
-    """d root / d v: one list for every variable v, of the roots' derivatives.
+    """d root / d v: for every variable v, the list of the derivatives of the roots.
 
-    Only what depends on a variable is visited for it.
+    For each variable, only the nodes that depend on it are visited.
     """
     above: dict[Node, list[Node]] = {}
     for node in g.reachable(roots):
@@ -121,7 +121,7 @@ def partials(g: Graph, roots: Sequence[Node], variables: Sequence[Node]) -> list
 def _swept(
     g: Graph, order: Sequence[Node], roots: Sequence[Node], direction: Mapping[Node, Node]
 ) -> list[Node]:
-    """The directional derivatives of the roots, by a sweep over nodes in order of evaluation."""
+    """The directional derivatives of the roots, by a sweep over the nodes in evaluation order."""
     tangent: dict[Node, Node] = {v: d for v, d in direction.items() if d != g.zero}
     args = g.args
     for node in order:
@@ -139,7 +139,7 @@ def _swept(
 
 
 def gradient(g: Graph, root: Node, variables: Sequence[Node]) -> list[Node]:
-    """d root / d v for every variable, by one reverse sweep."""
+    """d root / d v for every variable, by a single reverse sweep."""
     needed = set(variables)
     order = g.reachable([root])
     active: set[Node] = set()

@@ -1,8 +1,8 @@
-"""Variables that an expression contains but does not depend on, taken out of it.
+"""Removal of variables that an expression contains but does not depend on.
 
-The spin of an axisymmetric body, or the length of a rotated vector, contain angles only until sin^2 + cos^2 is 1. Which
-variables drop out is seen from samples; the expression without them is the same one at fixed values of theirs; that
-both are equal everywhere is proved, or the expression stays as it was.
+The spin of an axisymmetric body and the length of a rotated vector contain angles only until sin^2 + cos^2 is replaced
+by 1. Samples show which variables drop out; they are replaced by fixed values, and the result is used only if it is
+proved to equal the original everywhere.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from .graph import Graph, Node
 from .rational import vanishes
 
 LARGEST = 400
-"""Operations; larger expressions stay as they are."""
+"""Maximum number of nodes; larger expressions are left unchanged."""
 
 
 def dropped(g: Graph, nodes: Sequence[Node], variables: Collection[Node]) -> list[Node]:
-    """The nodes, each without those of the variables that it does not depend on."""
+    """The nodes without those of the variables that they do not depend on."""
     return [_dropped(g, node, variables) for node in nodes]
 
 
@@ -41,7 +41,7 @@ def _dropped(g: Graph, node: Node, variables: Collection[Node]) -> Node:
 
 
 def _idle(g: Graph, node: Node, contained: Sequence[Node]) -> list[Node]:
-    """Those of the variables that samples do not depend on."""
+    """The variables that do not affect the sampled values."""
     draw = random.Random(41)
     base = {name: draw.uniform(0.2, 0.9) for name in sorted(g.symbols([node]))}
     first = _value(g, node, base)
@@ -64,7 +64,7 @@ def _value(g: Graph, node: Node, at: dict[str, float]) -> tuple[float, float] | 
 
 
 def _fixed(g: Graph, order: Sequence[Node], idle: Sequence[Node]) -> Iterator[dict[Node, int]]:
-    """Values at which expressions become short: zeros, or (1, 0, 0, 0) for what may be a quaternion."""
+    """Values at which expressions become short: zeros, or (1, 0, 0, 0) in case the variables are a quaternion."""
     inside = {a for n in order if g.op[n] in ("sin", "cos", "tan") for a in g.reachable(g.args[n])}
     plain = [n for n in idle if n not in inside]
     yield dict.fromkeys(idle, 0)

@@ -35,9 +35,9 @@ _FUNCTIONS = (
 
 
 def emit(program: Program, command: str | None = None) -> Sources:
-    """The texts of a model: `<name>_core.c`, `<name>_core.h`, `<name>_lanes.c`, and `<name>.pyx`, `.pxd`, `.pyi`.
+    """The sources of a model: `<name>_core.c`, `<name>_core.h`, `<name>_lanes.c`, and `<name>.pyx`, `.pxd`, `.pyi`.
 
-    `command` is shown as the command that makes them again. Same program, same bytes.
+    `command` is quoted in the files as the command that regenerates them. The same program gives the same bytes.
     """
     name = program.name
     again = command or emit_command(program)
@@ -60,16 +60,16 @@ def emit(program: Program, command: str | None = None) -> Sources:
 
 
 def emit_to(program: Program, folder: str | Path, *, force: bool = False) -> list[Path]:
-    """Write the emitted texts and every header that they include into a folder; returns the paths.
+    """Write the emitted sources and every header that they include into a folder; return the paths.
 
-    What is there compiles where it stands, the C core also as C++17. Raises EmitError where a file that `emit` did
-    not write stands in the way (unless `force`), and where the disk does not take them.
+    The folder can be compiled on its own, the C core also as C++17. Raises EmitError if a file that `emit` did not
+    write is in the way (unless `force`), or if the folder cannot be written to.
     """
     return write(folder, with_headers(emit(program).files), force=force)
 
 
 def _defined(program: Program) -> list[str]:
-    """The kernels that the C core defines; a Jacobian is always there, as a loop over jvp where not written out."""
+    """The kernels that the C core defines; the Jacobian is always included, by a loop over jvp if not written out."""
     there = {*program.kernels, "jacobian", *(["reset"] if has_resets(program) else [])}
     return [k for k in _FUNCTIONS if k in there]
 
@@ -169,7 +169,7 @@ def _core_values(program: Program, plans: Mapping[str, Schedule], command: str) 
 
 
 def _kernel_text(program: Program, kernel: str, plan: Schedule, text: Body) -> str:
-    """The C functions of one kernel: itself, and before it the pieces it was cut into, and what is hoisted."""
+    """The C functions of one kernel: the hoisted part and the pieces it was split into, then the kernel itself."""
     name, hoist = program.name, plan.hoist
     own = ["t", "x", "p", *(["q"] if hoist else []), "u", *(["v"] if kernel == "jvp" else []), "out", "work"]
     head = f"static inline int {name}_{kernel}_hoisted(" if hoist else f"int {name}_{kernel}("
@@ -212,7 +212,7 @@ def _unused(program: Program, arguments: Sequence[str], piece: Function) -> list
 def _looped_jacobian(program: Program, n: int) -> str:
     name = program.name
     signature = definition(program, f"int {name}_jacobian(", ["t", "x", "p", "u", "out", "work"])
-    return f"""/* jacobian: one product with jvp per column */
+    return f"""/* jacobian: one call of jvp per column */
 {signature}
 {{
     double *const direction = cg_work, *const column = cg_work + {n};

@@ -1,4 +1,4 @@
-"""What a hybrid model adds to the C core: tables of events and contacts, and one function for all resets."""
+"""Additions to the C core of a hybrid model: tables of events and contacts, and one function for all resets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def has_resets(program: Program) -> bool:
 
 
 def hybrid_tables(program: Program) -> list[str]:
-    """The tables `cg_events` and `cg_contacts`, where they are not empty."""
+    """The tables `cg_events` and `cg_contacts`, unless they are empty."""
     tables = []
     if program.events:
         rows = [
@@ -26,7 +26,7 @@ def hybrid_tables(program: Program) -> list[str]:
 
 
 def reset_function(program: Program) -> str:
-    """The kernel `reset`: the state after one event; an event without reset leaves the state as it is."""
+    """The kernel `reset`: the state after one event; an event without a reset leaves the state unchanged."""
     name, n = program.name, len(program.states)
     arrays = ["t", "x", "p", "u", "out", "work"]
     cases = [

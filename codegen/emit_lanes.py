@@ -1,4 +1,4 @@
-"""The lane file of a model: its right-hand side over several trajectories at once."""
+"""The lane file of a model: its right-hand side for several trajectories at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .schedule import Schedule
 
 
 def lane_file(program: Program, plan: Schedule, command: str) -> str:
-    """The text of `<name>_lanes.c`: the schedule of `rhs`, printed once more for numbers of several lanes."""
+    """The text of `<name>_lanes.c`: the schedule of `rhs`, printed again for vectors of lanes."""
     text = body(program.graph, plan, LANES)
     return render(
         "lanes.c.in",
@@ -35,7 +35,7 @@ def lane_file(program: Program, plan: Schedule, command: str) -> str:
 
 
 def _kernel(program: Program, plan: Schedule, text: Body) -> str:
-    """The C functions of the kernel; every function returns the lanes in which nothing was singular."""
+    """The C functions of the kernel; each returns the mask of lanes in which nothing was singular."""
     name = f"{program.name}_rhs_lanes"
     own = ("t", "x", "p", *(("q",) if plan.hoist else ()), "u", "out", "work")
 

@@ -1,4 +1,4 @@
-"""`Equations`: the equations of a system in one form, with SymPy and LaTeX views."""
+"""`Equations`: the result of a derivation. M theta' = f and dx/dt in the graph, with SymPy and LaTeX views."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .program import Program
 
 LARGEST_COUNTED_AS_EMITTED = 2000
-"""Operations of M and f up to which `Equations.operations` counts the emitted right-hand side."""
+"""Operations of M and f together up to which `Equations.operations` counts the emitted right-hand side."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,24 +28,23 @@ class Equations:
     dx/dt = rates(t, x, theta),   M(t, x) theta' = f(t, x, theta, u)
 
     With Coulomb contacts f contains the friction forces `friction_<contact>` (and in the form `multipliers` the
-    multipliers `lambda_<s>`) as symbols; see `chaplygin.codegen.friction` for what determines them.
+    multipliers `lambda_<s>`) as symbols; `chaplygin.codegen.friction` gives the equations that determine them.
 
     Attributes
     ----------
     states : names of the states, coordinates x (n) then velocities theta (k).
-    mass_matrix : SymPy matrix M (k, k), symmetric; the unit matrix where the form gives theta' itself.
+    mass_matrix : SymPy matrix M (k, k), symmetric; the unit matrix if the form gives theta' directly.
     forcing : SymPy matrix f (k, 1).
     kinematics : SymPy matrix dx/dt (n, 1).
     invariants : {name: SymPy expression}, conserved along every motion; `invariant_status` says how each was checked.
     residuals : {name: SymPy expression}, zero along every motion.
     outputs : {name: SymPy expression}.
     operations : {"mass_matrix", "forcing", "rhs", "divisions", "hoisted"}: the operations of M, of f and of one call
-        of the emitted right-hand side, how many of those are divisions, and how many more are done once for a set of
-        parameters. Where M and f together have more than 2,000, "rhs", "divisions" and "hoisted" count the
-        right-hand side as it is derived, loops that factor and solve included: the emitted one, counted by
-        `program.schedule("rhs")`, is the outcome of a search for fewer operations that takes long there.
-    program : the `Program` that is emitted.
-    nodes : the same equations as nodes of the expression graph, an `EquationNodes`.
+        of the emitted right-hand side, how many of the latter are divisions, and how many more are done once per
+        parameter set. If M and f together have more than 2,000 operations, "rhs", "divisions" and "hoisted" count the
+        right-hand side as derived, including the loops that factor and solve: the emitted one, counted by
+        `program.schedule("rhs")`, results from a search for fewer operations that is slow at that size.
+    program : the `Program` to be emitted.
 
     >>> from chaplygin.systems import example
     >>> example("harmonic_oscillator").system.equations("lagrange").states
@@ -74,8 +73,9 @@ class Equations:
 
     @property
     def coordinates(self) -> tuple[sp.Symbol, ...]:
-        """The coordinates among the states: all of them unless the form lets some drop out."""
-        return self.nodes.coordinates
+        """The coordinates among the states: all of them, unless the form eliminates some."""
+        every = self.system.coordinates
+        return every if self.kept is None else tuple(every[i] for i in self.kept)
 
     @property
     def velocities(self) -> tuple[sp.Symbol, ...]:
@@ -83,20 +83,75 @@ class Equations:
         return self.nodes.velocities
 
     @property
-    def parameters(self) -> tuple[sp.Symbol, ...]:
-        """Parameters that the form adds to those of the system."""
-        return self.nodes.parameters
-
-    @property
-    def independent(self) -> sp.Symbol | None:
-        """The coordinate by which the equations are differentiated; None for time."""
-        return self.nodes.independent
+    def independent_node(self) -> Node:
+        """The independent variable of the equations: the time, or Whittaker's x_1."""
+        fields = self.system.fields
+        if self.independent is None:
+            return fields.time
+        return fields.coordinates[self.system.coordinates.index(self.independent)]
 
     @property
     def states(self) -> tuple[str, ...]:
         return self.nodes.states
 
     @property
+    def symbols(self) -> dict[str, sp.Symbol]:
+        known = {s.name: s for s in (*self.system.all_symbols(), *self.velocities, *self.parameters)}
+        return known if self.friction is None else friction_symbols(self.system) | known
+
+    def entry(self, i: int, j: int) -> Node:
+        """M[i, j], read from the lower triangle."""
+        return self.mass[max(i, j)][min(i, j)]
+
+    def points(self, roots: Sequence[Node], count: int) -> list[dict[str, float]]:
+        """Random points near the example point, in all variables of the equations, at which the roots are finite."""
+        return good_points(self.system, roots, count, self.graph, self.complete)
+
+    def complete(self, point: Mapping[str, Any], precise: bool = False) -> dict[str, Any]:
+        """A point in the declared variables, moved onto the constraints, with the form's own variables added."""
+        g, result = self.graph, dict(point)
+        kept = evaluate(g, list(self.manifold.values()), result, precise)
+        result |= {str(g.value[v]): value for v, value in zip(self.manifold, kept, strict=True)}
+        if self.initial_nodes is not None:
+            names = [*self.states, *(p.name for p in (*self.system.parameters, *self.parameters))]
+            result |= dict(zip(names, evaluate(g, self.initial_nodes, result, precise), strict=True))
+        return result
+
+    @cached_property
+    def permitted(self) -> dict[Node, Node]:
+        """The nodes of the declared velocities (and independent parameters), mapped to their values in the states."""
+        system = self.system
+        pairs = [
+            *zip(system.velocities, system.eta, strict=True),
+            *zip(system.independent, system.theta, strict=True),
+        ]
+        found = {e: self.declared[v] for v, e in pairs if v in self.declared}
+        if self.system.multipliers and self.friction is None:
+            symbols = {s.name: self.graph.symbol(s.name) for s in self.system.multipliers}
+            found |= {node: self.reaction_nodes[name] for name, node in symbols.items()}
+        return found
+
+    @cached_property
+    def output_nodes(self) -> dict[str, Node]:
+        """The user's outputs as functions of the states."""
+        names = list(self.system.output_nodes)
+        nodes = self.graph.substitute(list(self.system.output_nodes.values()), self.permitted)
+        return dict(zip(names, nodes, strict=True))
+
+    @cached_property
+    def resets(self) -> tuple[tuple[Node, ...] | None, ...]:
+        """The state after each event of the system; None for an event without a reset."""
+        from .hybrid import resets
+
+        return resets(self)
+
+    @cached_property
+    def found_invariants(self) -> tuple[Invariant, ...]:
+        from .invariants import find
+
+        return find(self)
+
+    @cached_property
     def program(self) -> Program:
         return self.nodes.program
 
@@ -114,8 +169,8 @@ class Equations:
         return emit_to(self.program, folder, force=force)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickled is the field; what follows from it is made again."""
-        return {"nodes": self.nodes}
+        """The fields only; cached results are computed again after unpickling."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     # -- SymPy views --------------------------------------------------------------------------------------------
     @cached_property
@@ -142,8 +197,8 @@ class Equations:
 
     @property
     def invariant_status(self) -> dict[str, str]:
-        """How each invariant was found: "proved" (a theorem whose hypotheses hold) or "checked" (to 30 digits)."""
-        return {i.name: i.status for i in self.nodes.found_invariants}
+        """How each invariant was found: "proved" (a theorem whose hypotheses hold) or "checked" (to 60 digits)."""
+        return {i.name: i.status for i in self.found_invariants}
 
     @property
     def residuals(self) -> dict[str, Any]:
@@ -178,9 +233,9 @@ class Equations:
         return {**counts, "rhs": plan.operations, "divisions": plan.divisions, "hoisted": hoisted}
 
     def reduced_system(self) -> System:
-        """For the form `routh`: the reduced system as a `System` of its own, with L = R.
+        """For the form `routh`: the reduced system as a separate `System`, with L = R.
 
-        Raises FormError when the displacements that remain do not close, or for another form.
+        Raises FormError if the remaining displacements are not closed under brackets, or for any other form.
         """
         from .forms.routh import reduced_system
 

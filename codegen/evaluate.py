@@ -1,8 +1,8 @@
 """Values of graph nodes at a point: with floats (quick checks) or with mpmath (60 digits and more).
 
-Exponentials may be shrunk, exp(u) -> exp(c u) with one number c for all of them. This maps every identity between
-rational expressions in exponentials to an identity, and what is no identity to what is none (exponentials of
-independent functions are independent), but it brings exp(-10^8) to a size at which it is seen beside other terms.
+Exponentials can be shrunk, exp(u) -> exp(c u) with the same number c for all of them. An equation between rational
+expressions in exponentials is an identity if and only if the shrunk one is (exponentials of independent functions are
+independent), but exp(-10^8) becomes large enough not to be lost next to other terms.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Function = Callable[..., Any]
 
 
 def _both(a: Any, b: Any) -> Any:
-    """Kleene's "and": see `Graph.connective`. Of the truth values True, False and NaN."""
+    """Kleene's "and" of the truth values True, False and NaN; see `Graph.connective`."""
     if a is False or b is False:
         return False
     return True if a is b is True else math.nan
@@ -43,7 +43,7 @@ def _select(condition: Any, a: Any, b: Any) -> Any:
 
 
 def _ordered(function: Function) -> Function:
-    """A function of real numbers alone: a complex one, outside a real function's domain, is NaN to it."""
+    """A function of real numbers only: complex arguments, which are outside its domain, become NaN."""
     return lambda *args: function(*(mp.nan if isinstance(a, mpc) else a for a in args))
 
 
@@ -98,26 +98,26 @@ def evaluate(
     precise: bool = False,
     shrink: float | None = None,
 ) -> list[Any]:
-    """The values of the roots, with the variables set by name.
+    """The values of the roots, with the variables given by name.
 
-    With `precise` the arithmetic is mpmath's at its present working precision, otherwise Python floats. Where a
-    function leaves its domain or overflows its value is NaN, which does not matter in a branch that is not taken.
-    `shrink`, where it is given, is the factor of the arguments of exponentials (see the module's text); then mpmath's
-    values are those of analytic functions, complex where a root or a logarithm is.
+    With `precise` the arithmetic is mpmath's at its current working precision, otherwise that of Python floats. A
+    function outside its domain, or one that overflows, has the value NaN, which does not matter in a branch that is
+    not taken. `shrink`, if given, is the factor for the arguments of exponentials (see the module docstring); mpmath's
+    values are then those of analytic functions, so roots and logarithms can be complex.
 
-    Raises ArithmeticError or ValueError where the value of a root is NaN.
+    Raises ArithmeticError or ValueError if the value of a root is NaN.
     """
     found = _values(g, roots, values, precise, shrink)
     return [found[r] for r in roots]
 
 
 def has_exponentials(g: Graph, roots: Sequence[Node]) -> bool:
-    """Whether the roots contain exponentials, which may have to be shrunk."""
+    """Whether the roots contain exponentials, which might have to be shrunk."""
     return any(g.op[n] in _EXPONENTIAL for n in g.reachable(roots))
 
 
 def shrinking(g: Graph, roots: Sequence[Node], values: Mapping[str, Any]) -> float:
-    """The factor at which no exponential in the roots is out of sight at a point; 1 where none is.
+    """The factor that makes every exponential in the roots representable at a point; 1 if no shrinking is needed.
 
     Raises ArithmeticError or ValueError as `evaluate` does.
     """
@@ -126,7 +126,7 @@ def shrinking(g: Graph, roots: Sequence[Node], values: Mapping[str, Any]) -> flo
     factor, largest = 1.0, 0.0
 
     def held(u: Any) -> Any:
-        """exp(factor u), no larger or smaller than can be handled, with the size of its argument noted."""
+        """exp(factor u), clipped to a range that can be handled; records the size of its argument."""
         nonlocal largest
         u = factor * u
         size = float(abs(u))
@@ -144,14 +144,14 @@ def shrinking(g: Graph, roots: Sequence[Node], values: Mapping[str, Any]) -> flo
         _computed(g, roots, values, True, functions, True)
         if largest <= 20:
             return factor
-        factor *= 8.37 / largest  # no round number: log(exp(u) x) - u - log(x) must not vanish by chance
+        factor *= 8.37 / largest  # not a round number: log(exp(u) x) - u - log(x) must not vanish by chance
     raise ArithmeticError("exponentials of exponentials")
 
 
 def digits_to_see(g: Graph, roots: Sequence[Node], values: Mapping[str, Any], shrink: float) -> float:
-    """How many digits lie between the largest and the smallest term that the roots are made of at a point.
+    """The number of digits between the largest and the smallest term of the roots at a point.
 
-    With so many more digits no term is lost beside another. To be called with 60 digits at least.
+    With that many extra digits no term is lost next to another. Call it at a working precision of at least 60 digits.
     """
     scale = _scales(g, found := _values(g, roots, values, True, shrink), None)
     limit = mpf(10) ** -30
@@ -170,10 +170,10 @@ def evaluate_with_scale(
     sizes: Mapping[str, Any] | None = None,
     shrink: float | None = None,
 ) -> list[tuple[Any, Any]]:
-    """Each root's value with the size of the terms that it is made of.
+    """The value of each root and its scale, the size of the terms that contribute to it.
 
-    A sum that cancels has a small value and a large scale: |value| <= eps * scale says that it may be zero.
-    `sizes` are the scales of variables that were computed themselves.
+    A sum that cancels has a small value and a large scale: it could be zero if |value| <= eps * scale.
+    `sizes` are the scales of variables that were themselves computed.
     """
     found = _values(g, roots, values, precise, shrink)
     scale = _scales(g, found, sizes)
@@ -181,7 +181,7 @@ def evaluate_with_scale(
 
 
 def _scales(g: Graph, found: Mapping[Node, Any], sizes: Mapping[str, Any] | None) -> dict[Node, Any]:
-    """The size of the terms that each value is made of."""
+    """The scale of each value: the size of the terms that contribute to it."""
     scale: dict[Node, Any] = {}
     for node in sorted(found):
         args = g.args[node]
@@ -249,7 +249,7 @@ def _computed(
         except (ArithmeticError, ValueError) as error:
             value, reason = nan, error
         result[node] = nan if isinstance(value, (complex, mpc)) and not analytic else value
-    # Arrays, in the place of a variable, are the caller's to look at.
+    # Where a variable is an array, checking for NaN is left to the caller.
     if any((result[root] != result[root]) is True for root in roots):
         raise reason
     return result

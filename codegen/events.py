@@ -1,4 +1,4 @@
-"""`Event`: where a run is to take notice, and what happens to the state there."""
+"""`Event`: a condition to locate during a run, and what happens to the state there."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """A zero of a guard g(t, x, eta, p, u), located to the accuracy of the method, with what happens there.
+    """A zero of a guard g(t, x, eta, p, u), located to the accuracy of the method, and what happens there.
 
     Parameters
     ----------
     expr : the guard, a SymPy expression in declared coordinates, velocities, parameters, inputs and the time. In the
-        form `multipliers` it may contain the multipliers of constraints (`chaplygin.multiplier`).
-    direction : 1 where the guard rises through zero, -1 where it falls, 0 both.
+        form `multipliers` it can contain the multipliers of constraints (`chaplygin.multiplier`).
+    direction : 1 if the guard must rise through zero, -1 if it must fall, 0 for both.
     terminal : whether the run ends there.
-    reset : {coordinate or velocity: expression}, the state after the event; the expressions are in the state before
-        it, and what is not named stays as it is. Constraints are the declaration's to keep: a reset is not projected.
-    name : a plain identifier; `event_1`, `event_2` ... by position where it is not given.
+    reset : {coordinate or velocity: expression}, the state after the event in terms of the state before it; variables
+        not named keep their values. The reset must satisfy the constraints: the new state is not projected.
+    name : a plain identifier; by default `event_1`, `event_2` ... by position.
 
-    Events at the same time happen in the order in which they are declared.
+    Simultaneous events happen in the order in which they are declared.
 
     Raises
     ------
@@ -55,15 +55,15 @@ class Event:
         if self.name is not None:
             check_name(self.name, "event")
         if type(self.direction) is not int or self.direction not in (-1, 0, 1):
-            raise DeclarationError(f"{where}: direction = {self.direction!r}; it is -1, 0 or 1")
+            raise DeclarationError(f"{where}: direction = {self.direction!r}; give -1, 0 or 1")
         if not isinstance(self.terminal, (bool, int)) or self.terminal not in (False, True):
-            raise DeclarationError(f"{where}: terminal = {self.terminal!r}; it is True or False")
+            raise DeclarationError(f"{where}: terminal = {self.terminal!r}; give True or False")
         object.__setattr__(self, "direction", int(self.direction))
         object.__setattr__(self, "terminal", bool(self.terminal))
         object.__setattr__(self, "expr", checks.scalar(f"{where}: expr", self.expr))
         if all(isinstance(s, Parameter) for s in self.expr.free_symbols):
             raise DeclarationError(
-                f"{where}: expr = {self.expr} does not change during a run, and never passes through zero; give an "
+                f"{where}: expr = {self.expr} does not change during a run, so it never passes through zero; give an "
                 "expression in coordinates, velocities, inputs or the time"
             )
         if self.reset is not None:
@@ -76,7 +76,7 @@ class Event:
             for key in self.reset:
                 if not isinstance(key, (Coordinate, Velocity)):
                     raise DeclarationError(
-                        f"{where}: reset: {key!s} is no symbol of a coordinate or of a velocity"
+                        f"{where}: reset: {key!s} is not the symbol of a coordinate or velocity"
                     )
             made = {k: checks.scalar(f"{where}: reset[{k}]", v) for k, v in self.reset.items()}
             object.__setattr__(self, "reset", MappingProxyType(made))
@@ -95,7 +95,7 @@ class Event:
 
 @dataclass(frozen=True)
 class EventNodes:
-    """An event in a graph: its guard, and the values after it of the variables that its reset names."""
+    """An event in a graph: its guard, and the new values of the variables that its reset names."""
 
     name: str
     direction: int
@@ -111,7 +111,7 @@ def named(system: str, given: Sequence[Any]) -> tuple[Event, ...]:
         if not isinstance(event, Event):
             raise DeclarationError(
                 f"System {system!r}: events[{i}] is {type(event).__name__}; give chaplygin.Event(expression, ...). "
-                "Python functions of (t, y) are for integrate(events=...)"
+                "pass Python functions of (t, y) to integrate(events=...)"
             )
         name = event.name or f"event_{i + 1}"
         if name in (e.name for e in found):
@@ -121,7 +121,7 @@ def named(system: str, given: Sequence[Any]) -> tuple[Event, ...]:
 
 
 def entries(events: Sequence[Event]) -> list[tuple[str, Any]]:
-    """Every expression of the events with the name of its place."""
+    """Every expression of the events with the name of its entry."""
     found: list[tuple[str, Any]] = []
     for event in events:
         found.append((f"events[{event.name!r}]", event.expr))
@@ -130,7 +130,7 @@ def entries(events: Sequence[Event]) -> list[tuple[str, Any]]:
 
 
 def event_nodes(events: Sequence[Event], value: Callable[[str], Node]) -> tuple[EventNodes, ...]:
-    """The events with the nodes of their expressions, found by the names of their places."""
+    """The events with the nodes of their expressions, which `value` looks up by the names of the entries."""
     return tuple(
         EventNodes(
             str(e.name),
@@ -144,7 +144,7 @@ def event_nodes(events: Sequence[Event], value: Callable[[str], Node]) -> tuple[
 
 
 def check_resets(system: System) -> None:
-    """Resets name variables of the system; multipliers and rates beside other velocities are none."""
+    """Check that resets name variables of the system only: no multipliers, no rates that are not velocities."""
     known = (*system.coordinates, *system.velocities, *system.independent)
     for event in system.events:
         for key in event.reset or {}:

@@ -1,9 +1,9 @@
 """Sums of products in fewer operations: common factors, shared partial sums and shared products, found greedily.
 
-The two kinds of divisor that logic synthesis extracts (J. Rajski, J. Vasudevamurthy, The testability-preserving
+Two kinds of divisor are extracted, as in logic synthesis (J. Rajski, J. Vasudevamurthy, The testability-preserving
 concurrent decomposition and factorization of Boolean expressions, IEEE Trans. CAD 11 (1992) 778-793): a product of two
-literals that stands in several terms, and a sum of two terms that stands in several sums or times a common factor.
-The one that saves most is taken, until none saves anything. Nothing is multiplied out.
+literals that occurs in several terms, and a sum of two terms that occurs in several sums or times a common factor.
+The divisor that saves most is extracted, until none saves anything. Nothing is expanded.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 Literal = int
 Literals = tuple[Literal, ...]
-"""The factors of a term in ascending order; a square stands twice."""
+"""The factors of a term in ascending order; a square is listed twice."""
 Term = tuple[int, Literals]
 """A sign, 1 or -1, and the factors."""
 Pair = tuple[Literal, Literal]
@@ -27,7 +27,7 @@ def multiplications(count: int) -> int:
 
 
 def divided(a: Literals, b: Literals) -> tuple[Literals, Literals, Literals]:
-    """The common factors of two terms, and what is left of each."""
+    """The common factors of two terms, and the remaining factors of each."""
     shared, left, right = [], [], []
     i = j = 0
     while i < len(a) and j < len(b):
@@ -44,8 +44,11 @@ def divided(a: Literals, b: Literals) -> tuple[Literals, Literals, Literals]:
 
 
 def split(a: Literals, b: Literals) -> Split:
-    """Two terms as base*u, base*v in a definite order, whether that is (b, a), what taking base*(u + v) for their sum
-    saves besides u + v, and what u + v costs."""
+    """Two terms as base*u and base*v in a definite order: (base, u, v, turned, gain, cost).
+
+    `turned` tells whether the order is (b, a); `gain` is what base*(u + v) saves, not counting the cost of u + v;
+    `cost` is the cost of u + v.
+    """
     base, u, v = divided(a, b) if not set(a).isdisjoint(b) else ((), a, b)
     turned = v < u
     if turned:
@@ -56,7 +59,7 @@ def split(a: Literals, b: Literals) -> Split:
 
 
 class Tables:
-    """Pairs of literals in terms, and how two terms split: pure functions, remembered for much the same sums again."""
+    """Pairs of literals in terms, and splits of two terms: pure functions, cached because similar sums recur."""
 
     def __init__(self) -> None:
         self._pairs: dict[Literals, tuple[Pair, ...]] = {}
@@ -76,9 +79,9 @@ class Tables:
 
 
 class _Divisor:
-    """A sum of two terms, and the places (a, b) where it stands: the common factor there, its sign, what it saves.
+    """A sum of two terms, and the pairs (a, b) of terms where it occurs: common factor, its sign, and saving there.
 
-    `bound` is what extracting it would save if no two places shared a term; `queued` the promise that counts.
+    `bound` is the saving if no two pairs shared a term; `queued` is its saving as currently entered in the queue.
     """
 
     __slots__ = ("bound", "key", "once", "places", "queued")
@@ -91,7 +94,7 @@ class _Divisor:
         self.places: dict[tuple[int, int], tuple[Literals, int, int]] = {}
 
     def chosen(self) -> list[tuple[int, int, Literals, int, int]]:
-        """Where it can be extracted: no term twice, the largest common factors first."""
+        """The pairs where it is extracted: no term twice, the largest common factors first."""
         found = sorted(self.places.items(), key=lambda item: (-len(item[1][0]), item[0]))
         used: set[int] = set()
         chosen = []
@@ -102,7 +105,7 @@ class _Divisor:
         return chosen
 
     def saved(self) -> int:
-        """Operations saved by extracting it."""
+        """The number of operations saved by extracting it."""
         if len(self.places) < 2:
             return self.bound
         return sum(gain for *_, gain in self.chosen()) - self.once
@@ -134,9 +137,9 @@ def _without(literals: Literals, gone: Pair) -> list[Literal]:
 
 
 class Factoring:
-    """Numbered sums of terms; literals from `first` on are given to what is extracted.
+    """Numbered sums of terms; what is extracted gets the literals from `first` on.
 
-    Afterwards `products` says which two literals a new literal is the product of, `sum_of` which sum it stands for.
+    `products` maps a new literal to the two literals that it is the product of, `sum_of` to the number of its sum.
     """
 
     def __init__(self, sums: Sequence[Sequence[Term]], first: Literal, tables: Tables | None = None) -> None:
@@ -153,7 +156,7 @@ class Factoring:
         self._mates: dict[int, dict[int, _Divisor]] = {}
         self._queue: list[tuple[int, int, Pair | Key, _Product | _Divisor]] = []
         self._grown: dict[_Product | _Divisor, None] = {}
-        """What may save more than it promised."""
+        """Products and divisors that may save more than their entry in the queue states."""
         for terms in sums:
             self._new_sum(terms)
         self._run()
@@ -215,7 +218,7 @@ class Factoring:
 
     # -- the choice -----------------------------------------------------------------------------------------------
     def _promise(self, subject: _Product | _Divisor, saved: int) -> None:
-        """Queue a product or a divisor by what it saves, or by more: it is looked at again when its turn comes."""
+        """Queue a product or divisor by its saving or an upper bound, which is computed again when its turn comes."""
         if saved > subject.queued:
             subject.queued = saved
             heapq.heappush(self._queue, (-saved, isinstance(subject, _Divisor), subject.key, subject))
@@ -232,7 +235,7 @@ class Factoring:
                 continue
             subject.queued = 0
             saved = subject.saved()
-            if saved != -promised:  # the tables have changed since
+            if saved != -promised:  # the tables have changed, or it was an upper bound
                 self._promise(subject, saved)
             elif isinstance(subject, _Divisor):
                 self._extract_sum(subject)
@@ -268,7 +271,7 @@ class Factoring:
 
 
 def _pairs(literals: Literals) -> Iterator[Pair]:
-    """The different pairs of factors of a term."""
+    """The distinct pairs of factors of a term."""
     for i, a in enumerate(literals):
         if i and literals[i - 1] == a:
             continue

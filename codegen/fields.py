@@ -24,7 +24,7 @@ Point = dict[str, Any]
 
 @dataclass(frozen=True)
 class Fields:
-    """The fields of a system: `along[a][i]` is xi_a^i, `drift[i]` is xi_0^i."""
+    """The vector fields of a system: `along[a][i]` is xi_a^i, `drift[i]` is xi_0^i."""
 
     coordinates: tuple[Node, ...]
     time: Node
@@ -33,7 +33,7 @@ class Fields:
 
     def are_rates(self) -> bool:
         """Whether the velocities are the coordinate rates: X_a = d/dx_a, no drift."""
-        # A graph's first nodes are 0 and 1.
+        # In every graph the node 0 is the constant 0 and the node 1 the constant 1.
         n = len(self.coordinates)
         return len(self.along) == n and all(
             self.drift[i] == 0 and all(self.along[a][i] == (1 if a == i else 0) for a in range(n))
@@ -89,7 +89,7 @@ class Fields:
 
 
 def numeric_matrix(g: Graph, matrix: Sequence[Sequence[Node]], point: Point) -> list[list[float]]:
-    """Float values of a matrix of nodes."""
+    """The values of a matrix of nodes as floats."""
     columns = len(matrix[0]) if matrix else 0
     flat = evaluate(g, [n for row in matrix for n in row], point)
     return [flat[i * columns : (i + 1) * columns] for i in range(len(matrix))]
@@ -107,10 +107,10 @@ def structure(
     shown_zero: Callable[[Graph, Node], bool],
     simplify: Callable[[Graph, Node], Node],
 ) -> dict[tuple[int, int], list[tuple[int, Node]]]:
-    """The structure functions c_ab^i for a < b and a = -1, as lists of (i, node) without the zero ones.
+    """The structure functions c_ab^i for a < b and a = -1, as lists of (i, node) without zeros.
 
-    A function that has the same rational value at several points is that constant where this can be shown
-    (`shown_zero` of the difference); any other goes through `simplify`.
+    A function with the same rational value at several points is replaced by that constant if they can be shown to be
+    equal (`shown_zero` of the difference); any other is passed to `simplify`.
     """
     brackets = fields.brackets(g)
     if not brackets:
@@ -142,9 +142,9 @@ def structure(
 def solve_for_components(
     g: Graph, matrix: Sequence[Sequence[Node]], right: Sequence[Sequence[Node]], point: Point
 ) -> list[list[Node]]:
-    """X with matrix @ X = right for a matrix of full column rank: its best rows at the point are solved.
+    """Solve matrix @ X = right for a matrix of full column rank, with the rows that are best conditioned at the point.
 
-    Where these are singular on another branch, the normal equations are: they are regular on every one.
+    If these rows could be singular on some branch, the normal equations, which are regular on all, are solved instead.
     """
     rows = sorted(r for r, _ in choose_pivots(numeric_matrix(g, matrix, point)))
     square, values = [list(matrix[r]) for r in rows], [list(right[r]) for r in rows]
@@ -164,7 +164,7 @@ def solve_for_components(
 def _constant_combination(
     g: Graph, fields: Fields, components: Sequence[Node], points: Sequence[Point]
 ) -> Any:
-    """Numbers c with components = c_i X_i at every point, None when there are none."""
+    """Numbers c with components = c_i X_i at every point; None if there are none."""
     matrix = np.array([row for p in points for row in numeric_matrix(g, fields.matrix(), p)])
     right = np.array([v for p in points for v in evaluate(g, components, p)])
     solution, _, rank, _ = np.linalg.lstsq(matrix, right, rcond=1e-10)
@@ -179,14 +179,14 @@ def _constant_structure(
     points: Sequence[Point],
     shown_zero: Callable[[Graph, Node], bool],
 ) -> dict[tuple[int, int], list[tuple[int, Node]]]:
-    """Structure constants of fields that are dependent at each point, but not with constant coefficients."""
+    """Structure constants of fields that are linearly dependent at each point, but not with constant coefficients."""
     result: dict[tuple[int, int], list[tuple[int, Node]]] = {}
     for pair, components in brackets.items():
         numbers = _constant_combination(g, fields, components, points)
-        assert numbers is not None, "checked when the system was made"
+        assert numbers is not None, "checked when the system was created"
         exact = [Fraction(float(v)).limit_denominator(5040) for v in numbers]
         if not _combines(g, fields, components, exact, shown_zero):
-            raise ArithmeticError(f"the structure constants {numbers} could not be shown to be exact")
+            raise ArithmeticError(f"the structure constants {numbers} could not be verified exactly")
         entries = [(i, g.const(v)) for i, v in enumerate(exact) if v]
         if entries:
             result[pair] = entries
@@ -200,7 +200,7 @@ def _combines(
     constants: Sequence[Fraction | None],
     shown_zero: Callable[[Graph, Node], bool],
 ) -> bool:
-    """Whether the components are shown to be constants_i X_i."""
+    """Whether the components can be shown to equal constants_i X_i."""
     for s, component in enumerate(components):
         terms = [g.mul(g.const(c), fields.along[i][s]) for i, c in enumerate(constants) if c]
         if not shown_zero(g, g.sub(component, g.sum(terms))):
@@ -215,7 +215,7 @@ def recognised(
     shown_zero: Callable[[Graph, Node], bool],
     simplify: Callable[[Graph, Node], Node],
 ) -> list[Node]:
-    """The nodes, those that are shown to be a rational constant replaced by it, the others simplified."""
+    """The nodes, with those shown to be rational constants replaced by them and the others simplified."""
     result = []
     for node in nodes:
         guess = _guess(g, node, points)
@@ -226,7 +226,7 @@ def recognised(
 
 
 def _guess(g: Graph, node: Node, points: Sequence[Point]) -> Fraction | None:
-    """The rational constant that a node may be: its value at every one of the points."""
+    """The rational constant that a node might equal, its value at all of the points; None if there is none."""
     values = [evaluate(g, [node], p)[0] for p in points]
     guess = Fraction(round(values[0] * 5040), 5040)
     return guess if all(abs(v - guess) < 1e-9 * (1 + abs(guess)) for v in values) else None

@@ -1,8 +1,8 @@
 """Functions of Python floats with the special values of C: infinities and NaN instead of exceptions.
 
-`FAST` raises ValueError or OverflowError, as `math` does, where a function leaves its domain or overflows; `CAREFUL`
-has the values that C99 gives there, and the quotient, which Python refuses for a divisor of zero. Neither lets a NaN
-among the arguments disappear.
+`FAST` raises ValueError or OverflowError, as `math` does, outside the domain of a function or on overflow; `CAREFUL`
+returns the values of C99 there, and also has the quotient, for which Python raises if the divisor is zero. Both
+propagate NaN arguments.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ def sign(a: Any) -> Any:
 
 
 def smaller(a: Any, b: Any) -> Any:
-    """The smaller of two numbers, NaN where one of them is; -0 is below +0."""
+    """The smaller of two numbers, NaN if either is NaN; -0 is below +0."""
     if a == b:
         return a if math.copysign(1.0, a) < 0 else b
     return a if a < b or a != a else b
 
 
 def larger(a: Any, b: Any) -> Any:
-    """The larger of two numbers, NaN where one of them is; +0 is above -0."""
+    """The larger of two numbers, NaN if either is NaN; +0 is above -0."""
     if a == b:
         return b if math.copysign(1.0, a) < 0 else a
     return a if b < a or a != a else b

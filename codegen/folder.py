@@ -1,4 +1,4 @@
-"""Emitted texts into a folder of the user's, with the headers that they include."""
+"""Writing emitted sources, and the headers that they include, into a folder of the user."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["with_headers", "write"]
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.M)
 _MARK = re.compile(rb"(?:/\*\s+\*|/\*|#) (?:Generated|Copied) by chaplygin ")
-"""How every file that `emit` writes begins."""
+"""The beginning of every file that `emit` writes."""
 
 
 def with_headers(texts: Mapping[str, str]) -> dict[str, str]:
-    """The texts, with every header of the runtime that they include, and that those include."""
+    """The sources, with every header of the runtime that they include directly or indirectly."""
     from chaplygin import __version__
 
     runtime = files("chaplygin.runtime")
@@ -38,11 +38,11 @@ def with_headers(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def write(folder: str | Path, texts: Mapping[str, str], *, force: bool = False) -> list[Path]:
-    """Write texts by file name into a folder, which is made where it is missing; returns the paths.
+    """Write {file name: text} into a folder, which is created if missing; return the paths.
 
-    Files that `emit` wrote before are replaced. Any other file of one of these names, and any symbolic link, is
-    refused before anything is written; with `force` it is replaced (what a link points to stays as it is). Each file
-    is replaced whole: a full disk leaves the old ones.
+    Files that an earlier `emit` wrote are replaced. Any other file with one of these names, or a symbolic link, raises
+    an error before anything is written; with `force` it is replaced (the target of a link is not touched). Each file
+    is replaced atomically, so the old one remains if the disk is full.
 
     Raises EmitError.
     """
@@ -79,13 +79,13 @@ def _require_ours(path: Path) -> None:
                 return
         what = "was not written by chaplygin"
     raise EmitError(
-        f"{os.fspath(path)!r} {what}; choose another folder, move it away, or replace it with force=True "
+        f"{os.fspath(path)!r} {what}; choose another folder, move the file away, or replace it with force=True "
         "(on the command line --force)"
     )
 
 
 def _replace(path: Path, text: str) -> None:
-    """A new file in the place of the old one: a link there is not followed."""
+    """Replace a file by a new one; a symbolic link is not followed."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}-")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:

@@ -1,10 +1,11 @@
-"""Coulomb friction in equations of motion: forces along the slip, and the rows that determine them.
+"""Coulomb friction in the equations of motion: forces along the slip, and the rows that determine them.
 
 M theta' = f + T_i W_i (+ A_s lambda_s),  W_i = dv_i/d theta;  with sigma_i the mode of contact i and s = sigma_i^2
     s T_i + sigma_i mu_i |N_i| + (1 - s) (W_i theta' + b_i) = 0,
-b_i the derivative of v_i along the flow at fixed theta: where it slips T_i = -sigma_i mu_i |N_i|, where it sticks
-dv_i/dt = 0. One row serves all modes. A normal force that contains multipliers, N_i = n_i0 + n_is lambda_s, stands
-there as |N_i| = tau_i N_i, tau_i = +-1 the sign that is assumed; the constraints add rows A_s theta' + b_s = 0.
+where b_i is the derivative of v_i along the flow at fixed theta. The same row serves all modes: while the contact slips
+it gives T_i = -sigma_i mu_i |N_i|, while it sticks dv_i/dt = 0. If a normal force contains multipliers,
+N_i = n_i0 + n_is lambda_s, then |N_i| is written as tau_i N_i with an assumed sign tau_i = +-1; the constraints add
+rows A_s theta' + b_s = 0.
 
 Source: P. Painlevé, Leçons sur le frottement (1895), for normal forces that depend on friction; A. A. Zobova's paper on
 the Painlevé-Klein example for the modes.
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from .system import System
 
 FORMS = ("lagrange", "poincare", "hamel", "maggi", "nonholonomic", "multipliers")
-"""The forms in whose velocities friction can act: each has M theta' = f with theta the velocities themselves."""
+"""The forms that support friction: each has M theta' = f, where theta are the velocities themselves."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,10 @@ class Contact:
 
 @dataclass(frozen=True)
 class Friction:
-    """The contacts of a form, and the constraints whose multipliers are found together with the friction forces.
+    """The contacts of a form, and the constraints with multipliers that are solved for along with the friction forces.
 
-    `multipliers` are the symbols of lambda_s, `rows` and `biases` A_s and b_s; all empty in forms without multipliers.
+    `multipliers` are the symbols of lambda_s, `rows` and `biases` are A_s and b_s; all are empty in forms without
+    multipliers.
     """
 
     contacts: tuple[Contact, ...]
@@ -61,7 +63,7 @@ class Friction:
 
     @property
     def unknown(self) -> tuple[Node, ...]:
-        """The symbols in which the equations are written: lambda_s, then T_i."""
+        """The symbols of the unknowns: lambda_s, then T_i."""
         return (*self.multipliers, *(c.force for c in self.contacts))
 
     @property
@@ -70,18 +72,18 @@ class Friction:
         return any(c.sign is not None for c in self.contacts)
 
     def columns(self) -> list[tuple[Node, ...]]:
-        """The generalised force of a unit of each unknown."""
+        """The generalised force per unit of each unknown."""
         return [*self.rows, *(c.row for c in self.contacts)]
 
 
 def mode_names(system: System) -> list[str]:
-    """The modes of a system's contacts, in the order in which they follow the inputs."""
-    signs = [f"{c.name}_sign" for c in system.nodes.contacts if c.implicit]
-    return [c.name for c in system.nodes.contacts] + signs
+    """The modes of a system's contacts, in the order in which they come after the inputs."""
+    signs = [f"{c.name}_sign" for c in system.contact_nodes if c.implicit]
+    return [c.name for c in system.contact_nodes] + signs
 
 
 def friction_symbols(system: System) -> dict[str, sp.Symbol]:
-    """The symbols of the modes, the friction forces and the multipliers by their names."""
+    """The symbols of modes, friction forces and multipliers, by name."""
     if not system.contacts:
         return {}
     found: dict[str, sp.Symbol] = {n: Mode(n, real=True) for n in mode_names(system)}
@@ -95,8 +97,8 @@ def multiplier_symbols(g: Graph, system: System) -> list[Node]:
     return [g.symbol(f"lambda_{s + 1}") for s in range(len(system.constraints))]
 
 
-def add_friction(eqs: EquationNodes) -> EquationNodes:
-    """The equations of a form without contacts with friction added: f contains the symbols of T_i."""
+def add_friction(eqs: Equations) -> Equations:
+    """Add friction to the equations that a form derived without contacts: f then contains the symbols of T_i."""
     g, system = eqs.graph, eqs.system
     flow = {
         **dict(zip(eqs.coordinate_nodes, eqs.rates, strict=True)),
@@ -139,11 +141,11 @@ def _contact(eqs: EquationNodes, flow: dict[Node, Node], c: ContactNodes) -> Con
     )
 
 
-def _size(eqs: EquationNodes, node: Node) -> Node:
-    """|node|: the node itself where its form shows that it is not negative, so that no kink is sought.
+def _size(eqs: Equations, node: Node) -> Node:
+    """|node|: the node itself if its structure shows that it is not negative, so that it has no kink to locate.
 
-    The declared sign of a parameter shows nothing, for a run may be given any value; but of a product, |a b| = |a| |b|,
-    a factor that does not move brings no kink.
+    The declared sign of a parameter is not used, since a run can be given any value. Products are split,
+    |a b| = |a| |b|, so that a constant factor causes no kink.
     """
     g = eqs.graph
     shown: dict[Node, bool] = {}
@@ -176,7 +178,7 @@ def _size(eqs: EquationNodes, node: Node) -> Node:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows C theta' + D r = e for the unknowns r = (lambda, T), the first `first` of them those of constraints."""
+    """The rows C theta' + D r = e for the unknowns r = (lambda, T); the first `first` rows are those of constraints."""
 
     left: list[list[Node]]
     own: list[list[Node]]
@@ -192,7 +194,7 @@ class Rows:
 
 
 def friction_rows(g: Graph, friction: Friction) -> Rows:
-    """The rows of the constraints, then those of the contacts; see the module's text."""
+    """The rows of the constraints, then those of the contacts; see the module docstring."""
     m, n = len(friction.rows), len(friction.contacts)
     own = [[g.zero] * (m + n) for _ in range(m + n)]
     left = [list(row) for row in friction.rows]
@@ -225,8 +227,8 @@ def slip_accelerations(g: Graph, friction: Friction, accelerations: Sequence[Nod
     return [g.add(g.dot(c.row, accelerations), c.bias) for c in friction.contacts]
 
 
-def friction_power(eqs: EquationNodes) -> Node:
-    """The power Q_a eta_a = T_i s_ia eta_a of the friction forces, as a function of the states and of T."""
+def friction_power(eqs: Equations) -> Node:
+    """The power Q_a eta_a = T_i s_ia eta_a of the friction forces, as a function of the states and T."""
     g, friction = eqs.graph, eqs.friction
     if friction is None:
         return g.zero
@@ -234,8 +236,8 @@ def friction_power(eqs: EquationNodes) -> Node:
     return g.dot([c.force for c in friction.contacts], g.substitute(own, eqs.permitted))
 
 
-def friction_outputs(eqs: EquationNodes) -> list[tuple[str, str, Node]]:
-    """(name, description, node) of v_i, T_i and N_i, and of the power that the contacts dissipate."""
+def friction_outputs(eqs: Equations) -> list[tuple[str, str, Node]]:
+    """(name, description, node) of v_i, T_i and N_i, and of the power of the friction forces T_i v_i."""
     g, friction = eqs.graph, eqs.friction
     found = []
     if friction is None or not friction.contacts:

@@ -1,6 +1,6 @@
 """The committed modules of `generated/`: one form of each main catalogue system.
 
-`python -m chaplygin.codegen.golden` compares the folder with what is emitted now; with `--update` it writes it again.
+`python -m chaplygin.codegen.golden` compares the folder with what is emitted now; `--update` rewrites it.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ GOLDEN = {
     "rolling_ring": "maggi",
     "torus_nonuniform": "lagrange",
 }
-"""Catalogue system to form; `n_link_pendulum` in its default size."""
+"""The form emitted for each catalogue system; `n_link_pendulum` has its default size."""
 
 
 def golden_texts() -> dict[str, str]:
-    """File name to text, for every file of `generated/` that the generator makes."""
+    """{file name: text} for every file of `generated/` that the generator emits."""
     from chaplygin.systems import example
 
     texts: dict[str, str] = {}
@@ -39,11 +39,11 @@ def golden_texts() -> dict[str, str]:
 
 
 def differences(folder: Path) -> list[str]:
-    """What is wrong with the folder: files that differ, are missing, or are not the generator's."""
+    """The errors in the folder: files that differ, are missing, or are not emitted by the generator."""
     texts = golden_texts()
     found = {p.name for p in folder.iterdir() if p.suffix in (".c", ".h", ".pyx", ".pxd", ".pyi")}
     modules = {p.stem for p in folder.glob("*.pyx")}
-    found -= {f"{name}{end}" for name in modules for end in (".c", "_api.h")}  # what Cython makes of a .pyx
+    found -= {f"{name}{end}" for name in modules for end in (".c", "_api.h")}  # written by Cython
     wrong = [f"{name}: missing" for name in sorted(texts.keys() - found)]
     wrong += [f"{name}: not emitted by the generator" for name in sorted(found - texts.keys())]
     for name in sorted(found & texts.keys()):
@@ -55,13 +55,13 @@ def differences(folder: Path) -> list[str]:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m chaplygin.codegen.golden", description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=Path("generated"))
-    parser.add_argument("--update", action="store_true", help="write the folder again")
+    parser.add_argument("--update", action="store_true", help="rewrite the folder")
     options = parser.parse_args(arguments)
     if options.update:
         for name, text in golden_texts().items():
             (options.folder / name).write_text(text, encoding="utf-8", newline="\n")
     wrong = differences(options.folder)
-    print("\n".join(wrong) if wrong else f"{options.folder}: as emitted")
+    print("\n".join(wrong) if wrong else f"{options.folder}: up to date")
     return 1 if wrong else 0
 
 

@@ -1,8 +1,8 @@
 """The hash-consed expression graph between SymPy and the emitted code.
 
-A node is an integer; equal expressions are the same node, so sharing is never lost and equality is `==`. Arguments
-of a node have smaller numbers than the node itself: increasing order is an order of evaluation. The constructors
-fold constants exactly (rational arithmetic) and keep a light normal form: constant factors in front, signs outside,
+A node is an integer; equal expressions are the same node, so sharing is never lost and equality is `==`. The arguments
+of a node have smaller numbers than the node itself, so increasing order is an evaluation order. The constructors fold
+constants exactly (rational arithmetic) and maintain a light normal form: constant factors in front, signs outside,
 commutative arguments in order. Nothing is expanded.
 """
 
@@ -52,12 +52,12 @@ LEAVES = ("const", "named", "symbol", "bool")
 
 
 def _plain(value: Fraction) -> Number:
-    """A constant for calculating with: an integer where it is one, which is much quicker."""
+    """A constant for arithmetic: an int if it is integral, which is much faster."""
     return value.numerator if value.denominator == 1 else value
 
 
 def _shown(value: Number | float) -> str:
-    """A number that may be too large for a float."""
+    """The text of a number that may be too large for a float."""
     if isinstance(value, float):
         return str(value)
     exact = Fraction(value)
@@ -66,7 +66,7 @@ def _shown(value: Number | float) -> str:
 
 
 class Graph:
-    """Expression nodes, made once each. `op[n]`, `args[n]` describe node n; a leaf's payload is in `value[n]`."""
+    """Expression nodes, each created once. `op[n]` and `args[n]` describe node n; `value[n]` is a leaf's payload."""
 
     def __init__(self) -> None:
         self.op: list[str] = []
@@ -83,7 +83,7 @@ class Graph:
         return len(self.op)
 
     def copy(self) -> Graph:
-        """A graph with the same nodes under the same numbers, to be extended on its own."""
+        """A graph with the same nodes and numbers, which can be extended independently."""
         other = Graph.__new__(Graph)
         other.op, other.args = self.op.copy(), self.args.copy()
         other.value, other._index = self.value.copy(), self._index.copy()
@@ -114,9 +114,9 @@ class Graph:
         return node
 
     def const(self, value: int | Fraction | float) -> Node:
-        """An exact constant; a float stands for the binary fraction that it is.
+        """An exact constant; a float is taken as the binary fraction that it is.
 
-        Raises RangeError where it is larger than every double.
+        Raises RangeError if it exceeds the range of double precision.
         """
         node = self._constants.get(value)
         if node is None:
@@ -133,14 +133,14 @@ class Graph:
         return self._leaf("named", name)
 
     def symbol(self, name: str) -> Node:
-        """A variable; one name is one node."""
+        """A variable; equal names give the same node."""
         return self._leaf("symbol", name)
 
     def boolean(self, value: bool) -> Node:
         return self._leaf("bool", "true" if value else "false")
 
     def constant_value(self, node: Node) -> Fraction | None:
-        """The exact value of a constant node, None for any other."""
+        """The exact value of a constant node; None for any other node."""
         if self.op[node] == "const":
             value = self.value[node]
             assert isinstance(value, Fraction)
@@ -149,7 +149,7 @@ class Graph:
 
     # -- arithmetic -----------------------------------------------------------------------------------------------
     def split(self, node: Node) -> tuple[Number, Node]:
-        """node = coefficient * rest, with the rest free of a constant factor and of a sign."""
+        """(coefficient, rest) with node = coefficient * rest, where rest has no constant factor and no sign."""
         op = self.op[node]
         if op == "neg":
             coefficient, rest = self.split(self.args[node][0])
@@ -165,7 +165,7 @@ class Graph:
         return 1, node
 
     def _scaled(self, coefficient: Number, node: Node) -> Node:
-        """coefficient * node for a node that has no constant factor itself."""
+        """coefficient * node, for a node without a constant factor."""
         if coefficient == 0:
             return self.zero
         if node == self.one:
@@ -195,7 +195,7 @@ class Graph:
         if ca < 0 and cb < 0 and self.op[a] == self.op[b] == "neg":
             return self.neg(self.add(ra, rb))
         if ca not in (1, -1) and abs(ca) == abs(cb) and self.one not in (ra, rb):
-            # One common factor: c a + c b = c (a + b).
+            # A common factor: c a + c b = c (a + b).
             inner = self.add(ra, rb) if ca == cb else self.sub(ra, rb)
             return self.mul(self.const(ca), inner)
         if cb < 0 and self.op[b] != "const":
@@ -320,8 +320,8 @@ class Graph:
         return self._make(name, (a, b))
 
     def connective(self, name: str, a: Node, b: Node) -> Node:
-        """a "and" b, a "or" b in Kleene's logic: a false operand decides an "and", a true one an "or", and where the
-        operands do not decide, an undefined one leaves the whole undefined. The order of a and b does not matter.
+        """a "and" b or a "or" b in Kleene's logic: a false operand decides an "and", a true one an "or"; otherwise an
+        undefined operand makes the result undefined. The order of a and b does not matter.
         """
         decisive = self.boolean(name == "or")
         if decisive in (a, b):
@@ -334,7 +334,7 @@ class Graph:
         return self._make(name, (a, b) if a < b else (b, a))
 
     def negation(self, condition: Node) -> Node:
-        """The condition that is true where this one is false, false where it is true, and undefined where it is."""
+        """The condition that is true where this one is false, and vice versa; undefined where this one is."""
         op, args = self.op[condition], self.args[condition]
         if op == "bool":
             return self.boolean(self.value[condition] == "false")
@@ -353,11 +353,11 @@ class Graph:
         return self._make("select", (condition, a, b))
 
     def same(self, op: str, args: tuple[Node, ...]) -> Node:
-        """The node `op(args)` as it stands, not simplified: for an order of operations that is meant."""
+        """The node `op(args)` without simplification, for a deliberate order of operations."""
         return self._make(op, args)
 
     def plain_product(self, a: Node, b: Node) -> Node:
-        """a * b as it stands; a constant and a product stand first, where they need no parentheses."""
+        """a * b without simplification, with a constant or a product first, where it needs no parentheses."""
         if a == self.one or b == self.one:
             return b if a == self.one else a
         va, vb = self.constant_value(a), self.constant_value(b)
@@ -387,7 +387,7 @@ class Graph:
 
     # -- walks ----------------------------------------------------------------------------------------------------
     def reachable(self, roots: Iterable[Node], stop: Iterable[Node] = ()) -> list[Node]:
-        """Every node that the roots need, in order of evaluation; the walk does not go below the nodes in `stop`."""
+        """Every node that the roots need, in evaluation order; the walk does not descend below the nodes in `stop`."""
         stopped = set(stop)
         seen: set[Node] = set()
         stack = list(roots)
@@ -410,7 +410,7 @@ class Graph:
         return any(n in wanted for n in self.reachable(roots))
 
     def from_only(self, roots: Iterable[Node], variables: Collection[Node]) -> set[Node]:
-        """The nodes below the roots that are computed from these variables, and from constants, alone."""
+        """The nodes below the roots that are computed from these variables and constants alone."""
         found = set(variables)
         constant: set[Node] = set()
         for node in self.reachable(roots):
@@ -436,7 +436,7 @@ class Graph:
         return [new[r] for r in roots]
 
     def tree_size(self, root: Node) -> int:
-        """The operations of a root written out without sharing: what SymPy has to walk through."""
+        """The number of operations of a root written out without sharing, which SymPy would have to traverse."""
         size: dict[Node, int] = {}
         for n in self.reachable([root]):
             args = self.args[n]
@@ -444,5 +444,5 @@ class Graph:
         return size[root]
 
     def count_operations(self, roots: Iterable[Node]) -> int:
-        """Arithmetic operations and function calls that the roots need."""
+        """The number of arithmetic operations and function calls that the roots need."""
         return sum(self.op[n] not in LEAVES for n in self.reachable(roots))

@@ -18,16 +18,17 @@ if TYPE_CHECKING:
 _KINKS = {
     "abs": "argument of Abs",
     "sign": "argument of sign",
-    "min": "difference of what Min chooses from",
-    "max": "difference of what Max chooses from",
-    **dict.fromkeys(RELATIONS, "difference of what a condition compares"),
+    "min": "difference of the arguments of Min",
+    "max": "difference of the arguments of Max",
+    **dict.fromkeys(RELATIONS, "difference of the sides of a condition"),
 }
 
 
-def kinks(eqs: EquationNodes) -> list[tuple[Node, str]]:
-    """What changes sign where the right-hand side has a kink or a jump, in order of evaluation, each once.
+def kinks(eqs: Equations) -> list[tuple[Node, str]]:
+    """The functions that change sign where the right-hand side has a kink or jump, in evaluation order.
 
-    Arguments of Abs and sign, differences of those of Min, Max and of relations, if they move during a run.
+    These are the arguments of Abs and sign and the differences of the arguments of Min, Max and relations, provided
+    that they can change during a run; each is listed once.
     """
     g = eqs.graph
     roots = [*eqs.rates, *eqs.force, *(n for row in eqs.mass for n in row)]
@@ -49,10 +50,10 @@ def kinks(eqs: EquationNodes) -> list[tuple[Node, str]]:
     return list(found.items())
 
 
-def resets(eqs: EquationNodes) -> tuple[tuple[Node, ...] | None, ...]:
-    """The state after each event, None where it has no reset.
+def resets(eqs: Equations) -> tuple[tuple[Node, ...] | None, ...]:
+    """The state after each event; None for an event without a reset.
 
-    Raises FormError where the states of the form do not follow from the variables that a reset names.
+    Raises FormError if a reset cannot be expressed in the states of the form.
     """
     from .forms import FormError
 
@@ -72,7 +73,7 @@ def resets(eqs: EquationNodes) -> tuple[tuple[Node, ...] | None, ...]:
         for key in event.reset:
             if key not in states:
                 raise FormError(
-                    f"{where}: {key} is not a state of this form, it follows from them; reset one of "
+                    f"{where}: {key} is not a state of this form but computed from the states; reset one of "
                     f"{', '.join(s.name for s in states)}"
                 )
         nodes = [*eqs.coordinate_nodes, *eqs.velocity_nodes]
@@ -81,8 +82,8 @@ def resets(eqs: EquationNodes) -> tuple[tuple[Node, ...] | None, ...]:
     return tuple(found)
 
 
-def _by_initial(eqs: EquationNodes, reset: Mapping[sp.Symbol, Node], where: str) -> tuple[Node, ...]:
-    """The state after, where states are computed from the declared variables as at the start of a run."""
+def _by_initial(eqs: Equations, reset: Mapping[sp.Symbol, Node], where: str) -> tuple[Node, ...]:
+    """The state after a reset, computed from the declared variables as at the start of a run."""
     from .forms import FormError
 
     g, system = eqs.graph, eqs.system
@@ -109,7 +110,7 @@ Maker = Callable[[str, Sequence[Node], Sequence[str]], Kernel]
 def hybrid_kernels(
     eqs: EquationNodes, found: Accelerations, make: Maker
 ) -> tuple[dict[str, Kernel], tuple[Variable, ...]]:
-    """The kernels by name, and the variables of the guards; `make` adds what a kernel has to solve and to check."""
+    """The kernels by name, and the variables of the guards; `make` adds the solves and checks that a kernel needs."""
     g, system = eqs.graph, eqs.system
     kernels: dict[str, Kernel] = {}
     events = g.substitute([e.guard for e in system.nodes.events], eqs.permitted)
@@ -147,12 +148,12 @@ def _contacts(eqs: EquationNodes, found: Accelerations, make: Maker) -> Kernel:
     return make("contacts", nodes, comments)
 
 
-def modes(eqs: EquationNodes) -> tuple[Variable, ...]:
-    """The modes of the contacts, then the signs of normal forces that contain multipliers."""
-    contacts = eqs.system.nodes.contacts
+def modes(eqs: Equations) -> tuple[Variable, ...]:
+    """The modes of the contacts, then the assumed signs of normal forces that contain multipliers."""
+    contacts = eqs.system.contact_nodes
     slip = [Variable(c.name, "mode", "", f"slip of {c.name}: -1, 1, or 0 where it sticks") for c in contacts]
     signs = [
-        Variable(f"{c.name}_sign", "mode", "", f"sign assumed of the normal force of {c.name}")
+        Variable(f"{c.name}_sign", "mode", "", f"assumed sign of the normal force of {c.name}")
         for c in contacts
         if c.implicit
     ]

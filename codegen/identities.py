@@ -1,8 +1,8 @@
-"""Does an expression vanish everywhere? Decided from numbers with as many digits as it takes to see every term.
+"""Does an expression vanish everywhere? Decided numerically, with enough digits to resolve every term.
 
-The expressions are free of switches (see `branches`), so that a generic point speaks for all. Three things could hide
-a term that is not zero, and each is met: larger terms that cancel (the digits go by the smallest term, however small),
-exponentials far from where they matter (they are shrunk, see `evaluate`), floats that underflow (mpmath's do not).
+The expressions are free of switches (see `branches`), so a single generic point decides. Three things could hide a
+nonzero term: larger terms that cancel (so the precision is set by the smallest term), exponentials far from where they
+matter (so they are shrunk, see `evaluate`), and underflow (which mpmath's floats do not have).
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ Point = Mapping[str, Any]
 T = TypeVar("T")
 
 DIGITS = 60
-"""To which a term must cancel, relative to its own size, to count as zero."""
+"""The number of digits to which a term must cancel, relative to its own size, to count as zero."""
 _MOST_DIGITS = 3000
-"""A term smaller than this beside the others is not looked for; what it belongs to is not claimed."""
+"""If terms differ in size by more digits than this, nothing is claimed."""
 _GUARD = 25
 
 FAILURES = (ArithmeticError, ValueError, TypeError)
-"""What mpmath and Python raise where a function leaves its domain."""
+"""The errors that mpmath and Python raise outside the domain of a function."""
 
 
 class OutOfSight(ArithmeticError):
-    """The terms at a point are too different in size for all of them to be seen."""
+    """The terms at a point differ too much in size to be resolved together."""
 
 
 def precisely(
     g: Graph, roots: Sequence[Node], point: Point, look: Callable[[dict[str, Any], float, Any], T]
 ) -> T:
-    """look(point, shrink, limit), at so many digits that no term of the roots is lost beside another.
+    """Call look(point, shrink, limit) with enough digits that no term of the roots is lost next to another.
 
-    `point` is in mpmath's numbers, `limit` the share of its terms below which a value is zero. Raises OutOfSight, or
-    what `evaluate` does.
+    `point` is passed as mpmath numbers; `limit` is the fraction of the size of its terms below which a value is zero.
+    Raises OutOfSight, and the errors of `evaluate`.
     """
     shrink = shrinking(g, roots, point)
     with mp.workdps(DIGITS + _GUARD):
@@ -54,7 +54,7 @@ def precisely(
 
 
 def vanish(g: Graph, nodes: Sequence[Node], points: Sequence[Point]) -> bool:
-    """Whether nodes free of switches are zero everywhere; False also where no point can decide it."""
+    """Whether nodes without switches are zero everywhere; also False if no point can decide it."""
     left = [n for n in nodes if n != g.zero]
     if not left:
         return True
@@ -67,7 +67,7 @@ def vanish(g: Graph, nodes: Sequence[Node], points: Sequence[Point]) -> bool:
 
 
 def _vanish_here(g: Graph, left: Sequence[Node], points: Sequence[Point]) -> bool:
-    """As `vanish`, where the square roots keep their signs."""
+    """As `vanish`, but for one choice of the signs of the square roots."""
     for point in points:
         try:
             found = evaluate_with_scale(g, left, point, shrink=shrinking(g, left, point))
@@ -83,7 +83,7 @@ def _vanish_here(g: Graph, left: Sequence[Node], points: Sequence[Point]) -> boo
 
 
 def vanish_everywhere(g: Graph, nodes: Sequence[Node], points: Sequence[Point]) -> bool:
-    """Whether nodes are zero on every branch; False also where that cannot be decided."""
+    """Whether nodes are zero on every branch; also False if that cannot be decided."""
     own = g.copy() if is_branched(g, nodes) else g
     found = branches(own, nodes)
     return found is not None and all(vanish(own, branch.nodes, points) for branch in found)
@@ -96,7 +96,7 @@ def anywhere(
     holds: Callable[[dict[str, Any], float, Any], bool],
     count: int = 2,
 ) -> bool:
-    """Whether something holds at the first `count` of the points that admit a look at it, one at least."""
+    """Whether `holds` is true at the first `count` points where it can be evaluated; False if there is none."""
     looked = 0
     for point in points:
         try:
@@ -111,9 +111,9 @@ def anywhere(
 
 
 def rank(matrix: Sequence[Sequence[Any]], sizes: Sequence[Sequence[Any]], limit: Any) -> int:
-    """The rank of a matrix of mpmath's numbers; `sizes` are those of the terms of its entries.
+    """The rank of a matrix of mpmath numbers; `sizes` are the sizes of the terms of its entries.
 
-    By elimination with complete pivoting; an entry below the `limit` of its terms is zero.
+    Uses elimination with complete pivoting; an entry not larger than `limit` times the size of its terms is zero.
     """
     a, s = [list(row) for row in matrix], [list(row) for row in sizes]
     rows, columns, found = list(range(len(a))), list(range(len(a[0]) if a else 0)), 0

@@ -1,8 +1,8 @@
-"""First integrals that are polynomials in the momenta: found as the null space of their derivatives along the flow.
+"""First integrals that are polynomials in the momenta, found from the null space of their derivatives along the flow.
 
 Two families are searched: p_a times polynomials of degree <= 2 in the coordinates, summed over a (momentum maps such as
 the vertical component M.gamma of the angular momentum), and quadratic forms in the momenta with constant coefficients
-(Casimirs such as M^2 of a Lie-Poisson bracket). What is found here is a candidate; `invariants` checks it.
+(Casimirs such as M^2 of a Lie-Poisson bracket). The results are candidates, which `invariants` checks.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from .equation_nodes import EquationNodes
 
 _MOST_UNKNOWNS = 150
-"""Above this the search costs more than it finds."""
+"""With more unknowns the search costs more than it is worth."""
 
 
 def echelon(basis: Any) -> list[list[Fraction]]:
-    """The rows of a null space in reduced echelon form, entries rounded to small fractions."""
+    """The basis of a null space in reduced row echelon form, with entries rounded to small fractions."""
     a = np.array(basis, dtype=float)
     used = 0
     for column in range(a.shape[1]):
@@ -46,7 +46,7 @@ def echelon(basis: Any) -> list[list[Fraction]]:
 
 
 def null_space(rows: Any) -> list[list[Fraction]]:
-    """The null space of a numeric matrix, its rows scaled to one, in small fractions."""
+    """The null space of a numeric matrix in small fractions; the rows of the matrix are normalised first."""
     sizes = np.abs(rows).max(axis=1)
     rows = rows[sizes > 0] / sizes[sizes > 0, None]
     if not len(rows):
@@ -71,8 +71,8 @@ def casimirs(eqs: EquationNodes, momenta: Sequence[Node], derivatives: Any) -> l
     )
 
 
-def _combinations(eqs: EquationNodes, terms: list[Node], derivatives: Any) -> list[Node]:
-    """Linear combinations of the terms that are constant, without those that follow from the ones before."""
+def _combinations(eqs: Equations, terms: list[Node], derivatives: Any) -> list[Node]:
+    """The linear combinations of the terms whose derivatives vanish at random points."""
     g = eqs.graph
     if not terms or len(terms) > _MOST_UNKNOWNS:
         return []
@@ -84,8 +84,8 @@ def _combinations(eqs: EquationNodes, terms: list[Node], derivatives: Any) -> li
     return [n for n in nodes if n != g.zero]
 
 
-def independent(eqs: EquationNodes, known: Sequence[Node], candidates: Sequence[Node]) -> list[Node]:
-    """The candidates whose gradients do not depend on those of the known functions and of the candidates before."""
+def independent(eqs: Equations, known: Sequence[Node], candidates: Sequence[Node]) -> list[Node]:
+    """The candidates whose gradients are linearly independent of those of `known` and of the candidates kept before."""
     g = eqs.graph
     variables = [*eqs.coordinate_nodes, *eqs.velocity_nodes]
     rows: list[list[float]] = []

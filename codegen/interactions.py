@@ -1,8 +1,8 @@
-"""What acts on bodies, each given once for the pair that it joins: weights, wrenches, springs, dampers, motors.
+"""Forces on bodies, each declared once for the pair of bodies it connects: weights, wrenches, springs, dampers, motors.
 
-An interaction contributes V(t, x) or generalised forces, the power coefficients Q_a = F . v_a(P) + C . omega_a of its
-wrench, action and reaction together. Ends are a body (its mass centre), a pair (body, point in body axes from the mass
-centre), or a point of space.
+An interaction contributes V(t, x) or generalised forces Q_a = F . v_a(P) + C . omega_a, the power coefficients of its
+wrench, action and reaction together. An end is a body (meaning its mass centre), a pair (body, point in body axes
+relative to the mass centre), or a point in space.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 Expression = Any
 Loads = list["tuple[Node, Node]"]
-"""Pairs of a force and the velocity along it, or of a couple and the angular velocity about it."""
+"""Pairs of a force component and the velocity along it, or a couple and the angular velocity about its axis."""
 End = Union[Body, "tuple[Body, Sequence[Any]]", "Sequence[Any]"]
 
 DOWN = (0, 0, -1)
 
 
 class Interaction:
-    """Base: `potential` (None without one) and `loads` along a flow; `bodies` are those that it names."""
+    """Base class: `potential` (None if there is none) and `loads` along a flow; `bodies` are those that it names."""
 
     bodies: tuple[Body, ...] = ()
 
     def entries(self) -> list[tuple[str, Any]]:
-        """What was declared, scalars and matrices, each with its name."""
+        """The declared scalars and matrices, each with its name."""
         raise NotImplementedError
 
     def potential(self, flow: Flow, every: Sequence[Body]) -> Node | None:
@@ -46,9 +46,9 @@ class Interaction:
 
 
 class Weight(Interaction):
-    """Gravity: V = -sum m g direction . r_G over all bodies, or those that are named.
+    """Gravity: V = -sum m g direction . r_G over all bodies, or over `bodies`.
 
-    g : acceleration; direction : unit vector in space, downward by default.
+    g : the acceleration of gravity; direction : a unit vector in space, downward by default.
 
     >>> from chaplygin.codegen.symbols import parameters
     >>> Weight(parameters("g", positive=True))
@@ -80,11 +80,11 @@ class Weight(Interaction):
 
 
 class Wrench(Interaction):
-    """A force at a point of a body, and a couple: Q_a = F . v_a(P) + C . omega_a.
+    """A force at a point of a body and a couple: Q_a = F . v_a(P) + C . omega_a.
 
-    force, couple : components in space, or in the axes of the body `axes`; functions of (t, x, eta, u).
-    point : the point of attack in body axes from the mass centre (default: the mass centre).
-    against : the body on which the opposite wrench acts, at the same place; None: the ground.
+    force, couple : components in space axes, or in the axes of the body `axes`; functions of (t, x, eta, u).
+    point : the point of application in body axes, relative to the mass centre (default: the mass centre).
+    against : the body on which the opposite wrench acts, at the same point; None: the ground.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class Wrench(Interaction):
 
 
 class _Line(Interaction):
-    """What acts along the line between two points."""
+    """An interaction along the line between two points."""
 
     def __init__(self, first: End, second: End) -> None:
         name = type(self).__name__
@@ -133,7 +133,7 @@ class _Line(Interaction):
         if self.ends[0][0] is self.ends[1][0]:
             what = "the ground" if not self.bodies else f"the body {self.bodies[0].name!r}"
             raise DeclarationError(
-                f"{name}: both ends are on {what}; join two bodies, or a body and the ground"
+                f"{name}: both ends are on {what}; connect two bodies, or a body and the ground"
             )
 
     def entries(self) -> list[tuple[str, Any]]:
@@ -150,9 +150,9 @@ class _Line(Interaction):
 
 
 class Spring(_Line):
-    """A spring between two points: V = k (d - d_0)^2 / 2, d their distance.
+    """A spring between two points: V = k (d - d_0)^2 / 2, where d is their distance.
 
-    first, second : the ends, see the module's text; stiffness : k; rest_length : d_0.
+    first, second : the ends, each a body, (body, point), or a point in space; stiffness : k; rest_length : d_0.
     """
 
     def __init__(self, first: End, second: End, stiffness: Expression, rest_length: Expression = 0) -> None:
@@ -174,9 +174,10 @@ class Spring(_Line):
 
 
 class Damper(_Line):
-    """A damper between two points: a force -c d' along their line, d their distance; Q_a = -c d' X_a d.
+    """A damper between two points: a force -c d' along their line, where d is their distance; Q_a = -c d' X_a d.
 
-    first, second : the ends, see the module's text; coefficient : c. The ends must not meet.
+    first, second : the ends, each a body, (body, point), or a point in space; coefficient : c. The ends must not
+    coincide.
     """
 
     def __init__(self, first: End, second: End, coefficient: Expression) -> None:
@@ -197,11 +198,11 @@ class Damper(_Line):
 
 
 class Motor(Interaction):
-    """A couple about an axis: on the second body, and the opposite one on the first.
+    """A couple about an axis on the second body, with the opposite couple on the first.
 
     Q_a = couple n . (omega_a of the second - omega_a of the first).
 
-    first : the body that carries the motor, None for the ground; axis : n in the axes of the first, a unit vector;
+    first : the body that carries the motor, None for the ground; axis : n, a unit vector in the axes of the first;
     couple : a function of (t, x, eta, u), such as an input.
     """
 
@@ -251,12 +252,12 @@ def _end(where: str, entry: str, value: Any) -> tuple[Body | None, Any]:
     if isinstance(value, (tuple, list, sp.MatrixBase)) and len(value) == 3:
         return None, vector(where, entry, value)
     raise DeclarationError(
-        f"{where}: {entry} is not an end: give a Body, (body, point in body axes), or a point of space (x, y, z)"
+        f"{where}: {entry} is not an end: give a Body, (body, point in body axes), or a point in space (x, y, z)"
     )
 
 
 def _free(where: str, entry: str, value: Any) -> Expression:
-    """As `scalar`, and velocities are admitted."""
+    """As `scalar`, but velocities are allowed."""
     e = sp.sympify(value) if not isinstance(value, (str, bytes)) else value
     if not isinstance(e, sp.Expr):
         return scalar(where, entry, value)

@@ -1,8 +1,8 @@
 """First integrals of derived equations: candidates from theorems, each checked along the flow.
 
-A candidate is kept when its derivative along the equations of motion vanishes on every branch and it does not jump from
-one to another (`conservation`). It is "proved" where the hypotheses of the theorem behind it are shown for the
-declaration itself as well, else "checked": by numbers, to 60 digits of the smallest term.
+A candidate is kept if its derivative along the equations of motion vanishes on every branch and it does not jump
+between branches (`conservation`). Its status is "proved" if the hypotheses of its theorem are also shown to hold for
+the declaration, else "checked": numerically, to 60 digits of the smallest term.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from .equation_nodes import EquationNodes
 
 _MOST_COORDINATES = 16
-"""Quadratic invariants are sought among at most this many coordinates."""
+"""Quadratic invariants are searched for in systems with at most this many coordinates."""
 
 
 @dataclass(frozen=True)
 class Invariant:
-    """A first integral: its name, node, how it was established ("proved" or "checked"), and what it is.
+    """A first integral: name, node, status ("proved" or "checked"), and description.
 
-    `zero`: it is zero at the example point, |q|^2 - 1 for a quaternion, and expected to be zero in every run.
+    `zero`: it is zero at the example point, as |q|^2 - 1 for a quaternion, and must be zero in every run.
     """
 
     name: str
@@ -50,9 +50,9 @@ class Invariant:
 def find(eqs: EquationNodes) -> tuple[Invariant, ...]:
     """The invariants of the equations: energy, momenta, functions of redundant coordinates, momentum maps, Casimirs.
 
-    What an event's reset changes is none; with friction only what holds by the kinematics is.
+    Functions that a reset changes are excluded; with friction only invariants of the kinematics remain.
     """
-    if eqs.system.contacts:  # what holds by the kinematics alone; friction takes the rest
+    if eqs.system.contacts:  # friction leaves only invariants of the kinematics
         found = tuple(c for c in _coordinate_invariants(eqs) if c.status == "proved")
     else:
         found = _conserved_in_flight(eqs)
@@ -86,7 +86,7 @@ def _conserved_in_flight(eqs: EquationNodes) -> tuple[Invariant, ...]:
         return Examination(eqs, slopes, needed).rows(points)
 
     if any(jumps_along(eqs.graph, eqs.system, a) for a in range(len(eqs.system.velocities))):
-        return tuple(kept)  # where L jumps, momenta do: a combination of them is not sought
+        return tuple(kept)  # where L jumps, so do the momenta: do not search for combinations of them
     nodes = [m.node for m in momenta]
     maps = independent(eqs, [i.node for i in kept], momentum_maps(eqs, nodes, derivatives))
     kept += _conserved(eqs, _named("momentum", maps, "linear in the momenta"), said)
@@ -99,15 +99,15 @@ def _named(name: str, nodes: Sequence[Node], description: str) -> list[Invariant
     return [Invariant(f"{name}_{i + 1}", node, "checked", description) for i, node in enumerate(nodes)]
 
 
-def _energy(eqs: EquationNodes) -> Invariant:
-    """h = eta . dL/d eta - L on the permitted velocities: T + V, or the Painlevé-Jacobi integral T2 - T0 + V."""
+def _energy(eqs: Equations) -> Invariant:
+    """h = eta . dL/d eta - L at the permitted velocities: T + V, or the Painlevé-Jacobi integral T2 - T0 + V."""
     h, total, same = painleve_function(eqs)
     name, description = ("energy", "T + V") if same else ("painleve", "Painlevé-Jacobi integral T2 - T0 + V")
     return Invariant(name, total if same else h, _energy_status(eqs), description)
 
 
-def _energy_status(eqs: EquationNodes) -> str:
-    """dh/dt = -X_0 L + c_0j^b eta_j p_b + Q_j eta_j: zero by its terms, or to be seen from numbers."""
+def _energy_status(eqs: Equations) -> str:
+    """The status of the energy: "proved" if each term of dh/dt = -X_0 L + c_0j^b eta_j p_b + Q_j eta_j is zero."""
     g, system = eqs.graph, eqs.system
     moving = [system.nodes.fields.time, *(g.symbol(u.name) for u in system.inputs)]
     nodes = [system.nodes.kinetic, system.nodes.potential, *eqs.rates, *eqs.permitted.values()]
@@ -118,8 +118,8 @@ def _energy_status(eqs: EquationNodes) -> str:
     return "proved" if autonomous and steady and free and homogeneous else "checked"
 
 
-def _momenta(eqs: EquationNodes) -> list[Invariant]:
-    """p_a = dL/d eta_a of the free system on the permitted velocities."""
+def _momenta(eqs: Equations) -> list[Invariant]:
+    """p_a = dL/d eta_a of the unconstrained system at the permitted velocities."""
     g, system = eqs.graph, eqs.system
     nodes = eqs.momentum_nodes
     if nodes is None:
@@ -134,8 +134,8 @@ def _momenta(eqs: EquationNodes) -> list[Invariant]:
     ]
 
 
-def _coordinate_invariants(eqs: EquationNodes) -> list[Invariant]:
-    """Quadratic f(x) with X_a f = 0 and X_0 f = 0 for all a, where there are more coordinates than velocities."""
+def _coordinate_invariants(eqs: Equations) -> list[Invariant]:
+    """Quadratic f(x) with X_a f = 0 for all a and X_0 f = 0, if there are more coordinates than velocities."""
     g, system = eqs.graph, eqs.system
     fields, x = system.nodes.fields, system.nodes.fields.coordinates
     n, k = len(x), len(fields.along)
@@ -154,7 +154,7 @@ def _coordinate_invariants(eqs: EquationNodes) -> list[Invariant]:
     for i, weights in enumerate(null_space(rows)):
         node = g.sum(g.mul(g.const(w), m) for w, m in zip(weights, monomials, strict=True) if w)
         known = g.symbols([node]) <= at.keys()
-        if known:  # as a residual, |q|^2 - 1, where the example says on which level
+        if known:  # the example gives the level, so it becomes a residual such as |q|^2 - 1
             level = Fraction(evaluate(g, [node], at)[0])
             near = level.limit_denominator(1000)
             node = g.sub(node, g.const(near if abs(near - level) < 1e-9 else 0))
@@ -166,7 +166,7 @@ def _coordinate_invariants(eqs: EquationNodes) -> list[Invariant]:
     return found
 
 
-def _conserved(eqs: EquationNodes, candidates: Sequence[Invariant], said: set[str]) -> list[Invariant]:
-    """The candidates that are conserved along the flow, on every branch and from one to the next."""
+def _conserved(eqs: Equations, candidates: Sequence[Invariant], said: set[str]) -> list[Invariant]:
+    """The candidates that are conserved along the flow, on every branch and across their borders."""
     good = conserved(eqs, [c.node for c in candidates], [c.status == "proved" for c in candidates], said)
     return [c for c, kept in zip(candidates, good, strict=True) if kept]

@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from .equation_nodes import EquationNodes
 
 _LARGEST = 400
-"""Operations of an expression written out whole; above, its shared parts get names."""
+"""Maximum number of operations of an expression written out in full; in larger ones shared parts get names."""
 _LONGEST = 240
-"""Characters of a right-hand side on one line; a longer sum is broken at its terms."""
+"""Maximum length in characters of a right-hand side on one line; a longer sum is broken between terms."""
 
 
 def equations_to_latex(eqs: EquationNodes) -> str:
     """An `aligned` environment: kinematics, one row per equation, the dependent velocities, the law of each contact.
 
-    Expressions that would fill pages are written with intermediates z_1, z_2 ..., defined in rows at the end.
+    Very long expressions are written with intermediate variables z_1, z_2 ..., defined in rows at the end.
     """
     names = _names(eqs)
     view = _View(eqs)
     rates = {rate(x) for x in eqs.system.coordinates}
     rows: list[str] = []
-    shown = {rate(x) for x in eqs.coordinates}  # the kinematics say what they are
+    shown = {rate(x) for x in eqs.coordinates}  # given by the kinematics
     for x, node in zip(eqs.coordinates, eqs.rates, strict=True):
         right = view(node)
-        if right not in rates:  # dx/dt = the symbol of dx/dt says nothing
+        if right not in rates:  # dx/dt = x_dot is trivial
             rows += _row(_derivative(eqs, x, names), right, names)
     for i, node in enumerate(eqs.force):
         rows += _row(_left(eqs, view, i, names), view(node), names)
@@ -45,7 +45,7 @@ def equations_to_latex(eqs: EquationNodes) -> str:
 
 
 class _View:
-    """Nodes as SymPy expressions: whole and simplified, or with symbols for shared parts where that is too long."""
+    """Nodes as SymPy expressions: in full and simplified, or with symbols for shared parts if that is too long."""
 
     def __init__(self, eqs: EquationNodes) -> None:
         self.eqs = eqs
@@ -70,7 +70,7 @@ class _View:
         return self.eqs.view([node])[0]
 
     def definitions(self) -> list[tuple[sp.Symbol, Any]]:
-        """The intermediates with what they stand for."""
+        """The intermediate variables with their definitions."""
         g = self.eqs.graph
         found = []
         for node, symbol in self.known.items():
@@ -79,8 +79,8 @@ class _View:
         return found
 
 
-def _names(eqs: EquationNodes) -> dict[sp.Symbol, str]:
-    """Printed names: `phi_dot` is a dotted phi, `v_prime` is v', `p_omega` and `a_omega` have omega as an index."""
+def _names(eqs: Equations) -> dict[sp.Symbol, str]:
+    """Printed names: `phi_dot` is a dotted phi, `v_prime` is v', `p_omega` and `a_omega` have the subscript omega."""
     names = {rate(x): rf"\dot{{{sp.latex(x)}}}" for x in eqs.system.coordinates}
     declared = {v.name: v for v in (*eqs.system.velocities, *eqs.system.independent)}
     for s in (*eqs.velocities, *eqs.parameters):
@@ -94,8 +94,8 @@ def _names(eqs: EquationNodes) -> dict[sp.Symbol, str]:
     return names
 
 
-def _friction(eqs: EquationNodes, names: dict[sp.Symbol, str]) -> list[str]:
-    """Coulomb's law of each contact: where it slips, and where it sticks."""
+def _friction(eqs: Equations, names: dict[sp.Symbol, str]) -> list[str]:
+    """Coulomb's law for each contact, when it slips and when it sticks."""
     rows = []
     for c in eqs.friction.contacts if eqs.friction is not None else ():
         view = eqs.view([c.slip, c.normal, c.mu, c.force])
@@ -111,8 +111,8 @@ def _text(e: Any, names: dict[sp.Symbol, str]) -> str:
     return str(sp.latex(e, symbol_names=names))
 
 
-def _derivative(eqs: EquationNodes, s: sp.Symbol, names: dict[sp.Symbol, str]) -> str:
-    """The derivative of a state by time (dotted), or by Whittaker's coordinate."""
+def _derivative(eqs: Equations, s: sp.Symbol, names: dict[sp.Symbol, str]) -> str:
+    """The derivative of a state with respect to time (a dot) or Whittaker's coordinate."""
     name = _text(s, names)
     if eqs.independent is not None:
         return rf"\frac{{d {name}}}{{d {_text(eqs.independent, names)}}}"
@@ -121,8 +121,8 @@ def _derivative(eqs: EquationNodes, s: sp.Symbol, names: dict[sp.Symbol, str]) -
     return rf"\dot{{{name}}}"
 
 
-def _left(eqs: EquationNodes, view: _View, row: int, names: dict[sp.Symbol, str]) -> str:
-    """sum_j M_ij theta_j' of one row."""
+def _left(eqs: Equations, view: _View, row: int, names: dict[sp.Symbol, str]) -> str:
+    """sum_j M_ij theta_j' for row i."""
     terms = []
     for j, v in enumerate(eqs.velocities):
         entry = view(eqs.entry(row, j)) if eqs.mass else sp.Integer(row == j)
@@ -137,7 +137,7 @@ def _left(eqs: EquationNodes, view: _View, row: int, names: dict[sp.Symbol, str]
 
 
 def _row(left: str, right: Any, names: dict[sp.Symbol, str]) -> list[str]:
-    """One equation on as many lines as it needs."""
+    """The lines of one equation."""
     whole = _text(right, names)
     if len(whole) <= _LONGEST or not isinstance(right, sp.Add):
         return [f"{left} &= {whole}"]

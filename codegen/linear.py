@@ -1,4 +1,4 @@
-"""Small linear algebra on graph nodes: elimination with pivots chosen at a point, and LDL^T."""
+"""Linear algebra on graph nodes: elimination with pivots chosen at a point, and LDL^T."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ UNROLLED_VELOCITIES = 12
 """Mass matrices up to this size are factored in straight-line code, larger ones by a loop."""
 
 MASS_THRESHOLD = Fraction(1, 10**13)
-"""A pivot of a mass matrix below this share of its diagonal entry counts as zero."""
+"""A pivot of a mass matrix below this fraction of its diagonal entry counts as zero."""
 CONSTRAINT_THRESHOLD = Fraction(1, 10**8)
-"""A pivot below this share of its row counts as zero: the constraints no longer give the dependent velocities."""
+"""A pivot below this fraction of its row counts as zero: the constraints do not determine the dependent velocities."""
 
 
 def limit(g: Graph, scale: Node, threshold: Fraction) -> Node:
@@ -26,7 +26,7 @@ def limit(g: Graph, scale: Node, threshold: Fraction) -> Node:
 
 
 def choose_pivots(values: Sequence[Sequence[float]], tolerance: float = 1e-10) -> list[tuple[int, int]]:
-    """Rows and columns of a well-conditioned square part of a numeric matrix, by complete pivoting.
+    """Rows and columns of a well-conditioned square submatrix of a numeric matrix, by complete pivoting.
 
     Returns as many (row, column) pairs as the numerical rank; ties go to the last column and the first row.
     """
@@ -53,10 +53,10 @@ def choose_pivots(values: Sequence[Sequence[float]], tolerance: float = 1e-10) -
 def solve(
     g: Graph, matrix: Matrix, right: Matrix, value: Callable[[Node], float]
 ) -> tuple[Matrix, list[tuple[Node, Node]]]:
-    """Solve matrix @ X = right on the graph by elimination; rows are chosen by the pivots' values at a point.
+    """Solve matrix @ X = right on the graph by elimination, choosing rows by the values of the pivots at a point.
 
-    Returns X and the pivots that are no constants, each with its limit (a share of the size of its row).
-    Raises ZeroDivisionError when the matrix is singular at that point.
+    Returns X and the nonconstant pivots, each with its limit (a fraction of the size of its row).
+    Raises ZeroDivisionError if the matrix is singular at that point.
     """
     n = len(matrix)
     a = [list(row) for row in matrix]
@@ -68,7 +68,7 @@ def solve(
         if not candidates or max(candidates)[0] == 0:
             raise ZeroDivisionError("singular matrix")
         largest = max(candidates)[0]
-        # A constant pivot of a fair size is never singular, wherever the run goes.
+        # A constant pivot of reasonable size is never singular, wherever the run goes.
         constants = [r for v, r in candidates if g.constant_value(a[r][k]) is not None and v > 1e-3 * largest]
         row = constants[0] if constants else next(r for v, r in candidates if v > 0.5 * largest)
         a[k], a[row], b[k], b[row] = a[row], a[k], b[row], b[k]
@@ -102,11 +102,11 @@ def eliminate(
     pivoting: int,
     guarded: bool = False,
 ) -> tuple[list[Node], list[tuple[Node, Node]]]:
-    """Solve matrix @ x = right in straight-line nodes; returns x and the pivots that are no constants.
+    """Solve matrix @ x = right by straight-line code; returns x and the nonconstant pivots with their limits.
 
-    Columns from `pivoting` on choose their pivots as the code runs: rows change places where the one below has the
-    larger entry, measured by the `scales` of the rows; a pivot below its share of the scale counts as zero. With
-    `guarded` the unknown of such a pivot is zero.
+    In the columns from `pivoting` on, the emitted code pivots at run time: it exchanges two rows if the lower one has
+    the larger entry relative to the `scales` of the rows. A pivot below a fraction of its scale counts as zero; with
+    `guarded` the unknown of such a pivot is set to zero.
     """
     n = len(matrix)
     a, b, scale = [list(row) for row in matrix], list(right), list(scales)
@@ -152,7 +152,7 @@ def _quotient(g: Graph, above: Node, pivot: Node, scale: Node, guarded: bool) ->
 
 
 class LDL:
-    """M = L D L^T in straight-line nodes, for a symmetric matrix given by its lower triangle (rows)."""
+    """M = L D L^T by straight-line code, for a symmetric matrix given by its lower triangle (rows)."""
 
     def __init__(self, g: Graph, lower: Matrix) -> None:
         self.graph = g
@@ -174,7 +174,7 @@ class LDL:
             self.pivots.append(value)
 
     def checks(self) -> list[tuple[Node, Node]]:
-        """Pivots with their limits; one that is the diagonal entry itself cannot cancel, only be zero."""
+        """Pivots with their limits; a pivot that is the diagonal entry itself is not a difference: its limit is 0."""
         g = self.graph
         return [
             (pivot, g.zero if pivot == diagonal else limit(g, diagonal, MASS_THRESHOLD))

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from .equation_nodes import EquationNodes
 
 UNROLLED_JACOBIAN = 4000
-"""Operations up to which a Jacobian is written out; above, the emitted one loops over `jvp`."""
+"""Maximum number of operations of a Jacobian that is written out; a larger one is emitted as a loop over `jvp`."""
 
 LARGEST_ARRANGED = 4000
-"""Nodes up to which kernels that are called seldom are arranged; the right-hand side always is."""
+"""Maximum number of nodes of a rarely called kernel that is arranged; the right-hand side always is."""
 
 
 def lower(eqs: EquationNodes) -> Program:
@@ -44,7 +44,7 @@ def lower(eqs: EquationNodes) -> Program:
     kernels |= _derivative_kernels(eqs, acceleration, pivots, labels)
 
     def make(name: str, nodes: Sequence[Node], comments: Sequence[str]) -> Kernel:
-        """A kernel that solves for the accelerations if it needs to."""
+        """A kernel that solves for the accelerations if it needs them."""
         nodes = g.substitute(nodes, acceleration.solution)
         unknown = [n for solve in acceleration.solves for n in solve.results]
         solved = g.depends_on(nodes, [*unknown, *(n for n, _ in acceleration.pivots)])
@@ -77,7 +77,7 @@ def lower(eqs: EquationNodes) -> Program:
     if begin:
         kernels["consistency"] = consistency_kernel(eqs, *zip(*begin, strict=True))
     if conserved:
-        # Invariants need no accelerations, but velocities that a loop finds from momenta.
+        # Invariants do not need accelerations, but may need velocities that a loop computes from momenta.
         solves = () if eqs.implicit is None else (eqs.implicit.solve(),)
         kernels["invariants"] = Kernel(
             "invariants", tuple(n for _, n in conserved), tuple(v.name for v, _ in conserved), limits, solves
@@ -113,8 +113,8 @@ def lower(eqs: EquationNodes) -> Program:
     )
 
 
-def right_hand_side(eqs: EquationNodes, acceleration: Accelerations) -> Kernel:
-    """dx/dt and theta' as they are derived, before the search for fewer operations."""
+def right_hand_side(eqs: Equations, acceleration: Accelerations) -> Kernel:
+    """dx/dt and theta' as derived, before the search for fewer operations."""
     parameters = (*eqs.system.parameters, *eqs.parameters)
     return Kernel(
         "rhs",
@@ -127,9 +127,9 @@ def right_hand_side(eqs: EquationNodes, acceleration: Accelerations) -> Kernel:
     )
 
 
-def derived_counts(eqs: EquationNodes) -> Counts:
-    """The operations of a right-hand side as it is derived."""
-    own = replace(eqs, graph=eqs.graph.copy())  # the numbers of nodes to come stay what they are
+def derived_counts(eqs: Equations) -> Counts:
+    """The operation counts of a right-hand side as derived."""
+    own = replace(eqs, graph=eqs.graph.copy())  # a copy, so that later nodes keep their numbers
     return count(own.graph, right_hand_side(own, solve_for_accelerations(own)))
 
 
@@ -145,8 +145,8 @@ def variable(eqs: EquationNodes, s: sp.Symbol, kind: str) -> Variable:
     )
 
 
-def _labels(eqs: EquationNodes) -> dict[Node, str]:
-    """Names for the entries of M and f that are worth one."""
+def _labels(eqs: Equations) -> dict[Node, str]:
+    """Names for the nontrivial entries of M and f."""
     g = eqs.graph
     labels: dict[Node, str] = {}
     for i, v in enumerate(eqs.velocities):
@@ -164,7 +164,7 @@ def _derivative_kernels(
     pivots: Sequence[tuple[Node, Node]],
     labels: dict[Node, str],
 ) -> dict[str, Kernel]:
-    """`jvp`, and `jacobian` where it is short enough to be written out."""
+    """`jvp`, and `jacobian` if it is short enough to be written out."""
     g, names = eqs.graph, eqs.states
     states = [*eqs.coordinate_nodes, *eqs.velocity_nodes]
     comments = tuple(f"direction of d({s})/dt" for s in names)
@@ -189,7 +189,7 @@ def _derivative_kernels(
 def _outputs(
     eqs: EquationNodes, invariants: set[str], accelerations: Sequence[Node]
 ) -> list[tuple[Variable, Node]]:
-    """Declared velocities that are no states, reactions, the user's outputs, and what `_balance` adds."""
+    """Declared velocities that are not states, reactions, friction, the user's outputs, and those of `_balance`."""
     system = eqs.system
     found = [
         (variable(eqs, v, "declared"), node) for v, node in eqs.declared.items() if v.name not in eqs.states
@@ -211,14 +211,14 @@ def _outputs(
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """The name, or one like it where the user has taken it."""
+    """The name, with the prefix `cg_` if the user has taken it."""
     return f"cg_{name}" if name in taken else name
 
 
 def _balance(
     eqs: EquationNodes, invariants: set[str], taken: set[str], accelerations: Sequence[Node]
 ) -> list[tuple[Variable, Node]]:
-    """Where no energy is conserved: T + V, Painlevé's T2 - T0 + V where it differs, and the power that changes it.
+    """If the energy is not conserved: T + V, Painlevé's T2 - T0 + V if it differs, and the power that changes it.
 
     A name that the user has taken gets the prefix `cg_`, except `energy`, which is left to the user.
     """

@@ -1,7 +1,7 @@
-"""SymPy expressions into the graph.
+"""Conversion of SymPy expressions to the graph.
 
-SymPy flattens and sorts sums, so velocities that were built up link by link arrive as separate long sums. Sums that
-contain one another share their common part again here, whatever their terms are called.
+SymPy flattens and sorts sums, so velocities that were built up link by link arrive as separate long sums. If one sum
+contains another, their common part is shared again here, independently of the names of the terms.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ SUPPORTED = (
 
 
 class Lowering:
-    """Lowers SymPy expressions into one graph; `symbols` maps each admitted symbol to its node."""
+    """Converts SymPy expressions to nodes of one graph; `symbols` maps each known symbol to its node."""
 
     def __init__(self, graph: Graph, symbols: Mapping[sp.Symbol, Node]) -> None:
         self.graph = graph
@@ -60,16 +60,16 @@ class Lowering:
         self._sums: dict[Node, list[tuple[frozenset[Node], Node]]] = {}
 
     def define(self, symbol: sp.Symbol, node: Node) -> None:
-        """Let a symbol stand for a node from now on."""
+        """Map a symbol to a node from now on."""
         self._memo[symbol] = node
 
     def lower(self, expressions: Iterable[sp.Basic]) -> list[Node]:
         """The nodes of the expressions.
 
-        Raises UnsupportedExpression for a function or an object that has no counterpart in the emitted code.
+        Raises UnsupportedExpression for a function or object that the emitted code cannot represent.
         """
         expressions = list(expressions)
-        # Short sums first, so that a long one finds the parts that it contains; in order of appearance otherwise.
+        # Short sums first, so that a long one finds the parts that it contains; then in order of appearance.
         for addition in sorted(self._additions(expressions), key=lambda a: len(a.args)):
             self._node(addition)
         return [self._node(e) for e in expressions]
@@ -94,7 +94,7 @@ class Lowering:
         if known is not None:
             return known
         stack = [expression]
-        while stack:  # depth first without recursion: sums of a long chain nest deeply
+        while stack:  # depth first without recursion: the sums of a long chain are deeply nested
             current = stack[-1]
             if current in self._memo:
                 stack.pop()
@@ -185,9 +185,7 @@ class Lowering:
 
     def _piecewise(self, e: sp.Piecewise) -> Node:
         if e.args[-1].args[1] != sp.true:
-            raise UnsupportedExpression(
-                f"{e} has no branch for all other cases: end it with (expression, True)"
-            )
+            raise UnsupportedExpression(f"{e} does not cover all other cases: end it with (expression, True)")
         result = self._memo[e.args[-1].args[0]]
         for pair in reversed(e.args[:-1]):
             result = self.graph.select(self._memo[pair.args[1]], self._memo[pair.args[0]], result)
@@ -208,6 +206,6 @@ class Lowering:
             parts.append(largest[1])
             rest -= largest[0]
         total = g.sum([*parts, *(t for t in terms if t in rest)])
-        # Filed under one term only: whoever contains the whole sum contains this term.
+        # Indexed by one term only: any sum that contains the whole sum contains this term.
         self._sums.setdefault(min(terms), []).append((frozenset(terms), total))
         return total

@@ -1,4 +1,4 @@
-"""Bodies and interactions of a system together: what they add to its T, V and Q, and whether they fit one another."""
+"""What the bodies and interactions of a system contribute to T, V and Q, and checks of their declaration."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Mechanism:
-    """What bodies and interactions contribute to a `System`: nodes of T, V and Q_a, and the flow they were made in."""
+    """What bodies and interactions contribute to a `System`: nodes of T, V and Q_a, and the flow that built them."""
 
     kinetic: Node
     potential: Node
@@ -32,7 +32,7 @@ class Mechanism:
 
 
 def entries(bodies: Sequence[Body], interactions: Sequence[Interaction]) -> list[tuple[str, Any]]:
-    """Every expression of the bodies and interactions with the name of its place."""
+    """Every expression of the bodies and interactions, labelled with the place of its declaration."""
     found = [entry for body in bodies for entry in body.entries()]
     for i, item in enumerate(interactions):
         where = f"interactions[{i}] ({type(item).__name__})"
@@ -55,7 +55,7 @@ def mechanism(bodies: Sequence[Body], interactions: Sequence[Interaction], flow:
 
 
 class Screws(Mapping[str, Screw]):
-    """The screws of a system's bodies by name, as SymPy expressions made when they are looked at."""
+    """The screws of a system's bodies by name, as SymPy expressions built on first access."""
 
     def __init__(self, system: System, flow: Flow | None) -> None:
         self._system, self._flow = system, flow
@@ -95,8 +95,8 @@ def check_declared(
     bodies: Sequence[Body],
     interactions: Sequence[Interaction],
 ) -> None:
-    """Refuse bodies named twice, a parent or a body of an interaction that is not among `bodies`, and a pose with a
-    coordinate that has no kinematics."""
+    """Reject duplicate body names, parents and interaction bodies missing from `bodies`, and poses that contain a
+    coordinate without kinematics."""
     where, known = f"System {system!r}", {}
     for body in bodies:
         if not isinstance(body, Body):
@@ -130,12 +130,12 @@ def check_declared(
 
 
 def check_bodies(system: str, bodies: Sequence[Body], point: Mapping[str, float], given: set[str]) -> None:
-    """Rotations orthogonal, masses and inertias not negative, at the example point; `given` names what it gives."""
+    """Check rotations, masses and inertias at the example point; `given` has the names of the symbols that it sets."""
     import numpy as np
 
     def numbers(where: str, e: Any) -> Any:
         if not {s.name for s in e.free_symbols} <= point.keys():
-            return None  # a parameter that drops out of T and V, and that the example is silent about
+            return None  # a parameter that drops out of T and V and has no example value
         g = Graph()
         nodes = Lowering(g, {s: g.symbol(s.name) for s in e.free_symbols}).lower(list(e))
         try:
@@ -155,7 +155,7 @@ def check_bodies(system: str, bodies: Sequence[Body], point: Mapping[str, float]
         if moments[0] < -1e-9 * (1 + abs(moments[-1])):
             raise DeclarationError(
                 f"{where}: inertia has the central principal moments {', '.join(f'{v:.6g}' for v in moments)} at the "
-                "example point; they must not be negative (is it given about another point? say so with about=)"
+                "example point; they must not be negative (if it is taken about another point, pass about=)"
             )
         r = numbers(f"{where}: rotation", body.rotation)
         if r is None:
@@ -163,7 +163,7 @@ def check_bodies(system: str, bodies: Sequence[Body], point: Mapping[str, float]
         product = r.T @ r
         size = float(np.trace(product)) / 3
         scaled = np.abs(product - size * np.eye(3)).max() <= 1e-8 * size and np.linalg.det(r) > 0
-        # Off |q| = 1 a quaternion's matrix is a multiple of a rotation: only wrong where the example says so.
+        # If |q| != 1, a quaternion's matrix is a multiple of a rotation: an error only if the example sets q.
         meant = {s.name for s in body.rotation.free_symbols if isinstance(s, Coordinate)} <= given
         if not scaled or (meant and abs(size - 1) > 1e-8):
             lengths = ", ".join(f"{v:.6g}" for v in np.linalg.norm(r, axis=0))

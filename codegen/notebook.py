@@ -1,4 +1,4 @@
-"""What notebooks show of systems and equations: small tables with the expressions in LaTeX."""
+"""Notebook output for systems and equations: small tables with the expressions in LaTeX."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .system import System
 
 LARGEST = 150
-"""Operations of an expression that is shown; of longer ones only their number is."""
+"""Largest number of operations at which an expression is shown in full."""
 
 
 def system_table(system: System) -> str:
@@ -46,7 +46,7 @@ def system_table(system: System) -> str:
 
 
 def equations_table(eqs: Equations) -> str:
-    """The equations in LaTeX, and their invariants with how each is known, as HTML."""
+    """The equations in LaTeX and the invariants, each with the evidence for it, as HTML."""
     title = f"{eqs.system.name}: {eqs.title}"
     total = eqs.nodes.graph.count_operations(
         [*(n for row in eqs.nodes.mass for n in row), *eqs.nodes.force, *eqs.nodes.rates]

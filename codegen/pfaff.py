@@ -15,14 +15,15 @@ def fields_from_forms(
 ) -> dict[sp.Symbol, Any]:
     """Kinematics for a `System` from velocities given as Pfaffian forms, eta_a = A_as dx_s/dt + A_a0.
 
-    The forms (expressions in the coordinates and their rates, affine in the rates) with dt are completed to a coframe,
-    the matrix is inverted, and its columns are the fields: dx_s/dt = xi_0^s + xi_a^s eta_a. The forms of constraints
-    come first or last as one likes; then `constraints=[eta]` says that they vanish.
+    The forms (expressions in the coordinates and their rates, affine in the rates) and dt are completed to a coframe;
+    the columns of the inverse matrix are the fields: dx_s/dt = xi_0^s + xi_a^s eta_a. Constraint forms can come first
+    or last; `constraints=[eta]` then states that they vanish.
 
-    Parameters: `forms`, at most one per velocity; `coordinates` (n); `velocities` (n). Where there are fewer forms than
-    velocities the remaining ones become coordinate rates, the first that complete the coframe.
+    Parameters: `forms`, at most one per velocity; `coordinates` (n); `velocities` (n). With fewer forms than
+    velocities, the remaining velocities are coordinate rates: the first ones that complete the coframe.
 
-    Raises DeclarationError: a form is not affine in the rates, the forms are dependent, or numbers do not match.
+    Raises DeclarationError if a form is not affine in the rates, the forms are linearly dependent, or the numbers of
+    forms, coordinates and velocities do not match.
 
     Source: Encyclopedia of Mathematics, "Poincaré equations" (N. G. Chetaev).
 
@@ -43,18 +44,18 @@ def fields_from_forms(
     for s, kind, name in (*((s, Coordinate, "coordinate") for s in coordinates),
                           *((s, Velocity, "velocity") for s in velocities)):  # fmt: skip
         if not isinstance(s, kind):
-            raise DeclarationError(f"fields_from_forms: {s!s} is no {name}")
+            raise DeclarationError(f"fields_from_forms: {s!s} is not a {name}")
     for symbols, name in ((coordinates, "coordinates"), (velocities, "velocities")):
         if len(set(symbols)) < n:
-            raise DeclarationError(f"fields_from_forms: {name} contain one symbol twice")
+            raise DeclarationError(f"fields_from_forms: {name} contain a symbol twice")
     rates = [rate(x) for x in coordinates]
     for i, form in enumerate(forms):
         if isinstance(form, str):
-            raise DeclarationError(f"fields_from_forms: forms[{i}] is text; give a SymPy expression")
+            raise DeclarationError(f"fields_from_forms: forms[{i}] is a string; give a SymPy expression")
         foreign = [s for s in sp.sympify(form).free_symbols if isinstance(s, Velocity) and s not in rates]
         if foreign:
             raise DeclarationError(
-                f"fields_from_forms: forms[{i}] contains {foreign[0]}; forms are written in the coordinates' rates"
+                f"fields_from_forms: forms[{i}] contains {foreign[0]}; write forms in the rates of the coordinates"
             )
     rows, offsets = [], []
     for i, form in enumerate(map(sp.sympify, forms)):

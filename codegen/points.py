@@ -1,7 +1,7 @@
-"""Points at which a declaration is looked at: the example point, and random ones near it and far from it.
+"""Points at which a declaration is examined: the example point, and random points near it and far from it.
 
-Whatever is concluded from numbers is concluded at these points. They are the same in every process and for every name
-of the system. What branches (`Piecewise`, `Max`, `Abs` ...) is taken apart first, see `branches`.
+Every numerical check uses these points. They are the same in every process and do not depend on the system's name.
+Expressions that branch (`Piecewise`, `Max`, `Abs` ...) are split first, see `branches`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Point = dict[str, float]
 
 
 def sample(system: System, seed: int, spread: float = 0.2) -> Point:
-    """A random point near the example point (a generic one for what the example does not name); `spread` 0: itself."""
+    """A random point near the example point (generic where that has no value); `spread` 0: the example itself."""
     draw = random.Random(1_000_003 * seed)
     point: Point = {}
     for s in system.all_symbols():
@@ -36,10 +36,10 @@ def sample(system: System, seed: int, spread: float = 0.2) -> Point:
         if base is None:
             point[s.name] = generic
         elif isinstance(s, Parameter) and base != 0:
-            # A sign may matter, zero may not be admitted: parameters move in proportion.
+            # The sign of a parameter may matter and zero may be inadmissible: scale it.
             point[s.name] = base * (1 + spread * scale)
         elif isinstance(s, Parameter):
-            # In proportion it would stay zero, and a term with it would be taken for absent.
+            # Scaling would leave it at zero, which hides every term that contains it.
             point[s.name] = spread * abs(shift)
         else:
             point[s.name] = base * (1 + spread * scale) + spread * shift
@@ -48,7 +48,7 @@ def sample(system: System, seed: int, spread: float = 0.2) -> Point:
 
 
 def _as_assumed(s: Symbol, value: float) -> float:
-    """A random value moved to where the assumptions of a symbol hold."""
+    """A random value, moved to satisfy the assumptions of the symbol."""
     flags = assumed(s)
     if not flags or held.holds(flags, value):
         return value
@@ -71,7 +71,7 @@ def _finite(
     complete: Callable[[Point], Point],
     shrunk: bool = False,
 ) -> list[Point]:
-    """The first `count` of the points, completed, at which every root is finite; `shrunk`: exponentials shrunk."""
+    """The first `count` of the points, completed, at which every root is finite; `shrunk` damps exponentials."""
     found: list[Point] = []
     for point in points:
         try:
@@ -88,7 +88,7 @@ def _finite(
 
 
 def _wide(system: System, seed: int) -> Point:
-    """A random point of a size and signs that go with the seed; parameters keep the signs of the example."""
+    """A random point of a magnitude set by the seed; parameters keep the signs of the example."""
     draw = random.Random(7_919 * seed)
     size = (0.5, 2.0, 8.0, 40.0)[seed % 4]
     point: Point = {}
@@ -109,7 +109,7 @@ def wide_points(
     graph: Graph,
     complete: Callable[[Point], Point] = lambda point: point,
 ) -> list[Point]:
-    """Random points of every size and sign, far from the example too; fewer where the roots have no finite value."""
+    """Random points of all magnitudes and signs, also far from the example; fewer if too few give finite roots."""
     tried = (_wide(system, seed) for seed in range(1, 10 * count))
     return _finite(tried, graph, roots, count, complete, shrunk=True)
 
@@ -121,7 +121,7 @@ def good_points(
     graph: Graph | None = None,
     complete: Callable[[Point], Point] = lambda point: point,
 ) -> list[Point]:
-    """Random points at which every root has a finite value; `complete` adds what a form has besides the system."""
+    """Random points at which every root has a finite value; `complete` adds the variables that a form introduces."""
     tried = (sample(system, seed, 0.2 if seed < 20 * count else 0.02) for seed in range(1, 40 * count))
     points = _finite(tried, graph or system.nodes.graph, roots, count, complete)
     if len(points) < count:
@@ -133,12 +133,8 @@ def good_points(
 
 
 def declared_roots(system: System) -> list[Node]:
-    """What has to have finite values at a point: kinematics, energies, constraints."""
-    roots = [
-        *system.nodes.fields.drift,
-        *(n for f in system.nodes.fields.along for n in f),
-        system.nodes.kinetic,
-    ]
+    """The nodes that must be finite at a point: kinematics, energies, constraints."""
+    roots = [*system.fields.drift, *(n for f in system.fields.along for n in f), system.kinetic_node]
     return [
         *roots,
         system.nodes.potential,
@@ -148,7 +144,7 @@ def declared_roots(system: System) -> list[Node]:
 
 
 def example_point(system: System) -> Point:
-    """The example point, filled up with generic values where it does not say; its time is 0 unless it gives one."""
+    """The example point, completed with generic values; its time is 0 unless the example gives one."""
     roots = declared_roots(system)
     generic = good_points(system, roots, 1)[0]
     if not system.example:

@@ -1,4 +1,4 @@
-"""Painlevé's equation: the balance of power that every motion meets, whatever the form it was derived in.
+"""Painlevé's equation: the power balance that every motion satisfies, whatever form the equations were derived in.
 
 h = eta . dL/d eta - L  (= T2 - T0 + V for L of second degree: T = T2 + T1 + T0 by degree in the velocities),
 dh/dt = -X_0 L + c_0j^b eta_j p_b + Q_j eta_j + R_j eta_j,   p = dL/d eta.
@@ -6,9 +6,9 @@ dh/dt = -X_0 L + c_0j^b eta_j p_b + Q_j eta_j + R_j eta_j,   p = dL/d eta.
 The forces Q include the friction T_i dv_i/d eta_j of Coulomb contacts.
 
 R are the constraint reactions, R_j = dp_j/dt - (c_0j^b + c_aj^b eta_a) p_b - X_j L - Q_j. They are orthogonal to the
-permitted variations, so that only what is not homogeneous in the permitted velocities eta = beta(t, x, theta) counts:
-R_j eta_j = R_j (beta_j - theta_i d beta_j / d theta_i), in affine constraints R_j b_j0. Where coordinates and rates are
-the variables and nothing is constrained, this is d/dt (T2 - T0 + V) = -dL/dt + Q_i q_i'.
+permitted variations, so only the inhomogeneous part of the permitted velocities eta = beta(t, x, theta) contributes:
+R_j eta_j = R_j (beta_j - theta_i d beta_j / d theta_i), for affine constraints R_j b_j0. In coordinates and their
+rates, without constraints, this is d/dt (T2 - T0 + V) = -dL/dt + Q_i q_i'.
 
 Source: P. Painlevé, Leçons sur l'intégration des équations de la mécanique (1895); Encyclopedia of Mathematics,
 "Poincaré equations", for the quasi-velocities; the power of the reactions follows from Q. K. Ghori (1993), (2.3).
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 POWER = "power of the forces, drives and constraints that change T2 - T0 + V"
 
 
-def painleve_function(eqs: EquationNodes) -> tuple[Node, Node, bool]:
-    """(h, T + V, whether they are the same) on the permitted velocities, as functions of the states."""
+def painleve_function(eqs: Equations) -> tuple[Node, Node, bool]:
+    """(h, T + V, whether they are equal) on the permitted velocities, as functions of the states."""
     g, system = eqs.graph, eqs.system
     lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
     h = g.sub(g.dot(system.nodes.eta, gradient(g, lagrangian, system.nodes.eta)), lagrangian)
@@ -42,7 +42,7 @@ def painleve_function(eqs: EquationNodes) -> tuple[Node, Node, bool]:
         g.mul(g.two, system.nodes.kinetic),
     )
     h, total, inertia = g.substitute([h, total, inertia], eqs.permitted)
-    # h - (T + V) = 2 T2 + T1 - 2 T, where V does not matter.
+    # h - (T + V) = 2 T2 + T1 - 2 T: V cancels.
     same = inertia == g.zero or vanish_everywhere(g, [inertia], eqs.points([h, total], 2))
     return h, total, same
 
@@ -50,7 +50,7 @@ def painleve_function(eqs: EquationNodes) -> tuple[Node, Node, bool]:
 def power(eqs: EquationNodes, accelerations: Sequence[Node]) -> Node:
     """dh/dt by the right-hand side of Painlevé's equation, as a function of the states.
 
-    `accelerations` are the rates of `eqs.velocity_nodes`; they are used for the power of constraint reactions only.
+    `accelerations` are the rates of `eqs.velocity_nodes`; only the power of constraint reactions needs them.
     """
     g, system = eqs.graph, eqs.system
     fields, eta = system.nodes.fields, system.nodes.eta
@@ -114,8 +114,8 @@ def _constraint_forces(eqs: EquationNodes, accelerations: Sequence[Node]) -> lis
     return [g.sub(a, b) for a, b in zip(forward(g, moved[:k], flow), moved[k:], strict=True)]
 
 
-def _vanish(eqs: EquationNodes, nodes: Sequence[Node]) -> bool:
-    """Whether nodes are zero, by construction or by their values (what is homogeneous may be written in many ways)."""
+def _vanish(eqs: Equations, nodes: Sequence[Node]) -> bool:
+    """Whether nodes are zero, structurally or by value (a homogeneous expression can be written in many ways)."""
     g: Graph = eqs.graph
     left = [n for n in nodes if n != g.zero]
     return not left or vanish_everywhere(g, left, eqs.points(left, 3))

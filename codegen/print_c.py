@@ -1,7 +1,7 @@
 """Text of graph nodes in C and in Python.
 
-Functions are spelled by SymPy's printers (once per function); + - * / are written directly, to the same bytes as the
-C printer writes (`print_sympy` gives it the same statements; tests compare both).
+SymPy's printers spell the functions (once each); + - * / are written directly, byte for byte as the C printer writes
+them (`print_sympy` gives it the same statements; tests compare the two).
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ NAMED = {"pi": 3.141592653589793, "e": 2.718281828459045}
 
 
 def constant_text(value: Any) -> str:
-    """A double with as many digits (up to 17) as determine it, always with a point or an exponent."""
+    """A double in the shortest form that determines it (up to 17 digits), always with a point or an exponent."""
     return repr(float(value))
 
 
 OWN_FUNCTIONS = "sin cos tan asin acos atan atan2 sinh cosh tanh exp log".split()
-"""Functions of `cg_math.h`: the C library's change their last bits with the CPU."""
+"""Functions from `cg_math.h`: the last bits of the C library's depend on the CPU."""
 
 
 class CPrinter(C99CodePrinter):
-    """SymPy's C99 printer, with constants that determine the double, terms in the order given, short conditions."""
+    """SymPy's C99 printer, with round-trip constants, terms in the given order and compact conditions."""
 
     def __init__(self) -> None:
         own = {name: f"cg_{name}" for name in OWN_FUNCTIONS}
@@ -57,7 +57,7 @@ class CPrinter(C99CodePrinter):
     _print_One = _print_Zero = _print_NegativeOne = _print_Half = _print_number
 
     def _print_Mul(self, expr: Any) -> str:
-        # SymPy's own method multiplies constants out and so changes the order of operations.
+        # SymPy's own method combines constants, which changes the order of operations.
         sign, factors = ("-", expr.args[1:]) if expr.args[0] is sp.S.NegativeOne else ("", expr.args)
         below = [f for f in factors if f.is_Pow and f.exp is sp.S.NegativeOne]
         above = [f for f in factors if f not in below]
@@ -83,7 +83,7 @@ class CPrinter(C99CodePrinter):
 
 
 class PythonPrinter(PythonCodePrinter):
-    """SymPy's Python printer with bare function names: they are looked up in the namespace of the kernel."""
+    """SymPy's Python printer with bare function names, which are looked up in the kernel's namespace."""
 
     def __init__(self) -> None:
         super().__init__({"fully_qualified_modules": False})
@@ -98,7 +98,7 @@ class PythonPrinter(PythonCodePrinter):
 
 
 class LanePrinter(CPrinter):
-    """The same for numbers of several lanes: what is no + - * / is a function of `cg_real.h` or `cg_math.h`."""
+    """`CPrinter` for multi-lane numbers: everything but + - * / is a function from `cg_real.h` or `cg_math.h`."""
 
     def _print_Pow(self, expr: Any) -> str:
         if expr.exp == sp.Rational(1, 2):
@@ -111,13 +111,13 @@ class LanePrinter(CPrinter):
 
 @dataclass(frozen=True, eq=False)
 class Dialect:
-    """How a language spells what is no arithmetic; the defaults are those of C.
+    """How a language spells everything but arithmetic; the defaults are those of C.
 
-    `select` has the places condition, value, opposite condition, other value: where neither holds, a NaN was compared,
-    and the result is NaN. All `relations` are false for a NaN, "ne" too; `both` and `either` join them.
+    `select` is filled with condition, value, opposite condition and other value: if neither condition holds, a NaN was
+    compared and the result is NaN. All `relations`, "ne" included, are false for NaN; `both` and `either` join them.
 
-    `splat` makes a number of all lanes from a plain one. `singular` is the statement for where a condition holds,
-    several of them joined by `either`; `factored` is the one around a factorization, which may find the same.
+    `splat` broadcasts a plain number to all lanes. `singular` is the statement that reports a singularity under a
+    condition (several are joined by `either`); `factored` does the same around a factorization.
     """
 
     printer: Callable[[], Any]
@@ -148,7 +148,7 @@ PYTHON = Dialect(
     either=" or ",
 )
 CAREFUL_PYTHON = replace(PYTHON, quotient="cg_div({0}, {1})")
-"""A division by zero is no error: see `floats`."""
+"""Division by zero is not an error: see `floats`."""
 LANES = Dialect(
     LanePrinter,
     "cg_where({0}, {1}, cg_where({2}, {3}, cg_splat(NAN)))",
@@ -178,7 +178,7 @@ def _spelling(dialect: Dialect, op: str) -> str:
 
 
 def joined(connective: str, parts: Iterable[str]) -> str:
-    """Conditions joined, in one order whatever the order in which SymPy keeps them."""
+    """Conditions joined in sorted order, independent of SymPy's order."""
     return f"({connective.join(sorted(parts))})"
 
 
@@ -186,9 +186,9 @@ _OPPOSITE = {"lt": "le", "le": "lt", "eq": "ne", "ne": "eq"}
 
 
 def condition(g: Graph, node: Node, names: Mapping[Node, str], dialect: Dialect, wanted: bool = True) -> str:
-    """The text of what holds where a condition is true, or with `wanted` False where it is false.
+    """The text of a condition or, with `wanted` False, of its opposite.
 
-    Neither holds where the condition is undefined, since it compares a NaN.
+    Neither holds where the condition compares a NaN.
     """
     op, args = g.op[node], g.args[node]
     if op in RELATIONS:
@@ -206,7 +206,7 @@ def condition(g: Graph, node: Node, names: Mapping[Node, str], dialect: Dialect,
 def expression(
     g: Graph, node: Node, names: Mapping[Node, str], top: bool = True, dialect: Dialect = C
 ) -> str:
-    """The text of a node; nodes in `names` appear by name, unless the node itself is asked for at the top."""
+    """The text of a node; nodes in `names` appear by name, except the node itself with `top`."""
     if not top and node in names:
         return names[node]
     op, args = g.op[node], g.args[node]
@@ -236,7 +236,7 @@ def expression(
         if args[1] not in names and g.op[args[1]] in ("add", "sub", "mul", "div"):
             parts[1] = f"({parts[1]})"
         return f"{parts[0]}*{parts[1]}" if op == "mul" else dialect.quotient.format(*parts)
-    # Only arithmetic takes plain numbers and those of all lanes alike.
+    # Only arithmetic accepts both plain and multi-lane numbers.
     parts = [dialect.splat.format(p) if is_plain(g, a, names) else p for a, p in zip(args, parts)]
     if op in ("min", "max"):
         return f"cg_{op}({', '.join(sorted(parts))})"
@@ -262,7 +262,7 @@ def value_text(g: Graph, node: Node, names: Mapping[Node, str], top: bool, diale
 def singular_text(
     g: Graph, pairs: Iterable[tuple[Node, Node]], names: Mapping[Node, str], dialect: Dialect
 ) -> str:
-    """The statement for where |pivot| <= limit in one of the pairs (pivot, limit)."""
+    """The statement that reports a singularity where |pivot| <= limit for one of the pairs (pivot, limit)."""
     size, below = _spelling(dialect, "abs"), dialect.relations["le"]
     texts = [[value_text(g, n, names, False, dialect) for n in pair] for pair in pairs]
     return dialect.singular.format(

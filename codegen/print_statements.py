@@ -1,4 +1,4 @@
-"""Scheduled statements as C function bodies, long kernels cut into functions of a few hundred statements.
+"""Scheduled statements as C function bodies; long kernels are split into functions of a few hundred statements.
 
 gcc is superlinear in the length of a function: 10,000 statements take 4.4 s in one piece, 1.5 s in pieces of 300.
 """
@@ -23,15 +23,15 @@ from .schedule import (
 )
 
 PIECE = 300
-"""Statements of one function when a kernel is cut."""
+"""Statements per function when a kernel is split."""
 LONGEST = 450
-"""Statements up to which a kernel stays in one function."""
+"""Largest number of statements at which a kernel stays in one function."""
 
 ARRAYS = {name: f"cg_{name}" for name in ("x", "p", "q", "u", "v", "work", "out")}
 
 
 def place(load: Load) -> str:
-    """What a variable is read from: an element, or the independent variable."""
+    """The source of a variable: an array element or the independent variable."""
     return "cg_t" if load.array == "t" else f"{ARRAYS[load.array]}[{load.index}]"
 
 
@@ -46,7 +46,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Body:
-    """A kernel as one function, or as pieces called in order; `work` is the workspace with what pieces hand on."""
+    """A kernel as one function, or as pieces called in order; `work` is the workspace size with what they pass on."""
 
     pieces: tuple[Function, ...]
     work: int
@@ -66,7 +66,7 @@ def names_in(g: Graph, node: Node, names: Mapping[Node, str], top: bool = False)
 
 
 def body(g: Graph, schedule: Schedule, dialect: Dialect = C) -> Body:
-    """The text of one kernel, without what is hoisted out of it; that part has no workspace and is not cut."""
+    """The text of one kernel without its hoisted part, which has no workspace and is not split."""
     statements = list(schedule.statements)
     if len(statements) <= LONGEST or schedule.kernel.name == "hoist":
         groups = [statements]

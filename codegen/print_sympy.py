@@ -18,7 +18,7 @@ from .sympy_view import BUILD
 
 
 def expression(g: Graph, node: Node, names: Mapping[Node, str], top: bool = True) -> Any:
-    """A node as an unevaluated SymPy expression in the names that stand for its parts."""
+    """A node as an unevaluated SymPy expression in the names of its parts."""
     if not top and node in names:
         return sp.Symbol(names[node], real=True)
     op, args = g.op[node], g.args[node]
@@ -56,7 +56,7 @@ def expression(g: Graph, node: Node, names: Mapping[Node, str], top: bool = True
 
 
 def _condition(g: Graph, node: Node, names: Mapping[Node, str], wanted: bool) -> Any:
-    """What holds where a condition is true, or false; see `print_c.condition`."""
+    """A condition or, with `wanted` False, its opposite; see `print_c.condition`."""
     op, args = g.op[node], g.args[node]
     if op not in RELATIONS:
         join = sp.And if (op == "and") == wanted else sp.Or

@@ -1,4 +1,4 @@
-"""The folder that compiled code is loaded from: nobody else may be able to put code into it."""
+"""The folder from which compiled code is loaded: no other user must be able to put code into it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from chaplygin.runtime.errors import CacheError
 
 __all__ = ["disk_errors", "private_folder"]
 
-_ADVICE = "set CHAPLYGIN_CACHE to a folder of yours"
+_ADVICE = "set CHAPLYGIN_CACHE to a folder you own"
 _WORDS = {
     errno.ENOSPC: ("the disk is full", "free some space, or set CHAPLYGIN_CACHE to a folder on another disk"),
     errno.EDQUOT: (
-        "your quota of disk space is used up",
+        "your disk quota is exceeded",
         "free some space, or set CHAPLYGIN_CACHE to another folder",
     ),
     errno.ENAMETOOLONG: ("a file name is too long", "give the system a shorter name"),
@@ -25,12 +25,12 @@ _WORDS = {
 
 
 def private_folder(folder: Path) -> Path:
-    """The folder with its links resolved; it and its parents are made with mode 0700 where they are missing.
+    """The folder with symbolic links resolved; it and its missing parents are created with mode 0700.
 
-    Refused like files of keys by OpenSSH: the folder must belong to this user and be writable by no other, and each
+    The rules are those of OpenSSH for key files: the folder must belong to this user and be writable by no other; each
     parent up to the home directory (or the root) must belong to this user or root and be writable by no other, unless
-    it is sticky, as /tmp is: there nobody can rename what belongs to somebody else. A parent may be writable by the
-    user's own group, which has the user's name and no other member.
+    it is sticky like /tmp, where nobody can rename another user's files. A parent may be writable by the user's
+    private group, which has the user's name and no other member.
 
     Raises CacheError.
     """
@@ -42,11 +42,11 @@ def private_folder(folder: Path) -> Path:
                 missing.mkdir(mode=0o700)
         found = real.stat()
     except OSError as error:
-        raise CacheError(f"cache folder {shown}: cannot be made ({error.strerror}); {_ADVICE}") from None
+        raise CacheError(f"cache folder {shown}: cannot be created ({error.strerror}); {_ADVICE}") from None
     except ValueError as error:  # a NUL
         raise CacheError(f"cache folder {shown}: is not a path ({error}); {_ADVICE}") from None
     if not stat.S_ISDIR(found.st_mode):
-        raise CacheError(f"cache folder {shown}: is not a folder; set CHAPLYGIN_CACHE to one of yours")
+        raise CacheError(f"cache folder {shown}: is not a folder; set CHAPLYGIN_CACHE to a folder you own")
     if not hasattr(os, "geteuid"):
         return real
     me = os.geteuid()
@@ -91,7 +91,7 @@ def _writable_by_others(found: os.stat_result) -> bool:
 
 
 def _own_group(group: int) -> bool:
-    """Whether a group is this user's alone: many systems make one for each user, and let it write."""
+    """Whether a group is this user's private group, which many systems create and allow to write."""
     import grp
     import pwd
 
@@ -104,7 +104,7 @@ def _own_group(group: int) -> bool:
 
 @contextmanager
 def disk_errors(folder: Path) -> Iterator[None]:
-    """Let an error of the disk end what is done in the folder as a CacheError in plain words."""
+    """Turn disk errors inside the block into a CacheError with a plain explanation."""
     try:
         yield
     except CacheError:

@@ -1,4 +1,4 @@
-"""The types between the last stages: `Program` (named kernels, ready to print) and `Sources` (texts)."""
+"""The types passed between the last stages: `Program` (named kernels, ready to print) and `Sources` (emitted texts)."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ KINDS = (
     "guard",
     "mode",
 )
-"""What a named quantity is, in the order of `enum cg_kind` in chaplygin.h."""
+"""Kinds of named quantities, in the order of `enum cg_kind` in chaplygin.h."""
 
 
 @dataclass(frozen=True)
 class Variable:
     """A named quantity of a model: its kind (one of `KINDS`), unit, description, value at the example point.
 
-    `flags`: what is known of it, bits of `enum cg_flag` (see `chaplygin.runtime.assumptions`).
+    `flags`: its assumptions, bits of `enum cg_flag` (see `chaplygin.runtime.assumptions`).
     """
 
     name: str
@@ -46,9 +46,9 @@ class Variable:
 class Solve:
     """One solution of M a = b inside a kernel, for a matrix too large to be factored in straight-line code.
 
-    `matrix` holds the upper triangle by rows, `rhs` the right-hand side, `results` the symbol nodes that stand for
-    the solution in what follows, other solves included. A solve without `matrix` uses the factors of the one before
-    it that has the same name in `factors`.
+    `matrix` holds the upper triangle by rows, `rhs` the right-hand side, `results` the symbol nodes that represent the
+    solution in later expressions, including later solves. A solve without `matrix` reuses the factors of the previous
+    solve with the same name in `factors`.
     """
 
     matrix: tuple[Node, ...]
@@ -62,9 +62,9 @@ class Kernel:
     """A function of (t, x, p, u) in the graph.
 
     `pivots` are pairs (pivot, limit): the kernel returns the status `singular` when |pivot| <= limit.
-    `labels` are names wished for intermediates; `comments` describe the outputs, one each. With `of_declared` the
-    kernel's x are the declared coordinates and velocities, not the states. What depends on the variables `beforehand`
-    alone (the parameters, or none) is computed once before many calls: see `Schedule.hoist`.
+    `labels` are preferred names of intermediates; `comments` describe the outputs, one each. With `of_declared` the
+    kernel's x are the declared coordinates and velocities, not the states. Whatever depends only on the variables
+    `beforehand` (the parameters, or none) is computed once before many calls: see `Schedule.hoist`.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class EventEntry:
-    """An event in the table of a model; its guard is that of the same index, its reset the kernel `reset_<index>`."""
+    """An entry of a model's event table; its guard has the same index, and its reset is the kernel `reset_<index>`."""
 
     name: str
     direction: int
@@ -94,7 +94,7 @@ class EventEntry:
 
 @dataclass(frozen=True)
 class ContactEntry:
-    """A contact in the table of a model; `sign` is the index of its sign mode, -1 without one."""
+    """An entry of a model's contact table; `sign` is the index of its sign mode, or -1."""
 
     name: str
     sign: int
@@ -102,7 +102,7 @@ class ContactEntry:
 
 @dataclass(frozen=True)
 class Program:
-    """A model as named kernels over one graph: what is printed, in C or in Python.
+    """A model as named kernels over one graph, ready to print in C or Python.
 
     `kernels` holds `rhs` and, where the model has them, `jacobian`, `jvp`, `outputs`, `invariants`, `guards`,
     `contacts`, `project`, `initial`, `consistency`, and `reset_<i>` for each event i with a reset. The modes of
@@ -141,7 +141,7 @@ class Program:
         return schedule(self, self.kernels[kernel])
 
     def operations(self, kernel: str = "rhs") -> int:
-        """The number of arithmetic operations and function calls of one kernel, without what is hoisted out of it."""
+        """The number of arithmetic operations and function calls of one kernel, excluding hoisted ones."""
         return self.schedule(kernel).operations
 
     def to_sympy(self, kernel: str = "rhs") -> Any:
@@ -155,7 +155,7 @@ PLAIN = (*LEAVES, *CONDITIONS, "add", "sub", "mul", "div", "neg", "sqrt", "abs",
 
 
 def has_functions(program: Program, kernels: Iterable[str]) -> bool:
-    """Whether kernels have more than arithmetic, square roots, comparisons and choices."""
+    """Whether kernels use more than arithmetic, square roots, comparisons and selections."""
     g = program.graph
     roots: list[Node] = []
     for name in kernels:
@@ -165,7 +165,7 @@ def has_functions(program: Program, kernels: Iterable[str]) -> bool:
 
 @dataclass(frozen=True)
 class Sources:
-    """Emitted texts: file name to text, with the digest of the declaration that they come from."""
+    """Emitted texts by file name, with the digest of the declaration."""
 
     name: str
     digest: str

@@ -44,7 +44,7 @@ class Kernels:
 
 
 def python_kernels(program: Program) -> Kernels:
-    """The kernels of a program in plain Python, and in NumPy where it has no loop over a large matrix.
+    """The kernels of a program in plain Python, and in NumPy for those that do not factor a large matrix in a loop.
 
     `reset` is a function of (event, t, x, p, u).
     """
@@ -76,7 +76,7 @@ def python_kernels(program: Program) -> Kernels:
 
 
 def python_model(program: Program, *, quiet: bool = False) -> Any:
-    """A `PythonModel` of a program; it warns that it is one, unless `quiet`."""
+    """A `PythonModel` of a program; unless `quiet`, it warns that it is not compiled."""
     from chaplygin.runtime.python_model import PythonModel
 
     return PythonModel(python_kernels(program), quiet=quiet)
@@ -123,10 +123,10 @@ class Singular(ArithmeticError):
 
 
 def python_kernel(program: Program, kernel: str) -> Function:
-    """One kernel as a Python function over sequences of floats, with the values that the emitted C gives.
+    """One kernel as a Python function over sequences of floats, with the same values as the emitted C.
 
-    Where Python raises an error (1/0, sqrt(-1)) the kernel is computed again with infinities and NaN, so that what
-    depends on these alone is lost. Raises Singular.
+    If Python raises an error (1/0, sqrt(-1)), the kernel is re-evaluated with infinities and NaN, so only results that
+    depend on these are lost. Raises Singular.
     """
     fast = _compiled(program, kernel, PYTHON, FAST)
 
@@ -156,11 +156,11 @@ def _compiled(program: Program, kernel: str, dialect: Dialect, functions: Mappin
 
 
 _PRINTED = "sqrt exp log sin cos tan asin acos atan sinh cosh tanh atan2 pow abs".split()
-"""Functions that bear SymPy's names in the source."""
+"""Functions that keep SymPy's names in the source."""
 
 
 def _factor(n: int, m: list[float], at: int) -> None:
-    """The loop of templates/solver.c.in."""
+    """The factorization of templates/solver.c.in."""
     starts = [at + k * n - k * (k - 1) // 2 for k in range(n)]
     diagonal = [m[s] for s in starts]
     for k, row in enumerate(starts):
@@ -203,7 +203,7 @@ def _reset(kernels: Mapping[int, Function]) -> Function:
 
 
 def numpy_kernel(program: Program, kernel: str) -> Function:
-    """One kernel through `sympy.lambdify`, over arrays of one row per state, parameter and input."""
+    """One kernel through `sympy.lambdify`, over arrays with one row per state, parameter and input."""
     g, plan = program.graph, program.schedule(kernel)
     loads: dict[str, Load] = {}
     steps: list[tuple[Any, Any]] = []
@@ -216,7 +216,7 @@ def numpy_kernel(program: Program, kernel: str) -> Function:
                 loads[s.name] = s
             elif isinstance(s, Store):
                 value = sympy_expression(g, s.node, part.names, False)
-                if s.array == "q":  # the names of the first part are used again in the second
+                if s.array == "q":  # the second part reuses names of the first
                     steps.append((sp.Symbol(f"cg_q_{s.index}", real=True), value))
                     value = steps[-1][0]
                 stores[s.array, s.index] = value

@@ -1,7 +1,7 @@
-"""Fields, constraints and masses of a declaration have the same rank on every branch, and brackets stay in the span.
+"""Checks that fields, constraints and mass matrix have full rank on every branch and brackets stay in the span.
 
-What holds at one generic point of an analytic expression holds everywhere but on surfaces. So each branch is examined
-by itself (`branches`), at a point at which all its terms are seen (`identities`).
+The rank of an analytic matrix at one generic point is its rank everywhere except on surfaces. So each branch is
+examined separately (`branches`), at a point where all its terms are visible (`identities`).
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ Complaint = Callable[[Sequence[Node]], "str | None"]
 
 
 def check_ranks(system: System, g: Graph, points: Sequence[Point]) -> None:
-    """Raise DeclarationError where a rank is too low or a bracket leaves the span; `points` lie near the example."""
-    if not system.nodes.fields.are_rates():
+    """Raise DeclarationError if a rank is too low or a bracket leaves the span; `points` are near the example."""
+    if not system.fields.are_rates():
         _check_fields(system, g, points)
     if system.nodes.constraint_rows:
         rows = system.nodes.constraint_rows
@@ -53,13 +53,13 @@ def check_ranks(system: System, g: Graph, points: Sequence[Point]) -> None:
             return (
                 None
                 if found == len(slopes)
-                else f"parametrization: the parameters {names} are not independent of one another"
+                else f"parametrization: the parameters {names} are not independent"
             )
 
         _hold(system, g, [n for row in slopes for n in row], bound, points)
-    if is_branched(g, [system.nodes.kinetic]):  # otherwise the example point speaks for all
-        momenta = gradient(g, system.nodes.kinetic, system.nodes.eta)
-        mass = [n for v in system.nodes.eta for n in forward(g, momenta, {v: g.one})]
+    if is_branched(g, [system.kinetic_node]):  # otherwise the check at the example point suffices
+        momenta = gradient(g, system.kinetic_node, system.eta)
+        mass = [n for v in system.eta for n in forward(g, momenta, {v: g.one})]
 
         def massless(nodes: Sequence[Node]) -> str | None:
             found = _rank(g, _folded(nodes, len(system.nodes.eta)), points)
@@ -71,15 +71,15 @@ def check_ranks(system: System, g: Graph, points: Sequence[Point]) -> None:
 def _hold(
     system: System, g: Graph, roots: Sequence[Node], complaint: Complaint, points: Sequence[Point]
 ) -> None:
-    """Hold every branch of the roots against a complaint: a function from its nodes to text, or None.
+    """Check every branch of the roots with `complaint`, a function from its nodes to an error text or None.
 
-    Raises DeclarationError with the complaint about a branch on which there is a point; where none is found, a
-    BranchWarning says so, and the declaration is accepted.
+    Raises DeclarationError with the text if the branch contains a point; if none is found, warns with a BranchWarning
+    and accepts the declaration.
     """
     where = f"System {system.name!r}"
     found = branches(g, roots)
     if found is None:
-        warn_too_many(system, "only those at the example point and at random ones are checked")
+        warn_too_many(system, "only those at the example point and at random points are checked")
         met = (branch_at(g, roots, p) for p in [*points, *wide_points(system, roots, 12, g)])
         found = list({b.nodes: b for b in met}.values())
     symbols = {s.name: s for s in system.all_symbols()}
@@ -97,11 +97,11 @@ def _hold(
         point, tried = reach(g, branch.conditions, system)
         if point is not None:
             raise DeclarationError(f"{where}: where {condition_text(g, branch.conditions, symbols)}: {text}")
-        warn_unreached(system, g, branch.conditions, symbols, tried, f"what would be wrong there: {text}")
+        warn_unreached(system, g, branch.conditions, symbols, tried, f"the error there would be: {text}")
 
 
 def _folded(nodes: Sequence[Node], rows: int) -> list[list[Node]]:
-    """A flat list of nodes as a matrix of so many rows."""
+    """A flat list of nodes as a matrix with `rows` rows."""
     columns = len(nodes) // rows
     return [list(nodes[i * columns : (i + 1) * columns]) for i in range(rows)]
 
@@ -110,7 +110,7 @@ def _rank(g: Graph, matrix: Matrix, points: Sequence[Point]) -> int:
     """The rank of a matrix of analytic nodes almost everywhere."""
     flat, columns = [n for row in matrix for n in row], len(matrix[0])
     most = min(len(matrix), columns)
-    for point in points:  # a full rank is certain with floats already
+    for point in points:  # floats are enough to establish full rank
         try:
             values = evaluate(g, flat, point)
         except FAILURES:
@@ -122,7 +122,7 @@ def _rank(g: Graph, matrix: Matrix, points: Sequence[Point]) -> int:
 
 
 def _exact_rank(g: Graph, matrix: Matrix, points: Sequence[Point]) -> int:
-    """The rank almost everywhere, with every term seen; that of the zero matrix where no point admits a look."""
+    """The rank almost everywhere, with every term visible; 0 if the matrix cannot be evaluated at any point."""
     flat = [n for row in matrix for n in row]
     for point in points:
         try:
@@ -147,8 +147,8 @@ def _values(g: Graph, matrix: Matrix, exact: Any, shrink: float) -> tuple[list[l
 
 
 def _check_fields(system: System, g: Graph, points: Sequence[Point]) -> None:
-    """The fields are independent of one another and their brackets stay in the span, on every branch."""
-    fields = system.nodes.fields
+    """Check on every branch that the fields are independent and their brackets stay in the span."""
+    fields = system.fields
     n, k = len(fields.coordinates), len(fields.along)
     matrix = fields.matrix()
     brackets = fields.brackets(g)
@@ -164,12 +164,12 @@ def _check_fields(system: System, g: Graph, points: Sequence[Point]) -> None:
             names = ", ".join(v.name for v in system.velocities)
             return (
                 f"kinematics: the fields of {names} are linearly dependent (rank {found}, not {k}); every velocity "
-                "must move the coordinates in its own way"
+                "must move the coordinates in an independent direction"
             )
         if own < pointwise:
             return (
-                f"kinematics: the fields span {own} directions at a point, and {pointwise} elsewhere; the number "
-                "must be the same everywhere"
+                f"kinematics: the fields span {own} directions here and {pointwise} elsewhere; the number must be "
+                "the same everywhere"
             )
         components = _folded(nodes[n * k :], len(pairs)) if pairs else []
         if _in_span(g, xi, components, own, points):
@@ -192,10 +192,10 @@ def _leaves(system: System, pair: tuple[int, int]) -> str:
 
 
 def _in_span(g: Graph, xi: Matrix, brackets: Matrix, own: int, points: Sequence[Point]) -> bool:
-    """Whether brackets, given by their components, are combinations of the fields.
+    """Whether brackets, given by their components, are linear combinations of the fields.
 
-    Where the fields are dependent at each point (the direction cosines gamma under rotations) a combination must have
-    constant coefficients; it is looked for over several points at once.
+    If the fields are dependent at each point (such as those of the direction cosines gamma under rotations), the
+    combination must have constant coefficients and is sought over several points at once.
     """
     k = len(xi[0])
     moving = [b for b in brackets if any(c != g.zero for c in b)]
@@ -213,7 +213,7 @@ def _in_span(g: Graph, xi: Matrix, brackets: Matrix, own: int, points: Sequence[
 
 
 def _blocks(g: Graph, xi: Matrix) -> list[tuple[list[int], list[int]]]:
-    """Coordinates (rows) and fields (columns) that are connected with one another by entries of the matrix."""
+    """Groups of coordinates (rows) and fields (columns) that entries of the matrix connect."""
     left, found = set(range(len(xi))), []
     while left:
         rows, columns = {min(left)}, set[int]()
@@ -226,7 +226,7 @@ def _blocks(g: Graph, xi: Matrix) -> list[tuple[list[int], list[int]]]:
 
 
 def _stacked_rank(g: Graph, xi: Matrix, more: Matrix, points: Sequence[Point]) -> int:
-    """The rank of [xi, more] over several points at once: that of combinations with constant coefficients."""
+    """The rank of [xi, more] over several points at once, for combinations with constant coefficients."""
     extended = [[*row, *extra] for row, extra in zip(xi, more, strict=True)]
     values: list[list[Any]] = []
     sizes: list[list[Any]] = []

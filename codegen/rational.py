@@ -1,8 +1,8 @@
 """Graph nodes as fractions of polynomials: a normal form that decides whether an expression is zero, exactly.
 
-The variables of the polynomials are the symbols and the values of functions. sin^2 a is 1 - cos^2 a; any other
-function is taken as it stands. So a vanishing numerator proves that the expression is zero everywhere, while a
-numerator that does not vanish proves nothing: f(a) may be g(a) in disguise.
+The variables of the polynomials are the symbols and the values of functions. sin^2 a is 1 - cos^2 a; the values of
+other functions are treated as independent. So a vanishing numerator proves that the expression is zero everywhere,
+while a nonzero one proves nothing: f(a) and g(a) may be equal.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from sympy.polys.rings import ring
 from .graph import Graph, Node
 
 LARGEST = 20_000
-"""Terms that one product may make; beyond, the answer takes longer than it is worth."""
+"""Largest number of terms in one product; beyond that the answer takes longer than it is worth."""
 
 Polynomial = Any
 _ARITHMETIC = ("add", "sub", "neg", "mul", "div", "pow")
 
 
 LARGEST_SHORTENED = 200
-"""Terms of a product up to which a common divisor is sought: it takes far longer to find than the product."""
+"""Largest number of terms at which a common divisor is sought, which takes far longer than the product."""
 
 
 class TooLarge(Exception):
-    """The normal form has more terms than are worth their time."""
+    """The normal form has too many terms."""
 
 
 def vanishes(g: Graph, node: Node) -> bool:
-    """Whether a node is proved to be zero wherever it is defined; False where it is not proved."""
+    """Whether a node is proved to be zero wherever it is defined; False if there is no proof."""
     try:
         return not Fractions(g, node).numerator
     except (TooLarge, ZeroDivisionError):
@@ -39,7 +39,7 @@ def vanishes(g: Graph, node: Node) -> bool:
 
 
 def shortened(g: Graph, node: Node) -> Node:
-    """A node as a fraction in lowest terms where that has fewer operations; else the node itself."""
+    """A node as a fraction in lowest terms if that has fewer operations, otherwise the node itself."""
     try:
         found = Fractions(g, node, LARGEST_SHORTENED)
     except (TooLarge, ZeroDivisionError):
@@ -54,7 +54,7 @@ def shortened(g: Graph, node: Node) -> Node:
 class Fractions:
     """The numerator and denominator of a node as polynomials over the rationals.
 
-    Raises TooLarge where one product may have more terms than `largest`.
+    Raises TooLarge if a product could have more terms than `largest`.
     """
 
     def __init__(self, g: Graph, root: Node, largest: int = LARGEST) -> None:
@@ -79,7 +79,7 @@ class Fractions:
         return g.op[n] in _ARITHMETIC
 
     def _pairs(self) -> list[tuple[int, Polynomial]]:
-        """For every sine among the atoms, whose cosine is one too: its index and 1 - cos^2."""
+        """For every sine atom whose cosine is also an atom: its index and 1 - cos^2."""
         g = self.graph
         cosines = {g.args[n][0]: i for n, i in self.atoms.items() if g.op[n] == "cos"}
         return [

@@ -1,8 +1,8 @@
-"""Is there a point on a branch? A bounded search for values of the variables at which its conditions hold.
+"""Is there a point on a branch? A bounded search for values of the variables that satisfy its conditions.
 
-A switch is taken to its sign by Newton's method (least change of the variables, all violated conditions at once), and
-by looking along lines, near and far: where switches change their sign along a line is found by bisection, so that an
-interval between two roots is seen however short. What is not found may still exist: a `BranchWarning` says so.
+Switches are driven to the wanted signs by Newton's method (least change of the variables, all violated conditions at
+once) and by searching along lines, near and far: sign changes along a line are located by bisection, so even a short
+interval between them is found. A point that is not found may still exist: a `BranchWarning` reports this.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .system import System
 
 FARTHEST = 1e6
-"""Distance to which lines are followed."""
+"""Largest distance searched along a line."""
 _STARTS = 12
 _ROUNDS = 12
 _SIZES = (1.0, 0.0, 3.0, 30.0, 1e3, 1e5)
@@ -53,7 +53,7 @@ class _Search:
         self.tried = 0
 
     def values(self, x: Vector) -> Vector:
-        """The switches times their wanted signs: positive where a condition holds, nan where it is not defined."""
+        """The switches times their wanted signs: positive where a condition holds, nan where one is undefined."""
         self.tried += 1
         at = dict(zip(self.names, map(float, x), strict=True))
         try:
@@ -70,7 +70,7 @@ class _Search:
         return self.signs[:, None] * np.array(found, float).T
 
     def newton(self, x: Vector) -> Vector:
-        """A few least changes of the variables towards the signs that are wanted."""
+        """A few least-norm steps of the variables towards the wanted signs."""
         v = self.values(x)
         for _ in range(40):
             wrong = ~(v > 0)
@@ -91,7 +91,7 @@ class _Search:
         return x
 
     def along(self, x: Vector, direction: Vector) -> Vector:
-        """The point of a line, near or far, at which most conditions hold."""
+        """The nearest point on a line at which the most conditions hold."""
         steps = np.concatenate(([0.0], np.geomspace(1e-4, FARTHEST, 64)))
         ts = np.concatenate((-steps[:0:-1], steps))
         rows = np.array([self.values(x + t * direction) for t in ts])
@@ -122,10 +122,9 @@ class _Search:
 
 
 def reach(g: Graph, conditions: Sequence[Condition], system: System) -> tuple[Point | None, int]:
-    """Values of the variables in the conditions at which all of them hold, and the number of points tried.
+    """Values of the variables that satisfy all conditions (None if none were found), and the number of points tried.
 
-    The search starts from the example point; parameters keep the sign that they were declared with. None where nothing
-    was found.
+    The search starts from the example point; parameters keep their declared signs.
     """
     signs = {
         s.name: 1 if s.is_nonnegative else -1
@@ -158,7 +157,7 @@ def reach(g: Graph, conditions: Sequence[Condition], system: System) -> tuple[Po
 
 
 def condition_text(g: Graph, conditions: Sequence[Condition], symbols: Mapping[str, sp.Symbol]) -> str:
-    """The conditions in words: x - 2 > 0 and y < 0."""
+    """The conditions as text: x - 2 > 0 and y < 0."""
     return " and ".join(_texts(g, conditions, symbols))
 
 
@@ -175,7 +174,7 @@ def warn_unreached(
     tried: int,
     outcome: str,
 ) -> None:
-    """Say that no point was found on a branch, and what follows from that."""
+    """Warn that no point was found on a branch, and what follows from that."""
     warnings.warn(
         f"System {system.name!r}: {_entries(system, g, conditions, symbols)}: no point was found where "
         f"{condition_text(g, conditions, symbols)} ({tried} points were tried, up to {FARTHEST:.0e} away); {outcome}",
@@ -185,7 +184,7 @@ def warn_unreached(
 
 
 def warn_too_many(system: System, outcome: str) -> None:
-    """Say that there are more branches than are tried."""
+    """Warn that there are too many branches to examine them all."""
     warnings.warn(
         f"System {system.name!r}: its expressions have more than {MOST_BRANCHES} combinations of branches; {outcome}",
         BranchWarning,
@@ -196,8 +195,8 @@ def warn_too_many(system: System, outcome: str) -> None:
 def _entries(
     system: System, g: Graph, conditions: Sequence[Condition], symbols: Mapping[str, sp.Symbol]
 ) -> str:
-    """The entries of the declaration that contain a condition; all that branch where none does as it stands."""
-    own = system.nodes.graph.copy()
+    """The entries of the declaration that contain one of the conditions; if none does literally, all that branch."""
+    own = system.graph.copy()
     lowering = Lowering(own, {s: own.symbol(s.name) for s in system.all_symbols()})
     for x, v in system.kinematics.items():
         lowering.define(rate(x), lowering.lower([v])[0])

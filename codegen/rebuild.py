@@ -1,4 +1,4 @@
-"""Terms back into graph nodes, after factoring: what depends on parameters alone first, the ready operands first."""
+"""Factored terms back into graph nodes: parameters-only parts first, operands that are ready earliest first."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from .terms import Atom, Atoms, Call, Frozen, Leaf, Monomial, Number, common, fr
 _LATENCY = {"add": 4, "sub": 4, "mul": 4, "div": 13, "sqrt": 19, "neg": 1, "abs": 1, "min": 4, "max": 4}
 _LATENCY |= {"select": 2, "lt": 1, "le": 1, "eq": 1, "ne": 1, "and": 1, "or": 1, "sign": 2}
 _FUNCTION = 40
-"""Cycles from operand to result on present processors: only their order of size matters."""
+"""Latencies in cycles on current processors: only their order of magnitude matters."""
 _UNIT: Frozen = (((), 1),)
 
 
 @dataclass(frozen=True)
 class Coefficient:
-    """What depends on parameters alone, or a number, in front of a term."""
+    """The coefficient of a term: a number, or an expression in parameters alone."""
 
     terms: Frozen
 
 
 @dataclass(frozen=True)
 class Factor:
-    """An atom, or what divides by it."""
+    """An atom or its reciprocal."""
 
     atom: Atom
     inverse: bool = False
 
 
 class Arrangement:
-    """The values that some roots need, as sums of products of literals; `factoring` finds what they share.
+    """The values that some roots need, as sums of products of literals; `factoring` finds their common parts.
 
-    `size` is what they cost as they stand, `cost` what is left after factoring.
+    `size` is the cost before factoring, `cost` the cost after it.
     """
 
     def __init__(self, atoms: Atoms, values: Iterable[Frozen]) -> None:
         self.atoms = atoms
         self.number: dict[Frozen, int] = {}
-        """Which sum a value is, for those that do not depend on parameters alone."""
+        """The number of its sum for each value that depends on more than parameters."""
         self.literals: list[Coefficient | Factor] = []
         self._coefficients: dict[Frozen, Literal] = {}
         self._factors: dict[tuple[Atom, int], Literal] = {}
@@ -63,7 +63,7 @@ class Arrangement:
         return Factoring(self.sums, len(self.literals), self.atoms.tables)
 
     def _terms(self, value: Frozen, queue: list[Frozen]) -> tuple[Term, ...]:
-        """A value's terms in literals; what their atoms are made of joins the queue."""
+        """A value's terms in literals; the arguments of their atoms join the queue."""
         terms: list[Term] = []
         for sign, coefficient, state in self.atoms.grouped(value):
             literals = [] if coefficient == _UNIT else [self._coefficient(coefficient)]
@@ -97,17 +97,17 @@ class Arrangement:
         return weight("div") * divisions + sum(weight(self.atoms.op(atom)) for atom in self.calls)
 
     def size(self) -> int:
-        """Operations before factoring, with functions and divisions by their weight."""
+        """Operations before factoring, with functions and divisions weighted."""
         counts = ((len(terms), sum(multiplications(len(a)) for _, a in terms)) for terms in self.sums)
         return self._elsewhere + sum(max(0, n - 1) + products for n, products in counts)
 
     def cost(self) -> int:
-        """Operations after factoring, with functions and divisions by their weight."""
+        """Operations after factoring, with functions and divisions weighted."""
         return self._elsewhere + self.factoring.cost()
 
 
 def weight(op: str) -> int:
-    """What an operation costs, in additions."""
+    """The cost of an operation, in additions."""
     return 4 if op in ("div", "sqrt") else 1 if op in _LATENCY else 12
 
 
@@ -132,11 +132,11 @@ class _Literal:
 
 
 _Item = _Sum | _Fixed | _Atom | _Literal
-"""What a builder makes a node of."""
+"""The items from which a builder makes nodes."""
 
 
 class Builder:
-    """Nodes for an arrangement, in a graph that is extended."""
+    """Builds the nodes of an arrangement, extending the graph."""
 
     def __init__(self, g: Graph, arrangement: Arrangement) -> None:
         self.graph = g
@@ -149,7 +149,7 @@ class Builder:
         self.products = factoring.products
         self.sum_of = factoring.sum_of
         self.negative: set[Literal] = set()
-        """Products that are computed with the opposite sign: their coefficient bears it."""
+        """Products computed with the opposite sign, which their coefficient absorbs."""
         self.uses: dict[Literal, int] = {}
         for terms in self.sums:
             for _, literals in terms:
@@ -165,16 +165,16 @@ class Builder:
         return next((a for a in literals if isinstance(self._content(a), Coefficient)), None)
 
     def _content(self, literal: Literal) -> Coefficient | Factor | None:
-        """What a literal stands for, None where it was extracted."""
+        """The content of a literal, None if factoring extracted it."""
         known = self.arrangement.literals
         return known[literal] if literal < len(known) else None
 
     def _unsigned(self, number: int) -> bool:
-        """Whether a sum has no term that can stand first without a sign of its own."""
+        """Whether a sum has no term that can come first without a minus sign."""
         return all(s < 0 and self._coefficient(literals) is None for s, literals in self.sums[number])
 
     def _choose_signs(self) -> None:
-        """Turn products with a coefficient, and differences, round where that saves a negation."""
+        """Flip the signs of products with a coefficient, and of differences, where that saves a negation."""
         holders: dict[Literal, list[int]] = {}
         for i, terms in enumerate(self.sums):
             for literal in dict.fromkeys(a for _, literals in terms for a in literals):
@@ -209,7 +209,7 @@ class Builder:
 
     # -- nodes ----------------------------------------------------------------------------------------------------
     def value(self, terms: Frozen) -> Node:
-        """The node of a value, with all that it needs."""
+        """The node of a value, built with everything it needs."""
         first = self._item(terms)
         stack = [first]
         while stack:
@@ -226,7 +226,7 @@ class Builder:
         return self.made[first]
 
     def found(self, terms: Frozen) -> Node | None:
-        """The node of a value, if it has been made."""
+        """The node of a value, if it has been built."""
         return self.made.get(self._item(terms))
 
     def _item(self, terms: Frozen) -> _Item:
@@ -245,7 +245,7 @@ class Builder:
         return [self._behind(item.literal)]
 
     def _behind(self, literal: Literal) -> _Item:
-        """What a literal stands for that is no product."""
+        """The item of a literal that is not a product."""
         content = self._content(literal)
         if content is None:
             return _Sum(self.sum_of[literal])
@@ -271,7 +271,7 @@ class Builder:
         return g.same("div", (g.one, node)) if isinstance(factor, Factor) and factor.inverse else node
 
     def _parts(self, number: int) -> list[Term]:
-        """The terms of a sum, with those of sums that are used nowhere else."""
+        """The terms of a sum, with inner sums that are used only here expanded."""
         found: list[Term] = []
         stack = [(1, term) for term in reversed(self.sums[number])]
         while stack:
@@ -283,7 +283,7 @@ class Builder:
         return found
 
     def _flat(self, literals: Iterable[Literal]) -> list[Literal]:
-        """Factors, with those of products that are used nowhere else."""
+        """Factors, with inner products that are used only here expanded."""
         found: list[Literal] = []
         stack = list(literals)[::-1]
         while stack:
@@ -295,7 +295,7 @@ class Builder:
         return found
 
     def _signed(self, terms: list[Term]) -> list[Term]:
-        """A sum of negative terms only, with the sign of one given to its coefficient."""
+        """The terms of a sum; if all are negative, a coefficient absorbs the sign of one."""
         if any(sign > 0 for sign, _ in terms):
             return terms
         for i, (_, literals) in enumerate(terms):
@@ -304,7 +304,7 @@ class Builder:
         return terms
 
     def _term(self, sign: int, literals: Iterable[Literal]) -> tuple[int, Node]:
-        """A term's sign and node; the sign 0 asks for the opposite coefficient."""
+        """A term's sign and node; the sign 0 requests the opposite coefficient."""
         g = self.graph
         above: list[Node] = []
         below: list[Node] = []
@@ -324,7 +324,7 @@ class Builder:
 
     # -- trees ----------------------------------------------------------------------------------------------------
     def _note(self, node: Node) -> Node:
-        """Record when a node has its value, counted from the state; parameters are there before."""
+        """Record when a node's value is ready, in cycles after the state; parameters are ready before it."""
         g = self.graph
         stack = [node]
         while stack:
@@ -381,7 +381,7 @@ class Builder:
         return node if sign > 0 else g.neg(node)
 
     def _fixed(self, terms: Frozen) -> Node:
-        """What depends on parameters alone: common factors outside, one division."""
+        """An expression in parameters alone: common factors extracted, one division."""
         g = self.graph
         outside = common(m for m, _ in terms) if len(terms) > 1 else ()
         below = inverse(outside)

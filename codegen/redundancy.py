@@ -1,8 +1,8 @@
-"""Constraints that depend on one another: redundant ones, and ones that contradict the rest.
+"""Linearly dependent constraints: redundant ones, and ones that contradict the rest.
 
-Rows A_s of A_sa eta_a + A_s0 = 0 that are combinations of earlier rows add nothing if the same combination gives
-A_s0, and cannot hold together with them otherwise. A holonomic equation f whose rate depends on the rates of others is
-redundant if f vanishes where these vanish.
+A row A_s of A_sa eta_a + A_s0 = 0 that is a linear combination of earlier rows is redundant if the same combination
+gives A_s0, and contradicts them otherwise. A holonomic equation f whose rate depends on the rates of others is
+redundant if f vanishes where they vanish.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from .system import System
 
 _DEPENDENT = 1e-10
-"""What is left of a row after the others are taken out of it, as a share of the row, below which it depends on them."""
+"""A row depends on others if its relative distance from their span is below this."""
 _STEPS = 60
 
 
 def label(system: System, row: int) -> str:
-    """Which entry of the declaration a row of the constraints comes from."""
+    """The entry of the declaration from which a constraint row comes."""
     declared = len(system.constraints) - len(system.holonomic)
     return f"constraints[{row}]" if row < declared else f"holonomic[{row - declared}]"
 
 
 def check(system: System, g: Graph, point: Point, where: str) -> None:
-    """Refuse a constraint that depends on those before it at a generic point, and say whether it contradicts them."""
+    """Reject a constraint that depends on earlier ones at a generic point; the error says if it contradicts them."""
     if len(system.constraints) < 2:
         return
     names = [label(system, i) for i in range(len(system.constraints))]
@@ -59,7 +59,7 @@ def _values(g: Graph, rows: Sequence[Sequence[Node]], point: Point) -> np.ndarra
 
 
 def _combination(rows: np.ndarray, row: np.ndarray) -> np.ndarray | None:
-    """Weights of the rows whose combination is `row`, small ones as zero; None where there are none."""
+    """Weights with which `rows` combine to `row`, small ones as zero; None if `row` is independent of them."""
     size = np.linalg.norm(row)
     if size == 0:
         return None
@@ -73,7 +73,7 @@ def _combination(rows: np.ndarray, row: np.ndarray) -> np.ndarray | None:
 
 
 def _contradicts(system: System, g: Graph, s: int, weights: np.ndarray, point: Point) -> bool:
-    """Whether row s cannot hold where the rows before it, and the holonomic equations behind them, do."""
+    """Whether row s contradicts the rows before it and their holonomic equations."""
     declared = len(system.constraints) - len(system.holonomic)
     kept = [system.nodes.holonomic[i] for i in range(max(0, s - declared))]
     at = _satisfying(system, g, kept, point)
@@ -93,7 +93,7 @@ def _contradicts(system: System, g: Graph, s: int, weights: np.ndarray, point: P
 
 
 def _satisfying(system: System, g: Graph, equations: Sequence[Node], point: Point) -> Point | None:
-    """A point near `point` where the equations hold, by Gauss and Newton in the coordinates; None if none is found."""
+    """A point near `point` where the equations hold, by Gauss-Newton in the coordinates; None if none is found."""
     if not equations:
         return point
     x = system.nodes.fields.coordinates

@@ -1,4 +1,4 @@
-"""Rolling: constraints that give the material points of two bodies at their contact one velocity."""
+"""Rolling constraints: the material points of two bodies at their contact have the same velocity."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def rolling(
     directions: Sequence[Sequence[Expression]] | None = None,
     kinematics: Mapping[sp.Symbol, Expression] | None = None,
 ) -> list[Expression]:
-    """Constraints: the material point of the body at the contact has the velocity of what it rolls on.
+    """Constraints of rolling: the material points of the body and of its support have equal velocities at the contact.
 
-    contact : the place of the contact in space, a function of (t, x); with ``axes=body`` its components in body axes
-        from the mass centre instead (an expression in x where the contact wanders over the body).
-    on : another body that is rolled on; None: the ground.
-    directions : vectors in space along which the velocities are equal (skates, wheels that may slip along their
-        axis); None: all three components, those that vanish identically left out.
-    kinematics : those of the `System`; the result is then in its velocities instead of the rates `rate(x)`.
+    contact : the position of the contact in space, a function of (t, x); with ``axes=body``, its position relative to
+        the mass centre in body axes (an expression in x if the contact moves over the body).
+    on : the body on which it rolls; None: the ground.
+    directions : vectors in space along which the velocities are equal (skates, wheels that can slip along their
+        axis); None: all three components, except those that vanish identically.
+    kinematics : those of the `System`; the result then contains its velocities instead of the rates `rate(x)`.
 
     Returns expressions for `System(constraints=[...])`.
     """

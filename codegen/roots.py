@@ -1,8 +1,8 @@
 """Roots that are absolute values in disguise: sqrt(x^2 - 4 x + 4) is |x - 2|, and so is (x - 2)^4 to the power 1/4.
 
-Of a true root the other sign does as well: what is an identity with sqrt(a) is one with -sqrt(a), unless a is a square.
-So an identity is tried with each root reversed; where it fails, a is looked at along lines: a square touches zero
-without passing through it, and beyond that point the reversed root is the one that counts.
+An identity that holds with sqrt(a) also holds with -sqrt(a), unless a is a square. So each identity is tested with each
+root reversed; if it fails, a is examined along lines: a square touches zero without changing sign, and beyond that
+point the reversed root applies.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .evaluate import evaluate
 from .graph import Graph, Node
 
 _TOUCH = 1e-9
-"""A least value below this share of the values around it is zero."""
+"""A minimum below this fraction of the values around it is zero."""
 
 _DIGITS = 60
 
@@ -39,7 +39,7 @@ def _is_root(g: Graph, node: Node) -> bool:
 
 
 def touches_zero(g: Graph, node: Node) -> bool:
-    """Whether a node has a zero along generic lines at which it keeps its sign."""
+    """Whether a node has a zero along generic lines at which it does not change sign."""
     names = sorted(g.symbols([node]))
     draw = random.Random(50_021)
     steps = np.geomspace(1e-3, 1e6, 120)
@@ -64,7 +64,7 @@ def touches_zero(g: Graph, node: Node) -> bool:
                 continue
             with mp.workdps(
                 _DIGITS
-            ):  # in floats a root of terms that cancel is the root of their rounding errors
+            ):  # in floats, where terms cancel, this would be the root of their rounding errors
                 least = _least(partial(value, precise=True), ts[i - 1], ts[i + 1])
             if least <= _TOUCH * around:
                 return True
@@ -72,7 +72,7 @@ def touches_zero(g: Graph, node: Node) -> bool:
 
 
 def _least(value: object, low: float, high: float) -> float:
-    """The least value in an interval with one minimum, by golden section."""
+    """The minimum of a function with a single minimum in an interval, by golden-section search."""
     assert callable(value)
     share = (math.sqrt(5) - 1) / 2
     for _ in range(60):

@@ -1,7 +1,7 @@
-"""A kernel as a list of statements: which intermediates get a name, what is written where, in which order.
+"""A kernel as a list of statements: which intermediates get a name, what is stored where, in which order.
 
-Printing is left to others: the C text, the SymPy view and the pure-Python backend all come from the same schedule,
-so they compute the same operations in the same order.
+The C text, the SymPy view and the pure-Python backend are all printed from the same schedule, so they perform the same
+operations in the same order.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from .graph import CONDITIONS, LEAVES, RELATIONS, Graph, Node
 from .program import PLAIN, Kernel, Program
 
-# C library functions whose names a variable may not take in emitted code.
+# C library names that variables must not take in emitted code.
 MATH_NAMES = frozenset(
     """sqrt exp log sin cos tan asin acos atan sinh cosh tanh fabs pow fmin fmax atan2 copysign abs nan NAN INFINITY
     isfinite""".split()
@@ -25,12 +25,12 @@ _MACRO = re.compile(
 
 
 def emitted_name(name: str) -> str:
-    """The name of a variable in emitted code: its own, unless a C header may have taken it."""
+    """The name of a variable in emitted code: its own, unless that can clash with a C header."""
     return f"cg_name_{name}" if name in MATH_NAMES or _MACRO.match(name) else name
 
 
 _LONGEST = 12
-"""Operations in one statement: longer expressions are cut, to stay readable."""
+"""Largest number of operations in one statement; longer expressions are split for readability."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ Statement = Assign | SineCosine | Load | Store | Check | FactorSolve
 
 
 def assigned(s: Statement) -> tuple[Assign, ...]:
-    """The names that a statement gives to nodes."""
+    """The assignments of names to nodes in a statement."""
     if isinstance(s, SineCosine):
         return s.sine, s.cosine
     return (s,) if isinstance(s, Assign) else ()
@@ -97,7 +97,7 @@ def assigned(s: Statement) -> tuple[Assign, ...]:
 
 @dataclass(frozen=True)
 class Counts:
-    """Operations of a kernel, how many of them are divisions, and how many more depend on parameters alone."""
+    """Operations of a kernel, the divisions among them, and the further operations on parameters alone."""
 
     operations: int
     divisions: int
@@ -108,9 +108,9 @@ class Counts:
 class Schedule:
     """The statements of a kernel, the names of its nodes, its workspace and its counts.
 
-    `hoist` is what depends on parameters alone: a schedule of its own, to be run once before `statements`, which find
-    its results in the array "q". `operations` counts arithmetic and function calls, of which `divisions` and
-    `functions`, without those of `hoist`.
+    `hoist` computes what depends on parameters alone: a separate schedule that runs once before `statements`, which
+    read its results from the array "q". `operations` counts arithmetic and function calls, including `divisions` and
+    `functions` but not those of `hoist`.
     """
 
     kernel: Kernel
@@ -129,12 +129,12 @@ class Schedule:
 
     @property
     def size(self) -> int:
-        """The length of the code: a function of `cg_math.h` is as long as 25 operations."""
+        """The length of the code: a function of `cg_math.h` counts as 25 operations."""
         return self.operations + 24 * self.functions
 
     @property
     def passes(self) -> tuple[Schedule, ...]:
-        """The schedules to run one after the other: `hoist`, if there is one, and this one."""
+        """The schedules to run in order: `hoist`, if there is one, and this one."""
         return (self,) if self.hoist is None else (self.hoist, self)
 
 
@@ -152,9 +152,9 @@ def variable_names(program: Program, kernel: Kernel) -> dict[str, tuple[str, str
 
 
 def schedule(program: Program, kernel: Kernel) -> Schedule:
-    """Order the statements of a kernel; see the module's text."""
+    """Order the statements of a kernel; see the module docstring."""
     g = program.graph
-    # A condition is no number, it is not handed on.
+    # Conditions are not numbers, so they are not hoisted.
     fixed = {n for n in g.from_only(kernel.roots(), kernel.beforehand) if g.op[n] not in CONDITIONS}
     if not fixed:
         return _scheduled(g, kernel, _Writer(program, kernel, ()), "out")
@@ -173,7 +173,7 @@ def schedule(program: Program, kernel: Kernel) -> Schedule:
 
 
 def _live(g: Graph, pair: tuple[Node, Node], fixed: set[Node], kernel: Kernel) -> bool:
-    """Whether a check has to be made in every call."""
+    """Whether a check must run in every call."""
     known = fixed | set(kernel.beforehand)
     return any(n not in known and g.constant_value(n) is None for n in pair)
 
@@ -195,7 +195,7 @@ def _scheduled(g: Graph, kernel: Kernel, writer: _Writer, array: str) -> Schedul
         for i, node in enumerate(solve.results):
             name = str(g.value[node])
             writer.table[name] = (emitted_name(name), "work", right_at + i)
-    # One branch, after everything is computed: nothing traps, and the values before it are free to be reordered.
+    # One branch, after everything is computed: nothing traps, and the compiler can reorder what comes before it.
     for node in (*kernel.outputs, *(n for pair in kernel.pivots for n in pair)):
         writer.need(node)
     if kernel.pivots:
@@ -225,7 +225,7 @@ def _of_solves(kernel: Kernel) -> tuple[int, int]:
 
 
 def count(g: Graph, kernel: Kernel) -> Counts:
-    """What `schedule` would count, without writing a statement."""
+    """The counts of `schedule`, without writing statements."""
     roots = kernel.roots()
     fixed = {n for n in g.from_only(roots, kernel.beforehand) if g.op[n] not in RELATIONS}
     operations, divisions = _of_solves(kernel)
@@ -257,7 +257,7 @@ class _Writer:
         )
         self.labels = {n: s for n, s in kernel.labels.items() if s not in taken}
         self.counter = 0
-        self.angles: dict[Node, tuple[Node, Node]] = {}  # a sine or cosine -> it and its companion
+        self.angles: dict[Node, tuple[Node, Node]] = {}  # a sine or cosine -> (sine, cosine)
         self.cut = self._shared(kernel.roots())
 
     def reserve(self, count: int) -> int:
@@ -269,7 +269,7 @@ class _Writer:
         self.statements.append(Store(array, index, node, comment))
 
     def need(self, root: Node) -> None:
-        """Emit what the node is made of, and the node itself where it bears a name."""
+        """Emit the operands of a node, and the node itself if it has a name."""
         g = self.graph
         for node in self._pending(root):
             kind = g.op[node]
@@ -280,7 +280,7 @@ class _Writer:
             elif kind == "symbol":
                 name, array, index = self.table[str(g.value[node])]
                 self.names[node] = name
-                if (name, array) != ("t", "t"):  # the time argument bears its name already
+                if (name, array) != ("t", "t"):  # the time argument already has this name
                     self.statements.append(Load(name, array, index))
             elif node in self.angles:
                 both = [Assign(self._fresh(n), n) for n in self.angles[node] if n not in self.names]
@@ -316,7 +316,7 @@ class _Writer:
         return f"{self.prefix}{self.counter}"
 
     def _shared(self, roots: Sequence[Node]) -> set[Node]:
-        """The nodes that get a name: used more than once, labelled, or not to be nested where they stand."""
+        """The nodes that get a name: used more than once, labelled, or impossible to nest where they are used."""
         g = self.graph
         order = [n for n in g.reachable(roots, stop=self.given) if n not in self.given]
         uses: dict[Node, int] = dict.fromkeys([*order, *self.given], 0)
@@ -345,14 +345,14 @@ class _Writer:
                     named.add(a)
                 else:
                     length[node] += length[a]
-            # A condition is written where it is used: it has no type of its own among doubles.
+            # Conditions are written inline, since all variables are doubles.
             if (uses[node] > 1 and g.op[node] not in CONDITIONS) or node in self.labels:
                 named.add(node)
         return named
 
 
 def _nests(g: Graph, node: Node, position: int, inner: Node) -> bool:
-    """Whether `inner` may stand inside the text of `node` with the order of operations kept and no doubt left."""
+    """Whether `inner` can be written inside the text of `node`, unambiguous and with the same order of operations."""
     outer, op = g.op[node], g.op[inner]
     if op == "select" or outer in ("select", "min", "max") or outer in RELATIONS:
         return False

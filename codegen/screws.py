@@ -6,9 +6,9 @@ omega = omega_0 + eta_a omega_a,  v_G = v_0 + eta_a v_a,
 with R^T X_a R = hat(omega_a) in body axes and v_a = X_a r_G: (omega_a, v_a) is the partial screw of eta_a.
 T = sum m v_G^2 / 2 + omega . I omega / 2  (König); a wrench (F, C) at P has Q_a = F . v_a(P) + C . omega_a.
 
-From body to body, with R the rotation against the parent, c the mass centre in the parent's axes, c = a + R l:
+From parent to child, with R the rotation relative to the parent, c the mass centre in the parent's axes, c = a + R l:
 omega = R^T omega_parent + spin,   v = R^T (v_parent + omega_parent x a + a') + omega x l,
-each in body axes, so that a chain of n bodies costs n times one of them.
+each in body axes, so the cost of a chain is linear in the number of bodies.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from .vectors import (
 class Screw:
     """The kinematic screw of a body: `omega` in body axes and `velocity` of the mass centre in space, (3, 1) each.
 
-    `partial[eta]` is the pair (omega_a, v_a) of the velocity eta, `drift` that of a motion with all eta = 0.
+    `partial[eta]` is the pair (omega_a, v_a) of the velocity eta, `drift` is (omega_0, v_0), with all eta = 0.
     """
 
     body: Body
@@ -57,14 +57,14 @@ class Screw:
 
 @dataclass(frozen=True)
 class _Pose:
-    """A body's declaration in the graph. Its mass centre is at `center` = `anchor` + R `lever` in the parent's axes;
-    without such a lever, which must not move in body axes, `anchor` is the whole `center` and `lever` zero."""
+    """A body's declaration in the graph. Its mass centre is at `center` = `anchor` + R `lever` in the parent's axes,
+    with a lever that is fixed in body axes; if there is none, `anchor` is `center` and `lever` is zero."""
 
     mass: Node
     inertia: Matrix
     rotation: Matrix
     scale: Node
-    """The square of the factor by which `rotation` is longer than a rotation: 1, or |q|^4 of a quaternion."""
+    """The square of the factor by which `rotation` scales a true rotation: 1, or |q|^4 for a quaternion."""
     center: Vector
     anchor: Vector
     lever: Vector
@@ -75,7 +75,7 @@ class _Pose:
 class Flow:
     """Poses along dx/dt = X_0 + eta_a X_a: angular velocities, velocities of points, energies, generalised forces.
 
-    `lowering` knows the symbols; `rows` are the nodes of dx/dt by coordinate, `velocities` those of eta.
+    `lowering` maps symbols to nodes; `rows` are the nodes of dx/dt by coordinate, `velocities` those of eta.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Flow:
     def apart(
         cls, symbols: Iterable[sp.Symbol], kinematics: Mapping[sp.Symbol, Any]
     ) -> tuple[Flow, dict[str, sp.Symbol]]:
-        """A flow in a graph of its own, and its symbols by name."""
+        """A flow in a new graph, and its symbols by name."""
         g = Graph()
         rows = {x: sp.sympify(e) for x, e in kinematics.items()}
         used = {*symbols, *rows, *(s for e in rows.values() for s in e.free_symbols)} | {time}
@@ -159,7 +159,7 @@ class Flow:
         return self._position[body]
 
     def point(self, body: Body, arm: Vector) -> Vector:
-        """The place in space of a point that is `arm` from the mass centre, in body axes."""
+        """The position in space of the point at `arm` (in body axes) from the mass centre."""
         return plus(self.graph, self.position(body), times(self.graph, self.attitude(body), arm))
 
     # -- velocities -------------------------------------------------------------------------------------------------
@@ -233,12 +233,12 @@ class Flow:
         return v if above is None else times(self.graph, self.attitude(above), v)
 
     def at(self, body: Body, arm: Vector) -> Vector:
-        """The velocity in space of the material point that is `arm` (in body axes) from the mass centre."""
+        """The velocity in space of the material point at `arm` (in body axes) from the mass centre."""
         turned = times(self.graph, self.attitude(body), cross(self.graph, self.omega(body), arm))
         return plus(self.graph, self.speed(body), turned)
 
     def at_place(self, body: Body, place: Vector) -> Vector:
-        """The velocity in space of the material point of the body that is at a place of space."""
+        """The velocity in space of the body's material point at the position `place` in space."""
         g = self.graph
         return plus(g, self.speed(body), cross(g, self.turning(body), minus(g, place, self.position(body))))
 
@@ -255,7 +255,7 @@ class Flow:
         return g.add(moving, g.mul(half, self._turning_energy(body, pose)))
 
     def _turning_energy(self, body: Body, pose: _Pose) -> Node:
-        """omega . I omega, in the parent's axes where I does not change in them: the spin drops out there."""
+        """omega . I omega, in the parent's axes if I is constant in them, so that the spin angle drops out."""
         g = self.graph
         inner = self._quadratic(pose.inertia, self.omega(body), pose)
         if pose.scale != g.one or not pose.turned_by:
@@ -270,7 +270,7 @@ class Flow:
         return self._quadratic(fixed, outer, pose)
 
     def _quadratic(self, inertia: Matrix, omega: Vector, pose: _Pose) -> Node:
-        """omega . I omega; the components of equal moments together, so that their angles may drop out."""
+        """omega . I omega; components with equal moments are grouped so that angles can drop out."""
         g = self.graph
         if any(inertia[i][j] != g.zero for i in range(3) for j in range(3) if i != j):
             return g.dot(omega, times(g, inertia, omega))
@@ -304,5 +304,5 @@ class Flow:
 
 
 def _of_rotation(e: Any, turning: set[sp.Symbol]) -> Any:
-    """The terms of a sum that move with the rotation alone."""
+    """The terms of a sum that move with the rotation only."""
     return sp.Add(*(term for term in sp.Add.make_args(e) if moves(term) and moves(term) <= turning))

@@ -1,4 +1,4 @@
-"""The Cython module around a model's C core: three small texts."""
+"""The Cython module around a model's C core: three small files."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["shell_files"]
 def shell_files(program: Program, command: str | None = None) -> dict[str, str]:
     """The texts `<name>.pyx`, `<name>.pxd` and `<name>.pyi` of the extension module of `program`.
 
-    `command` is what makes them again; by default the command line's `emit`. The module has `capsule` (a capsule
-    named "chaplygin.model" that holds `const cg_model_t *`), `address` (the same as an int), `model` (made when first
-    asked for), and exports the kernels to other Cython code through the `.pxd`.
+    `command` regenerates them (default: `chaplygin emit`). The module has `capsule` (a capsule named
+    "chaplygin.model" that holds `const cg_model_t *`), `address` (the same as an int), `model` (created on first
+    access), and exports the kernels to other Cython code through the `.pxd`.
 
-    Raises ValueError where the program's name is not an identifier.
+    Raises ValueError if the program's name is not an identifier.
     """
     name = program.name
     if not (name.isascii() and name.isidentifier()):

@@ -1,13 +1,10 @@
-"""A model in two stages: its kernels are compiled at once, the rest beside the first runs.
+"""A build in two stages: the kernels are compiled immediately, the rest in the background of the first runs.
 
-The first stage compiles the C core without methods, a tenth of the whole work, and runs it through the table of the
-runtime. A second process (`worker`) meanwhile makes the entry of the cache: the same core with the methods compiled
-in, and the Cython module. When it is there the model goes over to it: same object, same bits, faster steps.
+The first stage compiles the C core without methods, a tenth of the work, and runs it through the runtime's table of
+methods. Meanwhile a second process (`worker`) builds the cache entry: the same core with the methods compiled in, and
+the Cython module. When that is ready, the model switches to it: same object, same bits, faster steps.
 
-Only reproducible models are made so: in others the last bits may depend on how the code was compiled.
-
-With CHAPLYGIN_BACKGROUND=0 in the environment nothing is compiled in the background: the rest is built when something
-needs it, such as an ensemble, or never.
+Only reproducible models are built this way: in others the last bits may depend on how the code was compiled.
 """
 
 from __future__ import annotations
@@ -38,14 +35,14 @@ if TYPE_CHECKING:
 __all__ = ["begin", "complete"]
 
 PATIENCE = 1.0
-"""Seconds that the end of the process waits for builds without a word."""
+"""Seconds to wait for builds silently at the end of the process."""
 
 _running: dict[str, Build] = {}  # by key
 _postponed: WeakValueDictionary[str, Model] = WeakValueDictionary()  # by key
 
 
 class _Turns:
-    """Which builds go on: `free` at once, and whatever somebody waits for, which does not wait for its turn."""
+    """Limits concurrent builds to the `free` turns; a build that a caller waits for needs no turn."""
 
     def __init__(self, free: int) -> None:
         self.free = free
@@ -64,7 +61,7 @@ class _Turns:
                 self.changed.notify_all()
 
     def hurry(self, build: Build) -> None:
-        """Somebody waits for this build."""
+        """Let this build start without a turn, because a caller waits for it."""
         with self.changed:
             build.awaited = True
             self.changed.notify_all()
@@ -74,18 +71,18 @@ _turns: _Turns
 
 
 def _free_turns() -> None:
-    """Let as many builds go on at once as keep the processors busy: each runs Cython and a C compiler side by side."""
+    """Allow as many concurrent builds as keep the processors busy: each runs Cython and a C compiler in parallel."""
     global _turns
     _turns = _Turns(max(1, (os.cpu_count() or 1) // 2))
 
 
 _free_turns()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_free_turns)  # the threads that hold the turns are not in the child
+    os.register_at_fork(after_in_child=_free_turns)  # the threads that hold turns do not exist in the child
 
 
 def complete(key: str, sources: Callable[[], Sources], *, reproducible: bool, inline: bool) -> Model:
-    """The model of `key` with everything built; waits where it is being built. Raises as `build` does."""
+    """The fully built model of `key`; waits if a build is running. Raises as `build` does."""
     from chaplygin.runtime.loading import load_model
 
     running = _running.get(key)
@@ -100,9 +97,9 @@ def complete(key: str, sources: Callable[[], Sources], *, reproducible: bool, in
 
 
 def begin(key: str, sources: Callable[[], Sources], *, inline: bool) -> Model:
-    """A reproducible model of `key` as soon as its kernels are compiled; the rest is built beside it.
+    """A reproducible model of `key` as soon as its kernels are compiled; the rest is built in the background.
 
-    `sources` is called unless the model is there already. Raises as `build` does.
+    `sources` is called unless the model is already being built. Raises as `build` does.
     """
     from chaplygin.runtime.loading import load_model
 
@@ -168,7 +165,7 @@ class _Worker:
     """The second process: see `worker`."""
 
     def __init__(self, key: str) -> None:
-        """Start it. OSError where that cannot be: in a frozen program, or one that embeds Python."""
+        """Start it. Raises OSError where that is impossible: in a frozen program, or one that embeds Python."""
         name = os.path.basename(sys.executable or "").lower()
         if getattr(sys, "frozen", False) or not ("python" in name or "pypy" in name):
             raise OSError(f"{sys.executable!r} is not a Python interpreter")
@@ -177,7 +174,7 @@ class _Worker:
             "serve(sys.argv[1])"
         )
         path = [entry for entry in sys.path if isinstance(entry, str)]
-        # A session of its own: Ctrl-C, meant for a run, does not reach it.
+        # In a separate session, so that Ctrl-C, meant for a run, does not reach it.
         self.process = subprocess.Popen(
             [sys.executable, "-c", code, key, *path],
             stdin=subprocess.PIPE,
@@ -187,19 +184,19 @@ class _Worker:
         )
 
     def answer(self) -> dict[str, Any]:
-        """What it says next. Where it has ended without a word, that is the error."""
+        """Its next message; an error message if it has ended without one."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
             return {
-                "error": f"the process that builds it ended early (code {self.process.wait()})",
+                "error": f"the build process ended early (code {self.process.wait()})",
                 "log": None,
             }
         found: dict[str, Any] = json.loads(line)
         return found
 
     def order(self, sources: Sources, inline: bool) -> None:
-        """Give it what it shall build."""
+        """Send it the sources to build."""
         assert self.process.stdin is not None
         order = {
             "name": sources.name,
@@ -208,11 +205,11 @@ class _Worker:
             "reproducible": True,
             "inline": inline,
         }
-        with suppress(OSError), self.process.stdin as commands:  # a dead one is noticed by `answer`
+        with suppress(OSError), self.process.stdin as commands:  # `answer` notices a dead process
             commands.write(json.dumps(order).encode() + b"\n")
 
     def abandon(self) -> None:
-        """Let it end at once, and its compilers with it; it removes its unfinished files."""
+        """Terminate it and its compilers; it removes its unfinished files."""
         with suppress(OSError):
             if hasattr(os, "killpg") and self.process.poll() is None:
                 os.killpg(self.process.pid, signal.SIGTERM)
@@ -220,7 +217,7 @@ class _Worker:
                 self.process.terminate()
 
     def end(self) -> None:
-        """Wait for its end."""
+        """Wait for it to end."""
         for pipe in (self.process.stdin, self.process.stdout):
             with suppress(OSError):
                 assert pipe is not None
@@ -229,7 +226,7 @@ class _Worker:
 
 
 class Build:
-    """The rest of a build that goes on beside its model."""
+    """The rest of a build, which runs in the background while its model is used."""
 
     def __init__(self, key: str, sources: Sources, inline: bool, worker: _Worker, model: Model) -> None:
         self.key, self.sources, self.inline, self.worker, self.model = key, sources, inline, worker, model
@@ -237,7 +234,7 @@ class Build:
         self.error: BuildError | None = None
         self.abandoned = self.awaited = False
         model._rest = self.wait
-        # A daemon, for the interpreter would wait for any other thread without a word, and before `_finish`.
+        # A daemon: the interpreter would wait silently for any other thread, and before `_finish`.
         self.thread = threading.Thread(target=self._follow, name=f"build of {sources.name}", daemon=True)
         if not _running:
             atexit.unregister(_finish)
@@ -246,18 +243,18 @@ class Build:
         self.thread.start()
 
     def wait(self) -> None:
-        """Return when the model has been taken over. Raises BuildError where it could not be built."""
+        """Return when the model uses the complete build. Raises BuildError if that failed."""
         if os.getpid() == self.pid:
             _turns.hurry(self)
             self.thread.join()
         elif self.model._rest is not None:
-            # In a forked child neither the thread nor the second process is ours: wait as any other process would.
-            _take_over(self.model, build(self.sources, key=self.key, inline=self.inline))
+            # A forked child has neither the thread nor the second process: wait as any other process would.
+            self._take_over(build(self.sources, key=self.key, inline=self.inline))
         if self.error is not None:
             raise self.error
 
     def _follow(self) -> None:
-        """Wait for the second process, without the GIL, and take over what it made."""
+        """Wait for the second process, without the GIL, and switch the model to its result."""
         try:
             with _turns.taken(self):
                 self.worker.order(self.sources, self.inline)
@@ -275,15 +272,15 @@ class Build:
             self.worker.end()
         if self.error is not None and not self.abandoned:
             warnings.warn(
-                f"the model {self.model.name!r} runs, but it could not be built completely: its steps are "
-                f"slower than they could be, and it is not kept in the cache. {self.error}",
+                f"the model {self.model.name!r} runs, but its build could not be completed: it is slower than it "
+                f"could be, and it is not cached. {self.error}",
                 RuntimeWarning,
                 stacklevel=2,
             )
 
 
 def _finish() -> None:
-    """At the end of the process: let its builds come to their end."""
+    """At the end of the process, let its builds finish."""
     mine = [build for build in _running.values() if build.pid == os.getpid()]
     deadline = time.monotonic() + PATIENCE
     try:

@@ -1,4 +1,4 @@
-"""Structure functions of a system: in its graph for the forms, as SymPy expressions for the user."""
+"""Structure functions of a system: as graph nodes for the forms, as SymPy expressions for the user."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _points(system: System) -> list[dict[str, float]]:
 
 
 def recognise(g: Graph, system: System, nodes: list[Node]) -> list[Node]:
-    """Nodes that are constants in disguise replaced by them, the others simplified where that is quick."""
+    """Nodes with hidden constants replaced by their values and the others simplified where that is quick."""
     return recognised(g, nodes, _points(system), _prover(system), shortened)
 
 

@@ -1,4 +1,4 @@
-"""The symbols a system is declared with, and the rule their names follow."""
+"""The symbols of a declaration, and the rules for their names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chaplygin.runtime.errors import DeclarationError as DeclarationError
 
 
 class Named(sp.Symbol):
-    """A symbol of a declaration; sorted among its like by name alone when it is printed."""
+    """A symbol of a declaration; printed expressions sort symbols by name alone."""
 
     @classmethod
     def class_key(cls) -> tuple[int, int, str]:
@@ -70,7 +70,7 @@ RESERVED = frozenset([*_C_WORDS, *_CPP_WORDS, *_CYTHON_WORDS, *keyword.kwlist, *
 
 
 ASSUMPTIONS = "positive negative nonnegative nonpositive nonzero zero integer even odd".split()
-"""SymPy's assumptions that a symbol may be declared with: those that can be checked when a model runs."""
+"""The SymPy assumptions accepted in declarations: those that can be checked when a model runs."""
 
 
 def assumed(s: sp.Symbol) -> int:
@@ -91,7 +91,7 @@ def assumed(s: sp.Symbol) -> int:
 
 
 def check_text(text: str, where: str) -> None:
-    """Raise DeclarationError for text that C strings and UTF-8 cannot hold."""
+    """Raise DeclarationError for text that C strings and UTF-8 cannot represent."""
     if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
         raise DeclarationError(
             f"{where} = {text!r} contains a NUL character or half of a surrogate pair; give plain text"
@@ -99,7 +99,7 @@ def check_text(text: str, where: str) -> None:
 
 
 def check_name(name: str, what: str) -> None:
-    """Raise DeclarationError unless `name` can be a name in C, C++, Python and Cython, and is not taken."""
+    """Raise DeclarationError unless `name` can be a name in C, C++, Python and Cython, and is not reserved."""
     if not isinstance(name, str) or not _IDENTIFIER.match(name):
         raise DeclarationError(
             f"{what} {name!r}: a name is a letter followed by letters, digits or underscores, e.g. 'omega_1'"
@@ -109,7 +109,9 @@ def check_name(name: str, what: str) -> None:
     if name in RESERVED:
         raise DeclarationError(f"{what} {name!r}: a keyword of C, C++, Python or Cython; choose another name")
     if name.startswith("cg_"):
-        raise DeclarationError(f"{what} {name!r}: names that begin with 'cg_' are kept for generated code")
+        raise DeclarationError(
+            f"{what} {name!r}: names that begin with 'cg_' are reserved for generated code"
+        )
     if name == "t" and what != "time":
         raise DeclarationError(f"{what} 't': t is the time (chaplygin.time); choose another name")
 
@@ -117,10 +119,10 @@ def check_name(name: str, what: str) -> None:
 def _declare(kind: type[sp.Symbol], names: str, what: str, assumptions: dict[str, Any]) -> Any:
     if not isinstance(names, (str, list, tuple)):
         raise DeclarationError(
-            f"{what} names are {type(names).__name__}; give text such as 'phi x y', or a list of names"
+            f"{what} names are {type(names).__name__}; give a string such as 'phi x y', or a list of names"
         )
     if "real" in assumptions:
-        raise DeclarationError(f"{what} {names!r}: all symbols are real; leave the assumption real= out")
+        raise DeclarationError(f"{what} {names!r}: all symbols are real; omit the assumption real=")
     for key, value in assumptions.items():
         if key not in ASSUMPTIONS or (key in ("integer", "even", "odd") and not value):
             raise DeclarationError(
@@ -129,7 +131,7 @@ def _declare(kind: type[sp.Symbol], names: str, what: str, assumptions: dict[str
             )
     split = names.replace(",", " ").split() if isinstance(names, str) else list(names)
     if not split:
-        raise DeclarationError(f"no {what} named: give names separated by spaces, e.g. 'phi x y'")
+        raise DeclarationError(f"no {what} names given: separate names by spaces, e.g. 'phi x y'")
     if ";" in str(names) or "(" in str(names):
         check_name(str(names), what)
     for name in split:
@@ -148,8 +150,8 @@ def _declare(kind: type[sp.Symbol], names: str, what: str, assumptions: dict[str
 def coordinates(names: str, **assumptions: Any) -> Any:
     """Declare generalised coordinates: one name gives one symbol, several give a tuple.
 
-    SymPy's assumptions (`positive=True` ...) may be given. A run must begin where they hold; whether the motion keeps
-    them is not checked.
+    SymPy's assumptions (`positive=True` ...) can be given. A run must start where they hold; whether the motion
+    preserves them is not checked.
 
     Raises DeclarationError for a name that is not a plain identifier or is a keyword, and for an assumption that
     cannot be checked.
@@ -168,7 +170,7 @@ def velocities(names: str) -> Any:
 
 
 def parameters(names: str, **assumptions: Any) -> Any:
-    """Declare constants; SymPy's assumptions (`positive=True` ...) may be given, and a run that breaks them is refused.
+    """Declare constants. SymPy's assumptions (`positive=True` ...) can be given; runs that violate them are rejected.
 
     >>> m, a, J = parameters("m a J", positive=True)
     """
@@ -178,8 +180,8 @@ def parameters(names: str, **assumptions: Any) -> Any:
 def inputs(names: str, **assumptions: Any) -> Any:
     """Declare quantities that the caller sets during a run (a motor's couple, a control).
 
-    SymPy's assumptions (`nonnegative=True` ...) may be given: numbers, samples and results of input functions that
-    break them are refused.
+    SymPy's assumptions (`nonnegative=True` ...) can be given: numbers, samples and results of input functions that
+    violate them are rejected.
 
     >>> tau = inputs("tau")
     """
@@ -187,11 +189,11 @@ def inputs(names: str, **assumptions: Any) -> Any:
 
 
 def multiplier(number: int) -> Multiplier:
-    """The symbol of the multiplier of a constraint, named `lambda_<number>`; constraints are counted from 1.
+    """The symbol of the multiplier of a constraint, named `lambda_<number>`; constraints are numbered from 1.
 
     The reaction of constraint s on the velocities is A_sa lambda_s (see the form `multipliers`). Declared constraints
-    come first, then the holonomic ones, f = 0 with the rates df/dt. The symbol may stand in outputs, in the guard of
-    an event and in the normal force of a contact; such a system has the form `multipliers` only.
+    come first, then the holonomic ones, f = 0 with the rates df/dt. The symbol can appear in outputs, in the guard of
+    an event and in the normal force of a contact; such a system only has the form `multipliers`.
 
     >>> multiplier(1)
     lambda_1
@@ -211,13 +213,13 @@ def rate(coordinate: sp.Symbol) -> Rate:
     """
     if not isinstance(coordinate, Coordinate):
         raise DeclarationError(
-            f"rate({coordinate!s}): the argument must be a coordinate made by coordinates()"
+            f"rate({coordinate!s}): the argument must be a coordinate created with coordinates()"
         )
     return Rate(f"{coordinate.name}_dot", real=True)
 
 
 def kind_of(s: sp.Symbol) -> str:
-    """What a symbol of a declaration is, in one word."""
+    """The kind of a symbol, as one word."""
     kinds = (Coordinate, Velocity, Parameter, Multiplier, Time)
     return next((kind.__name__.lower() for kind in kinds if isinstance(s, kind)), "input")
 

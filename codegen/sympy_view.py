@@ -1,4 +1,4 @@
-"""Graph nodes back into SymPy: expressions to look at."""
+"""Graph nodes as SymPy expressions for display."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from sympy.functions.elementary.trigonometric import TrigonometricFunction
 from .graph import BINARY, UNARY, Graph, Node
 
 LARGEST_SIMPLIFIED = 120
-"""Operations without sharing up to which SymPy simplifies what is shown; beyond, it may take minutes."""
+"""Largest number of operations (without sharing) that SymPy simplifies for display; more can take minutes."""
 LARGEST_FACTORED = 1000
-"""Operations without sharing up to which common factors are taken out of what is shown."""
+"""Largest number of operations (without sharing) at which common factors are extracted for display."""
 
 BUILD: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,
@@ -39,7 +39,7 @@ BUILD |= {name: getattr(sp, name) for name in (*UNARY, *BINARY) if name not in B
 
 
 def constant(value: Fraction) -> Any:
-    """A rational where it was meant as one, else the decimal number it is (9.81, not 5522...)."""
+    """A rational if its denominator is small, otherwise a decimal number (9.81, not 5522...)."""
     if value.denominator <= 10_000:
         return sp.Rational(value.numerator, value.denominator)
     return sp.Float(float(value))
@@ -74,7 +74,7 @@ def expressions(
 
 
 def shown(g: Graph, roots: Sequence[Node], symbols: Mapping[str, sp.Symbol]) -> list[Any]:
-    """The roots as SymPy expressions to be read: made shorter where SymPy does not take long for it."""
+    """The roots as SymPy expressions for display, simplified where that is quick."""
     found = expressions(g, roots, symbols)
     return [_shorter(e, g.tree_size(n)) for n, e in zip(roots, found, strict=True)]
 
@@ -82,7 +82,7 @@ def shown(g: Graph, roots: Sequence[Node], symbols: Mapping[str, sp.Symbol]) -> 
 def _shorter(e: Any, size: int) -> Any:
     if size > LARGEST_FACTORED:
         return e
-    # A denominator with sines and cosines takes minutes, whatever its size.
+    # Simplifying a denominator with sines and cosines can take minutes, whatever its size.
     below = [p.base for p in e.atoms(sp.Pow) if p.exp.is_negative and p.base.is_Add]
     if size > LARGEST_SIMPLIFIED or any(b.has(TrigonometricFunction) for b in below):
         return sp.factor_terms(e)

@@ -1,4 +1,4 @@
-"""`System`: a mechanical system as it is declared, checked when made, frozen afterwards."""
+"""`System`: the declaration of a mechanical system, checked on creation and immutable afterwards."""
 
 from __future__ import annotations
 
@@ -45,27 +45,27 @@ class System:
 
     Parameters
     ----------
-    name : a plain identifier; emitted code bears it.
+    name : a plain identifier, used in emitted code.
     kinematics : {coordinate: dx/dt}, each right-hand side affine in the velocities. Fewer velocities than coordinates
-        are legal iff every bracket [X_a, X_b], [X_0, X_b] stays in the span of the X_a.
-    coordinates : instead of `kinematics`: the velocities are the coordinate rates, `chaplygin.rate(x)`.
-    kinetic : T(t, x, eta), with no constraint substituted; with `bodies`, what is added to their T.
-    bodies : `Body` objects in place of (or beside) `kinetic`: T by König from their masses, inertias and poses.
+        are allowed iff every bracket [X_a, X_b], [X_0, X_b] stays in the span of the X_a.
+    coordinates : instead of `kinematics`, if the velocities are the coordinate rates, `chaplygin.rate(x)`.
+    kinetic : T(t, x, eta), with no constraint substituted; with `bodies`, a term added to their T.
+    bodies : `Body` objects instead of (or in addition to) `kinetic`: König's theorem gives T from their masses,
+        inertias and poses.
     potential : V(t, x).
     forces : {velocity: generalised force}.
-    interactions : what acts on the bodies (`Weight`, `Wrench`, `Spring`, `Damper`, `Motor`), each once for the pair
-        that it joins; their potentials and generalised forces are added to `potential` and `forces`.
+    interactions : loads on the bodies (`Weight`, `Wrench`, `Spring`, `Damper`, `Motor`), each declared once for the
+        pair that it connects; their potentials and generalised forces are added to `potential` and `forces`.
     constraints : expressions in (t, x, eta), affine in the velocities, that are zero.
     holonomic : expressions f(t, x) that stay zero (closed loops). Their rates df/dt become constraints on the
         velocities, and f itself a residual; a run must start where f = 0.
-    parametrization : {velocity: expression in (t, x, theta)} for every velocity, with theta made by `velocities()`.
-    contacts : `Coulomb` contacts with dry friction, 64 at most.
-    events : `Event` objects: zeros to be located, with what happens there.
+    parametrization : {velocity: expression in (t, x, theta)} for every velocity, with theta created by `velocities()`.
+    contacts : `Coulomb` contacts with dry friction, at most 64.
+    events : `Event` objects: functions whose zeros are located, and what happens there.
     outputs : {name: expression}.
     units, descriptions : {symbol: text}.
-    example : {symbol: number}, a sane point at which the declaration is checked and pivots are chosen; `chaplygin.time`
-        is a key of it too. The time of an example that does not give it is 0, where runs begin; other variables that it
-        does not give take random values.
+    example : {symbol: number}, a representative point at which the declaration is checked and pivots are chosen.
+        `chaplygin.time` is a valid key; its default is 0, where runs start. Other variables default to random values.
 
     Coordinates are ordered as in the kinematics; velocities, parameters and inputs as in `example`, the rest by name.
 
@@ -105,7 +105,7 @@ class System:
     example: Mapping[sp.Symbol, float]
     digest: str
 
-    # As they were given: without what bodies and interactions add.
+    # As declared, without the contributions of bodies and interactions.
     _kinetic: Expression
     _potential: Expression
     _forces: Mapping[sp.Symbol, Expression]
@@ -218,11 +218,11 @@ class System:
         return other
 
     def _put(self, key: str, value: Any) -> None:
-        """Set an attribute while the system is being made; a dict is frozen with it."""
+        """Set an attribute during construction; a dict becomes read-only."""
         object.__setattr__(self, key, MappingProxyType(value) if type(value) is dict else value)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A system is pickled as its declaration, and declared again when it is read."""
+        """Pickle the declaration, from which unpickling creates the system again."""
         given = {key: getattr(self, key) for key in _ARGUMENTS}
         given |= {"kinetic": self._kinetic, "potential": self._potential, "forces": self._forces}
         given["constraints"] = self.constraints[: len(self.constraints) - len(self.holonomic)]
@@ -236,7 +236,7 @@ class System:
         return self
 
     def __setattr__(self, key: str, value: Any) -> None:
-        raise AttributeError(f"a System is frozen: make a new one instead of setting {key!r}")
+        raise AttributeError(f"a System is immutable: create a new one instead of setting {key!r}")
 
     def __repr__(self) -> str:
         def names(symbols: Iterable[sp.Symbol]) -> str:
@@ -252,7 +252,7 @@ class System:
 
         return system_table(self)
 
-    # -- making -------------------------------------------------------------------------------------------------
+    # -- construction -------------------------------------------------------------------------------------------
     def _collect_symbols(self) -> None:
         for kind, symbols in zip(
             ("parameters", "inputs", "multipliers"), declaration.symbols(self, self._entries()), strict=True
@@ -261,7 +261,7 @@ class System:
         checks.check_unique_names(self)
 
     def _entries(self) -> list[tuple[str, Any]]:
-        """Every expression of the declaration with the name of its place."""
+        """Every expression of the declaration with the name of its entry."""
         entries = [(f"kinematics[{x}]", e) for x, e in self.kinematics.items()]
         entries += [("kinetic", self._kinetic), ("potential", self._potential)]
         entries += [(f"forces[{v}]", e) for v, e in self._forces.items()]
@@ -281,12 +281,39 @@ class System:
             self._put("parameters", remaining_parameters(self, self._entries()))
         self._put("digest", digest(self))
 
+    def _mechanism(self, lowering: Lowering, rows: Sequence[Node]) -> Mechanism:
+        """T, V and Q of bodies and interactions; parameters that drop out of them are removed from the system."""
+        from .mechanism import mechanism
+        from .screws import Flow
+
+        speeds = dict(zip(self.velocities, lowering.lower(self.velocities), strict=True))
+        flow = Flow(lowering, dict(zip(self.coordinates, rows, strict=True)), speeds)
+        found = mechanism(self.bodies, self.interactions, flow)
+        self._put("mechanism", found)
+        declared = {
+            s for name, e in self._entries() if not name.startswith(_OF_BODIES) for s in e.free_symbols
+        }
+        used = lowering.graph.symbols([found.kinetic, found.potential, *found.forces.values()])
+        kept = (p for p in self.parameters if p in declared or p in self.example or p.name in used)
+        self._put("parameters", tuple(kept))
+        return found
+
+    def _culprit(self, nodes: Mapping[sp.Symbol, Node]) -> str:
+        """The first entry that cannot be lowered."""
+        for entry, expression in self._entries():
+            lowering = Lowering(Graph(), dict.fromkeys([*nodes, *(rate(x) for x in self.coordinates)], 0))
+            try:
+                lowering.lower([expression])
+            except (UnsupportedExpression, ArithmeticError):
+                return entry
+        return "declaration"
+
     def all_symbols(self) -> tuple[sp.Symbol, ...]:
-        """Time, coordinates, velocities, independent parameters, parameters, inputs, multipliers that are named."""
+        """Time, coordinates, velocities, independent parameters, parameters, inputs, multipliers that occur."""
         known = (time, *self.coordinates, *self.velocities, *self.independent)
         return (*known, *self.parameters, *self.inputs, *self.multipliers)
 
-    # -- energies and forces, those of the bodies included ------------------------------------------------------
+    # -- energies and forces, including those of the bodies -----------------------------------------------------
     @cached_property
     def kinetic(self) -> Expression:
         """T(t, x, eta) as a SymPy expression."""
@@ -305,8 +332,8 @@ class System:
 
     @cached_property
     def forces(self) -> Mapping[sp.Symbol, Expression]:
-        """Generalised forces by velocity, as SymPy expressions; those that are zero are left out."""
-        own = {} if self.nodes.mechanism is None else self.nodes.mechanism.forces
+        """Generalised forces by velocity, as SymPy expressions; zero ones are omitted."""
+        own = {} if self.mechanism is None else self.mechanism.forces
         total = dict(self._forces)
         for v, e in zip(own, self._text(list(own.values())), strict=True):
             total[v] = total.get(v, 0) + e
@@ -314,17 +341,17 @@ class System:
 
     @cached_property
     def screws(self) -> Screws:
-        """The kinematic screws of the bodies by name, as SymPy expressions made when they are looked at."""
+        """The kinematic screws of the bodies by name, as SymPy expressions built on first access."""
         from .mechanism import Screws
 
         return Screws(self, None if self.nodes.mechanism is None else self.nodes.mechanism.flow)
 
     def _text(self, nodes: Sequence[Node | None]) -> list[Expression]:
-        """Nodes of the mechanism as SymPy expressions; nothing is zero."""
-        g, symbols = self.nodes.graph, {s.name: s for s in self.all_symbols()}
+        """Nodes of the mechanism as SymPy expressions; None gives zero."""
+        g, symbols = self.graph, {s.name: s for s in self.all_symbols()}
         return expressions(g, [g.zero if n is None else n for n in nodes], symbols)
 
-    # -- looking ------------------------------------------------------------------------------------------------
+    # -- analysis, equations, code ------------------------------------------------------------------------------
     def structure_constants(self, with_time: bool = False) -> list[list[list[Any]]]:
         """c[a][b][i] of [X_a, X_b] = c_ab^i X_i, as SymPy expressions (constants or functions of t, x).
 
@@ -354,8 +381,8 @@ class System:
     def equations(self, form: str | None = None, **options: Any) -> Equations:
         """Derive the equations of motion in one form; see `chaplygin.codegen.forms` for forms and options.
 
-        Without a form the simplest that fits is taken, as in `compile`. Raises FormError, naming the hypothesis that
-        fails, when the form does not fit.
+        The default is the simplest form that fits, as in `compile`. Raises FormError, naming the hypothesis that
+        fails, if the form does not fit.
 
         >>> from chaplygin.systems import example
         >>> example("heavy_top").system.equations().form
@@ -374,13 +401,13 @@ class System:
         events: Sequence[Event] = (),
         **options: Any,
     ) -> Any:
-        """Derive, emit and compile, or take the compiled model from the cache; returns a `Model`.
+        """Derive, emit and compile, or load the compiled model from the cache; returns a `Model`.
 
-        Without a form the simplest that fits is taken: `lagrange` where the velocities are coordinate rates, else
-        `poincare`; `maggi` with constraints or a parametrization.
+        The default is the simplest form that fits: `lagrange` if the velocities are coordinate rates, otherwise
+        `poincare`; `maggi` with constraints or a parametrization; `multipliers` if the declaration contains one.
 
-        `events` come after those of the system. The model can run as soon as its kernels are compiled; what makes its
-        steps faster is compiled beside its first runs, or with `wait=True` before this returns.
+        `events` are added after those of the system. The model can run as soon as its kernels are compiled; the code
+        for faster steps is compiled in the background, or with `wait=True` before this returns.
         """
         from .compile import compile_system
 
@@ -397,10 +424,10 @@ class System:
     ) -> list[Path]:
         """Write the C sources (.c .h) and the Cython module (.pyx .pxd .pyi) into a folder; returns the paths.
 
-        Called with a folder alone it takes the form that `compile` takes. The folder has every header that the
-        sources include. Files that `emit` wrote before are replaced, others only with `force`.
+        With a folder alone, the form is chosen as in `compile`. The folder gets every header that the sources
+        include. Files that an earlier `emit` wrote are replaced, others only with `force`.
 
-        Raises FormError, EmitError, and ArgumentError without a folder.
+        Raises FormError, EmitError, and ArgumentError if the folder is missing.
         """
         if folder is None:
             form, folder = None, form

@@ -1,8 +1,8 @@
 """Graph nodes as sums of terms: a term is a rational coefficient times powers of atoms.
 
-Atoms are variables, function values, and sums that are kept whole. Like terms meet, equal factors of numerator and
-denominator cancel, and sin^2 + cos^2 with equal coefficients is 1. Which sums are multiplied out is the caller's
-choice (`spread`), within a rule that keeps rounding errors at their size: see `may_spread`.
+Atoms are variables, function values, and sums that are kept whole. Like terms are collected, equal factors of
+numerator and denominator cancel, and sin^2 + cos^2 with equal coefficients is 1. The caller chooses which sums are
+multiplied out (`spread`), within a rule that keeps rounding errors from growing: see `may_spread`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from .graph import Graph, Node
 
 Atom = int
 Monomial = tuple[tuple[Atom, int], ...]
-"""Atoms in ascending order with their exponents, none of them 0."""
+"""Atoms in ascending order with their nonzero exponents."""
 Number = int | Fraction
-"""An exact coefficient; an integer is much quicker than a fraction of the same value."""
+"""An exact coefficient; an integer is much faster than a fraction of the same value."""
 Terms = dict[Monomial, Number]
 Frozen = tuple[tuple[Monomial, Number], ...]
 
@@ -36,14 +36,14 @@ def quotient(a: Number, b: Number) -> Number:
 
 @dataclass(frozen=True)
 class Leaf:
-    """A variable or a constant with a name."""
+    """A variable or a named constant."""
 
     node: Node
 
 
 @dataclass(frozen=True)
 class Call:
-    """A function, a comparison or a choice."""
+    """A function, a comparison or a selection."""
 
     op: str
     arguments: tuple[Frozen, ...]
@@ -58,7 +58,7 @@ class Whole:
 
 Content = Leaf | Call | Whole
 Group = tuple[int, Frozen, Monomial]
-"""A sign, what depends on parameters alone, and the factors that depend on the state."""
+"""A sign, a coefficient in parameters alone, and the factors that depend on the state."""
 
 
 def freeze(terms: Terms) -> Frozen:
@@ -83,7 +83,7 @@ def inverse(a: Monomial) -> Monomial:
 
 
 def common(monomials: Iterable[Monomial]) -> Monomial:
-    """The largest monomial that divides all, in the numerator and in the denominator."""
+    """The largest common factor of the monomials, in the numerator and in the denominator."""
     shared: dict[Atom, int] | None = None
     for m in monomials:
         powers = dict(m)
@@ -102,14 +102,14 @@ def common(monomials: Iterable[Monomial]) -> Monomial:
 
 
 class Atoms:
-    """The atoms of a graph: each a leaf, a function of terms, or a sum of terms, made once."""
+    """The atoms of a graph: each a leaf, a function of terms, or a sum of terms, stored once."""
 
     def __init__(self, g: Graph, parameters: Collection[Node]) -> None:
         self.graph = g
         self.parameters = frozenset(parameters)
         self.contents: list[Content] = []
         self.fixed: list[bool] = []
-        """Whether an atom depends on nothing but parameters."""
+        """Whether an atom depends on parameters alone."""
         self.tables = Tables()
         self._grouped: dict[Frozen, list[Group]] = {}
         self._index: dict[Content, Atom] = {}
@@ -133,12 +133,12 @@ class Atoms:
         return self.make(Whole(terms), self.all_fixed(terms))
 
     def op(self, atom: Atom) -> str:
-        """The function that an atom is a value of, "" for any other."""
+        """The function of which an atom is a value, "" for other atoms."""
         content = self.contents[atom]
         return content.op if isinstance(content, Call) else ""
 
     def arguments(self, atom: Atom) -> tuple[Frozen, ...]:
-        """What an atom is made of: the arguments of a function, the terms of a sum, nothing."""
+        """The operands of an atom: the arguments of a function, the terms of a sum, or none."""
         content = self.contents[atom]
         if isinstance(content, Call):
             return content.arguments
@@ -152,7 +152,7 @@ class Atoms:
         return tuple(f for f in m if self.fixed[f[0]]), tuple(f for f in m if not self.fixed[f[0]])
 
     def grouped(self, value: Frozen) -> list[Group]:
-        """A value's terms with equal factors that depend on the state taken together."""
+        """A value's terms, grouped by the factors that depend on the state."""
         found = self._grouped.get(value)
         if found is None:
             groups: dict[Monomial, list[tuple[Monomial, Number]]] = {}
@@ -170,15 +170,15 @@ class Atoms:
         return not m or (len(m) == 1 and m[0][1] == 1 and isinstance(self.contents[m[0][0]], Leaf))
 
     def may_spread(self, terms: Terms) -> bool:
-        """Whether multiplying the sum out leaves the size of rounding errors as it is.
+        """Whether multiplying out the sum does not increase rounding errors.
 
-        The difference of two exact numbers is exact to the last digit; multiplied out, it has the errors of two
-        products. Where all terms but one are rounded already, the sum has errors of that size itself.
+        The difference of two exact numbers is accurate to the last digit; multiplied out, it has the errors of two
+        products. If all terms but one are already rounded, the sum itself has errors of that size.
         """
         return sum(self.exact(m) for m in terms) <= 1
 
     def settled(self, terms: Terms) -> Terms:
-        """The terms with sums multiplied out where that leaves fewer: a + b - (a + c) = b - c."""
+        """The terms with sums multiplied out where that leaves fewer terms: a + b - (a + c) = b - c."""
         while True:
             for m, c in terms.items():
                 found = self._opened(terms, m, c)
@@ -209,7 +209,7 @@ class Atoms:
         return None
 
     def factored(self, terms: Terms) -> tuple[Number, Monomial]:
-        """The terms as one: common factors times an atom for the sum that remains."""
+        """The terms as a single one: common factors times an atom for the remaining sum."""
         if len(terms) == 1:
             ((m, c),) = terms.items()
             return c, m
@@ -225,15 +225,15 @@ class Atoms:
 
 
 class TooManyTerms(Exception):
-    """What is multiplied out grows beyond use."""
+    """The expansion has too many terms."""
 
 
 class Expansion:
-    """The nodes below some roots as terms, with the sums in `spread` multiplied out, and those in `joined`, which are
-    used once.
+    """The nodes below some roots as terms, with the sums in `spread` and those in `joined`, which are used once,
+    multiplied out.
 
-    Nodes above no sum that is treated otherwise than in `like`, an expansion of the same nodes, are taken from there.
-    Raises TooManyTerms where there are more than `limit` terms.
+    `like` is an expansion of the same nodes with another `spread`: nodes that the difference does not affect are taken
+    from it. Raises TooManyTerms beyond `limit` terms.
     """
 
     def __init__(
@@ -253,7 +253,7 @@ class Expansion:
         self._factors: dict[Node, Terms] = {}
         self._frozen: dict[Node, Frozen] = {}
         g = self.graph
-        # tan a is a division where sin a or cos a is needed anyway.
+        # tan a becomes a division where sin a or cos a is needed anyway.
         self.angles = {g.args[n][0] for n in order if g.op[n] in ("sin", "cos")}
         left = limit
         moved: set[Node] = set()
@@ -285,7 +285,7 @@ class Expansion:
         return found
 
     def factor(self, node: Node) -> Terms:
-        """A node for use in a product or a sum: one term, or several where it is multiplied out."""
+        """A node for use in a product or a sum: one term, or several if it is multiplied out."""
         found = self._factors.get(node)
         if found is None:
             terms = self.terms[node]
@@ -337,7 +337,7 @@ class Expansion:
         return {m: c}
 
     def without_squares(self, terms: Terms) -> Terms:
-        """k sin^2 a + k cos^2 a = k, where all that stands at both squares is equal."""
+        """k sin^2 a + k cos^2 a = k, where the coefficients of both squares are equal."""
         while (found := self._pair_of_squares(terms)) is not None:
             sine, cosine, state, factors = found
             gone = {product(fixed, product(state, ((a, 2),))) for fixed, _ in factors for a in (sine, cosine)}
@@ -352,7 +352,7 @@ class Expansion:
     def _pair_of_squares(
         self, terms: Terms
     ) -> tuple[int, int, Monomial, list[tuple[Monomial, Number]]] | None:
-        """The sine and cosine of an angle of the state whose squares, times a monomial, have the same factors."""
+        """The sine and cosine of a state-dependent angle whose squares, times a monomial, have equal coefficients."""
         atoms = self.atoms
         for m in terms:
             for sine, n in m:
@@ -367,7 +367,7 @@ class Expansion:
         return None
 
     def _coefficient(self, terms: Terms, state: Monomial) -> list[tuple[Monomial, Number]]:
-        """What depends on parameters alone in front of a product of the rest."""
+        """The coefficients in parameters alone of the product `state`."""
         parts = [(*self.atoms.split(m), c) for m, c in terms.items()]
         return sorted((fixed, c) for fixed, rest, c in parts if rest == state)
 
@@ -377,10 +377,10 @@ def _term(c: Number, m: Monomial) -> Frozen:
 
 
 def checked_pairs(atoms: Atoms, pivot: Terms, limit: Terms) -> list[tuple[Frozen, Frozen]]:
-    """Pairs (pivot, limit) that say together what |pivot| <= limit says, with factors common to both taken out.
+    """Pairs (pivot, limit) that together are equivalent to |pivot| <= limit, with common factors removed.
 
-    A product is zero where one of its factors is: the factors are checked one by one, those of the parameters alone.
-    A pair of constants that never holds is left out.
+    A product is zero where one of its factors is, so the factors are checked one by one (those in parameters alone can
+    be hoisted). A pair of constants that never holds is omitted.
     """
     if len(pivot) == 0:
         return [((), freeze(limit))]

@@ -1,4 +1,4 @@
-"""Vectors of three components and 3x3 matrices, their entries nodes of a graph."""
+"""3-vectors and 3x3 matrices of graph nodes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def by_rows(entries: Sequence[Node]) -> Matrix:
 
 
 def axial(m: Matrix) -> Vector:
-    """w of a skew matrix m = hat(w), m r = w x r."""
+    """The vector w of a skew-symmetric matrix m = hat(w): m r = w x r."""
     return m[2][1], m[0][2], m[1][0]
 
 

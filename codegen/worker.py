@@ -1,11 +1,11 @@
-"""The process that makes a whole cache entry while the process that asked for it runs a quick model already.
+"""The process that builds a complete cache entry while the process that requested it already runs a quick model.
 
-`stages` starts it and talks to it over pipes, one line of JSON at a time. It answers `{"found": path}` where another
-process made the entry meanwhile, and `{"mine": true}` once it holds the entry's lock. Then it reads the sources,
+`stages` starts it and communicates over pipes, one line of JSON at a time. It answers `{"found": path}` if another
+process has built the entry meanwhile, or `{"mine": true}` once it holds the entry's lock. Then it reads the sources,
 builds, and answers `{"made": path}` or `{"error": one line, "log": path}`. It ends when its input does.
 
-The lock and the unfinished files belong to this process alone: whoever started it may fork, or be killed, and the
-entry is made all the same.
+The lock and the unfinished files belong to this process alone, so the entry is built even if the parent process forks
+or is killed.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ __all__ = ["serve"]
 
 
 def serve(key: str) -> None:
-    """Build the entry of `key`, talking over stdin and stdout."""
+    """Build the entry of `key`, communicating over stdin and stdout."""
     with suppress(ValueError, OSError):
         signal.signal(signal.SIGTERM, _end)
-    # What compilers and Cython may print must not get between the answers.
+    # Output of compilers and Cython must not mix with the answers.
     answers = os.fdopen(os.dup(1), "wb")
     with open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), 1)
@@ -49,7 +49,7 @@ def _build(key: str, answers: BinaryIO) -> None:
             _say(answers, {"found": str(found)})
             return
         _say(answers, {"mine": True})
-        # The sources are still being derived: Cython's import is out of the way when they come.
+        # Import Cython while the sources are still being derived.
         with suppress(ImportError):
             import_module("Cython.Compiler.Main")
         line = sys.stdin.buffer.readline()
@@ -62,10 +62,10 @@ def _build(key: str, answers: BinaryIO) -> None:
 
 
 def _say(answers: BinaryIO, answer: dict[str, Any]) -> None:
-    with suppress(BrokenPipeError):  # nobody waits for it any more: the entry is made nevertheless
+    with suppress(BrokenPipeError):  # nobody waits for it any more; the entry is built anyway
         answers.write(json.dumps(answer).encode() + b"\n")
         answers.flush()
 
 
 def _end(number: int, frame: object) -> None:
-    raise SystemExit(1)  # through every `finally`, so that no unfinished files stay
+    raise SystemExit(1)  # runs every `finally`, so that no unfinished files remain

@@ -1,4 +1,4 @@
-"""Is an expression zero everywhere? Shown exactly, never concluded from samples: equations are built on the answer."""
+"""Is an expression zero everywhere? Proved exactly, never inferred from samples: equations depend on the answer."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .rational import vanishes
 from .sympy_view import expressions
 
 _LARGEST = 300
-"""Operations; larger expressions count as not shown to be zero."""
+"""Largest number of operations; larger expressions count as not proved to be zero."""
 _LARGEST_TREE = 200
-"""Operations without sharing up to which SymPy is asked; beyond, it may think for minutes."""
+"""Largest number of operations (without sharing) passed to SymPy; more can take minutes."""
 
 
 def is_zero(g: Graph, node: Node, symbols: Mapping[str, sp.Symbol]) -> bool:
-    """Whether a node is shown to be identically zero. False may also mean that it could not be shown."""
+    """Whether a node is proved to be identically zero. False can also mean that no proof was found."""
     if node == g.zero:
         return True
     if g.op[node] in ("const", "named", "symbol") or g.count_operations([node]) > _LARGEST:
@@ -31,13 +31,13 @@ def is_zero(g: Graph, node: Node, symbols: Mapping[str, sp.Symbol]) -> bool:
 
 
 def are_zero(g: Graph, nodes: Sequence[Node], symbols: Mapping[str, sp.Symbol]) -> bool:
-    """Whether every node is shown to be identically zero."""
+    """Whether every node is proved to be identically zero."""
     return all(is_zero(g, n, symbols) for n in nodes)
 
 
 def _is_shown(g: Graph, node: Node, symbols: Mapping[str, sp.Symbol]) -> bool:
-    """Whether a node free of switches is shown to be zero."""
-    # Numbers first: quick, where SymPy would think for long about what is not zero.
+    """Whether a node without switches is proved to be zero."""
+    # Numbers first: they are quick, while SymPy can take long over nonzero expressions.
     draw = random.Random(20_011)
     names = sorted(g.symbols([node]))
     if not vanish(g, [node], [{name: draw.uniform(0.3, 1.7) for name in names} for _ in range(3)]):

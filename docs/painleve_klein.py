@@ -1,13 +1,13 @@
 """The Painlevé-Klein example with dry friction, worked through: docs/painleve_klein.md is the text, with the figures.
 
-With both sliders moving in the direction sigma, the tension R of the link decides about the motion. In the quantities
+When both sliders move in the direction sigma, the tension R of the link determines the motion. In terms of
     mu1* = 2 m2 mu1 tan(phi0) / (m1 + m2),  mu2* = 2 m1 mu2 tan(phi0) / (m1 + m2),  Yi* = Yi / sin(phi0),
     X* = 2 (m2 X1 - m1 X2) / ((m1 + m2) cos(phi0))
-(for equal masses those of the source) the rigid link of the angle phi0 has
+(for equal masses those of the source) a rigid link at the angle phi0 has
     Phi(R) = 2 R + sigma (mu1* |R - Y1*| - mu2* |R + Y2*|) = X*,                                    (2.9)
-and the elastic one, of R = K delta + C delta', for small delta
+and an elastic one, with R = K delta + C delta', for small delta
     delta'' = -w (Phi(R) - X*),  w = cos(phi0)^2 (m1 + m2) / (2 m1 m2).                             (3.9)
-Phi is linear on three pieces, and the signs of its three slopes say how many solutions there are.
+Phi is piecewise linear with three pieces; the signs of the three slopes determine the possible numbers of solutions.
 
 `python docs/painleve_klein.py` prints the numbers of the chapter.
 """
@@ -30,11 +30,11 @@ from chaplygin.systems import painleve_klein as catalogue
 Array = NDArray[np.float64]
 
 TYPES = ("+++", "+-+", "++-", "+--", "-++", "--+")
-"""The signs of the slopes of Phi, from left to right: the six graphs there are."""
+"""The six possible graphs of Phi, by the signs of its slopes from left to right."""
 
 
 class Law(NamedTuple):
-    """The numbers of (2.9) and (3.9); `weight` is w."""
+    """The constants of (2.9) and (3.9); `weight` is w."""
 
     mu1: float
     mu2: float
@@ -75,7 +75,7 @@ def phi(tension: Any, by: Law) -> Any:
 def excess(by: Law) -> tuple[float, float]:
     """Delta and tau Sigma: the outer slopes are 2 - Delta and 2 + Delta, the middle one 2 - tau Sigma.
 
-    tau = sigma sign(Y1* + Y2*) says which of the two kinks, Y1* and -Y2*, comes first; 0 where they are one.
+    tau = sigma sign(Y1* + Y2*) depends on which of the two kinks, Y1* and -Y2*, comes first; it is 0 if they coincide.
     """
     tau = by.sigma * float(np.sign(by.y1 + by.y2))
     return by.sigma * (by.mu1 - by.mu2), tau * (by.mu1 + by.mu2)
@@ -88,7 +88,7 @@ def slopes(by: Law) -> tuple[float, float, float]:
 
 
 def graph(by: Law) -> str:
-    """Which of the six graphs Phi has, by the regions of (Delta, tau Sigma); at a border of two the higher one."""
+    """Which of the six graphs Phi has, by the region of (Delta, tau Sigma); on a border between two, the upper one."""
     difference, middle = excess(by)
     if abs(difference) <= 2:
         return "+++" if middle <= 2 else "+-+"
@@ -98,7 +98,7 @@ def graph(by: Law) -> str:
 
 
 def kinks(by: Law) -> tuple[float, float]:
-    """The two kinks of Phi, from left to right: there a normal force is zero."""
+    """The two kinks of Phi, from left to right; at each of them a normal force is zero."""
     first, second = sorted((by.y1, -by.y2))
     return first, second
 
@@ -117,7 +117,7 @@ def number_of_solutions(by: Law) -> int:
 
 
 def tensions(by: Law) -> list[float]:
-    """The R with Phi(R) = X*, in ascending order: each piece is solved, and taken where the solution is on it."""
+    """The solutions R of Phi(R) = X* in ascending order: each piece is solved, and a solution outside it discarded."""
     left, right = kinks(by)
     found = []
     bounds = ((-math.inf, left, left), (left, right, left), (right, math.inf, right))
@@ -133,7 +133,7 @@ def tensions(by: Law) -> list[float]:
 
 
 class Equilibrium(NamedTuple):
-    """An equilibrium of the link: tension, elongation, the two roots, what it is, the sliders' acceleration."""
+    """An equilibrium of the link: tension, elongation, the two roots, its kind, the sliders' acceleration."""
 
     tension: float
     delta: float
@@ -143,7 +143,7 @@ class Equilibrium(NamedTuple):
 
 
 def named(roots: Any) -> str:
-    """What an equilibrium with these two roots is."""
+    """The kind of an equilibrium with these two characteristic roots."""
     first, second = (complex(root) for root in roots)
     size = max(abs(first), abs(second))
     if abs(first.imag) > 1e-12 * size:
@@ -158,7 +158,7 @@ def named(roots: Any) -> str:
 def acceleration(
     tension: float, parameters: Mapping[str, float], sigma: int = 1, delta: float = 0.0
 ) -> float:
-    """That of slider 1 where it slides in the direction sigma; at an equilibrium that of both."""
+    """The acceleration of slider 1 sliding in the direction sigma; at an equilibrium, that of both sliders."""
     p = parameters
     sine = p["d"] / (p["l"] + delta)
     friction = sigma * p["mu1"] * abs(tension * sine - p["Y1"])
@@ -166,10 +166,10 @@ def acceleration(
 
 
 def equilibria(parameters: Mapping[str, float], sigma: int = 1) -> list[Equilibrium]:
-    """Those of (3.9), with K and C of the parameters: lambda^2 + s C lambda + s K = 0, s = w Phi'(R*).
+    """The equilibria of (3.9); their roots satisfy lambda^2 + s C lambda + s K = 0, s = w Phi'(R*).
 
     So s < 0 is a saddle; s > 0 a centre (C = 0), a stable focus (s C^2 < 4 K) or a stable node. With K = k / eps^2
-    and C = nu / eps the roots are those of eps = 1 divided by eps.
+    and C = nu / eps the roots are those for eps = 1 divided by eps.
     """
     by = law(parameters, sigma)
     K, C = parameters["K"], parameters["C"]
@@ -188,9 +188,9 @@ def equilibria(parameters: Mapping[str, float], sigma: int = 1) -> list[Equilibr
 
 @cache
 def link_model(exact: bool) -> Any:
-    """The link between sliders that both slide in the direction sigma, compiled.
+    """Compiled model of the link while both sliders slide in the direction sigma; one coordinate, delta.
 
-    With `exact` the equation with the true angle, (4.1), else (3.9); one coordinate, delta.
+    With `exact` the equation with the true angle, (4.1), otherwise (3.9).
     """
     delta = cg.coordinates("delta")
     rate = cg.rate(delta)
@@ -210,7 +210,7 @@ def link_model(exact: bool) -> Any:
         friction = sigma * (mu1 * abs(tension - y1) - mu2 * abs(tension + y2))
         force = -weight * (2 * tension + friction - load)
     name = "painleve_klein_link" + "_exact" * exact
-    # The search for integrals tries points near this one: the link has to reach over d there.
+    # The search for integrals tries points near this one; the link must be longer than d there.
     somewhere = {delta: 0.5, rate: 0.1, sigma: 1.0, K: 2.0, C: 1.0, mu1: 0.3, mu2: 0.4}
     if exact:
         somewhere |= {m1: 1.0, m2: 1.0, d: 0.2, natural: 1.5, X1: 0.3, Y1: 0.4, X2: 0.5, Y2: 0.6}
@@ -221,7 +221,7 @@ def link_model(exact: bool) -> Any:
 
 
 def link_parameters(parameters: Mapping[str, float], sigma: int, exact: bool) -> dict[str, float]:
-    """What the model of the link takes."""
+    """The parameters of the link model."""
     if exact:
         return {**parameters, "sigma": sigma}
     by = law(parameters, sigma)._asdict()
@@ -229,7 +229,7 @@ def link_parameters(parameters: Mapping[str, float], sigma: int, exact: bool) ->
 
 
 def link_vector(parameters: Mapping[str, float], sigma: int, exact: bool) -> tuple[Any, Array]:
-    """The model and its vector of parameters."""
+    """The link model and its parameter vector."""
     model = link_model(exact)
     given = link_parameters(parameters, sigma, exact)
     return model, np.array([given[name] for name in model.parameters])
@@ -238,7 +238,7 @@ def link_vector(parameters: Mapping[str, float], sigma: int, exact: bool) -> tup
 def exact_equilibria(
     parameters: Mapping[str, float], sigma: int = 1, between: tuple[float, float] = (-0.15, 0.4)
 ) -> list[Equilibrium]:
-    """Those of the link with its true angle, (4.1), with delta in the interval."""
+    """The equilibria of the link with its true angle, (4.1), with delta in the interval `between`."""
     model, p = link_vector(parameters, sigma, exact=True)
 
     def force(delta: float) -> float:
@@ -275,7 +275,7 @@ def path(
     exact: bool = False,
     points: int = 400,
 ) -> Array:
-    """The path from a point of the phase plane, to the window's edge; a negative duration is backward in time."""
+    """The path from a point of the phase plane to the edge of the window; a negative duration runs backward in time."""
     model = link_model(exact)
 
     def outside(t: float, y: Array) -> float:
@@ -303,9 +303,9 @@ def basin_boundary(
     sigma: int = 1,
     exact: bool = False,
 ) -> list[Array]:
-    """The two branches of the saddle's stable manifold: what starts between them and the stable point ends there.
+    """The two branches of the saddle's stable manifold, which bound the basin of the stable equilibrium.
 
-    Each branch starts off the saddle along the direction (1, lambda) of its negative root, and goes back in time.
+    Each branch starts close to the saddle in the direction (1, lambda) of its negative root and runs backward in time.
     """
     stable = min(root.real for root in saddle.roots)
     unit = 1e-7 * np.array([1.0, stable])
@@ -317,7 +317,7 @@ def basin_boundary(
 def settles(
     delta: float, parameters: Mapping[str, float], window: Window, sigma: int = 1, exact: bool = True
 ) -> bool:
-    """Whether the link let go at rest, delta' = 0, comes to an equilibrium within the window."""
+    """Whether the link, released at rest (delta' = 0), comes to an equilibrium within the window."""
     end = path(np.array([delta, 0.0]), parameters, 40.0, window, sigma, exact)[-1]
     model, p = link_vector(parameters, sigma, exact)
     return bool(np.abs(model.rhs(0.0, end, p)).max() < 1e-6)
@@ -328,13 +328,13 @@ def settles(
 
 @cache
 def program(rigid: bool = False) -> Any:
-    """The sliders with sticking, slipping and reversal, compiled: the catalogue's system."""
+    """The catalogue's system, compiled: the sliders with sticking, slipping and reversal."""
     name = "painleve_klein_rigid" if rigid else "painleve_klein"
     return cg.example(name).system.compile("multipliers" if rigid else "lagrange")
 
 
 def run(delta0: float, t_end: float = 2.5, points: int | None = None, **link: float) -> Any:
-    """A run of the published data: both sliders at the speed 10, the link stretched by delta0."""
+    """A run of the published data: both sliders start at speed 10 with the link stretched by delta0."""
     return program().integrate(
         (0.0, t_end),
         initial=catalogue.initial_state(delta0),
@@ -346,9 +346,10 @@ def run(delta0: float, t_end: float = 2.5, points: int | None = None, **link: fl
 
 
 def rigid_solutions(parameters: Mapping[str, float], sigma: int = 1) -> int:
-    """How many motions the rigid link has with both sliders moving in the direction sigma, as the program finds it.
+    """The number of motions of the rigid link, both sliders moving in the direction sigma, as found by the model.
 
-    It tries both signs of both normal forces; where one motion fits it goes on, else it stops with all it found.
+    It tries both signs of both normal forces. If exactly one motion is consistent the run continues; otherwise it stops
+    and reports all that it found.
     """
     model = program(rigid=True)
     apart = math.sqrt(parameters["l"] ** 2 - parameters["d"] ** 2)
@@ -360,7 +361,7 @@ def rigid_solutions(parameters: Mapping[str, float], sigma: int = 1) -> int:
 
 
 SMALL_FRICTION = {"mu1": 0.1, "mu2": 0.2}
-"""Frictions with which the rigid link's motion is the only one."""
+"""Friction coefficients for which the motion of the rigid link is unique."""
 
 
 def distance_to_rigid(eps: float, tension: float = 0.0, t_end: float = 0.5) -> float:
@@ -374,7 +375,7 @@ def distance_to_rigid(eps: float, tension: float = 0.0, t_end: float = 0.5) -> f
 
 
 def main() -> None:
-    """The numbers of the chapter."""
+    """Print the numbers of the chapter."""
     given = catalogue.parameters()
     for sigma in (1, -1):
         by = law(given, sigma)

@@ -1,4 +1,4 @@
-"""The figures of docs/painleve_klein.md: `python docs/painleve_klein_figures.py` draws them beside it.
+"""The figures of docs/painleve_klein.md: `python docs/painleve_klein_figures.py` draws them into the same folder.
 
 Needs matplotlib: pip install "chaplygin[plot]".
 """
@@ -50,11 +50,11 @@ SIX = {
     "-++": Law(3.8, 0.7, 1.0, -3.0, 6.0),
     "--+": Law(3.8, 0.7, 1.0, 1.0, 3.0),
 }
-"""Laws with the six graphs; the third is that of the published data."""
+"""One law for each of the six graphs; the third is that of the published data."""
 
 
 def save(figure: Any, name: str) -> None:
-    """As a PNG of few colours, which is small."""
+    """Save as a small PNG with a reduced palette."""
     raw = io.BytesIO()
     figure.savefig(raw, dpi=80)
     plt.close(figure)
@@ -62,7 +62,7 @@ def save(figure: Any, name: str) -> None:
 
 
 def graphs() -> None:
-    """Task 1: the six graphs and the map of their regions."""
+    """Task 1: the six graphs and a map of their regions."""
     figure, axes = plt.subplots(2, 4, figsize=(13, 6.4), layout="constrained")
     for place, kind in zip((0, 1, 2, 4, 5, 6), TYPES, strict=True):
         at, by = axes.flat[place], SIX[kind]
@@ -127,7 +127,7 @@ def regions(at: Any) -> None:
 
 
 def stability() -> None:
-    """Task 2: the published equilibria, and the roots over the damping."""
+    """Task 2: the published equilibria, and their roots as functions of the damping."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
     for sigma, colour in ((1, BLUE), (-1, ORANGE)):
         by = law(GIVEN, sigma)
@@ -180,11 +180,11 @@ def portrait(
 
 
 THREE = {**GIVEN, "mu1": 2.0, "mu2": 1.8, "Y1": 2.8, "Y2": 0.0, "X1": 2.4}
-"""Data of the graph +-+ with three solutions."""
+"""Parameters with the graph +-+ and three solutions."""
 
 
 def portraits() -> None:
-    """Task 3: without damping and with it, for three of the graphs that have a saddle."""
+    """Task 3: phase portraits without and with damping, for three of the graphs that have a saddle."""
     cases = ((GIVEN, 1, Window(0.0, 0.07, -0.4, 0.4)), (GIVEN, -1, Window(0.01, 0.06, -0.35, 0.35)))
     figure, axes = plt.subplots(2, 3, figsize=(13, 7.5), layout="constrained")
     for column, (data, sigma, window) in zip(
@@ -198,7 +198,7 @@ def portraits() -> None:
 
 
 def basin() -> None:
-    """Tasks 3 and 4: the basin with the true angle, and starts inside and outside of it."""
+    """Tasks 3 and 4: the basin with the true angle, and runs starting inside and outside it."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(13, 4.8), layout="constrained")
     window = Window(-0.02, 0.25, -0.6, 0.5)
     portrait(left, GIVEN, 1, window, exact=True)
@@ -254,7 +254,7 @@ def published(number: int, delta0: float, window: tuple[float, float, float, flo
 
 
 def rigid() -> None:
-    """The rigid link: how many solutions there are, and the elastic link's distance to it where there is one."""
+    """The rigid link: the number of solutions, and the elastic link's distance to it where the solution is unique."""
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
     colours = mpl.colors.ListedColormap(["#d9d9d9", "#cfe8cf", "#f6d5b5", "#8fb8de"])
     mu1, mu2 = np.linspace(0, 3, 226), np.linspace(0, 4, 301)

@@ -1,4 +1,4 @@
-"""The tour: the Chaplygin sleigh from its declaration to ten thousand native runs. `make run` runs it.
+"""The tour, run by `make run`: the Chaplygin sleigh from its declaration to ten thousand native runs.
 
 Writes the emitted C to out/chaplygin_sleigh and the figures to out/sleigh.png and out/ensemble.png.
 """
@@ -49,7 +49,7 @@ def heading(text: str) -> None:
 
 
 def shown(path: Path) -> str:
-    """A path of this checkout as one types it here."""
+    """A path relative to the current directory."""
     return os.path.relpath(path)
 
 
@@ -94,19 +94,19 @@ def compiled(sleigh: Any) -> Any:
     heading("Compiled")
     begin = time.perf_counter()
     with progress("compiling"):
-        model = sleigh.system.compile("maggi", wait=True)  # complete, for its runs are timed below
+        model = sleigh.system.compile("maggi", wait=True)  # compile everything: runs are timed below
     first = time.perf_counter() - begin
     begin = time.perf_counter()
     sleigh.system.compile("maggi")
     print(
-        f"{duration(first)} from the declaration to the loaded module; {duration(time.perf_counter() - begin)} again."
+        f"{duration(first)} from declaration to loaded module; {duration(time.perf_counter() - begin)} when repeated."
     )
     return model
 
 
 def one_run(sleigh: Any, model: Any) -> None:
     heading(
-        f"One run, t = 0 .. {T_END:g}, dop853, rtol = atol = 1e-12, beside the closed form (Gudermannian)"
+        f"One run, t = 0 .. {T_END:g}, dop853, rtol = atol = 1e-12, against the closed form (Gudermannian)"
     )
     options = {"initial": sleigh.initial, "parameters": sleigh.parameters, "rtol": 1e-12, "atol": 1e-12}
     solution = model.integrate((0, T_END), **options)
@@ -127,7 +127,7 @@ def one_run(sleigh: Any, model: Any) -> None:
 
 
 def speed(sleigh: Any, equations: Any, model: Any) -> None:
-    heading(f"Speed: one run, t = 0 .. {T_END:g}, beside the same equations and method in pure Python")
+    heading(f"Speed: one run, t = 0 .. {T_END:g}, against the same equations and method in pure Python")
     rows = [("", "compiled", "error", "pure Python", "error", "factor")]
     exact = sleigh.closed_form(T_END)
     rows += compared(sleigh, equations, model, np.array([exact[name] for name in model.states]), 2000)
@@ -137,10 +137,10 @@ def speed(sleigh: Any, equations: Any, model: Any) -> None:
     rows += compared(top, top_equations, top_model, reference("heavy_top", top_model), 10_000)
     print(table(rows, right=range(1, 6)))
     print(
-        "\nPure Python: SciPy's DOP853, and RK4 written out, both with SymPy's lambdify. Errors: the largest of the"
+        "\nPure Python: SciPy's DOP853, and a plain RK4 loop, both with SymPy's lambdify. Errors: the largest"
     )
     print(
-        "end state, against the closed form, for the heavy top against a reference integrated with 34 digits."
+        "deviation of the final state from the closed form, or for the heavy top from a reference with 34 digits."
     )
 
 
@@ -151,7 +151,7 @@ def reference(name: str, model: Any) -> Array:
 
 
 def compared(entry: Any, equations: Any, model: Any, exact: Array, steps: int) -> list[tuple[str, ...]]:
-    """Rows for an adaptive and a fixed-step method: compiled, in Python, and the factor between them."""
+    """Rows for an adaptive and a fixed-step method: compiled, in Python, and the speedup."""
     y0 = np.array([entry.initial[name] for name in model.states])
     p = np.array([entry.parameters[name] for name in model.parameters])
     field, h = lambdified(equations, p.tolist()), T_END / steps
@@ -181,18 +181,18 @@ def compared(entry: Any, equations: Any, model: Any, exact: Array, steps: int) -
 
 
 def picture(sleigh: Any, model: Any) -> None:
-    """The path of the sleigh in the plane, its direction against the closed form, the drift of its energy."""
+    """Plot the path of the sleigh, its direction compared with the closed form, and its energy drift."""
     from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure
 
     span = (-6.0, T_END)
     times = np.linspace(*span, 641)
-    # Backward and forward from the initial state: the sleigh turns round once, and ends with its mass ahead.
+    # Backward and forward from the initial state: the sleigh turns around once and ends with its mass ahead.
     how = {"initial": sleigh.initial, "parameters": sleigh.parameters, "rtol": 1e-12, "atol": 1e-12}
     past = model.integrate((0, span[0]), t_eval=times[times < 0][::-1], **how)
     future = model.integrate((0, span[1]), t_eval=times[times >= 0], **how)
     values = {name: np.concatenate([past[name][::-1], future[name]]) for name in (*model.states, "energy")}
-    known = times[::8]  # the closed form of x and y takes quadratures
+    known = times[::8]  # fewer points: x and y in closed form need quadratures
     exact = sleigh.closed_form(known)
     x, y, phi = values["x"], values["y"], values["phi"]
 
@@ -271,7 +271,7 @@ def many_runs(sleigh: Any, model: Any) -> None:
     begin = time.perf_counter()
     cg.ensemble(
         model, (0, 1e-3), COUNT, initial, sleigh.parameters, **options
-    )  # compiles lanes, if they are not there
+    )  # compiles the lanes if they are not cached
     preparation = time.perf_counter() - begin
     for _ in range(3):
         begin = time.perf_counter()
@@ -300,7 +300,7 @@ def energy(p: dict[str, float], initial: dict[str, Array]) -> Array:
 
 
 def closed_form(p: dict[str, float], initial: dict[str, Array], t: float) -> dict[str, Array]:
-    """Chaplygin's solution for all initial states at once, x and y by Gauss quadrature on short panels.
+    """Chaplygin's solution for all initial states at once; x and y by Gauss quadrature on short panels.
 
     tau = tau_0 + e a sqrt(2h) t / s^2, phi = phi_0 + s (gd(tau) - gd(tau_0)) / a, s^2 = a^2 + k^2, e = sgn(omega).
     """
@@ -327,7 +327,7 @@ def closed_form(p: dict[str, float], initial: dict[str, Array], t: float) -> dic
 
 
 def scattered_picture(model: Any, initial: dict[str, Array], p: dict[str, float], errors: Array) -> None:
-    """Some of the paths, and the errors of all."""
+    """Plot some of the paths, and a histogram of all errors."""
     from matplotlib.figure import Figure
 
     shown_runs = 150
@@ -346,17 +346,17 @@ def scattered_picture(model: Any, initial: dict[str, Array], p: dict[str, float]
     plane.set(
         xlabel="x [m]",
         ylabel="y [m]",
-        title=f"{shown_runs} of {COUNT:,} sleighs, drawn from one start",
+        title=f"{shown_runs} of {COUNT:,} sleighs, drawn from a common starting point",
         aspect="equal",
     )
     plane.grid(visible=True, alpha=0.25)
     bins = np.geomspace(errors.min(), errors.max(), 60)
     histogram.hist(errors, bins=bins, color="tab:green", alpha=0.8)
-    histogram.set(xscale="log", xlabel="error of the end state", ylabel="sleighs")
+    histogram.set(xscale="log", xlabel="error of the final state", ylabel="number of sleighs")
     histogram.set_title(f"Against the closed form, rtol = atol = {TOLERANCE:g}")
     histogram.grid(visible=True, alpha=0.25)
     figure.savefig(OUT / "ensemble.png", dpi=140)
-    print(f"{shown(OUT / 'ensemble.png')}: some of the paths, and the errors of all")
+    print(f"{shown(OUT / 'ensemble.png')}: some of the paths, and the errors of all runs")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """The catalogue: mechanical systems with their source, parameters, initial state and closed form.
 
-A new system is one file beside this one and one line in ``_SYSTEMS``. The file holds plain numbers at module
-level, ``system()`` which declares it, and ``example()`` which puts both into an `Example`; options of
-``example()`` (a size, a variant) are passed through. Nothing here imports SymPy before a declaration is asked
-for, so that the parameters and initial states can also serve a model that is already compiled.
+Each system is one file in this folder and one line in ``_SYSTEMS``. The file has plain numbers at module level,
+``system()``, which declares it, and ``example()``, which combines both in an `Example`; options of ``example()``
+(a size, a variant) are passed through. SymPy is imported only when a declaration is needed, so the parameters
+and initial states also serve a model that is already compiled.
 """
 
 from __future__ import annotations
@@ -61,18 +61,18 @@ def examples() -> tuple[str, ...]:
 def example(name: str, **options: Any) -> Example:
     """The catalogue entry ``name``; ``options`` are those of the system's own file, such as ``n``.
 
-    Raises KeyError for an unknown name and TypeError for an unknown option; both messages list what there is.
+    Raises KeyError for an unknown name and TypeError for an unknown option; both messages list the valid names.
 
     >>> example("n_link_pendulum", n=3).initial["theta3"]
     0.5
     """
     if name not in _SYSTEMS:
-        raise KeyError(f"no system {name!r} in the catalogue; there are: {', '.join(_SYSTEMS)}")
+        raise KeyError(f"unknown system {name!r}; the catalogue has: {', '.join(_SYSTEMS)}")
     make = import_module(f".{name}", __name__).example
     known = list(signature(make).parameters)
     unknown = [option for option in options if option not in known]
     if unknown:
-        takes = f"it takes {', '.join(known)}" if known else "it takes none"
+        takes = f"it takes {', '.join(known)}" if known else "it has no options"
         raise TypeError(f"example({name!r}): unknown option {unknown[0]!r}; {takes}")
     entry: Example = make(**options)
     return replace(entry, made_by=options)

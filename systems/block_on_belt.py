@@ -1,16 +1,16 @@
 """A block on a moving belt, held by a spring: stick-slip.
 
     m x'' + k x = T,   slip velocity v = x' - V,   N = m g,   mu = mu0 (1 + b v)
-with the belt's speed V and a friction that falls by the share b for every unit of speed by which the block lags behind
-(v < 0). The block rides on the belt until the spring pulls with the limit mu0 m g, at x_s = mu0 m g / k, then slips
-back and, for b > 0, is caught again before it reaches x_s: a cycle. With b = 0 it never quite stops on the belt again.
+with the belt's speed V and friction that falls by the fraction b per unit of speed at which the block lags behind
+(v < 0). The block rides on the belt until the spring force reaches the limit mu0 m g, at x_s = mu0 m g / k, then slips
+back and, for b > 0, sticks again before it reaches x_s: a cycle. With b = 0 it never quite sticks again.
 
 Closed form, phase by phase. Riding: x = x_0 + V t, x' = V. Slipping (v < 0, T = mu m g), with w^2 = k / m,
 a = mu0 g b / 2, q = sqrt(w^2 - a^2), x_e = mu0 g (1 - b V) / w^2 and y = x - x_e:
     y = exp(a t) (y_0 cos(q t) + (y_0' - a y_0) sin(q t) / q),
-which ends where x' = V again; that time is the root of one transcendental equation.
+until x' = V again, at the root of a transcendental equation.
 
-Source: J. P. Den Hartog, Mechanical Vibrations (1934), chapter 7; any course on self-excited vibration.
+Source: J. P. Den Hartog, Mechanical Vibrations (1934), chapter 7; any textbook on self-excited vibration.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def system() -> System:
             k: "stiffness of the spring",
             g: "gravity",
             mu0: "friction at rest on the belt",
-            b: "share of the friction lost per unit of speed behind the belt",
+            b: "fraction of the friction lost per unit of speed behind the belt",
             V: "speed of the belt",
         },
         example={s: point[s.name] for s in (x, rate, m, k, g, mu0, b, V)},
@@ -61,17 +61,17 @@ def system() -> System:
 def phases(
     parameters: Mapping[str, Any] = PARAMETERS, initial: Mapping[str, Any] = INITIAL
 ) -> Iterator[tuple[str, Any, Any, Any]]:
-    """(mode, time, x, x') at the beginning of every phase, mode "stick" or "slip-", at mpmath's working precision.
+    """(mode, time, x, x') at the start of every phase, with mode "stick" or "slip-", at mpmath's working precision.
 
-    The motion begins with the block on the belt (x' = V, |k x| <= mu0 m g) or slower than it. Raises ValueError where
-    it begins faster, where the friction is not falling, or where a phase would end on the other side.
+    The motion starts with the block at rest on the belt (x' = V, |k x| <= mu0 m g) or slower than it. Raises
+    ValueError if it starts faster, if the friction does not fall with speed, or if the block would overtake the belt.
     """
     from mpmath import mp
 
     m, k, g, mu, b, V = (mp.mpf(parameters[name]) for name in ("m", "k", "g", "mu0", "b", "V"))
     t, x, v = mp.zero, mp.mpf(initial["x"]), mp.mpf(initial["x_dot"])
     if v > V or not (b > 0 and V > 0):
-        raise ValueError("closed form: the block starts no faster than the belt, b > 0, V > 0")
+        raise ValueError("closed form: the block must start no faster than the belt, with b > 0 and V > 0")
     reach = mu * m * g / k
     if v == V and abs(x) <= reach:
         yield "stick", t, x, v
@@ -92,7 +92,7 @@ def phases(
 
 
 def _slide(parameters: Mapping[str, Any], x_0: Any, v_0: Any) -> Any:
-    """(x, x') after a time of slipping behind the belt."""
+    """(x, x') as a function of the time spent slipping behind the belt."""
     from mpmath import mp
 
     m, k, g, mu, b, V = (mp.mpf(parameters[name]) for name in ("m", "k", "g", "mu0", "b", "V"))
@@ -116,9 +116,9 @@ def closed_form(
     initial: Mapping[str, Any] = INITIAL,
     digits: int = 20,
 ) -> dict[str, list[Any]]:
-    """The motion at the sorted ``times``, as mpmath numbers right to about ``digits`` digits.
+    """The motion at the sorted ``times``, as mpmath numbers correct to about ``digits`` digits.
 
-    Equation: the module's docstring. Raises ValueError as `phases` does, and for times before 0.
+    See the module docstring for the equations. Raises ValueError as `phases` does, and for times before 0.
 
     >>> motion = closed_form([0.0, 0.3])
     >>> round(float(motion["x_dot"][1]), 12)    # riding on the belt
@@ -129,7 +129,7 @@ def closed_form(
     with mp.workdps(digits + 10):
         ts = [mp.mpf(t) for t in times]
         if any(t < 0 for t in ts):
-            raise ValueError("closed form: times begin at 0")
+            raise ValueError("closed form: times must not be negative")
         motion: dict[str, list[Any]] = {"x": [], "x_dot": []}
         every = phases(parameters, initial)
         mode, start, x, v = next(every)

@@ -1,10 +1,10 @@
-"""A ball that bounces on the floor: x'' = -g, and x' -> -e x' where x falls to zero.
+"""A ball that bounces on the floor: x'' = -g, and x' -> -e x' when x falls to zero.
 
-Dropped at rest from the height x_0 it meets the floor first at t_1 = sqrt(2 x_0 / g) with the speed c = g t_1, then
-after flights of the durations 2 c e^n / g: infinitely many bounces until t_1 + (2 c / g) e / (1 - e), when it rests
+Dropped from rest at the height x_0, it first hits the floor at t_1 = sqrt(2 x_0 / g) with the speed c = g t_1, then
+after flights of duration 2 c e^n / g: infinitely many bounces until t_1 + (2 c / g) e / (1 - e), when it is at rest
 (Zeno's accumulation of events). Thrown with x'_0, t_1 = (x'_0 + sqrt(x'_0^2 + 2 g x_0)) / g and c = g t_1 - x'_0.
 
-Source: any course of mechanics; I. Newton, Principia (1687), for the coefficient of restitution.
+Source: any mechanics textbook; I. Newton, Principia (1687), for the coefficient of restitution.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """A brick on a rough incline, pushed along it.
 
     m x'' = m g sin(alpha) + F + T,   N = m g cos(alpha)
-with x measured down the slope and the push F an input. At rest it stays where
+with x measured down the slope and the push F an input. At rest it stays at rest if
 |m g sin(alpha) + F| <= mu m g cos(alpha).
 
 Closed form for a constant push, with G = g sin(alpha) + F / m and D = mu g cos(alpha): x'' = G - D sgn(x') until the
-brick stops, at the time |x'_0| / |G - D sgn(x'_0)| where that stops it; then it rests if |G| <= D, else it goes on with
-x'' = G - D sgn(G).
+brick stops (if it does), at the time |x'_0| / |G - D sgn(x'_0)|; then it stays at rest if |G| <= D, and otherwise goes
+on with x'' = G - D sgn(G).
 
-Source: C.-A. Coulomb, Théorie des machines simples (1785); any course of mechanics.
+Source: C.-A. Coulomb, Théorie des machines simples (1785); any mechanics textbook.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def closed_form(
 
 
 def example() -> Example:
-    """The catalogue entry; the closed form is that without push."""
+    """The catalogue entry; the closed form is for zero push."""
     return Example(
         name="brick_on_incline",
         description="Brick on a rough incline: thrown up, it stops and rests, or slides back",

@@ -3,8 +3,8 @@
 The blade point is at (x, y), the blade points along the angle phi. The centre of mass of the unit-mass body
 lies at (a, b) in the axes of the blade; k is the radius of gyration about it. Velocities: omega = d(phi)/dt
 and the components v (along the blade) and w (across it) of the velocity of the blade point, with the
-constraint w = 0. For a > 0 every motion with omega != 0 ends in a straight run with the mass ahead of the
-blade, though energy is kept: it is a conservative system without an invariant measure.
+constraint w = 0. For a > 0 every motion with omega != 0 tends to a straight line with the mass ahead of the
+blade, although energy is conserved: it is a conservative system without an invariant measure.
 
 Conserved: the energy h, 2h = v^2 - 2 b omega v + (a^2 + b^2 + k^2) omega^2.
 
@@ -79,10 +79,10 @@ def closed_form(
     initial: Mapping[str, Any] = INITIAL,
     digits: int = 20,
 ) -> dict[str, list[Any]]:
-    """The motion at the sorted ``times``, as mpmath numbers right to about ``digits`` digits.
+    """The motion at the sorted ``times``, as mpmath numbers correct to about ``digits`` digits.
 
-    Numbers may be given as strings, which are then exact decimals. Equation: the module's docstring; with a =
-    0 or omega = 0 both velocities are constant. Raises ValueError if ``initial`` violates w = 0.
+    Numbers can be given as strings, which are read as exact decimals. See the module docstring for the equations;
+    with a = 0 or omega = 0 both velocities are constant. Raises ValueError if ``initial`` violates w = 0.
 
     >>> motion = closed_form([0.0, 1.0])
     >>> round(float(motion["phi"][1]), 12)
@@ -97,7 +97,7 @@ def closed_form(
         )
         if w != 0:
             raise ValueError(
-                f"closed_form: initial state has w = {mp.nstr(w)}, the constraint asks for w = 0"
+                f"closed_form: initial state has w = {mp.nstr(w)}, the constraint requires w = 0"
             )
         ts = [mp.mpf(t) for t in times]
         if a == 0 or omega == 0:

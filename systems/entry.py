@@ -24,9 +24,9 @@ class Example:
 
     ``parameters`` and ``initial`` are plain numbers in SI units by declared name; ``initial`` gives every
     coordinate and every velocity of the declaration, so it fits each form in ``forms`` (the first is the
-    natural one); ``options`` are what a form of these has to be told, by the form's name. ``conserved`` names
-    the declared outputs that stay constant along every motion, beside the invariants which the derivation
-    finds itself. The declaration is built, and SymPy imported, when ``system`` is first read.
+    natural one); ``options`` are the options that a form needs, by the form's name. ``conserved`` names the
+    declared outputs that are constant along every motion, in addition to the invariants that the derivation
+    finds. The declaration is built, and SymPy imported, on first access to ``system``.
 
     >>> from chaplygin.systems import example
     >>> top = example("heavy_top")
@@ -46,16 +46,16 @@ class Example:
     solve: Solver | None = field(default=None, repr=False)
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     made_by: Mapping[str, Any] | None = field(default=None, repr=False)
-    """The options of `example(name, ...)` that made this entry; None where it is not the catalogue's."""
+    """The options of `example(name, ...)` that created this entry; None if it is not from the catalogue."""
 
     def __post_init__(self) -> None:
-        # Own dicts: what a user changes in them stays out of the catalogue.
+        # Copies, so that changes by a user do not affect the catalogue.
         object.__setattr__(self, "parameters", dict(self.parameters))
         object.__setattr__(self, "initial", dict(self.initial))
         object.__setattr__(self, "options", {form: dict(given) for form, given in self.options.items()})
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """An entry of the catalogue is pickled by its name and options, any other as its fields."""
+        """Pickle an entry of the catalogue by its name and options, any other by its fields."""
         if self.made_by is None:
             return Example, tuple(getattr(self, f.name) for f in fields(self))
         return _of_catalogue, (self.name, dict(self.made_by), dict(self.parameters), dict(self.initial))
@@ -67,9 +67,9 @@ class Example:
 
     @property
     def closed_form(self) -> Callable[[ArrayLike], dict[str, Any]] | None:
-        """The exact motion from ``initial`` with ``parameters``, or None where none is known.
+        """The exact motion from ``initial`` with ``parameters``, or None if it is not known.
 
-        It is a function of the time since ``t_span[0]``, a number or an array of shape (N,), and returns
+        It takes the time since ``t_span[0]``, a number or an array of shape (N,), and returns
         ``{name: value}`` over the declared coordinates and velocities, each a float or an array of shape
         (N,).
 
@@ -109,8 +109,8 @@ def _of_catalogue(
 def running_integral(integrand: Callable[[Any], Any], times: Sequence[Any], panel: Any) -> list[Any]:
     """The integral of ``integrand`` from 0 to each of the sorted ``times``, at mpmath's current precision.
 
-    Gauss-Legendre quadrature on panels no longer than ``panel``, which has to be short against the distance
-    of the integrand's nearest singularity; times before 0 are reached backward.
+    Gauss-Legendre quadrature on panels no longer than ``panel``, which must be short compared with the distance
+    to the integrand's nearest singularity; times before 0 are reached by integrating backward.
     """
     from mpmath import mp
 

@@ -1,4 +1,4 @@
-"""The free rigid body (Euler's top): a rigid body about its centre of mass, without couples.
+"""The free rigid body (Euler's top): a rigid body about its centre of mass, free of torques.
 
 Attitude by the unit quaternion q of the rotation R(q) from body to space, velocities w1, w2, w3 = body
 components of the angular velocity, principal moments I1, I2, I3:
@@ -7,8 +7,8 @@ Four coordinates, three velocities: intransitive, with the brackets of so(3).
 
 Conserved: energy, |q|^2 = 1, and the angular momentum R I w in space (three components).
 
-Closed form: with L = |I w|, E the energy, k the axis which the angular velocity circles (that of the largest
-moment if L^2 > 2 E I_j, else that of the smallest), j the middle axis and i the other,
+Closed form: with L = |I w|, E the energy, k the axis around which the angular velocity circulates (that of the
+largest moment if L^2 > 2 E I_j, otherwise that of the smallest), j the middle axis and i the other,
     w_i = A_i cn(u | n),  w_j = A_j sn(u | n),  w_k = A_k dn(u | n),    u = u_0 + lambda t,
     A_i^2 = (2 E I_k - L^2) / (I_i (I_k - I_i)),    A_j^2 = (2 E I_k - L^2) / (I_j (I_k - I_j)),
     A_k^2 = (L^2 - 2 E I_i) / (I_k (I_k - I_i)),    lambda^2 = (I_k - I_j) (L^2 - 2 E I_i) / (I_i I_j I_k),
@@ -67,10 +67,10 @@ def closed_form(
     initial: Mapping[str, Any] = INITIAL,
     digits: int = 20,
 ) -> dict[str, list[Any]]:
-    """The motion at the sorted ``times``, as mpmath numbers right to about ``digits`` digits.
+    """The motion at the sorted ``times``, as mpmath numbers correct to about ``digits`` digits.
 
-    Numbers may be given as strings, which are then exact decimals. Equations: the module's docstring. Raises
-    ValueError where two moments are equal (the motion is then elementary) or the body is at rest.
+    Numbers can be given as strings, which are read as exact decimals. See the module docstring for the equations.
+    Raises ValueError if two moments are equal (the motion is then elementary) or the body is at rest.
 
     >>> motion = closed_form([10.0])
     >>> round(float(motion["w2"][0]), 12)
@@ -114,7 +114,7 @@ def closed_form(
 def _rates(
     inertia: Sequence[Any], w_0: Sequence[Any]
 ) -> tuple[Callable[[Any], list[Any]], tuple[int, int], Any]:
-    """w(t), the axes (i, k) of the module's docstring, and a length of time in which w is smooth."""
+    """w(t), the axes (i, k) of the module docstring, and a time scale on which w is smooth."""
     from mpmath import mp
 
     low, j, high = sorted(range(3), key=lambda axis: inertia[axis])

@@ -1,4 +1,4 @@
-"""A rigid body with an ellipsoidal cavity full of ideal fluid in homogeneous vortex motion.
+"""A rigid body with an ellipsoidal cavity filled with ideal fluid in homogeneous vortex motion.
 
 The cavity has semi-axes a1, a2, a3 along the principal axes of the body, D = diag(a1, a2, a3); the fluid of
 mass m moves as x = R D Q X, with X in the unit ball:
@@ -6,12 +6,12 @@ mass m moves as x = R D Q X, with X in the unit ball:
     2 T = sum_i (A_i w_i^2 + 2 C_i w_i O_i + B_i O_i^2),
     B_i = m (a_j^2 + a_k^2) / 5,    C_i = 2 m a_j a_k / 5,    A_i = I_i + B_i,
 I_i the moments of the shell. R and Q are given by quaternions q and s. The rates w are left invariant, with
-brackets c_ab^c = +epsilon, the rates O right invariant, with c_ab^c = -epsilon, and both kinds commute:
+brackets c_ab^c = +epsilon, the rates O right invariant, with c_ab^c = -epsilon, and the two commute:
     M' = M x w,    G' = O x G,    M = dT/dw,    G = dT/dO.
 The second law is Helmholtz's: G_i = (m a1 a2 a3 / 5) vorticity_i / a_i.
 
 Conserved: energy, |q|^2 = |s|^2 = 1, the angular momentum R M in space, the circulation Q^T G of the fluid's
-own circuits (three components); so also the Casimir functions M^2 and G^2.
+own circuits (three components); hence also the Casimir functions M^2 and G^2.
 
 Source: N. Ye. Zhukovsky (1885); H. Poincare, Sur la precession des corps deformables (1910); H. Lamb,
 Hydrodynamics, section 384.

@@ -1,11 +1,11 @@
 """The free gyrostat: a rigid body that carries a balanced rotor on its first principal axis.
 
-Attitude by the quaternion of R(q) from body to space, body rates w1, w2, w3; the rotor has turned by alpha
-against the body, at the rate eta4, freely:
+Attitude by the quaternion of R(q) from body to space, body rates w1, w2, w3; the rotor turns freely relative
+to the body, by the angle alpha at the rate eta4:
     T = (I1 w1^2 + I2 w2^2 + I3 w3^2) / 2 + J (w1 + eta4)^2 / 2,
-where I1 is without the rotor about its axis, I2 and I3 with it. alpha is cyclic and its displacement commutes
-with all others: a4 = J (w1 + eta4) is constant, and Routh's function gives the equations of the carrier
-alone,
+where I1 excludes the rotor's moment about its axis, while I2 and I3 include the rotor. alpha is cyclic and its
+displacement commutes with all others: a4 = J (w1 + eta4) is constant, and Routh's function gives the equations
+of the carrier alone,
     I1 w1' = (I2 - I3) w2 w3,    I2 w2' = (I3 - I1) w3 w1 - a4 w3,    I3 w3' = (I1 - I2) w1 w2 + a4 w2.
 
 Conserved: energy, |q|^2 = 1, the rotor's momentum a4, the angular momentum in space.
@@ -66,12 +66,12 @@ def system() -> System:
         units={**units, alpha: "rad", eta4: "rad/s", **dict.fromkeys((i1, i2, i3, rotor), "kg m^2")},
         descriptions={
             **words,
-            alpha: "turn of the rotor against the body",
-            eta4: "rate of the rotor against the body",
+            alpha: "angle of the rotor relative to the body",
+            eta4: "rate of the rotor relative to the body",
             i1: "principal moment 1, without the rotor about its axis",
             i2: "principal moment 2",
             i3: "principal moment 3",
-            rotor: "rotor about its axis",
+            rotor: "moment of inertia of the rotor about its axis",
         },
         example={s: point[s.name] for s in (*q, alpha, *w, eta4, i1, i2, i3, rotor)},
     )
@@ -81,7 +81,7 @@ def example() -> Example:
     """The catalogue entry."""
     return Example(
         name="gyrostat",
-        description="Free rigid body with a balanced free rotor: a cyclic displacement beside so(3)",
+        description="Free rigid body with a balanced free rotor: a cyclic displacement in addition to so(3)",
         source="Zhukovsky (1885); Volterra (1899)",
         parameters=PARAMETERS,
         initial=INITIAL,

@@ -7,9 +7,9 @@ Conserved: energy, unless damped or driven.
 
 Closed form, with F = 0, d = c / (2 m), z^2 = d^2 - k / m and the initial values x_0, v_0:
     x = exp(-d t) (x_0 cosh(z t) + (v_0 + d x_0) sinh(z t) / z),
-real for real and for imaginary z; at z = 0 the quotient is t. For a constant force, x is counted from F / k.
+real for real and for imaginary z; at z = 0 the quotient is t. For a constant force, x is measured from F / k.
 
-Source: any course of mechanics; L. D. Landau and E. M. Lifshitz, Mechanics, sections 21 and 25.
+Source: any mechanics textbook; L. D. Landau and E. M. Lifshitz, Mechanics, sections 21 and 25.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ def closed_form(
     digits: int = 20,
     force: Any = 0,
 ) -> dict[str, list[Any]]:
-    """The motion at ``times`` under a constant ``force``, as mpmath numbers right to about ``digits`` digits.
+    """The motion at ``times`` under a constant ``force``, as mpmath numbers correct to about ``digits`` digits.
 
-    Without an entry c in ``parameters`` the damping is zero. Numbers may be given as strings, which are then
-    exact decimals. Equation: the module's docstring.
+    Without an entry c in ``parameters`` the damping is zero. Numbers can be given as strings, which are read as
+    exact decimals. See the module docstring for the equation.
 
     >>> motion = closed_form([0.0], {"m": 1, "k": 4}, {"x": 1, "x_dot": 0})
     >>> float(motion["x"][0]), float(motion["x_dot"][0])
@@ -94,7 +94,7 @@ def closed_form(
 
 
 def example(damped: bool = False, driven: bool = False) -> Example:
-    """The catalogue entry; the closed form is that of the oscillator without external force."""
+    """The catalogue entry; the closed form is for zero external force."""
     parameters = {name: value for name, value in PARAMETERS.items() if damped or name != "c"}
     return Example(
         name="harmonic_oscillator",

@@ -2,7 +2,7 @@
 
     x' = eta1,    y' = eta2,    z' = eta3 + (x eta2 - y eta1) / 2,
     T = (eta1^2 + eta2^2 + eta3^2) / 2,    V = (k1 x^2 + k2 y^2) / 2 (unit mass).
-The fields X_1 = d/dx - (y/2) d/dz, X_2 = d/dy + (x/2) d/dz, X_3 = d/dz have the one bracket [X_1, X_2] = X_3.
+The fields X_1 = d/dx - (y/2) d/dz, X_2 = d/dy + (x/2) d/dz, X_3 = d/dz have one nonzero bracket, [X_1, X_2] = X_3.
 X_3 is cyclic and commutes with all fields, but the others do not close: their bracket is X_3. So Routh's
 equations contain c_12^3 eta a_3, which acts like a magnetic field of strength a_3 on (x, y):
     x'' = -k1 x - a_3 y',    y'' = -k2 y + a_3 x'.
@@ -61,7 +61,7 @@ def example() -> Example:
     """The catalogue entry."""
     return Example(
         name="heisenberg",
-        description="Particle on the Heisenberg group: a cyclic field that others' bracket contains",
+        description="Particle on the Heisenberg group: a cyclic field in the bracket of the others",
         source="Chetaev (1941), Routh's form of the Poincare equations",
         parameters=PARAMETERS,
         initial=INITIAL,

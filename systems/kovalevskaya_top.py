@@ -63,7 +63,7 @@ def system() -> System:
         units={**units, i3: "kg m^2", m: "kg", g: "m/s^2", length: "m"},
         descriptions={
             **words,
-            i3: "least moment of inertia about the fixed point; the others are twice as large",
+            i3: "smallest moment of inertia about the fixed point; the others are twice as large",
             m: "mass",
             g: "gravity",
             length: "centre of mass along body axis 1",

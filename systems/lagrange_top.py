@@ -1,10 +1,10 @@
-"""Lagrange's top: a symmetric heavy top, its centre of mass on the axis of symmetry.
+"""Lagrange's top: a symmetric heavy top with its centre of mass on the axis of symmetry.
 
 The heavy top with I1 = I2 and the centre of mass at a distance l from the fixed point on body axis 3. The
 attitude is the quaternion of R(q) from body to space, with the body rates w1, w2, w3; or, with
 ``angles=True``, Euler's angles R = Rz(psi) Rx(theta) Rz(phi) and their rates:
     T = I1 (theta'^2 + psi'^2 sin(theta)^2) / 2 + I3 (phi' + psi' cos(theta))^2 / 2,    V = m g l cos(theta).
-psi and phi are then cyclic. In body axes the spin is not (its field does not commute with the others), though
+psi and phi are then cyclic. In body axes the spin is not (its field does not commute with the others), although
 I3 w3 is conserved.
 
 Conserved: energy, |q|^2 = 1, the vertical momentum p = I1 (w1 gamma1 + w2 gamma2) + I3 w3 gamma3, the spin
@@ -59,7 +59,7 @@ ANGLES = {
 
 
 def system(angles: bool = False) -> System:
-    """The declaration, in quaternions and body rates or with ``angles`` in Euler's angles."""
+    """The declaration, in quaternions and body rates, or with ``angles`` in Euler's angles."""
     import sympy as sp
 
     import chaplygin as cg
@@ -118,11 +118,11 @@ def closed_form(
     initial: Mapping[str, Any] = INITIAL,
     digits: int = 20,
 ) -> dict[str, list[Any]]:
-    """The motion at ``times``, as mpmath numbers right to about ``digits`` digits.
+    """The motion at ``times``, as mpmath numbers correct to about ``digits`` digits.
 
-    ``initial`` in quaternions and body rates, and so the result; see `closed_form_in_angles` for Euler's
-    angles. Equations: the module's docstring. Raises ValueError unless m g l > 0, and for the motions that
-    may pass through the vertical (p = s or p = -s).
+    ``initial`` and the result are in quaternions and body rates; see `closed_form_in_angles` for Euler's angles,
+    and the module docstring for the equations. Raises ValueError unless m g l > 0, and for motions that can pass
+    through the vertical (p = s or p = -s).
 
     >>> motion = closed_form([1.0])
     >>> round(float(motion["w2"][0]), 12)
@@ -169,7 +169,7 @@ def closed_form_in_angles(
     initial: Mapping[str, Any] = ANGLES,
     digits: int = 20,
 ) -> dict[str, list[Any]]:
-    """As `closed_form`, from and in Euler's angles and their rates.
+    """Like `closed_form`, with ``initial`` and the result in Euler's angles and their rates.
 
     >>> motion = closed_form_in_angles([0.0])
     >>> round(float(motion["theta"][0]), 12)
@@ -177,19 +177,19 @@ def closed_form_in_angles(
     """
     from mpmath import mp
 
-    # Twice the digits: a start at a turning point of theta gives its phase with half of them.
+    # Twice the digits, because a start at a turning point of theta determines the phase to only half of them.
     with mp.workdps(2 * digits + 10):
         i1, i3, m, g, length = (mp.mpf(parameters[name]) for name in PARAMETERS)
         psi, theta, phi, psi_dot, theta_dot, phi_dot = (mp.mpf(initial[name]) for name in ANGLES)
         if m * g * length <= 0:
-            raise ValueError("closed_form: the centre of mass has to lie on the positive axis: m g l > 0")
+            raise ValueError("closed_form: the centre of mass must be on the positive axis: m g l > 0")
         u, across = mp.cos(theta), mp.sin(theta)
         spin = phi_dot + psi_dot * u
         s = i3 * spin
         p = i1 * psi_dot * across**2 + s * u
         if abs(abs(p) - abs(s)) < mp.mpf(10) ** (-digits) * (abs(p) + abs(s)) or across == 0:
             raise ValueError(
-                "closed_form: the vertical momentum equals the spin momentum; the top may go upright"
+                "closed_form: the vertical momentum equals the spin momentum in magnitude; the top can become upright"
             )
         beta = 2 * m * g * length / i1
         epsilon = theta_dot**2 + (psi_dot * across) ** 2 + beta * u
@@ -236,7 +236,7 @@ def closed_form_in_angles(
 
 
 def example(angles: bool = False) -> Example:
-    """The catalogue entry, in quaternions or with ``angles`` in Euler's angles."""
+    """The catalogue entry, in quaternions, or with ``angles`` in Euler's angles."""
     return Example(
         name="lagrange_top",
         description="Symmetric heavy top"

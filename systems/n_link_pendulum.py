@@ -2,11 +2,11 @@
 
 Coordinates theta1 ... thetan: the angle of each rod from the downward vertical; the velocities are their
 rates. Positions x_i = l sum_{j<=i} sin(theta_j), y_i = -l sum_{j<=i} cos(theta_j), T = m sum |v_i|^2 / 2, V =
-m g sum y_i. T is declared as one writes it by hand, each velocity being the one before plus a term; nothing
-is expanded.
+m g sum y_i. T is declared as one would write it by hand, each velocity being the previous one plus a term;
+nothing is expanded.
 
-Conserved: energy. Small oscillations about the hanging rest have the frequencies sqrt(g z / l), z the zeros
-of the Laguerre polynomial L_n; large ones are chaotic from n = 2 on.
+Conserved: energy. Small oscillations about the hanging equilibrium have the frequencies sqrt(g z / l), with z
+the zeros of the Laguerre polynomial L_n; large ones are chaotic for n >= 2.
 
 Source: D. Bernoulli (1733) for the hanging chain and its Laguerre polynomials; L. Euler (1736).
 """

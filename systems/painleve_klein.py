@@ -1,18 +1,18 @@
-"""The Painlevé-Klein example: two sliders on rough parallel guides, joined by an elastic link with damping.
+"""The Painlevé-Klein example: two sliders on rough parallel guides, connected by an elastic link with damping.
 
-Slider 1 moves along one guide, slider 2 along a parallel one at the distance d; the link of natural length l joins
-them, l + delta is its length now, phi its angle with the guides:
+Slider 1 moves along one guide, slider 2 along a parallel one at the distance d. The link between them has the natural
+length l and the current length l + delta; phi is its angle with the guides:
     (l + delta)^2 = (x1 - x2)^2 + d^2,   cos(phi) = (x1 - x2) / (l + delta),   sin(phi) = d / (l + delta),
     R = K delta + C delta'   (tension, the compliance of the link),
     m1 x1'' = X1 - R cos(phi) + T1,   N1 = R sin(phi) - Y1,
     m2 x2'' = X2 + R cos(phi) + T2,   N2 = -Y2 - R sin(phi),
-with applied forces (X_i, Y_i) and Coulomb friction T_i of the coefficients mu_i on both guides. K = k / eps^2 and
-C = nu / eps: as eps goes to zero the link gets rigid, and the equations of the rigid link (painleve_klein_rigid) have
-two solutions or none where those of the elastic one have a saddle beside a node.
+with applied forces (X_i, Y_i) and Coulomb friction T_i with the coefficients mu_i on both guides. K = k / eps^2 and
+C = nu / eps: as eps goes to zero the link becomes rigid, and the equations of the rigid link (painleve_klein_rigid)
+have two solutions or none where those of the elastic one have a saddle next to a node.
 
-The motion depends on x1 - x2 and on the velocities only, and is decided by the link's length at the start: it is
-given as ``delta0``, with x2 = x1 - sqrt((l + delta0)^2 - d^2). With 0.12 sliders stop and reverse, with 0.03 both go
-on to the right for ever.
+The motion depends only on x1 - x2 and on the velocities, and its kind depends on the initial length of the link, given
+by ``delta0``: x2 = x1 - sqrt((l + delta0)^2 - d^2). With 0.12 sliders stop and reverse, with 0.03 both keep moving to
+the right.
 
 Source: A. A. Zobova on the Painlevé-Klein example with dry friction, equations (2.2)-(2.9), (3.1), (3.8), (4.1); after
 P. Painlevé, Leçons sur le frottement (1895), and F. Klein, Zu Painlevés Kritik der Coulombschen Reibungsgesetze,
@@ -51,13 +51,13 @@ def parameters(k: float = 1.0, nu: float = 1.0, eps: float = 0.1) -> dict[str, f
 
 
 def initial_state(delta0: float = 0.12, speed: float = 10.0) -> dict[str, float]:
-    """Both sliders at one speed, slider 1 at 0, the link longer by delta0 than its natural length.
+    """Both sliders at the same speed, slider 1 at 0, the link longer than its natural length by delta0.
 
-    Raises ValueError where the link is too short to reach from guide to guide.
+    Raises ValueError if the link is too short to reach from guide to guide.
     """
     d, length = PARAMETERS["d"], PARAMETERS["l"] + delta0
     if not length >= d:
-        raise ValueError(f"delta0 = {delta0}: the link of length {length} does not reach over d = {d}")
+        raise ValueError(f"delta0 = {delta0}: the link of length {length} does not span the distance d = {d}")
     return {"x1": 0.0, "x2": -math.sqrt(length**2 - d**2), "x1_dot": speed, "x2_dot": speed}
 
 
@@ -101,7 +101,7 @@ def system(k: float = 1.0, nu: float = 1.0, eps: float = 0.1, delta0: float = 0.
             x2: "slider 2",
             m1: "mass of slider 1",
             m2: "mass of slider 2",
-            d: "distance of the guides",
+            d: "distance between the guides",
             natural: "natural length of the link",
             X1: "force on slider 1 along its guide",
             Y1: "force on slider 1 across it, away from the guide",
@@ -117,7 +117,7 @@ def system(k: float = 1.0, nu: float = 1.0, eps: float = 0.1, delta0: float = 0.
 
 
 def example(k: float = 1.0, nu: float = 1.0, eps: float = 0.1, delta0: float = 0.12) -> Example:
-    """The catalogue entry; the options are those of the source, ``delta0`` the link's elongation at the start."""
+    """The catalogue entry; the options are those of the source, ``delta0`` is the initial elongation of the link."""
     return Example(
         name="painleve_klein",
         description="Two sliders on rough guides joined by an elastic link: stops, reversals, sticking",

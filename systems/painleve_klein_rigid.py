@@ -1,14 +1,14 @@
 """The Painlevé-Klein example with a rigid link: Painlevé's paradox.
 
-Two sliders on rough parallel guides, as in painleve_klein, joined by a rigid link of length l: the constraint
+Two sliders on rough parallel guides, as in painleve_klein, connected by a rigid link of length l: the constraint
     f = sqrt((x1 - x2)^2 + d^2) - l = 0
 with the multiplier lambda, R = -lambda the tension of the link. The normal forces contain it,
     N1 = R sin(phi) - Y1,   N2 = -Y2 - R sin(phi),
-and with both sliders moving in the direction sigma, R has to satisfy (m1 = m2)
+and with both sliders moving in the direction sigma, R must satisfy (m1 = m2)
     2 R cos(phi) = X1 - X2 - sigma (mu1 |N1| - mu2 |N2|):
 piecewise linear, with one, three, two or no solutions. With the published data there are two for sigma = 1,
-R = 18.1/6.5 and R = 4.7/1.1, and two for sigma = -1: the equations do not determine the motion. With the frictions
-``mu1`` and ``mu2`` small enough there is one.
+R = 18.1/6.5 and R = 4.7/1.1, and two for sigma = -1: the equations do not determine the motion. With small enough
+coefficients ``mu1`` and ``mu2`` there is one.
 
 Source: P. Painlevé, Leçons sur le frottement (1895); F. Klein, Zeitschrift für Mathematik und Physik 58 (1909);
 A. A. Zobova on the Painlevé-Klein example, (2.2)-(2.9).
@@ -69,7 +69,7 @@ def system(mu1: float = 0.525, mu2: float = 2.85) -> System:
         descriptions={
             x1: "slider 1",
             x2: "slider 2",
-            d: "distance of the guides",
+            d: "distance between the guides",
             natural: "length of the link",
         },
         example={s: point[s.name] for s in symbols},
@@ -77,7 +77,7 @@ def system(mu1: float = 0.525, mu2: float = 2.85) -> System:
 
 
 def example(mu1: float = 0.525, mu2: float = 2.85) -> Example:
-    """The catalogue entry; with the published frictions the run stops at once, for want of a unique solution."""
+    """The catalogue entry; with the published coefficients the run stops immediately, for lack of a unique solution."""
     return Example(
         name="painleve_klein_rigid",
         description="Two sliders on rough guides joined by a rigid link: Painlevé's paradox",

@@ -4,9 +4,9 @@ The tip is at (x, y), the centre of mass at (x + a cos(phi), y + a sin(phi)), ma
 plane keeps y = 0 with the normal force N = lambda, and friction acts at the tip, T = -sigma mu |N|, sigma = sgn(x').
 From y'' = 0, for N >= 0,
     p N / m = g - a phi'^2 sin(phi),   p = 1 + (m a^2 / J) cos(phi) (cos(phi) + sigma mu sin(phi)).
-With p > 0 there is one solution. A tip that slides ahead of its rod (sigma = -1, 0 < phi < pi/2) can have p < 0 (a
-homogeneous rod: where mu > 4/3): then there are two solutions or none, Painlevé's paradox. The plane holds the tip from
-both sides here; where the rod would lift off, N changes its sign.
+With p > 0 there is one solution. A tip that slides ahead of its rod (sigma = -1, 0 < phi < pi/2) can have p < 0 (for a
+homogeneous rod, if mu > 4/3): then there are two solutions or none, Painlevé's paradox. The constraint is bilateral
+here; where the rod would lift off, N changes sign.
 
 Source: P. Painlevé, Sur les lois du frottement de glissement, Comptes rendus 121 (1895); F. Génot and B. Brogliato, New
 results on Painlevé paradoxes, European Journal of Mechanics A 18 (1999).
@@ -55,7 +55,7 @@ def system(mu: float = 0.6) -> System:
             phi: "angle of the rod with the plane",
             m: "mass",
             J: "moment of inertia about the centre of mass",
-            a: "from the tip to the centre of mass",
+            a: "distance from the tip to the centre of mass",
             g: "gravity",
             friction: "friction at the tip",
             "p": "coefficient of N for a tip that slides ahead of the rod",
@@ -65,7 +65,7 @@ def system(mu: float = 0.6) -> System:
 
 
 def example(mu: float = 0.6) -> Example:
-    """The catalogue entry; with ``mu`` above 4/3 the rod can get into the paradox."""
+    """The catalogue entry; with ``mu`` above 4/3 the rod can reach the paradox."""
     return Example(
         name="painleve_rod",
         description="Rod whose tip slides on a rough plane: the normal force depends on friction",

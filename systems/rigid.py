@@ -1,6 +1,6 @@
 """Attitude by quaternions: R(q) maps body axes to space axes, q = (q0, q1, q2, q3), scalar part first.
 
-Plain arithmetic, so that it serves SymPy symbols, mpmath numbers and NumPy arrays alike.
+Plain arithmetic, which works for SymPy symbols, mpmath numbers and NumPy arrays alike.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def quaternion_rates(q: Sequence[Any], w: Sequence[Any]) -> tuple[Any, Any, Any,
 
 
 def rotation(q: Sequence[Any]) -> tuple[tuple[Any, Any, Any], ...]:
-    """The rows of R(q), quadratic in q: a rotation times |q|^2.
+    """The rows of R(q), quadratic in q: a rotation matrix times |q|^2.
 
     >>> rotation((0, 1, 0, 0))
     ((1, 0, 0), (0, -1, 0), (0, 0, -1))

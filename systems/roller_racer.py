@@ -1,19 +1,18 @@
-"""The roller racer: two bodies joined by a pivot, each on an axle with wheels, propelled by steering.
+"""The roller racer: two bodies connected by a pivot, each on an axle with wheels, propelled by steering.
 
 The first body (mass m1, moment I1 about its centre) has its axle at its centre (x, y), across its direction
-phi; the pivot lies at a distance d1 ahead of it. The second body (mass m2, moment I2) stands at the angle
-theta from the first and has its axle at its centre, at a distance d2 beyond the pivot. No axle slips sideways:
+phi; the pivot is at a distance d1 ahead of it. The second body (mass m2, moment I2) is at the angle theta from
+the first and has its axle at its centre, at a distance d2 beyond the pivot. Neither axle slips sideways:
     w = 0,    (w + d1 omega) cos(theta) - v sin(theta) + d2 (omega + sigma) = 0,
-v and w the velocity of the first centre along and across phi, omega = phi', sigma = theta'. In the pivot acts
-the couple C cos(nu t) and a spring k that centres the steering. Omega follows from v and sigma unless
-d1 cos(theta) + d2 = 0. A steering couple that changes sign moves the racer forward, though no force acts
-along its way.
+with v and w the velocity of the first centre along and across phi, omega = phi', sigma = theta'. The couple
+C cos(nu t) and a spring k that centres the steering act at the pivot. omega follows from v and sigma unless
+d1 cos(theta) + d2 = 0. A steering couple that changes sign moves the racer forward, although no force acts
+along its path.
 
-Conserved: nothing; with C = 0 the energy.
+Conserved: nothing; with C = 0, the energy.
 
 Source: P. S. Krishnaprasad and D. P. Tsakiris, Oscillations, SE(2)-snakes and motion control: a study of the
-roller racer (1995, 2001); here with the mass of the second body kept,
-and with a spring.
+roller racer (1995, 2001); here the mass of the second body is not neglected, and there is a spring.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ def system() -> System:
     v, w, omega, sigma = velocities = cg.velocities("v w omega sigma")
     m1, m2, i1, i2, d1 = cg.parameters("m1 m2 I1 I2 d1", positive=True)
     d2, spring, couple, nu = cg.parameters("d2 k C nu")
-    # The velocity of the second centre along and across its body.
+    # The velocity of the second centre along and across the second body.
     along = v * sp.cos(theta) + (w + d1 * omega) * sp.sin(theta)
     across = (w + d1 * omega) * sp.cos(theta) - v * sp.sin(theta) + d2 * (omega + sigma)
     parameters = (m1, m2, i1, i2, d1, d2, spring, couple, nu)
@@ -96,18 +95,18 @@ def system() -> System:
             y: "centre of the first body",
             phi: "direction of the first body",
             theta: "angle of the second body from the first",
-            v: "speed of the first body along itself",
-            w: "speed of the first body across itself",
+            v: "longitudinal velocity of the first body",
+            w: "lateral velocity of the first body",
             omega: "rate of turn of the first body",
             sigma: "rate of the pivot",
             m1: "mass of the first body",
             m2: "mass of the second body",
-            i1: "first body about its centre",
-            i2: "second body about its centre",
-            d1: "pivot ahead of the first centre",
-            d2: "second centre beyond the pivot",
-            spring: "spring in the pivot",
-            couple: "amplitude of the couple in the pivot",
+            i1: "moment of inertia of the first body about its centre",
+            i2: "moment of inertia of the second body about its centre",
+            d1: "distance of the pivot ahead of the first centre",
+            d2: "distance of the second centre beyond the pivot",
+            spring: "stiffness of the spring at the pivot",
+            couple: "amplitude of the couple at the pivot",
             nu: "frequency of the couple",
         },
         example={s: point[s.name] for s in (*coordinates, *velocities, *parameters)},
@@ -115,10 +114,10 @@ def system() -> System:
 
 
 def example(driven: bool = True) -> Example:
-    """The catalogue entry; ``driven=False`` gives the couple in the pivot the value zero."""
+    """The catalogue entry; ``driven=False`` sets the couple at the pivot to zero."""
     return Example(
         name="roller_racer",
-        description="Two bodies on wheels joined by a pivot" + ", propelled by steering" * driven,
+        description="Two bodies on wheels connected by a pivot" + ", propelled by steering" * driven,
         source="Krishnaprasad and Tsakiris (2001)",
         parameters=PARAMETERS if driven else {**PARAMETERS, "C": 0.0},
         initial=INITIAL,

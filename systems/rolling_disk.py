@@ -4,15 +4,15 @@ The point of contact is at (x, y), the trace of the disk's plane has the directi
 alpha from the vertical, and the disk has turned by theta in its plane. In the frame of the trace, the normal
 and the steepest radius of the disk, the angular velocity is
     w1 = alpha',    w2 = theta' + psi' sin(alpha),    w3 = psi' cos(alpha),
-and the disk's particle at the contact slips with s1 along the trace and s2 across it, s1 = s2 = 0:
+and the disk's material point at the contact has the slip s1 along the trace and s2 across it, s1 = s2 = 0:
     x' = (s1 + R theta') cos(psi) - s2 sin(psi),    y' = (s1 + R theta') sin(psi) + s2 cos(psi).
-With the centre at the height R cos(alpha), moments A about a diameter and B about the axis,
+With the centre at the height R cos(alpha) and moments A about a diameter and B about the axis,
     T = m ((s1 + R w2)^2 + (s2 cos(alpha) - R w1)^2 + s2^2 sin(alpha)^2) / 2 + (A w1^2 + B w2^2 + A w3^2) / 2,
     V = m g R cos(alpha).
 The structure functions of these velocities depend on alpha.
 
 Conserved: energy. (Two more integrals, linear in the rates, are hypergeometric functions of alpha.) Upright
-rolling, alpha = w1 = 0, is stable if w2^2 > m g R A / (B (B + m R^2)) in a straight run.
+rolling, alpha = w1 = 0, is stable on a straight line if w2^2 > m g R A / (B (B + m R^2)).
 
 Source: P. Appell (1900), D. J. Korteweg (1899); E. J. Routh, Advanced rigid dynamics, article 244.
 """

@@ -2,8 +2,8 @@
 
 The ring (mass m1, radius R, moments J1 about its axis and I1 about a diameter) rolls without slipping in a
 vertical plane of direction u = (cos psi, sin psi, 0); theta is the angle it has rolled. A body (mass m2) with
-the same centre turns about a diameter of the ring by phi against it, its moments being J2 about that diameter
-and I2 across; theta is also the angle of the diameter from the vertical. A motor between the two exerts the
+the same centre turns relative to the ring by phi about one of its diameters, with moments J2 about that diameter
+and I2 across it; theta is also the angle of the diameter from the vertical. A motor between the two exerts the
 couple C about the diameter. With m = m1 + m2 the equations of motion can be written
     p_phi = J2 (phi' + psi' cos(theta)),                     p_phi' = C,
     p_psi = (I1 + I2 sin(theta)^2) psi' + p_phi cos(theta),  p_psi' = 0,
@@ -12,14 +12,14 @@ couple C about the diameter. With m = m1 + m2 the equations of motion can be wri
 with the reactions of the plane X = m x'', Y = m y'' and the couple about u that keeps the ring upright
     M = -(J1 + I2 + m R^2) theta' psi' + d/dt (J2 phi' sin(theta) + (J2 - I2) psi' sin(theta) cos(theta)).
 
-X, Y and M stand among the outputs, from the equations above. The form with multipliers gives X and Y as
-``reaction_x_dot`` and ``reaction_y_dot``. With ``tilt=True`` the declaration has one coordinate more, the tilt of
+X, Y and M are outputs, computed from the equations above. The form `multipliers` gives X and Y as
+``reaction_x_dot`` and ``reaction_y_dot``. With ``tilt=True`` the declaration has one more coordinate, the tilt of
 the ring's plane about u through the point of contact, held at zero by a constraint: with release="tilt" the form
-with multipliers then gives M too, as ``reaction_tilt``.
+`multipliers` then also gives M, as ``reaction_tilt``.
 
-Conserved: p_psi; p_phi - C t; the energy less the work of the motor, T - C phi.
+Conserved: p_psi; p_phi - C t; the energy minus the work of the motor, T - C phi.
 
-Source: textbook problem of the Lagrange equations of systems of rigid bodies; the tilt and M by the moment law.
+Source: textbook problem on Lagrange's equations of rigid-body systems; the tilt and M by the angular momentum law.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _UPRIGHT = {"tilt": 0.0, "tilt_dot": 0.0}
 
 
 def _upright(x: Any, rates: Any, parameters: Any) -> Any:
-    """T of the upright ring: Koenig's formula for both bodies, about their common centre."""
+    """T of the upright ring: Koenig's theorem for both bodies, about their common centre."""
     import sympy as sp
 
     theta = x[3]
@@ -66,9 +66,9 @@ def _upright(x: Any, rates: Any, parameters: Any) -> Any:
 
 
 def _tilting(x: Any, rates: Any, parameters: Any) -> Any:
-    """T for any tilt, likewise.
+    """T for any tilt, by Koenig's theorem.
 
-    All vectors by their components along the heading u, the ring's axis, and the radius to its highest point.
+    All vectors have components along the heading u, the ring's axis, and the radius to its highest point.
     """
     import sympy as sp
 
@@ -110,7 +110,7 @@ def system(tilt: bool = False) -> System:
     p_phi = j2 * (phi_dot + psi_dot * c)
     p_psi = (i1 + i2 * s**2) * psi_dot + p_phi * c
     inertia = j1 + i2 + m * radius**2
-    # Accelerations as functions of state, for the reactions.
+    # Accelerations as functions of the state, for the reactions.
     theta_2 = (i2 * psi_dot**2 * c - p_phi * psi_dot) * s / inertia
     turned_over = couple * c - p_phi * s * theta_dot  # d(p_phi cos(theta))/dt
     psi_2 = -(2 * i2 * s * c * theta_dot * psi_dot + turned_over) / (i1 + i2 * s**2)
@@ -152,15 +152,15 @@ def system(tilt: bool = False) -> System:
             y: "point of contact",
             psi: "heading",
             theta: "angle rolled",
-            phi: "turn of the body against the ring",
+            phi: "angle of the body relative to the ring",
             **dict.fromkeys(coordinates[5:], "tilt of the ring's plane about its trace, held at zero"),
             m1: "mass of the ring",
             m2: "mass of the body",
             radius: "radius of the ring",
-            i1: "ring about a diameter",
-            j1: "ring about its axis",
-            i2: "body across its axis",
-            j2: "body about its axis",
+            i1: "moment of inertia of the ring about a diameter",
+            j1: "moment of inertia of the ring about its axis",
+            i2: "moment of inertia of the body across its axis",
+            j2: "moment of inertia of the body about its axis",
             couple: "couple of the motor",
         },
         example={symbol: point[symbol.name] for symbol in (*coordinates, *rates, *parameters, couple)},
@@ -168,12 +168,12 @@ def system(tilt: bool = False) -> System:
 
 
 def example(motor: bool = True, tilt: bool = False) -> Example:
-    """The catalogue entry; ``motor=False`` gives the motor's couple the value zero, ``tilt=True`` the held tilt."""
+    """The catalogue entry; ``motor=False`` sets the motor's couple to zero, ``tilt=True`` adds the constrained tilt."""
     return Example(
         name="rolling_ring_tilt" if tilt else "rolling_ring",
         description="Ring rolling upright with an axisymmetric body on its diameter"
         + ", driven by a motor" * motor,
-        source="Textbook problem of the Lagrange equations of systems of rigid bodies",
+        source="Textbook problem on Lagrange's equations of rigid-body systems",
         parameters=PARAMETERS if motor else {**PARAMETERS, "C": 0.0},
         initial={**INITIAL, **_UPRIGHT} if tilt else INITIAL,
         t_span=(0.0, 10.0),

@@ -1,13 +1,13 @@
-"""A particle in a plane, with velocities along axes that rotate uniformly.
+"""A particle in a plane, with velocities along uniformly rotating axes.
 
-A unit mass on two springs, V = (k1 x^2 + k2 y^2) / 2, whose velocity is resolved along axes turned by Omega t:
+A unit mass on two springs, V = (k1 x^2 + k2 y^2) / 2, with its velocity resolved along axes turned by Omega t:
     x' = eta1 cos(Omega t) - eta2 sin(Omega t),    y' = eta1 sin(Omega t) + eta2 cos(Omega t),
     T = (eta1^2 + eta2^2) / 2.
 The axes of the fields X_1, X_2 depend on time, so they do not commute with X_0 = d/dt:
     [X_0, X_1] = Omega X_2,    [X_0, X_2] = -Omega X_1,
 and without these terms, c_01^2 = Omega and c_02^1 = -Omega, Poincare's equations would be wrong.
 
-Conserved: the energies of both springs apart, (x'^2 + k1 x^2) / 2 and (y'^2 + k2 y^2) / 2.
+Conserved: the energies along x and y separately, (x'^2 + k1 x^2) / 2 and (y'^2 + k2 y^2) / 2.
 
 Closed form: x and y oscillate with the frequencies sqrt(k1) and sqrt(k2).
 
@@ -58,7 +58,7 @@ def system() -> System:
             y: "position",
             eta1: "velocity along the first rotating axis",
             eta2: "velocity along the second rotating axis",
-            omega: "rate of the axes",
+            omega: "angular rate of the axes",
             k1: "stiffness along x for the unit mass",
             k2: "stiffness along y for the unit mass",
         },
@@ -72,7 +72,7 @@ def closed_form(
     initial: Mapping[str, Any] = INITIAL,
     digits: int = 20,
 ) -> dict[str, list[Any]]:
-    """The motion at ``times``, as mpmath numbers right to about ``digits`` digits.
+    """The motion at ``times``, as mpmath numbers correct to about ``digits`` digits.
 
     >>> motion = closed_form([1.0])
     >>> round(float(motion["x"][0]), 12)
@@ -105,7 +105,7 @@ def example() -> Example:
     """The catalogue entry."""
     return Example(
         name="rotating_particle",
-        description="Particle on springs, its velocity along rotating axes: fields that depend on time",
+        description="Particle on springs with velocities along rotating axes: fields that depend on time",
         source="Chetaev (1941), fields that depend on time",
         parameters=PARAMETERS,
         initial=INITIAL,

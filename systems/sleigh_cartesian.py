@@ -1,13 +1,13 @@
-"""The Chaplygin sleigh in the Cartesian velocities of its blade: Ghori's example.
+"""The Chaplygin sleigh in the Cartesian velocities of its blade point: Ghori's example.
 
 The system of `chaplygin_sleigh`, with the coordinate rates as velocities, eta = (phi', x', y'), and the
-constraint y' cos(phi) = x' sin(phi) solved by independent parameters theta1 = phi' and theta2 = u, the speed
+constraint y' cos(phi) = x' sin(phi) solved by the independent parameters theta1 = phi' and theta2 = u, the speed
 along the blade:
     phi' = theta1,    x' = theta2 cos(phi),    y' = theta2 sin(phi),
     2 T0 = (x' - phi' (a sin(phi) + b cos(phi)))^2 + (y' + phi' (a cos(phi) - b sin(phi)))^2 + k^2 phi'^2.
 The coefficients of Ghori's equations are K_12 = (0, sin(phi), -cos(phi)), and
     phi'' = (-a phi' u + a b phi'^2) / (a^2 + k^2),    u' = a phi'^2 + b phi''.
-With phi as the independent variable theta' = u / phi' obeys d(theta')/d(phi) = a (theta'^2 - 2 b theta' +
+With phi as the independent variable, theta' = u / phi' satisfies d(theta')/d(phi) = a (theta'^2 - 2 b theta' +
 a^2 + b^2 + k^2) / (a^2 + k^2), as long as phi' is not zero.
 
 Conserved: the energy h, 2h = u^2 - 2 b phi' u + (a^2 + b^2 + k^2) phi'^2.
@@ -92,9 +92,9 @@ def closed_form(
     initial: Mapping[str, Any] = INITIAL,
     digits: int = 20,
 ) -> dict[str, list[Any]]:
-    """The motion at the sorted ``times``, as mpmath numbers right to about ``digits`` digits.
+    """The motion at the sorted ``times``, as mpmath numbers correct to about ``digits`` digits.
 
-    ``initial`` in the coordinates and in theta1, theta2. Equations: those of `chaplygin_sleigh.closed_form`.
+    ``initial`` has the coordinates and theta1, theta2. The equations are those of `chaplygin_sleigh.closed_form`.
 
     >>> motion = closed_form([1.0])
     >>> round(float(motion["theta2"][0]), 12)

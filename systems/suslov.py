@@ -1,12 +1,12 @@
 """Suslov's problem: a rigid body about a fixed point that cannot turn about one axis fixed in it.
 
-The constraint is w3 = 0 (in Wagner's version sharp wheels on a sphere hold it); the inertia tensor need not be
-diagonal. In body axes with gamma = R^T e_3 and the centre of mass at r,
+The constraint is w3 = 0 (enforced by sharp wheels on a sphere in Wagner's version); the inertia tensor need not
+be diagonal. In body axes, with gamma = R^T e_3 and the centre of mass at r,
     T = (I1 w1^2 + I2 w2^2 + I3 w3^2) / 2 + (I13 w1 + I23 w2) w3,    V = m g r . gamma,
     I1 w1' = -(I13 w1 + I23 w2) w2 - m g (r2 gamma3 - r3 gamma2),
     I2 w2' = (I13 w1 + I23 w2) w1 - m g (r3 gamma1 - r1 gamma3).
-Without gravity the body tends from any motion to a steady turn about the axis I13 w1 + I23 w2 = 0, and keeps
-its energy: there is no invariant measure. With I13 = I23 = 0 and r3 = 0 the body is integrable: Kharlamova's
+Without gravity every motion tends to a steady rotation about the axis I13 w1 + I23 w2 = 0, while the energy is
+conserved: there is no invariant measure. With I13 = I23 = 0 and r3 = 0 the system is integrable: Kharlamova's
 integral I1 r1 w1 + I2 r2 w2 is constant.
 
 Conserved: energy, |q|^2 = 1.

@@ -1,11 +1,11 @@
-"""The torus with a sliding shell, for any prescribed turn psi(t) of the torus about the vertical.
+"""The torus with a sliding shell, for any prescribed rotation psi(t) of the torus about the vertical.
 
 The centre of mass of the shell (mass m2) moves on a vertical circle of radius R that a motor turns:
     T = (J theta'^2 + Iz(theta) psi'^2) / 2,    V = m2 g R sin(theta),    J = B2 + m2 R^2,
     Iz(theta) = I1 + A2 sin(theta)^2 + (C2 + m2 R^2) cos(theta)^2.
 With D = A2 - C2 - m2 R^2 the equation of motion is
     J theta'' = psi'^2 D sin(theta) cos(theta) - m2 g R cos(theta),
-and the motor has to apply the couple d(Iz psi')/dt = Iz psi'' + 2 D theta' psi' sin(theta) cos(theta).
+and the motor must apply the couple d(Iz psi')/dt = Iz psi'' + 2 D theta' psi' sin(theta) cos(theta).
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ _UNITS = {
 }
 _DESCRIPTIONS = {
     "theta": "angle of the shell's centre above the horizontal",
-    "psi": "turn of the torus about the vertical",
-    "I1": "torus about the vertical",
-    "A2": "shell about its axis along the radius",
-    "B2": "shell about the normal of the torus's circle",
-    "C2": "shell about its axis along the circle",
+    "psi": "angle of the torus about the vertical",
+    "I1": "moment of inertia of the torus about the vertical",
+    "A2": "moment of inertia of the shell about its axis along the radius",
+    "B2": "moment of inertia of the shell about the normal of the torus's circle",
+    "C2": "moment of inertia of the shell about its axis along the circle",
     "m2": "mass of the shell",
     "R": "radius of the circle of the shell's centre",
     "g": "gravity",
-    "Omega": "mean rate of turn",
-    "alpha": "amplitude of the turn's ripple",
+    "Omega": "mean angular rate",
+    "alpha": "amplitude of the ripple",
     "nu": "frequency of the ripple",
     "couple": "couple of the motor",
     "drive_power": "power of the motor",
@@ -60,7 +60,7 @@ _DESCRIPTIONS = {
 def declare(name: str, turn: Any, point: Mapping[str, float], held: bool) -> System:
     """The declaration for psi = ``turn``, an expression in `chaplygin.time` and parameters.
 
-    With ``held`` psi is a coordinate, and the motor a constraint on its rate; otherwise psi(t) is put into T.
+    With ``held``, psi is a coordinate and the motor a constraint on its rate; otherwise psi(t) is substituted into T.
     """
     import sympy as sp
 

@@ -1,11 +1,11 @@
-"""The torus with a sliding shell, turned with a ripple: psi = Omega t + alpha sin(nu t).
+"""The torus with a sliding shell, rotating with a ripple: psi = Omega t + alpha sin(nu t).
 
-The system of `torus_uniform`, but the prescribed turn psi(t) is not uniform. The Lagrange function contains
-the time through psi'(t), and Painleve's equation is a balance instead of an integral:
+The system of `torus_uniform`, but the prescribed rotation psi(t) is not uniform. The Lagrangian contains the
+time through psi'(t), and Painleve's equation is a balance instead of an integral:
     d(T2 - T0 + V)/dt = -Iz psi' psi'',    and for the energy    d(T + V)/dt = couple psi',
     couple = Iz psi'' + 2 D theta' psi' sin(theta) cos(theta).
 
-With ``held=True`` psi is a coordinate and the motor a constraint on its rate, which depends on time.
+With ``held=True``, psi is a coordinate and the motor a time-dependent constraint on its rate.
 
 Conserved: nothing; the two balances above.
 
@@ -31,7 +31,7 @@ HELD = {"psi": 0.0, "psi_dot": 2.5 + 0.3 * 1.7}
 
 
 def system(held: bool = False) -> System:
-    """The declaration; with ``held`` the turn psi is a coordinate and its law a constraint."""
+    """The declaration; with ``held``, psi is a coordinate and its prescribed rate a constraint."""
     import sympy as sp
 
     import chaplygin as cg
@@ -45,8 +45,8 @@ def example(held: bool = False) -> Example:
     """The catalogue entry."""
     return Example(
         name="torus_nonuniform",
-        description="Torus turned with a ripple, with a sliding shell"
-        + ", the turn held by a constraint" * held,
+        description="Torus rotating with a ripple, with a sliding shell"
+        + ", the rotation prescribed by a constraint" * held,
         source="Painleve (1895), T2 - T0; textbook example with a non-uniform drive",
         parameters=PARAMETERS,
         initial=INITIAL | HELD if held else INITIAL,

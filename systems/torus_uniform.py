@@ -1,15 +1,15 @@
-"""The torus with a sliding shell, turned uniformly: psi = Omega t.
+"""The torus with a sliding shell, rotating uniformly: psi = Omega t.
 
-A torus turns about the vertical through its centre; inside its tube a shell slides without friction, at the
-angle theta above the horizontal. A motor keeps the turn uniform, and needs the couple
+A torus rotates about the vertical through its centre; inside its tube a shell slides without friction, at the
+angle theta above the horizontal. A motor keeps the rotation uniform, which requires the couple
     couple = 2 Omega D theta' sin(theta) cos(theta),    D = A2 - C2 - m2 R^2.
-T, V and the equation of motion stand in `torus`. The energy is not kept, the motor works; but the Lagrange
-function does not contain the time, so Painleve's equation d(T2 - T0 + V)/dt = -dL/dt gives an integral.
+For T, V and the equation of motion see `torus`. The energy is not conserved, since the motor does work; but the
+Lagrangian does not contain the time, so Painleve's equation d(T2 - T0 + V)/dt = -dL/dt gives an integral.
 
-With ``held=True`` psi is a coordinate and the motor a constraint on its rate; its couple is then the reaction
-``reaction_psi`` of the form with multipliers.
+With ``held=True``, psi is a coordinate and the motor a constraint on its rate; its couple is then the reaction
+``reaction_psi`` of the form `multipliers`.
 
-Conserved: T2 - T0 + V = J theta'^2 / 2 - Iz Omega^2 / 2 + m2 g R sin(theta); the energy less the work of the
+Conserved: T2 - T0 + V = J theta'^2 / 2 - Iz Omega^2 / 2 + m2 g R sin(theta); the energy minus the work of the
 motor.
 
 Source: P. Painleve, Lecons sur l'integration des equations de la mecanique (1895), the equation for T2 - T0;
@@ -43,7 +43,7 @@ HELD = {"psi": 0.0, "psi_dot": 2.5}
 
 
 def system(held: bool = False) -> System:
-    """The declaration; with ``held`` the turn psi is a coordinate and its law a constraint."""
+    """The declaration; with ``held``, psi is a coordinate and its prescribed rate a constraint."""
     import chaplygin as cg
 
     omega = cg.parameters("Omega")
@@ -56,7 +56,7 @@ def example(held: bool = False) -> Example:
     return Example(
         name="torus_uniform",
         description="Torus in uniform rotation with a sliding shell"
-        + ", the turn held by a constraint" * held,
+        + ", the rotation prescribed by a constraint" * held,
         source="Painleve (1895), T2 - T0; textbook example",
         parameters=PARAMETERS,
         initial=INITIAL | HELD if held else INITIAL,

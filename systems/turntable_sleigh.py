@@ -1,14 +1,14 @@
-"""A steered sleigh on a turntable: Chaplygin's sleigh whose ground turns and whose blade is turned in the body.
+"""A steered sleigh on a turntable: Chaplygin's sleigh on rotating ground, with a blade that turns in the body.
 
-The body, its axes and the velocities omega, v, w are those of the Chaplygin sleigh. The ground is a table that turns
-about the origin with the prescribed rate Om(t) = Om_0 + al sin(nu t), and the blade is turned against the body's
-axis by delta(t) = de sin(nu t). The point of contact does not move across the blade relative to the table:
+The body, its axes and the velocities omega, v, w are those of the Chaplygin sleigh. The ground is a table that rotates
+about the origin at the prescribed rate Om(t) = Om_0 + al sin(nu t), and the blade makes the angle delta(t) =
+de sin(nu t) with the body's axis. The point of contact does not move across the blade relative to the table:
     w = v tan(delta) + Om (x (cos(phi) + tan(delta) sin(phi)) + y (sin(phi) - tan(delta) cos(phi))),
-a constraint that is affine in the velocities and depends on time. Neither the energy nor another integral is known;
-the table and the steering do work.
+a constraint that is affine in the velocities and depends on time. No integral is known; the energy is not conserved,
+since the table and the steering do work.
 
 Source: the sleigh as in S. A. Chaplygin (1911) and Q. K. Ghori (1993); affine and time-dependent constraints as in the
-extension of Ghori's equation (2.4) by the terms K_0i^p, of which this system has every one.
+extension of Ghori's equation (2.4) by the terms K_0i^p, all of which occur in this system.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ INITIAL = {
 
 
 def system() -> System:
-    """The declaration; lengths in metres, rates in radians a second."""
+    """The declaration; lengths in metres, rates in radians per second."""
     import sympy as sp
 
     import chaplygin as cg
@@ -67,7 +67,7 @@ def system() -> System:
         descriptions={
             phi: "direction of the body's axis",
             rate: "rate of the table",
-            swing: "swing of that rate",
+            swing: "amplitude of the variation of that rate",
             nu: "frequency of the drives",
             turning: "amplitude of the steering",
         },

@@ -1,9 +1,9 @@
-"""Two blocks on a rough floor, joined to a wall and to one another by springs.
+"""Two blocks on a rough floor, connected to a wall and to each other by springs.
 
     m1 x1'' = -k1 x1 + k2 (x2 - x1) + T1,   N1 = m1 g,
     m2 x2'' = -k2 (x2 - x1) + T2,           N2 = m2 g
-with Coulomb friction T_i of the coefficients mu_i under both: four combinations of sliding and sticking, and rest
-wherever the springs pull less than the limits. Every motion ends there.
+with Coulomb friction T_i with the coefficients mu_i under both: four combinations of sliding and sticking, and rest
+wherever the spring forces are below the limits. Every motion ends there.
 
 Source: a standard test of stick-slip with several contacts; B. Feeny, A. Guran, N. Hinrichs and K. Popp, A historical
 review on dry friction and stick-slip phenomena, Applied Mechanics Reviews 51 (1998).
@@ -50,8 +50,8 @@ def system() -> System:
         descriptions={
             x1: "displacement of the block next to the wall",
             x2: "displacement of the outer block",
-            k1: "spring to the wall",
-            k2: "spring between the blocks",
+            k1: "stiffness of the spring to the wall",
+            k2: "stiffness of the spring between the blocks",
             mu1: "friction under block 1",
             mu2: "friction under block 2",
         },
@@ -63,7 +63,7 @@ def example() -> Example:
     """The catalogue entry."""
     return Example(
         name="two_mass_chain",
-        description="Two blocks on a rough floor joined by springs: stick-slip until all rests",
+        description="Two blocks on a rough floor connected by springs: stick-slip until both rest",
         source="Feeny, Guran, Hinrichs and Popp (1998), a review of stick-slip",
         parameters=PARAMETERS,
         initial=INITIAL,

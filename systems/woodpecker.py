@@ -1,6 +1,6 @@
-"""The woodpecker toy: a bird on a spring, whose sleeve slides down a pole in jerks.
+"""The woodpecker toy: a bird on a spring, with a sleeve that slides down a pole in jerks.
 
-The sleeve is at the height y and tilted by phiM, the bird, on a torsion spring c, by phiS (both small):
+The sleeve is at the height y and tilted by phiM; the bird, on a torsion spring c, is tilted by phiS (both small):
     T = (mM + mS) y'^2 / 2 + (JM + mS lM^2) phiM'^2 / 2 + (JS + mS lG^2) phiS'^2 / 2
         + mS y' (lM phiM' + lG phiS') + mS lM lG phiM' phiS',
     V = c (phiM - phiS)^2 / 2 + (mM + mS) g y + mS g (lM phiM + lG phiS).
@@ -9,12 +9,12 @@ g3 = rM - r0 - hM phiM is, and rubs there with the slip velocity y' + rM phiM'; 
 strikes the pole at g1 = lM + lG - lS - r0 - hS phiS = 0.
 
 The published model has rigid contacts with impacts and friction in all of them. Here, as a simplification, the edges
-of the sleeve are stiff and damped, N_i = max(0, -g_i) max(0, stiffness - damping g_i'), with Coulomb friction of the
+of the sleeve are stiff and damped, N_i = max(0, -g_i) max(0, stiffness - damping g_i'), with Coulomb friction for the
 sum of both normal forces (their slip is the same); the stroke of the beak is a frictionless impact with restitution e:
     eta+ = eta- - (1 + e) (w . eta-) M^-1 w / (w . M^-1 w),   w the gradient of g1.
-Geometry, inertia, spring, friction, restitution of the beak and the state at the start, on the published cycle of some
-0.145 s, are those of the source; ``stiffness`` and ``damping`` are this file's. The bird then pecks every 0.151 to
-0.165 s, the longer and the shorter by turns, and so it does with stiffer edges (0.152 and 0.160 s).
+Geometry, inertia, spring, friction, restitution of the beak and the initial state, on the published cycle of about
+0.145 s, are those of the source; ``stiffness`` and ``damping`` are chosen here. The bird then pecks every 0.151 to
+0.165 s, with longer and shorter intervals alternating, also with stiffer edges (0.152 and 0.160 s).
 
 Source: F. Pfeiffer and C. Glocker, Multibody Dynamics with Unilateral Contacts (1996), woodpecker toy; C. Glocker,
 Dynamik von Starrkörpersystemen mit Reibung und Stössen (1995), pp. 162 ff.

@@ -1,1 +1,1 @@
-"""Texts of the emitted C and Cython; read with `importlib.resources`."""
+"""Templates of the emitted C and Cython, read with `importlib.resources`."""

@@ -1,4 +1,4 @@
-"""What every form says of the motion at one point: rates of all declared variables, to be compared between forms."""
+"""The motion at one point by every form: rates of all declared variables, for comparison between forms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chaplygin.codegen.points import good_points
 Point = dict[str, float]
 
 REFERENCE = ("maggi", "lagrange", "poincare")
-"""The form that the others are held against: the first of these that applies."""
+"""The form that the others are compared with: the first of these that applies."""
 
 
 @cache
@@ -27,7 +27,7 @@ def system_of(name: str) -> cg.System:
 
 @cache
 def attempt(name: str, form: str) -> Equations | str:
-    """The equations of a catalogue system in a form, or why the form refuses."""
+    """The equations of a catalogue system in a form, or the reason why the form does not apply."""
     try:
         return system_of(name).equations(form)
     except FormError as refusal:
@@ -40,7 +40,7 @@ def applicable(name: str) -> dict[str, Equations]:
 
 
 def permitted_points(name: str, count: int) -> list[Point]:
-    """Random points of a system, its constraints kept: dependent velocities follow from the others."""
+    """Random points of a system, with its constraints satisfied: dependent velocities follow from the others."""
     system = system_of(name)
     eqs = attempt(name, "maggi")
     if isinstance(eqs, str):
@@ -52,13 +52,13 @@ def permitted_points(name: str, count: int) -> list[Point]:
 
 
 def rates(eqs: Equations, point: Point) -> dict[str, float]:
-    """d/dt of every declared variable that the form knows, at a point given in the declared variables."""
-    g, system = eqs.nodes.graph, eqs.system
+    """d/dt of every declared variable that occurs in the form, at a point given in the declared variables."""
+    g, system = eqs.graph, eqs.system
     at: dict[str, Any] = dict(point)
     if eqs.nodes.initial_nodes is not None:
         names = [*eqs.states, *(p.name for p in (*system.parameters, *eqs.parameters))]
-        at |= dict(zip(names, evaluate(g, eqs.nodes.initial_nodes, point), strict=True))
-    # Friction forces are unknowns that every form has; here any value will do, the same for all.
+        at |= dict(zip(names, evaluate(g, eqs.initial_nodes, point), strict=True))
+    # Friction forces are unknowns in every form; any value will do here if it is the same for all.
     at |= {f"friction_{c.name}": 0.7 - 0.4 * i for i, c in enumerate(system.contacts)}
     k = len(eqs.nodes.force)
     lower = [n for row in eqs.nodes.mass for n in row]
@@ -93,7 +93,7 @@ def rates(eqs: Equations, point: Point) -> dict[str, float]:
 
 
 def largest_difference(first: dict[str, float], second: dict[str, float]) -> float:
-    """The largest difference of what both know, relative to the size of the whole motion."""
+    """The largest difference of the rates that both contain, relative to the size of the whole motion."""
     both = first.keys() & second.keys()
     assert both
     size = max(1.0, *(abs(v) for v in first.values()))

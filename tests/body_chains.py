@@ -14,7 +14,7 @@ NUMBERS = {M: 1.3, L: 0.5, J1: 0.1, J2: 0.2, J3: 0.25, G: 9.81}
 
 
 def body_chain(n: int, joint: str) -> tuple[cg.System, list[cg.Body], dict[sp.Symbol, Any]]:
-    """Bodies, each on a joint at the mass centre of the one before, with its own mass centre L below."""
+    """Bodies, each jointed at the previous body's centre of mass, with its own centre of mass L below the joint."""
     kinematics: dict[sp.Symbol, Any] = {}
     example: dict[sp.Symbol, float] = dict(NUMBERS)
     bodies: list[cg.Body] = []
@@ -42,7 +42,7 @@ def body_chain(n: int, joint: str) -> tuple[cg.System, list[cg.Body], dict[sp.Sy
         bodies.append(
             cg.Body(f"b{i}", mass=M, inertia=(J1, J2, J3), rotation=turned, center=start + arm, parent=above)
         )
-    # The example's quaternions are unit vectors only after this.
+    # The example's quaternions have to be normalized.
     for i in range(n if joint == "ball" else 0):
         names = [s for s in example if s.name.startswith(f"q{i}_")]
         size = sum(example[s] ** 2 for s in names) ** 0.5

@@ -1,8 +1,4 @@
-"""Settings of every test run: models go to a cache of the tests' own, plots to no screen.
-
-Most tests compile a model, run it for an instant and drop it: the second stage is built only where it is needed, unless
-CHAPLYGIN_BACKGROUND says otherwise, as `make test-all` does.
-"""
+"""Settings of every test run: models go to a cache for tests, plots are not shown on screen."""
 
 from __future__ import annotations
 

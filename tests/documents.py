@@ -12,7 +12,7 @@ _BLOCK = re.compile(r"^```(\w+)[ \t]*([^\n]*)\n(.*?)^```[ \t]*$", re.M | re.S)
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced block: its language, what stands behind it on the first line, its text and its line number."""
+    """One fenced block: its language, the rest of its first line, its text and its line number."""
 
     language: str
     argument: str

@@ -1,8 +1,8 @@
-"""Fits the polynomials of runtime/cg_math*.h: `python tests/fit_polynomials.py [NAME...]` prints their coefficients.
+"""Fit the polynomials of runtime/cg_math*.h: `python tests/fit_polynomials.py [NAME...]` prints their coefficients.
 
-Each is a minimax fit by Remez' exchange of weight(z) * (target(z) - p(z)) in 60 digits. Coefficients are rounded to
-double from the constant term up, and what remains is fitted again after each, so that a later one makes good the
-rounding of those before it. The printed bound is that of the polynomial with the rounded coefficients.
+Each is a minimax fit of weight(z) * (target(z) - p(z)) by the Remez exchange in 60 digits. Coefficients are rounded to
+double from the constant term up, and the remaining ones are fitted again after each, so that they compensate for the
+rounding of those before. The printed bound is that of the polynomial with the rounded coefficients.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Function = Callable[[Any], Any]
 
 
 class Fit(NamedTuple):
-    """p(z), `terms` coefficients, on [low, high]; `weight` turns its error into a relative one of the function."""
+    """p(z), `terms` coefficients, on [low, high]; `weight` turns its error into the relative error of the function."""
 
     target: Function
     weight: Function
@@ -28,7 +28,7 @@ class Fit(NamedTuple):
 
 
 def series(term: Function, z: Any) -> Any:
-    """Sum of term(n) z^n, n = 0, 1, ...: the targets near z = 0, where their closed forms cancel."""
+    """Sum of term(n) z^n, n = 0, 1, ...: the targets near z = 0, where their closed forms suffer from cancellation."""
     total, power, n = mpf(0), mpf(1), 0
     while n < 400:
         add = term(n) * power

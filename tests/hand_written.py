@@ -1,4 +1,4 @@
-"""A model whose C core is written by hand: an oracle for the build that does not depend on the generator."""
+"""A model with a C core written by hand: an oracle for the build that does not depend on the generator."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ OSCILLATOR = "out[0] = x[1]; out[1] = -p[1] * x[0] / p[0];"
 
 @dataclass(frozen=True)
 class Shape:
-    """What `shell_files` reads of a Program."""
+    """The attributes of a Program that `shell_files` reads."""
 
     name: str
     form: str = "lagrange"
@@ -94,7 +94,7 @@ def loaded(path: Path) -> ModuleType:
 
 
 def pointer(capsule: object, name: str) -> int:
-    """What a capsule of the given name holds."""
+    """The pointer in a capsule of the given name."""
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     found = get(capsule, name.encode())
@@ -103,7 +103,7 @@ def pointer(capsule: object, name: str) -> int:
 
 
 def call_rhs(module: ModuleType, x: tuple[float, ...], p: tuple[float, ...]) -> tuple[float, ...]:
-    """The right-hand side through the function that the module exports to other Cython code."""
+    """The right-hand side, by the function that the module exports to other Cython code."""
     signature = "int (double, double const *, double const *, double const *, double *, double *)"
     address = pointer(module.__pyx_capi__["rhs"], signature)
     kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, *[ctypes.c_void_p] * 5)

@@ -12,7 +12,7 @@ from chaplygin.codegen.python_backend import python_kernels
 
 
 class Kernels:
-    """The kernels of derived equations; states, parameters, inputs and modes go in by name."""
+    """The kernels of derived equations; states, parameters, inputs and modes are given by name."""
 
     def __init__(self, equations: cg.Equations) -> None:
         self.program = equations.program

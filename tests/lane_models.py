@@ -1,4 +1,4 @@
-"""Models for the tests of lanes, the cases to run them in, and what is compared."""
+"""Models for the tests of lanes, the cases to run them in, and the comparisons."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ N = 21
 
 @functools.cache
 def torque_sleigh() -> Model:
-    """A sleigh with a couple: sines, and an input."""
+    """A sleigh driven by a couple: sines, and an input."""
     phi, x, y = cg.coordinates("phi x y")
     omega, v, w = cg.velocities("omega v w")
     m, a, J = cg.parameters("m a J", positive=True)
@@ -60,7 +60,7 @@ def selects() -> Model:
 
 @functools.cache
 def perils() -> Model:
-    """A mass matrix that is singular at y = pi/2, and beside it z'' = c z'^2 - k^2 z, which explodes or is fast."""
+    """A mass matrix that is singular at y = pi/2, and z'' = c z'^2 - k^2 z, which blows up or is fast."""
     x, y, z = cg.coordinates("x y z")
     v, w, r = cg.velocities("v w r")
     c, k = cg.parameters("c k")
@@ -88,7 +88,7 @@ def chain(n: int) -> Model:
 
 @dataclass
 class Case:
-    """What to give to `ensemble`; arrays vary from one trajectory to the next."""
+    """Arguments for `ensemble`; arrays vary from one trajectory to the next."""
 
     model: Model
     initial: dict[str, Any]
@@ -97,7 +97,7 @@ class Case:
     t_end: float = 1.0
 
     def column(self, i: int) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        """What to give to `integrate` for one trajectory."""
+        """Arguments for `integrate` for one trajectory."""
         parts = self.initial, self.parameters, self.inputs
         return tuple(
             {
@@ -120,7 +120,7 @@ def spread(values: dict[str, float], width: float, n: int = N, seed: int = 1) ->
 def catalogue(
     name: str, width: float = 0.3, t_end: float = 1.0, model: Model | None = None, **size: int
 ) -> Case:
-    """A system of the catalogue from scattered initial states, every other parameter scattered too."""
+    """A system of the catalogue with scattered initial states and every second parameter scattered."""
     entry = cg.example(name, **size)
     model = model or shipped(name)
     initial = {
@@ -156,12 +156,12 @@ def case(name: str) -> Case:
     if name.startswith("chain"):
         n = int(name.removeprefix("chain "))
         return catalogue("n_link_pendulum", 0.5, 0.4, chain(n), n=n)
-    # On the sphere, or on the surface, a state stays consistent only where it is not scattered.
+    # A state on the sphere or on the constraint surface stays consistent only if it is not scattered.
     width = {"rolling_ring": 0.05, "fluid_cavity": 0.1, "kovalevskaya_top": 0.05}.get(name, 0.3)
     return catalogue(name, width)
 
 
-# ---- what is compared ----
+# ---- comparisons ----
 
 
 def bits(array: Any) -> bytes:
@@ -175,7 +175,7 @@ def assert_same(a: Any, b: Any) -> None:
 
 
 def assert_single(ens: Any, given: Case, i: int, span: tuple[float, float], **options: Any) -> None:
-    """Trajectory i has the bits of a run of its own."""
+    """Trajectory i agrees bit for bit with a separate run."""
     initial, parameters, inputs = given.column(i)
     for sol in (
         given.model.integrate(span, initial, parameters, inputs, t_eval=ens.t_eval, **options),

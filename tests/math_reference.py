@@ -1,4 +1,4 @@
-"""What test_math.py holds cg_math.h against: arguments to try and mpmath's values, in units of the last place."""
+"""The reference of test_math.py for cg_math.h: arguments to try and mpmath's values, in units in the last place."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def exact(name: str) -> Callable[..., Any]:
 
 
 def reference(name: str, x: Array, y: Array) -> Reference:
-    """mpmath's values; the unit is that of the binade that the exact value is in, or of the subnormals."""
+    """mpmath's values; the unit is that of the exact value's binade, or of the subnormals."""
     function, two = exact(name), name in TWO_ARGUMENTS
     units, rest = np.empty(len(x)), np.empty(len(x))
     exponent = np.empty(len(x), dtype=np.int64)
@@ -64,7 +64,7 @@ def errors(found: Array, expected: Reference) -> Array:
 
 @cache
 def near_multiples() -> Array:
-    """In each binade the doubles that come closest to a multiple of pi/2, by continued fractions."""
+    """The doubles in each binade that are closest to a multiple of pi/2, by continued fractions."""
     found = []
     with mp.workprec(1300):
         half_pi = mpmath.pi / 2
@@ -86,7 +86,7 @@ def near_multiples() -> Array:
 
 
 def _spread(rng: np.random.Generator, n: int, low: float, high: float) -> Array:
-    """Either sign, exponents even from low to high."""
+    """Both signs, exponents uniformly distributed from low to high."""
     with np.errstate(under="ignore"):
         out: Array = rng.choice([-1.0, 1.0], n) * np.exp2(rng.uniform(low, high, n))
     return out
@@ -97,7 +97,7 @@ def _neighbours(values: Array) -> Array:
 
 
 def _one(name: str, rng: np.random.Generator, n: int) -> list[Array]:
-    """About n arguments: over all exponents, even over the usual range, and where it is hard."""
+    """About n arguments: over all exponents, uniform over the usual range, and in difficult places."""
     q = n // 4
     if name in ("sin", "cos", "tan"):
         multiples = np.concatenate([rng.integers(-700000, 700000, q // 6), rng.integers(-40, 41, q // 6)]) * (
@@ -146,7 +146,7 @@ def _two(name: str, rng: np.random.Generator, n: int) -> list[tuple[Array, Array
     ):
         wanted = rng.uniform(
             -746, 710.5, q
-        )  # the logarithm of the power: over all results, beyond both borders
+        )  # the logarithm of the power: over all results, and beyond both limits
         wanted[: q // 4] = rng.uniform(-746, -707, q // 4)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             y = wanted / np.log(x)

@@ -30,7 +30,7 @@ from sympy.physics.mechanics import Lagrangian as lagrangian
 
 @dataclass(frozen=True)
 class Oracle:
-    """Numeric equations M(z) z' = f(z) with z = (x, eta), and perhaps multipliers after eta'.
+    """Numeric equations M(z) z' = f(z) with z = (x, eta), optionally with multipliers after eta'.
 
     ``linear_system(modules)(*x, *eta, *p, *u)`` gives M and f; ``modules`` is "numpy" or "mpmath".
     """
@@ -66,7 +66,7 @@ def numeric_oracle(
     inputs: Sequence[sp.Symbol] = (),
     names: Sequence[str] | None = None,
 ) -> Oracle:
-    """Lambdify M and f after naming every function of time by a plain symbol."""
+    """Lambdify M and f after replacing every function of time by a plain symbol."""
     functions = [*coordinates, *velocities]
     plain = [sp.Dummy(f"z{i}") for i in range(len(functions))]
     # Velocities first: replacing q(t) first would turn Derivative(q(t), t) into zero.
@@ -265,7 +265,7 @@ def oscillator() -> Oracle:
 
 
 def sleigh_rates_from_coordinates(y: Sequence[float], p: Sequence[float]) -> tuple[np.ndarray, float]:
-    """d(phi, x, y, omega, v)/dt and multiplier at y = (phi, x, y, omega, v), from the coordinates alone."""
+    """d(phi, x, y, omega, v)/dt and multiplier at y = (phi, x, y, omega, v), by the equations in coordinates."""
     phi, _, _, omega, v = y
     forward = np.array([np.cos(phi), np.sin(phi)])
     solution = sleigh_by_multipliers().solve([*y[:3], omega, *(v * forward)], p)

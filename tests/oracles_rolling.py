@@ -1,7 +1,7 @@
 """Independent equations of the catalogue's systems on wheels, disks and Suslov's body, by SymPy's own mechanics.
 
 As `oracles`: built from bodies, points and frames; the nonholonomic constraints are velocities of material points.
-The oracles in coordinate rates give the catalogue's quasi-velocities by functions beside them.
+Oracles in coordinate rates come with functions for the catalogue's quasi-velocities.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sympy.physics.mechanics import Lagrangian as lagrangian
 
 @cache
 def suslov() -> Oracle:
-    """A heavy body about a fixed point with the body rate w3 held at zero; states q0..q3, w1, w2, w3."""
+    """A heavy body about a fixed point with the body rate w3 constrained to zero; states q0..q3, w1, w2, w3."""
     q = dynamicsymbols("q0 q1 q2 q3")
     u = dynamicsymbols("w1 w2 w3")
     i1, i2, i3, i13, i23, m, g, r1, r2, r3 = p = sp.symbols("I1 I2 I3 I13 I23 m g r1 r2 r3")
@@ -59,7 +59,7 @@ def suslov() -> Oracle:
 
 @cache
 def disk_by_multipliers() -> Oracle:
-    """Lagrange with multipliers in the contact point, heading, lean and turn; the contact's particle rests."""
+    """Lagrange with multipliers in the contact point, heading, lean and turn; the particle in contact is at rest."""
     q = x, y, psi, alpha, theta = dynamicsymbols("x y psi alpha theta")
     m, radius, a, b, g = p = sp.symbols("m R A B g")
     space = ReferenceFrame("N")
@@ -70,7 +70,7 @@ def disk_by_multipliers() -> Oracle:
     origin.set_vel(space, 0)
     centre = origin.locatenew("C", x * space.x + y * space.y + radius * lean.z)
     centre.set_vel(space, centre.pos_from(origin).dt(space))
-    # Any frame fixed in the lean describes the inertia of a disk.
+    # The inertia of a disk is the same in any frame that leans with it.
     body = RigidBody("disk", centre, disk, m, (inertia(lean, a, b, a), centre))
     body.potential_energy = m * g * centre.pos_from(origin).dot(space.z)
     particle = centre.vel(space) + disk.ang_vel_in(space).cross(-radius * lean.z)
@@ -86,7 +86,7 @@ def disk_by_multipliers() -> Oracle:
 
 
 def disk_rates(y: Sequence[float], p: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
-    """d(x, y, psi, alpha, theta, w1, w2, w3)/dt and the force along and across the trace, without slip."""
+    """d(x, y, psi, alpha, theta, w1, w2, w3)/dt and the force along and across the trace, for rolling without slip."""
     x, y_, psi, alpha, theta, w1, w2, w3 = y
     turning = w3 / np.cos(alpha)
     spinning = w2 - turning * np.sin(alpha)

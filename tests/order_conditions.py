@@ -1,6 +1,6 @@
-"""For order conditions of Runge-Kutta and Rosenbrock methods: the coefficients in the headers, and rooted trees.
+"""Order conditions of Runge-Kutta and Rosenbrock methods: the coefficients in the headers, and rooted trees.
 
-A tree is the sorted tuple of the subtrees at its root; a vertex alone is ().
+A tree is the sorted tuple of the subtrees at its root; a single vertex is ().
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def header(method: str) -> str:
 
 
 def numbers(method: str, name: str) -> list[list[float]]:
-    """The rows of an array of the header, as they are written; one row for a vector or a number."""
+    """The rows of an array in the header, as written; one row for a vector or a number."""
     found = re.search(rf"cg_{method}_{name}(?:\[[^\]]+\])* = ([^;]*);", header(method))
     assert found is not None, (method, name)
     rows = re.findall(r"[^{}]*\d[^{}]*", found[1])

@@ -1,6 +1,6 @@
 """Random systems, and their motion by d'Alembert's principle in raw coordinates.
 
-The reference knows the declaration as functions of numbers and nothing else: it differentiates by central differences
+The reference sees the declaration only as numerical functions: it differentiates by central differences
 with 60 digits. With L(t, x, x') = T(t, x, eta) - V, where eta = G (x' - xi_0) and G is a left inverse of the fields Xi,
 and D = d/dt dL/dx' - dL/dx along the motion,
     delta x . (D - Q) = 0  for delta x = Xi delta eta,  A delta eta = 0  (or delta eta = d beta / d theta delta theta),
@@ -28,7 +28,7 @@ Numbers = list[Any]
 
 @dataclass(frozen=True)
 class Declaration:
-    """What both sides are given."""
+    """The data given to both sides."""
 
     kind: str
     kinematics: dict[Any, Any]
@@ -43,7 +43,7 @@ class Declaration:
     inputs: dict[Any, Any] = field(default_factory=dict)
 
     def system(self, name: str) -> cg.System:
-        """The declaration for the project; coordinate rates where the velocities are these."""
+        """The declaration as a System, with coordinate rates as velocities if the case uses them."""
         rates = all(v == cg.rate(x) for x, v in self.kinematics.items())
         given = {"coordinates": list(self.kinematics)} if rates else {"kinematics": self.kinematics}
         return cg.System(
@@ -68,7 +68,7 @@ class Draw:
         return sp.Rational(self.random.randint(int(low * 20), int(high * 20)) or 1, 20)
 
     def function(self, x: Sequence[Any], size: int = 2) -> Any:
-        """A sum of random functions of the variables; kinks lie away from where the points are taken."""
+        """A sum of random functions of the variables, with kinks away from the test points."""
         total = self.number()
         for _ in range(self.random.randint(1, size) if x else 0):
             a, b = self.random.choice(list(x)), self.random.choice(list(x))
@@ -97,7 +97,7 @@ class Draw:
 
 
 def declare(seed: int) -> Declaration:
-    """The system of a seed; kinds take turns."""
+    """The system for a seed; the kinds alternate."""
     draw, kind = Draw(seed), KINDS[seed % len(KINDS)]
     t = cg.time
     mass, stiff = cg.parameters("mass stiff", positive=True)
@@ -188,7 +188,7 @@ def _redundant(draw: Draw, kind: str, parameters: dict[Any, Any], push: Any) -> 
 
 
 class Reference:
-    """The motion of a declaration, by differences."""
+    """The motion of a declaration, by numerical differentiation."""
 
     def __init__(self, d: Declaration) -> None:
         self.d = d
@@ -231,7 +231,7 @@ class Reference:
         return _slopes(lambda u: self.lagrangian(t, x, u), v)
 
     def _balance(self, t: Any, x: Numbers, w: Numbers, turn: Numbers) -> Any:
-        """Xi^T (d/dt dL/dx' - dL/dx) - Q for the acceleration eta' = turn."""
+        """Xi^T (d/dt dL/dx' - dL/dx) - Q at the acceleration eta' = turn."""
         v = self.rate(t, x, w)
         bend = _along(lambda s: self.rate(t + s, _moved(x, v, s), _moved(w, turn, s)))
         ahead = _along(
@@ -246,7 +246,7 @@ class Reference:
         return self.fields(t, x).T * (mp.matrix(ahead) - mp.matrix(here)) - force
 
     def accelerations(self, t: Any, x: Numbers, w: Numbers, th: Numbers = ()) -> Numbers:
-        """eta' at a state that keeps the constraints."""
+        """eta' at a state that satisfies the constraints."""
         k, still = self.k, [mpf(0)] * self.k
         rest = self._balance(t, x, w, still)
         mass = mp.matrix(k, k)
@@ -281,7 +281,7 @@ class Reference:
         return list(mp.lu_solve(whole, right))[:k]
 
     def state(self, seed: int) -> tuple[Any, Numbers, Numbers, Numbers]:
-        """(t, x, eta, theta): a random state, on the unit sphere and on the constraints where there are such."""
+        """(t, x, eta, theta): a random state, on the unit sphere and satisfying the constraints if there are any."""
         draw, d = random.Random(1000 + seed), self.d
         t, x = mpf(draw.uniform(0.1, 1)), [mpf(draw.uniform(0.2, 0.9)) for _ in range(self.n)]
         w = [mpf(draw.uniform(0.3, 1)) * draw.choice([1, 1, -1]) for _ in range(self.k)]

@@ -1,4 +1,4 @@
-"""The hand-written models of `data/runtime_models.c` as Python objects, compiled once for a test run."""
+"""The hand-written models of `data/runtime_models.c` as Python objects, compiled once per test run."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def library(source: Path = SOURCE) -> ctypes.CDLL:
 
 
 def capsule(name: str, source: Path = SOURCE) -> Any:
-    """A capsule of a model's table, as the generated modules make it."""
+    """A capsule of a model's table, as generated modules create it."""
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     return new(
@@ -62,7 +62,7 @@ def model(name: str, source: Path = SOURCE) -> Model:
 
 @contextlib.contextmanager
 def ctrl_c_heard() -> Iterator[None]:
-    """Python's own handler: it is not set where tests are started in the background of a shell, with SIGINT ignored."""
+    """Install Python's own handler: it is missing in tests that a shell runs in the background, with SIGINT ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
@@ -76,7 +76,7 @@ def press_ctrl_c() -> None:
 
 @contextlib.contextmanager
 def ctrl_c_after(seconds: float) -> Iterator[None]:
-    """Press Ctrl-C in a moment. Not pressed where the block ends first."""
+    """Send Ctrl-C after a moment, unless the block ends first."""
     timer = threading.Timer(seconds, press_ctrl_c)
     with ctrl_c_heard():
         timer.start()
@@ -89,7 +89,7 @@ def ctrl_c_after(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def ctrl_c_at_progress(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Press Ctrl-C as soon as an ensemble says that trajectories are finished."""
+    """Send Ctrl-C as soon as an ensemble reports finished trajectories."""
     monkeypatch.setattr(progress.Progress, "show", lambda bar, done: done and press_ctrl_c())
     with ctrl_c_heard():
         yield
@@ -99,5 +99,5 @@ BLOCK = {"m": 1.0, "k": 4.0, "mu": 0.3, "g": 10.0, "s": 0.5}
 
 
 def hybrid(name: str) -> Model:
-    """A model of c/model_events.c: with events or contacts."""
+    """A model of c/model_events.c, with events or contacts."""
     return model(name, EVENTS)

@@ -1,4 +1,4 @@
-"""The matrix of agreement, system by form: all that apply say the same, and no single sign can be changed unnoticed."""
+"""The agreement matrix, system by form: all applicable forms agree, and no single sign can be changed unnoticed."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ Terms = dict[Any, Any]
 
 
 def differs(name: str, form: str) -> bool:
-    """Whether a freshly derived form contradicts the reference form of the system (or any other that applies)."""
+    """Whether a freshly derived form contradicts the system's reference form (or any other applicable one)."""
     system = system_of(name)
     mutant = system.equations(form)
     for other, eqs in applicable(name).items():
@@ -97,7 +97,7 @@ CANDIDATES = [
 
 
 def survivors(module: Any, attribute: str, form: str, name: str, terms: list[tuple[Any, int]]) -> list[Any]:
-    """The terms whose sign can be changed without any pair of forms noticing."""
+    """The terms in which a sign can be changed without any two forms disagreeing."""
     original = getattr(module, attribute)
     left = []
     for key, i in terms:
@@ -114,12 +114,12 @@ def survivors(module: Any, attribute: str, form: str, name: str, terms: list[tup
 def test_no_sign_of_c_can_be_flipped(name: str) -> None:
     form = "maggi" if "maggi" in applicable(name) else "poincare"
     left = survivors(reduction, "structure_functions", form, name, structure_terms(name))
-    # A constant whose momentum vanishes identically under the constraints has no say in the motion.
+    # A structure constant does not affect the motion if its momentum vanishes identically under the constraints.
     assert [t for t in left if not without_say(name, t)] == []
 
 
 def without_say(name: str, term: tuple[Any, int]) -> bool:
-    """Whether c_ab^i cannot matter: it adds eta_a p_i to equation b and -eta_b p_i to equation a, if these are used."""
+    """Whether c_ab^i cannot matter: it adds eta_a p_i to equation b and -eta_b p_i to equation a, if they are used."""
     (a, b), i = term
     system, eqs = system_of(name), applicable(name)[reference_of(name)]
     for point in permitted_points(name, 3):
@@ -138,10 +138,10 @@ def momentum(system: cg.System, i: int, point: dict[str, float]) -> float:
 
 
 def slopes_of(eqs: Any, a: int) -> list[bool]:
-    """On which of the independent velocities a declared velocity depends."""
-    g, system = eqs.nodes.graph, eqs.system
-    node = eqs.nodes.declared[system.velocities[a]]
-    return [g.depends_on([node], [v]) for v in eqs.nodes.velocity_nodes]
+    """The independent velocities that a declared velocity depends on."""
+    g, system = eqs.graph, eqs.system
+    node = eqs.declared[system.velocities[a]]
+    return [g.depends_on([node], [v]) for v in eqs.velocity_nodes]
 
 
 def flipped_node(original: Callable[..., Terms], key: Any, p: int | None) -> Callable[..., Terms]:
@@ -170,7 +170,7 @@ def test_no_three_index_symbol_can_be_flipped(name: str, monkeypatch: pytest.Mon
 
 
 def silent_symbol(name: str, a: int, j: int, b: int) -> bool:
-    """Whether gamma_aj^b cannot matter: it enters as gamma eta_a p_b, on equation j alone."""
+    """Whether gamma_aj^b cannot matter: it enters as gamma eta_a p_b, in equation j alone."""
     system, eqs = system_of(name), applicable(name)[reference_of(name)]
     for point in permitted_points(name, 3):
         first = 1.0 if a < 0 else point[system.velocities[a].name]
@@ -188,7 +188,7 @@ WITH_K = [
 
 @pytest.mark.parametrize("name", WITH_K)
 def test_no_sign_of_k_can_be_flipped(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """K_ji^p and K_0i^p, each flipped alone: visible unless its momentum m_p or theta_j is zero."""
+    """K_ji^p and K_0i^p, each flipped alone: detected unless its momentum m_p or theta_j is zero."""
     system = system_of(name)
     original = nonholonomic.bracket_coefficients
     seen: dict[Any, list[bool]] = {}
@@ -225,7 +225,7 @@ def test_no_sign_of_rouths_gyroscopic_terms_can_be_flipped() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_compiled_runs_of_all_forms_agree(name: str) -> None:
-    """The same in native code: declared variables at t = 1 (or less) from every form."""
+    """The same for compiled code: declared variables at t = 1 (or less) by every form."""
     entry = cg.example(name)
     system = entry.system
     end = min(1.0, float(entry.t_span[1]))

@@ -1,4 +1,4 @@
-"""Kernels in fewer operations: the same values, no larger rounding errors, and parameters worked with beforehand."""
+"""Kernels in fewer operations: the same values, no larger rounding errors, and parameter expressions hoisted."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def lowered(eqs: cg.Equations, change: Callable[..., Kernel]) -> Program:
 
 @cache
 def programs(case: int) -> tuple[Program, Program]:
-    """A system's kernels as they are derived, and arranged; over one graph."""
+    """A system's kernels as derived and as rearranged, on one graph."""
     name, options, form = CATALOGUE[case]
     eqs = cg.example(name, **options).system.equations(form)
     return lowered(eqs, lambda _, kernel, *rest: kernel), lowered(eqs, arranged)
 
 
 def case(i: int) -> Any:
-    """Forms of a system beside its first one are left to the slow tests."""
+    """A test case; only the first form of a system is in the quick tests."""
     name, options, form = CATALOGUE[i]
     first = bool(options) or form == cg.example(name).forms[0]
     return pytest.param(i, id=f"{name}-{form}", marks=() if first else pytest.mark.slow)
@@ -65,7 +65,7 @@ def values_of(kernel: Kernel) -> list[Node]:
 
 
 def points(program: Program, kernel: Kernel, count: int) -> list[dict[str, Any]]:
-    """Random points of either sign, parameters positive, where a kernel has values."""
+    """Random points of both signs, with positive parameters, at which a kernel is defined."""
     draw = random.Random(11)
     names = sorted(program.graph.symbols(kernel.roots()))
     positive = {p.name for p in program.parameters}
@@ -99,7 +99,7 @@ def test_values_are_the_same(pair: tuple[Program, Program]) -> None:
 
 
 def test_rounding_errors_keep_their_size(pair: tuple[Program, Program]) -> None:
-    """The errors stay inside what the terms of the kernel as it was derived allow."""
+    """The errors stay within the bound given by the terms of the kernel as derived."""
     plain, short = pair
     for name, kernel in plain.kernels.items():
         for point in points(plain, kernel, 5):
@@ -113,7 +113,7 @@ def test_rounding_errors_keep_their_size(pair: tuple[Program, Program]) -> None:
 
 
 def test_no_kernel_has_more_operations(pair: tuple[Program, Program]) -> None:
-    """A division counts as four others."""
+    """A division counts as four operations."""
     plain, short = pair
     for name in plain.kernels:
         before, after = plain.schedule(name), short.schedule(name)
@@ -162,7 +162,7 @@ def test_the_same_graph_gives_the_same_text_again() -> None:
     assert len(first) == 1
 
 
-# ---- figures that a hand reaches ----
+# ---- counts reached by hand ----
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_operations_of_well_known_systems(name: str, form: str, operations: int,
 
 
 def arrange_here(build: Callable[..., Any], *, before: str = "", names: str = "x y z u v w a b c d") -> Any:
-    """A kernel of what `build` makes of the symbols; returns (graph, before, after)."""
+    """Rearrange the kernel that `build` makes from the symbols; returns (graph, before, after)."""
     g = Graph()
     symbols = {s: g.symbol(s) for s in names.split()}
     made = build(g, symbols)
@@ -270,7 +270,7 @@ def test_the_squares_of_sine_and_cosine() -> None:
 
 @pytest.mark.parametrize("before", ["a", ""])
 def test_squares_of_what_is_fixed(before: str) -> None:
-    """Sines of parameters and of numbers: the search for pairs of squares has to pass them, and to end."""
+    """Sines of parameters and of numbers: the search for pairs of squares must skip them and terminate."""
 
     def build(g: Graph, s: dict[str, Node]) -> list[Node]:
         fixed = g.unary("sin", s["a"] if before else g.const(1))
@@ -321,7 +321,7 @@ def test_a_difference_of_exact_numbers_is_not_multiplied_out() -> None:
 
 
 def test_products_of_sums_are_not_multiplied_out() -> None:
-    """(u - v) (u - w) with rounded u, v, w: each factor may cancel, the product then has their relative errors."""
+    """(u - v) (u - w) with rounded u, v, w: each factor may cancel; the product then has their relative errors."""
 
     def build(g: Graph, s: dict[str, Node]) -> list[Node]:
         p, q, r = g.mul(s["x"], s["y"]), g.mul(s["z"], s["u"]), g.mul(s["v"], s["w"])
@@ -354,7 +354,7 @@ def test_branches_stay_where_they_are() -> None:
 
 
 def test_checks_say_what_they_said() -> None:
-    """|p| <= limit before, and one of the pairs after, at the same points: zeros, cancelling pivots, regular ones."""
+    """|p| <= limit before, and the checks of the factors after, agree at zero, cancelling and regular pivots."""
 
     def build(g: Graph, s: dict[str, Node]) -> Any:
         m, k = s["a"], g.mul(s["a"], g.mul(s["b"], s["b"]))
@@ -421,7 +421,7 @@ def test_conditions_of_parameters_are_not_numbers_to_hand_on() -> None:
     assert all(g.op[n] != "lt" for n in plan.hoist.kernel.outputs)
 
 
-# ---- counting without writing ----
+# ---- counting without emitting ----
 
 
 def test_counts_are_those_of_the_statements(pair: tuple[Program, Program]) -> None:
@@ -454,7 +454,7 @@ def test_operations_of_a_large_system_are_counted_without_lowering_it(
 
 
 def searched(monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], list[Any]]:
-    """What is factored and expanded while the heavy top's right-hand side is arranged."""
+    """The sums factored and expanded while the heavy top's right-hand side is rearranged."""
     eqs = cg.example("heavy_top").system.equations("poincare")
     kernel = lowered(eqs, lambda _, kernel, *rest: kernel).kernels["rhs"]
     parameters = tuple(eqs.nodes.graph.symbol(p.name) for p in eqs.system.parameters)
@@ -482,8 +482,8 @@ def test_a_trial_expands_and_factors_only_what_is_new(monkeypatch: pytest.Monkey
     trials = len(search.tried)
     assert trials > 10
     assert len(expanded) < 0.7 * trials * len(search.order)
-    assert len(set(factored)) == len(factored)  # equal sums once
-    assert len(factored) < trials  # and some not at all: far too long, or known
+    assert len(set(factored)) == len(factored)  # equal sums only once
+    assert len(factored) < trials  # and some not at all: too long, or already known
 
 
 def test_an_expansion_like_another_is_what_it_would_be_alone() -> None:
@@ -500,11 +500,11 @@ def test_an_expansion_like_another_is_what_it_would_be_alone() -> None:
         assert [last.frozen(n) for n in search.order] == [terms.freeze(alone.terms[n]) for n in search.order]
 
 
-# ---- parameters that a right-hand side refuses ----
+# ---- parameters that a right-hand side rejects ----
 
 
 def top_with_any_moments() -> cg.System:
-    """The heavy top of the catalogue, its I2 declared as a number that may be zero."""
+    """The heavy top of the catalogue with I2 declared without an assumption, so that it may be zero."""
     system = cg.example("heavy_top").system
     swap = {p: cg.parameters("I2", nonnegative=True) for p in system.parameters if p.name == "I2"}
     return cg.System(

@@ -1,4 +1,4 @@
-"""What is assumed of a symbol holds in every run, or the run is refused."""
+"""The assumptions on a symbol hold in every run, or the run is refused."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_assumptions_that_cannot_be_held_are_refused() -> None:
 
 
 def oscillator() -> cg.System:
-    """On a half-line: x > 0, with a count n of springs, a nonzero k, and a force f that only pushes."""
+    """An oscillator on a half-line: x > 0, with a number n of springs, a nonzero k, and a force f that only pushes."""
     x = cg.coordinates("x", positive=True)
     m = cg.parameters("m", positive=True)
     n = cg.parameters("n", integer=True, nonnegative=True)
@@ -160,7 +160,7 @@ def test_inputs_of_a_stepper_are_held_too(model: Any) -> None:
 def test_the_example_point_is_held_too() -> None:
     x = cg.coordinates("x")
     m = cg.parameters("m", positive=True)
-    with pytest.raises(DeclarationError, match=r"example\[m\] = -70 is not positive, as m is declared"):
+    with pytest.raises(DeclarationError, match=r"example\[m\] = -70, but m is declared positive"):
         cg.System("falling", coordinates=[x], kinetic=m * cg.rate(x) ** 2 / 2, example={m: -70, x: 0})
 
 

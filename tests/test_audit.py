@@ -1,4 +1,4 @@
-"""The energy audit: right runs pass, runs of wrong equations fail, whatever drives them."""
+"""The energy audit: correct runs pass and runs of wrong equations fail, whatever drives the system."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def sleigh(constraint: sp.Expr = W) -> cg.System:
 
 
 def rotating_axes() -> cg.System:
-    """A particle in a field fixed in space, its velocity resolved along axes that turn: c_0 is not zero."""
+    """A particle in a field fixed in space, with velocity components along rotating axes: c_0 is not zero."""
     x, y = cg.coordinates("x y")
     u1, u2 = cg.velocities("u1 u2")
     turn, c = cg.parameters("Om c", positive=True)
@@ -137,16 +137,16 @@ def test_right_runs_balance(name: str) -> None:
     assert check.largest < 1e-8 * check.scale
     assert len(check.t) == sol.n_steps + 1
     assert check.change == pytest.approx(check.work, abs=1e-8 * check.scale)
-    # Over the whole run: the quadrature of the powers is the change of the function.
+    # Over the whole run, the integral of the powers equals the change of the function.
     assert check.work.sum() == pytest.approx(check.value[-1] - check.value[0], abs=1e-7 * check.scale)
 
 
 def corrupted(name: str, share: float = 1e-3) -> Any:
-    """A model with one force off by a share of the largest one; energies, power and outputs stay as declared."""
+    """A model with one force wrong by a fraction of the largest one; energies, power and outputs as declared."""
     eqs = equations(name)
-    g = eqs.nodes.graph
-    i = len(eqs.nodes.force) - 1
-    # The kernels of what stays are made before: an energy that is conserved stays an invariant.
+    g = eqs.graph
+    i = len(eqs.force) - 1
+    # The other kernels are built first: a conserved energy stays an invariant.
     right = eqs.program
     off = g.mul(g.const(share), g.add(g.one, eqs.nodes.velocity_nodes[i]))
     force = (*eqs.nodes.force[:i], g.add(eqs.nodes.force[i], off))
@@ -169,7 +169,7 @@ def test_a_wrong_force_fails(name: str) -> None:
 
 
 def test_a_wrong_force_in_compiled_code_fails() -> None:
-    """Through C, and the energy is no longer found to be conserved: the power says where it should come from."""
+    """Compiled code in which the energy is no longer found to be conserved: the audit compares it with the power."""
     eqs = equations("heavy top")
     g = eqs.nodes.graph
     force = (*eqs.nodes.force[:2], g.mul(g.const(2), eqs.nodes.velocity_nodes[0]))
@@ -186,7 +186,7 @@ def test_an_error_of_a_millionth_is_seen() -> None:
 @pytest.mark.parametrize("inputs", [None, lambda t, y: np.sin(3 * t)])
 @pytest.mark.parametrize("options", [{"t_eval": [1.0, 3.5]}, {"dense_output": True}, {"max_step": 0.05}])
 def test_the_run_itself_is_audited(options: dict[str, Any], inputs: Any) -> None:
-    """With t_eval, without dense output: the steps audited are those of the run."""
+    """With t_eval and without dense output, the audited steps are those of the run."""
     name = "sleigh, constant couple"
     model = compiled(name)
     plain = model.integrate((0, 5), *SLEIGH, {"tau": inputs or 0.3}, **TIGHT, **options)
@@ -218,17 +218,17 @@ def test_a_fixed_step_is_measured_by_the_scale_of_energy() -> None:
 
 
 def test_the_verdict_follows_the_tolerances_of_the_run() -> None:
-    """Loose runs pass by their own tolerances, and fail by a tighter one."""
+    """Loose runs pass with their own tolerances and fail with a tighter one."""
     name = "hoop, drive that varies"
     sol = run(compiled(name), name, rtol=1e-4, atol=1e-4)
     assert sol.audit()
     assert not sol.audit(tolerance=1e-10)
     small = compiled(name).integrate((0, 5), {"theta": 1e-5, "theta_dot": 0.0}, HOOP[1], rtol=1e-6, atol=1e-8)
-    assert small.audit()  # atol is a large share of such small motions
+    assert small.audit()  # atol is large compared with such a small motion
 
 
 def test_a_potential_that_contains_an_input() -> None:
-    """V(x, u): its change by the input belongs to the balance."""
+    """V(x, u): its change due to the input is part of the balance."""
     x = cg.coordinates("x")
     pull = cg.inputs("pull")
     model = cg.System(
@@ -252,7 +252,7 @@ def test_a_run_that_cannot_be_repeated_is_refused() -> None:
 
 
 def test_what_the_caller_changes_afterwards_does_not_matter() -> None:
-    """The run is repeated with the times and tolerances that it had."""
+    """The run is repeated with its original times and tolerances."""
     name = "sleigh, constant couple"
     for model in (compiled(name), python_model(equations(name).program, quiet=True)):
         times, atol = np.linspace(0.0, 0.5, 11), np.full(len(model.states), 1e-9)
@@ -269,7 +269,7 @@ def test_wrong_arguments() -> None:
 
 
 def test_models_without_a_balance_are_refused() -> None:
-    """A table that another generator, or a hand, has written."""
+    """A model table from another generator, or written by hand."""
     program = equations("sleigh, constant couple").program
     kernels = {k: program.kernels[k] for k in ("rhs", "jvp")}
     bare = dataclasses.replace(program, outputs=(), invariants=(), kernels=kernels)
@@ -279,7 +279,7 @@ def test_models_without_a_balance_are_refused() -> None:
 
 
 def test_whittakers_form_has_nothing_to_balance() -> None:
-    """Its energy is a parameter: h would be compared with itself, whatever the motion."""
+    """The energy is a parameter: h would be compared with itself, whatever the motion."""
     entry = cg.example("chaplygin_sleigh")
     sol = entry.system.compile("whittaker").integrate((0.2, 0.9), entry.initial, entry.parameters)
     with pytest.raises(ArgumentError, match="whittaker"):

@@ -1,4 +1,4 @@
-"""Chains of bodies: T and V against poses differentiated numerically, and their size, which grows with the length."""
+"""Chains of bodies: T and V compared with numerically differentiated poses, and their size, linear in the length."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chaplygin.codegen.evaluate import evaluate
 
 
 def numeric(bodies: list[cg.Body], kinematics: dict[Any, Any], at: dict[Any, float]) -> tuple[float, float]:
-    """T and V of the bodies: r and R along x + i h x', whose imaginary parts are h times their rates."""
+    """T and V of the bodies by complex steps: the imaginary parts of r and R at x + i h x' are h times their rates."""
     step = 1e-30
     rates = {x: complex(sp.sympify(e).subs(at)).real for x, e in kinematics.items()}
     moved = {s: v + 1j * step * rates[s] if s in rates else v for s, v in at.items()}

@@ -1,4 +1,4 @@
-"""From texts to a loaded module: answers, flags, failures."""
+"""From source texts to a loaded module: results, flags, failures."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_inline_methods_are_asked_for_by_a_macro() -> None:
     assert call_rhs(loaded(made(texts)), (0.0, 0.0), (1.0, 1.0))[0] == 0.0
 
 
-# a * b + c, where rounding the product first loses what one rounding at the end keeps
+# a * b + c: separate rounding of the product loses digits that a fused operation keeps
 A, B, C = 1.0 + 2.0**-30, 1.0 - 2.0**-30, -1.0
 PRODUCT_AND_SUM = "out[0] = x[0] * x[1] + p[0]; out[1] = 0;"
 
@@ -208,7 +208,7 @@ def test_a_cc_that_is_no_command_is_named(monkeypatch: pytest.MonkeyPatch, chose
 
 
 def test_cc_may_be_a_relative_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Compilers run in the folder of the build."""
+    """Compilers run in the build folder."""
     mine = tmp_path / "tools" / "mycc"
     mine.parent.mkdir()
     mine.write_text(f'#!/bin/sh\nexec {shlex.join(find_compiler().command)} "$@"\n')
@@ -267,7 +267,7 @@ ALIKE = ("jacobian", "outputs", "invariants", "guards", "contacts", "project", "
 
 
 def with_every_kernel(texts: Sources) -> Sources:
-    """The hand-written model with all kernels: rhs itself, `jvp` and `reset` beside it."""
+    """The hand-written model with all kernels: rhs, `jvp` and `reset`."""
     core = texts.files["oscillator_core.c"]
     more = (
         "static int product(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,\n"
@@ -350,7 +350,7 @@ def test_every_kernel_of_the_header_can_be_cimported() -> None:
 def test_a_template_takes_all_its_values_and_no_others() -> None:
     with pytest.raises(ValueError, match=r"model\.pyi\.in: no value for summary"):
         render("model.pyi.in", {"provenance": "#"})
-    with pytest.raises(ValueError, match=r"model\.pyi\.in: no place for more"):
+    with pytest.raises(ValueError, match=r"model\.pyi\.in: no variable for more"):
         render("model.pyi.in", {"provenance": "#", "summary": "", "more": ""})
 
 

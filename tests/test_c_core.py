@@ -1,4 +1,4 @@
-"""The C integrators on their own: tests/c/*.c under compilers and checkers."""
+"""The C integrators by themselves: tests/c/*.c with several compilers and checkers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SOURCES = ROOT / "tests" / "c"
 TESTS = sorted(path.stem for path in SOURCES.glob("test_*.c"))
 MODELS = sorted(SOURCES.glob("model_*.c"))
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
-# gcc's SLP pass makes fused operations of neighbouring a*b - c and d*e + f whatever -ffp-contract says.
+# gcc's SLP pass fuses neighbouring a*b - c and d*e + f even with -ffp-contract=off.
 BASE = ["-std=c99", "-ffp-contract=off", "-fno-tree-slp-vectorize", f"-I{RUNTIME}", f"-I{SOURCES}"]
 INLINE = "-DCHAPLYGIN_INLINE_METHODS"
 # Counts the heap calls of the test program (GNU and LLVM linkers).
@@ -38,7 +38,7 @@ CONFIGURATIONS = {
 
 
 def need(tool: str) -> str:
-    """The tool's path; skips the test where it is not installed."""
+    """The tool's path; skips the test if it is not installed."""
     path = shutil.which(tool)
     if path is None:
         pytest.skip(f"{tool} is not installed")
@@ -56,7 +56,7 @@ def run(command: list[str], **environment: str) -> str:
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="reads assembly of x86-64")
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_operations_of_a_sine_and_cosine(tmp_path: Path, compiler: str) -> None:
-    """What the benchmarks count for a sine and cosine is what a compiler makes of `cg_sincos` near zero."""
+    """The benchmarks count as many operations for a sine and cosine as a compiler emits for `cg_sincos` near zero."""
     source = tmp_path / "both.c"
     source.write_text(
         '#include "cg_math.h"\nvoid both(double x, double *s, double *c) { cg_sincos(x, s, c); }\n'
@@ -93,7 +93,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], P
         target = folder / f"{configuration}-{test}"
         objects = library(configuration)
         source = str(SOURCES / f"{test}.c")
-        # the tests' own code is built quickly; how it is optimised is of no interest
+        # the test code itself is compiled without optimisation to save time
         flags = ["-O0" if flag.startswith("-O") else flag for flag in flags]
         count = COUNT if test == "test_loop" and os.name == "posix" and os.uname().sysname == "Linux" else []
         run([need(compiler), *BASE, *STRICT, *flags, source, *objects, *count, "-lm", "-o", str(target)])
@@ -123,7 +123,7 @@ def test_valgrind(programs: Callable[[str, str], Path], test: str) -> None:
 
 
 def test_ten_thousand_random_crossings(programs: Callable[[str, str], Path]) -> None:
-    """Polynomials with pairs of zeros down to 1e-6 of a step, sines, kinks: every crossing is found, and no other."""
+    """Polynomials with pairs of zeros down to 1e-6 of a step, sines, kinks: all crossings are found, and no others."""
     assert ": 0 failed" in run([str(programs("gcc-inlined", "test_events")), "many"])
 
 

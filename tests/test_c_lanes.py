@@ -1,4 +1,4 @@
-"""Lanes on their own: tests/c/lanes under compilers and checkers, and what emitted lane files are compiled to."""
+"""Lanes by themselves: tests/c/lanes with several compilers and checkers, and the code compiled from lane files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 CONFIGURATIONS = {
     "gcc-native": ("gcc", "native", ["-O2"]),
     "sanitized": ("gcc", "native", ["-O0", "-g", *SANITIZERS]),
-    "gcc-called": ("gcc", "native", ["-O3", "-DCG_INLINE_OPERATIONS=0"]),  # a kernel too long to be copied
+    "gcc-called": ("gcc", "native", ["-O3", "-DCG_INLINE_OPERATIONS=0"]),  # a kernel too long to be inlined
     "gcc-plain": ("gcc", "plain", ["-O2"]),
     "gcc-avx2": ("gcc", "avx2", ["-O3"]),
     "gcc-avx512": ("gcc", "avx512", ["-O3"]),
@@ -48,9 +48,9 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="lanes need the vector t
 
 
 def flags_of(cpu: str) -> list[str]:
-    """The flags for a kind of CPU; skips the test on another one."""
+    """The flags for a kind of CPU; skips the test on other CPUs."""
     if cpu in WANTED and not X86:
-        pytest.skip("flags of x86")
+        pytest.skip("the flags are for x86")
     features = cpu_features()
     if not all(re.search(rf"\b{feature}\b", features) for feature in WANTED.get(cpu, ())):
         pytest.skip(f"this CPU has no {cpu}")
@@ -59,7 +59,7 @@ def flags_of(cpu: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """configuration -> check_lanes.c with the model and its lane sets, all compiled so."""
+    """configuration -> check_lanes.c with the model and its lane sets, all compiled in that configuration."""
     folder = tmp_path_factory.mktemp("lanes")
 
     @functools.cache
@@ -94,7 +94,7 @@ def test_every_lane_is_the_single_run(program: Callable[[str], Path], configurat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("configuration", ["gcc-plain", "gcc-avx2"])  # valgrind knows no AVX-512
+@pytest.mark.parametrize("configuration", ["gcc-plain", "gcc-avx2"])  # valgrind does not support AVX-512
 def test_valgrind(program: Callable[[str], Path], configuration: str) -> None:
     options = ["-q", "--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=all"]
     assert ": 0 failed" in run([need("valgrind"), *options, str(program(configuration)), "quick"])

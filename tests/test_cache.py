@@ -1,4 +1,4 @@
-"""The store of compiled models: keys, locks, refusals, damage."""
+"""The cache of compiled models: keys, locks, refusals, damage."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from chaplygin.codegen.cache import CacheError
 from chaplygin.codegen.compilers import Compiler, find_compiler
 
 KEY = "d" * 40
-posix = pytest.mark.skipif(os.name != "posix", reason="owners and modes are POSIX's")
+posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX owners and modes")
 
 
 @pytest.fixture(autouse=True)
@@ -183,7 +183,7 @@ def test_a_file_in_the_folders_place_is_refused(folder: Path) -> None:
 def test_a_folder_that_cannot_be_made_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.write_text("")
     monkeypatch.setenv("CHAPLYGIN_CACHE", str(folder / "below"))
-    with pytest.raises(CacheError, match=r"below: cannot be made.*CHAPLYGIN_CACHE"):
+    with pytest.raises(CacheError, match=r"below: cannot be created.*CHAPLYGIN_CACHE"):
         cache.lookup(KEY)
 
 
@@ -198,7 +198,7 @@ def test_a_parent_writable_by_others_is_refused(
     monkeypatch.setattr("grp.getgrgid", lambda gid: SimpleNamespace(gr_name="staff", gr_mem=[]))
     with pytest.raises(CacheError, match=r"others can write to .*models, which contains it.*chmod go-w"):
         cache.lookup(KEY)
-    folder.chmod(0o1777)  # sticky, as /tmp
+    folder.chmod(0o1777)  # sticky, like /tmp
     assert cache.lookup(KEY) is not None
 
 
@@ -227,7 +227,7 @@ def test_a_parent_of_somebody_else_is_refused(folder: Path, monkeypatch: pytest.
     monkeypatch.setenv("CHAPLYGIN_CACHE", str(folder / "models"))
     stored()
     os.chown(folder, 4321, -1)
-    for mode in (0o755, 0o1777):  # who owns a sticky folder may rename what is in it
+    for mode in (0o755, 0o1777):  # the owner of a sticky folder may rename its entries
         folder.chmod(mode)
         with pytest.raises(CacheError, match=r"which contains it, belongs to user 4321"):
             cache.lookup(KEY)
@@ -252,13 +252,13 @@ def test_parents_are_made_private(folder: Path, monkeypatch: pytest.MonkeyPatch)
         (" ", "a relative path"),
         ("~nobody-of-this-name/models", "there is no such user"),
         ("/tmp/a\0b", r"'/tmp/a\\x00b': is not a path"),
-        ("/dev/null/models", "cannot be made"),
-        ("/" + "long" * 100, "cannot be made .File name too long"),
+        ("/dev/null/models", "cannot be created"),
+        ("/" + "long" * 100, "cannot be created .File name too long"),
     ],
 )
 @posix
 def test_an_odd_place_is_refused_in_words(monkeypatch: pytest.MonkeyPatch, value: str, says: str) -> None:
-    monkeypatch.setattr(os, "environ", {**os.environ, "CHAPLYGIN_CACHE": value})  # which itself refuses a NUL
+    monkeypatch.setattr(os, "environ", {**os.environ, "CHAPLYGIN_CACHE": value})  # os.environ refuses NULs
     for use in (lambda: cache.lookup(KEY), stored, lambda: cache.model_key("x")):
         with pytest.raises(CacheError, match=says) as caught:
             use()
@@ -295,7 +295,7 @@ except cache.CacheError as error:
 
 @posix
 def test_a_file_that_cannot_grow_is_an_error_in_words(folder: Path) -> None:
-    """A limit of 100 bytes to each file stands for a full disk."""
+    """A limit of 100 bytes per file simulates a full disk."""
     done = subprocess.run(
         [sys.executable, "-c", FULL, str(Path(__file__).parent)], capture_output=True, text=True, check=False
     )
@@ -306,7 +306,7 @@ def test_a_file_that_cannot_grow_is_an_error_in_words(folder: Path) -> None:
 
 @pytest.mark.parametrize("call", ["mkdtemp", "replace", "write_bytes", "write_text"])
 def test_a_full_disk_is_an_error_in_words(call: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cache.model_key("x")  # asks the compiler for its version
+    cache.model_key("x")  # queries the compiler's version
 
     def full(*arguments: object, **options: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -425,7 +425,7 @@ def test_the_stamp_is_of_contents_and_not_of_times(tmp_path: Path, monkeypatch: 
     assert stamp() == before
     for name in ("codegen/emit.py", "codegen/forms/maggi.py", "templates/core.c.in", "runtime/cg_math.h"):
         content = (tmp_path / name).read_bytes()
-        (tmp_path / name).write_bytes(content.replace(b"e", b"a", 1))  # of the same size
+        (tmp_path / name).write_bytes(content.replace(b"e", b"a", 1))  # same size
         assert stamp() != before
         (tmp_path / name).write_bytes(content)
     assert stamp() == before

@@ -1,4 +1,4 @@
-"""Arrays of the caller that change while a run reads them: what is read after the border is a copy."""
+"""Arrays of the caller that change during a run: after the arguments are checked only copies are read."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SPAN = (0.0, 3.0)
 
 
 def spoiling(*arrays: Any, value: float = np.nan) -> Callable[[float, Any], float]:
-    """An input function that writes to arrays of the caller, from its first call on."""
+    """An input function that overwrites arrays of the caller from its first call on."""
 
     def force(t: float, y: Any) -> float:
-        y[:] = 1e300  # its own copy
+        y[:] = 1e300  # the input function's own copy
         for array in arrays:
             array[...] = value
         return 0.25
@@ -55,7 +55,7 @@ def test_times_asked_for(value: float, stride: int, dense: bool) -> None:
 
 
 def test_starts_parameters_tolerances_and_samples() -> None:
-    """Every other array that `integrate`, a stepper and an ensemble take."""
+    """Every other array argument of `integrate`, a stepper and an ensemble."""
     m = model("sleigh")
     x0, p = np.array([0.0, 0.0, 0.0, 1.0, 1.0]), np.array([1.0, 0.2, 0.5])
     atol = np.full(5, 1e-9)
@@ -93,9 +93,9 @@ def test_starts_of_ensembles(kind: str) -> None:
 
 
 def test_large_tables_of_an_ensemble_may_change_but_nothing_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More than 16 MB of parameters are read where they are: a trajectory takes what it finds when it begins."""
+    """More than 16 MB of parameters are not copied: a trajectory uses the values at the time it begins."""
     monkeypatch.setattr(columns, "KEPT", 0)
-    monkeypatch.setattr(columns, "STRETCH", 4)  # longer tables than these are not read at C speed
+    monkeypatch.setattr(columns, "STRETCH", 4)  # only shorter tables are read at C speed
     m = model("sleigh")
     omega, J = np.linspace(1, 2, 6), np.full(6, 0.5)
     start = {"phi": 0.0, "x": 0.0, "y": 0.0, "omega": omega, "v": 1.0}
@@ -103,6 +103,6 @@ def test_large_tables_of_an_ensemble_may_change_but_nothing_breaks(monkeypatch: 
         J[:], omega[:] = 0.5, 1.0
         spoil = spoiling(J, omega, value=value)
         ens = cg.ensemble(m, SPAN, 6, start, {"m": 1.0, "a": 0.2, "J": J}, {"tau": spoil}, threads=1)
-        assert ens.status[0] == 0  # it had begun, and states are copied in any case
+        assert ens.status[0] == 0  # it had already begun, and states are always copied
         assert set(ens.status) <= {0, -1, -2, -3}
         assert np.isfinite(ens.y[:, 0]).all()

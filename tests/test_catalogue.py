@@ -34,7 +34,7 @@ CASES: dict[str, tuple[str, dict[str, Any], Callable[[], oracles.Oracle]]] = {
     ),
 }
 IN_OWN_STATES = ("chetaev", "routh", "whittaker")
-"""Forms whose states are not the declared velocities: compared by their motions, in test_reference_states."""
+"""Forms with states other than the declared velocities: test_reference_states compares their motions."""
 CASES_AND_FORMS = [
     pytest.param(case, form, id=f"{case}-{form}")
     for case, (name, options, _) in CASES.items()
@@ -134,7 +134,7 @@ def test_run_of_a_chain_meets_the_reference_states(case: str) -> None:
         t_eval=[0, 1, 10],
     )
     assert sol.success
-    # The double pendulum turns over, and magnifies a deviation by more than 1e3 until t = 10.
+    # The double pendulum turns over and magnifies a deviation by more than 1e3 up to t = 10.
     limit = 1e-9 if case == "double_pendulum" else 1e-10
     for column, time in ((1, "1"), (2, "10")):
         expected = [float(value) for value in REFERENCE[case]["end"][time]["state"]]

@@ -1,4 +1,4 @@
-"""The catalogue's entries by every form: derivatives, integrals, closed forms, and SymPy's mechanics where there is no
+"""The catalogue's systems in every form: derivatives, integrals, closed forms, and SymPy's mechanics where there is no
 reference motion (Kovalevskaya, Suslov, rolling disk, roller racer)."""
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def compiled(key: str, form: str) -> Any:
 
 def run(key: str, form: str, span: tuple[float, float] | None = None, **settings: Any) -> Any:
     entry = entry_of(key)
-    # Along phi the sleigh's motion ends before phi_inf = 1.246.
+    # As a function of phi, the sleigh's motion ends before phi_inf = 1.246.
     usual = (0.2, 0.9) if form == "whittaker" else entry.t_span
     given = {"rtol": 1e-12, "atol": 1e-12, "initial": entry.initial, "parameters": entry.parameters}
     sol = compiled(key, form).integrate(span or usual, **(given | settings))
@@ -143,7 +143,7 @@ def test_start_satisfies_the_constraints(key: str) -> None:
 
 
 def as_text(numbers: dict[str, float]) -> dict[str, str]:
-    """Exact decimals, as the reference was started from."""
+    """Exact decimals, as in the initial values of the reference."""
     return {name: repr(value) for name, value in numbers.items()}
 
 
@@ -334,7 +334,7 @@ def test_kharlamovas_integral_of_the_suslov_body() -> None:
 
 
 def test_suslov_body_without_gravity_ends_on_its_axis() -> None:
-    """I13 w1 + I23 w2 grows to the end that energy allows: the other velocity along the ellipse dies out."""
+    """I13 w1 + I23 w2 grows to the maximum allowed by the energy: the other velocity along the ellipse dies out."""
     p = {**entry_of("suslov").parameters, "g": 0.0}
     sol = run("suslov", "nonholonomic", (0, 300), parameters=p)
     assert np.ptp(sol.evaluate("energy")) < 1e-9

@@ -1,6 +1,6 @@
 """The catalogue's closed forms and the oracles against each other and against the reference states.
 
-Nothing here touches the compiler: it shows that what the compiled models are held against is itself right.
+No compiler is involved: these tests show that the references for the compiled models are themselves correct.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REFERENCE = json.loads((Path(__file__).parent / "data" / "reference_states.json"
 
 
 def _as_text(numbers: dict[str, float]) -> dict[str, str]:
-    """Exact decimals, as the reference was started from."""
+    """Exact decimals, as in the initial values of the reference."""
     return {name: repr(value) for name, value in numbers.items()}
 
 
@@ -220,7 +220,7 @@ def test_oracle_runs_into_the_reference_states(key: str) -> None:
     name, options, make, order = TRAJECTORIES[key]
     oracle = make()
     y, p = _start(name, options, oracle)
-    # The heavy top magnifies an error by 1e4 until t = 10: a tolerance of 1e-13 would leave 1.7e-10.
+    # The heavy top magnifies an error by 1e4 up to t = 10: a tolerance of 1e-13 would leave 1.7e-10.
     run = solve_ivp(
         lambda t, y: oracle.rhs(y, p), (0, 10), y, method="DOP853", rtol=3e-14, atol=1e-14, t_eval=[0, 1, 10]
     )
@@ -270,7 +270,7 @@ def test_errors_name_what_there_is() -> None:
         example("heavy_bottom")
     with pytest.raises(TypeError, match="it takes n"):
         example("n_link_pendulum", links=3)
-    with pytest.raises(TypeError, match="it takes none"):
+    with pytest.raises(TypeError, match="it has no options"):
         example("heavy_top", n=3)
 
 

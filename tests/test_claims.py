@@ -1,8 +1,9 @@
-"""What is concluded from numbers is true on every branch, near and far: integrals, spans, ranks. No name matters.
+"""Conclusions drawn from numerical tests hold on every branch, near and far: integrals, spans, ranks.
 
-Whether a claimed integral is one is decided here by SymPy from equations written by hand: for a unit mass in the plane
-dF/dt = F_x x' + F_y y' + F_x' (Q_x - V_x) + F_y' (Q_y - V_y), taken at witnesses: points that lie, by the hand-written
-case, in the wells and on the branches that matter, and pairs of points on both sides of a border, where F is the same.
+SymPy decides from equations written by hand whether a claimed integral is conserved: for a unit mass in the plane
+dF/dt = F_x x' + F_y y' + F_x' (Q_x - V_x) + F_y' (Q_y - V_y), evaluated at witnesses: points that
+each case names in the wells and on the branches that matter, and pairs of points on both sides of a border, where F is
+the same.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ E, PX, PY, TURN = "energy", "p_x_dot", "p_y_dot", "momentum_1"
 near = sp.Rational(1, 10**15)
 
 CASES = {
-    # Those of the report: narrow wells far from the example, conjunctions, a step.
+    # Narrow wells far from the example, conjunctions, a step.
     "gaussian": case(sp.exp(-100 * ((x - 3) ** 2 + y**2)), [(3.05, 0.1), (3, 0.1)], f"{E} {TURN}"),
     "gaussian_far": case(y * sp.exp(-((x - far) ** 2)), [(far, 1), (far + 1, 1)], E),
     "morse": case((1 - sp.exp(-500 * (distance(3, 0) - 1))) ** 2, [(4.001, 0.1), (3, 1.001)], f"{E} {TURN}"),
@@ -92,7 +93,7 @@ CASES = {
         [(0.55, 1)],
         borders=[((half - near, 2), (half + near, 2))],
     ),
-    # Wells that are narrow without exponentials, beside others, or inside them.
+    # Narrow wells without exponentials, next to others, or inside them.
     "rational_well": case(1 / (1 + 10**6 * ((x - 3) ** 2 + y**2)) ** 40, [(3.0001, 0.0002), (3, 0.0003)], E),
     "lorentz_far": case(y / (1 + (x - far) ** 4) ** 9, [(far, 1), (far + 1, 1)], E),
     "well_of_well": case(sp.exp(-sp.exp((x - 20) ** 2) * y**2), [(20, 1), (20.1, 0.5)], E),
@@ -170,7 +171,7 @@ def equations(one: Case, name: str, form: str = "lagrange") -> Any:
 
 
 def slope(one: Case, integral: Any, at: dict[Any, Any]) -> tuple[Any, Any]:
-    """dF/dt at a point, and the part of it that the potential and the forces give."""
+    """dF/dt at a point, and the part of it due to the potential and the forces."""
     acting = [q - sp.diff(one.potential, c) for c, q in zip((x, y), one.forces, strict=True)]
 
     def number(e: Any) -> Any:
@@ -183,7 +184,7 @@ def slope(one: Case, integral: Any, at: dict[Any, Any]) -> tuple[Any, Any]:
 
 
 def holds(one: Case, integral: Any) -> bool:
-    """Whether a function of (x, y, x', y') is an integral, as far as the witnesses see."""
+    """Whether a function of (x, y, x', y') is an integral, judging by the witnesses."""
     rates = {xd: sp.Rational(7, 10), yd: sp.Rational(-13, 10)}
     for point in one.witnesses:
         at = {
@@ -234,7 +235,7 @@ def test_in_other_forms(label: str, form: str) -> None:
 
 
 def test_the_oracle_can_tell() -> None:
-    """The angular momentum about the origin is no integral of the well at (3, 0); that about (3, 0) is."""
+    """The angular momentum about the origin is not an integral for the well at (3, 0); that about (3, 0) is."""
     turned = x * yd - y * xd
     assert not holds(CASES["gaussian"], turned)
     assert holds(CASES["gaussian"], turned - 3 * yd)
@@ -309,7 +310,7 @@ def carriage(name: str, f: Any, at: float = 0.1) -> cg.System:
 
 @pytest.mark.parametrize("label", SPANS)
 def test_a_bracket_that_leaves_the_span_anywhere_is_refused(label: str) -> None:
-    """d f/dx is not zero on one branch at least: then [X_1, X_2] = f_x d/dz is no combination of X_1, X_2."""
+    """df/dx is nonzero on at least one branch; there [X_1, X_2] = f_x d/dz is not a combination of X_1, X_2."""
     assert sp.diff(SPANS[label], x) != 0
     with pytest.raises(DeclarationError, match="leaves the span"):
         carriage(NAMES[list(SPANS).index(label)], SPANS[label])
@@ -334,13 +335,13 @@ def test_a_bracket_within_the_span_is_accepted(label: str) -> None:
 
 
 def test_a_branch_that_is_not_found_is_said() -> None:
-    """sin(x) > 2 holds nowhere: no search can tell, so that the declaration stands with a warning."""
+    """sin(x) > 2 holds nowhere, but no search can prove it: the declaration is accepted with a warning."""
     never = If((x, sp.sin(x) > 2), (1, True))
     with pytest.warns(cg.errors.BranchWarning, match=r"kinematics\[z\].*sin\(x\) - 2 > 0.*points were tried"):
         carriage("never", never)
     system = cg.System("never", coordinates=[x, y], kinetic=(xd**2 + yd**2) / 2, potential=never)
-    with pytest.warns(cg.errors.BranchWarning, match=r"potential.*sin\(x\) - 2 > 0.*not claimed") as said:
-        assert {i.name for i in system.equations("lagrange").nodes.found_invariants} == {PY}
+    with pytest.warns(cg.errors.BranchWarning, match=r"potential.*sin\(x\) - 2 > 0.*not reported") as said:
+        assert {i.name for i in system.equations("lagrange").found_invariants} == {PY}
     assert len(said) == 1
 
 
@@ -360,7 +361,7 @@ def plane(**given: Any) -> cg.System:
 
 
 def test_ranks_hold_on_every_branch() -> None:
-    """Fields, constraints, parameters and masses that lose their rank beyond x = 25 (or in a corner) are refused."""
+    """Fields, constraints, parameters and masses that lose rank beyond x = 25 (or in a corner) are refused."""
     beyond = sp.Max(0, 25 - x)
     corner = If((0, (x > 25) & (y > 31)), (1, True))
     theta = cg.velocities("theta1 theta2")
@@ -438,7 +439,7 @@ def test_a_reset_that_works_far_away_only() -> None:
 
 
 def test_an_affine_part_far_away_does_work() -> None:
-    """A belt that runs beyond x = 70 only: the power of its reaction is in the audit."""
+    """A belt that moves only beyond x = 70: the power of its reaction is in the audit."""
     belt = cg.System(
         "belt",
         coordinates=[x, y],
@@ -526,7 +527,7 @@ CATALOGUE = {
     "torus_uniform": ("lagrange", "painleve"),
     "turntable_sleigh": ("maggi", ""),
 }
-"""The integrals that theory knows (MATHS of the sources): energy or Painlevé's integral, norms, momenta, Casimirs."""
+"""The integrals known from theory: energy or Painlevé's integral, norms, momenta, Casimirs."""
 
 
 @pytest.mark.parametrize("name", CATALOGUE)

@@ -1,4 +1,4 @@
-"""The command line: every command, its exit code, and how it says no."""
+"""The command line: every command, its exit code and its error messages."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def output(capsys: Captured, *arguments: str, code: int = 0) -> str:
 
 
 def refusal(capsys: Captured, *arguments: str) -> str:
-    """What stderr says: one line, after how long it took to compile."""
+    """The error on stderr: one line, after the message about compilation time."""
     assert main(arguments) == 2
     lines = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("compiling ")]
     assert lines[0].startswith("chaplygin: error: ")
@@ -79,7 +79,7 @@ def refusal(capsys: Captured, *arguments: str) -> str:
 
 
 def number_after(text: str, name: str, column: int) -> float:
-    """A number of the row of a table that begins with `name`."""
+    """A number in the table row that begins with `name`."""
     row = next(line.split() for line in text.splitlines() if line.split()[:1] == [name])
     return float(row[column])
 
@@ -147,14 +147,14 @@ def test_show_follows_the_form_and_its_options(capsys: Captured) -> None:
 
 @pytest.mark.parametrize("form", forms())
 def test_every_form_shows_and_runs(form: str, capsys: Captured, tmp_path: Path) -> None:
-    """On the first system that it fits; a run agrees with the closed form, or with a tighter run."""
+    """On the first system to which the form applies; a run agrees with the closed form, or with a tighter run."""
     central = tmp_path / "central.py"
     central.write_text(CENTRAL, encoding="utf-8")
     for name in (*cg.examples(), f"{central}:system"):
         if main(["show", name, "--form", form]) == 0:
             break
     else:
-        pytest.fail(f"{form} fits none of the systems")
+        pytest.fail(f"{form} applies to none of the systems")
     assert "Operations in the graph" in capsys.readouterr().out
     text = output(capsys, "run", name, "--form", form, "--t-end", "0.5", "--rtol", "1e-10")
     rows = [line.split() for line in text.split("\n\n")[1].splitlines()[1:]]
@@ -164,7 +164,7 @@ def test_every_form_shows_and_runs(form: str, capsys: Captured, tmp_path: Path) 
 
 
 def test_a_run_along_a_coordinate(capsys: Captured) -> None:
-    """Whittaker's form: the time at phi = 0.9 as the closed form has it."""
+    """Whittaker's form: the time at phi = 0.9 agrees with the closed form."""
     text = output(
         capsys, "run", "chaplygin_sleigh", "--form", "whittaker", "--t-end", "0.9", "--rtol", "1e-12"
     )
@@ -195,7 +195,7 @@ def test_forms(capsys: Captured) -> None:
     assert marks["double_pendulum"][lagrange] == "*"
     assert "hypothesis" in output(capsys, "forms", "-v")
     page = (Path(__file__).parent.parent / "docs" / "forms.md").read_text(encoding="utf-8")
-    assert output(capsys, "forms").split("\n\n")[0] in page  # the matrix in the docs is the present one
+    assert output(capsys, "forms").split("\n\n")[0] in page  # the matrix in the docs is up to date
 
 
 def test_emit(capsys: Captured, tmp_path: Path) -> None:
@@ -294,11 +294,11 @@ def test_ensemble(capsys: Captured) -> None:
 def test_preparation_and_integration_are_two_figures(
     capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever is compiled is none of the rate; what takes more than a second is said on stderr."""
+    """Compilation does not count towards the rate; anything longer than a second is reported on stderr."""
     import chaplygin as cg
     from chaplygin.runtime import lanes
 
-    assert cg.ensemble  # imported with its own lane_set before that is replaced here
+    assert cg.ensemble  # import it with its own lane_set before that is replaced
     compile_of, lane_set, prepared = cg.System.compile, lanes.lane_set, []
 
     def compile_slowly(*given: Any, **options: Any) -> Any:
@@ -338,7 +338,7 @@ def test_ensemble_scatters_what_it_is_told(capsys: Captured) -> None:
 def test_ensemble_in_forms_with_other_states(capsys: Captured) -> None:
     text = output(capsys, "ensemble", "heavy_top", "-n", "20", "--form", "chetaev", "--t-end", "1")
     assert "scattered: w1, w2, w3" in text
-    # Velocities that a constraint fixes are not scattered, whether they are states or not.
+    # Velocities determined by a constraint are not scattered, whether they are states or not.
     text = output(capsys, "ensemble", "chaplygin_sleigh", "-n", "20", "--form", "multipliers", "--t-end", "1")
     assert "scattered: omega, v;" in text.replace("\n", ";")
     assert number_after(text, "constraint_1", 1) < 1e-12
@@ -346,7 +346,7 @@ def test_ensemble_in_forms_with_other_states(capsys: Captured) -> None:
 
 def test_a_file_of_ones_own(capsys: Captured, model_file: str) -> None:
     text = output(capsys, "run", f"{model_file}:skate", "--t-end", "1", "--set", "tau=0.6")
-    # The rate of turn grows by tau / J.
+    # The angular velocity grows at the rate tau / J.
     assert number_after(text, "omega", 1) == pytest.approx(1.5, abs=1e-9)
     assert "x_dot" in output(capsys, "show", f"{model_file}:spring")
     assert "20 ok" in output(capsys, "ensemble", f"{model_file}:skate", "-n", "20", "--t-end", "1")
@@ -435,7 +435,7 @@ def test_doctor_finds_a_missing_compiler(capsys: Captured, monkeypatch: pytest.M
     assert "compiler, self-test: failed" in text
 
 
-@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX permissions")
 def test_doctor_finds_an_open_cache(
     capsys: Captured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -527,7 +527,7 @@ def test_a_path_and_marks(capsys: Captured, tmp_path: Path) -> None:
     assert [line.get_xdata()[0] for line in lines] == pytest.approx([m.t_start for m in sol.modes[1:]])
 
 
-@pytest.mark.skipif(os.name == "nt", reason="closed descriptors and /dev/full are POSIX")
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX descriptors and /dev/full")
 def test_a_closed_or_full_stdout() -> None:
     command = f"{sys.executable} -m chaplygin list"
     assert subprocess.run(["sh", "-c", f"{command} >&-"], capture_output=True).returncode == 0

@@ -1,4 +1,4 @@
-"""Slips that begin, and slips that stop within the error of a step of something else: no mode is lost or invented.
+"""Slips that begin, and slips that stop within the step's error of another event: no mode is lost or invented.
 
 Blocks on springs with dry friction move along arcs of harmonic motion, so times and states are known in closed form.
 """
@@ -26,14 +26,14 @@ class Block:
         rate, shift = math.sqrt(stiffness / MASS), mu * MASS * GRAVITY / stiffness
         self.stops = [math.atan2(speed, rate * (x + shift)) / rate]
         self.turns = [math.hypot(x + shift, speed / rate) - shift]
-        while abs(self.turns[-1]) > shift:  # the spring tears it off again
+        while abs(self.turns[-1]) > shift:  # the spring breaks it loose again
             self.stops.append(self.stops[-1] + math.pi / rate)
             self.turns.append(2.0 * math.copysign(shift, self.turns[-1]) - self.turns[-1])
 
 
 @cache
 def block(more: bool) -> Any:
-    """A block, and one or two events that do nothing."""
+    """A block, with one or two events without effect."""
     x = cg.coordinates("x")
     v = cg.rate(x)
     m, k, mu, g, t1, t2 = cg.parameters("m k mu g t1 t2", positive=True)
@@ -56,7 +56,7 @@ def block(more: bool) -> Any:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("later", [None, 0.05])
 def test_an_event_beside_a_stop(method: str, tolerance: float, later: float | None) -> None:
-    """The events have lower indices than the contact: they are handled, and looked for, before it."""
+    """The events have lower indices than the contact, so they are searched for and handled first."""
     exact = Block(20.0, 0.3, 0.2, 2.0)
     model = block(later is not None)
     given = {"m": MASS, "k": 20.0, "mu": 0.3, "g": GRAVITY}
@@ -83,7 +83,7 @@ def test_an_event_beside_a_stop(method: str, tolerance: float, later: float | No
 
 @cache
 def two_blocks() -> Any:
-    """Two blocks that have nothing to do with each other."""
+    """Two independent blocks."""
     x, y = cg.coordinates("x y")
     v, w = cg.rate(x), cg.rate(y)
     m, k1, k2, mu, g = cg.parameters("m k1 k2 mu g", positive=True)
@@ -101,12 +101,12 @@ def two_blocks() -> Any:
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-9])
 @pytest.mark.parametrize("method", METHODS)
 def test_two_unequal_blocks_stop_together(method: str, tolerance: float) -> None:
-    """Both stick from then on: nothing pulls either of them past its limit."""
+    """Both stick from then on: the forces on both stay below the friction limit."""
     parameters = {"m": MASS, "k1": 20.0, "k2": 60.0, "mu": 0.6, "g": GRAVITY}
     first = Block(20.0, 0.6, 0.05, 1.0)
     (stop,) = first.stops
     rate = math.sqrt(60.0)
-    speed = 0.6 * GRAVITY / rate * math.tan(rate * stop)  # from y = 0: the second one stops then too
+    speed = 0.6 * GRAVITY / rate * math.tan(rate * stop)  # from y = 0: the second one stops at that time too
     assert Block(60.0, 0.6, 0.0, speed).stops == pytest.approx([stop], rel=1e-14)
     for distance in np.concatenate([NEAR / 10, -NEAR / 10]):
         second = Block(60.0, 0.6, 0.0, speed + distance)
@@ -127,7 +127,7 @@ def test_two_unequal_blocks_stop_together(method: str, tolerance: float) -> None
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-6, 1e-9, 1e-11])
 @pytest.mark.parametrize("method", METHODS)
 def test_a_slip_begins(method: str, tolerance: float) -> None:
-    """A slip velocity begins as t^2 where a contact is torn off: below the error of an interpolant's slope."""
+    """The slip velocity grows as t^2 when a contact breaks loose: below the error of the interpolant's slope."""
     entry = cg.example("two_mass_chain")
     model = entry.system.compile(entry.forms[0])
     given = (entry.t_span, entry.initial, entry.parameters)

@@ -1,4 +1,4 @@
-"""Contacts and multipliers in a declaration: what is refused and in which words, and what is not."""
+"""Contacts and multipliers in a declaration: what is refused, with which message, and what is accepted."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def plane(**changes: Any) -> cg.System:
     [
         ({"slip": cg.rate(X) ** 2}, r"contacts\['floor'\].slip is not affine in the velocities"),
         ({"slip": X}, r"contacts\['floor'\].slip contains no velocity"),
-        ({"slip": cg.rate(X) - PUSH}, r"contacts\['floor'\].slip contains F; it is free of inputs"),
+        ({"slip": cg.rate(X) - PUSH}, r"contacts\['floor'\].slip contains F; it must not contain inputs"),
         ({"slip": "x_dot"}, "Coulomb 'floor': slip is text"),
         ({"mu": -1}, "Coulomb 'floor': mu = -1 is negative"),
         ({"mu": -MU}, "Coulomb 'floor': mu = -mu is negative"),

@@ -25,13 +25,13 @@ def kernels_of(name: str, form: str | None = None, **options: Any) -> Kernels:
 
 
 def drawn(name: str, rng: np.random.Generator, **options: Any) -> dict[str, float]:
-    """Random states, and parameters of the catalogue moved by up to 30%."""
+    """Random states, and the catalogue's parameters changed by up to 30%."""
     entry = cg.example(name, **options)
     values = {n: float(rng.normal()) for n in entry.initial}
     return values | {n: v * float(rng.uniform(0.7, 1.3)) for n, v in entry.parameters.items()}
 
 
-# Normal forces that are functions of the state: equations by hand
+# Normal forces that are functions of the state: equations written by hand
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -87,7 +87,7 @@ def link(q: Mapping[str, float]) -> tuple[float, float, float]:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("modes", list(product(MODES, MODES)))
 def test_painleve_klein_in_every_mode(form: str, modes: tuple[int, int]) -> None:
-    """(2.9) and (4.1): each slider slides with -sigma mu |N|, or is held where it is."""
+    """(2.9) and (4.1): each slider slides with friction -sigma mu |N|, or sticks."""
     kernels, rng = kernels_of("painleve_klein", form), np.random.default_rng(3)
     for _ in range(4):
         q = drawn("painleve_klein", rng) | {"guide1": modes[0], "guide2": modes[1]}
@@ -123,16 +123,16 @@ def test_painleve_klein_equilibria_of_the_published_example() -> None:
             assert rates[f"x{i}_dot"] == pytest.approx(acceleration, rel=1e-11)
 
 
-# Normal forces that are multipliers: the whole linear system at once in NumPy
+# Normal forces that are multipliers: the whole linear system solved at once in NumPy
 
 
 def rigid_link_at_once(q: Mapping[str, float]) -> np.ndarray:
-    """x1'', x2'', R, T1, T2 from five equations: two balances, the link, the law of each contact."""
+    """x1'', x2'', R, T1, T2 from five equations: two balances, the link, the friction law of each contact."""
     apart = q["x1"] - q["x2"]
     length = float(np.hypot(apart, q["d"]))
     sine, cosine = q["d"] / length, apart / length
     relative = q["x1_dot"] - q["x2_dot"]
-    bias = (relative**2 - (apart * relative / length) ** 2) / length  # of d^2/dt^2 of the length
+    bias = (relative**2 - (apart * relative / length) ** 2) / length  # in d^2/dt^2 of the length
     a, b = np.zeros((5, 5)), np.zeros(5)
     a[0], b[0] = [q["m1"], 0, cosine, -1, 0], q["X1"]
     a[1], b[1] = [0, q["m2"], -cosine, 0, -1], q["X2"]
@@ -170,7 +170,7 @@ def test_rigid_link_against_a_direct_solve(modes: tuple[int, int], signs: tuple[
 
 
 def consistent_tensions(sigma: int, **options: float) -> list[float]:
-    """R of every sign pattern of the rigid link whose normal forces have the assumed signs."""
+    """R for every sign pattern of the rigid link for which the normal forces have the assumed signs."""
     entry, kernels = cg.example("painleve_klein_rigid", **options), kernels_of("painleve_klein_rigid")
     start = {**entry.parameters, **entry.initial, "guide1": sigma, "guide2": sigma}
     start |= {"x1_dot": 10.0 * sigma, "x2_dot": 10.0 * sigma}
@@ -206,7 +206,7 @@ def test_rod_against_the_formula_of_its_normal_force() -> None:
 
 
 def test_rod_has_two_solutions_or_none_where_p_is_negative() -> None:
-    """The plane holds the tip from both sides: N > 0 and N < 0 both fit where a phi'^2 sin(phi) > g, neither else."""
+    """A bilateral contact: N > 0 and N < 0 are both consistent if a phi'^2 sin(phi) > g, otherwise neither."""
     kernels = kernels_of("painleve_rod")
     q = {**cg.example("painleve_rod", mu=2.5).parameters, **cg.example("painleve_rod").initial, "tip": -1}
     for spin, count in ((0.0, 0), (6.0, 2)):
@@ -218,7 +218,7 @@ def test_rod_has_two_solutions_or_none_where_p_is_negative() -> None:
 
 
 def test_a_zero_leading_pivot_is_no_singularity() -> None:
-    """Rows change places as the code runs: 1 + sigma mu dN/dT of the first contact vanishes, the whole does not."""
+    """Rows are swapped at run time: 1 + sigma mu dN/dT of the first contact vanishes, the determinant does not."""
     kernels = kernels_of("painleve_klein_rigid")
     entry = cg.example("painleve_klein_rigid")
     q = {**entry.parameters, **entry.initial, "guide1": 1, "guide2": 1, "guide1_sign": -1, "guide2_sign": 1}
@@ -230,11 +230,11 @@ def test_a_zero_leading_pivot_is_no_singularity() -> None:
     assert kernels.outputs(q)["R"] == pytest.approx(expected[2], rel=1e-10)
 
 
-# Constraints beside friction, derivatives, projection, power
+# Constraints together with friction, derivatives, projection, power
 
 
 def rough_sleigh(**changes: Any) -> cg.System:
-    """A sleigh whose body drags a rough point at (c, e) in its axes, and another along the blade."""
+    """A sleigh dragging a point with friction at (c, e) in body axes, and another along the blade."""
     phi, x, y = cg.coordinates("phi x y")
     omega, v, w = cg.velocities("omega v w")
     m, a, J, c, e, mu, g, V = cg.parameters("m a J c e mu g V", positive=True)
@@ -264,7 +264,7 @@ SLEIGH = {
 
 @pytest.mark.parametrize("modes", [m for m in product(MODES, MODES) if m != (0, 0)] + [(0, 0)])
 def test_forms_agree_on_a_constrained_system_with_friction(modes: tuple[int, int]) -> None:
-    """Maggi, Ghori, Hamel and multipliers, the constraint moving: three derivations and one joint elimination."""
+    """Maggi, Ghori, Hamel and multipliers with a moving constraint: three derivations and one joint elimination."""
     system, t = rough_sleigh(), 0.3
     q = {**SLEIGH, "w": SLEIGH["V"] * np.sin(t), "skid": modes[0], "rail": modes[1]}
     results = []
@@ -353,7 +353,7 @@ def test_projection_is_the_nearest_velocity_in_the_metric_of_the_kinetic_energy(
     )
     state = {"x": 0.0, "x_dot": 0.3, "one": 0, "two": 0}
     np.testing.assert_allclose(twice("project", state), [0.0, 0.0], atol=1e-16)
-    with pytest.raises(Singular):  # two contacts that hold one velocity: their forces are not determined
+    with pytest.raises(Singular):  # two contacts on one velocity: their forces are not determined
         twice("rhs", state)
 
 
@@ -391,7 +391,7 @@ def test_a_normal_force_that_cannot_be_negative_has_no_kink() -> None:
     d = cg.parameters("d", positive=True)
     for normal, count in (
         (sp.Max(0, x) + x**2, 1),
-        (d * sp.Max(0, x) + x**2, 2),  # a run may have d < 0
+        (d * sp.Max(0, x) + x**2, 2),  # d may be negative in a run
         (c * sp.Max(0, x), 1),
         (-d / (1 + x**2), 0),
         (d - x**2, 1),
@@ -414,11 +414,11 @@ def test_a_system_with_friction_has_no_first_integrals() -> None:
         contacts=[cg.Coulomb("brake", slip=w, normal=m, mu=mu)],
         example={q0: 1, q1: 0, w: 1, m: 2, mu: 0.3},
     )
-    assert list(wheel.equations("poincare").invariants) == ["coordinates_1"]  # of the kinematics alone
+    assert list(wheel.equations("poincare").invariants) == ["coordinates_1"]  # from the kinematics alone
 
 
 def test_large_systems_solve_in_loops() -> None:
-    """Fourteen blocks in a row, three of them rough: M is factored by the emitted loop."""
+    """Fourteen blocks in a row, three of them with friction: M is factored by the emitted loop."""
     n = 14
     x = cg.coordinates([f"x{i}" for i in range(n)])
     v = [cg.rate(s) for s in x]

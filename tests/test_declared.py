@@ -1,4 +1,4 @@
-"""`initial=` in the declared velocities, in every form; what they contradict is refused."""
+"""`initial=` in the declared velocities, in every form; contradictory values are refused."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def parts() -> tuple[Any, ...]:
 
 
 def sleigh(nonlinear: bool = False) -> cg.System:
-    """A sleigh by two independent parameters, affine in them, or polar: v = r cos(s), omega = r sin(s)."""
+    """A sleigh with two independent parameters: affine in them, or polar, v = r cos(s), omega = r sin(s)."""
     phi, omega, v, w, a, given = parts()
     first, second = cg.velocities("th1 th2")
     if nonlinear:
@@ -134,7 +134,7 @@ def test_a_nonlinear_parametrization_is_solved_near_the_example(backend: str) ->
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("form", ["maggi", "nonholonomic", "hamel"])
 def test_dependent_velocities_stand_in_for_independent_ones(form: str, backend: str) -> None:
-    """With w = 2 omega - v/2 the states are v and w, and omega = (w + v/2)/2 may be given for one of them."""
+    """With w = 2 omega - v/2 the states are v and w, and omega = (w + v/2)/2 can be given instead of one of them."""
     phi, omega, v, w, a, given = parts()
     system = cg.System(
         "coupled_sleigh", **given, constraints=[w - 2 * omega + v / 2], example={a: 0.2, phi: 0.1}
@@ -151,7 +151,7 @@ def test_dependent_velocities_stand_in_for_independent_ones(form: str, backend: 
 
 
 def test_whittaker_with_a_parametrization_takes_declared_velocities() -> None:
-    """A free particle by independent parameters: the trajectory is a straight line, y = 0.5 x."""
+    """A free particle with independent parameters: the trajectory is the straight line y = 0.5 x."""
     x, y, z = cg.coordinates("x y z")
     u, v, w = cg.velocities("u v w")
     first, second = cg.velocities("th1 th2")
@@ -174,7 +174,7 @@ def test_whittaker_with_a_parametrization_takes_declared_velocities() -> None:
 
 @pytest.mark.parametrize("form", ["chetaev", "poincare", "nonholonomic", "hamel", "routh"])
 def test_every_free_form_takes_the_declared_velocities(form: str) -> None:
-    """A particle on a turntable's frame: p_v, a_v and so on follow from v."""
+    """A particle in the frame of a turntable: p_v, a_v and so on follow from v."""
     r, phi = cg.coordinates("r phi")
     v, omega = cg.velocities("v omega")
     m = cg.parameters("m", positive=True)

@@ -1,4 +1,4 @@
-"""Numbers beyond double precision and texts that C cannot hold: refused where they are declared, by name."""
+"""Numbers beyond double precision and texts that C cannot represent: refused by name when they are declared."""
 
 from __future__ import annotations
 

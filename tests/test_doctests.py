@@ -1,4 +1,4 @@
-"""Every example in a docstring runs and gives what it says."""
+"""Every docstring example runs and gives the stated result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 def modules() -> Iterator[str]:
-    """Every module written in Python; those of src/chaplygin are listed by file, for the package maps others below."""
+    """Every Python module; src/chaplygin is listed by file, because other folders are mapped into the package."""
     yield "chaplygin"
     for file in sorted(Path(str(chaplygin.__file__)).parent.glob("*.py")):
         if not file.stem.startswith("__"):
@@ -34,13 +34,13 @@ def modules() -> Iterator[str]:
 
 @pytest.mark.parametrize("name", list(modules()))
 def test_examples(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)  # an example may write files
+    monkeypatch.chdir(tmp_path)  # examples may write files
     failed, _ = doctest.testmod(import_module(name), optionflags=FLAGS, extraglobs={"cg": chaplygin})
     assert failed == 0
 
 
 def test_the_public_face_has_examples() -> None:
-    """What a user meets first shows at least one example, so that the tests above have something to run."""
+    """The main public names have at least one example each, so that the tests above have something to run."""
     finder = doctest.DocTestFinder(exclude_empty=True)
     for name in ("System", "Equations", "example", "coordinates", "Model", "ensemble", "load_model"):
         public = getattr(chaplygin, name)

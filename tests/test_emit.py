@@ -1,4 +1,4 @@
-"""Emitted texts: the golden set, the SymPy view, the pure-Python backend, warnings, every function in compiled form."""
+"""Emitted texts: the golden set, the SymPy view, the pure-Python backend, warnings, every function in compiled code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]
 
 
 def every_function() -> cg.System:
-    """A system whose force contains everything that may be emitted."""
+    """A system with a force that contains every function that can be emitted."""
     x, y = cg.coordinates("x y")
     a = cg.parameters("a", positive=True)
     u = cg.inputs("u")
@@ -71,7 +71,7 @@ def test_emitted_c_equals_the_python_backend_bit_for_bit(equations: cg.Equations
             ours, theirs = getattr(model, kernel)(0.3, y, p, u), getattr(pure, kernel)(0.3, y, p, u)
             if has_functions(
                 equations.program, equations.program.kernels
-            ):  # Python's sine rounds otherwise than ours
+            ):  # Python's sine rounds differently from ours
                 assert ours == pytest.approx(theirs, rel=1e-13, abs=1e-13 * np.abs(theirs).max())
             else:
                 assert np.array_equal(ours, theirs)
@@ -136,7 +136,7 @@ def test_emitted_c_compiles_without_a_warning(compiler: str, equations: cg.Equat
 
 
 def test_the_emitted_core_stands_alone(tmp_path: Path) -> None:
-    """The .c and .h pair with the ABI header, called through ctypes, without anything of the package."""
+    """The .c and .h pair with the ABI header, called through ctypes, without the package."""
     compiler = COMPILERS[0]
     paths = cg.example("harmonic_oscillator").system.emit("lagrange", tmp_path)
     assert {p.name for p in paths} >= {
@@ -176,7 +176,7 @@ def test_long_kernels_are_cut() -> None:
 
 @pytest.mark.slow
 def test_fifty_links_compile_and_run() -> None:
-    """The loop solver and the looped Jacobian at a size where nothing is unrolled; the energy is the oracle."""
+    """The loop solver and the looped Jacobian at a size at which nothing is unrolled; the energy is the oracle."""
     entry = cg.example("n_link_pendulum", n=50)
     model = entry.system.compile()
     run = model.integrate(

@@ -1,4 +1,4 @@
-"""What `emit` leaves in a folder: it compiles where it stands, as C and as C++, and nothing of the user's is lost."""
+"""The folder written by `emit`: it compiles in place, as C and as C++, and no file of the user's is lost."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ C, CPP = ["gcc", "clang"], ["g++", "clang++"]
 
 def need(compiler: str) -> str:
     if shutil.which(compiler) is None:
-        pytest.skip(f"no {compiler}")
+        pytest.skip(f"{compiler} is not installed")
     return compiler
 
 
@@ -57,7 +57,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 @pytest.mark.parametrize("compiler", C)
 def test_c_compiles_where_it_stands(folder: Path, compiler: str, tmp_path: Path) -> None:
-    """The core with its methods inlined, and the lanes, without the folder of the runtime."""
+    """The core with its methods inlined, and the lanes, without the runtime's folder."""
     (core,), (lanes,) = folder.glob("*_core.c"), folder.glob("*_lanes.c")
     flags = [need(compiler), "-std=c99", "-fsyntax-only", *STRICT]
     compiled(*flags, "-DCHAPLYGIN_INLINE_METHODS", core)
@@ -107,7 +107,7 @@ def emitted(target: Path, **options: Any) -> list[Path]:
 def test_only_what_chaplygin_wrote_is_replaced(tmp_path: Path) -> None:
     before = {p: p.read_bytes() for p in emitted(tmp_path)}
     core = tmp_path / "harmonic_oscillator_core.c"
-    core.write_bytes(before[core][:300])  # its own, from another time
+    core.write_bytes(before[core][:300])  # emitted earlier
     emitted(tmp_path)
     assert {p: p.read_bytes() for p in before} == before
     header = tmp_path / "chaplygin.h"
@@ -154,7 +154,7 @@ def test_the_command_line_has_force(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_errors_of_the_disk(tmp_path: Path) -> None:
-    """A file among the parents of the folder; a name that no disk takes; a limit on the size of files."""
+    """A file among the folder's parents; a name that no file system accepts; a limit on file sizes."""
     resource = pytest.importorskip("resource")
     (tmp_path / "file").write_text("", encoding="utf-8")
     for target in (
@@ -175,7 +175,7 @@ def test_errors_of_the_disk(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert isinstance(caught.value, ChaplyginError)
     assert isinstance(caught.value, OSError)
-    assert {p for p in tmp_path.iterdir() if p.name != "file"} == set(whole)  # no half of a file, no leftover
+    assert {p for p in tmp_path.iterdir() if p.name != "file"} == set(whole)  # no partial files, no leftovers
     assert {p: p.read_bytes() for p in whole} == whole
 
 
@@ -184,7 +184,7 @@ def test_addresses_have_every_kernel_of_the_table() -> None:
     header = (ROOT / "runtime" / "chaplygin.h").read_text(encoding="utf-8")
     table = header[header.index("typedef struct cg_model {") :]
     slots = re.findall(r"^    cg_(?:kernel|jvp|reset|hoist)_t (\w+);", table, flags=re.M)
-    names = {re.sub("_fn$", "", slot) for slot in slots} - {"mode"}  # which is reserved
+    names = {re.sub("_fn$", "", slot) for slot in slots} - {"mode"}  # reserved
     z = cg.coordinates("z")
     g = cg.parameters("g")
     rate = cg.rate(z)

@@ -1,4 +1,4 @@
-"""What an ensemble offers beside its arrays: masks, names, events, tables for notebooks, copies."""
+"""What an ensemble offers in addition to its arrays: masks, names, events, tables for notebooks, copies."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sleighs(**options: Any) -> cg.Ensemble:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two results agree in every bit, NaN included."""
+    """Whether two results agree in every bit, including NaN."""
     return bool(np.array_equal(a, b, equal_nan=True))
 
 
@@ -38,7 +38,7 @@ def same(a: Any, b: Any) -> bool:
 
 @pytest.mark.parametrize(("threads", "chunk"), [(1, None), (1, 1), (2, 1), (3, 4), (None, None)])
 def test_the_times_of_all_events_are_those_of_single_runs(threads: int | None, chunk: int | None) -> None:
-    """Crossings and tops of springs x = cos w t, known in closed form; not one of them is terminal."""
+    """Crossings and tops of springs x = cos w t, known in closed form; none of them is terminal."""
     w = np.linspace(0.5, 40.0, 23)
     spring = hybrid("spring")
     ens = cg.ensemble(
@@ -56,7 +56,7 @@ def test_the_times_of_all_events_are_those_of_single_runs(threads: int | None, c
         sol = ens.rerun(i)
         for times, name in zip(sol.t_events, spring.events):
             assert same(ens.t_events[name][i], times)
-    assert len(crossings.t) > 5000  # far more than there is room for at first
+    assert len(crossings.t) > 5000  # far more than the initial capacity
     assert crossings.counts.tolist() == [len(times) for times in crossings]
     assert same(crossings.first, [times[0] for times in crossings])
     assert same(crossings.t, np.concatenate(list(crossings)))
@@ -167,7 +167,7 @@ def test_the_table_of_a_notebook_is_bounded(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 class Dataset:
-    """What is asked of `xarray.Dataset`: the shape of each variable is that of its dimensions."""
+    """Stand-in for `xarray.Dataset`: checks that each variable has the shape of its dimensions."""
 
     def __init__(self, data: dict[str, Any], coords: dict[str, Any], attrs: dict[str, Any]) -> None:
         self.lengths = {name: len(values) for name, values in coords.items()}

@@ -1,4 +1,4 @@
-"""Ensembles: what they are given, in whatever kind of array, what memory they take, and their progress."""
+"""Ensembles: their arguments in various kinds of arrays, their memory use, and their progress display."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = needs_core
 
 
 def test_more_trajectories_than_one_block_of_parameters() -> None:
-    """The parameters of 4096 trajectories are gathered at once, the initial states of 16384."""
+    """Parameters are gathered for 4096 trajectories at a time, initial states for 16384."""
     model, n = shipped("chaplygin_sleigh"), 20_000
     random = np.random.default_rng(5)
     start = {name: random.random(n) for name in model.states}
@@ -56,7 +56,7 @@ def test_a_line_of_progress_has_rate_and_time_left(
         .err.rstrip()
         .endswith("1000/1000 trajectories (100 %), 0 per second, 10:00:00 taken")
     )
-    quiet = progress.Progress(10, None)  # nobody looks: stderr is no terminal here
+    quiet = progress.Progress(10, None)  # no output: stderr is not a terminal here
     quiet.show(10)
     quiet.close()
     assert capsys.readouterr().err == ""
@@ -107,7 +107,7 @@ def test_a_million_trajectories_take_little_more_than_their_results(kind: str) -
 
 
 def test_python_looks_at_stretches_of_trajectories(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What Python does does not grow with the number of trajectories, but with that of stretches of them."""
+    """The work done in Python grows with the number of blocks of trajectories, not with that of trajectories."""
     model = shipped("chaplygin_sleigh")
     calls = []
     kind = type(model)
@@ -119,7 +119,7 @@ def test_python_looks_at_stretches_of_trajectories(monkeypatch: pytest.MonkeyPat
     assert len(calls) == 7
 
 
-# ---- what is given ----
+# ---- arguments ----
 
 
 @pytest.mark.parametrize("as_array", [False, True])
@@ -168,13 +168,13 @@ def test_arrays_of_any_kind(kind: Any) -> None:
 
 @pytest.mark.parametrize("kept", [0, columns.KEPT])
 def test_fields_of_packed_records(monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
-    """Large arrays are only referred to; but C code cannot step by 12 bytes, or read what is not aligned."""
+    """Large arrays are not copied, unless C cannot read them: with strides of 12 bytes, or unaligned."""
     monkeypatch.setattr(columns, "KEPT", kept)
     model = shipped("chaplygin_sleigh")
     start = np.zeros(N, dtype=[("n", "i4"), *((name, "f8") for name in model.states)])
     packed = np.zeros(N, dtype=[("n", "i4"), *((name, "f8") for name in model.parameters)])
     assert packed.strides[0] % 8 == 4
-    odd = np.zeros(8 * N + 4, dtype=np.uint8)[4:].view(np.float64)  # whole strides, not aligned
+    odd = np.zeros(8 * N + 4, dtype=np.uint8)[4:].view(np.float64)  # regular strides, unaligned
     random = np.random.default_rng(3)
     for table in (start, packed):
         for name in table.dtype.names[1:]:

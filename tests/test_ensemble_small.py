@@ -1,4 +1,4 @@
-"""Small ensembles: in lanes from the first full register on, in the caller's thread, and still stopped by Ctrl-C."""
+"""Small ensembles: in lanes as soon as a register is full, in the caller's thread, and still stopped by Ctrl-C."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SLEIGH = {"phi": 0.0, "x": 0.0, "y": 0.0, "omega": 1.0, "v": 1.0}
 
 @pytest.fixture
 def threads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A list of the threads that ensembles start from here on."""
+    """A list of the threads that ensembles start from now on."""
     started: list[str] = []
 
     class Counted(threading.Thread):
@@ -47,7 +47,7 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture(scope="module")
 def compiled() -> Any:
-    """A model whose lanes are in the cache, and loaded."""
+    """A model with its lanes cached and loaded."""
     given = case("sleigh with numbers")
     if WIDEST > 1:
         cg.ensemble(given.model, (0, 0.1), N, *given, lanes=WIDEST)
@@ -66,7 +66,7 @@ def first(given: Any, count: int) -> list[dict[str, Any]]:
 
 
 def test_a_short_call_starts_no_thread(compiled: Any, threads: list[str]) -> None:
-    """Neither with one piece of work, nor with several that are over before a thread would have begun."""
+    """Neither for one piece of work, nor for several that finish before a thread would have started."""
     for count in (1, WIDEST, N):
         cg.ensemble(compiled.model, (0, 1e-3), count, *first(compiled, count), threads=1)
     if WIDEST > 1:
@@ -89,7 +89,7 @@ def test_a_long_call_starts_threads_and_has_the_same_bits(
 def test_errors_of_the_other_threads_come_through(
     compiled: Any, threads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The caller's thread takes the last piece, which is long; the other one meets a piece that cannot be."""
+    """The caller's thread takes the last piece, which is long; the other thread gets an invalid one."""
     monkeypatch.setattr(ensembles, "_pieces", lambda *_: [(0, 2 * N), (0, N)])
     with pytest.raises(
         cg.errors.ArgumentError, match=f"trajectories 0 to {2 * N} are not in an ensemble of {N}"
@@ -100,7 +100,7 @@ def test_errors_of_the_other_threads_come_through(
 
 # ---- Ctrl-C ----
 
-posix = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 
 
 @posix
@@ -120,7 +120,7 @@ def test_ctrl_c_ends_one_piece_of_work(compiled: Any, count: int, lanes: int | N
 
 @posix
 def test_ctrl_c_in_an_input_function_keeps_what_is_finished() -> None:
-    """In the thread that calls `ensemble` the function is where Ctrl-C arrives."""
+    """Ctrl-C arrives inside the input function, in the thread that calls `ensemble`."""
     calls = [0]
 
     def tau(t: float, y: Any) -> float:
@@ -149,7 +149,7 @@ def test_an_input_function_that_fails_is_not_called_for_the_other_trajectories()
 
 @posix
 def test_another_signal_comes_through() -> None:
-    """What a handler raises ends the ensemble, and no thread of it is left."""
+    """An exception raised by a signal handler ends the ensemble, and none of its threads survives."""
     code = """
         import signal, threading
         import chaplygin as cg
@@ -195,7 +195,7 @@ def test_lanes_that_are_loaded_are_used_from_the_first_full_register_on(
 
 @lanes_here
 def test_lanes_are_found_in_the_cache_and_compiled_only_where_it_is_worth_it(tmp_path: Path) -> None:
-    """A small ensemble compiles nothing, a large one does, and a small one of another process finds that."""
+    """A small ensemble does not compile lanes, a large one does, and a small one in another process then uses them."""
     counting = tmp_path / "cc"
     counting.write_text(f'#!/bin/sh\necho "$@" >> "{tmp_path}/calls"\nexec cc "$@"\n')
     counting.chmod(0o755)
@@ -246,11 +246,11 @@ def test_pieces_fill_the_lanes() -> None:
             assert threads > 1 or len(pieces) == 1
 
 
-# ---- starts ----
+# ---- initial states ----
 
 
 def test_plain_and_other_starts_have_the_same_bits(compiled: Any) -> None:
-    """What is read at C speed, and what goes through conversions: lists, other types, names as symbols, vectors."""
+    """Initial states read at C speed, and converted ones: lists, other types, names as symbols, vectors."""
     import sympy as sp
 
     m = compiled.model
@@ -275,7 +275,7 @@ def test_plain_and_other_starts_have_the_same_bits(compiled: Any) -> None:
 
 
 def test_a_start_is_copied(compiled: Any) -> None:
-    """What the caller does to arrays afterwards changes nothing."""
+    """Later changes of the caller's arrays have no effect."""
     count = 9
     given = [
         {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in part.items()} for part in first(compiled, count)

@@ -1,10 +1,10 @@
-"""The misprints in the formulas of the sources: the printed form fails where the right one holds.
+"""Misprints in formulas of the sources: the printed formula fails and the corrected one holds.
 
 Each test derives a quantity independently (positions and their derivatives, SymPy's mechanics, or a motion integrated
-from equations without quasi-velocities) and compares it with the formula as printed and as it ought to be. Sources:
+from equations without quasi-velocities) and compares it with the formula as printed and as corrected. Sources:
 [P] Painlevé's equation and the torus with a sliding shell; [E] "Poincaré equations", Encyclopedia of Mathematics;
 [L] Lagrange equations for systems of rigid bodies, the ring with a body; [G] Q. K. Ghori, "Whittaker's reduction
-method for Poincaré's dynamical equations" (1993). Misprints in words only are not here.
+method for Poincaré's dynamical equations" (1993). Misprints that affect only the wording are not covered.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ T = dynamicsymbols._t
 
 
 def judge(printed: Any, right: Any, derived: Any) -> None:
-    """Arrays or numbers: the printed formula is off by more than 1e-3, the right one by less than 1e-10."""
+    """Arrays or numbers: the printed formula is wrong by more than 1e-3, the correct one by less than 1e-10."""
     printed, right, derived = (np.atleast_1d(np.asarray(v, dtype=float)) for v in (printed, right, derived))
     assert np.max(np.abs(printed - derived)) > 1e-3
     assert np.max(np.abs(right - derived)) < 1e-10
 
 
 def at(expression: Any, motion: Mapping[Any, Any], values: Mapping[Any, float], time: float) -> float:
-    """The number of an expression in functions of time along a prescribed motion."""
+    """The value of an expression in functions of time along a prescribed motion."""
     moved = sp.sympify(expression).subs(motion).doit()
     return float(moved.subs(values).subs(T, time).evalf(30))
 
@@ -58,7 +58,7 @@ def test_e_virtual_displacement_sums_over_the_fields() -> None:
 
 @cache
 def heisenberg_by_lagrange() -> Any:
-    """x'', y'' and a_3 of the Heisenberg particle from its coordinates alone; V = (x^2 + 2 y^2) / 2."""
+    """x'', y'' and a_3 of the Heisenberg particle from the equations in coordinates; V = (x^2 + 2 y^2) / 2."""
     x, y, z = dynamicsymbols("x y z")
     eta3 = z.diff(T) - (x * y.diff(T) - y * x.diff(T)) / 2
     function = (x.diff(T) ** 2 + y.diff(T) ** 2 + eta3**2) / 2 - (x**2 + 2 * y**2) / 2
@@ -70,7 +70,7 @@ def heisenberg_by_lagrange() -> Any:
 def test_e_routh_without_the_bracket_term_needs_fields_that_close_among_themselves() -> None:
     """[E], end. Printed: the non-cyclic X_beta, beta = 1..k, form a subalgebra. Right: beta = 1..s.
 
-    All k fields always close, so the printed condition would leave out c_alpha j^gamma eta_alpha a_gamma of (2) in
+    All k fields always close, so the printed condition would drop c_alpha j^gamma eta_alpha a_gamma of (2) in
     every system; on the Heisenberg group, where [X_1, X_2] = X_3 and s = 2, this is wrong.
     """
     (x, y, z), rates = heisenberg_by_lagrange()
@@ -90,7 +90,7 @@ MOTION = {Q1: 0.4 + sp.sin(sp.Rational(6, 5) * T), Q2: 0.3 * T**2 - sp.cos(T)}
 DRIVEN = sp.Matrix(
     [sp.cos(Q1 + T) * (2 + sp.sin(Q2)), sp.sin(Q1 + T) * (2 + sp.sin(Q2)) + T**2, Q1 * Q2 + sp.sin(2 * T)]
 )
-"""A position r(t, q) that depends on time in every component."""
+"""A position r(t, q) with explicit time in every component."""
 
 
 def parts() -> tuple[sp.Matrix, sp.Matrix]:
@@ -114,7 +114,7 @@ def test_p_square_of_the_velocity_has_a_factor_two() -> None:
 def test_p_virtual_velocity_has_no_explicit_part() -> None:
     """[P], v*. Printed: v* = sum q_i' dr/dq_i + dr/dt. Right: v* = sum q_i' dr/dq_i.
 
-    d(T2 - T0)/dt + dT/dt = F . v* for any motion of a unit mass with F = r''; the power of the drive stays out of it.
+    d(T2 - T0)/dt + dT/dt = F . v* for any motion of a unit mass with F = r''; the power of the drive does not appear.
     """
     along, explicit = parts()
     t_2, t_0 = along.dot(along) / 2, explicit.dot(explicit) / 2
@@ -130,13 +130,13 @@ def test_p_virtual_velocity_has_no_explicit_part() -> None:
 def test_p_only_the_shells_mass_moves() -> None:
     """[P], example. Printed: the mass m in T, U, (2) and (4). Right: m2, the mass of the shell, everywhere.
 
-    With m = m1 + m2, the only other mass of the problem. T, U, theta'' and the couple from frames and positions.
+    Here m = m1 + m2, the only other mass in the problem. T, U, theta'' and the couple follow from frames and positions.
     """
     theta, psi = dynamicsymbols("theta psi")
     i1, a2, b2, c2, m1, m2, radius, g, mass = sp.symbols("I1 A2 B2 C2 m1 m2 R g m")
     space = ReferenceFrame("N")
     torus = space.orientnew("T", "Axis", (psi, space.z))
-    # S.x is the radius, above the horizontal by theta.
+    # S.x points along the radius, at the angle theta above the horizontal.
     shell = torus.orientnew("S", "Axis", (-theta, torus.y))
     centre = Point("O")
     centre.set_vel(space, 0)
@@ -193,7 +193,7 @@ RING_MOTION = {
 
 @cache
 def ring() -> dict[str, Any]:
-    """Acceleration of the centre, and D . u of ring and body: d(moment of momentum)/dt about the contact, along u."""
+    """Acceleration of the centre, and D . u of ring and body: d(angular momentum)/dt about the contact, along u."""
     space = ReferenceFrame("N")
     plane = space.orientnew("P", "Axis", (PSI, space.z))  # P.x is u, P.y is y1
     wheel = plane.orientnew("W", "Axis", (THETA, plane.y))
@@ -231,7 +231,7 @@ def test_l_acceleration_of_the_centre() -> None:
 def test_l_moment_of_the_ring() -> None:
     """[L], D1 . u. Printed: -(J1 + m1 R^2) theta'^2. Right: -(J1 + m1 R^2) theta' psi'.
 
-    The right one leaves out d(I1-term)/dt only because the ring is upright: its moment of momentum along u is zero.
+    The corrected formula omits d(I1-term)/dt only because the ring is upright: its angular momentum along u is zero.
     """
     inertia_1 = J1 + M1 * RADIUS**2
     judge(ring_value(-inertia_1 * TH**2), ring_value(-inertia_1 * TH * PS), ring_value(ring()["1"]))
@@ -275,7 +275,7 @@ START = (0.2, 0.1, -0.3, 0.8, 1.0)  # phi, x, y, phi', u
 
 @cache
 def sleigh_run(turn: float = 1.0) -> Any:
-    """The sleigh's motion (phi, x, y, phi', u) as a function of time, from the coordinates alone."""
+    """The sleigh's motion (phi, x, y, phi', u) as a function of time, from the equations in coordinates."""
     start = [*START[:3], turn * START[3], START[4]]
     return solve_ivp(
         lambda t, y: oracles.sleigh_rates_from_coordinates(y, SLEIGH)[0],
@@ -296,7 +296,7 @@ def sleigh_state(t: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_g_fields_act_on_the_coordinates() -> None:
-    """[G], (1.2), (1.3). Printed: X_p = xi_p^s d/dx_s beside x_p' = xi_p^s eta_s. Right: X_s = xi_p^s d/dx_p.
+    """[G], (1.2), (1.3). Printed: X_p = xi_p^s d/dx_s together with x_p' = xi_p^s eta_s. Right: X_s = xi_p^s d/dx_p.
 
     With eta = (phi', v, w) of the sleigh, xi_p^s = d(x_p')/d(eta_s), and f = slope . x: f' = eta_s X_s f.
     """
@@ -318,7 +318,7 @@ def test_g_first_velocity_is_the_rate_of_the_first_coordinate() -> None:
 def test_g_constraint_contains_phi() -> None:
     """[G], section 5. Printed: y' - x' tan(theta) = 0, eta_2' = theta_2' cos(theta). Right: phi for theta.
 
-    theta is no angle of the problem; it is read as theta_1. The eta' are dx/dphi, theta_2' = u/phi'.
+    theta is not an angle of the problem; it is read as theta_1. The eta' are dx/dphi, theta_2' = u/phi'.
     """
     y, rate = sleigh_state(0.5)
     theta = y[3]
@@ -359,7 +359,7 @@ def test_g_kinetic_energy() -> None:
 def test_g_primes_are_quotients_by_the_rate() -> None:
     """[G], (5.3). Printed: eta_p' = eta_p / phi. Right: eta_p / phi', the derivative along phi.
 
-    dx/dphi and dy/dphi from differences of the motion, at equal distances in time.
+    dx/dphi and dy/dphi from differences of the motion at equal time intervals.
     """
     h, t = 1e-3, 0.5
     run = sleigh_run()
@@ -393,7 +393,7 @@ def test_g_path_needs_its_constants() -> None:
 def test_g_time_has_the_sign_of_the_turn() -> None:
     """[G], t. Printed: t = d + s^2/(a sqrt(2h)) ln tan(pi/4 + nu/2). Right: the same times sgn(phi'), a not 0.
 
-    A sleigh that turns to the right, between two of its positions.
+    Checked for a sleigh turning to the right, between two of its positions.
     """
     a, b, k = SLEIGH
     s, run = np.hypot(a, k), sleigh_run(-1.0)
@@ -415,7 +415,7 @@ def free_plate() -> tuple[Any, ...]:
     tau = ((v - b) ** 2 + (w + a) ** 2 + k**2) / 2  # T at omega = 1, with v and w for v/omega and w/omega
     potential = x**2 / 2 + y**2 + sp.cos(phi) / 3
     reduced = 2 * sp.sqrt((h - potential) * tau)
-    # The centre of mass (unit mass) obeys Newton, the spin Euler; the force is that on the coordinates.
+    # Newton's law for the centre of mass (unit mass), Euler's for the rotation; the force is that on the coordinates.
     rates = sp.symbols("v_1 w_1 omega_1")
     force = [-potential.diff(s) for s in (phi, x, y)]
     forward, left = [sp.Matrix(e) for e in ((sp.cos(phi), sp.sin(phi)), (-sp.sin(phi), sp.cos(phi)))]
@@ -432,7 +432,7 @@ def test_g_coefficients_of_the_reduced_equations() -> None:
     i = 1..k with theta_1' = 1, beta = 2..n.
 
     d/dx_1 dL'/d theta_mu' - Y_mu L' + (the term) = 0 on a free plate, where K = -c, with x_1 = phi: the first two terms
-    along the motion by Newton's law have to balance the last.
+    along the motion by Newton's law must balance the last.
     """
     (phi, x, y, v, w, omega, h), reduced, potential, accelerations = free_plate()
     a, b, k = SLEIGH
@@ -444,7 +444,7 @@ def test_g_coefficients_of_the_reduced_equations() -> None:
     rates = [float(r.subs(state)) for r in accelerations]
     now = {name: state[s] for name, s in (("v", v), ("w", w), ("omega", omega))}
     primes = {v_p: now["v"] / now["omega"], w_p: now["w"] / now["omega"]}
-    # d/dphi of everything, from the rates in time.
+    # d/dphi of everything, from the time derivatives.
     slopes = {
         phi: 1.0,
         x: primes[v_p] * np.cos(0.7) - primes[w_p] * np.sin(0.7),

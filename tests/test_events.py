@@ -1,4 +1,4 @@
-"""Declared events: guards, kinks, resets in every form, what is refused, and the same texts in every process."""
+"""Declared events: guards, kinks, resets in every form, refusals, and identical texts in every process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ POINT = {"q": 0.4, "r": -0.7, "q_dot": 1.1, "r_dot": 0.6, "m": 1.5, "k": 2.5, "e
 
 
 def pair(*events: Any, **changes: Any) -> cg.System:
-    """Two coupled oscillators with an inertia that depends on the position."""
+    """Two coupled oscillators with position-dependent inertia."""
     given: dict[str, Any] = {
         "coordinates": [Q, R],
         "kinetic": M * (U**2 + (1 + Q**2) * V**2) / 2 + U * V / 3,
@@ -61,8 +61,8 @@ def test_guards_are_the_expressions_in_order_and_the_kinks_after_them() -> None:
     assert len(program.guards) == 6
     assert texts["argument of Abs"] == pytest.approx(1.1)
     assert texts["argument of sign"] == pytest.approx(1.1)
-    assert texts["difference of what Max chooses from"] == pytest.approx(0.2)
-    assert texts["difference of what a condition compares"] == pytest.approx(1.0)
+    assert texts["difference of the arguments of Max"] == pytest.approx(0.2)
+    assert texts["difference of the sides of a condition"] == pytest.approx(1.0)
     assert [v.kind for v in program.guards] == ["guard"] * 6
 
 
@@ -187,9 +187,9 @@ def test_compile_takes_more_events() -> None:
     [
         (lambda: cg.Event("q"), "expr is text"),
         (lambda: cg.Event(sp.Matrix([Q])), "give a scalar"),
-        (lambda: cg.Event(Q, direction=2), "direction = 2; it is -1, 0 or 1"),
+        (lambda: cg.Event(Q, direction=2), "direction = 2; give -1, 0 or 1"),
         (lambda: cg.Event(Q, direction="up"), "direction = 'up'"),
-        (lambda: cg.Event(Q, direction=True), "direction = True; it is -1, 0 or 1"),
+        (lambda: cg.Event(Q, direction=True), "direction = True; give -1, 0 or 1"),
         (lambda: cg.Event(3), r"Event\(3\): expr = 3 does not change during a run"),
         (lambda: cg.Event(0), "expr = 0 does not change"),
         (lambda: cg.Event(K - 2, name="a"), "Event 'a': expr = k - 2 does not change during a run"),
@@ -197,15 +197,18 @@ def test_compile_takes_more_events() -> None:
         (lambda: cg.Event(Q, name="a b"), "event 'a b': a name is a letter"),
         (lambda: cg.Event(Q, reset=[U]), "reset is list; give a dict"),
         (lambda: cg.Event(Q, reset={}), "reset is empty; name what changes, or leave reset out"),
-        (lambda: cg.Event(Q, reset={"q_dot": 0}, name="hit"), "Event 'hit': reset: q_dot is no symbol"),
+        (lambda: cg.Event(Q, reset={"q_dot": 0}, name="hit"), "Event 'hit': reset: q_dot is not the symbol"),
         (lambda: cg.Event(Q, reset={U: "0"}, name="hit"), r"Event 'hit': reset\[q_dot\] is text"),
         (lambda: pair(Q), r"events\[0\] is Coordinate; give chaplygin.Event.*solve_ivp|integrate"),
         (lambda: pair(cg.Event(Q, name="a"), cg.Event(R, name="a")), "the name 'a' is used twice"),
-        (lambda: pair(cg.Event(R, name="q")), "events: the name 'q' is that of a coordinate; rename one"),
-        (lambda: pair(cg.Event(R, name="k")), "events: the name 'k' is that of a parameter"),
+        (
+            lambda: pair(cg.Event(R, name="q")),
+            "events: the name 'q' is already that of a coordinate; rename one",
+        ),
+        (lambda: pair(cg.Event(R, name="k")), "events: the name 'k' is already that of a parameter"),
         (
             lambda: pair(cg.Event(Q, name="sole"), contacts=[cg.Coulomb("sole", slip=U, normal=M, mu=K)]),
-            r"events: the name 'sole' is that of a contact \(sole\); rename one",
+            r"events: the name 'sole' is already that of a contact \(sole\); rename one",
         ),
         (lambda: pair(cg.Event(sp.Symbol("z"))), r"events\['event_1'\]: unknown symbol 'z'"),
         (lambda: pair(cg.Event(sp.gamma(Q))), r"events\['event_1'\]: gamma"),
@@ -215,7 +218,7 @@ def test_compile_takes_more_events() -> None:
         ),
         (
             lambda: pair(cg.Event(Q, reset={U: cg.multiplier(1)}, name="hit")),
-            r"events\['hit'\].reset\[q_dot\]: unknown symbol 'lambda_1': multipliers may stand in",
+            r"events\['hit'\].reset\[q_dot\]: unknown symbol 'lambda_1': multipliers can appear only in",
         ),
     ],
 )

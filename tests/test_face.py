@@ -1,4 +1,4 @@
-"""The public face: errors, default forms, pickles and copies, and what notebooks show."""
+"""The public interface: errors, default forms, pickles and copies, and notebook displays."""
 
 from __future__ import annotations
 

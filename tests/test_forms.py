@@ -1,4 +1,4 @@
-"""The forms against Lagrange's equations with multipliers, worked out by SymPy from coordinates and rates alone."""
+"""The forms against Lagrange's equations with multipliers, derived by SymPy from coordinates and rates alone."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def in_velocities(e: sp.Expr) -> sp.Expr:
 
 
 def test_poincare_with_structure_functions_time_and_linear_terms() -> None:
-    """Non-constant c, drift X_0 with time, T with linear terms and time: all terms of the equation are active."""
+    """Non-constant c, drift X_0 and T with explicit time, linear terms in T: all terms of the equation are active."""
     force = F * Q2 - U2
     system = cg.System(
         "curved", kinematics=ROWS, kinetic=in_velocities(KINETIC), potential=POTENTIAL, forces={U1: force}
@@ -191,7 +191,7 @@ def test_ghoris_sleigh() -> None:
 @pytest.mark.parametrize(
     ("form", "options", "words"),
     [
-        ("newton", {}, "unknown form 'newton'; there are lagrange, poincare"),
+        ("newton", {}, "unknown form 'newton'; the forms are lagrange, poincare"),
         ("lagrange", {}, "no constraints.*use 'maggi'"),
         ("poincare", {}, "no constraints.*use 'maggi'"),
         ("maggi", {"independant": []}, "no option 'independant'"),
@@ -219,7 +219,7 @@ def test_more_forms_that_do_not_fit() -> None:
 
 
 def test_independent_velocities_follow_the_example_point() -> None:
-    """A knife edge: the velocity with the larger coefficient at the example point is resolved."""
+    """A knife edge: the constraint is solved for the velocity with the larger coefficient at the example point."""
 
     def knife(angle: float) -> tuple[str, ...]:
         edge = RATES[0] * sp.sin(Q3) - RATES[1] * sp.cos(Q3)

@@ -1,4 +1,4 @@
-"""Moving frames whose brackets are long: structure functions without SymPy's simplification."""
+"""Moving frames with long brackets: structure functions without SymPy's simplification."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXAMPLE = {x: 0.1, y: 0.2, z: 0.3, u: 0.1, v: 0.2, w: 0.3, a: 1, b: 1.1}
 
 
 def frame() -> cg.System:
-    """A rheonomic frame of three velocities, with a few sines."""
+    """A rheonomic frame for three velocities, with a few sines."""
     kinetic = (u**2 + v**2 * (1 + sp.cos(x) ** 2 / 3) + w**2) / 2 + u * v * sp.sin(y) / 4
     return cg.System(
         "frame", kinematics=KINEMATICS, kinetic=kinetic, potential=a * sp.cos(x), example=EXAMPLE
@@ -51,14 +51,14 @@ def test_structure_functions_of_a_rheonomic_frame() -> None:
     system = frame()
     velocities, q = (u, v, w), (x, y, z)
     zero = dict.fromkeys(velocities, 0)
-    fields = [[KINEMATICS[s].subs(zero) for s in q]]  # X_0, then X_1, X_2, X_3
+    fields = [[KINEMATICS[s].subs(zero) for s in q]]  # X_0, X_1, X_2, X_3
     fields += [[sp.diff(KINEMATICS[s], eta) for s in q] for eta in velocities]
     g = system.nodes.graph.copy()
     found = structure_functions(g, system)
     point = {x: 0.37, y: -0.81, z: 1.3, t: 0.6, a: 0.9, b: 1.4}
 
     def bracket(i: int, j: int) -> list[Any]:
-        """X_i X_j - X_j X_i on the coordinates; X_0 moves the time as well."""
+        """X_i X_j - X_j X_i applied to the coordinates; X_0 also differentiates by time."""
         first, second = fields[i], fields[j]
         rows = []
         for n in range(3):

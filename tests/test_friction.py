@@ -1,4 +1,4 @@
-"""Runs with dry friction and impacts: reference event times and modes, closed forms, audits."""
+"""Runs with dry friction and impacts: reference times of events, modes, closed forms, audits."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_painleve_klein_meets_the_reference(name: str) -> None:
     end = [float(sol[n][-1]) for n in ("x1", "x1_dot", "x2", "x2_dot")]
     np.testing.assert_allclose(end, run["end"], rtol=0, atol=1e-8)
     if run["modes"][-1:] == [[0, 0]]:
-        assert end[1] == end[3] == 0.0  # not nearly
+        assert end[1] == end[3] == 0.0  # exactly
 
 
 @pytest.mark.parametrize("form", ["poincare", "hamel", "nonholonomic"])
@@ -72,7 +72,7 @@ def test_a_brief_slip_is_found_at_default_tolerances() -> None:
 
 
 def test_the_kinks_of_the_normal_forces_do_not_hurt() -> None:
-    """Without friction's reversals both slide for ever; the end state is that of 30 digits."""
+    """Both slide for ever, without reversals; the final state agrees with that of a 30-digit integration."""
     sol = painleve_klein("k=1 nu=.1 eps=.1 delta0=.03", rtol=1e-12, atol=1e-12)
     found = [float(sol[n][-1]) for n in ("x1", "x1_dot", "x2", "x2_dot")]
     np.testing.assert_allclose(found, RUNS["k=1 nu=.1 eps=.1 delta0=.03"]["end"], rtol=0, atol=1e-10)
@@ -82,7 +82,7 @@ def test_the_kinks_of_the_normal_forces_do_not_hurt() -> None:
 
 
 def belt_phases(t_end: float) -> list[tuple[str, float]]:
-    """Mode and beginning of every phase of the closed form."""
+    """Mode and starting time of every phase of the closed form."""
     found = []
     with mp.workdps(30):
         for mode, t, _, _ in block_on_belt.phases():
@@ -227,7 +227,7 @@ def test_runs_balance(name: str) -> None:
 
 
 def test_friction_opposes_the_slip_whatever_the_sign_of_the_load() -> None:
-    """|N| is taken where a load is given as negative: the run is that of the positive one."""
+    """Friction uses |N|: a negative load gives the same run as the positive one."""
     z = cg.coordinates("z")
     spring, mu = cg.parameters("spring mu", positive=True)
     load = cg.parameters("load")
@@ -263,7 +263,7 @@ def test_two_blocks_come_to_rest() -> None:
 
 
 def test_woodpecker_pecks_its_way_down() -> None:
-    """Near the published cycle of 0.145 s; the sleeve's elastic contacts are this package's."""
+    """Near the published cycle of 0.145 s; the elastic contacts of the sleeve are our own model."""
     entry = cg.example("woodpecker")
     sol = compiled("woodpecker").integrate(
         (0, 1.0), initial=entry.initial, parameters=entry.parameters, rtol=1e-8, atol=1e-10

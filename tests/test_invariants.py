@@ -1,4 +1,4 @@
-"""First integrals: those that theory knows are found, those that do not hold are not."""
+"""First integrals: those known from theory are found, and nothing that is not conserved."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_columns_of_a_rotation_matrix() -> None:
 
 
 def hoop(angle: sp.Expr) -> cg.System:
-    """A bead on a hoop that turns about its vertical diameter by a given angle psi(t)."""
+    """A bead on a hoop that rotates about its vertical diameter by a given angle psi(t)."""
     theta = cg.coordinates("theta")
     rate = sp.diff(angle, cg.time)
     kinetic = M * R**2 * (cg.rate(theta) ** 2 + (rate * sp.sin(theta)) ** 2) / 2
@@ -112,7 +112,7 @@ def hoop(angle: sp.Expr) -> cg.System:
 
 def test_painleves_integral_of_a_driven_hoop() -> None:
     eqs = hoop(OM * cg.time).equations("lagrange")
-    assert found(eqs) == {"painleve"}  # T2 - T0 + V, not the energy: the motor works
+    assert found(eqs) == {"painleve"}  # T2 - T0 + V, not the energy: the motor does work
     theta = eqs.system.coordinates[0]
     t2, t0 = M * R**2 * cg.rate(theta) ** 2 / 2, M * R**2 * OM**2 * sp.sin(theta) ** 2 / 2
     assert sp.simplify(eqs.invariants["painleve"] - (t2 - t0 - M * G * R * sp.cos(theta))) == 0
@@ -132,7 +132,7 @@ def test_friction_and_inputs_destroy_the_energy() -> None:
     assert invariants({}) == {"energy", "p_x_dot", "p_y_dot", "momentum_1"}
     assert invariants({cg.rate(x): -cg.rate(x)}) == {"p_y_dot"}
     assert invariants({cg.rate(x): f}) == {"p_y_dot"}
-    # A force without power leaves the energy: found by numbers, not by the theorem for systems without forces.
+    # A force without power conserves the energy: found numerically, not by the theorem for systems without forces.
     magnetic = cg.System(
         "charge",
         coordinates=[x, y],
@@ -170,7 +170,7 @@ def test_catalogue_energies(name: str) -> None:
 
 
 def test_a_parameter_that_is_zero_in_the_example_still_counts() -> None:
-    """Declared values may be zero, such as a damping; what is found has to hold for others too."""
+    """Declared values can be zero, such as a damping; invariants must hold for other values too."""
     x, y = cg.coordinates("x y")
     e1, e2 = cg.velocities("e1 e2")
     a, c = cg.parameters("a c")
@@ -191,7 +191,7 @@ def test_integrals_with_multipliers_hold_on_the_constraints() -> None:
 
 
 def test_nothing_is_conserved_that_changes_far_from_the_example() -> None:
-    """Damping that begins beyond the example point, a potential far away, an input in V: none is overlooked."""
+    """Damping that acts only far from the example point, a potential far away, an input in V: none is overlooked."""
     q, r = cg.coordinates("q r")
     u = cg.inputs("u")
     qd, rd = cg.rate(q), cg.rate(r)

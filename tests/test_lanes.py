@@ -1,4 +1,4 @@
-"""Trajectories in lanes: the bits of single runs, whatever the lanes, threads, chunks and kinds of CPU."""
+"""Trajectories in lanes: bit-identical to single runs for all lane widths, threads, chunks and kinds of CPU."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ CASES = [
     "kovalevskaya_top", "chain 5", "selects", "sleigh with numbers", "sleigh with steps", "sleigh with lines",
 ]  # fmt: skip
 IN_ALL_WIDTHS = ("chaplygin_sleigh", "sleigh with numbers", "sleigh with steps", "sleigh with lines")
-"""The others compile only the widest lanes by default: each set takes seconds."""
+"""The other cases compile only the widest lanes by default, because each set takes seconds."""
 
 pytestmark = [
     needs_core,
-    pytest.mark.skipif(os.name == "nt", reason="lanes need vector types of GCC or Clang"),
+    pytest.mark.skipif(os.name == "nt", reason="lanes need the vector types of GCC or Clang"),
 ]
 
 
@@ -52,7 +52,7 @@ def options_of(method: str, **others: Any) -> dict[str, Any]:
 
 
 def compare(name: str, method: str, widths: Sequence[int | None]) -> None:
-    """Every trajectory in these lanes and alone; the first and another one beside runs of their own."""
+    """Compare every trajectory in these lanes with one lane, and the first and another one with separate runs."""
     given = case(name)
     span = (0.0, given.t_end)
     for t_eval in (None, np.linspace(0, given.t_end, 9)):
@@ -147,7 +147,7 @@ def test_fewer_trajectories_than_lanes(count: int) -> None:
 
 @functools.cache
 def expected() -> Any:
-    """The sleigh of the catalogue, one at a time: once at the end and once at times."""
+    """The catalogue's sleigh, one trajectory at a time: final states, and states at given times."""
     given = case("chaplygin_sleigh")
     return [cg.ensemble(given.model, (0, 1), N, *given, t_eval=at, lanes=1) for at in (None, [0.25, 0.75])]
 
@@ -192,7 +192,7 @@ def test_bits_do_not_depend_on_the_cpu_or_the_compiler(
 
 
 def test_bits_of_a_model_tuned_to_this_cpu() -> None:
-    """The shipped modules are compiled for any CPU of a kind, `compile` for this one."""
+    """The shipped modules are compiled for a generic CPU, those of `compile` for this one."""
     given = case("chaplygin_sleigh")
     tuned = cg.example("chaplygin_sleigh").system.compile("maggi")
     assert tuned.lane_sets == []
@@ -202,7 +202,7 @@ def test_bits_of_a_model_tuned_to_this_cpu() -> None:
 
 
 def test_lanes_of_shipped_models() -> None:
-    """A wheel may carry them, for every kind of CPU; else the set that is asked for is in the cache."""
+    """A wheel can contain them for every kind of CPU; otherwise the requested set is in the cache."""
     for path in sorted((ROOT / "generated").glob("*_lanes.c")):
         assert [lanes for lanes, _ in shipped(path.name.removesuffix("_lanes.c")).lane_sets] in (
             [],
@@ -220,9 +220,9 @@ def test_without_a_compiler_a_shipped_model_runs_one_at_a_time(
 ) -> None:
     sleigh = shipped("chaplygin_sleigh")
     if sleigh.lane_sets:
-        pytest.skip("this build carries its lanes")
+        pytest.skip("this build includes its lanes")
     monkeypatch.setattr(libraries, "_libraries", {})
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)  # nor the ziglang wheel
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)  # not the ziglang wheel either
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with warnings.catch_warnings():
@@ -251,7 +251,7 @@ def test_input_functions_run_one_at_a_time() -> None:
 # ---- failures ----
 
 QUIET = {"x": 0.0, "y": 0.2, "z": 0.3, "v": 0.1, "w": 0.2, "r": 0.1}
-PERILS = {  # in what differs from the others, and how it ends
+PERILS = {  # what differs from the others, and how the run ends
     "overflows at the start": ({"r": 1e200}, {"c": 1.0}, -2),
     "singular at the start": ({"y": np.pi / 2}, {}, -1),
     "explodes": ({"r": 2.0}, {"c": 1.0, "k": 0.0}, -3),
@@ -295,7 +295,7 @@ def test_failures_disturb_no_neighbour(t_eval: Any, shift: int) -> None:
         assert_same(alone, ens)
 
 
-# ---- the end by Ctrl-C ----
+# ---- Ctrl-C ----
 
 
 @pytest.mark.parametrize("t_eval", [None, [1.0, 400.0]])

@@ -1,4 +1,4 @@
-"""Large systems in forms with momenta: the matrix is factored by a loop, not in straight-line code."""
+"""Large systems in forms with momenta: the matrix is factored by a loop, not by straight-line code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ VALUES = {"m": 0.7, "l": 0.8, "g": 9.81}
 
 
 def chain(n: int) -> tuple[Any, np.ndarray, np.ndarray]:
-    """The chain of n links, its masses and its lengths."""
+    """The chain of n links, its masses and lengths."""
     return cg.example("n_link_pendulum", n=n), np.full(n, VALUES["m"]), np.full(n, VALUES["l"])
 
 
@@ -98,7 +98,7 @@ def test_chetaev_of_many_links_runs_as_lagrange_does() -> None:
 
 
 def closed_chain(n: int, rows: int) -> Any:
-    """The chain of n links with its first `rows` masses held on vertical lines: l_1 sin theta_1 + ... = constant."""
+    """The chain of n links, its first `rows` masses constrained to vertical lines: l_1 sin theta_1 + ... = constant."""
     import sympy as sp
 
     theta = [cg.coordinates(f"theta{i}") for i in range(1, n + 1)]

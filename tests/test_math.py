@@ -1,4 +1,4 @@
-"""cg_math.h: errors against mpmath, special values, and the same bits from every compiler, CPU level and lane width."""
+"""cg_math.h: errors against mpmath, special values, the same bits with every compiler, CPU level and lane width."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Build = Callable[..., Call]
 
 
 def need_x86(level: str) -> None:
-    """Skips where this CPU cannot run the level's instructions."""
+    """Skip the test if this CPU cannot run the level's instructions."""
     if platform.machine() not in ("x86_64", "AMD64"):
         pytest.skip("the levels are those of x86-64")
     flags = Path("/proc/cpuinfo").read_text(encoding="utf-8") if Path("/proc/cpuinfo").exists() else ""
@@ -87,7 +87,7 @@ def padded(values: list[float]) -> Array:
 
 
 def bits(a: Array) -> np.ndarray:
-    """The bits, all NaNs alike."""
+    """The bits, with all NaNs equal."""
     return np.where(np.isnan(a), np.nan, a).view(np.uint64)
 
 
@@ -103,7 +103,7 @@ def expected(name: str) -> ref.Reference:
     ids=["plain", "fused", "fused-8"],
 )
 def test_errors_are_below_two_ulp(build: Build, name: str, lanes: int, contract: str) -> None:
-    """20,000 arguments against mpmath. Without contraction lanes have the scalar's bits (below): not repeated."""
+    """20,000 arguments against mpmath. Without contraction lanes have the scalar's bits (see below), so are skipped."""
     call = build("gcc", lanes, "native" if contract == FUSED else "", contract)
     x, y = ref.arguments(name, 20_000)
     error = ref.errors(call(name, x, y), expected(name))
@@ -113,7 +113,7 @@ def test_errors_are_below_two_ulp(build: Build, name: str, lanes: int, contract:
 
 
 def mixed(name: str) -> tuple[Array, Array]:
-    """The arguments with infinities, NaNs, zeros and what is outside the domain strewn in."""
+    """The arguments interspersed with infinities, NaNs, zeros and values outside the domain."""
     if name in ref.FUNCTIONS:
         x, y = (a.copy() for a in ref.arguments(name, 20_000))
     else:
@@ -134,7 +134,7 @@ EVERY = (*ref.FUNCTIONS, "sincos_sin", "sincos_cos", "sign", "abs", "min", "max"
 @pytest.mark.parametrize("lanes", [1, 2, 4, 8])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_bits_are_the_same(build: Build, compiler: str, lanes: int, level: str) -> None:
-    """Of every build without contraction as of gcc's scalar one for any CPU, special values in other lanes or not."""
+    """Every build without contraction agrees with gcc's generic scalar one, also with special values in other lanes."""
     need(compiler)
     if level:
         need_x86(level)
@@ -156,7 +156,7 @@ def test_sine_and_cosine_alone_have_the_bits_of_both(build: Build, contract: str
 
 
 def test_scalar_code_is_plain_c99(tmp_path: Path) -> None:
-    """No GNU extension where there are no lanes: the headers see no __GNUC__."""
+    """No GNU extensions without lanes: the headers are compiled with __GNUC__ undefined."""
     source = tmp_path / "plain.c"
     source.write_text(
         "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n"
@@ -172,7 +172,7 @@ def test_scalar_code_is_plain_c99(tmp_path: Path) -> None:
 
 INF, NAN, PI = float("inf"), float("nan"), float(np.pi)
 BIG, TINY = ref.LARGEST, 5e-324
-# C99 7.12 and Annex F.9; arguments, then the value. -0.0 and 0.0 are told apart.
+# C99 7.12 and Annex F.9; arguments, then the value. -0.0 and 0.0 are distinguished.
 SPECIAL: dict[str, list[tuple[float, ...]]] = {
     "sin": [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN), (NAN, NAN), (TINY, TINY), (-TINY, -TINY)],
     "cos": [(0.0, 1.0), (-0.0, 1.0), (INF, NAN), (-INF, NAN), (NAN, NAN), (TINY, 1.0)],
@@ -368,7 +368,7 @@ def test_bits_of_two_over_pi() -> None:
 
 
 def test_closest_double_to_a_multiple() -> None:
-    """What cg_math_trig.h says of doubles below 1e6, and that its fractions keep 75 bits beyond."""
+    """The claims of cg_math_trig.h on doubles below 1e6, and that its fractions keep 75 bits beyond."""
     with mp.workprec(1300):
         distance = {}
         for x in ref.near_multiples().tolist():
@@ -396,7 +396,7 @@ def test_polynomials_are_those_of_the_fit(name: str) -> None:
 def test_errors_of_a_million(
     build: Build, tmp_path: Path, name: str, record_property: Callable[..., None]
 ) -> None:
-    """Against 113-bit libquadmath, and the 1000 arguments that are worst by it, with 1000 others, against mpmath."""
+    """Against 113-bit libquadmath, and the 1000 worst arguments by that measure and 1000 others against mpmath."""
     need("gcc")
     target = tmp_path / "quad.so"
     if (

@@ -1,4 +1,4 @@
-"""Errors that say what would be right, for what newcomers from other packages write."""
+"""Errors that suggest the correction, for mistakes of newcomers from other packages."""
 
 from __future__ import annotations
 
@@ -82,15 +82,15 @@ def test_constraints_that_depend_on_one_another(more: dict[str, Any], given: Any
 
 
 def test_two_equations_that_fill_the_plane_are_still_redundant() -> None:
-    """As many constraints as velocities, but only one of them counts."""
+    """As many constraints as velocities, but only one is independent."""
     with pytest.raises(DeclarationError, match=r"holonomic\[1\] is redundant"):
         cg.System("diagonal", coordinates=[x, y], kinetic=X**2 + Y**2, holonomic=[x - y, 2 * x - 2 * y])
-    with pytest.raises(DeclarationError, match="2 constraints leave none of 2 velocities free"):
+    with pytest.raises(DeclarationError, match="2 constraints leave none of the 2 velocities free"):
         cg.System("diagonal", coordinates=[x, y], kinetic=X**2 + Y**2, holonomic=[x - y, x + y])
 
 
 def test_forms_send_to_one_that_fits() -> None:
-    """Suslov's problem by a quaternion: redundant coordinates and a constraint."""
+    """Suslov's problem with a quaternion: redundant coordinates and a constraint."""
     a, b, c, d = cg.coordinates("a b c d")
     system = cg.System(
         "suslov_quaternion",
@@ -162,7 +162,7 @@ def test_the_time_of_an_example_is_zero_unless_it_gives_one() -> None:
     later = cg.System("moving", **moving, example={x: sp.cos(2), y: 0, cg.time: 2})
     assert example_point(later)["t"] == 2
     with pytest.raises(
-        DeclarationError, match=r"at t = 0: the example gives no time; chaplygin\.time is a key"
+        DeclarationError, match=r"at t = 0: the example gives no time; add chaplygin\.time as a key"
     ):
         cg.System("moving", **moving, example={x: 2, y: 0})
     with pytest.raises(DeclarationError, match=r"holonomic\[0\] = .* at the example point.*\(at t = 2\)"):

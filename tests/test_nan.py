@@ -1,4 +1,4 @@
-"""NaN in, NaN out: functions, choices and conditions of undefined values, in C, in lanes and in pure Python."""
+"""NaN in, NaN out: functions, selections and conditions of undefined values, in C, in lanes and in pure Python."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _np(function: Callable[[Any], Any]) -> Callable[[float], float]:
     return value
 
 
-# Expressions with what NumPy makes of them; where a condition is undefined NumPy goes to the next branch: here a table.
+# Expressions and their NumPy values; NumPy skips a branch with an undefined condition, so those are tabulated.
 NUMPY: dict[str, tuple[Any, Callable[[float], float]]] = {
     "Max(0, sqrt)": (sp.Max(0, ROOT), _np(lambda x: np.maximum(0, np.sqrt(x)))),
     "Max(x, sqrt, 1)": (sp.Max(X, ROOT, 1), _np(lambda x: np.maximum(np.maximum(x, np.sqrt(x)), 1))),
@@ -74,7 +74,7 @@ def cases() -> dict[str, tuple[Any, tuple[float, ...]]]:
     found = {name: (e, tuple(value(x) for x in POINTS)) for name, (e, value) in NUMPY.items()}
     for name, (condition, expected) in CONDITIONS.items():
         found[f"Piecewise {name}"] = (sp.Piecewise((1, condition), (2, True)), expected)
-    # decided before the comparison of a NaN; undefined in a branch that is not taken
+    # decided before the comparison with NaN; undefined in a branch not taken
     found["decided before"] = (sp.Piecewise((5, X < 0), (1, ROOT > 2), (2, True)), (5, 2, 1))
     found["decided after"] = (sp.Piecewise((1, ROOT > 2), (5, X < 0), (2, True)), (NAN, 2, 1))
     found["not taken"] = (sp.Piecewise((ROOT, X >= 0), (3, True)), (3, math.sqrt(0.5), 3))
@@ -83,7 +83,7 @@ def cases() -> dict[str, tuple[Any, tuple[float, ...]]]:
 
 @functools.cache
 def system() -> cg.System:
-    """A particle with one output for each case, and a force that is the case number `which`."""
+    """A particle with one output for each case, and case number `which` as its force."""
     which = cg.parameters("which")
     branches = [(TINY * e, which < i + sp.Rational(1, 2)) for i, (e, _) in enumerate(cases().values())]
     return cg.System(
@@ -112,7 +112,7 @@ def same(a: float, b: float) -> bool:
 
 @pytest.mark.parametrize("kind", BOTH)
 def test_values_one_by_one_and_in_columns(kind: str) -> None:
-    """Each output has its own value: those that are not defined leave the others of their row alone."""
+    """Each output has its own value: undefined ones do not affect the others in their row."""
     m = model(kind)
     rows = [m.evaluate(0.0, [x, 0.0], [0.0]) for x in POINTS]
     columns = m.evaluate(0.0, np.array([POINTS, [0.0] * 3]), [0.0])
@@ -138,7 +138,7 @@ def test_lanes_stop_where_the_force_is_not_defined_and_only_there(lanes: int) ->
     from chaplygin.runtime._core import widest_lanes
 
     if lanes > widest_lanes():
-        pytest.skip("this CPU has no such registers")
+        pytest.skip("this CPU has no registers of this width")
     count = len(cases())
     for j, x in enumerate(POINTS):
         ens = cg.ensemble(
@@ -158,7 +158,7 @@ def test_derivatives_of_choices_between_undefined_values_are_undefined(kind: str
         if math.isnan(expected[0]) and (
             expression.is_Piecewise or expression.func in (sp.Min, sp.Max, sp.Abs)
         ):
-            # a derivative that is zero in all branches needs no choice
+            # a derivative that is zero in all branches needs no selection
             constant = expression.is_Piecewise and all(value.is_number for value, _ in expression.args)
             assert slope == 0.0 if constant else math.isnan(slope), name
 
@@ -168,7 +168,7 @@ def test_derivatives_of_choices_between_undefined_values_are_undefined(kind: str
 def test_a_run_in_pure_python_ends_as_the_compiled_one_where_a_force_is_not_defined(method: str) -> None:
     undefined = float(list(cases()).index("Max(0, sqrt)"))
     options: dict[str, Any] = {"method": method, **({"step": 0.01} if method == "rk4" else {})}
-    for x, v in ((-0.99, 0.0), (0.5, -1.0)):  # at the start, and on the way
+    for x, v in ((-0.99, 0.0), (0.5, -1.0)):  # at the start, and later
         runs = [model(kind).integrate((0, 2), [x, v], [undefined], **options) for kind in KINDS]
         assert [run.status for run in runs] == [-2, -2]
         assert runs[1].t_reached == pytest.approx(runs[0].t_reached, abs=0.02)

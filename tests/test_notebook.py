@@ -1,4 +1,4 @@
-"""What notebooks show: tables of models and solutions, a picture of bounded size, completion of keys."""
+"""Notebook displays: tables of models and solutions, a picture of bounded size, completion of keys."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GIVEN: Any = ([1.0, 0.0], [1.0, 4.0], [0.0])
 
 
 def cells(html: str) -> list[list[str]]:
-    """The rows of the table, which has to be well-formed."""
+    """The rows of the table, which must be well-formed."""
     table = ET.fromstring(f"<div>{html}</div>").find("table")
     assert table is not None
     return [["".join(cell.itertext()) for cell in row] for row in table.iter("tr")]

@@ -1,4 +1,4 @@
-"""What is installed: names, versions, files; and, among the slow tests, a wheel made from the source archive."""
+"""The installed package: names, versions, files; and, in a slow test, a wheel built from the source archive."""
 
 from __future__ import annotations
 
@@ -100,10 +100,10 @@ def test_shipped_and_cached_models_have_the_same_arithmetic() -> None:
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The source archive, made from a copy so that the checkout stays as it is."""
+    """The source archive, made from a copy so that the checkout is not changed."""
     pytest.importorskip("build")
     if not (ROOT / ".git").exists():
-        pytest.skip("only a checkout knows which files belong to it")
+        pytest.skip("needs a checkout, with its list of files")
     tree = tmp_path_factory.mktemp("tree")
     listed = run("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=ROOT)
     for name in listed.splitlines():
@@ -116,7 +116,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def installed(archive: Path, place: Path, **environment: str) -> Path:
-    """An environment with a wheel made from the archive; its Python. Dependencies are this environment's."""
+    """The Python of an environment with a wheel built from the archive; dependencies come from this environment."""
     venv.create(place / "venv", with_pip=False)
     python = place / "venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     wheels = place / "wheels"
@@ -127,7 +127,7 @@ def installed(archive: Path, place: Path, **environment: str) -> Path:
     run(*pip, "--python", python, "install", "-q", "--no-deps", "--no-index", wheel, cwd=place)
     (site,) = (place / "venv").glob("lib/python*/site-packages")
     others = [path for path in sys.path if path.endswith("site-packages")]
-    # As plain path entries: the .pth files in them, such as that of the editable install, are not read.
+    # As plain path entries, so that .pth files in them, such as that of the editable install, are ignored.
     (site / "dependencies.pth").write_text("\n".join(others) + "\n")
     return python
 

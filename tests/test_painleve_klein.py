@@ -20,7 +20,7 @@ from chaplygin.systems import painleve_klein as catalogue
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 GIVEN = catalogue.parameters()
 THRESHOLD = 0.067362822794554
-"""The saddle of (4.1) for the published data, K = 100: a link let go at rest below it slides on for ever."""
+"""The saddle of (4.1) for the published data, K = 100: a link released at rest below it slides on for ever."""
 
 
 @cache
@@ -35,7 +35,7 @@ def chapter() -> Any:
 
 
 def drawn(rng: np.random.Generator) -> tuple[dict[str, float], int]:
-    """A rod and its direction at random, with unequal masses and forces of either sign."""
+    """A random rod and direction, with unequal masses and forces of both signs."""
     low_high = {"m1": (0.3, 3), "m2": (0.3, 3), "d": (0.2, 0.95)}
     low_high |= dict.fromkeys(("X1", "X2", "Y1", "Y2"), (-5, 5)) | {"mu1": (0, 4), "mu2": (0, 4)}
     given = {name: float(rng.uniform(*ends)) for name, ends in low_high.items()}
@@ -43,7 +43,7 @@ def drawn(rng: np.random.Generator) -> tuple[dict[str, float], int]:
 
 
 def counted(p: dict[str, float], sigma: int) -> int:
-    """The rigid rod's motions from the equations of (2.2) in the natural quantities, one pair of signs at a time.
+    """The rigid rod's motions from the equations (2.2) in physical quantities, one pair of signs at a time.
 
     x1'' = x2'' and N1 = R sin - Y1 = s1 |N1|, N2 = -Y2 - R sin = s2 |N2| give R for each pair of signs.
     """
@@ -70,7 +70,7 @@ POSSIBLE = {
 
 
 def test_the_six_graphs_tell_what_the_program_finds() -> None:
-    """On 20,000 sets: the regions of (2.9), its roots, the equations of each pair of signs, and the program agree."""
+    """On 20,000 sets the regions of (2.9), its roots, the equations for each pair of signs and the model agree."""
     rng, seen = np.random.default_rng(1), Counter[tuple[str, int]]()
     for _ in range(20_000):
         p, sigma = drawn(rng)
@@ -137,7 +137,7 @@ def test_equilibria_with_the_true_angle() -> None:
 
 
 def test_kinds_of_equilibria() -> None:
-    """s C^2 < 4 K is a focus, without damping a centre; eps only scales the time."""
+    """s C^2 < 4 K is a focus, or a centre without damping; eps only scales the time."""
     stable = [
         chapter().equilibria(catalogue.parameters(k, nu, eps))[0]
         for k, nu, eps in ((1, 0, 0.1), (1, 1, 0.1), (1, 1.3, 0.1), (1, 1.32, 0.1), (1, 1, 0.01))
@@ -156,7 +156,7 @@ def test_kinds_of_equilibria() -> None:
 
 
 def test_the_boundary_of_the_basin_separates() -> None:
-    """Points a thousandth beside the saddle's stable manifold of (3.9) settle on one side and escape on the other."""
+    """Points off the saddle's stable manifold of (3.9) by a thousandth settle on one side and escape on the other."""
     window = chapter().Window(-0.1, 0.3, -6.0, 6.0)
     saddle = chapter().equilibria(GIVEN)[1]
     tension = chapter().equilibria(GIVEN)[0].tension
@@ -177,7 +177,7 @@ def test_release_threshold_for_small_elongations() -> None:
 
 @pytest.mark.parametrize(("off", "slides_on"), [(-1e-7, True), (1e-7, False)])
 def test_release_threshold_of_the_sliders(off: float, slides_on: bool) -> None:
-    """Let go at rest at the speed 10: below the saddle both slide on for ever, above it they stop."""
+    """The link released at rest at speed 10: below the saddle both sliders slide on for ever, above it they stop."""
     sol = chapter().run(THRESHOLD + off, t_end=8.0)
     assert sol.success, sol.message
     last = sol.modes[-1].contacts
@@ -190,7 +190,7 @@ def test_release_threshold_of_the_sliders(off: float, slides_on: bool) -> None:
 
 
 def test_fast_sliders_come_back_to_the_stable_tension() -> None:
-    """With the true angle nothing escapes: past the saddle the path goes once around the unstable focus."""
+    """With the true angle nothing escapes: beyond the saddle the path goes once around the unstable focus."""
     given = {
         "initial": catalogue.initial_state(0.12, 100.0),
         "parameters": GIVEN,

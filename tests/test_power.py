@@ -1,4 +1,4 @@
-"""Painlevé's equation for every form: dh/dt along the derived motion equals the power of the declared causes."""
+"""Painlevé's equation for every form: dh/dt along the derived motion equals the power of the declared forces."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FORCES = {U1: F * Q1 - U2, U2: -U1 * U3 * Q3}
 
 
 def curved(**more: object) -> cg.System:
-    """Non-constant structure functions, c_0, T of degree 0, 1 and 2, time everywhere, forces with and without power."""
+    """Non-constant structure functions, c_0, T of degree 0, 1 and 2, explicit time, forces with and without power."""
     return cg.System(
         "curved",
         kinematics=ROWS,
@@ -63,10 +63,10 @@ class Balance:
 
 
 def accelerations(eqs: Equations, point: dict[str, float]) -> list[float]:
-    """theta' by NumPy from M and f, not by the emitted elimination."""
-    k = len(eqs.nodes.force)
-    force = evaluate(eqs.nodes.graph, eqs.nodes.force, point)
-    if not eqs.nodes.mass:
+    """theta' from M and f by NumPy, not by the emitted elimination."""
+    k = len(eqs.force)
+    force = evaluate(eqs.graph, eqs.force, point)
+    if not eqs.mass:
         return force
     values = iter(evaluate(eqs.nodes.graph, [n for row in eqs.nodes.mass for n in row], point))
     mass = np.zeros((k, k))
@@ -105,7 +105,7 @@ def test_the_balance_of_power_holds_in_every_form(more: dict[str, object], form:
 
 @pytest.mark.parametrize("form", ["maggi", "nonholonomic"])
 def test_the_reactions_of_an_affine_constraint_have_power(form: str) -> None:
-    """Without R_j b_j0 the balance fails: the drive of the constraint works."""
+    """Without R_j b_j0 the balance fails: the drive of the constraint does work."""
     eqs = curved(**AFFINE).equations(form)
     nothing = [0.0] * len(eqs.nodes.force)
     g = eqs.nodes.graph
@@ -119,7 +119,7 @@ def test_the_reactions_of_an_affine_constraint_have_power(form: str) -> None:
 
 
 def test_the_parts_of_the_kinetic_energy_by_hand() -> None:
-    """T2 - T0 + V and dh/dt = -dL/dt + Q q' in rates, worked out by SymPy from the declaration."""
+    """T2 - T0 + V and dh/dt = -dL/dt + Q q' in rates, derived by SymPy from the declaration."""
     x, y = cg.coordinates("x y")
     w, m, k = cg.parameters("w m k", positive=True)
     vx, vy = cg.rate(x), cg.rate(y)
@@ -181,7 +181,7 @@ def test_names_that_the_user_has_taken_are_left_to_the_user() -> None:
 
 
 def test_reactions_where_the_mass_matrix_is_factored_by_a_loop() -> None:
-    """More velocities than are unrolled: the outputs solve for the accelerations themselves."""
+    """With more velocities than are unrolled, the outputs solve for the accelerations themselves."""
     n = 14
     x = cg.coordinates(" ".join(f"x{i}" for i in range(n)))
     rates = [cg.rate(s) for s in x]
@@ -211,7 +211,7 @@ def test_reactions_where_the_mass_matrix_is_factored_by_a_loop() -> None:
     assert model.evaluate(0.4, y, [])["power"] == pytest.approx((ahead - back) / (2 * d), rel=1e-8)
 
 
-# With dry friction: test_contacts.
+# Dry friction: see test_contacts.
 SMOOTH = [name for name in cg.examples() if not cg.example(name).system.contacts]
 CATALOGUE = [(name, form) for name in SMOOTH for form in cg.example(name).forms]
 

@@ -1,4 +1,4 @@
-"""Two hundred random systems in every form that fits, against d'Alembert's principle in raw coordinates."""
+"""Two hundred random systems in every applicable form, against d'Alembert's principle in raw coordinates."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ FITS = {
     "monotone": {"poincare", "chetaev", "whittaker"},
     "permitted": {"maggi", "nonholonomic", "hamel"},
 }
-"""Forms whose hypotheses the kind is made to satisfy."""
+"""Forms with hypotheses that the kind satisfies by construction."""
 Values = dict[str, Any]
 
 
 def told(eqs: Equations, at: Values) -> Values:
-    """d/dt of the coordinates and declared velocities that a form tells, in the arithmetic of mpmath."""
-    g, system = eqs.nodes.graph, eqs.system
+    """d/dt of the coordinates and declared velocities in a form, evaluated in mpmath."""
+    g, system = eqs.graph, eqs.system
     at = dict(at)
     if eqs.nodes.initial_nodes is not None:
         names = [*eqs.states, *(p.name for p in (*system.parameters, *eqs.parameters))]
@@ -127,7 +127,7 @@ def test_two_hundred_systems(seed: int) -> None:
 
 
 def test_a_wrong_sign_is_noticed() -> None:
-    """The comparison can fail: a force of the wrong sign, a constraint left out."""
+    """The comparison can fail: a force with the wrong sign, a missing constraint."""
     declaration = declare(KINDS.index("affine"))
     with mp.workdps(DIGITS):
         t, x, w, th = Reference(declaration).state(1)

@@ -1,4 +1,4 @@
-"""Zeros proved by polynomials: identities of quaternions and angles, and near misses."""
+"""Zeros proved by polynomial arithmetic: identities of quaternions and angles, and near misses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The code in README.md and docs/ runs as it stands, and the commands there exist."""
+"""The code in README.md and docs/ runs as printed, and the commands there exist."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
         "parameters": {"mass": 1, "spring": 20, "load": 9.81, "mu": 0.3},
     }
     half = np.pi / np.sqrt(20)
-    for tolerance in (1e-6, 1e-9, 1e-11):  # the story does not hang on it
+    for tolerance in (1e-6, 1e-9, 1e-11):  # the sequence of modes does not depend on it
         ride = names["block"].compile().integrate((0, 10), **given, rtol=tolerance, atol=tolerance)
         assert [m.contacts["sole"] for m in ride.modes] == ["slip-", "slip+", "slip-", "stick"]
         ends = [m.t_end for m in ride.modes]
@@ -83,7 +83,7 @@ def test_readme_shows_a_system_in_a_dozen_lines() -> None:
 
 
 def test_conventions() -> None:
-    """Every sign on the page of conventions holds."""
+    """Every sign on the page of conventions is right."""
     assert run_python_blocks("docs/conventions.md")
 
 
@@ -104,7 +104,7 @@ def test_abi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         if block.language in ("c", "cython", "setup"):
             (tmp_path / block.argument).write_text(block.text, encoding="utf-8")
         elif block.language == "sh":
-            # Not the console script: it may belong to another checkout, or be missing.
+            # Not the console script, which may belong to another checkout or be missing.
             python = shlex.quote(sys.executable)
             command = re.sub("^python ", f"{python} ", block.text, flags=re.M)
             command = command.replace("chaplygin emit", f"{python} -m chaplygin emit")

@@ -38,7 +38,7 @@ def pendulum() -> cg.System:
 
 
 def forced() -> cg.System:
-    """Time, a drift X_0, a force on the velocity that remains, and linear terms in T; X_3 = d_z is cyclic."""
+    """Explicit time, a drift X_0, a force on the remaining velocity, and linear terms in T; X_3 = d_z is cyclic."""
     t = cg.time
     return cg.System(
         "forced",
@@ -115,7 +115,7 @@ def test_the_reduced_system_stands_alone() -> None:
     part = alone.compile("lagrange").integrate((0, 1), initial=begin, parameters=inside, **TIGHT)
     assert part["x"][-1] == pytest.approx(whole["x"][-1], abs=1e-11)
     assert part["spin"][-1] == pytest.approx(whole["spin"][-1], abs=1e-11)
-    with pytest.raises(FormError, match="displacements that remain close' fails"):
+    with pytest.raises(FormError, match="remaining displacements close' fails"):
         heisenberg().equations("routh").reduced_system()
     with pytest.raises(FormError, match="only the form routh"):
         pendulum().equations("lagrange").reduced_system()
@@ -218,7 +218,7 @@ def test_whittaker_gives_the_motion_of_the_full_equations(constrained: bool, spe
 
 @pytest.mark.parametrize("tolerance", [1e-6, 1e-9, 1e-11])
 def test_the_end_of_a_branch_is_reported(tolerance: float) -> None:
-    """The sleigh turns by no more than phi_inf: the run stops there with a status, near it and with what it had."""
+    """The sleigh cannot turn beyond phi_inf: the run stops close to it, with a status and the results so far."""
     entry = cg.example("chaplygin_sleigh")
     model = entry.system.compile("whittaker")
     run = model.integrate(
@@ -274,7 +274,7 @@ def test_chetaev_equals_poincare_with_all_terms() -> None:
 
 
 def test_multipliers_give_motion_and_reactions() -> None:
-    """A bead on the line x = y/2: N is known, and the motion is Maggi's."""
+    """A bead on the line x = y/2: N is known, and the motion agrees with Maggi's equations."""
     m, g = cg.parameters("m g", positive=True)
     bead = cg.System(
         "bead",

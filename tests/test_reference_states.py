@@ -1,7 +1,7 @@
-"""Every smooth reference motion, states and observables, by every form that fits its system.
+"""Every smooth reference motion, states and observables, by every form that applies to its system.
 
 The numbers in data/reference_states.json come from equations derived by hand, integrated with 34 digits; here the
-compiled models of all forms have to meet them, in the declared variables, at t = 1 and t = 10.
+compiled models of all forms must reproduce them, in the declared variables, at t = 1 and t = 10.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Values = Callable[[str], np.ndarray]
 
 @dataclass(frozen=True)
 class Case:
-    """A reference motion: the entry that runs it, and each of its quantities in the names of the declaration.
+    """A reference motion: the catalogue entry that runs it, and each of its quantities in terms of declared names.
 
-    A quantity not in ``quantities`` has the same name in both; one that a form cannot give is left out of that
+    A quantity not in ``quantities`` has the same name in both; one that a form cannot provide is excluded from that
     form's comparison only if ``absent`` names it there.
     """
 
@@ -129,7 +129,7 @@ CASES = {
         "lagrange_top",
         {"angles": True},
         attitude_by_angles() | TOP,
-        # The reduced top has dropped psi and phi; theta and all three rates remain.
+        # psi and phi are eliminated from the reduced top; theta and all three rates remain.
         {"routh": ("w1", "w2", *(name for name in AXES if name != "R33"))},
         tolerance=1e-9,
     ),
@@ -154,7 +154,7 @@ PAIRS = [
     pytest.param(key, form, id=f"{key}-{form}")
     for key, case in CASES.items()
     for form in cg.example(case.entry, **case.options).forms
-    if form != "whittaker"  # in phi instead of the time: below
+    if form != "whittaker"  # in phi instead of time: see below
 ]
 
 
@@ -224,14 +224,14 @@ def compare(key: str, form: str, method: str = "dop853") -> None:
             if name in absent:
                 assert name not in {*sol.model.states, *sol.model.outputs}
                 continue
-            # theta' = u / phi' grows like 1 / phi', without bound: relative to its size.
+            # theta' = u / phi' grows like 1 / phi', without bound, so errors are relative to its size.
             limit = case.tolerance * max(1.0, abs(wanted)) if name == "theta2_prime" else case.tolerance
             error = abs(float(value(name)[column]) - wanted)
             assert error <= limit, f"{name} at t = {time}: {error:.1e}"
 
 
 def with_work(case: Case, form: str, method: str) -> tuple[Any, dict[str, np.ndarray]]:
-    """A run with the time integrals of the motor's power and of dT/dt, by Gauss quadrature on dense output."""
+    """A run with the time integrals of the motor's power and of dT/dt, by Gauss quadrature of the dense output."""
     panels, (nodes, weights) = np.linspace(0, 10, 401), np.polynomial.legendre.leggauss(6)
     middle, half = (panels[1:] + panels[:-1]) / 2, np.diff(panels) / 2
     inside = (middle[:, None] + half[:, None] * nodes).ravel()
@@ -286,7 +286,7 @@ def test_whittaker_reaches_the_reference_at_phi(entry: str) -> None:
 
 @pytest.mark.parametrize("key", CASES)
 def test_entry_starts_where_the_reference_does(key: str) -> None:
-    """The numbers of the catalogue are those that the reference was made with."""
+    """The catalogue's numbers are those used for the reference."""
     case = CASES[key]
     example, reference = cg.example(case.entry, **case.options), REFERENCE[case.reference]
     model = compiled(case.entry, example.forms[0], **case.options)

@@ -1,4 +1,4 @@
-"""Coulomb contacts of compiled models at run time: against closed forms and runs of 30 digits."""
+"""Coulomb contacts of compiled models at run time, against closed forms and 30-digit integrations."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_block_on_a_belt_against_closed_form() -> None:
     assert (sol["v"][sticks] == 0.5).all()  # exactly
     assert sol["x"][sticks] == pytest.approx(x_stop + 0.5 * (sol.t[sticks] - stop), abs=1e-9)
     assert sol["x"][-1] == pytest.approx(0.75 + 0.25 * math.sin(2 * (5 - leave)), abs=1e-9)
-    # friction jumps where the mode changes: both sides are there
+    # friction jumps when the mode changes: both one-sided values are stored
     (row,) = np.flatnonzero(sol.t == sol.modes[0].t_end)[:1]
     assert sol["friction"][row : row + 2] == pytest.approx([3.0, 4 * x_stop], abs=1e-8)
     at = hybrid("block").evaluate(0.0, [1.0, 0.0], BLOCK, [0.0, -1.0])
@@ -43,7 +43,7 @@ def test_block_on_a_belt_against_closed_form() -> None:
 
 
 def test_sine_force_against_closed_form() -> None:
-    # F = 5 sin t, limit 3: breaks where F = 3, v = 5 (cos t_1 - cos t) - 3 (t - t_1) until it is 0 again
+    # F = 5 sin t, limit 3: breaks loose at F = 3, then v = 5 (cos t_1 - cos t) - 3 (t - t_1) until it is 0 again
     parameters = BLOCK | {"k": 0.0, "s": 0.0}
     sol = hybrid("block").integrate(
         (0, 8), [0.0, 0.0], parameters, {"F": lambda t, y: 5 * math.sin(t)}, rtol=1e-12, atol=1e-12
@@ -71,7 +71,7 @@ def test_sine_force_against_closed_form() -> None:
 
 def test_stick_does_not_creep() -> None:
     parameters = BLOCK | {"k": 0.0, "s": 0.0}
-    for force in (2.9, -3.0, 3.0, 0.0):  # a tie is stick
+    for force in (2.9, -3.0, 3.0, 0.0):  # at equality it sticks
         sol = hybrid("block").integrate((0, 1e6), [0.25, 0.0], parameters, [force])
         assert [mode.contacts["belt"] for mode in sol.modes] == ["stick"]
         assert (sol["x"] == 0.25).all()
@@ -122,7 +122,7 @@ def test_contacts_run_forward_only() -> None:
 
 
 def test_a_negative_coefficient_of_friction_is_refused_at_the_start() -> None:
-    """It would drive the slip. The hand-written block has N = m g and mu in its parameters."""
+    """It would accelerate the slip. The hand-written block has N = m g and mu among its parameters."""
     block, start, wrong = hybrid("block"), [2.0, 0.0], BLOCK | {"mu": -0.3}
     words = "contact belt: mu = -0.3 is negative at the start"
     for given in (wrong, list(wrong.values()), np.array(list(wrong.values()))):
@@ -137,12 +137,12 @@ def test_a_negative_coefficient_of_friction_is_refused_at_the_start() -> None:
 
 
 def test_normal_force_of_a_multiplier() -> None:
-    # N = a / (1 + b mu s sigma): slips, decelerated by mu N, until v = 0; then sticks
+    # N = a / (1 + b mu s sigma): it slips, decelerated by mu N, until v = 0, then sticks
     sol = hybrid("rod").integrate((0, 10), [0.0, 2.0], ROD)
     normal = 1 / (1 + 0.25)
     assert [(mode.contacts["tip"], mode.signs["tip"]) for mode in sol.modes] == [("slip+", 1), ("stick", 1)]
     assert sol.modes[0].t_end == pytest.approx(2 / (0.5 * normal), abs=1e-9)
-    # a = 1 - x / 2 changes its sign at x = 2, and N with it: N = a / (1 + s / 4)
+    # a = 1 - x / 2 changes sign at x = 2, and so does N = a / (1 + s / 4)
     sol = hybrid("rod").integrate((0, 1.5), [0.0, 3.0], ROD | {"rate": -0.5}, rtol=1e-11, atol=1e-11)
     assert [(mode.contacts["tip"], mode.signs["tip"]) for mode in sol.modes] == [("slip+", 1), ("slip+", -1)]
     assert sol["x"][sol.t == sol.modes[0].t_end][0] == pytest.approx(2.0, abs=1e-12)
@@ -171,7 +171,7 @@ def test_paradox_is_reported_never_resolved_silently() -> None:
 
 
 def test_paradox_on_the_way() -> None:
-    # with b mu = -3/2 slip has no solution where a > 0; it is reached where a = -1 + x changes its sign, at x = 1
+    # with b mu = -3/2 slip has no solution for a > 0; a = -1 + x changes sign at x = 1
     sol = hybrid("rod").integrate(
         (0, 10), [0.0, 2.0], ROD | {"b": -3.0, "a": -1.0, "rate": 1.0}, paradox="keep", rtol=1e-11, atol=1e-11
     )
@@ -183,7 +183,7 @@ def test_paradox_on_the_way() -> None:
     assert sol.modes[-1].t_end == sol.paradox.t
 
 
-# ---- Painlevé and Klein's example, against runs of 30 digits ----
+# ---- the Painlevé-Klein example, against 30-digit integrations ----
 
 KLEIN = json.loads((Path(__file__).parent / "data" / "painleve_klein.json").read_text(encoding="utf-8"))
 
@@ -217,7 +217,7 @@ def test_painleve_klein(run: dict[str, Any]) -> None:
 
 
 def test_two_contacts_that_stop_at_the_same_time() -> None:
-    # a symmetric pair without outer forces: both points stop at once, and stay
+    # a symmetric pair without external forces: both points stop at the same time and stay at rest
     parameters = {
         "d": 0.8, "l": 1.0, "X1": 0.0, "Y1": 1.0, "mu1": 0.5, "X2": 0.0, "Y2": 1.0, "mu2": 0.5, "K": 0.0, "C": 0.0
     }  # fmt: skip

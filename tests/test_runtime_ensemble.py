@@ -1,4 +1,4 @@
-"""Ensembles: the same bits as single runs whatever the threads and chunks, failures apart, Ctrl-C."""
+"""Ensembles: the same bits as single runs for all threads and chunks, isolated failures, Ctrl-C."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_input_functions_are_shared_and_their_errors_come_through() -> None:
 
 
 def test_quantities_of_input_functions_beside_a_failed_trajectory() -> None:
-    """Where a trajectory did not get to its states are NaN: no function is called there, and what it gives is NaN."""
+    """States that a trajectory did not reach are NaN: input functions are not called there and their values are NaN."""
     seen = []
 
     def tau(t: float, y: Any) -> float:
@@ -168,7 +168,7 @@ def test_progress_goes_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr().err == ""
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 def test_ctrl_c_keeps_what_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
     with ctrl_c_at_progress(monkeypatch), pytest.warns(RuntimeWarning, match="interrupted: [0-9]+ of 100000"):
         ens = cg.ensemble(

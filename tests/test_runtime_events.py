@@ -1,4 +1,4 @@
-"""Events of compiled models at run time: against closed forms and against SciPy."""
+"""Events of compiled models at run time, against closed forms and SciPy."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_times_and_states() -> None:
     for row, (states, times) in enumerate(zip(sol.y_events[:2], sol.t_events[:2])):
         assert (np.abs(states[:, row]) <= 2 * np.spacing(times)).all()  # the step ends at the zero itself
     assert set(crossings) <= set(sol.t)
-    assert np.all(np.diff(sol.t) > 0)  # no reset: no time twice
+    assert np.all(np.diff(sol.t) > 0)  # without resets no time occurs twice
 
 
 @pytest.mark.parametrize("method", ["dop853", "tsit5", "vern7", "vern9"])
@@ -88,12 +88,12 @@ def test_bouncing_ball() -> None:
         bounces = math.sqrt(2 / 9.81) + np.concatenate([[0.0], np.cumsum(flights)])
         assert sol.t_events[0][:40] == pytest.approx(bounces, abs=1e-12)
         assert sol.t_reached == pytest.approx(math.sqrt(2 / 9.81) * (1 + 2 * e / (1 - e)), abs=1e-8)
-        # the same guard twice: handled in order, the second one sees the ball rise after the first one's reset
+        # the same guard twice: handled in order; after the first one's reset the second one sees the ball rising
         assert np.array_equal(sol.t_events[0], sol.t_events[1])
         assert (sol.y_events[0][:, 1] < 0).all()
         assert (sol.y_events[1][:, 1] > 0).all()
         assert sol["bounces"][-1] == len(sol.t_events[1])
-        # both sides of the first bounce are in the record
+        # both sides of the first bounce are recorded
         (first,) = np.flatnonzero(sol.t == sol.t_events[0][0])[:1]
         assert sol.t[first + 1] == sol.t[first]
         assert sol["v"][first + 1] == pytest.approx(-e * sol["v"][first], rel=1e-15)
@@ -117,7 +117,7 @@ def test_times_asked_for_around_a_reset() -> None:
 def test_backward_in_time() -> None:
     sol = hybrid("spring").integrate((0, -10), TOP, SPRING, rtol=1e-12, atol=1e-12)
     assert sol.t_events[0] == pytest.approx(-np.pi * (0.5 + np.arange(3)), abs=1e-10)
-    # v falls where it goes from + to - along the run: at -pi, -3 pi
+    # v is falling where it changes from + to - along the run: at -pi, -3 pi
     assert sol.t_events[1] == pytest.approx([-np.pi, -3 * np.pi], abs=1e-10)
 
 
@@ -135,7 +135,7 @@ def test_kinks_are_located_when_asked() -> None:
     assert chatters.t_reached == pytest.approx(2 / 3, abs=1e-9)
 
 
-# ---- Python events, as solve_ivp takes them ----
+# ---- Python events, as in solve_ivp ----
 
 
 @pytest.mark.parametrize("terminal", [None, False, True, 3])
@@ -158,7 +158,7 @@ def test_callables_give_what_solve_ivp_gives(terminal: Any, direction: float) ->
 
 def test_one_callable_on_a_model_without_events() -> None:
     start, parameters = {"q": 1.0, "v": 0.0}, {"m": 1.0, "k": 4.0}
-    hit = event(lambda _t, y: y[:1] + 0.5, True)  # an array of one number will do
+    hit = event(lambda _t, y: y[:1] + 0.5, True)  # an array with one number is accepted
     sol = model("oscillator").integrate((0, 10), start, parameters, [0.0], events=hit)
     assert sol.status == 1
     assert sol.t_events[0] == pytest.approx([math.acos(-0.5) / 2], abs=1e-9)
@@ -188,7 +188,7 @@ def test_errors_of_callables() -> None:
 
 
 def test_a_callable_may_use_the_model() -> None:
-    """A dict is read into memory of the model, which calls with other dicts from inside a run overwrite."""
+    """Dicts are read into a buffer of the model, which calls with other dicts from inside a run overwrite."""
     spring = hybrid("spring")
 
     def busy(t: float, y: Any) -> float:

@@ -1,4 +1,4 @@
-"""Loading of compiled models: once per file, without SymPy, with errors that say what is wrong."""
+"""Loading compiled models: once per file, without SymPy, with informative errors."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_a_file_that_changed_since_it_was_stored_is_refused(path: Path, tmp_path
     entry.write_text("{")
     with pytest.raises(LoadError, match=r"the entry\.json beside it is damaged"):
         cg.load_model(copy)
-    entry.write_text('{"file": "another", "sha256": "0"}')  # nothing of ours
+    entry.write_text('{"file": "another", "sha256": "0"}')  # not one of our files
     assert cg.load_model(copy).name == "loaded_oscillator"
 
 

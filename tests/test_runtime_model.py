@@ -22,7 +22,7 @@ U = np.array([0.7])
 
 
 def rates(y: Any, p: Any, u: Any) -> list[Any]:
-    """The oscillator by hand: m q'' = F - k q."""
+    """The oscillator written by hand: m q'' = F - k q."""
     return [y[1], (u[0] - p[1] * y[0]) / p[0]]
 
 
@@ -176,7 +176,7 @@ def test_only_capsules_of_this_interface_are_taken() -> None:
 
 @pytest.mark.parametrize("pure", [False, True], ids=["compiled", "pure-Python"])
 def test_residuals_are_listed_apart_from_invariants(pure: bool) -> None:
-    """The nodes of the equations say which is which; both are quantities of the model and of its runs."""
+    """The nodes of the equations distinguish them; both are quantities of the model and of its runs."""
     equations = cg.example("chaplygin_sleigh").system.equations("maggi")
     m = python_model(equations.program, quiet=True) if pure else cg.compile(equations)
     assert m.residuals == tuple(equations.residuals) == ("constraint_1",)
@@ -190,7 +190,7 @@ def test_residuals_are_listed_apart_from_invariants(pure: bool) -> None:
 
 
 def test_symbols_stand_for_their_names() -> None:
-    """SymPy's symbols, with whatever assumptions, as keys of every dict and of the solution."""
+    """SymPy symbols with any assumptions as keys of every dict and of the solution."""
     m = model("oscillator")
     q, v, mass, k, force = sp.symbols("q v m k F", real=True)
     plain = m.integrate((0, 1), {"q": 1, "v": 0}, {"m": 1, "k": 4}, {"F": 0.5}, atol={"q": 1e-9, "v": 1e-8})

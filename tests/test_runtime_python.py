@@ -1,4 +1,4 @@
-"""The pure-Python backend has the compiled model's face, warns, and gives the same numbers."""
+"""The pure-Python backend has the compiled model's interface, warns, and gives the same numbers."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_pairs_give_the_bits_of_the_compiled_methods(
 @needs_core
 @pytest.mark.parametrize("method", ["tsit5", "vern7", "vern9", "rodas5p"])
 def test_the_limit_of_steps_is_met_where_the_compiled_methods_meet_it(pure: PythonModel, method: str) -> None:
-    """Also where it is reached among the rejections of one step, which is still finished."""
+    """Also if it is reached during the rejected attempts of one step, which is still completed."""
     given = ((0.0, 7.0), {"q": 1.0, "v": 0.2}, {"m": 1.3, "k": 4.1}, {"F": 0.5})
     rejected = set()
     for limit in range(1, 8):
@@ -157,7 +157,7 @@ def test_the_limit_of_steps_is_met_where_the_compiled_methods_meet_it(pure: Pyth
         assert theirs.status == -4
         assert np.array_equal(ours.y, theirs.y)
         rejected.add((ours.n_steps, ours.n_rejected))
-    assert min(rejected)[1] > 1  # a limit of 1 was reached before the first step was found
+    assert min(rejected)[1] > 1  # a limit of 1 was reached before the first accepted step
 
 
 @pytest.mark.parametrize("method", ["dop853", "tsit5", "vern7", "vern9"])
@@ -236,12 +236,12 @@ def test_ensembles_of_pure_python_models(pure: PythonModel) -> None:
     assert ens.rerun(2).success
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 def test_ctrl_c_keeps_what_an_ensemble_has_finished(pure: PythonModel) -> None:
     n, calls = 9, []
 
     def force(t: float, y: Any) -> float:
-        """Presses Ctrl-C in the fourth trajectory."""
+        """Send Ctrl-C in the fourth trajectory."""
         calls.append(t)
         if len(calls) == at:
             press_ctrl_c()

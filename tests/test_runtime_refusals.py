@@ -1,4 +1,4 @@
-"""Arguments that are refused before a run, whatever the model: by name, and with what would be right."""
+"""Arguments refused before a run by any model: errors name the argument and say what is valid."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_lanes_that_cannot_be_are_refused_and_not_built(
     with pytest.raises(ArgumentError, match=f"lanes = 2: {says}, and trajectories run one at a time"):
         cg.ensemble(given.model, span, N, *given, lanes=2, **options)
     monkeypatch.setattr(lanes_of, "WORTH", 1)
-    monkeypatch.setattr(lanes_of, "_library", lambda *_: pytest.fail("a library of lanes for nothing"))
+    monkeypatch.setattr(lanes_of, "_library", lambda *_: pytest.fail("a lane library was loaded needlessly"))
     for lanes in (None, 1):
         assert cg.ensemble(given.model, span, N, *given, lanes=lanes, **options).success
 
@@ -171,7 +171,7 @@ def test_reproducible_is_a_boolean() -> None:
         cg.compile(system.equations("lagrange"), reproducible=1)  # type: ignore[arg-type]
 
 
-# ---- the compiled classes themselves, which Python code above them guards ----
+# ---- the compiled classes themselves, normally called through Python code ----
 
 
 def core(p: list[Any], t_eval: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""Runs of a compiled model: against closed forms and SciPy, with inputs, failures, dense output, steppers."""
+"""Runs of a compiled model against closed forms and SciPy: inputs, failures, dense output, steppers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SLEIGH = ({"phi": 0.0, "x": 0.0, "y": 0.0, "omega": 1.0, "v": 1.0}, {"m": 1.0, "
 
 
 def sleigh(tau: Any, t_span: tuple[float, float], pieces: list[float] | None = None) -> np.ndarray[Any, Any]:
-    """End state of the sleigh by SciPy, piece by piece between the knots of tau."""
+    """Final state of the sleigh by SciPy, piecewise between the knots of tau."""
     m, a, J = 1.0, 0.2, 0.5
 
     def rates(t: float, y: Any, middle: float) -> list[float]:

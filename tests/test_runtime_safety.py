@@ -1,4 +1,4 @@
-"""Bad arguments by the thousand, leaks, Ctrl-C, threads: nothing crashes, nothing stays behind."""
+"""Thousands of bad arguments, leaks, Ctrl-C, threads: nothing crashes, nothing is left behind."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def good(rng: random.Random, names: tuple[str, ...]) -> Any:
 
 
 def bad_vector(rng: random.Random, names: tuple[str, ...]) -> Any:
-    """Something that is certainly no vector of these names."""
+    """Something that is certainly not a vector of these names."""
     n = len(names)
     values: list[Any] = [rng.uniform(0.5, 2.0) for _ in names]
     wrong = rng.choice([k for k in range(9) if k != n])
@@ -183,7 +183,7 @@ def test_ten_thousand_bad_arguments() -> None:
         try:
             call()
         except (ArgumentError, TypeError, KernelError) as error:
-            # An input function with the wrong signature is Python's to report; a model may lack a kernel.
+            # Python itself reports an input function with the wrong signature; a model may lack a kernel.
             text = str(error)
             if (
                 not isinstance(error, ArgumentError)
@@ -260,10 +260,10 @@ def test_nothing_leaks() -> None:
     assert after[1] - before[1] < 3_000_000
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 @pytest.mark.parametrize("inputs", [{"tau": 0.3}, {"tau": lambda t, y: 0.3}])
 def test_ctrl_c_ends_a_run(inputs: Any) -> None:
-    """Either would take days."""
+    """Either run would take days."""
     m = model("sleigh")
     with ctrl_c_after(0.3), pytest.raises(KeyboardInterrupt):
         m.integrate((0, 1e9), [0, 0, 0, 1, 1], [1, 0.2, 0.5], inputs, t_eval=[1e9], max_steps=10**15)
@@ -316,7 +316,7 @@ def test_a_stepper_refuses_to_be_used_while_it_advances() -> None:
     [{"method": "rk4", "step": 0.01}, {"method": "dop853"}, {"method": "tsit5"}, {"method": "vern9"}],
 )
 def test_damaged_snapshots_never_crash(options: dict[str, Any]) -> None:
-    """Every bit of the head of the block, and bytes anywhere: refused by name, or a stepper that still works."""
+    """Every bit of the block's header, and bytes anywhere: refused by name, or a stepper that still works."""
     rng = random.Random(7)
     m = model("sleigh")
     run = m.stepper(
@@ -366,7 +366,7 @@ def test_errors_survive_pickling() -> None:
 )
 @pytest.mark.parametrize("sign", [1, -1])
 def test_no_step_below_the_spacing_of_t(options: dict[str, Any], sign: int) -> None:
-    """The doubles at 1e16 are 2 apart: the period of 3 has no place between them."""
+    """The doubles at 1e16 are 2 apart: a period of 3 cannot be resolved."""
     span = (sign * 1e16, sign * (1e16 + 100))
     sol = model("oscillator").integrate(span, [1.0, 0.0], [1.0, 4.0], [0.0], **options)
     assert sol.status == -3

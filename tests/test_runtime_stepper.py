@@ -1,4 +1,4 @@
-"""Steppers: durations and times, quantities by name, inputs, parameters and states that change, copies."""
+"""Steppers: durations and times, quantities by name, changing inputs, parameters and states, copies."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_inputs_by_name_are_those_at_this_time(run: Any) -> None:
     assert run["F"] == 6.0
     run.set_inputs(F=([0, 2], [1.0, 3.0]))
     run.advance(2.0)
-    assert run["F"] == 3.0  # a held value begins at its time, as in sol["F"]
+    assert run["F"] == 3.0  # a held value applies from its time on, as in sol["F"]
     assert run.outputs["pull"] == 3.0 - 4 * run["q"]
 
 
@@ -135,13 +135,13 @@ def test_quantities_are_computed_between_calls_and_not_inside() -> None:
     box.append(model("oscillator").stepper([1.0, 0.0], [1.0, 4.0], {"F": nosy}))
     box[0].advance(0.1)
     assert seen == [(1.0, 0.0)]
-    seen[:] = [None]  # asking for the input calls the function too
+    seen[:] = [None]  # reading the input calls the function too
     assert box[0]["F"] == 0.0
 
 
 def test_a_model_that_fails_at_the_state_says_so(oscillator: Any) -> None:
     run = oscillator.stepper([1.0, 0.0], [0.0, 4.0], [0.0])
-    assert run["energy"] == 2.0  # no mass matrix in it
+    assert run["energy"] == 2.0  # needs no mass matrix
     with pytest.raises(KernelError, match="singular"):
         run.advance(1.0)
     run.set_parameters(m=1.0)
@@ -152,7 +152,7 @@ def test_a_model_that_fails_at_the_state_says_so(oscillator: Any) -> None:
 
 
 class Counting(Model):
-    """Counts what goes the slow way."""
+    """Counts calls on the slow path."""
 
     slow = 0
 
@@ -190,7 +190,7 @@ def test_evaluate_takes_modes_of_contacts() -> None:
     block, p = hybrid("block"), [1.0, 4.0, 0.3, 10.0, 0.5]
     sticks, slips = (block.evaluate(0.0, [0.1, 0.5], p, u) for u in ([1.0], [1.0, 1.0]))
     assert sticks.keys() == slips.keys()
-    assert block.evaluate(0.0, [0.1, 0.5], p, [1.0]) == sticks  # no mode is left behind
+    assert block.evaluate(0.0, [0.1, 0.5], p, [1.0]) == sticks  # no mode is kept between calls
 
 
 # ---- inputs ----
@@ -225,7 +225,7 @@ def test_numbers_do_not_go_through_the_slow_path(monkeypatch: pytest.MonkeyPatch
 
 
 def test_inputs_that_vary_beside_numbers_that_change() -> None:
-    """The number goes the fast way, the function stays; then the function is replaced."""
+    """The number takes the fast path and the function stays; then the function is replaced."""
     a, b = cg.inputs("a b")
     x = cg.coordinates("x")
     plant = cg.System("plant", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, forces={cg.rate(x): a + b})
@@ -260,7 +260,7 @@ def test_copies_and_pickles_go_on_bit_for_bit(make: Any) -> None:
     again = make(run)
     assert (again.t, again.method, again.status, again.parameters) == (1.5, "vern7", 0, run.parameters)
     ends = run.advance(3.0)
-    assert again.t == 1.5  # on its own
+    assert again.t == 1.5  # independent
     assert np.array_equal(again.advance(3.0), ends)
     assert (again.n_steps, again.nfev) == (run.n_steps, run.nfev)
 

@@ -1,4 +1,4 @@
-"""Steppers whose states and parameters change on the way: in every form, and with contacts."""
+"""Steppers with states and parameters changed between steps: in every form, and with contacts."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_states_change_at_once(run: Any) -> None:
 
 
 def test_plain_numbers_are_taken_in_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the same bits as the way that takes everything."""
+    """The fast path gives the same bits as the general one."""
     fast, slow = (model("oscillator").stepper([1.0, 0.0], [1.0, 4.0], [0.0]) for _ in range(2))
     changes: list[tuple[str, Any]] = [
         ("set_state", {"v": 2}),
@@ -87,7 +87,7 @@ def test_plain_numbers_are_taken_in_compiled_code(monkeypatch: pytest.MonkeyPatc
             getattr(way, name)(run, given)
         if way is Stepping:
             for name in ("set_state", "set_parameters"):
-                monkeypatch.setattr(Stepping, name, lambda *_, **__: pytest.fail("the slow way"))
+                monkeypatch.setattr(Stepping, name, lambda *_, **__: pytest.fail("the slow path was taken"))
     assert fast.save().block[-400:] == slow.save().block[-400:]
     assert np.array_equal(fast.advance_by(1.0), slow.advance_by(1.0))
     with pytest.raises(pytest.fail.Exception, match="the slow way"):
@@ -95,7 +95,7 @@ def test_plain_numbers_are_taken_in_compiled_code(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_step_length_that_no_longer_fits_is_chosen_anew() -> None:
-    """From a slow motion with long steps to one a thousand times faster, and back, as if started there."""
+    """Changing from a slow motion with long steps to one a thousand times faster is like starting there."""
     slow, fast = {"m": 1.0, "k": 1e-6}, {"m": 1.0, "k": 1.0}
     run = model("oscillator").stepper([1.0, 0.0], slow, [0.0], **TIGHT)
     run.advance(1000.0)
@@ -107,7 +107,7 @@ def test_a_step_length_that_no_longer_fits_is_chosen_anew() -> None:
 
 @pytest.fixture(scope="module")
 def orbit() -> dict[str, Any]:
-    """A particle in the plane on a spring to the centre, in polar coordinates, and a flywheel, in several forms."""
+    """A particle in the plane on a central spring, in polar coordinates, and a flywheel, in several forms."""
     r, theta, psi = cg.coordinates("r theta psi")
     m, k, J = cg.parameters("m k J", positive=True)
     system = cg.System(
@@ -150,7 +150,7 @@ def motion(values: dict[str, float], p: dict[str, float], span: float) -> Any:
 @pytest.mark.parametrize("form", ["lagrange", "chetaev", "routh"])
 @pytest.mark.parametrize("pure", [False, True], ids=["compiled", "pure-Python"])
 def test_declared_velocities_stay_in_every_form(orbit: dict[str, Any], form: str, pure: bool) -> None:
-    """Momenta and cyclic momenta follow from them: p = M(q) qdot, by hand."""
+    """Momenta and cyclic momenta follow from them: p = M(q) qdot, written by hand."""
     equations = orbit[form]
     m = python_model(equations.program, quiet=True) if pure else cg.compile(equations)
     run = m.stepper(START, NUMBERS, **TIGHT)
@@ -186,14 +186,14 @@ def test_states_of_the_canonical_form(orbit: dict[str, Any]) -> None:
     assert run["theta_dot"] == 4.0  # m r^2 = 1
     run.set_state(p_theta_dot=1.0, r=2.0)
     assert (run["theta_dot"], run["r_dot"]) == (0.25, 0.1)
-    run.set_state(r=1.0)  # a declared variable: the declared velocity stays, not the momentum
+    run.set_state(r=1.0)  # a declared variable: the declared velocity is kept, not the momentum
     assert (run["theta_dot"], run["p_theta_dot"]) == (0.25, 0.25)
     with pytest.raises(ArgumentError, match="p_theta_dot is a state of the form chetaev, r_dot a declared"):
         run.set_state(p_theta_dot=1.0, r_dot=2.0)
 
 
 def test_parameters_that_stand_for_velocities(orbit: dict[str, Any]) -> None:
-    """Where they are named, the states stay and the velocities follow."""
+    """If they are given, the states are kept and the velocities follow."""
     run = python_model(orbit["routh"].program, quiet=True).stepper(START, NUMBERS)
     assert run.parameters["a_psi_dot"] == 1.0  # J psi_dot
     run.set_parameters(a_psi_dot=3.0)
@@ -203,7 +203,7 @@ def test_parameters_that_stand_for_velocities(orbit: dict[str, Any]) -> None:
 
 
 def test_the_energy_in_the_reduced_form_of_whittaker(orbit: dict[str, Any]) -> None:
-    """h = T + V follows from the declared velocities; theta is what the run advances in, t a state that goes on."""
+    """h = T + V follows from the declared velocities; theta is the independent variable, t a state."""
     run = cg.compile(orbit["whittaker"]).stepper({**START, "theta": 0.25}, NUMBERS, t0=0.25, **TIGHT)
     run.advance(0.75)
     assert (run["theta"], run.t) == (0.75, 0.75)
@@ -227,7 +227,7 @@ def test_the_energy_in_the_reduced_form_of_whittaker(orbit: dict[str, Any]) -> N
 
 
 def test_velocities_that_follow_from_constraints() -> None:
-    """Maggi's form of a skate: v_y = v_x tan(phi) at 45 degrees; what is named has to agree."""
+    """Maggi's form of a skate: v_y = v_x tan(phi) at 45 degrees; given values must be consistent."""
     phi, x, y = cg.coordinates("phi x y")
     rates = [cg.rate(q) for q in (phi, x, y)]
     skate = cg.System(
@@ -249,7 +249,7 @@ def test_velocities_that_follow_from_constraints() -> None:
 
 @pytest.mark.parametrize("pure", [False, True], ids=["compiled", "pure-Python"])
 def test_changes_are_checked_as_starts_are(pure: bool) -> None:
-    """A bead on a circle: assumptions of its symbols, and its constraint."""
+    """A bead on a circle: the assumptions on its symbols, and its constraint."""
     x, y = cg.coordinates("x y")
     m, r = cg.parameters("m r", positive=True)
     push = cg.inputs("push", nonnegative=True)
@@ -288,7 +288,7 @@ def test_changes_are_checked_as_starts_are(pure: bool) -> None:
 
 
 def test_modes_of_contacts_are_those_of_the_next_step() -> None:
-    """A block of weight 10 N with mu = 0.3 sticks below 3 N; its belt stands still."""
+    """A block of weight 10 N with mu = 0.3 sticks below 3 N; its belt does not move."""
     run = hybrid("block").stepper([0.0, 0.0], BLOCK | {"k": 0.0, "s": 0.0}, {"F": 4.0})
     assert run.modes == {"belt": "slip+"}
     run.set_inputs(F=-4.0)

@@ -1,4 +1,4 @@
-"""A shipped model under bad arguments; under `make test-sanitized` also that there are sanitizers at all."""
+"""A shipped model with bad arguments; under `make test-sanitized` also that the sanitizers are active."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_the_sanitized_extensions_are_those_that_run() -> None:
 
 @pytest.mark.skipif(SANITIZED is None, reason="runs under make test-sanitized")
 def test_an_error_is_found() -> None:
-    """A kernel that is told of an array which is too short reads beyond it: the process ends with a report."""
+    """A kernel given an array that is too short reads beyond it: the process ends with a report."""
     script = """
 import ctypes
 from chaplygin.generated.chaplygin_sleigh import model

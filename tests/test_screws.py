@@ -39,7 +39,7 @@ def rhs(system: cg.System, form: str, values: dict[str, float], t: float, **opti
 
 
 def same(first: cg.System, second: cg.System, form: str, unit: tuple[str, ...] = (), **options: Any) -> None:
-    """The same accelerations at random states; `unit` are coordinates on the unit sphere."""
+    """Compare accelerations at random states; `unit` are coordinates on the unit sphere."""
     rng = np.random.default_rng(5)
     names = {s.name for system in (first, second) for s in system.all_symbols()}
     for _ in range(4):
@@ -53,7 +53,7 @@ def same(first: cg.System, second: cg.System, form: str, unit: tuple[str, ...] =
 
 # -- the sources' systems -------------------------------------------------------------------------------------------
 def ring_bodies() -> tuple[cg.Body, cg.Body]:
-    """A ring that rolls upright, its plane turned by psi; an axisymmetric body turns by phi about its radius."""
+    """An upright rolling ring, its plane turned by psi; an axisymmetric body rotates by phi about its radius."""
     ring = cg.Body(
         "ring", mass=M1, inertia=(I1, J1, I1), rotation=cg.turn(3, PSI) * cg.turn(2, THETA), center=(X, Y, R)
     )
@@ -121,7 +121,7 @@ KINEMATICS = dict(zip(QUATERNION, quaternion_rates(QUATERNION, BODY_RATES), stri
 
 
 def test_the_ellipsoidal_cavity() -> None:
-    """The shell is a body, the liquid is given by its T: both add up to the T of the whole."""
+    """The shell is a body, the liquid is given by its T: together they give the T of the whole."""
     p = cg.coordinates("p0 p1 p2 p3")
     vortex = cg.velocities("v1 v2 v3")
     moments = cg.parameters("I1 I2 I3", positive=True)
@@ -177,7 +177,7 @@ def test_the_heavy_top_equals_that_of_the_catalogue(way: str) -> None:
 
 # -- screws ---------------------------------------------------------------------------------------------------------
 def test_partial_screws_of_a_moving_joint() -> None:
-    """omega_a, v_a and the drift of a body on a driven turntable, against velocities by SymPy's own vectors."""
+    """omega_a, v_a and the drift of a body on a driven turntable, against velocities from SymPy's own vectors."""
     from sympy.physics.mechanics import Point, ReferenceFrame, dynamicsymbols
 
     spin = cg.parameters("Om")
@@ -252,7 +252,7 @@ def test_variables_that_drop_out_are_taken_out() -> None:
 
 
 def test_variables_that_matter_stay() -> None:
-    """Also where samples alone would not show it."""
+    """Even if numerical samples alone would not show it."""
     narrow = sp.exp(-(10**8) * (X - 3) ** 2) + 1
     for e in (sp.sin(PSI) ** 2 - sp.cos(PSI) ** 2, sp.sqrt(1 + X**2), narrow, sp.Max(1, X - 5)):
         g, lowering, (node,) = nodes(e)
@@ -266,13 +266,13 @@ V1, V2, V3 = (cg.rate(q) for q in (Q1, Q2, Q3))
 
 
 def pair() -> tuple[cg.Body, cg.Body]:
-    """A slider along x that carries a bar on a hinge at its centre, and a disk on a hinge at the origin."""
+    """A slider along x with a bar hinged at its centre, and a disk hinged at the origin."""
     bar = cg.Body("bar", mass=M1, inertia=(0, 0, J1), rotation=cg.turn(3, Q2), center=(Q1, 2, 0))
     return bar, cg.Body("disk", mass=M2, inertia=(0, 0, J2), rotation=cg.turn(3, Q3))
 
 
 KINETIC = (M1 * V1**2 + J1 * V2**2 + J2 * V3**2) / 2
-# Ends by hand: a point of the bar, a point of the disk, and their velocities.
+# End points by hand: a point of the bar, a point of the disk, and their velocities.
 ON_BAR = sp.Matrix([Q1 + LENGTH * sp.cos(Q2), 2 + LENGTH * sp.sin(Q2), 0])
 ON_DISK = sp.Matrix([-R * sp.sin(Q3), R * sp.cos(Q3), 0])
 
@@ -339,7 +339,7 @@ def test_wrenches_in_space_in_body_axes_and_between_bodies() -> None:
 
 
 def test_internal_interactions_leave_the_momentum_alone() -> None:
-    """Two free bodies in the plane: what acts between them changes neither linear nor angular momentum."""
+    """Two free bodies in the plane: forces between them change neither linear nor angular momentum."""
     x1, y1, f1, x2, y2, f2 = cg.coordinates("x1 y1 f1 x2 y2 f2")
     first = cg.Body("first", mass=M1, inertia=(0, 0, J1), rotation=cg.turn(3, f1), center=(x1, y1, 0))
     second = cg.Body("second", mass=M2, inertia=(0, 0, J2), rotation=cg.turn(3, f2), center=(x2, y2, 0))
@@ -379,13 +379,13 @@ def test_rolling_constraints() -> None:
     assert [sp.expand(a - b) for a, b in zip(cg.rolling(ring, (X, Y, 0)), full, strict=True)] == [0, 0]
     lateral = cg.rolling(ring, (X, Y, 0), directions=[(-sp.sin(PSI), sp.cos(PSI), 0)])
     assert sp.simplify(lateral[0] - (dy * sp.cos(PSI) - dx * sp.sin(PSI))) == 0
-    # The same point by its components in body axes: R below the centre, seen from axes turned by theta.
+    # The same point by its components in body axes: R below the centre, in axes rotated by theta.
     below = cg.rolling(ring, (R * sp.sin(THETA), 0, -R * sp.cos(THETA)), axes=ring)
     assert [sp.simplify(a - b) for a, b in zip(below, full, strict=True)] == [0, 0]
 
 
 def test_a_ball_on_a_turntable() -> None:
-    """On a body that turns, with the velocities of the system: v + w x (-R e_z) = Om e_z x r."""
+    """On a rotating body, in the system's velocities: v + w x (-R e_z) = Om e_z x r."""
     spin = cg.parameters("Om")
     w = cg.velocities("w1 w2 w3")
     u = cg.velocities("u1 u2")
@@ -400,7 +400,7 @@ def test_a_ball_on_a_turntable() -> None:
     assert sp.expand(second.subs(unit) - (u[1] + R * space[0] - spin * X)) == 0
 
 
-# -- what is refused ------------------------------------------------------------------------------------------------
+# -- refusals ------------------------------------------------------------------------------------------------
 def test_wrong_bodies() -> None:
     speed = cg.rate(THETA)
     cases: list[tuple[dict[str, Any], str]] = [
@@ -409,7 +409,7 @@ def test_wrong_bodies() -> None:
             {"inertia": sp.Matrix([[1, 2, 0], [0, 1, 0], [0, 0, 1]])},
             r"'b': inertia is not symmetric: entry \[0, 1\]",
         ),
-        ({"inertia": sp.eye(2)}, r"'b': inertia has shape \(2, 2\); \(3, 3\)"),
+        ({"inertia": sp.eye(2)}, r"'b': inertia has shape \(2, 2\); give shape \(3, 3\)"),
         ({"inertia": (1, 2)}, "'b': inertia"),
         ({"rotation": sp.eye(4)}, "'b': rotation has shape"),
         ({"rotation": cg.turn(3, speed)}, "'b': rotation contains the velocity theta_dot"),
@@ -417,9 +417,9 @@ def test_wrong_bodies() -> None:
         ({"center": 3}, "'b': center is int; give 3 components"),
         ({"center": (X, Y, sp.Symbol("z"))}, r"'b': center\[2\]: unknown symbol z"),
         ({"mass": "m"}, "'b': mass is text"),
-        ({"mass": None}, "'b': it has inertia and no mass"),
+        ({"mass": None}, "'b': inertia is given without mass"),
         ({"parent": "torus"}, "'b': parent is str; give a Body"),
-        ({"inertia": None, "about": (0, 0, 1)}, "about is given and no inertia"),
+        ({"inertia": None, "about": (0, 0, 1)}, "about is given without inertia"),
     ]
     for changes, words in cases:
         given = {"name": "b", "mass": M1, "inertia": (1, 1, 1), **changes}
@@ -478,7 +478,7 @@ def test_a_quaternion_off_the_unit_sphere_in_the_example_is_refused() -> None:
     example = dict(zip(QUATERNION, (0.9, 0.1, 0.0, 0.0), strict=True))
     with pytest.raises(DeclarationError, match="unit values in example"):
         cg.System("s", kinematics=KINEMATICS, bodies=[body], example=example)
-    cg.System("s", kinematics=KINEMATICS, bodies=[body])  # silent about them: any multiple will do
+    cg.System("s", kinematics=KINEMATICS, bodies=[body])  # without an example there is nothing to check
 
 
 def test_rates_of_expressions_along_the_flow() -> None:

@@ -1,4 +1,4 @@
-"""What one process compiled, the next one finds: compiler calls are counted, `--version` included.
+"""A process reuses what an earlier one compiled: compiler calls are counted, including `--version`.
 
 The compiler is a script, given by `$CC`, that writes a line to a file each time it is called.
 """
@@ -32,7 +32,7 @@ pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="the counting compiler is a shell script"),
 ]
 
-# A model, a single run, and ensembles in lanes, as a program of several processes would write them.
+# A model, a single run and ensembles in lanes, as in a program that uses several processes.
 WORK = f"""
 import multiprocessing, sys
 import chaplygin as cg
@@ -58,12 +58,12 @@ if __name__ == "__main__":
 
 @dataclass
 class Place:
-    """A program, a cache and a compiler that counts."""
+    """A program, a cache and a counting compiler."""
 
     folder: Path
 
     def calls(self) -> list[str]:
-        """The compiler's arguments, one line for each call since the last look."""
+        """The compiler's arguments, one line for each call since the last query."""
         log = self.folder / "calls"
         lines = log.read_text().splitlines() if log.exists() else []
         log.unlink(missing_ok=True)
@@ -89,7 +89,7 @@ class Place:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    """Everything compiled by a first process, whose calls have been counted."""
+    """Everything has been compiled by a first process, and its calls have been counted."""
     found = Place(tmp_path_factory.mktemp("second"))
     real = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     script = found.folder / "counting-cc"

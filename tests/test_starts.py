@@ -1,4 +1,4 @@
-"""Where a run may begin: on its constraints. What is off is refused, or warned about where it is slight."""
+"""Runs must begin on their constraints: a deviation is refused, or causes a warning if it is small."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_start_off_a_holonomic_equation_is_refused(form: str, backend: str) ->
                 run((0.0, 0.1), given, P)
     assert quiet(lambda: model.integrate((0.0, 0.1), good, P)).success
     quiet(lambda: model.stepper(good, P))
-    # A parameter makes it wrong as well.
+    # A parameter can violate it as well.
     with pytest.raises(ArgumentError, match="holonomic_1"):
         model.integrate((0.0, 0.1), good, {**P, "r": 1.1})
 
@@ -97,7 +97,7 @@ def test_velocities_off_the_constraints_are_refused(backend: str) -> None:
     [(0.0, ""), (5e-9, ""), (2e-8, "warning"), (9e-5, "warning"), (1.1e-4, "error"), (0.3, "error")],
 )
 def test_the_limits_are_shares_of_the_terms(share: float, outcome: str, backend: str) -> None:
-    """|r| = s (x^2 + y^2 + 1) with r = x^2 + y^2 - 1: x^2 + y^2 = (1 + s)/(1 - s), whatever the direction."""
+    """|r| = s (x^2 + y^2 + 1) with r = x^2 + y^2 - 1: x^2 + y^2 = (1 + s)/(1 - s), in any direction."""
     model = compiled(pendulum(), "maggi", backend)
     size = np.sqrt((1 + share) / (1 - share))
     given = {n: v for n, v in start(0.6 * size, -0.8 * size).items() if n in model.states}
@@ -130,7 +130,7 @@ def test_the_limits_do_not_depend_on_the_unit_of_length(unit: float) -> None:
 
 
 def test_a_residual_of_one_term_is_measured_by_atol() -> None:
-    """w = 0 is all of its terms however small it is: what `atol` cannot tell from zero passes."""
+    """A residual w is all of its terms, however small: values below `atol` pass as zero."""
     model = compiled(sleigh(), "multipliers", "compiled")
     entry = cg.example("chaplygin_sleigh")
     given = {name: {**entry.initial, "w": 0.0}[name] for name in model.states}
@@ -168,7 +168,7 @@ def test_an_ensemble_says_how_many_are_off_and_which_is_the_first(backend: str) 
 
 
 def drifting(model: Any, **options: Any) -> tuple[Any, dict[str, Any]]:
-    """A run so coarse that it leaves its constraint by more than the limit of a start."""
+    """A run so coarse that it violates its constraint by more than the limit for initial states."""
     options = {"method": "rk4", "step": 0.1, **options}
     given = {n: v for n, v in start(0.6, -0.8, 3.0).items() if n in model.states}
     sol = model.integrate((0.0, 5.0), given, P, **options)
@@ -189,9 +189,9 @@ def test_the_end_of_a_run_starts_the_next_one_however_far_it_drifted(backend: st
     quiet(lambda: model.stepper(end, P, **options))
     with pytest.raises(
         ArgumentError, match=r"holonomic_1|constraint_1"
-    ):  # one bit aside it is a start like any other
+    ):  # changed by one bit it is an ordinary initial state
         model.integrate((5.0, 6.0), np.nextafter(end, 9.0), P, **options)
-    with pytest.raises(ArgumentError, match=r"holonomic_1|constraint_1"):  # and so it is for another circle
+    with pytest.raises(ArgumentError, match=r"holonomic_1|constraint_1"):  # and so it is on another circle
         model.integrate((5.0, 6.0), end, {**P, "r": 2.0}, **options)
 
 
@@ -274,7 +274,7 @@ def test_a_quaternion_that_is_not_a_unit_is_warned_about(backend: str) -> None:
     bad = {**good, **{name: np.sqrt(1.3) * good[name] for name in names}}
     with pytest.warns(ConsistencyWarning, match=r"coordinates_1 = 0\.3 at the start"):
         assert model.integrate((0.0, 0.01), bad, top.parameters).success
-    for _ in range(2):  # a start does not become known by being one
+    for _ in range(2):  # using a state as a start does not make it accepted
         with pytest.warns(ConsistencyWarning, match=r"coordinates_1 = 0\.3"):
             model.stepper(bad, top.parameters)
     scales = np.sqrt([1.0, 1.1, 1.3, 1.0])
@@ -286,7 +286,7 @@ def test_a_quaternion_that_is_not_a_unit_is_warned_about(backend: str) -> None:
 
 
 def test_what_the_example_does_not_fix_is_not_compared() -> None:
-    """Without an example the level of x^2 + y^2 + z^2 is the user's."""
+    """Without an example the level of x^2 + y^2 + z^2 is the user's choice."""
     g1, g2, g3 = cg.coordinates("g1 g2 g3")
     w1, w2, w3 = cg.velocities("w1 w2 w3")
     system = cg.System(
@@ -307,7 +307,7 @@ def test_constraints_that_a_form_keeps_by_itself_cost_nothing() -> None:
 
 
 def test_the_sum_of_the_terms_multiplies_products_out() -> None:
-    """Against SymPy's expansion, at random points."""
+    """Compared with SymPy's expansion at random points."""
     from chaplygin.codegen.consistency import term_magnitudes
     from chaplygin.codegen.evaluate import evaluate
     from chaplygin.codegen.graph import Graph

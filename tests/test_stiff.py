@@ -22,7 +22,7 @@ from chaplygin.runtime import ArgumentError, PythonModel
 METHODS = ("rodas5p", "auto")
 eps, mu, g = cg.parameters("eps mu g", positive=True)
 
-# ---- the coefficients, in exact arithmetic: what remains is the rounding of the doubles that the header holds ----
+# ---- the coefficients, in exact arithmetic: residuals are due to the rounding of the header's doubles ----
 
 
 @functools.cache
@@ -47,7 +47,7 @@ def inverse(lower: Any) -> Any:
 
 @functools.cache
 def usual() -> tuple[Any, Any, Any]:
-    """alpha, Gamma (its diagonal included) and the weights b, of the form with products with the Jacobian."""
+    """alpha, Gamma (including its diagonal) and the weights b of the form with Jacobian products."""
     gamma = table("gamma")[0, 0]
     large = inverse(
         np.array([[Fraction(int(i == j)) for j in range(8)] for i in range(8)]) / gamma - table("C")
@@ -59,8 +59,8 @@ def usual() -> tuple[Any, Any, Any]:
 
 @functools.cache
 def weights(tree: Tree) -> Any:
-    """Elementary weights of the stages. Hairer, Wanner II, section IV.7, theorem 7.3: where a vertex has one child
-    alpha + Gamma takes the place of alpha."""
+    """Elementary weights of the stages. Hairer, Wanner II, section IV.7, theorem 7.3: at a vertex with one child
+    alpha + Gamma replaces alpha."""
     alpha, large, _ = usual()
     if len(tree) == 1:
         return (alpha + large) @ weights(tree[0])
@@ -143,7 +143,7 @@ def test_stability_function() -> None:
 
 @functools.cache
 def system(kind: str) -> Any:
-    """Systems whose stiffness is a parameter: frequency and damping go with 1 / eps."""
+    """Systems with the stiffness as a parameter: frequency and damping are proportional to 1 / eps."""
     x, y = cg.coordinates("x y")
     v, w = cg.rate(x), cg.rate(y)
     if kind == "van_der_pol":
@@ -157,7 +157,7 @@ def system(kind: str) -> Any:
             kind, coordinates=[x, y], kinetic=(v**2 + w**2) / 2, potential=x**2 / 2 + (y - x) ** 2 / (2 * eps**2),
             forces={v: pull, w: -pull}, example={eps: 0.1, x: 1, y: 1, v: 0, w: 0},
         )  # fmt: skip
-    # a ball that falls on a compliant floor, critically damped, and stays there
+    # a ball that falls on a compliant, critically damped floor and stays there
     touching = sp.Piecewise((1, x < 0), (0, True))
     return cg.System(
         kind, coordinates=[x], kinetic=v**2 / 2, potential=g * x, forces={v: -touching * (x / eps**2 + 2 * v / eps)},
@@ -173,7 +173,7 @@ def compiled(kind: str) -> Any:
 def relaxation(time: float, rate: float) -> tuple[float, float]:
     """x and mu x' of Van der Pol's oscillator at t = time * mu from x = 2, up to terms of order mu^-2.
 
-    On the slow branches x - x^3/3 goes with the time, so that ln x - x^2/2 = tau + constant; each jump, from 1 to -2,
+    On the slow branches ln x - x^2/2 = tau + constant; each jump, from 1 to -2,
     takes 3.50716 mu^(-4/3). A. A. Dorodnitsyn, Prikl. Mat. Mekh. 11 (1947) 313-328; E. F. Mishchenko, N. Kh. Rozov,
     Differential Equations with Small Parameters and Relaxation Oscillations, Plenum 1980.
     """
@@ -227,11 +227,11 @@ def test_a_compliant_spring_costs_little_more_when_it_is_stiff(method: str, tole
         assert sol.success
         assert sol.nfev <= 4 * soft.nfev
         assert sol.n_steps <= 5 * soft.n_steps
-        # joined for good: m = 2 on the soft spring, from the middle; the ends differ by terms of order eps^2
+        # moving together: m = 2 on the soft spring, from the middle; the ends differ by terms of order eps^2
         middle = (sol["x"] + sol["y"]) / 2
         late = sol.t > 0.1
         error = middle[late] - 1.25 * np.cos(sol.t[late] / np.sqrt(2))
-        # the first jolt, of length eps, leaves a trace of order eps
+        # the initial transient, of duration eps, has an effect of order eps
         assert np.abs(error).max() < 2 * stiffness + 100 * tolerance
         inside = np.linspace(1, 10, 300)
         x, y = sol.sol(inside)[:2]
@@ -255,7 +255,7 @@ def test_a_compliant_floor_costs_little_more_when_it_is_stiff(method: str) -> No
 
 @needs_core
 def test_the_explicit_method_alone_pays_for_stiffness() -> None:
-    """Else the tests above would say nothing."""
+    """Otherwise the tests above would prove nothing."""
     assert spring(1e-3, "dop853", 1e-6).nfev > 25 * spring(1e-3, "auto", 1e-6).nfev
 
 
@@ -311,7 +311,7 @@ def test_the_python_backend_gives_the_same_bits(span: Any, force: Any) -> None:
 
 @needs_core
 def test_a_function_as_input() -> None:
-    """A heavy spring, pulled: q'' = sin(t) - 4 q from rest. What the function makes of y the Jacobian does not know."""
+    """A heavy spring, pulled: q'' = sin(t) - 4 q from rest. The Jacobian ignores the function's dependence on y."""
     for pull in (lambda t, y: np.sin(t), lambda t, y: np.sin(t) - y[0]):
         k = float(4.0 + pull(0.0, [1.0, 0.0]))
         for method in METHODS:

@@ -1,4 +1,4 @@
-"""Declarations: what is refused, with which words; what is computed of what is accepted."""
+"""Declarations: what is refused, with which message, and what is computed from accepted ones."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_system_holds_what_was_declared() -> None:
     assert [s.name for s in system.velocities] == ["omega", "v", "w"]
     assert [s.name for s in system.parameters] == ["m", "a", "J"]  # the order of the example
     assert [s.name for s in system.inputs] == ["tau"]
-    with pytest.raises(AttributeError, match="frozen"):
+    with pytest.raises(AttributeError, match="immutable"):
         system.name = "other"
 
 
@@ -130,7 +130,7 @@ def _dependent() -> tuple[sp.Expr, ...]:
         ({"kinetic": V * W + OMEGA**2 / 2}, "indefinite"),
         (
             {"constraints": (), "parametrization": dict(zip((OMEGA, V, W), _dependent(), strict=True))},
-            "not independent of one another",
+            "are not independent",
         ),
         (
             {"constraints": (), "parametrization": {OMEGA: cg.rate(X), V: 0, W: 0}},
@@ -142,7 +142,7 @@ def _dependent() -> tuple[sp.Expr, ...]:
             {"kinetic": KINETIC.subs(W, 0) - J * OMEGA**2 / 2 - M * A**2 * OMEGA**2 / 2},
             "singular at the example point",
         ),
-        ({"kinetic": M * V**2 / 2 + J * OMEGA**2 / 2}, "no inertia along w.*before any constraint"),
+        ({"kinetic": M * V**2 / 2 + J * OMEGA**2 / 2}, "no inertia along w.*do not substitute constraints"),
         ({"kinetic": M * (V + W + A * OMEGA) ** 2 / 2 + J * OMEGA**2 / 2}, "mass matrix is singular"),
         (
             {
@@ -158,7 +158,7 @@ def _dependent() -> tuple[sp.Expr, ...]:
         ({"kinematics": {PHI: OMEGA + V + W, X: OMEGA + V + W, Y: V + W}}, "linearly dependent"),
         ({"name": 'a;system("x")'}, "a name is a letter"),
         ({"name": "double"}, "keyword"),
-        ({"outputs": {"v": W}}, "output 'v' has the name of a velocity"),
+        ({"outputs": {"v": W}}, "the output name 'v' is already that of a velocity"),
         ({"outputs": {"side slip": W}}, "a name is a letter"),
         ({"example": {**EXAMPLE, M: float("nan")}}, r"example\[m\] = nan is not finite"),
         ({"example": {**EXAMPLE, M: "heavy"}}, r"example\[m\] = heavy is not a number"),
@@ -193,7 +193,7 @@ def test_bad_names_are_refused_by_every_kind(name: str) -> None:
 
 
 def test_a_name_made_by_hand_is_checked_too() -> None:
-    """A symbol object can be made around the rule; the System looks again."""
+    """A symbol object can be created without the naming rule; the System checks it again."""
     from chaplygin.codegen.symbols import Parameter
 
     evil = Parameter('a;system("x")', real=True)
@@ -209,7 +209,7 @@ def test_one_name_for_two_things() -> None:
 
 
 def test_the_trap_of_a_substituted_constraint() -> None:
-    """The sleigh with w = 0 put into T and two velocities: other tools integrate wrong equations in silence."""
+    """The sleigh with w = 0 put into T and two velocities: other tools silently integrate wrong equations."""
     with pytest.raises(DeclarationError, match=r"bracket \[X_omega, X_v\] leaves the span.*constraints"):
         cg.System(
             "trap",
@@ -250,7 +250,7 @@ def test_digest_tells_declarations_apart() -> None:
 
 
 def test_structure_functions_hold_far_from_the_example() -> None:
-    """[X_a, X_b] with |x| and with a tanh that is 1 to all digits at the example: no constant is taken for them."""
+    """[X_a, X_b] with |x| and with a tanh that is 1 to all digits at the example are not mistaken for constants."""
     a, b, c = cg.velocities("a b c")
     x, y, z = cg.coordinates("x y z")
     kinetic = (a**2 + b**2 + c**2) / 2
@@ -262,7 +262,7 @@ def test_structure_functions_hold_far_from_the_example() -> None:
     )
     assert float(bent.structure_constants()[0][1][2].subs(x, -1)) == -1.0
     model = bent.compile("poincare")
-    # a' = c_ba^c b p_c..., worked out by hand: a' = -sign(x) b c, b' = sign(x) a c.
+    # a' = c_ba^c b p_c..., derived by hand: a' = -sign(x) b c, b' = sign(x) a c.
     for side in (1.0, -1.0):
         assert list(model.rhs(0, [side, 0, 0, 1, 2, 3], ())[3:5]) == [-6.0 * side, 3.0 * side]
     steep = z, c + b * sp.log(sp.cosh(20 * x)) / 20
@@ -298,7 +298,7 @@ def test_the_dicts_of_a_system_are_frozen() -> None:
 def test_wrong_calls() -> None:
     with pytest.raises(DeclarationError, match="coordinate names are int"):
         cg.coordinates(3)  # type: ignore[arg-type]
-    with pytest.raises(DeclarationError, match="leave the assumption real= out"):
+    with pytest.raises(DeclarationError, match="omit the assumption real="):
         cg.parameters("m", real=False)
     with pytest.raises(TypeError, match="a System has a method compile"):
         cg.compile(sleigh())  # type: ignore[arg-type]
@@ -345,7 +345,7 @@ def test_fields_from_forms() -> None:
         ([cg.rate(x) ** 2], "not affine"),
         ([cg.rate(x)] * 4, "4 forms"),
         ([u1], "contains u1"),
-        (["x_dot"], "is text"),
+        (["x_dot"], "is a string"),
     ):
         with pytest.raises(DeclarationError, match=words):
             cg.fields_from_forms(wrong, [psi, x, y], [u1, u2, u3])

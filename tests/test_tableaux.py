@@ -1,7 +1,7 @@
 """The coefficients in runtime/cg_*_tableau.h: the order conditions of all rooted trees, in exact arithmetic.
 
-A double is an integer over a power of two, so the elementary weights of rounded coefficients are computed without a
-rounding of their own; what remains is the rounding of the coefficients, each half a unit in its last place.
+A double is an integer over a power of two, so the elementary weights of rounded coefficients are computed without
+further rounding; residuals are due to the rounding of the coefficients, each by half a unit in its last place.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from order_conditions import Tree, density, header, numbers, symmetry, trees, vertices
 
-SHIFT = 80  # every coefficient is an integer over 2^SHIFT: 53 digits, and nothing is below 2^-27
+SHIFT = 80  # every coefficient is an integer over 2^SHIFT: 53 bits, and none is below 2^-27
 # order of the method, of its error estimates, of the interpolant; the row of weights
 METHODS = {
     "dop853": (8, {"e5": 5, "e3": 3}, 7, 12),
@@ -31,7 +31,7 @@ Row = list[Fraction]
 
 @functools.cache
 def table(method: str, name: str) -> list[Row]:
-    """The rows of an array as exact numbers, filled up with zeros."""
+    """The rows of an array as exact numbers, padded with zeros."""
     width = len(numbers(method, "c")[0])
     return [[Fraction(v) for v in row] + [Fraction(0)] * (width - len(row)) for row in numbers(method, name)]
 
@@ -55,7 +55,7 @@ def weights(method: str, tree: Tree) -> np.ndarray:
 
 
 def violation(method: str, row: Row, tree: Tree, theta: Fraction | None) -> Fraction:
-    """row . Phi(tree) less what it should be: theta^vertices / density, or 0."""
+    """row . Phi(tree) minus its required value, theta^vertices / density or 0."""
     whole = np.array([int(value * 2**SHIFT * 2**SHIFT) for value in row], dtype=object)
     order = vertices(tree)
     left = Fraction(int(whole @ weights(method, tree)), 2 ** (SHIFT * (order + 1)))
@@ -67,12 +67,12 @@ def defect(method: str, row: Row, order: int, theta: Fraction | None) -> float:
 
 
 def rounding(row: Row) -> float:
-    """What the rounding of coefficients may do to an order condition: some units of their sizes."""
+    """Bound on the effect of rounded coefficients on an order condition: a few units of their sizes."""
     return min(1.2e-14, 40 * 2**-53 * float(sum(abs(value) for value in row)))
 
 
 def nested(rows: list[Row], theta: Fraction) -> Row:
-    """theta times the sum of rows in the basis of cg_dense_evaluate."""
+    """theta times the sum of the rows in the basis of cg_dense_evaluate."""
     total = [Fraction(0)] * len(rows[0])
     for index in reversed(range(len(rows))):
         outer = theta if index % 2 else 1 - theta
@@ -81,7 +81,7 @@ def nested(rows: list[Row], theta: Fraction) -> Row:
 
 
 def interpolant(method: str) -> list[Row]:
-    """All rows of the interpolant but the state at the start, as weights of the stages."""
+    """All rows of the interpolant except the initial state, as weights of the stages."""
     last = METHODS[method][3]
     change = table(method, "a")[last]
     start, end = ([Fraction(int(i == j)) for i in range(len(change))] for j in (0, last))
@@ -91,7 +91,7 @@ def interpolant(method: str) -> list[Row]:
 
 
 def leading_error(method: str, row: Row, order: int, theta: Fraction | None) -> float:
-    """Root of the sum of squares of the error coefficients of an order, each over its tree's symmetry."""
+    """Root of the sum of squares of the error coefficients of an order, each divided by its tree's symmetry."""
     terms = (float(violation(method, row, tree, theta)) / symmetry(tree) for tree in trees(order))
     return math.sqrt(sum(term * term for term in terms))
 
@@ -149,7 +149,7 @@ def test_order_conditions_of_the_interpolant(method: str) -> None:
         for below in range(1, order + 1):
             assert defect(method, row, below, theta) <= rounding(nested(sizes, theta))
         assert defect(method, row, order + 1, theta) > 1e-8
-    # at the ends the state, and through the rows above the slope, whatever the coefficients
+    # state and slope at both ends follow from the rows, for any coefficients
     assert nested(rows, Fraction(1)) == rows[0]
     assert not any(nested(rows, Fraction(0)))
 

@@ -1,7 +1,7 @@
-"""A model runs before it is built completely, goes over to what is built beside it, and no bit changes.
+"""A model runs before its build is complete, switches to the complete one in the background, and no bit changes.
 
-The compiler is a script, given by `$CC`: it writes down its calls, and what is compiled in the second stage waits, or
-fails, as long as a file says so. To be quick it does not optimise the second stage, unless told to.
+The compiler is a script, given by `$CC`, that records its calls; compilation in the second stage waits, or
+fails, as long as a file says so. To save time it does not optimise the second stage unless told to.
 """
 
 from __future__ import annotations
@@ -81,19 +81,19 @@ class Place:
         return {**os.environ, "CC": str(self.compiler), "CHAPLYGIN_CACHE": str(self.cache)}
 
     def tell(self, *words: str) -> None:
-        """From here on: "hold", "fail" or "optimise" in the second stage, or "fail-early" in the first."""
+        """Set from now on: "hold", "fail" or "optimise" in the second stage, or "fail-early" in the first."""
         for word in ("hold", "fail", "optimise", "fail-early"):
             file = self.folder / word
             file.touch() if word in words else file.unlink(missing_ok=True)
 
     def calls(self) -> list[str]:
-        """What was compiled, linked or asked: each call's arguments, without `--version`."""
+        """The arguments of each compiler call, except `--version`."""
         log = self.folder / "calls"
         lines = log.read_text().splitlines() if log.exists() else []
         return [line for line in lines if line != "--version"]
 
     def late(self) -> list[int]:
-        """The compilers of the second stage, finished ones too."""
+        """The compiler calls of the second stage, including finished ones."""
         log = self.folder / "late"
         return [int(line) for line in log.read_text().split()] if log.exists() else []
 
@@ -106,7 +106,7 @@ class Place:
         return sorted(self.cache.glob(f"[0-9a-f]*/*{EXTENSION_SUFFIXES[0]}"))
 
     def unfinished(self) -> list[Path]:
-        """Folders of builds that have not come to their end."""
+        """Folders of unfinished builds."""
         return sorted(self.cache.glob(".making-*"))
 
     def start(self, code: str, **more: Any) -> subprocess.Popen[str]:
@@ -122,7 +122,7 @@ class Place:
 
 
 def until(condition: Callable[[], Any]) -> Any:
-    """What `condition` returns as soon as that is true."""
+    """Wait until `condition` returns something true, and return it."""
     end = time.monotonic() + LIMIT
     while time.monotonic() < end:
         found = condition()
@@ -167,7 +167,7 @@ def test_the_first_run_needs_neither_the_methods_nor_cython(place: Place) -> Non
     assert place.entries() == []
     assert place.compiled("harmonic_oscillator_wrapper.c") <= 1  # held, and so is the core with the methods
     place.tell()
-    assert pickle.loads(pickle.dumps(model)) is model  # waits: the module's path is what is pickled
+    assert pickle.loads(pickle.dumps(model)) is model  # waits: the module's path is pickled
     module = Path(model.owner.__file__)
     assert place.entries() == [module]
     assert json.loads((module.parent / "entry.json").read_text())["name"] == "harmonic_oscillator"
@@ -228,7 +228,7 @@ def test_every_method_keeps_its_bits(name: str, place: Place) -> None:
             try:
                 value = kernel(0.2, x, p, *more, u)
                 found.append(value.tobytes().hex() if isinstance(value, np.ndarray) else repr(value))
-            except KernelError as error:  # painleve_klein_rigid is singular where nothing slips
+            except KernelError as error:  # painleve_klein_rigid is singular if nothing slips
                 found.append(str(error))
         return found
 
@@ -245,7 +245,7 @@ def test_every_method_keeps_its_bits(name: str, place: Place) -> None:
 
 @pytest.mark.slow
 def test_large_models_keep_their_bits(place: Place) -> None:
-    """More than 12 velocities: no methods are inlined, but the optimiser's level changes."""
+    """With more than 12 velocities no methods are inlined, but the optimisation level changes."""
     place.tell("hold", "optimise")
     example = cg.example("n_link_pendulum", n=13)
     model = example.system.compile()
@@ -285,7 +285,7 @@ def test_what_began_before_goes_on(place: Place) -> None:
     assert cg.Model(capsule).rhs(0, state, vector).tolist() == value
     assert dense.sol(1.7).tolist() == early.tolist()
     assert dense.evaluate("energy").tolist() == energy.tolist()
-    # A snapshot from before, in a stepper from after, and the other way round.
+    # A snapshot from before the switch in a stepper from after it, and vice versa.
     later = model.stepper(example.initial, example.parameters)
     later.restore(saved)
     assert later.advance(2.0).tolist() == middle.tolist()
@@ -394,10 +394,10 @@ def test_a_failure_in_the_second_stage_is_told_once(place: Place) -> None:
         assert error.value.log is not None
         assert "no room" in error.value.log.read_text()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # no lanes, and why
+        warnings.simplefilter("ignore", RuntimeWarning)  # lanes are not available
         assert cg.ensemble(model, (0, 1), WORTH, example.initial, example.parameters).success
     assert place.entries() == place.unfinished() == []
-    # Another attempt is made from the beginning.
+    # Another attempt starts from scratch.
     place.tell()
     assert oscillator(wait=True)[1].has_inlined_methods
 
@@ -409,7 +409,7 @@ def test_a_failure_in_the_first_stage_is_an_error(place: Place) -> None:
     assert error.value.log is not None
     assert not stages._running
     place.tell()
-    assert oscillator(wait=True)[1].has_inlined_methods  # nobody holds the lock
+    assert oscillator(wait=True)[1].has_inlined_methods  # the lock is free
     assert len(place.entries()) == 1
 
 
@@ -507,7 +507,7 @@ stages.begin("a" * 40, derive, inline=True)
     assert process.returncode == -signal.SIGKILL
     from chaplygin.codegen import cache
 
-    with cache.locked("a" * 40):  # the second process has ended, or ends now
+    with cache.locked("a" * 40):  # the second process has ended, or is just ending
         assert place.entries() == place.unfinished() == []
 
 
@@ -525,20 +525,20 @@ def test_an_error_of_the_derivation_ends_the_second_process(place: Place) -> Non
 
 def test_a_forked_child_owns_no_build(place: Place) -> None:
     if "fork" not in multiprocessing.get_all_start_methods():
-        pytest.skip("no fork here")
+        pytest.skip("fork is not available")
     place.tell("hold")
     example, model = oscillator()
     before = model.integrate((0, 1), example.initial, example.parameters).y.tobytes()
 
     def child(work: Callable[[], bool]) -> int:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # a fork of a process with threads
+            warnings.simplefilter("ignore", DeprecationWarning)  # forking a process with threads
             pid = os.fork()
         if pid == 0:
             code = 1
             try:
                 code = 0 if work() else 2
-                stages._finish()  # what the end of a process does: a child waits for nothing here
+                stages._finish()  # called at process exit: a child has nothing to wait for
             finally:
                 os._exit(code)
         return pid

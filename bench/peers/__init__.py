@@ -1,9 +1,9 @@
 """Other integrators, each with the same equations in the same variables.
 
-A module of this package has ``single(case, ...)``, which gives a function ``(y0, t_end) -> state``, and where the
-package integrates many trajectories at once ``many(case, y, t_end, ...)``, which gives a function of nothing that
-returns their states at ``t_end``, of shape (n, N) as ``y``. Making them imports the package; ``available`` says
-which are missing, and why.
+Each module has ``single(case, ...)``, which returns a function ``(y0, t_end) -> state``. If the package can integrate
+many trajectories at once, the module also has ``many(case, y, t_end, ...)``, which returns a function without arguments
+that returns their states at ``t_end``, of shape (n, N) like ``y``. Calling these imports the package; ``available``
+records which packages are missing, and why.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Single = Callable[[Array, float], Array]
 Many = Callable[[], Array]
 
 MISSING: dict[str, str] = {}
-"""Peers left out, with the reason: printed once, and put under the table."""
+"""Peers left out, with the reason: printed once, and listed under the table."""
 
 
 def available(name: str, make: Callable[[], Any]) -> Any:
-    """What ``make`` gives, or None where a peer is not installed or does not take the system."""
+    """The result of ``make``, or None if the peer is not installed or cannot handle the system."""
     try:
         return make()
-    except Exception as error:  # any failure of a peer leaves out its rows, not the others
+    except Exception as error:  # a failing peer loses its own rows only
         reason = f"{type(error).__name__}: {error}".splitlines()[0][:200]
         if name not in MISSING:
             print(f"left out: {name} ({reason})", file=sys.stderr)
@@ -36,7 +36,7 @@ def available(name: str, make: Callable[[], Any]) -> Any:
 
 
 def one_by_one(single: Single, y: Array, t_end: float) -> Many:
-    """Many trajectories of a package that has no call for them."""
+    """Many trajectories, for a package that cannot integrate them together."""
 
     def run() -> Array:
         return np.stack([single(column, t_end) for column in y.T], axis=1)

@@ -1,4 +1,4 @@
-"""numbalsoda (dop853, lsoda) with the emitted C kernel as its right-hand side, for many runs under numba's prange."""
+"""numbalsoda (dop853, lsoda) with the emitted C kernel as its right-hand side; many runs use numba's prange."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LIMIT = 10_000_000
 
 @cache
 def right_hand_side(case: Case, reproducible: bool = True) -> int:
-    """The address of a function with numbalsoda's signature around the emitted kernel, inlined into it.
+    """The address of a function with numbalsoda's signature into which the emitted kernel is inlined.
 
     It is compiled with the flags of the project's own builds.
     """
@@ -65,7 +65,7 @@ def right_hand_side(case: Case, reproducible: bool = True) -> int:
 def single(
     case: Case, tolerance: float = TOLERANCE, method: str = "dop853", reproducible: bool = True
 ) -> Single:
-    """One run with the end state only."""
+    """One run, final state only."""
     import numbalsoda
 
     address, solver, parameters = (
@@ -76,7 +76,7 @@ def single(
 
     def run(y0: Array, t_end: float) -> Array:
         times = np.array([0.0, t_end])
-        states, success = solver(  # rows only: it takes a strided y0 for a dense one
+        states, success = solver(  # y0 must be contiguous: the solver ignores strides
             address,
             np.ascontiguousarray(y0),
             times,
@@ -119,7 +119,7 @@ def many(
     threads: int = 1,
     reproducible: bool = True,
 ) -> Many:
-    """prange over the trajectories, one row each."""
+    """A prange loop over the trajectories, one row each."""
     import numba
 
     parallel = _parallel(method)

@@ -1,4 +1,4 @@
-"""The right-hand side that is emitted, operation by operation, in the numbers or expressions of another package."""
+"""The emitted right-hand side, operation by operation, in the numbers or expressions of another package."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def right_hand_side(
     functions: Mapping[str, Any],
     share: Callable[[Any], Any] = lambda value: value,
 ) -> list[Any]:
-    """dy/dt with ``states`` put in, and the case's parameters as numbers.
+    """dy/dt at ``states``, with the case's parameters as numbers.
 
-    ``share`` sees every intermediate value and gives what stands for it in what follows: packages that keep
-    expressions as trees lose what is shared otherwise.
+    ``share`` is called with every intermediate value and returns its replacement, such as a new symbol: packages that
+    store expressions as trees would otherwise repeat shared subexpressions.
 
-    Raises KeyError for an operation that ``functions`` lacks, NotImplementedError where the kernel factors M in a
+    Raises KeyError for an operation missing from ``functions``, and NotImplementedError if the kernel factors M in a
     loop.
     """
     program = case.equations.program

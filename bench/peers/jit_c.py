@@ -1,4 +1,4 @@
-"""JiTCODE: C compiled from SymEngine expressions, under SciPy's ``ode``."""
+"""JiTCODE: C compiled from SymEngine expressions, integrated by SciPy's ``ode``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _compiled(case: Case) -> Any:
 
 
 def single(case: Case, tolerance: float = TOLERANCE) -> Single:
-    """One run with SciPy's dop853, the end state only."""
+    """One run with SciPy's dop853, final state only."""
     system = _compiled(case)
 
     def run(y0: Array, t_end: float) -> Array:

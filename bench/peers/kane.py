@@ -1,7 +1,7 @@
-"""PyDy: its generated Cython function of M, f and the kinematics, under SciPy's LSODA, which is PyDy's own choice.
+"""PyDy: its generated Cython function of M, f and the kinematics, integrated by SciPy's LSODA, PyDy's own default.
 
-The matrices are given to its code generator directly: SymPy's KanesMethod would bring other velocities for the sleigh
-and angles for the top's quaternion.
+The matrices are given to its code generator directly: SymPy's KanesMethod would use other velocities for the sleigh
+and angles instead of the top's quaternion.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pure Python: SciPy's ``solve_ivp`` on lambdified equations, and Runge-Kutta over NumPy arrays of all runs."""
+"""Pure Python: SciPy's ``solve_ivp`` on lambdified equations, and RK4 on NumPy arrays of all trajectories."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def solved(field: Callable[[float, Array], Any], tolerance: float, method: str) 
 def single(case: Case, tolerance: float = TOLERANCE, method: str = "LSODA") -> Single:
     """One run of the equations as ``sympy.lambdify`` prints them, with common subexpressions.
 
-    They get Python's floats: NumPy's scalars make the same arithmetic more than twice as slow.
+    They are called with Python floats: with NumPy scalars the same arithmetic is more than twice as slow.
     """
     field = case.python_field()
     return solved(lambda t, y: field(t, y.tolist()), tolerance, method)
 
 
 def many(case: Case, y: Array, t_end: float, step: float) -> Many:
-    """RK4 with fixed steps over arrays (n, N)."""
+    """RK4 with fixed steps on arrays of shape (n, N)."""
     field = case.python_field("numpy")
     return lambda: rk4_numpy(field, y, step, round(t_end / step))

@@ -1,4 +1,4 @@
-"""heyoka: adaptive Taylor series; its batch integrator in a hand-written loop, and its own call for ensembles."""
+"""heyoka: adaptive Taylor series; its batch integrator in a hand-written loop, and its own ensemble function."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cases import TOLERANCE, Case
 from . import Array, Many, Single
 from .graph import right_hand_side
 
-BATCH = 8  # trajectories in one AVX-512 register; measured to be the fastest of 4, 8 and 16 on the top and the chain
+BATCH = 8  # trajectories in one AVX-512 register; measured fastest of 4, 8 and 16 on the top and the chain
 
 
 def system(case: Case) -> list[tuple[Any, Any]]:
@@ -25,7 +25,7 @@ def system(case: Case) -> list[tuple[Any, Any]]:
 
 
 def single(case: Case, tolerance: float = TOLERANCE) -> Single:
-    """One run; the integrator is compiled here and used again."""
+    """One run; the integrator is compiled here and reused."""
     import heyoka as hy
 
     integrator = hy.taylor_adaptive(system(case), case.initial, tol=tolerance)
@@ -47,9 +47,9 @@ def _batch(case: Case, tolerance: float) -> Any:
 
 
 def many(case: Case, y: Array, t_end: float, tolerance: float = TOLERANCE) -> Many:
-    """Eight trajectories at a time until all eight are there, on one core.
+    """Eight trajectories at a time until all eight have finished, on one core.
 
-    Refilling a lane that is finished would have to return to Python after each step, which costs more than it saves.
+    Refilling a finished lane would mean returning to Python after each step, which costs more than it saves.
     """
     integrator = _batch(case, tolerance)
     count = y.shape[1]
@@ -69,7 +69,7 @@ def many(case: Case, y: Array, t_end: float, tolerance: float = TOLERANCE) -> Ma
 
 
 def many_by_its_own_call(case: Case, y: Array, t_end: float, tolerance: float = TOLERANCE) -> Many:
-    """``ensemble_propagate_until_batch``, which runs the batches in threads of its own."""
+    """``ensemble_propagate_until_batch``, which runs the batches in its own threads."""
     import heyoka as hy
 
     integrator = _batch(case, tolerance)

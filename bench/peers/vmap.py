@@ -1,4 +1,4 @@
-"""diffrax: Dopri8 in double precision, one compiled solve, mapped over the trajectories by jax.vmap."""
+"""diffrax: Dopri8 in double precision, one compiled solve vectorized over the trajectories by jax.vmap."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .graph import right_hand_side
 
 @cache
 def _solve(case: Case) -> tuple[Any, Any]:
-    """Compiled solves of (y0, t_end, tolerance): for one trajectory, and for rows of many."""
+    """Compiled solves of (y0, t_end, tolerance): for one trajectory, and for an array of rows."""
     import diffrax
     import jax
     import jax.numpy as jnp
@@ -55,7 +55,7 @@ def single(case: Case, tolerance: float = TOLERANCE) -> Single:
 
 
 def many(case: Case, y: Array, t_end: float, tolerance: float = TOLERANCE) -> Many:
-    """All at once, on as many cores as XLA takes."""
+    """All at once, on as many cores as XLA uses."""
     solve, rows = _solve(case)[1], np.ascontiguousarray(y.T)
 
     def run() -> Array:

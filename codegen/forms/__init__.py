@@ -1,7 +1,7 @@
 """The equation forms: one module each. A new form is one file here and one line in `_FORMS`.
 
-A form's module has `derive(system, **options) -> EquationNodes`; its keyword arguments are its options, its docstring
-the equation it evaluates. It raises `FormError`, naming the hypothesis that fails, for a system that it does not fit.
+A form's module has `derive(system, **options) -> Equations`; its keyword arguments are the options, and its docstring
+gives the equation. It raises `FormError`, naming the hypothesis that fails, for a system that it does not fit.
 """
 
 from __future__ import annotations
@@ -44,15 +44,17 @@ def options_of(form: str) -> dict[str, inspect.Parameter]:
 def derive(system: System, form: str, **options: Any) -> Equations:
     """The equations of a system in one form.
 
-    Raises FormError for an unknown form, an unknown option, or a hypothesis of the form that fails.
+    Raises FormError for an unknown form, an unknown option, or a failed hypothesis of the form.
     """
     if form not in _FORMS:
-        raise FormError(f"unknown form {form!r}; there are {', '.join(_FORMS)}")
+        raise FormError(f"unknown form {form!r}; the forms are {', '.join(_FORMS)}")
     function = import_module(f".{_FORMS[form]}", __name__).derive
     allowed = options_of(form)
     for option in options:
         if option not in allowed:
-            raise FormError(f"form {form!r} has no option {option!r}; it has {', '.join(allowed) or 'none'}")
+            raise FormError(
+                f"form {form!r} has no option {option!r}; its options: {', '.join(allowed) or 'none'}"
+            )
     _refuse_friction(system, form)
     result: EquationNodes = function(system, **options)
     if system.contacts:
@@ -66,7 +68,7 @@ def derive(system: System, form: str, **options: Any) -> Equations:
 
 
 def _refuse_friction(system: System, form: str) -> None:
-    """Friction acts in the equations of velocities; multipliers are named in one form only."""
+    """Reject forms without friction for contacts, and all but `multipliers` for a system that contains multipliers."""
     if system.contacts:
         from ..friction import FORMS
 
@@ -83,7 +85,7 @@ def _refuse_friction(system: System, form: str) -> None:
 
 
 def fitting(system: System) -> str:
-    """The form to take when none is named: the simplest one that fits."""
+    """The default form: the simplest one that fits."""
     if system.multipliers:
         return "multipliers"
     if system.constraints or system.parametrization:

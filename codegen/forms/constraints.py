@@ -22,10 +22,10 @@ from .reduction import Motion
 
 @dataclass(frozen=True)
 class Permitted:
-    """The independent velocities (or parameters) theta and what the declared velocities are in them.
+    """The independent velocities (or parameters) theta, and the declared velocities as functions of them.
 
-    `permitted` maps eta to beta(t, x, theta), None for a free system; `pivots` were met while resolving the
-    constraints; `residuals` are the constraints on the resolved velocities, zero but for rounding.
+    `permitted` maps eta to beta(t, x, theta), None for a free system; `pivots` come from resolving the constraints;
+    `residuals` are the constraints at the resolved velocities, zero up to rounding.
     """
 
     velocities: tuple[sp.Symbol, ...]
@@ -42,12 +42,12 @@ class Permitted:
         slopes = [n for v in self.theta for n in forward(g, beta, {v: g.one})]
         try:
             still = g.substitute(slopes, dict.fromkeys(self.theta, g.zero))
-        except ZeroDivisionError:  # no slope at theta = 0, as with sqrt(theta_1^2 + theta_2^2)
+        except ZeroDivisionError:  # not differentiable at theta = 0, as with sqrt(theta_1^2 + theta_2^2)
             return False
         return are_zero(g, [g.sub(a, b) for a, b in zip(slopes, still, strict=True)], {})
 
     def axiom(self, g: Graph) -> str:
-        """What a title says of a nonlinear parametrization."""
+        """The note in the title for a nonlinear parametrization."""
         return "" if self.affine(g) else "; with Chetaev's rule, an axiom"
 
 
@@ -75,21 +75,21 @@ def equations_of(
 def impose(g: Graph, system: System, form: str, wanted: Sequence[sp.Symbol] | None) -> Permitted:
     """Resolve the constraints of a system, if it has any.
 
-    `wanted` names the independent velocities; without it they are chosen at the example point. Raises FormError when
+    `wanted` names the independent velocities; without it they are chosen at the example point. Raises FormError if
     they do not determine the others.
     """
     if system.parametrization:
         if wanted is not None and tuple(wanted) != system.independent:
             raise FormError(
                 f"{form}: {system.name!r} is parametrized by {', '.join(s.name for s in system.independent)}; "
-                "leave the option independent out"
+                "omit the option independent"
             )
         permitted = dict(zip(system.nodes.eta, system.nodes.beta, strict=True))
         declared = dict(zip(system.velocities, system.nodes.beta, strict=True))
         return Permitted(system.independent, system.nodes.theta, permitted, declared)
     if not system.constraints:
         if wanted is not None:
-            raise FormError(f"{form}: {system.name!r} has no constraints; leave the option independent out")
+            raise FormError(f"{form}: {system.name!r} has no constraints; omit the option independent")
         return Permitted(
             system.velocities,
             system.nodes.eta,
@@ -110,7 +110,7 @@ def impose(g: Graph, system: System, form: str, wanted: Sequence[sp.Symbol] | No
 
 
 def _independent(system: System, form: str, wanted: Sequence[sp.Symbol] | None) -> tuple[sp.Symbol, ...]:
-    """The independent velocities: those wanted, else the ones that leave the best pivots at the example point."""
+    """The independent velocities: those wanted, or else the ones that leave the best pivots at the example point."""
     count = len(system.velocities) - len(system.constraints)
     if wanted is None:
         values = numeric_matrix(system.nodes.graph, system.nodes.constraint_rows, example_point(system))
@@ -129,7 +129,7 @@ def _independent(system: System, form: str, wanted: Sequence[sp.Symbol] | None) 
 def _resolve(
     g: Graph, system: System, form: str, kept: Sequence[sp.Symbol]
 ) -> tuple[dict[Node, Node], list[tuple[Node, Node]]]:
-    """eta as functions of the independent ones, from A eta + A_0 = 0, and the pivots met on the way."""
+    """eta as functions of the independent velocities, from A eta + A_0 = 0, and the pivots of the elimination."""
     free = [system.velocities.index(v) for v in kept]
     bound = [a for a in range(len(system.velocities)) if a not in free]
     point = example_point(system)
@@ -152,7 +152,7 @@ def _resolve(
 
 
 def residuals(g: Graph, system: System, permitted: Mapping[Node, Node]) -> dict[str, Node]:
-    """The constraints as they were declared, on the resolved velocities, zero but for rounding; holonomic equations."""
-    velocities = g.substitute(system.nodes.constraints, permitted)
+    """The declared constraints at the resolved velocities, zero up to rounding, and the holonomic equations."""
+    velocities = g.substitute(system.constraint_nodes, permitted)
     found = {f"constraint_{i + 1}": node for i, node in enumerate(velocities)}
     return found | {f"holonomic_{i + 1}": node for i, node in enumerate(system.nodes.holonomic)}

@@ -5,7 +5,7 @@ gamma_bc^a = (d A_as/dx_r - d A_ar/dx_s) xi_b^r xi_c^s = -c_bc^a   (index 0 is t
 d/dt dL/d eta_j - X_j L + (gamma_0j^b + gamma_aj^b eta_a) dL/d eta_b = Q_j.
 
 Source: L. Boltzmann (1902), G. Hamel (1904); signs as in the conventions of this package. Constraints on the
-velocities are imposed as in Maggi's equations: the bracket is projected on the permitted velocities.
+velocities are imposed as in Maggi's equations: the equations are projected on the permitted velocities.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
 
 
 def three_index_symbols(g: Graph, system: System) -> Symbols:
-    """gamma_aj^b as {(a, j, b): node} without the zero ones; a = -1 is time."""
-    fields, k = system.nodes.fields, len(system.velocities)
+    """gamma_aj^b as {(a, j, b): node}, nonzero entries only; a = -1 is time."""
+    fields, k = system.fields, len(system.velocities)
     if fields.are_rates():
         return {}
     point = example_point(system)
@@ -84,7 +84,7 @@ def three_index_symbols(g: Graph, system: System) -> Symbols:
 
 
 def _simplified(g: Graph, system: System, symbols: Symbols) -> Symbols:
-    """Symbols that are constants recognised as such."""
+    """The nonzero symbols, with constants recognised."""
     keys = list(symbols)
     nodes = recognise(g, system, [symbols[key] for key in keys])
     return {key: node for key, node in zip(keys, nodes, strict=True) if node != g.zero}

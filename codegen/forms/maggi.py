@@ -21,9 +21,9 @@ from .reduction import balance, project
 def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> EquationNodes:
     """Maggi's equations in all coordinates and the independent velocities (or parameters).
 
-    Option `independent`: the velocities kept as states; chosen at the example point when not given. With a
-    parametrization the independent parameters are given already. A nonlinear parametrization follows Chetaev's rule
-    (an axiom, not a theorem).
+    Option `independent`: the velocities kept as states; by default they are chosen at the example point. A
+    parametrization already has its independent parameters. A nonlinear parametrization follows Chetaev's rule (an
+    axiom, not a theorem).
 
     Hypotheses: there are constraints or a parametrization; the independent velocities determine the others.
     """

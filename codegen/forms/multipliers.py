@@ -4,8 +4,8 @@ d/dt dL/d eta_a - (c_0a^b + c_ca^b eta_c) dL/d eta_b - X_a L - Q_a = A_sa lambda
 
 With M eta' = f + A^T lambda and d/dt of the constraints, (A M^-1 A^T) lambda = -(A M^-1 f + g), where g is the
 derivative of A eta + A_0 along the flow at fixed eta. M and the Schur complement are factored as L D L^T. With Coulomb
-contacts, and where a loop solves for the accelerations, the lambda stay symbols here: they are found together with the
-friction forces (`codegen.friction`) and the accelerations (`codegen.accelerations`).
+contacts, or if a loop solves for the accelerations, the lambda remain symbols here: they are computed together with
+the friction forces (`codegen.friction`) and the accelerations (`codegen.accelerations`).
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = Non
 def _multipliers(
     g: Graph, system: System, motion: Motion
 ) -> tuple[list[Node], tuple[tuple[Node, Node], ...]]:
-    """lambda, and the pivots of the Schur complement that are differences."""
-    rows = [list(row) for row in system.nodes.constraint_rows]
+    """lambda, and the pivots of the Schur complement that are not constant, with their limits."""
+    rows = [list(row) for row in system.constraint_rows]
     factors = LDL(g, motion.mass)
     free = factors.solve(motion.force)
     across = [factors.solve(row) for row in rows]  # M^-1 A^T by columns
@@ -93,7 +93,7 @@ def _multipliers(
     schur = [[g.dot(rows[i], across[j]) for j in range(i + 1)] for i in range(len(rows))]
     complement = LDL(g, schur)
     right = [g.neg(g.add(g.dot(row, free), b)) for row, b in zip(rows, bias, strict=True)]
-    # The diagonal of A M^-1 A^T is a sum of squares; its pivots are compared with the terms that they are made of.
+    # The diagonal of A M^-1 A^T is a sum of squares; the pivots are compared with the size of its terms.
     sizes = [
         g.sum(g.unary("abs", g.mul(a, b)) for a, b in zip(row, x, strict=True))
         for row, x in zip(rows, across, strict=True)

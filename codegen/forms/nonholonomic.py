@@ -30,7 +30,7 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
 
     Option `independent`: the velocities kept as states, as for `maggi`. For a system without constraints K = -c and the
     equations are Poincaré's. A parametrization that is not affine has no K: (2.3) is used with b = d beta/d theta,
-    which is Chetaev's rule, an axiom of nonlinear nonholonomic mechanics and not a theorem.
+    which is Chetaev's rule, an axiom of nonlinear nonholonomic mechanics, not a theorem.
 
     Hypothesis: the independent velocities determine the others.
     """
@@ -61,7 +61,7 @@ class Permission:
         beta = [permitted.get(e, e) for e in system.nodes.eta]
         zeros = dict.fromkeys(choice.theta, g.zero)
         offsets = g.substitute(beta, zeros)
-        # At theta = 0: an affine beta may be written so that its slopes seem to depend on theta.
+        # At theta = 0, because an affine beta can be written so that its slopes seem to depend on theta.
         slopes = [g.substitute(forward(g, beta, {v: g.one}), zeros) for v in choice.theta]
         matrix = system.nodes.fields.matrix()
         drift = [

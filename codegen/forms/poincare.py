@@ -25,7 +25,7 @@ def derive(system: System) -> EquationNodes:
     """The Poincaré-Chetaev equations in all coordinates and all velocities. No options.
 
     Hypotheses: no constraints on the velocities; the brackets stay in the span of the fields (checked when the
-    system is made).
+    system is declared).
     """
     refuse_constraints(system, "poincare")
     g = system.nodes.graph.copy()

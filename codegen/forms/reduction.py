@@ -1,4 +1,4 @@
-"""What the forms share: momenta and forces of the free system, and their projection on permitted velocities."""
+"""Shared by the forms: momenta and forces of the free system, and their projection on permitted velocities."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ Structure = Mapping[tuple[int, int], Sequence[tuple[int, Node]]]
 
 
 def refuse_names(system: System, names: Iterable[str], what: str) -> None:
-    """Raise FormError for a name of the system that something of the form would bear."""
+    """Raise FormError if the system uses a name that the form needs for `what`."""
     taken = {s.name for s in system.all_symbols()}
     for name in names:
         if name in taken:
-            raise FormError(f"{system.name!r} uses the name {name!r}, which {what} would bear; rename it")
+            raise FormError(
+                f"{system.name!r} uses the name {name!r}, which the form needs for {what}; rename it"
+            )
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,9 @@ class Balance:
 
 
 def balance(g: Graph, system: System, brackets: bool = True) -> Balance:
-    """The Poincaré-Chetaev balance of momenta; `brackets=False` leaves the structure functions out (c = 0)."""
-    fields, eta = system.nodes.fields, system.nodes.eta
-    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
+    """The Poincaré-Chetaev balance of momenta; `brackets=False` omits the structure functions (c = 0)."""
+    fields, eta = system.fields, system.eta
+    lagrangian = g.sub(system.kinetic_node, system.potential_node)
     slopes = gradient(g, lagrangian, [*eta, *fields.coordinates])
     momenta, by_x = slopes[: len(eta)], slopes[len(eta) :]
     forces = [
@@ -80,7 +82,7 @@ def momentum_equations(
 ) -> tuple[list[list[Node]], list[Node]]:
     """d p_i/dt = force_i as M theta' = f: the lower triangle of M, and f.
 
-    M_ij = dp_i/d theta_j; f is the force less the derivative of p along the flow at fixed theta, one sweep.
+    M_ij = dp_i/d theta_j; f is the force minus the derivative of p along the flow at fixed theta, in one sweep.
     """
     bias = forward(g, momenta, flow)
     columns = partials(g, momenta, theta)

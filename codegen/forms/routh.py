@@ -2,7 +2,7 @@
 
 a_r = dL/d eta_r (r cyclic),  R(t, x, eta_j, a) = L - a_r eta_r with eta_r eliminated,  eta_r = -dR/da_r,
 d/dt dR/d eta_j = (c_0j^b + c_ij^b eta_i) dR/d eta_b + (c_0j^r + c_ij^r eta_i) a_r + X_j R + Q_j,
-with i, j, b over the velocities that remain and r over the cyclic ones.
+with i, j, b over the remaining velocities and r over the cyclic ones.
 
 Source: Encyclopedia of Mathematics, "Poincaré equations", (2); c_0 and Q extend it.
 """
@@ -28,10 +28,10 @@ from .poincare import refuse_constraints
 from .reduction import add_brackets, momentum_equations, refuse_names
 
 
-def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> EquationNodes:
-    """Routh's equations in the velocities that remain; the momenta `a_<velocity>` of the others are parameters.
+def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> Equations:
+    """Routh's equations in the remaining velocities; the momenta `a_<velocity>` of the others are parameters.
 
-    Option `ignore`: the cyclic velocities to eliminate, all cyclic ones when not given. Coordinates that appear in
+    Option `ignore`: the cyclic velocities to eliminate, by default all of them. Coordinates that appear in
     no remaining equation and in no output drop out of the states.
 
     Hypotheses: no constraints on the velocities; each ignored displacement is cyclic (X_r L = 0, X_r commutes with
@@ -53,7 +53,7 @@ def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> Equatio
     slopes = gradient(g, routhian, [*kept_eta, *fields.coordinates, *a_nodes])
     k, n = len(stay), len(fields.coordinates)
     by_eta, by_x, by_a = slopes[:k], slopes[k : k + n], slopes[k + n :]
-    # dR/d eta_j and a_r together stand for the momenta of all velocities.
+    # dR/d eta_j and a_r together are the momenta of all velocities.
     every = dict(zip([*stay, *gone], [*by_eta, *a_nodes], strict=True))
     forces = [g.add(g.dot(f, by_x), q) for f, q in zip(fields.along, system.nodes.forces, strict=True)]
     add_brackets(
@@ -94,11 +94,11 @@ def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> Equatio
     )
 
 
-def reduced_system(eqs: EquationNodes) -> System:
-    """The reduced system as a `System` of its own, with L = R.
+def reduced_system(eqs: Equations) -> System:
+    """The reduced system as a `System`, with L = R.
 
-    Raises FormError when the displacements that remain do not close (some c_ij^r of a cyclic r is not zero), or when a
-    coordinate that remains is moved by a cyclic velocity.
+    Raises FormError if the remaining displacements do not close (some c_ij^r of a cyclic r is nonzero), or if a
+    cyclic velocity moves a remaining coordinate.
     """
     system, g = eqs.system, eqs.graph
     if eqs.form != "routh" or eqs.routhian is None:
@@ -109,7 +109,7 @@ def reduced_system(eqs: EquationNodes) -> System:
             if i in gone:
                 first = "X_0" if a < 0 else f"X_{system.velocities[a]}"
                 raise FormError(
-                    f"{system.name!r}: hypothesis 'the displacements that remain close' fails: [{first}, "
+                    f"{system.name!r}: hypothesis 'the remaining displacements close' fails: [{first}, "
                     f"X_{system.velocities[b]}] has a component along X_{system.velocities[i]}"
                 )
     for i in eqs.kept or ():
@@ -159,7 +159,7 @@ def _ignored(g: Graph, system: System, wanted: Sequence[sp.Symbol] | None) -> li
         single = isinstance(wanted, (str, sp.Symbol))
         listed = [wanted] if single else list(wanted)
         if not listed:
-            raise FormError("routh: ignore is empty; name cyclic velocities, or leave it out for all of them")
+            raise FormError("routh: ignore is empty; name cyclic velocities, or omit it for all of them")
         for s in listed:
             name = getattr(s, "name", s)
             if name not in names:
@@ -206,7 +206,7 @@ def _eliminate(
 def _closed(
     g: Graph, coordinates: Sequence[Node], rates: Sequence[Node], needed: Sequence[Node]
 ) -> tuple[int, ...]:
-    """The coordinates that the nodes need, and those that the rates of these need in turn."""
+    """The coordinates on which the nodes depend and, in turn, those on which the rates of these depend."""
     names = [str(g.value[x]) for x in coordinates]
     found: set[int] = set()
     while True:

@@ -6,7 +6,7 @@ d/dx_1 dL'/d theta'_m - Y_m L' + K_im^b theta'_i dL0'/d eta'_b = 0,   m = 2..k, 
 dx_s/dx_1 = xi_p^s eta'_p,   dt/dx_1 = 1/eta_1.
 
 Source: Q. K. Ghori, "Whittaker's reduction method for Poincaré's dynamical equations" (1993), (4.11); the sum over i
-includes i = 1, and x_1 need not be absent from L.
+includes i = 1, and L can depend on x_1.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .nonholonomic import Permission, bracket_coefficients
 from .reduction import momentum_equations, refuse_names
 
 BRANCH_END = Fraction(1, 10**10)
-"""eta_1^2 below this share of what the energy allows counts as zero: x_1 no longer tells the states apart."""
+"""eta_1^2 below this fraction of what the energy allows counts as zero: x_1 no longer parametrizes the motion."""
 
 
 def derive(
@@ -40,16 +40,16 @@ def derive(
 ) -> EquationNodes:
     """Whittaker's equations; states: the other coordinates, `<velocity>_prime`, `t`; the energy `h` is a parameter.
 
-    Options: `along`, the coordinate x_1 (the first that fits when not given); `branch`, the sign of eta_1;
+    Options: `along`, the coordinate x_1 (default: the first that fits); `branch`, the sign of eta_1;
     `independent`, the velocities kept as independent ones, as for `maggi`. The time argument of the model is x_1.
 
-    Hypotheses: (i) dx_1/dt is a velocity of the system and an independent one; (ii) nothing depends on time,
+    Hypotheses: (i) dx_1/dt is an independent velocity of the system; (ii) nothing depends on time,
     constraints are linear and homogeneous, no forces besides the potential; (iii) eta_1 keeps its sign (the run ends
     with the status `singular` where it vanishes); (iv) L is of second degree in the velocities.
     """
     if branch not in (1, -1):
-        raise FormError(f"whittaker: branch is {branch!r}; it is the sign of eta_1, 1 or -1")
-    g = system.nodes.graph.copy()
+        raise FormError(f"whittaker: branch is {branch!r}; it must be the sign of eta_1, 1 or -1")
+    g = system.graph.copy()
     _steady(g, system)
     place, first = _leading(g, system, along)
     choice = _permitted(g, system, first, independent)
@@ -125,7 +125,7 @@ def derive(
 
 
 def _steady(g: Graph, system: System) -> None:
-    """Hypothesis (ii) as far as it does not concern the constraints."""
+    """Check hypothesis (ii), except for the constraints."""
     where = f"whittaker does not fit {system.name!r}: hypothesis"
     fields = system.nodes.fields
     symbols = {s.name: s for s in system.all_symbols()}
@@ -144,7 +144,7 @@ def _steady(g: Graph, system: System) -> None:
     ]
     roots += [n for row in system.nodes.constraint_rows for n in row]
     if any(n != g.zero for n in fields.drift) or g.depends_on(roots, [fields.time]):
-        raise FormError(f"{where} 'nothing depends on time' fails; the energy is no integral")
+        raise FormError(f"{where} 'nothing depends on time' fails; the energy is not an integral")
     driven = [u.name for u in system.inputs if g.depends_on(roots, [g.symbol(u.name)])]
     if driven:
         raise FormError(
@@ -154,7 +154,7 @@ def _steady(g: Graph, system: System) -> None:
 
 
 def _leading(g: Graph, system: System, along: sp.Symbol | str | None) -> tuple[int, int]:
-    """The place of x_1 and of eta_1 = dx_1/dt."""
+    """The indices of x_1 and of eta_1 = dx_1/dt."""
     found = {}
     for i, x in enumerate(system.coordinates):
         row = [field[i] for field in system.nodes.fields.along]
@@ -179,7 +179,7 @@ def _permitted(g: Graph, system: System, first: int, independent: Sequence[sp.Sy
     eta = system.nodes.eta[first]
     value = (choice.permitted or {}).get(eta, eta)
     if value not in choice.theta and independent is None and system.constraints:
-        # Chosen without eta_1: put it in place of each of the others in turn.
+        # Chosen without eta_1: try it in place of each of the others.
         leader = system.velocities[first]
         for out in choice.velocities:
             try:
@@ -216,8 +216,8 @@ def _homogeneous(g: Graph, system: System, choice: Permitted, permission: Permis
         )
     if len(choice.theta) < 2:
         raise FormError(
-            f"whittaker does not fit {system.name!r}: hypothesis 'more than one degree of freedom' fails; nothing "
-            "remains but t by quadrature"
+            f"whittaker does not fit {system.name!r}: hypothesis 'more than one degree of freedom' fails; only "
+            "a quadrature for t remains"
         )
 
 

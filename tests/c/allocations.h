@@ -1,5 +1,5 @@
-/* allocations.h: counts the allocations of a program. The linker sends them here: with CG_COUNT_ALLOCATIONS and
- * -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc (see COUNT in test_c_core.py). For one source file of a program. */
+/* allocations.h: counts the allocations of a program. The linker redirects them here, with CG_COUNT_ALLOCATIONS and
+ * -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc (see COUNT in test_c_core.py). Include in one source file only. */
 #ifndef ALLOCATIONS_H
 #define ALLOCATIONS_H
 

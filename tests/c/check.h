@@ -1,4 +1,4 @@
-/* check.h: the smallest test frame: CHECK counts and reports, main returns the number of failures. */
+/* check.h: a minimal test framework: CHECK counts and reports, main returns the number of failures. */
 #ifndef CHECK_H
 #define CHECK_H
 

@@ -52,7 +52,7 @@ static const struct {
     ENTRY(min),  ENTRY(max),  ENTRY(sincos_sin),       ENTRY(sincos_cos),
 };
 
-/* out[i] = name(x[i], y[i]) for n values, n a multiple of CG_LANES. Returns 0, or 1 where there is no such name. */
+/* out[i] = name(x[i], y[i]) for n values, n a multiple of CG_LANES. Returns 0, or 1 for an unknown name. */
 int check_math(const char *name, ptrdiff_t n, const double *x, const double *y, double *out);
 int check_math(const char *name, ptrdiff_t n, const double *x, const double *y, double *out)
 {

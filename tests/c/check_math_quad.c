@@ -15,8 +15,8 @@ static const struct {
     {"log", logq, NULL},   {"sqrt", sqrtq, NULL}, {"atan2", NULL, atan2q}, {"pow", NULL, powq},
 };
 
-/* error[i] = |value[i] - name(x[i], y[i])| in units of the binade of the exact value. An infinity counts as 2^1024, so
- * does what is above it. Returns 1 where there is no such name. */
+/* error[i] = |value[i] - name(x[i], y[i])| in units of the binade of the exact value. Infinities and values above
+ * 2^1024 count as 2^1024. Returns 1 for an unknown name. */
 int check_math_quad(const char *name, ptrdiff_t n, const double *x, const double *y, const double *value, double *error);
 int check_math_quad(const char *name, ptrdiff_t n, const double *x, const double *y, const double *value, double *error)
 {

@@ -1,4 +1,4 @@
-/* helpers.h: short ways to make and finish a run. */
+/* helpers.h: shorthands for creating and finishing runs. */
 #ifndef HELPERS_H
 #define HELPERS_H
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every method; the first has a fixed step, the others control theirs. */
+/* Every method; the first has a fixed step, the others control their step size. */
 #define N_METHODS 5
 static const char *const methods[N_METHODS] = {"rk4", "dop853", "tsit5", "vern7", "vern9"};
 
@@ -70,7 +70,7 @@ static inline cg_cursor_t range(int64_t first, int64_t last)
     return cursor;
 }
 
-/* The trajectories first <= j < last without a pause. *done (or NULL) is moved on by those that finished. */
+/* Runs the trajectories first <= j < last without a pause; adds the number of finished ones to *done unless NULL. */
 static inline int run_range(const cg_ensemble_t *ensemble, cg_run_t *run, int64_t first, int64_t last, int64_t *done)
 {
     cg_cursor_t cursor = range(first, last);

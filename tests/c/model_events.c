@@ -1,4 +1,4 @@
-/* Models with events and contacts by hand, all with closed forms. Used by the C tests and by those of the Python face. */
+/* Hand-written models with events and contacts, all with closed forms, used by the C tests and the Python tests. */
 #include "models.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 #define PARAMETER(name_, value_) {name_, "", "", value_, CG_PARAMETER, 0}
 #define STATE(name_, value_, kind_) {name_, "", "", value_, kind_, 0}
 
-/* clock: x' = 1, and a guard with known zeros: kind 0: p[1] (x - r0)(x - r1)(x - r2)(x - r3); 1: p[1] sin(r0 x + r1);
+/* clock: x' = 1, with a guard with known zeros: kind 0: p[1] (x - r0)(x - r1)(x - r2)(x - r3); 1: p[1] sin(r0 x + r1);
  * 2: |x - r0| - r1, with a kink. */
 static int clock_rhs(ARGUMENTS)
 {
@@ -47,7 +47,7 @@ const cg_model_t clock_model = {
     .rhs = clock_rhs, .guards_fn = clock_guards,
 };
 
-/* spring: x'' = -w^2 x, with x = 0 (both ways), v = 0 (falling) and x = level (terminal, where stop is not 0) */
+/* spring: x'' = -w^2 x, with x = 0 (both ways), v = 0 (falling) and x = level (terminal if stop is not 0) */
 static int spring_rhs(ARGUMENTS)
 {
     UNUSED;
@@ -97,7 +97,7 @@ const cg_model_t spring_model = {
     .rhs = spring_rhs, .jacobian = spring_jacobian, .guards_fn = spring_guards, .methods = METHODS,
 };
 
-/* ball: y'' = -g; where it falls to the floor, v = -e v. The second event, of the same guard, counts the bounces. */
+/* ball: y'' = -g; on reaching the floor, v = -e v. The second event, with the same guard, counts the bounces. */
 static int ball_rhs(ARGUMENTS)
 {
     UNUSED;
@@ -120,7 +120,7 @@ static int ball_reset(int32_t event, ARGUMENTS)
     UNUSED;
     out[0] = x[0];
     out[1] = event == 0 ? -p[1] * x[1] : x[1];
-    out[2] = event == 1 ? x[2] + (x[1] > 0.0 ? 1.0 : 1000.0) : x[2]; /* after the first one, the ball rises */
+    out[2] = event == 1 ? x[2] + (x[1] > 0.0 ? 1.0 : 1000.0) : x[2]; /* after the first event the ball rises */
     return CG_OK;
 }
 
@@ -218,7 +218,7 @@ const cg_model_t block_model = {
 };
 
 /* rod: one contact whose normal force depends on its friction: m v' = F + T, N = a + b T with T = -sigma mu s N, s the
- * sign of N. With |b| mu > 1 there are states with no solution, and with more than one: Painleve's paradox. */
+ * sign of N. With |b| mu > 1 there are states with no solution and states with several: Painleve's paradox. */
 enum { ROD_F, ROD_MU, ROD_A, ROD_B, ROD_RATE };
 
 static void rod_forces(const double *x, const double *p, const double *u, double *friction, double *normal)
@@ -274,11 +274,11 @@ const cg_model_t rod_model = {
     .rhs = rod_rhs, .contacts_fn = rod_contacts, .project = rod_project,
 };
 
-/* klein: Painleve's and Klein's two points on rough guides, joined by a rod (l + delta, stiffness K, damping C) across
- * the distance d. Source of the example: A. A. Zobova. */
+/* klein: the Painleve-Klein example, two points on rough guides, joined by a rod (l + delta, stiffness K,
+ * damping C) across the distance d. Source of the example: A. A. Zobova. */
 enum { KLEIN_D, KLEIN_L, KLEIN_X1, KLEIN_Y1, KLEIN_MU1, KLEIN_X2, KLEIN_Y2, KLEIN_MU2, KLEIN_K, KLEIN_C };
 
-/* Forces along the guides without friction, and the normal ones. */
+/* Forces along the guides without friction, and normal forces. */
 static void klein_forces(const double *x, const double *p, double *along, double *normal)
 {
     const double across = x[0] - x[1];

@@ -1,4 +1,4 @@
-/* A driven harmonic oscillator by hand: x' = v, v' = -omega^2 x + tau. Closed forms are in the tests. */
+/* A hand-written driven harmonic oscillator: x' = v, v' = -omega^2 x + tau. Closed forms are in the tests. */
 #include "models.h"
 
 static int oscillator_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,

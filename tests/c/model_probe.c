@@ -1,4 +1,4 @@
-/* One state and whatever right-hand side a test needs, chosen by p[0]; p[1] is its threshold. */
+/* One state with one of several right-hand sides, chosen by p[0]; p[1] is the threshold. */
 #include "models.h"
 
 #include <math.h>
@@ -28,10 +28,10 @@ static int probe_rhs(double t, const double *CG_RESTRICT x, const double *CG_RES
     case PROBE_SQUARE_ROOT: /* x = (t / 2)^2 from x = 1, t = 2 backward; the root fails for x < 0 */
         out[0] = sqrt(x[0]);
         return CG_OK;
-    case PROBE_JUMP: /* a slope that jumps by 1e6 at the threshold */
+    case PROBE_JUMP: /* the slope jumps by 1e6 at the threshold */
         out[0] = t < p[1] ? 1.0 : 1e6;
         return CG_OK;
-    default: /* x stays */
+    default: /* x is constant */
         out[0] = 0.0;
         return CG_OK;
     }

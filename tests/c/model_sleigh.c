@@ -1,4 +1,4 @@
-/* The Chaplygin sleigh by hand, unit mass: phi, x, y, omega = phi', forward speed v of the blade's point.
+/* A hand-written Chaplygin sleigh of unit mass: phi, x, y, omega = phi', forward speed v of the blade's point.
  * s^2 = a^2 + k^2: omega' = (-a omega v + a b omega^2) / s^2, v' = a omega^2 + b omega'. */
 #include "models.h"
 

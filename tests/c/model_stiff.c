@@ -1,4 +1,4 @@
-/* Stiff problems by hand, chosen by p[0]; p[1] is the rate of the fast part. Two states and one input. */
+/* Hand-written stiff problems, chosen by p[0]; p[1] is the rate of the fast part. Two states and one input. */
 #include "models.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ static int stiff_rhs(double t, const double *CG_RESTRICT x, const double *CG_RES
     out[0] = 0.0;
     out[1] = 0.0;
     switch ((int)p[0]) {
-    case STIFF_PROTHERO_ROBINSON: /* x = sin(t) from its own value */
+    case STIFF_PROTHERO_ROBINSON: /* x = sin(t) if it starts there */
         out[0] = -p[1] * (x[0] - sin(t)) + cos(t);
         return CG_OK;
     case STIFF_DECAY: /* both states go to u, the second a thousand times slower */

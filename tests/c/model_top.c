@@ -1,4 +1,4 @@
-/* A heavy top by hand: unit quaternion q (body to space), body rates w, pivot to centre of mass r (body).
+/* A hand-written heavy top: unit quaternion q (body to space), body rates w, pivot to centre of mass r (body).
  * q' = q o w / 2, I w' = (I w) x w - m g r x gamma, gamma = R^T e3. */
 #include "models.h"
 

@@ -1,4 +1,4 @@
-/* Prints the end of runs of the heavy top in hexadecimal: every method, inlined and through the table. */
+/* Prints the final states of runs of the heavy top in hexadecimal: every method, inlined and through the table. */
 #include "helpers.h"
 
 int main(void)

@@ -1,4 +1,4 @@
-/* Orders, closed forms and reference values: the numbers of the methods. */
+/* The accuracy of the methods: orders, closed forms and reference values. */
 #include "cg_control.h"
 #include "helpers.h"
 
@@ -25,7 +25,7 @@ static double fixed_error(const char *method, enum probe_kind kind, double t_end
     return error;
 }
 
-/* Distance from the circle's point after equal steps of x'' = -x. */
+/* Distance from the exact point on the circle after equal steps of x'' = -x. */
 static double swing_error(const char *method, double h, int steps)
 {
     cg_run_t *const run = make_run(&oscillator_model, method, 0, 1e30);
@@ -41,22 +41,22 @@ static double swing_error(const char *method, double h, int steps)
 
 static void test_orders(void)
 {
-    /* Steps short enough for the leading term and long enough for rounding to play no part. */
+    /* Steps short enough for the leading term to dominate and long enough for rounding not to matter. */
     CHECK_NEAR(log2(fixed_error("rk4", PROBE_RATIONAL, 2.0, 1.0 / 128.0)
                     / fixed_error("rk4", PROBE_RATIONAL, 2.0, 1.0 / 256.0)), 4.0, 0.2);
     CHECK_NEAR(log2(fixed_error("rk4", PROBE_BLOW_UP, 0.5, 1.0 / 128.0)
                     / fixed_error("rk4", PROBE_BLOW_UP, 0.5, 1.0 / 256.0)), 4.0, 0.2);
     CHECK_NEAR(log2(fixed_error("dop853", PROBE_BLOW_UP, 0.5, 3.0 / 32.0)
                     / fixed_error("dop853", PROBE_BLOW_UP, 0.5, 3.0 / 64.0)), 8.0, 0.2);
-    /* In an oscillation only the trees without branches count, so that the leading term stands alone early. */
+    /* In an oscillation only the trees without branches count, so the leading term dominates already at long steps. */
     CHECK_NEAR(log2(swing_error("tsit5", 5.0 / 128.0, 256) / swing_error("tsit5", 5.0 / 256.0, 512)), 5.0, 0.1);
     CHECK_NEAR(log2(swing_error("vern7", 5.0 / 32.0, 64) / swing_error("vern7", 5.0 / 64.0, 128)), 7.0, 0.1);
     CHECK_NEAR(log2(swing_error("dop853", 5.0 / 16.0, 32) / swing_error("dop853", 5.0 / 32.0, 64)), 8.0, 0.1);
-    /* with steps any shorter, rounding is larger than Vern9's error */
+    /* with shorter steps, rounding exceeds Vern9's error */
     CHECK_NEAR(log2(swing_error("vern9", 5.0 / 16.0, 3200) / swing_error("vern9", 5.0 / 32.0, 6400)), 9.0, 0.3);
 }
 
-/* Largest error of the interpolant inside one step from exact data. */
+/* Largest error of the interpolant within one step from exact data. */
 static double dense_error(const char *method, double h)
 {
     cg_run_t *const run = make_probe(PROBE_BLOW_UP, 0.0, method, 1e3);
@@ -76,7 +76,7 @@ static double dense_error(const char *method, double h)
     return largest;
 }
 
-/* The same inside one step of x'' = -x. */
+/* The same within one step of x'' = -x. */
 static double swing_dense_error(const char *method, double h)
 {
     cg_run_t *const run = make_run(&oscillator_model, method, 0, 1e30);
@@ -97,7 +97,7 @@ static double swing_dense_error(const char *method, double h)
 
 static void test_dense_orders(void)
 {
-    /* An interpolant of order q has an error of h^(q + 1) inside one step. */
+    /* An interpolant of order q has an error of order h^(q + 1) within one step. */
     CHECK_NEAR(log2(dense_error("rk4", 0.02) / dense_error("rk4", 0.01)), 4.0, 0.2);
     CHECK_NEAR(log2(dense_error("dop853", 0.06) / dense_error("dop853", 0.03)), 8.0, 0.3);
     CHECK_NEAR(log2(swing_dense_error("tsit5", 0.1) / swing_dense_error("tsit5", 0.05)), 5.0, 0.1);
@@ -108,7 +108,7 @@ static void test_dense_orders(void)
 
 static void test_dense_ends(const char *method)
 {
-    /* At theta = 0 and 1 the polynomial itself meets the states and their slopes. */
+    /* At theta = 0 and 1 the polynomial itself equals the states, and its derivative their slopes. */
     cg_run_t *const run = make_run(&top_model, method, 0, 1e-8);
     double value[7], ahead[7];
     CHECK(cg_run_start(run, 0.0, top_start, 1.0) == CG_OK && cg_drive(run, NULL, 3) == CG_BUDGET_USED);
@@ -124,7 +124,7 @@ static void test_dense_ends(const char *method)
             CHECK_NEAR((ahead[i] - value[i]) / (tiny * h), f[i], 1e-4);
         }
     }
-    /* rows without padding, in memory that ends with them, give the same bits */
+    /* rows without padding, at the end of their memory, give the same bits */
     double *const compact = malloc(sizeof(double) * 7 * (size_t)run->n_dense);
     CHECK(compact != NULL);
     for (int j = 0; j < run->n_dense; j++) {
@@ -176,7 +176,7 @@ static void test_references(const char *method)
 
 static void test_tolerance_is_met(const char *method)
 {
-    /* One oscillation: the error follows the tolerance, and tighter tolerance costs more. */
+    /* One oscillation: the error is proportional to the tolerance, and a tighter tolerance costs more. */
     const double x0[2] = {1.0, 0.0}, end = 6.0;
     int64_t before = 0;
     for (int digits = 4; digits <= 12; digits += 2) {
@@ -227,7 +227,7 @@ static void test_backward(void)
 
 static void test_first_step_is_sensible(const char *method)
 {
-    /* Not so long that it is rejected, and not hundreds of times too short. */
+    /* Neither so long that it is rejected nor hundreds of times too short. */
     const double x0[2] = {1.0, 0.0};
     for (int digits = 3; digits <= 12; digits += 3) {
         cg_run_t *const run = make_run(&oscillator_model, method, 0, pow(10.0, -digits));

@@ -1,4 +1,4 @@
-/* Many trajectories with one workspace: the same bits as one at a time, whatever the strides and chunks. */
+/* Many trajectories with one workspace: the same bits as one at a time, for all strides and chunks. */
 #include "cg_events.h"
 #include "helpers.h"
 
@@ -84,7 +84,7 @@ static void test_times(const char *method)
     ensemble.y_row = TIMES;
     ensemble.y_col = COUNT * TIMES;
     ensemble.y_time = 1;
-    ensemble.p_row = 0; /* every trajectory has the parameters of the first */
+    ensemble.p_row = 0; /* all trajectories share the parameters of the first */
     CHECK(run_range(&ensemble, run, 0, COUNT, NULL) == CG_OK);
     for (int j = 0; j < COUNT; j++) {
         cg_record_t record = at_times(times, TIMES, NULL, rows, 7);
@@ -128,7 +128,7 @@ static void test_failures_stay_alone(void)
     CHECK(y[0][2] != y[0][2] && y[2][2] != y[2][2]); /* NaN: not reached */
     CHECK_NEAR(y[1][2], 2.0, 1e-14);
     CHECK(y[3][2] == 0.0);
-    /* final states: the point where it ended */
+    /* final states: the last point reached */
     ensemble.t_eval = NULL;
     ensemble.y = last;
     ensemble.y_row = 1;
@@ -169,7 +169,7 @@ static void test_inputs_and_stop(void)
     cg_run_delete(run);
 }
 
-/* A call with a budget pauses, and goes on bit for bit, in the middle of a trajectory too. */
+/* A call with a budget pauses and continues bit for bit, also in the middle of a trajectory. */
 static void test_pauses(const char *method)
 {
     const double times[TIMES] = {0.0, 0.5, 1.0, 2.9, 3.0};
@@ -206,15 +206,15 @@ static void test_pauses(const char *method)
         CHECK(memcmp(n_steps[0], n_steps[1], sizeof n_steps[0]) == 0);
         steps = 0;
         for (int j = 0; j < COUNT; j++) {
-            steps += n_steps[0][j]; /* and some that were rejected */
+            steps += n_steps[0][j]; /* plus some that were rejected */
         }
         CHECK(pauses >= (steps - 1) / budget);
     }
     cg_run_delete(run);
 }
 
-/* Springs from x = 1: zeros at (k + 1/2) pi / w, tops at 2 k pi / w, kept for every trajectory however little room there
- * is for them at once. */
+/* Springs from x = 1: zeros at (k + 1/2) pi / w, tops at 2 k pi / w, recorded for every trajectory even if the buffer
+ * is small. */
 static void test_events_are_kept(int64_t room, int64_t budget)
 {
     const double pi = 3.14159265358979323846, x0[2] = {1.0, 0.0}, t_end = 40.0;

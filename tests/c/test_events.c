@@ -26,7 +26,7 @@ static void discard(cg_run_t *run)
 static double event_time(const cg_detector_t *detector, int64_t i) { return rows[i * detector->log_row]; }
 static int event_cause(const cg_detector_t *detector, int64_t i) { return (int)rows[i * detector->log_row + 1]; }
 
-/* x = cos t: zeros at pi/2 + k pi, v falls through zero where x is at its top, 2 k pi */
+/* x = cos t: zeros at pi/2 + k pi, v falls through zero at the maxima of x, 2 k pi */
 static void test_oscillator(const char *method, int32_t flags)
 {
     const double pi = 3.14159265358979323846, start[2] = {1.0, 0.0};
@@ -46,7 +46,7 @@ static void test_oscillator(const char *method, int32_t flags)
         }
     }
     CHECK(crossings == 32 && tops == 15);
-    /* backward in time v falls too: where the top is passed in the other direction, v rises from below and is none */
+    /* backward in time v falls too: passing the maximum in the other direction, v rises, which is not an event */
     CHECK(cg_run_extend(run, 0.0) == CG_OK);
     detector->n_log = 0;
     CHECK(cg_drive(run, NULL, -1) == CG_OK && run->t == 0.0);
@@ -62,7 +62,7 @@ static void test_oscillator(const char *method, int32_t flags)
     discard(run);
 }
 
-/* A terminal event ends the run at its time; it goes on behind it. */
+/* A terminal event ends the run at its time; the run can be continued from there. */
 static void test_terminal(const char *method)
 {
     const double start[2] = {1.0, 0.0};
@@ -82,7 +82,7 @@ static void test_terminal(const char *method)
     discard(run);
 }
 
-/* Bounces at t_k = t_0 + 2 v_0 (e + ... + e^k) / g; both events of each in order, then the accumulation point. */
+/* Bounces at t_k = t_0 + 2 v_0 (e + ... + e^k) / g; both events at each in order, then the accumulation point. */
 static void test_ball(const char *method, double e, double floor_at)
 {
     const double g = 9.81, start[3] = {floor_at + 1.0, 0.0, 0.0};
@@ -94,7 +94,7 @@ static void test_ball(const char *method, double e, double floor_at)
     run->first_step = 0.1;
     run->p[1] = e;
     run->p[2] = floor_at;
-    /* on a floor at 1 rounding keeps it from flights below 1e-8; 10000 of those are enough */
+    /* on a floor at 1 rounding prevents flights below 1e-8; 10000 of those are enough */
     int status = go(run, 0.0, start, 10.0, NULL);
     CHECK(status == (floor_at == 0.0 ? CG_ACCUMULATING : CG_EVENTS_FULL));
     detector->log = NULL;
@@ -106,14 +106,14 @@ static void test_ball(const char *method, double e, double floor_at)
         CHECK(event_cause(detector, i) == 0 && event_cause(detector, i + 1) == 1);
         CHECK(event_time(detector, i) == event_time(detector, i + 1));
         CHECK_NEAR(event_time(detector, i), t, 1e-12 + 4e-16 * floor_at / (g * flight));
-        CHECK(rows[(i + 1) * detector->log_row + CG_LOG_HEAD + 5] == (double)(i / 2 + 1)); /* bounces after both */
+        CHECK(rows[(i + 1) * detector->log_row + CG_LOG_HEAD + 5] == (double)(i / 2 + 1)); /* bounces so far */
         t += flight;
         flight *= e;
     }
     discard(run);
 }
 
-/* Pauses where the log is full, and misses nothing. */
+/* The run pauses when the log is full, and no event is lost. */
 static void test_full_log(void)
 {
     const double start[2] = {1.0, 0.0};
@@ -134,7 +134,7 @@ static void test_full_log(void)
 
 static void test_kinks(void)
 {
-    /* x' = c + 1 below 1, c - 1 above: x(2) = 1 + (2 - 1 / (c + 1)) (c - 1), and no step crosses the kink */
+    /* x' = c + 1 for x < 1, c - 1 above: x(2) = 1 + (2 - 1 / (c + 1)) (c - 1), and no step crosses the kink */
     const double start = 0.0;
     cg_run_t *const run = make_run(&switched_model, "dop853", 0, 1e-9);
     cg_detector_t *const detector = detector_of(run, CG_WATCH_KINKS);
@@ -142,14 +142,14 @@ static void test_kinks(void)
     CHECK_NEAR(run->x[0], 1.0 + (2.0 - 1.0 / 3.0), 1e-14);
     CHECK(detector->n_log == 1 && run->n_steps < 60);
     CHECK_NEAR(event_time(detector, 0), 1.0 / 3.0, 1e-14);
-    run->p[0] = 0.5; /* it chatters at x = 1, from t = 2/3 on */
+    run->p[0] = 0.5; /* chattering at x = 1 from t = 2/3 on */
     detector->log = NULL;
     CHECK(go(run, 0.0, &start, 2.0, NULL) == CG_ACCUMULATING && detector->count[0] <= 10001.0);
     CHECK_NEAR(run->t, 2.0 / 3.0, 1e-9);
     discard(run);
 }
 
-/* Slip, stick, slip on a belt: stops at (pi + asin 0.2) / 2, breaks where k x = mu m g. */
+/* Slip, stick, slip on a belt: stops at (pi + asin 0.2) / 2, breaks loose at k x = mu m g. */
 static void test_contact(const char *method)
 {
     const double start[2] = {2.0, 0.0}, stop = 0.5 * (3.14159265358979323846 + asin(0.2));
@@ -157,7 +157,7 @@ static void test_contact(const char *method)
     cg_detector_t *const detector = detector_of(run, 0);
     run->first_step = 0.002;
     CHECK(go(run, 0.0, start, 3.0, NULL) == CG_OK);
-    CHECK(run->u[1] == 0.0 && run->x[1] == 0.5); /* it sticks, exactly */
+    CHECK(run->u[1] == 0.0 && run->x[1] == 0.5); /* sticks exactly */
     CHECK(cg_run_extend(run, 5.0) == CG_OK && cg_drive(run, NULL, -1) == CG_OK);
     CHECK(detector->n_log == 3 && event_cause(detector, 0) == CG_LOG_START && run->u[1] == -1.0);
     CHECK_NEAR(event_time(detector, 1), stop, 1e-9);
@@ -185,7 +185,7 @@ static void test_paradox(void)
     discard(run);
 }
 
-/* Saved in the middle and restored elsewhere, a run goes on bit for bit. */
+/* A run saved halfway and restored elsewhere continues bit for bit. */
 static void test_saving(void)
 {
     static char block[8192], memory[2048];
@@ -205,7 +205,7 @@ static void test_saving(void)
     CHECK(cg_run_extend(other, 1.3) == CG_OK && cg_drive(other, NULL, -1) == CG_OK);
     CHECK(same_bits(end, other->x, 3) && other->n_rhs == run->n_rhs && second->count[0] == detector->count[0]);
     CHECK(cg_detector_restore(second, memory, size - 1) == CG_BAD_ARGUMENT);
-    memory[sizeof(cg_detector_memory_t)] ^= 1; /* a sign that is none */
+    memory[sizeof(cg_detector_memory_t)] ^= 1; /* an invalid sign */
     CHECK(cg_detector_restore(second, memory, size) == CG_BAD_ARGUMENT);
     discard(run);
     discard(other);
@@ -228,8 +228,8 @@ static void expect(const cg_detector_t *detector, const double *times, int n, do
     }
 }
 
-/* Zeros of a polynomial: two single ones, and a pair `gap` apart, that touches where gap is 0; a step is at most 1. The
- * depth of a pair is gap^2, so that its zeros are known no better than rounding / gap. */
+/* Zeros of a polynomial: two single ones, and a pair `gap` apart, a double zero if gap is 0; a step is at most 1. The
+ * depth of a pair is gap^2, so its zeros are only accurate to rounding / gap. */
 static void test_polynomials(int count, double widest, double narrowest)
 {
     cg_run_t *const run = make_run(&clock_model, "dop853", 0, 1e-9);
@@ -264,7 +264,7 @@ static void test_polynomials(int count, double widest, double narrowest)
     discard(run);
 }
 
-/* Zeros of sin(w x + phase): some in each step, up to 20 */
+/* Zeros of sin(w x + phase): several in each step, up to 20 */
 static void test_sines(int count)
 {
     cg_run_t *const run = make_run(&clock_model, "dop853", 0, 1e-9);

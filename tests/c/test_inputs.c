@@ -3,7 +3,7 @@
 
 static const double omega = 1.3;
 
-/* Exact motion over `span` where tau(t) = tau + slope * s: x - tau_s / w^2 swings freely. */
+/* Exact motion over `span` with tau(t) = tau + slope * s: x - tau_s / w^2 oscillates freely. */
 static void swing(double *x, double tau, double slope, double span)
 {
     const double w = omega, a = x[0] - tau / (w * w), b = (x[1] - slope / (w * w)) / w;
@@ -66,7 +66,7 @@ static void test_samples(void)
                 CHECK(go(run, spans[s][0], x0, spans[s][1], &record) == CG_OK);
                 CHECK_NEAR(run->x[0], x[0], 1e-9);
                 CHECK_NEAR(run->x[1], x[1], 1e-9);
-                /* a step ends at every knot inside */
+                /* a step ends at every interior knot */
                 for (int j = 0; j < 6; j++) {
                     int hit = 0;
                     for (int64_t i = 0; i < record.n_rows; i++) {
@@ -82,7 +82,7 @@ static void test_samples(void)
 
 static void test_dense_output_next_to_a_knot(const char *method)
 {
-    /* The interpolant of the step that ends at a knot must not see the input after it. */
+    /* The interpolant of the step ending at a knot must not use the input after it. */
     const cg_signal_t signal = {CG_SIGNAL_HOLD, 0, 6, knots, samples};
     const double x0[2] = {0.4, -0.2};
     double times[60], y[120];

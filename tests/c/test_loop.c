@@ -1,4 +1,4 @@
-/* The integration loop: recording, limits, pauses, statuses, saving; and that a step allocates nothing. */
+/* The integration loop: recording, limits, pauses, statuses, saving; and that steps do not allocate memory. */
 #include "allocations.h"
 #include "cg_events.h"
 #include "helpers.h"
@@ -28,7 +28,7 @@ static void test_no_allocation(void)
     }
 }
 
-/* Nor do events, resets and changes of modes. */
+/* Nor do events, resets and mode changes. */
 static void test_no_allocation_at_events(void)
 {
     static const double drop[3] = {1.0, 0.0, 0.0}, slide[2] = {2.0, 0.0};
@@ -64,12 +64,12 @@ static void test_times_are_hit(void)
         CHECK(go(run, 0.0, wave_start, 10.0, &record) == CG_OK);
         const int64_t count = record.n_rows;
         CHECK(count == run->n_steps + 1 && steps[0] == 0.0 && steps[count - 1] == 10.0);
-        /* asked for at the steps' own times, the states are those of the steps, bit for bit */
+        /* at the times of steps, the states are those of the steps, bit for bit */
         record = at_times(steps, count, t, y, 2);
         CHECK(go(run, 0.0, wave_start, 10.0, &record) == CG_OK);
         CHECK(record.n_rows == count && same_bits(t, steps, (size_t)count));
         CHECK(same_bits(y, states, 2 * (size_t)count));
-        /* between the steps they keep the accuracy; the steps themselves do not change */
+        /* between steps they are as accurate; the steps themselves do not change */
         double times[101];
         for (int i = 0; i <= 100; i++) {
             times[i] = 0.1 * i;
@@ -112,7 +112,7 @@ static void test_step_limits(void)
         CHECK(t[i - 1] - t[i] <= 0.05);
     }
     CHECK(run->n_steps >= 200 && run->n_steps <= 202);
-    run->max_step = 1.0; /* no step of 1.005 at the end, and none of 0.005 */
+    run->max_step = 1.0; /* neither a last step of 1.005 nor one of 0.005 */
     record = every_step(t, NULL, 0, ROWS);
     CHECK(go(run, 0.0, wave_start, 10.005, &record) == CG_OK);
     for (int64_t i = 1; i < record.n_rows; i++) {
@@ -130,12 +130,12 @@ static void test_step_limits(void)
     CHECK(cg_drive(run, NULL, -1) == CG_TOO_MANY_STEPS);
     cg_run_delete(run);
 
-    /* a fixed step: equal steps, the last one shortened; a step that divides the span leaves no sliver */
+    /* a fixed step: equal steps, the last one shortened; a step that divides the span leaves no tiny remainder */
     run = make_run(&oscillator_model, "rk4", 0, 1e-3);
     run->first_step = 0.1;
     CHECK(go(run, 0.0, wave_start, 1.0, NULL) == CG_OK && run->n_steps == 10);
     CHECK(go(run, 0.0, wave_start, 1000.0, NULL) == CG_OK && run->n_steps == 10000 && run->t == 1000.0);
-    run->first_step = 1.0 / 49.0; /* 49 of them are less than 1 in doubles */
+    run->first_step = 1.0 / 49.0; /* 49 of them sum to less than 1 in double precision */
     CHECK(go(run, 0.0, wave_start, 1.0, NULL) == CG_OK && run->n_steps == 49 && run->t == 1.0);
     run->first_step = 0.1;
     record = every_step(t, NULL, 0, ROWS);
@@ -146,7 +146,7 @@ static void test_step_limits(void)
     cg_run_delete(run);
 }
 
-/* Runs with `rows` rows and `dense` interpolants of room and `budget` steps a call, and collects everything. */
+/* Runs with room for `rows` rows and `dense` interpolants and with `budget` steps per call; collects everything. */
 static int64_t collect(cg_run_t *run, int64_t rows, int64_t dense, int64_t budget, double *t, double *y, double *coef)
 {
     double some_t[ROWS], some_y[7 * 64], some_coef[7 * 10 * 64], some_coef_t[2 * 64];
@@ -193,7 +193,7 @@ static void test_pauses_keep_the_bits(const char *method)
         CHECK(same_bits(t[0], t[1], (size_t)n) && same_bits(y[0], y[1], 7 * (size_t)n));
         CHECK(same_bits(coef[0], coef[1], (size_t)(size * (n - 1))));
     }
-    /* the recorded interpolants give the states of the steps at both ends, and t_eval's between */
+    /* the recorded interpolants give the steps' states at both ends, and those at t_eval in between */
     const double middle = 0.5 * (pair[20] + pair[21]);
     double direct[7], recorded[7];
     cg_record_t one = at_times(&middle, 1, NULL, direct, 7);
@@ -254,7 +254,7 @@ static void test_save_and_restore(void)
         CHECK(cg_drive(run, NULL, -1) == CG_OK);
         memcpy(end, run->x, sizeof end);
         const int64_t rhs = run->n_rhs;
-        for (int place = 0; place < 2; place++) { /* the same block, then another one */
+        for (int place = 0; place < 2; place++) { /* the same block, then a different one */
             cg_run_t *const target = place == 0 ? run : other;
             CHECK(cg_run_restore(target, saved, run->size) == CG_OK);
             CHECK(target->x > (double *)(void *)target && target->x < (double *)(void *)target + target->size / 8);
@@ -273,8 +273,8 @@ static void test_save_and_restore(void)
     }
 }
 
-/* Every bit of the saved head in turn is wrong: refused, with the run as it was, or a run that stays in its block
- * (the checkers of test_c_core.py see what it touches). */
+/* Each bit of the saved header is flipped in turn: refused with the run unchanged, or a run that stays in its block
+ * (the checkers of test_c_core.py detect other accesses). */
 static void test_damaged_blocks_are_refused(void)
 {
     for (int m = 0; m < N_METHODS; m++) {
@@ -315,7 +315,7 @@ static void test_damaged_blocks_are_refused(void)
 
 static void test_extend(void)
 {
-    /* a host's clock: many short advances, one of no length, then back to the start */
+    /* a host's clock: many short advances, one of zero length, then back to the start */
     cg_run_t *const run = make_run(&oscillator_model, "dop853", 0, 1e-10);
     CHECK(go(run, 0.0, wave_start, 0.0, NULL) == CG_OK && run->n_rhs == 0);
     for (int i = 1; i <= 50; i++) {
@@ -323,7 +323,7 @@ static void test_extend(void)
         CHECK(cg_run_extend(run, 0.2 * i) == CG_OK && cg_drive(run, NULL, -1) == CG_OK);
         CHECK_NEAR(run->x[0], cos(0.2 * i), 1e-8);
     }
-    /* the step planned before a short advance is not forgotten */
+    /* the step size planned before a short advance is kept */
     const double planned = run->h;
     CHECK(cg_run_extend(run, 10.0 + 1e-6) == CG_OK && cg_drive(run, NULL, -1) == CG_OK);
     CHECK(run->h >= planned && planned > 0.1);

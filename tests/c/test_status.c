@@ -7,7 +7,7 @@ static const double zero = 0.0, one = 1.0;
 
 static void test_blow_up(const char *method)
 {
-    /* x = 1 / (1 - t): no step leads past t = 1; what was computed before is right. */
+    /* x = 1 / (1 - t): no step passes t = 1; the results before it are right. */
     static double t[5000], y[5000];
     cg_run_t *const run = make_probe(PROBE_BLOW_UP, 0.0, method, 1e-9);
     cg_record_t record = every_step(t, y, 1, 5000);
@@ -24,7 +24,7 @@ static void test_blow_up(const char *method)
 
 static void test_step_too_small(const char *method)
 {
-    /* Rounding of t is the limit where the slope jumps and the tolerance is out of reach. */
+    /* The spacing of t limits the step if the slope jumps and the tolerance cannot be met. */
     cg_run_t *const run = make_probe(PROBE_JUMP, 0.5, method, 1e-15);
     run->rtol = 0.0;
     run->atol[0] = 1e-18;
@@ -33,7 +33,7 @@ static void test_step_too_small(const char *method)
     cg_run_delete(run);
 }
 
-/* Where the numbers are 2 apart (1e16), no step of 0.1 is possible: the state must not move while t stands still. */
+/* At 1e16, where doubles are 2 apart, no step of 0.1 is possible: the state must not change while t does not. */
 static void test_steps_below_the_spacing_of_t(void)
 {
     const double wave[2] = {1.0, 0.0};
@@ -49,22 +49,22 @@ static void test_steps_below_the_spacing_of_t(void)
             CHECK(t[i] != t[i - 1]);
         }
         CHECK(run->t == t[record.n_rows - 1] && (run->t != t0 || run->x[0] == 1.0));
-        /* one number further is one step, whatever was planned */
+        /* advancing to the next double is one step, whatever was planned */
         CHECK(go(run, 1.0, wave, 1.0 + DBL_EPSILON, NULL) == CG_OK && run->n_steps == 1);
         CHECK_NEAR(run->x[1], -DBL_EPSILON, 1e-20);
-        /* a limit below the spacing cannot be kept */
+        /* a limit below the spacing cannot be satisfied */
         run->max_step = 1e-17;
         CHECK(go(run, 1.0, wave, 2.0, NULL) == CG_STEP_TOO_SMALL && run->n_steps == 0 && run->t == 1.0);
         cg_run_delete(run);
     }
-    /* a state that hardly moves allows the long steps that the times need: x = t - 1e16 in units of 1e16 */
+    /* a slowly varying state allows the necessary long steps: x = t - 1e16 in units of 1e16 */
     cg_run_t *const run = make_probe(PROBE_JUMP, HUGE_VAL, "dop853", 1e-9);
     CHECK(go(run, 1e16, &zero, 3e16, NULL) == CG_OK);
     CHECK_NEAR(run->x[0] / 2e16, 1.0, 1e-12);
     cg_run_delete(run);
 }
 
-/* An error estimate that overflows is an error that is too large, not a state that is not finite. */
+/* An error estimate that overflows means that the error is too large, not that the state is not finite. */
 static void test_tolerance_out_of_reach(const char *method)
 {
     const double wave[2] = {1.0, 0.0};
@@ -97,7 +97,7 @@ static void test_singular_and_non_finite(void)
             CHECK_NEAR(x, 0.35, 1e-14);
             cg_run_delete(run);
 
-            /* already so at the start */
+            /* already at the start */
             cg_run_t *const bad = make_probe(kinds[i], -1.0, methods[m], 1e-9);
             bad->first_step = 0.1;
             CHECK(go(bad, 0.0, &zero, 1.0, NULL) == statuses[i]);
@@ -109,7 +109,7 @@ static void test_singular_and_non_finite(void)
 
 static void test_passing_trouble_is_survived(const char *method)
 {
-    /* A trial stage beyond x = 0, where the root fails, only shortens the step: x = (t / 2)^2 down to t = 0.02. */
+    /* A trial stage at x < 0, where the root is undefined, only shortens the step: x = (t / 2)^2 down to t = 0.02. */
     cg_run_t *const run = make_probe(PROBE_SQUARE_ROOT, 0.0, method, 1e-10);
     run->first_step = 3.0;
     run->p[1] = 0.0;

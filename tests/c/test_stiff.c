@@ -1,4 +1,4 @@
-/* The implicit method and the one that changes to it: orders, stability, closed forms, saving. */
+/* The implicit method and the one that switches to it: orders, stability, closed forms, saving. */
 #include "cg_linear.h"
 #include "helpers.h"
 
@@ -21,7 +21,7 @@ static void equal_steps(cg_run_t *run, double h)
 
 static void test_linear_solver(void)
 {
-    /* Against a product: P a = L U solves a z = b. The first pivot is zero, so that rows have to change places. */
+    /* Against a product: P a = L U solves a z = b. The first pivot is zero, so rows must be swapped. */
     enum { N = 7 };
     double a[N * N], factors[N * N], z[N], b[N];
     int32_t pivots[N];
@@ -94,7 +94,7 @@ static void test_orders(void)
 {
     CHECK_NEAR(log2(fixed_error(STIFF_BLOW_UP, 0.0, -1.0, 0.5, 1.0 / 32.0)
                     / fixed_error(STIFF_BLOW_UP, 0.0, -1.0, 0.5, 1.0 / 64.0)), 5.0, 0.2);
-    /* with the time in the right-hand side: the differences for df/dt do not lower the order, forward and backward */
+    /* explicit time in the right-hand side: the differences for df/dt do not lower the order, in either direction */
     CHECK_NEAR(log2(fixed_error(STIFF_TIMED, 0.0, -0.5, 1.0, 1.0 / 32.0)
                     / fixed_error(STIFF_TIMED, 0.0, -0.5, 1.0, 1.0 / 64.0)), 5.0, 0.2);
     CHECK_NEAR(log2(fixed_error(STIFF_TIMED, 0.0, 0.5, -1.0, 1.0 / 32.0)
@@ -103,15 +103,15 @@ static void test_orders(void)
 
 static void test_order_with_a_sampled_input(void)
 {
-    /* It stands in the Jacobian and in df/dt. */
+    /* It occurs in the Jacobian and in df/dt. */
     CHECK_NEAR(log2(driven_error(1.0 / 32.0) / driven_error(1.0 / 64.0)), 5.0, 0.2);
 }
 
 static void test_order_of_a_stiff_problem(void)
 {
-    /* A. Prothero, A. Robinson, Mathematics of Computation 28 (1974) 145-162: where h times the rate is large methods
-     * fall below their order. Here the error goes with h^3 / rate (h^4 where h times the rate stays the same): the
-     * stiffer, the smaller. */
+    /* A. Prothero, A. Robinson, Mathematics of Computation 28 (1974) 145-162: for large h times rate methods
+     * fall below their order. Here the error is of order h^3 / rate (h^4 if h times rate is constant): the stiffer,
+     * the smaller. */
     for (int digits = 4; digits <= 8; digits += 2) {
         const double rate = pow(10.0, digits);
         const double coarse = fixed_error(STIFF_PROTHERO_ROBINSON, rate, 0.0, 2.0, 0.25);
@@ -125,8 +125,8 @@ static void test_order_of_a_stiff_problem(void)
 
 static void test_decay(void)
 {
-    /* L-stable: what decays within any part of a step is gone at its end. With z = -rate h the stability function is
-     * 12.5 / z for large z, a figure from the tableau. */
+    /* L-stable: components that decay within a fraction of a step have vanished at its end. With z = -rate h the
+     * stability function is 12.5 / z for large z, by the tableau. */
     for (int digits = 6; digits <= 12; digits += 3) {
         cg_run_t *const run = make_stiff(STIFF_DECAY, pow(10.0, digits), "rodas5p", 1e6);
         const double x0[2] = {1.0, 1.0};
@@ -139,7 +139,7 @@ static void test_decay(void)
 
 static void test_singular_matrix(void)
 {
-    /* x' = x / gamma: with h = 1 there is nothing to divide by. A shorter step is taken, and the motion is right. */
+    /* x' = x / gamma: with h = 1 there is nothing to divide by. A shorter step is taken, and the solution is right. */
     const double rate = 1.0 / 0.21193756319429014, x0[2] = {1.0, 1.0};
     cg_run_t *const run = make_stiff(STIFF_DECAY, -rate, "rodas5p", 1e-9);
     run->first_step = 1.0;
@@ -148,7 +148,7 @@ static void test_singular_matrix(void)
     cg_run_delete(run);
 }
 
-/* Largest error of the interpolant inside one step from exact data. */
+/* Largest error of the interpolant within one step from exact data. */
 static double dense_error(double h)
 {
     cg_run_t *const run = make_stiff(STIFF_BLOW_UP, 0.0, "rodas5p", 1e6);
@@ -169,7 +169,7 @@ static double dense_error(double h)
 static void test_dense_order(void)
 {
     CHECK_NEAR(log2(dense_error(0.0625) / dense_error(0.03125)), 5.0, 0.3);
-    /* the polynomial itself meets the states at both ends */
+    /* the polynomial itself equals the states at both ends */
     cg_run_t *const run = make_stiff(STIFF_VAN_DER_POL, 10.0, "rodas5p", 1e-6);
     const double x0[2] = {2.0, 0.0};
     double value[2];
@@ -215,7 +215,7 @@ static void test_backward(void)
 
 static void test_sampled_input(void)
 {
-    /* Quasi-static: x follows u, and behind a slope by slope / rate. Steps end at the samples. */
+    /* Quasi-static: x follows u, lagging by slope / rate on a slope. Steps end at the samples. */
     static const double times[4] = {0.0, 1.0, 1.0, 3.0};
     static const double values[4] = {0.0, 1.0, 5.0, 4.0};
     const cg_signal_t signal = {CG_SIGNAL_LINEAR, 0, 4, times, values};
@@ -245,7 +245,7 @@ static void test_auto_is_its_explicit_method_where_nothing_is_stiff(void)
         cg_run_t *const plain = make_stiff(STIFF_OSCILLATOR, 3.0, CG_AUTO_EXPLICIT, pow(10.0, -digits));
         CHECK(go(run, 0.0, x0, 200.0, NULL) == CG_OK && go(plain, 0.0, x0, 200.0, NULL) == CG_OK);
         CHECK(run->n_steps == plain->n_steps && same_bits(run->x, plain->x, 2) && !run->stiff);
-        CHECK((double)run->n_rhs < 1.1 * (double)plain->n_rhs); /* the price of asking */
+        CHECK((double)run->n_rhs < 1.1 * (double)plain->n_rhs); /* the cost of the stiffness test */
         cg_run_delete(plain);
         cg_run_delete(run);
     }
@@ -314,7 +314,7 @@ static void test_without_a_jacobian(void)
     cg_run_t *const run = cg_run_new(size);
     CHECK(cg_run_init(run, size, &top_model, "rodas5p", 0) == CG_UNSUPPORTED);
     cg_run_delete(run);
-    /* it fails on the way: the implicit method ends there, the other one goes on */
+    /* the Jacobian fails on the way: the implicit method ends there, the other one continues */
     const double x0[2] = {1.0, 0.0};
     cg_run_t *const stuck = make_stiff(STIFF_NO_SLOPE, 0.0, "rodas5p", 1e-6);
     CHECK(go(stuck, 0.0, x0, 5.0, NULL) == CG_SINGULAR && stuck->x[0] < 0.5 && stuck->x[0] > 0.1);

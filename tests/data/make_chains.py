@@ -1,8 +1,8 @@
-"""Make the reference states of the two chains in reference_states.json again: ``python
+"""Recompute the reference states of the two chains in reference_states.json: ``python
 tests/data/make_chains.py``.
 
-Gragg-Bulirsch-Stoer extrapolation, 40 digits and 1e-30 a step, of the equations that SymPy's KanesMethod gives. It
-takes minutes, prints JSON and touches no file. The other systems' states in that file came from the same method in
+Gragg-Bulirsch-Stoer extrapolation, 40 digits and 1e-30 per step, of the equations from SymPy's KanesMethod. It
+takes minutes, prints JSON and writes no file. The other systems' states in that file come from the same method in
 another program, with 34 digits.
 """
 

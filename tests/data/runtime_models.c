@@ -1,4 +1,4 @@
-/* Small models written by hand for the tests of the Python runtime: they need neither the generator nor Cython. */
+/* Small hand-written models for the tests of the Python runtime, which need neither the generator nor Cython. */
 #include "chaplygin.h"
 
 #include <math.h>
@@ -122,7 +122,7 @@ const cg_model_t sleigh_model = {
     .methods = SLEIGH_METHODS,
 };
 
-/* momentum: a mass on a spring in (q, p_v = m v), with the energy h as a parameter that follows from the start. */
+/* momentum: a mass on a spring in (q, p_v = m v), with the energy h as a parameter determined by the initial state. */
 static int momentum_rhs(ARGUMENTS)
 {
     UNUSED;
@@ -155,7 +155,7 @@ const cg_model_t momentum_model = {
     .rhs = momentum_rhs, .initial = momentum_initial,
 };
 
-/* runaway: x' = x^2, x = 1 / (1 / x0 - t); with c != 0, x' = 1 until the equations get singular at t = c. */
+/* runaway: x' = x^2, x = 1 / (1 / x0 - t); with c != 0, x' = 1 until the equations become singular at t = c. */
 static int runaway_rhs(ARGUMENTS)
 {
     UNUSED;

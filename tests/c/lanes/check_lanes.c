@@ -1,4 +1,4 @@
-/* Trajectories in lanes: every bit and every count as one at a time, whatever happens in the lanes beside. */
+/* Trajectories in lanes: the same bits and counts as one at a time, whatever happens in the other lanes. */
 #include "allocations.h"
 #include "helpers.h"
 #include "mixed.h"
@@ -9,7 +9,7 @@
 static const cg_lane_set_t *const sets[3] = {&mixed_lanes_2, &mixed_lanes_4, &mixed_lanes_8};
 
 typedef struct outcome {
-    double y[COUNT][MOST_TIMES][3]; /* the first time alone without times */
+    double y[COUNT][MOST_TIMES][3]; /* only the first time if no times are given */
     double t[COUNT];
     int32_t status[COUNT];
     int64_t n_rhs[COUNT], n_steps[COUNT];
@@ -20,7 +20,7 @@ static double starts[3][COUNT], parameters[COUNT][2], controls[COUNT];
 static double times[MOST_TIMES];
 static int statuses_seen;
 
-/* Kinds in no order, so that every lane has every kind of neighbour; x0 may be infinite or not a number. */
+/* Kinds in mixed order, so that every lane has all kinds of neighbours; x0 can be infinite or NaN. */
 static void fill(int wild)
 {
     static const double thresholds[4] = {0.3, 1.1, 4.0, 9.0};
@@ -45,7 +45,7 @@ static cg_ensemble_t make_ensemble(outcome_t *outcome, double t0, double t_end, 
     cg_ensemble_t ensemble;
     memset(&ensemble, 0, sizeof ensemble);
     memset(outcome, 0x55, sizeof *outcome);
-    for (int m = 0; m < n_times; m++) { /* both ends, and points that no step falls on */
+    for (int m = 0; m < n_times; m++) { /* both ends, and points between the steps */
         times[m] = t0 + (t_end - t0) * m / (n_times - 1);
         times[m] = m == n_times - 1 ? t_end : times[m];
     }
@@ -113,7 +113,7 @@ static void run_lanes(const cg_ensemble_t *ensemble, const cg_lane_set_t *set, c
     const long before = allocations;
     CHECK(before > 0);
     CHECK(range_in_lanes(ensemble, group, options, first, last, &done) == CG_OK && done == last - first);
-    CHECK(allocations == before); /* from the first step to the last one nothing is taken from the heap */
+    CHECK(allocations == before); /* no heap allocation from the first step to the last */
     cg_run_delete((cg_run_t *)(void *)group);
 }
 
@@ -208,7 +208,7 @@ static void test_bits(void)
     }
 }
 
-/* As much of it as valgrind does in a few seconds. */
+/* A subset that takes valgrind a few seconds. */
 static void test_some(void)
 {
     fill(0);
@@ -234,12 +234,12 @@ static void test_failures(void)
         signal_of_test.kind = kind;
         try_all("failures, sampled input", 0.0, 3.0, 21, sampled);
     }
-    /* every way to end has been there */
+    /* every kind of end has occurred */
     CHECK(statuses_seen >> -CG_OK & 1 && statuses_seen >> -CG_SINGULAR & 1 && statuses_seen >> -CG_NONFINITE & 1);
     CHECK(statuses_seen >> -CG_STEP_TOO_SMALL & 1 && statuses_seen >> -CG_TOO_MANY_STEPS & 1);
 }
 
-/* Pauses change no bit and no count: neither short ones, in the middle of trajectories, nor long ones. */
+/* Pauses do not change bits or counts, whether they are short, in the middle of trajectories, or long. */
 static void test_pauses(void)
 {
     for (budget = 1; budget <= 100; budget *= 10) {
@@ -268,14 +268,14 @@ static void test_stop(void)
         CHECK(range_in_lanes(&ensemble, group, run, 0, COUNT, &done) == CG_BAD_ARGUMENT); /* no stop flag */
         run->stop = &stop;
         CHECK(range_in_lanes(&ensemble, group, run, 0, COUNT, &done) == CG_INTERRUPTED && done == 0);
-        CHECK(beside.status[0] == 0x55555555); /* nothing is written for what has not ended */
-        stop = 0; /* the block serves again, with nothing in it of what was interrupted */
+        CHECK(beside.status[0] == 0x55555555); /* nothing is written for unfinished trajectories */
+        stop = 0; /* the block is reusable, without traces of the interrupted trajectories */
         CHECK(range_in_lanes(&ensemble, group, run, 0, COUNT, &done) == CG_OK && done == COUNT);
         ensemble = make_ensemble(&alone, 0.0, 3.0, 0);
         CHECK(run_range(&ensemble, run, 0, COUNT, NULL) == CG_OK);
         compare("after a stop", "dop853", sets[s]->n_lanes);
         ensemble = make_ensemble(&beside, 0.5, 3.0, 2);
-        ensemble.t0 = 1.0; /* a time before it */
+        ensemble.t0 = 1.0; /* an output time before the start */
         CHECK(range_in_lanes(&ensemble, group, run, 0, COUNT, &done) == CG_BAD_ARGUMENT);
         CHECK(run_range(&ensemble, run, 0, COUNT, NULL) == CG_BAD_ARGUMENT);
         ensemble.t0 = 0.5;

@@ -12,10 +12,10 @@ enum mixed_kind {
     MIXED_RATIONAL, /* x = 1 / (1 + t^2) */
     MIXED_BLOW_UP,  /* x = 1 / (1 / x0 - t) */
     MIXED_SINGULAR, /* x' = 1 until x passes the threshold */
-    MIXED_NAN,      /* the same, then not a number */
+    MIXED_NAN,      /* the same, then NaN */
     MIXED_INFINITE,
     MIXED_ROOT,
-    MIXED_JUMP, /* a slope that jumps by 1e6 at the time p[1] */
+    MIXED_JUMP, /* the slope jumps by 1e6 at the time p[1] */
     MIXED_FAST, /* driven by the pendulum with amplitude p[1] */
     MIXED_KINDS
 };

@@ -1,5 +1,5 @@
-/* A pendulum beside one state with whatever right-hand side p[0] asks for; p[1] is its threshold, u[0] drives both.
- * One text for the model and, compiled with -DCG_LANES, for its lane sets, as the emitted files are from one schedule.
+/* A pendulum, and one state with a right-hand side chosen by p[0]; p[1] is its threshold, u[0] drives both.
+ * One source for the model and, with -DCG_LANES, for its lane sets, like emitted files from one schedule.
  */
 #include "mixed.h"
 
