@@ -157,7 +157,7 @@ class Accelerations:
     coupling: Coupling | None = None
 
 
-def solve_for_accelerations(eqs: Equations) -> Accelerations:
+def solve_for_accelerations(eqs: EquationNodes) -> Accelerations:
     """Solve M theta' = f for theta' and for the friction forces and multipliers that f contains."""
     mass, solves = Mass(eqs), list[Solve]()
     if eqs.implicit is not None:

@@ -19,7 +19,7 @@ MOST_BRANCHES = 64
 """Maximum number of combinations of decisions; an expression with more is not examined."""
 
 _MOST_PAIRS = 400
-"""Inequalities combined in one step; what more of them say together is not found."""
+"""Pairs of inequalities combined in one elimination step; with more, a contradiction is not found."""
 
 Sums = dict[Node, Fraction]
 
@@ -51,8 +51,8 @@ def branches(g: Graph, roots: Sequence[Node], most: int = MOST_BRANCHES) -> list
     """Every combination of decisions on which the roots depend; None if there are more than `most`.
 
     Only necessary decisions are made, as in an evaluation: conditions within an arm that is not selected do not
-    matter. Contradictory combinations (x > 3 and x < 2) are left out if the switches differ by a constant. The nodes
-    of the branches are added to the graph.
+    matter. Contradictory combinations (x > 3 and y > x and y < 2) are left out if that follows from linear
+    inequalities. The nodes of the branches are added to the graph.
     """
     branched = _branched(g, roots)
     if not branched:
@@ -221,27 +221,28 @@ def normalised(g: Graph, node: Node) -> tuple[int, Node | None]:
 
 
 def _implied(g: Graph, switch: Node, decided: Mapping[Node, int]) -> int | None:
-    """The sign of a switch if it follows from that of a decided one, of which it is a multiple plus a constant."""
-    for other, sign in decided.items():
-        compared = _compared(g, switch, other)
-        if compared is None:
-            continue
-        ratio, constant = compared
-        if ratio * sign > 0 and constant >= 0:
-            return 1
-        if ratio * sign < 0 and constant <= 0:
-            return -1
+    """The sign of a switch if it follows from those of the decided ones."""
+    rows = [_linear(g, n, sign) for n, sign in decided.items()]
+    for sign in (1, -1):
+        if not _compatible(g, [*rows, _linear(g, switch, sign)]):
+            return -sign
     return None
 
 
 def can_border(g: Graph, switch: Node, others: Mapping[Node, int]) -> bool:
-    """Whether the others can have their signs where this switch is zero.
+    """Whether the others can have their signs where this switch is zero; only False is certain."""
+    rows = [_linear(g, n, sign) for n, sign in others.items()]
+    return _compatible(g, rows, [_linear(g, switch, 1), _linear(g, switch, -1)])
 
-    Contradictions are found only between switches that are a multiple of one another plus a constant.
+
+def _compatible(g: Graph, positive: Sequence[Sums], not_negative: Sequence[Sums] = ()) -> bool:
+    """Whether sums can be positive simultaneously while others are not negative; only False is certain.
+
+    Uses Fourier-Motzkin elimination, with nonlinear terms as variables.
     """
-    for other, sign in others.items():
-        compared = _compared(g, other, switch)
-        if compared is not None and compared[1] * sign < 0:
+    rows = [*((row, True) for row in positive), *((row, False) for row in not_negative)]
+    while True:
+        if any(row.keys() <= {g.one} and not _is_true(row.get(g.one, 0), strict) for row, strict in rows):
             return False
         rows = [(row, strict) for row, strict in rows if row.keys() - {g.one}]
         if not rows:
@@ -259,22 +260,14 @@ def can_border(g: Graph, switch: Node, others: Mapping[Node, int]) -> bool:
                 rows.append(({n: c for n, c in both.items() if c}, first or second))
 
 
-def _compared(g: Graph, switch: Node, other: Node) -> tuple[Fraction, Fraction] | None:
-    """(r, c) with switch = r other + c; None if there are no such numbers."""
-    own, theirs = _linear(g, switch), _linear(g, other)
-    if own.keys() - {g.one} != theirs.keys() - {g.one}:
-        return None
-    ratios = {own[n] / theirs[n] for n in own if n != g.one}
-    if len(ratios) != 1:
-        return None
-    (ratio,) = ratios
-    return ratio, own.get(g.one, Fraction(0)) - ratio * theirs.get(g.one, Fraction(0))
+def _is_true(constant: Fraction | int, strict: bool) -> bool:
+    return constant > 0 or (constant == 0 and not strict)
 
 
-def _linear(g: Graph, node: Node) -> dict[Node, Fraction]:
-    """A node as a linear combination of nodes that are not sums; the constant term has the node 1 as its key."""
-    terms: dict[Node, Fraction] = {}
-    stack = [(Fraction(1), node)]
+def _linear(g: Graph, node: Node, sign: int) -> Sums:
+    """A node times a sign as a sum of multiples of nodes that are not sums; the constant is under the node 1."""
+    terms: Sums = {}
+    stack = [(Fraction(sign), node)]
     while stack:
         factor, n = stack.pop()
         coefficient, rest = g.split(n)

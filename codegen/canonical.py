@@ -18,9 +18,13 @@ def digest(system: System) -> str:
 
 def canonical(system: System) -> str:
     """The declaration as a single text, the same in every process."""
-    g = system.graph
-    roots = [*system.fields.drift, *(n for f in system.fields.along for n in f), system.kinetic_node]
-    roots += [system.potential_node, *system.force_nodes, *system.constraint_offsets]
+    g = system.nodes.graph
+    roots = [
+        *system.nodes.fields.drift,
+        *(n for f in system.nodes.fields.along for n in f),
+        system.nodes.kinetic,
+    ]
+    roots += [system.nodes.potential, *system.nodes.forces, *system.nodes.constraint_offsets]
     roots += (
         [n for row in system.nodes.constraint_rows for n in row]
         + list(system.nodes.beta)

@@ -240,7 +240,7 @@ def affine(
 
     Raises DeclarationError for a node that is not.
     """
-    g, eta = system.graph, system.eta
+    eta = [g.symbol(v.name) for v in system.velocities]
     zeros = dict.fromkeys(eta, g.zero)
     columns = [forward(g, nodes, {v: g.one}) for v in eta]
     rows = [[column[i] for column in columns] for i in range(len(nodes))]
@@ -267,7 +267,7 @@ def affine(
 
 def check(system: System) -> None:
     """Run the numerical checks: vector fields, potential, constraints, mass matrix, span of the brackets."""
-    g = system.graph.copy()
+    g = system.nodes.graph.copy()
     where = f"System {system.name!r}"
     if g.depends_on([system.nodes.potential], system.nodes.eta):
         raise DeclarationError(
@@ -304,7 +304,7 @@ def _check_holonomic(system: System, g: Graph, at: Point, where: str) -> None:
 
 def _moment(system: System, g: Graph, nodes: Sequence[Node], at: Point) -> str:
     """The time of the example point, for messages about nodes that depend on it."""
-    if not g.depends_on(nodes, [system.fields.time]):
+    if not g.depends_on(nodes, [system.nodes.fields.time]):
         return ""
     given = "" if time in system.example else ": the example gives no time; add chaplygin.time as a key"
     return f" (at t = {at['t']:.6g}{given})"
@@ -334,7 +334,7 @@ def _check_constraints(system: System, g: Graph, where: str) -> None:
 
 def _check_at_example(system: System, g: Graph, at: Point, where: str) -> None:
     """Check that constraints and parametrization have full rank at the example point, where pivots are chosen."""
-    rows = system.constraint_rows
+    rows = system.nodes.constraint_rows
     if rows and len(choose_pivots(numeric_matrix(g, rows, at))) < len(rows):
         raise DeclarationError(
             f"{where}: constraints are linearly dependent at the example point; choose another point"

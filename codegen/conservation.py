@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from .equation_nodes import EquationNodes
 
 
-def conserved(eqs: Equations, nodes: Sequence[Node], proved: Sequence[bool], said: set[str]) -> list[bool]:
+def conserved(
+    eqs: EquationNodes, nodes: Sequence[Node], proved: Sequence[bool], said: set[str]
+) -> list[bool]:
     """Whether each of the nodes is conserved by the equations.
 
     `proved` marks the nodes whose derivative vanishes, wherever it exists, by a theorem; they are checked numerically
@@ -48,7 +50,7 @@ def conserved(eqs: Equations, nodes: Sequence[Node], proved: Sequence[bool], sai
     return [i in kept for i in range(len(nodes))]
 
 
-def slopes_along(eqs: Equations, nodes: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+def slopes_along(eqs: EquationNodes, nodes: Sequence[Node]) -> tuple[list[Node], list[Node]]:
     """d/dt of nodes along the flow with accelerations as symbols, and the nodes that determine the accelerations."""
     g, v = eqs.graph, eqs.velocity_nodes
     moving = {**dict(zip(eqs.coordinate_nodes, eqs.rates, strict=True)), eqs.independent_node: g.one}
@@ -167,7 +169,7 @@ class Examination:
     def _completed(
         self, point: Mapping[str, Any], nodes: Sequence[Node], precise: bool, shrink: float
     ) -> dict[str, Any]:
-        """As `Equations.complete`, but on a branch: `nodes` are the manifold and the initial states there."""
+        """As `EquationNodes.complete`, but on a branch: `nodes` are the manifold and the initial states there."""
         eqs, result = self.eqs, dict(point)
         held = len(eqs.manifold)
         names = [str(eqs.graph.value[v]) for v in eqs.manifold]

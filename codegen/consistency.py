@@ -31,7 +31,7 @@ def open_residuals(eqs: EquationNodes) -> dict[str, Node]:
     }
 
 
-def consistency_kernel(eqs: Equations, names: Sequence[str], nodes: Sequence[Node]) -> Kernel:
+def consistency_kernel(eqs: EquationNodes, names: Sequence[str], nodes: Sequence[Node]) -> Kernel:
     """For each node r: r, the sum of the magnitudes of its terms, and the sum of |dr/dx_j| over the states x."""
     g = eqs.graph
     states = [*eqs.coordinate_nodes, *eqs.velocity_nodes]

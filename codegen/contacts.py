@@ -128,7 +128,7 @@ def refuse_symbols(system: str, contacts: Sequence[Coulomb]) -> None:
                 )
 
 
-def contact_nodes(system: System, value: Callable[[str], Node]) -> tuple[ContactNodes, ...]:
+def contact_nodes(system: System, g: Graph, value: Callable[[str], Node]) -> tuple[ContactNodes, ...]:
     """The contacts with the nodes of their expressions, which `value` looks up by the names of the entries.
 
     Raises DeclarationError for a slip velocity that is not affine in the velocities or contains none of them, and for

@@ -20,8 +20,8 @@ _continuous: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
 
 def failing_condition(g: Graph, system: System, r: int) -> str | None:
     """The first condition that could not be shown for the displacement of velocity r; None if it is cyclic."""
-    fields, name = system.fields, system.velocities[r].name
-    lagrangian = g.sub(system.kinetic_node, system.potential_node)
+    fields, name = system.nodes.fields, system.velocities[r].name
+    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
     if not vanishes(g, system, forward(g, [lagrangian], fields.direction(r, g))) or jumps_along(g, system, r):
         return f"X_{name} L = 0"
     if not vanishes(g, system, [system.nodes.forces[r]]):
@@ -40,7 +40,7 @@ def failing_condition(g: Graph, system: System, r: int) -> str | None:
 
 def jumps_along(g: Graph, system: System, r: int) -> bool:
     """Whether L might jump along the displacement of velocity r: a potential step acts there although X_r L = 0."""
-    lagrangian = g.sub(system.kinetic_node, system.potential_node)
+    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
     switches = SWITCHES - {"select", "and", "or"}
     switched = [a for n in g.reachable([lagrangian]) if g.op[n] in switches for a in g.args[n]]
     moving = any(n != g.zero for n in forward(g, switched, system.nodes.fields.direction(r, g)))

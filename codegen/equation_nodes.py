@@ -59,7 +59,7 @@ class EquationNodes:
 
     @property
     def coordinates(self) -> tuple[sp.Symbol, ...]:
-        """The coordinates among the states: all of them unless the form lets some drop out."""
+        """The coordinates among the states: all of them, unless the form eliminates some."""
         every = self.system.coordinates
         return every if self.kept is None else tuple(every[i] for i in self.kept)
 
@@ -70,7 +70,7 @@ class EquationNodes:
 
     @property
     def independent_node(self) -> Node:
-        """What the equations are differentiated by: time, or Whittaker's x_1."""
+        """The independent variable of the equations: the time, or Whittaker's x_1."""
         fields = self.system.nodes.fields
         if self.independent is None:
             return fields.time
@@ -86,15 +86,15 @@ class EquationNodes:
         return known if self.friction is None else friction_symbols(self.system) | known
 
     def entry(self, i: int, j: int) -> Node:
-        """M[i, j] from the lower triangle."""
+        """M[i, j], read from the lower triangle."""
         return self.mass[max(i, j)][min(i, j)]
 
     def points(self, roots: Sequence[Node], count: int) -> list[dict[str, float]]:
-        """Random points near the example point, in all variables of the equations, where the roots are finite."""
+        """Random points near the example point, in all variables of the equations, at which the roots are finite."""
         return good_points(self.system, roots, count, self.graph, self.complete)
 
     def complete(self, point: Mapping[str, Any], precise: bool = False) -> dict[str, Any]:
-        """A point in the declared variables with the form's own states and parameters added, and constraints kept."""
+        """A point in the declared variables, moved onto the constraints, with the form's own variables added."""
         g, result = self.graph, dict(point)
         kept = evaluate(g, list(self.manifold.values()), result, precise)
         result |= {str(g.value[v]): value for v, value in zip(self.manifold, kept, strict=True)}
@@ -105,7 +105,7 @@ class EquationNodes:
 
     @cached_property
     def permitted(self) -> dict[Node, Node]:
-        """The nodes of the declared velocities (and independent parameters) to their values in the states."""
+        """The nodes of the declared velocities (and independent parameters), mapped to their values in the states."""
         system = self.system
         pairs = [
             *zip(system.velocities, system.nodes.eta, strict=True),
@@ -126,7 +126,7 @@ class EquationNodes:
 
     @cached_property
     def resets(self) -> tuple[tuple[Node, ...] | None, ...]:
-        """The state after each event of the system, None where it has no reset."""
+        """The state after each event of the system; None for an event without a reset."""
         from .hybrid import resets
 
         return resets(self)

@@ -45,6 +45,7 @@ class Equations:
         right-hand side as derived, including the loops that factor and solve: the emitted one, counted by
         `program.schedule("rhs")`, results from a search for fewer operations that is slow at that size.
     program : the `Program` to be emitted.
+    nodes : the same equations as nodes of the expression graph, an `EquationNodes`.
 
     >>> from chaplygin.systems import example
     >>> example("harmonic_oscillator").system.equations("lagrange").states
@@ -73,9 +74,8 @@ class Equations:
 
     @property
     def coordinates(self) -> tuple[sp.Symbol, ...]:
-        """The coordinates among the states: all of them, unless the form eliminates some."""
-        every = self.system.coordinates
-        return every if self.kept is None else tuple(every[i] for i in self.kept)
+        """The coordinates among the states: all of them unless the form lets some drop out."""
+        return self.nodes.coordinates
 
     @property
     def velocities(self) -> tuple[sp.Symbol, ...]:
@@ -83,75 +83,20 @@ class Equations:
         return self.nodes.velocities
 
     @property
-    def independent_node(self) -> Node:
-        """The independent variable of the equations: the time, or Whittaker's x_1."""
-        fields = self.system.fields
-        if self.independent is None:
-            return fields.time
-        return fields.coordinates[self.system.coordinates.index(self.independent)]
+    def parameters(self) -> tuple[sp.Symbol, ...]:
+        """Parameters that the form adds to those of the system."""
+        return self.nodes.parameters
+
+    @property
+    def independent(self) -> sp.Symbol | None:
+        """The coordinate by which the equations are differentiated; None for time."""
+        return self.nodes.independent
 
     @property
     def states(self) -> tuple[str, ...]:
         return self.nodes.states
 
     @property
-    def symbols(self) -> dict[str, sp.Symbol]:
-        known = {s.name: s for s in (*self.system.all_symbols(), *self.velocities, *self.parameters)}
-        return known if self.friction is None else friction_symbols(self.system) | known
-
-    def entry(self, i: int, j: int) -> Node:
-        """M[i, j], read from the lower triangle."""
-        return self.mass[max(i, j)][min(i, j)]
-
-    def points(self, roots: Sequence[Node], count: int) -> list[dict[str, float]]:
-        """Random points near the example point, in all variables of the equations, at which the roots are finite."""
-        return good_points(self.system, roots, count, self.graph, self.complete)
-
-    def complete(self, point: Mapping[str, Any], precise: bool = False) -> dict[str, Any]:
-        """A point in the declared variables, moved onto the constraints, with the form's own variables added."""
-        g, result = self.graph, dict(point)
-        kept = evaluate(g, list(self.manifold.values()), result, precise)
-        result |= {str(g.value[v]): value for v, value in zip(self.manifold, kept, strict=True)}
-        if self.initial_nodes is not None:
-            names = [*self.states, *(p.name for p in (*self.system.parameters, *self.parameters))]
-            result |= dict(zip(names, evaluate(g, self.initial_nodes, result, precise), strict=True))
-        return result
-
-    @cached_property
-    def permitted(self) -> dict[Node, Node]:
-        """The nodes of the declared velocities (and independent parameters), mapped to their values in the states."""
-        system = self.system
-        pairs = [
-            *zip(system.velocities, system.eta, strict=True),
-            *zip(system.independent, system.theta, strict=True),
-        ]
-        found = {e: self.declared[v] for v, e in pairs if v in self.declared}
-        if self.system.multipliers and self.friction is None:
-            symbols = {s.name: self.graph.symbol(s.name) for s in self.system.multipliers}
-            found |= {node: self.reaction_nodes[name] for name, node in symbols.items()}
-        return found
-
-    @cached_property
-    def output_nodes(self) -> dict[str, Node]:
-        """The user's outputs as functions of the states."""
-        names = list(self.system.output_nodes)
-        nodes = self.graph.substitute(list(self.system.output_nodes.values()), self.permitted)
-        return dict(zip(names, nodes, strict=True))
-
-    @cached_property
-    def resets(self) -> tuple[tuple[Node, ...] | None, ...]:
-        """The state after each event of the system; None for an event without a reset."""
-        from .hybrid import resets
-
-        return resets(self)
-
-    @cached_property
-    def found_invariants(self) -> tuple[Invariant, ...]:
-        from .invariants import find
-
-        return find(self)
-
-    @cached_property
     def program(self) -> Program:
         return self.nodes.program
 
@@ -169,8 +114,8 @@ class Equations:
         return emit_to(self.program, folder, force=force)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields only; cached results are computed again after unpickling."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        """The nodes only; cached results are computed again after unpickling."""
+        return {"nodes": self.nodes}
 
     # -- SymPy views --------------------------------------------------------------------------------------------
     @cached_property
@@ -198,7 +143,7 @@ class Equations:
     @property
     def invariant_status(self) -> dict[str, str]:
         """How each invariant was found: "proved" (a theorem whose hypotheses hold) or "checked" (to 60 digits)."""
-        return {i.name: i.status for i in self.found_invariants}
+        return {i.name: i.status for i in self.nodes.found_invariants}
 
     @property
     def residuals(self) -> dict[str, Any]:
@@ -212,9 +157,8 @@ class Equations:
 
     @property
     def outputs(self) -> dict[str, Any]:
-        return dict(
-            zip(self.nodes.output_nodes, self.nodes.view(list(self.nodes.output_nodes.values())), strict=True)
-        )
+        found = self.nodes.output_nodes
+        return dict(zip(found, self.nodes.view(list(found.values())), strict=True))
 
     @property
     def operations(self) -> dict[str, int]:

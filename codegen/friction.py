@@ -78,8 +78,8 @@ class Friction:
 
 def mode_names(system: System) -> list[str]:
     """The modes of a system's contacts, in the order in which they come after the inputs."""
-    signs = [f"{c.name}_sign" for c in system.contact_nodes if c.implicit]
-    return [c.name for c in system.contact_nodes] + signs
+    signs = [f"{c.name}_sign" for c in system.nodes.contacts if c.implicit]
+    return [c.name for c in system.nodes.contacts] + signs
 
 
 def friction_symbols(system: System) -> dict[str, sp.Symbol]:
@@ -97,7 +97,7 @@ def multiplier_symbols(g: Graph, system: System) -> list[Node]:
     return [g.symbol(f"lambda_{s + 1}") for s in range(len(system.constraints))]
 
 
-def add_friction(eqs: Equations) -> Equations:
+def add_friction(eqs: EquationNodes) -> EquationNodes:
     """Add friction to the equations that a form derived without contacts: f then contains the symbols of T_i."""
     g, system = eqs.graph, eqs.system
     flow = {
@@ -141,7 +141,7 @@ def _contact(eqs: EquationNodes, flow: dict[Node, Node], c: ContactNodes) -> Con
     )
 
 
-def _size(eqs: Equations, node: Node) -> Node:
+def _size(eqs: EquationNodes, node: Node) -> Node:
     """|node|: the node itself if its structure shows that it is not negative, so that it has no kink to locate.
 
     The declared sign of a parameter is not used, since a run can be given any value. Products are split,
@@ -227,7 +227,7 @@ def slip_accelerations(g: Graph, friction: Friction, accelerations: Sequence[Nod
     return [g.add(g.dot(c.row, accelerations), c.bias) for c in friction.contacts]
 
 
-def friction_power(eqs: Equations) -> Node:
+def friction_power(eqs: EquationNodes) -> Node:
     """The power Q_a eta_a = T_i s_ia eta_a of the friction forces, as a function of the states and T."""
     g, friction = eqs.graph, eqs.friction
     if friction is None:
@@ -236,7 +236,7 @@ def friction_power(eqs: Equations) -> Node:
     return g.dot([c.force for c in friction.contacts], g.substitute(own, eqs.permitted))
 
 
-def friction_outputs(eqs: Equations) -> list[tuple[str, str, Node]]:
+def friction_outputs(eqs: EquationNodes) -> list[tuple[str, str, Node]]:
     """(name, description, node) of v_i, T_i and N_i, and of the power of the friction forces T_i v_i."""
     g, friction = eqs.graph, eqs.friction
     found = []

@@ -24,7 +24,7 @@ _KINKS = {
 }
 
 
-def kinks(eqs: Equations) -> list[tuple[Node, str]]:
+def kinks(eqs: EquationNodes) -> list[tuple[Node, str]]:
     """The functions that change sign where the right-hand side has a kink or jump, in evaluation order.
 
     These are the arguments of Abs and sign and the differences of the arguments of Min, Max and relations, provided
@@ -50,7 +50,7 @@ def kinks(eqs: Equations) -> list[tuple[Node, str]]:
     return list(found.items())
 
 
-def resets(eqs: Equations) -> tuple[tuple[Node, ...] | None, ...]:
+def resets(eqs: EquationNodes) -> tuple[tuple[Node, ...] | None, ...]:
     """The state after each event; None for an event without a reset.
 
     Raises FormError if a reset cannot be expressed in the states of the form.
@@ -82,7 +82,7 @@ def resets(eqs: Equations) -> tuple[tuple[Node, ...] | None, ...]:
     return tuple(found)
 
 
-def _by_initial(eqs: Equations, reset: Mapping[sp.Symbol, Node], where: str) -> tuple[Node, ...]:
+def _by_initial(eqs: EquationNodes, reset: Mapping[sp.Symbol, Node], where: str) -> tuple[Node, ...]:
     """The state after a reset, computed from the declared variables as at the start of a run."""
     from .forms import FormError
 
@@ -148,9 +148,9 @@ def _contacts(eqs: EquationNodes, found: Accelerations, make: Maker) -> Kernel:
     return make("contacts", nodes, comments)
 
 
-def modes(eqs: Equations) -> tuple[Variable, ...]:
+def modes(eqs: EquationNodes) -> tuple[Variable, ...]:
     """The modes of the contacts, then the assumed signs of normal forces that contain multipliers."""
-    contacts = eqs.system.contact_nodes
+    contacts = eqs.system.nodes.contacts
     slip = [Variable(c.name, "mode", "", f"slip of {c.name}: -1, 1, or 0 where it sticks") for c in contacts]
     signs = [
         Variable(f"{c.name}_sign", "mode", "", f"assumed sign of the normal force of {c.name}")

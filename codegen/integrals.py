@@ -71,7 +71,7 @@ def casimirs(eqs: EquationNodes, momenta: Sequence[Node], derivatives: Any) -> l
     )
 
 
-def _combinations(eqs: Equations, terms: list[Node], derivatives: Any) -> list[Node]:
+def _combinations(eqs: EquationNodes, terms: list[Node], derivatives: Any) -> list[Node]:
     """The linear combinations of the terms whose derivatives vanish at random points."""
     g = eqs.graph
     if not terms or len(terms) > _MOST_UNKNOWNS:
@@ -84,7 +84,7 @@ def _combinations(eqs: Equations, terms: list[Node], derivatives: Any) -> list[N
     return [n for n in nodes if n != g.zero]
 
 
-def independent(eqs: Equations, known: Sequence[Node], candidates: Sequence[Node]) -> list[Node]:
+def independent(eqs: EquationNodes, known: Sequence[Node], candidates: Sequence[Node]) -> list[Node]:
     """The candidates whose gradients are linearly independent of those of `known` and of the candidates kept before."""
     g = eqs.graph
     variables = [*eqs.coordinate_nodes, *eqs.velocity_nodes]

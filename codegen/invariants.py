@@ -99,14 +99,14 @@ def _named(name: str, nodes: Sequence[Node], description: str) -> list[Invariant
     return [Invariant(f"{name}_{i + 1}", node, "checked", description) for i, node in enumerate(nodes)]
 
 
-def _energy(eqs: Equations) -> Invariant:
+def _energy(eqs: EquationNodes) -> Invariant:
     """h = eta . dL/d eta - L at the permitted velocities: T + V, or the Painlevé-Jacobi integral T2 - T0 + V."""
     h, total, same = painleve_function(eqs)
     name, description = ("energy", "T + V") if same else ("painleve", "Painlevé-Jacobi integral T2 - T0 + V")
     return Invariant(name, total if same else h, _energy_status(eqs), description)
 
 
-def _energy_status(eqs: Equations) -> str:
+def _energy_status(eqs: EquationNodes) -> str:
     """The status of the energy: "proved" if each term of dh/dt = -X_0 L + c_0j^b eta_j p_b + Q_j eta_j is zero."""
     g, system = eqs.graph, eqs.system
     moving = [system.nodes.fields.time, *(g.symbol(u.name) for u in system.inputs)]
@@ -118,7 +118,7 @@ def _energy_status(eqs: Equations) -> str:
     return "proved" if autonomous and steady and free and homogeneous else "checked"
 
 
-def _momenta(eqs: Equations) -> list[Invariant]:
+def _momenta(eqs: EquationNodes) -> list[Invariant]:
     """p_a = dL/d eta_a of the unconstrained system at the permitted velocities."""
     g, system = eqs.graph, eqs.system
     nodes = eqs.momentum_nodes
@@ -134,7 +134,7 @@ def _momenta(eqs: Equations) -> list[Invariant]:
     ]
 
 
-def _coordinate_invariants(eqs: Equations) -> list[Invariant]:
+def _coordinate_invariants(eqs: EquationNodes) -> list[Invariant]:
     """Quadratic f(x) with X_a f = 0 for all a and X_0 f = 0, if there are more coordinates than velocities."""
     g, system = eqs.graph, eqs.system
     fields, x = system.nodes.fields, system.nodes.fields.coordinates
@@ -166,7 +166,7 @@ def _coordinate_invariants(eqs: Equations) -> list[Invariant]:
     return found
 
 
-def _conserved(eqs: Equations, candidates: Sequence[Invariant], said: set[str]) -> list[Invariant]:
+def _conserved(eqs: EquationNodes, candidates: Sequence[Invariant], said: set[str]) -> list[Invariant]:
     """The candidates that are conserved along the flow, on every branch and across their borders."""
     good = conserved(eqs, [c.node for c in candidates], [c.status == "proved" for c in candidates], said)
     return [c for c, kept in zip(candidates, good, strict=True) if kept]

@@ -79,7 +79,7 @@ class _View:
         return found
 
 
-def _names(eqs: Equations) -> dict[sp.Symbol, str]:
+def _names(eqs: EquationNodes) -> dict[sp.Symbol, str]:
     """Printed names: `phi_dot` is a dotted phi, `v_prime` is v', `p_omega` and `a_omega` have the subscript omega."""
     names = {rate(x): rf"\dot{{{sp.latex(x)}}}" for x in eqs.system.coordinates}
     declared = {v.name: v for v in (*eqs.system.velocities, *eqs.system.independent)}
@@ -94,7 +94,7 @@ def _names(eqs: Equations) -> dict[sp.Symbol, str]:
     return names
 
 
-def _friction(eqs: Equations, names: dict[sp.Symbol, str]) -> list[str]:
+def _friction(eqs: EquationNodes, names: dict[sp.Symbol, str]) -> list[str]:
     """Coulomb's law for each contact, when it slips and when it sticks."""
     rows = []
     for c in eqs.friction.contacts if eqs.friction is not None else ():
@@ -111,7 +111,7 @@ def _text(e: Any, names: dict[sp.Symbol, str]) -> str:
     return str(sp.latex(e, symbol_names=names))
 
 
-def _derivative(eqs: Equations, s: sp.Symbol, names: dict[sp.Symbol, str]) -> str:
+def _derivative(eqs: EquationNodes, s: sp.Symbol, names: dict[sp.Symbol, str]) -> str:
     """The derivative of a state with respect to time (a dot) or Whittaker's coordinate."""
     name = _text(s, names)
     if eqs.independent is not None:
@@ -121,7 +121,7 @@ def _derivative(eqs: Equations, s: sp.Symbol, names: dict[sp.Symbol, str]) -> st
     return rf"\dot{{{name}}}"
 
 
-def _left(eqs: Equations, view: _View, row: int, names: dict[sp.Symbol, str]) -> str:
+def _left(eqs: EquationNodes, view: _View, row: int, names: dict[sp.Symbol, str]) -> str:
     """sum_j M_ij theta_j' for row i."""
     terms = []
     for j, v in enumerate(eqs.velocities):

@@ -113,7 +113,7 @@ def lower(eqs: EquationNodes) -> Program:
     )
 
 
-def right_hand_side(eqs: Equations, acceleration: Accelerations) -> Kernel:
+def right_hand_side(eqs: EquationNodes, acceleration: Accelerations) -> Kernel:
     """dx/dt and theta' as derived, before the search for fewer operations."""
     parameters = (*eqs.system.parameters, *eqs.parameters)
     return Kernel(
@@ -127,7 +127,7 @@ def right_hand_side(eqs: Equations, acceleration: Accelerations) -> Kernel:
     )
 
 
-def derived_counts(eqs: Equations) -> Counts:
+def derived_counts(eqs: EquationNodes) -> Counts:
     """The operation counts of a right-hand side as derived."""
     own = replace(eqs, graph=eqs.graph.copy())  # a copy, so that later nodes keep their numbers
     return count(own.graph, right_hand_side(own, solve_for_accelerations(own)))
@@ -145,7 +145,7 @@ def variable(eqs: EquationNodes, s: sp.Symbol, kind: str) -> Variable:
     )
 
 
-def _labels(eqs: Equations) -> dict[Node, str]:
+def _labels(eqs: EquationNodes) -> dict[Node, str]:
     """Names for the nontrivial entries of M and f."""
     g = eqs.graph
     labels: dict[Node, str] = {}

@@ -134,7 +134,11 @@ def good_points(
 
 def declared_roots(system: System) -> list[Node]:
     """The nodes that must be finite at a point: kinematics, energies, constraints."""
-    roots = [*system.fields.drift, *(n for f in system.fields.along for n in f), system.kinetic_node]
+    roots = [
+        *system.nodes.fields.drift,
+        *(n for f in system.nodes.fields.along for n in f),
+        system.nodes.kinetic,
+    ]
     return [
         *roots,
         system.nodes.potential,

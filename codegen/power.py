@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 POWER = "power of the forces, drives and constraints that change T2 - T0 + V"
 
 
-def painleve_function(eqs: Equations) -> tuple[Node, Node, bool]:
+def painleve_function(eqs: EquationNodes) -> tuple[Node, Node, bool]:
     """(h, T + V, whether they are equal) on the permitted velocities, as functions of the states."""
     g, system = eqs.graph, eqs.system
     lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
@@ -114,7 +114,7 @@ def _constraint_forces(eqs: EquationNodes, accelerations: Sequence[Node]) -> lis
     return [g.sub(a, b) for a, b in zip(forward(g, moved[:k], flow), moved[k:], strict=True)]
 
 
-def _vanish(eqs: Equations, nodes: Sequence[Node]) -> bool:
+def _vanish(eqs: EquationNodes, nodes: Sequence[Node]) -> bool:
     """Whether nodes are zero, structurally or by value (a homogeneous expression can be written in many ways)."""
     g: Graph = eqs.graph
     left = [n for n in nodes if n != g.zero]

@@ -32,7 +32,7 @@ Complaint = Callable[[Sequence[Node]], "str | None"]
 
 def check_ranks(system: System, g: Graph, points: Sequence[Point]) -> None:
     """Raise DeclarationError if a rank is too low or a bracket leaves the span; `points` are near the example."""
-    if not system.fields.are_rates():
+    if not system.nodes.fields.are_rates():
         _check_fields(system, g, points)
     if system.nodes.constraint_rows:
         rows = system.nodes.constraint_rows
@@ -57,9 +57,9 @@ def check_ranks(system: System, g: Graph, points: Sequence[Point]) -> None:
             )
 
         _hold(system, g, [n for row in slopes for n in row], bound, points)
-    if is_branched(g, [system.kinetic_node]):  # otherwise the check at the example point suffices
-        momenta = gradient(g, system.kinetic_node, system.eta)
-        mass = [n for v in system.eta for n in forward(g, momenta, {v: g.one})]
+    if is_branched(g, [system.nodes.kinetic]):  # otherwise the check at the example point suffices
+        momenta = gradient(g, system.nodes.kinetic, system.nodes.eta)
+        mass = [n for v in system.nodes.eta for n in forward(g, momenta, {v: g.one})]
 
         def massless(nodes: Sequence[Node]) -> str | None:
             found = _rank(g, _folded(nodes, len(system.nodes.eta)), points)
@@ -148,7 +148,7 @@ def _values(g: Graph, matrix: Matrix, exact: Any, shrink: float) -> tuple[list[l
 
 def _check_fields(system: System, g: Graph, points: Sequence[Point]) -> None:
     """Check on every branch that the fields are independent and their brackets stay in the span."""
-    fields = system.fields
+    fields = system.nodes.fields
     n, k = len(fields.coordinates), len(fields.along)
     matrix = fields.matrix()
     brackets = fields.brackets(g)

@@ -196,7 +196,7 @@ def _entries(
     system: System, g: Graph, conditions: Sequence[Condition], symbols: Mapping[str, sp.Symbol]
 ) -> str:
     """The entries of the declaration that contain one of the conditions; if none does literally, all that branch."""
-    own = system.graph.copy()
+    own = system.nodes.graph.copy()
     lowering = Lowering(own, {s: own.symbol(s.name) for s in system.all_symbols()})
     for x, v in system.kinematics.items():
         lowering.define(rate(x), lowering.lower([v])[0])

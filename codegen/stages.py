@@ -5,6 +5,9 @@ methods. Meanwhile a second process (`worker`) builds the cache entry: the same 
 the Cython module. When that is ready, the model switches to it: same object, same bits, faster steps.
 
 Only reproducible models are built this way: in others the last bits may depend on how the code was compiled.
+
+With CHAPLYGIN_BACKGROUND=0 in the environment nothing is compiled in the background: the rest is built when something
+needs it, such as an ensemble, or never.
 """
 
 from __future__ import annotations
@@ -249,7 +252,7 @@ class Build:
             self.thread.join()
         elif self.model._rest is not None:
             # A forked child has neither the thread nor the second process: wait as any other process would.
-            self._take_over(build(self.sources, key=self.key, inline=self.inline))
+            _take_over(self.model, build(self.sources, key=self.key, inline=self.inline))
         if self.error is not None:
             raise self.error
 

@@ -281,33 +281,6 @@ class System:
             self._put("parameters", remaining_parameters(self, self._entries()))
         self._put("digest", digest(self))
 
-    def _mechanism(self, lowering: Lowering, rows: Sequence[Node]) -> Mechanism:
-        """T, V and Q of bodies and interactions; parameters that drop out of them are removed from the system."""
-        from .mechanism import mechanism
-        from .screws import Flow
-
-        speeds = dict(zip(self.velocities, lowering.lower(self.velocities), strict=True))
-        flow = Flow(lowering, dict(zip(self.coordinates, rows, strict=True)), speeds)
-        found = mechanism(self.bodies, self.interactions, flow)
-        self._put("mechanism", found)
-        declared = {
-            s for name, e in self._entries() if not name.startswith(_OF_BODIES) for s in e.free_symbols
-        }
-        used = lowering.graph.symbols([found.kinetic, found.potential, *found.forces.values()])
-        kept = (p for p in self.parameters if p in declared or p in self.example or p.name in used)
-        self._put("parameters", tuple(kept))
-        return found
-
-    def _culprit(self, nodes: Mapping[sp.Symbol, Node]) -> str:
-        """The first entry that cannot be lowered."""
-        for entry, expression in self._entries():
-            lowering = Lowering(Graph(), dict.fromkeys([*nodes, *(rate(x) for x in self.coordinates)], 0))
-            try:
-                lowering.lower([expression])
-            except (UnsupportedExpression, ArithmeticError):
-                return entry
-        return "declaration"
-
     def all_symbols(self) -> tuple[sp.Symbol, ...]:
         """Time, coordinates, velocities, independent parameters, parameters, inputs, multipliers that occur."""
         known = (time, *self.coordinates, *self.velocities, *self.independent)
@@ -317,23 +290,19 @@ class System:
     @cached_property
     def kinetic(self) -> Expression:
         """T(t, x, eta) as a SymPy expression."""
-        return (
-            self._kinetic
-            + self._text([None if self.nodes.mechanism is None else self.nodes.mechanism.kinetic])[0]
-        )
+        bodies = self.nodes.mechanism
+        return self._kinetic + self._text([None if bodies is None else bodies.kinetic])[0]
 
     @cached_property
     def potential(self) -> Expression:
         """V(t, x) as a SymPy expression."""
-        return (
-            self._potential
-            + self._text([None if self.nodes.mechanism is None else self.nodes.mechanism.potential])[0]
-        )
+        bodies = self.nodes.mechanism
+        return self._potential + self._text([None if bodies is None else bodies.potential])[0]
 
     @cached_property
     def forces(self) -> Mapping[sp.Symbol, Expression]:
         """Generalised forces by velocity, as SymPy expressions; zero ones are omitted."""
-        own = {} if self.mechanism is None else self.mechanism.forces
+        own = {} if self.nodes.mechanism is None else self.nodes.mechanism.forces
         total = dict(self._forces)
         for v, e in zip(own, self._text(list(own.values())), strict=True):
             total[v] = total.get(v, 0) + e
@@ -348,7 +317,7 @@ class System:
 
     def _text(self, nodes: Sequence[Node | None]) -> list[Expression]:
         """Nodes of the mechanism as SymPy expressions; None gives zero."""
-        g, symbols = self.graph, {s.name: s for s in self.all_symbols()}
+        g, symbols = self.nodes.graph, {s.name: s for s in self.all_symbols()}
         return expressions(g, [g.zero if n is None else n for n in nodes], symbols)
 
     # -- analysis, equations, code ------------------------------------------------------------------------------

@@ -53,11 +53,11 @@ def permitted_points(name: str, count: int) -> list[Point]:
 
 def rates(eqs: Equations, point: Point) -> dict[str, float]:
     """d/dt of every declared variable that occurs in the form, at a point given in the declared variables."""
-    g, system = eqs.graph, eqs.system
+    g, system = eqs.nodes.graph, eqs.system
     at: dict[str, Any] = dict(point)
     if eqs.nodes.initial_nodes is not None:
         names = [*eqs.states, *(p.name for p in (*system.parameters, *eqs.parameters))]
-        at |= dict(zip(names, evaluate(g, eqs.initial_nodes, point), strict=True))
+        at |= dict(zip(names, evaluate(g, eqs.nodes.initial_nodes, point), strict=True))
     # Friction forces are unknowns in every form; any value will do here if it is the same for all.
     at |= {f"friction_{c.name}": 0.7 - 0.4 * i for i, c in enumerate(system.contacts)}
     k = len(eqs.nodes.force)

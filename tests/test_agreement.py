@@ -139,9 +139,9 @@ def momentum(system: cg.System, i: int, point: dict[str, float]) -> float:
 
 def slopes_of(eqs: Any, a: int) -> list[bool]:
     """The independent velocities that a declared velocity depends on."""
-    g, system = eqs.graph, eqs.system
-    node = eqs.declared[system.velocities[a]]
-    return [g.depends_on([node], [v]) for v in eqs.velocity_nodes]
+    g, system = eqs.nodes.graph, eqs.system
+    node = eqs.nodes.declared[system.velocities[a]]
+    return [g.depends_on([node], [v]) for v in eqs.nodes.velocity_nodes]
 
 
 def flipped_node(original: Callable[..., Terms], key: Any, p: int | None) -> Callable[..., Terms]:

@@ -158,7 +158,9 @@ def test_text_does_not_depend_on_the_hash_seed() -> None:
 
 def test_the_same_graph_gives_the_same_text_again() -> None:
     eqs = cg.example("heavy_top").system.equations("poincare")
-    first = {hashlib.sha256(repr(emit(lowering.lower(eqs.nodes)).files).encode()).hexdigest() for _ in range(3)}
+    first = {
+        hashlib.sha256(repr(emit(lowering.lower(eqs.nodes)).files).encode()).hexdigest() for _ in range(3)
+    }
     assert len(first) == 1
 
 

@@ -144,8 +144,8 @@ def test_right_runs_balance(name: str) -> None:
 def corrupted(name: str, share: float = 1e-3) -> Any:
     """A model with one force wrong by a fraction of the largest one; energies, power and outputs as declared."""
     eqs = equations(name)
-    g = eqs.graph
-    i = len(eqs.force) - 1
+    g = eqs.nodes.graph
+    i = len(eqs.nodes.force) - 1
     # The other kernels are built first: a conserved energy stays an invariant.
     right = eqs.program
     off = g.mul(g.const(share), g.add(g.one, eqs.nodes.velocity_nodes[i]))

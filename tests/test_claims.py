@@ -341,7 +341,7 @@ def test_a_branch_that_is_not_found_is_said() -> None:
         carriage("never", never)
     system = cg.System("never", coordinates=[x, y], kinetic=(xd**2 + yd**2) / 2, potential=never)
     with pytest.warns(cg.errors.BranchWarning, match=r"potential.*sin\(x\) - 2 > 0.*not reported") as said:
-        assert {i.name for i in system.equations("lagrange").found_invariants} == {PY}
+        assert {i.name for i in system.equations("lagrange").nodes.found_invariants} == {PY}
     assert len(said) == 1
 
 

@@ -64,9 +64,9 @@ class Balance:
 
 def accelerations(eqs: Equations, point: dict[str, float]) -> list[float]:
     """theta' from M and f by NumPy, not by the emitted elimination."""
-    k = len(eqs.force)
-    force = evaluate(eqs.graph, eqs.force, point)
-    if not eqs.mass:
+    k = len(eqs.nodes.force)
+    force = evaluate(eqs.nodes.graph, eqs.nodes.force, point)
+    if not eqs.nodes.mass:
         return force
     values = iter(evaluate(eqs.nodes.graph, [n for row in eqs.nodes.mass for n in row], point))
     mass = np.zeros((k, k))

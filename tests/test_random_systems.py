@@ -31,7 +31,7 @@ Values = dict[str, Any]
 
 def told(eqs: Equations, at: Values) -> Values:
     """d/dt of the coordinates and declared velocities in a form, evaluated in mpmath."""
-    g, system = eqs.graph, eqs.system
+    g, system = eqs.nodes.graph, eqs.system
     at = dict(at)
     if eqs.nodes.initial_nodes is not None:
         names = [*eqs.states, *(p.name for p in (*system.parameters, *eqs.parameters))]

@@ -370,7 +370,9 @@ def test_without_a_background_the_rest_is_built_when_it_is_needed(
     example, model = oscillator()
     run = model.integrate((0, 1), example.initial, example.parameters)
     assert oscillator()[1] is model
-    assert not stages._running and place.late() == [] and place.entries() == []
+    assert not stages._running
+    assert place.late() == []
+    assert place.entries() == []
     assert Path(model.owner.__file__) in place.entries()
     assert model.has_inlined_methods
     assert place.compiled("harmonic_oscillator_core.c") == 2

@@ -85,8 +85,8 @@ def _legendre(
     g: Graph, system: System, momenta: list[Node], y: tuple[Node, ...]
 ) -> tuple[list[list[Node]], list[Node]]:
     """The lower triangle of M, and y - y_0, where y = M eta + y_0."""
-    columns = partials(g, momenta, system.eta)
-    if g.depends_on([n for c in columns for n in c], system.eta):
+    columns = partials(g, momenta, system.nodes.eta)
+    if g.depends_on([n for c in columns for n in c], system.nodes.eta):
         raise FormError(
             f"chetaev does not fit {system.name!r}: hypothesis 'L is of second degree in the velocities' fails"
         )

@@ -153,6 +153,6 @@ def _resolve(
 
 def residuals(g: Graph, system: System, permitted: Mapping[Node, Node]) -> dict[str, Node]:
     """The declared constraints at the resolved velocities, zero up to rounding, and the holonomic equations."""
-    velocities = g.substitute(system.constraint_nodes, permitted)
+    velocities = g.substitute(system.nodes.constraints, permitted)
     found = {f"constraint_{i + 1}": node for i, node in enumerate(velocities)}
     return found | {f"holonomic_{i + 1}": node for i, node in enumerate(system.nodes.holonomic)}

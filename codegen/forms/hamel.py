@@ -56,7 +56,7 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
 
 def three_index_symbols(g: Graph, system: System) -> Symbols:
     """gamma_aj^b as {(a, j, b): node}, nonzero entries only; a = -1 is time."""
-    fields, k = system.fields, len(system.velocities)
+    fields, k = system.nodes.fields, len(system.velocities)
     if fields.are_rates():
         return {}
     point = example_point(system)

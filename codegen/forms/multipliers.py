@@ -85,7 +85,7 @@ def _multipliers(
     g: Graph, system: System, motion: Motion
 ) -> tuple[list[Node], tuple[tuple[Node, Node], ...]]:
     """lambda, and the pivots of the Schur complement that are not constant, with their limits."""
-    rows = [list(row) for row in system.constraint_rows]
+    rows = [list(row) for row in system.nodes.constraint_rows]
     factors = LDL(g, motion.mass)
     free = factors.solve(motion.force)
     across = [factors.solve(row) for row in rows]  # M^-1 A^T by columns

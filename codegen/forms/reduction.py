@@ -38,8 +38,8 @@ class Balance:
 
 def balance(g: Graph, system: System, brackets: bool = True) -> Balance:
     """The Poincaré-Chetaev balance of momenta; `brackets=False` omits the structure functions (c = 0)."""
-    fields, eta = system.fields, system.eta
-    lagrangian = g.sub(system.kinetic_node, system.potential_node)
+    fields, eta = system.nodes.fields, system.nodes.eta
+    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
     slopes = gradient(g, lagrangian, [*eta, *fields.coordinates])
     momenta, by_x = slopes[: len(eta)], slopes[len(eta) :]
     forces = [

@@ -28,7 +28,7 @@ from .poincare import refuse_constraints
 from .reduction import add_brackets, momentum_equations, refuse_names
 
 
-def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> Equations:
+def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> EquationNodes:
     """Routh's equations in the remaining velocities; the momenta `a_<velocity>` of the others are parameters.
 
     Option `ignore`: the cyclic velocities to eliminate, by default all of them. Coordinates that appear in
@@ -94,7 +94,7 @@ def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> Equatio
     )
 
 
-def reduced_system(eqs: Equations) -> System:
+def reduced_system(eqs: EquationNodes) -> System:
     """The reduced system as a `System`, with L = R.
 
     Raises FormError if the remaining displacements do not close (some c_ij^r of a cyclic r is nonzero), or if a

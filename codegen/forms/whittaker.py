@@ -49,7 +49,7 @@ def derive(
     """
     if branch not in (1, -1):
         raise FormError(f"whittaker: branch is {branch!r}; it must be the sign of eta_1, 1 or -1")
-    g = system.graph.copy()
+    g = system.nodes.graph.copy()
     _steady(g, system)
     place, first = _leading(g, system, along)
     choice = _permitted(g, system, first, independent)

@@ -33,7 +33,7 @@ def prepared(arguments: Namespace) -> tuple[Subject, Any, dict[str, Any], str, f
         model = found.system.compile(form, wait=True, **options)
     t0, t_end, axis = found.t_span[0], arguments.t_end, "t"
     if "t" in model.states:  # a coordinate takes the place of the time
-        axis = str(found.system.equations(form, **options).independent)
+        axis = str(found.system.equations(form, **options).nodes.independent)
         if t_end is None:
             raise SubjectError(f"{form} runs along {axis}, not along the time: give its end by --t-end")
         t0 = found.initial.get(axis, 0.0)
