@@ -73,7 +73,7 @@ $(BUILT): $(MADE) pyproject.toml setup.py $(COMPILED)
 # before tests run side by side.
 $(EXTRAS): $(BUILT)
 	$(INSTALL) 'chaplygin[test]'
-	@$(PY) -c 'import chaplygin.codegen.forms, chaplygin.systems, hypothesis, matplotlib.figure, pytest, scipy.integrate'
+	@$(PY) -c 'import chaplygin.codegen.derive.forms, chaplygin.systems, hypothesis, matplotlib.figure, pytest, scipy.integrate'
 	@rm -f $(VENV)/.extras-* && touch $@
 
 clean:

@@ -37,7 +37,8 @@ FOLDERS = {
 }
 MACHINE = platform.machine().lower()
 X86_64 = MACHINE in ("x86_64", "amd64")
-# The same bits on all machines of one architecture: nothing fused, no tuning to this CPU. See codegen/compilers.py.
+# The same bits on all machines of one architecture: nothing fused, no tuning to this CPU; see
+# codegen/build/toolchain.py.
 PORTABLE = "-O3 -g0 -ffp-contract=off -fno-tree-slp-vectorize -fno-math-errno -fno-trapping-math".split()
 if not X86_64 and MACHINE not in ("i386", "i686"):
     PORTABLE.append("-fno-tree-vectorize")

@@ -14,7 +14,7 @@ _SOURCE = Path(__file__).resolve().with_name("fma_peak.c")
 
 @cache
 def _compiled() -> Callable[[int], float]:
-    from chaplygin.codegen.compilers import find_compiler
+    from chaplygin.codegen.build.toolchain import find_compiler
 
     compiler = find_compiler()
     library = Path(tempfile.mkdtemp(prefix="chaplygin-bench-")) / "fma_peak.so"

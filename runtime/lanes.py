@@ -13,7 +13,7 @@ from .errors import ArgumentError, ChaplyginError, NoCompilerError
 
 __all__ = ["BUILDER", "METHODS", "WIDTHS", "lane_set", "one_at_a_time"]
 
-BUILDER = "chaplygin.codegen.build"
+BUILDER = "chaplygin.codegen.build.extension"
 """The module that finds lane sets in the cache and compiles them: imported when needed, so that the runtime stands
 without it."""
 METHODS = frozenset(("rk4", "dop853", "tsit5", "vern7", "vern9"))

@@ -28,7 +28,7 @@ from .entry import Example, running_integral
 from .rigid import product, quaternion_rates, rotation
 
 if TYPE_CHECKING:
-    from chaplygin.codegen.system import System
+    from chaplygin.codegen.declare.system import System
 
 __all__ = ["INITIAL", "PARAMETERS", "closed_form", "example", "system"]
 

@@ -25,7 +25,7 @@ from .entry import Example
 from .rigid import product, quaternion_rates, rotation
 
 if TYPE_CHECKING:
-    from chaplygin.codegen.system import System
+    from chaplygin.codegen.declare.system import System
 
 __all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 

@@ -23,7 +23,7 @@ from .entry import Example
 from .rigid import body_units, quaternion_rates, vertical
 
 if TYPE_CHECKING:
-    from chaplygin.codegen.system import System
+    from chaplygin.codegen.declare.system import System
 
 __all__ = ["INITIAL", "PARAMETERS", "example", "system"]
 

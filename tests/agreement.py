@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 import chaplygin as cg
-from chaplygin.codegen.differentiate import forward
-from chaplygin.codegen.equations import Equations
-from chaplygin.codegen.evaluate import evaluate
-from chaplygin.codegen.forms import FormError, forms
-from chaplygin.codegen.points import good_points
+from chaplygin.codegen.declare.points import good_points
+from chaplygin.codegen.derive.equations import Equations
+from chaplygin.codegen.derive.forms import FormError, forms
+from chaplygin.codegen.graph.differentiate import forward
+from chaplygin.codegen.graph.evaluate import evaluate
 
 Point = dict[str, float]
 

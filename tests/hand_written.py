@@ -10,8 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from chaplygin.codegen.program import Sources, Variable
-from chaplygin.codegen.shell import shell_files
+from chaplygin.codegen.emit.cython_module import shell_files
+from chaplygin.codegen.lower.program import Sources, Variable
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import chaplygin as cg
-from chaplygin.codegen.python_backend import python_kernels
+from chaplygin.codegen.emit.python_backend import python_kernels
 
 
 class Kernels:

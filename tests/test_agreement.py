@@ -9,9 +9,9 @@ import pytest
 from agreement import REFERENCE, applicable, attempt, largest_difference, permitted_points, rates, system_of
 
 import chaplygin as cg
-from chaplygin.codegen.differentiate import gradient
-from chaplygin.codegen.evaluate import evaluate
-from chaplygin.codegen.forms import forms, hamel, nonholonomic, reduction, routh
+from chaplygin.codegen.derive.forms import forms, hamel, nonholonomic, reduction, routh
+from chaplygin.codegen.graph.differentiate import gradient
+from chaplygin.codegen.graph.evaluate import evaluate
 
 # A system that names a multiplier has one form only.
 SYSTEMS = [name for name in cg.examples() if not system_of(name).multipliers]

@@ -13,8 +13,8 @@ import sympy as sp
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin.codegen.python_backend import python_model
-from chaplygin.codegen.symbols import ASSUMPTIONS, DeclarationError, assumed
+from chaplygin.codegen.declare.symbols import ASSUMPTIONS, DeclarationError, assumed
+from chaplygin.codegen.emit.python_backend import python_model
 from chaplygin.runtime import assumptions
 from chaplygin.runtime.errors import ArgumentError
 

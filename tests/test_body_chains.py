@@ -10,7 +10,7 @@ import sympy as sp
 from body_chains import J1, J2, J3, G, M, body_chain
 
 import chaplygin as cg
-from chaplygin.codegen.evaluate import evaluate
+from chaplygin.codegen.graph.evaluate import evaluate
 
 
 def numeric(bodies: list[cg.Body], kinematics: dict[Any, Any], at: dict[Any, float]) -> tuple[float, float]:

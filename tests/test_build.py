@@ -20,12 +20,13 @@ import pytest
 from hand_written import Shape, call_rhs, loaded, pointer, sources
 
 import chaplygin
-from chaplygin.codegen import cache, compilers
-from chaplygin.codegen.build import build
-from chaplygin.codegen.compilers import BuildError, NoCompilerError, cpu_features, find_compiler
-from chaplygin.codegen.program import Sources, Variable
-from chaplygin.codegen.render import render
-from chaplygin.codegen.shell import shell_files
+from chaplygin.codegen.build import cache
+from chaplygin.codegen.build import toolchain as compilers
+from chaplygin.codegen.build.extension import build
+from chaplygin.codegen.build.toolchain import BuildError, NoCompilerError, cpu_features, find_compiler
+from chaplygin.codegen.emit.cython_module import shell_files
+from chaplygin.codegen.emit.render import render
+from chaplygin.codegen.lower.program import Sources, Variable
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from test_c_core import BASE, COUNT, ROOT, RUNTIME, SOURCES, STRICT, need, run
 
-from chaplygin.codegen.compilers import cpu_features
+from chaplygin.codegen.build.toolchain import cpu_features
 from chaplygin.runtime.lanes import METHODS
 
 LANES = SOURCES / "lanes"

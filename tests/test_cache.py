@@ -18,10 +18,10 @@ import pytest
 from filelock import FileLock
 from hand_written import call_rhs, loaded, sources
 
-from chaplygin.codegen import cache
-from chaplygin.codegen.build import build
-from chaplygin.codegen.cache import CacheError
-from chaplygin.codegen.compilers import Compiler, find_compiler
+from chaplygin.codegen.build import cache
+from chaplygin.codegen.build.cache import CacheError
+from chaplygin.codegen.build.extension import build
+from chaplygin.codegen.build.toolchain import Compiler, find_compiler
 
 KEY = "d" * 40
 posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX owners and modes")
@@ -59,8 +59,8 @@ def test_sixteen_processes_one_compile(tmp_path: Path) -> None:
     script = textwrap.dedent(
         """
         from hand_written import call_rhs, loaded, sources
-        from chaplygin.codegen import cache
-        from chaplygin.codegen.build import build
+        from chaplygin.codegen.build import cache
+        from chaplygin.codegen.build.extension import build
         key = cache.model_key("one declaration", inline=False)
         module = loaded(build(sources(), key=key, inline=False))
         print(call_rhs(module, (0.5, 3.0), (2.0, 4.0)))
@@ -281,8 +281,8 @@ FULL = """
 import resource, signal, sys
 sys.path.insert(0, sys.argv[1])
 from hand_written import sources
-from chaplygin.codegen import cache
-from chaplygin.codegen.build import build
+from chaplygin.codegen.build import cache
+from chaplygin.codegen.build.extension import build
 build(sources("first"), key="a" * 40, inline=False)  # what else is written is there already
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
@@ -423,7 +423,12 @@ def test_the_stamp_is_of_contents_and_not_of_times(tmp_path: Path, monkeypatch: 
     assert stamp() == before
     (tmp_path / "runtime" / "README").write_text("")
     assert stamp() == before
-    for name in ("codegen/emit.py", "codegen/forms/maggi.py", "templates/core.c.in", "runtime/cg_math.h"):
+    for name in (
+        "codegen/emit/c_core.py",
+        "codegen/derive/forms/maggi.py",
+        "templates/core.c.in",
+        "runtime/cg_math.h",
+    ):
         content = (tmp_path / name).read_bytes()
         (tmp_path / name).write_bytes(content.replace(b"e", b"a", 1))  # same size
         assert stamp() != before

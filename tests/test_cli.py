@@ -15,7 +15,7 @@ import pytest
 
 import chaplygin as cg
 from chaplygin.cli import main
-from chaplygin.codegen.forms import forms
+from chaplygin.codegen.derive.forms import forms
 
 MODEL = """
 import sympy as sp

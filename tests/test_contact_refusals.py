@@ -11,9 +11,9 @@ import sympy as sp
 from hybrid_kernels import Kernels
 
 import chaplygin as cg
-from chaplygin.codegen.contacts import MOST_CONTACTS
-from chaplygin.codegen.forms import FormError
-from chaplygin.codegen.symbols import DeclarationError
+from chaplygin.codegen.declare.contacts import MOST_CONTACTS
+from chaplygin.codegen.declare.symbols import DeclarationError
+from chaplygin.codegen.derive.forms import FormError
 
 X, Y = cg.coordinates("x y")
 M, MU, G = cg.parameters("m mu g", positive=True)

@@ -12,7 +12,7 @@ import sympy as sp
 from hybrid_kernels import Kernels
 
 import chaplygin as cg
-from chaplygin.codegen.python_backend import Singular
+from chaplygin.codegen.emit.python_backend import Singular
 from chaplygin.systems import painleve_klein
 
 MODES = (-1, 0, 1)

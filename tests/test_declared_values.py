@@ -9,8 +9,8 @@ import pytest
 import sympy as sp
 
 import chaplygin as cg
-from chaplygin.codegen.graph import Graph
-from chaplygin.codegen.symbols import DeclarationError
+from chaplygin.codegen.declare.symbols import DeclarationError
+from chaplygin.codegen.graph.graph import Graph
 from chaplygin.runtime.errors import ChaplyginError, RangeError
 
 X = cg.coordinates("x")

@@ -14,11 +14,11 @@ import sympy as sp
 from sympy.codegen import ast
 
 import chaplygin as cg
-from chaplygin.codegen.emit import emit, emit_to
-from chaplygin.codegen.golden import GOLDEN, differences
-from chaplygin.codegen.print_c import CPrinter
-from chaplygin.codegen.program import has_functions
-from chaplygin.codegen.python_backend import python_model, python_source
+from chaplygin.codegen.emit.c_core import emit, emit_to
+from chaplygin.codegen.emit.expressions import CPrinter
+from chaplygin.codegen.emit.golden import GOLDEN, differences
+from chaplygin.codegen.emit.python_backend import python_model, python_source
+from chaplygin.codegen.lower.program import has_functions
 
 ROOT = Path(__file__).resolve().parent.parent
 WARNINGS = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]

@@ -16,7 +16,7 @@ from test_emit import every_function
 
 import chaplygin as cg
 from chaplygin.cli import main
-from chaplygin.codegen.emit import emit_to
+from chaplygin.codegen.emit.c_core import emit_to
 from chaplygin.runtime.errors import ChaplyginError, EmitError
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -10,9 +10,9 @@ import pytest
 import sympy as sp
 
 import chaplygin as cg
-from chaplygin.codegen.evaluate import evaluate
-from chaplygin.codegen.forms import FormError
-from chaplygin.codegen.symbols import DeclarationError
+from chaplygin.codegen.declare.symbols import DeclarationError
+from chaplygin.codegen.derive.forms import FormError
+from chaplygin.codegen.graph.evaluate import evaluate
 
 T = cg.time
 Accelerations = Callable[[dict[sp.Symbol, float]], np.ndarray]

@@ -9,10 +9,10 @@ import sympy as sp
 from mpmath import mp, mpf
 
 import chaplygin as cg
-from chaplygin.codegen.evaluate import evaluate
-from chaplygin.codegen.graph import Graph
-from chaplygin.codegen.rational import shortened
-from chaplygin.codegen.structure import structure_functions
+from chaplygin.codegen.derive.structure import structure_functions
+from chaplygin.codegen.graph.evaluate import evaluate
+from chaplygin.codegen.graph.graph import Graph
+from chaplygin.codegen.graph.rational import shortened
 
 x, y, z = cg.coordinates("x y z")
 u, v, w = cg.velocities("u v w")

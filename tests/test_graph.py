@@ -9,12 +9,12 @@ from fractions import Fraction
 import pytest
 import sympy as sp
 
-from chaplygin.codegen import differentiate
-from chaplygin.codegen.differentiate import forward, gradient, partials
-from chaplygin.codegen.evaluate import evaluate
-from chaplygin.codegen.graph import Graph
-from chaplygin.codegen.lowering import Lowering, UnsupportedExpression
-from chaplygin.codegen.sympy_view import expressions
+from chaplygin.codegen.graph import differentiate
+from chaplygin.codegen.graph.differentiate import forward, gradient, partials
+from chaplygin.codegen.graph.evaluate import evaluate
+from chaplygin.codegen.graph.from_sympy import Lowering, UnsupportedExpression
+from chaplygin.codegen.graph.graph import Graph
+from chaplygin.codegen.graph.to_sympy import expressions
 
 X, Y, Z = sp.symbols("x y z", real=True)
 POINTS = [{"x": 0.3, "y": -0.7, "z": 1.9}, {"x": -0.8, "y": 0.45, "z": 0.6}, {"x": 0.5, "y": 0.5, "z": 0.25}]

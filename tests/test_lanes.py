@@ -19,7 +19,7 @@ from runtime_models import ctrl_c_at_progress, needs_core
 from test_c_lanes import ROOT, RUNTIME, flags_of, need
 
 import chaplygin as cg
-from chaplygin.codegen.compilers import Compiler
+from chaplygin.codegen.build.toolchain import Compiler
 from chaplygin.runtime import ArgumentError, core_available
 from chaplygin.runtime import ensemble as ensembles
 from chaplygin.runtime import lanes as libraries

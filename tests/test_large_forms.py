@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import chaplygin as cg
-from chaplygin.codegen.python_backend import python_kernel
+from chaplygin.codegen.emit.python_backend import python_kernel
 
 LINKS = 14
 VALUES = {"m": 0.7, "l": 0.8, "g": 9.81}

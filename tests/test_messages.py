@@ -11,9 +11,9 @@ from runtime_models import needs_core
 from sympy.physics.mechanics import dynamicsymbols
 
 import chaplygin as cg
-from chaplygin.codegen.forms import FormError
-from chaplygin.codegen.points import example_point, good_points, wide_points
-from chaplygin.codegen.symbols import DeclarationError
+from chaplygin.codegen.declare.points import example_point, good_points, wide_points
+from chaplygin.codegen.declare.symbols import DeclarationError
+from chaplygin.codegen.derive.forms import FormError
 from chaplygin.runtime.errors import ArgumentError
 
 x, y, z = cg.coordinates("x y z")

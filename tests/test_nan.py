@@ -14,10 +14,10 @@ import sympy as sp
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin.codegen.evaluate import evaluate
-from chaplygin.codegen.graph import Graph
-from chaplygin.codegen.lowering import Lowering
-from chaplygin.codegen.python_backend import python_model
+from chaplygin.codegen.emit.python_backend import python_model
+from chaplygin.codegen.graph.evaluate import evaluate
+from chaplygin.codegen.graph.from_sympy import Lowering
+from chaplygin.codegen.graph.graph import Graph
 
 X = cg.coordinates("x")
 ROOT, LOG = sp.sqrt(X), sp.log(X)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import chaplygin
-from chaplygin.codegen.compilers import Compiler
+from chaplygin.codegen.build.toolchain import Compiler
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -143,7 +143,7 @@ def test_the_wheel_works_outside_the_checkout(python: Path, tmp_path: Path) -> N
     script = "\n".join(
         [
             "import chaplygin, chaplygin.runtime, chaplygin.runtime._core",
-            "import chaplygin.codegen.build, chaplygin.codegen.forms, chaplygin.systems",
+            "import chaplygin.codegen.build.extension, chaplygin.codegen.derive.forms, chaplygin.systems",
             "from importlib.resources import files",
             f"assert not chaplygin.__file__.startswith({str(ROOT)!r}), chaplygin.__file__",
             f"assert not chaplygin.runtime._core.__file__.startswith({str(ROOT)!r})",
@@ -180,7 +180,7 @@ def test_a_model_compiles_with_the_installed_wheel(python: Path, tmp_path: Path)
 @pytest.mark.slow
 def test_without_a_compiler_the_package_still_installs(archive: Path, tmp_path: Path) -> None:
     python = installed(archive, tmp_path, CC="false")
-    script = "import chaplygin, chaplygin.codegen.cache; print(chaplygin.__version__)"
+    script = "import chaplygin, chaplygin.codegen.build.cache; print(chaplygin.__version__)"
     assert run(python, "-c", script, cwd=tmp_path).strip() == chaplygin.__version__
     assert "sleigh" in run(python, "-c", "import chaplygin as cg; print(cg.examples())", cwd=tmp_path)
     compiled = "from importlib.util import find_spec; print(find_spec('chaplygin.runtime._core'))"

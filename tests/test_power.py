@@ -10,11 +10,11 @@ import pytest
 import sympy as sp
 
 import chaplygin as cg
-from chaplygin.codegen.differentiate import forward
-from chaplygin.codegen.equations import Equations
-from chaplygin.codegen.evaluate import evaluate
-from chaplygin.codegen.power import painleve_function, power
-from chaplygin.codegen.python_backend import python_model
+from chaplygin.codegen.derive.equations import Equations
+from chaplygin.codegen.derive.power import painleve_function, power
+from chaplygin.codegen.emit.python_backend import python_model
+from chaplygin.codegen.graph.differentiate import forward
+from chaplygin.codegen.graph.evaluate import evaluate
 
 T = cg.time
 Q1, Q2, Q3 = cg.coordinates("q1 q2 q3")

@@ -9,10 +9,10 @@ from mpmath import mp
 from random_systems import DIGITS, KINDS, STEP, Reference, changed, declare
 
 import chaplygin as cg
-from chaplygin.codegen.equations import Equations
-from chaplygin.codegen.evaluate import evaluate
-from chaplygin.codegen.forms import FormError, forms
-from chaplygin.codegen.python_backend import python_model
+from chaplygin.codegen.derive.equations import Equations
+from chaplygin.codegen.derive.forms import FormError, forms
+from chaplygin.codegen.emit.python_backend import python_model
+from chaplygin.codegen.graph.evaluate import evaluate
 
 FITS = {
     "rates": {"lagrange", "poincare", "chetaev", "hamel", "nonholonomic"},

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import sympy as sp
 
-from chaplygin.codegen.graph import Graph
-from chaplygin.codegen.lowering import Lowering
-from chaplygin.codegen.rational import vanishes
+from chaplygin.codegen.graph.from_sympy import Lowering
+from chaplygin.codegen.graph.graph import Graph
+from chaplygin.codegen.graph.rational import vanishes
 from chaplygin.systems.rigid import quaternion_rates, rotation
 
 Q = sp.symbols("q0:4", real=True)

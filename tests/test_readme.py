@@ -18,7 +18,7 @@ from documents import ROOT, Block, blocks
 
 import chaplygin as cg
 from chaplygin.cli import _parser
-from chaplygin.codegen.forms import forms
+from chaplygin.codegen.derive.forms import forms
 
 PAGES = (
     "README.md",

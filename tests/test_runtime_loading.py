@@ -16,7 +16,7 @@ from hand_written import key_of, sources
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin.codegen.build import build
+from chaplygin.codegen.build.extension import build
 from chaplygin.runtime import LoadError
 
 pytestmark = needs_core

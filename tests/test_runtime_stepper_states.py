@@ -13,7 +13,7 @@ from test_runtime_python import kernels
 from test_runtime_stepper import TIGHT, swing
 
 import chaplygin as cg
-from chaplygin.codegen.python_backend import python_model
+from chaplygin.codegen.emit.python_backend import python_model
 from chaplygin.runtime import ArgumentError, KernelError, PythonModel, Stepper
 from chaplygin.runtime.stepping import Stepping
 

@@ -9,14 +9,14 @@ import pytest
 import sympy as sp
 
 import chaplygin as cg
-from chaplygin.codegen.bodies import hat
-from chaplygin.codegen.dropping import dropped
-from chaplygin.codegen.graph import Graph
-from chaplygin.codegen.lowering import Lowering
-from chaplygin.codegen.python_backend import python_model
-from chaplygin.codegen.screws import Flow
-from chaplygin.codegen.symbols import DeclarationError
-from chaplygin.codegen.sympy_view import expressions
+from chaplygin.codegen.declare.bodies import hat
+from chaplygin.codegen.declare.screws import Flow
+from chaplygin.codegen.declare.symbols import DeclarationError
+from chaplygin.codegen.emit.python_backend import python_model
+from chaplygin.codegen.graph.dropping import dropped
+from chaplygin.codegen.graph.from_sympy import Lowering
+from chaplygin.codegen.graph.graph import Graph
+from chaplygin.codegen.graph.to_sympy import expressions
 from chaplygin.systems.rigid import quaternion_rates, rotation
 
 T = cg.time

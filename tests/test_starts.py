@@ -11,7 +11,7 @@ import sympy as sp
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin.codegen.python_backend import python_model
+from chaplygin.codegen.emit.python_backend import python_model
 from chaplygin.runtime.errors import ArgumentError, ConsistencyWarning
 
 pytestmark = needs_core
@@ -308,10 +308,10 @@ def test_constraints_that_a_form_keeps_by_itself_cost_nothing() -> None:
 
 def test_the_sum_of_the_terms_multiplies_products_out() -> None:
     """Compared with SymPy's expansion at random points."""
-    from chaplygin.codegen.consistency import term_magnitudes
-    from chaplygin.codegen.evaluate import evaluate
-    from chaplygin.codegen.graph import Graph
-    from chaplygin.codegen.lowering import Lowering
+    from chaplygin.codegen.graph.evaluate import evaluate
+    from chaplygin.codegen.graph.from_sympy import Lowering
+    from chaplygin.codegen.graph.graph import Graph
+    from chaplygin.codegen.lower.consistency import term_magnitudes
 
     a, b, c = symbols = sp.symbols("a b c", real=True)
     rng = np.random.default_rng(3)

@@ -16,7 +16,7 @@ from runtime_models import model as hand_written
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin.codegen.python_backend import python_kernels, python_model
+from chaplygin.codegen.emit.python_backend import python_kernels, python_model
 from chaplygin.runtime import ArgumentError, PythonModel
 
 METHODS = ("rodas5p", "auto")

@@ -10,7 +10,7 @@ import pytest
 import sympy as sp
 
 import chaplygin as cg
-from chaplygin.codegen.symbols import DeclarationError
+from chaplygin.codegen.declare.symbols import DeclarationError
 
 PHI, X, Y = cg.coordinates("phi x y")
 OMEGA, V, W = cg.velocities("omega v w")
@@ -194,7 +194,7 @@ def test_bad_names_are_refused_by_every_kind(name: str) -> None:
 
 def test_a_name_made_by_hand_is_checked_too() -> None:
     """A symbol object can be created without the naming rule; the System checks it again."""
-    from chaplygin.codegen.symbols import Parameter
+    from chaplygin.codegen.declare.symbols import Parameter
 
     evil = Parameter('a;system("x")', real=True)
     with pytest.raises(DeclarationError, match="a name is a letter"):
@@ -308,7 +308,7 @@ def test_wrong_calls() -> None:
 
 EMIT = """
 import hashlib, chaplygin as cg
-from chaplygin.codegen.emit import emit
+from chaplygin.codegen.emit.c_core import emit
 texts = {}
 for name, form in (("chaplygin_sleigh", "maggi"), ("heavy_top", "poincare"), ("n_link_pendulum", "lagrange")):
     texts.update(emit(cg.example(name).system.equations(form).program).files)

@@ -27,8 +27,8 @@ import pytest
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin.codegen import stages
-from chaplygin.codegen.compilers import BuildError
+from chaplygin.codegen.build import stages
+from chaplygin.codegen.build.toolchain import BuildError
 from chaplygin.runtime import KernelError
 from chaplygin.runtime.lanes import WORTH
 
@@ -499,7 +499,7 @@ def test_a_process_killed_while_it_derives_leaves_nothing(place: Place) -> None:
     code = """
 import os, signal
 import chaplygin as cg
-from chaplygin.codegen import stages
+from chaplygin.codegen.build import stages
 def derive():
     os.kill(os.getpid(), signal.SIGKILL)
 stages.begin("a" * 40, derive, inline=True)
@@ -507,7 +507,7 @@ stages.begin("a" * 40, derive, inline=True)
     process = place.start(code)
     process.communicate(timeout=LIMIT)
     assert process.returncode == -signal.SIGKILL
-    from chaplygin.codegen import cache
+    from chaplygin.codegen.build import cache
 
     with cache.locked("a" * 40):  # the second process has ended, or is just ending
         assert place.entries() == place.unfinished() == []
@@ -519,7 +519,7 @@ def test_an_error_of_the_derivation_ends_the_second_process(place: Place) -> Non
 
     with pytest.raises(ZeroDivisionError):
         stages.begin("b" * 40, derive, inline=True)
-    from chaplygin.codegen import cache
+    from chaplygin.codegen.build import cache
 
     with cache.locked("b" * 40):
         assert place.unfinished() == []

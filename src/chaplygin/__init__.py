@@ -17,16 +17,16 @@ __version__ = "0.1.0"
 
 # Defining module -> public names. A new name stands here, in __all__, and in the block below for type checkers.
 _HOMES = {
-    "chaplygin.codegen.compile": ("compile",),
-    "chaplygin.codegen.contacts": ("Coulomb",),
-    "chaplygin.codegen.equations": ("Equations",),
-    "chaplygin.codegen.events": ("Event",),
-    "chaplygin.codegen.pfaff": ("fields_from_forms",),
-    "chaplygin.codegen.interactions": ("Damper", "Motor", "Spring", "Weight", "Wrench"),
-    "chaplygin.codegen.program": ("Program", "Sources"),
-    "chaplygin.codegen.bodies": ("Body", "turn"),
-    "chaplygin.codegen.rolling": ("rolling",),
-    "chaplygin.codegen.symbols": (
+    "chaplygin.codegen.build.compile": ("compile",),
+    "chaplygin.codegen.declare.contacts": ("Coulomb",),
+    "chaplygin.codegen.derive.equations": ("Equations",),
+    "chaplygin.codegen.declare.events": ("Event",),
+    "chaplygin.codegen.declare.pfaff": ("fields_from_forms",),
+    "chaplygin.codegen.declare.interactions": ("Damper", "Motor", "Spring", "Weight", "Wrench"),
+    "chaplygin.codegen.lower.program": ("Program", "Sources"),
+    "chaplygin.codegen.declare.bodies": ("Body", "turn"),
+    "chaplygin.codegen.declare.rolling": ("rolling",),
+    "chaplygin.codegen.declare.symbols": (
         "coordinates",
         "inputs",
         "multiplier",
@@ -35,7 +35,7 @@ _HOMES = {
         "time",
         "velocities",
     ),
-    "chaplygin.codegen.system": ("System",),
+    "chaplygin.codegen.declare.system": ("System",),
     "chaplygin.runtime": ("errors",),
     "chaplygin.runtime.ensemble": ("Ensemble", "ensemble"),
     "chaplygin.runtime.errors": (
@@ -118,17 +118,25 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from chaplygin.codegen.bodies import Body, turn
-    from chaplygin.codegen.compile import compile
-    from chaplygin.codegen.contacts import Coulomb
-    from chaplygin.codegen.equations import Equations
-    from chaplygin.codegen.events import Event
-    from chaplygin.codegen.interactions import Damper, Motor, Spring, Weight, Wrench
-    from chaplygin.codegen.pfaff import fields_from_forms
-    from chaplygin.codegen.program import Program, Sources
-    from chaplygin.codegen.rolling import rolling
-    from chaplygin.codegen.symbols import coordinates, inputs, multiplier, parameters, rate, time, velocities
-    from chaplygin.codegen.system import System
+    from chaplygin.codegen.build.compile import compile
+    from chaplygin.codegen.declare.bodies import Body, turn
+    from chaplygin.codegen.declare.contacts import Coulomb
+    from chaplygin.codegen.declare.events import Event
+    from chaplygin.codegen.declare.interactions import Damper, Motor, Spring, Weight, Wrench
+    from chaplygin.codegen.declare.pfaff import fields_from_forms
+    from chaplygin.codegen.declare.rolling import rolling
+    from chaplygin.codegen.declare.symbols import (
+        coordinates,
+        inputs,
+        multiplier,
+        parameters,
+        rate,
+        time,
+        velocities,
+    )
+    from chaplygin.codegen.declare.system import System
+    from chaplygin.codegen.derive.equations import Equations
+    from chaplygin.codegen.lower.program import Program, Sources
     from chaplygin.runtime import errors
     from chaplygin.runtime.ensemble import Ensemble, ensemble
     from chaplygin.runtime.errors import (

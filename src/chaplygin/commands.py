@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from . import subject
 
 if TYPE_CHECKING:
-    from chaplygin.codegen.equations import Equations
-    from chaplygin.codegen.system import System
+    from chaplygin.codegen.declare.system import System
+    from chaplygin.codegen.derive.equations import Equations
 
 __all__ = ["emit", "forms", "list_systems", "print_json", "progress", "show", "table"]
 
@@ -270,7 +270,7 @@ def _views(equations: Equations, nodes: Sequence[int]) -> list[Any]:
     """Nodes as SymPy expressions; those that SymPy simplifies quickly are simplified, the others stay as they are."""
     import sympy as sp
 
-    from chaplygin.codegen.sympy_view import LARGEST_SIMPLIFIED, expressions
+    from chaplygin.codegen.graph.to_sympy import LARGEST_SIMPLIFIED, expressions
 
     def quick(e: Any, n: int, count: int) -> bool:
         if equations.nodes.graph.tree_size(n) > LARGEST_SIMPLIFIED:
@@ -309,8 +309,8 @@ def _elided(count: int) -> str:
 
 def forms(arguments: Namespace) -> int:
     """`chaplygin forms`: * the form taken when none is named, + one that fits, - one that refuses."""
-    from chaplygin.codegen.forms import FormError, fitting
-    from chaplygin.codegen.forms import forms as names
+    from chaplygin.codegen.derive.forms import FormError, fitting
+    from chaplygin.codegen.derive.forms import forms as names
     from chaplygin.systems import example, examples
 
     rows = [("system", *names())]

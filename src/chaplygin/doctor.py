@@ -73,7 +73,7 @@ def _packages() -> str:
 
 
 def _processor() -> str:
-    from chaplygin.codegen.compilers import cpu_features
+    from chaplygin.codegen.build.toolchain import cpu_features
 
     text = cpu_features()
     try:
@@ -94,7 +94,7 @@ def _processor() -> str:
 
 
 def _compiler() -> str:
-    from chaplygin.codegen.compilers import find_compiler
+    from chaplygin.codegen.build.toolchain import find_compiler
 
     compiler = find_compiler()
     flags = " ".join(compiler.core_flags(tuned=True, reproducible=True))
@@ -102,7 +102,7 @@ def _compiler() -> str:
 
 
 def _cache() -> str:
-    from chaplygin.codegen.cache import ENTRY, cache_folder
+    from chaplygin.codegen.build.cache import ENTRY, cache_folder
 
     folder = cache_folder()
     if not os.access(folder, os.W_OK | os.X_OK):

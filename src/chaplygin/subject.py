@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from chaplygin.runtime.errors import ChaplyginError
 
 if TYPE_CHECKING:
-    from chaplygin.codegen.system import System
+    from chaplygin.codegen.declare.system import System
     from chaplygin.systems import Example
 
 __all__ = ["Subject", "SubjectError", "find", "form_options", "meant"]
@@ -151,7 +151,7 @@ def _of(entry: Example, label: str) -> Subject:
 
 
 def _from_file(path: str, name: str) -> Subject:
-    from chaplygin.codegen.system import System
+    from chaplygin.codegen.declare.system import System
     from chaplygin.systems import Example
 
     module = _execute(Path(path))
@@ -223,7 +223,7 @@ def form_options(system: System, form: str | None, given: Sequence[str]) -> tupl
 
     Lists are separated by commas, integers are read as such, names of the system's symbols become these symbols.
     """
-    from chaplygin.codegen import forms
+    from chaplygin.codegen.derive import forms
 
     chosen = form or forms.fitting(system)
     if chosen not in forms.forms():

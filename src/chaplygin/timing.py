@@ -11,7 +11,7 @@ from .commands import print_json, progress, table
 from .subject import find
 
 if TYPE_CHECKING:
-    from chaplygin.codegen.equations import Equations
+    from chaplygin.codegen.derive.equations import Equations
 
 __all__ = ["bench", "best", "lambdified", "rk4"]
 
@@ -112,7 +112,7 @@ def _measured(text: str) -> dict[str, Any]:
     import numpy as np
     from scipy.integrate import solve_ivp
 
-    from chaplygin.codegen import forms
+    from chaplygin.codegen.derive import forms
 
     with progress(f"deriving {text}"):
         found = find(text)

@@ -1,0 +1,1 @@
+"""From text to a loaded model, through the cache."""

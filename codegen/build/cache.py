@@ -1,0 +1,223 @@
+"""The cache of compiled models: one folder per key, locked while it is built, checked before it is used.
+
+An entry `<folder>/<key>/` contains the extension module, its sources, and `entry.json` with the module's SHA-256. An
+entry appears complete, by renaming a finished folder, so readers need no lock. Nothing is pickled.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+from chaplygin.runtime.errors import CacheError as CacheError
+
+from .toolchain import Compiler, cpu_features, find_compiler
+from .private import disk_errors, private_folder
+
+__all__ = ["CacheError", "cache_folder", "locked", "lookup", "model_key", "publish"]
+
+ENTRY = "entry.json"
+FORMAT = 1
+VERSIONS = "compilers.json"
+LOGS = "logs"
+_LOCKS = "locks"
+_MAKING = ".making-"
+_DAMAGED = ".damaged-"
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def cache_folder() -> Path:
+    """The folder of compiled models, created with mode 0700 if missing.
+
+    `CHAPLYGIN_CACHE`, an absolute path, overrides the user's cache folder; an empty value counts as unset. Compiled
+    code is loaded from here, so a folder that another user owns, can write to or can replace is refused.
+
+    Raises CacheError.
+    """
+    return private_folder(_folder_name())
+
+
+def _folder_name() -> Path:
+    override = os.environ.get("CHAPLYGIN_CACHE", "")
+    if not override:
+        return _user_folder()
+    try:
+        folder = Path(override).expanduser()
+    except RuntimeError:
+        raise CacheError(
+            f"CHAPLYGIN_CACHE is {override!r}, but there is no such user; give an absolute path"
+        ) from None
+    if not folder.is_absolute():
+        raise CacheError(
+            f"CHAPLYGIN_CACHE is {override!r}, a relative path, which depends on the working directory; give an "
+            f"absolute path, for example {os.path.abspath('models')!r}"
+        )
+    return folder
+
+
+@functools.cache
+def _user_folder() -> Path:
+    from platformdirs import user_cache_path
+
+    folder = user_cache_path("chaplygin", appauthor=False) / "models"
+    if not folder.is_absolute():
+        raise CacheError(
+            f"cache folder {folder}: no home directory found; set CHAPLYGIN_CACHE to a folder of your own"
+        )
+    return folder
+
+
+def model_key(
+    digest: str,
+    *,
+    reproducible: bool = True,
+    tuned: bool = True,
+    inline: bool = True,
+    compiler: Compiler | None = None,
+) -> str:
+    """The key of a compiled model: 40 hexadecimal digits.
+
+    `digest` identifies the canonical declaration, the form and its options; the rest are options of `build`. The key
+    also depends on the generator, the compiler's version, the platform, the Python ABI and, for tuned code, the CPU's
+    features.
+
+    Raises NoCompilerError if there is no compiler, CacheError if the folder is refused.
+    """
+    if compiler is None:
+        compiler = find_compiler(cache_folder() / VERSIONS)
+    parts = [
+        FORMAT,
+        digest,
+        inline,
+        compiler.core_flags(tuned=tuned, reproducible=reproducible),
+        compiler.identity,
+        generator_stamp(),
+        EXTENSION_SUFFIXES[0],
+        sys.platform,
+        platform.machine(),
+        cpu_features() if tuned else "",
+    ]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:40]
+
+
+@functools.cache
+def generator_stamp() -> str:
+    """A hash of the generator: its version, and the name and content of every file that affects what is built.
+
+    Reading the files, which takes 2 ms, detects changes made without a new version. Their modification times are not
+    used: a checkout resets them.
+    """
+    from chaplygin import __version__
+
+    stamp = hashlib.sha256(__version__.encode())
+    for folder in (_PACKAGE, _PACKAGE / "forms", _sibling("templates"), _sibling("runtime")):
+        wanted = (".h", ".in") if folder == _sibling("runtime") else (".py", ".in")
+        for name in sorted(name for name in os.listdir(folder) if name.endswith(wanted)):
+            content = (folder / name).read_bytes()
+            stamp.update(f"\n{folder.name}/{name} {len(content)}\n".encode() + content)
+    return stamp.hexdigest()
+
+
+def _sibling(name: str) -> Path:
+    """The folder of the package `chaplygin.<name>`: next to this one, both in a checkout and when installed."""
+    return _PACKAGE.parent / name
+
+
+def lookup(key: str) -> Path | None:
+    """The extension module stored under `key`; None if it is missing or has changed since it was stored.
+
+    The file is hashed, so a damaged one is never loaded. Raises CacheError if the folder is refused.
+    """
+    entry = _place(key)
+    try:
+        facts = json.loads((entry / ENTRY).read_bytes())
+        name, expected = facts["file"], facts["sha256"]
+        if facts["format"] != FORMAT or facts["key"] != key or os.path.basename(name) != name:
+            return None
+        module = entry / name
+        content = module.read_bytes()
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return module if hashlib.sha256(content).hexdigest() == expected else None
+
+
+def _place(key: str) -> Path:
+    if re.fullmatch(r"[0-9a-f]{40}", key) is None:
+        raise ValueError(f"key {key!r} is not 40 hexadecimal digits; create one with model_key")
+    return cache_folder() / key
+
+
+@contextmanager
+def locked(key: str) -> Iterator[None]:
+    """Hold the lock of `key`; other processes and threads wait. Disk errors inside are raised as CacheError."""
+    from filelock import FileLock
+
+    folder = _place(key).parent
+    lock = FileLock(folder / _LOCKS / f"{key}.lock")
+    with disk_errors(folder):
+        (folder / _LOCKS).mkdir(mode=0o700, exist_ok=True)
+        lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+@contextmanager
+def workspace() -> Iterator[Path]:
+    """A private folder next to the entries, removed at the end unless it was published."""
+    folder = cache_folder()
+    with disk_errors(folder):
+        _sweep(folder)
+        work = Path(tempfile.mkdtemp(dir=folder, prefix=_MAKING))
+        try:
+            yield work
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove folders that killed processes left behind more than a day ago."""
+    for left in (*folder.glob(_MAKING + "*"), *folder.glob(_DAMAGED + "*")):
+        with suppress(OSError):
+            if left.stat().st_mtime < time.time() - 86400:
+                shutil.rmtree(left)
+
+
+def publish(key: str, work: Path, module: str, facts: Mapping[str, object]) -> Path:
+    """Make the folder `work`, which contains `module`, the entry of `key`. The caller holds the lock.
+
+    `facts` are stored along with the module's digest. If they come from another entry, its key, file and digest are
+    replaced by those of this one. A damaged entry of the same key is moved aside first.
+    """
+    digest = hashlib.sha256((work / module).read_bytes()).hexdigest()
+    entry = {**facts, "format": FORMAT, "key": key, "file": module, "sha256": digest}
+    (work / ENTRY).write_text(json.dumps(entry, indent=1) + "\n", encoding="utf-8")
+    place = _place(key)
+    if os.path.lexists(place):
+        aside = tempfile.mkdtemp(dir=place.parent, prefix=_DAMAGED)
+        os.replace(place, os.path.join(aside, key))
+        with suppress(OSError):
+            shutil.rmtree(aside)
+    os.replace(work, place)
+    return place / module
+
+
+def log_path(key: str) -> Path:
+    """The path of the log of a failed build of `key`."""
+    logs = cache_folder() / LOGS
+    with disk_errors(logs.parent):
+        logs.mkdir(mode=0o700, exist_ok=True)
+    return logs / f"{key}.log"

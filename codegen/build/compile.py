@@ -1,0 +1,128 @@
+"""`System.compile` and `chaplygin.compile`: from a declaration to a loaded model, via the cache."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import warnings
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from chaplygin.runtime.arguments import boolean
+from chaplygin.runtime.errors import CoreMissingError, PurePythonWarning
+from chaplygin.runtime.model import require_core
+
+from .cache import lookup, model_key
+from ..declare.digest import program_digest
+from .toolchain import NoCompilerError
+from ..derive.forms import fitting
+from ..graph.linear import UNROLLED_VELOCITIES
+from ..declare.system import System
+
+if TYPE_CHECKING:
+    from ..derive.equations import Equations
+    from ..lower.program import Program, Sources
+
+
+def compile_system(
+    system: System, form: str | None = None, *, reproducible: bool = True, wait: bool = False, **options: Any
+) -> Any:
+    """Return the compiled model of a system in one form, from the cache if possible.
+
+    `form` defaults to the simplest one that fits (`lagrange`, `poincare`, or `maggi` with constraints); `options` are
+    passed to the form. `reproducible=True` gives the same bits on every machine of the same kind; False allows
+    contraction (fused multiply-add).
+
+    A reproducible model that is not in the cache is returned as soon as its kernels are compiled. The methods with
+    inlined kernels and the Cython module are compiled in the background during the first runs; the model then switches
+    to them, which makes it faster and changes no bit of the results. A process that ends earlier waits for the
+    compilation. `wait=True` returns when everything is compiled, and so does `reproducible=False`.
+
+    If no compiler is found, the pure-Python backend is returned with a warning.
+
+    Raises FormError, BuildError, CacheError, ArgumentError.
+    """
+    boolean("reproducible", reproducible)
+    boolean("wait", wait)
+    chosen = form or fitting(system)
+    digest = program_digest(system.digest, chosen, sorted(_plain(options).items()))
+
+    @functools.cache
+    def program() -> Program:
+        return system.equations(chosen, **options).program
+
+    def sources() -> Sources:
+        from ..emit.c_core import emit
+
+        return emit(program())
+
+    return _load(system, digest, program, sources, reproducible, wait)
+
+
+def compile(equations: Equations, *, reproducible: bool = True, wait: bool = False) -> Any:
+    """Return the compiled model of derived equations; see `System.compile`.
+
+    The cache key is computed from the emitted code, so equations that were modified after the derivation are compiled
+    as modified.
+    """
+    from ..derive.equations import Equations  # imported here: a system found in the cache needs no derivation
+
+    if not isinstance(equations, Equations):
+        raise TypeError(
+            f"compile takes Equations, not {type(equations).__name__}; a System has a method compile(form)"
+        )
+    boolean("reproducible", reproducible)
+    boolean("wait", wait)
+    from ..emit.c_core import emit
+
+    sources = emit(equations.program)
+    digest = hashlib.sha256(repr(sorted(sources.files.items())).encode()).hexdigest()
+    return _load(equations.system, digest, lambda: equations.program, lambda: sources, reproducible, wait)
+
+
+def _load(
+    system: System,
+    digest: str,
+    program: Callable[[], Program],
+    sources: Callable[[], Sources],
+    reproducible: bool,
+    wait: bool,
+) -> Any:
+    # Integrators are compiled into models small enough to benefit.
+    inline = len(system.velocities) <= UNROLLED_VELOCITIES
+    try:
+        require_core()
+        key = model_key(digest, reproducible=reproducible, inline=inline)
+        path = lookup(key)
+        if path is None:
+            from . import stages
+
+            if wait or not reproducible:
+                return stages.complete(key, sources, reproducible=reproducible, inline=inline)
+            return stages.begin(key, sources, inline=inline)
+    except (NoCompilerError, CoreMissingError) as error:
+        from ..emit.python_backend import python_model
+
+        warnings.warn(
+            f"{str(error).rstrip('.')}. The model {system.name!r} runs in pure Python instead, hundreds of times "
+            "slower.",
+            PurePythonWarning,
+            stacklevel=4,
+        )
+        return python_model(program(), quiet=True)
+    from chaplygin.runtime.loading import load_model
+
+    return load_model(path)
+
+
+def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with symbols as names and sequences as tuples, so that equal options have equal text."""
+
+    def plain(value: Any) -> Any:
+        if hasattr(value, "free_symbols"):
+            return str(value)
+        if isinstance(value, (list, tuple)):
+            return tuple(plain(v) for v in value)
+        return value
+
+    return {k: plain(v) for k, v in options.items()}

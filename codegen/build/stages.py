@@ -1,0 +1,304 @@
+"""A build in two stages: the kernels are compiled immediately, the rest in the background of the first runs.
+
+The first stage compiles the C core without methods, a tenth of the work, and runs it through the runtime's table of
+methods. Meanwhile a second process (`worker`) builds the cache entry: the same core with the methods compiled in, and
+the Cython module. When that is ready, the model switches to it: same object, same bits, faster steps.
+
+Only reproducible models are built this way: in others the last bits may depend on how the code was compiled.
+
+With CHAPLYGIN_BACKGROUND=0 in the environment nothing is compiled in the background: the rest is built when something
+needs it, such as an ensemble, or never.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+from . import cache
+from .extension import BuildError, build, build_quick
+
+if TYPE_CHECKING:
+    from chaplygin.runtime.model import Model
+
+    from ..lower.program import Sources
+
+__all__ = ["begin", "complete"]
+
+PATIENCE = 1.0
+"""Seconds to wait for builds silently at the end of the process."""
+
+_running: dict[str, Build] = {}  # by key
+_postponed: WeakValueDictionary[str, Model] = WeakValueDictionary()  # by key
+
+
+class _Turns:
+    """Limits concurrent builds to the `free` turns; a build that a caller waits for needs no turn."""
+
+    def __init__(self, free: int) -> None:
+        self.free = free
+        self.changed = threading.Condition()
+
+    @contextmanager
+    def taken(self, build: Build) -> Iterator[None]:
+        with self.changed:
+            self.changed.wait_for(lambda: self.free > 0 or build.awaited)
+            self.free -= 1
+        try:
+            yield
+        finally:
+            with self.changed:
+                self.free += 1
+                self.changed.notify_all()
+
+    def hurry(self, build: Build) -> None:
+        """Let this build start without a turn, because a caller waits for it."""
+        with self.changed:
+            build.awaited = True
+            self.changed.notify_all()
+
+
+_turns: _Turns
+
+
+def _free_turns() -> None:
+    """Allow as many concurrent builds as keep the processors busy: each runs Cython and a C compiler in parallel."""
+    global _turns
+    _turns = _Turns(max(1, (os.cpu_count() or 1) // 2))
+
+
+_free_turns()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_free_turns)  # the threads that hold turns do not exist in the child
+
+
+def complete(key: str, sources: Callable[[], Sources], *, reproducible: bool, inline: bool) -> Model:
+    """The fully built model of `key`; waits if a build is running. Raises as `build` does."""
+    from chaplygin.runtime.loading import load_model
+
+    running = _running.get(key)
+    if running is not None:
+        running.wait()
+        return running.model
+    postponed = _postponed.get(key)
+    if postponed is not None:
+        postponed._complete()
+        return postponed
+    return load_model(build(sources(), key=key, reproducible=reproducible, inline=inline))
+
+
+def begin(key: str, sources: Callable[[], Sources], *, inline: bool) -> Model:
+    """A reproducible model of `key` as soon as its kernels are compiled; the rest is built in the background.
+
+    `sources` is called unless the model is already being built. Raises as `build` does.
+    """
+    from chaplygin.runtime.loading import load_model
+
+    running = _running.get(key)
+    if running is not None:
+        return running.model
+    if os.environ.get("CHAPLYGIN_BACKGROUND") == "0":
+        return _postpone(key, sources, inline)
+    try:
+        worker = _Worker(key)
+    except OSError:  # this interpreter cannot be started a second time
+        return complete(key, sources, reproducible=True, inline=inline)
+    try:
+        texts = sources()
+        answer = worker.answer()
+        if "found" in answer:
+            worker.end()
+            return load_model(answer["found"])
+        if "mine" not in answer:
+            worker.end()
+            return complete(key, lambda: texts, reproducible=True, inline=inline)
+        return Build(key, texts, inline, worker, _quick(key, texts)).model
+    except BaseException:
+        worker.abandon()
+        worker.end()
+        raise
+
+
+def _quick(key: str, texts: Sources) -> Model:
+    """A model that runs through the table of the runtime."""
+    from chaplygin.runtime.loading import load_library
+
+    with cache.workspace() as work:
+        return load_library(build_quick(texts, work, key=key), texts.name)
+
+
+def _postpone(key: str, sources: Callable[[], Sources], inline: bool) -> Model:
+    """A model whose rest is built when something needs it."""
+    model = _postponed.get(key)
+    if model is None:
+        texts = sources()
+        model = _quick(key, texts)
+        lock = threading.Lock()
+
+        def rest() -> None:
+            with lock:
+                if model._rest is not None:
+                    _take_over(model, build(texts, key=key, inline=inline))
+
+        model._rest = rest
+        _postponed[key] = model
+    return model
+
+
+def _take_over(model: Model, module: Path) -> None:
+    from chaplygin.runtime.loading import take_over
+
+    take_over(model, module)
+    model._rest = None
+
+
+class _Worker:
+    """The second process: see `worker`."""
+
+    def __init__(self, key: str) -> None:
+        """Start it. Raises OSError where that is impossible: in a frozen program, or one that embeds Python."""
+        name = os.path.basename(sys.executable or "").lower()
+        if getattr(sys, "frozen", False) or not ("python" in name or "pypy" in name):
+            raise OSError(f"{sys.executable!r} is not a Python interpreter")
+        code = (
+            "import sys; sys.path[:] = sys.argv[2:]; from chaplygin.codegen.build.worker import serve; "
+            "serve(sys.argv[1])"
+        )
+        path = [entry for entry in sys.path if isinstance(entry, str)]
+        # In a separate session, so that Ctrl-C, meant for a run, does not reach it.
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", code, key, *path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def answer(self) -> dict[str, Any]:
+        """Its next message; an error message if it has ended without one."""
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            return {
+                "error": f"the build process ended early (code {self.process.wait()})",
+                "log": None,
+            }
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    def order(self, sources: Sources, inline: bool) -> None:
+        """Send it the sources to build."""
+        assert self.process.stdin is not None
+        order = {
+            "name": sources.name,
+            "digest": sources.digest,
+            "files": dict(sources.files),
+            "reproducible": True,
+            "inline": inline,
+        }
+        with suppress(OSError), self.process.stdin as commands:  # `answer` notices a dead process
+            commands.write(json.dumps(order).encode() + b"\n")
+
+    def abandon(self) -> None:
+        """Terminate it and its compilers; it removes its unfinished files."""
+        with suppress(OSError):
+            if hasattr(os, "killpg") and self.process.poll() is None:
+                os.killpg(self.process.pid, signal.SIGTERM)
+            else:
+                self.process.terminate()
+
+    def end(self) -> None:
+        """Wait for it to end."""
+        for pipe in (self.process.stdin, self.process.stdout):
+            with suppress(OSError):
+                assert pipe is not None
+                pipe.close()
+        self.process.wait()
+
+
+class Build:
+    """The rest of a build, which runs in the background while its model is used."""
+
+    def __init__(self, key: str, sources: Sources, inline: bool, worker: _Worker, model: Model) -> None:
+        self.key, self.sources, self.inline, self.worker, self.model = key, sources, inline, worker, model
+        self.pid = os.getpid()
+        self.error: BuildError | None = None
+        self.abandoned = self.awaited = False
+        model._rest = self.wait
+        # A daemon: the interpreter would wait silently for any other thread, and before `_finish`.
+        self.thread = threading.Thread(target=self._follow, name=f"build of {sources.name}", daemon=True)
+        if not _running:
+            atexit.unregister(_finish)
+            atexit.register(_finish)
+        _running[key] = self
+        self.thread.start()
+
+    def wait(self) -> None:
+        """Return when the model uses the complete build. Raises BuildError if that failed."""
+        if os.getpid() == self.pid:
+            _turns.hurry(self)
+            self.thread.join()
+        elif self.model._rest is not None:
+            # A forked child has neither the thread nor the second process: wait as any other process would.
+            _take_over(self.model, build(self.sources, key=self.key, inline=self.inline))
+        if self.error is not None:
+            raise self.error
+
+    def _follow(self) -> None:
+        """Wait for the second process, without the GIL, and switch the model to its result."""
+        try:
+            with _turns.taken(self):
+                self.worker.order(self.sources, self.inline)
+                answer = self.worker.answer()
+            if "made" in answer:
+                _take_over(self.model, Path(answer["made"]))
+            else:
+                raise BuildError(answer["error"], answer["log"] and Path(answer["log"]))
+        except Exception as error:
+            self.error = (
+                error if isinstance(error, BuildError) else BuildError(f"{type(error).__name__}: {error}")
+            )
+        finally:
+            _running.pop(self.key, None)
+            self.worker.end()
+        if self.error is not None and not self.abandoned:
+            warnings.warn(
+                f"the model {self.model.name!r} runs, but its build could not be completed: it is slower than it "
+                f"could be, and it is not cached. {self.error}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+
+def _finish() -> None:
+    """At the end of the process, let its builds finish."""
+    mine = [build for build in _running.values() if build.pid == os.getpid()]
+    deadline = time.monotonic() + PATIENCE
+    try:
+        for build in mine:
+            build.thread.join(max(0.0, deadline - time.monotonic()))
+        late = [build for build in mine if build.thread.is_alive()]
+        if late and sys.stderr is not None:
+            names = ", ".join(build.model.name for build in late)
+            print(f"chaplygin: still compiling {names} for later runs; Ctrl-C abandons it", file=sys.stderr)
+        for build in late:
+            while build.thread.is_alive():
+                build.thread.join(0.1)
+    except KeyboardInterrupt:
+        for build in mine:
+            build.abandoned = True
+            build.worker.abandon()
+        for build in mine:
+            build.thread.join(5.0)

@@ -1,0 +1,71 @@
+"""The process that builds a complete cache entry while the process that requested it already runs a quick model.
+
+`stages` starts it and communicates over pipes, one line of JSON at a time. It answers `{"found": path}` if another
+process has built the entry meanwhile, or `{"mine": true}` once it holds the entry's lock. Then it reads the sources,
+builds, and answers `{"made": path}` or `{"error": one line, "log": path}`. It ends when its input does.
+
+The lock and the unfinished files belong to this process alone, so the entry is built even if the parent process forks
+or is killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from contextlib import suppress
+from importlib import import_module
+from typing import Any, BinaryIO
+
+from . import cache
+from .extension import make
+from .toolchain import BuildError
+from ..lower.program import Sources
+
+__all__ = ["serve"]
+
+
+def serve(key: str) -> None:
+    """Build the entry of `key`, communicating over stdin and stdout."""
+    with suppress(ValueError, OSError):
+        signal.signal(signal.SIGTERM, _end)
+    # Output of compilers and Cython must not mix with the answers.
+    answers = os.fdopen(os.dup(1), "wb")
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+    try:
+        _build(key, answers)
+    except Exception as error:
+        log = getattr(error, "log", None)
+        text = str(error) if isinstance(error, BuildError) else f"{type(error).__name__}: {error}"
+        _say(answers, {"error": text, "log": None if log is None else str(log)})
+
+
+def _build(key: str, answers: BinaryIO) -> None:
+    with cache.locked(key):
+        found = cache.lookup(key)
+        if found is not None:
+            _say(answers, {"found": str(found)})
+            return
+        _say(answers, {"mine": True})
+        # Import Cython while the sources are still being derived.
+        with suppress(ImportError):
+            import_module("Cython.Compiler.Main")
+        line = sys.stdin.buffer.readline()
+        if not line:
+            return
+        order: dict[str, Any] = json.loads(line)
+        sources = Sources(order["name"], order["digest"], order["files"])
+        made = make(sources, key=key, reproducible=order["reproducible"], inline=order["inline"])
+    _say(answers, {"made": str(made)})
+
+
+def _say(answers: BinaryIO, answer: dict[str, Any]) -> None:
+    with suppress(BrokenPipeError):  # nobody waits for it any more; the entry is built anyway
+        answers.write(json.dumps(answer).encode() + b"\n")
+        answers.flush()
+
+
+def _end(number: int, frame: object) -> None:
+    raise SystemExit(1)  # runs every `finally`, so that no unfinished files remain

@@ -1,0 +1,1 @@
+"""What the user declares, checked and frozen. Imports from graph."""

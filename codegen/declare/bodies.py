@@ -1,0 +1,173 @@
+"""Declaration of rigid bodies: mass, inertia operator, pose relative to a parent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sympy as sp
+
+from .symbols import Coordinate, DeclarationError, Input, Parameter, Time, Velocity, check_name
+
+Expression = Any
+Vector = Any
+
+
+class Body:
+    """A rigid body: mass, inertia operator, and pose as a function of (t, x).
+
+    Parameters
+    ----------
+    name : a plain identifier.
+    mass : omit it for a massless frame that carries other bodies.
+    inertia : 3x3 inertia operator in body axes, about the mass centre unless `about` is given; or the three
+        principal moments. None: a particle or a frame.
+    rotation : 3x3 matrix from body axes to the axes of the parent (or of space); its columns are the body axes. A
+        rotation times a scalar factor is accepted, as given by a quaternion q with |q| != 1. None: the parent's axes.
+    center : position of the mass centre, 3 components in the parent's axes, relative to the parent's mass centre;
+        without a parent, in space. None: (0, 0, 0).
+    parent : the body relative to which the pose is given.
+    about : the reference point of `inertia`, in body axes, relative to the mass centre.
+
+    Raises
+    ------
+    DeclarationError : for wrong shapes, an asymmetric inertia, a pose that contains velocities. `System` checks at its
+        example point that the rotation is orthogonal and the inertia is not negative.
+
+    >>> from chaplygin.codegen.declare.rolling import rolling
+    >>> from chaplygin.codegen.declare.symbols import coordinates, parameters
+    >>> x, phi = coordinates("x phi")
+    >>> m, r = parameters("m r", positive=True)
+    >>> wheel = Body("wheel", mass=m, inertia=(m*r**2/4, m*r**2/2, m*r**2/4), rotation=turn(2, phi), center=(x, 0, r))
+    >>> rolling(wheel, (x, 0, 0))
+    [-phi_dot*r + x_dot]
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        mass: Expression | None = None,
+        inertia: Any = None,
+        rotation: Any = None,
+        center: Sequence[Expression] | None = None,
+        parent: Body | None = None,
+        about: Sequence[Expression] | None = None,
+    ) -> None:
+        check_name(name, "Body name")
+        if parent is not None and not isinstance(parent, Body):
+            raise DeclarationError(f"Body {name!r}: parent is {type(parent).__name__}; give a Body")
+        self.name, self.parent = name, parent
+        where = f"Body {name!r}"
+        if mass is None and inertia is not None:
+            raise DeclarationError(f"{where}: inertia is given without mass; give the mass")
+        self.mass = scalar(where, "mass", 0 if mass is None else mass)
+        self.rotation = sp.eye(3) if rotation is None else _matrix(where, "rotation", rotation)
+        self.center = vector(where, "center", (0, 0, 0) if center is None else center)
+        self.inertia = self._central(inertia, about)
+
+    def _central(self, inertia: Any, about: Sequence[Expression] | None) -> Any:
+        where = f"Body {self.name!r}"
+        if inertia is None:
+            if about is not None:
+                raise DeclarationError(f"{where}: about is given without inertia")
+            return sp.zeros(3)
+        rows = list(inertia) if not isinstance(inertia, sp.MatrixBase) else inertia
+        if isinstance(rows, list) and len(rows) == 3 and not any(isinstance(r, (list, tuple)) for r in rows):
+            rows = sp.diag(*[scalar(where, "inertia", e) for e in rows])
+        given = _matrix(where, "inertia", rows)
+        for i, j in ((0, 1), (0, 2), (1, 2)):
+            if sp.expand(given[i, j] - given[j, i]) != 0:
+                raise DeclarationError(
+                    f"{where}: inertia is not symmetric: entry [{i}, {j}] is {given[i, j]}, [{j}, {i}] {given[j, i]}"
+                )
+        if about is None:
+            return given
+        d = vector(where, "about", about)
+        return given - self.mass * (d.dot(d) * sp.eye(3) - d * d.T)
+
+    def entries(self) -> list[tuple[str, Expression]]:
+        """The declared expressions, each with the name of its entry."""
+        found = [("mass", self.mass)]
+        found += [(f"inertia[{i}, {j}]", self.inertia[i, j]) for i in range(3) for j in range(3)]
+        found += [(f"rotation[{i}, {j}]", self.rotation[i, j]) for i in range(3) for j in range(3)]
+        found += [(f"center[{i}]", self.center[i]) for i in range(3)]
+        return [(f"bodies[{self.name!r}].{place}", e) for place, e in found]
+
+    def __repr__(self) -> str:
+        of = f", parent={self.parent.name!r}" if self.parent else ""
+        return f"Body({self.name!r}, mass={self.mass}{of})"
+
+
+def turn(axis: int | Sequence[Expression], angle: Expression) -> Any:
+    """The rotation matrix about an axis (1, 2, 3 or a unit vector) by an angle; its columns are the rotated axes.
+
+    >>> turn(3, sp.pi / 2) * sp.Matrix([1, 0, 0])
+    Matrix([
+    [0],
+    [1],
+    [0]])
+    """
+    if isinstance(axis, int) and axis not in (1, 2, 3):
+        raise DeclarationError(f"turn: axis is {axis}; give 1, 2, 3 or a unit vector")
+    n = (
+        sp.Matrix([int(i == axis) for i in (1, 2, 3)])
+        if isinstance(axis, int)
+        else vector("turn", "axis", axis)
+    )
+    c, s = sp.cos(angle), sp.sin(angle)
+    return c * sp.eye(3) + s * hat(n) + (1 - c) * n * n.T
+
+
+def hat(w: Vector) -> Any:
+    """The skew-symmetric matrix of a vector: hat(w) r = w x r."""
+    return sp.Matrix([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])
+
+
+def moves(e: Any) -> set[sp.Symbol]:
+    """The coordinates in an expression, and the time if it occurs."""
+    return {s for s in e.free_symbols if isinstance(s, (Coordinate, Time))}
+
+
+def scalar(where: str, entry: str, value: Any) -> Expression:
+    """`value` as a scalar expression in (t, x, parameters, inputs)."""
+    if isinstance(value, (str, bytes)):
+        raise DeclarationError(f"{where}: {entry} is text; give a SymPy expression")
+    try:
+        e = sp.sympify(value)
+    except (sp.SympifyError, TypeError, AttributeError) as error:
+        raise DeclarationError(f"{where}: {entry} is not a SymPy expression: {error}") from None
+    if not isinstance(e, sp.Expr):
+        raise DeclarationError(f"{where}: {entry} is {type(e).__name__}; give a scalar SymPy expression")
+    for s in sorted(e.free_symbols, key=str):
+        if isinstance(s, Velocity):
+            raise DeclarationError(
+                f"{where}: {entry} contains the velocity {s}; it must be a function of (t, x)"
+            )
+        if not isinstance(s, (Coordinate, Parameter, Input, Time)):
+            raise DeclarationError(
+                f"{where}: {entry}: unknown symbol {s}; declare it with parameters() or coordinates()"
+            )
+    return e
+
+
+def vector(where: str, entry: str, value: Any) -> Vector:
+    """`value` as a column of three scalars."""
+    sequence = isinstance(value, (sp.MatrixBase, sp.Tuple)) or (
+        hasattr(value, "__iter__") and not isinstance(value, str)
+    )
+    items = list(value) if sequence else None
+    if items is None or len(items) != 3:
+        found = f"is {type(value).__name__}" if items is None else f"has {len(items)} entries"
+        raise DeclarationError(f"{where}: {entry} {found}; give 3 components")
+    return sp.Matrix([scalar(where, f"{entry}[{i}]", e) for i, e in enumerate(items)])
+
+
+def _matrix(where: str, entry: str, value: Any) -> Any:
+    try:
+        given = sp.Matrix(value)
+    except (TypeError, ValueError) as error:
+        raise DeclarationError(f"{where}: {entry} is not a 3x3 matrix: {error}") from None
+    if given.shape != (3, 3):
+        raise DeclarationError(f"{where}: {entry} has shape {given.shape}; give shape (3, 3)")
+    return given.applyfunc(lambda e: scalar(where, entry, e))

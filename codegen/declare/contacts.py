@@ -1,0 +1,164 @@
+"""`Coulomb`: a contact with dry friction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..graph.differentiate import forward
+from ..graph.graph import Graph
+from ..graph.zero import are_zero
+from . import checks
+from .symbols import DeclarationError, Input, Multiplier, check_name
+
+if TYPE_CHECKING:
+    from ..graph.graph import Node
+    from .system import System
+
+
+@dataclass(frozen=True, eq=False)
+class Coulomb:
+    """A contact with Coulomb friction: T = -mu |N| sgn v while it slips, |T| <= mu |N| while it sticks.
+
+    The friction force T acts along the slip velocity v = s_0(t, x) + s_a(t, x) eta_a, so that its generalised forces
+    are T s_a and its power is T v (with a moving support, the drive of the support supplies T s_0).
+
+    Parameters
+    ----------
+    name : a plain identifier. The model has outputs `slip_<name>`, `friction_<name>`, `normal_<name>`, and the mode
+        `<name>`: -1, +1 (direction of slip) or 0 (stick).
+    slip : v, affine in the velocities.
+    normal : N, an expression in (t, x, eta, p, u), or, in the form `multipliers`, one affine in the multipliers of
+        constraints (`chaplygin.multiplier`). N then depends on friction, and the mode `<name>_sign` is the assumed
+        sign of N; the equations may have no solution or several (Painlevé).
+    mu : the coefficient of friction, static and kinetic, never negative: a parameter or an expression without
+        multipliers. A run that starts where mu is negative and N is not zero is refused.
+
+    Source: C.-A. Coulomb (1785); P. Painlevé, Leçons sur le frottement (1895); A. A. Zobova on the Painlevé-Klein
+    example for the modes of several contacts and the rule that a contact with |T| = mu |N| sticks.
+
+    >>> from chaplygin.codegen.declare.symbols import coordinates, parameters, rate
+    >>> x = coordinates("x")
+    >>> m, g, mu = parameters("m g mu")
+    >>> Coulomb("floor", slip=rate(x), normal=m * g, mu=mu)
+    Coulomb('floor', slip=x_dot, normal=g*m, mu=mu)
+    """
+
+    name: str
+    slip: Any = field(kw_only=True)
+    normal: Any = field(kw_only=True)
+    mu: Any = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "contact")
+        for key in ("slip", "normal", "mu"):
+            value = checks.scalar(f"Coulomb {self.name!r}: {key}", getattr(self, key))
+            object.__setattr__(self, key, value)
+        if self.mu.is_negative:
+            raise DeclarationError(
+                f"Coulomb {self.name!r}: mu = {self.mu} is negative, so friction would drive the slip; give a "
+                "coefficient of friction that is positive or zero"
+            )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that a contact uses in a model."""
+        return self.name, f"{self.name}_sign", *(f"{k}_{self.name}" for k in ("slip", "friction", "normal"))
+
+    def __repr__(self) -> str:
+        return f"Coulomb({self.name!r}, slip={self.slip}, normal={self.normal}, mu={self.mu})"
+
+
+@dataclass(frozen=True)
+class ContactNodes:
+    """A contact in a graph: v = offset + row . eta, N, mu; `implicit` if N contains multipliers."""
+
+    name: str
+    slip: Node
+    offset: Node
+    row: tuple[Node, ...]
+    normal: Node
+    mu: Node
+    implicit: bool
+
+
+MOST_CONTACTS = 64
+"""CG_MOST_CONTACTS of cg_events.h."""
+
+
+def checked(system: str, given: Sequence[Any]) -> tuple[Coulomb, ...]:
+    """The contacts of a system, at most `MOST_CONTACTS` and with distinct names."""
+    found: list[Coulomb] = []
+    if len(given) > MOST_CONTACTS:
+        raise DeclarationError(
+            f"System {system!r}: contacts has {len(given)} entries; a model can have at most {MOST_CONTACTS} contacts"
+        )
+    for i, contact in enumerate(given):
+        if not isinstance(contact, Coulomb):
+            raise DeclarationError(
+                f"System {system!r}: contacts[{i}] is {type(contact).__name__}; give chaplygin.Coulomb(name, slip=, "
+                "normal=, mu=)"
+            )
+        if contact.name in (c.name for c in found):
+            raise DeclarationError(f"System {system!r}: contacts: the name {contact.name!r} is used twice")
+        found.append(contact)
+    return tuple(found)
+
+
+def entries(contacts: Sequence[Coulomb]) -> list[tuple[str, Any]]:
+    """Every expression of the contacts with the name of its entry."""
+    return [
+        (f"contacts[{c.name!r}].{key}", getattr(c, key)) for c in contacts for key in ("slip", "normal", "mu")
+    ]
+
+
+def refuse_symbols(system: str, contacts: Sequence[Coulomb]) -> None:
+    """Refuse inputs and multipliers in slip velocities, and multipliers in friction coefficients."""
+    for c in contacts:
+        for key, kind, words in (
+            ("slip", Input, "inputs, since their rates would enter the equations"),
+            ("slip", Multiplier, "multipliers"),
+            ("mu", Multiplier, "multipliers"),
+        ):
+            wrong = [s for s in getattr(c, key).free_symbols if isinstance(s, kind)]
+            if wrong:
+                raise DeclarationError(
+                    f"System {system!r}: contacts[{c.name!r}].{key} contains {wrong[0]}; it must not contain {words}"
+                )
+
+
+def contact_nodes(system: System, g: Graph, value: Callable[[str], Node]) -> tuple[ContactNodes, ...]:
+    """The contacts with the nodes of their expressions, which `value` looks up by the names of the entries.
+
+    Raises DeclarationError for a slip velocity that is not affine in the velocities or contains none of them, and for
+    a normal force that is not affine in the multipliers.
+    """
+    places = [f"contacts[{c.name!r}].slip" for c in system.contacts]
+    slips = [value(place) for place in places]
+    offsets, rows = checks.affine(system, g, places, slips)
+    unknown = [g.symbol(s.name) for s in system.multipliers]
+    found = []
+    for c, slip, offset, row in zip(system.contacts, slips, offsets, rows, strict=True):
+        place = f"System {system.name!r}: contacts[{c.name!r}]"
+        if all(n == g.zero for n in row):
+            raise DeclarationError(f"{place}.slip contains no velocity")
+        normal, mu = value(f"contacts[{c.name!r}].normal"), value(f"contacts[{c.name!r}].mu")
+        slopes = [n for s in unknown for n in forward(g, [normal], {s: g.one})]
+        if not _constant(system, g, slopes, unknown):
+            raise DeclarationError(f"{place}.normal is not affine in the multipliers")
+        found.append(
+            ContactNodes(c.name, slip, offset, tuple(row), normal, mu, g.depends_on([normal], unknown))
+        )
+    return tuple(found)
+
+
+def _constant(system: System, g: Graph, slopes: Sequence[Node], unknown: Sequence[Node]) -> bool:
+    if not g.depends_on(slopes, unknown):
+        return True
+    try:
+        still = g.substitute(slopes, dict.fromkeys(unknown, g.zero))
+    except ZeroDivisionError:
+        return False
+    symbols = {s.name: s for s in system.all_symbols()}
+    return are_zero(g, [g.sub(a, b) for a, b in zip(slopes, still, strict=True)], symbols)

@@ -1,0 +1,156 @@
+"""`Event`: a condition to locate during a run, and what happens to the state there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+from . import checks
+from .symbols import Coordinate, DeclarationError, Parameter, Velocity, check_name
+
+if TYPE_CHECKING:
+    from ..graph.graph import Node
+    from .system import System
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """A zero of a guard g(t, x, eta, p, u), located to the accuracy of the method, and what happens there.
+
+    Parameters
+    ----------
+    expr : the guard, a SymPy expression in declared coordinates, velocities, parameters, inputs and the time. In the
+        form `multipliers` it can contain the multipliers of constraints (`chaplygin.multiplier`).
+    direction : 1 if the guard must rise through zero, -1 if it must fall, 0 for both.
+    terminal : whether the run ends there.
+    reset : {coordinate or velocity: expression}, the state after the event in terms of the state before it; variables
+        not named keep their values. The reset must satisfy the constraints: the new state is not projected.
+    name : a plain identifier; by default `event_1`, `event_2` ... by position.
+
+    Simultaneous events happen in the order in which they are declared.
+
+    Raises
+    ------
+    DeclarationError : naming the entry.
+
+    >>> from chaplygin.codegen.declare.symbols import coordinates, parameters, rate
+    >>> y = coordinates("y")
+    >>> e = parameters("e")
+    >>> Event(y, direction=-1, reset={rate(y): -e * rate(y)}, name="bounce")
+    Event(y, direction=-1, terminal=False, reset={y_dot: -e*y_dot}, name='bounce')
+    """
+
+    expr: Any
+    direction: int = 0
+    terminal: bool = False
+    reset: Mapping[sp.Symbol, Any] | None = None
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        where = f"Event {self.name!r}" if self.name is not None else f"Event({self.expr!s:.40})"
+        if self.name is not None:
+            check_name(self.name, "event")
+        if type(self.direction) is not int or self.direction not in (-1, 0, 1):
+            raise DeclarationError(f"{where}: direction = {self.direction!r}; give -1, 0 or 1")
+        if not isinstance(self.terminal, (bool, int)) or self.terminal not in (False, True):
+            raise DeclarationError(f"{where}: terminal = {self.terminal!r}; give True or False")
+        object.__setattr__(self, "direction", int(self.direction))
+        object.__setattr__(self, "terminal", bool(self.terminal))
+        object.__setattr__(self, "expr", checks.scalar(f"{where}: expr", self.expr))
+        if all(isinstance(s, Parameter) for s in self.expr.free_symbols):
+            raise DeclarationError(
+                f"{where}: expr = {self.expr} does not change during a run, so it never passes through zero; give an "
+                "expression in coordinates, velocities, inputs or the time"
+            )
+        if self.reset is not None:
+            if not isinstance(self.reset, Mapping):
+                raise DeclarationError(
+                    f"{where}: reset is {type(self.reset).__name__}; give a dict {{variable: expression}}"
+                )
+            if not self.reset:
+                raise DeclarationError(f"{where}: reset is empty; name what changes, or leave reset out")
+            for key in self.reset:
+                if not isinstance(key, (Coordinate, Velocity)):
+                    raise DeclarationError(
+                        f"{where}: reset: {key!s} is not the symbol of a coordinate or velocity"
+                    )
+            made = {k: checks.scalar(f"{where}: reset[{k}]", v) for k, v in self.reset.items()}
+            object.__setattr__(self, "reset", MappingProxyType(made))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        reset = None if self.reset is None else dict(self.reset)
+        return Event, (self.expr, self.direction, self.terminal, reset, self.name)
+
+    def __repr__(self) -> str:
+        reset = dict(self.reset) if self.reset is not None else None
+        return (
+            f"Event({self.expr}, direction={self.direction}, terminal={self.terminal}, reset={reset}, "
+            f"name={self.name!r})"
+        )
+
+
+@dataclass(frozen=True)
+class EventNodes:
+    """An event in a graph: its guard, and the new values of the variables that its reset names."""
+
+    name: str
+    direction: int
+    terminal: bool
+    guard: Node
+    reset: Mapping[sp.Symbol, Node]
+
+
+def named(system: str, given: Sequence[Any]) -> tuple[Event, ...]:
+    """The events of a system, each with a name."""
+    found: list[Event] = []
+    for i, event in enumerate(given):
+        if not isinstance(event, Event):
+            raise DeclarationError(
+                f"System {system!r}: events[{i}] is {type(event).__name__}; give chaplygin.Event(expression, ...). "
+                "pass Python functions of (t, y) to integrate(events=...)"
+            )
+        name = event.name or f"event_{i + 1}"
+        if name in (e.name for e in found):
+            raise DeclarationError(f"System {system!r}: events: the name {name!r} is used twice")
+        found.append(Event(event.expr, event.direction, event.terminal, event.reset, name))
+    return tuple(found)
+
+
+def entries(events: Sequence[Event]) -> list[tuple[str, Any]]:
+    """Every expression of the events with the name of its entry."""
+    found: list[tuple[str, Any]] = []
+    for event in events:
+        found.append((f"events[{event.name!r}]", event.expr))
+        found += [(f"events[{event.name!r}].reset[{k}]", v) for k, v in (event.reset or {}).items()]
+    return found
+
+
+def event_nodes(events: Sequence[Event], value: Callable[[str], Node]) -> tuple[EventNodes, ...]:
+    """The events with the nodes of their expressions, which `value` looks up by the names of the entries."""
+    return tuple(
+        EventNodes(
+            str(e.name),
+            e.direction,
+            e.terminal,
+            value(f"events[{e.name!r}]"),
+            {k: value(f"events[{e.name!r}].reset[{k}]") for k in e.reset or {}},
+        )
+        for e in events
+    )
+
+
+def check_resets(system: System) -> None:
+    """Check that resets name variables of the system only: no multipliers, no rates that are not velocities."""
+    known = (*system.coordinates, *system.velocities, *system.independent)
+    for event in system.events:
+        for key in event.reset or {}:
+            if key not in known:
+                names = ", ".join(s.name for s in known)
+                raise DeclarationError(
+                    f"System {system.name!r}: events[{event.name!r}].reset: {key!s} is not a coordinate or velocity of "
+                    f"the system ({names})"
+                )

@@ -1,0 +1,276 @@
+"""Forces on bodies, each declared once for the pair of bodies it connects: weights, wrenches, springs, dampers, motors.
+
+An interaction contributes V(t, x) or generalised forces Q_a = F . v_a(P) + C . omega_a, the power coefficients of its
+wrench, action and reaction together. An end is a body (meaning its mass centre), a pair (body, point in body axes
+relative to the mass centre), or a point in space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Union
+
+import sympy as sp
+
+from ..graph.dropping import dropped
+from ..graph.vectors import Vector, minus, times, transpose
+from .bodies import Body, scalar, vector
+from .symbols import DeclarationError, Velocity
+
+if TYPE_CHECKING:
+    from ..graph.graph import Node
+    from .screws import Flow
+
+Expression = Any
+Loads = list["tuple[Node, Node]"]
+"""Pairs of a force component and the velocity along it, or a couple and the angular velocity about its axis."""
+End = Union[Body, "tuple[Body, Sequence[Any]]", "Sequence[Any]"]
+
+DOWN = (0, 0, -1)
+
+
+class Interaction:
+    """Base class: `potential` (None if there is none) and `loads` along a flow; `bodies` are those that it names."""
+
+    bodies: tuple[Body, ...] = ()
+
+    def entries(self) -> list[tuple[str, Any]]:
+        """The declared scalars and matrices, each with its name."""
+        raise NotImplementedError
+
+    def potential(self, flow: Flow, every: Sequence[Body]) -> Node | None:
+        return None
+
+    def loads(self, flow: Flow) -> Loads:
+        return []
+
+
+class Weight(Interaction):
+    """Gravity: V = -sum m g direction . r_G over all bodies, or over `bodies`.
+
+    g : the acceleration of gravity; direction : a unit vector in space, downward by default.
+
+    >>> from chaplygin.codegen.declare.symbols import parameters
+    >>> Weight(parameters("g", positive=True))
+    Weight(g)
+    """
+
+    def __init__(
+        self, g: Expression, direction: Sequence[Expression] = DOWN, bodies: Iterable[Body] | None = None
+    ) -> None:
+        self.g, self.direction = scalar("Weight", "g", g), vector("Weight", "direction", direction)
+        self.only = None if bodies is None else tuple(_body("Weight", "bodies", b) for b in bodies)
+        self.bodies = self.only or ()
+
+    def entries(self) -> list[tuple[str, Any]]:
+        return [("g", self.g), ("direction", self.direction)]
+
+    def potential(self, flow: Flow, every: Sequence[Body]) -> Node:
+        g = flow.graph
+        (weight,), down = flow.lowering.lower([self.g]), flow.nodes(self.direction)
+        heights = [
+            g.mul(flow.pose(b).mass, g.dot(down, flow.position(b)))
+            for b in (every if self.only is None else self.only)
+            if b.mass != 0
+        ]
+        return g.neg(g.mul(weight, g.sum(heights)))
+
+    def __repr__(self) -> str:
+        return f"Weight({self.g})"
+
+
+class Wrench(Interaction):
+    """A force at a point of a body and a couple: Q_a = F . v_a(P) + C . omega_a.
+
+    force, couple : components in space axes, or in the axes of the body `axes`; functions of (t, x, eta, u).
+    point : the point of application in body axes, relative to the mass centre (default: the mass centre).
+    against : the body on which the opposite wrench acts, at the same point; None: the ground.
+    """
+
+    def __init__(
+        self,
+        body: Body,
+        force: Sequence[Expression] | None = None,
+        couple: Sequence[Expression] | None = None,
+        point: Sequence[Expression] | None = None,
+        *,
+        axes: Body | None = None,
+        against: Body | None = None,
+    ) -> None:
+        self.body = _body("Wrench", "body", body)
+        if force is None and couple is None:
+            raise DeclarationError("Wrench: neither force nor couple is given")
+        self.force = _load("Wrench", "force", force)
+        self.couple = _load("Wrench", "couple", couple)
+        self.arm = vector("Wrench", "point", (0, 0, 0) if point is None else point)
+        self.axes = None if axes is None else _body("Wrench", "axes", axes)
+        self.against = None if against is None else _body("Wrench", "against", against)
+        self.bodies = tuple(b for b in (self.body, self.axes, self.against) if b is not None)
+
+    def entries(self) -> list[tuple[str, Any]]:
+        return [("force", self.force), ("couple", self.couple), ("point", self.arm)]
+
+    def loads(self, flow: Flow) -> Loads:
+        g, body, other = flow.graph, self.body, self.against
+        force, couple = flow.nodes(self.force), flow.nodes(self.couple)
+        if self.axes is not None:
+            force, couple = (times(g, flow.attitude(self.axes), v) for v in (force, couple))
+        arm = flow.nodes(self.arm)
+        v, turning = flow.at(body, arm), flow.turning(body)
+        if other is not None:
+            v = minus(g, v, flow.at_place(other, flow.point(body, arm)))
+            turning = minus(g, turning, flow.turning(other))
+        return [*zip(force, v, strict=True), *zip(couple, turning, strict=True)]
+
+
+class _Line(Interaction):
+    """An interaction along the line between two points."""
+
+    def __init__(self, first: End, second: End) -> None:
+        name = type(self).__name__
+        self.ends = (_end(name, "first", first), _end(name, "second", second))
+        self.bodies = tuple(body for body, _ in self.ends if body is not None)
+        if self.ends[0][0] is self.ends[1][0]:
+            what = "the ground" if not self.bodies else f"the body {self.bodies[0].name!r}"
+            raise DeclarationError(
+                f"{name}: both ends are on {what}; connect two bodies, or a body and the ground"
+            )
+
+    def entries(self) -> list[tuple[str, Any]]:
+        return [("first", self.ends[0][1]), ("second", self.ends[1][1])]
+
+    def _apart(self, flow: Flow) -> tuple[Vector, Node]:
+        """The vector from the first end to the second, and the square of its length."""
+        first, second = (
+            flow.nodes(arm) if body is None else flow.point(body, flow.nodes(arm)) for body, arm in self.ends
+        )
+        apart = minus(flow.graph, second, first)
+        (square,) = dropped(flow.graph, [flow.graph.dot(apart, apart)], set(flow.along))
+        return apart, square
+
+
+class Spring(_Line):
+    """A spring between two points: V = k (d - d_0)^2 / 2, where d is their distance.
+
+    first, second : the ends, each a body, (body, point), or a point in space; stiffness : k; rest_length : d_0.
+    """
+
+    def __init__(self, first: End, second: End, stiffness: Expression, rest_length: Expression = 0) -> None:
+        super().__init__(first, second)
+        self.stiffness = scalar("Spring", "stiffness", stiffness)
+        self.rest_length = scalar("Spring", "rest_length", rest_length)
+
+    def entries(self) -> list[tuple[str, Any]]:
+        return [*super().entries(), ("stiffness", self.stiffness), ("rest_length", self.rest_length)]
+
+    def potential(self, flow: Flow, every: Sequence[Body]) -> Node:
+        g = flow.graph
+        stiffness, rest = flow.lowering.lower([self.stiffness, self.rest_length])
+        _, square = self._apart(flow)
+        if rest != g.zero:
+            stretch = g.sub(g.unary("sqrt", square), rest)
+            square = g.mul(stretch, stretch)
+        return g.mul(g.div(stiffness, g.two), square)
+
+
+class Damper(_Line):
+    """A damper between two points: a force -c d' along their line, where d is their distance; Q_a = -c d' X_a d.
+
+    first, second : the ends, each a body, (body, point), or a point in space; coefficient : c. The ends must not
+    coincide.
+    """
+
+    def __init__(self, first: End, second: End, coefficient: Expression) -> None:
+        super().__init__(first, second)
+        self.coefficient = scalar("Damper", "coefficient", coefficient)
+
+    def entries(self) -> list[tuple[str, Any]]:
+        return [*super().entries(), ("coefficient", self.coefficient)]
+
+    def loads(self, flow: Flow) -> Loads:
+        g = flow.graph
+        (coefficient,) = flow.lowering.lower([self.coefficient])
+        apart, square = self._apart(flow)
+        still = (g.zero,) * 3
+        first, second = (still if body is None else flow.at(body, flow.nodes(arm)) for body, arm in self.ends)
+        speed = g.dot(apart, minus(g, second, first))  # d d'
+        return [(g.neg(g.div(g.mul(coefficient, speed), square)), speed)]
+
+
+class Motor(Interaction):
+    """A couple about an axis on the second body, with the opposite couple on the first.
+
+    Q_a = couple n . (omega_a of the second - omega_a of the first).
+
+    first : the body that carries the motor, None for the ground; axis : n, a unit vector in the axes of the first;
+    couple : a function of (t, x, eta, u), such as an input.
+    """
+
+    def __init__(
+        self, first: Body | None, second: Body, axis: Sequence[Expression], couple: Expression
+    ) -> None:
+        self.first = None if first is None else _body("Motor", "first", first)
+        self.second = _body("Motor", "second", second)
+        if self.first is self.second:
+            raise DeclarationError(f"Motor: first and second are the same body {second.name!r}")
+        self.axis, self.couple = vector("Motor", "axis", axis), _free("Motor", "couple", couple)
+        self.bodies = tuple(b for b in (self.first, self.second) if b is not None)
+
+    def entries(self) -> list[tuple[str, Any]]:
+        return [("axis", self.axis), ("couple", self.couple)]
+
+    def loads(self, flow: Flow) -> Loads:
+        g, first, second = flow.graph, self.first, self.second
+        (couple,) = flow.lowering.lower([self.couple])
+        if second.parent is first:
+            pose = flow.pose(second)
+            relative = times(g, pose.rotation, flow.spin(second))
+            relative = tuple(dropped(g, relative, pose.turned_by))
+        else:
+            relative = flow.turning(second)
+            if first is not None:
+                relative = times(g, transpose(flow.attitude(first)), relative)
+                relative = minus(g, relative, flow.omega(first))
+        return [(couple, g.dot(flow.nodes(self.axis), relative))]
+
+
+def _body(where: str, entry: str, value: Any) -> Body:
+    if not isinstance(value, Body):
+        raise DeclarationError(f"{where}: {entry} is {type(value).__name__}; give a Body")
+    return value
+
+
+def _end(where: str, entry: str, value: Any) -> tuple[Body | None, Any]:
+    if isinstance(value, Body):
+        return value, sp.zeros(3, 1)
+    if (
+        isinstance(value, (tuple, list))
+        and len(value) == 2
+        and (value[0] is None or isinstance(value[0], Body))
+    ):
+        return value[0], vector(where, entry, value[1])
+    if isinstance(value, (tuple, list, sp.MatrixBase)) and len(value) == 3:
+        return None, vector(where, entry, value)
+    raise DeclarationError(
+        f"{where}: {entry} is not an end: give a Body, (body, point in body axes), or a point in space (x, y, z)"
+    )
+
+
+def _free(where: str, entry: str, value: Any) -> Expression:
+    """As `scalar`, but velocities are allowed."""
+    e = sp.sympify(value) if not isinstance(value, (str, bytes)) else value
+    if not isinstance(e, sp.Expr):
+        return scalar(where, entry, value)
+    rest = {s: sp.Integer(1) for s in e.free_symbols if isinstance(s, Velocity)}
+    for s in e.free_symbols - set(rest):
+        scalar(where, entry, s)
+    return e
+
+
+def _load(where: str, entry: str, value: Sequence[Expression] | None) -> Any:
+    if value is None:
+        return sp.zeros(3, 1)
+    items = list(value)
+    if len(items) != 3:
+        raise DeclarationError(f"{where}: {entry} has {len(items)} entries; give 3 components")
+    return sp.Matrix([_free(where, f"{entry}[{i}]", e) for i, e in enumerate(items)])

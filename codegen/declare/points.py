@@ -1,0 +1,165 @@
+"""Points at which a declaration is examined: the example point, and random points near it and far from it.
+
+Every numerical check uses these points. They are the same in every process and do not depend on the system's name.
+Expressions that branch (`Piecewise`, `Max`, `Abs` ...) are split first, see `branches`.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from sympy import Symbol
+
+from chaplygin.runtime import assumptions as held
+
+from ..graph.evaluate import evaluate, shrinking
+from ..graph.graph import Graph, Node
+from .symbols import DeclarationError, Parameter, assumed, time
+
+if TYPE_CHECKING:
+    from .system import System
+
+Point = dict[str, float]
+
+
+def sample(system: System, seed: int, spread: float = 0.2) -> Point:
+    """A random point near the example point (generic where that has no value); `spread` 0: the example itself."""
+    draw = random.Random(1_000_003 * seed)
+    point: Point = {}
+    for s in system.all_symbols():
+        generic = draw.uniform(0.5, 1.5) if isinstance(s, Parameter) else draw.uniform(0.2, 0.9)
+        scale, shift = draw.uniform(-1, 1), draw.uniform(-1, 1)
+        base = system.example.get(s)
+        if base is None:
+            point[s.name] = generic
+        elif isinstance(s, Parameter) and base != 0:
+            # The sign of a parameter may matter and zero may be inadmissible: scale it.
+            point[s.name] = base * (1 + spread * scale)
+        elif isinstance(s, Parameter):
+            # Scaling would leave it at zero, which hides every term that contains it.
+            point[s.name] = spread * abs(shift)
+        else:
+            point[s.name] = base * (1 + spread * scale) + spread * shift
+        point[s.name] = _as_assumed(s, point[s.name])
+    return point
+
+
+def _as_assumed(s: Symbol, value: float) -> float:
+    """A random value, moved to satisfy the assumptions of the symbol."""
+    flags = assumed(s)
+    if not flags or held.holds(flags, value):
+        return value
+    sign = -1.0 if flags & held.NOT_POSITIVE else 1.0
+    if flags & held.NOT_POSITIVE and flags & held.NOT_NEGATIVE:
+        return 0.0
+    if not flags & (held.INTEGER | held.EVEN | held.ODD):
+        return sign * abs(value)
+    whole = (
+        sign * math.ceil(abs(value)) if flags & (held.NOT_NEGATIVE | held.NOT_POSITIVE) else math.ceil(value)
+    )
+    return float(next(n for n in (whole, whole + sign, whole + 2 * sign) if held.holds(flags, float(n))))
+
+
+def _finite(
+    points: Iterable[Point],
+    graph: Graph,
+    roots: Sequence[Node],
+    count: int,
+    complete: Callable[[Point], Point],
+    shrunk: bool = False,
+) -> list[Point]:
+    """The first `count` of the points, completed, at which every root is finite; `shrunk` damps exponentials."""
+    found: list[Point] = []
+    for point in points:
+        try:
+            point = complete(point)
+            shrink = shrinking(graph, roots, point) if shrunk else 1.0
+            values = evaluate(graph, roots, point, shrink=shrink)
+        except (ArithmeticError, ValueError):
+            continue
+        if all(math.isfinite(v) for v in values):
+            found.append(point)
+        if len(found) == count:
+            break
+    return found
+
+
+def _wide(system: System, seed: int) -> Point:
+    """A random point of a magnitude set by the seed; parameters keep the signs of the example."""
+    draw = random.Random(7_919 * seed)
+    size = (0.5, 2.0, 8.0, 40.0)[seed % 4]
+    point: Point = {}
+    for s in system.all_symbols():
+        if isinstance(s, Parameter):
+            base = system.example.get(s, 1.0) or 0.5
+            point[s.name] = base * math.exp(draw.uniform(-1, 1))
+        else:
+            point[s.name] = draw.uniform(-size, size)
+        point[s.name] = _as_assumed(s, point[s.name])
+    return point
+
+
+def wide_points(
+    system: System,
+    roots: Sequence[Node],
+    count: int,
+    graph: Graph,
+    complete: Callable[[Point], Point] = lambda point: point,
+) -> list[Point]:
+    """Random points of all magnitudes and signs, also far from the example; fewer if too few give finite roots."""
+    tried = (_wide(system, seed) for seed in range(1, 10 * count))
+    return _finite(tried, graph, roots, count, complete, shrunk=True)
+
+
+def good_points(
+    system: System,
+    roots: Sequence[Node],
+    count: int,
+    graph: Graph | None = None,
+    complete: Callable[[Point], Point] = lambda point: point,
+) -> list[Point]:
+    """Random points at which every root has a finite value; `complete` adds the variables that a form introduces."""
+    tried = (sample(system, seed, 0.2 if seed < 20 * count else 0.02) for seed in range(1, 40 * count))
+    points = _finite(tried, graph or system.nodes.graph, roots, count, complete)
+    if len(points) < count:
+        raise DeclarationError(
+            f"System {system.name!r}: its expressions have no finite value near the example point; give an example "
+            "point inside their domain"
+        )
+    return points
+
+
+def declared_roots(system: System) -> list[Node]:
+    """The nodes that must be finite at a point: kinematics, energies, constraints."""
+    roots = [
+        *system.nodes.fields.drift,
+        *(n for f in system.nodes.fields.along for n in f),
+        system.nodes.kinetic,
+    ]
+    return [
+        *roots,
+        system.nodes.potential,
+        *system.nodes.constraint_offsets,
+        *(n for r in system.nodes.constraint_rows for n in r),
+    ]
+
+
+def example_point(system: System) -> Point:
+    """The example point, completed with generic values; its time is 0 unless the example gives one."""
+    roots = declared_roots(system)
+    generic = good_points(system, roots, 1)[0]
+    if not system.example:
+        return generic
+    point = {**generic, time.name: 0.0, **{s.name: v for s, v in system.example.items()}}
+    try:
+        values = evaluate(system.nodes.graph, roots, point)
+    except (ArithmeticError, ValueError) as error:
+        raise DeclarationError(
+            f"System {system.name!r}: an expression fails at the example point: {error}"
+        ) from None
+    if not all(math.isfinite(v) for v in values):
+        raise DeclarationError(f"System {system.name!r}: an expression is not finite at the example point")
+    return point

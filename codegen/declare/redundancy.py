@@ -1,0 +1,113 @@
+"""Linearly dependent constraints: redundant ones, and ones that contradict the rest.
+
+A row A_s of A_sa eta_a + A_s0 = 0 that is a linear combination of earlier rows is redundant if the same combination
+gives A_s0, and contradicts them otherwise. A holonomic equation f whose rate depends on the rates of others is
+redundant if f vanishes where they vanish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..graph.differentiate import gradient
+from ..graph.evaluate import evaluate, evaluate_with_scale
+from ..graph.graph import Graph, Node
+from .points import Point
+from .symbols import DeclarationError
+
+if TYPE_CHECKING:
+    from .system import System
+
+_DEPENDENT = 1e-10
+"""A row depends on others if its relative distance from their span is below this."""
+_STEPS = 60
+
+
+def label(system: System, row: int) -> str:
+    """The entry of the declaration from which a constraint row comes."""
+    declared = len(system.constraints) - len(system.holonomic)
+    return f"constraints[{row}]" if row < declared else f"holonomic[{row - declared}]"
+
+
+def check(system: System, g: Graph, point: Point, where: str) -> None:
+    """Reject a constraint that depends on earlier ones at a generic point; the error says if it contradicts them."""
+    if len(system.constraints) < 2:
+        return
+    names = [label(system, i) for i in range(len(system.constraints))]
+    rows = _values(g, system.nodes.constraint_rows, point)
+    for s in range(1, len(rows)):
+        weights = _combination(rows[:s], rows[s])
+        if weights is None:
+            continue
+        others = " and ".join(names[i] for i in np.flatnonzero(weights)) or "the others"
+        if _contradicts(system, g, s, weights, point):
+            raise DeclarationError(
+                f"{where}: {names[s]} contradicts {others}: they cannot hold together; correct one of them"
+            )
+        raise DeclarationError(
+            f"{where}: {names[s]} is redundant: its velocities are linearly dependent on those of {others}; remove one "
+            "of them"
+        )
+
+
+def _values(g: Graph, rows: Sequence[Sequence[Node]], point: Point) -> np.ndarray:
+    flat = evaluate(g, [n for row in rows for n in row], point)
+    return np.array(flat, dtype=float).reshape(len(rows), -1)
+
+
+def _combination(rows: np.ndarray, row: np.ndarray) -> np.ndarray | None:
+    """Weights with which `rows` combine to `row`, small ones as zero; None if `row` is independent of them."""
+    size = np.linalg.norm(row)
+    if size == 0:
+        return None
+    scales = np.linalg.norm(rows, axis=1)
+    scales[scales == 0] = 1.0
+    weights = np.linalg.lstsq((rows / scales[:, None]).T, row / size, rcond=1e-12)[0]
+    if np.linalg.norm(weights @ (rows / scales[:, None]) - row / size) > _DEPENDENT:
+        return None
+    result: np.ndarray = np.where(np.abs(weights) > 1e-8, weights * size / scales, 0.0)
+    return result
+
+
+def _contradicts(system: System, g: Graph, s: int, weights: np.ndarray, point: Point) -> bool:
+    """Whether row s contradicts the rows before it and their holonomic equations."""
+    declared = len(system.constraints) - len(system.holonomic)
+    kept = [system.nodes.holonomic[i] for i in range(max(0, s - declared))]
+    at = _satisfying(system, g, kept, point)
+    if at is None:
+        return False
+    if s >= declared and not weights[:declared].any():
+        ((value, scale),) = evaluate_with_scale(g, [system.nodes.holonomic[s - declared]], at)
+        if abs(value) > 1e-6 * scale:
+            return True
+    rows = _values(g, system.nodes.constraint_rows, at)
+    offsets = np.array(evaluate(g, list(system.nodes.constraint_offsets), at))
+    there = _combination(rows[:s], rows[s])
+    if there is None:
+        return False
+    rest = offsets[s] - there @ offsets[:s]
+    return bool(abs(rest) > 1e-8 * (abs(offsets[s]) + np.abs(there) @ np.abs(offsets[:s])))
+
+
+def _satisfying(system: System, g: Graph, equations: Sequence[Node], point: Point) -> Point | None:
+    """A point near `point` where the equations hold, by Gauss-Newton in the coordinates; None if none is found."""
+    if not equations:
+        return point
+    x = system.nodes.fields.coordinates
+    names = [str(g.value[n]) for n in x]
+    slopes = [n for f in equations for n in gradient(g, f, x)]
+    at = dict(point)
+    try:
+        for _ in range(_STEPS):
+            found = evaluate_with_scale(g, equations, at)
+            if all(abs(value) <= 1e-12 * max(scale, 1e-300) for value, scale in found):
+                return at
+            matrix = np.array(evaluate(g, slopes, at)).reshape(len(equations), len(x))
+            step = np.linalg.lstsq(matrix, np.array([value for value, _ in found]), rcond=1e-12)[0]
+            at.update({n: at[n] - float(d) for n, d in zip(names, step, strict=True)})
+    except (ArithmeticError, ValueError):
+        return None
+    return None

@@ -1,0 +1,308 @@
+"""Kinematic screws, partial screws and kinetic energies of rigid bodies, composed in the graph.
+
+The kinematic screw of a body is its angular velocity and the velocity of its mass centre; along
+dx/dt = X_0 + eta_a X_a both are affine in the velocities,
+omega = omega_0 + eta_a omega_a,  v_G = v_0 + eta_a v_a,
+with R^T X_a R = hat(omega_a) in body axes and v_a = X_a r_G: (omega_a, v_a) is the partial screw of eta_a.
+T = sum m v_G^2 / 2 + omega . I omega / 2  (König); a wrench (F, C) at P has Q_a = F . v_a(P) + C . omega_a.
+
+From parent to child, with R the rotation relative to the parent, c the mass centre in the parent's axes, c = a + R l:
+omega = R^T omega_parent + spin,   v = R^T (v_parent + omega_parent x a + a') + omega x l,
+each in body axes, so the cost of a chain is linear in the number of bodies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from ..graph.differentiate import forward, gradient
+from ..graph.dropping import dropped
+from ..graph.from_sympy import Lowering
+from ..graph.graph import Graph, Node
+from ..graph.vectors import (
+    Matrix,
+    Vector,
+    axial,
+    by_rows,
+    cross,
+    is_zero,
+    minus,
+    plus,
+    product,
+    times,
+    transpose,
+    zero,
+)
+from .bodies import Body, moves
+from .symbols import Velocity, time
+
+
+@dataclass(frozen=True, eq=False)
+class Screw:
+    """The kinematic screw of a body: `omega` in body axes and `velocity` of the mass centre in space, (3, 1) each.
+
+    `partial[eta]` is the pair (omega_a, v_a) of the velocity eta, `drift` is (omega_0, v_0), with all eta = 0.
+    """
+
+    body: Body
+    omega: Any
+    velocity: Any
+    partial: Mapping[sp.Symbol, tuple[Any, Any]]
+    drift: tuple[Any, Any]
+
+
+@dataclass(frozen=True)
+class _Pose:
+    """A body's declaration in the graph. Its mass centre is at `center` = `anchor` + R `lever` in the parent's axes,
+    with a lever that is fixed in body axes; if there is none, `anchor` is `center` and `lever` is zero."""
+
+    mass: Node
+    inertia: Matrix
+    rotation: Matrix
+    scale: Node
+    """The square of the factor by which `rotation` scales a true rotation: 1, or |q|^4 for a quaternion."""
+    center: Vector
+    anchor: Vector
+    lever: Vector
+    turned_by: frozenset[Node]
+    """The coordinates, and the time, that the rotation contains."""
+
+
+class Flow:
+    """Poses along dx/dt = X_0 + eta_a X_a: angular velocities, velocities of points, energies, generalised forces.
+
+    `lowering` maps symbols to nodes; `rows` are the nodes of dx/dt by coordinate, `velocities` those of eta.
+    """
+
+    def __init__(
+        self, lowering: Lowering, rows: Mapping[sp.Symbol, Node], velocities: Mapping[sp.Symbol, Node]
+    ) -> None:
+        self.graph: Graph = lowering.graph
+        self.lowering = lowering
+        self.velocities = dict(velocities)
+        (clock,) = lowering.lower([time])
+        places = lowering.lower(list(rows))
+        self.along = {**dict(zip(places, rows.values(), strict=True)), clock: self.graph.one}
+        self._poses: dict[Body, _Pose] = {}
+        self._spin: dict[Body, Vector] = {}
+        self._omega: dict[Body, Vector] = {}
+        self._velocity: dict[tuple[Body, bool], Vector] = {}
+        self._attitude: dict[Body, Matrix] = {}
+        self._position: dict[Body, Vector] = {}
+        self._turning: dict[Body, Vector] = {}
+
+    @classmethod
+    def apart(
+        cls, symbols: Iterable[sp.Symbol], kinematics: Mapping[sp.Symbol, Any]
+    ) -> tuple[Flow, dict[str, sp.Symbol]]:
+        """A flow in a new graph, and its symbols by name."""
+        g = Graph()
+        rows = {x: sp.sympify(e) for x, e in kinematics.items()}
+        used = {*symbols, *rows, *(s for e in rows.values() for s in e.free_symbols)} | {time}
+        lowering = Lowering(g, {s: g.symbol(s.name) for s in sorted(used, key=str)})
+        speeds = sorted((s for s in used if isinstance(s, Velocity)), key=str)
+        nodes = dict(zip(rows, lowering.lower(list(rows.values())), strict=True))
+        flow = cls(lowering, nodes, dict(zip(speeds, lowering.lower(speeds), strict=True)))
+        return flow, {s.name: s for s in used}
+
+    # -- poses ------------------------------------------------------------------------------------------------------
+    def nodes(self, matrix: Any) -> Vector:
+        """The entries of a SymPy matrix."""
+        return tuple(self.lowering.lower(list(matrix)))
+
+    def rate(self, v: Sequence[Node]) -> Vector:
+        """d v / dt of functions of (t, x)."""
+        return tuple(forward(self.graph, list(v), self.along))
+
+    def pose(self, body: Body) -> _Pose:
+        if body not in self._poses:
+            self._poses[body] = self._made(body)
+        return self._poses[body]
+
+    def _made(self, body: Body) -> _Pose:
+        g = self.graph
+        rotation = by_rows(self.nodes(body.rotation))
+        turning = moves(body.rotation)
+        turned_by = frozenset(self.lowering.lower(sorted(turning, key=str)))
+        first = transpose(rotation)[0]
+        (scale,) = dropped(g, [g.dot(first, first)], turned_by)
+        (mass,) = self.lowering.lower([body.mass])
+        center = anchor = self.nodes(body.center)
+        lever = zero(g)
+        carried = body.center.applyfunc(lambda e: _of_rotation(e, turning))
+        if turning and not carried.is_zero_matrix:
+            arm = times(g, transpose(rotation), self.nodes(carried))
+            arm = tuple(dropped(g, [g.div(e, scale) for e in arm], turned_by))
+            if not g.depends_on(arm, turned_by):
+                anchor, lever = self.nodes(body.center - carried), arm
+        return _Pose(
+            mass, by_rows(self.nodes(body.inertia)), rotation, scale, center, anchor, lever, turned_by
+        )
+
+    def attitude(self, body: Body) -> Matrix:
+        """R (3, 3): from body axes to space axes."""
+        if body not in self._attitude:
+            own = self.pose(body).rotation
+            above = body.parent
+            self._attitude[body] = own if above is None else product(self.graph, self.attitude(above), own)
+        return self._attitude[body]
+
+    def position(self, body: Body) -> Vector:
+        """r_G: the mass centre in space."""
+        if body not in self._position:
+            center, above = self.pose(body).center, body.parent
+            self._position[body] = center if above is None else self.point(above, center)
+        return self._position[body]
+
+    def point(self, body: Body, arm: Vector) -> Vector:
+        """The position in space of the point at `arm` (in body axes) from the mass centre."""
+        return plus(self.graph, self.position(body), times(self.graph, self.attitude(body), arm))
+
+    # -- velocities -------------------------------------------------------------------------------------------------
+    def spin(self, body: Body) -> Vector:
+        """The angular velocity relative to the parent, in body axes."""
+        if body not in self._spin:
+            self._spin[body] = self._relative(body)
+        return self._spin[body]
+
+    def _relative(self, body: Body) -> Vector:
+        g, pose = self.graph, self.pose(body)
+        flat = [n for row in pose.rotation for n in row]
+        moved = by_rows(self.rate(flat))
+        if all(is_zero(g, row) for row in moved):
+            return zero(g)
+        whole = axial(product(g, transpose(pose.rotation), moved))
+        names = g.symbols(whole)
+        speeds = [n for s, n in self.velocities.items() if s.name in names]
+        parts = [self._rest(whole), *(forward(g, whole, {n: g.one}) for n in speeds)]
+        total = zero(g)
+        for weight, part in zip([g.one, *speeds], parts, strict=True):
+            shown = dropped(g, [g.div(e, pose.scale) for e in part], pose.turned_by)
+            total = plus(g, total, tuple(g.mul(weight, e) for e in shown))
+        return total
+
+    def _rest(self, v: Sequence[Node]) -> list[Node]:
+        """v with all eta = 0."""
+        return self.graph.substitute(v, dict.fromkeys(self.velocities.values(), self.graph.zero))
+
+    def omega(self, body: Body) -> Vector:
+        """The angular velocity in body axes."""
+        if body not in self._omega:
+            above, own = body.parent, self.spin(body)
+            if above is not None:
+                back = transpose(self.pose(body).rotation)
+                own = plus(self.graph, times(self.graph, back, self.omega(above)), own)
+            self._omega[body] = own
+        return self._omega[body]
+
+    def turning(self, body: Body) -> Vector:
+        """The angular velocity in space axes."""
+        if body not in self._turning:
+            g, above, pose = self.graph, body.parent, self.pose(body)
+            own = times(g, pose.rotation, self.spin(body))
+            own = tuple(dropped(g, own, pose.turned_by))
+            if above is not None:
+                own = plus(g, self.turning(above), times(g, self.attitude(above), own))
+            self._turning[body] = own
+        return self._turning[body]
+
+    def velocity(self, body: Body, inside: bool) -> Vector:
+        """The velocity of the mass centre, in body axes (`inside`) or in those of the parent."""
+        key = (body, inside)
+        if key not in self._velocity:
+            g, pose, above = self.graph, self.pose(body), body.parent
+            v = self.rate(pose.anchor)
+            if above is not None:
+                carried = cross(g, self.omega(above), pose.anchor)
+                v = plus(g, v, plus(g, self.velocity(above, True), carried))
+            beside = cross(g, self.omega(body), pose.lever)
+            if inside:
+                v = plus(g, times(g, transpose(pose.rotation), v), beside)
+            elif not is_zero(g, pose.lever):
+                v = plus(g, v, times(g, pose.rotation, beside))
+            self._velocity[key] = v
+        return self._velocity[key]
+
+    def speed(self, body: Body) -> Vector:
+        """The velocity of the mass centre in space."""
+        above, v = body.parent, self.velocity(body, False)
+        return v if above is None else times(self.graph, self.attitude(above), v)
+
+    def at(self, body: Body, arm: Vector) -> Vector:
+        """The velocity in space of the material point at `arm` (in body axes) from the mass centre."""
+        turned = times(self.graph, self.attitude(body), cross(self.graph, self.omega(body), arm))
+        return plus(self.graph, self.speed(body), turned)
+
+    def at_place(self, body: Body, place: Vector) -> Vector:
+        """The velocity in space of the body's material point at the position `place` in space."""
+        g = self.graph
+        return plus(g, self.speed(body), cross(g, self.turning(body), minus(g, place, self.position(body))))
+
+    # -- energy and forces ------------------------------------------------------------------------------------------
+    def energy(self, body: Body) -> Node:
+        """m v_G^2 / 2 + omega . I omega / 2."""
+        g, pose = self.graph, self.pose(body)
+        half = g.div(g.one, g.two)
+        inside = not is_zero(g, pose.lever)
+        square = self._square([(g.one, self.velocity(body, inside))], pose)
+        moving = g.mul(half, g.mul(pose.mass, square))
+        if all(is_zero(g, row) for row in pose.inertia):
+            return moving
+        return g.add(moving, g.mul(half, self._turning_energy(body, pose)))
+
+    def _turning_energy(self, body: Body, pose: _Pose) -> Node:
+        """omega . I omega, in the parent's axes if I is constant in them, so that the spin angle drops out."""
+        g = self.graph
+        inner = self._quadratic(pose.inertia, self.omega(body), pose)
+        if pose.scale != g.one or not pose.turned_by:
+            return inner
+        turned = product(g, product(g, pose.rotation, pose.inertia), transpose(pose.rotation))
+        fixed = by_rows(dropped(g, [n for row in turned for n in row], pose.turned_by))
+        if any(g.depends_on(row, pose.turned_by) for row in fixed):
+            return inner
+        outer = tuple(dropped(g, times(g, pose.rotation, self.spin(body)), pose.turned_by))
+        if body.parent is not None:
+            outer = plus(g, self.omega(body.parent), outer)
+        return self._quadratic(fixed, outer, pose)
+
+    def _quadratic(self, inertia: Matrix, omega: Vector, pose: _Pose) -> Node:
+        """omega . I omega; components with equal moments are grouped so that angles can drop out."""
+        g = self.graph
+        if any(inertia[i][j] != g.zero for i in range(3) for j in range(3) if i != j):
+            return g.dot(omega, times(g, inertia, omega))
+        moments: dict[Node, list[Node]] = {}
+        for i in range(3):
+            if inertia[i][i] != g.zero:
+                moments.setdefault(inertia[i][i], []).append(omega[i])
+        return self._square([(moment, tuple(parts)) for moment, parts in moments.items()], pose)
+
+    def _square(self, groups: Sequence[tuple[Node, Vector]], pose: _Pose) -> Node:
+        """sum of moment * |v|^2, without coordinates of the pose that drop out of |v|^2."""
+        g = self.graph
+        own = [g.dot(v, v) for _, v in groups]
+        places = set(self.along)
+        shown = dropped(g, own, places)
+        return g.dot([moment for moment, _ in groups], shown)
+
+    def generalised_forces(self, loads: Sequence[tuple[Node, Node]]) -> dict[sp.Symbol, Node]:
+        """Q_a = sum of F v_a over pairs of a force (or couple) and the velocity along it."""
+        g = self.graph
+        frozen = [g.symbol(f"cg_load_{i}") for i in range(len(loads))]
+        power = g.dot(frozen, [v for _, v in loads])
+        slopes = gradient(g, power, list(self.velocities.values()))
+        slopes = g.substitute(slopes, dict(zip(frozen, (f for f, _ in loads), strict=True)))
+        return {s: q for s, q in zip(self.velocities, slopes, strict=True) if q != g.zero}
+
+    def partial(self, v: Vector, eta: Node | None) -> Vector:
+        """v_a; eta None is the drift v_0."""
+        g = self.graph
+        return tuple(self._rest(v) if eta is None else forward(g, v, {eta: g.one}))
+
+
+def _of_rotation(e: Any, turning: set[sp.Symbol]) -> Any:
+    """The terms of a sum that move with the rotation only."""
+    return sp.Add(*(term for term in sp.Add.make_args(e) if moves(term) and moves(term) <= turning))

@@ -1,0 +1,414 @@
+"""`System`: the declaration of a mechanical system, checked on creation and immutable afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+from chaplygin.runtime.errors import ArgumentError, RangeError
+
+from ..derive.forms import forms
+from ..graph.graph import Node
+from ..graph.to_sympy import expressions
+from . import checks, contacts, events
+from . import reading as declaration
+from .digest import digest
+from .points import example_point
+from .symbols import DeclarationError, check_name, rate, time
+from .system_nodes import SystemNodes, lowered, remaining_parameters
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..derive.equations import Equations
+    from .bodies import Body
+    from .contacts import Coulomb
+    from .events import Event
+    from .interactions import Interaction
+    from .mechanism import Screws
+
+Expression = Any
+_ARGUMENTS = (
+    "kinematics bodies interactions holonomic parametrization contacts events outputs units descriptions example"
+).split()
+_MADE_WHEN_ASKED = ("kinetic", "potential", "forces", "screws")
+
+
+class System:
+    """A mechanical system: kinematics, energies, forces, constraints.
+
+    dx_i/dt = xi_0^i(t, x) + xi_a^i(t, x) eta_a,   L(t, x, eta) = T - V,   generalised forces Q_a conjugate to eta_a,
+    constraints A_sa eta_a + A_s0 = 0 (or eta_a = beta_a(t, x, theta) by independent parameters theta).
+
+    Parameters
+    ----------
+    name : a plain identifier, used in emitted code.
+    kinematics : {coordinate: dx/dt}, each right-hand side affine in the velocities. Fewer velocities than coordinates
+        are allowed iff every bracket [X_a, X_b], [X_0, X_b] stays in the span of the X_a.
+    coordinates : instead of `kinematics`, if the velocities are the coordinate rates, `chaplygin.rate(x)`.
+    kinetic : T(t, x, eta), with no constraint substituted; with `bodies`, a term added to their T.
+    bodies : `Body` objects instead of (or in addition to) `kinetic`: König's theorem gives T from their masses,
+        inertias and poses.
+    potential : V(t, x).
+    forces : {velocity: generalised force}.
+    interactions : loads on the bodies (`Weight`, `Wrench`, `Spring`, `Damper`, `Motor`), each declared once for the
+        pair that it connects; their potentials and generalised forces are added to `potential` and `forces`.
+    constraints : expressions in (t, x, eta), affine in the velocities, that are zero.
+    holonomic : expressions f(t, x) that stay zero (closed loops). Their rates df/dt become constraints on the
+        velocities, and f itself a residual; a run must start where f = 0.
+    parametrization : {velocity: expression in (t, x, theta)} for every velocity, with theta created by `velocities()`.
+    contacts : `Coulomb` contacts with dry friction, at most 64.
+    events : `Event` objects: functions whose zeros are located, and what happens there.
+    outputs : {name: expression}.
+    units, descriptions : {symbol: text}.
+    example : {symbol: number}, a representative point at which the declaration is checked and pivots are chosen.
+        `chaplygin.time` is a valid key; its default is 0, where runs start. Other variables default to random values.
+
+    Coordinates are ordered as in the kinematics; velocities, parameters and inputs as in `example`, the rest by name.
+
+    Raises
+    ------
+    DeclarationError : naming the entry, for unknown symbols, bad names, right-hand sides that are not affine,
+        dependent constraints, a mass matrix singular at the example point, brackets that leave the span.
+
+    Source: H. Poincaré (1901), N. G. Chetaev; Encyclopedia of Mathematics, "Poincaré equations", (1).
+
+    >>> import sympy as sp
+    >>> from chaplygin.codegen.declare.symbols import coordinates, parameters, rate
+    >>> q = coordinates("q")
+    >>> m, k = parameters("m k", positive=True)
+    >>> System("spring", coordinates=[q], kinetic=m*rate(q)**2/2, potential=k*q**2/2)
+    System('spring', coordinates=(q), velocities=(q_dot), parameters=(k, m))
+    """
+
+    name: str
+    coordinates: tuple[sp.Symbol, ...]
+    velocities: tuple[sp.Symbol, ...]
+    parameters: tuple[sp.Symbol, ...]
+    inputs: tuple[sp.Symbol, ...]
+    independent: tuple[sp.Symbol, ...]
+    kinematics: Mapping[sp.Symbol, Expression]
+    constraints: tuple[Expression, ...]
+    holonomic: tuple[Expression, ...]
+    parametrization: Mapping[sp.Symbol, Expression] | None
+    outputs: Mapping[str, Expression]
+    bodies: tuple[Body, ...]
+    interactions: tuple[Interaction, ...]
+    contacts: tuple[Coulomb, ...]
+    events: tuple[Event, ...]
+    multipliers: tuple[sp.Symbol, ...]
+    units: Mapping[sp.Symbol, str]
+    descriptions: Mapping[sp.Symbol, str]
+    example: Mapping[sp.Symbol, float]
+    digest: str
+
+    # As declared, without the contributions of bodies and interactions.
+    _kinetic: Expression
+    _potential: Expression
+    _forces: Mapping[sp.Symbol, Expression]
+
+    nodes: SystemNodes
+    """The declaration in the expression graph."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        kinematics: Mapping[sp.Symbol, Expression] | None = None,
+        coordinates: Sequence[sp.Symbol] | None = None,
+        kinetic: Expression | None = None,
+        bodies: Sequence[Body] = (),
+        potential: Expression = 0,
+        forces: Mapping[sp.Symbol, Expression] | None = None,
+        interactions: Sequence[Interaction] = (),
+        constraints: Iterable[Expression] = (),
+        holonomic: Iterable[Expression] = (),
+        parametrization: Mapping[sp.Symbol, Expression] | None = None,
+        contacts: Sequence[Coulomb] = (),
+        events: Sequence[Event] = (),
+        outputs: Mapping[str, Expression] | None = None,
+        units: Mapping[sp.Symbol, str] | None = None,
+        descriptions: Mapping[sp.Symbol, str] | None = None,
+        example: Mapping[sp.Symbol, float] | None = None,
+    ) -> None:
+        check_name(name, "System name")
+        self._put("name", name)
+        if (kinematics is None) == (coordinates is None):
+            raise DeclarationError(f"System {name!r}: give either kinematics={{...}} or coordinates=[...]")
+        if kinematics is None:
+            assert coordinates is not None
+            checks.require_coordinates(self.name, coordinates, "coordinates")
+            kinematics = {x: rate(x) for x in coordinates}
+        checks.require_coordinates(self.name, kinematics, "kinematics")
+        self._put("coordinates", tuple(kinematics))
+        self._put("example", checks.example(name, example or {}))
+        rows = {x: checks.expression(name, f"kinematics[{x}]", e) for x, e in kinematics.items()}
+        self._put("kinematics", rows)
+        if kinetic is None and bodies:
+            kinetic = 0
+        self._put("_kinetic", checks.expression(self.name, "kinetic", kinetic))
+        self._put("_potential", checks.expression(self.name, "potential", potential))
+        declared = [
+            checks.expression(name, f"constraints[{i}]", e)
+            for i, e in enumerate(checks.sequence(name, "constraints", constraints))
+        ]
+        equations, rates = declaration.holonomic(name, checks.sequence(name, "holonomic", holonomic), rows)
+        self._put("holonomic", equations)
+        self._put("constraints", (*declared, *rates))
+        self._put("velocities", declaration.velocities(name, rows, self.example))
+        self._put(
+            "_forces",
+            checks.expressions(name, "forces", forces or {}, self.velocities, "a velocity of the system"),
+        )
+        self._add_bodies(tuple(bodies), tuple(interactions))
+        self._put(
+            "outputs",
+            {
+                str(k): checks.expression(name, f"outputs[{k!r}]", e)
+                for k, e in checks.mapping(name, "outputs", outputs or {}).items()
+            },
+        )
+        given, independent = declaration.parametrization(self, parametrization)
+        self._put("parametrization", given)
+        self._put("independent", independent)
+        self._add_contacts_and_events(
+            checks.sequence(name, "contacts", contacts), checks.sequence(name, "events", events)
+        )
+        self._collect_symbols()
+        self._put("units", checks.texts(self, "units", units or {}))
+        self._put("descriptions", checks.texts(self, "descriptions", descriptions or {}))
+        try:
+            self._lower()
+            checks.check(self)
+        except RangeError as error:
+            raise DeclarationError(f"System {name!r}: {error}; choose other units") from None
+        if self.bodies:
+            from .mechanism import check_bodies
+
+            check_bodies(name, self.bodies, example_point(self), {s.name for s in self.example})
+
+    def _add_bodies(self, bodies: tuple[Body, ...], interactions: tuple[Interaction, ...]) -> None:
+        self._put("bodies", bodies)
+        self._put("interactions", interactions)
+        if bodies or interactions:
+            from .mechanism import check_declared
+
+            check_declared(self.name, self.kinematics, bodies, interactions)
+
+    def _add_contacts_and_events(self, given: Sequence[Any], given_events: Sequence[Any]) -> None:
+        self._put("contacts", contacts.checked(self.name, given))
+        contacts.refuse_symbols(self.name, self.contacts)
+        self._put("events", events.named(self.name, given_events))
+        events.check_resets(self)
+
+    def with_events(self, more: Sequence[Event]) -> System:
+        """The same system with events added after its own.
+
+        Raises DeclarationError, naming the event, as the declaration does.
+        """
+        other = System.__new__(System)
+        other.__dict__.update({k: v for k, v in self.__dict__.items() if k not in _MADE_WHEN_ASKED})
+        given = [*self.events, *checks.sequence(self.name, "events", more)]
+        other._add_contacts_and_events(self.contacts, given)
+        other._collect_symbols()
+        other._lower()
+        return other
+
+    def _put(self, key: str, value: Any) -> None:
+        """Set an attribute during construction; a dict becomes read-only."""
+        object.__setattr__(self, key, MappingProxyType(value) if type(value) is dict else value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the declaration, from which unpickling creates the system again."""
+        given = {key: getattr(self, key) for key in _ARGUMENTS}
+        given |= {"kinetic": self._kinetic, "potential": self._potential, "forces": self._forces}
+        given["constraints"] = self.constraints[: len(self.constraints) - len(self.holonomic)]
+        plain = {k: dict(v) if isinstance(v, Mapping) else v for k, v in given.items()}
+        return _declared, (self.name, plain)
+
+    def __copy__(self) -> System:
+        return self  # it is frozen
+
+    def __deepcopy__(self, memo: Any) -> System:
+        return self
+
+    def __setattr__(self, key: str, value: Any) -> None:
+        raise AttributeError(f"a System is immutable: create a new one instead of setting {key!r}")
+
+    def __repr__(self) -> str:
+        def names(symbols: Iterable[sp.Symbol]) -> str:
+            return "(" + ", ".join(s.name for s in symbols) + ")"
+
+        return (
+            f"System({self.name!r}, coordinates={names(self.coordinates)}, velocities={names(self.velocities)}, "
+            f"parameters={names(self.parameters)})"
+        )
+
+    def _repr_html_(self) -> str:
+        from ..derive.notebook import system_table
+
+        return system_table(self)
+
+    # -- construction -------------------------------------------------------------------------------------------
+    def _collect_symbols(self) -> None:
+        for kind, symbols in zip(
+            ("parameters", "inputs", "multipliers"), declaration.symbols(self, self._entries()), strict=True
+        ):
+            self._put(kind, symbols)
+        checks.check_unique_names(self)
+
+    def _entries(self) -> list[tuple[str, Any]]:
+        """Every expression of the declaration with the name of its entry."""
+        entries = [(f"kinematics[{x}]", e) for x, e in self.kinematics.items()]
+        entries += [("kinetic", self._kinetic), ("potential", self._potential)]
+        entries += [(f"forces[{v}]", e) for v, e in self._forces.items()]
+        entries += [(f"constraints[{i}]", e) for i, e in enumerate(self.constraints)]
+        entries += [(f"holonomic[{i}]", e) for i, e in enumerate(self.holonomic)]
+        entries += [(f"parametrization[{v}]", e) for v, e in (self.parametrization or {}).items()]
+        entries += [(f"outputs[{n!r}]", e) for n, e in self.outputs.items()]
+        if self.bodies or self.interactions:
+            from . import mechanism
+
+            entries += mechanism.entries(self.bodies, self.interactions)
+        return entries + contacts.entries(self.contacts) + events.entries(self.events)
+
+    def _lower(self) -> None:
+        self._put("nodes", lowered(self, self._entries()))
+        if self.nodes.mechanism is not None:
+            self._put("parameters", remaining_parameters(self, self._entries()))
+        self._put("digest", digest(self))
+
+    def all_symbols(self) -> tuple[sp.Symbol, ...]:
+        """Time, coordinates, velocities, independent parameters, parameters, inputs, multipliers that occur."""
+        known = (time, *self.coordinates, *self.velocities, *self.independent)
+        return (*known, *self.parameters, *self.inputs, *self.multipliers)
+
+    # -- energies and forces, including those of the bodies -----------------------------------------------------
+    @cached_property
+    def kinetic(self) -> Expression:
+        """T(t, x, eta) as a SymPy expression."""
+        bodies = self.nodes.mechanism
+        return self._kinetic + self._text([None if bodies is None else bodies.kinetic])[0]
+
+    @cached_property
+    def potential(self) -> Expression:
+        """V(t, x) as a SymPy expression."""
+        bodies = self.nodes.mechanism
+        return self._potential + self._text([None if bodies is None else bodies.potential])[0]
+
+    @cached_property
+    def forces(self) -> Mapping[sp.Symbol, Expression]:
+        """Generalised forces by velocity, as SymPy expressions; zero ones are omitted."""
+        own = {} if self.nodes.mechanism is None else self.nodes.mechanism.forces
+        total = dict(self._forces)
+        for v, e in zip(own, self._text(list(own.values())), strict=True):
+            total[v] = total.get(v, 0) + e
+        return MappingProxyType(total)
+
+    @cached_property
+    def screws(self) -> Screws:
+        """The kinematic screws of the bodies by name, as SymPy expressions built on first access."""
+        from .mechanism import Screws
+
+        return Screws(self, None if self.nodes.mechanism is None else self.nodes.mechanism.flow)
+
+    def _text(self, nodes: Sequence[Node | None]) -> list[Expression]:
+        """Nodes of the mechanism as SymPy expressions; None gives zero."""
+        g, symbols = self.nodes.graph, {s.name: s for s in self.all_symbols()}
+        return expressions(g, [g.zero if n is None else n for n in nodes], symbols)
+
+    # -- analysis, equations, code ------------------------------------------------------------------------------
+    def structure_constants(self, with_time: bool = False) -> list[list[list[Any]]]:
+        """c[a][b][i] of [X_a, X_b] = c_ab^i X_i, as SymPy expressions (constants or functions of t, x).
+
+        With `with_time` row 0 holds c_0b^i of [X_0, X_b] and the fields X_a follow as rows 1, 2, ...
+
+        >>> from chaplygin.systems import example
+        >>> example("heavy_top").system.structure_constants()[0][1]      # [X_1, X_2] = X_3
+        [0, 0, 1]
+        """
+        from ..derive.structure import structure_constants
+
+        return structure_constants(self, with_time)
+
+    def cyclic_velocities(self) -> tuple[sp.Symbol, ...]:
+        """The velocities eta_r with X_r L = 0, [X_r, X_b] = 0 for all b, [X_0, X_r] = 0 and Q_r = 0.
+
+        Without constraints dL/d eta_r is then constant, and `routh` can eliminate eta_r.
+
+        >>> from chaplygin.systems import example
+        >>> example("heavy_top").system.cyclic_velocities()
+        ()
+        """
+        from ..derive.cyclic import cyclic_velocities
+
+        return tuple(self.velocities[r] for r in cyclic_velocities(self.nodes.graph.copy(), self))
+
+    def equations(self, form: str | None = None, **options: Any) -> Equations:
+        """Derive the equations of motion in one form; see `chaplygin.codegen.derive.forms` for forms and options.
+
+        The default is the simplest form that fits, as in `compile`. Raises FormError, naming the hypothesis that
+        fails, if the form does not fit.
+
+        >>> from chaplygin.systems import example
+        >>> example("heavy_top").system.equations().form
+        'poincare'
+        """
+        from ..derive.forms import derive, fitting
+
+        return derive(self, fitting(self) if form is None else form, **options)
+
+    def compile(
+        self,
+        form: str | None = None,
+        *,
+        reproducible: bool = True,
+        wait: bool = False,
+        events: Sequence[Event] = (),
+        **options: Any,
+    ) -> Any:
+        """Derive, emit and compile, or load the compiled model from the cache; returns a `Model`.
+
+        The default is the simplest form that fits: `lagrange` if the velocities are coordinate rates, otherwise
+        `poincare`; `maggi` with constraints or a parametrization; `multipliers` if the declaration contains one.
+
+        `events` are added after those of the system. The model can run as soon as its kernels are compiled; the code
+        for faster steps is compiled in the background, or with `wait=True` before this returns.
+        """
+        from ..build.compile import compile_system
+
+        system = self.with_events(events) if events else self
+        return compile_system(system, form, reproducible=reproducible, wait=wait, **options)
+
+    def emit(
+        self,
+        form: str | Path | None = None,
+        folder: str | Path | None = None,
+        *,
+        force: bool = False,
+        **options: Any,
+    ) -> list[Path]:
+        """Write the C sources (.c .h) and the Cython module (.pyx .pxd .pyi) into a folder; returns the paths.
+
+        With a folder alone, the form is chosen as in `compile`. The folder gets every header that the sources
+        include. Files that an earlier `emit` wrote are replaced, others only with `force`.
+
+        Raises FormError, EmitError, and ArgumentError if the folder is missing.
+        """
+        if folder is None:
+            form, folder = None, form
+        if folder is None or (isinstance(folder, str) and folder in forms()):
+            raise ArgumentError(
+                "emit: folder is missing; give the folder to write to, as in emit('maggi', 'out')"
+            )
+        if form is not None and not isinstance(form, str):
+            raise ArgumentError(f"emit: form = {form!r} is not the name of a form")
+        return self.equations(form, **options).emit(folder, force=force)
+
+
+def _declared(name: str, given: Mapping[str, Any]) -> System:
+    return System(name, **given)

@@ -1,0 +1,240 @@
+"""Is a function of the states conserved? It is if its derivative along the flow vanishes on every branch and it does
+not jump between branches.
+
+On a branch (`branches`) the derivative is analytic, so one generic point, inside the branch or not, decides, provided
+that all terms are resolved there (`identities`). Motions cross the borders between branches, so an integral must have
+the same value on both sides, which the derivative does not show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from mpmath import mp
+
+from ..declare.points import wide_points
+from ..declare.reach import condition_text, reach, warn_too_many, warn_unreached
+from ..graph.branches import Branch, branches
+from ..graph.differentiate import forward
+from ..graph.evaluate import evaluate, evaluate_with_scale, has_exponentials, shrinking
+from ..graph.graph import Node
+from ..graph.identities import FAILURES, anywhere
+from ..graph.roots import reversed_roots, touches_zero
+from .borders import jump
+
+if TYPE_CHECKING:
+    from ..graph.branches import Condition
+    from .equation_nodes import EquationNodes
+
+
+def conserved(
+    eqs: EquationNodes, nodes: Sequence[Node], proved: Sequence[bool], said: set[str]
+) -> list[bool]:
+    """Whether each of the nodes is conserved by the equations.
+
+    `proved` marks the nodes whose derivative vanishes, wherever it exists, by a theorem; they are checked numerically
+    as well, unless there are too many branches. If a node fails on a branch in which no point is found, a
+    BranchWarning is issued; `said` contains the conditions already reported and is extended.
+    """
+    inputs = {s.name for s in eqs.system.inputs}
+    # A function that contains an input changes with it.
+    alive = [i for i, n in enumerate(nodes) if not inputs & eqs.graph.symbols([n])]
+    if not alive:
+        return [False] * len(nodes)
+    slopes, needed = slopes_along(eqs, [nodes[i] for i in alive])
+    examination = Examination(eqs, slopes, needed, said)
+    still = examination.vanishing([proved[i] for i in alive])
+    kept = {i for i, good in zip(alive, still, strict=True) if good and examination.is_continuous(nodes[i])}
+    return [i in kept for i in range(len(nodes))]
+
+
+def slopes_along(eqs: EquationNodes, nodes: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+    """d/dt of nodes along the flow with accelerations as symbols, and the nodes that determine the accelerations."""
+    g, v = eqs.graph, eqs.velocity_nodes
+    moving = {**dict(zip(eqs.coordinate_nodes, eqs.rates, strict=True)), eqs.independent_node: g.one}
+    # Accelerations are symbols here: they are solved for numerically at each point.
+    if eqs.implicit is not None:
+        mass, force = eqs.implicit.accelerations(g, eqs.force, moving)
+        moving |= dict(zip(v, eqs.force, strict=True))
+        v = eqs.implicit.unknown
+    else:
+        mass, force = [n for row in eqs.mass for n in row], list(eqs.force)
+    moving |= {node: g.symbol(f"cg_acceleration_{i}") for i, node in enumerate(v)}
+    if (
+        eqs.friction is not None
+    ):  # [[M, A^T], [A, 0]] [theta', -lambda] = [f, -b]: solve for the multipliers as well
+        force = g.substitute(force, dict.fromkeys(eqs.friction.unknown, g.zero)) + [
+            g.neg(b) for b in eqs.friction.biases
+        ]
+        for s, row in enumerate(eqs.friction.rows):
+            mass += [*row, *[g.zero] * (s + 1)]
+    return forward(g, list(nodes), moving), [*mass, *force]
+
+
+class Examination:
+    """Numerical check of derivatives along the flow, on every branch."""
+
+    def __init__(
+        self, eqs: EquationNodes, slopes: Sequence[Node], needed: Sequence[Node], said: set[str] | None = None
+    ) -> None:
+        self.eqs, self.slopes, self.needed = eqs, slopes, needed
+        self.unknown = len(eqs.force) + (0 if eqs.friction is None else len(eqs.friction.rows))
+        self.said = set() if said is None else said
+        self.graph = eqs.graph.copy()  # keeps the nodes of branches and borders out of the original
+        self.completing = (*eqs.manifold.values(), *(eqs.initial_nodes or ()))
+        near = eqs.points(needed, 3)
+        self.points = [*near, *wide_points(eqs.system, needed, 12, eqs.graph, eqs.complete)]
+
+    def vanishing(self, proved: Sequence[bool]) -> list[bool]:
+        """Which of the derivatives vanish on every branch."""
+        system, count, known = self.eqs.system, len(self.slopes), len(self.needed)
+        found = branches(self.graph, [*self.slopes, *self.needed, *self.completing])
+        if found is None:
+            if not all(proved) and "" not in self.said:
+                self.said.add("")
+                warn_too_many(system, "functions not proved by a theorem are not reported as integrals")
+            return list(proved)
+        good = [True] * count
+        for branch in found:
+            parts = branch.nodes[:count], branch.nodes[count : count + known], branch.nodes[count + known :]
+            left = [i for i in range(count) if good[i]]
+            moving = self._moving([parts[0][i] for i in left], parts[1], parts[2])
+            for square, nodes in reversed_roots(self.graph, branch.nodes):
+                if all(moving):
+                    break
+                own = [nodes[i] for i in left]
+                other = self._moving(own, nodes[count : count + known], nodes[count + known :])
+                if any(b and not a for a, b in zip(moving, other, strict=True)) and touches_zero(
+                    self.graph, square
+                ):
+                    moving = [a or b for a, b in zip(moving, other, strict=True)]
+            if any(moving):
+                self._say(branch.conditions)
+            for i, bad in zip(left, moving, strict=True):
+                good[i] = not bad
+        return good
+
+    def _moving(
+        self, slopes: Sequence[Node], needed: Sequence[Node], completing: Sequence[Node]
+    ) -> list[bool]:
+        """Which of the derivatives, free of switches, do not vanish: by floats, then with all terms resolved."""
+        g, k = self.graph, self.unknown
+        moving = [False] * len(slopes)
+
+        def look(point: dict[str, Any], shrink: float, limit: Any, precise: bool = True) -> bool:
+            left = [i for i, bad in enumerate(moving) if not bad]
+            at = self._completed(point, completing, precise, shrink)
+            for i, (value, size) in zip(
+                left, along(g, [slopes[i] for i in left], needed, k, at, precise, shrink), strict=True
+            ):
+                # A non-finite float proves nothing; in the precise check every value must be finite.
+                moving[i] = not abs(value) <= limit * size if precise else abs(value) > limit * size
+            return True
+
+        roots = [*slopes, *needed, *completing]
+        # Accelerations are solved for at each point; a number in their place shows the sizes of their factors.
+        points = [{**p, **{f"cg_acceleration_{i}": 0.7 for i in range(k)}} for p in self.points]
+        for point in points:
+            try:
+                look(point, shrinking(g, roots, point), 1e-9, False)
+            except FAILURES:
+                continue
+        # One near point, then a far one; with many velocities the second costs more than it is worth.
+        few = [*points[:1], *points[3:], *points[1:3]]
+        if not all(moving) and not anywhere(g, roots, few, look, 2 if k <= 30 else 1):
+            return [True] * len(slopes)
+        return moving
+
+    def rows(self, points: Sequence[Mapping[str, Any]]) -> list[list[float]]:
+        """One row of derivatives for each branch and point at which they are defined."""
+        g, count, known = self.graph, len(self.slopes), len(self.needed)
+        roots = [*self.slopes, *self.needed, *self.completing]
+        exponential = has_exponentials(g, roots)
+        found = []
+        for branch in branches(g, roots) or [Branch((), tuple(roots))]:
+            slopes, needed = branch.nodes[:count], branch.nodes[count : count + known]
+            for p in points:
+                point = {**p, **{f"cg_acceleration_{i}": 0.7 for i in range(self.unknown)}}
+                try:
+                    shrink = shrinking(g, branch.nodes, point) if exponential else 1.0
+                    at = self._completed(point, branch.nodes[count + known :], False, shrink)
+                    values = along(g, slopes, needed, self.unknown, at, False, shrink)
+                    found.append([float(v) for v, _ in values])
+                except FAILURES:
+                    continue
+        return found
+
+    def _completed(
+        self, point: Mapping[str, Any], nodes: Sequence[Node], precise: bool, shrink: float
+    ) -> dict[str, Any]:
+        """As `EquationNodes.complete`, but on a branch: `nodes` are the manifold and the initial states there."""
+        eqs, result = self.eqs, dict(point)
+        held = len(eqs.manifold)
+        names = [str(eqs.graph.value[v]) for v in eqs.manifold]
+        result |= dict(zip(names, evaluate(self.graph, nodes[:held], result, precise, shrink), strict=True))
+        if nodes[held:]:
+            names = [*eqs.states, *(p.name for p in (*eqs.system.parameters, *eqs.parameters))]
+            result |= dict(
+                zip(names, evaluate(self.graph, nodes[held:], result, precise, shrink), strict=True)
+            )
+        return result
+
+    def is_continuous(self, node: Node) -> bool:
+        """Whether a node has equal values on both sides of every border between branches."""
+        found = jump(self.graph, node, self.eqs.system)
+        if found is not None:
+            self._say(found)
+        return found is None
+
+    def _say(self, conditions: Sequence[Condition]) -> None:
+        """Warn of a branch or border on which an integral fails and in which no point is found."""
+        text = condition_text(self.graph, conditions, self.eqs.symbols)
+        if not conditions or text in self.said:
+            return
+        self.said.add(text)
+        point, tried = reach(self.graph, conditions, self.eqs.system)
+        if point is None:
+            outcome = "an integral that depends on it is not reported"
+            warn_unreached(self.eqs.system, self.graph, conditions, self.eqs.symbols, tried, outcome)
+
+
+def along(
+    g: Any,
+    wanted: Sequence[Node],
+    needed: Sequence[Node],
+    k: int,
+    point: dict[str, Any],
+    precise: bool,
+    shrink: float,
+) -> list[tuple[Any, Any]]:
+    """Values at a point of derivatives that contain accelerations as symbols, each with the size of its terms.
+
+    `needed` contains the lower triangle by rows of a symmetric matrix (M, or M bordered by constraints), unless it is
+    the unit matrix, and then the k entries of the right-hand side.
+    """
+    found = evaluate_with_scale(g, needed, point, precise, shrink=shrink)
+    values, sizes = [v for v, _ in found], [s for _, s in found]
+    acceleration, spread = values[len(values) - k :], sizes[len(sizes) - k :]
+    if len(needed) > k:
+        rows, row_sizes = _square(values, k), np.array(_square(sizes, k))
+        kind = complex if any(isinstance(v, (mp.mpc, complex)) for v in values) else float
+        numbers = np.array([[kind(v) for v in row] for row in rows])
+        inverse = np.abs(np.linalg.inv(numbers))
+        if precise:
+            acceleration = list(mp.lu_solve(mp.matrix(rows), mp.matrix(acceleration)))
+        else:
+            acceleration = list(map(float, np.linalg.solve(numbers, np.array(acceleration, float))))
+        if not np.isfinite(inverse).all():
+            raise ArithmeticError("the mass matrix is too large or too small for floats")
+        magnitudes = np.array([abs(a) for a in acceleration])
+        spread = list(inverse @ (np.array(spread) + row_sizes @ magnitudes))
+    names = [f"cg_acceleration_{i}" for i in range(k)]
+    at = {**point, **dict(zip(names, acceleration, strict=True))}
+    return evaluate_with_scale(g, wanted, at, precise, dict(zip(names, spread, strict=True)), shrink)
+
+
+def _square(lower: Sequence[Any], k: int) -> list[list[Any]]:
+    """The full symmetric matrix from its lower triangle by rows."""
+    return [[lower[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)] for j in range(k)] for i in range(k)]

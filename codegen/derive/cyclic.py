@@ -1,0 +1,59 @@
+"""Cyclic displacements: X_r L = 0, [X_r, X_b] = 0 for all b, [X_0, X_r] = 0, Q_r = 0; then dL/d eta_r is constant.
+
+The Encyclopedia of Mathematics, "Poincaré equations", omits the last two conditions; both are necessary.
+"""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+from ..declare.system import System
+from ..graph.branches import SWITCHES
+from ..graph.differentiate import forward
+from ..graph.graph import Graph, Node
+from ..graph.zero import are_zero
+from .borders import jump
+
+_continuous: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
+"""Whether the Lagrangian of a system is continuous: the same question for every velocity."""
+
+
+def failing_condition(g: Graph, system: System, r: int) -> str | None:
+    """The first condition that could not be shown for the displacement of velocity r; None if it is cyclic."""
+    fields, name = system.nodes.fields, system.velocities[r].name
+    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
+    if not vanishes(g, system, forward(g, [lagrangian], fields.direction(r, g))) or jumps_along(g, system, r):
+        return f"X_{name} L = 0"
+    if not vanishes(g, system, [system.nodes.forces[r]]):
+        return f"Q_{name} = 0"
+    if fields.are_rates():  # all brackets are zero
+        return None
+    for b in range(-1, len(system.velocities)):
+        if b == r:
+            continue
+        bracket = fields.bracket(g, b, r)
+        if not vanishes(g, system, bracket):
+            other = "X_0" if b < 0 else f"X_{system.velocities[b].name}"
+            return f"[{other}, X_{name}] = 0"
+    return None
+
+
+def jumps_along(g: Graph, system: System, r: int) -> bool:
+    """Whether L might jump along the displacement of velocity r: a potential step acts there although X_r L = 0."""
+    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
+    switches = SWITCHES - {"select", "and", "or"}
+    switched = [a for n in g.reachable([lagrangian]) if g.op[n] in switches for a in g.args[n]]
+    moving = any(n != g.zero for n in forward(g, switched, system.nodes.fields.direction(r, g)))
+    if moving and system not in _continuous:
+        _continuous[system] = jump(g.copy(), lagrangian, system) is None
+    return moving and not _continuous[system]
+
+
+def cyclic_velocities(g: Graph, system: System) -> tuple[int, ...]:
+    """The velocities whose displacements are cyclic."""
+    return tuple(r for r in range(len(system.velocities)) if failing_condition(g, system, r) is None)
+
+
+def vanishes(g: Graph, system: System, nodes: list[Node]) -> bool:
+    """Whether nodes can be shown to be zero everywhere."""
+    return are_zero(g, nodes, {s.name: s for s in system.all_symbols()})

@@ -1,0 +1,152 @@
+"""`EquationNodes`: what a form derives, M theta' = f and dx/dt in the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+from ..declare.points import good_points
+from ..declare.system import System
+from ..graph.evaluate import evaluate
+from ..graph.graph import Graph, Node
+from ..graph.to_sympy import shown
+from .friction import friction_symbols
+
+if TYPE_CHECKING:
+    from ..lower.dynamics import Implicit
+    from ..lower.program import Program
+    from .friction import Friction
+    from .invariants import Invariant
+
+
+@dataclass(frozen=True, eq=False)
+class EquationNodes:
+    """Equations of motion of a system in one form, as nodes of a graph.
+
+    dx/dt = rates(t, x, theta),   M(t, x) theta' = f(t, x, theta, u)
+
+    With Coulomb contacts f contains the friction forces `friction_<contact>` (and in the form `multipliers` the
+    multipliers `lambda_<s>`) as symbols; see `chaplygin.codegen.derive.friction` for what determines them.
+    """
+
+    system: System
+    form: str
+    options: Mapping[str, Any]
+    graph: Graph
+    title: str
+    velocities: tuple[sp.Symbol, ...]
+    velocity_nodes: tuple[Node, ...]
+    rates: tuple[Node, ...]
+    mass: tuple[tuple[Node, ...], ...]
+    force: tuple[Node, ...]
+    declared: Mapping[sp.Symbol, Node]
+    residuals_nodes: Mapping[str, Node] = field(default_factory=dict)
+    pivots: tuple[tuple[Node, Node], ...] = ()
+    kept: tuple[int, ...] | None = None
+    parameters: tuple[sp.Symbol, ...] = ()
+    initial_nodes: tuple[Node, ...] | None = None
+    reaction_nodes: Mapping[str, Node] = field(default_factory=dict)
+    momentum_nodes: tuple[Node, ...] | None = None
+    independent: sp.Symbol | None = None
+    routhian: Node | None = None
+    manifold: Mapping[Node, Node] = field(default_factory=dict)
+    friction: Friction | None = None
+    implicit: Implicit | None = None
+
+    @property
+    def coordinates(self) -> tuple[sp.Symbol, ...]:
+        """The coordinates among the states: all of them, unless the form eliminates some."""
+        every = self.system.coordinates
+        return every if self.kept is None else tuple(every[i] for i in self.kept)
+
+    @property
+    def coordinate_nodes(self) -> tuple[Node, ...]:
+        every = self.system.nodes.fields.coordinates
+        return every if self.kept is None else tuple(every[i] for i in self.kept)
+
+    @property
+    def independent_node(self) -> Node:
+        """The independent variable of the equations: the time, or Whittaker's x_1."""
+        fields = self.system.nodes.fields
+        if self.independent is None:
+            return fields.time
+        return fields.coordinates[self.system.coordinates.index(self.independent)]
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        return tuple(s.name for s in (*self.coordinates, *self.velocities))
+
+    @property
+    def symbols(self) -> dict[str, sp.Symbol]:
+        known = {s.name: s for s in (*self.system.all_symbols(), *self.velocities, *self.parameters)}
+        return known if self.friction is None else friction_symbols(self.system) | known
+
+    def entry(self, i: int, j: int) -> Node:
+        """M[i, j], read from the lower triangle."""
+        return self.mass[max(i, j)][min(i, j)]
+
+    def points(self, roots: Sequence[Node], count: int) -> list[dict[str, float]]:
+        """Random points near the example point, in all variables of the equations, at which the roots are finite."""
+        return good_points(self.system, roots, count, self.graph, self.complete)
+
+    def complete(self, point: Mapping[str, Any], precise: bool = False) -> dict[str, Any]:
+        """A point in the declared variables, moved onto the constraints, with the form's own variables added."""
+        g, result = self.graph, dict(point)
+        kept = evaluate(g, list(self.manifold.values()), result, precise)
+        result |= {str(g.value[v]): value for v, value in zip(self.manifold, kept, strict=True)}
+        if self.initial_nodes is not None:
+            names = [*self.states, *(p.name for p in (*self.system.parameters, *self.parameters))]
+            result |= dict(zip(names, evaluate(g, self.initial_nodes, result, precise), strict=True))
+        return result
+
+    @cached_property
+    def permitted(self) -> dict[Node, Node]:
+        """The nodes of the declared velocities (and independent parameters), mapped to their values in the states."""
+        system = self.system
+        pairs = [
+            *zip(system.velocities, system.nodes.eta, strict=True),
+            *zip(system.independent, system.nodes.theta, strict=True),
+        ]
+        found = {e: self.declared[v] for v, e in pairs if v in self.declared}
+        if self.system.multipliers and self.friction is None:
+            symbols = {s.name: self.graph.symbol(s.name) for s in self.system.multipliers}
+            found |= {node: self.reaction_nodes[name] for name, node in symbols.items()}
+        return found
+
+    @cached_property
+    def output_nodes(self) -> dict[str, Node]:
+        """The user's outputs as functions of the states."""
+        names = list(self.system.nodes.outputs)
+        nodes = self.graph.substitute(list(self.system.nodes.outputs.values()), self.permitted)
+        return dict(zip(names, nodes, strict=True))
+
+    @cached_property
+    def resets(self) -> tuple[tuple[Node, ...] | None, ...]:
+        """The state after each event of the system; None for an event without a reset."""
+        from ..lower.hybrid import resets
+
+        return resets(self)
+
+    @cached_property
+    def found_invariants(self) -> tuple[Invariant, ...]:
+        from .invariants import find
+
+        return find(self)
+
+    @cached_property
+    def program(self) -> Program:
+        from ..lower.kernels import lower
+
+        return lower(self)
+
+    def view(self, nodes: Sequence[Node]) -> list[Any]:
+        """Nodes as SymPy expressions."""
+        return shown(self.graph, nodes, self.symbols)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickled are the fields; what follows from them is made again."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}

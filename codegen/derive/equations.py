@@ -1,0 +1,203 @@
+"""`Equations`: the result of a derivation. M theta' = f and dx/dt in the graph, with SymPy and LaTeX views."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+from ..declare.system import System
+from .equation_nodes import EquationNodes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..lower.program import Program
+
+LARGEST_COUNTED_AS_EMITTED = 2000
+"""Operations of M and f together up to which `Equations.operations` counts the emitted right-hand side."""
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """Equations of motion of a system in one form.
+
+    dx/dt = rates(t, x, theta),   M(t, x) theta' = f(t, x, theta, u)
+
+    With Coulomb contacts f contains the friction forces `friction_<contact>` (and in the form `multipliers` the
+    multipliers `lambda_<s>`) as symbols; `chaplygin.codegen.derive.friction` gives the equations that determine them.
+
+    Attributes
+    ----------
+    states : names of the states, coordinates x (n) then velocities theta (k).
+    mass_matrix : SymPy matrix M (k, k), symmetric; the unit matrix if the form gives theta' directly.
+    forcing : SymPy matrix f (k, 1).
+    kinematics : SymPy matrix dx/dt (n, 1).
+    invariants : {name: SymPy expression}, conserved along every motion; `invariant_status` says how each was checked.
+    residuals : {name: SymPy expression}, zero along every motion.
+    outputs : {name: SymPy expression}.
+    operations : {"mass_matrix", "forcing", "rhs", "divisions", "hoisted"}: the operations of M, of f and of one call
+        of the emitted right-hand side, how many of the latter are divisions, and how many more are done once per
+        parameter set. If M and f together have more than 2,000 operations, "rhs", "divisions" and "hoisted" count the
+        right-hand side as derived, including the loops that factor and solve: the emitted one, counted by
+        `program.schedule("rhs")`, results from a search for fewer operations that is slow at that size.
+    program : the `Program` to be emitted.
+    nodes : the same equations as nodes of the expression graph, an `EquationNodes`.
+
+    >>> from chaplygin.systems import example
+    >>> example("harmonic_oscillator").system.equations("lagrange").states
+    ('x', 'x_dot')
+    """
+
+    nodes: EquationNodes
+
+    @property
+    def system(self) -> System:
+        """The system whose equations these are."""
+        return self.nodes.system
+
+    @property
+    def form(self) -> str:
+        return self.nodes.form
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The options that were given to the form."""
+        return self.nodes.options
+
+    @property
+    def title(self) -> str:
+        return self.nodes.title
+
+    @property
+    def coordinates(self) -> tuple[sp.Symbol, ...]:
+        """The coordinates among the states: all of them unless the form lets some drop out."""
+        return self.nodes.coordinates
+
+    @property
+    def velocities(self) -> tuple[sp.Symbol, ...]:
+        """The velocities among the states: those that the form integrates."""
+        return self.nodes.velocities
+
+    @property
+    def parameters(self) -> tuple[sp.Symbol, ...]:
+        """Parameters that the form adds to those of the system."""
+        return self.nodes.parameters
+
+    @property
+    def independent(self) -> sp.Symbol | None:
+        """The coordinate by which the equations are differentiated; None for time."""
+        return self.nodes.independent
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        return self.nodes.states
+
+    @property
+    def program(self) -> Program:
+        return self.nodes.program
+
+    # -- onward -------------------------------------------------------------------------------------------------
+    def compile(self, *, reproducible: bool = True, wait: bool = False) -> Any:
+        """The compiled `Model` of these equations; see `chaplygin.compile`."""
+        from ..build.compile import compile
+
+        return compile(self, reproducible=reproducible, wait=wait)
+
+    def emit(self, folder: str | Path, *, force: bool = False) -> list[Path]:
+        """Write the C sources (.c .h) and the Cython module (.pyx .pxd .pyi) into a folder; see `System.emit`."""
+        from ..emit.c_core import emit_to
+
+        return emit_to(self.program, folder, force=force)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The nodes only; cached results are computed again after unpickling."""
+        return {"nodes": self.nodes}
+
+    # -- SymPy views --------------------------------------------------------------------------------------------
+    @cached_property
+    def mass_matrix(self) -> sp.Matrix:
+        k = len(self.velocities)
+        if not self.nodes.mass:
+            return sp.eye(k)
+        lower = [n for row in self.nodes.mass for n in row]
+        seen = dict(zip(lower, self.nodes.view(lower), strict=True))
+        return sp.Matrix(k, k, lambda i, j: seen[self.nodes.entry(i, j)])
+
+    @cached_property
+    def forcing(self) -> sp.Matrix:
+        return sp.Matrix(self.nodes.view(self.nodes.force))
+
+    @cached_property
+    def kinematics(self) -> sp.Matrix:
+        return sp.Matrix(self.nodes.view(self.nodes.rates))
+
+    @property
+    def invariants(self) -> dict[str, Any]:
+        found = self.nodes.found_invariants
+        return dict(zip((i.name for i in found), self.nodes.view([i.node for i in found]), strict=True))
+
+    @property
+    def invariant_status(self) -> dict[str, str]:
+        """How each invariant was found: "proved" (a theorem whose hypotheses hold) or "checked" (to 60 digits)."""
+        return {i.name: i.status for i in self.nodes.found_invariants}
+
+    @property
+    def residuals(self) -> dict[str, Any]:
+        return dict(
+            zip(
+                self.nodes.residuals_nodes,
+                self.nodes.view(list(self.nodes.residuals_nodes.values())),
+                strict=True,
+            )
+        )
+
+    @property
+    def outputs(self) -> dict[str, Any]:
+        found = self.nodes.output_nodes
+        return dict(zip(found, self.nodes.view(list(found.values())), strict=True))
+
+    @property
+    def operations(self) -> dict[str, int]:
+        g = self.nodes.graph
+        counts = {
+            "mass_matrix": g.count_operations(n for row in self.nodes.mass for n in row),
+            "forcing": g.count_operations(self.nodes.force),
+        }
+        if sum(counts.values()) > LARGEST_COUNTED_AS_EMITTED:
+            from ..lower.kernels import derived_counts
+
+            found = derived_counts(self.nodes)
+            return {**counts, "rhs": found.operations, "divisions": found.divisions, "hoisted": found.hoisted}
+        plan = self.program.schedule("rhs")
+        hoisted = 0 if plan.hoist is None else plan.hoist.operations
+        return {**counts, "rhs": plan.operations, "divisions": plan.divisions, "hoisted": hoisted}
+
+    def reduced_system(self) -> System:
+        """For the form `routh`: the reduced system as a separate `System`, with L = R.
+
+        Raises FormError if the remaining displacements are not closed under brackets, or for any other form.
+        """
+        from .forms.routh import reduced_system
+
+        return reduced_system(self.nodes)
+
+    def latex(self) -> str:
+        """The equations as a LaTeX `aligned` environment (without dollar signs)."""
+        from .latex import equations_to_latex
+
+        return equations_to_latex(self.nodes)
+
+    def _repr_html_(self) -> str:
+        from .notebook import equations_table
+
+        return equations_table(self)
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+    def __repr__(self) -> str:
+        return f"Equations({self.system.name!r}, form={self.form!r}, states={self.states})"

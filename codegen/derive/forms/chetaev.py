@@ -1,0 +1,95 @@
+"""Chetaev's canonical equations in (x, y), y_j = dL/d eta_j.
+
+H = y . eta - L,  eta_j = dH/dy_j,
+dx_i/dt = xi_0^i + xi_a^i dH/dy_a,
+dy_j/dt = c_0j^b y_b + c_aj^b (dH/dy_a) y_b - X_j H + Q_j
+(Encyclopedia of Mathematics, "Poincaré equations"; the terms with c_0 and Q belong to rheonomic and forced systems).
+"""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from ...declare.symbols import Velocity
+from ...declare.system import System
+from ...graph.differentiate import gradient, partials
+from ...graph.graph import Graph, Node
+from ...graph.linear import LDL, UNROLLED_VELOCITIES
+from ...lower.dynamics import Implicit
+from ..equation_nodes import EquationNodes
+from ..structure import structure_functions
+from . import FormError
+from .poincare import refuse_constraints
+from .reduction import add_brackets, refuse_names
+
+
+def derive(system: System) -> EquationNodes:
+    """Chetaev's canonical equations; the states are all coordinates and the momenta `p_<velocity>`. No options.
+
+    Hypotheses: no constraints on the velocities; L of second degree in them with a nonsingular Hessian.
+    """
+    refuse_constraints(system, "chetaev")
+    g, fields = system.nodes.graph.copy(), system.nodes.fields
+    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
+    momenta = gradient(g, lagrangian, system.nodes.eta)
+    names = momentum_symbols(system)
+    y = tuple(g.symbol(s.name) for s in names)
+    mass, right = _legendre(g, system, momenta, y)
+    implicit: Implicit | None = None
+    pivots: tuple[tuple[Node, Node], ...] = ()
+    if len(y) > UNROLLED_VELOCITIES:
+        # dH/dx at fixed y is -dL/dx at fixed eta: with eta as symbols, nothing is differentiated through the solution.
+        implicit = Implicit(tuple(map(tuple, mass)), tuple(right), system.nodes.eta, tuple(momenta))
+        eta = by_y = list(system.nodes.eta)
+        by_x = [g.neg(slope) for slope in gradient(g, lagrangian, fields.coordinates)]
+    else:
+        factors = LDL(g, mass)
+        eta, pivots = factors.solve(right), tuple(factors.checks())
+        # H in (t, x, y); its derivatives in y give the velocities again, those along the fields the forces.
+        permitted = dict(zip(system.nodes.eta, eta, strict=True))
+        (energy,) = g.substitute([g.sub(g.dot(y, system.nodes.eta), lagrangian)], permitted)
+        slopes = gradient(g, energy, [*y, *fields.coordinates])
+        by_y, by_x = slopes[: len(y)], slopes[len(y) :]
+    forces = [
+        g.sub(q, g.dot(field, by_x)) for field, q in zip(fields.along, system.nodes.forces, strict=True)
+    ]
+    forces = g.substitute(forces, dict(zip(system.nodes.eta, eta, strict=True)))
+    add_brackets(g, forces, structure_functions(g, system), y, by_y)
+    return EquationNodes(
+        system=system,
+        form="chetaev",
+        options={},
+        graph=g,
+        title="Chetaev's canonical equations, dy_j/dt = c_0j^b y_b + c_aj^b dH/dy_a y_b - X_j H + Q_j",
+        velocities=names,
+        velocity_nodes=y,
+        rates=tuple(fields.velocity(g, by_y)),
+        mass=(),
+        force=tuple(forces),
+        declared=dict(zip(system.velocities, eta, strict=True)),
+        pivots=pivots,
+        initial_nodes=(*fields.coordinates, *momenta, *(g.symbol(p.name) for p in system.parameters)),
+        momentum_nodes=y,
+        implicit=implicit,
+    )
+
+
+def momentum_symbols(system: System) -> tuple[sp.Symbol, ...]:
+    """`p_<velocity>` for every velocity."""
+    names = [f"p_{v.name}" for v in system.velocities]
+    refuse_names(system, names, "a momentum")
+    return tuple(Velocity(name, real=True) for name in names)
+
+
+def _legendre(
+    g: Graph, system: System, momenta: list[Node], y: tuple[Node, ...]
+) -> tuple[list[list[Node]], list[Node]]:
+    """The lower triangle of M, and y - y_0, where y = M eta + y_0."""
+    columns = partials(g, momenta, system.nodes.eta)
+    if g.depends_on([n for c in columns for n in c], system.nodes.eta):
+        raise FormError(
+            f"chetaev does not fit {system.name!r}: hypothesis 'L is of second degree in the velocities' fails"
+        )
+    offsets = g.substitute(momenta, dict.fromkeys(system.nodes.eta, g.zero))
+    mass = [[columns[j][i] for j in range(i + 1)] for i in range(len(y))]
+    return mass, [g.sub(a, b) for a, b in zip(y, offsets, strict=True)]

@@ -1,0 +1,158 @@
+"""Permitted velocities of a constrained system: eta = beta(t, x, theta), from constraints or a parametrization."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import sympy as sp
+
+from ...declare.fields import numeric_matrix
+from ...declare.points import example_point
+from ...declare.system import System
+from ...graph.differentiate import forward
+from ...graph.evaluate import evaluate
+from ...graph.graph import Graph, Node
+from ...graph.linear import choose_pivots, solve
+from ...graph.zero import are_zero
+from ..equation_nodes import EquationNodes
+from . import FormError
+from .reduction import Motion
+
+
+@dataclass(frozen=True)
+class Permitted:
+    """The independent velocities (or parameters) theta, and the declared velocities as functions of them.
+
+    `permitted` maps eta to beta(t, x, theta), None for a free system; `pivots` come from resolving the constraints;
+    `residuals` are the constraints at the resolved velocities, zero up to rounding.
+    """
+
+    velocities: tuple[sp.Symbol, ...]
+    theta: tuple[Node, ...]
+    permitted: Mapping[Node, Node] | None
+    declared: Mapping[sp.Symbol, Node]
+    pivots: tuple[tuple[Node, Node], ...] = ()
+    residuals: Mapping[str, Node] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
+
+    def affine(self, g: Graph) -> bool:
+        """Whether the permitted velocities are affine in theta."""
+        beta = list((self.permitted or {}).values())
+        slopes = [n for v in self.theta for n in forward(g, beta, {v: g.one})]
+        try:
+            still = g.substitute(slopes, dict.fromkeys(self.theta, g.zero))
+        except ZeroDivisionError:  # not differentiable at theta = 0, as with sqrt(theta_1^2 + theta_2^2)
+            return False
+        return are_zero(g, [g.sub(a, b) for a, b in zip(slopes, still, strict=True)], {})
+
+    def axiom(self, g: Graph) -> str:
+        """The note in the title for a nonlinear parametrization."""
+        return "" if self.affine(g) else "; with Chetaev's rule, an axiom"
+
+
+def equations_of(
+    system: System, form: str, g: Graph, title: str, choice: Permitted, motion: Motion
+) -> EquationNodes:
+    """The `EquationNodes` of a motion in all coordinates and the independent velocities."""
+    return EquationNodes(
+        system=system,
+        form=form,
+        options=choice.options,
+        graph=g,
+        title=title,
+        velocities=choice.velocities,
+        velocity_nodes=choice.theta,
+        rates=tuple(motion.rates),
+        mass=tuple(map(tuple, motion.mass)),
+        force=tuple(motion.force),
+        declared=choice.declared,
+        residuals_nodes=choice.residuals,
+        pivots=choice.pivots,
+    )
+
+
+def impose(g: Graph, system: System, form: str, wanted: Sequence[sp.Symbol] | None) -> Permitted:
+    """Resolve the constraints of a system, if it has any.
+
+    `wanted` names the independent velocities; without it they are chosen at the example point. Raises FormError if
+    they do not determine the others.
+    """
+    if system.parametrization:
+        if wanted is not None and tuple(wanted) != system.independent:
+            raise FormError(
+                f"{form}: {system.name!r} is parametrized by {', '.join(s.name for s in system.independent)}; "
+                "omit the option independent"
+            )
+        permitted = dict(zip(system.nodes.eta, system.nodes.beta, strict=True))
+        declared = dict(zip(system.velocities, system.nodes.beta, strict=True))
+        return Permitted(system.independent, system.nodes.theta, permitted, declared)
+    if not system.constraints:
+        if wanted is not None:
+            raise FormError(f"{form}: {system.name!r} has no constraints; omit the option independent")
+        return Permitted(
+            system.velocities,
+            system.nodes.eta,
+            None,
+            dict(zip(system.velocities, system.nodes.eta, strict=True)),
+        )
+    kept = _independent(system, form, wanted)
+    resolved, pivots = _resolve(g, system, form, kept)
+    return Permitted(
+        kept,
+        tuple(system.nodes.eta[system.velocities.index(v)] for v in kept),
+        resolved,
+        {v: resolved[e] for v, e in zip(system.velocities, system.nodes.eta, strict=True)},
+        tuple(pivots),
+        residuals(g, system, resolved),
+        {"independent": tuple(s.name for s in kept)},
+    )
+
+
+def _independent(system: System, form: str, wanted: Sequence[sp.Symbol] | None) -> tuple[sp.Symbol, ...]:
+    """The independent velocities: those wanted, or else the ones that leave the best pivots at the example point."""
+    count = len(system.velocities) - len(system.constraints)
+    if wanted is None:
+        values = numeric_matrix(system.nodes.graph, system.nodes.constraint_rows, example_point(system))
+        dependent = {c for _, c in choose_pivots(values)}
+        return tuple(v for a, v in enumerate(system.velocities) if a not in dependent)
+    names = {v.name: v for v in system.velocities}
+    kept = tuple(names.get(getattr(s, "name", s), s) for s in wanted)
+    for s in kept:
+        if s not in system.velocities:
+            raise FormError(f"{form}: independent: {s!s} is not a velocity ({', '.join(names)})")
+    if len(set(kept)) != count or len(kept) != count:
+        raise FormError(f"{form}: independent names {len(set(kept))} velocities; {count} are independent")
+    return kept
+
+
+def _resolve(
+    g: Graph, system: System, form: str, kept: Sequence[sp.Symbol]
+) -> tuple[dict[Node, Node], list[tuple[Node, Node]]]:
+    """eta as functions of the independent velocities, from A eta + A_0 = 0, and the pivots of the elimination."""
+    free = [system.velocities.index(v) for v in kept]
+    bound = [a for a in range(len(system.velocities)) if a not in free]
+    point = example_point(system)
+    matrix = [[row[a] for a in bound] for row in system.nodes.constraint_rows]
+    right = [
+        [g.neg(row[a]) for a in free] + [g.neg(offset)]
+        for row, offset in zip(system.nodes.constraint_rows, system.nodes.constraint_offsets, strict=True)
+    ]
+    try:
+        solution, pivots = solve(g, matrix, right, lambda n: evaluate(g, [n], point)[0])
+    except ZeroDivisionError:
+        raise FormError(
+            f"{form}: independent: {', '.join(v.name for v in kept)} do not determine the other velocities of "
+            f"{system.name!r} at the example point; choose others"
+        ) from None
+    permitted = {system.nodes.eta[a]: system.nodes.eta[a] for a in free}
+    for a, row in zip(bound, solution, strict=True):
+        permitted[system.nodes.eta[a]] = g.add(g.dot(row[:-1], [system.nodes.eta[i] for i in free]), row[-1])
+    return permitted, pivots
+
+
+def residuals(g: Graph, system: System, permitted: Mapping[Node, Node]) -> dict[str, Node]:
+    """The declared constraints at the resolved velocities, zero up to rounding, and the holonomic equations."""
+    velocities = g.substitute(system.nodes.constraints, permitted)
+    found = {f"constraint_{i + 1}": node for i, node in enumerate(velocities)}
+    return found | {f"holonomic_{i + 1}": node for i, node in enumerate(system.nodes.holonomic)}

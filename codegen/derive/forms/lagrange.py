@@ -1,0 +1,30 @@
+"""Lagrange's equations: d/dt dL/dq' - dL/dq = Q.
+
+The case c = 0, X_i = d/dx_i of the Poincaré equations (Encyclopedia of Mathematics, "Poincaré equations").
+"""
+
+from __future__ import annotations
+
+from ...declare.system import System
+from ..equation_nodes import EquationNodes
+from . import FormError
+from .constraints import equations_of, impose
+from .poincare import refuse_constraints
+from .reduction import balance, project
+
+
+def derive(system: System) -> EquationNodes:
+    """Lagrange's equations in the coordinates and their rates. No options.
+
+    Hypotheses: the velocities are the coordinate rates; no constraints.
+    """
+    refuse_constraints(system, "lagrange")
+    if not system.nodes.fields.are_rates():
+        raise FormError(
+            f"lagrange does not fit {system.name!r}: hypothesis 'the velocities are the coordinate rates' fails "
+            "(kinematics are given); use 'poincare', or declare coordinates=[...]"
+        )
+    g = system.nodes.graph.copy()
+    motion = project(g, system, balance(g, system, brackets=False), system.nodes.eta)
+    title = "Lagrange's equations, d/dt dL/dq' - dL/dq = Q"
+    return equations_of(system, "lagrange", g, title, impose(g, system, "lagrange", None), motion)

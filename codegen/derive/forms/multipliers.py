@@ -1,0 +1,160 @@
+"""Equations with multipliers: constraint reactions as outputs.
+
+d/dt dL/d eta_a - (c_0a^b + c_ca^b eta_c) dL/d eta_b - X_a L - Q_a = A_sa lambda_s,   A_sa eta_a + A_s0 = 0.
+
+With M eta' = f + A^T lambda and d/dt of the constraints, (A M^-1 A^T) lambda = -(A M^-1 f + g), where g is the
+derivative of A eta + A_0 along the flow at fixed eta. M and the Schur complement are factored as L D L^T. With Coulomb
+contacts, or if a loop solves for the accelerations, the lambda remain symbols here: they are computed together with
+the friction forces (`codegen.friction`) and the accelerations (`codegen.accelerations`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sympy as sp
+
+from ...declare.symbols import Coordinate, Rate, rate
+from ...declare.system import System
+from ...graph.differentiate import forward
+from ...graph.graph import Graph, Node
+from ...graph.linear import LDL, MASS_THRESHOLD, UNROLLED_VELOCITIES, limit
+from ..equation_nodes import EquationNodes
+from ..friction import Friction, multiplier_symbols
+from . import FormError, fitting
+from .constraints import impose, residuals
+from .reduction import Motion, balance, project
+
+
+def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = None) -> EquationNodes:
+    """Equations in all coordinates and all velocities, with multipliers `lambda_<s>` (s = 1, 2 ...) as outputs.
+
+    Also outputs: the reaction `reaction_<velocity>` = A_sa lambda_s, conjugate to each velocity that a constraint
+    contains. Option `release`: coordinates held by constraints; `reaction_<coordinate>` is the reaction that holds
+    each, conjugate to its rate (a force for a length, a couple for an angle).
+
+    Hypothesis: constraints are given as equations, not as a parametrization.
+    """
+    if not system.constraints:
+        given = "a parametrization is given" if system.parametrization else "none is given"
+        raise FormError(
+            f"multipliers does not fit {system.name!r}: hypothesis 'constraints as equations' fails ({given}); "
+            f"use {fitting(system)!r}"
+        )
+    g = system.nodes.graph.copy()
+    motion = project(g, system, balance(g, system), system.nodes.eta)
+    together: Friction | None = None
+    pivots: tuple[tuple[Node, Node], ...] = ()
+    if not system.contacts and len(system.nodes.eta) <= UNROLLED_VELOCITIES:
+        multipliers, pivots = _multipliers(g, system, motion)
+    else:
+        multipliers = multiplier_symbols(g, system)
+        if not system.contacts:
+            biases = tuple(_biases(g, system, motion))
+            together = Friction((), tuple(multipliers), system.nodes.constraint_rows, biases)
+    rows = system.nodes.constraint_rows
+    reactions = [g.dot([row[a] for row in rows], multipliers) for a in range(len(system.nodes.eta))]
+    named = {f"lambda_{s + 1}": node for s, node in enumerate(multipliers)}
+    for a, v in enumerate(system.velocities):
+        if any(row[a] != g.zero for row in rows):
+            named[f"reaction_{v.name}"] = reactions[a]
+    for x in _released(system, release):
+        named[f"reaction_{x.name}"] = _holding(g, system, x, multipliers)
+    return EquationNodes(
+        system=system,
+        form="multipliers",
+        options={"release": tuple(x.name for x in _released(system, release))},
+        graph=g,
+        title="Equations with multipliers, d/dt dL/d eta_a - ... - X_a L - Q_a = A_sa lambda_s",
+        velocities=system.velocities,
+        velocity_nodes=system.nodes.eta,
+        rates=tuple(motion.rates),
+        mass=tuple(map(tuple, motion.mass)),
+        force=tuple(g.add(f, r) for f, r in zip(motion.force, reactions, strict=True)),
+        declared=dict(zip(system.velocities, system.nodes.eta, strict=True)),
+        residuals_nodes=residuals(g, system, {}),
+        pivots=pivots,
+        reaction_nodes=named,
+        # Integrals hold on the constraints only.
+        friction=together,
+        manifold=impose(g, system, "multipliers", None).permitted or {},
+    )
+
+
+def _multipliers(
+    g: Graph, system: System, motion: Motion
+) -> tuple[list[Node], tuple[tuple[Node, Node], ...]]:
+    """lambda, and the pivots of the Schur complement that are not constant, with their limits."""
+    rows = [list(row) for row in system.nodes.constraint_rows]
+    factors = LDL(g, motion.mass)
+    free = factors.solve(motion.force)
+    across = [factors.solve(row) for row in rows]  # M^-1 A^T by columns
+    bias = _biases(g, system, motion)
+    schur = [[g.dot(rows[i], across[j]) for j in range(i + 1)] for i in range(len(rows))]
+    complement = LDL(g, schur)
+    right = [g.neg(g.add(g.dot(row, free), b)) for row, b in zip(rows, bias, strict=True)]
+    # The diagonal of A M^-1 A^T is a sum of squares; the pivots are compared with the size of its terms.
+    sizes = [
+        g.sum(g.unary("abs", g.mul(a, b)) for a, b in zip(row, x, strict=True))
+        for row, x in zip(rows, across, strict=True)
+    ]
+    pivots = tuple(
+        (p, limit(g, size, MASS_THRESHOLD))
+        for p, size in zip(complement.pivots, sizes, strict=True)
+        if g.constant_value(p) is None
+    )
+    return complement.solve(right), pivots
+
+
+def _biases(g: Graph, system: System, motion: Motion) -> list[Node]:
+    """The derivatives of A eta + A_0 along the flow at fixed eta."""
+    flow = {
+        **dict(zip(system.nodes.fields.coordinates, motion.rates, strict=True)),
+        system.nodes.fields.time: g.one,
+    }
+    left = [
+        g.add(g.dot(row, system.nodes.eta), offset)
+        for row, offset in zip(system.nodes.constraint_rows, system.nodes.constraint_offsets, strict=True)
+    ]
+    return forward(g, left, flow)
+
+
+def _released(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None) -> tuple[sp.Symbol, ...]:
+    if release is None:
+        return ()
+    names = {x.name: x for x in system.coordinates}
+    wanted = [release] if isinstance(release, (str, sp.Symbol)) else list(release)
+    found = []
+    for x in wanted:
+        symbol = names.get(getattr(x, "name", x))
+        if not isinstance(symbol, Coordinate):
+            raise FormError(
+                f"multipliers: release: {x!s} is not a coordinate of {system.name!r} ({', '.join(names)})"
+            )
+        found.append(symbol)
+    return tuple(found)
+
+
+def _holding(g: Graph, system: System, x: sp.Symbol, multipliers: Sequence[Node]) -> Node:
+    """The reaction conjugate to dx/dt: the constraint forces' power per unit of that rate.
+
+    The reactions R_a conjugate to eta_a are the components X_a . F of a covector F; F_x is its component along x,
+    unique where the rates of all coordinates are velocities of the system.
+    """
+    held = rate(x)
+    for a, v in enumerate(system.velocities):
+        column = [system.nodes.fields.along[a][i] for i in range(len(system.coordinates))]
+        place = system.coordinates.index(x)
+        alone = all(f == (g.one if i == place else g.zero) for i, f in enumerate(column))
+        others = all(
+            system.nodes.fields.along[b][place] == g.zero for b in range(len(system.velocities)) if b != a
+        )
+        if (isinstance(v, Rate) and v == held) or (alone and others):
+            node = g.dot([row[a] for row in system.nodes.constraint_rows], multipliers)
+            if node == g.zero:
+                raise FormError(f"multipliers: release: no constraint of {system.name!r} holds {x}")
+            return node
+    raise FormError(
+        f"multipliers: release: hypothesis 'the rate of {x} is one of the velocities' fails for {system.name!r}; "
+        f"declare a velocity equal to rate({x})"
+    )

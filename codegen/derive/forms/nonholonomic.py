@@ -1,0 +1,127 @@
+"""Ghori's equations of nonholonomic systems in independent parameters, with the coefficients K.
+
+eta_p = b_p0 + b_pi theta_i,  Y_i = b_pi X_p,  Y_0 = X_0 + b_p0 X_p,  L(t, x, theta) = L0(t, x, eta),
+d/dt dL/d theta_i - Y_i L + (K_ji^p theta_j + K_0i^p) m_p = b_pi Q_p,  m_p = dL0/d eta_p on the permitted velocities,
+K_ji^p = Y_i(b_pj) - Y_j(b_pi) - c_qr^p b_qj b_ri,
+K_0i^p = Y_i(b_p0) - Y_0(b_pi) - c_qr^p b_q0 b_ri - c_0r^p b_ri.
+
+Source: Q. K. Ghori, "Whittaker's reduction method for Poincaré's dynamical equations" (1993), (2.4); the terms with
+index 0 extend it to affine and time-dependent constraints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sympy as sp
+
+from ...declare.system import System
+from ...graph.differentiate import forward, gradient
+from ...graph.graph import Graph, Node
+from ..equation_nodes import EquationNodes
+from ..structure import structure_functions
+from .constraints import Permitted, equations_of, impose
+from .reduction import Motion, balance, momentum_equations, project
+
+
+def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> EquationNodes:
+    """Ghori's equations (2.4) in all coordinates and the independent velocities or parameters.
+
+    Option `independent`: the velocities kept as states, as for `maggi`. For a system without constraints K = -c and the
+    equations are Poincaré's. A parametrization that is not affine has no K: (2.3) is used with b = d beta/d theta,
+    which is Chetaev's rule, an axiom of nonlinear nonholonomic mechanics, not a theorem.
+
+    Hypothesis: the independent velocities determine the others.
+    """
+    g = system.nodes.graph.copy()
+    choice = impose(g, system, "nonholonomic", independent)
+    permitted = choice.permitted or dict(zip(system.nodes.eta, system.nodes.eta, strict=True))
+    if choice.affine(g):
+        motion = _motion(g, system, choice, Permission.of(g, system, choice))
+        title = "Ghori's equations, d/dt dL/d theta_i - Y_i L + (K_ji^p theta_j + K_0i^p) m_p = b_pi Q_p"
+    else:
+        motion = project(g, system, balance(g, system), choice.theta, permitted)
+        title = "Ghori's equations (2.3), b_pi = d beta_p/d theta_i" + choice.axiom(g)
+    return equations_of(system, "nonholonomic", g, title, choice, motion)
+
+
+@dataclass(frozen=True)
+class Permission:
+    """Permitted velocities eta_p = b_p0 + b_pi theta_i and their fields: `slopes[i][p]` = b_pi, `fields[i]` = Y_i."""
+
+    offsets: list[Node]
+    slopes: list[list[Node]]
+    drift: list[Node]
+    fields: list[list[Node]]
+
+    @classmethod
+    def of(cls, g: Graph, system: System, choice: Permitted) -> Permission:
+        permitted = choice.permitted or {}
+        beta = [permitted.get(e, e) for e in system.nodes.eta]
+        zeros = dict.fromkeys(choice.theta, g.zero)
+        offsets = g.substitute(beta, zeros)
+        # At theta = 0, because an affine beta can be written so that its slopes seem to depend on theta.
+        slopes = [g.substitute(forward(g, beta, {v: g.one}), zeros) for v in choice.theta]
+        matrix = system.nodes.fields.matrix()
+        drift = [
+            g.add(d, g.dot(row, offsets)) for d, row in zip(system.nodes.fields.drift, matrix, strict=True)
+        ]
+        return cls(offsets, slopes, drift, [[g.dot(row, b) for row in matrix] for b in slopes])
+
+    def direction(self, system: System, i: int, g: Graph) -> dict[Node, Node]:
+        """The direction of Y_i; i = -1 is Y_0."""
+        components = self.drift if i < 0 else self.fields[i]
+        moves = dict(zip(system.nodes.fields.coordinates, components, strict=True))
+        return {**moves, system.nodes.fields.time: g.one} if i < 0 else moves
+
+
+def bracket_coefficients(
+    g: Graph, system: System, permission: Permission
+) -> dict[tuple[int, int], list[Node]]:
+    """K_ji^p as {(j, i): [node for p]}; j = -1 is the index 0."""
+    k, n = len(permission.slopes), len(system.nodes.eta)
+    structure = structure_functions(g, system)
+    table: dict[tuple[int, int], list[Node]] = {}
+    for i in range(k):
+        for j in range(-1, k):
+            if i == j:
+                continue
+            b_i = permission.slopes[i]
+            b_j = permission.offsets if j < 0 else permission.slopes[j]
+            first = forward(g, b_j, permission.direction(system, i, g))
+            second = forward(g, b_i, permission.direction(system, j, g))
+            entry = [g.sub(a, b) for a, b in zip(first, second, strict=True)]
+            for (q, r), constants in structure.items():
+                if q < 0:
+                    weight = b_i[r] if j < 0 else g.zero
+                else:  # c_qr and c_rq = -c_qr
+                    weight = g.sub(g.mul(b_j[q], b_i[r]), g.mul(b_j[r], b_i[q]))
+                for p, c in constants:
+                    entry[p] = g.sub(entry[p], g.mul(c, weight))
+            if any(node != g.zero for node in entry):
+                table[j, i] = entry
+    assert all(len(entry) == n for entry in table.values())
+    return table
+
+
+def _motion(g: Graph, system: System, choice: Permitted, permission: Permission) -> Motion:
+    theta, fields = choice.theta, system.nodes.fields
+    permitted = choice.permitted or {}
+    free = g.sub(system.nodes.kinetic, system.nodes.potential)
+    lagrangian, *momenta = g.substitute([free, *gradient(g, free, system.nodes.eta)], permitted)
+    rates = [
+        g.add(d, g.dot([y[s] for y in permission.fields], theta)) for s, d in enumerate(permission.drift)
+    ]
+    slopes = gradient(g, lagrangian, [*theta, *fields.coordinates])
+    by_theta, by_x = slopes[: len(theta)], slopes[len(theta) :]
+    external = g.substitute(system.nodes.forces, permitted)
+    forces = [
+        g.add(g.dot(y, by_x), g.dot(b, external))
+        for y, b in zip(permission.fields, permission.slopes, strict=True)
+    ]
+    for (j, i), entry in bracket_coefficients(g, system, permission).items():
+        term = g.dot(entry, momenta)
+        forces[i] = g.sub(forces[i], term if j < 0 else g.mul(term, theta[j]))
+    flow = {**dict(zip(fields.coordinates, rates, strict=True)), fields.time: g.one}
+    return Motion(rates, *momentum_equations(g, by_theta, forces, theta, flow))

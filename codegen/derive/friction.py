@@ -1,0 +1,253 @@
+"""Coulomb friction in the equations of motion: forces along the slip, and the rows that determine them.
+
+M theta' = f + T_i W_i (+ A_s lambda_s),  W_i = dv_i/d theta;  with sigma_i the mode of contact i and s = sigma_i^2
+    s T_i + sigma_i mu_i |N_i| + (1 - s) (W_i theta' + b_i) = 0,
+where b_i is the derivative of v_i along the flow at fixed theta. The same row serves all modes: while the contact slips
+it gives T_i = -sigma_i mu_i |N_i|, while it sticks dv_i/dt = 0. If a normal force contains multipliers,
+N_i = n_i0 + n_is lambda_s, then |N_i| is written as tau_i N_i with an assumed sign tau_i = +-1; the constraints add
+rows A_s theta' + b_s = 0.
+
+Source: P. Painlevé, Leçons sur le frottement (1895), for normal forces that depend on friction; A. A. Zobova's paper on
+the Painlevé-Klein example for the modes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import sympy as sp
+
+from ..declare.symbols import Mode, Multiplier, Velocity
+from ..graph.differentiate import forward
+from ..graph.graph import Graph, Node
+
+if TYPE_CHECKING:
+    from ..declare.contacts import ContactNodes
+    from ..declare.system import System
+    from .equation_nodes import EquationNodes
+
+FORMS = ("lagrange", "poincare", "hamel", "maggi", "nonholonomic", "multipliers")
+"""The forms that support friction: each has M theta' = f, where theta are the velocities themselves."""
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A contact in a form: `row` is W_i, `bias` b_i, `size` |N_i|, `mode` sigma_i, `sign` tau_i or None."""
+
+    name: str
+    slip: Node
+    row: tuple[Node, ...]
+    bias: Node
+    normal: Node
+    size: Node
+    mu: Node
+    mode: Node
+    sign: Node | None
+    force: Node
+
+
+@dataclass(frozen=True)
+class Friction:
+    """The contacts of a form, and the constraints with multipliers that are solved for along with the friction forces.
+
+    `multipliers` are the symbols of lambda_s, `rows` and `biases` are A_s and b_s; all are empty in forms without
+    multipliers.
+    """
+
+    contacts: tuple[Contact, ...]
+    multipliers: tuple[Node, ...] = ()
+    rows: tuple[tuple[Node, ...], ...] = ()
+    biases: tuple[Node, ...] = ()
+
+    @property
+    def unknown(self) -> tuple[Node, ...]:
+        """The symbols of the unknowns: lambda_s, then T_i."""
+        return (*self.multipliers, *(c.force for c in self.contacts))
+
+    @property
+    def implicit(self) -> bool:
+        """Whether a normal force contains multipliers."""
+        return any(c.sign is not None for c in self.contacts)
+
+    def columns(self) -> list[tuple[Node, ...]]:
+        """The generalised force per unit of each unknown."""
+        return [*self.rows, *(c.row for c in self.contacts)]
+
+
+def mode_names(system: System) -> list[str]:
+    """The modes of a system's contacts, in the order in which they come after the inputs."""
+    signs = [f"{c.name}_sign" for c in system.nodes.contacts if c.implicit]
+    return [c.name for c in system.nodes.contacts] + signs
+
+
+def friction_symbols(system: System) -> dict[str, sp.Symbol]:
+    """The symbols of modes, friction forces and multipliers, by name."""
+    if not system.contacts:
+        return {}
+    found: dict[str, sp.Symbol] = {n: Mode(n, real=True) for n in mode_names(system)}
+    found |= {n: Velocity(n, real=True) for n in (f"friction_{c.name}" for c in system.contacts)}
+    count = range(1, len(system.constraints) + 1)
+    return found | {n: Multiplier(n, real=True) for n in (f"lambda_{s}" for s in count)}
+
+
+def multiplier_symbols(g: Graph, system: System) -> list[Node]:
+    """The multipliers as unknowns of the equations."""
+    return [g.symbol(f"lambda_{s + 1}") for s in range(len(system.constraints))]
+
+
+def add_friction(eqs: EquationNodes) -> EquationNodes:
+    """Add friction to the equations that a form derived without contacts: f then contains the symbols of T_i."""
+    g, system = eqs.graph, eqs.system
+    flow = {
+        **dict(zip(eqs.coordinate_nodes, eqs.rates, strict=True)),
+        system.nodes.fields.time: g.one,
+    }
+    contacts = tuple(_contact(eqs, flow, c) for c in system.nodes.contacts)
+    friction = Friction(contacts)
+    if eqs.form == "multipliers":
+        left = [
+            g.add(g.dot(row, system.nodes.eta), offset)
+            for row, offset in zip(system.nodes.constraint_rows, system.nodes.constraint_offsets, strict=True)
+        ]
+        friction = Friction(
+            contacts,
+            tuple(multiplier_symbols(g, system)),
+            system.nodes.constraint_rows,
+            tuple(forward(g, left, flow)),
+        )
+    force = tuple(
+        g.add(f, g.sum(g.mul(c.force, c.row[j]) for c in contacts)) for j, f in enumerate(eqs.force)
+    )
+    return replace(eqs, force=force, friction=friction)
+
+
+def _contact(eqs: EquationNodes, flow: dict[Node, Node], c: ContactNodes) -> Contact:
+    g = eqs.graph
+    slip, normal, mu = g.substitute([c.slip, c.normal, c.mu], eqs.permitted)
+    row = tuple(forward(g, [slip], {v: g.one})[0] for v in eqs.velocity_nodes)
+    return Contact(
+        c.name,
+        slip,
+        row,
+        forward(g, [slip], flow)[0],
+        normal,
+        _size(eqs, normal),
+        mu,
+        g.symbol(c.name),
+        g.symbol(f"{c.name}_sign") if c.implicit else None,
+        g.symbol(f"friction_{c.name}"),
+    )
+
+
+def _size(eqs: EquationNodes, node: Node) -> Node:
+    """|node|: the node itself if its structure shows that it is not negative, so that it has no kink to locate.
+
+    The declared sign of a parameter is not used, since a run can be given any value. Products are split,
+    |a b| = |a| |b|, so that a constant factor causes no kink.
+    """
+    g = eqs.graph
+    shown: dict[Node, bool] = {}
+    for n in g.reachable([node]):
+        args = [shown[a] for a in g.args[n]]
+        op, value = g.op[n], g.constant_value(n)
+        if value is not None:
+            shown[n] = value >= 0
+        elif op == "max":
+            shown[n] = any(args)
+        elif op == "mul" and g.args[n][0] == g.args[n][1]:
+            shown[n] = True
+        elif op in ("add", "mul", "div", "min"):
+            shown[n] = all(args)
+        elif op == "select":
+            shown[n] = all(args[1:])
+        else:
+            shown[n] = op in ("abs", "sqrt", "exp", "named")
+
+    def size(n: Node) -> Node:
+        if shown[n]:
+            return n
+        if g.op[n] in ("mul", "div"):
+            a, b = (size(arg) for arg in g.args[n])
+            return g.mul(a, b) if g.op[n] == "mul" else g.div(a, b)
+        return size(g.args[n][0]) if g.op[n] == "neg" else g.unary("abs", n)
+
+    return size(node)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows C theta' + D r = e for the unknowns r = (lambda, T); the first `first` rows are those of constraints."""
+
+    left: list[list[Node]]
+    own: list[list[Node]]
+    right: list[Node]
+    first: int
+
+    def residuals(self, g: Graph, acceleration: Sequence[Node], unknown: Sequence[Node]) -> list[Node]:
+        """C theta' + D r - e."""
+        return [
+            g.sub(g.add(g.dot(c, acceleration), g.dot(d, unknown)), e)
+            for c, d, e in zip(self.left, self.own, self.right, strict=True)
+        ]
+
+
+def friction_rows(g: Graph, friction: Friction) -> Rows:
+    """The rows of the constraints, then those of the contacts; see the module docstring."""
+    m, n = len(friction.rows), len(friction.contacts)
+    own = [[g.zero] * (m + n) for _ in range(m + n)]
+    left = [list(row) for row in friction.rows]
+    right = [g.neg(b) for b in friction.biases]
+    for i, c in enumerate(friction.contacts):
+        slipping = g.mul(c.mode, c.mode)
+        sticking = g.sub(g.one, slipping)
+        limit, slopes = _limit(g, friction, c)
+        for s, slope in enumerate(slopes):
+            own[m + i][s] = g.mul(c.mode, slope)
+        own[m + i][m + i] = slipping
+        left.append([g.mul(sticking, w) for w in c.row])
+        right.append(g.neg(g.add(g.mul(c.mode, limit), g.mul(sticking, c.bias))))
+    return Rows(left, own, right, m)
+
+
+def _limit(g: Graph, friction: Friction, c: Contact) -> tuple[Node, list[Node]]:
+    """mu |N| at lambda = 0 and its slopes along lambda_s."""
+    if c.sign is None:
+        return g.mul(c.mu, c.size), []
+    zeros = dict.fromkeys(friction.multipliers, g.zero)
+    factor = g.mul(c.mu, c.sign)
+    slopes = [forward(g, [c.normal], {s: g.one})[0] for s in friction.multipliers]
+    base, *slopes = g.substitute([c.normal, *slopes], zeros)
+    return g.mul(factor, base), [g.mul(factor, slope) for slope in slopes]
+
+
+def slip_accelerations(g: Graph, friction: Friction, accelerations: Sequence[Node]) -> list[Node]:
+    """dv_i/dt = W_i theta' + b_i."""
+    return [g.add(g.dot(c.row, accelerations), c.bias) for c in friction.contacts]
+
+
+def friction_power(eqs: EquationNodes) -> Node:
+    """The power Q_a eta_a = T_i s_ia eta_a of the friction forces, as a function of the states and T."""
+    g, friction = eqs.graph, eqs.friction
+    if friction is None:
+        return g.zero
+    own = [g.dot(c.row, eqs.system.nodes.eta) for c in eqs.system.nodes.contacts]
+    return g.dot([c.force for c in friction.contacts], g.substitute(own, eqs.permitted))
+
+
+def friction_outputs(eqs: EquationNodes) -> list[tuple[str, str, Node]]:
+    """(name, description, node) of v_i, T_i and N_i, and of the power of the friction forces T_i v_i."""
+    g, friction = eqs.graph, eqs.friction
+    found = []
+    if friction is None or not friction.contacts:
+        return []
+    for c in friction.contacts:
+        found += [
+            (f"slip_{c.name}", f"slip velocity of the contact {c.name}", c.slip),
+            (f"friction_{c.name}", f"friction force of the contact {c.name}, along its slip", c.force),
+            (f"normal_{c.name}", f"normal force of the contact {c.name}", c.normal),
+        ]
+    lost = g.sum(g.mul(c.force, c.slip) for c in friction.contacts)
+    found.append(("friction_power", "power of the friction forces on the slip, never positive", lost))
+    return found

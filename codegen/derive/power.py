@@ -1,0 +1,121 @@
+"""Painlevé's equation: the power balance that every motion satisfies, whatever form the equations were derived in.
+
+h = eta . dL/d eta - L  (= T2 - T0 + V for L of second degree: T = T2 + T1 + T0 by degree in the velocities),
+dh/dt = -X_0 L + c_0j^b eta_j p_b + Q_j eta_j + R_j eta_j,   p = dL/d eta.
+
+The forces Q include the friction T_i dv_i/d eta_j of Coulomb contacts.
+
+R are the constraint reactions, R_j = dp_j/dt - (c_0j^b + c_aj^b eta_a) p_b - X_j L - Q_j. They are orthogonal to the
+permitted variations, so only the inhomogeneous part of the permitted velocities eta = beta(t, x, theta) contributes:
+R_j eta_j = R_j (beta_j - theta_i d beta_j / d theta_i), for affine constraints R_j b_j0. In coordinates and their
+rates, without constraints, this is d/dt (T2 - T0 + V) = -dL/dt + Q_i q_i'.
+
+Source: P. Painlevé, Leçons sur l'intégration des équations de la mécanique (1895); Encyclopedia of Mathematics,
+"Poincaré equations", for the quasi-velocities; the power of the reactions follows from Q. K. Ghori (1993), (2.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ..graph.differentiate import forward, gradient
+from ..graph.graph import Graph, Node
+from ..graph.identities import vanish_everywhere
+from .friction import friction_power
+from .structure import structure_functions
+
+if TYPE_CHECKING:
+    from .equation_nodes import EquationNodes
+
+POWER = "power of the forces, drives and constraints that change T2 - T0 + V"
+
+
+def painleve_function(eqs: EquationNodes) -> tuple[Node, Node, bool]:
+    """(h, T + V, whether they are equal) on the permitted velocities, as functions of the states."""
+    g, system = eqs.graph, eqs.system
+    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
+    h = g.sub(g.dot(system.nodes.eta, gradient(g, lagrangian, system.nodes.eta)), lagrangian)
+    total = g.add(system.nodes.kinetic, system.nodes.potential)
+    inertia = g.sub(
+        g.dot(system.nodes.eta, gradient(g, system.nodes.kinetic, system.nodes.eta)),
+        g.mul(g.two, system.nodes.kinetic),
+    )
+    h, total, inertia = g.substitute([h, total, inertia], eqs.permitted)
+    # h - (T + V) = 2 T2 + T1 - 2 T: V cancels.
+    same = inertia == g.zero or vanish_everywhere(g, [inertia], eqs.points([h, total], 2))
+    return h, total, same
+
+
+def power(eqs: EquationNodes, accelerations: Sequence[Node]) -> Node:
+    """dh/dt by the right-hand side of Painlevé's equation, as a function of the states.
+
+    `accelerations` are the rates of `eqs.velocity_nodes`; only the power of constraint reactions needs them.
+    """
+    g, system = eqs.graph, eqs.system
+    fields, eta = system.nodes.fields, system.nodes.eta
+    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
+    (drive,) = forward(g, [lagrangian], fields.direction(-1, g))
+    total = g.sub(g.dot(system.nodes.forces, eta), drive)
+    if _moves_by_itself(eqs):
+        momenta = gradient(g, lagrangian, eta)
+        for (a, b), entries in structure_functions(g, system).items():
+            if a < 0:
+                for i, c in entries:
+                    total = g.add(total, g.mul(c, g.mul(eta[b], momenta[i])))
+    (total,) = g.substitute([total], eqs.permitted)
+    total = g.add(total, friction_power(eqs))
+    return g.add(total, _reactions(eqs, accelerations))
+
+
+def _moves_by_itself(eqs: EquationNodes) -> bool:
+    """Whether X_0 may fail to commute with the fields."""
+    g, fields = eqs.graph, eqs.system.nodes.fields
+    return any(n != g.zero for n in fields.drift) or g.depends_on(
+        [n for field in fields.along for n in field], [fields.time]
+    )
+
+
+def _reactions(eqs: EquationNodes, accelerations: Sequence[Node]) -> Node:
+    """R_j eta_j."""
+    g, system = eqs.graph, eqs.system
+    if eqs.form == "multipliers":
+        rows = system.nodes.constraint_rows
+        forces = [eqs.reaction_nodes[f"lambda_{s + 1}"] for s in range(len(rows))]
+        return g.sum(g.mul(f, g.dot(row, system.nodes.eta)) for f, row in zip(forces, rows, strict=True))
+    if not (system.constraints or system.parametrization) or eqs.independent is not None:
+        return g.zero
+    beta = [eqs.permitted[e] for e in system.nodes.eta]
+    slopes = [g.mul(v, s) for v in eqs.velocity_nodes for s in forward(g, beta, {v: g.one})]
+    k = len(beta)
+    rest = [g.sub(b, g.sum(slopes[j::k])) for j, b in enumerate(beta)]
+    if _vanish(eqs, rest):
+        return g.zero
+    return g.dot(rest, _constraint_forces(eqs, accelerations))
+
+
+def _constraint_forces(eqs: EquationNodes, accelerations: Sequence[Node]) -> list[Node]:
+    """R_j = dp_j/dt - (c_0j^b + c_aj^b eta_a) p_b - X_j L - Q_j along the motion."""
+    from .forms.reduction import balance
+
+    g, system = eqs.graph, eqs.system
+    law = balance(g, system)
+    k = len(law.momenta)
+    forces = list(law.forces)
+    for c in system.nodes.contacts:
+        force = g.symbol(f"friction_{c.name}")
+        forces = [g.add(f, g.mul(force, slope)) for f, slope in zip(forces, c.row, strict=True)]
+    moved = g.substitute([*law.momenta, *forces], eqs.permitted)
+    flow: Mapping[Node, Node] = {
+        system.nodes.fields.time: g.one,
+        **dict(zip(eqs.coordinate_nodes, eqs.rates, strict=True)),
+        **dict(zip(eqs.velocity_nodes, accelerations, strict=True)),
+    }
+    return [g.sub(a, b) for a, b in zip(forward(g, moved[:k], flow), moved[k:], strict=True)]
+
+
+def _vanish(eqs: EquationNodes, nodes: Sequence[Node]) -> bool:
+    """Whether nodes are zero, structurally or by value (a homogeneous expression can be written in many ways)."""
+    g: Graph = eqs.graph
+    left = [n for n in nodes if n != g.zero]
+    return not left or vanish_everywhere(g, left, eqs.points(left, 3))

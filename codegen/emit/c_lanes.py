@@ -1,0 +1,71 @@
+"""The lane file of a model: its right-hand side for several trajectories at once."""
+
+from __future__ import annotations
+
+import json
+
+from ..lower.program import Program, has_functions
+from ..lower.schedule import Schedule
+from .c_text import banner, function, wrapped
+from .expressions import LANES
+from .render import provenance, render
+from .statements import Body, Function, body
+
+
+def lane_file(program: Program, plan: Schedule, command: str) -> str:
+    """The text of `<name>_lanes.c`: the schedule of `rhs`, printed again for vectors of lanes."""
+    text = body(program.graph, plan, LANES)
+    return render(
+        "lanes.c.in",
+        {
+            "provenance": provenance("lanes.c.in", program.digest, command, " * "),
+            "name": program.name,
+            "functions": "cg_math.h" if has_functions(program, ("rhs",)) else "cg_real.h",
+            "solver": render("solver_lanes.c.in", {}) if program.kernels["rhs"].solves else "",
+            "kernel": _kernel(program, plan, text),
+            "n_states": str(len(program.states)),
+            "n_controls": str(len(program.inputs) + len(program.modes)),
+            "n_parameters": str(len(program.parameters)),
+            "n_hoisted": str(plan.hoisted),
+            "operations": str(plan.size),
+            "n_work": str(text.work),
+            "digest": json.dumps(program.digest),
+        },
+    )
+
+
+def _kernel(program: Program, plan: Schedule, text: Body) -> str:
+    """The C functions of the kernel; each returns the mask of lanes in which nothing was singular."""
+    name = f"{program.name}_rhs_lanes"
+    own = ("t", "x", "p", *(("q",) if plan.hoist else ()), "u", "out", "work")
+
+    def lane_function(
+        head: str, arrays: tuple[str, ...], written: tuple[str, ...], piece: Function, calls: bool = False
+    ) -> list[str]:
+        parameters = [f"{'' if a in written else 'const '}cg_real_t *restrict {_argument(a)}" for a in arrays]
+        first = [f"(void){_argument(a)};" for a in arrays if a not in piece.arrays]
+        first.append("cg_mask_t cg_ok = cg_true();")
+        if "t" in piece.arrays and not calls:
+            first.append(f"const cg_real_t {program.clock} = *cg_clock;")
+        signature = wrapped(f"static cg_mask_t {head}(", parameters)
+        return function(signature, first, piece.lines, end="return cg_ok;")
+
+    results = ("out", "work")
+    lines = [banner("rhs", plan, text)]
+    if plan.hoist is not None:
+        (piece,) = body(program.graph, plan.hoist, LANES).pieces
+        lines += lane_function(f"{program.name}_hoist_lanes", ("p", "q"), ("q",), piece)
+    if len(text.pieces) == 1:
+        return "\n".join([*lines, *lane_function(name, own, results, text.pieces[0])])
+    calls = []
+    for i, piece in enumerate(text.pieces):
+        arrays = tuple(a for a in own if a in piece.arrays)
+        lines += lane_function(f"{name}_{i + 1}", arrays, results, piece)
+        calls.append(f"cg_ok &= {name}_{i + 1}({', '.join(map(_argument, arrays))});")
+    used = frozenset().union(*(piece.arrays for piece in text.pieces))
+    whole = Function(tuple(calls), used, 0)
+    return "\n".join([*lines, *lane_function(name, own, results, whole, True)])
+
+
+def _argument(array: str) -> str:
+    return "cg_clock" if array == "t" else f"cg_{array}"

@@ -1,0 +1,58 @@
+"""The Cython module around a model's C core: three small files."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Sequence
+
+from ..lower.program import Program, Variable
+from .render import emit_command, provenance, render
+
+__all__ = ["shell_files"]
+
+
+def shell_files(program: Program, command: str | None = None) -> dict[str, str]:
+    """The texts `<name>.pyx`, `<name>.pxd` and `<name>.pyi` of the extension module of `program`.
+
+    `command` regenerates them (default: `chaplygin emit`). The module has `capsule` (a capsule named
+    "chaplygin.model" that holds `const cg_model_t *`), `address` (the same as an int), `model` (created on first
+    access), and exports the kernels to other Cython code through the `.pxd`.
+
+    Raises ValueError if the program's name is not an identifier.
+    """
+    name = program.name
+    if not (name.isascii() and name.isidentifier()):
+        raise ValueError(f"model name {name!r}: not a plain identifier")
+    if command is None:
+        command = emit_command(program)
+    summary = "\n".join(
+        [
+            f"Compiled model {name}, form {program.form}.",
+            "",
+            *_listed("States", program.states),
+            *_listed("Parameters", program.parameters),
+            *_listed("Inputs", program.inputs),
+            *_listed("Outputs", program.outputs),
+            *_listed("Invariants and residuals", program.invariants),
+        ]
+    )
+    texts = {}
+    for suffix in ("pyx", "pxd", "pyi"):
+        template = f"model.{suffix}.in"
+        values = {"provenance": provenance(template, program.digest, command)}
+        if suffix != "pyi":
+            values["name"] = name
+        if suffix != "pxd":
+            values["summary"] = summary
+        texts[f"{name}.{suffix}"] = render(template, values)
+    return texts
+
+
+def _listed(title: str, variables: Sequence[Variable]) -> list[str]:
+    """Names for a docstring; names that are not identifiers are quoted and escaped."""
+    if not variables:
+        return []
+    names = (variable.name for variable in variables)
+    text = ", ".join(n if n.isascii() and n.isidentifier() else json.dumps(n) for n in names)
+    return textwrap.wrap(f"{title}: {text}", 110, subsequent_indent="    ", break_long_words=False)

@@ -1,0 +1,236 @@
+"""The pure-Python backend of a program: the same statements as Python source, and as NumPy functions by `lambdify`."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from ..graph.floats import CAREFUL, FAST
+from ..graph.graph import Graph
+from ..lower.program import ContactEntry, EventEntry, Program, Variable
+from ..lower.schedule import Assign, Check, FactorSolve, Load, Schedule, SineCosine, Store, assigned
+from .expressions import CAREFUL_PYTHON, PYTHON, Dialect, expression
+from .statements import ARRAYS, place
+from .sympy_ast import expression as sympy_expression
+
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """A program's names and its kernels as Python functions: see `chaplygin.runtime.python_model.PythonKernels`."""
+
+    name: str
+    form: str
+    digest: str
+    n_coordinates: int
+    states: Sequence[Variable]
+    parameters: Sequence[Variable]
+    inputs: Sequence[Variable]
+    outputs: Sequence[Variable]
+    invariants: Sequence[Variable]
+    declared: Sequence[Variable]
+    guards: Sequence[Variable]
+    modes: Sequence[Variable]
+    events: Sequence[EventEntry]
+    contacts: Sequence[ContactEntry]
+    python: Mapping[str, Function]
+    numpy: Mapping[str, Function]
+
+
+def python_kernels(program: Program) -> Kernels:
+    """The kernels of a program in plain Python, and in NumPy for those that do not factor a large matrix in a loop.
+
+    `reset` is a function of (event, t, x, p, u).
+    """
+    python = {k: python_kernel(program, k) for k in program.kernels}
+    if "jacobian" not in python:
+        python["jacobian"] = _looped_jacobian(python["jvp"], len(program.states))
+    resets = {i: python[f"reset_{i}"] for i, e in enumerate(program.events) if e.has_reset}
+    if resets:
+        python["reset"] = _reset(resets)
+    numpy = {k: numpy_kernel(program, k) for k, kernel in program.kernels.items() if not kernel.solves}
+    return Kernels(
+        program.name,
+        program.form,
+        program.digest,
+        program.n_coordinates,
+        program.states,
+        program.parameters,
+        program.inputs,
+        program.outputs,
+        program.invariants,
+        program.declared,
+        program.guards,
+        program.modes,
+        program.events,
+        program.contacts,
+        python,
+        numpy,
+    )
+
+
+def python_model(program: Program, *, quiet: bool = False) -> Any:
+    """A `PythonModel` of a program; unless `quiet`, it warns that it is not compiled."""
+    from chaplygin.runtime.python_model import PythonModel
+
+    return PythonModel(python_kernels(program), quiet=quiet)
+
+
+def python_source(program: Program, kernel: str, dialect: Dialect = PYTHON) -> str:
+    """One kernel as the source of a Python function of (t, x, p, u), for `jvp` of (t, x, p, u, v)."""
+    g, plan = program.graph, program.schedule(kernel)
+    lines = [f"def {kernel}({program.clock}, cg_x, cg_p, cg_u{', cg_v' if kernel == 'jvp' else ''}):"]
+    lines.append(f"    cg_out = [0.0] * {len(plan.kernel.outputs)}")
+    if plan.work:
+        lines.append(f"    cg_work = [0.0] * {plan.work}")
+    if plan.hoist is not None:
+        lines += [f"    cg_q = [0.0] * {plan.hoisted}", *_lines(g, plan.hoist, dialect)]
+    return "\n".join([*lines, *_lines(g, plan, dialect), "    return cg_out", ""])
+
+
+def _lines(g: Graph, plan: Schedule, dialect: Dialect) -> list[str]:
+    """The statements of a schedule as indented lines."""
+    lines: list[str] = []
+
+    def text(node: int, top: bool = False) -> str:
+        return expression(g, node, plan.names, top, dialect)
+
+    for s in plan.statements:
+        if isinstance(s, Load):
+            lines.append(f"    {s.name} = {place(s)}")
+        elif isinstance(s, (Assign, SineCosine)):
+            lines += [f"    {part.name} = {text(part.node, True)}" for part in assigned(s)]
+        elif isinstance(s, Store):
+            lines.append(f"    {ARRAYS[s.array]}[{s.index}] = {text(s.node)}")
+        elif isinstance(s, Check):
+            zero = " or ".join(f"fabs({text(p)}) <= {text(limit)}" for p, limit in s.pairs)
+            lines.append(f"    if {zero}: raise Singular('singular mass matrix')")
+        elif isinstance(s, FactorSolve):
+            if s.factor:
+                lines.append(f"    cg_factor({s.size}, cg_work, {s.matrix})")
+            lines.append(f"    cg_solve({s.size}, cg_work, {s.matrix}, {s.right})")
+    return lines
+
+
+class Singular(ArithmeticError):
+    """A pivot of the mass matrix or of the constraints is too small."""
+
+
+def python_kernel(program: Program, kernel: str) -> Function:
+    """One kernel as a Python function over sequences of floats, with the same values as the emitted C.
+
+    If Python raises an error (1/0, sqrt(-1)), the kernel is re-evaluated with infinities and NaN, so only results that
+    depend on these are lost. Raises Singular.
+    """
+    fast = _compiled(program, kernel, PYTHON, FAST)
+
+    @functools.cache
+    def careful() -> Function:
+        return _compiled(program, kernel, CAREFUL_PYTHON, CAREFUL)
+
+    def function(*arguments: Any) -> Any:
+        try:
+            return fast(*arguments)
+        except (ValueError, OverflowError, ZeroDivisionError):
+            return careful()(*arguments)
+
+    return function
+
+
+def _compiled(program: Program, kernel: str, dialect: Dialect, functions: Mapping[str, Function]) -> Function:
+    namespace: dict[str, Any] = {n if n in _PRINTED else f"cg_{n}": f for n, f in functions.items()}
+    namespace |= {"fabs": abs, "cg_nan": math.nan}
+    namespace |= {"Singular": Singular, "cg_factor": _factor, "cg_solve": _solve}
+    exec(
+        compile(python_source(program, kernel, dialect), f"<{program.name} {kernel}>", "exec"),
+        namespace,
+    )
+    function: Function = namespace[kernel]
+    return function
+
+
+_PRINTED = "sqrt exp log sin cos tan asin acos atan sinh cosh tanh atan2 pow abs".split()
+"""Functions that keep SymPy's names in the source."""
+
+
+def _factor(n: int, m: list[float], at: int) -> None:
+    """The factorization of templates/solver.c.in."""
+    starts = [at + k * n - k * (k - 1) // 2 for k in range(n)]
+    diagonal = [m[s] for s in starts]
+    for k, row in enumerate(starts):
+        pivot = m[row]
+        if abs(pivot) <= 1e-13 * abs(diagonal[k]):
+            raise Singular("singular mass matrix")
+        for i in range(1, n - k):
+            factor = m[row + i] / pivot
+            below = starts[k + i]
+            for j in range(i, n - k):
+                m[below + j - i] -= factor * m[row + j]
+
+
+def _solve(n: int, m: list[float], at: int, b: int) -> None:
+    starts = [at + k * n - k * (k - 1) // 2 for k in range(n)]
+    for k, row in enumerate(starts):
+        m[b + k] /= m[row]
+        for i in range(1, n - k):
+            m[b + k + i] -= m[row + i] * m[b + k]
+    for k in reversed(range(n)):
+        total = 0.0
+        for i in range(1, n - k):
+            total += m[starts[k] + i] * m[b + k + i]
+        m[b + k] -= total / m[starts[k]]
+
+
+def _looped_jacobian(jvp: Function, n: int) -> Function:
+    def jacobian(t: float, x: Any, p: Any, u: Any) -> list[float]:
+        columns = [jvp(t, x, p, u, [1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]
+        return [columns[j][i] for i in range(n) for j in range(n)]
+
+    return jacobian
+
+
+def _reset(kernels: Mapping[int, Function]) -> Function:
+    def reset(event: int, t: float, x: Any, p: Any, u: Any) -> list[float]:
+        return list(kernels[event](t, x, p, u)) if event in kernels else list(x)
+
+    return reset
+
+
+def numpy_kernel(program: Program, kernel: str) -> Function:
+    """One kernel through `sympy.lambdify`, over arrays with one row per state, parameter and input."""
+    g, plan = program.graph, program.schedule(kernel)
+    loads: dict[str, Load] = {}
+    steps: list[tuple[Any, Any]] = []
+    stores: dict[tuple[str, int], Any] = {}
+    for part in plan.passes:
+        for s in part.statements:
+            if isinstance(s, Load) and s.array == "q":
+                steps.append((sp.Symbol(s.name, real=True), stores["q", s.index]))
+            elif isinstance(s, Load):
+                loads[s.name] = s
+            elif isinstance(s, Store):
+                value = sympy_expression(g, s.node, part.names, False)
+                if s.array == "q":  # the second part reuses names of the first
+                    steps.append((sp.Symbol(f"cg_q_{s.index}", real=True), value))
+                    value = steps[-1][0]
+                stores[s.array, s.index] = value
+            steps += [
+                (sp.Symbol(a.name, real=True), sympy_expression(g, a.node, part.names)) for a in assigned(s)
+            ]
+    results = [value for (array, _), value in stores.items() if array == "out"]
+    moment = next((s.name for s in loads.values() if s.array == "t"), program.clock)
+    read = [s for s in loads.values() if s.array != "t"]
+    arguments = [sp.Symbol(name, real=True) for name in (moment, *(s.name for s in read))]
+    function = sp.lambdify(arguments, results, "numpy", cse=lambda expressions: (steps, expressions))
+    places = [("xpuv".index(s.array), s.index) for s in read]
+
+    def vectorized(t: Any, *arrays: Any) -> Any:
+        return function(t, *[arrays[a][i] for a, i in places])
+
+    return vectorized

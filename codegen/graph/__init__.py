@@ -1,0 +1,1 @@
+"""The expression graph, and what knows no mechanics. Imports nothing from the other rooms."""

@@ -1,0 +1,73 @@
+"""What must be zero at the start of a run: residuals that a form does not satisfy identically, and coordinate levels.
+
+The runtime compares each residual r with the sum of the magnitudes of its terms, so that the user need not give a
+scale, and with the magnitudes of dr/dx_j, which bound the effect on r of state errors of the size of `atol`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..graph.differentiate import gradient
+from ..graph.graph import Graph, Node
+from .program import Kernel
+
+if TYPE_CHECKING:
+    from ..derive.equation_nodes import EquationNodes
+
+
+def open_residuals(eqs: EquationNodes) -> dict[str, Node]:
+    """The residuals that a state can violate.
+
+    These are the holonomic equations, and the velocity constraints if every velocity is a state; otherwise the
+    dependent velocities are computed from the constraints.
+    """
+    free = all(v.name in eqs.states for v in eqs.system.velocities)
+    return {
+        name: node
+        for name, node in eqs.residuals_nodes.items()
+        if (free or name.startswith("holonomic_")) and node != eqs.graph.zero
+    }
+
+
+def consistency_kernel(eqs: EquationNodes, names: Sequence[str], nodes: Sequence[Node]) -> Kernel:
+    """For each node r: r, the sum of the magnitudes of its terms, and the sum of |dr/dx_j| over the states x."""
+    g = eqs.graph
+    states = [*eqs.coordinate_nodes, *eqs.velocity_nodes]
+    outputs: list[Node] = []
+    comments: list[str] = []
+    for name, node in zip(names, nodes, strict=True):
+        slopes = term_magnitudes(g, gradient(g, node, states))
+        outputs += [node, *term_magnitudes(g, [node]), g.sum(slopes)]
+        comments += [name, f"{name}: its terms", f"{name}: its slopes"]
+    return Kernel("consistency", tuple(outputs), tuple(comments))
+
+
+def term_magnitudes(g: Graph, nodes: Sequence[Node]) -> list[Node]:
+    """The sum of the magnitudes of the terms of each node, as if its products of sums were expanded.
+
+    >>> g = Graph()
+    >>> x, y = g.symbol("x"), g.symbol("y")
+    >>> found, = term_magnitudes(g, [g.mul(x, g.sub(y, g.two))])      # |x| |y| + 2 |x|
+    >>> found == g.mul(g.unary("abs", x), g.add(g.unary("abs", y), g.two))
+    True
+    """
+    size: dict[Node, Node] = {}
+    for node in g.reachable(nodes):
+        op, args = g.op[node], g.args[node]
+        if op in ("add", "sub"):
+            size[node] = g.add(size[args[0]], size[args[1]])
+        elif op == "neg":
+            size[node] = size[args[0]]
+        elif op == "mul" and args[0] == args[1] and g.op[args[0]] == "symbol":
+            size[node] = node
+        elif op == "mul":
+            size[node] = g.mul(size[args[0]], size[args[1]])
+        elif op == "div":
+            size[node] = g.div(size[args[0]], g.unary("abs", args[1]))
+        elif op == "select":
+            size[node] = g.select(args[0], size[args[1]], size[args[2]])
+        elif op not in ("lt", "le", "eq", "ne", "bool"):
+            size[node] = g.unary("abs", node)
+    return [size[n] for n in nodes]

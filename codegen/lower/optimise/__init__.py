@@ -1,0 +1,1 @@
+"""The same values in fewer operations. Imports from graph, and from lower what a kernel is."""

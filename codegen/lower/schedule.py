@@ -1,0 +1,368 @@
+"""A kernel as a list of statements: which intermediates get a name, what is stored where, in which order.
+
+The C text, the SymPy view and the pure-Python backend are all printed from the same schedule, so they perform the same
+operations in the same order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ..graph.graph import CONDITIONS, LEAVES, RELATIONS, Graph, Node
+from .program import PLAIN, Kernel, Program
+
+# C library names that variables must not take in emitted code.
+MATH_NAMES = frozenset(
+    """sqrt exp log sin cos tan asin acos atan sinh cosh tanh fabs pow fmin fmax atan2 copysign abs nan NAN INFINITY
+    isfinite""".split()
+)
+# Macros that headers may define, and names of the emitted code.
+_MACRO = re.compile(
+    r"(M|HUGE|FP|MATH|INT|UINT|SIZE|PTRDIFF|WCHAR|WINT|SIG|DBL|FLT|CG|CHAPLYGIN)_|U?INT\d|(linux|unix|i386)\Z"
+)
+
+
+def emitted_name(name: str) -> str:
+    """The name of a variable in emitted code: its own, unless that can clash with a C header."""
+    return f"cg_name_{name}" if name in MATH_NAMES or _MACRO.match(name) else name
+
+
+_LONGEST = 12
+"""Largest number of operations in one statement; longer expressions are split for readability."""
+
+
+@dataclass(frozen=True)
+class Assign:
+    """name = expression of `node` in the names known before."""
+
+    name: str
+    node: Node
+
+
+@dataclass(frozen=True)
+class SineCosine:
+    """The sine and the cosine of one angle, computed together."""
+
+    sine: Assign
+    cosine: Assign
+
+
+@dataclass(frozen=True)
+class Load:
+    """name = array[index]: a variable read where it is first used."""
+
+    name: str
+    array: str
+    index: int
+
+
+@dataclass(frozen=True)
+class Store:
+    """array[index] = value of `node`; `array` is "out", "work" or "q"."""
+
+    array: str
+    index: int
+    node: Node
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class Check:
+    """Return the status `singular` when |pivot| <= limit for one of the pairs (pivot, limit)."""
+
+    pairs: tuple[tuple[Node, Node], ...]
+
+
+@dataclass(frozen=True)
+class FactorSolve:
+    """Factor (if `factor`) the matrix at work[matrix] and solve for the right-hand side at work[right] in place."""
+
+    size: int
+    matrix: int
+    right: int
+    factor: bool
+
+
+Statement = Assign | SineCosine | Load | Store | Check | FactorSolve
+
+
+def assigned(s: Statement) -> tuple[Assign, ...]:
+    """The assignments of names to nodes in a statement."""
+    if isinstance(s, SineCosine):
+        return s.sine, s.cosine
+    return (s,) if isinstance(s, Assign) else ()
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Operations of a kernel, the divisions among them, and the further operations on parameters alone."""
+
+    operations: int
+    divisions: int
+    hoisted: int
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The statements of a kernel, the names of its nodes, its workspace and its counts.
+
+    `hoist` computes what depends on parameters alone: a separate schedule that runs once before `statements`, which
+    read its results from the array "q". `operations` counts arithmetic and function calls, including `divisions` and
+    `functions` but not those of `hoist`.
+    """
+
+    kernel: Kernel
+    statements: tuple[Statement, ...]
+    names: dict[Node, str]
+    work: int
+    operations: int
+    divisions: int
+    functions: int
+    hoist: Schedule | None = None
+
+    @property
+    def hoisted(self) -> int:
+        """The length of the array "q"."""
+        return 0 if self.hoist is None else len(self.hoist.kernel.outputs)
+
+    @property
+    def size(self) -> int:
+        """The length of the code: a function of `cg_math.h` counts as 25 operations."""
+        return self.operations + 24 * self.functions
+
+    @property
+    def passes(self) -> tuple[Schedule, ...]:
+        """The schedules to run in order: `hoist`, if there is one, and this one."""
+        return (self,) if self.hoist is None else (self.hoist, self)
+
+
+def variable_names(program: Program, kernel: Kernel) -> dict[str, tuple[str, str, int]]:
+    """Symbol name to (name in emitted code, array, index)."""
+    table: dict[str, tuple[str, str, int]] = {program.independent: (program.independent, "t", 0)}
+    x = program.declared if kernel.of_declared else program.states
+    controls = (*program.inputs, *program.modes)
+    for array, variables in (("x", x), ("p", program.parameters), ("u", controls)):
+        for i, v in enumerate(variables):
+            table[v.name] = (emitted_name(v.name), array, i)
+    for i in range(len(program.states)):
+        table[f"cg_v_{i}"] = (f"cg_v_{i}", "v", i)
+    return table
+
+
+def schedule(program: Program, kernel: Kernel) -> Schedule:
+    """Order the statements of a kernel; see the module docstring."""
+    g = program.graph
+    # Conditions are not numbers, so they are not hoisted.
+    fixed = {n for n in g.from_only(kernel.roots(), kernel.beforehand) if g.op[n] not in CONDITIONS}
+    if not fixed:
+        return _scheduled(g, kernel, _Writer(program, kernel, ()), "out")
+    checks = tuple(pair for pair in kernel.pivots if not _live(g, pair, fixed, kernel))
+    rest = replace(kernel, pivots=tuple(pair for pair in kernel.pivots if pair not in checks))
+    needed = {n for n in rest.roots() if n in fixed}
+    for node in g.reachable(rest.roots(), stop=fixed):
+        if node not in fixed:
+            needed |= {a for a in g.args[node] if a in fixed}
+    if not needed:
+        return _scheduled(g, kernel, _Writer(program, kernel, ()), "out")
+    order = tuple(sorted(needed))
+    first = Kernel("hoist", order, ("",) * len(order), checks, labels=kernel.labels)
+    hoist = _scheduled(g, first, _Writer(program, first, ()), "q")
+    return replace(_scheduled(g, rest, _Writer(program, rest, order), "out"), hoist=hoist)
+
+
+def _live(g: Graph, pair: tuple[Node, Node], fixed: set[Node], kernel: Kernel) -> bool:
+    """Whether a check must run in every call."""
+    known = fixed | set(kernel.beforehand)
+    return any(n not in known and g.constant_value(n) is None for n in pair)
+
+
+def _scheduled(g: Graph, kernel: Kernel, writer: _Writer, array: str) -> Schedule:
+    places: dict[str, int] = {}
+    solves, divisions = _of_solves(kernel)
+    for solve in kernel.solves:
+        size = len(solve.rhs)
+        if solve.matrix:
+            place = writer.reserve(len(solve.matrix) + size)  # and the diagonal before factoring
+            for i, node in enumerate(solve.matrix):
+                writer.store("work", place + i, node)
+            places[solve.factors] = place
+        right_at = writer.reserve(size)
+        for i, node in enumerate(solve.rhs):
+            writer.store("work", right_at + i, node)
+        writer.statements.append(FactorSolve(size, places[solve.factors], right_at, bool(solve.matrix)))
+        for i, node in enumerate(solve.results):
+            name = str(g.value[node])
+            writer.table[name] = (emitted_name(name), "work", right_at + i)
+    # One branch, after everything is computed: nothing traps, and the compiler can reorder what comes before it.
+    for node in (*kernel.outputs, *(n for pair in kernel.pivots for n in pair)):
+        writer.need(node)
+    if kernel.pivots:
+        writer.statements.append(Check(kernel.pivots))
+    for i, (node, comment) in enumerate(zip(kernel.outputs, kernel.comments, strict=True)):
+        writer.store(array, i, node, comment)
+    computed = [g.op[n] for n in g.reachable(kernel.roots(), stop=writer.given) if n not in writer.given]
+    return Schedule(
+        kernel,
+        tuple(writer.statements),
+        writer.names,
+        writer.work,
+        sum(op not in LEAVES for op in computed) + solves,
+        computed.count("div") + divisions,
+        sum(op not in PLAIN for op in computed),
+    )
+
+
+def _of_solves(kernel: Kernel) -> tuple[int, int]:
+    """Operations and divisions of the loops that factor and solve."""
+    operations = divisions = 0
+    for solve in kernel.solves:
+        size = len(solve.rhs)
+        operations += (size**3 // 3 + size**2 if solve.matrix else 0) + 2 * size**2
+        divisions += (size * (size - 1) // 2 if solve.matrix else 0) + 2 * size
+    return operations, divisions
+
+
+def count(g: Graph, kernel: Kernel) -> Counts:
+    """The counts of `schedule`, without writing statements."""
+    roots = kernel.roots()
+    fixed = {n for n in g.from_only(roots, kernel.beforehand) if g.op[n] not in RELATIONS}
+    operations, divisions = _of_solves(kernel)
+    hoisted = 0
+    for node in g.reachable(roots):
+        if node in fixed:
+            hoisted += 1
+        elif g.op[node] not in LEAVES:
+            operations += 1
+            divisions += g.op[node] == "div"
+    return Counts(operations, divisions, hoisted)
+
+
+class _Writer:
+    """Writes statements; the nodes `given` are read from the array "q"."""
+
+    def __init__(self, program: Program, kernel: Kernel, given: Sequence[Node]) -> None:
+        self.graph = program.graph
+        self.given = {node: i for i, node in enumerate(given)}
+        self.kernel = kernel
+        self.table = variable_names(program, kernel)
+        self.statements: list[Statement] = []
+        self.names: dict[Node, str] = {}
+        self.work = 0
+        taken = {entry[0] for entry in self.table.values()} | MATH_NAMES
+        self.prefix, self.letter = (
+            f"cg_{letter}" if any(re.fullmatch(rf"{letter}\d+", name) for name in taken) else letter
+            for letter in "zk"
+        )
+        self.labels = {n: s for n, s in kernel.labels.items() if s not in taken}
+        self.counter = 0
+        self.angles: dict[Node, tuple[Node, Node]] = {}  # a sine or cosine -> (sine, cosine)
+        self.cut = self._shared(kernel.roots())
+
+    def reserve(self, count: int) -> int:
+        self.work += count
+        return self.work - count
+
+    def store(self, array: str, index: int, node: Node, comment: str = "") -> None:
+        self.need(node)
+        self.statements.append(Store(array, index, node, comment))
+
+    def need(self, root: Node) -> None:
+        """Emit the operands of a node, and the node itself if it has a name."""
+        g = self.graph
+        for node in self._pending(root):
+            kind = g.op[node]
+            if node in self.given:
+                at = self.given[node]
+                self.names[node] = self.labels.get(node, f"{self.letter}{at + 1}")
+                self.statements.append(Load(self.names[node], "q", at))
+            elif kind == "symbol":
+                name, array, index = self.table[str(g.value[node])]
+                self.names[node] = name
+                if (name, array) != ("t", "t"):  # the time argument already has this name
+                    self.statements.append(Load(name, array, index))
+            elif node in self.angles:
+                both = [Assign(self._fresh(n), n) for n in self.angles[node] if n not in self.names]
+                if both:
+                    self.names.update({s.node: s.name for s in both})
+                    self.statements.append(SineCosine(*both))
+            elif node in self.cut:
+                self.names[node] = self._fresh(node)
+                self.statements.append(Assign(self.names[node], node))
+
+    def _pending(self, root: Node) -> list[Node]:
+        """Nodes below the root that have no name yet, arguments first, in the order a reader would write them."""
+        g, done, order = self.graph, set(self.names), []
+        stack: list[tuple[Node, bool]] = [(root, False)]
+        while stack:
+            node, ready = stack.pop()
+            if node in done:
+                continue
+            if ready:
+                done.add(node)
+                order.append(node)
+                continue
+            stack.append((node, True))
+            if node not in self.given:
+                stack.extend((a, False) for a in reversed(g.args[node]) if a not in done)
+        return order
+
+    def _fresh(self, node: Node) -> str:
+        label = self.labels.get(node)
+        if label is not None:
+            return label
+        self.counter += 1
+        return f"{self.prefix}{self.counter}"
+
+    def _shared(self, roots: Sequence[Node]) -> set[Node]:
+        """The nodes that get a name: used more than once, labelled, or impossible to nest where they are used."""
+        g = self.graph
+        order = [n for n in g.reachable(roots, stop=self.given) if n not in self.given]
+        uses: dict[Node, int] = dict.fromkeys([*order, *self.given], 0)
+        for node in order:
+            for a in g.args[node]:
+                uses[a] += 1
+        for root in roots:
+            uses[root] += 1
+        sines, cosines = ({g.args[n]: n for n in order if g.op[n] == op} for op in ("sin", "cos"))
+        for angle, sine in sines.items():
+            if angle in cosines:
+                self.angles[sine] = self.angles[cosines[angle]] = sine, cosines[angle]
+        named: set[Node] = set(self.angles)
+        length: dict[Node, int] = {}
+        for node in order:
+            if g.op[node] in LEAVES:
+                length[node] = 0
+                continue
+            length[node] = 1
+            for i, a in enumerate(g.args[node]):
+                if a in named or a in self.given or g.op[a] in LEAVES:
+                    continue
+                if g.op[a] in CONDITIONS:
+                    continue
+                if not _nests(g, node, i, a) or length[node] + length[a] > _LONGEST:
+                    named.add(a)
+                else:
+                    length[node] += length[a]
+            # Conditions are written inline, since all variables are doubles.
+            if (uses[node] > 1 and g.op[node] not in CONDITIONS) or node in self.labels:
+                named.add(node)
+        return named
+
+
+def _nests(g: Graph, node: Node, position: int, inner: Node) -> bool:
+    """Whether `inner` can be written inside the text of `node`, unambiguous and with the same order of operations."""
+    outer, op = g.op[node], g.op[inner]
+    if op == "select" or outer in ("select", "min", "max") or outer in RELATIONS:
+        return False
+    product = op in ("mul", "div")
+    if outer in ("add", "sub"):
+        return product or op not in ("add", "sub", "neg") or position == 0
+    if outer == "mul" and position == 1 and g.op[g.args[node][0]] == "const":
+        return op != "neg"  # 0.5*(a + b)
+    if outer in ("mul", "div"):
+        return (position == 0 and op == "mul") or op not in ("add", "sub", "neg", "mul", "div")
+    if outer == "neg":
+        return op not in ("add", "sub", "neg", "div")
+    return True
