@@ -35,7 +35,7 @@ LOGS = "logs"
 _LOCKS = "locks"
 _MAKING = ".making-"
 _DAMAGED = ".damaged-"
-_PACKAGE = Path(__file__).resolve().parent
+_CODEGEN = Path(__file__).resolve().parents[1]
 
 
 def cache_folder() -> Path:
@@ -122,7 +122,8 @@ def generator_stamp() -> str:
     from chaplygin import __version__
 
     stamp = hashlib.sha256(__version__.encode())
-    for folder in (_PACKAGE, _PACKAGE / "forms", _sibling("templates"), _sibling("runtime")):
+    rooms = (Path(folder) for folder, _, _ in os.walk(_CODEGEN))
+    for folder in (*sorted(rooms), _sibling("templates"), _sibling("runtime")):
         wanted = (".h", ".in") if folder == _sibling("runtime") else (".py", ".in")
         for name in sorted(name for name in os.listdir(folder) if name.endswith(wanted)):
             content = (folder / name).read_bytes()
@@ -132,7 +133,7 @@ def generator_stamp() -> str:
 
 def _sibling(name: str) -> Path:
     """The folder of the package `chaplygin.<name>`: next to this one, both in a checkout and when installed."""
-    return _PACKAGE.parent / name
+    return _CODEGEN.parent / name
 
 
 def lookup(key: str) -> Path | None:

@@ -27,7 +27,7 @@ from .toolchain import BuildError, Compiler, find_compiler
 
 __all__ = ["BuildError", "build", "build_lanes", "build_quick", "find_lanes", "make"]
 
-_RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
+_RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
 _SHIPPED = _RUNTIME.parent / "generated"
 _TRANSLATION = threading.Lock()  # Cython's compiler keeps state in its modules
 

@@ -11,7 +11,6 @@ import sympy as sp
 
 from chaplygin.runtime.errors import ArgumentError, RangeError
 
-from ..derive.forms import forms
 from ..graph.graph import Node
 from ..graph.to_sympy import expressions
 from . import checks, contacts, events
@@ -399,6 +398,8 @@ class System:
 
         Raises FormError, EmitError, and ArgumentError if the folder is missing.
         """
+        from ..derive.forms import forms
+
         if folder is None:
             form, folder = None, form
         if folder is None or (isinstance(folder, str) and folder in forms()):

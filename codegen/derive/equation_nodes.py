@@ -17,9 +17,8 @@ from ..graph.to_sympy import shown
 from .friction import friction_symbols
 
 if TYPE_CHECKING:
-    from ..lower.dynamics import Implicit
-    from ..lower.program import Program
     from .friction import Friction
+    from .implicit import Implicit
     from .invariants import Invariant
 
 
@@ -127,7 +126,7 @@ class EquationNodes:
     @cached_property
     def resets(self) -> tuple[tuple[Node, ...] | None, ...]:
         """The state after each event of the system; None for an event without a reset."""
-        from ..lower.hybrid import resets
+        from .resets import resets
 
         return resets(self)
 
@@ -136,12 +135,6 @@ class EquationNodes:
         from .invariants import find
 
         return find(self)
-
-    @cached_property
-    def program(self) -> Program:
-        from ..lower.kernels import lower
-
-        return lower(self)
 
     def view(self, nodes: Sequence[Node]) -> list[Any]:
         """Nodes as SymPy expressions."""

@@ -96,9 +96,11 @@ class Equations:
     def states(self) -> tuple[str, ...]:
         return self.nodes.states
 
-    @property
+    @cached_property
     def program(self) -> Program:
-        return self.nodes.program
+        from ..lower.kernels import lower
+
+        return lower(self.nodes)
 
     # -- onward -------------------------------------------------------------------------------------------------
     def compile(self, *, reproducible: bool = True, wait: bool = False) -> Any:

@@ -14,6 +14,7 @@ from .program import Solve
 
 if TYPE_CHECKING:
     from ..derive.equation_nodes import EquationNodes
+    from ..derive.implicit import Implicit
 
 
 class Mass:
@@ -44,43 +45,26 @@ class Mass:
         return list(results)
 
 
-@dataclass(frozen=True)
-class Implicit:
-    """Velocities eta that a loop computes from momenta y: M eta = y - p_0, with p = M eta + p_0 = dL/d eta.
+def momentum_solve(implicit: Implicit) -> Solve:
+    """The linear system that a kernel has to solve before it can use eta."""
+    return Solve(upper(implicit.mass), implicit.right, implicit.unknown, "momenta")
 
-    The rates and forces of the equations contain eta as the symbols `unknown`. `mass` is the lower triangle of M,
-    `right` is y - p_0, `momenta` is p as a function of eta.
-    """
 
-    mass: tuple[tuple[Node, ...], ...]
-    right: tuple[Node, ...]
-    unknown: tuple[Node, ...]
-    momenta: tuple[Node, ...]
-
-    def solve(self) -> Solve:
-        """The linear system that a kernel has to solve before it can use eta."""
-        return Solve(upper(self.mass), self.right, self.unknown, "momenta")
-
-    def variation(self, g: Graph, direction: Mapping[Node, Node], solves: list[Solve]) -> dict[Node, Node]:
-        """d eta along a direction in the states: M d eta = d(y - p_0) - dM eta, appended to `solves`."""
-        k = len(self.unknown)
-        entries = upper(self.mass)
-        moved = forward(g, [*self.right, *entries], direction)
-        slope = dict(zip(entries, moved[k:], strict=True))
-        right = [
-            g.sub(d, g.dot([slope[entry(self.mass, i, j)] for j in range(k)], self.unknown))
-            for i, d in enumerate(moved[:k])
-        ]
-        results = tuple(g.symbol(f"cg_d_{i}") for i in range(k))
-        solves.append(Solve((), tuple(right), results, "momenta"))
-        return dict(zip(self.unknown, results, strict=True))
-
-    def accelerations(
-        self, g: Graph, force: Sequence[Node], flow: Mapping[Node, Node]
-    ) -> tuple[list[Node], list[Node]]:
-        """M and f of M d eta/dt = f: the lower triangle by rows, and dy/dt minus the rate of p at fixed eta."""
-        bias = forward(g, self.momenta, flow)
-        return [n for row in self.mass for n in row], [g.sub(f, b) for f, b in zip(force, bias, strict=True)]
+def momentum_variation(
+    g: Graph, implicit: Implicit, direction: Mapping[Node, Node], solves: list[Solve]
+) -> dict[Node, Node]:
+    """d eta along a direction in the states: M d eta = d(y - p_0) - dM eta, appended to `solves`."""
+    k = len(implicit.unknown)
+    entries = upper(implicit.mass)
+    moved = forward(g, [*implicit.right, *entries], direction)
+    slope = dict(zip(entries, moved[k:], strict=True))
+    right = [
+        g.sub(d, g.dot([slope[entry(implicit.mass, i, j)] for j in range(k)], implicit.unknown))
+        for i, d in enumerate(moved[:k])
+    ]
+    results = tuple(g.symbol(f"cg_d_{i}") for i in range(k))
+    solves.append(Solve((), tuple(right), results, "momenta"))
+    return dict(zip(implicit.unknown, results, strict=True))
 
 
 def entry(lower: Sequence[Sequence[Node]], i: int, j: int) -> Node:
@@ -161,7 +145,7 @@ def solve_for_accelerations(eqs: EquationNodes) -> Accelerations:
     """Solve M theta' = f for theta' and for the friction forces and multipliers that f contains."""
     mass, solves = Mass(eqs), list[Solve]()
     if eqs.implicit is not None:
-        solves.append(eqs.implicit.solve())
+        solves.append(momentum_solve(eqs.implicit))
     friction = eqs.friction
     if friction is None:
         return Accelerations(tuple(mass.solve(eqs.force, "a", solves)), mass, tuple(solves), mass.checks())
@@ -192,7 +176,7 @@ def variation(
     mass = [node for row in eqs.mass for node in row]
     n, k = len(eqs.rates), len(eqs.force)
     if eqs.implicit is not None:
-        direction = {**direction, **eqs.implicit.variation(g, direction, solves)}
+        direction = {**direction, **momentum_variation(g, eqs.implicit, direction, solves)}
     # Do not freeze a in M a instead: the graph folds constants, so M a need not contain the nodes of a.
     moved = forward(g, [*eqs.rates, *eqs.force, *mass], direction)
     right = moved[n : n + k]

@@ -16,7 +16,7 @@ from ..derive.friction import friction_outputs
 from ..derive.power import POWER, painleve_function, power
 from ..graph.graph import LEAVES, Node
 from .consistency import consistency_kernel, open_residuals
-from .dynamics import Accelerations, solve_for_accelerations, variation
+from .dynamics import Accelerations, momentum_solve, solve_for_accelerations, variation
 from .hybrid import contact_entries, event_entries, hybrid_kernels, modes
 from .optimise.arrange import BUDGET, arranged
 from .program import Kernel, Program, Variable
@@ -78,7 +78,7 @@ def lower(eqs: EquationNodes) -> Program:
         kernels["consistency"] = consistency_kernel(eqs, *zip(*begin, strict=True))
     if conserved:
         # Invariants do not need accelerations, but may need velocities that a loop computes from momenta.
-        solves = () if eqs.implicit is None else (eqs.implicit.solve(),)
+        solves = () if eqs.implicit is None else (momentum_solve(eqs.implicit),)
         kernels["invariants"] = Kernel(
             "invariants", tuple(n for _, n in conserved), tuple(v.name for v, _ in conserved), limits, solves
         )

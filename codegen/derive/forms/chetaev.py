@@ -15,8 +15,8 @@ from ...declare.system import System
 from ...graph.differentiate import gradient, partials
 from ...graph.graph import Graph, Node
 from ...graph.linear import LDL, UNROLLED_VELOCITIES
-from ...lower.dynamics import Implicit
 from ..equation_nodes import EquationNodes
+from ..implicit import Implicit
 from ..structure import structure_functions
 from . import FormError
 from .poincare import refuse_constraints
