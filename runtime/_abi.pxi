@@ -73,6 +73,7 @@ cdef extern from "chaplygin.h" nogil:
         int32_t n_modes
         int32_t n_declared
         int32_t n_work
+        int32_t n_hoisted
         int32_t n_contacts
         int32_t n_consistency
         const cg_variable_t *states

@@ -30,6 +30,11 @@ cdef double _is_consistent(const cg_model_t *m, double t, const double *x, const
     return largest if wrong else 0.0
 
 
+cdef bint _agrees(double given, double found) noexcept nogil:
+    """Whether a value that follows from the rest is given as it follows; `agree` in consistency.py looks closer."""
+    return fabs(given - found) <= WARNING_LIMIT * max(fabs(given) + fabs(found), SCALE_FLOOR * LARGEST_USED_ATOL)
+
+
 cdef bint _assuming(const cg_variable_t *table, int32_t n):
     cdef int32_t i
     for i in range(n):

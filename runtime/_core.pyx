@@ -144,6 +144,14 @@ cdef const cg_model_t *_table(capsule) except NULL:
     return m
 
 
+cdef dict _sizes(const cg_model_t *m):
+    """Every length of a table by its name: what is allocated for a model, or read from it, has one of them."""
+    return {"n_states": m.n_states, "n_coordinates": m.n_coordinates, "n_parameters": m.n_parameters,
+            "n_inputs": m.n_inputs, "n_outputs": m.n_outputs, "n_invariants": m.n_invariants, "n_guards": m.n_guards,
+            "n_events": m.n_events, "n_modes": m.n_modes, "n_declared": m.n_declared, "n_work": m.n_work,
+            "n_hoisted": m.n_hoisted, "n_contacts": m.n_contacts, "n_consistency": m.n_consistency}
+
+
 cdef class KernelCore:
     """The table of a compiled model and the calls of its kernels."""
 
@@ -237,12 +245,16 @@ cdef class KernelCore:
     def _take_over(self, capsule, owner):
         """Go on with another table of the same model, one that may bring methods of its own.
 
-        Runs and steppers that have begun keep the table they began with: its code has to stay loaded.
+        Runs and steppers that have begun keep the table they began with: its code has to stay loaded. The scratch of
+        this object and the block of a run that is kept for the next one are as long as the sizes say, so all must agree.
         """
         cdef const cg_model_t *m = _table(capsule)
-        if (m.digest.decode() != self.digest or m.name.decode() != self.name or m.n_work != self.n_work
-                or m.n_states != self.n_states or m.n_parameters != self.n_parameters):
+        if m.digest.decode() != self.digest or m.name.decode() != self.name:
             raise LoadError(f"the table of {m.name.decode()} is not of the model {self.name}")
+        now, new = _sizes(self.model), _sizes(m)
+        wrong = [f"{size} = {new[size]} instead of {now[size]}" for size in now if new[size] != now[size]]
+        if wrong:
+            raise LoadError(f"the new table of the model {self.name} does not fit it: {', '.join(wrong)}")
         self.model, self.capsule, self.owner = m, capsule, owner
         self.has_inlined_methods = m.methods is not NULL
 
@@ -325,7 +337,7 @@ cdef class KernelCore:
         for name, i in self.dependents:
             entry = PyDict_GetItemWithError(value, name)
             if entry is not NULL:
-                if not _number(<object> entry, &given) or not fabs(given - self.out[i]) <= 1e-9 * (1 + fabs(self.out[i])):
+                if not _number(<object> entry, &given) or not _agrees(given, self.out[i]):
                     return 0
                 extra += 1
         found[0] = self.x

@@ -46,9 +46,8 @@ cdef int _changed(KernelCore model, dict values, long kind, Py_ssize_t n, const 
 cdef long _place(KernelCore model, object key) except -1:
     """The place of a quantity; a SymPy symbol stands for its name."""
     cdef PyObject *found
-    if type(key) is not str:
-        key = arguments.plain_name(key)
-    found = PyDict_GetItemWithError(model.places, key)
+    name = key if type(key) is str else arguments.plain_name(key)
+    found = PyDict_GetItemWithError(model.places, name)
     if found is NULL:
         raise arguments.unknown_quantity(key, model.name, model.quantities)
     return PyLong_AsLong(<object> found)

@@ -322,8 +322,14 @@ def no_jacobian(method: str, name: str) -> ArgumentError:
     return ArgumentError(f"method {method!r} needs the Jacobian of the model, and {name} has none")
 
 
-def unknown_quantity(key: str, model: str, known: Sequence[str]) -> ArgumentError:
-    """The error for ``sol[key]`` where there is no such quantity."""
+def unknown_quantity(given: Any, model: str, known: Sequence[str]) -> ArgumentError:
+    """The error for ``sol[given]`` where there is no such quantity."""
+    key = getattr(given, "name", given)
+    if not isinstance(key, str):
+        return ArgumentError(
+            f"{short(given)} is not the name of a quantity of {model}; give one of {', '.join(known)}, or take the "
+            "states in their order from the array .y"
+        )
     hint = _nearest(key, known)
     return ArgumentError(f"{key!r} is not a quantity of {model}{hint}; known are {', '.join(known)}")
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import arguments
+from .consistency import held
 from .errors import ChaplyginError
 from .inputs import Inputs
 
@@ -119,20 +120,25 @@ class Start:
 
     def _parts(self, count: int, whole: Callable[[], Any]) -> Iterator[tuple[int, Array, Array]]:
         """First column, states and parameters of each stretch."""
+        warned = False
         for first in range(0, count, STRETCH):
             last = min(first + STRETCH, count)
             try:
-                x0, p = self.model._initial(
-                    self.t0,
-                    self.initial.part(first, last),
-                    self.given.part(first, last),
-                    self.controls.part(first, last),
-                    last - first,
-                )
+                with held() as warnings:
+                    x0, p = self.model._initial(
+                        self.t0,
+                        self.initial.part(first, last),
+                        self.given.part(first, last),
+                        self.controls.part(first, last),
+                        last - first,
+                    )
             except ChaplyginError:
                 if count > STRETCH:
                     whole()  # fails in the same way, and counts all columns
                 raise
+            if warnings and not warned:
+                warned = True
+                whole()  # warns in the same way, and counts all columns
             yield first, _wide(x0), _wide(p)
 
     def _take_parameters(self, first: int, last: int, p: Array, count: int) -> None:
@@ -162,9 +168,10 @@ class Start:
             states = [row[j] if isinstance(row, np.ndarray) else row for row in self._states]
             rows = [row[j] if len(row) > 1 else row[0] for row in self.parameters]
             return np.array(states, dtype=np.float64), np.array(rows, dtype=np.float64)
-        return self.model._initial(  # type: ignore[no-any-return]
-            self.t0, self.initial.column(j), self.given.column(j), self.controls.column(j), None
-        )
+        with held():  # the ensemble has warned
+            return self.model._initial(  # type: ignore[no-any-return]
+                self.t0, self.initial.column(j), self.given.column(j), self.controls.column(j), None
+            )
 
     def table(self) -> Array:
         """The parameters as one array, (n_parameters, 1) or (n_parameters, N)."""

@@ -10,12 +10,19 @@ only warned about.
 The end of a run may start the next one however far it has drifted. A model remembers its latest ends that lie off the
 constraints, bit for bit, with their residuals, and those of its ensembles as long as their arrays live; such a start
 is let through while its residuals are no larger than they were there. Snapshots are not looked at.
+
+What is given although it follows from the rest, a dependent velocity or an energy, is held to the same limits: given -
+found is the residual then, and its terms are what the velocities add to it one by one.
 """
 
 from __future__ import annotations
 
+import sys
 import warnings
 import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,10 +45,14 @@ __all__ = [
     "REFUSE",
     "WARN",
     "Accepted",
+    "agree",
     "check_ensemble",
     "check_start",
+    "held",
     "note_end",
     "remember",
+    "share",
+    "warn",
 ]
 
 WARN, REFUSE = 1e-8, 1e-4
@@ -56,6 +67,71 @@ _STRETCH = 16384
 """Columns that are looked at together: memory does not grow with the number of trajectories."""
 _ENSEMBLES = 8
 """Ensembles whose ends a model remembers while they live."""
+
+
+def share(residual: Array, terms: Array, slopes: Any = 1.0, atol: float = LARGEST_ATOL) -> Array:
+    """Residuals as shares of the sums of the magnitudes of their terms; what is not a number is infinitely off."""
+    with np.errstate(all="ignore"):
+        part = np.abs(residual) / np.maximum(terms, FLOOR * atol * slopes)
+    return np.where(residual == 0, 0.0, np.where(np.isnan(part), np.inf, part))
+
+
+def agree(
+    what: str,
+    given: Any,
+    found: Any,
+    terms: Callable[[], Array],
+    advice: Callable[[float, float], str],
+    rest: str = "the other entries, which give",
+) -> None:
+    """Refuse or warn about a value, or one for each trajectory, that differs from what follows from the rest.
+
+    `terms` gives the sums of the magnitudes of the terms of `found`; it is called only where they matter.
+    """
+    given, found = np.broadcast_arrays(np.ravel(given), np.ravel(found))
+    sizes = np.abs(given) + np.abs(found)
+    off = share(given - found, sizes)
+    if not (off > WARN).any():
+        return
+    off = share(given - found, np.fmax(sizes, np.abs(given) + terms()))
+    refused = (off > REFUSE).any()
+    wrong = np.flatnonzero(off > (REFUSE if refused else WARN))
+    if not wrong.size:
+        return
+    j, count = int(wrong[0]), len(given)
+    value, right = float(given[j]), float(found[j])
+    text = f"{what} = {value:.17g} contradicts {rest} {right:.17g}; {advice(value, right)}"
+    if count > 1:
+        text += f" ({wrong.size} of {count} trajectories; the first is number {j})"
+    if refused:
+        raise ArgumentError(text)
+    warn(text)
+
+
+def warn(text: str) -> None:
+    """A `ConsistencyWarning` at the line that called the package."""
+    texts = _held.get()
+    if texts is not None:
+        texts.append(text)
+        return
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("chaplygin."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, ConsistencyWarning, stacklevel=level)
+
+
+_held: ContextVar[list[str] | None] = ContextVar("_held", default=None)
+
+
+@contextmanager
+def held() -> Iterator[list[str]]:
+    """Collect warnings instead of giving them, where they would repeat others or count a part of the trajectories."""
+    texts: list[str] = []
+    token = _held.set(texts)
+    try:
+        yield texts
+    finally:
+        _held.reset(token)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,20 +211,18 @@ class _Report:
         """Look at columns with these numbers, which may be wrong."""
         rows = self.model._columns("consistency", np.array([self.t0]), x0, p, u, None, strict=False)
         r, terms, slopes = np.abs(rows[0::3]), rows[1::3], rows[2::3]
-        with np.errstate(all="ignore"):
-            share = r / np.maximum(terms, FLOOR * self.atol * slopes)
-        share = np.where(r == 0, 0.0, np.where(np.isnan(share), np.inf, share))
-        suspect = np.flatnonzero((share > WARN).any(axis=0))
+        off = share(r, terms, slopes, self.atol)
+        suspect = np.flatnonzero((off > WARN).any(axis=0))
         suspect = suspect[~self._known(x0[:, suspect], r[:, suspect].max(axis=0, initial=0.0))]
-        share[:, np.isin(np.arange(share.shape[1]), suspect, invert=True)] = 0.0
-        fatal = np.where(self.residual[:, None], share, 0.0)
+        off[:, np.isin(np.arange(off.shape[1]), suspect, invert=True)] = 0.0
+        fatal = np.where(self.residual[:, None], off, 0.0)
         refused = np.flatnonzero((fatal > REFUSE).any(axis=0))
         if refused.size and not self.refused:
             self.first = self._text(rows, fatal, refused[0], numbers)
         self.refused += refused.size
-        if suspect.size and share.max() > self.largest:
-            j = int(np.argmax(share.max(axis=0)))
-            self.largest, self.worst = float(share.max()), self._text(rows, share, j, numbers)
+        if suspect.size and off.max() > self.largest:
+            j = int(np.argmax(off.max(axis=0)))
+            self.largest, self.worst = float(off.max()), self._text(rows, off, j, numbers)
         self.warned += suspect.size
 
     def say(self) -> None:
@@ -158,11 +232,10 @@ class _Report:
                 self.first.replace("HOW_MANY", f"{self.refused} of {self.count} trajectories; the first")
             )
         if self.warned:
-            text = self.worst.replace("HOW_MANY", f"{self.warned} of {self.count} trajectories; the worst")
-            warnings.warn(text, ConsistencyWarning, stacklevel=4)
+            warn(self.worst.replace("HOW_MANY", f"{self.warned} of {self.count} trajectories; the worst"))
 
-    def _text(self, rows: Array, share: Array, j: int, numbers: NDArray[np.intp]) -> str:
-        k = int(np.argmax(share[:, j]))
+    def _text(self, rows: Array, off: Array, j: int, numbers: NDArray[np.intp]) -> str:
+        k = int(np.argmax(off[:, j]))
         name, value, size = self.model.checked_at_start[k], float(rows[3 * k, j]), float(rows[3 * k + 1, j])
         text = f"initial: {_text(name, bool(self.residual[k]), value, size)}"
         return text if self.count is None else f"{text} (HOW_MANY is number {numbers[j]})"

@@ -8,18 +8,17 @@ affine beta one step is exact. A nonlinear beta may have several solutions: the 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .consistency import FLOOR, LARGEST_ATOL, REFUSE, WARN
-from .errors import ArgumentError, ConsistencyWarning
+from .consistency import REFUSE, WARN, share, warn
+from .errors import ArgumentError
 
 Array = NDArray[np.float64]
 
-__all__ = ["solve"]
+__all__ = ["solve", "terms"]
 
 _ITERATIONS = 50
 _SMALL = 6e-6
@@ -43,24 +42,29 @@ def solve(
     if len(given) < len(unknown):
         raise ArgumentError(f"initial: missing {', '.join(unknown)}; {names}")
     best = np.full((len(unknown), width), np.nan)
-    left, share = np.full(wanted.shape, np.nan), np.full(wanted.shape, np.inf)
+    left, off = np.full(wanted.shape, np.nan), np.full(wanted.shape, np.inf)
     slopes = np.full((len(wanted), len(unknown), width), np.nan)
     for start in _starts(guess):
         theta, there = _least_squares(np.repeat(start[:, None], width, axis=1), wanted, values)
-        rest, scale = _left(theta, there, wanted, values)
-        with np.errstate(all="ignore"):
-            ratio = np.where(np.isnan(rest / scale), np.inf, np.abs(rest) / scale)
-        better = ratio.max(axis=0) < share.max(axis=0)
+        now = values(theta)
+        rest = now - wanted
+        ratio = share(rest, np.abs(wanted) + np.abs(now) + np.abs(there * theta).sum(axis=1))
+        better = ratio.max(axis=0) < off.max(axis=0)
         best, slopes = np.where(better, theta, best), np.where(better, there, slopes)
-        left, share = np.where(better, rest, left), np.where(better, ratio, share)
-        if not (share > WARN).any():
+        left, off = np.where(better, rest, left), np.where(better, ratio, off)
+        if not (off > WARN).any():
             break
     known = np.isfinite(best).all() and np.isfinite(slopes).all()
     if not known or (width and np.linalg.matrix_rank(_stacked(slopes)).min() < len(unknown)):
         raise ArgumentError(f"initial: {names}")
-    if (share > WARN).any():
-        _say(list(given), wanted, left, share)
+    if (off > WARN).any():
+        _say(list(given), wanted, left, off)
     return best
+
+
+def terms(theta: Array, values: Callable[[Array], Array]) -> Array:
+    """Sums of the magnitudes of what each row of theta (k, N) adds to `values` (k, N) -> (d, N); NaN counts as 0."""
+    return np.asarray(np.nansum(np.abs(_slopes(theta, values, True) * theta), axis=1))
 
 
 def _starts(guess: Sequence[float]) -> list[Array]:
@@ -113,22 +117,13 @@ def _stacked(slopes: Array) -> Array:
     return np.moveaxis(slopes, -1, 0)
 
 
-def _left(
-    theta: Array, slopes: Array, wanted: Array, values: Callable[[Array], Array]
-) -> tuple[Array, Array]:
-    """values - wanted, and the sum of the magnitudes of its terms."""
-    now = values(theta)
-    terms = np.abs(wanted) + np.abs(now) + np.abs(slopes * theta).sum(axis=1)
-    return now - wanted, np.maximum(terms, FLOOR * LARGEST_ATOL)
-
-
-def _say(names: Sequence[str], wanted: Array, left: Array, share: Array) -> None:
+def _say(names: Sequence[str], wanted: Array, left: Array, off: Array) -> None:
     """Refuse, or warn about, velocities that no choice of the unknowns gives."""
-    fatal = share > REFUSE
-    wrong = np.flatnonzero((fatal if fatal.any() else share > WARN).any(axis=0))
+    fatal = off > REFUSE
+    wrong = np.flatnonzero((fatal if fatal.any() else off > WARN).any(axis=0))
     j = int(wrong[0])
-    k = int(np.argmax(share[:, j]))
-    count = share.shape[1]
+    k = int(np.argmax(off[:, j]))
+    count = off.shape[1]
     text = (
         f"initial: {names[k]} = {wanted[k, j]:.6g} contradicts the other velocities: the nearest that is permitted is "
         f"{wanted[k, j] + left[k, j]:.6g}"
@@ -137,4 +132,4 @@ def _say(names: Sequence[str], wanted: Array, left: Array, share: Array) -> None
         text += f" ({wrong.size} of {count} trajectories; the first is number {j})"
     if fatal.any():
         raise ArgumentError(text)
-    warnings.warn(text, ConsistencyWarning, stacklevel=7)
+    warn(text)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import arguments, assumptions, consistency
 from . import inputs as signals
-from .declared import solve
+from .declared import solve, terms
 from .errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 __all__ = ["InitialStates", "wide"]
-
-CONSISTENT = 1e-9
-"""How well a dependent variable given with the initial state has to agree with the one that follows from it."""
 
 
 class InitialStates:
@@ -136,7 +133,7 @@ class InitialStates:
                 np.array([t0]), wide(start), self.states, missing, dependent, lambda x: (x, wide(p)), u, count
             ), p
         x0 = self._table("initial", given, self.states, count)
-        self._check_dependent(t0, dependent, x0, p, controls)
+        self._check_dependent(t0, dependent, x0, p, controls, count)
         return x0, p
 
     def _left_out(self, given: Mapping[str, Any], names: tuple[str, ...]) -> list[str]:
@@ -190,15 +187,27 @@ class InitialStates:
         return not isinstance(parameters, Mapping) or len(parameters) == len(self.parameters)
 
     def _check_dependent(
-        self, t0: float, dependent: Mapping[str, Any], x0: Array, p: Array, controls: signals.Inputs
+        self,
+        t0: float,
+        dependent: Mapping[str, Any],
+        x0: Array,
+        p: Array,
+        controls: signals.Inputs,
+        count: int | None,
     ) -> None:
-        """Refuse declared variables that contradict the states."""
+        """Refuse or warn about declared variables that contradict the states."""
         if not dependent:
             return
-        u = self._start(t0, x0, controls)
-        rows = self._columns("outputs", np.array([t0]), wide(x0), wide(p), wide(u), None)
+        moment, u = np.array([t0]), self._start(t0, x0, controls)
+        rows = self._columns("outputs", moment, wide(x0), wide(p), wide(u), None)
         for name, value in dependent.items():
-            self._agree(name, arguments.array(f"initial: {name}", value), rows[self.outputs.index(name)])
+            place = self.outputs.index(name)
+
+            def outputs(x: Array, place: int = place) -> Array:
+                return self._columns("outputs", moment, x, wide(p), wide(u), None, strict=False)[[place]]
+
+            given = self._table("initial", {name: value}, (name,), count)
+            self._agree(name, given, rows[place], self.states, x0, outputs)
 
     def _from_declared(
         self, t0: float, given: dict[str, Any], parameters: Any, controls: signals.Inputs, count: int | None
@@ -235,12 +244,16 @@ class InitialStates:
         if np.isnan(rows).any():
             self._refuse_missing(left_out, unset, rows)
         arguments.check_finite("initial", rows[:n], self.states)
-        for name, before, after in zip(self.parameters, wide(p), rows[n:]):
+        for k, (name, before, after) in enumerate(zip(self.parameters, wide(p), rows[n:])):
             if not np.isnan(before).any():
-                self._agree(name, before, after, "parameters")
+
+                def follows(y: Array, k: int = n + k) -> Array:
+                    return self._columns("initial", moment, y, wide(p), wide(u), None, strict=False)[[k]]
+
+                self._agree(name, before, after, self.declared, start, follows, "parameters")
         x0, complete = (rows[:n, 0], rows[n:, 0]) if count is None else (rows[:n], rows[n:])
         dependent = extra | {name: value for name, value in given.items() if self._dependent(name)}
-        self._check_dependent(t0, dependent, x0, complete, controls)
+        self._check_dependent(t0, dependent, x0, complete, controls, count)
         return x0.copy(), complete.copy()
 
     def _following(
@@ -265,13 +278,18 @@ class InitialStates:
     def _begin(self, along: str, t0: float, given: Mapping[str, Any]) -> float:
         """The value of the coordinate that takes the place of the time: where the run begins, and nothing else."""
         values = arguments.array(f"initial: {along}", given.get(along, t0))
-        wrong = np.flatnonzero(~(np.abs(values - t0) <= CONSISTENT * (1.0 + abs(t0))))
-        if wrong.size:
-            raise ArgumentError(
-                f"initial: {along} = {values.flat[wrong[0]]:.17g} contradicts the beginning of the run, {t0:.17g}: in "
-                f"the form whittaker {along} takes the place of the time, so t_span (of a stepper t0) sets it; leave "
-                "it out or make it agree"
-            )
+        advice = (
+            f"in the form whittaker {along} takes the place of the time, so t_span (of a stepper t0) sets it; leave it "
+            "out or make it agree"
+        )
+        consistency.agree(
+            f"initial: {along}",
+            values,
+            t0,
+            lambda: np.zeros(1),
+            lambda *_: advice,
+            "the beginning of the run,",
+        )
         return t0
 
     def _refuse_missing(self, left_out: list[str], unset: list[str], rows: Array) -> None:
@@ -323,21 +341,38 @@ class InitialStates:
             and name not in self.states
         )
 
-    def _agree(self, name: str, given: Array, found: Array, kind: str = "initial") -> None:
-        wrong = np.atleast_1d(np.abs(given - found) > CONSISTENT * (1.0 + np.abs(found)))
-        wrong |= ~np.atleast_1d(np.isfinite(given + found))
-        if wrong.any():
-            j = int(np.flatnonzero(wrong)[0])
-            value, right = (float(row[min(j, len(row) - 1)]) for row in map(np.atleast_1d, (given, found)))
-            advice = "leave it out or make it agree"
-            if self.along is not None and abs(value + right) <= CONSISTENT * (1.0 + abs(right)):
-                advice = (
+    def _agree(
+        self,
+        name: str,
+        given: Array,
+        found: Array,
+        entries: tuple[str, ...],
+        start: Array,
+        values: Callable[[Array], Array],
+        kind: str = "initial",
+    ) -> None:
+        """Refuse or warn about a variable that contradicts what `values` gives of the columns `start` of `entries`."""
+
+        def sizes() -> Array:
+            moving = [i for i, n in enumerate(entries) if n != "t" and self.variables[n].kind != "coordinate"]
+            columns = np.array(wide(start))
+
+            def of(speeds: Array) -> Array:
+                columns[moving] = speeds
+                return values(columns)
+
+            row: Array = terms(columns[moving], of)[0]
+            return row
+
+        def advice(value: float, right: float) -> str:
+            if self.along is not None and abs(value + right) <= consistency.REFUSE * abs(right):
+                return (
                     f"this is the other branch of the form whittaker: compile with the option branch= 1 or -1, the "
                     f"sign of d{self.along}/dt"
                 )
-            raise ArgumentError(
-                f"{kind}: {name} = {value:.17g} contradicts the other entries, which give {right:.17g}; {advice}"
-            )
+            return "leave it out or make it agree"
+
+        consistency.agree(f"{kind}: {name}", given, found, sizes, advice)
 
 
 def wide(values: Array) -> Array:

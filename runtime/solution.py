@@ -195,7 +195,7 @@ class Solution:
         if key in self.model.inputs:
             row: Array = self._u()[self.model.inputs.index(key)]
             return row
-        values: Array = self._all(key)[key]
+        values: Array = self._all(name)[key]
         return values
 
     def evaluate(self, name: str | None = None) -> Any:
@@ -268,9 +268,9 @@ class Solution:
             return rows
         return np.concatenate([rows, self._event_record.modes_of_rows(len(self.t))])
 
-    def _all(self, key: str | None) -> dict[str, Array]:
-        if key is not None and key not in self.names:
-            raise unknown_quantity(key, self.model.name, self.names)
+    def _all(self, name: Any) -> dict[str, Array]:
+        if name is not None and plain_name(name) not in self.names:
+            raise unknown_quantity(name, self.model.name, self.names)
         if self._extra is None:
             self._extra = self.model._values(self.t, self.y, self._p, self._u(), strict=False)
         return self._extra

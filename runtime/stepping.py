@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,7 +79,7 @@ class Stepping:
         if values is not None and not isinstance(values, Mapping):
             if named:
                 raise ArgumentError("set_state takes a vector or names, not both")
-            self._begin(values, self.p)
+            self._begin("set_state", values, self.p)
             return
         model: Face = self.model
         given = _numbers("set_state", values, named)
@@ -96,9 +98,11 @@ class Stepping:
                     "follows from the states: give one or the other"
                 )
             if not own:
-                self._begin(*self._from_declared(self._declared() | given, self._independent_parameters()))
+                with _naming("set_state"):
+                    x, p = self._from_declared(self._declared() | given, self._independent_parameters())
+                self._begin("set_state", x, p)
                 return
-        self._begin(start | given, self.p)
+        self._begin("set_state", start | given, self.p)
 
     def set_parameters(self, values: Any = None, /, **named: Any) -> None:
         """Go on with other parameters: by keyword, or a dict, or a vector of all of them.
@@ -120,7 +124,7 @@ class Stepping:
         if values is not None and not isinstance(values, Mapping):
             if named:
                 raise ArgumentError("set_parameters takes a vector or names, not both")
-            vector = arguments.vector("parameters", values, model.parameters)
+            vector = arguments.vector("set_parameters", values, model.parameters)
             given = dict(zip(model.parameters, vector.tolist()))
         else:
             given = _numbers("set_parameters", values, named)
@@ -132,14 +136,16 @@ class Stepping:
             free = self._independent_parameters()
             plain = {name: value for name, value in given.items() if name in free}
             if plain:
-                x, p = self._from_declared(self._declared(), free | plain)
+                with _naming("set_parameters"):
+                    x, p = self._from_declared(self._declared(), free | plain)
         for name, value in given.items():
             p[model.parameters.index(name)] = value
-        self._begin(x, p)
+        self._begin("set_parameters", x, p)
 
-    def _begin(self, initial: Any, p: Array) -> None:
+    def _begin(self, caller: str, initial: Any, p: Array) -> None:
         """Go on from another state, checked as the start of a run is."""
-        x, p, _ = self.model._prepare(self.t, initial, p, self.inputs, float(self._options["atol"].min()))
+        with _naming(caller):
+            x, p, _ = self.model._prepare(self.t, initial, p, self.inputs, float(self._options["atol"].min()))
         self._put(x, p)
 
     def _from_declared(self, declared: dict[str, float], parameters: dict[str, float]) -> tuple[Array, Array]:
@@ -185,7 +191,7 @@ class Stepping:
         if key in model.inputs:
             return float(self.inputs.at(self.t, self.y)[model.inputs.index(key)])
         if key not in model.quantities:
-            raise arguments.unknown_quantity(key, model.name, model.quantities)
+            raise arguments.unknown_quantity(name, model.name, model.quantities)
         value: float = self.evaluate()[key]
         return value
 
@@ -200,6 +206,16 @@ class Stepping:
     def __deepcopy__(self, memo: dict[int, Any]) -> Stepping:
         # The model does not change, so both share it.
         return self.__copy__()
+
+
+@contextmanager
+def _naming(caller: str) -> Iterator[None]:
+    """Let errors about the arguments `initial` and `parameters` of a run name the method that was called instead."""
+    try:
+        yield
+    except ArgumentError as error:
+        text = re.sub(r"^(initial|parameters)(?=[: ])", caller, str(error))
+        raise ArgumentError(text) from None
 
 
 def _numbers(kind: str, values: Any, named: Mapping[str, Any]) -> dict[str, float]:

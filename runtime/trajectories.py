@@ -175,7 +175,7 @@ class Ensemble:
         if key in ("t", model.along):
             return self.t if self.t_eval is None else np.repeat(self.t_eval[:, None], len(self), axis=1)
         if key not in self.names:
-            raise arguments.unknown_quantity(key, model.name, self.names)
+            raise arguments.unknown_quantity(name, model.name, self.names)
         if model.contacts and key in model.outputs:
             raise ArgumentError(
                 f"{key} may depend on the modes of the contacts, which an ensemble does not keep: ens.rerun(i)[{key!r}]"
