@@ -106,7 +106,7 @@ def _cache() -> str:
 
     folder = cache_folder()
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise Finding(f"{folder}: cannot be written; set CHAPLYGIN_CACHE to a folder of yours")
+        raise Finding(f"{folder}: cannot be written; set CHAPLYGIN_CACHE to a folder you own")
     mode = stat.S_IMODE(folder.stat().st_mode)
     entries = [entry.parent for entry in folder.glob(f"*/{ENTRY}")]
     size = sum(file.stat().st_size for entry in entries for file in entry.iterdir() if file.is_file())
