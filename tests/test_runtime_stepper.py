@@ -184,7 +184,7 @@ def test_evaluate_of_one_state_goes_through_the_compiled_core() -> None:
     assert {name: row.tolist() for name, row in columns.items()} == {
         name: [v, v] for name, v in values.items()
     }
-    with pytest.raises(ArgumentError, match="p: unknown K; known are m, k"):
+    with pytest.raises(ArgumentError, match="p: unknown K; known names are m, k"):
         m.evaluate(0, y, {"m": 1, "K": 2}, u)
 
 

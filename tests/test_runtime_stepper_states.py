@@ -38,7 +38,7 @@ def test_parameters_change_at_once(run: Any) -> None:
     assert run.parameters == {"m": 3.0, "k": 8.0}
     before = run.save()
     for wrong, says in (
-        ({"K": 1.0}, "set_parameters: unknown K; known are m, k"),
+        ({"K": 1.0}, "set_parameters: unknown K; known names are m, k"),
         ({"m": 4.0, "k": np.inf}, "set_parameters: k = inf is not finite"),
         ([1.0], r"^set_parameters has shape \(1,\)"),
     ):

@@ -68,7 +68,7 @@ def test_a_start_off_a_holonomic_equation_is_refused(form: str, backend: str) ->
     bad = {n: v for n, v in start(0.6, -0.9).items() if n in names}
     residual = 0.6**2 + 0.9**2 - 1
     terms = 0.6**2 + 0.9**2 + 1
-    message = f"residual holonomic_1 = {residual:.6g} at the start, where its terms amount to {terms:.6g}"
+    message = f"residual holonomic_1 = {residual:.6g} at the start, with terms of magnitude {terms:.6g}"
     for given in (bad, np.array([bad[n] for n in model.states])):
         for run in (model.integrate, lambda _, *a: model.stepper(*a)):
             with pytest.raises(ArgumentError, match=message):
