@@ -1,4 +1,4 @@
-# What _core.pyx uses of the C headers; the headers say what each thing means.
+# The parts of the C headers that _core.pyx uses; see the headers for their meaning.
 
 cdef extern from "chaplygin.h" nogil:
     enum: CG_ABI_VERSION

@@ -147,8 +147,8 @@ _MESSAGES: dict[int, str] = {
     1: "a terminal event occurred",
     -1: "the mass matrix or the constraints are singular (a pivot fell below its threshold)",
     -2: "a state or its rate is not finite",
-    -3: "the step size fell below a few units in the last place of t; the cause is a singularity, tolerances that are "
-    "too tight, or a step or max_step too short for so large a time",
+    -3: "the step size fell below a few times the spacing of float64 numbers at t; the cause is a singularity, "
+    "tolerances that are too tight, or a step or max_step too short for so large a time",
     -4: "the limit on the number of steps was reached; raise max_steps or loosen rtol and atol",
     -5: "the run was interrupted",
     -6: "an input function failed or returned a value that is not finite",

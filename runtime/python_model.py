@@ -99,8 +99,8 @@ class PythonModel(Face):
     def __init__(self, kernels: PythonKernels, *, quiet: bool = False) -> None:
         if not quiet:
             warnings.warn(
-                f"{kernels.name} runs in PURE PYTHON, about a hundred times slower than compiled: no C compiler, or the "
-                "compiled runtime is missing. Install a C compiler (gcc, clang) or: pip install 'chaplygin[zig]'",
+                f"{kernels.name} runs in PURE PYTHON, about a hundred times slower than compiled: no C compiler, or "
+                "no compiled runtime. Install a C compiler (gcc, clang) or: pip install 'chaplygin[zig]'",
                 PurePythonWarning,
                 stacklevel=2,
             )

@@ -197,7 +197,7 @@ def test_the_ensemble_refuses_arrays_it_cannot_take() -> None:
     ):
         with pytest.raises(ArgumentError, match="an ensemble needs aligned arrays of float64"):
             core([np.ones(1), wrong])
-    with pytest.raises(ArgumentError, match="do not fit together"):
+    with pytest.raises(ArgumentError, match="have inconsistent shapes"):
         core([np.ones(1), np.ones(2)])
 
 

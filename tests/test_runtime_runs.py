@@ -210,7 +210,7 @@ def test_an_input_function_may_use_the_model_itself() -> None:
         ({"tau": ([0, 1], [1])}, r"tau has times of shape \(2,\) and values of shape \(1,\)"),
         ({"tau": ([1, 0], [1, 2])}, "times of tau must increase: 1, then 0"),
         ({"tau": ([0, 1], [1, np.inf])}, "tau has a time or value that is not finite"),
-        ({"tau": ([0, 1], [1, 2], "cubic")}, "'cubic'; 'zoh' or 'linear'"),
+        ({"tau": ([0, 1], [1, 2], "cubic")}, "'cubic'; give 'zoh' or 'linear'"),
         ({"tau": ([], [])}, "tau has times"),
         ({"tau": (1, 2, 3, 4)}, "tau has 4 entries"),
         ({"tau": np.nan}, "tau = nan"),
