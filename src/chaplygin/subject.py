@@ -200,9 +200,7 @@ def _execute(path: Path) -> Any:
     if spec is None or spec.loader is None:
         raise SubjectError(f"{path} is not a Python file")
     module = module_from_spec(spec)
-    sys.path.insert(
-        0, str(path.resolve().parent)
-    )  # so that it can import modules beside it, as a script does
+    sys.path.insert(0, str(path.resolve().parent))  # so that it can import its neighbours, as a script does
     try:
         spec.loader.exec_module(module)
     except Exception as error:
