@@ -79,7 +79,7 @@ def test_a_table_of_other_sizes_does_not_take_over(size: str) -> None:
     name = b"chaplygin.model"
     m = model("oscillator")
     address = m.address
-    with pytest.raises(LoadError, match=rf"oscillator does not fit it: {size} = \d+ instead of \d+$"):
+    with pytest.raises(LoadError, match=rf"oscillator does not match: {size} = \d+ instead of \d+$"):
         m._take_over(new(ctypes.addressof(changed), name, None), changed)
     assert m.address == address
     m._take_over(capsule("oscillator"), library())
