@@ -145,7 +145,7 @@ cdef const cg_model_t *_table(capsule) except NULL:
 
 
 cdef dict _sizes(const cg_model_t *m):
-    """Every length of a table by its name: what is allocated for a model, or read from it, has one of them."""
+    """All sizes in a table by name: arrays allocated for a model, or read from it, have one of these lengths."""
     return {"n_states": m.n_states, "n_coordinates": m.n_coordinates, "n_parameters": m.n_parameters,
             "n_inputs": m.n_inputs, "n_outputs": m.n_outputs, "n_invariants": m.n_invariants, "n_guards": m.n_guards,
             "n_events": m.n_events, "n_modes": m.n_modes, "n_declared": m.n_declared, "n_work": m.n_work,

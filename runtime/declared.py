@@ -63,7 +63,7 @@ def solve(
 
 
 def terms(theta: Array, values: Callable[[Array], Array]) -> Array:
-    """Sums of the magnitudes of what each row of theta (k, N) adds to `values` (k, N) -> (d, N); NaN counts as 0."""
+    """Sums of the magnitudes of the contributions of theta (k, N) to `values` (k, N) -> (d, N); NaN counts as 0."""
     return np.asarray(np.nansum(np.abs(_slopes(theta, values, True) * theta), axis=1))
 
 

@@ -211,7 +211,7 @@ class Stepping:
 
 @contextmanager
 def _naming(caller: str) -> Iterator[None]:
-    """Let errors about the arguments `initial` and `parameters` of a run name the method that was called instead."""
+    """Make errors about the arguments `initial` and `parameters` of a run name the called method instead."""
     try:
         yield
     except ArgumentError as error:
