@@ -328,8 +328,8 @@ def unknown_quantity(given: Any, model: str, known: Sequence[str]) -> ArgumentEr
     key = getattr(given, "name", given)
     if not isinstance(key, str):
         return ArgumentError(
-            f"{short(given)} is not the name of a quantity of {model}; give one of {', '.join(known)}, or use the "
-            "array .y for the states in order"
+            f"{short(given)} is not the name of a quantity of {model}; give one of {', '.join(known)}, or read "
+            "the states in order from the array .y"
         )
     hint = _nearest(key, known)
     return ArgumentError(f"{key!r} is not a quantity of {model}{hint}; it has {', '.join(known)}")

@@ -90,7 +90,7 @@ def test_plain_numbers_are_taken_in_compiled_code(monkeypatch: pytest.MonkeyPatc
                 monkeypatch.setattr(Stepping, name, lambda *_, **__: pytest.fail("the slow path was taken"))
     assert fast.save().block[-400:] == slow.save().block[-400:]
     assert np.array_equal(fast.advance_by(1.0), slow.advance_by(1.0))
-    with pytest.raises(pytest.fail.Exception, match="the slow way"):
+    with pytest.raises(pytest.fail.Exception, match="the slow path"):
         fast.set_state(w=0.0)
 
 
