@@ -1,25 +1,25 @@
-# Each target does all of its own set-up; a fresh clone needs python3 (>= 3.10, with venv) and a C compiler.
-#   make run        the main job on real input (about a minute the first time)
+# Each target does its own setup; a fresh clone needs python3 (>= 3.10, with venv) and a C compiler.
+#   make run        the tour: derive, compile and run the Chaplygin sleigh (about a minute the first time)
 #   make test       lint, types, tests
-#   make test-all   the same and the slow tests
-#   make test-sanitized   the tests of safety on extensions built with ASan and UBSan (gcc)
-#   make bench      timings beside pure Python
-#   make lint       ruff and mypy alone
-# Another interpreter: make test PYTHON=python3.12
+#   make test-all   the same plus the slow tests
+#   make test-sanitized   the safety tests on extensions built with ASan and UBSan (gcc)
+#   make bench      timings compared with pure Python
+#   make lint       ruff and mypy only
+# To use another interpreter: make test PYTHON=python3.12
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PY := $(BIN)/python
 
-# The environment is made again for another interpreter, the packages installed again for another pyproject.toml or
-# setup.py, the extensions compiled again after a change of their sources. What only the tests need is installed for them.
+# A different interpreter recreates the environment, a change of pyproject.toml or setup.py reinstalls the packages, and a
+# change of the sources recompiles the extensions. What only the tests need is installed only for them.
 INTERPRETER := $(shell $(PYTHON) -c 'import sys; print(sys.implementation.cache_tag)' 2>/dev/null)
 DECLARED := $(shell cat pyproject.toml setup.py | cksum | cut -d' ' -f1)
 MADE := $(VENV)/.made-$(INTERPRETER)
 BUILT := $(VENV)/.built-$(DECLARED)
 EXTRAS := $(VENV)/.extras-$(DECLARED)
-# Modules are compiled to bytecode when they are first imported: most of what is installed never is.
+# Modules are compiled to bytecode on first import: most installed ones are never imported.
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := $(PY) -m pip install -q --no-compile --disable-pip-version-check
 COMPILED := $(wildcard runtime/*.pyx runtime/*.pxd runtime/*.pxi runtime/*.c runtime/*.h generated/*.pyx generated/*.pxd \
@@ -44,7 +44,7 @@ test-sanitized: setup
 bench: setup
 	$(PY) -m pytest bench -m '' --benchmark-only
 
-# mypy cannot follow setup.py's map from folders to package names; it reads the packages through links.
+# mypy cannot follow setup.py's mapping from folders to package names, so it reads the packages through links.
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -69,8 +69,8 @@ $(BUILT): $(MADE) pyproject.toml setup.py $(COMPILED)
 		echo "The compiled runtime is missing: is there a C compiler? See $(BIN)/chaplygin doctor" >&2
 	@rm -f $(VENV)/.built-* && touch $@
 
-# The package is there already: this installs what the tests need more, and compiles nothing. The import makes bytecode
-# before tests run side by side.
+# The package is already installed: this adds what the tests need and compiles nothing. The import writes the bytecode
+# before tests run in parallel.
 $(EXTRAS): $(BUILT)
 	$(INSTALL) 'chaplygin[test]'
 	@$(PY) -c 'import chaplygin.codegen.derive.forms, chaplygin.systems, hypothesis, matplotlib.figure, pytest, scipy.integrate'

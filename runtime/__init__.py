@@ -1,4 +1,4 @@
-"""The compiled models at work: calls, integration, ensembles. Never imports SymPy."""
+"""Running compiled models: calls, integration, ensembles. Never imports SymPy."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
-    # Imported when first asked for: a process that only compiles needs no NumPy, a short run no ensembles.
+    # Imported on first use: a process that only compiles needs no NumPy, a short run no ensembles.
     from importlib import import_module
 
     if name not in _LATER:

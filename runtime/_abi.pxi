@@ -1,4 +1,4 @@
-# What _core.pyx uses of the C headers; the headers say what each thing means.
+# The parts of the C headers that _core.pyx uses; see the headers for their meaning.
 
 cdef extern from "chaplygin.h" nogil:
     enum: CG_ABI_VERSION
@@ -73,6 +73,7 @@ cdef extern from "chaplygin.h" nogil:
         int32_t n_modes
         int32_t n_declared
         int32_t n_work
+        int32_t n_hoisted
         int32_t n_contacts
         int32_t n_consistency
         const cg_variable_t *states

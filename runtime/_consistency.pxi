@@ -1,12 +1,12 @@
-# Whether a run begins on its constraints and with what is assumed of its variables. Included by _core.pyx; what is
-# found wrong here is said by consistency.py and assumptions.py.
+# Checks that a run begins on its constraints and that its variables satisfy their assumptions. Included by _core.pyx;
+# errors found here are reported by consistency.py and assumptions.py.
 
 from .consistency import FLOOR, LARGEST_ATOL, MOST_ENDS, WARN
 
 cdef double WARNING_LIMIT = WARN
 cdef double SCALE_FLOOR = FLOOR
 cdef double LARGEST_USED_ATOL = LARGEST_ATOL
-cdef double SMALLEST_ATOL = 1e-15  # what an end is held against, since the next run may have tighter tolerances
+cdef double SMALLEST_ATOL = 1e-15  # used for run ends, since the next run may have tighter tolerances
 
 cdef enum:
     ASSUMED = CG_NOT_NEGATIVE | CG_NOT_POSITIVE | CG_NOT_ZERO | CG_INTEGER | CG_EVEN | CG_ODD
@@ -14,7 +14,7 @@ cdef enum:
 
 cdef double _is_consistent(const cg_model_t *m, double t, const double *x, const double *p, const double *u,
                            double atol, double *out, double *work) noexcept nogil:
-    """0 where every residual is as small as `atol` can tell, else the largest of their magnitudes (infinite for NaN)."""
+    """0 if every residual is zero to within `atol`, else the largest of their magnitudes (infinite for NaN)."""
     cdef double size, largest = 0.0
     cdef bint wrong = False
     cdef int32_t i
@@ -30,6 +30,11 @@ cdef double _is_consistent(const cg_model_t *m, double t, const double *x, const
     return largest if wrong else 0.0
 
 
+cdef bint _agrees(double given, double found) noexcept nogil:
+    """Whether a value that follows from the rest is given as it follows; `agree` in consistency.py looks closer."""
+    return fabs(given - found) <= WARNING_LIMIT * max(fabs(given) + fabs(found), SCALE_FLOOR * LARGEST_USED_ATOL)
+
+
 cdef bint _assuming(const cg_variable_t *table, int32_t n):
     cdef int32_t i
     for i in range(n):
@@ -39,7 +44,7 @@ cdef bint _assuming(const cg_variable_t *table, int32_t n):
 
 
 cdef bint _as_assumed(const cg_variable_t *table, const double *values, int32_t n) noexcept:
-    """Whether values fit their assumptions; whether numbers are integers is left to the slow path."""
+    """Whether values satisfy their assumptions; the slow path checks whether numbers are integers."""
     cdef int32_t i, flags
     for i in range(n):
         flags = table[i].flags

@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, embedsignature=False
 """Binding of the C runtime: calls of a model's kernels, integration, steppers, chunks of ensembles.
 
-Plain float64 arrays and plain dicts of floats are read here, at C speed; whatever is anything else goes to the slow
-path in Python (`arguments`, `face`), which converts it or says what is wrong with it.
+Plain float64 arrays and plain dicts of floats are read here, in C; everything else goes to the slow path in Python
+(`arguments`, `face`), which converts it or reports what is wrong.
 """
 
 from cpython.dict cimport PyDict_CheckExact, PyDict_GetItemWithError, PyDict_SetDefault, PyDict_Size
@@ -36,7 +36,7 @@ cdef double SMALLEST_RTOL = arguments.SMALLEST_RTOL
 
 cdef enum:
     FIRST_ROWS = 64
-    FIRST_BUDGET = 8  # steps before the first look at signals: short for a slow model too
+    FIRST_BUDGET = 8  # steps before the first check for signals: short even for a slow model
 
 cdef enum Kernel:
     RHS = 0
@@ -50,7 +50,7 @@ cdef enum Kernel:
 
 
 def widest_lanes():
-    """Lanes that one register of this CPU holds: 8 with AVX-512, 4 with AVX2, 2 with SSE2 or NEON, 1 where unknown."""
+    """Lanes in one vector register of this CPU: 8 with AVX-512, 4 with AVX2, 2 with SSE2 or NEON, 1 if unknown."""
     return cg_widest_lanes()
 
 
@@ -59,7 +59,7 @@ KERNELS = {"rhs": RHS, "jacobian": JACOBIAN, "jvp": JVP, "outputs": OUTPUTS, "in
 
 
 cdef int _vector(object value, tuple names, Py_ssize_t n, double *scratch, const double **found) except -1:
-    """Point `found` to n finite doubles, in the array itself or in `scratch`. 0: the slow path has to look at it."""
+    """Point `found` to n finite doubles, in the array itself or in `scratch`. Returns 0 if the slow path is needed."""
     cdef Py_ssize_t i
     cdef const double *data
     cdef PyObject *entry
@@ -101,8 +101,8 @@ cdef int _vector(object value, tuple names, Py_ssize_t n, double *scratch, const
 
 
 cdef inline bint _number(object value, double *out):
-    """A finite float or a small int; anything else is for the slow path."""
-    if PyFloat_Check(value):  # NumPy's float64 is one too
+    """Accept a finite float or a small int; anything else needs the slow path."""
+    if PyFloat_Check(value):  # also true for NumPy's float64
         out[0] = PyFloat_AS_DOUBLE(value)
         return isfinite(out[0])
     if PyLong_CheckExact(value) and -4503599627370496 < value < 4503599627370496:
@@ -115,7 +115,7 @@ cdef tuple _names(const cg_variable_t *table, int32_t n, list variables):
     cdef int32_t i
     names = []
     if n > 0 and table is NULL:
-        raise LoadError("the model has no table of names for some of its quantities")
+        raise LoadError("the model has no name table for some of its quantities")
     for i in range(n):
         name = table[i].name.decode()
         kind = KINDS[table[i].kind] if 0 <= table[i].kind < len(KINDS) else "unknown"
@@ -130,7 +130,7 @@ include "_consistency.pxi"
 
 
 cdef const cg_model_t *_table(capsule) except NULL:
-    """The table in a capsule, where it is of this version of the interface."""
+    """The table in a capsule; raises LoadError if it has another version of the interface."""
     cdef const cg_model_t *m
     if not PyCapsule_IsValid(capsule, "chaplygin.model"):
         raise LoadError(f"{type(capsule).__name__} object is not a capsule named 'chaplygin.model'")
@@ -139,40 +139,48 @@ cdef const cg_model_t *_table(capsule) except NULL:
         raise LoadError(
             f"the model was compiled for version {m.abi_version} of the binary interface (table of "
             f"{m.struct_size} bytes); this runtime has version {CG_ABI_VERSION} ({sizeof(cg_model_t)} bytes): "
-            "compile it again"
+            "compile the model again"
         )
     return m
 
 
+cdef dict _sizes(const cg_model_t *m):
+    """All sizes in a table by name: arrays allocated for a model, or read from it, have one of these lengths."""
+    return {"n_states": m.n_states, "n_coordinates": m.n_coordinates, "n_parameters": m.n_parameters,
+            "n_inputs": m.n_inputs, "n_outputs": m.n_outputs, "n_invariants": m.n_invariants, "n_guards": m.n_guards,
+            "n_events": m.n_events, "n_modes": m.n_modes, "n_declared": m.n_declared, "n_work": m.n_work,
+            "n_hoisted": m.n_hoisted, "n_contacts": m.n_contacts, "n_consistency": m.n_consistency}
+
+
 cdef class KernelCore:
-    """The table of a compiled model and the calls of its kernels."""
+    """The table of a compiled model, and calls of its kernels."""
 
     cdef const cg_model_t *model
-    cdef double *scratch        # x, p, u, u_now, out, work, one after another: only used with the GIL held
+    cdef double *scratch        # x, p, u, u_now, out, work in sequence: used only with the GIL held
     cdef double *x
     cdef double *p
     cdef double *u              # inputs, then the modes, which stay zero
-    cdef double *u_now          # inputs and modes of a stepper at its time
-    cdef double *out            # of any kernel but the Jacobian
+    cdef double *u_now          # inputs and modes of a stepper at its current time
+    cdef double *out            # output of any kernel except the Jacobian
     cdef double *work
-    cdef cg_run_t *spare        # a run that is not in use, of method `spare_method`
+    cdef cg_run_t *spare        # an unused run of method `spare_method`
     cdef object spare_method
     cdef readonly int n_states, n_parameters, n_inputs
     cdef readonly object capsule, owner
     cdef readonly tuple states, parameters, inputs, outputs, invariants, residuals, declared
     cdef readonly tuple _conserved  # the rows of the kernel `invariants`: first integrals, then residuals
-    cdef readonly tuple checked_at_start  # those that have to be zero where a run begins
+    cdef readonly tuple checked_at_start  # those that must be zero at the start of a run
     cdef readonly tuple events, kinks, contacts, modes
     cdef readonly str name, form, digest, generator
     cdef readonly int n_coordinates, n_work
     cdef readonly bint has_initial, has_inlined_methods
-    cdef readonly bint hybrid   # has events or contacts: every run looks for them
+    cdef readonly bint hybrid   # has events or contacts: every run detects them
     cdef readonly list _variables
-    cdef bint assuming          # whether anything is assumed of a parameter, input or state
+    cdef bint assuming          # whether there are assumptions about any parameter, input or state
     cdef readonly dict ends     # ends of runs off their constraints: see _consistency.pxi
-    cdef dict places            # what each name stands for: see _quantities.pxi
-    cdef dict settable          # what a stepper can change
-    cdef tuple dependents       # (name, index of the output) of the declared variables that are no states
+    cdef dict places            # the quantity of each name: see _quantities.pxi
+    cdef dict settable          # the quantities that a stepper can change
+    cdef tuple dependents       # (name, index of the output) of the declared variables that are not states
 
     def __cinit__(self, capsule, *, owner=None):
         cdef const cg_model_t *m
@@ -200,7 +208,7 @@ cdef class KernelCore:
         self.checked_at_start = tuple([name for i, name in enumerate(self._conserved)
                                        if m.invariants[i].flags & CG_ZERO_AT_START])
         if len(self.checked_at_start) != m.n_consistency or (m.n_consistency > 0) != (m.consistency is not NULL):
-            raise LoadError(f"{self.name} has a damaged table: its kernel of residuals at the start")
+            raise LoadError(f"{self.name} has a damaged table: the kernel of its residuals at the start")
         self.declared = _names(m.declared, m.n_declared, self._variables) if m.declared is not NULL else ()
         guards = _names(m.guards, m.n_guards, []) if m.guards is not NULL else tuple(map(str, range(m.n_guards)))
         self.kinks = guards[m.n_events:]
@@ -235,14 +243,18 @@ cdef class KernelCore:
         pass
 
     def _take_over(self, capsule, owner):
-        """Go on with another table of the same model, one that may bring methods of its own.
+        """Switch to another table of the same model, which can contain its own inlined methods.
 
-        Runs and steppers that have begun keep the table they began with: its code has to stay loaded.
+        Existing runs and steppers keep the table they started with: its code must stay loaded. The scratch memory of
+        this object and the spare run are allocated for the model's sizes, so all sizes must agree.
         """
         cdef const cg_model_t *m = _table(capsule)
-        if (m.digest.decode() != self.digest or m.name.decode() != self.name or m.n_work != self.n_work
-                or m.n_states != self.n_states or m.n_parameters != self.n_parameters):
-            raise LoadError(f"the table of {m.name.decode()} is not of the model {self.name}")
+        if m.digest.decode() != self.digest or m.name.decode() != self.name:
+            raise LoadError(f"the table of {m.name.decode()} does not belong to the model {self.name}")
+        now, new = _sizes(self.model), _sizes(m)
+        wrong = [f"{size} = {new[size]} instead of {now[size]}" for size in now if new[size] != now[size]]
+        if wrong:
+            raise LoadError(f"the new table of the model {self.name} does not match: {', '.join(wrong)}")
         self.model, self.capsule, self.owner = m, capsule, owner
         self.has_inlined_methods = m.methods is not NULL
 
@@ -260,7 +272,7 @@ cdef class KernelCore:
     def addresses(self):
         """Addresses of the kernels (see chaplygin.h for their arguments), for ctypes, numba and other C code.
 
-        0 for a kernel that the model has not got.
+        0 for a kernel that the model does not have.
         """
         cdef const cg_model_t *m = self.model
         return {"rhs": <uintptr_t> m.rhs, "jacobian": <uintptr_t> m.jacobian, "jvp": <uintptr_t> m.jvp,
@@ -272,7 +284,7 @@ cdef class KernelCore:
 
     @property
     def lane_sets(self):
-        """(lanes, address) of each lane set linked into the model that this CPU runs, the widest first."""
+        """(lanes, address) of each lane set linked into the model that this CPU can run, widest first."""
         cdef const cg_lane_set_t *const *sets = self.model.lane_sets
         found = []
         while sets is not NULL and sets[0] is not NULL:
@@ -282,12 +294,12 @@ cdef class KernelCore:
         return found
 
     def runs_lanes(self, uintptr_t address):
-        """Whether the `cg_lane_set_t` at an address is of this model and of this CPU."""
+        """Whether the `cg_lane_set_t` at an address is for this model and this CPU."""
         cdef const cg_lane_set_t *lane_set = <const cg_lane_set_t *> address
         return bool(cg_lane_set_runs(lane_set) and lane_set.digest.decode() == self.digest)
 
     cdef object _one(self, str kernel, cg_kernel_t function, cnp.npy_intp n_out, t, y, p, u):
-        """One call where all arguments are plain; None where the slow path has to look at them."""
+        """One call with plain arguments; None if the slow path is needed."""
         cdef double time
         cdef const double *xs
         cdef const double *ps
@@ -299,7 +311,7 @@ cdef class KernelCore:
             return None
         if function is NULL:
             raise kernel_failed(self.name, self.form, kernel, CG_UNSUPPORTED, time, -1)
-        if self.model.n_modes > 0 and us != self.u:  # the modes, which are zero here, follow the inputs
+        if self.model.n_modes > 0 and us != self.u:  # append the modes, which are zero here, to the inputs
             memcpy(self.u, us, self.n_inputs * sizeof(double))
             us = self.u
         out = cnp.PyArray_SimpleNew(1, &n_out, cnp.NPY_DOUBLE)
@@ -309,7 +321,7 @@ cdef class KernelCore:
         return out
 
     cdef int _start(self, double t0, value, const double *p, const double *u, const double **found) except -1:
-        """As _vector for the initial state, which may hold dependent variables that agree with the states."""
+        """As _vector, for the initial state, which can also contain dependent variables that agree with the states."""
         cdef Py_ssize_t i, extra = 0
         cdef double given
         cdef PyObject *entry
@@ -325,14 +337,14 @@ cdef class KernelCore:
         for name, i in self.dependents:
             entry = PyDict_GetItemWithError(value, name)
             if entry is not NULL:
-                if not _number(<object> entry, &given) or not fabs(given - self.out[i]) <= 1e-9 * (1 + fabs(self.out[i])):
+                if not _number(<object> entry, &given) or not _agrees(given, self.out[i]):
                     return 0
                 extra += 1
         found[0] = self.x
         return self.n_states + extra == PyDict_Size(value)
 
     cdef bint _contacts_right(self, double t0, const double *x, const double *p, const double *u):
-        """Whether no coefficient of friction is negative at the start; where one is, the slow path says so."""
+        """Whether no coefficient of friction is negative at the start; if one is, the slow path reports it."""
         cdef const cg_model_t *m = self.model
         cdef int32_t i
         cdef int status
@@ -352,7 +364,7 @@ cdef class KernelCore:
         return True
 
     cdef bint _start_right(self, double t0, const double *x, const double *p, const double *u, double atol):
-        """Whether the start of a run keeps the constraints and what is assumed; if not, the slow path says so."""
+        """Whether the start of a run satisfies constraints and assumptions; if not, the slow path reports it."""
         cdef const cg_model_t *m = self.model
         if self.assuming and not (_as_assumed(m.states, x, m.n_states) and _as_assumed(m.parameters, p, m.n_parameters)
                                   and _as_assumed(m.inputs, u, m.n_inputs)):
@@ -360,7 +372,7 @@ cdef class KernelCore:
         return m.consistency is NULL or _is_consistent(m, t0, x, p, u, atol, self.out, self.work) == 0.0
 
     cdef int _note_end(self, double t, const double *x, const double *p, const double *u) except -1:
-        """Remember the end of a run that has drifted off its constraints: it may start another run."""
+        """Remember the end of a run that has drifted off its constraints: it can start another run."""
         cdef double largest
         if self.model.consistency is NULL:
             return 0
@@ -372,9 +384,9 @@ cdef class KernelCore:
         return 0
 
     def _inconsistent(self, double t0, const double[:, :] x0, list p, const double[:, :] u, double atol):
-        """Numbers of the trajectories of an ensemble that do not start on their constraints, as far as `atol` can tell.
+        """Numbers of the trajectories of an ensemble that do not start on their constraints to within `atol`.
 
-        x0 (n, N), p a row (1,) or (N,) a parameter, u (nu, 1) or (nu, N).
+        x0 (n, N), p a row (1,) or (N,) for each parameter, u (nu, 1) or (nu, N).
         """
         cdef Py_ssize_t count = x0.shape[1], i, j
         cdef const cg_model_t *m = self.model
@@ -414,7 +426,7 @@ cdef class KernelCore:
         return np.flatnonzero(found)
 
     def _plain_start(self, initial, parameters, Py_ssize_t count, target):
-        """The start of an ensemble where nothing has to be converted; see `plain_start` in _ensemble.pxi."""
+        """The start of an ensemble from plain arguments; see `plain_start` in _ensemble.pxi."""
         return plain_start(self, initial, parameters, count, target)
 
     def rhs(self, t, y, p, u=()):
@@ -431,16 +443,16 @@ cdef class KernelCore:
         return out.reshape((n, n) + out.shape[1:])
 
     def jvp(self, t, y, p, dy, u=()):
-        """(d(dy/dt)/dy) . dy at time t: (n,), or (n, N) where y or dy has shape (n, N)."""
+        """(d(dy/dt)/dy) . dy at time t: (n,), or (n, N) if y or dy has shape (n, N)."""
         return self._call("jvp", t, y, p, u, dy)
 
     def evaluate(self, t, y, p, u=()):
         """Every state, declared variable, output, reaction, invariant and residual by name.
 
-        t a number or (N,); y (n,) or (n, N); p (np,) or (np, N); u (nu,) or (nu, N). The values are floats, or arrays
-        (N,) where any argument has columns. Raises `ArgumentError` for a wrong argument, `KernelError` where the
-        model cannot be evaluated. Below the inputs, u may hold the modes of the contacts, 0 for stick, +1 or -1 for
-        slip (`modes` names them); without them all contacts stick.
+        t is a number or (N,); y (n,) or (n, N); p (np,) or (np, N); u (nu,) or (nu, N). The values are floats, or
+        arrays (N,) if any argument has columns. Raises `ArgumentError` for a wrong argument and `KernelError` if the
+        model cannot be evaluated. After the inputs, u can contain the contact modes, 0 for stick, +1 or -1 for slip
+        (`modes` lists their names); without them all contacts stick.
         """
         cdef double time
         cdef const double *xs
@@ -450,18 +462,18 @@ cdef class KernelCore:
                 and _vector(p, self.parameters, self.n_parameters, self.p, &ps)
                 and _vector(u, self.inputs, self.n_inputs, self.u, &us)):
             return self._evaluate(t, y, p, u)
-        if us != self.u:  # the modes follow the inputs
+        if us != self.u:  # append the modes to the inputs
             memcpy(self.u, us, self.n_inputs * sizeof(double))
         return _quantities(self, time, xs, ps, self.u)
 
     def _rename_time(self, str name):
-        """Have a coordinate that takes the place of the time (form whittaker) stand for it too."""
+        """Make the name of the coordinate that is the independent variable (form whittaker) mean the time argument."""
         self.places.setdefault(name, <long> TIME << KIND_SHIFT)
 
     def _columns(self, str kernel, t, y, p, u, v, bint strict=True):
-        """A kernel over columns. t (T,), y (n, Y), p (np, P), u (nu, U), v (n, V) with T, Y, P, U, V either 1 or N.
+        """Call a kernel over columns: t (T,), y (n, Y), p (np, P), u (nu, U), v (n, V); T, Y, P, U, V are 1 or N.
 
-        All are float64 arrays, already checked. Returns (outputs, N). The slow path and `evaluate` come here.
+        All are float64 arrays, already checked. Returns (outputs, N). Used by the slow path and `evaluate`.
         A column that fails raises KernelError; with strict=False it is NaN.
         """
         cdef const cg_model_t *m = self.model
@@ -502,7 +514,7 @@ cdef class KernelCore:
             count = 0
         for i in (ts.shape[0], ys.shape[1], pp.shape[1], uu.shape[1], vv.shape[1]):
             if i != 1 and i != count:
-                raise ArgumentError(f"{self.name}.{kernel}: arguments of {i} and {count} columns do not fit")
+                raise ArgumentError(f"{self.name}.{kernel}: arguments have different column counts: {i} and {count}")
         if (ys.shape[0] != n_in or pp.shape[0] != m.n_parameters
                 or uu.shape[0] not in (m.n_inputs, m.n_inputs + m.n_modes)  # the modes may follow the inputs
                 or vv.shape[0] != n_in):
@@ -544,7 +556,7 @@ cdef class KernelCore:
         return out
 
     cdef cg_run_t *_take_run(self, method) except NULL:
-        """A run for `method`, the one kept from before where it fits."""
+        """A run for `method`; reuses the spare one if it fits."""
         cdef cg_run_t *run = NULL
         cdef size_t size
         cdef int status

@@ -1,4 +1,4 @@
-# Ensembles: their starts at C speed, and the work of one thread. Included by _core.pyx.
+# Ensembles: the fast path for their starts, and the work of one thread. Included by _core.pyx.
 
 cdef enum:
     LARGEST_BLOCK = 4096  # trajectories whose parameters are gathered at once
@@ -6,25 +6,25 @@ cdef enum:
 
 
 cdef int64_t _way(object array, int axis) except? -1:
-    """The way to the next entry along an axis in doubles, 0 where there is only one."""
+    """The stride along an axis in doubles, 0 if there is only one entry."""
     cdef Py_ssize_t stride = cnp.PyArray_STRIDE(array, axis)
     if cnp.PyArray_DIM(array, axis) == 1:
         return 0
     if stride % <Py_ssize_t> sizeof(double) != 0:
-        raise ArgumentError(f"an array of the ensemble steps by {stride} bytes, which are no whole number of float64")
+        raise ArgumentError(f"an array of the ensemble has a stride of {stride} bytes; a multiple of 8 is needed")
     return stride // <Py_ssize_t> sizeof(double)
 
 
 cdef bint _doubles(object array, int ndim):
-    """Whether it is an array of float64 of so many dimensions that C code can read."""
+    """Whether `array` is a float64 array with `ndim` dimensions that C code can read."""
     return (cnp.PyArray_CheckExact(array) and cnp.PyArray_NDIM(array) == ndim
             and cnp.PyArray_TYPE(array) == cnp.NPY_DOUBLE and cnp.PyArray_ISBEHAVED_RO(array))
 
 
 cdef object _row(const cg_variable_t *variable, object entry, Py_ssize_t count, double *out):
-    """The `count` finite doubles that an entry of a start stands for, to `out`: a number for all, or a plain array.
+    """Write the `count` finite doubles of an entry of a start to `out`: a number for all, or a plain array.
 
-    Returns the number as it is or a copy of the array; None: the slow path has to look at it.
+    Returns the number or a copy of the array; None if the slow path is needed.
     """
     cdef double value
     cdef Py_ssize_t j, way
@@ -48,11 +48,11 @@ cdef object _row(const cg_variable_t *variable, object entry, Py_ssize_t count, 
 
 
 cdef object plain_start(KernelCore model, initial, parameters, Py_ssize_t count, target):
-    """Start of an ensemble where all states and parameters are given by name, as numbers or arrays of float64, and are
-    what was assumed of them.
+    """The start of an ensemble if all states and parameters are given by name, as numbers or arrays of float64, and
+    satisfy their assumptions.
 
-    The states go to `target` (n_states, count), float64 with rows in one piece. Returns the states (a number or a copy
-    of the array each) and the parameters (an array (1,) or (count,) each); None: the slow path has to look at it.
+    The states are written to `target` (n_states, count), float64 with contiguous rows. Returns the states (each a
+    number or a copy of the array) and the parameters (each an array (1,) or (count,)); None if the slow path is needed.
     """
     cdef Py_ssize_t k
     cdef double value
@@ -93,7 +93,7 @@ cdef object plain_start(KernelCore model, initial, parameters, Py_ssize_t count,
 
 
 cdef class EnsembleCore:
-    """An ensemble whose arrays are made; `run(pieces)` works pieces of it off, from any thread.
+    """An ensemble with allocated arrays; `run(pieces)` integrates pieces of it, from any thread.
 
     x0 (n, N) or (n, 1); p: an array (N,) or (1,) for each parameter; y (n, times, N); t, status, nfev, n_steps (N,).
     """
@@ -109,13 +109,13 @@ cdef class EnsembleCore:
     cdef int64_t n
     cdef const cg_lane_set_t *lane_set
     cdef const double **rows     # the parameters: the first entry of each row
-    cdef int64_t *strides        # and the way to the next one, 0 where all trajectories have the same
+    cdef int64_t *strides        # and the stride to the next one, 0 if all trajectories have the same
     cdef bint varied             # whether any parameter varies
-    cdef double *atol            # the options, once checked
+    cdef double *atol            # the checked options
     cdef double rtol, max_step, first_step
     cdef int64_t max_steps
     cdef readonly int64_t done   # trajectories finished so far
-    cdef readonly int lanes      # in which trajectories ran side by side
+    cdef readonly int lanes      # number of trajectories that ran side by side
     cdef list found              # tables of events
 
     def __cinit__(self, ModelCore model, double t0, double t1, x0, list p, inputs, t_eval, y, t, status, nfev,
@@ -129,13 +129,13 @@ cdef class EnsembleCore:
         for array, size in ((t, 8), (status, 4), (nfev, 8), (n_steps, 8)):
             if not (cnp.PyArray_CheckExact(array) and cnp.PyArray_ISCARRAY(array) and cnp.PyArray_NDIM(array) == 1
                     and cnp.PyArray_DIM(array, 0) == cnp.PyArray_DIM(y, 2) and cnp.PyArray_ITEMSIZE(array) == size):
-                raise ArgumentError("an ensemble needs vectors of float64, int32, int64 and int64 for what it counts")
+                raise ArgumentError("an ensemble needs vectors of float64, int32, int64 and int64 for times and counts")
         self.n = cnp.PyArray_DIM(y, 2)
         if (len(x0) != model.n_states or len(p) != model.n_parameters or len(y) != model.n_states
                 or not cnp.PyArray_ISWRITEABLE(y) or len(u) != model.n_inputs
                 or not {x0.shape[1], u.shape[1], *[len(row) for row in p]} <= {1, self.n}
                 or cnp.PyArray_DIM(y, 1) != (1 if t_eval is None else len(t_eval))):
-            raise ArgumentError("the arrays of the ensemble do not fit together")
+            raise ArgumentError("the arrays of the ensemble have inconsistent shapes")
         self.model, self.method = model, method
         self.kinks, self.paradox = options["kinks"], options["paradox"]
         self.lane_set = <const cg_lane_set_t *> lane_set
@@ -160,7 +160,7 @@ cdef class EnsembleCore:
             self.job.u = <const double *> cnp.PyArray_DATA(u)
             self.job.u_row, self.job.u_col = _way(u, 1), _way(u, 0)
         if t_eval is not None:
-            # Never NULL, even where it is empty: NULL asks for the final state.
+            # Never NULL, even if empty: NULL requests the final state.
             self.job.t_eval, self.job.n_eval = <const double *> cnp.PyArray_DATA(t_eval), len(t_eval)
         self.job.y = <double *> cnp.PyArray_DATA(y)
         self.job.y_row, self.job.y_col, self.job.y_time = _way(y, 2), _way(y, 0), _way(y, 1)
@@ -187,7 +187,7 @@ cdef class EnsembleCore:
         free(self.atol)
 
     def stop(self):
-        """End all work at its next step."""
+        """Stop all threads at their next step."""
         self.stopped = 1
 
     @property
@@ -196,16 +196,16 @@ cdef class EnsembleCore:
         return None if self.signals is None else self.signals.error
 
     def events(self):
-        """(trajectory, event, time), arrays (k,), of every event of the model: by trajectory, then in their order."""
+        """(trajectory, event, time), arrays (k,), of every model event: by trajectory, then in order of occurrence."""
         table = np.concatenate(self.found) if self.found else np.empty((0, 3))
         table = table[np.argsort(table[:, 0], kind="stable")]
         return table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2].copy()
 
     def run(self, list pieces, attend=None):
-        """Work off the pieces (first, last), the last one of the list first, until there is none.
+        """Integrate the pieces (first, last), starting with the last one of the list, until none is left.
 
-        With `attend`, the thread looks at signals some 50 times a second, after a few steps for the first time, and
-        calls it then: the way to run in the main thread.
+        With `attend`, for the main thread, the thread checks for signals and calls it about 50 times a second, the
+        first time after a few steps.
         """
         cdef cg_run_t *run = NULL
         cdef cg_lanes_run_t *group = NULL
@@ -248,7 +248,7 @@ cdef class EnsembleCore:
             while pieces and not self.stopped:
                 try:
                     first, last = pieces.pop()
-                except IndexError:  # another thread was faster
+                except IndexError:  # another thread took the last piece
                     break
                 if not 0 <= first <= last <= self.n:
                     raise ArgumentError(f"trajectories {first} to {last} are not in an ensemble of {self.n}")
@@ -296,7 +296,7 @@ cdef class EnsembleCore:
                 self.model._give_run(run, self.method)
 
     cdef void _gather(self, cg_ensemble_t *job, double *p, int64_t first, int64_t count) noexcept:
-        """The job of the trajectories first <= j < first + count, with their parameters in p."""
+        """Prepare the job of trajectories first <= j < first + count, with their parameters in p."""
         cdef int64_t i, j, width = count if self.varied else 1
         for i in range(self.model.n_parameters):
             for j in range(width):
@@ -314,7 +314,7 @@ cdef class EnsembleCore:
 
 
 cdef cg_occurrence_t *_more_events(cg_cursor_t *cursor, cg_occurrence_t *events, int64_t *capacity) except NULL:
-    """Room for twice as many events; the old room stays the caller's where there is none."""
+    """Double the room for events; on failure the caller keeps the old block."""
     cdef cg_occurrence_t *larger = <cg_occurrence_t *> realloc(events, 2 * capacity[0] * sizeof(cg_occurrence_t))
     if larger is NULL:
         raise MemoryError

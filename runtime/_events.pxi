@@ -41,7 +41,7 @@ cdef class _Detector:
         run.detector = self.detector
 
     cdef int drain(self) except -1:
-        """Empty the log into Python's memory."""
+        """Move the log into Python's memory."""
         if self.detector.n_log > 0:
             self.kept.append(self.log[:self.detector.n_log].copy())
             self.detector.n_log = 0
@@ -65,7 +65,7 @@ cdef class _Detector:
         return 0
 
     def event_record(self, int status, t, y):
-        """All that was logged, as `EventRecord`."""
+        """Everything that was logged, as `EventRecord`."""
         from .event_record import EventRecord, Paradox
         cdef const cg_model_t *m = self.model.model
         cdef int32_t i, count = min(self.detector.n_solutions, CG_SOLUTIONS)
@@ -93,9 +93,9 @@ cdef int _call_event(void *context, int32_t index, double t, const double *x, do
 
 
 cdef _Detector _detector_of(KernelCore model, object events, object kinks, object paradox, bint log=True):
-    """The detector that a run needs, or None: no events, no contacts, no kinks to be found."""
+    """The detector that a run needs, or None without events, contacts and kinks to find."""
     if events is None and kinks is False and type(paradox) is str and paradox == "stop" and not model.hybrid:
-        return None  # as most runs are: nothing to be looked for, nothing to be refused
+        return None  # the usual case: nothing to detect, and no arguments to reject
     from .event_record import functions, rule
     given, wanted, number = functions(events), arguments.boolean("kinks", kinks), rule(paradox)
     if not (given or model.hybrid or (wanted and model.kinks)):

@@ -1,6 +1,6 @@
 # Quantities by name at one point of the state space. Included by _core.pyx.
 
-cdef enum:  # what a name stands for: the kind, shifted, and the index among those of its kind
+cdef enum:  # the place of a name: its kind, shifted, and its index within the kind
     STATE = 0
     TIME = 1
     INPUT = 2
@@ -11,7 +11,7 @@ cdef enum:  # what a name stands for: the kind, shifted, and the index among tho
 
 
 cdef dict _places(KernelCore model):
-    """What each name stands for; where several kinds share one, the first kind."""
+    """The place of each name; if several kinds share a name, the first kind."""
     found = {}
     for kind, names in ((STATE, model.states), (TIME, ("t",)), (INPUT, model.inputs), (OUTPUT, model.outputs),
                         (CONSERVED, model._conserved)):
@@ -21,7 +21,7 @@ cdef dict _places(KernelCore model):
 
 
 cdef dict _settable(KernelCore model):
-    """The same of what a stepper can change."""
+    """The same for the quantities that a stepper can change."""
     found = {}
     for kind, names in ((STATE, model.states), (INPUT, model.inputs), (PARAMETER, model.parameters)):
         found.update({name: kind << KIND_SHIFT | i for i, name in enumerate(names)})
@@ -29,7 +29,7 @@ cdef dict _settable(KernelCore model):
 
 
 cdef int _changed(KernelCore model, dict values, long kind, Py_ssize_t n, const double *before, double *to) except -1:
-    """The n entries of one kind, with other numbers for those named. 0: the slow path has to look at them."""
+    """Copy the n entries of one kind, replacing the named ones. Returns 0 if the slow path is needed."""
     cdef PyObject *place
     cdef long index
     memcpy(to, before, n * sizeof(double))
@@ -44,18 +44,17 @@ cdef int _changed(KernelCore model, dict values, long kind, Py_ssize_t n, const 
 
 
 cdef long _place(KernelCore model, object key) except -1:
-    """The place of a quantity; a SymPy symbol stands for its name."""
+    """The place of a quantity, given by its name or a SymPy symbol."""
     cdef PyObject *found
-    if type(key) is not str:
-        key = arguments.plain_name(key)
-    found = PyDict_GetItemWithError(model.places, key)
+    name = key if type(key) is str else arguments.plain_name(key)
+    found = PyDict_GetItemWithError(model.places, name)
     if found is NULL:
         raise arguments.unknown_quantity(key, model.name, model.quantities)
     return PyLong_AsLong(<object> found)
 
 
 cdef int _fill(KernelCore model, str kernel, double t, const double *x, const double *p, const double *u) except -1:
-    """The kernel "outputs" or "invariants" at one point, to model.out."""
+    """Call the kernel "outputs" or "invariants" at one point, writing to model.out."""
     cdef cg_kernel_t function = model.model.outputs_fn if kernel == "outputs" else model.model.invariants_fn
     cdef int status = CG_UNSUPPORTED if function is NULL else function(t, x, p, u, model.out, model.work)
     if status < 0:
@@ -72,7 +71,7 @@ cdef int _add(dict values, tuple names, const double *row) except -1:
 
 cdef dict _quantities(KernelCore model, double t, const double *x, const double *p, const double *u,
                       bint outputs_alone=False):
-    """All that `evaluate` gives, or the outputs alone, each kernel called once. u: the inputs, then the modes."""
+    """Everything that `evaluate` returns, or only the outputs; calls each kernel once. u: inputs, then modes."""
     cdef dict values = {}
     if not outputs_alone:
         _add(values, model.states, x)

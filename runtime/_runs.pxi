@@ -7,7 +7,7 @@ cdef class ModelCore(KernelCore):
     def integrate(self, t_span, initial=None, parameters=None, inputs=None, *, method="dop853", rtol=1e-9, atol=1e-9,
                   t_eval=None, dense_output=False, max_step=INFINITY, first_step=None, step=None,
                   max_steps=10_000_000, events=None, kinks=False, paradox="stop"):
-        """Integrate over ``t_span = (t0, t1)``; t1 may lie before t0, but not where there are contacts. See `Model`."""
+        """Integrate over ``t_span = (t0, t1)``; t1 can be before t0, except in models with contacts. See `Model`."""
         cdef double t0, t1
         cdef const double *x0 = NULL
         cdef const double *p = NULL
@@ -25,7 +25,7 @@ cdef class ModelCore(KernelCore):
         if type(t_eval) is list and all([type(moment) is float for moment in <list> t_eval]):
             t_eval = np.array(t_eval)
         elif cnp.PyArray_CheckExact(t_eval):
-            # Copied before it is checked: an input function may change the caller's array during the run.
+            # Copied before the check: an input function may change the caller's array during the run.
             t_eval = cnp.PyArray_NewCopy(t_eval, cnp.NPY_CORDER)
         if t_eval is not None and not _plain_times(t_eval, t0, t1):
             from .arguments import times
@@ -50,7 +50,7 @@ cdef class ModelCore(KernelCore):
                     signals.attach(run)
             memcpy(run.p, p, self.n_parameters * sizeof(double))
             memcpy(run.u, u, self.n_inputs * sizeof(double))
-            # For this run and for repeating it: what the caller may change is copied.
+            # For this run and for repeating it: arrays that the caller may change are copied.
             begin = _copy(x0, self.n_states)
             x0 = <const double *> cnp.PyArray_DATA(begin)
             settings = ((t0, t1), begin, t_eval, method, run.rtol,
@@ -70,8 +70,8 @@ cdef class ModelCore(KernelCore):
         cdef int64_t budget = FIRST_BUDGET
         cdef object times, rows, coef = None, spans = None
         cdef cnp.npy_intp n = self.n_states
-        # Kept here because a callback may run other code of this model, and the run may be long. After its start x0 may
-        # be overwritten too: settings[1] is its copy.
+        # Kept here because a callback may run other code of this model, and the run may be long. After the start, x0
+        # may be overwritten as well: settings[1] is its copy.
         p = _copy(run.p, self.n_parameters)
         u = _copy(run.u, self.n_inputs)
         memset(&record, 0, sizeof(record))
@@ -135,7 +135,7 @@ cdef class ModelCore(KernelCore):
 
 
 cdef bint _plain_times(object value, double t0, double t1):
-    """Whether `value` is a plain array of times, ordered from t0 to t1 and inside: nothing to convert or to refuse."""
+    """Whether `value` is a plain array of times inside [t0, t1], ordered from t0 to t1, that needs no conversion."""
     cdef Py_ssize_t i, n
     cdef const double *t
     cdef double sign = 1.0 if t1 >= t0 else -1.0
@@ -157,7 +157,7 @@ cdef object _copy(const double *data, cnp.npy_intp n):
 
 
 cdef tuple _pause(object before, int64_t budget):
-    """Look at signals (Ctrl-C), and choose a budget of steps that takes some 20 ms."""
+    """Check for signals (Ctrl-C), and choose a budget of steps that takes about 20 ms."""
     PyErr_CheckSignals()
     now = perf_counter()
     if before is not None:

@@ -1,14 +1,14 @@
-# Inputs that vary, and options, in the form that the C driver takes. Included by _core.pyx.
+# Time-varying inputs and options, in the format of the C driver. Included by _core.pyx.
 
 
 cdef class _Signals:
-    """The inputs of a run that vary, in C's form. Keeps their arrays, and the first error of an input function."""
+    """The time-varying inputs of a run, in C format. Keeps their arrays and the first error of an input function."""
 
     cdef cg_signal_t *table
     cdef object inputs
     cdef object error
     cdef Py_ssize_t n_states
-    cdef volatile int *stop  # NULL, or the flag to be set where an input function fails
+    cdef volatile int *stop  # NULL, or a flag to set when an input function fails
 
     def __cinit__(self, inputs, Py_ssize_t n_states):
         cdef Py_ssize_t n = len(inputs.names)
@@ -60,7 +60,7 @@ cdef int _call_inputs(void *context, double t, const double *x, double *u) noexc
 
 
 cdef int _configure(KernelCore model, cg_run_t *run, dict options) except -1:
-    """Set tolerances and step limits; every one is checked."""
+    """Set tolerances and step limits, checking all of them."""
     cdef double value
     cdef Py_ssize_t i
     from .arguments import step_options, tolerances
@@ -75,7 +75,7 @@ cdef int _configure(KernelCore model, cg_run_t *run, dict options) except -1:
 
 cdef int _configure_fast(KernelCore model, cg_run_t *run, object rtol, object atol, object max_step,
                          object first_step, object step, object max_steps) except -1:
-    """The usual case of _configure: floats, no step options. 0: not that case."""
+    """The common case of _configure: floats, no step options. Returns 0 in other cases."""
     cdef double relative, absolute
     cdef Py_ssize_t i
     if not (type(rtol) is float and type(atol) is float and type(max_step) is float and first_step is None

@@ -1,17 +1,17 @@
-# A run that its caller moves on. Included by _core.pyx.
+# A run advanced by its caller. Included by _core.pyx.
 
 
 cdef class StepperCore:
-    """One integration that the caller moves on; `chaplygin.runtime.Stepper` adds the rest."""
+    """One integration advanced by the caller; `chaplygin.runtime.Stepper` adds the rest."""
 
     cdef cg_run_t *run
     cdef _Signals signals
     cdef _Detector detector
-    cdef object given          # the inputs, but for numbers that run.u holds since
+    cdef object given          # the inputs, except numbers that were later changed in run.u
     cdef bint given_is_stale
     cdef bint busy
     cdef readonly int status   # of the last advance: 1 after a terminal event
-    cdef readonly list events  # (time, name) of what happened in the last advance
+    cdef readonly list events  # (time, name) of the events in the last advance
     cdef readonly ModelCore model
     cdef readonly str method
     cdef readonly dict _options
@@ -46,15 +46,15 @@ cdef class StepperCore:
             raise RuntimeError("this stepper is advancing in another thread or in an input function")
         return 0
 
-    # ---- moving on ----
+    # ---- advancing ----
 
     def advance(self, t):
-        """Integrate to the time t, forward or without contacts backward too, and return the state there, shape (n,).
+        """Integrate to time t, forward or (without contacts) backward, and return the state there, shape (n,).
 
-        `t` is a time, not a duration: ``advance(0.1)`` called twice moves on once. For a duration see `advance_by`.
+        `t` is a time, not a duration: a second ``advance(0.1)`` does nothing. For durations see `advance_by`.
 
-        Raises `KernelError` with the time where the run fails: `t` and `y` are then the last point reached;
-        `ArgumentError` where t lies before `self.t` and the model has contacts.
+        Raises `KernelError`, with the time, if the run fails: `t` and `y` are then the last point reached. Raises
+        `ArgumentError` if t is before `self.t` and the model has contacts.
         """
         cdef double end
         if not _number(t, &end):
@@ -66,10 +66,10 @@ cdef class StepperCore:
     def advance_by(self, dt):
         """Integrate over the duration dt, from `self.t` to ``self.t + dt``, and return the state there, shape (n,).
 
-        The end is the sum in float64: n calls add up the rounding of n sums, as any clock does that is moved on by
-        additions. ``advance(t0 + i * dt)`` keeps to a grid. After a terminal event `self.t` is the time of the event.
+        The end is the float64 sum, so n calls accumulate n rounding errors, as in any clock that is advanced by
+        increments; ``advance(t0 + i * dt)`` stays on a grid. After a terminal event `self.t` is the time of the event.
 
-        Raises what `advance` raises, and `ArgumentError` where dt is not 0 but too short to change `self.t`.
+        Raises the same errors as `advance`, and `ArgumentError` if dt is nonzero but too short to change `self.t`.
         """
         cdef double duration, end
         if not _number(dt, &duration):
@@ -130,10 +130,10 @@ cdef class StepperCore:
     # ---- inputs, parameters and states that change ----
 
     def set_inputs(self, values=None, /, **named):
-        """Change inputs from here on, at once: by keyword, or a dict, or a vector of all of them.
+        """Change inputs from now on, given by keyword, as a dict, or as a vector of all of them.
 
-        Inputs that are not named keep what they have. Each may be anything that `integrate` takes. Raises
-        `ArgumentError` naming the entry that is unknown or wrong; all inputs are then as they were.
+        Inputs that are not named stay unchanged. Each can be anything that `integrate` accepts. Raises `ArgumentError`
+        naming the entry that is unknown or invalid; all inputs then stay unchanged.
         """
         cdef const double *found
         cdef double *staged = self.model.u
@@ -156,7 +156,7 @@ cdef class StepperCore:
         cg_run_changed(self.run)
 
     cdef bint _are_numbers(self, dict values):
-        """Whether the inputs named are numbers so far, not samples or functions."""
+        """Whether the named inputs are currently numbers, not samples or functions."""
         cdef Py_ssize_t i
         if self.signals is not None:
             for i in range(self.model.n_inputs):
@@ -165,9 +165,9 @@ cdef class StepperCore:
         return True
 
     def _change(self, bint states, values, dict named):
-        """Go on with other numbers for states, or for parameters, at once. False: the slow path has to look at them.
+        """Change numbers of states, or of parameters. Returns False if the slow path is needed.
 
-        It has where a momentum or a parameter follows from the declared velocities, and where something is wrong.
+        That is the case if a momentum or a parameter follows from the declared velocities, or if something is wrong.
         """
         cdef ModelCore model = self.model
         cdef const double *x = self.run.x
@@ -197,7 +197,7 @@ cdef class StepperCore:
         return True
 
     def _set(self, inputs):
-        """Take other inputs from here on."""
+        """Use other inputs from now on."""
         cdef Py_ssize_t i
         self._attach(inputs)
         for i, value in enumerate(inputs.values):
@@ -205,7 +205,7 @@ cdef class StepperCore:
         cg_run_changed(self.run)
 
     def _attach(self, inputs):
-        """Point the run to signals and functions, which are kept outside its block."""
+        """Point the run to its signals and functions, which are stored outside its block."""
         self._free()
         self.run.signals, self.run.input_fn, self.signals = NULL, NULL, None
         if not inputs.constant:
@@ -214,7 +214,7 @@ cdef class StepperCore:
         self.given, self.given_is_stale = inputs, False
 
     def _put(self, x, p):
-        """Go on from the state x (n,) with the parameters p (np,)."""
+        """Continue from the state x (n,) with the parameters p (np,)."""
         cdef const double[::1] state = x
         cdef const double[::1] values = p
         self._free()
@@ -226,7 +226,7 @@ cdef class StepperCore:
 
     @property
     def inputs(self):
-        """What the inputs are, as `Inputs`."""
+        """The current inputs, as `Inputs`."""
         cdef Py_ssize_t i
         if self.given_is_stale:
             given, numbers = self.given, self.given.values.copy()
@@ -237,7 +237,7 @@ cdef class StepperCore:
             self.given_is_stale = False
         return self.given
 
-    # ---- where it is ----
+    # ---- the current point ----
 
     @property
     def t(self):
@@ -272,7 +272,7 @@ cdef class StepperCore:
         return _copy(self.run.u + self.model.n_inputs, self.model.model.n_modes)
 
     cdef int _settle(self) except -1:
-        """Choose the modes of the contacts with which the next step will begin, where they are not known yet."""
+        """Choose the contact modes for the start of the next step, if they are not known yet."""
         cdef int status, before = self.status
         if self.detector is None or self.model.model.n_modes == 0 or self.detector.detector.memory.begun == CG_WATCH_BEGUN:
             return 0
@@ -314,9 +314,9 @@ cdef class StepperCore:
         return self.model.out[index]
 
     def evaluate(self, name=None):
-        """One quantity at `t` by name, a float, or without a name a dict of all that ``model.evaluate`` gives.
+        """One quantity at `t` by name, as a float, or without a name a dict of everything in ``model.evaluate``.
 
-        Raises `ArgumentError` for an unknown name and `KernelError` where a quantity cannot be computed.
+        Raises `ArgumentError` for an unknown name and `KernelError` if a quantity cannot be computed.
         """
         if name is not None:
             return self[name]

@@ -1,7 +1,8 @@
-"""The one slow path from what a user passes to vectors of float64.
+"""Conversion of user arguments to float64 vectors: the slow path.
 
-The compiled core handles plain float64 arrays and plain dicts of numbers itself and comes here for everything else:
-to convert what can be converted, and to say by name what is missing, unknown, of the wrong shape or not finite.
+The compiled core handles plain float64 arrays and plain dicts of numbers itself and uses this module for everything
+else: to convert what can be converted, and to report by name what is missing, unknown, of the wrong shape or not
+finite.
 """
 
 from __future__ import annotations
@@ -53,12 +54,12 @@ __all__ = [
 
 
 def number(what: str, value: Any, *, finite: bool = True) -> float:
-    """`value` as a float. Text, complex numbers, arrays and NaN are refused with an error that names `what`.
+    """`value` as a float. Strings, complex numbers, arrays and NaN are rejected with an error that names `what`.
 
     >>> number("rtol", 1)
     1.0
     """
-    # float() would read text, which is a mistake here.
+    # float() would accept a string, which is a mistake here.
     numeric = hasattr(type(value), "__float__") or isinstance(value, numbers.Integral)
     if isinstance(value, (str, bytes, bytearray, memoryview)) or not numeric:
         raise ArgumentError(f"{what} = {short(value)} is not a real number")
@@ -78,14 +79,14 @@ def number(what: str, value: Any, *, finite: bool = True) -> float:
 
 
 def text(what: str, value: Any) -> str:
-    """`value` as it is, if it is a string."""
+    """Return `value` if it is a string; raise ArgumentError if not."""
     if not isinstance(value, str):
         raise ArgumentError(f"{what} = {short(value)} is not a string")
     return value
 
 
 def boolean(what: str, value: Any) -> bool:
-    """`value`, if it is True or False: text such as "no" would count as true."""
+    """Return `value` if it is True or False; raise ArgumentError if not: a string such as "no" would be truthy."""
     if not isinstance(value, (bool, np.bool_)):
         raise ArgumentError(f"{what} = {short(value)} must be True or False")
     return bool(value)
@@ -108,13 +109,13 @@ def array(what: str, value: Any) -> Array:
 
 
 def unchanged(what: str, value: Any) -> NDArray[Any]:
-    """An array of plain numbers as it is, of whatever type; anything else as `array` makes it."""
+    """An array of plain numbers of any type unchanged; anything else converted by `array`."""
     plain = type(value) is np.ndarray and value.dtype.kind in "biuf"
     return value if plain else array(what, value)
 
 
 def vector(kind: str, value: Any, names: Sequence[str], *, finite: bool = True) -> Array:
-    """`value`, a dict by name or a sequence in the order of `names`, as a vector of shape ``(len(names),)``.
+    """Convert `value`, a dict by name or a sequence in the order of `names`, to a vector of shape ``(len(names),)``.
 
     Raises `ArgumentError` naming the entry that is missing, unknown, not a number, or not finite.
 
@@ -133,7 +134,7 @@ def vector(kind: str, value: Any, names: Sequence[str], *, finite: bool = True) 
     if result.shape != (len(names),):
         turned = result.ndim == 2 and len(names) in result.shape
         hint = (
-            "; for many runs at once see chaplygin.ensemble, with columns as trajectories" if turned else ""
+            "; for many runs at once use chaplygin.ensemble, with trajectories as columns" if turned else ""
         )
         raise ArgumentError(f"{kind} has shape {result.shape}; {_expected(names, f'({len(names)},)')}{hint}")
     if finite:
@@ -142,10 +143,10 @@ def vector(kind: str, value: Any, names: Sequence[str], *, finite: bool = True) 
 
 
 def matrix(kind: str, value: Any, names: Sequence[str], count: int | None, *, finite: bool = True) -> Array:
-    """`value` as an array of shape ``(len(names), N)``, or ``(len(names),)`` where nothing varies.
+    """Convert `value` to an array of shape ``(len(names), N)``, or ``(len(names),)`` if nothing varies.
 
-    A dict may hold numbers and arrays of length N; an array has shape ``(len(names),)`` or ``(len(names), N)``.
-    `count` is N where it is known, else None.
+    A dict can contain numbers and arrays of length N; an array has shape ``(len(names),)`` or ``(len(names), N)``.
+    `count` is N if it is known, else None.
     """
     if value is None:
         value = ()
@@ -203,19 +204,19 @@ def span(value: Any) -> tuple[float, float]:
 
 
 def backward(what: str, right: str) -> ArgumentError:
-    """The error for a run of a model with contacts that would go backward: what slid to rest has no past."""
+    """The error for a backward run of a model with contacts: a body at rest does not tell when it stopped."""
     return ArgumentError(f"{what}: friction cannot be run backward; give {right}")
 
 
 def no_duration(dt: float, t: float) -> ArgumentError:
-    """The error for a stepper that is to move on from t by a duration dt that leads nowhere."""
+    """The error for a stepper advanced from t by a duration dt that is too short or too long."""
     if math.isfinite(t + dt):
         return ArgumentError(f"dt = {dt:.17g} is too short: t = {t:.17g} does not change in float64")
     return ArgumentError(f"dt = {dt:.17g} is too long: t + dt exceeds the range of float64")
 
 
 def times(what: str, value: Any, t0: float, t1: float) -> Array:
-    """Times inside [t0, t1], strictly ordered from t0 towards t1, as solve_ivp asks of `t_eval`."""
+    """Times inside [t0, t1], strictly ordered from t0 to t1, as solve_ivp requires of `t_eval`."""
     result = array(what, value)
     if result.ndim != 1:
         raise ArgumentError(f"{what} has shape {result.shape}; a 1-D array of times is needed")
@@ -240,7 +241,7 @@ def times(what: str, value: Any, t0: float, t1: float) -> Array:
 def tolerances(rtol: Any, atol: Any, names: Sequence[str]) -> tuple[float, Array]:
     """`rtol` as a float, `atol` as a vector by state: a number, a vector, or a dict by state name.
 
-    As `solve_ivp` does, an `rtol` below what float64 resolves is raised, with a warning; 0 leaves `atol` alone.
+    As in `solve_ivp`, an `rtol` too small for float64 is raised, with a warning; with 0 only `atol` applies.
     """
     relative, absolute = number("rtol", rtol), absolute_tolerances(atol, names)
     if relative < 0:
@@ -250,7 +251,7 @@ def tolerances(rtol: Any, atol: Any, names: Sequence[str]) -> tuple[float, Array
         raise ArgumentError(f"rtol and atol of {name} are both zero; no step can satisfy them")
     if 0 < relative < SMALLEST_RTOL:
         warnings.warn(
-            f"rtol = {relative:g} is below what float64 resolves; {SMALLEST_RTOL:.2g} is taken",
+            f"rtol = {relative:g} is too small for float64; using {SMALLEST_RTOL:.2g}",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -270,7 +271,7 @@ def absolute_tolerances(atol: Any, names: Sequence[str]) -> Array:
 
 
 def step_options(given: Mapping[str, Any], adaptive: bool) -> tuple[float, float, int]:
-    """First step (0: chosen; a fixed-step method's step), largest step, and limit on the number of steps."""
+    """First step (0: chosen automatically; for a fixed-step method, its step), largest step, and maximum step count."""
     largest = number("max_step", given["max_step"], finite=False)
     if not largest > 0:
         raise ArgumentError(f"max_step = {largest} must be positive")
@@ -279,7 +280,7 @@ def step_options(given: Mapping[str, Any], adaptive: bool) -> tuple[float, float
         raise ArgumentError(f"max_steps = {short(limit)} must be a positive integer")
     if adaptive and given["step"] is not None:
         raise ArgumentError(
-            "step is for methods with a fixed step; this one chooses: use first_step or max_step"
+            "step is for fixed-step methods; this method is adaptive: use first_step or max_step"
         )
     name = "first_step" if given["step"] is None else "step"
     first = 0.0
@@ -288,53 +289,59 @@ def step_options(given: Mapping[str, Any], adaptive: bool) -> tuple[float, float
         if not first > 0:
             raise ArgumentError(f"{name} = {first} must be positive")
     elif not adaptive and math.isinf(largest):
-        raise ArgumentError("this method has a fixed step: give step=")
+        raise ArgumentError("this is a fixed-step method: give step=")
     return first, largest, int(limit)
 
 
 _EXPLICIT = "tsit5", "an explicit pair of order 5"
-_STIFF = "rodas5p", "for stiff motions; its order is 5"
+_STIFF = "rodas5p", "an implicit method of order 5 for stiff systems"
 _ELSEWHERE = {
     **dict.fromkeys(("rk45", "rk23", "dopri5", "dormandprince", "ode45", "rkf45", "ode23"), _EXPLICIT),
     **dict.fromkeys(("radau", "bdf", "vode", "ode15s", "rosenbrock", "kvaerno5", "cvode", "cvodes"), _STIFF),
     **dict.fromkeys(
-        ("lsoda", "ida"), ("auto", "which changes to an implicit method where the motion is stiff")
+        ("lsoda", "ida"), ("auto", "which switches to an implicit method where the motion is stiff")
     ),
     **dict.fromkeys(("dop", "dopri853", "ode78", "ode113"), ("dop853", "an explicit pair of order 8")),
 }
-"""Methods of SciPy and others, and what to take in their place."""
+"""Methods of SciPy and others, and what to use instead."""
 
 
 def unknown_method(method: Any, known: Sequence[str]) -> ArgumentError:
-    """The error for a method that is none of `known`, with the one that was probably meant."""
+    """The error for a method that is not one of `known`, suggesting the one that was probably meant."""
     if not isinstance(method, str):
         return ArgumentError(f"method = {short(method)} is not a string")
     close = get_close_matches(method.casefold(), known, 1, 0.9)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     name, about = _ELSEWHERE.get(method.casefold(), ("", ""))
     if name in known and not close:
-        hint = f"; in place of {method} take {name!r}, {about}"
-    return ArgumentError(f"method {short(method)} is unknown; known are {', '.join(known)}{hint}")
+        hint = f"; instead of {method} use {name!r}, {about}"
+    return ArgumentError(f"unknown method {short(method)}; known methods are {', '.join(known)}{hint}")
 
 
 def no_jacobian(method: str, name: str) -> ArgumentError:
-    """The error for an implicit method and a model that it cannot work with."""
+    """The error for an implicit method and a model without a Jacobian."""
     return ArgumentError(f"method {method!r} needs the Jacobian of the model, and {name} has none")
 
 
-def unknown_quantity(key: str, model: str, known: Sequence[str]) -> ArgumentError:
-    """The error for ``sol[key]`` where there is no such quantity."""
+def unknown_quantity(given: Any, model: str, known: Sequence[str]) -> ArgumentError:
+    """The error for ``sol[given]`` with an unknown name."""
+    key = getattr(given, "name", given)
+    if not isinstance(key, str):
+        return ArgumentError(
+            f"{short(given)} is not the name of a quantity of {model}; give one of {', '.join(known)}, or read "
+            "the states in order from the array .y"
+        )
     hint = _nearest(key, known)
-    return ArgumentError(f"{key!r} is not a quantity of {model}{hint}; known are {', '.join(known)}")
+    return ArgumentError(f"{key!r} is not a quantity of {model}{hint}; it has {', '.join(known)}")
 
 
 def plain_name(key: Any) -> str:
-    """The name that a key of ``sol[key]`` stands for: a string, or a SymPy symbol."""
+    """The name of a key of ``sol[key]``: a string, or the name of a SymPy symbol."""
     return key if isinstance(key, str) else str(getattr(key, "name", key))
 
 
 def by_name(kind: str, value: Mapping[Any, Any]) -> dict[str, Any]:
-    """The mapping with plain names as keys; SymPy symbols and other objects with a `name` count as their name."""
+    """The mapping with plain names as keys; SymPy symbols and other objects with a `name` are replaced by it."""
     result: dict[str, Any] = {}
     for key, entry in value.items():
         name = key if isinstance(key, str) else getattr(key, "name", None)
@@ -348,12 +355,12 @@ def by_name(kind: str, value: Mapping[Any, Any]) -> dict[str, Any]:
 
 def unknown_entry(kind: str, unknown: Sequence[str], names: Sequence[str]) -> ArgumentError:
     """The error for entries of a dict that are not among `names`."""
-    known = f"; known are {', '.join(names)}" if names else "; there are none"
+    known = f"; known names are {', '.join(names)}" if names else "; the model has none"
     return ArgumentError(f"{kind}: unknown {', '.join(unknown)}{_nearest(unknown[0], names) or known}")
 
 
 def check_names(kind: str, given: Iterable[str], names: Sequence[str]) -> None:
-    """Refuse missing and unknown names."""
+    """Reject missing and unknown names."""
     given = list(given)
     unknown = [name for name in given if name not in names]
     missing = [name for name in names if name not in given]
@@ -364,7 +371,7 @@ def check_names(kind: str, given: Iterable[str], names: Sequence[str]) -> None:
 
 
 def check_finite(kind: str, value: Array, names: Sequence[str]) -> None:
-    """Refuse NaN and infinity in rows named `names`."""
+    """Reject NaN and infinity in rows named `names`."""
     if np.isfinite(value).all():
         return
     where = np.argwhere(~np.isfinite(value))[0]
@@ -373,16 +380,16 @@ def check_finite(kind: str, value: Array, names: Sequence[str]) -> None:
 
 
 def refuse_dicts(kind: str, value: Any) -> None:
-    """Refuse a list of dicts: one dict of arrays is meant."""
+    """Reject a list of dicts: one dict of arrays is needed instead."""
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], Mapping):
         raise ArgumentError(
-            f"{kind} is a {type(value).__name__} of dicts; give one dict: a number for each name in a single run, a "
-            "number or an array with one number for each trajectory in an ensemble"
+            f"{kind} is a {type(value).__name__} of dicts; give one dict: in a single run, a number for each name; in "
+            "an ensemble, a number or an array with one number for each trajectory"
         )
 
 
 def sequence(kind: str, value: Any, names: Sequence[str]) -> Any:
-    """`value`, if it can be an array; an iterable is read."""
+    """`value` if it can be an array; an iterable is converted to a list."""
     refuse_dicts(kind, value)
     if isinstance(value, (str, bytes, bytearray, set, frozenset)):
         raise ArgumentError(f"{kind} = {short(value)}; {_expected(names, f'({len(names)},)')}")

@@ -1,8 +1,8 @@
-"""What a declaration assumes of a parameter, an input or a coordinate (positive, an integer ...), held at run time.
+"""Run-time checks of what a declaration assumes about a parameter, an input or a coordinate (positive, an integer ...).
 
-SymPy uses assumptions when it simplifies, sqrt(m**2) = m for a positive m: equations derived with them are wrong where
-they do not hold. So they travel with a model, as bits of `enum cg_flag` in chaplygin.h, and the values that a run
-begins with are compared with them. What a coordinate does later in the run is not.
+SymPy uses assumptions to simplify, e.g. sqrt(m**2) = m for a positive m, so equations derived with them are wrong if
+they do not hold. They are therefore stored in the model, as bits of `enum cg_flag` in chaplygin.h, and the initial
+values of a run are checked against them. Later values of a coordinate are not.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SIGNS = {
 
 
 def assumption(flags: int) -> str:
-    """The assumptions that flags stand for, in SymPy's words; "" for none.
+    """The assumptions encoded in flags, in SymPy's terms; "" for none.
 
     >>> assumption(NOT_NEGATIVE | NOT_ZERO | INTEGER)
     'a positive integer'
@@ -56,7 +56,7 @@ def assumption(flags: int) -> str:
 
 
 def holds(flags: int, values: Any) -> Any:
-    """Where numbers fit the assumptions: an array of bools in the shape of `values`."""
+    """Whether numbers satisfy the assumptions: an array of bools in the shape of `values`."""
     x = np.asarray(values)
     right = np.ones(x.shape, dtype=bool)
     if flags & NOT_NEGATIVE:
@@ -73,7 +73,7 @@ def holds(flags: int, values: Any) -> Any:
 
 
 def check_row(kind: str, name: str, flags: int, values: Any, where: str = "") -> None:
-    """Refuse a number, or an array of them (one for each trajectory), that is not what was declared."""
+    """Reject a number, or an array of them (one for each trajectory), that violates the declared assumptions."""
     right = holds(flags, values)
     if right.all():
         return
@@ -81,12 +81,12 @@ def check_row(kind: str, name: str, flags: int, values: Any, where: str = "") ->
     first = float(np.atleast_1d(values)[wrong[0]])
     count = f" ({wrong.size} of {right.size} values; the first is number {wrong[0]})" if right.ndim else ""
     raise ArgumentError(
-        f"{kind}: {name} = {first:.17g}{where} is not {assumption(flags)}, as it is declared{count}"
+        f"{kind}: {name} = {first:.17g}{where} is not {assumption(flags)}, as declared{count}"
     )
 
 
 def check_rows(kind: str, names: Sequence[str], flags: Sequence[int], rows: Any) -> None:
-    """`check_row` for each name whose flags say something."""
+    """`check_row` for each name with assumptions."""
     for name, bits, row in zip(names, flags, rows):
         if bits:
             check_row(kind, name, bits, row)

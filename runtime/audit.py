@@ -1,8 +1,8 @@
 """The energy audit of a run: Painlevé's equation, step by step.
 
-Over every step the change of T2 - T0 + V between its ends is compared with the Gauss-Legendre quadrature of the power
-on the interpolant. The right-hand side that was integrated does not enter: a motion that does not follow from the
-declared energies, forces and constraints does not balance.
+The change of T2 - T0 + V over each step is compared with the Gauss-Legendre quadrature of the power on the
+interpolant. The right-hand side that was integrated is not used: a motion that does not follow from the declared
+energies, forces and constraints does not balance.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ Array = NDArray[np.float64]
 __all__ = ["Audit", "audit"]
 
 NODES = 8
-"""Gauss-Legendre points a step: exact for a power of degree 15 over it."""
+"""Gauss-Legendre points per step: exact for a power that is a polynomial of degree 15."""
 MARGIN = 20.0
-"""What a step may be off, in units of what its tolerances alone would do to T2 - T0 + V."""
+"""Allowed imbalance of a step, in units of the change of T2 - T0 + V that its tolerances alone would cause."""
 FIXED = 1e-6
-"""Tolerance, relative to the scale of energy, of a run with a fixed step."""
+"""Tolerance for a fixed-step run, relative to the energy scale."""
 _ROUNDING = 256 * float(np.finfo(np.float64).eps)
 _CHUNK = 2048
 
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What `Solution.audit` found; true where every step balances.
+    """The result of `Solution.audit`; truthy if every step balances.
 
     t : (N + 1,) the ends of the steps.
-    value : (N + 1,) T2 - T0 + V there.
+    value : (N + 1,) T2 - T0 + V at these times.
     change, work : (N,) its change over each step, and the quadrature of the power.
     imbalance : (N,) change - work.
-    allowed : (N,) how large an imbalance may be.
+    allowed : (N,) the allowed imbalance.
     largest : the largest |imbalance|; `where` : the two ends (t0, t1) of that step.
-    total : the sum of all imbalances, the energy that appeared from nowhere.
-    scale : the scale of energy of the run: largest T2, range of T2 - T0 + V, and the work done either way.
-    passed : whether no imbalance exceeds what is allowed; `failures` counts the steps that do.
+    total : the sum of all imbalances, i.e. energy gained or lost without work.
+    scale : the energy scale of the run: largest T2, range of T2 - T0 + V, and positive and negative work.
+    passed : whether every imbalance is within what is allowed; `failures` counts the steps where it is not.
     quantity : the name of T2 - T0 + V in the model.
     """
 
@@ -106,7 +106,7 @@ class Audit:
 
 @dataclass(frozen=True)
 class _Quantities:
-    """Where a model keeps T2 - T0 + V and the power; no power: conserved."""
+    """Where a model keeps T2 - T0 + V and the power; without a power it is conserved."""
 
     name: str
     kernel: str
@@ -122,14 +122,14 @@ class _Quantities:
         name = next((n for n in ("cg_painleve", "painleve", "energy") if n in model.outputs), "")
         if power is None or not name:
             raise ArgumentError(
-                f"{model.name} has no balance of power to audit: it was not made by this version of the generator; "
-                "compile it again"
+                f"{model.name} has no power balance to audit: it was made by another version of the generator; "
+                "recompile it"
             )
         return cls(name, "outputs", model.outputs.index(name), model.outputs.index(power))
 
 
 class _Run:
-    """The motion between the ends of the steps, with the inputs as each step saw them."""
+    """The motion inside the steps, with the inputs as each step used them."""
 
     def __init__(self, sol: Solution, dense: Any) -> None:
         self.model, self.dense, self.event_record = sol.model, dense, sol._event_record
@@ -139,7 +139,7 @@ class _Run:
         self.quantities = _Quantities.of(sol.model)
 
     def u(self, t: Array, y: Array, begin: Array, end: Array) -> Array:
-        """Inputs (nu, N) at t inside the steps begin..end, each (N,): at a jump the value from inside."""
+        """Inputs (nu, N) at times t inside the steps begin..end, each (N,); at a jump, the value inside the step."""
         u = np.repeat(self.constant[:, None], len(t), axis=1)
         if self.inputs is None:
             return self.with_modes(u, begin, end)
@@ -151,14 +151,14 @@ class _Run:
         return self.with_modes(u, begin, end)
 
     def with_modes(self, u: Array, begin: Array, end: Array) -> Array:
-        """The inputs, and below them the modes of contacts during the steps begin..end."""
+        """The inputs, followed by the contact modes during the steps begin..end."""
         if self.event_record is None or not self.event_record.contacts:
             return u
         sign = 1.0 if self.dense.ts[-1] >= self.dense.ts[0] else -1.0
         return np.concatenate([u, self.event_record.modes_at(0.5 * (begin + end), sign)])
 
     def evaluate(self, t: Array, y: Array, u: Array) -> tuple[Array, Array]:
-        """T2 - T0 + V and the power, (N,) each; NaN where the model cannot be evaluated."""
+        """T2 - T0 + V and the power, each (N,); NaN where the model cannot be evaluated."""
         q = self.quantities
         rows = self.model._columns(q.kernel, t, np.ascontiguousarray(y), self.p, u, None, False)
         return rows[q.row], np.zeros(len(t)) if q.power is None else rows[q.power]
@@ -171,8 +171,8 @@ def audit(sol: Solution, tolerance: float | None = None) -> Audit:
     """See `Solution.audit`."""
     if sol.model.form == "whittaker":
         raise ArgumentError(
-            f"{sol.model.name}: the form whittaker carries its energy as the parameter h, so that there is nothing to "
-            "balance; hold the run against another form"
+            f"{sol.model.name}: the form whittaker carries the energy as the parameter h, so there is nothing to "
+            "balance; compare the run with another form"
         )
     if tolerance is not None:
         tolerance = arguments.number("tolerance", tolerance)
@@ -196,7 +196,7 @@ def audit(sol: Solution, tolerance: float | None = None) -> Audit:
         size[part] = (np.abs(powers) @ weights) * np.abs(h) / 2
         here, there = dense(begin), dense(end)
         if sol._event_record is not None:
-            here = dense.starts(first, part.stop)  # after a reset not where the step before ended
+            here = dense.starts(first, part.stop)  # after a reset, not where the previous step ended
         u_here, u_there = run.u(begin, here, begin, end), run.u(end, there, begin, end)
         at_begin, at_end = run.value(begin, here, u_here), run.value(end, there, u_there)
         change[part] = at_end - at_begin
@@ -220,19 +220,19 @@ def audit(sol: Solution, tolerance: float | None = None) -> Audit:
 
 
 def _again(sol: Solution) -> Any:
-    """The interpolant of a run that was made without one: the same run once more, which has to give the same bits."""
+    """The interpolant of a run made without one: repeats the run, which must give the same bits."""
     repeated = sol._repeat()
     same = repeated.t_reached == sol.t_reached and np.array_equal(repeated.y, sol.y, equal_nan=True)
     if not same:
         raise ArgumentError(
-            f"the run of {sol.model.name} gave other numbers when it was repeated (does an input function depend on "
-            "more than (t, y)?): integrate with dense_output=True to audit the run itself"
+            f"the run of {sol.model.name} gave different numbers when it was repeated (does an input function depend "
+            "on more than (t, y)?): integrate with dense_output=True to audit the run itself"
         )
     return repeated.sol
 
 
 def _powers(run: _Run, moments: Array, begin: Array, end: Array) -> Array:
-    """The power at the quadrature points (steps, NODES), with that of inputs that stand in the potential."""
+    """The power at the quadrature points (steps, NODES), including that of inputs in the potential."""
     n = len(begin)
     t = moments.ravel()
     low, high = np.repeat(begin, NODES), np.repeat(end, NODES)
@@ -241,8 +241,8 @@ def _powers(run: _Run, moments: Array, begin: Array, end: Array) -> Array:
     h, power = run.evaluate(t, y, u)
     if run.inputs is not None and not run.inputs.constant:
         moved = run.value(t, y, u + 1e-3 * (1 + np.abs(u)))
-        if not np.array_equal(h, moved):  # dh/du du/dt, with du/dt by five points inside the step
-            d = (high - low) / 128  # the first node is 2% inside
+        if not np.array_equal(h, moved):  # dh/du du/dt, with du/dt from five points inside the step
+            d = (high - low) / 128  # the first node is 2% inside the step
             at = [run.u(t + k * d, run.dense(t + k * d), low, high) for k in (-2, -1, 1, 2)]
             slope = (at[0] - 8 * at[1] + 8 * at[2] - at[3]) / (12 * d)
             power = power + (run.value(t, y, u + slope * d) - run.value(t, y, u - slope * d)) / (2 * d)
@@ -250,7 +250,7 @@ def _powers(run: _Run, moments: Array, begin: Array, end: Array) -> Array:
 
 
 def _effect(run: _Run, t: Array, y: Array, u: Array, rtol: float, atol: Array) -> Array:
-    """sum_i |dh/dy_i| (atol_i + rtol |y_i|): what an error as large as the tolerance does to h, by differences."""
+    """sum_i |dh/dy_i| (atol_i + rtol |y_i|), by differences: the effect on h of an error as large as the tolerance."""
     total = np.zeros(len(t))
     for i in range(len(y)):
         d = 1e-5 * (np.abs(y[i]) + 1e-3)

@@ -1,6 +1,6 @@
-/* cg_adaptive.h: the steps of one trajectory around the trials of a method. Included by cg_method.h.
+/* cg_adaptive.h: the step loop of one trajectory around the trial steps of a method. Included by cg_method.h.
  *
- * A method gives `trial`, which fills run->x_trial with the state at t + h and the stages run->k, and, where it
+ * A method provides `trial`, which fills run->x_trial with the state at t + h and the stages run->k, and, if it
  * controls its steps, `error`: the square of the norm of the error estimate in units of the tolerance.
  */
 
@@ -17,7 +17,7 @@ static CG_COLD int CG_FN(shorten)(cg_run_t *run, double length, double factor, i
     return length <= smallest ? reason : CG_OK;
 }
 
-/* Takes over the trial. */
+/* Accepts the trial step. */
 static CG_INLINE void CG_FN(accept)(cg_run_t *run, double t_new)
 {
     CG_FN(exchange)(run);
@@ -38,11 +38,11 @@ static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const cg_control_t control,
     for (;;) {
         const cg_plan_t plan = cg_plan(run->t, run->t_stop, run->h, run->direction, run->max_step);
         if (CG_RARE(!plan.cut && !(plan.length >= smallest))) {
-            return CG_STEP_TOO_SMALL; /* max_step is */
+            return CG_STEP_TOO_SMALL; /* because max_step is too small */
         }
         int status = trial(run, run->t, plan.h);
         double factor = CG_SHRINK_FAILED;
-        /* f_old is free: the interpolant of the step before this one is not asked for any more */
+        /* f_old is free: the interpolant of the previous step is no longer needed */
         if (control.end_first && status == CG_OK) {
             status = CG_FN(rhs)(run, plan.t_new, run->x_trial, run->f_old);
         }
@@ -55,7 +55,7 @@ static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const cg_control_t control,
                 if (status == CG_OK && cg_step_finite(run->x_trial, n) && cg_step_finite(run->f_old, n)) {
                     const double log_new = cg_step_log2(square);
                     factor = cg_control_grow(&control, log_new, run->log_old, run->rejected);
-                    /* A step cut short by t_stop says little about the longer one that was planned. */
+                    /* A step shortened by t_stop says little about the longer one that was planned. */
                     run->h = plan.close ? cg_larger(run->h, plan.length * factor) : plan.length * factor;
                     if (!plan.close) {
                         run->log_old = cg_larger(log_new, CG_LEAST_LOG);
@@ -68,7 +68,7 @@ static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const cg_control_t control,
             } else if (square < HUGE_VAL) {
                 factor = cg_control_shrink(&control, cg_step_log2(square));
                 status = CG_STEP_TOO_SMALL;
-            } else { /* an estimate that overflows at a finite state asks for more than the step can give */
+            } else { /* an error estimate that overflows at a finite state rejects the step */
                 const int finite = cg_step_finite(run->x_trial, n)
                     && (!control.end_first || cg_step_finite(run->f_old, n));
                 status = finite ? CG_STEP_TOO_SMALL : CG_NONFINITE;
@@ -84,8 +84,8 @@ static CG_INLINE int CG_FN(adaptive)(cg_run_t *run, const cg_control_t control,
     }
 }
 
-/* One step of fixed length run->h; the last one before t_stop is shortened to land on it, or takes up the rounding of
- * the times. */
+/* One step of fixed size run->h; the last one before t_stop is adjusted to end on it, also for rounding of the times.
+ * */
 static CG_INLINE int CG_FN(fixed)(cg_run_t *run, int (*trial)(cg_run_t *, double, double))
 {
     const int32_t n = CG_N(run);

@@ -1,23 +1,23 @@
-/* cg_auto.h: the method "auto", which is dop853 where the motion is not stiff and rodas5p where it is.
+/* cg_auto.h: the method "auto": dop853 where the motion is not stiff, rodas5p where it is.
  * Included by cg_driver.c after both.
  *
- * Stiff is measured, by h rho, rho being the rate of the fastest motion:
- *  - after a step of dop853 rho is |f(x_end) - f(x_last)| / |x_end - x_last|, x_last where the last stage is, as in the
- *    authors' own program: E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., Springer 1996,
- *    section IV.2, "stiffness detection". Steps at the border of stability have h rho = 6. But a motion that is fast
- *    and followed closely has up to 4, and rounding, which a stiff force magnifies, may hold the step far below. So
- *    after 15 steps near the border, with no 6 slow ones in a row, rodas5p is asked: if it can take four times the
- *    step, the motion is stiff. If not, nothing of the trial is kept. After steps away from the border it is asked too,
- *    the first time after 15 of them, then after twice as many each time.
- *  - after a step of rodas5p rho is the largest eigenvalue of its Jacobian by power iteration, which goes on from one
- *    step to the next. 10 steps in a row that dop853 could have taken with twice the length change back.
+ * Stiffness is measured by h rho, where rho is the rate of the fastest motion:
+ *  - After a step of dop853, rho is |f(x_end) - f(x_last)| / |x_end - x_last|, where x_last is the point of the last
+ *    stage, as in the authors' own program: E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 2nd ed.,
+ *    Springer 1996, section IV.2, "stiffness detection". Steps at the stability limit have h rho = 6. But a fast motion
+ *    that is followed closely reaches 4, and rounding, which a stiff force magnifies, can keep the step far below the
+ *    limit. So after 15 steps near the limit, without 6 consecutive slow ones, rodas5p is tried: if it can take a step
+ *    four times as long, the motion is stiff. If not, the trial is discarded. After steps away from the limit it is
+ *    tried too, the first time after 15 of them, then after twice as many each time.
+ *  - After a step of rodas5p, rho is the largest eigenvalue of its Jacobian by power iteration, continued from one step
+ *    to the next. The method switches back after 10 consecutive steps that dop853 could have taken at twice the length.
  * All norms are in units of the tolerance, so that they do not depend on the units of the states.
  */
 
-#define CG_AUTO_BORDER 6.1 /* of dop853 along the negative real axis; elsewhere in the left half-plane 6.0 to 6.8 */
+#define CG_AUTO_BORDER 6.1 /* stability limit of dop853 on the negative real axis; elsewhere in Re < 0, 6.0 to 6.8 */
 #define CG_AUTO_NEAR 4.6
 #define CG_AUTO_SLOW 0.1
-#define CG_AUTO_EVERY 3 /* steps of dop853: measuring each would add a fifth to the time of a small system */
+#define CG_AUTO_EVERY 3 /* steps of dop853 between measurements: measuring all would cost a fifth for small systems */
 #define CG_AUTO_STIFF 15
 #define CG_AUTO_LONGEST_WAIT 960
 #define CG_AUTO_CALM 6
@@ -68,7 +68,7 @@ static double CG_FN(auto_rate)(cg_run_t *run)
             }
         }
         const double square = CG_FN(auto_square)(run, image) / before;
-        if (!(square > 1e-200) || !(square < 1e200)) { /* v lies where J is zero: begin anew */
+        if (!(square > 1e-200) || !(square < 1e200)) { /* v is in the null space of J: restart */
             for (int32_t i = 0; i < n; i++) {
                 v[i] = 1.0 / (double)(i + 1);
             }
@@ -83,7 +83,7 @@ static double CG_FN(auto_rate)(cg_run_t *run)
     return sqrt(sqrt(growth));
 }
 
-/* Takes the other method from the next step on. */
+/* Switches to the other method from the next step on. */
 static void CG_FN(auto_change)(cg_run_t *run, int32_t stiff)
 {
     run->stiff = stiff;
@@ -96,12 +96,13 @@ static void CG_FN(auto_change)(cg_run_t *run, int32_t stiff)
     }
 }
 
-/* Asks rodas5p for a long step from here. Called before a step, when the stages of the last are no longer needed. */
+/* Tries a long step of rodas5p from here. Called before a step, when the stages of the last one are no longer needed.
+ * */
 static int CG_FN(auto_ask)(cg_run_t *run)
 {
     const double length = CG_AUTO_STRETCH * run->h;
     if (length > run->max_step || length > fabs(run->t_stop - run->t)) {
-        return CG_OK; /* nothing would be won */
+        return CG_OK; /* nothing to gain */
     }
     const double h = run->direction * length;
     int status = CG_FN(rodas5p_jacobian)(run);

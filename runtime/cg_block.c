@@ -1,4 +1,4 @@
-/* cg_block.c: the block of memory of one run: its layout, its defaults, and its restoring; see cg_run.h. */
+/* cg_block.c: the memory block of one run: layout, defaults and restoring; see cg_run.h. */
 #include "cg_driver.h"
 #include "cg_memory.h"
 
@@ -59,7 +59,7 @@ size_t cg_run_size(const cg_model_t *model, const char *method)
     return cg_layout(&run, NULL, model);
 }
 
-/* C99 has no aligned allocation: the address that malloc gave is kept just below the block. */
+/* C99 has no aligned allocation: the address returned by malloc is stored just below the block. */
 cg_run_t *cg_run_new(size_t size)
 {
     char *const raw = size > 0 && size < SIZE_MAX - 2u * CG_ALIGN ? malloc(size + 2u * CG_ALIGN) : NULL;
@@ -136,7 +136,7 @@ int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char 
     return CG_OK;
 }
 
-/* ---- restoring: nothing of the saved block is trusted that is a size, a place, or ends a loop ---- */
+/* ---- restoring: sizes, pointers and loop bounds in the saved block are not trusted ---- */
 
 static int cg_counter_valid(int64_t counter) { return counter >= 0 && counter <= INT64_MAX / 4; }
 static int cg_small_valid(int32_t counter) { return counter >= 0 && counter <= 1 << 20; }
@@ -163,8 +163,8 @@ static int cg_numbers_valid(const cg_run_t *saved, const cg_run_t *run)
     return valid;
 }
 
-/* Puts the arrays of `run`, just laid out, that change places where they were in the saved block, relative to `k`,
- * which stays. 0: they were not in five different ones of these five places. */
+/* Sets the pointers of `run`, just laid out, that are swapped during a run as in the saved block, relative to `k`,
+ * which is fixed. 0: the saved ones are not a permutation of these five places. */
 static int cg_put_places(cg_run_t *run, const cg_run_t *saved)
 {
     double *const places[5] = {run->x, run->x_old, run->x_trial, run->f, run->f_old};

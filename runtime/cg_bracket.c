@@ -1,9 +1,9 @@
-/* cg_bracket.c: the first change of sign of one observed quantity inside a step; see cg_events.h.
+/* cg_bracket.c: the first sign change of one observed quantity inside a step; see cg_events.h.
  *
- * On a piece of the step the quantity is sampled at the nine Chebyshev points and followed by its polynomial of degree
- * 8; where that is not accurate, the piece is halved. The extrema of the polynomial, found from its derivatives one
- * below the other, cut the piece into parts in which the quantity rises or falls throughout, so that two ends of the
- * same sign mean no zero between them. Whatever decides is evaluated again on the interpolant itself.
+ * On a piece of the step the quantity is sampled at nine Chebyshev points and interpolated by a polynomial of degree 8;
+ * if that is not accurate, the piece is halved. The extrema of the polynomial, found from its successive derivatives,
+ * divide the piece into monotonic parts, so that equal signs at both ends of a part mean there is no zero in it. Values
+ * that decide are evaluated again on the interpolant of the step itself.
  */
 #include "cg_events.h"
 #include "cg_step.h"
@@ -12,8 +12,8 @@
 
 enum { DEGREE = CG_NODES - 1, DEEPEST = 6 };
 
-#define CG_FOLLOWED 1e-9 /* the last coefficients of a polynomial that is accurate, in parts of the largest */
-#define CG_CLEAR 1e-6    /* an extremum further from zero than this part of the largest coefficient is believed */
+#define CG_FOLLOWED 1e-9 /* a polynomial is accurate if its last coefficients are below this fraction of the largest */
+#define CG_CLEAR 1e-6    /* an extremum is trusted if further from zero than this fraction of the largest coefficient */
 
 /* cos(k pi / 8) */
 static const double cg_cosine[DEGREE + 1] = {
@@ -29,15 +29,15 @@ typedef struct cg_bracket {
     int32_t index;
     double sign;   /* at `low`, or 0 */
     double low;    /* nothing happens up to here */
-    double g_low;  /* the value there; 0 where the sign is known otherwise */
+    double g_low;  /* the value there; 0 if the sign is known otherwise */
     double upto;
-    double width;  /* a root is known to this part of the step */
+    double width;  /* accuracy of a root, as a fraction of the step */
     double root;   /* 2: none */
 } cg_bracket_t;
 
 /* ---- polynomials: c[0] T_0 + ... + c[8] T_8 on -1 .. 1 ---- */
 
-/* Through the samples at cg_nodes: sample j stands at -cos(j pi / 8), and c[k] is the sum over all samples of
+/* Interpolates the samples at cg_nodes: sample j is at -cos(j pi / 8), and c[k] is the sum over all samples of
  * v[8 - j] cos(j k pi / 8) / 4, halved at both ends and for k = 0 and 8. Cosines of multiples of pi/8 are +-A, B, R, 0, 1. */
 static void cg_fit(const double *v, double *c)
 {
@@ -77,7 +77,7 @@ static void cg_slope(const double *c, int degree, double *d)
     d[0] *= 0.5;
 }
 
-/* A zero between lo and hi, where the polynomial has different signs: regula falsi (Illinois), and halving where that
+/* A zero between lo and hi, where the polynomial has different signs: regula falsi (Illinois), with bisection when that
  * is slow. */
 static double cg_zero(const double *c, int degree, double lo, double f_lo, double hi, double f_hi)
 {
@@ -106,7 +106,7 @@ static double cg_zero(const double *c, int degree, double lo, double f_lo, doubl
     return 0.5 * (lo + hi);
 }
 
-/* The extrema inside -1 .. 1 in order; at most 7. Between zeros of a derivative its parent has one zero at most. */
+/* The extrema inside -1 .. 1 in order; at most 7. Between zeros of its derivative a polynomial has at most one zero. */
 static int cg_extrema(const double *c, double *found)
 {
     double d[DEGREE + 1][DEGREE + 1];
@@ -148,8 +148,8 @@ static int cg_sample(cg_bracket_t *bracket, double theta, double *value)
     return status;
 }
 
-/* The quantity has `bracket->sign` at bracket->low and the other one, with the value g_high, at `high`. Where the value at the
- * lower end does not show its sign, halving goes on until one does. */
+/* The quantity has `bracket->sign` at bracket->low and the opposite sign, with the value g_high, at `high`. If the
+ * value at the lower end does not show the sign, the interval is halved until one does. */
 static int cg_close_in(cg_bracket_t *bracket, double high, double g_high)
 {
     double low = bracket->low, g_low = bracket->g_low * bracket->sign > 0.0 ? bracket->g_low : 0.0;
@@ -194,7 +194,7 @@ static int cg_close_in(cg_bracket_t *bracket, double high, double g_high)
     return CG_OK;
 }
 
-/* The value g at theta: is there a change of sign before it? */
+/* Whether the value g at theta shows a sign change before it. */
 static int cg_meet(cg_bracket_t *bracket, double theta, double g)
 {
     if (theta <= bracket->low || g == 0.0) {
@@ -211,7 +211,7 @@ static int cg_meet(cg_bracket_t *bracket, double theta, double g)
     return CG_OK;
 }
 
-/* A piece whose polynomial c is accurate, or that is not to be halved again. */
+/* Processes a piece with an accurate polynomial c, or one that must not be halved again. */
 static int cg_follow(cg_bracket_t *bracket, double a, double b, const double *v, const double *c, double largest)
 {
     double found[DEGREE + 2];
@@ -241,7 +241,7 @@ static int cg_follow(cg_bracket_t *bracket, double a, double b, const double *v,
         }
     }
     if (status == CG_OK && b == 1.0 && v[DEGREE] == 0.0 && bracket->sign != 0.0) {
-        /* zero at the very end of the step: a slope says that it crosses */
+        /* zero exactly at the end of the step: the slope decides whether it crosses */
         double slope = 0.0;
         for (int k = 1; k <= DEGREE; k++) {
             slope += (double)(k * k) * c[k];

@@ -1,7 +1,7 @@
-/* cg_control.h: the lengths of steps, for one trajectory or for lanes of them.
+/* cg_control.h: step-size control, for one trajectory or for lanes.
  *
- * Step control (PI): E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., Springer 1996,
- * section IV.2, equation (2.43c): h_new = h * safety * err^-alpha * err_old^beta. Errors come as the logarithms
+ * PI control: E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., Springer 1996,
+ * section IV.2, equation (2.43c): h_new = h * safety * err^-alpha * err_old^beta. Errors are given as the logarithms
  * (base 2) of their squares, in units of the tolerance: 0 is just acceptable.
  */
 #ifndef CG_CONTROL_H
@@ -16,7 +16,7 @@ typedef struct cg_control {
     int end_first;       /* the error estimate uses the derivative at the end of the step */
 } cg_control_t;
 
-/* log2(1e-8). The memory of the control is not less: one lucky step must not shorten the next. */
+/* log2(1e-8), the lower bound of the control's memory: one lucky step must not shorten the next. */
 #define CG_LEAST_LOG -26.575424759098897
 
 /* One trial step: to t_new, which is t + h. */
@@ -24,12 +24,12 @@ typedef struct {
     cg_real_t length; /* |h| as planned, before rounding */
     cg_real_t t_new;
     cg_real_t h;
-    cg_mask_t close; /* t_stop is near: the length was not the control's */
+    cg_mask_t close; /* t_stop is near: the length was not chosen by the control */
     cg_mask_t cut;   /* the step ends at t_stop */
 } cg_plan_t;
 
-/* The step that follows a wish for `wanted`. No sliver is left before t_stop: a little more is taken at once, or in
- * two halves where max_step forbids. */
+/* Plans a step of about the `wanted` length. To avoid a tiny last step before t_stop, the step is made slightly longer,
+ * or split in two halves if max_step forbids that. */
 static CG_INLINE cg_plan_t cg_plan(cg_real_t t, cg_real_t t_stop, cg_real_t wanted, double direction, double max_step)
 {
     cg_plan_t plan;
@@ -38,10 +38,10 @@ static CG_INLINE cg_plan_t cg_plan(cg_real_t t, cg_real_t t_stop, cg_real_t want
     plan.cut = plan.close & cg_le(remaining, cg_splat(max_step));
     plan.length = cg_where(plan.cut, remaining, cg_where(plan.close, 0.5 * remaining, wanted));
     plan.t_new = cg_where(plan.cut, t_stop, t + direction * plan.length);
-    /* by rounding a little longer than allowed */
+    /* slightly longer than allowed, by rounding */
     plan.t_new = cg_where(cg_lt(cg_splat(max_step), cg_abs(plan.t_new - t)),
                           plan.t_new - direction * DBL_EPSILON * cg_abs(plan.t_new), plan.t_new);
-    plan.h = plan.t_new - t; /* the state moves by what the time moves */
+    plan.h = plan.t_new - t; /* h is the exact change of t */
     return plan;
 }
 
@@ -61,9 +61,9 @@ static CG_INLINE cg_real_t cg_control_shrink(const cg_control_t *control, cg_rea
     return cg_larger(cg_splat(control->shrink), control->safety * cg_step_exp2(-0.5 * control->alpha * log_new));
 }
 
-#define CG_SHRINK_FAILED 0.2 /* h_new / h after a trial that met no finite or no regular state */
+#define CG_SHRINK_FAILED 0.2 /* h_new / h after a trial that met a singular or non-finite state */
 
-/* One step of fixed length: the grid t_anchor + m h has no drift, and the last step lands on t_stop. */
+/* One step of fixed size: the grid t_anchor + m h has no drift, and the last step ends on t_stop. */
 typedef struct cg_fixed_plan {
     cg_real_t t_new;
     cg_real_t h;
@@ -75,7 +75,7 @@ static CG_INLINE cg_fixed_plan_t cg_plan_fixed(cg_real_t t, cg_real_t t_stop, cg
 {
     cg_fixed_plan_t plan;
     const cg_real_t t_next = t_anchor + direction * step * (n_anchor + 1.0);
-    /* Rounding must not leave a sliver of a step before t_stop. */
+    /* Rounding must not leave a tiny last step before t_stop. */
     const cg_real_t rounding = 4.0 * DBL_EPSILON * (cg_abs(t_anchor) + cg_abs(t_stop));
     plan.last = cg_le(direction * (t_stop - t_next), cg_smaller(rounding, 1e-6 * step));
     plan.t_new = cg_where(plan.last, t_stop, t_next);

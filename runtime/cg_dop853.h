@@ -38,7 +38,7 @@ static CG_INLINE int CG_FN(dop853_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
 #define E0(e) CG_TABLEAU(e)[0] * k0[i]
 
 /* Hairer, Norsett, Wanner I, section II.10: err = |h| e5^2 / sqrt(e5^2 + 0.01 e3^2), in root mean squares; here its
- * square. Sums run in CG_PAD partial sums, so that their order does not depend on how a compiler vectorises. */
+ * square. Sums use CG_PAD partial sums, so that their order does not depend on how a compiler vectorises. */
 static CG_INLINE cg_real_t CG_FN(dop853_error)(CG_RUN *run, cg_real_t h)
 {
     const int32_t n = CG_N(run);

@@ -3,8 +3,8 @@
  * Source: E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 2nd ed., Springer 1993,
  * section II.5 (method), II.6 (interpolant of order 7); the coefficients are those of the authors' program DOP853.
  *
- * Stages 0..11 make the step, row 12 holds its weights, so that stage 12 is the derivative at the step's end;
- * stages 13..15 serve the interpolant only. Checked in the tests: row sums, the order conditions of all rooted trees
+ * Stages 0..11 make the step; row 12 contains its weights, so that stage 12 is the derivative at the step's end;
+ * stages 13..15 are only for the interpolant. Checked in the tests: row sums, the order conditions of all rooted trees
  * up to order 8, of both error estimates, and of the interpolant.
  */
 #ifndef CG_DOP853_TABLEAU_H
@@ -14,13 +14,13 @@
 #define CG_DOP853_ALL 16
 #define CG_DOP853_DENSE 8 /* rows of coefficients of the interpolant */
 
-/* Stage s is taken at t + c[s] h. */
+/* Stage s is evaluated at t + c[s] h. */
 static const double cg_dop853_c[CG_DOP853_ALL] = {
     0.0, 0.05260015195876773, 0.078900227938151601, 0.1183503419072274, 0.28164965809277259,
     0.33333333333333331, 0.25, 0.30769230769230771, 0.6512820512820513, 0.59999999999999998,
     0.8571428571428571, 1.0, 1.0, 0.10000000000000001, 0.20000000000000001, 0.77777777777777779};
 
-/* Stage s is taken at x + h sum_j a[s][j] k_j. */
+/* Stage s is evaluated at x + h sum_j a[s][j] k_j. */
 static const double cg_dop853_a[CG_DOP853_ALL][CG_DOP853_ALL] = {
     {0.0},
     {0.05260015195876773},

@@ -77,7 +77,7 @@ double cg_signal_segment(const cg_signal_t *signal, double t, double direction, 
     return knot >= 0 && knot < signal->n && direction * (t_stop - signal->t[knot]) > 0.0 ? signal->t[knot] : t_stop;
 }
 
-/* Sets every sampled input for the stretch of time that begins at run->t, and run->t_stop to its end. */
+/* Sets every sampled input for the segment that begins at run->t, and run->t_stop to the end of the segment. */
 static void cg_enter_segment(cg_run_t *run)
 {
     run->t_stop = run->t_end;
@@ -122,7 +122,7 @@ static void cg_set_end(cg_run_t *run, double t_end)
     cg_enter_segment(run);
 }
 
-/* What the control of the steps begins with. */
+/* Resets the step-size control. */
 static void cg_forget_steps(cg_run_t *run)
 {
     run->h = run->first_step;
@@ -218,13 +218,13 @@ static int cg_choose_step(cg_run_t *run)
     } else if (status != CG_NONFINITE && status != CG_SINGULAR) {
         return status;
     }
-    run->h = h; /* after a failed probe the step itself finds out how short it must be */
+    run->h = h; /* after a failed probe, the step itself finds how short it must be */
     return CG_OK;
 }
 
 /* ---- the loop ---- */
 
-/* What the right-hand side makes of the parameters alone; where it refuses them, that was its first call. */
+/* Computes what depends on the parameters alone; a failure counts as the first call of the right-hand side. */
 static int cg_hoist(cg_run_t *run)
 {
     const cg_model_t *const model = run->model;
@@ -251,7 +251,7 @@ int cg_run_derivative(cg_run_t *run)
     return status;
 }
 
-/* Everything a step needs at its start; nothing to do after an accepted step without a knot. */
+/* Everything a step needs at its start; does nothing after an accepted step unless it ended at an input sample. */
 static int cg_prepare(cg_run_t *run)
 {
     if (run->t == run->t_stop) {

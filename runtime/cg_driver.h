@@ -7,7 +7,7 @@
  *     fill run->p, run->u, run->atol; set run->rtol, run->max_step ..., run->signals, run->input_fn, run->stop;
  *     cg_run_start(run, t0, x0, t_end);
  *     while ((status = cg_drive(run, &record, budget)) > 0) { drain or enlarge the record; look at signals }
- * Nothing here allocates except cg_run_new. The files cg_*.c beside this one go together.
+ * Nothing here allocates except cg_run_new. The files cg_*.c in this folder belong together.
  */
 #ifndef CG_DRIVER_H
 #define CG_DRIVER_H
@@ -26,9 +26,9 @@ enum cg_pause {
     CG_EVENTS_FULL = 18  /* the log of the run's detector has no room; empty it (cg_events.h) */
 };
 
-enum cg_run_flags { CG_RUN_TABLE = 1 /* never the method compiled into the model */ };
+enum cg_run_flags { CG_RUN_TABLE = 1 /* never use the method compiled into the model */ };
 
-/* A method compiled once for every model; a model may bring the same method with its right-hand side inlined. */
+/* A method compiled once for all models; a model may contain the same method with its right-hand side inlined. */
 typedef struct cg_method_info {
     const char *name;
     int32_t order;
@@ -40,50 +40,50 @@ typedef struct cg_method_info {
     int32_t implicit; /* 1: needs the model's Jacobian */
 } cg_method_info_t;
 
-#define CG_AUTO_EXPLICIT "dop853" /* what method "auto" takes where the motion is not stiff */
+#define CG_AUTO_EXPLICIT "dop853" /* the explicit method of "auto", for motion that is not stiff */
 
 const cg_method_info_t *cg_method_find(const char *name); /* NULL: unknown */
 const cg_method_info_t *cg_method_table(void);            /* ended by a NULL name */
 
-/* Whether a method compiled into a model under the name `own` is `name`, made with this layout of the run. */
+/* Whether a method compiled into a model under the name `own` is `name` with this layout of the run. */
 int cg_is_method(const char *own, const char *name, const char *layout);
 
 size_t cg_run_size(const cg_model_t *model, const char *method); /* bytes; 0: unknown method */
 cg_run_t *cg_run_new(size_t size);                               /* 64-byte aligned and zero; NULL: no memory */
 void cg_run_delete(cg_run_t *run);
 
-/* Lays out a block (64-byte aligned) and sets defaults: p and u from the examples, NaN where there is none;
- * atol 1e-9. CG_BAD_ARGUMENT: unknown method, block too small or not aligned, model of another ABI version.
+/* Lays out a block (64-byte aligned) and sets defaults: p and u from the examples, NaN without one; atol 1e-9.
+ * CG_BAD_ARGUMENT: unknown method, block too small or not aligned, model of another ABI version.
  * CG_UNSUPPORTED: the method needs a Jacobian and the model has none. */
 int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char *method, int32_t flags);
 
-/* Begins at t0, x0 (n_states values). CG_NONFINITE: a time or a state is not finite. CG_BAD_ARGUMENT: a tolerance
+/* Starts at t0, x0 (n_states values). CG_NONFINITE: a time or a state is not finite. CG_BAD_ARGUMENT: a tolerance
  * or step option is out of range, or a fixed-step method has neither first_step nor a finite max_step. */
 int cg_run_start(cg_run_t *run, double t0, const double *x0, double t_end);
 
-/* Goes on from where the run is, to another end; keeps the step length. Clears a pause or an error. */
+/* Continues the run to another end; keeps the step size. Clears a pause or an error. */
 int cg_run_extend(cg_run_t *run, double t_end);
 
-/* To be called after p, u, signals or x were changed by hand in the middle of a run. */
+/* Call this after changing p, u, signals or x in the middle of a run. */
 void cg_run_changed(cg_run_t *run);
 
-/* The same after x or p were changed so much that the step length is to be chosen anew, as at the start. */
+/* The same, after changing x or p so much that the step size should be chosen again, as at the start. */
 void cg_run_moved(cg_run_t *run);
 
-/* Copies a block saved with memcpy(saved, run, run->size) back into a run made by cg_run_init with the same model
- * and method; its signals and input_fn are to be set before. The run then continues bit for bit. CG_BAD_ARGUMENT, and
- * the run as it was: the block is of another model or method, or damaged in what the run's memory depends on. */
+/* Copies a block saved with memcpy(saved, run, run->size) back into a run made by cg_run_init with the same model and
+ * method; set its signals and input_fn before. The run then continues bit for bit. CG_BAD_ARGUMENT, and the run is
+ * unchanged: the block is of another model or method, or damaged where memory safety depends on it. */
 int cg_run_restore(cg_run_t *run, const void *saved, size_t size);
 
-/* What to keep of a run; every array belongs to the caller, `n_...` are counters that the driver moves on.
- * With t_eval: the state at those times (ordered in the direction of the run, times outside it are skipped).
+/* What to record of a run; every array belongs to the caller, `n_...` are counters that the driver advances.
+ * With t_eval: the state at those times (ordered in the direction of the run; times outside it are skipped).
  * Without: the start and every step. A row's state goes to y[row * y_row + i * y_col]. */
 typedef struct cg_record {
     const double *t_eval; /* NULL: every step */
     int64_t n_eval;
-    int64_t next_eval; /* the next entry of t_eval to come */
+    int64_t next_eval; /* the next entry of t_eval */
     double *t;         /* [capacity]; NULL: times are not kept */
-    double *y;         /* NULL: states are not kept; nothing but the end in run->t, run->x */
+    double *y;         /* NULL: states are not kept; only the end is available, in run->t, run->x */
     int64_t y_row;
     int64_t y_col;
     int64_t capacity; /* rows that fit */
@@ -92,19 +92,19 @@ typedef struct cg_record {
     double *coef_t;   /* [capacity_dense][2]: start and end of the step */
     int64_t capacity_dense;
     int64_t n_coef;
-    int64_t started; /* the row of the start is written; 0 at first */
+    int64_t started; /* 1 once the row of the start is written; 0 initially */
 } cg_record_t;
 
 /* Steps until t_end (CG_OK), a pause (enum cg_pause) or an error (enum cg_status). run->t and run->x are then the
- * last point reached, and the record holds everything up to it. `budget`: trial steps in this call; negative: no
+ * last point reached, and the record contains everything up to it. `budget`: trial steps in this call; negative: no
  * limit. record may be NULL. */
 int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget);
 
-/* The state at time t inside the last step, to out[i * stride]. At both ends it is the state itself. Between them only
- * until the next call of cg_drive: a trial step uses the same stages. */
+/* Writes the state at time t inside the last step to out[i * stride]; at both ends it is the state itself. Between them
+ * it is available only until the next call of cg_drive, since a trial step overwrites the stages. */
 int cg_run_interpolate(cg_run_t *run, double t, double *out, int64_t stride);
 
-/* What the last step (or the start of the run) adds to the record. CG_OUTPUT_FULL: call it again when there is room.
+/* Adds the last step (or the start of the run) to the record. CG_OUTPUT_FULL: call it again when there is room.
  * cg_drive does this. */
 int cg_record_step(cg_run_t *run, cg_record_t *record);
 
@@ -113,16 +113,15 @@ int cg_record_step(cg_run_t *run, cg_record_t *record);
 void cg_dense_evaluate(const double *coef, int64_t n_dense, int64_t ld, int64_t n, double theta, double *out,
                        int64_t stride);
 
-#define CG_ATOL_FLOOR 1e-150 /* keeps 0 / 0 out of the error norm where atol is 0 and a state is 0 */
+#define CG_ATOL_FLOOR 1e-150 /* avoids 0 / 0 in the error norm if atol and a state are 0 */
 
-int cg_options_valid(const cg_run_t *run); /* whether tolerances and step options are inside their ranges */
+int cg_options_valid(const cg_run_t *run); /* whether tolerances and step options are within their ranges */
 
-/* What a sampled signal is from t on in `direction`: value + slope * (t - time), until the time that is returned, at
- * most t_stop. */
+/* A sampled signal from t on in `direction`: value + slope * (t - time), up to the returned time, at most t_stop. */
 double cg_signal_segment(const cg_signal_t *signal, double t, double direction, double t_stop, double *time,
                          double *value, double *slope);
 
-/* Many trajectories of one model. Component i of trajectory j is at a[j * a_row + i * a_col]; a row stride of 0
+/* Many trajectories of one model. Component i of trajectory j is a[j * a_row + i * a_col]; a row stride of 0
  * gives every trajectory the same values. Signals are shared. */
 typedef struct cg_ensemble {
     double t0, t_end;
@@ -130,11 +129,11 @@ typedef struct cg_ensemble {
     int64_t x0_row, x0_col;
     const double *p;
     int64_t p_row, p_col;
-    const double *u; /* NULL: run->u as it is */
+    const double *u; /* NULL: run->u is used unchanged */
     int64_t u_row, u_col;
-    const double *t_eval; /* in order, none before t0; NULL: the final state only */
+    const double *t_eval; /* ordered, none before t0; NULL: only the final state */
     int64_t n_eval;
-    double *y; /* y[j * y_row + i * y_col + m * y_time], m = index in t_eval; NaN where a run did not get to */
+    double *y; /* y[j * y_row + i * y_col + m * y_time], m = index in t_eval; NaN at times not reached */
     int64_t y_row, y_col, y_time;
     double *t;       /* [trajectory] time reached; NULL: not kept */
     int32_t *status; /* [trajectory] */
@@ -142,16 +141,16 @@ typedef struct cg_ensemble {
     int64_t *n_steps;
 } cg_ensemble_t;
 
-/* What a trajectory came to, with how many of the times of t_eval. */
+/* The outcome of a trajectory, and how many times of t_eval it reached. */
 typedef struct cg_outcome {
     int32_t status;
     double t;
     int64_t n_rhs, n_steps, n_rows;
 } cg_outcome_t;
 
-int cg_ensemble_valid(const cg_ensemble_t *ensemble); /* whether no time is asked for before t0 */
+int cg_ensemble_valid(const cg_ensemble_t *ensemble); /* whether no requested time is before t0 */
 
-/* Writes what trajectory j came to, the last of its states at x[i * stride]. */
+/* Writes the outcome of trajectory j, with its last state at x[i * stride]. */
 void cg_ensemble_end(const cg_ensemble_t *ensemble, int64_t j, const cg_outcome_t *outcome, int32_t n, const double *x,
                      int64_t stride);
 
@@ -162,45 +161,46 @@ typedef struct cg_occurrence {
     int64_t event; /* index in model->events */
 } cg_occurrence_t;
 
-/* How far a range of trajectories is, between calls of cg_ensemble_run or of cg_ensemble_lanes. All zero but `next`,
- * `last` and what `events` needs: nothing has begun. */
+/* Progress of a range of trajectories between calls of cg_ensemble_run or cg_ensemble_lanes. Initialize everything to
+ * zero except `next`, `last` and the members for `events`. */
 typedef struct cg_cursor {
-    int64_t next; /* the first trajectory that has not begun; of cg_ensemble_run: that has not ended */
+    int64_t next; /* the first trajectory that has not started; in cg_ensemble_run: that has not ended */
     int64_t last; /* one past the last trajectory */
     int64_t n_done;
-    /* Kept by the caller. Every event of the model, in the order of the trajectories and of time; NULL: not kept. The
-     * run needs a detector with a log. */
+    /* Owned by the caller. Every event of the model, ordered by trajectory and time; NULL: not kept. The run needs a
+     * detector with a log. */
     cg_occurrence_t *events;
     int64_t n_events, event_capacity;
-    /* The driver's own: what is at work. */
+    /* Internal to the driver. */
     int32_t begun;
     cg_record_t record;
     int64_t trajectory[CG_GROUPS][CG_MOST_LANES];
     int64_t next_eval[CG_GROUPS][CG_MOST_LANES];
 } cg_cursor_t;
 
-/* Runs the trajectories of a cursor with one workspace: a run that cg_run_init made and whose options are set.
- * CG_OK: all are done, also when some failed. To be called again with the same arguments: CG_BUDGET_USED, after about
- * `budget` trial steps (negative: no limit); CG_EVENTS_FULL, when events has no room for the log of the run's detector:
- * enlarge it; CG_INTERRUPTED, when the stop flag was set. CG_BAD_ARGUMENT, and nothing done: an option is outside its
- * range, or t_eval begins before t0. */
+/* Runs the trajectories of a cursor with one workspace: a run made by cg_run_init with its options set. CG_OK: all are
+ * done, even if some failed. Call it again with the same arguments after CG_BUDGET_USED: about `budget` trial steps
+ * were taken (negative: no limit); CG_EVENTS_FULL: events has no room for the log of the run's detector, enlarge it;
+ * CG_INTERRUPTED: the stop flag was set. CG_BAD_ARGUMENT, and nothing is done: an option is out of range, or t_eval
+ * begins before t0. */
 int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, cg_cursor_t *cursor, int64_t budget);
 
-/* The same side by side in the lanes of a set, with the same bits where both are compiled without contraction. `run` is
- * a block of cg_lanes_size bytes (0: the set has no such method, or is another model's) that cg_lanes_init laid out;
- * `options` a run as cg_ensemble_run takes it, with a stop flag: it is only read. A budget counts the trial steps of
- * all lanes together as one. CG_UNSUPPORTED, and nothing done: an input is of kind CG_SIGNAL_CALL, or the options have
- * a detector. CG_BAD_ARGUMENT, and nothing done: an option is outside its range, or t_eval begins before t0. */
+/* The same side by side in the lanes of a set, bit for bit the same if both are compiled without contraction. `run` is
+ * a block of cg_lanes_size bytes (0: the set does not have the method, or belongs to another model) initialized by
+ * cg_lanes_init; `options` is a run as for cg_ensemble_run, with a stop flag, and is only read. A trial step of all
+ * lanes counts as one in the budget. CG_UNSUPPORTED, and nothing is done: an input is of kind CG_SIGNAL_CALL, or the
+ * options have a detector. CG_BAD_ARGUMENT, and nothing is done: an option is out of range, or t_eval begins before
+ * t0. */
 size_t cg_lanes_size(const cg_model_t *model, const cg_lane_set_t *set, const char *method);
 int cg_lanes_init(cg_lanes_run_t *run, size_t size, const cg_model_t *model, const cg_lane_set_t *set,
                   const char *method);
 int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const cg_run_t *options, cg_cursor_t *cursor,
                       int64_t budget);
 
-/* Whether this CPU runs the set. */
+/* Whether this CPU can run the set. */
 int cg_lane_set_runs(const cg_lane_set_t *set);
 
-/* Lanes that one register of this CPU holds: 8, 4, 2, or 1 where it is not known to have any. */
+/* Lanes in one vector register of this CPU: 8, 4, 2, or 1 if unknown. */
 int cg_widest_lanes(void);
 
 #ifdef __cplusplus

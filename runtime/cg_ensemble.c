@@ -38,7 +38,7 @@ void cg_ensemble_end(const cg_ensemble_t *ensemble, int64_t j, const cg_outcome_
     }
 }
 
-/* Puts trajectory j into the run. What is wrong with its start is said by the first call of cg_drive. */
+/* Puts trajectory j into the run. Errors in its start are reported by the first call of cg_drive. */
 static void cg_begin_trajectory(const cg_ensemble_t *ensemble, cg_run_t *run, cg_record_t *record, int64_t j)
 {
     memset(record, 0, sizeof *record);
@@ -59,7 +59,7 @@ static void cg_begin_trajectory(const cg_ensemble_t *ensemble, cg_run_t *run, cg
     cg_run_start(run, ensemble->t0, run->x_old, ensemble->t_end);
 }
 
-/* Moves the model's events from the log of the run to the cursor. 0: they do not fit, and all is as it was. */
+/* Moves the model's events from the log of the run to the cursor. 0: they do not fit, and nothing is changed. */
 static int cg_keep_events(const cg_run_t *run, cg_cursor_t *cursor)
 {
     cg_detector_t *const detector = run->detector;
@@ -100,12 +100,12 @@ int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, cg_cursor_t *c
             budget = used < budget ? budget - used : 0;
         }
         if (!cg_keep_events(run, cursor)) {
-            return CG_EVENTS_FULL; /* a run that has ended says so again */
+            return CG_EVENTS_FULL; /* a run that has ended reports its status again */
         }
         if (status == CG_BUDGET_USED || status == CG_INTERRUPTED) {
             return status;
         }
-        if (status == CG_EVENTS_FULL) { /* the log, which is empty now */
+        if (status == CG_EVENTS_FULL) { /* the log was full; it is empty now */
             continue;
         }
         const cg_outcome_t outcome = {status, run->t, run->n_rhs, run->n_steps, cursor->record.n_rows};

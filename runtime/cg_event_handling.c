@@ -1,4 +1,4 @@
-/* cg_event_handling.c: what happens at an event: log, resets, modes, the end of the run; the detector's memory. */
+/* cg_event_handling.c: handling of events: log, resets, modes, the end of the run; the detector's memory block. */
 #include "cg_events.h"
 #include "cg_memory.h"
 #include "cg_step.h"
@@ -52,7 +52,7 @@ size_t cg_detector_size(const cg_model_t *model, int32_t n_functions)
     return cg_detector_layout(&detector, NULL, CG_PADDED(model->n_states));
 }
 
-/* Whether the tables and kernels for the events and contacts that the model announces are there. */
+/* Whether the model has the tables and kernels for the events and contacts that it declares. */
 static int cg_detector_fits(const cg_model_t *model, int32_t n_functions)
 {
     int fits = n_functions >= 0 && n_functions < 1 << 20 && model->n_events >= 0 && model->n_guards >= model->n_events
@@ -150,7 +150,7 @@ int cg_detector_restore(cg_detector_t *detector, const void *from, size_t size)
     return CG_OK;
 }
 
-/* ---- what happens ---- */
+/* ---- handling ---- */
 
 /* Whether events accumulate; see cg_events.h. */
 static int cg_accumulates(cg_run_t *run)
@@ -184,7 +184,7 @@ static int cg_apply(cg_run_t *run, int32_t index, int *reset)
     return CG_OK;
 }
 
-/* Modes that fit after something happened. What cannot be decided is in n_solutions and solutions. */
+/* Chooses modes that fit after an event. If the choice is not unique, see n_solutions and solutions. */
 static int cg_change_modes(cg_run_t *run, int reset)
 {
     cg_detector_t *const detector = run->detector;
@@ -240,7 +240,7 @@ static int cg_at_event(cg_run_t *run, const cg_record_t *record)
     if (reset) {
         run->have_f = 0;
         run->have_dense = 0;
-        run->t_old = run->t; /* the interpolant of the step does not lead to this state */
+        run->t_old = run->t; /* the interpolant of the step does not reach this state */
         memcpy(run->x_old, run->x, sizeof(double) * (size_t)run->ld);
     }
     if (status == CG_OK) {

@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-/* A sticking contact breaks where the force is this part above its limit: a tie counts as stick, rounding or not. */
+/* A sticking contact breaks when the force exceeds its limit by this fraction: despite rounding, a tie is stick. */
 #define CG_TIE 1e-12
 
-/* ---- what is observed ---- */
+/* ---- observed quantities ---- */
 
-/* From the kernel's five numbers of a contact to quantities that are positive while its mode fits. */
+/* Converts the kernel's five numbers of a contact to quantities that are positive while its mode fits. */
 static void cg_contact_values(const cg_run_t *run, const double *c, double *values)
 {
     const cg_detector_t *const detector = run->detector;
@@ -60,7 +60,7 @@ int cg_detector_inside(cg_run_t *run, double theta, int32_t only, double *values
     return cg_detector_evaluate(run, run->t_old + theta * (run->t - run->t_old), run->detector->x, only, values);
 }
 
-/* A contact's second limit only counts while it sticks. */
+/* A contact's second limit is active only while it sticks. */
 void cg_detector_activate(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
@@ -94,7 +94,7 @@ int cg_detector_signs(cg_run_t *run, int fresh)
     }
     for (int32_t i = 0; i < detector->n_contacts; i++) {
         double *const sign = detector->sign + detector->first_contact + CG_CONTACT_OBSERVED * i;
-        /* of a slip that begins it is not known yet */
+        /* not known yet for a slip that begins */
         sign[CG_CONTACT_SLIP] = detector->free[i] != 0.0 && run->u[detector->n_inputs + i] != 0.0 ? 0.0 : 1.0;
         sign[CG_CONTACT_BREAK] = 1.0;
         if (run->model->contacts[i].sign >= 0) {
@@ -195,7 +195,7 @@ void cg_detector_before_step(cg_run_t *run)
 }
 
 /* The quantity of a slip that begins with this step: its side is not known, but was chosen (cg_modes.c). The interpolant
- * may dip to the other side first, by less than its error. Where it is there for longer the slip has not begun: root 0. */
+ * may first dip to the other side, by less than its error. If the dip lasts longer, the slip has not begun: root 0. */
 static int cg_bracket_from_rest(cg_run_t *run, int32_t index, double upto)
 {
     cg_detector_t *const detector = run->detector;
@@ -209,14 +209,14 @@ static int cg_bracket_from_rest(cg_run_t *run, int32_t index, double upto)
         detector->root[index] = 0.0;
         return CG_OK;
     }
-    if (detector->root[index] > 1.0) { /* what comes first comes during the dip */
+    if (detector->root[index] > 1.0) { /* the first crossing, if any, is during the dip */
         return CG_OK;
     }
     detector->cursor[index] = detector->root[index];
     return cg_detector_bracket(run, index, upto);
 }
 
-/* The first crossing of one quantity that counts, to detector->root. */
+/* Stores the first crossing of one quantity that counts in detector->root. */
 static int cg_first(cg_run_t *run, int32_t index, double upto)
 {
     cg_detector_t *const detector = run->detector;
@@ -229,12 +229,12 @@ static int cg_first(cg_run_t *run, int32_t index, double upto)
         if (status != CG_OK || detector->root[index] > 1.0 || detector->direction[index] * detector->sign_new[index] <= 0.0) {
             return status;
         }
-        detector->sign_new[index] = -detector->sign_new[index]; /* the wrong way */
+        detector->sign_new[index] = -detector->sign_new[index]; /* a crossing in the other direction */
         detector->cursor[index] = detector->root[index];
     }
 }
 
-/* The earliest crossing that counts, or -1. The sides of zero are brought up to it in sign_new. */
+/* The earliest crossing that counts, or -1. Updates sign_new up to it. */
 static int cg_earliest(cg_run_t *run, int32_t *index, double *theta)
 {
     cg_detector_t *const detector = run->detector;
@@ -243,7 +243,7 @@ static int cg_earliest(cg_run_t *run, int32_t *index, double *theta)
         detector->cursor[i] = 0.0;
         detector->sign_new[i] = detector->sign[i];
     }
-    double best = 2.0; /* those behind the earliest one do not matter */
+    double best = 2.0; /* crossings after the earliest one do not matter */
     for (int32_t i = 0; i < detector->n_observed; i++) {
         if (detector->active[i] == 0.0) {
             continue;
@@ -265,7 +265,7 @@ static int cg_earliest(cg_run_t *run, int32_t *index, double *theta)
     return CG_OK;
 }
 
-/* Crossings the wrong way change the side only where they come before theta. */
+/* Crossings in the other direction change the side only if they are before theta. */
 static void cg_sides_at(cg_run_t *run, double theta)
 {
     cg_detector_t *const detector = run->detector;
@@ -294,8 +294,8 @@ static int cg_sample_step(cg_run_t *run)
     return status;
 }
 
-/* The step that ends at an event differs from the interpolant, by its error: slips that have come to zero in it stop at
- * the same time. */
+/* The step that ends at an event differs from the interpolant by its error: slips that reach zero in it stop at the
+ * same time. */
 static int cg_stop_others(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
@@ -353,7 +353,7 @@ int cg_detector_after_step(cg_run_t *run)
         if (landed) {
             break;
         }
-        memset(detector->fired, 0, bytes); /* the shorter step is looked through from its start */
+        memset(detector->fired, 0, bytes); /* the shorter step is searched from its start */
     }
     const int status = cg_stop_others(run);
     for (int32_t i = 0; i < detector->n_observed; i++) {

@@ -1,30 +1,32 @@
-/* cg_events.h: events, kinks and Coulomb contacts of one run: where they are looked for, and what is kept of them.
+/* cg_events.h: detection of events, kinks and Coulomb contacts in one run, and the log of what was found.
  *
  * A detector is a block of memory of its own, attached to a run before cg_run_start:
  *     size_t size = cg_detector_size(model, n_functions);
  *     cg_detector_t *detector = cg_run_new(size);
  *     cg_detector_init(detector, size, model, n_functions, CG_WATCH_KINKS);
  *     run->detector = detector;
- * A run without one looks for nothing and costs nothing more.
+ * A run without a detector looks for nothing and has no extra cost.
  *
- * What is observed, by index: the events of the model, its kinks, the caller's functions, and three quantities of each
- * contact. After each step every one is sampled on the interpolant and each change of sign is found (cg_bracket.c); the
- * step is taken again to the earliest one, until the quantity is zero there to rounding, so that the time of an event
- * is as accurate as the method. What counts:
- *   - A change of sign is a crossing; to touch zero and turn back is none. Two crossings are two events.
- *   - What has just crossed has the sign of the other side until it crosses again, so no crossing is found twice.
- *   - Where a quantity is zero at the start or after a reset, its slope says which side it is on. A jump over zero in a
- *     reset is no crossing; a jump of an input over zero is one.
- *   - A slip that begins, by the choice of modes, has left zero to its side: a dip of the interpolant to the other side,
- *     over before its first sample inside the step, is none; a longer one is a stop at the start of the step.
- *   - Crossings closer than CG_SAME_TIME of the step (or 4 spacings of the numbers at t) are at the same time: handled,
- *     and their resets applied, in the order of the index.
- *   - Resolution: a quantity is followed by polynomials of degree 8 over pieces of the step, from the whole step down to
- *     1/64 of it, until the last coefficients are below 1e-9 of the largest. Where it is as smooth as that no crossing
- *     and no pair of crossings is lost but by rounding. A dip that is narrower than 1/500 of the step and unseen in all
- *     samples is lost; max_step is the remedy.
- *   - Accumulating: ten events in a row each of which follows sooner than the one before, within 1e-10 of the time;
- *     100 in a row within 1e-12 of it; or 10000 in a row within 1e-6 of the longest time between two events before.
+ * Observed quantities, by index: the events of the model, its kinks, the caller's functions, and three quantities of
+ * each contact. After each step every one is sampled on the interpolant and each sign change is found (cg_bracket.c);
+ * the step is repeated up to the earliest one, until the quantity is zero there to rounding, so that the time of an
+ * event is as accurate as the method. The rules:
+ *   - A sign change is a crossing; touching zero and turning back is not. Two crossings are two events.
+ *   - A quantity that has just crossed has the sign of the far side until it crosses again, so no crossing is found
+ *     twice.
+ *   - If a quantity is zero at the start or after a reset, its slope determines which side it is on. A jump over zero
+ *     in a reset is not a crossing; a jump over zero caused by an input is.
+ *   - When the choice of modes starts a slip, its velocity has left zero to its own side: a dip of the interpolant to
+ *     the other side that ends before the first sample inside the step is ignored; a longer one is a stop at the start
+ *     of the step.
+ *   - Crossings closer than CG_SAME_TIME of the step (or 4 spacings of the numbers at t) count as simultaneous: they
+ *     are handled, and their resets applied, in index order.
+ *   - Resolution: a quantity is approximated by polynomials of degree 8 over pieces of the step, from the whole step
+ *     down to 1/64 of it, until the last coefficients are below 1e-9 of the largest. For a quantity of that smoothness,
+ *     crossings and pairs of crossings are missed only through rounding. A dip that is narrower than 1/500 of the step
+ *     and falls between all samples is missed; reduce max_step in that case.
+ *   - Accumulation: ten events in a row, each following sooner than the one before, within 1e-10 of the time; 100 in a
+ *     row within 1e-12 of it; or 10000 in a row within 1e-6 of the longest earlier time between two events.
  */
 #ifndef CG_EVENTS_H
 #define CG_EVENTS_H
@@ -37,35 +39,35 @@ extern "C" {
 
 #define CG_SAME_TIME 1e-10
 
-enum cg_detector_flags { CG_WATCH_KINKS = 1 /* find the kinks of the model too: a step ends at each */ };
+enum cg_detector_flags { CG_WATCH_KINKS = 1 /* also find the kinks of the model: a step ends at each */ };
 
-/* What to do where several modes of the contacts fit, or none (none: always stop). */
+/* What to do if several contact modes fit; if none fits, the run always stops. */
 enum cg_paradox_rule {
     CG_PARADOX_STOP = 0,  /* end the run with CG_PARADOX */
-    CG_PARADOX_KEEP = 1,  /* of several take the one that changes the fewest modes */
-    CG_PARADOX_STICK = 2  /* of several take the one in which most contacts stick */
+    CG_PARADOX_KEEP = 1,  /* choose the solution that changes the fewest modes */
+    CG_PARADOX_STICK = 2  /* choose the solution in which most contacts stick */
 };
 
 /* The quantities of a contact: detector->first_contact + CG_CONTACT_OBSERVED * contact + one of these. */
 enum cg_contact_observed {
     CG_CONTACT_SLIP = 0,    /* slipping: the slip velocity falls to zero; sticking: the force reaches +limit */
     CG_CONTACT_BREAK = 1,   /* sticking: the force reaches -limit */
-    CG_CONTACT_NORMAL = 2,  /* the normal force changes its sign */
+    CG_CONTACT_NORMAL = 2,  /* the normal force changes sign */
     CG_CONTACT_OBSERVED = 3
 };
 
-/* value = g(t, x) of the caller's function `index`. Anything but CG_OK ends the run. */
+/* value = g(t, x) of the caller's function `index`. Any result except CG_OK ends the run. */
 typedef int (*cg_event_fn_t)(void *context, int32_t index, double t, const double *x, double *value);
 
-/* A row of the log: [0] t, [1] index of what happened or CG_LOG_START, [2] rows of the record before, [3] 1 where the run
- * ends, then n states before, n states after, n_modes modes before, n_modes modes after. */
+/* A row of the log: [0] t, [1] index of the quantity or CG_LOG_START, [2] rows recorded before, [3] 1 if the run ends,
+ * then n states before, n states after, n_modes modes before, n_modes modes after. */
 enum { CG_LOG_HEAD = 4, CG_LOG_START = -1 };
 
 enum cg_detector_begun { CG_WATCH_NEW = 0, CG_WATCH_AGAIN = 1, CG_WATCH_BEGUN = 2 };
 
 enum { CG_SOLUTIONS = 16, CG_MOST_CONTACTS = 64 }; /* solutions kept of a paradox; contacts of a model */
 
-/* What a saved run keeps of its detector, besides the signs. */
+/* The part of a detector that a saved run keeps, besides the signs. */
 typedef struct cg_detector_memory {
     int32_t begun;       /* enum cg_detector_begun */
     int32_t close;       /* events in a row, each sooner than the one before */
@@ -75,14 +77,14 @@ typedef struct cg_detector_memory {
     double gap;          /* time between the last two */
     double longest;      /* the longest such time */
     double t_start;
-    double direction;    /* of the run when the signs were set */
+    double direction;    /* direction of the run when the signs were set */
 } cg_detector_memory_t;
 
 typedef struct cg_detector {
-    /* Kept by the caller. */
-    cg_event_fn_t fn; /* the caller's functions; NULL where there are none */
+    /* Set by the caller. */
+    cg_event_fn_t fn; /* the caller's functions; NULL if there are none */
     void *fn_context;
-    double *log;          /* NULL: nothing is kept */
+    double *log;          /* NULL: nothing is logged */
     int64_t log_capacity; /* rows that fit: at least n_observed, and one for the start */
     int64_t n_log;
     int32_t rule;         /* enum cg_paradox_rule */
@@ -97,39 +99,39 @@ typedef struct cg_detector {
     int32_t first_contact;
     int32_t n_observed;
     int32_t log_row; /* numbers in a row of the log */
-    int32_t have_end; /* `end` holds the values at run->t */
+    int32_t have_end; /* `end` contains the values at run->t */
     size_t size;
 
-    /* Arrays inside the block, by index of what is observed. */
-    double *direction; /* +1: rising, -1: falling, 0: both; the caller may set those of its functions */
-    double *limit;     /* how many times until the run ends there, 0: never; likewise */
-    double *sign;      /* [n_observed] side of zero at run->t: -1, +1, or 0 where it is not known yet */
-    double *count;     /* times so far */
-    double *sign_new;  /* the same during the search */
+    /* Arrays inside the block, by index of the observed quantity. */
+    double *direction; /* +1: rising, -1: falling, 0: both; the caller can set it for its functions */
+    double *limit;     /* occurrences until the run ends, 0: never; likewise */
+    double *sign;      /* [n_observed] side of zero at run->t: -1, +1, or 0 if not known yet */
+    double *count;     /* occurrences so far */
+    double *sign_new;  /* `sign` during the search */
     double *active;    /* 1, or 0: not observed now */
-    double *root;      /* next change of sign in the step, in parts of it; 2: none */
-    double *cursor;    /* the search for it begins here */
-    double *fired;     /* 1: happens at run->t */
-    double *scale;     /* largest size in the last step */
+    double *root;      /* next sign change in the step, as a fraction of it; 2: none */
+    double *cursor;    /* where the search for it starts */
+    double *fired;     /* 1: occurs at run->t */
+    double *scale;     /* largest magnitude in the last step */
     double *samples;   /* [CG_NODES][n_observed] */
     double *end;       /* values at run->t */
     double *values;    /* values at one point */
     double *x;         /* [ld] a state inside the step */
     double *x_jump;    /* [ld] a state after a reset */
     double *f;         /* [ld] a derivative */
-    double *guards;    /* [n_guards] what the kernel gives */
+    double *guards;    /* [n_guards] output of the kernel */
     double *contacts;  /* [5 * n_contacts] */
     double *ahead;     /* [5 * n_contacts] the same a moment later */
     double *modes;     /* [n_modes] modes before an event */
-    double *present;   /* [n_modes] modes that a choice begins with */
+    double *present;   /* [n_modes] modes before a choice */
     double *free;      /* [n_contacts] 1: the contact may take any mode */
     double *solutions; /* [CG_SOLUTIONS][n_modes] */
-    double *forces;    /* [CG_SOLUTIONS][n_contacts] friction in them, to tell them apart */
+    double *forces;    /* [CG_SOLUTIONS][n_contacts] friction in each, to distinguish them */
 
-    /* Between the steps. */
-    int32_t pending;     /* 1: something is fired at run->t; 2: the state after it is to be recorded */
+    /* Between steps. */
+    int32_t pending;     /* 1: something occurs at run->t; 2: the state after it is to be recorded */
     int32_t n_solutions; /* of the last choice of modes */
-    int32_t contact;     /* whose choice it was; -1: no contact's alone */
+    int32_t contact;     /* the contact that caused the choice; -1: no single one */
     int32_t verdict;     /* the status once the state after the event is recorded */
     double anchor;       /* t_anchor and n_anchor before the last step */
     int64_t n_anchor;
@@ -139,8 +141,9 @@ typedef struct cg_detector {
 size_t cg_detector_size(const cg_model_t *model, int32_t n_functions);
 int cg_detector_init(cg_detector_t *detector, size_t size, const cg_model_t *model, int32_t n_functions, int32_t flags);
 
-/* What a run that is to go on bit for bit needs of its detector beside the run's own block. `to` and `from` have
- * cg_detector_saved_size bytes. CG_BAD_ARGUMENT: not of such a detector, or damaged; the detector is as it was. */
+/* Saves and restores what a run needs of its detector, besides its own block, to continue bit for bit. `to` and `from`
+ * have cg_detector_saved_size bytes. CG_BAD_ARGUMENT: from another kind of detector, or damaged; the detector is
+ * unchanged. */
 size_t cg_detector_saved_size(const cg_detector_t *detector);
 void cg_detector_save(const cg_detector_t *detector, void *to);
 int cg_detector_restore(cg_detector_t *detector, const void *from, size_t size);
@@ -150,44 +153,44 @@ int cg_detector_restore(cg_detector_t *detector, const void *from, size_t size);
 enum { CG_NODES = 9 };
 extern const double cg_nodes[CG_NODES]; /* where a step is sampled */
 
-/* What is observed at time t and state x: everything (only < 0), or at least the one with index `only`. */
+/* The observed quantities at time t and state x: all (only < 0), or at least the one with index `only`. */
 int cg_detector_evaluate(cg_run_t *run, double t, const double *x, int32_t only, double *values);
-/* The same inside the last step, at a part theta of it. */
+/* The same inside the last step, at a fraction theta of it. */
 int cg_detector_inside(cg_run_t *run, double theta, int32_t only, double *values);
-/* The first change of sign of `index` after detector->cursor, to detector->root. `values`: samples of the step; `upto`: those
- * beyond do not matter. sign_new is set where it was not known. */
+/* Finds the first sign change of `index` after detector->cursor and stores it in detector->root, using the samples of
+ * the step; changes beyond `upto` do not matter. Sets sign_new if it was not known. */
 int cg_detector_bracket(cg_run_t *run, int32_t index, double upto);
 
 void cg_detector_reset(cg_detector_t *detector); /* a new run */
-void cg_detector_again(cg_detector_t *detector); /* modes and signs are to be found anew */
+void cg_detector_again(cg_detector_t *detector); /* modes and signs must be determined again */
 int cg_detector_begin(cg_run_t *run);      /* modes and signs at the start */
 int cg_detector_signs(cg_run_t *run, int fresh); /* the sides of zero after a choice of modes; fresh: of all */
 void cg_detector_activate(cg_run_t *run);
 void cg_detector_log(cg_run_t *run, int32_t cause, const cg_record_t *record, const double *before);
 void cg_detector_before_step(cg_run_t *run);
 void cg_detector_take_back(cg_run_t *run); /* back to the start of the step; x_old and f_old are then free */
-/* Take the step again, to where the quantity `index` is zero: near theta, by secants. *landed is 0 where the method
- * found that the step has to be shorter: the event is then to be looked for in that one. cg_locate_kink: the same for a
- * right-hand side that changes there, and ends on the far side. */
+/* Repeats the step up to the zero of the quantity `index`, near theta, by the secant method. *landed is 0 if the method
+ * required a shorter step: the event must then be searched for in that step. cg_locate_kink: the same for a right-hand
+ * side that changes at the zero; it ends on the far side. */
 int cg_locate(cg_run_t *run, int32_t index, double theta, int *landed);
 int cg_locate_kink(cg_run_t *run, int32_t index, double theta, int *landed);
 int cg_detector_after_step(cg_run_t *run);            /* finds events; may shorten or take back the step */
-int cg_detector_handle(cg_run_t *run, cg_record_t *record); /* what happens at run->t; a pause or CG_OK */
+int cg_detector_handle(cg_run_t *run, cg_record_t *record); /* handles the events at run->t; a pause or CG_OK */
 
 /* Chooses the modes of all contacts with detector->free set, and of all normal forces. CG_PARADOX: see n_solutions. */
 int cg_modes_choose(cg_run_t *run);
-/* Which contacts are free to change: those that stick, that stopped just now, or have no slip velocity; the others get
- * the direction in which they slip. fresh: after a reset or at the start, where a mode says nothing about a velocity. */
+/* Determines which contacts are free to change: those that stick, have just stopped, or have no slip velocity; the
+ * others get the direction of their slip. fresh: at the start or after a reset, when modes do not follow velocities. */
 int cg_modes_free(cg_run_t *run, int fresh);
-int cg_modes_project(cg_run_t *run); /* the slip velocities of sticking contacts exactly zero */
+int cg_modes_project(cg_run_t *run); /* makes the slip velocities of sticking contacts exactly zero */
 
 int cg_run_inputs(cg_run_t *run, double t, const double *x); /* brings run->u to time t */
-int cg_run_derivative(cg_run_t *run);                        /* run->f at run->t, where it is not known */
+int cg_run_derivative(cg_run_t *run);                        /* run->f at run->t, if it is not known */
 /* One call of the right-hand side outside a step. CG_NONFINITE: the derivative is not finite. */
 int cg_run_probe(cg_run_t *run, double t, const double *x, double *out);
-int cg_record_jump(cg_run_t *run, cg_record_t *record);      /* the state after an event, beside the one before */
+int cg_record_jump(cg_run_t *run, cg_record_t *record);      /* records the state after an event too */
 
-/* A short time in which the motion changes a little, for looking a moment ahead; run->f is known. */
+/* A short time in which the motion changes little, used to look ahead; run->f must be known. */
 double cg_detector_moment(const cg_run_t *run);
 
 #ifdef __cplusplus

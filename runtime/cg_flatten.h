@@ -1,8 +1,8 @@
 /* cg_flatten.h: whether a model's right-hand side is copied into every stage of every method: CG_COPIED, and
  * CG_FLATTEN as cg_method.h has it. Included by cg_inline.h and cg_lanes_inline.h.
  *
- * A short right-hand side is copied: on the heavy top this saves a fifth of the time. Left to themselves compilers call
- * one copy. A long one is called: 20 copies of it would take minutes to compile and not stay in the instruction cache.
+ * A short right-hand side is copied: for the heavy top this saves a fifth of the time. By default compilers would call
+ * a single copy. A long one is called: 20 copies would take minutes to compile and not fit the instruction cache.
  */
 #ifndef CG_FLATTEN_H
 #define CG_FLATTEN_H
@@ -22,7 +22,7 @@
 #else
 #define CG_FLATTEN
 #endif
-#if CG_COPIED && !defined(__clang__) /* gcc takes it after the definition */
+#if CG_COPIED && !defined(__clang__) /* gcc accepts it after the definition */
 inline __attribute__((always_inline)) __typeof__(CG_MODEL_RHS) CG_MODEL_RHS;
 #endif
 

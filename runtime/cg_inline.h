@@ -1,8 +1,8 @@
 /* cg_inline.h: the methods with a model's own right-hand side compiled in. Included at the end of a model's C file,
- * which has set CG_MODEL_N and CG_MODEL_NU (literals), CG_MODEL_RHS (a kernel defined above) and CG_MODEL_OPERATIONS
- * (the size of that kernel, a literal: its operations, a function counting as 25). Where CG_MODEL_HOISTED is set and not
- * 0, the kernel has one more argument after p: what model.hoist made of it, which stands behind the CG_MODEL_NP
- * parameters. Needs no library but libm.
+ * which defines CG_MODEL_N and CG_MODEL_NU (literals), CG_MODEL_RHS (a kernel defined above) and CG_MODEL_OPERATIONS
+ * (the size of that kernel, a literal: its operations, where a function counts as 25). If CG_MODEL_HOISTED is defined
+ * and nonzero, the kernel has an additional argument after p: the results of model.hoist, which are stored after the
+ * CG_MODEL_NP parameters. Needs no library except libm.
  */
 #ifndef CG_INLINE_H
 #define CG_INLINE_H
@@ -10,8 +10,8 @@
 #include "cg_control.h"
 #include "cg_flatten.h"
 
-/* Each of them takes time to compile: on the heavy top 0.1 s for tsit5, 0.2 s for dop853, 0.3 s for vern9. What is
- * left out runs through the table of cg_driver.c, with the same results; CG_INLINE_ALL leaves nothing out. */
+/* Each method takes time to compile: for the heavy top 0.1 s for tsit5, 0.2 s for dop853, 0.3 s for vern9. Methods that
+ * are left out run through the table of cg_driver.c, with the same results; CG_INLINE_ALL includes all of them. */
 #ifndef CG_INLINE_ALL
 #define CG_WITHOUT_VERN7
 #define CG_WITHOUT_VERN9_DENSE

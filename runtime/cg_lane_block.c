@@ -1,4 +1,4 @@
-/* cg_lane_block.c: lane sets and the CPUs that run them; the block of memory of groups of lanes. See cg_lanes.h. */
+/* cg_lane_block.c: lane sets and the CPUs that can run them; the memory block of groups of lanes. See cg_lanes.h. */
 #include "cg_driver.h"
 #include "cg_memory.h"
 
@@ -14,7 +14,7 @@ static const cg_lane_method_t *cg_lane_method(const cg_lane_set_t *set, const ch
     return NULL;
 }
 
-/* Whether this CPU, and the system on it, has what enum cg_cpu names. */
+/* Whether this CPU and the operating system support a value of enum cg_cpu. */
 static int cg_cpu_has(int32_t cpu)
 {
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))

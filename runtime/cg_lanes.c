@@ -1,7 +1,7 @@
 /* cg_lanes.c: many trajectories side by side in lanes; see cg_lanes.h and cg_driver.h.
  *
- * The lane set steps all lanes until one of them wants attention: times to record, a knot of an input, the end, a
- * failure. That lane is seen to here, and takes the next trajectory at once when its own has ended.
+ * The lane set steps all lanes until one of them needs service: times to record, an input sample, the end, or a
+ * failure. That lane is served here, and gets the next trajectory as soon as its own has ended.
  */
 #include "cg_control.h"
 #include "cg_driver.h"
@@ -12,17 +12,17 @@
 
 /* ---- one lane ---- */
 
-/* The trajectories that have not begun. The first of them are in the lanes of `ready`, their first derivative and step
- * known: computed one by one, these would cost as much as for all lanes. */
+/* The trajectories that have not started. The first of them are in the lanes of `ready`, with their first derivative
+ * and step already computed: computing these for one lane costs as much as for all. */
 typedef struct cg_queue {
     cg_cursor_t *cursor;
     struct cg_group *ready;
     int64_t trials;    /* of trajectories that ended in this call */
-    int64_t max_steps; /* of a trajectory; the limit of a group may be lower, for a pause */
+    int64_t max_steps; /* of a trajectory; the limit of a group can be lower, for a pause */
     int32_t paused;    /* a lane has reached the limit of its group */
 } cg_queue_t;
 
-/* A group of lanes: which trajectory is in each, and how far its record is. */
+/* A group of lanes: the trajectory in each, and the progress of its record. */
 typedef struct cg_group {
     const cg_ensemble_t *ensemble;
     cg_lanes_run_t *run;
@@ -31,7 +31,7 @@ typedef struct cg_group {
     int64_t *next_eval;
 } cg_group_t;
 
-/* The inputs of a lane from its time on, and where its steps end next. */
+/* Sets the inputs of a lane from its time on, and its next t_stop. */
 static void cg_lane_segment(cg_lanes_run_t *run, int32_t lane)
 {
     const int32_t lanes = run->lanes;
@@ -50,8 +50,8 @@ static void cg_lane_segment(cg_lanes_run_t *run, int32_t lane)
     run->n_anchor[lane] = 0.0;
 }
 
-/* The times asked for up to the lane's time, from the interpolant over its last step. As for one trajectory, the calls
- * that the interpolant takes are counted, and one that fails ends the trajectory. */
+/* Records the requested times up to the lane's time, from the interpolant over its last step. As for one trajectory,
+ * calls made for the interpolant are counted, and one that fails ends the trajectory. */
 static int cg_lane_record(cg_group_t *group, int32_t lane)
 {
     const cg_ensemble_t *const ensemble = group->ensemble;
@@ -74,7 +74,7 @@ static int cg_lane_record(cg_group_t *group, int32_t lane)
             }
             continue;
         }
-        if (!run->have_dense) { /* nothing calls the right-hand side between this lane and the next one */
+        if (!run->have_dense) { /* the right-hand side is not called between this lane and the next one */
             memset(run->failed, 0, sizeof *run->failed * (size_t)lanes);
             run->calls = 0;
             run->dense(run);
@@ -108,7 +108,7 @@ static void cg_lane_end(cg_group_t *group, int32_t lane, int status)
     run->active[lane] = 0;
 }
 
-/* Puts trajectory j into a lane. 0: it is over already, with the status of the lane. */
+/* Puts trajectory j into a lane. 0: it has already ended, with the status of the lane. */
 static int cg_lane_load(cg_group_t *group, int32_t lane, int64_t j)
 {
     const cg_ensemble_t *const ensemble = group->ensemble;
@@ -152,12 +152,12 @@ static int cg_lane_load(cg_group_t *group, int32_t lane, int64_t j)
     if (ensemble->t0 == ensemble->t_end) {
         return 0;
     }
-    run->n_rhs[lane] = hoisted != CG_OK; /* the call that found it out */
+    run->n_rhs[lane] = hoisted != CG_OK; /* counts the failed call */
     run->status[lane] = hoisted;
     return hoisted == CG_OK;
 }
 
-/* Copies what a lane holds between steps. */
+/* Copies the state of a lane between steps. */
 static void cg_lane_copy(cg_lanes_run_t *run, int32_t lane, const cg_lanes_run_t *source, int32_t from)
 {
     const int32_t lanes = run->lanes;
@@ -197,7 +197,7 @@ static int32_t cg_lanes_occupied(const cg_lanes_run_t *run)
     return lane < run->lanes ? lane : -1;
 }
 
-/* Gives an empty lane the state of one at work, so that nothing in it traps, loops or is slow. */
+/* Gives an empty lane the state of a busy one, so that nothing in it traps, loops or is slow. */
 static void cg_lane_imitate(cg_lanes_run_t *run, int32_t lane, int32_t from)
 {
     cg_lane_copy(run, lane, run, from);
@@ -206,7 +206,7 @@ static void cg_lane_imitate(cg_lanes_run_t *run, int32_t lane, int32_t from)
     run->mark[lane] = HUGE_VAL;
 }
 
-/* Lets trajectories begin, one in each lane of `ready`, as far as there are any. */
+/* Starts trajectories, one in each lane of `ready`, as long as there are any. */
 static void cg_queue_begin(cg_queue_t *queue)
 {
     cg_group_t *const ready = queue->ready;
@@ -235,7 +235,7 @@ static void cg_queue_begin(cg_queue_t *queue)
     }
 }
 
-/* Moves the next trajectory into an empty lane; without one the lane stays empty. */
+/* Moves the next trajectory into an empty lane; if there is none, the lane stays empty. */
 static void cg_lane_fill(cg_group_t *group, int32_t lane)
 {
     cg_queue_t *const queue = group->queue;
@@ -253,7 +253,7 @@ static void cg_lane_fill(cg_group_t *group, int32_t lane)
     }
 }
 
-/* Sees to one lane that wants attention. */
+/* Serves one lane that needs it. */
 static void cg_lane_attend(cg_group_t *group, int32_t lane)
 {
     cg_lanes_run_t *const run = group->run;
@@ -308,7 +308,7 @@ static int cg_lanes_options(cg_lanes_run_t *run, const cg_ensemble_t *ensemble, 
     return CG_OK;
 }
 
-/* Sees to every lane of a group that wants attention, until none does. 0: no lane has a trajectory any more. */
+/* Serves the lanes of a group until none needs it. 0: no lane has a trajectory any more. */
 static int cg_group_serve(cg_group_t *group)
 {
     cg_lanes_run_t *const run = group->run;
@@ -341,7 +341,7 @@ static int cg_group_serve(cg_group_t *group)
     return occupied >= 0;
 }
 
-/* The limit of a group: each of its trajectories may take `budget` more trial steps before there is a pause. */
+/* Sets the limit of a group: each of its trajectories can take `budget` more trial steps before a pause. */
 static void cg_group_limit(cg_group_t *group, int64_t budget)
 {
     cg_lanes_run_t *const run = group->run;
@@ -368,7 +368,7 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
                 return status;
             }
             own->attention = UINT32_MAX;
-            memset(own->active, 0, sizeof *own->active * (size_t)own->lanes); /* of a range that was given up */
+            memset(own->active, 0, sizeof *own->active * (size_t)own->lanes); /* from an abandoned range */
         }
         groups[g].ensemble = ensemble;
         groups[g].run = own;

@@ -1,8 +1,8 @@
 /* cg_lanes.h: the state of a group of trajectories of one model that run side by side, one in each lane.
  *
- * As cg_run_t, in one block of memory; but everything that belongs to a trajectory is an array over the lanes, lane
- * index fastest: state i of a lane is at x[i * lanes + lane]. The number of lanes is that of the lane set; nothing here
- * depends on it, so the runtime drives any set. Truth values of lanes are 0 and -1.
+ * Like cg_run_t, in one block of memory; but everything that belongs to a trajectory is an array over the lanes, lane
+ * index fastest: state i of a lane is x[i * lanes + lane]. The number of lanes is that of the lane set; nothing here
+ * depends on it, so the runtime can drive any set. Truth values of lanes are 0 and -1.
  */
 #ifndef CG_LANES_H
 #define CG_LANES_H
@@ -16,7 +16,7 @@ extern "C" {
 #define CG_LANES_LAYOUT "@3" /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
 
 typedef struct cg_lanes_run {
-    /* Kept by the caller. */
+    /* Owned by the caller. */
     const cg_model_t *model;
     const cg_lane_set_t *set;
     void (*prepare)(struct cg_lanes_run *run);
@@ -39,9 +39,9 @@ typedef struct cg_lanes_run {
     int32_t input_kind; /* bits of enum cg_input_kind */
     int32_t have_dense;
     int32_t calls; /* of the right-hand side in this trial */
-    uint32_t attention; /* bit of each lane that reached its mark or t_stop, or failed: lanes <= 32 */
+    uint32_t attention; /* bits of the lanes that reached their mark or t_stop, or failed: lanes <= 32 */
 
-    /* [rows][lanes]; the first five change places with every step. */
+    /* [rows][lanes]; the first five pointers are swapped in every step. */
     double *x;
     double *x_old;
     double *x_trial;
@@ -49,7 +49,7 @@ typedef struct cg_lanes_run {
     double *f_old;
     double *k;    /* [n_stages][n][lanes] */
     double *coef; /* [n_dense][n][lanes] */
-    double *p; /* parameters, then what model->hoist makes of them */
+    double *p; /* parameters, then the results of model->hoist */
     double *u;
     double *u_time;
     double *u_value;
@@ -63,7 +63,7 @@ typedef struct cg_lanes_run {
     double *t;
     double *t_old;
     double *t_stop;
-    double *mark; /* time times direction from which on the lane wants attention */
+    double *mark; /* time times direction from which the lane needs service */
     double *h;
     double *log_old;
     double *t_anchor;
@@ -71,11 +71,11 @@ typedef struct cg_lanes_run {
     int64_t *n_trials; /* accepted and rejected */
     int64_t *n_rejected;
     int64_t *n_rhs;
-    int64_t *rejected;  /* truth: the step before this one was rejected at least once */
+    int64_t *rejected;  /* truth: the previous step was rejected at least once */
     int64_t *active;    /* truth: there is a trajectory in this lane */
-    int64_t *fresh;     /* truth: f is to be computed at (t, x) */
-    int64_t *unstarted; /* truth: the first step is to be chosen */
-    int64_t *failed;    /* truth: the right-hand side met no regular state in this trial */
+    int64_t *fresh;     /* truth: f must be computed at (t, x) */
+    int64_t *unstarted; /* truth: the first step must be chosen */
+    int64_t *failed;    /* truth: the right-hand side failed in this trial */
     int64_t *failed_at; /* `calls` when it did */
     int64_t *status;    /* CG_OK, or the error that ended the trajectory */
 
@@ -90,11 +90,11 @@ typedef struct cg_lanes_run {
 
 /* ---- between the files of the runtime ---- */
 
-enum { CG_MOST_LANES = 32, CG_GROUPS = 3 /* two at work, and one of trajectories that are about to begin */ };
+enum { CG_MOST_LANES = 32, CG_GROUPS = 3 /* two running, and one of trajectories about to start */ };
 
 cg_lanes_run_t *cg_lanes_group(cg_lanes_run_t *run, unsigned g); /* a group in the block of the first one */
 
-/* Rows of p: the parameters, then what model->hoist makes of them. */
+/* Rows of p: the parameters, then the results of model->hoist. */
 static inline int32_t cg_lanes_p_rows(const cg_lanes_run_t *run)
 {
     return run->model->n_parameters + run->model->n_hoisted;

@@ -1,9 +1,9 @@
-/* cg_lanes_begin.h: the beginning of trajectories in lanes, and the right-hand side over lanes as the table has it.
+/* cg_lanes_begin.h: the start of trajectories in lanes, and the right-hand side over lanes for the table.
  * Included by cg_method.h.
  */
 
-/* The derivative of the lanes in `fresh`, and the first step of those that are `unstarted`; see cg_start.h. Rows of k
- * and x_trial are scratch here. Lanes that fail get a status and want attention. */
+/* Computes the derivative of the lanes in `fresh`, and the first step of those that are `unstarted`; see cg_start.h.
+ * Rows of k and x_trial are scratch here. Lanes that fail get a status and need service. */
 static void CG_FN(prepare)(cg_lanes_run_t *run)
 {
     const int32_t n = CG_N(run);
@@ -27,7 +27,7 @@ static void CG_FN(prepare)(cg_lanes_run_t *run)
     *CG_TRUTHS(run->n_rhs) -= fresh;
     const cg_mask_t bad = fresh & cg_not(ok);
     if (CG_RARE(cg_any(bad))) {
-        const cg_mask_t refused = bad; /* a copy: what has its address taken would live in memory */
+        const cg_mask_t refused = bad; /* a copy: a variable with its address taken would be kept in memory */
         const cg_mask_t why = CG_FN(choose)(*CG_TRUTHS(run->failed), CG_FN(code)(CG_SINGULAR),
                                             CG_FN(code)(CG_NONFINITE));
         CG_FN(fail)(run, &refused, &why);
@@ -50,7 +50,7 @@ static void CG_FN(prepare)(cg_lanes_run_t *run)
     }
 }
 
-/* The right-hand side as cg_lane_set_t has it. */
+/* The right-hand side in the form of cg_lane_set_t. */
 static void CG_FN(kernel)(const double *CG_RESTRICT t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                           const double *CG_RESTRICT u, double *CG_RESTRICT out, int32_t *CG_RESTRICT status,
                           double *CG_RESTRICT work)

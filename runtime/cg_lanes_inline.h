@@ -1,5 +1,5 @@
 /* cg_lanes_inline.h: the methods over lanes with a model's own right-hand side compiled in. Included at the end of a
- * model's lane file, which has set CG_MODEL_N, CG_MODEL_NU, CG_MODEL_NP (literals), CG_MODEL_RHS (the kernel over
+ * model's lane file, which defines CG_MODEL_N, CG_MODEL_NU, CG_MODEL_NP (literals), CG_MODEL_RHS (the kernel over
  * cg_real_t defined above), CG_MODEL_OPERATIONS (its size), CG_MODEL_WORK, CG_MODEL_DIGEST and CG_LANE_SET (the name of
  * the table to define); CG_LANES comes from the command line.
  */

@@ -1,10 +1,11 @@
-/* cg_lanes_step.h: trial steps of all lanes at once, with the step control of each lane. Included by cg_method.h where
- * CG_LANES is above 1; the same operations in the same order as cg_adaptive.h and cg_driver.c do for one trajectory.
+/* cg_lanes_step.h: trial steps of all lanes at once, with separate step-size control for each lane. Included by
+ * cg_method.h if CG_LANES is above 1; the same operations in the same order as in cg_adaptive.h and cg_driver.c for one
+ * trajectory.
  */
 
 #define CG_TRUTHS(array) ((cg_mask_t *)(void *)(array))
 
-/* Notes the lanes that the right-hand side refused: `ok` is false there. */
+/* Marks the lanes in which the right-hand side failed: `ok` is false there. */
 static CG_COLD void CG_FN(note)(cg_lanes_run_t *run, const cg_mask_t *ok)
 {
     for (int lane = 0; lane < CG_LANES; lane++) {
@@ -24,7 +25,7 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_lanes_run_t *run, cg_real_t t, con
     }
     const cg_mask_t ok = CG_RHS(run, t, x, out);
     if (CG_RARE(cg_any(cg_not(ok)))) {
-        const cg_mask_t regular = ok; /* a copy: what has its address taken would live in memory */
+        const cg_mask_t regular = ok; /* a copy: a variable with its address taken would be kept in memory */
         CG_FN(note)(run, &regular);
     }
     return CG_OK;
@@ -45,7 +46,7 @@ static CG_INLINE cg_mask_t CG_FN(code)(int status) { return (cg_mask_t){0} + (in
 
 static CG_INLINE cg_mask_t CG_FN(choose)(cg_mask_t mask, cg_mask_t a, cg_mask_t b) { return (mask & a) | (~mask & b); }
 
-/* Takes over the trial in the lanes of `good`; in the others state and derivative stay. */
+/* Accepts the trial in the lanes of `good`; in the others state and derivative stay unchanged. */
 static CG_INLINE void CG_FN(accept)(cg_lanes_run_t *run, cg_real_t t_new, cg_mask_t good)
 {
     const int32_t n = CG_N(run);
@@ -64,7 +65,7 @@ static CG_INLINE void CG_FN(accept)(cg_lanes_run_t *run, cg_real_t t_new, cg_mas
     }
 }
 
-/* What the accepted lanes come to: t_stop, their mark, or the limit of steps. */
+/* Checks what the accepted lanes have reached: t_stop, their mark, or the step limit. */
 static CG_INLINE void CG_FN(look)(cg_lanes_run_t *run, cg_mask_t good)
 {
     const cg_real_t t = CG_T(run);
@@ -110,12 +111,12 @@ static CG_INLINE int CG_FN(adaptive)(cg_lanes_run_t *run, const cg_control_t con
     cg_real_t *const log_old = CG_REALS(run->log_old);
     const cg_real_t log_new = cg_step_log2(square);
     const cg_real_t grown = plan.length * cg_control_grow(&control, log_new, *log_old, *rejected);
-    /* A step cut short by t_stop says little about the longer one that was planned. */
+    /* A step shortened by t_stop says little about the longer one that was planned. */
     cg_real_t next = cg_where(plan.close, cg_larger(wanted, grown), grown);
     *CG_TRUTHS(run->n_trials) += 1;
     const cg_mask_t all_calls = CG_FN(code)(calls) - (control.end_first ? CG_FN(code)(0) : passed);
     const cg_mask_t counted = CG_FN(choose)(failed_inside, *CG_TRUTHS(run->failed_at), all_calls);
-    *CG_TRUTHS(run->n_rhs) += counted & cg_not(refused); /* alone these make no trial */
+    *CG_TRUTHS(run->n_rhs) += counted & cg_not(refused); /* a single trajectory makes no trial in this case */
     if (cg_any(cg_not(good))) {
         const cg_mask_t clear = cg_not(passed) & cg_not(failed_inside) & cg_lt(square, cg_splat(HUGE_VAL));
         const cg_real_t factor = cg_where(clear, cg_control_shrink(&control, log_new), cg_splat(CG_SHRINK_FAILED));
@@ -139,7 +140,7 @@ static CG_INLINE int CG_FN(adaptive)(cg_lanes_run_t *run, const cg_control_t con
     return CG_OK;
 }
 
-/* One step of fixed length of every lane. */
+/* One step of fixed size in every lane. */
 static CG_INLINE int CG_FN(fixed)(cg_lanes_run_t *run, int (*trial)(cg_lanes_run_t *, cg_real_t, cg_real_t))
 {
     const int32_t n = CG_N(run);

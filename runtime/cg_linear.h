@@ -1,7 +1,7 @@
 /* cg_linear.h: a dense linear system by Gaussian elimination with partial pivoting, for implicit methods.
  *
- * Matrices stand by columns: a[j * n + i] is the entry of row i and column j. So every inner loop runs over a column,
- * side by side in memory and independent of each other; the order of operations on one entry is always the same.
+ * Matrices are stored by columns: a[j * n + i] is the entry in row i and column j. So every inner loop runs over a
+ * column, with contiguous and independent entries; the order of operations on one entry is always the same.
  * Source: G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed., Johns Hopkins 2013, algorithms 3.4.1 and 3.1.3.
  */
 #ifndef CG_LINEAR_H
@@ -21,8 +21,8 @@ static CG_INLINE void cg_linear_add(int32_t n, double factor, const double *CG_R
     }
 }
 
-/* P a = L U, in place: below the diagonal the multipliers of L with their signs turned, on it 1 / u_kk. 0: a column has
- * no pivot that is a number other than zero. */
+/* P a = L U, in place: below the diagonal the multipliers of L with opposite signs, on it 1 / u_kk. 0: a column has no
+ * nonzero pivot, or only NaN. */
 static inline int cg_linear_factor(int32_t n, double *a, int32_t *pivots)
 {
     for (int32_t k = 0; k < n; k++) {

@@ -1,4 +1,4 @@
-/* cg_locate.c: the step taken again to the instant of an event; see cg_events.h. */
+/* cg_locate.c: repeats a step up to the time of an event; see cg_events.h. */
 #include "cg_events.h"
 #include "cg_step.h"
 
@@ -23,7 +23,7 @@ void cg_detector_take_back(cg_run_t *run)
     run->n_rejected++;
 }
 
-/* The step again, to t_new. The method may find that it has to be shorter: run->t tells. */
+/* Repeats the step, to t_new. The method may require a shorter step: see run->t. */
 static int cg_step_to(cg_run_t *run, double t_new)
 {
     const double t_stop = run->t_stop, h = run->h;
@@ -38,7 +38,7 @@ static int cg_step_to(cg_run_t *run, double t_new)
     return status;
 }
 
-/* A observed quantity at the end of the step. */
+/* An observed quantity at the end of the step. */
 static int cg_at_end(cg_run_t *run, int32_t index, double *g)
 {
     const int status = cg_detector_evaluate(run, run->t, run->x, index, run->detector->values);
@@ -46,7 +46,7 @@ static int cg_at_end(cg_run_t *run, int32_t index, double *g)
     return status;
 }
 
-/* The step again to t, and the quantity there. *landed is 0 where the method made it shorter. */
+/* Repeats the step to t and evaluates the quantity there. *landed is 0 if the method shortened the step. */
 static int cg_land(cg_run_t *run, int32_t index, double t, double *g, int *landed)
 {
     int status = t == run->t ? CG_OK : cg_step_to(run, t);
@@ -85,7 +85,7 @@ int cg_locate(cg_run_t *run, int32_t index, double theta, int *landed)
         if (status != CG_OK || !*landed || g == 0.0) {
             break;
         }
-        if (!(fabs(g) < fabs(g_before))) { /* no nearer: the one before was as near as it gets */
+        if (!(fabs(g) < fabs(g_before))) { /* no closer: the previous one was as close as possible */
             if (fabs(g) > fabs(g_before)) {
                 status = cg_land(run, index, t_before, &g, landed);
             }
@@ -113,7 +113,7 @@ int cg_locate(cg_run_t *run, int32_t index, double theta, int *landed)
 
 /* ---- kinks ---- */
 
-/* From a step that ends just before a zero: the time of the zero, on the interpolant carried on. */
+/* For a step that ends just before a zero: the time of the zero, by extrapolating the interpolant. */
 static int cg_carry_on(cg_run_t *run, int32_t index, double *t)
 {
     const double length = run->t - run->t_old;
@@ -170,8 +170,8 @@ static int cg_step_over(cg_run_t *run, int32_t index, double after)
     return status;
 }
 
-/* A step across a jump of the right-hand side is wrong inside as well. So the kink is approached from steps before it:
- * half of the way, then 99 %, each time with the zero where the interpolant carried on has it. */
+/* The interpolant of a step across a jump of the right-hand side is wrong before the jump as well. So the kink is
+ * approached by steps that end before it, half of the way, then 99 %, with the zero extrapolated each time. */
 int cg_locate_kink(cg_run_t *run, int32_t index, double theta, int *landed)
 {
     const double begin = run->t_old, after = -run->detector->sign_new[index];
@@ -190,7 +190,7 @@ int cg_locate_kink(cg_run_t *run, int32_t index, double theta, int *landed)
         if (t == zero) {
             break;
         }
-        if (g * after >= 0.0) { /* beyond already */
+        if (g * after >= 0.0) { /* already beyond it */
             zero = t;
             continue;
         }
@@ -205,7 +205,7 @@ int cg_locate_kink(cg_run_t *run, int32_t index, double theta, int *landed)
         part = part < 0.9 ? 0.99 : 1.0;
     }
     if (fabs(g) > 1e-3 * fabs(g_near) && fabs(zero - begin) > 1e3 * smallest) {
-        /* still wrong: the step to 99 % is taken, and the kink looked for again from there */
+        /* still wrong: accept the step to 99 % and search for the kink again from there */
         *landed = 0;
         return cg_step_to(run, begin + 0.99 * (zero - begin));
     }

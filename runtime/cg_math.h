@@ -1,28 +1,28 @@
-/* cg_math.h: elementary functions of `cg_real_t`, one source for one trajectory and for lanes.
+/* cg_math.h: elementary functions of `cg_real_t`, one source for single trajectories and for lanes.
  *
  *     cg_sin cg_cos cg_sincos cg_tan cg_asin cg_acos cg_atan cg_atan2
  *     cg_exp cg_log cg_pow cg_sinh cg_cosh cg_tanh cg_min cg_max cg_sign      (cg_sqrt, cg_abs: cg_real.h)
  *
- * Errors are below 2 ulp over the whole range of each, special values those of C99's Annex F. Compiled without
- * contraction each lane has the bits that the scalar instance has, whatever the compiler and the instruction set; the
- * sign and payload of a NaN are not part of that promise. With contraction (FMA) the bits may differ, the bound of the
- * error does not. Nothing here reads or sets errno or the exception flags. The rounding mode has to be to nearest,
- * operations have to round to double (FLT_EVAL_METHOD 0) and to keep subnormals.
+ * Errors are below 2 ulp over the whole range of each function; special values are those of C99's Annex F. Compiled
+ * without contraction, each lane has the bits of the scalar instance, whatever the compiler and instruction set; the
+ * sign and payload of a NaN are not guaranteed. With contraction (FMA) the bits can differ, but the error bound still
+ * holds. Nothing here reads or sets errno or the exception flags. The rounding mode must be to nearest, and operations
+ * must round to double (FLT_EVAL_METHOD 0) and keep subnormals.
  *
- * The largest errors seen on 1e6 arguments each, over all exponents and where it is hard, without and with contraction
- * (ulp; another million may have one a little larger):
+ * The largest errors observed on 1e6 arguments each, over all exponents and in difficult regions, without and with
+ * contraction (in ulp; another million may contain a slightly larger one):
  *     sin 1.41 1.41   asin  1.27 1.29   exp  1.02 1.03   pow  0.97 0.98
  *     cos 1.42 1.41   acos  1.08 1.07   log  0.80 0.74   sinh 1.59 1.59
  *     tan 0.98 0.91   atan  1.38 1.38   sqrt 0.50 0.50   cosh 1.35 1.35
  *                     atan2 1.45 1.45                    tanh 1.50 1.50
  *
- * How it is made so:
- * - The common path has no branch. Rare arguments (huge angles, results that overflow or are subnormal) are looked for
- *   in all lanes at once and mended by a function out of line; the other lanes keep their values.
+ * How this is achieved:
+ * - The common path has no branch. Rare arguments (huge angles, results that overflow or are subnormal) are detected in
+ *   all lanes at once and corrected by an out-of-line function; the other lanes keep their values.
  * - Polynomials are minimax fits by tests/fit_polynomials.py; each states its interval and the relative error it adds.
- * - Products that have to be exact are products of short factors: constants with trailing zeros, or numbers cut by
+ * - Products that must be exact are products of short factors: constants with trailing zeros, or numbers truncated by
  *   cg_upper. Contracting an exact product changes nothing, so the error terms hold either way, and no FMA is needed.
- * - Integers go between double and bits by adding 1.5 * 2^52; AVX2 has no conversion of 64-bit integers.
+ * - Integers are converted between double and bits by adding 1.5 * 2^52; AVX2 cannot convert 64-bit integers.
  */
 #ifndef CG_MATH_H
 #define CG_MATH_H
@@ -33,11 +33,11 @@
 /* Adding it rounds |x| < 2^51 to an integer, which is then in the low bits. */
 #define CG_ROUNDER 0x1.8p52
 #define CG_LN2_INVERSE 0x1.71547652b82fep+0
-#define CG_LN2_UPPER 0x1.62e42fefa3800p-1 /* 42 bits: times an integer below 2^11 exact */
+#define CG_LN2_UPPER 0x1.62e42fefa3800p-1 /* 42 bits: exact times an integer below 2^11 */
 #define CG_LN2_LOWER 0x1.ef35793c76730p-45
 #define CG_PIO2_UPPER 0x1.921fb54442d18p+0
 #define CG_PIO2_LOWER 0x1.1a62633145c07p-54
-#define CG_PIO4_UPPER 0x1.921fb54442d18p-1 /* 50 bits: times 0 to 4 exact */
+#define CG_PIO4_UPPER 0x1.921fb54442d18p-1 /* 50 bits: exact times 0 to 4 */
 #define CG_PIO4_LOWER 0x1.1a62633145c07p-55
 #define CG_DBL_MIN 0x1p-1022
 
@@ -56,7 +56,7 @@ static CG_INLINE cg_mask_t cg_odd(cg_bits_t a)
     return (cg_mask_t)(a & 1);
 #endif
 }
-/* Whether a < b in any lane; without the detour of a mask over a vector. */
+/* Whether a < b in any lane, without going through a vector mask. */
 static CG_INLINE int cg_any_below(cg_real_t a, cg_real_t b)
 {
 #if CG_LANES == 8 && defined(__AVX512F__)
@@ -65,18 +65,18 @@ static CG_INLINE int cg_any_below(cg_real_t a, cg_real_t b)
     return cg_any(cg_lt(a, b));
 #endif
 }
-/* The 26 leading bits of a number, the others 0: a product of two such is exact, also with a 27-bit remainder. */
+/* The 26 leading bits of a number: a product of two such numbers, or of one with a 27-bit remainder, is exact. */
 static CG_INLINE cg_real_t cg_upper(cg_real_t a) { return cg_from_bits(cg_bits(a) & UINT64_C(0xfffffffff8000000)); }
 static CG_INLINE cg_bits_t cg_sign_of(cg_real_t a) { return cg_bits(a) & CG_SIGN_BIT; }
 static CG_INLINE cg_real_t cg_flip(cg_real_t a, cg_bits_t sign) { return cg_from_bits(cg_bits(a) ^ sign); }
-/* True where the sign bit is set, -0 and NaN included. */
+/* True where the sign bit is set, including -0 and NaN. */
 static CG_INLINE cg_mask_t cg_signed(cg_real_t a)
 {
     return cg_lt(cg_from_bits(cg_sign_of(a) | UINT64_C(0x3ff0000000000000)), cg_splat(0.0));
 }
 static CG_INLINE cg_mask_t cg_is_nan(cg_real_t a) { return cg_not(cg_eq(a, a)); }
 
-/* The smaller and the larger; NaN where one of them is. -0 is below +0, whichever comes first. */
+/* The smaller and the larger; NaN if either is NaN. -0 is below +0, whichever comes first. */
 static CG_INLINE cg_real_t cg_min(cg_real_t a, cg_real_t b)
 {
     const cg_real_t equal = cg_from_bits(cg_bits(a) | cg_bits(b));

@@ -23,7 +23,7 @@ static CG_INLINE cg_real_t cg_asin(cg_real_t x)
     const cg_real_t z = cg_where(small, a * a, half);
     const cg_real_t s = cg_where(small, a, cg_sqrt(half));
     const cg_real_t rest = (s * z) * cg_asin_terms(z);
-    /* pi/4 twice: the parts in brackets are then small and their rounding too */
+    /* pi/4 twice: the terms in parentheses are then small, and so is their rounding */
     const cg_real_t large = CG_PIO4_UPPER + ((CG_PIO4_UPPER - 2.0 * s) - (2.0 * rest - CG_PIO2_LOWER));
     return cg_flip(cg_where(small, s + rest, large), cg_sign_of(x));
 }
@@ -54,7 +54,7 @@ static CG_INLINE cg_real_t cg_atan_terms(cg_real_t z)
 }
 
 /* The angle of the point (|x|, |y|) given as larger and smaller, mirrored where x < 0: eighths * pi/4 +- atan(t) with
- * t = q = smaller/larger below 1/2, else t = (q - 1)/(q + 1), a difference without rounding. One division, and pi/4
+ * t = q = smaller/larger below 1/2, else t = (q - 1)/(q + 1), an exact difference. There is one division, and pi/4
  * times an eighth is exact, so only t, the terms and the last sum round. */
 static CG_INLINE cg_real_t cg_angle(cg_real_t smaller, cg_real_t larger, cg_mask_t swapped, cg_mask_t mirrored)
 {
@@ -87,7 +87,7 @@ static CG_INLINE cg_real_t cg_atan2(cg_real_t y, cg_real_t x)
     cg_real_t smaller = cg_where(swapped, a, b), larger = cg_where(swapped, b, a);
     const cg_mask_t zero = cg_eq(larger, cg_splat(0.0)), huge = cg_lt(cg_splat(0x1p1022), larger);
     if (CG_RARE(cg_any(zero | huge))) {
-        /* 0 and 0 divide as 0 and 1, infinity and infinity as 1 and 1; their sum must not overflow */
+        /* 0/0 is computed as 0/1, infinity/infinity as 1/1; their sum must not overflow */
         const cg_mask_t infinite = huge & cg_eq(smaller, cg_splat(HUGE_VAL));
         const cg_real_t scale = cg_where(huge, cg_splat(0.25), one);
         smaller = cg_where(infinite, one, smaller * scale);

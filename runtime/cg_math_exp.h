@@ -26,7 +26,7 @@ static CG_INLINE cg_real_t cg_exp_terms(cg_real_t r)
 /* 2^k from k + 1023 + CG_ROUNDER, for k from -1022 to 1023. */
 static CG_INLINE cg_real_t cg_power_of_two(cg_real_t rounded) { return cg_from_bits(cg_bits(rounded) << 52); }
 
-/* a 2^k for any |k| < 2000; rounds once more where the result is subnormal. */
+/* a 2^k for any |k| < 2000; rounds once more if the result is subnormal. */
 static CG_INLINE cg_real_t cg_scale(cg_real_t a, cg_real_t k)
 {
     const cg_real_t half = k * 0.5 + (CG_ROUNDER + 1023.0);
@@ -36,10 +36,10 @@ static CG_INLINE cg_real_t cg_scale(cg_real_t a, cg_real_t k)
 
 #define CG_EXP_NEAR 690.0 /* below, the product with the power of two is exact and the result normal */
 
-/* Puts exp(x) into the lanes of the result that the common path does not serve. */
+/* Writes exp(x) to the lanes of the result that the common path does not handle. */
 static CG_OUT_OF_LINE void cg_exp_far(const cg_real_t *x, cg_real_t *result)
 {
-    const cg_real_t below = cg_larger(cg_splat(-746.0), *x); /* the constant first: a NaN remains */
+    const cg_real_t below = cg_larger(cg_splat(-746.0), *x); /* the constant first: keeps a NaN */
     const cg_real_t a = cg_smaller(cg_splat(710.0), below);
     const cg_real_t k = (a * CG_LN2_INVERSE + CG_ROUNDER) - CG_ROUNDER;
     const cg_real_t r = (a - k * CG_LN2_UPPER) - k * CG_LN2_LOWER;
@@ -92,7 +92,7 @@ static CG_INLINE cg_mask_t cg_is_normal(cg_real_t x)
     return cg_le(cg_splat(CG_DBL_MIN), x) & cg_lt(x, cg_splat(HUGE_VAL));
 }
 
-/* Puts log(x) into the lanes of the result that the common path does not serve. */
+/* Writes log(x) to the lanes of the result that the common path does not handle. */
 static CG_OUT_OF_LINE void cg_log_far(const cg_real_t *x, cg_real_t *result)
 {
     const cg_real_t zero = cg_splat(0.0), nan = cg_splat((double)NAN);

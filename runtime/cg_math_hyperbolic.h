@@ -26,7 +26,7 @@ static CG_INLINE cg_real_t cg_sinh_terms(cg_real_t z, cg_real_t zz)
 static CG_INLINE void cg_sinh_cosh(cg_real_t a, cg_real_t *sine, cg_real_t *cosine)
 {
     const cg_real_t zero = cg_splat(0.0);
-    /* The constant is first, so that a NaN remains. k stops at 1024: up to the overflow r is then below 1 still. */
+    /* The constant comes first to keep a NaN. k stops at 1024: r is then still below 1 up to the overflow. */
     const cg_real_t below = cg_smaller(cg_splat(711.0), a);
     const cg_real_t rounded = cg_smaller(cg_splat(709.9), a) * CG_LN2_INVERSE + (CG_ROUNDER + 1022.0);
     const cg_real_t used = cg_where(cg_lt(a, cg_splat(1.0)), cg_splat(CG_ROUNDER + 1022.0), rounded);
@@ -56,7 +56,7 @@ static CG_INLINE cg_real_t cg_cosh(cg_real_t x)
     return cosine;
 }
 
-/* tanh a = a + (sinh a - a cosh a)/cosh a below 1, else 1 - 2/(exp(2 a) + 1): what is divided is small. */
+/* tanh a = a + (sinh a - a cosh a)/cosh a below 1, else 1 - 2/(exp(2 a) + 1): the quotient is small. */
 static CG_INLINE cg_real_t cg_tanh(cg_real_t x)
 {
     const cg_real_t a = cg_abs(x), one = cg_splat(1.0), zero = cg_splat(0.0);

@@ -1,10 +1,10 @@
 /* cg_math_pow.h: power. Part of cg_math.h.
  *
  * x^y = exp(y log x). An error e of y log x is a relative error e of the result, and |y log x| reaches 745, so log x is
- * found to about 2^-64 of itself. With x = m 2^k, s = (m - 1)/(m + 1), z = s s,
+ * computed with a relative error of about 2^-64. With x = m 2^k, s = (m - 1)/(m + 1), z = s s,
  *     log x = k ln 2 + 2 s + (2/3) s^3 + s^5 p(z).
- * s is cut to the 15 bits of s0, s = s0 + s1: then s0^3 has 45 and its product with c = 171/256 has 53. Three terms are
- * without error, k ln 2 + 2 s0 + c s0^3. What is left is below 2^-12 of the sum, and a plain double:
+ * s is truncated to the 15 bits of s0, s = s0 + s1: then s0^3 has 45 bits and its product with c = 171/256 has 53.
+ * Three terms are exact: k ln 2 + 2 s0 + c s0^3. The rest is below 2^-12 of the sum, and a plain double is enough:
  *     s^3 ((2/3 - c) + z p(z)) + s1 (2 + c (s s + s s0 + s0 s0)).
  */
 #ifndef CG_MATH_POW_H
@@ -53,7 +53,7 @@ static CG_OUT_OF_LINE void cg_pow_far(const cg_real_t *base, const cg_real_t *ex
     const cg_real_t zero = cg_splat(0.0), one = cg_splat(1.0), infinity = cg_splat(HUGE_VAL);
     const cg_mask_t small = cg_lt(a, cg_splat(CG_DBL_MIN)), plain = cg_lt(zero, a) & cg_lt(a, infinity);
     const cg_real_t normal = cg_where(plain, cg_where(small, a * 0x1p54, a), one);
-    /* beyond 2^65 every power of every number but 1 is 0 or infinite */
+    /* for |y| beyond 2^65 the power of every number except 1 is 0 or infinite */
     const cg_real_t limited = cg_smaller(cg_splat(0x1p65), cg_larger(cg_splat(-0x1p65), y));
     cg_real_t upper, lower, rounded;
     cg_y_log_x(normal, cg_where(small & plain, cg_splat(54.0), zero), limited, &upper, &lower);

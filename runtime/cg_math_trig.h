@@ -1,11 +1,11 @@
 /* cg_math_trig.h: sine, cosine, tangent. Part of cg_math.h.
  *
- * |x| = k pi/2 + r, |r| <= pi/4, then polynomials in r. Up to 1e6, k has 20 bits and pi/2 is taken in four parts (after
- * Cody and Waite 1980), short of it by 2^-141. The first three are short, so their products with k are exact; the first
- * two stop at 2^-53, so |x| less these is exact too. Then k times the third is taken off, which rounds, and k times the
- * fourth, below 2^-66, which rounds again only where |r| < 2^-10. No double below 1e6 comes closer than 2^-60.5 to a
- * multiple of pi/2 (the closest is 45.5530934770520, k = 29). Beyond 1e6 the fraction of |x| 2/pi is found in integers
- * (Payne and Hanek 1983).
+ * |x| = k pi/2 + r, |r| <= pi/4, then polynomials in r. Up to 1e6, k has 20 bits and pi/2 is split into four parts
+ * (after Cody and Waite 1980), with an error of 2^-141. The first three are short, so their products with k are
+ * exact; the first two stop at 2^-53, so |x| minus these is exact too. Then k times the third is subtracted, which
+ * rounds, and k times the fourth, below 2^-66, which rounds again only if |r| < 2^-10. No double below 1e6 comes
+ * closer than 2^-60.5 to a multiple of pi/2 (the closest is 45.5530934770520, k = 29). Beyond 1e6 the fraction of |x|
+ * 2/pi is computed in integer arithmetic (Payne and Hanek 1983).
  */
 #ifndef CG_MATH_TRIG_H
 #define CG_MATH_TRIG_H
@@ -28,9 +28,9 @@ static const uint32_t cg_two_over_pi[40] = {
 
 /* r, its tail and k mod 4 for one finite a > 1e6.
  *
- * a = m 2^e with a 53-bit m. Bits of 2/pi worth a multiple of 4 after the product are left out, the 192 that follow are
- * multiplied by m modulo 2^192: two bits of quadrant and 190 of fraction, of which at most the last 53 suffer from
- * what was cut off. The fraction is at least 2^-62 from 0 and 1 for every double, so 75 bits are right.
+ * a = m 2^e with a 53-bit m. Bits of 2/pi that contribute multiples of 4 to the product are skipped; the 192 that
+ * follow are multiplied by m modulo 2^192: two bits of quadrant and 190 of fraction, of which at most the last 53 are
+ * affected by the truncation. The fraction is at least 2^-62 from 0 and 1 for every double, so 75 bits are correct.
  */
 static void cg_reduce_one(double a, double *r, double *tail, uint64_t *k)
 {
@@ -52,7 +52,7 @@ static void cg_reduce_one(double a, double *r, double *tail, uint64_t *k)
     }
     const uint64_t top = (uint64_t)product[5] << 32 | product[4], middle = (uint64_t)product[3] << 32 | product[2];
     uint64_t fraction = top << 2 | middle >> 62, rest = middle << 2 | product[1] >> 30;
-    const uint64_t above_half = fraction >> 63; /* then from the next multiple down */
+    const uint64_t above_half = fraction >> 63; /* then count down from the next multiple */
     if (above_half) {
         fraction = ~fraction;
         rest = ~rest;
@@ -105,7 +105,7 @@ static CG_INLINE void cg_reduce(cg_real_t a, cg_real_t *r, cg_real_t *tail, cg_b
         *tail = ((third - *r) - number * CG_PIO2_FOURTH) + ((exact - third) - number * CG_PIO2_THIRD);
     }
     if (CG_RARE(cg_any_below(cg_splat(CG_TRIG_NEAR), a))) {
-        /* copies: what has its address taken would live in memory, on the common path too */
+        /* copies: a variable with its address taken would be kept in memory, on the common path too */
         const cg_real_t angle = a;
         cg_real_t near = *r, rest = tail != NULL ? *tail : a;
         cg_bits_t quadrant = *k;
@@ -161,7 +161,7 @@ static CG_INLINE cg_real_t cg_cos(cg_real_t x)
     return cosine;
 }
 
-/* sin/cos or -cos/sin of r + tail, each in two parts; the quotient's remainder is found with cut factors. */
+/* sin/cos or -cos/sin of r + tail, each in two parts; the quotient's remainder is computed with truncated factors. */
 static CG_INLINE cg_real_t cg_tan(cg_real_t x)
 {
     cg_real_t r, tail;

@@ -8,7 +8,7 @@
 #define CG_ALIGN 64u
 #define CG_ALIGNED(size) (((size) + (CG_ALIGN - 1u)) / CG_ALIGN * CG_ALIGN)
 
-/* The next array of `count` numbers of eight bytes in the block at `base`; only counts where that is NULL. */
+/* The next array of `count` eight-byte numbers in the block at `base`; if that is NULL, only counts. */
 static inline void *cg_take(char *base, size_t *offset, int64_t count)
 {
     void *const array = base == NULL ? NULL : (void *)(base + *offset);

@@ -1,13 +1,13 @@
-/* cg_method.h: instantiates every method of this folder for one right-hand side. It has no include guard; before
- * it is included these macros are set:
+/* cg_method.h: instantiates every method of this folder for one right-hand side. It has no include guard; define
+ * these macros before including it:
  *   CG_FN(name)     prefixed name of a function
  *   CG_N(run)       number of states: a literal, or run->n
  *   CG_NU(run)      number of inputs and modes: a literal, or run->n_u
- *   CG_RHS(run, t, x, out)  a call of the right-hand side: a kernel of the model, or run->rhs. Gives a status, over
- *                   lanes the truth of those that are regular
+ *   CG_RHS(run, t, x, out)  a call of the right-hand side: a kernel of the model, or run->rhs. Returns a status; over
+ *                   lanes, a mask of the regular ones
  *   CG_FLATTEN      attribute of the function that calls it, or nothing
  *   CG_COPIED       1: the kernel is copied into every stage, and CG_N is a literal
- * Optional, to save the time that they take to compile:
+ * Optional, to save compile time:
  *   CG_WITHOUT_VERN7         leaves Vern7 out
  *   CG_WITHOUT_VERN9_DENSE   leaves out Vern9's interpolant
  * With CG_LANES above 1 the same methods step that many trajectories at once.
@@ -29,7 +29,7 @@
 #define CG_ROWS(n) CG_PADDED(n)
 #endif
 
-/* The inputs that are linear between samples, at time t. */
+/* Sets the inputs that are linear between samples to time t. */
 static inline void CG_FN(ramps)(CG_RUN *run, cg_real_t t)
 {
     for (int32_t i = 0; i < run->model->n_inputs; i++) {
@@ -40,8 +40,8 @@ static inline void CG_FN(ramps)(CG_RUN *run, cg_real_t t)
     }
 }
 
-/* x_trial and f_old become the state and the derivative of the run. The buffers change places instead of being copied:
- * scalar stores followed by the vector loads of a copy would wait for the cache. */
+/* x_trial and f_old become the state and the derivative of the run. The buffers are swapped instead of copied: the
+ * vector loads of a copy would stall on the preceding scalar stores. */
 static CG_INLINE void CG_FN(exchange)(CG_RUN *run)
 {
     double *const x_spare = run->x_old;
@@ -58,7 +58,7 @@ static CG_INLINE void CG_FN(exchange)(CG_RUN *run)
 #include "cg_lanes_step.h"
 #else
 
-/* Brings run->u to time t. Only called where run->input_kind is not zero. */
+/* Updates run->u to time t. Called only if run->input_kind is nonzero. */
 static inline int CG_FN(inputs)(cg_run_t *run, double t, const double *x)
 {
     if (run->input_kind & CG_INPUT_SLOPE) {
@@ -70,7 +70,7 @@ static inline int CG_FN(inputs)(cg_run_t *run, double t, const double *x)
     return CG_OK;
 }
 
-/* Calls the right-hand side: out = f(t, x), the inputs brought to t first. */
+/* Calls the right-hand side: out = f(t, x), after updating the inputs to t. */
 CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double *x, double *out)
 {
     run->n_rhs++;

@@ -1,23 +1,23 @@
-/* cg_modes.c: the modes of Coulomb contacts: stick, or slip one way or the other, and the signs of normal forces.
+/* cg_modes.c: the modes of Coulomb contacts: stick, or slip in either direction, and the signs of normal forces.
  *
- * At an instant at which a contact may change its mode, every combination of modes of the contacts that have no slip
- * velocity, and of all signs of normal forces, is tried on the equations. It fits where
+ * Whenever a contact may change its mode, every combination of modes of the contacts without slip velocity, and of all
+ * signs of normal forces, is tried in the equations. A combination fits if
  *   stick:  |T| <= mu |N|, the tie included;
  *   slip:   the slip starts in its direction, sigma dv/dt > 0;
  *   sign s: s N >= 0.
- * A quantity that is just zero is looked at a moment later: what holds now and not then does not fit. Where no normal
- * force depends on a multiplier, one combination fits, and the first one found is taken (combinations that change few
- * modes come first). Otherwise all are counted: none or several is Painleve's paradox. Where there are more than
- * MOST_TRIALS to be tried the run ends with CG_TOO_MANY_MODES.
+ * If a quantity is exactly zero, the condition is also checked a moment later: it must hold at both times. If no normal
+ * force depends on a multiplier, exactly one combination fits, and the first one found is used (combinations that
+ * change few modes come first). Otherwise all are counted: none, or several, is Painleve's paradox. If there are more
+ * than MOST_TRIALS combinations, the run ends with CG_TOO_MANY_MODES.
  */
 #include "cg_events.h"
 #include "cg_step.h"
 
 #include <string.h>
 
-#define CG_MARGIN 1e-10 /* a condition closer to its bound than this part of the forces is decided a moment later */
-#define CG_NOISE 1e-13  /* changes of less are rounding */
-#define CG_AT_REST 1e-13 /* a slip velocity below this part of the velocities is none */
+#define CG_MARGIN 1e-10 /* a condition closer to its bound than this fraction of the forces is decided a moment later */
+#define CG_NOISE 1e-13  /* smaller changes are rounding */
+#define CG_AT_REST 1e-13 /* a slip velocity below this fraction of the velocities is zero */
 
 enum { MOST_TRIALS = 1 << 22 };
 
@@ -49,7 +49,7 @@ int cg_modes_project(cg_run_t *run)
     if (status == CG_OK && cg_step_finite(detector->x_jump, run->n)) {
         memcpy(run->x, detector->x_jump, sizeof(double) * (size_t)run->n);
     }
-    /* contacts that hold the same velocity twice have no projection; the state is then as the step left it */
+    /* two contacts that constrain the same velocity have no projection; the state then stays as the step left it */
     return status == CG_SINGULAR ? CG_OK : status;
 }
 
@@ -62,7 +62,7 @@ int cg_modes_free(cg_run_t *run, int fresh)
     if (status == CG_OK) {
         status = cg_contacts(run, run->t, run->x, detector->contacts);
     }
-    if (status == CG_SINGULAR) { /* contacts that hold one velocity twice: with all slipping it is the same velocity */
+    if (status == CG_SINGULAR) { /* two contacts constrain the same velocity: with all slipping the velocities agree */
         memcpy(detector->present, modes, sizeof(double) * (size_t)detector->n_modes);
         for (int32_t i = 0; i < detector->n_contacts; i++) {
             modes[i] = 1.0;
@@ -97,17 +97,17 @@ int cg_modes_free(cg_run_t *run, int fresh)
     return status;
 }
 
-/* ---- does a combination fit? ---- */
+/* ---- checking a combination ---- */
 
-/* Condition `which` of the combination in `modes`: positive where it holds. which = contact: of its slip or stick;
- * n_contacts + contact: of its sign. 0 < *size: what it is small against. */
+/* Condition `which` of the combination in `modes`: positive if it holds. which = contact: for its slip or stick;
+ * n_contacts + contact: for its sign. *size > 0: the scale to compare it with. */
 static double cg_condition(const cg_choice_t *choice, const double *c, int32_t which, double forces, double *size)
 {
     const cg_detector_t *const detector = choice->run->detector;
     const int32_t n = detector->n_contacts;
     const double *const own = c + 5 * (which % n);
     if (which >= n) {
-        /* where it is zero all forces may be: so what it was in the last step counts too */
+        /* if it is zero, all forces may be zero: so use its magnitude in the last step too */
         const int32_t observed = detector->first_contact + CG_CONTACT_OBSERVED * (which - n) + CG_CONTACT_NORMAL;
         *size = cg_larger(forces, detector->scale[observed]);
         return choice->modes[n + choice->run->model->contacts[which - n].sign] * own[4];
@@ -119,7 +119,7 @@ static double cg_condition(const cg_choice_t *choice, const double *c, int32_t w
     return choice->modes[which] * own[3];
 }
 
-/* What the acceleration of a slip is small against: how far the two directions of slip are apart. */
+/* The scale of a slip acceleration: the difference between the two directions of slip. */
 static double cg_spread(cg_choice_t *choice, int32_t contact)
 {
     cg_run_t *const run = choice->run;
@@ -191,15 +191,15 @@ static int cg_fits(cg_choice_t *choice)
             continue;
         }
         const double change = cg_condition(choice, detector->ahead, which, forces, &ignored) - now[which];
-        /* a tie that lasts is stick, and no slip */
+        /* a lasting tie is stick, not slip */
         const int slips = which < n && choice->modes[which] != 0.0;
         fits = slips ? change > CG_NOISE * size[which] : change >= -CG_NOISE * size[which];
     }
     return cg_run_inputs(run, run->t, run->x) == CG_OK && fits;
 }
 
-/* Keeps the combination in choice->modes, unless it is the same motion as one already kept: the same directions and the
- * same friction (a normal force of zero has both signs). */
+/* Stores the combination in choice->modes, unless it is the same motion as a stored one: the same directions and the
+ * same friction (a zero normal force has both signs). */
 static void cg_keep(cg_choice_t *choice)
 {
     cg_detector_t *const detector = choice->run->detector;
@@ -226,7 +226,7 @@ static void cg_keep(cg_choice_t *choice)
     detector->n_solutions++;
 }
 
-/* Tries all combinations that differ from the present one in `changes` of the places from `place` on. */
+/* Tries all combinations that differ from the current one in `changes` of the places from `place` on. */
 static void cg_try(cg_choice_t *choice, int32_t place, int32_t changes)
 {
     cg_detector_t *const detector = choice->run->detector;
@@ -256,7 +256,7 @@ static void cg_try(cg_choice_t *choice, int32_t place, int32_t changes)
     }
 }
 
-/* Which of several solutions the caller's rule takes: the first one found changes the fewest modes. */
+/* The solution selected by the caller's rule: the first one found changes the fewest modes. */
 static int32_t cg_by_rule(const cg_detector_t *detector)
 {
     int32_t best = 0, most = -1;

@@ -1,16 +1,16 @@
-/* cg_pair.h: what the embedded Runge-Kutta pairs share. Included by cg_method.h, before them.
+/* cg_pair.h: shared by the embedded Runge-Kutta pairs. Included by cg_method.h, before them.
  *
  * A pair defines CG_TABLEAU(name), the prefixed name of its coefficients, and undefines it at its end.
  */
 
-/* Inside functions with these names: run, n, ld, t, h, status, x (the state at t), y (a stage's state), end (that at the
- * end of the step), k0, k1, ... */
+/* For use in functions with these names: run, n, ld, t, h, status, x (the state at t), y (the state of a stage), end
+ * (the state at the end of the step), k0, k1, ... */
 #define CG_STAGE_ROW(s) cg_real_t *const CG_RESTRICT k##s = CG_REALS(run->k) + (s) * ld;
 
 #define CG_TERM(s, j) CG_TABLEAU(a)[s][j] * k##j[i]
 
-/* The state of a stage, and that at the end of the step. Where the right-hand side stands in the stage, the first need
- * not be written to memory. */
+/* The state of a stage, and the state at the end of the step. If the right-hand side is inlined in the stage, the
+ * former need not be written to memory. */
 #if CG_COPIED
 #define CG_STAGE_SPACE cg_real_t y[CG_N(run)];
 #define CG_STAGE_TARGET cg_real_t *const CG_RESTRICT end = CG_REALS(run->x_trial);
@@ -19,8 +19,8 @@
 #define CG_STAGE_TARGET cg_real_t *const end = y;
 #endif
 
-/* to = x + h sum_j a[s][j] k_j. The newest k_j is added last and apart: a small system is bound by the latency from one
- * stage to the next, and so two operations fewer wait for it. */
+/* to = x + h sum_j a[s][j] k_j. The newest k_j is added last and separately: small systems are limited by the latency
+ * from one stage to the next, and this way two fewer operations wait for it. */
 #define CG_STAGE_STATE(to, s, sum, last)                                        \
     for (int32_t i = 0; i < n; i++) {                                           \
         (to)[i] = (x[i] + h * (sum)) + h * CG_TABLEAU(a)[s][last] * k##last[i]; \
@@ -45,7 +45,7 @@ typedef cg_real_t (*CG_FN(estimate_t))(const cg_real_t *k0, const cg_real_t *k, 
 typedef cg_block_t (*CG_FN(bend_t))(const double *d, const cg_block_t *k0, const cg_block_t *k, const cg_block_t *end,
                                     int32_t ld, int32_t i);
 
-/* The square of the error estimate's root mean square in units of the tolerance. Sums run in CG_PAD partial sums, so
+/* The square of the error estimate's root mean square in units of the tolerance. Sums use CG_PAD partial sums, so
  * that their order does not depend on how a compiler vectorises. */
 static CG_INLINE cg_real_t CG_FN(pair_error)(CG_RUN *run, cg_real_t h, CG_FN(estimate_t) estimate)
 {

@@ -1,9 +1,9 @@
-/* cg_real.h: the number type that kernels, methods and elementary functions are written in.
+/* cg_real.h: the number type used in kernels, methods and elementary functions.
  *
- * Without CG_LANES (or with 1) a `cg_real_t` is a double. With CG_LANES = 2, 4 or 8 it is that many doubles in one
- * vector, one trajectory in each lane, and everything below works lane by lane. + - * / and sqrt are those of IEEE 754
- * in both, so code written with these names gives the same bits for one trajectory as for each of many (compiled
- * without contraction). A `cg_mask_t` is a truth value per lane, a `cg_bits_t` 64 unsigned bits per lane.
+ * Without CG_LANES (or with 1) a `cg_real_t` is a double. With CG_LANES = 2, 4 or 8 it is a vector of that many
+ * doubles, one trajectory in each lane, and everything below works lane by lane. + - * / and sqrt are those of IEEE
+ * 754 in both cases, so code written with these names gives the same bits for a single trajectory and in each lane
+ * (if compiled without contraction). A `cg_mask_t` is a truth value per lane, a `cg_bits_t` 64 unsigned bits per lane.
  */
 #ifndef CG_REAL_H
 #define CG_REAL_H
@@ -34,7 +34,7 @@
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
 #endif
-/* All functions with vector arguments are inlined: how a call would pass them does not matter. */
+/* All functions with vector arguments are inlined, so the calling convention does not matter. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 typedef double cg_real_t __attribute__((vector_size(CG_LANES * 8)));
@@ -50,7 +50,7 @@ static CG_INLINE cg_mask_t cg_true(void) { return ~(cg_mask_t){0}; }
 static CG_INLINE cg_bits_t cg_bits(cg_real_t a) { return (cg_bits_t)a; }
 static CG_INLINE cg_real_t cg_from_bits(cg_bits_t a) { return (cg_real_t)a; }
 
-/* a where the mask is true, else b: chosen, never multiplied, so that a NaN not chosen leaves no trace. */
+/* a where the mask is true, else b: selected, not multiplied, so that a NaN that is not selected has no effect. */
 static CG_INLINE cg_real_t cg_where(cg_mask_t mask, cg_real_t a, cg_real_t b)
 {
     return (cg_real_t)((mask & (cg_mask_t)a) | (~mask & (cg_mask_t)b));
@@ -91,7 +91,7 @@ static CG_INLINE int cg_any(cg_mask_t mask)
     return any != 0;
 #endif
 }
-/* b < a ? a : b and a < b ? a : b, with b where one of them is NaN: what the instructions do. */
+/* b < a ? a : b and a < b ? a : b, with b if either is NaN, as the CPU instructions do. */
 static CG_INLINE cg_real_t cg_larger(cg_real_t a, cg_real_t b)
 {
 #if CG_LANES == 8 && defined(__AVX512F__)

@@ -1,11 +1,11 @@
-/* cg_record.c: interpolation inside a step, and what a step leaves in the caller's record; see cg_driver.h. */
+/* cg_record.c: interpolation inside a step, and recording of steps; see cg_driver.h. */
 #include "cg_driver.h"
 #include "cg_events.h"
 #include "cg_step.h"
 
 /* ---- recording ---- */
 
-/* `count` states, a multiple of CG_WIDTH and known to the compiler: their sums advance side by side. */
+/* `count` states, a multiple of CG_WIDTH and known to the compiler: their sums are computed side by side. */
 static CG_INLINE void cg_evaluate_some(const double *coef, int64_t n_dense, int64_t ld, int count,
                                        const double *weights, double *values)
 {
@@ -83,7 +83,7 @@ static double *cg_row(cg_record_t *record, double t)
     return record->y == NULL ? NULL : record->y + row * record->y_row;
 }
 
-/* The requested times up to run->t. At the start of a run only run->t itself is inside. */
+/* Records the requested times up to run->t. At the start of a run that is only run->t itself. */
 static int cg_record_times(cg_run_t *run, cg_record_t *record)
 {
     while (record->next_eval < record->n_eval) {

@@ -44,7 +44,7 @@ static CG_INLINE int CG_FN(rk4_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
 
 static int CG_FN(rk4_step)(CG_RUN *run) { return CG_FN(fixed)(run, CG_FN(rk4_trial)); }
 
-/* The cubic through both ends and their derivatives: nothing above it. */
+/* The cubic through both ends and their derivatives, without higher terms. */
 static int CG_FN(rk4_dense)(CG_RUN *run)
 {
     CG_FN(pair_coefficients)(run, NULL, 0, 0, NULL);

@@ -2,26 +2,26 @@
  * interpolant of order 4. Coefficients and source: cg_rodas5p_tableau.h. Included by cg_driver.c: one trajectory, any
  * model that has a Jacobian. Memory: run->jacobian, matrix, pivots and slope (cg_run.h).
  *
- * The Jacobian is the model's own, exact, taken anew at every step. Inputs that a caller's function makes out of the
- * state are not in it: with those the method is of lower order, which its error control notices.
+ * The Jacobian is the model's own, exact, and evaluated at every step. It does not include inputs that a caller's
+ * function computes from the state: with those the method has lower order, which its error control detects.
  */
 #include "cg_linear.h"
 #include "cg_rodas5p_tableau.h"
 
-/* The distance, in steps, of the points from which df/dt is taken. With the formula of order 4 below its error does to
- * a step h^2 (h / 32)^4 / 5 of the sixth derivative, far less than the method's own; rounding adds 340 units of the
- * last place of h f. */
+/* The distance, in steps, between the points used for df/dt. With the formula of order 4 below, the error of df/dt adds
+ * h^2 (h / 32)^4 / 5 times the sixth derivative to a step, far less than the method's own error; rounding adds 340
+ * units in the last place of h f. */
 #define CG_RODAS5P_DISTANCE 0.03125
 
-/* run->slope = df/dt at the start of a step, by finite differences at times inside the step, where the stages are too.
- * A right-hand side without the time in it costs one call: the first difference is zero to the last bit. */
+/* run->slope = df/dt at the start of a step, by finite differences at times inside the step, like the stages. If the
+ * right-hand side does not depend on time this costs one call: the first difference is exactly zero. */
 static int CG_FN(rodas5p_slope)(cg_run_t *run, double t, double h)
 {
     const int32_t n = CG_N(run);
     const int32_t ld = CG_PADDED(n);
     const double distance = CG_RODAS5P_DISTANCE * h;
     double *const slope = run->slope;
-    double *const k = run->k; /* free before the stages */
+    double *const k = run->k; /* unused before the stages */
     int moving = 0;
     int status = CG_FN(rhs)(run, t + distance, run->x, k);
     for (int32_t i = 0; i < n; i++) {
@@ -51,7 +51,7 @@ static int CG_FN(rodas5p_factor)(cg_run_t *run, double h)
         column[j] += 1.0;
     }
     run->n_lu++;
-    /* Singular where 1 / (gamma h) is an eigenvalue of J, which it no longer is with a shorter step. */
+    /* Singular if 1 / (gamma h) is an eigenvalue of J, which it no longer is with a shorter step. */
     return cg_linear_factor(n, run->matrix, run->pivots) ? CG_OK : CG_STEP_TOO_SMALL;
 }
 
@@ -72,7 +72,7 @@ static CG_INLINE int CG_FN(rodas5p_trial)(cg_run_t *run, double t, double h)
             for (int32_t j = 0; j < s; j++) {
                 cg_linear_add(n, cg_rodas5p_a[s][j], run->k + j * ld, y);
             }
-        } else { /* the row before with a one behind */
+        } else { /* the previous row with a one appended */
             cg_linear_add(n, 1.0, ks - ld, y);
         }
         if (s > 0) {
@@ -91,7 +91,7 @@ static CG_INLINE int CG_FN(rodas5p_trial)(cg_run_t *run, double t, double h)
     return status;
 }
 
-/* The last stage is the difference of the method and the embedded one. */
+/* The last stage is the difference between the method and the embedded one. */
 static CG_INLINE double CG_FN(rodas5p_error)(cg_run_t *run, double h)
 {
     const int32_t n = CG_N(run);
@@ -116,7 +116,7 @@ static int CG_FN(rodas5p_jacobian)(cg_run_t *run)
     return status;
 }
 
-/* A step from where the Jacobian has been taken. */
+/* A step from the point where the Jacobian was evaluated. */
 static int CG_FN(rodas5p_advance)(cg_run_t *run)
 {
     const cg_control_t control = {0.2, 0.0, 0.9, 0.2, 6.0, 0};

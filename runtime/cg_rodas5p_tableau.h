@@ -5,15 +5,15 @@
  * Differential Equations package, BIT Numerical Mathematics 63 (2023) 27; the figures are those of the author's
  * implementation in OrdinaryDiffEq.jl.
  *
- * In the variables that need no product with the Jacobian (E. Hairer, G. Wanner, Solving Ordinary Differential
- * Equations II, 2nd ed., Springer 1996, section IV.7, equation (7.25)) stage s is the solution of
+ * In the variables that avoid products with the Jacobian (E. Hairer, G. Wanner, Solving Ordinary Differential Equations
+ * II, 2nd ed., Springer 1996, section IV.7, equation (7.25)) stage s is the solution of
  *
  *     (I - gamma h J) k_s = gamma h (f(t + c_s h, x + sum_j a_sj k_j) + h d_s df/dt) + gamma sum_j C_sj k_j.
  *
- * The rows 6 and 7 of a are row 5 with ones behind: the last stages start at x + sum_j a_7j k_j, and the step ends at
- * that plus k_7, which is also the difference to the embedded method. Checked in the tests: the order conditions of
- * Rosenbrock methods for all rooted trees up to order 5, of the embedded method and of the interpolant up to order 4,
- * row sums, and the stability function.
+ * Rows 6 and 7 of a are row 5 with ones appended: the last stages start at x + sum_j a_7j k_j, and the step ends at
+ * that plus k_7, which is also the difference from the embedded method. Checked in the tests: the order conditions of
+ * Rosenbrock methods for all rooted trees up to order 5, those of the embedded method and of the interpolant up to
+ * order 4, row sums, and the stability function.
  */
 #ifndef CG_RODAS5P_TABLEAU_H
 #define CG_RODAS5P_TABLEAU_H

@@ -23,7 +23,7 @@ static CG_INLINE cg_real_t CG_FN(norm)(const CG_RUN *run, const cg_real_t *v)
     return cg_sqrt(CG_FN(squares)(run, v, x, x) / (double)CG_N(run));
 }
 
-/* The length of the first Euler step to try, from x and f. */
+/* The size of the first Euler step to try, from x and f. */
 static CG_INLINE cg_real_t CG_FN(probe)(const CG_RUN *run, cg_real_t longest)
 {
     const cg_real_t size = CG_FN(norm)(run, CG_REALS(run->x));

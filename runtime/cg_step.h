@@ -1,7 +1,7 @@
-/* cg_step.h: what every method needs inside a step, for one trajectory or for lanes of them (see cg_real.h).
+/* cg_step.h: helpers for every method inside a step, for one trajectory or for lanes (see cg_real.h).
  *
- * The library's pow changes its last bits with the CPU's features; a step length must not, so the step control has
- * its own logarithm and power, made of + - * / only.
+ * The last bits of the library's pow depend on the CPU's features; a step size must not, so the step-size control has
+ * its own logarithm and power, which use only + - * /.
  */
 #ifndef CG_STEP_H
 #define CG_STEP_H
@@ -11,9 +11,9 @@
 
 #include <float.h>
 
-/* What a loop over states works on at once: CG_WIDTH states of one trajectory in a register of the CPU that it is
- * compiled for, where the compiler has vector types; one state of all lanes. For sums of many terms that nothing waits
- * for; the same operations on each state, so the same bits. */
+/* The unit of a loop over states: CG_WIDTH states of one trajectory in a vector register of the target CPU, if the
+ * compiler has vector types; or one state of all lanes. For long sums outside the critical path; the operations on each
+ * state are the same, and so are the bits. */
 #if CG_LANES > 1
 #define CG_WIDTH 1
 typedef cg_real_t cg_block_t;
@@ -29,17 +29,17 @@ typedef double cg_block_t __attribute__((vector_size(CG_WIDTH * sizeof(double)),
 typedef double cg_loose_t __attribute__((vector_size(CG_WIDTH * sizeof(double)), aligned(8), may_alias));
 #elif CG_LANES == 1
 typedef double cg_block_t;
-typedef double cg_loose_t; /* at any address that a double may have */
+typedef double cg_loose_t; /* with the alignment of a double */
 #endif
 
-/* Before a loop over the states of lanes whose sums would go through memory. */
+/* Placed before a loop over the states of lanes if its sums would otherwise go through memory. */
 #if CG_LANES > 1
 #define CG_UNROLL _Pragma("GCC unroll 16")
 #else
 #define CG_UNROLL
 #endif
 
-/* True where all n values are finite: 0 * v is NaN for an infinity and for a NaN. */
+/* True if all n values are finite: 0 * v is NaN for an infinity and for a NaN. */
 static CG_INLINE cg_mask_t cg_step_finite(const cg_real_t *v, int32_t n)
 {
     cg_real_t sum = cg_splat(0.0);
@@ -49,9 +49,9 @@ static CG_INLINE cg_mask_t cg_step_finite(const cg_real_t *v, int32_t n)
     return cg_eq(sum, cg_splat(0.0));
 }
 
-/* log2 and exp2 to 4 digits. They stand between the error of a step and the length of the next, so short dependency
- * chains matter and digits do not: exact at powers of two, polynomials (errors 2e-5 and 3e-6) between. Integers pass
- * through the low bits of a double near 2^52, for not every CPU converts vectors of 64-bit integers. */
+/* log2 and exp2 to 4 digits. They are between the error of a step and the size of the next one, so short dependency
+ * chains matter and digits do not: exact at powers of two, polynomials (errors 2e-5 and 3e-6) in between. Integers are
+ * converted through the low bits of a double near 2^52, since not every CPU converts vectors of 64-bit integers. */
 #define CG_STEP_SHIFT 4503599627370496.0 /* 2^52 */
 
 /* log2(a), with a clamped to 1e-100 .. 1e100. */
@@ -81,8 +81,8 @@ static CG_INLINE cg_real_t cg_step_scale(double atol, double rtol, cg_real_t x, 
     return atol + rtol * cg_larger(cg_abs(x), cg_abs(y));
 }
 
-/* The shortest step from t that is taken before t_stop: a few spacings of the numbers there. With a shorter one the
- * stages fall on the same times, and at last the state moves while t stands still. */
+/* The shortest step allowed from t before t_stop: a few spacings of floating-point numbers at t. With a shorter one,
+ * stages would coincide in time, and eventually the state would change while t does not. */
 static CG_INLINE cg_real_t cg_step_smallest(cg_real_t t)
 {
     return 4.0 * cg_larger(cg_abs(t) * DBL_EPSILON, cg_splat(DBL_MIN));

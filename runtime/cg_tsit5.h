@@ -1,6 +1,6 @@
-/* cg_tsit5.h: Tsit5, order 5 with an embedded estimate of order 4 and an interpolant of order 4 without stages of its
- * own. The derivative at the end of a step belongs to its error estimate. Included by cg_method.h. Coefficients and
- * source: cg_tsit5_tableau.h.
+/* cg_tsit5.h: Tsit5, order 5 with an embedded estimate of order 4 and an interpolant of order 4 without extra stages.
+ * The error estimate uses the derivative at the end of the step. Included by cg_method.h. Coefficients and source:
+ * cg_tsit5_tableau.h.
  */
 #include "cg_tsit5_tableau.h"
 

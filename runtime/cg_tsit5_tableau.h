@@ -1,11 +1,11 @@
 /* cg_tsit5_tableau.h: the coefficients of Tsit5, an explicit Runge-Kutta pair of order 5(4).
  *
  * Source: Ch. Tsitouras, Runge-Kutta pairs of order 5(4) satisfying only the first column simplifying assumption,
- * Computers & Mathematics with Applications 62 (2011) 770-775. The paper prints 16 digits; those here are the doubles
- * nearest to coefficients of 36 digits that meet the order conditions to 1e-34, and the interpolant is the one of the
- * paper: order 4, met at both ends with its slope, 0.1017 theta^4 in the second weight.
+ * Computers & Mathematics with Applications 62 (2011) 770-775. The paper prints 16 digits; these are the doubles
+ * nearest to 36-digit coefficients that satisfy the order conditions to 1e-34. The interpolant is that of the paper:
+ * order 4, matching value and slope at both ends, with 0.1017 theta^4 in the second weight.
  *
- * Stages 0..5 make the step; row 6 holds its weights, so that stage 6 is the derivative at the step's end, which the
+ * Stages 0..5 make the step; row 6 contains its weights, so that stage 6 is the derivative at the step's end, which the
  * error estimate uses too. Checked in the tests: row sums, the order conditions of all rooted trees up to order 5, of
  * the error estimate up to order 4, and of the interpolant.
  */
@@ -16,11 +16,11 @@
 #define CG_TSIT5_ALL 7
 #define CG_TSIT5_DENSE 5
 
-/* Stage s is taken at t + c[s] h. */
+/* Stage s is evaluated at t + c[s] h. */
 static const double cg_tsit5_c[CG_TSIT5_ALL] = {
     0.0, 0.161, 0.32700000000000001, 0.90000000000000002, 0.98002554090450966, 1.0, 1.0};
 
-/* Stage s is taken at x + h sum_j a[s][j] k_j. */
+/* Stage s is evaluated at x + h sum_j a[s][j] k_j. */
 static const double cg_tsit5_a[CG_TSIT5_ALL][CG_TSIT5_ALL] = {
     {0.0},
     {0.161},

@@ -2,12 +2,12 @@
  *
  * Source: J. H. Verner, Numerically optimal Runge-Kutta pairs with interpolants, Numerical Algorithms 53 (2010)
  * 383-396; digits from the author's files RKV76.IIa.Efficient.00001675585 of 2006 (pair) and of 2024-07-11 (stages of
- * the interpolant: those of 2006 miss order 7 inside the step), which meet the order conditions to 1e-36. The number in
- * the files' name is the norm of the error's leading terms.
+ * the interpolant: those of 2006 miss order 7 inside the step), which satisfy the order conditions to 1e-36. The number
+ * in the file names is the norm of the leading error terms.
  *
- * Stages 0..9 make the step and its error estimate, row 10 holds the weights, so that stage 10 is the derivative at
- * the step's end; stages 11..15 serve the interpolant only. Checked in the tests: row sums, the order conditions of all
- * rooted trees up to order 7, of the error estimate up to order 6, and of the interpolant up to order 7.
+ * Stages 0..9 make the step and its error estimate; row 10 contains the weights, so that stage 10 is the derivative at
+ * the step's end; stages 11..15 are only for the interpolant. Checked in the tests: row sums, the order conditions of
+ * all rooted trees up to order 7, of the error estimate up to order 6, and of the interpolant up to order 7.
  */
 #ifndef CG_VERN7_TABLEAU_H
 #define CG_VERN7_TABLEAU_H
@@ -16,13 +16,13 @@
 #define CG_VERN7_ALL 16
 #define CG_VERN7_DENSE 8
 
-/* Stage s is taken at t + c[s] h. */
+/* Stage s is evaluated at t + c[s] h. */
 static const double cg_vern7_c[CG_VERN7_ALL] = {
     0.0, 0.0050000000000000001, 0.10888888888888888, 0.16333333333333333, 0.45550000000000002,
     0.6095094489978381, 0.88400000000000001, 0.92500000000000004, 1.0, 1.0, 1.0, 0.6716626365038747, 0.125,
     0.25, 0.53000000000000003, 0.79000000000000004};
 
-/* Stage s is taken at x + h sum_j a[s][j] k_j. */
+/* Stage s is evaluated at x + h sum_j a[s][j] k_j. */
 static const double cg_vern7_a[CG_VERN7_ALL][CG_VERN7_ALL] = {
     {0.0},
     {0.0050000000000000001},

@@ -1,12 +1,12 @@
 /* cg_vern9_tableau.h: the coefficients of Verner's "most efficient" explicit Runge-Kutta pair of order 9(8).
  *
  * Source: J. H. Verner, Numerically optimal Runge-Kutta pairs with interpolants, Numerical Algorithms 53 (2010)
- * 383-396; digits from the author's file RKV98.IIa.Efficient.000000349 of 2008, which meet the order conditions to
- * 1e-36. The number in the file's name is the norm of the error's leading terms.
+ * 383-396; digits from the author's file RKV98.IIa.Efficient.000000349 of 2008, which satisfy the order conditions to
+ * 1e-36. The number in the file name is the norm of the leading error terms.
  *
- * Stages 0..15 make the step and its error estimate, row 16 holds the weights, so that stage 16 is the derivative at
- * the step's end; stages 17..25 serve the interpolant only. Checked in the tests: row sums, the order conditions of all
- * rooted trees up to order 9, of the error estimate up to order 8, and of the interpolant up to order 9.
+ * Stages 0..15 make the step and its error estimate; row 16 contains the weights, so that stage 16 is the derivative at
+ * the step's end; stages 17..25 are only for the interpolant. Checked in the tests: row sums, the order conditions of
+ * all rooted trees up to order 9, of the error estimate up to order 8, and of the interpolant up to order 9.
  */
 #ifndef CG_VERN9_TABLEAU_H
 #define CG_VERN9_TABLEAU_H
@@ -15,7 +15,7 @@
 #define CG_VERN9_ALL 26
 #define CG_VERN9_DENSE 10
 
-/* Stage s is taken at t + c[s] h. */
+/* Stage s is evaluated at t + c[s] h. */
 static const double cg_vern9_c[CG_VERN9_ALL] = {
     0.0, 0.034619999999999998, 0.097024350638780441, 0.14553652595817068, 0.56100000000000005,
     0.229007911590485, 0.54499208840951496, 0.64500000000000002, 0.48375000000000001, 0.067570000000000005,
@@ -23,7 +23,7 @@ static const double cg_vern9_c[CG_VERN9_ALL] = {
     0.69599999999999995, 0.48699999999999999, 0.025000000000000001, 0.14999999999999999, 0.32000000000000001,
     0.78000000000000003, 0.95999999999999996};
 
-/* Stage s is taken at x + h sum_j a[s][j] k_j. */
+/* Stage s is evaluated at x + h sum_j a[s][j] k_j. */
 static const double cg_vern9_a[CG_VERN9_ALL][CG_VERN9_ALL] = {
     {0.0},
     {0.034619999999999998},

@@ -1,19 +1,20 @@
 /* chaplygin.h: the binary interface of a compiled model.
  *
  * One table, `cg_model_t`, describes a model completely: names, units, sizes and kernels. It needs no library,
- * holds no mutable state, and is the same for a model loaded into Python, linked into C, or wrapped as an FMU.
+ * has no mutable state, and is the same for a model loaded into Python, linked into C, or wrapped as an FMU.
  *
  * Arrays and their lengths (all double, all owned by the caller):
  *   x    n_states       the state: coordinates, then velocities, in the order of `states`
  *   p    n_parameters   parameters, in the order of `parameters`
  *   u    n_inputs + n_modes   inputs in the order of `inputs`, then the modes (below)
- *   out  what the kernel returns, length in its comment
+ *   out  the kernel's result; its length is in the kernel's comment
  *   work n_work         scratch; may be NULL when n_work is 0
- * Arrays never overlap. Kernels allocate nothing and keep nothing between calls.
+ * Arrays never overlap. Kernels allocate nothing and keep no state between calls.
  *
  * Modes of a model with Coulomb contacts: u[n_inputs + i], for contact i < n_contacts, is the direction of its slip,
- * -1 or +1, or 0 where it sticks; then u[n_inputs + n_contacts + j], -1 or +1, is the assumed sign of the normal force
- * of each contact whose normal force depends on a multiplier. So n_modes = n_contacts + the number of those.
+ * -1 or +1, or 0 if it sticks. After these, for each contact with a normal force that depends on a multiplier,
+ * u[n_inputs + n_contacts + j], -1 or +1, is the assumed sign of that force. So n_modes = n_contacts + the number of
+ * such contacts.
  */
 #ifndef CHAPLYGIN_H
 #define CHAPLYGIN_H
@@ -35,15 +36,15 @@ enum cg_status {
     CG_TERMINAL_EVENT = 1,    /* a terminal event ended the run */
     CG_SINGULAR = -1,         /* a pivot of the mass matrix or of the constraints fell below its threshold */
     CG_NONFINITE = -2,        /* a state or a derivative is not finite */
-    CG_STEP_TOO_SMALL = -3,   /* the step fell below the spacing of floating-point numbers at t */
+    CG_STEP_TOO_SMALL = -3,   /* the step size fell below the spacing of floating-point numbers at t */
     CG_TOO_MANY_STEPS = -4,   /* the step limit was reached */
     CG_INTERRUPTED = -5,      /* the caller asked to stop */
     CG_INPUT_FAILED = -6,     /* a caller's input function failed */
     CG_BAD_ARGUMENT = -7,     /* an argument is outside its range */
-    CG_UNSUPPORTED = -8,      /* the model has no such kernel */
-    CG_ACCUMULATING = -9,     /* events follow one another in ever shorter times, without end */
-    CG_PARADOX = -10,         /* no mode of the contacts, or more than one, fits the equations */
-    CG_TOO_MANY_MODES = -11   /* there are too many modes of the contacts to try them all */
+    CG_UNSUPPORTED = -8,      /* the model does not have this kernel */
+    CG_ACCUMULATING = -9,     /* events follow one another at ever shorter intervals, without end */
+    CG_PARADOX = -10,         /* no contact mode, or more than one, satisfies the equations */
+    CG_TOO_MANY_MODES = -11   /* there are too many contact modes to try them all */
 };
 
 /* What a named quantity is. */
@@ -53,7 +54,7 @@ enum cg_kind {
     CG_PARAMETER = 2,
     CG_INPUT = 3,
     CG_DECLARED = 4,  /* an output: a declared variable that is not a state, e.g. a dependent velocity */
-    CG_OUTPUT = 5,    /* an output the user named */
+    CG_OUTPUT = 5,    /* an output named by the user */
     CG_REACTION = 6,  /* an output: a multiplier or constraint reaction */
     CG_INVARIANT = 7, /* conserved along every motion */
     CG_RESIDUAL = 8,  /* zero along every motion */
@@ -61,8 +62,8 @@ enum cg_kind {
     CG_MODE = 10
 };
 
-/* What is known of a variable; bits of `flags`. The first six are what was declared of a parameter, input or
- * coordinate; the last one belongs to invariants and residuals. */
+/* Properties of a variable; bits of `flags`. The first six are declared assumptions about a parameter, input or
+ * coordinate; the last one is for invariants and residuals. */
 enum cg_flag {
     CG_NOT_NEGATIVE = 1,
     CG_NOT_POSITIVE = 2,
@@ -70,31 +71,31 @@ enum cg_flag {
     CG_INTEGER = 8,
     CG_EVEN = 16,
     CG_ODD = 32,
-    CG_ZERO_AT_START = 64 /* it is zero where a run begins: the kernel `consistency` has it */
+    CG_ZERO_AT_START = 64 /* must be zero at the start of a run: computed by the kernel `consistency` */
 };
 
 typedef struct cg_variable {
     const char *name;
-    const char *unit;        /* "" where none is declared */
-    const char *description; /* "" where none is declared */
-    double example;          /* value at the example point, NaN where none is declared */
+    const char *unit;        /* "" if none is declared */
+    const char *description; /* "" if none is declared */
+    double example;          /* value at the example point, NaN if none is declared */
     int32_t kind;            /* enum cg_kind */
     int32_t flags;           /* bits of enum cg_flag */
 } cg_variable_t;
 
-/* An event: guard of the same index, and what happens where it crosses zero. */
+/* An event: what happens when the guard with the same index crosses zero. */
 typedef struct cg_event {
     const char *name;
-    int32_t direction; /* +1: where the guard rises through zero, -1: falls, 0: both */
-    int32_t terminal;  /* 1: the run ends there */
-    int32_t has_reset; /* 1: `reset` gives the state after it */
+    int32_t direction; /* +1: the guard rises through zero, -1: falls, 0: both */
+    int32_t terminal;  /* 1: the run ends at the event */
+    int32_t has_reset; /* 1: `reset` gives the state after the event */
     int32_t reserved;
 } cg_event_t;
 
 /* A Coulomb contact: its mode is u[n_inputs + its index]. */
 typedef struct cg_contact {
     const char *name;
-    int32_t sign; /* index j of its sign mode, u[n_inputs + n_contacts + j]; -1: its normal force is of the state */
+    int32_t sign; /* index j of its sign mode, u[n_inputs + n_contacts + j]; -1: N is a function of the state */
     int32_t reserved;
 } cg_contact_t;
 
@@ -111,13 +112,13 @@ typedef int (*cg_jvp_t)(double t, const double *CG_RESTRICT x, const double *CG_
 typedef int (*cg_reset_t)(int32_t event, double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                           const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 
-/* q[n_hoisted]: what rhs makes of the parameters alone. Only the methods compiled with a model read it. Returns a
- * status as rhs does. */
+/* q[n_hoisted]: values in rhs that depend on the parameters alone. Only the methods compiled with a model read it.
+ * Returns a status as rhs does. */
 typedef int (*cg_hoist_t)(const double *CG_RESTRICT p, double *CG_RESTRICT q);
 
-/* out = kernel(t, x, p, u) over the lanes of a cg_lane_set_t: as many trajectories, lane index fastest:
+/* out = kernel(t, x, p, u) over the lanes of a cg_lane_set_t, one trajectory per lane, lane index fastest:
  * x[i * n_lanes + lane], and so on; t[lane]. All arrays are aligned to n_lanes doubles. status[lane] is set for each
- * lane; a failing lane does not disturb the others. */
+ * lane; a failing lane does not affect the others. */
 typedef void (*cg_lanes_t)(const double *CG_RESTRICT t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                            const double *CG_RESTRICT u, double *CG_RESTRICT out, int32_t *CG_RESTRICT status,
                            double *CG_RESTRICT work);
@@ -131,27 +132,27 @@ typedef struct cg_method {
     int (*dense)(struct cg_run *run);  /* coefficients of the interpolant over the last step; NULL: the table's */
 } cg_method_t;
 
-struct cg_lanes_run; /* state of one group of trajectories that run side by side: cg_lanes.h */
+struct cg_lanes_run; /* state of one group of trajectories running side by side: cg_lanes.h */
 
 /* An integration method over lanes; see cg_lanes.h. */
 typedef struct cg_lane_method {
     const char *name;
-    void (*prepare)(struct cg_lanes_run *run); /* derivative and first step of lanes that begin */
-    void (*advance)(struct cg_lanes_run *run); /* steps of all lanes until one needs attention */
+    void (*prepare)(struct cg_lanes_run *run); /* derivative and first step of lanes that start */
+    void (*advance)(struct cg_lanes_run *run); /* steps all lanes until one needs service */
     void (*dense)(struct cg_lanes_run *run);   /* coefficients of the interpolant over the last step */
 } cg_lane_method_t;
 
-/* What a CPU must have to run a set of lanes. */
+/* CPU features required to run a set of lanes. */
 enum cg_cpu { CG_CPU_ANY = 0, CG_CPU_AVX2 = 1, CG_CPU_AVX512 = 2 };
 
-/* The right-hand side of a model, and the methods with it, over n_lanes trajectories at once. */
+/* The right-hand side of a model, and methods with it inlined, over n_lanes trajectories at once. */
 typedef struct cg_lane_set {
     uint32_t abi_version; /* CG_ABI_VERSION */
     uint32_t struct_size; /* sizeof(cg_lane_set_t) */
     const char *digest;   /* of the model it belongs to */
     int32_t n_lanes;      /* 2, 4 or 8 */
     int32_t cpu;          /* enum cg_cpu */
-    int32_t n_work;       /* scratch in numbers per lane */
+    int32_t n_work;       /* scratch, in numbers per lane */
     int32_t reserved;
     cg_lanes_t rhs;
     const cg_lane_method_t *methods; /* ended by a NULL name */
@@ -192,7 +193,7 @@ typedef struct cg_model {
     const cg_event_t *events;     /* [n_events] */
     const cg_contact_t *contacts; /* [n_contacts] */
 
-    /* Kernels; NULL where the model has none. */
+    /* Kernels; NULL if the model does not have them. */
     cg_kernel_t rhs;        /* out[n_states] = dx/dt */
     cg_kernel_t jacobian;   /* out[n_states * n_states], row-major: out[i * n_states + j] = d(dx_i/dt)/dx_j */
     cg_jvp_t jvp;           /* out[n_states] */
@@ -201,21 +202,21 @@ typedef struct cg_model {
     cg_kernel_t guards_fn;     /* out[n_guards]: the events' guards, then the kinks of the right-hand side */
     cg_reset_t reset;          /* out[n_states] */
     cg_kernel_t contacts_fn;   /* out[5 * n_contacts], all at the modes in u: for each contact its slip velocity v, the
-                                * friction force T along the slip (slipping: -sigma mu |N|; sticking: what holds it),
-                                * its limit mu |N|, dv/dt, and the normal force N */
+                                * friction force T along the slip (slipping: -sigma mu |N|; sticking: the static
+                                * friction), its limit mu |N|, dv/dt, and the normal force N */
     cg_kernel_t mode;          /* reserved: NULL */
-    cg_kernel_t project;       /* out[n_states]: the coordinates as they are; the velocities moved, in the metric of the
-                                * kinetic energy, so that v = 0 in every contact of mode 0 */
+    cg_kernel_t project;       /* out[n_states]: the coordinates unchanged; the velocities projected, in the metric of
+                                * the kinetic energy, so that v = 0 in every contact of mode 0 */
     cg_kernel_t initial; /* out[n_states + n_parameters]: states and parameters from the declared variables; here
                           * the argument x has length n_declared */
-    cg_hoist_t hoist;    /* NULL where n_hoisted is 0 */
+    cg_hoist_t hoist;    /* NULL if n_hoisted is 0 */
 
     const cg_method_t *methods; /* methods compiled with this right-hand side, ended by a NULL name; or NULL */
-    const cg_lane_set_t *const *lane_sets; /* the widest first, ended by NULL; or NULL: none is linked in */
+    const cg_lane_set_t *const *lane_sets; /* widest first, ended by NULL; or NULL: none is linked in */
 
     cg_kernel_t consistency; /* out[3 * n_consistency]: for each of `invariants` with CG_ZERO_AT_START, in their order,
                               * its value r, the sum of the magnitudes of the terms of r, and that of the terms of
-                              * all dr/dx_j; NULL where n_consistency is 0 */
+                              * all dr/dx_j; NULL if n_consistency is 0 */
 } cg_model_t;
 
 #ifdef __cplusplus

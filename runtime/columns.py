@@ -1,8 +1,8 @@
-"""The initial states and parameters of an ensemble: read where the user has them, a stretch of columns at a time.
+"""The initial states and parameters of an ensemble: read in place, a block of columns at a time.
 
-An ensemble of a million trajectories must not take a second and third copy of what it is given. So arrays are kept as
-they came, states are computed for a stretch of columns and put where the results will be, and of the parameters only
-those are tables that vary.
+An ensemble of a million trajectories must not make two or three copies of its arguments. So arrays are kept as given,
+states are computed for a block of columns and written where the results will be, and only parameters that vary are
+stored as tables.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import arguments
+from .consistency import held
 from .errors import ChaplyginError
 from .inputs import Inputs
 
@@ -22,9 +23,9 @@ Array = NDArray[np.float64]
 __all__ = ["Columns", "Start"]
 
 STRETCH = 16384
-"""Columns that are prepared at once: few enough for the cache, many enough that Python's share is small."""
+"""Columns prepared at once: few enough for the CPU cache, many enough to keep Python's overhead small."""
 KEPT = 1 << 24
-"""Bytes up to which given arrays are copied, so that the caller may change them; larger ones are only referred to."""
+"""Given arrays up to this many bytes are copied, so that the caller can change them; larger ones are referenced."""
 
 
 class Columns:
@@ -47,37 +48,37 @@ class Columns:
             )
             entries = [self.table]
             self.fits = self.table.ndim == 1 or (self.table.ndim == 2 and self.table.shape[1] == count)
-        # Where the lengths are not right, `arguments.matrix` says what is wrong.
+        # If the lengths are wrong, `arguments.matrix` raises the error.
         if sum(entry.nbytes for entry in entries) <= KEPT:
             self.table = None if self.table is None else self.table.copy()
             self.by_name = self.by_name and {name: entry.copy() for name, entry in self.by_name.items()}
 
     def part(self, first: int, last: int) -> Any:
-        """Columns first <= j < last, as `Face._initial` takes them."""
+        """Columns first <= j < last, in the format of `Face._initial`."""
         if self.by_name is not None:
             return {name: row[first:last] if row.ndim else row for name, row in self.by_name.items()}
         return self.table[:, first:last] if self.table.ndim == 2 else self.table
 
     def column(self, j: int) -> Any:
-        """The j-th column, as `Face._prepare` takes it."""
+        """The j-th column, in the format of `Face._prepare`."""
         if self.by_name is not None:
             return {name: row[j] if row.ndim else row[()] for name, row in self.by_name.items()}
         return self.table[:, j] if self.table.ndim == 2 else self.table
 
     def row(self, k: int) -> Array | None:
-        """The k-th row as float64, (1,) or (N,); None where it is not given."""
+        """The k-th row as float64, (1,) or (N,); None if it is not given."""
         found = self.table[k] if self.by_name is None else self.by_name.get(self.names[k])
         if found is None:
             return None
         row = np.atleast_1d(np.asarray(found, dtype=np.float64))
-        # A field of a packed record lies where C code cannot read it.
+        # A field of a packed record can be misaligned, and C code cannot read it then.
         return row if row.flags.aligned and row.strides[0] % row.itemsize == 0 else row.copy()
 
 
 class Start:
-    """Where every trajectory of an ensemble begins: `states` (n_states, N), and `parameters`, a row (1,) or (N,) each.
+    """The start of every trajectory of an ensemble: `states` (n_states, N) and `parameters`, rows (1,) or (N,).
 
-    The states go to `target`, an array of that shape. Raises `ArgumentError` as a single run does.
+    The states are written to `target`, an array of that shape. Raises `ArgumentError` as a single run does.
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class Start:
         self.model, self.t0, self.controls = model, t0, controls
         self._states: list[Any] | None = None
         self.parameters: list[Array] = []
-        # Contacts have more to be checked; a long table is no matter of microseconds.
+        # Contacts need further checks; for a long table microseconds do not matter.
         if count <= STRETCH and not model.contacts:
             found = model._plain_start(initial, parameters, count, target)
             if found is not None:
@@ -118,25 +119,30 @@ class Start:
             self._take_parameters(first, last, p, count)
 
     def _parts(self, count: int, whole: Callable[[], Any]) -> Iterator[tuple[int, Array, Array]]:
-        """First column, states and parameters of each stretch."""
+        """First column, states and parameters of each block."""
+        warned = False
         for first in range(0, count, STRETCH):
             last = min(first + STRETCH, count)
             try:
-                x0, p = self.model._initial(
-                    self.t0,
-                    self.initial.part(first, last),
-                    self.given.part(first, last),
-                    self.controls.part(first, last),
-                    last - first,
-                )
+                with held() as warnings:
+                    x0, p = self.model._initial(
+                        self.t0,
+                        self.initial.part(first, last),
+                        self.given.part(first, last),
+                        self.controls.part(first, last),
+                        last - first,
+                    )
             except ChaplyginError:
                 if count > STRETCH:
-                    whole()  # fails in the same way, and counts all columns
+                    whole()  # fails in the same way, but counts all columns
                 raise
+            if warnings and not warned:
+                warned = True
+                whole()  # warns in the same way, and counts all columns
             yield first, _wide(x0), _wide(p)
 
     def _take_parameters(self, first: int, last: int, p: Array, count: int) -> None:
-        """Keep the parameters of a stretch: as given, or a row of its own for one that follows from the start."""
+        """Store the parameters of a block: as given, or in a new row for a parameter that follows from the start."""
         if first == 0:
             rows = [self.given.row(k) for k in range(len(p))]
             self._own = {k for k, row in enumerate(rows) if row is None}
@@ -153,18 +159,19 @@ class Start:
 
     @property
     def plain(self) -> bool:
-        """Whether it was read at C speed, which has looked at what is assumed of states and parameters too."""
+        """Whether the fast path in C was taken, which also checks the assumptions about states and parameters."""
         return self._states is not None
 
     def of(self, j: int) -> tuple[Array, Array]:
-        """State and parameters of the j-th trajectory, computed as for a run of its own."""
+        """State and parameters of the j-th trajectory, computed as for a single run."""
         if self._states is not None:
             states = [row[j] if isinstance(row, np.ndarray) else row for row in self._states]
             rows = [row[j] if len(row) > 1 else row[0] for row in self.parameters]
             return np.array(states, dtype=np.float64), np.array(rows, dtype=np.float64)
-        return self.model._initial(  # type: ignore[no-any-return]
-            self.t0, self.initial.column(j), self.given.column(j), self.controls.column(j), None
-        )
+        with held():  # the ensemble has warned
+            return self.model._initial(  # type: ignore[no-any-return]
+                self.t0, self.initial.column(j), self.given.column(j), self.controls.column(j), None
+            )
 
     def table(self) -> Array:
         """The parameters as one array, (n_parameters, 1) or (n_parameters, N)."""

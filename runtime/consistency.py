@@ -1,21 +1,28 @@
-"""Whether a run begins where its equations hold: on its constraints, on the levels of its kinematics.
+"""Checks that a run begins where its equations hold: on its constraints and on the levels of its kinematic invariants.
 
-A residual r (a holonomic equation, or a constraint where every velocity is a state) has to be zero at the start. It is
-compared with the sum of the magnitudes of its terms, so that the units do not matter: a share of more than 1e-8 is a
-`ConsistencyWarning`, of more than 1e-4 an `ArgumentError`. A residual of one term, w = 0, is all of its terms however
-small it is; so the sum counts as no less than FLOOR * atol * sum |dr/dx_j| (with atol no larger than LARGEST_ATOL),
-which passes over what lies below `atol`. Invariants of the kinematics whose level the example gives, |q|^2 - 1, are
-only warned about.
+A residual r (a holonomic equation, or a constraint if every velocity is a state) must be zero at the start. It is
+compared with the sum of the magnitudes of its terms, so that units do not matter: a ratio above 1e-8 gives a
+`ConsistencyWarning`, above 1e-4 an `ArgumentError`. A residual with a single term, w = 0, always has the ratio 1,
+however small it is; so the sum is taken to be at least FLOOR * atol * sum |dr/dx_j| (with atol at most LARGEST_ATOL),
+which ignores residuals below `atol`. Invariants of the kinematics with a level given by the example, such as
+|q|^2 - 1, only cause warnings.
 
-The end of a run may start the next one however far it has drifted. A model remembers its latest ends that lie off the
-constraints, bit for bit, with their residuals, and those of its ensembles as long as their arrays live; such a start
-is let through while its residuals are no larger than they were there. Snapshots are not looked at.
+The end of a run can start the next one however far it has drifted. A model remembers the most recent run ends that are
+off the constraints, bit for bit, with their residuals, and those of its ensembles as long as their arrays exist; such a
+start is accepted if its residuals are no larger than they were there. Snapshots are not checked.
+
+A value that is given although it follows from the others, such as a dependent velocity or an energy, is checked against
+the same limits: the residual is then given - found, and its terms are the contributions of the velocities.
 """
 
 from __future__ import annotations
 
+import sys
 import warnings
 import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,35 +45,104 @@ __all__ = [
     "REFUSE",
     "WARN",
     "Accepted",
+    "agree",
     "check_ensemble",
     "check_start",
+    "held",
     "note_end",
     "remember",
+    "share",
+    "warn",
 ]
 
 WARN, REFUSE = 1e-8, 1e-4
-"""Shares of the sum of the magnitudes of its terms from which on a residual is warned about, and refused."""
+"""Ratios of a residual to the sum of the magnitudes of its terms above which it causes a warning, and an error."""
 FLOOR = 1e8
-"""The least sum in units of atol * sum |dr/dx_j|: a residual that `atol` accounts for is no reason for a warning."""
+"""Lower bound of the sum, in units of atol * sum |dr/dx_j|: a residual explained by `atol` causes no warning."""
 LARGEST_ATOL = 1e-9
-"""A larger `atol` does not make the check any looser."""
+"""A larger `atol` does not make the check looser."""
 MOST_ENDS = 256
-"""Ends of runs off the constraints that a model remembers."""
+"""Number of run ends off the constraints that a model remembers."""
 _STRETCH = 16384
-"""Columns that are looked at together: memory does not grow with the number of trajectories."""
+"""Columns checked together: memory does not grow with the number of trajectories."""
 _ENSEMBLES = 8
-"""Ensembles whose ends a model remembers while they live."""
+"""Number of ensembles with ends that a model remembers while the ensembles exist."""
+
+
+def share(residual: Array, terms: Array, slopes: Any = 1.0, atol: float = LARGEST_ATOL) -> Array:
+    """Ratios of residuals to the sums of the magnitudes of their terms; NaN counts as infinite."""
+    with np.errstate(all="ignore"):
+        part = np.abs(residual) / np.maximum(terms, FLOOR * atol * slopes)
+    return np.where(residual == 0, 0.0, np.where(np.isnan(part), np.inf, part))
+
+
+def agree(
+    what: str,
+    given: Any,
+    found: Any,
+    terms: Callable[[], Array],
+    advice: Callable[[float, float], str],
+    rest: str = "the other entries, which give",
+) -> None:
+    """Reject or warn about a value, or one for each trajectory, that differs from what follows from the others.
+
+    `terms` gives the sums of the magnitudes of the terms of `found`; it is called only if they matter.
+    """
+    given, found = np.broadcast_arrays(np.ravel(given), np.ravel(found))
+    sizes = np.abs(given) + np.abs(found)
+    off = share(given - found, sizes)
+    if not (off > WARN).any():
+        return
+    off = share(given - found, np.fmax(sizes, np.abs(given) + terms()))
+    refused = (off > REFUSE).any()
+    wrong = np.flatnonzero(off > (REFUSE if refused else WARN))
+    if not wrong.size:
+        return
+    j, count = int(wrong[0]), len(given)
+    value, right = float(given[j]), float(found[j])
+    text = f"{what} = {value:.17g} contradicts {rest} {right:.17g}; {advice(value, right)}"
+    if count > 1:
+        text += f" ({wrong.size} of {count} trajectories; the first is number {j})"
+    if refused:
+        raise ArgumentError(text)
+    warn(text)
+
+
+def warn(text: str) -> None:
+    """Issue a `ConsistencyWarning` at the line that called the package."""
+    texts = _held.get()
+    if texts is not None:
+        texts.append(text)
+        return
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("chaplygin."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, ConsistencyWarning, stacklevel=level)
+
+
+_held: ContextVar[list[str] | None] = ContextVar("_held", default=None)
+
+
+@contextmanager
+def held() -> Iterator[list[str]]:
+    """Collect warnings instead of issuing them, if they would repeat others or count only some of the trajectories."""
+    texts: list[str] = []
+    token = _held.set(texts)
+    try:
+        yield texts
+    finally:
+        _held.reset(token)
 
 
 @dataclass(frozen=True, eq=False)
 class Accepted:
-    """A state (n,) that a run has begun with before: it is not checked again."""
+    """A state (n,) that a previous run started from: it is not checked again."""
 
     y: Array
 
 
 def check_start(model: InitialStates, t0: float, x0: Array, p: Array, controls: Inputs, atol: float) -> None:
-    """Refuse or warn about a state (n,) at which a run would begin."""
+    """Check the initial state (n,) of a run: raise an error or warn if it is off the constraints."""
     _check_assumed("initial", model, model.states, x0)
     _check_assumed("parameters", model, model.parameters, p)
     if not model.checked_at_start:
@@ -80,7 +156,7 @@ def check_start(model: InitialStates, t0: float, x0: Array, p: Array, controls: 
 def check_ensemble(
     model: InitialStates, t0: float, start: Start, x0: Array, controls: Inputs, atol: float
 ) -> None:
-    """Refuse or warn about the states (n, N) at which the trajectories of an ensemble would begin."""
+    """Check the initial states (n, N) of an ensemble: raise an error or warn if any is off the constraints."""
     if not start.plain:
         _check_assumed("initial", model, model.states, x0)
         _check_assumed("parameters", model, model.parameters, start.parameters)
@@ -98,7 +174,7 @@ def check_ensemble(
 
 
 def note_end(model: InitialStates, t: float, y: Array, p: Array, controls: Inputs) -> None:
-    """Remember the end of a run of a model in Python that has drifted off its constraints; compiled ones do it in C."""
+    """Remember the end of a pure-Python run that has drifted off its constraints; compiled models do this in C."""
     if model.checked_at_start:
         u = model._start(t, y, controls)
         rows = model._columns(
@@ -110,7 +186,7 @@ def note_end(model: InitialStates, t: float, y: Array, p: Array, controls: Input
 
 
 def remember(model: InitialStates, y: Array, t: Array, start: Start, controls: Inputs) -> None:
-    """Note the ends of an ensemble, the last times of its array `y` (n, times, N), as long as the array lives."""
+    """Remember the ends of an ensemble, the last times of its array `y` (n, times, N), as long as the array exists."""
     if model.checked_at_start and y.shape[1]:
         alive = [entry for entry in model._ensembles if entry[0]() is not None]
         model._ensembles = [*alive[1 - _ENSEMBLES :], (weakref.ref(y), t, start, controls)]
@@ -121,7 +197,7 @@ def _check_assumed(kind: str, model: InitialStates, names: tuple[str, ...], rows
 
 
 class _Report:
-    """What is found in the starts of a run, or of the `count` trajectories of an ensemble, looked at in stretches."""
+    """The findings for the start of a run, or for the `count` trajectories of an ensemble, checked in blocks."""
 
     def __init__(self, model: InitialStates, t0: float, atol: float, count: int | None) -> None:
         self.model, self.t0, self.atol, self.count = model, t0, min(atol, LARGEST_ATOL), count
@@ -132,43 +208,40 @@ class _Report:
         self.largest = 0.0
 
     def add(self, x0: Array, p: Array, u: Array, numbers: NDArray[np.intp]) -> None:
-        """Look at columns with these numbers, which may be wrong."""
+        """Check columns with these numbers, which may be off the constraints."""
         rows = self.model._columns("consistency", np.array([self.t0]), x0, p, u, None, strict=False)
         r, terms, slopes = np.abs(rows[0::3]), rows[1::3], rows[2::3]
-        with np.errstate(all="ignore"):
-            share = r / np.maximum(terms, FLOOR * self.atol * slopes)
-        share = np.where(r == 0, 0.0, np.where(np.isnan(share), np.inf, share))
-        suspect = np.flatnonzero((share > WARN).any(axis=0))
+        off = share(r, terms, slopes, self.atol)
+        suspect = np.flatnonzero((off > WARN).any(axis=0))
         suspect = suspect[~self._known(x0[:, suspect], r[:, suspect].max(axis=0, initial=0.0))]
-        share[:, np.isin(np.arange(share.shape[1]), suspect, invert=True)] = 0.0
-        fatal = np.where(self.residual[:, None], share, 0.0)
+        off[:, np.isin(np.arange(off.shape[1]), suspect, invert=True)] = 0.0
+        fatal = np.where(self.residual[:, None], off, 0.0)
         refused = np.flatnonzero((fatal > REFUSE).any(axis=0))
         if refused.size and not self.refused:
             self.first = self._text(rows, fatal, refused[0], numbers)
         self.refused += refused.size
-        if suspect.size and share.max() > self.largest:
-            j = int(np.argmax(share.max(axis=0)))
-            self.largest, self.worst = float(share.max()), self._text(rows, share, j, numbers)
+        if suspect.size and off.max() > self.largest:
+            j = int(np.argmax(off.max(axis=0)))
+            self.largest, self.worst = float(off.max()), self._text(rows, off, j, numbers)
         self.warned += suspect.size
 
     def say(self) -> None:
-        """Raise for a start that is refused, or warn of one that is slightly off."""
+        """Raise an error for an inconsistent start, or warn about one that is slightly off."""
         if self.refused:
             raise ArgumentError(
                 self.first.replace("HOW_MANY", f"{self.refused} of {self.count} trajectories; the first")
             )
         if self.warned:
-            text = self.worst.replace("HOW_MANY", f"{self.warned} of {self.count} trajectories; the worst")
-            warnings.warn(text, ConsistencyWarning, stacklevel=4)
+            warn(self.worst.replace("HOW_MANY", f"{self.warned} of {self.count} trajectories; the worst"))
 
-    def _text(self, rows: Array, share: Array, j: int, numbers: NDArray[np.intp]) -> str:
-        k = int(np.argmax(share[:, j]))
+    def _text(self, rows: Array, off: Array, j: int, numbers: NDArray[np.intp]) -> str:
+        k = int(np.argmax(off[:, j]))
         name, value, size = self.model.checked_at_start[k], float(rows[3 * k, j]), float(rows[3 * k + 1, j])
         text = f"initial: {_text(name, bool(self.residual[k]), value, size)}"
         return text if self.count is None else f"{text} (HOW_MANY is number {numbers[j]})"
 
     def _known(self, x: Array, largest: Array) -> NDArray[np.bool_]:
-        """Which columns are ends of earlier runs, with residuals no larger than there."""
+        """Which columns are ends of earlier runs, with residuals no larger than at that end."""
         found = np.zeros(x.shape[1], dtype=bool)
         allowed = largest * (1.0 - 1e-12)
         if self.model.ends:
@@ -186,7 +259,7 @@ class _Report:
 
 
 class _Ends:
-    """Where the trajectories of an earlier ensemble ended, to be looked up."""
+    """Lookup table of the final states of an earlier ensemble."""
 
     def __init__(self, y: Array, t: Array, start: Start, controls: Inputs) -> None:
         self.y, self.t, self.start, self.controls = y[:, -1], t, start, controls
@@ -195,7 +268,7 @@ class _Ends:
         self.prints = prints[self.order]
 
     def hold(self, model: InitialStates, x: Array, allowed: Array) -> NDArray[np.bool_]:
-        """Which columns x (n, k) are among the ends, with residuals of at least `allowed` (k,) there."""
+        """Which columns x (n, k) are among the ends with residuals of at least `allowed` (k,)."""
         place = np.searchsorted(self.prints, _fingerprints(x))
         place = self.order[np.minimum(place, len(self.order) - 1)]
         found: NDArray[np.bool_] = (self.y[:, place] == x).all(axis=0)
@@ -212,18 +285,17 @@ class _Ends:
 def _text(name: str, residual: bool, value: float, size: float) -> str:
     if not residual:
         return (
-            f"{name} = {value:.6g} at the start, where its terms amount to {size:.6g}: it is constant in every motion "
-            "and zero at the example point; the coordinates are not on that level, as where a quaternion is not a "
-            "unit quaternion"
+            f"{name} = {value:.6g} at the start, with terms of magnitude {size:.6g}: it is constant in every motion "
+            "and zero at the example point, but not for these coordinates (is a quaternion not normalized?)"
         )
     return (
-        f"the residual {name} = {value:.6g} at the start, where its terms amount to {size:.6g}; it must be zero: the "
-        "coordinates and velocities contradict the constraints"
+        f"the residual {name} = {value:.6g} at the start, with terms of magnitude {size:.6g}; it must be zero: the "
+        "coordinates and velocities violate the constraints"
     )
 
 
 def _columns(rows: list[Array], numbers: NDArray[np.intp]) -> Array:
-    """Parameters, a row (1,) or (N,) each, as the columns of some trajectories."""
+    """Parameters, given as rows (1,) or (N,), as the columns of some trajectories."""
     p = np.empty((len(rows), len(numbers)))
     for row, given in zip(p, rows):
         row[:] = given[numbers] if len(given) > 1 else given
@@ -231,7 +303,7 @@ def _columns(rows: list[Array], numbers: NDArray[np.intp]) -> Array:
 
 
 def _fingerprints(x: Array) -> NDArray[np.uint64]:
-    """A number for each column (n, N), the same for the same bits."""
+    """A number for each column (n, N), equal for equal bits."""
     total = np.zeros(x.shape[1], dtype=np.uint64)
     for row in np.ascontiguousarray(x).view(np.uint64):
         total = (total ^ row) * np.uint64(0x9E3779B97F4A7C15)

@@ -1,25 +1,24 @@
-"""States that were left out, from declared velocities that were given instead.
+"""Missing states, computed from declared velocities that were given instead.
 
 In equations with independent parameters theta (a parametrization), or with independent velocities, the declared
-velocities are functions eta_p = beta_p(t, x, theta). Where a caller gives eta in place of theta, theta follows by
-Gauss and Newton's least squares; what is left of beta(theta) - eta is checked with the limits of `consistency`. For an
-affine beta one step is exact. A nonlinear beta may have several solutions: the one found is near the example point.
+velocities are functions eta_p = beta_p(t, x, theta). If a caller gives eta instead of theta, theta is found by
+Gauss-Newton least squares; the remaining beta(theta) - eta is checked against the limits of `consistency`. For an
+affine beta one step is exact. A nonlinear beta can have several solutions: the one found is near the example point.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .consistency import FLOOR, LARGEST_ATOL, REFUSE, WARN
-from .errors import ArgumentError, ConsistencyWarning
+from .consistency import REFUSE, WARN, share, warn
+from .errors import ArgumentError
 
 Array = NDArray[np.float64]
 
-__all__ = ["solve"]
+__all__ = ["solve", "terms"]
 
 _ITERATIONS = 50
 _SMALL = 6e-6
@@ -35,32 +34,37 @@ def solve(
 ) -> Array:
     """The unknowns (k, N) for which `values` (k, N) -> (d, N) is nearest to the given rows, each (1,) or (N,).
 
-    `guess` has their values at the example point, NaN where it has none; `width` is N. Raises `ArgumentError` where
-    the given ones do not determine the unknown ones, or contradict one another.
+    `guess` has their values at the example point, NaN if the example gives none; `width` is N. Raises `ArgumentError`
+    if the given values do not determine the unknowns, or contradict one another.
     """
     wanted = np.array([np.broadcast_to(row, (width,)) for row in given.values()])
     names = f"{', '.join(given)} do not determine {', '.join(unknown)}"
     if len(given) < len(unknown):
         raise ArgumentError(f"initial: missing {', '.join(unknown)}; {names}")
     best = np.full((len(unknown), width), np.nan)
-    left, share = np.full(wanted.shape, np.nan), np.full(wanted.shape, np.inf)
+    left, off = np.full(wanted.shape, np.nan), np.full(wanted.shape, np.inf)
     slopes = np.full((len(wanted), len(unknown), width), np.nan)
     for start in _starts(guess):
         theta, there = _least_squares(np.repeat(start[:, None], width, axis=1), wanted, values)
-        rest, scale = _left(theta, there, wanted, values)
-        with np.errstate(all="ignore"):
-            ratio = np.where(np.isnan(rest / scale), np.inf, np.abs(rest) / scale)
-        better = ratio.max(axis=0) < share.max(axis=0)
+        now = values(theta)
+        rest = now - wanted
+        ratio = share(rest, np.abs(wanted) + np.abs(now) + np.abs(there * theta).sum(axis=1))
+        better = ratio.max(axis=0) < off.max(axis=0)
         best, slopes = np.where(better, theta, best), np.where(better, there, slopes)
-        left, share = np.where(better, rest, left), np.where(better, ratio, share)
-        if not (share > WARN).any():
+        left, off = np.where(better, rest, left), np.where(better, ratio, off)
+        if not (off > WARN).any():
             break
     known = np.isfinite(best).all() and np.isfinite(slopes).all()
     if not known or (width and np.linalg.matrix_rank(_stacked(slopes)).min() < len(unknown)):
         raise ArgumentError(f"initial: {names}")
-    if (share > WARN).any():
-        _say(list(given), wanted, left, share)
+    if (off > WARN).any():
+        _say(list(given), wanted, left, off)
     return best
+
+
+def terms(theta: Array, values: Callable[[Array], Array]) -> Array:
+    """Sums of the magnitudes of the contributions of theta (k, N) to `values` (k, N) -> (d, N); NaN counts as 0."""
+    return np.asarray(np.nansum(np.abs(_slopes(theta, values, True) * theta), axis=1))
 
 
 def _starts(guess: Sequence[float]) -> list[Array]:
@@ -72,9 +76,9 @@ def _starts(guess: Sequence[float]) -> list[Array]:
 
 
 def _least_squares(theta: Array, wanted: Array, values: Callable[[Array], Array]) -> tuple[Array, Array]:
-    """Gauss and Newton's steps from theta (k, N); the result and the slopes (d, k, N) there.
+    """Gauss-Newton steps from theta (k, N); returns the result and the slopes (d, k, N) there.
 
-    What a column comes to does not depend on the others, so that one trajectory can be run again by itself.
+    The result for one column does not depend on the others, so that a single trajectory can be rerun by itself.
     """
     slopes = _slopes(theta, values, True)
     moving = np.ones(theta.shape[1], dtype=bool)
@@ -92,13 +96,13 @@ def _least_squares(theta: Array, wanted: Array, values: Callable[[Array], Array]
             moving &= (np.abs(step) > 4e-16 * (1.0 + np.abs(theta))).any(axis=0)
             if (
                 i > 0 and moving.any()
-            ):  # the first slopes are exact for affine values: then the next step is nothing
+            ):  # for affine values the first slopes are exact, so the next step is zero
                 slopes = np.where(moving, _slopes(theta, values, False), slopes)
     return theta, slopes
 
 
 def _slopes(theta: Array, values: Callable[[Array], Array], wide: bool) -> Array:
-    """d values / d theta (d, k, N) by central differences; over a wide step they are as exact for affine values."""
+    """d values / d theta (d, k, N) by central differences; for affine values a wide step is just as exact."""
     columns = []
     for i in range(len(theta)):
         h = np.ones_like(theta[i]) if wide else _SMALL * (1.0 + np.abs(theta[i]))
@@ -113,28 +117,19 @@ def _stacked(slopes: Array) -> Array:
     return np.moveaxis(slopes, -1, 0)
 
 
-def _left(
-    theta: Array, slopes: Array, wanted: Array, values: Callable[[Array], Array]
-) -> tuple[Array, Array]:
-    """values - wanted, and the sum of the magnitudes of its terms."""
-    now = values(theta)
-    terms = np.abs(wanted) + np.abs(now) + np.abs(slopes * theta).sum(axis=1)
-    return now - wanted, np.maximum(terms, FLOOR * LARGEST_ATOL)
-
-
-def _say(names: Sequence[str], wanted: Array, left: Array, share: Array) -> None:
-    """Refuse, or warn about, velocities that no choice of the unknowns gives."""
-    fatal = share > REFUSE
-    wrong = np.flatnonzero((fatal if fatal.any() else share > WARN).any(axis=0))
+def _say(names: Sequence[str], wanted: Array, left: Array, off: Array) -> None:
+    """Reject, or warn about, velocities that no choice of the unknowns can give."""
+    fatal = off > REFUSE
+    wrong = np.flatnonzero((fatal if fatal.any() else off > WARN).any(axis=0))
     j = int(wrong[0])
-    k = int(np.argmax(share[:, j]))
-    count = share.shape[1]
+    k = int(np.argmax(off[:, j]))
+    count = off.shape[1]
     text = (
-        f"initial: {names[k]} = {wanted[k, j]:.6g} contradicts the other velocities: the nearest that is permitted is "
+        f"initial: {names[k]} = {wanted[k, j]:.6g} contradicts the other velocities: the nearest permitted value is "
         f"{wanted[k, j] + left[k, j]:.6g}"
     )
     if count > 1:
         text += f" ({wrong.size} of {count} trajectories; the first is number {j})"
     if fatal.any():
         raise ArgumentError(text)
-    warnings.warn(text, ConsistencyWarning, stacklevel=7)
+    warn(text)

@@ -1,4 +1,4 @@
-"""Many trajectories of one model, on all cores."""
+"""Ensembles: many trajectories of one model, on all cores."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ Array = NDArray[np.float64]
 __all__ = ["Ensemble", "ensemble"]
 
 SMALLEST_CHUNK, LARGEST_CHUNK = 64, 4096
-POLL = 0.05  # seconds between looks at the other threads
-ALONE = 1e-4  # seconds after which other threads are started: several times what it takes to start one
+POLL = 0.05  # seconds between checks of the other threads
+ALONE = 1e-4  # seconds after which other threads are started: several times the cost of starting one
 
 
 def ensemble(
@@ -59,27 +59,31 @@ def ensemble(
 ) -> Ensemble:
     """Integrate n trajectories of `model` over `t_span`, each with its own step control.
 
-    Every entry of `initial`, `parameters` and `inputs` is a number, the same for all, or an array with one number
-    for each trajectory; a vector may have shape (k,) or (k, n). `n` may be left out where an array gives it. Sampled
-    inputs and input functions are shared by all. `threads`: at most so many, all cores unless given; the calling thread
-    works too, and a short ensemble has no other. `lanes`: trajectories that a thread runs side by side, 1, 2, 4 or 8;
-    None takes what a register of the CPU holds as soon as there are so many trajectories, where that is compiled
-    already, else from 512 trajectories on. `progress`: True shows a bar (tqdm, or a line on stderr), None does so at a
-    terminal when it takes longer. Ctrl-C ends the run quickly: what is finished is kept, the rest is NaN with status
-    -5, and a RuntimeWarning says so. Failing trajectories disturb no other one; but an input function that raises, or
-    returns something other than a finite number, ends the whole ensemble, and its error is raised. ``ens[...]`` calls
-    input functions again, though not where a state is not finite: what depends on them is NaN there.
+    Every entry of `initial`, `parameters` and `inputs` is either a number, the same for all trajectories, or an array
+    with one number for each; a vector can have shape (k,) or (k, n). `n` can be left out if an array determines it.
+    Sampled inputs and input functions are shared by all trajectories.
 
-    The result does not depend on `threads` and `chunk`, nor on `lanes` where the model was compiled with
-    `reproducible=True`: every trajectory has the bits of a single run. With `reproducible=False` the last bits may
-    differ between numbers of lanes, and from single runs. One trajectory runs at a time in each thread, and more lanes
-    are refused, where the model has events or contacts, where there are input functions, where `kinks` are to be found,
-    and where the method is "rodas5p" or "auto". The status of a trajectory that a terminal event ended is 1. `kinks`
-    and `paradox` as for `integrate`. Given arrays of more than 16 MB are not copied: leave them as they are as long as
-    the ensemble is in use (`rerun` and ``ens[...]`` read them).
+    `threads`: the maximum number of threads, by default one for each core; the calling thread is one of them, and a
+    short ensemble uses no other. `lanes`: how many trajectories a thread runs side by side, 1, 2, 4 or 8; None uses the
+    width of a CPU vector register if there are that many trajectories and the lanes are already compiled, and compiles
+    them from 512 trajectories on. `progress`: True shows a progress bar (tqdm, or a line on stderr), None only in a
+    terminal and if the run takes a while. `kinks` and `paradox` are as in `integrate`.
 
-    Of a model whose build still goes on beside it (see `System.compile`), a large ensemble, and one with `lanes`, waits
-    for the end of the build.
+    Ctrl-C ends the run quickly: finished trajectories are kept, the others are NaN with status -5, and a RuntimeWarning
+    is issued. A trajectory that fails does not affect the others, but an input function that raises an exception, or
+    returns anything other than a finite number, ends the whole ensemble with that error. The status of a trajectory
+    that ended at a terminal event is 1. ``ens[...]`` calls input functions again, except where a state is not finite:
+    quantities that depend on them are NaN there.
+
+    The result does not depend on `threads` or `chunk`, nor, for a model compiled with `reproducible=True`, on `lanes`:
+    every trajectory is bit for bit that of a single run. With `reproducible=False` the last bits can differ between
+    lane widths and from single runs. Trajectories run one at a time in each thread, and more lanes are rejected, if the
+    model has events or contacts, if there are input functions, with `kinks` in a model that has any, and with the
+    methods "rodas5p" and "auto". Arrays of more than 16 MB are not copied: do not change them while the ensemble is in
+    use (`rerun` and ``ens[...]`` read them).
+
+    If a model is still being built in the background (see `System.compile`), a large ensemble, or one with `lanes`,
+    waits for the build to finish.
 
     Raises `ArgumentError` naming the wrong entry.
 
@@ -120,13 +124,13 @@ def ensemble(
     size = None if chunk is None else _positive("chunk", chunk)
     bar = None if progress is None else arguments.boolean("progress", progress)
     if isinstance(model, Model) and count >= WORTH:
-        with suppress(ChaplyginError):  # it was told when it happened; the model runs nevertheless
+        with suppress(ChaplyginError):  # it was reported when it happened; the model runs anyway
             model._complete()
     lane_library, width = lane_set(
         model, lanes, count, one_at_a_time(model, method, controls.functions, options["kinks"])
     )
     y = _room(len(model.states), 1 if moments is None else len(moments), count)
-    # Every trajectory begins where its first result will be: there is no other array of that size.
+    # Initial states are written where the first results will be, to avoid another array of that size.
     x0 = y[:, 0] if y.shape[1] else np.empty((len(model.states), count))
     start = Start(model, t0, initial, parameters, controls, count, x0)
     check_ensemble(model, t0, start, x0, controls, least)
@@ -144,7 +148,7 @@ def ensemble(
             model, t0, t1, x0, start.parameters, controls, moments, *result, method, options, lane_library
         )
         stopped = _run(core, count, workers, size, width, Progress(count, bar))
-        if isinstance(core.error, KeyboardInterrupt):  # it came while an input function ran in this thread
+        if isinstance(core.error, KeyboardInterrupt):  # raised while an input function ran in this thread
             status[status == INPUT_FAILED] = INTERRUPTED
             stopped = True
         elif core.error is not None:
@@ -167,10 +171,10 @@ def ensemble(
 
 
 def _run(core: Any, count: int, threads: int | None, chunk: int | None, width: int, bar: Progress) -> bool:
-    """Run all trajectories; whether Ctrl-C ended it.
+    """Run all trajectories; return whether Ctrl-C ended the run.
 
-    This thread works too, and begins alone: to start others takes longer than a short ensemble. They hold no GIL while
-    they integrate. Which trajectories a thread takes changes no bit.
+    The calling thread works too, and starts alone, since starting other threads takes longer than a short ensemble.
+    Threads release the GIL while they integrate. The results do not depend on which thread runs a trajectory.
     """
     pieces = _pieces(count, threads, chunk, width)
     helpers: list[threading.Thread] = []
@@ -204,7 +208,7 @@ def _run(core: Any, count: int, threads: int | None, chunk: int | None, width: i
     finally:
         core.stop()
         for helper in helpers:
-            if helper.ident is not None:  # it was started
+            if helper.ident is not None:  # the thread was started
                 helper.join()
         bar.close()
     if failures:
@@ -213,15 +217,15 @@ def _run(core: Any, count: int, threads: int | None, chunk: int | None, width: i
 
 
 def _cores() -> int:
-    """The cores that this process may use."""
+    """The number of cores available to this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _pieces(count: int, threads: int | None, chunk: int | None, width: int) -> list[tuple[int, int]]:
-    """The trajectories 0 to count in pieces (first, last) of `chunk`, the first piece last.
+    """Trajectories 0 to count in pieces (first, last) of `chunk`, the first piece last in the list.
 
-    Without `chunk` one piece for a single thread; for several smaller and smaller ones, so that they end together, but
-    none that leaves some of the `width` lanes empty from the beginning.
+    Without `chunk`, a single thread gets one piece; several threads get smaller and smaller ones, so that they finish
+    together, but each large enough to fill all `width` lanes at its start.
     """
     if chunk is None and (threads == 1 or count < 2 * width):
         return [(0, count)]
@@ -244,17 +248,17 @@ def _count(n: Any, initial: Any, parameters: Any, inputs: Any) -> int:
         arguments.refuse_dicts(kind, value)
         for what, row in _rows(kind, value):
             if kind == "inputs" and (callable(row) or isinstance(row, tuple)):
-                continue  # a function or samples, the same for all
+                continue  # a function or samples, shared by all
             shape = arguments.unchanged(what, row).shape
             if len(shape) > 1 or shape == (0,):
                 raise ArgumentError(f"{what} has shape {shape}; one number for each trajectory is needed")
             if shape:
                 return int(shape[0])
-    raise ArgumentError("n, the number of trajectories, is missing, and no array gives it")
+    raise ArgumentError("n, the number of trajectories, is missing, and no array determines it")
 
 
 def _rows(kind: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The entries of a dict by name, or the rows of an array, with what to call them."""
+    """The entries of a dict by name, or the rows of an array, with names for error messages."""
     if isinstance(value, Mapping):
         for name, row in arguments.by_name(kind, value).items():
             yield f"{kind}: {name}", row
@@ -264,10 +268,10 @@ def _rows(kind: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _room(states: int, times: int, count: int) -> Array:
-    """The array of the results."""
+    """An array for the results."""
     try:
         return np.empty((states, times, count))
-    except (MemoryError, ValueError) as error:  # ValueError: more bytes than a number of them can count
+    except (MemoryError, ValueError) as error:  # ValueError: the number of bytes overflows
         raise ArgumentError(
             f"n = {count} trajectories of {states} states at {times} times do not fit into memory: {error}"
         ) from error

@@ -1,7 +1,7 @@
-"""Exceptions of the package, and what the status codes of a compiled model mean.
+"""Exceptions of the package, and the meaning of the status codes of a compiled model.
 
-Every error of chaplygin derives from `ChaplyginError`, and from the built-in exception that fits, so that
-``except ValueError`` keeps working.
+Every chaplygin error derives from `ChaplyginError` and from the corresponding built-in exception, so that
+``except ValueError`` works.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 
 
 class ChaplyginError(Exception):
-    """Base of every error that this package raises on purpose."""
+    """Base class of every error that this package raises on purpose."""
 
 
 class ArgumentError(ChaplyginError, ValueError):
@@ -59,11 +59,11 @@ class LoadError(ChaplyginError, ImportError):
 
 
 class CoreMissingError(LoadError):
-    """The compiled part of the runtime was not built, so that no compiled model can run."""
+    """The compiled part of the runtime was not built, so compiled models cannot run."""
 
 
 class DeclarationError(ChaplyginError, ValueError):
-    """A declaration is wrong: the message names the entry and says what would be right."""
+    """A declaration is wrong: the message names the entry and says how to correct it."""
 
 
 class FormError(ChaplyginError, ValueError):
@@ -71,11 +71,11 @@ class FormError(ChaplyginError, ValueError):
 
 
 class CacheError(ChaplyginError, PermissionError):
-    """The cache's folder cannot be used: not a folder, writable by others, on a full disk, or no path at all."""
+    """The cache folder cannot be used: not a folder, writable by others, on a full disk, or not a valid path."""
 
 
 class BuildError(ChaplyginError, RuntimeError):
-    """A model could not be compiled. The message is one line; it names the file with the whole log."""
+    """A model could not be compiled. The message is one line; it names the file with the full log."""
 
     def __init__(self, message: str, log: Path | None = None) -> None:
         super().__init__(message)
@@ -83,11 +83,11 @@ class BuildError(ChaplyginError, RuntimeError):
 
 
 class NoCompilerError(BuildError):
-    """There is no C compiler. The message says how to get one."""
+    """No C compiler was found. The message says how to get one."""
 
 
 class EmitError(ChaplyginError, OSError):
-    """The emitted files cannot be written: a file stands in the way, or the disk does not take them."""
+    """The emitted files cannot be written: another file is in the way, or writing to the disk failed."""
 
 
 class RangeError(ChaplyginError, OverflowError):
@@ -95,7 +95,7 @@ class RangeError(ChaplyginError, OverflowError):
 
 
 class MissingExtraError(ChaplyginError, ImportError):
-    """An optional dependency is needed. The message names the extra that brings it."""
+    """An optional dependency is missing. The message names the extra that installs it."""
 
     def __init__(self, what: str, package: str, extra: str) -> None:
         super().__init__(
@@ -111,20 +111,20 @@ class MissingExtraError(ChaplyginError, ImportError):
 
 
 class ConsistencyWarning(RuntimeWarning):
-    """A run begins slightly off its constraints, or on another level of an invariant of the kinematics."""
+    """A run starts slightly off its constraints, or on another level of an invariant of the kinematics."""
 
 
 class BranchWarning(UserWarning):
-    """A branch of a declaration (`Piecewise`, `Max`, `Abs` ...) could not be reached, and was not examined there."""
+    """A branch of a declaration (`Piecewise`, `Max`, `Abs` ...) could not be reached and was not examined."""
 
 
 class PurePythonWarning(RuntimeWarning):
-    """A pure-Python model runs where a compiled one was asked for."""
+    """A pure-Python model runs instead of a compiled one."""
 
 
 OK, SINGULAR, NONFINITE, STEP_TOO_SMALL, TOO_MANY_STEPS, INTERRUPTED = 0, -1, -2, -3, -4, -5
 INPUT_FAILED, UNSUPPORTED = -6, -8
-"""Status codes of ``chaplygin.h`` that Python code gives or looks for itself."""
+"""Status codes of ``chaplygin.h`` that Python code sets or checks itself."""
 
 STATUS_NAMES: dict[int, str] = {
     OK: "ok",
@@ -141,22 +141,22 @@ STATUS_NAMES: dict[int, str] = {
     -10: "paradox",
     -11: "too many modes",
 }
-"""Short names of the status codes; negative is an error."""
+"""Short names of the status codes; negative codes are errors."""
 
 _MESSAGES: dict[int, str] = {
     1: "a terminal event occurred",
     -1: "the mass matrix or the constraints are singular (a pivot fell below its threshold)",
     -2: "a state or its rate is not finite",
-    -3: "the step fell below a few spacings of floating-point numbers at t; a singularity, too tight tolerances, or a "
-    "step or max_step too short for so large a time",
+    -3: "the step size fell below a few times the spacing of float64 numbers at t; the cause is a singularity, "
+    "tolerances that are too tight, or a step or max_step too short for so large a time",
     -4: "the limit on the number of steps was reached; raise max_steps or loosen rtol and atol",
     -5: "the run was interrupted",
-    -6: "an input function failed or gave a value that is not finite",
+    -6: "an input function failed or returned a value that is not finite",
     -7: "the integrator refused an argument",
     -8: "the model lacks a kernel that the run needs",
-    -9: "events follow one another in ever shorter times, without end (an accumulation point, or chattering)",
-    -10: "Painlevé's paradox: no mode of the contacts fits the equations, or more than one does",
-    -11: "there are too many modes of the contacts to try them all",
+    -9: "events follow one another at ever shorter intervals, without end (an accumulation point, or chattering)",
+    -10: "Painlevé's paradox: no contact mode satisfies the equations, or more than one does",
+    -11: "there are too many contact modes to try them all",
 }
 
 _ALSO: dict[tuple[str, int], str] = {
@@ -165,7 +165,7 @@ _ALSO: dict[tuple[str, int], str] = {
     ("whittaker", -3): "the branch ends, where the velocity of the leading coordinate vanishes, or ",
     ("whittaker", -4): "the branch may end here, where the velocity of the leading coordinate vanishes, or ",
 }
-"""What a status means besides in one form."""
+"""Additional meanings of a status in one form."""
 
 
 def _meaning(status: int, form: str) -> str:
@@ -173,7 +173,7 @@ def _meaning(status: int, form: str) -> str:
 
 
 def message_of(status: int, t: float, form: str = "", found: object = None) -> str:
-    """Say how a run of a model of the form `form` ended, with its time; `found` says what is known beyond the status.
+    """How a run of a model of the form `form` ended, and when; `found` replaces the text of the status.
 
     >>> message_of(-4, 2.5)
     'stopped at t = 2.5: the limit on the number of steps was reached; raise max_steps or loosen rtol and atol'
@@ -184,6 +184,6 @@ def message_of(status: int, t: float, form: str = "", found: object = None) -> s
 
 
 def kernel_failed(model: str, form: str, kernel: str, status: int, t: float, column: int) -> KernelError:
-    """The error for kernel `kernel` that returned `status` at time `t` (at column `column` if >= 0)."""
+    """The error for a kernel that returned `status` at time `t` (in column `column` if >= 0)."""
     where = f"t = {t:.17g}" if column < 0 else f"t = {t:.17g}, column {column}"
     return KernelError(f"{model}.{kernel} at {where}: {_meaning(status, form)}", status)

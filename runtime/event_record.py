@@ -1,4 +1,4 @@
-"""What happens during a run: events and modes of contacts, as the user gives them and gets them back."""
+"""What happens during a run: events and contact modes, as given by the user and as returned."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ Array = NDArray[np.float64]
 __all__ = ["MODES", "RULES", "Function", "EventRecord", "Mode", "Paradox", "functions", "rule", "value_of"]
 
 RULES = ("stop", "keep", "stick_first")
-"""What to do where several modes of the contacts fit; the index is that of cg_paradox_rule in cg_events.h."""
+"""What to do if several contact modes fit; the indices are those of cg_paradox_rule in cg_events.h."""
 
 HEAD, SLIP, NORMAL, WATCHED = 4, 0, 2, 3  # of cg_events.h: a row of the log, the quantities of a contact
 MODES = {-1: "slip-", 0: "stick", 1: "slip+"}
-"""The modes of a contact by their numbers."""
+"""Names of the contact modes by number."""
 
 
 class Function(NamedTuple):
-    """A Python event of `integrate`: ends the run at its `limit`-th time (0: never)."""
+    """A Python event of `integrate`: ends the run at its `limit`-th occurrence (0: never)."""
 
     call: Callable[[float, Array], Any]
     direction: float
@@ -33,11 +33,11 @@ class Function(NamedTuple):
 
 
 class Mode(NamedTuple):
-    """An entry of ``sol.modes``: the modes of the contacts from `t_start` to `t_end`, and what ended them.
+    """An entry of ``sol.modes``: the contact modes from `t_start` to `t_end`, and what ended them.
 
-    `contacts` maps the name of each contact to "stick", "slip+" or "slip-"; `signs` that of each contact whose normal
-    force depends on a multiplier to +1 or -1, the sign of that force. `ended_by` is the name of the contact or event
-    that brought the end, None at the end of the run.
+    `contacts` maps the name of each contact to "stick", "slip+" or "slip-". `signs` maps the name of each contact with
+    a normal force that depends on a multiplier to the sign of that force, +1 or -1. `ended_by` is the name of the
+    contact or event that ended the interval, None at the end of the run.
     """
 
     t_start: float
@@ -48,7 +48,7 @@ class Mode(NamedTuple):
 
 
 class Paradox(NamedTuple):
-    """Where no mode of the contacts fits, or several: time, state (n,), contact, and the solutions (16 at most)."""
+    """A point where no contact mode fits, or several do: time, state (n,), contact, and the solutions (at most 16)."""
 
     t: float
     y: Array
@@ -57,10 +57,10 @@ class Paradox(NamedTuple):
     solutions: tuple[tuple[dict[str, str], dict[str, int]], ...]
 
     def __str__(self) -> str:
-        """What the message of a run says about it."""
+        """The text for the message of a run."""
         at = "the contacts" if self.contact is None else f"contact {self.contact}"
         if not self.solutions:
-            return f"Painlevé's paradox: no mode of {at} fits the equations"
+            return f"Painlevé's paradox: no mode of {at} satisfies the equations"
         texts = []
         for contacts, signs in self.solutions:
             texts.append(
@@ -70,22 +70,22 @@ class Paradox(NamedTuple):
                     for name, mode in contacts.items()
                 )
             )
-        return f"Painlevé's paradox: {self.n_found} modes of {at} fit the equations: {'; '.join(texts)}"
+        return f"Painlevé's paradox: {self.n_found} modes of {at} satisfy the equations: {'; '.join(texts)}"
 
 
 def functions(events: Any) -> tuple[Function, ...]:
-    """The events as `solve_ivp` takes them: a callable (t, y) or several, with attributes `terminal`, `direction`."""
+    """The events, as in `solve_ivp`: one or several callables (t, y) with attributes `terminal`, `direction`."""
     if events is None:
         return ()
     if not callable(events) and (isinstance(events, (str, bytes)) or not isinstance(events, Iterable)):
         raise ArgumentError(
-            f"events = {events!r}: callables of (t, y) are needed; expressions belong to the System or to compile"
+            f"events = {events!r}: callables of (t, y) are needed; pass expressions to System or compile instead"
         )
     found = []
     for event in (events,) if callable(events) else tuple(events):
         if not callable(event):
             raise ArgumentError(
-                f"events: {event!r} cannot be called with (t, y); expressions belong to the System or to compile"
+                f"events: {event!r} cannot be called with (t, y); pass expressions to System or compile instead"
             )
         terminal = getattr(event, "terminal", None)
         limit = arguments.number(
@@ -99,7 +99,7 @@ def functions(events: Any) -> tuple[Function, ...]:
 
 
 def value_of(result: Any, index: int, t: float) -> float:
-    """What the Python event of an index returned at time t, a finite number or an array of one."""
+    """The value of Python event `index` at time t: a finite number, or an array of one."""
     try:
         value = arguments.array("events", result)
     except ArgumentError:
@@ -112,7 +112,7 @@ def value_of(result: Any, index: int, t: float) -> float:
 
 
 def rule(paradox: Any) -> int:
-    """The number of a rule for paradoxes."""
+    """The number of a paradox rule."""
     if not isinstance(paradox, str) or paradox not in RULES:
         raise ArgumentError(
             f"paradox = {arguments.short(paradox)} must be one of {', '.join(map(repr, RULES))}"
@@ -122,7 +122,7 @@ def rule(paradox: Any) -> int:
 
 @dataclass(frozen=True)
 class EventRecord:
-    """The log of a run: `rows` of cg_events.h, and what their numbers stand for."""
+    """The log of a run: the `rows` of cg_events.h, and the meaning of their numbers."""
 
     events: tuple[str, ...]
     kinks: tuple[str, ...]
@@ -135,34 +135,34 @@ class EventRecord:
 
     @property
     def causes(self) -> NDArray[np.int64]:
-        """The index of what happened in each row; -1 at the start."""
+        """The index of the event, kink or contact of each row; -1 at the start."""
         return self.rows[:, 1].astype(np.int64)
 
     def name(self, cause: int) -> str:
-        """The name of what is watched under an index: an event, a kink, a function by its place, a contact."""
+        """The name of the quantity with an index: an event, a kink, a function by its position, or a contact."""
         named = (*self.events, *self.kinks, *(f"events[{i}]" for i in range(self.functions)))
         return named[cause] if cause < len(named) else self.contacts[(cause - len(named)) // WATCHED]
 
     def of(self, cause: int) -> tuple[Array, Array]:
-        """Times and states (before its reset) of one event: (k,) and (k, n)."""
+        """Times and states (before the reset) of one event: (k,) and (k, n)."""
         rows = self.rows[self.causes == cause]
         return rows[:, 0].copy(), rows[:, HEAD : HEAD + self.n].copy()
 
     def events_of_all(self) -> tuple[list[Array], list[Array]]:
-        """`t_events` and `y_events`: of the compiled events, then of the functions."""
+        """`t_events` and `y_events`: first of the compiled events, then of the functions."""
         first = len(self.events) + len(self.kinks)
         wanted = [*range(len(self.events)), *range(first, first + self.functions)]
         found = [self.of(cause) for cause in wanted]
         return [t for t, _ in found], [y for _, y in found]
 
     def named(self, modes: Array) -> tuple[dict[str, str], dict[str, int]]:
-        """Modes by the name of their contact, and signs of normal forces."""
+        """Modes by contact name, and signs of normal forces."""
         n = len(self.contacts)
         contacts = {name: MODES[int(mode)] for name, mode in zip(self.contacts, modes)}
         return contacts, {name: int(sign) for name, sign in zip(self.signs, modes[n:])}
 
     def _changes(self) -> list[tuple[float, int, int, Array]]:
-        """Time, rows of the record before, cause, modes after: of the start and of each change of modes."""
+        """(Time, rows recorded before, cause, modes after) of the start and of each mode change."""
         begin = HEAD + 2 * self.n
         width = len(self.contacts) + len(self.signs)
         found: list[tuple[float, int, int, Array]] = []
@@ -173,7 +173,7 @@ class EventRecord:
         return found
 
     def history(self, t_end: float) -> list[Mode]:
-        """`sol.modes`: without entries that last no time."""
+        """`sol.modes`, without entries of zero duration."""
         changes = self._changes()
         entries = []
         for i, (t, _, _, modes) in enumerate(changes):

@@ -1,4 +1,4 @@
-"""What compiled and pure-Python models have in common: names and checked calls."""
+"""The common base of compiled and pure-Python models: names and checked calls."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ __all__ = ["Face", "Variable"]
 
 
 class Variable(NamedTuple):
-    """A named quantity: its kind ("coordinate", "velocity", "parameter", ...), unit, text and example (or NaN).
+    """A named quantity: its kind ("coordinate", "velocity", "parameter", ...), unit, description and example (or NaN).
 
-    `flags`: what is known of it; see `chaplygin.runtime.assumptions`.
+    `flags`: its assumptions; see `chaplygin.runtime.assumptions`.
     """
 
     name: str
@@ -35,12 +35,12 @@ class Variable(NamedTuple):
 
 
 class Face(InitialStates):
-    """Base of `Model` and `PythonModel`: everything that needs the names but not the way kernels are called."""
+    """Base of `Model` and `PythonModel`: everything that does not depend on how kernels are called."""
 
     def _plain_start(
         self, initial: Any, parameters: Any, count: int, target: Array
     ) -> tuple[list[Any], list[Array]] | None:
-        """The start of an ensemble where nothing has to be converted or checked; see `_ensemble.pxi`. None: it has."""
+        """The start of an ensemble by the fast path of `_ensemble.pxi`; None if arguments need conversion or checks."""
         return None
 
     @property
@@ -50,17 +50,17 @@ class Face(InitialStates):
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """Everything that can be asked for by name: states, outputs, invariants, residuals and inputs."""
+        """Everything available by name: states, outputs, invariants, residuals and inputs."""
         return tuple(dict.fromkeys((*self.states, *self.outputs, *self._conserved, *self.inputs)))
 
     @property
     def units(self) -> dict[str, str]:
-        """Units by name, where they are declared."""
+        """Declared units by name."""
         return {name: variable.unit for name, variable in self.variables.items() if variable.unit}
 
     @property
     def descriptions(self) -> dict[str, str]:
-        """Descriptions by name, where they are declared."""
+        """Declared descriptions by name."""
         return {
             name: variable.description for name, variable in self.variables.items() if variable.description
         }
@@ -75,7 +75,7 @@ class Face(InitialStates):
         found = self.variables.get(name)
         if found is None:
             raise ArgumentError(
-                f"{name!r} is not a quantity of {self.name}; known are {', '.join(self.variables)}"
+                f"{name!r} is not a quantity of {self.name}; it has {', '.join(self.variables)}"
             )
         entries = {"units": found.unit, "long_name": found.description, "kind": found.kind}
         return {key: value for key, value in entries.items() if value}
@@ -102,21 +102,21 @@ class Face(InitialStates):
     def evaluate(self, t: Any, y: Any, p: Any, u: Any = ()) -> dict[str, Any]:
         """Every state, declared variable, output, reaction, invariant and residual by name.
 
-        t a number or (N,); y (n,) or (n, N); p (np,) or (np, N); u (nu,) or (nu, N). The values are floats, or arrays
-        (N,) where any argument has columns. Raises `ArgumentError` for a wrong argument, `KernelError` where the
-        model cannot be evaluated. Below the inputs, u may hold the modes of the contacts, 0 for stick, +1 or -1 for
-        slip (`modes` names them); without them all contacts stick.
+        t is a number or (N,); y (n,) or (n, N); p (np,) or (np, N); u (nu,) or (nu, N). The values are floats, or
+        arrays (N,) if any argument has columns. Raises `ArgumentError` for a wrong argument and `KernelError` if the
+        model cannot be evaluated. After the inputs, u can contain the contact modes, 0 for stick, +1 or -1 for slip
+        (`modes` lists their names); without them all contacts stick.
         """
         return self._evaluate(t, y, p, u)
 
     def _evaluate(self, t: Any, y: Any, p: Any, u: Any) -> dict[str, Any]:
-        """`evaluate` for whatever arguments: columns, sequences, symbols, and wrong ones."""
+        """`evaluate` for arbitrary arguments: columns, sequences, symbols, and invalid ones."""
         moments, columns, parameters, controls, _, single = self._checked(t, y, p, u, None)
         values = self._values(moments, columns, parameters, controls)
         return {name: float(row[0]) for name, row in values.items()} if single else values
 
     def _values(self, t: Array, y: Array, p: Array, u: Array, strict: bool = True) -> dict[str, Array]:
-        """`evaluate` over columns, without checks. Not strict: NaN where a kernel fails, instead of an error."""
+        """`evaluate` over columns, without checks. If not strict, a failing kernel gives NaN instead of an error."""
         y, p, u = wide(y), wide(p), wide(u)
         count = 0 if not y.shape[1] else max(len(t), y.shape[1], p.shape[1], u.shape[1])
         values = {name: np.array(np.broadcast_to(row, (count,))) for name, row in zip(self.states, y)}
@@ -174,7 +174,7 @@ class Face(InitialStates):
         return moments.reshape(-1), columns, parameters, controls, direction, count is None
 
     def _with_modes(self, u: Any) -> tuple[Any, tuple[str, ...]]:
-        """`u`, and the names in it: inputs, or inputs and modes of contacts, where the caller gives these too."""
+        """`u` and the names of its entries: the inputs, followed by the contact modes if the caller gives these too."""
         names = (*self.inputs, *self.modes)
         if isinstance(u, Mapping):
             given = {arguments.plain_name(key) for key in u}
@@ -183,7 +183,7 @@ class Face(InitialStates):
         return u, names if u.shape[:1] == (len(names),) else self.inputs
 
     def _check_modes(self, names: tuple[str, ...], rows: Array) -> None:
-        """Refuse modes of contacts, and signs of normal forces behind them, that are none."""
+        """Reject invalid contact modes, and invalid signs of normal forces."""
         for k, (name, row) in enumerate(zip(names, rows)):
             sign = k >= len(self.contacts)
             values = np.atleast_1d(row)

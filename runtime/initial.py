@@ -1,4 +1,4 @@
-"""Where a run begins: states, parameters and inputs from what the user gave, by name or as vectors."""
+"""The start of a run: states, parameters and inputs from the user's arguments, by name or as vectors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import arguments, assumptions, consistency
 from . import inputs as signals
-from .declared import solve
+from .declared import solve, terms
 from .errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 __all__ = ["InitialStates", "wide"]
-
-CONSISTENT = 1e-9
-"""How well a dependent variable given with the initial state has to agree with the one that follows from it."""
 
 
 class InitialStates:
@@ -47,18 +44,18 @@ class InitialStates:
     _parameters_following: frozenset[str] | None = None
     variables: dict[str, Variable]
     checked_at_start: tuple[str, ...]
-    """Residuals and invariants that have to be zero where a run begins; see `chaplygin.runtime.consistency`."""
+    """Residuals and invariants that must be zero at the start of a run; see `chaplygin.runtime.consistency`."""
     ends: dict[bytes, float]
     _ensembles: list[Any]
 
     def _columns(
         self, kernel: str, t: Array, y: Array, p: Array, u: Array, v: Array | None, strict: bool = True
     ) -> Array:
-        """A kernel over columns, arguments checked; see `_core.pyx`. Not strict: NaN in columns that fail."""
+        """Call a kernel over columns, with checked arguments; see `_core.pyx`. Not strict: failing columns are NaN."""
         raise NotImplementedError
 
     def _inconsistent(self, t0: float, x0: Array, p: list[Array], u: Array, atol: float) -> NDArray[np.intp]:
-        """Numbers of the columns of x0 (n, N) that may not lie on the constraints; `consistency` has the last word."""
+        """Numbers of the columns of x0 (n, N) that may be off the constraints; `consistency` decides."""
         return np.arange(x0.shape[1])
 
     @cached_property
@@ -67,7 +64,7 @@ class InitialStates:
 
     @property
     def along(self) -> str | None:
-        """The declared coordinate that takes the place of the time (form whittaker); None in every other form."""
+        """The declared coordinate that is the independent variable (form whittaker); None in every other form."""
         if self.form != "whittaker":
             return None
         coordinates = [name for name in self.declared if self.variables[name].kind == "coordinate"]
@@ -77,7 +74,7 @@ class InitialStates:
     def _prepare(
         self, t0: float, initial: Any, parameters: Any, inputs: Any, atol: float = 0.0
     ) -> tuple[Array, Array, signals.Inputs]:
-        """Initial state (n,), parameters (np,) and inputs of a run, from what the user gave, checked.
+        """Checked initial state (n,), parameters (np,) and inputs of a run, from the user's arguments.
 
         `atol`: the smallest absolute tolerance of the run.
         """
@@ -92,16 +89,16 @@ class InitialStates:
     def _initial(
         self, t0: float, initial: Any, parameters: Any, controls: signals.Inputs, count: int | None
     ) -> tuple[Array, Array]:
-        """States and parameters of a run, or with `count` of the columns of an ensemble: (n,) or (n, N)."""
+        """States and parameters of a run (n,), or with `count`, of the columns of an ensemble (n, N)."""
         x0, p = self._states(t0, initial, parameters, controls, count)
         if self.contacts:
             self._check_friction(t0, x0, p, controls)
         return x0, p
 
     def _check_friction(self, t0: float, x0: Array, p: Array, controls: signals.Inputs) -> None:
-        """Refuse contacts whose coefficient of friction is negative at the start: they would drive the slip.
+        """Reject contacts with a coefficient of friction that is negative at the start: they would drive the slip.
 
-        It is read off mu |N| of the kernel `contacts`, with all contacts slipping; N = 0 shows nothing.
+        Its sign follows from mu |N| of the kernel `contacts`, with all contacts slipping; nothing follows if N = 0.
         """
         states = wide(x0)
         u = wide(self._start(t0, x0, controls))
@@ -114,13 +111,13 @@ class InitialStates:
                 where = f" in column {j}" if len(limits) > 1 else ""
                 raise ArgumentError(
                     f"contact {name}: mu = {limits[j] / abs(normals[j]):.6g} is negative at the start{where}; a "
-                    "coefficient of friction is positive or zero"
+                    "coefficient of friction must be positive or zero"
                 )
 
     def _states(
         self, t0: float, initial: Any, parameters: Any, controls: signals.Inputs, count: int | None
     ) -> tuple[Array, Array]:
-        """`_initial` without a look at the contacts."""
+        """`_initial` without checking the contacts."""
         given = arguments.by_name("initial", initial) if isinstance(initial, Mapping) else None
         if given is not None and self.has_initial and not self._direct(given, parameters):
             return self._from_declared(t0, given, parameters, controls, count)
@@ -136,11 +133,11 @@ class InitialStates:
                 np.array([t0]), wide(start), self.states, missing, dependent, lambda x: (x, wide(p)), u, count
             ), p
         x0 = self._table("initial", given, self.states, count)
-        self._check_dependent(t0, dependent, x0, p, controls)
+        self._check_dependent(t0, dependent, x0, p, controls, count)
         return x0, p
 
     def _left_out(self, given: Mapping[str, Any], names: tuple[str, ...]) -> list[str]:
-        """The velocities among `names` that are not given; none where a coordinate is missing too."""
+        """The velocities among `names` that are not given; none if a coordinate is missing too."""
         missing = [name for name in names if name not in given]
         return [] if any(self.variables[name].kind == "coordinate" for name in missing) else missing
 
@@ -155,9 +152,9 @@ class InitialStates:
         u: Array,
         count: int | None,
     ) -> Array:
-        """The columns `start` (n, 1 or N) of the variables `names`, the missing ones from dependent ones given.
+        """The columns `start` (n, 1 or N) of the variables `names`; missing ones follow from given dependent ones.
 
-        `states` gives states and parameters of such columns. Raises `ArgumentError` where that is not possible.
+        `states` computes states and parameters from such columns. Raises `ArgumentError` if that is not possible.
         """
         known = {
             name: np.atleast_1d(self._table("initial", {name: value}, (name,), count)[0])
@@ -178,11 +175,11 @@ class InitialStates:
 
     @staticmethod
     def _without_functions(controls: signals.Inputs) -> signals.Inputs:
-        """Inputs without those that are functions of a state which is not known yet."""
+        """The inputs without functions of the state, which is not known yet."""
         return signals.Inputs(controls.names, controls.values, controls.signals, {})
 
     def _direct(self, given: Mapping[str, Any], parameters: Any) -> bool:
-        """Whether nothing has to be computed by the kernel `initial`: all states and parameters are there."""
+        """Whether the kernel `initial` is not needed: all states and parameters are given."""
         if set(given) != set(self.states):
             return False
         if not set(given) <= set(self.declared):
@@ -190,23 +187,35 @@ class InitialStates:
         return not isinstance(parameters, Mapping) or len(parameters) == len(self.parameters)
 
     def _check_dependent(
-        self, t0: float, dependent: Mapping[str, Any], x0: Array, p: Array, controls: signals.Inputs
+        self,
+        t0: float,
+        dependent: Mapping[str, Any],
+        x0: Array,
+        p: Array,
+        controls: signals.Inputs,
+        count: int | None,
     ) -> None:
-        """Refuse declared variables that contradict the states."""
+        """Reject or warn about declared variables that contradict the states."""
         if not dependent:
             return
-        u = self._start(t0, x0, controls)
-        rows = self._columns("outputs", np.array([t0]), wide(x0), wide(p), wide(u), None)
+        moment, u = np.array([t0]), self._start(t0, x0, controls)
+        rows = self._columns("outputs", moment, wide(x0), wide(p), wide(u), None)
         for name, value in dependent.items():
-            self._agree(name, arguments.array(f"initial: {name}", value), rows[self.outputs.index(name)])
+            place = self.outputs.index(name)
+
+            def outputs(x: Array, place: int = place) -> Array:
+                return self._columns("outputs", moment, x, wide(p), wide(u), None, strict=False)[[place]]
+
+            given = self._table("initial", {name: value}, (name,), count)
+            self._agree(name, given, rows[place], self.states, x0, outputs)
 
     def _from_declared(
         self, t0: float, given: dict[str, Any], parameters: Any, controls: signals.Inputs, count: int | None
     ) -> tuple[Array, Array]:
         """States and parameters from the declared variables, by the model's kernel `initial`.
 
-        What follows from the rest may be left out: a dependent velocity, or a parameter such as an energy or a
-        cyclic momentum. It enters the kernel as NaN; where NaN comes out, it was needed.
+        Values that follow from the others can be left out: a dependent velocity, or a parameter such as an energy or a
+        cyclic momentum. They enter the kernel as NaN; if NaN comes out, they were needed.
         """
         if self.along is not None:
             given = {**given, self.along: self._begin(self.along, t0, given)}
@@ -228,19 +237,23 @@ class InitialStates:
             start = self._found(moment, wide(start), self.declared, missing, extra, states, u, count)
             left_out, extra = [], {}
         rows = self._columns("initial", moment, wide(start), wide(p), wide(u), None)
-        if controls.functions:  # functions of the states, which are known only now
+        if controls.functions:  # functions of the states, which are not known until now
             first = rows[:n, 0] if count is None else rows[:n]
             u = self._start(t0, first, controls)
             rows = self._columns("initial", moment, wide(start), wide(p), wide(u), None)
         if np.isnan(rows).any():
             self._refuse_missing(left_out, unset, rows)
         arguments.check_finite("initial", rows[:n], self.states)
-        for name, before, after in zip(self.parameters, wide(p), rows[n:]):
+        for k, (name, before, after) in enumerate(zip(self.parameters, wide(p), rows[n:])):
             if not np.isnan(before).any():
-                self._agree(name, before, after, "parameters")
+
+                def follows(y: Array, k: int = n + k) -> Array:
+                    return self._columns("initial", moment, y, wide(p), wide(u), None, strict=False)[[k]]
+
+                self._agree(name, before, after, self.declared, start, follows, "parameters")
         x0, complete = (rows[:n, 0], rows[n:, 0]) if count is None else (rows[:n], rows[n:])
         dependent = extra | {name: value for name, value in given.items() if self._dependent(name)}
-        self._check_dependent(t0, dependent, x0, complete, controls)
+        self._check_dependent(t0, dependent, x0, complete, controls, count)
         return x0.copy(), complete.copy()
 
     def _following(
@@ -248,7 +261,7 @@ class InitialStates:
     ) -> frozenset[str]:
         """The parameters that follow from the declared variables: `h` and `a_...` of the reduced forms.
 
-        The kernel `initial` gives every other parameter back as it came.
+        The kernel `initial` returns every other parameter unchanged.
         """
         if self._parameters_following is None:
             given = dict(declared) if self.along is None else {**declared, self.along: t}
@@ -263,19 +276,24 @@ class InitialStates:
         return self._parameters_following
 
     def _begin(self, along: str, t0: float, given: Mapping[str, Any]) -> float:
-        """The value of the coordinate that takes the place of the time: where the run begins, and nothing else."""
+        """The initial value of the coordinate that is the independent variable; it must be the start of the run."""
         values = arguments.array(f"initial: {along}", given.get(along, t0))
-        wrong = np.flatnonzero(~(np.abs(values - t0) <= CONSISTENT * (1.0 + abs(t0))))
-        if wrong.size:
-            raise ArgumentError(
-                f"initial: {along} = {values.flat[wrong[0]]:.17g} contradicts the beginning of the run, {t0:.17g}: in "
-                f"the form whittaker {along} takes the place of the time, so t_span (of a stepper t0) sets it; leave "
-                "it out or make it agree"
-            )
+        advice = (
+            f"in the form whittaker {along} is the independent variable, set by t_span (for a stepper, t0); leave it "
+            "out or make it agree"
+        )
+        consistency.agree(
+            f"initial: {along}",
+            values,
+            t0,
+            lambda: np.zeros(1),
+            lambda *_: advice,
+            "the start of the run,",
+        )
         return t0
 
     def _refuse_missing(self, left_out: list[str], unset: list[str], rows: Array) -> None:
-        """Name what the kernel `initial` lacked: parameters come out as they went in, unless they follow."""
+        """Report what the kernel `initial` lacked: parameters come out as they went in, unless they are computed."""
         names = [name for name, row in zip(self.parameters, rows[len(self.states) :]) if np.isnan(row).any()]
         missing = [name for name in names if name in unset]
         parts = []
@@ -289,7 +307,7 @@ class InitialStates:
     def _partial(
         self, kind: str, value: Any, names: tuple[str, ...], count: int | None
     ) -> tuple[Array, list[str]]:
-        """A table with NaN for what a dict leaves out, and the names left out."""
+        """A table with NaN for names missing from a dict, and these names."""
         if value is not None and not isinstance(value, Mapping):
             return self._table(kind, value, names, count), []
         given = arguments.by_name(kind, value or {})
@@ -323,21 +341,38 @@ class InitialStates:
             and name not in self.states
         )
 
-    def _agree(self, name: str, given: Array, found: Array, kind: str = "initial") -> None:
-        wrong = np.atleast_1d(np.abs(given - found) > CONSISTENT * (1.0 + np.abs(found)))
-        wrong |= ~np.atleast_1d(np.isfinite(given + found))
-        if wrong.any():
-            j = int(np.flatnonzero(wrong)[0])
-            value, right = (float(row[min(j, len(row) - 1)]) for row in map(np.atleast_1d, (given, found)))
-            advice = "leave it out or make it agree"
-            if self.along is not None and abs(value + right) <= CONSISTENT * (1.0 + abs(right)):
-                advice = (
-                    f"this is the other branch of the form whittaker: compile with the option branch= 1 or -1, the "
-                    f"sign of d{self.along}/dt"
+    def _agree(
+        self,
+        name: str,
+        given: Array,
+        found: Array,
+        entries: tuple[str, ...],
+        start: Array,
+        values: Callable[[Array], Array],
+        kind: str = "initial",
+    ) -> None:
+        """Reject or warn about a variable that contradicts `values` of the columns `start` of `entries`."""
+
+        def sizes() -> Array:
+            moving = [i for i, n in enumerate(entries) if n != "t" and self.variables[n].kind != "coordinate"]
+            columns = np.array(wide(start))
+
+            def of(speeds: Array) -> Array:
+                columns[moving] = speeds
+                return values(columns)
+
+            row: Array = terms(columns[moving], of)[0]
+            return row
+
+        def advice(value: float, right: float) -> str:
+            if self.along is not None and abs(value + right) <= consistency.REFUSE * abs(right):
+                return (
+                    f"this is the other branch of the form whittaker: compile with branch=1 or branch=-1, the sign of "
+                    f"d{self.along}/dt"
                 )
-            raise ArgumentError(
-                f"{kind}: {name} = {value:.17g} contradicts the other entries, which give {right:.17g}; {advice}"
-            )
+            return "leave it out or make it agree"
+
+        consistency.agree(f"{kind}: {name}", given, found, sizes, advice)
 
 
 def wide(values: Array) -> Array:

@@ -2,13 +2,13 @@
 
 An input is one of
 
-- a number, held over the whole run;
-- ``(times, values)`` or ``(times, values, "zoh")``: each value is held from its time until the next one;
-- ``(times, values, "linear")``: straight lines between the samples;
-- a function ``f(t, y)`` that returns a number, y being the vector of states.
+- a number, constant over the whole run;
+- ``(times, values)`` or ``(times, values, "zoh")``: each value is held until the next sample;
+- ``(times, values, "linear")``: linear interpolation between the samples;
+- a function ``f(t, y)`` that returns a number; y is the state vector.
 
-Before the first sample the first value holds, after the last the last one. Two samples at one time are a jump. A step
-of the integrator ends at each sample, so that jumps and kinks cost no accuracy.
+The first value holds before the first sample, the last one after the last sample. Two samples at the same time are a
+jump. The integrator ends a step at each sample, so that jumps and kinks do not reduce the accuracy.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ class Signal:
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Inputs of one run: `values` (n,) or, in an ensemble, (n, N) holds the numbers and 0 where an input varies."""
+    """Inputs of one run: `values` (n,) or, in an ensemble, (n, N) contains the numbers, and 0 for inputs that vary."""
 
     names: tuple[str, ...]
     values: Array
     signals: Mapping[int, Signal]
     functions: Mapping[int, InputFunction]
     flags: tuple[int, ...] = ()
-    """What is assumed of each input, see `assumptions`; () where nothing is."""
+    """The assumptions about each input, see `assumptions`; () if there are none."""
 
     @property
     def constant(self) -> bool:
@@ -84,9 +84,9 @@ class Inputs:
         return np.ascontiguousarray(u[:, 0]) if np.ndim(t) == 0 else u
 
     def call_functions(self, t: Array, y: Array, u: Array) -> None:
-        """Put the values of the input functions at the times t (N,) and states y (n, N) into their rows of u.
+        """Write the values of the input functions at times t (N,) and states y (n, N) to their rows of u.
 
-        NaN where a state is not finite, as in trajectories that failed: no function is called there.
+        Where a state is not finite, as in failed trajectories, no function is called and the value is NaN.
         """
         known: list[bool] = np.atleast_1d(np.isfinite(y).all(axis=0)).tolist()
         for index, function in self.functions.items():
@@ -96,7 +96,7 @@ class Inputs:
                 )
 
     def number(self, index: int, t: float, result: Any) -> float:
-        """What an input function returned at time t, checked."""
+        """The checked result of an input function at time t."""
         value = arguments.number(f"inputs: {self.names[index]} at t = {t:.17g}", result)
         if self.flags and self.flags[index]:
             check_row("inputs", self.names[index], self.flags[index], value, f" at t = {t:.17g}")
@@ -114,10 +114,10 @@ class Inputs:
 
 
 def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tuple[int, ...] = ()) -> Inputs:
-    """Inputs from a dict by name, or a sequence in the order of `names`; see the module's text for what each may be.
+    """Inputs from a dict by name, or a sequence in the order of `names`; see the module docstring for the formats.
 
-    With `count`, the size of an ensemble, an input may also be an array with one number for each trajectory. `flags`
-    says what is assumed of each input: values that are not so are refused.
+    With `count`, the size of an ensemble, an input can also be an array with one number for each trajectory. `flags`
+    are the assumptions about each input: values that violate them are rejected.
 
     >>> parse({"tau": ([0, 1], [2, 3])}, ("tau",)).at(0.5, np.zeros(1))
     array([2.])
@@ -152,7 +152,7 @@ def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tup
 
 
 _NONE = Inputs((), np.zeros(0), {}, {})
-"""Those of a model without inputs."""
+"""The inputs of a model without inputs."""
 
 
 def _specs(value: Any, names: tuple[str, ...], count: int | None) -> list[Any]:
@@ -179,11 +179,11 @@ def _specs(value: Any, names: tuple[str, ...], count: int | None) -> list[Any]:
 def _signal(name: str, spec: Sequence[Any]) -> Signal:
     if len(spec) not in (2, 3):
         raise ArgumentError(
-            f"inputs: {name} has {len(spec)} entries; (times, values) or (times, values, 'linear')"
+            f"inputs: {name} has {len(spec)} entries; give (times, values) or (times, values, 'linear')"
         )
     hold = spec[2] if len(spec) == 3 else "zoh"
     if not isinstance(hold, str) or hold not in ("zoh", "linear"):
-        raise ArgumentError(f"inputs: {name} is sampled with {hold!r}; 'zoh' or 'linear' is needed")
+        raise ArgumentError(f"inputs: {name} is sampled with {hold!r}; give 'zoh' or 'linear'")
     moments = arguments.array(f"inputs: times of {name}", spec[0])
     samples = arguments.array(f"inputs: values of {name}", spec[1])
     if moments.ndim != 1 or moments.shape != samples.shape or not moments.size:

@@ -1,4 +1,4 @@
-"""Loading of compiled models, without SymPy and without compiling anything."""
+"""Loading compiled models, without SymPy and without compiling anything."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from .model import Model, require_core
 
 __all__ = ["load_library", "load_model", "load_module", "take_over"]
 
-# A Cython module cannot be initialised twice in a process, so each file is loaded once and remembered.
+# A Cython module cannot be initialised twice in a process, so each file is loaded only once.
 _loaded: dict[tuple[int, int], ModuleType] = {}
 _lock = threading.RLock()
-if hasattr(os, "register_at_fork"):  # no child begins with a lock that a thread it has not got would release
+if hasattr(os, "register_at_fork"):  # a child must not inherit a lock held by a thread that it does not have
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
-    """The model of a built extension module, e.g. from the cache: neither SymPy nor a compiler is needed.
+    """Load the model of a built extension module, e.g. from the cache: neither SymPy nor a compiler is needed.
 
-    Raises `LoadError` (an ImportError) where the file is missing, is not a compiled model, was built for another
-    Python or another version of the binary interface, or is not what the `entry.json` beside it says was stored. The
-    file is code: load only what you trust.
+    Raises `LoadError` (an ImportError) if the file is missing, is not a compiled model, was built for another Python or
+    another version of the binary interface, or does not match the `entry.json` next to it. The file is code: load only
+    what you trust.
 
     >>> from chaplygin.generated import harmonic_oscillator
     >>> load_model(harmonic_oscillator.__file__).states
@@ -39,22 +39,22 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     require_core()
     module = load_module(path)
     with _lock:
-        # Not getattr, which would make a model without the module as its owner.
+        # Not getattr, which would create a model without the module as its owner.
         model = vars(module).get("model")
         if isinstance(model, Model):
             return model
         capsule = getattr(module, "capsule", None)
         if capsule is None:
-            raise LoadError(f"{os.fspath(path)} holds no model: it has no capsule")
+            raise LoadError(f"{os.fspath(path)} does not contain a model: it has no capsule")
         made = Model(capsule, owner=module)
         vars(module)["model"] = made
         return made
 
 
 def load_library(path: str | os.PathLike[str], name: str) -> Model:
-    """The model of a shared library that defines `<name>_model`: one without a Python module.
+    """Load the model of a shared library without a Python module; it must define `<name>_model`.
 
-    The library stays loaded to the end of the process, and its file may be removed. Raises `LoadError`.
+    The library stays loaded until the process ends, and its file can be removed. Raises `LoadError`.
     """
     require_core()
     try:
@@ -67,11 +67,11 @@ def load_library(path: str | os.PathLike[str], name: str) -> Model:
     return Model(new(ctypes.addressof(table), _CAPSULE, None), owner=library)
 
 
-_CAPSULE = b"chaplygin.model"  # a capsule keeps a pointer to its name
+_CAPSULE = b"chaplygin.model"  # must stay alive: a capsule keeps a pointer to its name
 
 
 def take_over(model: Model, path: str | os.PathLike[str]) -> None:
-    """Let `model` go on with the code of an extension module of the same model; `load_model` then returns it."""
+    """Switch `model` to the code of an extension module of the same model; `load_model` then returns it."""
     module = load_module(path)
     with _lock:
         model._take_over(module.capsule, module)
@@ -79,7 +79,7 @@ def take_over(model: Model, path: str | os.PathLike[str]) -> None:
 
 
 def load_module(path: str | os.PathLike[str]) -> ModuleType:
-    """The extension module in a file, initialised once however often it is asked for."""
+    """Load the extension module in a file; it is initialised only once."""
     try:
         file = Path(os.fspath(path)).resolve()
         found = file.stat()
@@ -104,7 +104,7 @@ def load_module(path: str | os.PathLike[str]) -> ModuleType:
 
 
 def _check_digest(file: Path) -> None:
-    """Refuse a file of the cache that has changed since it was stored; nothing is known of a file elsewhere."""
+    """Reject a file of the cache that has changed since it was stored; files elsewhere cannot be checked."""
     entry = file.with_name("entry.json")
     try:
         facts = json.loads(entry.read_bytes())
@@ -115,15 +115,15 @@ def _check_digest(file: Path) -> None:
             f"{file.name}: the entry.json beside it is damaged ({error}); compile the model again"
         ) from None
     if not isinstance(facts, dict) or facts.get("file") != file.name or "sha256" not in facts:
-        return  # of something else
+        return  # it describes another file
     if hashlib.sha256(file.read_bytes()).hexdigest() != facts["sha256"]:
         raise LoadError(
-            f"{file} is damaged: it is not the file that entry.json beside it describes; compile the model again"
+            f"{file} is damaged: it does not match the entry.json beside it; compile the model again"
         )
 
 
 def _imported(file: Path) -> ModuleType | None:
-    """The module of this file where the import system has loaded it already, e.g. one of `chaplygin.generated`."""
+    """The module of this file if the import system has already loaded it, e.g. one of `chaplygin.generated`."""
     for module in list(sys.modules.values()):
         origin = getattr(module, "__dict__", {}).get("__file__")
         if (

@@ -1,4 +1,4 @@
-"""`Model`: a compiled model as a user sees it."""
+"""`Model`: the user interface of a compiled model."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ else:
         from ._core import ModelCore
 
         _core_error = None
-    except ImportError as error:  # installed where there was no compiler: import works, models do not
+    except ImportError as error:  # installed without a compiler: the import works, models do not
         _core_error = error
 
         class ModelCore:
-            """Stands in for the compiled part, and says that it is missing."""
+            """Placeholder for the compiled part; raises an error that says it is missing."""
 
             def __init__(self, *arguments: object, **options: object) -> None:
                 require_core()
@@ -35,12 +35,12 @@ __all__ = ["Model", "core_available", "require_core"]
 
 
 def core_available() -> bool:
-    """Whether the compiled part of the runtime is there."""
+    """Whether the compiled part of the runtime is available."""
     return _core_error is None
 
 
 def require_core() -> None:
-    """Raise `CoreMissingError` where the compiled part of the runtime is missing."""
+    """Raise `CoreMissingError` if the compiled part of the runtime is missing."""
     if _core_error is not None:
         raise CoreMissingError(
             "chaplygin.runtime._core, the compiled part of the runtime, cannot be loaded "
@@ -52,47 +52,47 @@ def require_core() -> None:
 class Model(ModelCore, Face):
     """A compiled model: dy/dt = f(t, y, p, u) with named states y, parameters p and inputs u.
 
-    Made by `System.compile`, `load_model` or a module of `chaplygin.generated`; the constructor takes a capsule named
-    "chaplygin.model" and an object to keep alive with it.
+    Created by `System.compile`, `load_model` or a module of `chaplygin.generated`; the constructor takes a capsule
+    named "chaplygin.model" and an object to keep alive with it.
 
     ``rhs(t, y, p, u=())``
-        dy/dt, shape (n,) for y of shape (n,), and (n, N) for (n, N), as `solve_ivp` has it with ``vectorized=True``.
-        p has shape (np,) or (np, N), u (nu,) or (nu, N); vectors may be dicts by name too.
+        dy/dt, shape (n,) for y of shape (n,), and (n, N) for (n, N), as for `solve_ivp` with ``vectorized=True``.
+        p has shape (np,) or (np, N), u (nu,) or (nu, N); vectors can also be dicts by name.
     ``jacobian(t, y, p, u=())``, ``jvp(t, y, p, dy, u=())``
-        The derivative of `rhs` by y, shape (n, n), and its product with dy, shape (n,).
+        The derivative of `rhs` with respect to y, shape (n, n), and its product with dy, shape (n,).
     ``evaluate(t, y, p, u=())``
         A dict of every state, declared variable, output, reaction, invariant and residual.
     ``integrate(t_span, initial, parameters, inputs, *, method, rtol, atol, t_eval, dense_output, max_step,
     first_step, step, max_steps, events, kinks, paradox)``
-        Integrates over ``t_span = (t0, t1)``, t1 after t0 or, in models without contacts, before, and returns a
-        `Solution`. `initial` is a dict of the declared coordinates and velocities (dependent ones may be left out, or
-        must agree, or stand in for independent ones, which then follow by least squares: see
-        `chaplygin.runtime.declared`), or a vector in the order of `states`. A start off the constraints is refused, or
-        warned about where it is slight (`ConsistencyWarning`; `chaplygin.runtime.consistency` has the limits); a value
-        that breaks an assumption of its symbol, such as ``positive=True``, is refused.
+        Integrates over ``t_span = (t0, t1)`` and returns a `Solution`; t1 can be before t0 in models without contacts.
+        `initial` is a dict of the declared coordinates and velocities, or a vector in the order of `states`. Dependent
+        velocities can be left out; if given, they must agree, or they can replace independent ones, which then follow
+        by least squares (see `chaplygin.runtime.declared`). A start off the constraints is rejected, or gives a
+        `ConsistencyWarning` if the violation is slight (`chaplygin.runtime.consistency` has the limits); a value that
+        violates an assumption of its symbol, such as ``positive=True``, is rejected.
 
-        Inputs: see `chaplygin.runtime.inputs`. Methods with error control by `rtol` and `atol`, the latter a number, a
-        vector or a dict by state: "dop853" (order 8), "tsit5" (order 5, for loose tolerances), "vern7" and "vern9"
-        (orders 7 and 9, for tight ones), "rodas5p" (order 5, implicit with the model's Jacobian, for stiff systems),
-        "auto" (dop853, and rodas5p where the motion is stiff); and "rk4" (order 4, fixed `step`).
+        Inputs: see `chaplygin.runtime.inputs`. Methods with error control by `rtol` and `atol` (a number, a vector or a
+        dict by state): "dop853" (order 8), "tsit5" (order 5, for loose tolerances), "vern7" and "vern9" (orders 7 and
+        9, for tight ones), "rodas5p" (order 5, implicit with the model's Jacobian, for stiff systems) and "auto"
+        (dop853, and rodas5p where the motion is stiff); with a fixed `step`: "rk4" (order 4).
         An `rtol` below 100 times the spacing of float64 at 1 is raised to that, with a RuntimeWarning. No step is
-        longer than `max_step`, none but the last one before `t1` or a sample of an input is shorter than a few
-        spacings of float64 at t: a run that needs it ends with status -3. `t_eval` gives the times to record, else
-        every step is. A run that fails returns what it has, with `status` and `message`; Ctrl-C raises
-        KeyboardInterrupt.
+        longer than `max_step`. No step is shorter than a few spacings of float64 at t, except the last one before `t1`
+        or before a sample of an input: a run that needs shorter steps ends with status -3. `t_eval` gives the times to
+        record; by default every step is recorded. A run that fails returns what it has, with `status` and `message`;
+        Ctrl-C raises KeyboardInterrupt.
 
-        The events of the model are always looked for. `events` adds Python ones, as `solve_ivp` takes them: one or
-        several callables of (t, y) with the attributes `terminal` (True, or after how many times the run ends) and
-        `direction`. Where an event's quantity changes its sign, the step is taken again to its zero, so that the time
-        is as accurate as the method; zero at the start is no event, nor is touching zero. ``kinks=True`` ends a step
-        at each kink of the equations (Abs, sign, Min, Max, Piecewise) too. What is not resolved: dips of an event's
-        quantity that are narrower than 1/500 of a step and hidden between all samples; `max_step` is the remedy.
-        Events that accumulate end the run with status -9. `paradox`: what to do where contacts allow several modes
-        (none: the run always ends, with status -10): "stop", "keep" as many modes as possible, or "stick_first".
+        The events of the model are always detected. `events` adds Python events, as in `solve_ivp`: one or several
+        callables of (t, y) with the attributes `terminal` (True, or the number of occurrences after which the run ends)
+        and `direction`. Where an event function changes sign, the step is repeated up to its zero, so that the time is
+        as accurate as the method; a zero at the start is not an event, nor is touching zero. ``kinks=True`` also ends a
+        step at each kink of the equations (Abs, sign, Min, Max, Piecewise). Dips of an event function that are narrower
+        than 1/500 of a step and lie between all samples can be missed; reduce `max_step` then. Events that accumulate
+        end the run with status -9. `paradox` says what to do if contacts allow several modes: "stop", "keep" as many
+        modes as possible, or "stick_first". If they allow none, the run always ends, with status -10.
 
     Wrong arguments raise `ArgumentError` (a ValueError) that names the entry; `rhs` and the other kernels raise
-    `KernelError` where the equations are singular. `address` and `addresses` are for ctypes, numba and C code,
-    `capsule` for Cython. A model may be used from several threads.
+    `KernelError` if the equations are singular. `address` and `addresses` are for ctypes, numba and C code, `capsule`
+    for Cython. A model can be used from several threads.
 
     >>> from chaplygin.generated.harmonic_oscillator import model
     >>> model.rhs(0, {"x": 1, "x_dot": 0}, {"m": 1, "k": 4})
@@ -104,7 +104,7 @@ class Model(ModelCore, Face):
     2.0
     """
 
-    _rest: Callable[[], None] | None = None  # waits for the rest of a build that goes on beside this model
+    _rest: Callable[[], None] | None = None  # waits for the rest of a background build of this model
 
     def __init__(self, capsule: object, *, owner: object = None) -> None:
         super().__init__(capsule, owner=owner)
@@ -116,16 +116,15 @@ class Model(ModelCore, Face):
 
     @property
     def owner(self) -> object:
-        """What keeps the model's code loaded: for a compiled model its module, whose file is ``owner.__file__``.
+        """The object that keeps the model's code loaded: for a compiled model its module, with ``owner.__file__``.
 
-        Where the module is still being built, beside a model that runs already, this waits for it. Raises BuildError
-        where it cannot be built.
+        If the module is still being built in the background, this waits for it. Raises BuildError if the build fails.
         """
         self._complete()
         return super().owner
 
     def _complete(self) -> None:
-        """Wait for the rest of a build that goes on beside this model. Raises BuildError where it failed."""
+        """Wait for the background build of this model to finish. Raises BuildError if it failed."""
         rest = self._rest
         if rest is not None:
             rest()
@@ -154,7 +153,7 @@ class Model(ModelCore, Face):
         kinks: bool = False,
         paradox: str = "stop",
     ) -> Stepper:
-        """An integration for a caller that owns the clock; see `Stepper`. Arguments as for `integrate`."""
+        """A stepper, for a caller that owns the clock; see `Stepper`. Arguments are as for `integrate`."""
         from .stepper import Stepper
 
         options = {
@@ -170,7 +169,7 @@ class Model(ModelCore, Face):
         return Stepper.start(self, t0, initial, parameters, inputs, method, options)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A model is pickled as the path of its module: the file has to be there when it is read."""
+        """Pickle a model as the path of its module: the file must exist when it is unpickled."""
         from .loading import load_model
 
         path = getattr(self.owner, "__file__", None)

@@ -1,4 +1,4 @@
-"""What notebooks show of models and solutions: small tables, and a picture of a run where Matplotlib is installed."""
+"""Notebook display of models and solutions: small tables, and a plot of a run if Matplotlib is installed."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 __all__ = ["SHOWN", "model_table", "solution_table", "table"]
 
 SHOWN = 12
-"""Rows of one kind that a table has at most."""
+"""Most rows of one kind in a table."""
 PANELS, POINTS = 4, 400
-"""States that the picture of a run has at most, and points of each."""
+"""Most states in the plot of a run, and most points of each."""
 
 
 def model_table(model: Face) -> str:
-    """The names of a model by what they are, with units and descriptions, as an HTML table."""
+    """The names of a model by kind, with units and descriptions, as an HTML table."""
     kinds = [
         ("states", model.states),
         ("parameters", model.parameters),
@@ -47,7 +47,7 @@ def model_table(model: Face) -> str:
 
 
 def solution_table(sol: Solution) -> str:
-    """How a run ended, its states at both ends, and a picture of them, as HTML."""
+    """How a run ended, its states at both ends, and a plot of them, as HTML."""
     model, n = sol.model, len(sol.t)
     rows: list[Sequence[str]] = [("t", *(f"{t:.6g}" for t in sol.t[[0, -1]]))] if n else []
     for i, name in enumerate(model.states[:SHOWN]):
@@ -68,7 +68,7 @@ def _with_unit(model: Face, name: str) -> str:
 
 
 def table(caption: str, head: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
-    """An HTML table; every text is escaped."""
+    """An HTML table; all text is escaped."""
     titles = "".join(f"<th>{escape(text)}</th>" for text in head)
     lines = []
     for first, *rest in rows:
@@ -78,7 +78,7 @@ def table(caption: str, head: Iterable[str], rows: Iterable[Sequence[str]]) -> s
 
 
 def _picture(sol: Solution) -> str:
-    """The first states over time as an inline PNG; empty where Matplotlib is missing or cannot draw them."""
+    """The first states over time as an inline PNG; empty if Matplotlib is missing or fails."""
     names = sol.model.states[:PANELS]
     if len(sol.t) < 2:
         return ""
@@ -97,7 +97,7 @@ def _picture(sol: Solution) -> str:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             figure.savefig(file, format="png", dpi=72)
-    except Exception:  # a notebook still gets the table
+    except Exception:  # the notebook still shows the table
         return ""
     data = base64.b64encode(file.getvalue()).decode("ascii")
     return f'<img alt="states over time" src="data:image/png;base64,{data}"/>'

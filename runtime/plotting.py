@@ -1,4 +1,4 @@
-"""Pictures of a run: quantities over time, or the path in a plane, with events and changes of modes marked."""
+"""Plots of a run: quantities over time, or the path in a plane, with events and mode changes marked."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 __all__ = ["check_file", "draw", "plane_of"]
 
 PANELS = 24
-"""Panels of one figure at most."""
+"""Most panels in one figure."""
 MARKS = 60
-"""Events, and changes of modes, that are marked at most."""
+"""Most occurrences of one event, and most mode changes, that are marked."""
 _PER_TIME = re.compile(r"/\s*(s|ms|min|h|d)\b")
 
 
 def check_file(file: Any) -> None:
-    """Refuse, before anything runs, a picture that could not be written.
+    """Check before a run that a plot can be written.
 
-    Raises MissingExtraError without Matplotlib, ArgumentError for a format that it does not know or a folder that is
-    not there or cannot be written.
+    Raises MissingExtraError without Matplotlib, ArgumentError for an unknown format or a folder that is missing or not
+    writable.
     """
     figure_class = _figure_class("plot")
     if not isinstance(file, (str, os.PathLike)):
@@ -40,23 +40,25 @@ def check_file(file: Any) -> None:
             f"plot: {os.fspath(file)!r}: Matplotlib writes {', '.join(sorted(known))}, not {suffix}"
         )
     if not path.parent.is_dir():
-        raise ArgumentError(f"plot: {os.fspath(file)!r}: there is no folder {os.fspath(path.parent)!r}")
+        raise ArgumentError(
+            f"plot: {os.fspath(file)!r}: the folder {os.fspath(path.parent)!r} does not exist"
+        )
     if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
         raise ArgumentError(f"plot: {os.fspath(file)!r} cannot be written")
 
 
 def plane_of(model: Face) -> tuple[str, str] | None:
-    """The coordinates x and y of a planar system; None where the states have none of these names."""
+    """The coordinates x and y of a planar system; None if the states do not have these names."""
     return ("x", "y") if {"x", "y"} <= set(model.states[: model.n_coordinates]) else None
 
 
 def draw(sol: Solution, names: Sequence[str], file: Any, path: bool) -> Any:
-    """The figure of `Solution.plot`; with `path` the second of two names over the first."""
+    """The figure of `Solution.plot`; with `path`, the second of two names over the first."""
     figure_class = _figure_class("Solution.plot")
     model = sol.model
     if len(names) > PANELS and not path:
         raise ArgumentError(
-            f"plot: {len(names)} names; a figure has {PANELS} panels at most: name those to be drawn"
+            f"plot: {len(names)} names; a figure has at most {PANELS} panels: give the names to draw"
         )
     size = (5.5, 5.0) if path else (7.0, 1.0 + 1.4 * len(names))
     if file is None:
@@ -111,7 +113,7 @@ def _path(panel: Any, sol: Solution, names: Sequence[str]) -> None:
 
 
 def _marks(sol: Solution) -> list[tuple[str, Any, dict[str, Any]]]:
-    """(Label, times, style) of each event that happened, and of the changes of modes."""
+    """(Label, times, style) of each event that occurred, and of the mode changes."""
     found: list[tuple[str, Any, dict[str, Any]]] = []
     events = sol.t_events or []
     names = [*sol.model.events, *(f"event {i + 1}" for i in range(len(events) - len(sol.model.events)))]
@@ -122,7 +124,7 @@ def _marks(sol: Solution) -> list[tuple[str, Any, dict[str, Any]]]:
     changes = [mode.t_start for mode in (sol.modes or [])[1:]]
     if changes:
         shown = "" if len(changes) <= MARKS else f" (first {MARKS} of {len(changes)})"
-        found.append(("change of modes" + shown, changes[:MARKS], {"color": "0.4", "linestyle": ":"}))
+        found.append(("mode change" + shown, changes[:MARKS], {"color": "0.4", "linestyle": ":"}))
     return found
 
 
@@ -131,7 +133,7 @@ def _labelled(name: str, unit: str) -> str:
 
 
 def _unit_of_time(model: Face) -> str:
-    """The declared unit of t, or of x_1 in Whittaker's form; else the one that rates are per: s of rad/s and m/s^2."""
+    """The declared unit of t, or of x_1 in Whittaker's form; else the time unit of the rates: s in rad/s and m/s^2."""
     declared = model.units.get(model.along or "t", "")
     if declared or model.along:
         return declared

@@ -1,4 +1,4 @@
-"""How far an ensemble is, on stderr: a bar, or a line where tqdm is not installed."""
+"""The progress of an ensemble, on stderr: a bar, or a line if tqdm is not installed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Progress"]
 
 
 class Progress:
-    """A bar with tqdm where it is installed, else a line on stderr; nothing where nobody looks."""
+    """A tqdm bar if it is installed, else a line on stderr; unless requested, only on a terminal."""
 
     def __init__(self, total: int, wanted: bool | None) -> None:
         self.total, self.done = total, 0
@@ -51,7 +51,7 @@ class Progress:
 
 
 def _clock(seconds: float) -> str:
-    """A length of time as h:mm:ss, or mm:ss where it is shorter than an hour."""
+    """A duration as h:mm:ss, or mm:ss if it is shorter than an hour."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes:02}:{rest:02}"

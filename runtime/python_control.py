@@ -1,7 +1,7 @@
-"""The control of the steps of the pure-Python backend: what tsit5, vern7, vern9 and rodas5p share.
+"""Step-size control of the pure-Python backend, shared by tsit5, vern7, vern9 and rodas5p.
 
-The coefficients and the constants of the control are read from the C headers beside this file. Every operation is that
-of cg_adaptive.h, cg_control.h, cg_start.h and cg_step.h, in the same order.
+The coefficients and the control constants are read from the C headers in this folder. Every operation is that of
+cg_adaptive.h, cg_control.h, cg_start.h and cg_step.h, in the same order.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 __all__ = ["Control", "Controlled", "control", "finite", "header", "larger", "table"]
 
 LEAST_LOG, SHRINK_FAILED, ATOL_FLOOR = math.log2(1e-8), 0.2, 1e-150
-SHORTENED = (SINGULAR, NONFINITE, STEP_TOO_SMALL)  # the failures that a shorter step may get over
+SHORTENED = (SINGULAR, NONFINITE, STEP_TOO_SMALL)  # failures that a shorter step may avoid
 
 
 class Control(NamedTuple):
@@ -46,7 +46,7 @@ def header(name: str) -> str:
 
 @cache
 def table(method: str, name: str) -> list[Vector]:
-    """An array of cg_<method>_tableau.h; one row for a vector or a number."""
+    """Read an array from cg_<method>_tableau.h; one row for a vector or a number."""
     found = re.search(rf"cg_{method}_{name}(?:\[[^\]]+\])* = ([^;]*);", header(f"cg_{method}_tableau.h"))
     assert found is not None, (method, name)
     rows = re.findall(r"[^{}]*\d[^{}]*", found[1])
@@ -55,14 +55,14 @@ def table(method: str, name: str) -> list[Vector]:
 
 @cache
 def control(method: str) -> Control:
-    """Read from cg_<method>.h."""
+    """Read the control constants from cg_<method>.h."""
     found = re.search(r"control = \{([^}]*)\};", header(f"cg_{method}.h"))
     assert found is not None, method
     return Control(*(float(entry) for entry in found[1].split(",")))
 
 
 class Controlled(Walk):
-    """A method with error control; derived classes give it `trial`, `square` and `interpolant`."""
+    """A method with error control; derived classes define `trial`, `square` and `interpolant`."""
 
     def __init__(
         self, method: str, order: int, rtol: float, atol: Array, max_step: float, first_step: float,
@@ -76,7 +76,7 @@ class Controlled(Walk):
         self.log_old, self.rejected = LEAST_LOG, False
 
     def begin(self, t: float, x: Vector) -> None:
-        """Before the trials of a step."""
+        """Called before the trials of a step."""
 
     def trial(self, field: Function, t: float, x: Vector, f: Vector, h: float) -> tuple[list[Vector], Vector]:
         """The stages of a step and the state at its end."""
@@ -89,11 +89,11 @@ class Controlled(Walk):
     def interpolant(
         self, field: Function, t: float, t_new: float, x: Vector, y: Vector, k: list[Vector], slope: Vector
     ) -> Callable[[], Array]:
-        """The coefficients over a step whose end has the derivative `slope`."""
+        """The coefficients of the interpolant over a step; `slope` is the derivative at its end."""
         raise NotImplementedError
 
     def segment(self, derivative: Function, record: Record, end: float, limit: int) -> int:
-        """Step to `end`; as cg_drive with cg_prepare."""
+        """Step to `end`, as cg_drive does with cg_prepare."""
 
         def field(t: float, x: Vector) -> Vector:
             return list(derivative(t, x))
@@ -143,7 +143,7 @@ class Controlled(Walk):
     def step(
         self, field: Function, t: float, x: Vector, f: Vector, stop: float, direction: float
     ) -> tuple[int, float, list[Vector], Vector, Vector]:
-        """One accepted step: status, its end, the stages, state and derivative there. As the loop of cg_adaptive.h."""
+        """One accepted step, as in cg_adaptive.h: status, end time, stages, and state and derivative at the end."""
         alpha, beta, safety, shrink, grow, end_first = self.control
         least = smallest_step(t)
         self.h = min(max(self.h, least), self.max_step)
@@ -189,7 +189,7 @@ class Controlled(Walk):
 def plan(
     t: float, stop: float, wanted: float, direction: float, max_step: float
 ) -> tuple[float, float, bool, bool]:
-    """Length and end of a step, whether `stop` is near, and whether the step ends there; as cg_plan."""
+    """Length and end of a step, whether `stop` is near, and whether the step ends there, as in cg_plan."""
     remaining = abs(stop - t)
     close = remaining <= 1.01 * wanted
     cut = close and remaining <= max_step
@@ -201,7 +201,7 @@ def plan(
 
 
 def log2(a: float) -> float:
-    """The logarithm to 4 digits, as cg_step_log2."""
+    """The binary logarithm to 4 digits, as in cg_step_log2."""
     m, e = math.frexp(min(max(1e-100, a), 1e100))
     f = 2.0 * m - 1.0
     f2 = f * f
@@ -209,7 +209,7 @@ def log2(a: float) -> float:
 
 
 def exp2(a: float) -> float:
-    """The power of 2 to 4 digits, as cg_step_exp2."""
+    """The power of 2 to 4 digits, as in cg_step_exp2."""
     shift = 2.0**52 + 1023.0  # adding it rounds to an integer
     whole = (a + shift) - shift
     z = a - whole
@@ -218,7 +218,7 @@ def exp2(a: float) -> float:
 
 
 def larger(x: float, y: float) -> float:
-    """The larger magnitude, y where it is NaN: as in cg_step_scale."""
+    """The larger magnitude, y if it is NaN, as in cg_step_scale."""
     return abs(x) if abs(y) < abs(x) else abs(y)
 
 

@@ -1,4 +1,4 @@
-"""Integration methods of the pure-Python backend: rk4 in plain Python, dop853 by SciPy, step by step. The others are in
+"""Integration methods of the pure-Python backend: rk4 in plain Python, dop853 from SciPy. The others are in
 python_pairs.py and python_rodas5p.py."""
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ EPSILON, TINY = sys.float_info.epsilon, sys.float_info.min
 
 
 class _InputFailed(Exception):
-    """Carries an error of an input function past the handling of a kernel's own errors."""
+    """Wraps an error of an input function, so that it is not handled as an error of a kernel."""
 
     def __init__(self, cause: Exception) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class _InputFailed(Exception):
 
 
 class Record:
-    """Rows to keep: every step, or the times asked for."""
+    """The recorded rows: every step, or the requested times."""
 
     def __init__(self, t0: float, x0: Array, t_eval: Array | None, direction: float) -> None:
         self.t_eval, self.direction, self.next = t_eval, direction, 0
@@ -72,7 +72,7 @@ class Record:
 
 
 class Walk:
-    """A method in pure Python: `run` steps from the record's last point to t1."""
+    """A pure-Python method: `run` steps from the record's last point to t1."""
 
     def __init__(self) -> None:
         self.nfev = self.njev = self.nlu = self.n_steps = self.n_rejected = 0
@@ -85,9 +85,9 @@ class Walk:
     def run(
         self, model: PythonModel, record: Record, p: Array, inputs: signals.Inputs, t1: float, limit: int
     ) -> int:
-        """Integrate between the knots of the inputs; returns a status."""
+        """Integrate between the sample times of the inputs; returns a status."""
         rhs, parameters = model.kernels.python["rhs"], p.tolist()
-        exact: Any = model.kernels.python.get("jacobian")  # only implicit methods ask for it
+        exact: Any = model.kernels.python.get("jacobian")  # only implicit methods need it
         self.t_end = t1
         knots = {t1, *(float(t) for signal in inputs.signals.values() for t in signal.times)}
         ends = sorted(
@@ -135,7 +135,7 @@ class Walk:
     def accept(
         self, record: Record, t: float, t_new: float, y: Vector, coefficients: Callable[[], Array]
     ) -> None:
-        """Record a step, and keep its interpolant where the run gives one back."""
+        """Record a step, and keep its interpolant if the run returns one."""
         if self.keep_dense:
             self.spans.append((t, t_new))
             self.coef.append(coefficients())
@@ -202,7 +202,7 @@ class Dop853(Walk):
             nonlocal last
             first, last = not last.size, np.asarray(derivative(float(t), x.tolist()), dtype=float)
             if first and not np.isfinite(last).all():
-                raise FloatingPointError  # SciPy would look for a first step without end
+                raise FloatingPointError  # SciPy would search for a first step forever
             return last
 
         with np.errstate(all="ignore"):
@@ -232,13 +232,13 @@ class Dop853(Walk):
 
 
 def _cubic(x: Vector, f: Vector, y: Vector, f_new: Vector, h: float) -> Array:
-    """The coefficients of Hermite's cubic over a step."""
+    """The coefficients of the cubic Hermite interpolant over a step."""
     start, change, r0, r1 = np.array(x), np.array(y) - np.array(x), h * np.array(f), h * np.array(f_new)
     return np.array([start, change, r0 - change, 2 * change - r0 - r1])
 
 
 def evaluate(coef: Array, theta: float) -> Array:
-    """An interpolant at a part theta of its step; see cg_dense_evaluate in cg_driver.h."""
+    """Evaluate an interpolant at a fraction theta of its step; see cg_dense_evaluate in cg_driver.h."""
     total = coef[-1]
     for j in range(len(coef) - 2, -1, -1):
         total = coef[j] + (theta if j % 2 == 0 else 1.0 - theta) * total
@@ -246,12 +246,12 @@ def evaluate(coef: Array, theta: float) -> Array:
 
 
 def smallest_step(t: float) -> float:
-    """As cg_step_smallest."""
+    """The smallest step, as in cg_step_smallest."""
     return 4.0 * max(abs(t) * EPSILON, TINY)
 
 
 def _inside(signal: signals.Signal, t: float, ends: tuple[float, float]) -> float:
-    """A linear signal over one stretch: at its ends the value from inside, also where the signal jumps."""
+    """A linear signal between two samples: at the ends the value from inside, even if the signal jumps."""
     low, high = min(ends), max(ends)
     inner = np.array([low + 0.25 * (high - low), low + 0.75 * (high - low)])
     a, b = signal.at(inner)
@@ -259,7 +259,7 @@ def _inside(signal: signals.Signal, t: float, ends: tuple[float, float]) -> floa
 
 
 def status_of(error: Exception) -> int:
-    """The status code that a Python exception of a kernel stands for."""
+    """The status code for a Python exception of a kernel."""
     if isinstance(error, KernelError):
         return error.status
     return NONFINITE if isinstance(error, (ValueError, OverflowError, FloatingPointError)) else SINGULAR

@@ -1,7 +1,7 @@
-"""The pure-Python backend of a compiled model: the same face over plain Python functions.
+"""The pure-Python backend of a compiled model: the same interface over plain Python functions.
 
-It is the oracle of the compiled kernels, the other side of the benchmarks, and what runs, with a loud warning, where
-there is no compiler.
+It is the test oracle for the compiled kernels, the baseline of the benchmarks, and the fallback, with a loud warning,
+when there is no compiler.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["PythonKernels", "PythonModel", "run_ensemble"]
 
 
 class Named(Protocol):
-    """What a pure-Python model reads of a variable."""
+    """The attributes of a variable that a pure-Python model reads."""
 
     @property
     def name(self) -> str: ...
@@ -52,13 +52,13 @@ class Named(Protocol):
 
 
 class PythonKernels(Protocol):
-    """What a pure-Python model is made of: a Program's names and its kernels as Python functions.
+    """The contents of a pure-Python model: a Program's names, and its kernels as Python functions.
 
-    ``python[kernel]`` is a function of (t, x, p, u), for "jvp" of (t, x, p, u, v), over sequences of floats, that
-    returns a sequence of floats: "rhs" n, "jacobian" n*n by rows, "jvp" n, "outputs", "invariants", "initial" (x being
-    the declared variables) n + np, "consistency" three for each quantity that is zero at the start. ``numpy[kernel]``
-    takes arrays (n, N), (np, N) or (np, 1), ... and returns one array or number a row; kernels missing there are
-    looped over. A singular mass matrix raises `ArithmeticError`.
+    ``python[kernel]`` is a function of (t, x, p, u), for "jvp" of (t, x, p, u, v), that takes sequences of floats and
+    returns one: "rhs" n, "jacobian" n*n by rows, "jvp" n, "outputs", "invariants", "initial" (with the declared
+    variables as x) n + np, "consistency" three for each quantity that must be zero at the start. ``numpy[kernel]``
+    takes arrays (n, N), (np, N) or (np, 1), ... and returns one array or number per row; kernels missing there are
+    called in a loop. A singular mass matrix raises `ArithmeticError`.
     """
 
     @property
@@ -88,9 +88,9 @@ class PythonKernels(Protocol):
 
 
 class PythonModel(Face):
-    """A model in pure Python, with the methods of `Model`. With ``quiet=True`` it does not warn that it is one.
+    """A pure-Python model with the interface of `Model`. Issues a PurePythonWarning unless ``quiet=True``.
 
-    "dop853" is SciPy's, the others are plain Python. There is no "auto".
+    "dop853" is SciPy's, the other methods are plain Python. "auto" is not available.
     """
 
     methods = ("rk4", "dop853", *ORDERS, "rodas5p")
@@ -99,8 +99,8 @@ class PythonModel(Face):
     def __init__(self, kernels: PythonKernels, *, quiet: bool = False) -> None:
         if not quiet:
             warnings.warn(
-                f"{kernels.name} runs in PURE PYTHON, some hundred times slower than compiled: no C compiler, or the "
-                "compiled runtime is missing. Install a C compiler (gcc, clang) or: pip install 'chaplygin[zig]'",
+                f"{kernels.name} runs in PURE PYTHON, about a hundred times slower than compiled: no C compiler, or "
+                "no compiled runtime. Install a C compiler (gcc, clang) or: pip install 'chaplygin[zig]'",
                 PurePythonWarning,
                 stacklevel=2,
             )
@@ -146,7 +146,9 @@ class PythonModel(Face):
         if 0 in widths:
             count = 0
         if not {*widths} <= {1, count}:
-            raise ArgumentError(f"{self.name}.{kernel}: arguments of {sorted({*widths})} columns do not fit")
+            raise ArgumentError(
+                f"{self.name}.{kernel}: arguments have different column counts: {sorted({*widths})}"
+            )
         python, vectorized = self.kernels.python.get(kernel), self.kernels.numpy.get(kernel)
         if python is None:
             raise kernel_failed(self.name, self.form, kernel, UNSUPPORTED, float(t[0]) if len(t) else 0.0, -1)
@@ -200,18 +202,18 @@ class PythonModel(Face):
         kinks: bool = False,
         paradox: str = "stop",
     ) -> Solution:
-        """Integrate over t_span; arguments and result as for `Model.integrate`."""
-        rule(paradox)  # refuses what is none
+        """Integrate over t_span; arguments and result are as for `Model.integrate`."""
+        rule(paradox)  # raises for an unknown rule
         if events is not None or arguments.boolean("kinks", kinks):
             raise ArgumentError(
-                f"{self.name} runs in pure Python, which finds no events and no kinks: compile it, or look at sol.y"
+                f"{self.name} runs in pure Python, which does not support events or kinks: compile it, or search sol.y"
             )
         dense = arguments.boolean("dense_output", dense_output)
         t0, t1 = arguments.span(t_span)
         moments = None if t_eval is None else arguments.times("t_eval", t_eval, t0, t1)
         if method == "auto":
             raise ArgumentError(
-                "the pure-Python backend has no method 'auto'; give 'rodas5p' where the motion is stiff, else 'dop853'"
+                "the pure-Python backend has no method 'auto'; use 'rodas5p' if the motion is stiff, else 'dop853'"
             )
         if method == "rodas5p" and "jacobian" not in self.kernels.python:
             raise arguments.no_jacobian(method, self.name)
@@ -258,7 +260,7 @@ class PythonModel(Face):
         kinks: bool = False,
         paradox: str = "stop",
     ) -> PythonStepper:
-        """An integration for a caller that owns the clock; see `Model.stepper`."""
+        """A stepper, for a caller that owns the clock; see `Model.stepper`."""
         options = {
             "method": method,
             "rtol": rtol,
@@ -280,7 +282,7 @@ def run_ensemble(
     model: Any, span: tuple[float, float], begin: Start, inputs: signals.Inputs, t_eval: Array | None,
     result: tuple[Any, ...], options: dict[str, Any],
 ) -> bool:  # fmt: skip
-    """Fill the arrays of an ensemble, one trajectory after another; whether Ctrl-C ended it."""
+    """Fill the arrays of an ensemble, one trajectory after another; return whether Ctrl-C ended it."""
     y, t, status, nfev, n_steps = result
     try:
         for j in range(y.shape[2]):
@@ -292,7 +294,7 @@ def run_ensemble(
             else:
                 y[:, : len(sol.t), j] = sol.y
             t[j], nfev[j], n_steps[j] = sol.t_reached, sol.nfev, sol.n_steps
-            status[j] = sol.status  # the last: a trajectory is finished once it has one
+            status[j] = sol.status  # written last: a status marks a trajectory as finished
     except KeyboardInterrupt:
         return True
     return False

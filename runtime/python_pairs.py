@@ -1,7 +1,7 @@
 """The embedded Runge-Kutta pairs of the pure-Python backend: tsit5, vern7 and vern9, step for step as in C.
 
-Every operation is that of cg_pair.h, in the same order: where a model's right-hand side gives the same bits in Python
-as in C, so does a run.
+Every operation is that of cg_pair.h, in the same order: if a model's right-hand side gives the same bits in Python as
+in C, so does a run.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ PAD = 4  # CG_PAD
 
 @dataclass(frozen=True)
 class Tableau:
-    """Coefficients without their zeros: of stage s, row s of `stages`, and so on."""
+    """The coefficients without zeros: row s of `stages` belongs to stage s, and so on."""
 
     nodes: Vector
     stages: list[Row]
     error: Row
     bends: list[Row]
     end: int
-    """The stage at the end of the step, whose row holds the weights."""
+    """The stage at the end of the step; its row contains the weights."""
 
 
 @cache
 def tableau(method: str) -> Tableau:
-    """Read from cg_<method>_tableau.h and cg_<method>.h."""
+    """Read the tableau from cg_<method>_tableau.h and cg_<method>.h."""
 
     def sparse(row: Vector) -> Row:
         return [(j, value) for j, value in enumerate(row) if value != 0.0]
@@ -59,7 +59,7 @@ def tableau(method: str) -> Tableau:
 
 
 def weighted(row: Row, k: list[Vector], i: int) -> float:
-    """sum_j row_j k_j of component i, from the left."""
+    """sum_j row_j k_j of component i, summed from the left."""
     total = 0.0
     for count, (j, value) in enumerate(row):
         total = total + value * k[j][i] if count else value * k[j][i]
@@ -67,13 +67,13 @@ def weighted(row: Row, k: list[Vector], i: int) -> float:
 
 
 def stage_state(row: Row, x: Vector, h: float, k: list[Vector]) -> Vector:
-    """x + h sum_j row_j k_j, the newest k_j added last and apart."""
+    """x + h sum_j row_j k_j; the newest k_j is added last and separately."""
     *older, (last, value) = row
     return [(x[i] + h * weighted(older, k, i)) + h * value * k[last][i] for i in range(len(x))]
 
 
 class Pair(Controlled):
-    """One of `ORDERS`; `keep_dense`: the interpolant of every step is kept."""
+    """One of the methods in `ORDERS`; `keep_dense` keeps the interpolant of every step."""
 
     def __init__(
         self, method: str, rtol: float, atol: Array, max_step: float, first_step: float, keep_dense: bool
@@ -82,7 +82,7 @@ class Pair(Controlled):
         self.tableau = tableau(method)
 
     def trial(self, field: Function, t: float, x: Vector, f: Vector, h: float) -> tuple[list[Vector], Vector]:
-        """The stages of a step (but the one at its end) and the state at its end."""
+        """The stages of a step (except the one at its end) and the state at its end."""
         tab = self.tableau
         k = [f]
         for s in range(1, tab.end):
@@ -99,7 +99,7 @@ class Pair(Controlled):
     def interpolant(
         self, field: Function, t: float, t_new: float, x: Vector, y: Vector, k: list[Vector], slope: Vector
     ) -> Callable[[], Array]:
-        """The coefficients over a step: they cost stages of their own, when asked for the first time."""
+        """The coefficients over a step: the first request computes extra stages."""
         tab = self.tableau
 
         @cache

@@ -1,7 +1,7 @@
-"""Rodas5P in plain Python, operation for operation what `cg_rodas5p.h` does: for kernels that give the same bits in C
-and in Python a run does too.
+"""Rodas5P in plain Python, operation for operation as in `cg_rodas5p.h`: if the kernels give the same bits in C and in
+Python, so does a run.
 
-Source of the method: see `cg_rodas5p_tableau.h`, which the coefficients are read from.
+The coefficients are read from `cg_rodas5p_tableau.h`, which names the source of the method.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Rodas5p(Controlled):
         self.rows = [flat[i * n : i * n + n] for i in range(n)]
 
     def square(self, x: Vector, y: Vector, h: float, k: Matrix) -> float:
-        """The last stage is the difference of the method and the embedded one."""
+        """The last stage is the difference between the method and the embedded one."""
         total = 0.0
         for value, a, before, after in zip(k[-1], self.atol, x, y):
             scaled = value / (a + self.rtol * larger(before, after))
@@ -103,14 +103,14 @@ _table = functools.partial(table, "rodas5p")
 
 
 def _add(factor: float, x: Vector, y: Vector, first: int = 0, last: int | None = None) -> None:
-    """Adds factor times x to y, in place."""
+    """Add factor times x to y, in place."""
     if factor != 0.0:
         for i in range(first, len(y) if last is None else last):
             y[i] += factor * x[i]
 
 
 def _factor(a: Matrix) -> list[int]:
-    """Factors a matrix by columns in place; see `cg_linear.h`."""
+    """Factor a matrix by columns, in place; see `cg_linear.h`."""
     n = len(a)
     pivots = []
     for k in range(n):
@@ -120,7 +120,7 @@ def _factor(a: Matrix) -> list[int]:
             pivot = i if abs(column[i]) > abs(column[pivot]) else pivot
         pivots.append(pivot)
         if not 0.0 < abs(column[pivot]) < math.inf:
-            raise KernelError("I - gamma h J is singular", STEP_TOO_SMALL)  # not so with a shorter step
+            raise KernelError("I - gamma h J is singular", STEP_TOO_SMALL)  # regular with a shorter step
         for other in a:
             other[k], other[pivot] = other[pivot], other[k]
         column[k] = 1.0 / column[k]

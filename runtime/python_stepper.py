@@ -1,4 +1,4 @@
-"""The stepper of a pure-Python model: the face of `Stepper` over its runs."""
+"""The stepper of a pure-Python model: the interface of `Stepper`, implemented with runs."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ __all__ = ["PythonStepper"]
 
 
 class PythonStepper(Stepping):
-    """One integration of a pure-Python model, moved on by `advance` and `advance_by`; see `Stepper`.
+    """One integration of a pure-Python model, advanced by `advance` and `advance_by`; see `Stepper`.
 
-    The step length is chosen anew each time. There are no events and no contacts: `events` and `modes` are empty.
+    Each call chooses a new initial step size. Events and contacts are not supported: `events` and `modes` are empty.
     """
 
     t: float
@@ -40,7 +40,7 @@ class PythonStepper(Stepping):
         self.method: str = options["method"]
         self.nfev = self.n_steps = self.status = 0
         self._y, self._p = x0, p
-        # Refuses wrong options now, not at the first step, and reads the tolerances once.
+        # Reject wrong options now, not at the first step, and read the tolerances once.
         settings = model.integrate((t0, t0), Accepted(x0), p, inputs, **options)._settings
         self._options = {**options, "rtol": settings[4], "atol": settings[5]}
 
@@ -58,11 +58,11 @@ class PythonStepper(Stepping):
 
     @property
     def modes(self) -> dict[str, str]:
-        """None: a pure-Python model has no contacts."""
+        """Empty: a pure-Python model has no contacts."""
         return {}
 
     def advance(self, t: float) -> Array:
-        """Integrate to the time t and return the state there; see `Stepper.advance`."""
+        """Integrate to time t and return the state there; see `Stepper.advance`."""
         end = arguments.number("t", t)
         sol = self.model.integrate((self.t, end), Accepted(self._y), self._p, self.inputs, **self._options)
         self.nfev += sol.nfev
@@ -90,7 +90,7 @@ class PythonStepper(Stepping):
         self._y, self._p = x, p
 
     def save(self) -> Snapshot:
-        """Everything needed to go on from here."""
+        """Everything needed to continue from here."""
         model = self.model
         block = np.concatenate([self._y, self._p]).tobytes()
         return Snapshot(self.t, model.name, model.digest, self.method, self.inputs, block)
@@ -99,7 +99,7 @@ class PythonStepper(Stepping):
         """Go back to a snapshot of this stepper, or of another one of the same model and method."""
         check_snapshot(snapshot, self.model, self.method)
         if len(snapshot.block) != self._y.nbytes + self._p.nbytes:
-            raise ArgumentError("the snapshot does not fit this model")
+            raise ArgumentError("the snapshot does not match this model")
         self.t, self.inputs = snapshot.t, snapshot.inputs
         numbers = np.frombuffer(snapshot.block, dtype=np.float64)
         self._y, self._p = numbers[: len(self._y)].copy(), numbers[len(self._y) :].copy()
@@ -112,7 +112,7 @@ class PythonStepper(Stepping):
 
 
 def _again(model: PythonModel, options: dict[str, Any], snapshot: Snapshot) -> PythonStepper:
-    """A stepper that goes on where the snapshot was taken."""
+    """A stepper that continues where the snapshot was taken."""
     numbers = np.frombuffer(snapshot.block, dtype=np.float64)
     n = len(model.states)
     inputs = parse(np.zeros(len(model.inputs)), model.inputs)

@@ -1,4 +1,4 @@
-"""What compiled and pure-Python steppers share: snapshots, and inputs that change on the way."""
+"""Shared by compiled and pure-Python steppers: snapshots, and inputs that change during a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Snapshot", "changed_inputs", "check_snapshot"]
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The whole state of a stepper at `t`: state, step control, counters, inputs. Made by `Stepper.save`."""
+    """The complete state of a stepper at `t`: state, step control, counters, inputs. Created by `Stepper.save`."""
 
     t: float
     model: str
@@ -27,7 +27,7 @@ class Snapshot:
 
 
 def check_snapshot(snapshot: Any, model: Face, method: str) -> None:
-    """Refuse what was not saved by a stepper of this model and method."""
+    """Reject anything that was not saved by a stepper of this model and method."""
     if not isinstance(snapshot, Snapshot):
         raise ArgumentError(f"restore needs what save returned, not {type(snapshot).__name__}")
     if (snapshot.model, snapshot.digest, snapshot.method) != (model.name, model.digest, method):
@@ -40,7 +40,7 @@ def check_snapshot(snapshot: Any, model: Face, method: str) -> None:
 
 
 def changed_inputs(before: Inputs, values: Any, named: Mapping[str, Any]) -> Inputs:
-    """The inputs after `set_inputs`: a vector replaces all, a dict or keywords only those they name."""
+    """The inputs after `set_inputs`: a vector replaces all of them, a dict or keywords only the named ones."""
     names = before.names
     if values is not None and not isinstance(values, Mapping):
         if named:

@@ -1,4 +1,4 @@
-"""What a run gives: times, states, and every declared quantity by name."""
+"""The result of a run: times, states, and every declared quantity by name."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ FIXED_STEP = ("rk4",)
 
 
 class Dense:
-    """The interpolant of a run: ``sol.sol(t)``, of the order that the method gives it.
+    """The interpolant of a run: ``sol.sol(t)``, with the dense-output order of the method.
 
-    A number t gives the state (n,); an array (N,) gives (n, N). Times outside the run raise `ArgumentError`.
+    A number t gives the state (n,), an array (N,) gives (n, N). Times outside the run raise `ArgumentError`.
     """
 
     __slots__ = ("_coef", "_y0", "t_max", "t_min", "ts")
@@ -43,7 +43,7 @@ class Dense:
         self.t_min, self.t_max = float(self.ts.min()), float(self.ts.max())
 
     def starts(self, first: int, last: int) -> Array:
-        """The states at which the steps first <= i < last begin, (n, last - first)."""
+        """The states at the start of steps first <= i < last, (n, last - first)."""
         return np.ascontiguousarray(self._coef[first:last, 0, :].T)
 
     def __call__(self, t: Any) -> Array:
@@ -69,20 +69,20 @@ class Dense:
 
 
 class Solution:
-    """The result of `integrate`, as `scipy.integrate.solve_ivp` gives it, plus names.
+    """The result of `integrate`, as from `scipy.integrate.solve_ivp`, plus access by name.
 
-    t (N,), y (n, N); `status` 0: the end was reached, 1: a terminal event, negative: an error of ``chaplygin.h``,
-    with `message` saying which and when; `success`; nfev, njev, nlu; `sol`, the interpolant, with
-    ``dense_output=True``. A failed run holds everything computed before it failed.
+    t (N,), y (n, N); `status` is 0 if the end was reached, 1 after a terminal event, and negative for an error of
+    ``chaplygin.h``; `message` says what happened and when; `success`; nfev, njev, nlu; `sol`, the interpolant, with
+    ``dense_output=True``. A failed run contains everything computed before it failed.
 
-    t_events and y_events: a list with an array for each event, (k,) and (k, n), those of the model first, then those
-    given to `integrate`; the states are those before a reset. None where there are no events. At a reset or a change of
-    modes `t` holds the time twice, with the state before and after (not with `t_eval`, which gets the one before).
-    ``modes``: the history of the modes of the contacts, a list of `Mode` (t_start, t_end, contacts, signs, ended_by).
-    ``paradox``: where a run ended with status -10, the `Paradox` with the time, the state and all solutions found.
+    t_events and y_events: lists with an array for each event, (k,) and (k, n), those of the model first, then those
+    given to `integrate`; the states are those before a reset. None if there are no events. At a reset or a mode change
+    `t` contains the time twice, with the states before and after (with `t_eval`, only the one before).
+    ``modes``: the history of the contact modes, a list of `Mode` (t_start, t_end, contacts, signs, ended_by).
+    ``paradox``: for a run that ended with status -10, the `Paradox` with the time, the state and all solutions found.
 
     ``sol["v"]`` is any state, declared variable, output, reaction, invariant or input over `t`, ``sol["t"]`` the times;
-    a SymPy symbol stands for its name.
+    a SymPy symbol can be used in place of its name.
     """
 
     __slots__ = (
@@ -124,7 +124,7 @@ class Solution:
         nlu: int = 0,
         event_record: EventRecord | None = None,
     ) -> None:
-        # settings: t_span, x0, t_eval, and the options of `integrate`, for `_repeat`; the last ones by name
+        # settings, for `_repeat`: t_span, x0, t_eval, and a dict of the options of `integrate`
         self.model = model
         self.t = t
         self.y = y
@@ -153,22 +153,22 @@ class Solution:
 
     @property
     def message(self) -> str:
-        """How the run ended, and at which time."""
+        """How the run ended, and when."""
         return message_of(self.status, self.t_reached, self.model.form, self.paradox)
 
     @property
     def modes(self) -> list[Mode]:
-        """The history of the modes of the contacts; empty where there are none."""
+        """The history of the contact modes; empty without contacts."""
         return [] if self._event_record is None else self._event_record.history(self.t_reached)
 
     @property
     def paradox(self) -> Paradox | None:
-        """Where, and between which solutions, a run ended with status -10."""
+        """Where a run ended with status -10, and the solutions found there; None for other runs."""
         return None if self._event_record is None else self._event_record.paradox
 
     @property
     def t_kinks(self) -> dict[str, Array]:
-        """The times of the kinks of the model by their names, with ``kinks=True``."""
+        """The times of the kinks of the model by name, with ``kinks=True``."""
         if self._event_record is None:
             return {}
         first = len(self._event_record.events)
@@ -195,29 +195,29 @@ class Solution:
         if key in self.model.inputs:
             row: Array = self._u()[self.model.inputs.index(key)]
             return row
-        values: Array = self._all(key)[key]
+        values: Array = self._all(name)[key]
         return values
 
     def evaluate(self, name: str | None = None) -> Any:
         """One quantity over `t` by name, shape (N,), or without a name a dict of all of them.
 
-        Raises `ArgumentError` for an unknown name and `KernelError` where a quantity cannot be computed.
+        Raises `ArgumentError` for an unknown name and `KernelError` if a quantity cannot be computed.
         """
         return self._all(None) | {} if name is None else self[name]
 
     def audit(self, tolerance: float | None = None) -> Audit:
         """Check the run against Painlevé's equation, d/dt (T2 - T0 + V) = power, over each of its steps.
 
-        The change of T2 - T0 + V between the ends of each step is compared with the Gauss-Legendre quadrature of the
-        power (of forces, inputs, drives and constraints) on the interpolant. An imbalance is allowed up to what errors
-        as large as the run's own rtol and atol would make of it, times a margin; with `tolerance`, and for a fixed step
-        (where it is 1e-6), up to `tolerance` times the scale of energy. A run without ``dense_output=True`` is
-        repeated with it, and has to give the same bits. Returns an `Audit`, true where every step balances.
+        The change of T2 - T0 + V over each step is compared with the Gauss-Legendre quadrature of the power (of forces,
+        inputs, drives and constraints) on the interpolant. The allowed imbalance is the effect of errors as large as
+        the run's own rtol and atol, times a margin; with `tolerance`, and for fixed-step methods (where it defaults to
+        1e-6), it is `tolerance` times the energy scale. A run without ``dense_output=True`` is repeated with it, and
+        must give the same bits. Returns an `Audit`, which is truthy if every step balances.
 
-        Whittaker's equations are made with the energy: they would balance whatever the motion, and are refused. Forces
-        that do no work are not seen. Input functions must depend on (t, y) alone.
+        Whittaker's equations are derived from the energy integral and would balance for any motion, so they are
+        rejected. Errors in forces that do no work are not detected. Input functions must depend on (t, y) alone.
 
-        Raises `ArgumentError` for a model without a balance of power, or a run that cannot be repeated.
+        Raises `ArgumentError` for a model without a power balance, or a run that cannot be repeated.
 
         >>> from chaplygin.generated.harmonic_oscillator import model
         >>> sol = model.integrate((0, 10), {"x": 1, "x_dot": 0}, {"m": 1, "k": 4})
@@ -233,14 +233,14 @@ class Solution:
 
     @property
     def _tolerances(self) -> tuple[float, Array]:
-        """rtol and atol (n,) of the run; rtol is NaN where the step is fixed."""
+        """rtol and atol (n,) of the run; rtol is NaN for a fixed step."""
         _, _, _, method, rtol, atol, *_ = self._settings
         if method in FIXED_STEP:
             return np.nan, np.zeros(len(self.model.states))
         return tolerances(rtol, atol, self.model.states)
 
     def _repeat(self) -> Solution:
-        """The same run once more, with its interpolant."""
+        """The same run repeated, with its interpolant."""
         span, x0, t_eval, method, rtol, atol, max_step, first_step, step, max_steps, *more = self._settings
         options = {"max_step": max_step, "first_step": first_step, "step": step, "max_steps": max_steps}
         for named in more:
@@ -261,16 +261,16 @@ class Solution:
         return found
 
     def _u(self) -> Array:
-        """The inputs at each point (nu, N), and the modes below them where the model has contacts."""
+        """The inputs at each point (nu, N), followed by the contact modes if the model has contacts."""
         u = self._inputs
         rows = u.at(self.t, self.y) if isinstance(u, Inputs) else np.repeat(u[:, None], len(self.t), axis=1)
         if self._event_record is None or not self._event_record.contacts:
             return rows
         return np.concatenate([rows, self._event_record.modes_of_rows(len(self.t))])
 
-    def _all(self, key: str | None) -> dict[str, Array]:
-        if key is not None and key not in self.names:
-            raise unknown_quantity(key, self.model.name, self.names)
+    def _all(self, name: Any) -> dict[str, Array]:
+        if name is not None and plain_name(name) not in self.names:
+            raise unknown_quantity(name, self.model.name, self.names)
         if self._extra is None:
             self._extra = self.model._values(self.t, self.y, self._p, self._u(), strict=False)
         return self._extra
@@ -280,20 +280,22 @@ class Solution:
     ) -> Any:
         """Draw quantities over time, one panel each: the states (the first 24) unless `names` says otherwise.
 
-        ``path=("x", "y")`` draws the second over the first instead, at equal scales. Events that happened and changes
-        of the modes of contacts are marked. Returns the Matplotlib figure; writes it to `file` where one is given.
+        ``path=("x", "y")`` instead draws the second quantity over the first, with equal axis scales. Events that
+        occurred and contact mode changes are marked. Returns the Matplotlib figure, and writes it to `file` if given.
 
-        Raises ArgumentError for a name or a file that does not fit, MissingExtraError without the extra ``[plot]``.
+        Raises ArgumentError for an invalid name or file, MissingExtraError without the extra ``[plot]``.
         """
         if path is not None:
             if names is not None or isinstance(path, str) or len(path) != 2:
-                raise ArgumentError("plot: path is two names, and stands without names")
+                raise ArgumentError("plot: path must be two names, and cannot be combined with names")
             return plotting.draw(self, tuple(path), file, True)
         if names is None:
             return plotting.draw(self, self.model.states[: plotting.PANELS], file, False)
         chosen = (names,) if isinstance(names, str) else tuple(names)
         if not chosen:
-            raise ArgumentError(f"plot: no names; None draws the states, known are {', '.join(self.names)}")
+            raise ArgumentError(
+                f"plot: no names; give None for the states, or some of {', '.join(self.names)}"
+            )
         return plotting.draw(self, chosen, file, False)
 
     def to_xarray(self) -> Any:
@@ -307,7 +309,7 @@ class Solution:
         return xarray.Dataset(data, coords={"t": self.t}, attrs=attributes | self.parameters)
 
     def _ipython_key_completions_(self) -> list[str]:
-        """What IPython offers after ``sol["``."""
+        """IPython's completions for ``sol["``."""
         return [*self.names, "t"]
 
     def _repr_html_(self) -> str:

@@ -1,4 +1,4 @@
-"""A run that its caller moves on: for simulators, controllers and other hosts that own the clock."""
+"""A run advanced by its caller: for simulators, controllers and other hosts that own the clock."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ __all__ = ["Stepper"]
 
 
 class Stepper(StepperCore, Stepping):
-    """One integration, moved on to a time by `advance`, over a duration by `advance_by`.
+    """One integration, advanced to a time by `advance` and by a duration by `advance_by`.
 
-    ``run.t``, ``run.y``, ``run.p`` are the time, a copy of the state (n,) and of the parameters; ``run.parameters``
-    has the latter by name; ``run.nfev`` and ``run.n_steps`` count. The step length carries over from one call to the
-    next.
+    ``run.t``, ``run.y``, ``run.p`` are the time, a copy of the state (n,) and a copy of the parameters;
+    ``run.parameters`` has the latter by name; ``run.nfev`` and ``run.n_steps`` count evaluations and steps. The step
+    size carries over from one call to the next.
 
     ``run["omega"]`` is any state, declared variable, output, reaction, invariant, residual or input at ``run.t``, as
     ``sol["omega"]`` is for a whole run; ``run.evaluate()`` is a dict of all, ``run.outputs`` one of the outputs.
 
-    `set_inputs`, `set_parameters` and `set_state` change what they name from here on. `save` and `restore` go back
-    and forth, bit for bit; a stepper can be copied and pickled (with its model's path, as models are).
+    `set_inputs`, `set_parameters` and `set_state` change the named quantities from here on. `save` and `restore`
+    return to an earlier point, bit for bit; a stepper can be copied and pickled (with its model's path, as models are).
 
     `advance` applies the resets of the model's events and changes the modes of its contacts. It stops at a terminal
-    event: ``run.status`` is 1 then and ``run.t`` the time of the event; the next `advance` goes on from there.
-    ``run.events`` lists (time, name) of what happened in the last `advance`, ``run.modes`` the present modes.
+    event: then ``run.status`` is 1 and ``run.t`` the time of the event; the next `advance` continues from there.
+    ``run.events`` lists (time, name) of the events in the last `advance`, ``run.modes`` the current modes.
 
     >>> from chaplygin.generated.harmonic_oscillator import model
     >>> run = model.stepper({"x": 1, "x_dot": 0}, {"m": 1, "k": 4})
@@ -62,7 +62,7 @@ class Stepper(StepperCore, Stepping):
         method: str,
         options: dict[str, Any],
     ) -> Stepper:
-        """Make a stepper at `t0`; see `Model.stepper`."""
+        """Create a stepper at `t0`; see `Model.stepper`."""
         begin = arguments.number("t0", t0)
         atol = arguments.absolute_tolerances(options["atol"], model.states).min()
         x0, p, controls = model._prepare(begin, initial, parameters, inputs, float(atol))
@@ -78,11 +78,11 @@ class Stepper(StepperCore, Stepping):
 
     @property
     def modes(self) -> dict[str, str]:
-        """The present mode of each contact by its name: "stick", "slip+" or "slip-"."""
+        """The current mode of each contact by name: "stick", "slip+" or "slip-"."""
         return {name: MODES[int(mode)] for name, mode in zip(self.model.contacts, self._modes)}
 
     def save(self) -> Snapshot:
-        """Everything needed to go on from here, bit for bit."""
+        """Everything needed to continue from here, bit for bit."""
         return Snapshot(self.t, self.model.name, self.model.digest, self.method, self.inputs, self._save())
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -92,7 +92,7 @@ class Stepper(StepperCore, Stepping):
         self._attach(snapshot.inputs)
         if self._restore(snapshot.block) < 0:
             self._attach(before)
-            raise ArgumentError("the snapshot does not fit this model, or is damaged")
+            raise ArgumentError("the snapshot does not match this model, or is damaged")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (self.model, self._options, self.save())
@@ -102,7 +102,7 @@ class Stepper(StepperCore, Stepping):
 
 
 def _again(model: Model, options: dict[str, Any], snapshot: Snapshot) -> Stepper:
-    """A stepper that goes on where the snapshot was taken."""
+    """A stepper that continues where the snapshot was taken."""
     states, parameters, inputs = (np.zeros(len(n)) for n in (model.states, model.parameters, model.inputs))
     run = Stepper(model, 0.0, states, parameters, parse(inputs, model.inputs), snapshot.method, options)
     run.restore(snapshot)

@@ -1,8 +1,10 @@
-"""What compiled and pure-Python steppers share: names, and states and parameters that change on the way."""
+"""Shared by compiled and pure-Python steppers: names, and states and parameters that change during a run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +28,7 @@ class Stepping:
     model: Any
     _options: dict[str, Any]
 
-    if TYPE_CHECKING:  # what each has in its own way
+    if TYPE_CHECKING:  # each class defines these itself
 
         @property
         def t(self) -> float: ...
@@ -38,7 +40,7 @@ class Stepping:
         def inputs(self) -> Inputs: ...
 
     def _put(self, x: Array, p: Array) -> None:
-        """Go on from another state, with other parameters."""
+        """Continue from another state, with other parameters."""
         raise NotImplementedError
 
     @property
@@ -53,20 +55,20 @@ class Stepping:
         return names
 
     def _ipython_key_completions_(self) -> list[str]:
-        """What IPython offers after ``run["``."""
+        """IPython's completions for ``run["``."""
         return [*self.names, "t"]
 
     def set_state(self, values: Any = None, /, **named: Any) -> None:
-        """Go on from another state: by keyword, or a dict of declared variables, or a vector of all states.
+        """Continue from another state, given by keyword, as a dict of declared variables, or as a vector of all states.
 
-        Declared coordinates and velocities that are not named stay as they are, whatever the form: in the canonical
-        form a momentum, in Routh's a cyclic momentum, in Whittaker's the energy follows from them, from the velocities
-        as they are and the new ones. Where a constraint makes a velocity depend on others, it follows from these; if it
-        is named, it has to agree. A dict of states of the form alone (``p_x`` ...) is taken too; the states and
-        parameters that are not named stay then.
+        In every form, declared coordinates and velocities that are not named keep their values: the momenta of the
+        canonical form, the cyclic momenta of Routh's form and the energy of Whittaker's form follow from the old and
+        new values. If a constraint makes a velocity depend on others, it follows from these; if it is named, it must
+        agree. A dict containing only states of the form (``p_x`` ...) is also accepted; unnamed states and parameters
+        then stay unchanged.
 
-        The step length is chosen anew, and so are the modes of contacts. Raises `ArgumentError` naming the entry that
-        is unknown, wrong or contradicts the others; the state is then as it was.
+        The step size and the contact modes are chosen again. Raises `ArgumentError` naming the entry that is unknown,
+        invalid or contradicts the others; the state is then unchanged.
 
         >>> from chaplygin.generated.harmonic_oscillator import model
         >>> run = model.stepper({"x": 1, "x_dot": 0}, {"m": 1, "k": 4})
@@ -77,7 +79,7 @@ class Stepping:
         if values is not None and not isinstance(values, Mapping):
             if named:
                 raise ArgumentError("set_state takes a vector or names, not both")
-            self._begin(values, self.p)
+            self._begin("set_state", values, self.p)
             return
         model: Face = self.model
         given = _numbers("set_state", values, named)
@@ -96,19 +98,22 @@ class Stepping:
                     "follows from the states: give one or the other"
                 )
             if not own:
-                self._begin(*self._from_declared(self._declared() | given, self._independent_parameters()))
+                with _naming("set_state"):
+                    x, p = self._from_declared(self._declared() | given, self._independent_parameters())
+                self._begin("set_state", x, p)
                 return
-        self._begin(start | given, self.p)
+        self._begin("set_state", start | given, self.p)
 
     def set_parameters(self, values: Any = None, /, **named: Any) -> None:
-        """Go on with other parameters: by keyword, or a dict, or a vector of all of them.
+        """Continue with other parameters, given by keyword, as a dict, or as a vector of all of them.
 
-        Parameters that are not named stay, and so do the declared coordinates and velocities, whatever the form: the
-        momenta of the canonical form, the cyclic momenta ``a_...`` of Routh's and the energy ``h`` of Whittaker's are
-        computed anew. Where one of those last two is named itself, the states stay, and the velocities follow from it.
+        Parameters that are not named keep their values, and so do the declared coordinates and velocities in every
+        form: the momenta of the canonical form, the cyclic momenta ``a_...`` of Routh's form and the energy ``h`` of
+        Whittaker's form are recomputed. If ``a_...`` or ``h`` is itself named, the states keep their values instead,
+        and the velocities follow.
 
-        The step length is chosen anew, and so are the modes of contacts. Raises `ArgumentError` naming the entry that
-        is unknown or wrong; the parameters are then as they were.
+        The step size and the contact modes are chosen again. Raises `ArgumentError` naming the entry that is unknown
+        or invalid; the parameters are then unchanged.
 
         >>> from chaplygin.generated.harmonic_oscillator import model
         >>> run = model.stepper({"x": 1, "x_dot": 0}, {"m": 1, "k": 4})
@@ -120,7 +125,7 @@ class Stepping:
         if values is not None and not isinstance(values, Mapping):
             if named:
                 raise ArgumentError("set_parameters takes a vector or names, not both")
-            vector = arguments.vector("parameters", values, model.parameters)
+            vector = arguments.vector("set_parameters", values, model.parameters)
             given = dict(zip(model.parameters, vector.tolist()))
         else:
             given = _numbers("set_parameters", values, named)
@@ -132,38 +137,40 @@ class Stepping:
             free = self._independent_parameters()
             plain = {name: value for name, value in given.items() if name in free}
             if plain:
-                x, p = self._from_declared(self._declared(), free | plain)
+                with _naming("set_parameters"):
+                    x, p = self._from_declared(self._declared(), free | plain)
         for name, value in given.items():
             p[model.parameters.index(name)] = value
-        self._begin(x, p)
+        self._begin("set_parameters", x, p)
 
-    def _begin(self, initial: Any, p: Array) -> None:
-        """Go on from another state, checked as the start of a run is."""
-        x, p, _ = self.model._prepare(self.t, initial, p, self.inputs, float(self._options["atol"].min()))
+    def _begin(self, caller: str, initial: Any, p: Array) -> None:
+        """Continue from another state, checked like the start of a run."""
+        with _naming(caller):
+            x, p, _ = self.model._prepare(self.t, initial, p, self.inputs, float(self._options["atol"].min()))
         self._put(x, p)
 
     def _from_declared(self, declared: dict[str, float], parameters: dict[str, float]) -> tuple[Array, Array]:
-        """State and parameters, where the form has a kernel for them."""
+        """State and parameters, if the form has a kernel for them."""
         model: Face = self.model
         x, p = model._initial(self.t, declared, parameters, self.inputs, None)
-        if model.along is not None:  # the time is a state then, and goes on
+        if model.along is not None:  # the time is then a state, and keeps its value
             x[model.states.index("t")] = self["t"]
         return x, p
 
     def _declared(self) -> dict[str, float]:
-        """The declared coordinates and velocities as they are; not those that the form has dropped."""
+        """The current declared coordinates and velocities, except those that the form has eliminated."""
         model: Face = self.model
         values = self.evaluate()
         return {name: values[name] for name in model.declared if name in values and name != model.along}
 
     def _independent_parameters(self) -> dict[str, float]:
-        """The parameters as they are, without those that follow from the declared variables (`h`, `a_...`)."""
+        """The current parameters, without those that follow from the declared variables (`h`, `a_...`)."""
         model: Face = self.model
         following = model._following(self.t, self._declared(), self.p, self.inputs)
         return {name: value for name, value in self.parameters.items() if name not in following}
 
     def evaluate(self, name: Any = None) -> Any:
-        """One quantity at `t` by name, a float, or without a name a dict of all that ``model.evaluate`` gives."""
+        """One quantity at `t` by name, as a float, or without a name a dict of everything in ``model.evaluate``."""
         if name is not None:
             return self[name]
         model: Face = self.model
@@ -185,7 +192,7 @@ class Stepping:
         if key in model.inputs:
             return float(self.inputs.at(self.t, self.y)[model.inputs.index(key)])
         if key not in model.quantities:
-            raise arguments.unknown_quantity(key, model.name, model.quantities)
+            raise arguments.unknown_quantity(name, model.name, model.quantities)
         value: float = self.evaluate()[key]
         return value
 
@@ -198,8 +205,18 @@ class Stepping:
         raise NotImplementedError
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Stepping:
-        # The model does not change, so both share it.
+        # The model is immutable, so both share it.
         return self.__copy__()
+
+
+@contextmanager
+def _naming(caller: str) -> Iterator[None]:
+    """Make errors about the arguments `initial` and `parameters` of a run name the called method instead."""
+    try:
+        yield
+    except ArgumentError as error:
+        text = re.sub(r"^(initial|parameters)(?=[: ])", caller, str(error))
+        raise ArgumentError(text) from None
 
 
 def _numbers(kind: str, values: Any, named: Mapping[str, Any]) -> dict[str, float]:

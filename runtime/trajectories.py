@@ -1,4 +1,4 @@
-"""What an ensemble gives: the states of all trajectories, every declared quantity by name, and the times of events."""
+"""The result of an ensemble: states of all trajectories, every declared quantity by name, and event times."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ Array = NDArray[np.float64]
 __all__ = ["Ensemble", "EventTimes"]
 
 SHOWN = 12
-"""Rows of the table that a notebook shows."""
+"""Most rows of the table in a notebook."""
 
 
 class EventTimes(Sequence[Array]):
-    """The times of one event in each trajectory of an ensemble: item i is the array of those of trajectory i.
+    """The times of one event in each trajectory of an ensemble: item i is the array of times in trajectory i.
 
-    Flat, by trajectory and then by time: ``t`` (k,) and ``trajectory`` (k,); those of trajectory i are
-    ``t[offsets[i]:offsets[i + 1]]``, with ``offsets`` (n + 1,). ``counts`` (n,): how many there are in each
-    trajectory. ``first`` (n,): the time of the first one, NaN where there is none.
+    Flat arrays, sorted by trajectory and then by time: ``t`` (k,) and ``trajectory`` (k,); the times of trajectory i
+    are ``t[offsets[i]:offsets[i + 1]]``, with ``offsets`` (n + 1,). ``counts`` (n,): the number in each trajectory.
+    ``first`` (n,): the time of the first one, NaN if there is none.
     """
 
     __slots__ = ("offsets", "t", "trajectory")
@@ -52,17 +52,17 @@ class EventTimes(Sequence[Array]):
         return self.t[self.offsets[j] : self.offsets[j + 1]]
 
     def __iter__(self) -> Iterator[Array]:
-        # By the length: an index out of range is an ArgumentError here, not the IndexError that ends a plain loop.
+        # Iterate by length: an index out of range raises ArgumentError here, not the IndexError that ends a plain loop.
         return (self[i] for i in range(len(self)))
 
     @property
     def counts(self) -> NDArray[np.intp]:
-        """How many times the event came in each trajectory, (n,)."""
+        """How many times the event occurred in each trajectory, (n,)."""
         return np.diff(self.offsets)
 
     @property
     def first(self) -> Array:
-        """The time of the first one in each trajectory, (n,); NaN where there is none."""
+        """The time of the first occurrence in each trajectory, (n,); NaN if there is none."""
         found = np.full(len(self), np.nan)
         some = self.counts > 0
         found[some] = self.t[self.offsets[:-1][some]]
@@ -73,18 +73,18 @@ class EventTimes(Sequence[Array]):
 
 
 class Ensemble:
-    """What `ensemble` gives.
+    """The result of `ensemble`.
 
-    y (n_states, n): the state that each trajectory ended with; with `t_eval` (n_states, n_times, n), NaN where a
-    trajectory did not get to. t (n,): the time reached; status (n,): 0, 1 after a terminal event, or an error of
+    y (n_states, n): the final state of each trajectory; with `t_eval` (n_states, n_times, n), NaN at times that a
+    trajectory did not reach. t (n,): the time reached; status (n,): 0, 1 after a terminal event, or an error of
     ``chaplygin.h``; nfev, n_steps (n,). ``lanes``: how many trajectories ran side by side in a thread. ``ok`` (n,):
-    True where a trajectory reached its end or a terminal event, ``failed``: the indices of the others. ``parameters``:
-    a dict of numbers and arrays (n,).
+    True if a trajectory reached its end or a terminal event; ``failed``: the indices of the others. ``parameters``: a
+    dict of numbers and arrays (n,).
 
-    ``ens["v"]``: any declared variable, output, invariant or input, or "t", shaped as ``y[0]``; a SymPy symbol stands
-    for its name, and ``names`` lists them. ``ens.evaluate()``: a dict of all of them. ``ens.rerun(i)``: one trajectory
-    again, as a full `Solution`. ``t_events``: a dict with the times of each event of the model, an `EventTimes`; empty
-    where it has none.
+    ``ens["v"]``: any declared variable, output, invariant or input, or "t", shaped as ``y[0]``; a SymPy symbol can be
+    used in place of its name, and ``names`` lists all names. ``ens.evaluate()``: a dict of all of them.
+    ``ens.rerun(i)``: one trajectory again, as a full `Solution`. ``t_events``: a dict with the times of each event of
+    the model as an `EventTimes`; empty without events.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Ensemble:
 
     @property
     def message(self) -> str:
-        """How many trajectories ended how."""
+        """The number of trajectories for each way of ending."""
         codes, counts = np.unique(self.status, return_counts=True)
         return ", ".join(
             f"{count} {STATUS_NAMES.get(int(code), str(code))}" for code, count in zip(codes, counts)
@@ -130,21 +130,21 @@ class Ensemble:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters by name: a float where all trajectories have the same, else an array (n,)."""
+        """The parameters by name: a float if it is the same in all trajectories, else an array (n,)."""
         rows = zip(self.model.parameters, self._start.parameters)
         return {name: float(row[0]) if len(row) == 1 else row.copy() for name, row in rows}
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Everything that ``ens[name]`` knows, beside "t"."""
+        """Everything that ``ens[name]`` accepts, except "t"."""
         names: tuple[str, ...] = self.model.quantities
         return names
 
     @property
     def t_events(self) -> dict[str, EventTimes]:
-        """The times of each event of the model in each trajectory, up to where the trajectory ended.
+        """The times of each event of the model in each trajectory, until the trajectory ended.
 
-        Trajectories that Ctrl-C stopped have none.
+        Trajectories stopped by Ctrl-C have none.
 
         >>> import numpy as np
         >>> import chaplygin as cg
@@ -175,10 +175,10 @@ class Ensemble:
         if key in ("t", model.along):
             return self.t if self.t_eval is None else np.repeat(self.t_eval[:, None], len(self), axis=1)
         if key not in self.names:
-            raise arguments.unknown_quantity(key, model.name, self.names)
+            raise arguments.unknown_quantity(name, model.name, self.names)
         if model.contacts and key in model.outputs:
             raise ArgumentError(
-                f"{key} may depend on the modes of the contacts, which an ensemble does not keep: ens.rerun(i)[{key!r}]"
+                f"{key} may depend on the contact modes, which an ensemble does not keep: use ens.rerun(i)[{key!r}]"
             )
         found: Array = self._computed((key,))[key]
         return found
@@ -186,8 +186,9 @@ class Ensemble:
     def evaluate(self, name: str | None = None) -> Any:
         """One quantity by name, shaped as ``y[0]``, or without a name a dict of all of them.
 
-        NaN where a trajectory did not get to, or a quantity cannot be computed. Where the model has contacts, the dict
-        is without the outputs, which may depend on their modes. Raises `ArgumentError` for an unknown name.
+        NaN at times that a trajectory did not reach, or where a quantity cannot be computed. If the model has contacts,
+        the dict does not contain the outputs, which may depend on the contact modes. Raises `ArgumentError` for an
+        unknown name.
         """
         if name is not None:
             return self[name]
@@ -198,7 +199,7 @@ class Ensemble:
         return {key: found[key] if key in found else self[key] for key in names}
 
     def _computed(self, keys: tuple[str, ...]) -> dict[str, Array]:
-        """Quantities that are not states, at all times asked for or at the end."""
+        """Quantities that are not states, at all requested times or at the end."""
         if self.t_eval is None:
             return self._at(keys, self.t, self.y)
         rows = [self._at(keys, np.full(len(self), t), self.y[:, m, :]) for m, t in enumerate(self.t_eval)]
@@ -215,11 +216,11 @@ class Ensemble:
         return found
 
     def rerun(self, i: int, **changed: Any) -> Solution:
-        """Trajectory i again, with every step: a `Solution`. Keywords change options of `integrate`."""
+        """Run trajectory i again and return the full `Solution`. Keywords change options of `integrate`."""
         j = _index("rerun", i, len(self))
         x0, p = self._start.of(j)
         inputs = self._inputs.column(j)
-        controls = inputs.values if inputs.constant else inputs  # vectors are read at C speed
+        controls = inputs.values if inputs.constant else inputs  # vectors take the fast path in C
         begin = Accepted(x0) if self.model.checked_at_start else x0
         result: Solution = self.model.integrate(
             self.t_span, begin, p, controls, **{**self._options, **changed}
@@ -229,8 +230,9 @@ class Ensemble:
     def to_xarray(self) -> Any:
         """Everything as an `xarray.Dataset` over the trajectories, with `t_eval` over (t, trajectory).
 
-        Units are attributes; parameters that vary, the status and without `t_eval` the time reached are variables over
-        the trajectories, the other parameters attributes. Times of events are not in it. Needs the extra ``[xarray]``.
+        Units are attributes. Parameters that vary, the status and, without `t_eval`, the time reached are variables
+        over the trajectories; the other parameters are attributes. Event times are not included. Needs the extra
+        ``[xarray]``.
         """
         try:
             import xarray
@@ -262,7 +264,7 @@ class Ensemble:
         return f"<Ensemble of {len(self)} {self.model.name}: {self.message}>"
 
     def _repr_html_(self) -> str:
-        """A table of the states at the end, over the trajectories that reached it."""
+        """A table of the final states of the trajectories that reached the end."""
         ok, names = self.ok, self.model.states
         last = self.y if self.t_eval is None else self.y[:, -1:, :].reshape(len(names), -1)
         rows = []
@@ -279,12 +281,12 @@ class Ensemble:
         return f"<table><caption>{escape(caption)}</caption><tr>{head}</tr>{''.join(rows)}</table>"
 
     def _ipython_key_completions_(self) -> list[str]:
-        """What IPython offers after ``ens["``."""
+        """IPython's completions for ``ens["``."""
         return [*self.names, "t"]
 
 
 def _index(what: str, i: Any, n: int) -> int:
-    """The number of a trajectory, counted from the end where it is negative."""
+    """The number of a trajectory; negative numbers count from the end."""
     if isinstance(i, bool) or not isinstance(i, (int, np.integer)):
         raise ArgumentError(
             f"{what}: i = {arguments.short(i)} must be an integer, the number of a trajectory"

@@ -92,7 +92,7 @@ def structure_terms(name: str) -> list[tuple[Any, int]]:
 CANDIDATES = [
     name
     for name in SYSTEMS
-    if not system_of(name).fields.are_rates() and len(system_of(name).velocities) <= 6
+    if not system_of(name).nodes.fields.are_rates() and len(system_of(name).velocities) <= 6
 ]
 
 

@@ -185,7 +185,7 @@ except ValueError as error:
 print("sympy" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["parameters: m = -70 is not positive, as it is declared", "False"]
+    assert done.stdout.splitlines() == ["parameters: m = -70 is not positive, as declared", "False"]
 
 
 def test_a_coordinate_that_a_form_drops_is_held_too() -> None:

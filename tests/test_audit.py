@@ -274,7 +274,7 @@ def test_models_without_a_balance_are_refused() -> None:
     kernels = {k: program.kernels[k] for k in ("rhs", "jvp")}
     bare = dataclasses.replace(program, outputs=(), invariants=(), kernels=kernels)
     sol = run(python_model(bare, quiet=True), "sleigh, constant couple", (0.0, 0.1))
-    with pytest.raises(ArgumentError, match="no balance of power"):
+    with pytest.raises(ArgumentError, match="no power balance"):
         sol.audit()
 
 

@@ -245,7 +245,7 @@ def test_the_oracle_can_tell() -> None:
 @pytest.mark.parametrize("turns", [sp.atan2(sp.sin(x), sp.cos(x)) - x, sp.atan(sp.tan(x)) - x])
 def test_the_steps_of_counted_turns_push(turns: Any) -> None:
     """V = y f(x), where f falls by 2 pi or pi at odd multiples of pi or pi/2, and is constant between."""
-    assert not equations(case(y * turns, []), "turns").found_invariants
+    assert not equations(case(y * turns, []), "turns").nodes.found_invariants
 
 
 @pytest.mark.parametrize(
@@ -257,14 +257,14 @@ def test_the_steps_of_counted_turns_push(turns: Any) -> None:
 )
 def test_a_parameter_stays_on_its_branch(potential: Any, found: dict[str, str]) -> None:
     """V jumps from one value of a parameter to another, and in no motion."""
-    claims = equations(case(potential, []), "choice").found_invariants
+    claims = equations(case(potential, []), "choice").nodes.found_invariants
     assert {i.name: i.status for i in claims} == found
 
 
 def test_the_same_is_claimed_under_twenty_names() -> None:
     for label in ("gaussian_far", "conjunction", "step"):
         claims = {
-            tuple((i.name, i.status) for i in equations(CASES[label], name).found_invariants)
+            tuple((i.name, i.status) for i in equations(CASES[label], name).nodes.found_invariants)
             for name in NAMES
         }
         assert len(claims) == 1, label

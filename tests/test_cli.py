@@ -353,7 +353,7 @@ def test_a_file_of_ones_own(capsys: Captured, model_file: str) -> None:
 
 
 def test_mistakes_in_a_file_of_ones_own(capsys: Captured, model_file: str, tmp_path: Path) -> None:
-    assert "there is no such file" in refusal(capsys, "show", "nowhere.py:skate")
+    assert "no such file" in refusal(capsys, "show", "nowhere.py:skate")
     assert "has no 'sled'" in refusal(capsys, "show", f"{model_file}:sled")
     assert "spring" in refusal(capsys, "show", f"{model_file}:sled")
     assert "is an int" in refusal(capsys, "show", f"{model_file}:number")
@@ -372,7 +372,7 @@ def test_mistakes_in_a_file_of_ones_own(capsys: Captured, model_file: str, tmp_p
         (("show", "no_such_system"), "heavy_top"),
         (("show", "heavy_top", "--form", "newton"), "unknown form 'newton'"),
         (("show", "heavy_top", "--form", "maggi"), "hypothesis"),
-        (("show", "heavy_top", "--n", "3"), "one size only"),
+        (("show", "heavy_top", "--n", "3"), "fixed size"),
         (("show", "n_link_pendulum", "--n", "0"), "from 1 to"),
         (("show", "n_link_pendulum:3", "--n", "4"), "two sizes"),
         (("show", "chaplygin_sleigh", "--option", "nonsense=1"), "no option 'nonsense'"),
@@ -381,13 +381,13 @@ def test_mistakes_in_a_file_of_ones_own(capsys: Captured, model_file: str, tmp_p
         (("run", "heavy_top", "--set", "mass=1"), "no such quantity"),
         (("run", "heavy_top", "--set", "m=one"), "not a number"),
         (("run", "heavy_top", "--set", "m=nan"), "m"),
-        (("run", "heavy_top", "--method", "euler"), "known are"),
+        (("run", "heavy_top", "--method", "euler"), "known methods are"),
         (("run", "heavy_top", "--rtol", "-1"), "rtol"),
         (("run", "chaplygin_sleigh", "--set", "w=1"), "contradicts"),
-        (("ensemble", "heavy_top", "-n", "0"), "at least one"),
+        (("ensemble", "heavy_top", "-n", "0"), "at least 1"),
         (("ensemble", "heavy_top", "-n", "5", "--scatter", "wx"), "no such state"),
         (("ensemble", "heavy_top", "-n", "5", "--spread", "-1"), "--spread"),
-        (("ensemble", "heavy_top", "-n", "5", "--t-end", "0"), "another end is needed"),
+        (("ensemble", "heavy_top", "-n", "5", "--t-end", "0"), "give a different end"),
         (("ensemble", "painleve_rod", "-n", "5"), "with --scatter"),
     ],
 )
@@ -500,7 +500,7 @@ def test_counts_and_sizes_are_bounded(capsys: Captured) -> None:
 def test_pictures_are_refused_before_the_run(capsys: Captured, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     for file, words in (
-        (tmp_path / "none" / "x.png", "there is no folder"),
+        (tmp_path / "none" / "x.png", "does not exist"),
         (tmp_path / "x.nonsense", "Matplotlib writes"),
         (tmp_path, "cannot be written"),
     ):

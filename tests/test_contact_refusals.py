@@ -36,7 +36,7 @@ def plane(**changes: Any) -> cg.System:
         ({"slip": cg.rate(X) ** 2}, r"contacts\['floor'\].slip is not affine in the velocities"),
         ({"slip": X}, r"contacts\['floor'\].slip contains no velocity"),
         ({"slip": cg.rate(X) - PUSH}, r"contacts\['floor'\].slip contains F; it must not contain inputs"),
-        ({"slip": "x_dot"}, "Coulomb 'floor': slip is text"),
+        ({"slip": "x_dot"}, "Coulomb 'floor': slip is a string"),
         ({"mu": -1}, "Coulomb 'floor': mu = -1 is negative"),
         ({"mu": -MU}, "Coulomb 'floor': mu = -mu is negative"),
         ({"mu": cg.multiplier(1)}, r"contacts\['floor'\].mu contains lambda_1"),

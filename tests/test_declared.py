@@ -82,7 +82,9 @@ def test_what_does_not_fit_is_refused(backend: str) -> None:
     def run(**given: float) -> Any:
         return model.integrate((0.0, 0.5), {**PLACE, **given}, P)
 
-    with pytest.raises(ArgumentError, match=r"w = 0\.3 contradicts the other velocities.* permitted is 0"):
+    with pytest.raises(
+        ArgumentError, match=r"w = 0\.3 contradicts the other velocities.* permitted value is 0"
+    ):
         run(omega=1.0, v=2.0, w=0.3)
     with pytest.warns(ConsistencyWarning, match="w = 1e-06 contradicts"):
         run(omega=1.0, v=2.0, w=1e-6)

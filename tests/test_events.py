@@ -185,7 +185,7 @@ def test_compile_takes_more_events() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: cg.Event("q"), "expr is text"),
+        (lambda: cg.Event("q"), "expr is a string"),
         (lambda: cg.Event(sp.Matrix([Q])), "give a scalar"),
         (lambda: cg.Event(Q, direction=2), "direction = 2; give -1, 0 or 1"),
         (lambda: cg.Event(Q, direction="up"), "direction = 'up'"),
@@ -198,7 +198,7 @@ def test_compile_takes_more_events() -> None:
         (lambda: cg.Event(Q, reset=[U]), "reset is list; give a dict"),
         (lambda: cg.Event(Q, reset={}), "reset is empty; name what changes, or leave reset out"),
         (lambda: cg.Event(Q, reset={"q_dot": 0}, name="hit"), "Event 'hit': reset: q_dot is not the symbol"),
-        (lambda: cg.Event(Q, reset={U: "0"}, name="hit"), r"Event 'hit': reset\[q_dot\] is text"),
+        (lambda: cg.Event(Q, reset={U: "0"}, name="hit"), r"Event 'hit': reset\[q_dot\] is a string"),
         (lambda: pair(Q), r"events\[0\] is Coordinate; give chaplygin.Event.*solve_ivp|integrate"),
         (lambda: pair(cg.Event(Q, name="a"), cg.Event(R, name="a")), "the name 'a' is used twice"),
         (

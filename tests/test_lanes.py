@@ -229,7 +229,7 @@ def test_without_a_compiler_a_shipped_model_runs_one_at_a_time(
         warnings.simplefilter("error")
         assert lane_set(sleigh, None, 100_000) == (0, 1)
     with pytest.raises(
-        ArgumentError, match="lanes = 2: chaplygin_sleigh has no such lanes, and no C compiler"
+        ArgumentError, match="lanes = 2: the lanes of chaplygin_sleigh are not available: no C compiler"
     ):
         lane_set(sleigh, 2, N)
 

@@ -123,8 +123,8 @@ def oscillator() -> Any:
 @pytest.mark.parametrize(
     ("method", "right"),
     [
-        ("RK45", "take 'tsit5'"), ("RK23", "take 'tsit5'"), ("dopri5", "take 'tsit5'"), ("Radau", "take 'rodas5p'"),
-        ("BDF", "take 'rodas5p'"), ("LSODA", "take 'auto'"), ("DOP853", "did you mean 'dop853'"),
+        ("RK45", "use 'tsit5'"), ("RK23", "use 'tsit5'"), ("dopri5", "use 'tsit5'"), ("Radau", "use 'rodas5p'"),
+        ("BDF", "use 'rodas5p'"), ("LSODA", "use 'auto'"), ("DOP853", "did you mean 'dop853'"),
     ],
 )  # fmt: skip
 def test_methods_of_others(oscillator: Any, method: str, right: str) -> None:
@@ -152,7 +152,7 @@ def test_arrays_and_dicts_the_other_way_round(oscillator: Any) -> None:
         cg.ensemble(oscillator, (0, 1), 2, many[0], [p, p])
     with pytest.raises(ArgumentError, match="initial is a list of dicts"):
         oscillator.integrate((0, 1), many, p)
-    with pytest.raises(ArgumentError, match=r"initial has shape \(5, 2\).* see chaplygin\.ensemble"):
+    with pytest.raises(ArgumentError, match=r"initial has shape \(5, 2\).* use chaplygin\.ensemble"):
         oscillator.integrate((0, 1), np.ones((5, 2)), p)
 
 

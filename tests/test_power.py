@@ -80,7 +80,7 @@ def balances(eqs: Equations, count: int = 3) -> list[Balance]:
     g = eqs.nodes.graph
     h, _, _ = painleve_function(eqs.nodes)
     slots = [g.symbol(f"cg_slot_{i}") for i in range(len(eqs.nodes.force))]
-    worked = power(eqs, slots)
+    worked = power(eqs.nodes, slots)
     flow = {
         eqs.nodes.independent_node: g.one,
         **dict(zip(eqs.nodes.coordinate_nodes, eqs.nodes.rates, strict=True)),
@@ -110,7 +110,7 @@ def test_the_reactions_of_an_affine_constraint_have_power(form: str) -> None:
     nothing = [0.0] * len(eqs.nodes.force)
     g = eqs.nodes.graph
     slots = [g.symbol(f"cg_slot_{i}") for i in range(len(eqs.nodes.force))]
-    worked = power(eqs, slots)
+    worked = power(eqs.nodes, slots)
     for point in eqs.nodes.points(eqs.nodes.force, 3):
         right = {f"cg_slot_{i}": a for i, a in enumerate(accelerations(eqs, point))}
         wrong = {f"cg_slot_{i}": a for i, a in enumerate(nothing)}

@@ -153,12 +153,15 @@ def test_paradox_is_reported_never_resolved_silently() -> None:
     assert none.status == -10
     assert none.paradox is not None
     assert (none.paradox.t, none.paradox.n_found, none.paradox.solutions) == (0.0, 0, ())
-    assert none.message == "stopped at t = 0: Painlevé's paradox: no mode of the contacts fits the equations"
+    assert (
+        none.message
+        == "stopped at t = 0: Painlevé's paradox: no mode of the contacts satisfies the equations"
+    )
     several = hybrid("rod").integrate((0, 10), [0.0, 2.0], ROD | {"b": -3.0, "a": -1.0})
     assert several.status == -10
     assert several.paradox.n_found == 2
     assert several.paradox.solutions == (({"tip": "slip+"}, {"tip": 1}), ({"tip": "slip+"}, {"tip": -1}))
-    says = "stopped at t = 0: Painlevé's paradox: 2 modes of the contacts fit the equations: tip slip+ with N > 0; "
+    says = "stopped at t = 0: Painlevé's paradox: 2 modes of the contacts satisfy the equations: tip slip+ with N > 0; "
     assert several.message == f"{says}tip slip+ with N < 0"
     with pytest.raises(KernelError, match=f"rod {re.escape(says)}"):
         hybrid("rod").stepper([0.0, 2.0], ROD | {"b": -3.0, "a": -1.0}).advance(1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.machinery
 import pickle
 import shutil
@@ -9,17 +10,35 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
 from hand_written import key_of, sources
-from runtime_models import needs_core
+from runtime_models import capsule, library, model, needs_core
 
 import chaplygin as cg
 from chaplygin.codegen.build.extension import build
 from chaplygin.runtime import LoadError
 
 pytestmark = needs_core
+
+SIZES = (
+    "n_states n_coordinates n_parameters n_inputs n_outputs n_invariants n_guards n_events n_modes n_declared n_work "
+    "n_hoisted n_contacts n_consistency"
+).split()
+
+
+class OscillatorTable(ctypes.Structure):
+    """The table of chaplygin.h as far as its sizes, and the pointers after them."""
+
+    _fields_: ClassVar = [
+        ("versions", ctypes.c_uint32 * 2),
+        ("texts", ctypes.c_void_p * 5),
+        *((name, ctypes.c_int32) for name in SIZES),
+        ("pointers", ctypes.c_void_p * 25),
+    ]
+
 
 SUFFIX = importlib.machinery.EXTENSION_SUFFIXES[0]
 
@@ -46,6 +65,24 @@ def test_a_model_runs_and_is_the_same_object_each_time(path: Path) -> None:
     assert cg.load_model(path.parent / "." / path.name) is m
     sol = m.integrate((0, 1), {"q": 1, "q_dot": 0}, {"m": 1, "k": 4})
     assert sol.y[0, -1] == pytest.approx(np.cos(2), abs=1e-8)
+
+
+@pytest.mark.parametrize("size", ["n_inputs", "n_modes", "n_hoisted", "n_outputs", "n_states"])
+def test_a_table_of_other_sizes_does_not_take_over(size: str) -> None:
+    """A copy of the table with one size changed, under the same digest and name."""
+    table = OscillatorTable.in_dll(library(), "oscillator_model")
+    assert table.versions[1] == ctypes.sizeof(table)
+    changed = OscillatorTable.from_buffer_copy(table)
+    setattr(changed, size, getattr(table, size) + 1)
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    name = b"chaplygin.model"
+    m = model("oscillator")
+    address = m.address
+    with pytest.raises(LoadError, match=rf"oscillator does not match: {size} = \d+ instead of \d+$"):
+        m._take_over(new(ctypes.addressof(changed), name, None), changed)
+    assert m.address == address
+    m._take_over(capsule("oscillator"), library())
 
 
 def test_two_files_of_one_name_are_two_models(path: Path, tmp_path: Path) -> None:
@@ -114,9 +151,7 @@ def test_a_file_that_changed_since_it_was_stored_is_refused(path: Path, tmp_path
     copy = Path(shutil.copy(path, tmp_path))
     copy.write_bytes(copy.read_bytes() + b"\0")  # it would load
     shutil.copy(path.with_name("entry.json"), entry)
-    with pytest.raises(
-        LoadError, match=r"is damaged: it is not the file that entry\.json beside it describes"
-    ):
+    with pytest.raises(LoadError, match=r"is damaged: it does not match the entry\.json beside it"):
         cg.load_model(copy)
     entry.write_text("{")
     with pytest.raises(LoadError, match=r"the entry\.json beside it is damaged"):

@@ -188,11 +188,11 @@ def test_failures_keep_what_is_computed(pure: PythonModel) -> None:
 def test_errors_are_named_as_for_compiled_models(pure: PythonModel) -> None:
     with pytest.raises(ArgumentError, match="parameters: missing k"):
         pure.integrate((0, 1), [1, 0], {"m": 1}, [0.0])
-    with pytest.raises(ArgumentError, match="method 'vern6' is unknown"):
+    with pytest.raises(ArgumentError, match="unknown method 'vern6'"):
         pure.integrate((0, 1), [1, 0], [1, 1], [0.0], method="vern6")
     with pytest.raises(ArgumentError, match="did you mean 'dop853'"):
         pure.integrate((0, 1), [1, 0], [1, 1], [0.0], method="DOP853")
-    with pytest.raises(ArgumentError, match="finds no events and no kinks"):
+    with pytest.raises(ArgumentError, match="does not support events or kinks"):
         pure.integrate((0, 1), [1, 0], [1, 1], [0.0], events=[lambda t, y: y[0]])
     with pytest.raises(ArgumentError, match="y: v = nan"):
         pure.rhs(0, [1, np.nan], [1, 1], [0])

@@ -416,7 +416,7 @@ def test_wrong_bodies() -> None:
         ({"center": (X, Y)}, "'b': center has 2 entries; give 3"),
         ({"center": 3}, "'b': center is int; give 3 components"),
         ({"center": (X, Y, sp.Symbol("z"))}, r"'b': center\[2\]: unknown symbol z"),
-        ({"mass": "m"}, "'b': mass is text"),
+        ({"mass": "m"}, "'b': mass is a string"),
         ({"mass": None}, "'b': inertia is given without mass"),
         ({"parent": "torus"}, "'b': parent is str; give a Body"),
         ({"inertia": None, "about": (0, 0, 1)}, "about is given without inertia"),

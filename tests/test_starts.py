@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 import sympy as sp
-from runtime_models import needs_core
+from runtime_models import model, needs_core
 
 import chaplygin as cg
 from chaplygin.codegen.emit.python_backend import python_model
+from chaplygin.runtime.columns import STRETCH
 from chaplygin.runtime.errors import ArgumentError, ConsistencyWarning
 
 pytestmark = needs_core
@@ -66,7 +68,7 @@ def test_a_start_off_a_holonomic_equation_is_refused(form: str, backend: str) ->
     bad = {n: v for n, v in start(0.6, -0.9).items() if n in names}
     residual = 0.6**2 + 0.9**2 - 1
     terms = 0.6**2 + 0.9**2 + 1
-    message = f"residual holonomic_1 = {residual:.6g} at the start, where its terms amount to {terms:.6g}"
+    message = f"residual holonomic_1 = {residual:.6g} at the start, with terms of magnitude {terms:.6g}"
     for given in (bad, np.array([bad[n] for n in model.states])):
         for run in (model.integrate, lambda _, *a: model.stepper(*a)):
             with pytest.raises(ArgumentError, match=message):
@@ -111,6 +113,93 @@ def test_the_limits_are_shares_of_the_terms(share: float, outcome: str, backend:
     elif outcome == "warning":
         with pytest.warns(ConsistencyWarning, match="holonomic_1"):
             assert run().success
+    else:
+        assert quiet(run).success
+
+
+def subtracting() -> cg.System:
+    """A point with z_dot = x_dot - y_dot: two large velocities whose difference is small."""
+    x, y, z = cg.coordinates("x y z")
+    rates = [cg.rate(q) for q in (x, y, z)]
+    return cg.System(
+        "difference_of_starts",
+        coordinates=[x, y, z],
+        kinetic=sum(v**2 for v in rates) / 2,
+        constraints=[rates[2] - rates[0] + rates[1]],
+        example=dict.fromkeys((x, y, z, *rates), 0),
+    )
+
+
+@functools.cache
+def difference(backend: str) -> Any:
+    x, y = cg.coordinates("x y")
+    equations = subtracting().equations("maggi", independent=[cg.rate(x), cg.rate(y)])
+    return python_model(equations.program, quiet=True) if backend == "pure-Python" else equations.compile()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize(
+    ("share", "outcome"),
+    [(0.0, ""), (5e-9, ""), (2e-8, "warning"), (9e-5, "warning"), (1.1e-4, "error"), (0.3, "error")],
+)
+def test_what_is_given_twice_has_the_same_limits(
+    share: float, outcome: str, many: bool, backend: str
+) -> None:
+    """z_dot = 1000 - 1000 is given as well: |z_dot| = s (|z_dot| + 2000)."""
+    found = difference(backend)
+    off = 2000 * share / (1 - share)
+    given: dict[str, Any] = {"x": 0.0, "y": 0.0, "z": 0.0, "x_dot": 1000.0, "y_dot": 1000.0, "z_dot": off}
+
+    def run() -> Any:
+        if many:
+            values = np.array([0.0, 0.0, off, 0.0, off])
+            return cg.ensemble(found, (0.0, 1.0), initial={**given, "z_dot": values})
+        return found.integrate((0.0, 1.0), given)
+
+    says = "initial: z_dot = .* contradicts the other entries, which give 0; leave it out"
+    if many:
+        says += r".*\(2 of 5 trajectories; the first is number 2\)"
+    if outcome == "error":
+        with pytest.raises(ArgumentError, match=says):
+            run()
+    elif outcome == "warning":
+        with pytest.warns(ConsistencyWarning, match=says) as caught:
+            assert run().success
+        assert caught[0].filename == __file__
+    else:
+        assert quiet(run).success
+
+
+def test_a_large_ensemble_counts_all_that_is_given_twice() -> None:
+    """It is prepared in stretches: one warning, for all of them."""
+    n = 2 * STRETCH + 5
+    off = np.zeros(n)
+    off[[STRETCH + 3, n - 1]] = 1e-2
+    given = {"x": 0.0, "y": 0.0, "z": 0.0, "x_dot": 1000.0, "y_dot": 1000.0, "z_dot": off}
+    says = rf"z_dot = 0\.01 contradicts .*\(2 of {n} trajectories; the first is number {STRETCH + 3}\)"
+    with pytest.warns(ConsistencyWarning, match=says) as caught:
+        ens = cg.ensemble(difference("compiled"), (0.0, 1e-3), initial=given)
+    assert len(caught) == 1
+    assert quiet(lambda: ens.rerun(n - 1)).success
+
+
+@pytest.mark.parametrize(
+    ("share", "outcome"), [(5e-9, ""), (1e-6, "warning"), (9e-5, "warning"), (1.1e-4, "error")]
+)
+def test_an_energy_given_twice_has_the_same_limits(share: float, outcome: str) -> None:
+    """h = m v^2/2 + k q^2/2 = 1/4 - 1/4; the velocity adds v dh/dv = 1/2 to the terms: |h| = s (|h| + 1/2)."""
+    off = share / (1 - share) / 2
+
+    def run() -> Any:
+        return model("momentum").integrate((0.0, 0.1), {"q": 1.0, "v": 0.5}, {"m": 2.0, "k": -0.5, "h": off})
+
+    if outcome == "error":
+        with pytest.raises(ArgumentError, match=r"parameters: h = .* contradicts"):
+            run()
+    elif outcome == "warning":
+        with pytest.warns(ConsistencyWarning, match=r"parameters: h = .* contradicts"):
+            assert run().parameters["h"] == 0.0
     else:
         assert quiet(run).success
 

@@ -74,7 +74,7 @@ def _user_folder() -> Path:
     folder = user_cache_path("chaplygin", appauthor=False) / "models"
     if not folder.is_absolute():
         raise CacheError(
-            f"cache folder {folder}: no home directory found; set CHAPLYGIN_CACHE to a folder of your own"
+            f"cache folder {folder}: no home directory found; set CHAPLYGIN_CACHE to a folder you own"
         )
     return folder
 

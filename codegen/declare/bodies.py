@@ -132,7 +132,7 @@ def moves(e: Any) -> set[sp.Symbol]:
 def scalar(where: str, entry: str, value: Any) -> Expression:
     """`value` as a scalar expression in (t, x, parameters, inputs)."""
     if isinstance(value, (str, bytes)):
-        raise DeclarationError(f"{where}: {entry} is text; give a SymPy expression")
+        raise DeclarationError(f"{where}: {entry} is a string; give a SymPy expression")
     try:
         e = sp.sympify(value)
     except (sp.SympifyError, TypeError, AttributeError) as error:

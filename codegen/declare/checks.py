@@ -80,7 +80,7 @@ def expression(system: str, entry: str, value: Any) -> Any:
 def scalar(where: str, value: Any) -> Any:
     """A value as a scalar SymPy expression; strings are refused, since SymPy would evaluate them."""
     if isinstance(value, str):
-        raise DeclarationError(f"{where} is text; give a SymPy expression")
+        raise DeclarationError(f"{where} is a string; give a SymPy expression")
     try:
         result = sp.sympify(value)
     except (sp.SympifyError, TypeError, AttributeError) as error:
@@ -345,7 +345,7 @@ def _check_at_example(system: System, g: Graph, at: Point, where: str) -> None:
     if columns and len(choose_pivots(numeric_matrix(g, columns, at))) < len(columns):
         names = ", ".join(s.name for s in system.independent)
         raise DeclarationError(
-            f"{where}: parametrization: the parameters {names} are not independent of one another at the example point"
+            f"{where}: parametrization: the parameters {names} are not independent at the example point"
         )
 
 

@@ -4,8 +4,8 @@
 >>> cg.__version__
 '0.1.0'
 
-Every public name is loaded when it is first used, so that `import chaplygin` and the use of an already compiled model
-never import SymPy.
+Public names are loaded on first use, so that importing chaplygin and running an already compiled model never import
+SymPy.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-# Defining module -> public names. A new name stands here, in __all__, and in the block below for type checkers.
+# Defining module -> public names. Add a new name here, to __all__, and to the block below for type checkers.
 _HOMES = {
     "chaplygin.codegen.build.compile": ("compile",),
     "chaplygin.codegen.declare.contacts": ("Coulomb",),

@@ -1,9 +1,10 @@
-"""The command line: what it understands, and how it fails. What each command does is in `commands` and `doctor`.
+"""The command line: argument parsing and error handling.
 
-Only the standard library is imported here, so that `chaplygin --help` answers at once.
+The commands themselves are in `commands`, `running`, `timing` and `doctor`.
+Only the standard library is imported here, so that `chaplygin --help` responds at once.
 
-Exit codes: 0 success; 1 a run that failed, or something `doctor` found; 2 a mistake in what was asked for (one line on
-stderr, no traceback); 130 Ctrl-C.
+Exit codes: 0 success; 1 a failed run, or a problem found by `doctor`; 2 a mistake in the arguments (one line on stderr,
+no traceback); 130 Ctrl-C.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from importlib import import_module
 __all__ = ["main"]
 
 _SYSTEM = """\
-SYSTEM is a name from `chaplygin list`, with its size where it has one (n_link_pendulum:20, or --n 20),
-or path/to/model.py:name, where name is a chaplygin.System, or a function without arguments that returns one.
-The file is executed: name only files that you trust."""
+SYSTEM is a name from `chaplygin list`, with a size if the system has one (n_link_pendulum:20, or --n 20),
+or path/to/model.py:name, where name is a chaplygin.System or a function without arguments that returns one.
+The file is executed: use only files that you trust."""
 
 _EXAMPLES = """\
 examples:
@@ -35,14 +36,14 @@ examples:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit code.
+    """Run one command and return the exit code.
 
     >>> from chaplygin.cli import main
     >>> main(["emit", "no_such_system", "-o", "folder"])    # doctest: +SKIP
     2
     """
     if sys.stdout is None:  # closed by the caller
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  open until the process ends
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  stays open until the process ends
     parsed = _parser().parse_args(arguments)
     module, _, function = parsed.command.partition(":")
     try:
@@ -66,12 +67,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _is_stdout(error: OSError) -> bool:
-    """Whether an error came from writing to stdout, e.g. to a full disk: it names no file."""
+    """Whether an error came from writing to stdout, e.g. to a full disk: it has no file name."""
     return error.filename is None and error.errno in (errno.ENOSPC, errno.EIO, errno.EBADF)
 
 
 def _refused(parsed: argparse.Namespace, error: Exception) -> int:
-    """One line on stderr for what the user can correct, a traceback for anything else."""
+    """Print one line on stderr for an error that the user can correct; re-raise anything else."""
     if parsed.debug or not _is_users(error):
         raise error
     print(f"chaplygin: error: {_one_line(error)}", file=sys.stderr)
@@ -79,7 +80,7 @@ def _refused(parsed: argparse.Namespace, error: Exception) -> int:
 
 
 def _is_users(error: Exception) -> bool:
-    """Whether an exception was raised on purpose, for something the user can correct."""
+    """Whether an exception reports something that the user can correct."""
     from chaplygin.runtime.errors import ChaplyginError
 
     return isinstance(error, (ChaplyginError, OSError))
@@ -94,7 +95,7 @@ def _one_line(error: Exception) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="chaplygin",
-        description="Equations of motion of mechanical systems, nonholonomic ones above all: derived, compiled, run.",
+        description="Derive, compile and run equations of motion of mechanical, in particular nonholonomic, systems.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -118,14 +119,14 @@ def _parser() -> argparse.ArgumentParser:
         sub.set_defaults(command=home)
         if subject:
             sub.add_argument("system", metavar="SYSTEM", help="catalogue name, or path/to/model.py:name")
-            sub.add_argument("--n", type=int, metavar="SIZE", help="size of a catalogue system that has one")
-            sub.add_argument("--form", metavar="F", help="equation form; the simplest that fits if not given")
+            sub.add_argument("--n", type=int, metavar="SIZE", help="size, if the catalogue system has one")
+            sub.add_argument("--form", metavar="F", help="equation form (default: the simplest that fits)")
             sub.add_argument(
                 "--option",
                 action="append",
                 default=[],
                 metavar="NAME=VALUE",
-                help="option of the form, e.g. independent=omega,v; may be repeated",
+                help="option of the form, e.g. independent=omega,v; can be repeated",
             )
         return sub
 
@@ -140,7 +141,7 @@ def _parser() -> argparse.ArgumentParser:
         subject=True,
     )
     show.add_argument("--latex", action="store_true", help="print only the equations, as LaTeX")
-    show.add_argument("--full", action="store_true", help="print long expressions too")
+    show.add_argument("--full", action="store_true", help="also print long expressions")
 
     forms = command(
         "forms",
@@ -148,7 +149,7 @@ def _parser() -> argparse.ArgumentParser:
         "show which equation form fits which system of the catalogue",
         "  chaplygin forms -v\n",
     )
-    forms.add_argument("-v", "--verbose", action="store_true", help="say why a form refuses a system")
+    forms.add_argument("-v", "--verbose", action="store_true", help="say why a form does not fit a system")
 
     emit = command(
         "emit",
@@ -157,13 +158,13 @@ def _parser() -> argparse.ArgumentParser:
         "  chaplygin emit heavy_top -o folder\n",
         subject=True,
     )
-    emit.add_argument("-o", "--output", required=True, metavar="DIR", help="folder; made if missing")
+    emit.add_argument("-o", "--output", required=True, metavar="DIR", help="folder; created if missing")
     emit.add_argument("--force", action="store_true", help="replace files that chaplygin did not write")
 
     run = command(
         "run",
         ".running:run",
-        "compile a system, integrate it, and compare with what is known",
+        "compile a system, integrate it, and compare the result with a reference",
         "  chaplygin run chaplygin_sleigh\n  chaplygin run heavy_top --t-end 100 --plot top.png\n"
         "  chaplygin run harmonic_oscillator --method rk4 --step 0.01 --set k=2 --set x=0.5\n",
         subject=True,
@@ -173,9 +174,7 @@ def _parser() -> argparse.ArgumentParser:
         "--plot", metavar="FILE", help="draw all states over time into FILE (.png, .pdf, .svg ...)"
     )
     run.add_argument("--path", metavar="FILE", help="draw the path in the plane of x and y into FILE")
-    run.add_argument(
-        "--path-of", metavar="NAME,NAME", help="the two quantities of --path, where they are not x and y"
-    )
+    run.add_argument("--path-of", metavar="NAME,NAME", help="the two quantities for --path, if not x and y")
     run.add_argument(
         "--no-check", action="store_true", help="skip the comparison with a much more accurate run"
     )
@@ -195,7 +194,7 @@ def _parser() -> argparse.ArgumentParser:
     ensemble.add_argument(
         "--scatter",
         metavar="NAMES",
-        help="what is scattered, separated by commas; all velocities if not given",
+        help="what to scatter, separated by commas (default: the independent velocities)",
     )
     ensemble.add_argument(
         "--spread",
@@ -203,18 +202,18 @@ def _parser() -> argparse.ArgumentParser:
         default=0.1,
         help="standard deviation, relative to max(1, |value|) (default: 0.1)",
     )
-    ensemble.add_argument("--seed", type=int, default=0, help="of the random numbers (default: 0)")
-    ensemble.add_argument("--threads", type=int, metavar="N", help="all cores if not given")
+    ensemble.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
+    ensemble.add_argument("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
 
     bench = command(
         "bench",
         ".timing:bench",
-        "time the compiled systems of the catalogue beside the same equations in pure Python",
+        "time the compiled catalogue systems against the same equations in pure Python",
         "  chaplygin bench\n  chaplygin bench heavy_top n_link_pendulum:20\n",
     )
     for figures in (show, run, ensemble, bench):
         figures.add_argument("--json", action="store_true", help="print the figures as JSON")
-    bench.add_argument("systems", nargs="*", metavar="SYSTEM", help="the whole catalogue if not given")
+    bench.add_argument("systems", nargs="*", metavar="SYSTEM", help="default: the whole catalogue")
 
     command(
         "doctor",
@@ -227,22 +226,22 @@ def _parser() -> argparse.ArgumentParser:
 
 def _integration(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--t-end", type=float, metavar="T", help="end of the run; the catalogue's if not given"
+        "--t-end", type=float, metavar="T", help="end time of the run (default: from the catalogue)"
     )
     parser.add_argument(
         "--method",
         default="dop853",
-        help="dop853, tsit5, vern7, vern9, rodas5p (stiff), auto (either) or rk4 (fixed step) (default: %(default)s)",
+        help="dop853, tsit5, vern7, vern9, rodas5p (stiff), auto (switches) or rk4 (fixed step) (default: %(default)s)",
     )
     parser.add_argument("--rtol", type=float, default=1e-9, help="relative tolerance (default: %(default)g)")
-    parser.add_argument("--atol", type=float, help="absolute tolerance; rtol if not given")
-    parser.add_argument("--step", type=float, help="step of a method with a fixed step")
+    parser.add_argument("--atol", type=float, help="absolute tolerance (default: rtol)")
+    parser.add_argument("--step", type=float, help="step size of a fixed-step method")
     parser.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a parameter, initial value or constant input, in place of the declared one; may be repeated",
+        help="set a parameter, initial value or constant input; can be repeated",
     )
 
 

@@ -1,4 +1,4 @@
-"""The commands that look at systems and equations: list, show, forms, emit."""
+"""The commands that work on systems and equations: list, show, forms, emit."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ if TYPE_CHECKING:
 __all__ = ["emit", "forms", "list_systems", "print_json", "progress", "show", "table"]
 
 LONGEST = 60
-"""Operations of an expression that `show` simplifies and prints; longer ones are printed, as they are, with --full."""
+"""Most operations in an expression that `show` simplifies and prints; --full prints longer ones, unsimplified."""
 MOST_ROWS = 8
-"""Equations, and quantities of one kind, that `show` prints without --full."""
+"""Most equations, and most quantities of one kind, that `show` prints without --full."""
 
 
 @contextmanager
 def progress(text: str, *, compiling: bool = False) -> Iterator[None]:
-    """A line on stderr while something takes long, wiped afterwards; nothing where nobody looks.
+    """Show a line on stderr during a long operation and erase it afterwards; show nothing if stderr is not a terminal.
 
-    What takes more than five seconds leaves its time there; where it is `compiling`, more than one, in files too.
+    The time is printed if the operation took more than five seconds, or more than one second when `compiling`; compile
+    times are printed even if stderr is not a terminal.
     """
     looking = sys.stderr.isatty()
     begin = time.perf_counter()
@@ -47,7 +48,7 @@ def progress(text: str, *, compiling: bool = False) -> Iterator[None]:
 
 
 def table(rows: Iterable[Sequence[str]], indent: str = "  ", right: Sequence[int] = ()) -> str:
-    """Rows as aligned columns; those numbered in `right` are right-aligned.
+    """Format rows as aligned columns; those with an index in `right` are right-aligned.
 
     >>> print(table([("a", "1"), ("long", "23")], right=[1]))
       a      1
@@ -63,14 +64,14 @@ def table(rows: Iterable[Sequence[str]], indent: str = "  ", right: Sequence[int
 
 
 def print_json(facts: Any) -> None:
-    """Facts as JSON on stdout; numbers that are not finite, which JSON does not have, as null."""
+    """Print facts as JSON on stdout; non-finite numbers, which JSON does not have, become null."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, Mapping):
             return {str(key): plain(item) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return [plain(item) for item in value]
-        if hasattr(value, "item"):  # a number of NumPy's
+        if hasattr(value, "item"):  # a NumPy number
             value = value.item()
         return None if isinstance(value, float) and not math.isfinite(value) else value
 
@@ -107,7 +108,7 @@ def show(arguments: Namespace) -> int:
 
 
 def _facts(found: subject.Subject, equations: Equations) -> dict[str, Any]:
-    """What `show --json` prints; expressions as SymPy writes them, long ones as their number of operations."""
+    """What `show --json` prints: expressions as SymPy prints them, long ones as their operation count."""
     system = equations.system
     invariants = [
         {"name": name, "status": status.strip("()"), "expression": text.removeprefix("= ")}
@@ -172,7 +173,7 @@ def _described(found: subject.Subject, equations: Equations, full: bool) -> Iter
 
 
 def _events(system: System, full: bool) -> list[tuple[str, str, str]]:
-    """Name, guard and direction, what happens."""
+    """Name, guard with direction, and effect of each event."""
     rows = []
     for event in system.events:
         way = {1: " rising", -1: " falling"}.get(event.direction, "")
@@ -203,7 +204,7 @@ def _quantities(found: subject.Subject, full: bool) -> str:
 
 
 def brackets(system: System) -> list[str]:
-    """The brackets of the vector fields that do not vanish, with velocities as indices.
+    """The nonzero brackets of the vector fields, with velocities as indices.
 
     >>> from chaplygin.systems import example
     >>> brackets(example("heavy_top").system)
@@ -267,7 +268,7 @@ def _invariants(equations: Equations, full: bool) -> list[tuple[str, str, str]]:
 
 
 def _views(equations: Equations, nodes: Sequence[int]) -> list[Any]:
-    """Nodes as SymPy expressions; those that SymPy simplifies quickly are simplified, the others stay as they are."""
+    """Nodes as SymPy expressions; only those that SymPy simplifies quickly are simplified."""
     import sympy as sp
 
     from chaplygin.codegen.graph.to_sympy import LARGEST_SIMPLIFIED, expressions
@@ -275,7 +276,7 @@ def _views(equations: Equations, nodes: Sequence[int]) -> list[Any]:
     def quick(e: Any, n: int, count: int) -> bool:
         if equations.nodes.graph.tree_size(n) > LARGEST_SIMPLIFIED:
             return False
-        # Trigonometric denominators of this size take it minutes.
+        # SymPy takes minutes for trigonometric denominators of this size.
         slow = any(p.exp.could_extract_minus_sign() and p.has(sp.sin, sp.cos) for p in e.atoms(sp.Pow))
         return count <= (LONGEST // 3 if slow else LONGEST)
 
@@ -284,13 +285,13 @@ def _views(equations: Equations, nodes: Sequence[int]) -> list[Any]:
     simple = [
         sp.simplify(e) if quick(e, n, count) else e for e, n, count in zip(raw, nodes, counts, strict=True)
     ]
-    # Plain symbols print in alphabetical order, those of a declaration by their kind.
+    # Plain symbols print in alphabetical order, declared ones grouped by kind.
     plain = {s: sp.Symbol(name) for name, s in equations.nodes.symbols.items()}
     return [e.xreplace(plain) for e in simple]
 
 
 def _shown(equations: Equations, nodes: Sequence[int], full: bool) -> list[str]:
-    """Nodes as text on one line each; without `full` a long one as its number of operations."""
+    """Nodes as one line of text each; unless `full`, long ones as their operation count."""
     counts = [equations.nodes.graph.count_operations([n]) for n in nodes]
     short = [n for n, count in zip(nodes, counts, strict=True) if full or count <= LONGEST]
     texts = iter(_views(equations, short))
@@ -298,7 +299,7 @@ def _shown(equations: Equations, nodes: Sequence[int], full: bool) -> list[str]:
 
 
 def _text(expression: Any, full: bool) -> str:
-    """A declared expression; without `full` a long one as its number of operations."""
+    """A declared expression as text; unless `full`, a long one as its operation count."""
     count = int(expression.count_ops())
     return str(expression) if full or count <= LONGEST else _elided(count)
 
@@ -308,7 +309,7 @@ def _elided(count: int) -> str:
 
 
 def forms(arguments: Namespace) -> int:
-    """`chaplygin forms`: * the form taken when none is named, + one that fits, - one that refuses."""
+    """`chaplygin forms`: * the default form, + a form that fits, - one that does not."""
     from chaplygin.codegen.derive.forms import FormError, fitting
     from chaplygin.codegen.derive.forms import forms as names
     from chaplygin.systems import example, examples
@@ -328,10 +329,7 @@ def forms(arguments: Namespace) -> int:
                     reasons.append(str(error))
             rows.append((name, *marks))
     print(table(rows, indent=""))
-    print(
-        "\n* taken when no form is named   + fits   - refuses"
-        + ("" if arguments.verbose else " (-v says why)")
-    )
+    print("\n* default form   + fits   - does not fit" + ("" if arguments.verbose else " (-v says why)"))
     if arguments.verbose:
         print("\n" + "\n".join(reasons))
     return 0

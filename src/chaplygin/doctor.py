@@ -1,4 +1,4 @@
-"""`chaplygin doctor`: everything that a compiled model needs, looked at and tried."""
+"""`chaplygin doctor`: check and try everything that a compiled model needs."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ REQUIRED = ("sympy", "numpy", "scipy", "Cython", "filelock", "platformdirs")
 OPTIONAL = ("matplotlib", "xarray", "tqdm")
 FEATURES = ("sse2", "avx", "avx2", "fma", "avx512f", "avx512dq", "neon", "asimd", "sve")
 LARGEST_ERROR = 1e-9
-"""Of the self-test against its closed form; what is reached is 1e-12."""
+"""Largest allowed error of the self-test against its closed form; it normally reaches 1e-12."""
 
 
 class Finding(Exception):
-    """Something is wrong; the message says what, and what would help."""
+    """A problem; the message says what is wrong and how to fix it."""
 
 
 def doctor(arguments: Namespace) -> int:
-    """Print one line for each check; 1 if one of them failed."""
+    """Print one line for each check; return 1 if any of them failed."""
     checks: tuple[tuple[str, Callable[[], str]], ...] = (
         ("python", _python),
         ("packages", _packages),
@@ -43,7 +43,7 @@ def doctor(arguments: Namespace) -> int:
     for name, check in checks:
         try:
             verdict, text = "ok", check()
-        except Exception as error:  # whatever it is, the other checks go on
+        except Exception as error:  # the other checks still run
             verdict, text = "FAILED", " ".join(str(error).split()) or type(error).__name__
             if not isinstance(error, Finding):
                 text = f"{type(error).__name__}: {text}"
@@ -106,7 +106,7 @@ def _cache() -> str:
 
     folder = cache_folder()
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise Finding(f"{folder}: cannot be written; set CHAPLYGIN_CACHE to a folder of yours")
+        raise Finding(f"{folder} is not writable; set CHAPLYGIN_CACHE to a folder that you own")
     mode = stat.S_IMODE(folder.stat().st_mode)
     entries = [entry.parent for entry in folder.glob(f"*/{ENTRY}")]
     size = sum(file.stat().st_size for entry in entries for file in entry.iterdir() if file.is_file())
@@ -117,41 +117,39 @@ def _runtime() -> str:
     from chaplygin.runtime.model import core_available, require_core
 
     if not core_available():
-        require_core()  # says why
+        require_core()  # raises an error that says why
     from chaplygin.runtime._core import methods
 
     return f"compiled; methods {', '.join(methods())}"
 
 
 def _self_test() -> str:
-    """Declare, derive, compile and run an oscillator, in a cache of its own, so that the compiler has to work."""
+    """Declare, derive, compile and run an oscillator, in an empty cache so that the compiler must run."""
     from chaplygin.systems import example
 
     entry = example("harmonic_oscillator")
     t_end = 10.0
     system = entry.system
     with _private_cache(), warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)  # the pure-Python backend is not what is tested here
+        warnings.simplefilter("error", RuntimeWarning)  # a fallback to pure Python is a failure here
         begin = time.perf_counter()
         try:
             model = system.compile("lagrange", wait=True)
         except RuntimeWarning as warning:
-            raise Finding(
-                f"{system.name} would run in pure Python: see the check of the compiler"
-            ) from warning
+            raise Finding(f"{system.name} would run in pure Python: see the compiler check") from warning
         compiled = time.perf_counter() - begin
         solution = model.integrate((0.0, t_end), entry.initial, entry.parameters, rtol=1e-12, atol=1e-12)
     exact = entry.closed_form(t_end) if entry.closed_form else {}
     error = max(abs(float(solution[name][-1]) - value) for name, value in exact.items())
     text = f"{model.name} compiled in {compiled:.2f} s; error against the closed form {error:.1e}"
     if not (solution.success and error < LARGEST_ERROR):
-        raise Finding(f"{text}; {solution.message}; at most {LARGEST_ERROR:g} is right")
+        raise Finding(f"{text}; {solution.message}; the error should be at most {LARGEST_ERROR:g}")
     return text
 
 
 @contextmanager
 def _private_cache() -> Iterator[None]:
-    """A cache that is empty and disappears."""
+    """Use an empty temporary cache."""
     before = os.environ.get("CHAPLYGIN_CACHE")
     with tempfile.TemporaryDirectory(prefix="chaplygin-", ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o700)

@@ -1,4 +1,4 @@
-"""The commands that run models: run and ensemble."""
+"""The commands that run models: `run` and `ensemble`."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .subject import Subject, SubjectError, find, form_options, meant
 __all__ = ["ensemble", "prepared", "run"]
 
 TIGHT = 1e-13
-"""Tolerances of the run that others are compared with where no closed form is known."""
+"""Tolerances of the reference run when no closed form is known."""
 PARTED = 1e-3
 CLOSED = "closed form"
 
 
 def prepared(arguments: Namespace) -> tuple[Subject, Any, dict[str, Any], str, float]:
-    """The subject, its compiled model, the options of `integrate` asked for, the name of what runs on, and the seconds
-    that all of it took."""
+    """The subject, its compiled model, the requested options of `integrate`, the name of the independent variable, and
+    the seconds that preparation took."""
     begin = time.perf_counter()
     found = find(arguments.system, arguments.n)
     form, options = form_options(found.system, arguments.form, arguments.option)
@@ -32,10 +32,12 @@ def prepared(arguments: Namespace) -> tuple[Subject, Any, dict[str, Any], str, f
     with progress(f"compiling {found.label} ({form})", compiling=True):
         model = found.system.compile(form, wait=True, **options)
     t0, t_end, axis = found.t_span[0], arguments.t_end, "t"
-    if "t" in model.states:  # a coordinate takes the place of the time
-        axis = str(found.system.equations(form, **options).nodes.independent)
+    if "t" in model.states:  # a coordinate is the independent variable
+        axis = str(found.system.equations(form, **options).independent)
         if t_end is None:
-            raise SubjectError(f"{form} runs along {axis}, not along the time: give its end by --t-end")
+            raise SubjectError(
+                f"{form} integrates over {axis}, not over time: give the final {axis} with --t-end"
+            )
         t0 = found.initial.get(axis, 0.0)
     t_end = found.t_span[1] if t_end is None else t_end
     how: dict[str, Any] = {
@@ -66,7 +68,7 @@ def run(arguments: Namespace) -> int:
     begin = time.perf_counter()
     solution = model.integrate(initial=found.initial, **options)
     seconds = time.perf_counter() - begin
-    if seconds < 0.2:  # the first run also warms up
+    if seconds < 0.2:  # the first run includes warm-up
         seconds = min(_timed(model, found, options) for _ in range(3))
     against, known = "", None
     if solution.success and not arguments.no_check:
@@ -110,12 +112,12 @@ def _print_run(
     print(f"\n{_end_states(model, solution, against, known)}")
     rows = [("conserved", "at the start", "largest drift", "")]
     rows += [(d.name, "0" if d.residual else f"{d.start:.15g}", f"{d.largest:.1e}", d.text) for d in drifts]
-    shown = table(rows, right=[1, 2]) if drifts else "  nothing is known to be conserved"
+    shown = table(rows, right=[1, 2]) if drifts else "  no conserved quantities are known"
     print(f"\n{shown}")
     if audit is not None:
         verdict = "passed" if audit.passed else f"FAILED in {audit.failures} steps"
         print(
-            f"  audit of {audit.quantity} against power: {verdict}, largest imbalance of a step {audit.largest:.1e}"
+            f"  audit of {audit.quantity} against power: {verdict}, largest imbalance in a step {audit.largest:.1e}"
         )
     rejected = f", {solution.n_rejected} rejected" if solution.n_rejected else ""
     print(
@@ -184,7 +186,7 @@ def _ends(model: Any, solution: Any) -> dict[str, float]:
 def _reference(
     found: Subject, model: Any, solution: Any, options: dict[str, Any]
 ) -> tuple[str, dict[str, float] | None]:
-    """The closed form at the end, else the end of a run with the tightest tolerances; and which it is."""
+    """Name and values of the reference: the closed form at the end, else the end of a run with tight tolerances."""
     with progress("computing the closed form" if found.solve else f"running at rtol = {TIGHT:g}"):
         known = _exact(found, float(solution["t"][-1]))
         if known is not None:
@@ -193,7 +195,7 @@ def _reference(
 
 
 def _end_states(model: Any, solution: Any, against: str, known: dict[str, float] | None) -> str:
-    """The end state beside what it is compared with."""
+    """A table of the final state and the reference it is compared with."""
     ends, unit = _ends(model, solution), model.units
     if known is None:
         plain = [("state", "at the end", ""), *((n, f"{v:.15g}", unit.get(n, "")) for n, v in ends.items())]
@@ -205,14 +207,14 @@ def _end_states(model: Any, solution: Any, against: str, known: dict[str, float]
     text = table(rows, right=[1, 2, 3])
     parted = max((abs(ends[n] - known[n]) for n in known if n in ends), default=0.0)
     if against != CLOSED and parted > PARTED:
-        text += "\n  (the two runs have parted: a chaotic motion loses its digits, its invariants do not)"
+        text += "\n  (the two runs have diverged: chaotic motion loses accuracy, its invariants do not)"
     return text
 
 
 def _exact(found: Subject, t: float) -> dict[str, float] | None:
     try:
         return found.exact(t)
-    except ValueError:  # a closed form that does not hold for these numbers
+    except ValueError:  # the closed form does not apply to these numbers
         return None
 
 
@@ -224,7 +226,7 @@ def _tight(found: Subject, model: Any, options: dict[str, Any]) -> dict[str, flo
 
 
 class Drift(NamedTuple):
-    """The largest change of a conserved quantity along a run; of a residual, its largest value."""
+    """The largest change of a conserved quantity during a run; for a residual, its largest value."""
 
     name: str
     start: float
@@ -234,7 +236,7 @@ class Drift(NamedTuple):
 
 
 def _drifts(found: Subject, model: Any, solution: Any) -> list[Drift]:
-    """Of every invariant, residual, and conserved output."""
+    """The drift of every invariant, residual and conserved output."""
     drifts = []
     for name in _conserved(found, model):
         values, variable = solution[name], model.variables[name]
@@ -252,7 +254,7 @@ def _conserved(found: Subject, model: Any) -> list[str]:
 
 
 def _audit(solution: Any) -> Any:
-    """Energy against power over every step; None where the model does not have both."""
+    """The audit of energy against power; None if the model does not have both."""
     from chaplygin.runtime.errors import ChaplyginError
 
     try:
@@ -262,7 +264,7 @@ def _audit(solution: Any) -> Any:
 
 
 def _plane(model: Any, found: Subject, names: str | None) -> tuple[str, str]:
-    """The two quantities of a picture of the path."""
+    """The two quantities of a path plot."""
     from chaplygin.runtime.plotting import plane_of
 
     if names is None:
@@ -301,16 +303,16 @@ def ensemble(arguments: Namespace) -> int:
     from chaplygin.runtime.lanes import lane_set, one_at_a_time
 
     if arguments.count < 1:
-        raise SubjectError(f"-n {arguments.count}: at least one trajectory is needed")
+        raise SubjectError(f"-n {arguments.count}: must be at least 1")
     found, model, options, _, preparation = prepared(arguments)
     t0, t_end = options["t_span"]
     if t_end == t0:
-        raise SubjectError(f"--t-end {t_end:g}: the trajectories begin there; another end is needed")
+        raise SubjectError(f"--t-end {t_end:g}: the trajectories start there; give a different end")
     count = _countable(arguments.count, len(model.states))
     if not (math.isfinite(arguments.spread) and arguments.spread >= 0):
-        raise SubjectError(f"--spread {arguments.spread:g}: a number >= 0 is needed")
+        raise SubjectError(f"--spread {arguments.spread:g}: must be a number >= 0")
     random = np.random.default_rng(arguments.seed)
-    # Dependent velocities are left out where the states give them; other states follow from all declared values.
+    # If all states are declared, dependent velocities are left out; otherwise all declared values give the states.
     plain = set(model.states) <= set(found.initial)
     tables: dict[str, dict[str, Any]] = {
         "initial": {n: v for n, v in found.initial.items() if n in model.states or not plain},
@@ -324,9 +326,9 @@ def ensemble(arguments: Namespace) -> int:
     options["parameters"] = tables["parameters"]
     begin = time.perf_counter()
     with progress(f"compiling lanes of {found.label}", compiling=True):
-        # What `cg.ensemble` would compile: it finds it then.
+        # `cg.ensemble` would compile this itself; now it finds it.
         lane_set(model, None, count, one_at_a_time(model, options["method"], {}, False))
-    integrate = cg.ensemble  # imported before the clock starts
+    integrate = cg.ensemble  # import it before the clock starts
     preparation += time.perf_counter() - begin
     begin = time.perf_counter()
     result = integrate(
@@ -378,13 +380,13 @@ def ensemble(arguments: Namespace) -> int:
     rows += [(name, *(f"{v:.6g}" for v in row.values())) for name, row in figures.items()]
     print(table(rows, right=[1, 2, 3, 4]))
     kept = [("conserved", "largest drift"), *((n, f"{d:.1e}" if d == d else "-") for n, d in drifts.items())]
-    shown = table(kept, right=[1]) if drifts else "  nothing is known to be conserved"
+    shown = table(kept, right=[1]) if drifts else "  no conserved quantities are known"
     print(f"\n{shown}")
     return 0 if result.success else 1
 
 
 def _countable(count: int, states: int) -> int:
-    """The number of trajectories, where their states at both ends fit into memory."""
+    """Return the number of trajectories if their states at both ends fit into memory; raise SubjectError if not."""
     needed = 8.0 * count * (3 * states + 8)
     try:
         there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -392,14 +394,14 @@ def _countable(count: int, states: int) -> int:
         there = 2**36
     if needed > there:
         raise SubjectError(
-            f"-n {count}: needs {needed / 1e9:,.0f} GB of memory, and there are {there / 1e9:,.0f}; "
+            f"-n {count}: needs {needed / 1e9:,.0f} GB of memory, but only {there / 1e9:,.0f} GB are installed; "
             f"{int(count * there / needed / 2):,} trajectories fit"
         )
     return count
 
 
 def _scattered(wanted: str | None, found: Subject, tables: dict[str, dict[str, Any]]) -> list[str]:
-    """What is scattered: the independent velocities unless names are given."""
+    """The names to scatter: the independent velocities unless names are given."""
     if wanted is None:
         system = found.system
         free = system.independent or system.velocities
@@ -408,7 +410,7 @@ def _scattered(wanted: str | None, found: Subject, tables: dict[str, dict[str, A
                 free = system.equations("maggi").velocities
             except FormError:
                 raise SubjectError(
-                    f"{found.label} has no form that tells independent velocities from dependent ones: name what to "
+                    f"{found.label} has no form that distinguishes independent from dependent velocities: name what to "
                     "scatter with --scatter"
                 ) from None
         return [s.name for s in free if s.name in tables["initial"]]
@@ -424,7 +426,7 @@ def _scattered(wanted: str | None, found: Subject, tables: dict[str, dict[str, A
 
 
 def _duration(seconds: float) -> str:
-    """Three digits with the unit that fits.
+    """Format a duration with three digits and a suitable unit.
 
     >>> _duration(0.0000123)
     '12.3 µs'

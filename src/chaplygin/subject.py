@@ -1,4 +1,4 @@
-"""What a command works on: a system with the numbers to run it, from the catalogue or from a user's file."""
+"""The subject of a command: a system with the numbers to run it, from the catalogue or from a user's file."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ __all__ = ["Subject", "SubjectError", "find", "form_options", "meant"]
 
 
 LARGEST = 2_000
-"""Size of a catalogue system that has one, at most: larger ones take minutes to derive and gigabytes to compile."""
+"""Largest size of a catalogue system: larger ones take minutes to derive and gigabytes to compile."""
 
 
 class SubjectError(ChaplyginError, ValueError):
-    """What was named on the command line is not there, or is not a system."""
+    """A command-line argument names something that does not exist or cannot be used."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A system and the numbers of one run; `solve(times, parameters, initial)` is its closed form, where known."""
+    """A system and the numbers of one run; `solve(times, parameters, initial)` is its closed form, if known."""
 
     label: str
     description: str
@@ -51,14 +51,14 @@ class Subject:
         return self.build()
 
     def exact(self, t: float) -> dict[str, float] | None:
-        """The closed form at the time t by name; None where none is known, or none for these numbers."""
+        """The closed form at time t by name; None if it is not known, or does not apply to these numbers."""
         if self.solve is None or any(self.inputs.values()):
             return None
         values = self.solve([t - self.t_span[0]], self.parameters, self.initial)
         return {name: float(value[0]) for name, value in values.items()}
 
     def changed(self, settings: Sequence[str]) -> Subject:
-        """The same with NAME=VALUE settings of parameters, initial values and inputs."""
+        """A copy with parameters, initial values and inputs changed by NAME=VALUE settings."""
         tables = {
             "parameters": dict(self.parameters),
             "initial": dict(self.initial),
@@ -86,7 +86,7 @@ class Subject:
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """` (did you mean ...?)` for a name that is nearly one of those that are known, else nothing.
+    """` (did you mean ...?)` if a name is close to a known one, else an empty string.
 
     >>> meant("heavy_tpo", ["heavy_top", "gyrostat"])
     " (did you mean 'heavy_top'?)"
@@ -96,9 +96,9 @@ def meant(name: str, known: Iterable[str]) -> str:
 
 
 def find(text: str, size: int | None = None) -> Subject:
-    """The subject that SYSTEM on the command line names.
+    """The subject named by SYSTEM on the command line.
 
-    Raises SubjectError where there is none.
+    Raises SubjectError if there is no such system.
 
     >>> find("n_link_pendulum:3").label
     'n_link_pendulum:3'
@@ -106,7 +106,7 @@ def find(text: str, size: int | None = None) -> Subject:
     path, separator, name = text.rpartition(":")
     if text.endswith(".py") or (separator and path.endswith(".py")):
         if size is not None:
-            raise SubjectError("--n is for systems of the catalogue; a file of your own sets its size itself")
+            raise SubjectError("--n is for catalogue systems only; set the size in your own file")
         return _from_file(*((path, name) if separator and path.endswith(".py") else (text, "")))
     return _from_catalogue(text, size)
 
@@ -119,8 +119,8 @@ def _from_catalogue(text: str, size: int | None) -> Subject:
         match = re.fullmatch(r"(\w+?)[:_](\d+)", text)
         if match is None or match[1] not in examples():
             raise SubjectError(
-                f"no system {text!r} in the catalogue{meant(re.split(r'[:/]', text)[0], examples())}; there are "
-                f"{', '.join(examples())}, and path/to/model.py:name for one of your own"
+                f"no system {text!r} in the catalogue{meant(re.split(r'[:/]', text)[0], examples())}; it has "
+                f"{', '.join(examples())}; use path/to/model.py:name for a system of your own"
             )
         if size is not None and match[2] != str(size):
             raise SubjectError(f"{text} and --n {size}: two sizes given")
@@ -130,7 +130,7 @@ def _from_catalogue(text: str, size: int | None) -> Subject:
     try:
         entry = example(name) if size is None else example(name, n=size)
     except TypeError:
-        raise SubjectError(f"{name} has one size only; leave the size {size} out") from None
+        raise SubjectError(f"{name} has a fixed size; leave out the size {size}") from None
     except ValueError as error:
         raise SubjectError(str(error)) from None
     return _of(entry, name if size is None else f"{name}:{size}")
@@ -175,7 +175,7 @@ def _from_file(path: str, name: str) -> Subject:
         kind = type(found).__name__
         article = "an" if kind[0] in "aeioAEIO" else "a"
         raise SubjectError(
-            f"{path}:{name} is {article} {kind}; a chaplygin.System, or a function that returns one, is needed"
+            f"{path}:{name} is {article} {kind}; it must be a chaplygin.System or a function that returns one"
         )
     system = found
 
@@ -195,12 +195,12 @@ def _from_file(path: str, name: str) -> Subject:
 
 def _execute(path: Path) -> Any:
     if not path.is_file():
-        raise SubjectError(f"{path}: there is no such file")
+        raise SubjectError(f"{path}: no such file")
     spec = spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
-        raise SubjectError(f"{path}: is not a Python file")
+        raise SubjectError(f"{path} is not a Python file")
     module = module_from_spec(spec)
-    sys.path.insert(0, str(path.resolve().parent))  # so that it finds the modules beside it, as a script does
+    sys.path.insert(0, str(path.resolve().parent))  # so that it can import its neighbours, as a script does
     try:
         spec.loader.exec_module(module)
     except Exception as error:
@@ -211,7 +211,7 @@ def _execute(path: Path) -> Any:
 
 
 def _where(error: Exception, path: Path) -> str:
-    """`line 3: NameError: ...`, the line being the last one inside the user's file."""
+    """`line 3: NameError: ...`, with the last line inside the user's file."""
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if Path(frame.filename).name == path.name]
     line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
@@ -219,16 +219,16 @@ def _where(error: Exception, path: Path) -> str:
 
 
 def form_options(system: System, form: str | None, given: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """The form to take and its options, from NAME=VALUE texts.
+    """The form to use and its options, from NAME=VALUE strings.
 
-    Lists are separated by commas, integers are read as such, names of the system's symbols become these symbols.
+    Lists are separated by commas, integers are converted, and names of the system's symbols become those symbols.
     """
     from chaplygin.codegen.derive import forms
 
     chosen = form or forms.fitting(system)
     if chosen not in forms.forms():
         raise SubjectError(
-            f"unknown form {chosen!r}{meant(chosen, forms.forms())}; there are {', '.join(forms.forms())}"
+            f"unknown form {chosen!r}{meant(chosen, forms.forms())}; known forms are {', '.join(forms.forms())}"
         )
     symbols = {s.name: s for s in system.all_symbols()}
     known = forms.options_of(chosen)
@@ -247,5 +247,5 @@ def form_options(system: System, form: str | None, given: Sequence[str]) -> tupl
 def _split(setting: str, where: str) -> tuple[str, str]:
     name, equals, value = setting.partition("=")
     if not equals or not name.strip() or not value.strip():
-        raise SubjectError(f"{where} {setting}: NAME=VALUE is needed")
+        raise SubjectError(f"{where} {setting}: expected NAME=VALUE")
     return name.strip(), value.strip()

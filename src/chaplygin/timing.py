@@ -1,4 +1,4 @@
-"""`chaplygin bench`: compiled models beside the same equations in pure Python. `bench/` of the sources has far more."""
+"""`chaplygin bench`: compiled models timed against the same equations in pure Python; `bench/` has far more."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["bench", "best", "lambdified", "rk4"]
 Field = Callable[[float, Any], list[float]]
 TOLERANCE = 1e-9
 DENSE = 8
-"""From this number of velocities on M theta' = f is solved numerically: the explicit expressions get too long."""
+"""Number of velocities from which M theta' = f is solved numerically: the explicit expressions get too long."""
 
 
 def lambdified(equations: Equations, parameters: Sequence[float]) -> Field:
-    """f(t, y) in plain Python, as SymPy's `lambdify` makes it from M theta' = f, with common subexpressions.
+    """f(t, y) in plain Python, made by SymPy's `lambdify` from M theta' = f with common subexpressions eliminated.
 
-    y of length n in the order of `equations.states`; returns a list. `parameters` in the order of the system's.
+    y has length n, in the order of `equations.states`; f returns a list. `parameters` are in the order of the system's.
 
     >>> from chaplygin.systems import example
     >>> system = example("harmonic_oscillator").system
@@ -93,7 +93,7 @@ def bench(arguments: Namespace) -> int:
     rows = [_row(found) for found in facts]
     print(
         f"One run over the catalogue's time span, dop853, rtol = atol = {TOLERANCE:g}: compiled, and SciPy's DOP853\n"
-        "with the same equations through lambdify. Times are the best of several; a cached model is only loaded.\n"
+        "with the same equations through lambdify. Times are the best of several; cached models are only loaded.\n"
     )
     print(table([head, *rows], indent="", right=range(1, 9)))
     return 0
