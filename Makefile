@@ -22,7 +22,7 @@ EXTRAS := $(VENV)/.extras-$(DECLARED)
 # Modules are compiled to bytecode on first import: most installed ones are never imported.
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := $(PY) -m pip install -q --no-compile --disable-pip-version-check
-COMPILED := $(wildcard runtime/*.pyx runtime/*.pxd runtime/*.pxi runtime/*.c runtime/*.h generated/*.pyx generated/*.pxd \
+COMPILED := $(wildcard runtime/core/*.px? runtime/c/*.[ch] generated/*.pyx generated/*.pxd \
 	generated/*.c generated/*.h)
 PACKAGES := codegen generated runtime systems templates
 
@@ -78,5 +78,5 @@ $(EXTRAS): $(BUILT)
 
 clean:
 	rm -rf $(VENV) build dist out *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
-	rm -f $(addsuffix /*.so,$(PACKAGES)) runtime/_core.c
+	rm -f $(addsuffix /*.so,$(PACKAGES)) runtime/core/_core.c
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -70,12 +70,12 @@ def extension(name: str, sources: list[str], macros: list[tuple[str, str | None]
     return Extension(
         name,
         sources=sources,
-        include_dirs=["runtime", "generated", *([numpy.get_include()] if numpy else [])],
+        include_dirs=["runtime/c", "generated", *([numpy.get_include()] if numpy else [])],
         define_macros=macros,
         depends=sorted(
             path.relative_to(ROOT).as_posix()
-            for path in (ROOT / "runtime").iterdir()
-            if path.suffix in (".h", ".pxi", ".pxd")
+            for path in (ROOT / "runtime").glob("c*/*")
+            if path.suffix in (".h", ".pxi")
         ),
         libraries=[] if os.name == "nt" else ["m"],
         optional=True,
@@ -84,11 +84,10 @@ def extension(name: str, sources: list[str], macros: list[tuple[str, str | None]
 
 def extensions() -> list[Extension]:
     found: list[Extension] = []
-    core = ROOT / "runtime" / "_core.pyx"
-    if core.exists():
-        driver = [f"runtime/{path.name}" for path in sorted(core.parent.glob("cg_*.c"))]
+    if (ROOT / "runtime" / "core" / "_core.pyx").exists():
+        driver = [f"runtime/c/{path.name}" for path in sorted((ROOT / "runtime" / "c").glob("*.c"))]
         macros = [("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")]
-        found.append(extension("chaplygin.runtime._core", ["runtime/_core.pyx", *driver], macros))
+        found.append(extension("chaplygin.runtime._core", ["runtime/core/_core.pyx", *driver], macros))
     for module in sorted((ROOT / "generated").glob("*.pyx")):
         cores = [f"generated/{path.name}" for path in sorted(module.parent.glob(f"{module.stem}_core*.c"))]
         sources = [f"generated/{module.name}", *cores]
@@ -160,7 +159,10 @@ PACKAGES = packages()
 setup(
     packages=sorted(PACKAGES),
     package_dir=PACKAGES,
-    package_data={"": ["*.h", "*.c", "*.in", "*.pyi", "*.pxd", "*.pyx", "*.pxi", "py.typed"]},
+    package_data={
+        "": ["*.h", "*.c", "*.in", "*.pyi", "*.pxd", "*.pyx", "py.typed"],
+        "chaplygin.runtime": ["c/*.h", "c/*.c", "core/*.pyx", "core/*.pxi"],
+    },
     ext_modules=extensions(),
     cmdclass={"build_ext": BuildSideBySide},
     zip_safe=False,

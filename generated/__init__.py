@@ -28,7 +28,7 @@ def include_path() -> list[str]:
     assert runtime.origin is not None
     here = Path(__file__).resolve().parent
     root = here.parent.parent if here.parent.name == "chaplygin" else _links(here)
-    return [os.fspath(root), os.path.dirname(os.path.realpath(runtime.origin))]
+    return [os.fspath(root), os.path.join(os.path.dirname(os.path.realpath(runtime.origin)), "c")]
 
 
 def _links(here: Path) -> Path:

@@ -41,7 +41,7 @@ class Control(NamedTuple):
 @cache
 def header(name: str) -> str:
     """The text of a C header."""
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+    return Path(__file__).with_name("c").joinpath(name).read_text(encoding="utf-8")
 
 
 @cache

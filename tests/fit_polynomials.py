@@ -1,4 +1,4 @@
-"""Fit the polynomials of runtime/cg_math*.h: `python tests/fit_polynomials.py [NAME...]` prints their coefficients.
+"""Fit the polynomials of runtime/c/cg_math*.h: `python tests/fit_polynomials.py [NAME...]` prints their coefficients.
 
 Each is a minimax fit of weight(z) * (target(z) - p(z)) by the Remez exchange in 60 digits. Coefficients are rounded to
 double from the constant term up, and the remaining ones are fitted again after each, so that they compensate for the

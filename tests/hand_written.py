@@ -79,7 +79,7 @@ def sources(name: str = "oscillator", body: str = OSCILLATOR, **changed: str) ->
 
 def key_of(texts: Sources) -> str:
     """A key for the cache that changes with the texts and with the binary interface."""
-    interface = (ROOT / "runtime" / "chaplygin.h").read_text(encoding="utf-8")
+    interface = (ROOT / "runtime" / "c" / "chaplygin.h").read_text(encoding="utf-8")
     return hashlib.sha1(repr((interface, sorted(texts.files.items()))).encode()).hexdigest()
 
 

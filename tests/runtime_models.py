@@ -22,7 +22,7 @@ from chaplygin.runtime import Model, core_available, progress
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE / "data" / "runtime_models.c"
 EVENTS = HERE / "c" / "model_events.c"
-RUNTIME = HERE.parent / "runtime"
+RUNTIME = HERE.parent / "runtime" / "c"
 
 needs_core = pytest.mark.skipif(not core_available(), reason="the compiled runtime is missing")
 

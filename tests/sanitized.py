@@ -53,7 +53,10 @@ def translated(source: Path, module: str) -> Path:
     target = WORK / f"{source.stem}.c"
     if not target.exists() or target.stat().st_mtime <= newest(source.parent):
         options = CompilationOptions(
-            default_options, output_file=str(target), include_path=[str(ROOT / "runtime")], language_level=3
+            default_options,
+            output_file=str(target),
+            include_path=[str(ROOT / "runtime" / "c")],
+            language_level=3,
         )
         if compile_single(str(source), options, full_module_name=module).num_errors:
             raise SystemExit(f"Cython failed on {source.name}")
@@ -77,10 +80,15 @@ def extension(module: str, sources: Sequence[Path], macros: Sequence[str]) -> No
     """Compile and link one extension into the package of links."""
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     target = PACKAGE / f"{module.replace('.', '/')}{suffix}"
-    changed = max(newest(ROOT / "runtime"), newest(ROOT / "generated"), Path(__file__).stat().st_mtime)
+    changed = max(
+        newest(ROOT / "runtime" / "c"),
+        newest(ROOT / "runtime" / "core"),
+        newest(ROOT / "generated"),
+        Path(__file__).stat().st_mtime,
+    )
     if target.exists() and target.stat().st_mtime > changed:
         return
-    include = [ROOT / "runtime", ROOT / "generated", np.get_include(), sysconfig.get_path("include")]
+    include = [ROOT / "runtime" / "c", ROOT / "generated", np.get_include(), sysconfig.get_path("include")]
     common = [*COMPILER, *SANITIZE, *FLAGS, *(f"-I{folder}" for folder in include), *macros]
     objects = [WORK / f"{source.stem}.o" for source in sources]
 
@@ -110,10 +118,10 @@ def main(arguments: Sequence[str]) -> int:
     WORK.mkdir(parents=True, exist_ok=True)
     link_package()
     runtime, generated = ROOT / "runtime", ROOT / "generated"
-    core = translated(runtime / "_core.pyx", "chaplygin.runtime._core")
+    core = translated(runtime / "core" / "_core.pyx", "chaplygin.runtime._core")
     extension(
         "runtime._core",
-        [core, *sorted(runtime.glob("cg_*.c"))],
+        [core, *sorted((runtime / "c").glob("*.c"))],
         ["-DNPY_NO_DEPRECATED_API=NPY_1_7_API_VERSION"],
     )
     shell = translated(generated / f"{MODEL}.pyx", f"chaplygin.generated.{MODEL}")

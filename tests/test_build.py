@@ -319,7 +319,7 @@ def test_other_cython_code_can_cimport_the_kernels(tmp_path: Path, full: bool) -
     options = CompilationOptions(default_options, include_path=[str(tmp_path)], language_level=3)
     assert compile_single(str(tmp_path / "user.pyx"), options, full_module_name="user").num_errors == 0
     compiler = find_compiler()
-    runtime = Path(compilers.__file__).parent.parent / "runtime"
+    runtime = Path(compilers.__file__).parents[2] / "runtime" / "c"
     include = [f"-I{sysconfig.get_path('include')}", f"-I{runtime}"]
     target = "user" + path.name.partition(".")[1] + path.name.partition(".")[2]
     command = [
@@ -337,8 +337,8 @@ def test_other_cython_code_can_cimport_the_kernels(tmp_path: Path, full: bool) -
 
 def test_every_kernel_of_the_header_can_be_cimported() -> None:
     """The .pxd declares each kernel of cg_model_t that a caller may use, and the .pyx defines it."""
-    folder = Path(compilers.__file__).parent.parent
-    header = (folder / "runtime" / "chaplygin.h").read_text(encoding="utf-8")
+    folder = Path(compilers.__file__).parents[2]
+    header = (folder / "runtime" / "c" / "chaplygin.h").read_text(encoding="utf-8")
     table = header[header.index("typedef struct cg_model {") : header.index("} cg_model_t;")]
     kernels = re.findall(r"^    cg_(?:kernel|jvp|reset)_t (\w+);", table, re.M)
     wanted = {name.removesuffix("_fn") for name in kernels} - {"mode"}  # reserved

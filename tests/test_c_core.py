@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-RUNTIME = ROOT / "runtime"
+RUNTIME = ROOT / "runtime" / "c"
 SOURCES = ROOT / "tests" / "c"
 TESTS = sorted(path.stem for path in SOURCES.glob("test_*.c"))
 MODELS = sorted(SOURCES.glob("model_*.c"))
@@ -25,15 +25,14 @@ BASE = ["-std=c99", "-ffp-contract=off", "-fno-tree-slp-vectorize", f"-I{RUNTIME
 INLINE = "-DCHAPLYGIN_INLINE_METHODS"
 # Counts the heap calls of the test program (GNU and LLVM linkers).
 COUNT = ["-DCG_COUNT_ALLOCATIONS", "-Wl,--wrap=malloc", "-Wl,--wrap=calloc", "-Wl,--wrap=realloc"]
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 CONFIGURATIONS = {
     "gcc-inlined": ("gcc", ["-O2", INLINE]),
     "gcc-table": ("gcc", ["-O1"]),
     "gcc-native": ("gcc", ["-O3", "-march=native", INLINE, "-DCG_INLINE_ALL"]),
     "clang-inlined": ("clang", ["-O2", INLINE]),
-    "sanitized": (
-        "gcc",
-        ["-O1", "-g", INLINE, "-DCG_INLINE_ALL", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
-    ),
+    "sanitized": ("gcc", ["-O1", "-g", *SANITIZERS]),
+    "sanitized-inlined": ("gcc", ["-O1", "-g", INLINE, "-DCG_INLINE_ALL", *SANITIZERS]),
 }
 
 
@@ -102,7 +101,10 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], P
     return program
 
 
-LONG = [("sanitized", "test_accuracy"), ("clang-inlined", "test_accuracy"), ("gcc-native", "test_accuracy")]
+LONG = [
+    *(("sanitized-inlined", test) for test in TESTS),
+    *((name, "test_accuracy") for name in ("sanitized", "clang-inlined", "gcc-native")),
+]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +143,7 @@ def test_same_bits_at_every_optimisation(tmp_path: Path) -> None:
 
 ALONE = (
     "chaplygin.h", "cg_run.h", "cg_driver.h", "cg_events.h", "cg_step.h", "cg_control.h", "cg_real.h", "cg_math.h",
-    "cg_lanes.h", "cg_linear.h", "cg_memory.h",
+    "cg_lanes.h", "cg_linear.h", "cg_memory.h", "cg_ensemble.h", "cg_internal.h",
 )  # fmt: skip
 
 
@@ -152,7 +154,9 @@ def test_headers_stand_alone(compiler: str, tmp_path: Path) -> None:
         text.write_text(f'#include "{header}"\n#include "{header}"\nint alone;\n')
         run([need(compiler), *BASE, *STRICT, "-fsyntax-only", str(text)])
     text = tmp_path / "alone.cpp"
-    text.write_text('#include "cg_driver.h"\nint main() { return cg_method_find("rk4") == nullptr; }\n')
+    text.write_text(
+        '#include "cg_ensemble.h"\n#include "cg_events.h"\nint main() { return cg_method_find("rk4") == nullptr; }\n'
+    )
     run([need({"gcc": "g++", "clang": "clang++"}[compiler]), *BASE[3:], *STRICT, "-fsyntax-only", str(text)])
 
 

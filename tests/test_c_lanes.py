@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from test_c_core import BASE, COUNT, ROOT, RUNTIME, SOURCES, STRICT, need, run
+from test_c_core import BASE, COUNT, ROOT, RUNTIME, SANITIZERS, SOURCES, STRICT, need, run
 
 from chaplygin.codegen.build.toolchain import cpu_features
 from chaplygin.runtime.lanes import METHODS
@@ -29,7 +29,6 @@ CPUS = {
     "avx512": AVX512,
 }
 WANTED = {"avx2": ("avx2", "fma"), "avx512": ("avx512dq", "avx512vl", "avx512bw", "fma")}
-SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 CONFIGURATIONS = {
     "gcc-native": ("gcc", "native", ["-O2"]),
     "sanitized": ("gcc", "native", ["-O0", "-g", *SANITIZERS]),

@@ -73,7 +73,9 @@ def test_names_of_contacts() -> None:
 
 
 def test_a_model_has_no_more_contacts_than_a_run_watches() -> None:
-    header = (Path(__file__).resolve().parent.parent / "runtime" / "cg_events.h").read_text(encoding="utf-8")
+    header = (Path(__file__).resolve().parent.parent / "runtime" / "c" / "cg_events.h").read_text(
+        encoding="utf-8"
+    )
     (limit,) = map(int, re.findall(r"CG_MOST_CONTACTS = (\d+)", header))
     assert limit == MOST_CONTACTS
     many = [cg.Coulomb(f"floor_{i}", **FLOOR) for i in range(limit + 1)]

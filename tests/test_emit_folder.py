@@ -181,7 +181,7 @@ def test_errors_of_the_disk(tmp_path: Path) -> None:
 
 @needs_core
 def test_addresses_have_every_kernel_of_the_table() -> None:
-    header = (ROOT / "runtime" / "chaplygin.h").read_text(encoding="utf-8")
+    header = (ROOT / "runtime" / "c" / "chaplygin.h").read_text(encoding="utf-8")
     table = header[header.index("typedef struct cg_model {") :]
     slots = re.findall(r"^    cg_(?:kernel|jvp|reset|hoist)_t (\w+);", table, flags=re.M)
     names = {re.sub("_fn$", "", slot) for slot in slots} - {"mode"}  # reserved

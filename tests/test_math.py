@@ -20,7 +20,7 @@ from mpmath import mp, mpf
 from test_c_core import need
 
 ROOT = Path(__file__).resolve().parent.parent
-RUNTIME = ROOT / "runtime"
+RUNTIME = ROOT / "runtime" / "c"
 SOURCES = ROOT / "tests" / "c"
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror", "-Wno-psabi"]
 BASE = ["-std=c99", "-O3", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math", f"-I{RUNTIME}"]

@@ -74,7 +74,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 def test_templates_and_headers_are_package_data() -> None:
     assert files("chaplygin.templates").joinpath("model.pyx.in").is_file()
-    assert files("chaplygin.runtime").joinpath("chaplygin.h").is_file()
+    assert files("chaplygin.runtime").joinpath("c", "chaplygin.h").is_file()
     assert files("chaplygin").joinpath("py.typed").is_file()
 
 

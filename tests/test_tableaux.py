@@ -1,4 +1,4 @@
-"""The coefficients in runtime/cg_*_tableau.h: the order conditions of all rooted trees, in exact arithmetic.
+"""The coefficients in runtime/c/cg_*_tableau.h: the order conditions of all rooted trees, in exact arithmetic.
 
 A double is an integer over a power of two, so the elementary weights of rounded coefficients are computed without
 further rounding; residuals are due to the rounding of the coefficients, each by half a unit in its last place.

@@ -27,8 +27,8 @@ from .toolchain import BuildError, Compiler, find_compiler
 
 __all__ = ["BuildError", "build", "build_lanes", "build_quick", "find_lanes", "make"]
 
-_RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
-_SHIPPED = _RUNTIME.parent / "generated"
+_RUNTIME = Path(__file__).resolve().parents[2] / "runtime" / "c"
+_SHIPPED = _RUNTIME.parents[1] / "generated"
 _TRANSLATION = threading.Lock()  # Cython's compiler keeps state in its modules
 
 

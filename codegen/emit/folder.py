@@ -23,7 +23,7 @@ def with_headers(texts: Mapping[str, str]) -> dict[str, str]:
     """The sources, with every header of the runtime that they include directly or indirectly."""
     from chaplygin import __version__
 
-    runtime = files("chaplygin.runtime")
+    runtime = files("chaplygin.runtime").joinpath("c")
     found = dict(texts)
     waiting = list(texts)
     while waiting:

@@ -2,7 +2,7 @@
 #ifndef HELPERS_H
 #define HELPERS_H
 
-#include "cg_driver.h"
+#include "cg_ensemble.h"
 #include "check.h"
 #include "models.h"
 

@@ -148,51 +148,6 @@ size_t cg_detector_saved_size(const cg_detector_t *detector);
 void cg_detector_save(const cg_detector_t *detector, void *to);
 int cg_detector_restore(cg_detector_t *detector, const void *from, size_t size);
 
-/* ---- between the files of the runtime ---- */
-
-enum { CG_NODES = 9 };
-extern const double cg_nodes[CG_NODES]; /* where a step is sampled */
-
-/* The observed quantities at time t and state x: all (only < 0), or at least the one with index `only`. */
-int cg_detector_evaluate(cg_run_t *run, double t, const double *x, int32_t only, double *values);
-/* The same inside the last step, at a fraction theta of it. */
-int cg_detector_inside(cg_run_t *run, double theta, int32_t only, double *values);
-/* Finds the first sign change of `index` after detector->cursor and stores it in detector->root, using the samples of
- * the step; changes beyond `upto` do not matter. Sets sign_new if it was not known. */
-int cg_detector_bracket(cg_run_t *run, int32_t index, double upto);
-
-void cg_detector_reset(cg_detector_t *detector); /* a new run */
-void cg_detector_again(cg_detector_t *detector); /* modes and signs must be determined again */
-int cg_detector_begin(cg_run_t *run);      /* modes and signs at the start */
-int cg_detector_signs(cg_run_t *run, int fresh); /* the sides of zero after a choice of modes; fresh: of all */
-void cg_detector_activate(cg_run_t *run);
-void cg_detector_log(cg_run_t *run, int32_t cause, const cg_record_t *record, const double *before);
-void cg_detector_before_step(cg_run_t *run);
-void cg_detector_take_back(cg_run_t *run); /* back to the start of the step; x_old and f_old are then free */
-/* Repeats the step up to the zero of the quantity `index`, near theta, by the secant method. *landed is 0 if the method
- * required a shorter step: the event must then be searched for in that step. cg_locate_kink: the same for a right-hand
- * side that changes at the zero; it ends on the far side. */
-int cg_locate(cg_run_t *run, int32_t index, double theta, int *landed);
-int cg_locate_kink(cg_run_t *run, int32_t index, double theta, int *landed);
-int cg_detector_after_step(cg_run_t *run);            /* finds events; may shorten or take back the step */
-int cg_detector_handle(cg_run_t *run, cg_record_t *record); /* handles the events at run->t; a pause or CG_OK */
-
-/* Chooses the modes of all contacts with detector->free set, and of all normal forces. CG_PARADOX: see n_solutions. */
-int cg_modes_choose(cg_run_t *run);
-/* Determines which contacts are free to change: those that stick, have just stopped, or have no slip velocity; the
- * others get the direction of their slip. fresh: at the start or after a reset, when modes do not follow velocities. */
-int cg_modes_free(cg_run_t *run, int fresh);
-int cg_modes_project(cg_run_t *run); /* makes the slip velocities of sticking contacts exactly zero */
-
-int cg_run_inputs(cg_run_t *run, double t, const double *x); /* brings run->u to time t */
-int cg_run_derivative(cg_run_t *run);                        /* run->f at run->t, if it is not known */
-/* One call of the right-hand side outside a step. CG_NONFINITE: the derivative is not finite. */
-int cg_run_probe(cg_run_t *run, double t, const double *x, double *out);
-int cg_record_jump(cg_run_t *run, cg_record_t *record);      /* records the state after an event too */
-
-/* A short time in which the motion changes little, used to look ahead; run->f must be known. */
-double cg_detector_moment(const cg_run_t *run);
-
 #ifdef __cplusplus
 }
 #endif

@@ -1,5 +1,5 @@
 /* cg_event_handling.c: handling of events: log, resets, modes, the end of the run; the detector's memory block. */
-#include "cg_events.h"
+#include "cg_internal.h"
 #include "cg_memory.h"
 #include "cg_step.h"
 

@@ -1,9 +1,8 @@
 /* cg_driver.c: the integration loop over the steps of any method; see cg_driver.h.
  * The methods are instantiated here once, for any model, through its table.
  */
-#include "cg_driver.h"
 #include "cg_control.h"
-#include "cg_events.h"
+#include "cg_internal.h"
 
 #define CG_FN(name) cg_table_##name
 #define CG_N(run) ((run)->n)

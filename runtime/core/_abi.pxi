@@ -141,7 +141,7 @@ cdef extern from "cg_run.h" nogil:
         int64_t n_lu
         int32_t status
 
-cdef extern from "cg_driver.h" nogil:
+cdef extern from "cg_ensemble.h" nogil:
     enum: CG_OUTPUT_FULL
     enum: CG_BUDGET_USED
     enum: CG_EVENTS_FULL

@@ -100,6 +100,18 @@ static inline int32_t cg_lanes_p_rows(const cg_lanes_run_t *run)
     return run->model->n_parameters + run->model->n_hoisted;
 }
 
+/* The block for a model, a set and a method: its size, 0 if the set does not have the method or belongs to another
+ * model; and its layout, with the parameters from the examples. */
+size_t cg_lanes_size(const cg_model_t *model, const cg_lane_set_t *set, const char *method);
+int cg_lanes_init(cg_lanes_run_t *run, size_t size, const cg_model_t *model, const cg_lane_set_t *set,
+                  const char *method);
+
+/* Whether this CPU can run the set. */
+int cg_lane_set_runs(const cg_lane_set_t *set);
+
+/* Lanes in one vector register of this CPU: 8, 4, 2, or 1 if unknown. */
+int cg_widest_lanes(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,6 +1,5 @@
-/* cg_driver.h: runs a model with a method: one trajectory (cg_drive) or many (cg_ensemble_run).
+/* cg_driver.h: runs a model with a method: one trajectory. Many: cg_ensemble.h.
  *
- * One trajectory:
  *     size_t size = cg_run_size(model, "dop853");
  *     cg_run_t *run = aligned memory of that size (cg_run_new does it);
  *     cg_run_init(run, size, model, "dop853", 0);
@@ -12,7 +11,6 @@
 #ifndef CG_DRIVER_H
 #define CG_DRIVER_H
 
-#include "cg_lanes.h"
 #include "cg_run.h"
 
 #ifdef __cplusplus
@@ -112,96 +110,6 @@ int cg_record_step(cg_run_t *run, cg_record_t *record);
  * y = c_0 + theta (c_1 + (1 - theta) (c_2 + theta (c_3 + (1 - theta) (c_4 + ...)))). */
 void cg_dense_evaluate(const double *coef, int64_t n_dense, int64_t ld, int64_t n, double theta, double *out,
                        int64_t stride);
-
-#define CG_ATOL_FLOOR 1e-150 /* avoids 0 / 0 in the error norm if atol and a state are 0 */
-
-int cg_options_valid(const cg_run_t *run); /* whether tolerances and step options are within their ranges */
-
-/* A sampled signal from t on in `direction`: value + slope * (t - time), up to the returned time, at most t_stop. */
-double cg_signal_segment(const cg_signal_t *signal, double t, double direction, double t_stop, double *time,
-                         double *value, double *slope);
-
-/* Many trajectories of one model. Component i of trajectory j is a[j * a_row + i * a_col]; a row stride of 0
- * gives every trajectory the same values. Signals are shared. */
-typedef struct cg_ensemble {
-    double t0, t_end;
-    const double *x0;
-    int64_t x0_row, x0_col;
-    const double *p;
-    int64_t p_row, p_col;
-    const double *u; /* NULL: run->u is used unchanged */
-    int64_t u_row, u_col;
-    const double *t_eval; /* ordered, none before t0; NULL: only the final state */
-    int64_t n_eval;
-    double *y; /* y[j * y_row + i * y_col + m * y_time], m = index in t_eval; NaN at times not reached */
-    int64_t y_row, y_col, y_time;
-    double *t;       /* [trajectory] time reached; NULL: not kept */
-    int32_t *status; /* [trajectory] */
-    int64_t *n_rhs;  /* [trajectory]; NULL: not kept */
-    int64_t *n_steps;
-} cg_ensemble_t;
-
-/* The outcome of a trajectory, and how many times of t_eval it reached. */
-typedef struct cg_outcome {
-    int32_t status;
-    double t;
-    int64_t n_rhs, n_steps, n_rows;
-} cg_outcome_t;
-
-int cg_ensemble_valid(const cg_ensemble_t *ensemble); /* whether no requested time is before t0 */
-
-/* Writes the outcome of trajectory j, with its last state at x[i * stride]. */
-void cg_ensemble_end(const cg_ensemble_t *ensemble, int64_t j, const cg_outcome_t *outcome, int32_t n, const double *x,
-                     int64_t stride);
-
-/* An event of the model in a trajectory of an ensemble. */
-typedef struct cg_occurrence {
-    double t;
-    int64_t trajectory;
-    int64_t event; /* index in model->events */
-} cg_occurrence_t;
-
-/* Progress of a range of trajectories between calls of cg_ensemble_run or cg_ensemble_lanes. Initialize everything to
- * zero except `next`, `last` and the members for `events`. */
-typedef struct cg_cursor {
-    int64_t next; /* the first trajectory that has not started; in cg_ensemble_run: that has not ended */
-    int64_t last; /* one past the last trajectory */
-    int64_t n_done;
-    /* Owned by the caller. Every event of the model, ordered by trajectory and time; NULL: not kept. The run needs a
-     * detector with a log. */
-    cg_occurrence_t *events;
-    int64_t n_events, event_capacity;
-    /* Internal to the driver. */
-    int32_t begun;
-    cg_record_t record;
-    int64_t trajectory[CG_GROUPS][CG_MOST_LANES];
-    int64_t next_eval[CG_GROUPS][CG_MOST_LANES];
-} cg_cursor_t;
-
-/* Runs the trajectories of a cursor with one workspace: a run made by cg_run_init with its options set. CG_OK: all are
- * done, even if some failed. Call it again with the same arguments after CG_BUDGET_USED: about `budget` trial steps
- * were taken (negative: no limit); CG_EVENTS_FULL: events has no room for the log of the run's detector, enlarge it;
- * CG_INTERRUPTED: the stop flag was set. CG_BAD_ARGUMENT, and nothing is done: an option is out of range, or t_eval
- * begins before t0. */
-int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, cg_cursor_t *cursor, int64_t budget);
-
-/* The same side by side in the lanes of a set, bit for bit the same if both are compiled without contraction. `run` is
- * a block of cg_lanes_size bytes (0: the set does not have the method, or belongs to another model) initialized by
- * cg_lanes_init; `options` is a run as for cg_ensemble_run, with a stop flag, and is only read. A trial step of all
- * lanes counts as one in the budget. CG_UNSUPPORTED, and nothing is done: an input is of kind CG_SIGNAL_CALL, or the
- * options have a detector. CG_BAD_ARGUMENT, and nothing is done: an option is out of range, or t_eval begins before
- * t0. */
-size_t cg_lanes_size(const cg_model_t *model, const cg_lane_set_t *set, const char *method);
-int cg_lanes_init(cg_lanes_run_t *run, size_t size, const cg_model_t *model, const cg_lane_set_t *set,
-                  const char *method);
-int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const cg_run_t *options, cg_cursor_t *cursor,
-                      int64_t budget);
-
-/* Whether this CPU can run the set. */
-int cg_lane_set_runs(const cg_lane_set_t *set);
-
-/* Lanes in one vector register of this CPU: 8, 4, 2, or 1 if unknown. */
-int cg_widest_lanes(void);
 
 #ifdef __cplusplus
 }

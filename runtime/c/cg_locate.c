@@ -1,5 +1,5 @@
 /* cg_locate.c: repeats a step up to the time of an event; see cg_events.h. */
-#include "cg_events.h"
+#include "cg_internal.h"
 #include "cg_step.h"
 
 #include <string.h>

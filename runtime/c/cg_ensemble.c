@@ -1,6 +1,5 @@
-/* cg_ensemble.c: many trajectories of one model with one workspace; see cg_driver.h. */
-#include "cg_driver.h"
-#include "cg_events.h"
+/* cg_ensemble.c: many trajectories of one model with one workspace; see cg_ensemble.h. */
+#include "cg_internal.h"
 #include "cg_memory.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
-/* cg_lanes.c: many trajectories side by side in lanes; see cg_lanes.h and cg_driver.h.
+/* cg_lanes.c: many trajectories side by side in lanes; see cg_lanes.h and cg_ensemble.h.
  *
  * The lane set steps all lanes until one of them needs service: times to record, an input sample, the end, or a
  * failure. That lane is served here, and gets the next trajectory as soon as its own has ended.
  */
+#include "cg_internal.h"
 #include "cg_control.h"
-#include "cg_driver.h"
 #include "cg_memory.h"
 
 #include <math.h>

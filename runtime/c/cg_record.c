@@ -1,6 +1,5 @@
 /* cg_record.c: interpolation inside a step, and recording of steps; see cg_driver.h. */
-#include "cg_driver.h"
-#include "cg_events.h"
+#include "cg_internal.h"
 #include "cg_step.h"
 
 /* ---- recording ---- */

@@ -5,7 +5,7 @@
  * divide the piece into monotonic parts, so that equal signs at both ends of a part mean there is no zero in it. Values
  * that decide are evaluated again on the interpolant of the step itself.
  */
-#include "cg_events.h"
+#include "cg_internal.h"
 #include "cg_step.h"
 
 #include <string.h>

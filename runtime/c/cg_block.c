@@ -1,5 +1,5 @@
 /* cg_block.c: the memory block of one run: layout, defaults and restoring; see cg_run.h. */
-#include "cg_driver.h"
+#include "cg_internal.h"
 #include "cg_memory.h"
 
 #include <math.h>

@@ -10,7 +10,7 @@
  * change few modes come first). Otherwise all are counted: none, or several, is Painleve's paradox. If there are more
  * than MOST_TRIALS combinations, the run ends with CG_TOO_MANY_MODES.
  */
-#include "cg_events.h"
+#include "cg_internal.h"
 #include "cg_step.h"
 
 #include <string.h>

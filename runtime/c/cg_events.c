@@ -1,5 +1,5 @@
 /* cg_events.c: events of one run: found after each step, located, and handled; see cg_events.h. */
-#include "cg_events.h"
+#include "cg_internal.h"
 #include "cg_step.h"
 
 #include <string.h>

@@ -1,0 +1,76 @@
+/* cg_ensemble.h: many trajectories of one model, one after another or side by side in lanes. */
+#ifndef CG_ENSEMBLE_H
+#define CG_ENSEMBLE_H
+
+#include "cg_driver.h"
+#include "cg_lanes.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Many trajectories of one model. Component i of trajectory j is a[j * a_row + i * a_col]; a row stride of 0
+ * gives every trajectory the same values. Signals are shared. */
+typedef struct cg_ensemble {
+    double t0, t_end;
+    const double *x0;
+    int64_t x0_row, x0_col;
+    const double *p;
+    int64_t p_row, p_col;
+    const double *u; /* NULL: run->u is used unchanged */
+    int64_t u_row, u_col;
+    const double *t_eval; /* ordered, none before t0; NULL: only the final state */
+    int64_t n_eval;
+    double *y; /* y[j * y_row + i * y_col + m * y_time], m = index in t_eval; NaN at times not reached */
+    int64_t y_row, y_col, y_time;
+    double *t;       /* [trajectory] time reached; NULL: not kept */
+    int32_t *status; /* [trajectory] */
+    int64_t *n_rhs;  /* [trajectory]; NULL: not kept */
+    int64_t *n_steps;
+} cg_ensemble_t;
+
+/* An event of the model in a trajectory of an ensemble. */
+typedef struct cg_occurrence {
+    double t;
+    int64_t trajectory;
+    int64_t event; /* index in model->events */
+} cg_occurrence_t;
+
+/* Progress of a range of trajectories between calls of cg_ensemble_run or cg_ensemble_lanes. Initialize everything to
+ * zero except `next`, `last` and the members for `events`. */
+typedef struct cg_cursor {
+    int64_t next; /* the first trajectory that has not started; in cg_ensemble_run: that has not ended */
+    int64_t last; /* one past the last trajectory */
+    int64_t n_done;
+    /* Owned by the caller. Every event of the model, ordered by trajectory and time; NULL: not kept. The run needs a
+     * detector with a log. */
+    cg_occurrence_t *events;
+    int64_t n_events, event_capacity;
+    /* Internal to the driver. */
+    int32_t begun;
+    cg_record_t record;
+    int64_t trajectory[CG_GROUPS][CG_MOST_LANES];
+    int64_t next_eval[CG_GROUPS][CG_MOST_LANES];
+} cg_cursor_t;
+
+/* Runs the trajectories of a cursor with one workspace: a run made by cg_run_init with its options set. CG_OK: all are
+ * done, even if some failed. Call it again with the same arguments after CG_BUDGET_USED: about `budget` trial steps
+ * were taken (negative: no limit); CG_EVENTS_FULL: events has no room for the log of the run's detector, enlarge it;
+ * CG_INTERRUPTED: the stop flag was set. CG_BAD_ARGUMENT, and nothing is done: an option is out of range, or t_eval
+ * begins before t0. */
+int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, cg_cursor_t *cursor, int64_t budget);
+
+/* The same side by side in the lanes of a set, bit for bit the same if both are compiled without contraction. `run` is
+ * a block of cg_lanes_size bytes (0: the set does not have the method, or belongs to another model) initialized by
+ * cg_lanes_init; `options` is a run as for cg_ensemble_run, with a stop flag, and is only read. A trial step of all
+ * lanes counts as one in the budget. CG_UNSUPPORTED, and nothing is done: an input is of kind CG_SIGNAL_CALL, or the
+ * options have a detector. CG_BAD_ARGUMENT, and nothing is done: an option is out of range, or t_eval begins before
+ * t0. */
+int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const cg_run_t *options, cg_cursor_t *cursor,
+                      int64_t budget);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CG_ENSEMBLE_H */
