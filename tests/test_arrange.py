@@ -23,7 +23,7 @@ from chaplygin.codegen.graph.graph import Graph, Node
 from chaplygin.codegen.lower import kernels as lowering
 from chaplygin.codegen.lower.optimise import factor, terms
 from chaplygin.codegen.lower.optimise.arrange import _Search, arranged
-from chaplygin.codegen.lower.program import Kernel, Program
+from chaplygin.codegen.lower.program import Kernel, Program, Variable
 from chaplygin.codegen.lower.schedule import Load, assigned, count, schedule
 
 CATALOGUE = [
@@ -137,6 +137,7 @@ def test_what_is_hoisted_is_all_that_depends_on_parameters_alone(pair: tuple[Pro
             assert not below or not below <= parameters, part.name
 
 
+@pytest.mark.slow
 def test_text_does_not_depend_on_the_hash_seed() -> None:
     code = (
         "import chaplygin as cg; from chaplygin.codegen.emit.c_core import emit; import hashlib;"
@@ -402,7 +403,7 @@ def test_conditions_of_parameters_are_not_numbers_to_hand_on() -> None:
     condition = g.relation("lt", a, g.one)
     outputs = (g.select(condition, x, g.mul(a, x)), g.mul(g.mul(a, a), x))
     kernel = Kernel("rhs", outputs, ("", ""), beforehand=(a,))
-    variable = cg.codegen.program.Variable
+    variable = Variable
     program = Program(
         "p",
         "f",

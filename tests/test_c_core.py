@@ -103,7 +103,8 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], P
 
 LONG = [
     *(("sanitized-inlined", test) for test in TESTS),
-    *((name, "test_accuracy") for name in ("sanitized", "clang-inlined", "gcc-native")),
+    *(("gcc-native", test) for test in TESTS),
+    *((name, "test_accuracy") for name in ("sanitized", "clang-inlined")),
 ]
 
 
@@ -118,7 +119,9 @@ def test_program(programs: Callable[[str, str], Path], configuration: str, test:
     assert ": 0 failed" in run([str(programs(configuration, test))])
 
 
-@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize(
+    "test", [pytest.param(test, marks=pytest.mark.slow if test == "test_events" else ()) for test in TESTS]
+)
 def test_valgrind(programs: Callable[[str, str], Path], test: str) -> None:
     options = ["-q", "--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=all"]
     assert ": 0 failed" in run([need("valgrind"), *options, str(programs("gcc-inlined", test))])

@@ -40,7 +40,7 @@ CONFIGURATIONS = {
     "clang-avx512": ("clang", "avx512", ["-O2"]),
     "sanitized-plain": ("gcc", "plain", ["-O0", "-g", *SANITIZERS]),
 }
-QUICK = ("gcc-native", "sanitized")
+QUICK = ("gcc-native",)
 FUSED = re.compile(r"\bv?fn?m(?:add|sub|la|ls)\w*")
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="lanes need the vector types of GCC or Clang")

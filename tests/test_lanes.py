@@ -69,7 +69,9 @@ def compare(name: str, method: str, widths: Sequence[int | None]) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [name if name in IN_ALL_WIDTHS else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
+)
 def test_every_trajectory_is_the_single_run(name: str, method: str) -> None:
     compare(name, method, LANES if name in IN_ALL_WIDTHS else LANES[-1:])
 

@@ -40,8 +40,10 @@ def failing_condition(g: Graph, system: System, r: int) -> str | None:
 
 def jumps_along(g: Graph, system: System, r: int) -> bool:
     """Whether L might jump along the displacement of velocity r: a potential step acts there although X_r L = 0."""
+    if _continuous.get(system):
+        return False
     lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
-    switches = SWITCHES - {"select", "and", "or"}
+    switches = SWITCHES - {"select", "and", "or"} | {"atan", "atan2"}
     switched = [a for n in g.reachable([lagrangian]) if g.op[n] in switches for a in g.args[n]]
     moving = any(n != g.zero for n in forward(g, switched, system.nodes.fields.direction(r, g)))
     if moving and system not in _continuous:
