@@ -15,7 +15,6 @@ from . import checks, contacts, declaration, events
 from .canonical import digest
 from .forms import forms
 from .graph import Node
-from .points import example_point
 from .symbols import DeclarationError, check_name, rate, time
 from .sympy_view import expressions
 from .system_nodes import SystemNodes, lowered, remaining_parameters
@@ -188,7 +187,7 @@ class System:
         if self.bodies:
             from .mechanism import check_bodies
 
-            check_bodies(name, self.bodies, example_point(self), {s.name for s in self.example})
+            check_bodies(self)
 
     def _add_bodies(self, bodies: tuple[Body, ...], interactions: tuple[Interaction, ...]) -> None:
         self._put("bodies", bodies)

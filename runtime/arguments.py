@@ -33,6 +33,7 @@ __all__ = [
     "check_finite",
     "check_names",
     "matrix",
+    "nearest",
     "no_duration",
     "no_jacobian",
     "number",
@@ -331,7 +332,7 @@ def unknown_quantity(given: Any, model: str, known: Sequence[str]) -> ArgumentEr
             f"{short(given)} is not the name of a quantity of {model}; give one of {', '.join(known)}, or read "
             "the states in order from the array .y"
         )
-    hint = _nearest(key, known)
+    hint = nearest(key, known)
     return ArgumentError(f"{key!r} is not a quantity of {model}{hint}; it has {', '.join(known)}")
 
 
@@ -356,7 +357,7 @@ def by_name(kind: str, value: Mapping[Any, Any]) -> dict[str, Any]:
 def unknown_entry(kind: str, unknown: Sequence[str], names: Sequence[str]) -> ArgumentError:
     """The error for entries of a dict that are not among `names`."""
     known = f"; known names are {', '.join(names)}" if names else "; the model has none"
-    return ArgumentError(f"{kind}: unknown {', '.join(unknown)}{_nearest(unknown[0], names) or known}")
+    return ArgumentError(f"{kind}: unknown {', '.join(unknown)}{nearest(unknown[0], names) or known}")
 
 
 def check_names(kind: str, given: Iterable[str], names: Sequence[str]) -> None:
@@ -407,7 +408,8 @@ def _expected(names: Sequence[str], shape: str) -> str:
     return f"shape {shape} is needed, in the order ({order}), or a dict by name"
 
 
-def _nearest(name: str, names: Sequence[str]) -> str:
+def nearest(name: str, names: Sequence[str]) -> str:
+    """`; did you mean ...?` for a name that is nearly one of `names`, else nothing."""
     close = get_close_matches(name, list(names), 1)
     return f"; did you mean {close[0]}?" if close else ""
 
