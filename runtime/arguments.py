@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -64,7 +65,7 @@ def number(what: str, value: Any, *, finite: bool = True) -> float:
     numeric = hasattr(type(value), "__float__") or isinstance(value, numbers.Integral)
     if isinstance(value, (str, bytes, bytearray, memoryview)) or not numeric:
         raise ArgumentError(f"{what} = {short(value)} is not a real number")
-    if np.ma.is_masked(value):
+    if _is_masked(value):
         raise ArgumentError(f"{what} is masked")
     if isinstance(value, np.ndarray) and value.ndim != 0:
         raise ArgumentError(f"{what} has shape {value.shape}; one number is needed")
@@ -95,7 +96,7 @@ def boolean(what: str, value: Any) -> bool:
 
 def array(what: str, value: Any) -> Array:
     """`value` as a new C-ordered float64 array of any shape, not checked for finiteness."""
-    if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
+    if _is_masked(value):
         raise ArgumentError(f"{what} has masked entries")
     try:
         raw = np.asarray(value)
@@ -412,6 +413,12 @@ def nearest(name: str, names: Sequence[str]) -> str:
     """`; did you mean ...?` for a name that is nearly one of `names`, else nothing."""
     close = get_close_matches(name, list(names), 1)
     return f"; did you mean {close[0]}?" if close else ""
+
+
+def _is_masked(value: Any) -> bool:
+    """Whether a value is masked, or an array has masked entries. NumPy imports its masked arrays only on demand."""
+    masked = sys.modules.get("numpy.ma")
+    return masked is not None and bool(masked.is_masked(value))
 
 
 def _all_numbers(raw: NDArray[Any]) -> bool:

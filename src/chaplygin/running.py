@@ -305,7 +305,7 @@ def ensemble(arguments: Namespace) -> int:
 
     if arguments.count < 1:
         raise SubjectError(f"-n {arguments.count}: must be at least 1")
-    found, model, options, _, preparation = prepared(arguments)
+    found, model, options, axis, preparation = prepared(arguments)
     t0, t_end = options["t_span"]
     if t_end == t0:
         raise SubjectError(f"--t-end {t_end:g}: the trajectories start there; give a different end")
@@ -319,7 +319,7 @@ def ensemble(arguments: Namespace) -> int:
         "initial": {n: v for n, v in found.initial.items() if n in model.states or not plain},
         "parameters": dict(found.parameters),
     }
-    names = _scattered(arguments.scatter, found, tables)
+    names = _scattered(arguments.scatter, found, tables, axis)
     for name in names:
         home = tables["initial"] if name in tables["initial"] else tables["parameters"]
         spread = arguments.spread * max(1.0, abs(home[name]))
@@ -401,8 +401,12 @@ def _countable(count: int, states: int) -> int:
     return count
 
 
-def _scattered(wanted: str | None, found: Subject, tables: dict[str, dict[str, Any]]) -> list[str]:
-    """The names to scatter: the independent velocities unless names are given."""
+def _scattered(wanted: str | None, found: Subject, tables: dict[str, dict[str, Any]], axis: str) -> list[str]:
+    """The names to scatter: the independent velocities unless names are given.
+
+    Where a coordinate takes the place of the time, its own rate is left out: a value near zero, or of the other sign,
+    never gets to the end.
+    """
     if wanted is None:
         system = found.system
         free = system.independent or system.velocities
@@ -414,7 +418,14 @@ def _scattered(wanted: str | None, found: Subject, tables: dict[str, dict[str, A
                     f"{found.label} has no form that distinguishes independent from dependent velocities: name what to "
                     "scatter with --scatter"
                 ) from None
-        return [s.name for s in free if s.name in tables["initial"]]
+        own = {s.name for x, e in system.kinematics.items() if x.name == axis for s in e.free_symbols}
+        names = [s.name for s in free if s.name in tables["initial"] and s.name not in own]
+        if not names:
+            raise SubjectError(
+                f"{found.label} has no velocity to scatter beside that of {axis}: name what to "
+                "scatter with --scatter"
+            )
+        return names
     names = [name.strip() for name in wanted.split(",") if name.strip()]
     known = {**tables["initial"], **tables["parameters"]}
     for name in names:
