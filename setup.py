@@ -38,8 +38,13 @@ FOLDERS = {
 MACHINE = platform.machine().lower()
 X86_64 = MACHINE in ("x86_64", "amd64")
 # The same bits on all machines of one architecture: nothing fused, no tuning to this CPU; see
-# codegen/build/toolchain.py.
-PORTABLE = "-O3 -g0 -ffp-contract=off -fno-tree-slp-vectorize -fno-math-errno -fno-trapping-math".split()
+# codegen/build/toolchain.py. CFLAGS of the environment come before these, and are passed to the linker too.
+STRICT = (
+    "-fno-fast-math -fno-unsafe-math-optimizations -fno-associative-math -fno-reciprocal-math -fno-finite-math-only "
+    "-fsigned-zeros"
+).split()
+PORTABLE = ["-O3", "-g0", "-ffp-contract=off", *STRICT]
+PORTABLE += "-fno-tree-slp-vectorize -fno-math-errno -fno-trapping-math".split()
 if not X86_64 and MACHINE not in ("i386", "i686"):
     PORTABLE.append("-fno-tree-vectorize")
 # Cython's code only passes arguments on, and most of it runs once; -O3 would take three times as long to compile.
@@ -78,6 +83,7 @@ def extension(name: str, sources: list[str], macros: list[tuple[str, str | None]
             if path.suffix in (".h", ".pxi")
         ),
         libraries=[] if os.name == "nt" else ["m"],
+        extra_link_args=[] if os.name == "nt" else ["-O3", *STRICT],
         optional=True,
     )
 

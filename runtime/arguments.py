@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -33,6 +34,7 @@ __all__ = [
     "check_finite",
     "check_names",
     "matrix",
+    "nearest",
     "no_duration",
     "no_jacobian",
     "number",
@@ -63,7 +65,7 @@ def number(what: str, value: Any, *, finite: bool = True) -> float:
     numeric = hasattr(type(value), "__float__") or isinstance(value, numbers.Integral)
     if isinstance(value, (str, bytes, bytearray, memoryview)) or not numeric:
         raise ArgumentError(f"{what} = {short(value)} is not a real number")
-    if np.ma.is_masked(value):
+    if _is_masked(value):
         raise ArgumentError(f"{what} is masked")
     if isinstance(value, np.ndarray) and value.ndim != 0:
         raise ArgumentError(f"{what} has shape {value.shape}; one number is needed")
@@ -94,7 +96,7 @@ def boolean(what: str, value: Any) -> bool:
 
 def array(what: str, value: Any) -> Array:
     """`value` as a new C-ordered float64 array of any shape, not checked for finiteness."""
-    if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
+    if _is_masked(value):
         raise ArgumentError(f"{what} has masked entries")
     try:
         raw = np.asarray(value)
@@ -331,7 +333,7 @@ def unknown_quantity(given: Any, model: str, known: Sequence[str]) -> ArgumentEr
             f"{short(given)} is not the name of a quantity of {model}; give one of {', '.join(known)}, or read "
             "the states in order from the array .y"
         )
-    hint = _nearest(key, known)
+    hint = nearest(key, known)
     return ArgumentError(f"{key!r} is not a quantity of {model}{hint}; it has {', '.join(known)}")
 
 
@@ -356,7 +358,7 @@ def by_name(kind: str, value: Mapping[Any, Any]) -> dict[str, Any]:
 def unknown_entry(kind: str, unknown: Sequence[str], names: Sequence[str]) -> ArgumentError:
     """The error for entries of a dict that are not among `names`."""
     known = f"; known names are {', '.join(names)}" if names else "; the model has none"
-    return ArgumentError(f"{kind}: unknown {', '.join(unknown)}{_nearest(unknown[0], names) or known}")
+    return ArgumentError(f"{kind}: unknown {', '.join(unknown)}{nearest(unknown[0], names) or known}")
 
 
 def check_names(kind: str, given: Iterable[str], names: Sequence[str]) -> None:
@@ -407,9 +409,16 @@ def _expected(names: Sequence[str], shape: str) -> str:
     return f"shape {shape} is needed, in the order ({order}), or a dict by name"
 
 
-def _nearest(name: str, names: Sequence[str]) -> str:
+def nearest(name: str, names: Sequence[str]) -> str:
+    """`; did you mean ...?` for a name that is nearly one of `names`, else nothing."""
     close = get_close_matches(name, list(names), 1)
     return f"; did you mean {close[0]}?" if close else ""
+
+
+def _is_masked(value: Any) -> bool:
+    """Whether a value is masked, or an array has masked entries. NumPy imports its masked arrays only on demand."""
+    masked = sys.modules.get("numpy.ma")
+    return masked is not None and bool(masked.is_masked(value))
 
 
 def _all_numbers(raw: NDArray[Any]) -> bool:

@@ -188,8 +188,16 @@ def note_end(model: InitialStates, t: float, y: Array, p: Array, controls: Input
 def remember(model: InitialStates, y: Array, t: Array, start: Start, controls: Inputs) -> None:
     """Remember the ends of an ensemble, the last times of its array `y` (n, times, N), as long as the array exists."""
     if model.checked_at_start and y.shape[1]:
-        alive = [entry for entry in model._ensembles if entry[0]() is not None]
-        model._ensembles = [*alive[1 - _ENSEMBLES :], (weakref.ref(y), t, start, controls)]
+        owner, key = weakref.ref(model), id(y)
+
+        def forget(_: object) -> None:
+            found = owner()
+            if found is not None:
+                found._ensembles.pop(key, None)
+
+        model._ensembles[key] = weakref.ref(y, forget), t, start, controls
+        while len(model._ensembles) > _ENSEMBLES:
+            model._ensembles.pop(next(iter(model._ensembles)), None)
 
 
 def _check_assumed(kind: str, model: InitialStates, names: tuple[str, ...], rows: Any) -> None:
@@ -250,7 +258,7 @@ class _Report:
         if self.tables is None:
             self.tables = [
                 _Ends(y, *more)
-                for reference, *more in self.model._ensembles
+                for reference, *more in list(self.model._ensembles.values())
                 if (y := reference()) is not None
             ]
         for ends in self.tables:

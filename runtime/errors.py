@@ -27,6 +27,7 @@ __all__ = [
     "NoCompilerError",
     "RangeError",
     "PurePythonWarning",
+    "UnknownSystemError",
     "kernel_failed",
     "message_of",
 ]
@@ -38,6 +39,12 @@ class ChaplyginError(Exception):
 
 class ArgumentError(ChaplyginError, ValueError):
     """An argument is missing, unknown, of the wrong shape or type, unordered, or not finite."""
+
+
+class UnknownSystemError(ArgumentError, KeyError):
+    """The catalogue has no system of this name. The message names those that it has."""
+
+    __str__ = Exception.__str__  # a KeyError shows the repr of its message
 
 
 class KernelError(ChaplyginError, ArithmeticError):

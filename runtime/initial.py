@@ -46,7 +46,7 @@ class InitialStates:
     checked_at_start: tuple[str, ...]
     """Residuals and invariants that must be zero at the start of a run; see `chaplygin.runtime.consistency`."""
     ends: dict[bytes, float]
-    _ensembles: list[Any]
+    _ensembles: dict[int, Any]
 
     def _columns(
         self, kernel: str, t: Array, y: Array, p: Array, u: Array, v: Array | None, strict: bool = True

@@ -110,7 +110,7 @@ class Model(ModelCore, Face):
         super().__init__(capsule, owner=owner)
         self.variables = {entry[0]: Variable(*entry) for entry in reversed(self._variables)}
         self.variables = {name: self.variables[name] for name in dict.fromkeys(e[0] for e in self._variables)}
-        self._ensembles: list[Any] = []
+        self._ensembles: dict[int, Any] = {}
         if self.along is not None:
             self._rename_time(self.along)
 

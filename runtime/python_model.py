@@ -122,7 +122,7 @@ class PythonModel(Face):
         self.checked_at_start = tuple(v.name for v in kernels.invariants if v.flags & ZERO_AT_START)
         self.has_initial = "initial" in kernels.python
         self.ends: dict[bytes, float] = {}
-        self._ensembles: list[Any] = []
+        self._ensembles: dict[int, Any] = {}
 
     def rhs(self, t: Any, y: Any, p: Any, u: Any = ()) -> Array:
         """dy/dt at time t: (n,) for y of shape (n,), (n, N) for (n, N)."""

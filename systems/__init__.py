@@ -61,13 +61,20 @@ def examples() -> tuple[str, ...]:
 def example(name: str, **options: Any) -> Example:
     """The catalogue entry ``name``; ``options`` are those of the system's own file, such as ``n``.
 
-    Raises KeyError for an unknown name and TypeError for an unknown option; both messages list the valid names.
+    Raises UnknownSystemError, a KeyError, for an unknown name and TypeError for an unknown option; both messages list
+    the valid names.
 
     >>> example("n_link_pendulum", n=3).initial["theta3"]
     0.5
     """
     if name not in _SYSTEMS:
-        raise KeyError(f"unknown system {name!r}; the catalogue has: {', '.join(_SYSTEMS)}")
+        from chaplygin.runtime.arguments import nearest
+        from chaplygin.runtime.errors import UnknownSystemError
+
+        hint = nearest(name, _SYSTEMS) if isinstance(name, str) else ""
+        raise UnknownSystemError(
+            f"the catalogue has no system {name!r}{hint or ';'} it has {', '.join(_SYSTEMS)}"
+        )
     make = import_module(f".{name}", __name__).example
     known = list(signature(make).parameters)
     unknown = [option for option in options if option not in known]

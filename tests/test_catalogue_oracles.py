@@ -18,6 +18,7 @@ import pytest
 from mpmath import mp
 from scipy.integrate import solve_ivp
 
+from chaplygin.runtime.errors import UnknownSystemError
 from chaplygin.systems import chaplygin_sleigh, euler_rigid_body, example, examples, harmonic_oscillator
 from chaplygin.systems.rigid import product, rotation
 
@@ -266,8 +267,16 @@ def test_n_link_takes_its_size() -> None:
 
 
 def test_errors_name_what_there_is() -> None:
-    with pytest.raises(KeyError, match="heavy_top"):
-        example("heavy_bottom")
+    with pytest.raises(
+        KeyError, match=r"^the catalogue has no system 'heavy_tpo'; did you mean heavy_top\? it has "
+    ):
+        example("heavy_tpo")
+    with pytest.raises(
+        UnknownSystemError, match=r"^the catalogue has no system 'juggler'; it has block_on_belt, "
+    ):
+        example("juggler")
+    with pytest.raises(UnknownSystemError, match="no system 3; it has "):
+        example(3)
     with pytest.raises(TypeError, match="it takes n"):
         example("n_link_pendulum", links=3)
     with pytest.raises(TypeError, match="it has no options"):

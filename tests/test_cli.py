@@ -329,6 +329,36 @@ def test_preparation_and_integration_are_two_figures(
     assert float(found[1]) > 1.1
 
 
+def test_an_ensemble_along_a_coordinate(capsys: Captured) -> None:
+    """Whittaker's form along phi: its rate omega is not scattered, since phi has to grow."""
+    arguments = ("ensemble", "chaplygin_sleigh", "--form", "whittaker", "--t-end", "0.9", "-n", "2000")
+    text = output(capsys, *arguments)
+    assert "scattered: v;" in text.replace("\n", ";")
+    assert "2000 ok" in text
+    assert "scattered: omega;" in output(
+        capsys, *arguments[:-1], "2", "--scatter", "omega", "--spread", "1e-6"
+    ).replace("\n", ";")
+
+
+def test_nothing_is_imported_while_an_ensemble_is_timed() -> None:
+    """Imports would count into its rate."""
+    script = """
+import sys
+import chaplygin as cg
+ensemble = cg.ensemble
+def timed(*arguments, **named):
+    before = set(sys.modules)
+    result = ensemble(*arguments, **named)
+    print("imported", sorted(set(sys.modules) - before))
+    return result
+cg.ensemble = timed
+from chaplygin.cli import main
+main(["ensemble", "harmonic_oscillator", "-n", "600"])
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "imported []" in done.stdout, done.stdout + done.stderr
+
+
 def test_ensemble_scatters_what_it_is_told(capsys: Captured) -> None:
     text = output(capsys, "ensemble", "heavy_top", "-n", "20", "--scatter", "m,w1", "--t-end", "1")
     assert "scattered: m, w1" in text

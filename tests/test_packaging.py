@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import platform
 import re
+import runpy
+import shutil
 import subprocess
 import sys
 import venv
@@ -185,3 +187,56 @@ def test_without_a_compiler_the_package_still_installs(archive: Path, tmp_path: 
     assert "sleigh" in run(python, "-c", "import chaplygin as cg; print(cg.examples())", cwd=tmp_path)
     compiled = "from importlib.util import find_spec; print(find_spec('chaplygin.runtime._core'))"
     assert run(python, "-c", compiled, cwd=tmp_path).strip() == "None"
+
+
+LOOSE = [
+    "-ffast-math",
+    "-Ofast",
+    "-funsafe-math-optimizations -ffinite-math-only",
+    "-fassociative-math -fno-signed-zeros -freciprocal-math -fno-trapping-math",
+]
+
+ARITHMETIC = """
+double sum(double a, double b) { return (a + b) - a; }
+double third(double a) { return a / 3.0 / 3.0; }
+double zero(double a) { return a + 0.0; }
+int nan(double a) { return a != a; }
+double product(double a, double b) { return a * b; }
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="flags of gcc and clang")
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("flags", LOOSE)
+def test_flags_of_the_environment_change_no_value(
+    compiler: str, flags: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CFLAGS come before the flags of setup.py, when compiling and when linking, where they could flush subnormals."""
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no {compiler} here")
+    import setuptools
+
+    monkeypatch.setattr(setuptools, "setup", lambda **_: None)
+    found = runpy.run_path(str(ROOT / "setup.py"))
+    (extension, *_) = found["extensions"]()
+    (tmp_path / "arithmetic.c").write_text(ARITHMETIC)
+    for kind in ("PORTABLE", "BINDING"):
+        call = [compiler, *flags.split(), "-fPIC", "-c", "arithmetic.c", *found[kind]]
+        subprocess.run(call, cwd=tmp_path, check=True)
+        link = [compiler, "-shared", *flags.split(), "arithmetic.o", "-o", f"{kind}.so"]
+        subprocess.run([*link, *extension.extra_link_args], cwd=tmp_path, check=True)
+        script = f"""
+import ctypes, math
+library = ctypes.CDLL("./{kind}.so")
+def call(name, *values):
+    function = library[name]
+    function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double] * len(values)
+    return function(*values)
+assert call("sum", 1e20, 1.0) == 0.0
+assert math.copysign(1, call("zero", -0.0)) == 1
+assert call("third", 7.1) == 7.1 / 3 / 3
+library.nan.argtypes = [ctypes.c_double]
+assert library.nan(math.nan) == 1
+assert call("product", 1e-300, 1e-10) > 0
+"""
+        subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)

@@ -440,11 +440,22 @@ def test_wrong_systems_of_bodies() -> None:
     stretched = 1.1 * cg.turn(1, THETA)
     mirrored = cg.turn(1, THETA) * sp.diag(1, 1, -1)
     skewed = cg.turn(1, THETA) + sp.Matrix([[0, 0.1, 0], [0, 0, 0], [0, 0, 0]])
+    mistyped = sp.Matrix([[1, 0, 0], [0, sp.cos(THETA), -sp.sin(THETA)], [0, -sp.sin(THETA), sp.cos(THETA)]])
+    swelling = (1 + THETA**2) * cg.turn(1, THETA)
     frame, other = cg.Body("frame"), cg.Body("other")
+    straight = {M1: 1, THETA: 0}  # where both are the unit matrix
     cases: list[tuple[Any, str]] = [
         (lambda: system(body(rotation=stretched)), "'b': rotation is not a rotation.*lengths 1.1, 1.1, 1.1"),
         (lambda: system(body(rotation=mirrored)), "determinant is -1"),
         (lambda: system(body(rotation=skewed)), "'b': rotation is not a rotation"),
+        (
+            lambda: system(body(), body(name="c", rotation=mistyped), example=straight),
+            "'c': rotation is not a rotation at theta = -?0",
+        ),
+        (
+            lambda: system(body(rotation=swelling), example=straight),
+            "'b': rotation is not a rotation at theta",
+        ),
         (lambda: system(body(inertia=(1, -0.2, 1))), "'b': inertia has the central principal moments -0.2"),
         (lambda: system(body(about=(0, 0, 2))), "must not be negative.*about="),
         (lambda: system(body(mass=-M1)), "'b': mass is -1"),
@@ -471,6 +482,27 @@ def test_wrong_systems_of_bodies() -> None:
     for make, words in cases:
         with pytest.raises(DeclarationError, match=words):
             make()
+
+
+def test_a_rotation_only_where_its_coordinates_satisfy_an_equation() -> None:
+    """Direction cosines and unit quaternions, kept by the kinematics or by a holonomic constraint."""
+    q0, q1, q2, q3 = QUATERNION
+    unit = dict(zip(QUATERNION, (0.6, 0.0, 0.8, 0.0), strict=True))
+    plain = sp.Matrix(rotation(QUATERNION)).subs(q0**2, 1 - q1**2 - q2**2 - q3**2)
+    assert sp.simplify(plain[0, 0] - (1 - 2 * q2**2 - 2 * q3**2)) == 0
+    body = cg.Body("b", mass=M1, inertia=(1, 1, 1), rotation=plain)
+    cg.System("s", kinematics=KINEMATICS, bodies=[body], example=unit)
+    cg.System("s", kinematics={q: 1000 * e for q, e in KINEMATICS.items()}, bodies=[body], example=unit)
+    more = sum(cg.rate(q) ** 2 for q in QUATERNION)
+    with pytest.raises(DeclarationError, match="'b': rotation is not a rotation at q"):
+        cg.System("s", coordinates=list(QUATERNION), kinetic=more, bodies=[body], example=unit)
+    c, s = cg.coordinates("c s")
+    turned = cg.Body("b", mass=M1, inertia=(1, 1, 1), rotation=sp.Matrix([[c, -s, 0], [s, c, 0], [0, 0, 1]]))
+    more = cg.rate(c) ** 2 + cg.rate(s) ** 2
+    given: Any = {"coordinates": [c, s], "kinetic": more, "bodies": [turned], "example": {c: 0.6, s: 0.8}}
+    cg.System("s", holonomic=[c**2 + s**2 - 1], **given)
+    with pytest.raises(DeclarationError, match="'b': rotation is not a rotation at c = "):
+        cg.System("s", **given)
 
 
 def test_a_quaternion_off_the_unit_sphere_in_the_example_is_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import warnings
 from typing import Any
 
@@ -13,7 +14,7 @@ from runtime_models import model, needs_core
 
 import chaplygin as cg
 from chaplygin.codegen.emit.python_backend import python_model
-from chaplygin.runtime.columns import STRETCH
+from chaplygin.runtime.columns import STRETCH, Start
 from chaplygin.runtime.errors import ArgumentError, ConsistencyWarning
 
 pytestmark = needs_core
@@ -328,6 +329,26 @@ def test_the_ends_of_an_ensemble_start_the_next_one(backend: str) -> None:
         cg.ensemble(model, (5.0, 5.1), initial=y, parameters={**P, "r": 2.0}, **options)
     with pytest.raises(ArgumentError, match=r"holonomic_1|constraint_1"):
         cg.ensemble(model, (5.0, 5.1), initial=y + 1e-3, parameters=P, **options)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_an_ensemble_was_given_goes_with_its_results(backend: str) -> None:
+    """The model remembers the ends as long as the array of the states lives, and no longer."""
+    model = compiled(pendulum(), "maggi", backend)
+    options: Any = {"method": "rk4", "step": 0.1}
+    initial = {n: np.full(3, v) for n, v in start(0.6, -0.8, 0.3).items() if n in model.states}
+
+    def given() -> int:
+        gc.collect()
+        return sum(isinstance(found, Start) for found in gc.get_objects())
+
+    before = given()
+    ens = cg.ensemble(model, (0.0, 1.0), initial=initial, parameters={**P, "m": np.ones(3)}, **options)
+    y = ens.y
+    del ens
+    assert given() == before + 1
+    del y
+    assert given() == before
 
 
 def test_a_restart_at_another_time_is_a_start_like_any_other() -> None:

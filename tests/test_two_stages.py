@@ -15,6 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -330,6 +331,40 @@ def test_what_is_waited_for_does_not_wait_for_its_turn(place: Place, monkeypatch
     assert not first.has_inlined_methods
     assert pickle.loads(pickle.dumps(first)) is first  # waits too
     assert first.has_inlined_methods
+
+
+def test_what_waits_for_its_turn_does_not_hold_up_other_processes(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stages, "_turns", stages._Turns(0))
+    _, model = oscillator()
+    other = place.start(RUN)
+    try:
+        _, err = other.communicate(timeout=LIMIT)
+    finally:
+        other.kill()
+    assert other.returncode == 0, err
+    assert len(place.entries()) == 1
+    assert not model.has_inlined_methods
+    before = place.compiled("harmonic_oscillator_wrapper.c")
+    assert (
+        Path(model.owner.__file__) == place.entries()[0]
+    )  # waits, and takes what the other process has built
+    assert model.has_inlined_methods
+    assert place.compiled("harmonic_oscillator_wrapper.c") == before == 1
+
+
+def test_who_waits_for_a_build_for_long_is_told(place: Place, capfd: pytest.CaptureFixture[str]) -> None:
+    place.tell("hold")
+    _, model = oscillator()
+    waiting = threading.Thread(target=model._rest)
+    waiting.start()
+    until(
+        lambda: "compiling harmonic_oscillator: waiting for the build to finish\n" in capfd.readouterr().err
+    )
+    place.tell()
+    waiting.join(LIMIT)
+    assert model.has_inlined_methods
 
 
 @pytest.mark.parametrize("options", [{"wait": True}, {"reproducible": False}])

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["begin", "complete"]
 
 PATIENCE = 1.0
-"""Seconds to wait for builds silently at the end of the process."""
+"""Seconds to wait for builds silently."""
 
 _running: dict[str, Build] = {}  # by key
 _postponed: WeakValueDictionary[str, Model] = WeakValueDictionary()  # by key
@@ -54,6 +54,8 @@ class _Turns:
     @contextmanager
     def taken(self, build: Build) -> Iterator[None]:
         with self.changed:
+            if self.free <= 0 and not build.awaited:
+                build.worker.step_aside()
             self.changed.wait_for(lambda: self.free > 0 or build.awaited)
             self.free -= 1
         try:
@@ -198,6 +200,13 @@ class _Worker:
         found: dict[str, Any] = json.loads(line)
         return found
 
+    def step_aside(self) -> None:
+        """Let it give up the entry's lock until its order comes, so that other processes need not wait for it."""
+        assert self.process.stdin is not None
+        with suppress(OSError):
+            self.process.stdin.write(b'{"later": true}\n')
+            self.process.stdin.flush()
+
     def order(self, sources: Sources, inline: bool) -> None:
         """Send it the sources to build."""
         assert self.process.stdin is not None
@@ -249,6 +258,9 @@ class Build:
         """Return when the model uses the complete build. Raises BuildError if that failed."""
         if os.getpid() == self.pid:
             _turns.hurry(self)
+            self.thread.join(PATIENCE)
+            if self.thread.is_alive() and sys.stderr is not None:
+                print(f"compiling {self.model.name}: waiting for the build to finish", file=sys.stderr)
             self.thread.join()
         elif self.model._rest is not None:
             # A forked child has neither the thread nor the second process: wait as any other process would.

@@ -2,7 +2,8 @@
 
 `stages` starts it and communicates over pipes, one line of JSON at a time. It answers `{"found": path}` if another
 process has built the entry meanwhile, or `{"mine": true}` once it holds the entry's lock. Then it reads the sources,
-builds, and answers `{"made": path}` or `{"error": one line, "log": path}`. It ends when its input does.
+builds, and answers `{"made": path}` or `{"error": one line, "log": path}`. It ends when its input does. After
+`{"later": true}` it gives up the lock until the sources come.
 
 The lock and the unfinished files belong to this process alone, so the entry is built even if the parent process forks
 or is killed.
@@ -16,6 +17,7 @@ import signal
 import sys
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from . import cache
@@ -49,16 +51,29 @@ def _build(key: str, answers: BinaryIO) -> None:
             _say(answers, {"found": str(found)})
             return
         _say(answers, {"mine": True})
-        # Import Cython while the sources are still being derived.
+        # The sources are still being derived: import Cython before they arrive.
         with suppress(ImportError):
             import_module("Cython.Compiler.Main")
-        line = sys.stdin.buffer.readline()
-        if not line:
+        order = _order()
+        made = _made(key, order) if "name" in order else None
+    if made is None:
+        order = _order()
+        if not order:
             return
-        order: dict[str, Any] = json.loads(line)
-        sources = Sources(order["name"], order["digest"], order["files"])
-        made = make(sources, key=key, reproducible=order["reproducible"], inline=order["inline"])
+        with cache.locked(key):
+            made = cache.lookup(key) or _made(key, order)
     _say(answers, {"made": str(made)})
+
+
+def _order() -> dict[str, Any]:
+    """The next line of the input; empty at its end."""
+    order: dict[str, Any] = json.loads(sys.stdin.buffer.readline() or b"{}")
+    return order
+
+
+def _made(key: str, order: dict[str, Any]) -> Path:
+    sources = Sources(order["name"], order["digest"], order["files"])
+    return make(sources, key=key, reproducible=order["reproducible"], inline=order["inline"])
 
 
 def _say(answers: BinaryIO, answer: dict[str, Any]) -> None:

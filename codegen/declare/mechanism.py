@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,17 @@ from ..graph.graph import Graph, Node
 from ..graph.to_sympy import expressions
 from .bodies import Body
 from .interactions import Interaction
+from .points import Point, example_point, moved_points, sample
 from .screws import Flow, Screw
 from .symbols import Coordinate, DeclarationError
 
 if TYPE_CHECKING:
     from .system import System
+
+_EXACT, _FOLLOWED = 1e-8, 1e-6
+"""Relative errors of a rotation: where its variables are exact, and where they come from a motion followed."""
+_RANDOM, _MOTIONS = 4, 3
+"""Points near the example and motions from it at which rotations are checked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,22 +136,24 @@ def check_declared(
                 )
 
 
-def check_bodies(system: str, bodies: Sequence[Body], point: Mapping[str, float], given: set[str]) -> None:
-    """Check rotations, masses and inertias at the example point; `given` has the names of the symbols that it sets."""
+def check_bodies(system: System) -> None:
+    """Check masses, inertias and rotations at the example point, and rotations elsewhere too."""
     import numpy as np
+
+    point = example_point(system)
+    given = {s.name for s in system.example}
+    motions = functools.cache(lambda: moved_points(system, point, _MOTIONS))
 
     def numbers(where: str, e: Any) -> Any:
         if not {s.name for s in e.free_symbols} <= point.keys():
             return None  # a parameter that drops out of T and V and has no example value
-        g = Graph()
-        nodes = Lowering(g, {s: g.symbol(s.name) for s in e.free_symbols}).lower(list(e))
         try:
-            return np.array(evaluate(g, nodes, point), dtype=float).reshape(e.shape)
+            return _Matrix(e).at(point)
         except (ArithmeticError, ValueError) as error:
             raise DeclarationError(f"{where} fails at the example point: {error}") from None
 
-    for body in bodies:
-        where = f"System {system!r}: Body {body.name!r}"
+    for body in system.bodies:
+        where = f"System {system.name!r}: Body {body.name!r}"
         mass = numbers(f"{where}: mass", sp.Matrix([body.mass]))
         if mass is not None and mass[0, 0] < 0:
             raise DeclarationError(
@@ -160,15 +169,76 @@ def check_bodies(system: str, bodies: Sequence[Body], point: Mapping[str, float]
         r = numbers(f"{where}: rotation", body.rotation)
         if r is None:
             continue
-        product = r.T @ r
-        size = float(np.trace(product)) / 3
-        scaled = np.abs(product - size * np.eye(3)).max() <= 1e-8 * size and np.linalg.det(r) > 0
         # If |q| != 1, a quaternion's matrix is a multiple of a rotation: an error only if the example sets q.
         meant = {s.name for s in body.rotation.free_symbols if isinstance(s, Coordinate)} <= given
-        if not scaled or (meant and abs(size - 1) > 1e-8):
-            lengths = ", ".join(f"{v:.6g}" for v in np.linalg.norm(r, axis=0))
-            raise DeclarationError(
-                f"{where}: rotation is not a rotation at the example point: its columns have the lengths {lengths}, "
-                f"its determinant is {np.linalg.det(r):.6g}; columns are the body axes, orthonormal and right-handed"
-                " (for a quaternion give unit values in example)"
-            )
+        stretch = _stretch(r, _EXACT)
+        if stretch is None or (meant and abs(stretch - 1) > _EXACT):
+            raise DeclarationError(f"{where}: {_not_a_rotation(r, 'at the example point')}")
+        _check_elsewhere(system, body, where, stretch, motions)
+
+
+class _Matrix:
+    """A matrix of SymPy expressions, to be evaluated at several points."""
+
+    def __init__(self, matrix: Any) -> None:
+        self.graph, self.shape = Graph(), matrix.shape
+        symbols = {s: self.graph.symbol(s.name) for s in matrix.free_symbols}
+        self.nodes = Lowering(self.graph, symbols).lower(list(matrix))
+
+    def at(self, point: Mapping[str, float]) -> Any:
+        """Its values, as an array. Raises ArithmeticError or ValueError outside the domain of an entry."""
+        import numpy as np
+
+        return np.array(evaluate(self.graph, self.nodes, point), dtype=float).reshape(self.shape)
+
+
+def _check_elsewhere(
+    system: System, body: Body, where: str, stretch: float, motions: Callable[[], list[Point]]
+) -> None:
+    """Refuse a matrix that is a rotation at the example point, but not where motions lead from there.
+
+    A matrix that is a rotation for any values of its variables needs no motions. Any other may be one only where they
+    satisfy an equation that motions keep: |q|^2 = 1, or a holonomic constraint.
+    """
+    matrix = _Matrix(body.rotation)
+
+    def values(point: Point) -> Any:
+        try:
+            return matrix.at(point)
+        except (ArithmeticError, ValueError):  # outside the domain of an entry
+            return None
+
+    def is_rotation(r: Any, tolerance: float) -> bool:
+        found = _stretch(r, tolerance)
+        return found is not None and abs(found - stretch) <= tolerance * stretch
+
+    random = [values(sample(system, seed)) for seed in range(1, 1 + _RANDOM)]
+    if all(r is None or is_rotation(r, _EXACT) for r in random) or system.parametrization:
+        return
+    for point in motions():
+        r = values(point)
+        if r is not None and not is_rotation(r, _FOLLOWED):
+            names = sorted({s.name for s in body.rotation.free_symbols} & point.keys())
+            place = ", ".join(f"{name} = {point[name]:.6g}" for name in names)
+            raise DeclarationError(f"{where}: {_not_a_rotation(r, f'at {place}')}")
+
+
+def _stretch(r: Any, tolerance: float) -> float | None:
+    """The factor c^2 > 0 of a matrix r = c R with a rotation R; None where there is none."""
+    import numpy as np
+
+    product = r.T @ r
+    size = float(np.trace(product)) / 3
+    scaled = np.abs(product - size * np.eye(3)).max() <= tolerance * size and np.linalg.det(r) > 0
+    return size if scaled else None
+
+
+def _not_a_rotation(r: Any, where: str) -> str:
+    import numpy as np
+
+    lengths = ", ".join(f"{v:.6g}" for v in np.linalg.norm(r, axis=0))
+    return (
+        f"rotation is not a rotation {where}: its columns have the lengths {lengths}, its determinant is "
+        f"{np.linalg.det(r):.6g}; columns are the body axes, orthonormal and right-handed (for a quaternion give unit "
+        "values in example)"
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sympy import Symbol
 
@@ -163,3 +163,53 @@ def example_point(system: System) -> Point:
     if not all(math.isfinite(v) for v in values):
         raise DeclarationError(f"System {system.name!r}: an expression is not finite at the example point")
     return point
+
+
+def moved_points(system: System, start: Point, count: int) -> list[Point]:
+    """Points on motions from `start`: what kinematics and constraints keep, such as |q|^2 = 1, they keep too.
+
+    The coordinates follow the kinematics, with random velocities that satisfy the constraints. A motion that leaves the
+    domain of an expression, or is too fast to be followed, is left out. Not for parametrized constraints.
+    """
+    import numpy as np
+
+    declared = system.nodes
+    g, fields = declared.graph, declared.fields
+    n, k, m = len(fields.coordinates), len(fields.along), len(declared.constraint_offsets)
+    names = [*(s.name for s in system.coordinates), time.name]
+    places = [(a, i) for a in range(k) for i in range(n) if fields.along[a][i] != g.zero]
+    rows = [node for row in declared.constraint_rows for node in row]
+    nodes = [*fields.drift, *declared.constraint_offsets, *(fields.along[a][i] for a, i in places), *rows]
+
+    def rates(x: Any, w: Any) -> Any:
+        """d(x, t)/dt with the velocities nearest to w that satisfy the constraints."""
+        found = evaluate(g, nodes, {**start, **dict(zip(names, x.tolist(), strict=True))})
+        drift, offsets, along, rest = np.split(np.array(found, float), [n, n + m, n + m + len(places)])
+        matrix = np.zeros((k, n))
+        matrix[tuple(zip(*places, strict=True))] = along
+        a = rest.reshape(m, k)
+        v = w - np.linalg.pinv(a) @ (a @ w + offsets)
+        return np.append(drift + v @ matrix, 1.0)
+
+    def motion(x: Any, w: Any, steps: int) -> list[Any]:
+        """States on the motion from x, by Runge and Kutta's method."""
+        speed = np.abs(rates(x, w) / (1 + np.abs(x))).max()
+        h, found = 0.5 / (steps * max(speed, 1.0)), []
+        for _ in range(steps):
+            a = rates(x, w)
+            b = rates(x + h / 2 * a, w)
+            c = rates(x + h / 2 * b, w)
+            x = x + h / 6 * (a + 2 * b + 2 * c + rates(x + h * c, w))
+            found.append(x)
+        return found
+
+    draw, points, first = random.Random(1), [], np.array([start[name] for name in names])
+    for _ in range(count):
+        w = np.array([draw.uniform(-1, 1) for _ in range(k)])
+        try:
+            coarse, fine = motion(first, w, 10), motion(first, w, 20)
+        except (ArithmeticError, ValueError):
+            continue
+        if (np.abs(coarse[-1] - fine[-1]) <= 1e-7 * (1 + np.abs(fine[-1]))).all():
+            points += [{**start, **dict(zip(names, x.tolist(), strict=True))} for x in fine[::4]]
+    return points

@@ -248,7 +248,7 @@ class Flow:
         g, pose = self.graph, self.pose(body)
         half = g.div(g.one, g.two)
         inside = not is_zero(g, pose.lever)
-        square = self._square([(g.one, self.velocity(body, inside))], pose)
+        square = self._square([(g.one, self.velocity(body, inside))])
         moving = g.mul(half, g.mul(pose.mass, square))
         if all(is_zero(g, row) for row in pose.inertia):
             return moving
@@ -257,7 +257,7 @@ class Flow:
     def _turning_energy(self, body: Body, pose: _Pose) -> Node:
         """omega . I omega, in the parent's axes if I is constant in them, so that the spin angle drops out."""
         g = self.graph
-        inner = self._quadratic(pose.inertia, self.omega(body), pose)
+        inner = self._quadratic(pose.inertia, self.omega(body))
         if pose.scale != g.one or not pose.turned_by:
             return inner
         turned = product(g, product(g, pose.rotation, pose.inertia), transpose(pose.rotation))
@@ -267,9 +267,9 @@ class Flow:
         outer = tuple(dropped(g, times(g, pose.rotation, self.spin(body)), pose.turned_by))
         if body.parent is not None:
             outer = plus(g, self.omega(body.parent), outer)
-        return self._quadratic(fixed, outer, pose)
+        return self._quadratic(fixed, outer)
 
-    def _quadratic(self, inertia: Matrix, omega: Vector, pose: _Pose) -> Node:
+    def _quadratic(self, inertia: Matrix, omega: Vector) -> Node:
         """omega . I omega; components with equal moments are grouped so that angles can drop out."""
         g = self.graph
         if any(inertia[i][j] != g.zero for i in range(3) for j in range(3) if i != j):
@@ -278,10 +278,10 @@ class Flow:
         for i in range(3):
             if inertia[i][i] != g.zero:
                 moments.setdefault(inertia[i][i], []).append(omega[i])
-        return self._square([(moment, tuple(parts)) for moment, parts in moments.items()], pose)
+        return self._square([(moment, tuple(parts)) for moment, parts in moments.items()])
 
-    def _square(self, groups: Sequence[tuple[Node, Vector]], pose: _Pose) -> Node:
-        """sum of moment * |v|^2, without coordinates of the pose that drop out of |v|^2."""
+    def _square(self, groups: Sequence[tuple[Node, Vector]]) -> Node:
+        """sum of moment * |v|^2, without coordinates that drop out of |v|^2."""
         g = self.graph
         own = [g.dot(v, v) for _, v in groups]
         places = set(self.along)

@@ -13,10 +13,8 @@ from chaplygin.runtime.errors import ArgumentError, RangeError
 
 from ..graph.graph import Node
 from ..graph.to_sympy import expressions
-from . import checks, contacts, events
-from . import reading as declaration
+from . import checks, contacts, events, reading
 from .digest import digest
-from .points import example_point
 from .symbols import DeclarationError, check_name, rate, time
 from .system_nodes import SystemNodes, lowered, remaining_parameters
 
@@ -155,10 +153,10 @@ class System:
             checks.expression(name, f"constraints[{i}]", e)
             for i, e in enumerate(checks.sequence(name, "constraints", constraints))
         ]
-        equations, rates = declaration.holonomic(name, checks.sequence(name, "holonomic", holonomic), rows)
+        equations, rates = reading.holonomic(name, checks.sequence(name, "holonomic", holonomic), rows)
         self._put("holonomic", equations)
         self._put("constraints", (*declared, *rates))
-        self._put("velocities", declaration.velocities(name, rows, self.example))
+        self._put("velocities", reading.velocities(name, rows, self.example))
         self._put(
             "_forces",
             checks.expressions(name, "forces", forces or {}, self.velocities, "a velocity of the system"),
@@ -171,7 +169,7 @@ class System:
                 for k, e in checks.mapping(name, "outputs", outputs or {}).items()
             },
         )
-        given, independent = declaration.parametrization(self, parametrization)
+        given, independent = reading.parametrization(self, parametrization)
         self._put("parametrization", given)
         self._put("independent", independent)
         self._add_contacts_and_events(
@@ -188,7 +186,7 @@ class System:
         if self.bodies:
             from .mechanism import check_bodies
 
-            check_bodies(name, self.bodies, example_point(self), {s.name for s in self.example})
+            check_bodies(self)
 
     def _add_bodies(self, bodies: tuple[Body, ...], interactions: tuple[Interaction, ...]) -> None:
         self._put("bodies", bodies)
@@ -255,7 +253,7 @@ class System:
     # -- construction -------------------------------------------------------------------------------------------
     def _collect_symbols(self) -> None:
         for kind, symbols in zip(
-            ("parameters", "inputs", "multipliers"), declaration.symbols(self, self._entries()), strict=True
+            ("parameters", "inputs", "multipliers"), reading.symbols(self, self._entries()), strict=True
         ):
             self._put(kind, symbols)
         checks.check_unique_names(self)

@@ -55,6 +55,7 @@ _HOMES = {
         "NoCompilerError",
         "RangeError",
         "PurePythonWarning",
+        "UnknownSystemError",
     ),
     "chaplygin.runtime.loading": ("load_model",),
     "chaplygin.runtime.model": ("Model",),
@@ -97,6 +98,7 @@ __all__ = [
     "Stepper",
     "System",
     "PurePythonWarning",
+    "UnknownSystemError",
     "Weight",
     "Wrench",
     "compile",
@@ -156,6 +158,7 @@ if TYPE_CHECKING:
         NoCompilerError,
         PurePythonWarning,
         RangeError,
+        UnknownSystemError,
     )
     from chaplygin.runtime.loading import load_model
     from chaplygin.runtime.model import Model

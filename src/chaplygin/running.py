@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from argparse import Namespace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from chaplygin.runtime.errors import FormError
@@ -75,12 +76,13 @@ def run(arguments: Namespace) -> int:
         against, known = _reference(found, model, solution, options)
     drifts = _drifts(found, model, solution) if solution.success else []
     audit = _audit(solution) if solution.success else None
+    report = _Report(
+        found, solution, options, axis, against, known, drifts, audit, preparation, integration=seconds
+    )
     if arguments.json:
-        print_json(
-            _run_facts(found, solution, options, axis, against, known, drifts, audit, preparation, seconds)
-        )
+        print_json(_run_facts(report))
     else:
-        _print_run(found, solution, options, axis, against, known, drifts, audit, preparation, seconds)
+        _print_run(report)
     if not solution.success:
         return 1
     if arguments.plot:
@@ -91,59 +93,58 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _print_run(
-    found: Subject,
-    solution: Any,
-    options: dict[str, Any],
-    axis: str,
-    against: str,
-    known: dict[str, float] | None,
-    drifts: list[Drift],
-    audit: Any,
-    preparation: float,
-    seconds: float,
-) -> None:
+@dataclass(frozen=True)
+class _Report:
+    """What `run` tells of a run."""
+
+    found: Subject
+    solution: Any
+    options: dict[str, Any]
+    axis: str
+    against: str  # what `known`, the values at the end, come from
+    known: dict[str, float] | None
+    drifts: list[Drift]
+    audit: Any
+    preparation: float  # seconds
+    integration: float
+
+
+def _print_run(run: _Report) -> None:
+    found, solution, options = run.found, run.solution, run.options
     model, (t0, t_end) = solution.model, options["t_span"]
     how = f"step = {options['step']:g}" if "step" in options else f"rtol = {options['rtol']:g}"
-    print(f"{found.label}, form {model.form}, {options['method']}, {how}, {axis} = {t0:g} .. {t_end:g}")
+    print(f"{found.label}, form {model.form}, {options['method']}, {how}, {run.axis} = {t0:g} .. {t_end:g}")
     print(solution.message)
     if not solution.success:
         return
-    print(f"\n{_end_states(model, solution, against, known)}")
+    print(f"\n{_end_states(model, solution, run.against, run.known)}")
     rows = [("conserved", "at the start", "largest drift", "")]
-    rows += [(d.name, "0" if d.residual else f"{d.start:.15g}", f"{d.largest:.1e}", d.text) for d in drifts]
-    shown = table(rows, right=[1, 2]) if drifts else "  no conserved quantities are known"
+    rows += [
+        (d.name, "0" if d.residual else f"{d.start:.15g}", f"{d.largest:.1e}", d.text) for d in run.drifts
+    ]
+    shown = table(rows, right=[1, 2]) if run.drifts else "  no conserved quantities are known"
     print(f"\n{shown}")
-    if audit is not None:
-        verdict = "passed" if audit.passed else f"FAILED in {audit.failures} steps"
+    if run.audit is not None:
+        verdict = "passed" if run.audit.passed else f"FAILED in {run.audit.failures} steps"
         print(
-            f"  audit of {audit.quantity} against power: {verdict}, largest imbalance in a step {audit.largest:.1e}"
+            f"  audit of {run.audit.quantity} against power: {verdict}, largest imbalance in a step "
+            f"{run.audit.largest:.1e}"
         )
     rejected = f", {solution.n_rejected} rejected" if solution.n_rejected else ""
     print(
         f"\n{solution.n_steps} steps{rejected}, {solution.nfev} evaluations\n"
-        f"prepared in {_duration(preparation)}, integrated in {_duration(seconds)}"
+        f"prepared in {_duration(run.preparation)}, integrated in {_duration(run.integration)}"
     )
 
 
-def _run_facts(
-    found: Subject,
-    solution: Any,
-    options: dict[str, Any],
-    axis: str,
-    against: str,
-    known: dict[str, float] | None,
-    drifts: list[Drift],
-    audit: Any,
-    preparation: float,
-    seconds: float,
-) -> dict[str, Any]:
+def _run_facts(run: _Report) -> dict[str, Any]:
     """What `run --json` prints."""
+    solution, options, audit = run.solution, run.options, run.audit
     model = solution.model
     facts: dict[str, Any] = {
-        "system": found.label,
+        "system": run.found.label,
         "form": model.form,
-        "along": axis,
+        "along": run.axis,
         "span": list(options["t_span"]),
         **{key: options[key] for key in ("method", "rtol", "atol", "step") if key in options},
         "status": solution.status,
@@ -152,8 +153,8 @@ def _run_facts(
         "steps": solution.n_steps,
         "rejected": solution.n_rejected,
         "evaluations": solution.nfev,
-        "preparation_seconds": preparation,
-        "integration_seconds": seconds,
+        "preparation_seconds": run.preparation,
+        "integration_seconds": run.integration,
     }
     if solution.t_events is not None:
         facts["events"] = {name: list(t) for name, t in zip(model.events, solution.t_events)}
@@ -163,9 +164,9 @@ def _run_facts(
         ]
     if solution.success:
         facts["end"] = _ends(model, solution)
-        facts["reference"] = None if known is None else {"from": against, "values": known}
+        facts["reference"] = None if run.known is None else {"from": run.against, "values": run.known}
         facts["conserved"] = {
-            d.name: {"start": d.start, "largest_drift": d.largest, "residual": d.residual} for d in drifts
+            d.name: {"start": d.start, "largest_drift": d.largest, "residual": d.residual} for d in run.drifts
         }
     if audit is not None:
         facts["audit"] = {"quantity": audit.quantity, "passed": audit.passed, "largest": audit.largest}
@@ -304,7 +305,7 @@ def ensemble(arguments: Namespace) -> int:
 
     if arguments.count < 1:
         raise SubjectError(f"-n {arguments.count}: must be at least 1")
-    found, model, options, _, preparation = prepared(arguments)
+    found, model, options, axis, preparation = prepared(arguments)
     t0, t_end = options["t_span"]
     if t_end == t0:
         raise SubjectError(f"--t-end {t_end:g}: the trajectories start there; give a different end")
@@ -318,7 +319,7 @@ def ensemble(arguments: Namespace) -> int:
         "initial": {n: v for n, v in found.initial.items() if n in model.states or not plain},
         "parameters": dict(found.parameters),
     }
-    names = _scattered(arguments.scatter, found, tables)
+    names = _scattered(arguments.scatter, found, tables, axis)
     for name in names:
         home = tables["initial"] if name in tables["initial"] else tables["parameters"]
         spread = arguments.spread * max(1.0, abs(home[name]))
@@ -400,8 +401,12 @@ def _countable(count: int, states: int) -> int:
     return count
 
 
-def _scattered(wanted: str | None, found: Subject, tables: dict[str, dict[str, Any]]) -> list[str]:
-    """The names to scatter: the independent velocities unless names are given."""
+def _scattered(wanted: str | None, found: Subject, tables: dict[str, dict[str, Any]], axis: str) -> list[str]:
+    """The names to scatter: the independent velocities unless names are given.
+
+    Where a coordinate takes the place of the time, its own rate is left out: a value near zero, or of the other sign,
+    never gets to the end.
+    """
     if wanted is None:
         system = found.system
         free = system.independent or system.velocities
@@ -413,7 +418,14 @@ def _scattered(wanted: str | None, found: Subject, tables: dict[str, dict[str, A
                     f"{found.label} has no form that distinguishes independent from dependent velocities: name what to "
                     "scatter with --scatter"
                 ) from None
-        return [s.name for s in free if s.name in tables["initial"]]
+        own = {s.name for x, e in system.kinematics.items() if x.name == axis for s in e.free_symbols}
+        names = [s.name for s in free if s.name in tables["initial"] and s.name not in own]
+        if not names:
+            raise SubjectError(
+                f"{found.label} has no velocity to scatter beside that of {axis}: name what to "
+                "scatter with --scatter"
+            )
+        return names
     names = [name.strip() for name in wanted.split(",") if name.strip()]
     known = {**tables["initial"], **tables["parameters"]}
     for name in names:
