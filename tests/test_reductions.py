@@ -298,3 +298,25 @@ def test_multipliers_give_motion_and_reactions() -> None:
         pendulum().equations("multipliers")
     with pytest.raises(FormError, match="z is not a coordinate"):
         bead.equations("multipliers", release=Z)
+
+
+def test_whittaker_keeps_and_reports_holonomic_equations() -> None:
+    """A particle on a sphere, reduced: the motion of the full equations, with |r|^2 - 1 as a residual."""
+    x, y, z = cg.coordinates("x y z")
+    system = cg.System(
+        "bead_on_sphere",
+        coordinates=[x, y, z],
+        kinetic=(cg.rate(x) ** 2 + cg.rate(y) ** 2 + cg.rate(z) ** 2) / 2,
+        potential=9.81 * z,
+        holonomic=[x**2 + y**2 + z**2 - 1],
+    )
+    start = {"x": 0.48, "y": 0.36, "z": -0.8, "x_dot": 0.6, "y_dot": -0.8, "z_dot": 0.0}
+    full = system.compile("maggi").integrate((0, 0.1), start, {}, **TIGHT)
+    reduced = system.compile("whittaker", along=x)
+    run = reduced.integrate((0.48, full["x"][-1]), start, {}, **TIGHT)
+    assert run["t"][-1] == pytest.approx(0.1, abs=1e-11)
+    assert run["z"][-1] == pytest.approx(full["z"][-1], abs=1e-11)
+    assert reduced.residuals == ("holonomic_1",)
+    assert abs(run["holonomic_1"]).max() < 1e-13
+    with pytest.raises(cg.ArgumentError, match=r"the residual holonomic_1 = -0\.15 at the start"):
+        reduced.integrate((0.48, 0.5), {**start, "z": -0.7}, {})

@@ -349,3 +349,22 @@ def test_fields_from_forms() -> None:
     ):
         with pytest.raises(DeclarationError, match=words):
             cg.fields_from_forms(wrong, [psi, x, y], [u1, u2, u3])
+
+
+def test_fields_from_dense_forms_in_bounded_time() -> None:
+    """Three dense forms in six coordinates, whose elimination by SymPy does not end in minutes."""
+    q = cg.coordinates("q1 q2 q3 q4 q5 q6")
+    u = cg.velocities("u1 u2 u3 u4 u5 u6")
+    forms = [
+        sum(
+            (sp.sin(q[(i + j) % 6]) * (1 + i) + sp.cos(q[(2 * i + j) % 6]) + 3 * (i == j)) * cg.rate(x)
+            for j, x in enumerate(q)
+        )
+        for i in range(3)
+    ]
+    fields = cg.fields_from_forms(forms, q, u)
+    at = {s: 0.3 + 0.1 * i for i, s in enumerate(q)} | {s: 0.5 + 0.2 * i for i, s in enumerate(u)}
+    rates = {cg.rate(x): e.subs(at) for x, e in fields.items()}
+    for form, velocity in zip(forms, u, strict=False):
+        assert float(form.subs(at).subs(rates)) == pytest.approx(at[velocity], abs=1e-12)
+    assert [fields[x] for x in q[:3]] == list(u[3:])

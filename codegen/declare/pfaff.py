@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import sympy as sp
 
+from ..graph.differentiate import forward
+from ..graph.evaluate import evaluate
+from ..graph.from_sympy import Lowering
+from ..graph.graph import Graph, Node
+from ..graph.identities import FAILURES, Point, vanish_everywhere
+from ..graph.linear import choose_pivots
+from ..graph.to_sympy import shorter, shown
 from .symbols import Coordinate, DeclarationError, Velocity, rate
+
+_LARGEST = 60
+"""Largest number of operations that are simplified; sines of several angles can take SymPy a minute above it."""
 
 
 def fields_from_forms(
@@ -57,23 +69,100 @@ def fields_from_forms(
             raise DeclarationError(
                 f"fields_from_forms: forms[{i}] contains {foreign[0]}; write forms in the rates of the coordinates"
             )
-    rows, offsets = [], []
-    for i, form in enumerate(map(sp.sympify, forms)):
-        row = [sp.diff(form, r) for r in rates]
-        if any(e.free_symbols & set(rates) for e in map(sp.simplify, row)):
-            raise DeclarationError(f"fields_from_forms: forms[{i}] is not affine in the rates")
-        rows.append([sp.simplify(e) for e in row])
-        offsets.append(form.subs(dict.fromkeys(rates, 0)))
-    matrix = sp.Matrix(len(rows), n, [e for row in rows for e in row])
-    if matrix.rank(simplify=True) < len(rows):
+    slopes, offsets, at = _affine([sp.sympify(form) for form in forms], rates)
+    free = _completion(at, n)
+    if free is None:
         raise DeclarationError("fields_from_forms: the forms are linearly dependent")
-    for place in range(n):  # complete to a coframe by coordinate rates
-        if matrix.rows == n:
-            break
-        longer = matrix.col_join(sp.Matrix(1, n, [int(j == place) for j in range(n)]))
-        if longer.rank(simplify=True) == longer.rows:
-            matrix = longer
-            offsets.append(sp.Integer(0))
-    right = sp.Matrix([v - o for v, o in zip(velocities, offsets, strict=True)])
-    solution = matrix.LUsolve(right)
-    return {x: sp.expand(sp.simplify(e)) for x, e in zip(coordinates, solution, strict=True)}
+    # The rates in `free` are velocities themselves; Cramer's rule gives the others, with no denominator but det A.
+    values = dict(zip(free, velocities[len(forms) :], strict=True))
+    solved = [s for s in range(n) if s not in values]
+    right = [
+        v - offset - sum((row[s] * e for s, e in values.items()), sp.Integer(0))
+        for v, offset, row in zip(velocities, offsets, slopes, strict=False)
+    ]
+    minor = _minors([[row[s] for s in solved] for row in slopes])
+    every = tuple(range(len(forms)))
+    determinant = _short(minor(every, every))
+    for place, s in enumerate(solved):
+        columns = every[:place] + every[place + 1 :]
+        cofactors = ((-1) ** (place + r) * minor(every[:r] + every[r + 1 :], columns) for r in every)
+        above = _short(sum((c * e for c, e in zip(cofactors, right, strict=True)), sp.Integer(0)))
+        found = _short(above / determinant)
+        values[s] = sp.expand(found) if sp.count_ops(found) <= _LARGEST else found
+    return {x: values[s] for s, x in enumerate(coordinates)}
+
+
+def _short(e: Any) -> Any:
+    size = sp.count_ops(e)
+    return shorter(e, size) if size <= _LARGEST else e
+
+
+def _affine(
+    forms: Sequence[Any], rates: Sequence[sp.Symbol]
+) -> tuple[list[list[Any]], list[Any], list[list[float]]]:
+    """A and A_0 of the forms A dx/dt + A_0 as SymPy expressions, and A at a generic point.
+
+    Raises DeclarationError for a form that is not affine in the rates, or that has no value at any of the points.
+    """
+    symbols = {s.name: s for s in {*rates, *(s for form in forms for s in form.free_symbols)}}
+    g = Graph()
+    nodes = Lowering(g, {s: g.symbol(name) for name, s in symbols.items()}).lower(forms)
+    moving = [g.symbol(r.name) for r in rates]
+    columns = [forward(g, nodes, {r: g.one}) for r in moving]
+    draw = random.Random(50_021)
+    points = [{name: draw.uniform(0.3, 1.7) for name in symbols} for _ in range(8)]
+    still = dict.fromkeys(moving, g.zero)
+    slopes = []
+    for i, form in enumerate(nodes):
+        row = [column[i] for column in columns]
+        try:
+            fixed = g.substitute([*row, form], still)
+        except ZeroDivisionError:
+            fixed = []
+        if not fixed or not vanish_everywhere(
+            g, [g.sub(a, b) for a, b in zip(row, fixed, strict=False)], points
+        ):
+            raise DeclarationError(
+                f"fields_from_forms: forms[{i}] is not affine in the rates, or has no value near coordinates of 1"
+            )
+        slopes.append(fixed)
+    shown_rows = [shown(g, row, symbols) for row in slopes]
+    values = max((_values(g, slopes, point) for point in points), key=lambda a: len(choose_pivots(a)))
+    return [row[:-1] for row in shown_rows], [row[-1] for row in shown_rows], values
+
+
+def _values(g: Graph, rows: Sequence[Sequence[Node]], point: Point) -> list[list[float]]:
+    """The rows but for their last entries at a point; zeros if they have no values there."""
+    try:
+        return [[float(v) for v in evaluate(g, row[:-1], point)] for row in rows]
+    except FAILURES:
+        return [[0.0] * (len(row) - 1) for row in rows]
+
+
+def _completion(matrix: Sequence[Sequence[float]], n: int) -> list[int] | None:
+    """The first coordinates whose rates complete the rows to n independent ones; None if the rows are dependent."""
+    rows, free = [list(row) for row in matrix], list[int]()
+    if len(choose_pivots(rows)) < len(rows):
+        return None
+    for place in range(n):
+        longer = [*rows, [float(j == place) for j in range(n)]]
+        if len(rows) < n and len(choose_pivots(longer)) == len(longer):
+            rows, free = longer, [*free, place]
+    return free
+
+
+def _minors(matrix: Sequence[Sequence[Any]]) -> Callable[[tuple[int, ...], tuple[int, ...]], Any]:
+    """The minors of a matrix by rows and columns, each computed once, by Laplace's expansion."""
+
+    @cache
+    def minor(rows: tuple[int, ...], columns: tuple[int, ...]) -> Any:
+        if not rows:
+            return sp.Integer(1)
+        total = sp.Integer(0)
+        for place, c in enumerate(columns):
+            if matrix[rows[0]][c] != 0:
+                rest = minor(rows[1:], columns[:place] + columns[place + 1 :])
+                total += (-1) ** place * matrix[rows[0]][c] * rest
+        return total
+
+    return minor

@@ -76,10 +76,11 @@ def expressions(
 def shown(g: Graph, roots: Sequence[Node], symbols: Mapping[str, sp.Symbol]) -> list[Any]:
     """The roots as SymPy expressions for display, simplified where that is quick."""
     found = expressions(g, roots, symbols)
-    return [_shorter(e, g.tree_size(n)) for n, e in zip(roots, found, strict=True)]
+    return [shorter(e, g.tree_size(n)) for n, e in zip(roots, found, strict=True)]
 
 
-def _shorter(e: Any, size: int) -> Any:
+def shorter(e: Any, size: int) -> Any:
+    """An expression of this many operations in fewer, as far as SymPy finds that quickly."""
     if size > LARGEST_FACTORED:
         return e
     # Simplifying a denominator with sines and cosines can take minutes, whatever its size.

@@ -105,7 +105,8 @@ def derive(
         mass=(*map(tuple, mass), (*[g.zero] * (k - 1), g.one)),
         force=(*force, g.div(g.one, speed)),
         declared=declared_theta | dict(zip(system.velocities, eta, strict=True)),
-        residuals_nodes={},
+        # The constraints on the velocities hold identically; the holonomic equations drift with the coordinates.
+        residuals_nodes={f"holonomic_{i + 1}": node for i, node in enumerate(system.nodes.holonomic)},
         pivots=(
             *choice.pivots,
             (total, limit(g, g.add(g.unary("abs", h), g.unary("abs", level)), MASS_THRESHOLD)),
