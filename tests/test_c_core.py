@@ -132,6 +132,7 @@ def test_ten_thousand_random_crossings(programs: Callable[[str, str], Path]) -> 
     assert ": 0 failed" in run([str(programs("gcc-inlined", "test_events")), "many"])
 
 
+@pytest.mark.slow
 def test_same_bits_at_every_optimisation(tmp_path: Path) -> None:
     """Without contraction the result does not depend on the compiler, its level or the CPU's vector units."""
     outputs = {}

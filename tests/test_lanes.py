@@ -158,7 +158,7 @@ def expected() -> Any:
     ("compiler", "cpu", "lanes"),
     [
         ("gcc", "plain", 2),
-        ("gcc", "plain", 8),
+        pytest.param("gcc", "plain", 8, marks=pytest.mark.slow),
         ("gcc", "avx2", 4),
         ("gcc", "avx512", 8),
         ("clang", "plain", 4),

@@ -13,13 +13,16 @@ from agreement import applicable, system_of
 import chaplygin as cg
 
 SMALL = [name for name in cg.examples() if len(system_of(name).velocities) <= 4]
+QUICK = ("chaplygin_sleigh", "double_pendulum", "heavy_top", "painleve_klein")
 
 
 def texts(name: str) -> dict[str, str]:
     return {form: eqs.latex() for form, eqs in applicable(name).items()}
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in SMALL]
+)
 def test_latex_is_well_formed(name: str) -> None:
     for form, text in texts(name).items():
         depth = 0

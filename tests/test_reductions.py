@@ -199,8 +199,14 @@ def curved(constrained: bool = True) -> cg.System:
     )
 
 
-@pytest.mark.parametrize("constrained", [True, False])
-@pytest.mark.parametrize("speed", [1.5, -1.5])
+@pytest.mark.parametrize(
+    ("constrained", "speed"),
+    [
+        (True, 1.5),
+        (False, -1.5),
+        *(pytest.param(*p, marks=pytest.mark.slow) for p in ((True, -1.5), (False, 1.5))),
+    ],
+)
 def test_whittaker_gives_the_motion_of_the_full_equations(constrained: bool, speed: float) -> None:
     system = curved(constrained)
     start = {"q1": 0.2, "q2": 0.3, "q3": -0.4, "q4": 0.1, "u1": speed, "u2": 0.4, "u3": -0.3}

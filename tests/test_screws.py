@@ -74,7 +74,7 @@ def ring_by_hand() -> cg.System:
     )
 
 
-@pytest.mark.parametrize("form", ["maggi", "multipliers"])
+@pytest.mark.parametrize("form", ["maggi", pytest.param("multipliers", marks=pytest.mark.slow)])
 def test_the_ring_with_an_axisymmetric_body(form: str) -> None:
     ring, body = ring_bodies()
     system = cg.System(
