@@ -104,7 +104,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], P
 LONG = [
     *(("sanitized-inlined", test) for test in TESTS),
     *(("gcc-native", test) for test in TESTS),
-    *((name, "test_accuracy") for name in ("sanitized", "clang-inlined")),
+    *((name, "test_accuracy") for name in ("sanitized", "clang-inlined", "gcc-inlined")),
 ]
 
 

@@ -213,7 +213,8 @@ def test_the_python_source_is_readable() -> None:
     assert "cos(phi)" in source
 
 
-@pytest.mark.parametrize("n", [13, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [13, 20])
 def test_operations_of_the_bias_are_linear_in_the_links_whatever_their_names(n: int) -> None:
     counts = set()
     for names in (

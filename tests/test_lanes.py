@@ -83,6 +83,7 @@ def test_every_trajectory_in_narrower_lanes(name: str) -> None:
         compare(name, method, LANES[:-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("t_eval", [None, [0.1, 0.4]])
 def test_a_chain_whose_equations_are_solved_by_a_loop(t_eval: Any) -> None:
     given = case("chain 14")

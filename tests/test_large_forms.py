@@ -164,6 +164,7 @@ def test_multipliers_by_a_loop_balance_the_momenta(n: int, rows: int) -> None:
     np.testing.assert_allclose(held, 0, atol=1e-6 * np.abs(moved).max())
 
 
+@pytest.mark.slow
 def test_multipliers_of_a_large_system_keep_its_energy() -> None:
     equations = closed_chain(14, 2).equations("multipliers")
     assert equations.invariant_status["energy"] == "proved"

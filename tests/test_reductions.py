@@ -203,8 +203,7 @@ def curved(constrained: bool = True) -> cg.System:
     ("constrained", "speed"),
     [
         (True, 1.5),
-        (False, -1.5),
-        *(pytest.param(*p, marks=pytest.mark.slow) for p in ((True, -1.5), (False, 1.5))),
+        *(pytest.param(*p, marks=pytest.mark.slow) for p in ((True, -1.5), (False, 1.5), (False, -1.5))),
     ],
 )
 def test_whittaker_gives_the_motion_of_the_full_equations(constrained: bool, speed: float) -> None:

@@ -120,6 +120,7 @@ ATTITUDE = sp.Matrix(rotation(QUATERNION))
 KINEMATICS = dict(zip(QUATERNION, quaternion_rates(QUATERNION, BODY_RATES), strict=True))
 
 
+@pytest.mark.slow
 def test_the_ellipsoidal_cavity() -> None:
     """The shell is a body, the liquid is given by its T: together they give the T of the whole."""
     p = cg.coordinates("p0 p1 p2 p3")
@@ -149,7 +150,13 @@ def test_the_ellipsoidal_cavity() -> None:
     same(bodies, by_hand, "poincare")
 
 
-@pytest.mark.parametrize("way", ["about the fixed point", "on a frame", "central"])
+@pytest.mark.parametrize(
+    "way",
+    [
+        "on a frame",
+        *(pytest.param(way, marks=pytest.mark.slow) for way in ("about the fixed point", "central")),
+    ],
+)
 def test_the_heavy_top_equals_that_of_the_catalogue(way: str) -> None:
     catalogue = cg.example("heavy_top").system
     named = {s.name: s for s in catalogue.parameters}

@@ -310,7 +310,7 @@ EMIT = """
 import hashlib, chaplygin as cg
 from chaplygin.codegen.emit.c_core import emit
 texts = {}
-for name, form in (("chaplygin_sleigh", "maggi"), ("heavy_top", "poincare"), ("n_link_pendulum", "lagrange")):
+for name, form in (("chaplygin_sleigh", "maggi"), ("heavy_top", "chetaev")):
     texts.update(emit(cg.example(name).system.equations(form).program).files)
 print(hashlib.sha256(repr(sorted(texts.items())).encode()).hexdigest())
 """
