@@ -334,7 +334,7 @@ def unknown_quantity(given: Any, model: str, known: Sequence[str]) -> ArgumentEr
             "the states in order from the array .y"
         )
     hint = nearest(key, known)
-    return ArgumentError(f"{key!r} is not a quantity of {model}{hint}; it has {', '.join(known)}")
+    return ArgumentError(f"{key!r} is not a quantity of {model}; it has {', '.join(known)}{hint}")
 
 
 def plain_name(key: Any) -> str:

@@ -81,7 +81,7 @@ def check_row(kind: str, name: str, flags: int, values: Any, where: str = "") ->
     first = float(np.atleast_1d(values)[wrong[0]])
     count = f" ({wrong.size} of {right.size} values; the first is number {wrong[0]})" if right.ndim else ""
     raise ArgumentError(
-        f"{kind}: {name} = {first:.17g}{where} is not {assumption(flags)}, as declared{count}"
+        f"{kind}: {name} = {first:.17g}{where}, but {name} is declared {assumption(flags)}{count}"
     )
 
 

@@ -196,8 +196,8 @@ def remember(model: InitialStates, y: Array, t: Array, start: Start, controls: I
                 found._ensembles.pop(key, None)
 
         model._ensembles[key] = weakref.ref(y, forget), t, start, controls
-        while len(model._ensembles) > _ENSEMBLES:
-            model._ensembles.pop(next(iter(model._ensembles)), None)
+        for old in list(model._ensembles)[:-_ENSEMBLES]:
+            model._ensembles.pop(old, None)
 
 
 def _check_assumed(kind: str, model: InitialStates, names: tuple[str, ...], rows: Any) -> None:

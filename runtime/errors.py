@@ -74,7 +74,7 @@ class DeclarationError(ChaplyginError, ValueError):
 
 
 class FormError(ChaplyginError, ValueError):
-    """A form does not fit a system: the message names the hypothesis that fails and the forms that fit."""
+    """A form does not fit a system: the message names the hypothesis that fails and mostly a form that fits."""
 
 
 class CacheError(ChaplyginError, PermissionError):
@@ -159,7 +159,7 @@ _MESSAGES: dict[int, str] = {
     -4: "the limit on the number of steps was reached; raise max_steps or loosen rtol and atol",
     -5: "the run was interrupted",
     -6: "an input function failed or returned a value that is not finite",
-    -7: "the integrator refused an argument",
+    -7: "the integrator rejected an argument",
     -8: "the model lacks a kernel that the run needs",
     -9: "events follow one another at ever shorter intervals, without end (an accumulation point, or chattering)",
     -10: "Painlevé's paradox: no contact mode satisfies the equations, or more than one does",

@@ -367,8 +367,8 @@ class InitialStates:
         def advice(value: float, right: float) -> str:
             if self.along is not None and abs(value + right) <= consistency.REFUSE * abs(right):
                 return (
-                    f"this is the other branch of the form whittaker: compile with branch=1 or branch=-1, the sign of "
-                    f"d{self.along}/dt"
+                    "this value belongs to the other branch of the form whittaker: compile with branch=1 or branch=-1, "
+                    f"the sign of d{self.along}/dt"
                 )
             return "leave it out or make it agree"
 

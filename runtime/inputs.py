@@ -196,7 +196,7 @@ def _signal(name: str, spec: Sequence[Any]) -> Signal:
     if (np.diff(moments) < 0).any():
         i = int(np.flatnonzero(np.diff(moments) < 0)[0])
         raise ArgumentError(
-            f"inputs: times of {name} must increase: {moments[i]:.17g}, then {moments[i + 1]:.17g}"
+            f"inputs: times of {name} must not decrease: {moments[i]:.17g}, then {moments[i + 1]:.17g}"
         )
     return Signal(LINEAR if hold == "linear" else HOLD, moments, samples)
 

@@ -104,7 +104,7 @@ class Model(ModelCore, Face):
     2.0
     """
 
-    _rest: Callable[[], None] | None = None  # waits for the rest of a background build of this model
+    _rest: Callable[[], None] | None = None  # completes the build of this model, or waits for it
 
     def __init__(self, capsule: object, *, owner: object = None) -> None:
         super().__init__(capsule, owner=owner)
@@ -124,7 +124,7 @@ class Model(ModelCore, Face):
         return super().owner
 
     def _complete(self) -> None:
-        """Wait for the background build of this model to finish. Raises BuildError if it failed."""
+        """Complete the build of this model, or wait until it is complete. Raises BuildError if it failed."""
         rest = self._rest
         if rest is not None:
             rest()

@@ -29,13 +29,13 @@ class Snapshot:
 def check_snapshot(snapshot: Any, model: Face, method: str) -> None:
     """Reject anything that was not saved by a stepper of this model and method."""
     if not isinstance(snapshot, Snapshot):
-        raise ArgumentError(f"restore needs what save returned, not {type(snapshot).__name__}")
+        raise ArgumentError(f"restore needs a snapshot returned by save, not {type(snapshot).__name__}")
     if (snapshot.model, snapshot.digest, snapshot.method) != (model.name, model.digest, method):
-        raise ArgumentError("the snapshot is of another model or method")
+        raise ArgumentError("the snapshot belongs to another model or method")
     block, inputs = snapshot.block, snapshot.inputs
     if type(block) is not bytes or not isinstance(inputs, Inputs) or inputs.names != model.inputs:
         raise ArgumentError(
-            "the snapshot is damaged: its block is not bytes, or its inputs are not of this model"
+            "the snapshot is damaged: its block is not bytes, or its inputs do not belong to this model"
         )
 
 

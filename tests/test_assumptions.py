@@ -77,24 +77,24 @@ GOOD: dict[str, Any] = {
     "inputs": {"f": 0.0},
 }
 WRONG = [
-    ("parameters", "m", -70.0, "m = -70 is not positive"),
-    ("parameters", "m", 0.0, "m = 0 is not positive"),
-    ("parameters", "n", 2.5, "n = 2.5 is not a nonnegative integer"),
-    ("parameters", "n", -1.0, "n = -1 is not a nonnegative integer"),
-    ("parameters", "k", 0.0, "k = 0 is not nonzero"),
-    ("initial", "x", -1.0, "x = -1 is not positive"),
-    ("inputs", "f", -0.1, "f = -0.1\\d* is not nonnegative"),
+    ("parameters", "m", -70.0, "m = -70, but m is declared positive"),
+    ("parameters", "m", 0.0, "m = 0, but m is declared positive"),
+    ("parameters", "n", 2.5, "n = 2.5, but n is declared a nonnegative integer"),
+    ("parameters", "n", -1.0, "n = -1, but n is declared a nonnegative integer"),
+    ("parameters", "k", 0.0, "k = 0, but k is declared nonzero"),
+    ("initial", "x", -1.0, "x = -1, but x is declared positive"),
+    ("inputs", "f", -0.1, "f = -0.1\\d*, but f is declared nonnegative"),
     (
         "inputs",
         "f",
         ([0.0, 1.0], [1.0, -2.0]),
-        "f = -2 is not nonnegative.*1 of 2 values; the first is number 1",
+        "f = -2, but f is declared nonnegative.*1 of 2 values; the first is number 1",
     ),
     (
         "inputs",
         "f",
         lambda t, y: 0.5 - t,
-        "f at t = .* = -.* is not nonnegative|f = -.* at t = .* is not nonneg",
+        "f at t = .* = -.*, but .* is declared nonneg|f = -.* at t = .*, but f is declared nonneg",
     ),
 ]
 
@@ -137,7 +137,8 @@ def test_an_ensemble_says_how_many_and_which_is_the_first(model: Any) -> None:
         values[[5, 11]] = wrong
         given = {**GOOD, kind: {**GOOD[kind], name: values}}
         with pytest.raises(
-            ArgumentError, match=rf"{name} = {wrong:g} is not .*2 of 20 values; the first is number 5"
+            ArgumentError,
+            match=rf"{name} = {wrong:g}, but {name} is declared .*2 of 20 values; the first is number 5",
         ):
             cg.ensemble(model, (0.0, 0.1), **given)
         values[[5, 11]] = right
@@ -151,7 +152,7 @@ def test_inputs_of_a_stepper_are_held_too(model: Any) -> None:
         lambda: run.set_inputs([-1.0]),
         lambda: run.set_inputs({"f": -1.0}),
     ):
-        with pytest.raises(ArgumentError, match="f = -1 is not nonnegative"):
+        with pytest.raises(ArgumentError, match="f = -1, but f is declared nonnegative"):
             call()
     run.set_inputs(f=1.0)
     run.advance(0.1)
@@ -185,7 +186,7 @@ except ValueError as error:
 print("sympy" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["parameters: m = -70 is not positive, as declared", "False"]
+    assert done.stdout.splitlines() == ["parameters: m = -70, but m is declared positive", "False"]
 
 
 def test_a_coordinate_that_a_form_drops_is_held_too() -> None:
@@ -201,5 +202,5 @@ def test_a_coordinate_that_a_form_drops_is_held_too() -> None:
     given = {"x": 1.0, "y": -1.0, "x_dot": 1.0, "y_dot": 0.1}
     for form in ("chetaev", "whittaker"):
         span = (1.0, 1.1)
-        with pytest.raises(ArgumentError, match="y = -1 is not positive"):
+        with pytest.raises(ArgumentError, match="y = -1, but y is declared positive"):
             system.compile(form).integrate(span, given)

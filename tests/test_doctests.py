@@ -39,6 +39,15 @@ def test_examples(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert failed == 0
 
 
+def test_the_architecture_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The six calls on one small system print what docs/architecture.md says."""
+    monkeypatch.chdir(tmp_path)
+    page = Path(__file__).resolve().parent.parent / "docs" / "architecture.md"
+    failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=FLAGS)
+    assert failed == 0
+    assert tried > 12
+
+
 def test_the_public_face_has_examples() -> None:
     """The main public names have at least one example each, so that the tests above have something to run."""
     finder = doctest.DocTestFinder(exclude_empty=True)

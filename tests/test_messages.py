@@ -56,7 +56,7 @@ def test_a_declaration_in_the_manner_of_others(declaration: dict[str, Any], mess
     [
         (
             {"holonomic": [CIRCLE, 2 * CIRCLE]},
-            r"holonomic\[1\] is redundant.* on those of holonomic\[0\]; remove",
+            r"holonomic\[1\] is redundant.* of those of holonomic\[0\]; remove",
         ),
         ({"holonomic": [CIRCLE, sp.sqrt(x**2 + y**2) - 1]}, r"holonomic\[1\] is redundant"),
         ({"holonomic": [CIRCLE, x**2 + y**2 - 4]}, r"holonomic\[1\] contradicts holonomic\[0\]"),

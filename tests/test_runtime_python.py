@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import warnings
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -57,6 +58,16 @@ def test_it_warns_unless_told_not_to() -> None:
     with pytest.warns(PurePythonWarning, match="PURE PYTHON"):
         PythonModel(kernels())
     assert issubclass(PurePythonWarning, RuntimeWarning)
+
+
+@pytest.mark.parametrize("name", ["bouncing_ball", "block_on_belt"])
+def test_events_and_contacts_are_not_ignored_without_a_compiler(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHAPLYGIN_CACHE", str(tmp_path / "models"))
+    monkeypatch.setenv("CC", str(tmp_path / "no-such-compiler"))
+    with pytest.raises(cg.BuildError, match="events or contacts, which run in compiled code only"):
+        cg.example(name).system.compile()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         PythonModel(kernels(), quiet=True)

@@ -208,7 +208,7 @@ def test_an_input_function_may_use_the_model_itself() -> None:
         ({}, "inputs: missing tau"),
         ({"tau": 1, "mu": 2}, "inputs: unknown mu"),
         ({"tau": ([0, 1], [1])}, r"tau has times of shape \(2,\) and values of shape \(1,\)"),
-        ({"tau": ([1, 0], [1, 2])}, "times of tau must increase: 1, then 0"),
+        ({"tau": ([1, 0], [1, 2])}, "times of tau must not decrease: 1, then 0"),
         ({"tau": ([0, 1], [1, np.inf])}, "tau has a time or value that is not finite"),
         ({"tau": ([0, 1], [1, 2], "cubic")}, "'cubic'; give 'zoh' or 'linear'"),
         ({"tau": ([], [])}, "tau has times"),

@@ -267,9 +267,9 @@ def test_changes_are_checked_as_starts_are(pure: bool) -> None:
     run.advance(0.1)
     before = run.save()
     for change, says in (
-        (lambda: run.set_inputs(push=-1.0), "inputs: push = -1 is not nonnegative"),
-        (lambda: run.set_inputs([-1.0]), "inputs: push = -1 is not nonnegative"),
-        (lambda: run.set_parameters(m=-1.0), "^set_parameters: m = -1 is not positive"),
+        (lambda: run.set_inputs(push=-1.0), "inputs: push = -1, but push is declared nonnegative"),
+        (lambda: run.set_inputs([-1.0]), "inputs: push = -1, but push is declared nonnegative"),
+        (lambda: run.set_parameters(m=-1.0), "^set_parameters: m = -1, but m is declared positive"),
         (lambda: run.set_state(x=0.5), "^set_state: the residual .* at the start"),
         (lambda: run.set_state(x_dot=5.0), "^set_state: the residual .* at the start"),
         (lambda: run.set_parameters(r=2.0), "^set_parameters: the residual .* at the start"),

@@ -512,6 +512,14 @@ def test_a_rotation_only_where_its_coordinates_satisfy_an_equation() -> None:
         cg.System("s", **given)
 
 
+def test_the_matrix_of_a_quaternion_of_any_length_that_motions_change() -> None:
+    """q' = q w / 2 + k (1 - |q|^2) q takes |q| to 1; where the example gives no q, it starts elsewhere."""
+    error = 1 - sum(q**2 for q in QUATERNION)
+    kinematics = {q: e + 10 * error * q for q, e in KINEMATICS.items()}
+    body = cg.Body("b", mass=M1, inertia=(1, 2, 3), rotation=sp.Matrix(rotation(QUATERNION)))
+    cg.System("s", kinematics=kinematics, bodies=[body])
+
+
 def test_a_quaternion_off_the_unit_sphere_in_the_example_is_refused() -> None:
     body = cg.Body("b", mass=M1, inertia=(1, 1, 1), rotation=ATTITUDE)
     example = dict(zip(QUATERNION, (0.9, 0.1, 0.0, 0.0), strict=True))

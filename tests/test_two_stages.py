@@ -415,6 +415,21 @@ def test_without_a_background_the_rest_is_built_when_it_is_needed(
     assert oscillator(wait=True)[1] is model
 
 
+def test_a_failure_of_a_postponed_build_is_told_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHAPLYGIN_BACKGROUND", "0")
+    place.tell("fail")
+    example, model = oscillator()
+    with pytest.warns(RuntimeWarning, match="could not be completed"), pytest.raises(BuildError):
+        model._complete()
+    calls = len(place.calls())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(BuildError):
+            model._complete()
+    assert len(place.calls()) == calls
+    assert model.integrate((0, 1), example.initial, example.parameters).success
+
+
 def test_a_failure_in_the_second_stage_is_told_once(place: Place) -> None:
     place.tell("hold")
     example, model = oscillator()

@@ -14,7 +14,7 @@ from chaplygin.runtime.model import require_core
 
 from .cache import lookup, model_key
 from ..declare.digest import program_digest
-from .toolchain import NoCompilerError
+from .toolchain import BuildError, NoCompilerError
 from ..derive.forms import fitting
 from ..graph.linear import UNROLLED_VELOCITIES
 from ..declare.system import System
@@ -29,16 +29,17 @@ def compile_system(
 ) -> Any:
     """Return the compiled model of a system in one form, from the cache if possible.
 
-    `form` defaults to the simplest one that fits (`lagrange`, `poincare`, or `maggi` with constraints); `options` are
-    passed to the form. `reproducible=True` gives the same bits on every machine of the same kind; False allows
+    `form` defaults to the simplest one that fits, see `System.compile`; `options` are passed to the form. `reproducible=True` gives the same bits on every machine of the same kind; False allows
     contraction (fused multiply-add).
 
     A reproducible model that is not in the cache is returned as soon as its kernels are compiled. The methods with
     inlined kernels and the Cython module are compiled in the background during the first runs; the model then switches
     to them, which makes it faster and changes no bit of the results. A process that ends earlier waits for the
-    compilation. `wait=True` returns when everything is compiled, and so does `reproducible=False`.
+    compilation. `wait=True` returns when everything is compiled, and so does `reproducible=False`. With
+    CHAPLYGIN_BACKGROUND=0 in the environment the rest is compiled only when something needs it.
 
-    If no compiler is found, the pure-Python backend is returned with a warning.
+    If no compiler is found, the pure-Python backend is returned with a warning; it has no events and no contacts, so a
+    model with these raises BuildError.
 
     Raises FormError, BuildError, CacheError, ArgumentError.
     """
@@ -62,14 +63,14 @@ def compile_system(
 def compile(equations: Equations, *, reproducible: bool = True, wait: bool = False) -> Any:
     """Return the compiled model of derived equations; see `System.compile`.
 
-    The cache key is computed from the emitted code, so equations that were modified after the derivation are compiled
-    as modified.
+    The cache key is computed from the emitted code, so equations that were changed with `dataclasses.replace` are
+    compiled as changed.
     """
     from ..derive.equations import Equations  # imported here: a system found in the cache needs no derivation
 
     if not isinstance(equations, Equations):
         raise TypeError(
-            f"compile takes Equations, not {type(equations).__name__}; a System has a method compile(form)"
+            f"compile needs Equations, not {type(equations).__name__}; for a System call system.compile(form)"
         )
     boolean("reproducible", reproducible)
     boolean("wait", wait)
@@ -101,10 +102,15 @@ def _load(
                 return stages.complete(key, sources, reproducible=reproducible, inline=inline)
             return stages.begin(key, sources, inline=inline)
     except (NoCompilerError, CoreMissingError) as error:
+        if system.events or system.contacts:
+            raise BuildError(
+                f"{str(error).rstrip('.')}. The model {system.name!r} has events or contacts, which run in compiled "
+                "code only"
+            ) from error
         from ..emit.python_backend import python_model
 
         warnings.warn(
-            f"{str(error).rstrip('.')}. The model {system.name!r} runs in pure Python instead, hundreds of times "
+            f"{str(error).rstrip('.')}. The model {system.name!r} runs in pure Python instead, about a hundred times "
             "slower.",
             PurePythonWarning,
             stacklevel=4,

@@ -29,7 +29,17 @@ __all__ = ["BuildError", "build", "build_lanes", "build_quick", "find_lanes", "m
 
 _RUNTIME = Path(__file__).resolve().parents[2] / "runtime" / "c"
 _SHIPPED = _RUNTIME.parents[1] / "generated"
-_TRANSLATION = threading.Lock()  # Cython's compiler keeps state in its modules
+_TRANSLATION: threading.Lock  # Cython's compiler keeps state in its modules
+
+
+def _free_translation() -> None:
+    global _TRANSLATION
+    _TRANSLATION = threading.Lock()
+
+
+_free_translation()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_free_translation)  # the thread that holds it does not exist in the child
 
 
 class Texts(Protocol):

@@ -126,6 +126,10 @@ def begin(key: str, sources: Callable[[], Sources], *, inline: bool) -> Model:
         if "mine" not in answer:
             worker.end()
             return complete(key, lambda: texts, reproducible=True, inline=inline)
+        running = _running.get(key)
+        if running is not None:  # another thread began it, and its worker waits for its turn without the lock
+            worker.end()
+            return running.model
         return Build(key, texts, inline, worker, _quick(key, texts)).model
     except BaseException:
         worker.abandon()
@@ -147,16 +151,43 @@ def _postpone(key: str, sources: Callable[[], Sources], inline: bool) -> Model:
     if model is None:
         texts = sources()
         model = _quick(key, texts)
-        lock = threading.Lock()
-
-        def rest() -> None:
-            with lock:
-                if model._rest is not None:
-                    _take_over(model, build(texts, key=key, inline=inline))
-
-        model._rest = rest
+        model._rest = _Rest(key, texts, inline, model).build
         _postponed[key] = model
     return model
+
+
+class _Rest:
+    """The rest of a postponed build."""
+
+    def __init__(self, key: str, sources: Sources, inline: bool, model: Model) -> None:
+        self.key, self.sources, self.inline, self.model = key, sources, inline, model
+        self.error: BuildError | None = None
+        self.lock, self.pid = threading.Lock(), os.getpid()
+
+    def build(self) -> None:
+        """Build it, once. Raises BuildError, the same again on later calls."""
+        if os.getpid() != self.pid:  # forked, perhaps while another thread held the lock
+            self.lock, self.pid = threading.Lock(), os.getpid()
+        with self.lock:
+            if self.error is not None:
+                raise self.error
+            if self.model._rest is None:
+                return
+            try:
+                _take_over(self.model, build(self.sources, key=self.key, inline=self.inline))
+            except BuildError as error:
+                self.error = error
+                _warn_incomplete(self.model, error)
+                raise
+
+
+def _warn_incomplete(model: Model, error: BuildError) -> None:
+    warnings.warn(
+        f"the model {model.name!r} runs, but its build could not be completed: it is slower than it could be, and it is "
+        f"not cached. {error}",
+        RuntimeWarning,
+        stacklevel=3,
+    )
 
 
 def _take_over(model: Model, module: Path) -> None:
@@ -283,15 +314,11 @@ class Build:
                 error if isinstance(error, BuildError) else BuildError(f"{type(error).__name__}: {error}")
             )
         finally:
-            _running.pop(self.key, None)
+            if _running.get(self.key) is self:
+                del _running[self.key]
             self.worker.end()
         if self.error is not None and not self.abandoned:
-            warnings.warn(
-                f"the model {self.model.name!r} runs, but its build could not be completed: it is slower than it "
-                f"could be, and it is not cached. {self.error}",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+            _warn_incomplete(self.model, self.error)
 
 
 def _finish() -> None:

@@ -6,7 +6,7 @@ builds, and answers `{"made": path}` or `{"error": one line, "log": path}`. It e
 `{"later": true}` it gives up the lock until the sources come.
 
 The lock and the unfinished files belong to this process alone, so the entry is built even if the parent process forks
-or is killed.
+or is killed, once the sources have come.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _made(key: str, order: dict[str, Any]) -> Path:
 
 
 def _say(answers: BinaryIO, answer: dict[str, Any]) -> None:
-    with suppress(BrokenPipeError):  # nobody waits for it any more; the entry is built anyway
+    with suppress(BrokenPipeError):  # no one is waiting for it any more; the entry is built anyway
         answers.write(json.dumps(answer).encode() + b"\n")
         answers.flush()
 

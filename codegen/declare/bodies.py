@@ -32,7 +32,7 @@ class Body:
     Raises
     ------
     DeclarationError : for wrong shapes, an asymmetric inertia, a pose that contains velocities. `System` checks at its
-        example point that the rotation is orthogonal and the inertia is not negative.
+        example point that mass and inertia are not negative, and there and along motions that the matrix is a rotation.
 
     >>> from chaplygin.codegen.declare.rolling import rolling
     >>> from chaplygin.codegen.declare.symbols import coordinates, parameters

@@ -324,11 +324,12 @@ def _check_constraints(system: System, g: Graph, where: str) -> None:
         )
     if any(isinstance(s, Rate) for s in system.independent):
         raise DeclarationError(
-            f"{where}: parametrization contains a coordinate rate; use parameters created with velocities()"
+            f"{where}: parametrization contains a coordinate rate; write it in independent velocities created with "
+            "velocities()"
         )
     if system.nodes.beta and not system.nodes.theta:
         raise DeclarationError(
-            f"{where}: parametrization contains no independent parameter; create some with velocities()"
+            f"{where}: parametrization contains no independent velocity; create one with velocities()"
         )
 
 

@@ -110,8 +110,8 @@ def named(system: str, given: Sequence[Any]) -> tuple[Event, ...]:
     for i, event in enumerate(given):
         if not isinstance(event, Event):
             raise DeclarationError(
-                f"System {system!r}: events[{i}] is {type(event).__name__}; give chaplygin.Event(expression, ...). "
-                "pass Python functions of (t, y) to integrate(events=...)"
+                f"System {system!r}: events[{i}] is {type(event).__name__}; give chaplygin.Event(expression, ...); "
+                "Python functions of (t, y) go to integrate(events=...)"
             )
         name = event.name or f"event_{i + 1}"
         if name in (e.name for e in found):

@@ -30,7 +30,7 @@ DOWN = (0, 0, -1)
 
 
 class Interaction:
-    """Base class: `potential` (None if there is none) and `loads` along a flow; `bodies` are those that it names."""
+    """Base class: `potential` (None if there is none) and `loads` along a flow; `bodies` are the bodies it acts on."""
 
     bodies: tuple[Body, ...] = ()
 

@@ -174,7 +174,7 @@ def check_bodies(system: System) -> None:
         stretch = _stretch(r, _EXACT)
         if stretch is None or (meant and abs(stretch - 1) > _EXACT):
             raise DeclarationError(f"{where}: {_not_a_rotation(r, 'at the example point')}")
-        _check_elsewhere(system, body, where, stretch, motions)
+        _check_elsewhere(system, body, where, 1.0 if meant else None, motions)
 
 
 class _Matrix:
@@ -193,12 +193,13 @@ class _Matrix:
 
 
 def _check_elsewhere(
-    system: System, body: Body, where: str, stretch: float, motions: Callable[[], list[Point]]
+    system: System, body: Body, where: str, stretch: float | None, motions: Callable[[], list[Point]]
 ) -> None:
     """Refuse a matrix that is a rotation at the example point, but not where motions lead from there.
 
     A matrix that is a rotation for any values of its variables needs no motions. Any other may be one only where they
-    satisfy an equation that motions keep: |q|^2 = 1, or a holonomic constraint.
+    satisfy an equation that motions keep: |q|^2 = 1, or a holonomic constraint. `stretch` is the factor c^2 that a
+    matrix c R must have; None for any.
     """
     matrix = _Matrix(body.rotation)
 
@@ -210,7 +211,7 @@ def _check_elsewhere(
 
     def is_rotation(r: Any, tolerance: float) -> bool:
         found = _stretch(r, tolerance)
-        return found is not None and abs(found - stretch) <= tolerance * stretch
+        return found is not None and (stretch is None or abs(found - stretch) <= tolerance * stretch)
 
     random = [values(sample(system, seed)) for seed in range(1, 1 + _RANDOM)]
     if all(r is None or is_rotation(r, _EXACT) for r in random) or system.parametrization:
@@ -220,7 +221,7 @@ def _check_elsewhere(
         if r is not None and not is_rotation(r, _FOLLOWED):
             names = sorted({s.name for s in body.rotation.free_symbols} & point.keys())
             place = ", ".join(f"{name} = {point[name]:.6g}" for name in names)
-            raise DeclarationError(f"{where}: {_not_a_rotation(r, f'at {place}')}")
+            raise DeclarationError(f"{where}: {_not_a_rotation(r, f'at {place}, where a motion can come')}")
 
 
 def _stretch(r: Any, tolerance: float) -> float | None:

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import sympy as sp
 
 from ..graph.differentiate import forward
 from ..graph.evaluate import evaluate
-from ..graph.from_sympy import Lowering
+from ..graph.from_sympy import Lowering, UnsupportedExpression
 from ..graph.graph import Graph, Node
 from ..graph.identities import FAILURES, Point, vanish_everywhere
 from ..graph.linear import choose_pivots
-from ..graph.to_sympy import shorter, shown
+from ..graph.to_sympy import shorter
+from .points import as_assumed
 from .symbols import Coordinate, DeclarationError, Velocity, rate
 
 _LARGEST = 60
 """Largest number of operations that are simplified; sines of several angles can take SymPy a minute above it."""
+
+_SPANS = ((0.3, 1.7), (-1.7, -0.3), (2.0, 8.0), (10.0, 60.0))
+"""Where the forms are looked at to see which of them are independent."""
 
 
 def fields_from_forms(
@@ -104,13 +110,29 @@ def _affine(
 
     Raises DeclarationError for a form that is not affine in the rates, or that has no value at any of the points.
     """
-    symbols = {s.name: s for s in {*rates, *(s for form in forms for s in form.free_symbols)}}
+    every = sorted({*rates, *(s for form in forms for s in form.free_symbols)}, key=str)
+    symbols = {s.name: s for s in every}
+    if len(symbols) < len(every):
+        twice = next(s for s, other in pairwise(every) if s.name == other.name)
+        raise DeclarationError(
+            f"fields_from_forms: the forms contain different symbols with the name {twice}"
+        )
     g = Graph()
-    nodes = Lowering(g, {s: g.symbol(name) for name, s in symbols.items()}).lower(forms)
+    lowering = Lowering(g, {s: g.symbol(name) for name, s in symbols.items()})
+    nodes = []
+    for i, form in enumerate(forms):
+        try:
+            nodes += lowering.lower([form])
+        except (UnsupportedExpression, ArithmeticError) as error:
+            raise DeclarationError(f"fields_from_forms: forms[{i}]: {error}") from None
     moving = [g.symbol(r.name) for r in rates]
     columns = [forward(g, nodes, {r: g.one}) for r in moving]
     draw = random.Random(50_021)
-    points = [{name: draw.uniform(0.3, 1.7) for name in symbols} for _ in range(8)]
+    points = [
+        {name: as_assumed(s, draw.uniform(*span)) for name, s in symbols.items()}
+        for span in _SPANS
+        for _ in range(4)
+    ]
     still = dict.fromkeys(moving, g.zero)
     slopes = []
     for i, form in enumerate(nodes):
@@ -122,21 +144,26 @@ def _affine(
         if not fixed or not vanish_everywhere(
             g, [g.sub(a, b) for a, b in zip(row, fixed, strict=False)], points
         ):
-            raise DeclarationError(
-                f"fields_from_forms: forms[{i}] is not affine in the rates, or has no value near coordinates of 1"
-            )
+            raise DeclarationError(f"fields_from_forms: forms[{i}] is not affine in the rates")
         slopes.append(fixed)
-    shown_rows = [shown(g, row, symbols) for row in slopes]
-    values = max((_values(g, slopes, point) for point in points), key=lambda a: len(choose_pivots(a)))
-    return [row[:-1] for row in shown_rows], [row[-1] for row in shown_rows], values
+    found = [v for v in (_values(g, slopes, point) for point in points) if v is not None]
+    if not found:
+        raise DeclarationError("fields_from_forms: the forms have no common value at any of the points tried")
+    values = max(found, key=lambda a: len(choose_pivots(a)))
+    at_rest = dict.fromkeys(rates, 0)
+    rows = [[_short(sp.diff(form, r).subs(at_rest)) for r in rates] for form in forms]
+    return rows, [form.subs(at_rest) for form in forms], values
 
 
-def _values(g: Graph, rows: Sequence[Sequence[Node]], point: Point) -> list[list[float]]:
-    """The rows but for their last entries at a point; zeros if they have no values there."""
+def _values(g: Graph, rows: Sequence[Sequence[Node]], point: Point) -> list[list[float]] | None:
+    """The rows but for their last entries at a point, each scaled to 1; None if they have no values there."""
     try:
-        return [[float(v) for v in evaluate(g, row[:-1], point)] for row in rows]
+        values = [[float(v) for v in evaluate(g, row[:-1], point)] for row in rows]
     except FAILURES:
-        return [[0.0] * (len(row) - 1) for row in rows]
+        return None
+    if not all(math.isfinite(v) for row in values for v in row):
+        return None
+    return [[v / (max(map(abs, row)) or 1.0) for v in row] for row in values]
 
 
 def _completion(matrix: Sequence[Sequence[float]], n: int) -> list[int] | None:

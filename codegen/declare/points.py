@@ -43,11 +43,11 @@ def sample(system: System, seed: int, spread: float = 0.2) -> Point:
             point[s.name] = spread * abs(shift)
         else:
             point[s.name] = base * (1 + spread * scale) + spread * shift
-        point[s.name] = _as_assumed(s, point[s.name])
+        point[s.name] = as_assumed(s, point[s.name])
     return point
 
 
-def _as_assumed(s: Symbol, value: float) -> float:
+def as_assumed(s: Symbol, value: float) -> float:
     """A random value, moved to satisfy the assumptions of the symbol."""
     flags = assumed(s)
     if not flags or held.holds(flags, value):
@@ -98,7 +98,7 @@ def _wide(system: System, seed: int) -> Point:
             point[s.name] = base * math.exp(draw.uniform(-1, 1))
         else:
             point[s.name] = draw.uniform(-size, size)
-        point[s.name] = _as_assumed(s, point[s.name])
+        point[s.name] = as_assumed(s, point[s.name])
     return point
 
 

@@ -48,8 +48,8 @@ def check(system: System, g: Graph, point: Point, where: str) -> None:
                 f"{where}: {names[s]} contradicts {others}: they cannot hold together; correct one of them"
             )
         raise DeclarationError(
-            f"{where}: {names[s]} is redundant: its velocities are linearly dependent on those of {others}; remove one "
-            "of them"
+            f"{where}: {names[s]} is redundant: its velocity coefficients are a linear combination of those of "
+            f"{others}; remove one of them"
         )
 
 

@@ -27,7 +27,7 @@ def rolling(
     directions: Sequence[Sequence[Expression]] | None = None,
     kinematics: Mapping[sp.Symbol, Expression] | None = None,
 ) -> list[Expression]:
-    """Constraints of rolling: the material points of the body and of its support have equal velocities at the contact.
+    """Constraints of rolling: at the contact, body and support have the same velocity.
 
     contact : the position of the contact in space, a function of (t, x); with ``axes=body``, its position relative to
         the mass centre in body axes (an expression in x if the contact moves over the body).

@@ -191,9 +191,9 @@ def inputs(names: str, **assumptions: Any) -> Any:
 def multiplier(number: int) -> Multiplier:
     """The symbol of the multiplier of a constraint, named `lambda_<number>`; constraints are numbered from 1.
 
-    The reaction of constraint s on the velocities is A_sa lambda_s (see the form `multipliers`). Declared constraints
-    come first, then the holonomic ones, f = 0 with the rates df/dt. The symbol can appear in outputs, in the guard of
-    an event and in the normal force of a contact; such a system only has the form `multipliers`.
+    The reaction of constraint s on the velocities is A_sa lambda_s (see the form `multipliers`). The declared
+    constraints come first, then the rates df/dt of the holonomic equations. The symbol can appear in outputs, in the
+    guard of an event and in the normal force of a contact; such a system only has the form `multipliers`.
 
     >>> multiplier(1)
     lambda_1

@@ -54,8 +54,8 @@ class System:
     forces : {velocity: generalised force}.
     interactions : loads on the bodies (`Weight`, `Wrench`, `Spring`, `Damper`, `Motor`), each declared once for the
         pair that it connects; their potentials and generalised forces are added to `potential` and `forces`.
-    constraints : expressions in (t, x, eta), affine in the velocities, that are zero.
-    holonomic : expressions f(t, x) that stay zero (closed loops). Their rates df/dt become constraints on the
+    constraints : expressions in (t, x, eta), affine in the velocities, that must be zero.
+    holonomic : expressions f(t, x) that must stay zero (closed loops). Their rates df/dt become constraints on the
         velocities, and f itself a residual; a run must start where f = 0.
     parametrization : {velocity: expression in (t, x, theta)} for every velocity, with theta created by `velocities()`.
     contacts : `Coulomb` contacts with dry friction, at most 64.
@@ -371,7 +371,8 @@ class System:
         """Derive, emit and compile, or load the compiled model from the cache; returns a `Model`.
 
         The default is the simplest form that fits: `lagrange` if the velocities are coordinate rates, otherwise
-        `poincare`; `maggi` with constraints or a parametrization; `multipliers` if the declaration contains one.
+        `poincare`; `maggi` with constraints or a parametrization; `multipliers` if the declaration contains
+        a multiplier.
 
         `events` are added after those of the system. The model can run as soon as its kernels are compiled; the code
         for faster steps is compiled in the background, or with `wait=True` before this returns.

@@ -420,7 +420,7 @@ def _scattered(wanted: str | None, found: Subject, tables: dict[str, dict[str, A
                 ) from None
         own = {s.name for x, e in system.kinematics.items() if x.name == axis for s in e.free_symbols}
         names = [s.name for s in free if s.name in tables["initial"] and s.name not in own]
-        if not names:
+        if not names and own:
             raise SubjectError(
                 f"{found.label} has no velocity to scatter beside that of {axis}: name what to "
                 "scatter with --scatter"

@@ -1,6 +1,6 @@
 """The equation forms: one module each. A new form is one file here and one line in `_FORMS`.
 
-A form's module has `derive(system, **options) -> Equations`; its keyword arguments are the options, and its docstring
+A form's module has `derive(system, **options) -> EquationNodes`; its keyword arguments are the options, its docstring
 gives the equation. It raises `FormError`, naming the hypothesis that fails, for a system that it does not fit.
 """
 

@@ -5,7 +5,7 @@ d/dt dL/d eta_a - (c_0a^b + c_ca^b eta_c) dL/d eta_b - X_a L - Q_a = A_sa lambda
 With M eta' = f + A^T lambda and d/dt of the constraints, (A M^-1 A^T) lambda = -(A M^-1 f + g), where g is the
 derivative of A eta + A_0 along the flow at fixed eta. M and the Schur complement are factored as L D L^T. With Coulomb
 contacts, or if a loop solves for the accelerations, the lambda remain symbols here: they are computed together with
-the friction forces (`codegen.friction`) and the accelerations (`codegen.accelerations`).
+the friction forces (`codegen.derive.friction`) and the accelerations (`codegen.lower.dynamics`).
 """
 
 from __future__ import annotations

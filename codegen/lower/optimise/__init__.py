@@ -1,1 +1,1 @@
-"""The same values in fewer operations. Imports from graph, and from lower what a kernel is."""
+"""The same values in fewer operations. Imports the graph and, from lower, the definition of a kernel."""
