@@ -100,7 +100,7 @@ def test_quantities_by_name(run: Any) -> None:
     assert set(run.names) == {*expected} - {"t"}
     assert set(run._ipython_key_completions_()) == {*expected}
     with pytest.raises(
-        ArgumentError, match="'pul' is not a quantity of oscillator; it has .*; did you mean pull"
+        ArgumentError, match=r"'pul' is not a quantity of oscillator; it has .*; did you mean pull"
     ):
         run["pul"]
     for wrong in (["q"], 0, None, slice(1)):
