@@ -47,6 +47,10 @@ class Fields:
             for i in range(len(self.coordinates))
         ]
 
+    def flow(self, g: Graph, rates: Sequence[Node]) -> dict[Node, Node]:
+        """The direction of a motion: dx/dt along x, 1 along t."""
+        return {**dict(zip(self.coordinates, rates, strict=True)), self.time: g.one}
+
     def apply(self, g: Graph, a: int, functions: Sequence[Node]) -> list[Node]:
         """X_a f for each function f; a = -1 is X_0."""
         return forward(g, functions, self.direction(a, g))

@@ -60,6 +60,10 @@ class SystemNodes:
     contacts: tuple[ContactNodes, ...]
     events: tuple[EventNodes, ...]
 
+    def lagrangian(self, g: Graph) -> Node:
+        """L = T - V, in a copy of the graph."""
+        return g.sub(self.kinetic, self.potential)
+
 
 def lowered(system: System, entries: Entries) -> SystemNodes:
     """The nodes of a declaration; `entries` are all of its expressions, those of the kinematics first.

@@ -53,7 +53,7 @@ def conserved(
 def slopes_along(eqs: EquationNodes, nodes: Sequence[Node]) -> tuple[list[Node], list[Node]]:
     """d/dt of nodes along the flow with accelerations as symbols, and the nodes that determine the accelerations."""
     g, v = eqs.graph, eqs.velocity_nodes
-    moving = {**dict(zip(eqs.coordinate_nodes, eqs.rates, strict=True)), eqs.independent_node: g.one}
+    moving = eqs.flow
     # Accelerations are symbols here: they are solved for numerically at each point.
     if eqs.implicit is not None:
         mass, force = eqs.implicit.accelerations(g, eqs.force, moving)

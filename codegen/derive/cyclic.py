@@ -21,7 +21,7 @@ _continuous: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
 def failing_condition(g: Graph, system: System, r: int) -> str | None:
     """The first condition that could not be shown for the displacement of velocity r; None if it is cyclic."""
     fields, name = system.nodes.fields, system.velocities[r].name
-    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
+    lagrangian = system.nodes.lagrangian(g)
     if not vanishes(g, system, forward(g, [lagrangian], fields.direction(r, g))) or jumps_along(g, system, r):
         return f"X_{name} L = 0"
     if not vanishes(g, system, [system.nodes.forces[r]]):
@@ -42,7 +42,7 @@ def jumps_along(g: Graph, system: System, r: int) -> bool:
     """Whether L might jump along the displacement of velocity r: a potential step acts there although X_r L = 0."""
     if _continuous.get(system):
         return False
-    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
+    lagrangian = system.nodes.lagrangian(g)
     switches = SWITCHES - {"select", "and", "or"} | {"atan", "atan2"}
     switched = [a for n in g.reachable([lagrangian]) if g.op[n] in switches for a in g.args[n]]
     moving = any(n != g.zero for n in forward(g, switched, system.nodes.fields.direction(r, g)))

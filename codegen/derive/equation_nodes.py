@@ -76,6 +76,12 @@ class EquationNodes:
         return fields.coordinates[self.system.coordinates.index(self.independent)]
 
     @property
+    def flow(self) -> dict[Node, Node]:
+        """The direction of a motion in the coordinates: their rates, and 1 along the independent variable."""
+        rates = dict(zip(self.coordinate_nodes, self.rates, strict=True))
+        return {**rates, self.independent_node: self.graph.one}
+
+    @property
     def states(self) -> tuple[str, ...]:
         return tuple(s.name for s in (*self.coordinates, *self.velocities))
 

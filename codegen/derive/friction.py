@@ -100,10 +100,7 @@ def multiplier_symbols(g: Graph, system: System) -> list[Node]:
 def add_friction(eqs: EquationNodes) -> EquationNodes:
     """Add friction to the equations that a form derived without contacts: f then contains the symbols of T_i."""
     g, system = eqs.graph, eqs.system
-    flow = {
-        **dict(zip(eqs.coordinate_nodes, eqs.rates, strict=True)),
-        system.nodes.fields.time: g.one,
-    }
+    flow = eqs.flow
     contacts = tuple(_contact(eqs, flow, c) for c in system.nodes.contacts)
     friction = Friction(contacts)
     if eqs.form == "multipliers":

@@ -123,7 +123,7 @@ def _momenta(eqs: EquationNodes) -> list[Invariant]:
     g, system = eqs.graph, eqs.system
     nodes = eqs.momentum_nodes
     if nodes is None:
-        lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
+        lagrangian = system.nodes.lagrangian(g)
         nodes = tuple(g.substitute(gradient(g, lagrangian, system.nodes.eta), eqs.permitted))
     free = not system.constraints and not system.parametrization
     cyclic = cyclic_velocities(g, system) if free else ()

@@ -16,7 +16,7 @@ Source: P. Painlevé, Leçons sur l'intégration des équations de la mécanique
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..graph.differentiate import forward, gradient
@@ -34,7 +34,7 @@ POWER = "power of the forces, drives and constraints that change T2 - T0 + V"
 def painleve_function(eqs: EquationNodes) -> tuple[Node, Node, bool]:
     """(h, T + V, whether they are equal) on the permitted velocities, as functions of the states."""
     g, system = eqs.graph, eqs.system
-    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
+    lagrangian = system.nodes.lagrangian(g)
     h = g.sub(g.dot(system.nodes.eta, gradient(g, lagrangian, system.nodes.eta)), lagrangian)
     total = g.add(system.nodes.kinetic, system.nodes.potential)
     inertia = g.sub(
@@ -54,7 +54,7 @@ def power(eqs: EquationNodes, accelerations: Sequence[Node]) -> Node:
     """
     g, system = eqs.graph, eqs.system
     fields, eta = system.nodes.fields, system.nodes.eta
-    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
+    lagrangian = system.nodes.lagrangian(g)
     (drive,) = forward(g, [lagrangian], fields.direction(-1, g))
     total = g.sub(g.dot(system.nodes.forces, eta), drive)
     if _moves_by_itself(eqs):
@@ -106,11 +106,7 @@ def _constraint_forces(eqs: EquationNodes, accelerations: Sequence[Node]) -> lis
         force = g.symbol(f"friction_{c.name}")
         forces = [g.add(f, g.mul(force, slope)) for f, slope in zip(forces, c.row, strict=True)]
     moved = g.substitute([*law.momenta, *forces], eqs.permitted)
-    flow: Mapping[Node, Node] = {
-        system.nodes.fields.time: g.one,
-        **dict(zip(eqs.coordinate_nodes, eqs.rates, strict=True)),
-        **dict(zip(eqs.velocity_nodes, accelerations, strict=True)),
-    }
+    flow = {**eqs.flow, **dict(zip(eqs.velocity_nodes, accelerations, strict=True))}
     return [g.sub(a, b) for a, b in zip(forward(g, moved[:k], flow), moved[k:], strict=True)]
 
 

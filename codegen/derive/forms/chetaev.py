@@ -30,7 +30,7 @@ def derive(system: System) -> EquationNodes:
     """
     refuse_constraints(system, "chetaev")
     g, fields = system.nodes.graph.copy(), system.nodes.fields
-    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
+    lagrangian = system.nodes.lagrangian(g)
     momenta = gradient(g, lagrangian, system.nodes.eta)
     names = momentum_symbols(system)
     y = tuple(g.symbol(s.name) for s in names)

@@ -108,10 +108,7 @@ def _multipliers(
 
 def _biases(g: Graph, system: System, motion: Motion) -> list[Node]:
     """The derivatives of A eta + A_0 along the flow at fixed eta."""
-    flow = {
-        **dict(zip(system.nodes.fields.coordinates, motion.rates, strict=True)),
-        system.nodes.fields.time: g.one,
-    }
+    flow = system.nodes.fields.flow(g, motion.rates)
     left = [
         g.add(g.dot(row, system.nodes.eta), offset)
         for row, offset in zip(system.nodes.constraint_rows, system.nodes.constraint_offsets, strict=True)

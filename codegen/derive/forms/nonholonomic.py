@@ -108,7 +108,7 @@ def bracket_coefficients(
 def _motion(g: Graph, system: System, choice: Permitted, permission: Permission) -> Motion:
     theta, fields = choice.theta, system.nodes.fields
     permitted = choice.permitted or {}
-    free = g.sub(system.nodes.kinetic, system.nodes.potential)
+    free = system.nodes.lagrangian(g)
     lagrangian, *momenta = g.substitute([free, *gradient(g, free, system.nodes.eta)], permitted)
     rates = [
         g.add(d, g.dot([y[s] for y in permission.fields], theta)) for s, d in enumerate(permission.drift)
@@ -123,5 +123,5 @@ def _motion(g: Graph, system: System, choice: Permitted, permission: Permission)
     for (j, i), entry in bracket_coefficients(g, system, permission).items():
         term = g.dot(entry, momenta)
         forces[i] = g.sub(forces[i], term if j < 0 else g.mul(term, theta[j]))
-    flow = {**dict(zip(fields.coordinates, rates, strict=True)), fields.time: g.one}
+    flow = fields.flow(g, rates)
     return Motion(rates, *momentum_equations(g, by_theta, forces, theta, flow))

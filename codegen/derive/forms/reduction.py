@@ -39,7 +39,7 @@ class Balance:
 def balance(g: Graph, system: System, brackets: bool = True) -> Balance:
     """The Poincaré-Chetaev balance of momenta; `brackets=False` omits the structure functions (c = 0)."""
     fields, eta = system.nodes.fields, system.nodes.eta
-    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
+    lagrangian = system.nodes.lagrangian(g)
     slopes = gradient(g, lagrangian, [*eta, *fields.coordinates])
     momenta, by_x = slopes[: len(eta)], slopes[len(eta) :]
     forces = [
@@ -109,7 +109,7 @@ def project(
         n, k = len(rates), len(momenta)
         moved = g.substitute([*rates, *momenta, *forces], permitted)
         rates, momenta, forces = moved[:n], moved[n : n + k], moved[n + k :]
-    flow = {**dict(zip(fields.coordinates, rates, strict=True)), fields.time: g.one}
+    flow = fields.flow(g, rates)
     if not permitted:
         return Motion(rates, *momentum_equations(g, momenta, forces, theta, flow))
     bias = forward(g, momenta, flow)

@@ -43,7 +43,7 @@ def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> Equatio
     stay = [a for a in range(len(system.nodes.eta)) if a not in gone]
     constants = _constants(system, gone)
     a_nodes = [g.symbol(s.name) for s in constants]
-    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
+    lagrangian = system.nodes.lagrangian(g)
     momenta = gradient(g, lagrangian, system.nodes.eta)
     eliminated, pivots = _eliminate(g, system, momenta, gone, a_nodes)
     (routhian,) = g.substitute(
@@ -60,7 +60,7 @@ def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> Equatio
         g, forces, structure_functions(g, system), [every[i] for i in sorted(every)], system.nodes.eta
     )
     rates = g.substitute(fields.velocity(g, system.nodes.eta), eliminated)
-    flow = {**dict(zip(fields.coordinates, rates, strict=True)), fields.time: g.one}
+    flow = fields.flow(g, rates)
     right = g.substitute([forces[j] for j in stay], eliminated)
     mass, force = momentum_equations(g, by_eta, right, kept_eta, flow)
     # The user's outputs and events keep the coordinates that they need.

@@ -230,7 +230,7 @@ def _prime_symbols(system: System, choice: Permitted) -> tuple[sp.Symbol, ...]:
 
 def _parts(g: Graph, system: System, ratios: Sequence[Node]) -> tuple[Node, Node, Node]:
     """T2 and T1 at the ratios, and T0 - V."""
-    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
+    lagrangian = system.nodes.lagrangian(g)
     zeros = dict.fromkeys(system.nodes.eta, g.zero)
     slopes = gradient(g, lagrangian, system.nodes.eta)
     second = [forward(g, slopes, {v: g.one}) for v in system.nodes.eta]
@@ -251,6 +251,6 @@ def _quadratic(g: Graph, matrix: Sequence[Sequence[Node]], v: Sequence[Node]) ->
 
 def _energy(g: Graph, system: System, choice: Permitted) -> Node:
     """h = T2 - T0 + V in the declared variables, on the permitted velocities."""
-    lagrangian = g.sub(system.nodes.kinetic, system.nodes.potential)
+    lagrangian = system.nodes.lagrangian(g)
     h = g.sub(g.dot(system.nodes.eta, gradient(g, lagrangian, system.nodes.eta)), lagrangian)
     return g.substitute([h], choice.permitted or {})[0]
