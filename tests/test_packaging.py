@@ -175,7 +175,7 @@ def test_other_cython_code_finds_the_pxd_of_an_installed_module(python: Path, tm
 def test_a_model_compiles_with_the_installed_wheel(python: Path, tmp_path: Path) -> None:
     script = (
         "import chaplygin as cg; s = cg.example('harmonic_oscillator');"
-        "m = s.system.compile('lagrange');"
+        "m = s.system.compile('lagrange', wait=True);"
         "print(m.integrate((0, 1), initial=s.initial, parameters=s.parameters).success)"
     )
     assert run(python, "-c", script, cwd=tmp_path, CHAPLYGIN_CACHE=str(tmp_path / "models")).strip() == "True"
