@@ -266,7 +266,8 @@ class InitialStates:
         if self._parameters_following is None:
             given = dict(declared) if self.along is None else {**declared, self.along: t}
             start, _ = self._partial("initial", given, self.declared, None)
-            other = 1.0 + 2.0 * p
+            # Factors without a common measure: with simple ones a parameter that follows can agree by coincidence.
+            other = 0.7 + (2.0 + np.sqrt(np.arange(2.0, p.size + 2.0))) * p
             u = self._start(t, start, self._without_functions(controls))
             rows = self._columns(
                 "initial", np.array([t]), wide(start), wide(other), wide(u), None, strict=False

@@ -153,6 +153,7 @@ def test_declared_velocities_stay_in_every_form(orbit: dict[str, Any], form: str
     """Momenta and cyclic momenta follow from them: p = M(q) qdot, written by hand."""
     equations = orbit[form]
     m = python_model(equations.program, quiet=True) if pure else cg.compile(equations)
+    m.stepper(START, NUMBERS, **TIGHT).set_parameters(m=3.0)  # p = m r^2 theta_dot: all ones, then 3 and ones
     run = m.stepper(START, NUMBERS, **TIGHT)
     run.advance(0.7)
     kept = {name: run[name] for name in (*SPEEDS, "r")}

@@ -41,7 +41,7 @@ PATIENCE = 1.0
 """Seconds to wait for builds silently."""
 
 _running: dict[str, Build] = {}  # by key
-_postponed: WeakValueDictionary[str, Model] = WeakValueDictionary()  # by key
+_postponed: WeakValueDictionary[tuple[str, str], Model] = WeakValueDictionary()  # by cache folder and key
 
 
 class _Turns:
@@ -94,7 +94,7 @@ def complete(key: str, sources: Callable[[], Sources], *, reproducible: bool, in
     if running is not None:
         running.wait()
         return running.model
-    postponed = _postponed.get(key)
+    postponed = _postponed.get((str(cache.cache_folder()), key))
     if postponed is not None:
         postponed._complete()
         return postponed
@@ -147,12 +147,13 @@ def _quick(key: str, texts: Sources) -> Model:
 
 def _postpone(key: str, sources: Callable[[], Sources], inline: bool) -> Model:
     """A model whose rest is built when something needs it."""
-    model = _postponed.get(key)
+    place = str(cache.cache_folder()), key
+    model = _postponed.get(place)
     if model is None:
         texts = sources()
         model = _quick(key, texts)
         model._rest = _Rest(key, texts, inline, model).build
-        _postponed[key] = model
+        _postponed[place] = model
     return model
 
 
