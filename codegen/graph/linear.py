@@ -22,7 +22,7 @@ CONSTRAINT_THRESHOLD = Fraction(1, 10**8)
 
 def limit(g: Graph, scale: Node, threshold: Fraction) -> Node:
     """The size at or below which a pivot counts as zero."""
-    return g.mul(g.const(threshold), g.unary("abs", scale))
+    return g.mul(g.const(threshold), g.call("abs", scale))
 
 
 def choose_pivots(values: Sequence[Sequence[float]], tolerance: float = 1e-10) -> list[tuple[int, int]]:
@@ -61,7 +61,7 @@ def solve(
     n = len(matrix)
     a = [list(row) for row in matrix]
     b = [list(row) for row in right]
-    scale = [g.sum(g.unary("abs", e) for e in [*r, *s]) for r, s in zip(a, b, strict=True)]
+    scale = [g.sum(g.call("abs", e) for e in [*r, *s]) for r, s in zip(a, b, strict=True)]
     pivots: list[tuple[Node, Node]] = []
     for k in range(n):
         candidates = [(abs(value(a[r][k])), r) for r in range(k, n) if a[r][k] != g.zero]
@@ -115,7 +115,7 @@ def eliminate(
         for r in range(k + 1, n) if k >= pivoting else ():
             if a[r][k] == g.zero:
                 continue
-            ours, theirs = (g.mul(g.unary("abs", a[i][k]), scale[j]) for i, j in ((k, r), (r, k)))
+            ours, theirs = (g.mul(g.call("abs", a[i][k]), scale[j]) for i, j in ((k, r), (r, k)))
             exchange = g.relation("lt", ours, theirs)
 
             def swapped(x: Node, y: Node, exchange: Node = exchange) -> tuple[Node, Node]:
@@ -147,7 +147,7 @@ def eliminate(
 def _quotient(g: Graph, above: Node, pivot: Node, scale: Node, guarded: bool) -> Node:
     if not guarded or g.constant_value(pivot) is not None:
         return g.div(above, pivot)
-    small = g.relation("le", g.unary("abs", pivot), limit(g, scale, MASS_THRESHOLD))
+    small = g.relation("le", g.call("abs", pivot), limit(g, scale, MASS_THRESHOLD))
     return g.select(small, g.zero, g.div(above, g.select(small, g.one, pivot)))
 
 

@@ -99,7 +99,7 @@ class Coupling:
         ]
         # A diagonal entry is a sum of squares, or 1 where a contact slips; a pivot is compared with that sum.
         scales = [
-            g.sum([*(g.unary("abs", g.mul(a, b)) for a, b in zip(c, x, strict=True)), own[i]])
+            g.sum([*(g.call("abs", g.mul(a, b)) for a, b in zip(c, x, strict=True)), own[i]])
             for i, (c, x, own) in enumerate(zip(rows.left, across, rows.own, strict=True))
         ]
         # Constraints come first: A M^-1 A^T needs no pivoting, nor does the rest unless friction enters N.

@@ -95,7 +95,7 @@ def _multipliers(
     right = [g.neg(g.add(g.dot(row, free), b)) for row, b in zip(rows, bias, strict=True)]
     # The diagonal of A M^-1 A^T is a sum of squares; the pivots are compared with the size of its terms.
     sizes = [
-        g.sum(g.unary("abs", g.mul(a, b)) for a, b in zip(row, x, strict=True))
+        g.sum(g.call("abs", g.mul(a, b)) for a, b in zip(row, x, strict=True))
         for row, x in zip(rows, across, strict=True)
     ]
     pivots = tuple(
