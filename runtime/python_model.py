@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from . import arguments
 from . import inputs as signals
 from .assumptions import ZERO_AT_START
-from .columns import Start
+from .base_model import BaseModel, Variable
 from .consistency import Accepted, note_end
+from .ensemble_start import Start
 from .errors import UNSUPPORTED, ArgumentError, PurePythonWarning, kernel_failed
 from .event_record import rule
-from .face import Face, Variable
 from .python_methods import Dop853, Record, Rk4, Walk, status_of
 from .python_pairs import ORDERS, Pair
 from .python_rodas5p import Rodas5p
@@ -87,7 +87,7 @@ class PythonKernels(Protocol):
     def numpy(self) -> Mapping[str, Function]: ...
 
 
-class PythonModel(Face):
+class PythonModel(BaseModel):
     """A pure-Python model with the interface of `Model`. Issues a PurePythonWarning unless ``quiet=True``.
 
     "dop853" is SciPy's, the other methods are plain Python. "auto" is not available.

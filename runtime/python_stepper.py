@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import arguments
+from .base_stepper import BaseStepper
 from .consistency import Accepted
 from .errors import ArgumentError, KernelError, message_of
 from .inputs import Inputs, parse
 from .snapshots import Snapshot, changed_inputs, check_snapshot
-from .stepping import Stepping
 
 if TYPE_CHECKING:
     from .python_model import PythonModel
@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 __all__ = ["PythonStepper"]
 
 
-class PythonStepper(Stepping):
+class PythonStepper(BaseStepper):
     """One integration of a pure-Python model, advanced by `advance` and `advance_by`; see `Stepper`.
 
     Each call chooses a new initial step size. Events and contacts are not supported: `events` and `modes` are empty.
