@@ -118,7 +118,7 @@ def ensemble(
         "kinks": arguments.boolean("kinks", kinks),
         "paradox": RULES[rule(paradox)],
     }
-    if method not in (*model.methods, "auto"):
+    if method not in model.methods:
         raise arguments.unknown_method(method, model.methods)
     workers = None if threads is None else _positive("threads", threads)
     size = None if chunk is None else _positive("chunk", chunk)

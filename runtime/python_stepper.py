@@ -26,7 +26,9 @@ __all__ = ["PythonStepper"]
 class PythonStepper(BaseStepper):
     """One integration of a pure-Python model, advanced by `advance` and `advance_by`; see `Stepper`.
 
-    Each call chooses a new initial step size. Events and contacts are not supported: `events` and `modes` are empty.
+    Each call is a run of its own from `t` to the requested time, and chooses its first step anew: unlike with a
+    `Stepper`, results depend, within the tolerances, on the times that are asked for. A restored stepper continues bit
+    for bit. Events and contacts are not supported: `events` and `modes` are empty.
     """
 
     t: float

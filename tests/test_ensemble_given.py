@@ -12,7 +12,7 @@ from lane_models import N, assert_same, assert_single, bits, case, shipped
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin.runtime import ArgumentError, progress
+from chaplygin.runtime import ArgumentError, ensemble_start, progress
 
 pytestmark = needs_core
 
