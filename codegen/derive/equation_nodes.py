@@ -48,6 +48,7 @@ class EquationNodes:
     kept: tuple[int, ...] | None = None
     parameters: tuple[sp.Symbol, ...] = ()
     initial_nodes: tuple[Node, ...] | None = None
+    multiplier_nodes: tuple[Node, ...] = ()
     reaction_nodes: Mapping[str, Node] = field(default_factory=dict)
     momentum_nodes: tuple[Node, ...] | None = None
     independent: sp.Symbol | None = None
