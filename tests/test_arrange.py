@@ -418,6 +418,7 @@ def test_conditions_of_parameters_are_not_numbers_to_hand_on() -> None:
         (),
         "t",
         {},
+        (),
     )
     plan = schedule(program, kernel)
     assert plan.hoist is not None

@@ -8,8 +8,7 @@ from ..graph.graph import Node
 from . import hybrid
 from .consistency import consistency
 from .dynamics import Dynamics
-from .program import Kernel, KernelRow
-from .solver import Solve
+from .program import Kernel, KernelRow, Solve
 
 UNROLLED_JACOBIAN = 4000
 """Maximum number of operations of a Jacobian that is written out; a larger one is emitted as a loop over `jvp`."""
