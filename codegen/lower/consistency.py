@@ -36,7 +36,7 @@ def term_magnitudes(g: Graph, nodes: Sequence[Node]) -> list[Node]:
     >>> g = Graph()
     >>> x, y = g.symbol("x"), g.symbol("y")
     >>> found, = term_magnitudes(g, [g.mul(x, g.sub(y, g.two))])      # |x| |y| + 2 |x|
-    >>> found == g.mul(g.unary("abs", x), g.add(g.unary("abs", y), g.two))
+    >>> found == g.mul(g.call("abs", x), g.add(g.call("abs", y), g.two))
     True
     """
     size: dict[Node, Node] = {}
@@ -51,9 +51,9 @@ def term_magnitudes(g: Graph, nodes: Sequence[Node]) -> list[Node]:
         elif op == "mul":
             size[node] = g.mul(size[args[0]], size[args[1]])
         elif op == "div":
-            size[node] = g.div(size[args[0]], g.unary("abs", args[1]))
+            size[node] = g.div(size[args[0]], g.call("abs", args[1]))
         elif op == "select":
             size[node] = g.select(args[0], size[args[1]], size[args[2]])
         elif op not in ("lt", "le", "eq", "ne", "bool"):
-            size[node] = g.unary("abs", node)
+            size[node] = g.call("abs", node)
     return [size[n] for n in nodes]

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..graph.graph import CONDITIONS, LEAVES, Graph, Node
+from ..graph.functions import FUNCTIONS
+from ..graph.graph import Graph, Node
 
 if TYPE_CHECKING:
     from .dynamics import Dynamics
@@ -198,7 +199,9 @@ class Program:
         return assignments(self, kernel)
 
 
-PLAIN = (*LEAVES, *CONDITIONS, "add", "sub", "mul", "div", "neg", "sqrt", "abs", "select")
+def is_call(op: str) -> bool:
+    """Whether an operation is a function that takes more than one of IEEE 754."""
+    return op in FUNCTIONS and not FUNCTIONS[op].is_arithmetic
 
 
 def has_functions(program: Program, kernels: Iterable[str]) -> bool:
@@ -207,7 +210,7 @@ def has_functions(program: Program, kernels: Iterable[str]) -> bool:
     roots: list[Node] = []
     for name in kernels:
         roots += program.kernels[name].roots()
-    return any(g.op[n] not in PLAIN for n in g.reachable(roots))
+    return any(is_call(g.op[n]) for n in g.reachable(roots))
 
 
 @dataclass(frozen=True)

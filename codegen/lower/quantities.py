@@ -12,19 +12,25 @@ from chaplygin.runtime.assumptions import ZERO_AT_START
 from ..declare.symbols import assumed
 from ..derive.friction import friction_outputs, friction_rows
 from ..derive.power import POWER, painleve_function, power
-from ..graph.graph import RELATIONS, Node
+from ..graph.functions import FUNCTIONS
+from ..graph.graph import RELATIONS, Graph, Node
 from .program import ContactEntry, EventEntry, Variable
 
 if TYPE_CHECKING:
     from ..derive.equation_nodes import EquationNodes
 
-_KINKS = {
-    "abs": "argument of Abs",
-    "sign": "argument of sign",
-    "min": "difference of the arguments of Min",
-    "max": "difference of the arguments of Max",
-    **dict.fromkeys(RELATIONS, "difference of the sides of a condition"),
-}
+def _changing(g: Graph, node: Node) -> tuple[Node, str] | None:
+    """The function whose sign decides on the value of a node, and its description."""
+    op, args = g.op[node], g.args[node]
+    if op in RELATIONS:
+        return g.sub(*args), "difference of the sides of a condition"
+    function = FUNCTIONS.get(op)
+    if function is None or function.switch is None:
+        return None
+    name = function.symbolic.__name__
+    if function.switch.compares:
+        return g.sub(*args), f"difference of the arguments of {name}"
+    return args[0], f"argument of {name}"
 
 
 def kinks(eqs: EquationNodes) -> list[tuple[Node, str]]:
@@ -45,11 +51,11 @@ def kinks(eqs: EquationNodes) -> list[tuple[Node, str]]:
     moving += () if eqs.implicit is None else eqs.implicit.unknown
     found: dict[Node, str] = {}
     for node in g.reachable(roots):
-        if g.op[node] in _KINKS:
-            args = g.args[node]
-            guard = args[0] if len(args) == 1 else g.sub(args[0], args[1])
+        changing = _changing(g, node)
+        if changing is not None:
+            guard, description = changing
             if guard not in found and g.neg(guard) not in found and g.depends_on([guard], moving):
-                found[guard] = _KINKS[g.op[node]]
+                found[guard] = description
     return list(found.items())
 
 

@@ -65,7 +65,7 @@ def derive(
     tau, linear, level = _parts(g, system, free)
     total = g.add(h, level)
     sign = g.const(branch)
-    root = g.unary("sqrt", g.mul(total, tau))
+    root = g.call("sqrt", g.mul(total, tau))
     reduced = g.add(g.mul(g.mul(g.two, sign), root), linear)
     ratios = [n for a, n in enumerate(free) if a != first]
     on = dict(zip(ratios, [n for a, n in enumerate(permitted) if a != first], strict=True))
@@ -84,7 +84,7 @@ def derive(
             forces[m - 1] = g.sub(forces[m - 1], g.mul(g.dot(entry, momenta), theta[j]))
     flow = dict(zip(x, rates, strict=True))
     mass, force = momentum_equations(g, by_theta, forces, theta[1:], flow)
-    speed = g.mul(sign, g.unary("sqrt", g.div(total, tau)))  # eta_1
+    speed = g.mul(sign, g.call("sqrt", g.div(total, tau)))  # eta_1
     rest = dict.fromkeys(theta[1:], g.zero)
     (still,) = g.substitute([tau], rest)
     kept = tuple(i for i in range(len(x)) if i != place)
@@ -109,7 +109,7 @@ def derive(
         residuals_nodes={f"holonomic_{i + 1}": node for i, node in enumerate(system.nodes.holonomic)},
         pivots=(
             *choice.pivots,
-            (total, limit(g, g.add(g.unary("abs", h), g.unary("abs", level)), MASS_THRESHOLD)),
+            (total, limit(g, g.add(g.call("abs", h), g.call("abs", level)), MASS_THRESHOLD)),
             (still, limit(g, tau, BRANCH_END)),
         ),
         kept=kept,
