@@ -19,6 +19,7 @@ from .program import ContactEntry, EventEntry, Variable
 if TYPE_CHECKING:
     from ..derive.equation_nodes import EquationNodes
 
+
 def _changing(g: Graph, node: Node) -> tuple[Node, str] | None:
     """The function whose sign decides on the value of a node, and its description."""
     op, args = g.op[node], g.args[node]
