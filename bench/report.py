@@ -1,6 +1,6 @@
-"""Run the benchmarks, write the table into bench/README.md and draw the diagrams: ``python bench/report.py``.
+"""Run the benchmarks, write bench/RESULTS.md and the summary in bench/README.md, and draw the diagrams.
 
-With pytest options (``-k heavy_top``, ``--quick``) the table is only printed, and the diagrams are not redrawn.
+With pytest options (``-k heavy_top``, ``--quick``) the tables are only printed, and the diagrams are not redrawn.
 
 Every time is a median; ratios are relative to the row of the group marked 1, or to its first row, from the same run.
 With ``--from FILE`` everything is made from an earlier ``pytest --benchmark-json=FILE``.
@@ -21,14 +21,24 @@ from typing import Any
 from plots import draw
 
 _HERE = Path(__file__).resolve().parent
-_README = _HERE / "README.md"
-_BEGIN, _END = "<!-- table: begin -->", "<!-- table: end -->"
+_SYSTEMS = {"chaplygin_sleigh": "sleigh", "heavy_top": "heavy top", "n_link_pendulum_5": "five links"}
+_SUMMARY = (
+    ("single run: speed relative to numbalsoda's dop853", "single run, time relative to numbalsoda"),
+    ("single run: speed relative to heyoka at equal error", "single run, time relative to heyoka"),
+    ("ensemble: speed relative to heyoka at equal error, one core", "speedup over heyoka's batch loop"),
+    ("ensemble: speed relative to numbalsoda's dop853, two cores", "speedup over numbalsoda's dop853"),
+    ("ensemble: speed relative to SciPy's LSODA with lambdify, one core", "speedup over SciPy's LSODA"),
+    ("ensemble: 8 lanes, speed relative to one", "8 lanes, speedup"),
+    ("ensemble: two threads, speed relative to one", "2 threads, speedup"),
+    ("right-hand side over 8 lanes: share of the FMA peak", "share of the FMA peak"),
+)
+"""The rows of the summary, and how the name of the ratio begins; a relative time is shown as its inverse."""
 _EXTRA = ("operations", "bias_per_link", "memory")
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 def main() -> int:
-    """Measure, print the table, and insert it between the markers in the README."""
+    """Measure, print the tables, and insert them into the pages."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -55,14 +65,33 @@ def main() -> int:
         text = table(found)
         if code or rest:
             print(text)
-            print(f"\n{_README.name} was not changed: not every benchmark ran", file=sys.stderr)
+            print("\nThe pages were not changed: not every benchmark ran", file=sys.stderr)
             return code
     print(text)
     draw(found["benchmarks"], _HERE)
-    readme = _README.read_text()
-    before, _, after = readme.partition(_BEGIN)
-    _README.write_text(f"{before}{_BEGIN}\n{text}\n{_END}{after.partition(_END)[2]}")
+    _insert("RESULTS.md", "table", text)
+    _insert("README.md", "summary", summary(found["benchmarks"]))
     return 0
+
+
+def _insert(page: str, mark: str, text: str) -> None:
+    """Replace what is between the marks of a page."""
+    path, begin, end = _HERE / page, f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
+    before, _, rest = path.read_text().partition(begin)
+    path.write_text(f"{before}{begin}\n{text}\n{end}{rest.partition(end)[2]}")
+
+
+def summary(entries: list[dict[str, Any]]) -> str:
+    """The table of the main ratios, a column for each system."""
+    found = _ratios(entries)
+    lines = [f"| | {' | '.join(_SYSTEMS.values())} |", f"|---|{'---|' * len(_SYSTEMS)}"]
+    for row, what in _SUMMARY:
+        cells = []
+        for system in _SYSTEMS:
+            value = next((r["value"] for r in found.get(system, ()) if r["what"].startswith(what)), math.nan)
+            cells.append(_three_digits(1 / value if "time relative" in what else value))
+        lines.append(f"| {row} | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def table(result: dict[str, Any]) -> str:
@@ -79,7 +108,7 @@ def table(result: dict[str, Any]) -> str:
         missing.update(entry["extra_info"].get("missing", {}))
         if "diagram" not in entry["extra_info"]:
             groups.setdefault(entry["group"], []).append(entry)
-    lines += _ratios(result["benchmarks"])
+    lines += _ratio_table(_ratios(result["benchmarks"]))
     for group, entries in groups.items():
         lines += [f"**{group}**", "", "| | median | ratio | error | |", "|---|---|---|---|---|"]
         rows = [row for entry in entries for row in _rows(entry)]
@@ -95,13 +124,17 @@ def table(result: dict[str, Any]) -> str:
     return "\n".join(lines).rstrip()
 
 
-def _ratios(entries: list[dict[str, Any]]) -> list[str]:
-    """The table of ratios from interleaved runs, by group."""
+def _ratios(entries: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """The ratios from interleaved runs, by system."""
     found: dict[str, list[dict[str, Any]]] = {}
     for entry in entries:
         for ratio in entry["extra_info"].get("ratios", []):
             group = entry["group"].rpartition(": ")[2].partition(",")[0]
             found.setdefault(group, []).append(ratio)
+    return found
+
+
+def _ratio_table(found: dict[str, list[dict[str, Any]]]) -> list[str]:
     if not found:
         return []
     lines = [
@@ -116,8 +149,13 @@ def _ratios(entries: list[dict[str, Any]]) -> list[str]:
             if ratio["goal"] is not None:
                 goal = f"{'at most' if ratio['most'] else 'at least'} {ratio['goal']:g}"
                 met = "met" if ratio["met"] else "missed"
-            lines.append(f"| {group} | {ratio['what']} | {ratio['value']:.3g} | {goal} | {met} |")
+            lines.append(f"| {group} | {ratio['what']} | {_three_digits(ratio['value'])} | {goal} | {met} |")
     return [*lines, ""]
+
+
+def _three_digits(value: float) -> str:
+    """A number in three digits, without an exponent from 1000 on."""
+    return f"{float(f'{value:.3g}'):g}"
 
 
 def _rows(entry: dict[str, Any]) -> list[dict[str, Any]]:

@@ -33,7 +33,7 @@ from . import assumptions
 from .errors import ArgumentError, ConsistencyWarning
 
 if TYPE_CHECKING:
-    from .columns import Start
+    from .ensemble_start import Start
     from .initial import InitialStates
     from .inputs import Inputs
 

@@ -23,6 +23,7 @@ from chaplygin.codegen.derive.forms import forms
 PAGES = (
     "README.md",
     "bench/README.md",
+    "bench/RESULTS.md",
     "docs/abi.md",
     "docs/conventions.md",
     "docs/forms.md",

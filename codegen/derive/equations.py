@@ -99,7 +99,7 @@ class Equations:
 
     @cached_property
     def program(self) -> Program:
-        from ..lower.kernels import lower
+        from ..lower.lower import lower
 
         return lower(self.nodes)
 
@@ -166,7 +166,7 @@ class Equations:
             "forcing": g.count_operations(self.nodes.force),
         }
         if sum(counts.values()) > LARGEST_COUNTED_AS_EMITTED:
-            from ..lower.kernels import derived_counts
+            from ..lower.lower import derived_counts
 
             found = derived_counts(self.nodes)
             return {**counts, "rhs": found.operations, "divisions": found.divisions, "hoisted": found.hoisted}

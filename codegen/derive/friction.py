@@ -21,6 +21,7 @@ import sympy as sp
 
 from ..declare.symbols import Mode, Multiplier, Velocity
 from ..graph.differentiate import forward
+from ..graph.functions import FUNCTIONS
 from ..graph.graph import Graph, Node
 
 if TYPE_CHECKING:
@@ -148,8 +149,10 @@ def _size(eqs: EquationNodes, node: Node) -> Node:
             shown[n] = all(args)
         elif op == "select":
             shown[n] = all(args[1:])
+        elif op in FUNCTIONS:
+            shown[n] = FUNCTIONS[op].sign in ("positive", "not negative")
         else:
-            shown[n] = op in ("abs", "sqrt", "exp", "named")
+            shown[n] = op == "named"
 
     def size(n: Node) -> Node:
         if shown[n]:
@@ -157,7 +160,7 @@ def _size(eqs: EquationNodes, node: Node) -> Node:
         if g.op[n] in ("mul", "div"):
             a, b = (size(arg) for arg in g.args[n])
             return g.mul(a, b) if g.op[n] == "mul" else g.div(a, b)
-        return size(g.args[n][0]) if g.op[n] == "neg" else g.unary("abs", n)
+        return size(g.args[n][0]) if g.op[n] == "neg" else g.call("abs", n)
 
     return size(node)
 

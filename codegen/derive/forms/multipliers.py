@@ -20,7 +20,7 @@ from ...declare.symbols import Coordinate, Rate, rate
 from ...declare.system import System
 from ...graph.differentiate import forward
 from ...graph.graph import Graph, Node
-from ...graph.linear import LDL, MASS_THRESHOLD, UNROLLED_VELOCITIES, limit
+from ...graph.linear import LDL, MASS_THRESHOLD, UNROLLED_VELOCITIES, diagonal_sizes, limit, schur_complement
 from ..equation_nodes import EquationNodes
 from ..friction import Friction, multiplier_symbols
 from .constraints import impose, residuals
@@ -97,17 +97,11 @@ def _multipliers(
     free = factors.solve(motion.force)
     across = [factors.solve(row) for row in rows]  # M^-1 A^T by columns
     bias = _biases(g, system, motion)
-    schur = [[g.dot(rows[i], across[j]) for j in range(i + 1)] for i in range(len(rows))]
-    complement = LDL(g, schur)
+    complement = LDL(g, schur_complement(g, rows, across, symmetric=True))
     right = [g.neg(g.add(g.dot(row, free), b)) for row, b in zip(rows, bias, strict=True)]
-    # The diagonal of A M^-1 A^T is a sum of squares; the pivots are compared with the size of its terms.
-    sizes = [
-        g.sum(g.unary("abs", g.mul(a, b)) for a, b in zip(row, x, strict=True))
-        for row, x in zip(rows, across, strict=True)
-    ]
     pivots = tuple(
         (p, limit(g, size, MASS_THRESHOLD))
-        for p, size in zip(complement.pivots, sizes, strict=True)
+        for p, size in zip(complement.pivots, diagonal_sizes(g, rows, across), strict=True)
         if g.constant_value(p) is None
     )
     return complement.solve(right), pivots

@@ -63,7 +63,7 @@ def derive(
     reduced = _reduced(g, system, first, branch, permission, [g.symbol(s.name) for s in primes])
     rates, mass, force = _equations(g, system, permission, reduced)
     theta = reduced.theta
-    speed = g.mul(g.const(branch), g.unary("sqrt", g.div(reduced.total, reduced.tau)))
+    speed = g.mul(g.const(branch), g.call("sqrt", g.div(reduced.total, reduced.tau)))
     (still,) = g.substitute([reduced.tau], dict.fromkeys(theta[1:], g.zero))
     kept = tuple(i for i in range(len(rates)) if i != place)
     declared = {choice.velocities[0]: speed}
@@ -71,7 +71,7 @@ def derive(
     declared |= {v: g.mul(speed, n) for v, n in zip(system.velocities, reduced.permitted, strict=True)}
     energy = _energy(g, system, choice)
     passage = g.div(g.one, speed)  # dt/dx_1
-    largest = g.add(g.unary("abs", reduced.energy), g.unary("abs", reduced.level))
+    largest = g.add(g.call("abs", reduced.energy), g.call("abs", reduced.level))
     one, *others = choice.theta
     return EquationNodes(
         system=system,
@@ -132,7 +132,7 @@ def _reduced(
     permitted = [g.dot([row[p] for row in permission.slopes], theta) for p in count]
     tau, linear, level = _parts(g, system, free)
     total = g.add(h, level)
-    root = g.unary("sqrt", g.mul(total, tau))
+    root = g.call("sqrt", g.mul(total, tau))
     reduced = g.add(g.mul(g.mul(g.two, sign), root), linear)
     on = {free[p]: permitted[p] for p in count if p != first}
     momenta = g.substitute(gradient(g, reduced, list(on)), on)
