@@ -20,7 +20,7 @@ import chaplygin as cg
 from chaplygin.codegen.emit.c_core import emit
 from chaplygin.codegen.graph.evaluate import evaluate, evaluate_with_scale
 from chaplygin.codegen.graph.graph import Graph, Node
-from chaplygin.codegen.lower import kernels as lowering
+from chaplygin.codegen.lower import lower as lowering
 from chaplygin.codegen.lower.optimise import factor, terms
 from chaplygin.codegen.lower.optimise.arrange import _Search, arranged
 from chaplygin.codegen.lower.program import Kernel, Program, Variable
@@ -418,6 +418,7 @@ def test_conditions_of_parameters_are_not_numbers_to_hand_on() -> None:
         (),
         "t",
         {},
+        (),
     )
     plan = schedule(program, kernel)
     assert plan.hoist is not None

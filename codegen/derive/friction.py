@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from ..declare.system import System
     from .equation_nodes import EquationNodes
 
-FORMS = ("lagrange", "poincare", "hamel", "maggi", "nonholonomic", "multipliers")
-"""The forms that support friction: each has M theta' = f, where theta are the velocities themselves."""
-
 
 @dataclass(frozen=True)
 class Contact:
@@ -104,17 +101,9 @@ def add_friction(eqs: EquationNodes) -> EquationNodes:
     flow = eqs.flow
     contacts = tuple(_contact(eqs, flow, c) for c in system.nodes.contacts)
     friction = Friction(contacts)
-    if eqs.form == "multipliers":
-        left = [
-            g.add(g.dot(row, system.nodes.eta), offset)
-            for row, offset in zip(system.nodes.constraint_rows, system.nodes.constraint_offsets, strict=True)
-        ]
-        friction = Friction(
-            contacts,
-            tuple(multiplier_symbols(g, system)),
-            system.nodes.constraint_rows,
-            tuple(forward(g, left, flow)),
-        )
+    if eqs.multiplier_nodes:
+        biases = forward(g, system.nodes.affine_constraints(g), flow)
+        friction = Friction(contacts, eqs.multiplier_nodes, system.nodes.constraint_rows, tuple(biases))
     force = tuple(
         g.add(f, g.sum(g.mul(c.force, c.row[j]) for c in contacts)) for j, f in enumerate(eqs.force)
     )

@@ -10,6 +10,7 @@ import numpy as np
 from .graph import Graph, Node
 
 Matrix = list[list[Node]]
+Table = Sequence[Sequence[Node]]
 
 UNROLLED_VELOCITIES = 12
 """Mass matrices up to this size are factored in straight-line code, larger ones by a loop."""
@@ -23,6 +24,33 @@ CONSTRAINT_THRESHOLD = Fraction(1, 10**8)
 def limit(g: Graph, scale: Node, threshold: Fraction) -> Node:
     """The size at or below which a pivot counts as zero."""
     return g.mul(g.const(threshold), g.call("abs", scale))
+
+
+def entry(lower: Table, i: int, j: int) -> Node:
+    """An entry of a symmetric matrix given by its lower triangle."""
+    return lower[max(i, j)][min(i, j)]
+
+
+def upper(lower: Table) -> tuple[Node, ...]:
+    """The upper triangle, by rows, of a symmetric matrix given by its lower triangle."""
+    k = len(lower)
+    return tuple(entry(lower, i, j) for i in range(k) for j in range(i, k))
+
+
+def schur_complement(g: Graph, rows: Table, across: Table, symmetric: bool = False) -> Matrix:
+    """C M^-1 B for the rows of C and the columns `across` of M^-1 B; if `symmetric`, the lower triangle alone."""
+    return [[g.dot(c, x) for x in across[: i + 1 if symmetric else None]] for i, c in enumerate(rows)]
+
+
+def diagonal_sizes(g: Graph, rows: Table, across: Table) -> list[Node]:
+    """The sums of the magnitudes of the terms of the diagonal entries of C M^-1 B.
+
+    Where B = C^T such an entry is a sum of squares, and a pivot is compared with it.
+    """
+    return [
+        g.sum(g.call("abs", g.mul(a, b)) for a, b in zip(c, x, strict=True))
+        for c, x in zip(rows, across, strict=True)
+    ]
 
 
 def choose_pivots(values: Sequence[Sequence[float]], tolerance: float = 1e-10) -> list[tuple[int, int]]:

@@ -146,7 +146,7 @@ class Schedule:
 def variable_names(program: Program, kernel: Kernel) -> dict[str, tuple[str, str, int]]:
     """Symbol name to (name in emitted code, array, index)."""
     table: dict[str, tuple[str, str, int]] = {program.independent: (program.independent, "t", 0)}
-    x = program.declared if kernel.of_declared else program.states
+    x = program.declared if kernel.takes == "declared" else program.states
     controls = (*program.inputs, *program.modes)
     for array, variables in (("x", x), ("p", program.parameters), ("u", controls)):
         for i, v in enumerate(variables):
