@@ -1,9 +1,10 @@
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .base_model import Method
 from .inputs import Inputs
 from .solution import Solution
 
@@ -11,7 +12,7 @@ Array = NDArray[np.float64]
 
 KINDS: tuple[str, ...]
 
-def methods() -> tuple[str, ...]: ...
+def methods() -> dict[str, Method]: ...
 def widest_lanes() -> int: ...
 
 class KernelCore:
@@ -36,6 +37,7 @@ class KernelCore:
     kinks: tuple[str, ...]
     contacts: tuple[str, ...]
     modes: tuple[str, ...]
+    methods: Mapping[str, Method]
     hybrid: bool
     n_states: int
     n_parameters: int

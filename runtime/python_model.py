@@ -22,7 +22,7 @@ from .consistency import Accepted, note_end
 from .ensemble_start import Start
 from .errors import UNSUPPORTED, ArgumentError, PurePythonWarning, kernel_failed
 from .event_record import rule
-from .python_methods import METHODS, Record, Settings, status_of
+from .python_methods import METHODS, Integrator, Record, Settings, integrator, status_of
 from .python_stepper import PythonStepper
 from .solution import Solution
 
@@ -92,7 +92,7 @@ class PythonModel(BaseModel):
     "bdf" for stiff systems.
     """
 
-    integrators = METHODS
+    methods = METHODS
     events = contacts = modes = ()
 
     def __init__(self, kernels: PythonKernels, *, quiet: bool = False) -> None:
@@ -122,11 +122,6 @@ class PythonModel(BaseModel):
         self.has_initial = "initial" in kernels.python
         self.ends: dict[bytes, float] = {}
         self._ensembles: dict[int, Any] = {}
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """Names of the integration methods."""
-        return tuple(self.integrators)
 
     def rhs(self, t: Any, y: Any, p: Any, u: Any = ()) -> Array:
         """dy/dt at time t: (n,) for y of shape (n,), (n, N) for (n, N)."""
@@ -218,10 +213,10 @@ class PythonModel(BaseModel):
         if method not in self.methods:
             raise arguments.unknown_method(method, self.methods)
         given = {"step": step, "first_step": first_step, "max_step": max_step, "max_steps": max_steps}
-        first, largest, limit = arguments.step_options(given, method != "rk4")
+        first, largest, limit = arguments.step_options(given, self.methods[method].adaptive)
         relative, absolute = arguments.tolerances(rtol, atol, self.states)
         x0, p, controls = self._prepare(t0, initial, parameters, inputs, float(absolute.min()))
-        run = self.integrators[method](Settings(relative, absolute, largest, first, dense))
+        run = self._integrator(method, Settings(relative, absolute, largest, first, dense))
         record = Record(t0, x0, moments, 1.0 if t1 >= t0 else -1.0)
         status = run.run(self, record, p, controls, t1, limit)
         y = np.array(record.y).reshape(-1, len(x0)).T
@@ -233,6 +228,10 @@ class PythonModel(BaseModel):
             self, np.array(record.t), y, status, record.at, p, controls, run.nfev, run.n_steps, run.n_rejected, sol,
             settings, run.njev, run.nlu,
         )  # fmt: skip
+
+    @staticmethod
+    def _integrator(method: str, settings: Settings) -> Integrator:
+        return integrator(method, settings)
 
     def stepper(
         self,

@@ -23,9 +23,6 @@ Array = NDArray[np.float64]
 
 __all__ = ["Dense", "Solution"]
 
-FIXED_STEP = ("rk4",)
-"""The methods without error control."""
-
 
 class Dense:
     """The interpolant of a run: ``sol.sol(t)``, with the dense-output order of the method.
@@ -235,7 +232,7 @@ class Solution:
     def _tolerances(self) -> tuple[float, Array]:
         """rtol and atol (n,) of the run; rtol is NaN for a fixed step."""
         _, _, _, method, rtol, atol, *_ = self._settings
-        if method in FIXED_STEP:
+        if not self.model.methods[method].adaptive:
             return np.nan, np.zeros(len(self.model.states))
         return tolerances(rtol, atol, self.model.states)
 
