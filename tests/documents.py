@@ -27,3 +27,18 @@ def blocks(name: str) -> list[Block]:
         Block(found[1], found[2].strip(), found[3], text.count("\n", 0, found.start(3)) + 1)
         for found in _BLOCK.finditer(text)
     ]
+
+
+def section(name: str, heading: str, level: str) -> dict[str, range]:
+    """The line numbers of each subsection of a section, by its title; those before the first one by ""."""
+    found: dict[str, range] = {}
+    title, first, inside = "", 0, False
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate([*lines, "## end"], 1):
+        ended = line.startswith("## ")
+        if inside and (ended or line.startswith(f"{level} ")):
+            found[title] = range(first, number)
+            title, first = line.removeprefix(f"{level} "), number
+        if ended:
+            inside, title, first = line == heading, "", number
+    return found
