@@ -16,8 +16,8 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
+    from .base_model import Variable
     from .ensemble import Ensemble
-    from .face import Variable
     from .loading import load_model
     from .model import Model, core_available
     from .python_model import PythonKernels, PythonModel
@@ -54,7 +54,7 @@ _LATER = {
     "Stepper": "stepper",
     "PythonKernels": "python_model",
     "PythonModel": "python_model",
-    "Variable": "face",
+    "Variable": "base_model",
     "core_available": "model",
     "load_model": "loading",
 }

@@ -18,7 +18,7 @@ from .errors import ArgumentError
 from .inputs import Inputs
 
 if TYPE_CHECKING:
-    from .face import Face
+    from .base_model import BaseModel
     from .solution import Solution
 
 Array = NDArray[np.float64]
@@ -114,7 +114,7 @@ class _Quantities:
     power: int | None
 
     @classmethod
-    def of(cls, model: Face) -> _Quantities:
+    def of(cls, model: BaseModel) -> _Quantities:
         for name in ("painleve", "energy"):
             if name in model.invariants:
                 return cls(name, "invariants", model._conserved.index(name), None)

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from . import arguments
 from . import inputs as signals
-from .columns import Start
+from .base_model import BaseModel
 from .consistency import check_ensemble, remember
+from .ensemble_result import Ensemble
+from .ensemble_start import Start
 from .errors import INPUT_FAILED, INTERRUPTED, ArgumentError, ChaplyginError
 from .event_record import RULES, rule
-from .face import Face
 from .lanes import WORTH, lane_set, one_at_a_time
 from .model import Model, require_core
 from .progress import Progress
-from .trajectories import Ensemble
 
 Array = NDArray[np.float64]
 
@@ -94,7 +94,7 @@ def ensemble(
     >>> ens.failed
     array([], dtype=int64)
     """
-    if not isinstance(model, Face):
+    if not isinstance(model, BaseModel):
         raise ArgumentError(f"ensemble needs a model, not {type(model).__name__}: compile the system first")
     t0, t1 = arguments.span(t_span)
     moments = None if t_eval is None else arguments.times("t_eval", t_eval, t0, t1)
@@ -118,7 +118,7 @@ def ensemble(
         "kinks": arguments.boolean("kinks", kinks),
         "paradox": RULES[rule(paradox)],
     }
-    if method not in (*model.methods, "auto"):
+    if method not in model.methods:
         raise arguments.unknown_method(method, model.methods)
     workers = None if threads is None else _positive("threads", threads)
     size = None if chunk is None else _positive("chunk", chunk)

@@ -15,7 +15,7 @@ from .declared import solve, terms
 from .errors import ArgumentError
 
 if TYPE_CHECKING:
-    from .face import Variable
+    from .base_model import Variable
 
 Array = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ __all__ = ["InitialStates", "wide"]
 
 
 class InitialStates:
-    """Base of `Face`: the names of a model, and the checked start of a run."""
+    """Base of `BaseModel`: the names of a model, and the checked start of a run."""
 
     name: str
     form: str

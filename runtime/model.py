@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .base_model import BaseModel, Variable
 from .errors import CoreMissingError
-from .face import Face, Variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ def require_core() -> None:
         )
 
 
-class Model(ModelCore, Face):
+class Model(ModelCore, BaseModel):
     """A compiled model: dy/dt = f(t, y, p, u) with named states y, parameters p and inputs u.
 
     Created by `System.compile`, `load_model` or a module of `chaplygin.generated`; the constructor takes a capsule

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from .face import Face
+    from .base_model import BaseModel
     from .solution import Solution
 
 __all__ = ["SHOWN", "model_table", "solution_table", "table"]
@@ -23,7 +23,7 @@ PANELS, POINTS = 4, 400
 """Most states in the plot of a run, and most points of each."""
 
 
-def model_table(model: Face) -> str:
+def model_table(model: BaseModel) -> str:
     """The names of a model by kind, with units and descriptions, as an HTML table."""
     kinds = [
         ("states", model.states),
@@ -58,11 +58,11 @@ def solution_table(sol: Solution) -> str:
     return table(caption, ("", "start", "end"), rows) + _picture(sol)
 
 
-def _title(model: Face) -> str:
+def _title(model: BaseModel) -> str:
     return f"{model.name} ({model.form})" if model.form else model.name
 
 
-def _with_unit(model: Face, name: str) -> str:
+def _with_unit(model: BaseModel, name: str) -> str:
     unit = model.units.get(name, "")
     return f"{name} [{unit}]" if unit else name
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import ArgumentError, MissingExtraError
 
 if TYPE_CHECKING:
-    from .face import Face
+    from .base_model import BaseModel
     from .solution import Solution
 
 __all__ = ["check_file", "draw", "plane_of"]
@@ -47,7 +47,7 @@ def check_file(file: Any) -> None:
         raise ArgumentError(f"plot: {os.fspath(file)!r} cannot be written")
 
 
-def plane_of(model: Face) -> tuple[str, str] | None:
+def plane_of(model: BaseModel) -> tuple[str, str] | None:
     """The coordinates x and y of a planar system; None if the states do not have these names."""
     return ("x", "y") if {"x", "y"} <= set(model.states[: model.n_coordinates]) else None
 
@@ -132,7 +132,7 @@ def _labelled(name: str, unit: str) -> str:
     return f"{name} [{unit}]" if unit else name
 
 
-def _unit_of_time(model: Face) -> str:
+def _unit_of_time(model: BaseModel) -> str:
     """The declared unit of t, or of x_1 in Whittaker's form; else the time unit of the rates: s in rad/s and m/s^2."""
     declared = model.units.get(model.along or "t", "")
     if declared or model.along:

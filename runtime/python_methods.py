@@ -1,13 +1,12 @@
-"""Integration methods of the pure-Python backend: rk4 in plain Python, dop853 from SciPy. The others are in
-python_pairs.py and python_rodas5p.py."""
+"""The integration methods of the pure-Python backend: rk4 in plain Python, and SciPy's solvers."""
 
 from __future__ import annotations
 
 import functools
 import math
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +30,7 @@ Array = NDArray[np.float64]
 Function = Callable[..., Any]
 Vector = list[float]
 
-__all__ = ["Dop853", "Record", "Rk4", "Walk", "smallest_step", "status_of"]
+__all__ = ["METHODS", "Integrator", "Record", "Settings", "smallest_step", "status_of"]
 
 EPSILON, TINY = sys.float_info.epsilon, sys.float_info.min
 
@@ -71,12 +70,22 @@ class Record:
             self.next += 1
 
 
-class Walk:
-    """A pure-Python method: `run` steps from the record's last point to t1."""
+class Settings(NamedTuple):
+    """Tolerances and steps of a run. `first_step` is 0 if it is chosen automatically; rk4 takes it as its step."""
 
-    def __init__(self) -> None:
+    rtol: float
+    atol: Array
+    max_step: float
+    first_step: float
+    keep_dense: bool
+
+
+class Integrator:
+    """A run of one method: `run` steps from the record's last point to t1."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
         self.nfev = self.njev = self.nlu = self.n_steps = self.n_rejected = 0
-        self.keep_dense = False
         self.spans: list[tuple[float, float]] = []
         self.coef: list[Array] = []
         self.t_end = 0.0
@@ -88,6 +97,7 @@ class Walk:
         """Integrate between the sample times of the inputs; returns a status."""
         rhs, parameters = model.kernels.python["rhs"], p.tolist()
         exact: Any = model.kernels.python.get("jacobian")  # only implicit methods need it
+        self.has_jacobian = exact is not None
         self.t_end = t1
         knots = {t1, *(float(t) for signal in inputs.signals.values() for t in signal.times)}
         ends = sorted(
@@ -136,7 +146,7 @@ class Walk:
         self, record: Record, t: float, t_new: float, y: Vector, coefficients: Callable[[], Array]
     ) -> None:
         """Record a step, and keep its interpolant if the run returns one."""
-        if self.keep_dense:
+        if self.settings.keep_dense:
             self.spans.append((t, t_new))
             self.coef.append(coefficients())
         record.step(t_new, np.array(y), lambda s: evaluate(coefficients(), (s - t) / (t_new - t)))
@@ -147,12 +157,12 @@ class Walk:
         return Dense(np.array(self.spans).reshape(-1, 2), coef, t0, x0)
 
 
-class Rk4(Walk):
+class Rk4(Integrator):
     """The classical method of order 4 with a fixed step."""
 
-    def __init__(self, step: float, keep_dense: bool) -> None:
-        super().__init__()
-        self.h, self.keep_dense = step, keep_dense
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.h = min(settings.first_step or settings.max_step, settings.max_step)
 
     def segment(self, derivative: Function, record: Record, end: float, limit: int) -> int:
         start, x = record.at, record.last.tolist()
@@ -179,23 +189,23 @@ class Rk4(Walk):
         return OK
 
 
-class Dop853(Walk):
-    """SciPy's DOP853, step by step."""
+class Solver(Integrator):
+    """A solver of SciPy, step by step; the implicit ones take the model's Jacobian."""
 
-    def __init__(self, rtol: float, atol: Array, max_step: float, first_step: float) -> None:
-        super().__init__()
-        self.options = {"rtol": rtol, "atol": atol, "max_step": max_step}
-        self.first = first_step or None
+    def __init__(self, name: str, settings: Settings) -> None:
+        super().__init__(settings)
+        self.name = name
+        self.first_step = settings.first_step
         self.pieces: list[Any] = []
         self.ts: list[float] = []
 
     def segment(self, derivative: Function, record: Record, end: float, limit: int) -> int:
         try:
-            from scipy.integrate import DOP853
+            from scipy import integrate
         except ImportError as error:
-            raise MissingExtraError("a pure-Python run with dop853", "scipy", "scipy") from error
-        first = None if self.first is None else min(self.first, abs(end - record.at))
-
+            raise MissingExtraError(
+                f"a pure-Python run with {self.name.lower()}", "scipy", "scipy"
+            ) from error
         last = np.empty(0)
 
         def function(t: float, x: Array) -> Array:
@@ -205,8 +215,15 @@ class Dop853(Walk):
                 raise FloatingPointError  # SciPy would search for a first step forever
             return last
 
+        def jacobian(t: float, x: Array) -> Array:
+            return np.reshape(self.jacobian(float(t), x.tolist()), (len(x), len(x)))
+
+        options = {name: getattr(self.settings, name) for name in ("rtol", "atol", "max_step")}
+        options["first_step"] = min(self.first_step, abs(end - record.at)) or None
+        if self.name in IMPLICIT:
+            options["jac"] = jacobian if self.has_jacobian else None
         with np.errstate(all="ignore"):
-            solver = DOP853(function, record.at, record.last, end, first_step=first, **self.options)
+            solver = getattr(integrate, self.name)(function, record.at, record.last, end, **options)
             while solver.status == "running":
                 if self.n_steps >= limit:
                     return TOO_MANY_STEPS
@@ -216,11 +233,13 @@ class Dop853(Walk):
                 if not np.isfinite(solver.y).all():
                     return NONFINITE
                 self.n_steps += 1
-                self.first = float(abs(solver.h_abs))
+                self.first_step = float(abs(solver.h_abs))
                 piece = solver.dense_output()
                 self.pieces.append(piece)
                 self.ts.append(float(solver.t))
                 record.step(float(solver.t), solver.y.copy(), piece)
+        self.njev += solver.njev
+        self.nlu += solver.nlu
         return OK
 
     def dense(self, t0: float, x0: Array) -> Any:
@@ -229,6 +248,14 @@ class Dop853(Walk):
         if not self.pieces:
             return super().dense(t0, x0)
         return OdeSolution(np.array([t0, *self.ts]), self.pieces)
+
+
+IMPLICIT = ("Radau", "BDF")
+METHODS: Mapping[str, Callable[[Settings], Integrator]] = {
+    "rk4": Rk4,
+    **{name.lower(): functools.partial(Solver, name) for name in ("DOP853", "RK45", "RK23", *IMPLICIT)},
+}
+"""The methods of a pure-Python model by name: SciPy's solvers have SciPy's names in lower case."""
 
 
 def _cubic(x: Vector, f: Vector, y: Vector, f_new: Vector, h: float) -> Array:

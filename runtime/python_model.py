@@ -17,14 +17,12 @@ from numpy.typing import NDArray
 from . import arguments
 from . import inputs as signals
 from .assumptions import ZERO_AT_START
-from .columns import Start
+from .base_model import BaseModel, Variable
 from .consistency import Accepted, note_end
+from .ensemble_start import Start
 from .errors import UNSUPPORTED, ArgumentError, PurePythonWarning, kernel_failed
 from .event_record import rule
-from .face import Face, Variable
-from .python_methods import Dop853, Record, Rk4, Walk, status_of
-from .python_pairs import ORDERS, Pair
-from .python_rodas5p import Rodas5p
+from .python_methods import METHODS, Record, Settings, status_of
 from .python_stepper import PythonStepper
 from .solution import Solution
 
@@ -87,13 +85,14 @@ class PythonKernels(Protocol):
     def numpy(self) -> Mapping[str, Function]: ...
 
 
-class PythonModel(Face):
+class PythonModel(BaseModel):
     """A pure-Python model with the interface of `Model`. Issues a PurePythonWarning unless ``quiet=True``.
 
-    "dop853" is SciPy's, the other methods are plain Python. "auto" is not available.
+    Its methods are "rk4", in plain Python, and SciPy's solvers "dop853" (the default), "rk45", "rk23", and "radau" and
+    "bdf" for stiff systems.
     """
 
-    methods = ("rk4", "dop853", *ORDERS, "rodas5p")
+    integrators = METHODS
     events = contacts = modes = ()
 
     def __init__(self, kernels: PythonKernels, *, quiet: bool = False) -> None:
@@ -123,6 +122,11 @@ class PythonModel(Face):
         self.has_initial = "initial" in kernels.python
         self.ends: dict[bytes, float] = {}
         self._ensembles: dict[int, Any] = {}
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Names of the integration methods."""
+        return tuple(self.integrators)
 
     def rhs(self, t: Any, y: Any, p: Any, u: Any = ()) -> Array:
         """dy/dt at time t: (n,) for y of shape (n,), (n, N) for (n, N)."""
@@ -211,36 +215,23 @@ class PythonModel(Face):
         dense = arguments.boolean("dense_output", dense_output)
         t0, t1 = arguments.span(t_span)
         moments = None if t_eval is None else arguments.times("t_eval", t_eval, t0, t1)
-        if method == "auto":
-            raise ArgumentError(
-                "the pure-Python backend has no method 'auto'; use 'rodas5p' if the motion is stiff, else 'dop853'"
-            )
-        if method == "rodas5p" and "jacobian" not in self.kernels.python:
-            raise arguments.no_jacobian(method, self.name)
         if method not in self.methods:
             raise arguments.unknown_method(method, self.methods)
         given = {"step": step, "first_step": first_step, "max_step": max_step, "max_steps": max_steps}
         first, largest, limit = arguments.step_options(given, method != "rk4")
         relative, absolute = arguments.tolerances(rtol, atol, self.states)
         x0, p, controls = self._prepare(t0, initial, parameters, inputs, float(absolute.min()))
-        if method == "rk4":
-            walk: Walk = Rk4(min(first or largest, largest), dense)
-        elif method in ORDERS:
-            walk = Pair(method, relative, absolute, largest, first, dense)
-        elif method == "rodas5p":
-            walk = Rodas5p(relative, absolute, largest, first, dense)
-        else:
-            walk = Dop853(relative, absolute, largest, first)
+        run = self.integrators[method](Settings(relative, absolute, largest, first, dense))
         record = Record(t0, x0, moments, 1.0 if t1 >= t0 else -1.0)
-        status = walk.run(self, record, p, controls, t1, limit)
+        status = run.run(self, record, p, controls, t1, limit)
         y = np.array(record.y).reshape(-1, len(x0)).T
-        if len(record.t) and walk.n_steps:
+        if len(record.t) and run.n_steps:
             note_end(self, float(record.t[-1]), y[:, -1], p, controls)
-        sol = walk.dense(t0, x0) if dense else None
+        sol = run.dense(t0, x0) if dense else None
         settings = ((t0, t1), x0, moments, method, relative, absolute, max_step, first_step, step, max_steps)
         return Solution(
-            self, np.array(record.t), y, status, record.at, p, controls, walk.nfev, walk.n_steps, walk.n_rejected, sol,
-            settings, walk.njev, walk.nlu,
+            self, np.array(record.t), y, status, record.at, p, controls, run.nfev, run.n_steps, run.n_rejected, sol,
+            settings, run.njev, run.nlu,
         )  # fmt: skip
 
     def stepper(

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import arguments
+from .base_stepper import BaseStepper
 from .consistency import Accepted
 from .errors import ArgumentError, KernelError, message_of
 from .inputs import Inputs, parse
 from .snapshots import Snapshot, changed_inputs, check_snapshot
-from .stepping import Stepping
 
 if TYPE_CHECKING:
     from .python_model import PythonModel
@@ -23,10 +23,12 @@ Array = NDArray[np.float64]
 __all__ = ["PythonStepper"]
 
 
-class PythonStepper(Stepping):
+class PythonStepper(BaseStepper):
     """One integration of a pure-Python model, advanced by `advance` and `advance_by`; see `Stepper`.
 
-    Each call chooses a new initial step size. Events and contacts are not supported: `events` and `modes` are empty.
+    Each call is a run of its own from `t` to the requested time, and chooses its first step anew: unlike with a
+    `Stepper`, results depend, within the tolerances, on the times that are asked for. A restored stepper continues bit
+    for bit. Events and contacts are not supported: `events` and `modes` are empty.
     """
 
     t: float

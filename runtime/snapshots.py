@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import arguments
+from .base_model import BaseModel
 from .errors import ArgumentError
-from .face import Face
 from .inputs import Inputs, parse
 
 __all__ = ["Snapshot", "changed_inputs", "check_snapshot"]
@@ -26,7 +26,7 @@ class Snapshot:
     block: bytes
 
 
-def check_snapshot(snapshot: Any, model: Face, method: str) -> None:
+def check_snapshot(snapshot: Any, model: BaseModel, method: str) -> None:
     """Reject anything that was not saved by a stepper of this model and method."""
     if not isinstance(snapshot, Snapshot):
         raise ArgumentError(f"restore needs a snapshot returned by save, not {type(snapshot).__name__}")

@@ -16,8 +16,8 @@ from .inputs import Inputs
 
 if TYPE_CHECKING:
     from .audit import Audit
+    from .base_model import BaseModel
     from .event_record import EventRecord, Mode, Paradox
-    from .face import Face
 
 Array = NDArray[np.float64]
 
@@ -108,7 +108,7 @@ class Solution:
 
     def __init__(
         self,
-        model: Face,
+        model: BaseModel,
         t: Array,
         y: Array,
         status: int,

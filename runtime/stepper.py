@@ -8,11 +8,11 @@ import numpy as np
 
 from . import arguments
 from ._core import StepperCore
+from .base_stepper import BaseStepper
 from .errors import ArgumentError
 from .event_record import MODES
 from .inputs import parse
 from .snapshots import Snapshot, check_snapshot
-from .stepping import Stepping
 
 if TYPE_CHECKING:
     from .model import Model
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Stepper"]
 
 
-class Stepper(StepperCore, Stepping):
+class Stepper(StepperCore, BaseStepper):
     """One integration, advanced to a time by `advance` and by a duration by `advance_by`.
 
     ``run.t``, ``run.y``, ``run.p`` are the time, a copy of the state (n,) and a copy of the parameters;

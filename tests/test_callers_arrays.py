@@ -10,7 +10,7 @@ import pytest
 from runtime_models import model, needs_core
 
 import chaplygin as cg
-from chaplygin.runtime import columns
+from chaplygin.runtime import ensemble_start
 
 pytestmark = needs_core
 
@@ -94,8 +94,8 @@ def test_starts_of_ensembles(kind: str) -> None:
 
 def test_large_tables_of_an_ensemble_may_change_but_nothing_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
     """More than 16 MB of parameters are not copied: a trajectory uses the values at the time it begins."""
-    monkeypatch.setattr(columns, "KEPT", 0)
-    monkeypatch.setattr(columns, "STRETCH", 4)  # only shorter tables are read at C speed
+    monkeypatch.setattr(ensemble_start, "KEPT", 0)
+    monkeypatch.setattr(ensemble_start, "STRETCH", 4)  # only shorter tables are read at C speed
     m = model("sleigh")
     omega, J = np.linspace(1, 2, 6), np.full(6, 0.5)
     start = {"phi": 0.0, "x": 0.0, "y": 0.0, "omega": omega, "v": 1.0}

@@ -12,7 +12,7 @@ from lane_models import N, assert_same, assert_single, bits, case, shipped
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin.runtime import ArgumentError, columns, progress
+from chaplygin.runtime import ArgumentError, ensemble_start, progress
 
 pytestmark = needs_core
 
@@ -166,10 +166,10 @@ def test_arrays_of_any_kind(kind: Any) -> None:
     assert_same(plain, ens)
 
 
-@pytest.mark.parametrize("kept", [0, columns.KEPT])
+@pytest.mark.parametrize("kept", [0, ensemble_start.KEPT])
 def test_fields_of_packed_records(monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
     """Large arrays are not copied, unless C cannot read them: with strides of 12 bytes, or unaligned."""
-    monkeypatch.setattr(columns, "KEPT", kept)
+    monkeypatch.setattr(ensemble_start, "KEPT", kept)
     model = shipped("chaplygin_sleigh")
     start = np.zeros(N, dtype=[("n", "i4"), *((name, "f8") for name in model.states)])
     packed = np.zeros(N, dtype=[("n", "i4"), *((name, "f8") for name in model.parameters)])

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from oracle_rodas5p import OracleModel
 from runtime_models import ctrl_c_heard, model, needs_core, press_ctrl_c
 
 import chaplygin as cg
@@ -52,6 +53,11 @@ def kernels() -> Any:
 @pytest.fixture
 def pure() -> PythonModel:
     return PythonModel(kernels(), quiet=True)
+
+
+@pytest.fixture
+def oracle() -> OracleModel:
+    return OracleModel(kernels(), quiet=True)
 
 
 def test_it_warns_unless_told_not_to() -> None:
@@ -140,12 +146,12 @@ def test_runs_agree_with_the_compiled_model(
 @pytest.mark.parametrize("force", [0.5, ([1.0, 2.0, 3.0], [1.0, -1.0, 0.5])])
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-12])
 def test_pairs_give_the_bits_of_the_compiled_methods(
-    pure: PythonModel, method: str, span: Any, force: Any, tolerance: float
+    oracle: OracleModel, method: str, span: Any, force: Any, tolerance: float
 ) -> None:
     given = (span, {"q": 1.0, "v": 0.2}, {"m": 1.3, "k": 4.1}, {"F": force})
     options = {"method": method, "rtol": tolerance, "atol": tolerance, "max_step": 0.7}
     for more in ({"dense_output": True}, {"t_eval": np.linspace(*span, 23)}, {"first_step": 2.0}):
-        ours = pure.integrate(*given, **options, **more)
+        ours = oracle.integrate(*given, **options, **more)
         theirs = model("oscillator").integrate(*given, **options, **more)
         assert np.array_equal(ours.t, theirs.t)
         assert np.array_equal(ours.y, theirs.y)
@@ -157,13 +163,15 @@ def test_pairs_give_the_bits_of_the_compiled_methods(
 
 @needs_core
 @pytest.mark.parametrize("method", ["tsit5", "vern7", "vern9", "rodas5p"])
-def test_the_limit_of_steps_is_met_where_the_compiled_methods_meet_it(pure: PythonModel, method: str) -> None:
+def test_the_limit_of_steps_is_met_where_the_compiled_methods_meet_it(
+    oracle: OracleModel, method: str
+) -> None:
     """Also if it is reached during the rejected attempts of one step, which is still completed."""
     given = ((0.0, 7.0), {"q": 1.0, "v": 0.2}, {"m": 1.3, "k": 4.1}, {"F": 0.5})
     rejected = set()
     for limit in range(1, 8):
         options = {"method": method, "first_step": 5.0, "max_steps": limit}
-        ours, theirs = pure.integrate(*given, **options), model("oscillator").integrate(*given, **options)
+        ours, theirs = oracle.integrate(*given, **options), model("oscillator").integrate(*given, **options)
         assert (ours.status, ours.n_steps, ours.n_rejected) == (-4, theirs.n_steps, theirs.n_rejected)
         assert theirs.status == -4
         assert np.array_equal(ours.y, theirs.y)
@@ -171,7 +179,39 @@ def test_the_limit_of_steps_is_met_where_the_compiled_methods_meet_it(pure: Pyth
     assert min(rejected)[1] > 1  # a limit of 1 was reached before the first accepted step
 
 
-@pytest.mark.parametrize("method", ["dop853", "tsit5", "vern7", "vern9"])
+SOLVERS = ("dop853", "rk45", "rk23", "radau", "bdf")
+
+
+@pytest.mark.parametrize("method", SOLVERS)
+@pytest.mark.parametrize("span", [(0.0, 4.0), (4.0, 0.5)])
+def test_scipys_solvers_against_the_closed_form(pure: PythonModel, method: str, span: Any) -> None:
+    """q'' = 4 t - 4 q with samples of the force at 0 ... 4: q = t + cos 2t."""
+    samples = np.arange(5.0)
+    start = [span[0] + np.cos(2 * span[0]), 1 - 2 * np.sin(2 * span[0])]
+    sol = pure.integrate(
+        span, start, [1.0, 4.0], {"F": (samples, 4 * samples, "linear")}, method=method, rtol=1e-7, atol=1e-7,
+        dense_output=True,
+    )  # fmt: skip
+    assert sol.success
+    assert sol["q"] == pytest.approx(sol.t + np.cos(2 * sol.t), abs=1e-4)
+    inside = np.linspace(*span, 40)
+    assert sol.sol(inside)[0] == pytest.approx(inside + np.cos(2 * inside), abs=1e-4)
+    assert (sol.njev > 0) == (sol.nlu > 0) == (method in ("radau", "bdf"))
+
+
+def test_implicit_solvers_use_the_jacobian_if_there_is_one(pure: PythonModel) -> None:
+    given = ((0.0, 1.0), [1.0, 0.0], [1.0, 4.0], [0.0])
+    bare = kernels()
+    del bare.python["jacobian"]
+    without = PythonModel(bare, quiet=True)
+    for method in ("radau", "bdf"):
+        exact, differences = (m.integrate(*given, method=method, rtol=1e-7) for m in (pure, without))
+        assert exact["q"][-1] == pytest.approx(np.cos(2), abs=1e-5)
+        assert differences["q"][-1] == pytest.approx(np.cos(2), abs=1e-5)
+        assert exact.nfev < differences.nfev
+
+
+@pytest.mark.parametrize("method", SOLVERS)
 def test_failures_of_every_method(pure: PythonModel, method: str) -> None:
     singular = pure.integrate((0, 1), [1.0, 0.0], [0.0, 1.0], [0.0], method=method)
     assert (singular.status, singular.t.tolist()) == (-1, [0.0])
@@ -201,6 +241,8 @@ def test_errors_are_named_as_for_compiled_models(pure: PythonModel) -> None:
         pure.integrate((0, 1), [1, 0], {"m": 1}, [0.0])
     with pytest.raises(ArgumentError, match="unknown method 'vern6'"):
         pure.integrate((0, 1), [1, 0], [1, 1], [0.0], method="vern6")
+    with pytest.raises(ArgumentError, match=r"are rk4, dop853, rk45, rk23, radau, bdf$"):
+        pure.integrate((0, 1), [1, 0], [1, 1], [0.0], method="tsit5")
     with pytest.raises(ArgumentError, match="did you mean 'dop853'"):
         pure.integrate((0, 1), [1, 0], [1, 1], [0.0], method="DOP853")
     with pytest.raises(ArgumentError, match="does not support events or kinks"):

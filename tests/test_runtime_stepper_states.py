@@ -15,7 +15,7 @@ from test_runtime_stepper import TIGHT, swing
 import chaplygin as cg
 from chaplygin.codegen.emit.python_backend import python_model
 from chaplygin.runtime import ArgumentError, KernelError, PythonModel, Stepper
-from chaplygin.runtime.stepping import Stepping
+from chaplygin.runtime.base_stepper import BaseStepper
 
 pytestmark = needs_core
 
@@ -81,13 +81,15 @@ def test_plain_numbers_are_taken_in_compiled_code(monkeypatch: pytest.MonkeyPatc
         ("set_parameters", [2.0, 3.0]),
         ("set_parameters", {"m": np.float64(0.25), "k": 1.0}),
     ]
-    for run, way in ((slow, Stepping), (fast, Stepper)):
+    for run, way in ((slow, BaseStepper), (fast, Stepper)):
         for name, given in changes:
             run.advance_by(0.3)
             getattr(way, name)(run, given)
-        if way is Stepping:
+        if way is BaseStepper:
             for name in ("set_state", "set_parameters"):
-                monkeypatch.setattr(Stepping, name, lambda *_, **__: pytest.fail("the slow path was taken"))
+                monkeypatch.setattr(
+                    BaseStepper, name, lambda *_, **__: pytest.fail("the slow path was taken")
+                )
     assert fast.save().block[-400:] == slow.save().block[-400:]
     assert np.array_equal(fast.advance_by(1.0), slow.advance_by(1.0))
     with pytest.raises(pytest.fail.Exception, match="the slow path"):

@@ -14,7 +14,7 @@ from runtime_models import model, needs_core
 
 import chaplygin as cg
 from chaplygin.codegen.emit.python_backend import python_model
-from chaplygin.runtime.columns import STRETCH, Start
+from chaplygin.runtime.ensemble_start import STRETCH, Start
 from chaplygin.runtime.errors import ArgumentError, ConsistencyWarning
 
 pytestmark = needs_core

@@ -5,7 +5,7 @@ X_a = xi_a^i d/dx_i,  X_0 = d/dt + xi_0^i d/dx_i,  [X_a, X_b] = c_ab^i X_i,  [X_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -19,7 +19,7 @@ from ..graph.graph import Graph, Node
 from ..graph.identities import vanish
 from ..graph.linear import choose_pivots, solve
 
-Point = dict[str, Any]
+Point = Mapping[str, Any]
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,13 @@ class SystemNodes:
         """L = T - V, in a copy of the graph."""
         return g.sub(self.kinetic, self.potential)
 
+    def affine_constraints(self, g: Graph) -> list[Node]:
+        """A eta + A_0, in a copy of the graph."""
+        return [
+            g.add(g.dot(row, self.eta), offset)
+            for row, offset in zip(self.constraint_rows, self.constraint_offsets, strict=True)
+        ]
+
 
 def lowered(system: System, entries: Entries) -> SystemNodes:
     """The nodes of a declaration; `entries` are all of its expressions, those of the kinematics first.

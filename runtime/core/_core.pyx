@@ -2,7 +2,7 @@
 """Binding of the C runtime: calls of a model's kernels, integration, steppers, chunks of ensembles.
 
 Plain float64 arrays and plain dicts of floats are read here, in C; everything else goes to the slow path in Python
-(`arguments`, `face`), which converts it or reports what is wrong.
+(`arguments`, `base_model`), which converts it or reports what is wrong.
 """
 
 from cpython.dict cimport PyDict_CheckExact, PyDict_GetItemWithError, PyDict_SetDefault, PyDict_Size

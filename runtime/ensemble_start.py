@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import arguments
-from .consistency import held
+from .consistency import STRETCH, held
 from .errors import ChaplyginError
 from .inputs import Inputs
 
@@ -22,8 +22,6 @@ Array = NDArray[np.float64]
 
 __all__ = ["Columns", "Start"]
 
-STRETCH = 16384
-"""Columns prepared at once: few enough for the CPU cache, many enough to keep Python's overhead small."""
 KEPT = 1 << 24
 """Given arrays up to this many bytes are copied, so that the caller can change them; larger ones are referenced."""
 
@@ -54,13 +52,13 @@ class Columns:
             self.by_name = self.by_name and {name: entry.copy() for name, entry in self.by_name.items()}
 
     def part(self, first: int, last: int) -> Any:
-        """Columns first <= j < last, in the format of `Face._initial`."""
+        """Columns first <= j < last, in the format of `BaseModel._initial`."""
         if self.by_name is not None:
             return {name: row[first:last] if row.ndim else row for name, row in self.by_name.items()}
         return self.table[:, first:last] if self.table.ndim == 2 else self.table
 
     def column(self, j: int) -> Any:
-        """The j-th column, in the format of `Face._prepare`."""
+        """The j-th column, in the format of `BaseModel._prepare`."""
         if self.by_name is not None:
             return {name: row[j] if row.ndim else row[()] for name, row in self.by_name.items()}
         return self.table[:, j] if self.table.ndim == 2 else self.table

@@ -1,7 +1,7 @@
-"""Step-size control of the pure-Python backend, shared by tsit5, vern7, vern9 and rodas5p.
+"""The integrators of the compiled runtime once more, in plain Python: an oracle for every bit of a run.
 
-The coefficients and the control constants are read from the C headers in this folder. Every operation is that of
-cg_adaptive.h, cg_control.h, cg_start.h and cg_step.h, in the same order.
+Every operation is that of cg_adaptive.h, cg_control.h, cg_start.h and cg_step.h, in the same order, so a run has the
+same bits if the right-hand side has. The coefficients are those of the C headers.
 """
 
 from __future__ import annotations
@@ -10,14 +10,23 @@ import math
 import re
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from order_conditions import RUNTIME
 
-from .errors import NONFINITE, OK, SINGULAR, STEP_TOO_SMALL, TOO_MANY_STEPS
-from .python_methods import EPSILON, Function, Record, Vector, Walk, smallest_step, status_of
+from chaplygin.runtime.errors import NONFINITE, OK, SINGULAR, STEP_TOO_SMALL, TOO_MANY_STEPS
+from chaplygin.runtime.python_methods import (
+    EPSILON,
+    Function,
+    Integrator,
+    Record,
+    Settings,
+    Vector,
+    smallest_step,
+    status_of,
+)
 
 Array = NDArray[np.float64]
 
@@ -41,7 +50,7 @@ class Control(NamedTuple):
 @cache
 def header(name: str) -> str:
     """The text of a C header."""
-    return Path(__file__).with_name("c").joinpath(name).read_text(encoding="utf-8")
+    return (RUNTIME / name).read_text(encoding="utf-8")
 
 
 @cache
@@ -61,18 +70,14 @@ def control(method: str) -> Control:
     return Control(*(float(entry) for entry in found[1].split(",")))
 
 
-class Controlled(Walk):
+class Controlled(Integrator):
     """A method with error control; derived classes define `trial`, `square` and `interpolant`."""
 
-    def __init__(
-        self, method: str, order: int, rtol: float, atol: Array, max_step: float, first_step: float,
-        keep_dense: bool,
-    ) -> None:  # fmt: skip
-        super().__init__()
+    def __init__(self, method: str, order: int, settings: Settings) -> None:
+        super().__init__(settings)
         self.control, self.order = control(method), order
-        self.rtol, self.atol = rtol, [max(float(a), ATOL_FLOOR) for a in atol]
-        self.max_step, self.h = max_step, first_step
-        self.keep_dense = keep_dense
+        self.rtol, self.max_step, self.h = settings.rtol, settings.max_step, settings.first_step
+        self.atol = [max(float(a), ATOL_FLOOR) for a in settings.atol]
         self.log_old, self.rejected = LEAST_LOG, False
 
     def begin(self, t: float, x: Vector) -> None:

@@ -16,8 +16,8 @@ from .consistency import Accepted
 from .errors import INTERRUPTED, STATUS_NAMES, ArgumentError, MissingExtraError
 
 if TYPE_CHECKING:
-    from .columns import Start
-    from .face import Face
+    from .base_model import BaseModel
+    from .ensemble_start import Start
     from .solution import Solution
 
 Array = NDArray[np.float64]
@@ -167,7 +167,7 @@ class Ensemble:
         return found
 
     def __getitem__(self, name: Any) -> Array:
-        model: Face = self.model
+        model: BaseModel = self.model
         key = plain_name(name)
         if key in model.states:
             state: Array = self.y[model.states.index(key)]
@@ -207,7 +207,7 @@ class Ensemble:
 
     def _at(self, keys: tuple[str, ...], t: Array, y: Array) -> dict[str, Array]:
         """Quantities of every trajectory at one time t (n,) and state y (n_states, n) of each."""
-        model: Face = self.model
+        model: BaseModel = self.model
         u = self._inputs.at(t, y)
         found = {key: u[model.inputs.index(key)] for key in keys if key in model.inputs}
         if len(found) < len(keys):

@@ -11,18 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import arguments
+from .base_model import BaseModel
 from .errors import ArgumentError
-from .face import Face
 
 if TYPE_CHECKING:
     from .inputs import Inputs
 
 Array = NDArray[np.float64]
 
-__all__ = ["Stepping"]
+__all__ = ["BaseStepper"]
 
 
-class Stepping:
+class BaseStepper:
     """Base of `Stepper` and `PythonStepper`."""
 
     model: Any
@@ -81,7 +81,7 @@ class Stepping:
                 raise ArgumentError("set_state takes a vector or names, not both")
             self._begin("set_state", values, self.p)
             return
-        model: Face = self.model
+        model: BaseModel = self.model
         given = _numbers("set_state", values, named)
         others = [name for name, variable in model.variables.items() if variable.kind == "declared"]
         known = tuple(dict.fromkeys((*model.states, *model.declared, *others)))
@@ -121,7 +121,7 @@ class Stepping:
         >>> run["energy"]
         4.5
         """
-        model: Face = self.model
+        model: BaseModel = self.model
         if values is not None and not isinstance(values, Mapping):
             if named:
                 raise ArgumentError("set_parameters takes a vector or names, not both")
@@ -151,7 +151,7 @@ class Stepping:
 
     def _from_declared(self, declared: dict[str, float], parameters: dict[str, float]) -> tuple[Array, Array]:
         """State and parameters, if the form has a kernel for them."""
-        model: Face = self.model
+        model: BaseModel = self.model
         x, p = model._initial(self.t, declared, parameters, self.inputs, None)
         if model.along is not None:  # the time is then a state, and keeps its value
             x[model.states.index("t")] = self["t"]
@@ -159,13 +159,13 @@ class Stepping:
 
     def _declared(self) -> dict[str, float]:
         """The current declared coordinates and velocities, except those that the form has eliminated."""
-        model: Face = self.model
+        model: BaseModel = self.model
         values = self.evaluate()
         return {name: values[name] for name in model.declared if name in values and name != model.along}
 
     def _independent_parameters(self) -> dict[str, float]:
         """The current parameters, without those that follow from the declared variables (`h`, `a_...`)."""
-        model: Face = self.model
+        model: BaseModel = self.model
         following = model._following(self.t, self._declared(), self.p, self.inputs)
         return {name: value for name, value in self.parameters.items() if name not in following}
 
@@ -173,7 +173,7 @@ class Stepping:
         """One quantity at `t` by name, as a float, or without a name a dict of everything in ``model.evaluate``."""
         if name is not None:
             return self[name]
-        model: Face = self.model
+        model: BaseModel = self.model
         return model.evaluate(self.t, self.y, self.p, self.inputs.at(self.t, self.y))
 
     @property
@@ -183,7 +183,7 @@ class Stepping:
         return {name: values[name] for name in self.model.outputs}
 
     def __getitem__(self, name: Any) -> float:
-        model: Face = self.model
+        model: BaseModel = self.model
         key = arguments.plain_name(name)
         if key in model.states:
             return float(self.y[model.states.index(key)])
@@ -196,15 +196,15 @@ class Stepping:
         value: float = self.evaluate()[key]
         return value
 
-    def __copy__(self) -> Stepping:
+    def __copy__(self) -> BaseStepper:
         again, parts = self.__reduce__()
-        found: Stepping = again(*parts)
+        found: BaseStepper = again(*parts)
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise NotImplementedError
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Stepping:
+    def __deepcopy__(self, memo: dict[int, Any]) -> BaseStepper:
         # The model is immutable, so both share it.
         return self.__copy__()
 

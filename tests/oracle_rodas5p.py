@@ -1,26 +1,25 @@
-"""Rodas5P in plain Python, operation for operation as in `cg_rodas5p.h`: if the kernels give the same bits in C and in
-Python, so does a run.
-
-The coefficients are read from `cg_rodas5p_tableau.h`, which names the source of the method.
-"""
+"""Rodas5P in plain Python, operation for operation as in cg_rodas5p.h, and a model with the oracle's methods."""
 
 from __future__ import annotations
 
 import functools
 import math
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from oracle_control import Controlled, finite, larger, table
+from oracle_pairs import ORDERS, Pair
 
-from .errors import STEP_TOO_SMALL, KernelError
-from .python_control import Controlled, finite, larger, table
-from .python_methods import Function, Vector
+from chaplygin.runtime import PythonModel
+from chaplygin.runtime.errors import STEP_TOO_SMALL, KernelError
+from chaplygin.runtime.python_methods import METHODS, Function, Settings, Vector
 
 Array = NDArray[np.float64]
 Matrix = list[Vector]
 
-__all__ = ["Rodas5p"]
+__all__ = ["OracleModel", "Rodas5p"]
 
 STAGES, ORDER = 8, 5
 DISTANCE = 0.03125
@@ -29,10 +28,8 @@ DISTANCE = 0.03125
 class Rodas5p(Controlled):
     """The method of order 5 for stiff systems, with error control."""
 
-    def __init__(
-        self, rtol: float, atol: Array, max_step: float, first_step: float, keep_dense: bool
-    ) -> None:
-        super().__init__("rodas5p", ORDER, rtol, atol, max_step, first_step, keep_dense)
+    def __init__(self, settings: Settings) -> None:
+        super().__init__("rodas5p", ORDER, settings)
         self.rows: Matrix = []
 
     def begin(self, t: float, x: Vector) -> None:
@@ -150,3 +147,13 @@ def _interpolant(x: Vector, y: Vector, k: Matrix) -> Array:
         _add(h[1][s] + h[2][s], k[s], rows[3])
         _add(-h[2][s], k[s], rows[4])
     return np.array(rows)
+
+
+class OracleModel(PythonModel):
+    """A pure-Python model that runs with the methods of the compiled runtime, to the same bits."""
+
+    integrators: ClassVar = {
+        **METHODS,
+        **{name: functools.partial(Pair, name) for name in ORDERS},
+        "rodas5p": Rodas5p,
+    }

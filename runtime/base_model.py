@@ -13,11 +13,11 @@ from .errors import ArgumentError
 from .initial import InitialStates, wide
 
 if TYPE_CHECKING:
-    from .trajectories import Ensemble
+    from .ensemble_result import Ensemble
 
 Array = NDArray[np.float64]
 
-__all__ = ["Face", "Variable"]
+__all__ = ["BaseModel", "Variable"]
 
 
 class Variable(NamedTuple):
@@ -34,7 +34,7 @@ class Variable(NamedTuple):
     flags: int = 0
 
 
-class Face(InitialStates):
+class BaseModel(InitialStates):
     """Base of `Model` and `PythonModel`: everything that does not depend on how kernels are called."""
 
     def _plain_start(

@@ -1,8 +1,4 @@
-"""The embedded Runge-Kutta pairs of the pure-Python backend: tsit5, vern7 and vern9, step for step as in C.
-
-Every operation is that of cg_pair.h, in the same order: if a model's right-hand side gives the same bits in Python as
-in C, so does a run.
-"""
+"""The embedded Runge-Kutta pairs tsit5, vern7 and vern9 in plain Python, operation for operation as in cg_pair.h."""
 
 from __future__ import annotations
 
@@ -13,9 +9,9 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
+from oracle_control import Controlled, header, larger, table
 
-from .python_control import Controlled, header, larger, table
-from .python_methods import Function, Vector
+from chaplygin.runtime.python_methods import Function, Settings, Vector
 
 Array = NDArray[np.float64]
 Row = list[tuple[int, float]]
@@ -73,12 +69,10 @@ def stage_state(row: Row, x: Vector, h: float, k: list[Vector]) -> Vector:
 
 
 class Pair(Controlled):
-    """One of the methods in `ORDERS`; `keep_dense` keeps the interpolant of every step."""
+    """One of the methods in `ORDERS`."""
 
-    def __init__(
-        self, method: str, rtol: float, atol: Array, max_step: float, first_step: float, keep_dense: bool
-    ) -> None:
-        super().__init__(method, ORDERS[method], rtol, atol, max_step, first_step, keep_dense)
+    def __init__(self, method: str, settings: Settings) -> None:
+        super().__init__(method, ORDERS[method], settings)
         self.tableau = tableau(method)
 
     def trial(self, field: Function, t: float, x: Vector, f: Vector, h: float) -> tuple[list[Vector], Vector]:
