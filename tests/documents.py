@@ -29,16 +29,17 @@ def blocks(name: str) -> list[Block]:
     ]
 
 
-def section(name: str, heading: str, level: str) -> dict[str, range]:
-    """The line numbers of each subsection of a section, by its title; those before the first one by ""."""
-    found: dict[str, range] = {}
-    title, first, inside = "", 0, False
-    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
-    for number, line in enumerate([*lines, "## end"], 1):
-        ended = line.startswith("## ")
-        if inside and (ended or line.startswith(f"{level} ")):
-            found[title] = range(first, number)
-            title, first = line.removeprefix(f"{level} "), number
-        if ended:
-            inside, title, first = line == heading, "", number
-    return found
+def sections(name: str, heading: str) -> dict[str, range]:
+    """The line numbers of each `###` section below a `##` heading, by title."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    start = text.index(f"{heading}\n") + len(heading)
+    end = text.find("\n## ", start)
+    marks = [
+        m
+        for m in re.finditer(r"^### (.*)$", text, re.M)
+        if start < m.start() < (len(text) if end < 0 else end)
+    ]
+    lines = [
+        text.count("\n", 0, at) + 1 for at in (*(m.start() for m in marks), len(text) if end < 0 else end)
+    ]
+    return {mark[1]: range(first, last) for mark, first, last in zip(marks, lines, lines[1:])}
