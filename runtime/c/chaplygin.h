@@ -28,7 +28,7 @@ extern "C" {
 #define CG_RESTRICT restrict
 #endif
 
-#define CG_ABI_VERSION 4u
+#define CG_ABI_VERSION 5u
 
 /* Status of every function that can fail: zero or positive is success, negative is an error. */
 enum cg_status {
