@@ -18,12 +18,14 @@ from libc.string cimport memcpy, memset
 
 cimport numpy as cnp
 import numpy as np
+from dataclasses import replace
 from time import perf_counter
 
 from . import arguments
+from . import options as options_of_runs
 from .errors import ArgumentError, KernelError, LoadError, kernel_failed, message_of
 from .inputs import Inputs
-from .solution import Dense, Solution
+from .solution import Dense, Problem, Solution
 
 include "_abi.pxi"
 
@@ -31,8 +33,6 @@ cnp.import_array()
 
 KINDS = ("coordinate", "velocity", "parameter", "input", "declared", "output", "reaction", "invariant", "residual",
          "guard", "mode")
-
-cdef double SMALLEST_RTOL = arguments.SMALLEST_RTOL
 
 cdef enum:
     FIRST_ROWS = 64
@@ -603,6 +603,7 @@ cdef dict METHODS = _methods()  # name -> the same name for C
 
 
 include "_quantities.pxi"
+include "_options.pxi"
 include "_signals.pxi"
 include "_events.pxi"
 include "_runs.pxi"
