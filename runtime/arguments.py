@@ -55,6 +55,8 @@ def number(what: str, value: Any, *, finite: bool = True) -> float:
     1.0
     """
     # float() would accept a string, which is a mistake here.
+    if type(value) is float and math.isfinite(value):
+        return value
     numeric = hasattr(type(value), "__float__") or isinstance(value, numbers.Integral)
     if isinstance(value, (str, bytes, bytearray, memoryview)) or not numeric:
         raise ArgumentError(f"{what} = {short(value)} is not a real number")

@@ -147,7 +147,7 @@ class BaseStepper:
     def _begin(self, caller: str, initial: Any, p: Array) -> None:
         """Continue from another state, checked like the start of a run."""
         with _naming(caller):
-            x, p, _ = self.model._prepare(self.t, initial, p, self.inputs, float(np.min(self._options.atol)))
+            x, p, _ = self.model._prepare(self.t, initial, p, self.inputs, self._options.smallest_atol)
         self._put(x, p)
 
     def _from_declared(self, declared: dict[str, float], parameters: dict[str, float]) -> tuple[Array, Array]:

@@ -81,7 +81,9 @@ def ensemble(
     """
     how = of_call(ensemble, options)
     job = EnsembleJob.of(model, t_span, n, initial, parameters, inputs, t_eval, how, lanes)
-    executor = Threads(threads if isinstance(model, Model) else 1, chunk)
+    executor = Threads(threads, chunk)
+    if not isinstance(model, Model):
+        executor.threads = 1  # pure Python holds the GIL
     return run_job(job, executor, None if progress is None else arguments.boolean("progress", progress))
 
 
@@ -94,7 +96,7 @@ def run_job(job: EnsembleJob, executor: Executor, progress: bool | None = False)
             with suppress(ChaplyginError):  # it was reported when it happened; the model runs anyway
                 model._complete()
     part = job.part()
-    check_ensemble(model, job.t_span[0], part.start, part.x0, job.inputs, float(np.min(job.options.atol)))
+    check_ensemble(model, job.t_span[0], part.start, part.x0, job.inputs, job.options.smallest_atol)
     bar = Progress(job.count, progress)
     try:
         interrupted = executor.run(part, bar.show)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,22 +19,15 @@ from .options import RunOptions
 
 Array = NDArray[np.float64]
 
-__all__ = ["EnsembleJob", "EnsemblePart", "Occurrences", "Results", "positive"]
-
-
-class Occurrences(NamedTuple):
-    """Events: trajectory, index of the event and time, arrays (k,), ordered by trajectory and then by time."""
-
-    trajectory: NDArray[np.int64]
-    event: NDArray[np.int64]
-    t: Array
+__all__ = ["EnsembleJob", "EnsemblePart", "Results", "positive"]
 
 
 @dataclass(eq=False)
 class Results:
     """What trajectories leave behind: y (n_states, n_times, N), and t, status, nfev and n_steps (N,).
 
-    ``lanes``: how many ran side by side.
+    events (k, 3): trajectory, index of the event and time of each event, by trajectory and then by time, if the model
+    has events. lanes: how many trajectories ran side by side.
     """
 
     y: Array
@@ -42,7 +35,7 @@ class Results:
     status: NDArray[np.int32]
     nfev: NDArray[np.int64]
     n_steps: NDArray[np.int64]
-    events: Occurrences | None = None
+    events: Array | None = None
     lanes: int = 1
 
     @classmethod
@@ -66,11 +59,9 @@ class Results:
             getattr(self, name)[..., place] = getattr(part, name)
         self.lanes = max(self.lanes, part.lanes)
         if part.events is not None:
-            found = part.events._replace(trajectory=part.events.trajectory + first)
-            if self.events is not None:
-                found = Occurrences(*map(np.concatenate, zip(self.events, found)))
-            order = np.argsort(found.trajectory, kind="stable")
-            self.events = Occurrences(*(row[order] for row in found))
+            found = part.events + np.array([first, 0, 0])
+            found = found if self.events is None else np.concatenate([self.events, found])
+            self.events = found[np.argsort(found[:, 0], kind="stable")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +162,7 @@ class EnsemblePart:
             raise error
         results.lanes = self.core.lanes
         if self.job.model.events:
-            results.events = Occurrences(*self.core.events())
+            results.events = self.core.events()
         return interrupted
 
 

@@ -160,7 +160,11 @@ class Ensemble:
         names = self.model.events
         if self._events is None or not names:
             return {}
-        trajectory, event, t = self._events
+        trajectory, event, t = (
+            self._events[:, 0].astype(np.int64),
+            self._events[:, 1],
+            self._events[:, 2].copy(),
+        )
         finished = self.status[trajectory] != INTERRUPTED
         found = {}
         for i, name in enumerate(names):

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from ._core import EnsembleCore, ModelCore
+    from ._core import EnsembleCore, ModelCore, methods
     from .ensemble_job import EnsemblePart
     from .stepper import Stepper
 
     _core_error: ImportError | None = None
 else:
     try:
-        from ._core import ModelCore
+        from ._core import EnsembleCore, ModelCore, methods
 
         shown()(ModelCore.integrate)
         _core_error = None
@@ -135,8 +135,6 @@ class Model(ModelCore, BaseModel):
     @property
     def methods(self) -> tuple[str, ...]:
         """Names of the integration methods."""
-        from ._core import methods
-
         return methods()
 
     @shown(STEPPER)
@@ -156,8 +154,6 @@ class Model(ModelCore, BaseModel):
         return Stepper.start(self, t0, initial, parameters, inputs, how)
 
     def _ensemble_core(self, part: EnsemblePart) -> EnsembleCore:
-        from ._core import EnsembleCore
-
         return EnsembleCore(self, part)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple, TypedDict, TypeVar
 
@@ -23,17 +23,27 @@ from .event_record import rule
 Array = NDArray[np.float64]
 Called = TypeVar("Called", bound=Callable[..., Any])
 
-__all__ = ["DEFAULTS", "SMALLEST_RTOL", "STEPPER", "RunKeywords", "RunOptions", "Steps", "of_call", "shown"]
+__all__ = [
+    "DEFAULTS",
+    "SMALLEST_RTOL",
+    "STEPPER",
+    "RunKeywords",
+    "RunOptions",
+    "Steps",
+    "of_call",
+    "shown",
+    "unknown",
+]
 
 SMALLEST_RTOL = 100 * float(np.finfo(np.float64).eps)
 
 
 class Steps(NamedTuple):
-    """Limits of the steps of a run. `first` is 0 if it is chosen automatically; it is the step of a fixed-step method."""
+    """Limits of the steps of a run. `first` is the step of a fixed-step method, and 0 if it is chosen automatically."""
 
     first: float
     largest: float
-    count: int
+    limit: int
 
 
 @dataclass(frozen=True)
@@ -43,7 +53,7 @@ class RunOptions:
     `atol` is a number, a vector, or a dict by state. The values are as given until `checked`.
 
     >>> RunOptions(rtol=1e-6).steps(adaptive=True)
-    Steps(first=0.0, largest=inf, count=10000000)
+    Steps(first=0.0, largest=inf, limit=10000000)
     """
 
     method: str = "dop853"
@@ -92,6 +102,11 @@ class RunOptions:
             rtol = SMALLEST_RTOL
         return rtol, atol
 
+    @property
+    def smallest_atol(self) -> float:
+        """The smallest absolute tolerance of checked options."""
+        return self.atol if type(self.atol) is float else float(np.min(self.atol))
+
     def absolute_tolerances(self, states: Sequence[str]) -> Array:
         """`atol` as a vector by state."""
         atol = self.atol
@@ -129,7 +144,6 @@ class RunOptions:
 DEFAULTS = RunOptions()
 STEPPER = RunOptions(max_steps=2**61)
 """The defaults of a stepper: its caller decides how long it runs."""
-NAMES = frozenset(field.name for field in fields(RunOptions))
 
 
 class RunKeywords(TypedDict, total=False):
@@ -147,15 +161,19 @@ class RunKeywords(TypedDict, total=False):
 
 
 def of_call(function: Callable[..., Any], given: Any, defaults: RunOptions = DEFAULTS) -> RunOptions:
-    """The options among the keywords of a call of `function`, a function of `shown`.
+    """The options among the keywords of a call of `function`, which is decorated by `shown`."""
+    if not given:
+        return defaults
+    if not given.keys() <= vars(defaults).keys():
+        raise unknown(function, given)
+    return RunOptions(**{**vars(defaults), **given})
 
-    An unknown keyword raises TypeError, as for any function, with the name that was probably meant.
-    """
-    unknown = sorted(given.keys() - NAMES)
-    if unknown:
-        hint = arguments.nearest(unknown[0], list(inspect.signature(function).parameters))
-        raise TypeError(f"{function.__name__}() got an unexpected keyword argument {unknown[0]!r}{hint}")
-    return RunOptions(**{**vars(defaults), **given}) if given else defaults
+
+def unknown(function: Callable[..., Any], given: Iterable[str]) -> TypeError:
+    """The error for unknown keywords, as Python's own, with the name that was probably meant."""
+    name = next(name for name in given if name not in vars(DEFAULTS))
+    hint = arguments.nearest(name, list(inspect.signature(function).parameters))
+    return TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
 
 
 def shown(defaults: RunOptions = DEFAULTS) -> Callable[[Called], Called]:

@@ -216,12 +216,12 @@ class PythonModel(BaseModel):
         x0, p, controls = self._prepare(t0, initial, parameters, inputs, float(absolute.min()))
         run = self.integrators[how.method](Settings(relative, absolute, steps.largest, steps.first, dense))
         record = Record(t0, x0, moments, 1.0 if t1 >= t0 else -1.0)
-        status = run.run(self, record, p, controls, t1, steps.count)
+        status = run.run(self, record, p, controls, t1, steps.limit)
         y = np.array(record.y).reshape(-1, len(x0)).T
         if len(record.t) and run.n_steps:
             note_end(self, float(record.t[-1]), y[:, -1], p, controls)
         sol = run.dense(t0, x0) if dense else None
-        problem = Problem((t0, t1), x0, moments, how, None)
+        problem = Problem((t0, t1), x0, moments, vars(how), None)
         return Solution(
             self, np.array(record.t), y, status, record.at, p, controls, run.nfev, run.n_steps, run.n_rejected, sol,
             problem, run.njev, run.nlu,
@@ -240,7 +240,7 @@ class PythonModel(BaseModel):
         """A stepper, for a caller that owns the clock; see `Model.stepper`."""
         how = of_call(PythonModel.stepper, options, STEPPER).checked(self.methods, self.states)
         begin = arguments.number("t0", t0)
-        x0, p, controls = self._prepare(begin, initial, parameters, inputs, float(np.min(how.atol)))
+        x0, p, controls = self._prepare(begin, initial, parameters, inputs, how.smallest_atol)
         return PythonStepper(self, begin, x0, p, controls, how)
 
     def _ensemble_core(self, part: EnsemblePart) -> PythonEnsemble:

@@ -13,12 +13,12 @@ from .arguments import array, plain_name, unknown_quantity
 from .consistency import Accepted
 from .errors import ArgumentError, MissingExtraError, message_of
 from .inputs import Inputs
+from .options import RunOptions
 
 if TYPE_CHECKING:
     from .audit import Audit
     from .base_model import BaseModel
     from .event_record import EventRecord, Mode, Paradox
-    from .options import RunOptions
 
 Array = NDArray[np.float64]
 
@@ -70,12 +70,13 @@ class Dense:
 
 
 class Problem(NamedTuple):
-    """The initial value problem of a run, except its parameters and inputs, and how it was solved."""
+    """The initial value problem of a run, except its parameters and inputs, and the options for solving it."""
 
     t_span: tuple[float, float]
     x0: Array
     t_eval: Array | None
-    options: RunOptions
+    keywords: dict[str, Any]
+    """Of `RunOptions`."""
     events: Any
 
 
@@ -101,7 +102,7 @@ class Solution:
         "_extra",
         "_inputs",
         "_p",
-        "_problem",
+        "_posed",
         "model",
         "n_rejected",
         "n_steps",
@@ -130,7 +131,7 @@ class Solution:
         n_steps: int,
         n_rejected: int,
         sol: Any,
-        problem: Problem,
+        problem: tuple[Any, ...],
         njev: int = 0,
         nlu: int = 0,
         event_record: EventRecord | None = None,
@@ -148,7 +149,9 @@ class Solution:
         self.n_steps = n_steps
         self.n_rejected = n_rejected
         self.sol = sol
-        self._problem = problem
+        self._posed = (
+            problem  # the entries of a `Problem`, which takes longer to make than most of a short run
+        )
         self._event_record = event_record
         self.t_events: list[Array] | None = None
         self.y_events: list[Array] | None = None
@@ -244,24 +247,24 @@ class Solution:
     @property
     def _tolerances(self) -> tuple[float, Array]:
         """rtol and atol (n,) of the run; rtol is NaN for a fixed step."""
-        options = self._problem.options
+        options = RunOptions(**Problem(*self._posed).keywords)
         if options.method in FIXED_STEP:
             return np.nan, np.zeros(len(self.model.states))
         return options.tolerances(self.model.states)
 
     def _repeat(self) -> Solution:
         """The same run repeated, with its interpolant."""
-        span, x0, t_eval, options, events = self._problem
+        problem = Problem(*self._posed)
         integrate: Any = self.model.integrate  # type: ignore[attr-defined]
         found: Solution = integrate(
-            span,
-            Accepted(x0),
+            problem.t_span,
+            Accepted(problem.x0),
             self._p,
             self._inputs,
-            t_eval=t_eval,
+            t_eval=problem.t_eval,
             dense_output=True,
-            events=events,
-            **vars(options),
+            events=problem.events,
+            **problem.keywords,
         )
         return found
 

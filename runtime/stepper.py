@@ -58,9 +58,9 @@ class Stepper(StepperCore, BaseStepper):
     ) -> Stepper:
         """Create a stepper at `t0`; see `Model.stepper`."""
         begin = arguments.number("t0", t0)
-        atol = options.absolute_tolerances(model.states).min()
-        x0, p, controls = model._prepare(begin, initial, parameters, inputs, float(atol))
-        return cls(model, begin, x0, p, controls, options)
+        checked = options.checked(model.methods, model.states)
+        x0, p, controls = model._prepare(begin, initial, parameters, inputs, checked.smallest_atol)
+        return cls(model, begin, x0, p, controls, checked)
 
     def set_state(self, values: Any = None, /, **named: Any) -> None:
         if not self._change(True, values, named):

@@ -99,7 +99,7 @@ cdef class EnsembleCore:
     cdef volatile int stopped
     cdef _Signals signals
     cdef ModelCore model
-    cdef object options
+    cdef dict options
     cdef tuple arrays            # keeps the memory that `job` points to
     cdef int64_t n
     cdef const cg_lane_set_t *lane_set
@@ -113,7 +113,7 @@ cdef class EnsembleCore:
     def __cinit__(self, ModelCore model, part):
         inputs, job, results = part.inputs, part.job, part.results
         u = inputs.values if inputs.values.ndim == 2 else inputs.values[:, None]
-        self.model, self.options, self.found, self.lanes = model, job.options, [], 1
+        self.model, self.options, self.found, self.lanes = model, vars(job.options), [], 1
         self.lane_set = <const cg_lane_set_t *> <uintptr_t> part.lane_set
         self._take(part.x0, part.start.parameters, u, job.t_eval, results)
         self.job.t0, self.job.t_end = job.t_span
@@ -180,10 +180,9 @@ cdef class EnsembleCore:
         return None if self.signals is None else self.signals.error
 
     def events(self):
-        """(trajectory, event, time), arrays (k,), of every model event: by trajectory, then in order of occurrence."""
+        """(trajectory, event, time) of every model event, (k, 3): by trajectory, then in order of occurrence."""
         table = np.concatenate(self.found) if self.found else np.empty((0, 3))
-        table = table[np.argsort(table[:, 0], kind="stable")]
-        return table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2].copy()
+        return table[np.argsort(table[:, 0], kind="stable")]
 
     def run(self, list pieces, attend=None):
         """Integrate the pieces (first, last), starting with the last one of the list, until none is left.
@@ -247,7 +246,7 @@ cdef class _Worker:
         cdef ModelCore model = core.model
         cdef size_t size
         self.core, self.attend, self.budget = core, attend, FIRST_BUDGET if attend is not None else -1
-        self.run = model._take_run(core.options.method)
+        self.run = model._take_run(core.options["method"])
         _configure(model, self.run, core.options)
         if core.signals is not None:
             core.signals.attach(self.run)
@@ -264,7 +263,7 @@ cdef class _Worker:
         if self.p is NULL or (self.events is NULL and self.capacity > 0):
             raise MemoryError
         if core.lane_set is not NULL:
-            name = METHODS[core.options.method]
+            name = METHODS[core.options["method"]]
             size = cg_lanes_size(model.model, core.lane_set, name)
             self.group = <cg_lanes_run_t *> cg_run_new(size)
             if self.group is not NULL:
@@ -278,7 +277,7 @@ cdef class _Worker:
 
     cdef void release(self) noexcept:
         """Keep the run for the next call."""
-        self.core.model._give_run(self.run, self.core.options.method)
+        self.core.model._give_run(self.run, self.core.options["method"])
         self.run = NULL
 
     cdef int integrate(self, int64_t first, int64_t count) except -1:

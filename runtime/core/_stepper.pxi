@@ -23,10 +23,10 @@ cdef class StepperCore:
             raise ArgumentError("a stepper needs vectors of all states and parameters")
         self.model, self.method, self.events = model, options.method, []
         self.run = model._take_run(self.method)
-        self._options = _configure(model, self.run, options)
+        self._options = replace(options, **_configure(model, self.run, vars(options)))
         memcpy(self.run.p, cnp.PyArray_DATA(p), model.n_parameters * sizeof(double))
         self._set(inputs)
-        self.detector = _detector_of(model, None, options)
+        self.detector = _detector_of(model, None, vars(options))
         if self.detector is not None:
             self.detector.attach(self.run)
         status = cg_run_start(self.run, t0, &start[0], t0)
