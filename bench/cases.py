@@ -86,7 +86,7 @@ class Case:
         )
 
     def error_at_10(self, state: Any) -> float:
-        """The largest deviation of a state vector at t = 10 from the 20-digit reference; NaN if there is none."""
+        """The largest deviation of a state vector at t = 10 from the 20-digit reference; NaN without a reference."""
         references = json.loads(_REFERENCE.read_text())
         if self.key not in references:
             return float("nan")

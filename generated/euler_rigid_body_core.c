@@ -286,36 +286,6 @@ int euler_rigid_body_outputs(double t, const double *CG_RESTRICT cg_x, const dou
     return CG_OK;
 }
 
-/* consistency: 17 operations, 5 intermediates */
-int euler_rigid_body_consistency(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
-                                 const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
-                                 double *CG_RESTRICT cg_work)
-{
-    (void)t;
-    (void)cg_p;
-    (void)cg_u;
-    (void)cg_work;
-    /* inputs */
-    const double q0 = cg_x[0];
-    const double q1 = cg_x[1];
-    const double q2 = cg_x[2];
-    const double q3 = cg_x[3];
-
-    /* intermediates: 5 */
-    const double z1 = q0*q0 + q1*q1;
-    const double z2 = q2*q2 + z1;
-    const double z3 = q3*q3 + z2;
-    const double z4 = fabs(q0) + fabs(q1);
-    const double z5 = fabs(q2) + z4;
-
-    /* outputs */
-    cg_out[0] = -1.0 + z3; /* coordinates_1 */
-    cg_out[1] = 1.0 + z3; /* coordinates_1: its terms */
-    cg_out[2] = 2.0*(fabs(q3) + z5); /* coordinates_1: its slopes */
-
-    return CG_OK;
-}
-
 /* invariants: 52 operations, 29 intermediates */
 int euler_rigid_body_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                                 const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
@@ -373,6 +343,36 @@ int euler_rigid_body_invariants(double t, const double *CG_RESTRICT cg_x, const 
     cg_out[2] = z1*z12 - 2.0*(z2*z15 - z4*z18); /* momentum_1 */
     cg_out[3] = z1*z19 - z2*z22 - z5*z25; /* momentum_2 */
     cg_out[4] = z3*z26 + z29; /* momentum_3 */
+
+    return CG_OK;
+}
+
+/* consistency: 17 operations, 5 intermediates */
+int euler_rigid_body_consistency(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                                 const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                                 double *CG_RESTRICT cg_work)
+{
+    (void)t;
+    (void)cg_p;
+    (void)cg_u;
+    (void)cg_work;
+    /* inputs */
+    const double q0 = cg_x[0];
+    const double q1 = cg_x[1];
+    const double q2 = cg_x[2];
+    const double q3 = cg_x[3];
+
+    /* intermediates: 5 */
+    const double z1 = q0*q0 + q1*q1;
+    const double z2 = q2*q2 + z1;
+    const double z3 = q3*q3 + z2;
+    const double z4 = fabs(q0) + fabs(q1);
+    const double z5 = fabs(q2) + z4;
+
+    /* outputs */
+    cg_out[0] = -1.0 + z3; /* coordinates_1 */
+    cg_out[1] = 1.0 + z3; /* coordinates_1: its terms */
+    cg_out[2] = 2.0*(fabs(q3) + z5); /* coordinates_1: its slopes */
 
     return CG_OK;
 }

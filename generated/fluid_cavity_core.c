@@ -791,48 +791,6 @@ int fluid_cavity_outputs(double t, const double *CG_RESTRICT cg_x, const double 
     return CG_OK;
 }
 
-/* consistency: 34 operations, 10 intermediates */
-int fluid_cavity_consistency(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
-                             const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
-                             double *CG_RESTRICT cg_work)
-{
-    (void)t;
-    (void)cg_p;
-    (void)cg_u;
-    (void)cg_work;
-    /* inputs */
-    const double q0 = cg_x[0];
-    const double q1 = cg_x[1];
-    const double q2 = cg_x[2];
-    const double q3 = cg_x[3];
-    const double s0 = cg_x[4];
-    const double s1 = cg_x[5];
-    const double s2 = cg_x[6];
-    const double s3 = cg_x[7];
-
-    /* intermediates: 10 */
-    const double z1 = q0*q0 + q1*q1;
-    const double z2 = q2*q2 + z1;
-    const double z3 = q3*q3 + z2;
-    const double z4 = fabs(q0) + fabs(q1);
-    const double z5 = fabs(q2) + z4;
-    const double z6 = s0*s0 + s1*s1;
-    const double z7 = s2*s2 + z6;
-    const double z8 = s3*s3 + z7;
-    const double z9 = fabs(s0) + fabs(s1);
-    const double z10 = fabs(s2) + z9;
-
-    /* outputs */
-    cg_out[0] = -1.0 + z3; /* coordinates_1 */
-    cg_out[1] = 1.0 + z3; /* coordinates_1: its terms */
-    cg_out[2] = 2.0*(fabs(q3) + z5); /* coordinates_1: its slopes */
-    cg_out[3] = -1.0 + z8; /* coordinates_2 */
-    cg_out[4] = 1.0 + z8; /* coordinates_2: its terms */
-    cg_out[5] = 2.0*(fabs(s3) + z10); /* coordinates_2: its slopes */
-
-    return CG_OK;
-}
-
 /* invariants: 92 operations, 37 intermediates */
 int fluid_cavity_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                             const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
@@ -909,6 +867,48 @@ int fluid_cavity_invariants(double t, const double *CG_RESTRICT cg_x, const doub
     cg_out[2] = s0*s0 - 1.0 + s3*s3 + z29; /* coordinates_2 */
     cg_out[3] = m*m*z34; /* casimir_1 */
     cg_out[4] = z35*z35 + z36*z36 + z37*z37; /* casimir_2 */
+
+    return CG_OK;
+}
+
+/* consistency: 34 operations, 10 intermediates */
+int fluid_cavity_consistency(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                             const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                             double *CG_RESTRICT cg_work)
+{
+    (void)t;
+    (void)cg_p;
+    (void)cg_u;
+    (void)cg_work;
+    /* inputs */
+    const double q0 = cg_x[0];
+    const double q1 = cg_x[1];
+    const double q2 = cg_x[2];
+    const double q3 = cg_x[3];
+    const double s0 = cg_x[4];
+    const double s1 = cg_x[5];
+    const double s2 = cg_x[6];
+    const double s3 = cg_x[7];
+
+    /* intermediates: 10 */
+    const double z1 = q0*q0 + q1*q1;
+    const double z2 = q2*q2 + z1;
+    const double z3 = q3*q3 + z2;
+    const double z4 = fabs(q0) + fabs(q1);
+    const double z5 = fabs(q2) + z4;
+    const double z6 = s0*s0 + s1*s1;
+    const double z7 = s2*s2 + z6;
+    const double z8 = s3*s3 + z7;
+    const double z9 = fabs(s0) + fabs(s1);
+    const double z10 = fabs(s2) + z9;
+
+    /* outputs */
+    cg_out[0] = -1.0 + z3; /* coordinates_1 */
+    cg_out[1] = 1.0 + z3; /* coordinates_1: its terms */
+    cg_out[2] = 2.0*(fabs(q3) + z5); /* coordinates_1: its slopes */
+    cg_out[3] = -1.0 + z8; /* coordinates_2 */
+    cg_out[4] = 1.0 + z8; /* coordinates_2: its terms */
+    cg_out[5] = 2.0*(fabs(s3) + z10); /* coordinates_2: its slopes */
 
     return CG_OK;
 }

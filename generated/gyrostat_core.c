@@ -316,47 +316,6 @@ int gyrostat_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_
     return CG_OK;
 }
 
-/* initial: 2 operations, 1 intermediates */
-int gyrostat_initial(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
-                     const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
-{
-    (void)t;
-    (void)cg_u;
-    (void)cg_work;
-    /* inputs */
-    const double q0 = cg_x[0];
-    const double q1 = cg_x[1];
-    const double q2 = cg_x[2];
-    const double q3 = cg_x[3];
-    const double w1 = cg_x[5];
-    const double w2 = cg_x[6];
-    const double w3 = cg_x[7];
-    const double eta4 = cg_x[8];
-    const double I1 = cg_p[0];
-    const double I2 = cg_p[1];
-    const double I3 = cg_p[2];
-    const double J = cg_p[3];
-
-    /* intermediates: 1 */
-    const double z1 = w1 + eta4;
-
-    /* outputs */
-    cg_out[0] = q0; /* q0 */
-    cg_out[1] = q1; /* q1 */
-    cg_out[2] = q2; /* q2 */
-    cg_out[3] = q3; /* q3 */
-    cg_out[4] = w1; /* w1 */
-    cg_out[5] = w2; /* w2 */
-    cg_out[6] = w3; /* w3 */
-    cg_out[7] = I1; /* I1 */
-    cg_out[8] = I2; /* I2 */
-    cg_out[9] = I3; /* I3 */
-    cg_out[10] = J; /* J */
-    cg_out[11] = J*z1; /* a_eta4 */
-
-    return CG_OK;
-}
-
 /* invariants: 56 operations (1 division), 31 intermediates */
 int gyrostat_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                         const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
@@ -420,6 +379,47 @@ int gyrostat_invariants(double t, const double *CG_RESTRICT cg_x, const double *
     cg_out[3] = z13*z14 - 2.0*(z1*z17 - z3*z20); /* momentum_2 */
     cg_out[4] = z13*z21 - z1*z24 - z4*z27; /* momentum_3 */
     cg_out[5] = z2*z28 + z31; /* momentum_4 */
+
+    return CG_OK;
+}
+
+/* initial: 2 operations, 1 intermediates */
+int gyrostat_initial(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                     const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
+{
+    (void)t;
+    (void)cg_u;
+    (void)cg_work;
+    /* inputs */
+    const double q0 = cg_x[0];
+    const double q1 = cg_x[1];
+    const double q2 = cg_x[2];
+    const double q3 = cg_x[3];
+    const double w1 = cg_x[5];
+    const double w2 = cg_x[6];
+    const double w3 = cg_x[7];
+    const double eta4 = cg_x[8];
+    const double I1 = cg_p[0];
+    const double I2 = cg_p[1];
+    const double I3 = cg_p[2];
+    const double J = cg_p[3];
+
+    /* intermediates: 1 */
+    const double z1 = w1 + eta4;
+
+    /* outputs */
+    cg_out[0] = q0; /* q0 */
+    cg_out[1] = q1; /* q1 */
+    cg_out[2] = q2; /* q2 */
+    cg_out[3] = q3; /* q3 */
+    cg_out[4] = w1; /* w1 */
+    cg_out[5] = w2; /* w2 */
+    cg_out[6] = w3; /* w3 */
+    cg_out[7] = I1; /* I1 */
+    cg_out[8] = I2; /* I2 */
+    cg_out[9] = I3; /* I3 */
+    cg_out[10] = J; /* J */
+    cg_out[11] = J*z1; /* a_eta4 */
 
     return CG_OK;
 }

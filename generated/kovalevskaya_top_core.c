@@ -303,6 +303,46 @@ int kovalevskaya_top_outputs(double t, const double *CG_RESTRICT cg_x, const dou
     return CG_OK;
 }
 
+/* invariants: 33 operations (1 division), 8 intermediates */
+int kovalevskaya_top_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                                const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                                double *CG_RESTRICT cg_work)
+{
+    (void)t;
+    (void)cg_u;
+    (void)cg_work;
+    /* inputs */
+    const double q0 = cg_x[0];
+    const double q1 = cg_x[1];
+    const double q2 = cg_x[2];
+    const double q3 = cg_x[3];
+    const double p_w1 = cg_x[4];
+    const double p_w2 = cg_x[5];
+    const double p_w3 = cg_x[6];
+    const double I3 = cg_p[0];
+    const double m = cg_p[1];
+    const double g = cg_p[2];
+    const double l = cg_p[3];
+
+    /* intermediates: 8 */
+    const double z1 = 0.5*p_w3;
+    const double z2 = 0.25*(p_w1*p_w1 + p_w2*p_w2) + z1*p_w3;
+    const double z3 = g*l;
+    const double z4 = q0*q2 - q1*q3;
+    const double z5 = q0*q0 + q3*q3;
+    const double z6 = q2*q2 + q1*q1;
+    const double z7 = q0*q1 + q2*q3;
+    const double z8 = z5 - z6;
+    if (fabs(I3) <= 0.0) return CG_SINGULAR;
+
+    /* outputs */
+    cg_out[0] = z2/I3 - 2.0*m*z3*z4; /* energy */
+    cg_out[1] = z5 - 1.0 + z6; /* coordinates_1 */
+    cg_out[2] = p_w1*z4 - p_w2*z7 - z1*z8; /* momentum_1 */
+
+    return CG_OK;
+}
+
 /* initial: 5 operations, 0 intermediates */
 int kovalevskaya_top_initial(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                              const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
@@ -366,46 +406,6 @@ int kovalevskaya_top_consistency(double t, const double *CG_RESTRICT cg_x, const
     cg_out[0] = -1.0 + z3; /* coordinates_1 */
     cg_out[1] = 1.0 + z3; /* coordinates_1: its terms */
     cg_out[2] = 2.0*(fabs(q3) + z5); /* coordinates_1: its slopes */
-
-    return CG_OK;
-}
-
-/* invariants: 33 operations (1 division), 8 intermediates */
-int kovalevskaya_top_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
-                                const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
-                                double *CG_RESTRICT cg_work)
-{
-    (void)t;
-    (void)cg_u;
-    (void)cg_work;
-    /* inputs */
-    const double q0 = cg_x[0];
-    const double q1 = cg_x[1];
-    const double q2 = cg_x[2];
-    const double q3 = cg_x[3];
-    const double p_w1 = cg_x[4];
-    const double p_w2 = cg_x[5];
-    const double p_w3 = cg_x[6];
-    const double I3 = cg_p[0];
-    const double m = cg_p[1];
-    const double g = cg_p[2];
-    const double l = cg_p[3];
-
-    /* intermediates: 8 */
-    const double z1 = 0.5*p_w3;
-    const double z2 = 0.25*(p_w1*p_w1 + p_w2*p_w2) + z1*p_w3;
-    const double z3 = g*l;
-    const double z4 = q0*q2 - q1*q3;
-    const double z5 = q0*q0 + q3*q3;
-    const double z6 = q2*q2 + q1*q1;
-    const double z7 = q0*q1 + q2*q3;
-    const double z8 = z5 - z6;
-    if (fabs(I3) <= 0.0) return CG_SINGULAR;
-
-    /* outputs */
-    cg_out[0] = z2/I3 - 2.0*m*z3*z4; /* energy */
-    cg_out[1] = z5 - 1.0 + z6; /* coordinates_1 */
-    cg_out[2] = p_w1*z4 - p_w2*z7 - z1*z8; /* momentum_1 */
 
     return CG_OK;
 }

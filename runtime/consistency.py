@@ -43,12 +43,14 @@ __all__ = [
     "FLOOR",
     "LARGEST_ATOL",
     "REFUSE",
+    "STRETCH",
     "WARN",
     "Accepted",
     "agree",
     "check_ensemble",
     "check_start",
     "held",
+    "judge",
     "note_end",
     "remember",
     "share",
@@ -63,8 +65,9 @@ LARGEST_ATOL = 1e-9
 """A larger `atol` does not make the check looser."""
 MOST_ENDS = 256
 """Number of run ends off the constraints that a model remembers."""
-_STRETCH = 16384
-"""Columns checked together: memory does not grow with the number of trajectories."""
+STRETCH = 16384
+"""Columns handled together: few enough for the CPU cache, so that memory does not grow with their number, and many
+enough to keep Python's overhead small."""
 _ENSEMBLES = 8
 """Number of ensembles with ends that a model remembers while the ensembles exist."""
 
@@ -94,18 +97,29 @@ def agree(
     if not (off > WARN).any():
         return
     off = share(given - found, np.fmax(sizes, np.abs(given) + terms()))
+
+    def text(j: int) -> str:
+        value, right = float(given[j]), float(found[j])
+        return f"{what} = {value:.17g} contradicts {rest} {right:.17g}; {advice(value, right)}"
+
+    judge(off, text)
+
+
+def judge(off: Array, text: Callable[[int], str]) -> None:
+    """Reject the trajectories whose ratios (N,) of `share` are above REFUSE, or warn about those above WARN.
+
+    `text` says what is wrong with one of them, the first.
+    """
     refused = (off > REFUSE).any()
     wrong = np.flatnonzero(off > (REFUSE if refused else WARN))
     if not wrong.size:
         return
-    j, count = int(wrong[0]), len(given)
-    value, right = float(given[j]), float(found[j])
-    text = f"{what} = {value:.17g} contradicts {rest} {right:.17g}; {advice(value, right)}"
-    if count > 1:
-        text += f" ({wrong.size} of {count} trajectories; the first is number {j})"
+    said = text(int(wrong[0]))
+    if len(off) > 1:
+        said += f" ({wrong.size} of {len(off)} trajectories; the first is number {wrong[0]})"
     if refused:
-        raise ArgumentError(text)
-    warn(text)
+        raise ArgumentError(said)
+    warn(said)
 
 
 def warn(text: str) -> None:
@@ -166,8 +180,8 @@ def check_ensemble(
     u = u[:, None] if u.ndim == 1 else u
     wrong = model._inconsistent(t0, x0, start.parameters, u, atol)
     report = _Report(model, t0, atol, x0.shape[1])
-    for first in range(0, wrong.size, _STRETCH):
-        part = wrong[first : first + _STRETCH]
+    for first in range(0, wrong.size, STRETCH):
+        part = wrong[first : first + STRETCH]
         p = _columns(start.parameters, part)
         report.add(x0[:, part], p, u[:, part] if u.shape[1] > 1 else u, part)
     report.say()

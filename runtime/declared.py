@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .consistency import REFUSE, WARN, share, warn
+from .consistency import WARN, judge, share
 from .errors import ArgumentError
 
 Array = NDArray[np.float64]
@@ -57,8 +57,15 @@ def solve(
     known = np.isfinite(best).all() and np.isfinite(slopes).all()
     if not known or (width and np.linalg.matrix_rank(_stacked(slopes)).min() < len(unknown)):
         raise ArgumentError(f"initial: {names}")
-    if (off > WARN).any():
-        _say(list(given), wanted, left, off)
+
+    def text(j: int) -> str:
+        k = int(np.argmax(off[:, j]))
+        return (
+            f"initial: {list(given)[k]} = {wanted[k, j]:.6g} contradicts the other velocities: the nearest permitted "
+            f"value is {wanted[k, j] + left[k, j]:.6g}"
+        )
+
+    judge(off.max(axis=0), text)
     return best
 
 
@@ -115,21 +122,3 @@ def _slopes(theta: Array, values: Callable[[Array], Array], wide: bool) -> Array
 
 def _stacked(slopes: Array) -> Array:
     return np.moveaxis(slopes, -1, 0)
-
-
-def _say(names: Sequence[str], wanted: Array, left: Array, off: Array) -> None:
-    """Reject, or warn about, velocities that no choice of the unknowns can give."""
-    fatal = off > REFUSE
-    wrong = np.flatnonzero((fatal if fatal.any() else off > WARN).any(axis=0))
-    j = int(wrong[0])
-    k = int(np.argmax(off[:, j]))
-    count = off.shape[1]
-    text = (
-        f"initial: {names[k]} = {wanted[k, j]:.6g} contradicts the other velocities: the nearest permitted value is "
-        f"{wanted[k, j] + left[k, j]:.6g}"
-    )
-    if count > 1:
-        text += f" ({wrong.size} of {count} trajectories; the first is number {j})"
-    if fatal.any():
-        raise ArgumentError(text)
-    warn(text)

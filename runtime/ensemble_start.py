@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import arguments
-from .consistency import held
+from .consistency import STRETCH, held
 from .errors import ChaplyginError
 from .inputs import Inputs
 
@@ -22,8 +22,6 @@ Array = NDArray[np.float64]
 
 __all__ = ["Columns", "Start"]
 
-STRETCH = 16384
-"""Columns prepared at once: few enough for the CPU cache, many enough to keep Python's overhead small."""
 KEPT = 1 << 24
 """Given arrays up to this many bytes are copied, so that the caller can change them; larger ones are referenced."""
 

@@ -20,7 +20,7 @@ import chaplygin as cg
 from chaplygin.codegen.emit.c_core import emit
 from chaplygin.codegen.graph.evaluate import evaluate, evaluate_with_scale
 from chaplygin.codegen.graph.graph import Graph, Node
-from chaplygin.codegen.lower import kernels as lowering
+from chaplygin.codegen.lower import lower as lowering
 from chaplygin.codegen.lower.optimise import factor, terms
 from chaplygin.codegen.lower.optimise.arrange import _Search, arranged
 from chaplygin.codegen.lower.program import Kernel, Program, Variable
@@ -262,7 +262,7 @@ def test_factors_cancel() -> None:
 
 def test_the_squares_of_sine_and_cosine() -> None:
     def build(g: Graph, s: dict[str, Node]) -> list[Node]:
-        sine, cosine = g.unary("sin", s["x"]), g.unary("cos", s["x"])
+        sine, cosine = g.call("sin", s["x"]), g.call("cos", s["x"])
         k = g.mul(s["y"], s["a"])
         return [g.add(g.mul(k, g.mul(sine, sine)), g.mul(k, g.mul(cosine, cosine))), g.mul(sine, cosine)]
 
@@ -276,8 +276,8 @@ def test_squares_of_what_is_fixed(before: str) -> None:
     """Sines of parameters and of numbers: the search for pairs of squares must skip them and terminate."""
 
     def build(g: Graph, s: dict[str, Node]) -> list[Node]:
-        fixed = g.unary("sin", s["a"] if before else g.const(1))
-        sine, cosine = g.unary("sin", s["x"]), g.unary("cos", s["x"])
+        fixed = g.call("sin", s["a"] if before else g.const(1))
+        sine, cosine = g.call("sin", s["x"]), g.call("cos", s["x"])
         tilted = g.mul(g.mul(fixed, fixed), sine)
         both = g.mul(g.mul(fixed, fixed), g.mul(sine, sine))
         rest = g.mul(g.mul(fixed, fixed), g.mul(cosine, cosine))
@@ -345,9 +345,9 @@ def test_powers_of_two_stay_exact() -> None:
 
 def test_branches_stay_where_they_are() -> None:
     def build(g: Graph, s: dict[str, Node]) -> list[Node]:
-        root = g.select(g.relation("lt", g.zero, s["a"]), g.unary("sqrt", s["a"]), g.zero)
+        root = g.select(g.relation("lt", g.zero, s["a"]), g.call("sqrt", s["a"]), g.zero)
         other = g.select(g.relation("lt", s["b"], s["x"]), g.div(s["y"], s["x"]), s["z"])
-        return [g.mul(root, g.add(other, s["x"])), g.binary("max", other, g.mul(s["x"], s["y"]))]
+        return [g.mul(root, g.add(other, s["x"])), g.call("max", other, g.mul(s["x"], s["y"]))]
 
     g, a, b = arrange_here(build, before="a b")
     for x in (-0.5, 0.5):
@@ -364,7 +364,7 @@ def test_checks_say_what_they_said() -> None:
         diagonal = g.mul(k, g.add(g.const(2), s["x"]))
         coupling = g.mul(k, s["y"])
         pivot = g.sub(diagonal, g.div(g.mul(coupling, coupling), g.mul(k, s["z"])))
-        limit = g.mul(g.const(1e-13), g.unary("abs", diagonal))
+        limit = g.mul(g.const(1e-13), g.call("abs", diagonal))
         return [g.div(s["u"], pivot), g.div(s["v"], m)], [(k, g.zero), (m, g.zero), (pivot, limit)]
 
     g, a, b = arrange_here(build, before="a b")
@@ -418,6 +418,7 @@ def test_conditions_of_parameters_are_not_numbers_to_hand_on() -> None:
         (),
         "t",
         {},
+        (),
     )
     plan = schedule(program, kernel)
     assert plan.hoist is not None

@@ -475,7 +475,7 @@ def test_the_version_is_remembered_until_the_compiler_changes(
 
 
 DERIVING = (
-    "derive.equations", "lower.kernels", "lower.dynamics", "derive.friction", "lower.optimise.arrange", "lower.program",
+    "derive.equations", "lower.lower", "lower.dynamics", "derive.friction", "lower.optimise.arrange", "lower.program",
     "emit.c_core", "build.extension",
 )  # fmt: skip
 

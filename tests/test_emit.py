@@ -7,15 +7,17 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import sympy as sp
 from sympy.codegen import ast
+from sympy.printing.c import C99CodePrinter
+from sympy.printing.precedence import PRECEDENCE
 
 import chaplygin as cg
 from chaplygin.codegen.emit.c_core import emit, emit_to
-from chaplygin.codegen.emit.expressions import CPrinter
 from chaplygin.codegen.emit.golden import GOLDEN, differences
 from chaplygin.codegen.emit.python_backend import python_model, python_source
 from chaplygin.codegen.lower.program import has_functions
@@ -43,6 +45,61 @@ def every_function() -> cg.System:
     return cg.System(
         "every_function", coordinates=[x, y], kinetic=kinetic, forces={vx: force, vy: -force * vy / 3}
     )
+
+
+class CPrinter(C99CodePrinter):
+    """SymPy's C99 printer, with round-trip constants, terms in the given order and compact conditions."""
+
+    def __init__(self) -> None:
+        own = {
+            name: f"cg_{name}" for name in "sin cos tan asin acos atan atan2 sinh cosh tanh exp log".split()
+        }
+        super().__init__({"order": "none", "precision": 17, "user_functions": own})
+
+    def _print_Pow(self, expr: Any) -> str:
+        if expr.exp == sp.Rational(1, 2):
+            return f"sqrt({self._print(expr.base)})"
+        return f"cg_pow({self._print(expr.base)}, {self._print(expr.exp)})"
+
+    def _print_Min(self, expr: Any) -> str:
+        return f"cg_min({', '.join(sorted(map(self._print, expr.args)))})"
+
+    def _print_Max(self, expr: Any) -> str:
+        return f"cg_max({', '.join(sorted(map(self._print, expr.args)))})"
+
+    def _print_number(self, expr: Any) -> str:
+        return repr(float(expr))
+
+    _print_Float = _print_Rational = _print_Integer = _print_number
+    _print_One = _print_Zero = _print_NegativeOne = _print_Half = _print_number
+
+    def _print_Mul(self, expr: Any) -> str:
+        # SymPy's own method combines constants, which changes the order of operations.
+        sign, factors = ("-", expr.args[1:]) if expr.args[0] is sp.S.NegativeOne else ("", expr.args)
+        below = [f for f in factors if f.is_Pow and f.exp is sp.S.NegativeOne]
+        above = [f for f in factors if f not in below]
+        text = "*".join(self.parenthesize(f, PRECEDENCE["Mul"]) for f in above) or "1.0"
+        return sign + text + "".join(f"/{self.parenthesize(f.base, PRECEDENCE['Mul'])}" for f in below)
+
+    def _print_Element(self, elem: Any) -> str:
+        return f"{self._print(elem.symbol)}[{int(elem.indices[0])}]"
+
+    def _print_sign(self, func: Any) -> str:
+        return f"cg_sign({self._print(func.args[0])})"
+
+    def _print_Piecewise(self, expr: Any) -> str:
+        *choices, (last, _) = expr.args
+        texts = [f"{self._print(condition)} ? {self._print(value)} : " for value, condition in choices]
+        return f"({''.join(texts)}{self._print(last)})"
+
+    def _print_And(self, expr: Any) -> str:
+        return self._joined(" && ", expr)
+
+    def _print_Or(self, expr: Any) -> str:
+        return self._joined(" || ", expr)
+
+    def _joined(self, connective: str, expr: Any) -> str:
+        return f"({connective.join(sorted(map(self._print, expr.args)))})"
 
 
 SYSTEMS = {name: (lambda name=name: cg.example(name).system) for name in GOLDEN}

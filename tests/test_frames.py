@@ -86,7 +86,7 @@ def test_structure_functions_of_a_rheonomic_frame() -> None:
 def test_fractions_are_brought_to_lowest_terms() -> None:
     g = Graph()
     angle, omega, r = g.symbol("psi"), g.symbol("Omega"), g.symbol("R")
-    sine, cosine = g.unary("sin", angle), g.unary("cos", angle)
+    sine, cosine = g.call("sin", angle), g.call("cos", angle)
     below = g.add(g.div(g.mul(sine, sine), cosine), cosine)  # 1/cos
     above = g.add(g.div(g.mul(omega, g.mul(sine, sine)), cosine), g.mul(omega, cosine))
     assert shortened(g, g.div(above, below)) == omega

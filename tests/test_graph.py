@@ -178,7 +178,7 @@ def test_partial_derivatives_by_each_variable_visit_what_depends_on_it(
     """sin(v_0) sin(v_1), ..., each of only two variables: as many visits as dependences, not variables times roots."""
     g, count = Graph(), 40
     v = [g.symbol(f"v{i}") for i in range(count)]
-    sines = [g.unary("sin", a) for a in v]
+    sines = [g.call("sin", a) for a in v]
     roots = [g.mul(a, b) for a, b in itertools.pairwise(sines)]
     visited = []
     positions = differentiate._positions
@@ -191,7 +191,7 @@ def test_partial_derivatives_by_each_variable_visit_what_depends_on_it(
     columns = partials(g, roots, v)
     assert len(visited) == count + 2 * len(roots)
     for j, a in enumerate(v):
-        slope = g.unary("cos", a)
+        slope = g.call("cos", a)
         expected = {i: g.mul(slope, sines[i + 1 if i == j else i]) for i in (j - 1, j) if 0 <= i < len(roots)}
         assert columns[j] == [expected.get(i, g.zero) for i in range(len(roots))]
         assert columns[j] == forward(g, roots, {a: g.one})

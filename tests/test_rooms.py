@@ -84,3 +84,35 @@ def test_modules_form_no_circle() -> None:
                         break
     assert len(list(TopologicalSorter(graph).static_order())) == len(names)
     assert graph["derive.equations"] >= {"derive.equation_nodes", "declare.system"}
+
+
+LONGEST = 60
+"""Lines of a function, its docstring not counted."""
+
+
+def length(node: ast.FunctionDef) -> int:
+    """The lines of a function without its docstring."""
+    first = node.body[0]
+    docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    lines = (first.end_lineno or 0) - first.lineno + 1 if docstring else 0
+    return (node.end_lineno or 0) - node.lineno + 1 - lines
+
+
+def test_functions_are_short() -> None:
+    """All but the one that lists the arguments of the command line."""
+    found = {
+        f"{path.relative_to(ROOT.parent).as_posix()}: {node.name}"
+        for folder in ("codegen", "runtime", "src", "systems")
+        for path in (ROOT.parent / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and length(node) > LONGEST
+    }
+    assert found <= {
+        "src/chaplygin/cli.py: _parser",
+        "codegen/emit/c_core.py: _core_values",
+        "codegen/lower/kernels.py: lower",
+        "runtime/ensemble.py: ensemble",
+        "systems/chaplygin_sleigh.py: closed_form",
+        "systems/lagrange_top.py: closed_form_in_angles",
+        "systems/rolling_ring.py: system",
+    }

@@ -93,7 +93,7 @@ def model_key(
     also depends on the generator, the compiler's version, the platform, the Python ABI and, for tuned code, the CPU's
     features.
 
-    Raises NoCompilerError if there is no compiler, CacheError if the folder is refused.
+    Raises NoCompilerError if no compiler is found, CacheError if the folder is refused.
     """
     if compiler is None:
         compiler = find_compiler(cache_folder() / VERSIONS)

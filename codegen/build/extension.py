@@ -84,7 +84,7 @@ def make(
     tuned: bool = True,
     inline: bool = True,
 ) -> Path:
-    """As `build`, for a caller that holds the lock of `key` and knows that there is no entry."""
+    """As `build`, for a caller that holds the lock of `key` and knows that the entry is missing."""
     compiler = find_compiler(cache.cache_folder() / cache.VERSIONS)
     flags = compiler.core_flags(tuned=tuned, reproducible=reproducible)
     if inline:

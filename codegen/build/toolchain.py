@@ -131,7 +131,7 @@ def find_compiler(memory: Path | None = None) -> Compiler:
     `memory` is a JSON file that stores compiler versions by path, modification time and size, so that looking up a
     cached model starts no process.
 
-    Raises NoCompilerError if there is no compiler, or if `$CC` is not one.
+    Raises NoCompilerError if no compiler is found, or if `$CC` is not a C compiler.
     """
     command = _command()
     if command == _zig():

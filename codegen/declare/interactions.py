@@ -168,7 +168,7 @@ class Spring(_Line):
         stiffness, rest = flow.lowering.lower([self.stiffness, self.rest_length])
         _, square = self._apart(flow)
         if rest != g.zero:
-            stretch = g.sub(g.unary("sqrt", square), rest)
+            stretch = g.sub(g.call("sqrt", square), rest)
             square = g.mul(stretch, stretch)
         return g.mul(g.div(stiffness, g.two), square)
 

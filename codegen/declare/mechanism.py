@@ -14,6 +14,7 @@ from ..graph.from_sympy import Lowering
 from ..graph.graph import Graph, Node
 from ..graph.to_sympy import expressions
 from .bodies import Body
+from .entry import Entry
 from .interactions import Interaction
 from .points import Point, example_point, moved_points, sample
 from .screws import Flow, Screw
@@ -38,18 +39,17 @@ class Mechanism:
     flow: Flow
 
 
-def entries(bodies: Sequence[Body], interactions: Sequence[Interaction]) -> list[tuple[str, Any]]:
-    """Every expression of the bodies and interactions, labelled with the place of its declaration."""
+def entries(bodies: Sequence[Body], interactions: Sequence[Interaction]) -> list[tuple[Entry, Any]]:
+    """Every expression of the bodies and interactions with its place."""
     found = [entry for body in bodies for entry in body.entries()]
     for i, item in enumerate(interactions):
-        where = f"interactions[{i}] ({type(item).__name__})"
         for name, e in item.entries():
-            parts = list(e) if isinstance(e, sp.MatrixBase) else [e]
-            found += [(f"{where}: {name}", part) for part in parts]
+            place = Entry("interactions", i, name, kind=type(item).__name__)
+            found += [(place, part) for part in (e if isinstance(e, sp.MatrixBase) else [e])]
     return found
 
 
-def mechanism(bodies: Sequence[Body], interactions: Sequence[Interaction], flow: Flow) -> Mechanism:
+def contributions(bodies: Sequence[Body], interactions: Sequence[Interaction], flow: Flow) -> Mechanism:
     """T, V and Q of bodies and interactions along the flow."""
     g = flow.graph
     potentials = [item.potential(flow, bodies) for item in interactions]
@@ -83,7 +83,7 @@ class Screws(Mapping[str, Screw]):
         return len(self._system.bodies)
 
     def _screw(self, flow: Flow, body: Body) -> Screw:
-        symbols = {s.name: s for s in self._system.all_symbols()}
+        symbols = self._system.symbols
         omega, speed = flow.omega(body), flow.speed(body)
 
         def column(v: Sequence[Node]) -> Any:
@@ -144,29 +144,30 @@ def check_bodies(system: System) -> None:
     given = {s.name for s in system.example}
     motions = functools.cache(lambda: moved_points(system, point, _MOTIONS))
 
-    def numbers(where: str, e: Any) -> Any:
-        if not {s.name for s in e.free_symbols} <= point.keys():
+    def numbers(where: str, matrix: _Matrix) -> Any:
+        if not matrix.names <= point.keys():
             return None  # a parameter that drops out of T and V and has no example value
         try:
-            return _Matrix(e).at(point)
+            return matrix.at(point)
         except (ArithmeticError, ValueError) as error:
             raise DeclarationError(f"{where} fails at the example point: {error}") from None
 
     for body in system.bodies:
         where = f"System {system.name!r}: Body {body.name!r}"
-        mass = numbers(f"{where}: mass", sp.Matrix([body.mass]))
+        mass = numbers(f"{where}: mass", _Matrix(sp.Matrix([body.mass])))
         if mass is not None and mass[0, 0] < 0:
             raise DeclarationError(
                 f"{where}: mass is {mass[0, 0]:.6g} at the example point; it must not be negative"
             )
-        inertia = numbers(f"{where}: inertia", body.inertia)
+        inertia = numbers(f"{where}: inertia", _Matrix(body.inertia))
         moments = np.zeros(3) if inertia is None else np.linalg.eigvalsh(inertia)
         if moments[0] < -1e-9 * (1 + abs(moments[-1])):
             raise DeclarationError(
                 f"{where}: inertia has the central principal moments {', '.join(f'{v:.6g}' for v in moments)} at the "
                 "example point; they must not be negative (if it is taken about another point, pass about=)"
             )
-        r = numbers(f"{where}: rotation", body.rotation)
+        rotation = _Matrix(body.rotation)
+        r = numbers(f"{where}: rotation", rotation)
         if r is None:
             continue
         # If |q| != 1, a quaternion's matrix is a multiple of a rotation: an error only if the example sets q.
@@ -174,7 +175,7 @@ def check_bodies(system: System) -> None:
         stretch = _stretch(r, _EXACT)
         if stretch is None or (meant and abs(stretch - 1) > _EXACT):
             raise DeclarationError(f"{where}: {_not_a_rotation(r, 'at the example point')}")
-        _check_elsewhere(system, body, where, 1.0 if meant else None, motions)
+        _check_elsewhere(system, rotation, where, 1.0 if meant else None, motions)
 
 
 class _Matrix:
@@ -182,6 +183,7 @@ class _Matrix:
 
     def __init__(self, matrix: Any) -> None:
         self.graph, self.shape = Graph(), matrix.shape
+        self.names = {s.name for s in matrix.free_symbols}
         symbols = {s: self.graph.symbol(s.name) for s in matrix.free_symbols}
         self.nodes = Lowering(self.graph, symbols).lower(list(matrix))
 
@@ -193,7 +195,7 @@ class _Matrix:
 
 
 def _check_elsewhere(
-    system: System, body: Body, where: str, stretch: float | None, motions: Callable[[], list[Point]]
+    system: System, matrix: _Matrix, where: str, stretch: float | None, motions: Callable[[], list[Point]]
 ) -> None:
     """Refuse a matrix that is a rotation at the example point, but not where motions lead from there.
 
@@ -201,7 +203,6 @@ def _check_elsewhere(
     satisfy an equation that motions keep: |q|^2 = 1, or a holonomic constraint. `stretch` is the factor c^2 that a
     matrix c R must have; None for any.
     """
-    matrix = _Matrix(body.rotation)
 
     def values(point: Point) -> Any:
         try:
@@ -219,8 +220,7 @@ def _check_elsewhere(
     for point in motions():
         r = values(point)
         if r is not None and not is_rotation(r, _FOLLOWED):
-            names = sorted({s.name for s in body.rotation.free_symbols} & point.keys())
-            place = ", ".join(f"{name} = {point[name]:.6g}" for name in names)
+            place = ", ".join(f"{name} = {point[name]:.6g}" for name in sorted(matrix.names & point.keys()))
             raise DeclarationError(f"{where}: {_not_a_rotation(r, f'at {place}, where a motion can come')}")
 
 

@@ -12,12 +12,12 @@ from typing import Any
 import sympy as sp
 
 from ..graph.differentiate import forward
-from ..graph.evaluate import evaluate
 from ..graph.from_sympy import Lowering, UnsupportedExpression
 from ..graph.graph import Graph, Node
 from ..graph.identities import FAILURES, Point, vanish_everywhere
 from ..graph.linear import choose_pivots
 from ..graph.to_sympy import shorter
+from .fields import numeric_matrix
 from .points import as_assumed
 from .symbols import Coordinate, DeclarationError, Velocity, rate
 
@@ -158,7 +158,7 @@ def _affine(
 def _values(g: Graph, rows: Sequence[Sequence[Node]], point: Point) -> list[list[float]] | None:
     """The rows but for their last entries at a point, each scaled to 1; None if they have no values there."""
     try:
-        values = [[float(v) for v in evaluate(g, row[:-1], point)] for row in rows]
+        values = numeric_matrix(g, [row[:-1] for row in rows], point)
     except FAILURES:
         return None
     if not all(math.isfinite(v) for row in values for v in row):

@@ -211,7 +211,7 @@ def _poles(g: Graph, node: Node) -> list[Node]:
     """Nodes that are zero where the given node passes through infinity."""
     op, args = g.op[node], g.args[node]
     if op == "tan":
-        return [g.unary("cos", args[0])]
+        return [g.call("cos", args[0])]
     if op == "div":
         below = args[1]
         even = g.op[below] == "mul" and g.args[below][0] == g.args[below][1]

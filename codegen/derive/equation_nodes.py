@@ -13,6 +13,7 @@ from ..declare.points import good_points
 from ..declare.system import System
 from ..graph.evaluate import evaluate
 from ..graph.graph import Graph, Node
+from ..graph.linear import entry
 from ..graph.to_sympy import shown
 from .friction import friction_symbols
 
@@ -48,6 +49,7 @@ class EquationNodes:
     kept: tuple[int, ...] | None = None
     parameters: tuple[sp.Symbol, ...] = ()
     initial_nodes: tuple[Node, ...] | None = None
+    multiplier_nodes: tuple[Node, ...] = ()
     reaction_nodes: Mapping[str, Node] = field(default_factory=dict)
     momentum_nodes: tuple[Node, ...] | None = None
     independent: sp.Symbol | None = None
@@ -66,6 +68,10 @@ class EquationNodes:
     def coordinate_nodes(self) -> tuple[Node, ...]:
         every = self.system.nodes.fields.coordinates
         return every if self.kept is None else tuple(every[i] for i in self.kept)
+
+    @property
+    def state_nodes(self) -> tuple[Node, ...]:
+        return (*self.coordinate_nodes, *self.velocity_nodes)
 
     @property
     def independent_node(self) -> Node:
@@ -92,7 +98,7 @@ class EquationNodes:
 
     def entry(self, i: int, j: int) -> Node:
         """M[i, j], read from the lower triangle."""
-        return self.mass[max(i, j)][min(i, j)]
+        return entry(self.mass, i, j)
 
     def points(self, roots: Sequence[Node], count: int) -> list[dict[str, float]]:
         """Random points near the example point, in all variables of the equations, at which the roots are finite."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from ..declare.system import System
+from ..graph.graph import Node
 from .equation_nodes import EquationNodes
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class Equations:
 
     @cached_property
     def program(self) -> Program:
-        from ..lower.kernels import lower
+        from ..lower.lower import lower
 
         return lower(self.nodes)
 
@@ -139,8 +140,7 @@ class Equations:
 
     @property
     def invariants(self) -> dict[str, Any]:
-        found = self.nodes.found_invariants
-        return dict(zip((i.name for i in found), self.nodes.view([i.node for i in found]), strict=True))
+        return self._shown({i.name: i.node for i in self.nodes.found_invariants})
 
     @property
     def invariant_status(self) -> dict[str, str]:
@@ -149,18 +149,14 @@ class Equations:
 
     @property
     def residuals(self) -> dict[str, Any]:
-        return dict(
-            zip(
-                self.nodes.residuals_nodes,
-                self.nodes.view(list(self.nodes.residuals_nodes.values())),
-                strict=True,
-            )
-        )
+        return self._shown(self.nodes.residuals_nodes)
 
     @property
     def outputs(self) -> dict[str, Any]:
-        found = self.nodes.output_nodes
-        return dict(zip(found, self.nodes.view(list(found.values())), strict=True))
+        return self._shown(self.nodes.output_nodes)
+
+    def _shown(self, named: Mapping[str, Node]) -> dict[str, Any]:
+        return dict(zip(named, self.nodes.view(list(named.values())), strict=True))
 
     @property
     def operations(self) -> dict[str, int]:
@@ -170,7 +166,7 @@ class Equations:
             "forcing": g.count_operations(self.nodes.force),
         }
         if sum(counts.values()) > LARGEST_COUNTED_AS_EMITTED:
-            from ..lower.kernels import derived_counts
+            from ..lower.lower import derived_counts
 
             found = derived_counts(self.nodes)
             return {**counts, "rhs": found.operations, "divisions": found.divisions, "hoisted": found.hoisted}

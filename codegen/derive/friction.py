@@ -21,15 +21,13 @@ import sympy as sp
 
 from ..declare.symbols import Mode, Multiplier, Velocity
 from ..graph.differentiate import forward
+from ..graph.functions import FUNCTIONS
 from ..graph.graph import Graph, Node
 
 if TYPE_CHECKING:
     from ..declare.contacts import ContactNodes
     from ..declare.system import System
     from .equation_nodes import EquationNodes
-
-FORMS = ("lagrange", "poincare", "hamel", "maggi", "nonholonomic", "multipliers")
-"""The forms that support friction: each has M theta' = f, where theta are the velocities themselves."""
 
 
 @dataclass(frozen=True)
@@ -103,17 +101,9 @@ def add_friction(eqs: EquationNodes) -> EquationNodes:
     flow = eqs.flow
     contacts = tuple(_contact(eqs, flow, c) for c in system.nodes.contacts)
     friction = Friction(contacts)
-    if eqs.form == "multipliers":
-        left = [
-            g.add(g.dot(row, system.nodes.eta), offset)
-            for row, offset in zip(system.nodes.constraint_rows, system.nodes.constraint_offsets, strict=True)
-        ]
-        friction = Friction(
-            contacts,
-            tuple(multiplier_symbols(g, system)),
-            system.nodes.constraint_rows,
-            tuple(forward(g, left, flow)),
-        )
+    if eqs.multiplier_nodes:
+        biases = forward(g, system.nodes.affine_constraints(g), flow)
+        friction = Friction(contacts, eqs.multiplier_nodes, system.nodes.constraint_rows, tuple(biases))
     force = tuple(
         g.add(f, g.sum(g.mul(c.force, c.row[j]) for c in contacts)) for j, f in enumerate(eqs.force)
     )
@@ -159,8 +149,10 @@ def _size(eqs: EquationNodes, node: Node) -> Node:
             shown[n] = all(args)
         elif op == "select":
             shown[n] = all(args[1:])
+        elif op in FUNCTIONS:
+            shown[n] = FUNCTIONS[op].sign in ("positive", "not negative")
         else:
-            shown[n] = op in ("abs", "sqrt", "exp", "named")
+            shown[n] = op == "named"
 
     def size(n: Node) -> Node:
         if shown[n]:
@@ -168,7 +160,7 @@ def _size(eqs: EquationNodes, node: Node) -> Node:
         if g.op[n] in ("mul", "div"):
             a, b = (size(arg) for arg in g.args[n])
             return g.mul(a, b) if g.op[n] == "mul" else g.div(a, b)
-        return size(g.args[n][0]) if g.op[n] == "neg" else g.unary("abs", n)
+        return size(g.args[n][0]) if g.op[n] == "neg" else g.call("abs", n)
 
     return size(node)
 

@@ -79,10 +79,9 @@ def _moves_by_itself(eqs: EquationNodes) -> bool:
 def _reactions(eqs: EquationNodes, accelerations: Sequence[Node]) -> Node:
     """R_j eta_j."""
     g, system = eqs.graph, eqs.system
-    if eqs.form == "multipliers":
-        rows = system.nodes.constraint_rows
-        forces = [eqs.reaction_nodes[f"lambda_{s + 1}"] for s in range(len(rows))]
-        return g.sum(g.mul(f, g.dot(row, system.nodes.eta)) for f, row in zip(forces, rows, strict=True))
+    if eqs.multiplier_nodes:
+        pairs = zip(eqs.multiplier_nodes, system.nodes.constraint_rows, strict=True)
+        return g.sum(g.mul(f, g.dot(row, system.nodes.eta)) for f, row in pairs)
     if not (system.constraints or system.parametrization) or eqs.independent is not None:
         return g.zero
     beta = [eqs.permitted[e] for e in system.nodes.eta]

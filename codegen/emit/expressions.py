@@ -1,26 +1,18 @@
-"""Text of graph nodes in C and in Python.
+"""Text of graph nodes in C, for one trajectory and for lanes, and in Python.
 
-SymPy's printers spell the functions (once each); + - * / are written directly, byte for byte as the C printer writes
-them (`print_sympy` gives it the same statements; tests compare the two).
+`sympy_ast` gives the same statements as SymPy's nodes; printed by SymPy's C printer they are the same text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
-import sympy as sp
-from sympy.printing.c import C99CodePrinter
-from sympy.printing.precedence import PRECEDENCE
-from sympy.printing.pycode import PythonCodePrinter
-
+from ..graph.functions import FUNCTIONS, NAMED
+from ..graph.functions import Function as ElementaryFunction
 from ..graph.graph import CONDITIONS, RELATIONS, Graph, Node
-from ..graph.to_sympy import BUILD
-
-NAMED = {"pi": 3.141592653589793, "e": 2.718281828459045}
 
 
 def constant_text(value: Any) -> str:
@@ -28,85 +20,17 @@ def constant_text(value: Any) -> str:
     return repr(float(value))
 
 
-OWN_FUNCTIONS = "sin cos tan asin acos atan atan2 sinh cosh tanh exp log".split()
-"""Functions from `cg_math.h`: the last bits of the C library's depend on the CPU."""
+def _call(function: ElementaryFunction, arguments: Sequence[str]) -> str:
+    """A call in C; the pure-Python backend uses the same names."""
+    return f"{function.c}({', '.join(arguments)})"
 
 
-class CPrinter(C99CodePrinter):
-    """SymPy's C99 printer, with round-trip constants, terms in the given order and compact conditions."""
-
-    def __init__(self) -> None:
-        own = {name: f"cg_{name}" for name in OWN_FUNCTIONS}
-        super().__init__({"order": "none", "precision": 17, "user_functions": own})
-
-    def _print_Pow(self, expr: Any) -> str:
-        if expr.exp == sp.Rational(1, 2):
-            return f"sqrt({self._print(expr.base)})"
-        return f"cg_pow({self._print(expr.base)}, {self._print(expr.exp)})"
-
-    def _print_Min(self, expr: Any) -> str:
-        return f"cg_min({', '.join(sorted(map(self._print, expr.args)))})"
-
-    def _print_Max(self, expr: Any) -> str:
-        return f"cg_max({', '.join(sorted(map(self._print, expr.args)))})"
-
-    def _print_number(self, expr: Any) -> str:
-        return constant_text(expr)
-
-    _print_Float = _print_Rational = _print_Integer = _print_number
-    _print_One = _print_Zero = _print_NegativeOne = _print_Half = _print_number
-
-    def _print_Mul(self, expr: Any) -> str:
-        # SymPy's own method combines constants, which changes the order of operations.
-        sign, factors = ("-", expr.args[1:]) if expr.args[0] is sp.S.NegativeOne else ("", expr.args)
-        below = [f for f in factors if f.is_Pow and f.exp is sp.S.NegativeOne]
-        above = [f for f in factors if f not in below]
-        text = "*".join(self.parenthesize(f, PRECEDENCE["Mul"]) for f in above) or constant_text(1)
-        return sign + text + "".join(f"/{self.parenthesize(f.base, PRECEDENCE['Mul'])}" for f in below)
-
-    def _print_Element(self, elem: Any) -> str:
-        return f"{self._print(elem.symbol)}[{int(elem.indices[0])}]"
-
-    def _print_sign(self, func: Any) -> str:
-        return f"cg_sign({self._print(func.args[0])})"
-
-    def _print_Piecewise(self, expr: Any) -> str:
-        *choices, (last, _) = expr.args
-        texts = [f"{self._print(condition)} ? {self._print(value)} : " for value, condition in choices]
-        return f"({''.join(texts)}{self._print(last)})"
-
-    def _print_And(self, expr: Any) -> str:
-        return joined(C.both, map(self._print, expr.args))
-
-    def _print_Or(self, expr: Any) -> str:
-        return joined(C.either, map(self._print, expr.args))
-
-
-class PythonPrinter(PythonCodePrinter):
-    """SymPy's Python printer with bare function names, which are looked up in the kernel's namespace."""
-
-    def __init__(self) -> None:
-        super().__init__({"fully_qualified_modules": False})
-
-    def _print_Pow(self, expr: Any, rational: bool = False, sqrt: str = "sqrt") -> str:
-        if expr.exp == sp.Rational(1, 2):
-            return f"sqrt({self._print(expr.base)})"
-        return f"pow({self._print(expr.base)}, {self._print(expr.exp)})"
-
-    def _print_sign(self, func: Any) -> str:
-        return f"cg_sign({self._print(func.args[0])})"
-
-
-class LanePrinter(CPrinter):
-    """`CPrinter` for multi-lane numbers: everything but + - * / is a function from `cg_real.h` or `cg_math.h`."""
-
-    def _print_Pow(self, expr: Any) -> str:
-        if expr.exp == sp.Rational(1, 2):
-            return f"cg_sqrt({self._print(expr.base)})"
-        return super()._print_Pow(expr)
-
-    def _print_Abs(self, expr: Any) -> str:
-        return f"cg_abs({self._print(expr.args[0])})"
+def _call_for_lanes(function: ElementaryFunction, arguments: Sequence[str]) -> str:
+    """A call of a function from `cg_real.h` or `cg_math.h`; one of the C library is called for each lane."""
+    name = function.lanes or function.c
+    if name.startswith("cg_"):
+        return f"{name}({', '.join(arguments)})"
+    return f"cg_each_{len(arguments)}({name}, {', '.join(arguments)})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +44,8 @@ class Dialect:
     condition (several are joined by `either`); `factored` does the same around a factorization.
     """
 
-    printer: Callable[[], Any]
     select: str
+    call: Callable[[ElementaryFunction, Sequence[str]], str] = _call
     real: str = "double"
     relations: Mapping[str, str] = field(
         default_factory=lambda: {
@@ -139,19 +63,18 @@ class Dialect:
     factored: str = "if ({0} != CG_OK) return CG_SINGULAR;"
 
 
-C = Dialect(CPrinter, "({0} ? {1} : {2} ? {3} : NAN)")
+C = Dialect("({0} ? {1} : {2} ? {3} : NAN)")
 PYTHON = Dialect(
-    PythonPrinter,
     "({1} if {0} else {3} if {2} else cg_nan)",
     relations={**C.relations, "ne": "({0} < {1} or {1} < {0})"},
     both=" and ",
     either=" or ",
 )
 CAREFUL_PYTHON = replace(PYTHON, quotient="cg_div({0}, {1})")
-"""Division by zero is not an error: see `floats`."""
+"""Division by zero is not an error: see `Function.careful`."""
 LANES = Dialect(
-    LanePrinter,
     "cg_where({0}, {1}, cg_where({2}, {3}, cg_splat(NAN)))",
+    _call_for_lanes,
     real="cg_real_t",
     relations={
         "lt": "cg_lt({0}, {1})",
@@ -165,16 +88,6 @@ LANES = Dialect(
     singular="cg_ok &= cg_not({0});",
     factored="cg_ok &= {0};",
 )
-
-
-@cache
-def _spelling(dialect: Dialect, op: str) -> str:
-    """The text of one function with {0}, {1} for its arguments."""
-    places = [sp.Symbol(f"ARG{i}", real=True) for i in range(2 if op in ("pow", "atan2") else 1)]
-    text = str(dialect.printer().doprint(BUILD[op](*places)))
-    for i in range(len(places)):
-        text = text.replace(f"ARG{i}", f"{{{i}}}")
-    return text
 
 
 def joined(connective: str, parts: Iterable[str]) -> str:
@@ -215,7 +128,7 @@ def expression(
         assert isinstance(value, Fraction)
         return constant_text(value)
     if op == "named":
-        return constant_text(NAMED[str(g.value[node])])
+        return constant_text(NAMED[str(g.value[node])].value)
     if op == "symbol":
         return names[node]
     if op in CONDITIONS:
@@ -238,9 +151,9 @@ def expression(
         return f"{parts[0]}*{parts[1]}" if op == "mul" else dialect.quotient.format(*parts)
     # Only arithmetic accepts both plain and multi-lane numbers.
     parts = [dialect.splat.format(p) if is_plain(g, a, names) else p for a, p in zip(args, parts)]
-    if op in ("min", "max"):
-        return f"cg_{op}({', '.join(sorted(parts))})"
-    return _spelling(dialect, op).format(*parts)
+    function = FUNCTIONS[op]
+    in_any_order = function.switch is not None and function.switch.compares
+    return dialect.call(function, sorted(parts) if in_any_order else parts)
 
 
 def is_plain(g: Graph, node: Node, names: Mapping[Node, str]) -> bool:
@@ -263,8 +176,9 @@ def singular_text(
     g: Graph, pairs: Iterable[tuple[Node, Node]], names: Mapping[Node, str], dialect: Dialect
 ) -> str:
     """The statement that reports a singularity where |pivot| <= limit for one of the pairs (pivot, limit)."""
-    size, below = _spelling(dialect, "abs"), dialect.relations["le"]
     texts = [[value_text(g, n, names, False, dialect) for n in pair] for pair in pairs]
-    return dialect.singular.format(
-        dialect.either.join(below.format(size.format(pivot), limit) for pivot, limit in texts)
+    small = (
+        dialect.relations["le"].format(dialect.call(FUNCTIONS["abs"], [pivot]), limit)
+        for pivot, limit in texts
     )
+    return dialect.singular.format(dialect.either.join(small))

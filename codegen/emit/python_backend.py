@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import sympy as sp
 
-from ..graph.floats import CAREFUL, FAST
+from ..graph.functions import FUNCTIONS, careful
 from ..graph.graph import Graph
 from ..lower.program import ContactEntry, EventEntry, Program, Variable
 from ..lower.schedule import Assign, Check, FactorSolve, Load, Schedule, SineCosine, Store, assigned
@@ -128,24 +129,24 @@ def python_kernel(program: Program, kernel: str) -> Function:
     If Python raises an error (1/0, sqrt(-1)), the kernel is re-evaluated with infinities and NaN, so only results that
     depend on these are lost. Raises Singular.
     """
-    fast = _compiled(program, kernel, PYTHON, FAST)
+    fast = _compiled(program, kernel, PYTHON, {f.c: f.value for f in FUNCTIONS.values()})
 
     @functools.cache
-    def careful() -> Function:
-        return _compiled(program, kernel, CAREFUL_PYTHON, CAREFUL)
+    def with_special_values() -> Function:
+        functions = {f.c: f.careful for f in FUNCTIONS.values()}
+        return _compiled(program, kernel, CAREFUL_PYTHON, functions | {"cg_div": careful(np.divide)})
 
     def function(*arguments: Any) -> Any:
         try:
             return fast(*arguments)
         except (ValueError, OverflowError, ZeroDivisionError):
-            return careful()(*arguments)
+            return with_special_values()(*arguments)
 
     return function
 
 
 def _compiled(program: Program, kernel: str, dialect: Dialect, functions: Mapping[str, Function]) -> Function:
-    namespace: dict[str, Any] = {n if n in _PRINTED else f"cg_{n}": f for n, f in functions.items()}
-    namespace |= {"fabs": abs, "cg_nan": math.nan}
+    namespace: dict[str, Any] = {**functions, "cg_nan": math.nan}
     namespace |= {"Singular": Singular, "cg_factor": _factor, "cg_solve": _solve}
     exec(
         compile(python_source(program, kernel, dialect), f"<{program.name} {kernel}>", "exec"),
@@ -153,10 +154,6 @@ def _compiled(program: Program, kernel: str, dialect: Dialect, functions: Mappin
     )
     function: Function = namespace[kernel]
     return function
-
-
-_PRINTED = "sqrt exp log sin cos tan asin acos atan sinh cosh tanh atan2 pow abs".split()
-"""Functions that keep SymPy's names in the source."""
 
 
 def _factor(n: int, m: list[float], at: int) -> None:
@@ -227,7 +224,9 @@ def numpy_kernel(program: Program, kernel: str) -> Function:
     moment = next((s.name for s in loads.values() if s.array == "t"), program.clock)
     read = [s for s in loads.values() if s.array != "t"]
     arguments = [sp.Symbol(name, real=True) for name in (moment, *(s.name for s in read))]
-    function = sp.lambdify(arguments, results, "numpy", cse=lambda expressions: (steps, expressions))
+    unknown = {f.symbolic.__name__: np.vectorize(f.value) for f in FUNCTIONS.values() if f.array is None}
+    modules = [unknown, "numpy"]
+    function = sp.lambdify(arguments, results, modules, cse=lambda expressions: (steps, expressions))
     places = [("xpuv".index(s.array), s.index) for s in read]
 
     def vectorized(t: Any, *arrays: Any) -> Any:

@@ -9,11 +9,11 @@ from typing import Any
 import sympy as sp
 from sympy.codegen import ast
 
+from ..graph.functions import NAMED
 from ..graph.graph import CONDITIONS, RELATIONS, Graph, Node
-from ..graph.to_sympy import BUILD
+from ..graph.to_sympy import symbolic
 from ..lower.program import Program
 from ..lower.schedule import Assign, Check, FactorSolve, Load, SineCosine, Store
-from .expressions import NAMED
 from .statements import ARRAYS
 
 
@@ -27,7 +27,7 @@ def expression(g: Graph, node: Node, names: Mapping[Node, str], top: bool = True
         assert isinstance(value, Fraction)
         return sp.Float(float(value), 17)
     if op == "named":
-        return sp.Float(NAMED[str(g.value[node])], 17)
+        return sp.Float(NAMED[str(g.value[node])].value, 17)
     if op == "symbol":
         return sp.Symbol(names[node], real=True)
     if op == "select":
@@ -52,7 +52,7 @@ def expression(g: Graph, node: Node, names: Mapping[Node, str], top: bool = True
         return sp.Mul(*top_parts, below, evaluate=False) if top_parts else below
     if op == "sqrt":
         return sp.Pow(parts[0], sp.Rational(1, 2), evaluate=False)
-    return BUILD[op](*parts, evaluate=False)
+    return symbolic(op)(*parts, evaluate=False)
 
 
 def _condition(g: Graph, node: Node, names: Mapping[Node, str], wanted: bool) -> Any:
@@ -68,8 +68,8 @@ def _condition(g: Graph, node: Node, names: Mapping[Node, str], wanted: bool) ->
         less, more = (sp.StrictLessThan(x, y, evaluate=False) for x, y in ((a, b), (b, a)))
         return sp.Or(less, more, evaluate=False)
     if wanted:
-        return BUILD[op](a, b, evaluate=False)
-    return BUILD["le" if op == "lt" else "lt"](b, a, evaluate=False)
+        return symbolic(op)(a, b, evaluate=False)
+    return symbolic("le" if op == "lt" else "lt")(b, a, evaluate=False)
 
 
 def _negative(e: Any) -> Any:

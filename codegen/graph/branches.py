@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from .evaluate import evaluate
+from .functions import FUNCTIONS
 from .graph import CONDITIONS, Graph, Node
 
-SWITCHES = frozenset({"select", "min", "max", "abs", "sign", *CONDITIONS})
+SWITCHES = frozenset({"select", *CONDITIONS, *(name for name, f in FUNCTIONS.items() if f.switch)})
 MOST_BRANCHES = 64
 """Maximum number of combinations of decisions; an expression with more is not examined."""
 
@@ -138,17 +139,16 @@ def _decide(g: Graph, roots: Sequence[Node], decided: dict[Node, int], branched:
 def _selected(g: Graph, op: str, args: list[Node], decided: dict[Node, int]) -> Node:
     if op not in SWITCHES:
         return g.rebuild(op, args)
-    if op in ("abs", "sign"):
-        sign = _sign(g, args[0], decided)
-        return g.const(sign) if op == "sign" else g.mul(g.const(sign), args[0])
+    switch = FUNCTIONS[op].switch if op in FUNCTIONS else None
+    if switch is not None:
+        changing = g.sub(args[1], args[0]) if switch.compares else args[0]
+        return switch.chosen(g, _sign(g, changing, decided), *args)
     a, b = args
     difference = g.sub(b, a)
     if op in ("eq", "ne"):  # equality holds on a surface only, unless the two sides are the same
         return g.boolean((difference == g.zero) == (op == "eq"))
     sign = _sign(g, difference, decided)
-    if op in ("lt", "le"):
-        return g.boolean(sign > 0 or (sign == 0 and op == "le"))
-    return a if (sign > 0) == (op == "min") else b
+    return g.boolean(sign > 0 or (sign == 0 and op == "le"))
 
 
 def _sign(g: Graph, node: Node, decided: dict[Node, int]) -> int:
@@ -183,9 +183,10 @@ def normalised(g: Graph, node: Node) -> tuple[int, Node | None]:
         coefficient, rest = g.split(node)
         direction, node = (direction if coefficient > 0 else -direction), rest
         op, args = g.op[node], g.args[node]
-        if op in ("exp", "cosh"):
+        known = FUNCTIONS.get(op)
+        if known is not None and known.sign == "positive":
             return direction, None
-        if op in ("sinh", "tanh", "atan", "asin"):
+        if known is not None and known.sign == "argument":
             node = args[0]
             continue
         if op not in ("add", "sub"):
@@ -206,18 +207,12 @@ def normalised(g: Graph, node: Node) -> tuple[int, Node | None]:
             factor = -factor
         level = Fraction(-offset) / factor  # the sign is that of factor * (f - level)
         turn = 1 if factor > 0 else -1
-        if g.op[inner] in ("exp", "sqrt") and level <= 0:
+        function = FUNCTIONS.get(g.op[inner])
+        if function is None or function.inverse is None:
+            return direction * turn, g.sub(inner, g.const(level))
+        if level <= 0:
             return direction * turn, None
-        if g.op[inner] == "exp":
-            direction, node = (
-                direction * turn,
-                g.sub(g.args[inner][0], g.unary("log", g.const(level))),
-            )
-            continue
-        if g.op[inner] == "sqrt":
-            direction, node = direction * turn, g.sub(g.args[inner][0], g.const(level * level))
-            continue
-        return direction * turn, g.sub(inner, g.const(level))
+        direction, node = direction * turn, g.sub(g.args[inner][0], function.inverse(g, level))
 
 
 def _implied(g: Graph, switch: Node, decided: Mapping[Node, int]) -> int | None:

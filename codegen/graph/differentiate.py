@@ -7,8 +7,9 @@ it is 0, as is sign(0).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
+from .functions import FUNCTIONS
 from .graph import CONDITIONS, Graph, Node
 
 
@@ -19,40 +20,6 @@ def _scale(g: Graph, adjoint: Node, factor: Node) -> Node:
         if g.zero in (a, b):
             return g.select(condition, _scale(g, a, factor), _scale(g, b, factor))
     return g.mul(adjoint, factor)
-
-
-Rule = Callable[[Graph, Node, Sequence[Node]], Node]
-
-# d f(a) / da, given the node itself and its arguments.
-_UNARY: dict[str, Rule] = {
-    "sqrt": lambda g, n, a: g.div(g.const(1), g.mul(g.two, n)),
-    "exp": lambda g, n, a: n,
-    "log": lambda g, n, a: g.div(g.one, a[0]),
-    "sin": lambda g, n, a: g.unary("cos", a[0]),
-    "cos": lambda g, n, a: g.neg(g.unary("sin", a[0])),
-    "tan": lambda g, n, a: g.add(g.one, g.mul(n, n)),
-    "asin": lambda g, n, a: g.div(g.one, g.unary("sqrt", g.sub(g.one, g.mul(a[0], a[0])))),
-    "acos": lambda g, n, a: g.neg(g.div(g.one, g.unary("sqrt", g.sub(g.one, g.mul(a[0], a[0]))))),
-    "atan": lambda g, n, a: g.div(g.one, g.add(g.one, g.mul(a[0], a[0]))),
-    "sinh": lambda g, n, a: g.unary("cosh", a[0]),
-    "cosh": lambda g, n, a: g.unary("sinh", a[0]),
-    "tanh": lambda g, n, a: g.sub(g.one, g.mul(n, n)),
-}
-
-
-def _branches(g: Graph, op: str, args: Sequence[Node], i: int, weight: Node) -> Node | None:
-    """weight * d op / d args[i] for operations that choose a branch; None for any other."""
-    if op == "select":
-        return g.zero if i == 0 else g.select(args[0], *((weight, g.zero) if i == 1 else (g.zero, weight)))
-    if op in ("min", "max"):
-        first = g.relation("le", *(args if op == "min" else (args[1], args[0])))
-        return g.select(first, *((weight, g.zero) if i == 0 else (g.zero, weight)))
-    if op == "abs":
-        positive = g.select(g.relation("lt", g.zero, args[0]), weight, g.zero)
-        return g.select(g.relation("lt", args[0], g.zero), g.neg(weight), positive)
-    if op == "sign" or op in CONDITIONS:
-        return g.zero
-    return None
 
 
 def _product(g: Graph, node: Node, i: int, weight: Node) -> Node:
@@ -66,23 +33,18 @@ def _product(g: Graph, node: Node, i: int, weight: Node) -> Node:
         return g.neg(weight)
     if op == "mul":
         return _scale(g, weight, g.mul(g.two, args[0]) if args[0] == args[1] else args[1 - i])
-    branch = _branches(g, op, args, i, weight)
-    if branch is not None:
-        return branch
     if op == "div":
         if i == 0:
             return _scale(g, weight, g.div(g.one, args[1]))
         return g.neg(_scale(g, weight, g.div(node, args[1])))
-    if op == "pow":
-        base, exponent = args
-        if i == 0:
-            return _scale(g, weight, g.mul(exponent, g.pow(base, g.sub(exponent, g.one))))
-        return _scale(g, weight, g.mul(node, g.unary("log", base)))
-    if op == "atan2":
-        y, x = args
-        square = g.add(g.mul(x, x), g.mul(y, y))
-        return _scale(g, weight, g.div(x if i == 0 else g.neg(y), square))
-    return _scale(g, weight, _UNARY[op](g, node, args))
+    if op == "select":
+        return g.zero if i == 0 else g.select(args[0], *((weight, g.zero) if i == 1 else (g.zero, weight)))
+    if op in CONDITIONS:
+        return g.zero
+    function = FUNCTIONS[op]
+    if function.switch is not None:
+        return function.switch.derivative(g, i, weight, args)
+    return _scale(g, weight, function.derivatives[i](g, node, *args))
 
 
 def _positions(g: Graph, node: Node) -> range:

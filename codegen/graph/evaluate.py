@@ -11,11 +11,12 @@ import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from mpmath import mp, mpc, mpf
 
-from .floats import FAST, RENAMED, SAME
+from .functions import FUNCTIONS, NAMED, real
 from .graph import RELATIONS, Graph, Node
 
 Function = Callable[..., Any]
@@ -42,11 +43,6 @@ def _select(condition: Any, a: Any, b: Any) -> Any:
     return a if condition is True else b if condition is False else math.nan
 
 
-def _ordered(function: Function) -> Function:
-    """A function of real numbers only: complex arguments, which are outside its domain, become NaN."""
-    return lambda *args: function(*(mp.nan if isinstance(a, mpc) else a for a in args))
-
-
 _SHARED: dict[str, Function] = {
     "add": operator.add,
     "sub": operator.sub,
@@ -59,15 +55,17 @@ _SHARED: dict[str, Function] = {
     "select": _select,
 }
 
-_EXPONENTIAL = ("exp", "sinh", "cosh", "tanh")
+_PRECISE = _SHARED | {name: real(_SHARED[name]) for name in ("lt", "le")}
 
-_FLOAT: dict[str, Function] = {**FAST, **_SHARED}
-_MP: dict[str, Function] = {
-    name: getattr(mp, "power" if name == "pow" else name) for name in (*SAME, *RENAMED)
-}
-_ORDERING = ("min", "max", "sign", "lt", "le", "atan2")
-_MP |= {**{name: FAST[name] for name in ("abs", "min", "max", "sign")}, **_SHARED}
-_MP |= {name: _ordered(_MP[name]) for name in _ORDERING}
+
+def _functions(precise: bool) -> dict[str, Function]:
+    if precise:
+        return {**_PRECISE, **{name: f.precise for name, f in FUNCTIONS.items()}}
+    return {**_SHARED, **{name: f.value for name, f in FUNCTIONS.items()}}
+
+
+def _is_exponential(op: str) -> bool:
+    return op in FUNCTIONS and FUNCTIONS[op].by_exp is not None
 
 
 def _leaf(g: Graph, node: Node, values: Mapping[str, Any], precise: bool) -> Any:
@@ -81,11 +79,8 @@ def _leaf(g: Graph, node: Node, values: Mapping[str, Any], precise: bool) -> Any
             else payload.numerator / payload.denominator
         )
     if kind == "named":
-        return (
-            {"pi": +mp.pi, "e": +mp.e}[str(payload)]
-            if precise
-            else {"pi": math.pi, "e": math.e}[str(payload)]
-        )
+        constant = NAMED[str(payload)]
+        return +constant.precise if precise else constant.value
     if kind == "bool":
         return payload == "true"
     return values[str(payload)]
@@ -113,7 +108,7 @@ def evaluate(
 
 def has_exponentials(g: Graph, roots: Sequence[Node]) -> bool:
     """Whether the roots contain exponentials, which might have to be shrunk."""
-    return any(g.op[n] in _EXPONENTIAL for n in g.reachable(roots))
+    return any(_is_exponential(g.op[n]) for n in g.reachable(roots))
 
 
 def shrinking(g: Graph, roots: Sequence[Node], values: Mapping[str, Any]) -> float:
@@ -133,12 +128,8 @@ def shrinking(g: Graph, roots: Sequence[Node], values: Mapping[str, Any]) -> flo
         largest = max(largest, size)
         return mp.exp(u if size <= 50 else 50 * u / abs(u))
 
-    functions = _MP | {
-        "exp": held,
-        "sinh": lambda u: (held(u) - held(-u)) / 2,
-        "cosh": lambda u: (held(u) + held(-u)) / 2,
-        "tanh": lambda u: 1 - 2 / (1 + held(2 * u)),
-    }
+    functions = _functions(True)
+    functions |= {name: partial(f.by_exp, held) for name, f in FUNCTIONS.items() if f.by_exp is not None}
     for _ in range(8):
         largest = 0.0
         _computed(g, roots, values, True, functions, True)
@@ -198,29 +189,21 @@ def _scales(g: Graph, found: Mapping[Node, Any], sizes: Mapping[str, Any] | None
             scale[node] = abs(a[0]) * s[1] + abs(a[1]) * s[0]
         elif op == "div":
             scale[node] = (s[0] + abs(v) * s[1]) / abs(a[1])
-        elif op == "sqrt" and v:
-            scale[node] = abs(v) + s[0] / (2 * abs(v))
-        elif op == "exp":
-            scale[node] = abs(v) * (1 + s[0])
-        elif op == "log":
-            scale[node] = abs(v) + s[0] / abs(a[0])
-        elif op in ("tan", "sinh", "cosh"):
-            scale[node] = abs(v) + (1 + abs(v) * abs(v)) * s[0]
         elif op == "select":
             scale[node] = s[1] if a[0] else s[2]
+        elif len(s) == 1:
+            scale[node] = abs(v) + (FUNCTIONS[op].slope(v, a[0]) if op in FUNCTIONS else 1) * s[0]
         else:
-            scale[node] = (0 if isinstance(v, bool) else abs(v)) + (
-                s[0] if len(s) == 1 and op != "sign" else 0
-            )
+            scale[node] = 0 if isinstance(v, bool) else abs(v)
     return scale
 
 
 def _values(
     g: Graph, roots: Sequence[Node], values: Mapping[str, Any], precise: bool, shrink: float | None = None
 ) -> dict[Node, Any]:
-    functions = _MP if precise else _FLOAT
+    functions = _functions(precise)
     if shrink is not None and shrink != 1.0:
-        functions = functions | {n: _shrunk(functions[n], shrink) for n in _EXPONENTIAL}
+        functions |= {n: _shrunk(f, shrink) for n, f in functions.items() if _is_exponential(n)}
     return _computed(g, roots, values, precise, functions, shrink is not None)
 
 

@@ -15,6 +15,7 @@ import sympy as sp
 
 from chaplygin.runtime.errors import RangeError
 
+from .functions import FUNCTIONS, NAMED
 from .graph import Graph, Node
 
 
@@ -22,21 +23,6 @@ class UnsupportedExpression(ValueError):
     """An expression contains something that cannot be turned into code."""
 
 
-_FUNCTIONS: dict[type[sp.Basic], str] = {
-    sp.exp: "exp",
-    sp.log: "log",
-    sp.sin: "sin",
-    sp.cos: "cos",
-    sp.tan: "tan",
-    sp.asin: "asin",
-    sp.acos: "acos",
-    sp.atan: "atan",
-    sp.sinh: "sinh",
-    sp.cosh: "cosh",
-    sp.tanh: "tanh",
-    sp.Abs: "abs",
-    sp.sign: "sign",
-}
 _RELATIONS: dict[type[sp.Basic], tuple[str, bool]] = {
     sp.StrictLessThan: ("lt", False),
     sp.LessThan: ("le", False),
@@ -45,10 +31,11 @@ _RELATIONS: dict[type[sp.Basic], tuple[str, bool]] = {
     sp.Equality: ("eq", False),
     sp.Unequality: ("ne", False),
 }
-SUPPORTED = (
-    "+ - * / powers, sqrt, exp, log, sin, cos, tan, asin, acos, atan, atan2, sinh, cosh, tanh, Abs, sign, Min, Max, "
-    "Piecewise with relations"
-)
+
+
+def _supported() -> str:
+    names = (f.symbolic.__name__ for f in FUNCTIONS.values() if f.symbolic is not sp.Pow)
+    return f"+ - * / powers, {', '.join(names)}, Piecewise with relations"
 
 
 class Lowering:
@@ -57,6 +44,7 @@ class Lowering:
     def __init__(self, graph: Graph, symbols: Mapping[sp.Symbol, Node]) -> None:
         self.graph = graph
         self._memo: dict[sp.Basic, Node] = dict(symbols)
+        self._functions = {f.symbolic: name for name, f in FUNCTIONS.items()}
         self._sums: dict[Node, list[tuple[frozenset[Node], Node]]] = {}
 
     def define(self, symbol: sp.Symbol, node: Node) -> None:
@@ -129,16 +117,9 @@ class Lowering:
         if isinstance(e, sp.Pow):
             exponent = self._number(e.exp) if isinstance(e.exp, sp.Number) else args[1]
             return g.pow(args[0], exponent)
-        name = _FUNCTIONS.get(type(e))
-        if name is not None:
-            return g.unary(name, args[0])
-        if isinstance(e, sp.atan2):
-            return g.binary("atan2", args[0], args[1])
-        if isinstance(e, (sp.Min, sp.Max)):
-            result = args[0]
-            for a in args[1:]:
-                result = g.binary("min" if isinstance(e, sp.Min) else "max", result, a)
-            return result
+        name = self._functions.get(type(e))
+        if name is not None:  # Min and Max may have more than two arguments
+            return g.call(name, *args) if len(args) < 3 else reduce(partial(g.call, name), args)
         if isinstance(e, sp.Piecewise):
             return self._piecewise(e)
         if type(e) in _RELATIONS:
@@ -153,7 +134,7 @@ class Lowering:
         if isinstance(e, sp.Symbol):
             raise UnsupportedExpression(f"unknown symbol {e.name!r}")
         raise UnsupportedExpression(
-            f"{type(e).__name__} in {str(e)[:60]!r} is not supported; supported: {SUPPORTED}"
+            f"{type(e).__name__} in {str(e)[:60]!r} is not supported; supported: {_supported()}"
         )
 
     def _number(self, e: sp.Basic) -> Node:
@@ -167,11 +148,8 @@ class Lowering:
         raise UnsupportedExpression(f"{e} is not a finite real number")
 
     def _named(self, e: sp.Basic) -> Node:
-        if e is sp.pi:
-            return self.graph.named("pi")
-        if e is sp.E:
-            return self.graph.named("e")
-        return self.graph.const(float(e.evalf(20)))
+        name = next((name for name, row in NAMED.items() if row.symbolic is e), None)
+        return self.graph.const(float(e.evalf(20))) if name is None else self.graph.named(name)
 
     def _product(self, e: sp.Mul) -> Node:
         g = self.graph

@@ -13,38 +13,11 @@ from fractions import Fraction
 
 from chaplygin.runtime.errors import RangeError
 
+from .functions import FUNCTIONS
+
 Node = int
 Number = int | Fraction
 
-UNARY = (
-    "sqrt",
-    "exp",
-    "log",
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "abs",
-    "sign",
-)
-BINARY = ("pow", "atan2", "min", "max")
-_AT_ZERO = {
-    "sqrt": 0,
-    "exp": 1,
-    "sin": 0,
-    "cos": 1,
-    "tan": 0,
-    "asin": 0,
-    "atan": 0,
-    "sinh": 0,
-    "cosh": 1,
-    "tanh": 0,
-}
 RELATIONS = ("lt", "le", "eq", "ne")
 CONDITIONS = (*RELATIONS, "and", "or")
 """Nodes with a truth value: true, false, or undefined where a relation compares a NaN (see `Graph.connective`)."""
@@ -74,7 +47,7 @@ class Graph:
         self.value: dict[Node, Fraction | str] = {}
         self._index: dict[tuple[object, ...], Node] = {}
         self._constants: dict[Number | float, Node] = {}
-        self.zero = self.const(0)
+        self.zero: Node = self.const(0)
         self.one = self.const(1)
         self.minus_one = self.const(-1)
         self.two = self.const(2)
@@ -129,7 +102,7 @@ class Graph:
         return node
 
     def named(self, name: str) -> Node:
-        """An irrational constant: "pi" or "e"."""
+        """An irrational constant of the table `NAMED`: "pi" or "e"."""
         return self._leaf("named", name)
 
     def symbol(self, name: str) -> Node:
@@ -275,43 +248,30 @@ class Graph:
             if exponent.denominator == 1 and abs(exponent) <= 64:
                 return self.integer_power(a, int(exponent))
             if exponent.denominator == 2 and abs(exponent) <= 16:
-                root = self.unary("sqrt", a)
+                root = self.call("sqrt", a)
                 whole = exponent.numerator // 2 if exponent > 0 else -((-exponent.numerator) // 2)
                 if exponent > 0:
                     return self.mul(self.integer_power(a, whole), root)
                 return self.div(self.integer_power(a, whole), root)
         if self.op[a] == "named" and self.value[a] == "e":
-            return self.unary("exp", b)
+            return self.call("exp", b)
         if a == self.one:
             return self.one
         return self._make("pow", (a, b))
 
     # -- functions ------------------------------------------------------------------------------------------------
-    def unary(self, name: str, a: Node) -> Node:
-        if a == self.zero and name in _AT_ZERO:
-            return self.const(_AT_ZERO[name])
-        value = self.constant_value(a)
-        if value is not None:
-            if name == "abs":
-                return self.const(abs(value))
-            if name == "sign":
-                return self.const((value > 0) - (value < 0))
-            if name == "log" and value == 1:
-                return self.zero
-            if name == "sqrt" and value == 1:
-                return self.one
-        return self._make(name, (a,))
-
-    def binary(self, name: str, a: Node, b: Node) -> Node:
+    def call(self, name: str, *args: Node) -> Node:
+        """A function of the table `FUNCTIONS` at its arguments; powers have the constructor `pow`."""
         if name == "pow":
-            return self.pow(a, b)
-        if name in ("min", "max"):
-            if a == b:
-                return a
-            va, vb = self.constant_value(a), self.constant_value(b)
-            if va is not None and vb is not None:
-                return self.const(min(va, vb) if name == "min" else max(va, vb))
-        return self._make(name, (a, b))
+            return self.pow(*args)
+        function = FUNCTIONS[name]
+        values = [self.constant_value(a) for a in args]
+        exact = None if None in values else function.exact(*values)
+        if exact is not None:
+            return self.const(exact)
+        if function.switch is not None and function.switch.compares and args[0] == args[1]:
+            return args[0]
+        return self._make(name, args)
 
     def relation(self, name: str, a: Node, b: Node) -> Node:
         va, vb = self.constant_value(a), self.constant_value(b)
@@ -374,10 +334,8 @@ class Graph:
         if op in ("add", "sub", "mul", "div"):
             arithmetic = {"add": self.add, "sub": self.sub, "mul": self.mul, "div": self.div}
             return arithmetic[op](args[0], args[1])
-        if op in UNARY:
-            return self.unary(op, args[0])
-        if op in BINARY:
-            return self.binary(op, args[0], args[1])
+        if op in FUNCTIONS:
+            return self.call(op, *args)
         if op in RELATIONS:
             return self.relation(op, args[0], args[1])
         if op in CONDITIONS:

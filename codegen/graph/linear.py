@@ -10,6 +10,7 @@ import numpy as np
 from .graph import Graph, Node
 
 Matrix = list[list[Node]]
+Table = Sequence[Sequence[Node]]
 
 UNROLLED_VELOCITIES = 12
 """Mass matrices up to this size are factored in straight-line code, larger ones by a loop."""
@@ -22,7 +23,34 @@ CONSTRAINT_THRESHOLD = Fraction(1, 10**8)
 
 def limit(g: Graph, scale: Node, threshold: Fraction) -> Node:
     """The size at or below which a pivot counts as zero."""
-    return g.mul(g.const(threshold), g.unary("abs", scale))
+    return g.mul(g.const(threshold), g.call("abs", scale))
+
+
+def entry(lower: Table, i: int, j: int) -> Node:
+    """An entry of a symmetric matrix given by its lower triangle."""
+    return lower[max(i, j)][min(i, j)]
+
+
+def upper(lower: Table) -> tuple[Node, ...]:
+    """The upper triangle, by rows, of a symmetric matrix given by its lower triangle."""
+    k = len(lower)
+    return tuple(entry(lower, i, j) for i in range(k) for j in range(i, k))
+
+
+def schur_complement(g: Graph, rows: Table, across: Table, symmetric: bool = False) -> Matrix:
+    """C M^-1 B for the rows of C and the columns `across` of M^-1 B; if `symmetric`, the lower triangle alone."""
+    return [[g.dot(c, x) for x in across[: i + 1 if symmetric else None]] for i, c in enumerate(rows)]
+
+
+def diagonal_sizes(g: Graph, rows: Table, across: Table) -> list[Node]:
+    """The sums of the magnitudes of the terms of the diagonal entries of C M^-1 B.
+
+    Where B = C^T such an entry is a sum of squares, and a pivot is compared with it.
+    """
+    return [
+        g.sum(g.call("abs", g.mul(a, b)) for a, b in zip(c, x, strict=True))
+        for c, x in zip(rows, across, strict=True)
+    ]
 
 
 def choose_pivots(values: Sequence[Sequence[float]], tolerance: float = 1e-10) -> list[tuple[int, int]]:
@@ -61,7 +89,7 @@ def solve(
     n = len(matrix)
     a = [list(row) for row in matrix]
     b = [list(row) for row in right]
-    scale = [g.sum(g.unary("abs", e) for e in [*r, *s]) for r, s in zip(a, b, strict=True)]
+    scale = [g.sum(g.call("abs", e) for e in [*r, *s]) for r, s in zip(a, b, strict=True)]
     pivots: list[tuple[Node, Node]] = []
     for k in range(n):
         candidates = [(abs(value(a[r][k])), r) for r in range(k, n) if a[r][k] != g.zero]
@@ -115,7 +143,7 @@ def eliminate(
         for r in range(k + 1, n) if k >= pivoting else ():
             if a[r][k] == g.zero:
                 continue
-            ours, theirs = (g.mul(g.unary("abs", a[i][k]), scale[j]) for i, j in ((k, r), (r, k)))
+            ours, theirs = (g.mul(g.call("abs", a[i][k]), scale[j]) for i, j in ((k, r), (r, k)))
             exchange = g.relation("lt", ours, theirs)
 
             def swapped(x: Node, y: Node, exchange: Node = exchange) -> tuple[Node, Node]:
@@ -147,7 +175,7 @@ def eliminate(
 def _quotient(g: Graph, above: Node, pivot: Node, scale: Node, guarded: bool) -> Node:
     if not guarded or g.constant_value(pivot) is not None:
         return g.div(above, pivot)
-    small = g.relation("le", g.unary("abs", pivot), limit(g, scale, MASS_THRESHOLD))
+    small = g.relation("le", g.call("abs", pivot), limit(g, scale, MASS_THRESHOLD))
     return g.select(small, g.zero, g.div(above, g.select(small, g.one, pivot)))
 
 

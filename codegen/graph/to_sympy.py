@@ -9,24 +9,20 @@ from typing import Any
 import sympy as sp
 from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
-from .graph import BINARY, UNARY, Graph, Node
+from .functions import FUNCTIONS, NAMED
+from .graph import Graph, Node
 
 LARGEST_SIMPLIFIED = 120
 """Largest number of operations (without sharing) that SymPy simplifies for display; more can take minutes."""
 LARGEST_FACTORED = 1000
 """Largest number of operations (without sharing) at which common factors are extracted for display."""
 
-BUILD: dict[str, Callable[..., Any]] = {
+_BUILD: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
     "div": lambda a, b: a / b,
     "neg": lambda a: -a,
-    "pow": sp.Pow,
-    "sqrt": sp.sqrt,
-    "abs": sp.Abs,
-    "min": sp.Min,
-    "max": sp.Max,
     "lt": sp.StrictLessThan,
     "le": sp.LessThan,
     "eq": sp.Equality,
@@ -35,7 +31,11 @@ BUILD: dict[str, Callable[..., Any]] = {
     "or": sp.Or,
     "select": lambda c, a, b: sp.Piecewise((a, c), (b, True)),
 }
-BUILD |= {name: getattr(sp, name) for name in (*UNARY, *BINARY) if name not in BUILD}
+
+
+def symbolic(op: str) -> Callable[..., Any]:
+    """What makes the SymPy expression of an operation from its arguments."""
+    return FUNCTIONS[op].symbolic if op in FUNCTIONS else _BUILD[op]
 
 
 def constant(value: Fraction) -> Any:
@@ -51,7 +51,7 @@ def leaf(g: Graph, node: Node, symbols: Mapping[str, sp.Symbol]) -> Any:
         assert isinstance(payload, Fraction)
         return constant(payload)
     if kind == "named":
-        return {"pi": sp.pi, "e": sp.E}[str(payload)]
+        return NAMED[str(payload)].symbolic
     if kind == "bool":
         return sp.true if payload == "true" else sp.false
     return symbols.get(str(payload)) or sp.Symbol(str(payload), real=True)
@@ -69,7 +69,7 @@ def expressions(
         if node in built:
             continue
         args = g.args[node]
-        built[node] = BUILD[g.op[node]](*[built[a] for a in args]) if args else leaf(g, node, symbols)
+        built[node] = symbolic(g.op[node])(*[built[a] for a in args]) if args else leaf(g, node, symbols)
     return [built[r] for r in roots]
 
 

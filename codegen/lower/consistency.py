@@ -6,42 +6,28 @@ scale, and with the magnitudes of dr/dx_j, which bound the effect on r of state 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+
+from chaplygin.runtime.assumptions import ZERO_AT_START
 
 from ..graph.differentiate import gradient
 from ..graph.graph import Graph, Node
+from .dynamics import Dynamics
 from .program import Kernel
 
-if TYPE_CHECKING:
-    from ..derive.equation_nodes import EquationNodes
 
-
-def open_residuals(eqs: EquationNodes) -> dict[str, Node]:
-    """The residuals that a state can violate.
-
-    These are the holonomic equations, and the velocity constraints if every velocity is a state; otherwise the
-    dependent velocities are computed from the constraints.
-    """
-    free = all(v.name in eqs.states for v in eqs.system.velocities)
-    return {
-        name: node
-        for name, node in eqs.residuals_nodes.items()
-        if (free or name.startswith("holonomic_")) and node != eqs.graph.zero
-    }
-
-
-def consistency_kernel(eqs: EquationNodes, names: Sequence[str], nodes: Sequence[Node]) -> Kernel:
-    """For each node r: r, the sum of the magnitudes of its terms, and the sum of |dr/dx_j| over the states x."""
-    g = eqs.graph
-    states = [*eqs.coordinate_nodes, *eqs.velocity_nodes]
+def consistency(d: Dynamics) -> Iterator[Kernel]:
+    """For each quantity r: r, the sum of the magnitudes of its terms, and the sum of |dr/dx_j| over the states x."""
+    g = d.graph
     outputs: list[Node] = []
     comments: list[str] = []
-    for name, node in zip(names, nodes, strict=True):
-        slopes = term_magnitudes(g, gradient(g, node, states))
-        outputs += [node, *term_magnitudes(g, [node]), g.sum(slopes)]
-        comments += [name, f"{name}: its terms", f"{name}: its slopes"]
-    return Kernel("consistency", tuple(outputs), tuple(comments))
+    for variable, node in d.conserved:
+        if variable.flags & ZERO_AT_START:
+            slopes = term_magnitudes(g, gradient(g, node, d.eqs.state_nodes))
+            outputs += [node, *term_magnitudes(g, [node]), g.sum(slopes)]
+            comments += [variable.name, f"{variable.name}: its terms", f"{variable.name}: its slopes"]
+    if outputs:
+        yield Kernel("consistency", tuple(outputs), tuple(comments))
 
 
 def term_magnitudes(g: Graph, nodes: Sequence[Node]) -> list[Node]:
@@ -50,7 +36,7 @@ def term_magnitudes(g: Graph, nodes: Sequence[Node]) -> list[Node]:
     >>> g = Graph()
     >>> x, y = g.symbol("x"), g.symbol("y")
     >>> found, = term_magnitudes(g, [g.mul(x, g.sub(y, g.two))])      # |x| |y| + 2 |x|
-    >>> found == g.mul(g.unary("abs", x), g.add(g.unary("abs", y), g.two))
+    >>> found == g.mul(g.call("abs", x), g.add(g.call("abs", y), g.two))
     True
     """
     size: dict[Node, Node] = {}
@@ -65,9 +51,9 @@ def term_magnitudes(g: Graph, nodes: Sequence[Node]) -> list[Node]:
         elif op == "mul":
             size[node] = g.mul(size[args[0]], size[args[1]])
         elif op == "div":
-            size[node] = g.div(size[args[0]], g.unary("abs", args[1]))
+            size[node] = g.div(size[args[0]], g.call("abs", args[1]))
         elif op == "select":
             size[node] = g.select(args[0], size[args[1]], size[args[2]])
         elif op not in ("lt", "le", "eq", "ne", "bool"):
-            size[node] = g.unary("abs", node)
+            size[node] = g.call("abs", node)
     return [size[n] for n in nodes]

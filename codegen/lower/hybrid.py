@@ -2,116 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from ..derive.friction import friction_rows, slip_accelerations
-from ..graph.graph import RELATIONS, Graph, Node
-from .dynamics import Accelerations, project_slips
-from .program import ContactEntry, EventEntry, Kernel, Variable
-
-if TYPE_CHECKING:
-    from ..derive.equation_nodes import EquationNodes
-
-_KINKS = {
-    "abs": "argument of Abs",
-    "sign": "argument of sign",
-    "min": "difference of the arguments of Min",
-    "max": "difference of the arguments of Max",
-    **dict.fromkeys(RELATIONS, "difference of the sides of a condition"),
-}
+from ..derive.friction import Rows, slip_accelerations
+from ..graph.linear import eliminate
+from .dynamics import Dynamics
+from .program import Kernel, Solve
+from .solver import Coupling
 
 
-def kinks(eqs: EquationNodes) -> list[tuple[Node, str]]:
-    """The functions that change sign where the right-hand side has a kink or jump, in evaluation order.
-
-    These are the arguments of Abs and sign and the differences of the arguments of Min, Max and relations, provided
-    that they can change during a run; each is listed once.
-    """
-    g = eqs.graph
-    roots = [*eqs.rates, *eqs.force, *(n for row in eqs.mass for n in row)]
-    if eqs.friction is not None:
-        rows = friction_rows(g, eqs.friction)
-        roots += [*rows.right, *(n for row in (*rows.left, *rows.own) for n in row)]
-    if eqs.implicit is not None:
-        roots += [*eqs.implicit.right, *(n for row in eqs.implicit.mass for n in row)]
-    inputs = [g.symbol(u.name) for u in eqs.system.inputs]
-    moving = [*eqs.coordinate_nodes, *eqs.velocity_nodes, eqs.independent_node, *inputs]
-    moving += () if eqs.implicit is None else eqs.implicit.unknown
-    found: dict[Node, str] = {}
-    for node in g.reachable(roots):
-        if g.op[node] in _KINKS:
-            args = g.args[node]
-            guard = args[0] if len(args) == 1 else g.sub(args[0], args[1])
-            if guard not in found and g.neg(guard) not in found and g.depends_on([guard], moving):
-                found[guard] = _KINKS[g.op[node]]
-    return list(found.items())
+def guards(d: Dynamics) -> Iterator[Kernel]:
+    """The functions whose zeros are events, then those whose zeros are kinks of the right-hand side."""
+    if d.guards:
+        yield d.kernel("guards", [node for _, node in d.guards], [v.name for v, _ in d.guards])
 
 
-Maker = Callable[[str, Sequence[Node], Sequence[str]], Kernel]
-
-
-def hybrid_kernels(
-    eqs: EquationNodes, found: Accelerations, make: Maker
-) -> tuple[dict[str, Kernel], tuple[Variable, ...]]:
-    """The kernels by name, and the variables of the guards; `make` adds the solves and checks that a kernel needs."""
-    g, system = eqs.graph, eqs.system
-    kernels: dict[str, Kernel] = {}
-    events = g.substitute([e.guard for e in system.nodes.events], eqs.permitted)
-    nodes = [
-        (node, e.name, "guard of the event") for node, e in zip(events, system.nodes.events, strict=True)
-    ]
-    nodes += [(node, f"kink_{i + 1}", text) for i, (node, text) in enumerate(kinks(eqs))]
-    guards = tuple(Variable(name, "guard", "", text) for _, name, text in nodes)
-    if guards:
-        kernels["guards"] = make("guards", [n for n, _, _ in nodes], [v.name for v in guards])
-    comments = [f"{s} after" for s in eqs.states]
-    for i, after in enumerate(eqs.resets):
+def resets(d: Dynamics) -> Iterator[Kernel]:
+    """The state after each event that has a reset: `reset_<i>` for event i."""
+    for i, after in enumerate(d.eqs.resets):
         if after is not None:
-            kernels[f"reset_{i}"] = make(f"reset_{i}", after, comments)
-    if eqs.friction is not None and eqs.friction.contacts:
-        kernels["contacts"] = _contacts(eqs, found, make)
-        moved, solves, pivots = project_slips(eqs, found)
-        nodes_after = (*eqs.coordinate_nodes, *moved)
-        kernels["project"] = Kernel("project", nodes_after, tuple(eqs.states), tuple(pivots), solves)
-    return kernels, guards
+            yield d.kernel(f"reset_{i}", after, [f"{s} after" for s in d.eqs.states])
 
 
-def _contacts(eqs: EquationNodes, found: Accelerations, make: Maker) -> Kernel:
+def contacts(d: Dynamics) -> Iterator[Kernel]:
     """v, T, mu |N|, dv/dt, N of every contact."""
-    g: Graph = eqs.graph
-    assert eqs.friction is not None
-    slopes = slip_accelerations(g, eqs.friction, found.nodes)
+    g, friction = d.graph, d.eqs.friction
+    if friction is None or not friction.contacts:
+        return
+    slopes = slip_accelerations(g, friction, d.accelerations)
+    what = ("slip velocity", "friction", "limit", "slip acceleration", "normal force")
     nodes, comments = [], []
-    for c, slope in zip(eqs.friction.contacts, slopes, strict=True):
+    for c, slope in zip(friction.contacts, slopes, strict=True):
         nodes += [c.slip, c.force, g.mul(c.mu, c.size), slope, c.normal]
-        comments += [
-            f"{what} of {c.name}" for what in ("slip velocity", "friction", "limit", "slip acceleration")
-        ]
-        comments.append(f"normal force of {c.name}")
-    return make("contacts", nodes, comments)
+        comments += [f"{quantity} of {c.name}" for quantity in what]
+    yield d.kernel("contacts", nodes, comments)
 
 
-def modes(eqs: EquationNodes) -> tuple[Variable, ...]:
-    """The modes of the contacts, then the assumed signs of normal forces that contain multipliers."""
-    contacts = eqs.system.nodes.contacts
-    slip = [Variable(c.name, "mode", "", f"slip of {c.name}: -1, 1, or 0 where it sticks") for c in contacts]
-    signs = [
-        Variable(f"{c.name}_sign", "mode", "", f"assumed sign of the normal force of {c.name}")
-        for c in contacts
-        if c.implicit
+def project(d: Dynamics) -> Iterator[Kernel]:
+    """The velocities shifted by M^-1 W^T r so that v = 0 in the sticking contacts.
+
+    Constraint residuals keep their values. Redundant sticking contacts are left out. If the slip of a contact is a
+    single velocity relative to a support, it is set exactly.
+    """
+    g, eqs, friction = d.graph, d.eqs, d.eqs.friction
+    if friction is None or not friction.contacts:
+        return
+    solves = list[Solve]()
+    across = d.across(friction, solves)
+    m, count = len(friction.rows), len(across)
+    sticking = [g.sub(g.one, g.mul(c.mode, c.mode)) for c in friction.contacts]
+    left = [
+        *map(list, friction.rows),
+        *([g.mul(s, w) for w in c.row] for s, c in zip(sticking, friction.contacts, strict=True)),
     ]
-    return (*slip, *signs)
-
-
-def event_entries(eqs: EquationNodes) -> tuple[EventEntry, ...]:
-    return tuple(EventEntry(e.name, e.direction, e.terminal, bool(e.reset)) for e in eqs.system.nodes.events)
-
-
-def contact_entries(eqs: EquationNodes) -> tuple[ContactEntry, ...]:
-    found: list[ContactEntry] = []
-    signs = 0
-    for c in eqs.system.nodes.contacts:
-        found.append(ContactEntry(c.name, signs if c.implicit else -1))
-        signs += c.implicit
-    return tuple(found)
+    own = [[g.zero] * count for _ in range(count)]
+    for i, c in enumerate(friction.contacts):
+        own[m + i][m + i] = g.mul(c.mode, c.mode)
+    right = [g.zero] * m
+    right += [g.neg(g.mul(s, c.slip)) for s, c in zip(sticking, friction.contacts, strict=True)]
+    coupling = Coupling.of(g, friction, Rows(left, own, right, m), across)
+    unknown, _ = eliminate(g, coupling.matrix, right, coupling.scales, count, guarded=True)
+    moved = coupling.add(g, eqs.velocity_nodes, unknown)
+    for c in friction.contacts:
+        alone = [j for j, w in enumerate(c.row) if w != g.zero]
+        (j,) = alone if len(alone) == 1 else (-1,)
+        if j >= 0 and c.row[j] in (g.one, g.minus_one):
+            (rest,) = g.substitute([c.slip], {eqs.velocity_nodes[j]: g.zero})
+            held = g.neg(rest) if c.row[j] == g.one else rest
+            moved[j] = g.select(g.relation("eq", c.mode, g.zero), held, moved[j])
+    nodes = (*eqs.coordinate_nodes, *moved)
+    yield Kernel("project", nodes, eqs.states, tuple(d.mass.checks()), tuple(solves))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..graph.graph import CONDITIONS, LEAVES, Graph, Node
+from ..graph.functions import FUNCTIONS
+from ..graph.graph import Graph, Node
 
 if TYPE_CHECKING:
+    from .dynamics import Dynamics
     from .schedule import Schedule
 
 KINDS = (
@@ -62,9 +64,9 @@ class Kernel:
     """A function of (t, x, p, u) in the graph.
 
     `pivots` are pairs (pivot, limit): the kernel returns the status `singular` when |pivot| <= limit.
-    `labels` are preferred names of intermediates; `comments` describe the outputs, one each. With `of_declared` the
-    kernel's x are the declared coordinates and velocities, not the states. Whatever depends only on the variables
-    `beforehand` (the parameters, or none) is computed once before many calls: see `Schedule.hoist`.
+    `labels` are preferred names of intermediates; `comments` describe the outputs, one each. `takes` is that of its
+    row. Whatever depends only on the variables `beforehand` (the parameters, or none) is computed once before many
+    calls: see `Schedule.hoist`.
     """
 
     name: str
@@ -73,13 +75,40 @@ class Kernel:
     pivots: tuple[tuple[Node, Node], ...] = ()
     solves: tuple[Solve, ...] = ()
     labels: Mapping[Node, str] = field(default_factory=dict)
-    of_declared: bool = False
+    takes: str = "state"
     beforehand: tuple[Node, ...] = ()
 
     def roots(self) -> list[Node]:
         """Every node that has to be computed."""
         solves = [n for s in self.solves for n in (*s.matrix, *s.rhs)]
         return [*solves, *(n for pair in self.pivots for n in pair), *self.outputs]
+
+
+@dataclass(frozen=True)
+class KernelRow:
+    """A kernel that a model can have: its name, one line on its result, and the function that makes it.
+
+    `make` yields the kernel, or nothing for a model without it. `takes`: "state" for the arguments (t, x, p, u);
+    "direction" for a further vector v of the length of x; "declared" for the declared coordinates and velocities in the
+    place of x; "event" for the index of an event before t, where `make` yields `<name>_<index>` for some of the events.
+    `slot` is its member in `cg_model_t`, empty for a kernel that is found by name alone. `effort`: the share of the
+    search for fewer operations, 0 for none.
+    """
+
+    name: str
+    text: str
+    make: Callable[[Dynamics], Iterator[Kernel]]
+    takes: str = "state"
+    slot: str = ""
+    effort: float = 0.0
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A kernel as callers see it: its row, and the length of its result."""
+
+    row: KernelRow
+    length: int
 
 
 @dataclass(frozen=True)
@@ -104,11 +133,9 @@ class ContactEntry:
 class Program:
     """A model as named kernels over one graph, ready to print in C or Python.
 
-    `kernels` holds `rhs` and, where the model has them, `jacobian`, `jvp`, `outputs`, `invariants`, `guards`,
-    `contacts`, `project`, `initial`, `consistency`, and `reset_<i>` for each event i with a reset. The modes of
-    contacts follow the inputs in the kernels' u.
+    `kernels` holds those that the model has of the kernels in `table`, by name; the modes of contacts follow the inputs
+    in their u. A Jacobian too long to unroll is absent: the emitted one loops over `jvp`.
     `independent` names the argument `t` of the kernels: "t", or Whittaker's coordinate.
-    A Jacobian too long to unroll is absent: the emitted one loops over `jvp`.
     """
 
     name: str
@@ -124,6 +151,7 @@ class Program:
     declared: tuple[Variable, ...]
     independent: str
     kernels: Mapping[str, Kernel]
+    table: tuple[KernelRow, ...]
     guards: tuple[Variable, ...] = ()
     modes: tuple[Variable, ...] = ()
     events: tuple[EventEntry, ...] = ()
@@ -133,6 +161,26 @@ class Program:
     def clock(self) -> str:
         """The name of the kernels' first argument in emitted code; "t" may be a state of Whittaker's equations."""
         return "t" if self.independent == "t" else "cg_t"
+
+    def of(self, row: KernelRow) -> list[Kernel]:
+        """The kernels of one row: several for a kernel of events, none if the model does not have it."""
+        if row.takes == "event":
+            names = [f"{row.name}_{i}" for i in range(len(self.events))]
+        else:
+            names = [row.name]
+        return [self.kernels[name] for name in names if name in self.kernels]
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The kernels that callers see, in the order of the table."""
+        found = []
+        for row in self.table:
+            made = self.of(row)
+            if made:
+                found.append(Entry(row, len(made[0].outputs)))
+            elif row.name == "jacobian" and "jvp" in self.kernels:
+                found.append(Entry(row, len(self.states) ** 2))
+        return tuple(found)
 
     def schedule(self, kernel: str) -> Schedule:
         """The statements of one kernel, in the order in which they are printed."""
@@ -151,7 +199,9 @@ class Program:
         return assignments(self, kernel)
 
 
-PLAIN = (*LEAVES, *CONDITIONS, "add", "sub", "mul", "div", "neg", "sqrt", "abs", "select")
+def is_call(op: str) -> bool:
+    """Whether an operation is a function that takes more than one of IEEE 754."""
+    return op in FUNCTIONS and not FUNCTIONS[op].is_arithmetic
 
 
 def has_functions(program: Program, kernels: Iterable[str]) -> bool:
@@ -160,7 +210,7 @@ def has_functions(program: Program, kernels: Iterable[str]) -> bool:
     roots: list[Node] = []
     for name in kernels:
         roots += program.kernels[name].roots()
-    return any(g.op[n] not in PLAIN for n in g.reachable(roots))
+    return any(is_call(g.op[n]) for n in g.reachable(roots))
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ..graph.functions import FUNCTIONS
 from ..graph.graph import CONDITIONS, LEAVES, RELATIONS, Graph, Node
-from .program import PLAIN, Kernel, Program
+from .program import Kernel, Program, is_call
 
-# C library names that variables must not take in emitted code.
-MATH_NAMES = frozenset(
-    """sqrt exp log sin cos tan asin acos atan sinh cosh tanh fabs pow fmin fmax atan2 copysign abs nan NAN INFINITY
-    isfinite""".split()
-)
+_MATH_NAMES = (
+    "sqrt exp log sin cos tan asin acos atan sinh cosh tanh fabs pow fmin fmax atan2 copysign abs nan NAN INFINITY "
+    "isfinite"
+).split()
 # Macros that headers may define, and names of the emitted code.
 _MACRO = re.compile(
     r"(M|HUGE|FP|MATH|INT|UINT|SIZE|PTRDIFF|WCHAR|WINT|SIG|DBL|FLT|CG|CHAPLYGIN)_|U?INT\d|(linux|unix|i386)\Z"
@@ -26,7 +26,12 @@ _MACRO = re.compile(
 
 def emitted_name(name: str) -> str:
     """The name of a variable in emitted code: its own, unless that can clash with a C header."""
-    return f"cg_name_{name}" if name in MATH_NAMES or _MACRO.match(name) else name
+    return f"cg_name_{name}" if name in _library_names() or _MACRO.match(name) else name
+
+
+def _library_names() -> set[str]:
+    """C library names that variables must not take in emitted code."""
+    return {*_MATH_NAMES, *(f.c for f in FUNCTIONS.values())}
 
 
 _LONGEST = 12
@@ -141,7 +146,7 @@ class Schedule:
 def variable_names(program: Program, kernel: Kernel) -> dict[str, tuple[str, str, int]]:
     """Symbol name to (name in emitted code, array, index)."""
     table: dict[str, tuple[str, str, int]] = {program.independent: (program.independent, "t", 0)}
-    x = program.declared if kernel.of_declared else program.states
+    x = program.declared if kernel.takes == "declared" else program.states
     controls = (*program.inputs, *program.modes)
     for array, variables in (("x", x), ("p", program.parameters), ("u", controls)):
         for i, v in enumerate(variables):
@@ -210,7 +215,7 @@ def _scheduled(g: Graph, kernel: Kernel, writer: _Writer, array: str) -> Schedul
         writer.work,
         sum(op not in LEAVES for op in computed) + solves,
         computed.count("div") + divisions,
-        sum(op not in PLAIN for op in computed),
+        sum(map(is_call, computed)),
     )
 
 
@@ -250,7 +255,7 @@ class _Writer:
         self.statements: list[Statement] = []
         self.names: dict[Node, str] = {}
         self.work = 0
-        taken = {entry[0] for entry in self.table.values()} | MATH_NAMES
+        taken = {entry[0] for entry in self.table.values()} | _library_names()
         self.prefix, self.letter = (
             f"cg_{letter}" if any(re.fullmatch(rf"{letter}\d+", name) for name in taken) else letter
             for letter in "zk"
@@ -354,8 +359,11 @@ class _Writer:
 def _nests(g: Graph, node: Node, position: int, inner: Node) -> bool:
     """Whether `inner` can be written inside the text of `node`, unambiguous and with the same order of operations."""
     outer, op = g.op[node], g.op[inner]
-    if op == "select" or outer in ("select", "min", "max") or outer in RELATIONS:
+    if op == "select" or outer == "select" or outer in RELATIONS:
         return False
+    function = FUNCTIONS.get(outer)
+    if function is not None:
+        return function.switch is None or not function.switch.compares
     product = op in ("mul", "div")
     if outer in ("add", "sub"):
         return product or op not in ("add", "sub", "neg") or position == 0

@@ -126,6 +126,21 @@ static CG_INLINE cg_real_t cg_sqrt(cg_real_t a)
     return root;
 #endif
 }
+/* A function of the C library, lane by lane. */
+static CG_INLINE cg_real_t cg_each_1(double (*function)(double), cg_real_t a)
+{
+    for (int lane = 0; lane < CG_LANES; lane++) {
+        a[lane] = function(a[lane]);
+    }
+    return a;
+}
+static CG_INLINE cg_real_t cg_each_2(double (*function)(double, double), cg_real_t a, cg_real_t b)
+{
+    for (int lane = 0; lane < CG_LANES; lane++) {
+        a[lane] = function(a[lane], b[lane]);
+    }
+    return a;
+}
 
 #else
 

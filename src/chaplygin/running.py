@@ -303,28 +303,15 @@ def ensemble(arguments: Namespace) -> int:
     import chaplygin as cg
     from chaplygin.runtime.lanes import lane_set, one_at_a_time
 
-    if arguments.count < 1:
-        raise SubjectError(f"-n {arguments.count}: must be at least 1")
+    count = arguments.count
+    if count < 1:
+        raise SubjectError(f"-n {count}: must be at least 1")
     found, model, options, axis, preparation = prepared(arguments)
     t0, t_end = options["t_span"]
     if t_end == t0:
         raise SubjectError(f"--t-end {t_end:g}: the trajectories start there; give a different end")
-    count = _countable(arguments.count, len(model.states))
-    if not (math.isfinite(arguments.spread) and arguments.spread >= 0):
-        raise SubjectError(f"--spread {arguments.spread:g}: must be a number >= 0")
-    random = np.random.default_rng(arguments.seed)
-    # If all states are declared, dependent velocities are left out; otherwise all declared values give the states.
-    plain = set(model.states) <= set(found.initial)
-    tables: dict[str, dict[str, Any]] = {
-        "initial": {n: v for n, v in found.initial.items() if n in model.states or not plain},
-        "parameters": dict(found.parameters),
-    }
-    names = _scattered(arguments.scatter, found, tables, axis)
-    for name in names:
-        home = tables["initial"] if name in tables["initial"] else tables["parameters"]
-        spread = arguments.spread * max(1.0, abs(home[name]))
-        home[name] = home[name] + spread * random.standard_normal(count)
-    options["parameters"] = tables["parameters"]
+    _require_memory(count, len(model.states))
+    initial, options["parameters"], names = _scattered(arguments, found, model, axis)
     begin = time.perf_counter()
     with progress(f"compiling lanes of {found.label}", compiling=True):
         # `cg.ensemble` would compile this itself; now it finds it.
@@ -335,14 +322,28 @@ def ensemble(arguments: Namespace) -> int:
     result = integrate(
         model,
         n=count,
-        initial=tables["initial"],
+        initial=initial,
         t_eval=np.array(options["t_span"]),
         threads=arguments.threads,
         progress=sys.stderr.isatty(),
         **options,
     )
     seconds = time.perf_counter() - begin
-    good = result.status >= 0
+    facts = _ensemble_facts(found, result, names, preparation, seconds)
+    if arguments.json:
+        print_json(facts)
+    else:
+        _print_ensemble(facts)
+    return 0 if result.success else 1
+
+
+def _ensemble_facts(
+    found: Subject, result: Any, names: list[str], preparation: float, seconds: float
+) -> dict[str, Any]:
+    """What `ensemble --json` prints."""
+    import numpy as np
+
+    model, good = result.model, result.status >= 0
     drifts = {}
     for name in _conserved(found, model):
         start, end = result[name]
@@ -350,44 +351,44 @@ def ensemble(arguments: Namespace) -> int:
         drifts[name] = float(drift.max()) if len(drift) else math.nan
     summary: dict[str, Any] = {"mean": np.mean, "std": np.std, "min": np.min, "max": np.max}
     ends = {name: result[name][-1][good] for name in model.states}
-    figures = {
-        name: {what: float(f(values)) for what, f in summary.items()}
-        for name, values in ends.items()
-        if len(values)
+    return {
+        "system": found.label,
+        "form": model.form,
+        "trajectories": len(good),
+        "scattered": names,
+        "failed": int((~good).sum()),
+        "message": result.message,
+        "preparation_seconds": preparation,
+        "integration_seconds": seconds,
+        "trajectories_per_second": len(good) / seconds,
+        "end": {
+            name: {what: float(f(values)) for what, f in summary.items()}
+            for name, values in ends.items()
+            if len(values)
+        },
+        "largest_drift": drifts,
     }
-    if arguments.json:
-        print_json(
-            {
-                "system": found.label,
-                "form": model.form,
-                "trajectories": count,
-                "scattered": names,
-                "failed": int((~good).sum()),
-                "message": result.message,
-                "preparation_seconds": preparation,
-                "integration_seconds": seconds,
-                "trajectories_per_second": count / seconds,
-                "end": figures,
-                "largest_drift": drifts,
-            }
-        )
-        return 0 if result.success else 1
-    print(f"{count:,} trajectories of {found.label}, form {model.form}; scattered: {', '.join(names)}")
-    rate = f"{count / seconds:,.0f} trajectories per second"
+
+
+def _print_ensemble(facts: dict[str, Any]) -> None:
     print(
-        f"{result.message}; prepared in {_duration(preparation)}, integrated in {_duration(seconds)}: {rate}\n"
+        f"{facts['trajectories']:,} trajectories of {facts['system']}, form {facts['form']}; scattered: "
+        f"{', '.join(facts['scattered'])}"
     )
-    rows = [("at the end", *summary)]
-    rows += [(name, *(f"{v:.6g}" for v in row.values())) for name, row in figures.items()]
+    prepared, integrated = _duration(facts["preparation_seconds"]), _duration(facts["integration_seconds"])
+    rate = f"{facts['trajectories_per_second']:,.0f} trajectories per second"
+    print(f"{facts['message']}; prepared in {prepared}, integrated in {integrated}: {rate}\n")
+    rows = [("at the end", "mean", "std", "min", "max")]
+    rows += [(name, *(f"{v:.6g}" for v in row.values())) for name, row in facts["end"].items()]
     print(table(rows, right=[1, 2, 3, 4]))
+    drifts = facts["largest_drift"]
     kept = [("conserved", "largest drift"), *((n, f"{d:.1e}" if d == d else "-") for n, d in drifts.items())]
     shown = table(kept, right=[1]) if drifts else "  no conserved quantities are known"
     print(f"\n{shown}")
-    return 0 if result.success else 1
 
 
-def _countable(count: int, states: int) -> int:
-    """Return the number of trajectories if their states at both ends fit into memory; raise SubjectError if not."""
+def _require_memory(count: int, states: int) -> None:
+    """Raise SubjectError unless the states of all trajectories at both ends fit into memory."""
     needed = 8.0 * count * (3 * states + 8)
     try:
         there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -398,10 +399,31 @@ def _countable(count: int, states: int) -> int:
             f"-n {count}: needs {needed / 1e9:,.0f} GB of memory, but only {there / 1e9:,.0f} GB are installed; "
             f"{int(count * there / needed / 2):,} trajectories fit"
         )
-    return count
 
 
-def _scattered(wanted: str | None, found: Subject, tables: dict[str, dict[str, Any]], axis: str) -> list[str]:
+def _scattered(
+    arguments: Namespace, found: Subject, model: Any, axis: str
+) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+    """The initial state and the parameters with some of them scattered, and the names of these."""
+    import numpy as np
+
+    count, spread = arguments.count, arguments.spread
+    if not (math.isfinite(spread) and spread >= 0):
+        raise SubjectError(f"--spread {spread:g}: must be a number >= 0")
+    random = np.random.default_rng(arguments.seed)
+    # If all states are declared, dependent velocities are left out; otherwise all declared values give the states.
+    plain = set(model.states) <= set(found.initial)
+    initial: dict[str, Any] = {n: v for n, v in found.initial.items() if n in model.states or not plain}
+    parameters: dict[str, Any] = dict(found.parameters)
+    names = _to_scatter(arguments.scatter, found, initial, axis)
+    for name in names:
+        home = initial if name in initial else parameters
+        size = spread * max(1.0, abs(home[name]))
+        home[name] = home[name] + size * random.standard_normal(count)
+    return initial, parameters, names
+
+
+def _to_scatter(wanted: str | None, found: Subject, initial: dict[str, Any], axis: str) -> list[str]:
     """The names to scatter: the independent velocities unless names are given.
 
     Where a coordinate takes the place of the time, its own rate is left out: a value near zero, or of the other sign,
@@ -419,7 +441,7 @@ def _scattered(wanted: str | None, found: Subject, tables: dict[str, dict[str, A
                     "scatter with --scatter"
                 ) from None
         own = {s.name for x, e in system.kinematics.items() if x.name == axis for s in e.free_symbols}
-        names = [s.name for s in free if s.name in tables["initial"] and s.name not in own]
+        names = [s.name for s in free if s.name in initial and s.name not in own]
         if not names and own:
             raise SubjectError(
                 f"{found.label} has no velocity to scatter beside that of {axis}: name what to "
@@ -427,7 +449,7 @@ def _scattered(wanted: str | None, found: Subject, tables: dict[str, dict[str, A
             )
         return names
     names = [name.strip() for name in wanted.split(",") if name.strip()]
-    known = {**tables["initial"], **tables["parameters"]}
+    known = {**initial, **found.parameters}
     for name in names:
         if name not in known:
             raise SubjectError(

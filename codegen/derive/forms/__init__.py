@@ -1,44 +1,47 @@
-"""The equation forms: one module each. A new form is one file here and one line in `_FORMS`.
+"""The equation forms: one module each, with a `Form` that says what it derives and which systems it fits.
 
-A form's module has `derive(system, **options) -> EquationNodes`; its keyword arguments are the options, its docstring
-gives the equation. It raises `FormError`, naming the hypothesis that fails, for a system that it does not fit.
+A new form is one file here and one line in `_MODULES`.
 """
 
 from __future__ import annotations
 
-import inspect
+from collections.abc import Mapping
 from importlib import import_module
+from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
 from chaplygin.runtime.errors import FormError as FormError
 
+from ..equations import Equations
+from ..friction import add_friction
+from .form import Form
+
 if TYPE_CHECKING:
     from ...declare.system import System
-    from ..equation_nodes import EquationNodes
-    from ..equations import Equations
 
-_FORMS = {
-    "lagrange": "lagrange",
-    "poincare": "poincare",
-    "chetaev": "chetaev",
-    "hamel": "hamel",
-    "maggi": "maggi",
-    "multipliers": "multipliers",
-    "nonholonomic": "nonholonomic",
-    "routh": "routh",
-    "whittaker": "whittaker",
-}
+_MODULES = (
+    "lagrange",
+    "poincare",
+    "maggi",
+    "multipliers",
+    "chetaev",
+    "hamel",
+    "nonholonomic",
+    "routh",
+    "whittaker",
+)
+FORMS: tuple[Form, ...] = tuple(import_module(f".{module}", __name__).FORM for module in _MODULES)
+"""All forms. The first that fits a system is its default."""
 
 
 def forms() -> tuple[str, ...]:
     """The names of the equation forms."""
-    return tuple(_FORMS)
+    return tuple(form.name for form in FORMS)
 
 
-def options_of(form: str) -> dict[str, inspect.Parameter]:
+def options_of(form: str) -> Mapping[str, Parameter]:
     """A form's options by name: the keyword arguments of its `derive`."""
-    function = import_module(f".{_FORMS[form]}", __name__).derive
-    return {n: p for n, p in inspect.signature(function).parameters.items() if n != "system"}
+    return _form(form).options
 
 
 def derive(system: System, form: str, **options: Any) -> Equations:
@@ -46,48 +49,29 @@ def derive(system: System, form: str, **options: Any) -> Equations:
 
     Raises FormError for an unknown form, an unknown option, or a failed hypothesis of the form.
     """
-    if form not in _FORMS:
-        raise FormError(f"unknown form {form!r}; the forms are {', '.join(_FORMS)}")
-    function = import_module(f".{_FORMS[form]}", __name__).derive
-    allowed = options_of(form)
+    chosen = _form(form)
     for option in options:
-        if option not in allowed:
+        if option not in chosen.options:
             raise FormError(
-                f"form {form!r} has no option {option!r}; its options: {', '.join(allowed) or 'none'}"
+                f"form {form!r} has no option {option!r}; its options: {', '.join(chosen.options) or 'none'}"
             )
-    _refuse_friction(system, form)
-    result: EquationNodes = function(system, **options)
+    failing = chosen.failing(system)
+    if failing is not None:
+        raise FormError(f"{form} does not fit {system.name!r}: hypothesis {failing}; use {fitting(system)!r}")
+    result = chosen.derive(system, **options)
     if system.contacts:
-        from ..friction import add_friction
-
         result = add_friction(result)
     assert len(result.resets) == len(system.events)  # a reset that does not fit the form raises here
-    from ..equations import Equations
-
     return Equations(result)
 
 
-def _refuse_friction(system: System, form: str) -> None:
-    """Reject forms without friction for contacts, and all but `multipliers` for a system that contains multipliers."""
-    if system.contacts:
-        from ..friction import FORMS
-
-        if form not in FORMS:
-            raise FormError(
-                f"{form} does not fit {system.name!r}: hypothesis 'no dry friction' fails (contacts are given: "
-                f"{', '.join(c.name for c in system.contacts)}); use {fitting(system)!r}"
-            )
-    if system.multipliers and form != "multipliers":
-        raise FormError(
-            f"{form} does not fit {system.name!r}: hypothesis 'no multiplier is needed' fails (an output, event or "
-            f"contact contains the multiplier {system.multipliers[0]}); use 'multipliers'"
-        )
-
-
 def fitting(system: System) -> str:
-    """The default form: the simplest one that fits."""
-    if system.multipliers:
-        return "multipliers"
-    if system.constraints or system.parametrization:
-        return "maggi"
-    return "lagrange" if system.nodes.fields.are_rates() else "poincare"
+    """The default form: the first that fits as far as the declaration shows it."""
+    return next(form.name for form in FORMS if form.failing(system) is None)
+
+
+def _form(name: str) -> Form:
+    for form in FORMS:
+        if form.name == name:
+            return form
+    raise FormError(f"unknown form {name!r}; the forms are {', '.join(forms())}")

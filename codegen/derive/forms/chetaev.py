@@ -18,8 +18,7 @@ from ...graph.linear import LDL, UNROLLED_VELOCITIES
 from ..equation_nodes import EquationNodes
 from ..implicit import Implicit
 from ..structure import structure_functions
-from . import FormError
-from .poincare import refuse_constraints
+from .form import Form, constrained, misfit
 from .reduction import add_brackets, refuse_names
 
 
@@ -28,7 +27,6 @@ def derive(system: System) -> EquationNodes:
 
     Hypotheses: no constraints on the velocities; L of second degree in them with a nonsingular Hessian.
     """
-    refuse_constraints(system, "chetaev")
     g, fields = system.nodes.graph.copy(), system.nodes.fields
     lagrangian = system.nodes.lagrangian(g)
     momenta = gradient(g, lagrangian, system.nodes.eta)
@@ -74,6 +72,9 @@ def derive(system: System) -> EquationNodes:
     )
 
 
+FORM = Form("chetaev", derive, constrained)
+
+
 def momentum_symbols(system: System) -> tuple[sp.Symbol, ...]:
     """`p_<velocity>` for every velocity."""
     names = [f"p_{v.name}" for v in system.velocities]
@@ -87,9 +88,7 @@ def _legendre(
     """The lower triangle of M, and y - y_0, where y = M eta + y_0."""
     columns = partials(g, momenta, system.nodes.eta)
     if g.depends_on([n for c in columns for n in c], system.nodes.eta):
-        raise FormError(
-            f"chetaev does not fit {system.name!r}: hypothesis 'L is of second degree in the velocities' fails"
-        )
+        raise misfit("chetaev", system, "L is of second degree in the velocities")
     offsets = g.substitute(momenta, dict.fromkeys(system.nodes.eta, g.zero))
     mass = [[columns[j][i] for j in range(i + 1)] for i in range(len(y))]
     return mass, [g.sub(a, b) for a, b in zip(y, offsets, strict=True)]

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import sympy as sp
 
+from chaplygin.runtime.errors import FormError
+
 from ...declare.fields import numeric_matrix
 from ...declare.points import example_point
 from ...declare.system import System
@@ -16,7 +18,6 @@ from ...graph.graph import Graph, Node
 from ...graph.linear import choose_pivots, solve
 from ...graph.zero import are_zero
 from ..equation_nodes import EquationNodes
-from . import FormError
 from .reduction import Motion
 
 

@@ -21,8 +21,8 @@ from ...graph.differentiate import forward
 from ...graph.graph import Graph, Node
 from ..equation_nodes import EquationNodes
 from ..structure import recognise
-from . import FormError, fitting
 from .constraints import equations_of, impose
+from .form import Form
 from .reduction import Balance, balance, project
 
 Symbols = dict[tuple[int, int, int], Node]
@@ -35,12 +35,6 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
 
     Hypothesis: as many velocities as coordinates (the coframe needs the inverse of the fields' matrix).
     """
-    n, k = len(system.coordinates), len(system.velocities)
-    if n != k:
-        raise FormError(
-            f"hamel does not fit {system.name!r}: hypothesis 'as many velocities as coordinates' fails ({k} for {n}); "
-            f"use {fitting(system)!r}"
-        )
     g = system.nodes.graph.copy()
     law = balance(g, system, brackets=False)
     forces = list(law.forces)
@@ -52,6 +46,14 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
     title = "Boltzmann-Hamel equations, d/dt dL/d eta_j - X_j L + gamma_aj^b eta_a dL/d eta_b = Q_j"
     title += choice.axiom(g)
     return equations_of(system, "hamel", g, title, choice, motion)
+
+
+def _refusal(system: System) -> str | None:
+    n, k = len(system.coordinates), len(system.velocities)
+    return None if n == k else f"'as many velocities as coordinates' fails ({k} for {n})"
+
+
+FORM = Form("hamel", derive, _refusal, contacts=True)
 
 
 def three_index_symbols(g: Graph, system: System) -> Symbols:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from ...declare.system import System
 from ..equation_nodes import EquationNodes
-from . import FormError
 from .constraints import equations_of, impose
-from .poincare import refuse_constraints
+from .form import Form, constrained
 from .reduction import balance, project
 
 
@@ -18,13 +17,18 @@ def derive(system: System) -> EquationNodes:
 
     Hypotheses: the velocities are the coordinate rates; no constraints.
     """
-    refuse_constraints(system, "lagrange")
-    if not system.nodes.fields.are_rates():
-        raise FormError(
-            f"lagrange does not fit {system.name!r}: hypothesis 'the velocities are the coordinate rates' fails "
-            "(kinematics are given); use 'poincare', or declare coordinates=[...]"
-        )
     g = system.nodes.graph.copy()
     motion = project(g, system, balance(g, system, brackets=False), system.nodes.eta)
     title = "Lagrange's equations, d/dt dL/dq' - dL/dq = Q"
     return equations_of(system, "lagrange", g, title, impose(g, system, "lagrange", None), motion)
+
+
+def _refusal(system: System) -> str | None:
+    if constrained(system) or system.nodes.fields.are_rates():
+        return constrained(system)
+    return (
+        "'the velocities are the coordinate rates' fails (kinematics are given instead of coordinates=[...])"
+    )
+
+
+FORM = Form("lagrange", derive, _refusal, contacts=True)

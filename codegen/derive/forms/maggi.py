@@ -13,8 +13,8 @@ import sympy as sp
 
 from ...declare.system import System
 from ..equation_nodes import EquationNodes
-from . import FormError, fitting
 from .constraints import equations_of, impose
+from .form import Form
 from .reduction import balance, project
 
 
@@ -27,14 +27,16 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
 
     Hypotheses: there are constraints or a parametrization; the independent velocities determine the others.
     """
-    if not system.constraints and not system.parametrization:
-        raise FormError(
-            f"maggi does not fit {system.name!r}: hypothesis 'the velocities are constrained' fails; "
-            f"use {fitting(system)!r}"
-        )
     g = system.nodes.graph.copy()
     choice = impose(g, system, "maggi", independent)
     motion = project(g, system, balance(g, system), choice.theta, choice.permitted)
     title = "Maggi's equations, b_pi (d/dt dL0/d eta_p - c_qp^r eta_q dL0/d eta_r - X_p L0 - Q_p) = 0"
     title += choice.axiom(g)
     return equations_of(system, "maggi", g, title, choice, motion)
+
+
+def _refusal(system: System) -> str | None:
+    return None if system.constraints or system.parametrization else "'the velocities are constrained' fails"
+
+
+FORM = Form("maggi", derive, _refusal, contacts=True)

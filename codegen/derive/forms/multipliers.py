@@ -14,15 +14,17 @@ from collections.abc import Sequence
 
 import sympy as sp
 
+from chaplygin.runtime.errors import FormError
+
 from ...declare.symbols import Coordinate, Rate, rate
 from ...declare.system import System
 from ...graph.differentiate import forward
 from ...graph.graph import Graph, Node
-from ...graph.linear import LDL, MASS_THRESHOLD, UNROLLED_VELOCITIES, limit
+from ...graph.linear import LDL, MASS_THRESHOLD, UNROLLED_VELOCITIES, diagonal_sizes, limit, schur_complement
 from ..equation_nodes import EquationNodes
 from ..friction import Friction, multiplier_symbols
-from . import FormError, fitting
 from .constraints import impose, residuals
+from .form import Form
 from .reduction import Motion, balance, project
 
 
@@ -35,12 +37,6 @@ def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = Non
 
     Hypothesis: constraints are given as equations, not as a parametrization.
     """
-    if not system.constraints:
-        given = "a parametrization is given" if system.parametrization else "none is given"
-        raise FormError(
-            f"multipliers does not fit {system.name!r}: hypothesis 'constraints as equations' fails ({given}); "
-            f"use {fitting(system)!r}"
-        )
     g = system.nodes.graph.copy()
     motion = project(g, system, balance(g, system), system.nodes.eta)
     together: Friction | None = None
@@ -74,11 +70,22 @@ def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = Non
         declared=dict(zip(system.velocities, system.nodes.eta, strict=True)),
         residuals_nodes=residuals(g, system, {}),
         pivots=pivots,
+        multiplier_nodes=tuple(multipliers),
         reaction_nodes=named,
         # Integrals hold on the constraints only.
         friction=together,
         manifold=impose(g, system, "multipliers", None).permitted or {},
     )
+
+
+def _refusal(system: System) -> str | None:
+    if system.constraints:
+        return None
+    given = "a parametrization is given" if system.parametrization else "none is given"
+    return f"'constraints as equations' fails ({given})"
+
+
+FORM = Form("multipliers", derive, _refusal, contacts=True, multipliers=True)
 
 
 def _multipliers(
@@ -90,17 +97,11 @@ def _multipliers(
     free = factors.solve(motion.force)
     across = [factors.solve(row) for row in rows]  # M^-1 A^T by columns
     bias = _biases(g, system, motion)
-    schur = [[g.dot(rows[i], across[j]) for j in range(i + 1)] for i in range(len(rows))]
-    complement = LDL(g, schur)
+    complement = LDL(g, schur_complement(g, rows, across, symmetric=True))
     right = [g.neg(g.add(g.dot(row, free), b)) for row, b in zip(rows, bias, strict=True)]
-    # The diagonal of A M^-1 A^T is a sum of squares; the pivots are compared with the size of its terms.
-    sizes = [
-        g.sum(g.unary("abs", g.mul(a, b)) for a, b in zip(row, x, strict=True))
-        for row, x in zip(rows, across, strict=True)
-    ]
     pivots = tuple(
         (p, limit(g, size, MASS_THRESHOLD))
-        for p, size in zip(complement.pivots, sizes, strict=True)
+        for p, size in zip(complement.pivots, diagonal_sizes(g, rows, across), strict=True)
         if g.constant_value(p) is None
     )
     return complement.solve(right), pivots
@@ -108,12 +109,7 @@ def _multipliers(
 
 def _biases(g: Graph, system: System, motion: Motion) -> list[Node]:
     """The derivatives of A eta + A_0 along the flow at fixed eta."""
-    flow = system.nodes.fields.flow(g, motion.rates)
-    left = [
-        g.add(g.dot(row, system.nodes.eta), offset)
-        for row, offset in zip(system.nodes.constraint_rows, system.nodes.constraint_offsets, strict=True)
-    ]
-    return forward(g, left, flow)
+    return forward(g, system.nodes.affine_constraints(g), system.nodes.fields.flow(g, motion.rates))
 
 
 def _released(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None) -> tuple[sp.Symbol, ...]:

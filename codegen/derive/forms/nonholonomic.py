@@ -22,6 +22,7 @@ from ...graph.graph import Graph, Node
 from ..equation_nodes import EquationNodes
 from ..structure import structure_functions
 from .constraints import Permitted, equations_of, impose
+from .form import Form
 from .reduction import Motion, balance, momentum_equations, project
 
 
@@ -44,6 +45,9 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
         motion = project(g, system, balance(g, system), choice.theta, permitted)
         title = "Ghori's equations (2.3), b_pi = d beta_p/d theta_i" + choice.axiom(g)
     return equations_of(system, "nonholonomic", g, title, choice, motion)
+
+
+FORM = Form("nonholonomic", derive, contacts=True)
 
 
 @dataclass(frozen=True)

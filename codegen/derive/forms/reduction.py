@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from chaplygin.runtime.errors import FormError
+
 from ...declare.system import System
 from ...graph.differentiate import forward, gradient, partials
 from ...graph.graph import Graph, Node
 from ..structure import structure_functions
-from . import FormError
 
 Structure = Mapping[tuple[int, int], Sequence[tuple[int, Node]]]
 """c_ab^i for a < b (a = -1: X_0) as {(a, b): [(i, node), ...]}."""

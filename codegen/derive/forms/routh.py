@@ -10,9 +10,12 @@ Source: Encyclopedia of Mathematics, "Poincaré equations", (2); c_0 and Q exten
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import sympy as sp
+
+from chaplygin.runtime.errors import FormError
 
 from ...declare.symbols import Parameter
 from ...declare.system import System
@@ -23,8 +26,7 @@ from ...graph.to_sympy import expressions
 from ..cyclic import cyclic_velocities, failing_condition, vanishes
 from ..equation_nodes import EquationNodes
 from ..structure import structure_functions
-from . import FormError
-from .poincare import refuse_constraints
+from .form import Form, constrained, misfit
 from .reduction import add_brackets, momentum_equations, refuse_names
 
 
@@ -37,61 +39,91 @@ def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> Equatio
     Hypotheses: no constraints on the velocities; each ignored displacement is cyclic (X_r L = 0, X_r commutes with
     every field and with X_0, Q_r = 0); L of second degree in the ignored velocities; a velocity remains.
     """
-    refuse_constraints(system, "routh")
     g, fields = system.nodes.graph.copy(), system.nodes.fields
     gone = _ignored(g, system, ignore)
-    stay = [a for a in range(len(system.nodes.eta)) if a not in gone]
     constants = _constants(system, gone)
-    a_nodes = [g.symbol(s.name) for s in constants]
-    lagrangian = system.nodes.lagrangian(g)
-    momenta = gradient(g, lagrangian, system.nodes.eta)
-    eliminated, pivots = _eliminate(g, system, momenta, gone, a_nodes)
-    (routhian,) = g.substitute(
-        [g.sub(lagrangian, g.dot(a_nodes, [system.nodes.eta[r] for r in gone]))], eliminated
-    )
-    kept_eta = [system.nodes.eta[j] for j in stay]
-    slopes = gradient(g, routhian, [*kept_eta, *fields.coordinates, *a_nodes])
-    k, n = len(stay), len(fields.coordinates)
-    by_eta, by_x, by_a = slopes[:k], slopes[k : k + n], slopes[k + n :]
-    # dR/d eta_j and a_r together are the momenta of all velocities.
-    every = dict(zip([*stay, *gone], [*by_eta, *a_nodes], strict=True))
-    forces = [g.add(g.dot(f, by_x), q) for f, q in zip(fields.along, system.nodes.forces, strict=True)]
-    add_brackets(
-        g, forces, structure_functions(g, system), [every[i] for i in sorted(every)], system.nodes.eta
-    )
-    rates = g.substitute(fields.velocity(g, system.nodes.eta), eliminated)
-    flow = fields.flow(g, rates)
-    right = g.substitute([forces[j] for j in stay], eliminated)
-    mass, force = momentum_equations(g, by_eta, right, kept_eta, flow)
+    reduced = _reduced(g, system, gone, [g.symbol(s.name) for s in constants])
+    rates, mass, force = _equations(g, system, reduced)
     # The user's outputs and events keep the coordinates that they need.
     events = [n for e in system.nodes.events for n in (e.guard, *e.reset.values())]
-    wanted = g.substitute([*system.nodes.outputs.values(), *events], eliminated)
+    wanted = g.substitute([*system.nodes.outputs.values(), *events], reduced.eliminated)
     kept = _closed(g, fields.coordinates, rates, [*force, *(m for row in mass for m in row), *wanted])
-    declared = {system.velocities[r]: g.neg(s) for r, s in zip(gone, by_a, strict=True)}
-    declared |= {system.velocities[j]: system.nodes.eta[j] for j in stay}
+    declared = {system.velocities[r]: g.neg(s) for r, s in zip(gone, reduced.by_a, strict=True)}
+    declared |= {system.velocities[j]: system.nodes.eta[j] for j in reduced.stay}
     return EquationNodes(
         system=system,
         form="routh",
         options={"ignore": tuple(system.velocities[r].name for r in gone)},
         graph=g,
         title="Routh's equations, d/dt dR/d eta_j = c_ij^b eta_i dR/d eta_b + c_ij^r eta_i a_r + X_j R + Q_j",
-        velocities=tuple(system.velocities[j] for j in stay),
-        velocity_nodes=tuple(kept_eta),
+        velocities=tuple(system.velocities[j] for j in reduced.stay),
+        velocity_nodes=reduced.eta,
         rates=tuple(rates[i] for i in kept),
         mass=tuple(map(tuple, mass)),
         force=tuple(force),
         declared={v: declared[v] for v in system.velocities},
-        pivots=pivots,
+        pivots=reduced.pivots,
         kept=kept,
         parameters=constants,
         initial_nodes=(
             *(fields.coordinates[i] for i in kept),
-            *kept_eta,
+            *reduced.eta,
             *(g.symbol(p.name) for p in system.parameters),
-            *(momenta[r] for r in gone),
+            *reduced.cyclic_momenta,
         ),
-        routhian=routhian,
+        routhian=reduced.routhian,
     )
+
+
+FORM = Form("routh", derive, constrained)
+
+
+@dataclass(frozen=True)
+class _Reduced:
+    """Routh's function R, and what follows from eliminating the cyclic velocities."""
+
+    stay: list[int]  # the remaining velocities
+    eta: tuple[Node, ...]
+    eliminated: dict[Node, Node]  # the cyclic velocities, by the others and a
+    pivots: tuple[tuple[Node, Node], ...]
+    routhian: Node
+    cyclic_momenta: list[Node]  # dL/d eta_r
+    momenta: list[Node]  # dR/d eta_j and a_r: the momenta of all velocities
+    by_x: list[Node]  # dR/dx
+    by_a: list[Node]  # dR/da_r
+
+
+def _reduced(g: Graph, system: System, gone: Sequence[int], constants: Sequence[Node]) -> _Reduced:
+    """R(t, x, eta_j, a) = L - a_r eta_r and its derivatives."""
+    eta, x = system.nodes.eta, system.nodes.fields.coordinates
+    stay = [a for a in range(len(eta)) if a not in gone]
+    lagrangian = system.nodes.lagrangian(g)
+    momenta = gradient(g, lagrangian, eta)
+    cyclic = [momenta[r] for r in gone]
+    eliminated, pivots = _eliminate(g, system, cyclic, gone, constants)
+    (routhian,) = g.substitute([g.sub(lagrangian, g.dot(constants, [eta[r] for r in gone]))], eliminated)
+    left = tuple(eta[j] for j in stay)
+    slopes = gradient(g, routhian, [*left, *x, *constants])
+    k, n = len(stay), len(x)
+    by_eta, by_x, by_a = slopes[:k], slopes[k : k + n], slopes[k + n :]
+    every = dict(zip([*stay, *gone], [*by_eta, *constants], strict=True))
+    own = [every[a] for a in range(len(eta))]
+    return _Reduced(stay, left, eliminated, pivots, routhian, cyclic, own, by_x, by_a)
+
+
+def _equations(
+    g: Graph, system: System, reduced: _Reduced
+) -> tuple[list[Node], list[list[Node]], list[Node]]:
+    """dx/dt, and M and f of the equations in the remaining velocities."""
+    fields = system.nodes.fields
+    forces = [
+        g.add(g.dot(f, reduced.by_x), q) for f, q in zip(fields.along, system.nodes.forces, strict=True)
+    ]
+    add_brackets(g, forces, structure_functions(g, system), reduced.momenta, system.nodes.eta)
+    rates = g.substitute(fields.velocity(g, system.nodes.eta), reduced.eliminated)
+    right = g.substitute([forces[j] for j in reduced.stay], reduced.eliminated)
+    momenta = [reduced.momenta[j] for j in reduced.stay]
+    return rates, *momentum_equations(g, momenta, right, reduced.eta, fields.flow(g, rates))
 
 
 def reduced_system(eqs: EquationNodes) -> System:
@@ -101,7 +133,7 @@ def reduced_system(eqs: EquationNodes) -> System:
     cyclic velocity moves a remaining coordinate.
     """
     system, g = eqs.system, eqs.graph
-    if eqs.form != "routh" or eqs.routhian is None:
+    if eqs.routhian is None:
         raise FormError(f"only the form routh has a reduced system, not {eqs.form!r}")
     gone = [a for a, v in enumerate(system.velocities) if v not in eqs.velocities]
     for (a, b), entries in structure_functions(g, system).items():
@@ -150,10 +182,7 @@ def _ignored(g: Graph, system: System, wanted: Sequence[sp.Symbol] | None) -> li
         found = list(cyclic_velocities(g, system))
         if not found:
             reasons = "; ".join(f"{n}: {failing_condition(g, system, r)}" for r, n in enumerate(names))
-            raise FormError(
-                f"routh does not fit {system.name!r}: hypothesis 'a displacement is cyclic' fails for every velocity "
-                f"({reasons})"
-            )
+            raise misfit("routh", system, "a displacement is cyclic", f" for every velocity ({reasons})")
     else:
         found = []
         single = isinstance(wanted, (str, sp.Symbol))
@@ -173,10 +202,8 @@ def _ignored(g: Graph, system: System, wanted: Sequence[sp.Symbol] | None) -> li
                     f"routh does not fit {system.name!r}: {name} is not cyclic: hypothesis '{condition}' fails"
                 )
     if len(found) == len(names):
-        raise FormError(
-            f"routh does not fit {system.name!r}: hypothesis 'a velocity remains' fails: every velocity is cyclic; "
-            "name those to eliminate with ignore=[...]"
-        )
+        advice = ": every velocity is cyclic; name those to eliminate with ignore=[...]"
+        raise misfit("routh", system, "a velocity remains", advice)
     return sorted(set(found))
 
 
@@ -187,16 +214,13 @@ def _constants(system: System, gone: Sequence[int]) -> tuple[sp.Symbol, ...]:
 
 
 def _eliminate(
-    g: Graph, system: System, momenta: Sequence[Node], gone: Sequence[int], a_nodes: Sequence[Node]
+    g: Graph, system: System, own: Sequence[Node], gone: Sequence[int], a_nodes: Sequence[Node]
 ) -> tuple[dict[Node, Node], tuple[tuple[Node, Node], ...]]:
     """eta_r as functions of the others and of a, from a_r = dL/d eta_r."""
-    own = [momenta[r] for r in gone]
     cyclic = [system.nodes.eta[r] for r in gone]
     columns = [forward(g, own, {v: g.one}) for v in cyclic]
     if g.depends_on([n for c in columns for n in c], cyclic):
-        raise FormError(
-            f"routh does not fit {system.name!r}: hypothesis 'L is of second degree in the ignored velocities' fails"
-        )
+        raise misfit("routh", system, "L is of second degree in the ignored velocities")
     factors = LDL(g, [[columns[j][i] for j in range(i + 1)] for i in range(len(own))])
     offsets = g.substitute(own, dict.fromkeys(cyclic, g.zero))
     solution = factors.solve([g.sub(a, o) for a, o in zip(a_nodes, offsets, strict=True)])

@@ -12,9 +12,13 @@ includes i = 1, and L can depend on x_1.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import sympy as sp
+
+from chaplygin.runtime.errors import FormError
 
 from ...declare.symbols import Parameter, Velocity, time
 from ...declare.system import System
@@ -23,8 +27,8 @@ from ...graph.graph import Graph, Node
 from ...graph.linear import MASS_THRESHOLD, limit
 from ...graph.zero import is_zero
 from ..equation_nodes import EquationNodes
-from . import FormError
 from .constraints import Permitted, impose
+from .form import Form, misfit
 from .nonholonomic import Permission, bracket_coefficients
 from .reduction import momentum_equations, refuse_names
 
@@ -49,50 +53,26 @@ def derive(
     """
     if branch not in (1, -1):
         raise FormError(f"whittaker: branch is {branch!r}; it must be the sign of eta_1, 1 or -1")
-    g = system.nodes.graph.copy()
+    g, fields = system.nodes.graph.copy(), system.nodes.fields
     _steady(g, system)
     place, first = _leading(g, system, along)
     choice = _permitted(g, system, first, independent)
-    one = choice.theta[0]
     permission = Permission.of(g, system, choice)
     _homogeneous(g, system, choice, permission)
     primes = _prime_symbols(system, choice)
-    theta = (g.one, *(g.symbol(s.name) for s in primes))
-    h = g.symbol("h")
-    # Ratios eta'_p as free variables first (L0'), then on the permitted velocities (L').
-    free = [g.one if a == first else g.symbol(f"cg_ratio_{a}") for a in range(len(system.nodes.eta))]
-    permitted = [g.dot([row[p] for row in permission.slopes], theta) for p in range(len(system.nodes.eta))]
-    tau, linear, level = _parts(g, system, free)
-    total = g.add(h, level)
-    sign = g.const(branch)
-    root = g.unary("sqrt", g.mul(total, tau))
-    reduced = g.add(g.mul(g.mul(g.two, sign), root), linear)
-    ratios = [n for a, n in enumerate(free) if a != first]
-    on = dict(zip(ratios, [n for a, n in enumerate(permitted) if a != first], strict=True))
-    weights = g.substitute(gradient(g, reduced, ratios), on)
-    momenta = [*weights[:first], g.zero, *weights[first:]]
-    lagrangian, tau = g.substitute([reduced, tau], on)
-    x = system.nodes.fields.coordinates
-    matrix = system.nodes.fields.matrix()
-    rates = [g.dot(row, permitted) for row in matrix]
-    k = len(theta)
-    slopes = gradient(g, lagrangian, [*theta[1:], *x])
-    by_theta, by_x = slopes[: k - 1], slopes[k - 1 :]
-    forces = [g.dot(permission.fields[m], by_x) for m in range(1, k)]
-    for (j, m), entry in bracket_coefficients(g, system, permission).items():
-        if m > 0 and j >= 0:
-            forces[m - 1] = g.sub(forces[m - 1], g.mul(g.dot(entry, momenta), theta[j]))
-    flow = dict(zip(x, rates, strict=True))
-    mass, force = momentum_equations(g, by_theta, forces, theta[1:], flow)
-    speed = g.mul(sign, g.unary("sqrt", g.div(total, tau)))  # eta_1
-    rest = dict.fromkeys(theta[1:], g.zero)
-    (still,) = g.substitute([tau], rest)
-    kept = tuple(i for i in range(len(x)) if i != place)
-    declared_theta = {choice.velocities[0]: speed} | {
-        v: g.mul(speed, t) for v, t in zip(choice.velocities[1:], theta[1:], strict=True)
-    }
-    eta = [g.mul(speed, n) for n in permitted]
+    reduced = _reduced(g, system, first, branch, permission, [g.symbol(s.name) for s in primes])
+    rates, mass, force = _equations(g, system, permission, reduced)
+    theta = reduced.theta
+    speed = g.mul(g.const(branch), g.call("sqrt", g.div(reduced.total, reduced.tau)))
+    (still,) = g.substitute([reduced.tau], dict.fromkeys(theta[1:], g.zero))
+    kept = tuple(i for i in range(len(rates)) if i != place)
+    declared = {choice.velocities[0]: speed}
+    declared |= {v: g.mul(speed, t) for v, t in zip(choice.velocities[1:], theta[1:], strict=True)}
+    declared |= {v: g.mul(speed, n) for v, n in zip(system.velocities, reduced.permitted, strict=True)}
     energy = _energy(g, system, choice)
+    passage = g.div(g.one, speed)  # dt/dx_1
+    largest = g.add(g.call("abs", reduced.energy), g.call("abs", reduced.level))
+    one, *others = choice.theta
     return EquationNodes(
         system=system,
         form="whittaker",
@@ -100,24 +80,24 @@ def derive(
         graph=g,
         title="Whittaker's equations, d/dx_1 dL'/d theta'_m - Y_m L' + K_im^b theta'_i dL0'/d eta'_b = 0",
         velocities=(*primes, time),
-        velocity_nodes=(*theta[1:], system.nodes.fields.time),
+        velocity_nodes=(*theta[1:], fields.time),
         rates=tuple(rates[i] for i in kept),
-        mass=(*map(tuple, mass), (*[g.zero] * (k - 1), g.one)),
-        force=(*force, g.div(g.one, speed)),
-        declared=declared_theta | dict(zip(system.velocities, eta, strict=True)),
+        mass=(*map(tuple, mass), (*[g.zero] * len(primes), g.one)),
+        force=(*force, passage),
+        declared=declared,
         # The constraints on the velocities hold identically; the holonomic equations drift with the coordinates.
         residuals_nodes={f"holonomic_{i + 1}": node for i, node in enumerate(system.nodes.holonomic)},
         pivots=(
             *choice.pivots,
-            (total, limit(g, g.add(g.unary("abs", h), g.unary("abs", level)), MASS_THRESHOLD)),
-            (still, limit(g, tau, BRANCH_END)),
+            (reduced.total, limit(g, largest, MASS_THRESHOLD)),
+            (still, limit(g, reduced.tau, BRANCH_END)),
         ),
         kept=kept,
         parameters=(Parameter("h", real=True),),
         independent=system.coordinates[place],
         initial_nodes=(
-            *(x[i] for i in kept),
-            *(g.div(t, one) for t in choice.theta[1:]),
+            *(fields.coordinates[i] for i in kept),
+            *(g.div(t, one) for t in others),
             g.zero,
             *(g.symbol(p.name) for p in system.parameters),
             energy,
@@ -125,18 +105,70 @@ def derive(
     )
 
 
+FORM = Form("whittaker", derive)
+
+
+@dataclass(frozen=True)
+class _Reduced:
+    """The reduced Lagrangian along x_1, as a function of theta' = (1, ...)."""
+
+    theta: tuple[Node, ...]
+    permitted: list[Node]  # eta'_p on the permitted velocities
+    energy: Node  # h
+    level: Node  # U
+    total: Node  # h + U
+    tau: Node
+    lagrangian: Node  # L'
+    momenta: list[Node]  # dL0'/d eta'_p, zero for eta'_1
+
+
+def _reduced(
+    g: Graph, system: System, first: int, branch: int, permission: Permission, primes: Sequence[Node]
+) -> _Reduced:
+    """L0' with the ratios eta'_p as free variables, then L' on the permitted velocities."""
+    theta, h, sign = (g.one, *primes), g.symbol("h"), g.const(branch)
+    count = range(len(system.nodes.eta))
+    free = [g.one if p == first else g.symbol(f"cg_ratio_{p}") for p in count]
+    permitted = [g.dot([row[p] for row in permission.slopes], theta) for p in count]
+    tau, linear, level = _parts(g, system, free)
+    total = g.add(h, level)
+    root = g.call("sqrt", g.mul(total, tau))
+    reduced = g.add(g.mul(g.mul(g.two, sign), root), linear)
+    on = {free[p]: permitted[p] for p in count if p != first}
+    momenta = g.substitute(gradient(g, reduced, list(on)), on)
+    momenta.insert(first, g.zero)
+    lagrangian, tau = g.substitute([reduced, tau], on)
+    return _Reduced(theta, permitted, h, level, total, tau, lagrangian, momenta)
+
+
+def _equations(
+    g: Graph, system: System, permission: Permission, reduced: _Reduced
+) -> tuple[list[Node], list[list[Node]], list[Node]]:
+    """dx/dx_1, and M and f of the equations for theta'."""
+    theta, x = reduced.theta, system.nodes.fields.coordinates
+    rates = [g.dot(row, reduced.permitted) for row in system.nodes.fields.matrix()]
+    k = len(theta)
+    slopes = gradient(g, reduced.lagrangian, [*theta[1:], *x])
+    by_theta, by_x = slopes[: k - 1], slopes[k - 1 :]
+    forces = [g.dot(permission.fields[m], by_x) for m in range(1, k)]
+    for (j, m), entry in bracket_coefficients(g, system, permission).items():
+        if m > 0 and j >= 0:
+            forces[m - 1] = g.sub(forces[m - 1], g.mul(g.dot(entry, reduced.momenta), theta[j]))
+    flow = dict(zip(x, rates, strict=True))
+    return rates, *momentum_equations(g, by_theta, forces, theta[1:], flow)
+
+
 def _steady(g: Graph, system: System) -> None:
     """Check hypothesis (ii), except for the constraints."""
-    where = f"whittaker does not fit {system.name!r}: hypothesis"
     fields = system.nodes.fields
-    symbols = {s.name: s for s in system.all_symbols()}
     names = [
         v.name
         for v, n in zip(system.velocities, system.nodes.forces, strict=True)
-        if not is_zero(g, n, symbols)
+        if not is_zero(g, n, system.symbols)
     ]
     if names:
-        raise FormError(f"{where} 'no forces besides the potential' fails (forces on {', '.join(names)})")
+        why = f" (forces on {', '.join(names)})"
+        raise misfit("whittaker", system, "no forces besides the potential", why)
     roots = [
         system.nodes.kinetic,
         system.nodes.potential,
@@ -145,12 +177,11 @@ def _steady(g: Graph, system: System) -> None:
     ]
     roots += [n for row in system.nodes.constraint_rows for n in row]
     if any(n != g.zero for n in fields.drift) or g.depends_on(roots, [fields.time]):
-        raise FormError(f"{where} 'nothing depends on time' fails; the energy is not an integral")
+        raise misfit("whittaker", system, "nothing depends on time", "; the energy is not an integral")
     driven = [u.name for u in system.inputs if g.depends_on(roots, [g.symbol(u.name)])]
     if driven:
-        raise FormError(
-            f"{where} 'nothing depends on time' fails (the potential contains the input {driven[0]})"
-        )
+        why = f" (the potential contains the input {driven[0]})"
+        raise misfit("whittaker", system, "nothing depends on time", why)
     refuse_names(system, ["h"], "the energy")
 
 
@@ -161,16 +192,18 @@ def _leading(g: Graph, system: System, along: sp.Symbol | str | None) -> tuple[i
         row = [field[i] for field in system.nodes.fields.along]
         if sum(n != g.zero for n in row) == 1 and g.one in row:
             found[x.name] = (i, row.index(g.one))
-    where = f"whittaker does not fit {system.name!r}: hypothesis 'dx_1/dt is a velocity of the system' fails"
+    hypothesis = "dx_1/dt is a velocity of the system"
     if along is None:
         if not found:
-            raise FormError(f"{where} for every coordinate; choose a basis in which it holds")
+            why = " for every coordinate; choose a basis in which it holds"
+            raise misfit("whittaker", system, hypothesis, why)
         return next(iter(found.values()))
     name = str(getattr(along, "name", along))
     if name not in [x.name for x in system.coordinates]:
         raise FormError(f"whittaker: along: {name} is not a coordinate of {system.name!r}")
     if name not in found:
-        raise FormError(f"{where} for {name}" + (f"; it holds for {', '.join(found)}" if found else ""))
+        why = f" for {name}" + (f"; it holds for {', '.join(found)}" if found else "")
+        raise misfit("whittaker", system, hypothesis, why)
     return found[name]
 
 
@@ -190,36 +223,22 @@ def _permitted(g: Graph, system: System, first: int, independent: Sequence[sp.Sy
             value = eta
             break
     if value not in choice.theta:
-        raise FormError(
-            f"whittaker does not fit {system.name!r}: hypothesis 'eta_1 is an independent velocity' fails: "
-            f"{system.velocities[first]} is bound by the constraints"
-        )
+        why = f": {system.velocities[first]} is bound by the constraints"
+        raise misfit("whittaker", system, "eta_1 is an independent velocity", why)
     at = choice.theta.index(value)
 
-    def leading(items: Sequence[sp.Symbol | Node]) -> tuple[sp.Symbol | Node, ...]:
+    def leading(items: Sequence[Any]) -> tuple[Any, ...]:
         return (items[at], *items[:at], *items[at + 1 :])
 
-    return Permitted(
-        leading(choice.velocities),
-        leading(choice.theta),
-        choice.permitted,
-        choice.declared,
-        choice.pivots,
-        choice.residuals,
-        choice.options,
-    )
+    return replace(choice, velocities=leading(choice.velocities), theta=leading(choice.theta))
 
 
 def _homogeneous(g: Graph, system: System, choice: Permitted, permission: Permission) -> None:
     if any(n != g.zero for n in permission.offsets) or not choice.affine(g):
-        raise FormError(
-            f"whittaker does not fit {system.name!r}: hypothesis 'constraints are linear and homogeneous' fails"
-        )
+        raise misfit("whittaker", system, "constraints are linear and homogeneous")
     if len(choice.theta) < 2:
-        raise FormError(
-            f"whittaker does not fit {system.name!r}: hypothesis 'more than one degree of freedom' fails; only "
-            "a quadrature for t remains"
-        )
+        why = "; only a quadrature for t remains"
+        raise misfit("whittaker", system, "more than one degree of freedom", why)
 
 
 def _prime_symbols(system: System, choice: Permitted) -> tuple[sp.Symbol, ...]:
@@ -235,9 +254,7 @@ def _parts(g: Graph, system: System, ratios: Sequence[Node]) -> tuple[Node, Node
     slopes = gradient(g, lagrangian, system.nodes.eta)
     second = [forward(g, slopes, {v: g.one}) for v in system.nodes.eta]
     if g.depends_on([n for row in second for n in row], system.nodes.eta):
-        raise FormError(
-            f"whittaker does not fit {system.name!r}: hypothesis 'L is of second degree in the velocities' fails"
-        )
+        raise misfit("whittaker", system, "L is of second degree in the velocities")
     (level,) = g.substitute([lagrangian], zeros)
     linear = g.dot(g.substitute(slopes, zeros), ratios)
     (value,) = g.substitute([lagrangian], dict(zip(system.nodes.eta, ratios, strict=True)))

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...graph.graph import Graph, Node
+from ...graph.functions import FUNCTIONS
+from ...graph.graph import CONDITIONS, Graph, Node
 from .factor import Factoring, Literal, Term, multiplications
 from .terms import Atom, Atoms, Call, Frozen, Leaf, Monomial, Number, common, freeze, inverse, product
 
-_LATENCY = {"add": 4, "sub": 4, "mul": 4, "div": 13, "sqrt": 19, "neg": 1, "abs": 1, "min": 4, "max": 4}
-_LATENCY |= {"select": 2, "lt": 1, "le": 1, "eq": 1, "ne": 1, "and": 1, "or": 1, "sign": 2}
-_FUNCTION = 40
-"""Latencies in cycles on current processors: only their order of magnitude matters."""
+_LATENCY = {"add": 4, "sub": 4, "mul": 4, "div": 13, "neg": 1, "select": 2, **dict.fromkeys(CONDITIONS, 1)}
+"""In cycles on current processors, as in `Function.latency`."""
 _UNIT: Frozen = (((), 1),)
 
 
@@ -108,7 +107,11 @@ class Arrangement:
 
 def weight(op: str) -> int:
     """The cost of an operation, in additions."""
-    return 4 if op in ("div", "sqrt") else 1 if op in _LATENCY else 12
+    return FUNCTIONS[op].weight if op in FUNCTIONS else 4 if op == "div" else 1
+
+
+def _latency(op: str) -> int:
+    return FUNCTIONS[op].latency if op in FUNCTIONS else _LATENCY[op]
 
 
 @dataclass(frozen=True)
@@ -342,7 +345,7 @@ class Builder:
                 self.ready[n] = 0
             else:
                 start = max(self.ready[a] for a in g.args[n])
-                self.ready[n] = -1 if start < 0 else start + _LATENCY.get(g.op[n], _FUNCTION)
+                self.ready[n] = -1 if start < 0 else start + _latency(g.op[n])
             stack.pop()
         return node
 

@@ -1,0 +1,186 @@
+"""The named quantities of a model: its variables, and the nodes of those that kernels compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import sympy as sp
+
+from chaplygin.runtime.assumptions import ZERO_AT_START
+
+from ..declare.symbols import assumed
+from ..derive.friction import friction_outputs, friction_rows
+from ..derive.power import POWER, painleve_function, power
+from ..graph.functions import FUNCTIONS
+from ..graph.graph import RELATIONS, Graph, Node
+from .program import ContactEntry, EventEntry, Variable
+
+if TYPE_CHECKING:
+    from ..derive.equation_nodes import EquationNodes
+
+
+def _changing(g: Graph, node: Node) -> tuple[Node, str] | None:
+    """The function whose sign decides on the value of a node, and its description."""
+    op, args = g.op[node], g.args[node]
+    if op in RELATIONS:
+        return g.sub(*args), "difference of the sides of a condition"
+    function = FUNCTIONS.get(op)
+    if function is None or function.switch is None:
+        return None
+    name = function.symbolic.__name__
+    if function.switch.compares:
+        return g.sub(*args), f"difference of the arguments of {name}"
+    return args[0], f"argument of {name}"
+
+
+def kinks(eqs: EquationNodes) -> list[tuple[Node, str]]:
+    """The functions that change sign where the right-hand side has a kink or jump, in evaluation order.
+
+    These are the arguments of Abs and sign and the differences of the arguments of Min, Max and relations, provided
+    that they can change during a run; each is listed once.
+    """
+    g = eqs.graph
+    roots = [*eqs.rates, *eqs.force, *(n for row in eqs.mass for n in row)]
+    if eqs.friction is not None:
+        rows = friction_rows(g, eqs.friction)
+        roots += [*rows.right, *(n for row in (*rows.left, *rows.own) for n in row)]
+    if eqs.implicit is not None:
+        roots += [*eqs.implicit.right, *(n for row in eqs.implicit.mass for n in row)]
+    inputs = [g.symbol(u.name) for u in eqs.system.inputs]
+    moving = [*eqs.coordinate_nodes, *eqs.velocity_nodes, eqs.independent_node, *inputs]
+    moving += () if eqs.implicit is None else eqs.implicit.unknown
+    found: dict[Node, str] = {}
+    for node in g.reachable(roots):
+        changing = _changing(g, node)
+        if changing is not None:
+            guard, description = changing
+            if guard not in found and g.neg(guard) not in found and g.depends_on([guard], moving):
+                found[guard] = description
+    return list(found.items())
+
+
+def variable(eqs: EquationNodes, s: sp.Symbol, kind: str) -> Variable:
+    system = eqs.system
+    return Variable(
+        s.name,
+        kind,
+        system.units.get(s, ""),
+        system.descriptions.get(s, ""),
+        system.example.get(s, float("nan")),
+        assumed(s),
+    )
+
+
+def conserved(eqs: EquationNodes) -> list[tuple[Variable, Node]]:
+    """The first integrals, then the residuals."""
+    found = [
+        (Variable(i.name, "invariant", "", i.description, flags=ZERO_AT_START if i.zero else 0), i.node)
+        for i in eqs.found_invariants
+    ]
+    open_ = open_residuals(eqs)
+    return found + [
+        (Variable(n, "residual", "", "constraint residual", flags=ZERO_AT_START if n in open_ else 0), node)
+        for n, node in eqs.residuals_nodes.items()
+    ]
+
+
+def open_residuals(eqs: EquationNodes) -> dict[str, Node]:
+    """The residuals that a state can violate.
+
+    These are the holonomic equations, and the velocity constraints if every velocity is a state; otherwise the
+    dependent velocities are computed from the constraints.
+    """
+    free = all(v.name in eqs.states for v in eqs.system.velocities)
+    return {
+        name: node
+        for name, node in eqs.residuals_nodes.items()
+        if (free or name.startswith("holonomic_")) and node != eqs.graph.zero
+    }
+
+
+def guards(eqs: EquationNodes) -> list[tuple[Variable, Node]]:
+    """The guards of the events, then the kinks."""
+    events = eqs.system.nodes.events
+    nodes = eqs.graph.substitute([e.guard for e in events], eqs.permitted)
+    found = [
+        (Variable(e.name, "guard", "", "guard of the event"), node)
+        for e, node in zip(events, nodes, strict=True)
+    ]
+    return found + [
+        (Variable(f"kink_{i + 1}", "guard", "", text), node) for i, (node, text) in enumerate(kinks(eqs))
+    ]
+
+
+def outputs(eqs: EquationNodes, accelerations: Sequence[Node]) -> list[tuple[Variable, Node]]:
+    """Declared velocities that are not states, reactions, friction, the user's outputs, and those of `_balance`."""
+    system, invariants = eqs.system, {i.name for i in eqs.found_invariants}
+    found = [
+        (variable(eqs, v, "declared"), node) for v, node in eqs.declared.items() if v.name not in eqs.states
+    ]
+    found += [
+        (Variable(n, "reaction", "", "constraint reaction"), node) for n, node in eqs.reaction_nodes.items()
+    ]
+    friction = friction_outputs(eqs)
+    found += [(Variable(n, "output", "", text), node) for n, text, node in friction if n != "friction_power"]
+    units, about = ({str(k): v for k, v in texts.items()} for texts in (system.units, system.descriptions))
+    found += [
+        (Variable(n, "output", units.get(n, ""), about.get(n, "")), node)
+        for n, node in eqs.output_nodes.items()
+    ]
+    taken = {v.name for v, _ in found} | set(eqs.symbols) | invariants
+    for name, text, node in friction[-1:]:
+        found.append((Variable(_free(name, taken), "output", "", text), node))
+    return found + _balance(eqs, invariants, taken, accelerations)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The name, with the prefix `cg_` if the user has taken it."""
+    return f"cg_{name}" if name in taken else name
+
+
+def _balance(
+    eqs: EquationNodes, invariants: set[str], taken: set[str], accelerations: Sequence[Node]
+) -> list[tuple[Variable, Node]]:
+    """If the energy is not conserved: T + V, Painlevé's T2 - T0 + V if it differs, and the power that changes it.
+
+    A name that the user has taken gets the prefix `cg_`, except `energy`, which is left to the user.
+    """
+    if "energy" in invariants:
+        return []
+    h, total, same = painleve_function(eqs)
+    found = []
+    named = "energy" not in taken
+    if named:
+        found.append((Variable("energy", "output", "", "T + V"), total))
+    if "painleve" in invariants:
+        return found
+    if not (same and named):
+        found.append((Variable(_free("painleve", taken), "output", "", "T2 - T0 + V"), h))
+    found.append((Variable(_free("power", taken), "output", "", POWER), power(eqs, accelerations)))
+    return found
+
+
+def modes(eqs: EquationNodes) -> tuple[Variable, ...]:
+    """The modes of the contacts, then the assumed signs of normal forces that contain multipliers."""
+    contacts = eqs.system.nodes.contacts
+    slip = [Variable(c.name, "mode", "", f"slip of {c.name}: -1, 1, or 0 where it sticks") for c in contacts]
+    signs = [
+        Variable(f"{c.name}_sign", "mode", "", f"assumed sign of the normal force of {c.name}")
+        for c in contacts
+        if c.implicit
+    ]
+    return (*slip, *signs)
+
+
+def event_entries(eqs: EquationNodes) -> tuple[EventEntry, ...]:
+    return tuple(EventEntry(e.name, e.direction, e.terminal, bool(e.reset)) for e in eqs.system.nodes.events)
+
+
+def contact_entries(eqs: EquationNodes) -> tuple[ContactEntry, ...]:
+    found: list[ContactEntry] = []
+    signs = 0
+    for c in eqs.system.nodes.contacts:
+        found.append(ContactEntry(c.name, signs if c.implicit else -1))
+        signs += c.implicit
+    return tuple(found)
