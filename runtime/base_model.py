@@ -13,6 +13,7 @@ from .errors import ArgumentError
 from .initial import InitialStates, wide
 
 if TYPE_CHECKING:
+    from .ensemble_job import EnsemblePart
     from .ensemble_result import Ensemble
 
 Array = NDArray[np.float64]
@@ -57,6 +58,10 @@ class BaseModel(InitialStates):
 
     methods: Mapping[str, Method]
     """The integration methods by name."""
+
+    def _ensemble_core(self, part: EnsemblePart) -> Any:
+        """What runs the trajectories of a part of an ensemble; see `EnsemblePart`."""
+        raise NotImplementedError
 
     @property
     def quantities(self) -> tuple[str, ...]:

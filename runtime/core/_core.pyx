@@ -7,10 +7,11 @@ Plain float64 arrays and plain dicts of floats are read here, in C; everything e
 
 from cpython.dict cimport PyDict_CheckExact, PyDict_GetItemWithError, PyDict_SetDefault, PyDict_Size
 from cpython.exc cimport PyErr_CheckSignals
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_FromDouble
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact, PyFloat_FromDouble
 from cpython.long cimport PyLong_AsDouble, PyLong_AsLong, PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
+from cpython.unicode cimport PyUnicode_AsUTF8
 from libc.math cimport INFINITY, NAN, fabs, isfinite
 from libc.stdint cimport int32_t, int64_t, uint32_t, uintptr_t
 from libc.stdlib cimport calloc, free, realloc
@@ -18,10 +19,11 @@ from libc.string cimport memcpy, memset
 
 cimport numpy as cnp
 import numpy as np
+from dataclasses import replace
 from time import perf_counter
 from types import MappingProxyType
 
-from . import arguments
+from . import arguments, options
 from .base_model import Method
 from .errors import ArgumentError, KernelError, LoadError, kernel_failed, message_of
 from .inputs import Inputs
@@ -33,8 +35,6 @@ cnp.import_array()
 
 KINDS = ("coordinate", "velocity", "parameter", "input", "declared", "output", "reaction", "invariant", "residual",
          "guard", "mode")
-
-cdef double SMALLEST_RTOL = arguments.SMALLEST_RTOL
 
 cdef enum:
     FIRST_ROWS = 64
@@ -562,15 +562,17 @@ cdef class KernelCore:
     cdef cg_run_t *_take_run(self, method) except NULL:
         """A run for `method`; reuses the spare one if it fits."""
         cdef cg_run_t *run = NULL
+        cdef const char *name
         cdef size_t size
         cdef int status
         if not isinstance(method, str) or method not in self.methods:
             raise arguments.unknown_method(method, self.methods)
-        name = (<str> method).encode()
-        size = cg_run_size(self.model, name)
+        name = PyUnicode_AsUTF8(method)
         if self.spare is not NULL and self.spare_method == method:
             run, self.spare = self.spare, NULL
+            size = run.size
         else:
+            size = cg_run_size(self.model, name)
             run = cg_run_new(size)
         if run is NULL:
             raise MemoryError
@@ -605,6 +607,7 @@ cdef dict _listed(const cg_method_t *method, dict found):
 
 
 include "_quantities.pxi"
+include "_options.pxi"
 include "_signals.pxi"
 include "_events.pxi"
 include "_runs.pxi"
