@@ -321,6 +321,9 @@ def test_preparation_and_integration_are_two_figures(
         "compiling chaplygin_sleigh (maggi): 1.5 s",
         "compiling lanes of chaplygin_sleigh: 2.0 s",
     ]
+    monkeypatch.setattr(cg.Model, "integrate", lasting(0.5, cg.Model.integrate))
+    text = output(capsys, "run", "chaplygin_sleigh", "--t-end", "0.01", "--no-check")
+    assert "prepared in 1.5 s, integrated in 500 ms" in text
 
 
 def test_an_ensemble_along_a_coordinate(capsys: Captured) -> None:
