@@ -4,12 +4,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .base_model import KernelEntry
 from .inputs import Inputs
 from .solution import Solution
 
 Array = NDArray[np.float64]
-
-KINDS: tuple[str, ...]
 
 def methods() -> tuple[str, ...]: ...
 def widest_lanes() -> int: ...
@@ -22,6 +21,8 @@ class KernelCore:
     form: str
     digest: str
     generator: str
+    independent: str
+    _entries: dict[str, KernelEntry]
     states: tuple[str, ...]
     parameters: tuple[str, ...]
     inputs: tuple[str, ...]
@@ -65,9 +66,16 @@ class KernelCore:
         self, t0: float, x0: Array, p: list[Array], u: Array, atol: float
     ) -> NDArray[np.intp]: ...
     def evaluate(self, t: Any, y: Any, p: Any, u: Any = ()) -> dict[str, Any]: ...
-    def _rename_time(self, name: str) -> None: ...
     def _columns(
-        self, kernel: str, t: Array, y: Array, p: Array, u: Array, v: Array | None, strict: bool = True
+        self,
+        kernel: str,
+        t: Array,
+        y: Array,
+        p: Array,
+        u: Array,
+        v: Array | None,
+        strict: bool = True,
+        event: int | None = None,
     ) -> Array: ...
 
 class ModelCore(KernelCore):

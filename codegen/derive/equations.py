@@ -112,7 +112,7 @@ class Equations:
 
     def emit(self, folder: str | Path, *, force: bool = False) -> list[Path]:
         """Write the C sources (.c .h) and the Cython module (.pyx .pxd .pyi) into a folder; see `System.emit`."""
-        from ..emit.c_core import emit_to
+        from ..emit.targets import emit_to
 
         return emit_to(self.program, folder, force=force)
 

@@ -9,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from .c_core import emit
+from .targets import emit
 
 GOLDEN = {
     "chaplygin_sleigh": "maggi",
