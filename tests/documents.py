@@ -27,3 +27,19 @@ def blocks(name: str) -> list[Block]:
         Block(found[1], found[2].strip(), found[3], text.count("\n", 0, found.start(3)) + 1)
         for found in _BLOCK.finditer(text)
     ]
+
+
+def sections(name: str, heading: str) -> dict[str, range]:
+    """The line numbers of each `###` section below a `##` heading, by title."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    start = text.index(f"{heading}\n") + len(heading)
+    end = text.find("\n## ", start)
+    marks = [
+        m
+        for m in re.finditer(r"^### (.*)$", text, re.M)
+        if start < m.start() < (len(text) if end < 0 else end)
+    ]
+    lines = [
+        text.count("\n", 0, at) + 1 for at in (*(m.start() for m in marks), len(text) if end < 0 else end)
+    ]
+    return {mark[1]: range(first, last) for mark, first, last in zip(marks, lines, lines[1:])}

@@ -7,6 +7,7 @@ from typing import Any
 
 import sympy as sp
 
+from .entry import Entry
 from .symbols import Coordinate, DeclarationError, Input, Parameter, Time, Velocity, check_name
 
 Expression = Any
@@ -86,13 +87,17 @@ class Body:
         d = vector(where, "about", about)
         return given - self.mass * (d.dot(d) * sp.eye(3) - d * d.T)
 
-    def entries(self) -> list[tuple[str, Expression]]:
-        """The declared expressions, each with the name of its entry."""
-        found = [("mass", self.mass)]
-        found += [(f"inertia[{i}, {j}]", self.inertia[i, j]) for i in range(3) for j in range(3)]
-        found += [(f"rotation[{i}, {j}]", self.rotation[i, j]) for i in range(3) for j in range(3)]
-        found += [(f"center[{i}]", self.center[i]) for i in range(3)]
-        return [(f"bodies[{self.name!r}].{place}", e) for place, e in found]
+    def entries(self) -> list[tuple[Entry, Expression]]:
+        """The declared expressions, each with its place."""
+
+        def entry(attribute: str, index: str | None = None) -> Entry:
+            return Entry("bodies", self.name, attribute, index)
+
+        found = [(entry("mass"), self.mass)]
+        for name in ("inertia", "rotation"):
+            matrix, places = getattr(self, name), [(i, j) for i in range(3) for j in range(3)]
+            found += [(entry(name, f"{i}, {j}"), matrix[i, j]) for i, j in places]
+        return [*found, *((entry("center", str(i)), self.center[i]) for i in range(3))]
 
     def __repr__(self) -> str:
         of = f", parent={self.parent.name!r}" if self.parent else ""

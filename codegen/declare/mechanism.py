@@ -14,6 +14,7 @@ from ..graph.from_sympy import Lowering
 from ..graph.graph import Graph, Node
 from ..graph.to_sympy import expressions
 from .bodies import Body
+from .entry import Entry
 from .interactions import Interaction
 from .points import Point, example_point, moved_points, sample
 from .screws import Flow, Screw
@@ -38,18 +39,17 @@ class Mechanism:
     flow: Flow
 
 
-def entries(bodies: Sequence[Body], interactions: Sequence[Interaction]) -> list[tuple[str, Any]]:
-    """Every expression of the bodies and interactions, labelled with the place of its declaration."""
+def entries(bodies: Sequence[Body], interactions: Sequence[Interaction]) -> list[tuple[Entry, Any]]:
+    """Every expression of the bodies and interactions with its place."""
     found = [entry for body in bodies for entry in body.entries()]
     for i, item in enumerate(interactions):
-        where = f"interactions[{i}] ({type(item).__name__})"
         for name, e in item.entries():
-            parts = list(e) if isinstance(e, sp.MatrixBase) else [e]
-            found += [(f"{where}: {name}", part) for part in parts]
+            place = Entry("interactions", i, name, kind=type(item).__name__)
+            found += [(place, part) for part in (e if isinstance(e, sp.MatrixBase) else [e])]
     return found
 
 
-def mechanism(bodies: Sequence[Body], interactions: Sequence[Interaction], flow: Flow) -> Mechanism:
+def contributions(bodies: Sequence[Body], interactions: Sequence[Interaction], flow: Flow) -> Mechanism:
     """T, V and Q of bodies and interactions along the flow."""
     g = flow.graph
     potentials = [item.potential(flow, bodies) for item in interactions]
@@ -83,7 +83,7 @@ class Screws(Mapping[str, Screw]):
         return len(self._system.bodies)
 
     def _screw(self, flow: Flow, body: Body) -> Screw:
-        symbols = {s.name: s for s in self._system.all_symbols()}
+        symbols = self._system.symbols
         omega, speed = flow.omega(body), flow.speed(body)
 
         def column(v: Sequence[Node]) -> Any:

@@ -78,7 +78,7 @@ class Function:
     by_exp: Call | None = None
     """The value from (exp, a), for exponentials: `evaluate` shrinks their arguments."""
     slope: Call = _one
-    """A bound of |f'|, from (f(a), a), for estimates of rounding errors."""
+    """About |f'|, from (f(a), a), for estimates of rounding errors."""
     switch: Switch | None = None
 
     def __post_init__(self) -> None:

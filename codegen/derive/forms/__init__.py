@@ -1,11 +1,12 @@
 """The equation forms: one module each, with a `Form` that says what it derives and which systems it fits.
 
-A new form is one file here and one line in `FORMS`.
+A new form is one file here and one line in `_MODULES`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
@@ -13,23 +14,23 @@ from chaplygin.runtime.errors import FormError as FormError
 
 from ..equations import Equations
 from ..friction import add_friction
-from . import chetaev, hamel, lagrange, maggi, multipliers, nonholonomic, poincare, routh, whittaker
 from .form import Form
 
 if TYPE_CHECKING:
     from ...declare.system import System
 
-FORMS = (
-    lagrange.FORM,
-    poincare.FORM,
-    maggi.FORM,
-    multipliers.FORM,
-    chetaev.FORM,
-    hamel.FORM,
-    nonholonomic.FORM,
-    routh.FORM,
-    whittaker.FORM,
+_MODULES = (
+    "lagrange",
+    "poincare",
+    "maggi",
+    "multipliers",
+    "chetaev",
+    "hamel",
+    "nonholonomic",
+    "routh",
+    "whittaker",
 )
+FORMS: tuple[Form, ...] = tuple(import_module(f".{module}", __name__).FORM for module in _MODULES)
 """All forms. The first that fits a system is its default."""
 
 

@@ -161,11 +161,10 @@ def _equations(
 def _steady(g: Graph, system: System) -> None:
     """Check hypothesis (ii), except for the constraints."""
     fields = system.nodes.fields
-    symbols = {s.name: s for s in system.all_symbols()}
     names = [
         v.name
         for v, n in zip(system.velocities, system.nodes.forces, strict=True)
-        if not is_zero(g, n, symbols)
+        if not is_zero(g, n, system.symbols)
     ]
     if names:
         why = f" (forces on {', '.join(names)})"

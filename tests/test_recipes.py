@@ -1,0 +1,90 @@
+"""The recipes of docs/architecture.md, carried out on a copy of the packages.
+
+A section `### ...` below `## Recipes` is one recipe. Its blocks are marked `file NAME`, a new file; `row of TABLE in
+FILE`, lines at the end of a table; and `use`, a session that must print what it says.
+"""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from documents import ROOT, Block, blocks, sections
+
+PAGE = "docs/architecture.md"
+SESSION = """
+import doctest, sys
+sys.exit(doctest.testfile(sys.argv[1], module_relative=False, optionflags=doctest.ELLIPSIS).failed)
+"""
+
+
+def add_row(path: Path, table: str, row: str) -> None:
+    """Insert lines before the closing bracket of the table, which must be the value of one assignment."""
+    text = path.read_text(encoding="utf-8")
+    (value,) = (
+        node.value
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name) and target.id == table
+    )
+    lines = text.splitlines(keepends=True)
+    assert value.end_lineno is not None
+    lines.insert(value.end_lineno - 1, row)
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+def carry_out(block: Block, package: Path) -> None:
+    """Do what a block says to the copy of the packages."""
+    what, _, rest = block.argument.partition(" ")
+    if what == "file":
+        path = package / rest
+        assert not path.exists(), f"{rest} is not new"
+        path.write_text(block.text, encoding="utf-8")
+    else:
+        table, _, name = rest.removeprefix("of ").partition(" in ")
+        add_row(package / name, table, block.text)
+
+
+RECIPES = sections(PAGE, "## Recipes")
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_recipe_works(recipe: str, tmp_path: Path) -> None:
+    package = tmp_path / "chaplygin"
+    shutil.copytree(ROOT / "src" / "chaplygin", package)
+    for folder in ("codegen", "runtime", "systems", "templates"):
+        shutil.copytree(ROOT / folder, package / folder)
+    (package / "generated").mkdir()
+    (package / "generated" / "__init__.py").touch()
+    found = [block for block in blocks(PAGE) if block.line in RECIPES[recipe]]
+    changes = [b for b in found if b.argument.startswith(("file ", "row "))]
+    sessions = [b for b in found if b.argument == "use"]
+    assert changes
+    assert sessions
+    for block in changes:
+        carry_out(block, package)
+    for block in sessions:
+        assert doctest.DocTestParser().get_examples(block.text)
+        session = tmp_path / "session.txt"
+        session.write_text(block.text, encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, "-c", SESSION, str(session)],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(tmp_path), "CHAPLYGIN_BACKGROUND": "0"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_there_is_a_recipe_for_every_kind_of_part() -> None:
+    words = ("function", "form", "system")
+    assert [word for word in words if not any(word in title for title in RECIPES)] == []
