@@ -3,9 +3,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Unpack
 
 from .base_model import KernelEntry
 from .inputs import Inputs
+from .options import RunKeywords, RunOptions
 from .solution import Solution
 
 Array = NDArray[np.float64]
@@ -86,24 +88,16 @@ class ModelCore(KernelCore):
         parameters: Any = None,
         inputs: Any = None,
         *,
-        method: str = "dop853",
-        rtol: float = 1e-9,
-        atol: Any = 1e-9,
         t_eval: Any = None,
         dense_output: bool = False,
-        max_step: float = ...,
-        first_step: float | None = None,
-        step: float | None = None,
-        max_steps: int = 10_000_000,
         events: Any = None,
-        kinks: bool = False,
-        paradox: str = "stop",
+        **options: Unpack[RunKeywords],
     ) -> Solution: ...
 
 class StepperCore:
     model: Any
     method: str
-    _options: dict[str, Any]
+    _options: RunOptions
 
     def __init__(self, *arguments: Any) -> None: ...
     def advance(self, t: float) -> Array: ...
@@ -142,9 +136,9 @@ class EnsembleCore:
     done: int
     lanes: int
 
-    def __init__(self, *arguments: Any) -> None: ...
+    def __init__(self, model: Any, part: Any) -> None: ...
     def stop(self) -> None: ...
     @property
     def error(self) -> BaseException | None: ...
-    def events(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]: ...
+    def events(self) -> Array: ...
     def run(self, pieces: list[tuple[int, int]], attend: Callable[[], None] | None = None) -> None: ...

@@ -13,6 +13,7 @@ from .errors import ArgumentError
 from .initial import InitialStates, wide
 
 if TYPE_CHECKING:
+    from .ensemble_job import EnsemblePart
     from .ensemble_result import Ensemble
 
 Array = NDArray[np.float64]
@@ -70,6 +71,10 @@ class BaseModel(InitialStates):
     ) -> tuple[list[Any], list[Array]] | None:
         """The start of an ensemble by the fast path of `_ensemble.pxi`; None if arguments need conversion or checks."""
         return None
+
+    def _ensemble_core(self, part: EnsemblePart) -> Any:
+        """What runs the trajectories of a part of an ensemble; see `EnsemblePart`."""
+        raise NotImplementedError
 
     @property
     def methods(self) -> tuple[str, ...]:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .base_model import BaseModel, Variable
 from .errors import CoreMissingError
+from .options import STEPPER, RunKeywords, of_call, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ._core import ModelCore
+    from typing_extensions import Unpack
+
+    from ._core import EnsembleCore, ModelCore, methods
+    from .ensemble_job import EnsemblePart
     from .stepper import Stepper
 
     _core_error: ImportError | None = None
 else:
     try:
-        from ._core import ModelCore
+        from ._core import EnsembleCore, ModelCore, methods
 
+        shown()(ModelCore.integrate)
         _core_error = None
     except ImportError as error:  # installed without a compiler: the import works, models do not
         _core_error = error
@@ -130,10 +133,9 @@ class Model(ModelCore, BaseModel):
     @property
     def methods(self) -> tuple[str, ...]:
         """Names of the integration methods."""
-        from ._core import methods
-
         return methods()
 
+    @shown(STEPPER)
     def stepper(
         self,
         initial: Any = None,
@@ -141,30 +143,16 @@ class Model(ModelCore, BaseModel):
         inputs: Any = None,
         *,
         t0: float = 0.0,
-        method: str = "dop853",
-        rtol: float = 1e-9,
-        atol: Any = 1e-9,
-        max_step: float = np.inf,
-        first_step: float | None = None,
-        step: float | None = None,
-        max_steps: int = 2**61,
-        kinks: bool = False,
-        paradox: str = "stop",
+        **options: Unpack[RunKeywords],
     ) -> Stepper:
         """A stepper, for a caller that owns the clock; see `Stepper`. Arguments are as for `integrate`."""
         from .stepper import Stepper
 
-        options = {
-            "rtol": rtol,
-            "atol": atol,
-            "max_step": max_step,
-            "first_step": first_step,
-            "step": step,
-            "max_steps": max_steps,
-            "kinks": kinks,
-            "paradox": paradox,
-        }
-        return Stepper.start(self, t0, initial, parameters, inputs, method, options)
+        how = of_call(Model.stepper, options, STEPPER)
+        return Stepper.start(self, t0, initial, parameters, inputs, how)
+
+    def _ensemble_core(self, part: EnsemblePart) -> EnsembleCore:
+        return EnsembleCore(self, part)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a model as the path of its module: the file must exist when it is unpickled."""

@@ -20,8 +20,7 @@ from test_c_lanes import ROOT, RUNTIME, flags_of, need
 
 import chaplygin as cg
 from chaplygin.codegen.build.toolchain import Compiler
-from chaplygin.runtime import ArgumentError, core_available
-from chaplygin.runtime import ensemble as ensembles
+from chaplygin.runtime import ArgumentError, core_available, ensemble_job
 from chaplygin.runtime import lanes as libraries
 from chaplygin.runtime.lanes import METHODS as SIDE_BY_SIDE
 from chaplygin.runtime.lanes import lane_set
@@ -189,7 +188,7 @@ def test_bits_do_not_depend_on_the_cpu_or_the_compiler(
     table = ctypes.c_char.in_dll(ctypes.CDLL(str(target)), f"chaplygin_sleigh_lanes_{lanes}")
     address = ctypes.addressof(table)
     assert given.model.runs_lanes(address)
-    monkeypatch.setattr(ensembles, "lane_set", lambda *_: (address, lanes))
+    monkeypatch.setattr(ensemble_job, "lane_set", lambda *_: (address, lanes))
     for alone in expected():
         assert_same(alone, cg.ensemble(given.model, (0, 1), N, *given, t_eval=alone.t_eval))
 

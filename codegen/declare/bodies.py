@@ -7,6 +7,7 @@ from typing import Any
 
 import sympy as sp
 
+from . import checks
 from .entry import Entry
 from .symbols import Coordinate, DeclarationError, Input, Parameter, Time, Velocity, check_name
 
@@ -136,14 +137,7 @@ def moves(e: Any) -> set[sp.Symbol]:
 
 def scalar(where: str, entry: str, value: Any) -> Expression:
     """`value` as a scalar expression in (t, x, parameters, inputs)."""
-    if isinstance(value, (str, bytes)):
-        raise DeclarationError(f"{where}: {entry} is a string; give a SymPy expression")
-    try:
-        e = sp.sympify(value)
-    except (sp.SympifyError, TypeError, AttributeError) as error:
-        raise DeclarationError(f"{where}: {entry} is not a SymPy expression: {error}") from None
-    if not isinstance(e, sp.Expr):
-        raise DeclarationError(f"{where}: {entry} is {type(e).__name__}; give a scalar SymPy expression")
+    e = checks.scalar(f"{where}: {entry}", value)
     for s in sorted(e.free_symbols, key=str):
         if isinstance(s, Velocity):
             raise DeclarationError(

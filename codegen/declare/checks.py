@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
@@ -31,6 +31,8 @@ from .symbols import (
 
 if TYPE_CHECKING:
     from .declaration import Declaration
+
+Item = TypeVar("Item")
 
 
 def require_coordinates(system: str, symbols: Iterable[Any], entry: str) -> None:
@@ -71,7 +73,7 @@ def expression(system: str, entry: Entry, value: Any) -> Any:
 
 def scalar(where: str, value: Any) -> Any:
     """A value as a scalar SymPy expression; strings are refused, since SymPy would evaluate them."""
-    if isinstance(value, str):
+    if isinstance(value, (str, bytes)):
         raise DeclarationError(f"{where} is a string; give a SymPy expression")
     try:
         result = sp.sympify(value)
@@ -92,6 +94,22 @@ def sequence(system: str, entry: str, given: Any) -> list[Any]:
     if isinstance(given, (str, sp.Basic, Mapping)) or not isinstance(given, Iterable):
         raise DeclarationError(f"System {system!r}: {entry} is {type(given).__name__}; give a list")
     return list(given)
+
+
+def instances(system: str, entry: str, given: Any, kind: type[Item], advice: str) -> tuple[Item, ...]:
+    """The items of a list, each an object of the package."""
+    found = sequence(system, entry, given)
+    for i, item in enumerate(found):
+        if not isinstance(item, kind):
+            raise DeclarationError(f"System {system!r}: {entry}[{i}] is {type(item).__name__}; give {advice}")
+    return tuple(found)
+
+
+def distinct(system: str, entry: str, names: Sequence[Any]) -> None:
+    """Refuse a name that is used twice."""
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise DeclarationError(f"System {system!r}: {entry}: the name {name!r} is used twice")
 
 
 def expressions(

@@ -89,23 +89,17 @@ MOST_CONTACTS = 64
 """CG_MOST_CONTACTS of cg_events.h."""
 
 
-def checked(system: str, given: Sequence[Any]) -> tuple[Coulomb, ...]:
+def checked(system: str, given: Any) -> tuple[Coulomb, ...]:
     """The contacts of a system, at most `MOST_CONTACTS` and with distinct names."""
-    found: list[Coulomb] = []
-    if len(given) > MOST_CONTACTS:
+    found = checks.instances(
+        system, "contacts", given, Coulomb, "chaplygin.Coulomb(name, slip=, normal=, mu=)"
+    )
+    if len(found) > MOST_CONTACTS:
         raise DeclarationError(
-            f"System {system!r}: contacts has {len(given)} entries; a model can have at most {MOST_CONTACTS} contacts"
+            f"System {system!r}: contacts has {len(found)} entries; a model can have at most {MOST_CONTACTS} contacts"
         )
-    for i, contact in enumerate(given):
-        if not isinstance(contact, Coulomb):
-            raise DeclarationError(
-                f"System {system!r}: contacts[{i}] is {type(contact).__name__}; give chaplygin.Coulomb(name, slip=, "
-                "normal=, mu=)"
-            )
-        if contact.name in (c.name for c in found):
-            raise DeclarationError(f"System {system!r}: contacts: the name {contact.name!r} is used twice")
-        found.append(contact)
-    return tuple(found)
+    checks.distinct(system, "contacts", [c.name for c in found])
+    return found
 
 
 def entries(contacts: Sequence[Coulomb]) -> list[tuple[Entry, Any]]:

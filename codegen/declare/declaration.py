@@ -140,7 +140,7 @@ def declare(name: str, **given: Any) -> Declaration:
     check_name(name, "System name")
     rows = _kinematics(name, given["kinematics"], given["coordinates"])
     example = checks.example(name, given["example"] or {})
-    bodies, interactions = tuple(given["bodies"]), tuple(given["interactions"])
+    bodies, interactions = mechanism.checked(name, given["bodies"], given["interactions"])
     kinetic = 0 if given["kinetic"] is None and bodies else given["kinetic"]
     own_kinetic = checks.expression(name, Entry("kinetic"), kinetic)
     own_potential = checks.expression(name, Entry("potential"), given["potential"])
@@ -151,7 +151,6 @@ def declare(name: str, **given: Any) -> Declaration:
     velocities = _velocities(name, rows, example)
     allowed = velocities, "a velocity of the system"
     forces = checks.expressions(name, "forces", given["forces"] or {}, *allowed)
-    mechanism.check_declared(name, rows, bodies, interactions)
     named = checks.mapping(name, "outputs", given["outputs"] or {}).items()
     outputs = {str(key): checks.expression(name, Entry("outputs", key), e) for key, e in named}
     parametrization = given["parametrization"]
@@ -172,8 +171,8 @@ def declare(name: str, **given: Any) -> Declaration:
         holonomic=tuple(holonomic),
         parametrization=parametrization,
         independent=_independent(name, parametrization, velocities, example),
-        contacts=contacts.checked(name, checks.sequence(name, "contacts", given["contacts"])),
-        events=events.named(name, checks.sequence(name, "events", given["events"])),
+        contacts=contacts.checked(name, given["contacts"]),
+        events=events.named(name, given["events"]),
         outputs=outputs,
         units=dict(checks.mapping(name, "units", given["units"] or {})),
         descriptions=dict(checks.mapping(name, "descriptions", given["descriptions"] or {})),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -104,19 +104,14 @@ class EventNodes:
     reset: Mapping[sp.Symbol, Node]
 
 
-def named(system: str, given: Sequence[Any]) -> tuple[Event, ...]:
+def named(system: str, given: Any) -> tuple[Event, ...]:
     """The events of a system, each with a name."""
-    found: list[Event] = []
-    for i, event in enumerate(given):
-        if not isinstance(event, Event):
-            raise DeclarationError(
-                f"System {system!r}: events[{i}] is {type(event).__name__}; give chaplygin.Event(expression, ...); "
-                "Python functions of (t, y) go to integrate(events=...)"
-            )
-        name = event.name or f"event_{i + 1}"
-        if name in (e.name for e in found):
-            raise DeclarationError(f"System {system!r}: events: the name {name!r} is used twice")
-        found.append(Event(event.expr, event.direction, event.terminal, event.reset, name))
+    advice = "chaplygin.Event(expression, ...); Python functions of (t, y) go to integrate(events=...)"
+    found = [
+        replace(event, name=event.name or f"event_{i}")
+        for i, event in enumerate(checks.instances(system, "events", given, Event, advice), start=1)
+    ]
+    checks.distinct(system, "events", [event.name for event in found])
     return tuple(found)
 
 

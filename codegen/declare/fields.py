@@ -46,6 +46,15 @@ class Fields:
             for i in range(n)
         )
 
+    @property
+    def components(self) -> list[Node]:
+        """Every component, those of X_0 first."""
+        return [n for field in (self.drift, *self.along) for n in field]
+
+    def autonomous(self, g: Graph) -> bool:
+        """Whether X_0 = d/dt and no component depends on time."""
+        return all(n == g.zero for n in self.drift) and not g.depends_on(self.components, [self.time])
+
     def velocity(self, g: Graph, eta: Sequence[Node]) -> list[Node]:
         """dx_i/dt = xi_0^i + xi_a^i eta_a."""
         return [

@@ -17,8 +17,7 @@ from ..graph.zero import is_zero
 
 
 def _points(system: System) -> list[dict[str, float]]:
-    roots = [*system.nodes.fields.drift, *(n for field in system.nodes.fields.along for n in field)]
-    return good_points(system, roots, 3)
+    return good_points(system, system.nodes.fields.components, 3)
 
 
 def recognise(g: Graph, system: System, nodes: list[Node]) -> list[Node]:

@@ -7,7 +7,7 @@ Plain float64 arrays and plain dicts of floats are read here, in C; everything e
 
 from cpython.dict cimport PyDict_CheckExact, PyDict_GetItemWithError, PyDict_SetDefault, PyDict_Size
 from cpython.exc cimport PyErr_CheckSignals
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_FromDouble
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact, PyFloat_FromDouble
 from cpython.long cimport PyLong_AsDouble, PyLong_AsLong, PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
@@ -18,9 +18,10 @@ from libc.string cimport memcpy, memset
 
 cimport numpy as cnp
 import numpy as np
+from dataclasses import replace
 from time import perf_counter
 
-from . import arguments
+from . import arguments, options
 from .base_model import KINDS, TAKES, KernelEntry
 from .errors import ArgumentError, KernelError, LoadError, kernel_failed, message_of
 from .inputs import Inputs
@@ -29,8 +30,6 @@ from .solution import Dense, Solution
 include "_abi.pxi"
 
 cnp.import_array()
-
-cdef double SMALLEST_RTOL = arguments.SMALLEST_RTOL
 
 cdef enum:
     FIRST_ROWS = 64
@@ -551,10 +550,11 @@ cdef class KernelCore:
         if name is None:
             from .arguments import unknown_method
             raise unknown_method(method, methods())
-        size = cg_run_size(self.model, name)
         if self.spare is not NULL and self.spare_method == method:
             run, self.spare = self.spare, NULL
+            size = run.size
         else:
+            size = cg_run_size(self.model, name)
             run = cg_run_new(size)
         if run is NULL:
             raise MemoryError
@@ -574,7 +574,7 @@ cdef class KernelCore:
 
 def methods():
     """Names of the integration methods."""
-    return tuple(METHODS)
+    return METHOD_NAMES
 
 
 cdef dict _methods():
@@ -587,9 +587,11 @@ cdef dict _methods():
 
 
 cdef dict METHODS = _methods()  # name -> the same name for C
+cdef tuple METHOD_NAMES = tuple(METHODS)
 
 
 include "_quantities.pxi"
+include "_options.pxi"
 include "_signals.pxi"
 include "_events.pxi"
 include "_runs.pxi"
