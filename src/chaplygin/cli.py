@@ -113,7 +113,7 @@ def _parser() -> argparse.ArgumentParser:
             help=text,
             description=text[0].upper() + text[1:] + ".",
             epilog=epilog,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_Help,
             allow_abbrev=False,
         )
         sub.set_defaults(command=home)
@@ -227,6 +227,22 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Help that lists the integration methods of the runtime, which is imported only when help is printed."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        text = super()._get_help_string(action)
+        if action.dest != "method" or text is None:
+            return text
+        from chaplygin.runtime.model import core_available
+
+        if not core_available():
+            return text.replace("METHODS", "the integration methods")
+        from chaplygin.runtime._core import methods
+
+        return text.replace("METHODS", "; ".join(f"{m.name}: {m.summary}" for m in methods().values()))
+
+
 def _integration(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--t-end", type=float, metavar="T", help="end time of the run (default: from the catalogue)"
@@ -234,7 +250,7 @@ def _integration(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--method",
         default="dop853",
-        help="dop853, tsit5, vern7, vern9, rodas5p (stiff), auto (switches) or rk4 (fixed step) (default: %(default)s)",
+        help="METHODS (default: %(default)s)",
     )
     parser.add_argument("--rtol", type=float, default=1e-9, help="relative tolerance (default: %(default)g)")
     parser.add_argument("--atol", type=float, help="absolute tolerance (default: rtol)")
