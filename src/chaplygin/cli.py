@@ -230,10 +230,9 @@ def _integration(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--method",
-        default="dop853",
-        help="dop853, tsit5, vern7, vern9, rodas5p (stiff), auto (switches) or rk4 (fixed step) (default: %(default)s)",
+        help="dop853, tsit5, vern7, vern9, rodas5p (stiff), auto (switches) or rk4 (fixed step); default: as integrate",
     )
-    parser.add_argument("--rtol", type=float, default=1e-9, help="relative tolerance (default: %(default)g)")
+    parser.add_argument("--rtol", type=float, help="relative tolerance (default: as integrate)")
     parser.add_argument("--atol", type=float, help="absolute tolerance (default: rtol)")
     parser.add_argument("--step", type=float, help="step size of a fixed-step method")
     parser.add_argument(
