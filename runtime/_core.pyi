@@ -1,10 +1,11 @@
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Unpack
 
+from .base_model import Method
 from .inputs import Inputs
 from .options import RunKeywords, RunOptions
 from .solution import Solution
@@ -13,7 +14,7 @@ Array = NDArray[np.float64]
 
 KINDS: tuple[str, ...]
 
-def methods() -> tuple[str, ...]: ...
+def methods() -> dict[str, Method]: ...
 def widest_lanes() -> int: ...
 
 class KernelCore:
@@ -38,6 +39,7 @@ class KernelCore:
     kinks: tuple[str, ...]
     contacts: tuple[str, ...]
     modes: tuple[str, ...]
+    methods: Mapping[str, Method]
     hybrid: bool
     n_states: int
     n_parameters: int

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-__all__ = ["BaseModel", "Variable"]
+__all__ = ["BaseModel", "Method", "Variable"]
 
 
 class Variable(NamedTuple):
@@ -35,6 +35,18 @@ class Variable(NamedTuple):
     flags: int = 0
 
 
+class Method(NamedTuple):
+    """An integration method: its name, a few words about it, its order, and what it needs."""
+
+    name: str
+    summary: str
+    order: int
+    adaptive: bool = True
+    """Whether it controls its steps by tolerances; otherwise it takes a fixed step."""
+    implicit: bool = False
+    """Whether it needs the model's Jacobian."""
+
+
 class BaseModel(InitialStates):
     """Base of `Model` and `PythonModel`: everything that does not depend on how kernels are called."""
 
@@ -44,13 +56,11 @@ class BaseModel(InitialStates):
         """The start of an ensemble by the fast path of `_ensemble.pxi`; None if arguments need conversion or checks."""
         return None
 
+    methods: Mapping[str, Method]
+    """The integration methods by name."""
+
     def _ensemble_core(self, part: EnsemblePart) -> Any:
         """What runs the trajectories of a part of an ensemble; see `EnsemblePart`."""
-        raise NotImplementedError
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """Names of the integration methods."""
         raise NotImplementedError
 
     @property

@@ -20,7 +20,7 @@ from .base_model import BaseModel, Variable
 from .consistency import Accepted, note_end
 from .errors import UNSUPPORTED, ArgumentError, PurePythonWarning, kernel_failed
 from .options import STEPPER, RunKeywords, of_call, shown
-from .python_methods import METHODS, Record, Settings, status_of
+from .python_methods import METHODS, Integrator, Record, Settings, integrator, status_of
 from .python_stepper import PythonStepper
 from .solution import Problem, Solution
 
@@ -95,7 +95,7 @@ class PythonModel(BaseModel):
     "bdf" for stiff systems.
     """
 
-    integrators = METHODS
+    methods = METHODS
     events = contacts = modes = ()
 
     def __init__(self, kernels: PythonKernels, *, quiet: bool = False) -> None:
@@ -125,11 +125,6 @@ class PythonModel(BaseModel):
         self.has_initial = "initial" in kernels.python
         self.ends: dict[bytes, float] = {}
         self._ensembles: dict[int, Any] = {}
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """Names of the integration methods."""
-        return tuple(self.integrators)
 
     def rhs(self, t: Any, y: Any, p: Any, u: Any = ()) -> Array:
         """dy/dt at time t: (n,) for y of shape (n,), (n, N) for (n, N)."""
@@ -211,10 +206,10 @@ class PythonModel(BaseModel):
         dense = arguments.boolean("dense_output", dense_output)
         t0, t1 = arguments.span(t_span)
         moments = None if t_eval is None else arguments.times("t_eval", t_eval, t0, t1)
-        steps = how.steps(how.method != "rk4")
+        steps = how.steps(self.methods[how.method].adaptive)
         relative, absolute = how.tolerances(self.states)
         x0, p, controls = self._prepare(t0, initial, parameters, inputs, float(absolute.min()))
-        run = self.integrators[how.method](Settings(relative, absolute, steps.largest, steps.first, dense))
+        run = self._integrator(how.method, Settings(relative, absolute, steps.largest, steps.first, dense))
         record = Record(t0, x0, moments, 1.0 if t1 >= t0 else -1.0)
         status = run.run(self, record, p, controls, t1, steps.limit)
         y = np.array(record.y).reshape(-1, len(x0)).T
@@ -226,6 +221,10 @@ class PythonModel(BaseModel):
             self, np.array(record.t), y, status, record.at, p, controls, run.nfev, run.n_steps, run.n_rejected, sol,
             problem, run.njev, run.nlu,
         )  # fmt: skip
+
+    @staticmethod
+    def _integrator(method: str, settings: Settings) -> Integrator:
+        return integrator(method, settings)
 
     @shown(STEPPER)
     def stepper(

@@ -318,7 +318,7 @@ def test_preparation_and_integration_are_two_figures(
     found = re.search(figures + ": ([\\d,]+) trajectories per second", captured.out)
     assert found
     seconds = float(found[2]) * {"s": 1.0, "ms": 1e-3, "µs": 1e-6}[found[3]]
-    assert float(found[1]) > max(2.3, seconds)
+    assert float(found[1]) >= max(2.3, seconds)  # printed to a tenth of a second
     assert float(found[4].replace(",", "")) == pytest.approx(100 / seconds, rel=0.01)
     assert prepared == [100]
     assert re.search(r"^compiling chaplygin_sleigh \(maggi\): [1-9]\d*\.\d s$", captured.err, re.MULTILINE)

@@ -28,7 +28,7 @@ extern "C" {
 #define CG_RESTRICT restrict
 #endif
 
-#define CG_ABI_VERSION 4u
+#define CG_ABI_VERSION 5u
 
 /* Status of every function that can fail: zero or positive is success, negative is an error. */
 enum cg_status {
@@ -125,18 +125,31 @@ typedef void (*cg_lanes_t)(const double *CG_RESTRICT t, const double *CG_RESTRIC
 
 struct cg_run; /* state of one integration: cg_run.h */
 
-/* An integration method with the model's right-hand side compiled into it; see cg_run.h. */
-typedef struct cg_method {
+/* What an integration method is. */
+typedef struct cg_method_info {
     const char *name;
-    int (*step)(struct cg_run *run);   /* one accepted step */
-    int (*dense)(struct cg_run *run);  /* coefficients of the interpolant over the last step; NULL: the table's */
+    const char *summary; /* a few words for a list of methods */
+    int32_t order;
+    int32_t adaptive; /* 0: fixed step */
+    int32_t n_stages; /* rows of k in cg_run_t and cg_lanes_run_t */
+    int32_t n_dense;  /* rows of coef */
+    int32_t implicit; /* 1: needs the model's Jacobian; runs one trajectory at a time */
+    int32_t layout;   /* CG_RUN_LAYOUT or CG_LANES_LAYOUT, with which it was compiled */
+} cg_method_info_t;
+
+/* An integration method, with the model's right-hand side compiled into it or, in the table of cg_driver.c, for any
+ * model; see cg_run.h. */
+typedef struct cg_method {
+    cg_method_info_t info;
+    int (*step)(struct cg_run *run);  /* one accepted step */
+    int (*dense)(struct cg_run *run); /* coefficients of the interpolant over the last step; NULL: that of cg_driver.c */
 } cg_method_t;
 
 struct cg_lanes_run; /* state of one group of trajectories running side by side: cg_lanes.h */
 
 /* An integration method over lanes; see cg_lanes.h. */
 typedef struct cg_lane_method {
-    const char *name;
+    cg_method_info_t info;
     void (*prepare)(struct cg_lanes_run *run); /* derivative and first step of lanes that start */
     void (*advance)(struct cg_lanes_run *run); /* steps all lanes until one needs service */
     void (*dense)(struct cg_lanes_run *run);   /* coefficients of the interpolant over the last step */
@@ -211,7 +224,8 @@ typedef struct cg_model {
                           * the argument x has length n_declared */
     cg_hoist_t hoist;    /* NULL if n_hoisted is 0 */
 
-    const cg_method_t *methods; /* methods compiled with this right-hand side, ended by a NULL name; or NULL */
+    const cg_method_t *methods; /* compiled with this right-hand side: some of cg_driver.c, and the model's own; ended
+                                 * by a NULL name; or NULL */
     const cg_lane_set_t *const *lane_sets; /* widest first, ended by NULL; or NULL: none is linked in */
 
     cg_kernel_t consistency; /* out[3 * n_consistency]: for each of `invariants` with CG_ZERO_AT_START, in their order,

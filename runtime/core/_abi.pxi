@@ -44,8 +44,16 @@ cdef extern from "chaplygin.h" nogil:
         const char *name
         int32_t sign
 
-    ctypedef struct cg_method_t:
+    ctypedef struct cg_method_info_t:
         const char *name
+        const char *summary
+        int32_t order
+        int32_t adaptive
+        int32_t implicit
+        int32_t layout
+
+    ctypedef struct cg_method_t:
+        cg_method_info_t info
 
     ctypedef struct cg_lane_set_t:
         uint32_t abi_version
@@ -102,6 +110,7 @@ cdef extern from "chaplygin.h" nogil:
         cg_kernel_t consistency
 
 cdef extern from "cg_run.h" nogil:
+    enum: CG_RUN_LAYOUT
     enum: CG_SIGNAL_CONSTANT
     enum: CG_SIGNAL_CALL
     ctypedef struct cg_signal_t:
@@ -124,7 +133,6 @@ cdef extern from "cg_run.h" nogil:
         int32_t ld
         int32_t n_dense
         int32_t adaptive
-        int32_t inlined
         double *x
         double *atol
         double *p
@@ -145,14 +153,8 @@ cdef extern from "cg_ensemble.h" nogil:
     enum: CG_OUTPUT_FULL
     enum: CG_BUDGET_USED
     enum: CG_EVENTS_FULL
-    ctypedef struct cg_method_info_t:
-        const char *name
-        int32_t order
-        int32_t adaptive
-        int32_t n_dense
-
-    const cg_method_info_t *cg_method_find(const char *name)
-    const cg_method_info_t *cg_method_table()
+    const cg_method_t *cg_method_table()
+    int cg_method_find(const cg_model_t *model, const char *name, int32_t flags, cg_method_t *found)
     size_t cg_run_size(const cg_model_t *model, const char *method)
     cg_run_t *cg_run_new(size_t size)
     void cg_run_delete(cg_run_t *run)

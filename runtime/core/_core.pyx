@@ -11,6 +11,7 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact,
 from cpython.long cimport PyLong_AsDouble, PyLong_AsLong, PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
+from cpython.unicode cimport PyUnicode_AsUTF8
 from libc.math cimport INFINITY, NAN, fabs, isfinite
 from libc.stdint cimport int32_t, int64_t, uint32_t, uintptr_t
 from libc.stdlib cimport calloc, free, realloc
@@ -20,8 +21,10 @@ cimport numpy as cnp
 import numpy as np
 from dataclasses import replace
 from time import perf_counter
+from types import MappingProxyType
 
 from . import arguments, options
+from .base_model import Method
 from .errors import ArgumentError, KernelError, LoadError, kernel_failed, message_of
 from .inputs import Inputs
 from .solution import Dense, Solution
@@ -174,6 +177,7 @@ cdef class KernelCore:
     cdef readonly int n_coordinates, n_work
     cdef readonly bint has_initial, has_inlined_methods
     cdef readonly bint hybrid   # has events or contacts: every run detects them
+    cdef readonly object methods  # name -> Method
     cdef readonly list _variables
     cdef bint assuming          # whether there are assumptions about any parameter, input or state
     cdef readonly dict ends     # ends of runs off their constraints: see _consistency.pxi
@@ -219,6 +223,7 @@ cdef class KernelCore:
         self.n_coordinates, self.n_work = m.n_coordinates, m.n_work
         self.has_initial = m.initial is not NULL
         self.has_inlined_methods = m.methods is not NULL
+        self.methods = MappingProxyType(_listed(m.methods, methods()))
         n_x, n_u = max(m.n_states, m.n_declared), m.n_inputs + m.n_modes
         self.assuming = (_assuming(m.states, m.n_states) or _assuming(m.parameters, m.n_parameters)
                          or _assuming(m.inputs, m.n_inputs))
@@ -557,12 +562,12 @@ cdef class KernelCore:
     cdef cg_run_t *_take_run(self, method) except NULL:
         """A run for `method`; reuses the spare one if it fits."""
         cdef cg_run_t *run = NULL
+        cdef const char *name
         cdef size_t size
         cdef int status
-        name = METHODS.get(method) if isinstance(method, str) else None
-        if name is None:
-            from .arguments import unknown_method
-            raise unknown_method(method, methods())
+        if not isinstance(method, str) or method not in self.methods:
+            raise arguments.unknown_method(method, self.methods)
+        name = PyUnicode_AsUTF8(method)
         if self.spare is not NULL and self.spare_method == method:
             run, self.spare = self.spare, NULL
             size = run.size
@@ -586,21 +591,19 @@ cdef class KernelCore:
 
 
 def methods():
-    """Names of the integration methods."""
-    return METHOD_NAMES
+    """The integration methods for any model by name."""
+    return _listed(cg_method_table(), {})
 
 
-cdef dict _methods():
-    cdef const cg_method_info_t *info = cg_method_table()
-    found = {}
-    while info.name is not NULL:
-        found[info.name.decode()] = info.name
-        info += 1
+cdef dict _listed(const cg_method_t *method, dict found):
+    """A table of methods, added to those already found."""
+    while method is not NULL and method.info.name is not NULL:
+        info = &method.info
+        if info.layout == CG_RUN_LAYOUT:
+            name = info.name.decode()
+            found.setdefault(name, Method(name, info.summary.decode(), info.order, bool(info.adaptive), bool(info.implicit)))
+        method += 1
     return found
-
-
-cdef dict METHODS = _methods()  # name -> the same name for C
-cdef tuple METHOD_NAMES = tuple(METHODS)
 
 
 include "_quantities.pxi"
