@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from hybrid_kernels import Kernels
+from hybrid_kernels import ROUGH, WITH_EVENTS, Kernels
 
 import chaplygin as cg
 from chaplygin.codegen.declare.symbols import DeclarationError
@@ -273,13 +273,10 @@ def test_the_table_and_one_function_for_all_resets() -> None:
 
 
 WARNINGS = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
-HYBRID = [
-    name for name in cg.examples() if cg.example(name).system.contacts or cg.example(name).system.events
-]
 
 
 @pytest.mark.parametrize("compiler", [c for c in ("gcc", "clang") if shutil.which(c)])
-@pytest.mark.parametrize("name", HYBRID)
+@pytest.mark.parametrize("name", sorted({*ROUGH, *WITH_EVENTS}))
 def test_the_c_kernels_are_those_of_the_python_backend_and_compile_without_a_warning(
     name: str, compiler: str, tmp_path: Path
 ) -> None:
