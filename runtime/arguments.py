@@ -235,28 +235,26 @@ def times(what: str, value: Any, t0: float, t1: float) -> Array:
     return result
 
 
-_EXPLICIT = "tsit5", "an explicit pair of order 5"
-_STIFF = "rodas5p", "an implicit method of order 5 for stiff systems"
 _ELSEWHERE = {
-    **dict.fromkeys(("rk45", "rk23", "dopri5", "dormandprince", "ode45", "rkf45", "ode23"), _EXPLICIT),
-    **dict.fromkeys(("radau", "bdf", "vode", "ode15s", "rosenbrock", "kvaerno5", "cvode", "cvodes"), _STIFF),
+    **dict.fromkeys(("rk45", "rk23", "dopri5", "dormandprince", "ode45", "rkf45", "ode23"), "tsit5"),
     **dict.fromkeys(
-        ("lsoda", "ida"), ("auto", "which switches to an implicit method where the motion is stiff")
+        ("radau", "bdf", "vode", "ode15s", "rosenbrock", "kvaerno5", "cvode", "cvodes"), "rodas5p"
     ),
-    **dict.fromkeys(("dop", "dopri853", "ode78", "ode113"), ("dop853", "an explicit pair of order 8")),
+    **dict.fromkeys(("lsoda", "ida"), "auto"),
+    **dict.fromkeys(("dop", "dopri853", "ode78", "ode113"), "dop853"),
 }
 """Methods of SciPy and others, and what to use instead."""
 
 
-def unknown_method(method: Any, known: Sequence[str]) -> ArgumentError:
+def unknown_method(method: Any, known: Mapping[str, Any]) -> ArgumentError:
     """The error for a method that is not one of `known`, suggesting the one that was probably meant."""
     if not isinstance(method, str):
         return ArgumentError(f"method = {short(method)} is not a string")
     close = get_close_matches(method.casefold(), known, 1, 0.9)
     hint = f"; did you mean {close[0]!r}?" if close else ""
-    name, about = _ELSEWHERE.get(method.casefold(), ("", ""))
-    if name in known and not close:
-        hint = f"; instead of {method} use {name!r}, {about}"
+    instead = _ELSEWHERE.get(method.casefold(), "")
+    if instead in known and not close:
+        hint = f"; instead of {method} use {instead!r} ({known[instead].summary})"
     return ArgumentError(f"unknown method {short(method)}; known methods are {', '.join(known)}{hint}")
 
 

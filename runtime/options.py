@@ -66,7 +66,7 @@ class RunOptions:
     kinks: bool = False
     paradox: str = "stop"
 
-    def checked(self, methods: Sequence[str], states: Sequence[str]) -> RunOptions:
+    def checked(self, methods: Mapping[str, Any], states: Sequence[str]) -> RunOptions:
         """The options for a model with these methods and states: `atol` is a number or a vector by state.
 
         Raises `ArgumentError` naming the option that is wrong. The options that concern steps are left to `steps`.

@@ -24,9 +24,6 @@ Array = NDArray[np.float64]
 
 __all__ = ["Dense", "Problem", "Solution"]
 
-FIXED_STEP = ("rk4",)
-"""The methods without error control."""
-
 
 class Dense:
     """The interpolant of a run: ``sol.sol(t)``, with the dense-output order of the method.
@@ -167,7 +164,7 @@ class Solution:
     @property
     def message(self) -> str:
         """How the run ended, and when."""
-        return message_of(self.status, self.t_reached, self.model.form, self.paradox)
+        return message_of(self.status, self.t_reached, self.model.independent, self.paradox)
 
     @property
     def modes(self) -> list[Mode]:
@@ -248,7 +245,7 @@ class Solution:
     def _tolerances(self) -> tuple[float, Array]:
         """rtol and atol (n,) of the run; rtol is NaN for a fixed step."""
         options = RunOptions(**Problem(*self._posed).keywords)
-        if options.method in FIXED_STEP:
+        if not self.model.methods[options.method].adaptive:
             return np.nan, np.zeros(len(self.model.states))
         return options.tolerances(self.model.states)
 

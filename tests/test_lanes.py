@@ -22,7 +22,6 @@ import chaplygin as cg
 from chaplygin.codegen.build.toolchain import Compiler
 from chaplygin.runtime import ArgumentError, core_available, ensemble_job
 from chaplygin.runtime import lanes as libraries
-from chaplygin.runtime.lanes import METHODS as SIDE_BY_SIDE
 from chaplygin.runtime.lanes import lane_set
 
 if core_available():
@@ -31,7 +30,7 @@ if core_available():
     METHODS = methods()
     WIDEST = widest_lanes()
 else:
-    METHODS, WIDEST = (), 1
+    METHODS, WIDEST = {}, 1
 LANES = [lanes for lanes in (2, 4, 8) if lanes <= WIDEST]
 CASES = [
     "chaplygin_sleigh", "heavy_top", "double_pendulum", "rolling_ring", "fluid_cavity", "torus_nonuniform",
@@ -59,7 +58,7 @@ def compare(name: str, method: str, widths: Sequence[int | None]) -> None:
         alone = cg.ensemble(given.model, span, N, *given, t_eval=t_eval, lanes=1, **options)
         assert alone.success
         assert np.ptp(alone.y) > 0
-        for lanes in widths if method in SIDE_BY_SIDE else (None,):
+        for lanes in widths if not METHODS[method].implicit else (None,):
             assert_same(
                 alone, cg.ensemble(given.model, span, N, *given, t_eval=t_eval, lanes=lanes, **options)
             )

@@ -291,12 +291,14 @@ class System(Declaration):
         folder: str | Path | None = None,
         *,
         force: bool = False,
+        targets: Sequence[str] | None = None,
         **options: Any,
     ) -> list[Path]:
         """Write the C sources (.c .h) and the Cython module (.pyx .pxd .pyi) into a folder; returns the paths.
 
         With a folder alone, the form is chosen as in `compile`. The folder gets every header that the sources
-        include. Files that an earlier `emit` wrote are replaced, others only with `force`.
+        include. Files that an earlier `emit` wrote are replaced, others only with `force`. `targets`: what to write, of
+        `chaplygin.codegen.emit.targets.TARGETS`; by default the C core, its lanes and the Cython module.
 
         Raises FormError, EmitError, and ArgumentError if the folder is missing.
         """
@@ -310,7 +312,7 @@ class System(Declaration):
             )
         if form is not None and not isinstance(form, str):
             raise ArgumentError(f"emit: form = {form!r} is not the name of a form")
-        return self.equations(form, **options).emit(folder, force=force)
+        return self.equations(form, **options).emit(folder, force=force, targets=targets)
 
 
 def _made(given: Mapping[str, Any]) -> System:

@@ -263,7 +263,7 @@ cdef class _Worker:
         if self.p is NULL or (self.events is NULL and self.capacity > 0):
             raise MemoryError
         if core.lane_set is not NULL:
-            name = METHODS[core.options["method"]]
+            name = PyUnicode_AsUTF8(core.options["method"])
             size = cg_lanes_size(model.model, core.lane_set, name)
             self.group = <cg_lanes_run_t *> cg_run_new(size)
             if self.group is not NULL:
