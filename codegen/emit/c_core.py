@@ -16,6 +16,7 @@ from .c_lanes import lane_file
 from .c_text import ARGUMENTS, banner, c_string, definition, function, passed, table, wrapped
 from .cython_module import shell_files
 from .folder import with_headers, write
+from .method_headers import model_methods, own_methods
 from .render import emit_command, provenance, render
 from .statements import Body, Function, body
 
@@ -56,6 +57,9 @@ def emit(program: Program, command: str | None = None) -> Sources:
         f"{name}_lanes.c": lane_file(program, plans["rhs"], again),
         **shell_files(program, again),
     }
+    if program.methods:
+        made = provenance("pair.h.in", program.digest, again, " * ")
+        files[f"{name}_methods.h"] = model_methods(program.methods, made)
     return Sources(name, program.digest, files)
 
 
@@ -146,6 +150,7 @@ def _core_values(program: Program, plans: Mapping[str, Schedule], command: str) 
         "n_consistency": str(sum(bool(v.flags & ZERO_AT_START) for v in program.invariants)),
         "n_work": str(n_work),
         "operations": str(plans["rhs"].size),
+        "own_methods": own_methods(program),
         "n_hoisted": str(hoisted),
         "hoist": f"{name}_hoist" if hoisted else "NULL",
         "inlined_rhs": f"{name}_rhs_hoisted" if hoisted else f"{name}_rhs",

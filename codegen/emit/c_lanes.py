@@ -8,6 +8,7 @@ from ..lower.program import Program, has_functions
 from ..lower.schedule import Schedule
 from .c_text import banner, function, wrapped
 from .expressions import LANES
+from .method_headers import own_methods
 from .render import provenance, render
 from .statements import Body, Function, body
 
@@ -28,6 +29,7 @@ def lane_file(program: Program, plan: Schedule, command: str) -> str:
             "n_parameters": str(len(program.parameters)),
             "n_hoisted": str(plan.hoisted),
             "operations": str(plan.size),
+            "own_methods": own_methods(program),
             "n_work": str(text.work),
             "digest": json.dumps(program.digest),
         },

@@ -5,13 +5,14 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from ..lower.program import Program
 from ..methods import PAIRS, Pair
 from ..methods.rodas5p import RODAS5P
 from ..methods.rosenbrock import Rosenbrock
 from .c_text import c_string
 from .render import render
 
-__all__ = ["MADE", "model_methods", "runtime_headers"]
+__all__ = ["MADE", "model_methods", "own_methods", "runtime_headers"]
 
 MADE = " * Made from codegen/methods/pairs by `python -m chaplygin.codegen.emit.golden --update`."
 
@@ -39,6 +40,11 @@ def model_methods(pairs: Sequence[Pair], provenance: str) -> str:
     return "\n".join(
         [f"/*\n{provenance}\n */", *texts, f"#define CG_MODEL_METHOD_LIST(WHOLE) {_whole(pairs)}\n"]
     )
+
+
+def own_methods(program: Program) -> str:
+    """The definition that includes the methods of a model in its files, if it brings any."""
+    return f'#define CG_MODEL_METHODS "{program.name}_methods.h"\n' if program.methods else ""
 
 
 def _whole(pairs: Iterable[Pair]) -> str:

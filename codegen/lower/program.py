@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import Graph, Node
 
 if TYPE_CHECKING:
+    from ..methods import Pair
     from .dynamics import Dynamics
     from .schedule import Schedule
 
@@ -135,7 +137,8 @@ class Program:
 
     `kernels` holds those that the model has of the kernels in `table`, by name; the modes of contacts follow the inputs
     in their u. A Jacobian too long to unroll is absent: the emitted one loops over `jvp`.
-    `independent` names the argument `t` of the kernels: "t", or Whittaker's coordinate.
+    `independent` names the argument `t` of the kernels: "t", or Whittaker's coordinate. `methods` are integration
+    methods that the runtime does not have.
     """
 
     name: str
@@ -156,6 +159,12 @@ class Program:
     modes: tuple[Variable, ...] = ()
     events: tuple[EventEntry, ...] = ()
     contacts: tuple[ContactEntry, ...] = ()
+    methods: tuple[Pair, ...] = ()
+
+    def bringing(self, methods: tuple[Pair, ...]) -> Program:
+        """The same model with integration methods of its own."""
+        digest = hashlib.sha256(f"{self.digest}\n{methods!r}".encode()).hexdigest()
+        return replace(self, methods=methods, digest=digest) if methods else self
 
     @property
     def clock(self) -> str:
