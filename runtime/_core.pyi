@@ -5,14 +5,12 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Unpack
 
-from .base_model import Method
+from .base_model import KernelEntry, Method
 from .inputs import Inputs
 from .options import RunKeywords, RunOptions
 from .solution import Solution
 
 Array = NDArray[np.float64]
-
-KINDS: tuple[str, ...]
 
 def methods() -> dict[str, Method]: ...
 def widest_lanes() -> int: ...
@@ -25,6 +23,8 @@ class KernelCore:
     form: str
     digest: str
     generator: str
+    independent: str
+    _entries: dict[str, KernelEntry]
     states: tuple[str, ...]
     parameters: tuple[str, ...]
     inputs: tuple[str, ...]
@@ -69,9 +69,16 @@ class KernelCore:
         self, t0: float, x0: Array, p: list[Array], u: Array, atol: float
     ) -> NDArray[np.intp]: ...
     def evaluate(self, t: Any, y: Any, p: Any, u: Any = ()) -> dict[str, Any]: ...
-    def _rename_time(self, name: str) -> None: ...
     def _columns(
-        self, kernel: str, t: Array, y: Array, p: Array, u: Array, v: Array | None, strict: bool = True
+        self,
+        kernel: str,
+        t: Array,
+        y: Array,
+        p: Array,
+        u: Array,
+        v: Array | None,
+        strict: bool = True,
+        event: int | None = None,
     ) -> Array: ...
 
 class ModelCore(KernelCore):

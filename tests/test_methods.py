@@ -19,8 +19,8 @@ from runtime_models import needs_core
 
 import chaplygin as cg
 from chaplygin.codegen.emit import method_headers
-from chaplygin.codegen.emit.c_core import emit
 from chaplygin.codegen.emit.python_backend import python_kernels
+from chaplygin.codegen.emit.targets import emit
 from chaplygin.codegen.methods import PAIRS
 from chaplygin.runtime import ArgumentError
 from chaplygin.runtime.python_methods import Integrator, Settings

@@ -63,7 +63,7 @@ def compile_system(
         return system.equations(chosen, **options).program.bringing(own)
 
     def sources() -> Sources:
-        from ..emit.c_core import emit
+        from ..emit.targets import emit
 
         return emit(program())
 
@@ -86,7 +86,7 @@ def compile(
         )
     boolean("reproducible", reproducible)
     boolean("wait", wait)
-    from ..emit.c_core import emit
+    from ..emit.targets import emit
 
     own = _own(methods)
     program = equations.program.bringing(own)
