@@ -120,8 +120,6 @@ class Model(ModelCore, BaseModel):
         self.variables = {entry[0]: Variable(*entry) for entry in reversed(self._variables)}
         self.variables = {name: self.variables[name] for name in dict.fromkeys(e[0] for e in self._variables)}
         self._ensembles: dict[int, Any] = {}
-        if self.along is not None:
-            self._rename_time(self.along)
 
     @property
     def owner(self) -> object:

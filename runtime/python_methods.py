@@ -96,8 +96,8 @@ class Integrator:
         self, model: PythonModel, record: Record, p: Array, inputs: signals.Inputs, t1: float, limit: int
     ) -> int:
         """Integrate between the sample times of the inputs; returns a status."""
-        rhs, parameters = model.kernels.python["rhs"], p.tolist()
-        exact: Any = model.kernels.python.get("jacobian")  # only implicit methods need it
+        rhs, parameters = model.functions.python["rhs"], p.tolist()
+        exact: Any = model.functions.python.get("jacobian")  # only implicit methods need it
         self.has_jacobian = exact is not None
         self.t_end = t1
         knots = {t1, *(float(t) for signal in inputs.signals.values() for t in signal.times)}

@@ -74,7 +74,7 @@ class PythonStepper(BaseStepper):
         self.t, self._y, self.status = float(sol.t_reached), sol.y[:, -1].copy(), sol.status
         if sol.status < 0:
             raise KernelError(
-                f"{self.model.name} {message_of(sol.status, self.t, self.model.form)}", sol.status
+                f"{self.model.name} {message_of(sol.status, self.t, self.model.independent)}", sol.status
             )
         return self.y
 

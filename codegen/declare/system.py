@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from chaplygin.runtime.errors import ArgumentError, RangeError
+from chaplygin.runtime.errors import ArgumentError
 
 from ..graph.graph import Node
 from ..graph.to_sympy import expressions
+from .checks import naming
 from .declaration import Declaration, declare, with_events
 from .digest import digest
 from .mechanism import Screws
 from .regularity import check
-from .symbols import DeclarationError, Parameter
+from .symbols import Parameter, check_name
 from .system_nodes import SystemNodes, lowered
 
 if TYPE_CHECKING:
@@ -103,30 +104,29 @@ class System(Declaration):
         descriptions: Mapping[sp.Symbol, str] | None = None,
         example: Mapping[sp.Symbol, float] | None = None,
     ) -> None:
-        declared = declare(
-            name,
-            kinematics=kinematics,
-            coordinates=coordinates,
-            kinetic=kinetic,
-            bodies=bodies,
-            potential=potential,
-            forces=forces,
-            interactions=interactions,
-            constraints=constraints,
-            holonomic=holonomic,
-            parametrization=parametrization,
-            contacts=contacts,
-            events=events,
-            outputs=outputs,
-            units=units,
-            descriptions=descriptions,
-            example=example,
-        )
-        try:
+        check_name(name, "System name")
+        with naming(name):
+            declared = declare(
+                name,
+                kinematics=kinematics,
+                coordinates=coordinates,
+                kinetic=kinetic,
+                bodies=bodies,
+                potential=potential,
+                forces=forces,
+                interactions=interactions,
+                constraints=constraints,
+                holonomic=holonomic,
+                parametrization=parametrization,
+                contacts=contacts,
+                events=events,
+                outputs=outputs,
+                units=units,
+                descriptions=descriptions,
+                example=example,
+            )
             self._become(declared)
             check(self)
-        except RangeError as error:
-            raise DeclarationError(f"System {name!r}: {error}; choose other units") from None
 
     def _become(self, declared: Declaration) -> None:
         vars(self).update(declared.parts(), occurring=declared.occurring, nodes=lowered(declared))
@@ -137,7 +137,8 @@ class System(Declaration):
         Raises DeclarationError, naming the event, as the declaration does.
         """
         other = System.__new__(System)
-        other._become(with_events(self, more))
+        with naming(self.name):
+            other._become(with_events(self, more))
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -290,12 +291,14 @@ class System(Declaration):
         folder: str | Path | None = None,
         *,
         force: bool = False,
+        targets: Sequence[str] | None = None,
         **options: Any,
     ) -> list[Path]:
         """Write the C sources (.c .h) and the Cython module (.pyx .pxd .pyi) into a folder; returns the paths.
 
         With a folder alone, the form is chosen as in `compile`. The folder gets every header that the sources
-        include. Files that an earlier `emit` wrote are replaced, others only with `force`.
+        include. Files that an earlier `emit` wrote are replaced, others only with `force`. `targets`: what to write, of
+        `chaplygin.codegen.emit.targets.TARGETS`; by default the C core, its lanes and the Cython module.
 
         Raises FormError, EmitError, and ArgumentError if the folder is missing.
         """
@@ -309,7 +312,7 @@ class System(Declaration):
             )
         if form is not None and not isinstance(form, str):
             raise ArgumentError(f"emit: form = {form!r} is not the name of a form")
-        return self.equations(form, **options).emit(folder, force=force)
+        return self.equations(form, **options).emit(folder, force=force, targets=targets)
 
 
 def _made(given: Mapping[str, Any]) -> System:

@@ -30,7 +30,7 @@ cdef class StepperCore:
             self.detector.attach(self.run)
         status = cg_run_start(self.run, t0, &start[0], t0)
         if status < 0:
-            raise KernelError(message_of(status, t0, model.form), status)
+            raise KernelError(message_of(status, t0, model.independent), status)
 
     def __init__(self, *arguments):
         pass
@@ -92,7 +92,7 @@ cdef class StepperCore:
             self.events = [(float(row[0]), event_record.name(i)) for row, i in zip(event_record.rows, causes) if i >= 0]
         if status < 0:
             paradox = None if event_record is None else event_record.paradox
-            text = message_of(status, self.run.t, self.model.form, paradox)
+            text = message_of(status, self.run.t, self.model.independent, paradox)
             raise KernelError(f"{self.model.name} {text}", status)
         return _copy(self.run.x, self.model.n_states)
 
@@ -277,7 +277,7 @@ cdef class StepperCore:
         status = self._drive(self.run.t)
         self.status = self.run.status = before
         if status < 0:
-            text = message_of(status, self.run.t, self.model.form)
+            text = message_of(status, self.run.t, self.model.independent)
             raise KernelError(f"{self.model.name} {text}", status)
         return 0
 

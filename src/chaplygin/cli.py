@@ -159,6 +159,9 @@ def _parser() -> argparse.ArgumentParser:
         subject=True,
     )
     emit.add_argument("-o", "--output", required=True, metavar="DIR", help="folder; created if missing")
+    emit.add_argument(
+        "--targets", nargs="+", metavar="NAME", help="what to write: c, lanes, cython (all three)"
+    )
     emit.add_argument("--force", action="store_true", help="replace files that chaplygin did not write")
 
     run = command(
