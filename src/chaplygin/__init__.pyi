@@ -25,6 +25,7 @@ from chaplygin.codegen.declare.symbols import (
 from chaplygin.codegen.declare.system import System as System
 from chaplygin.codegen.derive.equations import Equations as Equations
 from chaplygin.codegen.lower.program import Program as Program, Sources as Sources
+from chaplygin.codegen.methods import Pair as Pair
 from chaplygin.runtime import errors as errors
 from chaplygin.runtime.ensemble import Ensemble as Ensemble, ensemble as ensemble
 from chaplygin.runtime.errors import (
