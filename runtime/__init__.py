@@ -16,7 +16,7 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
-    from .base_model import Variable
+    from .base_model import Method, Variable
     from .ensemble import Ensemble
     from .loading import load_model
     from .model import Model, core_available
@@ -33,6 +33,7 @@ __all__ = [
     "Ensemble",
     "KernelError",
     "LoadError",
+    "Method",
     "MissingExtraError",
     "Model",
     "Snapshot",
@@ -48,6 +49,7 @@ __all__ = [
 
 _LATER = {
     "Ensemble": "ensemble",
+    "Method": "base_model",
     "Model": "model",
     "Snapshot": "snapshots",
     "Solution": "solution",

@@ -1,17 +1,18 @@
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Unpack
 
+from .base_model import KernelEntry, Method
 from .inputs import Inputs
+from .options import RunKeywords, RunOptions
 from .solution import Solution
 
 Array = NDArray[np.float64]
 
-KINDS: tuple[str, ...]
-
-def methods() -> tuple[str, ...]: ...
+def methods() -> dict[str, Method]: ...
 def widest_lanes() -> int: ...
 
 class KernelCore:
@@ -22,6 +23,8 @@ class KernelCore:
     form: str
     digest: str
     generator: str
+    independent: str
+    _entries: dict[str, KernelEntry]
     states: tuple[str, ...]
     parameters: tuple[str, ...]
     inputs: tuple[str, ...]
@@ -36,6 +39,7 @@ class KernelCore:
     kinks: tuple[str, ...]
     contacts: tuple[str, ...]
     modes: tuple[str, ...]
+    methods: Mapping[str, Method]
     hybrid: bool
     n_states: int
     n_parameters: int
@@ -65,9 +69,16 @@ class KernelCore:
         self, t0: float, x0: Array, p: list[Array], u: Array, atol: float
     ) -> NDArray[np.intp]: ...
     def evaluate(self, t: Any, y: Any, p: Any, u: Any = ()) -> dict[str, Any]: ...
-    def _rename_time(self, name: str) -> None: ...
     def _columns(
-        self, kernel: str, t: Array, y: Array, p: Array, u: Array, v: Array | None, strict: bool = True
+        self,
+        kernel: str,
+        t: Array,
+        y: Array,
+        p: Array,
+        u: Array,
+        v: Array | None,
+        strict: bool = True,
+        event: int | None = None,
     ) -> Array: ...
 
 class ModelCore(KernelCore):
@@ -78,24 +89,16 @@ class ModelCore(KernelCore):
         parameters: Any = None,
         inputs: Any = None,
         *,
-        method: str = "dop853",
-        rtol: float = 1e-9,
-        atol: Any = 1e-9,
         t_eval: Any = None,
         dense_output: bool = False,
-        max_step: float = ...,
-        first_step: float | None = None,
-        step: float | None = None,
-        max_steps: int = 10_000_000,
         events: Any = None,
-        kinks: bool = False,
-        paradox: str = "stop",
+        **options: Unpack[RunKeywords],
     ) -> Solution: ...
 
 class StepperCore:
     model: Any
     method: str
-    _options: dict[str, Any]
+    _options: RunOptions
 
     def __init__(self, *arguments: Any) -> None: ...
     def advance(self, t: float) -> Array: ...
@@ -134,9 +137,9 @@ class EnsembleCore:
     done: int
     lanes: int
 
-    def __init__(self, *arguments: Any) -> None: ...
+    def __init__(self, model: Any, part: Any) -> None: ...
     def stop(self) -> None: ...
     @property
     def error(self) -> BaseException | None: ...
-    def events(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]: ...
+    def events(self) -> Array: ...
     def run(self, pieces: list[tuple[int, int]], attend: Callable[[], None] | None = None) -> None: ...

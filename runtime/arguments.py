@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import numbers
 import sys
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -22,11 +21,7 @@ from .errors import ArgumentError
 
 Array = NDArray[np.float64]
 
-SMALLEST_RTOL = 100 * float(np.finfo(np.float64).eps)
-
 __all__ = [
-    "SMALLEST_RTOL",
-    "absolute_tolerances",
     "array",
     "backward",
     "boolean",
@@ -43,10 +38,8 @@ __all__ = [
     "sequence",
     "short",
     "span",
-    "step_options",
     "text",
     "times",
-    "tolerances",
     "unchanged",
     "unknown_entry",
     "unknown_method",
@@ -62,6 +55,8 @@ def number(what: str, value: Any, *, finite: bool = True) -> float:
     1.0
     """
     # float() would accept a string, which is a mistake here.
+    if type(value) is float and math.isfinite(value):
+        return value
     numeric = hasattr(type(value), "__float__") or isinstance(value, numbers.Integral)
     if isinstance(value, (str, bytes, bytearray, memoryview)) or not numeric:
         raise ArgumentError(f"{what} = {short(value)} is not a real number")
@@ -240,83 +235,26 @@ def times(what: str, value: Any, t0: float, t1: float) -> Array:
     return result
 
 
-def tolerances(rtol: Any, atol: Any, names: Sequence[str]) -> tuple[float, Array]:
-    """`rtol` as a float, `atol` as a vector by state: a number, a vector, or a dict by state name.
-
-    As in `solve_ivp`, an `rtol` too small for float64 is raised, with a warning; with 0 only `atol` applies.
-    """
-    relative, absolute = number("rtol", rtol), absolute_tolerances(atol, names)
-    if relative < 0:
-        raise ArgumentError("rtol and atol must not be negative")
-    if relative == 0 and (absolute == 0).any():
-        name = names[int(np.flatnonzero(absolute == 0)[0])]
-        raise ArgumentError(f"rtol and atol of {name} are both zero; no step can satisfy them")
-    if 0 < relative < SMALLEST_RTOL:
-        warnings.warn(
-            f"rtol = {relative:g} is too small for float64; using {SMALLEST_RTOL:.2g}",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        relative = SMALLEST_RTOL
-    return relative, absolute
-
-
-def absolute_tolerances(atol: Any, names: Sequence[str]) -> Array:
-    """`atol` as a vector by state."""
-    if isinstance(atol, (Mapping, list, tuple)) or (isinstance(atol, np.ndarray) and atol.ndim > 0):
-        absolute = vector("atol", atol, names)
-    else:
-        absolute = np.full(len(names), number("atol", atol))
-    if (absolute < 0).any():
-        raise ArgumentError("rtol and atol must not be negative")
-    return absolute
-
-
-def step_options(given: Mapping[str, Any], adaptive: bool) -> tuple[float, float, int]:
-    """First step (0: chosen automatically; for a fixed-step method, its step), largest step, and maximum step count."""
-    largest = number("max_step", given["max_step"], finite=False)
-    if not largest > 0:
-        raise ArgumentError(f"max_step = {largest} must be positive")
-    limit = given["max_steps"]
-    if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)) or not 1 <= limit < 2**62:
-        raise ArgumentError(f"max_steps = {short(limit)} must be a positive integer")
-    if adaptive and given["step"] is not None:
-        raise ArgumentError(
-            "step is for fixed-step methods; this method is adaptive: use first_step or max_step"
-        )
-    name = "first_step" if given["step"] is None else "step"
-    first = 0.0
-    if given[name] is not None:
-        first = number(name, given[name])
-        if not first > 0:
-            raise ArgumentError(f"{name} = {first} must be positive")
-    elif not adaptive and math.isinf(largest):
-        raise ArgumentError("this is a fixed-step method: give step=")
-    return first, largest, int(limit)
-
-
-_EXPLICIT = "tsit5", "an explicit pair of order 5"
-_STIFF = "rodas5p", "an implicit method of order 5 for stiff systems"
 _ELSEWHERE = {
-    **dict.fromkeys(("rk45", "rk23", "dopri5", "dormandprince", "ode45", "rkf45", "ode23"), _EXPLICIT),
-    **dict.fromkeys(("radau", "bdf", "vode", "ode15s", "rosenbrock", "kvaerno5", "cvode", "cvodes"), _STIFF),
+    **dict.fromkeys(("rk45", "rk23", "dopri5", "dormandprince", "ode45", "rkf45", "ode23"), "tsit5"),
     **dict.fromkeys(
-        ("lsoda", "ida"), ("auto", "which switches to an implicit method where the motion is stiff")
+        ("radau", "bdf", "vode", "ode15s", "rosenbrock", "kvaerno5", "cvode", "cvodes"), "rodas5p"
     ),
-    **dict.fromkeys(("dop", "dopri853", "ode78", "ode113"), ("dop853", "an explicit pair of order 8")),
+    **dict.fromkeys(("lsoda", "ida"), "auto"),
+    **dict.fromkeys(("dop", "dopri853", "ode78", "ode113"), "dop853"),
 }
 """Methods of SciPy and others, and what to use instead."""
 
 
-def unknown_method(method: Any, known: Sequence[str]) -> ArgumentError:
+def unknown_method(method: Any, known: Mapping[str, Any]) -> ArgumentError:
     """The error for a method that is not one of `known`, suggesting the one that was probably meant."""
     if not isinstance(method, str):
         return ArgumentError(f"method = {short(method)} is not a string")
     close = get_close_matches(method.casefold(), known, 1, 0.9)
     hint = f"; did you mean {close[0]!r}?" if close else ""
-    name, about = _ELSEWHERE.get(method.casefold(), ("", ""))
-    if name in known and not close:
-        hint = f"; instead of {method} use {name!r}, {about}"
+    instead = _ELSEWHERE.get(method.casefold(), "")
+    if instead in known and not close:
+        hint = f"; instead of {method} use {instead!r} ({known[instead].summary})"
     return ArgumentError(f"unknown method {short(method)}; known methods are {', '.join(known)}{hint}")
 
 

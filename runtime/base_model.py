@@ -13,15 +13,44 @@ from .errors import ArgumentError
 from .initial import InitialStates, wide
 
 if TYPE_CHECKING:
+    from .ensemble_job import EnsemblePart
     from .ensemble_result import Ensemble
 
 Array = NDArray[np.float64]
 
-__all__ = ["BaseModel", "Variable"]
+__all__ = ["BaseModel", "Method", "Variable"]
+
+
+KINDS = (
+    "coordinate",
+    "velocity",
+    "parameter",
+    "input",
+    "declared",
+    "output",
+    "reaction",
+    "invariant",
+    "residual",
+    "guard",
+    "mode",
+)
+"""Kinds of named quantities, in the order of `enum cg_kind` in chaplygin.h."""
+
+TAKES = ("state", "direction", "declared", "event")
+"""What a kernel takes, in the order of `enum cg_takes` in chaplygin.h."""
+
+
+class KernelEntry(NamedTuple):
+    """A kernel: its name, what its result is, what it takes (one of `TAKES`), and the length of its result."""
+
+    name: str
+    text: str
+    takes: str
+    length: int
 
 
 class Variable(NamedTuple):
-    """A named quantity: its kind ("coordinate", "velocity", "parameter", ...), unit, description and example (or NaN).
+    """A named quantity: its kind (one of `KINDS`), unit, description and example (or NaN).
 
     `flags`: its assumptions; see `chaplygin.runtime.assumptions`.
     """
@@ -34,6 +63,18 @@ class Variable(NamedTuple):
     flags: int = 0
 
 
+class Method(NamedTuple):
+    """An integration method: its name, a few words about it, its order, and what it needs."""
+
+    name: str
+    summary: str
+    order: int
+    adaptive: bool = True
+    """Whether it controls its steps by tolerances; otherwise it takes a fixed step."""
+    implicit: bool = False
+    """Whether it needs the model's Jacobian."""
+
+
 class BaseModel(InitialStates):
     """Base of `Model` and `PythonModel`: everything that does not depend on how kernels are called."""
 
@@ -43,10 +84,47 @@ class BaseModel(InitialStates):
         """The start of an ensemble by the fast path of `_ensemble.pxi`; None if arguments need conversion or checks."""
         return None
 
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """Names of the integration methods."""
+    methods: Mapping[str, Method]
+    """The integration methods by name."""
+
+    def _ensemble_core(self, part: EnsemblePart) -> Any:
+        """What runs the trajectories of a part of an ensemble; see `EnsemblePart`."""
         raise NotImplementedError
+
+    @property
+    def kernels(self) -> dict[str, int]:
+        """The kernels of the model by name, each with the length of its result; see `call`."""
+        return {name: entry.length for name, entry in self._entries.items()}
+
+    def call(
+        self, kernel: str, t: Any, y: Any, p: Any, u: Any = (), *, dy: Any = None, event: str | None = None
+    ) -> Array:
+        """The result of any kernel in `kernels`: (length,) for y of shape (n,), (length, N) for (n, N).
+
+        Arguments are as for `rhs`. "jvp" needs a direction `dy` of the shape of y; "initial" takes the declared
+        coordinates and velocities as y, in the order of `declared`; "reset" needs the name of an event.
+        Raises `ArgumentError` for a wrong argument and `KernelError` if the kernel fails.
+
+        >>> from chaplygin.generated.harmonic_oscillator import model
+        >>> model.kernels
+        {'rhs': 2, 'jvp': 2, 'jacobian': 4, 'invariants': 1}
+        >>> model.call("invariants", 0, {"x": 1, "x_dot": 2}, {"m": 1, "k": 4})
+        array([4.])
+        """
+        entry = self._entries.get(kernel)
+        if entry is None:
+            hint = arguments.nearest(str(kernel), tuple(self._entries))
+            raise ArgumentError(
+                f"{kernel!r} is not a kernel of {self.name}; it has {', '.join(self._entries)}{hint}"
+            )
+        for name, value, takes in (("dy", dy, "direction"), ("event", event, "event")):
+            if (value is None) == (entry.takes == takes):
+                raise ArgumentError(
+                    f"{self.name}.{kernel}: {name} {'is missing' if value is None else 'is not used'}"
+                )
+        if event is not None and event not in self.events:
+            raise arguments.unknown_entry("event", [event], self.events)
+        return self._call(kernel, t, y, p, u, dy, None if event is None else self.events.index(event))
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -111,7 +189,7 @@ class BaseModel(InitialStates):
 
     def _evaluate(self, t: Any, y: Any, p: Any, u: Any) -> dict[str, Any]:
         """`evaluate` for arbitrary arguments: columns, sequences, symbols, and invalid ones."""
-        moments, columns, parameters, controls, _, single = self._checked(t, y, p, u, None)
+        moments, columns, parameters, controls, _, single = self._checked(t, y, p, u, None, self.states)
         values = self._values(moments, columns, parameters, controls)
         return {name: float(row[0]) for name, row in values.items()} if single else values
 
@@ -127,12 +205,17 @@ class BaseModel(InitialStates):
                     values.setdefault(name, row)
         return values
 
-    def _call(self, kernel: str, t: Any, y: Any, p: Any, u: Any = (), v: Any = None) -> Array:
-        """The slow path of rhs, jacobian and jvp: (outputs,) for vectors, (outputs, N) for columns."""
-        moments, columns, parameters, controls, direction, single = self._checked(t, y, p, u, v)
+    def _call(
+        self, kernel: str, t: Any, y: Any, p: Any, u: Any = (), v: Any = None, event: int | None = None
+    ) -> Array:
+        """`call` without its checks of what the kernel takes."""
+        declared = kernel in self._entries and self._entries[kernel].takes == "declared"
+        moments, columns, parameters, controls, direction, single = self._checked(
+            t, y, p, u, v, self.declared if declared else self.states
+        )
         if kernel == "jvp" and direction is None:
             raise ArgumentError(f"{self.name}.jvp: dy is None; {self._shape(len(self.states))} is needed")
-        result = self._columns(kernel, moments, columns, parameters, controls, direction)
+        result = self._columns(kernel, moments, columns, parameters, controls, direction, event=event)
         return result[:, 0] if single else result
 
     @staticmethod
@@ -140,7 +223,7 @@ class BaseModel(InitialStates):
         return f"shape ({n},)"
 
     def _checked(
-        self, t: Any, y: Any, p: Any, u: Any, v: Any
+        self, t: Any, y: Any, p: Any, u: Any, v: Any, states: tuple[str, ...]
     ) -> tuple[Array, Array, Array, Array, Array | None, bool]:
         moments = arguments.array("t", t)
         if moments.ndim > 1:
@@ -150,7 +233,7 @@ class BaseModel(InitialStates):
         count = moments.shape[0] if moments.ndim else None
         found: list[Array | None] = []
         given = [
-            ("y", y, self.states),
+            ("y", y, states),
             ("p", p, self.parameters),
             ("u", u, self.inputs),
             ("dy", v, self.states),

@@ -16,6 +16,7 @@ from .errors import ArgumentError
 
 if TYPE_CHECKING:
     from .inputs import Inputs
+    from .options import RunOptions
 
 Array = NDArray[np.float64]
 
@@ -26,7 +27,7 @@ class BaseStepper:
     """Base of `Stepper` and `PythonStepper`."""
 
     model: Any
-    _options: dict[str, Any]
+    _options: RunOptions
 
     if TYPE_CHECKING:  # each class defines these itself
 
@@ -146,7 +147,7 @@ class BaseStepper:
     def _begin(self, caller: str, initial: Any, p: Array) -> None:
         """Continue from another state, checked like the start of a run."""
         with _naming(caller):
-            x, p, _ = self.model._prepare(self.t, initial, p, self.inputs, float(self._options["atol"].min()))
+            x, p, _ = self.model._prepare(self.t, initial, p, self.inputs, self._options.smallest_atol)
         self._put(x, p)
 
     def _from_declared(self, declared: dict[str, float], parameters: dict[str, float]) -> tuple[Array, Array]:

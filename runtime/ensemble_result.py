@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import arguments
-from . import inputs as signals
 from .arguments import plain_name
 from .consistency import Accepted
 from .errors import INTERRUPTED, STATUS_NAMES, ArgumentError, MissingExtraError
 
 if TYPE_CHECKING:
     from .base_model import BaseModel
+    from .ensemble_job import EnsembleJob, Results
     from .ensemble_start import Start
     from .solution import Solution
 
@@ -87,20 +87,22 @@ class Ensemble:
     the model as an `EventTimes`; empty without events.
     """
 
-    def __init__(
-        self, model: Any, span: tuple[float, float], t_eval: Array | None, start: Start, inputs: signals.Inputs,
-        y: Array, t: Array, status: NDArray[np.int32], nfev: NDArray[np.int64], n_steps: NDArray[np.int64],
-        options: dict[str, Any], interrupted: bool, lanes: int = 1,
-        event_record: tuple[NDArray[np.int64], NDArray[np.int64], Array] | None = None,
-    ) -> None:  # fmt: skip
-        # event_record: (trajectory, index of the event, time), arrays (k,), by trajectory and then by time
-        self.model = model
-        self.t_span = span
-        self.t_eval = t_eval
-        self.y = y[:, 0, :] if t_eval is None else y
-        self.t, self.status, self.nfev, self.n_steps = t, status, nfev, n_steps
-        self.interrupted, self.lanes = interrupted, lanes
-        self._start, self._inputs, self._options, self._event_record = start, inputs, options, event_record
+    def __init__(self, job: EnsembleJob, start: Start, results: Results, interrupted: bool) -> None:
+        self.model, self.t_span, self.t_eval = job.model, job.t_span, job.t_eval
+        self.y = results.y[:, 0, :] if job.t_eval is None else results.y
+        self.t, self.status, self.nfev, self.n_steps = (
+            results.t,
+            results.status,
+            results.nfev,
+            results.n_steps,
+        )
+        self.interrupted, self.lanes = interrupted, results.lanes
+        self._start, self._inputs, self._options, self._events = (
+            start,
+            job.inputs,
+            job.options,
+            results.events,
+        )
 
     def __len__(self) -> int:
         return len(self.status)
@@ -156,9 +158,13 @@ class Ensemble:
         array([0.785398, 2.356194])
         """
         names = self.model.events
-        if self._event_record is None or not names:
+        if self._events is None or not names:
             return {}
-        trajectory, event, t = self._event_record
+        trajectory, event, t = (
+            self._events[:, 0].astype(np.int64),
+            self._events[:, 1],
+            self._events[:, 2].copy(),
+        )
         finished = self.status[trajectory] != INTERRUPTED
         found = {}
         for i, name in enumerate(names):
@@ -223,7 +229,7 @@ class Ensemble:
         controls = inputs.values if inputs.constant else inputs  # vectors take the fast path in C
         begin = Accepted(x0) if self.model.checked_at_start else x0
         result: Solution = self.model.integrate(
-            self.t_span, begin, p, controls, **{**self._options, **changed}
+            self.t_span, begin, p, controls, **{**vars(self._options), **changed}
         )
         return result
 

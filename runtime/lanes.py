@@ -11,13 +11,11 @@ from typing import Any
 
 from .errors import ArgumentError, ChaplyginError, NoCompilerError
 
-__all__ = ["BUILDER", "METHODS", "WIDTHS", "lane_set", "one_at_a_time"]
+__all__ = ["BUILDER", "WIDTHS", "lane_set", "one_at_a_time"]
 
 BUILDER = "chaplygin.codegen.build.extension"
 """The module that finds lane sets in the cache and compiles them: imported on demand, so that the runtime works without
 it."""
-METHODS = frozenset(("rk4", "dop853", "tsit5", "vern7", "vern9"))
-"""The methods of `cg_lanes_inline.h`; other methods run one trajectory at a time."""
 WIDTHS = (1, 2, 4, 8)
 WORTH = 512
 """Number of trajectories from which lanes are compiled without being requested: compilation takes 1 to 4 s."""
@@ -38,7 +36,8 @@ def one_at_a_time(model: Any, method: str, functions: Any, kinks: bool) -> str |
         return "there are input functions"
     if kinks and model.kinks:
         return "kinks=True"
-    return None if method in METHODS else f"method {method!r} does not support lanes"
+    explicit = method in model.methods and not model.methods[method].implicit
+    return None if explicit else f"method {method!r} does not support lanes"
 
 
 def lane_set(model: Any, wanted: int | None, count: int, apart: str | None = None) -> tuple[int, int]:

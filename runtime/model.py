@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .base_model import BaseModel, Variable
 from .errors import CoreMissingError
+from .options import STEPPER, RunKeywords, of_call, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ._core import ModelCore
+    from typing_extensions import Unpack
+
+    from ._core import EnsembleCore, ModelCore
+    from .ensemble_job import EnsemblePart
     from .stepper import Stepper
 
     _core_error: ImportError | None = None
 else:
     try:
-        from ._core import ModelCore
+        from ._core import EnsembleCore, ModelCore
 
+        shown()(ModelCore.integrate)
         _core_error = None
     except ImportError as error:  # installed without a compiler: the import works, models do not
         _core_error = error
@@ -71,10 +74,9 @@ class Model(ModelCore, BaseModel):
         `ConsistencyWarning` if the violation is slight (`chaplygin.runtime.consistency` has the limits); a value that
         violates an assumption of its symbol, such as ``positive=True``, is rejected.
 
-        Inputs: see `chaplygin.runtime.inputs`. Methods with error control by `rtol` and `atol` (a number, a vector or a
-        dict by state): "dop853" (order 8), "tsit5" (order 5, for loose tolerances), "vern7" and "vern9" (orders 7 and
-        9, for tight ones), "rodas5p" (order 5, implicit with the model's Jacobian, for stiff systems) and "auto"
-        (dop853, and rodas5p where the motion is stiff); with a fixed `step`: "rk4" (order 4).
+        Inputs: see `chaplygin.runtime.inputs`. `method` is one of `methods`, a dict of `Method` by name, such as the
+        default "dop853". They control their steps by `rtol` and `atol` (a number, a vector or a dict by state), except
+        "rk4", which takes a fixed `step`.
         An `rtol` below 100 times the spacing of float64 at 1 is raised to that, with a RuntimeWarning. No step is
         longer than `max_step`. No step is shorter than a few spacings of float64 at t, except the last one before `t1`
         or before a sample of an input: a run that needs shorter steps ends with status -3. `t_eval` gives the times to
@@ -95,6 +97,15 @@ class Model(ModelCore, BaseModel):
     for Cython. A model can be used from several threads.
 
     >>> from chaplygin.generated.harmonic_oscillator import model
+    >>> for method in model.methods.values():
+    ...     print(f"{method.name}: {method.summary}")
+    rk4: order 4, fixed step
+    dop853: order 8
+    tsit5: order 5, for loose tolerances
+    vern7: order 7, for tight tolerances
+    vern9: order 9, for tight tolerances
+    rodas5p: order 5, implicit, for stiff systems
+    auto: dop853, or rodas5p where the motion is stiff
     >>> model.rhs(0, {"x": 1, "x_dot": 0}, {"m": 1, "k": 4})
     array([ 0., -4.])
     >>> sol = model.integrate((0, 10), {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}, rtol=1e-9)
@@ -111,8 +122,6 @@ class Model(ModelCore, BaseModel):
         self.variables = {entry[0]: Variable(*entry) for entry in reversed(self._variables)}
         self.variables = {name: self.variables[name] for name in dict.fromkeys(e[0] for e in self._variables)}
         self._ensembles: dict[int, Any] = {}
-        if self.along is not None:
-            self._rename_time(self.along)
 
     @property
     def owner(self) -> object:
@@ -129,13 +138,7 @@ class Model(ModelCore, BaseModel):
         if rest is not None:
             rest()
 
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """Names of the integration methods."""
-        from ._core import methods
-
-        return methods()
-
+    @shown(STEPPER)
     def stepper(
         self,
         initial: Any = None,
@@ -143,30 +146,16 @@ class Model(ModelCore, BaseModel):
         inputs: Any = None,
         *,
         t0: float = 0.0,
-        method: str = "dop853",
-        rtol: float = 1e-9,
-        atol: Any = 1e-9,
-        max_step: float = np.inf,
-        first_step: float | None = None,
-        step: float | None = None,
-        max_steps: int = 2**61,
-        kinks: bool = False,
-        paradox: str = "stop",
+        **options: Unpack[RunKeywords],
     ) -> Stepper:
         """A stepper, for a caller that owns the clock; see `Stepper`. Arguments are as for `integrate`."""
         from .stepper import Stepper
 
-        options = {
-            "rtol": rtol,
-            "atol": atol,
-            "max_step": max_step,
-            "first_step": first_step,
-            "step": step,
-            "max_steps": max_steps,
-            "kinks": kinks,
-            "paradox": paradox,
-        }
-        return Stepper.start(self, t0, initial, parameters, inputs, method, options)
+        how = of_call(Model.stepper, options, STEPPER)
+        return Stepper.start(self, t0, initial, parameters, inputs, how)
+
+    def _ensemble_core(self, part: EnsemblePart) -> EnsembleCore:
+        return EnsembleCore(self, part)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a model as the path of its module: the file must exist when it is unpickled."""

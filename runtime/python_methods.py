@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import inputs as signals
+from .base_model import Method
 from .errors import (
     NONFINITE,
     OK,
@@ -30,7 +31,7 @@ Array = NDArray[np.float64]
 Function = Callable[..., Any]
 Vector = list[float]
 
-__all__ = ["METHODS", "Integrator", "Record", "Settings", "smallest_step", "status_of"]
+__all__ = ["METHODS", "Integrator", "Record", "Settings", "integrator", "smallest_step", "status_of"]
 
 EPSILON, TINY = sys.float_info.epsilon, sys.float_info.min
 
@@ -95,8 +96,8 @@ class Integrator:
         self, model: PythonModel, record: Record, p: Array, inputs: signals.Inputs, t1: float, limit: int
     ) -> int:
         """Integrate between the sample times of the inputs; returns a status."""
-        rhs, parameters = model.kernels.python["rhs"], p.tolist()
-        exact: Any = model.kernels.python.get("jacobian")  # only implicit methods need it
+        rhs, parameters = model.functions.python["rhs"], p.tolist()
+        exact: Any = model.functions.python.get("jacobian")  # only implicit methods need it
         self.has_jacobian = exact is not None
         self.t_end = t1
         knots = {t1, *(float(t) for signal in inputs.signals.values() for t in signal.times)}
@@ -192,9 +193,9 @@ class Rk4(Integrator):
 class Solver(Integrator):
     """A solver of SciPy, step by step; the implicit ones take the model's Jacobian."""
 
-    def __init__(self, name: str, settings: Settings) -> None:
+    def __init__(self, method: Method, settings: Settings) -> None:
         super().__init__(settings)
-        self.name = name
+        self.method = method
         self.first_step = settings.first_step
         self.pieces: list[Any] = []
         self.ts: list[float] = []
@@ -203,9 +204,10 @@ class Solver(Integrator):
         try:
             from scipy import integrate
         except ImportError as error:
-            raise MissingExtraError(
-                f"a pure-Python run with {self.name.lower()}", "scipy", "scipy"
-            ) from error
+            raise MissingExtraError(f"a pure-Python run with {self.method.name}", "scipy", "scipy") from error
+        solver_class = getattr(
+            integrate, "Radau" if self.method.name == "radau" else self.method.name.upper()
+        )
         last = np.empty(0)
 
         def function(t: float, x: Array) -> Array:
@@ -220,10 +222,10 @@ class Solver(Integrator):
 
         options = {name: getattr(self.settings, name) for name in ("rtol", "atol", "max_step")}
         options["first_step"] = min(self.first_step, abs(end - record.at)) or None
-        if self.name in IMPLICIT:
+        if self.method.implicit:
             options["jac"] = jacobian if self.has_jacobian else None
         with np.errstate(all="ignore"):
-            solver = getattr(integrate, self.name)(function, record.at, record.last, end, **options)
+            solver = solver_class(function, record.at, record.last, end, **options)
             while solver.status == "running":
                 if self.n_steps >= limit:
                     return TOO_MANY_STEPS
@@ -250,12 +252,23 @@ class Solver(Integrator):
         return OdeSolution(np.array([t0, *self.ts]), self.pieces)
 
 
-IMPLICIT = ("Radau", "BDF")
-METHODS: Mapping[str, Callable[[Settings], Integrator]] = {
-    "rk4": Rk4,
-    **{name.lower(): functools.partial(Solver, name) for name in ("DOP853", "RK45", "RK23", *IMPLICIT)},
+METHODS = {
+    method.name: method
+    for method in (
+        Method("rk4", "order 4, fixed step", 4, adaptive=False),
+        Method("dop853", "SciPy's, order 8", 8),
+        Method("rk45", "SciPy's, order 5", 5),
+        Method("rk23", "SciPy's, order 3, for loose tolerances", 3),
+        Method("radau", "SciPy's, order 5, implicit, for stiff systems", 5, implicit=True),
+        Method("bdf", "SciPy's, orders 1 to 5, implicit, for stiff systems", 5, implicit=True),
+    )
 }
-"""The methods of a pure-Python model by name: SciPy's solvers have SciPy's names in lower case."""
+"""The methods of a pure-Python model: SciPy's solvers have SciPy's names in lower case."""
+
+
+def integrator(name: str, settings: Settings) -> Integrator:
+    """A run of one of `METHODS`."""
+    return Solver(METHODS[name], settings) if METHODS[name].adaptive else Rk4(settings)
 
 
 def _cubic(x: Vector, f: Vector, y: Vector, f_new: Vector, h: float) -> Array:

@@ -9,54 +9,39 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import arguments
-from . import inputs as signals
 from .assumptions import ZERO_AT_START
-from .base_model import BaseModel, Variable
+from .base_model import BaseModel, KernelEntry, Variable
 from .consistency import Accepted, note_end
-from .ensemble_start import Start
 from .errors import UNSUPPORTED, ArgumentError, PurePythonWarning, kernel_failed
-from .event_record import rule
-from .python_methods import METHODS, Record, Settings, status_of
+from .options import STEPPER, RunKeywords, of_call, shown
+from .python_methods import METHODS, Integrator, Record, Settings, integrator, status_of
 from .python_stepper import PythonStepper
-from .solution import Solution
+from .solution import Problem, Solution
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .ensemble_job import EnsemblePart
 
 Array = NDArray[np.float64]
 Function = Callable[..., Any]
 
-__all__ = ["PythonKernels", "PythonModel", "run_ensemble"]
-
-
-class Named(Protocol):
-    """The attributes of a variable that a pure-Python model reads."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def unit(self) -> str: ...
-    @property
-    def description(self) -> str: ...
-    @property
-    def example(self) -> float: ...
-    @property
-    def flags(self) -> int: ...
+__all__ = ["PythonKernels", "PythonModel"]
 
 
 class PythonKernels(Protocol):
     """The contents of a pure-Python model: a Program's names, and its kernels as Python functions.
 
-    ``python[kernel]`` is a function of (t, x, p, u), for "jvp" of (t, x, p, u, v), that takes sequences of floats and
-    returns one: "rhs" n, "jacobian" n*n by rows, "jvp" n, "outputs", "invariants", "initial" (with the declared
-    variables as x) n + np, "consistency" three for each quantity that must be zero at the start. ``numpy[kernel]``
-    takes arrays (n, N), (np, N) or (np, 1), ... and returns one array or number per row; kernels missing there are
-    called in a loop. A singular mass matrix raises `ArithmeticError`.
+    ``python[kernel]`` is a function of what the kernel takes, for most (t, x, p, u): sequences of floats. It returns
+    one of the length that its entry says. ``numpy[kernel]`` takes arrays (n, N), (np, N) or (np, 1), ... and returns
+    one array or number per row; kernels missing there are called in a loop. A singular mass matrix raises
+    `ArithmeticError`.
     """
 
     @property
@@ -68,17 +53,21 @@ class PythonKernels(Protocol):
     @property
     def n_coordinates(self) -> int: ...
     @property
-    def states(self) -> Sequence[Named]: ...
+    def independent(self) -> str: ...
     @property
-    def parameters(self) -> Sequence[Named]: ...
+    def entries(self) -> Sequence[KernelEntry]: ...
     @property
-    def inputs(self) -> Sequence[Named]: ...
+    def states(self) -> Sequence[Variable]: ...
     @property
-    def outputs(self) -> Sequence[Named]: ...
+    def parameters(self) -> Sequence[Variable]: ...
     @property
-    def invariants(self) -> Sequence[Named]: ...
+    def inputs(self) -> Sequence[Variable]: ...
     @property
-    def declared(self) -> Sequence[Named]: ...
+    def outputs(self) -> Sequence[Variable]: ...
+    @property
+    def invariants(self) -> Sequence[Variable]: ...
+    @property
+    def declared(self) -> Sequence[Variable]: ...
     @property
     def python(self) -> Mapping[str, Function]: ...
     @property
@@ -92,7 +81,7 @@ class PythonModel(BaseModel):
     "bdf" for stiff systems.
     """
 
-    integrators = METHODS
+    methods = METHODS
     events = contacts = modes = ()
 
     def __init__(self, kernels: PythonKernels, *, quiet: bool = False) -> None:
@@ -103,15 +92,13 @@ class PythonModel(BaseModel):
                 PurePythonWarning,
                 stacklevel=2,
             )
-        self.kernels = kernels
+        self.functions = kernels
         self.name, self.form, self.digest = kernels.name, kernels.form, kernels.digest
-        self.n_coordinates = kernels.n_coordinates
+        self.n_coordinates, self.independent = kernels.n_coordinates, kernels.independent
+        self._entries = {entry.name: entry for entry in kernels.entries}
         self.variables = {}
         for kind in ("states", "parameters", "inputs", "outputs", "invariants", "declared"):
-            table = [
-                Variable(v.name, v.kind, v.unit, v.description, v.example, v.flags)
-                for v in getattr(kernels, kind)
-            ]
+            table = getattr(kernels, kind)
             setattr(self, kind, tuple(variable.name for variable in table))
             for variable in table:
                 self.variables.setdefault(variable.name, variable)
@@ -119,14 +106,9 @@ class PythonModel(BaseModel):
         self.residuals = tuple(v.name for v in kernels.invariants if v.kind == "residual")
         self.invariants = tuple(v.name for v in kernels.invariants if v.kind != "residual")
         self.checked_at_start = tuple(v.name for v in kernels.invariants if v.flags & ZERO_AT_START)
-        self.has_initial = "initial" in kernels.python
+        self.has_initial = "initial" in self._entries
         self.ends: dict[bytes, float] = {}
         self._ensembles: dict[int, Any] = {}
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """Names of the integration methods."""
-        return tuple(self.integrators)
 
     def rhs(self, t: Any, y: Any, p: Any, u: Any = ()) -> Array:
         """dy/dt at time t: (n,) for y of shape (n,), (n, N) for (n, N)."""
@@ -143,7 +125,15 @@ class PythonModel(BaseModel):
         return self._call("jvp", t, y, p, u, dy)
 
     def _columns(
-        self, kernel: str, t: Array, y: Array, p: Array, u: Array, v: Array | None, strict: bool = True
+        self,
+        kernel: str,
+        t: Array,
+        y: Array,
+        p: Array,
+        u: Array,
+        v: Array | None,
+        strict: bool = True,
+        event: int | None = None,
     ) -> Array:
         count = max(len(t), y.shape[1], p.shape[1], u.shape[1], 1 if v is None else v.shape[1])
         widths = (len(t), y.shape[1], p.shape[1], u.shape[1], 1 if v is None else v.shape[1])
@@ -153,21 +143,14 @@ class PythonModel(BaseModel):
             raise ArgumentError(
                 f"{self.name}.{kernel}: arguments have different column counts: {sorted({*widths})}"
             )
-        python, vectorized = self.kernels.python.get(kernel), self.kernels.numpy.get(kernel)
-        if python is None:
-            raise kernel_failed(self.name, self.form, kernel, UNSUPPORTED, float(t[0]) if len(t) else 0.0, -1)
+        if kernel not in self._entries:
+            raise kernel_failed(
+                self.name, self.independent, kernel, UNSUPPORTED, float(t[0]) if len(t) else 0.0, -1
+            )
+        python, vectorized = self.functions.python[kernel], self.functions.numpy.get(kernel)
         tables = [y, p, u] if v is None else [y, p, u, v]
-        n = len(self.states)
-        height = {
-            "rhs": n,
-            "jacobian": n * n,
-            "jvp": n,
-            "outputs": len(self.outputs),
-            "invariants": len(self._conserved),
-            "initial": n + len(self.parameters),
-            "consistency": 3 * len(self.checked_at_start),
-        }[kernel]
-        result = np.full((height, count), math.nan)
+        first = () if event is None else (event,)
+        result = np.full((self._entries[kernel].length, count), math.nan)
         if count > 1 and vectorized is not None and strict:
             with np.errstate(all="ignore"):
                 for i, row in enumerate(vectorized(t, *tables)):
@@ -177,15 +160,16 @@ class PythonModel(BaseModel):
             given = [rows[:, min(j, rows.shape[1] - 1)].tolist() for rows in tables]
             moment = float(t[min(j, len(t) - 1)])
             try:
-                result[:, j] = python(moment, *given)
+                result[:, j] = python(*first, moment, *given)
             except (ArithmeticError, ValueError) as error:
                 if strict:
                     column = j if count > 1 else -1
                     raise kernel_failed(
-                        self.name, self.form, kernel, status_of(error), moment, column
+                        self.name, self.independent, kernel, status_of(error), moment, column
                     ) from error
         return result
 
+    @shown()
     def integrate(
         self,
         t_span: Any,
@@ -193,47 +177,41 @@ class PythonModel(BaseModel):
         parameters: Any = None,
         inputs: Any = None,
         *,
-        method: str = "dop853",
-        rtol: float = 1e-9,
-        atol: Any = 1e-9,
         t_eval: Any = None,
         dense_output: bool = False,
-        max_step: float = math.inf,
-        first_step: float | None = None,
-        step: float | None = None,
-        max_steps: int = 10_000_000,
         events: Any = None,
-        kinks: bool = False,
-        paradox: str = "stop",
+        **options: Unpack[RunKeywords],
     ) -> Solution:
         """Integrate over t_span; arguments and result are as for `Model.integrate`."""
-        rule(paradox)  # raises for an unknown rule
-        if events is not None or arguments.boolean("kinks", kinks):
+        how = of_call(PythonModel.integrate, options).checked(self.methods, self.states)
+        if events is not None or how.kinks:
             raise ArgumentError(
                 f"{self.name} runs in pure Python, which does not support events or kinks: compile it, or search sol.y"
             )
         dense = arguments.boolean("dense_output", dense_output)
         t0, t1 = arguments.span(t_span)
         moments = None if t_eval is None else arguments.times("t_eval", t_eval, t0, t1)
-        if method not in self.methods:
-            raise arguments.unknown_method(method, self.methods)
-        given = {"step": step, "first_step": first_step, "max_step": max_step, "max_steps": max_steps}
-        first, largest, limit = arguments.step_options(given, method != "rk4")
-        relative, absolute = arguments.tolerances(rtol, atol, self.states)
+        steps = how.steps(self.methods[how.method].adaptive)
+        relative, absolute = how.tolerances(self.states)
         x0, p, controls = self._prepare(t0, initial, parameters, inputs, float(absolute.min()))
-        run = self.integrators[method](Settings(relative, absolute, largest, first, dense))
+        run = self._integrator(how.method, Settings(relative, absolute, steps.largest, steps.first, dense))
         record = Record(t0, x0, moments, 1.0 if t1 >= t0 else -1.0)
-        status = run.run(self, record, p, controls, t1, limit)
+        status = run.run(self, record, p, controls, t1, steps.limit)
         y = np.array(record.y).reshape(-1, len(x0)).T
         if len(record.t) and run.n_steps:
             note_end(self, float(record.t[-1]), y[:, -1], p, controls)
         sol = run.dense(t0, x0) if dense else None
-        settings = ((t0, t1), x0, moments, method, relative, absolute, max_step, first_step, step, max_steps)
+        problem = Problem((t0, t1), x0, moments, vars(how), None)
         return Solution(
             self, np.array(record.t), y, status, record.at, p, controls, run.nfev, run.n_steps, run.n_rejected, sol,
-            settings, run.njev, run.nlu,
+            problem, run.njev, run.nlu,
         )  # fmt: skip
 
+    @staticmethod
+    def _integrator(method: str, settings: Settings) -> Integrator:
+        return integrator(method, settings)
+
+    @shown(STEPPER)
     def stepper(
         self,
         initial: Any = None,
@@ -241,51 +219,48 @@ class PythonModel(BaseModel):
         inputs: Any = None,
         *,
         t0: float = 0.0,
-        method: str = "dop853",
-        rtol: float = 1e-9,
-        atol: Any = 1e-9,
-        max_step: float = math.inf,
-        first_step: float | None = None,
-        step: float | None = None,
-        max_steps: int = 2**61,
-        kinks: bool = False,
-        paradox: str = "stop",
+        **options: Unpack[RunKeywords],
     ) -> PythonStepper:
         """A stepper, for a caller that owns the clock; see `Model.stepper`."""
-        options = {
-            "method": method,
-            "rtol": rtol,
-            "atol": atol,
-            "max_step": max_step,
-            "first_step": first_step,
-            "step": step,
-            "max_steps": max_steps,
-            "kinks": kinks,
-            "paradox": paradox,
-        }
+        how = of_call(PythonModel.stepper, options, STEPPER).checked(self.methods, self.states)
         begin = arguments.number("t0", t0)
-        least = arguments.absolute_tolerances(atol, self.states).min()
-        x0, p, controls = self._prepare(begin, initial, parameters, inputs, float(least))
-        return PythonStepper(self, begin, x0, p, controls, options)
+        x0, p, controls = self._prepare(begin, initial, parameters, inputs, how.smallest_atol)
+        return PythonStepper(self, begin, x0, p, controls, how)
+
+    def _ensemble_core(self, part: EnsemblePart) -> PythonEnsemble:
+        return PythonEnsemble(part)
 
 
-def run_ensemble(
-    model: Any, span: tuple[float, float], begin: Start, inputs: signals.Inputs, t_eval: Array | None,
-    result: tuple[Any, ...], options: dict[str, Any],
-) -> bool:  # fmt: skip
-    """Fill the arrays of an ensemble, one trajectory after another; return whether Ctrl-C ended it."""
-    y, t, status, nfev, n_steps = result
-    try:
-        for j in range(y.shape[2]):
-            start, values = begin.of(j)
-            sol = model.integrate(span, Accepted(start), values, inputs.column(j), t_eval=t_eval, **options)
-            y[:, :, j] = np.nan
-            if t_eval is None:
-                y[:, 0, j] = sol.y[:, -1]
-            else:
-                y[:, : len(sol.t), j] = sol.y
-            t[j], nfev[j], n_steps[j] = sol.t_reached, sol.nfev, sol.n_steps
-            status[j] = sol.status  # written last: a status marks a trajectory as finished
-    except KeyboardInterrupt:
-        return True
-    return False
+class PythonEnsemble:
+    """Runs the trajectories of a part of an ensemble, one after another; see `EnsemblePart`."""
+
+    lanes, error = 1, None
+
+    def __init__(self, part: EnsemblePart) -> None:
+        self.part, self.done, self.stopped = part, 0, False
+
+    def stop(self) -> None:
+        self.stopped = True
+
+    def run(self, pieces: list[tuple[int, int]], attend: Callable[[], None] | None = None) -> None:
+        """Integrate the pieces (first, last), starting with the last one of the list."""
+        while pieces and not self.stopped:
+            for j in range(*pieces.pop()):
+                self._integrate(j)
+                if attend is not None:
+                    attend()
+
+    def _integrate(self, j: int) -> None:
+        part, result, job = self.part, self.part.results, self.part.job
+        x0, p = part.start.of(j)
+        sol = job.model.integrate(
+            job.t_span, Accepted(x0), p, part.inputs.column(j), t_eval=job.t_eval, **vars(job.options)
+        )
+        result.y[:, :, j] = np.nan
+        if job.t_eval is None:
+            result.y[:, 0, j] = sol.y[:, -1]
+        else:
+            result.y[:, : len(sol.t), j] = sol.y
+        result.t[j], result.nfev[j], result.n_steps[j] = sol.t_reached, sol.nfev, sol.n_steps
+        result.status[j] = sol.status  # written last: a status marks a trajectory as finished
+        self.done += 1

@@ -16,6 +16,7 @@ from .inputs import Inputs, parse
 from .snapshots import Snapshot, changed_inputs, check_snapshot
 
 if TYPE_CHECKING:
+    from .options import RunOptions
     from .python_model import PythonModel
 
 Array = NDArray[np.float64]
@@ -36,15 +37,14 @@ class PythonStepper(BaseStepper):
     events: list[tuple[float, str]] = []  # noqa: RUF012 - never changed
 
     def __init__(
-        self, model: PythonModel, t0: float, x0: Array, p: Array, inputs: Inputs, options: dict[str, Any]
+        self, model: PythonModel, t0: float, x0: Array, p: Array, inputs: Inputs, options: RunOptions
     ) -> None:
         self.model, self.t, self.inputs = model, t0, inputs
-        self.method: str = options["method"]
+        self.method = options.method
         self.nfev = self.n_steps = self.status = 0
-        self._y, self._p = x0, p
-        # Reject wrong options now, not at the first step, and read the tolerances once.
-        settings = model.integrate((t0, t0), Accepted(x0), p, inputs, **options)._settings
-        self._options = {**options, "rtol": settings[4], "atol": settings[5]}
+        self._y, self._p, self._options = x0, p, options
+        # Reject wrong options now, not at the first step.
+        model.integrate((t0, t0), Accepted(x0), p, inputs, **vars(options))
 
     @property
     def y(self) -> Array:
@@ -66,13 +66,15 @@ class PythonStepper(BaseStepper):
     def advance(self, t: float) -> Array:
         """Integrate to time t and return the state there; see `Stepper.advance`."""
         end = arguments.number("t", t)
-        sol = self.model.integrate((self.t, end), Accepted(self._y), self._p, self.inputs, **self._options)
+        sol = self.model.integrate(
+            (self.t, end), Accepted(self._y), self._p, self.inputs, **vars(self._options)
+        )
         self.nfev += sol.nfev
         self.n_steps += sol.n_steps
         self.t, self._y, self.status = float(sol.t_reached), sol.y[:, -1].copy(), sol.status
         if sol.status < 0:
             raise KernelError(
-                f"{self.model.name} {message_of(sol.status, self.t, self.model.form)}", sol.status
+                f"{self.model.name} {message_of(sol.status, self.t, self.model.independent)}", sol.status
             )
         return self.y
 
@@ -113,7 +115,7 @@ class PythonStepper(BaseStepper):
         return f"<PythonStepper of {self.model.name} ({self.method}): t = {self.t:.6g}, {self.n_steps} steps>"
 
 
-def _again(model: PythonModel, options: dict[str, Any], snapshot: Snapshot) -> PythonStepper:
+def _again(model: PythonModel, options: RunOptions, snapshot: Snapshot) -> PythonStepper:
     """A stepper that continues where the snapshot was taken."""
     numbers = np.frombuffer(snapshot.block, dtype=np.float64)
     n = len(model.states)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import plotting
-from .arguments import array, plain_name, tolerances, unknown_quantity
+from .arguments import array, plain_name, unknown_quantity
 from .consistency import Accepted
 from .errors import ArgumentError, MissingExtraError, message_of
 from .inputs import Inputs
+from .options import RunOptions
 
 if TYPE_CHECKING:
     from .audit import Audit
@@ -21,10 +22,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-__all__ = ["Dense", "Solution"]
-
-FIXED_STEP = ("rk4",)
-"""The methods without error control."""
+__all__ = ["Dense", "Problem", "Solution"]
 
 
 class Dense:
@@ -68,6 +66,17 @@ class Dense:
         return total[0] if moments.ndim == 0 else np.ascontiguousarray(total.T)
 
 
+class Problem(NamedTuple):
+    """The initial value problem of a run, except its parameters and inputs, and the options for solving it."""
+
+    t_span: tuple[float, float]
+    x0: Array
+    t_eval: Array | None
+    keywords: dict[str, Any]
+    """Of `RunOptions`."""
+    events: Any
+
+
 class Solution:
     """The result of `integrate`, as from `scipy.integrate.solve_ivp`, plus access by name.
 
@@ -90,7 +99,7 @@ class Solution:
         "_extra",
         "_inputs",
         "_p",
-        "_settings",
+        "_posed",
         "model",
         "n_rejected",
         "n_steps",
@@ -119,12 +128,11 @@ class Solution:
         n_steps: int,
         n_rejected: int,
         sol: Any,
-        settings: tuple[Any, ...],
+        problem: tuple[Any, ...],
         njev: int = 0,
         nlu: int = 0,
         event_record: EventRecord | None = None,
     ) -> None:
-        # settings, for `_repeat`: t_span, x0, t_eval, and a dict of the options of `integrate`
         self.model = model
         self.t = t
         self.y = y
@@ -138,7 +146,9 @@ class Solution:
         self.n_steps = n_steps
         self.n_rejected = n_rejected
         self.sol = sol
-        self._settings = settings
+        self._posed = (
+            problem  # the entries of a `Problem`, which takes longer to make than most of a short run
+        )
         self._event_record = event_record
         self.t_events: list[Array] | None = None
         self.y_events: list[Array] | None = None
@@ -154,7 +164,7 @@ class Solution:
     @property
     def message(self) -> str:
         """How the run ended, and when."""
-        return message_of(self.status, self.t_reached, self.model.form, self.paradox)
+        return message_of(self.status, self.t_reached, self.model.independent, self.paradox)
 
     @property
     def modes(self) -> list[Mode]:
@@ -234,29 +244,24 @@ class Solution:
     @property
     def _tolerances(self) -> tuple[float, Array]:
         """rtol and atol (n,) of the run; rtol is NaN for a fixed step."""
-        _, _, _, method, rtol, atol, *_ = self._settings
-        if method in FIXED_STEP:
+        options = RunOptions(**Problem(*self._posed).keywords)
+        if not self.model.methods[options.method].adaptive:
             return np.nan, np.zeros(len(self.model.states))
-        return tolerances(rtol, atol, self.model.states)
+        return options.tolerances(self.model.states)
 
     def _repeat(self) -> Solution:
         """The same run repeated, with its interpolant."""
-        span, x0, t_eval, method, rtol, atol, max_step, first_step, step, max_steps, *more = self._settings
-        options = {"max_step": max_step, "first_step": first_step, "step": step, "max_steps": max_steps}
-        for named in more:
-            options |= named
+        problem = Problem(*self._posed)
         integrate: Any = self.model.integrate  # type: ignore[attr-defined]
         found: Solution = integrate(
-            span,
-            Accepted(x0),
+            problem.t_span,
+            Accepted(problem.x0),
             self._p,
             self._inputs,
-            method=method,
-            rtol=rtol,
-            atol=atol,
-            t_eval=t_eval,
+            t_eval=problem.t_eval,
             dense_output=True,
-            **options,
+            events=problem.events,
+            **problem.keywords,
         )
         return found
 

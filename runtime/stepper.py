@@ -16,6 +16,7 @@ from .snapshots import Snapshot, check_snapshot
 
 if TYPE_CHECKING:
     from .model import Model
+    from .options import RunOptions
 
 __all__ = ["Stepper"]
 
@@ -53,20 +54,13 @@ class Stepper(StepperCore, BaseStepper):
 
     @classmethod
     def start(
-        cls,
-        model: Model,
-        t0: Any,
-        initial: Any,
-        parameters: Any,
-        inputs: Any,
-        method: str,
-        options: dict[str, Any],
+        cls, model: Model, t0: Any, initial: Any, parameters: Any, inputs: Any, options: RunOptions
     ) -> Stepper:
         """Create a stepper at `t0`; see `Model.stepper`."""
         begin = arguments.number("t0", t0)
-        atol = arguments.absolute_tolerances(options["atol"], model.states).min()
-        x0, p, controls = model._prepare(begin, initial, parameters, inputs, float(atol))
-        return cls(model, begin, x0, p, controls, arguments.text("method", method), options)
+        checked = options.checked(model.methods, model.states)
+        x0, p, controls = model._prepare(begin, initial, parameters, inputs, checked.smallest_atol)
+        return cls(model, begin, x0, p, controls, checked)
 
     def set_state(self, values: Any = None, /, **named: Any) -> None:
         if not self._change(True, values, named):
@@ -101,9 +95,9 @@ class Stepper(StepperCore, BaseStepper):
         return f"<Stepper of {self.model.name} ({self.method}): t = {self.t:.6g}, {self.n_steps} steps>"
 
 
-def _again(model: Model, options: dict[str, Any], snapshot: Snapshot) -> Stepper:
+def _again(model: Model, options: RunOptions, snapshot: Snapshot) -> Stepper:
     """A stepper that continues where the snapshot was taken."""
     states, parameters, inputs = (np.zeros(len(n)) for n in (model.states, model.parameters, model.inputs))
-    run = Stepper(model, 0.0, states, parameters, parse(inputs, model.inputs), snapshot.method, options)
+    run = Stepper(model, 0.0, states, parameters, parse(inputs, model.inputs), options)
     run.restore(snapshot)
     return run

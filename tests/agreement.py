@@ -92,6 +92,14 @@ def rates(eqs: Equations, point: Point) -> dict[str, float]:
     return result
 
 
+def leading_rate(eqs: Equations, point: Point) -> float:
+    """d x_1/dt of Whittaker's coordinate."""
+    g, system = eqs.nodes.graph, eqs.system
+    assert eqs.independent is not None
+    place = system.coordinates.index(eqs.independent)
+    return float(evaluate(g, [system.nodes.fields.velocity(g, system.nodes.eta)[place]], point)[0])
+
+
 def largest_difference(first: dict[str, float], second: dict[str, float]) -> float:
     """The largest difference of the rates that both contain, relative to the size of the whole motion."""
     both = first.keys() & second.keys()

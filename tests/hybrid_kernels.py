@@ -10,6 +10,13 @@ import numpy as np
 import chaplygin as cg
 from chaplygin.codegen.emit.python_backend import python_kernels
 
+ROUGH = (
+    "block_on_belt", "brick_on_incline", "painleve_klein", "painleve_klein_rigid", "painleve_rod", "two_mass_chain",
+    "woodpecker",
+)  # fmt: skip
+"""The catalogue systems with dry friction: named here, since to ask the systems takes time when tests are collected."""
+WITH_EVENTS = ("bouncing_ball", "painleve_rod", "woodpecker")
+
 
 class Kernels:
     """The kernels of derived equations; states, parameters, inputs and modes are given by name."""

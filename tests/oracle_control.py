@@ -1,21 +1,18 @@
 """The integrators of the compiled runtime once more, in plain Python: an oracle for every bit of a run.
 
 Every operation is that of cg_adaptive.h, cg_control.h, cg_start.h and cg_step.h, in the same order, so a run has the
-same bits if the right-hand side has. The coefficients are those of the C headers.
+same bits if the right-hand side has. The coefficients are those of codegen/methods.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
-from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from order_conditions import RUNTIME
 
+from chaplygin.codegen.methods import Control
 from chaplygin.runtime.errors import NONFINITE, OK, SINGULAR, STEP_TOO_SMALL, TOO_MANY_STEPS
 from chaplygin.runtime.python_methods import (
     EPSILON,
@@ -30,52 +27,21 @@ from chaplygin.runtime.python_methods import (
 
 Array = NDArray[np.float64]
 
-__all__ = ["Control", "Controlled", "control", "finite", "header", "larger", "table"]
+__all__ = ["Controlled", "finite", "larger"]
 
 LEAST_LOG, SHRINK_FAILED, ATOL_FLOOR = math.log2(1e-8), 0.2, 1e-150
 SHORTENED = (SINGULAR, NONFINITE, STEP_TOO_SMALL)  # failures that a shorter step may avoid
 
 
-class Control(NamedTuple):
-    """cg_control_t."""
-
-    alpha: float
-    beta: float
-    safety: float
-    shrink: float
-    grow: float
-    end_first: float
-
-
-@cache
-def header(name: str) -> str:
-    """The text of a C header."""
-    return (RUNTIME / name).read_text(encoding="utf-8")
-
-
-@cache
-def table(method: str, name: str) -> list[Vector]:
-    """Read an array from cg_<method>_tableau.h; one row for a vector or a number."""
-    found = re.search(rf"cg_{method}_{name}(?:\[[^\]]+\])* = ([^;]*);", header(f"cg_{method}_tableau.h"))
-    assert found is not None, (method, name)
-    rows = re.findall(r"[^{}]*\d[^{}]*", found[1])
-    return [[float(entry) for entry in row.split(",") if entry.strip()] for row in rows]
-
-
-@cache
-def control(method: str) -> Control:
-    """Read the control constants from cg_<method>.h."""
-    found = re.search(r"control = \{([^}]*)\};", header(f"cg_{method}.h"))
-    assert found is not None, method
-    return Control(*(float(entry) for entry in found[1].split(",")))
-
-
 class Controlled(Integrator):
     """A method with error control; derived classes define `trial`, `square` and `interpolant`."""
 
-    def __init__(self, method: str, order: int, settings: Settings) -> None:
+    end_first = False
+    """Whether the error estimate uses the derivative at the end of the step."""
+
+    def __init__(self, order: int, control: Control, settings: Settings) -> None:
         super().__init__(settings)
-        self.control, self.order = control(method), order
+        self.control, self.order = control, order
         self.rtol, self.max_step, self.h = settings.rtol, settings.max_step, settings.first_step
         self.atol = [max(float(a), ATOL_FLOOR) for a in settings.atol]
         self.log_old, self.rejected = LEAST_LOG, False
@@ -149,7 +115,7 @@ class Controlled(Integrator):
         self, field: Function, t: float, x: Vector, f: Vector, stop: float, direction: float
     ) -> tuple[int, float, list[Vector], Vector, Vector]:
         """One accepted step, as in cg_adaptive.h: status, end time, stages, and state and derivative at the end."""
-        alpha, beta, safety, shrink, grow, end_first = self.control
+        alpha, beta, safety, shrink, grow = self.control
         least = smallest_step(t)
         self.h = min(max(self.h, least), self.max_step)
         while True:
@@ -159,7 +125,7 @@ class Controlled(Integrator):
             factor = SHRINK_FAILED
             try:
                 k, y = self.trial(field, t, x, f, t_new - t)
-                slope = field(t_new, y) if end_first else None
+                slope = field(t_new, y) if self.end_first else None
                 square = self.square(x, y, t_new - t, k if slope is None else [*k, slope])
                 if square <= 1.0:
                     slope = field(t_new, y) if slope is None else slope

@@ -9,19 +9,21 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from oracle_control import Controlled, finite, larger, table
-from oracle_pairs import ORDERS, Pair
+from oracle_control import Controlled, finite, larger
+from oracle_pairs import PairIntegrator
 
-from chaplygin.runtime import PythonModel
+from chaplygin.codegen.methods import PAIRS
+from chaplygin.codegen.methods.rodas5p import RODAS5P
+from chaplygin.runtime import Method, PythonModel
 from chaplygin.runtime.errors import STEP_TOO_SMALL, KernelError
-from chaplygin.runtime.python_methods import METHODS, Function, Settings, Vector
+from chaplygin.runtime.python_methods import METHODS, Function, Integrator, Settings, Vector
 
 Array = NDArray[np.float64]
 Matrix = list[Vector]
 
 __all__ = ["OracleModel", "Rodas5p"]
 
-STAGES, ORDER = 8, 5
+STAGES = 8
 DISTANCE = 0.03125
 
 
@@ -29,7 +31,7 @@ class Rodas5p(Controlled):
     """The method of order 5 for stiff systems, with error control."""
 
     def __init__(self, settings: Settings) -> None:
-        super().__init__("rodas5p", ORDER, settings)
+        super().__init__(RODAS5P.order, RODAS5P.control, settings)
         self.rows: Matrix = []
 
     def begin(self, t: float, x: Vector) -> None:
@@ -63,8 +65,8 @@ class Rodas5p(Controlled):
         ]
 
     def trial(self, field: Function, t: float, x: Vector, f: Vector, h: float) -> tuple[Matrix, Vector]:
-        a, c, d = _table("a"), _table("c")[0], _table("d")[0]
-        cc, gamma = _table("C"), _table("gamma")[0][0]
+        a, c, d = RODAS5P.rows, RODAS5P.c, RODAS5P.padded(RODAS5P.d)
+        cc, gamma = RODAS5P.coupling, RODAS5P.gamma
         n = len(x)
         columns = [[-(gamma * h) * self.rows[i][j] for i in range(n)] for j in range(n)]
         for j in range(n):
@@ -94,9 +96,6 @@ class Rodas5p(Controlled):
         self, field: Function, t: float, t_new: float, x: Vector, y: Vector, k: Matrix, slope: Vector
     ) -> Callable[[], Array]:
         return functools.partial(_interpolant, x, y, k)
-
-
-_table = functools.partial(table, "rodas5p")
 
 
 def _add(factor: float, x: Vector, y: Vector, first: int = 0, last: int | None = None) -> None:
@@ -140,7 +139,7 @@ def _solve(a: Matrix, pivots: list[int], b: Vector) -> None:
 
 
 def _interpolant(x: Vector, y: Vector, k: Matrix) -> Array:
-    h = _table("h")
+    h = RODAS5P.dense
     rows = [list(x), [b - a for a, b in zip(x, y)], *([0.0] * len(x) for _ in range(3))]
     for s in range(STAGES):
         _add(h[0][s], k[s], rows[2])
@@ -152,8 +151,14 @@ def _interpolant(x: Vector, y: Vector, k: Matrix) -> Array:
 class OracleModel(PythonModel):
     """A pure-Python model that runs with the methods of the compiled runtime, to the same bits."""
 
-    integrators: ClassVar = {
+    methods: ClassVar = {
         **METHODS,
-        **{name: functools.partial(Pair, name) for name in ORDERS},
-        "rodas5p": Rodas5p,
+        **{name: Method(name, pair.summary, pair.order) for name, pair in PAIRS.items()},
+        "rodas5p": Method("rodas5p", "implicit", RODAS5P.order, implicit=True),
     }
+
+    @staticmethod
+    def _integrator(method: str, settings: Settings) -> Integrator:
+        if method in PAIRS:
+            return PairIntegrator(PAIRS[method], settings)
+        return Rodas5p(settings) if method == "rodas5p" else PythonModel._integrator(method, settings)

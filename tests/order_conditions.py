@@ -1,4 +1,4 @@
-"""Order conditions of Runge-Kutta and Rosenbrock methods: the coefficients in the headers, and rooted trees.
+"""Order conditions of Runge-Kutta and Rosenbrock methods: rooted trees.
 
 A tree is the sorted tuple of the subtrees at its root; a single vertex is ().
 """
@@ -8,27 +8,10 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
-
-RUNTIME = Path(__file__).resolve().parent.parent / "runtime" / "c"
 
 Tree = tuple["Tree", ...]
-
-
-def header(method: str) -> str:
-    """The text of cg_<method>_tableau.h."""
-    return (RUNTIME / f"cg_{method}_tableau.h").read_text(encoding="utf-8")
-
-
-def numbers(method: str, name: str) -> list[list[float]]:
-    """The rows of an array in the header, as written; one row for a vector or a number."""
-    found = re.search(rf"cg_{method}_{name}(?:\[[^\]]+\])* = ([^;]*);", header(method))
-    assert found is not None, (method, name)
-    rows = re.findall(r"[^{}]*\d[^{}]*", found[1])
-    return [[float(entry) for entry in row.split(",") if entry.strip()] for row in rows]
 
 
 @functools.cache

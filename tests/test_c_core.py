@@ -159,7 +159,7 @@ def test_headers_stand_alone(compiler: str, tmp_path: Path) -> None:
         run([need(compiler), *BASE, *STRICT, "-fsyntax-only", str(text)])
     text = tmp_path / "alone.cpp"
     text.write_text(
-        '#include "cg_ensemble.h"\n#include "cg_events.h"\nint main() { return cg_method_find("rk4") == nullptr; }\n'
+        '#include "cg_ensemble.h"\n#include "cg_events.h"\nint main() { return cg_method_table() == nullptr; }\n'
     )
     run([need({"gcc": "g++", "clang": "clang++"}[compiler]), *BASE[3:], *STRICT, "-fsyntax-only", str(text)])
 

@@ -14,7 +14,6 @@ import pytest
 from test_c_core import BASE, COUNT, ROOT, RUNTIME, SANITIZERS, SOURCES, STRICT, need, run
 
 from chaplygin.codegen.build.toolchain import cpu_features
-from chaplygin.runtime.lanes import METHODS
 
 LANES = SOURCES / "lanes"
 EMITTED = sorted((ROOT / "generated").glob("*_lanes.c"))
@@ -149,8 +148,3 @@ def test_no_shipped_module_holds_a_fused_instruction() -> None:
         pytest.skip("the shipped models are not compiled in place")
     for module in modules:
         assert FUSED.findall(run([need("objdump"), "-d", str(module)])) == [], module.name
-
-
-def test_the_runtime_knows_which_methods_have_lanes() -> None:
-    text = (RUNTIME / "cg_lanes_inline.h").read_text(encoding="utf-8")
-    assert set(re.findall(r"CG_LANE_ENTRY\((\w+)\),", text)) == METHODS

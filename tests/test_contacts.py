@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from hybrid_kernels import Kernels
+from hybrid_kernels import ROUGH, WITH_EVENTS, Kernels
 
 import chaplygin as cg
 from chaplygin.codegen.emit.python_backend import Singular
@@ -357,15 +357,15 @@ def test_projection_is_the_nearest_velocity_in_the_metric_of_the_kinetic_energy(
         twice("rhs", state)
 
 
-ROUGH = [
-    (name, form)
-    for name in cg.examples()
-    if cg.example(name).system.contacts
-    for form in cg.example(name).forms
-]
+def test_the_lists_of_hybrid_systems_are_complete() -> None:
+    systems = {name: cg.example(name).system for name in cg.examples()}
+    assert [name for name, system in systems.items() if system.contacts] == list(ROUGH)
+    assert [name for name, system in systems.items() if system.events] == list(WITH_EVENTS)
 
 
-@pytest.mark.parametrize(("name", "form"), ROUGH)
+@pytest.mark.parametrize(
+    ("name", "form"), [(name, form) for name in ROUGH for form in cg.example(name).forms]
+)
 def test_power_is_the_rate_of_the_energy(name: str, form: str) -> None:
     kernels, rng = kernels_of(name, form), np.random.default_rng(8)
     for trial in range(4):

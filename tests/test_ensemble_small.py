@@ -16,8 +16,7 @@ from lane_models import N, assert_same, assert_single, case
 from runtime_models import ctrl_c_after, hybrid, model, needs_core
 
 import chaplygin as cg
-from chaplygin.runtime import core_available
-from chaplygin.runtime import ensemble as ensembles
+from chaplygin.runtime import core_available, executors
 from chaplygin.runtime import lanes as lanes_of
 
 WIDEST = 1
@@ -41,7 +40,7 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             started.append(self.name)
             super().start()
 
-    monkeypatch.setattr(ensembles.threading, "Thread", Counted)
+    monkeypatch.setattr(executors.threading, "Thread", Counted)
     return started
 
 
@@ -90,7 +89,7 @@ def test_errors_of_the_other_threads_come_through(
     compiled: Any, threads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The caller's thread takes the last piece, which is long; the other thread gets an invalid one."""
-    monkeypatch.setattr(ensembles, "_pieces", lambda *_: [(0, 2 * N), (0, N)])
+    monkeypatch.setattr(executors.Threads, "pieces", lambda *_: [(0, 2 * N), (0, N)])
     with pytest.raises(
         cg.errors.ArgumentError, match=f"trajectories 0 to {2 * N} are not in an ensemble of {N}"
     ):
@@ -239,7 +238,7 @@ def test_lanes_are_found_in_the_cache_and_compiled_only_where_it_is_worth_it(tmp
 def test_pieces_fill_the_lanes() -> None:
     for threads in (1, 2, 7):
         for count in (1, 7, 8, 15, 16, 17, 100, 1000, 5000):
-            pieces = ensembles._pieces(count, threads, None, 8)[::-1]
+            pieces = executors.Threads(threads).pieces(count, 8)[::-1]
             assert [first for first, _ in pieces] == [0, *(last for _, last in pieces[:-1])]
             assert pieces[-1][1] == count
             assert all((last - first) % 8 == 0 for first, last in pieces[:-1])

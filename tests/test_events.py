@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from hybrid_kernels import Kernels
+from hybrid_kernels import ROUGH, WITH_EVENTS, Kernels
 
 import chaplygin as cg
 from chaplygin.codegen.declare.symbols import DeclarationError
 from chaplygin.codegen.derive.forms import FormError
-from chaplygin.codegen.emit.c_core import emit, emit_to
+from chaplygin.codegen.emit.targets import emit, emit_to
 
 Q, R = cg.coordinates("q r")
 U, V = cg.rate(Q), cg.rate(R)
@@ -237,7 +237,7 @@ def test_events_and_contacts_are_frozen() -> None:
 
 SCRIPT = """
 import hashlib, chaplygin as cg
-from chaplygin.codegen.emit.c_core import emit
+from chaplygin.codegen.emit.targets import emit
 for name in ("painleve_klein", "painleve_klein_rigid", "painleve_rod", "bouncing_ball"):
     entry = cg.example(name)
     for form in entry.forms[:2]:
@@ -273,13 +273,10 @@ def test_the_table_and_one_function_for_all_resets() -> None:
 
 
 WARNINGS = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
-HYBRID = [
-    name for name in cg.examples() if cg.example(name).system.contacts or cg.example(name).system.events
-]
 
 
 @pytest.mark.parametrize("compiler", [c for c in ("gcc", "clang") if shutil.which(c)])
-@pytest.mark.parametrize("name", HYBRID)
+@pytest.mark.parametrize("name", sorted({*ROUGH, *WITH_EVENTS}))
 def test_the_c_kernels_are_those_of_the_python_backend_and_compile_without_a_warning(
     name: str, compiler: str, tmp_path: Path
 ) -> None:

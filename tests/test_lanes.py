@@ -20,10 +20,8 @@ from test_c_lanes import ROOT, RUNTIME, flags_of, need
 
 import chaplygin as cg
 from chaplygin.codegen.build.toolchain import Compiler
-from chaplygin.runtime import ArgumentError, core_available
-from chaplygin.runtime import ensemble as ensembles
+from chaplygin.runtime import ArgumentError, core_available, ensemble_job
 from chaplygin.runtime import lanes as libraries
-from chaplygin.runtime.lanes import METHODS as SIDE_BY_SIDE
 from chaplygin.runtime.lanes import lane_set
 
 if core_available():
@@ -32,7 +30,7 @@ if core_available():
     METHODS = methods()
     WIDEST = widest_lanes()
 else:
-    METHODS, WIDEST = (), 1
+    METHODS, WIDEST = {}, 1
 LANES = [lanes for lanes in (2, 4, 8) if lanes <= WIDEST]
 CASES = [
     "chaplygin_sleigh", "heavy_top", "double_pendulum", "rolling_ring", "fluid_cavity", "torus_nonuniform",
@@ -60,7 +58,7 @@ def compare(name: str, method: str, widths: Sequence[int | None]) -> None:
         alone = cg.ensemble(given.model, span, N, *given, t_eval=t_eval, lanes=1, **options)
         assert alone.success
         assert np.ptp(alone.y) > 0
-        for lanes in widths if method in SIDE_BY_SIDE else (None,):
+        for lanes in widths if not METHODS[method].implicit else (None,):
             assert_same(
                 alone, cg.ensemble(given.model, span, N, *given, t_eval=t_eval, lanes=lanes, **options)
             )
@@ -189,7 +187,7 @@ def test_bits_do_not_depend_on_the_cpu_or_the_compiler(
     table = ctypes.c_char.in_dll(ctypes.CDLL(str(target)), f"chaplygin_sleigh_lanes_{lanes}")
     address = ctypes.addressof(table)
     assert given.model.runs_lanes(address)
-    monkeypatch.setattr(ensembles, "lane_set", lambda *_: (address, lanes))
+    monkeypatch.setattr(ensemble_job, "lane_set", lambda *_: (address, lanes))
     for alone in expected():
         assert_same(alone, cg.ensemble(given.model, (0, 1), N, *given, t_eval=alone.t_eval))
 

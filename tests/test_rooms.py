@@ -7,12 +7,13 @@ The exceptions are the fluent methods, which lead from the object of one stage t
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent / "codegen"
-ROOMS = ("graph", "declare", "derive", "lower", "emit", "build")
+ROOMS = ("methods", "graph", "declare", "derive", "lower", "emit", "build")
 FLUENT = {"declare/system.py": "System", "derive/equations.py": "Equations", "lower/program.py": "Program"}
 
 
@@ -69,6 +70,19 @@ def test_imports_go_back_along_the_stages_and_fluent_methods_lead_on() -> None:
     assert found == []
 
 
+def test_methods_are_numbers_and_need_nothing_of_the_package() -> None:
+    for path, tree in modules().items():
+        if path.startswith("methods/"):
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Import | ast.ImportFrom) and not getattr(node, "level", 0):
+                    names = (
+                        [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+                    )
+                    assert {name.split(".")[0] for name in names} <= sys.stdlib_module_names, path
+                for target in targets(path, node):
+                    assert target[0] == "methods", path
+
+
 def test_modules_form_no_circle() -> None:
     """Imports at the top of modules; those inside functions and for types are not run then."""
     trees = modules()
@@ -109,7 +123,6 @@ def test_functions_are_short() -> None:
     }
     assert found <= {
         "src/chaplygin/cli.py: _parser",
-        "codegen/declare/system.py: __init__",
         "codegen/emit/c_core.py: _core_values",
         "codegen/lower/kernels.py: lower",
         "runtime/ensemble.py: ensemble",

@@ -15,7 +15,9 @@ from oracle_rodas5p import OracleModel
 from runtime_models import ctrl_c_heard, model, needs_core, press_ctrl_c
 
 import chaplygin as cg
+from chaplygin.codegen.methods import PAIRS
 from chaplygin.runtime import ArgumentError, KernelError, PurePythonWarning, PythonModel, Variable
+from chaplygin.runtime.base_model import KernelEntry
 
 
 def kernels() -> Any:
@@ -36,6 +38,14 @@ def kernels() -> Any:
         form="lagrange",
         digest="0123",
         n_coordinates=1,
+        independent="t",
+        entries=[
+            KernelEntry("rhs", "", "state", 2),
+            KernelEntry("jvp", "", "direction", 2),
+            KernelEntry("jacobian", "", "state", 4),
+            KernelEntry("outputs", "", "state", 2),
+            KernelEntry("invariants", "", "state", 1),
+        ],
         states=[Variable("q", "coordinate", "m", "position", 1.0), Variable("v", "velocity", "m/s", "", 0.0)],
         parameters=[
             Variable("m", "parameter", "kg", "mass", 1.0),
@@ -141,7 +151,7 @@ def test_runs_agree_with_the_compiled_model(
 
 
 @needs_core
-@pytest.mark.parametrize("method", ["tsit5", "vern7", "vern9"])
+@pytest.mark.parametrize("method", PAIRS)
 @pytest.mark.parametrize("span", [(0.0, 7.0), (7.0, -1.0)])
 @pytest.mark.parametrize("force", [0.5, ([1.0, 2.0, 3.0], [1.0, -1.0, 0.5])])
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-12])
@@ -162,7 +172,7 @@ def test_pairs_give_the_bits_of_the_compiled_methods(
 
 
 @needs_core
-@pytest.mark.parametrize("method", ["tsit5", "vern7", "vern9", "rodas5p"])
+@pytest.mark.parametrize("method", [*PAIRS, "rodas5p"])
 def test_the_limit_of_steps_is_met_where_the_compiled_methods_meet_it(
     oracle: OracleModel, method: str
 ) -> None:

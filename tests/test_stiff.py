@@ -11,27 +11,27 @@ import numpy as np
 import pytest
 import sympy as sp
 from oracle_rodas5p import OracleModel
-from order_conditions import Tree, density, numbers, trees
+from order_conditions import Tree, density, trees
 from runtime_models import model as hand_written
 from runtime_models import needs_core
 
 import chaplygin as cg
 from chaplygin.codegen.emit.python_backend import python_kernels
+from chaplygin.codegen.methods.rodas5p import RODAS5P
 from chaplygin.runtime import ArgumentError
 
 METHODS = ("rodas5p", "auto")
 eps, mu, g = cg.parameters("eps mu g", positive=True)
 
-# ---- the coefficients, in exact arithmetic: residuals are due to the rounding of the header's doubles ----
+# ---- the coefficients, in exact arithmetic: residuals are due to the rounding of the doubles ----
 
 
 @functools.cache
 def table(name: str) -> Any:
-    """An array of cg_rodas5p_tableau.h as fractions, rows padded with zeros."""
-    rows = numbers("rodas5p", name)
-    return np.array(
-        [[Fraction(v) for v in row] + [Fraction(0)] * (8 - len(row)) for row in rows], dtype=object
-    )
+    """An array of the coefficients of Rodas5P as fractions, rows padded with zeros."""
+    found = RODAS5P.rows if name == "a" else getattr(RODAS5P, name)
+    rows = found if isinstance(found[0], (list, tuple)) else [found]
+    return np.array([[Fraction(v) for v in RODAS5P.padded(row)] for row in rows], dtype=object)
 
 
 def inverse(lower: Any) -> Any:
@@ -48,9 +48,9 @@ def inverse(lower: Any) -> Any:
 @functools.cache
 def usual() -> tuple[Any, Any, Any]:
     """alpha, Gamma (including its diagonal) and the weights b of the form with Jacobian products."""
-    gamma = table("gamma")[0, 0]
+    gamma = Fraction(RODAS5P.gamma)
     large = inverse(
-        np.array([[Fraction(int(i == j)) for j in range(8)] for i in range(8)]) / gamma - table("C")
+        np.array([[Fraction(int(i == j)) for j in range(8)] for i in range(8)]) / gamma - table("coupling")
     )
     weights = table("a")[7].copy()
     weights[7] = Fraction(1)
@@ -104,7 +104,7 @@ def test_order_conditions() -> None:
 
 def test_order_conditions_of_the_interpolant() -> None:
     _, large, b = usual()
-    rows = table("h") @ large
+    rows = table("dense") @ large
     for theta in (Fraction(1, 8), Fraction(1, 2), Fraction(13, 16)):
         at = theta * (b + (1 - theta) * (rows[0] + theta * (rows[1] + theta * rows[2])))
         for order in range(1, 5):
@@ -118,7 +118,7 @@ def test_stability_function() -> None:
     R(z) = 1 + z b (1 - z beta)^-1 1 = P(z) / (1 - gamma z)^8, P of degree 8.
     """
     alpha, large, b = usual()
-    beta, gamma = alpha + large, table("gamma")[0, 0]
+    beta, gamma = alpha + large, Fraction(RODAS5P.gamma)
     assert furthest(b, beta[7]) < 1e-14  # stiffly accurate
     assert furthest(np.diag(beta), gamma) == 0  # the one pole is 1 / gamma
     series, vector = [Fraction(1)], np.array([Fraction(1)] * 8, dtype=object)

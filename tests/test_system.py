@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import re
 import subprocess
 import sys
 
@@ -10,6 +12,7 @@ import pytest
 import sympy as sp
 
 import chaplygin as cg
+from chaplygin.codegen.declare.entry import CONTENTS, Entry
 from chaplygin.codegen.declare.symbols import DeclarationError
 
 PHI, X, Y = cg.coordinates("phi x y")
@@ -41,6 +44,42 @@ def test_a_system_holds_what_was_declared() -> None:
     assert [s.name for s in system.inputs] == ["tau"]
     with pytest.raises(AttributeError, match="immutable"):
         system.name = "other"
+
+
+def test_every_argument_with_expressions_says_what_they_may_contain() -> None:
+    plain = {"self", "name", "coordinates", "units", "descriptions", "example"}
+    arguments = set(inspect.signature(cg.System.__init__).parameters) - plain
+    assert {place.partition(".")[0] for place in CONTENTS} == arguments
+
+
+def _floor(**changes: object) -> dict[str, object]:
+    return {"contacts": [cg.Coulomb("floor", **{"slip": V, "normal": M, "mu": J / 10, **changes})]}  # type: ignore[arg-type]
+
+
+# A generalised force, a load or a guard may jump with an input; what the equations differentiate may not.
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"potential": TAU * X}, None),
+        ({"outputs": {"couple": TAU}}, None),
+        ({"events": [cg.Event(V - TAU, name="stop", reset={V: TAU})]}, None),
+        (_floor(normal=M + TAU), None),
+        (_floor(mu=J + TAU / 10), None),
+        (_floor(slip=V + TAU), Entry("contacts", "floor", "slip")),
+        ({"kinematics": {**KINEMATICS, PHI: OMEGA + TAU}}, Entry("kinematics", PHI)),
+        ({"kinetic": KINETIC + TAU * V**2}, Entry("kinetic")),
+        ({"constraints": [W - TAU]}, Entry("constraints", 0)),
+        ({"constraints": (), "holonomic": [X - TAU]}, Entry("holonomic", 0)),
+    ],
+)
+def test_inputs_may_stand_where_nothing_is_differentiated(
+    changes: dict[str, object], place: Entry | None
+) -> None:
+    if place is None:
+        assert sleigh(**changes).inputs == (TAU,)
+    else:
+        with pytest.raises(DeclarationError, match=re.escape(f"'chaplygin_sleigh': {place} contains ")):
+            sleigh(**changes)
 
 
 def test_structure_constants_of_the_plane() -> None:
@@ -308,7 +347,7 @@ def test_wrong_calls() -> None:
 
 EMIT = """
 import hashlib, chaplygin as cg
-from chaplygin.codegen.emit.c_core import emit
+from chaplygin.codegen.emit.targets import emit
 texts = {}
 for name, form in (("chaplygin_sleigh", "maggi"), ("heavy_top", "chetaev")):
     texts.update(emit(cg.example(name).system.equations(form).program).files)

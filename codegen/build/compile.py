@@ -53,7 +53,7 @@ def compile_system(
         return system.equations(chosen, **options).program
 
     def sources() -> Sources:
-        from ..emit.c_core import emit
+        from ..emit.targets import emit
 
         return emit(program())
 
@@ -74,7 +74,7 @@ def compile(equations: Equations, *, reproducible: bool = True, wait: bool = Fal
         )
     boolean("reproducible", reproducible)
     boolean("wait", wait)
-    from ..emit.c_core import emit
+    from ..emit.targets import emit
 
     sources = emit(equations.program)
     digest = hashlib.sha256(repr(sorted(sources.files.items())).encode()).hexdigest()

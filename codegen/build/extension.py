@@ -241,7 +241,7 @@ class _Job:
             options = cython.CompilationOptions(
                 cython.default_options,
                 output_file=str(self.work / target),
-                include_path=[str(_RUNTIME)],
+                include_path=[str(_RUNTIME.with_name("core"))],
                 language_level=3,
                 use_listing_file=True,
                 errors_to_stderr=False,

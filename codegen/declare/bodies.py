@@ -7,6 +7,8 @@ from typing import Any
 
 import sympy as sp
 
+from . import checks
+from .entry import Entry
 from .symbols import Coordinate, DeclarationError, Input, Parameter, Time, Velocity, check_name
 
 Expression = Any
@@ -86,13 +88,17 @@ class Body:
         d = vector(where, "about", about)
         return given - self.mass * (d.dot(d) * sp.eye(3) - d * d.T)
 
-    def entries(self) -> list[tuple[str, Expression]]:
-        """The declared expressions, each with the name of its entry."""
-        found = [("mass", self.mass)]
-        found += [(f"inertia[{i}, {j}]", self.inertia[i, j]) for i in range(3) for j in range(3)]
-        found += [(f"rotation[{i}, {j}]", self.rotation[i, j]) for i in range(3) for j in range(3)]
-        found += [(f"center[{i}]", self.center[i]) for i in range(3)]
-        return [(f"bodies[{self.name!r}].{place}", e) for place, e in found]
+    def entries(self) -> list[tuple[Entry, Expression]]:
+        """The declared expressions, each with its place."""
+
+        def entry(attribute: str, index: str | None = None) -> Entry:
+            return Entry("bodies", self.name, attribute, index)
+
+        found = [(entry("mass"), self.mass)]
+        for name in ("inertia", "rotation"):
+            matrix, places = getattr(self, name), [(i, j) for i in range(3) for j in range(3)]
+            found += [(entry(name, f"{i}, {j}"), matrix[i, j]) for i, j in places]
+        return [*found, *((entry("center", str(i)), self.center[i]) for i in range(3))]
 
     def __repr__(self) -> str:
         of = f", parent={self.parent.name!r}" if self.parent else ""
@@ -131,14 +137,7 @@ def moves(e: Any) -> set[sp.Symbol]:
 
 def scalar(where: str, entry: str, value: Any) -> Expression:
     """`value` as a scalar expression in (t, x, parameters, inputs)."""
-    if isinstance(value, (str, bytes)):
-        raise DeclarationError(f"{where}: {entry} is a string; give a SymPy expression")
-    try:
-        e = sp.sympify(value)
-    except (sp.SympifyError, TypeError, AttributeError) as error:
-        raise DeclarationError(f"{where}: {entry} is not a SymPy expression: {error}") from None
-    if not isinstance(e, sp.Expr):
-        raise DeclarationError(f"{where}: {entry} is {type(e).__name__}; give a scalar SymPy expression")
+    e = checks.scalar(f"{where}: {entry}", value)
     for s in sorted(e.free_symbols, key=str):
         if isinstance(s, Velocity):
             raise DeclarationError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +10,13 @@ from ..graph.differentiate import forward
 from ..graph.graph import Graph
 from ..graph.zero import are_zero
 from . import checks
-from .symbols import DeclarationError, Input, Multiplier, check_name
+from .entry import Entry
+from .fields import affine
+from .symbols import DeclarationError, check_name
 
 if TYPE_CHECKING:
     from ..graph.graph import Node
-    from .system import System
+    from .declaration import Declaration
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,65 +89,46 @@ MOST_CONTACTS = 64
 """CG_MOST_CONTACTS of cg_events.h."""
 
 
-def checked(system: str, given: Sequence[Any]) -> tuple[Coulomb, ...]:
+def checked(system: str, given: Any) -> tuple[Coulomb, ...]:
     """The contacts of a system, at most `MOST_CONTACTS` and with distinct names."""
-    found: list[Coulomb] = []
-    if len(given) > MOST_CONTACTS:
+    found = checks.instances(
+        system, "contacts", given, Coulomb, "chaplygin.Coulomb(name, slip=, normal=, mu=)"
+    )
+    if len(found) > MOST_CONTACTS:
         raise DeclarationError(
-            f"System {system!r}: contacts has {len(given)} entries; a model can have at most {MOST_CONTACTS} contacts"
+            f"System {system!r}: contacts has {len(found)} entries; a model can have at most {MOST_CONTACTS} contacts"
         )
-    for i, contact in enumerate(given):
-        if not isinstance(contact, Coulomb):
-            raise DeclarationError(
-                f"System {system!r}: contacts[{i}] is {type(contact).__name__}; give chaplygin.Coulomb(name, slip=, "
-                "normal=, mu=)"
-            )
-        if contact.name in (c.name for c in found):
-            raise DeclarationError(f"System {system!r}: contacts: the name {contact.name!r} is used twice")
-        found.append(contact)
-    return tuple(found)
+    checks.distinct(system, "contacts", [c.name for c in found])
+    return found
 
 
-def entries(contacts: Sequence[Coulomb]) -> list[tuple[str, Any]]:
-    """Every expression of the contacts with the name of its entry."""
+def entries(contacts: Sequence[Coulomb]) -> list[tuple[Entry, Any]]:
+    """Every expression of the contacts with its place."""
     return [
-        (f"contacts[{c.name!r}].{key}", getattr(c, key)) for c in contacts for key in ("slip", "normal", "mu")
+        (Entry("contacts", c.name, key), getattr(c, key))
+        for c in contacts
+        for key in ("slip", "normal", "mu")
     ]
 
 
-def refuse_symbols(system: str, contacts: Sequence[Coulomb]) -> None:
-    """Refuse inputs and multipliers in slip velocities, and multipliers in friction coefficients."""
-    for c in contacts:
-        for key, kind, words in (
-            ("slip", Input, "inputs, since their rates would enter the equations"),
-            ("slip", Multiplier, "multipliers"),
-            ("mu", Multiplier, "multipliers"),
-        ):
-            wrong = [s for s in getattr(c, key).free_symbols if isinstance(s, kind)]
-            if wrong:
-                raise DeclarationError(
-                    f"System {system!r}: contacts[{c.name!r}].{key} contains {wrong[0]}; it must not contain {words}"
-                )
-
-
-def contact_nodes(system: System, g: Graph, value: Callable[[str], Node]) -> tuple[ContactNodes, ...]:
-    """The contacts with the nodes of their expressions, which `value` looks up by the names of the entries.
+def contact_nodes(declared: Declaration, g: Graph, value: Mapping[Entry, Node]) -> tuple[ContactNodes, ...]:
+    """The contacts with the nodes of their expressions, which `value` has by entry.
 
     Raises DeclarationError for a slip velocity that is not affine in the velocities or contains none of them, and for
     a normal force that is not affine in the multipliers.
     """
-    places = [f"contacts[{c.name!r}].slip" for c in system.contacts]
-    slips = [value(place) for place in places]
-    offsets, rows = checks.affine(system, g, places, slips)
-    unknown = [g.symbol(s.name) for s in system.multipliers]
+    places = [Entry("contacts", c.name, "slip") for c in declared.contacts]
+    slips = [value[place] for place in places]
+    offsets, rows = affine(declared, g, places, slips)
+    unknown = [g.symbol(s.name) for s in declared.multipliers]
     found = []
-    for c, slip, offset, row in zip(system.contacts, slips, offsets, rows, strict=True):
-        place = f"System {system.name!r}: contacts[{c.name!r}]"
+    for c, slip, offset, row in zip(declared.contacts, slips, offsets, rows, strict=True):
+        place = f"System {declared.name!r}: contacts[{c.name!r}]"
         if all(n == g.zero for n in row):
             raise DeclarationError(f"{place}.slip contains no velocity")
-        normal, mu = value(f"contacts[{c.name!r}].normal"), value(f"contacts[{c.name!r}].mu")
+        normal, mu = (value[Entry("contacts", c.name, key)] for key in ("normal", "mu"))
         slopes = [n for s in unknown for n in forward(g, [normal], {s: g.one})]
-        if not _constant(system, g, slopes, unknown):
+        if not _constant(declared, g, slopes, unknown):
             raise DeclarationError(f"{place}.normal is not affine in the multipliers")
         found.append(
             ContactNodes(c.name, slip, offset, tuple(row), normal, mu, g.depends_on([normal], unknown))
@@ -153,12 +136,11 @@ def contact_nodes(system: System, g: Graph, value: Callable[[str], Node]) -> tup
     return tuple(found)
 
 
-def _constant(system: System, g: Graph, slopes: Sequence[Node], unknown: Sequence[Node]) -> bool:
+def _constant(declared: Declaration, g: Graph, slopes: Sequence[Node], unknown: Sequence[Node]) -> bool:
     if not g.depends_on(slopes, unknown):
         return True
     try:
         still = g.substitute(slopes, dict.fromkeys(unknown, g.zero))
     except ZeroDivisionError:
         return False
-    symbols = {s.name: s for s in system.all_symbols()}
-    return are_zero(g, [g.sub(a, b) for a, b in zip(slopes, still, strict=True)], symbols)
+    return are_zero(g, [g.sub(a, b) for a, b in zip(slopes, still, strict=True)], declared.symbols)

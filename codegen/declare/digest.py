@@ -19,12 +19,8 @@ def digest(system: System) -> str:
 def canonical(system: System) -> str:
     """The declaration as a single text, the same in every process."""
     g = system.nodes.graph
-    roots = [
-        *system.nodes.fields.drift,
-        *(n for f in system.nodes.fields.along for n in f),
-        system.nodes.kinetic,
-    ]
-    roots += [system.nodes.potential, *system.nodes.forces, *system.nodes.constraint_offsets]
+    roots = [*system.nodes.fields.components, system.nodes.kinetic, system.nodes.potential]
+    roots += [*system.nodes.forces, *system.nodes.constraint_offsets]
     roots += (
         [n for row in system.nodes.constraint_rows for n in row]
         + list(system.nodes.beta)

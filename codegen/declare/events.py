@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
 from . import checks
+from .entry import Entry
 from .symbols import Coordinate, DeclarationError, Parameter, Velocity, check_name
 
 if TYPE_CHECKING:
     from ..graph.graph import Node
-    from .system import System
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,53 +104,35 @@ class EventNodes:
     reset: Mapping[sp.Symbol, Node]
 
 
-def named(system: str, given: Sequence[Any]) -> tuple[Event, ...]:
+def named(system: str, given: Any) -> tuple[Event, ...]:
     """The events of a system, each with a name."""
-    found: list[Event] = []
-    for i, event in enumerate(given):
-        if not isinstance(event, Event):
-            raise DeclarationError(
-                f"System {system!r}: events[{i}] is {type(event).__name__}; give chaplygin.Event(expression, ...); "
-                "Python functions of (t, y) go to integrate(events=...)"
-            )
-        name = event.name or f"event_{i + 1}"
-        if name in (e.name for e in found):
-            raise DeclarationError(f"System {system!r}: events: the name {name!r} is used twice")
-        found.append(Event(event.expr, event.direction, event.terminal, event.reset, name))
+    advice = "chaplygin.Event(expression, ...); Python functions of (t, y) go to integrate(events=...)"
+    found = [
+        replace(event, name=event.name or f"event_{i}")
+        for i, event in enumerate(checks.instances(system, "events", given, Event, advice), start=1)
+    ]
+    checks.distinct(system, "events", [event.name for event in found])
     return tuple(found)
 
 
-def entries(events: Sequence[Event]) -> list[tuple[str, Any]]:
-    """Every expression of the events with the name of its entry."""
-    found: list[tuple[str, Any]] = []
+def entries(events: Sequence[Event]) -> list[tuple[Entry, Any]]:
+    """Every expression of the events with its place."""
+    found: list[tuple[Entry, Any]] = []
     for event in events:
-        found.append((f"events[{event.name!r}]", event.expr))
-        found += [(f"events[{event.name!r}].reset[{k}]", v) for k, v in (event.reset or {}).items()]
+        found.append((Entry("events", event.name), event.expr))
+        found += [(Entry("events", event.name, "reset", k), v) for k, v in (event.reset or {}).items()]
     return found
 
 
-def event_nodes(events: Sequence[Event], value: Callable[[str], Node]) -> tuple[EventNodes, ...]:
-    """The events with the nodes of their expressions, which `value` looks up by the names of the entries."""
+def event_nodes(events: Sequence[Event], value: Mapping[Entry, Node]) -> tuple[EventNodes, ...]:
+    """The events with the nodes of their expressions, which `value` has by entry."""
     return tuple(
         EventNodes(
             str(e.name),
             e.direction,
             e.terminal,
-            value(f"events[{e.name!r}]"),
-            {k: value(f"events[{e.name!r}].reset[{k}]") for k in e.reset or {}},
+            value[Entry("events", e.name)],
+            {k: value[Entry("events", e.name, "reset", k)] for k in e.reset or {}},
         )
         for e in events
     )
-
-
-def check_resets(system: System) -> None:
-    """Check that resets name variables of the system only: no multipliers, no rates that are not velocities."""
-    known = (*system.coordinates, *system.velocities, *system.independent)
-    for event in system.events:
-        for key in event.reset or {}:
-            if key not in known:
-                names = ", ".join(s.name for s in known)
-                raise DeclarationError(
-                    f"System {system.name!r}: events[{event.name!r}].reset: {key!s} is not a coordinate or velocity of "
-                    f"the system ({names})"
-                )

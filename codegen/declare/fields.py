@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,12 @@ from ..graph.evaluate import evaluate
 from ..graph.graph import Graph, Node
 from ..graph.identities import vanish
 from ..graph.linear import choose_pivots, solve
+from ..graph.zero import is_zero
+from .symbols import DeclarationError
+
+if TYPE_CHECKING:
+    from .declaration import Declaration
+    from .entry import Entry
 
 Point = Mapping[str, Any]
 
@@ -39,6 +45,15 @@ class Fields:
             self.drift[i] == 0 and all(self.along[a][i] == (1 if a == i else 0) for a in range(n))
             for i in range(n)
         )
+
+    @property
+    def components(self) -> list[Node]:
+        """Every component, those of X_0 first."""
+        return [n for field in (self.drift, *self.along) for n in field]
+
+    def autonomous(self, g: Graph) -> bool:
+        """Whether X_0 = d/dt and no component depends on time."""
+        return all(n == g.zero for n in self.drift) and not g.depends_on(self.components, [self.time])
 
     def velocity(self, g: Graph, eta: Sequence[Node]) -> list[Node]:
         """dx_i/dt = xi_0^i + xi_a^i eta_a."""
@@ -90,6 +105,37 @@ class Fields:
     def matrix(self) -> list[list[Node]]:
         """xi as a matrix: one row per coordinate, one column per velocity."""
         return [[field[i] for field in self.along] for i in range(len(self.coordinates))]
+
+
+def affine(
+    declared: Declaration, g: Graph, entries: Sequence[Entry], nodes: Sequence[Node]
+) -> tuple[list[Node], list[list[Node]]]:
+    """Offsets and rows of nodes that are affine in the velocities, node = offset + row . eta.
+
+    Raises DeclarationError for a node that is not.
+    """
+    eta = [g.symbol(v.name) for v in declared.velocities]
+    zeros = dict.fromkeys(eta, g.zero)
+    columns = [forward(g, nodes, {v: g.one}) for v in eta]
+    rows = [[column[i] for column in columns] for i in range(len(nodes))]
+    still: list[list[Node]] = []
+    for entry, row in zip(entries, rows, strict=True):
+        # A node can be affine only after expansion, so test whether its slopes depend on the velocities.
+        try:
+            still.append(g.substitute(row, zeros))
+            changing = [
+                v
+                for v, a, b in zip(declared.velocities, row, still[-1], strict=True)
+                if not is_zero(g, g.sub(a, b), declared.symbols)
+            ]
+        except ZeroDivisionError:  # the slope is undefined at rest, as with sqrt(v^2 + w^2)
+            changing = list(declared.velocities)
+        if changing:
+            raise DeclarationError(
+                f"System {declared.name!r}: {entry} is not affine in the velocities (its slope along {changing[0]} "
+                "depends on the velocities); for nonlinear constraints give a parametrization"
+            )
+    return g.substitute(nodes, zeros), still
 
 
 def numeric_matrix(g: Graph, matrix: Sequence[Sequence[Node]], point: Point) -> list[list[float]]:

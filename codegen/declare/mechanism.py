@@ -13,7 +13,9 @@ from ..graph.evaluate import evaluate
 from ..graph.from_sympy import Lowering
 from ..graph.graph import Graph, Node
 from ..graph.to_sympy import expressions
+from . import checks
 from .bodies import Body
+from .entry import Entry
 from .interactions import Interaction
 from .points import Point, example_point, moved_points, sample
 from .screws import Flow, Screw
@@ -38,18 +40,17 @@ class Mechanism:
     flow: Flow
 
 
-def entries(bodies: Sequence[Body], interactions: Sequence[Interaction]) -> list[tuple[str, Any]]:
-    """Every expression of the bodies and interactions, labelled with the place of its declaration."""
+def entries(bodies: Sequence[Body], interactions: Sequence[Interaction]) -> list[tuple[Entry, Any]]:
+    """Every expression of the bodies and interactions with its place."""
     found = [entry for body in bodies for entry in body.entries()]
     for i, item in enumerate(interactions):
-        where = f"interactions[{i}] ({type(item).__name__})"
         for name, e in item.entries():
-            parts = list(e) if isinstance(e, sp.MatrixBase) else [e]
-            found += [(f"{where}: {name}", part) for part in parts]
+            place = Entry("interactions", i, name, kind=type(item).__name__)
+            found += [(place, part) for part in (e if isinstance(e, sp.MatrixBase) else [e])]
     return found
 
 
-def mechanism(bodies: Sequence[Body], interactions: Sequence[Interaction], flow: Flow) -> Mechanism:
+def contributions(bodies: Sequence[Body], interactions: Sequence[Interaction], flow: Flow) -> Mechanism:
     """T, V and Q of bodies and interactions along the flow."""
     g = flow.graph
     potentials = [item.potential(flow, bodies) for item in interactions]
@@ -83,7 +84,7 @@ class Screws(Mapping[str, Screw]):
         return len(self._system.bodies)
 
     def _screw(self, flow: Flow, body: Body) -> Screw:
-        symbols = {s.name: s for s in self._system.all_symbols()}
+        symbols = self._system.symbols
         omega, speed = flow.omega(body), flow.speed(body)
 
         def column(v: Sequence[Node]) -> Any:
@@ -96,44 +97,29 @@ class Screws(Mapping[str, Screw]):
         return Screw(body, column(omega), column(speed), partial, pair(None))
 
 
-def check_declared(
-    system: str,
-    kinematics: Mapping[sp.Symbol, Any],
-    bodies: Sequence[Body],
-    interactions: Sequence[Interaction],
-) -> None:
-    """Reject duplicate body names, parents and interaction bodies missing from `bodies`, and poses that contain a
-    coordinate without kinematics."""
-    where, known = f"System {system!r}", {}
+def checked(
+    system: str, given_bodies: Any, given_interactions: Any
+) -> tuple[tuple[Body, ...], tuple[Interaction, ...]]:
+    """The bodies, with their parents among them, and the interactions of these bodies."""
+    bodies = checks.instances(system, "bodies", given_bodies, Body, "Body(name, ...)")
+    checks.distinct(system, "bodies", [body.name for body in bodies])
+    names, where = ", ".join(body.name for body in bodies), f"System {system!r}"
     for body in bodies:
-        if not isinstance(body, Body):
-            raise DeclarationError(f"{where}: bodies: {body!r} is not a Body; make it with Body(...)")
-        if body.name in known:
-            raise DeclarationError(f"{where}: bodies: the name {body.name!r} is used twice")
-        known[body.name] = body
-    for body in bodies:
-        if body.parent is not None and known.get(body.parent.name) is not body.parent:
+        if body.parent is not None and body.parent not in bodies:
             raise DeclarationError(
-                f"{where}: Body {body.name!r}: its parent {body.parent.name!r} is not among bodies "
-                f"({', '.join(known)}); add it, with mass 0 if it is only a frame"
+                f"{where}: Body {body.name!r}: its parent {body.parent.name!r} is not among bodies ({names}); add it, "
+                "with mass 0 if it is only a frame"
             )
-        for entry in ("mass", "inertia", "rotation", "center"):
-            for s in sorted(getattr(body, entry).free_symbols, key=str):
-                if isinstance(s, Coordinate) and s not in kinematics:
-                    raise DeclarationError(
-                        f"{where}: Body {body.name!r}: {entry}: the coordinate {s} has no kinematics in the system"
-                    )
+    advice = "Weight, Wrench, Spring, Damper or Motor"
+    interactions = checks.instances(system, "interactions", given_interactions, Interaction, advice)
     for i, item in enumerate(interactions):
-        if not isinstance(item, Interaction):
-            raise DeclarationError(
-                f"{where}: interactions[{i}] is {type(item).__name__}; give Weight, Wrench, Spring, Damper or Motor"
-            )
         for body in item.bodies:
-            if known.get(body.name) is not body:
+            if body not in bodies:
                 raise DeclarationError(
                     f"{where}: interactions[{i}] ({type(item).__name__}): the body {body.name!r} is not among bodies "
-                    f"({', '.join(known) or 'none'})"
+                    f"({names or 'none'})"
                 )
+    return bodies, interactions
 
 
 def check_bodies(system: System) -> None:

@@ -134,17 +134,9 @@ def good_points(
 
 def declared_roots(system: System) -> list[Node]:
     """The nodes that must be finite at a point: kinematics, energies, constraints."""
-    roots = [
-        *system.nodes.fields.drift,
-        *(n for f in system.nodes.fields.along for n in f),
-        system.nodes.kinetic,
-    ]
-    return [
-        *roots,
-        system.nodes.potential,
-        *system.nodes.constraint_offsets,
-        *(n for r in system.nodes.constraint_rows for n in r),
-    ]
+    nodes = system.nodes
+    rows = [n for row in nodes.constraint_rows for n in row]
+    return [*nodes.fields.components, nodes.kinetic, nodes.potential, *nodes.constraint_offsets, *rows]
 
 
 def example_point(system: System) -> Point:

@@ -82,7 +82,7 @@ def _hold(
         warn_too_many(system, "only those at the example point and at random points are checked")
         met = (branch_at(g, roots, p) for p in [*points, *wide_points(system, roots, 12, g)])
         found = list({b.nodes: b for b in met}.values())
-    symbols = {s.name: s for s in system.all_symbols()}
+    symbols = system.symbols
     for branch in found:
         text = complaint(branch.nodes)
         if text is None:

@@ -202,11 +202,11 @@ def _entries(
         lowering.define(rate(x), lowering.lower([v])[0])
     wanted = {text[:-3] for text in _texts(g, conditions, symbols)}
     branched, found = [], []
-    for entry, e in system._entries():
+    for entry, e in system.entries:
         nodes = lowering.lower([e])
         if is_branched(own, nodes):
-            branched.append(entry)
+            branched.append(str(entry))
             switches = [c for b in branches(own, nodes) or () for c in b.conditions]
             if wanted & {text[:-3] for text in _texts(own, switches, symbols)}:
-                found.append(entry)
+                found.append(str(entry))
     return ", ".join(found or branched) or "declaration"

@@ -26,17 +26,11 @@ _DEPENDENT = 1e-10
 _STEPS = 60
 
 
-def label(system: System, row: int) -> str:
-    """The entry of the declaration from which a constraint row comes."""
-    declared = len(system.constraints) - len(system.holonomic)
-    return f"constraints[{row}]" if row < declared else f"holonomic[{row - declared}]"
-
-
-def check(system: System, g: Graph, point: Point, where: str) -> None:
+def check_redundancy(system: System, g: Graph, point: Point, where: str) -> None:
     """Reject a constraint that depends on earlier ones at a generic point; the error says if it contradicts them."""
     if len(system.constraints) < 2:
         return
-    names = [label(system, i) for i in range(len(system.constraints))]
+    names = [f"{entry.argument}[{entry.key}]" for entry in system.constraint_entries]
     rows = _values(g, system.nodes.constraint_rows, point)
     for s in range(1, len(rows)):
         weights = _combination(rows[:s], rows[s])

@@ -13,10 +13,12 @@ from chaplygin.runtime.errors import ArgumentError, RangeError
 
 from ..graph.graph import Node
 from ..graph.to_sympy import expressions
-from . import checks, contacts, events, reading
+from .declaration import Declaration, declare, with_events
 from .digest import digest
-from .symbols import DeclarationError, check_name, rate, time
-from .system_nodes import SystemNodes, lowered, remaining_parameters
+from .mechanism import Screws
+from .regularity import check
+from .symbols import DeclarationError, Parameter
+from .system_nodes import SystemNodes, lowered
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,16 +28,11 @@ if TYPE_CHECKING:
     from .contacts import Coulomb
     from .events import Event
     from .interactions import Interaction
-    from .mechanism import Screws
 
 Expression = Any
-_ARGUMENTS = (
-    "kinematics bodies interactions holonomic parametrization contacts events outputs units descriptions example"
-).split()
-_MADE_WHEN_ASKED = ("kinetic", "potential", "forces", "screws")
 
 
-class System:
+class System(Declaration):
     """A mechanical system: kinematics, energies, forces, constraints.
 
     dx_i/dt = xi_0^i(t, x) + xi_a^i(t, x) eta_a,   L(t, x, eta) = T - V,   generalised forces Q_a conjugate to eta_a,
@@ -82,32 +79,6 @@ class System:
     System('spring', coordinates=(q), velocities=(q_dot), parameters=(k, m))
     """
 
-    name: str
-    coordinates: tuple[sp.Symbol, ...]
-    velocities: tuple[sp.Symbol, ...]
-    parameters: tuple[sp.Symbol, ...]
-    inputs: tuple[sp.Symbol, ...]
-    independent: tuple[sp.Symbol, ...]
-    kinematics: Mapping[sp.Symbol, Expression]
-    constraints: tuple[Expression, ...]
-    holonomic: tuple[Expression, ...]
-    parametrization: Mapping[sp.Symbol, Expression] | None
-    outputs: Mapping[str, Expression]
-    bodies: tuple[Body, ...]
-    interactions: tuple[Interaction, ...]
-    contacts: tuple[Coulomb, ...]
-    events: tuple[Event, ...]
-    multipliers: tuple[sp.Symbol, ...]
-    units: Mapping[sp.Symbol, str]
-    descriptions: Mapping[sp.Symbol, str]
-    example: Mapping[sp.Symbol, float]
-    digest: str
-
-    # As declared, without the contributions of bodies and interactions.
-    _kinetic: Expression
-    _potential: Expression
-    _forces: Mapping[sp.Symbol, Expression]
-
     nodes: SystemNodes
     """The declaration in the expression graph."""
 
@@ -132,75 +103,33 @@ class System:
         descriptions: Mapping[sp.Symbol, str] | None = None,
         example: Mapping[sp.Symbol, float] | None = None,
     ) -> None:
-        check_name(name, "System name")
-        self._put("name", name)
-        if (kinematics is None) == (coordinates is None):
-            raise DeclarationError(f"System {name!r}: give either kinematics={{...}} or coordinates=[...]")
-        if kinematics is None:
-            assert coordinates is not None
-            checks.require_coordinates(self.name, coordinates, "coordinates")
-            kinematics = {x: rate(x) for x in coordinates}
-        checks.require_coordinates(self.name, kinematics, "kinematics")
-        self._put("coordinates", tuple(kinematics))
-        self._put("example", checks.example(name, example or {}))
-        rows = {x: checks.expression(name, f"kinematics[{x}]", e) for x, e in kinematics.items()}
-        self._put("kinematics", rows)
-        if kinetic is None and bodies:
-            kinetic = 0
-        self._put("_kinetic", checks.expression(self.name, "kinetic", kinetic))
-        self._put("_potential", checks.expression(self.name, "potential", potential))
-        declared = [
-            checks.expression(name, f"constraints[{i}]", e)
-            for i, e in enumerate(checks.sequence(name, "constraints", constraints))
-        ]
-        equations, rates = reading.holonomic(name, checks.sequence(name, "holonomic", holonomic), rows)
-        self._put("holonomic", equations)
-        self._put("constraints", (*declared, *rates))
-        self._put("velocities", reading.velocities(name, rows, self.example))
-        self._put(
-            "_forces",
-            checks.expressions(name, "forces", forces or {}, self.velocities, "a velocity of the system"),
+        declared = declare(
+            name,
+            kinematics=kinematics,
+            coordinates=coordinates,
+            kinetic=kinetic,
+            bodies=bodies,
+            potential=potential,
+            forces=forces,
+            interactions=interactions,
+            constraints=constraints,
+            holonomic=holonomic,
+            parametrization=parametrization,
+            contacts=contacts,
+            events=events,
+            outputs=outputs,
+            units=units,
+            descriptions=descriptions,
+            example=example,
         )
-        self._add_bodies(tuple(bodies), tuple(interactions))
-        self._put(
-            "outputs",
-            {
-                str(k): checks.expression(name, f"outputs[{k!r}]", e)
-                for k, e in checks.mapping(name, "outputs", outputs or {}).items()
-            },
-        )
-        given, independent = reading.parametrization(self, parametrization)
-        self._put("parametrization", given)
-        self._put("independent", independent)
-        self._add_contacts_and_events(
-            checks.sequence(name, "contacts", contacts), checks.sequence(name, "events", events)
-        )
-        self._collect_symbols()
-        self._put("units", checks.texts(self, "units", units or {}))
-        self._put("descriptions", checks.texts(self, "descriptions", descriptions or {}))
         try:
-            self._lower()
-            checks.check(self)
+            self._become(declared)
+            check(self)
         except RangeError as error:
             raise DeclarationError(f"System {name!r}: {error}; choose other units") from None
-        if self.bodies:
-            from .mechanism import check_bodies
 
-            check_bodies(self)
-
-    def _add_bodies(self, bodies: tuple[Body, ...], interactions: tuple[Interaction, ...]) -> None:
-        self._put("bodies", bodies)
-        self._put("interactions", interactions)
-        if bodies or interactions:
-            from .mechanism import check_declared
-
-            check_declared(self.name, self.kinematics, bodies, interactions)
-
-    def _add_contacts_and_events(self, given: Sequence[Any], given_events: Sequence[Any]) -> None:
-        self._put("contacts", contacts.checked(self.name, given))
-        contacts.refuse_symbols(self.name, self.contacts)
-        self._put("events", events.named(self.name, given_events))
-        events.check_resets(self)
+    def _become(self, declared: Declaration) -> None:
+        vars(self).update(declared.parts(), occurring=declared.occurring, nodes=lowered(declared))
 
     def with_events(self, more: Sequence[Event]) -> System:
         """The same system with events added after its own.
@@ -208,24 +137,17 @@ class System:
         Raises DeclarationError, naming the event, as the declaration does.
         """
         other = System.__new__(System)
-        other.__dict__.update({k: v for k, v in self.__dict__.items() if k not in _MADE_WHEN_ASKED})
-        given = [*self.events, *checks.sequence(self.name, "events", more)]
-        other._add_contacts_and_events(self.contacts, given)
-        other._collect_symbols()
-        other._lower()
+        other._become(with_events(self, more))
         return other
-
-    def _put(self, key: str, value: Any) -> None:
-        """Set an attribute during construction; a dict becomes read-only."""
-        object.__setattr__(self, key, MappingProxyType(value) if type(value) is dict else value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the declaration, from which unpickling creates the system again."""
-        given = {key: getattr(self, key) for key in _ARGUMENTS}
-        given |= {"kinetic": self._kinetic, "potential": self._potential, "forces": self._forces}
+        given = {k: dict(v) if isinstance(v, Mapping) else v for k, v in self.parts().items()}
+        for key in ("kinetic", "potential", "forces"):
+            given[key] = given.pop(f"own_{key}")
         given["constraints"] = self.constraints[: len(self.constraints) - len(self.holonomic)]
-        plain = {k: dict(v) if isinstance(v, Mapping) else v for k, v in given.items()}
-        return _declared, (self.name, plain)
+        del given["velocities"], given["independent"]
+        return _made, (given,)
 
     def __copy__(self) -> System:
         return self  # it is frozen
@@ -250,58 +172,40 @@ class System:
 
         return system_table(self)
 
-    # -- construction -------------------------------------------------------------------------------------------
-    def _collect_symbols(self) -> None:
-        for kind, symbols in zip(
-            ("parameters", "inputs", "multipliers"), reading.symbols(self, self._entries()), strict=True
-        ):
-            self._put(kind, symbols)
-        checks.check_unique_names(self)
+    @cached_property
+    def parameters(self) -> tuple[sp.Symbol, ...]:
+        """The parameters, without those of bodies that drop out of T, V and Q."""
+        found, mechanism = self.of_kind(Parameter), self.nodes.mechanism
+        if mechanism is None:
+            return found
+        kept = {s for entry, symbols in self.occurring if not entry.of_mechanism for s in symbols}
+        kept.update(self.example)
+        used = self.nodes.graph.symbols([mechanism.kinetic, mechanism.potential, *mechanism.forces.values()])
+        return tuple(p for p in found if p in kept or p.name in used)
 
-    def _entries(self) -> list[tuple[str, Any]]:
-        """Every expression of the declaration with the name of its entry."""
-        entries = [(f"kinematics[{x}]", e) for x, e in self.kinematics.items()]
-        entries += [("kinetic", self._kinetic), ("potential", self._potential)]
-        entries += [(f"forces[{v}]", e) for v, e in self._forces.items()]
-        entries += [(f"constraints[{i}]", e) for i, e in enumerate(self.constraints)]
-        entries += [(f"holonomic[{i}]", e) for i, e in enumerate(self.holonomic)]
-        entries += [(f"parametrization[{v}]", e) for v, e in (self.parametrization or {}).items()]
-        entries += [(f"outputs[{n!r}]", e) for n, e in self.outputs.items()]
-        if self.bodies or self.interactions:
-            from . import mechanism
-
-            entries += mechanism.entries(self.bodies, self.interactions)
-        return entries + contacts.entries(self.contacts) + events.entries(self.events)
-
-    def _lower(self) -> None:
-        self._put("nodes", lowered(self, self._entries()))
-        if self.nodes.mechanism is not None:
-            self._put("parameters", remaining_parameters(self, self._entries()))
-        self._put("digest", digest(self))
-
-    def all_symbols(self) -> tuple[sp.Symbol, ...]:
-        """Time, coordinates, velocities, independent parameters, parameters, inputs, multipliers that occur."""
-        known = (time, *self.coordinates, *self.velocities, *self.independent)
-        return (*known, *self.parameters, *self.inputs, *self.multipliers)
+    @cached_property
+    def digest(self) -> str:
+        """The hash of the declaration: equal declarations have equal digests."""
+        return digest(self)
 
     # -- energies and forces, including those of the bodies -----------------------------------------------------
     @cached_property
     def kinetic(self) -> Expression:
         """T(t, x, eta) as a SymPy expression."""
         bodies = self.nodes.mechanism
-        return self._kinetic + self._text([None if bodies is None else bodies.kinetic])[0]
+        return self.own_kinetic + self._text([None if bodies is None else bodies.kinetic])[0]
 
     @cached_property
     def potential(self) -> Expression:
         """V(t, x) as a SymPy expression."""
         bodies = self.nodes.mechanism
-        return self._potential + self._text([None if bodies is None else bodies.potential])[0]
+        return self.own_potential + self._text([None if bodies is None else bodies.potential])[0]
 
     @cached_property
     def forces(self) -> Mapping[sp.Symbol, Expression]:
         """Generalised forces by velocity, as SymPy expressions; zero ones are omitted."""
         own = {} if self.nodes.mechanism is None else self.nodes.mechanism.forces
-        total = dict(self._forces)
+        total = dict(self.own_forces)
         for v, e in zip(own, self._text(list(own.values())), strict=True):
             total[v] = total.get(v, 0) + e
         return MappingProxyType(total)
@@ -309,14 +213,12 @@ class System:
     @cached_property
     def screws(self) -> Screws:
         """The kinematic screws of the bodies by name, as SymPy expressions built on first access."""
-        from .mechanism import Screws
-
         return Screws(self, None if self.nodes.mechanism is None else self.nodes.mechanism.flow)
 
     def _text(self, nodes: Sequence[Node | None]) -> list[Expression]:
         """Nodes of the mechanism as SymPy expressions; None gives zero."""
-        g, symbols = self.nodes.graph, {s.name: s for s in self.all_symbols()}
-        return expressions(g, [g.zero if n is None else n for n in nodes], symbols)
+        g = self.nodes.graph
+        return expressions(g, [g.zero if n is None else n for n in nodes], self.symbols)
 
     # -- analysis, equations, code ------------------------------------------------------------------------------
     def structure_constants(self, with_time: bool = False) -> list[list[list[Any]]]:
@@ -388,12 +290,14 @@ class System:
         folder: str | Path | None = None,
         *,
         force: bool = False,
+        targets: Sequence[str] | None = None,
         **options: Any,
     ) -> list[Path]:
         """Write the C sources (.c .h) and the Cython module (.pyx .pxd .pyi) into a folder; returns the paths.
 
         With a folder alone, the form is chosen as in `compile`. The folder gets every header that the sources
-        include. Files that an earlier `emit` wrote are replaced, others only with `force`.
+        include. Files that an earlier `emit` wrote are replaced, others only with `force`. `targets`: what to write, of
+        `chaplygin.codegen.emit.targets.TARGETS`; by default the C core, its lanes and the Cython module.
 
         Raises FormError, EmitError, and ArgumentError if the folder is missing.
         """
@@ -407,8 +311,8 @@ class System:
             )
         if form is not None and not isinstance(form, str):
             raise ArgumentError(f"emit: form = {form!r} is not the name of a form")
-        return self.equations(form, **options).emit(folder, force=force)
+        return self.equations(form, **options).emit(folder, force=force, targets=targets)
 
 
-def _declared(name: str, given: Mapping[str, Any]) -> System:
-    return System(name, **given)
+def _made(given: Mapping[str, Any]) -> System:
+    return System(**given)

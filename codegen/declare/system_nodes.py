@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import sympy as sp
 
 from ..graph.from_sympy import Lowering, UnsupportedExpression
 from ..graph.graph import Graph, Node
-from . import checks, contacts, events
-from .fields import Fields
-from .symbols import DeclarationError, Parameter, rate, time
-
-if TYPE_CHECKING:
-    from .contacts import ContactNodes
-    from .events import EventNodes
-    from .mechanism import Mechanism
-    from .system import System
-
-Entries = Sequence[tuple[str, Any]]
-"""Names of places in a declaration, and the expressions there."""
-
-_OF_BODIES = ("bodies[", "interactions[")
+from .contacts import ContactNodes, contact_nodes
+from .declaration import Declaration
+from .entry import Entry
+from .events import EventNodes, event_nodes
+from .fields import Fields, affine
+from .mechanism import Mechanism, contributions
+from .screws import Flow
+from .symbols import DeclarationError, rate, time
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,82 +63,71 @@ class SystemNodes:
         ]
 
 
-def lowered(system: System, entries: Entries) -> SystemNodes:
-    """The nodes of a declaration; `entries` are all of its expressions, those of the kinematics first.
+def lowered(declared: Declaration) -> SystemNodes:
+    """The nodes of a declaration.
 
     Raises DeclarationError, naming the entry, for an expression that has no place in the graph, and for kinematics,
     constraints or slips that are not affine in the velocities.
     """
     g = Graph()
-    symbols = {s: g.symbol(s.name) for s in system.all_symbols()}
+    symbols = {s: g.symbol(s.name) for s in declared.all_symbols()}
     lowering = Lowering(g, symbols)
-    n = len(system.coordinates)
-    try:
-        rows = lowering.lower([e for _, e in entries[:n]])
-        for x, row in zip(system.coordinates, rows, strict=True):
-            lowering.define(rate(x), row)
-        rest = lowering.lower([e for _, e in entries[n:]])
-    except (UnsupportedExpression, ArithmeticError) as error:
-        place = _culprit(system, entries, symbols)
-        raise DeclarationError(f"System {system.name!r}: {place}: {error}") from None
-    value = dict(zip((name for name, _ in entries), rows + rest, strict=True))
-    drift, matrix = checks.affine(system, g, [f"kinematics[{x}]" for x in system.coordinates], rows)
-    along = tuple(tuple(matrix[i][a] for i in range(n)) for a in range(len(system.velocities)))
-    forces = {v: value.get(f"forces[{v}]", g.zero) for v in system.velocities}
-    kinetic, potential, mechanism = value["kinetic"], value["potential"], None
-    if system.bodies or system.interactions:
-        mechanism = _mechanism(system, lowering, rows)
+    value = _values(declared, lowering)
+    x, places = declared.coordinates, [Entry("kinematics", x) for x in declared.coordinates]
+    rows = [value[place] for place in places]
+    drift, matrix = affine(declared, g, places, rows)
+    forces = {v: value.get(Entry("forces", v), g.zero) for v in declared.velocities}
+    kinetic, potential, mechanism = value[Entry("kinetic")], value[Entry("potential")], None
+    if declared.bodies or declared.interactions:
+        flow = Flow(lowering, dict(zip(x, rows, strict=True)), {v: symbols[v] for v in declared.velocities})
+        mechanism = contributions(declared.bodies, declared.interactions, flow)
         kinetic, potential = g.add(kinetic, mechanism.kinetic), g.add(potential, mechanism.potential)
         forces = {v: g.add(q, mechanism.forces.get(v, g.zero)) for v, q in forces.items()}
-    names = [f"constraints[{i}]" for i in range(len(system.constraints))]
-    offsets, matrix = checks.affine(system, g, names, [value[c] for c in names])
+    constraints = tuple(value[place] for place in declared.constraint_entries)
+    offsets, constraint_rows = affine(declared, g, declared.constraint_entries, constraints)
     return SystemNodes(
         graph=g,
-        fields=Fields(tuple(symbols[x] for x in system.coordinates), symbols[time], tuple(drift), along),
-        eta=tuple(symbols[v] for v in system.velocities),
-        theta=tuple(symbols[s] for s in system.independent),
+        fields=Fields(
+            tuple(symbols[s] for s in x), symbols[time], tuple(drift), tuple(zip(*matrix, strict=True))
+        ),
+        eta=tuple(symbols[v] for v in declared.velocities),
+        theta=tuple(symbols[s] for s in declared.independent),
         kinetic=kinetic,
         potential=potential,
         forces=tuple(forces.values()),
         mechanism=mechanism,
-        constraints=tuple(value[c] for c in names),
-        constraint_rows=tuple(tuple(row) for row in matrix),
+        constraints=constraints,
+        constraint_rows=tuple(map(tuple, constraint_rows)),
         constraint_offsets=tuple(offsets),
-        holonomic=tuple(value[f"holonomic[{i}]"] for i in range(len(system.holonomic))),
-        beta=tuple(value[f"parametrization[{v}]"] for v in system.velocities)
-        if system.parametrization
+        holonomic=tuple(value[Entry("holonomic", i)] for i in range(len(declared.holonomic))),
+        beta=tuple(value[Entry("parametrization", v)] for v in declared.velocities)
+        if declared.parametrization
         else (),
-        outputs={name: value[f"outputs[{name!r}]"] for name in system.outputs},
-        contacts=contacts.contact_nodes(system, g, value.__getitem__),
-        events=events.event_nodes(system.events, value.__getitem__),
+        outputs={name: value[Entry("outputs", name)] for name in declared.outputs},
+        contacts=contact_nodes(declared, g, value),
+        events=event_nodes(declared.events, value),
     )
 
 
-def _mechanism(system: System, lowering: Lowering, rows: Sequence[Node]) -> Mechanism:
-    """T, V and Q of bodies and interactions."""
-    from .mechanism import mechanism
-    from .screws import Flow
-
-    speeds = dict(zip(system.velocities, lowering.lower(system.velocities), strict=True))
-    flow = Flow(lowering, dict(zip(system.coordinates, rows, strict=True)), speeds)
-    return mechanism(system.bodies, system.interactions, flow)
-
-
-def remaining_parameters(system: System, entries: Entries) -> tuple[Parameter, ...]:
-    """The parameters of a system without those of its bodies that drop out of T, V and Q."""
-    nodes, mechanism = system.nodes, system.nodes.mechanism
-    assert mechanism is not None
-    declared = {s for name, e in entries if not name.startswith(_OF_BODIES) for s in e.free_symbols}
-    used = nodes.graph.symbols([mechanism.kinetic, mechanism.potential, *mechanism.forces.values()])
-    return tuple(p for p in system.parameters if p in declared or p in system.example or p.name in used)
+def _values(declared: Declaration, lowering: Lowering) -> dict[Entry, Node]:
+    """The node of every expression; the rates of the coordinates mean their kinematics."""
+    entries, n = declared.entries, len(declared.coordinates)
+    try:
+        rows = lowering.lower([e for _, e in entries[:n]])
+        for x, row in zip(declared.coordinates, rows, strict=True):
+            lowering.define(rate(x), row)
+        rest = lowering.lower([e for _, e in entries[n:]])
+    except (UnsupportedExpression, ArithmeticError) as error:
+        raise DeclarationError(f"System {declared.name!r}: {_culprit(declared)}: {error}") from None
+    return dict(zip((entry for entry, _ in entries), rows + rest, strict=True))
 
 
-def _culprit(system: System, entries: Entries, symbols: Mapping[sp.Symbol, Node]) -> str:
+def _culprit(declared: Declaration) -> Entry | str:
     """The first entry that cannot be lowered by itself."""
-    for entry, expression in entries:
-        lowering = Lowering(Graph(), dict.fromkeys([*symbols, *(rate(x) for x in system.coordinates)], 0))
+    known = [*declared.all_symbols(), *(rate(x) for x in declared.coordinates)]
+    for entry, expression in declared.entries:
         try:
-            lowering.lower([expression])
+            Lowering(Graph(), dict.fromkeys(known, 0)).lower([expression])
         except (UnsupportedExpression, ArithmeticError):
             return entry
     return "declaration"

@@ -58,4 +58,4 @@ def cyclic_velocities(g: Graph, system: System) -> tuple[int, ...]:
 
 def vanishes(g: Graph, system: System, nodes: list[Node]) -> bool:
     """Whether nodes can be shown to be zero everywhere."""
-    return are_zero(g, nodes, {s.name: s for s in system.all_symbols()})
+    return are_zero(g, nodes, system.symbols)

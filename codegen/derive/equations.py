@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -110,11 +110,13 @@ class Equations:
 
         return compile(self, reproducible=reproducible, wait=wait)
 
-    def emit(self, folder: str | Path, *, force: bool = False) -> list[Path]:
+    def emit(
+        self, folder: str | Path, *, force: bool = False, targets: Sequence[str] | None = None
+    ) -> list[Path]:
         """Write the C sources (.c .h) and the Cython module (.pyx .pxd .pyi) into a folder; see `System.emit`."""
-        from ..emit.c_core import emit_to
+        from ..emit.targets import DEFAULT, emit_to
 
-        return emit_to(self.program, folder, force=force)
+        return emit_to(self.program, folder, force=force, targets=targets or DEFAULT)
 
     def __getstate__(self) -> dict[str, Any]:
         """The nodes only; cached results are computed again after unpickling."""

@@ -100,7 +100,7 @@ def _friction(eqs: EquationNodes, names: dict[sp.Symbol, str]) -> list[str]:
     for c in eqs.friction.contacts if eqs.friction is not None else ():
         view = eqs.view([c.slip, c.normal, c.mu, c.force])
         slip, normal, mu, force = (_text(e, names) for e in view)
-        mu = rf"\left({mu}\right)" if view[2].is_Add else mu
+        mu = rf"\left({mu}\right)" if view[2].is_Add or view[2].could_extract_minus_sign() else mu
         limit = rf"{mu} \left|{normal}\right|"
         rows.append(rf"{force} &= - {limit} \operatorname{{sgn}} \left({slip}\right)")
         rows.append(rf"\left|{force}\right| &\le {limit} \quad \text{{where }} {slip} = 0")

@@ -57,7 +57,7 @@ def power(eqs: EquationNodes, accelerations: Sequence[Node]) -> Node:
     lagrangian = system.nodes.lagrangian(g)
     (drive,) = forward(g, [lagrangian], fields.direction(-1, g))
     total = g.sub(g.dot(system.nodes.forces, eta), drive)
-    if _moves_by_itself(eqs):
+    if not fields.autonomous(g):  # X_0 may fail to commute with the fields
         momenta = gradient(g, lagrangian, eta)
         for (a, b), entries in structure_functions(g, system).items():
             if a < 0:
@@ -66,14 +66,6 @@ def power(eqs: EquationNodes, accelerations: Sequence[Node]) -> Node:
     (total,) = g.substitute([total], eqs.permitted)
     total = g.add(total, friction_power(eqs))
     return g.add(total, _reactions(eqs, accelerations))
-
-
-def _moves_by_itself(eqs: EquationNodes) -> bool:
-    """Whether X_0 may fail to commute with the fields."""
-    g, fields = eqs.graph, eqs.system.nodes.fields
-    return any(n != g.zero for n in fields.drift) or g.depends_on(
-        [n for field in fields.along for n in field], [fields.time]
-    )
 
 
 def _reactions(eqs: EquationNodes, accelerations: Sequence[Node]) -> Node:

@@ -17,8 +17,7 @@ from ..graph.zero import is_zero
 
 
 def _points(system: System) -> list[dict[str, float]]:
-    roots = [*system.nodes.fields.drift, *(n for field in system.nodes.fields.along for n in field)]
-    return good_points(system, roots, 3)
+    return good_points(system, system.nodes.fields.components, 3)
 
 
 def recognise(g: Graph, system: System, nodes: list[Node]) -> list[Node]:
@@ -32,7 +31,7 @@ def structure_functions(g: Graph, system: System) -> dict[tuple[int, int], list[
 
 
 def _prover(system: System) -> Callable[[Graph, Node], bool]:
-    symbols = {s.name: s for s in system.all_symbols()}
+    symbols = system.symbols
     return lambda graph, node: is_zero(graph, node, symbols)
 
 
@@ -43,7 +42,7 @@ def structure_constants(system: System, with_time: bool = False) -> list[list[li
     k = len(system.velocities)
     offset = 1 if with_time else 0
     table = [[[sp.Integer(0)] * k for _ in range(k + offset)] for _ in range(k + offset)]
-    symbols = {s.name: s for s in system.all_symbols()}
+    symbols = system.symbols
     for (a, b), entries in found.items():
         if a < 0 and not with_time:
             continue

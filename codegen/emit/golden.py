@@ -1,6 +1,6 @@
-"""The committed modules of `generated/`: one form of each main catalogue system.
+"""The committed texts: `generated/`, with one form of each main catalogue system, and the pairs in `runtime/c/`.
 
-`python -m chaplygin.codegen.emit.golden` compares the folder with what is emitted now; `--update` rewrites it.
+`python -m chaplygin.codegen.emit.golden` compares both with what is emitted now; `--update` rewrites them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from .c_core import emit
+from .method_headers import MADE, runtime_headers
+from .targets import emit
 
 GOLDEN = {
     "chaplygin_sleigh": "maggi",
@@ -28,40 +29,46 @@ GOLDEN = {
 """The form emitted for each catalogue system; `n_link_pendulum` has its default size."""
 
 
-def golden_texts() -> dict[str, str]:
-    """{file name: text} for every file of `generated/` that the generator emits."""
+def committed_texts() -> dict[str, str]:
+    """{path below the root of the checkout: text} for every committed file that the generator emits."""
     from chaplygin.systems import example
 
-    texts: dict[str, str] = {}
+    texts = {f"runtime/c/{name}": text for name, text in runtime_headers().items()}
     for name, form in GOLDEN.items():
-        texts.update(emit(example(name).system.equations(form).program).files)
+        files = emit(example(name).system.equations(form).program).files
+        texts |= {f"generated/{file}": text for file, text in files.items()}
     return texts
 
 
-def differences(folder: Path) -> list[str]:
-    """The errors in the folder: files that differ, are missing, or are not emitted by the generator."""
-    texts = golden_texts()
-    found = {p.name for p in folder.iterdir() if p.suffix in (".c", ".h", ".pyx", ".pxd", ".pyi")}
-    modules = {p.stem for p in folder.glob("*.pyx")}
-    found -= {f"{name}{end}" for name in modules for end in (".c", "_api.h")}  # written by Cython
-    wrong = [f"{name}: missing" for name in sorted(texts.keys() - found)]
-    wrong += [f"{name}: not emitted by the generator" for name in sorted(found - texts.keys())]
-    for name in sorted(found & texts.keys()):
-        if (folder / name).read_bytes() != texts[name].encode():
-            wrong.append(f"{name}: differs from what is emitted now")
+def differences(root: Path) -> list[str]:
+    """The errors in the committed texts below `root`: files that differ, are missing, or are not emitted."""
+    generated = root / "generated"
+    modules = {path.stem for path in generated.glob("*.pyx")}
+    by_cython = {f"{name}{end}" for name in modules for end in (".c", "_api.h")}
+    found = {path for path in generated.iterdir() if path.suffix in (".c", ".h", ".pyx", ".pxd", ".pyi")}
+    found = {path for path in found if path.name not in by_cython}
+    found |= {
+        path for path in (root / "runtime" / "c").glob("*.h") if MADE in path.read_text(encoding="utf-8")
+    }
+    texts = {root / name: text for name, text in committed_texts().items()}
+    wrong = [f"{path}: missing" for path in sorted(texts.keys() - found)]
+    wrong += [f"{path}: not emitted by the generator" for path in sorted(found - texts.keys())]
+    for path in sorted(found & texts.keys()):
+        if path.read_bytes() != texts[path].encode():
+            wrong.append(f"{path}: differs from what is emitted now")
     return wrong
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m chaplygin.codegen.emit.golden", description=__doc__)
-    parser.add_argument("folder", nargs="?", type=Path, default=Path("generated"))
-    parser.add_argument("--update", action="store_true", help="rewrite the folder")
+    parser.add_argument("root", nargs="?", type=Path, default=Path())
+    parser.add_argument("--update", action="store_true", help="rewrite the files")
     options = parser.parse_args(arguments)
     if options.update:
-        for name, text in golden_texts().items():
-            (options.folder / name).write_text(text, encoding="utf-8", newline="\n")
-    wrong = differences(options.folder)
-    print("\n".join(wrong) if wrong else f"{options.folder}: up to date")
+        for name, text in committed_texts().items():
+            (options.root / name).write_text(text, encoding="utf-8", newline="\n")
+    wrong = differences(options.root)
+    print("\n".join(wrong) if wrong else "generated and runtime/c: up to date")
     return 1 if wrong else 0
 
 

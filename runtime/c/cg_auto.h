@@ -14,6 +14,9 @@
  * All norms are in units of the tolerance, so that they do not depend on the units of the states.
  */
 
+#define cg_auto_info(layout)                                                                                          \
+    {"auto", "dop853, or rodas5p where the motion is stiff", 8, 1, CG_DOP853_ROWS, CG_DOP853_DENSE, 1, layout}
+
 #define CG_AUTO_BORDER 6.1 /* stability limit of dop853 on the negative real axis; elsewhere in Re < 0, 6.0 to 6.8 */
 #define CG_AUTO_NEAR 4.6
 #define CG_AUTO_SLOW 0.1
@@ -40,10 +43,7 @@ static double CG_FN(auto_fastness)(const cg_run_t *run)
     double apart = 0.0, faster = 0.0;
     for (int32_t i = 0; i < n; i++) {
         const double weight = 1.0 / cg_step_scale(run->atol[i], run->rtol, run->x_old[i], run->x[i]);
-        double x_last = cg_dop853_a[last][0] * run->f_old[i];
-        for (int32_t j = 1; j < last; j++) {
-            x_last += cg_dop853_a[last][j] * run->k[j * ld + i];
-        }
+        const double x_last = CG_FN(dop853_last)(run->f_old, run->k, run->f, ld, i);
         const double state = weight * (run->x[i] - (run->x_old[i] + h * x_last));
         const double slope = weight * (run->f[i] - run->k[last * ld + i]);
         apart += state * state;

@@ -35,27 +35,27 @@ static size_t cg_layout(cg_run_t *run, char *base, const cg_model_t *model)
     return offset;
 }
 
-static void cg_set_sizes(cg_run_t *run, const cg_model_t *model, const cg_method_info_t *method)
+static void cg_set_sizes(cg_run_t *run, const cg_model_t *model, const cg_method_info_t *info)
 {
     run->n = model->n_states;
     run->ld = CG_PADDED(model->n_states);
     run->n_u = model->n_inputs + model->n_modes;
-    run->n_stages = method->n_stages;
-    run->n_dense = method->n_dense;
-    run->order = method->order;
-    run->adaptive = method->adaptive;
-    run->implicit = method->implicit;
+    run->n_stages = info->n_stages;
+    run->n_dense = info->n_dense;
+    run->order = info->order;
+    run->adaptive = info->adaptive;
+    run->implicit = info->implicit;
 }
 
 size_t cg_run_size(const cg_model_t *model, const char *method)
 {
-    const cg_method_info_t *const info = cg_method_find(method);
+    cg_method_t found;
     cg_run_t run;
-    if (info == NULL || model == NULL) {
+    if (model == NULL || !cg_method_find(model, method, 0, &found)) {
         return 0;
     }
     memset(&run, 0, sizeof run);
-    cg_set_sizes(&run, model, info);
+    cg_set_sizes(&run, model, &found.info);
     return cg_layout(&run, NULL, model);
 }
 
@@ -81,44 +81,26 @@ void cg_run_delete(cg_run_t *run)
     }
 }
 
-int cg_is_method(const char *own, const char *name, const char *layout)
-{
-    const size_t length = strlen(name);
-    return strncmp(own, name, length) == 0 && strcmp(own + length, layout) == 0;
-}
-
 int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char *method, int32_t flags)
 {
-    const cg_method_info_t *const info = cg_method_find(method);
-    if (run == NULL || model == NULL || info == NULL || (uintptr_t)run % CG_ALIGN != 0
-        || model->abi_version != CG_ABI_VERSION || model->struct_size < sizeof(cg_model_t) || model->rhs == NULL
-        || size < cg_run_size(model, method)) {
+    cg_method_t found, explicit_method;
+    if (run == NULL || model == NULL || (uintptr_t)run % CG_ALIGN != 0 || model->abi_version != CG_ABI_VERSION
+        || model->struct_size < sizeof(cg_model_t) || model->rhs == NULL
+        || !cg_method_find(model, method, flags, &found)
+        || !cg_method_find(model, CG_AUTO_EXPLICIT, flags, &explicit_method) || size < cg_run_size(model, method)) {
         return CG_BAD_ARGUMENT;
     }
-    if (info->implicit && model->jacobian == NULL) {
+    if (found.info.implicit && model->jacobian == NULL) {
         return CG_UNSUPPORTED;
     }
     memset(run, 0, cg_run_size(model, method));
     run->model = model;
     run->rhs = model->rhs;
-    run->step = info->step;
-    run->dense = info->dense;
-    run->explicit_step = cg_method_find(CG_AUTO_EXPLICIT)->step;
-    run->explicit_dense = cg_method_find(CG_AUTO_EXPLICIT)->dense;
-    if (model->methods != NULL && !(flags & CG_RUN_TABLE)) {
-        for (const cg_method_t *own = model->methods; own->name != NULL; own++) {
-            if (cg_is_method(own->name, method, CG_RUN_LAYOUT)) {
-                run->step = own->step;
-                run->dense = own->dense != NULL ? own->dense : info->dense;
-                run->inlined = 1;
-            }
-            if (cg_is_method(own->name, CG_AUTO_EXPLICIT, CG_RUN_LAYOUT)) {
-                run->explicit_step = own->step;
-                run->explicit_dense = own->dense != NULL ? own->dense : run->explicit_dense;
-            }
-        }
-    }
-    cg_set_sizes(run, model, info);
+    run->step = found.step;
+    run->dense = found.dense;
+    run->explicit_step = explicit_method.step;
+    run->explicit_dense = explicit_method.dense;
+    cg_set_sizes(run, model, &found.info);
     run->size = cg_layout(run, (char *)run, model);
     for (int32_t i = 0; i < run->ld; i++) {
         run->atol[i] = i < run->n ? 1e-9 : 1.0;
@@ -198,7 +180,6 @@ int cg_run_restore(cg_run_t *run, const void *saved, size_t size)
     whole.rhs = run->rhs;
     whole.step = run->step;
     whole.dense = run->dense;
-    whole.inlined = run->inlined;
     whole.input_fn = run->input_fn;
     whole.input_context = run->input_context;
     whole.signals = run->signals;

@@ -13,6 +13,10 @@
 #include "cg_method.h"
 #include "cg_rodas5p.h"
 #include "cg_auto.h"
+
+static const cg_method_t cg_methods[] = {
+    CG_METHOD_LIST(CG_METHOD, CG_METHOD) CG_METHOD(rodas5p) CG_METHOD(auto) CG_METHOD_END
+};
 #undef CG_FLATTEN
 #undef CG_COPIED
 #undef CG_RHS
@@ -20,28 +24,29 @@
 #undef CG_N
 #undef CG_FN
 
-static const cg_method_info_t cg_methods[] = {
-    /* name, order, adaptive, rows of k, rows of coef, step, dense, implicit */
-    {"rk4", 4, 0, 4, 4, cg_table_rk4_step, cg_table_rk4_dense, 0},
-    {"dop853", 8, 1, CG_DOP853_ALL, CG_DOP853_DENSE, cg_table_dop853_step, cg_table_dop853_dense, 0},
-    {"tsit5", 5, 1, CG_TSIT5_ALL, CG_TSIT5_DENSE, cg_table_tsit5_step, cg_table_tsit5_dense, 0},
-    {"vern7", 7, 1, CG_VERN7_ALL, CG_VERN7_DENSE, cg_table_vern7_step, cg_table_vern7_dense, 0},
-    {"vern9", 9, 1, CG_VERN9_ALL, CG_VERN9_DENSE, cg_table_vern9_step, cg_table_vern9_dense, 0},
-    {"rodas5p", 5, 1, CG_RODAS5P_STAGES, CG_RODAS5P_DENSE, cg_table_rodas5p_step, cg_table_rodas5p_dense, 1},
-    {"auto", 8, 1, CG_DOP853_ALL, CG_DOP853_DENSE, cg_table_auto_step, cg_table_auto_dense, 1},
-    {NULL, 0, 0, 0, 0, NULL, NULL, 0},
-};
+const cg_method_t *cg_method_table(void) { return cg_methods; }
 
-const cg_method_info_t *cg_method_table(void) { return cg_methods; }
-
-const cg_method_info_t *cg_method_find(const char *name)
+static const cg_method_t *cg_method_in(const cg_method_t *table, const char *name)
 {
-    for (const cg_method_info_t *method = cg_methods; name != NULL && method->name != NULL; method++) {
-        if (strcmp(method->name, name) == 0) {
+    for (const cg_method_t *method = table; name != NULL && method != NULL && method->info.name != NULL; method++) {
+        if (method->info.layout == CG_RUN_LAYOUT && strcmp(method->info.name, name) == 0) {
             return method;
         }
     }
     return NULL;
+}
+
+int cg_method_find(const cg_model_t *model, const char *name, int32_t flags, cg_method_t *found)
+{
+    const cg_method_t *const own = cg_method_in(model->methods, name);
+    const cg_method_t *const general = cg_method_in(cg_methods, name);
+    const cg_method_t *const chosen = own != NULL && !(general != NULL && (flags & CG_RUN_TABLE)) ? own : general;
+    if (chosen == NULL || (chosen->dense == NULL && general == NULL)) {
+        return 0;
+    }
+    *found = *chosen;
+    found->dense = chosen->dense != NULL ? chosen->dense : general->dense;
+    return 1;
 }
 
 /* ---- inputs ---- */

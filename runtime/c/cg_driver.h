@@ -24,27 +24,15 @@ enum cg_pause {
     CG_EVENTS_FULL = 18  /* the log of the run's detector has no room; empty it (cg_events.h) */
 };
 
-enum cg_run_flags { CG_RUN_TABLE = 1 /* never use the method compiled into the model */ };
-
-/* A method compiled once for all models; a model may contain the same method with its right-hand side inlined. */
-typedef struct cg_method_info {
-    const char *name;
-    int32_t order;
-    int32_t adaptive;
-    int32_t n_stages; /* rows of run->k */
-    int32_t n_dense;  /* rows of run->coef */
-    int (*step)(cg_run_t *run);
-    int (*dense)(cg_run_t *run);
-    int32_t implicit; /* 1: needs the model's Jacobian */
-} cg_method_info_t;
+enum cg_run_flags { CG_RUN_TABLE = 1 /* use a method compiled into the model only if the table does not have it */ };
 
 #define CG_AUTO_EXPLICIT "dop853" /* the explicit method of "auto", for motion that is not stiff */
 
-const cg_method_info_t *cg_method_find(const char *name); /* NULL: unknown */
-const cg_method_info_t *cg_method_table(void);            /* ended by a NULL name */
+/* The methods for any model; a model may contain the same ones with its right-hand side inlined, and others. */
+const cg_method_t *cg_method_table(void); /* ended by a NULL name */
 
-/* Whether a method compiled into a model under the name `own` is `name` with this layout of the run. */
-int cg_is_method(const char *own, const char *name, const char *layout);
+/* Copies a method of a model, else of the table; with CG_RUN_TABLE in `flags` the other way round. 0: unknown. */
+int cg_method_find(const cg_model_t *model, const char *name, int32_t flags, cg_method_t *found);
 
 size_t cg_run_size(const cg_model_t *model, const char *method); /* bytes; 0: unknown method */
 cg_run_t *cg_run_new(size_t size);                               /* 64-byte aligned and zero; NULL: no memory */

@@ -10,11 +10,10 @@
 #include "cg_control.h"
 #include "cg_flatten.h"
 
-/* Each method takes time to compile: for the heavy top 0.1 s for tsit5, 0.2 s for dop853, 0.3 s for vern9. Methods that
+/* Each method takes time to compile: for the heavy top 0.1 s for tsit5, 0.2 s for dop853, 0.3 s for vern9. Those that
  * are left out run through the table of cg_driver.c, with the same results; CG_INLINE_ALL includes all of them. */
 #ifndef CG_INLINE_ALL
-#define CG_WITHOUT_VERN7
-#define CG_WITHOUT_VERN9_DENSE
+#define CG_FEW_METHODS
 #endif
 
 #define CG_FN(name) cg_inline_##name
@@ -27,22 +26,11 @@
 #define CG_RHS(run, t, x, out) CG_MODEL_RHS(t, x, (run)->p, (run)->u, out, (run)->work)
 #endif
 #include "cg_method.h"
+
+static const cg_method_t cg_inline_methods[] = {CG_METHOD_LIST(CG_METHOD, CG_METHOD_STEP) CG_METHOD_END};
 #undef CG_RHS
 #undef CG_NU
 #undef CG_N
 #undef CG_FN
-
-static const cg_method_t cg_inline_methods[] = {
-    {"rk4" CG_RUN_LAYOUT, cg_inline_rk4_step, cg_inline_rk4_dense},
-    {"dop853" CG_RUN_LAYOUT, cg_inline_dop853_step, cg_inline_dop853_dense},
-    {"tsit5" CG_RUN_LAYOUT, cg_inline_tsit5_step, cg_inline_tsit5_dense},
-#ifdef CG_INLINE_ALL
-    {"vern7" CG_RUN_LAYOUT, cg_inline_vern7_step, cg_inline_vern7_dense},
-    {"vern9" CG_RUN_LAYOUT, cg_inline_vern9_step, cg_inline_vern9_dense},
-#else
-    {"vern9" CG_RUN_LAYOUT, cg_inline_vern9_step, NULL},
-#endif
-    {NULL, NULL, NULL},
-};
 
 #endif /* CG_INLINE_H */

@@ -6,8 +6,8 @@
 
 static const cg_lane_method_t *cg_lane_method(const cg_lane_set_t *set, const char *method)
 {
-    for (const cg_lane_method_t *own = set->methods; own->name != NULL; own++) {
-        if (cg_is_method(own->name, method, CG_LANES_LAYOUT)) {
+    for (const cg_lane_method_t *own = set->methods; own->info.name != NULL; own++) {
+        if (own->info.layout == CG_LANES_LAYOUT && strcmp(own->info.name, method) == 0) {
             return own;
         }
     }
@@ -80,8 +80,7 @@ static size_t cg_layout(cg_lanes_run_t *run, char *base)
 
 static int cg_set_up(cg_lanes_run_t *run, const cg_model_t *model, const cg_lane_set_t *set, const char *method)
 {
-    const cg_method_info_t *const info = cg_method_find(method);
-    const cg_lane_method_t *const own = info == NULL ? NULL : cg_lane_method(set, method);
+    const cg_lane_method_t *const own = cg_lane_method(set, method);
     memset(run, 0, sizeof *run);
     if (own == NULL || set->n_lanes < 2 || set->n_lanes > CG_MOST_LANES || strcmp(set->digest, model->digest) != 0) {
         return CG_BAD_ARGUMENT;
@@ -94,10 +93,10 @@ static int cg_set_up(cg_lanes_run_t *run, const cg_model_t *model, const cg_lane
     run->lanes = set->n_lanes;
     run->n = model->n_states;
     run->n_u = model->n_inputs + model->n_modes;
-    run->n_stages = info->n_stages;
-    run->n_dense = info->n_dense;
-    run->order = info->order;
-    run->adaptive = info->adaptive;
+    run->n_stages = own->info.n_stages;
+    run->n_dense = own->info.n_dense;
+    run->order = own->info.order;
+    run->adaptive = own->info.adaptive;
     return CG_OK;
 }
 

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define CG_LANES_LAYOUT "@3" /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
+#define CG_LANES_LAYOUT 4 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
 
 typedef struct cg_lanes_run {
     /* Owned by the caller. */

@@ -7,12 +7,12 @@
  *                   lanes, a mask of the regular ones
  *   CG_FLATTEN      attribute of the function that calls it, or nothing
  *   CG_COPIED       1: the kernel is copied into every stage, and CG_N is a literal
- * Optional, to save compile time:
- *   CG_WITHOUT_VERN7         leaves Vern7 out
- *   CG_WITHOUT_VERN9_DENSE   leaves out Vern9's interpolant
+ * Optional:
+ *   CG_FEW_METHODS    leaves some of them out, to save compile time
+ *   CG_MODEL_METHODS  the header of the methods that a model brings
  * With CG_LANES above 1 the same methods step that many trajectories at once.
- * A new method is one header, included here, and one line in the tables of cg_driver.c, cg_inline.h and
- * cg_lanes_inline.h.
+ * A new method is a file of numbers in codegen/methods/pairs; one that is no pair is a header, included here, and an
+ * entry of CG_METHOD_LIST.
  */
 
 #if CG_LANES > 1
@@ -94,21 +94,35 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
 
 #include "cg_pair.h"
 
-#include "cg_dop853.h"
 #include "cg_rk4.h"
-#include "cg_tsit5.h"
-#ifndef CG_WITHOUT_VERN7
-#include "cg_vern7.h"
+#include "cg_pair_list.h"
+#ifdef CG_MODEL_METHODS
+#include CG_MODEL_METHODS
+#else
+#define CG_MODEL_METHOD_LIST(WHOLE)
 #endif
-#include "cg_vern9.h"
+
+/* Every method here: WHOLE, or a STEP without its interpolant. */
+#define CG_METHOD_LIST(WHOLE, STEP) WHOLE(rk4) CG_PAIR_LIST(WHOLE, STEP) CG_MODEL_METHOD_LIST(WHOLE)
+
+/* Entries of a table of cg_method_t. */
+#define CG_METHOD(name) {cg_##name##_info(CG_RUN_LAYOUT), CG_FN(name##_step), CG_FN(name##_dense)},
+#define CG_METHOD_STEP(name) {cg_##name##_info(CG_RUN_LAYOUT), CG_FN(name##_step), NULL},
+#define CG_METHOD_END {CG_NO_METHOD, NULL, NULL}
+#define CG_NO_METHOD {NULL, NULL, 0, 0, 0, 0, 0, 0}
 
 #undef CG_STAGE
 #undef CG_STAGE_END
 #undef CG_STAGE_STATE
+#undef CG_STAGE_ROW
 #undef CG_STAGE_TARGET
 #undef CG_STAGE_SPACE
-#undef CG_TERM
-#undef CG_STAGE_ROW
+#undef CG_TRIAL_BEGIN
+#undef CG_EXTRA_BEGIN
+#undef CG_WEIGHTED
+#undef CG_BEND
+#undef CG_NOT_ALL_STAGES
+#undef CG_COLUMNS
 
 #undef CG_ROWS
 #undef CG_T_OLD

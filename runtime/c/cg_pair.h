@@ -1,13 +1,9 @@
-/* cg_pair.h: shared by the embedded Runge-Kutta pairs. Included by cg_method.h, before them.
- *
- * A pair defines CG_TABLEAU(name), the prefixed name of its coefficients, and undefines it at its end.
+/* cg_pair.h: shared by the embedded Runge-Kutta pairs, whose headers are made from codegen/methods/pairs. Included by
+ * cg_method.h, before them.
  */
 
-/* For use in functions with these names: run, n, ld, t, h, status, x (the state at t), y (the state of a stage), end
- * (the state at the end of the step), k0, k1, ... */
+/* Row s of k. */
 #define CG_STAGE_ROW(s) cg_real_t *const CG_RESTRICT k##s = CG_REALS(run->k) + (s) * ld;
-
-#define CG_TERM(s, j) CG_TABLEAU(a)[s][j] * k##j[i]
 
 /* The state of a stage, and the state at the end of the step. If the right-hand side is inlined in the stage, the
  * former need not be written to memory. */
@@ -19,27 +15,60 @@
 #define CG_STAGE_TARGET cg_real_t *const end = y;
 #endif
 
-/* to = x + h sum_j a[s][j] k_j. The newest k_j is added last and separately: small systems are limited by the latency
- * from one stage to the next, and this way two fewer operations wait for it. */
-#define CG_STAGE_STATE(to, s, sum, last)                                        \
-    for (int32_t i = 0; i < n; i++) {                                           \
-        (to)[i] = (x[i] + h * (sum)) + h * CG_TABLEAU(a)[s][last] * k##last[i]; \
+/* The beginning of a trial step, with k0 the derivative at its start. */
+#define CG_TRIAL_BEGIN                                        \
+    const int32_t n = CG_N(run);                              \
+    const int32_t ld = CG_ROWS(n);                            \
+    const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x);  \
+    CG_STAGE_SPACE                                            \
+    CG_STAGE_TARGET                                           \
+    const cg_real_t *const CG_RESTRICT k0 = CG_REALS(run->f); \
+    int status = CG_OK;                                       \
+    (void)ld, (void)t, (void)y;
+
+/* The beginning of more stages in the last step, for its interpolant; `last` is the derivative at its end. */
+#define CG_EXTRA_BEGIN(last)                                         \
+    const int32_t n = CG_N(run);                                     \
+    const int32_t ld = CG_ROWS(n);                                   \
+    const cg_real_t t = CG_T_OLD(run);                               \
+    const cg_real_t h = CG_T(run) - t;                               \
+    const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x_old);     \
+    CG_STAGE_SPACE                                                   \
+    const cg_real_t *const CG_RESTRICT k0 = CG_REALS(run->f_old);    \
+    const cg_real_t *const CG_RESTRICT k##last = CG_REALS(run->f);   \
+    int status = CG_OK;                                              \
+    (void)k0, (void)k##last;
+
+/* to = x + h (sum + weight k_last). The newest stage is added last and separately: small systems are limited by the
+ * latency from one stage to the next, and this way two fewer operations wait for it. */
+#define CG_STAGE_STATE(to, sum, weight, last)                            \
+    for (int32_t i = 0; i < n; i++) {                                    \
+        (to)[i] = (x[i] + h * (sum)) + h * (weight) * k##last[i];        \
     }
 
 /* The state at the end of the step. */
-#define CG_STAGE_END(s, sum, last) CG_STAGE_STATE(end, s, sum, last)
+#define CG_STAGE_END(sum, weight, last) CG_STAGE_STATE(end, sum, weight, last)
 
-/* k_s = f(t + c_s h, y) */
-#define CG_STAGE(s, sum, last)                                   \
-    CG_STAGE_STATE(y, s, sum, last)                              \
-    status = CG_FN(rhs)(run, t + CG_TABLEAU(c)[s] * h, y, k##s); \
-    if (CG_RARE(status != CG_OK)) {                              \
-        return status;                                           \
+/* k_s = f(t + node h, y) */
+#define CG_STAGE(s, node, sum, weight, last)           \
+    CG_STAGE_ROW(s)                                    \
+    CG_STAGE_STATE(y, sum, weight, last)               \
+    status = CG_FN(rhs)(run, t + (node) * h, y, k##s); \
+    if (CG_RARE(status != CG_OK)) {                    \
+        return status;                                 \
     }
 
-/* A pair's sum over the stages for component (or block) i, divided by h: of its error estimate with the weights e, of
- * a row of its interpolant with the weights d. `k0` and `end` are the derivatives at both ends of the step, the others
- * are rows of k. */
+/* A weighted sum of a pair's stages for component (or block) i: an error estimate divided by h, or with the weights d a
+ * row of the interpolant. `k0` and `end` are the derivatives at both ends of the step, the others are rows of k. */
+#define CG_WEIGHTED(name)                                                                                             \
+    static CG_INLINE cg_real_t CG_FN(name)(const cg_real_t *k0, const cg_real_t *k, const cg_real_t *end, int32_t ld, \
+                                           int32_t i)
+#define CG_BEND(name)                                                                                                 \
+    static CG_INLINE cg_block_t CG_FN(name)(const double *d, const cg_block_t *k0, const cg_block_t *k,               \
+                                            const cg_block_t *end, int32_t ld, int32_t i)
+#define CG_NOT_ALL_STAGES (void)k0, (void)k, (void)end, (void)ld;
+#define CG_COLUMNS(d) (int32_t)(sizeof (d)[0] / sizeof(double))
+
 typedef cg_real_t (*CG_FN(estimate_t))(const cg_real_t *k0, const cg_real_t *k, const cg_real_t *end, int32_t ld,
                                        int32_t i);
 typedef cg_block_t (*CG_FN(bend_t))(const double *d, const cg_block_t *k0, const cg_block_t *k, const cg_block_t *end,
@@ -71,6 +100,45 @@ static CG_INLINE cg_real_t CG_FN(pair_error)(CG_RUN *run, cg_real_t h, CG_FN(est
         }
     }
     return (h * h) * ((sum[0] + sum[1]) + (sum[2] + sum[3])) / (double)n;
+}
+
+/* The same for two estimates, of higher and of lower order. E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary
+ * Differential Equations I, section II.10: err = |h| e5^2 / sqrt(e5^2 + 0.01 e3^2), in root mean squares; here its
+ * square. */
+static CG_INLINE cg_real_t CG_FN(pair_error_of_two)(CG_RUN *run, cg_real_t h, CG_FN(estimate_t) high,
+                                                    CG_FN(estimate_t) low)
+{
+    const int32_t n = CG_N(run);
+    const int32_t ld = CG_ROWS(n);
+    const double rtol = run->rtol;
+    const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x);
+    const cg_real_t *const CG_RESTRICT y = CG_REALS(run->x_trial);
+    const cg_real_t *const CG_RESTRICT k0 = CG_REALS(run->f);
+    const cg_real_t *const CG_RESTRICT k = CG_REALS(run->k);
+    const cg_real_t *const CG_RESTRICT end = CG_REALS(run->f_old);
+    const double *const CG_RESTRICT atol = run->atol;
+    cg_real_t sum5[CG_PAD] = {0};
+    cg_real_t sum3[CG_PAD] = {0};
+
+    CG_UNROLL
+    for (int32_t block = 0; block < ld; block += CG_PAD) {
+        CG_UNROLL
+        for (int32_t lane = 0; lane < CG_PAD; lane++) {
+            const int32_t i = block + lane;
+            if (CG_LANES > 1 && i >= ld) {
+                break;
+            }
+            const cg_real_t weight = 1.0 / cg_step_scale(atol[i], rtol, x[i], y[i]);
+            const cg_real_t e5 = weight * high(k0, k, end, ld, i);
+            const cg_real_t e3 = weight * low(k0, k, end, ld, i);
+            sum5[lane] += e5 * e5;
+            sum3[lane] += e3 * e3;
+        }
+    }
+    const cg_real_t square5 = (sum5[0] + sum5[1]) + (sum5[2] + sum5[3]);
+    const cg_real_t square3 = (sum3[0] + sum3[1]) + (sum3[2] + sum3[3]);
+    const cg_real_t both = square5 + 0.01 * square3;
+    return cg_where(cg_eq(both, cg_splat(0.0)), both, (h * h) * (square5 * square5) / ((double)n * both));
 }
 
 /* The interpolant in the form of cg_dense_evaluate, with `bends` rows above the cubic; width: the row length of d. */

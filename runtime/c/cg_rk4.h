@@ -3,17 +3,12 @@
  * Source: W. Kutta, Zeitschrift fuer Mathematik und Physik 46 (1901) 435-453; its cubic Hermite interpolant is of
  * order 3 (error h^4).
  */
+#define cg_rk4_info(layout) {"rk4", "order 4, fixed step", 4, 0, 4, 4, 0, layout}
 
 static CG_INLINE int CG_FN(rk4_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
 {
-    const int32_t n = CG_N(run);
-    const int32_t ld = CG_ROWS(n);
-    const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x);
-    CG_STAGE_SPACE
-    CG_STAGE_TARGET
-    const cg_real_t *const CG_RESTRICT k0 = CG_REALS(run->f);
+    CG_TRIAL_BEGIN
     CG_STAGE_ROW(1) CG_STAGE_ROW(2) CG_STAGE_ROW(3)
-    int status;
 
     for (int32_t i = 0; i < n; i++) {
         y[i] = x[i] + 0.5 * h * k0[i];

@@ -1,5 +1,5 @@
 /* cg_rodas5p.h: Rodas5P, a Rosenbrock method of order 5 for stiff systems, with an embedded estimate of order 4 and an
- * interpolant of order 4. Coefficients and source: cg_rodas5p_tableau.h. Included by cg_driver.c: one trajectory, any
+ * interpolant of order 4. codegen/methods/rosenbrock.py has the formulas. Included by cg_driver.c: one trajectory, any
  * model that has a Jacobian. Memory: run->jacobian, matrix, pivots and slope (cg_run.h).
  *
  * The Jacobian is the model's own, exact, and evaluated at every step. It does not include inputs that a caller's
@@ -7,6 +7,9 @@
  */
 #include "cg_linear.h"
 #include "cg_rodas5p_tableau.h"
+
+#define cg_rodas5p_info(layout)                                                                                       \
+    {"rodas5p", "order 5, implicit, for stiff systems", 5, 1, CG_RODAS5P_STAGES, CG_RODAS5P_DENSE, 1, layout}
 
 /* The distance, in steps, between the points used for df/dt. With the formula of order 4 below, the error of df/dt adds
  * h^2 (h / 32)^4 / 5 times the sixth derivative to a step, far less than the method's own error; rounding adds 340
@@ -119,7 +122,7 @@ static int CG_FN(rodas5p_jacobian)(cg_run_t *run)
 /* A step from the point where the Jacobian was evaluated. */
 static int CG_FN(rodas5p_advance)(cg_run_t *run)
 {
-    const cg_control_t control = {0.2, 0.0, 0.9, 0.2, 6.0, 0};
+    const cg_control_t control = CG_RODAS5P_CONTROL;
     return CG_FN(adaptive)(run, control, CG_FN(rodas5p_trial), CG_FN(rodas5p_error));
 }
 

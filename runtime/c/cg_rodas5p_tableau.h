@@ -1,68 +1,61 @@
-/* cg_rodas5p_tableau.h: the coefficients of Rodas5P, a Rosenbrock method of order 5 with 8 stages, stiffly accurate and
- * L-stable, with an embedded method of order 4 and an interpolant of order 4.
- *
+/* cg_rodas5p_tableau.h: the coefficients of rodas5p; included by cg_rodas5p.h, which has the formulas.
+ * Made from codegen/methods/pairs by `python -m chaplygin.codegen.emit.golden --update`.
  * Source: G. Steinebach, Construction of Rosenbrock-Wanner method Rodas5P and numerical benchmarks within the Julia
- * Differential Equations package, BIT Numerical Mathematics 63 (2023) 27; the figures are those of the author's
- * implementation in OrdinaryDiffEq.jl.
- *
- * In the variables that avoid products with the Jacobian (E. Hairer, G. Wanner, Solving Ordinary Differential Equations
- * II, 2nd ed., Springer 1996, section IV.7, equation (7.25)) stage s is the solution of
- *
- *     (I - gamma h J) k_s = gamma h (f(t + c_s h, x + sum_j a_sj k_j) + h d_s df/dt) + gamma sum_j C_sj k_j.
- *
- * Rows 6 and 7 of a are row 5 with ones appended: the last stages start at x + sum_j a_7j k_j, and the step ends at
- * that plus k_7, which is also the difference from the embedded method. Checked in the tests: the order conditions of
- * Rosenbrock methods for all rooted trees up to order 5, those of the embedded method and of the interpolant up to
- * order 4, row sums, and the stability function.
+ * Differential Equations package, BIT Numerical Mathematics 63 (2023) 27
  */
 #ifndef CG_RODAS5P_TABLEAU_H
 #define CG_RODAS5P_TABLEAU_H
 
 #define CG_RODAS5P_STAGES 8
 #define CG_RODAS5P_DENSE 5
+#define CG_RODAS5P_CONTROL {0.2, 0.0, 0.9, 0.2, 6.0, 0}
 
 static const double cg_rodas5p_gamma = 0.21193756319429014;
 
-static const double cg_rodas5p_c[CG_RODAS5P_STAGES] = {
-    0.0, 0.6358126895828704, 0.4095798393397535, 0.9769306725060716, 0.4288403609558664, 1.0, 1.0, 1.0};
+static const double cg_rodas5p_c[8] = {
+    0.0, 0.6358126895828704, 0.4095798393397535, 0.9769306725060716, 0.4288403609558664, 1.0, 1.0, 1.0
+};
 
-static const double cg_rodas5p_d[CG_RODAS5P_STAGES] = {
+static const double cg_rodas5p_d[8] = {
     0.21193756319429014, -0.42387512638858027, -0.3384627126235924, 1.8046452872882734, 2.325825639765069, 0.0, 0.0,
-    0.0};
-
-static const double cg_rodas5p_a[CG_RODAS5P_STAGES][CG_RODAS5P_STAGES] = {
-    {0.0},
-    {3.0},
-    {2.849394379747939, 0.45842242204463923},
-    {-6.954028509809101, 2.489845061869568, -10.358996098473584},
-    {2.8029986275628964, 0.5072464736228206, -0.3988312541770524, -0.04721187230404641},
-    {-7.502846399306121, 2.561846144803919, -11.627539656261098, -0.18268767659942256, 0.030198172008377946},
-    {-7.502846399306121, 2.561846144803919, -11.627539656261098, -0.18268767659942256, 0.030198172008377946, 1.0},
-    {-7.502846399306121, 2.561846144803919, -11.627539656261098, -0.18268767659942256, 0.030198172008377946, 1.0, 1.0},
+        0.0
 };
 
-static const double cg_rodas5p_C[CG_RODAS5P_STAGES][CG_RODAS5P_STAGES] = {
-    {0.0},
-    {-14.155112264123755},
-    {-17.97296035885952, -2.859693295451294},
-    {147.12150275711716, -1.41221402718213, 71.68940251302358},
-    {165.43517024871676, -0.4592823456491126, 42.90938336958603, -5.961986721573306},
-    {24.854864614690072, -3.0009227002832186, 47.4931110020768, 5.5814197821558125, -0.6610691825249471},
+static const double cg_rodas5p_a[8][8] = {
+    {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0},
+    {3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0},
+    {2.849394379747939, 0.45842242204463923, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0},
+    {-6.954028509809101, 2.489845061869568, -10.358996098473584, 0.0, 0.0, 0.0, 0.0, 0.0},
+    {2.8029986275628964, 0.5072464736228206, -0.3988312541770524, -0.04721187230404641, 0.0, 0.0, 0.0, 0.0},
+    {-7.502846399306121, 2.561846144803919, -11.627539656261098, -0.18268767659942256, 0.030198172008377946, 0.0, 0.0,
+        0.0},
+    {-7.502846399306121, 2.561846144803919, -11.627539656261098, -0.18268767659942256, 0.030198172008377946, 1.0, 0.0,
+        0.0},
+    {-7.502846399306121, 2.561846144803919, -11.627539656261098, -0.18268767659942256, 0.030198172008377946, 1.0, 1.0,
+        0.0},
+};
+
+static const double cg_rodas5p_C[8][8] = {
+    {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0},
+    {-14.155112264123755, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0},
+    {-17.97296035885952, -2.859693295451294, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0},
+    {147.12150275711716, -1.41221402718213, 71.68940251302358, 0.0, 0.0, 0.0, 0.0, 0.0},
+    {165.43517024871676, -0.4592823456491126, 42.90938336958603, -5.961986721573306, 0.0, 0.0, 0.0, 0.0},
+    {24.854864614690072, -3.0009227002832186, 47.4931110020768, 5.5814197821558125, -0.6610691825249471, 0.0, 0.0,
+        0.0},
     {30.91273214028599, -3.1208243349937974, 77.79954646070892, 34.28646028294783, -19.097331116725623,
-     -28.087943162872662},
+        -28.087943162872662, 0.0, 0.0},
     {37.80277123390563, -3.2571969029072276, 112.26918849496327, 66.9347231244047, -40.06618937091002,
-     -54.66780262877968, -9.48861652309627},
+        -54.66780262877968, -9.48861652309627, 0.0},
 };
 
-/* With r_m = sum_j h[m][j] k_j the interpolant is
- * (1 - theta) x(t) + theta (x(t + h) + (1 - theta) (r_0 + theta (r_1 + theta r_2))). */
-static const double cg_rodas5p_h[3][CG_RODAS5P_STAGES] = {
+static const double cg_rodas5p_h[3][8] = {
     {25.948786856663858, -2.5579724845846235, 10.433815404888879, -2.3679251022685204, 0.524948541321073,
-     1.1241088310450404, 0.4272876194431874, -0.17202221070155493},
+        1.1241088310450404, 0.4272876194431874, -0.17202221070155493},
     {-9.91568850695171, -0.9689944594115154, 3.0438037242978453, -24.495224566215796, 20.176138334709044,
-     15.98066361424651, -6.789040303419874, -6.710236069923372},
+        15.98066361424651, -6.789040303419874, -6.710236069923372},
     {11.419903575922262, 2.8879645146136994, 72.92137995996029, 80.12511834622643, -52.072871366152654,
-     -59.78993625266729, -0.15582684282751913, 4.883087185713722},
+        -59.78993625266729, -0.15582684282751913, 4.883087185713722},
 };
 
 #endif /* CG_RODAS5P_TABLEAU_H */

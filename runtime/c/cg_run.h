@@ -19,9 +19,9 @@
 extern "C" {
 #endif
 
-/* Part of the name of every method compiled into a model: a model from another version of this header has different
- * names and runs through its table. Increase it with every change of cg_run_t or of the meaning of its members. */
-#define CG_RUN_LAYOUT "@5"
+/* Part of every method compiled into a model: one from another version of this header is not used. Increase it with
+ * every change of cg_run_t or of the meaning of its members. */
+#define CG_RUN_LAYOUT 6
 
 #define CG_PAD 4
 #define CG_PADDED(n) (((n) + (CG_PAD - 1)) / CG_PAD * CG_PAD)
@@ -74,7 +74,6 @@ typedef struct cg_run {
     int32_t n_dense;  /* rows of coef */
     int32_t order;
     int32_t adaptive; /* 0: fixed step */
-    int32_t inlined;  /* 1: the method is the one compiled into the model */
     int32_t implicit; /* 1: the method uses the model's Jacobian and the arrays for it */
 
     /* Arrays inside the block. The first five pointers are swapped in every step: reload them after each. */

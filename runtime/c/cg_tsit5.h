@@ -1,43 +1,49 @@
-/* cg_tsit5.h: Tsit5, order 5 with an embedded estimate of order 4 and an interpolant of order 4 without extra stages.
- * The error estimate uses the derivative at the end of the step. Included by cg_method.h. Coefficients and source:
- * cg_tsit5_tableau.h.
+/* cg_tsit5.h: tsit5, order 5, for loose tolerances.
+ *
+ * Made from codegen/methods/pairs by `python -m chaplygin.codegen.emit.golden --update`.
+ * Source: Ch. Tsitouras, Runge-Kutta pairs of order 5(4) satisfying only the first column simplifying assumption,
+ * Computers & Mathematics with Applications 62 (2011) 770-775
  */
-#include "cg_tsit5_tableau.h"
-
-#define CG_TABLEAU(name) cg_tsit5_##name
-#define A(s, j) CG_TERM(s, j)
+#define CG_TSIT5_STAGES 6
+#define CG_TSIT5_ROWS 7
+#define CG_TSIT5_DENSE 5
+#define cg_tsit5_info(layout)                                                                                       \
+    {"tsit5", "order 5, for loose tolerances", 5, 1, CG_TSIT5_ROWS, CG_TSIT5_DENSE, 0, layout}
 
 static CG_INLINE int CG_FN(tsit5_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
 {
-    const int32_t n = CG_N(run);
-    const int32_t ld = CG_ROWS(n);
-    const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x);
-    CG_STAGE_SPACE
-    CG_STAGE_TARGET
-    const cg_real_t *const CG_RESTRICT k0 = CG_REALS(run->f);
-    CG_STAGE_ROW(1) CG_STAGE_ROW(2) CG_STAGE_ROW(3) CG_STAGE_ROW(4) CG_STAGE_ROW(5)
-    int status;
-
-    CG_STAGE(1, 0.0, 0)
-    CG_STAGE(2, A(2, 0), 1)
-    CG_STAGE(3, A(3, 0) + A(3, 1), 2)
-    CG_STAGE(4, A(4, 0) + A(4, 1) + A(4, 2), 3)
-    CG_STAGE(5, A(5, 0) + A(5, 1) + A(5, 2) + A(5, 3), 4)
-    CG_STAGE_END(6, A(6, 0) + A(6, 1) + A(6, 2) + A(6, 3) + A(6, 4), 5)
-    return CG_OK;
+    CG_TRIAL_BEGIN
+    CG_STAGE(1, 0.161, 0.0, 0.161, 0)
+    CG_STAGE(2, 0.327, -0.008480655492356989 * k0[i], 0.335480655492357, 1)
+    CG_STAGE(3, 0.9, 2.8971530571054935 * k0[i] - 6.359448489975075 * k1[i], 4.3622954328695815, 2)
+    CG_STAGE(4, 0.9800255409045097, 5.325864828439257 * k0[i] - 11.748883564062828 * k1[i]
+        + 7.4955393428898365 * k2[i], -0.09249506636175525, 3)
+    CG_STAGE(5, 1.0, 5.86145544294642 * k0[i] - 12.92096931784711 * k1[i] + 8.159367898576159 * k2[i]
+        - 0.071584973281401 * k3[i], -0.028269050394068383, 4)
+    CG_STAGE_END(0.09646076681806523 * k0[i] + 0.01 * k1[i] + 0.4798896504144996 * k2[i] + 1.379008574103742 * k3[i]
+        - 3.290069515436081 * k4[i], 2.324710524099774, 5)
+    return status;
 }
 
-#define E(j) CG_TABLEAU(e)[j] * k[(j) * ld + i]
-static CG_INLINE cg_real_t CG_FN(tsit5_estimate)(const cg_real_t *k0, const cg_real_t *k, const cg_real_t *end,
-                                                 int32_t ld, int32_t i)
+/* The slope that leads to the last stage. */
+CG_WEIGHTED(tsit5_last)
 {
-    return CG_TABLEAU(e)[0] * k0[i] + E(1) + E(2) + E(3) + E(4) + E(5) + CG_TABLEAU(e)[6] * end[i];
+    CG_NOT_ALL_STAGES
+    return 5.86145544294642 * k0[i] - 12.92096931784711 * k[1 * ld + i] + 8.159367898576159 * k[2 * ld + i]
+        - 0.071584973281401 * k[3 * ld + i] - 0.028269050394068383 * k[4 * ld + i];
 }
-#undef E
+
+CG_WEIGHTED(tsit5_estimate4)
+{
+    CG_NOT_ALL_STAGES
+    return -0.0017800110522257714 * k0[i] - 0.0008164344596567469 * k[1 * ld + i]
+        + 0.007880878010261995 * k[2 * ld + i] - 0.1447110071732629 * k[3 * ld + i]
+        + 0.5823571654525552 * k[4 * ld + i] - 0.45808210592918697 * k[5 * ld + i] + 0.015151515151515152 * end[i];
+}
 
 static CG_INLINE cg_real_t CG_FN(tsit5_error)(CG_RUN *run, cg_real_t h)
 {
-    return CG_FN(pair_error)(run, h, CG_FN(tsit5_estimate));
+    return CG_FN(pair_error)(run, h, CG_FN(tsit5_estimate4));
 }
 
 static int CG_FN(tsit5_step)(CG_RUN *run)
@@ -46,19 +52,21 @@ static int CG_FN(tsit5_step)(CG_RUN *run)
     return CG_FN(adaptive)(run, control, CG_FN(tsit5_trial), CG_FN(tsit5_error));
 }
 
-#define D(j) d[j] * k[(j) * ld + i]
-static CG_INLINE cg_block_t CG_FN(tsit5_bend)(const double *d, const cg_block_t *k0, const cg_block_t *k,
-                                              const cg_block_t *end, int32_t ld, int32_t i)
-{
-    return d[0] * k0[i] + D(1) + D(2) + D(3) + D(4) + D(5) + d[6] * end[i];
-}
-#undef D
+#ifndef CG_WITHOUT_DENSE
+static const double CG_FN(tsit5_d)[1][7] = {
+    {-1.0530884977290216, 0.1017, 2.490627285651253, -16.548102889244902, 47.37952196281928, -34.87065786149661, 2.5},
+};
 
-/* The interpolant needs no more stages. */
+CG_BEND(tsit5_bend)
+{
+    CG_NOT_ALL_STAGES
+    return d[0] * k0[i] + d[1] * k[1 * ld + i] + d[2] * k[2 * ld + i] + d[3] * k[3 * ld + i] + d[4] * k[4 * ld + i]
+        + d[5] * k[5 * ld + i] + d[6] * end[i];
+}
+
 static int CG_FN(tsit5_dense)(CG_RUN *run)
 {
-    CG_FN(pair_coefficients)(run, &CG_TABLEAU(d)[0][0], CG_TSIT5_DENSE - 4, CG_TSIT5_ALL, CG_FN(tsit5_bend));
+    CG_FN(pair_coefficients)(run, CG_FN(tsit5_d)[0], 1, CG_COLUMNS(CG_FN(tsit5_d)), CG_FN(tsit5_bend));
     return CG_OK;
 }
-#undef A
-#undef CG_TABLEAU
+#endif

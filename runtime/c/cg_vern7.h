@@ -1,48 +1,59 @@
-/* cg_vern7.h: Vern7, order 7 with an embedded estimate of order 6 and an interpolant of order 7. Included by
- * cg_method.h. Coefficients and source: cg_vern7_tableau.h.
+/* cg_vern7.h: vern7, order 7, for tight tolerances.
+ *
+ * Made from codegen/methods/pairs by `python -m chaplygin.codegen.emit.golden --update`.
+ * Source: J. H. Verner, Numerically optimal Runge-Kutta pairs with interpolants, Numerical Algorithms 53 (2010)
+ * 383-396
  */
-#include "cg_vern7_tableau.h"
-
-#define CG_TABLEAU(name) cg_vern7_##name
-#define A(s, j) CG_TERM(s, j)
+#define CG_VERN7_STAGES 10
+#define CG_VERN7_ROWS 16
+#define CG_VERN7_DENSE 8
+#define cg_vern7_info(layout)                                                                                       \
+    {"vern7", "order 7, for tight tolerances", 7, 1, CG_VERN7_ROWS, CG_VERN7_DENSE, 0, layout}
 
 static CG_INLINE int CG_FN(vern7_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
 {
-    const int32_t n = CG_N(run);
-    const int32_t ld = CG_ROWS(n);
-    const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x);
-    CG_STAGE_SPACE
-    CG_STAGE_TARGET
-    const cg_real_t *const CG_RESTRICT k0 = CG_REALS(run->f);
-    CG_STAGE_ROW(1) CG_STAGE_ROW(2) CG_STAGE_ROW(3) CG_STAGE_ROW(4) CG_STAGE_ROW(5) CG_STAGE_ROW(6) CG_STAGE_ROW(7)
-    CG_STAGE_ROW(8) CG_STAGE_ROW(9)
-    int status;
-
-    CG_STAGE(1, 0.0, 0)
-    CG_STAGE(2, A(2, 0), 1)
-    CG_STAGE(3, A(3, 0), 2)
-    CG_STAGE(4, A(4, 0) + A(4, 2), 3)
-    CG_STAGE(5, A(5, 0) + A(5, 2) + A(5, 3), 4)
-    CG_STAGE(6, A(6, 0) + A(6, 2) + A(6, 3) + A(6, 4), 5)
-    CG_STAGE(7, A(7, 0) + A(7, 2) + A(7, 3) + A(7, 4) + A(7, 5), 6)
-    CG_STAGE(8, A(8, 0) + A(8, 2) + A(8, 3) + A(8, 4) + A(8, 5) + A(8, 6), 7)
-    CG_STAGE(9, A(9, 0) + A(9, 2) + A(9, 3) + A(9, 4) + A(9, 5), 6)
-    CG_STAGE_END(10, A(10, 0) + A(10, 3) + A(10, 4) + A(10, 5) + A(10, 6) + A(10, 7), 8)
-    return CG_OK;
+    CG_TRIAL_BEGIN
+    CG_STAGE(1, 0.005, 0.0, 0.005, 0)
+    CG_STAGE(2, 0.10888888888888888, -1.07679012345679 * k0[i], 1.185679012345679, 1)
+    CG_STAGE(3, 0.16333333333333333, 0.04083333333333333 * k0[i], 0.1225, 2)
+    CG_STAGE(4, 0.4555, 0.6389139236255726 * k0[i] - 2.455672638223657 * k2[i], 2.272258714598084, 3)
+    CG_STAGE(5, 0.6095094489978381, -2.6615773750187572 * k0[i] + 10.804513886456137 * k2[i]
+        - 8.3539146573962 * k3[i], 0.820487594956657, 4)
+    CG_STAGE(6, 0.884, 6.067741434696771 * k0[i] - 24.711273635911084 * k2[i] + 20.427517930788895 * k3[i]
+        - 1.9061579788166472 * k4[i], 1.006172249242068, 5)
+    CG_STAGE(7, 0.925, 12.054670076253203 * k0[i] - 49.75478495046899 * k2[i] + 41.142888638604674 * k3[i]
+        - 4.461760149974004 * k4[i] + 2.042334822239175 * k5[i], -0.09834843665406108, 6)
+    CG_STAGE(8, 1.0, 10.138146522881808 * k0[i] - 42.6411360317175 * k2[i] + 35.76384003992257 * k3[i]
+        - 4.3480228403929075 * k4[i] + 2.0098622683770357 * k5[i] + 0.3487490460338272 * k6[i], -0.27143900510483127,
+        7)
+    CG_STAGE(9, 1.0, -45.030072034298676 * k0[i] + 187.3272437654589 * k2[i] - 154.02882369350186 * k3[i]
+        + 18.56465306347536 * k4[i] - 7.141809679295079 * k5[i], 1.3088085781613785, 6)
+    CG_STAGE_END(0.04715561848627222 * k0[i] + 0.25750564298434153 * k3[i] + 0.2621665397741262 * k4[i]
+        + 0.15216092656738558 * k5[i] + 0.49399691700324844 * k6[i] - 0.29430311714032503 * k7[i], 0.0813174723249511,
+        8)
+    return status;
 }
 
-#define E(j) CG_TABLEAU(e)[j] * k[(j) * ld + i]
-static CG_INLINE cg_real_t CG_FN(vern7_estimate)(const cg_real_t *k0, const cg_real_t *k, const cg_real_t *end,
-                                                 int32_t ld, int32_t i)
+/* The slope that leads to the last stage. */
+CG_WEIGHTED(vern7_last)
 {
-    (void)end;
-    return CG_TABLEAU(e)[0] * k0[i] + E(3) + E(4) + E(5) + E(6) + E(7) + E(8) + E(9);
+    CG_NOT_ALL_STAGES
+    return -45.030072034298676 * k0[i] + 187.3272437654589 * k[2 * ld + i] - 154.02882369350186 * k[3 * ld + i]
+        + 18.56465306347536 * k[4 * ld + i] - 7.141809679295079 * k[5 * ld + i] + 1.3088085781613785 * k[6 * ld + i];
 }
-#undef E
+
+CG_WEIGHTED(vern7_estimate6)
+{
+    CG_NOT_ALL_STAGES
+    return 0.0025470118799310456 * k0[i] - 0.00965839487279575 * k[3 * ld + i] + 0.0420647097563969 * k[4 * ld + i]
+        - 0.0666822437469301 * k[5 * ld + i] + 0.26500974646212816 * k[6 * ld + i]
+        - 0.29430311714032503 * k[7 * ld + i] + 0.0813174723249511 * k[8 * ld + i]
+        - 0.020295184663356284 * k[9 * ld + i];
+}
 
 static CG_INLINE cg_real_t CG_FN(vern7_error)(CG_RUN *run, cg_real_t h)
 {
-    return CG_FN(pair_error)(run, h, CG_FN(vern7_estimate));
+    return CG_FN(pair_error)(run, h, CG_FN(vern7_estimate6));
 }
 
 static int CG_FN(vern7_step)(CG_RUN *run)
@@ -51,40 +62,53 @@ static int CG_FN(vern7_step)(CG_RUN *run)
     return CG_FN(adaptive)(run, control, CG_FN(vern7_trial), CG_FN(vern7_error));
 }
 
-#define D(j) d[j] * k[(j) * ld + i]
-static CG_INLINE cg_block_t CG_FN(vern7_bend)(const double *d, const cg_block_t *k0, const cg_block_t *k,
-                                              const cg_block_t *end, int32_t ld, int32_t i)
-{
-    return d[0] * k0[i] + D(3) + D(4) + D(5) + D(6) + D(7) + D(8) + d[10] * end[i] + D(11) + D(12) + D(13) + D(14)
-        + D(15);
-}
-#undef D
+#ifndef CG_WITHOUT_DENSE
+static const double CG_FN(vern7_d)[4][13] = {
+    {-6.507603564276724, 13.050364623164109, 13.286578485791281, 7.711503134801713, 25.035722770562163,
+        -14.915257560583132, 4.121162751137067, -2.274137494621028, 5.921404526401594, 8.487477767791544,
+        -19.186819751360847, -15.883752349342663, -18.84664333946508},
+    {5.892770895323482, -41.65923804371634, -42.41327747606634, -24.616579999408465, -79.91877350645755,
+        47.612329857571595, -13.155532816437926, 13.500042168647347, 3.17788177232803, 4.555034328602948,
+        44.45558244677404, 44.83823277676953, 37.731527596069654},
+    {13.641979958009001, -43.766522093317796, -44.558703732371, -25.861781035828187, -83.96137160911948,
+        50.02074412496498, -13.820990126026661, 8.107773996135029, -18.888071256590994, -27.073320890677156,
+        84.3206094115266, 33.034614826773186, 68.80503842652247},
+    {-11.28508943677596, 151.13341631337596, 153.86895735535242, 89.3052299554309, 289.9332257332943,
+        -172.7303332447658, 47.72628380491679, -40.25624390076204, -18.957821732777628, -27.17329811960779,
+        -176.77592303655177, -123.4864347071902, -161.3019689839392},
+};
 
-/* Five more stages, then the coefficients. */
+CG_BEND(vern7_bend)
+{
+    CG_NOT_ALL_STAGES
+    return d[0] * k0[i] + d[1] * k[3 * ld + i] + d[2] * k[4 * ld + i] + d[3] * k[5 * ld + i] + d[4] * k[6 * ld + i]
+        + d[5] * k[7 * ld + i] + d[6] * k[8 * ld + i] + d[7] * end[i] + d[8] * k[11 * ld + i] + d[9] * k[12 * ld + i]
+        + d[10] * k[13 * ld + i] + d[11] * k[14 * ld + i] + d[12] * k[15 * ld + i];
+}
+
 static int CG_FN(vern7_dense)(CG_RUN *run)
 {
-    const int32_t n = CG_N(run);
-    const int32_t ld = CG_ROWS(n);
-    const cg_real_t t = CG_T_OLD(run);
-    const cg_real_t h = CG_T(run) - t;
-    const cg_real_t *const CG_RESTRICT x = CG_REALS(run->x_old);
-    CG_STAGE_SPACE
-    const cg_real_t *const CG_RESTRICT k0 = CG_REALS(run->f_old);
-    const cg_real_t *const CG_RESTRICT k10 = CG_REALS(run->f);
-    CG_STAGE_ROW(3) CG_STAGE_ROW(4) CG_STAGE_ROW(5) CG_STAGE_ROW(6) CG_STAGE_ROW(7) CG_STAGE_ROW(8) CG_STAGE_ROW(11)
-    CG_STAGE_ROW(12) CG_STAGE_ROW(13) CG_STAGE_ROW(14) CG_STAGE_ROW(15)
-    int status;
-
-    CG_STAGE(11, A(11, 0) + A(11, 3) + A(11, 4) + A(11, 5) + A(11, 6) + A(11, 7) + A(11, 8), 10)
-    CG_STAGE(12, A(12, 0) + A(12, 3) + A(12, 4) + A(12, 5) + A(12, 6) + A(12, 7) + A(12, 8) + A(12, 10), 11)
-    CG_STAGE(13, A(13, 0) + A(13, 3) + A(13, 4) + A(13, 5) + A(13, 6) + A(13, 7) + A(13, 8) + A(13, 10)
-             + A(13, 11), 12)
-    CG_STAGE(14, A(14, 0) + A(14, 3) + A(14, 4) + A(14, 5) + A(14, 6) + A(14, 7) + A(14, 8) + A(14, 10)
-             + A(14, 11), 12)
-    CG_STAGE(15, A(15, 0) + A(15, 3) + A(15, 4) + A(15, 5) + A(15, 6) + A(15, 7) + A(15, 8) + A(15, 10)
-             + A(15, 11), 12)
-    CG_FN(pair_coefficients)(run, &CG_TABLEAU(d)[0][0], CG_VERN7_DENSE - 4, CG_VERN7_ALL, CG_FN(vern7_bend));
+    CG_EXTRA_BEGIN(10)
+    CG_STAGE_ROW(3) CG_STAGE_ROW(4) CG_STAGE_ROW(5) CG_STAGE_ROW(6) CG_STAGE_ROW(7) CG_STAGE_ROW(8)
+    CG_STAGE(11, 0.6716626365038747, 0.04608828480030098 * k0[i] + 0.26095211559122217 * k3[i]
+        + 0.2593539886572149 * k4[i] + 0.10712848532313586 * k5[i] - 0.07335737007803501 * k6[i]
+        + 0.09516817597231149 * k7[i] - 0.05557470923733998 * k8[i], 0.03190366547506434, 10)
+    CG_STAGE(12, 0.125, 0.05837333975598387 * k0[i] + 0.08577524236694001 * k3[i] - 0.03429204581002123 * k4[i]
+        - 0.02818259731103036 * k5[i] - 0.02078116148802372 * k6[i] - 0.0036707401444410195 * k7[i]
+        + 0.011406452584364688 * k8[i] - 0.002750153913374408 * k10[i], 0.05912166395960217, 11)
+    CG_STAGE(13, 0.25, 0.037816201678944845 * k0[i] + 0.031346785326310744 * k3[i] + 0.02225110077526238 * k4[i]
+        + 0.009958131955421001 * k5[i] + 0.015223096043899926 * k6[i] - 0.007547047454118317 * k7[i]
+        + 0.0013158882065466297 * k8[i] - 0.002347519033359897 * k10[i] - 0.024269839327928092 * k11[i],
+        0.16625320182902079, 12)
+    CG_STAGE(14, 0.53, 0.05345075085525607 * k0[i] + 0.34301733821384506 * k3[i] + 0.20767427262033986 * k4[i]
+        + 0.07722675619395836 * k5[i] + 0.00013272687985611353 * k6[i] + 0.022219958202462402 * k7[i]
+        - 0.017410228868402326 * k8[i] + 0.0071975937699150306 * k10[i] - 0.08645504868462665 * k11[i],
+        -0.07705411918260392, 12)
+    CG_STAGE(15, 0.79, 0.05681087911635884 * k0[i] + 0.36852219016184323 * k3[i] + 0.22940605301030753 * k4[i]
+        + 0.08854425014313802 * k5[i] + 0.02937879283098644 * k6[i] + 0.005463456745004648 * k7[i]
+        - 0.01311750049635595 * k8[i] + 0.005109093689745297 * k10[i] + 0.12419640895877533 * k11[i],
+        -0.1043136241598034, 12)
+    CG_FN(pair_coefficients)(run, CG_FN(vern7_d)[0], 4, CG_COLUMNS(CG_FN(vern7_d)), CG_FN(vern7_bend));
     return CG_OK;
 }
-#undef A
-#undef CG_TABLEAU
+#endif

@@ -44,8 +44,16 @@ cdef extern from "chaplygin.h" nogil:
         const char *name
         int32_t sign
 
-    ctypedef struct cg_method_t:
+    ctypedef struct cg_method_info_t:
         const char *name
+        const char *summary
+        int32_t order
+        int32_t adaptive
+        int32_t implicit
+        int32_t layout
+
+    ctypedef struct cg_method_t:
+        cg_method_info_t info
 
     ctypedef struct cg_lane_set_t:
         uint32_t abi_version
@@ -53,6 +61,17 @@ cdef extern from "chaplygin.h" nogil:
         const char *digest
         int32_t n_lanes
         int32_t cpu
+
+    enum: CG_TAKES_DIRECTION
+    enum: CG_TAKES_DECLARED
+    enum: CG_TAKES_EVENT
+    ctypedef void (*cg_function_t)() noexcept
+    ctypedef struct cg_kernel_entry_t:
+        const char *name
+        const char *text
+        int32_t takes
+        int32_t length
+        cg_function_t function
 
     ctypedef struct cg_model_t:
         uint32_t abi_version
@@ -62,46 +81,47 @@ cdef extern from "chaplygin.h" nogil:
         const char *digest
         const char *generator
         const char *scalar
+        const char *independent
         int32_t n_states
-        int32_t n_coordinates
         int32_t n_parameters
         int32_t n_inputs
         int32_t n_outputs
         int32_t n_invariants
         int32_t n_guards
-        int32_t n_events
         int32_t n_modes
         int32_t n_declared
+        int32_t n_events
+        int32_t n_contacts
+        int32_t n_coordinates
+        int32_t n_consistency
         int32_t n_work
         int32_t n_hoisted
-        int32_t n_contacts
-        int32_t n_consistency
         const cg_variable_t *states
         const cg_variable_t *parameters
         const cg_variable_t *inputs
         const cg_variable_t *outputs
         const cg_variable_t *invariants
-        const cg_variable_t *declared
         const cg_variable_t *guards
         const cg_variable_t *modes
+        const cg_variable_t *declared
         const cg_event_t *events
         const cg_contact_t *contacts
+        const cg_kernel_entry_t *kernels
         cg_kernel_t rhs
         cg_kernel_t jacobian
-        cg_jvp_t jvp
         cg_kernel_t outputs_fn
         cg_kernel_t invariants_fn
-        cg_kernel_t guards_fn
-        cg_reset_t reset
         cg_kernel_t contacts_fn
-        cg_kernel_t project
         cg_kernel_t initial
+        cg_kernel_t consistency
         cg_hoist_t hoist
         const cg_method_t *methods
         const cg_lane_set_t *const *lane_sets
-        cg_kernel_t consistency
+
+    const cg_kernel_entry_t *cg_kernel(const cg_model_t *model, const char *name)
 
 cdef extern from "cg_run.h" nogil:
+    enum: CG_RUN_LAYOUT
     enum: CG_SIGNAL_CONSTANT
     enum: CG_SIGNAL_CALL
     ctypedef struct cg_signal_t:
@@ -124,7 +144,6 @@ cdef extern from "cg_run.h" nogil:
         int32_t ld
         int32_t n_dense
         int32_t adaptive
-        int32_t inlined
         double *x
         double *atol
         double *p
@@ -145,14 +164,8 @@ cdef extern from "cg_ensemble.h" nogil:
     enum: CG_OUTPUT_FULL
     enum: CG_BUDGET_USED
     enum: CG_EVENTS_FULL
-    ctypedef struct cg_method_info_t:
-        const char *name
-        int32_t order
-        int32_t adaptive
-        int32_t n_dense
-
-    const cg_method_info_t *cg_method_find(const char *name)
-    const cg_method_info_t *cg_method_table()
+    const cg_method_t *cg_method_table()
+    int cg_method_find(const cg_model_t *model, const char *name, int32_t flags, cg_method_t *found)
     size_t cg_run_size(const cg_model_t *model, const char *method)
     cg_run_t *cg_run_new(size_t size)
     void cg_run_delete(cg_run_t *run)

@@ -7,10 +7,11 @@ Plain float64 arrays and plain dicts of floats are read here, in C; everything e
 
 from cpython.dict cimport PyDict_CheckExact, PyDict_GetItemWithError, PyDict_SetDefault, PyDict_Size
 from cpython.exc cimport PyErr_CheckSignals
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_FromDouble
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact, PyFloat_FromDouble
 from cpython.long cimport PyLong_AsDouble, PyLong_AsLong, PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
+from cpython.unicode cimport PyUnicode_AsUTF8
 from libc.math cimport INFINITY, NAN, fabs, isfinite
 from libc.stdint cimport int32_t, int64_t, uint32_t, uintptr_t
 from libc.stdlib cimport calloc, free, realloc
@@ -18,9 +19,12 @@ from libc.string cimport memcpy, memset
 
 cimport numpy as cnp
 import numpy as np
+from dataclasses import replace
 from time import perf_counter
+from types import MappingProxyType
 
-from . import arguments
+from . import arguments, options
+from .base_model import KINDS, TAKES, KernelEntry, Method
 from .errors import ArgumentError, KernelError, LoadError, kernel_failed, message_of
 from .inputs import Inputs
 from .solution import Dense, Solution
@@ -29,33 +33,13 @@ include "_abi.pxi"
 
 cnp.import_array()
 
-KINDS = ("coordinate", "velocity", "parameter", "input", "declared", "output", "reaction", "invariant", "residual",
-         "guard", "mode")
-
-cdef double SMALLEST_RTOL = arguments.SMALLEST_RTOL
-
 cdef enum:
     FIRST_ROWS = 64
     FIRST_BUDGET = 8  # steps before the first check for signals: short even for a slow model
 
-cdef enum Kernel:
-    RHS = 0
-    JACOBIAN = 1
-    JVP = 2
-    OUTPUTS = 3
-    INVARIANTS = 4
-    INITIAL = 5
-    CONTACTS = 6
-    CONSISTENCY = 7
-
-
 def widest_lanes():
     """Lanes in one vector register of this CPU: 8 with AVX-512, 4 with AVX2, 2 with SSE2 or NEON, 1 if unknown."""
     return cg_widest_lanes()
-
-
-KERNELS = {"rhs": RHS, "jacobian": JACOBIAN, "jvp": JVP, "outputs": OUTPUTS, "invariants": INVARIANTS,
-           "initial": INITIAL, "contacts": CONTACTS, "consistency": CONSISTENCY}
 
 
 cdef int _vector(object value, tuple names, Py_ssize_t n, double *scratch, const double **found) except -1:
@@ -146,10 +130,34 @@ cdef const cg_model_t *_table(capsule) except NULL:
 
 cdef dict _sizes(const cg_model_t *m):
     """All sizes in a table by name: arrays allocated for a model, or read from it, have one of these lengths."""
-    return {"n_states": m.n_states, "n_coordinates": m.n_coordinates, "n_parameters": m.n_parameters,
-            "n_inputs": m.n_inputs, "n_outputs": m.n_outputs, "n_invariants": m.n_invariants, "n_guards": m.n_guards,
-            "n_events": m.n_events, "n_modes": m.n_modes, "n_declared": m.n_declared, "n_work": m.n_work,
-            "n_hoisted": m.n_hoisted, "n_contacts": m.n_contacts, "n_consistency": m.n_consistency}
+    return {"n_states": m.n_states, "n_parameters": m.n_parameters, "n_inputs": m.n_inputs, "n_outputs": m.n_outputs,
+            "n_invariants": m.n_invariants, "n_guards": m.n_guards, "n_modes": m.n_modes, "n_declared": m.n_declared,
+            "n_events": m.n_events, "n_contacts": m.n_contacts, "n_coordinates": m.n_coordinates,
+            "n_consistency": m.n_consistency, "n_work": m.n_work, "n_hoisted": m.n_hoisted,
+            **{f"the length of {name}": entry.length for name, entry in _entries(m).items()}}
+
+
+cdef dict _entries(const cg_model_t *m):
+    """The kernels of a model by name."""
+    cdef const cg_kernel_entry_t *entry = m.kernels
+    found = {}
+    while entry.name is not NULL:
+        if not (0 <= entry.takes < len(TAKES) and entry.length >= 0 and entry.function is not NULL):
+            raise LoadError(f"{m.name.decode()} has a damaged table of kernels")
+        name = entry.name.decode()
+        found[name] = KernelEntry(name, entry.text.decode(), TAKES[entry.takes], entry.length)
+        entry += 1
+    return found
+
+
+cdef int _called(const cg_kernel_entry_t *entry, int32_t event, double t, const double *x, const double *p,
+                 const double *u, const double *v, double *out, double *work) noexcept nogil:
+    """Call a kernel with those of the arguments that it takes."""
+    if entry.takes == CG_TAKES_DIRECTION:
+        return (<cg_jvp_t> entry.function)(t, x, p, u, v, out, work)
+    if entry.takes == CG_TAKES_EVENT:
+        return (<cg_reset_t> entry.function)(event, t, x, p, u, out, work)
+    return (<cg_kernel_t> entry.function)(t, x, p, u, out, work)
 
 
 cdef class KernelCore:
@@ -171,10 +179,12 @@ cdef class KernelCore:
     cdef readonly tuple _conserved  # the rows of the kernel `invariants`: first integrals, then residuals
     cdef readonly tuple checked_at_start  # those that must be zero at the start of a run
     cdef readonly tuple events, kinks, contacts, modes
-    cdef readonly str name, form, digest, generator
+    cdef readonly str name, form, digest, generator, independent
+    cdef readonly dict _entries  # the kernels by name
     cdef readonly int n_coordinates, n_work
     cdef readonly bint has_initial, has_inlined_methods
     cdef readonly bint hybrid   # has events or contacts: every run detects them
+    cdef readonly object methods  # name -> Method
     cdef readonly list _variables
     cdef bint assuming          # whether there are assumptions about any parameter, input or state
     cdef readonly dict ends     # ends of runs off their constraints: see _consistency.pxi
@@ -190,12 +200,13 @@ cdef class KernelCore:
         self.name = m.name.decode()
         if m.scalar.decode() != "float64":
             raise LoadError(f"{self.name} computes in {m.scalar.decode()}; only float64 is supported")
-        if m.rhs is NULL or m.n_states < 1 or min(m.n_parameters, m.n_inputs, m.n_modes, m.n_work, m.n_outputs,
+        if m.rhs is NULL or m.kernels is NULL or m.n_states < 1 or min(m.n_parameters, m.n_inputs, m.n_modes, m.n_work, m.n_outputs,
                                                           m.n_events, m.n_guards - m.n_events, m.n_contacts) < 0:
-            raise LoadError(f"{self.name} has a damaged table: no right-hand side, or sizes out of range")
+            raise LoadError(f"{self.name} has a damaged table: no right-hand side, no kernels, or sizes out of range")
         self.model = m
         self.form, self.digest = m.form.decode(), m.digest.decode()
-        self.generator = m.generator.decode()
+        self.generator, self.independent = m.generator.decode(), m.independent.decode()
+        self._entries = _entries(m)
         self.capsule, self.owner = capsule, owner
         self._variables = []
         self.states = _names(m.states, m.n_states, self._variables)
@@ -220,6 +231,7 @@ cdef class KernelCore:
         self.n_coordinates, self.n_work = m.n_coordinates, m.n_work
         self.has_initial = m.initial is not NULL
         self.has_inlined_methods = m.methods is not NULL
+        self.methods = MappingProxyType(_listed(m.methods, methods()))
         n_x, n_u = max(m.n_states, m.n_declared), m.n_inputs + m.n_modes
         self.assuming = (_assuming(m.states, m.n_states) or _assuming(m.parameters, m.n_parameters)
                          or _assuming(m.inputs, m.n_inputs))
@@ -252,7 +264,8 @@ cdef class KernelCore:
         if m.digest.decode() != self.digest or m.name.decode() != self.name:
             raise LoadError(f"the table of {m.name.decode()} does not belong to the model {self.name}")
         now, new = _sizes(self.model), _sizes(m)
-        wrong = [f"{size} = {new[size]} instead of {now[size]}" for size in now if new[size] != now[size]]
+        wrong = [f"{size} = {new.get(size)} instead of {now.get(size)}" for size in {**now, **new}
+                 if new.get(size) != now.get(size)]
         if wrong:
             raise LoadError(f"the new table of the model {self.name} does not match: {', '.join(wrong)}")
         self.model, self.capsule, self.owner = m, capsule, owner
@@ -270,17 +283,13 @@ cdef class KernelCore:
 
     @property
     def addresses(self):
-        """Addresses of the kernels (see chaplygin.h for their arguments), for ctypes, numba and other C code.
-
-        0 for a kernel that the model does not have.
-        """
-        cdef const cg_model_t *m = self.model
-        return {"rhs": <uintptr_t> m.rhs, "jacobian": <uintptr_t> m.jacobian, "jvp": <uintptr_t> m.jvp,
-                "outputs": <uintptr_t> m.outputs_fn, "invariants": <uintptr_t> m.invariants_fn,
-                "guards": <uintptr_t> m.guards_fn, "reset": <uintptr_t> m.reset,
-                "contacts": <uintptr_t> m.contacts_fn, "project": <uintptr_t> m.project,
-                "initial": <uintptr_t> m.initial, "hoist": <uintptr_t> m.hoist,
-                "consistency": <uintptr_t> m.consistency}
+        """Addresses of the kernels (see chaplygin.h for their arguments), for ctypes, numba and other C code."""
+        cdef const cg_kernel_entry_t *entry = self.model.kernels
+        found = {"hoist": <uintptr_t> self.model.hoist} if self.model.hoist is not NULL else {}
+        while entry.name is not NULL:
+            found[entry.name.decode()] = <uintptr_t> entry.function
+            entry += 1
+        return found
 
     @property
     def lane_sets(self):
@@ -310,14 +319,14 @@ cdef class KernelCore:
                 and _vector(u, self.inputs, self.n_inputs, self.u, &us)):
             return None
         if function is NULL:
-            raise kernel_failed(self.name, self.form, kernel, CG_UNSUPPORTED, time, -1)
+            raise kernel_failed(self.name, self.independent, kernel, CG_UNSUPPORTED, time, -1)
         if self.model.n_modes > 0 and us != self.u:  # append the modes, which are zero here, to the inputs
             memcpy(self.u, us, self.n_inputs * sizeof(double))
             us = self.u
         out = cnp.PyArray_SimpleNew(1, &n_out, cnp.NPY_DOUBLE)
         status = function(time, xs, ps, us, <double *> cnp.PyArray_DATA(out), self.work)
         if status < 0:
-            raise kernel_failed(self.name, self.form, kernel, status, time, -1)
+            raise kernel_failed(self.name, self.independent, kernel, status, time, -1)
         return out
 
     cdef int _start(self, double t0, value, const double *p, const double *u, const double **found) except -1:
@@ -466,20 +475,17 @@ cdef class KernelCore:
             memcpy(self.u, us, self.n_inputs * sizeof(double))
         return _quantities(self, time, xs, ps, self.u)
 
-    def _rename_time(self, str name):
-        """Make the name of the coordinate that is the independent variable (form whittaker) mean the time argument."""
-        self.places.setdefault(name, <long> TIME << KIND_SHIFT)
-
-    def _columns(self, str kernel, t, y, p, u, v, bint strict=True):
+    def _columns(self, str kernel, t, y, p, u, v, bint strict=True, event=None):
         """Call a kernel over columns: t (T,), y (n, Y), p (np, P), u (nu, U), v (n, V); T, Y, P, U, V are 1 or N.
 
         All are float64 arrays, already checked. Returns (outputs, N). Used by the slow path and `evaluate`.
         A column that fails raises KernelError; with strict=False it is NaN.
         """
         cdef const cg_model_t *m = self.model
-        cdef int which = KERNELS[kernel]
-        cdef cg_kernel_t function = NULL
-        cdef int64_t n_out, n_in = m.n_states, count = 1, i, j
+        cdef bytes name = kernel.encode()
+        cdef const cg_kernel_entry_t *entry = cg_kernel(m, name)
+        cdef int64_t n_out, n_in, count = 1, i, j
+        cdef int32_t which = -1 if event is None else event
         cdef int status = 0
         cdef double *block
         cdef double *xs
@@ -488,22 +494,9 @@ cdef class KernelCore:
         cdef double *vs
         cdef double *outs
         cdef double *work
-        if which == JACOBIAN:
-            function, n_out = m.jacobian, m.n_states * m.n_states
-        elif which == OUTPUTS:
-            function, n_out = m.outputs_fn, m.n_outputs
-        elif which == INVARIANTS:
-            function, n_out = m.invariants_fn, m.n_invariants
-        elif which == INITIAL:
-            function, n_out, n_in = m.initial, m.n_states + m.n_parameters, m.n_declared
-        elif which == CONTACTS:
-            function, n_out = m.contacts_fn, 5 * m.n_contacts
-        elif which == CONSISTENCY:
-            function, n_out = m.consistency, 3 * m.n_consistency
-        else:
-            function, n_out = m.rhs, m.n_states
-        if function is NULL or (which == JVP and m.jvp is NULL):
-            raise kernel_failed(self.name, self.form, kernel, CG_UNSUPPORTED, float(t[0]) if len(t) else 0.0, -1)
+        if entry is NULL:
+            raise kernel_failed(self.name, self.independent, kernel, CG_UNSUPPORTED, float(t[0]) if len(t) else 0.0, -1)
+        n_out, n_in = entry.length, m.n_declared if entry.takes == CG_TAKES_DECLARED else m.n_states
         cdef const double[:] ts = t
         cdef const double[:, :] ys = y
         cdef const double[:, :] pp = p
@@ -542,32 +535,30 @@ cdef class KernelCore:
                 if j == 0 or uu.shape[1] > 1:
                     for i in range(uu.shape[0]):
                         us[i] = uu[i, j if uu.shape[1] > 1 else 0]
-                if which == JVP:
-                    status = m.jvp(ts[j if ts.shape[0] > 1 else 0], xs, ps, us, vs, outs, work)
-                else:
-                    status = function(ts[j if ts.shape[0] > 1 else 0], xs, ps, us, outs, work)
+                status = _called(entry, which, ts[j if ts.shape[0] > 1 else 0], xs, ps, us, vs, outs, work)
                 if status < 0 and strict:
                     break
                 for i in range(n_out):
                     result[i, j] = outs[i] if status >= 0 else NAN
         free(block)
         if status < 0 and strict:
-            raise kernel_failed(self.name, self.form, kernel, status, ts[j if ts.shape[0] > 1 else 0], j if count > 1 else -1)
+            raise kernel_failed(self.name, self.independent, kernel, status, ts[j if ts.shape[0] > 1 else 0], j if count > 1 else -1)
         return out
 
     cdef cg_run_t *_take_run(self, method) except NULL:
         """A run for `method`; reuses the spare one if it fits."""
         cdef cg_run_t *run = NULL
+        cdef const char *name
         cdef size_t size
         cdef int status
-        name = METHODS.get(method) if isinstance(method, str) else None
-        if name is None:
-            from .arguments import unknown_method
-            raise unknown_method(method, methods())
-        size = cg_run_size(self.model, name)
+        if not isinstance(method, str) or method not in self.methods:
+            raise arguments.unknown_method(method, self.methods)
+        name = PyUnicode_AsUTF8(method)
         if self.spare is not NULL and self.spare_method == method:
             run, self.spare = self.spare, NULL
+            size = run.size
         else:
+            size = cg_run_size(self.model, name)
             run = cg_run_new(size)
         if run is NULL:
             raise MemoryError
@@ -586,23 +577,23 @@ cdef class KernelCore:
 
 
 def methods():
-    """Names of the integration methods."""
-    return tuple(METHODS)
+    """The integration methods for any model by name."""
+    return _listed(cg_method_table(), {})
 
 
-cdef dict _methods():
-    cdef const cg_method_info_t *info = cg_method_table()
-    found = {}
-    while info.name is not NULL:
-        found[info.name.decode()] = info.name
-        info += 1
+cdef dict _listed(const cg_method_t *method, dict found):
+    """A table of methods, added to those already found."""
+    while method is not NULL and method.info.name is not NULL:
+        info = &method.info
+        if info.layout == CG_RUN_LAYOUT:
+            name = info.name.decode()
+            found.setdefault(name, Method(name, info.summary.decode(), info.order, bool(info.adaptive), bool(info.implicit)))
+        method += 1
     return found
 
 
-cdef dict METHODS = _methods()  # name -> the same name for C
-
-
 include "_quantities.pxi"
+include "_options.pxi"
 include "_signals.pxi"
 include "_events.pxi"
 include "_runs.pxi"

@@ -93,70 +93,66 @@ cdef object plain_start(KernelCore model, initial, parameters, Py_ssize_t count,
 
 
 cdef class EnsembleCore:
-    """An ensemble with allocated arrays; `run(pieces)` integrates pieces of it, from any thread.
-
-    x0 (n, N) or (n, 1); p: an array (N,) or (1,) for each parameter; y (n, times, N); t, status, nfev, n_steps (N,).
-    """
+    """The trajectories of an `EnsemblePart`; `run(pieces)` integrates pieces of them, from any thread."""
 
     cdef cg_ensemble_t job
     cdef volatile int stopped
     cdef _Signals signals
     cdef ModelCore model
-    cdef str method
-    cdef bint kinks
-    cdef str paradox
-    cdef tuple arrays
+    cdef dict options
+    cdef tuple arrays            # keeps the memory that `job` points to
     cdef int64_t n
     cdef const cg_lane_set_t *lane_set
     cdef const double **rows     # the parameters: the first entry of each row
     cdef int64_t *strides        # and the stride to the next one, 0 if all trajectories have the same
     cdef bint varied             # whether any parameter varies
-    cdef double *atol            # the checked options
-    cdef double rtol, max_step, first_step
-    cdef int64_t max_steps
     cdef readonly int64_t done   # trajectories finished so far
     cdef readonly int lanes      # number of trajectories that ran side by side
     cdef list found              # tables of events
 
-    def __cinit__(self, ModelCore model, double t0, double t1, x0, list p, inputs, t_eval, y, t, status, nfev,
-                  n_steps, str method, dict options, uintptr_t lane_set):
-        cdef Py_ssize_t i
-        cdef cg_run_t *run
+    def __cinit__(self, ModelCore model, part):
+        inputs, job, results = part.inputs, part.job, part.results
         u = inputs.values if inputs.values.ndim == 2 else inputs.values[:, None]
-        if not (_doubles(x0, 2) and _doubles(u, 2) and _doubles(y, 3) and all([_doubles(row, 1) for row in p])
-                and (t_eval is None or (_doubles(t_eval, 1) and cnp.PyArray_ISCARRAY_RO(t_eval)))):
-            raise ArgumentError("an ensemble needs aligned arrays of float64")
-        for array, size in ((t, 8), (status, 4), (nfev, 8), (n_steps, 8)):
-            if not (cnp.PyArray_CheckExact(array) and cnp.PyArray_ISCARRAY(array) and cnp.PyArray_NDIM(array) == 1
-                    and cnp.PyArray_DIM(array, 0) == cnp.PyArray_DIM(y, 2) and cnp.PyArray_ITEMSIZE(array) == size):
-                raise ArgumentError("an ensemble needs vectors of float64, int32, int64 and int64 for times and counts")
-        self.n = cnp.PyArray_DIM(y, 2)
-        if (len(x0) != model.n_states or len(p) != model.n_parameters or len(y) != model.n_states
-                or not cnp.PyArray_ISWRITEABLE(y) or len(u) != model.n_inputs
-                or not {x0.shape[1], u.shape[1], *[len(row) for row in p]} <= {1, self.n}
-                or cnp.PyArray_DIM(y, 1) != (1 if t_eval is None else len(t_eval))):
-            raise ArgumentError("the arrays of the ensemble have inconsistent shapes")
-        self.model, self.method = model, method
-        self.kinks, self.paradox = options["kinks"], options["paradox"]
-        self.lane_set = <const cg_lane_set_t *> lane_set
-        self.lanes = 1
-        self.arrays, self.found = (x0, p, u, t_eval, y, t, status, nfev, n_steps), []
+        self.model, self.options, self.found, self.lanes = model, vars(job.options), [], 1
+        self.lane_set = <const cg_lane_set_t *> <uintptr_t> part.lane_set
+        self._take(part.x0, part.start.parameters, u, job.t_eval, results)
+        self.job.t0, self.job.t_end = job.t_span
         if not inputs.constant:
             self.signals = _Signals(inputs, model.n_states)
             self.signals.stop = &self.stopped
-        self.job.t0, self.job.t_end = t0, t1
+
+    def __init__(self, *arguments):
+        pass
+
+    cdef int _take(self, x0, list p, u, t_eval, results) except -1:
+        """Point the job to its arrays; raise ArgumentError if C code cannot use them."""
+        cdef Py_ssize_t i
+        y = results.y
+        if not (_doubles(x0, 2) and _doubles(u, 2) and _doubles(y, 3) and all([_doubles(row, 1) for row in p])
+                and (t_eval is None or (_doubles(t_eval, 1) and cnp.PyArray_ISCARRAY_RO(t_eval)))):
+            raise ArgumentError("an ensemble needs aligned arrays of float64")
+        self.n = cnp.PyArray_DIM(y, 2)
+        counts = results.t, results.status, results.nfev, results.n_steps
+        for array, size in zip(counts, (8, 4, 8, 8)):
+            if not (cnp.PyArray_CheckExact(array) and cnp.PyArray_ISCARRAY(array) and cnp.PyArray_NDIM(array) == 1
+                    and cnp.PyArray_DIM(array, 0) == self.n and cnp.PyArray_ITEMSIZE(array) == size):
+                raise ArgumentError("an ensemble needs vectors of float64, int32, int64 and int64 for times and counts")
+        if (len(x0) != self.model.n_states or len(p) != self.model.n_parameters or len(y) != self.model.n_states
+                or not cnp.PyArray_ISWRITEABLE(y) or len(u) != self.model.n_inputs
+                or not {x0.shape[1], u.shape[1], *[len(row) for row in p]} <= {1, self.n}
+                or cnp.PyArray_DIM(y, 1) != (1 if t_eval is None else len(t_eval))):
+            raise ArgumentError("the arrays of the ensemble have inconsistent shapes")
+        self.arrays = x0, p, u, t_eval, y, counts
+        self.rows = <const double **> calloc(self.model.n_parameters + 1, sizeof(double *))
+        self.strides = <int64_t *> calloc(self.model.n_parameters + 1, sizeof(int64_t))
+        if self.rows is NULL or self.strides is NULL:
+            raise MemoryError
+        for i in range(self.model.n_parameters):
+            self.rows[i], self.strides[i] = <const double *> cnp.PyArray_DATA(p[i]), _way(p[i], 0)
+            self.varied = self.varied or self.strides[i] != 0
         self.job.x0 = <const double *> cnp.PyArray_DATA(x0)
         self.job.x0_row, self.job.x0_col = _way(x0, 1), _way(x0, 0)
-        self.rows = <const double **> calloc(model.n_parameters + 1, sizeof(double *))
-        self.strides = <int64_t *> calloc(model.n_parameters + 1, sizeof(int64_t))
-        self.atol = <double *> calloc(model.n_states, sizeof(double))
-        if self.rows is NULL or self.strides is NULL or self.atol is NULL:
-            raise MemoryError
-        for i in range(model.n_parameters):
-            self.rows[i] = <const double *> cnp.PyArray_DATA(p[i])
-            self.strides[i] = _way(p[i], 0)
-            self.varied = self.varied or self.strides[i] != 0
-        if model.n_inputs > 0:
+        if self.model.n_inputs > 0:
             self.job.u = <const double *> cnp.PyArray_DATA(u)
             self.job.u_row, self.job.u_col = _way(u, 1), _way(u, 0)
         if t_eval is not None:
@@ -164,27 +160,15 @@ cdef class EnsembleCore:
             self.job.t_eval, self.job.n_eval = <const double *> cnp.PyArray_DATA(t_eval), len(t_eval)
         self.job.y = <double *> cnp.PyArray_DATA(y)
         self.job.y_row, self.job.y_col, self.job.y_time = _way(y, 2), _way(y, 0), _way(y, 1)
-        self.job.t, self.job.status = <double *> cnp.PyArray_DATA(t), <int32_t *> cnp.PyArray_DATA(status)
-        self.job.n_rhs = <int64_t *> cnp.PyArray_DATA(nfev)
-        self.job.n_steps = <int64_t *> cnp.PyArray_DATA(n_steps)
-        run = model._take_run(method)
-        try:
-            if not _configure_fast(model, run, options["rtol"], options["atol"], options["max_step"],
-                                   options["first_step"], options["step"], options["max_steps"]):
-                _configure(model, run, options)
-            self.rtol, self.max_step, self.first_step, self.max_steps = (run.rtol, run.max_step, run.first_step,
-                                                                         run.max_steps)
-            memcpy(self.atol, run.atol, model.n_states * sizeof(double))
-        finally:
-            model._give_run(run, method)
-
-    def __init__(self, *arguments):
-        pass
+        self.job.t = <double *> cnp.PyArray_DATA(results.t)
+        self.job.status = <int32_t *> cnp.PyArray_DATA(results.status)
+        self.job.n_rhs = <int64_t *> cnp.PyArray_DATA(results.nfev)
+        self.job.n_steps = <int64_t *> cnp.PyArray_DATA(results.n_steps)
+        return 0
 
     def __dealloc__(self):
         free(self.rows)
         free(self.strides)
-        free(self.atol)
 
     def stop(self):
         """Stop all threads at their next step."""
@@ -196,10 +180,9 @@ cdef class EnsembleCore:
         return None if self.signals is None else self.signals.error
 
     def events(self):
-        """(trajectory, event, time), arrays (k,), of every model event: by trajectory, then in order of occurrence."""
+        """(trajectory, event, time) of every model event, (k, 3): by trajectory, then in order of occurrence."""
         table = np.concatenate(self.found) if self.found else np.empty((0, 3))
-        table = table[np.argsort(table[:, 0], kind="stable")]
-        return table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2].copy()
+        return table[np.argsort(table[:, 0], kind="stable")]
 
     def run(self, list pieces, attend=None):
         """Integrate the pieces (first, last), starting with the last one of the list, until none is left.
@@ -207,44 +190,9 @@ cdef class EnsembleCore:
         With `attend`, for the main thread, the thread checks for signals and calls it about 50 times a second, the
         first time after a few steps.
         """
-        cdef cg_run_t *run = NULL
-        cdef cg_lanes_run_t *group = NULL
-        cdef double *p = NULL
-        cdef cg_occurrence_t *events = NULL
-        cdef int64_t capacity = 0
-        cdef int64_t first, last, block, counted, budget = FIRST_BUDGET if attend is not None else -1
-        cdef int status = CG_OK
-        cdef size_t size
-        cdef _Detector detector = None
-        cdef const char *name
-        cdef cg_cursor_t cursor
-        cdef cg_ensemble_t job
-        encoded = self.method.encode()
-        name = encoded
-        before = None
+        cdef int64_t first, last, count
+        cdef _Worker worker = _Worker(self, attend)
         try:
-            run = self.model._take_run(self.method)
-            run.rtol, run.max_step, run.first_step, run.max_steps = (self.rtol, self.max_step, self.first_step,
-                                                                     self.max_steps)
-            memcpy(run.atol, self.atol, self.model.n_states * sizeof(double))
-            if self.signals is not None:
-                self.signals.attach(run)
-            run.stop = &self.stopped
-            detector = _detector_of(self.model, None, self.kinks, self.paradox, self.model.model.n_events > 0)
-            if detector is not None:
-                detector.attach(run)
-            p = <double *> calloc(self.model.n_parameters * (min(self.n, LARGEST_BLOCK) if self.varied else 1) + 1,
-                                  sizeof(double))
-            if self.model.model.n_events > 0:
-                capacity = FIRST_EVENTS + detector.detector.log_capacity
-                events = <cg_occurrence_t *> calloc(capacity, sizeof(cg_occurrence_t))
-            if p is NULL or (events is NULL and capacity > 0):
-                raise MemoryError
-            if self.lane_set is not NULL:
-                size = cg_lanes_size(self.model.model, self.lane_set, name)
-                group = <cg_lanes_run_t *> cg_run_new(size)
-                if group is not NULL:
-                    cg_lanes_init(group, size, self.model.model, self.lane_set, name)
             while pieces and not self.stopped:
                 try:
                     first, last = pieces.pop()
@@ -252,48 +200,14 @@ cdef class EnsembleCore:
                     break
                 if not 0 <= first <= last <= self.n:
                     raise ArgumentError(f"trajectories {first} to {last} are not in an ensemble of {self.n}")
-                block = LARGEST_BLOCK if self.varied else self.n
                 while first < last and not self.stopped:
-                    memset(&cursor, 0, sizeof(cursor))
-                    cursor.last = min(block, last - first)
-                    cursor.events, cursor.event_capacity = events, capacity
-                    self._gather(&job, p, first, cursor.last)
-                    counted = 0
-                    try:
-                        while True:
-                            with nogil:
-                                if group is not NULL:
-                                    status = cg_ensemble_lanes(&job, group, run, &cursor, budget)
-                                else:
-                                    status = cg_ensemble_run(&job, run, &cursor, budget)
-                            if group is not NULL and status != CG_UNSUPPORTED:
-                                self.lanes = group.lanes
-                            self.done += cursor.n_done - counted
-                            counted = cursor.n_done
-                            if status == CG_EVENTS_FULL:
-                                events = _more_events(&cursor, events, &capacity)
-                            elif status == CG_BUDGET_USED:
-                                before, budget = _pause(before, budget)
-                                attend()
-                            elif status == CG_UNSUPPORTED and group is not NULL:
-                                cg_run_delete(<cg_run_t *> group)
-                                group = NULL
-                            else:
-                                break
-                    finally:
-                        if cursor.n_events > 0:
-                            self.found.append(_event_table(&cursor, first))
-                    if status == CG_BAD_ARGUMENT:
-                        raise ArgumentError(f"the integrator refused an argument of the ensemble of {self.model.name}")
-                    first += cursor.last
+                    count = min(worker.block, last - first)
+                    worker.integrate(first, count)
+                    first += count
                 if attend is not None:
                     attend()
         finally:
-            free(p)
-            free(events)
-            cg_run_delete(<cg_run_t *> group)
-            if run is not NULL:
-                self.model._give_run(run, self.method)
+            worker.release()
 
     cdef void _gather(self, cg_ensemble_t *job, double *p, int64_t first, int64_t count) noexcept:
         """Prepare the job of trajectories first <= j < first + count, with their parameters in p."""
@@ -313,14 +227,106 @@ cdef class EnsembleCore:
         job.n_steps += first
 
 
-cdef cg_occurrence_t *_more_events(cg_cursor_t *cursor, cg_occurrence_t *events, int64_t *capacity) except NULL:
-    """Double the room for events; on failure the caller keeps the old block."""
-    cdef cg_occurrence_t *larger = <cg_occurrence_t *> realloc(events, 2 * capacity[0] * sizeof(cg_occurrence_t))
-    if larger is NULL:
-        raise MemoryError
-    capacity[0] *= 2
-    cursor.events, cursor.event_capacity = larger, capacity[0]
-    return larger
+cdef class _Worker:
+    """The workspace of one thread: a run, a group of lanes, and room for parameters and events."""
+
+    cdef EnsembleCore core
+    cdef object attend
+    cdef cg_run_t *run
+    cdef cg_lanes_run_t *group
+    cdef _Detector detector
+    cdef int64_t block          # most trajectories integrated in one call
+    cdef double *p              # their parameters
+    cdef cg_occurrence_t *events
+    cdef int64_t capacity
+    cdef int64_t budget         # steps until signals are checked; negative: never
+    cdef object before          # the time of the last check
+
+    def __cinit__(self, EnsembleCore core, attend):
+        cdef ModelCore model = core.model
+        cdef size_t size
+        self.core, self.attend, self.budget = core, attend, FIRST_BUDGET if attend is not None else -1
+        self.run = model._take_run(core.options["method"])
+        _configure(model, self.run, core.options)
+        if core.signals is not None:
+            core.signals.attach(self.run)
+        self.run.stop = &core.stopped
+        self.detector = _detector_of(model, None, core.options, model.model.n_events > 0)
+        if self.detector is not None:
+            self.detector.attach(self.run)
+        self.block = LARGEST_BLOCK if core.varied else core.n
+        self.p = <double *> calloc(model.n_parameters * (min(core.n, self.block) if core.varied else 1) + 1,
+                                   sizeof(double))
+        if model.model.n_events > 0:
+            self.capacity = FIRST_EVENTS + self.detector.detector.log_capacity
+            self.events = <cg_occurrence_t *> calloc(self.capacity, sizeof(cg_occurrence_t))
+        if self.p is NULL or (self.events is NULL and self.capacity > 0):
+            raise MemoryError
+        if core.lane_set is not NULL:
+            name = PyUnicode_AsUTF8(core.options["method"])
+            size = cg_lanes_size(model.model, core.lane_set, name)
+            self.group = <cg_lanes_run_t *> cg_run_new(size)
+            if self.group is not NULL:
+                cg_lanes_init(self.group, size, model.model, core.lane_set, name)
+
+    def __dealloc__(self):
+        free(self.p)
+        free(self.events)
+        cg_run_delete(<cg_run_t *> self.group)
+        cg_run_delete(self.run)
+
+    cdef void release(self) noexcept:
+        """Keep the run for the next call."""
+        self.core.model._give_run(self.run, self.core.options["method"])
+        self.run = NULL
+
+    cdef int integrate(self, int64_t first, int64_t count) except -1:
+        """Integrate trajectories first <= j < first + count."""
+        cdef EnsembleCore core = self.core
+        cdef cg_cursor_t cursor
+        cdef cg_ensemble_t job
+        cdef int64_t counted = 0
+        cdef int status = CG_OK
+        memset(&cursor, 0, sizeof(cursor))
+        cursor.last, cursor.events, cursor.event_capacity = count, self.events, self.capacity
+        core._gather(&job, self.p, first, count)
+        try:
+            while True:
+                with nogil:
+                    if self.group is not NULL:
+                        status = cg_ensemble_lanes(&job, self.group, self.run, &cursor, self.budget)
+                    else:
+                        status = cg_ensemble_run(&job, self.run, &cursor, self.budget)
+                if self.group is not NULL and status != CG_UNSUPPORTED:
+                    core.lanes = self.group.lanes
+                core.done += cursor.n_done - counted
+                counted = cursor.n_done
+                if status == CG_EVENTS_FULL:
+                    self._enlarge(&cursor)
+                elif status == CG_BUDGET_USED:
+                    self.before, self.budget = _pause(self.before, self.budget)
+                    self.attend()
+                elif status == CG_UNSUPPORTED and self.group is not NULL:
+                    cg_run_delete(<cg_run_t *> self.group)
+                    self.group = NULL
+                else:
+                    break
+        finally:
+            if cursor.n_events > 0:
+                core.found.append(_event_table(&cursor, first))
+        if status == CG_BAD_ARGUMENT:
+            raise ArgumentError(f"the integrator refused an argument of the ensemble of {core.model.name}")
+        return 0
+
+    cdef int _enlarge(self, cg_cursor_t *cursor) except -1:
+        """Double the room for events."""
+        cdef cg_occurrence_t *larger = <cg_occurrence_t *> realloc(self.events,
+                                                                   2 * self.capacity * sizeof(cg_occurrence_t))
+        if larger is NULL:
+            raise MemoryError
+        self.events, self.capacity = larger, 2 * self.capacity
+        cursor.events, cursor.event_capacity = self.events, self.capacity
+        return 0
 
 
 cdef object _event_table(const cg_cursor_t *cursor, int64_t first):

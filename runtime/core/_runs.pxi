@@ -4,9 +4,8 @@
 cdef class ModelCore(KernelCore):
     """Kernels and integration of a compiled model; `chaplygin.runtime.Model` adds the rest."""
 
-    def integrate(self, t_span, initial=None, parameters=None, inputs=None, *, method="dop853", rtol=1e-9, atol=1e-9,
-                  t_eval=None, dense_output=False, max_step=INFINITY, first_step=None, step=None,
-                  max_steps=10_000_000, events=None, kinks=False, paradox="stop"):
+    def integrate(self, t_span, initial=None, parameters=None, inputs=None, *, t_eval=None, dense_output=False,
+                  events=None, **keywords):
         """Integrate over ``t_span = (t0, t1)``; t1 can be before t0, except in models with contacts. See `Model`."""
         cdef double t0, t1
         cdef const double *x0 = NULL
@@ -15,7 +14,11 @@ cdef class ModelCore(KernelCore):
         cdef _Signals signals = None
         cdef cg_run_t *run
         cdef bint dense = dense_output if type(dense_output) is bool else arguments.boolean("dense_output", dense_output)
-        cdef _Detector detector = _detector_of(self, events, kinks, paradox)
+        cdef _Detector detector
+        for name in keywords:
+            if name not in DEFAULTS:
+                raise options.unknown(ModelCore.integrate, keywords)
+        detector = _detector_of(self, events, keywords)
         if not (type(t_span) is tuple and len(<tuple> t_span) == 2 and _number((<tuple> t_span)[0], &t0)
                 and _number((<tuple> t_span)[1], &t1) and isfinite(t1 - t0)):
             from .arguments import span
@@ -30,11 +33,10 @@ cdef class ModelCore(KernelCore):
         if t_eval is not None and not _plain_times(t_eval, t0, t1):
             from .arguments import times
             t_eval = times("t_eval", t_eval, t0, t1)
+        method = _option(keywords, "method")
         run = self._take_run(method)
         try:
-            if not _configure_fast(self, run, rtol, atol, max_step, first_step, step, max_steps):
-                _configure(self, run, {"rtol": rtol, "atol": atol, "max_step": max_step, "first_step": first_step,
-                                       "step": step, "max_steps": max_steps})
+            keywords = _configure(self, run, keywords)
             given = None
             if not (_vector(parameters, self.parameters, self.n_parameters, self.p, &p)
                     and _vector(inputs, self.inputs, self.n_inputs, self.u, &u)
@@ -52,18 +54,13 @@ cdef class ModelCore(KernelCore):
             memcpy(run.u, u, self.n_inputs * sizeof(double))
             # For this run and for repeating it: arrays that the caller may change are copied.
             begin = _copy(x0, self.n_states)
-            x0 = <const double *> cnp.PyArray_DATA(begin)
-            settings = ((t0, t1), begin, t_eval, method, run.rtol,
-                        atol if type(atol) is float else _copy(run.atol, self.n_states), max_step, first_step, step,
-                        max_steps)
-            if detector is not None:
-                settings += ({"events": events, "kinks": kinks, "paradox": paradox},)
-            return self._run(run, t0, x0, t1, t_eval, dense, signals, given, settings, detector)
+            problem = (t0, t1), begin, t_eval, keywords, events  # the entries of a `Problem`
+            return self._run(run, t0, begin, t1, t_eval, dense, signals, given, problem, detector)
         finally:
             self._give_run(run, method)
 
-    cdef object _run(self, cg_run_t *run, double t0, const double *x0, double t1, object t_eval, bint dense,
-                     _Signals signals, object given, tuple settings, _Detector detector):
+    cdef object _run(self, cg_run_t *run, double t0, object x0, double t1, object t_eval, bint dense,
+                     _Signals signals, object given, tuple problem, _Detector detector):
         cdef cg_record_t record
         cdef cnp.npy_intp[3] shape
         cdef int status
@@ -71,7 +68,7 @@ cdef class ModelCore(KernelCore):
         cdef object times, rows, coef = None, spans = None
         cdef cnp.npy_intp n = self.n_states
         # Kept here because a callback may run other code of this model, and the run may be long. After the start, x0
-        # may be overwritten as well: settings[1] is its copy.
+        # may be overwritten as well: problem.x0 is its copy.
         p = _copy(run.p, self.n_parameters)
         u = _copy(run.u, self.n_inputs)
         memset(&record, 0, sizeof(record))
@@ -88,7 +85,7 @@ cdef class ModelCore(KernelCore):
             coef, spans = np.empty((FIRST_ROWS, run.n_dense, n)), np.empty((FIRST_ROWS, 2))
         if detector is not None:
             detector.attach(run)
-        status = cg_run_start(run, t0, x0, t1)
+        status = cg_run_start(run, t0, <const double *> cnp.PyArray_DATA(x0), t1)
         if status == CG_OK:
             before = None
             while True:
@@ -128,9 +125,9 @@ cdef class ModelCore(KernelCore):
                            run.p, run.u)
         interpolant = None
         if dense:
-            interpolant = Dense(spans[:record.n_coef].copy(), coef[:record.n_coef].copy(), t0, settings[1])
+            interpolant = Dense(spans[:record.n_coef].copy(), coef[:record.n_coef].copy(), t0, x0)
         return Solution(self, times, rows.T, status, run.t, p, u if given is None else given, run.n_rhs, run.n_steps,
-                        run.n_rejected, interpolant, settings, run.n_jac, run.n_lu,
+                        run.n_rejected, interpolant, problem, run.n_jac, run.n_lu,
                         None if detector is None else detector.event_record(status, run.t, _copy(run.x, n)))
 
 

@@ -1,4 +1,4 @@
-# Time-varying inputs and options, in the format of the C driver. Included by _core.pyx.
+# Time-varying inputs, in the format of the C driver. Included by _core.pyx.
 
 
 cdef class _Signals:
@@ -57,39 +57,3 @@ cdef int _call_inputs(void *context, double t, const double *x, double *u) noexc
             signals.stop[0] = 1
         return CG_INPUT_FAILED
     return CG_OK
-
-
-cdef int _configure(KernelCore model, cg_run_t *run, dict options) except -1:
-    """Set tolerances and step limits, checking all of them."""
-    cdef double value
-    cdef Py_ssize_t i
-    from .arguments import step_options, tolerances
-    rtol, atol = tolerances(options["rtol"], options["atol"], model.states)
-    first, largest, limit = step_options(options, run.adaptive != 0)
-    run.rtol, run.max_step, run.first_step, run.max_steps = rtol, largest, first, limit
-    for i in range(run.n):
-        value = atol[i]
-        run.atol[i] = value
-    return 0
-
-
-cdef int _configure_fast(KernelCore model, cg_run_t *run, object rtol, object atol, object max_step,
-                         object first_step, object step, object max_steps) except -1:
-    """The common case of _configure: floats, no step options. Returns 0 in other cases."""
-    cdef double relative, absolute
-    cdef Py_ssize_t i
-    if not (type(rtol) is float and type(atol) is float and type(max_step) is float and first_step is None
-            and type(max_steps) is int and (step is None) == (run.adaptive != 0)):
-        return 0
-    relative, absolute = rtol, atol
-    if not (relative >= SMALLEST_RTOL and absolute > 0 and relative < INFINITY and absolute < INFINITY):
-        return 0
-    if step is not None:
-        if not _number(step, &run.first_step) or run.first_step <= 0:
-            return 0
-    if not (0 < max_steps < 4503599627370496) or not (<double> max_step > 0):
-        return 0
-    run.rtol, run.max_step, run.max_steps = relative, max_step, max_steps
-    for i in range(run.n):
-        run.atol[i] = absolute
-    return 1

@@ -14,25 +14,24 @@ cdef class StepperCore:
     cdef readonly list events  # (time, name) of the events in the last advance
     cdef readonly ModelCore model
     cdef readonly str method
-    cdef readonly dict _options
+    cdef readonly object _options
 
-    def __cinit__(self, ModelCore model, double t0, x0, p, inputs, str method, dict options):
+    def __cinit__(self, ModelCore model, double t0, x0, p, inputs, options):
         cdef const double[::1] start = x0
         cdef const double[::1] values = p
         if start.shape[0] != model.n_states or values.shape[0] != model.n_parameters:
             raise ArgumentError("a stepper needs vectors of all states and parameters")
-        self.model, self.method, self.events = model, method, []
-        self.run = model._take_run(method)
-        _configure(model, self.run, options)
-        self._options = {**options, "rtol": self.run.rtol, "atol": _copy(self.run.atol, model.n_states)}
+        self.model, self.method, self.events = model, options.method, []
+        self.run = model._take_run(self.method)
+        self._options = replace(options, **_configure(model, self.run, vars(options)))
         memcpy(self.run.p, cnp.PyArray_DATA(p), model.n_parameters * sizeof(double))
         self._set(inputs)
-        self.detector = _detector_of(model, None, options.get("kinks", False), options.get("paradox", "stop"))
+        self.detector = _detector_of(model, None, vars(options))
         if self.detector is not None:
             self.detector.attach(self.run)
         status = cg_run_start(self.run, t0, &start[0], t0)
         if status < 0:
-            raise KernelError(message_of(status, t0, model.form), status)
+            raise KernelError(message_of(status, t0, model.independent), status)
 
     def __init__(self, *arguments):
         pass
@@ -94,7 +93,7 @@ cdef class StepperCore:
             self.events = [(float(row[0]), event_record.name(i)) for row, i in zip(event_record.rows, causes) if i >= 0]
         if status < 0:
             paradox = None if event_record is None else event_record.paradox
-            text = message_of(status, self.run.t, self.model.form, paradox)
+            text = message_of(status, self.run.t, self.model.independent, paradox)
             raise KernelError(f"{self.model.name} {text}", status)
         return _copy(self.run.x, self.model.n_states)
 
@@ -279,7 +278,7 @@ cdef class StepperCore:
         status = self._drive(self.run.t)
         self.status = self.run.status = before
         if status < 0:
-            text = message_of(status, self.run.t, self.model.form)
+            text = message_of(status, self.run.t, self.model.independent)
             raise KernelError(f"{self.model.name} {text}", status)
         return 0
 

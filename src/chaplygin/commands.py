@@ -340,7 +340,9 @@ def emit(arguments: Namespace) -> int:
     with progress(f"deriving and printing {arguments.system}"):
         found = subject.find(arguments.system, arguments.n)
         form, options = subject.form_options(found.system, arguments.form, arguments.option)
-        paths = found.system.emit(form, arguments.output, force=arguments.force, **options)
+        paths = found.system.emit(
+            form, arguments.output, force=arguments.force, targets=arguments.targets, **options
+        )
     for path in paths:
         print(f"{os.fspath(path)}  ({path.stat().st_size:,} bytes)")
     return 0

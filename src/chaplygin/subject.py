@@ -230,7 +230,7 @@ def form_options(system: System, form: str | None, given: Sequence[str]) -> tupl
         raise SubjectError(
             f"unknown form {chosen!r}{meant(chosen, forms.forms())}; known forms are {', '.join(forms.forms())}"
         )
-    symbols = {s.name: s for s in system.all_symbols()}
+    symbols = system.symbols
     known = forms.options_of(chosen)
 
     def value_of(text: str) -> Any:

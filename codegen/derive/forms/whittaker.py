@@ -161,23 +161,17 @@ def _equations(
 def _steady(g: Graph, system: System) -> None:
     """Check hypothesis (ii), except for the constraints."""
     fields = system.nodes.fields
-    symbols = {s.name: s for s in system.all_symbols()}
     names = [
         v.name
         for v, n in zip(system.velocities, system.nodes.forces, strict=True)
-        if not is_zero(g, n, symbols)
+        if not is_zero(g, n, system.symbols)
     ]
     if names:
         why = f" (forces on {', '.join(names)})"
         raise misfit("whittaker", system, "no forces besides the potential", why)
-    roots = [
-        system.nodes.kinetic,
-        system.nodes.potential,
-        *(n for f in fields.along for n in f),
-        *system.nodes.beta,
-    ]
+    roots = [system.nodes.kinetic, system.nodes.potential, *system.nodes.beta]
     roots += [n for row in system.nodes.constraint_rows for n in row]
-    if any(n != g.zero for n in fields.drift) or g.depends_on(roots, [fields.time]):
+    if not fields.autonomous(g) or g.depends_on(roots, [fields.time]):
         raise misfit("whittaker", system, "nothing depends on time", "; the energy is not an integral")
     driven = [u.name for u in system.inputs if g.depends_on(roots, [g.symbol(u.name)])]
     if driven:

@@ -121,7 +121,8 @@ static void run_lanes(const cg_ensemble_t *ensemble, const cg_lane_set_t *set, c
 static void try_all(const char *what, double t0, double t_end, int n_times, void (*change)(cg_run_t *, int))
 {
     volatile int stop = 0;
-    for (const cg_method_info_t *method = cg_method_table(); method->name != NULL; method++) {
+    for (const cg_method_t *entry = cg_method_table(); entry->info.name != NULL; entry++) {
+        const cg_method_info_t *const method = &entry->info;
         if (cg_lanes_size(&mixed_model, sets[0], method->name) == 0) {
             continue; /* a method without lanes */
         }

@@ -1,0 +1,251 @@
+"""`Declaration`: everything that the user says of a system, checked and in order, and what follows from it alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import sympy as sp
+
+from . import checks, contacts, events, mechanism
+from .bodies import Body
+from .contacts import Coulomb
+from .entry import Entry
+from .events import Event
+from .interactions import Interaction
+from .symbols import (
+    DeclarationError,
+    Input,
+    Multiplier,
+    Parameter,
+    Rate,
+    Velocity,
+    check_name,
+    natural,
+    rate,
+    time,
+)
+
+Expression = Any
+Symbols = tuple[sp.Symbol, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Declaration:
+    """The declaration of a system; see `System` for its parts.
+
+    `own_kinetic`, `own_potential` and `own_forces` are as given, without the contributions of bodies and interactions.
+    `constraints` ends with the rates of the holonomic equations.
+    """
+
+    name: str
+    kinematics: Mapping[sp.Symbol, Expression]
+    velocities: Symbols
+    own_kinetic: Expression
+    own_potential: Expression
+    own_forces: Mapping[sp.Symbol, Expression]
+    bodies: tuple[Body, ...]
+    interactions: tuple[Interaction, ...]
+    constraints: tuple[Expression, ...]
+    holonomic: tuple[Expression, ...]
+    parametrization: Mapping[sp.Symbol, Expression] | None
+    independent: Symbols
+    contacts: tuple[Coulomb, ...]
+    events: tuple[Event, ...]
+    outputs: Mapping[str, Expression]
+    units: Mapping[sp.Symbol, str]
+    descriptions: Mapping[sp.Symbol, str]
+    example: Mapping[sp.Symbol, float]
+
+    def __post_init__(self) -> None:
+        for name, value in self.parts().items():
+            if type(value) is dict:
+                object.__setattr__(self, name, MappingProxyType(value))
+
+    def parts(self) -> dict[str, Any]:
+        """The fields by name."""
+        return {f.name: getattr(self, f.name) for f in fields(Declaration)}
+
+    @cached_property
+    def coordinates(self) -> Symbols:
+        return tuple(self.kinematics)
+
+    @cached_property
+    def entries(self) -> tuple[tuple[Entry, Expression], ...]:
+        """Every expression with its place, those of the kinematics first."""
+        found = [(Entry("kinematics", x), e) for x, e in self.kinematics.items()]
+        found += [(Entry("kinetic"), self.own_kinetic), (Entry("potential"), self.own_potential)]
+        found += [(Entry("forces", v), e) for v, e in self.own_forces.items()]
+        found += zip(self.constraint_entries, self.constraints, strict=True)
+        found += [(Entry("holonomic", i), e) for i, e in enumerate(self.holonomic)]
+        found += [(Entry("parametrization", v), e) for v, e in (self.parametrization or {}).items()]
+        found += [(Entry("outputs", name), e) for name, e in self.outputs.items()]
+        found += mechanism.entries(self.bodies, self.interactions)
+        return (*found, *contacts.entries(self.contacts), *events.entries(self.events))
+
+    @property
+    def constraint_entries(self) -> tuple[Entry, ...]:
+        """The place from which each constraint comes."""
+        declared = range(len(self.constraints) - len(self.holonomic))
+        closed = range(len(self.holonomic))
+        return (
+            *(Entry("constraints", i) for i in declared),
+            *(Entry("holonomic", i, "rate") for i in closed),
+        )
+
+    @cached_property
+    def occurring(self) -> tuple[tuple[Entry, frozenset[sp.Symbol]], ...]:
+        """The symbols of every expression."""
+        return tuple((entry, frozenset(e.free_symbols)) for entry, e in self.entries)
+
+    @cached_property
+    def parameters(self) -> Symbols:
+        """The parameters that occur in the expressions or in the example."""
+        return self.of_kind(Parameter)
+
+    @cached_property
+    def inputs(self) -> Symbols:
+        """The inputs that occur in the expressions or in the example."""
+        return self.of_kind(Input)
+
+    @cached_property
+    def multipliers(self) -> Symbols:
+        """The multipliers that occur in outputs, events and contacts."""
+        return self.of_kind(Multiplier)
+
+    def of_kind(self, kind: type[sp.Symbol]) -> Symbols:
+        """The symbols of one kind in the expressions or in the example, in order."""
+        every = {s for _, symbols in self.occurring for s in symbols}.union(self.example)
+        return _in_order({s for s in every if isinstance(s, kind)}, self.example)
+
+    def all_symbols(self) -> Symbols:
+        """Time, coordinates, velocities, independent parameters, parameters, inputs, multipliers that occur."""
+        known = (time, *self.coordinates, *self.velocities, *self.independent)
+        return (*known, *self.parameters, *self.inputs, *self.multipliers)
+
+    @cached_property
+    def symbols(self) -> Mapping[str, sp.Symbol]:
+        """The same by name."""
+        return MappingProxyType({s.name: s for s in self.all_symbols()})
+
+
+def declare(name: str, **given: Any) -> Declaration:
+    """The declaration made of the arguments of a `System`.
+
+    Raises DeclarationError, naming the entry.
+    """
+    check_name(name, "System name")
+    rows = _kinematics(name, given["kinematics"], given["coordinates"])
+    example = checks.example(name, given["example"] or {})
+    bodies, interactions = mechanism.checked(name, given["bodies"], given["interactions"])
+    kinetic = 0 if given["kinetic"] is None and bodies else given["kinetic"]
+    own_kinetic = checks.expression(name, Entry("kinetic"), kinetic)
+    own_potential = checks.expression(name, Entry("potential"), given["potential"])
+    constraints = checks.listed(name, "constraints", given["constraints"])
+    holonomic = checks.listed(name, "holonomic", given["holonomic"])
+    # A rate df/dt is a constraint on the velocities.
+    constraints += [sp.diff(f, time) + sum(sp.diff(f, x) * v for x, v in rows.items()) for f in holonomic]
+    velocities = _velocities(name, rows, example)
+    allowed = velocities, "a velocity of the system"
+    forces = checks.expressions(name, "forces", given["forces"] or {}, *allowed)
+    named = checks.mapping(name, "outputs", given["outputs"] or {}).items()
+    outputs = {str(key): checks.expression(name, Entry("outputs", key), e) for key, e in named}
+    parametrization = given["parametrization"]
+    if parametrization is not None:
+        if constraints:
+            raise DeclarationError(f"System {name!r}: give constraints or a parametrization, not both")
+        parametrization = checks.expressions(name, "parametrization", parametrization, *allowed)
+    declared = Declaration(
+        name=name,
+        kinematics=rows,
+        velocities=velocities,
+        own_kinetic=own_kinetic,
+        own_potential=own_potential,
+        own_forces=forces,
+        bodies=bodies,
+        interactions=interactions,
+        constraints=tuple(constraints),
+        holonomic=tuple(holonomic),
+        parametrization=parametrization,
+        independent=_independent(name, parametrization, velocities, example),
+        contacts=contacts.checked(name, given["contacts"]),
+        events=events.named(name, given["events"]),
+        outputs=outputs,
+        units=dict(checks.mapping(name, "units", given["units"] or {})),
+        descriptions=dict(checks.mapping(name, "descriptions", given["descriptions"] or {})),
+        example=example,
+    )
+    checks.check_declaration(declared)
+    return declared
+
+
+def with_events(declared: Declaration, more: Any) -> Declaration:
+    """The same declaration with events added after its own. Raises DeclarationError, naming the event."""
+    every = [*declared.events, *checks.sequence(declared.name, "events", more)]
+    longer = Declaration(**declared.parts() | {"events": events.named(declared.name, every)})
+    checks.check_declaration(longer)
+    return longer
+
+
+def _in_order(found: Iterable[sp.Symbol], example: Iterable[sp.Symbol]) -> Symbols:
+    """The symbols in the order of `example`, then the others by name."""
+    rank = {s: i for i, s in enumerate(example)}
+    return tuple(sorted(found, key=lambda s: (rank.get(s, len(rank)), natural(s.name))))
+
+
+def _kinematics(system: str, kinematics: Any, coordinates: Any) -> dict[sp.Symbol, Expression]:
+    """dx/dt by coordinate."""
+    if (kinematics is None) == (coordinates is None):
+        raise DeclarationError(f"System {system!r}: give either kinematics={{...}} or coordinates=[...]")
+    if kinematics is None:
+        checks.require_coordinates(system, coordinates, "coordinates")
+        kinematics = {x: rate(x) for x in coordinates}
+    checks.require_coordinates(system, kinematics, "kinematics")
+    return {x: checks.expression(system, Entry("kinematics", x), e) for x, e in kinematics.items()}
+
+
+def _velocities(system: str, kinematics: Mapping[sp.Symbol, Any], example: Iterable[sp.Symbol]) -> Symbols:
+    """The velocities in the kinematics: the coordinate rates, or symbols created with `velocities()`."""
+    found: set[sp.Symbol] = set()
+    for x, expression in kinematics.items():
+        here = {s for s in expression.free_symbols if isinstance(s, Velocity)}
+        for s in here:
+            if isinstance(s, Rate) and expression != s:
+                raise DeclarationError(
+                    f"System {system!r}: kinematics[{x}] contains the rate {s}; write right-hand sides in terms of "
+                    "velocities created with velocities()"
+                )
+        found |= here
+    if not found:
+        raise DeclarationError(
+            f"System {system!r}: kinematics contains no velocity; create some with velocities()"
+        )
+    if all(isinstance(s, Rate) for s in found):
+        return tuple(kinematics.values())
+    return _in_order(found, example)
+
+
+def _independent(
+    system: str,
+    parametrization: Mapping[sp.Symbol, Any] | None,
+    velocities: Symbols,
+    example: Iterable[sp.Symbol],
+) -> Symbols:
+    """The independent parameters theta of eta_a = beta_a(t, x, theta), given for every velocity."""
+    if parametrization is None:
+        return ()
+    found = {s for e in parametrization.values() for s in e.free_symbols if isinstance(s, Velocity)}
+    for v in velocities:
+        if v not in parametrization:
+            raise DeclarationError(
+                f"System {system!r}: parametrization has no entry for {v}; every velocity needs one (0 is fine)"
+            )
+        if v in found:
+            raise DeclarationError(
+                f"System {system!r}: parametrization contains the velocity {v}; right-hand sides must be "
+                "expressions in (t, x, theta), with theta created by velocities()"
+            )
+    return _in_order(found, example)

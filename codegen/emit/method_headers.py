@@ -1,0 +1,193 @@
+"""Methods as C: the stages, error estimates and interpolant of a pair, and the list of the runtime's own pairs."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from ..methods import PAIRS, Pair
+from ..methods.rodas5p import RODAS5P
+from ..methods.rosenbrock import Rosenbrock
+from .c_text import c_string
+from .render import render
+
+__all__ = ["MADE", "model_methods", "runtime_headers"]
+
+MADE = " * Made from codegen/methods/pairs by `python -m chaplygin.codegen.emit.golden --update`."
+
+_TIE = "\u00a0"  # a space where no line breaks
+
+
+def runtime_headers() -> dict[str, str]:
+    """{file name: text} of the headers in `runtime/c` that are made from the pairs in `codegen/methods/pairs`."""
+    texts = {f"cg_{name}.h": _pair_text(pair, f"cg_{name}.h", MADE) for name, pair in PAIRS.items()}
+    listed = [pair for pair in PAIRS.values() if pair.inlined != "none"]
+    few = (f"{'STEP' if pair.inlined == 'step' else 'WHOLE'}({pair.name})" for pair in listed)
+    values = {
+        "made": MADE,
+        "includes": "\n".join(map(_include, PAIRS.values())),
+        "few": " ".join(few),
+        "all": _whole(PAIRS.values()),
+    }
+    texts["cg_pair_list.h"] = render("pair_list.h.in", values)
+    return {**texts, f"cg_{RODAS5P.name}_tableau.h": _rosenbrock_text(RODAS5P)}
+
+
+def model_methods(pairs: Sequence[Pair], provenance: str) -> str:
+    """The text of `<name>_methods.h`, for a model that brings methods: included by its core and by its lane file."""
+    texts = [_pair_text(pair, "A method of this model", " *") for pair in pairs]
+    return "\n".join(
+        [f"/*\n{provenance}\n */", *texts, f"#define CG_MODEL_METHOD_LIST(WHOLE) {_whole(pairs)}\n"]
+    )
+
+
+def _whole(pairs: Iterable[Pair]) -> str:
+    return " ".join(f"WHOLE({pair.name})" for pair in pairs)
+
+
+def _include(pair: Pair) -> str:
+    line = f'#include "cg_{pair.name}.h"'
+    if pair.inlined == "step":
+        return f"#ifdef CG_FEW_METHODS\n#define CG_WITHOUT_DENSE\n#endif\n{line}\n#undef CG_WITHOUT_DENSE"
+    return line if pair.inlined == "whole" else f"#ifndef CG_FEW_METHODS\n{line}\n#endif"
+
+
+def _pair_text(pair: Pair, title: str, made: str) -> str:
+    """The C functions of a pair, with its coefficients in them; cg_pair.h has the macros."""
+    name, rows, end = pair.name, pair.rows, len(pair.c)
+    estimates = {
+        f"{name}_estimate{order}": pair.padded(row) for order, row in sorted(pair.error.items())[::-1]
+    }
+    uses_end = any(row[end] != 0.0 for row in estimates.values())
+    return render(
+        "pair.h.in",
+        {
+            "title": title,
+            "name": name,
+            "upper": name.upper(),
+            "summary": pair.summary,
+            "quoted_summary": c_string(pair.summary),
+            "source": f"{made}\n{_source(pair.source)}",
+            "stages": str(end),
+            "rows": str(len(rows)),
+            "dense_rows": str(4 + len(pair.dense)),
+            "order": str(pair.order),
+            "trial": "\n".join([*_stages(pair, 1, end), _folded(f"CG_STAGE_END({_split(rows[end])})")]),
+            "last": _weighted(f"{name}_last", rows[end - 1], end),
+            "estimates": "\n".join(_weighted(label, row, end) for label, row in estimates.items()),
+            "norm": "pair_error" if len(estimates) == 1 else "pair_error_of_two",
+            "passed": ", ".join(f"CG_FN({label})" for label in estimates),
+            "control": ", ".join([*map(repr, pair.step_control), str(int(uses_end))]),
+            "bend": _bend(pair),
+            "dense": _dense(pair),
+        },
+    )  # fmt: skip
+
+
+def _source(text: str) -> str:
+    return textwrap.fill(f"Source: {text}", 118, initial_indent=" * ", subsequent_indent=" * ")
+
+
+def _folded(text: str) -> str:
+    """A statement on as many lines as it needs, broken between the terms of a sum, which contain no plain spaces."""
+    lines = textwrap.fill(
+        text, 118, initial_indent=" " * 4, subsequent_indent=" " * 8, break_on_hyphens=False
+    )
+    return lines.replace(_TIE, " ")
+
+
+def _sum(terms: Iterable[tuple[float, str]]) -> str:
+    """A weighted sum from the left, without the terms of weight 0."""
+    text = ""
+    for weight, variable in terms:
+        if weight != 0.0:
+            text += f" {'-' if weight < 0 else '+'} {abs(weight)!r} * {variable}".replace(" ", _TIE).replace(
+                _TIE, " ", 1
+            )
+    return f"-{text[3:]}" if text.startswith(" -") else text[3:] or "0.0"
+
+
+def _split(row: Sequence[float]) -> str:
+    """The sum of a stage's state without its last term, the weight of that, and its stage."""
+    last = max((j for j, weight in enumerate(row) if weight != 0.0), default=0)
+    older = _sum((weight, f"k{j}[i]") for j, weight in enumerate(row[:last]))
+    return f"{older}, {row[last]!r}, {last}"
+
+
+def _stages(pair: Pair, first: int, last: int) -> list[str]:
+    return [_folded(f"CG_STAGE({s}, {pair.nodes[s]!r}, {_split(pair.rows[s])})") for s in range(first, last)]
+
+
+def _stored(j: int, end: int) -> str:
+    """Component (or block) i of stage j in the arguments of a weighted sum."""
+    return "k0[i]" if j == 0 else "end[i]" if j == end else f"k[{j} * ld + i]".replace(" ", _TIE)
+
+
+def _weighted(label: str, row: Sequence[float], end: int) -> str:
+    terms = ((weight, _stored(j, end)) for j, weight in enumerate(row))
+    return _function(f"CG_WEIGHTED({label})", f"return {_sum(terms)};")
+
+
+def _function(head: str, line: str) -> str:
+    return f"{head}\n{{\n    CG_NOT_ALL_STAGES\n{_folded(line)}\n}}\n"
+
+
+def _bend(pair: Pair) -> str:
+    """The weights of the interpolant, of the stages that have any, and the function that sums a row of it."""
+    rows = [pair.padded(row) for row in pair.dense]
+    if not rows:
+        return ""
+    used = [j for j in range(len(pair.rows)) if any(row[j] != 0.0 for row in rows)]
+    table = "\n".join(_folded(f"{{{', '.join(repr(row[j]) for j in used)}}},") for row in rows)
+    terms = " +".join(
+        f"{_TIE}d[{m}]{_TIE}*{_TIE}{_stored(j, len(pair.c))}" for m, j in enumerate(used)
+    ).lstrip()
+    return (
+        f"static const double CG_FN({pair.name}_d)[{len(rows)}][{len(used)}] = {{\n{table}\n}};\n\n"
+        + _function(f"CG_BEND({pair.name}_bend)", f"return {terms};")
+        + "\n"
+    )
+
+
+def _rosenbrock_text(method: Rosenbrock) -> str:
+    """The coefficients of a Rosenbrock method as arrays."""
+    tables = {
+        "c": [method.padded(method.c)],
+        "d": [method.padded(method.d)],
+        "a": method.rows,
+        "C": [method.padded(row) for row in method.coupling],
+        "h": [method.padded(row) for row in method.dense],
+    }
+    text = f"static const double cg_{method.name}_gamma = {method.gamma!r};\n"
+    for name, rows in tables.items():
+        size = f"[{len(rows)}]" * (len(rows) > 1) + f"[{len(method.c)}]"
+        lines = [_folded(f"{{{', '.join(map(repr, row))}}},") for row in rows]
+        entries = _folded(", ".join(map(repr, rows[0]))) if len(rows) == 1 else "\n".join(lines)
+        text += f"\nstatic const double cg_{method.name}_{name}{size} = {{\n{entries}\n}};\n"
+    return render(
+        "rosenbrock.h.in",
+        {
+            "name": method.name,
+            "upper": method.name.upper(),
+            "source": f"{MADE}\n{_source(method.source)}",
+            "stages": str(len(method.c)),
+            "dense_rows": str(2 + len(method.dense)),
+            "control": ", ".join([*map(repr, method.control), "0"]),
+            "tables": text,
+        },
+    )
+
+
+def _dense(pair: Pair) -> str:
+    """The statements of `dense`: the stages of the interpolant, then its coefficients."""
+    end, rows = len(pair.c), pair.rows
+    lines = []
+    if pair.extra:
+        used = {j for row in rows[end + 1 :] for j in range(1, end) if row[j] != 0.0}
+        lines = [f"    CG_EXTRA_BEGIN({end})", _folded(" ".join(f"CG_STAGE_ROW({j})" for j in sorted(used)))]
+        lines += _stages(pair, end + 1, len(rows))
+    table = f"CG_FN({pair.name}_d)"
+    given = "NULL, 0, 0, NULL"
+    if pair.dense:
+        given = f"{table}[0], {len(pair.dense)}, CG_COLUMNS({table}), CG_FN({pair.name}_bend)"
+    return "\n".join([*lines, f"    CG_FN(pair_coefficients)(run, {given});"])

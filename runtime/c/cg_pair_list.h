@@ -1,0 +1,21 @@
+/* cg_pair_list.h: every embedded pair of this folder. Included by cg_method.h, which adds the other methods.
+ * Made from codegen/methods/pairs by `python -m chaplygin.codegen.emit.golden --update`.
+ *
+ * With CG_FEW_METHODS some are left out; STEP is for those without their interpolants.
+ */
+#include "cg_dop853.h"
+#include "cg_tsit5.h"
+#ifndef CG_FEW_METHODS
+#include "cg_vern7.h"
+#endif
+#ifdef CG_FEW_METHODS
+#define CG_WITHOUT_DENSE
+#endif
+#include "cg_vern9.h"
+#undef CG_WITHOUT_DENSE
+
+#ifdef CG_FEW_METHODS
+#define CG_PAIR_LIST(WHOLE, STEP) WHOLE(dop853) WHOLE(tsit5) STEP(vern9)
+#else
+#define CG_PAIR_LIST(WHOLE, STEP) WHOLE(dop853) WHOLE(tsit5) WHOLE(vern7) WHOLE(vern9)
+#endif

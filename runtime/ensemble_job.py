@@ -1,0 +1,200 @@
+"""The work of an ensemble: a job that can be sent anywhere, and parts of it that are ready to run in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import arguments
+from . import inputs as signals
+from .base_model import BaseModel
+from .ensemble_start import Columns, Start
+from .errors import INPUT_FAILED, INTERRUPTED, ArgumentError
+from .lanes import lane_set, one_at_a_time
+from .options import RunOptions
+
+Array = NDArray[np.float64]
+
+__all__ = ["EnsembleJob", "EnsemblePart", "Results", "positive"]
+
+
+@dataclass(eq=False)
+class Results:
+    """What trajectories leave behind: y (n_states, n_times, N), and t, status, nfev and n_steps (N,).
+
+    events (k, 3): trajectory, index of the event and time of each event, by trajectory and then by time, if the model
+    has events. lanes: how many trajectories ran side by side.
+    """
+
+    y: Array
+    t: Array
+    status: NDArray[np.int32]
+    nfev: NDArray[np.int64]
+    n_steps: NDArray[np.int64]
+    events: Array | None = None
+    lanes: int = 1
+
+    @classmethod
+    def room(cls, states: int, times: int, count: int, t0: float) -> Results:
+        """Arrays for `count` trajectories that have not started."""
+        try:
+            y = np.empty((states, times, count))
+        except (MemoryError, ValueError) as error:  # ValueError: the number of bytes overflows
+            raise ArgumentError(
+                f"n = {count} trajectories of {states} states at {times} times do not fit into memory: {error}"
+            ) from error
+        t, status = np.empty(count), np.empty(count, dtype=np.int32)
+        t.fill(t0)
+        status.fill(INTERRUPTED)
+        return cls(y, t, status, np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64))
+
+    def put(self, first: int, part: Results) -> None:
+        """Take over the results of the trajectories from `first` on, which ran elsewhere."""
+        place = slice(first, first + len(part.t))
+        for name in ("y", "t", "status", "nfev", "n_steps"):
+            getattr(self, name)[..., place] = getattr(part, name)
+        self.lanes = max(self.lanes, part.lanes)
+        if part.events is not None:
+            found = part.events + np.array([first, 0, 0])
+            found = found if self.events is None else np.concatenate([self.events, found])
+            self.events = found[np.argsort(found[:, 0], kind="stable")]
+
+
+@dataclass(frozen=True, eq=False)
+class EnsembleJob:
+    """`count` independent trajectories of one model over `t_span`; with `t_eval` None their final states are kept.
+
+    `initial` and `parameters` are as given to `ensemble`, the other arguments checked. A job can be pickled if its
+    model was loaded from a file and its input functions can be pickled: the model is then pickled as that file's path.
+    """
+
+    model: Any
+    t_span: tuple[float, float]
+    t_eval: Array | None
+    count: int
+    initial: Any
+    parameters: Any
+    inputs: signals.Inputs
+    options: RunOptions
+    lanes: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        model: Any,
+        t_span: Any,
+        n: Any,
+        initial: Any,
+        parameters: Any,
+        inputs: Any,
+        t_eval: Any,
+        options: RunOptions,
+        lanes: Any,
+    ) -> EnsembleJob:
+        """The job of a call of `ensemble`, with its arguments checked, except the starts."""
+        if not isinstance(model, BaseModel):
+            raise ArgumentError(
+                f"ensemble needs a model, not {type(model).__name__}: compile the system first"
+            )
+        t0, t1 = arguments.span(t_span)
+        moments = None if t_eval is None else arguments.times("t_eval", t_eval, t0, t1)
+        if t1 < t0 and model.contacts:
+            raise arguments.backward("t_span", "t1 >= t0")
+        count = _count(n, initial, parameters, inputs)
+        checked = options.checked(model.methods, model.states)
+        controls = signals.parse(inputs, model.inputs, count, model._input_flags)
+        return cls(model, (t0, t1), moments, count, initial, parameters, controls, checked, lanes)
+
+    def part(self, first: int = 0, last: int | None = None) -> EnsemblePart:
+        """Trajectories first <= j < last, ready to run. Raises `ArgumentError` for a start that no run could take."""
+        return EnsemblePart(self, first, self.count if last is None else last)
+
+    def run(self, first: int = 0, last: int | None = None) -> Results:
+        """The results of trajectories first <= j < last: the same bits in any range, process or thread."""
+        part = self.part(first, last)
+        part.core.run([(0, part.count)])
+        part.finish()
+        return part.results
+
+    def cut(self, first: int, last: int) -> tuple[Any, Any, signals.Inputs]:
+        """`initial`, `parameters` and inputs of trajectories first <= j < last."""
+        if first == 0 and last == self.count:
+            return self.initial, self.parameters, self.inputs
+        initial = Columns("initial", self.initial, self.model.states, self.count)
+        parameters = Columns("parameters", self.parameters, self.model.parameters, self.count)
+        return initial.part(first, last), parameters.part(first, last), self.inputs.part(first, last)
+
+
+class EnsemblePart:
+    """Trajectories first <= j < last of a job, prepared in this process; they are numbered from 0 here.
+
+    `core` runs them: ``core.run(pieces, attend)`` may be called from several threads, ``core.stop()`` ends it,
+    ``core.done`` counts; the arrays of `results` are filled in place. `width` is the number of lanes.
+    """
+
+    def __init__(self, job: EnsembleJob, first: int, last: int) -> None:
+        model, options, times = job.model, job.options, job.t_eval
+        self.job, self.count = job, last - first
+        initial, parameters, self.inputs = job.cut(first, last)
+        apart = one_at_a_time(model, options.method, self.inputs.functions, options.kinks)
+        self.lane_set, self.width = lane_set(model, job.lanes, job.count, apart)
+        n = len(model.states)
+        self.results = Results.room(n, 1 if times is None else len(times), self.count, job.t_span[0])
+        y = self.results.y
+        # Initial states are written where the first results will be, to avoid another array of that size.
+        self.x0 = y[:, 0] if y.shape[1] else np.empty((n, self.count))
+        self.start = Start(model, job.t_span[0], initial, parameters, self.inputs, self.count, self.x0)
+        self.core = model._ensemble_core(self)
+
+    def finish(self) -> bool:
+        """Complete the results after the run; raise the error of an input function. Returns whether that was Ctrl-C."""
+        error, results = self.core.error, self.results
+        interrupted = isinstance(
+            error, KeyboardInterrupt
+        )  # raised while an input function ran in this thread
+        if interrupted:
+            results.status[results.status == INPUT_FAILED] = INTERRUPTED
+        elif error is not None:
+            raise error
+        results.lanes = self.core.lanes
+        if self.job.model.events:
+            results.events = self.core.events()
+        return interrupted
+
+
+def positive(what: str, value: Any) -> int:
+    """`value` if it is a positive integer; raise ArgumentError if not."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value < 2**48:
+        raise ArgumentError(f"{what} = {arguments.short(value)} must be a positive integer below 2**48")
+    return int(value)
+
+
+def _count(n: Any, initial: Any, parameters: Any, inputs: Any) -> int:
+    """The number of trajectories: as given, or the length of the first array found."""
+    if n is not None:
+        return positive("n", n)
+    for kind, value in (("initial", initial), ("parameters", parameters), ("inputs", inputs)):
+        arguments.refuse_dicts(kind, value)
+        for what, row in _rows(kind, value):
+            if kind == "inputs" and (callable(row) or isinstance(row, tuple)):
+                continue  # a function or samples, shared by all
+            shape = arguments.unchanged(what, row).shape
+            if len(shape) > 1 or shape == (0,):
+                raise ArgumentError(f"{what} has shape {shape}; one number for each trajectory is needed")
+            if shape:
+                return int(shape[0])
+    raise ArgumentError("n, the number of trajectories, is missing, and no array determines it")
+
+
+def _rows(kind: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The entries of a dict by name, or the rows of an array, with names for error messages."""
+    if isinstance(value, Mapping):
+        for name, row in arguments.by_name(kind, value).items():
+            yield f"{kind}: {name}", row
+    elif isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
+        for i, row in enumerate(value):
+            yield f"{kind}[{i}]", row

@@ -1,0 +1,197 @@
+"""The options of a run: the one home of their names, defaults and checks.
+
+`RunOptions` is what `integrate`, `stepper` and `ensemble` take as keywords, compiled or in pure Python. A new option is
+a field there, its type in `RunKeywords`, and the place that uses it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple, TypedDict, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import arguments
+from .errors import ArgumentError
+from .event_record import rule
+
+Array = NDArray[np.float64]
+Called = TypeVar("Called", bound=Callable[..., Any])
+
+__all__ = [
+    "DEFAULTS",
+    "SMALLEST_RTOL",
+    "STEPPER",
+    "RunKeywords",
+    "RunOptions",
+    "Steps",
+    "of_call",
+    "shown",
+    "unknown",
+]
+
+SMALLEST_RTOL = 100 * float(np.finfo(np.float64).eps)
+
+
+class Steps(NamedTuple):
+    """Limits of the steps of a run. `first` is the step of a fixed-step method, and 0 if it is chosen automatically."""
+
+    first: float
+    largest: float
+    limit: int
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How to run a model; `Model` says what each option means.
+
+    `atol` is a number, a vector, or a dict by state. The values are as given until `checked`.
+
+    >>> RunOptions(rtol=1e-6).steps(adaptive=True)
+    Steps(first=0.0, largest=inf, limit=10000000)
+    """
+
+    method: str = "dop853"
+    rtol: float = 1e-9
+    atol: Any = 1e-9
+    max_step: float = math.inf
+    first_step: float | None = None
+    step: float | None = None
+    max_steps: int = 10_000_000
+    kinks: bool = False
+    paradox: str = "stop"
+
+    def checked(self, methods: Mapping[str, Any], states: Sequence[str]) -> RunOptions:
+        """The options for a model with these methods and states: `atol` is a number or a vector by state.
+
+        Raises `ArgumentError` naming the option that is wrong. The options that concern steps are left to `steps`.
+        """
+        if not isinstance(self.method, str) or self.method not in methods:
+            raise arguments.unknown_method(self.method, methods)
+        rule(self.paradox)
+        kinks = arguments.boolean("kinks", self.kinks)
+        rtol, atol = self.rtol, self.atol
+        plain = type(rtol) is type(atol) is float and SMALLEST_RTOL <= rtol < math.inf and 0 < atol < math.inf
+        if plain and kinks is self.kinks:
+            return self
+        rtol, atol = self.tolerances(states)
+        return replace(self, rtol=rtol, atol=atol, kinks=kinks)
+
+    def tolerances(self, states: Sequence[str]) -> tuple[float, Array]:
+        """`rtol`, and `atol` as a vector by state.
+
+        As in `solve_ivp`, an `rtol` too small for float64 is raised, with a warning; with 0 only `atol` applies.
+        """
+        rtol, atol = arguments.number("rtol", self.rtol), self.absolute_tolerances(states)
+        if rtol < 0:
+            raise ArgumentError("rtol and atol must not be negative")
+        if rtol == 0 and (atol == 0).any():
+            name = states[int(np.flatnonzero(atol == 0)[0])]
+            raise ArgumentError(f"rtol and atol of {name} are both zero; no step can satisfy them")
+        if 0 < rtol < SMALLEST_RTOL:
+            warnings.warn(
+                f"rtol = {rtol:g} is too small for float64; using {SMALLEST_RTOL:.2g}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            rtol = SMALLEST_RTOL
+        return rtol, atol
+
+    @property
+    def smallest_atol(self) -> float:
+        """The smallest absolute tolerance of checked options."""
+        return self.atol if type(self.atol) is float else float(np.min(self.atol))
+
+    def absolute_tolerances(self, states: Sequence[str]) -> Array:
+        """`atol` as a vector by state."""
+        atol = self.atol
+        if isinstance(atol, (Mapping, list, tuple)) or (isinstance(atol, np.ndarray) and atol.ndim > 0):
+            absolute = arguments.vector("atol", atol, states)
+        else:
+            absolute = np.full(len(states), arguments.number("atol", atol))
+        if (absolute < 0).any():
+            raise ArgumentError("rtol and atol must not be negative")
+        return absolute
+
+    def steps(self, adaptive: bool) -> Steps:
+        """The limits of the steps, for a method that adapts them or for one with a fixed step."""
+        largest = arguments.number("max_step", self.max_step, finite=False)
+        if not largest > 0:
+            raise ArgumentError(f"max_step = {largest} must be positive")
+        limit = self.max_steps
+        if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)) or not 1 <= limit < 2**62:
+            raise ArgumentError(f"max_steps = {arguments.short(limit)} must be a positive integer")
+        if adaptive and self.step is not None:
+            raise ArgumentError(
+                "step is for fixed-step methods; this method is adaptive: use first_step or max_step"
+            )
+        name = "first_step" if self.step is None else "step"
+        first, given = 0.0, getattr(self, name)
+        if given is not None:
+            first = arguments.number(name, given)
+            if not first > 0:
+                raise ArgumentError(f"{name} = {first} must be positive")
+        elif not adaptive and math.isinf(largest):
+            raise ArgumentError("this is a fixed-step method: give step=")
+        return Steps(first, largest, int(limit))
+
+
+DEFAULTS = RunOptions()
+STEPPER = RunOptions(max_steps=2**61)
+"""The defaults of a stepper: its caller decides how long it runs."""
+
+
+class RunKeywords(TypedDict, total=False):
+    """`RunOptions` as keywords of a function, for type checkers and editors, which cannot derive it."""
+
+    method: str
+    rtol: float
+    atol: Any
+    max_step: float
+    first_step: float | None
+    step: float | None
+    max_steps: int
+    kinks: bool
+    paradox: str
+
+
+def of_call(function: Callable[..., Any], given: Any, defaults: RunOptions = DEFAULTS) -> RunOptions:
+    """The options among the keywords of a call of `function`, which is decorated by `shown`."""
+    if not given:
+        return defaults
+    if not given.keys() <= vars(defaults).keys():
+        raise unknown(function, given)
+    return RunOptions(**{**vars(defaults), **given})
+
+
+def unknown(function: Callable[..., Any], given: Iterable[str]) -> TypeError:
+    """The error for unknown keywords, as Python's own, with the name that was probably meant."""
+    name = next(name for name in given if name not in vars(DEFAULTS))
+    hint = arguments.nearest(name, list(inspect.signature(function).parameters))
+    return TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
+
+
+def shown(defaults: RunOptions = DEFAULTS) -> Callable[[Called], Called]:
+    """Decorator: `help` and completion list the options with their defaults, in place of ``**options``."""
+
+    def with_signature(function: Called) -> Called:
+        own = inspect.signature(function)
+        options = [
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=getattr(defaults, field.name),
+                annotation=field.type,
+            )
+            for field in fields(RunOptions)
+        ]
+        kept = [p for p in own.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+        function.__signature__ = own.replace(parameters=[*kept, *options])  # type: ignore[attr-defined]
+        return function
+
+    return with_signature
