@@ -20,7 +20,7 @@ import sympy as sp
 from chaplygin.runtime.errors import BranchWarning
 
 from ..graph.branches import MOST_BRANCHES, Condition, branches, is_branched
-from ..graph.differentiate import forward
+from ..graph.differentiate import partials
 from ..graph.evaluate import evaluate
 from ..graph.from_sympy import Lowering
 from ..graph.graph import Graph
@@ -49,7 +49,7 @@ class _Search:
         self.names = sorted(g.symbols(self.nodes))
         self.base = np.array([base.get(n, 0.5) for n in self.names])
         variables = [g.symbol(n) for n in self.names]
-        self.slopes = [forward(g, self.nodes, {v: g.one}) for v in variables]
+        self.slopes = partials(g, self.nodes, variables)
         self.tried = 0
 
     def values(self, x: Vector) -> Vector:

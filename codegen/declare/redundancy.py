@@ -26,7 +26,7 @@ _DEPENDENT = 1e-10
 _STEPS = 60
 
 
-def check_redundancy(system: System, g: Graph, point: Point, where: str) -> None:
+def check_redundancy(system: System, g: Graph, point: Point) -> None:
     """Reject a constraint that depends on earlier ones at a generic point; the error says if it contradicts them."""
     if len(system.constraints) < 2:
         return
@@ -39,10 +39,10 @@ def check_redundancy(system: System, g: Graph, point: Point, where: str) -> None
         others = " and ".join(names[i] for i in np.flatnonzero(weights)) or "the others"
         if _contradicts(system, g, s, weights, point):
             raise DeclarationError(
-                f"{where}: {names[s]} contradicts {others}: they cannot hold together; correct one of them"
+                f"{names[s]} contradicts {others}: they cannot hold together; correct one of them"
             )
         raise DeclarationError(
-            f"{where}: {names[s]} is redundant: its velocity coefficients are a linear combination of those of "
+            f"{names[s]} is redundant: its velocity coefficients are a linear combination of those of "
             f"{others}; remove one of them"
         )
 

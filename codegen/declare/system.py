@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from chaplygin.runtime.errors import ArgumentError, RangeError
+from chaplygin.runtime.errors import ArgumentError
 
 from ..graph.graph import Node
 from ..graph.to_sympy import expressions
+from .checks import naming
 from .declaration import Declaration, declare, with_events
 from .digest import digest
 from .mechanism import Screws
 from .regularity import check
-from .symbols import DeclarationError, Parameter
+from .symbols import Parameter, check_name
 from .system_nodes import SystemNodes, lowered
 
 if TYPE_CHECKING:
@@ -103,30 +104,29 @@ class System(Declaration):
         descriptions: Mapping[sp.Symbol, str] | None = None,
         example: Mapping[sp.Symbol, float] | None = None,
     ) -> None:
-        declared = declare(
-            name,
-            kinematics=kinematics,
-            coordinates=coordinates,
-            kinetic=kinetic,
-            bodies=bodies,
-            potential=potential,
-            forces=forces,
-            interactions=interactions,
-            constraints=constraints,
-            holonomic=holonomic,
-            parametrization=parametrization,
-            contacts=contacts,
-            events=events,
-            outputs=outputs,
-            units=units,
-            descriptions=descriptions,
-            example=example,
-        )
-        try:
+        check_name(name, "System name")
+        with naming(name):
+            declared = declare(
+                name,
+                kinematics=kinematics,
+                coordinates=coordinates,
+                kinetic=kinetic,
+                bodies=bodies,
+                potential=potential,
+                forces=forces,
+                interactions=interactions,
+                constraints=constraints,
+                holonomic=holonomic,
+                parametrization=parametrization,
+                contacts=contacts,
+                events=events,
+                outputs=outputs,
+                units=units,
+                descriptions=descriptions,
+                example=example,
+            )
             self._become(declared)
             check(self)
-        except RangeError as error:
-            raise DeclarationError(f"System {name!r}: {error}; choose other units") from None
 
     def _become(self, declared: Declaration) -> None:
         vars(self).update(declared.parts(), occurring=declared.occurring, nodes=lowered(declared))
@@ -137,7 +137,8 @@ class System(Declaration):
         Raises DeclarationError, naming the event, as the declaration does.
         """
         other = System.__new__(System)
-        other._become(with_events(self, more))
+        with naming(self.name):
+            other._become(with_events(self, more))
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:

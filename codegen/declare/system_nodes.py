@@ -118,7 +118,7 @@ def _values(declared: Declaration, lowering: Lowering) -> dict[Entry, Node]:
             lowering.define(rate(x), row)
         rest = lowering.lower([e for _, e in entries[n:]])
     except (UnsupportedExpression, ArithmeticError) as error:
-        raise DeclarationError(f"System {declared.name!r}: {_culprit(declared)}: {error}") from None
+        raise DeclarationError(f"{_culprit(declared)}: {error}") from None
     return dict(zip((entry for entry, _ in entries), rows + rest, strict=True))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -60,16 +60,16 @@ class Kernel:
 class KernelRow:
     """A kernel that a model can have: its name, one line on its result, and the function that makes it.
 
-    `make` yields the kernel, or nothing for a model without it. `takes`, one of `TAKES`: "state" for (t, x, p, u);
+    `make` gives the kernel, or none for a model without it. `takes`, one of `TAKES`: "state" for (t, x, p, u);
     "direction" for a further vector v of the length of x; "declared" for the declared coordinates and velocities in the
-    place of x; "event" for the index of an event before t, where `make` yields `<name>_<index>` for some of the events.
+    place of x; "event" for the index of an event before t, where `make` gives `<name>_<index>` for some of the events.
     `slot` is its member in `cg_model_t`, empty for a kernel that is found by name alone. `effort`: the share of the
     search for fewer operations, 0 for none.
     """
 
     name: str
     text: str
-    make: Callable[[Dynamics], Iterator[Kernel]]
+    make: Callable[[Dynamics], Iterable[Kernel]]
     takes: str = "state"
     slot: str = ""
     effort: float = 0.0

@@ -12,7 +12,7 @@ from chaplygin.runtime.errors import FormError
 from ...declare.fields import numeric_matrix
 from ...declare.points import example_point
 from ...declare.system import System
-from ...graph.differentiate import forward
+from ...graph.differentiate import partials
 from ...graph.evaluate import evaluate
 from ...graph.graph import Graph, Node
 from ...graph.linear import choose_pivots, solve
@@ -40,7 +40,7 @@ class Permitted:
     def affine(self, g: Graph) -> bool:
         """Whether the permitted velocities are affine in theta."""
         beta = list((self.permitted or {}).values())
-        slopes = [n for v in self.theta for n in forward(g, beta, {v: g.one})]
+        slopes = [n for column in partials(g, beta, self.theta) for n in column]
         try:
             still = g.substitute(slopes, dict.fromkeys(self.theta, g.zero))
         except ZeroDivisionError:  # not differentiable at theta = 0, as with sqrt(theta_1^2 + theta_2^2)

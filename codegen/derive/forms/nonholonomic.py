@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import sympy as sp
 
 from ...declare.system import System
-from ...graph.differentiate import forward, gradient
+from ...graph.differentiate import forward, gradient, partials
 from ...graph.graph import Graph, Node
 from ..equation_nodes import EquationNodes
 from ..structure import structure_functions
@@ -66,7 +66,7 @@ class Permission:
         zeros = dict.fromkeys(choice.theta, g.zero)
         offsets = g.substitute(beta, zeros)
         # At theta = 0, because an affine beta can be written so that its slopes seem to depend on theta.
-        slopes = [g.substitute(forward(g, beta, {v: g.one}), zeros) for v in choice.theta]
+        slopes = [g.substitute(column, zeros) for column in partials(g, beta, choice.theta)]
         matrix = system.nodes.fields.matrix()
         drift = [
             g.add(d, g.dot(row, offsets)) for d, row in zip(system.nodes.fields.drift, matrix, strict=True)

@@ -19,7 +19,7 @@ from chaplygin.runtime.errors import FormError
 
 from ...declare.symbols import Parameter
 from ...declare.system import System
-from ...graph.differentiate import forward, gradient
+from ...graph.differentiate import gradient, partials
 from ...graph.graph import Graph, Node
 from ...graph.linear import LDL
 from ...graph.to_sympy import expressions
@@ -218,7 +218,7 @@ def _eliminate(
 ) -> tuple[dict[Node, Node], tuple[tuple[Node, Node], ...]]:
     """eta_r as functions of the others and of a, from a_r = dL/d eta_r."""
     cyclic = [system.nodes.eta[r] for r in gone]
-    columns = [forward(g, own, {v: g.one}) for v in cyclic]
+    columns = partials(g, own, cyclic)
     if g.depends_on([n for c in columns for n in c], cyclic):
         raise misfit("routh", system, "L is of second degree in the ignored velocities")
     factors = LDL(g, [[columns[j][i] for j in range(i + 1)] for i in range(len(own))])

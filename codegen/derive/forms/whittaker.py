@@ -22,7 +22,7 @@ from chaplygin.runtime.errors import FormError
 
 from ...declare.symbols import Parameter, Velocity, time
 from ...declare.system import System
-from ...graph.differentiate import forward, gradient
+from ...graph.differentiate import gradient, partials
 from ...graph.graph import Graph, Node
 from ...graph.linear import MASS_THRESHOLD, limit
 from ...graph.zero import is_zero
@@ -247,7 +247,7 @@ def _parts(g: Graph, system: System, ratios: Sequence[Node]) -> tuple[Node, Node
     lagrangian = system.nodes.lagrangian(g)
     zeros = dict.fromkeys(system.nodes.eta, g.zero)
     slopes = gradient(g, lagrangian, system.nodes.eta)
-    second = [forward(g, slopes, {v: g.one}) for v in system.nodes.eta]
+    second = partials(g, slopes, system.nodes.eta)
     if g.depends_on([n for row in second for n in row], system.nodes.eta):
         raise misfit("whittaker", system, "L is of second degree in the velocities")
     (level,) = g.substitute([lagrangian], zeros)
