@@ -24,6 +24,7 @@ _HOMES = {
     "chaplygin.codegen.declare.pfaff": ("fields_from_forms",),
     "chaplygin.codegen.declare.interactions": ("Damper", "Motor", "Spring", "Weight", "Wrench"),
     "chaplygin.codegen.lower.program": ("Program", "Sources"),
+    "chaplygin.codegen.methods": ("Pair",),
     "chaplygin.codegen.declare.bodies": ("Body", "turn"),
     "chaplygin.codegen.declare.rolling": ("rolling",),
     "chaplygin.codegen.declare.symbols": (
@@ -90,6 +91,7 @@ __all__ = [
     "Model",
     "Motor",
     "NoCompilerError",
+    "Pair",
     "RangeError",
     "Program",
     "Solution",
@@ -139,6 +141,7 @@ if TYPE_CHECKING:
     from chaplygin.codegen.declare.system import System
     from chaplygin.codegen.derive.equations import Equations
     from chaplygin.codegen.lower.program import Program, Sources
+    from chaplygin.codegen.methods import Pair
     from chaplygin.runtime import errors
     from chaplygin.runtime.ensemble import Ensemble, ensemble
     from chaplygin.runtime.errors import (
