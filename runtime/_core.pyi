@@ -70,15 +70,7 @@ class KernelCore:
     ) -> NDArray[np.intp]: ...
     def evaluate(self, t: Any, y: Any, p: Any, u: Any = ()) -> dict[str, Any]: ...
     def _columns(
-        self,
-        kernel: str,
-        t: Array,
-        y: Array,
-        p: Array,
-        u: Array,
-        v: Array | None,
-        strict: bool = True,
-        event: int | None = None,
+        self, kernel: str, t: Array, y: Array, p: Array, u: Array, extra: Any, strict: bool = True
     ) -> Array: ...
 
 class ModelCore(KernelCore):
