@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 from . import arguments
 from .errors import ArgumentError
 from .initial import InitialStates, wide
+from .options import STEPPER, RunKeywords, of_call, shown
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from .ensemble_job import EnsemblePart
     from .ensemble_result import Ensemble
+    from .stepper import Stepper
 
 Array = NDArray[np.float64]
 
@@ -176,6 +180,26 @@ class BaseModel(InitialStates):
         from .ensemble import ensemble
 
         return ensemble(self, t_span, n, initial, parameters, inputs, **options)
+
+    @shown(STEPPER)
+    def stepper(
+        self,
+        initial: Any = None,
+        parameters: Any = None,
+        inputs: Any = None,
+        *,
+        t0: float = 0.0,
+        **options: Unpack[RunKeywords],
+    ) -> Stepper:
+        """A stepper, for a caller that owns the clock; see `Stepper`. Arguments are as for `integrate`."""
+        how = of_call(BaseModel.stepper, options, STEPPER).checked(self.methods, self.states)
+        begin = arguments.number("t0", t0)
+        x0, p, controls = self._prepare(begin, initial, parameters, inputs, how.smallest_atol)
+        return self._stepper(begin, x0, p, controls, how)
+
+    def _stepper(self, *given: Any) -> Stepper:
+        """A stepper that starts at t0, x0, p, with inputs and options that have been checked."""
+        raise NotImplementedError
 
     def evaluate(self, t: Any, y: Any, p: Any, u: Any = ()) -> dict[str, Any]:
         """Every state, declared variable, output, reaction, invariant and residual by name.

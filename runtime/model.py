@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from .base_model import BaseModel, Variable
 from .errors import CoreMissingError
-from .options import STEPPER, RunKeywords, of_call, shown
+from .options import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from typing_extensions import Unpack
 
     from ._core import EnsembleCore, ModelCore
     from .ensemble_job import EnsemblePart
@@ -138,21 +136,10 @@ class Model(ModelCore, BaseModel):
         if rest is not None:
             rest()
 
-    @shown(STEPPER)
-    def stepper(
-        self,
-        initial: Any = None,
-        parameters: Any = None,
-        inputs: Any = None,
-        *,
-        t0: float = 0.0,
-        **options: Unpack[RunKeywords],
-    ) -> Stepper:
-        """A stepper, for a caller that owns the clock; see `Stepper`. Arguments are as for `integrate`."""
+    def _stepper(self, *given: Any) -> Stepper:
         from .stepper import Stepper
 
-        how = of_call(Model.stepper, options, STEPPER)
-        return Stepper.start(self, t0, initial, parameters, inputs, how)
+        return Stepper(self, *given)
 
     def _ensemble_core(self, part: EnsemblePart) -> EnsembleCore:
         return EnsembleCore(self, part)

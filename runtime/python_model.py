@@ -19,7 +19,7 @@ from .assumptions import ZERO_AT_START
 from .base_model import BaseModel, KernelEntry, Variable
 from .consistency import Accepted, note_end
 from .errors import UNSUPPORTED, ArgumentError, PurePythonWarning, kernel_failed
-from .options import STEPPER, RunKeywords, of_call, shown
+from .options import RunKeywords, of_call, shown
 from .python_methods import METHODS, Integrator, Record, Settings, integrator, status_of
 from .python_stepper import PythonStepper
 from .solution import Problem, Solution
@@ -198,21 +198,8 @@ class PythonModel(BaseModel):
     def _integrator(method: str, settings: Settings) -> Integrator:
         return integrator(method, settings)
 
-    @shown(STEPPER)
-    def stepper(
-        self,
-        initial: Any = None,
-        parameters: Any = None,
-        inputs: Any = None,
-        *,
-        t0: float = 0.0,
-        **options: Unpack[RunKeywords],
-    ) -> PythonStepper:
-        """A stepper, for a caller that owns the clock; see `Model.stepper`."""
-        how = of_call(PythonModel.stepper, options, STEPPER).checked(self.methods, self.states)
-        begin = arguments.number("t0", t0)
-        x0, p, controls = self._prepare(begin, initial, parameters, inputs, how.smallest_atol)
-        return PythonStepper(self, begin, x0, p, controls, how)
+    def _stepper(self, *given: Any) -> Any:
+        return PythonStepper(self, *given)
 
     def _ensemble_core(self, part: EnsemblePart) -> PythonEnsemble:
         return PythonEnsemble(part)

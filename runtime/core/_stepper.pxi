@@ -13,7 +13,6 @@ cdef class StepperCore:
     cdef readonly int status   # of the last advance: 1 after a terminal event
     cdef readonly list events  # (time, name) of the events in the last advance
     cdef readonly ModelCore model
-    cdef readonly str method
     cdef readonly object _options
 
     def __cinit__(self, ModelCore model, double t0, x0, p, inputs, options):
@@ -21,8 +20,8 @@ cdef class StepperCore:
         cdef const double[::1] values = p
         if start.shape[0] != model.n_states or values.shape[0] != model.n_parameters:
             raise ArgumentError("a stepper needs vectors of all states and parameters")
-        self.model, self.method, self.events = model, options.method, []
-        self.run = model._take_run(self.method)
+        self.model, self.events = model, []
+        self.run = model._take_run(options.method)
         self._options = replace(options, **_configure(model, self.run, vars(options)))
         memcpy(self.run.p, cnp.PyArray_DATA(p), model.n_parameters * sizeof(double))
         self._set(inputs)
