@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import arguments, assumptions, consistency
-from . import inputs as signals
+from . import arguments, assumptions, consistency, inputs as signals
 from .declared import solve, terms
 from .errors import ArgumentError
 

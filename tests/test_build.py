@@ -20,8 +20,7 @@ import pytest
 from hand_written import Shape, call_rhs, loaded, pointer, sources
 
 import chaplygin
-from chaplygin.codegen.build import cache
-from chaplygin.codegen.build import toolchain as compilers
+from chaplygin.codegen.build import cache, toolchain as compilers
 from chaplygin.codegen.build.extension import build
 from chaplygin.codegen.build.toolchain import BuildError, NoCompilerError, cpu_features, find_compiler
 from chaplygin.codegen.emit.cython_module import module_files

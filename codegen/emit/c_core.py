@@ -8,12 +8,16 @@ from ..lower.program import KernelRow, Program, has_functions
 from .c_tables import members, tables
 from .c_text import ARGUMENTS, banner, definition, function, passed, wrapped
 from .expressions import C
+from .method_headers import own_methods
 from .render import provenance, render
 from .statements import Body, Function, body, solver
 
 
 def core_files(program: Program, command: str) -> dict[str, str]:
-    """`<name>_core.h` and `<name>_core.c`; `command` is quoted as the command that regenerates them."""
+    """`<name>_core.h`, `<name>_core.c`, and `<name>_methods.h` if the model brings methods.
+
+    `command` is quoted as the command that regenerates them.
+    """
     name = program.name
     bodies = {k: body(program.graph, program.schedule(k)) for k in program.kernels}
     functions = [_kernel_text(program, k, b) for k, b in bodies.items()]
@@ -44,7 +48,8 @@ def core_files(program: Program, command: str) -> dict[str, str]:
         "members": members(program, n_work),
         **model_macros(program),
     }
-    return {f"{name}_core.h": render("core.h.in", header), f"{name}_core.c": render("core.c.in", core)}
+    files = {f"{name}_core.h": render("core.h.in", header), f"{name}_core.c": render("core.c.in", core)}
+    return {**files, **own_methods(program, command)}
 
 
 def model_macros(program: Program) -> dict[str, str]:
@@ -56,6 +61,7 @@ def model_macros(program: Program) -> dict[str, str]:
         "n_parameters": str(len(program.parameters)),
         "n_hoisted": str(plan.hoisted),
         "operations": str(plan.size),
+        "own_methods": f'#define CG_MODEL_METHODS "{program.name}_methods.h"\n' if program.methods else "",
     }
 
 

@@ -7,6 +7,7 @@ from ..lower.schedule import Schedule
 from .c_core import model_macros
 from .c_text import banner, c_string, function, wrapped
 from .expressions import LANES
+from .method_headers import own_methods
 from .render import provenance, render
 from .statements import Body, Function, body, solver
 
@@ -25,7 +26,7 @@ def lane_files(program: Program, command: str) -> dict[str, str]:
         "digest": c_string(program.digest),
         **model_macros(program),
     }
-    return {f"{program.name}_lanes.c": render("lanes.c.in", values)}
+    return {f"{program.name}_lanes.c": render("lanes.c.in", values), **own_methods(program, command)}
 
 
 def _kernel(program: Program, plan: Schedule, text: Body) -> str:

@@ -51,7 +51,7 @@ def jacobian(d: Dynamics) -> Iterator[Kernel]:
 
 
 def outputs(d: Dynamics) -> Iterator[Kernel]:
-    """What follows from the states: dependent velocities, reactions, friction, the user's outputs, the power balance."""
+    """What follows from the states: dependent velocities, reactions, friction, the user's outputs, the balance."""
     if d.outputs:
         yield d.kernel("outputs", [node for _, node in d.outputs], [v.name for v, _ in d.outputs])
 
