@@ -239,7 +239,8 @@ class BaseModel(InitialStates):
         )
         if kernel == "jvp" and direction is None:
             raise ArgumentError(f"{self.name}.jvp: dy is None; {self._shape(len(self.states))} is needed")
-        result = self._columns(kernel, moments, columns, parameters, controls, direction, event=event)
+        extra = direction if event is None else event
+        result = self._columns(kernel, moments, columns, parameters, controls, extra)
         return result[:, 0] if single else result
 
     @staticmethod

@@ -309,9 +309,10 @@ cdef class KernelCore:
             memcpy(self.u, us, self.n_inputs * sizeof(double))
         return _quantities(self, time, xs, ps, self.u)
 
-    def _columns(self, str kernel, t, y, p, u, v, bint strict=True, event=None):
-        """Call a kernel over columns: t (T,), y (n, Y), p (np, P), u (nu, U), v (n, V); T, Y, P, U, V are 1 or N.
+    def _columns(self, str kernel, t, y, p, u, extra, bint strict=True):
+        """Call a kernel over columns: t (T,), y (n, Y), p (np, P), u (nu, U); T, Y, P, U are 1 or N.
 
+        `extra`: directions (n, V), or the index of an event, for a kernel that takes these; else None.
         All are float64 arrays, already checked. Returns (outputs, N). Used by the slow path and `evaluate`.
         A column that fails raises KernelError; with strict=False it is NaN.
         """
@@ -319,7 +320,7 @@ cdef class KernelCore:
         cdef bytes name = kernel.encode()
         cdef const cg_kernel_entry_t *entry = cg_kernel(m, name)
         cdef int64_t n_out, n_in, count = 1, i, j
-        cdef int32_t which = -1 if event is None else event
+        cdef int32_t which = extra if isinstance(extra, int) else -1
         cdef int status = 0
         cdef double *block
         cdef double *xs
@@ -335,7 +336,7 @@ cdef class KernelCore:
         cdef const double[:, :] ys = y
         cdef const double[:, :] pp = p
         cdef const double[:, :] uu = u
-        cdef const double[:, :] vv = y if v is None else v
+        cdef const double[:, :] vv = y if extra is None or which >= 0 else extra
         count = max(ts.shape[0], ys.shape[1], pp.shape[1], uu.shape[1], vv.shape[1])
         if min(ts.shape[0], ys.shape[1], pp.shape[1], uu.shape[1], vv.shape[1]) == 0:
             count = 0
