@@ -65,10 +65,6 @@ def test_every_public_name_is_there(name: str) -> None:
     assert name in dir(chaplygin)
 
 
-def test_the_table_of_names_is_complete() -> None:
-    assert sorted(chaplygin._HOME_OF) == sorted(set(chaplygin.__all__) - {"__version__"})
-
-
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = chaplygin.no_such_name  # type: ignore[attr-defined]

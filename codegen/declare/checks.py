@@ -241,28 +241,20 @@ def _check_unique_names(declared: Declaration) -> None:
         if kind != "time":
             check_name(s.name, kind)
         used[s.name] = kind
+    for s in declared.example:
+        if s.name not in used:
+            raise DeclarationError(f"example: {s.name!r} does not occur in the system")
     for name in declared.outputs:
         check_name(name, "output")
+    wanted = [(f"the output name {name!r} is", name, "output") for name in declared.outputs]
+    for c in declared.contacts:
+        start = f"contacts[{c.name!r}] needs the name "
+        wanted += [(f"{start}{name!r}, which is", name, f"contact ({c.name})") for name in c.names]
+    wanted += [(f"events: the name {e.name!r} is", str(e.name), "event") for e in declared.events]
+    for text, name, kind in wanted:
         if name in used:
-            raise DeclarationError(f"the output name {name!r} is already that of a {used[name]}; rename one")
-        used[name] = "output"
-    for contact in declared.contacts:
-        for name in contact.names:
-            if name in used:
-                raise DeclarationError(
-                    f"contacts[{contact.name!r}] needs the name {name!r}, which is already "
-                    f"that of a {used[name]}; rename one"
-                )
-            used[name] = f"contact ({contact.name})"
-    for event in declared.events:
-        if event.name in used:
-            raise DeclarationError(
-                f"events: the name {event.name!r} is already that of a {used[event.name]}; rename one"
-            )
-        used[str(event.name)] = "event"
-    for s in declared.example:
-        if s.name not in declared.symbols:
-            raise DeclarationError(f"example: {s.name!r} does not occur in the system")
+            raise DeclarationError(f"{text} already that of a {used[name]}; rename one")
+        used[name] = kind
 
 
 def _check_texts(declared: Declaration, entry: str, given: Mapping[Any, Any]) -> None:

@@ -16,17 +16,7 @@ from .contacts import Coulomb
 from .entry import Entry
 from .events import Event
 from .interactions import Interaction
-from .symbols import (
-    DeclarationError,
-    Input,
-    Multiplier,
-    Parameter,
-    Rate,
-    Velocity,
-    natural,
-    rate,
-    time,
-)
+from .symbols import DeclarationError, Input, Multiplier, Parameter, Rate, Velocity, natural, rate, time
 
 Expression = Any
 Symbols = tuple[sp.Symbol, ...]
@@ -225,9 +215,7 @@ def _velocities(kinematics: Mapping[sp.Symbol, Any], example: Iterable[sp.Symbol
 
 
 def _independent(
-    parametrization: Mapping[sp.Symbol, Any] | None,
-    velocities: Symbols,
-    example: Iterable[sp.Symbol],
+    parametrization: Mapping[sp.Symbol, Any] | None, velocities: Symbols, example: Iterable[sp.Symbol]
 ) -> Symbols:
     """The independent parameters theta of eta_a = beta_a(t, x, theta), given for every velocity."""
     if parametrization is None:

@@ -24,6 +24,7 @@ class SystemNodes:
     Attributes
     ----------
     graph : the expression graph; whoever adds to it works on a copy.
+    entries : every expression of the declaration by its place.
     fields : the vector fields X_0, X_a of the kinematics.
     eta, theta : the velocities and the independent parameters.
     kinetic, potential, forces : T, V and Q_a, those of bodies and interactions included.
@@ -35,6 +36,7 @@ class SystemNodes:
     """
 
     graph: Graph
+    entries: Mapping[Entry, Node]
     fields: Fields
     eta: tuple[Node, ...]
     theta: tuple[Node, ...]
@@ -87,6 +89,7 @@ def lowered(declared: Declaration) -> SystemNodes:
     offsets, constraint_rows = affine(declared, g, declared.constraint_entries, constraints)
     return SystemNodes(
         graph=g,
+        entries=value,
         fields=Fields(
             tuple(symbols[s] for s in x), symbols[time], tuple(drift), tuple(zip(*matrix, strict=True))
         ),

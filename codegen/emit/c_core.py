@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from ..lower.program import KernelRow, Program, has_functions
 from .c_tables import members, tables
 from .c_text import ARGUMENTS, banner, definition, function, passed, wrapped
+from .expressions import C
 from .method_headers import own_methods
 from .render import provenance, render
-from .statements import Body, Function, body
+from .statements import Body, Function, body, solver
 
 
 def core_files(program: Program, command: str) -> dict[str, str]:
@@ -40,7 +41,7 @@ def core_files(program: Program, command: str) -> dict[str, str]:
         "provenance": provenance("core.c.in", program.digest, command, " * "),
         "name": name,
         "functions": '#include "cg_math.h"\n\n' if has_functions(program, program.kernels) else "",
-        "solver": render("solver.c.in", {}) if any(k.solves for k in program.kernels.values()) else "",
+        "solver": solver(C) if any(k.solves for k in program.kernels.values()) else "",
         "kernels": "\n".join(functions),
         "tables": "\n".join(tables(program)),
         "inlined_rhs": f"{name}_rhs_hoisted" if hoisted else f"{name}_rhs",

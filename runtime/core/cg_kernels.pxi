@@ -2,37 +2,7 @@
 # All arrays are the caller's; lengths and status codes are those of chaplygin.h. A kernel that the model does not have
 # returns CG_UNSUPPORTED; `cg_kernel(table(), name)` finds any kernel by its name.
 
-from libc.stdint cimport int32_t
-
-cdef extern from "chaplygin.h" nogil:
-    enum: CG_UNSUPPORTED
-    ctypedef int (*cg_kernel_t)(double t, const double *x, const double *p, const double *u, double *out,
-                                double *work) noexcept
-    ctypedef int (*cg_jvp_t)(double t, const double *x, const double *p, const double *u, const double *v,
-                             double *out, double *work) noexcept
-    ctypedef int (*cg_reset_t)(int32_t event, double t, const double *x, const double *p, const double *u,
-                               double *out, double *work) noexcept
-    ctypedef void (*cg_function_t)() noexcept
-    ctypedef struct cg_kernel_entry_t:
-        const char *name
-        const char *text
-        int32_t takes
-        int32_t length
-        cg_function_t function
-    ctypedef struct cg_model_t:
-        cg_kernel_t rhs
-        cg_jvp_t jvp
-        cg_kernel_t jacobian
-        cg_kernel_t outputs_fn
-        cg_kernel_t invariants_fn
-        cg_kernel_t guards_fn
-        cg_reset_t reset
-        cg_kernel_t contacts_fn
-        cg_kernel_t project
-        cg_kernel_t initial
-        cg_kernel_t consistency
-
-    const cg_kernel_entry_t *cg_kernel(const cg_model_t *model, const char *name)
+include "cg_model.pxi"
 
 cdef const cg_model_t *table() noexcept nogil
 

@@ -39,17 +39,18 @@ def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> Equatio
     Hypotheses: no constraints on the velocities; each ignored displacement is cyclic (X_r L = 0, X_r commutes with
     every field and with X_0, Q_r = 0); L of second degree in the ignored velocities; a velocity remains.
     """
-    g, fields = system.nodes.graph.copy(), system.nodes.fields
+    nodes = system.nodes
+    g, fields = nodes.graph.copy(), nodes.fields
     gone = _ignored(g, system, ignore)
     constants = _constants(system, gone)
     reduced = _reduced(g, system, gone, [g.symbol(s.name) for s in constants])
     rates, mass, force = _equations(g, system, reduced)
     # The user's outputs and events keep the coordinates that they need.
-    events = [n for e in system.nodes.events for n in (e.guard, *e.reset.values())]
-    wanted = g.substitute([*system.nodes.outputs.values(), *events], reduced.eliminated)
+    events = [n for e in nodes.events for n in (e.guard, *e.reset.values())]
+    wanted = g.substitute([*nodes.outputs.values(), *events], reduced.eliminated)
     kept = _closed(g, fields.coordinates, rates, [*force, *(m for row in mass for m in row), *wanted])
     declared = {system.velocities[r]: g.neg(s) for r, s in zip(gone, reduced.by_a, strict=True)}
-    declared |= {system.velocities[j]: system.nodes.eta[j] for j in reduced.stay}
+    declared |= {system.velocities[j]: nodes.eta[j] for j in reduced.stay}
     return EquationNodes(
         system=system,
         form="routh",
@@ -95,9 +96,10 @@ class _Reduced:
 
 def _reduced(g: Graph, system: System, gone: Sequence[int], constants: Sequence[Node]) -> _Reduced:
     """R(t, x, eta_j, a) = L - a_r eta_r and its derivatives."""
-    eta, x = system.nodes.eta, system.nodes.fields.coordinates
+    nodes = system.nodes
+    eta, x = nodes.eta, nodes.fields.coordinates
     stay = [a for a in range(len(eta)) if a not in gone]
-    lagrangian = system.nodes.lagrangian(g)
+    lagrangian = nodes.lagrangian(g)
     momenta = gradient(g, lagrangian, eta)
     cyclic = [momenta[r] for r in gone]
     eliminated, pivots = _eliminate(g, system, cyclic, gone, constants)
@@ -115,12 +117,11 @@ def _equations(
     g: Graph, system: System, reduced: _Reduced
 ) -> tuple[list[Node], list[list[Node]], list[Node]]:
     """dx/dt, and M and f of the equations in the remaining velocities."""
-    fields = system.nodes.fields
-    forces = [
-        g.add(g.dot(f, reduced.by_x), q) for f, q in zip(fields.along, system.nodes.forces, strict=True)
-    ]
-    add_brackets(g, forces, structure_functions(g, system), reduced.momenta, system.nodes.eta)
-    rates = g.substitute(fields.velocity(g, system.nodes.eta), reduced.eliminated)
+    nodes = system.nodes
+    fields = nodes.fields
+    forces = [g.add(g.dot(f, reduced.by_x), q) for f, q in zip(fields.along, nodes.forces, strict=True)]
+    add_brackets(g, forces, structure_functions(g, system), reduced.momenta, nodes.eta)
+    rates = g.substitute(fields.velocity(g, nodes.eta), reduced.eliminated)
     right = g.substitute([forces[j] for j in reduced.stay], reduced.eliminated)
     momenta = [reduced.momenta[j] for j in reduced.stay]
     return rates, *momentum_equations(g, momenta, right, reduced.eta, fields.flow(g, rates))
