@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 
+from chaplygin.runtime.executors import cores
+
 QUICK = bool(os.environ.get("CHAPLYGIN_BENCH_QUICK"))
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+CORES = cores()
 ROUNDS = 3 if QUICK else 7
 SAMPLE = 200
 """Number of trajectories used to measure errors."""

@@ -18,6 +18,7 @@ from scipy.integrate import solve_ivp
 
 import chaplygin as cg
 from chaplygin.commands import brackets, equation_lines, progress, table
+from chaplygin.runtime.executors import cores
 from chaplygin.timing import best, lambdified, rk4
 
 Array = NDArray[np.float64]
@@ -256,8 +257,7 @@ def picture(sleigh: Any, model: Any) -> None:
 
 
 def many_runs(sleigh: Any, model: Any) -> None:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    heading(f"{COUNT:,} sleighs with scattered initial states, one compiled model, {cores} cores")
+    heading(f"{COUNT:,} sleighs with scattered initial states, one compiled model, {cores()} cores")
     random = np.random.default_rng(1)
     initial = {
         "phi": random.uniform(-np.pi, np.pi, COUNT),

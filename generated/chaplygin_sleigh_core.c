@@ -263,6 +263,14 @@ static const cg_variable_t cg_declared[] = {
     {"v", "m/s", "speed along the blade", 1.0, CG_VELOCITY, 0},
     {"w", "m/s", "speed across the blade", 0.0, CG_VELOCITY, 0},
 };
+static const cg_kernel_entry_t cg_kernels[] = {
+    {"rhs", "dx/dt", CG_TAKES_STATE, 5, (cg_function_t)chaplygin_sleigh_rhs},
+    {"jvp", "the derivative of rhs along v", CG_TAKES_DIRECTION, 5, (cg_function_t)chaplygin_sleigh_jvp},
+    {"jacobian", "d(dx_i/dt)/dx_j, row by row", CG_TAKES_STATE, 25, (cg_function_t)chaplygin_sleigh_jacobian},
+    {"outputs", "the outputs", CG_TAKES_STATE, 2, (cg_function_t)chaplygin_sleigh_outputs},
+    {"invariants", "the invariants, then the residuals", CG_TAKES_STATE, 2, (cg_function_t)chaplygin_sleigh_invariants},
+    {NULL, NULL, 0, 0, NULL},
+};
 
 #ifdef CHAPLYGIN_INLINE_METHODS
 #define CG_MODEL_N 5
@@ -309,20 +317,21 @@ const cg_model_t chaplygin_sleigh_model = {
     "3e1783aa382c08484d32c0141a2aedea322c5f7102ecb6ac5ace8eec89e44e37", /* digest */
     "chaplygin 0.1.0", /* generator */
     "float64", /* scalar */
+    "t", /* independent */
     5, /* n_states */
-    3, /* n_coordinates */
     3, /* n_parameters */
     0, /* n_inputs */
     2, /* n_outputs */
     2, /* n_invariants */
     0, /* n_guards */
-    0, /* n_events */
     0, /* n_modes */
     6, /* n_declared */
+    0, /* n_events */
+    0, /* n_contacts */
+    3, /* n_coordinates */
+    0, /* n_consistency */
     0, /* n_work */
     4, /* n_hoisted */
-    0, /* n_contacts */
-    0, /* n_consistency */
     cg_states, /* states */
     cg_parameters, /* parameters */
     NULL, /* inputs */
@@ -333,19 +342,19 @@ const cg_model_t chaplygin_sleigh_model = {
     cg_declared, /* declared */
     NULL, /* events */
     NULL, /* contacts */
+    cg_kernels, /* kernels */
     chaplygin_sleigh_rhs, /* rhs */
-    chaplygin_sleigh_jacobian, /* jacobian */
     chaplygin_sleigh_jvp, /* jvp */
+    chaplygin_sleigh_jacobian, /* jacobian */
     chaplygin_sleigh_outputs, /* outputs_fn */
     chaplygin_sleigh_invariants, /* invariants_fn */
     NULL, /* guards_fn */
     NULL, /* reset */
     NULL, /* contacts_fn */
-    NULL, /* mode */
     NULL, /* project */
     NULL, /* initial */
+    NULL, /* consistency */
     chaplygin_sleigh_hoist, /* hoist */
     CG_METHODS, /* methods */
     cg_lane_sets, /* lane_sets */
-    NULL, /* consistency */
 };

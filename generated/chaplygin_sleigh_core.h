@@ -18,11 +18,11 @@ extern const cg_model_t chaplygin_sleigh_model;
 
 int chaplygin_sleigh_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                          const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
-int chaplygin_sleigh_jacobian(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
-                              const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int chaplygin_sleigh_jvp(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                          const double *CG_RESTRICT u, const double *CG_RESTRICT v, double *CG_RESTRICT out,
                          double *CG_RESTRICT work);
+int chaplygin_sleigh_jacobian(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                              const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int chaplygin_sleigh_outputs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                              const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int chaplygin_sleigh_invariants(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,

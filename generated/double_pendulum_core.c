@@ -317,6 +317,14 @@ static const cg_variable_t cg_declared[] = {
     {"theta1_dot", "", "", 0.0, CG_VELOCITY, 0},
     {"theta2_dot", "", "", 0.5, CG_VELOCITY, 0},
 };
+static const cg_kernel_entry_t cg_kernels[] = {
+    {"rhs", "dx/dt", CG_TAKES_STATE, 4, (cg_function_t)double_pendulum_rhs},
+    {"jvp", "the derivative of rhs along v", CG_TAKES_DIRECTION, 4, (cg_function_t)double_pendulum_jvp},
+    {"jacobian", "d(dx_i/dt)/dx_j, row by row", CG_TAKES_STATE, 16, (cg_function_t)double_pendulum_jacobian},
+    {"outputs", "the outputs", CG_TAKES_STATE, 2, (cg_function_t)double_pendulum_outputs},
+    {"invariants", "the invariants, then the residuals", CG_TAKES_STATE, 1, (cg_function_t)double_pendulum_invariants},
+    {NULL, NULL, 0, 0, NULL},
+};
 
 #ifdef CHAPLYGIN_INLINE_METHODS
 #define CG_MODEL_N 4
@@ -363,20 +371,21 @@ const cg_model_t double_pendulum_model = {
     "eeb50df373168184bc1f29cf42651b9096a7210e77f3a977b387acde564fff56", /* digest */
     "chaplygin 0.1.0", /* generator */
     "float64", /* scalar */
+    "t", /* independent */
     4, /* n_states */
-    2, /* n_coordinates */
     5, /* n_parameters */
     0, /* n_inputs */
     2, /* n_outputs */
     1, /* n_invariants */
     0, /* n_guards */
-    0, /* n_events */
     0, /* n_modes */
     4, /* n_declared */
+    0, /* n_events */
+    0, /* n_contacts */
+    2, /* n_coordinates */
+    0, /* n_consistency */
     0, /* n_work */
     5, /* n_hoisted */
-    0, /* n_contacts */
-    0, /* n_consistency */
     cg_states, /* states */
     cg_parameters, /* parameters */
     NULL, /* inputs */
@@ -387,19 +396,19 @@ const cg_model_t double_pendulum_model = {
     cg_declared, /* declared */
     NULL, /* events */
     NULL, /* contacts */
+    cg_kernels, /* kernels */
     double_pendulum_rhs, /* rhs */
-    double_pendulum_jacobian, /* jacobian */
     double_pendulum_jvp, /* jvp */
+    double_pendulum_jacobian, /* jacobian */
     double_pendulum_outputs, /* outputs_fn */
     double_pendulum_invariants, /* invariants_fn */
     NULL, /* guards_fn */
     NULL, /* reset */
     NULL, /* contacts_fn */
-    NULL, /* mode */
     NULL, /* project */
     NULL, /* initial */
+    NULL, /* consistency */
     double_pendulum_hoist, /* hoist */
     CG_METHODS, /* methods */
     cg_lane_sets, /* lane_sets */
-    NULL, /* consistency */
 };

@@ -18,11 +18,11 @@ extern const cg_model_t double_pendulum_model;
 
 int double_pendulum_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                         const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
-int double_pendulum_jacobian(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
-                             const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int double_pendulum_jvp(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                         const double *CG_RESTRICT u, const double *CG_RESTRICT v, double *CG_RESTRICT out,
                         double *CG_RESTRICT work);
+int double_pendulum_jacobian(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                             const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int double_pendulum_outputs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                             const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int double_pendulum_invariants(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,

@@ -412,6 +412,15 @@ static const cg_variable_t cg_declared[] = {
     {"w2", "rad/s", "angular velocity about body axis 2", 1.0, CG_VELOCITY, 0},
     {"w3", "rad/s", "angular velocity about body axis 3", 0.2, CG_VELOCITY, 0},
 };
+static const cg_kernel_entry_t cg_kernels[] = {
+    {"rhs", "dx/dt", CG_TAKES_STATE, 7, (cg_function_t)euler_rigid_body_rhs},
+    {"jvp", "the derivative of rhs along v", CG_TAKES_DIRECTION, 7, (cg_function_t)euler_rigid_body_jvp},
+    {"jacobian", "d(dx_i/dt)/dx_j, row by row", CG_TAKES_STATE, 49, (cg_function_t)euler_rigid_body_jacobian},
+    {"outputs", "the outputs", CG_TAKES_STATE, 3, (cg_function_t)euler_rigid_body_outputs},
+    {"invariants", "the invariants, then the residuals", CG_TAKES_STATE, 5, (cg_function_t)euler_rigid_body_invariants},
+    {"consistency", "r, its terms and its slopes, for each r that is zero at the start", CG_TAKES_STATE, 3, (cg_function_t)euler_rigid_body_consistency},
+    {NULL, NULL, 0, 0, NULL},
+};
 
 #ifdef CHAPLYGIN_INLINE_METHODS
 #define CG_MODEL_N 7
@@ -458,20 +467,21 @@ const cg_model_t euler_rigid_body_model = {
     "588a9ae50343f2727dcb7eca4ad754dde4916bd9783aa3763b5f575675258118", /* digest */
     "chaplygin 0.1.0", /* generator */
     "float64", /* scalar */
+    "t", /* independent */
     7, /* n_states */
-    4, /* n_coordinates */
     3, /* n_parameters */
     0, /* n_inputs */
     3, /* n_outputs */
     5, /* n_invariants */
     0, /* n_guards */
-    0, /* n_events */
     0, /* n_modes */
     7, /* n_declared */
+    0, /* n_events */
+    0, /* n_contacts */
+    4, /* n_coordinates */
+    1, /* n_consistency */
     0, /* n_work */
     3, /* n_hoisted */
-    0, /* n_contacts */
-    1, /* n_consistency */
     cg_states, /* states */
     cg_parameters, /* parameters */
     NULL, /* inputs */
@@ -482,19 +492,19 @@ const cg_model_t euler_rigid_body_model = {
     cg_declared, /* declared */
     NULL, /* events */
     NULL, /* contacts */
+    cg_kernels, /* kernels */
     euler_rigid_body_rhs, /* rhs */
-    euler_rigid_body_jacobian, /* jacobian */
     euler_rigid_body_jvp, /* jvp */
+    euler_rigid_body_jacobian, /* jacobian */
     euler_rigid_body_outputs, /* outputs_fn */
     euler_rigid_body_invariants, /* invariants_fn */
     NULL, /* guards_fn */
     NULL, /* reset */
     NULL, /* contacts_fn */
-    NULL, /* mode */
     NULL, /* project */
     NULL, /* initial */
+    euler_rigid_body_consistency, /* consistency */
     euler_rigid_body_hoist, /* hoist */
     CG_METHODS, /* methods */
     cg_lane_sets, /* lane_sets */
-    euler_rigid_body_consistency, /* consistency */
 };

@@ -18,11 +18,11 @@ extern const cg_model_t euler_rigid_body_model;
 
 int euler_rigid_body_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                          const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
-int euler_rigid_body_jacobian(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
-                              const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int euler_rigid_body_jvp(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                          const double *CG_RESTRICT u, const double *CG_RESTRICT v, double *CG_RESTRICT out,
                          double *CG_RESTRICT work);
+int euler_rigid_body_jacobian(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                              const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int euler_rigid_body_outputs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                              const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int euler_rigid_body_invariants(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,

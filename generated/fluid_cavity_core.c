@@ -971,6 +971,15 @@ static const cg_variable_t cg_declared[] = {
     {"O2", "rad/s", "rate of the fluid's circuits about axis 2", 0.1, CG_VELOCITY, 0},
     {"O3", "rad/s", "rate of the fluid's circuits about axis 3", 0.5, CG_VELOCITY, 0},
 };
+static const cg_kernel_entry_t cg_kernels[] = {
+    {"rhs", "dx/dt", CG_TAKES_STATE, 14, (cg_function_t)fluid_cavity_rhs},
+    {"jvp", "the derivative of rhs along v", CG_TAKES_DIRECTION, 14, (cg_function_t)fluid_cavity_jvp},
+    {"jacobian", "d(dx_i/dt)/dx_j, row by row", CG_TAKES_STATE, 196, (cg_function_t)fluid_cavity_jacobian},
+    {"outputs", "the outputs", CG_TAKES_STATE, 8, (cg_function_t)fluid_cavity_outputs},
+    {"invariants", "the invariants, then the residuals", CG_TAKES_STATE, 5, (cg_function_t)fluid_cavity_invariants},
+    {"consistency", "r, its terms and its slopes, for each r that is zero at the start", CG_TAKES_STATE, 6, (cg_function_t)fluid_cavity_consistency},
+    {NULL, NULL, 0, 0, NULL},
+};
 
 #ifdef CHAPLYGIN_INLINE_METHODS
 #define CG_MODEL_N 14
@@ -1017,20 +1026,21 @@ const cg_model_t fluid_cavity_model = {
     "5f3bd3dc50a63004cb6fa6190029e79bd0d65469b5a25784c4090e5bbf046626", /* digest */
     "chaplygin 0.1.0", /* generator */
     "float64", /* scalar */
+    "t", /* independent */
     14, /* n_states */
-    8, /* n_coordinates */
     7, /* n_parameters */
     0, /* n_inputs */
     8, /* n_outputs */
     5, /* n_invariants */
     0, /* n_guards */
-    0, /* n_events */
     0, /* n_modes */
     14, /* n_declared */
+    0, /* n_events */
+    0, /* n_contacts */
+    8, /* n_coordinates */
+    2, /* n_consistency */
     0, /* n_work */
     24, /* n_hoisted */
-    0, /* n_contacts */
-    2, /* n_consistency */
     cg_states, /* states */
     cg_parameters, /* parameters */
     NULL, /* inputs */
@@ -1041,19 +1051,19 @@ const cg_model_t fluid_cavity_model = {
     cg_declared, /* declared */
     NULL, /* events */
     NULL, /* contacts */
+    cg_kernels, /* kernels */
     fluid_cavity_rhs, /* rhs */
-    fluid_cavity_jacobian, /* jacobian */
     fluid_cavity_jvp, /* jvp */
+    fluid_cavity_jacobian, /* jacobian */
     fluid_cavity_outputs, /* outputs_fn */
     fluid_cavity_invariants, /* invariants_fn */
     NULL, /* guards_fn */
     NULL, /* reset */
     NULL, /* contacts_fn */
-    NULL, /* mode */
     NULL, /* project */
     NULL, /* initial */
+    fluid_cavity_consistency, /* consistency */
     fluid_cavity_hoist, /* hoist */
     CG_METHODS, /* methods */
     cg_lane_sets, /* lane_sets */
-    fluid_cavity_consistency, /* consistency */
 };

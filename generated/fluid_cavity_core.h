@@ -18,11 +18,11 @@ extern const cg_model_t fluid_cavity_model;
 
 int fluid_cavity_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                      const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
-int fluid_cavity_jacobian(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
-                          const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int fluid_cavity_jvp(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                      const double *CG_RESTRICT u, const double *CG_RESTRICT v, double *CG_RESTRICT out,
                      double *CG_RESTRICT work);
+int fluid_cavity_jacobian(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                          const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int fluid_cavity_outputs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                          const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int fluid_cavity_invariants(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,

@@ -467,6 +467,15 @@ static const cg_variable_t cg_declared[] = {
     {"w3", "rad/s", "angular velocity about body axis 3", 0.2, CG_VELOCITY, 0},
     {"eta4", "rad/s", "rate of the rotor relative to the body", 5.0, CG_VELOCITY, 0},
 };
+static const cg_kernel_entry_t cg_kernels[] = {
+    {"rhs", "dx/dt", CG_TAKES_STATE, 7, (cg_function_t)gyrostat_rhs},
+    {"jvp", "the derivative of rhs along v", CG_TAKES_DIRECTION, 7, (cg_function_t)gyrostat_jvp},
+    {"jacobian", "d(dx_i/dt)/dx_j, row by row", CG_TAKES_STATE, 49, (cg_function_t)gyrostat_jacobian},
+    {"outputs", "the outputs", CG_TAKES_STATE, 6, (cg_function_t)gyrostat_outputs},
+    {"invariants", "the invariants, then the residuals", CG_TAKES_STATE, 6, (cg_function_t)gyrostat_invariants},
+    {"initial", "the states and parameters for the declared variables x", CG_TAKES_DECLARED, 12, (cg_function_t)gyrostat_initial},
+    {NULL, NULL, 0, 0, NULL},
+};
 
 #ifdef CHAPLYGIN_INLINE_METHODS
 #define CG_MODEL_N 7
@@ -513,20 +522,21 @@ const cg_model_t gyrostat_model = {
     "5ae205de52037a43585e05950bac4f718643935948632fa62acd8974d1058871", /* digest */
     "chaplygin 0.1.0", /* generator */
     "float64", /* scalar */
+    "t", /* independent */
     7, /* n_states */
-    4, /* n_coordinates */
     5, /* n_parameters */
     0, /* n_inputs */
     6, /* n_outputs */
     6, /* n_invariants */
     0, /* n_guards */
-    0, /* n_events */
     0, /* n_modes */
     9, /* n_declared */
+    0, /* n_events */
+    0, /* n_contacts */
+    4, /* n_coordinates */
+    0, /* n_consistency */
     0, /* n_work */
     5, /* n_hoisted */
-    0, /* n_contacts */
-    0, /* n_consistency */
     cg_states, /* states */
     cg_parameters, /* parameters */
     NULL, /* inputs */
@@ -537,19 +547,19 @@ const cg_model_t gyrostat_model = {
     cg_declared, /* declared */
     NULL, /* events */
     NULL, /* contacts */
+    cg_kernels, /* kernels */
     gyrostat_rhs, /* rhs */
-    gyrostat_jacobian, /* jacobian */
     gyrostat_jvp, /* jvp */
+    gyrostat_jacobian, /* jacobian */
     gyrostat_outputs, /* outputs_fn */
     gyrostat_invariants, /* invariants_fn */
     NULL, /* guards_fn */
     NULL, /* reset */
     NULL, /* contacts_fn */
-    NULL, /* mode */
     NULL, /* project */
     gyrostat_initial, /* initial */
+    NULL, /* consistency */
     gyrostat_hoist, /* hoist */
     CG_METHODS, /* methods */
     cg_lane_sets, /* lane_sets */
-    NULL, /* consistency */
 };

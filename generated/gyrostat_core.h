@@ -18,11 +18,11 @@ extern const cg_model_t gyrostat_model;
 
 int gyrostat_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                  const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
-int gyrostat_jacobian(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
-                      const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int gyrostat_jvp(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                  const double *CG_RESTRICT u, const double *CG_RESTRICT v, double *CG_RESTRICT out,
                  double *CG_RESTRICT work);
+int gyrostat_jacobian(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                      const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int gyrostat_outputs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                      const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int gyrostat_invariants(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,

@@ -149,6 +149,13 @@ static const cg_variable_t cg_declared[] = {
     {"x", "m", "displacement", 1.0, CG_COORDINATE, 0},
     {"x_dot", "", "", 0.5, CG_VELOCITY, 0},
 };
+static const cg_kernel_entry_t cg_kernels[] = {
+    {"rhs", "dx/dt", CG_TAKES_STATE, 2, (cg_function_t)harmonic_oscillator_rhs},
+    {"jvp", "the derivative of rhs along v", CG_TAKES_DIRECTION, 2, (cg_function_t)harmonic_oscillator_jvp},
+    {"jacobian", "d(dx_i/dt)/dx_j, row by row", CG_TAKES_STATE, 4, (cg_function_t)harmonic_oscillator_jacobian},
+    {"invariants", "the invariants, then the residuals", CG_TAKES_STATE, 1, (cg_function_t)harmonic_oscillator_invariants},
+    {NULL, NULL, 0, 0, NULL},
+};
 
 #ifdef CHAPLYGIN_INLINE_METHODS
 #define CG_MODEL_N 2
@@ -195,20 +202,21 @@ const cg_model_t harmonic_oscillator_model = {
     "e8e41aa3e3c4617678498398aa6c9feb7f557ca6724d50b311fdf6504f2e5260", /* digest */
     "chaplygin 0.1.0", /* generator */
     "float64", /* scalar */
+    "t", /* independent */
     2, /* n_states */
-    1, /* n_coordinates */
     2, /* n_parameters */
     0, /* n_inputs */
     0, /* n_outputs */
     1, /* n_invariants */
     0, /* n_guards */
-    0, /* n_events */
     0, /* n_modes */
     2, /* n_declared */
+    0, /* n_events */
+    0, /* n_contacts */
+    1, /* n_coordinates */
+    0, /* n_consistency */
     0, /* n_work */
     1, /* n_hoisted */
-    0, /* n_contacts */
-    0, /* n_consistency */
     cg_states, /* states */
     cg_parameters, /* parameters */
     NULL, /* inputs */
@@ -219,19 +227,19 @@ const cg_model_t harmonic_oscillator_model = {
     cg_declared, /* declared */
     NULL, /* events */
     NULL, /* contacts */
+    cg_kernels, /* kernels */
     harmonic_oscillator_rhs, /* rhs */
-    harmonic_oscillator_jacobian, /* jacobian */
     harmonic_oscillator_jvp, /* jvp */
+    harmonic_oscillator_jacobian, /* jacobian */
     NULL, /* outputs_fn */
     harmonic_oscillator_invariants, /* invariants_fn */
     NULL, /* guards_fn */
     NULL, /* reset */
     NULL, /* contacts_fn */
-    NULL, /* mode */
     NULL, /* project */
     NULL, /* initial */
+    NULL, /* consistency */
     harmonic_oscillator_hoist, /* hoist */
     CG_METHODS, /* methods */
     cg_lane_sets, /* lane_sets */
-    NULL, /* consistency */
 };

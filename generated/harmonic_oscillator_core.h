@@ -18,12 +18,12 @@ extern const cg_model_t harmonic_oscillator_model;
 
 int harmonic_oscillator_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                             const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
-int harmonic_oscillator_jacobian(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
-                                 const double *CG_RESTRICT u, double *CG_RESTRICT out,
-                                 double *CG_RESTRICT work);
 int harmonic_oscillator_jvp(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                             const double *CG_RESTRICT u, const double *CG_RESTRICT v, double *CG_RESTRICT out,
                             double *CG_RESTRICT work);
+int harmonic_oscillator_jacobian(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                                 const double *CG_RESTRICT u, double *CG_RESTRICT out,
+                                 double *CG_RESTRICT work);
 int harmonic_oscillator_invariants(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                                    const double *CG_RESTRICT u, double *CG_RESTRICT out,
                                    double *CG_RESTRICT work);

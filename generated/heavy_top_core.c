@@ -449,6 +449,15 @@ static const cg_variable_t cg_declared[] = {
     {"w2", "rad/s", "angular velocity about body axis 2", -0.2, CG_VELOCITY, 0},
     {"w3", "rad/s", "angular velocity about body axis 3", 4.0, CG_VELOCITY, 0},
 };
+static const cg_kernel_entry_t cg_kernels[] = {
+    {"rhs", "dx/dt", CG_TAKES_STATE, 7, (cg_function_t)heavy_top_rhs},
+    {"jvp", "the derivative of rhs along v", CG_TAKES_DIRECTION, 7, (cg_function_t)heavy_top_jvp},
+    {"jacobian", "d(dx_i/dt)/dx_j, row by row", CG_TAKES_STATE, 49, (cg_function_t)heavy_top_jacobian},
+    {"outputs", "the outputs", CG_TAKES_STATE, 2, (cg_function_t)heavy_top_outputs},
+    {"invariants", "the invariants, then the residuals", CG_TAKES_STATE, 3, (cg_function_t)heavy_top_invariants},
+    {"consistency", "r, its terms and its slopes, for each r that is zero at the start", CG_TAKES_STATE, 3, (cg_function_t)heavy_top_consistency},
+    {NULL, NULL, 0, 0, NULL},
+};
 
 #ifdef CHAPLYGIN_INLINE_METHODS
 #define CG_MODEL_N 7
@@ -495,20 +504,21 @@ const cg_model_t heavy_top_model = {
     "f94e9588f3b825f16c172e8f90d57918c9995b28854126bcb7f5cdc2f3b9e31a", /* digest */
     "chaplygin 0.1.0", /* generator */
     "float64", /* scalar */
+    "t", /* independent */
     7, /* n_states */
-    4, /* n_coordinates */
     8, /* n_parameters */
     0, /* n_inputs */
     2, /* n_outputs */
     3, /* n_invariants */
     0, /* n_guards */
-    0, /* n_events */
     0, /* n_modes */
     7, /* n_declared */
+    0, /* n_events */
+    0, /* n_contacts */
+    4, /* n_coordinates */
+    1, /* n_consistency */
     0, /* n_work */
     9, /* n_hoisted */
-    0, /* n_contacts */
-    1, /* n_consistency */
     cg_states, /* states */
     cg_parameters, /* parameters */
     NULL, /* inputs */
@@ -519,19 +529,19 @@ const cg_model_t heavy_top_model = {
     cg_declared, /* declared */
     NULL, /* events */
     NULL, /* contacts */
+    cg_kernels, /* kernels */
     heavy_top_rhs, /* rhs */
-    heavy_top_jacobian, /* jacobian */
     heavy_top_jvp, /* jvp */
+    heavy_top_jacobian, /* jacobian */
     heavy_top_outputs, /* outputs_fn */
     heavy_top_invariants, /* invariants_fn */
     NULL, /* guards_fn */
     NULL, /* reset */
     NULL, /* contacts_fn */
-    NULL, /* mode */
     NULL, /* project */
     NULL, /* initial */
+    heavy_top_consistency, /* consistency */
     heavy_top_hoist, /* hoist */
     CG_METHODS, /* methods */
     cg_lane_sets, /* lane_sets */
-    heavy_top_consistency, /* consistency */
 };

@@ -18,11 +18,11 @@ extern const cg_model_t heavy_top_model;
 
 int heavy_top_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                   const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
-int heavy_top_jacobian(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
-                       const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int heavy_top_jvp(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                   const double *CG_RESTRICT u, const double *CG_RESTRICT v, double *CG_RESTRICT out,
                   double *CG_RESTRICT work);
+int heavy_top_jacobian(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                       const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int heavy_top_outputs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                       const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int heavy_top_invariants(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,

@@ -446,6 +446,16 @@ static const cg_variable_t cg_declared[] = {
     {"w2", "rad/s", "angular velocity about body axis 2", -0.4, CG_VELOCITY, 0},
     {"w3", "rad/s", "angular velocity about body axis 3", 1.5, CG_VELOCITY, 0},
 };
+static const cg_kernel_entry_t cg_kernels[] = {
+    {"rhs", "dx/dt", CG_TAKES_STATE, 7, (cg_function_t)kovalevskaya_top_rhs},
+    {"jvp", "the derivative of rhs along v", CG_TAKES_DIRECTION, 7, (cg_function_t)kovalevskaya_top_jvp},
+    {"jacobian", "d(dx_i/dt)/dx_j, row by row", CG_TAKES_STATE, 49, (cg_function_t)kovalevskaya_top_jacobian},
+    {"outputs", "the outputs", CG_TAKES_STATE, 5, (cg_function_t)kovalevskaya_top_outputs},
+    {"invariants", "the invariants, then the residuals", CG_TAKES_STATE, 3, (cg_function_t)kovalevskaya_top_invariants},
+    {"initial", "the states and parameters for the declared variables x", CG_TAKES_DECLARED, 11, (cg_function_t)kovalevskaya_top_initial},
+    {"consistency", "r, its terms and its slopes, for each r that is zero at the start", CG_TAKES_STATE, 3, (cg_function_t)kovalevskaya_top_consistency},
+    {NULL, NULL, 0, 0, NULL},
+};
 
 #ifdef CHAPLYGIN_INLINE_METHODS
 #define CG_MODEL_N 7
@@ -492,20 +502,21 @@ const cg_model_t kovalevskaya_top_model = {
     "8d663595a7e484c15c3de1438e3d5a8380a5092a6da281fe6f1c75399c50055d", /* digest */
     "chaplygin 0.1.0", /* generator */
     "float64", /* scalar */
+    "t", /* independent */
     7, /* n_states */
-    4, /* n_coordinates */
     4, /* n_parameters */
     0, /* n_inputs */
     5, /* n_outputs */
     3, /* n_invariants */
     0, /* n_guards */
-    0, /* n_events */
     0, /* n_modes */
     7, /* n_declared */
+    0, /* n_events */
+    0, /* n_contacts */
+    4, /* n_coordinates */
+    1, /* n_consistency */
     0, /* n_work */
     5, /* n_hoisted */
-    0, /* n_contacts */
-    1, /* n_consistency */
     cg_states, /* states */
     cg_parameters, /* parameters */
     NULL, /* inputs */
@@ -516,19 +527,19 @@ const cg_model_t kovalevskaya_top_model = {
     cg_declared, /* declared */
     NULL, /* events */
     NULL, /* contacts */
+    cg_kernels, /* kernels */
     kovalevskaya_top_rhs, /* rhs */
-    kovalevskaya_top_jacobian, /* jacobian */
     kovalevskaya_top_jvp, /* jvp */
+    kovalevskaya_top_jacobian, /* jacobian */
     kovalevskaya_top_outputs, /* outputs_fn */
     kovalevskaya_top_invariants, /* invariants_fn */
     NULL, /* guards_fn */
     NULL, /* reset */
     NULL, /* contacts_fn */
-    NULL, /* mode */
     NULL, /* project */
     kovalevskaya_top_initial, /* initial */
+    kovalevskaya_top_consistency, /* consistency */
     kovalevskaya_top_hoist, /* hoist */
     CG_METHODS, /* methods */
     cg_lane_sets, /* lane_sets */
-    kovalevskaya_top_consistency, /* consistency */
 };

@@ -2,36 +2,6 @@
 # Declaration: 2caddd6be09cfa68aae4d5ff6f1aa5e9f893cc7518ead32ab6f1287df0576fed
 # Regenerate with: chaplygin emit n_link_pendulum_5 --form lagrange -o DIR
 #
-# For other Cython code: `from chaplygin.generated.n_link_pendulum_5 cimport rhs, table`, compiled with the folder of
-# chaplygin.h (chaplygin.runtime) among the include directories. All arrays are the caller's; lengths and status codes
-# are those of chaplygin.h; a kernel that the model does not have returns CG_UNSUPPORTED.
-
-from libc.stdint cimport int32_t
-
-cdef extern from "chaplygin.h":
-    ctypedef struct cg_model_t:
-        pass
-
-cdef const cg_model_t *table() noexcept nogil
-cdef int rhs(double t, const double *x, const double *p, const double *u, double *out,
-             double *work) noexcept nogil
-cdef int jacobian(double t, const double *x, const double *p, const double *u, double *out,
-                  double *work) noexcept nogil
-cdef int jvp(double t, const double *x, const double *p, const double *u, const double *v, double *out,
-             double *work) noexcept nogil
-cdef int outputs(double t, const double *x, const double *p, const double *u, double *out,
-                 double *work) noexcept nogil
-cdef int invariants(double t, const double *x, const double *p, const double *u, double *out,
-                    double *work) noexcept nogil
-cdef int guards(double t, const double *x, const double *p, const double *u, double *out,
-                double *work) noexcept nogil
-cdef int reset(int32_t event, double t, const double *x, const double *p, const double *u, double *out,
-               double *work) noexcept nogil
-cdef int contacts(double t, const double *x, const double *p, const double *u, double *out,
-                  double *work) noexcept nogil
-cdef int project(double t, const double *x, const double *p, const double *u, double *out,
-                 double *work) noexcept nogil
-cdef int initial(double t, const double *x, const double *p, const double *u, double *out,
-                 double *work) noexcept nogil
-cdef int consistency(double t, const double *x, const double *p, const double *u, double *out,
-                     double *work) noexcept nogil
+# For other Cython code: `from chaplygin.generated.n_link_pendulum_5 cimport rhs, table`, compiled with the folders that
+# `chaplygin.generated.include_path()` lists.
+include "cg_kernels.pxi"

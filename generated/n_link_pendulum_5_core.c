@@ -998,6 +998,14 @@ static const cg_variable_t cg_declared[] = {
     {"theta4_dot", "", "", 0.0, CG_VELOCITY, 0},
     {"theta5_dot", "", "", 0.0, CG_VELOCITY, 0},
 };
+static const cg_kernel_entry_t cg_kernels[] = {
+    {"rhs", "dx/dt", CG_TAKES_STATE, 10, (cg_function_t)n_link_pendulum_5_rhs},
+    {"jvp", "the derivative of rhs along v", CG_TAKES_DIRECTION, 10, (cg_function_t)n_link_pendulum_5_jvp},
+    {"jacobian", "d(dx_i/dt)/dx_j, row by row", CG_TAKES_STATE, 100, (cg_function_t)n_link_pendulum_5_jacobian},
+    {"outputs", "the outputs", CG_TAKES_STATE, 2, (cg_function_t)n_link_pendulum_5_outputs},
+    {"invariants", "the invariants, then the residuals", CG_TAKES_STATE, 1, (cg_function_t)n_link_pendulum_5_invariants},
+    {NULL, NULL, 0, 0, NULL},
+};
 
 #ifdef CHAPLYGIN_INLINE_METHODS
 #define CG_MODEL_N 10
@@ -1044,20 +1052,21 @@ const cg_model_t n_link_pendulum_5_model = {
     "2caddd6be09cfa68aae4d5ff6f1aa5e9f893cc7518ead32ab6f1287df0576fed", /* digest */
     "chaplygin 0.1.0", /* generator */
     "float64", /* scalar */
+    "t", /* independent */
     10, /* n_states */
-    5, /* n_coordinates */
     3, /* n_parameters */
     0, /* n_inputs */
     2, /* n_outputs */
     1, /* n_invariants */
     0, /* n_guards */
-    0, /* n_events */
     0, /* n_modes */
     10, /* n_declared */
+    0, /* n_events */
+    0, /* n_contacts */
+    5, /* n_coordinates */
+    0, /* n_consistency */
     0, /* n_work */
     7, /* n_hoisted */
-    0, /* n_contacts */
-    0, /* n_consistency */
     cg_states, /* states */
     cg_parameters, /* parameters */
     NULL, /* inputs */
@@ -1068,19 +1077,19 @@ const cg_model_t n_link_pendulum_5_model = {
     cg_declared, /* declared */
     NULL, /* events */
     NULL, /* contacts */
+    cg_kernels, /* kernels */
     n_link_pendulum_5_rhs, /* rhs */
-    n_link_pendulum_5_jacobian, /* jacobian */
     n_link_pendulum_5_jvp, /* jvp */
+    n_link_pendulum_5_jacobian, /* jacobian */
     n_link_pendulum_5_outputs, /* outputs_fn */
     n_link_pendulum_5_invariants, /* invariants_fn */
     NULL, /* guards_fn */
     NULL, /* reset */
     NULL, /* contacts_fn */
-    NULL, /* mode */
     NULL, /* project */
     NULL, /* initial */
+    NULL, /* consistency */
     n_link_pendulum_5_hoist, /* hoist */
     CG_METHODS, /* methods */
     cg_lane_sets, /* lane_sets */
-    NULL, /* consistency */
 };

@@ -18,11 +18,11 @@ extern const cg_model_t n_link_pendulum_5_model;
 
 int n_link_pendulum_5_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                           const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
-int n_link_pendulum_5_jacobian(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
-                               const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int n_link_pendulum_5_jvp(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                           const double *CG_RESTRICT u, const double *CG_RESTRICT v, double *CG_RESTRICT out,
                           double *CG_RESTRICT work);
+int n_link_pendulum_5_jacobian(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                               const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int n_link_pendulum_5_outputs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                               const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int n_link_pendulum_5_invariants(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,

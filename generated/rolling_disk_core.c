@@ -360,6 +360,14 @@ static const cg_variable_t cg_declared[] = {
     {"w2", "rad/s", "angular velocity about the axis", 5.0, CG_VELOCITY, 0},
     {"w3", "rad/s", "angular velocity about the steepest radius", -0.8, CG_VELOCITY, 0},
 };
+static const cg_kernel_entry_t cg_kernels[] = {
+    {"rhs", "dx/dt", CG_TAKES_STATE, 8, (cg_function_t)rolling_disk_rhs},
+    {"jvp", "the derivative of rhs along v", CG_TAKES_DIRECTION, 8, (cg_function_t)rolling_disk_jvp},
+    {"jacobian", "d(dx_i/dt)/dx_j, row by row", CG_TAKES_STATE, 64, (cg_function_t)rolling_disk_jacobian},
+    {"outputs", "the outputs", CG_TAKES_STATE, 3, (cg_function_t)rolling_disk_outputs},
+    {"invariants", "the invariants, then the residuals", CG_TAKES_STATE, 3, (cg_function_t)rolling_disk_invariants},
+    {NULL, NULL, 0, 0, NULL},
+};
 
 #ifdef CHAPLYGIN_INLINE_METHODS
 #define CG_MODEL_N 8
@@ -406,20 +414,21 @@ const cg_model_t rolling_disk_model = {
     "6854ca434a1c1dd98cb1edf18a298efbdf3b378e4e945a9cc7ced6d6fcc34127", /* digest */
     "chaplygin 0.1.0", /* generator */
     "float64", /* scalar */
+    "t", /* independent */
     8, /* n_states */
-    5, /* n_coordinates */
     5, /* n_parameters */
     0, /* n_inputs */
     3, /* n_outputs */
     3, /* n_invariants */
     0, /* n_guards */
-    0, /* n_events */
     0, /* n_modes */
     10, /* n_declared */
+    0, /* n_events */
+    0, /* n_contacts */
+    5, /* n_coordinates */
+    0, /* n_consistency */
     0, /* n_work */
     5, /* n_hoisted */
-    0, /* n_contacts */
-    0, /* n_consistency */
     cg_states, /* states */
     cg_parameters, /* parameters */
     NULL, /* inputs */
@@ -430,19 +439,19 @@ const cg_model_t rolling_disk_model = {
     cg_declared, /* declared */
     NULL, /* events */
     NULL, /* contacts */
+    cg_kernels, /* kernels */
     rolling_disk_rhs, /* rhs */
-    rolling_disk_jacobian, /* jacobian */
     rolling_disk_jvp, /* jvp */
+    rolling_disk_jacobian, /* jacobian */
     rolling_disk_outputs, /* outputs_fn */
     rolling_disk_invariants, /* invariants_fn */
     NULL, /* guards_fn */
     NULL, /* reset */
     NULL, /* contacts_fn */
-    NULL, /* mode */
     NULL, /* project */
     NULL, /* initial */
+    NULL, /* consistency */
     rolling_disk_hoist, /* hoist */
     CG_METHODS, /* methods */
     cg_lane_sets, /* lane_sets */
-    NULL, /* consistency */
 };

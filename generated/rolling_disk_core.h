@@ -18,11 +18,11 @@ extern const cg_model_t rolling_disk_model;
 
 int rolling_disk_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                      const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
-int rolling_disk_jacobian(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
-                          const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int rolling_disk_jvp(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                      const double *CG_RESTRICT u, const double *CG_RESTRICT v, double *CG_RESTRICT out,
                      double *CG_RESTRICT work);
+int rolling_disk_jacobian(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                          const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int rolling_disk_outputs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                          const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int rolling_disk_invariants(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,

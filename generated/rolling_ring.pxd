@@ -2,36 +2,6 @@
 # Declaration: 6f31700fc927e8692203202aff5465eb69f930c3b616329062f23befd39c7520
 # Regenerate with: chaplygin emit rolling_ring --form maggi -o DIR
 #
-# For other Cython code: `from chaplygin.generated.rolling_ring cimport rhs, table`, compiled with the folder of
-# chaplygin.h (chaplygin.runtime) among the include directories. All arrays are the caller's; lengths and status codes
-# are those of chaplygin.h; a kernel that the model does not have returns CG_UNSUPPORTED.
-
-from libc.stdint cimport int32_t
-
-cdef extern from "chaplygin.h":
-    ctypedef struct cg_model_t:
-        pass
-
-cdef const cg_model_t *table() noexcept nogil
-cdef int rhs(double t, const double *x, const double *p, const double *u, double *out,
-             double *work) noexcept nogil
-cdef int jacobian(double t, const double *x, const double *p, const double *u, double *out,
-                  double *work) noexcept nogil
-cdef int jvp(double t, const double *x, const double *p, const double *u, const double *v, double *out,
-             double *work) noexcept nogil
-cdef int outputs(double t, const double *x, const double *p, const double *u, double *out,
-                 double *work) noexcept nogil
-cdef int invariants(double t, const double *x, const double *p, const double *u, double *out,
-                    double *work) noexcept nogil
-cdef int guards(double t, const double *x, const double *p, const double *u, double *out,
-                double *work) noexcept nogil
-cdef int reset(int32_t event, double t, const double *x, const double *p, const double *u, double *out,
-               double *work) noexcept nogil
-cdef int contacts(double t, const double *x, const double *p, const double *u, double *out,
-                  double *work) noexcept nogil
-cdef int project(double t, const double *x, const double *p, const double *u, double *out,
-                 double *work) noexcept nogil
-cdef int initial(double t, const double *x, const double *p, const double *u, double *out,
-                 double *work) noexcept nogil
-cdef int consistency(double t, const double *x, const double *p, const double *u, double *out,
-                     double *work) noexcept nogil
+# For other Cython code: `from chaplygin.generated.rolling_ring cimport rhs, table`, compiled with the folders that
+# `chaplygin.generated.include_path()` lists.
+include "cg_kernels.pxi"

@@ -483,6 +483,14 @@ static const cg_variable_t cg_declared[] = {
     {"theta_dot", "", "", 0.9, CG_VELOCITY, 0},
     {"phi_dot", "", "", 2.0, CG_VELOCITY, 0},
 };
+static const cg_kernel_entry_t cg_kernels[] = {
+    {"rhs", "dx/dt", CG_TAKES_STATE, 8, (cg_function_t)rolling_ring_rhs},
+    {"jvp", "the derivative of rhs along v", CG_TAKES_DIRECTION, 8, (cg_function_t)rolling_ring_jvp},
+    {"jacobian", "d(dx_i/dt)/dx_j, row by row", CG_TAKES_STATE, 64, (cg_function_t)rolling_ring_jacobian},
+    {"outputs", "the outputs", CG_TAKES_STATE, 10, (cg_function_t)rolling_ring_outputs},
+    {"invariants", "the invariants, then the residuals", CG_TAKES_STATE, 3, (cg_function_t)rolling_ring_invariants},
+    {NULL, NULL, 0, 0, NULL},
+};
 
 #ifdef CHAPLYGIN_INLINE_METHODS
 #define CG_MODEL_N 8
@@ -529,20 +537,21 @@ const cg_model_t rolling_ring_model = {
     "6f31700fc927e8692203202aff5465eb69f930c3b616329062f23befd39c7520", /* digest */
     "chaplygin 0.1.0", /* generator */
     "float64", /* scalar */
+    "t", /* independent */
     8, /* n_states */
-    5, /* n_coordinates */
     8, /* n_parameters */
     0, /* n_inputs */
     10, /* n_outputs */
     3, /* n_invariants */
     0, /* n_guards */
-    0, /* n_events */
     0, /* n_modes */
     10, /* n_declared */
+    0, /* n_events */
+    0, /* n_contacts */
+    5, /* n_coordinates */
+    0, /* n_consistency */
     0, /* n_work */
     5, /* n_hoisted */
-    0, /* n_contacts */
-    0, /* n_consistency */
     cg_states, /* states */
     cg_parameters, /* parameters */
     NULL, /* inputs */
@@ -553,19 +562,19 @@ const cg_model_t rolling_ring_model = {
     cg_declared, /* declared */
     NULL, /* events */
     NULL, /* contacts */
+    cg_kernels, /* kernels */
     rolling_ring_rhs, /* rhs */
-    rolling_ring_jacobian, /* jacobian */
     rolling_ring_jvp, /* jvp */
+    rolling_ring_jacobian, /* jacobian */
     rolling_ring_outputs, /* outputs_fn */
     rolling_ring_invariants, /* invariants_fn */
     NULL, /* guards_fn */
     NULL, /* reset */
     NULL, /* contacts_fn */
-    NULL, /* mode */
     NULL, /* project */
     NULL, /* initial */
+    NULL, /* consistency */
     rolling_ring_hoist, /* hoist */
     CG_METHODS, /* methods */
     cg_lane_sets, /* lane_sets */
-    NULL, /* consistency */
 };

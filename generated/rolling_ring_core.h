@@ -18,11 +18,11 @@ extern const cg_model_t rolling_ring_model;
 
 int rolling_ring_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                      const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
-int rolling_ring_jacobian(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
-                          const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int rolling_ring_jvp(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                      const double *CG_RESTRICT u, const double *CG_RESTRICT v, double *CG_RESTRICT out,
                      double *CG_RESTRICT work);
+int rolling_ring_jacobian(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                          const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int rolling_ring_outputs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                          const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int rolling_ring_invariants(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,

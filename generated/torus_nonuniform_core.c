@@ -245,6 +245,13 @@ static const cg_variable_t cg_declared[] = {
     {"theta", "rad", "angle of the shell's centre above the horizontal", 0.3, CG_COORDINATE, 0},
     {"theta_dot", "", "", 0.4, CG_VELOCITY, 0},
 };
+static const cg_kernel_entry_t cg_kernels[] = {
+    {"rhs", "dx/dt", CG_TAKES_STATE, 2, (cg_function_t)torus_nonuniform_rhs},
+    {"jvp", "the derivative of rhs along v", CG_TAKES_DIRECTION, 2, (cg_function_t)torus_nonuniform_jvp},
+    {"jacobian", "d(dx_i/dt)/dx_j, row by row", CG_TAKES_STATE, 4, (cg_function_t)torus_nonuniform_jacobian},
+    {"outputs", "the outputs", CG_TAKES_STATE, 7, (cg_function_t)torus_nonuniform_outputs},
+    {NULL, NULL, 0, 0, NULL},
+};
 
 #ifdef CHAPLYGIN_INLINE_METHODS
 #define CG_MODEL_N 2
@@ -291,20 +298,21 @@ const cg_model_t torus_nonuniform_model = {
     "9263d6c031ba3a2d15299c407a5d20b8da515c1c7038a0e56cdbc45ecfa2471e", /* digest */
     "chaplygin 0.1.0", /* generator */
     "float64", /* scalar */
+    "t", /* independent */
     2, /* n_states */
-    1, /* n_coordinates */
     10, /* n_parameters */
     0, /* n_inputs */
     7, /* n_outputs */
     0, /* n_invariants */
     0, /* n_guards */
-    0, /* n_events */
     0, /* n_modes */
     2, /* n_declared */
+    0, /* n_events */
+    0, /* n_contacts */
+    1, /* n_coordinates */
+    0, /* n_consistency */
     0, /* n_work */
     3, /* n_hoisted */
-    0, /* n_contacts */
-    0, /* n_consistency */
     cg_states, /* states */
     cg_parameters, /* parameters */
     NULL, /* inputs */
@@ -315,19 +323,19 @@ const cg_model_t torus_nonuniform_model = {
     cg_declared, /* declared */
     NULL, /* events */
     NULL, /* contacts */
+    cg_kernels, /* kernels */
     torus_nonuniform_rhs, /* rhs */
-    torus_nonuniform_jacobian, /* jacobian */
     torus_nonuniform_jvp, /* jvp */
+    torus_nonuniform_jacobian, /* jacobian */
     torus_nonuniform_outputs, /* outputs_fn */
     NULL, /* invariants_fn */
     NULL, /* guards_fn */
     NULL, /* reset */
     NULL, /* contacts_fn */
-    NULL, /* mode */
     NULL, /* project */
     NULL, /* initial */
+    NULL, /* consistency */
     torus_nonuniform_hoist, /* hoist */
     CG_METHODS, /* methods */
     cg_lane_sets, /* lane_sets */
-    NULL, /* consistency */
 };

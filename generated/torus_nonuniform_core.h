@@ -18,11 +18,11 @@ extern const cg_model_t torus_nonuniform_model;
 
 int torus_nonuniform_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                          const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
-int torus_nonuniform_jacobian(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
-                              const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int torus_nonuniform_jvp(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                          const double *CG_RESTRICT u, const double *CG_RESTRICT v, double *CG_RESTRICT out,
                          double *CG_RESTRICT work);
+int torus_nonuniform_jacobian(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                              const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int torus_nonuniform_outputs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                              const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 

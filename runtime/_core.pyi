@@ -1,4 +1,4 @@
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -7,46 +7,27 @@ from typing_extensions import Unpack
 
 from .base_model import Method
 from .inputs import Inputs
-from .options import RunKeywords, RunOptions
+from .options import RunKeywords
 from .solution import Solution
 
 Array = NDArray[np.float64]
-
-KINDS: tuple[str, ...]
 
 def methods() -> dict[str, Method]: ...
 def widest_lanes() -> int: ...
 
 class KernelCore:
+    """Without the names that `BaseModel` declares too."""
+
     capsule: object
     @property
     def owner(self) -> object: ...
-    name: str
-    form: str
-    digest: str
     generator: str
-    states: tuple[str, ...]
-    parameters: tuple[str, ...]
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    invariants: tuple[str, ...]
-    residuals: tuple[str, ...]
-    _conserved: tuple[str, ...]
-    checked_at_start: tuple[str, ...]
-    ends: dict[bytes, float]
-    declared: tuple[str, ...]
-    events: tuple[str, ...]
     kinks: tuple[str, ...]
-    contacts: tuple[str, ...]
-    modes: tuple[str, ...]
-    methods: Mapping[str, Method]
     hybrid: bool
     n_states: int
     n_parameters: int
     n_inputs: int
-    n_coordinates: int
     n_work: int
-    has_initial: bool
     has_inlined_methods: bool
     _variables: list[tuple[str, str, str, str, float, int]]
 
@@ -59,20 +40,9 @@ class KernelCore:
     def lane_sets(self) -> list[tuple[int, int]]: ...
     def _take_over(self, capsule: object, owner: object) -> None: ...
     def runs_lanes(self, address: int) -> bool: ...
-    def _plain_start(
-        self, initial: Any, parameters: Any, count: int, target: Array
-    ) -> tuple[list[Any], list[Array]] | None: ...
     def rhs(self, t: Any, y: Any, p: Any, u: Any = ()) -> Array: ...
     def jacobian(self, t: Any, y: Any, p: Any, u: Any = ()) -> Array: ...
     def jvp(self, t: Any, y: Any, p: Any, dy: Any, u: Any = ()) -> Array: ...
-    def _inconsistent(
-        self, t0: float, x0: Array, p: list[Array], u: Array, atol: float
-    ) -> NDArray[np.intp]: ...
-    def evaluate(self, t: Any, y: Any, p: Any, u: Any = ()) -> dict[str, Any]: ...
-    def _rename_time(self, name: str) -> None: ...
-    def _columns(
-        self, kernel: str, t: Array, y: Array, p: Array, u: Array, v: Array | None, strict: bool = True
-    ) -> Array: ...
 
 class ModelCore(KernelCore):
     def integrate(
@@ -89,9 +59,7 @@ class ModelCore(KernelCore):
     ) -> Solution: ...
 
 class StepperCore:
-    model: Any
-    method: str
-    _options: RunOptions
+    """Without the names that `BaseStepper` declares too."""
 
     def __init__(self, *arguments: Any) -> None: ...
     def advance(self, t: float) -> Array: ...
@@ -102,22 +70,13 @@ class StepperCore:
     @property
     def outputs(self) -> dict[str, float]: ...
     @property
-    def inputs(self) -> Inputs: ...
-    @property
     def events(self) -> list[tuple[float, str]]: ...
-    @property
-    def t(self) -> float: ...
-    @property
-    def y(self) -> Array: ...
-    @property
-    def p(self) -> Array: ...
     @property
     def nfev(self) -> int: ...
     @property
     def n_steps(self) -> int: ...
     def _set(self, inputs: Inputs) -> None: ...
     def _attach(self, inputs: Inputs) -> None: ...
-    def _put(self, x: Array, p: Array) -> None: ...
     def _change(self, states: bool, values: Any, named: dict[str, Any]) -> bool: ...
     @property
     def status(self) -> int: ...

@@ -169,10 +169,10 @@ class _Run:
 
 def audit(sol: Solution, tolerance: float | None = None) -> Audit:
     """See `Solution.audit`."""
-    if sol.model.form == "whittaker":
+    if sol.model.along is not None:
         raise ArgumentError(
-            f"{sol.model.name}: the form whittaker carries the energy as the parameter h, so there is nothing to "
-            "balance; compare the run with another form"
+            f"{sol.model.name}: the form {sol.model.form} carries the energy as the parameter h, so there is nothing "
+            "to balance; compare the run with another form"
         )
     if tolerance is not None:
         tolerance = arguments.number("tolerance", tolerance)

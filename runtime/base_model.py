@@ -11,18 +11,50 @@ from numpy.typing import NDArray
 from . import arguments
 from .errors import ArgumentError
 from .initial import InitialStates, wide
+from .options import STEPPER, RunKeywords, of_call, shown
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from .ensemble_job import EnsemblePart
     from .ensemble_result import Ensemble
+    from .stepper import Stepper
 
 Array = NDArray[np.float64]
 
 __all__ = ["BaseModel", "Method", "Variable"]
 
 
+KINDS = (
+    "coordinate",
+    "velocity",
+    "parameter",
+    "input",
+    "declared",
+    "output",
+    "reaction",
+    "invariant",
+    "residual",
+    "guard",
+    "mode",
+)
+"""Kinds of named quantities, in the order of `enum cg_kind` in chaplygin.h."""
+
+TAKES = ("state", "direction", "declared", "event")
+"""What a kernel takes, in the order of `enum cg_takes` in chaplygin.h."""
+
+
+class KernelEntry(NamedTuple):
+    """A kernel: its name, what its result is, what it takes (one of `TAKES`), and the length of its result."""
+
+    name: str
+    text: str
+    takes: str
+    length: int
+
+
 class Variable(NamedTuple):
-    """A named quantity: its kind ("coordinate", "velocity", "parameter", ...), unit, description and example (or NaN).
+    """A named quantity: its kind (one of `KINDS`), unit, description and example (or NaN).
 
     `flags`: its assumptions; see `chaplygin.runtime.assumptions`.
     """
@@ -53,7 +85,7 @@ class BaseModel(InitialStates):
     def _plain_start(
         self, initial: Any, parameters: Any, count: int, target: Array
     ) -> tuple[list[Any], list[Array]] | None:
-        """The start of an ensemble by the fast path of `_ensemble.pxi`; None if arguments need conversion or checks."""
+        """The start of an ensemble by the fast path of `_start.pxi`; None if arguments need conversion or checks."""
         return None
 
     methods: Mapping[str, Method]
@@ -62,6 +94,41 @@ class BaseModel(InitialStates):
     def _ensemble_core(self, part: EnsemblePart) -> Any:
         """What runs the trajectories of a part of an ensemble; see `EnsemblePart`."""
         raise NotImplementedError
+
+    @property
+    def kernels(self) -> dict[str, int]:
+        """The kernels of the model by name, each with the length of its result; see `call`."""
+        return {name: entry.length for name, entry in self._entries.items()}
+
+    def call(
+        self, kernel: str, t: Any, y: Any, p: Any, u: Any = (), *, dy: Any = None, event: str | None = None
+    ) -> Array:
+        """The result of any kernel in `kernels`: (length,) for y of shape (n,), (length, N) for (n, N).
+
+        Arguments are as for `rhs`. "jvp" needs a direction `dy` of the shape of y; "initial" takes the declared
+        coordinates and velocities as y, in the order of `declared`; "reset" needs the name of an event.
+        Raises `ArgumentError` for a wrong argument and `KernelError` if the kernel fails.
+
+        >>> from chaplygin.generated.harmonic_oscillator import model
+        >>> model.kernels
+        {'rhs': 2, 'jvp': 2, 'jacobian': 4, 'invariants': 1}
+        >>> model.call("invariants", 0, {"x": 1, "x_dot": 2}, {"m": 1, "k": 4})
+        array([4.])
+        """
+        entry = self._entries.get(kernel)
+        if entry is None:
+            hint = arguments.nearest(str(kernel), tuple(self._entries))
+            raise ArgumentError(
+                f"{kernel!r} is not a kernel of {self.name}; it has {', '.join(self._entries)}{hint}"
+            )
+        for name, value, takes in (("dy", dy, "direction"), ("event", event, "event")):
+            if (value is None) == (entry.takes == takes):
+                raise ArgumentError(
+                    f"{self.name}.{kernel}: {name} {'is missing' if value is None else 'is not used'}"
+                )
+        if event is not None and event not in self.events:
+            raise arguments.unknown_entry("event", [event], self.events)
+        return self._call(kernel, t, y, p, u, dy, None if event is None else self.events.index(event))
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -114,6 +181,26 @@ class BaseModel(InitialStates):
 
         return ensemble(self, t_span, n, initial, parameters, inputs, **options)
 
+    @shown(STEPPER)
+    def stepper(
+        self,
+        initial: Any = None,
+        parameters: Any = None,
+        inputs: Any = None,
+        *,
+        t0: float = 0.0,
+        **options: Unpack[RunKeywords],
+    ) -> Stepper:
+        """A stepper, for a caller that owns the clock; see `Stepper`. Arguments are as for `integrate`."""
+        how = of_call(BaseModel.stepper, options, STEPPER).checked(self.methods, self.states)
+        begin = arguments.number("t0", t0)
+        x0, p, controls = self._prepare(begin, initial, parameters, inputs, how.smallest_atol)
+        return self._stepper(begin, x0, p, controls, how)
+
+    def _stepper(self, *given: Any) -> Stepper:
+        """A stepper that starts at t0, x0, p, with inputs and options that have been checked."""
+        raise NotImplementedError
+
     def evaluate(self, t: Any, y: Any, p: Any, u: Any = ()) -> dict[str, Any]:
         """Every state, declared variable, output, reaction, invariant and residual by name.
 
@@ -126,7 +213,7 @@ class BaseModel(InitialStates):
 
     def _evaluate(self, t: Any, y: Any, p: Any, u: Any) -> dict[str, Any]:
         """`evaluate` for arbitrary arguments: columns, sequences, symbols, and invalid ones."""
-        moments, columns, parameters, controls, _, single = self._checked(t, y, p, u, None)
+        moments, columns, parameters, controls, _, single = self._checked(t, y, p, u, None, self.states)
         values = self._values(moments, columns, parameters, controls)
         return {name: float(row[0]) for name, row in values.items()} if single else values
 
@@ -142,12 +229,18 @@ class BaseModel(InitialStates):
                     values.setdefault(name, row)
         return values
 
-    def _call(self, kernel: str, t: Any, y: Any, p: Any, u: Any = (), v: Any = None) -> Array:
-        """The slow path of rhs, jacobian and jvp: (outputs,) for vectors, (outputs, N) for columns."""
-        moments, columns, parameters, controls, direction, single = self._checked(t, y, p, u, v)
+    def _call(
+        self, kernel: str, t: Any, y: Any, p: Any, u: Any = (), v: Any = None, event: int | None = None
+    ) -> Array:
+        """`call` without its checks of what the kernel takes."""
+        declared = kernel in self._entries and self._entries[kernel].takes == "declared"
+        moments, columns, parameters, controls, direction, single = self._checked(
+            t, y, p, u, v, self.declared if declared else self.states
+        )
         if kernel == "jvp" and direction is None:
             raise ArgumentError(f"{self.name}.jvp: dy is None; {self._shape(len(self.states))} is needed")
-        result = self._columns(kernel, moments, columns, parameters, controls, direction)
+        extra = direction if event is None else event
+        result = self._columns(kernel, moments, columns, parameters, controls, extra)
         return result[:, 0] if single else result
 
     @staticmethod
@@ -155,7 +248,7 @@ class BaseModel(InitialStates):
         return f"shape ({n},)"
 
     def _checked(
-        self, t: Any, y: Any, p: Any, u: Any, v: Any
+        self, t: Any, y: Any, p: Any, u: Any, v: Any, states: tuple[str, ...]
     ) -> tuple[Array, Array, Array, Array, Array | None, bool]:
         moments = arguments.array("t", t)
         if moments.ndim > 1:
@@ -165,7 +258,7 @@ class BaseModel(InitialStates):
         count = moments.shape[0] if moments.ndim else None
         found: list[Array | None] = []
         given = [
-            ("y", y, self.states),
+            ("y", y, states),
             ("p", p, self.parameters),
             ("u", u, self.inputs),
             ("dy", v, self.states),

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from . import arguments
 from .base_model import BaseModel
 from .errors import ArgumentError
+from .inputs import parse
 
 if TYPE_CHECKING:
     from .inputs import Inputs
     from .options import RunOptions
+    from .snapshots import Snapshot
 
 Array = NDArray[np.float64]
 
@@ -32,6 +34,8 @@ class BaseStepper:
     if TYPE_CHECKING:  # each class defines these itself
 
         @property
+        def n_steps(self) -> int: ...
+        @property
         def t(self) -> float: ...
         @property
         def y(self) -> Array: ...
@@ -39,6 +43,12 @@ class BaseStepper:
         def p(self) -> Array: ...
         @property
         def inputs(self) -> Inputs: ...
+        def save(self) -> Snapshot: ...
+
+    @property
+    def method(self) -> str:
+        """The integration method."""
+        return self._options.method
 
     def _put(self, x: Array, p: Array) -> None:
         """Continue from another state, with other parameters."""
@@ -197,17 +207,27 @@ class BaseStepper:
         value: float = self.evaluate()[key]
         return value
 
-    def __copy__(self) -> BaseStepper:
-        again, parts = self.__reduce__()
-        found: BaseStepper = again(*parts)
-        return found
+    def __copy__(self) -> Any:
+        return _resumed(self.model, self._options, self.save())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        raise NotImplementedError
+        return _resumed, (self.model, self._options, self.save())
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> BaseStepper:
+    def __repr__(self) -> str:
+        kind = type(self).__name__
+        return f"<{kind} of {self.model.name} ({self.method}): t = {self.t:.6g}, {self.n_steps} steps>"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         # The model is immutable, so both share it.
         return self.__copy__()
+
+
+def _resumed(model: Any, options: RunOptions, snapshot: Snapshot) -> Any:
+    """A stepper that continues where the snapshot was taken."""
+    states, parameters, inputs = (np.zeros(len(n)) for n in (model.states, model.parameters, model.inputs))
+    run = model._stepper(0.0, states, parameters, parse(inputs, model.inputs), options)
+    run.restore(snapshot)
+    return run
 
 
 @contextmanager

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import arguments
-from . import inputs as signals
+from . import arguments, inputs as signals
 from .base_model import BaseModel
 from .ensemble_start import Columns, Start
 from .errors import INPUT_FAILED, INTERRUPTED, ArgumentError

@@ -166,31 +166,34 @@ _MESSAGES: dict[int, str] = {
     -11: "there are too many contact modes to try them all",
 }
 
-_ALSO: dict[tuple[str, int], str] = {
-    ("whittaker", -1): "the branch ends, where the velocity of the leading coordinate vanishes, or ",
-    ("whittaker", -2): "the branch has ended, where the velocity of the leading coordinate vanishes, or ",
-    ("whittaker", -3): "the branch ends, where the velocity of the leading coordinate vanishes, or ",
-    ("whittaker", -4): "the branch may end here, where the velocity of the leading coordinate vanishes, or ",
+_AT_A_BRANCH: dict[int, str] = {
+    SINGULAR: "the branch ends, where the velocity of the leading coordinate vanishes, or ",
+    NONFINITE: "the branch has ended, where the velocity of the leading coordinate vanishes, or ",
+    STEP_TOO_SMALL: "the branch ends, where the velocity of the leading coordinate vanishes, or ",
+    TOO_MANY_STEPS: "the branch may end here, where the velocity of the leading coordinate vanishes, or ",
 }
-"""Additional meanings of a status in one form."""
+"""Additional meanings of a status where a coordinate is the independent variable."""
 
 
-def _meaning(status: int, form: str) -> str:
-    return _ALSO.get((form, status), "") + _MESSAGES.get(status, f"status {status}")
+def _meaning(status: int, independent: str) -> str:
+    more = "" if independent == "t" else _AT_A_BRANCH.get(status, "")
+    return more + _MESSAGES.get(status, f"status {status}")
 
 
-def message_of(status: int, t: float, form: str = "", found: object = None) -> str:
-    """How a run of a model of the form `form` ended, and when; `found` replaces the text of the status.
+def message_of(status: int, t: float, independent: str = "t", found: object = None) -> str:
+    """How a run ended, and when; `independent` names the independent variable, `found` replaces the status's text.
 
     >>> message_of(-4, 2.5)
     'stopped at t = 2.5: the limit on the number of steps was reached; raise max_steps or loosen rtol and atol'
     """
     if status == 0:
         return f"reached the end of the interval, t = {t:.17g}"
-    return f"stopped at t = {t:.17g}: {_meaning(status, form) if found is None else found}"
+    return f"stopped at t = {t:.17g}: {_meaning(status, independent) if found is None else found}"
 
 
-def kernel_failed(model: str, form: str, kernel: str, status: int, t: float, column: int) -> KernelError:
+def kernel_failed(
+    model: str, independent: str, kernel: str, status: int, t: float, column: int
+) -> KernelError:
     """The error for a kernel that returned `status` at time `t` (in column `column` if >= 0)."""
     where = f"t = {t:.17g}" if column < 0 else f"t = {t:.17g}, column {column}"
-    return KernelError(f"{model}.{kernel} at {where}: {_meaning(status, form)}", status)
+    return KernelError(f"{model}.{kernel} at {where}: {_meaning(status, independent)}", status)

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import arguments, assumptions, consistency
-from . import inputs as signals
+from . import arguments, assumptions, consistency, inputs as signals
 from .declared import solve, terms
 from .errors import ArgumentError
 
 if TYPE_CHECKING:
-    from .base_model import Variable
+    from .base_model import KernelEntry, Variable
 
 Array = NDArray[np.float64]
 
@@ -28,6 +27,8 @@ class InitialStates:
     name: str
     form: str
     digest: str
+    independent: str
+    _entries: dict[str, KernelEntry]
     states: tuple[str, ...]
     parameters: tuple[str, ...]
     inputs: tuple[str, ...]
@@ -49,9 +50,12 @@ class InitialStates:
     _ensembles: dict[int, Any]
 
     def _columns(
-        self, kernel: str, t: Array, y: Array, p: Array, u: Array, v: Array | None, strict: bool = True
+        self, kernel: str, t: Array, y: Array, p: Array, u: Array, extra: Any, strict: bool = True
     ) -> Array:
-        """Call a kernel over columns, with checked arguments; see `_core.pyx`. Not strict: failing columns are NaN."""
+        """Call a kernel over columns, with checked arguments; see `_core.pyx`. Not strict: failing columns are NaN.
+
+        `extra`: the directions or the index of the event, for a kernel that takes these.
+        """
         raise NotImplementedError
 
     def _inconsistent(self, t0: float, x0: Array, p: list[Array], u: Array, atol: float) -> NDArray[np.intp]:
@@ -64,12 +68,8 @@ class InitialStates:
 
     @property
     def along(self) -> str | None:
-        """The declared coordinate that is the independent variable (form whittaker); None in every other form."""
-        if self.form != "whittaker":
-            return None
-        coordinates = [name for name in self.declared if self.variables[name].kind == "coordinate"]
-        found = [name for name in coordinates if name not in self.states]
-        return found[0] if len(found) == 1 else None
+        """The declared coordinate that is the independent variable in place of the time; None if it is the time."""
+        return None if self.independent == "t" else self.independent
 
     def _prepare(
         self, t0: float, initial: Any, parameters: Any, inputs: Any, atol: float = 0.0
@@ -280,7 +280,7 @@ class InitialStates:
         """The initial value of the coordinate that is the independent variable; it must be the start of the run."""
         values = arguments.array(f"initial: {along}", given.get(along, t0))
         advice = (
-            f"in the form whittaker {along} is the independent variable, set by t_span (for a stepper, t0); leave it "
+            f"in the form {self.form} {along} is the independent variable, set by t_span (for a stepper, t0); leave it "
             "out or make it agree"
         )
         consistency.agree(
@@ -368,8 +368,8 @@ class InitialStates:
         def advice(value: float, right: float) -> str:
             if self.along is not None and abs(value + right) <= consistency.REFUSE * abs(right):
                 return (
-                    "this value belongs to the other branch of the form whittaker: compile with branch=1 or branch=-1, "
-                    f"the sign of d{self.along}/dt"
+                    f"this value belongs to the other branch of the form {self.form}: compile with branch=1 or "
+                    f"branch=-1, the sign of d{self.along}/dt"
                 )
             return "leave it out or make it agree"
 

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from .base_model import BaseModel, Variable
 from .errors import CoreMissingError
-from .options import STEPPER, RunKeywords, of_call, shown
+from .options import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from typing_extensions import Unpack
 
     from ._core import EnsembleCore, ModelCore
     from .ensemble_job import EnsemblePart
@@ -63,6 +61,8 @@ class Model(ModelCore, BaseModel):
         p has shape (np,) or (np, N), u (nu,) or (nu, N); vectors can also be dicts by name.
     ``jacobian(t, y, p, u=())``, ``jvp(t, y, p, dy, u=())``
         The derivative of `rhs` with respect to y, shape (n, n), and its product with dy, shape (n,).
+    ``call(kernel, t, y, p, u=(), *, dy=None, event=None)``
+        The result of any kernel of the model; `kernels` has their names and the lengths of their results.
     ``evaluate(t, y, p, u=())``
         A dict of every state, declared variable, output, reaction, invariant and residual.
     ``integrate(t_span, initial, parameters, inputs, *, method, rtol, atol, t_eval, dense_output, max_step,
@@ -122,8 +122,6 @@ class Model(ModelCore, BaseModel):
         self.variables = {entry[0]: Variable(*entry) for entry in reversed(self._variables)}
         self.variables = {name: self.variables[name] for name in dict.fromkeys(e[0] for e in self._variables)}
         self._ensembles: dict[int, Any] = {}
-        if self.along is not None:
-            self._rename_time(self.along)
 
     @property
     def owner(self) -> object:
@@ -140,21 +138,10 @@ class Model(ModelCore, BaseModel):
         if rest is not None:
             rest()
 
-    @shown(STEPPER)
-    def stepper(
-        self,
-        initial: Any = None,
-        parameters: Any = None,
-        inputs: Any = None,
-        *,
-        t0: float = 0.0,
-        **options: Unpack[RunKeywords],
-    ) -> Stepper:
-        """A stepper, for a caller that owns the clock; see `Stepper`. Arguments are as for `integrate`."""
+    def _stepper(self, *given: Any) -> Stepper:
         from .stepper import Stepper
 
-        how = of_call(Model.stepper, options, STEPPER)
-        return Stepper.start(self, t0, initial, parameters, inputs, how)
+        return Stepper(self, *given)
 
     def _ensemble_core(self, part: EnsemblePart) -> EnsembleCore:
         return EnsembleCore(self, part)

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from . import arguments
 from .assumptions import ZERO_AT_START
-from .base_model import BaseModel, Variable
+from .base_model import BaseModel, KernelEntry, Variable
 from .consistency import Accepted, note_end
 from .errors import UNSUPPORTED, ArgumentError, PurePythonWarning, kernel_failed
-from .options import STEPPER, RunKeywords, of_call, shown
+from .options import RunKeywords, of_call, shown
 from .python_methods import METHODS, Integrator, Record, Settings, integrator, status_of
 from .python_stepper import PythonStepper
 from .solution import Problem, Solution
@@ -35,31 +35,13 @@ Function = Callable[..., Any]
 __all__ = ["PythonKernels", "PythonModel"]
 
 
-class Named(Protocol):
-    """The attributes of a variable that a pure-Python model reads."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def unit(self) -> str: ...
-    @property
-    def description(self) -> str: ...
-    @property
-    def example(self) -> float: ...
-    @property
-    def flags(self) -> int: ...
-
-
 class PythonKernels(Protocol):
     """The contents of a pure-Python model: a Program's names, and its kernels as Python functions.
 
-    ``python[kernel]`` is a function of (t, x, p, u), for "jvp" of (t, x, p, u, v), that takes sequences of floats and
-    returns one: "rhs" n, "jacobian" n*n by rows, "jvp" n, "outputs", "invariants", "initial" (with the declared
-    variables as x) n + np, "consistency" three for each quantity that must be zero at the start. ``numpy[kernel]``
-    takes arrays (n, N), (np, N) or (np, 1), ... and returns one array or number per row; kernels missing there are
-    called in a loop. A singular mass matrix raises `ArithmeticError`.
+    ``python[kernel]`` is a function of what the kernel takes, for most (t, x, p, u): sequences of floats. It returns
+    one of the length that its entry says. ``numpy[kernel]`` takes arrays (n, N), (np, N) or (np, 1), ... and returns
+    one array or number per row; kernels missing there are called in a loop. A singular mass matrix raises
+    `ArithmeticError`.
     """
 
     @property
@@ -71,17 +53,21 @@ class PythonKernels(Protocol):
     @property
     def n_coordinates(self) -> int: ...
     @property
-    def states(self) -> Sequence[Named]: ...
+    def independent(self) -> str: ...
     @property
-    def parameters(self) -> Sequence[Named]: ...
+    def entries(self) -> Sequence[KernelEntry]: ...
     @property
-    def inputs(self) -> Sequence[Named]: ...
+    def states(self) -> Sequence[Variable]: ...
     @property
-    def outputs(self) -> Sequence[Named]: ...
+    def parameters(self) -> Sequence[Variable]: ...
     @property
-    def invariants(self) -> Sequence[Named]: ...
+    def inputs(self) -> Sequence[Variable]: ...
     @property
-    def declared(self) -> Sequence[Named]: ...
+    def outputs(self) -> Sequence[Variable]: ...
+    @property
+    def invariants(self) -> Sequence[Variable]: ...
+    @property
+    def declared(self) -> Sequence[Variable]: ...
     @property
     def python(self) -> Mapping[str, Function]: ...
     @property
@@ -106,15 +92,13 @@ class PythonModel(BaseModel):
                 PurePythonWarning,
                 stacklevel=2,
             )
-        self.kernels = kernels
+        self.functions = kernels
         self.name, self.form, self.digest = kernels.name, kernels.form, kernels.digest
-        self.n_coordinates = kernels.n_coordinates
+        self.n_coordinates, self.independent = kernels.n_coordinates, kernels.independent
+        self._entries = {entry.name: entry for entry in kernels.entries}
         self.variables = {}
         for kind in ("states", "parameters", "inputs", "outputs", "invariants", "declared"):
-            table = [
-                Variable(v.name, v.kind, v.unit, v.description, v.example, v.flags)
-                for v in getattr(kernels, kind)
-            ]
+            table = getattr(kernels, kind)
             setattr(self, kind, tuple(variable.name for variable in table))
             for variable in table:
                 self.variables.setdefault(variable.name, variable)
@@ -122,7 +106,7 @@ class PythonModel(BaseModel):
         self.residuals = tuple(v.name for v in kernels.invariants if v.kind == "residual")
         self.invariants = tuple(v.name for v in kernels.invariants if v.kind != "residual")
         self.checked_at_start = tuple(v.name for v in kernels.invariants if v.flags & ZERO_AT_START)
-        self.has_initial = "initial" in kernels.python
+        self.has_initial = "initial" in self._entries
         self.ends: dict[bytes, float] = {}
         self._ensembles: dict[int, Any] = {}
 
@@ -141,31 +125,19 @@ class PythonModel(BaseModel):
         return self._call("jvp", t, y, p, u, dy)
 
     def _columns(
-        self, kernel: str, t: Array, y: Array, p: Array, u: Array, v: Array | None, strict: bool = True
+        self, kernel: str, t: Array, y: Array, p: Array, u: Array, extra: Any, strict: bool = True
     ) -> Array:
-        count = max(len(t), y.shape[1], p.shape[1], u.shape[1], 1 if v is None else v.shape[1])
-        widths = (len(t), y.shape[1], p.shape[1], u.shape[1], 1 if v is None else v.shape[1])
-        if 0 in widths:
-            count = 0
-        if not {*widths} <= {1, count}:
-            raise ArgumentError(
-                f"{self.name}.{kernel}: arguments have different column counts: {sorted({*widths})}"
+        if kernel not in self._entries:
+            raise kernel_failed(
+                self.name, self.independent, kernel, UNSUPPORTED, float(t[0]) if len(t) else 0.0, -1
             )
-        python, vectorized = self.kernels.python.get(kernel), self.kernels.numpy.get(kernel)
-        if python is None:
-            raise kernel_failed(self.name, self.form, kernel, UNSUPPORTED, float(t[0]) if len(t) else 0.0, -1)
-        tables = [y, p, u] if v is None else [y, p, u, v]
-        n = len(self.states)
-        height = {
-            "rhs": n,
-            "jacobian": n * n,
-            "jvp": n,
-            "outputs": len(self.outputs),
-            "invariants": len(self._conserved),
-            "initial": n + len(self.parameters),
-            "consistency": 3 * len(self.checked_at_start),
-        }[kernel]
-        result = np.full((height, count), math.nan)
+        python, vectorized = self.functions.python[kernel], self.functions.numpy.get(kernel)
+        event = isinstance(extra, int)
+        tables = [y, p, u] if event or extra is None else [y, p, u, extra]
+        widths = [len(t), *(rows.shape[1] for rows in tables)]
+        count = max(widths) if min(widths) else 0
+        first = (extra,) if event else ()
+        result = np.full((self._entries[kernel].length, count), math.nan)
         if count > 1 and vectorized is not None and strict:
             with np.errstate(all="ignore"):
                 for i, row in enumerate(vectorized(t, *tables)):
@@ -175,12 +147,12 @@ class PythonModel(BaseModel):
             given = [rows[:, min(j, rows.shape[1] - 1)].tolist() for rows in tables]
             moment = float(t[min(j, len(t) - 1)])
             try:
-                result[:, j] = python(moment, *given)
+                result[:, j] = python(*first, moment, *given)
             except (ArithmeticError, ValueError) as error:
                 if strict:
                     column = j if count > 1 else -1
                     raise kernel_failed(
-                        self.name, self.form, kernel, status_of(error), moment, column
+                        self.name, self.independent, kernel, status_of(error), moment, column
                     ) from error
         return result
 
@@ -226,21 +198,8 @@ class PythonModel(BaseModel):
     def _integrator(method: str, settings: Settings) -> Integrator:
         return integrator(method, settings)
 
-    @shown(STEPPER)
-    def stepper(
-        self,
-        initial: Any = None,
-        parameters: Any = None,
-        inputs: Any = None,
-        *,
-        t0: float = 0.0,
-        **options: Unpack[RunKeywords],
-    ) -> PythonStepper:
-        """A stepper, for a caller that owns the clock; see `Model.stepper`."""
-        how = of_call(PythonModel.stepper, options, STEPPER).checked(self.methods, self.states)
-        begin = arguments.number("t0", t0)
-        x0, p, controls = self._prepare(begin, initial, parameters, inputs, how.smallest_atol)
-        return PythonStepper(self, begin, x0, p, controls, how)
+    def _stepper(self, *given: Any) -> Any:
+        return PythonStepper(self, *given)
 
     def _ensemble_core(self, part: EnsemblePart) -> PythonEnsemble:
         return PythonEnsemble(part)

@@ -12,7 +12,7 @@ from . import arguments
 from .base_stepper import BaseStepper
 from .consistency import Accepted
 from .errors import ArgumentError, KernelError, message_of
-from .inputs import Inputs, parse
+from .inputs import Inputs
 from .snapshots import Snapshot, changed_inputs, check_snapshot
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class PythonStepper(BaseStepper):
     """
 
     t: float
+    n_steps: int
     inputs: Inputs
     events: list[tuple[float, str]] = []  # noqa: RUF012 - never changed
 
@@ -40,7 +41,6 @@ class PythonStepper(BaseStepper):
         self, model: PythonModel, t0: float, x0: Array, p: Array, inputs: Inputs, options: RunOptions
     ) -> None:
         self.model, self.t, self.inputs = model, t0, inputs
-        self.method = options.method
         self.nfev = self.n_steps = self.status = 0
         self._y, self._p, self._options = x0, p, options
         # Reject wrong options now, not at the first step.
@@ -74,7 +74,7 @@ class PythonStepper(BaseStepper):
         self.t, self._y, self.status = float(sol.t_reached), sol.y[:, -1].copy(), sol.status
         if sol.status < 0:
             raise KernelError(
-                f"{self.model.name} {message_of(sol.status, self.t, self.model.form)}", sol.status
+                f"{self.model.name} {message_of(sol.status, self.t, self.model.independent)}", sol.status
             )
         return self.y
 
@@ -107,19 +107,3 @@ class PythonStepper(BaseStepper):
         self.t, self.inputs = snapshot.t, snapshot.inputs
         numbers = np.frombuffer(snapshot.block, dtype=np.float64)
         self._y, self._p = numbers[: len(self._y)].copy(), numbers[len(self._y) :].copy()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.model, self._options, self.save())
-
-    def __repr__(self) -> str:
-        return f"<PythonStepper of {self.model.name} ({self.method}): t = {self.t:.6g}, {self.n_steps} steps>"
-
-
-def _again(model: PythonModel, options: RunOptions, snapshot: Snapshot) -> PythonStepper:
-    """A stepper that continues where the snapshot was taken."""
-    numbers = np.frombuffer(snapshot.block, dtype=np.float64)
-    n = len(model.states)
-    inputs = parse(np.zeros(len(model.inputs)), model.inputs)
-    run = PythonStepper(model, snapshot.t, numbers[:n].copy(), numbers[n:].copy(), inputs, options)
-    run.restore(snapshot)
-    return run

@@ -164,7 +164,7 @@ class Solution:
     @property
     def message(self) -> str:
         """How the run ended, and when."""
-        return message_of(self.status, self.t_reached, self.model.form, self.paradox)
+        return message_of(self.status, self.t_reached, self.model.independent, self.paradox)
 
     @property
     def modes(self) -> list[Mode]:

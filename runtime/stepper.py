@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
-from . import arguments
 from ._core import StepperCore
 from .base_stepper import BaseStepper
 from .errors import ArgumentError
 from .event_record import MODES
-from .inputs import parse
 from .snapshots import Snapshot, check_snapshot
-
-if TYPE_CHECKING:
-    from .model import Model
-    from .options import RunOptions
 
 __all__ = ["Stepper"]
 
@@ -52,15 +44,7 @@ class Stepper(StepperCore, BaseStepper):
     0.0
     """
 
-    @classmethod
-    def start(
-        cls, model: Model, t0: Any, initial: Any, parameters: Any, inputs: Any, options: RunOptions
-    ) -> Stepper:
-        """Create a stepper at `t0`; see `Model.stepper`."""
-        begin = arguments.number("t0", t0)
-        checked = options.checked(model.methods, model.states)
-        x0, p, controls = model._prepare(begin, initial, parameters, inputs, checked.smallest_atol)
-        return cls(model, begin, x0, p, controls, checked)
+    __reduce__ = BaseStepper.__reduce__  # not that of the compiled base
 
     def set_state(self, values: Any = None, /, **named: Any) -> None:
         if not self._change(True, values, named):
@@ -87,17 +71,3 @@ class Stepper(StepperCore, BaseStepper):
         if self._restore(snapshot.block) < 0:
             self._attach(before)
             raise ArgumentError("the snapshot does not match this model, or is damaged")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.model, self._options, self.save())
-
-    def __repr__(self) -> str:
-        return f"<Stepper of {self.model.name} ({self.method}): t = {self.t:.6g}, {self.n_steps} steps>"
-
-
-def _again(model: Model, options: RunOptions, snapshot: Snapshot) -> Stepper:
-    """A stepper that continues where the snapshot was taken."""
-    states, parameters, inputs = (np.zeros(len(n)) for n in (model.states, model.parameters, model.inputs))
-    run = Stepper(model, 0.0, states, parameters, parse(inputs, model.inputs), options)
-    run.restore(snapshot)
-    return run

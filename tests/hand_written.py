@@ -10,8 +10,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from chaplygin.codegen.emit.cython_module import shell_files
-from chaplygin.codegen.lower.program import Sources, Variable
+from chaplygin.codegen.emit.cython_module import module_files
+from chaplygin.codegen.lower.program import Sources
+from chaplygin.runtime.base_model import Variable
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -40,11 +41,14 @@ static const cg_variable_t states[] = {
 static const cg_variable_t parameters[] = {
     {"m", "kg", "mass", 1.0, CG_PARAMETER, 0}, {"k", "N/m", "stiffness", 4.0, CG_PARAMETER, 0}};
 
+static const cg_kernel_entry_t kernels[] = {
+    {"rhs", "dx/dt", CG_TAKES_STATE, 2, (cg_function_t)NAME_rhs}, {NULL, NULL, 0, 0, NULL}};
+
 const cg_model_t NAME_model = {
     .abi_version = CG_ABI_VERSION, .struct_size = sizeof(cg_model_t), .name = "NAME", .form = "lagrange",
-    .digest = "00", .generator = "by hand", .scalar = "float64",
+    .digest = "00", .generator = "by hand", .scalar = "float64", .independent = "t",
     .n_states = 2, .n_coordinates = 1, .n_parameters = 2,
-    .states = states, .parameters = parameters, .rhs = NAME_rhs,
+    .states = states, .parameters = parameters, .kernels = kernels, .rhs = NAME_rhs,
 };
 """
 
@@ -53,7 +57,7 @@ OSCILLATOR = "out[0] = x[1]; out[1] = -p[1] * x[0] / p[0];"
 
 @dataclass(frozen=True)
 class Shape:
-    """The attributes of a Program that `shell_files` reads."""
+    """The attributes of a Program that `module_files` reads."""
 
     name: str
     form: str = "lagrange"
@@ -71,7 +75,7 @@ def sources(name: str = "oscillator", body: str = OSCILLATOR, **changed: str) ->
     files = {
         f"{name}_core.h": HEADER.replace("NAME", name),
         f"{name}_core.c": CORE.replace("NAME", name).replace("BODY", body),
-        **shell_files(shape),
+        **module_files(shape, f"chaplygin emit {name} --form lagrange"),
         **{f"{name}.{suffix}": text for suffix, text in changed.items()},
     }
     return Sources(name=name, digest="00", files=files)
@@ -103,12 +107,10 @@ def pointer(capsule: object, name: str) -> int:
 
 
 def call_rhs(module: ModuleType, x: tuple[float, ...], p: tuple[float, ...]) -> tuple[float, ...]:
-    """The right-hand side, by the function that the module exports to other Cython code."""
-    signature = "int (double, double const *, double const *, double const *, double *, double *)"
-    address = pointer(module.__pyx_capi__["rhs"], signature)
+    """The right-hand side, by its address."""
     kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, *[ctypes.c_void_p] * 5)
     out = (ctypes.c_double * len(x))()
-    status = kind(address)(
+    status = kind(module.model.addresses["rhs"])(
         0.0, (ctypes.c_double * len(x))(*x), (ctypes.c_double * len(p))(*p), None, out, None
     )
     assert status == 0

@@ -17,14 +17,15 @@ import pytest
 from mpmath import mp, mpf
 
 import chaplygin as cg
-from chaplygin.codegen.emit.c_core import emit
+from chaplygin.codegen.emit.targets import emit
 from chaplygin.codegen.graph.evaluate import evaluate, evaluate_with_scale
 from chaplygin.codegen.graph.graph import Graph, Node
 from chaplygin.codegen.lower import lower as lowering
 from chaplygin.codegen.lower.optimise import factor, terms
 from chaplygin.codegen.lower.optimise.arrange import _Search, arranged
-from chaplygin.codegen.lower.program import Kernel, Program, Variable
+from chaplygin.codegen.lower.program import Kernel, Program
 from chaplygin.codegen.lower.schedule import Load, assigned, count, schedule
+from chaplygin.runtime.base_model import Variable
 
 CATALOGUE = [
     *((name, {}, form) for name in cg.examples() for form in cg.example(name).forms),
@@ -140,7 +141,7 @@ def test_what_is_hoisted_is_all_that_depends_on_parameters_alone(pair: tuple[Pro
 @pytest.mark.slow
 def test_text_does_not_depend_on_the_hash_seed() -> None:
     code = (
-        "import chaplygin as cg; from chaplygin.codegen.emit.c_core import emit; import hashlib;"
+        "import chaplygin as cg; from chaplygin.codegen.emit.targets import emit; import hashlib;"
         "print([hashlib.sha256(repr(emit(cg.example(n).system.equations(f).program).files).encode()).hexdigest()"
         "for n, f in (('heavy_top', 'chetaev'), ('roller_racer', 'maggi'), ('rolling_disk', 'multipliers'))])"
     )

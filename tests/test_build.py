@@ -20,13 +20,14 @@ import pytest
 from hand_written import Shape, call_rhs, loaded, pointer, sources
 
 import chaplygin
-from chaplygin.codegen.build import cache
-from chaplygin.codegen.build import toolchain as compilers
+from chaplygin.codegen.build import cache, toolchain as compilers
 from chaplygin.codegen.build.extension import build
 from chaplygin.codegen.build.toolchain import BuildError, NoCompilerError, cpu_features, find_compiler
-from chaplygin.codegen.emit.cython_module import shell_files
+from chaplygin.codegen.emit.cython_module import module_files
 from chaplygin.codegen.emit.render import render
-from chaplygin.codegen.lower.program import Sources, Variable
+from chaplygin.codegen.lower.kernels import KERNELS
+from chaplygin.codegen.lower.program import Sources
+from chaplygin.runtime.base_model import Variable
 
 
 @pytest.fixture(autouse=True)
@@ -263,6 +264,8 @@ def test_ziglang_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     assert call_rhs(loaded(made(sources())), (0.5, 3.0), (2.0, 4.0)) == (3.0, -1.0)
 
 
+COMMAND = "chaplygin emit oscillator --form lagrange"
+
 ALIKE = ("jacobian", "outputs", "invariants", "guards", "contacts", "project", "initial")
 """The kernels with the arguments of `rhs`."""
 
@@ -296,11 +299,13 @@ def test_other_cython_code_can_cimport_the_kernels(tmp_path: Path, full: bool) -
     calls.append("jvp(0.0, p, p, NULL, x, out, NULL), out[0], out[1]")
     calls.append("reset(3, 0.0, x, p, NULL, out, NULL), out[0], out[1]")
     user = (
-        "from oscillator cimport rhs, table, cg_model_t\n"
+        "from oscillator cimport rhs, table, cg_kernel\n"
         f"from oscillator cimport jvp, reset, {', '.join(ALIKE)}\n"
         "def force(double q, double k):\n"
         "    cdef double[2] x = [q, 0.0], p = [1.0, k], out = [0.0, 0.0]\n"
         "    cdef int status = rhs(0.0, x, p, NULL, out, NULL)\n"
+        "    assert cg_kernel(table(), b'rhs').length == table().n_states == 2\n"
+        "    assert cg_kernel(table(), b'outputs') == NULL\n"
         "    return status, out[1], <size_t>table()\n"
         "def others():\n"
         "    cdef double[2] x = [1.0, 5.0], p = [1.0, 2.0], out = [0.0, 0.0]\n"
@@ -316,16 +321,17 @@ def test_other_cython_code_can_cimport_the_kernels(tmp_path: Path, full: bool) -
         (tmp_path / file).write_bytes((path.parent / file).read_bytes())
     from Cython.Compiler.Main import CompilationOptions, compile_single, default_options
 
-    options = CompilationOptions(default_options, include_path=[str(tmp_path)], language_level=3)
+    runtime = Path(compilers.__file__).parents[2] / "runtime"
+    include = [str(tmp_path), str(runtime / "core")]
+    options = CompilationOptions(default_options, include_path=include, language_level=3)
     assert compile_single(str(tmp_path / "user.pyx"), options, full_module_name="user").num_errors == 0
     compiler = find_compiler()
-    runtime = Path(compilers.__file__).parents[2] / "runtime" / "c"
-    include = [f"-I{sysconfig.get_path('include')}", f"-I{runtime}"]
+    headers = [f"-I{sysconfig.get_path('include')}", f"-I{runtime / 'c'}"]
     target = "user" + path.name.partition(".")[1] + path.name.partition(".")[2]
     command = [
         *compiler.command,
         *compiler.wrapper_flags(),
-        *include,
+        *headers,
         *compiler.link_flags(),
         "user.c",
         "-o",
@@ -335,45 +341,57 @@ def test_other_cython_code_can_cimport_the_kernels(tmp_path: Path, full: bool) -
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
 
 
-def test_every_kernel_of_the_header_can_be_cimported() -> None:
-    """The .pxd declares each kernel of cg_model_t that a caller may use, and the .pyx defines it."""
-    folder = Path(compilers.__file__).parents[2]
-    header = (folder / "runtime" / "c" / "chaplygin.h").read_text(encoding="utf-8")
+def test_the_table_of_kernels_is_that_of_the_headers() -> None:
+    """The slots of `cg_model_t` are those of the table, in its order, and the .pxi exports a function for each."""
+    runtime = Path(compilers.__file__).parents[2] / "runtime"
+    header = (runtime / "c" / "chaplygin.h").read_text(encoding="utf-8")
     table = header[header.index("typedef struct cg_model {") : header.index("} cg_model_t;")]
-    kernels = re.findall(r"^    cg_(?:kernel|jvp|reset)_t (\w+);", table, re.M)
-    wanted = {name.removesuffix("_fn") for name in kernels} - {"mode"}  # reserved
-    assert len(wanted) == 11
-    for suffix, start in (("pxd", "cdef int"), ("pyx", "cdef api int")):
-        text = (folder / "templates" / f"model.{suffix}.in").read_text(encoding="utf-8")
-        assert set(re.findall(rf"^{start} (\w+)\(", text, re.M)) == wanted
+    slots = re.findall(r"^    cg_(kernel|jvp|reset)_t (\w+);", table, re.M)
+    rows = [row for row in KERNELS if row.slot]
+    kinds = {"state": "kernel", "declared": "kernel", "direction": "jvp", "event": "reset"}
+    assert slots == [(kinds[row.takes], row.slot) for row in rows]
+    declared = (runtime / "core" / "cg_model.pxi").read_text(encoding="utf-8")
+    declared = declared[declared.index("struct cg_model_t:") :]
+    exported = (runtime / "core" / "cg_kernels.pxi").read_text(encoding="utf-8")
+    assert re.findall(r"^        cg_(kernel|jvp|reset)_t (\w+)$", declared, re.M) == slots
+    functions = re.findall(
+        r"^cdef inline int (\w+)\([^)]*\)[^:]*:\n    return .* table\(\)\.(\w+)\(", exported, re.M
+    )
+    assert functions == [(row.name, row.slot) for row in rows]
 
 
 def test_a_template_takes_all_its_values_and_no_others() -> None:
-    with pytest.raises(ValueError, match=r"model\.pyi\.in: no value for summary"):
-        render("model.pyi.in", {"provenance": "#"})
-    with pytest.raises(ValueError, match=r"model\.pyi\.in: no variable for more"):
-        render("model.pyi.in", {"provenance": "#", "summary": "", "more": ""})
+    with pytest.raises(ValueError, match=r"model\.pxd\.in: no value for name"):
+        render("model.pxd.in", {"provenance": "#"})
+    with pytest.raises(ValueError, match=r"model\.pxd\.in: no variable for more"):
+        render("model.pxd.in", {"provenance": "#", "name": "", "more": ""})
 
 
 def test_odd_names_stay_inside_the_docstring() -> None:
     odd = ('"""; import os', "\\", "a\nb", "side slip")
     shape = Shape("oscillator", outputs=tuple(Variable(name, "output") for name in odd))
-    texts = sources(pyx=shell_files(shape)["oscillator.pyx"])  # type: ignore[arg-type]
+    texts = sources(pyx=module_files(shape, COMMAND)["oscillator.pyx"])  # type: ignore[arg-type]
     module = loaded(made(texts))
     assert module.__doc__ is not None
     assert '"side slip"' in module.__doc__
     assert not hasattr(module, "os")
-    compile(shell_files(shape)["oscillator.pyi"], "oscillator.pyi", "exec")  # type: ignore[arg-type]
+    compile(
+        module_files(shape, COMMAND)["oscillator.pyi"],
+        "oscillator.pyi",
+        "exec",
+    )  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["a;b", "../up", "é", ""])
 def test_a_model_name_is_an_identifier(name: str) -> None:
     with pytest.raises(ValueError, match="not a plain identifier"):
-        shell_files(Shape(name))  # type: ignore[arg-type]
+        module_files(Shape(name), COMMAND)  # type: ignore[arg-type]
 
 
 def test_emitted_shells_carry_their_origin_and_no_path() -> None:
-    for file, text in shell_files(Shape("oscillator", digest="12ab")).items():  # type: ignore[arg-type]
+    for file, text in module_files(
+        Shape("oscillator", digest="12ab"), "chaplygin emit oscillator --form lagrange"
+    ).items():  # type: ignore[arg-type]
         first = text.splitlines()[:3]
         assert f"model.{file.partition('.')[2]}.in" in first[0]
         assert "Do not edit" in first[0]

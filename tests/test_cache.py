@@ -476,7 +476,7 @@ def test_the_version_is_remembered_until_the_compiler_changes(
 
 DERIVING = (
     "derive.equations", "lower.lower", "lower.dynamics", "derive.friction", "lower.optimise.arrange", "lower.program",
-    "emit.c_core", "build.extension",
+    "emit.targets", "build.extension",
 )  # fmt: skip
 
 

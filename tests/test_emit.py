@@ -17,9 +17,9 @@ from sympy.printing.c import C99CodePrinter
 from sympy.printing.precedence import PRECEDENCE
 
 import chaplygin as cg
-from chaplygin.codegen.emit.c_core import emit, emit_to
 from chaplygin.codegen.emit.golden import GOLDEN, differences
 from chaplygin.codegen.emit.python_backend import python_model, python_source
+from chaplygin.codegen.emit.targets import emit, emit_to
 from chaplygin.codegen.lower.program import has_functions
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -18,7 +18,7 @@ from hybrid_kernels import ROUGH, WITH_EVENTS, Kernels
 import chaplygin as cg
 from chaplygin.codegen.declare.symbols import DeclarationError
 from chaplygin.codegen.derive.forms import FormError
-from chaplygin.codegen.emit.c_core import emit, emit_to
+from chaplygin.codegen.emit.targets import emit, emit_to
 
 Q, R = cg.coordinates("q r")
 U, V = cg.rate(Q), cg.rate(R)
@@ -237,7 +237,7 @@ def test_events_and_contacts_are_frozen() -> None:
 
 SCRIPT = """
 import hashlib, chaplygin as cg
-from chaplygin.codegen.emit.c_core import emit
+from chaplygin.codegen.emit.targets import emit
 for name in ("painleve_klein", "painleve_klein_rigid", "painleve_rod", "bouncing_ball"):
     entry = cg.example(name)
     for form in entry.forms[:2]:

@@ -12,7 +12,7 @@ import pytest
 from body_chains import body_chain
 
 import chaplygin as cg
-from chaplygin.codegen.emit.c_core import emit
+from chaplygin.codegen.emit.targets import emit
 from chaplygin.runtime.errors import ArgumentError, ChaplyginError
 
 

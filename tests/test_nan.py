@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from oracle_rodas5p import OracleModel
 from runtime_models import needs_core
 
 import chaplygin as cg
-from chaplygin.codegen.emit.python_backend import python_model
+from chaplygin.codegen.emit.python_backend import python_kernels
 from chaplygin.codegen.graph.evaluate import evaluate
 from chaplygin.codegen.graph.from_sympy import Lowering
 from chaplygin.codegen.graph.graph import Graph
@@ -99,7 +100,11 @@ def system() -> cg.System:
 @functools.cache
 def model(kind: str) -> Any:
     equations = system().equations("lagrange")
-    return cg.compile(equations) if kind == "compiled" else python_model(equations.program, quiet=True)
+    return (
+        cg.compile(equations)
+        if kind == "compiled"
+        else OracleModel(python_kernels(equations.program), quiet=True)
+    )
 
 
 KINDS = ("compiled", "pure Python")

@@ -1,7 +1,7 @@
 """The recipes of docs/architecture.md, carried out on a copy of the packages.
 
 A section `### ...` below `## Recipes` is one recipe. Its blocks are marked `file NAME`, a new file; `row of TABLE in
-FILE`, lines at the end of a table; and `use`, a session that must print what it says.
+FILE`, a row at the end of a table; and `use`, a session that must print what it says.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ sys.exit(doctest.testfile(sys.argv[1], module_relative=False, optionflags=doctes
 
 
 def add_row(path: Path, table: str, row: str) -> None:
-    """Insert lines before the closing bracket of the table, which must be the value of one assignment."""
+    """Insert a row before the closing bracket of the table, which must be the value of one assignment."""
     text = path.read_text(encoding="utf-8")
     (value,) = (
         node.value
@@ -36,7 +36,7 @@ def add_row(path: Path, table: str, row: str) -> None:
     )
     lines = text.splitlines(keepends=True)
     assert value.end_lineno is not None
-    lines.insert(value.end_lineno - 1, row)
+    lines.insert(value.end_lineno - 1, f"{row.rstrip()},\n")
     path.write_text("".join(lines), encoding="utf-8")
 
 
@@ -86,5 +86,5 @@ def test_a_recipe_works(recipe: str, tmp_path: Path) -> None:
 
 
 def test_there_is_a_recipe_for_every_kind_of_part() -> None:
-    words = ("function", "form", "system")
+    words = ("function", "form", "kernel", "target", "pair", "system")
     assert [word for word in words if not any(word in title for title in RECIPES)] == []

@@ -24,8 +24,8 @@ from chaplygin.runtime import LoadError
 pytestmark = needs_core
 
 SIZES = (
-    "n_states n_coordinates n_parameters n_inputs n_outputs n_invariants n_guards n_events n_modes n_declared n_work "
-    "n_hoisted n_contacts n_consistency"
+    "n_states n_parameters n_inputs n_outputs n_invariants n_guards n_modes n_declared n_events n_contacts "
+    "n_coordinates n_consistency n_work n_hoisted"
 ).split()
 
 
@@ -34,7 +34,7 @@ class OscillatorTable(ctypes.Structure):
 
     _fields_: ClassVar = [
         ("versions", ctypes.c_uint32 * 2),
-        ("texts", ctypes.c_void_p * 5),
+        ("texts", ctypes.c_void_p * 6),
         *((name, ctypes.c_int32) for name in SIZES),
         ("pointers", ctypes.c_void_p * 25),
     ]

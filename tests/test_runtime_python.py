@@ -17,6 +17,7 @@ from runtime_models import ctrl_c_heard, model, needs_core, press_ctrl_c
 import chaplygin as cg
 from chaplygin.codegen.methods import PAIRS
 from chaplygin.runtime import ArgumentError, KernelError, PurePythonWarning, PythonModel, Variable
+from chaplygin.runtime.base_model import KernelEntry
 
 
 def kernels() -> Any:
@@ -37,6 +38,14 @@ def kernels() -> Any:
         form="lagrange",
         digest="0123",
         n_coordinates=1,
+        independent="t",
+        entries=[
+            KernelEntry("rhs", "", "state", 2),
+            KernelEntry("jvp", "", "direction", 2),
+            KernelEntry("jacobian", "", "state", 4),
+            KernelEntry("outputs", "", "state", 2),
+            KernelEntry("invariants", "", "state", 1),
+        ],
         states=[Variable("q", "coordinate", "m", "position", 1.0), Variable("v", "velocity", "m/s", "", 0.0)],
         parameters=[
             Variable("m", "parameter", "kg", "mass", 1.0),
@@ -218,6 +227,7 @@ def test_failures_of_every_method(pure: PythonModel, method: str) -> None:
     assert (singular.status, singular.t.tolist()) == (-1, [0.0])
     limited = pure.integrate((0, 1), [1.0, 0.0], [1.0, 4.0], [0.0], method=method, max_steps=2)
     assert (limited.status, len(limited.t)) == (-4, 3)
+    assert (limited.njev > 0) == (limited.nlu > 0) == pure.methods[method].implicit
     late = pure.integrate((1e16, 1e16 + 100), [1.0, 0.0], [1.0, 4.0], [0.0], method=method)
     assert (late.status, late.t.tolist()) == (-3, [1e16])
 

@@ -347,7 +347,7 @@ def test_wrong_calls() -> None:
 
 EMIT = """
 import hashlib, chaplygin as cg
-from chaplygin.codegen.emit.c_core import emit
+from chaplygin.codegen.emit.targets import emit
 texts = {}
 for name, form in (("chaplygin_sleigh", "maggi"), ("heavy_top", "chetaev")):
     texts.update(emit(cg.example(name).system.equations(form).program).files)

@@ -1,15 +1,20 @@
-"""Checks of what is given to a `System`; every error names the entry and says how to correct it."""
+"""Checks of what is given to a `System`; every error names the entry and says how to correct it.
+
+The constructor puts the name of the system before it, see `naming`.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from chaplygin.runtime import assumptions as held
+from chaplygin.runtime.errors import RangeError
 
 from .entry import Entry
 from .symbols import (
@@ -35,25 +40,37 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 
-def require_coordinates(system: str, symbols: Iterable[Any], entry: str) -> None:
+@contextmanager
+def naming(system: str) -> Iterator[None]:
+    """Put the name of a system before the errors of its declaration."""
+    try:
+        yield
+    except DeclarationError as error:
+        error.args = (f"System {system!r}: {error}",)
+        raise
+    except RangeError as error:
+        raise DeclarationError(f"System {system!r}: {error}; choose other units") from None
+
+
+def require_coordinates(symbols: Iterable[Any], entry: str) -> None:
     seen: set[Any] = set()
     if entry == "kinematics" and not isinstance(symbols, Mapping):
         raise DeclarationError(
-            f"System {system!r}: kinematics is {type(symbols).__name__}; give a dict {{coordinate: dx/dt}}, such as "
+            f"kinematics is {type(symbols).__name__}; give a dict {{coordinate: dx/dt}}, such as "
             "{x: v*cos(phi)}, or coordinates=[...] if the velocities are the coordinate rates"
         )
-    symbols = list(symbols) if isinstance(symbols, Mapping) else sequence(system, entry, symbols)
+    symbols = list(symbols) if isinstance(symbols, Mapping) else sequence(entry, symbols)
     if not symbols:
-        raise DeclarationError(f"System {system!r}: {entry} is empty; name at least one coordinate")
+        raise DeclarationError(f"{entry} is empty; name at least one coordinate")
     for s in symbols:
         if isinstance(s, (AppliedUndef, sp.Derivative)):
-            raise DeclarationError(f"System {system!r}: {entry}: {not_a_function(s)}")
+            raise DeclarationError(f"{entry}: {not_a_function(s)}")
         if not isinstance(s, Coordinate):
             raise DeclarationError(
-                f"System {system!r}: {entry}: {s!s} is not a coordinate; create it with coordinates({str(s)!r})"
+                f"{entry}: {s!s} is not a coordinate; create it with coordinates({str(s)!r})"
             )
         if s in seen:
-            raise DeclarationError(f"System {system!r}: {entry}: the coordinate {s} appears twice")
+            raise DeclarationError(f"{entry}: the coordinate {s} appears twice")
         seen.add(s)
 
 
@@ -66,12 +83,7 @@ def not_a_function(s: Any) -> str:
     )
 
 
-def expression(system: str, entry: Entry, value: Any) -> Any:
-    """The entry as a SymPy expression."""
-    return scalar(f"System {system!r}: {entry}", value)
-
-
-def scalar(where: str, value: Any) -> Any:
+def scalar(where: Entry | str, value: Any) -> Any:
     """A value as a scalar SymPy expression; strings are refused, since SymPy would evaluate them."""
     if isinstance(value, (str, bytes)):
         raise DeclarationError(f"{where} is a string; give a SymPy expression")
@@ -84,41 +96,41 @@ def scalar(where: str, value: Any) -> Any:
     return result
 
 
-def mapping(system: str, entry: str, given: Any) -> Mapping[Any, Any]:
+def mapping(entry: str, given: Any) -> Mapping[Any, Any]:
     if not isinstance(given, Mapping):
-        raise DeclarationError(f"System {system!r}: {entry} is {type(given).__name__}; give a dict")
+        raise DeclarationError(f"{entry} is {type(given).__name__}; give a dict")
     return given
 
 
-def sequence(system: str, entry: str, given: Any) -> list[Any]:
+def sequence(entry: str, given: Any) -> list[Any]:
     if isinstance(given, (str, sp.Basic, Mapping)) or not isinstance(given, Iterable):
-        raise DeclarationError(f"System {system!r}: {entry} is {type(given).__name__}; give a list")
+        raise DeclarationError(f"{entry} is {type(given).__name__}; give a list")
     return list(given)
 
 
-def instances(system: str, entry: str, given: Any, kind: type[Item], advice: str) -> tuple[Item, ...]:
+def instances(entry: str, given: Any, kind: type[Item], advice: str) -> tuple[Item, ...]:
     """The items of a list, each an object of the package."""
-    found = sequence(system, entry, given)
+    found = sequence(entry, given)
     for i, item in enumerate(found):
         if not isinstance(item, kind):
-            raise DeclarationError(f"System {system!r}: {entry}[{i}] is {type(item).__name__}; give {advice}")
+            raise DeclarationError(f"{entry}[{i}] is {type(item).__name__}; give {advice}")
     return tuple(found)
 
 
-def distinct(system: str, entry: str, names: Sequence[Any]) -> None:
+def distinct(entry: str, names: Sequence[Any]) -> None:
     """Refuse a name that is used twice."""
     for i, name in enumerate(names):
         if name in names[:i]:
-            raise DeclarationError(f"System {system!r}: {entry}: the name {name!r} is used twice")
+            raise DeclarationError(f"{entry}: the name {name!r} is used twice")
 
 
 def expressions(
-    system: str, entry: str, given: Mapping[Any, Any], allowed: Sequence[sp.Symbol], what: str
+    entry: str, given: Mapping[Any, Any], allowed: Sequence[sp.Symbol], what: str
 ) -> dict[sp.Symbol, Any]:
     result = {}
-    for key, value in mapping(system, entry, given).items():
+    for key, value in mapping(entry, given).items():
         if isinstance(key, str) and key in {s.name for s in allowed}:
-            raise DeclarationError(f"System {system!r}: {entry}: use the symbol {key} as a key, not its name")
+            raise DeclarationError(f"{entry}: use the symbol {key} as a key, not its name")
         if key not in allowed:
             names = ", ".join(s.name for s in allowed)
             hint = ""
@@ -131,33 +143,32 @@ def expressions(
                 )
             elif isinstance(key, (AppliedUndef, sp.Derivative)):
                 hint = f"; {not_a_function(key)}"
-            raise DeclarationError(f"System {system!r}: {entry}: {key!s} is not {what} ({names}){hint}")
-        result[key] = expression(system, Entry(entry, key), value)
+            raise DeclarationError(f"{entry}: {key!s} is not {what} ({names}){hint}")
+        result[key] = scalar(Entry(entry, key), value)
     return result
 
 
-def listed(system: str, entry: str, given: Any) -> list[Any]:
+def listed(entry: str, given: Any) -> list[Any]:
     """The expressions of a list."""
-    return [expression(system, Entry(entry, i), e) for i, e in enumerate(sequence(system, entry, given))]
+    return [scalar(Entry(entry, i), e) for i, e in enumerate(sequence(entry, given))]
 
 
-def example(system: str, given: Mapping[Any, Any]) -> dict[sp.Symbol, float]:
+def example(given: Mapping[Any, Any]) -> dict[sp.Symbol, float]:
     result = {}
-    for key, value in mapping(system, "example", given).items():
+    for key, value in mapping("example", given).items():
         if not isinstance(key, (Coordinate, Velocity, Parameter, Input, Time)):
-            raise DeclarationError(f"System {system!r}: example: {key!s} is not a symbol of the system")
+            raise DeclarationError(f"example: {key!s} is not a symbol of the system")
         try:
             number = float(value)
         except OverflowError:
             number = math.inf
         except (TypeError, ValueError):
-            raise DeclarationError(f"System {system!r}: example[{key}] = {value!s} is not a number") from None
+            raise DeclarationError(f"example[{key}] = {value!s} is not a number") from None
         if not math.isfinite(number):
-            raise DeclarationError(f"System {system!r}: example[{key}] = {number} is not finite")
+            raise DeclarationError(f"example[{key}] = {number} is not finite")
         if not held.holds(assumed(key), number):
             raise DeclarationError(
-                f"System {system!r}: example[{key}] = {number:.17g}, but {key} is declared "
-                f"{held.assumption(assumed(key))}"
+                f"example[{key}] = {number:.17g}, but {key} is declared {held.assumption(assumed(key))}"
             )
         result[key] = number
     return result
@@ -180,7 +191,7 @@ def _check_resets(declared: Declaration) -> None:
             if key not in known:
                 names = ", ".join(s.name for s in known)
                 raise DeclarationError(
-                    f"System {declared.name!r}: events[{event.name!r}].reset: {key!s} is not a coordinate or velocity "
+                    f"events[{event.name!r}].reset: {key!s} is not a coordinate or velocity "
                     f"of the system ({names})"
                 )
 
@@ -199,7 +210,7 @@ def _check_symbols(declared: Declaration) -> None:
         if wrong:
             first = min(wrong, key=lambda s: natural(str(s)))
             refusal = entry.refusal(first) or _unknown_symbol(declared, entry, first)
-            raise DeclarationError(f"System {declared.name!r}: {entry}{refusal}")
+            raise DeclarationError(f"{entry}{refusal}")
 
 
 def _unknown_symbol(declared: Declaration, entry: Entry, s: sp.Symbol) -> str:
@@ -226,49 +237,33 @@ def _check_unique_names(declared: Declaration) -> None:
     for s in declared.all_symbols():
         kind = kind_of(s)
         if s.name in used:
-            raise DeclarationError(
-                f"System {declared.name!r}: the name {s.name!r} is used twice, as {used[s.name]} and as {kind}"
-            )
+            raise DeclarationError(f"the name {s.name!r} is used twice, as {used[s.name]} and as {kind}")
         if kind != "time":
             check_name(s.name, kind)
         used[s.name] = kind
+    for s in declared.example:
+        if s.name not in used:
+            raise DeclarationError(f"example: {s.name!r} does not occur in the system")
     for name in declared.outputs:
         check_name(name, "output")
+    wanted = [(f"the output name {name!r} is", name, "output") for name in declared.outputs]
+    for c in declared.contacts:
+        start = f"contacts[{c.name!r}] needs the name "
+        wanted += [(f"{start}{name!r}, which is", name, f"contact ({c.name})") for name in c.names]
+    wanted += [(f"events: the name {e.name!r} is", str(e.name), "event") for e in declared.events]
+    for text, name, kind in wanted:
         if name in used:
-            raise DeclarationError(
-                f"System {declared.name!r}: the output name {name!r} is already that of a {used[name]}; rename one"
-            )
-        used[name] = "output"
-    for contact in declared.contacts:
-        for name in contact.names:
-            if name in used:
-                raise DeclarationError(
-                    f"System {declared.name!r}: contacts[{contact.name!r}] needs the name {name!r}, which is already "
-                    f"that of a {used[name]}; rename one"
-                )
-            used[name] = f"contact ({contact.name})"
-    for event in declared.events:
-        if event.name in used:
-            raise DeclarationError(
-                f"System {declared.name!r}: events: the name {event.name!r} is already that of a {used[event.name]}; "
-                "rename one"
-            )
-        used[str(event.name)] = "event"
-    for s in declared.example:
-        if s.name not in declared.symbols:
-            raise DeclarationError(
-                f"System {declared.name!r}: example: {s.name!r} does not occur in the system"
-            )
+            raise DeclarationError(f"{text} already that of a {used[name]}; rename one")
+        used[name] = kind
 
 
 def _check_texts(declared: Declaration, entry: str, given: Mapping[Any, Any]) -> None:
-    where = f"System {declared.name!r}: {entry}"
     allowed = {*declared.all_symbols(), *(rate(x) for x in declared.coordinates)}
     for key, value in given.items():
         if isinstance(key, str) and key in {s.name for s in allowed}:
-            raise DeclarationError(f"{where}: use the symbol {key} as a key, not its name")
+            raise DeclarationError(f"{entry}: use the symbol {key} as a key, not its name")
         if key not in allowed and str(key) not in declared.outputs:
-            raise DeclarationError(f"{where}: {key!s} is not a symbol of the system")
+            raise DeclarationError(f"{entry}: {key!s} is not a symbol of the system")
         if not isinstance(value, str):
-            raise DeclarationError(f"{where}[{key}] is {type(value).__name__}; give text")
-        check_text(value, f"{where}[{key}]")
+            raise DeclarationError(f"{entry}[{key}] is {type(value).__name__}; give text")
+        check_text(value, f"{entry}[{key}]")

@@ -89,16 +89,14 @@ MOST_CONTACTS = 64
 """CG_MOST_CONTACTS of cg_events.h."""
 
 
-def checked(system: str, given: Any) -> tuple[Coulomb, ...]:
+def checked(given: Any) -> tuple[Coulomb, ...]:
     """The contacts of a system, at most `MOST_CONTACTS` and with distinct names."""
-    found = checks.instances(
-        system, "contacts", given, Coulomb, "chaplygin.Coulomb(name, slip=, normal=, mu=)"
-    )
+    found = checks.instances("contacts", given, Coulomb, "chaplygin.Coulomb(name, slip=, normal=, mu=)")
     if len(found) > MOST_CONTACTS:
         raise DeclarationError(
-            f"System {system!r}: contacts has {len(found)} entries; a model can have at most {MOST_CONTACTS} contacts"
+            f"contacts has {len(found)} entries; a model can have at most {MOST_CONTACTS} contacts"
         )
-    checks.distinct(system, "contacts", [c.name for c in found])
+    checks.distinct("contacts", [c.name for c in found])
     return found
 
 
@@ -123,7 +121,7 @@ def contact_nodes(declared: Declaration, g: Graph, value: Mapping[Entry, Node]) 
     unknown = [g.symbol(s.name) for s in declared.multipliers]
     found = []
     for c, slip, offset, row in zip(declared.contacts, slips, offsets, rows, strict=True):
-        place = f"System {declared.name!r}: contacts[{c.name!r}]"
+        place = f"contacts[{c.name!r}]"
         if all(n == g.zero for n in row):
             raise DeclarationError(f"{place}.slip contains no velocity")
         normal, mu = (value[Entry("contacts", c.name, key)] for key in ("normal", "mu"))

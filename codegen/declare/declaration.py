@@ -16,18 +16,7 @@ from .contacts import Coulomb
 from .entry import Entry
 from .events import Event
 from .interactions import Interaction
-from .symbols import (
-    DeclarationError,
-    Input,
-    Multiplier,
-    Parameter,
-    Rate,
-    Velocity,
-    check_name,
-    natural,
-    rate,
-    time,
-)
+from .symbols import DeclarationError, Input, Multiplier, Parameter, Rate, Velocity, natural, rate, time
 
 Expression = Any
 Symbols = tuple[sp.Symbol, ...]
@@ -137,27 +126,26 @@ def declare(name: str, **given: Any) -> Declaration:
 
     Raises DeclarationError, naming the entry.
     """
-    check_name(name, "System name")
-    rows = _kinematics(name, given["kinematics"], given["coordinates"])
-    example = checks.example(name, given["example"] or {})
-    bodies, interactions = mechanism.checked(name, given["bodies"], given["interactions"])
+    rows = _kinematics(given["kinematics"], given["coordinates"])
+    example = checks.example(given["example"] or {})
+    bodies, interactions = mechanism.checked(given["bodies"], given["interactions"])
     kinetic = 0 if given["kinetic"] is None and bodies else given["kinetic"]
-    own_kinetic = checks.expression(name, Entry("kinetic"), kinetic)
-    own_potential = checks.expression(name, Entry("potential"), given["potential"])
-    constraints = checks.listed(name, "constraints", given["constraints"])
-    holonomic = checks.listed(name, "holonomic", given["holonomic"])
+    own_kinetic = checks.scalar(Entry("kinetic"), kinetic)
+    own_potential = checks.scalar(Entry("potential"), given["potential"])
+    constraints = checks.listed("constraints", given["constraints"])
+    holonomic = checks.listed("holonomic", given["holonomic"])
     # A rate df/dt is a constraint on the velocities.
     constraints += [sp.diff(f, time) + sum(sp.diff(f, x) * v for x, v in rows.items()) for f in holonomic]
-    velocities = _velocities(name, rows, example)
+    velocities = _velocities(rows, example)
     allowed = velocities, "a velocity of the system"
-    forces = checks.expressions(name, "forces", given["forces"] or {}, *allowed)
-    named = checks.mapping(name, "outputs", given["outputs"] or {}).items()
-    outputs = {str(key): checks.expression(name, Entry("outputs", key), e) for key, e in named}
+    forces = checks.expressions("forces", given["forces"] or {}, *allowed)
+    named = checks.mapping("outputs", given["outputs"] or {}).items()
+    outputs = {str(key): checks.scalar(Entry("outputs", key), e) for key, e in named}
     parametrization = given["parametrization"]
     if parametrization is not None:
         if constraints:
-            raise DeclarationError(f"System {name!r}: give constraints or a parametrization, not both")
-        parametrization = checks.expressions(name, "parametrization", parametrization, *allowed)
+            raise DeclarationError("give constraints or a parametrization, not both")
+        parametrization = checks.expressions("parametrization", parametrization, *allowed)
     declared = Declaration(
         name=name,
         kinematics=rows,
@@ -170,12 +158,12 @@ def declare(name: str, **given: Any) -> Declaration:
         constraints=tuple(constraints),
         holonomic=tuple(holonomic),
         parametrization=parametrization,
-        independent=_independent(name, parametrization, velocities, example),
-        contacts=contacts.checked(name, given["contacts"]),
-        events=events.named(name, given["events"]),
+        independent=_independent(parametrization, velocities, example),
+        contacts=contacts.checked(given["contacts"]),
+        events=events.named(given["events"]),
         outputs=outputs,
-        units=dict(checks.mapping(name, "units", given["units"] or {})),
-        descriptions=dict(checks.mapping(name, "descriptions", given["descriptions"] or {})),
+        units=dict(checks.mapping("units", given["units"] or {})),
+        descriptions=dict(checks.mapping("descriptions", given["descriptions"] or {})),
         example=example,
     )
     checks.check_declaration(declared)
@@ -184,8 +172,8 @@ def declare(name: str, **given: Any) -> Declaration:
 
 def with_events(declared: Declaration, more: Any) -> Declaration:
     """The same declaration with events added after its own. Raises DeclarationError, naming the event."""
-    every = [*declared.events, *checks.sequence(declared.name, "events", more)]
-    longer = Declaration(**declared.parts() | {"events": events.named(declared.name, every)})
+    every = [*declared.events, *checks.sequence("events", more)]
+    longer = Declaration(**declared.parts() | {"events": events.named(every)})
     checks.check_declaration(longer)
     return longer
 
@@ -196,18 +184,18 @@ def _in_order(found: Iterable[sp.Symbol], example: Iterable[sp.Symbol]) -> Symbo
     return tuple(sorted(found, key=lambda s: (rank.get(s, len(rank)), natural(s.name))))
 
 
-def _kinematics(system: str, kinematics: Any, coordinates: Any) -> dict[sp.Symbol, Expression]:
+def _kinematics(kinematics: Any, coordinates: Any) -> dict[sp.Symbol, Expression]:
     """dx/dt by coordinate."""
     if (kinematics is None) == (coordinates is None):
-        raise DeclarationError(f"System {system!r}: give either kinematics={{...}} or coordinates=[...]")
+        raise DeclarationError("give either kinematics={...} or coordinates=[...]")
     if kinematics is None:
-        checks.require_coordinates(system, coordinates, "coordinates")
+        checks.require_coordinates(coordinates, "coordinates")
         kinematics = {x: rate(x) for x in coordinates}
-    checks.require_coordinates(system, kinematics, "kinematics")
-    return {x: checks.expression(system, Entry("kinematics", x), e) for x, e in kinematics.items()}
+    checks.require_coordinates(kinematics, "kinematics")
+    return {x: checks.scalar(Entry("kinematics", x), e) for x, e in kinematics.items()}
 
 
-def _velocities(system: str, kinematics: Mapping[sp.Symbol, Any], example: Iterable[sp.Symbol]) -> Symbols:
+def _velocities(kinematics: Mapping[sp.Symbol, Any], example: Iterable[sp.Symbol]) -> Symbols:
     """The velocities in the kinematics: the coordinate rates, or symbols created with `velocities()`."""
     found: set[sp.Symbol] = set()
     for x, expression in kinematics.items():
@@ -215,24 +203,19 @@ def _velocities(system: str, kinematics: Mapping[sp.Symbol, Any], example: Itera
         for s in here:
             if isinstance(s, Rate) and expression != s:
                 raise DeclarationError(
-                    f"System {system!r}: kinematics[{x}] contains the rate {s}; write right-hand sides in terms of "
+                    f"kinematics[{x}] contains the rate {s}; write right-hand sides in terms of "
                     "velocities created with velocities()"
                 )
         found |= here
     if not found:
-        raise DeclarationError(
-            f"System {system!r}: kinematics contains no velocity; create some with velocities()"
-        )
+        raise DeclarationError("kinematics contains no velocity; create some with velocities()")
     if all(isinstance(s, Rate) for s in found):
         return tuple(kinematics.values())
     return _in_order(found, example)
 
 
 def _independent(
-    system: str,
-    parametrization: Mapping[sp.Symbol, Any] | None,
-    velocities: Symbols,
-    example: Iterable[sp.Symbol],
+    parametrization: Mapping[sp.Symbol, Any] | None, velocities: Symbols, example: Iterable[sp.Symbol]
 ) -> Symbols:
     """The independent parameters theta of eta_a = beta_a(t, x, theta), given for every velocity."""
     if parametrization is None:
@@ -241,11 +224,11 @@ def _independent(
     for v in velocities:
         if v not in parametrization:
             raise DeclarationError(
-                f"System {system!r}: parametrization has no entry for {v}; every velocity needs one (0 is fine)"
+                f"parametrization has no entry for {v}; every velocity needs one (0 is fine)"
             )
         if v in found:
             raise DeclarationError(
-                f"System {system!r}: parametrization contains the velocity {v}; right-hand sides must be "
+                f"parametrization contains the velocity {v}; right-hand sides must be "
                 "expressions in (t, x, theta), with theta created by velocities()"
             )
     return _in_order(found, example)

@@ -104,14 +104,14 @@ class EventNodes:
     reset: Mapping[sp.Symbol, Node]
 
 
-def named(system: str, given: Any) -> tuple[Event, ...]:
+def named(given: Any) -> tuple[Event, ...]:
     """The events of a system, each with a name."""
     advice = "chaplygin.Event(expression, ...); Python functions of (t, y) go to integrate(events=...)"
     found = [
         replace(event, name=event.name or f"event_{i}")
-        for i, event in enumerate(checks.instances(system, "events", given, Event, advice), start=1)
+        for i, event in enumerate(checks.instances("events", given, Event, advice), start=1)
     ]
-    checks.distinct(system, "events", [event.name for event in found])
+    checks.distinct("events", [event.name for event in found])
     return tuple(found)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..graph.branches import branches, is_branched
-from ..graph.differentiate import forward
+from ..graph.differentiate import forward, partials
 from ..graph.evaluate import evaluate
 from ..graph.graph import Graph, Node
 from ..graph.identities import vanish
@@ -116,7 +116,7 @@ def affine(
     """
     eta = [g.symbol(v.name) for v in declared.velocities]
     zeros = dict.fromkeys(eta, g.zero)
-    columns = [forward(g, nodes, {v: g.one}) for v in eta]
+    columns = partials(g, nodes, eta)
     rows = [[column[i] for column in columns] for i in range(len(nodes))]
     still: list[list[Node]] = []
     for entry, row in zip(entries, rows, strict=True):
@@ -132,7 +132,7 @@ def affine(
             changing = list(declared.velocities)
         if changing:
             raise DeclarationError(
-                f"System {declared.name!r}: {entry} is not affine in the velocities (its slope along {changing[0]} "
+                f"{entry} is not affine in the velocities (its slope along {changing[0]} "
                 "depends on the velocities); for nonlinear constraints give a parametrization"
             )
     return g.substitute(nodes, zeros), still

@@ -97,26 +97,24 @@ class Screws(Mapping[str, Screw]):
         return Screw(body, column(omega), column(speed), partial, pair(None))
 
 
-def checked(
-    system: str, given_bodies: Any, given_interactions: Any
-) -> tuple[tuple[Body, ...], tuple[Interaction, ...]]:
+def checked(given_bodies: Any, given_interactions: Any) -> tuple[tuple[Body, ...], tuple[Interaction, ...]]:
     """The bodies, with their parents among them, and the interactions of these bodies."""
-    bodies = checks.instances(system, "bodies", given_bodies, Body, "Body(name, ...)")
-    checks.distinct(system, "bodies", [body.name for body in bodies])
-    names, where = ", ".join(body.name for body in bodies), f"System {system!r}"
+    bodies = checks.instances("bodies", given_bodies, Body, "Body(name, ...)")
+    checks.distinct("bodies", [body.name for body in bodies])
+    names = ", ".join(body.name for body in bodies)
     for body in bodies:
         if body.parent is not None and body.parent not in bodies:
             raise DeclarationError(
-                f"{where}: Body {body.name!r}: its parent {body.parent.name!r} is not among bodies ({names}); add it, "
+                f"Body {body.name!r}: its parent {body.parent.name!r} is not among bodies ({names}); add it, "
                 "with mass 0 if it is only a frame"
             )
     advice = "Weight, Wrench, Spring, Damper or Motor"
-    interactions = checks.instances(system, "interactions", given_interactions, Interaction, advice)
+    interactions = checks.instances("interactions", given_interactions, Interaction, advice)
     for i, item in enumerate(interactions):
         for body in item.bodies:
             if body not in bodies:
                 raise DeclarationError(
-                    f"{where}: interactions[{i}] ({type(item).__name__}): the body {body.name!r} is not among bodies "
+                    f"interactions[{i}] ({type(item).__name__}): the body {body.name!r} is not among bodies "
                     f"({names or 'none'})"
                 )
     return bodies, interactions
@@ -139,7 +137,7 @@ def check_bodies(system: System) -> None:
             raise DeclarationError(f"{where} fails at the example point: {error}") from None
 
     for body in system.bodies:
-        where = f"System {system.name!r}: Body {body.name!r}"
+        where = f"Body {body.name!r}"
         mass = numbers(f"{where}: mass", _Matrix(sp.Matrix([body.mass])))
         if mass is not None and mass[0, 0] < 0:
             raise DeclarationError(

@@ -126,7 +126,7 @@ def good_points(
     points = _finite(tried, graph or system.nodes.graph, roots, count, complete)
     if len(points) < count:
         raise DeclarationError(
-            f"System {system.name!r}: its expressions have no finite value near the example point; give an example "
+            "its expressions have no finite value near the example point; give an example "
             "point inside their domain"
         )
     return points
@@ -149,11 +149,9 @@ def example_point(system: System) -> Point:
     try:
         values = evaluate(system.nodes.graph, roots, point)
     except (ArithmeticError, ValueError) as error:
-        raise DeclarationError(
-            f"System {system.name!r}: an expression fails at the example point: {error}"
-        ) from None
+        raise DeclarationError(f"an expression fails at the example point: {error}") from None
     if not all(math.isfinite(v) for v in values):
-        raise DeclarationError(f"System {system.name!r}: an expression is not finite at the example point")
+        raise DeclarationError("an expression is not finite at the example point")
     return point
 
 

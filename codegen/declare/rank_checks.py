@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mpmath import mp
 
 from ..graph.branches import branch_at, branches, is_branched
-from ..graph.differentiate import forward, gradient
+from ..graph.differentiate import gradient, partials
 from ..graph.evaluate import evaluate, evaluate_with_scale
 from ..graph.graph import Graph, Node
 from ..graph.identities import FAILURES, precisely, rank
@@ -32,40 +32,27 @@ Complaint = Callable[[Sequence[Node]], "str | None"]
 
 def check_ranks(system: System, g: Graph, points: Sequence[Point]) -> None:
     """Raise DeclarationError if a rank is too low or a bracket leaves the span; `points` are near the example."""
-    if not system.nodes.fields.are_rates():
+    nodes = system.nodes
+
+    def full(matrix: Matrix, text: str) -> None:
+        """Check that the rows are independent on every branch."""
+
+        def complaint(entries: Sequence[Node]) -> str | None:
+            return None if _rank(g, _folded(entries, len(matrix)), points) == len(matrix) else text
+
+        _hold(system, g, [n for row in matrix for n in row], complaint, points)
+
+    if not nodes.fields.are_rates():
         _check_fields(system, g, points)
-    if system.nodes.constraint_rows:
-        rows = system.nodes.constraint_rows
-
-        def dependent(nodes: Sequence[Node]) -> str | None:
-            found = _rank(g, _folded(nodes, len(rows)), points)
-            return (
-                None if found == len(rows) else "constraints are linearly dependent; remove the redundant one"
-            )
-
-        _hold(system, g, [n for row in rows for n in row], dependent, points)
-    if system.nodes.beta and system.nodes.theta:
-        slopes = [forward(g, system.nodes.beta, {v: g.one}) for v in system.nodes.theta]
+    if nodes.constraint_rows:
+        full(nodes.constraint_rows, "constraints are linearly dependent; remove the redundant one")
+    if nodes.beta and nodes.theta:
         names = ", ".join(s.name for s in system.independent)
-
-        def bound(nodes: Sequence[Node]) -> str | None:
-            found = _rank(g, _folded(nodes, len(slopes)), points)
-            return (
-                None
-                if found == len(slopes)
-                else f"parametrization: the parameters {names} are not independent"
-            )
-
-        _hold(system, g, [n for row in slopes for n in row], bound, points)
-    if is_branched(g, [system.nodes.kinetic]):  # otherwise the check at the example point suffices
-        momenta = gradient(g, system.nodes.kinetic, system.nodes.eta)
-        mass = [n for v in system.nodes.eta for n in forward(g, momenta, {v: g.one})]
-
-        def massless(nodes: Sequence[Node]) -> str | None:
-            found = _rank(g, _folded(nodes, len(system.nodes.eta)), points)
-            return None if found == len(system.nodes.eta) else "the mass matrix is singular"
-
-        _hold(system, g, mass, massless, points)
+        text = f"parametrization: the parameters {names} are not independent"
+        full(partials(g, nodes.beta, nodes.theta), text)
+    if is_branched(g, [nodes.kinetic]):  # otherwise the check at the example point suffices
+        mass = partials(g, gradient(g, nodes.kinetic, nodes.eta), nodes.eta)
+        full(mass, "the mass matrix is singular")
 
 
 def _hold(
@@ -76,7 +63,6 @@ def _hold(
     Raises DeclarationError with the text if the branch contains a point; if none is found, warns with a BranchWarning
     and accepts the declaration.
     """
-    where = f"System {system.name!r}"
     found = branches(g, roots)
     if found is None:
         warn_too_many(system, "only those at the example point and at random points are checked")
@@ -90,13 +76,13 @@ def _hold(
                 text = complaint(nodes)
                 if text is not None and touches_zero(g, square):
                     (shown,) = expressions(g, [square], symbols)
-                    raise DeclarationError(f"{where}: beyond the zero of {shown}: {text}")
+                    raise DeclarationError(f"beyond the zero of {shown}: {text}")
             continue
         if not branch.conditions:
-            raise DeclarationError(f"{where}: {text}")
+            raise DeclarationError(text)
         point, tried = reach(g, branch.conditions, system)
         if point is not None:
-            raise DeclarationError(f"{where}: where {condition_text(g, branch.conditions, symbols)}: {text}")
+            raise DeclarationError(f"where {condition_text(g, branch.conditions, symbols)}: {text}")
         warn_unreached(system, g, branch.conditions, symbols, tried, f"the error there would be: {text}")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..graph.differentiate import forward, gradient
+from ..graph.differentiate import forward, gradient, partials
 from ..graph.evaluate import evaluate, evaluate_with_scale
 from ..graph.graph import Graph, Node
 from ..graph.linear import choose_pivots
@@ -25,32 +25,31 @@ if TYPE_CHECKING:
 def check(system: System) -> None:
     """Run the numerical checks: vector fields, potential, constraints, mass matrix, span of the brackets."""
     g = system.nodes.graph.copy()
-    where = f"System {system.name!r}"
     if len(system.velocities) > len(system.coordinates):
         raise DeclarationError(
-            f"{where}: {len(system.velocities)} velocities for {len(system.coordinates)} coordinates; a system cannot "
+            f"{len(system.velocities)} velocities for {len(system.coordinates)} coordinates; a system cannot "
             "have more velocities than coordinates"
         )
     points = good_points(system, declared_roots(system), 4)
     at = example_point(system)
-    check_redundancy(system, g, points[0], where)
-    _check_holonomic(system, g, at, where)
-    _check_constraints(system, g, where)
+    check_redundancy(system, g, points[0])
+    _check_holonomic(system, g, at)
+    _check_constraints(system, g)
     check_ranks(system, g, points)
-    _check_at_example(system, g, at, where)
-    _check_mass(system, g, at, where)
+    _check_at_example(system, g, at)
+    _check_mass(system, g, at)
     if system.bodies:
         check_bodies(system)
 
 
-def _check_holonomic(system: System, g: Graph, at: Point, where: str) -> None:
+def _check_holonomic(system: System, g: Graph, at: Point) -> None:
     """Check that the example point, if it gives every coordinate, satisfies the holonomic equations."""
     if not all(x in system.example for x in system.coordinates):
         return
     for i, (value, scale) in enumerate(evaluate_with_scale(g, system.nodes.holonomic, at)):
         if abs(value) > 1e-6 * max(scale, 1e-300):
             raise DeclarationError(
-                f"{where}: holonomic[{i}] = {value:.6g} at the example point; it must be zero there"
+                f"holonomic[{i}] = {value:.6g} at the example point; it must be zero there"
                 + _moment(system, g, [system.nodes.holonomic[i]], at)
             )
 
@@ -63,62 +62,63 @@ def _moment(system: System, g: Graph, nodes: Sequence[Node], at: Point) -> str:
     return f" (at t = {at['t']:.6g}{given})"
 
 
-def _check_constraints(system: System, g: Graph, where: str) -> None:
-    rows = [list(r) for r in system.nodes.constraint_rows]
+def _check_constraints(system: System, g: Graph) -> None:
+    nodes = system.nodes
+    rows = [list(r) for r in nodes.constraint_rows]
     for i, row in enumerate(rows):
         if all(n == g.zero for n in row):
             entry = system.constraint_entries[i]
             missing = "coordinate" if entry.argument == "holonomic" else "velocity"
-            raise DeclarationError(f"{where}: {entry.argument}[{entry.key}] contains no {missing}")
+            raise DeclarationError(f"{entry.argument}[{entry.key}] contains no {missing}")
     if rows and len(rows) >= len(system.velocities):
         raise DeclarationError(
-            f"{where}: {len(rows)} constraints leave none of the {len(system.velocities)} velocities free"
+            f"{len(rows)} constraints leave none of the {len(system.velocities)} velocities free"
         )
     if any(isinstance(s, Rate) for s in system.independent):
         raise DeclarationError(
-            f"{where}: parametrization contains a coordinate rate; write it in independent velocities created with "
+            "parametrization contains a coordinate rate; write it in independent velocities created with "
             "velocities()"
         )
-    if system.nodes.beta and not system.nodes.theta:
+    if nodes.beta and not nodes.theta:
         raise DeclarationError(
-            f"{where}: parametrization contains no independent velocity; create one with velocities()"
+            "parametrization contains no independent velocity; create one with velocities()"
         )
 
 
-def _check_at_example(system: System, g: Graph, at: Point, where: str) -> None:
+def _check_at_example(system: System, g: Graph, at: Point) -> None:
     """Check that constraints and parametrization have full rank at the example point, where pivots are chosen."""
-    rows = system.nodes.constraint_rows
+    nodes = system.nodes
+    rows = nodes.constraint_rows
     if rows and len(choose_pivots(numeric_matrix(g, rows, at))) < len(rows):
         raise DeclarationError(
-            f"{where}: constraints are linearly dependent at the example point; choose another point"
+            "constraints are linearly dependent at the example point; choose another point"
         )
-    columns = (
-        [forward(g, system.nodes.beta, {v: g.one}) for v in system.nodes.theta] if system.nodes.beta else []
-    )
+    columns = partials(g, nodes.beta, nodes.theta)
     if columns and len(choose_pivots(numeric_matrix(g, columns, at))) < len(columns):
         names = ", ".join(s.name for s in system.independent)
         raise DeclarationError(
-            f"{where}: parametrization: the parameters {names} are not independent at the example point"
+            f"parametrization: the parameters {names} are not independent at the example point"
         )
 
 
-def _check_mass(system: System, g: Graph, at: Point, where: str) -> None:
-    momenta = gradient(g, system.nodes.kinetic, system.nodes.eta)
+def _check_mass(system: System, g: Graph, at: Point) -> None:
+    nodes = system.nodes
+    momenta = gradient(g, nodes.kinetic, nodes.eta)
     k = len(momenta)
     # A single derivative along all velocities at once: the directions are the rows of the unit matrix.
     along = [g.symbol(f"cg_along_{a}") for a in range(k)]
     directions = {str(g.value[n]): row for n, row in zip(along, np.eye(k), strict=True)}
-    moved = forward(g, momenta, dict(zip(system.nodes.eta, along, strict=True)))
+    moved = forward(g, momenta, dict(zip(nodes.eta, along, strict=True)))
     values = np.zeros((k, k))
     with np.errstate(all="ignore"):
         for a, row in enumerate(evaluate(g, moved, {**at, **directions})):
             values[a] = row
     if not np.isfinite(values).all():
-        raise DeclarationError(f"{where}: the mass matrix is not finite at the example point")
+        raise DeclarationError("the mass matrix is not finite at the example point")
     for a, v in enumerate(system.velocities):
         if not values[a].any():
             raise DeclarationError(
-                f"{where}: the mass matrix is singular at the example point: kinetic has no inertia along {v}. "
+                f"the mass matrix is singular at the example point: kinetic has no inertia along {v}. "
                 "T must contain every velocity; do not substitute constraints into it"
             )
     scale = np.sqrt(np.abs(np.diag(values)))
@@ -126,14 +126,14 @@ def _check_mass(system: System, g: Graph, at: Point, where: str) -> None:
     scaled = values / np.outer(scale, scale)
     if np.linalg.matrix_rank(scaled, tol=1e-11) < k:
         raise DeclarationError(
-            f"{where}: the mass matrix is singular at the example point; T must be nondegenerate in all of "
+            f"the mass matrix is singular at the example point; T must be nondegenerate in all of "
             f"{', '.join(v.name for v in system.velocities)}; do not substitute constraints into it"
         )
     left = scaled.copy()
     for a in range(k):  # the emitted code factors M in this order, without pivoting
         if abs(left[a, a]) < 1e-13:
             raise DeclarationError(
-                f"{where}: the mass matrix is indefinite: its block for the first {a + 1} velocities is singular at "
+                f"the mass matrix is indefinite: its block for the first {a + 1} velocities is singular at "
                 "the example point; a kinetic energy must be positive definite"
             )
         left[a + 1 :, a + 1 :] -= np.outer(left[a + 1 :, a], left[a, a + 1 :]) / left[a, a]

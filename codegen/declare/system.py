@@ -9,21 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from chaplygin.runtime.errors import ArgumentError, RangeError
+from chaplygin.runtime.errors import ArgumentError
 
 from ..graph.graph import Node
 from ..graph.to_sympy import expressions
+from .checks import naming
 from .declaration import Declaration, declare, with_events
 from .digest import digest
 from .mechanism import Screws
 from .regularity import check
-from .symbols import DeclarationError, Parameter
+from .symbols import Parameter, check_name
 from .system_nodes import SystemNodes, lowered
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ..derive.equations import Equations
+    from ..methods import Pair
     from .bodies import Body
     from .contacts import Coulomb
     from .events import Event
@@ -103,30 +105,29 @@ class System(Declaration):
         descriptions: Mapping[sp.Symbol, str] | None = None,
         example: Mapping[sp.Symbol, float] | None = None,
     ) -> None:
-        declared = declare(
-            name,
-            kinematics=kinematics,
-            coordinates=coordinates,
-            kinetic=kinetic,
-            bodies=bodies,
-            potential=potential,
-            forces=forces,
-            interactions=interactions,
-            constraints=constraints,
-            holonomic=holonomic,
-            parametrization=parametrization,
-            contacts=contacts,
-            events=events,
-            outputs=outputs,
-            units=units,
-            descriptions=descriptions,
-            example=example,
-        )
-        try:
+        check_name(name, "System name")
+        with naming(name):
+            declared = declare(
+                name,
+                kinematics=kinematics,
+                coordinates=coordinates,
+                kinetic=kinetic,
+                bodies=bodies,
+                potential=potential,
+                forces=forces,
+                interactions=interactions,
+                constraints=constraints,
+                holonomic=holonomic,
+                parametrization=parametrization,
+                contacts=contacts,
+                events=events,
+                outputs=outputs,
+                units=units,
+                descriptions=descriptions,
+                example=example,
+            )
             self._become(declared)
             check(self)
-        except RangeError as error:
-            raise DeclarationError(f"System {name!r}: {error}; choose other units") from None
 
     def _become(self, declared: Declaration) -> None:
         vars(self).update(declared.parts(), occurring=declared.occurring, nodes=lowered(declared))
@@ -137,7 +138,8 @@ class System(Declaration):
         Raises DeclarationError, naming the event, as the declaration does.
         """
         other = System.__new__(System)
-        other._become(with_events(self, more))
+        with naming(self.name):
+            other._become(with_events(self, more))
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -268,6 +270,7 @@ class System(Declaration):
         reproducible: bool = True,
         wait: bool = False,
         events: Sequence[Event] = (),
+        methods: Sequence[Pair] = (),
         **options: Any,
     ) -> Any:
         """Derive, emit and compile, or load the compiled model from the cache; returns a `Model`.
@@ -276,13 +279,14 @@ class System(Declaration):
         `poincare`; `maggi` with constraints or a parametrization; `multipliers` if the declaration contains
         a multiplier.
 
-        `events` are added after those of the system. The model can run as soon as its kernels are compiled; the code
+        `events` are added after those of the system, `methods` to the integration methods of the runtime; see
+        `chaplygin.Pair`. The model can run as soon as its kernels are compiled; the code
         for faster steps is compiled in the background, or with `wait=True` before this returns.
         """
         from ..build.compile import compile_system
 
         system = self.with_events(events) if events else self
-        return compile_system(system, form, reproducible=reproducible, wait=wait, **options)
+        return compile_system(system, form, reproducible=reproducible, wait=wait, methods=methods, **options)
 
     def emit(
         self,
@@ -290,12 +294,14 @@ class System(Declaration):
         folder: str | Path | None = None,
         *,
         force: bool = False,
+        targets: Sequence[str] | None = None,
         **options: Any,
     ) -> list[Path]:
         """Write the C sources (.c .h) and the Cython module (.pyx .pxd .pyi) into a folder; returns the paths.
 
         With a folder alone, the form is chosen as in `compile`. The folder gets every header that the sources
-        include. Files that an earlier `emit` wrote are replaced, others only with `force`.
+        include. Files that an earlier `emit` wrote are replaced, others only with `force`. `targets`: what to write, of
+        `chaplygin.codegen.emit.targets.TARGETS`; by default the C core, its lanes and the Cython module.
 
         Raises FormError, EmitError, and ArgumentError if the folder is missing.
         """
@@ -309,7 +315,7 @@ class System(Declaration):
             )
         if form is not None and not isinstance(form, str):
             raise ArgumentError(f"emit: form = {form!r} is not the name of a form")
-        return self.equations(form, **options).emit(folder, force=force)
+        return self.equations(form, **options).emit(folder, force=force, targets=targets)
 
 
 def _made(given: Mapping[str, Any]) -> System:

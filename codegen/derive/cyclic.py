@@ -20,11 +20,12 @@ _continuous: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
 
 def failing_condition(g: Graph, system: System, r: int) -> str | None:
     """The first condition that could not be shown for the displacement of velocity r; None if it is cyclic."""
-    fields, name = system.nodes.fields, system.velocities[r].name
-    lagrangian = system.nodes.lagrangian(g)
+    nodes = system.nodes
+    fields, name = nodes.fields, system.velocities[r].name
+    lagrangian = nodes.lagrangian(g)
     if not vanishes(g, system, forward(g, [lagrangian], fields.direction(r, g))) or jumps_along(g, system, r):
         return f"X_{name} L = 0"
-    if not vanishes(g, system, [system.nodes.forces[r]]):
+    if not vanishes(g, system, [nodes.forces[r]]):
         return f"Q_{name} = 0"
     if fields.are_rates():  # all brackets are zero
         return None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from ..declare.checks import naming
 from ..declare.points import good_points
 from ..declare.system import System
 from ..graph.evaluate import evaluate
@@ -102,7 +103,8 @@ class EquationNodes:
 
     def points(self, roots: Sequence[Node], count: int) -> list[dict[str, float]]:
         """Random points near the example point, in all variables of the equations, at which the roots are finite."""
-        return good_points(self.system, roots, count, self.graph, self.complete)
+        with naming(self.system.name):
+            return good_points(self.system, roots, count, self.graph, self.complete)
 
     def complete(self, point: Mapping[str, Any], precise: bool = False) -> dict[str, Any]:
         """A point in the declared variables, moved onto the constraints, with the form's own variables added."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..lower.program import Program
+    from ..methods import Pair
 
 LARGEST_COUNTED_AS_EMITTED = 2000
 """Operations of M and f together up to which `Equations.operations` counts the emitted right-hand side."""
@@ -104,17 +105,19 @@ class Equations:
         return lower(self.nodes)
 
     # -- onward -------------------------------------------------------------------------------------------------
-    def compile(self, *, reproducible: bool = True, wait: bool = False) -> Any:
+    def compile(self, *, reproducible: bool = True, wait: bool = False, methods: Sequence[Pair] = ()) -> Any:
         """The compiled `Model` of these equations; see `chaplygin.compile`."""
         from ..build.compile import compile
 
-        return compile(self, reproducible=reproducible, wait=wait)
+        return compile(self, reproducible=reproducible, wait=wait, methods=methods)
 
-    def emit(self, folder: str | Path, *, force: bool = False) -> list[Path]:
+    def emit(
+        self, folder: str | Path, *, force: bool = False, targets: Sequence[str] | None = None
+    ) -> list[Path]:
         """Write the C sources (.c .h) and the Cython module (.pyx .pxd .pyi) into a folder; see `System.emit`."""
-        from ..emit.c_core import emit_to
+        from ..emit.targets import DEFAULT, emit_to
 
-        return emit_to(self.program, folder, force=force)
+        return emit_to(self.program, folder, force=force, targets=targets or DEFAULT)
 
     def __getstate__(self) -> dict[str, Any]:
         """The nodes only; cached results are computed again after unpickling."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import sympy as sp
 
 from ..declare.symbols import Mode, Multiplier, Velocity
-from ..graph.differentiate import forward
+from ..graph.differentiate import forward, partials
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import Graph, Node
 
@@ -113,7 +113,7 @@ def add_friction(eqs: EquationNodes) -> EquationNodes:
 def _contact(eqs: EquationNodes, flow: dict[Node, Node], c: ContactNodes) -> Contact:
     g = eqs.graph
     slip, normal, mu = g.substitute([c.slip, c.normal, c.mu], eqs.permitted)
-    row = tuple(forward(g, [slip], {v: g.one})[0] for v in eqs.velocity_nodes)
+    row = tuple(column[0] for column in partials(g, [slip], eqs.velocity_nodes))
     return Contact(
         c.name,
         slip,

@@ -16,7 +16,6 @@ import numpy as np
 import sympy as sp
 
 from ..declare.fields import pointwise_rank
-from ..graph.differentiate import gradient
 from ..graph.evaluate import evaluate
 from ..graph.graph import Node
 from ..graph.identities import vanish_everywhere
@@ -123,8 +122,7 @@ def _momenta(eqs: EquationNodes) -> list[Invariant]:
     g, system = eqs.graph, eqs.system
     nodes = eqs.momentum_nodes
     if nodes is None:
-        lagrangian = system.nodes.lagrangian(g)
-        nodes = tuple(g.substitute(gradient(g, lagrangian, system.nodes.eta), eqs.permitted))
+        nodes = tuple(g.substitute(system.nodes.momenta(g), eqs.permitted))
     free = not system.constraints and not system.parametrization
     cyclic = cyclic_velocities(g, system) if free else ()
     return [

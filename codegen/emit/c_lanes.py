@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-import json
-
 from ..lower.program import Program, has_functions
 from ..lower.schedule import Schedule
-from .c_text import banner, function, wrapped
+from .c_core import model_macros
+from .c_text import banner, c_string, function, wrapped
 from .expressions import LANES
+from .method_headers import own_methods
 from .render import provenance, render
-from .statements import Body, Function, body
+from .statements import Body, Function, body, solver
 
 
-def lane_file(program: Program, plan: Schedule, command: str) -> str:
-    """The text of `<name>_lanes.c`: the schedule of `rhs`, printed again for vectors of lanes."""
+def lane_files(program: Program, command: str) -> dict[str, str]:
+    """`<name>_lanes.c`: the schedule of `rhs`, printed again for vectors of lanes."""
+    plan = program.schedule("rhs")
     text = body(program.graph, plan, LANES)
-    return render(
-        "lanes.c.in",
-        {
-            "provenance": provenance("lanes.c.in", program.digest, command, " * "),
-            "name": program.name,
-            "functions": "cg_math.h" if has_functions(program, ("rhs",)) else "cg_real.h",
-            "solver": render("solver_lanes.c.in", {}) if program.kernels["rhs"].solves else "",
-            "kernel": _kernel(program, plan, text),
-            "n_states": str(len(program.states)),
-            "n_controls": str(len(program.inputs) + len(program.modes)),
-            "n_parameters": str(len(program.parameters)),
-            "n_hoisted": str(plan.hoisted),
-            "operations": str(plan.size),
-            "n_work": str(text.work),
-            "digest": json.dumps(program.digest),
-        },
-    )
+    values = {
+        "provenance": provenance("lanes.c.in", program.digest, command, " * "),
+        "name": program.name,
+        "functions": "cg_math.h" if has_functions(program, ("rhs",)) else "cg_real.h",
+        "solver": solver(LANES) if program.kernels["rhs"].solves else "",
+        "kernel": _kernel(program, plan, text),
+        "n_work": str(text.work),
+        "digest": c_string(program.digest),
+        **model_macros(program),
+    }
+    return {f"{program.name}_lanes.c": render("lanes.c.in", values), **own_methods(program, command)}
 
 
 def _kernel(program: Program, plan: Schedule, text: Body) -> str:

@@ -10,6 +10,8 @@ from ..lower.schedule import Schedule
 from .statements import Body
 
 ARGUMENTS = {
+    "event": "int32_t cg_event",
+    "t": "double t",
     "x": "const double *CG_RESTRICT cg_x",
     "p": "const double *CG_RESTRICT cg_p",
     "q": "const double *CG_RESTRICT cg_q",
@@ -18,7 +20,7 @@ ARGUMENTS = {
     "out": "double *CG_RESTRICT cg_out",
     "work": "double *CG_RESTRICT cg_work",
 }
-"""The array parameters of a kernel; `definition` declares the argument "t"."""
+"""The parameters of kernels; "t" is the clock of the program in definitions."""
 
 
 def wrapped(head: str, arguments: Sequence[str]) -> str:
@@ -34,10 +36,9 @@ def wrapped(head: str, arguments: Sequence[str]) -> str:
     return "\n".join([*lines, line])
 
 
-def definition(program: Program, head: str, arguments: Sequence[str], *first: str) -> str:
-    """The signature of a kernel: the parameters `first`, given as text, then `arguments`."""
-    own = [f"double {program.clock}" if a == "t" else ARGUMENTS[a] for a in arguments]
-    return wrapped(head, [*first, *own])
+def definition(program: Program, head: str, arguments: Sequence[str]) -> str:
+    """The signature of a kernel."""
+    return wrapped(head, [f"double {program.clock}" if a == "t" else ARGUMENTS[a] for a in arguments])
 
 
 def passed(program: Program, arguments: Sequence[str]) -> str:

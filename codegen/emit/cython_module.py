@@ -6,26 +6,25 @@ import json
 import textwrap
 from collections.abc import Sequence
 
-from ..lower.program import Program, Variable
-from .render import emit_command, provenance, render
+from chaplygin.runtime.base_model import Variable
 
-__all__ = ["shell_files"]
+from ..lower.program import Program
+from .render import provenance, render
 
 
-def shell_files(program: Program, command: str | None = None) -> dict[str, str]:
+def module_files(program: Program, command: str) -> dict[str, str]:
     """The texts `<name>.pyx`, `<name>.pxd` and `<name>.pyi` of the extension module of `program`.
 
-    `command` regenerates them (default: `chaplygin emit`). The module has `capsule` (a capsule named
-    "chaplygin.model" that holds `const cg_model_t *`), `address` (the same as an int), `model` (created on first
-    access), and exports the kernels to other Cython code through the `.pxd`.
+    `command` regenerates them. The module has `capsule` (a capsule named "chaplygin.model" that holds
+    `const cg_model_t *`), `address` (the same as an int), `model` (created on first access), and exports the kernels to
+    other Cython code through the `.pxd`. What does not depend on the model is in `cg_module.pxi` and `cg_kernels.pxi`
+    of the runtime.
 
     Raises ValueError if the program's name is not an identifier.
     """
     name = program.name
     if not (name.isascii() and name.isidentifier()):
         raise ValueError(f"model name {name!r}: not a plain identifier")
-    if command is None:
-        command = emit_command(program)
     summary = "\n".join(
         [
             f"Compiled model {name}, form {program.form}.",
@@ -37,16 +36,18 @@ def shell_files(program: Program, command: str | None = None) -> dict[str, str]:
             *_listed("Invariants and residuals", program.invariants),
         ]
     )
-    texts = {}
-    for suffix in ("pyx", "pxd", "pyi"):
-        template = f"model.{suffix}.in"
-        values = {"provenance": provenance(template, program.digest, command)}
-        if suffix != "pyi":
-            values["name"] = name
-        if suffix != "pxd":
-            values["summary"] = summary
-        texts[f"{name}.{suffix}"] = render(template, values)
-    return texts
+    values: dict[str, dict[str, str]] = {
+        "pyx": {"name": name, "summary": summary},
+        "pxd": {"name": name},
+        "pyi": {},
+    }
+    return {
+        f"{name}.{suffix}": render(
+            f"model.{suffix}.in",
+            {"provenance": provenance(f"model.{suffix}.in", program.digest, command), **own},
+        )
+        for suffix, own in values.items()
+    }
 
 
 def _listed(title: str, variables: Sequence[Variable]) -> list[str]:

@@ -9,8 +9,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from .c_core import emit
 from .method_headers import MADE, runtime_headers
+from .targets import emit
 
 GOLDEN = {
     "chaplygin_sleigh": "maggi",

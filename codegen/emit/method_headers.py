@@ -5,13 +5,14 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from ..lower.program import Program
 from ..methods import PAIRS, Pair
 from ..methods.rodas5p import RODAS5P
 from ..methods.rosenbrock import Rosenbrock
 from .c_text import c_string
-from .render import render
+from .render import provenance, render
 
-__all__ = ["MADE", "model_methods", "runtime_headers"]
+__all__ = ["MADE", "own_methods", "runtime_headers"]
 
 MADE = " * Made from codegen/methods/pairs by `python -m chaplygin.codegen.emit.golden --update`."
 
@@ -33,12 +34,14 @@ def runtime_headers() -> dict[str, str]:
     return {**texts, f"cg_{RODAS5P.name}_tableau.h": _rosenbrock_text(RODAS5P)}
 
 
-def model_methods(pairs: Sequence[Pair], provenance: str) -> str:
-    """The text of `<name>_methods.h`, for a model that brings methods: included by its core and by its lane file."""
-    texts = [_pair_text(pair, "A method of this model", " *") for pair in pairs]
-    return "\n".join(
-        [f"/*\n{provenance}\n */", *texts, f"#define CG_MODEL_METHOD_LIST(WHOLE) {_whole(pairs)}\n"]
-    )
+def own_methods(program: Program, command: str) -> dict[str, str]:
+    """`<name>_methods.h`, which the core and the lane file of a model that brings methods include."""
+    if not program.methods:
+        return {}
+    made = provenance("pair.h.in", program.digest, command, " * ")
+    texts = [_pair_text(pair, "A method of this model", " *") for pair in program.methods]
+    lines = [f"/*\n{made}\n */", *texts, f"#define CG_MODEL_METHOD_LIST(WHOLE) {_whole(program.methods)}\n"]
+    return {f"{program.name}_methods.h": "\n".join(lines)}
 
 
 def _whole(pairs: Iterable[Pair]) -> str:

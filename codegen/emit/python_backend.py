@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import sympy as sp
 
 from ..graph.functions import FUNCTIONS, careful
 from ..graph.graph import Graph
-from ..lower.program import ContactEntry, EventEntry, Program, Variable
+from ..lower.program import Program
 from ..lower.schedule import Assign, Check, FactorSolve, Load, Schedule, SineCosine, Store, assigned
 from .expressions import CAREFUL_PYTHON, PYTHON, Dialect, expression
 from .statements import ARRAYS, place
@@ -23,57 +23,27 @@ Function = Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Kernels:
-    """A program's names and its kernels as Python functions: see `chaplygin.runtime.python_model.PythonKernels`."""
+class Kernels(Program):
+    """A program with its kernels as Python functions: a `chaplygin.runtime.python_model.PythonKernels`."""
 
-    name: str
-    form: str
-    digest: str
-    n_coordinates: int
-    states: Sequence[Variable]
-    parameters: Sequence[Variable]
-    inputs: Sequence[Variable]
-    outputs: Sequence[Variable]
-    invariants: Sequence[Variable]
-    declared: Sequence[Variable]
-    guards: Sequence[Variable]
-    modes: Sequence[Variable]
-    events: Sequence[EventEntry]
-    contacts: Sequence[ContactEntry]
-    python: Mapping[str, Function]
-    numpy: Mapping[str, Function]
+    python: Mapping[str, Function] = field(default_factory=dict)
+    numpy: Mapping[str, Function] = field(default_factory=dict)
 
 
 def python_kernels(program: Program) -> Kernels:
     """The kernels of a program in plain Python, and in NumPy for those that do not factor a large matrix in a loop.
 
-    `reset` is a function of (event, t, x, p, u).
+    A kernel of events is a function of (event, t, x, p, u).
     """
     python = {k: python_kernel(program, k) for k in program.kernels}
-    if "jacobian" not in python:
-        python["jacobian"] = _looped_jacobian(python["jvp"], len(program.states))
-    resets = {i: python[f"reset_{i}"] for i, e in enumerate(program.events) if e.has_reset}
-    if resets:
-        python["reset"] = _reset(resets)
+    for row in program.rows:
+        if row.takes == "event":
+            python[row.name] = _of_events({i: python[f"{row.name}_{i}"] for i in program.indices(row)})
+        elif row.name not in python:
+            python[row.name] = _looped_jacobian(python["jvp"], len(program.states))
     numpy = {k: numpy_kernel(program, k) for k, kernel in program.kernels.items() if not kernel.solves}
-    return Kernels(
-        program.name,
-        program.form,
-        program.digest,
-        program.n_coordinates,
-        program.states,
-        program.parameters,
-        program.inputs,
-        program.outputs,
-        program.invariants,
-        program.declared,
-        program.guards,
-        program.modes,
-        program.events,
-        program.contacts,
-        python,
-        numpy,
-    )
+    contents = {f.name: getattr(program, f.name) for f in fields(program) if f.init}
+    return Kernels(**contents, python=python, numpy=numpy)
 
 
 def python_model(program: Program, *, quiet: bool = False) -> Any:
@@ -84,9 +54,10 @@ def python_model(program: Program, *, quiet: bool = False) -> Any:
 
 
 def python_source(program: Program, kernel: str, dialect: Dialect = PYTHON) -> str:
-    """One kernel as the source of a Python function of (t, x, p, u), for `jvp` of (t, x, p, u, v)."""
+    """One kernel as the source of a Python function of (t, x, p, u), or (t, x, p, u, v) along a direction v."""
     g, plan = program.graph, program.schedule(kernel)
-    lines = [f"def {kernel}({program.clock}, cg_x, cg_p, cg_u{', cg_v' if kernel == 'jvp' else ''}):"]
+    along = ", cg_v" if program.kernels[kernel].takes == "direction" else ""
+    lines = [f"def {kernel}({program.clock}, cg_x, cg_p, cg_u{along}):"]
     lines.append(f"    cg_out = [0.0] * {len(plan.kernel.outputs)}")
     if plan.work:
         lines.append(f"    cg_work = [0.0] * {plan.work}")
@@ -192,11 +163,13 @@ def _looped_jacobian(jvp: Function, n: int) -> Function:
     return jacobian
 
 
-def _reset(kernels: Mapping[int, Function]) -> Function:
-    def reset(event: int, t: float, x: Any, p: Any, u: Any) -> list[float]:
+def _of_events(kernels: Mapping[int, Function]) -> Function:
+    """One function for all events; where an event has none, the state is unchanged."""
+
+    def function(event: int, t: float, x: Any, p: Any, u: Any) -> list[float]:
         return list(kernels[event](t, x, p, u)) if event in kernels else list(x)
 
-    return reset
+    return function
 
 
 def numpy_kernel(program: Program, kernel: str) -> Function:

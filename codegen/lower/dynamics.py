@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from chaplygin.runtime.base_model import Variable
+
 from ..derive.friction import Friction, friction_rows
 from ..graph.differentiate import forward
 from ..graph.graph import LEAVES, Node
-from .program import Kernel, Solve, Variable
+from .program import Kernel, Solve
 from .quantities import conserved, guards, outputs
 from .solver import Coupling, Mass, momentum_solve, momentum_variation, reduced
 

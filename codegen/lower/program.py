@@ -2,46 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+from chaplygin.runtime.base_model import KernelEntry, Variable
 
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import Graph, Node
 
 if TYPE_CHECKING:
+    from ..methods import Pair
     from .dynamics import Dynamics
     from .schedule import Schedule
-
-KINDS = (
-    "coordinate",
-    "velocity",
-    "parameter",
-    "input",
-    "declared",
-    "output",
-    "reaction",
-    "invariant",
-    "residual",
-    "guard",
-    "mode",
-)
-"""Kinds of named quantities, in the order of `enum cg_kind` in chaplygin.h."""
-
-
-@dataclass(frozen=True)
-class Variable:
-    """A named quantity of a model: its kind (one of `KINDS`), unit, description, value at the example point.
-
-    `flags`: its assumptions, bits of `enum cg_flag` (see `chaplygin.runtime.assumptions`).
-    """
-
-    name: str
-    kind: str
-    unit: str = ""
-    description: str = ""
-    example: float = float("nan")
-    flags: int = 0
 
 
 @dataclass(frozen=True)
@@ -88,27 +62,19 @@ class Kernel:
 class KernelRow:
     """A kernel that a model can have: its name, one line on its result, and the function that makes it.
 
-    `make` yields the kernel, or nothing for a model without it. `takes`: "state" for the arguments (t, x, p, u);
+    `make` gives the kernel, or none for a model without it. `takes`, one of `TAKES`: "state" for (t, x, p, u);
     "direction" for a further vector v of the length of x; "declared" for the declared coordinates and velocities in the
-    place of x; "event" for the index of an event before t, where `make` yields `<name>_<index>` for some of the events.
+    place of x; "event" for the index of an event before t, where `make` gives `<name>_<index>` for some of the events.
     `slot` is its member in `cg_model_t`, empty for a kernel that is found by name alone. `effort`: the share of the
     search for fewer operations, 0 for none.
     """
 
     name: str
     text: str
-    make: Callable[[Dynamics], Iterator[Kernel]]
+    make: Callable[[Dynamics], Iterable[Kernel]]
     takes: str = "state"
     slot: str = ""
     effort: float = 0.0
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A kernel as callers see it: its row, and the length of its result."""
-
-    row: KernelRow
-    length: int
 
 
 @dataclass(frozen=True)
@@ -135,7 +101,8 @@ class Program:
 
     `kernels` holds those that the model has of the kernels in `table`, by name; the modes of contacts follow the inputs
     in their u. A Jacobian too long to unroll is absent: the emitted one loops over `jvp`.
-    `independent` names the argument `t` of the kernels: "t", or Whittaker's coordinate.
+    `independent` names the argument `t` of the kernels: "t", or Whittaker's coordinate. `methods` are integration
+    methods that the runtime does not have.
     """
 
     name: str
@@ -156,6 +123,13 @@ class Program:
     modes: tuple[Variable, ...] = ()
     events: tuple[EventEntry, ...] = ()
     contacts: tuple[ContactEntry, ...] = ()
+    methods: tuple[Pair, ...] = ()
+    _schedules: dict[str, Schedule] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def bringing(self, methods: tuple[Pair, ...]) -> Program:
+        """The same model with integration methods of its own."""
+        digest = hashlib.sha256(f"{self.digest}\n{methods!r}".encode()).hexdigest()
+        return replace(self, methods=methods, digest=digest) if methods else self
 
     @property
     def clock(self) -> str:
@@ -165,28 +139,36 @@ class Program:
     def of(self, row: KernelRow) -> list[Kernel]:
         """The kernels of one row: several for a kernel of events, none if the model does not have it."""
         if row.takes == "event":
-            names = [f"{row.name}_{i}" for i in range(len(self.events))]
-        else:
-            names = [row.name]
-        return [self.kernels[name] for name in names if name in self.kernels]
+            return [self.kernels[f"{row.name}_{i}"] for i in self.indices(row)]
+        return [self.kernels[row.name]] if row.name in self.kernels else []
+
+    def indices(self, row: KernelRow) -> list[int]:
+        """The events for which there is a kernel in the row of a kernel of events."""
+        return [i for i in range(len(self.events)) if f"{row.name}_{i}" in self.kernels]
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
-        """The kernels that callers see, in the order of the table."""
+    def rows(self) -> tuple[KernelRow, ...]:
+        """The rows of the table that the model has."""
+        looped = ("jacobian",) if "jvp" in self.kernels else ()
+        return tuple(row for row in self.table if self.of(row) or row.name in looped)
+
+    @property
+    def entries(self) -> tuple[KernelEntry, ...]:
+        """The kernels as callers see them."""
         found = []
-        for row in self.table:
+        for row in self.rows:
             made = self.of(row)
-            if made:
-                found.append(Entry(row, len(made[0].outputs)))
-            elif row.name == "jacobian" and "jvp" in self.kernels:
-                found.append(Entry(row, len(self.states) ** 2))
+            length = len(made[0].outputs) if made else len(self.states) ** 2
+            found.append(KernelEntry(row.name, row.text, row.takes, length))
         return tuple(found)
 
     def schedule(self, kernel: str) -> Schedule:
         """The statements of one kernel, in the order in which they are printed."""
         from .schedule import schedule
 
-        return schedule(self, self.kernels[kernel])
+        if kernel not in self._schedules:
+            self._schedules[kernel] = schedule(self, self.kernels[kernel])
+        return self._schedules[kernel]
 
     def operations(self, kernel: str = "rhs") -> int:
         """The number of arithmetic operations and function calls of one kernel, excluding hoisted ones."""

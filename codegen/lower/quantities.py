@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import sympy as sp
 
 from chaplygin.runtime.assumptions import ZERO_AT_START
+from chaplygin.runtime.base_model import Variable
 
 from ..declare.symbols import assumed
 from ..derive.friction import friction_outputs, friction_rows
 from ..derive.power import POWER, painleve_function, power
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import RELATIONS, Graph, Node
-from .program import ContactEntry, EventEntry, Variable
+from .program import ContactEntry, EventEntry
 
 if TYPE_CHECKING:
     from ..derive.equation_nodes import EquationNodes

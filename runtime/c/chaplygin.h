@@ -19,7 +19,9 @@
 #ifndef CHAPLYGIN_H
 #define CHAPLYGIN_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -112,6 +114,25 @@ typedef int (*cg_jvp_t)(double t, const double *CG_RESTRICT x, const double *CG_
 typedef int (*cg_reset_t)(int32_t event, double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                           const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 
+/* What a kernel takes: the arguments of a type above, and what x is. */
+enum cg_takes {
+    CG_TAKES_STATE = 0,     /* cg_kernel_t */
+    CG_TAKES_DIRECTION = 1, /* cg_jvp_t */
+    CG_TAKES_DECLARED = 2,  /* cg_kernel_t, where x has length n_declared: the declared coordinates and velocities */
+    CG_TAKES_EVENT = 3      /* cg_reset_t */
+};
+
+typedef void (*cg_function_t)(void); /* any kernel: to be cast to its type */
+
+/* A kernel of a model, by name. */
+typedef struct cg_kernel_entry {
+    const char *name;
+    const char *text; /* what `out` is */
+    int32_t takes;    /* enum cg_takes */
+    int32_t length;   /* of `out` */
+    cg_function_t function;
+} cg_kernel_entry_t;
+
 /* q[n_hoisted]: values in rhs that depend on the parameters alone. Only the methods compiled with a model read it.
  * Returns a status as rhs does. */
 typedef int (*cg_hoist_t)(const double *CG_RESTRICT p, double *CG_RESTRICT q);
@@ -176,24 +197,25 @@ typedef struct cg_model {
     uint32_t struct_size; /* sizeof(cg_model_t) of the compiler that made the table */
     const char *name;
     const char *form;
-    const char *digest;    /* of the declaration and options, hexadecimal */
-    const char *generator; /* name and version of the generator */
-    const char *scalar;    /* "float64" */
+    const char *digest;      /* of the declaration and options, hexadecimal */
+    const char *generator;   /* name and version of the generator */
+    const char *scalar;      /* "float64" */
+    const char *independent; /* the name of the independent variable, the argument t of the kernels: "t" for the time */
 
     int32_t n_states;
-    int32_t n_coordinates; /* the first n_coordinates states are coordinates */
     int32_t n_parameters;
     int32_t n_inputs;
-    int32_t n_outputs;    /* outputs kernel: declared variables, user outputs, reactions */
-    int32_t n_invariants; /* invariants kernel: invariants, then residuals */
+    int32_t n_outputs;    /* declared variables, user outputs, reactions */
+    int32_t n_invariants; /* invariants, then residuals */
     int32_t n_guards;
-    int32_t n_events;     /* the first n_events guards are events; the rest are kinks of the model */
     int32_t n_modes;
-    int32_t n_declared;   /* length of the vector that `initial` takes */
+    int32_t n_declared;
+    int32_t n_events;      /* the first n_events guards are events; the rest are kinks of the model */
+    int32_t n_contacts;
+    int32_t n_coordinates; /* the first n_coordinates states are coordinates */
+    int32_t n_consistency; /* how many of `invariants` have CG_ZERO_AT_START */
     int32_t n_work;
     int32_t n_hoisted; /* length of the q of `hoist` */
-    int32_t n_contacts;
-    int32_t n_consistency; /* how many of `invariants` have CG_ZERO_AT_START */
 
     const cg_variable_t *states;
     const cg_variable_t *parameters;
@@ -206,10 +228,12 @@ typedef struct cg_model {
     const cg_event_t *events;     /* [n_events] */
     const cg_contact_t *contacts; /* [n_contacts] */
 
-    /* Kernels; NULL if the model does not have them. */
+    const cg_kernel_entry_t *kernels; /* every kernel that the model has, ended by a NULL name */
+
+    /* The same for direct calls; NULL if the model does not have the kernel. */
     cg_kernel_t rhs;        /* out[n_states] = dx/dt */
-    cg_kernel_t jacobian;   /* out[n_states * n_states], row-major: out[i * n_states + j] = d(dx_i/dt)/dx_j */
     cg_jvp_t jvp;           /* out[n_states] */
+    cg_kernel_t jacobian;   /* out[n_states * n_states], row-major: out[i * n_states + j] = d(dx_i/dt)/dx_j */
     cg_kernel_t outputs_fn; /* out[n_outputs] */
     cg_kernel_t invariants_fn; /* out[n_invariants] */
     cg_kernel_t guards_fn;     /* out[n_guards]: the events' guards, then the kinks of the right-hand side */
@@ -217,21 +241,27 @@ typedef struct cg_model {
     cg_kernel_t contacts_fn;   /* out[5 * n_contacts], all at the modes in u: for each contact its slip velocity v, the
                                 * friction force T along the slip (slipping: -sigma mu |N|; sticking: the static
                                 * friction), its limit mu |N|, dv/dt, and the normal force N */
-    cg_kernel_t mode;          /* reserved: NULL */
     cg_kernel_t project;       /* out[n_states]: the coordinates unchanged; the velocities projected, in the metric of
                                 * the kinetic energy, so that v = 0 in every contact of mode 0 */
-    cg_kernel_t initial; /* out[n_states + n_parameters]: states and parameters from the declared variables; here
-                          * the argument x has length n_declared */
-    cg_hoist_t hoist;    /* NULL if n_hoisted is 0 */
+    cg_kernel_t initial;       /* out[n_states + n_parameters]: states and parameters from the declared variables x */
+    cg_kernel_t consistency;   /* out[3 * n_consistency]: for each of `invariants` with CG_ZERO_AT_START, in their
+                                * order, its value r, the sum of the magnitudes of the terms of r, and that of the
+                                * terms of all dr/dx_j */
+    cg_hoist_t hoist;          /* NULL if n_hoisted is 0 */
 
     const cg_method_t *methods; /* compiled with this right-hand side: some of cg_driver.c, and the model's own; ended
                                  * by a NULL name; or NULL */
     const cg_lane_set_t *const *lane_sets; /* widest first, ended by NULL; or NULL: none is linked in */
-
-    cg_kernel_t consistency; /* out[3 * n_consistency]: for each of `invariants` with CG_ZERO_AT_START, in their order,
-                              * its value r, the sum of the magnitudes of the terms of r, and that of the terms of
-                              * all dr/dx_j; NULL if n_consistency is 0 */
 } cg_model_t;
+
+/* The kernel of that name; NULL if the model does not have it. */
+static inline const cg_kernel_entry_t *cg_kernel(const cg_model_t *model, const char *name)
+{
+    const cg_kernel_entry_t *entry = model->kernels;
+
+    while (entry != NULL && entry->name != NULL && strcmp(entry->name, name) != 0) entry++;
+    return entry == NULL || entry->name == NULL ? NULL : entry;
+}
 
 #ifdef __cplusplus
 }

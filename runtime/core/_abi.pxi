@@ -1,12 +1,13 @@
 # The parts of the C headers that _core.pyx uses; see the headers for their meaning.
 
+include "cg_model.pxi"
+
 cdef extern from "chaplygin.h" nogil:
     enum: CG_ABI_VERSION
     enum cg_status:
         CG_OK
         CG_INTERRUPTED
         CG_INPUT_FAILED
-        CG_UNSUPPORTED
         CG_BAD_ARGUMENT
         CG_PARADOX
 
@@ -21,93 +22,6 @@ cdef extern from "chaplygin.h" nogil:
         CG_EVEN
         CG_ODD
         CG_ZERO_AT_START
-
-    ctypedef struct cg_variable_t:
-        const char *name
-        const char *unit
-        const char *description
-        double example
-        int32_t kind
-        int32_t flags
-
-    ctypedef int (*cg_kernel_t)(double, const double *, const double *, const double *, double *, double *) noexcept
-    ctypedef int (*cg_jvp_t)(double, const double *, const double *, const double *, const double *, double *,
-                             double *) noexcept
-    ctypedef int (*cg_reset_t)(int32_t, double, const double *, const double *, const double *, double *,
-                               double *) noexcept
-    ctypedef int (*cg_hoist_t)(const double *, double *) noexcept
-
-    ctypedef struct cg_event_t:
-        const char *name
-
-    ctypedef struct cg_contact_t:
-        const char *name
-        int32_t sign
-
-    ctypedef struct cg_method_info_t:
-        const char *name
-        const char *summary
-        int32_t order
-        int32_t adaptive
-        int32_t implicit
-        int32_t layout
-
-    ctypedef struct cg_method_t:
-        cg_method_info_t info
-
-    ctypedef struct cg_lane_set_t:
-        uint32_t abi_version
-        uint32_t struct_size
-        const char *digest
-        int32_t n_lanes
-        int32_t cpu
-
-    ctypedef struct cg_model_t:
-        uint32_t abi_version
-        uint32_t struct_size
-        const char *name
-        const char *form
-        const char *digest
-        const char *generator
-        const char *scalar
-        int32_t n_states
-        int32_t n_coordinates
-        int32_t n_parameters
-        int32_t n_inputs
-        int32_t n_outputs
-        int32_t n_invariants
-        int32_t n_guards
-        int32_t n_events
-        int32_t n_modes
-        int32_t n_declared
-        int32_t n_work
-        int32_t n_hoisted
-        int32_t n_contacts
-        int32_t n_consistency
-        const cg_variable_t *states
-        const cg_variable_t *parameters
-        const cg_variable_t *inputs
-        const cg_variable_t *outputs
-        const cg_variable_t *invariants
-        const cg_variable_t *declared
-        const cg_variable_t *guards
-        const cg_variable_t *modes
-        const cg_event_t *events
-        const cg_contact_t *contacts
-        cg_kernel_t rhs
-        cg_kernel_t jacobian
-        cg_jvp_t jvp
-        cg_kernel_t outputs_fn
-        cg_kernel_t invariants_fn
-        cg_kernel_t guards_fn
-        cg_reset_t reset
-        cg_kernel_t contacts_fn
-        cg_kernel_t project
-        cg_kernel_t initial
-        cg_hoist_t hoist
-        const cg_method_t *methods
-        const cg_lane_set_t *const *lane_sets
-        cg_kernel_t consistency
 
 cdef extern from "cg_run.h" nogil:
     enum: CG_RUN_LAYOUT

@@ -24,7 +24,7 @@ from time import perf_counter
 from types import MappingProxyType
 
 from . import arguments, options
-from .base_model import Method
+from .base_model import KINDS, TAKES, KernelEntry, Method
 from .errors import ArgumentError, KernelError, LoadError, kernel_failed, message_of
 from .inputs import Inputs
 from .solution import Dense, Solution
@@ -33,84 +33,16 @@ include "_abi.pxi"
 
 cnp.import_array()
 
-KINDS = ("coordinate", "velocity", "parameter", "input", "declared", "output", "reaction", "invariant", "residual",
-         "guard", "mode")
-
 cdef enum:
     FIRST_ROWS = 64
     FIRST_BUDGET = 8  # steps before the first check for signals: short even for a slow model
-
-cdef enum Kernel:
-    RHS = 0
-    JACOBIAN = 1
-    JVP = 2
-    OUTPUTS = 3
-    INVARIANTS = 4
-    INITIAL = 5
-    CONTACTS = 6
-    CONSISTENCY = 7
-
 
 def widest_lanes():
     """Lanes in one vector register of this CPU: 8 with AVX-512, 4 with AVX2, 2 with SSE2 or NEON, 1 if unknown."""
     return cg_widest_lanes()
 
 
-KERNELS = {"rhs": RHS, "jacobian": JACOBIAN, "jvp": JVP, "outputs": OUTPUTS, "invariants": INVARIANTS,
-           "initial": INITIAL, "contacts": CONTACTS, "consistency": CONSISTENCY}
-
-
-cdef int _vector(object value, tuple names, Py_ssize_t n, double *scratch, const double **found) except -1:
-    """Point `found` to n finite doubles, in the array itself or in `scratch`. Returns 0 if the slow path is needed."""
-    cdef Py_ssize_t i
-    cdef const double *data
-    cdef PyObject *entry
-    if cnp.PyArray_CheckExact(value):
-        if not (cnp.PyArray_NDIM(value) == 1 and cnp.PyArray_DIM(value, 0) == n
-                and cnp.PyArray_TYPE(value) == cnp.NPY_DOUBLE and cnp.PyArray_ISCARRAY_RO(value)):
-            return 0
-        data = <const double *> cnp.PyArray_DATA(value)
-        for i in range(n):
-            if not isfinite(data[i]):
-                return 0
-        found[0] = data
-        return 1
-    if PyDict_CheckExact(value):
-        if PyDict_Size(value) != n:
-            return 0
-        for i in range(n):
-            entry = PyDict_GetItemWithError(value, names[i])
-            if entry is NULL or not _number(<object> entry, &scratch[i]):
-                return 0
-    elif type(value) is tuple:
-        if len(<tuple> value) != n:
-            return 0
-        for i in range(n):
-            if not _number((<tuple> value)[i], &scratch[i]):
-                return 0
-    elif type(value) is list:
-        if len(<list> value) != n:
-            return 0
-        for i in range(n):
-            if not _number((<list> value)[i], &scratch[i]):
-                return 0
-    elif value is None and n == 0:
-        pass
-    else:
-        return 0
-    found[0] = scratch
-    return 1
-
-
-cdef inline bint _number(object value, double *out):
-    """Accept a finite float or a small int; anything else needs the slow path."""
-    if PyFloat_Check(value):  # also true for NumPy's float64
-        out[0] = PyFloat_AS_DOUBLE(value)
-        return isfinite(out[0])
-    if PyLong_CheckExact(value) and -4503599627370496 < value < 4503599627370496:
-        out[0] = PyLong_AsDouble(value)
-        return True
-    return False
+include "_arguments.pxi"
 
 
 cdef tuple _names(const cg_variable_t *table, int32_t n, list variables):
@@ -126,9 +58,6 @@ cdef tuple _names(const cg_variable_t *table, int32_t n, list variables):
         variables.append((name, kind, unit, text, table[i].example, table[i].flags))
         names.append(name)
     return tuple(names)
-
-
-include "_consistency.pxi"
 
 
 cdef const cg_model_t *_table(capsule) except NULL:
@@ -148,10 +77,34 @@ cdef const cg_model_t *_table(capsule) except NULL:
 
 cdef dict _sizes(const cg_model_t *m):
     """All sizes in a table by name: arrays allocated for a model, or read from it, have one of these lengths."""
-    return {"n_states": m.n_states, "n_coordinates": m.n_coordinates, "n_parameters": m.n_parameters,
-            "n_inputs": m.n_inputs, "n_outputs": m.n_outputs, "n_invariants": m.n_invariants, "n_guards": m.n_guards,
-            "n_events": m.n_events, "n_modes": m.n_modes, "n_declared": m.n_declared, "n_work": m.n_work,
-            "n_hoisted": m.n_hoisted, "n_contacts": m.n_contacts, "n_consistency": m.n_consistency}
+    return {"n_states": m.n_states, "n_parameters": m.n_parameters, "n_inputs": m.n_inputs, "n_outputs": m.n_outputs,
+            "n_invariants": m.n_invariants, "n_guards": m.n_guards, "n_modes": m.n_modes, "n_declared": m.n_declared,
+            "n_events": m.n_events, "n_contacts": m.n_contacts, "n_coordinates": m.n_coordinates,
+            "n_consistency": m.n_consistency, "n_work": m.n_work, "n_hoisted": m.n_hoisted,
+            **{f"the length of {name}": entry.length for name, entry in _entries(m).items()}}
+
+
+cdef dict _entries(const cg_model_t *m):
+    """The kernels of a model by name."""
+    cdef const cg_kernel_entry_t *entry = m.kernels
+    found = {}
+    while entry.name is not NULL:
+        if not (0 <= entry.takes < len(TAKES) and entry.length >= 0 and entry.function is not NULL):
+            raise LoadError(f"{m.name.decode()} has a damaged table of kernels")
+        name = entry.name.decode()
+        found[name] = KernelEntry(name, entry.text.decode(), TAKES[entry.takes], entry.length)
+        entry += 1
+    return found
+
+
+cdef int _called(const cg_kernel_entry_t *entry, int32_t event, double t, const double *x, const double *p,
+                 const double *u, const double *v, double *out, double *work) noexcept nogil:
+    """Call a kernel with those of the arguments that it takes."""
+    if entry.takes == CG_TAKES_DIRECTION:
+        return (<cg_jvp_t> entry.function)(t, x, p, u, v, out, work)
+    if entry.takes == CG_TAKES_EVENT:
+        return (<cg_reset_t> entry.function)(event, t, x, p, u, out, work)
+    return (<cg_kernel_t> entry.function)(t, x, p, u, out, work)
 
 
 cdef class KernelCore:
@@ -165,22 +118,21 @@ cdef class KernelCore:
     cdef double *u_now          # inputs and modes of a stepper at its current time
     cdef double *out            # output of any kernel except the Jacobian
     cdef double *work
-    cdef cg_run_t *spare        # an unused run of method `spare_method`
-    cdef object spare_method
     cdef readonly int n_states, n_parameters, n_inputs
     cdef readonly object capsule, owner
     cdef readonly tuple states, parameters, inputs, outputs, invariants, residuals, declared
     cdef readonly tuple _conserved  # the rows of the kernel `invariants`: first integrals, then residuals
     cdef readonly tuple checked_at_start  # those that must be zero at the start of a run
     cdef readonly tuple events, kinks, contacts, modes
-    cdef readonly str name, form, digest, generator
+    cdef readonly str name, form, digest, generator, independent
+    cdef readonly dict _entries  # the kernels by name
     cdef readonly int n_coordinates, n_work
     cdef readonly bint has_initial, has_inlined_methods
     cdef readonly bint hybrid   # has events or contacts: every run detects them
     cdef readonly object methods  # name -> Method
     cdef readonly list _variables
     cdef bint assuming          # whether there are assumptions about any parameter, input or state
-    cdef readonly dict ends     # ends of runs off their constraints: see _consistency.pxi
+    cdef readonly dict ends     # ends of runs off their constraints: see _start.pxi
     cdef dict places            # the quantity of each name: see _quantities.pxi
     cdef dict settable          # the quantities that a stepper can change
     cdef tuple dependents       # (name, index of the output) of the declared variables that are not states
@@ -193,12 +145,13 @@ cdef class KernelCore:
         self.name = m.name.decode()
         if m.scalar.decode() != "float64":
             raise LoadError(f"{self.name} computes in {m.scalar.decode()}; only float64 is supported")
-        if m.rhs is NULL or m.n_states < 1 or min(m.n_parameters, m.n_inputs, m.n_modes, m.n_work, m.n_outputs,
+        if m.rhs is NULL or m.kernels is NULL or m.n_states < 1 or min(m.n_parameters, m.n_inputs, m.n_modes, m.n_work, m.n_outputs,
                                                           m.n_events, m.n_guards - m.n_events, m.n_contacts) < 0:
-            raise LoadError(f"{self.name} has a damaged table: no right-hand side, or sizes out of range")
+            raise LoadError(f"{self.name} has a damaged table: no right-hand side, no kernels, or sizes out of range")
         self.model = m
         self.form, self.digest = m.form.decode(), m.digest.decode()
-        self.generator = m.generator.decode()
+        self.generator, self.independent = m.generator.decode(), m.independent.decode()
+        self._entries = _entries(m)
         self.capsule, self.owner = capsule, owner
         self._variables = []
         self.states = _names(m.states, m.n_states, self._variables)
@@ -256,7 +209,8 @@ cdef class KernelCore:
         if m.digest.decode() != self.digest or m.name.decode() != self.name:
             raise LoadError(f"the table of {m.name.decode()} does not belong to the model {self.name}")
         now, new = _sizes(self.model), _sizes(m)
-        wrong = [f"{size} = {new[size]} instead of {now[size]}" for size in now if new[size] != now[size]]
+        wrong = [f"{size} = {new.get(size)} instead of {now.get(size)}" for size in {**now, **new}
+                 if new.get(size) != now.get(size)]
         if wrong:
             raise LoadError(f"the new table of the model {self.name} does not match: {', '.join(wrong)}")
         self.model, self.capsule, self.owner = m, capsule, owner
@@ -264,8 +218,6 @@ cdef class KernelCore:
 
     def __dealloc__(self):
         free(self.scratch)
-        if self.spare is not NULL:
-            cg_run_delete(self.spare)
 
     @property
     def address(self):
@@ -274,17 +226,13 @@ cdef class KernelCore:
 
     @property
     def addresses(self):
-        """Addresses of the kernels (see chaplygin.h for their arguments), for ctypes, numba and other C code.
-
-        0 for a kernel that the model does not have.
-        """
-        cdef const cg_model_t *m = self.model
-        return {"rhs": <uintptr_t> m.rhs, "jacobian": <uintptr_t> m.jacobian, "jvp": <uintptr_t> m.jvp,
-                "outputs": <uintptr_t> m.outputs_fn, "invariants": <uintptr_t> m.invariants_fn,
-                "guards": <uintptr_t> m.guards_fn, "reset": <uintptr_t> m.reset,
-                "contacts": <uintptr_t> m.contacts_fn, "project": <uintptr_t> m.project,
-                "initial": <uintptr_t> m.initial, "hoist": <uintptr_t> m.hoist,
-                "consistency": <uintptr_t> m.consistency}
+        """Addresses of the kernels (see chaplygin.h for their arguments), for ctypes, numba and other C code."""
+        cdef const cg_kernel_entry_t *entry = self.model.kernels
+        found = {"hoist": <uintptr_t> self.model.hoist} if self.model.hoist is not NULL else {}
+        while entry.name is not NULL:
+            found[entry.name.decode()] = <uintptr_t> entry.function
+            entry += 1
+        return found
 
     @property
     def lane_sets(self):
@@ -314,124 +262,15 @@ cdef class KernelCore:
                 and _vector(u, self.inputs, self.n_inputs, self.u, &us)):
             return None
         if function is NULL:
-            raise kernel_failed(self.name, self.form, kernel, CG_UNSUPPORTED, time, -1)
+            raise kernel_failed(self.name, self.independent, kernel, CG_UNSUPPORTED, time, -1)
         if self.model.n_modes > 0 and us != self.u:  # append the modes, which are zero here, to the inputs
             memcpy(self.u, us, self.n_inputs * sizeof(double))
             us = self.u
         out = cnp.PyArray_SimpleNew(1, &n_out, cnp.NPY_DOUBLE)
         status = function(time, xs, ps, us, <double *> cnp.PyArray_DATA(out), self.work)
         if status < 0:
-            raise kernel_failed(self.name, self.form, kernel, status, time, -1)
+            raise kernel_failed(self.name, self.independent, kernel, status, time, -1)
         return out
-
-    cdef int _start(self, double t0, value, const double *p, const double *u, const double **found) except -1:
-        """As _vector, for the initial state, which can also contain dependent variables that agree with the states."""
-        cdef Py_ssize_t i, extra = 0
-        cdef double given
-        cdef PyObject *entry
-        if (not PyDict_CheckExact(value) or PyDict_Size(value) <= self.n_states or self.model.initial is not NULL
-                or self.model.outputs_fn is NULL or self.model.n_modes > 0):
-            return _vector(value, self.states, self.n_states, self.x, found)
-        for i in range(self.n_states):
-            entry = PyDict_GetItemWithError(value, self.states[i])
-            if entry is NULL or not _number(<object> entry, &self.x[i]):
-                return 0
-        if self.model.outputs_fn(t0, self.x, p, u, self.out, self.work) < 0:
-            return 0
-        for name, i in self.dependents:
-            entry = PyDict_GetItemWithError(value, name)
-            if entry is not NULL:
-                if not _number(<object> entry, &given) or not _agrees(given, self.out[i]):
-                    return 0
-                extra += 1
-        found[0] = self.x
-        return self.n_states + extra == PyDict_Size(value)
-
-    cdef bint _contacts_right(self, double t0, const double *x, const double *p, const double *u):
-        """Whether no coefficient of friction is negative at the start; if one is, the slow path reports it."""
-        cdef const cg_model_t *m = self.model
-        cdef int32_t i
-        cdef int status
-        if m.n_contacts == 0:
-            return True
-        if m.contacts_fn is NULL:
-            return False
-        if u != self.u:
-            memcpy(self.u, u, m.n_inputs * sizeof(double))
-        for i in range(m.n_modes):
-            self.u[m.n_inputs + i] = 1.0
-        status = m.contacts_fn(t0, x, p, self.u, self.out, self.work)
-        memset(self.u + m.n_inputs, 0, m.n_modes * sizeof(double))
-        for i in range(m.n_contacts):
-            if status >= 0 and self.out[5 * i + 2] < 0.0:
-                return False
-        return True
-
-    cdef bint _start_right(self, double t0, const double *x, const double *p, const double *u, double atol):
-        """Whether the start of a run satisfies constraints and assumptions; if not, the slow path reports it."""
-        cdef const cg_model_t *m = self.model
-        if self.assuming and not (_as_assumed(m.states, x, m.n_states) and _as_assumed(m.parameters, p, m.n_parameters)
-                                  and _as_assumed(m.inputs, u, m.n_inputs)):
-            return False
-        return m.consistency is NULL or _is_consistent(m, t0, x, p, u, atol, self.out, self.work) == 0.0
-
-    cdef int _note_end(self, double t, const double *x, const double *p, const double *u) except -1:
-        """Remember the end of a run that has drifted off its constraints: it can start another run."""
-        cdef double largest
-        if self.model.consistency is NULL:
-            return 0
-        largest = _is_consistent(self.model, t, x, p, u, SMALLEST_ATOL, self.out, self.work)
-        if 0.0 < largest < INFINITY:
-            if len(self.ends) >= MOST_ENDS:
-                del self.ends[next(iter(self.ends))]
-            self.ends[<bytes> (<const char *> x)[:self.n_states * sizeof(double)]] = largest
-        return 0
-
-    def _inconsistent(self, double t0, const double[:, :] x0, list p, const double[:, :] u, double atol):
-        """Numbers of the trajectories of an ensemble that do not start on their constraints to within `atol`.
-
-        x0 (n, N), p a row (1,) or (N,) for each parameter, u (nu, 1) or (nu, N).
-        """
-        cdef Py_ssize_t count = x0.shape[1], i, j
-        cdef const cg_model_t *m = self.model
-        if m.consistency is NULL or count == 0:
-            return np.empty(0, dtype=np.intp)
-        found = np.zeros(count, dtype=np.uint8)
-        cdef unsigned char[:] wrong = found
-        cdef const double **rows = <const double **> calloc(m.n_parameters + 1, sizeof(double *))
-        cdef int64_t *strides = <int64_t *> calloc(m.n_parameters + 1, sizeof(int64_t))
-        cdef double *block = <double *> calloc(m.n_states + m.n_parameters + m.n_inputs + m.n_modes
-                                               + 3 * m.n_consistency + m.n_work + 1, sizeof(double))
-        cdef double *ps
-        cdef double *us
-        cdef double *out
-        try:
-            if rows is NULL or strides is NULL or block is NULL:
-                raise MemoryError
-            for i in range(m.n_parameters):
-                rows[i], strides[i] = <const double *> cnp.PyArray_DATA(p[i]), _way(p[i], 0)
-            ps = block + m.n_states
-            us = ps + m.n_parameters
-            out = us + m.n_inputs + m.n_modes
-            with nogil:
-                for j in range(count):
-                    for i in range(m.n_states):
-                        block[i] = x0[i, j]
-                    for i in range(m.n_parameters):
-                        ps[i] = rows[i][j * strides[i]]
-                    if j == 0 or u.shape[1] > 1:
-                        for i in range(m.n_inputs):
-                            us[i] = u[i, j]
-                    wrong[j] = _is_consistent(m, t0, block, ps, us, atol, out, out + 3 * m.n_consistency) != 0.0
-        finally:
-            free(rows)
-            free(strides)
-            free(block)
-        return np.flatnonzero(found)
-
-    def _plain_start(self, initial, parameters, Py_ssize_t count, target):
-        """The start of an ensemble from plain arguments; see `plain_start` in _ensemble.pxi."""
-        return plain_start(self, initial, parameters, count, target)
 
     def rhs(self, t, y, p, u=()):
         """dy/dt at time t: (n,) for y of shape (n,), (n, N) for (n, N)."""
@@ -470,20 +309,18 @@ cdef class KernelCore:
             memcpy(self.u, us, self.n_inputs * sizeof(double))
         return _quantities(self, time, xs, ps, self.u)
 
-    def _rename_time(self, str name):
-        """Make the name of the coordinate that is the independent variable (form whittaker) mean the time argument."""
-        self.places.setdefault(name, <long> TIME << KIND_SHIFT)
+    def _columns(self, str kernel, t, y, p, u, extra, bint strict=True):
+        """Call a kernel over columns: t (T,), y (n, Y), p (np, P), u (nu, U); T, Y, P, U are 1 or N.
 
-    def _columns(self, str kernel, t, y, p, u, v, bint strict=True):
-        """Call a kernel over columns: t (T,), y (n, Y), p (np, P), u (nu, U), v (n, V); T, Y, P, U, V are 1 or N.
-
+        `extra`: directions (n, V), or the index of an event, for a kernel that takes these; else None.
         All are float64 arrays, already checked. Returns (outputs, N). Used by the slow path and `evaluate`.
         A column that fails raises KernelError; with strict=False it is NaN.
         """
         cdef const cg_model_t *m = self.model
-        cdef int which = KERNELS[kernel]
-        cdef cg_kernel_t function = NULL
-        cdef int64_t n_out, n_in = m.n_states, count = 1, i, j
+        cdef bytes name = kernel.encode()
+        cdef const cg_kernel_entry_t *entry = cg_kernel(m, name)
+        cdef int64_t n_out, n_in, count = 1, i, j
+        cdef int32_t which = extra if isinstance(extra, int) else -1
         cdef int status = 0
         cdef double *block
         cdef double *xs
@@ -492,27 +329,14 @@ cdef class KernelCore:
         cdef double *vs
         cdef double *outs
         cdef double *work
-        if which == JACOBIAN:
-            function, n_out = m.jacobian, m.n_states * m.n_states
-        elif which == OUTPUTS:
-            function, n_out = m.outputs_fn, m.n_outputs
-        elif which == INVARIANTS:
-            function, n_out = m.invariants_fn, m.n_invariants
-        elif which == INITIAL:
-            function, n_out, n_in = m.initial, m.n_states + m.n_parameters, m.n_declared
-        elif which == CONTACTS:
-            function, n_out = m.contacts_fn, 5 * m.n_contacts
-        elif which == CONSISTENCY:
-            function, n_out = m.consistency, 3 * m.n_consistency
-        else:
-            function, n_out = m.rhs, m.n_states
-        if function is NULL or (which == JVP and m.jvp is NULL):
-            raise kernel_failed(self.name, self.form, kernel, CG_UNSUPPORTED, float(t[0]) if len(t) else 0.0, -1)
+        if entry is NULL:
+            raise kernel_failed(self.name, self.independent, kernel, CG_UNSUPPORTED, float(t[0]) if len(t) else 0.0, -1)
+        n_out, n_in = entry.length, m.n_declared if entry.takes == CG_TAKES_DECLARED else m.n_states
         cdef const double[:] ts = t
         cdef const double[:, :] ys = y
         cdef const double[:, :] pp = p
         cdef const double[:, :] uu = u
-        cdef const double[:, :] vv = y if v is None else v
+        cdef const double[:, :] vv = y if extra is None or which >= 0 else extra
         count = max(ts.shape[0], ys.shape[1], pp.shape[1], uu.shape[1], vv.shape[1])
         if min(ts.shape[0], ys.shape[1], pp.shape[1], uu.shape[1], vv.shape[1]) == 0:
             count = 0
@@ -546,67 +370,18 @@ cdef class KernelCore:
                 if j == 0 or uu.shape[1] > 1:
                     for i in range(uu.shape[0]):
                         us[i] = uu[i, j if uu.shape[1] > 1 else 0]
-                if which == JVP:
-                    status = m.jvp(ts[j if ts.shape[0] > 1 else 0], xs, ps, us, vs, outs, work)
-                else:
-                    status = function(ts[j if ts.shape[0] > 1 else 0], xs, ps, us, outs, work)
+                status = _called(entry, which, ts[j if ts.shape[0] > 1 else 0], xs, ps, us, vs, outs, work)
                 if status < 0 and strict:
                     break
                 for i in range(n_out):
                     result[i, j] = outs[i] if status >= 0 else NAN
         free(block)
         if status < 0 and strict:
-            raise kernel_failed(self.name, self.form, kernel, status, ts[j if ts.shape[0] > 1 else 0], j if count > 1 else -1)
+            raise kernel_failed(self.name, self.independent, kernel, status, ts[j if ts.shape[0] > 1 else 0], j if count > 1 else -1)
         return out
 
-    cdef cg_run_t *_take_run(self, method) except NULL:
-        """A run for `method`; reuses the spare one if it fits."""
-        cdef cg_run_t *run = NULL
-        cdef const char *name
-        cdef size_t size
-        cdef int status
-        if not isinstance(method, str) or method not in self.methods:
-            raise arguments.unknown_method(method, self.methods)
-        name = PyUnicode_AsUTF8(method)
-        if self.spare is not NULL and self.spare_method == method:
-            run, self.spare = self.spare, NULL
-            size = run.size
-        else:
-            size = cg_run_size(self.model, name)
-            run = cg_run_new(size)
-        if run is NULL:
-            raise MemoryError
-        status = cg_run_init(run, size, self.model, name, 0)
-        if status != CG_OK:
-            cg_run_delete(run)
-            if status == CG_UNSUPPORTED:
-                raise arguments.no_jacobian(method, self.name)
-            raise ArgumentError(f"the integrator refused {self.name} with method {method!r}")
-        return run
-
-    cdef void _give_run(self, cg_run_t *run, method) noexcept:
-        if self.spare is not NULL:
-            cg_run_delete(self.spare)
-        self.spare, self.spare_method = run, method
-
-
-def methods():
-    """The integration methods for any model by name."""
-    return _listed(cg_method_table(), {})
-
-
-cdef dict _listed(const cg_method_t *method, dict found):
-    """A table of methods, added to those already found."""
-    while method is not NULL and method.info.name is not NULL:
-        info = &method.info
-        if info.layout == CG_RUN_LAYOUT:
-            name = info.name.decode()
-            found.setdefault(name, Method(name, info.summary.decode(), info.order, bool(info.adaptive), bool(info.implicit)))
-        method += 1
-    return found
-
-
 include "_quantities.pxi"
+include "_start.pxi"
 include "_options.pxi"
 include "_signals.pxi"
 include "_events.pxi"

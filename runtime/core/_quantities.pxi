@@ -13,8 +13,8 @@ cdef enum:  # the place of a name: its kind, shifted, and its index within the k
 cdef dict _places(KernelCore model):
     """The place of each name; if several kinds share a name, the first kind."""
     found = {}
-    for kind, names in ((STATE, model.states), (TIME, ("t",)), (INPUT, model.inputs), (OUTPUT, model.outputs),
-                        (CONSERVED, model._conserved)):
+    for kind, names in ((STATE, model.states), (TIME, ("t", model.independent)), (INPUT, model.inputs),
+                        (OUTPUT, model.outputs), (CONSERVED, model._conserved)):
         for i, name in enumerate(names):
             found.setdefault(name, kind << KIND_SHIFT | i)
     return found
@@ -58,7 +58,7 @@ cdef int _fill(KernelCore model, str kernel, double t, const double *x, const do
     cdef cg_kernel_t function = model.model.outputs_fn if kernel == "outputs" else model.model.invariants_fn
     cdef int status = CG_UNSUPPORTED if function is NULL else function(t, x, p, u, model.out, model.work)
     if status < 0:
-        raise kernel_failed(model.name, model.form, kernel, status, t, -1)
+        raise kernel_failed(model.name, model.independent, kernel, status, t, -1)
     return 0
 
 

@@ -13,7 +13,6 @@ cdef class StepperCore:
     cdef readonly int status   # of the last advance: 1 after a terminal event
     cdef readonly list events  # (time, name) of the events in the last advance
     cdef readonly ModelCore model
-    cdef readonly str method
     cdef readonly object _options
 
     def __cinit__(self, ModelCore model, double t0, x0, p, inputs, options):
@@ -21,8 +20,8 @@ cdef class StepperCore:
         cdef const double[::1] values = p
         if start.shape[0] != model.n_states or values.shape[0] != model.n_parameters:
             raise ArgumentError("a stepper needs vectors of all states and parameters")
-        self.model, self.method, self.events = model, options.method, []
-        self.run = model._take_run(self.method)
+        self.model, self.events = model, []
+        self.run = model._take_run(options.method)
         self._options = replace(options, **_configure(model, self.run, vars(options)))
         memcpy(self.run.p, cnp.PyArray_DATA(p), model.n_parameters * sizeof(double))
         self._set(inputs)
@@ -31,7 +30,7 @@ cdef class StepperCore:
             self.detector.attach(self.run)
         status = cg_run_start(self.run, t0, &start[0], t0)
         if status < 0:
-            raise KernelError(message_of(status, t0, model.form), status)
+            raise KernelError(message_of(status, t0, model.independent), status)
 
     def __init__(self, *arguments):
         pass
@@ -93,7 +92,7 @@ cdef class StepperCore:
             self.events = [(float(row[0]), event_record.name(i)) for row, i in zip(event_record.rows, causes) if i >= 0]
         if status < 0:
             paradox = None if event_record is None else event_record.paradox
-            text = message_of(status, self.run.t, self.model.form, paradox)
+            text = message_of(status, self.run.t, self.model.independent, paradox)
             raise KernelError(f"{self.model.name} {text}", status)
         return _copy(self.run.x, self.model.n_states)
 
@@ -278,7 +277,7 @@ cdef class StepperCore:
         status = self._drive(self.run.t)
         self.status = self.run.status = before
         if status < 0:
-            text = message_of(status, self.run.t, self.model.form)
+            text = message_of(status, self.run.t, self.model.independent)
             raise KernelError(f"{self.model.name} {text}", status)
         return 0
 

@@ -159,6 +159,9 @@ def _parser() -> argparse.ArgumentParser:
         subject=True,
     )
     emit.add_argument("-o", "--output", required=True, metavar="DIR", help="folder; created if missing")
+    emit.add_argument(
+        "--targets", nargs="+", metavar="NAME", help="what to write: c, lanes, cython (all three)"
+    )
     emit.add_argument("--force", action="store_true", help="replace files that chaplygin did not write")
 
     run = command(
@@ -225,14 +228,16 @@ def _parser() -> argparse.ArgumentParser:
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Help that lists the integration methods of the runtime, which is imported only when help is printed."""
+    """Help that lists methods and defaults of the runtime, which is imported only when help is printed."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         text = super()._get_help_string(action)
-        if action.dest != "method" or text is None:
+        if text is None or "DEFAULT" not in text:
             return text
         from chaplygin.runtime.model import core_available
+        from chaplygin.runtime.options import DEFAULTS
 
+        text = text.replace("DEFAULT", str(getattr(DEFAULTS, action.dest)))
         if not core_available():
             return text.replace("METHODS", "the integration methods")
         from chaplygin.runtime._core import methods
@@ -244,12 +249,8 @@ def _integration(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--t-end", type=float, metavar="T", help="end time of the run (default: from the catalogue)"
     )
-    parser.add_argument(
-        "--method",
-        default="dop853",
-        help="METHODS (default: %(default)s)",
-    )
-    parser.add_argument("--rtol", type=float, default=1e-9, help="relative tolerance (default: %(default)g)")
+    parser.add_argument("--method", help="METHODS (default: DEFAULT)")
+    parser.add_argument("--rtol", type=float, help="relative tolerance (default: DEFAULT)")
     parser.add_argument("--atol", type=float, help="absolute tolerance (default: rtol)")
     parser.add_argument("--step", type=float, help="step size of a fixed-step method")
     parser.add_argument(

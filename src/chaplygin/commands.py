@@ -310,8 +310,7 @@ def _elided(count: int) -> str:
 
 def forms(arguments: Namespace) -> int:
     """`chaplygin forms`: * the default form, + a form that fits, - one that does not."""
-    from chaplygin.codegen.derive.forms import FormError, fitting
-    from chaplygin.codegen.derive.forms import forms as names
+    from chaplygin.codegen.derive.forms import FormError, fitting, forms as names
     from chaplygin.systems import example, examples
 
     rows = [("system", *names())]
@@ -340,7 +339,9 @@ def emit(arguments: Namespace) -> int:
     with progress(f"deriving and printing {arguments.system}"):
         found = subject.find(arguments.system, arguments.n)
         form, options = subject.form_options(found.system, arguments.form, arguments.option)
-        paths = found.system.emit(form, arguments.output, force=arguments.force, **options)
+        paths = found.system.emit(
+            form, arguments.output, force=arguments.force, targets=arguments.targets, **options
+        )
     for path in paths:
         print(f"{os.fspath(path)}  ({path.stat().st_size:,} bytes)")
     return 0

@@ -74,6 +74,7 @@ def _packages() -> str:
 
 def _processor() -> str:
     from chaplygin.codegen.build.toolchain import cpu_features
+    from chaplygin.runtime.executors import cores
 
     text = cpu_features()
     try:
@@ -89,8 +90,7 @@ def _processor() -> str:
     )
     flags = (facts.get("flags") or facts.get("Features") or "").split()
     features = [name for name in FEATURES if name in flags]
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{model}, {cores} cores" + (f", {' '.join(features)}" if features else "")
+    return f"{model}, {cores()} cores" + (f", {' '.join(features)}" if features else "")
 
 
 def _compiler() -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from chaplygin.runtime.errors import FormError
+from chaplygin.runtime.options import DEFAULTS
 
 from .commands import print_json, progress, table
 from .subject import Subject, SubjectError, find, form_options, meant
@@ -41,18 +42,11 @@ def prepared(arguments: Namespace) -> tuple[Subject, Any, dict[str, Any], str, f
             )
         t0 = found.initial.get(axis, 0.0)
     t_end = found.t_span[1] if t_end is None else t_end
-    how: dict[str, Any] = {
-        "method": arguments.method,
-        "rtol": arguments.rtol,
-        "atol": arguments.rtol if arguments.atol is None else arguments.atol,
-    }
-    if arguments.step is not None:
-        how["step"] = arguments.step
-    what = {
-        "t_span": (t0, t_end),
-        "parameters": found.parameters,
-        "inputs": found.inputs or None,
-    }
+    given = {name: getattr(arguments, name) for name in ("method", "rtol", "atol", "step")}
+    how = {"method": DEFAULTS.method, "rtol": DEFAULTS.rtol}
+    how |= {name: value for name, value in given.items() if value is not None}
+    how.setdefault("atol", how["rtol"])
+    what = {"t_span": (t0, t_end), "parameters": found.parameters, "inputs": found.inputs or None}
     return found, model, {**what, **how}, axis, time.perf_counter() - begin
 
 

@@ -10,7 +10,10 @@
 #define UNUSED (void)t, (void)x, (void)p, (void)u, (void)work
 #define HEAD(name_, form_)                                                                                     \
     .abi_version = CG_ABI_VERSION, .struct_size = sizeof(cg_model_t), .name = name_, .form = form_,            \
-    .digest = "0123", .generator = "by hand", .scalar = "float64"
+    .digest = "0123", .generator = "by hand", .scalar = "float64", .independent = "t"
+#define KERNEL(model_, name_, length_)                                                                         \
+    {#name_, "", CG_TAKES_STATE, length_, (cg_function_t)model_##_##name_}
+#define END {NULL, NULL, 0, 0, NULL}
 
 /* oscillator: m q'' = F - k q. Singular where m = 0. */
 static int oscillator_rhs(ARGUMENTS)
@@ -68,12 +71,20 @@ static const cg_variable_t oscillator_outputs_table[] = {{"w", "m/s", "", 0.0, C
                                                          {"pull", "N", "", 0.0, CG_OUTPUT, 0}};
 static const cg_variable_t oscillator_invariants_table[] = {{"energy", "J", "", 0.0, CG_INVARIANT, 0}};
 
+static const cg_kernel_entry_t oscillator_kernels[] = {
+    KERNEL(oscillator, rhs, 2),
+    {"jvp", "", CG_TAKES_DIRECTION, 2, (cg_function_t)oscillator_jvp},
+    KERNEL(oscillator, jacobian, 4),
+    KERNEL(oscillator, outputs, 2),
+    KERNEL(oscillator, invariants, 1),
+    END};
+
 const cg_model_t oscillator_model = {
     HEAD("oscillator", "lagrange"),
     .n_states = 2, .n_coordinates = 1, .n_parameters = 2, .n_inputs = 1, .n_outputs = 2, .n_invariants = 1,
     .states = oscillator_states, .parameters = oscillator_parameters, .inputs = oscillator_inputs,
     .outputs = oscillator_outputs_table, .invariants = oscillator_invariants_table,
-    .rhs = oscillator_rhs, .jacobian = oscillator_jacobian, .jvp = oscillator_jvp,
+    .kernels = oscillator_kernels, .rhs = oscillator_rhs, .jacobian = oscillator_jacobian, .jvp = oscillator_jvp,
     .outputs_fn = oscillator_outputs, .invariants_fn = oscillator_invariants,
 };
 
@@ -114,11 +125,16 @@ static const cg_variable_t sleigh_parameters[] = {
     {"m", "kg", "", 1.0, CG_PARAMETER, 0}, {"a", "m", "", 0.2, CG_PARAMETER, 0}, {"J", "", "", 0.5, CG_PARAMETER, 0}};
 static const cg_variable_t sleigh_inputs[] = {{"tau", "N m", "", 0.0, CG_INPUT, 0}};
 
+static const cg_kernel_entry_t sleigh_kernels[] = {
+    KERNEL(sleigh, rhs, 5),
+    KERNEL(sleigh, invariants, 1),
+    END};
+
 const cg_model_t sleigh_model = {
     HEAD("sleigh", "maggi"),
     .n_states = 5, .n_coordinates = 3, .n_parameters = 3, .n_inputs = 1, .n_invariants = 1,
     .states = sleigh_states, .parameters = sleigh_parameters, .inputs = sleigh_inputs,
-    .invariants = oscillator_invariants_table, .rhs = sleigh_rhs, .invariants_fn = sleigh_invariants,
+    .invariants = oscillator_invariants_table, .kernels = sleigh_kernels, .rhs = sleigh_rhs, .invariants_fn = sleigh_invariants,
     .methods = SLEIGH_METHODS,
 };
 
@@ -148,11 +164,16 @@ static const cg_variable_t momentum_parameters[] = {{"m", "kg", "", 1.0, CG_PARA
                                                     {"k", "N/m", "", 1.0, CG_PARAMETER, 0},
                                                     {"h", "J", "", 1.0, CG_PARAMETER, 0}};
 
+static const cg_kernel_entry_t momentum_kernels[] = {
+    KERNEL(momentum, rhs, 2),
+    {"initial", "", CG_TAKES_DECLARED, 5, (cg_function_t)momentum_initial},
+    END};
+
 const cg_model_t momentum_model = {
     HEAD("momentum", "chetaev"),
     .n_states = 2, .n_coordinates = 1, .n_parameters = 3, .n_declared = 2,
     .states = momentum_states, .parameters = momentum_parameters, .declared = oscillator_states,
-    .rhs = momentum_rhs, .initial = momentum_initial,
+    .kernels = momentum_kernels, .rhs = momentum_rhs, .initial = momentum_initial,
 };
 
 /* runaway: x' = x^2, x = 1 / (1 / x0 - t); with c != 0, x' = 1 until the equations become singular at t = c. */
@@ -169,14 +190,18 @@ static int runaway_rhs(ARGUMENTS)
 static const cg_variable_t runaway_states[] = {{"x", "", "", 1.0, CG_COORDINATE, 0}};
 static const cg_variable_t runaway_parameters[] = {{"c", "", "", 0.0, CG_PARAMETER, 0}};
 
+static const cg_kernel_entry_t runaway_kernels[] = {
+    KERNEL(runaway, rhs, 1),
+    END};
+
 const cg_model_t runaway_model = {
     HEAD("runaway", ""),
     .n_states = 1, .n_coordinates = 1, .n_parameters = 1,
-    .states = runaway_states, .parameters = runaway_parameters, .rhs = runaway_rhs,
+    .states = runaway_states, .parameters = runaway_parameters, .kernels = runaway_kernels, .rhs = runaway_rhs,
 };
 
-/* stale: the table of another version of the interface. */
+/* stale: the table of an earlier version of the interface. */
 const cg_model_t stale_model = {
-    .abi_version = CG_ABI_VERSION + 1u, .struct_size = sizeof(cg_model_t), .name = "stale", .form = "",
+    .abi_version = CG_ABI_VERSION - 1u, .struct_size = sizeof(cg_model_t), .name = "stale", .form = "",
     .digest = "", .generator = "", .scalar = "float64", .n_states = 1, .states = runaway_states, .rhs = runaway_rhs,
 };

@@ -17,7 +17,7 @@ import sympy as sp
 from ...declare.fields import solve_for_components
 from ...declare.points import example_point
 from ...declare.system import System
-from ...graph.differentiate import forward
+from ...graph.differentiate import partials
 from ...graph.graph import Graph, Node
 from ..equation_nodes import EquationNodes
 from ..structure import recognise
@@ -69,7 +69,7 @@ def three_index_symbols(g: Graph, system: System) -> Symbols:
     basis = [[g.one, *fields.drift], *([g.zero, *field] for field in fields.along)]
     variables = [fields.time, *fields.coordinates]
     flat = [n for row in coframe for n in row]
-    slopes = [forward(g, flat, {v: g.one}) for v in variables]  # slopes[r][b * (k + 1) + s] = d A_bs / dx_r
+    slopes = partials(g, flat, variables)  # slopes[r][b * (k + 1) + s] = d A_bs / dx_r
     symbols: Symbols = {}
     for b in range(k):
         start = b * (k + 1)

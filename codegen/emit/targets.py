@@ -1,0 +1,58 @@
+"""The table of targets, and the emission of a program for some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from chaplygin.runtime.arguments import nearest
+from chaplygin.runtime.errors import ArgumentError
+
+from ..lower.program import Program, Sources
+from .c_core import core_files
+from .c_lanes import lane_files
+from .cython_module import module_files
+from .folder import with_includes, write
+from .render import emit_command
+
+Target = Callable[[Program, str], dict[str, str]]
+
+DEFAULT = ("c", "lanes", "cython")
+"""What `emit` and `compile` print; a model is compiled from these."""
+
+TARGETS: dict[str, Target] = {
+    "c": core_files,
+    "lanes": lane_files,
+    "cython": module_files,
+}
+"""Each target as a function of a program and of the command to be quoted in its files: file name to text.
+
+To add one, write such a function and a row here; the program has everything that it can print.
+"""
+
+
+def emit(program: Program, targets: Sequence[str] = DEFAULT, command: str | None = None) -> Sources:
+    """The sources of a model. The same program gives the same bytes.
+
+    `command` is quoted in the files as the command that regenerates them (default: `chaplygin emit`).
+
+    Raises ArgumentError for an unknown target.
+    """
+    files: dict[str, str] = {}
+    for target in (targets,) if isinstance(targets, str) else targets:
+        if target not in TARGETS:
+            hint = nearest(str(target), tuple(TARGETS)) or f"; known targets are {', '.join(TARGETS)}"
+            raise ArgumentError(f"emit: unknown target {target!r}{hint}")
+        files |= TARGETS[target](program, command or emit_command(program))
+    return Sources(program.name, program.digest, files)
+
+
+def emit_to(
+    program: Program, folder: str | Path, *, force: bool = False, targets: Sequence[str] = DEFAULT
+) -> list[Path]:
+    """Write the emitted sources and everything of the runtime that they include into a folder; return the paths.
+
+    The folder can be compiled on its own, the C core also as C++17. Raises EmitError if a file that `emit` did not
+    write is in the way (unless `force`), or if the folder cannot be written to.
+    """
+    return write(folder, with_includes(emit(program, targets).files), force=force)
