@@ -85,7 +85,7 @@ class BaseModel(InitialStates):
     def _plain_start(
         self, initial: Any, parameters: Any, count: int, target: Array
     ) -> tuple[list[Any], list[Array]] | None:
-        """The start of an ensemble by the fast path of `_ensemble.pxi`; None if arguments need conversion or checks."""
+        """The start of an ensemble by the fast path of `_start.pxi`; None if arguments need conversion or checks."""
         return None
 
     methods: Mapping[str, Method]

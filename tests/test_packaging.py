@@ -163,7 +163,9 @@ def test_other_cython_code_finds_the_pxd_of_an_installed_module(python: Path, tm
         for i, path in enumerate(sorted((ROOT / "generated").glob("*.pyx")))
     ]
     (tmp_path / "user.pyx").write_text("\n".join(lines) + "\n")
-    run(python, "-m", "cython", "-3", "user.pyx", cwd=tmp_path)
+    script = "from chaplygin.generated import include_path; print(*include_path(), sep='\\n')"
+    folders = run(python, "-c", script, cwd=tmp_path).split()
+    run(python, "-m", "cython", "-3", *(f"-I{folder}" for folder in folders), "user.pyx", cwd=tmp_path)
     assert (tmp_path / "user.c").exists()
 
 

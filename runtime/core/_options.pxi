@@ -1,5 +1,5 @@
-# The options of a run in the format of the C driver: read from the fields of `RunOptions`, or from the keywords of a call,
-# where those left out have their defaults. Included by _core.pyx.
+# The options of a run in the format of the C driver: read from the fields of `RunOptions`, or from the keywords of a
+# call, where those left out have their defaults. Included by _core.pyx.
 
 cdef dict DEFAULTS = vars(options.DEFAULTS)
 cdef double RTOL = DEFAULTS["rtol"], ATOL = DEFAULTS["atol"], MAX_STEP = DEFAULTS["max_step"]

@@ -1,8 +1,60 @@
-# One trajectory, recorded. Included by _core.pyx.
+# Methods and their workspaces, and one trajectory, recorded. Included by _core.pyx.
 
 
-cdef class ModelCore(KernelCore):
+def methods():
+    """The integration methods for any model by name."""
+    return _listed(cg_method_table(), {})
+
+
+cdef dict _listed(const cg_method_t *method, dict found):
+    """A table of methods, added to those already found."""
+    while method is not NULL and method.info.name is not NULL:
+        info = &method.info
+        if info.layout == CG_RUN_LAYOUT:
+            name = info.name.decode()
+            found.setdefault(name, Method(name, info.summary.decode(), info.order, bool(info.adaptive), bool(info.implicit)))
+        method += 1
+    return found
+
+
+cdef class ModelCore(StartCore):
     """Kernels and integration of a compiled model; `chaplygin.runtime.Model` adds the rest."""
+
+    cdef cg_run_t *spare        # an unused run of method `spare_method`
+    cdef object spare_method
+
+    def __dealloc__(self):
+        cg_run_delete(self.spare)
+
+    cdef cg_run_t *_take_run(self, method) except NULL:
+        """A run for `method`; reuses the spare one if it fits."""
+        cdef cg_run_t *run = NULL
+        cdef const char *name
+        cdef size_t size
+        cdef int status
+        if not isinstance(method, str) or method not in self.methods:
+            raise arguments.unknown_method(method, self.methods)
+        name = PyUnicode_AsUTF8(method)
+        if self.spare is not NULL and self.spare_method == method:
+            run, self.spare = self.spare, NULL
+            size = run.size
+        else:
+            size = cg_run_size(self.model, name)
+            run = cg_run_new(size)
+        if run is NULL:
+            raise MemoryError
+        status = cg_run_init(run, size, self.model, name, 0)
+        if status != CG_OK:
+            cg_run_delete(run)
+            if status == CG_UNSUPPORTED:
+                raise arguments.no_jacobian(method, self.name)
+            raise ArgumentError(f"the integrator refused {self.name} with method {method!r}")
+        return run
+
+    cdef void _give_run(self, cg_run_t *run, method) noexcept:
+        if self.spare is not NULL:
+            cg_run_delete(self.spare)
+        self.spare, self.spare_method = run, method
 
     def integrate(self, t_span, initial=None, parameters=None, inputs=None, *, t_eval=None, dense_output=False,
                   events=None, **keywords):

@@ -12,14 +12,14 @@ import sympy as sp
 
 from ...declare.symbols import Velocity
 from ...declare.system import System
-from ...graph.differentiate import gradient, partials
+from ...graph.differentiate import gradient
 from ...graph.graph import Graph, Node
 from ...graph.linear import LDL, UNROLLED_VELOCITIES
 from ..equation_nodes import EquationNodes
 from ..implicit import Implicit
 from ..structure import structure_functions
-from .form import Form, constrained, misfit
-from .reduction import add_brackets, refuse_names
+from .form import Form, constrained
+from .reduction import add_brackets, hessian, refuse_names
 
 
 def derive(system: System) -> EquationNodes:
@@ -29,8 +29,7 @@ def derive(system: System) -> EquationNodes:
     """
     nodes = system.nodes
     g, fields = nodes.graph.copy(), nodes.fields
-    lagrangian = nodes.lagrangian(g)
-    momenta = gradient(g, lagrangian, nodes.eta)
+    lagrangian, momenta = nodes.lagrangian(g), nodes.momenta(g)
     names = momentum_symbols(system)
     y = tuple(g.symbol(s.name) for s in names)
     mass, right = _legendre(g, system, momenta, y)
@@ -86,9 +85,7 @@ def _legendre(
 ) -> tuple[list[list[Node]], list[Node]]:
     """The lower triangle of M, and y - y_0, where y = M eta + y_0."""
     nodes = system.nodes
-    columns = partials(g, momenta, nodes.eta)
-    if g.depends_on([n for c in columns for n in c], nodes.eta):
-        raise misfit("chetaev", system, "L is of second degree in the velocities")
+    columns = hessian(g, system, "chetaev", momenta, nodes.eta)
     offsets = g.substitute(momenta, dict.fromkeys(nodes.eta, g.zero))
     mass = [[columns[j][i] for j in range(i + 1)] for i in range(len(y))]
     return mass, [g.sub(a, b) for a, b in zip(y, offsets, strict=True)]

@@ -11,6 +11,7 @@ from ...declare.system import System
 from ...graph.differentiate import forward, gradient, partials
 from ...graph.graph import Graph, Node
 from ..structure import structure_functions
+from .form import misfit
 
 Structure = Mapping[tuple[int, int], Sequence[tuple[int, Node]]]
 """c_ab^i for a < b (a = -1: X_0) as {(a, b): [(i, node), ...]}."""
@@ -62,6 +63,21 @@ def add_brackets(
             else:  # c_ab^i = -c_ba^i
                 forces[b] = g.add(forces[b], g.mul(term, velocities[a]))
                 forces[a] = g.sub(forces[a], g.mul(term, velocities[b]))
+
+
+def hessian(
+    g: Graph,
+    system: System,
+    form: str,
+    momenta: Sequence[Node],
+    eta: Sequence[Node],
+    what: str = "the velocities",
+) -> list[list[Node]]:
+    """d p_i/d eta_j by columns. Raises FormError unless L is of second degree in these velocities."""
+    columns = partials(g, momenta, eta)
+    if g.depends_on([n for column in columns for n in column], eta):
+        raise misfit(form, system, f"L is of second degree in {what}")
+    return columns
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from chaplygin.runtime.errors import FormError
 
 from ...declare.symbols import Parameter
 from ...declare.system import System
-from ...graph.differentiate import gradient, partials
+from ...graph.differentiate import gradient
 from ...graph.graph import Graph, Node
 from ...graph.linear import LDL
 from ...graph.to_sympy import expressions
@@ -27,7 +27,7 @@ from ..cyclic import cyclic_velocities, failing_condition, vanishes
 from ..equation_nodes import EquationNodes
 from ..structure import structure_functions
 from .form import Form, constrained, misfit
-from .reduction import add_brackets, momentum_equations, refuse_names
+from .reduction import add_brackets, hessian, momentum_equations, refuse_names
 
 
 def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> EquationNodes:
@@ -99,8 +99,7 @@ def _reduced(g: Graph, system: System, gone: Sequence[int], constants: Sequence[
     nodes = system.nodes
     eta, x = nodes.eta, nodes.fields.coordinates
     stay = [a for a in range(len(eta)) if a not in gone]
-    lagrangian = nodes.lagrangian(g)
-    momenta = gradient(g, lagrangian, eta)
+    lagrangian, momenta = nodes.lagrangian(g), nodes.momenta(g)
     cyclic = [momenta[r] for r in gone]
     eliminated, pivots = _eliminate(g, system, cyclic, gone, constants)
     (routhian,) = g.substitute([g.sub(lagrangian, g.dot(constants, [eta[r] for r in gone]))], eliminated)
@@ -219,9 +218,7 @@ def _eliminate(
 ) -> tuple[dict[Node, Node], tuple[tuple[Node, Node], ...]]:
     """eta_r as functions of the others and of a, from a_r = dL/d eta_r."""
     cyclic = [system.nodes.eta[r] for r in gone]
-    columns = partials(g, own, cyclic)
-    if g.depends_on([n for c in columns for n in c], cyclic):
-        raise misfit("routh", system, "L is of second degree in the ignored velocities")
+    columns = hessian(g, system, "routh", own, cyclic, "the ignored velocities")
     factors = LDL(g, [[columns[j][i] for j in range(i + 1)] for i in range(len(own))])
     offsets = g.substitute(own, dict.fromkeys(cyclic, g.zero))
     solution = factors.solve([g.sub(a, o) for a, o in zip(a_nodes, offsets, strict=True)])

@@ -22,7 +22,7 @@ from chaplygin.runtime.errors import FormError
 
 from ...declare.symbols import Parameter, Velocity, time
 from ...declare.system import System
-from ...graph.differentiate import gradient, partials
+from ...graph.differentiate import gradient
 from ...graph.graph import Graph, Node
 from ...graph.linear import MASS_THRESHOLD, limit
 from ...graph.zero import is_zero
@@ -30,7 +30,7 @@ from ..equation_nodes import EquationNodes
 from .constraints import Permitted, impose
 from .form import Form, misfit
 from .nonholonomic import Permission, bracket_coefficients
-from .reduction import momentum_equations, refuse_names
+from .reduction import hessian, momentum_equations, refuse_names
 
 BRANCH_END = Fraction(1, 10**10)
 """eta_1^2 below this fraction of what the energy allows counts as zero: x_1 no longer parametrizes the motion."""
@@ -249,10 +249,8 @@ def _parts(g: Graph, system: System, ratios: Sequence[Node]) -> tuple[Node, Node
     nodes = system.nodes
     lagrangian = nodes.lagrangian(g)
     zeros = dict.fromkeys(nodes.eta, g.zero)
-    slopes = gradient(g, lagrangian, nodes.eta)
-    second = partials(g, slopes, nodes.eta)
-    if g.depends_on([n for row in second for n in row], nodes.eta):
-        raise misfit("whittaker", system, "L is of second degree in the velocities")
+    slopes = nodes.momenta(g)
+    second = hessian(g, system, "whittaker", slopes, nodes.eta)
     (level,) = g.substitute([lagrangian], zeros)
     linear = g.dot(g.substitute(slopes, zeros), ratios)
     (value,) = g.substitute([lagrangian], dict(zip(nodes.eta, ratios, strict=True)))
@@ -266,7 +264,4 @@ def _quadratic(g: Graph, matrix: Sequence[Sequence[Node]], v: Sequence[Node]) ->
 
 def _energy(g: Graph, system: System, choice: Permitted) -> Node:
     """h = T2 - T0 + V in the declared variables, on the permitted velocities."""
-    nodes = system.nodes
-    lagrangian = nodes.lagrangian(g)
-    h = g.sub(g.dot(nodes.eta, gradient(g, lagrangian, nodes.eta)), lagrangian)
-    return g.substitute([h], choice.permitted or {})[0]
+    return g.substitute([system.nodes.energy(g)], choice.permitted or {})[0]
