@@ -7,7 +7,7 @@ the declaration, else "checked": numerically, to 60 digits of the smallest term.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -80,7 +80,7 @@ def _conserved_in_flight(eqs: EquationNodes) -> tuple[Invariant, ...]:
     if not few or eqs.independent is not None:
         return tuple(kept)
 
-    def derivatives(terms: list[Node], points: list[dict[str, Any]]) -> list[list[float]]:
+    def derivatives(terms: list[Node], points: list[dict[str, Any]]) -> Iterator[list[list[float]]]:
         slopes, needed = slopes_along(eqs, terms)
         return Examination(eqs, slopes, needed).rows(points)
 
