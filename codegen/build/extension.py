@@ -124,9 +124,9 @@ def build_quick(sources: Texts, folder: Path, *, key: str) -> Path:
 def _write(sources: Texts, folder: Path) -> list[str]:
     """Write the sources into a folder; return the names of the C files of the core."""
     for file in sources.files:
-        if os.path.basename(file) != file or not file.startswith(sources.name):
+        if os.path.basename(file) != file or not file.startswith((sources.name, "cg_")):
             raise ValueError(
-                f"sources: file {file!r} is not a plain file name that begins with {sources.name!r}"
+                f"sources: file {file!r} is not a plain file name that begins with {sources.name!r} or 'cg_'"
             )
     for file, text in sources.files.items():
         (folder / file).write_bytes(text.encode())
@@ -241,7 +241,7 @@ class _Job:
             options = cython.CompilationOptions(
                 cython.default_options,
                 output_file=str(self.work / target),
-                include_path=[str(_RUNTIME.with_name("core"))],
+                include_path=[str(_RUNTIME)],
                 language_level=3,
                 use_listing_file=True,
                 errors_to_stderr=False,

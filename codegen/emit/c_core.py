@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..lower.program import KernelRow, Program, has_functions
 from .c_tables import members, tables
-from .c_text import ARGUMENTS, banner, definition, function, passed, wrapped
+from .c_text import ARGUMENTS, banner, definition, function, passed, prototype, taken, wrapped
 from .expressions import C
 from .method_headers import own_methods
 from .render import provenance, render
@@ -24,7 +24,7 @@ def core_files(program: Program, command: str) -> dict[str, str]:
     n_work = max(b.work for b in bodies.values())
     prototypes = []
     for row in program.rows:
-        prototypes.append(_prototype(program, row))
+        prototypes.append(prototype(f"int {name}_{row.name}(", row.takes) + ";")
         if row.takes == "event":
             functions.append(_of_events(program, row))
         elif row.name not in program.kernels:
@@ -65,22 +65,11 @@ def model_macros(program: Program) -> dict[str, str]:
     }
 
 
-def _arrays(takes: str, hoisted: bool = False) -> list[str]:
-    """The arguments of a kernel, as keys of `ARGUMENTS`."""
-    event, q, v = ["event"] * (takes == "event"), ["q"] * hoisted, ["v"] * (takes == "direction")
-    return [*event, "t", "x", "p", *q, "u", *v, "out", "work"]
-
-
-def _prototype(program: Program, row: KernelRow) -> str:
-    arguments = [ARGUMENTS[a].replace(" cg_", " ") for a in _arrays(row.takes)]
-    return wrapped(f"int {program.name}_{row.name}(", arguments) + ";"
-
-
 def _kernel_text(program: Program, kernel: str, text: Body) -> str:
     """The C functions of one kernel: the hoisted part and the pieces it was split into, then the kernel itself."""
     name, plan = program.name, program.schedule(kernel)
     hoist, takes = plan.hoist, program.kernels[kernel].takes
-    own = _arrays("state" if takes == "event" else takes, hoist is not None)
+    own = taken("state" if takes == "event" else takes, hoist is not None)
     head = f"static inline int {name}_{kernel}_hoisted(" if hoist else f"int {name}_{kernel}("
     if takes == "event":  # called by the function for all events
         head = f"static {head}"
@@ -120,7 +109,7 @@ def _unused(program: Program, arguments: Sequence[str], piece: Function) -> list
 
 def _of_events(program: Program, row: KernelRow) -> str:
     """A kernel of events: one function for all of them; where an event has none, the state is unchanged."""
-    name, n, arrays = program.name, len(program.states), _arrays("state")
+    name, n, arrays = program.name, len(program.states), taken("state")
     cases = [
         f"    case {i}: /* {program.events[i].name} */\n"
         f"        return {name}_{row.name}_{i}({passed(program, arrays)});"

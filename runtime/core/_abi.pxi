@@ -1,6 +1,6 @@
 # The parts of the C headers that _core.pyx uses; see the headers for their meaning.
 
-include "cg_model.pxi"
+include "../../generated/cg_model.pxi"  # of the modules of models
 
 cdef extern from "chaplygin.h" nogil:
     enum: CG_ABI_VERSION
