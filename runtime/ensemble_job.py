@@ -83,17 +83,9 @@ class EnsembleJob:
 
     @classmethod
     def of(
-        cls,
-        model: Any,
-        t_span: Any,
-        n: Any,
-        initial: Any,
-        parameters: Any,
-        inputs: Any,
-        t_eval: Any,
+        cls, model: Any, t_span: Any, n: Any, initial: Any, parameters: Any, inputs: Any, t_eval: Any, lanes: Any,
         options: RunOptions,
-        lanes: Any,
-    ) -> EnsembleJob:
+    ) -> EnsembleJob:  # fmt: skip
         """The job of a call of `ensemble`, with its arguments checked, except the starts."""
         if not isinstance(model, BaseModel):
             raise ArgumentError(
@@ -154,7 +146,7 @@ class EnsemblePart:
         error, results = self.core.error, self.results
         interrupted = isinstance(
             error, KeyboardInterrupt
-        )  # raised while an input function ran in this thread
+        )  # it came while an input function ran in this thread
         if interrupted:
             results.status[results.status == INPUT_FAILED] = INTERRUPTED
         elif error is not None:
