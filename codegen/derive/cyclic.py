@@ -12,7 +12,7 @@ from ..graph.branches import SWITCHES
 from ..graph.differentiate import forward
 from ..graph.graph import Graph, Node
 from ..graph.zero import are_zero
-from .borders import jump
+from .borders import ANGLES, jump
 
 _continuous: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
 """Whether the Lagrangian of a system is continuous: the same question for every velocity."""
@@ -44,7 +44,7 @@ def jumps_along(g: Graph, system: System, r: int) -> bool:
     if _continuous.get(system):
         return False
     lagrangian = system.nodes.lagrangian(g)
-    switches = SWITCHES - {"select", "and", "or"} | {"atan", "atan2"}
+    switches = SWITCHES - {"select", "and", "or"} | ANGLES
     switched = [a for n in g.reachable([lagrangian]) if g.op[n] in switches for a in g.args[n]]
     moving = any(n != g.zero for n in forward(g, switched, system.nodes.fields.direction(r, g)))
     if moving and system not in _continuous:
