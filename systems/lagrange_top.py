@@ -198,25 +198,19 @@ def closed_form_in_angles(
         k, rate = (u2 - u1) / (u3 - u1), mp.sqrt(beta * (u3 - u1)) / 2
         phase = mp.atan2(mp.sqrt(max(u - u1, 0)), mp.sqrt(max(u2 - u, 0)))  # 0 in a steady precession
         chi_0 = mp.ellipf(-phase if theta_dot > 0 else phase, k)
-        full = 2 * mp.ellipk(k)
 
         def third(amplitude: Any, end: Any) -> Any:
             """The integral of dt / (1 - end u), end = 1 or -1, up to the amplitude."""
             n = end * (u2 - u1) / (1 - end * u1)
             return mp.ellippi(n, amplitude, k) / ((1 - end * u1) * rate)
 
-        def amplitude_at(chi: Any) -> Any:
-            turns = mp.nint(chi / full)
-            rest = chi - turns * full
-            return mp.pi * turns + mp.atan2(mp.ellipfun("sn", rest, m=k), mp.ellipfun("cn", rest, m=k))
-
-        first = amplitude_at(chi_0)
+        first = _amplitude(chi_0, k)
         drift = s / i3 - s / i1
         motion: dict[str, list[Any]] = {name: [] for name in ANGLES}
         for t in (mp.mpf(t) for t in times):
             chi = chi_0 + rate * t
             sn, cn, dn = (mp.ellipfun(name, chi, m=k) for name in ("sn", "cn", "dn"))
-            now = amplitude_at(chi)
+            now = _amplitude(chi, k)
             u = u1 + (u2 - u1) * sn**2
             both = (p + s) / i1 * (third(now, -1) - third(first, -1)) + drift * t
             apart = (p - s) / i1 * (third(now, 1) - third(first, 1)) - drift * t
@@ -233,6 +227,16 @@ def closed_form_in_angles(
             for name, value in zip(motion, values, strict=True):
                 motion[name].append(value)
         return motion
+
+
+def _amplitude(chi: Any, k: Any) -> Any:
+    """Jacobi's amplitude am(chi | k), continuous in chi."""
+    from mpmath import mp
+
+    full = 2 * mp.ellipk(k)
+    turns = mp.nint(chi / full)
+    rest = chi - turns * full
+    return mp.pi * turns + mp.atan2(mp.ellipfun("sn", rest, m=k), mp.ellipfun("cn", rest, m=k))
 
 
 def example(angles: bool = False) -> Example:

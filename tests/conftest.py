@@ -23,6 +23,22 @@ def background() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A cache and a compiler for builds in two stages, in a folder of their own."""
+    from staged_builds import LIMIT, Place
+
+    from chaplygin.codegen.build import stages
+
+    made = Place(tmp_path)
+    for name in ("CC", "CHAPLYGIN_CACHE"):
+        monkeypatch.setenv(name, made.environment[name])
+    yield made
+    made.tell()
+    for build in list(stages._running.values()):
+        build.thread.join(LIMIT)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Slow tests have a longer time limit."""
     limit = float(config.getini("timeout") or 0) if config.pluginmanager.hasplugin("timeout") else 0.0

@@ -210,6 +210,26 @@ def test_forms_that_do_not_fit(form: str, options: dict[str, object], words: str
         system.equations(form, **options)
 
 
+def test_the_row_of_a_form_says_what_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def derive(system: cg.System, sign: int = 1) -> EquationNodes:
+        return replace(poincare.derive(system), form="mine", options={"sign": sign})
+
+    monkeypatch.setattr(forms, "FORMS", (*forms.FORMS, Form("mine", derive, constrained)))
+    assert forms.forms()[-1] == "mine"
+    assert set(forms.options_of("mine")) == {"sign"}
+    free = cg.System("free", coordinates=[Q1], kinetic=RATES[0] ** 2)
+    assert free.equations("mine", sign=-1).options == {"sign": -1}
+    with pytest.raises(FormError, match="form 'mine' has no option 'along'; its options: sign"):
+        free.equations("mine", along=Q1)
+    held = cg.System("held", coordinates=[Q1, Q2, Q3], kinetic=KINETIC, constraints=CONSTRAINTS)
+    with pytest.raises(FormError, match=r"mine does not fit 'held': .*no constraints.*use 'maggi'"):
+        held.equations("mine")
+    floor = cg.Coulomb("floor", slip=RATES[0], normal=1, mu=0.1)
+    rubbing = cg.System("rubbing", coordinates=[Q1], kinetic=RATES[0] ** 2, contacts=[floor])
+    with pytest.raises(FormError, match=r"'no dry friction' fails.*floor.*use 'lagrange'"):
+        rubbing.equations("mine")
+
+
 def test_more_forms_that_do_not_fit() -> None:
     top = cg.example("heavy_top").system
     with pytest.raises(FormError, match="the velocities are the coordinate rates"):
