@@ -25,18 +25,8 @@ Array = NDArray[np.float64]
 __all__ = ["BaseModel", "Method", "Variable"]
 
 
-KINDS = (
-    "coordinate",
-    "velocity",
-    "parameter",
-    "input",
-    "declared",
-    "output",
-    "reaction",
-    "invariant",
-    "residual",
-    "guard",
-    "mode",
+KINDS = tuple(
+    "coordinate velocity parameter input declared output reaction invariant residual guard mode".split()
 )
 """Kinds of named quantities, in the order of `enum cg_kind` in chaplygin.h."""
 

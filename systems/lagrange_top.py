@@ -181,16 +181,12 @@ def closed_form_in_angles(
     with mp.workdps(2 * digits + 10):
         i1, i3, m, g, length = (mp.mpf(parameters[name]) for name in PARAMETERS)
         psi, theta, phi, psi_dot, theta_dot, phi_dot = (mp.mpf(initial[name]) for name in ANGLES)
-        if m * g * length <= 0:
-            raise ValueError("closed_form: the centre of mass must be on the positive axis: m g l > 0")
         u, across = mp.cos(theta), mp.sin(theta)
         spin = phi_dot + psi_dot * u
         s = i3 * spin
         p = i1 * psi_dot * across**2 + s * u
-        if abs(abs(p) - abs(s)) < mp.mpf(10) ** (-digits) * (abs(p) + abs(s)) or across == 0:
-            raise ValueError(
-                "closed_form: the vertical momentum equals the spin momentum in magnitude; the top can become upright"
-            )
+        upright = abs(abs(p) - abs(s)) < mp.mpf(10) ** (-digits) * (abs(p) + abs(s)) or across == 0
+        _require_closed_form(m * g * length, upright)
         beta = 2 * m * g * length / i1
         epsilon = theta_dot**2 + (psi_dot * across) ** 2 + beta * u
         cubic = [beta, -epsilon - (s / i1) ** 2, 2 * p * s / i1**2 - beta, epsilon - (p / i1) ** 2]
@@ -227,6 +223,16 @@ def closed_form_in_angles(
             for name, value in zip(motion, values, strict=True):
                 motion[name].append(value)
         return motion
+
+
+def _require_closed_form(couple: Any, upright: bool) -> None:
+    """Raise ValueError where the solution by elliptic functions does not hold."""
+    if couple <= 0:
+        raise ValueError("closed_form: the centre of mass must be on the positive axis: m g l > 0")
+    if upright:
+        raise ValueError(
+            "closed_form: the vertical momentum equals the spin momentum in magnitude; the top can become upright"
+        )
 
 
 def _amplitude(chi: Any, k: Any) -> Any:

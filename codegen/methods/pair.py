@@ -40,6 +40,9 @@ class Pair:
     z_m = h sum_j dense[m][j] k_j. `extra` has the node and the row of each stage that only the interpolant needs,
     numbered from len(c) + 1.
 
+    `border` is the stability limit on the negative real axis, of the explicit method of "auto", which compares the last
+    stage with the end of a step to detect stiffness.
+
     `summary` is shown in lists of methods, `source` is quoted in emitted code. `inlined` is what the runtime's methods
     put into a model's own code, which takes compile time: "whole", the "step" without the interpolant, or "none".
 
@@ -64,6 +67,7 @@ class Pair:
     dense_order: int = 3
     control: Control | None = None
     inlined: str = "whole"
+    border: float | None = None
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
