@@ -29,21 +29,19 @@ cdef class ModelCore(StartCore):
     cdef cg_run_t *_take_run(self, method) except NULL:
         """A run for `method`; reuses the spare one if it fits."""
         cdef cg_run_t *run = NULL
-        cdef const char *name
         cdef size_t size
         cdef int status
-        if not isinstance(method, str) or method not in self.methods:
-            raise arguments.unknown_method(method, self.methods)
-        name = PyUnicode_AsUTF8(method)
-        if self.spare is not NULL and self.spare_method == method:
+        if self.spare is not NULL and self.spare_method is method:
             run, self.spare = self.spare, NULL
             size = run.size
-        else:
-            size = cg_run_size(self.model, name)
+        elif isinstance(method, str) and method in self.methods:
+            size = cg_run_size(self.model, PyUnicode_AsUTF8(method))
             run = cg_run_new(size)
+        else:
+            raise arguments.unknown_method(method, self.methods)
         if run is NULL:
             raise MemoryError
-        status = cg_run_init(run, size, self.model, name, 0)
+        status = cg_run_init(run, size, self.model, PyUnicode_AsUTF8(method), 0)
         if status != CG_OK:
             cg_run_delete(run)
             if status == CG_UNSUPPORTED:
@@ -85,7 +83,7 @@ cdef class ModelCore(StartCore):
         if t_eval is not None and not _plain_times(t_eval, t0, t1):
             from .arguments import times
             t_eval = times("t_eval", t_eval, t0, t1)
-        method = _option(keywords, "method")
+        method = _option(keywords, "method", METHOD)
         run = self._take_run(method)
         try:
             keywords = _configure(self, run, keywords)
@@ -141,20 +139,11 @@ cdef class ModelCore(StartCore):
         if status == CG_OK:
             before = None
             while True:
-                record.t, record.y = <double *> cnp.PyArray_DATA(times), <double *> cnp.PyArray_DATA(rows)
-                if dense:
-                    record.coef, record.coef_t = <double *> cnp.PyArray_DATA(coef), <double *> cnp.PyArray_DATA(spans)
+                _point(&record, times, rows, coef, spans)
                 with nogil:
                     status = cg_drive(run, &record, budget)
                 if status == CG_OUTPUT_FULL:
-                    if record.n_rows == record.capacity:
-                        record.capacity *= 2
-                        times.resize(record.capacity, refcheck=False)
-                        rows.resize((record.capacity, n), refcheck=False)
-                    if dense and record.n_coef == record.capacity_dense:
-                        record.capacity_dense *= 2
-                        coef.resize((record.capacity_dense, run.n_dense, n), refcheck=False)
-                        spans.resize((record.capacity_dense, 2), refcheck=False)
+                    _enlarge(&record, times, rows, coef, spans)
                 elif status == CG_EVENTS_FULL:
                     detector.drain()
                 elif status == CG_BUDGET_USED:
@@ -181,6 +170,26 @@ cdef class ModelCore(StartCore):
         return Solution(self, times, rows.T, status, run.t, p, u if given is None else given, run.n_rhs, run.n_steps,
                         run.n_rejected, interpolant, problem, run.n_jac, run.n_lu,
                         None if detector is None else detector.event_record(status, run.t, _copy(run.x, n)))
+
+
+cdef void _point(cg_record_t *record, times, rows, coef, spans) noexcept:
+    """Let a record write to these arrays; those of the interpolant can be None."""
+    record.t, record.y = <double *> cnp.PyArray_DATA(times), <double *> cnp.PyArray_DATA(rows)
+    if coef is not None:
+        record.coef, record.coef_t = <double *> cnp.PyArray_DATA(coef), <double *> cnp.PyArray_DATA(spans)
+
+
+cdef int _enlarge(cg_record_t *record, times, rows, coef, spans) except -1:
+    """Double the arrays of a record that are full."""
+    if record.n_rows == record.capacity:
+        record.capacity *= 2
+        times.resize(record.capacity, refcheck=False)
+        rows.resize((record.capacity, rows.shape[1]), refcheck=False)
+    if coef is not None and record.n_coef == record.capacity_dense:
+        record.capacity_dense *= 2
+        coef.resize((record.capacity_dense, *coef.shape[1:]), refcheck=False)
+        spans.resize((record.capacity_dense, 2), refcheck=False)
+    return 0
 
 
 cdef bint _plain_times(object value, double t0, double t1):
