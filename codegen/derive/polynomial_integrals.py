@@ -102,12 +102,10 @@ def _combinations(eqs: EquationNodes, terms: list[Node], derivatives: Any) -> li
 def independent(eqs: EquationNodes, known: Sequence[Node], candidates: Sequence[Node]) -> list[Node]:
     """The candidates whose gradients are linearly independent of those of `known` and of the candidates kept before."""
     g = eqs.graph
-    variables = [*eqs.coordinate_nodes, *eqs.velocity_nodes]
-    rows: list[list[float]] = []
     point = eqs.points([*known, *candidates], 1)[0] if known or candidates else {}
 
     def slope(node: Node) -> list[float]:
-        values = evaluate(g, [forward(g, [node], {v: g.one})[0] for v in variables], point)
+        values = evaluate(g, [forward(g, [node], {v: g.one})[0] for v in eqs.state_nodes], point)
         size = max(map(abs, values), default=0.0) or 1.0
         return [v / size for v in values]
 

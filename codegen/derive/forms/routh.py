@@ -23,7 +23,8 @@ from ...graph.differentiate import gradient
 from ...graph.graph import Graph, Node
 from ...graph.linear import LDL
 from ...graph.to_sympy import expressions
-from ..cyclic import cyclic_velocities, failing_condition, vanishes
+from ...graph.zero import are_zero
+from ..cyclic import cyclic_velocities, failing_condition
 from ..equation_nodes import EquationNodes
 from ..structure import structure_functions
 from .form import Form, constrained, misfit
@@ -144,12 +145,12 @@ def reduced_system(eqs: EquationNodes) -> System:
                     f"{system.name!r}: hypothesis 'the remaining displacements close' fails: [{first}, "
                     f"X_{system.velocities[b]}] has a component along X_{system.velocities[i]}"
                 )
+    symbols = eqs.symbols
     for i in eqs.kept or ():
-        if not vanishes(g, system, [system.nodes.fields.along[r][i] for r in gone]):
+        if not are_zero(g, [system.nodes.fields.along[r][i] for r in gone], symbols):
             raise FormError(
                 f"{system.name!r}: the coordinate {system.coordinates[i]} is moved by a cyclic velocity"
             )
-    symbols = eqs.symbols
     (routhian,) = expressions(g, [eqs.routhian], symbols)
     free = routhian.subs(dict.fromkeys(eqs.velocities, 0))
     expressed = dict(zip(eqs.declared, expressions(g, list(eqs.declared.values()), symbols), strict=True))

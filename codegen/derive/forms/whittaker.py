@@ -151,7 +151,7 @@ def _equations(
     k = len(theta)
     slopes = gradient(g, reduced.lagrangian, [*theta[1:], *x])
     by_theta, by_x = slopes[: k - 1], slopes[k - 1 :]
-    forces = [g.dot(permission.fields[m], by_x) for m in range(1, k)]
+    forces = [g.dot(permission.fields.along[m], by_x) for m in range(1, k)]
     for (j, m), entry in bracket_coefficients(g, system, permission).items():
         if m > 0 and j >= 0:
             forces[m - 1] = g.sub(forces[m - 1], g.mul(g.dot(entry, reduced.momenta), theta[j]))
