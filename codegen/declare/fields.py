@@ -149,9 +149,13 @@ def are_constant(
 
 def numeric_matrix(g: Graph, matrix: Sequence[Sequence[Node]], point: Point) -> list[list[float]]:
     """The values of a matrix of nodes as floats."""
-    columns = len(matrix[0]) if matrix else 0
-    flat = evaluate(g, [n for row in matrix for n in row], point)
-    return [flat[i * columns : (i + 1) * columns] for i in range(len(matrix))]
+    return folded(evaluate(g, [n for row in matrix for n in row], point), len(matrix))
+
+
+def folded(entries: Sequence[Any], rows: int) -> list[list[Any]]:
+    """A flat list as a matrix with this number of rows."""
+    columns = len(entries) // max(rows, 1)
+    return [list(entries[i * columns : (i + 1) * columns]) for i in range(rows)]
 
 
 def pointwise_rank(g: Graph, fields: Fields, point: Point) -> int:

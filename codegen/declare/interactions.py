@@ -15,7 +15,7 @@ import sympy as sp
 from ..graph.dropping import dropped
 from ..graph.vectors import Vector, minus, times, transpose
 from .bodies import Body, scalar, vector
-from .symbols import DeclarationError, Velocity
+from .symbols import DeclarationError
 
 if TYPE_CHECKING:
     from ..graph.graph import Node
@@ -100,8 +100,8 @@ class Wrench(Interaction):
         self.body = _body("Wrench", "body", body)
         if force is None and couple is None:
             raise DeclarationError("Wrench: neither force nor couple is given")
-        self.force = _load("Wrench", "force", force)
-        self.couple = _load("Wrench", "couple", couple)
+        self.force = vector("Wrench", "force", (0, 0, 0) if force is None else force, moving=True)
+        self.couple = vector("Wrench", "couple", (0, 0, 0) if couple is None else couple, moving=True)
         self.arm = vector("Wrench", "point", (0, 0, 0) if point is None else point)
         self.axes = None if axes is None else _body("Wrench", "axes", axes)
         self.against = None if against is None else _body("Wrench", "against", against)
@@ -213,7 +213,7 @@ class Motor(Interaction):
         self.second = _body("Motor", "second", second)
         if self.first is self.second:
             raise DeclarationError(f"Motor: first and second are the same body {second.name!r}")
-        self.axis, self.couple = vector("Motor", "axis", axis), _free("Motor", "couple", couple)
+        self.axis, self.couple = vector("Motor", "axis", axis), scalar("Motor", "couple", couple, moving=True)
         self.bodies = tuple(b for b in (self.first, self.second) if b is not None)
 
     def entries(self) -> list[tuple[str, Any]]:
@@ -243,34 +243,10 @@ def _body(where: str, entry: str, value: Any) -> Body:
 def _end(where: str, entry: str, value: Any) -> tuple[Body | None, Any]:
     if isinstance(value, Body):
         return value, sp.zeros(3, 1)
-    if (
-        isinstance(value, (tuple, list))
-        and len(value) == 2
-        and (value[0] is None or isinstance(value[0], Body))
-    ):
+    if isinstance(value, (tuple, list)) and len(value) == 2 and isinstance(value[0], (Body, type(None))):
         return value[0], vector(where, entry, value[1])
     if isinstance(value, (tuple, list, sp.MatrixBase)) and len(value) == 3:
         return None, vector(where, entry, value)
     raise DeclarationError(
         f"{where}: {entry} is not an end: give a Body, (body, point in body axes), or a point in space (x, y, z)"
     )
-
-
-def _free(where: str, entry: str, value: Any) -> Expression:
-    """As `scalar`, but velocities are allowed."""
-    e = sp.sympify(value) if not isinstance(value, (str, bytes)) else value
-    if not isinstance(e, sp.Expr):
-        return scalar(where, entry, value)
-    rest = {s: sp.Integer(1) for s in e.free_symbols if isinstance(s, Velocity)}
-    for s in e.free_symbols - set(rest):
-        scalar(where, entry, s)
-    return e
-
-
-def _load(where: str, entry: str, value: Sequence[Expression] | None) -> Any:
-    if value is None:
-        return sp.zeros(3, 1)
-    items = list(value)
-    if len(items) != 3:
-        raise DeclarationError(f"{where}: {entry} has {len(items)} entries; give 3 components")
-    return sp.Matrix([_free(where, f"{entry}[{i}]", e) for i, e in enumerate(items)])

@@ -29,7 +29,7 @@ class SystemNodes:
     fields : the vector fields X_0, X_a of the kinematics.
     eta, theta : the velocities and the independent parameters.
     kinetic, potential, forces : T, V and Q_a, those of bodies and interactions included.
-    mechanism : what the bodies and interactions add; None without them.
+    mechanism : what the bodies and interactions add.
     constraints, constraint_rows, constraint_offsets : each constraint, and A and A_0 in A eta + A_0 = 0.
     holonomic : f in f(t, x) = 0.
     beta : the parametrization of the velocities; empty without one.
@@ -44,7 +44,7 @@ class SystemNodes:
     kinetic: Node
     potential: Node
     forces: tuple[Node, ...]
-    mechanism: Mechanism | None
+    mechanism: Mechanism
     constraints: tuple[Node, ...]
     constraint_rows: tuple[tuple[Node, ...], ...]
     constraint_offsets: tuple[Node, ...]
@@ -88,12 +88,8 @@ def lowered(declared: Declaration) -> SystemNodes:
     rows = [value[place] for place in places]
     drift, matrix = affine(declared, g, places, rows)
     forces = {v: value.get(Entry("forces", v), g.zero) for v in declared.velocities}
-    kinetic, potential, mechanism = value[Entry("kinetic")], value[Entry("potential")], None
-    if declared.bodies or declared.interactions:
-        flow = Flow(lowering, dict(zip(x, rows, strict=True)), {v: symbols[v] for v in declared.velocities})
-        mechanism = contributions(declared.bodies, declared.interactions, flow)
-        kinetic, potential = g.add(kinetic, mechanism.kinetic), g.add(potential, mechanism.potential)
-        forces = {v: g.add(q, mechanism.forces.get(v, g.zero)) for v, q in forces.items()}
+    flow = Flow(lowering, dict(zip(x, rows, strict=True)), {v: symbols[v] for v in declared.velocities})
+    mechanism = contributions(declared.bodies, declared.interactions, flow)
     constraints = tuple(value[place] for place in declared.constraint_entries)
     offsets, constraint_rows = affine(declared, g, declared.constraint_entries, constraints)
     return SystemNodes(
@@ -104,9 +100,9 @@ def lowered(declared: Declaration) -> SystemNodes:
         ),
         eta=tuple(symbols[v] for v in declared.velocities),
         theta=tuple(symbols[s] for s in declared.independent),
-        kinetic=kinetic,
-        potential=potential,
-        forces=tuple(forces.values()),
+        kinetic=g.add(value[Entry("kinetic")], mechanism.kinetic),
+        potential=g.add(value[Entry("potential")], mechanism.potential),
+        forces=tuple(g.add(q, mechanism.forces.get(v, g.zero)) for v, q in forces.items()),
         mechanism=mechanism,
         constraints=constraints,
         constraint_rows=tuple(map(tuple, constraint_rows)),

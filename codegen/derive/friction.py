@@ -228,9 +228,9 @@ def friction_power(eqs: EquationNodes) -> Node:
 def friction_outputs(eqs: EquationNodes) -> list[tuple[str, str, Node]]:
     """(name, description, node) of v_i, T_i and N_i, and of the power of the friction forces T_i v_i."""
     g, friction = eqs.graph, eqs.friction
-    found = []
     if friction is None or not friction.contacts:
         return []
+    found = []
     for c in friction.contacts:
         found += [
             (f"slip_{c.name}", f"slip velocity of the contact {c.name}", c.slip),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import sympy as sp
+
 from chaplygin.runtime.errors import FormError
 
 from ...declare.system import System
@@ -14,14 +16,17 @@ from ..structure import Structure, structure_functions
 from .form import misfit
 
 
-def refuse_names(system: System, names: Iterable[str], what: str) -> None:
-    """Raise FormError if the system uses a name that the form needs for `what`."""
-    taken = {s.name for s in system.all_symbols()}
+def new_symbols(
+    system: System, kind: type[sp.Symbol], names: Iterable[str], what: str
+) -> tuple[sp.Symbol, ...]:
+    """The symbols that a form needs for `what`. Raises FormError if the system uses one of the names."""
+    names, taken = tuple(names), {s.name for s in system.all_symbols()}
     for name in names:
         if name in taken:
             raise FormError(
                 f"{system.name!r} uses the name {name!r}, which the form needs for {what}; rename it"
             )
+    return tuple(kind(name, real=True) for name in names)
 
 
 def balance(g: Graph, system: System, brackets: bool = True) -> tuple[list[Node], list[Node]]:

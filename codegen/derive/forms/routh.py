@@ -28,7 +28,7 @@ from ..cyclic import cyclic_velocities, failing_condition
 from ..equation_nodes import EquationNodes
 from ..structure import structure_functions
 from .form import Form, constrained, misfit
-from .reduction import add_brackets, hessian, momentum_equations, refuse_names
+from .reduction import add_brackets, hessian, momentum_equations, new_symbols
 
 
 def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> EquationNodes:
@@ -43,7 +43,8 @@ def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> Equatio
     nodes = system.nodes
     g, fields = nodes.graph.copy(), nodes.fields
     gone = _ignored(g, system, ignore)
-    constants = _constants(system, gone)
+    names = [f"a_{system.velocities[r].name}" for r in gone]
+    constants = new_symbols(system, Parameter, names, "a cyclic momentum")
     reduced = _reduced(g, system, gone, [g.symbol(s.name) for s in constants])
     rates, mass, force = _equations(g, system, reduced)
     # The user's outputs and events keep the coordinates that they need.
@@ -206,12 +207,6 @@ def _ignored(g: Graph, system: System, wanted: Sequence[sp.Symbol] | None) -> li
         advice = ": every velocity is cyclic; name those to eliminate with ignore=[...]"
         raise misfit("routh", system, "a velocity remains", advice)
     return sorted(set(found))
-
-
-def _constants(system: System, gone: Sequence[int]) -> tuple[sp.Symbol, ...]:
-    names = [f"a_{system.velocities[r].name}" for r in gone]
-    refuse_names(system, names, "a cyclic momentum")
-    return tuple(Parameter(name, real=True) for name in names)
 
 
 def _eliminate(
