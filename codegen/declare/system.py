@@ -126,7 +126,7 @@ class System(Declaration):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the declaration, from which unpickling creates the system again."""
-        given = {k: dict(v) if isinstance(v, Mapping) else v for k, v in self.parts().items()}
+        given: dict[str, Any] = {k: dict(v) if isinstance(v, Mapping) else v for k, v in self.parts().items()}
         for key in ("kinetic", "potential", "forces"):
             given[key] = given.pop(f"own_{key}")
         given["constraints"] = self.constraints[: len(self.constraints) - len(self.holonomic)]

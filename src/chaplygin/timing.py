@@ -7,13 +7,11 @@ from argparse import Namespace
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .commands import print_json, progress, table
+from .commands import duration, print_json, progress, table
 from .subject import find
 
 if TYPE_CHECKING:
     from chaplygin.codegen.derive.equations import Equations
-
-__all__ = ["bench", "best", "lambdified", "rk4"]
 
 Field = Callable[[float, Any], list[float]]
 TOLERANCE = 1e-9
@@ -100,11 +98,9 @@ def bench(arguments: Namespace) -> int:
 
 
 def _row(facts: dict[str, Any]) -> tuple[str, ...]:
-    from .running import _duration
-
-    latency = [_duration(facts[key]) for key in ("derive_seconds", "compile_seconds", "rhs_seconds")]
+    latency = [duration(facts[key]) for key in ("derive_seconds", "compile_seconds", "rhs_seconds")]
     fast, slow = facts["compiled_seconds"], facts["scipy_seconds"]
-    runs = [_duration(fast), f"{facts['compiled_error']:.1e}", _duration(slow), f"{facts['scipy_error']:.1e}"]
+    runs = [duration(fast), f"{facts['compiled_error']:.1e}", duration(slow), f"{facts['scipy_error']:.1e}"]
     return (facts["system"], *latency, *runs, f"{slow / fast:,.0f}")
 
 
