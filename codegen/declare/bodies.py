@@ -114,13 +114,11 @@ def turn(axis: int | Sequence[Expression], angle: Expression) -> Any:
     [1],
     [0]])
     """
-    if isinstance(axis, int) and axis not in (1, 2, 3):
-        raise DeclarationError(f"turn: axis is {axis}; give 1, 2, 3 or a unit vector")
-    n = (
-        sp.Matrix([int(i == axis) for i in (1, 2, 3)])
-        if isinstance(axis, int)
-        else vector("turn", "axis", axis)
-    )
+    if isinstance(axis, int):
+        if axis not in (1, 2, 3):
+            raise DeclarationError(f"turn: axis is {axis}; give 1, 2, 3 or a unit vector")
+        axis = [int(i == axis) for i in (1, 2, 3)]
+    n = vector("turn", "axis", axis)
     c, s = sp.cos(angle), sp.sin(angle)
     return c * sp.eye(3) + s * hat(n) + (1 - c) * n * n.T
 

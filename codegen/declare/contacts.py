@@ -101,11 +101,7 @@ def checked(given: Any) -> tuple[Coulomb, ...]:
 
 def entries(contacts: Sequence[Coulomb]) -> list[tuple[Entry, Any]]:
     """Every expression of the contacts with its place."""
-    return [
-        (Entry("contacts", c.name, key), getattr(c, key))
-        for c in contacts
-        for key in ("slip", "normal", "mu")
-    ]
+    return [(Entry("contacts", c.name, k), getattr(c, k)) for c in contacts for k in ("slip", "normal", "mu")]
 
 
 def contact_nodes(declared: Declaration, g: Graph, value: Mapping[Entry, Node]) -> tuple[ContactNodes, ...]:
@@ -127,7 +123,6 @@ def contact_nodes(declared: Declaration, g: Graph, value: Mapping[Entry, Node]) 
         slopes = [n for s in unknown for n in forward(g, [normal], {s: g.one})]
         if not are_constant(g, slopes, unknown, declared.symbols):
             raise DeclarationError(f"{place}.normal is not affine in the multipliers")
-        found.append(
-            ContactNodes(c.name, slip, offset, tuple(row), normal, mu, g.depends_on([normal], unknown))
-        )
+        implicit = g.depends_on([normal], unknown)
+        found.append(ContactNodes(c.name, slip, offset, tuple(row), normal, mu, implicit))
     return tuple(found)

@@ -54,10 +54,7 @@ class Fields:
 
     def velocity(self, g: Graph, eta: Sequence[Node]) -> list[Node]:
         """dx_i/dt = xi_0^i + xi_a^i eta_a."""
-        return [
-            g.add(self.drift[i], g.dot([field[i] for field in self.along], eta))
-            for i in range(len(self.coordinates))
-        ]
+        return [g.add(d, g.dot(row, eta)) for d, row in zip(self.drift, self.matrix(), strict=True)]
 
     def flow(self, g: Graph, rates: Sequence[Node]) -> dict[Node, Node]:
         """The direction of a motion: dx/dt along x, 1 along t."""

@@ -33,10 +33,12 @@ class Interaction:
     """Base class: `potential` (None if there is none) and `loads` along a flow; `bodies` are the bodies it acts on."""
 
     bodies: tuple[Body, ...] = ()
+    declared: tuple[str, ...] = ()
+    """The names of the attributes that are declared scalars and matrices."""
 
     def entries(self) -> list[tuple[str, Any]]:
         """The declared scalars and matrices, each with its name."""
-        raise NotImplementedError
+        return [(name, getattr(self, name)) for name in self.declared]
 
     def potential(self, flow: Flow, every: Sequence[Body]) -> Node | None:
         return None
@@ -55,15 +57,14 @@ class Weight(Interaction):
     Weight(g)
     """
 
+    declared = ("g", "direction")
+
     def __init__(
         self, g: Expression, direction: Sequence[Expression] = DOWN, bodies: Iterable[Body] | None = None
     ) -> None:
         self.g, self.direction = scalar("Weight", "g", g), vector("Weight", "direction", direction)
         self.only = None if bodies is None else tuple(_body("Weight", "bodies", b) for b in bodies)
         self.bodies = self.only or ()
-
-    def entries(self) -> list[tuple[str, Any]]:
-        return [("g", self.g), ("direction", self.direction)]
 
     def potential(self, flow: Flow, every: Sequence[Body]) -> Node:
         g = flow.graph
@@ -87,6 +88,8 @@ class Wrench(Interaction):
     against : the body on which the opposite wrench acts, at the same point; None: the ground.
     """
 
+    declared = ("force", "couple", "point")
+
     def __init__(
         self,
         body: Body,
@@ -102,20 +105,17 @@ class Wrench(Interaction):
             raise DeclarationError("Wrench: neither force nor couple is given")
         self.force = vector("Wrench", "force", (0, 0, 0) if force is None else force, moving=True)
         self.couple = vector("Wrench", "couple", (0, 0, 0) if couple is None else couple, moving=True)
-        self.arm = vector("Wrench", "point", (0, 0, 0) if point is None else point)
+        self.point = vector("Wrench", "point", (0, 0, 0) if point is None else point)
         self.axes = None if axes is None else _body("Wrench", "axes", axes)
         self.against = None if against is None else _body("Wrench", "against", against)
         self.bodies = tuple(b for b in (self.body, self.axes, self.against) if b is not None)
-
-    def entries(self) -> list[tuple[str, Any]]:
-        return [("force", self.force), ("couple", self.couple), ("point", self.arm)]
 
     def loads(self, flow: Flow) -> Loads:
         g, body, other = flow.graph, self.body, self.against
         force, couple = flow.nodes(self.force), flow.nodes(self.couple)
         if self.axes is not None:
             force, couple = (times(g, flow.attitude(self.axes), v) for v in (force, couple))
-        arm = flow.nodes(self.arm)
+        arm = flow.nodes(self.point)
         v, turning = flow.at(body, arm), flow.turning(body)
         if other is not None:
             v = minus(g, v, flow.at_place(other, flow.point(body, arm)))
@@ -137,7 +137,7 @@ class _Line(Interaction):
             )
 
     def entries(self) -> list[tuple[str, Any]]:
-        return [("first", self.ends[0][1]), ("second", self.ends[1][1])]
+        return [("first", self.ends[0][1]), ("second", self.ends[1][1]), *super().entries()]
 
     def _apart(self, flow: Flow) -> tuple[Vector, Node]:
         """The vector from the first end to the second, and the square of its length."""
@@ -155,13 +155,12 @@ class Spring(_Line):
     first, second : the ends, each a body, (body, point), or a point in space; stiffness : k; rest_length : d_0.
     """
 
+    declared = ("stiffness", "rest_length")
+
     def __init__(self, first: End, second: End, stiffness: Expression, rest_length: Expression = 0) -> None:
         super().__init__(first, second)
         self.stiffness = scalar("Spring", "stiffness", stiffness)
         self.rest_length = scalar("Spring", "rest_length", rest_length)
-
-    def entries(self) -> list[tuple[str, Any]]:
-        return [*super().entries(), ("stiffness", self.stiffness), ("rest_length", self.rest_length)]
 
     def potential(self, flow: Flow, every: Sequence[Body]) -> Node:
         g = flow.graph
@@ -180,12 +179,11 @@ class Damper(_Line):
     coincide.
     """
 
+    declared = ("coefficient",)
+
     def __init__(self, first: End, second: End, coefficient: Expression) -> None:
         super().__init__(first, second)
         self.coefficient = scalar("Damper", "coefficient", coefficient)
-
-    def entries(self) -> list[tuple[str, Any]]:
-        return [*super().entries(), ("coefficient", self.coefficient)]
 
     def loads(self, flow: Flow) -> Loads:
         g = flow.graph
@@ -206,6 +204,8 @@ class Motor(Interaction):
     couple : a function of (t, x, eta, u), such as an input.
     """
 
+    declared = ("axis", "couple")
+
     def __init__(
         self, first: Body | None, second: Body, axis: Sequence[Expression], couple: Expression
     ) -> None:
@@ -215,9 +215,6 @@ class Motor(Interaction):
             raise DeclarationError(f"Motor: first and second are the same body {second.name!r}")
         self.axis, self.couple = vector("Motor", "axis", axis), scalar("Motor", "couple", couple, moving=True)
         self.bodies = tuple(b for b in (self.first, self.second) if b is not None)
-
-    def entries(self) -> list[tuple[str, Any]]:
-        return [("axis", self.axis), ("couple", self.couple)]
 
     def loads(self, flow: Flow) -> Loads:
         g, first, second = flow.graph, self.first, self.second

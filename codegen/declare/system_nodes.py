@@ -68,10 +68,8 @@ class SystemNodes:
 
     def affine_constraints(self, g: Graph) -> list[Node]:
         """A eta + A_0, in a copy of the graph."""
-        return [
-            g.add(g.dot(row, self.eta), offset)
-            for row, offset in zip(self.constraint_rows, self.constraint_offsets, strict=True)
-        ]
+        pairs = zip(self.constraint_rows, self.constraint_offsets, strict=True)
+        return [g.add(g.dot(row, self.eta), offset) for row, offset in pairs]
 
 
 def lowered(declared: Declaration) -> SystemNodes:
@@ -108,9 +106,9 @@ def lowered(declared: Declaration) -> SystemNodes:
         constraint_rows=tuple(map(tuple, constraint_rows)),
         constraint_offsets=tuple(offsets),
         holonomic=tuple(value[Entry("holonomic", i)] for i in range(len(declared.holonomic))),
-        beta=tuple(value[Entry("parametrization", v)] for v in declared.velocities)
-        if declared.parametrization
-        else (),
+        beta=tuple(
+            value[Entry("parametrization", v)] for v in declared.velocities if declared.parametrization
+        ),
         outputs={name: value[Entry("outputs", name)] for name in declared.outputs},
         contacts=contact_nodes(declared, g, value),
         events=event_nodes(declared.events, value),

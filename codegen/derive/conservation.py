@@ -18,7 +18,7 @@ from ..declare.points import wide_points
 from ..declare.reach import condition_text, reach, warn_too_many, warn_unreached
 from ..graph.branches import Branch, branches
 from ..graph.differentiate import forward
-from ..graph.evaluate import evaluate, evaluate_with_scale, has_exponentials, shrinking
+from ..graph.evaluate import evaluate_with_scale, has_exponentials, shrinking
 from ..graph.graph import Node
 from ..graph.identities import FAILURES, anywhere
 from ..graph.roots import reversed_roots, touches_zero
@@ -88,16 +88,16 @@ class Examination:
         self.eqs, self.slopes, self.needed = eqs, slopes, needed
         rows = () if eqs.friction is None else eqs.friction.rows
         self.unknown = len(eqs.force) + len(rows) if needed else 0
+        self.roots = (*slopes, *needed, *eqs.completing)
         self.said = set() if said is None else said
         self.graph = eqs.graph.copy()  # keeps the nodes of branches and borders out of the original
-        self.completing = (*eqs.manifold.values(), *(eqs.initial_nodes or ()))
         near = eqs.points(needed, 3)
         self.points = [*near, *wide_points(eqs.system, needed, 12, eqs.graph, eqs.complete)]
 
     def vanishing(self, proved: Sequence[bool]) -> list[bool]:
         """Which of the derivatives vanish on every branch."""
         system, count = self.eqs.system, len(self.slopes)
-        found = branches(self.graph, [*self.slopes, *self.needed, *self.completing])
+        found = branches(self.graph, self.roots)
         if found is None:
             if not all(proved) and "" not in self.said:
                 self.said.add("")
@@ -139,7 +139,7 @@ class Examination:
 
         def look(point: dict[str, Any], shrink: float, limit: Any, precise: bool = True) -> bool:
             left = [i for i, bad in enumerate(moving) if not bad]
-            at = self._completed(point, completing, precise, shrink)
+            at = self.eqs.completed(g, completing, point, precise, shrink)
             for i, (value, size) in zip(
                 left, along(g, [slopes[i] for i in left], needed, k, at, precise, shrink), strict=True
             ):
@@ -164,35 +164,20 @@ class Examination:
     def rows(self, points: Sequence[Mapping[str, Any]]) -> Iterator[list[list[float]]]:
         """For each branch, a row of derivatives at every point at which they are defined."""
         g = self.graph
-        roots = [*self.slopes, *self.needed, *self.completing]
-        exponential = has_exponentials(g, roots)
-        for branch in branches(g, roots) or [Branch((), tuple(roots))]:
+        exponential = has_exponentials(g, self.roots)
+        for branch in branches(g, self.roots) or [Branch((), self.roots)]:
             found = []
             slopes, needed, completing = self._parts(branch.nodes)
             for p in points:
                 point = {**p, **{f"{_ACCELERATION}{i}": 0.7 for i in range(self.unknown)}}
                 try:
                     shrink = shrinking(g, branch.nodes, point) if exponential else 1.0
-                    at = self._completed(point, completing, False, shrink)
+                    at = self.eqs.completed(g, completing, point, False, shrink)
                     values = along(g, slopes, needed, self.unknown, at, False, shrink)
                     found.append([float(v) for v, _ in values])
                 except FAILURES:
                     continue
             yield found
-
-    def _completed(
-        self, point: Mapping[str, Any], nodes: Sequence[Node], precise: bool, shrink: float
-    ) -> dict[str, Any]:
-        """As `EquationNodes.complete`, but on a branch: `nodes` are the manifold and the initial states there."""
-        eqs, result = self.eqs, dict(point)
-        held = len(eqs.manifold)
-        names = [str(eqs.graph.value[v]) for v in eqs.manifold]
-        result |= dict(zip(names, evaluate(self.graph, nodes[:held], result, precise, shrink), strict=True))
-        if nodes[held:]:
-            names = [*eqs.states, *(p.name for p in (*eqs.system.parameters, *eqs.parameters))]
-            values = evaluate(self.graph, nodes[held:], result, precise, shrink)
-            result |= dict(zip(names, values, strict=True))
-        return result
 
     def is_continuous(self, node: Node) -> bool:
         """Whether a node has equal values on both sides of every border between branches."""

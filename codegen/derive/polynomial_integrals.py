@@ -75,9 +75,8 @@ def momentum_maps(eqs: EquationNodes, momenta: Sequence[Node], derivatives: Any)
 def casimirs(eqs: EquationNodes, momenta: Sequence[Node], derivatives: Any) -> list[Node]:
     """Quadratic forms in the momenta with constant coefficients."""
     g, k = eqs.graph, len(momenta)
-    return _combinations(
-        eqs, [g.mul(momenta[a], momenta[b]) for a in range(k) for b in range(a, k)], derivatives
-    )
+    squares = [g.mul(momenta[a], momenta[b]) for a in range(k) for b in range(a, k)]
+    return _combinations(eqs, squares, derivatives)
 
 
 def _combinations(eqs: EquationNodes, terms: list[Node], derivatives: Any) -> list[Node]:
@@ -93,9 +92,8 @@ def _combinations(eqs: EquationNodes, terms: list[Node], derivatives: Any) -> li
             return []  # nothing is conserved on this branch
         blocks.append(block)
     found = null_space(np.concatenate(blocks))
-    nodes = [
-        g.sum(g.mul(g.const(w), t) for w, t in zip(weights, terms, strict=True) if w) for weights in found
-    ]
+    weighted = (zip(weights, terms, strict=True) for weights in found)
+    nodes = [g.sum(g.mul(g.const(w), t) for w, t in pairs if w) for pairs in weighted]
     return [n for n in nodes if n != g.zero]
 
 

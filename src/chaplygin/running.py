@@ -174,7 +174,11 @@ def _reference(
         known = found.exact(float(solution["t"][-1]))
         if known is not None:
             return CLOSED, known
-        return f"at rtol = {TIGHT:g}", _tight(found, model, options)
+        tight = {key: value for key, value in options.items() if key != "step"}
+        tight |= {"method": "dop853", "rtol": TIGHT, "atol": TIGHT, "max_steps": 1_000_000}
+        end = model.integrate(initial=found.initial, **tight)
+    known = {n: float(end[n][-1]) for n in model.states} if end.success else None
+    return f"at rtol = {TIGHT:g}", known
 
 
 def _end_states(model: Any, solution: Any, against: str, known: dict[str, float] | None) -> str:
@@ -192,13 +196,6 @@ def _end_states(model: Any, solution: Any, against: str, known: dict[str, float]
     if against != CLOSED and parted > PARTED:
         text += "\n  (the two runs have diverged: chaotic motion loses accuracy, its invariants do not)"
     return text
-
-
-def _tight(found: Subject, model: Any, options: dict[str, Any]) -> dict[str, float] | None:
-    tight = {key: value for key, value in options.items() if key != "step"}
-    tight |= {"method": "dop853", "rtol": TIGHT, "atol": TIGHT, "max_steps": 1_000_000}
-    reference = model.integrate(initial=found.initial, **tight)
-    return {n: float(reference[n][-1]) for n in model.states} if reference.success else None
 
 
 class Drift(NamedTuple):

@@ -131,17 +131,9 @@ def _from_catalogue(text: str, size: int | None) -> Subject:
 
 
 def _of(entry: Example, label: str) -> Subject:
-    return Subject(
-        label=label,
-        description=entry.description,
-        source=entry.source,
-        build=lambda: entry.system,
-        parameters=entry.parameters,
-        initial=entry.initial,
-        t_span=entry.t_span,
-        conserved=entry.conserved,
-        solve=entry.solve,
-    )
+    same = ("description", "source", "parameters", "initial", "t_span", "conserved", "solve")
+    given: dict[str, Any] = {name: getattr(entry, name) for name in same}
+    return Subject(label=label, build=lambda: entry.system, **given)
 
 
 def _from_file(path: str, name: str) -> Subject:

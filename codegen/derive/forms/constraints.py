@@ -57,7 +57,7 @@ def equations_of(
         form=form,
         options=choice.options,
         graph=g,
-        title=title,
+        title=title + choice.axiom(g),
         velocities=choice.velocities,
         velocity_nodes=choice.theta,
         rates=tuple(motion.rates),

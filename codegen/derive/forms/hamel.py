@@ -41,7 +41,6 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
     choice = impose(g, system, "hamel", independent)
     motion = project(g, system, (momenta, forces), choice.theta, choice.permitted)
     title = "Boltzmann-Hamel equations, d/dt dL/d eta_j - X_j L + gamma_aj^b eta_a dL/d eta_b = Q_j"
-    title += choice.axiom(g)
     return equations_of(system, "hamel", g, title, choice, motion)
 
 

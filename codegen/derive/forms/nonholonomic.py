@@ -45,7 +45,7 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
         title = "Ghori's equations, d/dt dL/d theta_i - Y_i L + (K_ji^p theta_j + K_0i^p) m_p = b_pi Q_p"
     else:
         motion = project(g, system, balance(g, system), choice.theta, permitted)
-        title = "Ghori's equations (2.3), b_pi = d beta_p/d theta_i" + choice.axiom(g)
+        title = "Ghori's equations (2.3), b_pi = d beta_p/d theta_i"
     return equations_of(system, "nonholonomic", g, title, choice, motion)
 
 

@@ -51,10 +51,9 @@ def derive(
     constraints are linear and homogeneous, no forces besides the potential; (iii) eta_1 keeps its sign (the run ends
     with the status `singular` where it vanishes); (iv) L is of second degree in the velocities.
     """
-    nodes = system.nodes
     if branch not in (1, -1):
         raise FormError(f"whittaker: branch is {branch!r}; it must be the sign of eta_1, 1 or -1")
-    g, fields = nodes.graph.copy(), nodes.fields
+    nodes, g, fields = system.nodes, system.nodes.graph.copy(), system.nodes.fields
     _steady(g, system)
     constants = new_symbols(system, Parameter, ["h"], "the energy")
     place, first = _leading(g, system, along)
@@ -69,8 +68,7 @@ def derive(
     speed = g.mul(g.const(branch), g.call("sqrt", g.div(reduced.total, reduced.tau)))
     (still,) = g.substitute([reduced.tau], dict.fromkeys(theta[1:], g.zero))
     kept = tuple(i for i in range(len(rates)) if i != place)
-    declared = {choice.velocities[0]: speed}
-    declared |= {v: g.mul(speed, t) for v, t in zip(choice.velocities[1:], theta[1:], strict=True)}
+    declared = {v: g.mul(speed, t) for v, t in zip(choice.velocities, theta, strict=True)}
     declared |= {v: g.mul(speed, n) for v, n in zip(system.velocities, reduced.permitted, strict=True)}
     (energy,) = g.substitute([nodes.energy(g)], choice.permitted or {})
     passage = g.div(g.one, speed)  # dt/dx_1
