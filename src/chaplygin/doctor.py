@@ -106,10 +106,9 @@ def _cache() -> str:
 
 
 def _runtime() -> str:
-    from chaplygin.runtime.model import core_available, require_core
+    from chaplygin.runtime.model import require_core
 
-    if not core_available():
-        require_core()  # raises an error that says why
+    require_core()
     from chaplygin.runtime._core import methods
 
     return f"compiled; methods {', '.join(methods())}"

@@ -55,19 +55,6 @@ def lambdified(equations: Equations, parameters: Sequence[float]) -> Field:
     return solved
 
 
-def rk4(field: Field, y: Sequence[float], t0: float, h: float, steps: int) -> list[float]:
-    """The classical Runge-Kutta method in plain Python, over lists of floats."""
-    y = list(y)
-    for i in range(steps):
-        t = t0 + i * h
-        k1 = field(t, y)
-        k2 = field(t + h / 2, [a + h / 2 * b for a, b in zip(y, k1)])
-        k3 = field(t + h / 2, [a + h / 2 * b for a, b in zip(y, k2)])
-        k4 = field(t + h, [a + h * b for a, b in zip(y, k3)])
-        y = [a + h / 6 * (b + 2 * c + 2 * d + e) for a, b, c, d, e in zip(y, k1, k2, k3, k4)]
-    return y
-
-
 def best(function: Callable[[], object], seconds: float = 0.3) -> float:
     """The shortest time of one call, over calls that together take about `seconds` (at least one call)."""
     spent, shortest = 0.0, float("inf")

@@ -36,15 +36,13 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
 
     Hypothesis: the independent velocities determine the others.
     """
-    nodes = system.nodes
-    g = nodes.graph.copy()
+    g = system.nodes.graph.copy()
     choice = impose(g, system, "nonholonomic", independent)
-    permitted = choice.permitted or dict(zip(nodes.eta, nodes.eta, strict=True))
     if choice.affine(g):
         motion = _motion(g, system, choice, Permission.of(g, system, choice))
         title = "Ghori's equations, d/dt dL/d theta_i - Y_i L + (K_ji^p theta_j + K_0i^p) m_p = b_pi Q_p"
     else:
-        motion = project(g, system, balance(g, system), choice.theta, permitted)
+        motion = project(g, system, balance(g, system), choice.theta, choice.permitted)
         title = "Ghori's equations (2.3), b_pi = d beta_p/d theta_i"
     return equations_of(system, "nonholonomic", g, title, choice, motion)
 
