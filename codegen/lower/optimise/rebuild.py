@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from .terms import Atom, Atoms, Call, Frozen, Leaf, Monomial, Number, common, fr
 
 _LATENCY = {"add": 4, "sub": 4, "mul": 4, "div": 13, "neg": 1, "select": 2, **dict.fromkeys(CONDITIONS, 1)}
 """In cycles on current processors, as in `Function.latency`."""
+_LATENCY |= {name: f.latency for name, f in FUNCTIONS.items()}
 _UNIT: Frozen = (((), 1),)
 
 
@@ -110,18 +112,9 @@ def weight(op: str) -> int:
     return FUNCTIONS[op].weight if op in FUNCTIONS else 4 if op == "div" else 1
 
 
-def _latency(op: str) -> int:
-    return FUNCTIONS[op].latency if op in FUNCTIONS else _LATENCY[op]
-
-
 @dataclass(frozen=True)
 class _Sum:
     number: int
-
-
-@dataclass(frozen=True)
-class _Fixed:
-    terms: Frozen
 
 
 @dataclass(frozen=True)
@@ -134,7 +127,7 @@ class _Literal:
     literal: Literal
 
 
-_Item = _Sum | _Fixed | _Atom | _Literal
+_Item = _Sum | Coefficient | _Atom | _Literal
 """The items from which a builder makes nodes."""
 
 
@@ -153,14 +146,8 @@ class Builder:
         self.sum_of = factoring.sum_of
         self.negative: set[Literal] = set()
         """Products computed with the opposite sign, which their coefficient absorbs."""
-        self.uses: dict[Literal, int] = {}
-        for terms in self.sums:
-            for _, literals in terms:
-                for literal in literals:
-                    self.uses[literal] = self.uses.get(literal, 0) + 1
-        for pair in self.products.values():
-            for literal in pair:
-                self.uses[literal] = self.uses.get(literal, 0) + 1
+        self.uses = Counter(a for terms in self.sums for _, literals in terms for a in literals)
+        self.uses.update(a for pair in self.products.values() for a in pair)
         self._choose_signs()
 
     # -- signs ----------------------------------------------------------------------------------------------------
@@ -234,12 +221,12 @@ class Builder:
 
     def _item(self, terms: Frozen) -> _Item:
         number = self.arrangement.number.get(terms)
-        return _Fixed(terms) if number is None else _Sum(number)
+        return Coefficient(terms) if number is None else _Sum(number)
 
     def _needs(self, item: _Item) -> list[_Item]:
         if isinstance(item, _Sum):
             return [_Literal(a) for _, literals in self._parts(item.number) for a in self._flat(literals)]
-        if isinstance(item, _Fixed):
+        if isinstance(item, Coefficient):
             return [_Atom(atom) for m, _ in item.terms for atom, _ in m]
         if isinstance(item, _Atom):
             return [self._item(terms) for terms in self.atoms.arguments(item.atom)]
@@ -252,13 +239,13 @@ class Builder:
         content = self._content(literal)
         if content is None:
             return _Sum(self.sum_of[literal])
-        return _Fixed(content.terms) if isinstance(content, Coefficient) else _Atom(content.atom)
+        return content if isinstance(content, Coefficient) else _Atom(content.atom)
 
     def _make(self, item: _Item) -> Node:
         g = self.graph
         if isinstance(item, _Sum):
             return self._sum([self._term(s, a) for s, a in self._signed(self._parts(item.number))])
-        if isinstance(item, _Fixed):
+        if isinstance(item, Coefficient):
             return self._fixed(item.terms)
         if isinstance(item, _Atom):
             content = self.atoms.contents[item.atom]
@@ -345,7 +332,7 @@ class Builder:
                 self.ready[n] = 0
             else:
                 start = max(self.ready[a] for a in g.args[n])
-                self.ready[n] = -1 if start < 0 else start + _latency(g.op[n])
+                self.ready[n] = -1 if start < 0 else start + _LATENCY[g.op[n]]
             stack.pop()
         return node
 
