@@ -55,12 +55,12 @@ _SHARED: dict[str, Function] = {
     "select": _select,
 }
 
-_FLOAT = _SHARED | {name: f.value for name, f in FUNCTIONS.items()}
-_PRECISE = (
-    _SHARED
-    | {name: real(_SHARED[name]) for name in ("lt", "le")}
-    | {name: f.precise for name, f in FUNCTIONS.items()}
-)
+
+def _functions(precise: bool) -> dict[str, Function]:
+    if precise:
+        order = {name: real(_SHARED[name]) for name in ("lt", "le")}
+        return {**_SHARED, **order, **{name: f.precise for name, f in FUNCTIONS.items()}}
+    return {**_SHARED, **{name: f.value for name, f in FUNCTIONS.items()}}
 
 
 def _is_exponential(op: str) -> bool:
@@ -123,7 +123,7 @@ def shrinking(g: Graph, roots: Sequence[Node], values: Mapping[str, Any]) -> flo
         return mp.exp(u if size <= 50 else 50 * u / abs(u))
 
     exponentials = {name: partial(f.by_exp, held) for name, f in FUNCTIONS.items() if f.by_exp is not None}
-    functions = _PRECISE | exponentials
+    functions = _functions(True) | exponentials
     for _ in range(8):
         largest = 0.0
         _computed(g, roots, values, True, functions, True)
@@ -195,9 +195,9 @@ def _scales(g: Graph, found: Mapping[Node, Any], sizes: Mapping[str, Any] | None
 def _values(
     g: Graph, roots: Sequence[Node], values: Mapping[str, Any], precise: bool, shrink: float | None = None
 ) -> dict[Node, Any]:
-    functions = _PRECISE if precise else _FLOAT
+    functions = _functions(precise)
     if shrink is not None and shrink != 1.0:
-        functions = functions | {n: _shrunk(f, shrink) for n, f in functions.items() if _is_exponential(n)}
+        functions |= {n: _shrunk(f, shrink) for n, f in functions.items() if _is_exponential(n)}
     return _computed(g, roots, values, precise, functions, shrink is not None)
 
 

@@ -15,7 +15,6 @@ from .terms import Atom, Atoms, Call, Frozen, Leaf, Monomial, Number, common, fr
 
 _LATENCY = {"add": 4, "sub": 4, "mul": 4, "div": 13, "neg": 1, "select": 2, **dict.fromkeys(CONDITIONS, 1)}
 """In cycles on current processors, as in `Function.latency`."""
-_LATENCY |= {name: f.latency for name, f in FUNCTIONS.items()}
 _UNIT: Frozen = (((), 1),)
 
 
@@ -331,8 +330,9 @@ class Builder:
             elif not g.args[n]:
                 self.ready[n] = 0
             else:
-                start = max(self.ready[a] for a in g.args[n])
-                self.ready[n] = -1 if start < 0 else start + _LATENCY[g.op[n]]
+                op, start = g.op[n], max(self.ready[a] for a in g.args[n])
+                latency = FUNCTIONS[op].latency if op in FUNCTIONS else _LATENCY[op]
+                self.ready[n] = -1 if start < 0 else start + latency
             stack.pop()
         return node
 
