@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 import chaplygin as cg
-from chaplygin.commands import brackets, equation_lines, progress, table
+from chaplygin.commands import brackets, duration, equation_lines, progress, table
 from chaplygin.runtime.executors import cores
 from chaplygin.timing import Field, best, lambdified
 
@@ -65,11 +65,6 @@ def heading(text: str) -> None:
 def shown(path: Path) -> str:
     """A path relative to the current directory."""
     return os.path.relpath(path)
-
-
-def duration(seconds: float) -> str:
-    scale, unit = next(((s, u) for s, u in ((1.0, "s"), (1e-3, "ms")) if seconds >= s), (1e-6, "µs"))
-    return f"{seconds / scale:.3g} {unit}"
 
 
 def declared_and_derived(sleigh: Any) -> Any:

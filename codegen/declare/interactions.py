@@ -69,11 +69,8 @@ class Weight(Interaction):
     def potential(self, flow: Flow, every: Sequence[Body]) -> Node:
         g = flow.graph
         (weight,), down = flow.lowering.lower([self.g]), flow.nodes(self.direction)
-        heights = [
-            g.mul(flow.pose(b).mass, g.dot(down, flow.position(b)))
-            for b in (every if self.only is None else self.only)
-            if b.mass != 0
-        ]
+        heavy = [b for b in (every if self.only is None else self.only) if b.mass != 0]
+        heights = [g.mul(flow.pose(b).mass, g.dot(down, flow.position(b))) for b in heavy]
         return g.neg(g.mul(weight, g.sum(heights)))
 
     def __repr__(self) -> str:

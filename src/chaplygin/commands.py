@@ -67,10 +67,8 @@ def duration(seconds: float) -> str:
     >>> duration(0.0000123)
     '12.3 µs'
     """
-    for scale, unit in ((1.0, "s"), (1e-3, "ms")):
-        if seconds >= scale:
-            return f"{seconds / scale:.3g} {unit}"
-    return f"{seconds * 1e6:.3g} µs"
+    scale, unit = next(((s, u) for s, u in ((1.0, "s"), (1e-3, "ms")) if seconds >= s), (1e-6, "µs"))
+    return f"{seconds / scale:.3g} {unit}"
 
 
 def print_json(facts: Any) -> None:

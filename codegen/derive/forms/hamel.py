@@ -69,12 +69,10 @@ def three_index_symbols(g: Graph, system: System) -> dict[tuple[int, int, int], 
     )  # slopes[r][b * (k + 1) + s] = d A_bs / dx_r
     symbols = {}
     for b in range(k):
-        start = b * (k + 1)
-        curl = [
-            [g.sub(slopes[r][start + s], slopes[s][start + r]) for s in range(k + 1)] for r in range(k + 1)
-        ]
-        for a in range(k + 1):
-            along = [g.dot([curl[r][s] for r in range(k + 1)], basis[a]) for s in range(k + 1)]
+        start, every = b * (k + 1), range(k + 1)
+        curl = [[g.sub(slopes[r][start + s], slopes[s][start + r]) for s in every] for r in every]
+        for a in every:
+            along = [g.dot([curl[r][s] for r in every], basis[a]) for s in every]
             for j in range(1, k + 1):
                 node = g.dot(along, basis[j])
                 if a != j and node != g.zero:

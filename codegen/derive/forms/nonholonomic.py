@@ -108,10 +108,8 @@ def _motion(g: Graph, system: System, choice: Permitted, permission: Permission)
     slopes = gradient(g, lagrangian, [*theta, *fields.coordinates])
     by_theta, by_x = slopes[: len(theta)], slopes[len(theta) :]
     external = g.substitute(nodes.forces, permitted)
-    forces = [
-        g.add(g.dot(y, by_x), g.dot(b, external))
-        for y, b in zip(fields.along, permission.slopes, strict=True)
-    ]
+    pairs = zip(fields.along, permission.slopes, strict=True)
+    forces = [g.add(g.dot(y, by_x), g.dot(b, external)) for y, b in pairs]
     for (j, i), entry in bracket_coefficients(g, system, permission).items():
         term = g.dot(entry, momenta)
         forces[i] = g.sub(forces[i], term if j < 0 else g.mul(term, theta[j]))

@@ -162,9 +162,7 @@ def reduced_system(eqs: EquationNodes) -> System:
 
     outputs = {n: own(e) for n, e in system.outputs.items()}
     remaining = {*eqs.coordinates, *eqs.velocities, *system.parameters, *system.inputs, *outputs}
-    reduced: Any = {
-        s: v for s, v in system.example.items() if s in eqs.coordinates or s not in system.coordinates
-    }
+    dropped = {*system.coordinates, *system.velocities} - {*eqs.coordinates, *eqs.velocities}
     return System(
         f"{system.name}_reduced",
         kinematics={x: system.kinematics[x] for x in eqs.coordinates},
@@ -174,7 +172,7 @@ def reduced_system(eqs: EquationNodes) -> System:
         outputs=outputs,
         units={s: text for s, text in system.units.items() if s in remaining},
         descriptions={s: text for s, text in system.descriptions.items() if s in remaining},
-        example={s: v for s, v in reduced.items() if s not in [system.velocities[r] for r in gone]},
+        example={s: v for s, v in system.example.items() if s not in dropped},
     )
 
 
