@@ -13,18 +13,13 @@ from .c_core import core_files
 from .c_lanes import lane_files
 from .cython_module import module_files
 from .folder import with_headers, write
-from .render import emit_command
 
 Target = Callable[[Program, str], dict[str, str]]
 
 DEFAULT = ("c", "lanes", "cython")
 """What `emit` and `compile` print; a model is compiled from these."""
 
-TARGETS: dict[str, Target] = {
-    "c": core_files,
-    "lanes": lane_files,
-    "cython": module_files,
-}
+TARGETS: dict[str, Target] = {"c": core_files, "lanes": lane_files, "cython": module_files}
 """Each target as a function of a program and of the command to be quoted in its files: file name to text.
 
 To add one, write such a function and a row here; the program has everything that it can print.
@@ -39,11 +34,12 @@ def emit(program: Program, targets: Sequence[str] = DEFAULT, command: str | None
     Raises ArgumentError for an unknown target.
     """
     files: dict[str, str] = {}
+    command = command or f"chaplygin emit {program.name} --form {program.form} -o DIR"
     for target in (targets,) if isinstance(targets, str) else targets:
         if target not in TARGETS:
             hint = nearest(str(target), tuple(TARGETS)) or f"; known targets are {', '.join(TARGETS)}"
             raise ArgumentError(f"emit: unknown target {target!r}{hint}")
-        files |= TARGETS[target](program, command or emit_command(program))
+        files |= TARGETS[target](program, command)
     return Sources(program.name, program.digest, files)
 
 
