@@ -24,7 +24,6 @@ from .inputs import Inputs, parse
 from .lanes import WORTH, lane_set, one_at_a_time
 
 if TYPE_CHECKING:
-    from .model import Model
     from .options import RunOptions
 
 Array = NDArray[np.float64]
@@ -52,9 +51,9 @@ class BatchSnapshot:
 class Batch:
     """n runs of one model that persist and are advanced together, in lanes and threads. Made by ``model.batch``.
 
-    ``batch.y`` (n_states, n), ``batch.t`` (n,) and ``batch.status`` (n,) are read-only views of the batch's memory: they
-    show the current values after every call, without a copy. So is ``batch[name]`` for a state or an input; any other
-    quantity of the model is computed.
+    ``batch.y`` (n_states, n), ``batch.t`` (n,) and ``batch.status`` (n,) are read-only views of the batch's memory.
+    They show the current values after every call, without a copy. So does ``batch[name]`` for a state or an input; any
+    other quantity of the model is computed.
 
     A status is 0, or the negative code of the error that ended the run (`chaplygin.runtime.errors`). That run keeps its
     last point and is not advanced until it is reset or restored; the other runs are not affected.
@@ -62,7 +61,8 @@ class Batch:
     A batch belongs to one thread at a time. Ctrl-C leaves each run where it was before the call, or where it was to go.
 
     The model has neither events nor contacts, and the method is explicit. With a model compiled with
-    ``reproducible=True`` every run is bit for bit that of a stepper with the same calls, whatever `threads` and `lanes`.
+    ``reproducible=True`` every run is bit for bit that of a stepper with the same calls, for any `threads` and
+    `lanes`.
 
     >>> import numpy as np
     >>> from chaplygin.generated.harmonic_oscillator import model
@@ -77,7 +77,7 @@ class Batch:
 
     def __init__(
         self,
-        model: Model,
+        model: Any,
         n: Any,
         initial: Any,
         parameters: Any,
@@ -87,12 +87,12 @@ class Batch:
         lanes: Any,
         options: RunOptions,
     ) -> None:
-        from ._core import BatchCore
-
         count = positive("n", n)
         apart = one_at_a_time(model, options.method, {}, options.kinks)
         if apart is not None:
             raise ArgumentError(f"no batch of {model.name}: {apart}; use steppers or chaplygin.ensemble")
+        from ._core import BatchCore
+
         if count >= WORTH:
             with suppress(ChaplyginError):  # it was reported when it happened; the model runs anyway
                 model._complete()
@@ -146,7 +146,8 @@ class Batch:
     @property
     def names(self) -> tuple[str, ...]:
         """Everything that ``batch[name]`` accepts, except "t"."""
-        return self.model.quantities
+        names: tuple[str, ...] = self.model.quantities
+        return names
 
     # ---- advancing ----
 
@@ -260,15 +261,16 @@ class Batch:
 
     def evaluate(self, name: Any, out: Any = None) -> Array:
         """One quantity of every run, (n,); NaN where it cannot be computed. `out`: a float64 array to write it to."""
-        found: Array = self[name]
+        found = self[name]
         if out is None:
-            return found.copy()
+            out = np.empty(found.shape)
         if not (isinstance(out, np.ndarray) and out.dtype == np.float64 and out.shape == found.shape):
             raise ArgumentError(f"out must be a float64 array of shape {found.shape}")
         if not out.flags.writeable:
             raise ArgumentError("out is read-only")
-        np.copyto(out, found)
-        return out
+        written: Array = out
+        written[:] = found
+        return written
 
     # ---- starting again ----
 
@@ -311,7 +313,7 @@ class Batch:
             if given.shape != (n,):
                 raise ArgumentError(f"{what}: the mask has shape {given.shape}; ({n},) is needed")
             return np.flatnonzero(given).astype(np.int64)
-        if given.ndim != 1 or given.size and given.dtype.kind not in "iu":
+        if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
             raise ArgumentError(f"{what} = {arguments.short(where)} is neither a mask nor a list of indices")
         wrong = given[(given < 0) | (given >= n)]
         if wrong.size:
@@ -323,9 +325,7 @@ class Batch:
     def save(self, where: Any = None) -> BatchSnapshot:
         """The runs of a mask or of indices (None: all), with everything needed to continue them bit for bit."""
         runs = self._runs("where", where)
-        return BatchSnapshot(
-            self.model.name, self.model.digest, self.method, runs, self._core.table[:, runs]
-        )
+        return BatchSnapshot(self.model.name, self.model.digest, self.method, runs, self._core.table[:, runs])
 
     def restore(self, snapshot: BatchSnapshot, where: Any = None) -> None:
         """Return runs to a snapshot: those that were saved, or as many others.
