@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import arguments
+from .arguments import Array
 from .assumptions import ZERO_AT_START
 from .base_model import BaseModel, KernelEntry, Variable
 from .consistency import Accepted, note_end
@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 
     from .ensemble_job import EnsemblePart
 
-Array = NDArray[np.float64]
 Function = Callable[..., Any]
-
-__all__ = ["PythonKernels", "PythonModel"]
 
 
 class PythonKernels(Protocol):
