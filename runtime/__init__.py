@@ -17,7 +17,7 @@ from .errors import (
 
 if TYPE_CHECKING:
     from .base_model import Method, Variable
-    from .ensemble import Ensemble
+    from .ensemble_result import Ensemble
     from .loading import load_model
     from .model import Model, core_available
     from .python_model import PythonKernels, PythonModel
@@ -52,7 +52,7 @@ __all__ = [
 _LATER = {
     "Batch": "batch",
     "BatchSnapshot": "batch",
-    "Ensemble": "ensemble",
+    "Ensemble": "ensemble_result",
     "Method": "base_model",
     "Model": "model",
     "Snapshot": "snapshots",

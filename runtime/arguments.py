@@ -21,32 +21,6 @@ from .errors import ArgumentError
 
 Array = NDArray[np.float64]
 
-__all__ = [
-    "array",
-    "backward",
-    "boolean",
-    "by_name",
-    "check_finite",
-    "check_names",
-    "matrix",
-    "nearest",
-    "no_duration",
-    "no_jacobian",
-    "number",
-    "plain_name",
-    "refuse_dicts",
-    "sequence",
-    "short",
-    "span",
-    "text",
-    "times",
-    "unchanged",
-    "unknown_entry",
-    "unknown_method",
-    "unknown_quantity",
-    "vector",
-]
-
 
 def number(what: str, value: Any, *, finite: bool = True) -> float:
     """`value` as a float. Strings, complex numbers, arrays and NaN are rejected with an error that names `what`.
@@ -103,6 +77,11 @@ def array(what: str, value: Any) -> Array:
         return np.array(raw, dtype=np.float64, order="C")
     except Exception as error:
         raise ArgumentError(f"{what} is not an array of real numbers: {error}") from error
+
+
+def wide(values: Array) -> Array:
+    """(n,) as one column (n, 1); (n, N) as it is."""
+    return values[:, None] if values.ndim == 1 else values
 
 
 def unchanged(what: str, value: Any) -> NDArray[Any]:

@@ -30,32 +30,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import assumptions
+from .arguments import Array, wide
 from .errors import ArgumentError, ConsistencyWarning
 
 if TYPE_CHECKING:
     from .ensemble_start import Start
     from .initial import InitialStates
     from .inputs import Inputs
-
-Array = NDArray[np.float64]
-
-__all__ = [
-    "FLOOR",
-    "LARGEST_ATOL",
-    "REFUSE",
-    "STRETCH",
-    "WARN",
-    "Accepted",
-    "agree",
-    "check_ensemble",
-    "check_start",
-    "held",
-    "judge",
-    "note_end",
-    "remember",
-    "share",
-    "warn",
-]
 
 WARN, REFUSE = 1e-8, 1e-4
 """Ratios of a residual to the sum of the magnitudes of its terms above which it causes a warning, and an error."""
@@ -176,8 +157,7 @@ def check_ensemble(
         _check_assumed("parameters", model, model.parameters, start.parameters)
     if not model.checked_at_start:
         return
-    u = model._start(t0, x0, controls)
-    u = u[:, None] if u.ndim == 1 else u
+    u = wide(model._start(t0, x0, controls))
     wrong = model._inconsistent(t0, x0, start.parameters, u, atol)
     report = _Report(model, t0, atol, x0.shape[1])
     for first in range(0, wrong.size, STRETCH):

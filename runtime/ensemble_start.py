@@ -11,16 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import arguments
+from .arguments import Array, wide
 from .consistency import STRETCH, held
 from .errors import ChaplyginError
 from .inputs import Inputs
-
-Array = NDArray[np.float64]
-
-__all__ = ["Columns", "Start"]
 
 KEPT = 1 << 24
 """Given arrays up to this many bytes are copied, so that the caller can change them; larger ones are referenced."""
@@ -137,7 +133,7 @@ class Start:
             if warnings and not warned:
                 warned = True
                 whole()  # warns in the same way, and counts all columns
-            yield first, _wide(x0), _wide(p)
+            yield first, wide(x0), wide(p)
 
     def _take_parameters(self, first: int, last: int, p: Array, count: int) -> None:
         """Store the parameters of a block: as given, or in a new row for a parameter that follows from the start."""
@@ -175,7 +171,3 @@ class Start:
         """The parameters as one array, (n_parameters, 1) or (n_parameters, N)."""
         rows = np.broadcast_arrays(*self.parameters) if self.parameters else []
         return np.array(rows) if rows else np.empty((0, 1))
-
-
-def _wide(values: Array) -> Array:
-    return values[:, None] if values.ndim == 1 else values

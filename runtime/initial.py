@@ -10,15 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import arguments, assumptions, consistency, inputs as signals
+from .arguments import Array, wide
 from .declared import solve, terms
 from .errors import ArgumentError
 
 if TYPE_CHECKING:
     from .base_model import KernelEntry, Variable
-
-Array = NDArray[np.float64]
-
-__all__ = ["InitialStates", "wide"]
 
 
 class InitialStates:
@@ -284,12 +281,7 @@ class InitialStates:
             "out or make it agree"
         )
         consistency.agree(
-            f"initial: {along}",
-            values,
-            t0,
-            lambda: np.zeros(1),
-            lambda *_: advice,
-            "the start of the run,",
+            f"initial: {along}", values, t0, lambda: np.zeros(1), lambda *_: advice, "the start of the run,"
         )
         return t0
 
@@ -374,8 +366,3 @@ class InitialStates:
             return "leave it out or make it agree"
 
         consistency.agree(f"{kind}: {name}", given, found, sizes, advice)
-
-
-def wide(values: Array) -> Array:
-    """(n,) as one column (n, 1); (n, N) as it is."""
-    return values[:, None] if values.ndim == 1 else values

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -214,7 +215,9 @@ def test_the_row_of_a_form_says_what_it_takes(monkeypatch: pytest.MonkeyPatch) -
     def derive(system: cg.System, sign: int = 1) -> EquationNodes:
         return replace(poincare.derive(system), form="mine", options={"sign": sign})
 
-    monkeypatch.setattr(forms, "FORMS", (*forms.FORMS, Form("mine", derive, constrained)))
+    module = SimpleNamespace(FORM=Form("mine", derive, constrained))
+    monkeypatch.setitem(sys.modules, f"{forms.__name__}.mine", module)
+    monkeypatch.setattr(forms, "FORMS", (*forms.FORMS, "mine"))
     assert forms.forms()[-1] == "mine"
     assert set(forms.options_of("mine")) == {"sign"}
     free = cg.System("free", coordinates=[Q1], kinetic=RATES[0] ** 2)
@@ -315,25 +318,3 @@ def test_holonomic_equations() -> None:
             holonomic=[x - y],
             example={x: 2, y: 1},
         )
-
-
-def test_a_form_says_which_options_contacts_and_constraints_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    def derive(system: cg.System, sign: int = 1) -> EquationNodes:
-        return replace(poincare.derive(system), form="other", options={"sign": sign})
-
-    monkeypatch.setattr(forms, "FORMS", (*forms.FORMS, Form("other", derive, constrained)))
-    r, phi = cg.coordinates("r phi")
-    kinetic = (cg.rate(r) ** 2 + r**2 * cg.rate(phi) ** 2) / 2
-
-    def particle(**more: Any) -> cg.System:
-        return cg.System("particle", coordinates=[r, phi], kinetic=kinetic, example={r: 1}, **more)
-
-    assert forms.forms()[-1] == "other"
-    assert particle().equations("other", sign=-1).options == {"sign": -1}
-    with pytest.raises(FormError, match="form 'other' has no option 'along'; its options: sign"):
-        particle().equations("other", along="r")
-    with pytest.raises(FormError, match=r"other does not fit.*no constraints.*use 'maggi'"):
-        particle(constraints=[cg.rate(r)]).equations("other")
-    floor = cg.Coulomb("floor", slip=cg.rate(phi), normal=1, mu=0.1)
-    with pytest.raises(FormError, match=r"'no dry friction' fails.*floor.*use 'lagrange'"):
-        particle(contacts=[floor]).equations("other")

@@ -23,19 +23,20 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from chaplygin.runtime.errors import BuildError
+
 from . import cache
-from .extension import BuildError, build, build_quick
+from .extension import build, build_quick
 
 if TYPE_CHECKING:
     from chaplygin.runtime.model import Model
 
     from ..lower.program import Sources
-
-__all__ = ["begin", "complete"]
 
 PATIENCE = 1.0
 """Seconds to wait for builds silently."""
@@ -120,17 +121,16 @@ def begin(key: str, sources: Callable[[], Sources], *, inline: bool) -> Model:
     try:
         texts = sources()
         answer = worker.answer()
-        if "found" in answer:
-            worker.end()
-            return load_model(answer["found"])
-        if "mine" not in answer:
-            worker.end()
-            return complete(key, lambda: texts, reproducible=True, inline=inline)
-        running = _running.get(key)
-        if running is not None:  # another thread began it, and its worker waits for its turn without the lock
-            worker.end()
+        # Another thread may have begun it, if its worker waits for its turn without the lock.
+        running = _running.get(key) if "mine" in answer else None
+        if "mine" in answer and running is None:
+            return Build(key, texts, inline, worker, _quick(key, texts)).model
+        worker.end()
+        if running is not None:
             return running.model
-        return Build(key, texts, inline, worker, _quick(key, texts)).model
+        if "found" in answer:
+            return load_model(answer["found"])
+        return complete(key, lambda: texts, reproducible=True, inline=inline)
     except BaseException:
         worker.abandon()
         worker.end()
@@ -219,38 +219,28 @@ class _Worker:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.orders, self.answers = self.process.stdin, self.process.stdout
 
     def answer(self) -> dict[str, Any]:
         """Its next message; an error message if it has ended without one."""
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
+        line = self.answers.readline()
         if not line:
-            return {
-                "error": f"the build process ended early (code {self.process.wait()})",
-                "log": None,
-            }
+            return {"error": f"the build process ended early (code {self.process.wait()})", "log": None}
         found: dict[str, Any] = json.loads(line)
         return found
 
     def step_aside(self) -> None:
         """Let it give up the entry's lock until its order comes, so that other processes need not wait for it."""
-        assert self.process.stdin is not None
         with suppress(OSError):
-            self.process.stdin.write(b'{"later": true}\n')
-            self.process.stdin.flush()
+            self.orders.write(b'{"later": true}\n')
+            self.orders.flush()
 
     def order(self, sources: Sources, inline: bool) -> None:
         """Send it the sources to build."""
-        assert self.process.stdin is not None
-        order = {
-            "name": sources.name,
-            "digest": sources.digest,
-            "files": dict(sources.files),
-            "reproducible": True,
-            "inline": inline,
-        }
-        with suppress(OSError), self.process.stdin as commands:  # `answer` notices a dead process
-            commands.write(json.dumps(order).encode() + b"\n")
+        order = {**asdict(sources), "inline": inline}
+        with suppress(OSError), self.orders:  # `answer` notices a dead process
+            self.orders.write(json.dumps(order).encode() + b"\n")
 
     def abandon(self) -> None:
         """Terminate it and its compilers; it removes its unfinished files."""
@@ -262,9 +252,8 @@ class _Worker:
 
     def end(self) -> None:
         """Wait for it to end."""
-        for pipe in (self.process.stdin, self.process.stdout):
+        for pipe in (self.orders, self.answers):
             with suppress(OSError):
-                assert pipe is not None
                 pipe.close()
         self.process.wait()
 
