@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Runs = NDArray[np.int64]
 
-__all__ = ["Batch", "BatchSnapshot"]
-
 SHARE = 8192
 """Runs from which another thread is worth its start in every call."""
 PIECE = 1024

@@ -10,8 +10,10 @@ cdef class _BatchWorker:
         cdef ModelCore model = core.model
         cdef const cg_lane_set_t *lane_set = <const cg_lane_set_t *> address
         cdef size_t size
+        cdef given_t given = BY_DEFAULT
+        _read(fields, &given)
         self.run = model._take_run(fields["method"])
-        _configure(model, self.run, fields)
+        _configure(model, self.run, &given, fields)
         self.run.stop = &core.stopped
         if lane_set is not NULL:
             name = PyUnicode_AsUTF8(fields["method"])
