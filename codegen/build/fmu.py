@@ -32,6 +32,7 @@ __all__ = ["export_fmu"]
 _RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
 _DRIVER = tuple(f"cg_{name}.c" for name in
                 ("block", "bracket", "driver", "event_handling", "events", "locate", "modes", "record"))  # fmt: skip
+_FUNCTIONS = {"2.0": ("cg_fmi2.c",), "3.0": ("cg_fmi3.c", "cg_fmi3_absent.c")}
 _SHARED = ("cg_fmu.c", "cg_fmu_events.c", "cg_fmu_state.c", "cg_fmu_values.c")
 _DATE = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that the same model gives the same bytes
 
@@ -75,11 +76,10 @@ def _sources(model: Model, folder: Path, version: str, start: Mapping[str, float
         }
     except OSError as error:
         raise EmitError(f"the C sources of {name} are not beside its module in {os.fspath(folder)!r}") from error
-    number = version[0]
     for path in (*sorted((_RUNTIME / "c").glob("*.h")), *(_RUNTIME / "c" / file for file in _DRIVER)):
         texts[path.name] = path.read_text(encoding="utf-8")
     for path in sorted((_RUNTIME / "fmi").glob("*.[ch]")):
-        if path.name in (*_SHARED, "cg_fmu.h", f"cg_fmi{number}.c") or path.name.startswith(f"fmi{number}"):
+        if path.name in (*_SHARED, "cg_fmu.h", *_FUNCTIONS[version]) or path.name.startswith(f"fmi{version[0]}"):
             texts[path.name] = path.read_text(encoding="utf-8")
 
     def row(names: Sequence[str]) -> str:
@@ -101,7 +101,7 @@ def _sources(model: Model, folder: Path, version: str, start: Mapping[str, float
 
 def _units(model: Model, version: str) -> tuple[str, ...]:
     """The C files that are compiled; the others are included by them."""
-    return (f"{model.name}_fmu.c", *_DRIVER, *_SHARED, f"cg_fmi{version[0]}.c")
+    return (f"{model.name}_fmu.c", *_DRIVER, *_SHARED, *_FUNCTIONS[version])
 
 
 def _dependencies(model: Model, folder: Path) -> dict[str, list[Row]]:

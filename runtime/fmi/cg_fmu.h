@@ -91,7 +91,8 @@ typedef struct cg_fmu {
     struct cg_fmu_state *states; /* the saved states that have not been freed */
     int32_t count[CG_FMU_GROUPS];
     int32_t co_simulation;
-    int32_t event_mode; /* Co-Simulation: steps end at events, which are handled in Event Mode */
+    int32_t event_mode;   /* Co-Simulation: the importer can handle events in Event Mode ... */
+    int32_t early_return; /* ... and steps that end at an event */
     int32_t logging;
     cg_fmu_memory_t memory;
     double *offset;    /* [n_observed] hysteresis of the indicators */

@@ -196,7 +196,7 @@ int cg_fmu_advance(cg_fmu_t *fmu, double t, double h, cg_fmu_step_t *result)
     int status = cg_run_extend(run, t + h);
     if (detector != NULL) {
         /* A log without room makes the run pause before an event is handled. */
-        detector->log = fmu->event_mode ? &row : NULL;
+        detector->log = fmu->event_mode && fmu->early_return ? &row : NULL;
         detector->log_capacity = detector->n_log = 0;
     }
     if (status == CG_OK) {
