@@ -161,7 +161,8 @@ class Model(ModelCore, BaseModel):
         `version` is "2.0" or "3.0" of the Functional Mock-up Interface, `kind` "model-exchange" (the simulator
         integrates), "co-simulation" (this package's methods do) or "both". The FMU contains a library for this platform
         and the C sources for any other. `initial`, `parameters` and `inputs`, as for `integrate`, are its start values;
-        what is not given has the value of the declared example. See docs/fmu.md for its variables and behaviour.
+        each that is not given is the
+        declared example, and inputs without one are 0. See docs/fmu.md for its variables and behaviour.
 
         Raises `ArgumentError` for a start value that is missing or contradicts the constraints, and for a model
         whose independent variable is not the time; `EmitError` if `path` cannot be written or is another file;
@@ -174,18 +175,22 @@ class Model(ModelCore, BaseModel):
         """
         from chaplygin.codegen.build.fmu import export_fmu
 
-        example = self.example
-        given = [
-            values if values is not None else {name: example[name] for name in names if name in example}
-            for values, names in (
-                (initial, self.declared if self.has_initial else self.states),
-                (parameters, self.parameters),
-                (inputs, self.inputs),
+        if self.along is not None:
+            raise ArgumentError(
+                f"{self.name} has {self.along} as its independent variable; that of an FMU is the time: use another form"
             )
-        ]
-        x0, p, controls = self._prepare(0.0, *given)
+        known = self.example
+        first = self.declared if self.has_initial else self.states
+        x0, p, controls = self._prepare(
+            0.0,
+            {n: known[n] for n in first if n in known} if initial is None else initial,
+            {n: known[n] for n in self.parameters if n in known} if parameters is None else parameters,
+            {n: known.get(n, 0.0) for n in self.inputs} if inputs is None else inputs,
+        )
         if not controls.constant:
-            raise ArgumentError("export_fmu: an FMU takes its inputs from the simulator; give numbers to start with")
+            raise ArgumentError(
+                "export_fmu: an FMU takes its inputs from the simulator; give numbers to start with"
+            )
         names = (*self.states, *self.parameters, *self.inputs)
         start = dict(zip(names, (*x0.tolist(), *p.tolist(), *controls.values.tolist())))
         return export_fmu(self, path, version, kind, start)

@@ -33,7 +33,7 @@ _RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
 _DRIVER = tuple(f"cg_{name}.c" for name in
                 ("block", "bracket", "driver", "event_handling", "events", "locate", "modes", "record"))  # fmt: skip
 _FUNCTIONS = {"2.0": ("cg_fmi2.c",), "3.0": ("cg_fmi3.c", "cg_fmi3_absent.c")}
-_SHARED = ("cg_fmu.c", "cg_fmu_events.c", "cg_fmu_state.c", "cg_fmu_values.c")
+_SHARED = ("cg_fmu.c", "cg_fmu_derivative.c", "cg_fmu_events.c", "cg_fmu_state.c", "cg_fmu_values.c")
 _DATE = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that the same model gives the same bytes
 
 
@@ -46,10 +46,6 @@ def export_fmu(
             raise ArgumentError(
                 f"export_fmu: {what} is {given!r}; it can be {', '.join(known)}{nearest(str(given), known)}"
             )
-    if model.along is not None:
-        raise ArgumentError(
-            f"{model.name} has {model.along} as its independent variable; that of an FMU is the time: use another form"
-        )
     target = Path(path)
     folder = Path(model.owner.__file__).parent  # type: ignore[attr-defined]
     texts = _sources(model, folder, version, start)

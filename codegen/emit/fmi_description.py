@@ -14,7 +14,11 @@ from xml.sax.saxutils import quoteattr
 from .fmi_units import divided, exponents
 
 VERSIONS = ("2.0", "3.0")
-KINDS = {"both": ("ModelExchange", "CoSimulation"), "model-exchange": ("ModelExchange",), "co-simulation": ("CoSimulation",)}
+KINDS = {
+    "both": ("ModelExchange", "CoSimulation"),
+    "model-exchange": ("ModelExchange",),
+    "co-simulation": ("CoSimulation",),
+}
 """What `kind` may be, and the elements of the description for it."""
 LOG_CATEGORIES = {
     "logEvents": "events",
@@ -75,11 +79,6 @@ class Described:
         """The name of the time, which a model may have taken."""
         return "cg_time" if "time" in self.model.variables else "time"
 
-    @property
-    def differentiable(self) -> bool:
-        """Whether every derivative that an importer may ask for can be computed."""
-        return not self.model.inputs and not self.model.outputs
-
 
 def entries(d: Described) -> list[Entry]:
     """The variables, by value reference."""
@@ -115,9 +114,21 @@ def entries(d: Described) -> list[Entry]:
         add(v.name, real, "local", "continuous", "calculated", unit=v.unit, text=v.description)
     for name, text, row in _indicators(d):
         add(name, real, "local", "continuous", "calculated", text=text, depends=row)
-    add("solver.rtol", real, "parameter", "fixed", "exact", start="1e-09", text="relative tolerance of a step")
-    add("solver.atol", real, "parameter", "fixed", "exact", start="1e-09", text="absolute tolerance of a step")
-    add("solver.step", real, "parameter", "fixed", "exact", start="0.0", text="the step of a fixed-step method")
+    add(
+        "solver.rtol", real, "parameter", "fixed", "exact", start="1e-09", text="relative tolerance of a step"
+    )
+    add(
+        "solver.atol", real, "parameter", "fixed", "exact", start="1e-09", text="absolute tolerance of a step"
+    )
+    add(
+        "solver.step",
+        real,
+        "parameter",
+        "fixed",
+        "exact",
+        start="0.0",
+        text="the step of a fixed-step method",
+    )
     for i, name in enumerate(model.modes):
         text = "-1 or 1: slip; 0: stick" if i < len(model.contacts) else "assumed sign of a normal force"
         add(f"mode({name})", {"2.0": "Integer", "3.0": "Int32"}[d.version], "local", "discrete", "calculated",
@@ -187,7 +198,11 @@ def build_description(d: Described) -> str:
 
 def _attributes(**values: object) -> str:
     """` name="value"` for each that is not None or empty."""
-    texts = {k: ("true" if v else "false") if isinstance(v, bool) else str(v) for k, v in values.items() if v not in (None, "")}
+    texts = {
+        k: ("true" if v else "false") if isinstance(v, bool) else str(v)
+        for k, v in values.items()
+        if v not in (None, "")
+    }
     return "".join(f" {name}={quoteattr(text)}" for name, text in texts.items())
 
 
@@ -230,9 +245,13 @@ def _v2(d: Described, token: str) -> list[str]:
             own = {"canHandleVariableCommunicationStepSize": True}
         lines.append(
             f"  <{element}{_attributes(modelIdentifier=d.model.name, **own, canGetAndSetFMUstate=True)}"
-            f"{_attributes(canSerializeFMUstate=True, providesDirectionalDerivative=d.differentiable)}>"
+            f"{_attributes(canSerializeFMUstate=True, providesDirectionalDerivative=True)}>"
         )
-        lines += ["    <SourceFiles>", *(f"      <File{_attributes(name=f)}/>" for f in d.files), "    </SourceFiles>"]
+        lines += [
+            "    <SourceFiles>",
+            *(f"      <File{_attributes(name=f)}/>" for f in d.files),
+            "    </SourceFiles>",
+        ]
         lines.append(f"  </{element}>")
     listed = visible(d)
     place = {e.reference: i for i, e in enumerate(listed, 1)}
@@ -249,7 +268,10 @@ def _v2(d: Described, token: str) -> list[str]:
     for element, unknowns, initial in _structure(d, listed):
         if unknowns and element in ("Outputs", "Derivatives", "InitialUnknowns"):
             lines.append(f"    <{element}>")
-            lines += [f"      <Unknown index=\"{place[e.reference]}\"{_depends(d, e, place, initial)}/>" for e in unknowns]
+            lines += [
+                f'      <Unknown index="{place[e.reference]}"{_depends(d, e, place, initial)}/>'
+                for e in unknowns
+            ]
             lines.append(f"    </{element}>")
     return [*lines, "  </ModelStructure>", "</fmiModelDescription>"]
 
@@ -263,8 +285,8 @@ def _v3(d: Described, token: str) -> list[str]:
             own["mightReturnEarlyFromDoStep"] = bool(d.model.events or d.model.contacts)
         lines.append(
             f"  <{element}{_attributes(modelIdentifier=d.model.name, canGetAndSetFMUState=True)}"
-            f"{_attributes(canSerializeFMUState=True, providesDirectionalDerivatives=d.differentiable)}"
-            f"{_attributes(providesAdjointDerivatives=d.differentiable, **own)}/>"
+            f"{_attributes(canSerializeFMUState=True, providesDirectionalDerivatives=True)}"
+            f"{_attributes(providesAdjointDerivatives=True, **own)}/>"
         )
     listed = visible(d)
     lines += [*_shared(d), "  <ModelVariables>"]
@@ -274,15 +296,25 @@ def _v3(d: Described, token: str) -> list[str]:
         if e.type == "String":
             lines.append(f"    <String{head}><Start{_attributes(value=e.start)}/></String>")
         else:
-            own = {"derivative": e.derivative_of, "unit": e.unit, "min": e.low, "max": e.high, "start": e.start}
+            own = {
+                "derivative": e.derivative_of,
+                "unit": e.unit,
+                "min": e.low,
+                "max": e.high,
+                "start": e.start,
+            }
             lines.append(f"    <{e.type}{head}{_attributes(**own)}/>")
     lines += ["  </ModelVariables>", "  <ModelStructure>"]
-    names = {"Outputs": "Output", "Derivatives": "ContinuousStateDerivative", "InitialUnknowns": "InitialUnknown"}
+    names = {
+        "Outputs": "Output",
+        "Derivatives": "ContinuousStateDerivative",
+        "InitialUnknowns": "InitialUnknown",
+    }
     place = {e.reference: e.reference for e in listed}
     for element, unknowns, initial in _structure(d, listed):
         name = names.get(element, "EventIndicator")
         lines += [
-            f"    <{name} valueReference=\"{e.reference}\"{_depends(d, e, place, initial)}/>" for e in unknowns
+            f'    <{name} valueReference="{e.reference}"{_depends(d, e, place, initial)}/>' for e in unknowns
         ]
     return [*lines, "  </ModelStructure>", "</fmiModelDescription>"]
 
@@ -293,7 +325,9 @@ def _structure(d: Described, listed: Sequence[Entry]) -> Iterator[tuple[str, lis
     derivatives = [e for e in listed if e.derivative_of is not None]
     yield "Outputs", outputs, False
     yield "Derivatives", derivatives, False
-    later = sorted((e for e in (*outputs, *derivatives) if e.initial == "calculated"), key=lambda e: e.reference)
+    later = sorted(
+        (e for e in (*outputs, *derivatives) if e.initial == "calculated"), key=lambda e: e.reference
+    )
     yield "InitialUnknowns", later, True
     yield "EventIndicators", [e for e in listed if e.name.startswith("indicator(")], False
 

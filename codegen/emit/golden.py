@@ -45,7 +45,9 @@ def differences(root: Path) -> list[str]:
     generated = root / "generated"
     modules = {path.stem for path in generated.glob("*.pyx")}
     by_cython = {f"{name}{end}" for name in modules for end in (".c", "_api.h")}
-    found = {path for path in generated.iterdir() if path.suffix in (".c", ".h", ".pyx", ".pxd", ".pyi", ".txt")}
+    found = {
+        path for path in generated.iterdir() if path.suffix in (".c", ".h", ".pyx", ".pxd", ".pyi", ".txt")
+    }
     found = {path for path in found if path.name not in by_cython}
     found |= {
         path for path in (root / "runtime" / "c").glob("*.h") if MADE in path.read_text(encoding="utf-8")

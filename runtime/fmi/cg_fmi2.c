@@ -162,7 +162,7 @@ fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReferenc
                                         const fmi2Real dvKnown[], fmi2Real dvUnknown[])
 {
     CG_REQUIRE(c, CG_FMU_ANY & ~CG_FMU_INSTANTIATED, "fmi2GetDirectionalDerivative")
-    return (fmi2Status)cg_fmu_derivative(fmu, 0, vUnknown_ref, nUnknown, vKnown_ref, nKnown, dvKnown, dvUnknown);
+    return (fmi2Status)cg_fmu_along(fmu, vUnknown_ref, nUnknown, vKnown_ref, nKnown, dvKnown, dvUnknown);
 }
 
 /* ---- saved states ---- */

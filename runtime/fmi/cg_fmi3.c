@@ -219,7 +219,7 @@ fmi3Status fmi3GetDirectionalDerivative(fmi3Instance instance, const fmi3ValueRe
     CG_REQUIRE(instance, CG_FMU_ANY & ~CG_FMU_INSTANTIATED, "fmi3GetDirectionalDerivative")
     CG_SCALARS(fmu, nKnowns, nSeed)
     CG_SCALARS(fmu, nUnknowns, nSensitivity)
-    return (fmi3Status)cg_fmu_derivative(fmu, 0, unknowns, nUnknowns, knowns, nKnowns, seed, sensitivity);
+    return (fmi3Status)cg_fmu_along(fmu, unknowns, nUnknowns, knowns, nKnowns, seed, sensitivity);
 }
 
 fmi3Status fmi3GetAdjointDerivative(fmi3Instance instance, const fmi3ValueReference unknowns[], size_t nUnknowns,
@@ -229,7 +229,7 @@ fmi3Status fmi3GetAdjointDerivative(fmi3Instance instance, const fmi3ValueRefere
     CG_REQUIRE(instance, CG_FMU_ANY & ~CG_FMU_INSTANTIATED, "fmi3GetAdjointDerivative")
     CG_SCALARS(fmu, nUnknowns, nSeed)
     CG_SCALARS(fmu, nKnowns, nSensitivity)
-    return (fmi3Status)cg_fmu_derivative(fmu, 1, unknowns, nUnknowns, knowns, nKnowns, seed, sensitivity);
+    return (fmi3Status)cg_fmu_adjoint(fmu, unknowns, nUnknowns, knowns, nKnowns, seed, sensitivity);
 }
 
 /* ---- saved states ---- */

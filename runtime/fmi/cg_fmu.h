@@ -141,9 +141,21 @@ int cg_fmu_get_states(const cg_fmu_t *fmu, double *x, size_t n);
 int cg_fmu_get_nominals(const cg_fmu_t *fmu, double *nominal, size_t n);
 int cg_fmu_set_states(cg_fmu_t *fmu, const double *x, size_t n);
 int cg_fmu_set_time(cg_fmu_t *fmu, double t);
-/* out = d unknowns / d knowns . seed, and with `adjoint` the transpose: one number for each known. */
-int cg_fmu_derivative(cg_fmu_t *fmu, int adjoint, const uint32_t *unknowns, size_t n_unknowns,
-                      const uint32_t *knowns, size_t n_knowns, const double *seed, double *out);
+
+/* Where the value of the time, a state, a parameter or an input is; NULL for any other quantity. */
+double *cg_fmu_place(cg_fmu_t *fmu, uint32_t reference);
+/* CG_FMU_OK, or an error if one of two arrays of n entries is NULL. */
+int cg_fmu_missing(const cg_fmu_t *fmu, const void *references, const void *values, size_t n);
+
+/* ---- cg_fmu_derivative.c ---- */
+
+/* Unknowns are real quantities, knowns the time, states, parameters and inputs.
+ * cg_fmu_along: out[n_unknowns] = d unknowns / d knowns . seed[n_knowns]
+ * cg_fmu_adjoint: out[n_knowns] = the transpose of d unknowns / d knowns, times seed[n_unknowns] */
+int cg_fmu_along(cg_fmu_t *fmu, const uint32_t *unknowns, size_t n_unknowns, const uint32_t *knowns, size_t n_knowns,
+                 const double *seed, double *out);
+int cg_fmu_adjoint(cg_fmu_t *fmu, const uint32_t *unknowns, size_t n_unknowns, const uint32_t *knowns, size_t n_knowns,
+                   const double *seed, double *out);
 
 /* ---- cg_fmu_events.c ---- */
 

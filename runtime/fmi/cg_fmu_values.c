@@ -1,4 +1,4 @@
-/* cg_fmu_values.c: the quantities of an instance by value reference, and their derivatives; see cg_fmu.h. */
+/* cg_fmu_values.c: the quantities of an instance by value reference; see cg_fmu.h. */
 #include "cg_fmu.h"
 #include "cg_internal.h"
 
@@ -20,7 +20,7 @@ static int cg_fmu_unknown(const cg_fmu_t *fmu, uint32_t reference, const char *w
     return cg_fmu_say(fmu, CG_FMU_ERROR, "value reference %lu is not that of %s", (unsigned long)reference, what);
 }
 
-static int cg_fmu_missing(const cg_fmu_t *fmu, const void *references, const void *values, size_t n)
+int cg_fmu_missing(const cg_fmu_t *fmu, const void *references, const void *values, size_t n)
 {
     return n > 0 && (references == NULL || values == NULL)
         ? cg_fmu_say(fmu, CG_FMU_ERROR, "an array of %lu entries is missing", (unsigned long)n)
@@ -122,6 +122,18 @@ int cg_fmu_get_text(cg_fmu_t *fmu, const uint32_t *references, size_t n, const c
 
 /* ---- writing ---- */
 
+double *cg_fmu_place(cg_fmu_t *fmu, uint32_t reference)
+{
+    int32_t index;
+    switch (cg_fmu_group(fmu, reference, &index)) {
+    case CG_FMU_TIME: return &fmu->run->t;
+    case CG_FMU_STATE: return fmu->run->x + index;
+    case CG_FMU_PARAMETER: return fmu->run->p + index;
+    case CG_FMU_INPUT: return fmu->run->u + index;
+    default: return NULL;
+    }
+}
+
 /* Whether a number has the properties that its variable is declared to have. */
 static int cg_fmu_holds(int32_t flags, double value)
 {
@@ -171,10 +183,7 @@ int cg_fmu_set(cg_fmu_t *fmu, const uint32_t *references, size_t n, const double
     for (size_t i = 0; i < n && status == CG_FMU_OK; i++) {
         int32_t index;
         const int group = cg_fmu_group(fmu, references[i], &index);
-        double *const place = group == CG_FMU_STATE ? run->x + index
-            : group == CG_FMU_PARAMETER             ? run->p + index
-            : group == CG_FMU_INPUT                 ? run->u + index
-                                                    : fmu->memory.solver + index;
+        double *const place = group == CG_FMU_SOLVER ? fmu->memory.solver + index : cg_fmu_place(fmu, references[i]);
         changed = changed || (group == CG_FMU_INPUT && *place != values[i]);
         *place = values[i];
         if (group == CG_FMU_SOLVER) {
@@ -297,81 +306,4 @@ int cg_fmu_set_time(cg_fmu_t *fmu, double t)
     fmu->run->t = t;
     fmu->run->have_f = 0;
     return CG_FMU_OK;
-}
-
-/* ---- derivatives ---- */
-
-/* The index of the state of a reference, of the group `wanted`; -1: of another group, which is an error. */
-static int32_t cg_fmu_state_of(const cg_fmu_t *fmu, uint32_t reference, int wanted)
-{
-    int32_t index;
-    if (cg_fmu_group(fmu, reference, &index) == wanted) {
-        return index;
-    }
-    cg_fmu_unknown(fmu, reference,
-                   wanted == CG_FMU_STATE ? "a state, by which derivatives can be taken"
-                                          : "the derivative of a state, which alone has derivatives");
-    return -1;
-}
-
-static int cg_fmu_transposed(cg_fmu_t *fmu, const uint32_t *unknowns, size_t n_unknowns, const uint32_t *knowns,
-                             size_t n_knowns, const double *seed, double *out)
-{
-    cg_run_t *const run = fmu->run;
-    const int status = fmu->model->jacobian(run->t, run->x, run->p, run->u, fmu->value, run->work);
-    if (status != CG_OK) {
-        return cg_fmu_failed(fmu, status, "the Jacobian");
-    }
-    for (size_t j = 0; j < n_knowns; j++) {
-        const int32_t column = cg_fmu_state_of(fmu, knowns[j], CG_FMU_STATE);
-        double sum = 0.0;
-        for (size_t i = 0; i < n_unknowns; i++) {
-            const int32_t row = cg_fmu_state_of(fmu, unknowns[i], CG_FMU_DERIVATIVE);
-            sum += seed[i] * fmu->value[row * run->n + column];
-        }
-        out[j] = sum;
-    }
-    return CG_FMU_OK;
-}
-
-static int cg_fmu_along(cg_fmu_t *fmu, const uint32_t *unknowns, size_t n_unknowns, const uint32_t *knowns,
-                        size_t n_knowns, const double *seed, double *out)
-{
-    cg_run_t *const run = fmu->run;
-    memset(fmu->direction, 0, sizeof(double) * (size_t)run->n);
-    for (size_t j = 0; j < n_knowns; j++) {
-        fmu->direction[cg_fmu_state_of(fmu, knowns[j], CG_FMU_STATE)] += seed[j];
-    }
-    const int status = fmu->model->jvp(run->t, run->x, run->p, run->u, fmu->direction, fmu->value, run->work);
-    if (status != CG_OK) {
-        return cg_fmu_failed(fmu, status, "the directional derivative");
-    }
-    for (size_t i = 0; i < n_unknowns; i++) {
-        out[i] = fmu->value[cg_fmu_state_of(fmu, unknowns[i], CG_FMU_DERIVATIVE)];
-    }
-    return CG_FMU_OK;
-}
-
-int cg_fmu_derivative(cg_fmu_t *fmu, int adjoint, const uint32_t *unknowns, size_t n_unknowns,
-                      const uint32_t *knowns, size_t n_knowns, const double *seed, double *out)
-{
-    if (cg_fmu_missing(fmu, unknowns, adjoint ? (const void *)seed : out, n_unknowns) != CG_FMU_OK
-        || cg_fmu_missing(fmu, knowns, adjoint ? (const void *)out : seed, n_knowns) != CG_FMU_OK) {
-        return CG_FMU_ERROR;
-    }
-    if (fmu->model->jvp == NULL || fmu->model->jacobian == NULL) {
-        return cg_fmu_say(fmu, CG_FMU_ERROR, "this model has no derivatives");
-    }
-    for (size_t i = 0; i < n_unknowns; i++) {
-        if (cg_fmu_state_of(fmu, unknowns[i], CG_FMU_DERIVATIVE) < 0) {
-            return CG_FMU_ERROR;
-        }
-    }
-    for (size_t j = 0; j < n_knowns; j++) {
-        if (cg_fmu_state_of(fmu, knowns[j], CG_FMU_STATE) < 0) {
-            return CG_FMU_ERROR;
-        }
-    }
-    return adjoint ? cg_fmu_transposed(fmu, unknowns, n_unknowns, knowns, n_knowns, seed, out)
-                   : cg_fmu_along(fmu, unknowns, n_unknowns, knowns, n_knowns, seed, out);
 }
