@@ -22,8 +22,7 @@ EXTRAS := $(VENV)/.extras-$(DECLARED)
 # Modules are compiled to bytecode on first import: most installed ones are never imported.
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := $(PY) -m pip install -q --no-compile --disable-pip-version-check
-COMPILED := $(wildcard runtime/core/*.px? runtime/c/*.[ch] generated/*.pyx generated/*.pxd \
-	generated/*.c generated/*.h)
+COMPILED := $(wildcard runtime/core/*.px? runtime/c/*.[ch] generated/*.px? generated/*.[ch])
 PACKAGES := codegen generated runtime systems templates
 
 .PHONY: run test test-all test-sanitized bench lint clean setup

@@ -124,8 +124,7 @@ class BuildSideBySide(build_ext):
         objects = self.start_lanes(ext) if os.environ.get("CHAPLYGIN_LANES", "0") != "0" else []
         objects += [self.compiled(ext, core, PORTABLE, ext.define_macros) for core in cores]
         folder = os.path.join(self.build_temp, "cython")  # package data has committed C only
-        module = Extension(ext.name, [binding])
-        (translated,) = cythonize([module], build_dir=folder, include_path=["runtime/core"], quiet=True)
+        (translated,) = cythonize([Extension(ext.name, [binding])], build_dir=folder, quiet=True)
         return [*objects, self.compiled(ext, translated.sources[0], BINDING, ext.define_macros)]
 
     def start_lanes(self, ext: Any) -> list[Future[str]]:
@@ -167,8 +166,13 @@ setup(
     packages=sorted(PACKAGES),
     package_dir=PACKAGES,
     package_data={
+<<<<<<< HEAD
         "": ["*.h", "*.c", "*.in", "*.pyi", "*.pxd", "*.pyx", "*.txt", "py.typed"],
         "chaplygin.runtime": ["c/*.h", "c/*.c", "fmi/*.h", "fmi/*.c", "core/*.pyx", "core/*.pxi"],
+=======
+        "": ["*.h", "*.c", "*.in", "*.pyi", "*.pxd", "*.pxi", "*.pyx", "py.typed"],
+        "chaplygin.runtime": ["c/*.h", "c/*.c", "core/*.pyx", "core/*.pxi"],
+>>>>>>> main
     },
     ext_modules=extensions(),
     cmdclass={"build_ext": BuildSideBySide},

@@ -75,6 +75,64 @@ def at_same_tolerance(load: Workload, peers_error: float) -> Setting:
     return fastest(load, fair or [Setting("dop853", TOLERANCE)])
 
 
+def slower_peers(load: Workload, few: int) -> list[Contender]:
+    """The peers that run fewer trajectories, because each takes longer."""
+    case, chain = load.case, load.case is CHAIN
+    found = [
+        peer(
+            load,
+            "heyoka 1e-9, ensemble_propagate_until_batch",
+            "heyoka",
+            scaled(400, 64),
+            lambda y: taylor.many_by_its_own_call(case, y, T_ENSEMBLE),
+        ),
+        peer(
+            load,
+            "diffrax Dopri8 1e-9, vmap, all cores",
+            "diffrax",
+            scaled(200 if chain else 2_000, 64),
+            lambda y: vmap.many(case, y, T_ENSEMBLE),
+        ),
+        peer(
+            load,
+            "JiTCODE dop853 1e-9",
+            "JiTCODE",
+            2 * few,
+            lambda y: one_by_one(jit_c.single(case), y, T_ENSEMBLE),
+        ),
+        peer(
+            load,
+            "PyDy, Cython, SciPy LSODA 1e-9",
+            "PyDy",
+            few,
+            lambda y: one_by_one(kane.single(case), y, T_ENSEMBLE),
+        ),
+        peer(
+            load,
+            f"NumPy RK4, {round(T_ENSEMBLE / STEP)} steps, all runs at once",
+            "NumPy",
+            scaled(100 if chain else 2_000, 64),
+            lambda y: plain.many(case, y, T_ENSEMBLE, STEP),
+        ),
+    ]
+    return [contender for contender in found if contender is not None]
+
+
+def against_heyoka(load: Workload, heyoka: Contender) -> tuple[list[Contender], list[Ratio]]:
+    """Our fastest method that reaches heyoka's error, and the ratios."""
+    matching = reaching(load.case, heyoka.error or 0.0)
+    if not matching:
+        heyoka.note = "none of our methods reaches this error"
+        return [heyoka], []
+    setting = fastest(load, matching)
+    matched, repeated = own(load, setting), own(load, setting, reproducible=True)
+    what = "speedup over heyoka's batch loop, one core, at equal error"
+    return [matched, repeated, heyoka], [
+        Ratio(what, matched, heyoka, HEYOKA_GOAL.get(load.case)),
+        Ratio(f"{what}, reproducible", repeated, heyoka),
+    ]
+
+
 @EACH_CASE
 def test_ensemble(case: Case, turns: Any) -> None:
     load, chain = workload(case), case is CHAIN
@@ -101,44 +159,6 @@ def test_ensemble(case: Case, turns: Any) -> None:
         lambda y: one_by_one(plain.single(case), y, T_ENSEMBLE),
     )
     assert scipy is not None
-    others = [
-        peer(
-            load,
-            "heyoka 1e-9, ensemble_propagate_until_batch",
-            "heyoka",
-            scaled(400, 64),
-            lambda y: taylor.many_by_its_own_call(case, y, T_ENSEMBLE),
-        ),
-        peer(
-            load,
-            "diffrax Dopri8 1e-9, vmap, all cores",
-            "diffrax",
-            scaled(200 if chain else 2_000, 64),
-            lambda y: vmap.many(case, y, T_ENSEMBLE),
-        ),
-        peer(
-            load,
-            "JiTCODE dop853 1e-9",
-            "JiTCODE",
-            2 * few,
-            lambda y: one_by_one(jit_c.single(case), y, T_ENSEMBLE),
-        ),
-        scipy,
-        peer(
-            load,
-            "PyDy, Cython, SciPy LSODA 1e-9",
-            "PyDy",
-            few,
-            lambda y: one_by_one(kane.single(case), y, T_ENSEMBLE),
-        ),
-        peer(
-            load,
-            f"NumPy RK4, {round(T_ENSEMBLE / STEP)} steps, all runs at once",
-            "NumPy",
-            scaled(100 if chain else 2_000, 64),
-            lambda y: plain.many(case, y, T_ENSEMBLE, STEP),
-        ),
-    ]
     rows: list[Contender] = []
     ratios: list[Ratio] = []
     same = at_same_tolerance(
@@ -147,19 +167,9 @@ def test_ensemble(case: Case, turns: Any) -> None:
     one, both = own(load, same), own(load, same, threads=CORES)
     rows += [one, own(load, same, reproducible=True)]
     if heyoka is not None:
-        matching = reaching(case, heyoka.error or 0.0)
-        if matching:
-            matched = own(load, fastest(load, matching))
-            repeated = own(load, fastest(load, matching), reproducible=True)
-            rows += [matched, repeated, heyoka]
-            what = "speedup over heyoka's batch loop, one core, at equal error"
-            ratios += [
-                Ratio(what, matched, heyoka, HEYOKA_GOAL.get(case)),
-                Ratio(f"{what}, reproducible", repeated, heyoka),
-            ]
-        else:
-            heyoka.note = "none of our methods reaches this error"
-            rows.append(heyoka)
+        more = against_heyoka(load, heyoka)
+        rows += more[0]
+        ratios += more[1]
     if CORES > 1:
         rows += [both, own(load, same, threads=CORES, reproducible=True)]
         ratios.append(
@@ -173,7 +183,7 @@ def test_ensemble(case: Case, turns: Any) -> None:
             Ratio(what, mine[0], numbalsoda, NUMBALSODA_GOAL[case]),
             Ratio(f"{what}, reproducible", mine[1], numbalsoda),
         ]
-    rows += [other for other in others if other is not None]
+    rows += [scipy, *slower_peers(load, few)]
     ratios += [
         Ratio("speedup over SciPy's LSODA with lambdify, one core, at 1e-9", one, scipy, SCIPY_GOAL[case]),
         Ratio("speedup over SciPy's LSODA with lambdify, one core, at 1e-9, reproducible", rows[1], scipy),

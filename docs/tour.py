@@ -181,25 +181,11 @@ def compared(entry: Any, equations: Any, model: Any, exact: Array, steps: int) -
     return rows
 
 
-def picture(sleigh: Any, model: Any) -> None:
-    """Plot the path of the sleigh, its direction compared with the closed form, and its energy drift."""
+def draw_path(plane: Any, sleigh: Any, times: Any, x: Any, y: Any, phi: Any) -> None:
+    """Draw the path of the blade point, coloured by time, with the blade and the centre of mass."""
     from matplotlib.collections import LineCollection
-    from matplotlib.figure import Figure
 
-    span = (-6.0, T_END)
-    times = np.linspace(*span, 641)
-    # Backward and forward from the initial state: the sleigh turns around once and ends with its mass ahead.
-    how = {"initial": sleigh.initial, "parameters": sleigh.parameters, "rtol": 1e-12, "atol": 1e-12}
-    past = model.integrate((0, span[0]), t_eval=times[times < 0][::-1], **how)
-    future = model.integrate((0, span[1]), t_eval=times[times >= 0], **how)
-    values = {name: np.concatenate([past[name][::-1], future[name]]) for name in (*model.states, "energy")}
-    known = times[::8]  # fewer points: x and y in closed form need quadratures
-    exact = sleigh.closed_form(known)
-    x, y, phi = values["x"], values["y"], values["phi"]
-
-    figure = Figure(figsize=(11, 5.6), layout="constrained")
-    grid = figure.add_gridspec(2, 2, width_ratios=[1.1, 1])
-    plane = figure.add_subplot(grid[:, 0])
+    zero = int(np.searchsorted(times, 0.0))
     points = np.column_stack([x, y])
     path = LineCollection(np.stack([points[:-1], points[1:]], axis=1), cmap="viridis", linewidth=2.2)
     path.set_array(times[:-1])
@@ -213,7 +199,6 @@ def picture(sleigh: Any, model: Any) -> None:
         plane.plot(*ends.T, color="0.15", linewidth=2.4, solid_capstyle="round", zorder=3)
         plane.plot(*zip(points[i], mass), color="0.6", linewidth=0.8, zorder=2)
         plane.plot(*mass, "o", color="tab:red", markersize=4, zorder=4)
-    zero = int(np.searchsorted(times, 0.0))
     plane.plot(x[zero], y[zero], "o", markersize=11, markerfacecolor="none", markeredgecolor="k", zorder=5)
     plane.annotate("t = 0", points[zero], xytext=(12, -14), textcoords="offset points")
     plane.plot([], [], color="0.15", linewidth=2.4, label="blade")
@@ -222,7 +207,28 @@ def picture(sleigh: Any, model: Any) -> None:
     plane.set(xlabel="x [m]", ylabel="y [m]", title="Path of the blade point", aspect="equal")
     plane.margins(0.06)
     plane.autoscale_view()
-    figure.colorbar(path, ax=plane, label="t [s]", shrink=0.75)
+    plane.figure.colorbar(path, ax=plane, label="t [s]", shrink=0.75)
+
+
+def picture(sleigh: Any, model: Any) -> None:
+    """Plot the path of the sleigh, its direction compared with the closed form, and its energy drift."""
+    from matplotlib.figure import Figure
+
+    span = (-6.0, T_END)
+    times = np.linspace(*span, 641)
+    # Backward and forward from the initial state: the sleigh turns around once and ends with its mass ahead.
+    how = {"initial": sleigh.initial, "parameters": sleigh.parameters, "rtol": 1e-12, "atol": 1e-12}
+    past = model.integrate((0, span[0]), t_eval=times[times < 0][::-1], **how)
+    future = model.integrate((0, span[1]), t_eval=times[times >= 0], **how)
+    values = {name: np.concatenate([past[name][::-1], future[name]]) for name in (*model.states, "energy")}
+    known = times[::8]  # fewer points: x and y in closed form need quadratures
+    exact = sleigh.closed_form(known)
+    phi = values["phi"]
+
+    figure = Figure(figsize=(11, 5.6), layout="constrained")
+    grid = figure.add_gridspec(2, 2, width_ratios=[1.1, 1])
+    plane = figure.add_subplot(grid[:, 0])
+    draw_path(plane, sleigh, times, values["x"], values["y"], phi)
 
     angle = figure.add_subplot(grid[0, 1])
     angle.plot(known, exact["phi"], color="tab:blue", linewidth=1.4, label="closed form")
@@ -233,7 +239,7 @@ def picture(sleigh: Any, model: Any) -> None:
     angle.tick_params(labelbottom=False)
 
     drift = figure.add_subplot(grid[1, 1], sharex=angle)
-    start = values["energy"][zero]
+    start = values["energy"][np.searchsorted(times, 0.0)]
     drift.plot(
         times,
         1e13 * (values["energy"] / start - 1),

@@ -13,16 +13,13 @@ __all__ = ["include_path"]
 def include_path() -> list[str]:
     """Folders for code that uses a module of this package: for Cython's `include_path` and the compiler's `-I`.
 
-    Cython finds ``chaplygin/generated/<name>.pxd`` in the first and what it includes in the third, the C compiler
-    ``chaplygin.h`` in the second. In an editable install no folder has the shape of the first, and one of links is made
-    in the checkout's ``build``.
+    Cython finds ``chaplygin/generated/<name>.pxd`` in the first, the C compiler ``chaplygin.h`` in the second. In an
+    editable install no folder has that shape, and one of links is made in the checkout's ``build``.
 
     >>> from pathlib import Path
-    >>> pxd, headers, included = map(Path, include_path())
+    >>> pxd, headers = map(Path, include_path())
     >>> (pxd / "chaplygin" / "generated" / "heavy_top.pxd").exists(), (headers / "chaplygin.h").exists()
     (True, True)
-    >>> (included / "cg_kernels.pxi").exists()
-    True
     """
     from importlib.util import find_spec
 
@@ -31,8 +28,7 @@ def include_path() -> list[str]:
     assert runtime.origin is not None
     here = Path(__file__).resolve().parent
     root = here.parent.parent if here.parent.name == "chaplygin" else _links(here)
-    own = os.path.dirname(os.path.realpath(runtime.origin))
-    return [os.fspath(root), os.path.join(own, "c"), os.path.join(own, "core")]
+    return [os.fspath(root), os.path.join(os.path.dirname(os.path.realpath(runtime.origin)), "c")]
 
 
 def _links(here: Path) -> Path:
@@ -44,6 +40,6 @@ def _links(here: Path) -> Path:
         os.symlink(here, package / "generated", target_is_directory=True)
     if not (package / "generated").is_symlink():
         (package / "generated").mkdir(exist_ok=True)
-        for file in here.glob("*.pxd"):
+        for file in here.glob("*.px[di]"):
             shutil.copy(file, package / "generated")
     return root

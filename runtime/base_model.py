@@ -25,18 +25,8 @@ Array = NDArray[np.float64]
 __all__ = ["BaseModel", "Method", "Variable"]
 
 
-KINDS = (
-    "coordinate",
-    "velocity",
-    "parameter",
-    "input",
-    "declared",
-    "output",
-    "reaction",
-    "invariant",
-    "residual",
-    "guard",
-    "mode",
+KINDS = tuple(
+    "coordinate velocity parameter input declared output reaction invariant residual guard mode".split()
 )
 """Kinds of named quantities, in the order of `enum cg_kind` in chaplygin.h."""
 
@@ -85,7 +75,7 @@ class BaseModel(InitialStates):
     def _plain_start(
         self, initial: Any, parameters: Any, count: int, target: Array
     ) -> tuple[list[Any], list[Array]] | None:
-        """The start of an ensemble by the fast path of `_ensemble.pxi`; None if arguments need conversion or checks."""
+        """The start of an ensemble by the fast path of `_start.pxi`; None if arguments need conversion or checks."""
         return None
 
     methods: Mapping[str, Method]
@@ -239,7 +229,8 @@ class BaseModel(InitialStates):
         )
         if kernel == "jvp" and direction is None:
             raise ArgumentError(f"{self.name}.jvp: dy is None; {self._shape(len(self.states))} is needed")
-        result = self._columns(kernel, moments, columns, parameters, controls, direction, event=event)
+        extra = direction if event is None else event
+        result = self._columns(kernel, moments, columns, parameters, controls, extra)
         return result[:, 0] if single else result
 
     @staticmethod

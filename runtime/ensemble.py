@@ -12,7 +12,7 @@ from . import arguments
 from .consistency import check_ensemble, remember
 from .ensemble_job import EnsembleJob
 from .ensemble_result import Ensemble
-from .errors import INTERRUPTED, ChaplyginError
+from .errors import INTERRUPTED, ArgumentError, ChaplyginError
 from .executors import Executor, Threads
 from .lanes import WORTH
 from .model import Model, require_core
@@ -22,7 +22,7 @@ from .progress import Progress
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["Ensemble", "ensemble", "run_job"]
+__all__ = ["Ensemble", "ensemble"]
 
 
 @shown()
@@ -39,6 +39,7 @@ def ensemble(
     chunk: int | None = None,
     lanes: int | None = None,
     progress: bool | None = None,
+    executor: Executor | None = None,
     **options: Unpack[RunKeywords],
 ) -> Ensemble:
     """Integrate n trajectories of `model` over `t_span`, each with its own step control.
@@ -51,8 +52,8 @@ def ensemble(
     short ensemble uses no other. `lanes`: how many trajectories a thread runs side by side, 1, 2, 4 or 8; None uses the
     width of a CPU vector register if there are that many trajectories and the lanes are already compiled, and compiles
     them from 512 trajectories on. `progress`: True shows a progress bar (tqdm, or a line on stderr), None only in a
-    terminal and if the run takes a while. The other
-    keywords are as in `integrate`.
+    terminal and if the run takes a while. `executor`: what runs the trajectories in place of threads; see
+    `chaplygin.runtime.executors`. The other keywords are as in `integrate`.
 
     Ctrl-C ends the run quickly: finished trajectories are kept, the others are NaN with status -5, and a RuntimeWarning
     is issued. A trajectory that fails does not affect the others, but an input function that raises an exception, or
@@ -79,16 +80,21 @@ def ensemble(
     >>> ens.failed
     array([], dtype=int64)
     """
-    how = of_call(ensemble, options)
-    job = EnsembleJob.of(model, t_span, n, initial, parameters, inputs, t_eval, how, lanes)
-    executor = Threads(threads, chunk)
-    if not isinstance(model, Model):
-        executor.threads = 1  # pure Python holds the GIL
-    return run_job(job, executor, None if progress is None else arguments.boolean("progress", progress))
+    job = EnsembleJob.of(
+        model, t_span, n, initial, parameters, inputs, t_eval, lanes, of_call(ensemble, options)
+    )
+    bar = Progress(job.count, None if progress is None else arguments.boolean("progress", progress))
+    if executor is None:
+        executor = Threads(threads, chunk)
+        if not isinstance(model, Model):
+            executor.threads = 1  # pure Python holds the GIL
+    elif threads is not None or chunk is not None:
+        raise ArgumentError("threads and chunk are not for a run with its own executor; leave them out")
+    return _run(job, executor, bar)
 
 
-def run_job(job: EnsembleJob, executor: Executor, progress: bool | None = False) -> Ensemble:
-    """Run the trajectories of a job with an executor."""
+def _run(job: EnsembleJob, executor: Executor, bar: Progress) -> Ensemble:
+    """Check the starts of a job, have its trajectories run, and collect them."""
     model = job.model
     if isinstance(model, Model):
         require_core()
@@ -97,7 +103,6 @@ def run_job(job: EnsembleJob, executor: Executor, progress: bool | None = False)
                 model._complete()
     part = job.part()
     check_ensemble(model, job.t_span[0], part.start, part.x0, job.inputs, job.options.smallest_atol)
-    bar = Progress(job.count, progress)
     try:
         interrupted = executor.run(part, bar.show)
     finally:

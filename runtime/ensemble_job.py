@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import arguments
-from . import inputs as signals
+from . import arguments, inputs as signals
 from .base_model import BaseModel
 from .ensemble_start import Columns, Start
 from .errors import INPUT_FAILED, INTERRUPTED, ArgumentError
@@ -84,17 +83,9 @@ class EnsembleJob:
 
     @classmethod
     def of(
-        cls,
-        model: Any,
-        t_span: Any,
-        n: Any,
-        initial: Any,
-        parameters: Any,
-        inputs: Any,
-        t_eval: Any,
+        cls, model: Any, t_span: Any, n: Any, initial: Any, parameters: Any, inputs: Any, t_eval: Any, lanes: Any,
         options: RunOptions,
-        lanes: Any,
-    ) -> EnsembleJob:
+    ) -> EnsembleJob:  # fmt: skip
         """The job of a call of `ensemble`, with its arguments checked, except the starts."""
         if not isinstance(model, BaseModel):
             raise ArgumentError(
@@ -155,7 +146,7 @@ class EnsemblePart:
         error, results = self.core.error, self.results
         interrupted = isinstance(
             error, KeyboardInterrupt
-        )  # raised while an input function ran in this thread
+        )  # it came while an input function ran in this thread
         if interrupted:
             results.status[results.status == INPUT_FAILED] = INTERRUPTED
         elif error is not None:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import arguments, assumptions, consistency
-from . import inputs as signals
+from . import arguments, assumptions, consistency, inputs as signals
 from .declared import solve, terms
 from .errors import ArgumentError
 
@@ -51,17 +50,12 @@ class InitialStates:
     _ensembles: dict[int, Any]
 
     def _columns(
-        self,
-        kernel: str,
-        t: Array,
-        y: Array,
-        p: Array,
-        u: Array,
-        v: Array | None,
-        strict: bool = True,
-        event: int | None = None,
+        self, kernel: str, t: Array, y: Array, p: Array, u: Array, extra: Any, strict: bool = True
     ) -> Array:
-        """Call a kernel over columns, with checked arguments; see `_core.pyx`. Not strict: failing columns are NaN."""
+        """Call a kernel over columns, with checked arguments; see `_core.pyx`. Not strict: failing columns are NaN.
+
+        `extra`: the directions or the index of the event, for a kernel that takes these.
+        """
         raise NotImplementedError
 
     def _inconsistent(self, t0: float, x0: Array, p: list[Array], u: Array, atol: float) -> NDArray[np.intp]:

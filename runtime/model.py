@@ -63,6 +63,8 @@ class Model(ModelCore, BaseModel):
         p has shape (np,) or (np, N), u (nu,) or (nu, N); vectors can also be dicts by name.
     ``jacobian(t, y, p, u=())``, ``jvp(t, y, p, dy, u=())``
         The derivative of `rhs` with respect to y, shape (n, n), and its product with dy, shape (n,).
+    ``call(kernel, t, y, p, u=(), *, dy=None, event=None)``
+        The result of any kernel of the model; `kernels` has their names and the lengths of their results.
     ``evaluate(t, y, p, u=())``
         A dict of every state, declared variable, output, reaction, invariant and residual.
     ``integrate(t_span, initial, parameters, inputs, *, method, rtol, atol, t_eval, dense_output, max_step,
@@ -177,7 +179,8 @@ class Model(ModelCore, BaseModel):
 
         if self.along is not None:
             raise ArgumentError(
-                f"{self.name} has {self.along} as its independent variable; that of an FMU is the time: use another form"
+                f"{self.name} has {self.along} as its independent variable; "
+                "that of an FMU is the time: use another form"
             )
         known = self.example
         first = self.declared if self.has_initial else self.states

@@ -205,9 +205,7 @@ class Solver(Integrator):
             from scipy import integrate
         except ImportError as error:
             raise MissingExtraError(f"a pure-Python run with {self.method.name}", "scipy", "scipy") from error
-        solver_class = getattr(
-            integrate, "Radau" if self.method.name == "radau" else self.method.name.upper()
-        )
+        solver_class = getattr(integrate, SOLVERS[self.method.name])
         last = np.empty(0)
 
         def function(t: float, x: Array) -> Array:
@@ -226,10 +224,12 @@ class Solver(Integrator):
             options["jac"] = jacobian if self.has_jacobian else None
         with np.errstate(all="ignore"):
             solver = solver_class(function, record.at, record.last, end, **options)
+            before = self.njev, self.nlu
             while solver.status == "running":
                 if self.n_steps >= limit:
                     return TOO_MANY_STEPS
                 solver.step()
+                self.njev, self.nlu = before[0] + solver.njev, before[1] + solver.nlu
                 if solver.status == "failed":
                     return STEP_TOO_SMALL if np.isfinite(last).all() else NONFINITE
                 if not np.isfinite(solver.y).all():
@@ -240,8 +240,6 @@ class Solver(Integrator):
                 self.pieces.append(piece)
                 self.ts.append(float(solver.t))
                 record.step(float(solver.t), solver.y.copy(), piece)
-        self.njev += solver.njev
-        self.nlu += solver.nlu
         return OK
 
     def dense(self, t0: float, x0: Array) -> Any:
@@ -252,6 +250,7 @@ class Solver(Integrator):
         return OdeSolution(np.array([t0, *self.ts]), self.pieces)
 
 
+SOLVERS = {"dop853": "DOP853", "rk45": "RK45", "rk23": "RK23", "radau": "Radau", "bdf": "BDF"}
 METHODS = {
     method.name: method
     for method in (
@@ -263,7 +262,7 @@ METHODS = {
         Method("bdf", "SciPy's, orders 1 to 5, implicit, for stiff systems", 5, implicit=True),
     )
 }
-"""The methods of a pure-Python model: SciPy's solvers have SciPy's names in lower case."""
+"""The methods of a pure-Python model."""
 
 
 def integrator(name: str, settings: Settings) -> Integrator:

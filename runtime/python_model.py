@@ -125,31 +125,18 @@ class PythonModel(BaseModel):
         return self._call("jvp", t, y, p, u, dy)
 
     def _columns(
-        self,
-        kernel: str,
-        t: Array,
-        y: Array,
-        p: Array,
-        u: Array,
-        v: Array | None,
-        strict: bool = True,
-        event: int | None = None,
+        self, kernel: str, t: Array, y: Array, p: Array, u: Array, extra: Any, strict: bool = True
     ) -> Array:
-        count = max(len(t), y.shape[1], p.shape[1], u.shape[1], 1 if v is None else v.shape[1])
-        widths = (len(t), y.shape[1], p.shape[1], u.shape[1], 1 if v is None else v.shape[1])
-        if 0 in widths:
-            count = 0
-        if not {*widths} <= {1, count}:
-            raise ArgumentError(
-                f"{self.name}.{kernel}: arguments have different column counts: {sorted({*widths})}"
-            )
         if kernel not in self._entries:
             raise kernel_failed(
                 self.name, self.independent, kernel, UNSUPPORTED, float(t[0]) if len(t) else 0.0, -1
             )
         python, vectorized = self.functions.python[kernel], self.functions.numpy.get(kernel)
-        tables = [y, p, u] if v is None else [y, p, u, v]
-        first = () if event is None else (event,)
+        event = isinstance(extra, int)
+        tables = [y, p, u] if event or extra is None else [y, p, u, extra]
+        widths = [len(t), *(rows.shape[1] for rows in tables)]
+        count = max(widths) if min(widths) else 0
+        first = (extra,) if event else ()
         result = np.full((self._entries[kernel].length, count), math.nan)
         if count > 1 and vectorized is not None and strict:
             with np.errstate(all="ignore"):

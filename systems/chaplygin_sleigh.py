@@ -21,7 +21,7 @@ constants added.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .entry import Example, running_integral
@@ -108,27 +108,12 @@ def closed_form(
 
             panel = 1 / (1 + abs(omega))
         else:
-            s = mp.sqrt(a**2 + k**2)
-            h2 = v**2 - 2 * b * omega * v + (s**2 + b**2) * omega**2
-            tau_0 = mp.asinh((v / omega - b) / s)
-            rate = mp.sign(omega) * a * mp.sqrt(h2) / s**2
-            start = _gudermann(tau_0)
-
-            def spin(t: Any) -> Any:
-                return mp.sign(omega) * mp.sqrt(h2) * mp.sech(tau_0 + rate * t) / s
-
-            def speed(t: Any) -> Any:
-                return (
-                    mp.sign(omega)
-                    * mp.sqrt(h2)
-                    * (b * mp.sech(tau_0 + rate * t) / s + mp.tanh(tau_0 + rate * t))
-                )
+            turning, panel = _turning(a, b, k, phi, omega, v)
+            angles, rates, speeds = map(list, zip(*map(turning, ts), strict=True))
 
             def heading(t: Any) -> tuple[Any, Any]:
-                return phi + s * (_gudermann(tau_0 + rate * t) - start) / a, speed(t)
-
-            angles, rates, speeds = [heading(t)[0] for t in ts], [spin(t) for t in ts], [speed(t) for t in ts]
-            panel = 1 / abs(rate)  # sech has its poles at a distance pi / 2 in tau
+                angle, _, forward = turning(t)
+                return angle, forward
 
         def along(t: Any) -> Any:
             angle, forward = heading(t)
@@ -143,6 +128,25 @@ def closed_form(
             "v": speeds,
             "w": [mp.zero for _ in ts],
         }
+
+
+def _turning(
+    a: Any, b: Any, k: Any, phi: Any, omega: Any, v: Any
+) -> tuple[Callable[[Any], tuple[Any, Any, Any]], Any]:
+    """phi, omega and v at a time, and the time in which they change little, for a and omega that are not zero."""
+    from mpmath import mp
+
+    s = mp.sqrt(a**2 + k**2)
+    h = mp.sign(omega) * mp.sqrt(v**2 - 2 * b * omega * v + (s**2 + b**2) * omega**2)
+    tau_0, rate = mp.asinh((v / omega - b) / s), a * h / s**2
+    start = _gudermann(tau_0)
+
+    def at(t: Any) -> tuple[Any, Any, Any]:
+        tau = tau_0 + rate * t
+        spin = h * mp.sech(tau) / s
+        return phi + s * (_gudermann(tau) - start) / a, spin, b * spin + h * mp.tanh(tau)
+
+    return at, 1 / abs(rate)  # sech has its poles at a distance pi / 2 in tau
 
 
 def _gudermann(tau: Any) -> Any:

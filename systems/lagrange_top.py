@@ -181,16 +181,12 @@ def closed_form_in_angles(
     with mp.workdps(2 * digits + 10):
         i1, i3, m, g, length = (mp.mpf(parameters[name]) for name in PARAMETERS)
         psi, theta, phi, psi_dot, theta_dot, phi_dot = (mp.mpf(initial[name]) for name in ANGLES)
-        if m * g * length <= 0:
-            raise ValueError("closed_form: the centre of mass must be on the positive axis: m g l > 0")
         u, across = mp.cos(theta), mp.sin(theta)
         spin = phi_dot + psi_dot * u
         s = i3 * spin
         p = i1 * psi_dot * across**2 + s * u
-        if abs(abs(p) - abs(s)) < mp.mpf(10) ** (-digits) * (abs(p) + abs(s)) or across == 0:
-            raise ValueError(
-                "closed_form: the vertical momentum equals the spin momentum in magnitude; the top can become upright"
-            )
+        upright = abs(abs(p) - abs(s)) < mp.mpf(10) ** (-digits) * (abs(p) + abs(s)) or across == 0
+        _require_closed_form(m * g * length, upright)
         beta = 2 * m * g * length / i1
         epsilon = theta_dot**2 + (psi_dot * across) ** 2 + beta * u
         cubic = [beta, -epsilon - (s / i1) ** 2, 2 * p * s / i1**2 - beta, epsilon - (p / i1) ** 2]
@@ -198,25 +194,19 @@ def closed_form_in_angles(
         k, rate = (u2 - u1) / (u3 - u1), mp.sqrt(beta * (u3 - u1)) / 2
         phase = mp.atan2(mp.sqrt(max(u - u1, 0)), mp.sqrt(max(u2 - u, 0)))  # 0 in a steady precession
         chi_0 = mp.ellipf(-phase if theta_dot > 0 else phase, k)
-        full = 2 * mp.ellipk(k)
 
         def third(amplitude: Any, end: Any) -> Any:
             """The integral of dt / (1 - end u), end = 1 or -1, up to the amplitude."""
             n = end * (u2 - u1) / (1 - end * u1)
             return mp.ellippi(n, amplitude, k) / ((1 - end * u1) * rate)
 
-        def amplitude_at(chi: Any) -> Any:
-            turns = mp.nint(chi / full)
-            rest = chi - turns * full
-            return mp.pi * turns + mp.atan2(mp.ellipfun("sn", rest, m=k), mp.ellipfun("cn", rest, m=k))
-
-        first = amplitude_at(chi_0)
+        first = _amplitude(chi_0, k)
         drift = s / i3 - s / i1
         motion: dict[str, list[Any]] = {name: [] for name in ANGLES}
         for t in (mp.mpf(t) for t in times):
             chi = chi_0 + rate * t
             sn, cn, dn = (mp.ellipfun(name, chi, m=k) for name in ("sn", "cn", "dn"))
-            now = amplitude_at(chi)
+            now = _amplitude(chi, k)
             u = u1 + (u2 - u1) * sn**2
             both = (p + s) / i1 * (third(now, -1) - third(first, -1)) + drift * t
             apart = (p - s) / i1 * (third(now, 1) - third(first, 1)) - drift * t
@@ -233,6 +223,26 @@ def closed_form_in_angles(
             for name, value in zip(motion, values, strict=True):
                 motion[name].append(value)
         return motion
+
+
+def _require_closed_form(couple: Any, upright: bool) -> None:
+    """Raise ValueError where the solution by elliptic functions does not hold."""
+    if couple <= 0:
+        raise ValueError("closed_form: the centre of mass must be on the positive axis: m g l > 0")
+    if upright:
+        raise ValueError(
+            "closed_form: the vertical momentum equals the spin momentum in magnitude; the top can become upright"
+        )
+
+
+def _amplitude(chi: Any, k: Any) -> Any:
+    """Jacobi's amplitude am(chi | k), continuous in chi."""
+    from mpmath import mp
+
+    full = 2 * mp.ellipk(k)
+    turns = mp.nint(chi / full)
+    rest = chi - turns * full
+    return mp.pi * turns + mp.atan2(mp.ellipfun("sn", rest, m=k), mp.ellipfun("cn", rest, m=k))
 
 
 def example(angles: bool = False) -> Example:

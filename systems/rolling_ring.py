@@ -92,19 +92,15 @@ def _tilting(x: Any, rates: Any, parameters: Any) -> Any:
     ) / 2
 
 
-def system(tilt: bool = False) -> System:
-    """The declaration; masses in kg, moments in kg m^2, the motor's couple C in N m."""
+def _outputs(x: Any, rates: Any, parameters: Any, couple: Any) -> dict[str, Any]:
+    """The reactions of the upright ring, and functions that are constant along its motion."""
     import sympy as sp
 
     import chaplygin as cg
 
-    coordinates = cg.coordinates("x y psi theta phi" + " tilt" * tilt)
-    x, y, psi, theta, phi = coordinates[:5]
-    rates = [cg.rate(q) for q in coordinates]
-    x_dot, y_dot, psi_dot, theta_dot, phi_dot = rates[:5]
-    parameters = cg.parameters("m1 m2 R I1 J1 I2 J2", positive=True)
+    psi, theta, phi = x[2:5]
+    psi_dot, theta_dot, phi_dot = rates[2:5]
     m1, m2, radius, i1, j1, i2, j2 = parameters
-    couple = cg.parameters("C")
     m = m1 + m2
     s, c = sp.sin(theta), sp.cos(theta)
     p_phi = j2 * (phi_dot + psi_dot * c)
@@ -116,6 +112,31 @@ def system(tilt: bool = False) -> System:
     psi_2 = -(2 * i2 * s * c * theta_dot * psi_dot + turned_over) / (i1 + i2 * s**2)
     phi_2 = couple / j2 - psi_2 * c + psi_dot * theta_dot * s
     energy = (inertia * theta_dot**2 + (i1 + i2 * s**2) * psi_dot**2 + p_phi**2 / j2) / 2
+    return {
+        "X": m * radius * (theta_2 * sp.cos(psi) - theta_dot * psi_dot * sp.sin(psi)),
+        "Y": m * radius * (theta_2 * sp.sin(psi) + theta_dot * psi_dot * sp.cos(psi)),
+        "M": -inertia * theta_dot * psi_dot
+        + j2 * (phi_2 * s + phi_dot * theta_dot * c)
+        + (j2 - i2) * (psi_2 * s * c + psi_dot * theta_dot * (c**2 - s**2)),
+        "turning_momentum": p_psi,
+        "spin_momentum_less_impulse": p_phi - couple * cg.time,
+        "energy_less_work": energy - couple * phi,
+    }
+
+
+def system(tilt: bool = False) -> System:
+    """The declaration; masses in kg, moments in kg m^2, the motor's couple C in N m."""
+    import sympy as sp
+
+    import chaplygin as cg
+
+    coordinates = cg.coordinates("x y psi theta phi" + " tilt" * tilt)
+    x, y, psi, theta, phi = coordinates[:5]
+    rates = [cg.rate(q) for q in coordinates]
+    x_dot, y_dot, _, theta_dot, phi_dot = rates[:5]
+    parameters = cg.parameters("m1 m2 R I1 J1 I2 J2", positive=True)
+    m1, m2, radius, i1, j1, i2, j2 = parameters
+    couple = cg.parameters("C")
     point = {**PARAMETERS, **INITIAL, **_UPRIGHT}
     return cg.System(
         "rolling_ring_tilt" if tilt else "rolling_ring",
@@ -127,16 +148,7 @@ def system(tilt: bool = False) -> System:
             y_dot - radius * theta_dot * sp.sin(psi),
             *rates[5:],
         ],
-        outputs={
-            "X": m * radius * (theta_2 * sp.cos(psi) - theta_dot * psi_dot * sp.sin(psi)),
-            "Y": m * radius * (theta_2 * sp.sin(psi) + theta_dot * psi_dot * sp.cos(psi)),
-            "M": -inertia * theta_dot * psi_dot
-            + j2 * (phi_2 * s + phi_dot * theta_dot * c)
-            + (j2 - i2) * (psi_2 * s * c + psi_dot * theta_dot * (c**2 - s**2)),
-            "turning_momentum": p_psi,
-            "spin_momentum_less_impulse": p_phi - couple * cg.time,
-            "energy_less_work": energy - couple * phi,
-        },
+        outputs=_outputs(coordinates, rates, parameters, couple),
         units={
             x: "m",
             y: "m",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,9 +23,42 @@ def background() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A cache and a compiler for builds in two stages, in a folder of their own."""
+    from staged_builds import LIMIT, Place
+
+    from chaplygin.codegen.build import stages
+
+    made = Place(tmp_path)
+    for name in ("CC", "CHAPLYGIN_CACHE"):
+        monkeypatch.setenv(name, made.environment[name])
+    yield made
+    made.tell()
+    for build in list(stages._running.values()):
+        build.thread.join(LIMIT)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Slow tests have a longer time limit."""
     limit = float(config.getini("timeout") or 0) if config.pluginmanager.hasplugin("timeout") else 0.0
     for item in items:
         if limit and item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(6 * limit))
+
+
+SPREAD = ("test_random_systems.py",)
+"""Files whose tests, independent and long, are distributed one by one by `--dist loadfile`."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """As pytest-xdist, but for the files in `SPREAD`."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = str(super()._split_scope(nodeid))
+            return nodeid if file.endswith(SPREAD) else file
+
+    return Scheduling(config, log) if config.getoption("dist") == "loadfile" else None

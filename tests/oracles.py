@@ -18,6 +18,7 @@ import sympy as sp
 from sympy.physics.mechanics import (
     KanesMethod,
     LagrangesMethod,
+    Lagrangian as lagrangian,
     Particle,
     Point,
     ReferenceFrame,
@@ -25,7 +26,6 @@ from sympy.physics.mechanics import (
     dynamicsymbols,
     inertia,
 )
-from sympy.physics.mechanics import Lagrangian as lagrangian
 
 
 @dataclass(frozen=True)

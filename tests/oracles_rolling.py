@@ -15,13 +15,13 @@ from oracles import Oracle, from_kane, numeric_oracle, rates_of
 from sympy.physics.mechanics import (
     KanesMethod,
     LagrangesMethod,
+    Lagrangian as lagrangian,
     Point,
     ReferenceFrame,
     RigidBody,
     dynamicsymbols,
     inertia,
 )
-from sympy.physics.mechanics import Lagrangian as lagrangian
 
 
 @cache

@@ -20,8 +20,7 @@ import pytest
 from hand_written import Shape, call_rhs, loaded, pointer, sources
 
 import chaplygin
-from chaplygin.codegen.build import cache
-from chaplygin.codegen.build import toolchain as compilers
+from chaplygin.codegen.build import cache, toolchain as compilers
 from chaplygin.codegen.build.extension import build
 from chaplygin.codegen.build.toolchain import BuildError, NoCompilerError, cpu_features, find_compiler
 from chaplygin.codegen.emit.cython_module import module_files
@@ -300,11 +299,13 @@ def test_other_cython_code_can_cimport_the_kernels(tmp_path: Path, full: bool) -
     calls.append("jvp(0.0, p, p, NULL, x, out, NULL), out[0], out[1]")
     calls.append("reset(3, 0.0, x, p, NULL, out, NULL), out[0], out[1]")
     user = (
-        "from oscillator cimport rhs, table, cg_model_t\n"
+        "from oscillator cimport rhs, table, cg_kernel\n"
         f"from oscillator cimport jvp, reset, {', '.join(ALIKE)}\n"
         "def force(double q, double k):\n"
         "    cdef double[2] x = [q, 0.0], p = [1.0, k], out = [0.0, 0.0]\n"
         "    cdef int status = rhs(0.0, x, p, NULL, out, NULL)\n"
+        "    assert cg_kernel(table(), b'rhs').length == table().n_states == 2\n"
+        "    assert cg_kernel(table(), b'outputs') == NULL\n"
         "    return status, out[1], <size_t>table()\n"
         "def others():\n"
         "    cdef double[2] x = [1.0, 5.0], p = [1.0, 2.0], out = [0.0, 0.0]\n"
@@ -316,16 +317,17 @@ def test_other_cython_code_can_cimport_the_kernels(tmp_path: Path, full: bool) -
         f"assert user.others() == {wanted}, user.others()"
     )
     (tmp_path / "user.pyx").write_text(user)
-    for file in ("oscillator.pxd", path.name):
+    for file in ("oscillator.pxd", "cg_kernels.pxi", "cg_model.pxi", path.name):
         (tmp_path / file).write_bytes((path.parent / file).read_bytes())
     from Cython.Compiler.Main import CompilationOptions, compile_single, default_options
 
-    runtime = Path(compilers.__file__).parents[2] / "runtime"
-    include = [str(tmp_path), str(runtime / "core")]
-    options = CompilationOptions(default_options, include_path=include, language_level=3)
+    options = CompilationOptions(default_options, include_path=[str(tmp_path)], language_level=3)
     assert compile_single(str(tmp_path / "user.pyx"), options, full_module_name="user").num_errors == 0
     compiler = find_compiler()
-    headers = [f"-I{sysconfig.get_path('include')}", f"-I{runtime / 'c'}"]
+    headers = [
+        f"-I{sysconfig.get_path('include')}",
+        f"-I{Path(compilers.__file__).parents[2] / 'runtime' / 'c'}",
+    ]
     target = "user" + path.name.partition(".")[1] + path.name.partition(".")[2]
     command = [
         *compiler.command,
@@ -340,8 +342,8 @@ def test_other_cython_code_can_cimport_the_kernels(tmp_path: Path, full: bool) -
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
 
 
-def test_the_table_of_kernels_is_that_of_the_headers() -> None:
-    """The slots of `cg_model_t` are those of the table, in its order, and the .pxi exports a function for each."""
+def test_the_table_of_kernels_is_that_of_the_header() -> None:
+    """The slots of `cg_model_t` are those of the table, in its order."""
     runtime = Path(compilers.__file__).parents[2] / "runtime"
     header = (runtime / "c" / "chaplygin.h").read_text(encoding="utf-8")
     table = header[header.index("typedef struct cg_model {") : header.index("} cg_model_t;")]
@@ -349,13 +351,6 @@ def test_the_table_of_kernels_is_that_of_the_headers() -> None:
     rows = [row for row in KERNELS if row.slot]
     kinds = {"state": "kernel", "declared": "kernel", "direction": "jvp", "event": "reset"}
     assert slots == [(kinds[row.takes], row.slot) for row in rows]
-    exported = (runtime / "core" / "cg_kernels.pxi").read_text(encoding="utf-8")
-    declared = exported[exported.index("struct cg_model_t:") : exported.index("cg_kernel(const")]
-    assert re.findall(r"^        cg_(kernel|jvp|reset)_t (\w+)$", declared, re.M) == slots
-    functions = re.findall(
-        r"^cdef inline int (\w+)\([^)]*\)[^:]*:\n    return .* table\(\)\.(\w+)\(", exported, re.M
-    )
-    assert functions == [(row.name, row.slot) for row in rows]
 
 
 def test_a_template_takes_all_its_values_and_no_others() -> None:
@@ -387,13 +382,14 @@ def test_a_model_name_is_an_identifier(name: str) -> None:
 
 
 def test_emitted_shells_carry_their_origin_and_no_path() -> None:
-    for file, text in module_files(
-        Shape("oscillator", digest="12ab"), "chaplygin emit oscillator --form lagrange"
-    ).items():  # type: ignore[arg-type]
+    texts = module_files(Shape("oscillator", digest="12ab"), COMMAND)  # type: ignore[arg-type]
+    assert len(texts) == 6
+    for file, text in texts.items():
+        own = file.startswith("oscillator")
+        template = file.replace("oscillator", "model")
         first = text.splitlines()[:3]
-        assert f"model.{file.partition('.')[2]}.in" in first[0]
+        assert f" {template}.in." in first[0]
         assert "Do not edit" in first[0]
-        assert "12ab" in first[1]
-        assert "chaplygin emit oscillator --form lagrange" in first[2]
+        assert not own or ("12ab" in first[1] and COMMAND in first[2])
         assert "/home" not in text
         assert "$" not in text

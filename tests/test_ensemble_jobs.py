@@ -18,7 +18,6 @@ from test_runtime_python import kernels
 
 import chaplygin as cg
 from chaplygin.runtime import PythonModel, executors
-from chaplygin.runtime.ensemble import run_job
 from chaplygin.runtime.ensemble_job import EnsembleJob, EnsemblePart, Results
 from chaplygin.runtime.options import RunOptions
 
@@ -65,10 +64,8 @@ def torque(t: float, y: Any) -> float:
     return 0.1 * float(np.cos(t + y[0]))
 
 
-def job(
-    m: Any, given: Sequence[Any], t_eval: Any = None, span: tuple[float, float] = (0.0, 2.0), **options: Any
-) -> Any:
-    return EnsembleJob.of(m, span, N, *given, t_eval, RunOptions(**options), None)
+def job(m: Any, given: Sequence[Any], **options: Any) -> EnsembleJob:
+    return EnsembleJob.of(m, (0.0, 2.0), N, *given, None, None, RunOptions(**options))
 
 
 def sleigh(tau: Any = None) -> list[Any]:
@@ -117,7 +114,7 @@ def case(request: pytest.FixtureRequest) -> Any:
 def test_ranges_in_any_order_have_the_bits_of_the_whole(case: Any, t_eval: Any, order: Any) -> None:
     m, given, options = case
     whole = cg.ensemble(m, (0.0, 2.0), N, *given, t_eval=t_eval, **options)
-    parts = run_job(job(m, given, t_eval, **options), Pieces(order))
+    parts = cg.ensemble(m, (0.0, 2.0), N, *given, t_eval=t_eval, executor=Pieces(order), **options)
     assert_same(whole, parts)
     assert parts.lanes in (1, whole.lanes)
     for name, times in whole.t_events.items():
@@ -137,7 +134,7 @@ def test_starts_that_are_computed_have_the_same_bits_in_any_range(name: str, for
     assert m.has_initial
     start = {**entry.initial, varied: entry.initial[varied] + np.linspace(0, 0.1, N)}
     whole = cg.ensemble(m, (0.0, 1.0), N, start, entry.parameters)
-    parts = run_job(job(m, [start, entry.parameters, None], span=(0.0, 1.0)), Pieces((1, 2, 0)))
+    parts = cg.ensemble(m, (0.0, 1.0), N, start, entry.parameters, executor=Pieces((1, 2, 0)))
     assert_same(whole, parts)
     assert all(np.array_equal(whole.parameters[n], parts.parameters[n]) for n in m.parameters)
 
@@ -146,7 +143,7 @@ def test_a_pure_python_model_runs_as_a_job() -> None:
     m = PythonModel(kernels(), quiet=True)
     given = [[1.0, 0.0], np.array([np.ones(N), np.linspace(1, 4, N)]), [0.0]]
     whole = cg.ensemble(m, (0, 1), N, *given)
-    assert_same(whole, run_job(job(m, given, span=(0.0, 1.0)), Pieces((0, 1, 2))))
+    assert_same(whole, cg.ensemble(m, (0, 1), N, *given, executor=Pieces((0, 1, 2))))
 
 
 def test_two_processes_run_the_halves_of_a_pickled_job() -> None:
@@ -161,9 +158,11 @@ def test_two_processes_run_the_halves_of_a_pickled_job() -> None:
     driven = cg.example("harmonic_oscillator", driven=True).system.compile(wait=True)
     other = [{"x": np.linspace(-1, 1, N), "x_dot": 0.0}, {"m": 1.0, "k": 4.0}, {"F": torque}]
     for found, arguments in ((m, given), (driven, other)):
-        whole = cg.ensemble(found, (0.0, 2.0), N, *arguments, method="vern9", rtol=1e-11)
         processes = Processes()
-        parts = run_job(job(found, arguments, method="vern9", rtol=1e-11), processes)
+        whole, parts = (
+            cg.ensemble(found, (0.0, 2.0), N, *arguments, method="vern9", rtol=1e-11, executor=executor)
+            for executor in (None, processes)
+        )
         assert_same(whole, parts)
         assert len({os.getpid(), *processes.ids}) == 3
 
@@ -184,6 +183,14 @@ def test_one_piece_of_work_starts_no_thread(monkeypatch: pytest.MonkeyPatch) -> 
     assert cg.ensemble(model("sleigh"), (0, 3000), 1, *one, threads=4).success
     assert cg.ensemble(model("sleigh"), (0, 300), N, start, parameters, inputs, threads=4, chunk=N).success
     assert threading.active_count() == before
+
+
+def test_threads_belong_to_the_executor_that_uses_them() -> None:
+    for options in ({"threads": 2}, {"chunk": 3}):
+        with pytest.raises(
+            cg.ArgumentError, match="threads and chunk are not for a run with its own executor"
+        ):
+            cg.ensemble(model("sleigh"), (0, 1), N, *sleigh(), executor=Pieces((0, 1, 2)), **options)
 
 
 def test_an_error_in_another_place_comes_through() -> None:

@@ -16,8 +16,7 @@ from lane_models import N, assert_same, assert_single, case
 from runtime_models import ctrl_c_after, hybrid, model, needs_core
 
 import chaplygin as cg
-from chaplygin.runtime import core_available, executors
-from chaplygin.runtime import lanes as lanes_of
+from chaplygin.runtime import core_available, executors, lanes as lanes_of
 
 WIDEST = 1
 if core_available():

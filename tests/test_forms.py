@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -210,6 +211,28 @@ def test_forms_that_do_not_fit(form: str, options: dict[str, object], words: str
         system.equations(form, **options)
 
 
+def test_the_row_of_a_form_says_what_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def derive(system: cg.System, sign: int = 1) -> EquationNodes:
+        return replace(poincare.derive(system), form="mine", options={"sign": sign})
+
+    module = SimpleNamespace(FORM=Form("mine", derive, constrained))
+    monkeypatch.setitem(sys.modules, f"{forms.__name__}.mine", module)
+    monkeypatch.setattr(forms, "FORMS", (*forms.FORMS, "mine"))
+    assert forms.forms()[-1] == "mine"
+    assert set(forms.options_of("mine")) == {"sign"}
+    free = cg.System("free", coordinates=[Q1], kinetic=RATES[0] ** 2)
+    assert free.equations("mine", sign=-1).options == {"sign": -1}
+    with pytest.raises(FormError, match="form 'mine' has no option 'along'; its options: sign"):
+        free.equations("mine", along=Q1)
+    held = cg.System("held", coordinates=[Q1, Q2, Q3], kinetic=KINETIC, constraints=CONSTRAINTS)
+    with pytest.raises(FormError, match=r"mine does not fit 'held': .*no constraints.*use 'maggi'"):
+        held.equations("mine")
+    floor = cg.Coulomb("floor", slip=RATES[0], normal=1, mu=0.1)
+    rubbing = cg.System("rubbing", coordinates=[Q1], kinetic=RATES[0] ** 2, contacts=[floor])
+    with pytest.raises(FormError, match=r"'no dry friction' fails.*floor.*use 'lagrange'"):
+        rubbing.equations("mine")
+
+
 def test_more_forms_that_do_not_fit() -> None:
     top = cg.example("heavy_top").system
     with pytest.raises(FormError, match="the velocities are the coordinate rates"):
@@ -295,25 +318,3 @@ def test_holonomic_equations() -> None:
             holonomic=[x - y],
             example={x: 2, y: 1},
         )
-
-
-def test_a_form_says_which_options_contacts_and_constraints_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    def derive(system: cg.System, sign: int = 1) -> EquationNodes:
-        return replace(poincare.derive(system), form="other", options={"sign": sign})
-
-    monkeypatch.setattr(forms, "FORMS", (*forms.FORMS, Form("other", derive, constrained)))
-    r, phi = cg.coordinates("r phi")
-    kinetic = (cg.rate(r) ** 2 + r**2 * cg.rate(phi) ** 2) / 2
-
-    def particle(**more: Any) -> cg.System:
-        return cg.System("particle", coordinates=[r, phi], kinetic=kinetic, example={r: 1}, **more)
-
-    assert forms.forms()[-1] == "other"
-    assert particle().equations("other", sign=-1).options == {"sign": -1}
-    with pytest.raises(FormError, match="form 'other' has no option 'along'; its options: sign"):
-        particle().equations("other", along="r")
-    with pytest.raises(FormError, match=r"other does not fit.*no constraints.*use 'maggi'"):
-        particle(constraints=[cg.rate(r)]).equations("other")
-    floor = cg.Coulomb("floor", slip=cg.rate(phi), normal=1, mu=0.1)
-    with pytest.raises(FormError, match=r"'no dry friction' fails.*floor.*use 'lagrange'"):
-        particle(contacts=[floor]).equations("other")

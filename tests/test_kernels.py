@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runtime_models import model as by_hand
-from runtime_models import needs_core
+from runtime_models import model as by_hand, needs_core
 
 import chaplygin as cg
 from chaplygin.codegen.emit.python_backend import python_model

@@ -20,8 +20,7 @@ from test_c_lanes import ROOT, RUNTIME, flags_of, need
 
 import chaplygin as cg
 from chaplygin.codegen.build.toolchain import Compiler
-from chaplygin.runtime import ArgumentError, core_available, ensemble_job
-from chaplygin.runtime import lanes as libraries
+from chaplygin.runtime import ArgumentError, core_available, ensemble_job, lanes as libraries
 from chaplygin.runtime.lanes import lane_set
 
 if core_available():

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
+import shutil
+import subprocess
+import sys
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from documents import ROOT
 from runtime_models import model, needs_core
 from test_runtime_python import kernels
 
@@ -121,6 +127,58 @@ def test_numbers_of_any_type_give_the_same_run() -> None:
         assert np.array_equal(sol.t, right.t)
         assert np.array_equal(sol.y, right.y)
         assert np.array_equal(sol._repeat().y, right.y)
+
+
+NEW_OPTION = """
+import inspect
+import numpy as np
+import chaplygin as cg
+from chaplygin.codegen.emit.python_backend import python_model
+
+system = cg.example("harmonic_oscillator").system
+model, pure = system.compile(wait=True), python_model(system.equations().program, quiet=True)
+given = {"x": 1.0, "x_dot": 0.0}, {"m": 1.0, "k": 4.0}
+for m in (model, pure):
+    for function in (m.integrate, m.stepper, cg.ensemble):
+        assert inspect.signature(function).parameters["margin"].default == 0.5
+    right, sol = m.integrate((0, 1), *given), m.integrate((0, 1), *given, margin=0.25)
+    assert np.array_equal(sol.y, right.y) and np.array_equal(sol._repeat().y, right.y)
+    m.stepper(*given, margin=0.25).advance(1)
+    ens = cg.ensemble(m, (0, 1), 2, *given, margin=0.25)
+    assert np.array_equal(ens.rerun(0, margin=0.75).y, right.y)
+    try:
+        m.integrate((0, 1), *given, margins=0.25)
+    except TypeError as error:
+        assert "did you mean margin?" in str(error)
+    else:
+        raise AssertionError
+"""
+
+
+def test_a_new_option_is_one_field_and_its_type(tmp_path: Path) -> None:
+    """Every function that runs a model lists it and takes it; what it does is up to whoever reads it."""
+    package = tmp_path / "chaplygin"
+    shutil.copytree(ROOT / "src" / "chaplygin", package)
+    for folder in ("codegen", "runtime", "systems", "templates"):
+        shutil.copytree(ROOT / folder, package / folder)
+    path = package / "runtime" / "options.py"
+    field, kind = '    paradox: str = "stop"\n', "    paradox: str\n"
+    text = path.read_text(encoding="utf-8")
+    assert (text.count(field), text.count(kind)) == (1, 1)
+    text = text.replace(field, field + "    margin: float = 0.5\n").replace(
+        kind, kind + "    margin: float\n"
+    )
+    path.write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", NEW_OPTION],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_options_are_frozen() -> None:

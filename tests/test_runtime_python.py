@@ -227,6 +227,7 @@ def test_failures_of_every_method(pure: PythonModel, method: str) -> None:
     assert (singular.status, singular.t.tolist()) == (-1, [0.0])
     limited = pure.integrate((0, 1), [1.0, 0.0], [1.0, 4.0], [0.0], method=method, max_steps=2)
     assert (limited.status, len(limited.t)) == (-4, 3)
+    assert (limited.njev > 0) == (limited.nlu > 0) == pure.methods[method].implicit
     late = pure.integrate((1e16, 1e16 + 100), [1.0, 0.0], [1.0, 4.0], [0.0], method=method)
     assert (late.status, late.t.tolist()) == (-3, [1e16])
 

@@ -12,8 +12,7 @@ from runtime_models import EVENTS, model, needs_core
 from test_runtime_python import kernels
 
 import chaplygin as cg
-from chaplygin.runtime import ArgumentError, PythonModel
-from chaplygin.runtime import lanes as lanes_of
+from chaplygin.runtime import ArgumentError, PythonModel, lanes as lanes_of
 from chaplygin.runtime.ensemble_job import EnsembleJob, Results
 from chaplygin.runtime.inputs import parse
 from chaplygin.runtime.options import RunOptions

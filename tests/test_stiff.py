@@ -12,8 +12,7 @@ import pytest
 import sympy as sp
 from oracle_rodas5p import OracleModel
 from order_conditions import Tree, density, trees
-from runtime_models import model as hand_written
-from runtime_models import needs_core
+from runtime_models import model as hand_written, needs_core
 
 import chaplygin as cg
 from chaplygin.codegen.emit.python_backend import python_kernels

@@ -1,31 +1,26 @@
 """A model runs before its build is complete, switches to the complete one in the background, and no bit changes.
 
-The compiler is a script, given by `$CC`, that records its calls; compilation in the second stage waits, or
-fails, as long as a file says so. To save time it does not optimise the second stage unless told to.
+The compiler is a script (`staged_builds`) that records its calls; compilation in the second stage waits, or fails, as
+long as a file says so. To save time it does not optimise the second stage unless told to.
 """
 
 from __future__ import annotations
 
 import ctypes
 import json
-import multiprocessing
 import os
 import pickle
-import shutil
-import signal
-import subprocess
 import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from runtime_models import needs_core
+from staged_builds import LIMIT, Place, bits, oscillator, until
 
 import chaplygin as cg
 from chaplygin.codegen.build import stages
@@ -38,125 +33,6 @@ pytestmark = [
     pytest.mark.usefixtures("background"),
     pytest.mark.skipif(os.name != "posix", reason="the compiler is a shell script"),
 ]
-
-LIMIT = 60.0
-"""Seconds after which a test gives up waiting."""
-
-COMPILER = """#!/bin/sh
-echo "$*" >> "{folder}/calls"
-[ "$*" = --version ] && exec "{real}" "$@"
-case "$*" in
-*-DCHAPLYGIN_INLINE_METHODS*|*_wrapper.c*)
-    echo $$ >> "{folder}/late"
-    while [ -e "{folder}/hold" ]; do sleep 0.02; done
-    [ -e "{folder}/fail" ] && {{ echo "model.c:1:1: error: no room" >&2; exit 1; }}
-    [ -e "{folder}/optimise" ] || exec "{real}" "$@" -O0 ;;
-*)  [ -e "{folder}/fail-early" ] && {{ echo "model.c:1:1: error: no room" >&2; exit 1; }} ;;
-esac
-exec "{real}" "$@"
-"""
-
-RUN = """
-import chaplygin as cg
-example = cg.example("harmonic_oscillator")
-model = example.system.compile()
-solution = model.integrate((0, 1), example.initial, example.parameters)
-assert solution.success
-import sys
-print(model.has_inlined_methods, solution.y.tobytes().hex(), "Cython" in sys.modules, flush=True)
-"""
-
-
-class Place:
-    """A folder with a cache, the compiler, and the files that tell the compiler what to do."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.cache = folder, folder / "models"
-        self.compiler = folder / "cc-in-stages"
-        real = next(found for name in ("cc", "gcc", "clang") if (found := shutil.which(name)))
-        self.compiler.write_text(COMPILER.format(folder=folder, real=real))
-        self.compiler.chmod(0o755)
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return {**os.environ, "CC": str(self.compiler), "CHAPLYGIN_CACHE": str(self.cache)}
-
-    def tell(self, *words: str) -> None:
-        """Set from now on: "hold", "fail" or "optimise" in the second stage, or "fail-early" in the first."""
-        for word in ("hold", "fail", "optimise", "fail-early"):
-            file = self.folder / word
-            file.touch() if word in words else file.unlink(missing_ok=True)
-
-    def calls(self) -> list[str]:
-        """The arguments of each compiler call, except `--version`."""
-        log = self.folder / "calls"
-        lines = log.read_text().splitlines() if log.exists() else []
-        return [line for line in lines if line != "--version"]
-
-    def late(self) -> list[int]:
-        """The compiler calls of the second stage, including finished ones."""
-        log = self.folder / "late"
-        return [int(line) for line in log.read_text().split()] if log.exists() else []
-
-    def compiled(self, what: str) -> int:
-        """How often a file with `what` in its name was compiled."""
-        return sum(f" -c {name}" in call for call in self.calls() for name in [what])
-
-    def entries(self) -> list[Path]:
-        """The modules in the cache."""
-        return sorted(self.cache.glob(f"[0-9a-f]*/*{EXTENSION_SUFFIXES[0]}"))
-
-    def unfinished(self) -> list[Path]:
-        """Folders of unfinished builds."""
-        return sorted(self.cache.glob(".making-*"))
-
-    def start(self, code: str, **more: Any) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-c", code],
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=self.folder,
-            **more,
-        )
-
-
-def until(condition: Callable[[], Any]) -> Any:
-    """Wait until `condition` returns something true, and return it."""
-    end = time.monotonic() + LIMIT
-    while time.monotonic() < end:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.02)
-    raise AssertionError("waited in vain")
-
-
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    made = Place(tmp_path)
-    for name in ("CC", "CHAPLYGIN_CACHE"):
-        monkeypatch.setenv(name, made.environment[name])
-    yield made
-    made.tell()
-    for build in list(stages._running.values()):
-        build.thread.join(LIMIT)
-
-
-def oscillator(**options: Any) -> tuple[Any, Any]:
-    example = cg.example("harmonic_oscillator")
-    return example, example.system.compile(**options)
-
-
-def bits(solution: Any) -> tuple[bytes, bytes, int, int, int]:
-    return (
-        solution.t.tobytes(),
-        solution.y.tobytes(),
-        solution.nfev,
-        solution.n_steps,
-        solution.status,
-    )
 
 
 def test_the_first_run_needs_neither_the_methods_nor_cython(place: Place) -> None:
@@ -333,27 +209,6 @@ def test_what_is_waited_for_does_not_wait_for_its_turn(place: Place, monkeypatch
     assert first.has_inlined_methods
 
 
-def test_what_waits_for_its_turn_does_not_hold_up_other_processes(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(stages, "_turns", stages._Turns(0))
-    _, model = oscillator()
-    other = place.start(RUN)
-    try:
-        _, err = other.communicate(timeout=LIMIT)
-    finally:
-        other.kill()
-    assert other.returncode == 0, err
-    assert len(place.entries()) == 1
-    assert not model.has_inlined_methods
-    before = place.compiled("harmonic_oscillator_wrapper.c")
-    assert (
-        Path(model.owner.__file__) == place.entries()[0]
-    )  # waits, and takes what the other process has built
-    assert model.has_inlined_methods
-    assert place.compiled("harmonic_oscillator_wrapper.c") == before == 1
-
-
 def test_who_waits_for_a_build_for_long_is_told(place: Place, capfd: pytest.CaptureFixture[str]) -> None:
     place.tell("hold")
     _, model = oscillator()
@@ -469,145 +324,3 @@ def test_where_python_cannot_be_started_again(place: Place, monkeypatch: pytest.
     monkeypatch.setattr(sys, "executable", "/usr/bin/embedding-program")
     _, model = oscillator()
     assert model.has_inlined_methods
-
-
-def test_a_second_process_waits_and_compiles_nothing(place: Place) -> None:
-    place.tell("hold")
-    example, model = oscillator()
-    mine = model.integrate((0, 1), example.initial, example.parameters)
-    until(lambda: place.compiled("harmonic_oscillator_wrapper.c"))
-    second = place.start(RUN)
-    with pytest.raises(subprocess.TimeoutExpired):
-        second.wait(1.5)
-    before = len(place.calls())
-    place.tell()
-    out, err = second.communicate(timeout=LIMIT)
-    assert out.split() == ["True", mine.y.tobytes().hex(), "False"], err
-    assert model.owner.__file__
-    assert len(place.calls()) == before + 1  # the link of the first
-    assert "still compiling" not in err
-
-
-def test_the_end_of_a_process_waits_for_the_build(place: Place) -> None:
-    place.tell("hold")
-    process = place.start(RUN)
-    assert process.stdout is not None
-    assert process.stderr is not None
-    line = process.stdout.readline().split()
-    assert (line[0], line[2]) == ("False", "False"), "the methods were there, or Cython was imported"
-    assert "still compiling harmonic_oscillator" in process.stderr.readline()
-    assert place.entries() == []
-    place.tell()
-    out, err = process.communicate(timeout=LIMIT)
-    assert (process.returncode, out, err) == (0, "", "")
-    assert len(place.entries()) == 1
-    assert place.unfinished() == []
-
-
-def test_ctrl_c_at_the_end_abandons_the_build(place: Place) -> None:
-    place.tell("hold")
-    process = place.start("import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n" + RUN)
-    assert process.stderr is not None
-    assert "still compiling" in process.stderr.readline()
-    until(lambda: len(place.late()) == 2)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=LIMIT)
-    assert (process.returncode, err) == (0, "")
-    assert place.entries() == place.unfinished() == []
-    for compiler in place.late():
-        with pytest.raises(ProcessLookupError):
-            os.kill(compiler, 0)
-    place.tell()
-    out, err = place.start(RUN).communicate(timeout=LIMIT)
-    assert out.split()[0] == "False", err
-    assert len(place.entries()) == 1
-
-
-def test_ctrl_c_during_a_run_does_not_reach_the_build(place: Place) -> None:
-    place.tell("hold")
-    _, model = oscillator()
-    (build,) = stages._running.values()
-    assert os.getpgid(build.worker.process.pid) != os.getpgid(0)
-    assert model is build.model
-
-
-def test_a_killed_process_leaves_the_build_to_its_end(place: Place) -> None:
-    place.tell("hold")
-    process = place.start(RUN)
-    assert process.stdout is not None
-    assert process.stdout.readline()
-    until(place.late)
-    process.kill()
-    process.communicate(timeout=LIMIT)
-    assert place.entries() == []
-    place.tell()
-    until(place.entries)
-    until(lambda: not place.unfinished())
-
-
-def test_a_process_killed_while_it_derives_leaves_nothing(place: Place) -> None:
-    code = """
-import os, signal
-import chaplygin as cg
-from chaplygin.codegen.build import stages
-def derive():
-    os.kill(os.getpid(), signal.SIGKILL)
-stages.begin("a" * 40, derive, inline=True)
-"""
-    process = place.start(code)
-    process.communicate(timeout=LIMIT)
-    assert process.returncode == -signal.SIGKILL
-    from chaplygin.codegen.build import cache
-
-    with cache.locked("a" * 40):  # the second process has ended, or is just ending
-        assert place.entries() == place.unfinished() == []
-
-
-def test_an_error_of_the_derivation_ends_the_second_process(place: Place) -> None:
-    def derive() -> Any:
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        stages.begin("b" * 40, derive, inline=True)
-    from chaplygin.codegen.build import cache
-
-    with cache.locked("b" * 40):
-        assert place.unfinished() == []
-
-
-def test_a_forked_child_owns_no_build(place: Place) -> None:
-    if "fork" not in multiprocessing.get_all_start_methods():
-        pytest.skip("fork is not available")
-    place.tell("hold")
-    example, model = oscillator()
-    before = model.integrate((0, 1), example.initial, example.parameters).y.tobytes()
-
-    def child(work: Callable[[], bool]) -> int:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # forking a process with threads
-            pid = os.fork()
-        if pid == 0:
-            code = 1
-            try:
-                code = 0 if work() else 2
-                stages._finish()  # called at process exit: a child has nothing to wait for
-            finally:
-                os._exit(code)
-        return pid
-
-    def runs() -> bool:
-        same = model.integrate((0, 1), example.initial, example.parameters).y.tobytes() == before
-        return same and not model.has_inlined_methods
-
-    def ended(pid: int) -> int:
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-
-    assert ended(child(runs)) == 0
-    assert stages._running, "the child ended the build of its parent"
-    waiting = child(lambda: Path(model.owner.__file__).exists() and model.has_inlined_methods)
-    time.sleep(0.3)
-    place.tell()
-    assert ended(waiting) == 0
-    assert model.owner.__file__
-    assert place.compiled("harmonic_oscillator_core.c") == 2
-    assert ended(child(lambda: cg.load_model(model.owner.__file__) is model)) == 0

@@ -123,9 +123,8 @@ def generator_stamp() -> str:
 
     stamp = hashlib.sha256(__version__.encode())
     rooms = (Path(folder) for folder, _, _ in os.walk(_CODEGEN))
-    runtime = _sibling("runtime")
-    for folder in (*sorted(rooms), _sibling("templates"), runtime / "c", runtime / "core"):
-        wanted = (".h", ".pxi") if folder.parent == runtime else (".py", ".in")
+    for folder in (*sorted(rooms), _sibling("templates"), _sibling("runtime") / "c"):
+        wanted = (".h", ".in") if folder.name == "c" else (".py", ".in")
         for name in sorted(name for name in os.listdir(folder) if name.endswith(wanted)):
             content = (folder / name).read_bytes()
             stamp.update(f"\n{folder.name}/{name} {len(content)}\n".encode() + content)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from chaplygin.runtime.arguments import boolean
@@ -22,15 +22,24 @@ from ..declare.system import System
 if TYPE_CHECKING:
     from ..derive.equations import Equations
     from ..lower.program import Program, Sources
+    from ..methods import Pair
 
 
 def compile_system(
-    system: System, form: str | None = None, *, reproducible: bool = True, wait: bool = False, **options: Any
+    system: System,
+    form: str | None = None,
+    *,
+    reproducible: bool = True,
+    wait: bool = False,
+    methods: Iterable[Pair] = (),
+    **options: Any,
 ) -> Any:
     """Return the compiled model of a system in one form, from the cache if possible.
 
-    `form` defaults to the simplest one that fits, see `System.compile`; `options` are passed to the form. `reproducible=True` gives the same bits on every machine of the same kind; False allows
-    contraction (fused multiply-add).
+    `form` defaults to the simplest one that fits, see `System.compile`; `options` are passed to the form.
+    `reproducible=True` gives the same bits on every machine of the same kind; False allows contraction (fused
+    multiply-add). `methods` are integration methods that the model has in addition to those of the runtime; such a
+    model is compiled as a whole before this returns.
 
     A reproducible model that is not in the cache is returned as soon as its kernels are compiled. The methods with
     inlined kernels and the Cython module are compiled in the background during the first runs; the model then switches
@@ -38,29 +47,32 @@ def compile_system(
     compilation. `wait=True` returns when everything is compiled, and so does `reproducible=False`. With
     CHAPLYGIN_BACKGROUND=0 in the environment the rest is compiled only when something needs it.
 
-    If no compiler is found, the pure-Python backend is returned with a warning; it has no events and no contacts, so a
-    model with these raises BuildError.
+    If no compiler is found, the pure-Python backend is returned with a warning; it has no events, contacts or methods
+    of the model's own, so a model with these raises BuildError.
 
-    Raises FormError, BuildError, CacheError, ArgumentError.
+    Raises FormError, BuildError, CacheError, ArgumentError, and TypeError or ValueError for wrong `methods`.
     """
     boolean("reproducible", reproducible)
     boolean("wait", wait)
+    own = _own(methods)
     chosen = form or fitting(system)
-    digest = program_digest(system.digest, chosen, sorted(_plain(options).items()))
+    digest = program_digest(system.digest, chosen, [*sorted(_plain(options).items()), *own])
 
     @functools.cache
     def program() -> Program:
-        return system.equations(chosen, **options).program
+        return system.equations(chosen, **options).program.bringing(own)
 
     def sources() -> Sources:
         from ..emit.targets import emit
 
         return emit(program())
 
-    return _load(system, digest, program, sources, reproducible, wait)
+    return _load(system, digest, program, sources, reproducible, wait, own)
 
 
-def compile(equations: Equations, *, reproducible: bool = True, wait: bool = False) -> Any:
+def compile(
+    equations: Equations, *, reproducible: bool = True, wait: bool = False, methods: Iterable[Pair] = ()
+) -> Any:
     """Return the compiled model of derived equations; see `System.compile`.
 
     The cache key is computed from the emitted code, so equations that were changed with `dataclasses.replace` are
@@ -76,9 +88,24 @@ def compile(equations: Equations, *, reproducible: bool = True, wait: bool = Fal
     boolean("wait", wait)
     from ..emit.targets import emit
 
-    sources = emit(equations.program)
+    own = _own(methods)
+    program = equations.program.bringing(own)
+    sources = emit(program)
     digest = hashlib.sha256(repr(sorted(sources.files.items())).encode()).hexdigest()
-    return _load(equations.system, digest, lambda: equations.program, lambda: sources, reproducible, wait)
+    return _load(equations.system, digest, lambda: program, lambda: sources, reproducible, wait, own)
+
+
+def _own(methods: Iterable[Pair]) -> tuple[Pair, ...]:
+    """The methods that a model brings, checked."""
+    own = tuple(methods)
+    if own:  # rare, so nothing is imported otherwise
+        require_core()
+        from chaplygin.runtime._core import methods as known
+
+        from ..methods import check_own
+
+        check_own(own, known())
+    return own
 
 
 def _load(
@@ -88,9 +115,10 @@ def _load(
     sources: Callable[[], Sources],
     reproducible: bool,
     wait: bool,
+    methods: tuple[Pair, ...],
 ) -> Any:
-    # Integrators are compiled into models small enough to benefit.
-    inline = len(system.velocities) <= UNROLLED_VELOCITIES
+    # The runtime's methods are compiled into models small enough to benefit, and with them those of the model.
+    inline = len(system.velocities) <= UNROLLED_VELOCITIES or bool(methods)
     try:
         require_core()
         key = model_key(digest, reproducible=reproducible, inline=inline)
@@ -98,14 +126,14 @@ def _load(
         if path is None:
             from . import stages
 
-            if wait or not reproducible:
+            if wait or methods or not reproducible:
                 return stages.complete(key, sources, reproducible=reproducible, inline=inline)
             return stages.begin(key, sources, inline=inline)
     except (NoCompilerError, CoreMissingError) as error:
-        if system.events or system.contacts:
+        if system.events or system.contacts or methods:
+            what = "methods of its own" if methods else "events or contacts"
             raise BuildError(
-                f"{str(error).rstrip('.')}. The model {system.name!r} has events or contacts, which run in compiled "
-                "code only"
+                f"{str(error).rstrip('.')}. The model {system.name!r} has {what}, which run in compiled code only"
             ) from error
         from ..emit.python_backend import python_model
 

@@ -38,6 +38,7 @@ __all__ = [
 
 _RUNTIME = Path(__file__).resolve().parents[2] / "runtime" / "c"
 _SHIPPED = _RUNTIME.parents[1] / "generated"
+_INCLUDE = (f"-I{_RUNTIME}", "-I.")  # the methods of a model are included by a header of the runtime
 _TRANSLATION: threading.Lock  # Cython's compiler keeps state in its modules
 
 
@@ -132,9 +133,9 @@ def build_quick(sources: Texts, folder: Path, *, key: str) -> Path:
 def _write(sources: Texts, folder: Path) -> list[str]:
     """Write the sources into a folder; return the names of the C files of the core."""
     for file in sources.files:
-        if os.path.basename(file) != file or not file.startswith(sources.name):
+        if os.path.basename(file) != file or not file.startswith((sources.name, "cg_")):
             raise ValueError(
-                f"sources: file {file!r} is not a plain file name that begins with {sources.name!r}"
+                f"sources: file {file!r} is not a plain file name that begins with {sources.name!r} or 'cg_'"
             )
     for file, text in sources.files.items():
         (folder / file).write_bytes(text.encode())
@@ -189,9 +190,8 @@ class _LaneEntry:
         name = module.name.split(".")[0]
         self.name = name
         self.facts = facts_of(module)
-        self.texts = {
-            file: (module.parent / file).read_bytes() for file in (f"{name}_core.h", f"{name}_lanes.c")
-        }
+        files = [module.parent / f"{name}{end}" for end in ("_core.h", "_lanes.c", "_methods.h")]
+        self.texts = {file.name: file.read_bytes() for file in files if file.exists()}
         self.compiler = find_compiler(cache.cache_folder() / cache.VERSIONS)
         self.key = cache.model_key(
             hashlib.sha256(repr((lanes, sorted(self.texts.items()))).encode()).hexdigest(),
@@ -232,7 +232,7 @@ class _Job:
         """Translate, compile and link. The C core compiles while Cython translates the wrapper."""
         python = sysconfig.get_path("include")
         with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-            waiting = [pool.submit(self._compile, core, flags, [f"-I{_RUNTIME}"]) for core in cores]
+            waiting = [pool.submit(self._compile, core, flags, _INCLUDE) for core in cores]
             try:
                 wrapper = self._translate()
                 include = [f"-I{_RUNTIME}", f"-I{python}", f"-I{sysconfig.get_path('platinclude')}"]
@@ -248,7 +248,7 @@ class _Job:
 
     def library(self, sources: Sequence[str], flags: Sequence[str], target: str) -> None:
         """Compile and link files that do not need Python."""
-        objects = [self._compile(source, flags, [f"-I{_RUNTIME}"]) for source in sources]
+        objects = [self._compile(source, flags, _INCLUDE) for source in sources]
         self._link(objects, target)
         for compiled in objects:
             (self.work / compiled).unlink()
@@ -263,7 +263,7 @@ class _Job:
             options = cython.CompilationOptions(
                 cython.default_options,
                 output_file=str(self.work / target),
-                include_path=[str(_RUNTIME.with_name("core"))],
+                include_path=[str(_RUNTIME)],
                 language_level=3,
                 use_listing_file=True,
                 errors_to_stderr=False,

@@ -66,12 +66,10 @@ def export_fmu(
 def _sources(model: Model, folder: Path, version: str, start: Mapping[str, float]) -> dict[str, str]:
     """{file name: text} of everything that the FMU is compiled from."""
     name = model.name
-    try:
-        texts = {
-            file: (folder / file).read_text(encoding="utf-8") for file in (f"{name}_core.h", f"{name}_core.c")
-        }
-    except OSError as error:
-        raise EmitError(f"the C sources of {name} are not beside its module in {os.fspath(folder)!r}") from error
+    core = [folder / f"{name}{end}" for end in ("_core.h", "_core.c", "_methods.h")]
+    texts = {path.name: path.read_text(encoding="utf-8") for path in core if path.exists()}
+    if f"{name}_core.c" not in texts:
+        raise EmitError(f"the C sources of {name} are not beside its module in {os.fspath(folder)!r}")
     for path in (*sorted((_RUNTIME / "c").glob("*.h")), *(_RUNTIME / "c" / file for file in _DRIVER)):
         texts[path.name] = path.read_text(encoding="utf-8")
     for path in sorted((_RUNTIME / "fmi").glob("*.[ch]")):

@@ -53,6 +53,7 @@ def naming(system: str) -> Iterator[None]:
 
 
 def require_coordinates(symbols: Iterable[Any], entry: str) -> None:
+    """Check that these are distinct coordinates, at least one."""
     seen: set[Any] = set()
     if entry == "kinematics" and not isinstance(symbols, Mapping):
         raise DeclarationError(
@@ -97,12 +98,14 @@ def scalar(where: Entry | str, value: Any) -> Any:
 
 
 def mapping(entry: str, given: Any) -> Mapping[Any, Any]:
+    """What is given, if it is a dict."""
     if not isinstance(given, Mapping):
         raise DeclarationError(f"{entry} is {type(given).__name__}; give a dict")
     return given
 
 
 def sequence(entry: str, given: Any) -> list[Any]:
+    """The items of what is given, if it is a list or the like."""
     if isinstance(given, (str, sp.Basic, Mapping)) or not isinstance(given, Iterable):
         raise DeclarationError(f"{entry} is {type(given).__name__}; give a list")
     return list(given)
@@ -124,26 +127,26 @@ def distinct(entry: str, names: Sequence[Any]) -> None:
             raise DeclarationError(f"{entry}: the name {name!r} is used twice")
 
 
-def expressions(
-    entry: str, given: Mapping[Any, Any], allowed: Sequence[sp.Symbol], what: str
-) -> dict[sp.Symbol, Any]:
+def by_velocity(entry: str, given: Any, velocities: Sequence[sp.Symbol]) -> dict[sp.Symbol, Any]:
+    """The expressions of a dict whose keys are velocities of the system."""
+    names = [v.name for v in velocities]
     result = {}
     for key, value in mapping(entry, given).items():
-        if isinstance(key, str) and key in {s.name for s in allowed}:
+        if isinstance(key, str) and key in names:
             raise DeclarationError(f"{entry}: use the symbol {key} as a key, not its name")
-        if key not in allowed:
-            names = ", ".join(s.name for s in allowed)
+        if key not in velocities:
             hint = ""
             if isinstance(key, Coordinate) and entry == "forces":
-                own = rate(key) in allowed
                 hint = f"; {key} is a coordinate, but generalised forces are conjugate to velocities: " + (
                     f"use rate({key}) as the key"
-                    if own
+                    if rate(key) in velocities
                     else f"a force F along {key} adds F times the coefficient of v in d{key}/dt to that of v"
                 )
             elif isinstance(key, (AppliedUndef, sp.Derivative)):
                 hint = f"; {not_a_function(key)}"
-            raise DeclarationError(f"{entry}: {key!s} is not {what} ({names}){hint}")
+            raise DeclarationError(
+                f"{entry}: {key!s} is not a velocity of the system ({', '.join(names)}){hint}"
+            )
         result[key] = scalar(Entry(entry, key), value)
     return result
 
@@ -241,28 +244,20 @@ def _check_unique_names(declared: Declaration) -> None:
         if kind != "time":
             check_name(s.name, kind)
         used[s.name] = kind
+    for s in declared.example:
+        if s.name not in used:
+            raise DeclarationError(f"example: {s.name!r} does not occur in the system")
     for name in declared.outputs:
         check_name(name, "output")
+    wanted = [(f"the output name {name!r} is", name, "output") for name in declared.outputs]
+    for c in declared.contacts:
+        start = f"contacts[{c.name!r}] needs the name "
+        wanted += [(f"{start}{name!r}, which is", name, f"contact ({c.name})") for name in c.names]
+    wanted += [(f"events: the name {e.name!r} is", str(e.name), "event") for e in declared.events]
+    for text, name, kind in wanted:
         if name in used:
-            raise DeclarationError(f"the output name {name!r} is already that of a {used[name]}; rename one")
-        used[name] = "output"
-    for contact in declared.contacts:
-        for name in contact.names:
-            if name in used:
-                raise DeclarationError(
-                    f"contacts[{contact.name!r}] needs the name {name!r}, which is already "
-                    f"that of a {used[name]}; rename one"
-                )
-            used[name] = f"contact ({contact.name})"
-    for event in declared.events:
-        if event.name in used:
-            raise DeclarationError(
-                f"events: the name {event.name!r} is already that of a {used[event.name]}; rename one"
-            )
-        used[str(event.name)] = "event"
-    for s in declared.example:
-        if s.name not in declared.symbols:
-            raise DeclarationError(f"example: {s.name!r} does not occur in the system")
+            raise DeclarationError(f"{text} already that of a {used[name]}; rename one")
+        used[name] = kind
 
 
 def _check_texts(declared: Declaration, entry: str, given: Mapping[Any, Any]) -> None:

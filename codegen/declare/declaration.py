@@ -16,17 +16,7 @@ from .contacts import Coulomb
 from .entry import Entry
 from .events import Event
 from .interactions import Interaction
-from .symbols import (
-    DeclarationError,
-    Input,
-    Multiplier,
-    Parameter,
-    Rate,
-    Velocity,
-    natural,
-    rate,
-    time,
-)
+from .symbols import DeclarationError, Input, Multiplier, Parameter, Rate, Velocity, natural, rate, time
 
 Expression = Any
 Symbols = tuple[sp.Symbol, ...]
@@ -147,15 +137,14 @@ def declare(name: str, **given: Any) -> Declaration:
     # A rate df/dt is a constraint on the velocities.
     constraints += [sp.diff(f, time) + sum(sp.diff(f, x) * v for x, v in rows.items()) for f in holonomic]
     velocities = _velocities(rows, example)
-    allowed = velocities, "a velocity of the system"
-    forces = checks.expressions("forces", given["forces"] or {}, *allowed)
+    forces = checks.by_velocity("forces", given["forces"] or {}, velocities)
     named = checks.mapping("outputs", given["outputs"] or {}).items()
     outputs = {str(key): checks.scalar(Entry("outputs", key), e) for key, e in named}
     parametrization = given["parametrization"]
     if parametrization is not None:
         if constraints:
             raise DeclarationError("give constraints or a parametrization, not both")
-        parametrization = checks.expressions("parametrization", parametrization, *allowed)
+        parametrization = checks.by_velocity("parametrization", parametrization, velocities)
     declared = Declaration(
         name=name,
         kinematics=rows,
@@ -225,9 +214,7 @@ def _velocities(kinematics: Mapping[sp.Symbol, Any], example: Iterable[sp.Symbol
 
 
 def _independent(
-    parametrization: Mapping[sp.Symbol, Any] | None,
-    velocities: Symbols,
-    example: Iterable[sp.Symbol],
+    parametrization: Mapping[sp.Symbol, Any] | None, velocities: Symbols, example: Iterable[sp.Symbol]
 ) -> Symbols:
     """The independent parameters theta of eta_a = beta_a(t, x, theta), given for every velocity."""
     if parametrization is None:

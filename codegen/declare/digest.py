@@ -18,17 +18,18 @@ def digest(system: System) -> str:
 
 def canonical(system: System) -> str:
     """The declaration as a single text, the same in every process."""
-    g = system.nodes.graph
-    roots = [*system.nodes.fields.components, system.nodes.kinetic, system.nodes.potential]
-    roots += [*system.nodes.forces, *system.nodes.constraint_offsets]
+    nodes = system.nodes
+    g = nodes.graph
+    roots = [*nodes.fields.components, nodes.kinetic, nodes.potential]
+    roots += [*nodes.forces, *nodes.constraint_offsets]
     roots += (
-        [n for row in system.nodes.constraint_rows for n in row]
-        + list(system.nodes.beta)
-        + list(system.nodes.outputs.values())
-        + list(system.nodes.holonomic)
+        [n for row in nodes.constraint_rows for n in row]
+        + list(nodes.beta)
+        + list(nodes.outputs.values())
+        + list(nodes.holonomic)
     )
-    roots += [n for c in system.nodes.contacts for n in (c.offset, *c.row, c.normal, c.mu)]
-    roots += [n for e in system.nodes.events for n in (e.guard, *e.reset.values())]
+    roots += [n for c in nodes.contacts for n in (c.offset, *c.row, c.normal, c.mu)]
+    roots += [n for e in nodes.events for n in (e.guard, *e.reset.values())]
     order = g.reachable(roots)
     number = {n: i for i, n in enumerate(order)}
     lines = [system.name]
@@ -37,13 +38,11 @@ def canonical(system: System) -> str:
         f"{system.descriptions.get(s, '')!r}"
         for s in system.all_symbols()
     ]
-    lines += [f"{n} {number[system.nodes.outputs[n]]}" for n in system.outputs]
+    lines += [f"{n} {number[nodes.outputs[n]]}" for n in system.outputs]
     lines += sorted(f"{k} {v!r}" for texts in (system.units, system.descriptions) for k, v in texts.items())
     lines += [f"{g.op[n]} {g.value.get(n, '')} {[number[a] for a in g.args[n]]}" for n in order]
     lines += [f"contact {c.name}" for c in system.contacts]
-    lines += [
-        f"event {e.name} {e.direction} {e.terminal} {[str(k) for k in e.reset]}" for e in system.nodes.events
-    ]
+    lines += [f"event {e.name} {e.direction} {e.terminal} {[str(k) for k in e.reset]}" for e in nodes.events]
     lines.append(f"{len(system.constraints)} {[number[r] for r in roots]}")
     return "\n".join(lines)
 

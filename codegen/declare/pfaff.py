@@ -53,17 +53,38 @@ def fields_from_forms(
     >>> fields_from_forms([rate(phi), forward, sideways], [phi, x, y], [omega, v, w])
     {phi: omega, x: v*cos(phi) - w*sin(phi), y: v*sin(phi) + w*cos(phi)}
     """
+    _check_arguments(forms, coordinates, velocities)
+    slopes, offsets, at = _affine([sp.sympify(form) for form in forms], [rate(x) for x in coordinates])
+    free = _completion(at, len(coordinates))
+    if free is None:
+        raise DeclarationError("fields_from_forms: the forms are linearly dependent")
+    # The rates in `free` are velocities themselves; Cramer's rule gives the others, with no denominator but det A.
+    values = dict(zip(free, velocities[len(forms) :], strict=True))
+    solved = [s for s in range(len(coordinates)) if s not in values]
+    right = [
+        v - offset - sum((row[s] * e for s, e in values.items()), sp.Integer(0))
+        for v, offset, row in zip(velocities, offsets, slopes, strict=False)
+    ]
+    values |= dict(zip(solved, _by_cramer([[row[s] for s in solved] for row in slopes], right), strict=True))
+    return {x: values[s] for s, x in enumerate(coordinates)}
+
+
+def _check_arguments(
+    forms: Sequence[Any], coordinates: Sequence[sp.Symbol], velocities: Sequence[sp.Symbol]
+) -> None:
+    """Check the numbers of forms and symbols, the kinds of symbols, and the velocities that the forms contain."""
     n = len(coordinates)
     if len(velocities) != n or len(forms) > n:
         raise DeclarationError(
             f"fields_from_forms: {len(forms)} forms, {n} coordinates, {len(velocities)} velocities; give one velocity "
             "per coordinate and at most as many forms"
         )
-    for s, kind, name in (*((s, Coordinate, "coordinate") for s in coordinates),
-                          *((s, Velocity, "velocity") for s in velocities)):  # fmt: skip
-        if not isinstance(s, kind):
-            raise DeclarationError(f"fields_from_forms: {s!s} is not a {name}")
-    for symbols, name in ((coordinates, "coordinates"), (velocities, "velocities")):
+    kinds = ((coordinates, Coordinate, "coordinates"), (velocities, Velocity, "velocities"))
+    for symbols, kind, _ in kinds:
+        for s in symbols:
+            if not isinstance(s, kind):
+                raise DeclarationError(f"fields_from_forms: {s!s} is not a {kind.__name__.lower()}")
+    for symbols, _, name in kinds:
         if len(set(symbols)) < n:
             raise DeclarationError(f"fields_from_forms: {name} contain a symbol twice")
     rates = [rate(x) for x in coordinates]
@@ -75,27 +96,20 @@ def fields_from_forms(
             raise DeclarationError(
                 f"fields_from_forms: forms[{i}] contains {foreign[0]}; write forms in the rates of the coordinates"
             )
-    slopes, offsets, at = _affine([sp.sympify(form) for form in forms], rates)
-    free = _completion(at, n)
-    if free is None:
-        raise DeclarationError("fields_from_forms: the forms are linearly dependent")
-    # The rates in `free` are velocities themselves; Cramer's rule gives the others, with no denominator but det A.
-    values = dict(zip(free, velocities[len(forms) :], strict=True))
-    solved = [s for s in range(n) if s not in values]
-    right = [
-        v - offset - sum((row[s] * e for s, e in values.items()), sp.Integer(0))
-        for v, offset, row in zip(velocities, offsets, slopes, strict=False)
-    ]
-    minor = _minors([[row[s] for s in solved] for row in slopes])
-    every = tuple(range(len(forms)))
+
+
+def _by_cramer(matrix: Sequence[Sequence[Any]], right: Sequence[Any]) -> list[Any]:
+    """The solution of a system of linear equations by Cramer's rule, written out where it is short."""
+    minor, every = _minors(matrix), tuple(range(len(right)))
     determinant = _short(minor(every, every))
-    for place, s in enumerate(solved):
+    solution = []
+    for place in every:
         columns = every[:place] + every[place + 1 :]
         cofactors = ((-1) ** (place + r) * minor(every[:r] + every[r + 1 :], columns) for r in every)
         above = _short(sum((c * e for c, e in zip(cofactors, right, strict=True)), sp.Integer(0)))
         found = _short(above / determinant)
-        values[s] = sp.expand(found) if sp.count_ops(found) <= _LARGEST else found
-    return {x: values[s] for s, x in enumerate(coordinates)}
+        solution.append(sp.expand(found) if sp.count_ops(found) <= _LARGEST else found)
+    return solution
 
 
 def _short(e: Any) -> Any:

@@ -22,11 +22,9 @@ from chaplygin.runtime.errors import BranchWarning
 from ..graph.branches import MOST_BRANCHES, Condition, branches, is_branched
 from ..graph.differentiate import partials
 from ..graph.evaluate import evaluate
-from ..graph.from_sympy import Lowering
 from ..graph.graph import Graph
 from ..graph.to_sympy import expressions
 from .points import Point, sample
-from .symbols import rate
 
 if TYPE_CHECKING:
     from .system import System
@@ -197,16 +195,12 @@ def _entries(
 ) -> str:
     """The entries of the declaration that contain one of the conditions; if none does literally, all that branch."""
     own = system.nodes.graph.copy()
-    lowering = Lowering(own, {s: own.symbol(s.name) for s in system.all_symbols()})
-    for x, v in system.kinematics.items():
-        lowering.define(rate(x), lowering.lower([v])[0])
     wanted = {text[:-3] for text in _texts(g, conditions, symbols)}
     branched, found = [], []
-    for entry, e in system.entries:
-        nodes = lowering.lower([e])
-        if is_branched(own, nodes):
+    for entry, node in system.nodes.entries.items():
+        if is_branched(own, [node]):
             branched.append(str(entry))
-            switches = [c for b in branches(own, nodes) or () for c in b.conditions]
+            switches = [c for b in branches(own, [node]) or () for c in b.conditions]
             if wanted & {text[:-3] for text in _texts(own, switches, symbols)}:
                 found.append(str(entry))
     return ", ".join(found or branched) or "declaration"

@@ -68,17 +68,18 @@ def _combination(rows: np.ndarray, row: np.ndarray) -> np.ndarray | None:
 
 def _contradicts(system: System, g: Graph, s: int, weights: np.ndarray, point: Point) -> bool:
     """Whether row s contradicts the rows before it and their holonomic equations."""
+    nodes = system.nodes
     declared = len(system.constraints) - len(system.holonomic)
-    kept = [system.nodes.holonomic[i] for i in range(max(0, s - declared))]
+    kept = [nodes.holonomic[i] for i in range(max(0, s - declared))]
     at = _satisfying(system, g, kept, point)
     if at is None:
         return False
     if s >= declared and not weights[:declared].any():
-        ((value, scale),) = evaluate_with_scale(g, [system.nodes.holonomic[s - declared]], at)
+        ((value, scale),) = evaluate_with_scale(g, [nodes.holonomic[s - declared]], at)
         if abs(value) > 1e-6 * scale:
             return True
-    rows = _values(g, system.nodes.constraint_rows, at)
-    offsets = np.array(evaluate(g, list(system.nodes.constraint_offsets), at))
+    rows = _values(g, nodes.constraint_rows, at)
+    offsets = np.array(evaluate(g, list(nodes.constraint_offsets), at))
     there = _combination(rows[:s], rows[s])
     if there is None:
         return False

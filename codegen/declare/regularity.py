@@ -63,7 +63,8 @@ def _moment(system: System, g: Graph, nodes: Sequence[Node], at: Point) -> str:
 
 
 def _check_constraints(system: System, g: Graph) -> None:
-    rows = [list(r) for r in system.nodes.constraint_rows]
+    nodes = system.nodes
+    rows = [list(r) for r in nodes.constraint_rows]
     for i, row in enumerate(rows):
         if all(n == g.zero for n in row):
             entry = system.constraint_entries[i]
@@ -78,7 +79,7 @@ def _check_constraints(system: System, g: Graph) -> None:
             "parametrization contains a coordinate rate; write it in independent velocities created with "
             "velocities()"
         )
-    if system.nodes.beta and not system.nodes.theta:
+    if nodes.beta and not nodes.theta:
         raise DeclarationError(
             "parametrization contains no independent velocity; create one with velocities()"
         )
@@ -86,12 +87,13 @@ def _check_constraints(system: System, g: Graph) -> None:
 
 def _check_at_example(system: System, g: Graph, at: Point) -> None:
     """Check that constraints and parametrization have full rank at the example point, where pivots are chosen."""
-    rows = system.nodes.constraint_rows
+    nodes = system.nodes
+    rows = nodes.constraint_rows
     if rows and len(choose_pivots(numeric_matrix(g, rows, at))) < len(rows):
         raise DeclarationError(
             "constraints are linearly dependent at the example point; choose another point"
         )
-    columns = partials(g, system.nodes.beta, system.nodes.theta)
+    columns = partials(g, nodes.beta, nodes.theta)
     if columns and len(choose_pivots(numeric_matrix(g, columns, at))) < len(columns):
         names = ", ".join(s.name for s in system.independent)
         raise DeclarationError(
@@ -100,12 +102,13 @@ def _check_at_example(system: System, g: Graph, at: Point) -> None:
 
 
 def _check_mass(system: System, g: Graph, at: Point) -> None:
-    momenta = gradient(g, system.nodes.kinetic, system.nodes.eta)
+    nodes = system.nodes
+    momenta = gradient(g, nodes.kinetic, nodes.eta)
     k = len(momenta)
     # A single derivative along all velocities at once: the directions are the rows of the unit matrix.
     along = [g.symbol(f"cg_along_{a}") for a in range(k)]
     directions = {str(g.value[n]): row for n, row in zip(along, np.eye(k), strict=True)}
-    moved = forward(g, momenta, dict(zip(system.nodes.eta, along, strict=True)))
+    moved = forward(g, momenta, dict(zip(nodes.eta, along, strict=True)))
     values = np.zeros((k, k))
     with np.errstate(all="ignore"):
         for a, row in enumerate(evaluate(g, moved, {**at, **directions})):

@@ -13,9 +13,10 @@ each in body axes, so the cost of a chain is linear in the number of bodies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import sympy as sp
 
@@ -72,6 +73,22 @@ class _Pose:
     """The coordinates, and the time, that the rotation contains."""
 
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _once(method: Method) -> Method:
+    """A method of `Flow` that is computed once for the same arguments."""
+
+    @wraps(method)
+    def known(self: Flow, *args: Any) -> Any:
+        key = (method.__name__, *args)
+        if key not in self._known:
+            self._known[key] = method(self, *args)
+        return self._known[key]
+
+    return cast(Method, known)
+
+
 class Flow:
     """Poses along dx/dt = X_0 + eta_a X_a: angular velocities, velocities of points, energies, generalised forces.
 
@@ -87,13 +104,7 @@ class Flow:
         (clock,) = lowering.lower([time])
         places = lowering.lower(list(rows))
         self.along = {**dict(zip(places, rows.values(), strict=True)), clock: self.graph.one}
-        self._poses: dict[Body, _Pose] = {}
-        self._spin: dict[Body, Vector] = {}
-        self._omega: dict[Body, Vector] = {}
-        self._velocity: dict[tuple[Body, bool], Vector] = {}
-        self._attitude: dict[Body, Matrix] = {}
-        self._position: dict[Body, Vector] = {}
-        self._turning: dict[Body, Vector] = {}
+        self._known: dict[tuple[Any, ...], Any] = {}
 
     @classmethod
     def apart(
@@ -118,12 +129,8 @@ class Flow:
         """d v / dt of functions of (t, x)."""
         return tuple(forward(self.graph, list(v), self.along))
 
+    @_once
     def pose(self, body: Body) -> _Pose:
-        if body not in self._poses:
-            self._poses[body] = self._made(body)
-        return self._poses[body]
-
-    def _made(self, body: Body) -> _Pose:
         g = self.graph
         rotation = by_rows(self.nodes(body.rotation))
         turning = moves(body.rotation)
@@ -143,33 +150,26 @@ class Flow:
             mass, by_rows(self.nodes(body.inertia)), rotation, scale, center, anchor, lever, turned_by
         )
 
+    @_once
     def attitude(self, body: Body) -> Matrix:
         """R (3, 3): from body axes to space axes."""
-        if body not in self._attitude:
-            own = self.pose(body).rotation
-            above = body.parent
-            self._attitude[body] = own if above is None else product(self.graph, self.attitude(above), own)
-        return self._attitude[body]
+        own, above = self.pose(body).rotation, body.parent
+        return own if above is None else product(self.graph, self.attitude(above), own)
 
+    @_once
     def position(self, body: Body) -> Vector:
         """r_G: the mass centre in space."""
-        if body not in self._position:
-            center, above = self.pose(body).center, body.parent
-            self._position[body] = center if above is None else self.point(above, center)
-        return self._position[body]
+        center, above = self.pose(body).center, body.parent
+        return center if above is None else self.point(above, center)
 
     def point(self, body: Body, arm: Vector) -> Vector:
         """The position in space of the point at `arm` (in body axes) from the mass centre."""
         return plus(self.graph, self.position(body), times(self.graph, self.attitude(body), arm))
 
     # -- velocities -------------------------------------------------------------------------------------------------
+    @_once
     def spin(self, body: Body) -> Vector:
         """The angular velocity relative to the parent, in body axes."""
-        if body not in self._spin:
-            self._spin[body] = self._relative(body)
-        return self._spin[body]
-
-    def _relative(self, body: Body) -> Vector:
         g, pose = self.graph, self.pose(body)
         flat = [n for row in pose.rotation for n in row]
         moved = by_rows(self.rate(flat))
@@ -189,43 +189,34 @@ class Flow:
         """v with all eta = 0."""
         return self.graph.substitute(v, dict.fromkeys(self.velocities.values(), self.graph.zero))
 
+    @_once
     def omega(self, body: Body) -> Vector:
         """The angular velocity in body axes."""
-        if body not in self._omega:
-            above, own = body.parent, self.spin(body)
-            if above is not None:
-                back = transpose(self.pose(body).rotation)
-                own = plus(self.graph, times(self.graph, back, self.omega(above)), own)
-            self._omega[body] = own
-        return self._omega[body]
+        above, own = body.parent, self.spin(body)
+        if above is None:
+            return own
+        back = transpose(self.pose(body).rotation)
+        return plus(self.graph, times(self.graph, back, self.omega(above)), own)
 
+    @_once
     def turning(self, body: Body) -> Vector:
         """The angular velocity in space axes."""
-        if body not in self._turning:
-            g, above, pose = self.graph, body.parent, self.pose(body)
-            own = times(g, pose.rotation, self.spin(body))
-            own = tuple(dropped(g, own, pose.turned_by))
-            if above is not None:
-                own = plus(g, self.turning(above), times(g, self.attitude(above), own))
-            self._turning[body] = own
-        return self._turning[body]
+        g, above, pose = self.graph, body.parent, self.pose(body)
+        own: Vector = tuple(dropped(g, times(g, pose.rotation, self.spin(body)), pose.turned_by))
+        return own if above is None else plus(g, self.turning(above), times(g, self.attitude(above), own))
 
+    @_once
     def velocity(self, body: Body, inside: bool) -> Vector:
         """The velocity of the mass centre, in body axes (`inside`) or in those of the parent."""
-        key = (body, inside)
-        if key not in self._velocity:
-            g, pose, above = self.graph, self.pose(body), body.parent
-            v = self.rate(pose.anchor)
-            if above is not None:
-                carried = cross(g, self.omega(above), pose.anchor)
-                v = plus(g, v, plus(g, self.velocity(above, True), carried))
-            beside = cross(g, self.omega(body), pose.lever)
-            if inside:
-                v = plus(g, times(g, transpose(pose.rotation), v), beside)
-            elif not is_zero(g, pose.lever):
-                v = plus(g, v, times(g, pose.rotation, beside))
-            self._velocity[key] = v
-        return self._velocity[key]
+        g, pose, above = self.graph, self.pose(body), body.parent
+        v = self.rate(pose.anchor)
+        if above is not None:
+            carried = cross(g, self.omega(above), pose.anchor)
+            v = plus(g, v, plus(g, self.velocity(above, True), carried))
+        beside = cross(g, self.omega(body), pose.lever)
+        if inside:
+            return plus(g, times(g, transpose(pose.rotation), v), beside)
+        return v if is_zero(g, pose.lever) else plus(g, v, times(g, pose.rotation, beside))
 
     def speed(self, body: Body) -> Vector:
         """The velocity of the mass centre in space."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..derive.equations import Equations
+    from ..methods import Pair
     from .bodies import Body
     from .contacts import Coulomb
     from .events import Event
@@ -269,6 +270,7 @@ class System(Declaration):
         reproducible: bool = True,
         wait: bool = False,
         events: Sequence[Event] = (),
+        methods: Sequence[Pair] = (),
         **options: Any,
     ) -> Any:
         """Derive, emit and compile, or load the compiled model from the cache; returns a `Model`.
@@ -277,13 +279,14 @@ class System(Declaration):
         `poincare`; `maggi` with constraints or a parametrization; `multipliers` if the declaration contains
         a multiplier.
 
-        `events` are added after those of the system. The model can run as soon as its kernels are compiled; the code
+        `events` are added after those of the system, `methods` to the integration methods of the runtime; see
+        `chaplygin.Pair`. The model can run as soon as its kernels are compiled; the code
         for faster steps is compiled in the background, or with `wait=True` before this returns.
         """
         from ..build.compile import compile_system
 
         system = self.with_events(events) if events else self
-        return compile_system(system, form, reproducible=reproducible, wait=wait, **options)
+        return compile_system(system, form, reproducible=reproducible, wait=wait, methods=methods, **options)
 
     def emit(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..graph.differentiate import gradient
 from ..graph.from_sympy import Lowering, UnsupportedExpression
 from ..graph.graph import Graph, Node
 from .contacts import ContactNodes, contact_nodes
@@ -24,6 +25,7 @@ class SystemNodes:
     Attributes
     ----------
     graph : the expression graph; whoever adds to it works on a copy.
+    entries : every expression of the declaration by its place.
     fields : the vector fields X_0, X_a of the kinematics.
     eta, theta : the velocities and the independent parameters.
     kinetic, potential, forces : T, V and Q_a, those of bodies and interactions included.
@@ -35,6 +37,7 @@ class SystemNodes:
     """
 
     graph: Graph
+    entries: Mapping[Entry, Node]
     fields: Fields
     eta: tuple[Node, ...]
     theta: tuple[Node, ...]
@@ -54,6 +57,14 @@ class SystemNodes:
     def lagrangian(self, g: Graph) -> Node:
         """L = T - V, in a copy of the graph."""
         return g.sub(self.kinetic, self.potential)
+
+    def momenta(self, g: Graph) -> list[Node]:
+        """p_a = dL/d eta_a."""
+        return gradient(g, self.lagrangian(g), self.eta)
+
+    def energy(self, g: Graph) -> Node:
+        """h = eta_a p_a - L, which is T2 - T0 + V for L of second degree."""
+        return g.sub(g.dot(self.eta, self.momenta(g)), self.lagrangian(g))
 
     def affine_constraints(self, g: Graph) -> list[Node]:
         """A eta + A_0, in a copy of the graph."""
@@ -87,6 +98,7 @@ def lowered(declared: Declaration) -> SystemNodes:
     offsets, constraint_rows = affine(declared, g, declared.constraint_entries, constraints)
     return SystemNodes(
         graph=g,
+        entries=value,
         fields=Fields(
             tuple(symbols[s] for s in x), symbols[time], tuple(drift), tuple(zip(*matrix, strict=True))
         ),

@@ -25,6 +25,8 @@ from ..graph.identities import DIGITS, FAILURES
 if TYPE_CHECKING:
     from ..declare.system import System
 
+ANGLES = {"atan", "atan2"}
+"""Angles: atan2 jumps where x < 0 and y changes sign, atan where its argument passes through infinity."""
 _MOST_ROOTS = 12
 _ROUNDING = 1e-13
 """A jump below this fraction of the terms is the rounding of constants such as 0.01, which no float equals exactly."""
@@ -74,7 +76,7 @@ def _independent_parts(g: Graph, node: Node) -> list[Node]:
             terms.append(n if sign > 0 else g.neg(n))
     groups: list[tuple[set[Node], list[Node]]] = []
     for term in terms:
-        marks = {n for n in g.reachable([term]) if g.op[n] in SWITCHES or g.op[n] in ("atan", "atan2")}
+        marks = {n for n in g.reachable([term]) if g.op[n] in SWITCHES | ANGLES}
         if not marks:
             continue
         own = (marks, [term])

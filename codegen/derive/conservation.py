@@ -8,7 +8,7 @@ the same value on both sides, which the derivative does not show.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from .equation_nodes import EquationNodes
 
 
+_ACCELERATION = "cg_acceleration_"
+
+
 def conserved(
     eqs: EquationNodes, nodes: Sequence[Node], proved: Sequence[bool], said: set[str]
 ) -> list[bool]:
@@ -41,12 +44,16 @@ def conserved(
     inputs = {s.name for s in eqs.system.inputs}
     # A function that contains an input changes with it.
     alive = [i for i, n in enumerate(nodes) if not inputs & eqs.graph.symbols([n])]
-    if not alive:
-        return [False] * len(nodes)
     slopes, needed = slopes_along(eqs, [nodes[i] for i in alive])
-    examination = Examination(eqs, slopes, needed, said)
-    still = examination.vanishing([proved[i] for i in alive])
-    kept = {i for i, good in zip(alive, still, strict=True) if good and examination.is_continuous(nodes[i])}
+    found = dict(zip(alive, slopes, strict=True))
+    dynamic = {i for i in alive if any(s.startswith(_ACCELERATION) for s in eqs.graph.symbols([found[i]]))}
+    kept: set[int] = set()
+    for some, given in ((dynamic, needed), (found.keys() - dynamic, [])):
+        if some:
+            examination = Examination(eqs, [found[i] for i in sorted(some)], given, said)
+            still = examination.vanishing([proved[i] for i in sorted(some)])
+            good = [i for i, holds in zip(sorted(some), still, strict=True) if holds]
+            kept |= {i for i in good if examination.is_continuous(nodes[i])}
     return [i in kept for i in range(len(nodes))]
 
 
@@ -61,7 +68,7 @@ def slopes_along(eqs: EquationNodes, nodes: Sequence[Node]) -> tuple[list[Node],
         v = eqs.implicit.unknown
     else:
         mass, force = [n for row in eqs.mass for n in row], list(eqs.force)
-    moving |= {node: g.symbol(f"cg_acceleration_{i}") for i, node in enumerate(v)}
+    moving |= {node: g.symbol(f"{_ACCELERATION}{i}") for i, node in enumerate(v)}
     if (
         eqs.friction is not None
     ):  # [[M, A^T], [A, 0]] [theta', -lambda] = [f, -b]: solve for the multipliers as well
@@ -80,7 +87,9 @@ class Examination:
         self, eqs: EquationNodes, slopes: Sequence[Node], needed: Sequence[Node], said: set[str] | None = None
     ) -> None:
         self.eqs, self.slopes, self.needed = eqs, slopes, needed
-        self.unknown = len(eqs.force) + (0 if eqs.friction is None else len(eqs.friction.rows))
+        self.unknown = (
+            len(eqs.force) + (0 if eqs.friction is None else len(eqs.friction.rows)) if needed else 0
+        )
         self.said = set() if said is None else said
         self.graph = eqs.graph.copy()  # keeps the nodes of branches and borders out of the original
         self.completing = (*eqs.manifold.values(), *(eqs.initial_nodes or ()))
@@ -100,6 +109,8 @@ class Examination:
         for branch in found:
             parts = branch.nodes[:count], branch.nodes[count : count + known], branch.nodes[count + known :]
             left = [i for i in range(count) if good[i]]
+            if not left:
+                break
             moving = self._moving([parts[0][i] for i in left], parts[1], parts[2])
             for square, nodes in reversed_roots(self.graph, branch.nodes):
                 if all(moving):
@@ -135,7 +146,7 @@ class Examination:
 
         roots = [*slopes, *needed, *completing]
         # Accelerations are solved for at each point; a number in their place shows the sizes of their factors.
-        points = [{**p, **{f"cg_acceleration_{i}": 0.7 for i in range(k)}} for p in self.points]
+        points = [{**p, **{f"{_ACCELERATION}{i}": 0.7 for i in range(k)}} for p in self.points]
         for point in points:
             try:
                 look(point, shrinking(g, roots, point), 1e-9, False)
@@ -147,16 +158,16 @@ class Examination:
             return [True] * len(slopes)
         return moving
 
-    def rows(self, points: Sequence[Mapping[str, Any]]) -> list[list[float]]:
-        """One row of derivatives for each branch and point at which they are defined."""
+    def rows(self, points: Sequence[Mapping[str, Any]]) -> Iterator[list[list[float]]]:
+        """For each branch, a row of derivatives at every point at which they are defined."""
         g, count, known = self.graph, len(self.slopes), len(self.needed)
         roots = [*self.slopes, *self.needed, *self.completing]
         exponential = has_exponentials(g, roots)
-        found = []
         for branch in branches(g, roots) or [Branch((), tuple(roots))]:
+            found = []
             slopes, needed = branch.nodes[:count], branch.nodes[count : count + known]
             for p in points:
-                point = {**p, **{f"cg_acceleration_{i}": 0.7 for i in range(self.unknown)}}
+                point = {**p, **{f"{_ACCELERATION}{i}": 0.7 for i in range(self.unknown)}}
                 try:
                     shrink = shrinking(g, branch.nodes, point) if exponential else 1.0
                     at = self._completed(point, branch.nodes[count + known :], False, shrink)
@@ -164,7 +175,7 @@ class Examination:
                     found.append([float(v) for v, _ in values])
                 except FAILURES:
                     continue
-        return found
+            yield found
 
     def _completed(
         self, point: Mapping[str, Any], nodes: Sequence[Node], precise: bool, shrink: float
@@ -230,7 +241,7 @@ def along(
             raise ArithmeticError("the mass matrix is too large or too small for floats")
         magnitudes = np.array([abs(a) for a in acceleration])
         spread = list(inverse @ (np.array(spread) + row_sizes @ magnitudes))
-    names = [f"cg_acceleration_{i}" for i in range(k)]
+    names = [f"{_ACCELERATION}{i}" for i in range(k)]
     at = {**point, **dict(zip(names, acceleration, strict=True))}
     return evaluate_with_scale(g, wanted, at, precise, dict(zip(names, spread, strict=True)), shrink)
 

@@ -12,7 +12,7 @@ from ..graph.branches import SWITCHES
 from ..graph.differentiate import forward
 from ..graph.graph import Graph, Node
 from ..graph.zero import are_zero
-from .borders import jump
+from .borders import ANGLES, jump
 
 _continuous: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
 """Whether the Lagrangian of a system is continuous: the same question for every velocity."""
@@ -20,11 +20,12 @@ _continuous: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
 
 def failing_condition(g: Graph, system: System, r: int) -> str | None:
     """The first condition that could not be shown for the displacement of velocity r; None if it is cyclic."""
-    fields, name = system.nodes.fields, system.velocities[r].name
-    lagrangian = system.nodes.lagrangian(g)
+    nodes = system.nodes
+    fields, name = nodes.fields, system.velocities[r].name
+    lagrangian = nodes.lagrangian(g)
     if not vanishes(g, system, forward(g, [lagrangian], fields.direction(r, g))) or jumps_along(g, system, r):
         return f"X_{name} L = 0"
-    if not vanishes(g, system, [system.nodes.forces[r]]):
+    if not vanishes(g, system, [nodes.forces[r]]):
         return f"Q_{name} = 0"
     if fields.are_rates():  # all brackets are zero
         return None
@@ -43,7 +44,7 @@ def jumps_along(g: Graph, system: System, r: int) -> bool:
     if _continuous.get(system):
         return False
     lagrangian = system.nodes.lagrangian(g)
-    switches = SWITCHES - {"select", "and", "or"} | {"atan", "atan2"}
+    switches = SWITCHES - {"select", "and", "or"} | ANGLES
     switched = [a for n in g.reachable([lagrangian]) if g.op[n] in switches for a in g.args[n]]
     moving = any(n != g.zero for n in forward(g, switched, system.nodes.fields.direction(r, g)))
     if moving and system not in _continuous:

@@ -16,7 +16,6 @@ from ..graph.evaluate import evaluate
 from ..graph.graph import Graph, Node
 from ..graph.linear import entry
 from ..graph.to_sympy import shown
-from .friction import friction_symbols
 
 if TYPE_CHECKING:
     from .friction import Friction
@@ -95,7 +94,11 @@ class EquationNodes:
     @property
     def symbols(self) -> dict[str, sp.Symbol]:
         known = {s.name: s for s in (*self.system.all_symbols(), *self.velocities, *self.parameters)}
-        return known if self.friction is None else friction_symbols(self.system) | known
+        if self.friction is None:
+            return known
+        from .friction import friction_symbols
+
+        return friction_symbols(self.system) | known
 
     def entry(self, i: int, j: int) -> Node:
         """M[i, j], read from the lower triangle."""

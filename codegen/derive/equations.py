@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..lower.program import Program
+    from ..methods import Pair
 
 LARGEST_COUNTED_AS_EMITTED = 2000
 """Operations of M and f together up to which `Equations.operations` counts the emitted right-hand side."""
@@ -104,11 +105,11 @@ class Equations:
         return lower(self.nodes)
 
     # -- onward -------------------------------------------------------------------------------------------------
-    def compile(self, *, reproducible: bool = True, wait: bool = False) -> Any:
+    def compile(self, *, reproducible: bool = True, wait: bool = False, methods: Sequence[Pair] = ()) -> Any:
         """The compiled `Model` of these equations; see `chaplygin.compile`."""
         from ..build.compile import compile
 
-        return compile(self, reproducible=reproducible, wait=wait)
+        return compile(self, reproducible=reproducible, wait=wait, methods=methods)
 
     def emit(
         self, folder: str | Path, *, force: bool = False, targets: Sequence[str] | None = None

@@ -7,7 +7,7 @@ the declaration, else "checked": numerically, to 60 digits of the smallest term.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,6 @@ import numpy as np
 import sympy as sp
 
 from ..declare.fields import pointwise_rank
-from ..graph.differentiate import gradient
 from ..graph.evaluate import evaluate
 from ..graph.graph import Node
 from ..graph.identities import vanish_everywhere
@@ -81,7 +80,7 @@ def _conserved_in_flight(eqs: EquationNodes) -> tuple[Invariant, ...]:
     if not few or eqs.independent is not None:
         return tuple(kept)
 
-    def derivatives(terms: list[Node], points: list[dict[str, Any]]) -> list[list[float]]:
+    def derivatives(terms: list[Node], points: list[dict[str, Any]]) -> Iterator[list[list[float]]]:
         slopes, needed = slopes_along(eqs, terms)
         return Examination(eqs, slopes, needed).rows(points)
 
@@ -123,8 +122,7 @@ def _momenta(eqs: EquationNodes) -> list[Invariant]:
     g, system = eqs.graph, eqs.system
     nodes = eqs.momentum_nodes
     if nodes is None:
-        lagrangian = system.nodes.lagrangian(g)
-        nodes = tuple(g.substitute(gradient(g, lagrangian, system.nodes.eta), eqs.permitted))
+        nodes = tuple(g.substitute(system.nodes.momenta(g), eqs.permitted))
     free = not system.constraints and not system.parametrization
     cyclic = cyclic_velocities(g, system) if free else ()
     return [

@@ -47,17 +47,26 @@ def echelon(basis: Any) -> list[list[Fraction]]:
 
 def null_space(rows: Any) -> list[list[Fraction]]:
     """The null space of a numeric matrix in small fractions; the rows of the matrix are normalised first."""
-    sizes = np.abs(rows).max(axis=1)
-    rows = rows[sizes > 0] / sizes[sizes > 0, None]
+    rows = _normalised(rows)
     if not len(rows):
         return []
     _, values, right = np.linalg.svd(rows)
-    rank = int((values > 1e-9 * values[0]).sum())
+    rank = _rank(values)
     return echelon(right[rank:]) if rank < rows.shape[1] else []
 
 
+def _normalised(rows: Any) -> Any:
+    """The nonzero rows of a matrix, each with a largest entry of 1."""
+    sizes = np.abs(rows).max(axis=1)
+    return rows[sizes > 0] / sizes[sizes > 0, None]
+
+
+def _rank(singular_values: Any) -> int:
+    return int((singular_values > 1e-9 * singular_values[:1]).sum())
+
+
 def momentum_maps(eqs: EquationNodes, momenta: Sequence[Node], derivatives: Any) -> list[Node]:
-    """sum_a f_a(x) p_a with f_a of degree <= 2; `derivatives(nodes, points)` gives d/dt of nodes at the points."""
+    """sum_a f_a(x) p_a with f_a of degree <= 2; `derivatives(nodes, points)` gives their d/dt, by branch."""
     g, x = eqs.graph, eqs.coordinate_nodes
     powers = [g.one, *x, *(g.mul(x[i], x[j]) for i in range(len(x)) for j in range(i, len(x)))]
     return _combinations(eqs, [g.mul(f, p) for p in momenta for f in powers], derivatives)
@@ -77,7 +86,13 @@ def _combinations(eqs: EquationNodes, terms: list[Node], derivatives: Any) -> li
     if not terms or len(terms) > _MOST_UNKNOWNS:
         return []
     points = eqs.points(terms, len(terms) + 8)
-    found = null_space(np.array(derivatives(terms, points)).reshape(-1, len(terms)))
+    blocks = []
+    for rows in derivatives(terms, points):
+        block = np.array(rows).reshape(-1, len(terms))
+        if _rank(np.linalg.svd(_normalised(block), compute_uv=False)) == len(terms):
+            return []  # nothing is conserved on this branch
+        blocks.append(block)
+    found = null_space(np.concatenate(blocks))
     nodes = [
         g.sum(g.mul(g.const(w), t) for w, t in zip(weights, terms, strict=True) if w) for weights in found
     ]

@@ -33,14 +33,10 @@ POWER = "power of the forces, drives and constraints that change T2 - T0 + V"
 
 def painleve_function(eqs: EquationNodes) -> tuple[Node, Node, bool]:
     """(h, T + V, whether they are equal) on the permitted velocities, as functions of the states."""
-    g, system = eqs.graph, eqs.system
-    lagrangian = system.nodes.lagrangian(g)
-    h = g.sub(g.dot(system.nodes.eta, gradient(g, lagrangian, system.nodes.eta)), lagrangian)
-    total = g.add(system.nodes.kinetic, system.nodes.potential)
-    inertia = g.sub(
-        g.dot(system.nodes.eta, gradient(g, system.nodes.kinetic, system.nodes.eta)),
-        g.mul(g.two, system.nodes.kinetic),
-    )
+    g, nodes = eqs.graph, eqs.system.nodes
+    h, total = nodes.energy(g), g.add(nodes.kinetic, nodes.potential)
+    scaled = g.dot(nodes.eta, gradient(g, nodes.kinetic, nodes.eta))
+    inertia = g.sub(scaled, g.mul(g.two, nodes.kinetic))
     h, total, inertia = g.substitute([h, total, inertia], eqs.permitted)
     # h - (T + V) = 2 T2 + T1 - 2 T: V cancels.
     same = inertia == g.zero or vanish_everywhere(g, [inertia], eqs.points([h, total], 2))
@@ -54,11 +50,10 @@ def power(eqs: EquationNodes, accelerations: Sequence[Node]) -> Node:
     """
     g, system = eqs.graph, eqs.system
     fields, eta = system.nodes.fields, system.nodes.eta
-    lagrangian = system.nodes.lagrangian(g)
-    (drive,) = forward(g, [lagrangian], fields.direction(-1, g))
+    (drive,) = fields.apply(g, -1, [system.nodes.lagrangian(g)])
     total = g.sub(g.dot(system.nodes.forces, eta), drive)
     if not fields.autonomous(g):  # X_0 may fail to commute with the fields
-        momenta = gradient(g, lagrangian, eta)
+        momenta = system.nodes.momenta(g)
         for (a, b), entries in structure_functions(g, system).items():
             if a < 0:
                 for i, c in entries:

@@ -6,20 +6,25 @@ from collections.abc import Sequence
 
 from ..lower.program import KernelRow, Program, has_functions
 from .c_tables import members, tables
-from .c_text import ARGUMENTS, banner, definition, function, passed, wrapped
+from .c_text import ARGUMENTS, banner, definition, function, passed, prototype, taken, wrapped
+from .expressions import C
+from .method_headers import own_methods
 from .render import provenance, render
-from .statements import Body, Function, body
+from .statements import Body, Function, body, solver
 
 
 def core_files(program: Program, command: str) -> dict[str, str]:
-    """`<name>_core.h` and `<name>_core.c`; `command` is quoted as the command that regenerates them."""
+    """`<name>_core.h`, `<name>_core.c`, and `<name>_methods.h` if the model brings methods.
+
+    `command` is quoted as the command that regenerates them.
+    """
     name = program.name
     bodies = {k: body(program.graph, program.schedule(k)) for k in program.kernels}
     functions = [_kernel_text(program, k, b) for k, b in bodies.items()]
     n_work = max(b.work for b in bodies.values())
     prototypes = []
     for row in program.rows:
-        prototypes.append(_prototype(program, row))
+        prototypes.append(prototype(f"int {name}_{row.name}(", row.takes) + ";")
         if row.takes == "event":
             functions.append(_of_events(program, row))
         elif row.name not in program.kernels:
@@ -36,14 +41,15 @@ def core_files(program: Program, command: str) -> dict[str, str]:
         "provenance": provenance("core.c.in", program.digest, command, " * "),
         "name": name,
         "functions": '#include "cg_math.h"\n\n' if has_functions(program, program.kernels) else "",
-        "solver": render("solver.c.in", {}) if any(k.solves for k in program.kernels.values()) else "",
+        "solver": solver(C) if any(k.solves for k in program.kernels.values()) else "",
         "kernels": "\n".join(functions),
         "tables": "\n".join(tables(program)),
         "inlined_rhs": f"{name}_rhs_hoisted" if hoisted else f"{name}_rhs",
         "members": members(program, n_work),
         **model_macros(program),
     }
-    return {f"{name}_core.h": render("core.h.in", header), f"{name}_core.c": render("core.c.in", core)}
+    files = {f"{name}_core.h": render("core.h.in", header), f"{name}_core.c": render("core.c.in", core)}
+    return {**files, **own_methods(program, command)}
 
 
 def model_macros(program: Program) -> dict[str, str]:
@@ -55,25 +61,15 @@ def model_macros(program: Program) -> dict[str, str]:
         "n_parameters": str(len(program.parameters)),
         "n_hoisted": str(plan.hoisted),
         "operations": str(plan.size),
+        "own_methods": f'#define CG_MODEL_METHODS "{program.name}_methods.h"\n' if program.methods else "",
     }
-
-
-def _arrays(takes: str, hoisted: bool = False) -> list[str]:
-    """The arguments of a kernel, as keys of `ARGUMENTS`."""
-    event, q, v = ["event"] * (takes == "event"), ["q"] * hoisted, ["v"] * (takes == "direction")
-    return [*event, "t", "x", "p", *q, "u", *v, "out", "work"]
-
-
-def _prototype(program: Program, row: KernelRow) -> str:
-    arguments = [ARGUMENTS[a].replace(" cg_", " ") for a in _arrays(row.takes)]
-    return wrapped(f"int {program.name}_{row.name}(", arguments) + ";"
 
 
 def _kernel_text(program: Program, kernel: str, text: Body) -> str:
     """The C functions of one kernel: the hoisted part and the pieces it was split into, then the kernel itself."""
     name, plan = program.name, program.schedule(kernel)
     hoist, takes = plan.hoist, program.kernels[kernel].takes
-    own = _arrays("state" if takes == "event" else takes, hoist is not None)
+    own = taken("state" if takes == "event" else takes, hoist is not None)
     head = f"static inline int {name}_{kernel}_hoisted(" if hoist else f"int {name}_{kernel}("
     if takes == "event":  # called by the function for all events
         head = f"static {head}"
@@ -113,7 +109,7 @@ def _unused(program: Program, arguments: Sequence[str], piece: Function) -> list
 
 def _of_events(program: Program, row: KernelRow) -> str:
     """A kernel of events: one function for all of them; where an event has none, the state is unchanged."""
-    name, n, arrays = program.name, len(program.states), _arrays("state")
+    name, n, arrays = program.name, len(program.states), taken("state")
     cases = [
         f"    case {i}: /* {program.events[i].name} */\n"
         f"        return {name}_{row.name}_{i}({passed(program, arrays)});"

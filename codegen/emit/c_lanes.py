@@ -7,8 +7,9 @@ from ..lower.schedule import Schedule
 from .c_core import model_macros
 from .c_text import banner, c_string, function, wrapped
 from .expressions import LANES
+from .method_headers import own_methods
 from .render import provenance, render
-from .statements import Body, Function, body
+from .statements import Body, Function, body, solver
 
 
 def lane_files(program: Program, command: str) -> dict[str, str]:
@@ -19,13 +20,13 @@ def lane_files(program: Program, command: str) -> dict[str, str]:
         "provenance": provenance("lanes.c.in", program.digest, command, " * "),
         "name": program.name,
         "functions": "cg_math.h" if has_functions(program, ("rhs",)) else "cg_real.h",
-        "solver": render("solver_lanes.c.in", {}) if program.kernels["rhs"].solves else "",
+        "solver": solver(LANES) if program.kernels["rhs"].solves else "",
         "kernel": _kernel(program, plan, text),
         "n_work": str(text.work),
         "digest": c_string(program.digest),
         **model_macros(program),
     }
-    return {f"{program.name}_lanes.c": render("lanes.c.in", values)}
+    return {f"{program.name}_lanes.c": render("lanes.c.in", values), **own_methods(program, command)}
 
 
 def _kernel(program: Program, plan: Schedule, text: Body) -> str:

@@ -23,6 +23,19 @@ ARGUMENTS = {
 """The parameters of kernels; "t" is the clock of the program in definitions."""
 
 
+def taken(takes: str, hoisted: bool = False) -> list[str]:
+    """The parameters of a kernel, as keys of `ARGUMENTS`."""
+    event, q, v = ["event"] * (takes == "event"), ["q"] * hoisted, ["v"] * (takes == "direction")
+    return [*event, "t", "x", "p", *q, "u", *v, "out", "work"]
+
+
+def prototype(head: str, takes: str, restrict: str = "CG_RESTRICT ") -> str:
+    """The signature of a kernel for its callers, in C or, without `restrict`, in Cython."""
+    return wrapped(
+        head, [ARGUMENTS[a].replace("CG_RESTRICT cg_", restrict).replace(" cg_", " ") for a in taken(takes)]
+    )
+
+
 def wrapped(head: str, arguments: Sequence[str]) -> str:
     """A parameter list, wrapped after commas."""
     lines, line = [], head

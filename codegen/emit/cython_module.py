@@ -1,4 +1,4 @@
-"""The Cython module around a model's C core: three small files."""
+"""The Cython module around a model's C core: three small files, and three that all models share."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ import json
 import textwrap
 from collections.abc import Sequence
 
-from chaplygin.runtime.base_model import Variable
+from chaplygin.runtime.base_model import TAKES, Variable
 
+from ..lower.kernels import KERNELS
 from ..lower.program import Program
-from .render import provenance, render
+from .c_text import prototype, taken
+from .render import made_from, provenance, render
 
 
 def module_files(program: Program, command: str) -> dict[str, str]:
-    """The texts `<name>.pyx`, `<name>.pxd` and `<name>.pyi` of the extension module of `program`.
+    """The texts `<name>.pyx`, `<name>.pxd` and `<name>.pyi` of a program's module, and what they include.
 
     `command` regenerates them. The module has `capsule` (a capsule named "chaplygin.model" that holds
     `const cg_model_t *`), `address` (the same as an int), `model` (created on first access), and exports the kernels to
-    other Cython code through the `.pxd`. What does not depend on the model is in `cg_module.pxi` and `cg_kernels.pxi`
-    of the runtime.
+    other Cython code through the `.pxd`.
 
     Raises ValueError if the program's name is not an identifier.
     """
@@ -41,12 +42,32 @@ def module_files(program: Program, command: str) -> dict[str, str]:
         "pxd": {"name": name},
         "pyi": {},
     }
-    return {
+    texts = {
         f"{name}.{suffix}": render(
             f"model.{suffix}.in",
             {"provenance": provenance(f"model.{suffix}.in", program.digest, command), **own},
         )
         for suffix, own in values.items()
+    }
+    return {**texts, **_shared_files()}
+
+
+def _shared_files() -> dict[str, str]:
+    """What does not depend on the model: the kernels that have slots, the table, the module's own names."""
+    rows = [row for row in KERNELS if row.slot]
+    types = dict(zip(TAKES, ("cg_kernel_t", "cg_jvp_t", "cg_kernel_t", "cg_reset_t"), strict=True))
+    functions = []
+    for row in rows:
+        head = prototype(f"cdef inline int {row.name}(", row.takes, "") + " noexcept nogil:"
+        call = f"table().{row.slot}({', '.join(taken(row.takes))})"
+        functions.append(f"{head}\n    return CG_UNSUPPORTED if table().{row.slot} == NULL else {call}\n")
+    values = {
+        "cg_model.pxi": {"slots": "\n".join(f"        {types[row.takes]} {row.slot}" for row in rows)},
+        "cg_kernels.pxi": {"functions": "\n".join(functions).rstrip()},
+        "cg_module.pxi": dict[str, str](),
+    }
+    return {
+        n: render(f"{n}.in", {"provenance": made_from(f"{n}.in", "# "), **own}) for n, own in values.items()
     }
 
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from ..graph.functions import FUNCTIONS, NAMED
-from ..graph.functions import Function as ElementaryFunction
+from ..graph.functions import FUNCTIONS, NAMED, Function as ElementaryFunction
 from ..graph.graph import CONDITIONS, RELATIONS, Graph, Node
 
 

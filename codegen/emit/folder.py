@@ -1,4 +1,4 @@
-"""Writing emitted sources, and what they include of the runtime, into a folder of the user."""
+"""Writing emitted sources, and the headers that they include, into a folder of the user."""
 
 from __future__ import annotations
 
@@ -12,28 +12,26 @@ from pathlib import Path
 
 from chaplygin.runtime.errors import EmitError
 
-__all__ = ["with_includes", "write"]
+__all__ = ["with_headers", "write"]
 
-_INCLUDE = re.compile(r'^[ \t]*#?[ \t]*include[ \t]+"([^"]+)"', re.M)
-"""A line that includes a file, in C or in Cython."""
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.M)
 _MARK = re.compile(rb"(?:/\*\s+\*|/\*|#) (?:Generated|Copied) by chaplygin ")
 """The beginning of every file that `emit` writes."""
 
 
-def with_includes(texts: Mapping[str, str]) -> dict[str, str]:
-    """The sources, with every file of the runtime that they include directly or indirectly."""
+def with_headers(texts: Mapping[str, str]) -> dict[str, str]:
+    """The sources, with every header of the runtime that they include directly or indirectly."""
     from chaplygin import __version__
 
-    runtime = files("chaplygin.runtime")
+    runtime = files("chaplygin.runtime").joinpath("c")
     found = dict(texts)
     waiting = list(texts)
     while waiting:
         for name in dict.fromkeys(_INCLUDE.findall(found[waiting.pop()])):
             if name not in found:
-                folder, (begin, end) = ("core", ("#", "")) if name.endswith(".pxi") else ("c", ("/*", " */"))
-                text = runtime.joinpath(folder).joinpath(name).read_text(encoding="utf-8")
+                text = runtime.joinpath(name).read_text(encoding="utf-8")
                 found[name] = (
-                    f"{begin} Copied by chaplygin {__version__} from its runtime. Do not edit.{end}\n{text}"
+                    f"/* Copied by chaplygin {__version__} from its runtime. Do not edit. */\n{text}"
                 )
                 waiting.append(name)
     return found

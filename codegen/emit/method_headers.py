@@ -5,21 +5,21 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from ..lower.program import Program
 from ..methods import PAIRS, Pair
-from ..methods.rodas5p import RODAS5P
-from ..methods.rosenbrock import Rosenbrock
+from ..methods.rodas5p import RODAS5P, Rosenbrock
 from .c_text import c_string
-from .render import render
+from .render import provenance, render
 
-__all__ = ["MADE", "model_methods", "runtime_headers"]
+__all__ = ["MADE", "own_methods", "runtime_headers"]
 
-MADE = " * Made from codegen/methods/pairs by `python -m chaplygin.codegen.emit.golden --update`."
+MADE = " * Made from codegen/methods by `python -m chaplygin.codegen.emit.golden --update`."
 
 _TIE = "\u00a0"  # a space where no line breaks
 
 
 def runtime_headers() -> dict[str, str]:
-    """{file name: text} of the headers in `runtime/c` that are made from the pairs in `codegen/methods/pairs`."""
+    """{file name: text} of the headers in `runtime/c` that are made from `codegen/methods`."""
     texts = {f"cg_{name}.h": _pair_text(pair, f"cg_{name}.h", MADE) for name, pair in PAIRS.items()}
     listed = [pair for pair in PAIRS.values() if pair.inlined != "none"]
     few = (f"{'STEP' if pair.inlined == 'step' else 'WHOLE'}({pair.name})" for pair in listed)
@@ -33,12 +33,14 @@ def runtime_headers() -> dict[str, str]:
     return {**texts, f"cg_{RODAS5P.name}_tableau.h": _rosenbrock_text(RODAS5P)}
 
 
-def model_methods(pairs: Sequence[Pair], provenance: str) -> str:
-    """The text of `<name>_methods.h`, for a model that brings methods: included by its core and by its lane file."""
-    texts = [_pair_text(pair, "A method of this model", " *") for pair in pairs]
-    return "\n".join(
-        [f"/*\n{provenance}\n */", *texts, f"#define CG_MODEL_METHOD_LIST(WHOLE) {_whole(pairs)}\n"]
-    )
+def own_methods(program: Program, command: str) -> dict[str, str]:
+    """`<name>_methods.h`, which the core and the lane file of a model that brings methods include."""
+    if not program.methods:
+        return {}
+    made = provenance("pair.h.in", program.digest, command, " * ")
+    texts = [_pair_text(pair, "A method of this model", " *") for pair in program.methods]
+    lines = [f"/*\n{made}\n */", *texts, f"#define CG_MODEL_METHOD_LIST(WHOLE) {_whole(program.methods)}\n"]
+    return {f"{program.name}_methods.h": "\n".join(lines)}
 
 
 def _whole(pairs: Iterable[Pair]) -> str:
@@ -68,12 +70,11 @@ def _pair_text(pair: Pair, title: str, made: str) -> str:
             "summary": pair.summary,
             "quoted_summary": c_string(pair.summary),
             "source": f"{made}\n{_source(pair.source)}",
-            "stages": str(end),
             "rows": str(len(rows)),
             "dense_rows": str(4 + len(pair.dense)),
             "order": str(pair.order),
             "trial": "\n".join([*_stages(pair, 1, end), _folded(f"CG_STAGE_END({_split(rows[end])})")]),
-            "last": _weighted(f"{name}_last", rows[end - 1], end),
+            "last": _last(pair) if pair.border else "",
             "estimates": "\n".join(_weighted(label, row, end) for label, row in estimates.items()),
             "norm": "pair_error" if len(estimates) == 1 else "pair_error_of_two",
             "passed": ", ".join(f"CG_FN({label})" for label in estimates),
@@ -132,6 +133,17 @@ def _function(head: str, line: str) -> str:
     return f"{head}\n{{\n    CG_NOT_ALL_STAGES\n{_folded(line)}\n}}\n"
 
 
+def _last(pair: Pair) -> str:
+    """What the method "auto" needs to detect stiffness."""
+    upper, end = pair.name.upper(), len(pair.c)
+    return (
+        f"#define CG_{upper}_BORDER {pair.border!r} /* stability limit on the negative real axis */\n"
+        f"#define CG_{upper}_LAST {end - 1} /* stage */\n\n/* The slope that leads to it. */\n"
+        + _weighted(f"{pair.name}_last", pair.rows[end - 1], end)
+        + "\n"
+    )
+
+
 def _bend(pair: Pair) -> str:
     """The weights of the interpolant, of the stages that have any, and the function that sums a row of it."""
     rows = [pair.padded(row) for row in pair.dense]
@@ -158,24 +170,20 @@ def _rosenbrock_text(method: Rosenbrock) -> str:
         "C": [method.padded(row) for row in method.coupling],
         "h": [method.padded(row) for row in method.dense],
     }
-    text = f"static const double cg_{method.name}_gamma = {method.gamma!r};\n"
+    upper = method.name.upper()
+    text = (
+        f"/* cg_{method.name}_tableau.h: the coefficients of {method.name}; included by cg_{method.name}.h.\n"
+        f"{MADE}\n{_source(method.source)}\n */\n"
+        f"#define CG_{upper}_STAGES {len(method.c)}\n#define CG_{upper}_DENSE {2 + len(method.dense)}\n"
+        f"#define CG_{upper}_CONTROL {{{', '.join(map(repr, method.control))}, 0}}\n\n"
+        f"static const double cg_{method.name}_gamma = {method.gamma!r};\n"
+    )
     for name, rows in tables.items():
         size = f"[{len(rows)}]" * (len(rows) > 1) + f"[{len(method.c)}]"
         lines = [_folded(f"{{{', '.join(map(repr, row))}}},") for row in rows]
         entries = _folded(", ".join(map(repr, rows[0]))) if len(rows) == 1 else "\n".join(lines)
         text += f"\nstatic const double cg_{method.name}_{name}{size} = {{\n{entries}\n}};\n"
-    return render(
-        "rosenbrock.h.in",
-        {
-            "name": method.name,
-            "upper": method.name.upper(),
-            "source": f"{MADE}\n{_source(method.source)}",
-            "stages": str(len(method.c)),
-            "dense_rows": str(2 + len(method.dense)),
-            "control": ", ".join([*map(repr, method.control), "0"]),
-            "tables": text,
-        },
-    )
+    return text
 
 
 def _dense(pair: Pair) -> str:

@@ -20,7 +20,8 @@ from ..lower.schedule import (
     Store,
     assigned,
 )
-from .expressions import C, Dialect, singular_text, value_text
+from .expressions import LANES, C, Dialect, singular_text, value_text
+from .render import render
 
 PIECE = 300
 """Statements per function when a kernel is split."""
@@ -125,6 +126,22 @@ def _statement(g: Graph, s: Statement, names: Mapping[Node, str], dialect: Diale
     assert isinstance(s, Store)
     text = value_text(g, s.node, names, False, dialect)
     return f"{ARRAYS[s.array]}[{s.index}] = {text};" + (f" /* {s.comment} */" if s.comment else "")
+
+
+def solver(dialect: Dialect) -> str:
+    """The C functions `cg_factor` and `cg_solve` that a `FactorSolve` calls."""
+    size, status, ok, result = (
+        ("cg_abs", "cg_mask_t", "cg_true()", "The result is false in lanes where a pivot is too small.")
+        if dialect is LANES
+        else ("fabs", "int", "CG_OK", "The result is CG_SINGULAR if a pivot is too small.")
+    )
+    small = dialect.relations["le"].format(f"{size}(pivot)", f"1e-13 * {size}(diagonal[k])")
+    values = {
+        "check": dialect.singular.format(small),
+        "zero": dialect.splat.format("0.0"),
+        "real": dialect.real,
+    }
+    return render("solver.c.in", {**values, "status": status, "ok": ok, "result": result})
 
 
 def _uses(g: Graph, group: list[Statement], names: Mapping[Node, str]) -> list[str]:

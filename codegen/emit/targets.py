@@ -12,8 +12,12 @@ from ..lower.program import Program, Sources
 from .c_core import core_files
 from .c_lanes import lane_files
 from .cython_module import module_files
+<<<<<<< HEAD
 from .dependencies import dependency_files
 from .folder import with_includes, write
+=======
+from .folder import with_headers, write
+>>>>>>> main
 from .render import emit_command
 
 Target = Callable[[Program, str], dict[str, str]]
@@ -52,9 +56,9 @@ def emit(program: Program, targets: Sequence[str] = DEFAULT, command: str | None
 def emit_to(
     program: Program, folder: str | Path, *, force: bool = False, targets: Sequence[str] = DEFAULT
 ) -> list[Path]:
-    """Write the emitted sources and everything of the runtime that they include into a folder; return the paths.
+    """Write the emitted sources and every header that they include into a folder; return the paths.
 
     The folder can be compiled on its own, the C core also as C++17. Raises EmitError if a file that `emit` did not
     write is in the way (unless `force`), or if the folder cannot be written to.
     """
-    return write(folder, with_includes(emit(program, targets).files), force=force)
+    return write(folder, with_headers(emit(program, targets).files), force=force)

@@ -18,8 +18,6 @@ from .solver import Coupling, Mass, momentum_solve, momentum_variation, reduced
 if TYPE_CHECKING:
     from ..derive.equation_nodes import EquationNodes
 
-Pivots = Sequence[tuple[Node, Node]]
-
 
 class Dynamics:
     """M theta' = f solved for theta' and for the friction forces and multipliers that f contains.

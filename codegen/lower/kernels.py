@@ -51,12 +51,13 @@ def jacobian(d: Dynamics) -> Iterator[Kernel]:
 
 
 def outputs(d: Dynamics) -> Iterator[Kernel]:
+    """What follows from the states: dependent velocities, reactions, friction, the user's outputs, the balance."""
     if d.outputs:
         yield d.kernel("outputs", [node for _, node in d.outputs], [v.name for v, _ in d.outputs])
 
 
 def invariants(d: Dynamics) -> Iterator[Kernel]:
-    """They need no accelerations, but maybe velocities that a loop computes from momenta."""
+    """The first integrals and residuals. They need no accelerations, but maybe velocities that follow from momenta."""
     if d.conserved:
         nodes: tuple[Node, ...] = tuple(node for _, node in d.conserved)
         solves: tuple[Solve, ...] = tuple(d.momentum_solves())
@@ -64,6 +65,7 @@ def invariants(d: Dynamics) -> Iterator[Kernel]:
 
 
 def initial(d: Dynamics) -> Iterator[Kernel]:
+    """The states and parameters of a form whose states are not declared variables, such as momenta."""
     eqs = d.eqs
     if eqs.initial_nodes is not None:
         names = [*eqs.states, *(p.name for p in (*eqs.system.parameters, *eqs.parameters))]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from chaplygin.runtime.base_model import KernelEntry, Variable
@@ -12,6 +13,7 @@ from ..graph.functions import FUNCTIONS
 from ..graph.graph import Graph, Node
 
 if TYPE_CHECKING:
+    from ..methods import Pair
     from .dynamics import Dynamics
     from .schedule import Schedule
 
@@ -99,7 +101,8 @@ class Program:
 
     `kernels` holds those that the model has of the kernels in `table`, by name; the modes of contacts follow the inputs
     in their u. A Jacobian too long to unroll is absent: the emitted one loops over `jvp`.
-    `independent` names the argument `t` of the kernels: "t", or Whittaker's coordinate.
+    `independent` names the argument `t` of the kernels: "t", or Whittaker's coordinate. `methods` are integration
+    methods that the runtime does not have.
     """
 
     name: str
@@ -120,7 +123,13 @@ class Program:
     modes: tuple[Variable, ...] = ()
     events: tuple[EventEntry, ...] = ()
     contacts: tuple[ContactEntry, ...] = ()
+    methods: tuple[Pair, ...] = ()
     _schedules: dict[str, Schedule] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def bringing(self, methods: tuple[Pair, ...]) -> Program:
+        """The same model with integration methods of its own."""
+        digest = hashlib.sha256(f"{self.digest}\n{methods!r}".encode()).hexdigest()
+        return replace(self, methods=methods, digest=digest) if methods else self
 
     @property
     def clock(self) -> str:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 __all__ = ["Control", "Pair"]
 
 Row = Sequence[Any]
-"""Numbers: int, float or Fraction. Zeros at the end can be left out."""
 
 
 class Control(NamedTuple):
@@ -29,24 +28,30 @@ class Pair:
     """An explicit Runge-Kutta method for dx/dt = f(t, x) with embedded error estimates and an interpolant.
 
     Stage s of a step from t to t + h is k_s = f(t + c[s] h, x + h sum_j a[s][j] k_j), and the state at its end is
-    x + h sum_j b[j] k_j. One more stage, numbered len(b), is the derivative at that end.
+    x + h sum_j b[j] k_j. One more stage, numbered len(c), is the derivative at that end. Numbers can be integers,
+    floats or fractions; zeros at the end of a row can be left out.
 
     `error` has the weights e of an error estimate h sum_j e[j] k_j by its order; an estimate can use the derivative at
-    the end. With two of them, the error is the combination of DOP853.
+    the end. With two of them, the error is the combination of DOP853. Without `control`, step lengths are proportional
+    to err^(-0.7 / order) err_old^(0.4 / order).
 
-    `extra` has the node and the row of each further stage of the interpolant, numbered from len(b) + 1. The interpolant
-    is x + theta (u + (1 - theta) (v + theta (w + (1 - theta) (z_0 + theta (z_1 + ...))))), of order `dense_order`: u, v
-    and w are those of the cubic through both ends and their derivatives, and z_m = h sum_j dense[m][j] k_j.
+    The interpolant is x + theta (u + (1 - theta) (v + theta (w + (1 - theta) (z_0 + theta (z_1 + ...))))), of order
+    `dense_order`: u, v and w are those of the cubic through both ends and their derivatives, and
+    z_m = h sum_j dense[m][j] k_j. `extra` has the node and the row of each stage that only the interpolant needs,
+    numbered from len(c) + 1.
 
-    Without `control`, h_new is proportional to err^(-0.7 / order) err_old^(0.4 / order).
+    `border` is the stability limit on the negative real axis, of the explicit method of "auto", which compares the last
+    stage with the end of a step to detect stiffness.
 
-    `source` is quoted in the emitted code, `summary` in help texts. `inlined` is what a model's own code contains, to
-    save compile time: "whole", the "step" without the interpolant, or "none".
+    `summary` is shown in lists of methods, `source` is quoted in emitted code. `inlined` is what the runtime's methods
+    put into a model's own code, which takes compile time: "whole", the "step" without the interpolant, or "none".
 
-    Raises ValueError, naming the entry, for a wrong shape or number, or sums that violate consistency.
+    Raises ValueError, naming the entry, for numbers, shapes and sums that cannot be right.
 
-    >>> Pair("heun", "order 2(1)", "K. Heun, 1900", 2, c=(0, 1), a=((), (1,)), b=(0.5, 0.5), error={1: (-0.5, 0.5)})
-    Pair('heun', order 2(1))
+    >>> heun = Pair("heun", "order 2(1)", "K. Heun, Zeitschrift fuer Mathematik und Physik 45 (1900) 23-38", 2,
+    ...             c=(0, 1), a=((), (1,)), b=(0.5, 0.5), error={1: (-0.5, 0.5)}, dense_order=2)
+    >>> heun.rows
+    [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]
     """
 
     name: str
@@ -62,41 +67,66 @@ class Pair:
     dense_order: int = 3
     control: Control | None = None
     inlined: str = "whole"
+    border: float | None = None
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
-            raise ValueError(f"name = {self.name!r}: small letters, digits and underscores are needed")
-        stages = len(self.c)
-        if len(self.a) != stages or stages < 1:
-            raise ValueError(f"{self.name}: c has {stages} nodes and a has {len(self.a)} rows")
-        rows = {f"a[{s}]": row for s, row in enumerate(self.a)}
-        rows |= {"b": self.b}
-        rows |= {f"extra[{m}]": row for m, (_, row) in enumerate(self.extra)}
-        for s, (label, row) in enumerate(rows.items()):
-            node = self.nodes[s]
-            self._check(label, row, s, node, f"its node {node:g}")
-        for order, row in self.error.items():
-            self._check(f"error[{order}]", row, stages + 1, 0.0, "0")
-        for m, row in enumerate(self.dense):
-            self._check(f"dense[{m}]", row, len(rows), 0.0, "0")
-            if not any(row):
-                raise ValueError(f"{self.name}: dense[{m}] is zero: leave it out")
-        if not 1 <= len(self.error) <= 2:
-            raise ValueError(f"{self.name}: error has {len(self.error)} estimates; 1 or 2 are needed")
+            raise ValueError(
+                f"name = {self.name!r}; it must consist of small letters, digits and underscores"
+            )
         for text in (self.summary, self.source):  # quoted in C comments
             if "*/" in text or not text.isprintable():
                 raise ValueError(f"{self.name}: {text!r} contains */ or a character that cannot be printed")
+        plain = {
+            "c": self._row("c", self.c),
+            "a": tuple(self._row(f"a[{s}]", row) for s, row in enumerate(self.a)),
+            "b": self._row("b", self.b),
+            "error": {order: self._row(f"error[{order}]", row) for order, row in self.error.items()},
+            "extra": tuple(
+                (*self._row(f"extra[{m}]", [node]), self._row(f"extra[{m}]", row))
+                for m, (node, row) in enumerate(self.extra)
+            ),
+            "dense": tuple(self._row(f"dense[{m}]", row) for m, row in enumerate(self.dense)),
+        }
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
+        self._check()
 
-    def _check(self, label: str, row: Row, most: int, total: float, meaning: str) -> None:
-        """Reject a row with too many entries, with one that is not a number, or with the wrong sum."""
-        if len(row) > most:
+    def _row(self, label: str, row: Row) -> tuple[float, ...]:
+        try:
+            found = tuple(map(float, row))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{self.name}: {label} = {row!r} is not a sequence of numbers") from error
+        if not all(map(math.isfinite, found)):
+            raise ValueError(f"{self.name}: {label} = {row!r} contains a number that is not finite")
+        return found
+
+    def _check(self) -> None:
+        """Check shapes, and the sums that every consistent method has."""
+        stages = len(self.c)
+        if stages < 1 or len(self.a) != stages or len(self.b) > stages:
             raise ValueError(
-                f"{self.name}: {label} has {len(row)} entries, and only {most} stages precede it"
+                f"{self.name}: c has {stages} nodes, a {len(self.a)} rows and b {len(self.b)} weights"
             )
-        numbers = [float(entry) for entry in row]
-        size = 1.0 + sum(map(abs, numbers))
-        if not abs(math.fsum(numbers) - total) <= 1e-14 * size:  # also for NaN
-            raise ValueError(f"{self.name}: the sum of {label} is {math.fsum(numbers):.17g}, not {meaning}")
+        if not 1 <= len(self.error) <= 2:
+            raise ValueError(f"{self.name}: error has {len(self.error)} estimates; 1 or 2 are needed")
+        rows = {f"a[{s}]": (row, s, self.c[s]) for s, row in enumerate(self.a)}
+        rows["b"] = self.b, stages, 1.0
+        rows |= {f"extra[{m}]": (row, stages + 1 + m, node) for m, (node, row) in enumerate(self.extra)}
+        rows |= {f"error[{order}]": (row, stages + 1, 0.0) for order, row in self.error.items()}
+        every = stages + 1 + len(self.extra)
+        rows |= {f"dense[{m}]": (row, every, 0.0) for m, row in enumerate(self.dense)}
+        for label, (row, most, total) in rows.items():
+            if len(row) > most:
+                raise ValueError(
+                    f"{self.name}: {label} has {len(row)} entries for the {most} stages before it"
+                )
+            if abs(math.fsum(row) - total) > 1e-14 * (1.0 + sum(map(abs, row))):
+                raise ValueError(
+                    f"{self.name}: the sum of {label} is {math.fsum(row)!r} instead of {total!r}"
+                )
+            if not any(row) and label.startswith(("error", "dense")):
+                raise ValueError(f"{self.name}: {label} is zero")
 
     @property
     def step_control(self) -> Control:
@@ -106,18 +136,13 @@ class Pair:
     @property
     def nodes(self) -> list[float]:
         """The nodes of all stages: of the step, of its end, and of the interpolant."""
-        return [*map(float, self.c), 1.0, *(float(node) for node, _ in self.extra)]
+        return [*self.c, 1.0, *(node for node, _ in self.extra)]
 
     @property
     def rows(self) -> list[list[float]]:
         """The rows of all stages, in the order of `nodes`, padded with zeros to a square matrix."""
-        found = [*self.a, self.b, *(row for _, row in self.extra)]
-        return [self.padded(row) for row in found]
+        return [self.padded(row) for row in (*self.a, self.b, *(row for _, row in self.extra))]
 
     def padded(self, row: Row) -> list[float]:
         """The weights of all stages from a row without its last zeros."""
-        width = len(self.c) + 1 + len(self.extra)
-        return [*map(float, row), *[0.0] * (width - len(row))]
-
-    def __repr__(self) -> str:
-        return f"Pair({self.name!r}, {self.summary})"
+        return [*row, *[0.0] * (len(self.c) + 1 + len(self.extra) - len(row))]

@@ -17,7 +17,6 @@
 #define cg_auto_info(layout)                                                                                          \
     {"auto", "dop853, or rodas5p where the motion is stiff", 8, 1, CG_DOP853_ROWS, CG_DOP853_DENSE, 1, layout}
 
-#define CG_AUTO_BORDER 6.1 /* stability limit of dop853 on the negative real axis; elsewhere in Re < 0, 6.0 to 6.8 */
 #define CG_AUTO_NEAR 4.6
 #define CG_AUTO_SLOW 0.1
 #define CG_AUTO_EVERY 3 /* steps of dop853 between measurements: measuring all would cost a fifth for small systems */
@@ -38,7 +37,7 @@ static double CG_FN(auto_fastness)(const cg_run_t *run)
 {
     const int32_t n = CG_N(run);
     const int32_t ld = CG_PADDED(n);
-    const int32_t last = CG_DOP853_STAGES - 1;
+    const int32_t last = CG_DOP853_LAST;
     const double h = run->t - run->t_old;
     double apart = 0.0, faster = 0.0;
     for (int32_t i = 0; i < n; i++) {
@@ -124,7 +123,7 @@ static int CG_FN(auto_stiff_step)(cg_run_t *run)
     const int status = CG_FN(rodas5p_advance)(run);
     if (status == CG_OK) {
         const double rate = CG_FN(auto_rate)(run);
-        const double easy = 0.5 * CG_AUTO_BORDER;
+        const double easy = 0.5 * CG_DOP853_BORDER;
         run->last_stiff = 1;
         run->n_calm = fabs(run->t - run->t_old) * rate < easy ? run->n_calm + 1 : 0;
         if (run->n_calm >= CG_AUTO_EASY) {

@@ -1,10 +1,9 @@
 /* cg_dop853.h: dop853, order 8.
  *
- * Made from codegen/methods/pairs by `python -m chaplygin.codegen.emit.golden --update`.
+ * Made from codegen/methods by `python -m chaplygin.codegen.emit.golden --update`.
  * Source: E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 2nd ed., Springer 1993,
  * sections II.5 and II.6; coefficients of the authors' program DOP853
  */
-#define CG_DOP853_STAGES 12
 #define CG_DOP853_ROWS 16
 #define CG_DOP853_DENSE 8
 #define cg_dop853_info(layout)                                                                                       \
@@ -40,7 +39,10 @@ static CG_INLINE int CG_FN(dop853_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
     return status;
 }
 
-/* The slope that leads to the last stage. */
+#define CG_DOP853_BORDER 6.1 /* stability limit on the negative real axis */
+#define CG_DOP853_LAST 11 /* stage */
+
+/* The slope that leads to it. */
 CG_WEIGHTED(dop853_last)
 {
     CG_NOT_ALL_STAGES

@@ -111,19 +111,6 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
 #define CG_METHOD_END {CG_NO_METHOD, NULL, NULL}
 #define CG_NO_METHOD {NULL, NULL, 0, 0, 0, 0, 0, 0}
 
-#undef CG_STAGE
-#undef CG_STAGE_END
-#undef CG_STAGE_STATE
-#undef CG_STAGE_ROW
-#undef CG_STAGE_TARGET
-#undef CG_STAGE_SPACE
-#undef CG_TRIAL_BEGIN
-#undef CG_EXTRA_BEGIN
-#undef CG_WEIGHTED
-#undef CG_BEND
-#undef CG_NOT_ALL_STAGES
-#undef CG_COLUMNS
-
 #undef CG_ROWS
 #undef CG_T_OLD
 #undef CG_T

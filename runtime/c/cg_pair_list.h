@@ -1,5 +1,5 @@
 /* cg_pair_list.h: every embedded pair of this folder. Included by cg_method.h, which adds the other methods.
- * Made from codegen/methods/pairs by `python -m chaplygin.codegen.emit.golden --update`.
+ * Made from codegen/methods by `python -m chaplygin.codegen.emit.golden --update`.
  *
  * With CG_FEW_METHODS some are left out; STEP is for those without their interpolants.
  */

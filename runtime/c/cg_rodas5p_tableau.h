@@ -1,11 +1,8 @@
-/* cg_rodas5p_tableau.h: the coefficients of rodas5p; included by cg_rodas5p.h, which has the formulas.
- * Made from codegen/methods/pairs by `python -m chaplygin.codegen.emit.golden --update`.
+/* cg_rodas5p_tableau.h: the coefficients of rodas5p; included by cg_rodas5p.h.
+ * Made from codegen/methods by `python -m chaplygin.codegen.emit.golden --update`.
  * Source: G. Steinebach, Construction of Rosenbrock-Wanner method Rodas5P and numerical benchmarks within the Julia
  * Differential Equations package, BIT Numerical Mathematics 63 (2023) 27
  */
-#ifndef CG_RODAS5P_TABLEAU_H
-#define CG_RODAS5P_TABLEAU_H
-
 #define CG_RODAS5P_STAGES 8
 #define CG_RODAS5P_DENSE 5
 #define CG_RODAS5P_CONTROL {0.2, 0.0, 0.9, 0.2, 6.0, 0}
@@ -57,5 +54,3 @@ static const double cg_rodas5p_h[3][8] = {
     {11.419903575922262, 2.8879645146136994, 72.92137995996029, 80.12511834622643, -52.072871366152654,
         -59.78993625266729, -0.15582684282751913, 4.883087185713722},
 };
-
-#endif /* CG_RODAS5P_TABLEAU_H */

@@ -1,10 +1,9 @@
 /* cg_tsit5.h: tsit5, order 5, for loose tolerances.
  *
- * Made from codegen/methods/pairs by `python -m chaplygin.codegen.emit.golden --update`.
+ * Made from codegen/methods by `python -m chaplygin.codegen.emit.golden --update`.
  * Source: Ch. Tsitouras, Runge-Kutta pairs of order 5(4) satisfying only the first column simplifying assumption,
  * Computers & Mathematics with Applications 62 (2011) 770-775
  */
-#define CG_TSIT5_STAGES 6
 #define CG_TSIT5_ROWS 7
 #define CG_TSIT5_DENSE 5
 #define cg_tsit5_info(layout)                                                                                       \
@@ -23,14 +22,6 @@ static CG_INLINE int CG_FN(tsit5_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
     CG_STAGE_END(0.09646076681806523 * k0[i] + 0.01 * k1[i] + 0.4798896504144996 * k2[i] + 1.379008574103742 * k3[i]
         - 3.290069515436081 * k4[i], 2.324710524099774, 5)
     return status;
-}
-
-/* The slope that leads to the last stage. */
-CG_WEIGHTED(tsit5_last)
-{
-    CG_NOT_ALL_STAGES
-    return 5.86145544294642 * k0[i] - 12.92096931784711 * k[1 * ld + i] + 8.159367898576159 * k[2 * ld + i]
-        - 0.071584973281401 * k[3 * ld + i] - 0.028269050394068383 * k[4 * ld + i];
 }
 
 CG_WEIGHTED(tsit5_estimate4)

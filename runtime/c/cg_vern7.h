@@ -1,10 +1,9 @@
 /* cg_vern7.h: vern7, order 7, for tight tolerances.
  *
- * Made from codegen/methods/pairs by `python -m chaplygin.codegen.emit.golden --update`.
+ * Made from codegen/methods by `python -m chaplygin.codegen.emit.golden --update`.
  * Source: J. H. Verner, Numerically optimal Runge-Kutta pairs with interpolants, Numerical Algorithms 53 (2010)
  * 383-396
  */
-#define CG_VERN7_STAGES 10
 #define CG_VERN7_ROWS 16
 #define CG_VERN7_DENSE 8
 #define cg_vern7_info(layout)                                                                                       \
@@ -32,14 +31,6 @@ static CG_INLINE int CG_FN(vern7_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
         + 0.15216092656738558 * k5[i] + 0.49399691700324844 * k6[i] - 0.29430311714032503 * k7[i], 0.0813174723249511,
         8)
     return status;
-}
-
-/* The slope that leads to the last stage. */
-CG_WEIGHTED(vern7_last)
-{
-    CG_NOT_ALL_STAGES
-    return -45.030072034298676 * k0[i] + 187.3272437654589 * k[2 * ld + i] - 154.02882369350186 * k[3 * ld + i]
-        + 18.56465306347536 * k[4 * ld + i] - 7.141809679295079 * k[5 * ld + i] + 1.3088085781613785 * k[6 * ld + i];
 }
 
 CG_WEIGHTED(vern7_estimate6)

@@ -1,10 +1,9 @@
 /* cg_vern9.h: vern9, order 9, for tight tolerances.
  *
- * Made from codegen/methods/pairs by `python -m chaplygin.codegen.emit.golden --update`.
+ * Made from codegen/methods by `python -m chaplygin.codegen.emit.golden --update`.
  * Source: J. H. Verner, Numerically optimal Runge-Kutta pairs with interpolants, Numerical Algorithms 53 (2010)
  * 383-396
  */
-#define CG_VERN9_STAGES 16
 #define CG_VERN9_ROWS 26
 #define CG_VERN9_DENSE 10
 #define cg_vern9_info(layout)                                                                                       \
@@ -48,16 +47,6 @@ static CG_INLINE int CG_FN(vern9_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
         + 0.12747667699928525 * k9[i] + 0.2246434176204158 * k10[i] + 0.5684352689748513 * k11[i]
         + 0.058258715572158275 * k12[i] + 0.13643174034822156 * k13[i], 0.030570139830827976, 14)
     return status;
-}
-
-/* The slope that leads to the last stage. */
-CG_WEIGHTED(vern9_last)
-{
-    CG_NOT_ALL_STAGES
-    return 2.0580513374668863 * k0[i] + 22.357937727968032 * k[5 * ld + i] + 0.9094981099755634 * k[6 * ld + i]
-        + 35.89110098240264 * k[7 * ld + i] - 3.4425150276244536 * k[8 * ld + i] - 4.8654813580363685 * k[9 * ld + i]
-        - 18.909803813543427 * k[10 * ld + i] - 34.26354448030452 * k[11 * ld + i]
-        + 1.2647565216956427 * k[12 * ld + i];
 }
 
 CG_WEIGHTED(vern9_estimate8)

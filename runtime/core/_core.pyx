@@ -42,57 +42,7 @@ def widest_lanes():
     return cg_widest_lanes()
 
 
-cdef int _vector(object value, tuple names, Py_ssize_t n, double *scratch, const double **found) except -1:
-    """Point `found` to n finite doubles, in the array itself or in `scratch`. Returns 0 if the slow path is needed."""
-    cdef Py_ssize_t i
-    cdef const double *data
-    cdef PyObject *entry
-    if cnp.PyArray_CheckExact(value):
-        if not (cnp.PyArray_NDIM(value) == 1 and cnp.PyArray_DIM(value, 0) == n
-                and cnp.PyArray_TYPE(value) == cnp.NPY_DOUBLE and cnp.PyArray_ISCARRAY_RO(value)):
-            return 0
-        data = <const double *> cnp.PyArray_DATA(value)
-        for i in range(n):
-            if not isfinite(data[i]):
-                return 0
-        found[0] = data
-        return 1
-    if PyDict_CheckExact(value):
-        if PyDict_Size(value) != n:
-            return 0
-        for i in range(n):
-            entry = PyDict_GetItemWithError(value, names[i])
-            if entry is NULL or not _number(<object> entry, &scratch[i]):
-                return 0
-    elif type(value) is tuple:
-        if len(<tuple> value) != n:
-            return 0
-        for i in range(n):
-            if not _number((<tuple> value)[i], &scratch[i]):
-                return 0
-    elif type(value) is list:
-        if len(<list> value) != n:
-            return 0
-        for i in range(n):
-            if not _number((<list> value)[i], &scratch[i]):
-                return 0
-    elif value is None and n == 0:
-        pass
-    else:
-        return 0
-    found[0] = scratch
-    return 1
-
-
-cdef inline bint _number(object value, double *out):
-    """Accept a finite float or a small int; anything else needs the slow path."""
-    if PyFloat_Check(value):  # also true for NumPy's float64
-        out[0] = PyFloat_AS_DOUBLE(value)
-        return isfinite(out[0])
-    if PyLong_CheckExact(value) and -4503599627370496 < value < 4503599627370496:
-        out[0] = PyLong_AsDouble(value)
-        return True
-    return False
+include "_arguments.pxi"
 
 
 cdef tuple _names(const cg_variable_t *table, int32_t n, list variables):
@@ -108,9 +58,6 @@ cdef tuple _names(const cg_variable_t *table, int32_t n, list variables):
         variables.append((name, kind, unit, text, table[i].example, table[i].flags))
         names.append(name)
     return tuple(names)
-
-
-include "_consistency.pxi"
 
 
 cdef const cg_model_t *_table(capsule) except NULL:
@@ -171,8 +118,6 @@ cdef class KernelCore:
     cdef double *u_now          # inputs and modes of a stepper at its current time
     cdef double *out            # output of any kernel except the Jacobian
     cdef double *work
-    cdef cg_run_t *spare        # an unused run of method `spare_method`
-    cdef object spare_method
     cdef readonly int n_states, n_parameters, n_inputs
     cdef readonly object capsule, owner
     cdef readonly tuple states, parameters, inputs, outputs, invariants, residuals, declared
@@ -187,7 +132,7 @@ cdef class KernelCore:
     cdef readonly object methods  # name -> Method
     cdef readonly list _variables
     cdef bint assuming          # whether there are assumptions about any parameter, input or state
-    cdef readonly dict ends     # ends of runs off their constraints: see _consistency.pxi
+    cdef readonly dict ends     # ends of runs off their constraints: see _start.pxi
     cdef dict places            # the quantity of each name: see _quantities.pxi
     cdef dict settable          # the quantities that a stepper can change
     cdef tuple dependents       # (name, index of the output) of the declared variables that are not states
@@ -273,8 +218,6 @@ cdef class KernelCore:
 
     def __dealloc__(self):
         free(self.scratch)
-        if self.spare is not NULL:
-            cg_run_delete(self.spare)
 
     @property
     def address(self):
@@ -329,115 +272,6 @@ cdef class KernelCore:
             raise kernel_failed(self.name, self.independent, kernel, status, time, -1)
         return out
 
-    cdef int _start(self, double t0, value, const double *p, const double *u, const double **found) except -1:
-        """As _vector, for the initial state, which can also contain dependent variables that agree with the states."""
-        cdef Py_ssize_t i, extra = 0
-        cdef double given
-        cdef PyObject *entry
-        if (not PyDict_CheckExact(value) or PyDict_Size(value) <= self.n_states or self.model.initial is not NULL
-                or self.model.outputs_fn is NULL or self.model.n_modes > 0):
-            return _vector(value, self.states, self.n_states, self.x, found)
-        for i in range(self.n_states):
-            entry = PyDict_GetItemWithError(value, self.states[i])
-            if entry is NULL or not _number(<object> entry, &self.x[i]):
-                return 0
-        if self.model.outputs_fn(t0, self.x, p, u, self.out, self.work) < 0:
-            return 0
-        for name, i in self.dependents:
-            entry = PyDict_GetItemWithError(value, name)
-            if entry is not NULL:
-                if not _number(<object> entry, &given) or not _agrees(given, self.out[i]):
-                    return 0
-                extra += 1
-        found[0] = self.x
-        return self.n_states + extra == PyDict_Size(value)
-
-    cdef bint _contacts_right(self, double t0, const double *x, const double *p, const double *u):
-        """Whether no coefficient of friction is negative at the start; if one is, the slow path reports it."""
-        cdef const cg_model_t *m = self.model
-        cdef int32_t i
-        cdef int status
-        if m.n_contacts == 0:
-            return True
-        if m.contacts_fn is NULL:
-            return False
-        if u != self.u:
-            memcpy(self.u, u, m.n_inputs * sizeof(double))
-        for i in range(m.n_modes):
-            self.u[m.n_inputs + i] = 1.0
-        status = m.contacts_fn(t0, x, p, self.u, self.out, self.work)
-        memset(self.u + m.n_inputs, 0, m.n_modes * sizeof(double))
-        for i in range(m.n_contacts):
-            if status >= 0 and self.out[5 * i + 2] < 0.0:
-                return False
-        return True
-
-    cdef bint _start_right(self, double t0, const double *x, const double *p, const double *u, double atol):
-        """Whether the start of a run satisfies constraints and assumptions; if not, the slow path reports it."""
-        cdef const cg_model_t *m = self.model
-        if self.assuming and not (_as_assumed(m.states, x, m.n_states) and _as_assumed(m.parameters, p, m.n_parameters)
-                                  and _as_assumed(m.inputs, u, m.n_inputs)):
-            return False
-        return m.consistency is NULL or _is_consistent(m, t0, x, p, u, atol, self.out, self.work) == 0.0
-
-    cdef int _note_end(self, double t, const double *x, const double *p, const double *u) except -1:
-        """Remember the end of a run that has drifted off its constraints: it can start another run."""
-        cdef double largest
-        if self.model.consistency is NULL:
-            return 0
-        largest = _is_consistent(self.model, t, x, p, u, SMALLEST_ATOL, self.out, self.work)
-        if 0.0 < largest < INFINITY:
-            if len(self.ends) >= MOST_ENDS:
-                del self.ends[next(iter(self.ends))]
-            self.ends[<bytes> (<const char *> x)[:self.n_states * sizeof(double)]] = largest
-        return 0
-
-    def _inconsistent(self, double t0, const double[:, :] x0, list p, const double[:, :] u, double atol):
-        """Numbers of the trajectories of an ensemble that do not start on their constraints to within `atol`.
-
-        x0 (n, N), p a row (1,) or (N,) for each parameter, u (nu, 1) or (nu, N).
-        """
-        cdef Py_ssize_t count = x0.shape[1], i, j
-        cdef const cg_model_t *m = self.model
-        if m.consistency is NULL or count == 0:
-            return np.empty(0, dtype=np.intp)
-        found = np.zeros(count, dtype=np.uint8)
-        cdef unsigned char[:] wrong = found
-        cdef const double **rows = <const double **> calloc(m.n_parameters + 1, sizeof(double *))
-        cdef int64_t *strides = <int64_t *> calloc(m.n_parameters + 1, sizeof(int64_t))
-        cdef double *block = <double *> calloc(m.n_states + m.n_parameters + m.n_inputs + m.n_modes
-                                               + 3 * m.n_consistency + m.n_work + 1, sizeof(double))
-        cdef double *ps
-        cdef double *us
-        cdef double *out
-        try:
-            if rows is NULL or strides is NULL or block is NULL:
-                raise MemoryError
-            for i in range(m.n_parameters):
-                rows[i], strides[i] = <const double *> cnp.PyArray_DATA(p[i]), _way(p[i], 0)
-            ps = block + m.n_states
-            us = ps + m.n_parameters
-            out = us + m.n_inputs + m.n_modes
-            with nogil:
-                for j in range(count):
-                    for i in range(m.n_states):
-                        block[i] = x0[i, j]
-                    for i in range(m.n_parameters):
-                        ps[i] = rows[i][j * strides[i]]
-                    if j == 0 or u.shape[1] > 1:
-                        for i in range(m.n_inputs):
-                            us[i] = u[i, j]
-                    wrong[j] = _is_consistent(m, t0, block, ps, us, atol, out, out + 3 * m.n_consistency) != 0.0
-        finally:
-            free(rows)
-            free(strides)
-            free(block)
-        return np.flatnonzero(found)
-
-    def _plain_start(self, initial, parameters, Py_ssize_t count, target):
-        """The start of an ensemble from plain arguments; see `plain_start` in _ensemble.pxi."""
-        return plain_start(self, initial, parameters, count, target)
-
     def rhs(self, t, y, p, u=()):
         """dy/dt at time t: (n,) for y of shape (n,), (n, N) for (n, N)."""
         out = self._one("rhs", self.model.rhs, self.n_states, t, y, p, u)
@@ -475,9 +309,10 @@ cdef class KernelCore:
             memcpy(self.u, us, self.n_inputs * sizeof(double))
         return _quantities(self, time, xs, ps, self.u)
 
-    def _columns(self, str kernel, t, y, p, u, v, bint strict=True, event=None):
-        """Call a kernel over columns: t (T,), y (n, Y), p (np, P), u (nu, U), v (n, V); T, Y, P, U, V are 1 or N.
+    def _columns(self, str kernel, t, y, p, u, extra, bint strict=True):
+        """Call a kernel over columns: t (T,), y (n, Y), p (np, P), u (nu, U); T, Y, P, U are 1 or N.
 
+        `extra`: directions (n, V), or the index of an event, for a kernel that takes these; else None.
         All are float64 arrays, already checked. Returns (outputs, N). Used by the slow path and `evaluate`.
         A column that fails raises KernelError; with strict=False it is NaN.
         """
@@ -485,7 +320,7 @@ cdef class KernelCore:
         cdef bytes name = kernel.encode()
         cdef const cg_kernel_entry_t *entry = cg_kernel(m, name)
         cdef int64_t n_out, n_in, count = 1, i, j
-        cdef int32_t which = -1 if event is None else event
+        cdef int32_t which = extra if isinstance(extra, int) else -1
         cdef int status = 0
         cdef double *block
         cdef double *xs
@@ -501,7 +336,7 @@ cdef class KernelCore:
         cdef const double[:, :] ys = y
         cdef const double[:, :] pp = p
         cdef const double[:, :] uu = u
-        cdef const double[:, :] vv = y if v is None else v
+        cdef const double[:, :] vv = y if extra is None or which >= 0 else extra
         count = max(ts.shape[0], ys.shape[1], pp.shape[1], uu.shape[1], vv.shape[1])
         if min(ts.shape[0], ys.shape[1], pp.shape[1], uu.shape[1], vv.shape[1]) == 0:
             count = 0
@@ -545,54 +380,8 @@ cdef class KernelCore:
             raise kernel_failed(self.name, self.independent, kernel, status, ts[j if ts.shape[0] > 1 else 0], j if count > 1 else -1)
         return out
 
-    cdef cg_run_t *_take_run(self, method) except NULL:
-        """A run for `method`; reuses the spare one if it fits."""
-        cdef cg_run_t *run = NULL
-        cdef const char *name
-        cdef size_t size
-        cdef int status
-        if not isinstance(method, str) or method not in self.methods:
-            raise arguments.unknown_method(method, self.methods)
-        name = PyUnicode_AsUTF8(method)
-        if self.spare is not NULL and self.spare_method == method:
-            run, self.spare = self.spare, NULL
-            size = run.size
-        else:
-            size = cg_run_size(self.model, name)
-            run = cg_run_new(size)
-        if run is NULL:
-            raise MemoryError
-        status = cg_run_init(run, size, self.model, name, 0)
-        if status != CG_OK:
-            cg_run_delete(run)
-            if status == CG_UNSUPPORTED:
-                raise arguments.no_jacobian(method, self.name)
-            raise ArgumentError(f"the integrator refused {self.name} with method {method!r}")
-        return run
-
-    cdef void _give_run(self, cg_run_t *run, method) noexcept:
-        if self.spare is not NULL:
-            cg_run_delete(self.spare)
-        self.spare, self.spare_method = run, method
-
-
-def methods():
-    """The integration methods for any model by name."""
-    return _listed(cg_method_table(), {})
-
-
-cdef dict _listed(const cg_method_t *method, dict found):
-    """A table of methods, added to those already found."""
-    while method is not NULL and method.info.name is not NULL:
-        info = &method.info
-        if info.layout == CG_RUN_LAYOUT:
-            name = info.name.decode()
-            found.setdefault(name, Method(name, info.summary.decode(), info.order, bool(info.adaptive), bool(info.implicit)))
-        method += 1
-    return found
-
-
 include "_quantities.pxi"
+include "_start.pxi"
 include "_options.pxi"
 include "_signals.pxi"
 include "_events.pxi"

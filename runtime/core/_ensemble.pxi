@@ -1,4 +1,4 @@
-# Ensembles: the fast path for their starts, and the work of one thread. Included by _core.pyx.
+# Ensembles: the work of one thread. Included by _core.pyx.
 
 cdef enum:
     LARGEST_BLOCK = 4096  # trajectories whose parameters are gathered at once
@@ -19,77 +19,6 @@ cdef bint _doubles(object array, int ndim):
     """Whether `array` is a float64 array with `ndim` dimensions that C code can read."""
     return (cnp.PyArray_CheckExact(array) and cnp.PyArray_NDIM(array) == ndim
             and cnp.PyArray_TYPE(array) == cnp.NPY_DOUBLE and cnp.PyArray_ISBEHAVED_RO(array))
-
-
-cdef object _row(const cg_variable_t *variable, object entry, Py_ssize_t count, double *out):
-    """Write the `count` finite doubles of an entry of a start to `out`: a number for all, or a plain array.
-
-    Returns the number or a copy of the array; None if the slow path is needed.
-    """
-    cdef double value
-    cdef Py_ssize_t j, way
-    cdef const double *data
-    cdef cnp.npy_intp shape = count
-    if _number(entry, &value):
-        for j in range(count):
-            out[j] = value
-        return entry if _as_assumed(variable, &value, 1) else None
-    if not (_doubles(entry, 1) and cnp.PyArray_DIM(entry, 0) == count
-            and cnp.PyArray_STRIDE(entry, 0) % <Py_ssize_t> sizeof(double) == 0):
-        return None
-    data, way = <const double *> cnp.PyArray_DATA(entry), cnp.PyArray_STRIDE(entry, 0) // <Py_ssize_t> sizeof(double)
-    for j in range(count):
-        out[j] = data[j * way]
-        if not (isfinite(out[j]) and _as_assumed(variable, &out[j], 1)):
-            return None
-    kept = cnp.PyArray_SimpleNew(1, &shape, cnp.NPY_DOUBLE)
-    memcpy(cnp.PyArray_DATA(kept), out, count * sizeof(double))
-    return kept
-
-
-cdef object plain_start(KernelCore model, initial, parameters, Py_ssize_t count, target):
-    """The start of an ensemble if all states and parameters are given by name, as numbers or arrays of float64, and
-    satisfy their assumptions.
-
-    The states are written to `target` (n_states, count), float64 with contiguous rows. Returns the states (each a
-    number or a copy of the array) and the parameters (each an array (1,) or (count,)); None if the slow path is needed.
-    """
-    cdef Py_ssize_t k
-    cdef double value
-    cdef cnp.npy_intp n = model.n_parameters
-    cdef PyObject *entry
-    if parameters is None and n == 0:
-        parameters = {}
-    if not (PyDict_CheckExact(initial) and PyDict_Size(initial) == model.n_states and PyDict_CheckExact(parameters)
-            and PyDict_Size(parameters) == n and _doubles(target, 2) and cnp.PyArray_ISWRITEABLE(target)
-            and cnp.PyArray_DIM(target, 0) == model.n_states and cnp.PyArray_DIM(target, 1) == count
-            and cnp.PyArray_STRIDE(target, 1) == <Py_ssize_t> sizeof(double)):
-        return None
-    states, rows = [], []
-    for k in range(model.n_states):
-        entry = PyDict_GetItemWithError(initial, model.states[k])
-        if entry is NULL:
-            return None
-        kept = _row(&model.model.states[k], <object> entry, count,
-                    <double *> (cnp.PyArray_BYTES(target) + k * cnp.PyArray_STRIDE(target, 0)))
-        if kept is None:
-            return None
-        states.append(kept)
-    numbers = cnp.PyArray_SimpleNew(1, &n, cnp.NPY_DOUBLE)
-    for k in range(n):
-        entry = PyDict_GetItemWithError(parameters, model.parameters[k])
-        if entry is NULL:
-            return None
-        if _number(<object> entry, &value):
-            row = numbers[k:k + 1]
-            kept = _row(&model.model.parameters[k], <object> entry, 1, <double *> cnp.PyArray_DATA(row))
-        else:
-            row = np.empty(count)
-            kept = _row(&model.model.parameters[k], <object> entry, count, <double *> cnp.PyArray_DATA(row))
-        if kept is None:
-            return None
-        rows.append(row)
-    return states, rows
 
 
 cdef class EnsembleCore:

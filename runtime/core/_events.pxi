@@ -94,8 +94,8 @@ cdef int _call_event(void *context, int32_t index, double t, const double *x, do
 
 cdef _Detector _detector_of(KernelCore model, object events, dict fields, bint log=True):
     """The detector that a run needs, or None without events, contacts and kinks to find."""
-    kinks, paradox = _option(fields, "kinks"), _option(fields, "paradox")
-    if events is None and not model.hybrid and kinks is False and type(paradox) is str and paradox == DEFAULTS["paradox"]:
+    kinks, paradox = _option(fields, "kinks", KINKS), _option(fields, "paradox", PARADOX)
+    if events is None and not model.hybrid and kinks is KINKS and paradox is PARADOX:
         return None  # the usual case: nothing to detect, and no arguments to reject
     from .event_record import functions, rule
     given, wanted, number = functions(events), arguments.boolean("kinks", kinks), rule(paradox)

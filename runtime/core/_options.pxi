@@ -1,18 +1,19 @@
-# The options of a run in the format of the C driver: read from the fields of `RunOptions`, or from the keywords of a call,
-# where those left out have their defaults. Included by _core.pyx.
+# The options of a run in the format of the C driver: read from the fields of `RunOptions`, or from the keywords of a
+# call, where those left out have their defaults. Included by _core.pyx.
 
 cdef dict DEFAULTS = vars(options.DEFAULTS)
 cdef double RTOL = DEFAULTS["rtol"], ATOL = DEFAULTS["atol"], MAX_STEP = DEFAULTS["max_step"]
 cdef double SMALLEST_RTOL = options.SMALLEST_RTOL
 cdef int64_t MAX_STEPS = DEFAULTS["max_steps"]
+cdef object METHOD = DEFAULTS["method"], KINKS = DEFAULTS["kinks"], PARADOX = DEFAULTS["paradox"]
 
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object value, int *overflow) except? -1
 
 
-cdef object _option(dict fields, str name):
+cdef object _option(dict fields, str name, default):
     cdef PyObject *found = PyDict_GetItemWithError(fields, name)
-    return DEFAULTS[name] if found is NULL else <object> found
+    return default if found is NULL else <object> found
 
 
 cdef dict _configure(KernelCore model, cg_run_t *run, dict fields):

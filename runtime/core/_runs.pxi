@@ -1,8 +1,58 @@
-# One trajectory, recorded. Included by _core.pyx.
+# Methods and their workspaces, and one trajectory, recorded. Included by _core.pyx.
 
 
-cdef class ModelCore(KernelCore):
+def methods():
+    """The integration methods for any model by name."""
+    return _listed(cg_method_table(), {})
+
+
+cdef dict _listed(const cg_method_t *method, dict found):
+    """A table of methods, added to those already found."""
+    while method is not NULL and method.info.name is not NULL:
+        info = &method.info
+        if info.layout == CG_RUN_LAYOUT:
+            name = info.name.decode()
+            found.setdefault(name, Method(name, info.summary.decode(), info.order, bool(info.adaptive), bool(info.implicit)))
+        method += 1
+    return found
+
+
+cdef class ModelCore(StartCore):
     """Kernels and integration of a compiled model; `chaplygin.runtime.Model` adds the rest."""
+
+    cdef cg_run_t *spare        # an unused run of method `spare_method`
+    cdef object spare_method
+
+    def __dealloc__(self):
+        cg_run_delete(self.spare)
+
+    cdef cg_run_t *_take_run(self, method) except NULL:
+        """A run for `method`; reuses the spare one if it fits."""
+        cdef cg_run_t *run = NULL
+        cdef size_t size
+        cdef int status
+        if self.spare is not NULL and self.spare_method is method:
+            run, self.spare = self.spare, NULL
+            size = run.size
+        elif isinstance(method, str) and method in self.methods:
+            size = cg_run_size(self.model, PyUnicode_AsUTF8(method))
+            run = cg_run_new(size)
+        else:
+            raise arguments.unknown_method(method, self.methods)
+        if run is NULL:
+            raise MemoryError
+        status = cg_run_init(run, size, self.model, PyUnicode_AsUTF8(method), 0)
+        if status != CG_OK:
+            cg_run_delete(run)
+            if status == CG_UNSUPPORTED:
+                raise arguments.no_jacobian(method, self.name)
+            raise ArgumentError(f"the integrator refused {self.name} with method {method!r}")
+        return run
+
+    cdef void _give_run(self, cg_run_t *run, method) noexcept:
+        if self.spare is not NULL:
+            cg_run_delete(self.spare)
+        self.spare, self.spare_method = run, method
 
     def integrate(self, t_span, initial=None, parameters=None, inputs=None, *, t_eval=None, dense_output=False,
                   events=None, **keywords):
@@ -33,7 +83,7 @@ cdef class ModelCore(KernelCore):
         if t_eval is not None and not _plain_times(t_eval, t0, t1):
             from .arguments import times
             t_eval = times("t_eval", t_eval, t0, t1)
-        method = _option(keywords, "method")
+        method = _option(keywords, "method", METHOD)
         run = self._take_run(method)
         try:
             keywords = _configure(self, run, keywords)
@@ -89,20 +139,11 @@ cdef class ModelCore(KernelCore):
         if status == CG_OK:
             before = None
             while True:
-                record.t, record.y = <double *> cnp.PyArray_DATA(times), <double *> cnp.PyArray_DATA(rows)
-                if dense:
-                    record.coef, record.coef_t = <double *> cnp.PyArray_DATA(coef), <double *> cnp.PyArray_DATA(spans)
+                _point(&record, times, rows, coef, spans)
                 with nogil:
                     status = cg_drive(run, &record, budget)
                 if status == CG_OUTPUT_FULL:
-                    if record.n_rows == record.capacity:
-                        record.capacity *= 2
-                        times.resize(record.capacity, refcheck=False)
-                        rows.resize((record.capacity, n), refcheck=False)
-                    if dense and record.n_coef == record.capacity_dense:
-                        record.capacity_dense *= 2
-                        coef.resize((record.capacity_dense, run.n_dense, n), refcheck=False)
-                        spans.resize((record.capacity_dense, 2), refcheck=False)
+                    _enlarge(&record, times, rows, coef, spans)
                 elif status == CG_EVENTS_FULL:
                     detector.drain()
                 elif status == CG_BUDGET_USED:
@@ -129,6 +170,26 @@ cdef class ModelCore(KernelCore):
         return Solution(self, times, rows.T, status, run.t, p, u if given is None else given, run.n_rhs, run.n_steps,
                         run.n_rejected, interpolant, problem, run.n_jac, run.n_lu,
                         None if detector is None else detector.event_record(status, run.t, _copy(run.x, n)))
+
+
+cdef void _point(cg_record_t *record, times, rows, coef, spans) noexcept:
+    """Let a record write to these arrays; those of the interpolant can be None."""
+    record.t, record.y = <double *> cnp.PyArray_DATA(times), <double *> cnp.PyArray_DATA(rows)
+    if coef is not None:
+        record.coef, record.coef_t = <double *> cnp.PyArray_DATA(coef), <double *> cnp.PyArray_DATA(spans)
+
+
+cdef int _enlarge(cg_record_t *record, times, rows, coef, spans) except -1:
+    """Double the arrays of a record that are full."""
+    if record.n_rows == record.capacity:
+        record.capacity *= 2
+        times.resize(record.capacity, refcheck=False)
+        rows.resize((record.capacity, rows.shape[1]), refcheck=False)
+    if coef is not None and record.n_coef == record.capacity_dense:
+        record.capacity_dense *= 2
+        coef.resize((record.capacity_dense, *coef.shape[1:]), refcheck=False)
+        spans.resize((record.capacity_dense, 2), refcheck=False)
+    return 0
 
 
 cdef bint _plain_times(object value, double t0, double t1):

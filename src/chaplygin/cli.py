@@ -264,10 +264,7 @@ def _integration(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--t-end", type=float, metavar="T", help="end time of the run (default: from the catalogue)"
     )
-    parser.add_argument(
-        "--method",
-        help="METHODS (default: DEFAULT)",
-    )
+    parser.add_argument("--method", help="METHODS (default: DEFAULT)")
     parser.add_argument("--rtol", type=float, help="relative tolerance (default: DEFAULT)")
     parser.add_argument("--atol", type=float, help="absolute tolerance (default: rtol)")
     parser.add_argument("--step", type=float, help="step size of a fixed-step method")

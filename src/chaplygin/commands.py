@@ -310,8 +310,7 @@ def _elided(count: int) -> str:
 
 def forms(arguments: Namespace) -> int:
     """`chaplygin forms`: * the default form, + a form that fits, - one that does not."""
-    from chaplygin.codegen.derive.forms import FormError, fitting
-    from chaplygin.codegen.derive.forms import forms as names
+    from chaplygin.codegen.derive.forms import FormError, fitting, forms as names
     from chaplygin.systems import example, examples
 
     rows = [("system", *names())]

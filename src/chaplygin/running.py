@@ -46,11 +46,7 @@ def prepared(arguments: Namespace) -> tuple[Subject, Any, dict[str, Any], str, f
     how = {"method": DEFAULTS.method, "rtol": DEFAULTS.rtol}
     how |= {name: value for name, value in given.items() if value is not None}
     how.setdefault("atol", how["rtol"])
-    what = {
-        "t_span": (t0, t_end),
-        "parameters": found.parameters,
-        "inputs": found.inputs or None,
-    }
+    what = {"t_span": (t0, t_end), "parameters": found.parameters, "inputs": found.inputs or None}
     return found, model, {**what, **how}, axis, time.perf_counter() - begin
 
 

@@ -9,7 +9,9 @@
 #define UNUSED (void)t, (void)x, (void)p, (void)u, (void)work
 #define HEAD(name_)                                                                                            \
     .abi_version = CG_ABI_VERSION, .struct_size = sizeof(cg_model_t), .name = name_, .form = "by hand",        \
-    .digest = name_, .generator = "", .scalar = "float64"
+    .digest = name_, .generator = "", .scalar = "float64", .independent = "t"
+#define KERNEL(model_, name_, length_) {#name_, "", CG_TAKES_STATE, length_, (cg_function_t)model_##_##name_}
+#define END {NULL, NULL, 0, 0, NULL}
 #define PARAMETER(name_, value_) {name_, "", "", value_, CG_PARAMETER, 0}
 #define STATE(name_, value_, kind_) {name_, "", "", value_, kind_, 0}
 
@@ -41,10 +43,11 @@ static const cg_variable_t clock_parameters[] = {PARAMETER("kind", 0.0), PARAMET
                                                  PARAMETER("r1", 2.0), PARAMETER("r2", 3.0), PARAMETER("r3", 4.0)};
 static const cg_variable_t clock_guard_table[] = {STATE("zero", 0.0, CG_GUARD)};
 static const cg_event_t clock_events[] = {{"zero", 0, 0, 0, 0}};
+static const cg_kernel_entry_t clock_kernels[] = {KERNEL(clock, rhs, 1), END};
 const cg_model_t clock_model = {
     HEAD("clock"), .n_states = 1, .n_coordinates = 1, .n_parameters = 6, .n_guards = 1, .n_events = 1,
     .states = clock_states, .parameters = clock_parameters, .guards = clock_guard_table, .events = clock_events,
-    .rhs = clock_rhs, .guards_fn = clock_guards,
+    .kernels = clock_kernels, .rhs = clock_rhs, .guards_fn = clock_guards,
 };
 
 /* spring: x'' = -w^2 x, with x = 0 (both ways), v = 0 (falling) and x = level (terminal if stop is not 0) */
@@ -91,10 +94,12 @@ static const cg_variable_t spring_parameters[] = {PARAMETER("w", 1.0), PARAMETER
 static const cg_variable_t spring_guard_table[] = {STATE("cross", 0.0, CG_GUARD), STATE("top", 0.0, CG_GUARD),
                                                    STATE("level", 0.0, CG_GUARD)};
 static const cg_event_t spring_events[] = {{"cross", 0, 0, 0, 0}, {"top", -1, 0, 0, 0}, {"level", 0, 1, 0, 0}};
+static const cg_kernel_entry_t spring_kernels[] = {KERNEL(spring, rhs, 2), KERNEL(spring, jacobian, 4), END};
 const cg_model_t spring_model = {
     HEAD("spring"), .n_states = 2, .n_coordinates = 1, .n_parameters = 3, .n_guards = 3, .n_events = 3,
     .states = spring_states, .parameters = spring_parameters, .guards = spring_guard_table, .events = spring_events,
-    .rhs = spring_rhs, .jacobian = spring_jacobian, .guards_fn = spring_guards, .methods = METHODS,
+    .kernels = spring_kernels, .rhs = spring_rhs, .jacobian = spring_jacobian, .guards_fn = spring_guards,
+    .methods = METHODS,
 };
 
 /* ball: y'' = -g; on reaching the floor, v = -e v. The second event, with the same guard, counts the bounces. */
@@ -129,10 +134,11 @@ static const cg_variable_t ball_states[] = {STATE("y", 1.0, CG_COORDINATE), STAT
 static const cg_variable_t ball_parameters[] = {PARAMETER("g", 9.81), PARAMETER("e", 0.5), PARAMETER("floor", 0.0)};
 static const cg_variable_t ball_guard_table[] = {STATE("bounce", 0.0, CG_GUARD), STATE("count", 0.0, CG_GUARD)};
 static const cg_event_t ball_events[] = {{"bounce", -1, 0, 1, 0}, {"count", -1, 0, 1, 0}};
+static const cg_kernel_entry_t ball_kernels[] = {KERNEL(ball, rhs, 3), END};
 const cg_model_t ball_model = {
     HEAD("ball"), .n_states = 3, .n_coordinates = 1, .n_parameters = 3, .n_guards = 2, .n_events = 2,
     .states = ball_states, .parameters = ball_parameters, .guards = ball_guard_table, .events = ball_events,
-    .rhs = ball_rhs, .guards_fn = ball_guards, .reset = ball_reset,
+    .kernels = ball_kernels, .rhs = ball_rhs, .guards_fn = ball_guards, .reset = ball_reset,
 };
 
 /* switched: x' = c - sign(x - 1), a kink of the right-hand side; |c| < 1: it cannot leave x = 1. */
@@ -152,10 +158,11 @@ static int switched_guards(ARGUMENTS)
 
 static const cg_variable_t switched_parameters[] = {PARAMETER("c", 2.0), PARAMETER("jump", 1.0)};
 static const cg_variable_t switched_guard_table[] = {STATE("x - 1", 0.0, CG_GUARD)};
+static const cg_kernel_entry_t switched_kernels[] = {KERNEL(switched, rhs, 1), END};
 const cg_model_t switched_model = {
     HEAD("switched"), .n_states = 1, .n_coordinates = 1, .n_parameters = 2, .n_guards = 1,
     .states = clock_states, .parameters = switched_parameters, .guards = switched_guard_table,
-    .rhs = switched_rhs, .guards_fn = switched_guards,
+    .kernels = switched_kernels, .rhs = switched_rhs, .guards_fn = switched_guards,
 };
 
 /* block: m x'' = F - k x + T on a belt of speed s, normal force N = m g; F is an input. */
@@ -209,12 +216,16 @@ static int block_outputs_fn(ARGUMENTS)
     return CG_OK;
 }
 
+static const cg_kernel_entry_t block_kernels[] = {
+    KERNEL(block, rhs, 2), {"outputs", "", CG_TAKES_STATE, 1, (cg_function_t)block_outputs_fn},
+    KERNEL(block, contacts, 5), END};
 const cg_model_t block_model = {
     HEAD("block"), .n_states = 2, .n_coordinates = 1, .n_parameters = 5, .n_inputs = 1, .n_modes = 1, .n_contacts = 1,
     .n_outputs = 1,
     .states = spring_states, .parameters = block_parameters, .inputs = block_inputs, .modes = block_modes,
     .outputs = block_outputs, .contacts = block_contact_table,
-    .rhs = block_rhs, .contacts_fn = block_contacts, .project = block_project, .outputs_fn = block_outputs_fn,
+    .kernels = block_kernels, .rhs = block_rhs, .contacts_fn = block_contacts, .project = block_project,
+    .outputs_fn = block_outputs_fn,
 };
 
 /* rod: one contact whose normal force depends on its friction: m v' = F + T, N = a + b T with T = -sigma mu s N, s the
@@ -268,10 +279,11 @@ static const cg_variable_t rod_parameters[] = {PARAMETER("F", 0.0), PARAMETER("m
                                                PARAMETER("b", 0.5), PARAMETER("rate", 0.0)};
 static const cg_variable_t rod_modes[] = {{"tip", "", "", 0.0, CG_MODE, 0}, {"tip_sign", "", "", 0.0, CG_MODE, 0}};
 static const cg_contact_t rod_contact_table[] = {{"tip", 0, 0}};
+static const cg_kernel_entry_t rod_kernels[] = {KERNEL(rod, rhs, 2), KERNEL(rod, contacts, 5), END};
 const cg_model_t rod_model = {
     HEAD("rod"), .n_states = 2, .n_coordinates = 1, .n_parameters = 5, .n_modes = 2, .n_contacts = 1,
     .states = spring_states, .parameters = rod_parameters, .modes = rod_modes, .contacts = rod_contact_table,
-    .rhs = rod_rhs, .contacts_fn = rod_contacts, .project = rod_project,
+    .kernels = rod_kernels, .rhs = rod_rhs, .contacts_fn = rod_contacts, .project = rod_project,
 };
 
 /* klein: the Painleve-Klein example, two points on rough guides, joined by a rod (l + delta, stiffness K,
@@ -335,8 +347,9 @@ static const cg_variable_t klein_parameters[] = {
     PARAMETER("X2", 0.0), PARAMETER("Y2", -2.4), PARAMETER("mu2", 2.85), PARAMETER("K", 100.0), PARAMETER("C", 10.0)};
 static const cg_variable_t klein_modes[] = {{"first", "", "", 0.0, CG_MODE, 0}, {"second", "", "", 0.0, CG_MODE, 0}};
 static const cg_contact_t klein_contact_table[] = {{"first", -1, 0}, {"second", -1, 0}};
+static const cg_kernel_entry_t klein_kernels[] = {KERNEL(klein, rhs, 4), KERNEL(klein, contacts, 10), END};
 const cg_model_t klein_model = {
     HEAD("klein"), .n_states = 4, .n_coordinates = 2, .n_parameters = 10, .n_modes = 2, .n_contacts = 2,
     .states = klein_states, .parameters = klein_parameters, .modes = klein_modes, .contacts = klein_contact_table,
-    .rhs = klein_rhs, .contacts_fn = klein_contacts, .project = klein_project,
+    .kernels = klein_kernels, .rhs = klein_rhs, .contacts_fn = klein_contacts, .project = klein_project,
 };

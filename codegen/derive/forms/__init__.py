@@ -1,6 +1,6 @@
 """The equation forms: one module each, with a `Form` that says what it derives and which systems it fits.
 
-A new form is one file here and one line in `_MODULES`.
+A new form is one file here and one line in `FORMS`. A form's module is imported when the form is needed.
 """
 
 from __future__ import annotations
@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from chaplygin.runtime.errors import FormError as FormError
 
-from ..equations import Equations
-from ..friction import add_friction
-from .form import Form
-
 if TYPE_CHECKING:
     from ...declare.system import System
+    from ..equations import Equations
+    from .form import Form
 
-_MODULES = (
+FORMS = (
     "lagrange",
     "poincare",
     "maggi",
@@ -30,13 +28,12 @@ _MODULES = (
     "routh",
     "whittaker",
 )
-FORMS: tuple[Form, ...] = tuple(import_module(f".{module}", __name__).FORM for module in _MODULES)
-"""All forms. The first that fits a system is its default."""
+"""All forms by name, which is that of their module. The first that fits a system is its default."""
 
 
 def forms() -> tuple[str, ...]:
     """The names of the equation forms."""
-    return tuple(form.name for form in FORMS)
+    return FORMS
 
 
 def options_of(form: str) -> Mapping[str, Parameter]:
@@ -49,6 +46,8 @@ def derive(system: System, form: str, **options: Any) -> Equations:
 
     Raises FormError for an unknown form, an unknown option, or a failed hypothesis of the form.
     """
+    from ..equations import Equations
+
     chosen = _form(form)
     for option in options:
         if option not in chosen.options:
@@ -60,6 +59,8 @@ def derive(system: System, form: str, **options: Any) -> Equations:
         raise FormError(f"{form} does not fit {system.name!r}: hypothesis {failing}; use {fitting(system)!r}")
     result = chosen.derive(system, **options)
     if system.contacts:
+        from ..friction import add_friction
+
         result = add_friction(result)
     assert len(result.resets) == len(system.events)  # a reset that does not fit the form raises here
     return Equations(result)
@@ -67,11 +68,11 @@ def derive(system: System, form: str, **options: Any) -> Equations:
 
 def fitting(system: System) -> str:
     """The default form: the first that fits as far as the declaration shows it."""
-    return next(form.name for form in FORMS if form.failing(system) is None)
+    return next(name for name in FORMS if _form(name).failing(system) is None)
 
 
 def _form(name: str) -> Form:
-    for form in FORMS:
-        if form.name == name:
-            return form
-    raise FormError(f"unknown form {name!r}; the forms are {', '.join(forms())}")
+    if name not in FORMS:
+        raise FormError(f"unknown form {name!r}; the forms are {', '.join(FORMS)}")
+    form: Form = import_module(f".{name}", __name__).FORM
+    return form

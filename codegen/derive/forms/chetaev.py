@@ -12,14 +12,14 @@ import sympy as sp
 
 from ...declare.symbols import Velocity
 from ...declare.system import System
-from ...graph.differentiate import gradient, partials
+from ...graph.differentiate import gradient
 from ...graph.graph import Graph, Node
 from ...graph.linear import LDL, UNROLLED_VELOCITIES
 from ..equation_nodes import EquationNodes
 from ..implicit import Implicit
 from ..structure import structure_functions
-from .form import Form, constrained, misfit
-from .reduction import add_brackets, refuse_names
+from .form import Form, constrained
+from .reduction import add_brackets, hessian, refuse_names
 
 
 def derive(system: System) -> EquationNodes:
@@ -27,9 +27,9 @@ def derive(system: System) -> EquationNodes:
 
     Hypotheses: no constraints on the velocities; L of second degree in them with a nonsingular Hessian.
     """
-    g, fields = system.nodes.graph.copy(), system.nodes.fields
-    lagrangian = system.nodes.lagrangian(g)
-    momenta = gradient(g, lagrangian, system.nodes.eta)
+    nodes = system.nodes
+    g, fields = nodes.graph.copy(), nodes.fields
+    lagrangian, momenta = nodes.lagrangian(g), nodes.momenta(g)
     names = momentum_symbols(system)
     y = tuple(g.symbol(s.name) for s in names)
     mass, right = _legendre(g, system, momenta, y)
@@ -37,21 +37,19 @@ def derive(system: System) -> EquationNodes:
     pivots: tuple[tuple[Node, Node], ...] = ()
     if len(y) > UNROLLED_VELOCITIES:
         # dH/dx at fixed y is -dL/dx at fixed eta: with eta as symbols, nothing is differentiated through the solution.
-        implicit = Implicit(tuple(map(tuple, mass)), tuple(right), system.nodes.eta, tuple(momenta))
-        eta = by_y = list(system.nodes.eta)
+        implicit = Implicit(tuple(map(tuple, mass)), tuple(right), nodes.eta, tuple(momenta))
+        eta = by_y = list(nodes.eta)
         by_x = [g.neg(slope) for slope in gradient(g, lagrangian, fields.coordinates)]
     else:
         factors = LDL(g, mass)
         eta, pivots = factors.solve(right), tuple(factors.checks())
         # H in (t, x, y); its derivatives in y give the velocities again, those along the fields the forces.
-        permitted = dict(zip(system.nodes.eta, eta, strict=True))
-        (energy,) = g.substitute([g.sub(g.dot(y, system.nodes.eta), lagrangian)], permitted)
+        permitted = dict(zip(nodes.eta, eta, strict=True))
+        (energy,) = g.substitute([g.sub(g.dot(y, nodes.eta), lagrangian)], permitted)
         slopes = gradient(g, energy, [*y, *fields.coordinates])
         by_y, by_x = slopes[: len(y)], slopes[len(y) :]
-    forces = [
-        g.sub(q, g.dot(field, by_x)) for field, q in zip(fields.along, system.nodes.forces, strict=True)
-    ]
-    forces = g.substitute(forces, dict(zip(system.nodes.eta, eta, strict=True)))
+    forces = [g.sub(q, g.dot(field, by_x)) for field, q in zip(fields.along, nodes.forces, strict=True)]
+    forces = g.substitute(forces, dict(zip(nodes.eta, eta, strict=True)))
     add_brackets(g, forces, structure_functions(g, system), y, by_y)
     return EquationNodes(
         system=system,
@@ -86,9 +84,8 @@ def _legendre(
     g: Graph, system: System, momenta: list[Node], y: tuple[Node, ...]
 ) -> tuple[list[list[Node]], list[Node]]:
     """The lower triangle of M, and y - y_0, where y = M eta + y_0."""
-    columns = partials(g, momenta, system.nodes.eta)
-    if g.depends_on([n for c in columns for n in c], system.nodes.eta):
-        raise misfit("chetaev", system, "L is of second degree in the velocities")
-    offsets = g.substitute(momenta, dict.fromkeys(system.nodes.eta, g.zero))
+    nodes = system.nodes
+    columns = hessian(g, system, "chetaev", momenta, nodes.eta)
+    offsets = g.substitute(momenta, dict.fromkeys(nodes.eta, g.zero))
     mass = [[columns[j][i] for j in range(i + 1)] for i in range(len(y))]
     return mass, [g.sub(a, b) for a, b in zip(y, offsets, strict=True)]

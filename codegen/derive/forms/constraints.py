@@ -79,31 +79,29 @@ def impose(g: Graph, system: System, form: str, wanted: Sequence[sp.Symbol] | No
     `wanted` names the independent velocities; without it they are chosen at the example point. Raises FormError if
     they do not determine the others.
     """
+    nodes = system.nodes
     if system.parametrization:
         if wanted is not None and tuple(wanted) != system.independent:
             raise FormError(
                 f"{form}: {system.name!r} is parametrized by {', '.join(s.name for s in system.independent)}; "
                 "omit the option independent"
             )
-        permitted = dict(zip(system.nodes.eta, system.nodes.beta, strict=True))
-        declared = dict(zip(system.velocities, system.nodes.beta, strict=True))
-        return Permitted(system.independent, system.nodes.theta, permitted, declared)
+        permitted = dict(zip(nodes.eta, nodes.beta, strict=True))
+        declared = dict(zip(system.velocities, nodes.beta, strict=True))
+        return Permitted(system.independent, nodes.theta, permitted, declared)
     if not system.constraints:
         if wanted is not None:
             raise FormError(f"{form}: {system.name!r} has no constraints; omit the option independent")
         return Permitted(
-            system.velocities,
-            system.nodes.eta,
-            None,
-            dict(zip(system.velocities, system.nodes.eta, strict=True)),
+            system.velocities, nodes.eta, None, dict(zip(system.velocities, nodes.eta, strict=True))
         )
     kept = _independent(system, form, wanted)
     resolved, pivots = _resolve(g, system, form, kept)
     return Permitted(
         kept,
-        tuple(system.nodes.eta[system.velocities.index(v)] for v in kept),
+        tuple(nodes.eta[system.velocities.index(v)] for v in kept),
         resolved,
-        {v: resolved[e] for v, e in zip(system.velocities, system.nodes.eta, strict=True)},
+        {v: resolved[e] for v, e in zip(system.velocities, nodes.eta, strict=True)},
         tuple(pivots),
         residuals(g, system, resolved),
         {"independent": tuple(s.name for s in kept)},
@@ -131,13 +129,14 @@ def _resolve(
     g: Graph, system: System, form: str, kept: Sequence[sp.Symbol]
 ) -> tuple[dict[Node, Node], list[tuple[Node, Node]]]:
     """eta as functions of the independent velocities, from A eta + A_0 = 0, and the pivots of the elimination."""
+    nodes = system.nodes
     free = [system.velocities.index(v) for v in kept]
     bound = [a for a in range(len(system.velocities)) if a not in free]
     point = example_point(system)
-    matrix = [[row[a] for a in bound] for row in system.nodes.constraint_rows]
+    matrix = [[row[a] for a in bound] for row in nodes.constraint_rows]
     right = [
         [g.neg(row[a]) for a in free] + [g.neg(offset)]
-        for row, offset in zip(system.nodes.constraint_rows, system.nodes.constraint_offsets, strict=True)
+        for row, offset in zip(nodes.constraint_rows, nodes.constraint_offsets, strict=True)
     ]
     try:
         solution, pivots = solve(g, matrix, right, lambda n: evaluate(g, [n], point)[0])
@@ -146,9 +145,9 @@ def _resolve(
             f"{form}: independent: {', '.join(v.name for v in kept)} do not determine the other velocities of "
             f"{system.name!r} at the example point; choose others"
         ) from None
-    permitted = {system.nodes.eta[a]: system.nodes.eta[a] for a in free}
+    permitted = {nodes.eta[a]: nodes.eta[a] for a in free}
     for a, row in zip(bound, solution, strict=True):
-        permitted[system.nodes.eta[a]] = g.add(g.dot(row[:-1], [system.nodes.eta[i] for i in free]), row[-1])
+        permitted[nodes.eta[a]] = g.add(g.dot(row[:-1], [nodes.eta[i] for i in free]), row[-1])
     return permitted, pivots
 
 

@@ -37,19 +37,20 @@ def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = Non
 
     Hypothesis: constraints are given as equations, not as a parametrization.
     """
-    g = system.nodes.graph.copy()
-    motion = project(g, system, balance(g, system), system.nodes.eta)
+    nodes = system.nodes
+    g = nodes.graph.copy()
+    motion = project(g, system, balance(g, system), nodes.eta)
     together: Friction | None = None
     pivots: tuple[tuple[Node, Node], ...] = ()
-    if not system.contacts and len(system.nodes.eta) <= UNROLLED_VELOCITIES:
+    if not system.contacts and len(nodes.eta) <= UNROLLED_VELOCITIES:
         multipliers, pivots = _multipliers(g, system, motion)
     else:
         multipliers = multiplier_symbols(g, system)
         if not system.contacts:
             biases = tuple(_biases(g, system, motion))
-            together = Friction((), tuple(multipliers), system.nodes.constraint_rows, biases)
-    rows = system.nodes.constraint_rows
-    reactions = [g.dot([row[a] for row in rows], multipliers) for a in range(len(system.nodes.eta))]
+            together = Friction((), tuple(multipliers), nodes.constraint_rows, biases)
+    rows = nodes.constraint_rows
+    reactions = [g.dot([row[a] for row in rows], multipliers) for a in range(len(nodes.eta))]
     named = {f"lambda_{s + 1}": node for s, node in enumerate(multipliers)}
     for a, v in enumerate(system.velocities):
         if any(row[a] != g.zero for row in rows):
@@ -63,11 +64,11 @@ def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = Non
         graph=g,
         title="Equations with multipliers, d/dt dL/d eta_a - ... - X_a L - Q_a = A_sa lambda_s",
         velocities=system.velocities,
-        velocity_nodes=system.nodes.eta,
+        velocity_nodes=nodes.eta,
         rates=tuple(motion.rates),
         mass=tuple(map(tuple, motion.mass)),
         force=tuple(g.add(f, r) for f, r in zip(motion.force, reactions, strict=True)),
-        declared=dict(zip(system.velocities, system.nodes.eta, strict=True)),
+        declared=dict(zip(system.velocities, nodes.eta, strict=True)),
         residuals_nodes=residuals(g, system, {}),
         pivots=pivots,
         multiplier_nodes=tuple(multipliers),
@@ -134,16 +135,15 @@ def _holding(g: Graph, system: System, x: sp.Symbol, multipliers: Sequence[Node]
     The reactions R_a conjugate to eta_a are the components X_a . F of a covector F; F_x is its component along x,
     unique where the rates of all coordinates are velocities of the system.
     """
+    nodes = system.nodes
     held = rate(x)
     for a, v in enumerate(system.velocities):
-        column = [system.nodes.fields.along[a][i] for i in range(len(system.coordinates))]
+        column = [nodes.fields.along[a][i] for i in range(len(system.coordinates))]
         place = system.coordinates.index(x)
         alone = all(f == (g.one if i == place else g.zero) for i, f in enumerate(column))
-        others = all(
-            system.nodes.fields.along[b][place] == g.zero for b in range(len(system.velocities)) if b != a
-        )
+        others = all(nodes.fields.along[b][place] == g.zero for b in range(len(system.velocities)) if b != a)
         if (isinstance(v, Rate) and v == held) or (alone and others):
-            node = g.dot([row[a] for row in system.nodes.constraint_rows], multipliers)
+            node = g.dot([row[a] for row in nodes.constraint_rows], multipliers)
             if node == g.zero:
                 raise FormError(f"multipliers: release: no constraint of {system.name!r} holds {x}")
             return node

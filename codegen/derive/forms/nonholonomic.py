@@ -35,9 +35,10 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
 
     Hypothesis: the independent velocities determine the others.
     """
-    g = system.nodes.graph.copy()
+    nodes = system.nodes
+    g = nodes.graph.copy()
     choice = impose(g, system, "nonholonomic", independent)
-    permitted = choice.permitted or dict(zip(system.nodes.eta, system.nodes.eta, strict=True))
+    permitted = choice.permitted or dict(zip(nodes.eta, nodes.eta, strict=True))
     if choice.affine(g):
         motion = _motion(g, system, choice, Permission.of(g, system, choice))
         title = "Ghori's equations, d/dt dL/d theta_i - Y_i L + (K_ji^p theta_j + K_0i^p) m_p = b_pi Q_p"
@@ -110,16 +111,17 @@ def bracket_coefficients(
 
 
 def _motion(g: Graph, system: System, choice: Permitted, permission: Permission) -> Motion:
-    theta, fields = choice.theta, system.nodes.fields
+    nodes = system.nodes
+    theta, fields = choice.theta, nodes.fields
     permitted = choice.permitted or {}
-    free = system.nodes.lagrangian(g)
-    lagrangian, *momenta = g.substitute([free, *gradient(g, free, system.nodes.eta)], permitted)
+    free = nodes.lagrangian(g)
+    lagrangian, *momenta = g.substitute([free, *gradient(g, free, nodes.eta)], permitted)
     rates = [
         g.add(d, g.dot([y[s] for y in permission.fields], theta)) for s, d in enumerate(permission.drift)
     ]
     slopes = gradient(g, lagrangian, [*theta, *fields.coordinates])
     by_theta, by_x = slopes[: len(theta)], slopes[len(theta) :]
-    external = g.substitute(system.nodes.forces, permitted)
+    external = g.substitute(nodes.forces, permitted)
     forces = [
         g.add(g.dot(y, by_x), g.dot(b, external))
         for y, b in zip(permission.fields, permission.slopes, strict=True)

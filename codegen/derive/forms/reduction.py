@@ -11,6 +11,7 @@ from ...declare.system import System
 from ...graph.differentiate import forward, gradient, partials
 from ...graph.graph import Graph, Node
 from ..structure import structure_functions
+from .form import misfit
 
 Structure = Mapping[tuple[int, int], Sequence[tuple[int, Node]]]
 """c_ab^i for a < b (a = -1: X_0) as {(a, b): [(i, node), ...]}."""
@@ -39,13 +40,12 @@ class Balance:
 
 def balance(g: Graph, system: System, brackets: bool = True) -> Balance:
     """The Poincaré-Chetaev balance of momenta; `brackets=False` omits the structure functions (c = 0)."""
-    fields, eta = system.nodes.fields, system.nodes.eta
-    lagrangian = system.nodes.lagrangian(g)
+    nodes = system.nodes
+    fields, eta = nodes.fields, nodes.eta
+    lagrangian = nodes.lagrangian(g)
     slopes = gradient(g, lagrangian, [*eta, *fields.coordinates])
     momenta, by_x = slopes[: len(eta)], slopes[len(eta) :]
-    forces = [
-        g.add(g.dot(field, by_x), q) for field, q in zip(fields.along, system.nodes.forces, strict=True)
-    ]
+    forces = [g.add(g.dot(field, by_x), q) for field, q in zip(fields.along, nodes.forces, strict=True)]
     if brackets:
         add_brackets(g, forces, structure_functions(g, system), momenta, eta)
     return Balance(momenta, forces)
@@ -63,6 +63,21 @@ def add_brackets(
             else:  # c_ab^i = -c_ba^i
                 forces[b] = g.add(forces[b], g.mul(term, velocities[a]))
                 forces[a] = g.sub(forces[a], g.mul(term, velocities[b]))
+
+
+def hessian(
+    g: Graph,
+    system: System,
+    form: str,
+    momenta: Sequence[Node],
+    eta: Sequence[Node],
+    what: str = "the velocities",
+) -> list[list[Node]]:
+    """d p_i/d eta_j by columns. Raises FormError unless L is of second degree in these velocities."""
+    columns = partials(g, momenta, eta)
+    if g.depends_on([n for column in columns for n in column], eta):
+        raise misfit(form, system, f"L is of second degree in {what}")
+    return columns
 
 
 @dataclass(frozen=True)
@@ -103,8 +118,9 @@ def project(
     b_pi (d p_p/dt - force_p) = 0 with b_pi = d beta_p / d theta_i; p is taken before the constraints are imposed and
     evaluated on them. `permitted` maps eta to beta; without it eta = theta.
     """
-    fields = system.nodes.fields
-    rates = fields.velocity(g, system.nodes.eta)
+    nodes = system.nodes
+    fields = nodes.fields
+    rates = fields.velocity(g, nodes.eta)
     momenta, forces = law.momenta, law.forces
     if permitted:
         n, k = len(rates), len(momenta)
@@ -116,7 +132,7 @@ def project(
     bias = forward(g, momenta, flow)
     columns = partials(g, momenta, theta)
     rest = [g.sub(f, d) for f, d in zip(forces, bias, strict=True)]
-    beta = [permitted[e] for e in system.nodes.eta]
+    beta = [permitted[e] for e in nodes.eta]
     permits = partials(g, beta, theta)  # permits[i][p] = b_pi
     mass = [[g.dot(permits[i], columns[j]) for j in range(i + 1)] for i in range(len(theta))]
     return Motion(rates, mass, [g.dot(b, rest) for b in permits])

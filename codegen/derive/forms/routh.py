@@ -19,7 +19,7 @@ from chaplygin.runtime.errors import FormError
 
 from ...declare.symbols import Parameter
 from ...declare.system import System
-from ...graph.differentiate import gradient, partials
+from ...graph.differentiate import gradient
 from ...graph.graph import Graph, Node
 from ...graph.linear import LDL
 from ...graph.to_sympy import expressions
@@ -27,7 +27,7 @@ from ..cyclic import cyclic_velocities, failing_condition, vanishes
 from ..equation_nodes import EquationNodes
 from ..structure import structure_functions
 from .form import Form, constrained, misfit
-from .reduction import add_brackets, momentum_equations, refuse_names
+from .reduction import add_brackets, hessian, momentum_equations, refuse_names
 
 
 def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> EquationNodes:
@@ -39,17 +39,18 @@ def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> Equatio
     Hypotheses: no constraints on the velocities; each ignored displacement is cyclic (X_r L = 0, X_r commutes with
     every field and with X_0, Q_r = 0); L of second degree in the ignored velocities; a velocity remains.
     """
-    g, fields = system.nodes.graph.copy(), system.nodes.fields
+    nodes = system.nodes
+    g, fields = nodes.graph.copy(), nodes.fields
     gone = _ignored(g, system, ignore)
     constants = _constants(system, gone)
     reduced = _reduced(g, system, gone, [g.symbol(s.name) for s in constants])
     rates, mass, force = _equations(g, system, reduced)
     # The user's outputs and events keep the coordinates that they need.
-    events = [n for e in system.nodes.events for n in (e.guard, *e.reset.values())]
-    wanted = g.substitute([*system.nodes.outputs.values(), *events], reduced.eliminated)
+    events = [n for e in nodes.events for n in (e.guard, *e.reset.values())]
+    wanted = g.substitute([*nodes.outputs.values(), *events], reduced.eliminated)
     kept = _closed(g, fields.coordinates, rates, [*force, *(m for row in mass for m in row), *wanted])
     declared = {system.velocities[r]: g.neg(s) for r, s in zip(gone, reduced.by_a, strict=True)}
-    declared |= {system.velocities[j]: system.nodes.eta[j] for j in reduced.stay}
+    declared |= {system.velocities[j]: nodes.eta[j] for j in reduced.stay}
     return EquationNodes(
         system=system,
         form="routh",
@@ -95,10 +96,10 @@ class _Reduced:
 
 def _reduced(g: Graph, system: System, gone: Sequence[int], constants: Sequence[Node]) -> _Reduced:
     """R(t, x, eta_j, a) = L - a_r eta_r and its derivatives."""
-    eta, x = system.nodes.eta, system.nodes.fields.coordinates
+    nodes = system.nodes
+    eta, x = nodes.eta, nodes.fields.coordinates
     stay = [a for a in range(len(eta)) if a not in gone]
-    lagrangian = system.nodes.lagrangian(g)
-    momenta = gradient(g, lagrangian, eta)
+    lagrangian, momenta = nodes.lagrangian(g), nodes.momenta(g)
     cyclic = [momenta[r] for r in gone]
     eliminated, pivots = _eliminate(g, system, cyclic, gone, constants)
     (routhian,) = g.substitute([g.sub(lagrangian, g.dot(constants, [eta[r] for r in gone]))], eliminated)
@@ -115,12 +116,11 @@ def _equations(
     g: Graph, system: System, reduced: _Reduced
 ) -> tuple[list[Node], list[list[Node]], list[Node]]:
     """dx/dt, and M and f of the equations in the remaining velocities."""
-    fields = system.nodes.fields
-    forces = [
-        g.add(g.dot(f, reduced.by_x), q) for f, q in zip(fields.along, system.nodes.forces, strict=True)
-    ]
-    add_brackets(g, forces, structure_functions(g, system), reduced.momenta, system.nodes.eta)
-    rates = g.substitute(fields.velocity(g, system.nodes.eta), reduced.eliminated)
+    nodes = system.nodes
+    fields = nodes.fields
+    forces = [g.add(g.dot(f, reduced.by_x), q) for f, q in zip(fields.along, nodes.forces, strict=True)]
+    add_brackets(g, forces, structure_functions(g, system), reduced.momenta, nodes.eta)
+    rates = g.substitute(fields.velocity(g, nodes.eta), reduced.eliminated)
     right = g.substitute([forces[j] for j in reduced.stay], reduced.eliminated)
     momenta = [reduced.momenta[j] for j in reduced.stay]
     return rates, *momentum_equations(g, momenta, right, reduced.eta, fields.flow(g, rates))
@@ -218,9 +218,7 @@ def _eliminate(
 ) -> tuple[dict[Node, Node], tuple[tuple[Node, Node], ...]]:
     """eta_r as functions of the others and of a, from a_r = dL/d eta_r."""
     cyclic = [system.nodes.eta[r] for r in gone]
-    columns = partials(g, own, cyclic)
-    if g.depends_on([n for c in columns for n in c], cyclic):
-        raise misfit("routh", system, "L is of second degree in the ignored velocities")
+    columns = hessian(g, system, "routh", own, cyclic, "the ignored velocities")
     factors = LDL(g, [[columns[j][i] for j in range(i + 1)] for i in range(len(own))])
     offsets = g.substitute(own, dict.fromkeys(cyclic, g.zero))
     solution = factors.solve([g.sub(a, o) for a, o in zip(a_nodes, offsets, strict=True)])

@@ -22,7 +22,7 @@ from chaplygin.runtime.errors import FormError
 
 from ...declare.symbols import Parameter, Velocity, time
 from ...declare.system import System
-from ...graph.differentiate import gradient, partials
+from ...graph.differentiate import gradient
 from ...graph.graph import Graph, Node
 from ...graph.linear import MASS_THRESHOLD, limit
 from ...graph.zero import is_zero
@@ -30,7 +30,7 @@ from ..equation_nodes import EquationNodes
 from .constraints import Permitted, impose
 from .form import Form, misfit
 from .nonholonomic import Permission, bracket_coefficients
-from .reduction import momentum_equations, refuse_names
+from .reduction import hessian, momentum_equations, refuse_names
 
 BRANCH_END = Fraction(1, 10**10)
 """eta_1^2 below this fraction of what the energy allows counts as zero: x_1 no longer parametrizes the motion."""
@@ -51,9 +51,10 @@ def derive(
     constraints are linear and homogeneous, no forces besides the potential; (iii) eta_1 keeps its sign (the run ends
     with the status `singular` where it vanishes); (iv) L is of second degree in the velocities.
     """
+    nodes = system.nodes
     if branch not in (1, -1):
         raise FormError(f"whittaker: branch is {branch!r}; it must be the sign of eta_1, 1 or -1")
-    g, fields = system.nodes.graph.copy(), system.nodes.fields
+    g, fields = nodes.graph.copy(), nodes.fields
     _steady(g, system)
     place, first = _leading(g, system, along)
     choice = _permitted(g, system, first, independent)
@@ -86,7 +87,7 @@ def derive(
         force=(*force, passage),
         declared=declared,
         # The constraints on the velocities hold identically; the holonomic equations drift with the coordinates.
-        residuals_nodes={f"holonomic_{i + 1}": node for i, node in enumerate(system.nodes.holonomic)},
+        residuals_nodes={f"holonomic_{i + 1}": node for i, node in enumerate(nodes.holonomic)},
         pivots=(
             *choice.pivots,
             (reduced.total, limit(g, largest, MASS_THRESHOLD)),
@@ -160,17 +161,18 @@ def _equations(
 
 def _steady(g: Graph, system: System) -> None:
     """Check hypothesis (ii), except for the constraints."""
-    fields = system.nodes.fields
+    nodes = system.nodes
+    fields = nodes.fields
     names = [
         v.name
-        for v, n in zip(system.velocities, system.nodes.forces, strict=True)
+        for v, n in zip(system.velocities, nodes.forces, strict=True)
         if not is_zero(g, n, system.symbols)
     ]
     if names:
         why = f" (forces on {', '.join(names)})"
         raise misfit("whittaker", system, "no forces besides the potential", why)
-    roots = [system.nodes.kinetic, system.nodes.potential, *system.nodes.beta]
-    roots += [n for row in system.nodes.constraint_rows for n in row]
+    roots = [nodes.kinetic, nodes.potential, *nodes.beta]
+    roots += [n for row in nodes.constraint_rows for n in row]
     if not fields.autonomous(g) or g.depends_on(roots, [fields.time]):
         raise misfit("whittaker", system, "nothing depends on time", "; the energy is not an integral")
     driven = [u.name for u in system.inputs if g.depends_on(roots, [g.symbol(u.name)])]
@@ -244,15 +246,14 @@ def _prime_symbols(system: System, choice: Permitted) -> tuple[sp.Symbol, ...]:
 
 def _parts(g: Graph, system: System, ratios: Sequence[Node]) -> tuple[Node, Node, Node]:
     """T2 and T1 at the ratios, and T0 - V."""
-    lagrangian = system.nodes.lagrangian(g)
-    zeros = dict.fromkeys(system.nodes.eta, g.zero)
-    slopes = gradient(g, lagrangian, system.nodes.eta)
-    second = partials(g, slopes, system.nodes.eta)
-    if g.depends_on([n for row in second for n in row], system.nodes.eta):
-        raise misfit("whittaker", system, "L is of second degree in the velocities")
+    nodes = system.nodes
+    lagrangian = nodes.lagrangian(g)
+    zeros = dict.fromkeys(nodes.eta, g.zero)
+    slopes = nodes.momenta(g)
+    second = hessian(g, system, "whittaker", slopes, nodes.eta)
     (level,) = g.substitute([lagrangian], zeros)
     linear = g.dot(g.substitute(slopes, zeros), ratios)
-    (value,) = g.substitute([lagrangian], dict(zip(system.nodes.eta, ratios, strict=True)))
+    (value,) = g.substitute([lagrangian], dict(zip(nodes.eta, ratios, strict=True)))
     plain = linear == g.zero and level == g.zero
     return (value if plain else _quadratic(g, second, ratios)), linear, level
 
@@ -263,6 +264,4 @@ def _quadratic(g: Graph, matrix: Sequence[Sequence[Node]], v: Sequence[Node]) ->
 
 def _energy(g: Graph, system: System, choice: Permitted) -> Node:
     """h = T2 - T0 + V in the declared variables, on the permitted velocities."""
-    lagrangian = system.nodes.lagrangian(g)
-    h = g.sub(g.dot(system.nodes.eta, gradient(g, lagrangian, system.nodes.eta)), lagrangian)
-    return g.substitute([h], choice.permitted or {})[0]
+    return g.substitute([system.nodes.energy(g)], choice.permitted or {})[0]

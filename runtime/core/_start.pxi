@@ -1,0 +1,244 @@
+# The start of a run: read at C speed, and checked against constraints and assumptions. Included by _core.pyx; errors
+# found here are reported by consistency.py and assumptions.py.
+
+from .consistency import FLOOR, LARGEST_ATOL, MOST_ENDS, WARN
+
+cdef double WARNING_LIMIT = WARN
+cdef double SCALE_FLOOR = FLOOR
+cdef double LARGEST_USED_ATOL = LARGEST_ATOL
+cdef double SMALLEST_ATOL = 1e-15  # used for run ends, since the next run may have tighter tolerances
+
+cdef enum:
+    ASSUMED = CG_NOT_NEGATIVE | CG_NOT_POSITIVE | CG_NOT_ZERO | CG_INTEGER | CG_EVEN | CG_ODD
+
+
+cdef double _is_consistent(const cg_model_t *m, double t, const double *x, const double *p, const double *u,
+                           double atol, double *out, double *work) noexcept nogil:
+    """0 if every residual is zero to within `atol`, else the largest of their magnitudes (infinite for NaN)."""
+    cdef double size, largest = 0.0
+    cdef bint wrong = False
+    cdef int32_t i
+    if m.consistency(t, x, p, u, out, work) < 0:
+        return INFINITY
+    for i in range(m.n_consistency):
+        size = fabs(out[3 * i])
+        if not size <= WARNING_LIMIT * max(out[3 * i + 1], SCALE_FLOOR * min(atol, LARGEST_USED_ATOL) * out[3 * i + 2]):
+            wrong = True
+            if not size <= 1.7976931348623157e308:
+                return INFINITY
+        largest = max(largest, size)
+    return largest if wrong else 0.0
+
+
+cdef bint _agrees(double given, double found) noexcept nogil:
+    """Whether a value that follows from the rest is given as it follows; `agree` in consistency.py looks closer."""
+    return fabs(given - found) <= WARNING_LIMIT * max(fabs(given) + fabs(found), SCALE_FLOOR * LARGEST_USED_ATOL)
+
+
+cdef bint _assuming(const cg_variable_t *table, int32_t n):
+    cdef int32_t i
+    for i in range(n):
+        if table[i].flags & ASSUMED:
+            return True
+    return False
+
+
+cdef bint _as_assumed(const cg_variable_t *table, const double *values, int32_t n) noexcept:
+    """Whether values satisfy their assumptions; the slow path checks whether numbers are integers."""
+    cdef int32_t i, flags
+    for i in range(n):
+        flags = table[i].flags
+        if flags == 0:
+            continue
+        if ((flags & CG_NOT_NEGATIVE and not values[i] >= 0.0) or (flags & CG_NOT_POSITIVE and not values[i] <= 0.0)
+                or (flags & CG_NOT_ZERO and values[i] == 0.0) or flags & (CG_INTEGER | CG_EVEN | CG_ODD)):
+            return False
+    return True
+
+
+cdef double _smallest(const double *values, int32_t n) noexcept:
+    cdef double least = INFINITY
+    cdef int32_t i
+    for i in range(n):
+        least = min(least, values[i])
+    return least
+
+
+cdef object _row(const cg_variable_t *variable, object entry, Py_ssize_t count, double *out):
+    """Write the `count` finite doubles of an entry of a start to `out`: a number for all, or a plain array.
+
+    Returns the number or a copy of the array; None if the slow path is needed.
+    """
+    cdef double value
+    cdef Py_ssize_t j, way
+    cdef const double *data
+    cdef cnp.npy_intp shape = count
+    if _number(entry, &value):
+        for j in range(count):
+            out[j] = value
+        return entry if _as_assumed(variable, &value, 1) else None
+    if not (_doubles(entry, 1) and cnp.PyArray_DIM(entry, 0) == count
+            and cnp.PyArray_STRIDE(entry, 0) % <Py_ssize_t> sizeof(double) == 0):
+        return None
+    data, way = <const double *> cnp.PyArray_DATA(entry), cnp.PyArray_STRIDE(entry, 0) // <Py_ssize_t> sizeof(double)
+    for j in range(count):
+        out[j] = data[j * way]
+        if not (isfinite(out[j]) and _as_assumed(variable, &out[j], 1)):
+            return None
+    kept = cnp.PyArray_SimpleNew(1, &shape, cnp.NPY_DOUBLE)
+    memcpy(cnp.PyArray_DATA(kept), out, count * sizeof(double))
+    return kept
+
+
+cdef class StartCore(KernelCore):
+    """The starts of runs and ensembles from plain arguments; `InitialStates` is the slow path."""
+
+    cdef int _start(self, double t0, value, const double *p, const double *u, const double **found) except -1:
+        """As _vector, for the initial state, which can also contain dependent variables that agree with the states."""
+        cdef Py_ssize_t i, extra = 0
+        cdef double given
+        cdef PyObject *entry
+        if (not PyDict_CheckExact(value) or PyDict_Size(value) <= self.n_states or self.model.initial is not NULL
+                or self.model.outputs_fn is NULL or self.model.n_modes > 0):
+            return _vector(value, self.states, self.n_states, self.x, found)
+        for i in range(self.n_states):
+            entry = PyDict_GetItemWithError(value, self.states[i])
+            if entry is NULL or not _number(<object> entry, &self.x[i]):
+                return 0
+        if self.model.outputs_fn(t0, self.x, p, u, self.out, self.work) < 0:
+            return 0
+        for name, i in self.dependents:
+            entry = PyDict_GetItemWithError(value, name)
+            if entry is not NULL:
+                if not _number(<object> entry, &given) or not _agrees(given, self.out[i]):
+                    return 0
+                extra += 1
+        found[0] = self.x
+        return self.n_states + extra == PyDict_Size(value)
+
+    cdef bint _contacts_right(self, double t0, const double *x, const double *p, const double *u):
+        """Whether no coefficient of friction is negative at the start; if one is, the slow path reports it."""
+        cdef const cg_model_t *m = self.model
+        cdef int32_t i
+        cdef int status
+        if m.n_contacts == 0:
+            return True
+        if m.contacts_fn is NULL:
+            return False
+        if u != self.u:
+            memcpy(self.u, u, m.n_inputs * sizeof(double))
+        for i in range(m.n_modes):
+            self.u[m.n_inputs + i] = 1.0
+        status = m.contacts_fn(t0, x, p, self.u, self.out, self.work)
+        memset(self.u + m.n_inputs, 0, m.n_modes * sizeof(double))
+        for i in range(m.n_contacts):
+            if status >= 0 and self.out[5 * i + 2] < 0.0:
+                return False
+        return True
+
+    cdef bint _start_right(self, double t0, const double *x, const double *p, const double *u, double atol):
+        """Whether the start of a run satisfies constraints and assumptions; if not, the slow path reports it."""
+        cdef const cg_model_t *m = self.model
+        if self.assuming and not (_as_assumed(m.states, x, m.n_states) and _as_assumed(m.parameters, p, m.n_parameters)
+                                  and _as_assumed(m.inputs, u, m.n_inputs)):
+            return False
+        return m.consistency is NULL or _is_consistent(m, t0, x, p, u, atol, self.out, self.work) == 0.0
+
+    cdef int _note_end(self, double t, const double *x, const double *p, const double *u) except -1:
+        """Remember the end of a run that has drifted off its constraints: it can start another run."""
+        cdef double largest
+        if self.model.consistency is NULL:
+            return 0
+        largest = _is_consistent(self.model, t, x, p, u, SMALLEST_ATOL, self.out, self.work)
+        if 0.0 < largest < INFINITY:
+            if len(self.ends) >= MOST_ENDS:
+                del self.ends[next(iter(self.ends))]
+            self.ends[<bytes> (<const char *> x)[:self.n_states * sizeof(double)]] = largest
+        return 0
+
+    def _inconsistent(self, double t0, const double[:, :] x0, list p, const double[:, :] u, double atol):
+        """Numbers of the trajectories of an ensemble that do not start on their constraints to within `atol`.
+
+        x0 (n, N), p a row (1,) or (N,) for each parameter, u (nu, 1) or (nu, N).
+        """
+        cdef Py_ssize_t count = x0.shape[1], i, j
+        cdef const cg_model_t *m = self.model
+        if m.consistency is NULL or count == 0:
+            return np.empty(0, dtype=np.intp)
+        found = np.zeros(count, dtype=np.uint8)
+        cdef unsigned char[:] wrong = found
+        cdef const double **rows = <const double **> calloc(m.n_parameters + 1, sizeof(double *))
+        cdef int64_t *strides = <int64_t *> calloc(m.n_parameters + 1, sizeof(int64_t))
+        cdef double *block = <double *> calloc(m.n_states + m.n_parameters + m.n_inputs + m.n_modes
+                                               + 3 * m.n_consistency + m.n_work + 1, sizeof(double))
+        cdef double *ps
+        cdef double *us
+        cdef double *out
+        try:
+            if rows is NULL or strides is NULL or block is NULL:
+                raise MemoryError
+            for i in range(m.n_parameters):
+                rows[i], strides[i] = <const double *> cnp.PyArray_DATA(p[i]), _way(p[i], 0)
+            ps = block + m.n_states
+            us = ps + m.n_parameters
+            out = us + m.n_inputs + m.n_modes
+            with nogil:
+                for j in range(count):
+                    for i in range(m.n_states):
+                        block[i] = x0[i, j]
+                    for i in range(m.n_parameters):
+                        ps[i] = rows[i][j * strides[i]]
+                    if j == 0 or u.shape[1] > 1:
+                        for i in range(m.n_inputs):
+                            us[i] = u[i, j]
+                    wrong[j] = _is_consistent(m, t0, block, ps, us, atol, out, out + 3 * m.n_consistency) != 0.0
+        finally:
+            free(rows)
+            free(strides)
+            free(block)
+        return np.flatnonzero(found)
+
+    def _plain_start(self, initial, parameters, Py_ssize_t count, target):
+        """The start of an ensemble if all states and parameters are given by name, as numbers or arrays of float64, and
+        satisfy their assumptions.
+
+        The states are written to `target` (n_states, count), float64 with contiguous rows. Returns the states (each a
+        number or a copy of the array) and the parameters (each an array (1,) or (count,)); None if the slow path is
+        needed.
+        """
+        cdef Py_ssize_t k
+        cdef double value
+        cdef cnp.npy_intp n = self.n_parameters
+        cdef PyObject *entry
+        if parameters is None and n == 0:
+            parameters = {}
+        if not (PyDict_CheckExact(initial) and PyDict_Size(initial) == self.n_states and PyDict_CheckExact(parameters)
+                and PyDict_Size(parameters) == n and _doubles(target, 2) and cnp.PyArray_ISWRITEABLE(target)
+                and cnp.PyArray_DIM(target, 0) == self.n_states and cnp.PyArray_DIM(target, 1) == count
+                and cnp.PyArray_STRIDE(target, 1) == <Py_ssize_t> sizeof(double)):
+            return None
+        states, rows = [], []
+        for k in range(self.n_states):
+            entry = PyDict_GetItemWithError(initial, self.states[k])
+            if entry is NULL:
+                return None
+            kept = _row(&self.model.states[k], <object> entry, count,
+                        <double *> (cnp.PyArray_BYTES(target) + k * cnp.PyArray_STRIDE(target, 0)))
+            if kept is None:
+                return None
+            states.append(kept)
+        numbers = cnp.PyArray_SimpleNew(1, &n, cnp.NPY_DOUBLE)
+        for k in range(n):
+            entry = PyDict_GetItemWithError(parameters, self.parameters[k])
+            if entry is NULL:
+                return None
+            if _number(<object> entry, &value):
+                row = numbers[k:k + 1]
+                kept = _row(&self.model.parameters[k], <object> entry, 1, <double *> cnp.PyArray_DATA(row))
+            else:
+                row = np.empty(count)
+                kept = _row(&self.model.parameters[k], <object> entry, count, <double *> cnp.PyArray_DATA(row))
+            if kept is None:
+                return None
+            rows.append(row)
+        return states, rows

@@ -1,0 +1,56 @@
+"""The public names and their modules: read by type checkers, and by `__init__.py` when a name is first used."""
+
+from chaplygin.codegen.build.compile import compile as compile
+from chaplygin.codegen.declare.bodies import Body as Body, turn as turn
+from chaplygin.codegen.declare.contacts import Coulomb as Coulomb
+from chaplygin.codegen.declare.events import Event as Event
+from chaplygin.codegen.declare.interactions import (
+    Damper as Damper,
+    Motor as Motor,
+    Spring as Spring,
+    Weight as Weight,
+    Wrench as Wrench,
+)
+from chaplygin.codegen.declare.pfaff import fields_from_forms as fields_from_forms
+from chaplygin.codegen.declare.rolling import rolling as rolling
+from chaplygin.codegen.declare.symbols import (
+    coordinates as coordinates,
+    inputs as inputs,
+    multiplier as multiplier,
+    parameters as parameters,
+    rate as rate,
+    time as time,
+    velocities as velocities,
+)
+from chaplygin.codegen.declare.system import System as System
+from chaplygin.codegen.derive.equations import Equations as Equations
+from chaplygin.codegen.lower.program import Program as Program, Sources as Sources
+from chaplygin.codegen.methods import Pair as Pair
+from chaplygin.runtime import errors as errors
+from chaplygin.runtime.ensemble import Ensemble as Ensemble, ensemble as ensemble
+from chaplygin.runtime.errors import (
+    ArgumentError as ArgumentError,
+    BranchWarning as BranchWarning,
+    BuildError as BuildError,
+    CacheError as CacheError,
+    ChaplyginError as ChaplyginError,
+    ConsistencyWarning as ConsistencyWarning,
+    CoreMissingError as CoreMissingError,
+    DeclarationError as DeclarationError,
+    EmitError as EmitError,
+    FormError as FormError,
+    KernelError as KernelError,
+    LoadError as LoadError,
+    MissingExtraError as MissingExtraError,
+    NoCompilerError as NoCompilerError,
+    PurePythonWarning as PurePythonWarning,
+    RangeError as RangeError,
+    UnknownSystemError as UnknownSystemError,
+)
+from chaplygin.runtime.loading import load_model as load_model
+from chaplygin.runtime.model import Model as Model
+from chaplygin.runtime.solution import Solution as Solution
+from chaplygin.runtime.stepper import Stepper as Stepper
+from chaplygin.systems import Example as Example, example as example, examples as examples
+
+__version__: str
