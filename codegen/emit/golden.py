@@ -46,11 +46,9 @@ def differences(root: Path) -> list[str]:
     modules = {path.stem for path in generated.glob("*.pyx")}
     by_cython = {f"{name}{end}" for name in modules for end in (".c", "_api.h")}
     found = {
-<<<<<<< HEAD
-        path for path in generated.iterdir() if path.suffix in (".c", ".h", ".pyx", ".pxd", ".pyi", ".txt")
-=======
-        path for path in generated.iterdir() if path.suffix in (".c", ".h", ".pyx", ".pxd", ".pxi", ".pyi")
->>>>>>> main
+        path
+        for path in generated.iterdir()
+        if path.suffix in (".c", ".h", ".pyx", ".pxd", ".pxi", ".pyi", ".txt")
     }
     found = {path for path in found if path.name not in by_cython}
     found |= {

@@ -12,12 +12,8 @@ from ..lower.program import Program, Sources
 from .c_core import core_files
 from .c_lanes import lane_files
 from .cython_module import module_files
-<<<<<<< HEAD
 from .dependencies import dependency_files
-from .folder import with_includes, write
-=======
 from .folder import with_headers, write
->>>>>>> main
 from .render import emit_command
 
 Target = Callable[[Program, str], dict[str, str]]
