@@ -59,6 +59,8 @@ def listed_sources(fmu: Fmu) -> list[str]:
         ("N*m/rad", {"kg": 1, "m": 2, "s": -2, "rad": -1}),
         ("J/(kg K)", {"m": 2, "s": -2, "K": -1}),
         ("1/s", {"s": -1}),
+        ("kg/(m s^2)", {"kg": 1, "m": -1, "s": -2}),
+        ("m*s^(-2)", {"m": 1, "s": -2}),
         ("rad", {"rad": 1}),
         ("bushel", None),
         ("m/(s", None),

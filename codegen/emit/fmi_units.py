@@ -20,7 +20,7 @@ _DERIVED = {
     "T": {"kg": 1, "s": -2, "A": -1},
     "H": {"kg": 1, "m": 2, "s": -2, "A": -2},
 }
-_TOKEN = re.compile(r"\s*(?:([A-Za-z]+|1)(?:(?:\^|\*\*)?\(?([+-]?\d+)\)?)?|([*/·.()]))")
+_TOKEN = re.compile(r"\s*(?:([A-Za-z]+|1)(?:(?:\^|\*\*)?(?:\(([+-]?\d+)\)|([+-]?\d+)))?|([*/·.()]))")
 
 
 def exponents(text: str) -> dict[str, int] | None:
@@ -37,7 +37,7 @@ def exponents(text: str) -> dict[str, int] | None:
         match = _TOKEN.match(text, place)
         if match is None:
             return None
-        name, power, mark = match.groups()
+        name, grouped, power, mark = match.groups()
         place = match.end()
         if mark == "(":
             signs.append(signs[-1] * sign)
@@ -53,7 +53,7 @@ def exponents(text: str) -> dict[str, int] | None:
             if unit is None:
                 return None
             for base, exponent in unit.items():
-                found[base] = found.get(base, 0) + signs[-1] * sign * exponent * int(power or 1)
+                found[base] = found.get(base, 0) + signs[-1] * sign * exponent * int(grouped or power or 1)
             sign = 1
     return {base: found[base] for base in BASE if found.get(base)} if len(signs) == 1 else None
 
