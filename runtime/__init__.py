@@ -17,7 +17,7 @@ from .errors import (
 
 if TYPE_CHECKING:
     from .base_model import Method, Variable
-    from .ensemble import Ensemble
+    from .ensemble_result import Ensemble
     from .loading import load_model
     from .model import Model, core_available
     from .python_model import PythonKernels, PythonModel
@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 _LATER = {
-    "Ensemble": "ensemble",
+    "Ensemble": "ensemble_result",
     "Method": "base_model",
     "Model": "model",
     "Snapshot": "snapshots",

@@ -21,32 +21,6 @@ from .errors import ArgumentError
 
 Array = NDArray[np.float64]
 
-__all__ = [
-    "array",
-    "backward",
-    "boolean",
-    "by_name",
-    "check_finite",
-    "check_names",
-    "matrix",
-    "nearest",
-    "no_duration",
-    "no_jacobian",
-    "number",
-    "plain_name",
-    "refuse_dicts",
-    "sequence",
-    "short",
-    "span",
-    "text",
-    "times",
-    "unchanged",
-    "unknown_entry",
-    "unknown_method",
-    "unknown_quantity",
-    "vector",
-]
-
 
 def number(what: str, value: Any, *, finite: bool = True) -> float:
     """`value` as a float. Strings, complex numbers, arrays and NaN are rejected with an error that names `what`.

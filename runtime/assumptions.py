@@ -11,13 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .errors import ArgumentError
-
-Array = NDArray[np.float64]
-
-__all__ = ["FLAGS", "ZERO_AT_START", "assumption", "check_row", "holds"]
 
 NOT_NEGATIVE, NOT_POSITIVE, NOT_ZERO, INTEGER, EVEN, ODD, ZERO_AT_START = 1, 2, 4, 8, 16, 32, 64
 FLAGS = {

@@ -11,19 +11,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import arguments
+from .arguments import Array
 from .errors import ArgumentError
 from .inputs import Inputs
 
 if TYPE_CHECKING:
     from .base_model import BaseModel
     from .solution import Solution
-
-Array = NDArray[np.float64]
-
-__all__ = ["Audit", "audit"]
 
 NODES = 8
 """Gauss-Legendre points per step: exact for a power that is a polynomial of degree 15."""

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import arguments
+from .arguments import Array
 from .errors import ArgumentError
 from .initial import InitialStates, wide
 from .options import STEPPER, RunKeywords, of_call, shown
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from .ensemble_job import EnsemblePart
     from .ensemble_result import Ensemble
     from .stepper import Stepper
-
-Array = NDArray[np.float64]
-
-__all__ = ["BaseModel", "Method", "Variable"]
-
 
 KINDS = tuple(
     "coordinate velocity parameter input declared output reaction invariant residual guard mode".split()
@@ -247,12 +242,7 @@ class BaseModel(InitialStates):
             raise ArgumentError("t is not finite")
         count = moments.shape[0] if moments.ndim else None
         found: list[Array | None] = []
-        given = [
-            ("y", y, states),
-            ("p", p, self.parameters),
-            ("u", u, self.inputs),
-            ("dy", v, self.states),
-        ]
+        given = [("y", y, states), ("p", p, self.parameters), ("u", u, self.inputs), ("dy", v, self.states)]
         for kind, value, names in given:
             if kind == "dy" and value is None:
                 found.append(None)

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import arguments
+from .arguments import Array
 from .base_model import BaseModel
 from .errors import ArgumentError
 from .inputs import parse
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from .inputs import Inputs
     from .options import RunOptions
     from .snapshots import Snapshot
-
-Array = NDArray[np.float64]
-
-__all__ = ["BaseStepper"]
 
 
 class BaseStepper:

@@ -30,32 +30,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import assumptions
+from .arguments import Array
 from .errors import ArgumentError, ConsistencyWarning
 
 if TYPE_CHECKING:
     from .ensemble_start import Start
     from .initial import InitialStates
     from .inputs import Inputs
-
-Array = NDArray[np.float64]
-
-__all__ = [
-    "FLOOR",
-    "LARGEST_ATOL",
-    "REFUSE",
-    "STRETCH",
-    "WARN",
-    "Accepted",
-    "agree",
-    "check_ensemble",
-    "check_start",
-    "held",
-    "judge",
-    "note_end",
-    "remember",
-    "share",
-    "warn",
-]
 
 WARN, REFUSE = 1e-8, 1e-4
 """Ratios of a residual to the sum of the magnitudes of its terms above which it causes a warning, and an error."""

@@ -11,14 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arguments import Array
 from .consistency import WARN, judge, share
 from .errors import ArgumentError
-
-Array = NDArray[np.float64]
-
-__all__ = ["solve", "terms"]
 
 _ITERATIONS = 50
 _SMALL = 6e-6

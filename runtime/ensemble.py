@@ -22,8 +22,6 @@ from .progress import Progress
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["Ensemble", "ensemble"]
-
 
 @shown()
 def ensemble(

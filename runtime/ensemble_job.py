@@ -10,15 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import arguments, inputs as signals
+from .arguments import Array
 from .base_model import BaseModel
 from .ensemble_start import Columns, Start
 from .errors import INPUT_FAILED, INTERRUPTED, ArgumentError
 from .lanes import lane_set, one_at_a_time
 from .options import RunOptions
-
-Array = NDArray[np.float64]
-
-__all__ = ["EnsembleJob", "EnsemblePart", "Results", "positive"]
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import arguments
-from .arguments import plain_name
+from .arguments import Array, plain_name
 from .consistency import Accepted
 from .errors import INTERRUPTED, STATUS_NAMES, ArgumentError, MissingExtraError
 
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from .ensemble_job import EnsembleJob, Results
     from .ensemble_start import Start
     from .solution import Solution
-
-Array = NDArray[np.float64]
-
-__all__ = ["Ensemble", "EventTimes"]
 
 SHOWN = 12
 """Most rows of the table in a notebook."""

@@ -11,16 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import arguments
+from .arguments import Array
 from .consistency import STRETCH, held
 from .errors import ChaplyginError
 from .inputs import Inputs
-
-Array = NDArray[np.float64]
-
-__all__ = ["Columns", "Start"]
 
 KEPT = 1 << 24
 """Given arrays up to this many bytes are copied, so that the caller can change them; larger ones are referenced."""

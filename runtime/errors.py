@@ -9,29 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-__all__ = [
-    "STATUS_NAMES",
-    "ArgumentError",
-    "BranchWarning",
-    "BuildError",
-    "CacheError",
-    "ChaplyginError",
-    "ConsistencyWarning",
-    "CoreMissingError",
-    "DeclarationError",
-    "EmitError",
-    "FormError",
-    "KernelError",
-    "LoadError",
-    "MissingExtraError",
-    "NoCompilerError",
-    "RangeError",
-    "PurePythonWarning",
-    "UnknownSystemError",
-    "kernel_failed",
-    "message_of",
-]
-
 
 class ChaplyginError(Exception):
     """Base class of every error that this package raises on purpose."""

@@ -10,11 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import arguments
+from .arguments import Array
 from .errors import ArgumentError
-
-Array = NDArray[np.float64]
-
-__all__ = ["MODES", "RULES", "Function", "EventRecord", "Mode", "Paradox", "functions", "rule", "value_of"]
 
 RULES = ("stop", "keep", "stick_first")
 """What to do if several contact modes fit; the indices are those of cg_paradox_rule in cg_events.h."""

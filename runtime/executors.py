@@ -10,8 +10,6 @@ from typing import Any, Protocol
 
 from .ensemble_job import EnsemblePart, positive
 
-__all__ = ["Executor", "Threads", "cores"]
-
 SMALLEST_CHUNK, LARGEST_CHUNK = 64, 4096
 POLL = 0.05  # seconds between checks of the other threads
 ALONE = 1e-4  # seconds after which other threads are started: several times the cost of starting one

@@ -10,15 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import arguments, assumptions, consistency, inputs as signals
+from .arguments import Array
 from .declared import solve, terms
 from .errors import ArgumentError
 
 if TYPE_CHECKING:
     from .base_model import KernelEntry, Variable
-
-Array = NDArray[np.float64]
-
-__all__ = ["InitialStates", "wide"]
 
 
 class InitialStates:
@@ -284,12 +281,7 @@ class InitialStates:
             "out or make it agree"
         )
         consistency.agree(
-            f"initial: {along}",
-            values,
-            t0,
-            lambda: np.zeros(1),
-            lambda *_: advice,
-            "the start of the run,",
+            f"initial: {along}", values, t0, lambda: np.zeros(1), lambda *_: advice, "the start of the run,"
         )
         return t0
 

@@ -18,20 +18,17 @@ from dataclasses import dataclass
 from typing import Any, Union
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import arguments
+from .arguments import Array
 from .assumptions import check_row
 from .errors import ArgumentError
 
-Array = NDArray[np.float64]
 InputFunction = Callable[[float, Array], float]
 InputSpec = Union[float, InputFunction, "tuple[Any, Any]", "tuple[Any, Any, str]"]
 
 CONSTANT, HOLD, LINEAR, CALL = range(4)
 """Kinds of `enum cg_signal_kind` in cg_run.h."""
-
-__all__ = ["CALL", "CONSTANT", "HOLD", "LINEAR", "InputFunction", "InputSpec", "Inputs", "Signal", "parse"]
 
 
 @dataclass(frozen=True, eq=False)

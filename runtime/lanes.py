@@ -11,8 +11,6 @@ from typing import Any
 
 from .errors import ArgumentError, ChaplyginError, NoCompilerError
 
-__all__ = ["BUILDER", "WIDTHS", "lane_set", "one_at_a_time"]
-
 BUILDER = "chaplygin.codegen.build.extension"
 """The module that finds lane sets in the cache and compiles them: imported on demand, so that the runtime works without
 it."""

@@ -16,8 +16,6 @@ from types import ModuleType
 from .errors import LoadError
 from .model import Model, require_core
 
-__all__ = ["load_library", "load_model", "load_module", "take_over"]
-
 # A Cython module cannot be initialised twice in a process, so each file is loaded only once.
 _loaded: dict[tuple[int, int], ModuleType] = {}
 _lock = threading.RLock()

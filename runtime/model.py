@@ -34,9 +34,6 @@ else:
                 require_core()
 
 
-__all__ = ["Model", "core_available", "require_core"]
-
-
 def core_available() -> bool:
     """Whether the compiled part of the runtime is available."""
     return _core_error is None

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from .base_model import BaseModel
     from .solution import Solution
 
-__all__ = ["SHOWN", "model_table", "solution_table", "table"]
-
 SHOWN = 12
 """Most rows of one kind in a table."""
 PANELS, POINTS = 4, 400

@@ -14,26 +14,13 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple, TypedDict, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import arguments
+from .arguments import Array
 from .errors import ArgumentError
 from .event_record import rule
 
-Array = NDArray[np.float64]
 Called = TypeVar("Called", bound=Callable[..., Any])
-
-__all__ = [
-    "DEFAULTS",
-    "SMALLEST_RTOL",
-    "STEPPER",
-    "RunKeywords",
-    "RunOptions",
-    "Steps",
-    "of_call",
-    "shown",
-    "unknown",
-]
 
 SMALLEST_RTOL = 100 * float(np.finfo(np.float64).eps)
 

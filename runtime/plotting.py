@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from .base_model import BaseModel
     from .solution import Solution
 
-__all__ = ["check_file", "draw", "plane_of"]
-
 PANELS = 24
 """Most panels in one figure."""
 MARKS = 60

@@ -6,8 +6,6 @@ import sys
 import time
 from typing import Any
 
-__all__ = ["Progress"]
-
 
 class Progress:
     """A tqdm bar if it is installed, else a line on stderr; unless requested, only on a terminal."""

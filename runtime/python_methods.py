@@ -9,29 +9,18 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import inputs as signals
+from .arguments import Array
 from .base_model import Method
-from .errors import (
-    NONFINITE,
-    OK,
-    SINGULAR,
-    STEP_TOO_SMALL,
-    TOO_MANY_STEPS,
-    KernelError,
-    MissingExtraError,
-)
+from .errors import NONFINITE, OK, SINGULAR, STEP_TOO_SMALL, TOO_MANY_STEPS, KernelError, MissingExtraError
 from .solution import Dense
 
 if TYPE_CHECKING:
     from .python_model import PythonModel
 
-Array = NDArray[np.float64]
 Function = Callable[..., Any]
 Vector = list[float]
-
-__all__ = ["METHODS", "Integrator", "Record", "Settings", "integrator", "smallest_step", "status_of"]
 
 EPSILON, TINY = sys.float_info.epsilon, sys.float_info.min
 

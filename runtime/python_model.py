@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import arguments
+from .arguments import Array
 from .assumptions import ZERO_AT_START
 from .base_model import BaseModel, KernelEntry, Variable
 from .consistency import Accepted, note_end
@@ -29,19 +29,14 @@ if TYPE_CHECKING:
 
     from .ensemble_job import EnsemblePart
 
-Array = NDArray[np.float64]
 Function = Callable[..., Any]
-
-__all__ = ["PythonKernels", "PythonModel"]
 
 
 class PythonKernels(Protocol):
     """The contents of a pure-Python model: a Program's names, and its kernels as Python functions.
 
     ``python[kernel]`` is a function of what the kernel takes, for most (t, x, p, u): sequences of floats. It returns
-    one of the length that its entry says. ``numpy[kernel]`` takes arrays (n, N), (np, N) or (np, 1), ... and returns
-    one array or number per row; kernels missing there are called in a loop. A singular mass matrix raises
-    `ArithmeticError`.
+    one of the length that its entry says. A singular mass matrix raises `ArithmeticError`.
     """
 
     @property
@@ -70,8 +65,6 @@ class PythonKernels(Protocol):
     def declared(self) -> Sequence[Variable]: ...
     @property
     def python(self) -> Mapping[str, Function]: ...
-    @property
-    def numpy(self) -> Mapping[str, Function]: ...
 
 
 class PythonModel(BaseModel):
@@ -131,18 +124,13 @@ class PythonModel(BaseModel):
             raise kernel_failed(
                 self.name, self.independent, kernel, UNSUPPORTED, float(t[0]) if len(t) else 0.0, -1
             )
-        python, vectorized = self.functions.python[kernel], self.functions.numpy.get(kernel)
+        python = self.functions.python[kernel]
         event = isinstance(extra, int)
         tables = [y, p, u] if event or extra is None else [y, p, u, extra]
         widths = [len(t), *(rows.shape[1] for rows in tables)]
         count = max(widths) if min(widths) else 0
         first = (extra,) if event else ()
         result = np.full((self._entries[kernel].length, count), math.nan)
-        if count > 1 and vectorized is not None and strict:
-            with np.errstate(all="ignore"):
-                for i, row in enumerate(vectorized(t, *tables)):
-                    result[i] = row
-            return result
         for j in range(count):
             given = [rows[:, min(j, rows.shape[1] - 1)].tolist() for rows in tables]
             moment = float(t[min(j, len(t) - 1)])

@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import arguments
+from .arguments import Array
 from .base_stepper import BaseStepper
 from .consistency import Accepted
 from .errors import ArgumentError, KernelError, message_of
@@ -18,10 +18,6 @@ from .snapshots import Snapshot, changed_inputs, check_snapshot
 if TYPE_CHECKING:
     from .options import RunOptions
     from .python_model import PythonModel
-
-Array = NDArray[np.float64]
-
-__all__ = ["PythonStepper"]
 
 
 class PythonStepper(BaseStepper):

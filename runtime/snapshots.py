@@ -11,8 +11,6 @@ from .base_model import BaseModel
 from .errors import ArgumentError
 from .inputs import Inputs, parse
 
-__all__ = ["Snapshot", "changed_inputs", "check_snapshot"]
-
 
 @dataclass(frozen=True)
 class Snapshot:

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import plotting
-from .arguments import array, plain_name, unknown_quantity
+from .arguments import Array, array, plain_name, unknown_quantity
 from .consistency import Accepted
 from .errors import ArgumentError, MissingExtraError, message_of
 from .inputs import Inputs
@@ -19,10 +18,6 @@ if TYPE_CHECKING:
     from .audit import Audit
     from .base_model import BaseModel
     from .event_record import EventRecord, Mode, Paradox
-
-Array = NDArray[np.float64]
-
-__all__ = ["Dense", "Problem", "Solution"]
 
 
 class Dense:

@@ -10,8 +10,6 @@ from .errors import ArgumentError
 from .event_record import MODES
 from .snapshots import Snapshot, check_snapshot
 
-__all__ = ["Stepper"]
-
 
 class Stepper(StepperCore, BaseStepper):
     """One integration, advanced to a time by `advance` and by a duration by `advance_by`.

@@ -22,12 +22,13 @@ from hand_written import Shape, call_rhs, loaded, pointer, sources
 import chaplygin
 from chaplygin.codegen.build import cache, toolchain as compilers
 from chaplygin.codegen.build.extension import build
-from chaplygin.codegen.build.toolchain import BuildError, NoCompilerError, cpu_features, find_compiler
+from chaplygin.codegen.build.toolchain import cpu_features, find_compiler
 from chaplygin.codegen.emit.cython_module import module_files
 from chaplygin.codegen.emit.render import render
 from chaplygin.codegen.lower.kernels import KERNELS
 from chaplygin.codegen.lower.program import Sources
 from chaplygin.runtime.base_model import Variable
+from chaplygin.runtime.errors import BuildError, NoCompilerError
 
 
 @pytest.fixture(autouse=True)

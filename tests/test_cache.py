@@ -19,9 +19,9 @@ from filelock import FileLock
 from hand_written import call_rhs, loaded, sources
 
 from chaplygin.codegen.build import cache
-from chaplygin.codegen.build.cache import CacheError
 from chaplygin.codegen.build.extension import build
 from chaplygin.codegen.build.toolchain import Compiler, find_compiler
+from chaplygin.runtime.errors import CacheError
 
 KEY = "d" * 40
 posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX owners and modes")

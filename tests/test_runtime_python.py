@@ -56,7 +56,6 @@ def kernels() -> Any:
         invariants=[Variable("energy", "invariant", "J", "", 0.0)],
         declared=[],
         python=python,
-        numpy={"rhs": rhs, "invariants": python["invariants"]},
     )
 
 

@@ -24,8 +24,8 @@ from staged_builds import LIMIT, Place, bits, oscillator, until
 
 import chaplygin as cg
 from chaplygin.codegen.build import stages
-from chaplygin.codegen.build.toolchain import BuildError
 from chaplygin.runtime import KernelError
+from chaplygin.runtime.errors import BuildError
 from chaplygin.runtime.lanes import WORTH
 
 pytestmark = [

@@ -21,17 +21,13 @@ from contextlib import contextmanager, suppress
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
-from chaplygin.runtime.errors import CacheError as CacheError
+from chaplygin.runtime.errors import CacheError
 
 from .toolchain import Compiler, cpu_features, find_compiler
 from .private import disk_errors, private_folder
 
-__all__ = ["CacheError", "cache_folder", "locked", "lookup", "model_key", "publish"]
-
 ENTRY = "entry.json"
 FORMAT = 1
-VERSIONS = "compilers.json"
-LOGS = "logs"
 _LOCKS = "locks"
 _MAKING = ".making-"
 _DAMAGED = ".damaged-"
@@ -79,6 +75,11 @@ def _user_folder() -> Path:
     return folder
 
 
+def cached_compiler() -> Compiler:
+    """The compiler, its version from the cache."""
+    return find_compiler(cache_folder() / "compilers.json")
+
+
 def model_key(
     digest: str,
     *,
@@ -95,8 +96,7 @@ def model_key(
 
     Raises NoCompilerError if no compiler is found, CacheError if the folder is refused.
     """
-    if compiler is None:
-        compiler = find_compiler(cache_folder() / VERSIONS)
+    compiler = compiler or cached_compiler()
     parts = [
         FORMAT,
         digest,
@@ -123,17 +123,13 @@ def generator_stamp() -> str:
 
     stamp = hashlib.sha256(__version__.encode())
     rooms = (Path(folder) for folder, _, _ in os.walk(_CODEGEN))
-    for folder in (*sorted(rooms), _sibling("templates"), _sibling("runtime") / "c"):
+    # The other packages are next to this one, both in a checkout and when installed.
+    for folder in (*sorted(rooms), _CODEGEN.parent / "templates", _CODEGEN.parent / "runtime" / "c"):
         wanted = (".h", ".in") if folder.name == "c" else (".py", ".in")
         for name in sorted(name for name in os.listdir(folder) if name.endswith(wanted)):
             content = (folder / name).read_bytes()
             stamp.update(f"\n{folder.name}/{name} {len(content)}\n".encode() + content)
     return stamp.hexdigest()
-
-
-def _sibling(name: str) -> Path:
-    """The folder of the package `chaplygin.<name>`: next to this one, both in a checkout and when installed."""
-    return _CODEGEN.parent / name
 
 
 def lookup(key: str) -> Path | None:
@@ -218,7 +214,7 @@ def publish(key: str, work: Path, module: str, facts: Mapping[str, object]) -> P
 
 def log_path(key: str) -> Path:
     """The path of the log of a failed build of `key`."""
-    logs = cache_folder() / LOGS
+    logs = cache_folder() / "logs"
     with disk_errors(logs.parent):
         logs.mkdir(mode=0o700, exist_ok=True)
     return logs / f"{key}.log"

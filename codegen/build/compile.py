@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from chaplygin.runtime.arguments import boolean
-from chaplygin.runtime.errors import CoreMissingError, PurePythonWarning
+from chaplygin.runtime.errors import BuildError, CoreMissingError, NoCompilerError, PurePythonWarning
 from chaplygin.runtime.model import require_core
 
 from .cache import lookup, model_key
 from ..declare.digest import program_digest
-from .toolchain import BuildError, NoCompilerError
 from ..derive.forms import fitting
 from ..graph.linear import UNROLLED_VELOCITIES
 from ..declare.system import System

@@ -15,26 +15,20 @@ import subprocess
 import sys
 import sysconfig
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
+
+from chaplygin.runtime.errors import BuildError
 
 from . import cache
-from .toolchain import BuildError, Compiler, find_compiler
+from .toolchain import Compiler
 
-__all__ = [
-    "BuildError",
-    "build",
-    "build_lanes",
-    "build_quick",
-    "compile_library",
-    "facts_of",
-    "find_lanes",
-    "make",
-]
+if TYPE_CHECKING:
+    from ..lower.program import Sources
 
 _RUNTIME = Path(__file__).resolve().parents[2] / "runtime" / "c"
 _SHIPPED = _RUNTIME.parents[1] / "generated"
@@ -52,19 +46,8 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_free_translation)  # the thread that holds it does not exist in the child
 
 
-class Texts(Protocol):
-    """The sources to build: `Sources`, or any object with the same three members."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def digest(self) -> str: ...
-    @property
-    def files(self) -> Mapping[str, str]: ...
-
-
 def build(
-    sources: Texts,
+    sources: Sources,
     *,
     key: str,
     reproducible: bool = True,
@@ -81,13 +64,12 @@ def build(
     NoCompilerError, CacheError.
     """
     with cache.locked(key):
-        return cache.lookup(key) or make(
-            sources, key=key, reproducible=reproducible, tuned=tuned, inline=inline
-        )
+        options = {"reproducible": reproducible, "tuned": tuned, "inline": inline}
+        return cache.lookup(key) or make(sources, key=key, **options)
 
 
 def make(
-    sources: Texts,
+    sources: Sources,
     *,
     key: str,
     reproducible: bool = True,
@@ -95,10 +77,9 @@ def make(
     inline: bool = True,
 ) -> Path:
     """As `build`, for a caller that holds the lock of `key` and knows that the entry is missing."""
-    compiler = find_compiler(cache.cache_folder() / cache.VERSIONS)
+    compiler = cache.cached_compiler()
     flags = compiler.core_flags(tuned=tuned, reproducible=reproducible)
-    if inline:
-        flags = (*flags, "-DCHAPLYGIN_INLINE_METHODS")
+    flags += ("-DCHAPLYGIN_INLINE_METHODS",) if inline else ()
     with cache.workspace() as work:
         cores = _write(sources, work)
         module = sources.name + EXTENSION_SUFFIXES[0]
@@ -115,7 +96,7 @@ def make(
         return cache.publish(key, work, module, facts)
 
 
-def build_quick(sources: Texts, folder: Path, *, key: str) -> Path:
+def build_quick(sources: Sources, folder: Path, *, key: str) -> Path:
     """Compile the C core alone into a shared library in `folder` that defines `<name>_model`.
 
     Only the kernels are compiled, neither the Cython module nor the integration methods. The results equal those of
@@ -123,14 +104,14 @@ def build_quick(sources: Texts, folder: Path, *, key: str) -> Path:
 
     Raises the errors of `build`.
     """
-    compiler = find_compiler(cache.cache_folder() / cache.VERSIONS)
+    compiler = cache.cached_compiler()
     flags = (*compiler.core_flags(tuned=True, reproducible=True, quick=True), *_VISIBLE)
     library = f"{sources.name}_quick.{_LIBRARY}"
     _Job(sources.name, folder, compiler, cache.log_path(key)).library(_write(sources, folder), flags, library)
     return folder / library
 
 
-def _write(sources: Texts, folder: Path) -> list[str]:
+def _write(sources: Sources, folder: Path) -> list[str]:
     """Write the sources into a folder; return the names of the C files of the core."""
     for file in sources.files:
         if os.path.basename(file) != file or not file.startswith((sources.name, "cg_")):
@@ -192,7 +173,7 @@ class _LaneEntry:
         self.facts = facts_of(module)
         files = [module.parent / f"{name}{end}" for end in ("_core.h", "_lanes.c", "_methods.h")]
         self.texts = {file.name: file.read_bytes() for file in files if file.exists()}
-        self.compiler = find_compiler(cache.cache_folder() / cache.VERSIONS)
+        self.compiler = cache.cached_compiler()
         self.key = cache.model_key(
             hashlib.sha256(repr((lanes, sorted(self.texts.items()))).encode()).hexdigest(),
             reproducible=self.facts["reproducible"],
@@ -257,9 +238,7 @@ class _Job:
         """Translate the wrapper to C with Cython; return the file name."""
         target = f"{self.name}_wrapper.c"
         with _TRANSLATION:
-            cython: Any = import_module(
-                "Cython.Compiler.Main"
-            )  # imported here because it takes 0.1 s; has no type stubs
+            cython: Any = import_module("Cython.Compiler.Main")  # takes 0.1 s, and has no type stubs
             options = cython.CompilationOptions(
                 cython.default_options,
                 output_file=str(self.work / target),
@@ -268,9 +247,8 @@ class _Job:
                 use_listing_file=True,
                 errors_to_stderr=False,
             )
-            result = cython.compile_single(
-                str(self.work / f"{self.name}.pyx"), options, full_module_name=self.name
-            )
+            source = str(self.work / f"{self.name}.pyx")
+            result = cython.compile_single(source, options, full_module_name=self.name)
         if result.num_errors or not (self.work / target).exists():
             listing = self.work / f"{self.name}.lis"
             text = listing.read_text(errors="replace") if listing.exists() else "no message from Cython"

@@ -27,8 +27,6 @@ from .toolchain import find_compiler
 if TYPE_CHECKING:
     from chaplygin.runtime.model import Model
 
-__all__ = ["export_fmu"]
-
 _RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
 _DRIVER = tuple(f"cg_{name}.c" for name in
                 ("block", "bracket", "driver", "event_handling", "events", "locate", "modes", "record"))  # fmt: skip

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from chaplygin.runtime.errors import CacheError
 
-__all__ = ["disk_errors", "private_folder"]
-
 _ADVICE = "set CHAPLYGIN_CACHE to a folder you own"
 _WORDS = {
     errno.ENOSPC: ("the disk is full", "free some space, or set CHAPLYGIN_CACHE to a folder on another disk"),
@@ -85,9 +83,7 @@ def _parents(folder: Path) -> Iterator[Path]:
 
 
 def _writable_by_others(found: os.stat_result) -> bool:
-    if found.st_mode & 0o002:
-        return True
-    return bool(found.st_mode & 0o020) and not _own_group(found.st_gid)
+    return bool(found.st_mode & 0o002 or (found.st_mode & 0o020 and not _own_group(found.st_gid)))
 
 
 def _own_group(group: int) -> bool:

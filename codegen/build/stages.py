@@ -23,19 +23,20 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from chaplygin.runtime.errors import BuildError
+
 from . import cache
-from .extension import BuildError, build, build_quick
+from .extension import build, build_quick
 
 if TYPE_CHECKING:
     from chaplygin.runtime.model import Model
 
     from ..lower.program import Sources
-
-__all__ = ["begin", "complete"]
 
 PATIENCE = 1.0
 """Seconds to wait for builds silently."""
@@ -120,17 +121,16 @@ def begin(key: str, sources: Callable[[], Sources], *, inline: bool) -> Model:
     try:
         texts = sources()
         answer = worker.answer()
-        if "found" in answer:
-            worker.end()
-            return load_model(answer["found"])
-        if "mine" not in answer:
-            worker.end()
-            return complete(key, lambda: texts, reproducible=True, inline=inline)
-        running = _running.get(key)
-        if running is not None:  # another thread began it, and its worker waits for its turn without the lock
-            worker.end()
+        # Another thread may have begun it, if its worker waits for its turn without the lock.
+        running = _running.get(key) if "mine" in answer else None
+        if "mine" in answer and running is None:
+            return Build(key, texts, inline, worker, _quick(key, texts)).model
+        worker.end()
+        if running is not None:
             return running.model
-        return Build(key, texts, inline, worker, _quick(key, texts)).model
+        if "found" in answer:
+            return load_model(answer["found"])
+        return complete(key, lambda: texts, reproducible=True, inline=inline)
     except BaseException:
         worker.abandon()
         worker.end()
@@ -225,10 +225,7 @@ class _Worker:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
-            return {
-                "error": f"the build process ended early (code {self.process.wait()})",
-                "log": None,
-            }
+            return {"error": f"the build process ended early (code {self.process.wait()})", "log": None}
         found: dict[str, Any] = json.loads(line)
         return found
 
@@ -242,13 +239,7 @@ class _Worker:
     def order(self, sources: Sources, inline: bool) -> None:
         """Send it the sources to build."""
         assert self.process.stdin is not None
-        order = {
-            "name": sources.name,
-            "digest": sources.digest,
-            "files": dict(sources.files),
-            "reproducible": True,
-            "inline": inline,
-        }
+        order = {**asdict(sources), "inline": inline}
         with suppress(OSError), self.process.stdin as commands:  # `answer` notices a dead process
             commands.write(json.dumps(order).encode() + b"\n")
 

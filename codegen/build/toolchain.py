@@ -21,8 +21,6 @@ from pathlib import Path
 
 from chaplygin.runtime.errors import BuildError, NoCompilerError
 
-__all__ = ["BuildError", "Compiler", "NoCompilerError", "cpu_features", "find_compiler"]
-
 SYSTEM_COMPILERS = ("cc", "gcc", "clang")
 _HOW = (
     "install one (Debian, Ubuntu: apt install gcc; Fedora: dnf install gcc; macOS: xcode-select --install; "
@@ -56,19 +54,14 @@ class Compiler:
         """
         if reproducible:
             _refuse_licences(self.command)
-        contract = ["-ffp-contract=off"] if reproducible else ["-ffp-contract=fast"]
+        contract = [f"-ffp-contract={'off' if reproducible else 'fast'}"]
         if reproducible and self.family == "gcc":
             # GCC's vectoriser fuses regardless of -ffp-contract: since GCC 12 it turns a*b - c*d next to a*b + c*d
             # into vfmaddsub. On x86 this needs such a pair, which occurs in our straight-line code but in no loop.
             contract.append("-fno-tree-slp-vectorize" if _is_x86() else "-fno-tree-vectorize")
-        return (
-            self._quick_level if quick else self._level,
-            *self._target(tuned),
-            *contract,
-            "-fno-math-errno",
-            "-fno-trapping-math",
-            *_COMMON,
-        )
+        # zig adds the undefined-behaviour sanitiser if no level is given or with -Og, and its fastest code is -O2.
+        level = "-O2" if self.family == "zig" else "-Og" if quick else "-O3"
+        return (level, *self._target(tuned), *contract, "-fno-math-errno", "-fno-trapping-math", *_COMMON)
 
     @property
     def lane_flags(self) -> tuple[str, ...]:
@@ -86,15 +79,6 @@ class Compiler:
         if sys.platform == "darwin":
             return ("-bundle", "-undefined", "dynamic_lookup")
         return ("-shared", *self._target(tuned=False))
-
-    @property
-    def _level(self) -> str:
-        # zig adds the undefined-behaviour sanitiser if no level is given, and gives the fastest code with -O2.
-        return "-O2" if self.family == "zig" else "-O3"
-
-    @property
-    def _quick_level(self) -> str:
-        return "-O2" if self.family == "zig" else "-Og"  # to zig, -Og means a debug build with the sanitiser
 
     def _target(self, tuned: bool) -> tuple[str, ...]:
         if self.family == "zig":  # by default it targets this CPU
@@ -139,10 +123,9 @@ def find_compiler(memory: Path | None = None) -> Compiler:
 
         return Compiler(command, f"ziglang {version('ziglang')}", "zig")
     stamp = _stamp(command)
-    known = _recall(memory)
-    line = known.get(stamp)
-    if line is None:
-        line = _ask_version(command)
+    known = _recall(memory) if memory else {}
+    line = known.get(stamp) or _ask_version(command)
+    if memory and stamp not in known:
         _remember(memory, {**known, stamp: line})
     family, _, text = line.partition(":")
     return Compiler(command, text, family)
@@ -215,31 +198,21 @@ def _ask_version(command: tuple[str, ...]) -> str:
     return f"{family}:{done.stdout.strip().splitlines()[0].strip()}"
 
 
-def _recall(memory: Path | None) -> dict[str, str]:
-    if memory is None:
-        return _MEMORY
+def _recall(memory: Path) -> dict[str, str]:
     try:
         known = json.loads(memory.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return {key: value for key, value in known.items() if isinstance(value, str)}
+    except (OSError, ValueError, AttributeError):  # the last if it holds something else than a mapping
         return {}
-    if not isinstance(known, dict):
-        return {}
-    return {key: value for key, value in known.items() if isinstance(value, str)}
 
 
-def _remember(memory: Path | None, known: dict[str, str]) -> None:
-    if memory is None:
-        _MEMORY.update(known)
-        return
+def _remember(memory: Path, known: dict[str, str]) -> None:
     # The file only saves time: if it cannot be written, the compiler is run again to get its version.
     with suppress(OSError):
         handle, name = tempfile.mkstemp(dir=memory.parent, prefix=".versions-")
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             json.dump(known, file)
         os.replace(name, memory)
-
-
-_MEMORY: dict[str, str] = {}
 
 
 def _is_x86() -> bool:
@@ -261,7 +234,6 @@ def cpu_features() -> str:
     if sys.platform == "darwin":
         with suppress(OSError, subprocess.SubprocessError):
             command = ["sysctl", "-n", "machdep.cpu.brand_string"]
-            found["brand"] = subprocess.run(
-                command, capture_output=True, text=True, timeout=10
-            ).stdout.strip()
+            done = subprocess.run(command, capture_output=True, text=True, timeout=10)
+            found["brand"] = done.stdout.strip()
     return json.dumps(found, sort_keys=True) if found else platform.processor()

@@ -20,12 +20,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from chaplygin.runtime.errors import BuildError
+
 from . import cache
 from .extension import make
-from .toolchain import BuildError
 from ..lower.program import Sources
-
-__all__ = ["serve"]
 
 
 def serve(key: str) -> None:
@@ -73,7 +72,7 @@ def _order() -> dict[str, Any]:
 
 def _made(key: str, order: dict[str, Any]) -> Path:
     sources = Sources(order["name"], order["digest"], order["files"])
-    return make(sources, key=key, reproducible=order["reproducible"], inline=order["inline"])
+    return make(sources, key=key, inline=order["inline"])
 
 
 def _say(answers: BinaryIO, answer: dict[str, Any]) -> None:

@@ -26,29 +26,21 @@ def module_files(program: Program, command: str) -> dict[str, str]:
     name = program.name
     if not (name.isascii() and name.isidentifier()):
         raise ValueError(f"model name {name!r}: not a plain identifier")
-    summary = "\n".join(
-        [
-            f"Compiled model {name}, form {program.form}.",
-            "",
-            *_listed("States", program.states),
-            *_listed("Parameters", program.parameters),
-            *_listed("Inputs", program.inputs),
-            *_listed("Outputs", program.outputs),
-            *_listed("Invariants and residuals", program.invariants),
-        ]
-    )
-    values: dict[str, dict[str, str]] = {
-        "pyx": {"name": name, "summary": summary},
-        "pxd": {"name": name},
-        "pyi": {},
-    }
-    texts = {
-        f"{name}.{suffix}": render(
-            f"model.{suffix}.in",
-            {"provenance": provenance(f"model.{suffix}.in", program.digest, command), **own},
-        )
-        for suffix, own in values.items()
-    }
+    summary = [f"Compiled model {name}, form {program.form}.", ""]
+    for title, variables in (
+        ("States", program.states),
+        ("Parameters", program.parameters),
+        ("Inputs", program.inputs),
+        ("Outputs", program.outputs),
+        ("Invariants and residuals", program.invariants),
+    ):
+        summary += _listed(title, variables)
+    values = {"pyx": {"name": name, "summary": "\n".join(summary)}, "pxd": {"name": name}, "pyi": {}}
+    texts = {}
+    for suffix, own in values.items():
+        template = f"model.{suffix}.in"
+        own["provenance"] = provenance(template, program.digest, command)
+        texts[f"{name}.{suffix}"] = render(template, own)
     return {**texts, **_shared_files()}
 
 
@@ -64,11 +56,10 @@ def _shared_files() -> dict[str, str]:
     values = {
         "cg_model.pxi": {"slots": "\n".join(f"        {types[row.takes]} {row.slot}" for row in rows)},
         "cg_kernels.pxi": {"functions": "\n".join(functions).rstrip()},
-        "cg_module.pxi": dict[str, str](),
+        "cg_module.pxi": {},
     }
-    return {
-        n: render(f"{n}.in", {"provenance": made_from(f"{n}.in", "# "), **own}) for n, own in values.items()
-    }
+    made = {n: {"provenance": made_from(f"{n}.in", "# "), **own} for n, own in values.items()}
+    return {n: render(f"{n}.in", own) for n, own in made.items()}
 
 
 def _listed(title: str, variables: Sequence[Variable]) -> list[str]:

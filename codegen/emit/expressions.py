@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Any
 
 from ..graph.functions import FUNCTIONS, NAMED, Function as ElementaryFunction
@@ -89,11 +88,6 @@ LANES = Dialect(
 )
 
 
-def joined(connective: str, parts: Iterable[str]) -> str:
-    """Conditions joined in sorted order, independent of SymPy's order."""
-    return f"({connective.join(sorted(parts))})"
-
-
 _OPPOSITE = {"lt": "le", "le": "lt", "eq": "ne", "ne": "eq"}
 
 
@@ -106,13 +100,14 @@ def condition(g: Graph, node: Node, names: Mapping[Node, str], dialect: Dialect,
     if op in RELATIONS:
         parts = [value_text(g, a, names, False, dialect) for a in args]
         relation = op if wanted else _OPPOSITE[op]
-        if relation == "ne":  # a < b or b < a, in the order of `joined`
+        if relation == "ne":  # a < b or b < a, sorted as below
             parts.sort()
         elif not wanted and op in ("lt", "le"):
             parts.reverse()
         return dialect.relations[relation].format(*parts)
     connective = dialect.both if (op == "and") == wanted else dialect.either
-    return joined(connective, (condition(g, a, names, dialect, wanted) for a in args))
+    parts = sorted(condition(g, a, names, dialect, wanted) for a in args)  # whatever SymPy's order is
+    return f"({connective.join(parts)})"
 
 
 def expression(
@@ -123,9 +118,7 @@ def expression(
         return names[node]
     op, args = g.op[node], g.args[node]
     if op == "const":
-        value = g.value[node]
-        assert isinstance(value, Fraction)
-        return constant_text(value)
+        return constant_text(g.constant_value(node))
     if op == "named":
         return constant_text(NAMED[str(g.value[node])].value)
     if op == "symbol":
@@ -175,9 +168,8 @@ def singular_text(
     g: Graph, pairs: Iterable[tuple[Node, Node]], names: Mapping[Node, str], dialect: Dialect
 ) -> str:
     """The statement that reports a singularity where |pivot| <= limit for one of the pairs (pivot, limit)."""
-    texts = [[value_text(g, n, names, False, dialect) for n in pair] for pair in pairs]
-    small = (
-        dialect.relations["le"].format(dialect.call(FUNCTIONS["abs"], [pivot]), limit)
-        for pivot, limit in texts
-    )
+    small = []
+    for pair in pairs:
+        pivot, limit = (value_text(g, n, names, False, dialect) for n in pair)
+        small.append(dialect.relations["le"].format(dialect.call(FUNCTIONS["abs"], [pivot]), limit))
     return dialect.singular.format(dialect.either.join(small))

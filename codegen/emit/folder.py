@@ -12,8 +12,6 @@ from pathlib import Path
 
 from chaplygin.runtime.errors import EmitError
 
-__all__ = ["with_headers", "write"]
-
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.M)
 _MARK = re.compile(rb"(?:/\*\s+\*|/\*|#) (?:Generated|Copied) by chaplygin ")
 """The beginning of every file that `emit` writes."""
@@ -58,12 +56,9 @@ def write(folder: str | Path, texts: Mapping[str, str], *, force: bool = False) 
     except (OSError, UnicodeError) as error:
         if isinstance(error, EmitError):
             raise
-        raise EmitError(f"cannot write to {os.fspath(target)!r}: {_reason(error)}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise EmitError(f"cannot write to {os.fspath(target)!r}: {reason}") from error
     return [target / name for name in texts]
-
-
-def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _require_ours(path: Path) -> None:

@@ -45,22 +45,16 @@ def differences(root: Path) -> list[str]:
     generated = root / "generated"
     modules = {path.stem for path in generated.glob("*.pyx")}
     by_cython = {f"{name}{end}" for name in modules for end in (".c", "_api.h")}
-    found = {
-        path
-        for path in generated.iterdir()
-        if path.suffix in (".c", ".h", ".pyx", ".pxd", ".pxi", ".pyi", ".txt")
-    }
-    found = {path for path in found if path.name not in by_cython}
-    found |= {
-        path for path in (root / "runtime" / "c").glob("*.h") if MADE in path.read_text(encoding="utf-8")
-    }
+    endings = (".c", ".h", ".pyx", ".pxd", ".pxi", ".pyi", ".txt")
+    found = {p for p in generated.iterdir() if p.suffix in endings and p.name not in by_cython}
+    found |= {p for p in (root / "runtime" / "c").glob("*.h") if MADE in p.read_text(encoding="utf-8")}
     texts = {root / name: text for name, text in committed_texts().items()}
     wrong = [f"{path}: missing" for path in sorted(texts.keys() - found)]
     wrong += [f"{path}: not emitted by the generator" for path in sorted(found - texts.keys())]
-    for path in sorted(found & texts.keys()):
-        if path.read_bytes() != texts[path].encode():
-            wrong.append(f"{path}: differs from what is emitted now")
-    return wrong
+    same = {path for path in found & texts.keys() if path.read_bytes() == texts[path].encode()}
+    return wrong + [
+        f"{path}: differs from what is emitted now" for path in sorted(found & texts.keys() - same)
+    ]
 
 
 def main(arguments: list[str] | None = None) -> int:

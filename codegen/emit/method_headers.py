@@ -11,8 +11,6 @@ from ..methods.rodas5p import RODAS5P, Rosenbrock
 from .c_text import c_string
 from .render import provenance, render
 
-__all__ = ["MADE", "own_methods", "runtime_headers"]
-
 MADE = " * Made from codegen/methods by `python -m chaplygin.codegen.emit.golden --update`."
 
 _TIE = "\u00a0"  # a space where no line breaks
@@ -102,9 +100,8 @@ def _sum(terms: Iterable[tuple[float, str]]) -> str:
     text = ""
     for weight, variable in terms:
         if weight != 0.0:
-            text += f" {'-' if weight < 0 else '+'} {abs(weight)!r} * {variable}".replace(" ", _TIE).replace(
-                _TIE, " ", 1
-            )
+            term = f"{'-' if weight < 0 else '+'} {abs(weight)!r} * {variable}"
+            text += " " + term.replace(" ", _TIE)
     return f"-{text[3:]}" if text.startswith(" -") else text[3:] or "0.0"
 
 

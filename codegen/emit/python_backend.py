@@ -1,4 +1,4 @@
-"""The pure-Python backend of a program: the same statements as Python source, and as NumPy functions by `lambdify`."""
+"""The pure-Python backend of a program: the same statements as Python source."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
-import sympy as sp
 
 from ..graph.functions import FUNCTIONS, careful
 from ..graph.graph import Graph
@@ -17,7 +16,6 @@ from ..lower.program import Program
 from ..lower.schedule import Assign, Check, FactorSolve, Load, Schedule, SineCosine, Store, assigned
 from .expressions import CAREFUL_PYTHON, PYTHON, Dialect, expression
 from .statements import ARRAYS, place
-from .sympy_ast import expression as sympy_expression
 
 Function = Callable[..., Any]
 
@@ -27,11 +25,10 @@ class Kernels(Program):
     """A program with its kernels as Python functions: a `chaplygin.runtime.python_model.PythonKernels`."""
 
     python: Mapping[str, Function] = field(default_factory=dict)
-    numpy: Mapping[str, Function] = field(default_factory=dict)
 
 
 def python_kernels(program: Program) -> Kernels:
-    """The kernels of a program in plain Python, and in NumPy for those that do not factor a large matrix in a loop.
+    """The kernels of a program in plain Python.
 
     A kernel of events is a function of (event, t, x, p, u).
     """
@@ -41,9 +38,8 @@ def python_kernels(program: Program) -> Kernels:
             python[row.name] = _of_events({i: python[f"{row.name}_{i}"] for i in program.indices(row)})
         elif row.name not in python:
             python[row.name] = _looped_jacobian(python["jvp"], len(program.states))
-    numpy = {k: numpy_kernel(program, k) for k, kernel in program.kernels.items() if not kernel.solves}
     contents = {f.name: getattr(program, f.name) for f in fields(program) if f.init}
-    return Kernels(**contents, python=python, numpy=numpy)
+    return Kernels(**contents, python=python)
 
 
 def python_model(program: Program, *, quiet: bool = False) -> Any:
@@ -119,10 +115,7 @@ def python_kernel(program: Program, kernel: str) -> Function:
 def _compiled(program: Program, kernel: str, dialect: Dialect, functions: Mapping[str, Function]) -> Function:
     namespace: dict[str, Any] = {**functions, "cg_nan": math.nan}
     namespace |= {"Singular": Singular, "cg_factor": _factor, "cg_solve": _solve}
-    exec(
-        compile(python_source(program, kernel, dialect), f"<{program.name} {kernel}>", "exec"),
-        namespace,
-    )
+    exec(compile(python_source(program, kernel, dialect), f"<{program.name} {kernel}>", "exec"), namespace)
     function: Function = namespace[kernel]
     return function
 
@@ -170,39 +163,3 @@ def _of_events(kernels: Mapping[int, Function]) -> Function:
         return list(kernels[event](t, x, p, u)) if event in kernels else list(x)
 
     return function
-
-
-def numpy_kernel(program: Program, kernel: str) -> Function:
-    """One kernel through `sympy.lambdify`, over arrays with one row per state, parameter and input."""
-    g, plan = program.graph, program.schedule(kernel)
-    loads: dict[str, Load] = {}
-    steps: list[tuple[Any, Any]] = []
-    stores: dict[tuple[str, int], Any] = {}
-    for part in plan.passes:
-        for s in part.statements:
-            if isinstance(s, Load) and s.array == "q":
-                steps.append((sp.Symbol(s.name, real=True), stores["q", s.index]))
-            elif isinstance(s, Load):
-                loads[s.name] = s
-            elif isinstance(s, Store):
-                value = sympy_expression(g, s.node, part.names, False)
-                if s.array == "q":  # the second part reuses names of the first
-                    steps.append((sp.Symbol(f"cg_q_{s.index}", real=True), value))
-                    value = steps[-1][0]
-                stores[s.array, s.index] = value
-            steps += [
-                (sp.Symbol(a.name, real=True), sympy_expression(g, a.node, part.names)) for a in assigned(s)
-            ]
-    results = [value for (array, _), value in stores.items() if array == "out"]
-    moment = next((s.name for s in loads.values() if s.array == "t"), program.clock)
-    read = [s for s in loads.values() if s.array != "t"]
-    arguments = [sp.Symbol(name, real=True) for name in (moment, *(s.name for s in read))]
-    unknown = {f.symbolic.__name__: np.vectorize(f.value) for f in FUNCTIONS.values() if f.array is None}
-    modules = [unknown, "numpy"]
-    function = sp.lambdify(arguments, results, modules, cse=lambda expressions: (steps, expressions))
-    places = [("xpuv".index(s.array), s.index) for s in read]
-
-    def vectorized(t: Any, *arrays: Any) -> Any:
-        return function(t, *[arrays[a][i] for a, i in places])
-
-    return vectorized

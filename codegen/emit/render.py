@@ -6,12 +6,6 @@ import functools
 from collections.abc import Mapping
 from importlib.resources import files
 from string import Template
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from ..lower.program import Program
-
-__all__ = ["emit_command", "made_from", "provenance", "render"]
 
 
 class TemplateError(ValueError):
@@ -21,14 +15,8 @@ class TemplateError(ValueError):
 @functools.cache
 def _template(name: str) -> tuple[Template, frozenset[str]]:
     template = Template(files("chaplygin.templates").joinpath(name).read_text(encoding="utf-8"))
-    found = set()
-    for match in template.pattern.finditer(template.template):
-        if match["invalid"] is not None:
-            raise TemplateError(f"{name}: a lone $ at {match.start()}; write $$ for a dollar sign")
-        identifier = match["named"] or match["braced"]
-        if identifier:
-            found.add(identifier)
-    return template, frozenset(found)
+    found = (match["named"] or match["braced"] for match in template.pattern.finditer(template.template))
+    return template, frozenset(filter(None, found))
 
 
 def render(name: str, values: Mapping[str, str]) -> str:
@@ -47,11 +35,6 @@ def render(name: str, values: Mapping[str, str]) -> str:
     if unused := values.keys() - wanted:
         raise TemplateError(f"{name}: no variable for {', '.join(sorted(unused))}")
     return template.substitute(values)
-
-
-def emit_command(program: Program) -> str:
-    """The command line that regenerates the files of a model."""
-    return f"chaplygin emit {program.name} --form {program.form} -o DIR"
 
 
 def provenance(template: str, digest: str, command: str, comment: str = "# ") -> str:

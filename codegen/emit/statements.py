@@ -55,15 +55,13 @@ class Body:
 
 def names_in(g: Graph, node: Node, names: Mapping[Node, str], top: bool = False) -> Iterable[str]:
     """The names that appear in the text of a node."""
-    stack = [node]
-    first = top
+    stack = list(g.args[node]) if top else [node]
     while stack:
         n = stack.pop()
-        if n in names and not first:
+        if n in names:
             yield names[n]
         else:
             stack.extend(g.args[n])
-        first = False
 
 
 def body(g: Graph, schedule: Schedule, dialect: Dialect = C) -> Body:
@@ -101,9 +99,7 @@ def _sections(
     lines = [f"const {dialect.real} {s.name} = {place(s)};" for s in loads]
     if lines:
         lines.insert(0, "/* inputs */")
-    middle = [
-        _statement(g, s, names, dialect) for s in statements if isinstance(s, (Assign, SineCosine, Check))
-    ]
+    middle = [_statement(g, s, names, dialect) for s in statements if not isinstance(s, (Load, Store))]
     count = sum(len(assigned(s)) for s in statements)
     if middle:
         lines += ["", f"/* intermediates: {count} */", *middle]
@@ -136,27 +132,21 @@ def solver(dialect: Dialect) -> str:
         else ("fabs", "int", "CG_OK", "The result is CG_SINGULAR if a pivot is too small.")
     )
     small = dialect.relations["le"].format(f"{size}(pivot)", f"1e-13 * {size}(diagonal[k])")
-    values = {
-        "check": dialect.singular.format(small),
-        "zero": dialect.splat.format("0.0"),
-        "real": dialect.real,
-    }
-    return render("solver.c.in", {**values, "status": status, "ok": ok, "result": result})
+    values = {"check": dialect.singular.format(small), "zero": dialect.splat.format("0.0")}
+    values |= {"real": dialect.real, "status": status, "ok": ok, "result": result}
+    return render("solver.c.in", values)
 
 
 def _uses(g: Graph, group: list[Statement], names: Mapping[Node, str]) -> list[str]:
     """Names that a group's texts contain, in order of appearance."""
     found: dict[str, None] = {}
     for s in group:
-        if isinstance(s, (Assign, SineCosine)):
-            for part in assigned(s):
-                found.update(dict.fromkeys(names_in(g, part.node, names, top=True)))
-        elif isinstance(s, Store):
-            found.update(dict.fromkeys(names_in(g, s.node, names)))
-        elif isinstance(s, Check):
-            found.update(
-                dict.fromkeys(name for pair in s.pairs for n in pair for name in names_in(g, n, names))
-            )
+        for part in assigned(s):
+            found.update(dict.fromkeys(names_in(g, part.node, names, top=True)))
+        nodes = [s.node] if isinstance(s, Store) else []
+        nodes += [n for pair in s.pairs for n in pair] if isinstance(s, Check) else []
+        for node in nodes:
+            found.update(dict.fromkeys(names_in(g, node, names)))
     return list(found)
 
 
@@ -187,27 +177,20 @@ def _piece(
             load(Load(name, "work", crossing[name]))
     if lines:
         lines.append("")
-    count = 0
     for s in group:
         if isinstance(s, Load):
             if s.name in used:
                 load(s)
-        elif isinstance(s, (Assign, SineCosine)):
-            count += len(assigned(s))
-            lines.append(_statement(g, s, names, dialect))
-            for part in assigned(s):
-                if part.name in crossing:
-                    arrays.add("work")
-                    lines.append(f"cg_work[{crossing[part.name]}] = {part.name};")
-        elif isinstance(s, (Store, Check)):
-            arrays |= {s.array} if isinstance(s, Store) else set()
-            lines.append(_statement(g, s, names, dialect))
         elif isinstance(s, FactorSolve):
             arrays.add("work")
             if s.factor:
-                factor = f"cg_factor({s.size}, cg_work + {s.matrix})"
-                lines.append(dialect.factored.format(factor))
+                lines.append(dialect.factored.format(f"cg_factor({s.size}, cg_work + {s.matrix})"))
             lines.append(f"cg_solve({s.size}, cg_work + {s.matrix}, cg_work + {s.right});")
-    if "t" in used and "t" not in loads:
-        arrays.add("t")
-    return Function(tuple(lines), frozenset(arrays), count)
+        else:
+            arrays |= {s.array} if isinstance(s, Store) else set()
+            lines.append(_statement(g, s, names, dialect))
+            for name in (part.name for part in assigned(s) if part.name in crossing):
+                arrays.add("work")
+                lines.append(f"cg_work[{crossing[name]}] = {name};")
+    arrays |= {"t"} if "t" in used and "t" not in loads else set()
+    return Function(tuple(lines), frozenset(arrays), sum(len(assigned(s)) for s in group))

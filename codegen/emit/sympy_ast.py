@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 import sympy as sp
@@ -22,12 +21,9 @@ def expression(g: Graph, node: Node, names: Mapping[Node, str], top: bool = True
     if not top and node in names:
         return sp.Symbol(names[node], real=True)
     op, args = g.op[node], g.args[node]
-    if op == "const":
-        value = g.value[node]
-        assert isinstance(value, Fraction)
-        return sp.Float(float(value), 17)
-    if op == "named":
-        return sp.Float(NAMED[str(g.value[node])].value, 17)
+    if op in ("const", "named"):
+        value = g.constant_value(node)
+        return sp.Float(NAMED[str(g.value[node])].value if value is None else float(value), 17)
     if op == "symbol":
         return sp.Symbol(names[node], real=True)
     if op == "select":
@@ -56,7 +52,7 @@ def expression(g: Graph, node: Node, names: Mapping[Node, str], top: bool = True
 
 
 def _condition(g: Graph, node: Node, names: Mapping[Node, str], wanted: bool) -> Any:
-    """A condition or, with `wanted` False, its opposite; see `print_c.condition`."""
+    """A condition or, with `wanted` False, its opposite; see `expressions.condition`."""
     op, args = g.op[node], g.args[node]
     if op not in RELATIONS:
         join = sp.And if (op == "and") == wanted else sp.Or
@@ -106,7 +102,6 @@ def assignments(program: Program, kernel: str) -> Any:
         elif isinstance(s, FactorSolve):
             if s.factor:
                 lines.append(ast.FunctionCall("cg_factor", (s.size, element("work", s.matrix))))
-            lines.append(
-                ast.FunctionCall("cg_solve", (s.size, element("work", s.matrix), element("work", s.right)))
-            )
+            places = element("work", s.matrix), element("work", s.right)
+            lines.append(ast.FunctionCall("cg_solve", (s.size, *places)))
     return ast.CodeBlock(*lines)

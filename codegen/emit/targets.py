@@ -14,7 +14,6 @@ from .c_lanes import lane_files
 from .cython_module import module_files
 from .dependencies import dependency_files
 from .folder import with_headers, write
-from .render import emit_command
 
 Target = Callable[[Program, str], dict[str, str]]
 
@@ -41,11 +40,12 @@ def emit(program: Program, targets: Sequence[str] = DEFAULT, command: str | None
     Raises ArgumentError for an unknown target.
     """
     files: dict[str, str] = {}
+    command = command or f"chaplygin emit {program.name} --form {program.form} -o DIR"
     for target in (targets,) if isinstance(targets, str) else targets:
         if target not in TARGETS:
             hint = nearest(str(target), tuple(TARGETS)) or f"; known targets are {', '.join(TARGETS)}"
             raise ArgumentError(f"emit: unknown target {target!r}{hint}")
-        files |= TARGETS[target](program, command or emit_command(program))
+        files |= TARGETS[target](program, command)
     return Sources(program.name, program.digest, files)
 
 

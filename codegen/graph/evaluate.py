@@ -55,12 +55,11 @@ _SHARED: dict[str, Function] = {
     "select": _select,
 }
 
-_PRECISE = _SHARED | {name: real(_SHARED[name]) for name in ("lt", "le")}
-
 
 def _functions(precise: bool) -> dict[str, Function]:
     if precise:
-        return {**_PRECISE, **{name: f.precise for name, f in FUNCTIONS.items()}}
+        order = {name: real(_SHARED[name]) for name in ("lt", "le")}
+        return {**_SHARED, **order, **{name: f.precise for name, f in FUNCTIONS.items()}}
     return {**_SHARED, **{name: f.value for name, f in FUNCTIONS.items()}}
 
 
@@ -71,13 +70,8 @@ def _is_exponential(op: str) -> bool:
 def _leaf(g: Graph, node: Node, values: Mapping[str, Any], precise: bool) -> Any:
     payload = g.value[node]
     kind = g.op[node]
-    if kind == "const":
-        assert isinstance(payload, Fraction)
-        return (
-            mpf(payload.numerator) / payload.denominator
-            if precise
-            else payload.numerator / payload.denominator
-        )
+    if isinstance(payload, Fraction):
+        return (mpf(payload.numerator) if precise else payload.numerator) / payload.denominator
     if kind == "named":
         constant = NAMED[str(payload)]
         return +constant.precise if precise else constant.value
@@ -128,8 +122,8 @@ def shrinking(g: Graph, roots: Sequence[Node], values: Mapping[str, Any]) -> flo
         largest = max(largest, size)
         return mp.exp(u if size <= 50 else 50 * u / abs(u))
 
-    functions = _functions(True)
-    functions |= {name: partial(f.by_exp, held) for name, f in FUNCTIONS.items() if f.by_exp is not None}
+    exponentials = {name: partial(f.by_exp, held) for name, f in FUNCTIONS.items() if f.by_exp is not None}
+    functions = _functions(True) | exponentials
     for _ in range(8):
         largest = 0.0
         _computed(g, roots, values, True, functions, True)

@@ -33,11 +33,6 @@ _RELATIONS: dict[type[sp.Basic], tuple[str, bool]] = {
 }
 
 
-def _supported() -> str:
-    names = (f.symbolic.__name__ for f in FUNCTIONS.values() if f.symbolic is not sp.Pow)
-    return f"+ - * / powers, {', '.join(names)}, Piecewise with relations"
-
-
 class Lowering:
     """Converts SymPy expressions to nodes of one graph; `symbols` maps each known symbol to its node."""
 
@@ -69,12 +64,11 @@ class Lowering:
         stack = expressions[::-1]
         while stack:
             part = stack.pop()
-            if part in seen:
-                continue
-            seen.add(part)
-            if isinstance(part, sp.Add):
-                found.append(part)
-            stack.extend(reversed(part.args))
+            if part not in seen:
+                seen.add(part)
+                stack.extend(reversed(part.args))
+                if isinstance(part, sp.Add):
+                    found.append(part)
         return found
 
     def _node(self, expression: sp.Basic) -> Node:
@@ -133,8 +127,10 @@ class Lowering:
             return g.negation(args[0])
         if isinstance(e, sp.Symbol):
             raise UnsupportedExpression(f"unknown symbol {e.name!r}")
+        names = ", ".join(f.symbolic.__name__ for f in FUNCTIONS.values() if f.symbolic is not sp.Pow)
         raise UnsupportedExpression(
-            f"{type(e).__name__} in {str(e)[:60]!r} is not supported; supported: {_supported()}"
+            f"{type(e).__name__} in {str(e)[:60]!r} is not supported; supported: + - * / powers, {names}, Piecewise "
+            "with relations"
         )
 
     def _number(self, e: sp.Basic) -> Node:

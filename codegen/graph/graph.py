@@ -65,25 +65,23 @@ class Graph:
         return other
 
     # -- leaves ---------------------------------------------------------------------------------------------------
-    def _make(self, op: str, args: tuple[Node, ...]) -> Node:
+    def same(self, op: str, args: tuple[Node, ...]) -> Node:
+        """The node `op(args)` without simplification, for a deliberate order of operations."""
         key = (op, *args)
         node = self._index.get(key)
-        if node is None:
-            node = len(self.op)
-            self.op.append(op)
-            self.args.append(args)
-            self._index[key] = node
-        return node
+        return self._new(key, op, args) if node is None else node
 
     def _leaf(self, op: str, payload: Fraction | str) -> Node:
-        key = (op, payload)
-        node = self._index.get(key)
+        node = self._index.get((op, payload))
         if node is None:
-            node = len(self.op)
-            self.op.append(op)
-            self.args.append(())
+            node = self._new((op, payload), op, ())
             self.value[node] = payload
-            self._index[key] = node
+        return node
+
+    def _new(self, key: tuple[object, ...], op: str, args: tuple[Node, ...]) -> Node:
+        node = self._index[key] = len(self.op)
+        self.op.append(op)
+        self.args.append(args)
         return node
 
     def const(self, value: int | Fraction | float) -> Node:
@@ -114,11 +112,8 @@ class Graph:
 
     def constant_value(self, node: Node) -> Fraction | None:
         """The exact value of a constant node; None for any other node."""
-        if self.op[node] == "const":
-            value = self.value[node]
-            assert isinstance(value, Fraction)
-            return value
-        return None
+        value = self.value[node] if self.op[node] == "const" else None
+        return value if isinstance(value, Fraction) else None
 
     # -- arithmetic -----------------------------------------------------------------------------------------------
     def split(self, node: Node) -> tuple[Number, Node]:
@@ -127,15 +122,9 @@ class Graph:
         if op == "neg":
             coefficient, rest = self.split(self.args[node][0])
             return -coefficient, rest
-        if op == "mul":
-            value = self.constant_value(self.args[node][0])
-            if value is not None:
-                return _plain(value), self.args[node][1]
-        if op == "const":
-            constant = self.value[node]
-            assert isinstance(constant, Fraction)
-            return _plain(constant), self.one
-        return 1, node
+        factor, rest = self.args[node] if op == "mul" else (node, self.one)
+        value = self.constant_value(factor)
+        return (1, node) if value is None else (_plain(value), rest)
 
     def _scaled(self, coefficient: Number, node: Node) -> Node:
         """coefficient * node, for a node without a constant factor."""
@@ -148,9 +137,9 @@ class Graph:
         if coefficient == -1:
             if self.op[node] == "sub":
                 a, b = self.args[node]
-                return self._make("sub", (b, a))
-            return self._make("neg", (node,))
-        return self._make("mul", (self.const(coefficient), node))
+                return self.same("sub", (b, a))
+            return self.same("neg", (node,))
+        return self.same("mul", (self.const(coefficient), node))
 
     def neg(self, a: Node) -> Node:
         coefficient, rest = self.split(a)
@@ -172,10 +161,10 @@ class Graph:
             inner = self.add(ra, rb) if ca == cb else self.sub(ra, rb)
             return self.mul(self.const(ca), inner)
         if cb < 0 and self.op[b] != "const":
-            return self._make("sub", (a, self._scaled(-cb, rb)))
+            return self.same("sub", (a, self._scaled(-cb, rb)))
         if ca < 0 and self.op[a] != "const":
-            return self._make("sub", (b, self._scaled(-ca, ra)))
-        return self._make("add", (a, b) if a < b else (b, a))
+            return self.same("sub", (b, self._scaled(-ca, ra)))
+        return self.same("add", (a, b) if a < b else (b, a))
 
     def sub(self, a: Node, b: Node) -> Node:
         return self.add(a, self.neg(b))
@@ -196,7 +185,7 @@ class Graph:
             return self._scaled(coefficient, self.div(ra, self.args[rb][1]))
         if self.op[ra] == "sqrt" and ra == rb:
             return self.mul(self.const(coefficient), self.args[ra][0])
-        return self._scaled(coefficient, self._make("mul", (ra, rb) if ra < rb else (rb, ra)))
+        return self._scaled(coefficient, self.same("mul", (ra, rb) if ra < rb else (rb, ra)))
 
     def div(self, a: Node, b: Node) -> Node:
         if b == self.zero:
@@ -211,14 +200,12 @@ class Graph:
         if ra == rb:
             return self.const(coefficient)
         if self.op[ra] == "div":
-            return self.mul(
-                self.const(coefficient), self.div(self.args[ra][0], self.mul(self.args[ra][1], rb))
-            )
+            above, below = self.args[ra]
+            return self.mul(self.const(coefficient), self.div(above, self.mul(below, rb)))
         if self.op[rb] == "div":
-            return self.mul(
-                self.const(coefficient), self.div(self.mul(ra, self.args[rb][1]), self.args[rb][0])
-            )
-        return self._scaled(coefficient, self._make("div", (ra, rb)))
+            above, below = self.args[rb]
+            return self.mul(self.const(coefficient), self.div(self.mul(ra, below), above))
+        return self._scaled(coefficient, self.same("div", (ra, rb)))
 
     def sum(self, nodes: Iterable[Node]) -> Node:
         total = self.zero
@@ -248,16 +235,13 @@ class Graph:
             if exponent.denominator == 1 and abs(exponent) <= 64:
                 return self.integer_power(a, int(exponent))
             if exponent.denominator == 2 and abs(exponent) <= 16:
-                root = self.call("sqrt", a)
-                whole = exponent.numerator // 2 if exponent > 0 else -((-exponent.numerator) // 2)
-                if exponent > 0:
-                    return self.mul(self.integer_power(a, whole), root)
-                return self.div(self.integer_power(a, whole), root)
+                root, whole = self.call("sqrt", a), self.integer_power(a, int(exponent))
+                return self.mul(whole, root) if exponent > 0 else self.div(whole, root)
         if self.op[a] == "named" and self.value[a] == "e":
             return self.call("exp", b)
         if a == self.one:
             return self.one
-        return self._make("pow", (a, b))
+        return self.same("pow", (a, b))
 
     # -- functions ------------------------------------------------------------------------------------------------
     def call(self, name: str, *args: Node) -> Node:
@@ -271,13 +255,13 @@ class Graph:
             return self.const(exact)
         if function.switch is not None and function.switch.compares and args[0] == args[1]:
             return args[0]
-        return self._make(name, args)
+        return self.same(name, args)
 
     def relation(self, name: str, a: Node, b: Node) -> Node:
         va, vb = self.constant_value(a), self.constant_value(b)
         if va is not None and vb is not None:
             return self.boolean({"lt": va < vb, "le": va <= vb, "eq": va == vb, "ne": va != vb}[name])
-        return self._make(name, (a, b))
+        return self.same(name, (a, b))
 
     def connective(self, name: str, a: Node, b: Node) -> Node:
         """a "and" b or a "or" b in Kleene's logic: a false operand decides an "and", a true one an "or"; otherwise an
@@ -291,7 +275,7 @@ class Graph:
             return b
         if b == neutral:
             return a
-        return self._make(name, (a, b) if a < b else (b, a))
+        return self.same(name, (a, b) if a < b else (b, a))
 
     def negation(self, condition: Node) -> Node:
         """The condition that is true where this one is false, and vice versa; undefined where this one is."""
@@ -310,11 +294,7 @@ class Graph:
             return a
         if condition == self.boolean(False):
             return b
-        return self._make("select", (condition, a, b))
-
-    def same(self, op: str, args: tuple[Node, ...]) -> Node:
-        """The node `op(args)` without simplification, for a deliberate order of operations."""
-        return self._make(op, args)
+        return self.same("select", (condition, a, b))
 
     def plain_product(self, a: Node, b: Node) -> Node:
         """a * b without simplification, with a constant or a product first, where it needs no parentheses."""
@@ -325,23 +305,18 @@ class Graph:
             return self.const(va * vb)
         if vb is not None or (va is None and self.op[b] == "mul" and self.op[a] != "mul"):
             a, b = b, a
-        return self._make("mul", (a, b))
+        return self.same("mul", (a, b))
 
     def rebuild(self, op: str, args: Sequence[Node]) -> Node:
         """The node `op(args)`, through the simplifying constructors."""
-        if op == "neg":
-            return self.neg(args[0])
-        if op in ("add", "sub", "mul", "div"):
-            arithmetic = {"add": self.add, "sub": self.sub, "mul": self.mul, "div": self.div}
-            return arithmetic[op](args[0], args[1])
         if op in FUNCTIONS:
             return self.call(op, *args)
         if op in RELATIONS:
-            return self.relation(op, args[0], args[1])
+            return self.relation(op, *args)
         if op in CONDITIONS:
-            return self.connective(op, args[0], args[1])
-        assert op == "select"
-        return self.select(*args)
+            return self.connective(op, *args)
+        made: Node = getattr(self, op)(*args)  # arithmetic and `select`
+        return made
 
     # -- walks ----------------------------------------------------------------------------------------------------
     def reachable(self, roots: Iterable[Node], stop: Iterable[Node] = ()) -> list[Node]:

@@ -8,6 +8,7 @@ while a nonzero one proves nothing: f(a) and g(a) may be equal.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 from sympy import QQ
@@ -19,8 +20,6 @@ LARGEST = 20_000
 """Largest number of terms in one product; beyond that the answer takes longer than it is worth."""
 
 Polynomial = Any
-_ARITHMETIC = ("add", "sub", "neg", "mul", "div", "pow")
-
 
 LARGEST_SHORTENED = 200
 """Largest number of terms at which a common divisor is sought, which takes far longer than the product."""
@@ -76,7 +75,7 @@ class Fractions:
         if g.op[n] == "pow":
             exponent = g.constant_value(g.args[n][1])
             return exponent is not None and exponent.denominator == 1 and abs(exponent) <= 12
-        return g.op[n] in _ARITHMETIC
+        return g.op[n] in ("add", "sub", "neg", "mul", "div")
 
     def _pairs(self) -> list[tuple[int, Polynomial]]:
         """For every sine atom whose cosine is also an atom: its index and 1 - cos^2."""
@@ -137,10 +136,7 @@ class Fractions:
         for exponents, c in p.terms():
             factors = [g.integer_power(a, e) for a, e in zip(atoms, exponents, strict=False) if e]
             number = g.const(Fraction(int(c.numerator), int(c.denominator)))
-            product = g.one
-            for factor in factors:
-                product = g.mul(product, factor)
-            terms.append(g.mul(number, product))
+            terms.append(g.mul(number, reduce(g.mul, factors, g.one)))
         return g.sum(terms)
 
     def _reduced(self, p: Polynomial) -> Polynomial:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -20,8 +20,6 @@ from .graph import Graph, Node
 
 _TOUCH = 1e-9
 """A minimum below this fraction of the values around it is zero."""
-
-_DIGITS = 60
 
 
 def reversed_roots(g: Graph, nodes: Sequence[Node]) -> Iterator[tuple[Node, list[Node]]]:
@@ -63,17 +61,16 @@ def touches_zero(g: Graph, node: Node) -> bool:
             if not 0 <= values[i] <= around:
                 continue
             with mp.workdps(
-                _DIGITS
-            ):  # in floats, where terms cancel, this would be the root of their rounding errors
+                60
+            ):  # in floats, where terms cancel, it would be the root of their rounding errors
                 least = _least(partial(value, precise=True), ts[i - 1], ts[i + 1])
             if least <= _TOUCH * around:
                 return True
     return False
 
 
-def _least(value: object, low: float, high: float) -> float:
+def _least(value: Callable[[float], float], low: float, high: float) -> float:
     """The minimum of a function with a single minimum in an interval, by golden-section search."""
-    assert callable(value)
     share = (math.sqrt(5) - 1) / 2
     for _ in range(60):
         a, b = high - share * (high - low), low + share * (high - low)
@@ -81,4 +78,4 @@ def _least(value: object, low: float, high: float) -> float:
             high = b
         else:
             low = a
-    return float(value((low + high) / 2))
+    return value((low + high) / 2)

@@ -47,8 +47,7 @@ def constant(value: Fraction) -> Any:
 
 def leaf(g: Graph, node: Node, symbols: Mapping[str, sp.Symbol]) -> Any:
     payload, kind = g.value[node], g.op[node]
-    if kind == "const":
-        assert isinstance(payload, Fraction)
+    if isinstance(payload, Fraction):
         return constant(payload)
     if kind == "named":
         return NAMED[str(payload)].symbolic

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..graph.graph import Node
 from . import hybrid
 from .consistency import consistency
 from .dynamics import Dynamics
-from .program import Kernel, KernelRow, Solve
+from .program import Kernel, KernelRow
 
 UNROLLED_JACOBIAN = 4000
 """Maximum number of operations of a Jacobian that is written out; a larger one is emitted as a loop over `jvp`."""
@@ -59,9 +58,9 @@ def outputs(d: Dynamics) -> Iterator[Kernel]:
 def invariants(d: Dynamics) -> Iterator[Kernel]:
     """The first integrals and residuals. They need no accelerations, but maybe velocities that follow from momenta."""
     if d.conserved:
-        nodes: tuple[Node, ...] = tuple(node for _, node in d.conserved)
-        solves: tuple[Solve, ...] = tuple(d.momentum_solves())
-        yield Kernel("invariants", nodes, tuple(v.name for v, _ in d.conserved), d.eqs.pivots, solves)
+        variables, nodes = zip(*d.conserved, strict=True)
+        comments, solves = tuple(v.name for v in variables), tuple(d.momentum_solves())
+        yield Kernel("invariants", nodes, comments, d.eqs.pivots, solves)
 
 
 def initial(d: Dynamics) -> Iterator[Kernel]:

@@ -86,18 +86,15 @@ def conserved(eqs: EquationNodes) -> list[tuple[Variable, Node]]:
     ]
 
 
-def open_residuals(eqs: EquationNodes) -> dict[str, Node]:
+def open_residuals(eqs: EquationNodes) -> set[str]:
     """The residuals that a state can violate.
 
     These are the holonomic equations, and the velocity constraints if every velocity is a state; otherwise the
     dependent velocities are computed from the constraints.
     """
     free = all(v.name in eqs.states for v in eqs.system.velocities)
-    return {
-        name: node
-        for name, node in eqs.residuals_nodes.items()
-        if (free or name.startswith("holonomic_")) and node != eqs.graph.zero
-    }
+    possible = (n for n, node in eqs.residuals_nodes.items() if node != eqs.graph.zero)
+    return {name for name in possible if free or name.startswith("holonomic_")}
 
 
 def guards(eqs: EquationNodes) -> list[tuple[Variable, Node]]:

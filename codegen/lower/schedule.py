@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import count as count_from
 
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import CONDITIONS, LEAVES, RELATIONS, Graph, Node
@@ -161,9 +162,10 @@ def schedule(program: Program, kernel: Kernel) -> Schedule:
     g = program.graph
     # Conditions are not numbers, so they are not hoisted.
     fixed = {n for n in g.from_only(kernel.roots(), kernel.beforehand) if g.op[n] not in CONDITIONS}
-    if not fixed:
-        return _scheduled(g, kernel, _Writer(program, kernel, ()), "out")
-    checks = tuple(pair for pair in kernel.pivots if not _live(g, pair, fixed, kernel))
+    known = fixed | set(kernel.beforehand)
+    checks = tuple(
+        pair for pair in kernel.pivots if all(n in known or g.constant_value(n) is not None for n in pair)
+    )
     rest = replace(kernel, pivots=tuple(pair for pair in kernel.pivots if pair not in checks))
     needed = {n for n in rest.roots() if n in fixed}
     for node in g.reachable(rest.roots(), stop=fixed):
@@ -175,12 +177,6 @@ def schedule(program: Program, kernel: Kernel) -> Schedule:
     first = Kernel("hoist", order, ("",) * len(order), checks, labels=kernel.labels)
     hoist = _scheduled(g, first, _Writer(program, first, ()), "q")
     return replace(_scheduled(g, rest, _Writer(program, rest, order), "out"), hoist=hoist)
-
-
-def _live(g: Graph, pair: tuple[Node, Node], fixed: set[Node], kernel: Kernel) -> bool:
-    """Whether a check must run in every call."""
-    known = fixed | set(kernel.beforehand)
-    return any(n not in known and g.constant_value(n) is None for n in pair)
 
 
 def _scheduled(g: Graph, kernel: Kernel, writer: _Writer, array: str) -> Schedule:
@@ -232,7 +228,7 @@ def _of_solves(kernel: Kernel) -> tuple[int, int]:
 def count(g: Graph, kernel: Kernel) -> Counts:
     """The counts of `schedule`, without writing statements."""
     roots = kernel.roots()
-    fixed = {n for n in g.from_only(roots, kernel.beforehand) if g.op[n] not in RELATIONS}
+    fixed = {n for n in g.from_only(roots, kernel.beforehand) if g.op[n] not in CONDITIONS}
     operations, divisions = _of_solves(kernel)
     hoisted = 0
     for node in g.reachable(roots):
@@ -261,7 +257,7 @@ class _Writer:
             for letter in "zk"
         )
         self.labels = {n: s for n, s in kernel.labels.items() if s not in taken}
-        self.counter = 0
+        self.numbers = count_from(1)
         self.angles: dict[Node, tuple[Node, Node]] = {}  # a sine or cosine -> (sine, cosine)
         self.cut = self._shared(kernel.roots())
 
@@ -314,11 +310,7 @@ class _Writer:
         return order
 
     def _fresh(self, node: Node) -> str:
-        label = self.labels.get(node)
-        if label is not None:
-            return label
-        self.counter += 1
-        return f"{self.prefix}{self.counter}"
+        return self.labels.get(node) or f"{self.prefix}{next(self.numbers)}"
 
     def _shared(self, roots: Sequence[Node]) -> set[Node]:
         """The nodes that get a name: used more than once, labelled, or impossible to nest where they are used."""
@@ -342,9 +334,7 @@ class _Writer:
                 continue
             length[node] = 1
             for i, a in enumerate(g.args[node]):
-                if a in named or a in self.given or g.op[a] in LEAVES:
-                    continue
-                if g.op[a] in CONDITIONS:
+                if a in named or a in self.given or g.op[a] in (*LEAVES, *CONDITIONS):
                     continue
                 if not _nests(g, node, i, a) or length[node] + length[a] > _LONGEST:
                     named.add(a)

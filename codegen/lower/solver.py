@@ -49,9 +49,9 @@ class Mass:
         """M^-1 right; a solution by the loop is appended to `solves`, with the symbols `cg_<name>_<i>` as results."""
         if self.factors is not None:
             return self.factors.solve(right)
-        return (
-            solve_by_loop(self.graph, "mass", self.upper, right, name, solves) if self.upper else list(right)
-        )
+        if not self.upper:
+            return list(right)
+        return solve_by_loop(self.graph, "mass", self.upper, right, name, solves)
 
 
 def solve_by_loop(

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from .pair import Control
 
-__all__ = ["RODAS5P", "Rosenbrock"]
-
 Row = Sequence[float]
 
 

@@ -173,14 +173,16 @@ cdef class _Worker:
 
     def __cinit__(self, EnsembleCore core, attend):
         cdef ModelCore model = core.model
+        cdef given_t given = BY_DEFAULT
         cdef size_t size
         self.core, self.attend, self.budget = core, attend, FIRST_BUDGET if attend is not None else -1
-        self.run = model._take_run(core.options["method"])
-        _configure(model, self.run, core.options)
+        _read(core.options, &given)
+        self.run = model._take_run(<object> given.method)
+        _configure(model, self.run, &given, core.options)
         if core.signals is not None:
             core.signals.attach(self.run)
         self.run.stop = &core.stopped
-        self.detector = _detector_of(model, None, core.options, model.model.n_events > 0)
+        self.detector = _detector_of(model, None, &given, model.model.n_events > 0)
         if self.detector is not None:
             self.detector.attach(self.run)
         self.block = LARGEST_BLOCK if core.varied else core.n

@@ -92,13 +92,14 @@ cdef int _call_event(void *context, int32_t index, double t, const double *x, do
     return CG_OK
 
 
-cdef _Detector _detector_of(KernelCore model, object events, dict fields, bint log=True):
+cdef _Detector _detector_of(KernelCore model, object events, const given_t *given, bint log=True):
     """The detector that a run needs, or None without events, contacts and kinks to find."""
-    kinks, paradox = _option(fields, "kinks", KINKS), _option(fields, "paradox", PARADOX)
-    if events is None and not model.hybrid and kinks is KINKS and paradox is PARADOX:
+    if (events is None and not model.hybrid and given.kinks is BY_DEFAULT.kinks
+            and given.paradox is BY_DEFAULT.paradox):
         return None  # the usual case: nothing to detect, and no arguments to reject
     from .event_record import functions, rule
-    given, wanted, number = functions(events), arguments.boolean("kinks", kinks), rule(paradox)
-    if not (given or model.hybrid or (wanted and model.kinks)):
+    own, kinks = functions(events), arguments.boolean("kinks", <object> given.kinks)
+    number = rule(<object> given.paradox)
+    if not (own or model.hybrid or (kinks and model.kinks)):
         return None
-    return _Detector(model, given, wanted, number, log)
+    return _Detector(model, own, kinks, number, log)

@@ -65,10 +65,9 @@ cdef class ModelCore(StartCore):
         cdef cg_run_t *run
         cdef bint dense = dense_output if type(dense_output) is bool else arguments.boolean("dense_output", dense_output)
         cdef _Detector detector
-        for name in keywords:
-            if name not in DEFAULTS:
-                raise options.unknown(ModelCore.integrate, keywords)
-        detector = _detector_of(self, events, keywords)
+        cdef given_t given = BY_DEFAULT
+        _read(keywords, &given)
+        detector = _detector_of(self, events, &given)
         if not (type(t_span) is tuple and len(<tuple> t_span) == 2 and _number((<tuple> t_span)[0], &t0)
                 and _number((<tuple> t_span)[1], &t1) and isfinite(t1 - t0)):
             from .arguments import span
@@ -83,34 +82,34 @@ cdef class ModelCore(StartCore):
         if t_eval is not None and not _plain_times(t_eval, t0, t1):
             from .arguments import times
             t_eval = times("t_eval", t_eval, t0, t1)
-        method = _option(keywords, "method", METHOD)
+        method = <object> given.method
         run = self._take_run(method)
         try:
-            keywords = _configure(self, run, keywords)
-            given = None
+            keywords = _configure(self, run, &given, keywords)
+            controls = None
             if not (_vector(parameters, self.parameters, self.n_parameters, self.p, &p)
                     and _vector(inputs, self.inputs, self.n_inputs, self.u, &u)
                     and self._start(t0, initial, p, u, &x0) and self._contacts_right(t0, x0, p, u)
                     and self._start_right(t0, x0, p, u, _smallest(run.atol, self.n_states))):
-                start, vector, given = self._prepare(t0, initial, parameters, inputs,
+                start, vector, controls = self._prepare(t0, initial, parameters, inputs,
                                                      _smallest(run.atol, self.n_states))
-                held = given.values
+                held = controls.values
                 x0, p = <const double *> cnp.PyArray_DATA(start), <const double *> cnp.PyArray_DATA(vector)
                 u = <const double *> cnp.PyArray_DATA(held)
-                if not given.constant:
-                    signals = _Signals(given, self.n_states)
+                if not controls.constant:
+                    signals = _Signals(controls, self.n_states)
                     signals.attach(run)
             memcpy(run.p, p, self.n_parameters * sizeof(double))
             memcpy(run.u, u, self.n_inputs * sizeof(double))
             # For this run and for repeating it: arrays that the caller may change are copied.
             begin = _copy(x0, self.n_states)
             problem = (t0, t1), begin, t_eval, keywords, events  # the entries of a `Problem`
-            return self._run(run, t0, begin, t1, t_eval, dense, signals, given, problem, detector)
+            return self._run(run, t0, begin, t1, t_eval, dense, signals, controls, problem, detector)
         finally:
             self._give_run(run, method)
 
     cdef object _run(self, cg_run_t *run, double t0, object x0, double t1, object t_eval, bint dense,
-                     _Signals signals, object given, tuple problem, _Detector detector):
+                     _Signals signals, object controls, tuple problem, _Detector detector):
         cdef cg_record_t record
         cdef cnp.npy_intp[3] shape
         cdef int status
@@ -167,7 +166,7 @@ cdef class ModelCore(StartCore):
         interpolant = None
         if dense:
             interpolant = Dense(spans[:record.n_coef].copy(), coef[:record.n_coef].copy(), t0, x0)
-        return Solution(self, times, rows.T, status, run.t, p, u if given is None else given, run.n_rhs, run.n_steps,
+        return Solution(self, times, rows.T, status, run.t, p, u if controls is None else controls, run.n_rhs, run.n_steps,
                         run.n_rejected, interpolant, problem, run.n_jac, run.n_lu,
                         None if detector is None else detector.event_record(status, run.t, _copy(run.x, n)))
 

@@ -18,14 +18,16 @@ cdef class StepperCore:
     def __cinit__(self, ModelCore model, double t0, x0, p, inputs, options):
         cdef const double[::1] start = x0
         cdef const double[::1] values = p
+        cdef given_t given = BY_DEFAULT
         if start.shape[0] != model.n_states or values.shape[0] != model.n_parameters:
             raise ArgumentError("a stepper needs vectors of all states and parameters")
         self.model, self.events = model, []
+        _read(vars(options), &given)
         self.run = model._take_run(options.method)
-        self._options = replace(options, **_configure(model, self.run, vars(options)))
+        self._options = replace(options, **_configure(model, self.run, &given, vars(options)))
         memcpy(self.run.p, cnp.PyArray_DATA(p), model.n_parameters * sizeof(double))
         self._set(inputs)
-        self.detector = _detector_of(model, None, vars(options))
+        self.detector = _detector_of(model, None, &given)
         if self.detector is not None:
             self.detector.attach(self.run)
         status = cg_run_start(self.run, t0, &start[0], t0)

@@ -46,14 +46,11 @@ def arranged(g: Graph, kernel: Kernel, budget: int = BUDGET) -> Kernel:
     )
     labels: dict[Node, str] = {}
     for node, label in kernel.labels.items():
-        if node in expansion.terms:
-            made = builder.found(expansion.frozen(node))
-            if made is not None:
-                labels.setdefault(made, label)
+        made = builder.found(expansion.frozen(node)) if node in expansion.terms else None
+        if made is not None:
+            labels.setdefault(made, label)
     found = replace(kernel, outputs=outputs, pivots=pairs, solves=solves, labels=labels)
-    if _cost(g, found) >= _cost(g, kernel):
-        return kernel
-    return found
+    return found if _cost(g, found) < _cost(g, kernel) else kernel
 
 
 class _Values:

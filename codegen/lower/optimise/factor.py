@@ -9,7 +9,9 @@ The divisor that saves most is extracted, until none saves anything. Nothing is 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import cache
+from itertools import combinations, count
 
 Literal = int
 Literals = tuple[Literal, ...]
@@ -58,24 +60,16 @@ def split(a: Literals, b: Literals) -> Split:
     return base, u, v, turned, gain, multiplications(len(u)) + multiplications(len(v)) + 1
 
 
+def pairs(literals: Literals) -> tuple[Pair, ...]:
+    """The distinct pairs of factors of a term."""
+    return tuple(dict.fromkeys(combinations(literals, 2)))
+
+
 class Tables:
     """Pairs of literals in terms, and splits of two terms: pure functions, cached because similar sums recur."""
 
     def __init__(self) -> None:
-        self._pairs: dict[Literals, tuple[Pair, ...]] = {}
-        self._splits: dict[tuple[Literals, Literals], Split] = {}
-
-    def pairs(self, literals: Literals) -> tuple[Pair, ...]:
-        found = self._pairs.get(literals)
-        if found is None:
-            found = self._pairs[literals] = tuple(_pairs(literals))
-        return found
-
-    def split(self, a: Literals, b: Literals) -> Split:
-        found = self._splits.get((a, b))
-        if found is None:
-            found = self._splits[a, b] = split(a, b)
-        return found
+        self.pairs, self.split = cache(pairs), cache(split)
 
 
 class _Divisor:
@@ -126,14 +120,7 @@ class _Product:
         return len(self.holders) - 1
 
     def saved(self) -> int:
-        return len(self.holders) - 1
-
-
-def _without(literals: Literals, gone: Pair) -> list[Literal]:
-    rest = list(literals)
-    for literal in gone:
-        rest.remove(literal)
-    return rest
+        return self.bound
 
 
 class Factoring:
@@ -149,8 +136,7 @@ class Factoring:
         self.sum_of: dict[Literal, int] = {}
         self._tables = tables or Tables()
         self._home: dict[int, int] = {}
-        self._next_term = 0
-        self._next_literal = first
+        self._numbers, self._literals = count(), count(first)
         self._pairs: dict[Pair, _Product] = {}
         self._divisors: dict[Key, _Divisor] = {}
         self._mates: dict[int, dict[int, _Divisor]] = {}
@@ -179,8 +165,7 @@ class Factoring:
         return len(self.sums) - 1
 
     def _add(self, home: int, sign: int, literals: Literals) -> None:
-        number = self._next_term
-        self._next_term += 1
+        number = next(self._numbers)
         for pair in self._tables.pairs(literals):
             product = self._pairs.get(pair)
             if product is None:
@@ -242,18 +227,15 @@ class Factoring:
             else:
                 self._extract_product(subject.key)
 
-    def _literal(self) -> Literal:
-        self._next_literal += 1
-        return self._next_literal - 1
-
     def _extract_product(self, pair: Pair) -> None:
-        literal = self._literal()
+        literal = next(self._literals)
         self.products[literal] = pair
         for number in list(self._pairs[pair].holders):
             sign, literals = self.terms[number]
             rest = list(literals)
             while all(rest.count(a) >= pair.count(a) for a in pair):
-                rest = _without(tuple(rest), pair)
+                for a in pair:
+                    rest.remove(a)
                 rest.append(literal)
             home = self._home[number]
             self._remove(number)
@@ -261,21 +243,10 @@ class Factoring:
 
     def _extract_sum(self, divisor: _Divisor) -> None:
         u, v, sign = divisor.key
-        literal = self._literal()
+        literal = next(self._literals)
         for a, b, base, base_sign, _ in divisor.chosen():
             home = self._home[a]
             self._remove(a)
             self._remove(b)
             self._add(home, base_sign, tuple(sorted((*base, literal))))
         self.sum_of[literal] = self._new_sum([(1, u), (sign, v)])
-
-
-def _pairs(literals: Literals) -> Iterator[Pair]:
-    """The distinct pairs of factors of a term."""
-    for i, a in enumerate(literals):
-        if i and literals[i - 1] == a:
-            continue
-        rest = literals[i + 1 :]
-        for j, b in enumerate(rest):
-            if j == 0 or rest[j - 1] != b:
-                yield a, b

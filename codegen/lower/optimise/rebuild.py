@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -110,18 +111,9 @@ def weight(op: str) -> int:
     return FUNCTIONS[op].weight if op in FUNCTIONS else 4 if op == "div" else 1
 
 
-def _latency(op: str) -> int:
-    return FUNCTIONS[op].latency if op in FUNCTIONS else _LATENCY[op]
-
-
 @dataclass(frozen=True)
 class _Sum:
     number: int
-
-
-@dataclass(frozen=True)
-class _Fixed:
-    terms: Frozen
 
 
 @dataclass(frozen=True)
@@ -134,7 +126,7 @@ class _Literal:
     literal: Literal
 
 
-_Item = _Sum | _Fixed | _Atom | _Literal
+_Item = _Sum | Coefficient | _Atom | _Literal
 """The items from which a builder makes nodes."""
 
 
@@ -153,14 +145,8 @@ class Builder:
         self.sum_of = factoring.sum_of
         self.negative: set[Literal] = set()
         """Products computed with the opposite sign, which their coefficient absorbs."""
-        self.uses: dict[Literal, int] = {}
-        for terms in self.sums:
-            for _, literals in terms:
-                for literal in literals:
-                    self.uses[literal] = self.uses.get(literal, 0) + 1
-        for pair in self.products.values():
-            for literal in pair:
-                self.uses[literal] = self.uses.get(literal, 0) + 1
+        self.uses = Counter(a for terms in self.sums for _, literals in terms for a in literals)
+        self.uses.update(a for pair in self.products.values() for a in pair)
         self._choose_signs()
 
     # -- signs ----------------------------------------------------------------------------------------------------
@@ -234,12 +220,12 @@ class Builder:
 
     def _item(self, terms: Frozen) -> _Item:
         number = self.arrangement.number.get(terms)
-        return _Fixed(terms) if number is None else _Sum(number)
+        return Coefficient(terms) if number is None else _Sum(number)
 
     def _needs(self, item: _Item) -> list[_Item]:
         if isinstance(item, _Sum):
             return [_Literal(a) for _, literals in self._parts(item.number) for a in self._flat(literals)]
-        if isinstance(item, _Fixed):
+        if isinstance(item, Coefficient):
             return [_Atom(atom) for m, _ in item.terms for atom, _ in m]
         if isinstance(item, _Atom):
             return [self._item(terms) for terms in self.atoms.arguments(item.atom)]
@@ -252,13 +238,13 @@ class Builder:
         content = self._content(literal)
         if content is None:
             return _Sum(self.sum_of[literal])
-        return _Fixed(content.terms) if isinstance(content, Coefficient) else _Atom(content.atom)
+        return content if isinstance(content, Coefficient) else _Atom(content.atom)
 
     def _make(self, item: _Item) -> Node:
         g = self.graph
         if isinstance(item, _Sum):
             return self._sum([self._term(s, a) for s, a in self._signed(self._parts(item.number))])
-        if isinstance(item, _Fixed):
+        if isinstance(item, Coefficient):
             return self._fixed(item.terms)
         if isinstance(item, _Atom):
             content = self.atoms.contents[item.atom]
@@ -344,8 +330,9 @@ class Builder:
             elif not g.args[n]:
                 self.ready[n] = 0
             else:
-                start = max(self.ready[a] for a in g.args[n])
-                self.ready[n] = -1 if start < 0 else start + _latency(g.op[n])
+                op, start = g.op[n], max(self.ready[a] for a in g.args[n])
+                latency = FUNCTIONS[op].latency if op in FUNCTIONS else _LATENCY[op]
+                self.ready[n] = -1 if start < 0 else start + latency
             stack.pop()
         return node
 

@@ -65,6 +65,15 @@ def freeze(terms: Terms) -> Frozen:
     return tuple(sorted(terms.items()))
 
 
+def accumulate(terms: Terms, m: Monomial, c: Number) -> None:
+    """Add a term, which may cancel another."""
+    value = terms.get(m, 0) + c
+    if value:
+        terms[m] = value
+    else:
+        del terms[m]
+
+
 def product(a: Monomial, b: Monomial) -> Monomial:
     if not a or not b:
         return a or b
@@ -199,11 +208,7 @@ class Atoms:
                 continue
             opened = {k: v for k, v in terms.items() if k != m}
             for inner, d in parts:
-                value = opened.get(inner, 0) + d
-                if value:
-                    opened[inner] = value
-                else:
-                    del opened[inner]
+                accumulate(opened, inner, d)
             if len(opened) < len(terms):
                 return opened
         return None
@@ -289,9 +294,8 @@ class Expansion:
         found = self._factors.get(node)
         if found is None:
             terms = self.terms[node]
-            if len(terms) > 1 and node not in self.joined and node not in self.spread:
-                terms = self._one(terms)
-            found = self._factors[node] = terms
+            kept = node not in self.joined and node not in self.spread
+            found = self._factors[node] = self._one(terms) if kept else terms
         return found
 
     def _terms(self, node: Node) -> Terms:
@@ -308,21 +312,15 @@ class Expansion:
             total = dict(self.factor(args[0])) if op != "neg" else {}
             sign = 1 if op == "add" else -1
             for m, c in self.factor(args[-1]).items():
-                value = total.get(m, 0) + sign * c
-                if value:
-                    total[m] = value
-                else:
-                    del total[m]
+                accumulate(total, m, sign * c)
             return self.without_squares(total)
         if op in ("mul", "div"):
             a, b = self.factor(args[0]), self.factor(args[1])
-            if op == "div" or (len(a) > 1 and len(b) > 1):
-                b = self._one(b)
-                if op == "mul":
-                    a = self._one(a)
             if op == "div":
-                ((m, c),) = b.items()
+                ((m, c),) = self._one(b).items()
                 b = {inverse(m): quotient(1, c)}
+            elif len(a) > 1 and len(b) > 1:
+                b, a = self._one(b), self._one(a)
             return {product(m, n): c * d for m, c in a.items() for n, d in b.items()}
         if op == "tan" and args[0] in self.angles:
             angle = self.frozen(args[0])
@@ -372,10 +370,6 @@ class Expansion:
         return sorted((fixed, c) for fixed, rest, c in parts if rest == state)
 
 
-def _term(c: Number, m: Monomial) -> Frozen:
-    return ((m, c),)
-
-
 def checked_pairs(atoms: Atoms, pivot: Terms, limit: Terms) -> list[tuple[Frozen, Frozen]]:
     """Pairs (pivot, limit) that together are equivalent to |pivot| <= limit, with common factors removed.
 
@@ -385,24 +379,21 @@ def checked_pairs(atoms: Atoms, pivot: Terms, limit: Terms) -> list[tuple[Frozen
     if len(pivot) == 0:
         return [((), freeze(limit))]
     c, m = atoms.factored(pivot)
-    one = 1
     if not limit:
-        return [(_term(one, ((atom, 1),)), ()) for atom, n in m if n > 0]
+        return [(((((atom, 1),), 1),), ()) for atom, n in m if n > 0]
     scale = _scale(atoms, limit)
     if scale is None:
         return [(freeze(pivot), freeze(limit))]
     share, (d, n) = scale
     shared = common([m, n])
     kept, other = product(m, inverse(shared)), product(n, inverse(shared))
-    pairs: list[tuple[Frozen, Frozen]] = [
-        (_term(one, ((atom, 1),)), ()) for atom, power in shared if power > 0
-    ]
+    pairs: list[tuple[Frozen, Frozen]] = [(((((a, 1),), 1),), ()) for a, power in shared if power > 0]
     ratio = quotient(d, c)
     bound = share * (ratio if ratio > 0 else -ratio)
     if not kept and not other and bound < 1:
         return pairs
-    size = ((atoms.call("abs", [_term(one, other)]), 1),) if other else _ONE
-    return [*pairs, (_term(one, kept), _term(bound, size))]
+    size = ((atoms.call("abs", [((other, 1),)]), 1),) if other else _ONE
+    return [*pairs, (((kept, 1),), ((size, bound),))]
 
 
 def _scale(atoms: Atoms, limit: Terms) -> tuple[Number, tuple[Number, Monomial]] | None:
