@@ -22,7 +22,6 @@ from ..emit.fmi_description import KINDS, VERSIONS, Described, Row, build_descri
 from ..emit.render import render
 from . import cache
 from .extension import compile_library, facts_of
-from .toolchain import find_compiler
 
 if TYPE_CHECKING:
     from chaplygin.runtime.model import Model
@@ -122,7 +121,7 @@ def _binary(name: str, version: str) -> str:
 def _compiled(model: Model, folder: Path, texts: Mapping[str, str], units: Sequence[str]) -> bytes:
     """The library for this platform, for any processor of its kind."""
     facts = facts_of(Path(model.owner.__file__))  # type: ignore[attr-defined]
-    compiler = find_compiler(cache.cache_folder() / cache.VERSIONS)
+    compiler = cache.cached_compiler()
     flags = compiler.core_flags(tuned=False, reproducible=facts["reproducible"])
     with cache.workspace() as work:
         for file, text in texts.items():
