@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 import chaplygin as cg
-from chaplygin.commands import brackets, equation_lines, progress, table
+from chaplygin.commands import brackets, duration, equation_lines, progress, table
 from chaplygin.runtime.executors import cores
-from chaplygin.timing import best, lambdified, rk4
+from chaplygin.timing import Field, best, lambdified
 
 Array = NDArray[np.float64]
 
@@ -29,6 +29,19 @@ REFERENCE = ROOT / "tests" / "data" / "reference_states.json"
 T_END = 10.0
 TOLERANCE = 1e-9
 COUNT = 10_000
+
+
+def rk4(field: Field, y: Sequence[float], t0: float, h: float, steps: int) -> list[float]:
+    """The classical Runge-Kutta method in plain Python, over lists of floats."""
+    y = list(y)
+    for i in range(steps):
+        t = t0 + i * h
+        k1 = field(t, y)
+        k2 = field(t + h / 2, [a + h / 2 * b for a, b in zip(y, k1)])
+        k3 = field(t + h / 2, [a + h / 2 * b for a, b in zip(y, k2)])
+        k4 = field(t + h, [a + h * b for a, b in zip(y, k3)])
+        y = [a + h / 6 * (b + 2 * c + 2 * d + e) for a, b, c, d, e in zip(y, k1, k2, k3, k4)]
+    return y
 
 
 def main() -> None:
@@ -52,11 +65,6 @@ def heading(text: str) -> None:
 def shown(path: Path) -> str:
     """A path relative to the current directory."""
     return os.path.relpath(path)
-
-
-def duration(seconds: float) -> str:
-    scale, unit = next(((s, u) for s, u in ((1.0, "s"), (1e-3, "ms")) if seconds >= s), (1e-6, "µs"))
-    return f"{seconds / scale:.3g} {unit}"
 
 
 def declared_and_derived(sleigh: Any) -> Any:

@@ -15,6 +15,7 @@ from oracle_rodas5p import OracleModel
 from runtime_models import ctrl_c_heard, model, needs_core, press_ctrl_c
 
 import chaplygin as cg
+from chaplygin.codegen.emit.python_backend import python_model
 from chaplygin.codegen.methods import PAIRS
 from chaplygin.runtime import ArgumentError, KernelError, PurePythonWarning, PythonModel, Variable
 from chaplygin.runtime.base_model import KernelEntry
@@ -330,3 +331,15 @@ def test_a_solution_outlives_its_python_model(pure: PythonModel) -> None:
     del other
     gc.collect()
     assert sol["energy"] == pytest.approx(np.full(len(sol.t), 2.0), abs=1e-8)
+
+
+@needs_core
+def test_a_singular_mass_matrix_in_one_of_several_columns_is_named_as_in_the_compiled_model() -> None:
+    x, m = cg.coordinates("x"), cg.parameters("m")
+    system = cg.System("particle", coordinates=[x], kinetic=m * cg.rate(x) ** 2 / 2, potential=x**2 / 2)
+    equations = system.equations("lagrange")
+    columns = [[1.0, 2.0], [0.0, 0.0]]
+    for made in (python_model(equations.program, quiet=True), equations.compile()):
+        assert made.rhs(0, columns, [[1.0, 4.0]]).tolist() == [[0.0, 0.0], [-1.0, -0.5]]  # -x/m
+        with pytest.raises(KernelError, match=r"rhs at t = 0, column 1: the mass matrix .* singular"):
+            made.rhs(0, columns, [[1.0, 0.0]])

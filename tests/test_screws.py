@@ -486,6 +486,8 @@ def test_wrong_systems_of_bodies() -> None:
         (lambda: cg.Motor(None, frame, (0, 0, 1), sp.Symbol("u")), "Motor: couple: unknown symbol u"),
         (lambda: cg.Wrench(frame), "neither force nor couple"),
         (lambda: cg.Wrench(frame, force=(1, 2)), "Wrench: force has 2 entries"),
+        (lambda: cg.Wrench(frame, force=5), "Wrench: force is int; give 3 components"),
+        (lambda: cg.Wrench(frame, couple="xyz"), "Wrench: couple is str; give 3 components"),
         (lambda: cg.rolling(frame, (0, 0, 0), axes=other), r"rolling\(frame\): axes"),
         (lambda: cg.turn(4, THETA), "turn: axis is 4"),
     ]

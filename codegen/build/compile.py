@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from chaplygin.runtime.arguments import boolean
@@ -55,7 +55,7 @@ def compile_system(
     boolean("wait", wait)
     own = _own(methods)
     chosen = form or fitting(system)
-    digest = program_digest(system.digest, chosen, [*sorted(_plain(options).items()), *own])
+    digest = program_digest(system.digest, chosen, [*sorted((k, _plain(v)) for k, v in options.items()), *own])
 
     @functools.cache
     def program() -> Program:
@@ -148,14 +148,8 @@ def _load(
     return load_model(path)
 
 
-def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options with symbols as names and sequences as tuples, so that equal options have equal text."""
-
-    def plain(value: Any) -> Any:
-        if hasattr(value, "free_symbols"):
-            return str(value)
-        if isinstance(value, (list, tuple)):
-            return tuple(plain(v) for v in value)
-        return value
-
-    return {k: plain(v) for k, v in options.items()}
+def _plain(value: Any) -> Any:
+    """An option with symbols as names and sequences as tuples, so that equal options have equal text."""
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_plain, value))
+    return str(value) if hasattr(value, "free_symbols") else value

@@ -219,11 +219,12 @@ class _Worker:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.orders, self.answers = self.process.stdin, self.process.stdout
 
     def answer(self) -> dict[str, Any]:
         """Its next message; an error message if it has ended without one."""
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
+        line = self.answers.readline()
         if not line:
             return {"error": f"the build process ended early (code {self.process.wait()})", "log": None}
         found: dict[str, Any] = json.loads(line)
@@ -231,17 +232,15 @@ class _Worker:
 
     def step_aside(self) -> None:
         """Let it give up the entry's lock until its order comes, so that other processes need not wait for it."""
-        assert self.process.stdin is not None
         with suppress(OSError):
-            self.process.stdin.write(b'{"later": true}\n')
-            self.process.stdin.flush()
+            self.orders.write(b'{"later": true}\n')
+            self.orders.flush()
 
     def order(self, sources: Sources, inline: bool) -> None:
         """Send it the sources to build."""
-        assert self.process.stdin is not None
         order = {**asdict(sources), "inline": inline}
-        with suppress(OSError), self.process.stdin as commands:  # `answer` notices a dead process
-            commands.write(json.dumps(order).encode() + b"\n")
+        with suppress(OSError), self.orders:  # `answer` notices a dead process
+            self.orders.write(json.dumps(order).encode() + b"\n")
 
     def abandon(self) -> None:
         """Terminate it and its compilers; it removes its unfinished files."""
@@ -253,9 +252,8 @@ class _Worker:
 
     def end(self) -> None:
         """Wait for it to end."""
-        for pipe in (self.process.stdin, self.process.stdout):
+        for pipe in (self.orders, self.answers):
             with suppress(OSError):
-                assert pipe is not None
                 pipe.close()
         self.process.wait()
 

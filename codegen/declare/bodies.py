@@ -114,13 +114,11 @@ def turn(axis: int | Sequence[Expression], angle: Expression) -> Any:
     [1],
     [0]])
     """
-    if isinstance(axis, int) and axis not in (1, 2, 3):
-        raise DeclarationError(f"turn: axis is {axis}; give 1, 2, 3 or a unit vector")
-    n = (
-        sp.Matrix([int(i == axis) for i in (1, 2, 3)])
-        if isinstance(axis, int)
-        else vector("turn", "axis", axis)
-    )
+    if isinstance(axis, int):
+        if axis not in (1, 2, 3):
+            raise DeclarationError(f"turn: axis is {axis}; give 1, 2, 3 or a unit vector")
+        axis = [int(i == axis) for i in (1, 2, 3)]
+    n = vector("turn", "axis", axis)
     c, s = sp.cos(angle), sp.sin(angle)
     return c * sp.eye(3) + s * hat(n) + (1 - c) * n * n.T
 
@@ -135,23 +133,23 @@ def moves(e: Any) -> set[sp.Symbol]:
     return {s for s in e.free_symbols if isinstance(s, (Coordinate, Time))}
 
 
-def scalar(where: str, entry: str, value: Any) -> Expression:
-    """`value` as a scalar expression in (t, x, parameters, inputs)."""
+def scalar(where: str, entry: str, value: Any, moving: bool = False) -> Expression:
+    """`value` as a scalar expression in (t, x, parameters, inputs), if `moving` also in the velocities."""
     e = checks.scalar(f"{where}: {entry}", value)
     for s in sorted(e.free_symbols, key=str):
-        if isinstance(s, Velocity):
+        if isinstance(s, Velocity) and not moving:
             raise DeclarationError(
                 f"{where}: {entry} contains the velocity {s}; it must be a function of (t, x)"
             )
-        if not isinstance(s, (Coordinate, Parameter, Input, Time)):
+        if not isinstance(s, (Coordinate, Velocity, Parameter, Input, Time)):
             raise DeclarationError(
                 f"{where}: {entry}: unknown symbol {s}; declare it with parameters() or coordinates()"
             )
     return e
 
 
-def vector(where: str, entry: str, value: Any) -> Vector:
-    """`value` as a column of three scalars."""
+def vector(where: str, entry: str, value: Any, moving: bool = False) -> Vector:
+    """`value` as a column of three scalars, which may contain the velocities if `moving`."""
     sequence = isinstance(value, (sp.MatrixBase, sp.Tuple)) or (
         hasattr(value, "__iter__") and not isinstance(value, str)
     )
@@ -159,7 +157,7 @@ def vector(where: str, entry: str, value: Any) -> Vector:
     if items is None or len(items) != 3:
         found = f"is {type(value).__name__}" if items is None else f"has {len(items)} entries"
         raise DeclarationError(f"{where}: {entry} {found}; give 3 components")
-    return sp.Matrix([scalar(where, f"{entry}[{i}]", e) for i, e in enumerate(items)])
+    return sp.Matrix([scalar(where, f"{entry}[{i}]", e, moving) for i, e in enumerate(items)])
 
 
 def _matrix(where: str, entry: str, value: Any) -> Any:

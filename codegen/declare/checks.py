@@ -205,11 +205,8 @@ def _check_symbols(declared: Declaration) -> None:
     known |= {rate(x) for x in declared.coordinates}
     known |= {Multiplier(f"lambda_{i + 1}", real=True) for i in range(len(declared.constraints))}
     for entry, symbols in declared.occurring:
-        wrong = [
-            s
-            for s in symbols
-            if entry.refusal(s) or (s not in known and not isinstance(s, (Parameter, Input)))
-        ]
+        strange = (s for s in symbols if s not in known and not isinstance(s, (Parameter, Input)))
+        wrong = [*filter(entry.refusal, symbols), *strange]
         if wrong:
             first = min(wrong, key=lambda s: natural(str(s)))
             refusal = entry.refusal(first) or _unknown_symbol(declared, entry, first)

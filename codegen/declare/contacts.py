@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..graph.differentiate import forward
 from ..graph.graph import Graph
-from ..graph.zero import are_zero
 from . import checks
 from .entry import Entry
-from .fields import affine
+from .fields import affine, are_constant
 from .symbols import DeclarationError, check_name
 
 if TYPE_CHECKING:
@@ -102,11 +101,7 @@ def checked(given: Any) -> tuple[Coulomb, ...]:
 
 def entries(contacts: Sequence[Coulomb]) -> list[tuple[Entry, Any]]:
     """Every expression of the contacts with its place."""
-    return [
-        (Entry("contacts", c.name, key), getattr(c, key))
-        for c in contacts
-        for key in ("slip", "normal", "mu")
-    ]
+    return [(Entry("contacts", c.name, k), getattr(c, k)) for c in contacts for k in ("slip", "normal", "mu")]
 
 
 def contact_nodes(declared: Declaration, g: Graph, value: Mapping[Entry, Node]) -> tuple[ContactNodes, ...]:
@@ -126,19 +121,8 @@ def contact_nodes(declared: Declaration, g: Graph, value: Mapping[Entry, Node]) 
             raise DeclarationError(f"{place}.slip contains no velocity")
         normal, mu = (value[Entry("contacts", c.name, key)] for key in ("normal", "mu"))
         slopes = [n for s in unknown for n in forward(g, [normal], {s: g.one})]
-        if not _constant(declared, g, slopes, unknown):
+        if not are_constant(g, slopes, unknown, declared.symbols):
             raise DeclarationError(f"{place}.normal is not affine in the multipliers")
-        found.append(
-            ContactNodes(c.name, slip, offset, tuple(row), normal, mu, g.depends_on([normal], unknown))
-        )
+        implicit = g.depends_on([normal], unknown)
+        found.append(ContactNodes(c.name, slip, offset, tuple(row), normal, mu, implicit))
     return tuple(found)
-
-
-def _constant(declared: Declaration, g: Graph, slopes: Sequence[Node], unknown: Sequence[Node]) -> bool:
-    if not g.depends_on(slopes, unknown):
-        return True
-    try:
-        still = g.substitute(slopes, dict.fromkeys(unknown, g.zero))
-    except ZeroDivisionError:
-        return False
-    return are_zero(g, [g.sub(a, b) for a, b in zip(slopes, still, strict=True)], declared.symbols)

@@ -78,12 +78,9 @@ class Declaration:
     @property
     def constraint_entries(self) -> tuple[Entry, ...]:
         """The place from which each constraint comes."""
-        declared = range(len(self.constraints) - len(self.holonomic))
-        closed = range(len(self.holonomic))
-        return (
-            *(Entry("constraints", i) for i in declared),
-            *(Entry("holonomic", i, "rate") for i in closed),
-        )
+        closed = len(self.holonomic)
+        found = [Entry("constraints", i) for i in range(len(self.constraints) - closed)]
+        return (*found, *(Entry("holonomic", i, "rate") for i in range(closed)))
 
     @cached_property
     def occurring(self) -> tuple[tuple[Entry, frozenset[sp.Symbol]], ...]:

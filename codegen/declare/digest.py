@@ -21,13 +21,8 @@ def canonical(system: System) -> str:
     nodes = system.nodes
     g = nodes.graph
     roots = [*nodes.fields.components, nodes.kinetic, nodes.potential]
-    roots += [*nodes.forces, *nodes.constraint_offsets]
-    roots += (
-        [n for row in nodes.constraint_rows for n in row]
-        + list(nodes.beta)
-        + list(nodes.outputs.values())
-        + list(nodes.holonomic)
-    )
+    roots += [*nodes.forces, *nodes.constraint_offsets, *(n for row in nodes.constraint_rows for n in row)]
+    roots += [*nodes.beta, *nodes.outputs.values(), *nodes.holonomic]
     roots += [n for c in nodes.contacts for n in (c.offset, *c.row, c.normal, c.mu)]
     roots += [n for e in nodes.events for n in (e.guard, *e.reset.values())]
     order = g.reachable(roots)

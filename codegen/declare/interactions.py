@@ -15,7 +15,7 @@ import sympy as sp
 from ..graph.dropping import dropped
 from ..graph.vectors import Vector, minus, times, transpose
 from .bodies import Body, scalar, vector
-from .symbols import DeclarationError, Velocity
+from .symbols import DeclarationError
 
 if TYPE_CHECKING:
     from ..graph.graph import Node
@@ -33,10 +33,12 @@ class Interaction:
     """Base class: `potential` (None if there is none) and `loads` along a flow; `bodies` are the bodies it acts on."""
 
     bodies: tuple[Body, ...] = ()
+    declared: tuple[str, ...] = ()
+    """The names of the attributes that are declared scalars and matrices."""
 
     def entries(self) -> list[tuple[str, Any]]:
         """The declared scalars and matrices, each with its name."""
-        raise NotImplementedError
+        return [(name, getattr(self, name)) for name in self.declared]
 
     def potential(self, flow: Flow, every: Sequence[Body]) -> Node | None:
         return None
@@ -55,6 +57,8 @@ class Weight(Interaction):
     Weight(g)
     """
 
+    declared = ("g", "direction")
+
     def __init__(
         self, g: Expression, direction: Sequence[Expression] = DOWN, bodies: Iterable[Body] | None = None
     ) -> None:
@@ -62,17 +66,11 @@ class Weight(Interaction):
         self.only = None if bodies is None else tuple(_body("Weight", "bodies", b) for b in bodies)
         self.bodies = self.only or ()
 
-    def entries(self) -> list[tuple[str, Any]]:
-        return [("g", self.g), ("direction", self.direction)]
-
     def potential(self, flow: Flow, every: Sequence[Body]) -> Node:
         g = flow.graph
         (weight,), down = flow.lowering.lower([self.g]), flow.nodes(self.direction)
-        heights = [
-            g.mul(flow.pose(b).mass, g.dot(down, flow.position(b)))
-            for b in (every if self.only is None else self.only)
-            if b.mass != 0
-        ]
+        heavy = [b for b in (every if self.only is None else self.only) if b.mass != 0]
+        heights = [g.mul(flow.pose(b).mass, g.dot(down, flow.position(b))) for b in heavy]
         return g.neg(g.mul(weight, g.sum(heights)))
 
     def __repr__(self) -> str:
@@ -87,6 +85,8 @@ class Wrench(Interaction):
     against : the body on which the opposite wrench acts, at the same point; None: the ground.
     """
 
+    declared = ("force", "couple", "point")
+
     def __init__(
         self,
         body: Body,
@@ -100,22 +100,19 @@ class Wrench(Interaction):
         self.body = _body("Wrench", "body", body)
         if force is None and couple is None:
             raise DeclarationError("Wrench: neither force nor couple is given")
-        self.force = _load("Wrench", "force", force)
-        self.couple = _load("Wrench", "couple", couple)
-        self.arm = vector("Wrench", "point", (0, 0, 0) if point is None else point)
+        self.force = vector("Wrench", "force", (0, 0, 0) if force is None else force, moving=True)
+        self.couple = vector("Wrench", "couple", (0, 0, 0) if couple is None else couple, moving=True)
+        self.point = vector("Wrench", "point", (0, 0, 0) if point is None else point)
         self.axes = None if axes is None else _body("Wrench", "axes", axes)
         self.against = None if against is None else _body("Wrench", "against", against)
         self.bodies = tuple(b for b in (self.body, self.axes, self.against) if b is not None)
-
-    def entries(self) -> list[tuple[str, Any]]:
-        return [("force", self.force), ("couple", self.couple), ("point", self.arm)]
 
     def loads(self, flow: Flow) -> Loads:
         g, body, other = flow.graph, self.body, self.against
         force, couple = flow.nodes(self.force), flow.nodes(self.couple)
         if self.axes is not None:
             force, couple = (times(g, flow.attitude(self.axes), v) for v in (force, couple))
-        arm = flow.nodes(self.arm)
+        arm = flow.nodes(self.point)
         v, turning = flow.at(body, arm), flow.turning(body)
         if other is not None:
             v = minus(g, v, flow.at_place(other, flow.point(body, arm)))
@@ -137,7 +134,7 @@ class _Line(Interaction):
             )
 
     def entries(self) -> list[tuple[str, Any]]:
-        return [("first", self.ends[0][1]), ("second", self.ends[1][1])]
+        return [("first", self.ends[0][1]), ("second", self.ends[1][1]), *super().entries()]
 
     def _apart(self, flow: Flow) -> tuple[Vector, Node]:
         """The vector from the first end to the second, and the square of its length."""
@@ -155,13 +152,12 @@ class Spring(_Line):
     first, second : the ends, each a body, (body, point), or a point in space; stiffness : k; rest_length : d_0.
     """
 
+    declared = ("stiffness", "rest_length")
+
     def __init__(self, first: End, second: End, stiffness: Expression, rest_length: Expression = 0) -> None:
         super().__init__(first, second)
         self.stiffness = scalar("Spring", "stiffness", stiffness)
         self.rest_length = scalar("Spring", "rest_length", rest_length)
-
-    def entries(self) -> list[tuple[str, Any]]:
-        return [*super().entries(), ("stiffness", self.stiffness), ("rest_length", self.rest_length)]
 
     def potential(self, flow: Flow, every: Sequence[Body]) -> Node:
         g = flow.graph
@@ -180,12 +176,11 @@ class Damper(_Line):
     coincide.
     """
 
+    declared = ("coefficient",)
+
     def __init__(self, first: End, second: End, coefficient: Expression) -> None:
         super().__init__(first, second)
         self.coefficient = scalar("Damper", "coefficient", coefficient)
-
-    def entries(self) -> list[tuple[str, Any]]:
-        return [*super().entries(), ("coefficient", self.coefficient)]
 
     def loads(self, flow: Flow) -> Loads:
         g = flow.graph
@@ -206,6 +201,8 @@ class Motor(Interaction):
     couple : a function of (t, x, eta, u), such as an input.
     """
 
+    declared = ("axis", "couple")
+
     def __init__(
         self, first: Body | None, second: Body, axis: Sequence[Expression], couple: Expression
     ) -> None:
@@ -213,11 +210,8 @@ class Motor(Interaction):
         self.second = _body("Motor", "second", second)
         if self.first is self.second:
             raise DeclarationError(f"Motor: first and second are the same body {second.name!r}")
-        self.axis, self.couple = vector("Motor", "axis", axis), _free("Motor", "couple", couple)
+        self.axis, self.couple = vector("Motor", "axis", axis), scalar("Motor", "couple", couple, moving=True)
         self.bodies = tuple(b for b in (self.first, self.second) if b is not None)
-
-    def entries(self) -> list[tuple[str, Any]]:
-        return [("axis", self.axis), ("couple", self.couple)]
 
     def loads(self, flow: Flow) -> Loads:
         g, first, second = flow.graph, self.first, self.second
@@ -243,34 +237,10 @@ def _body(where: str, entry: str, value: Any) -> Body:
 def _end(where: str, entry: str, value: Any) -> tuple[Body | None, Any]:
     if isinstance(value, Body):
         return value, sp.zeros(3, 1)
-    if (
-        isinstance(value, (tuple, list))
-        and len(value) == 2
-        and (value[0] is None or isinstance(value[0], Body))
-    ):
+    if isinstance(value, (tuple, list)) and len(value) == 2 and isinstance(value[0], (Body, type(None))):
         return value[0], vector(where, entry, value[1])
     if isinstance(value, (tuple, list, sp.MatrixBase)) and len(value) == 3:
         return None, vector(where, entry, value)
     raise DeclarationError(
         f"{where}: {entry} is not an end: give a Body, (body, point in body axes), or a point in space (x, y, z)"
     )
-
-
-def _free(where: str, entry: str, value: Any) -> Expression:
-    """As `scalar`, but velocities are allowed."""
-    e = sp.sympify(value) if not isinstance(value, (str, bytes)) else value
-    if not isinstance(e, sp.Expr):
-        return scalar(where, entry, value)
-    rest = {s: sp.Integer(1) for s in e.free_symbols if isinstance(s, Velocity)}
-    for s in e.free_symbols - set(rest):
-        scalar(where, entry, s)
-    return e
-
-
-def _load(where: str, entry: str, value: Sequence[Expression] | None) -> Any:
-    if value is None:
-        return sp.zeros(3, 1)
-    items = list(value)
-    if len(items) != 3:
-        raise DeclarationError(f"{where}: {entry} has {len(items)} entries; give 3 components")
-    return sp.Matrix([_free(where, f"{entry}[{i}]", e) for i, e in enumerate(items)])

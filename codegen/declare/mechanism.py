@@ -65,16 +65,16 @@ def contributions(bodies: Sequence[Body], interactions: Sequence[Interaction], f
 class Screws(Mapping[str, Screw]):
     """The screws of a system's bodies by name, as SymPy expressions built on first access."""
 
-    def __init__(self, system: System, flow: Flow | None) -> None:
+    def __init__(self, system: System, flow: Flow) -> None:
         self._system, self._flow = system, flow
         self._made: dict[str, Screw] = {}
 
     def __getitem__(self, name: str) -> Screw:
         if name not in self._made:
             body = next((b for b in self._system.bodies if b.name == name), None)
-            if body is None or self._flow is None:
+            if body is None:
                 raise KeyError(name)
-            self._made[name] = self._screw(self._flow, body)
+            self._made[name] = self._screw(body)
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -83,8 +83,8 @@ class Screws(Mapping[str, Screw]):
     def __len__(self) -> int:
         return len(self._system.bodies)
 
-    def _screw(self, flow: Flow, body: Body) -> Screw:
-        symbols = self._system.symbols
+    def _screw(self, body: Body) -> Screw:
+        flow, symbols = self._flow, self._system.symbols
         omega, speed = flow.omega(body), flow.speed(body)
 
         def column(v: Sequence[Node]) -> Any:

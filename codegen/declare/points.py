@@ -125,10 +125,8 @@ def good_points(
     tried = (sample(system, seed, 0.2 if seed < 20 * count else 0.02) for seed in range(1, 40 * count))
     points = _finite(tried, graph or system.nodes.graph, roots, count, complete)
     if len(points) < count:
-        raise DeclarationError(
-            "its expressions have no finite value near the example point; give an example "
-            "point inside their domain"
-        )
+        text = "its expressions have no finite value near the example point"
+        raise DeclarationError(f"{text}; give an example point inside their domain")
     return points
 
 

@@ -13,12 +13,13 @@ from mpmath import mp
 
 from ..graph.branches import branch_at, branches, is_branched
 from ..graph.differentiate import gradient, partials
-from ..graph.evaluate import evaluate, evaluate_with_scale
+from ..graph.evaluate import evaluate_with_scale
 from ..graph.graph import Graph, Node
 from ..graph.identities import FAILURES, precisely, rank
 from ..graph.linear import choose_pivots
 from ..graph.roots import reversed_roots, touches_zero
 from ..graph.to_sympy import expressions
+from .fields import folded, numeric_matrix
 from .points import Point, wide_points
 from .reach import condition_text, reach, warn_too_many, warn_unreached
 from .symbols import DeclarationError
@@ -38,7 +39,7 @@ def check_ranks(system: System, g: Graph, points: Sequence[Point]) -> None:
         """Check that the rows are independent on every branch."""
 
         def complaint(entries: Sequence[Node]) -> str | None:
-            return None if _rank(g, _folded(entries, len(matrix)), points) == len(matrix) else text
+            return None if _rank(g, folded(entries, len(matrix)), points) == len(matrix) else text
 
         _hold(system, g, [n for row in matrix for n in row], complaint, points)
 
@@ -86,22 +87,15 @@ def _hold(
         warn_unreached(system, g, branch.conditions, symbols, tried, f"the error there would be: {text}")
 
 
-def _folded(nodes: Sequence[Node], rows: int) -> list[list[Node]]:
-    """A flat list of nodes as a matrix with `rows` rows."""
-    columns = len(nodes) // rows
-    return [list(nodes[i * columns : (i + 1) * columns]) for i in range(rows)]
-
-
 def _rank(g: Graph, matrix: Matrix, points: Sequence[Point]) -> int:
     """The rank of a matrix of analytic nodes almost everywhere."""
-    flat, columns = [n for row in matrix for n in row], len(matrix[0])
-    most = min(len(matrix), columns)
+    most = min(len(matrix), len(matrix[0]))
     for point in points:  # floats are enough to establish full rank
         try:
-            values = evaluate(g, flat, point)
+            values = numeric_matrix(g, matrix, point)
         except FAILURES:
             continue
-        if len(choose_pivots([values[i : i + columns] for i in range(0, len(flat), columns)])) == most:
+        if len(choose_pivots(values)) == most:
             return most
         break
     return _exact_rank(g, matrix, points)
@@ -109,26 +103,22 @@ def _rank(g: Graph, matrix: Matrix, points: Sequence[Point]) -> int:
 
 def _exact_rank(g: Graph, matrix: Matrix, points: Sequence[Point]) -> int:
     """The rank almost everywhere, with every term visible; 0 if the matrix cannot be evaluated at any point."""
-    flat = [n for row in matrix for n in row]
+
+    def rank_at(exact: Any, shrink: float, limit: Any) -> int:
+        return rank(*_values(g, matrix, exact, shrink), limit)
+
     for point in points:
         try:
-            return precisely(
-                g, flat, point, lambda exact, shrink, limit: _rank_at(g, matrix, exact, shrink, limit)
-            )
+            return precisely(g, [n for row in matrix for n in row], point, rank_at)
         except FAILURES:
             continue
     return 0
 
 
-def _rank_at(g: Graph, matrix: Matrix, exact: Any, shrink: float, limit: Any) -> int:
-    return rank(*_values(g, matrix, exact, shrink), limit)
-
-
 def _values(g: Graph, matrix: Matrix, exact: Any, shrink: float) -> tuple[list[list[Any]], list[list[Any]]]:
     """Values of a matrix, and the sizes of their terms."""
-    columns = len(matrix[0])
     found = evaluate_with_scale(g, [n for row in matrix for n in row], exact, True, shrink=shrink)
-    rows = [found[i : i + columns] for i in range(0, len(found), columns)]
+    rows = folded(found, len(matrix))
     return [[v for v, _ in row] for row in rows], [[s for _, s in row] for row in rows]
 
 
@@ -141,10 +131,10 @@ def _check_fields(system: System, g: Graph, points: Sequence[Point]) -> None:
     pairs = list(brackets)
     roots = [n for row in matrix for n in row] + [n for pair in pairs for n in brackets[pair]]
     several = branches(g, roots[: n * k]) or []
-    pointwise = max((_rank(g, _folded(b.nodes, n), points) for b in several), default=0) if several[1:] else 0
+    pointwise = max((_rank(g, folded(b.nodes, n), points) for b in several), default=0) if several[1:] else 0
 
     def complaint(nodes: Sequence[Node]) -> str | None:
-        xi = _folded(nodes[: n * k], n)
+        xi = folded(nodes[: n * k], n)
         own = _rank(g, xi, points)
         if own < k and (found := _stacked_rank(g, xi, [[g.zero] for _ in xi], points)) < k:
             names = ", ".join(v.name for v in system.velocities)
@@ -157,7 +147,7 @@ def _check_fields(system: System, g: Graph, points: Sequence[Point]) -> None:
                 f"kinematics: the fields span {own} directions here and {pointwise} elsewhere; the number must be "
                 "the same everywhere"
             )
-        components = _folded(nodes[n * k :], len(pairs)) if pairs else []
+        components = folded(nodes[n * k :], len(pairs))
         if _in_span(g, xi, components, own, points):
             return None
         return _leaves(

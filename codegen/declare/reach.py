@@ -124,13 +124,9 @@ def reach(g: Graph, conditions: Sequence[Condition], system: System) -> tuple[Po
 
     The search starts from the example point; parameters keep their declared signs.
     """
-    signs = {
-        s.name: 1 if s.is_nonnegative else -1
-        for s in system.parameters
-        if s.is_nonnegative or s.is_nonpositive
-    }
     names = g.symbols([node for node, _ in conditions])
-    declared = [(g.symbol(n), sign) for n, sign in signs.items() if n in names]
+    signed = [s for s in system.parameters if s.name in names and (s.is_nonnegative or s.is_nonpositive)]
+    declared = [(g.symbol(s.name), 1 if s.is_nonnegative else -1) for s in signed]
     base = {**sample(system, 1), **{s.name: v for s, v in system.example.items()}}
     search = _Search(g, [*conditions, *declared], base)
     draw = random.Random(90_001)

@@ -15,6 +15,7 @@ import numpy as np
 from ..graph.differentiate import gradient
 from ..graph.evaluate import evaluate, evaluate_with_scale
 from ..graph.graph import Graph, Node
+from .fields import numeric_matrix
 from .points import Point
 from .symbols import DeclarationError
 
@@ -31,7 +32,7 @@ def check_redundancy(system: System, g: Graph, point: Point) -> None:
     if len(system.constraints) < 2:
         return
     names = [f"{entry.argument}[{entry.key}]" for entry in system.constraint_entries]
-    rows = _values(g, system.nodes.constraint_rows, point)
+    rows = np.array(numeric_matrix(g, system.nodes.constraint_rows, point))
     for s in range(1, len(rows)):
         weights = _combination(rows[:s], rows[s])
         if weights is None:
@@ -45,11 +46,6 @@ def check_redundancy(system: System, g: Graph, point: Point) -> None:
             f"{names[s]} is redundant: its velocity coefficients are a linear combination of those of "
             f"{others}; remove one of them"
         )
-
-
-def _values(g: Graph, rows: Sequence[Sequence[Node]], point: Point) -> np.ndarray:
-    flat = evaluate(g, [n for row in rows for n in row], point)
-    return np.array(flat, dtype=float).reshape(len(rows), -1)
 
 
 def _combination(rows: np.ndarray, row: np.ndarray) -> np.ndarray | None:
@@ -78,7 +74,7 @@ def _contradicts(system: System, g: Graph, s: int, weights: np.ndarray, point: P
         ((value, scale),) = evaluate_with_scale(g, [nodes.holonomic[s - declared]], at)
         if abs(value) > 1e-6 * scale:
             return True
-    rows = _values(g, nodes.constraint_rows, at)
+    rows = np.array(numeric_matrix(g, nodes.constraint_rows, at))
     offsets = np.array(evaluate(g, list(nodes.constraint_offsets), at))
     there = _combination(rows[:s], rows[s])
     if there is None:

@@ -274,9 +274,7 @@ class Flow:
     def _square(self, groups: Sequence[tuple[Node, Vector]]) -> Node:
         """sum of moment * |v|^2, without coordinates that drop out of |v|^2."""
         g = self.graph
-        own = [g.dot(v, v) for _, v in groups]
-        places = set(self.along)
-        shown = dropped(g, own, places)
+        shown = dropped(g, [g.dot(v, v) for _, v in groups], set(self.along))
         return g.dot([moment for moment, _ in groups], shown)
 
     def generalised_forces(self, loads: Sequence[tuple[Node, Node]]) -> dict[sp.Symbol, Node]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -105,28 +105,10 @@ class System(Declaration):
         descriptions: Mapping[sp.Symbol, str] | None = None,
         example: Mapping[sp.Symbol, float] | None = None,
     ) -> None:
+        given = {key: value for key, value in locals().items() if key != "self"}
         check_name(name, "System name")
         with naming(name):
-            declared = declare(
-                name,
-                kinematics=kinematics,
-                coordinates=coordinates,
-                kinetic=kinetic,
-                bodies=bodies,
-                potential=potential,
-                forces=forces,
-                interactions=interactions,
-                constraints=constraints,
-                holonomic=holonomic,
-                parametrization=parametrization,
-                contacts=contacts,
-                events=events,
-                outputs=outputs,
-                units=units,
-                descriptions=descriptions,
-                example=example,
-            )
-            self._become(declared)
+            self._become(declare(**given))
             check(self)
 
     def _become(self, declared: Declaration) -> None:
@@ -144,12 +126,12 @@ class System(Declaration):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the declaration, from which unpickling creates the system again."""
-        given = {k: dict(v) if isinstance(v, Mapping) else v for k, v in self.parts().items()}
+        given: dict[str, Any] = {k: dict(v) if isinstance(v, Mapping) else v for k, v in self.parts().items()}
         for key in ("kinetic", "potential", "forces"):
             given[key] = given.pop(f"own_{key}")
         given["constraints"] = self.constraints[: len(self.constraints) - len(self.holonomic)]
         del given["velocities"], given["independent"]
-        return _made, (given,)
+        return partial(System, **given), ()
 
     def __copy__(self) -> System:
         return self  # it is frozen
@@ -177,13 +159,11 @@ class System(Declaration):
     @cached_property
     def parameters(self) -> tuple[sp.Symbol, ...]:
         """The parameters, without those of bodies that drop out of T, V and Q."""
-        found, mechanism = self.of_kind(Parameter), self.nodes.mechanism
-        if mechanism is None:
-            return found
+        mechanism = self.nodes.mechanism
         kept = {s for entry, symbols in self.occurring if not entry.of_mechanism for s in symbols}
         kept.update(self.example)
         used = self.nodes.graph.symbols([mechanism.kinetic, mechanism.potential, *mechanism.forces.values()])
-        return tuple(p for p in found if p in kept or p.name in used)
+        return tuple(p for p in self.of_kind(Parameter) if p in kept or p.name in used)
 
     @cached_property
     def digest(self) -> str:
@@ -194,20 +174,17 @@ class System(Declaration):
     @cached_property
     def kinetic(self) -> Expression:
         """T(t, x, eta) as a SymPy expression."""
-        bodies = self.nodes.mechanism
-        return self.own_kinetic + self._text([None if bodies is None else bodies.kinetic])[0]
+        return self.own_kinetic + self._text([self.nodes.mechanism.kinetic])[0]
 
     @cached_property
     def potential(self) -> Expression:
         """V(t, x) as a SymPy expression."""
-        bodies = self.nodes.mechanism
-        return self.own_potential + self._text([None if bodies is None else bodies.potential])[0]
+        return self.own_potential + self._text([self.nodes.mechanism.potential])[0]
 
     @cached_property
     def forces(self) -> Mapping[sp.Symbol, Expression]:
         """Generalised forces by velocity, as SymPy expressions; zero ones are omitted."""
-        own = {} if self.nodes.mechanism is None else self.nodes.mechanism.forces
-        total = dict(self.own_forces)
+        own, total = self.nodes.mechanism.forces, dict(self.own_forces)
         for v, e in zip(own, self._text(list(own.values())), strict=True):
             total[v] = total.get(v, 0) + e
         return MappingProxyType(total)
@@ -215,12 +192,11 @@ class System(Declaration):
     @cached_property
     def screws(self) -> Screws:
         """The kinematic screws of the bodies by name, as SymPy expressions built on first access."""
-        return Screws(self, None if self.nodes.mechanism is None else self.nodes.mechanism.flow)
+        return Screws(self, self.nodes.mechanism.flow)
 
-    def _text(self, nodes: Sequence[Node | None]) -> list[Expression]:
-        """Nodes of the mechanism as SymPy expressions; None gives zero."""
-        g = self.nodes.graph
-        return expressions(g, [g.zero if n is None else n for n in nodes], self.symbols)
+    def _text(self, nodes: Sequence[Node]) -> list[Expression]:
+        """Nodes of the mechanism as SymPy expressions."""
+        return expressions(self.nodes.graph, nodes, self.symbols)
 
     # -- analysis, equations, code ------------------------------------------------------------------------------
     def structure_constants(self, with_time: bool = False) -> list[list[list[Any]]]:
@@ -316,7 +292,3 @@ class System(Declaration):
         if form is not None and not isinstance(form, str):
             raise ArgumentError(f"emit: form = {form!r} is not the name of a form")
         return self.equations(form, **options).emit(folder, force=force, targets=targets)
-
-
-def _made(given: Mapping[str, Any]) -> System:
-    return System(**given)

@@ -29,7 +29,7 @@ class SystemNodes:
     fields : the vector fields X_0, X_a of the kinematics.
     eta, theta : the velocities and the independent parameters.
     kinetic, potential, forces : T, V and Q_a, those of bodies and interactions included.
-    mechanism : what the bodies and interactions add; None without them.
+    mechanism : what the bodies and interactions add.
     constraints, constraint_rows, constraint_offsets : each constraint, and A and A_0 in A eta + A_0 = 0.
     holonomic : f in f(t, x) = 0.
     beta : the parametrization of the velocities; empty without one.
@@ -44,7 +44,7 @@ class SystemNodes:
     kinetic: Node
     potential: Node
     forces: tuple[Node, ...]
-    mechanism: Mechanism | None
+    mechanism: Mechanism
     constraints: tuple[Node, ...]
     constraint_rows: tuple[tuple[Node, ...], ...]
     constraint_offsets: tuple[Node, ...]
@@ -68,10 +68,8 @@ class SystemNodes:
 
     def affine_constraints(self, g: Graph) -> list[Node]:
         """A eta + A_0, in a copy of the graph."""
-        return [
-            g.add(g.dot(row, self.eta), offset)
-            for row, offset in zip(self.constraint_rows, self.constraint_offsets, strict=True)
-        ]
+        pairs = zip(self.constraint_rows, self.constraint_offsets, strict=True)
+        return [g.add(g.dot(row, self.eta), offset) for row, offset in pairs]
 
 
 def lowered(declared: Declaration) -> SystemNodes:
@@ -88,12 +86,8 @@ def lowered(declared: Declaration) -> SystemNodes:
     rows = [value[place] for place in places]
     drift, matrix = affine(declared, g, places, rows)
     forces = {v: value.get(Entry("forces", v), g.zero) for v in declared.velocities}
-    kinetic, potential, mechanism = value[Entry("kinetic")], value[Entry("potential")], None
-    if declared.bodies or declared.interactions:
-        flow = Flow(lowering, dict(zip(x, rows, strict=True)), {v: symbols[v] for v in declared.velocities})
-        mechanism = contributions(declared.bodies, declared.interactions, flow)
-        kinetic, potential = g.add(kinetic, mechanism.kinetic), g.add(potential, mechanism.potential)
-        forces = {v: g.add(q, mechanism.forces.get(v, g.zero)) for v, q in forces.items()}
+    flow = Flow(lowering, dict(zip(x, rows, strict=True)), {v: symbols[v] for v in declared.velocities})
+    mechanism = contributions(declared.bodies, declared.interactions, flow)
     constraints = tuple(value[place] for place in declared.constraint_entries)
     offsets, constraint_rows = affine(declared, g, declared.constraint_entries, constraints)
     return SystemNodes(
@@ -104,17 +98,17 @@ def lowered(declared: Declaration) -> SystemNodes:
         ),
         eta=tuple(symbols[v] for v in declared.velocities),
         theta=tuple(symbols[s] for s in declared.independent),
-        kinetic=kinetic,
-        potential=potential,
-        forces=tuple(forces.values()),
+        kinetic=g.add(value[Entry("kinetic")], mechanism.kinetic),
+        potential=g.add(value[Entry("potential")], mechanism.potential),
+        forces=tuple(g.add(q, mechanism.forces.get(v, g.zero)) for v, q in forces.items()),
         mechanism=mechanism,
         constraints=constraints,
         constraint_rows=tuple(map(tuple, constraint_rows)),
         constraint_offsets=tuple(offsets),
         holonomic=tuple(value[Entry("holonomic", i)] for i in range(len(declared.holonomic))),
-        beta=tuple(value[Entry("parametrization", v)] for v in declared.velocities)
-        if declared.parametrization
-        else (),
+        beta=tuple(
+            value[Entry("parametrization", v)] for v in declared.velocities if declared.parametrization
+        ),
         outputs={name: value[Entry("outputs", name)] for name in declared.outputs},
         contacts=contact_nodes(declared, g, value),
         events=event_nodes(declared.events, value),

@@ -188,7 +188,7 @@ def _angle_jumps(g: Graph, node: Node, system: System) -> bool:
             (below,) = g.substitute([node], {n: g.neg(g.named("pi"))})
             zeros = _zeros(g, y, [node, x], system) if g.symbols([y]) else []
             with mp.workdps(2 * DIGITS):
-                zeros = [p for p in zeros if _value(g, x, p) < 0]
+                zeros = [p for p in zeros if _is_negative(g, x, p)]
             if zeros and not _same(g, behind, below, zeros):
                 return True
         elif g.op[n] == "atan":
@@ -201,12 +201,12 @@ def _angle_jumps(g: Graph, node: Node, system: System) -> bool:
     return False
 
 
-def _value(g: Graph, node: Node, point: Mapping[str, Any]) -> Any:
+def _is_negative(g: Graph, node: Node, point: Mapping[str, Any]) -> bool:
     try:
         value = evaluate(g, [node], point, True)[0]
     except FAILURES:
-        return mpf(0)
-    return value if isinstance(value, mpf) else mpf(0)
+        return False
+    return isinstance(value, mpf) and bool(value < 0)
 
 
 def _poles(g: Graph, node: Node) -> list[Node]:

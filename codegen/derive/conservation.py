@@ -18,7 +18,7 @@ from ..declare.points import wide_points
 from ..declare.reach import condition_text, reach, warn_too_many, warn_unreached
 from ..graph.branches import Branch, branches
 from ..graph.differentiate import forward
-from ..graph.evaluate import evaluate, evaluate_with_scale, has_exponentials, shrinking
+from ..graph.evaluate import evaluate_with_scale, has_exponentials, shrinking
 from ..graph.graph import Node
 from ..graph.identities import FAILURES, anywhere
 from ..graph.roots import reversed_roots, touches_zero
@@ -71,10 +71,9 @@ def slopes_along(eqs: EquationNodes, nodes: Sequence[Node]) -> tuple[list[Node],
     moving |= {node: g.symbol(f"{_ACCELERATION}{i}") for i, node in enumerate(v)}
     if (
         eqs.friction is not None
-    ):  # [[M, A^T], [A, 0]] [theta', -lambda] = [f, -b]: solve for the multipliers as well
-        force = g.substitute(force, dict.fromkeys(eqs.friction.unknown, g.zero)) + [
-            g.neg(b) for b in eqs.friction.biases
-        ]
+    ):  # [[M, A^T], [A, 0]] [theta', -lambda] = [f, -b] gives the multipliers as well
+        force = g.substitute(force, dict.fromkeys(eqs.friction.unknown, g.zero))
+        force += [g.neg(b) for b in eqs.friction.biases]
         for s, row in enumerate(eqs.friction.rows):
             mass += [*row, *[g.zero] * (s + 1)]
     return forward(g, list(nodes), moving), [*mass, *force]
@@ -87,19 +86,18 @@ class Examination:
         self, eqs: EquationNodes, slopes: Sequence[Node], needed: Sequence[Node], said: set[str] | None = None
     ) -> None:
         self.eqs, self.slopes, self.needed = eqs, slopes, needed
-        self.unknown = (
-            len(eqs.force) + (0 if eqs.friction is None else len(eqs.friction.rows)) if needed else 0
-        )
+        rows = () if eqs.friction is None else eqs.friction.rows
+        self.unknown = len(eqs.force) + len(rows) if needed else 0
+        self.roots = (*slopes, *needed, *eqs.completing)
         self.said = set() if said is None else said
         self.graph = eqs.graph.copy()  # keeps the nodes of branches and borders out of the original
-        self.completing = (*eqs.manifold.values(), *(eqs.initial_nodes or ()))
         near = eqs.points(needed, 3)
         self.points = [*near, *wide_points(eqs.system, needed, 12, eqs.graph, eqs.complete)]
 
     def vanishing(self, proved: Sequence[bool]) -> list[bool]:
         """Which of the derivatives vanish on every branch."""
-        system, count, known = self.eqs.system, len(self.slopes), len(self.needed)
-        found = branches(self.graph, [*self.slopes, *self.needed, *self.completing])
+        system, count = self.eqs.system, len(self.slopes)
+        found = branches(self.graph, self.roots)
         if found is None:
             if not all(proved) and "" not in self.said:
                 self.said.add("")
@@ -107,16 +105,16 @@ class Examination:
             return list(proved)
         good = [True] * count
         for branch in found:
-            parts = branch.nodes[:count], branch.nodes[count : count + known], branch.nodes[count + known :]
+            slopes, needed, completing = self._parts(branch.nodes)
             left = [i for i in range(count) if good[i]]
             if not left:
                 break
-            moving = self._moving([parts[0][i] for i in left], parts[1], parts[2])
+            moving = self._moving([slopes[i] for i in left], needed, completing)
             for square, nodes in reversed_roots(self.graph, branch.nodes):
                 if all(moving):
                     break
-                own = [nodes[i] for i in left]
-                other = self._moving(own, nodes[count : count + known], nodes[count + known :])
+                slopes, needed, completing = self._parts(nodes)
+                other = self._moving([slopes[i] for i in left], needed, completing)
                 if any(b and not a for a, b in zip(moving, other, strict=True)) and touches_zero(
                     self.graph, square
                 ):
@@ -127,6 +125,11 @@ class Examination:
                 good[i] = not bad
         return good
 
+    def _parts(self, nodes: Sequence[Node]) -> tuple[Sequence[Node], Sequence[Node], Sequence[Node]]:
+        """The slopes, the nodes needed and the completing nodes on a branch."""
+        end = len(self.slopes) + len(self.needed)
+        return nodes[: len(self.slopes)], nodes[len(self.slopes) : end], nodes[end:]
+
     def _moving(
         self, slopes: Sequence[Node], needed: Sequence[Node], completing: Sequence[Node]
     ) -> list[bool]:
@@ -136,7 +139,7 @@ class Examination:
 
         def look(point: dict[str, Any], shrink: float, limit: Any, precise: bool = True) -> bool:
             left = [i for i, bad in enumerate(moving) if not bad]
-            at = self._completed(point, completing, precise, shrink)
+            at = self.eqs.completed(g, completing, point, precise, shrink)
             for i, (value, size) in zip(
                 left, along(g, [slopes[i] for i in left], needed, k, at, precise, shrink), strict=True
             ):
@@ -160,37 +163,21 @@ class Examination:
 
     def rows(self, points: Sequence[Mapping[str, Any]]) -> Iterator[list[list[float]]]:
         """For each branch, a row of derivatives at every point at which they are defined."""
-        g, count, known = self.graph, len(self.slopes), len(self.needed)
-        roots = [*self.slopes, *self.needed, *self.completing]
-        exponential = has_exponentials(g, roots)
-        for branch in branches(g, roots) or [Branch((), tuple(roots))]:
+        g = self.graph
+        exponential = has_exponentials(g, self.roots)
+        for branch in branches(g, self.roots) or [Branch((), self.roots)]:
             found = []
-            slopes, needed = branch.nodes[:count], branch.nodes[count : count + known]
+            slopes, needed, completing = self._parts(branch.nodes)
             for p in points:
                 point = {**p, **{f"{_ACCELERATION}{i}": 0.7 for i in range(self.unknown)}}
                 try:
                     shrink = shrinking(g, branch.nodes, point) if exponential else 1.0
-                    at = self._completed(point, branch.nodes[count + known :], False, shrink)
+                    at = self.eqs.completed(g, completing, point, False, shrink)
                     values = along(g, slopes, needed, self.unknown, at, False, shrink)
                     found.append([float(v) for v, _ in values])
                 except FAILURES:
                     continue
             yield found
-
-    def _completed(
-        self, point: Mapping[str, Any], nodes: Sequence[Node], precise: bool, shrink: float
-    ) -> dict[str, Any]:
-        """As `EquationNodes.complete`, but on a branch: `nodes` are the manifold and the initial states there."""
-        eqs, result = self.eqs, dict(point)
-        held = len(eqs.manifold)
-        names = [str(eqs.graph.value[v]) for v in eqs.manifold]
-        result |= dict(zip(names, evaluate(self.graph, nodes[:held], result, precise, shrink), strict=True))
-        if nodes[held:]:
-            names = [*eqs.states, *(p.name for p in (*eqs.system.parameters, *eqs.parameters))]
-            result |= dict(
-                zip(names, evaluate(self.graph, nodes[held:], result, precise, shrink), strict=True)
-            )
-        return result
 
     def is_continuous(self, node: Node) -> bool:
         """Whether a node has equal values on both sides of every border between branches."""

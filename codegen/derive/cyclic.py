@@ -9,8 +9,7 @@ from weakref import WeakKeyDictionary
 
 from ..declare.system import System
 from ..graph.branches import SWITCHES
-from ..graph.differentiate import forward
-from ..graph.graph import Graph, Node
+from ..graph.graph import Graph
 from ..graph.zero import are_zero
 from .borders import ANGLES, jump
 
@@ -23,17 +22,16 @@ def failing_condition(g: Graph, system: System, r: int) -> str | None:
     nodes = system.nodes
     fields, name = nodes.fields, system.velocities[r].name
     lagrangian = nodes.lagrangian(g)
-    if not vanishes(g, system, forward(g, [lagrangian], fields.direction(r, g))) or jumps_along(g, system, r):
+    if not are_zero(g, fields.apply(g, r, [lagrangian]), system.symbols) or jumps_along(g, system, r):
         return f"X_{name} L = 0"
-    if not vanishes(g, system, [nodes.forces[r]]):
+    if not are_zero(g, [nodes.forces[r]], system.symbols):
         return f"Q_{name} = 0"
     if fields.are_rates():  # all brackets are zero
         return None
     for b in range(-1, len(system.velocities)):
         if b == r:
             continue
-        bracket = fields.bracket(g, b, r)
-        if not vanishes(g, system, bracket):
+        if not are_zero(g, fields.bracket(g, b, r), system.symbols):
             other = "X_0" if b < 0 else f"X_{system.velocities[b].name}"
             return f"[{other}, X_{name}] = 0"
     return None
@@ -46,7 +44,7 @@ def jumps_along(g: Graph, system: System, r: int) -> bool:
     lagrangian = system.nodes.lagrangian(g)
     switches = SWITCHES - {"select", "and", "or"} | ANGLES
     switched = [a for n in g.reachable([lagrangian]) if g.op[n] in switches for a in g.args[n]]
-    moving = any(n != g.zero for n in forward(g, switched, system.nodes.fields.direction(r, g)))
+    moving = any(n != g.zero for n in system.nodes.fields.apply(g, r, switched))
     if moving and system not in _continuous:
         _continuous[system] = jump(g.copy(), lagrangian, system) is None
     return moving and not _continuous[system]
@@ -55,8 +53,3 @@ def jumps_along(g: Graph, system: System, r: int) -> bool:
 def cyclic_velocities(g: Graph, system: System) -> tuple[int, ...]:
     """The velocities whose displacements are cyclic."""
     return tuple(r for r in range(len(system.velocities)) if failing_condition(g, system, r) is None)
-
-
-def vanishes(g: Graph, system: System, nodes: list[Node]) -> bool:
-    """Whether nodes can be shown to be zero everywhere."""
-    return are_zero(g, nodes, system.symbols)

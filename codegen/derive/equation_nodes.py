@@ -25,13 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class EquationNodes:
-    """Equations of motion of a system in one form, as nodes of a graph.
-
-    dx/dt = rates(t, x, theta),   M(t, x) theta' = f(t, x, theta, u)
-
-    With Coulomb contacts f contains the friction forces `friction_<contact>` (and in the form `multipliers` the
-    multipliers `lambda_<s>`) as symbols; see `chaplygin.codegen.derive.friction` for what determines them.
-    """
+    """Equations of motion of a system in one form, as nodes of a graph; see `Equations`."""
 
     system: System
     form: str
@@ -109,28 +103,35 @@ class EquationNodes:
         with naming(self.system.name):
             return good_points(self.system, roots, count, self.graph, self.complete)
 
-    def complete(self, point: Mapping[str, Any], precise: bool = False) -> dict[str, Any]:
+    @property
+    def completing(self) -> tuple[Node, ...]:
+        """The nodes that `complete` evaluates: those of the manifold, then the initial states."""
+        return (*self.manifold.values(), *(self.initial_nodes or ()))
+
+    def complete(self, point: Mapping[str, Any]) -> dict[str, Any]:
         """A point in the declared variables, moved onto the constraints, with the form's own variables added."""
-        g, result = self.graph, dict(point)
-        kept = evaluate(g, list(self.manifold.values()), result, precise)
-        result |= {str(g.value[v]): value for v, value in zip(self.manifold, kept, strict=True)}
-        if self.initial_nodes is not None:
+        return self.completed(self.graph, self.completing, point, False, 1.0)
+
+    def completed(
+        self, g: Graph, nodes: Sequence[Node], point: Mapping[str, Any], precise: bool, shrink: float
+    ) -> dict[str, Any]:
+        """The same by `nodes` of `g`: the completing nodes, or what they are on one branch."""
+        result, held = dict(point), len(self.manifold)
+        names = [str(self.graph.value[v]) for v in self.manifold]
+        result |= dict(zip(names, evaluate(g, nodes[:held], result, precise, shrink), strict=True))
+        if nodes[held:]:
             names = [*self.states, *(p.name for p in (*self.system.parameters, *self.parameters))]
-            result |= dict(zip(names, evaluate(g, self.initial_nodes, result, precise), strict=True))
+            result |= dict(zip(names, evaluate(g, nodes[held:], result, precise, shrink), strict=True))
         return result
 
     @cached_property
     def permitted(self) -> dict[Node, Node]:
         """The nodes of the declared velocities (and independent parameters), mapped to their values in the states."""
         system = self.system
-        pairs = [
-            *zip(system.velocities, system.nodes.eta, strict=True),
-            *zip(system.independent, system.nodes.theta, strict=True),
-        ]
-        found = {e: self.declared[v] for v, e in pairs if v in self.declared}
-        if self.system.multipliers and self.friction is None:
-            symbols = {s.name: self.graph.symbol(s.name) for s in self.system.multipliers}
-            found |= {node: self.reaction_nodes[name] for name, node in symbols.items()}
+        variables = (*system.velocities, *system.independent), (*system.nodes.eta, *system.nodes.theta)
+        found = {e: self.declared[v] for v, e in zip(*variables, strict=True) if v in self.declared}
+        if system.multipliers and self.friction is None:
+            found |= {self.graph.symbol(s.name): self.reaction_nodes[s.name] for s in system.multipliers}
         return found
 
     @cached_property

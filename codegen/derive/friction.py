@@ -97,8 +97,7 @@ def multiplier_symbols(g: Graph, system: System) -> list[Node]:
 
 def add_friction(eqs: EquationNodes) -> EquationNodes:
     """Add friction to the equations that a form derived without contacts: f then contains the symbols of T_i."""
-    g, system = eqs.graph, eqs.system
-    flow = eqs.flow
+    g, system, flow = eqs.graph, eqs.system, eqs.flow
     contacts = tuple(_contact(eqs, flow, c) for c in system.nodes.contacts)
     friction = Friction(contacts)
     if eqs.multiplier_nodes:
@@ -114,18 +113,10 @@ def _contact(eqs: EquationNodes, flow: dict[Node, Node], c: ContactNodes) -> Con
     g = eqs.graph
     slip, normal, mu = g.substitute([c.slip, c.normal, c.mu], eqs.permitted)
     row = tuple(column[0] for column in partials(g, [slip], eqs.velocity_nodes))
-    return Contact(
-        c.name,
-        slip,
-        row,
-        forward(g, [slip], flow)[0],
-        normal,
-        _size(eqs, normal),
-        mu,
-        g.symbol(c.name),
-        g.symbol(f"{c.name}_sign") if c.implicit else None,
-        g.symbol(f"friction_{c.name}"),
-    )
+    (bias,) = forward(g, [slip], flow)
+    size, mode = _size(eqs, normal), g.symbol(c.name)
+    sign = g.symbol(f"{c.name}_sign") if c.implicit else None
+    return Contact(c.name, slip, row, bias, normal, size, mu, mode, sign, g.symbol(f"friction_{c.name}"))
 
 
 def _size(eqs: EquationNodes, node: Node) -> Node:
@@ -228,9 +219,9 @@ def friction_power(eqs: EquationNodes) -> Node:
 def friction_outputs(eqs: EquationNodes) -> list[tuple[str, str, Node]]:
     """(name, description, node) of v_i, T_i and N_i, and of the power of the friction forces T_i v_i."""
     g, friction = eqs.graph, eqs.friction
-    found = []
     if friction is None or not friction.contacts:
         return []
+    found = []
     for c in friction.contacts:
         found += [
             (f"slip_{c.name}", f"slip velocity of the contact {c.name}", c.slip),

@@ -61,11 +61,10 @@ def find(eqs: EquationNodes) -> tuple[Invariant, ...]:
 def _reset(eqs: EquationNodes, node: Node) -> bool:
     """Whether an event changes a function of the states."""
     g = eqs.graph
-    states = [*eqs.coordinate_nodes, *eqs.velocity_nodes]
     for after in eqs.resets:
         if after is None:
             continue
-        (moved,) = g.substitute([node], dict(zip(states, after, strict=True)))
+        (moved,) = g.substitute([node], dict(zip(eqs.state_nodes, after, strict=True)))
         if moved != node and not vanish_everywhere(g, [g.sub(moved, node)], eqs.points([moved, node], 3)):
             return True
     return False
@@ -142,12 +141,10 @@ def _coordinate_invariants(eqs: EquationNodes) -> list[Invariant]:
     if pointwise_rank(g, fields, eqs.points([], 1)[0]) == n:
         return []
     monomials = [g.mul(x[i], x[j]) for i in range(n) for j in range(i, n)] + list(x)
-    slopes = [row for a in range(-1, k) for row in [fields.apply(g, a, monomials)]]
-    flat = [node for row in slopes for node in row]
+    flat = [node for a in range(-1, k) for node in fields.apply(g, a, monomials)]
     points = eqs.points(flat, 2 * len(monomials) // k + 4)
     rows = np.array([evaluate(g, flat, p) for p in points]).reshape(-1, len(monomials))
     found = []
-    symbols = eqs.symbols
     at = {s.name: v for s, v in system.example.items()}
     for i, weights in enumerate(null_space(rows)):
         node = g.sum(g.mul(g.const(w), m) for w, m in zip(weights, monomials, strict=True) if w)
@@ -156,9 +153,8 @@ def _coordinate_invariants(eqs: EquationNodes) -> list[Invariant]:
             level = Fraction(evaluate(g, [node], at)[0])
             near = level.limit_denominator(1000)
             node = g.sub(node, g.const(near if abs(near - level) < 1e-9 else 0))
-        slopes = expressions(g, [s for a in range(-1, k) for s in fields.apply(g, a, [node])], symbols)
-        proved = all(sp.expand(s) == 0 for s in slopes)
-        status = "proved" if proved else "checked"
+        slopes = expressions(g, [s for a in range(-1, k) for s in fields.apply(g, a, [node])], eqs.symbols)
+        status = "proved" if all(sp.expand(s) == 0 for s in slopes) else "checked"
         text = "invariant of the kinematics alone"
         found.append(Invariant(f"coordinates_{i + 1}", node, status, text, known))
     return found

@@ -48,9 +48,8 @@ def system_table(system: System) -> str:
 def equations_table(eqs: Equations) -> str:
     """The equations in LaTeX and the invariants, each with the evidence for it, as HTML."""
     title = f"{eqs.system.name}: {eqs.title}"
-    total = eqs.nodes.graph.count_operations(
-        [*(n for row in eqs.nodes.mass for n in row), *eqs.nodes.force, *eqs.nodes.rates]
-    )
+    every = [*(n for row in eqs.nodes.mass for n in row), *eqs.nodes.force, *eqs.nodes.rates]
+    total = eqs.nodes.graph.count_operations(every)
     if total > 4 * LARGEST:
         body = f"<p>{total} operations; <code>latex()</code> shows them</p>"
     else:

@@ -75,9 +75,8 @@ def momentum_maps(eqs: EquationNodes, momenta: Sequence[Node], derivatives: Any)
 def casimirs(eqs: EquationNodes, momenta: Sequence[Node], derivatives: Any) -> list[Node]:
     """Quadratic forms in the momenta with constant coefficients."""
     g, k = eqs.graph, len(momenta)
-    return _combinations(
-        eqs, [g.mul(momenta[a], momenta[b]) for a in range(k) for b in range(a, k)], derivatives
-    )
+    squares = [g.mul(momenta[a], momenta[b]) for a in range(k) for b in range(a, k)]
+    return _combinations(eqs, squares, derivatives)
 
 
 def _combinations(eqs: EquationNodes, terms: list[Node], derivatives: Any) -> list[Node]:
@@ -93,21 +92,18 @@ def _combinations(eqs: EquationNodes, terms: list[Node], derivatives: Any) -> li
             return []  # nothing is conserved on this branch
         blocks.append(block)
     found = null_space(np.concatenate(blocks))
-    nodes = [
-        g.sum(g.mul(g.const(w), t) for w, t in zip(weights, terms, strict=True) if w) for weights in found
-    ]
+    weighted = (zip(weights, terms, strict=True) for weights in found)
+    nodes = [g.sum(g.mul(g.const(w), t) for w, t in pairs if w) for pairs in weighted]
     return [n for n in nodes if n != g.zero]
 
 
 def independent(eqs: EquationNodes, known: Sequence[Node], candidates: Sequence[Node]) -> list[Node]:
     """The candidates whose gradients are linearly independent of those of `known` and of the candidates kept before."""
     g = eqs.graph
-    variables = [*eqs.coordinate_nodes, *eqs.velocity_nodes]
-    rows: list[list[float]] = []
     point = eqs.points([*known, *candidates], 1)[0] if known or candidates else {}
 
     def slope(node: Node) -> list[float]:
-        values = evaluate(g, [forward(g, [node], {v: g.one})[0] for v in variables], point)
+        values = evaluate(g, [forward(g, [node], {v: g.one})[0] for v in eqs.state_nodes], point)
         size = max(map(abs, values), default=0.0) or 1.0
         return [v / size for v in values]
 

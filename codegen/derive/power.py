@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..graph.differentiate import forward, gradient
-from ..graph.graph import Graph, Node
+from ..graph.graph import Node
 from ..graph.identities import vanish_everywhere
 from .friction import friction_power
 from .structure import structure_functions
@@ -75,7 +75,9 @@ def _reactions(eqs: EquationNodes, accelerations: Sequence[Node]) -> Node:
     slopes = [g.mul(v, s) for v in eqs.velocity_nodes for s in forward(g, beta, {v: g.one})]
     k = len(beta)
     rest = [g.sub(b, g.sum(slopes[j::k])) for j, b in enumerate(beta)]
-    if _vanish(eqs, rest):
+    left = [n for n in rest if n != g.zero]
+    # A homogeneous expression can be written in many ways, so its value decides.
+    if not left or vanish_everywhere(g, left, eqs.points(left, 3)):
         return g.zero
     return g.dot(rest, _constraint_forces(eqs, accelerations))
 
@@ -85,19 +87,11 @@ def _constraint_forces(eqs: EquationNodes, accelerations: Sequence[Node]) -> lis
     from .forms.reduction import balance
 
     g, system = eqs.graph, eqs.system
-    law = balance(g, system)
-    k = len(law.momenta)
-    forces = list(law.forces)
+    momenta, forces = balance(g, system)
+    k = len(momenta)
     for c in system.nodes.contacts:
         force = g.symbol(f"friction_{c.name}")
         forces = [g.add(f, g.mul(force, slope)) for f, slope in zip(forces, c.row, strict=True)]
-    moved = g.substitute([*law.momenta, *forces], eqs.permitted)
+    moved = g.substitute([*momenta, *forces], eqs.permitted)
     flow = {**eqs.flow, **dict(zip(eqs.velocity_nodes, accelerations, strict=True))}
     return [g.sub(a, b) for a, b in zip(forward(g, moved[:k], flow), moved[k:], strict=True)]
-
-
-def _vanish(eqs: EquationNodes, nodes: Sequence[Node]) -> bool:
-    """Whether nodes are zero, structurally or by value (a homogeneous expression can be written in many ways)."""
-    g: Graph = eqs.graph
-    left = [n for n in nodes if n != g.zero]
-    return not left or vanish_everywhere(g, left, eqs.points(left, 3))

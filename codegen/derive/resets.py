@@ -39,8 +39,7 @@ def resets(eqs: EquationNodes) -> tuple[tuple[Node, ...] | None, ...]:
                     f"{where}: {key} is not a state of this form but computed from the states; reset one of "
                     f"{', '.join(s.name for s in states)}"
                 )
-        nodes = [*eqs.coordinate_nodes, *eqs.velocity_nodes]
-        after = [event.reset.get(s, n) for s, n in zip(states, nodes, strict=True)]
+        after = [event.reset.get(s, n) for s, n in zip(states, eqs.state_nodes, strict=True)]
         found.append(tuple(g.substitute(after, eqs.permitted)))
     return tuple(found)
 

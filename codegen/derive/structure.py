@@ -1,53 +1,128 @@
-"""Structure functions of a system: as graph nodes for the forms, as SymPy expressions for the user."""
+"""Structure functions of a system: as graph nodes for the forms, as SymPy expressions for the user.
+
+[X_a, X_b] = c_ab^i X_i,  [X_0, X_b] = c_0b^i X_i.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import sympy as sp
 
-from ..declare.fields import recognised, structure
-from ..declare.points import good_points
+from ..declare.fields import Fields, numeric_matrix, pointwise_rank, solve_for_components
+from ..declare.points import Point, good_points
 from ..declare.system import System
+from ..graph.evaluate import evaluate
 from ..graph.graph import Graph, Node
 from ..graph.rational import shortened
 from ..graph.to_sympy import shown
 from ..graph.zero import is_zero
 
-
-def _points(system: System) -> list[dict[str, float]]:
-    return good_points(system, system.nodes.fields.components, 3)
-
-
-def recognise(g: Graph, system: System, nodes: list[Node]) -> list[Node]:
-    """Nodes with hidden constants replaced by their values and the others simplified where that is quick."""
-    return recognised(g, nodes, _points(system), _prover(system), shortened)
+Structure = Mapping[tuple[int, int], Sequence[tuple[int, Node]]]
+"""c_ab^i for a < b (a = -1: X_0) as {(a, b): [(i, node), ...]}, without zeros."""
 
 
-def structure_functions(g: Graph, system: System) -> dict[tuple[int, int], list[tuple[int, Node]]]:
-    """c_ab^i for a < b (a = -1: X_0) as {(a, b): [(i, node), ...]} in the given copy of the system's graph."""
-    return structure(g, system.nodes.fields, _points(system), _prover(system), shortened)
+def structure_functions(g: Graph, system: System) -> Structure:
+    """The structure functions in the given copy of the system's graph.
+
+    A function with the same rational value at several points is replaced by that constant if they can be shown to be
+    equal; any other is simplified where that is quick.
+    """
+    fields = system.nodes.fields
+    brackets = fields.brackets(g)
+    if not brackets:
+        return {}
+    points, k, pairs = generic_points(system), len(fields.along), list(brackets)
+    if pointwise_rank(g, fields, points[0]) < k:
+        return {pair: found for pair in pairs if (found := _constants(g, system, brackets[pair], points))}
+    right = [[brackets[p][i] for p in pairs] for i in range(len(fields.coordinates))]
+    solution = solve_for_components(g, fields.matrix(), right, points[0])
+    result = {}
+    for j, pair in enumerate(pairs):
+        column = [solution[i][j] for i in range(k)]
+        constants = [_guess(g, n, points) for n in column]
+        if None not in constants and _combines(g, system, brackets[pair], constants):
+            column = [g.const(c) for c in constants if c is not None]
+        else:
+            column = recognised(g, system, column, points)
+        entries = [(i, node) for i, node in enumerate(column) if node != g.zero]
+        if entries:
+            result[pair] = entries
+    return result
 
 
-def _prover(system: System) -> Callable[[Graph, Node], bool]:
-    symbols = system.symbols
-    return lambda graph, node: is_zero(graph, node, symbols)
+def recognised(g: Graph, system: System, nodes: Sequence[Node], points: Sequence[Point]) -> list[Node]:
+    """The nodes, with those shown to be rational constants replaced by them and the others simplified if quickly."""
+    result = []
+    for node in nodes:
+        guess = _guess(g, node, points)
+        constant = None if guess is None else g.const(guess)
+        known = constant is not None and is_zero(g, g.sub(node, constant), system.symbols)
+        result.append(constant if known and constant is not None else shortened(g, node))
+    return result
 
 
 def structure_constants(system: System, with_time: bool = False) -> list[list[list[Any]]]:
     """See `System.structure_constants`."""
     g = system.nodes.graph.copy()
-    found = structure_functions(g, system)
-    k = len(system.velocities)
-    offset = 1 if with_time else 0
+    k, offset = len(system.velocities), int(with_time)
     table = [[[sp.Integer(0)] * k for _ in range(k + offset)] for _ in range(k + offset)]
-    symbols = system.symbols
-    for (a, b), entries in found.items():
+    for (a, b), entries in structure_functions(g, system).items():
         if a < 0 and not with_time:
             continue
         for i, node in entries:
-            (value,) = shown(g, [node], symbols)
+            (value,) = shown(g, [node], system.symbols)
             table[a + offset][b + offset][i] = value
             table[b + offset][a + offset][i] = -value
     return table
+
+
+def generic_points(system: System) -> list[Point]:
+    """Points at which a structure function shows whether it is constant."""
+    return good_points(system, system.nodes.fields.components, 3)
+
+
+def _constants(
+    g: Graph, system: System, components: Sequence[Node], points: Sequence[Point]
+) -> list[tuple[int, Node]]:
+    """c_i with components = c_i X_i, for fields that are linearly dependent at each point, but not with constant
+    coefficients."""
+    numbers = _constant_combination(g, system.nodes.fields, components, points)
+    assert numbers is not None, "checked when the system was created"
+    exact = [Fraction(float(v)).limit_denominator(5040) for v in numbers]
+    if not _combines(g, system, components, exact):
+        raise ArithmeticError(f"the structure constants {numbers} could not be verified exactly")
+    return [(i, g.const(v)) for i, v in enumerate(exact) if v]
+
+
+def _constant_combination(
+    g: Graph, fields: Fields, components: Sequence[Node], points: Sequence[Point]
+) -> Any:
+    """Numbers c with components = c_i X_i at every point; None if there are none."""
+    matrix = np.array([row for p in points for row in numeric_matrix(g, fields.matrix(), p)])
+    right = np.array([v for p in points for v in evaluate(g, components, p)])
+    solution, _, rank, _ = np.linalg.lstsq(matrix, right, rcond=1e-10)
+    residual = np.abs(matrix @ solution - right).max()
+    return solution if rank == len(fields.along) and residual <= 1e-9 * (1 + np.abs(right).max()) else None
+
+
+def _combines(
+    g: Graph, system: System, components: Sequence[Node], constants: Sequence[Fraction | None]
+) -> bool:
+    """Whether the components can be shown to equal constants_i X_i."""
+    for s, component in enumerate(components):
+        along = (field[s] for field in system.nodes.fields.along)
+        terms = [g.mul(g.const(c), x) for c, x in zip(constants, along, strict=True) if c]
+        if not is_zero(g, g.sub(component, g.sum(terms)), system.symbols):
+            return False
+    return True
+
+
+def _guess(g: Graph, node: Node, points: Sequence[Point]) -> Fraction | None:
+    """The rational constant that a node might equal, its value at all of the points; None if there is none."""
+    values = [evaluate(g, [node], p)[0] for p in points]
+    guess = Fraction(round(values[0] * 5040), 5040)
+    return guess if all(abs(v - guess) < 1e-9 * (1 + abs(guess)) for v in values) else None

@@ -156,8 +156,7 @@ def _sign(g: Graph, node: Node, decided: dict[Node, int]) -> int:
     coefficient, rest = g.split(node)
     if g.op[rest] in ("mul", "div"):
         a, b = g.args[rest]
-        square = a == b
-        sign = 1 if square else _sign(g, a, decided) * _sign(g, b, decided)
+        sign = 1 if a == b else _sign(g, a, decided) * _sign(g, b, decided)
         return sign if coefficient > 0 else -sign
     direction, switch = normalised(g, node)
     if switch is None:

@@ -93,9 +93,9 @@ def solve(
     pivots: list[tuple[Node, Node]] = []
     for k in range(n):
         candidates = [(abs(value(a[r][k])), r) for r in range(k, n) if a[r][k] != g.zero]
-        if not candidates or max(candidates)[0] == 0:
+        largest = max((v for v, _ in candidates), default=0)
+        if largest == 0:
             raise ZeroDivisionError("singular matrix")
-        largest = max(candidates)[0]
         # A constant pivot of reasonable size is never singular, wherever the run goes.
         constants = [r for v, r in candidates if g.constant_value(a[r][k]) is not None and v > 1e-3 * largest]
         row = constants[0] if constants else next(r for v, r in candidates if v > 0.5 * largest)

@@ -7,6 +7,7 @@ operations in the same order.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import count as count_from
@@ -316,12 +317,8 @@ class _Writer:
         """The nodes that get a name: used more than once, labelled, or impossible to nest where they are used."""
         g = self.graph
         order = [n for n in g.reachable(roots, stop=self.given) if n not in self.given]
-        uses: dict[Node, int] = dict.fromkeys([*order, *self.given], 0)
-        for node in order:
-            for a in g.args[node]:
-                uses[a] += 1
-        for root in roots:
-            uses[root] += 1
+        uses = Counter(a for node in order for a in g.args[node])
+        uses.update(roots)
         sines, cosines = ({g.args[n]: n for n in order if g.op[n] == op} for op in ("sin", "cos"))
         for angle, sine in sines.items():
             if angle in cosines:

@@ -74,7 +74,7 @@ class Pair:
             )
         for text in (self.summary, self.source):  # quoted in C comments
             if "*/" in text or not text.isprintable():
-                raise ValueError(f"{self.name}: {text!r} contains */ or a character that cannot be printed")
+                raise self._wrong(f"{text!r} contains */ or a character that cannot be printed")
         plain = {
             "c": self._row("c", self.c),
             "a": tuple(self._row(f"a[{s}]", row) for s, row in enumerate(self.a)),
@@ -94,20 +94,18 @@ class Pair:
         try:
             found = tuple(map(float, row))
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{self.name}: {label} = {row!r} is not a sequence of numbers") from error
+            raise self._wrong(f"{label} = {row!r} is not a sequence of numbers") from error
         if not all(map(math.isfinite, found)):
-            raise ValueError(f"{self.name}: {label} = {row!r} contains a number that is not finite")
+            raise self._wrong(f"{label} = {row!r} contains a number that is not finite")
         return found
 
     def _check(self) -> None:
         """Check shapes, and the sums that every consistent method has."""
         stages = len(self.c)
         if stages < 1 or len(self.a) != stages or len(self.b) > stages:
-            raise ValueError(
-                f"{self.name}: c has {stages} nodes, a {len(self.a)} rows and b {len(self.b)} weights"
-            )
+            raise self._wrong(f"c has {stages} nodes, a {len(self.a)} rows and b {len(self.b)} weights")
         if not 1 <= len(self.error) <= 2:
-            raise ValueError(f"{self.name}: error has {len(self.error)} estimates; 1 or 2 are needed")
+            raise self._wrong(f"error has {len(self.error)} estimates; 1 or 2 are needed")
         rows = {f"a[{s}]": (row, s, self.c[s]) for s, row in enumerate(self.a)}
         rows["b"] = self.b, stages, 1.0
         rows |= {f"extra[{m}]": (row, stages + 1 + m, node) for m, (node, row) in enumerate(self.extra)}
@@ -116,15 +114,14 @@ class Pair:
         rows |= {f"dense[{m}]": (row, every, 0.0) for m, row in enumerate(self.dense)}
         for label, (row, most, total) in rows.items():
             if len(row) > most:
-                raise ValueError(
-                    f"{self.name}: {label} has {len(row)} entries for the {most} stages before it"
-                )
+                raise self._wrong(f"{label} has {len(row)} entries for the {most} stages before it")
             if abs(math.fsum(row) - total) > 1e-14 * (1.0 + sum(map(abs, row))):
-                raise ValueError(
-                    f"{self.name}: the sum of {label} is {math.fsum(row)!r} instead of {total!r}"
-                )
+                raise self._wrong(f"the sum of {label} is {math.fsum(row)!r} instead of {total!r}")
             if not any(row) and label.startswith(("error", "dense")):
-                raise ValueError(f"{self.name}: {label} is zero")
+                raise self._wrong(f"{label} is zero")
+
+    def _wrong(self, text: str) -> ValueError:
+        return ValueError(f"{self.name}: {text}")
 
     @property
     def step_control(self) -> Control:

@@ -1,6 +1,5 @@
 /* cg_fmu_state.c: saved states of an instance; see cg_fmu.h. */
 #include "cg_fmu.h"
-#include "cg_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -140,9 +139,6 @@ int cg_fmu_restore(cg_fmu_t *fmu, const cg_fmu_state_t *state)
             memcpy(rows[i], place, bytes);
         }
         detector->pending = state->memory.pending;
-        if (detector->n_contacts > 0) {
-            cg_detector_activate(fmu->run);
-        }
     }
     fmu->memory = state->memory;
     return CG_FMU_OK;

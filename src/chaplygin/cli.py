@@ -16,8 +16,6 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-__all__ = ["main"]
-
 _SYSTEM = """\
 SYSTEM is a name from `chaplygin list`, with a size if the system has one (n_link_pendulum:20, or --n 20),
 or path/to/model.py:name, where name is a chaplygin.System or a function without arguments that returns one.
@@ -73,17 +71,12 @@ def _is_stdout(error: OSError) -> bool:
 
 def _refused(parsed: argparse.Namespace, error: Exception) -> int:
     """Print one line on stderr for an error that the user can correct; re-raise anything else."""
-    if parsed.debug or not _is_users(error):
+    from chaplygin.runtime.errors import ChaplyginError
+
+    if parsed.debug or not isinstance(error, (ChaplyginError, OSError)):
         raise error
     print(f"chaplygin: error: {_one_line(error)}", file=sys.stderr)
     return 2
-
-
-def _is_users(error: Exception) -> bool:
-    """Whether an exception reports something that the user can correct."""
-    from chaplygin.runtime.errors import ChaplyginError
-
-    return isinstance(error, (ChaplyginError, OSError))
 
 
 def _one_line(error: Exception) -> str:
@@ -93,6 +86,8 @@ def _one_line(error: Exception) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
+    from . import __version__
+
     parser = argparse.ArgumentParser(
         prog="chaplygin",
         description="Derive, compile and run equations of motion of mechanical, in particular nonholonomic, systems.",
@@ -100,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
@@ -273,9 +268,3 @@ def _integration(parser: argparse.ArgumentParser) -> None:
 
 def _settings(parser: argparse.ArgumentParser, text: str) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=text)
-
-
-def _version() -> str:
-    from . import __version__
-
-    return __version__

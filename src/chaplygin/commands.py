@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from chaplygin.codegen.declare.system import System
     from chaplygin.codegen.derive.equations import Equations
 
-__all__ = ["emit", "export_fmu", "forms", "list_systems", "print_json", "progress", "show", "table"]
-
 LONGEST = 60
 """Most operations in an expression that `show` simplifies and prints; --full prints longer ones, unsimplified."""
 MOST_ROWS = 8
@@ -63,6 +61,16 @@ def table(rows: Iterable[Sequence[str]], indent: str = "  ", right: Sequence[int
     return "\n".join(lines)
 
 
+def duration(seconds: float) -> str:
+    """Format a duration with three digits and a suitable unit.
+
+    >>> duration(0.0000123)
+    '12.3 µs'
+    """
+    scale, unit = next(((s, u) for s, u in ((1.0, "s"), (1e-3, "ms")) if seconds >= s), (1e-6, "µs"))
+    return f"{seconds / scale:.3g} {unit}"
+
+
 def print_json(facts: Any) -> None:
     """Print facts as JSON on stdout; non-finite numbers, which JSON does not have, become null."""
 
@@ -99,10 +107,8 @@ def show(arguments: Namespace) -> int:
         if arguments.json:
             print_json(_facts(found, equations))
             return 0
-        if arguments.latex:
-            text = equations.latex()
-        else:
-            text = "\n\n".join(_described(found, equations, arguments.full))
+        described = [equations.latex()] if arguments.latex else _described(found, equations, arguments.full)
+        text = "\n\n".join(described)
     print(text)
     return 0
 
@@ -153,18 +159,14 @@ def _described(found: subject.Subject, equations: Equations, full: bool) -> Iter
     yield "Structure constants, [X_a, X_b] = c_ab^i X_i\n" + "\n".join(f"  {b}" for b in brackets(system))
     yield f"{equations.title}\n" + "\n".join(f"  {line}" for line in equation_lines(equations, full))
     if system.contacts:
-        rows = [
-            (c.name, f"slip {c.slip}", f"N = {_text(c.normal, full)}", f"mu = {c.mu}")
-            for c in system.contacts
-        ]
+        contacts = [(c, _text(c.normal, full)) for c in system.contacts]
+        rows = [(c.name, f"slip {c.slip}", f"N = {normal}", f"mu = {c.mu}") for c, normal in contacts]
         yield "Contacts with Coulomb friction\n" + table(rows)
     if system.events:
         yield "Events\n" + table(_events(system, full))
     yield "Invariants\n" + table(_invariants(equations, full))
-    for title, named in (
-        ("Outputs", equations.nodes.output_nodes),
-        ("Reactions", equations.nodes.reaction_nodes),
-    ):
+    nodes = equations.nodes
+    for title, named in (("Outputs", nodes.output_nodes), ("Reactions", nodes.reaction_nodes)):
         if named:
             texts = _shown(equations, list(named.values()), full)
             yield f"{title}\n" + table((n, f"= {text}") for n, text in zip(named, texts, strict=True))
@@ -234,36 +236,30 @@ def equation_lines(equations: Equations, full: bool = True) -> list[str]:
     """
     import sympy as sp
 
-    velocities = equations.velocities
-    k = len(velocities)
+    nodes, velocities, k = equations.nodes, equations.velocities, len(equations.velocities)
     if k > MOST_ROWS and not full:
-        lines = [
-            f"{len(equations.nodes.rates)} equations dx/dt and {k} equations M theta' = f; --full prints them"
-        ]
+        lines = [f"{len(nodes.rates)} equations dx/dt and {k} equations M theta' = f; --full prints them"]
     else:
-        lefts = [f"{x}'" for x in equations.coordinates]
-        lines = [
-            f"{a} = {b}" for a, b in zip(lefts, _shown(equations, equations.nodes.rates, full), strict=True)
-        ]
+        rates = _shown(equations, nodes.rates, full)
+        lines = [f"{x}' = {rate}" for x, rate in zip(equations.coordinates, rates, strict=True)]
         slopes = [sp.Symbol(f"{v}'") for v in velocities]
-        forces = _shown(equations, equations.nodes.force, full)
+        forces = _shown(equations, nodes.force, full)
         for i in range(k):
             left = slopes[i]
-            if equations.nodes.mass:  # else the form gives theta' itself
-                row = _views(equations, [equations.nodes.entry(i, j) for j in range(k)])
+            if nodes.mass:  # else the form gives theta' itself
+                row = _views(equations, [nodes.entry(i, j) for j in range(k)])
                 left = sum((m * s for m, s in zip(row, slopes, strict=True)), sp.Integer(0))
             lines.append(f"{left} = {forces[i]}")
-    dependent = [v for v in equations.nodes.declared if v not in velocities]
-    texts = _shown(equations, [equations.nodes.declared[v] for v in dependent], full)
+    dependent = {v: node for v, node in nodes.declared.items() if v not in velocities}
+    texts = _shown(equations, list(dependent.values()), full)
     return [*lines, *(f"{v} = {text}" for v, text in zip(dependent, texts, strict=True))]
 
 
 def _invariants(equations: Equations, full: bool) -> list[tuple[str, str, str]]:
-    found = equations.nodes.found_invariants
-    names = [*(i.name for i in found), *equations.nodes.residuals_nodes]
-    texts = _shown(equations, [*(i.node for i in found), *equations.nodes.residuals_nodes.values()], full)
-    status = [*(i.status for i in found), *["residual"] * len(equations.nodes.residuals_nodes)]
-    rows = [(n, f"({s})", f"= {text}") for n, text, s in zip(names, texts, status, strict=True)]
+    found = [(i.name, i.status, i.node) for i in equations.nodes.found_invariants]
+    found += [(name, "residual", node) for name, node in equations.nodes.residuals_nodes.items()]
+    texts = _shown(equations, [node for *_, node in found], full)
+    rows = [(name, f"({s})", f"= {text}") for (name, s, _), text in zip(found, texts, strict=True)]
     return rows or [("none found", "", "")]
 
 
@@ -273,21 +269,19 @@ def _views(equations: Equations, nodes: Sequence[int]) -> list[Any]:
 
     from chaplygin.codegen.graph.to_sympy import LARGEST_SIMPLIFIED, expressions
 
-    def quick(e: Any, n: int, count: int) -> bool:
-        if equations.nodes.graph.tree_size(n) > LARGEST_SIMPLIFIED:
+    g, symbols = equations.nodes.graph, equations.nodes.symbols
+
+    def quick(e: Any, n: int) -> bool:
+        if g.tree_size(n) > LARGEST_SIMPLIFIED:
             return False
         # SymPy takes minutes for trigonometric denominators of this size.
         slow = any(p.exp.could_extract_minus_sign() and p.has(sp.sin, sp.cos) for p in e.atoms(sp.Pow))
-        return count <= (LONGEST // 3 if slow else LONGEST)
+        return g.count_operations([n]) <= (LONGEST // 3 if slow else LONGEST)
 
-    raw = expressions(equations.nodes.graph, nodes, equations.nodes.symbols)
-    counts = [equations.nodes.graph.count_operations([n]) for n in nodes]
-    simple = [
-        sp.simplify(e) if quick(e, n, count) else e for e, n, count in zip(raw, nodes, counts, strict=True)
-    ]
     # Plain symbols print in alphabetical order, declared ones grouped by kind.
-    plain = {s: sp.Symbol(name) for name, s in equations.nodes.symbols.items()}
-    return [e.xreplace(plain) for e in simple]
+    plain = {s: sp.Symbol(name) for name, s in symbols.items()}
+    raw = zip(expressions(g, nodes, symbols), nodes, strict=True)
+    return [(sp.simplify(e) if quick(e, n) else e).xreplace(plain) for e, n in raw]
 
 
 def _shown(equations: Equations, nodes: Sequence[int], full: bool) -> list[str]:

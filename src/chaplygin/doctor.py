@@ -13,9 +13,6 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import metadata
-from pathlib import Path
-
-__all__ = ["doctor"]
 
 REQUIRED = ("sympy", "numpy", "scipy", "Cython", "filelock", "platformdirs")
 OPTIONAL = ("matplotlib", "xarray", "tqdm")
@@ -81,13 +78,8 @@ def _processor() -> str:
         facts = json.loads(text)
     except ValueError:
         facts = {}
-    model = (
-        facts.get("model name")
-        or facts.get("brand")
-        or facts.get("CPU part")
-        or platform.processor()
-        or "unknown"
-    )
+    named = (facts.get(key) for key in ("model name", "brand", "CPU part"))
+    model = next(filter(None, named), platform.processor() or "unknown")
     flags = (facts.get("flags") or facts.get("Features") or "").split()
     features = [name for name in FEATURES if name in flags]
     return f"{model}, {cores()} cores" + (f", {' '.join(features)}" if features else "")
@@ -114,10 +106,9 @@ def _cache() -> str:
 
 
 def _runtime() -> str:
-    from chaplygin.runtime.model import core_available, require_core
+    from chaplygin.runtime.model import require_core
 
-    if not core_available():
-        require_core()  # raises an error that says why
+    require_core()
     from chaplygin.runtime._core import methods
 
     return f"compiled; methods {', '.join(methods())}"
@@ -152,12 +143,10 @@ def _private_cache() -> Iterator[None]:
     """Use an empty temporary cache."""
     before = os.environ.get("CHAPLYGIN_CACHE")
     with tempfile.TemporaryDirectory(prefix="chaplygin-", ignore_cleanup_errors=True) as folder:
-        Path(folder).chmod(0o700)
         os.environ["CHAPLYGIN_CACHE"] = folder
         try:
             yield
         finally:
-            if before is None:
-                del os.environ["CHAPLYGIN_CACHE"]
-            else:
+            del os.environ["CHAPLYGIN_CACHE"]
+            if before is not None:
                 os.environ["CHAPLYGIN_CACHE"] = before

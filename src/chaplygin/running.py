@@ -10,13 +10,12 @@ from argparse import Namespace
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from chaplygin.runtime.errors import FormError
+from chaplygin.runtime.errors import ChaplyginError, FormError
 from chaplygin.runtime.options import DEFAULTS
 
-from .commands import print_json, progress, table
+from .commands import duration, print_json, progress, table
 from .subject import Subject, SubjectError, find, form_options, meant
-
-__all__ = ["ensemble", "prepared", "run"]
+from .timing import best
 
 TIGHT = 1e-13
 """Tolerances of the reference run when no closed form is known."""
@@ -58,32 +57,27 @@ def run(arguments: Namespace) -> int:
 
             check_file(file)
     found, model, options, axis, preparation = prepared(arguments)
-    if arguments.path:
-        _plane(model, found, arguments.path_of)
+    plane = _plane(model, found, arguments.path_of) if arguments.path else None
     begin = time.perf_counter()
     solution = model.integrate(initial=found.initial, **options)
     seconds = time.perf_counter() - begin
     if seconds < 0.2:  # the first run includes warm-up
-        seconds = min(_timed(model, found, options) for _ in range(3))
+        seconds = best(lambda: model.integrate(initial=found.initial, **options))
     against, known = "", None
     if solution.success and not arguments.no_check:
         against, known = _reference(found, model, solution, options)
     drifts = _drifts(found, model, solution) if solution.success else []
     audit = _audit(solution) if solution.success else None
-    report = _Report(
-        found, solution, options, axis, against, known, drifts, audit, preparation, integration=seconds
-    )
+    report = _Report(found, solution, options, axis, against, known, drifts, audit, preparation, seconds)
     if arguments.json:
         print_json(_run_facts(report))
     else:
         _print_run(report)
     if not solution.success:
         return 1
-    if arguments.plot:
-        _picture(found, model, options, arguments.plot, None, arguments.json)
-    if arguments.path:
-        plane = _plane(model, found, arguments.path_of)
-        _picture(found, model, options, arguments.path, plane, arguments.json)
+    for file, axes in ((arguments.plot, None), (arguments.path, plane)):
+        if file:
+            _picture(found, model, options, file, axes, arguments.json)
     return 0
 
 
@@ -127,7 +121,7 @@ def _print_run(run: _Report) -> None:
     rejected = f", {solution.n_rejected} rejected" if solution.n_rejected else ""
     print(
         f"\n{solution.n_steps} steps{rejected}, {solution.nfev} evaluations\n"
-        f"prepared in {_duration(run.preparation)}, integrated in {_duration(run.integration)}"
+        f"prepared in {duration(run.preparation)}, integrated in {duration(run.integration)}"
     )
 
 
@@ -167,12 +161,6 @@ def _run_facts(run: _Report) -> dict[str, Any]:
     return facts
 
 
-def _timed(model: Any, found: Subject, options: dict[str, Any]) -> float:
-    begin = time.perf_counter()
-    model.integrate(initial=found.initial, **options)
-    return time.perf_counter() - begin
-
-
 def _ends(model: Any, solution: Any) -> dict[str, float]:
     names = [*model.states, *(name for name in model.declared if name in model.outputs)]
     return {name: float(solution[name][-1]) for name in names}
@@ -183,10 +171,14 @@ def _reference(
 ) -> tuple[str, dict[str, float] | None]:
     """Name and values of the reference: the closed form at the end, else the end of a run with tight tolerances."""
     with progress("computing the closed form" if found.solve else f"running at rtol = {TIGHT:g}"):
-        known = _exact(found, float(solution["t"][-1]))
+        known = found.exact(float(solution["t"][-1]))
         if known is not None:
             return CLOSED, known
-        return f"at rtol = {TIGHT:g}", _tight(found, model, options)
+        tight = {key: value for key, value in options.items() if key != "step"}
+        tight |= {"method": "dop853", "rtol": TIGHT, "atol": TIGHT, "max_steps": 1_000_000}
+        end = model.integrate(initial=found.initial, **tight)
+    known = {n: float(end[n][-1]) for n in model.states} if end.success else None
+    return f"at rtol = {TIGHT:g}", known
 
 
 def _end_states(model: Any, solution: Any, against: str, known: dict[str, float] | None) -> str:
@@ -204,20 +196,6 @@ def _end_states(model: Any, solution: Any, against: str, known: dict[str, float]
     if against != CLOSED and parted > PARTED:
         text += "\n  (the two runs have diverged: chaotic motion loses accuracy, its invariants do not)"
     return text
-
-
-def _exact(found: Subject, t: float) -> dict[str, float] | None:
-    try:
-        return found.exact(t)
-    except ValueError:  # the closed form does not apply to these numbers
-        return None
-
-
-def _tight(found: Subject, model: Any, options: dict[str, Any]) -> dict[str, float] | None:
-    tight = {key: value for key, value in options.items() if key != "step"}
-    tight |= {"method": "dop853", "rtol": TIGHT, "atol": TIGHT, "max_steps": 1_000_000}
-    reference = model.integrate(initial=found.initial, **tight)
-    return {n: float(reference[n][-1]) for n in model.states} if reference.success else None
 
 
 class Drift(NamedTuple):
@@ -250,8 +228,6 @@ def _conserved(found: Subject, model: Any) -> list[str]:
 
 def _audit(solution: Any) -> Any:
     """The audit of energy against power; None if the model does not have both."""
-    from chaplygin.runtime.errors import ChaplyginError
-
     try:
         return solution.audit()
     except ChaplyginError:
@@ -369,7 +345,7 @@ def _print_ensemble(facts: dict[str, Any]) -> None:
         f"{facts['trajectories']:,} trajectories of {facts['system']}, form {facts['form']}; scattered: "
         f"{', '.join(facts['scattered'])}"
     )
-    prepared, integrated = _duration(facts["preparation_seconds"]), _duration(facts["integration_seconds"])
+    prepared, integrated = duration(facts["preparation_seconds"]), duration(facts["integration_seconds"])
     rate = f"{facts['trajectories_per_second']:,.0f} trajectories per second"
     print(f"{facts['message']}; prepared in {prepared}, integrated in {integrated}: {rate}\n")
     rows = [("at the end", "mean", "std", "min", "max")]
@@ -451,15 +427,3 @@ def _to_scatter(wanted: str | None, found: Subject, initial: dict[str, Any], axi
                 f"it has {', '.join(known)}"
             )
     return names
-
-
-def _duration(seconds: float) -> str:
-    """Format a duration with three digits and a suitable unit.
-
-    >>> _duration(0.0000123)
-    '12.3 µs'
-    """
-    for scale, unit in ((1.0, "s"), (1e-3, "ms")):
-        if seconds >= scale:
-            return f"{seconds / scale:.3g} {unit}"
-    return f"{seconds * 1e6:.3g} µs"

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from chaplygin.codegen.declare.system import System
     from chaplygin.systems import Example
 
-__all__ = ["Subject", "SubjectError", "find", "form_options", "meant"]
-
-
 LARGEST = 2_000
 """Largest size of a catalogue system: larger ones take minutes to derive and gigabytes to compile."""
 
@@ -54,16 +51,15 @@ class Subject:
         """The closed form at time t by name; None if it is not known, or does not apply to these numbers."""
         if self.solve is None or any(self.inputs.values()):
             return None
-        values = self.solve([t - self.t_span[0]], self.parameters, self.initial)
+        try:
+            values = self.solve([t - self.t_span[0]], self.parameters, self.initial)
+        except ValueError:
+            return None
         return {name: float(value[0]) for name, value in values.items()}
 
     def changed(self, settings: Sequence[str]) -> Subject:
         """A copy with parameters, initial values and inputs changed by NAME=VALUE settings."""
-        tables = {
-            "parameters": dict(self.parameters),
-            "initial": dict(self.initial),
-            "inputs": dict(self.inputs),
-        }
+        tables: dict[str, Any] = {k: dict(getattr(self, k)) for k in ("parameters", "initial", "inputs")}
         system = self.system
         homes = {
             **{s.name: "parameters" for s in system.parameters},
@@ -80,9 +76,7 @@ class Subject:
                 tables[homes[name]][name] = float(value)
             except ValueError:
                 raise SubjectError(f"--set {setting}: {value!r} is not a number") from None
-        return replace(
-            self, parameters=tables["parameters"], initial=tables["initial"], inputs=tables["inputs"]
-        )
+        return replace(self, **tables)
 
 
 def meant(name: str, known: Iterable[str]) -> str:
@@ -137,17 +131,9 @@ def _from_catalogue(text: str, size: int | None) -> Subject:
 
 
 def _of(entry: Example, label: str) -> Subject:
-    return Subject(
-        label=label,
-        description=entry.description,
-        source=entry.source,
-        build=lambda: entry.system,
-        parameters=entry.parameters,
-        initial=entry.initial,
-        t_span=entry.t_span,
-        conserved=entry.conserved,
-        solve=entry.solve,
-    )
+    same = ("description", "source", "parameters", "initial", "t_span", "conserved", "solve")
+    given: dict[str, Any] = {name: getattr(entry, name) for name in same}
+    return Subject(label=label, build=lambda: entry.system, **given)
 
 
 def _from_file(path: str, name: str) -> Subject:

@@ -7,13 +7,11 @@ from argparse import Namespace
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .commands import print_json, progress, table
+from .commands import duration, print_json, progress, table
 from .subject import find
 
 if TYPE_CHECKING:
     from chaplygin.codegen.derive.equations import Equations
-
-__all__ = ["bench", "best", "lambdified", "rk4"]
 
 Field = Callable[[float, Any], list[float]]
 TOLERANCE = 1e-9
@@ -57,19 +55,6 @@ def lambdified(equations: Equations, parameters: Sequence[float]) -> Field:
     return solved
 
 
-def rk4(field: Field, y: Sequence[float], t0: float, h: float, steps: int) -> list[float]:
-    """The classical Runge-Kutta method in plain Python, over lists of floats."""
-    y = list(y)
-    for i in range(steps):
-        t = t0 + i * h
-        k1 = field(t, y)
-        k2 = field(t + h / 2, [a + h / 2 * b for a, b in zip(y, k1)])
-        k3 = field(t + h / 2, [a + h / 2 * b for a, b in zip(y, k2)])
-        k4 = field(t + h, [a + h * b for a, b in zip(y, k3)])
-        y = [a + h / 6 * (b + 2 * c + 2 * d + e) for a, b, c, d, e in zip(y, k1, k2, k3, k4)]
-    return y
-
-
 def best(function: Callable[[], object], seconds: float = 0.3) -> float:
     """The shortest time of one call, over calls that together take about `seconds` (at least one call)."""
     spent, shortest = 0.0, float("inf")
@@ -100,11 +85,9 @@ def bench(arguments: Namespace) -> int:
 
 
 def _row(facts: dict[str, Any]) -> tuple[str, ...]:
-    from .running import _duration
-
-    latency = [_duration(facts[key]) for key in ("derive_seconds", "compile_seconds", "rhs_seconds")]
+    latency = [duration(facts[key]) for key in ("derive_seconds", "compile_seconds", "rhs_seconds")]
     fast, slow = facts["compiled_seconds"], facts["scipy_seconds"]
-    runs = [_duration(fast), f"{facts['compiled_error']:.1e}", _duration(slow), f"{facts['scipy_error']:.1e}"]
+    runs = [duration(fast), f"{facts['compiled_error']:.1e}", duration(slow), f"{facts['scipy_error']:.1e}"]
     return (facts["system"], *latency, *runs, f"{slow / fast:,.0f}")
 
 

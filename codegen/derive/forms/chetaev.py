@@ -8,8 +8,6 @@ dy_j/dt = c_0j^b y_b + c_aj^b (dH/dy_a) y_b - X_j H + Q_j
 
 from __future__ import annotations
 
-import sympy as sp
-
 from ...declare.symbols import Velocity
 from ...declare.system import System
 from ...graph.differentiate import gradient
@@ -19,7 +17,7 @@ from ..equation_nodes import EquationNodes
 from ..implicit import Implicit
 from ..structure import structure_functions
 from .form import Form, constrained
-from .reduction import add_brackets, hessian, refuse_names
+from .reduction import add_brackets, hessian, new_symbols
 
 
 def derive(system: System) -> EquationNodes:
@@ -30,7 +28,7 @@ def derive(system: System) -> EquationNodes:
     nodes = system.nodes
     g, fields = nodes.graph.copy(), nodes.fields
     lagrangian, momenta = nodes.lagrangian(g), nodes.momenta(g)
-    names = momentum_symbols(system)
+    names = new_symbols(system, Velocity, (f"p_{v.name}" for v in system.velocities), "a momentum")
     y = tuple(g.symbol(s.name) for s in names)
     mass, right = _legendre(g, system, momenta, y)
     implicit: Implicit | None = None
@@ -71,13 +69,6 @@ def derive(system: System) -> EquationNodes:
 
 
 FORM = Form("chetaev", derive, constrained)
-
-
-def momentum_symbols(system: System) -> tuple[sp.Symbol, ...]:
-    """`p_<velocity>` for every velocity."""
-    names = [f"p_{v.name}" for v in system.velocities]
-    refuse_names(system, names, "a momentum")
-    return tuple(Velocity(name, real=True) for name in names)
 
 
 def _legendre(

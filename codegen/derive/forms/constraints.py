@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import sympy as sp
 
 from chaplygin.runtime.errors import FormError
 
-from ...declare.fields import numeric_matrix
+from ...declare.fields import are_constant, numeric_matrix
 from ...declare.points import example_point
 from ...declare.system import System
 from ...graph.differentiate import partials
 from ...graph.evaluate import evaluate
 from ...graph.graph import Graph, Node
 from ...graph.linear import choose_pivots, solve
-from ...graph.zero import are_zero
 from ..equation_nodes import EquationNodes
 from .reduction import Motion
 
@@ -41,11 +41,7 @@ class Permitted:
         """Whether the permitted velocities are affine in theta."""
         beta = list((self.permitted or {}).values())
         slopes = [n for column in partials(g, beta, self.theta) for n in column]
-        try:
-            still = g.substitute(slopes, dict.fromkeys(self.theta, g.zero))
-        except ZeroDivisionError:  # not differentiable at theta = 0, as with sqrt(theta_1^2 + theta_2^2)
-            return False
-        return are_zero(g, [g.sub(a, b) for a, b in zip(slopes, still, strict=True)], {})
+        return are_constant(g, slopes, self.theta, {})
 
     def axiom(self, g: Graph) -> str:
         """The note in the title for a nonlinear parametrization."""
@@ -53,15 +49,15 @@ class Permitted:
 
 
 def equations_of(
-    system: System, form: str, g: Graph, title: str, choice: Permitted, motion: Motion
+    system: System, form: str, g: Graph, title: str, choice: Permitted, motion: Motion, **more: Any
 ) -> EquationNodes:
-    """The `EquationNodes` of a motion in all coordinates and the independent velocities."""
+    """The `EquationNodes` of a motion in all coordinates and the independent velocities; `more` are further fields."""
     return EquationNodes(
         system=system,
         form=form,
         options=choice.options,
         graph=g,
-        title=title,
+        title=title + choice.axiom(g),
         velocities=choice.velocities,
         velocity_nodes=choice.theta,
         rates=tuple(motion.rates),
@@ -70,6 +66,7 @@ def equations_of(
         declared=choice.declared,
         residuals_nodes=choice.residuals,
         pivots=choice.pivots,
+        **more,
     )
 
 
@@ -92,9 +89,8 @@ def impose(g: Graph, system: System, form: str, wanted: Sequence[sp.Symbol] | No
     if not system.constraints:
         if wanted is not None:
             raise FormError(f"{form}: {system.name!r} has no constraints; omit the option independent")
-        return Permitted(
-            system.velocities, nodes.eta, None, dict(zip(system.velocities, nodes.eta, strict=True))
-        )
+        declared = dict(zip(system.velocities, nodes.eta, strict=True))
+        return Permitted(system.velocities, nodes.eta, None, declared)
     kept = _independent(system, form, wanted)
     resolved, pivots = _resolve(g, system, form, kept)
     return Permitted(

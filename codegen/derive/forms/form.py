@@ -51,9 +51,8 @@ class Form:
     def failing(self, system: System) -> str | None:
         """The hypothesis that fails for a system, as far as its declaration shows it; None if all hold."""
         if system.contacts and not self.contacts:
-            return (
-                f"'no dry friction' fails (contacts are given: {', '.join(c.name for c in system.contacts)})"
-            )
+            names = ", ".join(c.name for c in system.contacts)
+            return f"'no dry friction' fails (contacts are given: {names})"
         if system.multipliers and not self.multipliers:
             return (
                 "'no multiplier is needed' fails (an output, event or contact contains the multiplier "

@@ -20,12 +20,10 @@ from ...declare.system import System
 from ...graph.differentiate import partials
 from ...graph.graph import Graph, Node
 from ..equation_nodes import EquationNodes
-from ..structure import recognise
+from ..structure import generic_points, recognised
 from .constraints import equations_of, impose
 from .form import Form
-from .reduction import Balance, balance, project
-
-Symbols = dict[tuple[int, int, int], Node]
+from .reduction import balance, project
 
 
 def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> EquationNodes:
@@ -36,15 +34,13 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
     Hypothesis: as many velocities as coordinates (the coframe needs the inverse of the fields' matrix).
     """
     g = system.nodes.graph.copy()
-    law = balance(g, system, brackets=False)
-    forces = list(law.forces)
+    momenta, forces = balance(g, system, brackets=False)
     for (a, j, b), gamma in three_index_symbols(g, system).items():
-        term = g.mul(gamma, law.momenta[b])
+        term = g.mul(gamma, momenta[b])
         forces[j] = g.sub(forces[j], term if a < 0 else g.mul(term, system.nodes.eta[a]))
     choice = impose(g, system, "hamel", independent)
-    motion = project(g, system, Balance(law.momenta, forces), choice.theta, choice.permitted)
+    motion = project(g, system, (momenta, forces), choice.theta, choice.permitted)
     title = "Boltzmann-Hamel equations, d/dt dL/d eta_j - X_j L + gamma_aj^b eta_a dL/d eta_b = Q_j"
-    title += choice.axiom(g)
     return equations_of(system, "hamel", g, title, choice, motion)
 
 
@@ -56,7 +52,7 @@ def _refusal(system: System) -> str | None:
 FORM = Form("hamel", derive, _refusal, contacts=True)
 
 
-def three_index_symbols(g: Graph, system: System) -> Symbols:
+def three_index_symbols(g: Graph, system: System) -> dict[tuple[int, int, int], Node]:
     """gamma_aj^b as {(a, j, b): node}, nonzero entries only; a = -1 is time."""
     fields, k = system.nodes.fields, len(system.velocities)
     if fields.are_rates():
@@ -68,25 +64,18 @@ def three_index_symbols(g: Graph, system: System) -> Symbols:
     coframe = [[g.neg(g.dot(row, fields.drift)), *row] for row in inverse]
     basis = [[g.one, *fields.drift], *([g.zero, *field] for field in fields.along)]
     variables = [fields.time, *fields.coordinates]
-    flat = [n for row in coframe for n in row]
-    slopes = partials(g, flat, variables)  # slopes[r][b * (k + 1) + s] = d A_bs / dx_r
-    symbols: Symbols = {}
+    slopes = partials(
+        g, [n for row in coframe for n in row], variables
+    )  # slopes[r][b * (k + 1) + s] = d A_bs / dx_r
+    symbols = {}
     for b in range(k):
-        start = b * (k + 1)
-        curl = [
-            [g.sub(slopes[r][start + s], slopes[s][start + r]) for s in range(k + 1)] for r in range(k + 1)
-        ]
-        for a in range(k + 1):
-            along = [g.dot([curl[r][s] for r in range(k + 1)], basis[a]) for s in range(k + 1)]
+        start, every = b * (k + 1), range(k + 1)
+        curl = [[g.sub(slopes[r][start + s], slopes[s][start + r]) for s in every] for r in every]
+        for a in every:
+            along = [g.dot([curl[r][s] for r in every], basis[a]) for s in every]
             for j in range(1, k + 1):
                 node = g.dot(along, basis[j])
                 if a != j and node != g.zero:
                     symbols[a - 1, j - 1, b] = node
-    return _simplified(g, system, symbols)
-
-
-def _simplified(g: Graph, system: System, symbols: Symbols) -> Symbols:
-    """The nonzero symbols, with constants recognised."""
-    keys = list(symbols)
-    nodes = recognise(g, system, [symbols[key] for key in keys])
-    return {key: node for key, node in zip(keys, nodes, strict=True) if node != g.zero}
+    nodes = recognised(g, system, list(symbols.values()), generic_points(system))
+    return {key: node for key, node in zip(symbols, nodes, strict=True) if node != g.zero}

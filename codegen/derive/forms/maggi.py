@@ -31,7 +31,6 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
     choice = impose(g, system, "maggi", independent)
     motion = project(g, system, balance(g, system), choice.theta, choice.permitted)
     title = "Maggi's equations, b_pi (d/dt dL0/d eta_p - c_qp^r eta_q dL0/d eta_r - X_p L0 - Q_p) = 0"
-    title += choice.axiom(g)
     return equations_of(system, "maggi", g, title, choice, motion)
 
 

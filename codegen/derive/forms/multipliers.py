@@ -11,19 +11,20 @@ the friction forces (`codegen.derive.friction`) and the accelerations (`codegen.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import sympy as sp
 
 from chaplygin.runtime.errors import FormError
 
-from ...declare.symbols import Coordinate, Rate, rate
+from ...declare.symbols import Coordinate, rate
 from ...declare.system import System
 from ...graph.differentiate import forward
 from ...graph.graph import Graph, Node
 from ...graph.linear import LDL, MASS_THRESHOLD, UNROLLED_VELOCITIES, diagonal_sizes, limit, schur_complement
 from ..equation_nodes import EquationNodes
 from ..friction import Friction, multiplier_symbols
-from .constraints import impose, residuals
+from .constraints import Permitted, equations_of, impose, residuals
 from .form import Form
 from .reduction import Motion, balance, project
 
@@ -55,22 +56,19 @@ def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = Non
     for a, v in enumerate(system.velocities):
         if any(row[a] != g.zero for row in rows):
             named[f"reaction_{v.name}"] = reactions[a]
-    for x in _released(system, release):
+    released = _released(system, release)
+    for x in released:
         named[f"reaction_{x.name}"] = _holding(g, system, x, multipliers)
-    return EquationNodes(
-        system=system,
-        form="multipliers",
-        options={"release": tuple(x.name for x in _released(system, release))},
-        graph=g,
-        title="Equations with multipliers, d/dt dL/d eta_a - ... - X_a L - Q_a = A_sa lambda_s",
-        velocities=system.velocities,
-        velocity_nodes=nodes.eta,
-        rates=tuple(motion.rates),
-        mass=tuple(map(tuple, motion.mass)),
-        force=tuple(g.add(f, r) for f, r in zip(motion.force, reactions, strict=True)),
-        declared=dict(zip(system.velocities, nodes.eta, strict=True)),
-        residuals_nodes=residuals(g, system, {}),
-        pivots=pivots,
+    declared = dict(zip(system.velocities, nodes.eta, strict=True))
+    options = {"release": tuple(x.name for x in released)}
+    force = [g.add(f, r) for f, r in zip(motion.force, reactions, strict=True)]
+    return equations_of(
+        system,
+        "multipliers",
+        g,
+        "Equations with multipliers, d/dt dL/d eta_a - ... - X_a L - Q_a = A_sa lambda_s",
+        Permitted(system.velocities, nodes.eta, None, declared, pivots, residuals(g, system, {}), options),
+        replace(motion, force=force),
         multiplier_nodes=tuple(multipliers),
         reaction_nodes=named,
         # Integrals hold on the constraints only.
@@ -135,14 +133,11 @@ def _holding(g: Graph, system: System, x: sp.Symbol, multipliers: Sequence[Node]
     The reactions R_a conjugate to eta_a are the components X_a . F of a covector F; F_x is its component along x,
     unique where the rates of all coordinates are velocities of the system.
     """
-    nodes = system.nodes
-    held = rate(x)
-    for a, v in enumerate(system.velocities):
-        column = [nodes.fields.along[a][i] for i in range(len(system.coordinates))]
-        place = system.coordinates.index(x)
-        alone = all(f == (g.one if i == place else g.zero) for i, f in enumerate(column))
-        others = all(nodes.fields.along[b][place] == g.zero for b in range(len(system.velocities)) if b != a)
-        if (isinstance(v, Rate) and v == held) or (alone and others):
+    nodes, place = system.nodes, system.coordinates.index(x)
+    for a, (v, field) in enumerate(zip(system.velocities, nodes.fields.along, strict=True)):
+        alone = all(f == (g.one if i == place else g.zero) for i, f in enumerate(field))
+        others = all(other[place] == g.zero for b, other in enumerate(nodes.fields.along) if b != a)
+        if v == rate(x) or (alone and others):
             node = g.dot([row[a] for row in nodes.constraint_rows], multipliers)
             if node == g.zero:
                 raise FormError(f"multipliers: release: no constraint of {system.name!r} holds {x}")

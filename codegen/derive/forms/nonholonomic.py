@@ -12,12 +12,13 @@ index 0 extend it to affine and time-dependent constraints.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sympy as sp
 
+from ...declare.fields import Fields
 from ...declare.system import System
-from ...graph.differentiate import forward, gradient, partials
+from ...graph.differentiate import gradient, partials
 from ...graph.graph import Graph, Node
 from ..equation_nodes import EquationNodes
 from ..structure import structure_functions
@@ -35,16 +36,14 @@ def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> Eq
 
     Hypothesis: the independent velocities determine the others.
     """
-    nodes = system.nodes
-    g = nodes.graph.copy()
+    g = system.nodes.graph.copy()
     choice = impose(g, system, "nonholonomic", independent)
-    permitted = choice.permitted or dict(zip(nodes.eta, nodes.eta, strict=True))
     if choice.affine(g):
         motion = _motion(g, system, choice, Permission.of(g, system, choice))
         title = "Ghori's equations, d/dt dL/d theta_i - Y_i L + (K_ji^p theta_j + K_0i^p) m_p = b_pi Q_p"
     else:
-        motion = project(g, system, balance(g, system), choice.theta, permitted)
-        title = "Ghori's equations (2.3), b_pi = d beta_p/d theta_i" + choice.axiom(g)
+        motion = project(g, system, balance(g, system), choice.theta, choice.permitted)
+        title = "Ghori's equations (2.3), b_pi = d beta_p/d theta_i"
     return equations_of(system, "nonholonomic", g, title, choice, motion)
 
 
@@ -53,12 +52,11 @@ FORM = Form("nonholonomic", derive, contacts=True)
 
 @dataclass(frozen=True)
 class Permission:
-    """Permitted velocities eta_p = b_p0 + b_pi theta_i and their fields: `slopes[i][p]` = b_pi, `fields[i]` = Y_i."""
+    """Permitted velocities eta_p = b_p0 + b_pi theta_i and their fields Y_0, Y_i: `slopes[i][p]` = b_pi."""
 
     offsets: list[Node]
     slopes: list[list[Node]]
-    drift: list[Node]
-    fields: list[list[Node]]
+    fields: Fields
 
     @classmethod
     def of(cls, g: Graph, system: System, choice: Permitted) -> Permission:
@@ -68,24 +66,17 @@ class Permission:
         offsets = g.substitute(beta, zeros)
         # At theta = 0, because an affine beta can be written so that its slopes seem to depend on theta.
         slopes = [g.substitute(column, zeros) for column in partials(g, beta, choice.theta)]
-        matrix = system.nodes.fields.matrix()
-        drift = [
-            g.add(d, g.dot(row, offsets)) for d, row in zip(system.nodes.fields.drift, matrix, strict=True)
-        ]
-        return cls(offsets, slopes, drift, [[g.dot(row, b) for row in matrix] for b in slopes])
-
-    def direction(self, system: System, i: int, g: Graph) -> dict[Node, Node]:
-        """The direction of Y_i; i = -1 is Y_0."""
-        components = self.drift if i < 0 else self.fields[i]
-        moves = dict(zip(system.nodes.fields.coordinates, components, strict=True))
-        return {**moves, system.nodes.fields.time: g.one} if i < 0 else moves
+        free = system.nodes.fields
+        drift = tuple(free.velocity(g, offsets))
+        along = tuple(tuple(g.dot(row, b) for row in free.matrix()) for b in slopes)
+        return cls(offsets, slopes, replace(free, drift=drift, along=along))
 
 
 def bracket_coefficients(
     g: Graph, system: System, permission: Permission
 ) -> dict[tuple[int, int], list[Node]]:
     """K_ji^p as {(j, i): [node for p]}; j = -1 is the index 0."""
-    k, n = len(permission.slopes), len(system.nodes.eta)
+    k, fields = len(permission.slopes), permission.fields
     structure = structure_functions(g, system)
     table: dict[tuple[int, int], list[Node]] = {}
     for i in range(k):
@@ -94,9 +85,8 @@ def bracket_coefficients(
                 continue
             b_i = permission.slopes[i]
             b_j = permission.offsets if j < 0 else permission.slopes[j]
-            first = forward(g, b_j, permission.direction(system, i, g))
-            second = forward(g, b_i, permission.direction(system, j, g))
-            entry = [g.sub(a, b) for a, b in zip(first, second, strict=True)]
+            moved = zip(fields.apply(g, i, b_j), fields.apply(g, j, b_i), strict=True)
+            entry = [g.sub(a, b) for a, b in moved]
             for (q, r), constants in structure.items():
                 if q < 0:
                     weight = b_i[r] if j < 0 else g.zero
@@ -106,26 +96,20 @@ def bracket_coefficients(
                     entry[p] = g.sub(entry[p], g.mul(c, weight))
             if any(node != g.zero for node in entry):
                 table[j, i] = entry
-    assert all(len(entry) == n for entry in table.values())
     return table
 
 
 def _motion(g: Graph, system: System, choice: Permitted, permission: Permission) -> Motion:
-    nodes = system.nodes
-    theta, fields = choice.theta, nodes.fields
+    nodes, theta, fields = system.nodes, choice.theta, permission.fields
     permitted = choice.permitted or {}
     free = nodes.lagrangian(g)
     lagrangian, *momenta = g.substitute([free, *gradient(g, free, nodes.eta)], permitted)
-    rates = [
-        g.add(d, g.dot([y[s] for y in permission.fields], theta)) for s, d in enumerate(permission.drift)
-    ]
+    rates = fields.velocity(g, theta)
     slopes = gradient(g, lagrangian, [*theta, *fields.coordinates])
     by_theta, by_x = slopes[: len(theta)], slopes[len(theta) :]
     external = g.substitute(nodes.forces, permitted)
-    forces = [
-        g.add(g.dot(y, by_x), g.dot(b, external))
-        for y, b in zip(permission.fields, permission.slopes, strict=True)
-    ]
+    pairs = zip(fields.along, permission.slopes, strict=True)
+    forces = [g.add(g.dot(y, by_x), g.dot(b, external)) for y, b in pairs]
     for (j, i), entry in bracket_coefficients(g, system, permission).items():
         term = g.dot(entry, momenta)
         forces[i] = g.sub(forces[i], term if j < 0 else g.mul(term, theta[j]))

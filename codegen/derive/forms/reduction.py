@@ -5,50 +5,43 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import sympy as sp
+
 from chaplygin.runtime.errors import FormError
 
 from ...declare.system import System
 from ...graph.differentiate import forward, gradient, partials
 from ...graph.graph import Graph, Node
-from ..structure import structure_functions
+from ..structure import Structure, structure_functions
 from .form import misfit
 
-Structure = Mapping[tuple[int, int], Sequence[tuple[int, Node]]]
-"""c_ab^i for a < b (a = -1: X_0) as {(a, b): [(i, node), ...]}."""
 
-
-def refuse_names(system: System, names: Iterable[str], what: str) -> None:
-    """Raise FormError if the system uses a name that the form needs for `what`."""
-    taken = {s.name for s in system.all_symbols()}
+def new_symbols(
+    system: System, kind: type[sp.Symbol], names: Iterable[str], what: str
+) -> tuple[sp.Symbol, ...]:
+    """The symbols that a form needs for `what`. Raises FormError if the system uses one of the names."""
+    names, taken = tuple(names), {s.name for s in system.all_symbols()}
     for name in names:
         if name in taken:
             raise FormError(
                 f"{system.name!r} uses the name {name!r}, which the form needs for {what}; rename it"
             )
+    return tuple(kind(name, real=True) for name in names)
 
 
-@dataclass(frozen=True)
-class Balance:
-    """d p_j / dt = force_j, for every velocity of the system.
+def balance(g: Graph, system: System, brackets: bool = True) -> tuple[list[Node], list[Node]]:
+    """The momenta and forces of the Poincaré-Chetaev balance d p_j / dt = force_j, for every velocity of the system.
 
-    p_j = dL/d eta_j;  force_j = (c_0j^b + c_aj^b eta_a) p_b + X_j L + Q_j.
+    p_j = dL/d eta_j;  force_j = (c_0j^b + c_aj^b eta_a) p_b + X_j L + Q_j; `brackets=False` omits the terms in c.
     """
-
-    momenta: list[Node]
-    forces: list[Node]
-
-
-def balance(g: Graph, system: System, brackets: bool = True) -> Balance:
-    """The Poincaré-Chetaev balance of momenta; `brackets=False` omits the structure functions (c = 0)."""
-    nodes = system.nodes
-    fields, eta = nodes.fields, nodes.eta
+    nodes, fields, eta = system.nodes, system.nodes.fields, system.nodes.eta
     lagrangian = nodes.lagrangian(g)
     slopes = gradient(g, lagrangian, [*eta, *fields.coordinates])
     momenta, by_x = slopes[: len(eta)], slopes[len(eta) :]
     forces = [g.add(g.dot(field, by_x), q) for field, q in zip(fields.along, nodes.forces, strict=True)]
     if brackets:
         add_brackets(g, forces, structure_functions(g, system), momenta, eta)
-    return Balance(momenta, forces)
+    return momenta, forces
 
 
 def add_brackets(
@@ -95,21 +88,27 @@ def momentum_equations(
     forces: Sequence[Node],
     theta: Sequence[Node],
     flow: Mapping[Node, Node],
+    beta: Sequence[Node] | None = None,
 ) -> tuple[list[list[Node]], list[Node]]:
     """d p_i/dt = force_i as M theta' = f: the lower triangle of M, and f.
 
-    M_ij = dp_i/d theta_j; f is the force minus the derivative of p along the flow at fixed theta, in one sweep.
+    M_ij = dp_i/d theta_j; f is the force minus the derivative of p along the flow at fixed theta, in one sweep. With
+    eta = `beta`(t, x, theta) both are projected on the b_i = d beta / d theta_i.
     """
     bias = forward(g, momenta, flow)
     columns = partials(g, momenta, theta)
-    mass = [[columns[j][i] for j in range(i + 1)] for i in range(len(theta))]
-    return mass, [g.sub(f, d) for f, d in zip(forces, bias, strict=True)]
+    rest = [g.sub(f, d) for f, d in zip(forces, bias, strict=True)]
+    if beta is None:
+        return [[columns[j][i] for j in range(i + 1)] for i in range(len(theta))], rest
+    permits = partials(g, beta, theta)
+    mass = [[g.dot(b, columns[j]) for j in range(i + 1)] for i, b in enumerate(permits)]
+    return mass, [g.dot(b, rest) for b in permits]
 
 
 def project(
     g: Graph,
     system: System,
-    law: Balance,
+    law: tuple[Sequence[Node], Sequence[Node]],
     theta: Sequence[Node],
     permitted: Mapping[Node, Node] | None = None,
 ) -> Motion:
@@ -118,21 +117,13 @@ def project(
     b_pi (d p_p/dt - force_p) = 0 with b_pi = d beta_p / d theta_i; p is taken before the constraints are imposed and
     evaluated on them. `permitted` maps eta to beta; without it eta = theta.
     """
-    nodes = system.nodes
-    fields = nodes.fields
+    nodes, fields = system.nodes, system.nodes.fields
     rates = fields.velocity(g, nodes.eta)
-    momenta, forces = law.momenta, law.forces
+    momenta, forces = law
+    beta = None
     if permitted:
         n, k = len(rates), len(momenta)
         moved = g.substitute([*rates, *momenta, *forces], permitted)
         rates, momenta, forces = moved[:n], moved[n : n + k], moved[n + k :]
-    flow = fields.flow(g, rates)
-    if not permitted:
-        return Motion(rates, *momentum_equations(g, momenta, forces, theta, flow))
-    bias = forward(g, momenta, flow)
-    columns = partials(g, momenta, theta)
-    rest = [g.sub(f, d) for f, d in zip(forces, bias, strict=True)]
-    beta = [permitted[e] for e in nodes.eta]
-    permits = partials(g, beta, theta)  # permits[i][p] = b_pi
-    mass = [[g.dot(permits[i], columns[j]) for j in range(i + 1)] for i in range(len(theta))]
-    return Motion(rates, mass, [g.dot(b, rest) for b in permits])
+        beta = [permitted[e] for e in nodes.eta]
+    return Motion(rates, *momentum_equations(g, momenta, forces, theta, fields.flow(g, rates), beta))

@@ -23,11 +23,12 @@ from ...graph.differentiate import gradient
 from ...graph.graph import Graph, Node
 from ...graph.linear import LDL
 from ...graph.to_sympy import expressions
-from ..cyclic import cyclic_velocities, failing_condition, vanishes
+from ...graph.zero import are_zero
+from ..cyclic import cyclic_velocities, failing_condition
 from ..equation_nodes import EquationNodes
 from ..structure import structure_functions
 from .form import Form, constrained, misfit
-from .reduction import add_brackets, hessian, momentum_equations, refuse_names
+from .reduction import add_brackets, hessian, momentum_equations, new_symbols
 
 
 def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> EquationNodes:
@@ -42,7 +43,8 @@ def derive(system: System, ignore: Sequence[sp.Symbol] | None = None) -> Equatio
     nodes = system.nodes
     g, fields = nodes.graph.copy(), nodes.fields
     gone = _ignored(g, system, ignore)
-    constants = _constants(system, gone)
+    names = [f"a_{system.velocities[r].name}" for r in gone]
+    constants = new_symbols(system, Parameter, names, "a cyclic momentum")
     reduced = _reduced(g, system, gone, [g.symbol(s.name) for s in constants])
     rates, mass, force = _equations(g, system, reduced)
     # The user's outputs and events keep the coordinates that they need.
@@ -144,12 +146,12 @@ def reduced_system(eqs: EquationNodes) -> System:
                     f"{system.name!r}: hypothesis 'the remaining displacements close' fails: [{first}, "
                     f"X_{system.velocities[b]}] has a component along X_{system.velocities[i]}"
                 )
+    symbols = eqs.symbols
     for i in eqs.kept or ():
-        if not vanishes(g, system, [system.nodes.fields.along[r][i] for r in gone]):
+        if not are_zero(g, [system.nodes.fields.along[r][i] for r in gone], symbols):
             raise FormError(
                 f"{system.name!r}: the coordinate {system.coordinates[i]} is moved by a cyclic velocity"
             )
-    symbols = eqs.symbols
     (routhian,) = expressions(g, [eqs.routhian], symbols)
     free = routhian.subs(dict.fromkeys(eqs.velocities, 0))
     expressed = dict(zip(eqs.declared, expressions(g, list(eqs.declared.values()), symbols), strict=True))
@@ -160,9 +162,7 @@ def reduced_system(eqs: EquationNodes) -> System:
 
     outputs = {n: own(e) for n, e in system.outputs.items()}
     remaining = {*eqs.coordinates, *eqs.velocities, *system.parameters, *system.inputs, *outputs}
-    reduced: Any = {
-        s: v for s, v in system.example.items() if s in eqs.coordinates or s not in system.coordinates
-    }
+    dropped = {*system.coordinates, *system.velocities} - {*eqs.coordinates, *eqs.velocities}
     return System(
         f"{system.name}_reduced",
         kinematics={x: system.kinematics[x] for x in eqs.coordinates},
@@ -172,7 +172,7 @@ def reduced_system(eqs: EquationNodes) -> System:
         outputs=outputs,
         units={s: text for s, text in system.units.items() if s in remaining},
         descriptions={s: text for s, text in system.descriptions.items() if s in remaining},
-        example={s: v for s, v in reduced.items() if s not in [system.velocities[r] for r in gone]},
+        example={s: v for s, v in system.example.items() if s not in dropped},
     )
 
 
@@ -205,12 +205,6 @@ def _ignored(g: Graph, system: System, wanted: Sequence[sp.Symbol] | None) -> li
         advice = ": every velocity is cyclic; name those to eliminate with ignore=[...]"
         raise misfit("routh", system, "a velocity remains", advice)
     return sorted(set(found))
-
-
-def _constants(system: System, gone: Sequence[int]) -> tuple[sp.Symbol, ...]:
-    names = [f"a_{system.velocities[r].name}" for r in gone]
-    refuse_names(system, names, "a cyclic momentum")
-    return tuple(Parameter(name, real=True) for name in names)
 
 
 def _eliminate(

@@ -30,7 +30,7 @@ from ..equation_nodes import EquationNodes
 from .constraints import Permitted, impose
 from .form import Form, misfit
 from .nonholonomic import Permission, bracket_coefficients
-from .reduction import hessian, momentum_equations, refuse_names
+from .reduction import hessian, momentum_equations, new_symbols
 
 BRANCH_END = Fraction(1, 10**10)
 """eta_1^2 below this fraction of what the energy allows counts as zero: x_1 no longer parametrizes the motion."""
@@ -51,26 +51,26 @@ def derive(
     constraints are linear and homogeneous, no forces besides the potential; (iii) eta_1 keeps its sign (the run ends
     with the status `singular` where it vanishes); (iv) L is of second degree in the velocities.
     """
-    nodes = system.nodes
     if branch not in (1, -1):
         raise FormError(f"whittaker: branch is {branch!r}; it must be the sign of eta_1, 1 or -1")
-    g, fields = nodes.graph.copy(), nodes.fields
+    nodes, g, fields = system.nodes, system.nodes.graph.copy(), system.nodes.fields
     _steady(g, system)
+    constants = new_symbols(system, Parameter, ["h"], "the energy")
     place, first = _leading(g, system, along)
     choice = _permitted(g, system, first, independent)
     permission = Permission.of(g, system, choice)
     _homogeneous(g, system, choice, permission)
-    primes = _prime_symbols(system, choice)
+    names = [f"{v.name}_prime" for v in choice.velocities[1:]]
+    primes = new_symbols(system, Velocity, names, "a state of the form")
     reduced = _reduced(g, system, first, branch, permission, [g.symbol(s.name) for s in primes])
     rates, mass, force = _equations(g, system, permission, reduced)
     theta = reduced.theta
     speed = g.mul(g.const(branch), g.call("sqrt", g.div(reduced.total, reduced.tau)))
     (still,) = g.substitute([reduced.tau], dict.fromkeys(theta[1:], g.zero))
     kept = tuple(i for i in range(len(rates)) if i != place)
-    declared = {choice.velocities[0]: speed}
-    declared |= {v: g.mul(speed, t) for v, t in zip(choice.velocities[1:], theta[1:], strict=True)}
+    declared = {v: g.mul(speed, t) for v, t in zip(choice.velocities, theta, strict=True)}
     declared |= {v: g.mul(speed, n) for v, n in zip(system.velocities, reduced.permitted, strict=True)}
-    energy = _energy(g, system, choice)
+    (energy,) = g.substitute([nodes.energy(g)], choice.permitted or {})
     passage = g.div(g.one, speed)  # dt/dx_1
     largest = g.add(g.call("abs", reduced.energy), g.call("abs", reduced.level))
     one, *others = choice.theta
@@ -94,7 +94,7 @@ def derive(
             (still, limit(g, reduced.tau, BRANCH_END)),
         ),
         kept=kept,
-        parameters=(Parameter("h", real=True),),
+        parameters=constants,
         independent=system.coordinates[place],
         initial_nodes=(
             *(fields.coordinates[i] for i in kept),
@@ -151,7 +151,7 @@ def _equations(
     k = len(theta)
     slopes = gradient(g, reduced.lagrangian, [*theta[1:], *x])
     by_theta, by_x = slopes[: k - 1], slopes[k - 1 :]
-    forces = [g.dot(permission.fields[m], by_x) for m in range(1, k)]
+    forces = [g.dot(permission.fields.along[m], by_x) for m in range(1, k)]
     for (j, m), entry in bracket_coefficients(g, system, permission).items():
         if m > 0 and j >= 0:
             forces[m - 1] = g.sub(forces[m - 1], g.mul(g.dot(entry, reduced.momenta), theta[j]))
@@ -179,7 +179,6 @@ def _steady(g: Graph, system: System) -> None:
     if driven:
         why = f" (the potential contains the input {driven[0]})"
         raise misfit("whittaker", system, "nothing depends on time", why)
-    refuse_names(system, ["h"], "the energy")
 
 
 def _leading(g: Graph, system: System, along: sp.Symbol | str | None) -> tuple[int, int]:
@@ -238,12 +237,6 @@ def _homogeneous(g: Graph, system: System, choice: Permitted, permission: Permis
         raise misfit("whittaker", system, "more than one degree of freedom", why)
 
 
-def _prime_symbols(system: System, choice: Permitted) -> tuple[sp.Symbol, ...]:
-    names = [f"{v.name}_prime" for v in choice.velocities[1:]]
-    refuse_names(system, names, "a state of the form")
-    return tuple(Velocity(name, real=True) for name in names)
-
-
 def _parts(g: Graph, system: System, ratios: Sequence[Node]) -> tuple[Node, Node, Node]:
     """T2 and T1 at the ratios, and T0 - V."""
     nodes = system.nodes
@@ -255,13 +248,6 @@ def _parts(g: Graph, system: System, ratios: Sequence[Node]) -> tuple[Node, Node
     linear = g.dot(g.substitute(slopes, zeros), ratios)
     (value,) = g.substitute([lagrangian], dict(zip(nodes.eta, ratios, strict=True)))
     plain = linear == g.zero and level == g.zero
-    return (value if plain else _quadratic(g, second, ratios)), linear, level
-
-
-def _quadratic(g: Graph, matrix: Sequence[Sequence[Node]], v: Sequence[Node]) -> Node:
-    return g.div(g.dot(v, [g.dot(row, v) for row in matrix]), g.two)
-
-
-def _energy(g: Graph, system: System, choice: Permitted) -> Node:
-    """h = T2 - T0 + V in the declared variables, on the permitted velocities."""
-    return g.substitute([system.nodes.energy(g)], choice.permitted or {})[0]
+    if not plain:
+        value = g.div(g.dot(ratios, [g.dot(row, ratios) for row in second]), g.two)
+    return value, linear, level
