@@ -286,8 +286,6 @@ def test_copies_keep_inputs_modes_and_a_terminal_event(run: Any) -> None:
 
 def test_a_contact_that_sticks_after_a_restore_breaks_at_either_limit() -> None:
     """The block on a belt that runs backward sticks and breaks at the lower limit, also if it slipped before."""
-    import chaplygin as cg
-
     block = cg.example("block_on_belt")
     model, parameters = block.system.compile(), {**block.parameters, "V": -block.parameters["V"]}
     modes = model.integrate((0, 8), block.initial, parameters).modes

@@ -47,12 +47,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def build(
-    sources: Sources,
-    *,
-    key: str,
-    reproducible: bool = True,
-    tuned: bool = True,
-    inline: bool = True,
+    sources: Sources, *, key: str, reproducible: bool = True, tuned: bool = True, inline: bool = True
 ) -> Path:
     """Return the compiled form of `sources` from the cache, or compile it and store it there under `key`.
 
@@ -69,12 +64,7 @@ def build(
 
 
 def make(
-    sources: Sources,
-    *,
-    key: str,
-    reproducible: bool = True,
-    tuned: bool = True,
-    inline: bool = True,
+    sources: Sources, *, key: str, reproducible: bool = True, tuned: bool = True, inline: bool = True
 ) -> Path:
     """As `build`, for a caller that holds the lock of `key` and knows that the entry is missing."""
     compiler = cache.cached_compiler()

@@ -15,12 +15,10 @@ from .cython_module import module_files
 from .dependencies import dependency_files
 from .folder import with_headers, write
 
-Target = Callable[[Program, str], dict[str, str]]
-
 DEFAULT = ("c", "lanes", "cython", "dependencies")
 """What `emit` and `compile` print; a model is compiled from these."""
 
-TARGETS: dict[str, Target] = {
+TARGETS: dict[str, Callable[[Program, str], dict[str, str]]] = {
     "c": core_files,
     "lanes": lane_files,
     "cython": module_files,
