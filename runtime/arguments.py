@@ -79,6 +79,11 @@ def array(what: str, value: Any) -> Array:
         raise ArgumentError(f"{what} is not an array of real numbers: {error}") from error
 
 
+def wide(values: Array) -> Array:
+    """(n,) as one column (n, 1); (n, N) as it is."""
+    return values[:, None] if values.ndim == 1 else values
+
+
 def unchanged(what: str, value: Any) -> NDArray[Any]:
     """An array of plain numbers of any type unchanged; anything else converted by `array`."""
     plain = type(value) is np.ndarray and value.dtype.kind in "biuf"

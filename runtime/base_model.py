@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import arguments
-from .arguments import Array
+from .arguments import Array, wide
 from .errors import ArgumentError
-from .initial import InitialStates, wide
+from .initial import InitialStates
 from .options import STEPPER, RunKeywords, of_call, shown
 
 if TYPE_CHECKING:
@@ -186,14 +186,12 @@ class BaseModel(InitialStates):
         """A stepper that starts at t0, x0, p, with inputs and options that have been checked."""
         raise NotImplementedError
 
-    def evaluate(self, t: Any, y: Any, p: Any, u: Any = ()) -> dict[str, Any]:
-        """Every state, declared variable, output, reaction, invariant and residual by name.
+    def jvp(self, t: Any, y: Any, p: Any, dy: Any, u: Any = ()) -> Array:
+        """(d(dy/dt)/dy) . dy at time t: (n,), or (n, N) if y or dy has shape (n, N)."""
+        return self._call("jvp", t, y, p, u, dy)
 
-        t is a number or (N,); y (n,) or (n, N); p (np,) or (np, N); u (nu,) or (nu, N). The values are floats, or
-        arrays (N,) if any argument has columns. Raises `ArgumentError` for a wrong argument and `KernelError` if the
-        model cannot be evaluated. After the inputs, u can contain the contact modes, 0 for stick, +1 or -1 for slip
-        (`modes` lists their names); without them all contacts stick.
-        """
+    def evaluate(self, t: Any, y: Any, p: Any, u: Any = ()) -> dict[str, Any]:
+        """Every state, declared variable, output, invariant and residual by name; see `Model.evaluate`."""
         return self._evaluate(t, y, p, u)
 
     def _evaluate(self, t: Any, y: Any, p: Any, u: Any) -> dict[str, Any]:

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import assumptions
-from .arguments import Array
+from .arguments import Array, wide
 from .errors import ArgumentError, ConsistencyWarning
 
 if TYPE_CHECKING:
@@ -157,8 +157,7 @@ def check_ensemble(
         _check_assumed("parameters", model, model.parameters, start.parameters)
     if not model.checked_at_start:
         return
-    u = model._start(t0, x0, controls)
-    u = u[:, None] if u.ndim == 1 else u
+    u = wide(model._start(t0, x0, controls))
     wrong = model._inconsistent(t0, x0, start.parameters, u, atol)
     report = _Report(model, t0, atol, x0.shape[1])
     for first in range(0, wrong.size, STRETCH):

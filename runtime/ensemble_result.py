@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
     from .ensemble_job import EnsembleJob, Results
     from .ensemble_start import Start
     from .solution import Solution
-
-SHOWN = 12
-"""Most rows of the table in a notebook."""
 
 
 class EventTimes(Sequence[Array]):
@@ -93,12 +89,8 @@ class Ensemble:
             results.n_steps,
         )
         self.interrupted, self.lanes = interrupted, results.lanes
-        self._start, self._inputs, self._options, self._events = (
-            start,
-            job.inputs,
-            job.options,
-            results.events,
-        )
+        self._start, self._inputs, self._options = start, job.inputs, job.options
+        self._events = results.events
 
     def __len__(self) -> int:
         return len(self.status)
@@ -156,11 +148,8 @@ class Ensemble:
         names = self.model.events
         if self._events is None or not names:
             return {}
-        trajectory, event, t = (
-            self._events[:, 0].astype(np.int64),
-            self._events[:, 1],
-            self._events[:, 2].copy(),
-        )
+        trajectory, event, t = self._events.T
+        trajectory = trajectory.astype(np.int64)
         finished = self.status[trajectory] != INTERRUPTED
         found = {}
         for i, name in enumerate(names):
@@ -244,11 +233,8 @@ class Ensemble:
         data: dict[str, Any] = {
             name: (axes, values, self.model.attributes(name)) for name, values in self.evaluate().items()
         }
-        attributes: dict[str, Any] = {
-            "model": self.model.name,
-            "form": self.model.form,
-            "digest": self.model.digest,
-        }
+        model = self.model
+        attributes: dict[str, Any] = {"model": model.name, "form": model.form, "digest": model.digest}
         for name, value in self.parameters.items():
             if isinstance(value, np.ndarray):
                 data[name] = ("trajectory", value, self.model.attributes(name))
@@ -267,20 +253,21 @@ class Ensemble:
 
     def _repr_html_(self) -> str:
         """A table of the final states of the trajectories that reached the end."""
+        from .notebook import SHOWN, table, with_unit
+
         ok, names = self.ok, self.model.states
         last = self.y if self.t_eval is None else self.y[:, -1:, :].reshape(len(names), -1)
-        rows = []
+        rows: list[tuple[str, ...]] = []
         for i, name in enumerate(names[:SHOWN]):
             values = last[i][ok] if last.shape[1] else np.empty(0)
-            unit = self.model.units.get(name, "")
             figures = (np.mean, np.std, np.min, np.max) if len(values) else ()
-            cells = "".join(f"<td>{float(figure(values)):.6g}</td>" for figure in figures)
-            rows.append(f"<tr><th>{escape(f'{name} [{unit}]' if unit else name)}</th>{cells}</tr>")
+            rows.append(
+                (with_unit(self.model, name), *(f"{float(figure(values)):.6g}" for figure in figures))
+            )
         if len(names) > SHOWN:
-            rows.append(f"<tr><th>and {len(names) - SHOWN} more</th></tr>")
-        head = "".join(f"<th>{title}</th>" for title in ("at the end", "mean", "std", "min", "max"))
+            rows.append((f"and {len(names) - SHOWN} more",))
         caption = f"{len(self)} trajectories of {self.model.name}: {self.message}"
-        return f"<table><caption>{escape(caption)}</caption><tr>{head}</tr>{''.join(rows)}</table>"
+        return table(caption, ("at the end", "mean", "std", "min", "max"), rows)
 
     def _ipython_key_completions_(self) -> list[str]:
         """IPython's completions for ``ens["``."""

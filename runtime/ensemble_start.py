@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import arguments
-from .arguments import Array
+from .arguments import Array, wide
 from .consistency import STRETCH, held
 from .errors import ChaplyginError
 from .inputs import Inputs
@@ -133,7 +133,7 @@ class Start:
             if warnings and not warned:
                 warned = True
                 whole()  # warns in the same way, and counts all columns
-            yield first, _wide(x0), _wide(p)
+            yield first, wide(x0), wide(p)
 
     def _take_parameters(self, first: int, last: int, p: Array, count: int) -> None:
         """Store the parameters of a block: as given, or in a new row for a parameter that follows from the start."""
@@ -171,7 +171,3 @@ class Start:
         """The parameters as one array, (n_parameters, 1) or (n_parameters, N)."""
         rows = np.broadcast_arrays(*self.parameters) if self.parameters else []
         return np.array(rows) if rows else np.empty((0, 1))
-
-
-def _wide(values: Array) -> Array:
-    return values[:, None] if values.ndim == 1 else values

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import arguments, assumptions, consistency, inputs as signals
-from .arguments import Array
+from .arguments import Array, wide
 from .declared import solve, terms
 from .errors import ArgumentError
 
@@ -366,8 +366,3 @@ class InitialStates:
             return "leave it out or make it agree"
 
         consistency.agree(f"{kind}: {name}", given, found, sizes, advice)
-
-
-def wide(values: Array) -> Array:
-    """(n,) as one column (n, 1); (n, N) as it is."""
-    return values[:, None] if values.ndim == 1 else values

@@ -49,7 +49,7 @@ def solution_table(sol: Solution) -> str:
     model, n = sol.model, len(sol.t)
     rows: list[Sequence[str]] = [("t", *(f"{t:.6g}" for t in sol.t[[0, -1]]))] if n else []
     for i, name in enumerate(model.states[:SHOWN]):
-        rows.append((_with_unit(model, name), *(f"{x:.6g}" for x in sol.y[i, [0, -1]])) if n else (name,))
+        rows.append((with_unit(model, name), *(f"{x:.6g}" for x in sol.y[i, [0, -1]])) if n else (name,))
     if len(model.states) > SHOWN:
         rows.append((f"and {len(model.states) - SHOWN} more",))
     caption = f"{_title(model)}: {sol.message}; {n} points, {sol.n_steps} steps, {sol.nfev} evaluations"
@@ -60,7 +60,7 @@ def _title(model: BaseModel) -> str:
     return f"{model.name} ({model.form})" if model.form else model.name
 
 
-def _with_unit(model: BaseModel, name: str) -> str:
+def with_unit(model: BaseModel, name: str) -> str:
     unit = model.units.get(name, "")
     return f"{name} [{unit}]" if unit else name
 

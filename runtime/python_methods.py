@@ -14,7 +14,7 @@ from . import inputs as signals
 from .arguments import Array
 from .base_model import Method
 from .errors import NONFINITE, OK, SINGULAR, STEP_TOO_SMALL, TOO_MANY_STEPS, KernelError, MissingExtraError
-from .solution import Dense
+from .solution import Dense, interpolated
 
 if TYPE_CHECKING:
     from .python_model import PythonModel
@@ -139,7 +139,7 @@ class Integrator:
         if self.settings.keep_dense:
             self.spans.append((t, t_new))
             self.coef.append(coefficients())
-        record.step(t_new, np.array(y), lambda s: evaluate(coefficients(), (s - t) / (t_new - t)))
+        record.step(t_new, np.array(y), lambda s: interpolated(coefficients(), (s - t) / (t_new - t)))
         self.n_steps += 1
 
     def dense(self, t0: float, x0: Array) -> Any:
@@ -254,23 +254,10 @@ METHODS = {
 """The methods of a pure-Python model."""
 
 
-def integrator(name: str, settings: Settings) -> Integrator:
-    """A run of one of `METHODS`."""
-    return Solver(METHODS[name], settings) if METHODS[name].adaptive else Rk4(settings)
-
-
 def _cubic(x: Vector, f: Vector, y: Vector, f_new: Vector, h: float) -> Array:
     """The coefficients of the cubic Hermite interpolant over a step."""
     start, change, r0, r1 = np.array(x), np.array(y) - np.array(x), h * np.array(f), h * np.array(f_new)
     return np.array([start, change, r0 - change, 2 * change - r0 - r1])
-
-
-def evaluate(coef: Array, theta: float) -> Array:
-    """Evaluate an interpolant at a fraction theta of its step; see cg_dense_evaluate in cg_driver.h."""
-    total = coef[-1]
-    for j in range(len(coef) - 2, -1, -1):
-        total = coef[j] + (theta if j % 2 == 0 else 1.0 - theta) * total
-    return np.asarray(total)
 
 
 def smallest_step(t: float) -> float:

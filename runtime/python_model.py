@@ -20,7 +20,7 @@ from .base_model import BaseModel, KernelEntry, Variable
 from .consistency import Accepted, note_end
 from .errors import UNSUPPORTED, ArgumentError, PurePythonWarning, kernel_failed
 from .options import RunKeywords, of_call, shown
-from .python_methods import METHODS, Integrator, Record, Settings, integrator, status_of
+from .python_methods import METHODS, Integrator, Record, Rk4, Settings, Solver, status_of
 from .python_stepper import PythonStepper
 from .solution import Problem, Solution
 
@@ -113,10 +113,6 @@ class PythonModel(BaseModel):
         n = len(self.states)
         return result.reshape((n, n, *result.shape[1:]))
 
-    def jvp(self, t: Any, y: Any, p: Any, dy: Any, u: Any = ()) -> Array:
-        """(d(dy/dt)/dy) . dy at time t."""
-        return self._call("jvp", t, y, p, u, dy)
-
     def _columns(
         self, kernel: str, t: Array, y: Array, p: Array, u: Array, extra: Any, strict: bool = True
     ) -> Array:
@@ -184,7 +180,7 @@ class PythonModel(BaseModel):
 
     @staticmethod
     def _integrator(method: str, settings: Settings) -> Integrator:
-        return integrator(method, settings)
+        return Solver(METHODS[method], settings) if METHODS[method].adaptive else Rk4(settings)
 
     def _stepper(self, *given: Any) -> Any:
         return PythonStepper(self, *given)

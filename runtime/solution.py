@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from .event_record import EventRecord, Mode, Paradox
 
 
+def interpolated(coef: Array, theta: Any) -> Array:
+    """An interpolant (rows, n) or (rows, N, n) at fractions theta of its step; see cg_dense_evaluate in cg_driver.h."""
+    total = coef[-1]
+    for j in range(len(coef) - 2, -1, -1):
+        total = coef[j] + (theta if j % 2 == 0 else 1.0 - theta) * total
+    return np.asarray(total)
+
+
 class Dense:
     """The interpolant of a run: ``sol.sol(t)``, with the dense-output order of the method.
 
@@ -54,10 +62,7 @@ class Dense:
         step = np.clip(np.searchsorted(sign * self.ts, sign * flat, side="left") - 1, 0, len(self._coef) - 1)
         begin, end = self.ts[step], self.ts[step + 1]
         theta = ((flat - begin) / (end - begin))[:, None]
-        coef = self._coef[step]
-        total = coef[:, -1]
-        for j in range(coef.shape[1] - 2, -1, -1):
-            total = coef[:, j] + (theta if j % 2 == 0 else 1.0 - theta) * total
+        total = interpolated(self._coef[step].swapaxes(0, 1), theta)
         return total[0] if moments.ndim == 0 else np.ascontiguousarray(total.T)
 
 
@@ -90,60 +95,20 @@ class Solution:
     """
 
     __slots__ = (
-        "_event_record",
-        "_extra",
-        "_inputs",
-        "_p",
-        "_posed",
-        "model",
-        "n_rejected",
-        "n_steps",
-        "nfev",
-        "njev",
-        "nlu",
-        "sol",
-        "status",
-        "t",
-        "t_events",
-        "t_reached",
-        "y",
-        "y_events",
+        "_event_record", "_extra", "_inputs", "_p", "_posed", "model", "n_rejected", "n_steps", "nfev", "njev", "nlu",
+        "sol", "status", "t", "t_events", "t_reached", "y", "y_events",
     )  # fmt: skip
 
     def __init__(
-        self,
-        model: BaseModel,
-        t: Array,
-        y: Array,
-        status: int,
-        t_reached: float,
-        p: Array,
-        inputs: Inputs | Array,
-        nfev: int,
-        n_steps: int,
-        n_rejected: int,
-        sol: Any,
-        problem: tuple[Any, ...],
-        njev: int = 0,
-        nlu: int = 0,
+        self, model: BaseModel, t: Array, y: Array, status: int, t_reached: float, p: Array, inputs: Inputs | Array,
+        nfev: int, n_steps: int, n_rejected: int, sol: Any, problem: tuple[Any, ...], njev: int = 0, nlu: int = 0,
         event_record: EventRecord | None = None,
-    ) -> None:
-        self.model = model
-        self.t = t
-        self.y = y
-        self.status = status
-        self.t_reached = t_reached
-        self._p = p
-        self._inputs = inputs
-        self.nfev = nfev
-        self.njev = njev
-        self.nlu = nlu
-        self.n_steps = n_steps
-        self.n_rejected = n_rejected
-        self.sol = sol
-        self._posed = (
-            problem  # the entries of a `Problem`, which takes longer to make than most of a short run
-        )
+    ) -> None:  # fmt: skip
+        self.model, self.t, self.y, self.sol = model, t, y, sol
+        self.status, self.t_reached, self._p, self._inputs = status, t_reached, p, inputs
+        self.nfev, self.njev, self.nlu, self.n_steps, self.n_rejected = nfev, njev, nlu, n_steps, n_rejected
+        # The entries of a `Problem`, which takes longer to make than most of a short run.
+        self._posed = problem
         self._event_record = event_record
         self.t_events: list[Array] | None = None
         self.y_events: list[Array] | None = None

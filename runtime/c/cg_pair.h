@@ -49,14 +49,16 @@
 /* The state at the end of the step. */
 #define CG_STAGE_END(sum, weight, last) CG_STAGE_STATE(end, sum, weight, last)
 
-/* k_s = f(t + node h, y) */
-#define CG_STAGE(s, node, sum, weight, last)           \
-    CG_STAGE_ROW(s)                                    \
-    CG_STAGE_STATE(y, sum, weight, last)               \
+/* k_s = f(t + node h, y), with y known or as CG_STAGE_STATE has it */
+#define CG_STAGE_SLOPE(s, node)                        \
     status = CG_FN(rhs)(run, t + (node) * h, y, k##s); \
     if (CG_RARE(status != CG_OK)) {                    \
         return status;                                 \
     }
+#define CG_STAGE(s, node, sum, weight, last)           \
+    CG_STAGE_ROW(s)                                    \
+    CG_STAGE_STATE(y, sum, weight, last)               \
+    CG_STAGE_SLOPE(s, node)
 
 /* A weighted sum of a pair's stages for component (or block) i: an error estimate divided by h, or with the weights d a
  * row of the interpolant. `k0` and `end` are the derivatives at both ends of the step, the others are rows of k. */

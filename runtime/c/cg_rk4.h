@@ -13,24 +13,15 @@ static CG_INLINE int CG_FN(rk4_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
     for (int32_t i = 0; i < n; i++) {
         y[i] = x[i] + 0.5 * h * k0[i];
     }
-    status = CG_FN(rhs)(run, t + 0.5 * h, y, k1);
-    if (CG_RARE(status != CG_OK)) {
-        return status;
-    }
+    CG_STAGE_SLOPE(1, 0.5)
     for (int32_t i = 0; i < n; i++) {
         y[i] = x[i] + 0.5 * h * k1[i];
     }
-    status = CG_FN(rhs)(run, t + 0.5 * h, y, k2);
-    if (CG_RARE(status != CG_OK)) {
-        return status;
-    }
+    CG_STAGE_SLOPE(2, 0.5)
     for (int32_t i = 0; i < n; i++) {
         y[i] = x[i] + h * k2[i];
     }
-    status = CG_FN(rhs)(run, t + h, y, k3);
-    if (CG_RARE(status != CG_OK)) {
-        return status;
-    }
+    CG_STAGE_SLOPE(3, 1.0)
     for (int32_t i = 0; i < n; i++) {
         end[i] = x[i] + h / 6.0 * ((k0[i] + k3[i]) + 2.0 * (k1[i] + k2[i]));
     }

@@ -285,10 +285,6 @@ cdef class KernelCore:
             out = self._call("jacobian", t, y, p, u)
         return out.reshape((n, n) + out.shape[1:])
 
-    def jvp(self, t, y, p, dy, u=()):
-        """(d(dy/dt)/dy) . dy at time t: (n,), or (n, N) if y or dy has shape (n, N)."""
-        return self._call("jvp", t, y, p, u, dy)
-
     def evaluate(self, t, y, p, u=()):
         """Every state, declared variable, output, reaction, invariant and residual by name.
 
