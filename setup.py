@@ -166,8 +166,8 @@ setup(
     packages=sorted(PACKAGES),
     package_dir=PACKAGES,
     package_data={
-        "": ["*.h", "*.c", "*.in", "*.pyi", "*.pxd", "*.pxi", "*.pyx", "py.typed"],
-        "chaplygin.runtime": ["c/*.h", "c/*.c", "core/*.pyx", "core/*.pxi"],
+        "": ["*.h", "*.c", "*.in", "*.pyi", "*.pxd", "*.pxi", "*.pyx", "*.txt", "py.typed"],
+        "chaplygin.runtime": ["c/*.h", "c/*.c", "fmi/*.h", "fmi/*.c", "core/*.pyx", "core/*.pxi"],
     },
     ext_modules=extensions(),
     cmdclass={"build_ext": BuildSideBySide},

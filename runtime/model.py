@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .base_model import BaseModel, Variable
-from .errors import CoreMissingError
+from .errors import ArgumentError, CoreMissingError
 from .options import shown
 
 if TYPE_CHECKING:
@@ -142,6 +144,56 @@ class Model(ModelCore, BaseModel):
 
     def _ensemble_core(self, part: EnsemblePart) -> EnsembleCore:
         return EnsembleCore(self, part)
+
+    def export_fmu(
+        self,
+        path: str | os.PathLike[str],
+        version: str = "3.0",
+        kind: str = "both",
+        *,
+        initial: Any = None,
+        parameters: Any = None,
+        inputs: Any = None,
+    ) -> Path:
+        """Write this model as an FMU, a component for other simulators, and return its path.
+
+        `version` is "2.0" or "3.0" of the Functional Mock-up Interface, `kind` "model-exchange" (the simulator
+        integrates), "co-simulation" (this package's methods do) or "both". The FMU contains a library for this platform
+        and the C sources for any other. `initial`, `parameters` and `inputs`, as for `integrate`, are its start values;
+        each that is not given is the
+        declared example, and inputs without one are 0. See docs/fmu.md for its variables and behaviour.
+
+        Raises `ArgumentError` for a start value that is missing or contradicts the constraints, and for a model
+        whose independent variable is not the time; `EmitError` if `path` cannot be written or is another file;
+        `BuildError` and `NoCompilerError`.
+
+        >>> from chaplygin.generated.harmonic_oscillator import model
+        >>> path = model.export_fmu("oscillator.fmu", initial={"x": 1, "x_dot": 0}, parameters={"m": 1, "k": 4})
+        >>> path.name
+        'oscillator.fmu'
+        """
+        from chaplygin.codegen.build.fmu import export_fmu
+
+        if self.along is not None:
+            raise ArgumentError(
+                f"{self.name} has {self.along} as its independent variable; "
+                "that of an FMU is the time: use another form"
+            )
+        known = self.example
+        first = self.declared if self.has_initial else self.states
+        x0, p, controls = self._prepare(
+            0.0,
+            {n: known[n] for n in first if n in known} if initial is None else initial,
+            {n: known[n] for n in self.parameters if n in known} if parameters is None else parameters,
+            {n: known.get(n, 0.0) for n in self.inputs} if inputs is None else inputs,
+        )
+        if not controls.constant:
+            raise ArgumentError(
+                "export_fmu: an FMU takes its inputs from the simulator; give numbers to start with"
+            )
+        names = (*self.states, *self.parameters, *self.inputs)
+        start = dict(zip(names, (*x0.tolist(), *p.tolist(), *controls.values.tolist())))
+        return export_fmu(self, path, version, kind, start)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a model as the path of its module: the file must exist when it is unpickled."""

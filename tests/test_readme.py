@@ -17,7 +17,7 @@ import pytest
 from documents import ROOT, Block, blocks
 
 import chaplygin as cg
-from chaplygin.cli import _parser
+from chaplygin.cli import _parser, main
 from chaplygin.codegen.derive.forms import forms
 
 PAGES = (
@@ -26,6 +26,7 @@ PAGES = (
     "bench/RESULTS.md",
     "docs/abi.md",
     "docs/conventions.md",
+    "docs/fmu.md",
     "docs/forms.md",
     "docs/painleve_klein.md",  # its code runs in test_painleve_klein.py
 )
@@ -81,6 +82,15 @@ def test_readme_shows_a_system_in_a_dozen_lines() -> None:
     text = next(block.text for block in blocks("README.md") if block.language == "python")
     declaration = text[text.index("phi, x, y =") : text.index("start, numbers")]
     assert len(declaration.strip().splitlines()) <= 12
+
+
+def test_fmus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page on FMUs writes them with Python and with the command line, and simulates one."""
+    monkeypatch.chdir(tmp_path)
+    run_python_blocks("docs/fmu.md")
+    (command,) = (block.text for block in blocks("docs/fmu.md") if block.language == "sh")
+    assert main(shlex.split(command)[1:]) == 0
+    assert {path.name for path in tmp_path.glob("*.fmu")} == {"ball.fmu", "ball2.fmu"}
 
 
 def test_conventions() -> None:

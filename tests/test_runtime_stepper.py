@@ -282,3 +282,19 @@ def test_copies_keep_inputs_modes_and_a_terminal_event(run: Any) -> None:
         fall.advance(10.0)
         assert (fall.status, copy.copy(fall).status) == (1, 1)
         assert np.array_equal(copy.copy(fall).advance(10.0), fall.advance(10.0))
+
+
+def test_a_contact_that_sticks_after_a_restore_breaks_at_either_limit() -> None:
+    """The block on a belt that runs backward sticks and breaks at the lower limit, also if it slipped before."""
+    block = cg.example("block_on_belt")
+    model, parameters = block.system.compile(), {**block.parameters, "V": -block.parameters["V"]}
+    modes = model.integrate((0, 8), block.initial, parameters).modes
+    assert [m.contacts["belt"] for m in modes[:3]] == ["slip+", "stick", "slip+"]
+    run, alone = (model.stepper(block.initial, parameters) for _ in range(2))
+    run.advance(0.5 * (modes[0].t_end + modes[1].t_end))
+    saved = run.save()
+    run.advance(modes[1].t_end + 0.01)
+    assert model.modes == ("belt",)
+    run.restore(saved)
+    alone.advance(run.t)
+    np.testing.assert_array_equal(run.advance(8), alone.advance(8))

@@ -47,12 +47,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def build(
-    sources: Sources,
-    *,
-    key: str,
-    reproducible: bool = True,
-    tuned: bool = True,
-    inline: bool = True,
+    sources: Sources, *, key: str, reproducible: bool = True, tuned: bool = True, inline: bool = True
 ) -> Path:
     """Return the compiled form of `sources` from the cache, or compile it and store it there under `key`.
 
@@ -69,12 +64,7 @@ def build(
 
 
 def make(
-    sources: Sources,
-    *,
-    key: str,
-    reproducible: bool = True,
-    tuned: bool = True,
-    inline: bool = True,
+    sources: Sources, *, key: str, reproducible: bool = True, tuned: bool = True, inline: bool = True
 ) -> Path:
     """As `build`, for a caller that holds the lock of `key` and knows that the entry is missing."""
     compiler = cache.cached_compiler()
@@ -151,13 +141,26 @@ def build_lanes(module: Path, lanes: int) -> Path:
             return cache.publish(entry.key, work, library, {**facts, "lanes": lanes, "flags": list(flags)})
 
 
+def compile_library(
+    name: str, work: Path, compiler: Compiler, sources: Sequence[str], flags: Sequence[str], log: Path
+) -> Path:
+    """A shared library of C files in the folder `work`, which contains everything that they include.
+
+    Raises BuildError with the path of the full log.
+    """
+    job = _Job(name, work, compiler, log)
+    library = f"{name}.{_LIBRARY}"
+    job._link(job.parallel(sources, flags), library)
+    return work / library
+
+
 class _LaneEntry:
     """The cache entry of a lane set: its key, and what the key is computed from."""
 
     def __init__(self, module: Path, lanes: int) -> None:
         name = module.name.split(".")[0]
         self.name = name
-        self.facts = _facts(module)
+        self.facts = facts_of(module)
         files = [module.parent / f"{name}{end}" for end in ("_core.h", "_lanes.c", "_methods.h")]
         self.texts = {file.name: file.read_bytes() for file in files if file.exists()}
         self.compiler = cache.cached_compiler()
@@ -169,7 +172,7 @@ class _LaneEntry:
         )
 
 
-def _facts(module: Path) -> dict[str, Any]:
+def facts_of(module: Path) -> dict[str, Any]:
     """How a model was compiled: read from its cache entry; shipped modules are reproducible.
 
     Reproducible lanes give the same bits as the model on every CPU, so they can be tuned to this CPU even though a
@@ -246,6 +249,11 @@ class _Job:
         target = source[:-2] + ".o"
         self._call([*self.compiler.command, *flags, *include, "-c", source, "-o", target], source)
         return target
+
+    def parallel(self, sources: Sequence[str], flags: Sequence[str]) -> list[str]:
+        """Compile files of one folder side by side; return the names of the objects."""
+        with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+            return list(pool.map(lambda source: self._compile(source, flags, ["-I."]), sources))
 
     def _link(self, objects: Sequence[str], module: str) -> None:
         libraries = [] if sys.platform == "win32" else ["-lm"]

@@ -45,7 +45,7 @@ def differences(root: Path) -> list[str]:
     generated = root / "generated"
     modules = {path.stem for path in generated.glob("*.pyx")}
     by_cython = {f"{name}{end}" for name in modules for end in (".c", "_api.h")}
-    endings = (".c", ".h", ".pyx", ".pxd", ".pxi", ".pyi")
+    endings = (".c", ".h", ".pyx", ".pxd", ".pxi", ".pyi", ".txt")
     found = {p for p in generated.iterdir() if p.suffix in endings and p.name not in by_cython}
     found |= {p for p in (root / "runtime" / "c").glob("*.h") if MADE in p.read_text(encoding="utf-8")}
     texts = {root / name: text for name, text in committed_texts().items()}

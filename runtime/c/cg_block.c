@@ -193,5 +193,8 @@ int cg_run_restore(cg_run_t *run, const void *saved, size_t size)
     }
     memcpy(run, saved, size);
     *run = whole;
+    if (run->detector != NULL) {
+        cg_detector_activate(run); /* the modes in u may be others */
+    }
     return CG_OK;
 }

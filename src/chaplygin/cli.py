@@ -155,9 +155,24 @@ def _parser() -> argparse.ArgumentParser:
     )
     emit.add_argument("-o", "--output", required=True, metavar="DIR", help="folder; created if missing")
     emit.add_argument(
-        "--targets", nargs="+", metavar="NAME", help="what to write: c, lanes, cython (all three)"
+        "--targets", nargs="+", metavar="NAME", help="what to write: c, lanes, cython, dependencies (all)"
     )
     emit.add_argument("--force", action="store_true", help="replace files that chaplygin did not write")
+
+    fmu = command(
+        "export-fmu",
+        ".commands:export_fmu",
+        "write a system as an FMU, a component for other simulators",
+        "  chaplygin export-fmu heavy_top -o top.fmu\n"
+        "  chaplygin export-fmu bouncing_ball -o ball.fmu --fmi 2.0 --kind co-simulation --set e=0.9\n",
+        subject=True,
+    )
+    fmu.add_argument(
+        "-o", "--output", required=True, metavar="FILE", help="the FMU; an older one is replaced"
+    )
+    fmu.add_argument("--fmi", default="3.0", metavar="VERSION", help="2.0 or 3.0 (default: 3.0)")
+    fmu.add_argument("--kind", default="both", help="both, model-exchange or co-simulation (default: both)")
+    _settings(fmu, "set a parameter, initial value or input to start with; can be repeated")
 
     run = command(
         "run",
@@ -248,10 +263,8 @@ def _integration(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rtol", type=float, help="relative tolerance (default: DEFAULT)")
     parser.add_argument("--atol", type=float, help="absolute tolerance (default: rtol)")
     parser.add_argument("--step", type=float, help="step size of a fixed-step method")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="set a parameter, initial value or constant input; can be repeated",
-    )
+    _settings(parser, "set a parameter, initial value or constant input; can be repeated")
+
+
+def _settings(parser: argparse.ArgumentParser, text: str) -> None:
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=text)

@@ -1,4 +1,4 @@
-"""The commands that work on systems and equations: list, show, forms, emit."""
+"""The commands that work on systems and equations: list, show, forms, emit, export-fmu."""
 
 from __future__ import annotations
 
@@ -338,4 +338,23 @@ def emit(arguments: Namespace) -> int:
         )
     for path in paths:
         print(f"{os.fspath(path)}  ({path.stat().st_size:,} bytes)")
+    return 0
+
+
+def export_fmu(arguments: Namespace) -> int:
+    """`chaplygin export-fmu SYSTEM -o FILE`."""
+    with progress(f"deriving and compiling {arguments.system}"):
+        found = subject.find(arguments.system, arguments.n).changed(arguments.set)
+        form, options = subject.form_options(found.system, arguments.form, arguments.option)
+        model = found.system.compile(form, wait=True, **options)
+        inputs = {name: found.inputs.get(name, model.example.get(name, 0.0)) for name in model.inputs}
+        path = model.export_fmu(
+            arguments.output,
+            arguments.fmi,
+            arguments.kind,
+            initial=found.initial,
+            parameters=found.parameters,
+            inputs=inputs,
+        )
+    print(f"{os.fspath(path)}  ({path.stat().st_size:,} bytes)")
     return 0

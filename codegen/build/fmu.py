@@ -1,0 +1,150 @@
+"""FMUs: the sources of a model with those of the runtime, compiled for this platform, and described in XML."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import zipfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from chaplygin.runtime.arguments import nearest
+from chaplygin.runtime.errors import ArgumentError, EmitError
+
+from ..emit.c_text import c_string
+from ..emit.fmi_description import KINDS, VERSIONS, Described, Row, build_description, description
+from ..emit.render import render
+from . import cache
+from .extension import compile_library, facts_of
+
+if TYPE_CHECKING:
+    from chaplygin.runtime.model import Model
+
+_RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
+_DRIVER = tuple(f"cg_{name}.c" for name in
+                ("block", "bracket", "driver", "event_handling", "events", "locate", "modes", "record"))  # fmt: skip
+_FUNCTIONS = {"2.0": ("cg_fmi2.c",), "3.0": ("cg_fmi3.c", "cg_fmi3_absent.c")}
+_SHARED = ("cg_fmu.c", "cg_fmu_derivative.c", "cg_fmu_events.c", "cg_fmu_state.c", "cg_fmu_values.c")
+_DATE = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that the same model gives the same bytes
+
+
+def export_fmu(
+    model: Model, path: str | os.PathLike[str], version: str, kind: str, start: Mapping[str, float]
+) -> Path:
+    """Write the FMU of a model; see `Model.export_fmu`. `start`: its start values by name."""
+    for what, given, known in (("version", version, VERSIONS), ("kind", kind, tuple(KINDS))):
+        if given not in known:
+            raise ArgumentError(
+                f"export_fmu: {what} is {given!r}; it can be {', '.join(known)}{nearest(str(given), known)}"
+            )
+    target = Path(path)
+    folder = Path(model.owner.__file__).parent  # type: ignore[attr-defined]
+    texts = _sources(model, folder, version, start)
+    described = Described(model, version, kind, start, _units(model, version), _dependencies(model, folder))
+    text = description(described, "")
+    token = hashlib.sha256(repr((text, sorted(texts.items()))).encode()).hexdigest()[:32]
+    token = "{" + "-".join((token[:8], token[8:12], token[12:16], token[16:20], token[20:])) + "}"
+    texts[f"{model.name}_fmu.c"] = texts[f"{model.name}_fmu.c"].replace("TOKEN", token)
+    files: dict[str, str | bytes] = {"modelDescription.xml": description(described, token)}
+    if version == "3.0":
+        files["sources/buildDescription.xml"] = build_description(described)
+    files |= {f"sources/{name}": text for name, text in texts.items()}
+    files[_binary(model.name, version)] = _compiled(model, folder, texts, described.files)
+    _archive(target, files)
+    return target
+
+
+def _sources(model: Model, folder: Path, version: str, start: Mapping[str, float]) -> dict[str, str]:
+    """{file name: text} of everything that the FMU is compiled from."""
+    name = model.name
+    core = [folder / f"{name}{end}" for end in ("_core.h", "_core.c", "_methods.h")]
+    texts = {path.name: path.read_text(encoding="utf-8") for path in core if path.exists()}
+    if f"{name}_core.c" not in texts:
+        raise EmitError(f"the C sources of {name} are not beside its module in {os.fspath(folder)!r}")
+    for path in (*sorted((_RUNTIME / "c").glob("*.h")), *(_RUNTIME / "c" / file for file in _DRIVER)):
+        texts[path.name] = path.read_text(encoding="utf-8")
+    for path in sorted((_RUNTIME / "fmi").glob("*.[ch]")):
+        if path.name in (*_SHARED, "cg_fmu.h", *_FUNCTIONS[version]) or path.name.startswith(f"fmi{version[0]}"):
+            texts[path.name] = path.read_text(encoding="utf-8")
+
+    def row(names: Sequence[str]) -> str:
+        return ", ".join(repr(float(start[n])) for n in names) or "0.0"
+
+    texts[f"{name}_fmu.c"] = render(
+        "fmu.c.in",
+        {
+            "name": name,
+            "inline": "#define CHAPLYGIN_INLINE_METHODS\n" if model.has_inlined_methods else "",
+            "token": c_string("TOKEN"),
+            "states": row(model.states),
+            "parameters": row(model.parameters),
+            "inputs": row(model.inputs),
+        },
+    )
+    return texts
+
+
+def _units(model: Model, version: str) -> tuple[str, ...]:
+    """The C files that are compiled; the others are included by them."""
+    return (f"{model.name}_fmu.c", *_DRIVER, *_SHARED, *_FUNCTIONS[version])
+
+
+def _dependencies(model: Model, folder: Path) -> dict[str, list[Row]]:
+    """What each result depends on, from the file beside the module; empty if there is none."""
+    found: dict[str, list[Row]] = {}
+    path = folder / f"{model.name}_dependencies.txt"
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if not line.startswith("#"):
+                kernel, _, *known = line.split()
+                found.setdefault(kernel, []).append(dict(word.split(":") for word in known))
+    return found
+
+
+def _binary(name: str, version: str) -> str:
+    """The place of the library for this platform in the archive."""
+    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine().lower())
+    system = {"win32": "windows", "darwin": "darwin"}.get(sys.platform, "linux")
+    end = {"windows": "dll", "darwin": "dylib"}.get(system, "so")
+    place = f"{machine}-{system}"
+    if version == "2.0" and machine == "x86_64":
+        place = {"windows": "win64", "darwin": "darwin64", "linux": "linux64"}[system]
+    return f"binaries/{place}/{name}.{end}"
+
+
+def _compiled(model: Model, folder: Path, texts: Mapping[str, str], units: Sequence[str]) -> bytes:
+    """The library for this platform, for any processor of its kind."""
+    facts = facts_of(Path(model.owner.__file__))  # type: ignore[attr-defined]
+    compiler = cache.cached_compiler()
+    flags = compiler.core_flags(tuned=False, reproducible=facts["reproducible"])
+    with cache.workspace() as work:
+        for file, text in texts.items():
+            (work / file).write_bytes(text.encode())
+        return compile_library(model.name, work, compiler, units, flags, cache.log_path(f"{model.name}-fmu")).read_bytes()
+
+
+def _archive(target: Path, files: Mapping[str, str | bytes]) -> None:
+    """Write a zip archive; an existing FMU is replaced at once, any other file is refused."""
+    if target.exists() and not (target.is_file() and zipfile.is_zipfile(target)):
+        raise EmitError(f"{os.fspath(target)!r} exists and is not an FMU; choose another name or move it away")
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".fmu-")
+    except OSError as error:
+        raise EmitError(f"cannot write to {os.fspath(target.parent)!r}: {error.strerror}") from error
+    try:
+        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for place, content in files.items():
+                entry = zipfile.ZipInfo(place, _DATE)
+                entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+                archive.writestr(entry, content)
+        os.chmod(name, 0o644)
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise

@@ -1,0 +1,295 @@
+/* cg_fmu.c: creation, initialization and messages of an instance; see cg_fmu.h. */
+#include "cg_fmu.h"
+#include "cg_internal.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CG_FMU_DEFAULT_TOLERANCE 1e-9
+#define CG_FMU_SMALLEST_RTOL (100.0 * 2.220446049250313e-16)
+
+
+/* Residuals at the start, as fractions of their terms: as in chaplygin/runtime/consistency.py, which explains them. */
+#define CG_FMU_WARN 1e-8
+#define CG_FMU_REFUSE 1e-4
+#define CG_FMU_FLOOR 1e8
+
+/* ---- messages ---- */
+
+int cg_fmu_say(const cg_fmu_t *fmu, int status, const char *format, ...)
+{
+    char text[400];
+    va_list arguments;
+    if (fmu->log == NULL || (status < CG_FMU_WARNING && !fmu->logging)) {
+        return status;
+    }
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    static const char *const categories[] = {"logEvents", "logStatusWarning", "logStatusDiscard", "logStatusError",
+                                             "logStatusFatal"};
+    fmu->log(fmu, status, categories[status], text);
+    return status;
+}
+
+int cg_fmu_require(const cg_fmu_t *fmu, int phases, const char *function)
+{
+    static const char *const names[] = {"after instantiation", "in Initialization Mode", "in Event Mode",
+                                        "in Continuous-Time Mode", "in Step Mode", "after termination",
+                                        "after an error"};
+    if (fmu == NULL) {
+        return CG_FMU_ERROR;
+    }
+    if (fmu->memory.phase & phases) {
+        return CG_FMU_OK;
+    }
+    int i = 0;
+    while (!(fmu->memory.phase & 1 << i)) {
+        i++;
+    }
+    return cg_fmu_say(fmu, CG_FMU_ERROR, "%s is not allowed %s", function, names[i]);
+}
+
+static const char *cg_fmu_reason(int status)
+{
+    switch (status) {
+    case CG_SINGULAR: return "the equations are singular";
+    case CG_NONFINITE: return "a value is not finite";
+    case CG_STEP_TOO_SMALL: return "the step size became too small";
+    case CG_TOO_MANY_STEPS: return "the limit of the number of steps was reached";
+    case CG_ACCUMULATING: return "events follow one another at ever shorter intervals";
+    case CG_PARADOX: return "no contact mode, or more than one, satisfies the equations";
+    case CG_TOO_MANY_MODES: return "there are too many contact modes to try them all";
+    default: return "an argument is outside its range";
+    }
+}
+
+int cg_fmu_failed(const cg_fmu_t *fmu, int status, const char *where)
+{
+    /* an importer that integrates can try a shorter step */
+    const int again = fmu->memory.phase == CG_FMU_CONTINUOUS && (status == CG_SINGULAR || status == CG_NONFINITE);
+    return cg_fmu_say(fmu, again ? CG_FMU_DISCARD : CG_FMU_ERROR, "%s at t = %.17g: %s", where, fmu->run->t,
+                      cg_fmu_reason(status));
+}
+
+/* ---- creation ---- */
+
+static void cg_fmu_count(cg_fmu_t *fmu)
+{
+    const cg_model_t *const model = fmu->model;
+    fmu->count[CG_FMU_TIME] = 1;
+    fmu->count[CG_FMU_STATE] = model->n_states;
+    fmu->count[CG_FMU_DERIVATIVE] = model->n_states;
+    fmu->count[CG_FMU_PARAMETER] = model->n_parameters;
+    fmu->count[CG_FMU_INPUT] = model->n_inputs;
+    fmu->count[CG_FMU_OUTPUT] = model->n_outputs;
+    fmu->count[CG_FMU_INVARIANT] = model->n_invariants;
+    fmu->count[CG_FMU_INDICATOR] = model->n_guards + CG_CONTACT_OBSERVED * model->n_contacts;
+    fmu->count[CG_FMU_SOLVER] = CG_FMU_SOLVER_OPTIONS;
+    fmu->count[CG_FMU_MODE] = model->n_modes;
+    fmu->count[CG_FMU_METHOD] = 1;
+}
+
+/* The detector: in Co-Simulation that of any other run, which does not look for kinks. */
+static int cg_fmu_detect(cg_fmu_t *fmu)
+{
+    const cg_model_t *const model = fmu->model;
+    const int hybrid = model->n_events > 0 || model->n_contacts > 0;
+    if (!hybrid && (fmu->co_simulation || model->n_guards == 0)) {
+        return CG_OK;
+    }
+    const size_t size = cg_detector_size(model, 0);
+    fmu->detector = (cg_detector_t *)(void *)cg_run_new(size);
+    return fmu->detector == NULL
+        ? CG_BAD_ARGUMENT
+        : cg_detector_init(fmu->detector, size, model, 0, fmu->co_simulation ? 0 : CG_WATCH_KINKS);
+}
+
+static int cg_fmu_arrays(cg_fmu_t *fmu)
+{
+    const size_t n = (size_t)fmu->model->n_states, indicators = (size_t)fmu->count[CG_FMU_INDICATOR];
+    size_t most = n * n;
+    const int32_t lengths[4] = {fmu->model->n_outputs, fmu->model->n_invariants, fmu->count[CG_FMU_INDICATOR],
+                                3 * fmu->model->n_consistency};
+    for (int i = 0; i < 4; i++) {
+        most = (size_t)lengths[i] > most ? (size_t)lengths[i] : most;
+    }
+    fmu->offset = calloc(2 * indicators + most + n, sizeof(double));
+    if (fmu->offset == NULL) {
+        return 0;
+    }
+    fmu->scale = fmu->offset + indicators;
+    fmu->value = fmu->scale + indicators;
+    fmu->direction = fmu->value + most;
+    return 1;
+}
+
+cg_fmu_t *cg_fmu_new(const char *name, const char *token, int co_simulation, const cg_fmu_t *how)
+{
+    if (name == NULL || token == NULL || strcmp(token, cg_fmu_type.token) != 0) {
+        cg_fmu_say(how, CG_FMU_ERROR, "the token is not that of this FMU");
+        return NULL;
+    }
+    cg_fmu_t *const fmu = malloc(sizeof *fmu);
+    if (fmu == NULL) {
+        return NULL;
+    }
+    *fmu = *how;
+    fmu->model = cg_fmu_type.model;
+    fmu->co_simulation = co_simulation;
+    cg_fmu_count(fmu);
+    fmu->name = malloc(strlen(name) + 1);
+    if (fmu->name != NULL) {
+        memcpy(fmu->name, name, strlen(name) + 1);
+    }
+    if (fmu->name == NULL || cg_fmu_detect(fmu) != CG_OK || !cg_fmu_arrays(fmu) || cg_fmu_reset(fmu) != CG_FMU_OK) {
+        cg_fmu_delete(fmu);
+        return NULL;
+    }
+    return fmu;
+}
+
+void cg_fmu_delete(cg_fmu_t *fmu)
+{
+    if (fmu == NULL) {
+        return;
+    }
+    while (fmu->states != NULL) {
+        cg_fmu_forget(fmu, fmu->states);
+    }
+    cg_run_delete(fmu->run);
+    cg_run_delete((cg_run_t *)(void *)fmu->detector);
+    free(fmu->offset);
+    free(fmu->name);
+    free(fmu);
+}
+
+static int32_t cg_fmu_default_method(void)
+{
+    int32_t index = 0;
+    while (strcmp(cg_method_table()[index].info.name, "dop853") != 0) {
+        index++;
+    }
+    return index;
+}
+
+int cg_fmu_reset(cg_fmu_t *fmu)
+{
+    const size_t indicators = (size_t)fmu->count[CG_FMU_INDICATOR];
+    memset(&fmu->memory, 0, sizeof fmu->memory);
+    memset(fmu->offset, 0, 2 * indicators * sizeof(double));
+    fmu->memory.phase = CG_FMU_INSTANTIATED;
+    fmu->memory.stop = HUGE_VAL;
+    fmu->memory.solver[CG_FMU_RTOL] = CG_FMU_DEFAULT_TOLERANCE;
+    fmu->memory.solver[CG_FMU_ATOL] = CG_FMU_DEFAULT_TOLERANCE;
+    if (fmu->detector != NULL) {
+        cg_detector_reset(fmu->detector);
+        fmu->detector->log = NULL;
+    }
+    if (cg_fmu_method(fmu, cg_fmu_default_method()) != CG_FMU_OK) {
+        return CG_FMU_ERROR;
+    }
+    memcpy(fmu->run->x, cg_fmu_type.states, sizeof(double) * (size_t)fmu->model->n_states);
+    memcpy(fmu->run->p, cg_fmu_type.parameters, sizeof(double) * (size_t)fmu->model->n_parameters);
+    memcpy(fmu->run->u, cg_fmu_type.inputs, sizeof(double) * (size_t)fmu->model->n_inputs);
+    fmu->run->t = 0.0;
+    return CG_FMU_OK;
+}
+
+/* ---- initialization ---- */
+
+int cg_fmu_setup(cg_fmu_t *fmu, int tolerance_given, double tolerance, double start, int stop_given, double stop)
+{
+    if (!(fabs(start) < HUGE_VAL) || (stop_given && !(stop >= start && stop < HUGE_VAL))) {
+        return cg_fmu_say(fmu, CG_FMU_ERROR, "start time %g, stop time %g: both must be finite, the stop not earlier",
+                          start, stop);
+    }
+    if (tolerance_given && !(tolerance > 0.0 && tolerance < HUGE_VAL)) {
+        return cg_fmu_say(fmu, CG_FMU_ERROR, "tolerance %g is not positive", tolerance);
+    }
+    fmu->memory.start = fmu->run->t = start;
+    fmu->memory.stop = stop_given ? stop : HUGE_VAL;
+    for (int i = CG_FMU_RTOL; i <= CG_FMU_ATOL && tolerance_given; i++) {
+        if (!fmu->memory.chosen[i]) {
+            fmu->memory.solver[i] = tolerance;
+        }
+    }
+    return CG_FMU_OK;
+}
+
+/* Refuses a start off the constraints. */
+static int cg_fmu_consistent(cg_fmu_t *fmu)
+{
+    const cg_model_t *const model = fmu->model;
+    cg_run_t *const run = fmu->run;
+    if (model->consistency == NULL) {
+        return CG_FMU_OK;
+    }
+    int status = model->consistency(run->t, run->x, run->p, run->u, fmu->value, run->work);
+    if (status != CG_OK) {
+        return cg_fmu_failed(fmu, status, "the start");
+    }
+    const double *row = fmu->value;
+    for (int32_t i = 0; i < model->n_invariants; i++) {
+        const cg_variable_t *const found = &model->invariants[i];
+        if (!(found->flags & CG_ZERO_AT_START)) {
+            continue;
+        }
+        const double least = CG_FMU_FLOOR * CG_FMU_DEFAULT_TOLERANCE * row[2];
+        const double share = fabs(row[0]) / (row[1] > least ? row[1] : least);
+        if (row[0] != 0.0 && !(share <= CG_FMU_WARN)) {
+            const int fatal = found->kind == CG_RESIDUAL && !(share <= CG_FMU_REFUSE);
+            status = cg_fmu_say(fmu, fatal ? CG_FMU_ERROR : CG_FMU_WARNING,
+                                "the start is off a constraint: %s = %g, which should be 0", found->name, row[0]);
+            if (fatal) {
+                return status;
+            }
+        }
+        row += 3;
+    }
+    return CG_FMU_OK;
+}
+
+static int cg_fmu_configure(cg_fmu_t *fmu)
+{
+    cg_run_t *const run = fmu->run;
+    const double *const solver = fmu->memory.solver;
+    if (!fmu->co_simulation) {
+        return CG_FMU_OK;
+    }
+    if (!run->adaptive && solver[CG_FMU_STEP_SIZE] == 0.0) {
+        return cg_fmu_say(fmu, CG_FMU_ERROR, "solver.step must be positive for the method %s",
+                          cg_method_table()[fmu->memory.method].info.name);
+    }
+    run->rtol = solver[CG_FMU_RTOL] > CG_FMU_SMALLEST_RTOL ? solver[CG_FMU_RTOL] : CG_FMU_SMALLEST_RTOL;
+    run->first_step = run->adaptive ? 0.0 : solver[CG_FMU_STEP_SIZE];
+    for (int32_t i = 0; i < run->n; i++) {
+        run->atol[i] = solver[CG_FMU_ATOL];
+    }
+    return CG_FMU_OK;
+}
+
+int cg_fmu_start(cg_fmu_t *fmu, int next)
+{
+    cg_run_t *const run = fmu->run;
+    int status = cg_fmu_consistent(fmu);
+    if (status == CG_FMU_OK) {
+        status = cg_fmu_configure(fmu);
+    }
+    if (status != CG_FMU_OK) {
+        return status;
+    }
+    run->first_step = fmu->co_simulation ? run->first_step : 1.0; /* not used in Model Exchange */
+    status = cg_run_start(run, fmu->memory.start, run->x, fmu->memory.start);
+    if (status == CG_OK && fmu->detector != NULL) {
+        status = cg_fmu_begin_events(fmu);
+    }
+    if (status != CG_OK) {
+        return cg_fmu_failed(fmu, status, "the start");
+    }
+    fmu->memory.phase = next;
+    return CG_FMU_OK;
+}

@@ -1,0 +1,188 @@
+/* cg_fmu.h: an instance of a model as an FMU: what FMI 2.0 (cg_fmi2.c) and FMI 3.0 (cg_fmi3.c) share.
+ *
+ * An instance has a run (cg_run.h) and, if the model has events, contacts or kinks, a detector (cg_events.h). In
+ * Co-Simulation the run is driven as by any other caller. In Model Exchange the importer integrates: the run only holds
+ * the time, the state, the inputs and the modes, and the detector the sides of zero on which the indicators are.
+ *
+ * Event indicators are the observed quantities of the detector: the guards of the events, the kinks of the right-hand
+ * side, and three quantities of each contact. In Continuous-Time Mode modes and sides do not change. The side of an
+ * indicator that has just crossed zero is remembered; so that it does not seem to cross again through rounding, the
+ * importer sees it shifted to the new side by CG_FMU_HYSTERESIS of the largest magnitude that it has had.
+ *
+ * Value references count the quantities in the order of enum cg_fmu_group.
+ */
+#ifndef CG_FMU_H
+#define CG_FMU_H
+
+#include "cg_events.h"
+
+#define CG_FMU_HYSTERESIS 1e-12
+#define CG_FMU_MAX_STEPS 10000000 /* between two communication points */
+
+/* The part of an FMU that is emitted with the model. */
+typedef struct cg_fmu_type {
+    const cg_model_t *model;
+    const char *token; /* the GUID of FMI 2.0, the instantiation token of FMI 3.0 */
+    const double *states; /* start values */
+    const double *parameters;
+    const double *inputs;
+} cg_fmu_type_t;
+
+extern const cg_fmu_type_t cg_fmu_type;
+
+/* The numbers of fmi2Status and fmi3Status. */
+enum cg_fmu_status { CG_FMU_OK = 0, CG_FMU_WARNING = 1, CG_FMU_DISCARD = 2, CG_FMU_ERROR = 3, CG_FMU_FATAL = 4 };
+
+/* The states of FMI's state machine, as bits. */
+enum cg_fmu_phase {
+    CG_FMU_INSTANTIATED = 1,
+    CG_FMU_INITIALIZING = 2,
+    CG_FMU_EVENT = 4,
+    CG_FMU_CONTINUOUS = 8,
+    CG_FMU_STEP = 16,
+    CG_FMU_TERMINATED = 32,
+    CG_FMU_FAILED = 64,
+    CG_FMU_RUNNING = CG_FMU_EVENT | CG_FMU_CONTINUOUS | CG_FMU_STEP,
+    CG_FMU_ANY = 127
+};
+
+enum cg_fmu_group {
+    CG_FMU_TIME,
+    CG_FMU_STATE,
+    CG_FMU_DERIVATIVE,
+    CG_FMU_PARAMETER,
+    CG_FMU_INPUT,
+    CG_FMU_OUTPUT,
+    CG_FMU_INVARIANT,
+    CG_FMU_INDICATOR,
+    CG_FMU_SOLVER, /* rtol, atol, step: the options of Co-Simulation */
+    CG_FMU_MODE,   /* integers */
+    CG_FMU_METHOD, /* a string */
+    CG_FMU_GROUPS
+};
+
+enum { CG_FMU_RTOL, CG_FMU_ATOL, CG_FMU_STEP_SIZE, CG_FMU_SOLVER_OPTIONS };
+
+/* What a saved state keeps besides the run and its detector. */
+typedef struct cg_fmu_memory {
+    uint64_t check; /* of all bytes after it */
+    uint64_t kind;  /* of the model and of the layout */
+    double start;
+    double stop;      /* infinity: not given */
+    double solver[CG_FMU_SOLVER_OPTIONS];
+    double tolerance; /* 0: not given */
+    int32_t chosen[CG_FMU_SOLVER_OPTIONS]; /* 1: set by the importer, so that `tolerance` does not replace it */
+    int32_t phase;    /* enum cg_fmu_phase */
+    int32_t method;   /* index in cg_method_table */
+    int32_t pending;  /* Co-Simulation: an event at run->t waits for Event Mode */
+    int32_t terminal; /* a terminal event has ended the run */
+    int32_t reserved;
+} cg_fmu_memory_t;
+
+struct cg_fmu;
+struct cg_fmu_state; /* a saved state */
+
+typedef void (*cg_fmu_log_t)(const struct cg_fmu *fmu, int status, const char *category, const char *text);
+
+typedef struct cg_fmu {
+    const cg_model_t *model;
+    cg_run_t *run;
+    cg_detector_t *detector; /* NULL: nothing to detect */
+    struct cg_fmu_state *states; /* the saved states that have not been freed */
+    int32_t count[CG_FMU_GROUPS];
+    int32_t co_simulation;
+    int32_t event_mode;   /* Co-Simulation: the importer can handle events in Event Mode ... */
+    int32_t early_return; /* ... and steps that end at an event */
+    int32_t logging;
+    cg_fmu_memory_t memory;
+    double *offset;    /* [n_observed] hysteresis of the indicators */
+    double *scale;     /* [n_observed] their largest magnitudes */
+    double *value;     /* room for the results of any kernel, or for an indicator each */
+    double *direction; /* [n_states] */
+    char *name;
+    cg_fmu_log_t log;
+    union { /* the importer's logger */
+        void (*function)(void);
+        const void *table;
+    } logger;
+    void *environment;
+} cg_fmu_t;
+
+/* ---- cg_fmu.c ---- */
+
+/* NULL: no memory, or a token of another FMU. */
+cg_fmu_t *cg_fmu_new(const char *name, const char *token, int co_simulation, const cg_fmu_t *how);
+void cg_fmu_delete(cg_fmu_t *fmu);
+int cg_fmu_reset(cg_fmu_t *fmu);
+
+/* Logs and returns `status`. */
+int cg_fmu_say(const cg_fmu_t *fmu, int status, const char *format, ...);
+/* CG_FMU_OK if the instance is in one of `phases`, else an error that names the function. */
+int cg_fmu_require(const cg_fmu_t *fmu, int phases, const char *function);
+/* The FMI status for an error of the runtime. `where`: what failed. */
+int cg_fmu_failed(const cg_fmu_t *fmu, int status, const char *where);
+
+int cg_fmu_setup(cg_fmu_t *fmu, int tolerance_given, double tolerance, double start, int stop_given, double stop);
+int cg_fmu_start(cg_fmu_t *fmu, int next); /* the end of the initialization; `next`: the phase after it */
+
+/* ---- cg_fmu_values.c ---- */
+
+/* The group of a value reference, and the index in it; CG_FMU_GROUPS: there is no such quantity. */
+int cg_fmu_group(const cg_fmu_t *fmu, uint32_t reference, int32_t *index);
+int cg_fmu_get(cg_fmu_t *fmu, const uint32_t *references, size_t n, double *values);
+int cg_fmu_set(cg_fmu_t *fmu, const uint32_t *references, size_t n, const double *values);
+int cg_fmu_get_modes(cg_fmu_t *fmu, const uint32_t *references, size_t n, int32_t *values);
+int cg_fmu_get_text(cg_fmu_t *fmu, const uint32_t *references, size_t n, const char **values);
+int cg_fmu_set_text(cg_fmu_t *fmu, const uint32_t *references, size_t n, const char *const *values);
+int cg_fmu_method(cg_fmu_t *fmu, int32_t method); /* continues with another method */
+
+int cg_fmu_derivatives(cg_fmu_t *fmu, double *out, size_t n);
+int cg_fmu_get_states(const cg_fmu_t *fmu, double *x, size_t n);
+int cg_fmu_get_nominals(const cg_fmu_t *fmu, double *nominal, size_t n);
+int cg_fmu_set_states(cg_fmu_t *fmu, const double *x, size_t n);
+int cg_fmu_set_time(cg_fmu_t *fmu, double t);
+
+/* Where the value of the time, a state, a parameter or an input is; NULL for any other quantity. */
+double *cg_fmu_place(cg_fmu_t *fmu, uint32_t reference);
+/* CG_FMU_OK, or an error if one of two arrays of n entries is NULL. */
+int cg_fmu_missing(const cg_fmu_t *fmu, const void *references, const void *values, size_t n);
+
+/* ---- cg_fmu_derivative.c ---- */
+
+/* Unknowns are real quantities, knowns the time, states, parameters and inputs.
+ * cg_fmu_along: out[n_unknowns] = d unknowns / d knowns . seed[n_knowns]
+ * cg_fmu_adjoint: out[n_knowns] = the transpose of d unknowns / d knowns, times seed[n_unknowns] */
+int cg_fmu_along(cg_fmu_t *fmu, const uint32_t *unknowns, size_t n_unknowns, const uint32_t *knowns, size_t n_knowns,
+                 const double *seed, double *out);
+int cg_fmu_adjoint(cg_fmu_t *fmu, const uint32_t *unknowns, size_t n_unknowns, const uint32_t *knowns, size_t n_knowns,
+                   const double *seed, double *out);
+
+/* ---- cg_fmu_events.c ---- */
+
+int cg_fmu_indicators(cg_fmu_t *fmu, double *out, size_t n);
+int cg_fmu_begin_events(cg_fmu_t *fmu); /* modes and sides at the start */
+/* Whether an indicator has crossed zero since the last event. */
+int cg_fmu_crossed(cg_fmu_t *fmu, int *crossed);
+/* Handles the events at the present time. */
+int cg_fmu_update(cg_fmu_t *fmu, int *changed, int *terminate);
+
+/* The result of a step of Co-Simulation. */
+typedef struct cg_fmu_step {
+    int event;     /* an event waits for Event Mode */
+    int terminate; /* a terminal event ended the run */
+    double t;      /* the time reached */
+} cg_fmu_step_t;
+
+int cg_fmu_advance(cg_fmu_t *fmu, double t, double h, cg_fmu_step_t *result);
+
+/* ---- cg_fmu_state.c ---- */
+
+struct cg_fmu_state *cg_fmu_save(cg_fmu_t *fmu, struct cg_fmu_state *into); /* NULL: no memory */
+int cg_fmu_restore(cg_fmu_t *fmu, const struct cg_fmu_state *state);
+int cg_fmu_owns(const cg_fmu_t *fmu, const void *state); /* whether the pointer is a saved state of this instance */
+void cg_fmu_forget(cg_fmu_t *fmu, struct cg_fmu_state *state);
+size_t cg_fmu_state_size(const struct cg_fmu_state *state);
+int cg_fmu_serialize(cg_fmu_t *fmu, const struct cg_fmu_state *state, void *bytes, size_t size);
+struct cg_fmu_state *cg_fmu_deserialize(cg_fmu_t *fmu, const void *bytes, size_t size); /* NULL: damaged or foreign */
+
+#endif /* CG_FMU_H */

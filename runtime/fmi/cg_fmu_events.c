@@ -1,0 +1,213 @@
+/* cg_fmu_events.c: events in Model Exchange, and the steps of Co-Simulation; see cg_fmu.h. */
+#include "cg_fmu.h"
+#include "cg_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#define CG_FMU_SMALLEST_SCALE 1e-280
+/* How far the importer's clock may be from the end of the last step, relative to the time and to the step. */
+#define CG_FMU_CLOCK 1e-10
+
+/* ---- Model Exchange ---- */
+
+/* What the importer sees, in fmu->value; the largest magnitudes are kept. */
+static int cg_fmu_shifted(cg_fmu_t *fmu)
+{
+    const cg_run_t *const run = fmu->run;
+    const int status = cg_detector_evaluate(fmu->run, run->t, run->x, -1, fmu->value);
+    for (int32_t i = 0; i < fmu->count[CG_FMU_INDICATOR] && status == CG_OK; i++) {
+        const double size = fabs(fmu->value[i]);
+        fmu->scale[i] = size > fmu->scale[i] ? size : fmu->scale[i];
+        fmu->value[i] += fmu->offset[i];
+    }
+    return status;
+}
+
+int cg_fmu_indicators(cg_fmu_t *fmu, double *out, size_t n)
+{
+    if (n != (size_t)fmu->count[CG_FMU_INDICATOR] || (n > 0 && out == NULL)) {
+        return cg_fmu_say(fmu, CG_FMU_ERROR, "an array of %d event indicators is needed",
+                          (int)fmu->count[CG_FMU_INDICATOR]);
+    }
+    const int status = n > 0 ? cg_fmu_shifted(fmu) : CG_OK;
+    if (status != CG_OK) {
+        return cg_fmu_failed(fmu, status, "the event indicators");
+    }
+    memcpy(out, fmu->value, n * sizeof(double));
+    return CG_FMU_OK;
+}
+
+/* The side of zero that an indicator is on until it crosses; a slip that begins is on its own side. */
+static double cg_fmu_side(const cg_detector_t *detector, int32_t i)
+{
+    return detector->sign[i] == 0.0 && i >= detector->first_contact ? 1.0 : detector->sign[i];
+}
+
+/* Shifts the indicators that have just crossed zero, or are at it, to their sides. */
+static int cg_fmu_shift(cg_fmu_t *fmu)
+{
+    cg_detector_t *const detector = fmu->detector;
+    const int status = cg_detector_evaluate(fmu->run, fmu->run->t, fmu->run->x, -1, fmu->value);
+    for (int32_t i = 0; i < detector->n_observed && status == CG_OK; i++) {
+        const double scale = fmu->scale[i] > CG_FMU_SMALLEST_SCALE ? fmu->scale[i] : CG_FMU_SMALLEST_SCALE;
+        const double side = cg_fmu_side(detector, i), least = CG_FMU_HYSTERESIS * scale;
+        const int near = detector->fired[i] != 0.0 || fmu->value[i] * side <= least;
+        fmu->offset[i] = near && detector->active[i] != 0.0 ? side * least : 0.0;
+    }
+    return status;
+}
+
+int cg_fmu_begin_events(cg_fmu_t *fmu)
+{
+    const int status = cg_detector_begin(fmu->run);
+    return status == CG_OK && !fmu->co_simulation ? cg_fmu_shift(fmu) : status;
+}
+
+/* Marks the indicators that have crossed zero as `fired`, if the direction counts. Returns whether any has crossed. */
+static int cg_fmu_fire(cg_fmu_t *fmu)
+{
+    cg_detector_t *const detector = fmu->detector;
+    int crossed = 0;
+    for (int32_t i = 0; i < detector->n_observed; i++) {
+        const double side = cg_fmu_side(detector, i), value = fmu->value[i];
+        detector->fired[i] = 0.0;
+        if (detector->active[i] == 0.0 || value * side > 0.0) {
+            continue;
+        }
+        if (side == 0.0) { /* it was zero at the start, and has left it now */
+            detector->sign[i] = value > 0.0 ? 1.0 : value < 0.0 ? -1.0 : 0.0;
+            continue;
+        }
+        detector->fired[i] = detector->direction[i] * side <= 0.0 ? 1.0 : 0.0;
+        detector->sign[i] = -side;
+        detector->scale[i] = fmu->scale[i];
+        crossed = 1;
+    }
+    return crossed;
+}
+
+int cg_fmu_crossed(cg_fmu_t *fmu, int *crossed)
+{
+    const cg_detector_t *const detector = fmu->detector;
+    *crossed = 0;
+    if (detector == NULL) {
+        return CG_FMU_OK;
+    }
+    const int status = cg_fmu_shifted(fmu);
+    for (int32_t i = 0; i < detector->n_observed && status == CG_OK; i++) {
+        const double side = cg_fmu_side(detector, i);
+        *crossed = *crossed || (detector->active[i] != 0.0 && side != 0.0 && fmu->value[i] * side <= 0.0);
+    }
+    return status == CG_OK ? CG_FMU_OK : cg_fmu_failed(fmu, status, "the event indicators");
+}
+
+/* The run cannot be continued after an error. */
+static int cg_fmu_ended(cg_fmu_t *fmu, int status, const char *where)
+{
+    const int found = cg_fmu_failed(fmu, status, where);
+    fmu->memory.phase = CG_FMU_FAILED;
+    return found == CG_FMU_DISCARD ? CG_FMU_ERROR : found;
+}
+
+/* Handles what has fired: resets, modes, sides. The result is a status of the runtime. */
+static int cg_fmu_handle(cg_fmu_t *fmu)
+{
+    cg_detector_t *const detector = fmu->detector;
+    detector->log = NULL;
+    detector->pending = 1;
+    const int status = cg_detector_handle(fmu->run, NULL);
+    if (fmu->logging && fmu->log != NULL) {
+        for (int32_t i = 0; i < detector->n_observed; i++) {
+            if (detector->fired[i] != 0.0) {
+                const char *const name = i < detector->n_guards
+                    ? fmu->model->guards[i].name
+                    : fmu->model->contacts[(i - detector->first_contact) / CG_CONTACT_OBSERVED].name;
+                cg_fmu_say(fmu, CG_FMU_OK, "%s at t = %.17g", name, fmu->run->t);
+            }
+        }
+    }
+    return status;
+}
+
+int cg_fmu_update(cg_fmu_t *fmu, int *changed, int *terminate)
+{
+    cg_run_t *const run = fmu->run;
+    int status = CG_OK, handled = 0;
+    *changed = 0;
+    *terminate = fmu->memory.terminal;
+    if (fmu->detector == NULL || fmu->memory.terminal) {
+        return CG_FMU_OK;
+    }
+    memcpy(fmu->direction, run->x, sizeof(double) * (size_t)run->n);
+    if (fmu->co_simulation) {
+        handled = fmu->memory.pending;
+    } else {
+        status = cg_fmu_shifted(fmu);
+        handled = status == CG_OK && cg_fmu_fire(fmu);
+    }
+    if (handled) {
+        status = cg_fmu_handle(fmu);
+        fmu->memory.pending = 0;
+        fmu->memory.terminal = *terminate = status == CG_TERMINAL_EVENT;
+        *changed = memcmp(fmu->direction, run->x, sizeof(double) * (size_t)run->n) != 0;
+        if (status >= 0 && !fmu->co_simulation) {
+            run->status = CG_OK;
+            status = cg_fmu_shift(fmu);
+        }
+    }
+    return status >= 0 ? CG_FMU_OK : cg_fmu_ended(fmu, status, "an event");
+}
+
+/* ---- Co-Simulation ---- */
+
+/* Errors of the importer: the instance stays as it is. */
+static int cg_fmu_step_valid(const cg_fmu_t *fmu, double t, double h)
+{
+    const cg_run_t *const run = fmu->run;
+    const double slack = CG_FMU_CLOCK * (fabs(t) + fabs(h)), end = t + h;
+    if (!(fabs(t) < HUGE_VAL) || !(h > 0.0) || !(end < HUGE_VAL)) {
+        return cg_fmu_say(fmu, CG_FMU_ERROR, "a step from t = %g over %g is not one forward in time", t, h);
+    }
+    if (fabs(t - run->t) > slack || end < run->t) {
+        return cg_fmu_say(fmu, CG_FMU_ERROR, "a step from t = %.17g does not continue the last one, to t = %.17g", t,
+                          run->t);
+    }
+    if (end > fmu->memory.stop + slack) {
+        return cg_fmu_say(fmu, CG_FMU_ERROR, "a step to t = %.17g goes past the stop time %.17g", end, fmu->memory.stop);
+    }
+    return CG_FMU_OK;
+}
+
+int cg_fmu_advance(cg_fmu_t *fmu, double t, double h, cg_fmu_step_t *result)
+{
+    cg_run_t *const run = fmu->run;
+    cg_detector_t *const detector = fmu->detector;
+    double row;
+    result->event = 0;
+    result->terminate = fmu->memory.terminal;
+    result->t = run->t;
+    if (cg_fmu_step_valid(fmu, t, h) != CG_FMU_OK) {
+        return CG_FMU_ERROR;
+    }
+    if (fmu->memory.terminal) {
+        return CG_FMU_OK;
+    }
+    int status = cg_run_extend(run, t + h);
+    if (detector != NULL) {
+        /* A log without room makes the run pause before an event is handled. */
+        detector->log = fmu->event_mode && fmu->early_return ? &row : NULL;
+        detector->log_capacity = detector->n_log = 0;
+    }
+    if (status == CG_OK) {
+        run->max_steps = run->n_steps + run->n_rejected + CG_FMU_MAX_STEPS;
+        status = cg_drive(run, NULL, -1);
+    }
+    if (detector != NULL) {
+        detector->log = NULL;
+    }
+    result->t = run->t;
+    result->event = fmu->memory.pending = status == CG_EVENTS_FULL;
+    result->terminate = fmu->memory.terminal = status == CG_TERMINAL_EVENT;
+    return status >= 0 ? CG_FMU_OK : cg_fmu_ended(fmu, status, "the step");
+}

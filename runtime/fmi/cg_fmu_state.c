@@ -1,0 +1,178 @@
+/* cg_fmu_state.c: saved states of an instance; see cg_fmu.h. */
+#include "cg_fmu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A saved state: the memory of the instance, the block of its run, what its detector keeps, and four numbers for each
+ * quantity that the detector observes. */
+typedef struct cg_fmu_state {
+    struct cg_fmu_state *next;
+    size_t size;
+    cg_fmu_memory_t memory; /* the bytes start here */
+} cg_fmu_state_t;
+
+static void *cg_fmu_bytes(cg_fmu_state_t *state) { return &state->memory; }
+
+/* Fowler-Noll-Vo. */
+static uint64_t cg_fmu_hash(uint64_t hash, const void *bytes, size_t size)
+{
+    const unsigned char *const byte = bytes;
+    for (size_t i = 0; i < size; i++) {
+        hash = (hash ^ byte[i]) * 1099511628211u;
+    }
+    return hash;
+}
+
+static uint64_t cg_fmu_check(const void *bytes, size_t size)
+{
+    const size_t first = sizeof(uint64_t);
+    return cg_fmu_hash(14695981039346656037u, (const char *)bytes + first, size - first);
+}
+
+/* States of another model, of another layout or of the other kind of simulation do not fit. */
+static uint64_t cg_fmu_kind(const cg_fmu_t *fmu)
+{
+    const int32_t numbers[4] = {CG_RUN_LAYOUT, (int32_t)sizeof(cg_run_t), fmu->co_simulation, fmu->event_mode};
+    const uint64_t hash = cg_fmu_hash(14695981039346656037u, numbers, sizeof numbers);
+    return cg_fmu_hash(hash, fmu->model->digest, strlen(fmu->model->digest));
+}
+
+static size_t cg_fmu_size(const cg_fmu_t *fmu, int32_t method)
+{
+    const size_t run = cg_run_size(fmu->model, cg_method_table()[method].info.name);
+    const cg_detector_t *const detector = fmu->detector;
+    const size_t rows = detector == NULL ? 0 : 4 * sizeof(double) * (size_t)detector->n_observed;
+    return sizeof(cg_fmu_memory_t) + run + (detector == NULL ? 0 : cg_detector_saved_size(detector)) + rows;
+}
+
+/* The four rows of numbers. */
+static void cg_fmu_rows(const cg_fmu_t *fmu, double *rows[4])
+{
+    rows[0] = fmu->detector->fired;
+    rows[1] = fmu->detector->scale;
+    rows[2] = fmu->offset;
+    rows[3] = fmu->scale;
+}
+
+int cg_fmu_owns(const cg_fmu_t *fmu, const void *state)
+{
+    const cg_fmu_state_t *found = fmu->states;
+    while (found != NULL && (const void *)found != state) {
+        found = found->next;
+    }
+    return found != NULL;
+}
+
+void cg_fmu_forget(cg_fmu_t *fmu, cg_fmu_state_t *state)
+{
+    cg_fmu_state_t **place = &fmu->states;
+    while (*place != state) {
+        place = &(*place)->next;
+    }
+    *place = state->next;
+    free(state);
+}
+
+static cg_fmu_state_t *cg_fmu_room(cg_fmu_t *fmu, size_t size)
+{
+    cg_fmu_state_t *const state = calloc(1, offsetof(cg_fmu_state_t, memory) + size);
+    if (state == NULL) {
+        return NULL;
+    }
+    state->size = size;
+    state->next = fmu->states;
+    fmu->states = state;
+    return state;
+}
+
+cg_fmu_state_t *cg_fmu_save(cg_fmu_t *fmu, cg_fmu_state_t *into)
+{
+    const size_t size = cg_fmu_size(fmu, fmu->memory.method);
+    const cg_detector_t *const detector = fmu->detector;
+    cg_fmu_state_t *const state = into != NULL && into->size == size ? into : cg_fmu_room(fmu, size);
+    if (state == NULL) {
+        return NULL;
+    }
+    if (into != NULL && into != state) {
+        cg_fmu_forget(fmu, into);
+    }
+    char *place = (char *)cg_fmu_bytes(state) + sizeof fmu->memory;
+    memcpy(place, fmu->run, fmu->run->size);
+    place += fmu->run->size;
+    if (detector != NULL) {
+        const size_t bytes = sizeof(double) * (size_t)detector->n_observed;
+        double *rows[4];
+        cg_detector_save(detector, place);
+        place += cg_detector_saved_size(detector);
+        cg_fmu_rows(fmu, rows);
+        for (int i = 0; i < 4; i++, place += bytes) {
+            memcpy(place, rows[i], bytes);
+        }
+    }
+    state->memory = fmu->memory;
+    state->memory.kind = cg_fmu_kind(fmu);
+    state->memory.check = cg_fmu_check(cg_fmu_bytes(state), size);
+    return state;
+}
+
+int cg_fmu_restore(cg_fmu_t *fmu, const cg_fmu_state_t *state)
+{
+    const char *place = (const char *)&state->memory + sizeof fmu->memory;
+    cg_detector_t *const detector = fmu->detector;
+    if (state->memory.method != fmu->memory.method && cg_fmu_method(fmu, state->memory.method) != CG_FMU_OK) {
+        return CG_FMU_ERROR;
+    }
+    if (cg_run_restore(fmu->run, place, fmu->run->size) != CG_OK) {
+        return cg_fmu_say(fmu, CG_FMU_ERROR, "the saved state is damaged");
+    }
+    place += fmu->run->size;
+    if (detector != NULL) {
+        const size_t bytes = sizeof(double) * (size_t)detector->n_observed, saved = cg_detector_saved_size(detector);
+        double *rows[4];
+        if (cg_detector_restore(detector, place, saved) != CG_OK) {
+            return cg_fmu_say(fmu, CG_FMU_ERROR, "the saved state is damaged");
+        }
+        place += saved;
+        cg_fmu_rows(fmu, rows);
+        for (int i = 0; i < 4; i++, place += bytes) {
+            memcpy(rows[i], place, bytes);
+        }
+        detector->pending = state->memory.pending;
+    }
+    fmu->memory = state->memory;
+    return CG_FMU_OK;
+}
+
+size_t cg_fmu_state_size(const cg_fmu_state_t *state) { return state->size; }
+
+int cg_fmu_serialize(cg_fmu_t *fmu, const cg_fmu_state_t *state, void *bytes, size_t size)
+{
+    if (bytes == NULL || size < state->size) {
+        return cg_fmu_say(fmu, CG_FMU_ERROR, "room for %lu bytes is needed", (unsigned long)state->size);
+    }
+    memcpy(bytes, &state->memory, state->size);
+    return CG_FMU_OK;
+}
+
+cg_fmu_state_t *cg_fmu_deserialize(cg_fmu_t *fmu, const void *bytes, size_t size)
+{
+    cg_fmu_memory_t memory;
+    int32_t methods = 0;
+    if (bytes == NULL || size < sizeof memory) {
+        return NULL;
+    }
+    memcpy(&memory, bytes, sizeof memory);
+    while (cg_method_table()[methods].info.name != NULL) {
+        methods++;
+    }
+    if (memory.kind != cg_fmu_kind(fmu) || memory.method < 0 || memory.method >= methods
+        || size != cg_fmu_size(fmu, memory.method) || memory.check != cg_fmu_check(bytes, size)) {
+        return NULL;
+    }
+    cg_fmu_state_t *const state = cg_fmu_room(fmu, size);
+    if (state != NULL) {
+        memcpy(cg_fmu_bytes(state), bytes, size);
+    }
+    return state;
+}

@@ -1,0 +1,309 @@
+/* cg_fmu_values.c: the quantities of an instance by value reference; see cg_fmu.h. */
+#include "cg_fmu.h"
+#include "cg_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+int cg_fmu_group(const cg_fmu_t *fmu, uint32_t reference, int32_t *index)
+{
+    int group = 0;
+    while (group < CG_FMU_GROUPS && reference >= (uint32_t)fmu->count[group]) {
+        reference -= (uint32_t)fmu->count[group++];
+    }
+    *index = group < CG_FMU_GROUPS ? (int32_t)reference : 0;
+    return group;
+}
+
+static int cg_fmu_unknown(const cg_fmu_t *fmu, uint32_t reference, const char *what)
+{
+    return cg_fmu_say(fmu, CG_FMU_ERROR, "value reference %lu is not that of %s", (unsigned long)reference, what);
+}
+
+int cg_fmu_missing(const cg_fmu_t *fmu, const void *references, const void *values, size_t n)
+{
+    return n > 0 && (references == NULL || values == NULL)
+        ? cg_fmu_say(fmu, CG_FMU_ERROR, "an array of %lu entries is missing", (unsigned long)n)
+        : CG_FMU_OK;
+}
+
+/* ---- reading ---- */
+
+/* The guards of the model, and the quantities of its contacts, without the hysteresis of Model Exchange. */
+static int cg_fmu_observed(cg_fmu_t *fmu)
+{
+    const cg_model_t *const model = fmu->model;
+    cg_run_t *const run = fmu->run;
+    int status = CG_OK;
+    if (model->n_contacts > 0) {
+        status = cg_detector_evaluate(run, run->t, run->x, -1, fmu->value);
+    }
+    if (status == CG_OK && model->n_guards > 0) {
+        status = model->guards_fn(run->t, run->x, run->p, run->u, fmu->value, run->work);
+    }
+    return status;
+}
+
+/* Computes all quantities of a group into fmu->value. */
+static int cg_fmu_evaluate(cg_fmu_t *fmu, int group)
+{
+    const cg_model_t *const model = fmu->model;
+    cg_run_t *const run = fmu->run;
+    cg_kernel_t kernel;
+    switch (group) {
+    case CG_FMU_DERIVATIVE: kernel = model->rhs; break;
+    case CG_FMU_OUTPUT: kernel = model->outputs_fn; break;
+    case CG_FMU_INVARIANT: kernel = model->invariants_fn; break;
+    case CG_FMU_INDICATOR: return cg_fmu_observed(fmu);
+    default: return CG_OK;
+    }
+    return kernel == NULL ? CG_UNSUPPORTED : kernel(run->t, run->x, run->p, run->u, fmu->value, run->work);
+}
+
+static double cg_fmu_value(const cg_fmu_t *fmu, int group, int32_t index)
+{
+    switch (group) {
+    case CG_FMU_TIME: return fmu->run->t;
+    case CG_FMU_STATE: return fmu->run->x[index];
+    case CG_FMU_PARAMETER: return fmu->run->p[index];
+    case CG_FMU_INPUT: return fmu->run->u[index];
+    case CG_FMU_SOLVER: return fmu->memory.solver[index];
+    default: return fmu->value[index];
+    }
+}
+
+int cg_fmu_get(cg_fmu_t *fmu, const uint32_t *references, size_t n, double *values)
+{
+    int computed = CG_FMU_TIME;
+    int status = cg_fmu_missing(fmu, references, values, n);
+    for (size_t i = 0; i < n && status == CG_FMU_OK; i++) {
+        int32_t index;
+        const int group = cg_fmu_group(fmu, references[i], &index);
+        if (group >= CG_FMU_MODE) {
+            return cg_fmu_unknown(fmu, references[i], "a real variable");
+        }
+        if (group != computed) { /* importers ask for the quantities of a group together */
+            const int found = cg_fmu_evaluate(fmu, group);
+            if (found != CG_OK) {
+                return cg_fmu_failed(fmu, found, "the values");
+            }
+            computed = group;
+        }
+        values[i] = cg_fmu_value(fmu, group, index);
+    }
+    return status;
+}
+
+int cg_fmu_get_modes(cg_fmu_t *fmu, const uint32_t *references, size_t n, int32_t *values)
+{
+    const int status = cg_fmu_missing(fmu, references, values, n);
+    for (size_t i = 0; i < n && status == CG_FMU_OK; i++) {
+        int32_t index;
+        if (cg_fmu_group(fmu, references[i], &index) != CG_FMU_MODE) {
+            return cg_fmu_unknown(fmu, references[i], "an integer variable");
+        }
+        values[i] = (int32_t)fmu->run->u[fmu->model->n_inputs + index];
+    }
+    return status;
+}
+
+int cg_fmu_get_text(cg_fmu_t *fmu, const uint32_t *references, size_t n, const char **values)
+{
+    const int status = cg_fmu_missing(fmu, references, values, n);
+    for (size_t i = 0; i < n && status == CG_FMU_OK; i++) {
+        int32_t index;
+        if (cg_fmu_group(fmu, references[i], &index) != CG_FMU_METHOD) {
+            return cg_fmu_unknown(fmu, references[i], "a string variable");
+        }
+        values[i] = cg_method_table()[fmu->memory.method].info.name;
+    }
+    return status;
+}
+
+/* ---- writing ---- */
+
+double *cg_fmu_place(cg_fmu_t *fmu, uint32_t reference)
+{
+    int32_t index;
+    switch (cg_fmu_group(fmu, reference, &index)) {
+    case CG_FMU_TIME: return &fmu->run->t;
+    case CG_FMU_STATE: return fmu->run->x + index;
+    case CG_FMU_PARAMETER: return fmu->run->p + index;
+    case CG_FMU_INPUT: return fmu->run->u + index;
+    default: return NULL;
+    }
+}
+
+/* Whether a number has the properties that its variable is declared to have. */
+static int cg_fmu_holds(int32_t flags, double value)
+{
+    return fabs(value) < HUGE_VAL && !(flags & CG_NOT_NEGATIVE && value < 0.0)
+        && !(flags & CG_NOT_POSITIVE && value > 0.0) && !(flags & CG_NOT_ZERO && value == 0.0)
+        && !(flags & (CG_INTEGER | CG_EVEN | CG_ODD) && value != floor(value))
+        && !(flags & CG_EVEN && fmod(value, 2.0) != 0.0) && !(flags & CG_ODD && fmod(value, 2.0) == 0.0);
+}
+
+/* Whether the variable can be set to a value now. */
+static int cg_fmu_settable(const cg_fmu_t *fmu, uint32_t reference, double value)
+{
+    static const char *const options[] = {"solver.rtol", "solver.atol", "solver.step"};
+    int32_t index, flags = 0;
+    const int group = cg_fmu_group(fmu, reference, &index);
+    const char *name = "time";
+    switch (group) {
+    case CG_FMU_STATE: name = fmu->model->states[index].name; flags = fmu->model->states[index].flags; break;
+    case CG_FMU_PARAMETER:
+        name = fmu->model->parameters[index].name;
+        flags = fmu->model->parameters[index].flags;
+        break;
+    case CG_FMU_INPUT: name = fmu->model->inputs[index].name; flags = fmu->model->inputs[index].flags; break;
+    case CG_FMU_SOLVER:
+        name = options[index];
+        flags = index == CG_FMU_STEP_SIZE ? CG_NOT_NEGATIVE : CG_NOT_NEGATIVE | CG_NOT_ZERO;
+        break;
+    default: return cg_fmu_unknown(fmu, reference, "a real variable that can be set");
+    }
+    if (group != CG_FMU_INPUT && !(fmu->memory.phase & (CG_FMU_INSTANTIATED | CG_FMU_INITIALIZING))) {
+        return cg_fmu_say(fmu, CG_FMU_ERROR, "%s can be set only before the end of the initialization", name);
+    }
+    if (!cg_fmu_holds(flags, value)) {
+        return cg_fmu_say(fmu, CG_FMU_ERROR, "%s = %g is not finite, or contradicts its declaration", name, value);
+    }
+    return CG_FMU_OK;
+}
+
+int cg_fmu_set(cg_fmu_t *fmu, const uint32_t *references, size_t n, const double *values)
+{
+    cg_run_t *const run = fmu->run;
+    int changed = 0;
+    int status = cg_fmu_missing(fmu, references, values, n);
+    for (size_t i = 0; i < n && status == CG_FMU_OK; i++) {
+        status = cg_fmu_settable(fmu, references[i], values[i]);
+    }
+    for (size_t i = 0; i < n && status == CG_FMU_OK; i++) {
+        int32_t index;
+        const int group = cg_fmu_group(fmu, references[i], &index);
+        double *const place = group == CG_FMU_SOLVER ? fmu->memory.solver + index : cg_fmu_place(fmu, references[i]);
+        changed = changed || (group == CG_FMU_INPUT && *place != values[i]);
+        *place = values[i];
+        if (group == CG_FMU_SOLVER) {
+            fmu->memory.chosen[index] = 1;
+        }
+    }
+    if (changed) {
+        run->have_f = 0;
+        if (fmu->memory.phase & CG_FMU_RUNNING && fmu->co_simulation) {
+            cg_run_changed(run);
+        }
+    }
+    return status;
+}
+
+int cg_fmu_method(cg_fmu_t *fmu, int32_t method)
+{
+    const char *const name = cg_method_table()[method].info.name;
+    const size_t size = cg_run_size(fmu->model, name);
+    cg_run_t *const run = cg_run_new(size), *const old = fmu->run;
+    if (run == NULL || cg_run_init(run, size, fmu->model, name, 0) != CG_OK) {
+        cg_run_delete(run);
+        return cg_fmu_say(fmu, CG_FMU_ERROR, "there is no memory for the method %s, or it does not fit the model", name);
+    }
+    if (old != NULL) {
+        run->t = old->t;
+        memcpy(run->x, old->x, sizeof(double) * (size_t)run->n);
+        memcpy(run->p, old->p, sizeof(double) * (size_t)fmu->model->n_parameters);
+        memcpy(run->u, old->u, sizeof(double) * (size_t)run->n_u);
+        cg_run_delete(old);
+    }
+    run->detector = fmu->detector;
+    fmu->run = run;
+    fmu->memory.method = method;
+    return CG_FMU_OK;
+}
+
+int cg_fmu_set_text(cg_fmu_t *fmu, const uint32_t *references, size_t n, const char *const *values)
+{
+    int status = cg_fmu_missing(fmu, references, values, n);
+    for (size_t i = 0; i < n && status == CG_FMU_OK; i++) {
+        const cg_method_t *const table = cg_method_table();
+        int32_t index, method = 0;
+        if (cg_fmu_group(fmu, references[i], &index) != CG_FMU_METHOD) {
+            return cg_fmu_unknown(fmu, references[i], "a string variable that can be set");
+        }
+        if (!(fmu->memory.phase & (CG_FMU_INSTANTIATED | CG_FMU_INITIALIZING))) {
+            return cg_fmu_say(fmu, CG_FMU_ERROR, "solver.method can be set only before the end of the initialization");
+        }
+        while (table[method].info.name != NULL && (values[i] == NULL || strcmp(table[method].info.name, values[i]) != 0)) {
+            method++;
+        }
+        if (table[method].info.name == NULL) {
+            return cg_fmu_say(fmu, CG_FMU_ERROR, "solver.method = %.40s is not a method; dop853 is one",
+                              values[i] == NULL ? "(nothing)" : values[i]);
+        }
+        status = cg_fmu_method(fmu, method);
+    }
+    return status;
+}
+
+/* ---- Model Exchange ---- */
+
+static int cg_fmu_length(const cg_fmu_t *fmu, const void *array, size_t n)
+{
+    return n != (size_t)fmu->model->n_states || array == NULL
+        ? cg_fmu_say(fmu, CG_FMU_ERROR, "an array of %d states is needed", (int)fmu->model->n_states)
+        : CG_FMU_OK;
+}
+
+int cg_fmu_derivatives(cg_fmu_t *fmu, double *out, size_t n)
+{
+    if (cg_fmu_length(fmu, out, n) != CG_FMU_OK) {
+        return CG_FMU_ERROR;
+    }
+    const int status = cg_run_probe(fmu->run, fmu->run->t, fmu->run->x, out);
+    return status == CG_OK ? CG_FMU_OK : cg_fmu_failed(fmu, status, "the derivatives");
+}
+
+int cg_fmu_get_states(const cg_fmu_t *fmu, double *x, size_t n)
+{
+    if (cg_fmu_length(fmu, x, n) != CG_FMU_OK) {
+        return CG_FMU_ERROR;
+    }
+    memcpy(x, fmu->run->x, n * sizeof(double));
+    return CG_FMU_OK;
+}
+
+int cg_fmu_get_nominals(const cg_fmu_t *fmu, double *nominal, size_t n)
+{
+    if (cg_fmu_length(fmu, nominal, n) != CG_FMU_OK) {
+        return CG_FMU_ERROR;
+    }
+    for (size_t i = 0; i < n; i++) {
+        nominal[i] = 1.0;
+    }
+    return CG_FMU_OK;
+}
+
+int cg_fmu_set_states(cg_fmu_t *fmu, const double *x, size_t n)
+{
+    if (cg_fmu_length(fmu, x, n) != CG_FMU_OK) {
+        return CG_FMU_ERROR;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!(fabs(x[i]) < HUGE_VAL)) {
+            return cg_fmu_say(fmu, CG_FMU_DISCARD, "%s = %g is not finite", fmu->model->states[i].name, x[i]);
+        }
+    }
+    memcpy(fmu->run->x, x, n * sizeof(double));
+    fmu->run->have_f = 0;
+    return CG_FMU_OK;
+}
+
+int cg_fmu_set_time(cg_fmu_t *fmu, double t)
+{
+    if (!(fabs(t) < HUGE_VAL)) {
+        return cg_fmu_say(fmu, CG_FMU_ERROR, "time = %g is not finite", t);
+    }
+    fmu->run->t = t;
+    fmu->run->have_f = 0;
+    return CG_FMU_OK;
+}
