@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArgumentError",
+    "Batch",
+    "BatchSnapshot",
     "ChaplyginError",
     "ConsistencyWarning",
     "CoreMissingError",
@@ -48,6 +50,8 @@ __all__ = [
 ]
 
 _LATER = {
+    "Batch": "batch",
+    "BatchSnapshot": "batch",
     "Ensemble": "ensemble_result",
     "Method": "base_model",
     "Model": "model",

@@ -7,7 +7,7 @@ from typing_extensions import Unpack
 
 from .base_model import Method
 from .inputs import Inputs
-from .options import RunKeywords
+from .options import RunKeywords, RunOptions
 from .solution import Solution
 
 Array = NDArray[np.float64]
@@ -94,3 +94,14 @@ class EnsembleCore:
     def error(self) -> BaseException | None: ...
     def events(self) -> Array: ...
     def run(self, pieces: list[tuple[int, int]], attend: Callable[[], None] | None = None) -> None: ...
+
+class BatchCore:
+    table: Array
+    row: dict[str, int]
+    columns: int
+    block: int
+
+    def __init__(self, model: Any, n: int, options: RunOptions, lane_set: int, threads: int) -> None: ...
+    def start(self, runs: NDArray[np.int64]) -> None: ...
+    def stop(self, stopped: bool) -> None: ...
+    def advance(self, thread: int, first: int, last: int, time: float, duration: float) -> None: ...

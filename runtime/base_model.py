@@ -16,6 +16,7 @@ from .options import STEPPER, RunKeywords, of_call, shown
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from .batch import Batch
     from .ensemble_job import EnsemblePart
     from .ensemble_result import Ensemble
     from .stepper import Stepper
@@ -181,6 +182,30 @@ class BaseModel(InitialStates):
         begin = arguments.number("t0", t0)
         x0, p, controls = self._prepare(begin, initial, parameters, inputs, how.smallest_atol)
         return self._stepper(begin, x0, p, controls, how)
+
+    @shown()
+    def batch(
+        self,
+        n: int,
+        initial: Any = None,
+        parameters: Any = None,
+        inputs: Any = None,
+        *,
+        t0: float = 0.0,
+        threads: int | None = None,
+        lanes: int | None = None,
+        **options: Unpack[RunKeywords],
+    ) -> Batch:
+        """n runs that persist and are advanced together; see `Batch`.
+
+        The entries of `initial`, `parameters` and `inputs` are numbers or arrays (n,); `threads` and `lanes` are as for
+        `ensemble`, the other keywords as for `integrate`. `max_steps` applies to each advance.
+        """
+        from .batch import Batch
+
+        how = of_call(BaseModel.batch, options).checked(self.methods, self.states)
+        begin = arguments.number("t0", t0)
+        return Batch(self, n, initial, parameters, inputs, begin, threads, lanes, how)
 
     def _stepper(self, *given: Any) -> Stepper:
         """A stepper that starts at t0, x0, p, with inputs and options that have been checked."""

@@ -104,9 +104,12 @@ class Solution:
         nfev: int, n_steps: int, n_rejected: int, sol: Any, problem: tuple[Any, ...], njev: int = 0, nlu: int = 0,
         event_record: EventRecord | None = None,
     ) -> None:  # fmt: skip
-        self.model, self.t, self.y, self.sol = model, t, y, sol
-        self.status, self.t_reached, self._p, self._inputs = status, t_reached, p, inputs
-        self.nfev, self.njev, self.nlu, self.n_steps, self.n_rejected = nfev, njev, nlu, n_steps, n_rejected
+        # At most three in a statement: more would be packed into a tuple, which a short run notices.
+        self.model, self.t, self.y = model, t, y
+        self.status, self.t_reached, self.sol = status, t_reached, sol
+        self._p, self._inputs = p, inputs
+        self.nfev, self.njev, self.nlu = nfev, njev, nlu
+        self.n_steps, self.n_rejected = n_steps, n_rejected
         # The entries of a `Problem`, which takes longer to make than most of a short run.
         self._posed = problem
         self._event_record = event_record

@@ -69,9 +69,8 @@ def slopes_along(eqs: EquationNodes, nodes: Sequence[Node]) -> tuple[list[Node],
     else:
         mass, force = [n for row in eqs.mass for n in row], list(eqs.force)
     moving |= {node: g.symbol(f"{_ACCELERATION}{i}") for i, node in enumerate(v)}
-    if (
-        eqs.friction is not None
-    ):  # [[M, A^T], [A, 0]] [theta', -lambda] = [f, -b] gives the multipliers as well
+    if eqs.friction is not None:
+        # [[M, A^T], [A, 0]] [theta', -lambda] = [f, -b] gives the multipliers as well.
         force = g.substitute(force, dict.fromkeys(eqs.friction.unknown, g.zero))
         force += [g.neg(b) for b in eqs.friction.biases]
         for s, row in enumerate(eqs.friction.rows):

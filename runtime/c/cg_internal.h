@@ -28,6 +28,16 @@ int cg_ensemble_valid(const cg_ensemble_t *ensemble); /* whether no requested ti
 void cg_ensemble_end(const cg_ensemble_t *ensemble, int64_t j, const cg_outcome_t *outcome, int32_t n, const double *x,
                      int64_t stride);
 
+/* ---- lanes ---- */
+
+/* Sets the options of a group from those of a run. CG_BAD_ARGUMENT, CG_UNSUPPORTED: see cg_ensemble_lanes. */
+int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options);
+
+int32_t cg_lanes_occupied(const cg_lanes_run_t *run); /* the first lane with a trajectory, or -1 */
+
+/* Gives an empty lane the state of a busy one, so that nothing in it traps, loops or is slow. */
+void cg_lane_imitate(cg_lanes_run_t *run, int32_t lane, int32_t from);
+
 /* ---- events and contacts ---- */
 
 enum { CG_NODES = 9 };

@@ -187,8 +187,7 @@ static void cg_lane_copy(cg_lanes_run_t *run, int32_t lane, const cg_lanes_run_t
     run->status[lane] = source->status[from];
 }
 
-/* The first lane with a trajectory, or -1. */
-static int32_t cg_lanes_occupied(const cg_lanes_run_t *run)
+int32_t cg_lanes_occupied(const cg_lanes_run_t *run)
 {
     int32_t lane = 0;
     while (lane < run->lanes && !run->active[lane]) {
@@ -197,8 +196,7 @@ static int32_t cg_lanes_occupied(const cg_lanes_run_t *run)
     return lane < run->lanes ? lane : -1;
 }
 
-/* Gives an empty lane the state of a busy one, so that nothing in it traps, loops or is slow. */
-static void cg_lane_imitate(cg_lanes_run_t *run, int32_t lane, int32_t from)
+void cg_lane_imitate(cg_lanes_run_t *run, int32_t lane, int32_t from)
 {
     cg_lane_copy(run, lane, run, from);
     run->active[lane] = run->fresh[lane] = run->unstarted[lane] = 0;
@@ -276,9 +274,9 @@ static void cg_lane_attend(cg_group_t *group, int32_t lane)
     }
 }
 
-static int cg_lanes_options(cg_lanes_run_t *run, const cg_ensemble_t *ensemble, const cg_run_t *options)
+int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options)
 {
-    if (!cg_options_valid(options) || !cg_ensemble_valid(ensemble) || options->stop == NULL) {
+    if (!cg_options_valid(options) || options->stop == NULL) {
         return CG_BAD_ARGUMENT;
     }
     if (options->detector != NULL) {
@@ -295,11 +293,20 @@ static int cg_lanes_options(cg_lanes_run_t *run, const cg_ensemble_t *ensemble, 
     run->rtol = options->rtol;
     run->max_step = options->max_step;
     run->first_step = options->first_step;
-    run->t_end = ensemble->t_end;
-    run->direction = ensemble->t_end < ensemble->t0 ? -1.0 : 1.0;
     for (int32_t i = 0; i < run->n; i++) {
         run->atol[i] = options->atol[i] > CG_ATOL_FLOOR ? options->atol[i] : CG_ATOL_FLOOR;
     }
+    return CG_OK;
+}
+
+static int cg_lanes_options(cg_lanes_run_t *run, const cg_ensemble_t *ensemble, const cg_run_t *options)
+{
+    const int status = cg_ensemble_valid(ensemble) ? cg_lanes_configure(run, options) : CG_BAD_ARGUMENT;
+    if (status != CG_OK) {
+        return status;
+    }
+    run->t_end = ensemble->t_end;
+    run->direction = ensemble->t_end < ensemble->t0 ? -1.0 : 1.0;
     for (int32_t i = 0; i < run->n_u; i++) {
         for (int32_t lane = 0; lane < run->lanes; lane++) {
             run->u[(int64_t)i * run->lanes + lane] = options->u[i];

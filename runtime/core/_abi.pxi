@@ -146,6 +146,27 @@ cdef extern from "cg_ensemble.h" nogil:
     int cg_lane_set_runs(const cg_lane_set_t *lane_set)
     int cg_widest_lanes()
 
+cdef extern from "cg_batch.h" nogil:
+    enum: CG_BATCH_BLOCK
+    enum: CG_BATCH_X
+    enum: CG_BATCH_P
+    enum: CG_BATCH_U
+    enum: CG_BATCH_T
+    enum: CG_BATCH_FRESH
+    enum: CG_BATCH_STATUS
+    enum: CG_BATCH_PARTS
+    ctypedef struct cg_batch_t:
+        int32_t *row
+        double *table
+        int64_t stride
+    ctypedef struct cg_batch_goal_t:
+        double time
+        double duration
+    void cg_batch_init(cg_batch_t *batch, const cg_model_t *model)
+    void cg_batch_start(const cg_batch_t *batch, cg_run_t *run, int64_t column)
+    int cg_batch_advance(const cg_batch_t *batch, cg_run_t *run, cg_lanes_run_t *lanes, int64_t first, int64_t last,
+                         cg_batch_goal_t goal)
+
 cdef extern from "cg_events.h" nogil:
     enum: CG_WATCH_KINKS
     enum: CG_SOLUTIONS

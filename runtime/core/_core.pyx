@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, embedsignature=False
-"""Binding of the C runtime: calls of a model's kernels, integration, steppers, chunks of ensembles.
+"""Binding of the C runtime: calls of a model's kernels, integration, steppers, chunks of ensembles, batches.
 
 Plain float64 arrays and plain dicts of floats are read here, in C; everything else goes to the slow path in Python
 (`arguments`, `base_model`), which converts it or reports what is wrong.
@@ -384,3 +384,4 @@ include "_events.pxi"
 include "_runs.pxi"
 include "_stepper.pxi"
 include "_ensemble.pxi"
+include "_batch.pxi"

@@ -64,9 +64,8 @@ def three_index_symbols(g: Graph, system: System) -> dict[tuple[int, int, int], 
     coframe = [[g.neg(g.dot(row, fields.drift)), *row] for row in inverse]
     basis = [[g.one, *fields.drift], *([g.zero, *field] for field in fields.along)]
     variables = [fields.time, *fields.coordinates]
-    slopes = partials(
-        g, [n for row in coframe for n in row], variables
-    )  # slopes[r][b * (k + 1) + s] = d A_bs / dx_r
+    # slopes[r][b * (k + 1) + s] = d A_bs / dx_r
+    slopes = partials(g, [n for row in coframe for n in row], variables)
     symbols = {}
     for b in range(k):
         start, every = b * (k + 1), range(k + 1)

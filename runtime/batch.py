@@ -1,0 +1,361 @@
+"""Batches: many runs of one model that persist and are advanced together."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import arguments
+from .assumptions import check_rows
+from .consistency import check_ensemble
+from .ensemble_job import positive
+from .ensemble_start import Start
+from .errors import ArgumentError, ChaplyginError
+from .executors import cores
+from .inputs import Inputs, parse
+from .lanes import WORTH, lane_set, one_at_a_time
+
+if TYPE_CHECKING:
+    from .options import RunOptions
+
+Array = NDArray[np.float64]
+Runs = NDArray[np.int64]
+
+SHARE = 8192
+"""Runs from which another thread is worth its start in every call."""
+PIECE = 1024
+"""Blocks of runs that a thread advances before Python can handle a signal."""
+
+
+@dataclass(frozen=True, eq=False)
+class BatchSnapshot:
+    """Runs of a batch with everything needed to continue them bit for bit: their indices, and a column of each."""
+
+    model: str
+    digest: str
+    method: str
+    runs: Runs
+    columns: Array
+
+
+class Batch:
+    """n runs of one model that persist and are advanced together, in lanes and threads. Made by ``model.batch``.
+
+    ``batch.y`` (n_states, n), ``batch.t`` (n,) and ``batch.status`` (n,) are read-only views of the batch's memory.
+    They show the current values after every call, without a copy. So does ``batch[name]`` for a state or an input; any
+    other quantity of the model is computed.
+
+    A status is 0, or the negative code of the error that ended the run (`chaplygin.runtime.errors`). That run keeps its
+    last point and is not advanced until it is reset or restored; the other runs are not affected.
+
+    A batch belongs to one thread at a time. Ctrl-C leaves each run where it was before the call, or where it was to go.
+
+    The model has neither events nor contacts, and the method is explicit. With a model compiled with
+    ``reproducible=True`` every run is bit for bit that of a stepper with the same calls, for any `threads` and
+    `lanes`.
+
+    >>> import numpy as np
+    >>> from chaplygin.generated.harmonic_oscillator import model
+    >>> batch = model.batch(3, {"x": np.array([0, 1, 2]), "x_dot": 0}, {"m": 1, "k": 4}, method="rk4", step=0.001)
+    >>> batch.advance_by(0.5)
+    >>> batch["x"].round(6)    # 0, 1 and 2 times cos 1
+    array([0.      , 0.540302, 1.080605])
+    >>> batch.reset(batch["x"] > 1)
+    >>> batch.t, batch.y[0].round(6)
+    (array([0.5, 0.5, 0. ]), array([0.      , 0.540302, 2.      ]))
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        n: Any,
+        initial: Any,
+        parameters: Any,
+        inputs: Any,
+        t0: float,
+        threads: Any,
+        lanes: Any,
+        options: RunOptions,
+    ) -> None:
+        count = positive("n", n)
+        apart = one_at_a_time(model, options.method, {}, options.kinks)
+        if apart is not None:
+            raise ArgumentError(f"no batch of {model.name}: {apart}; use steppers or chaplygin.ensemble")
+        from ._core import BatchCore
+
+        if count >= WORTH:
+            with suppress(ChaplyginError):  # it was reported when it happened; the model runs anyway
+                model._complete()
+        address, self.lanes = lane_set(model, lanes, count)
+        limit = cores() if threads is None else positive("threads", threads)
+        self.threads = max(1, min(limit, count // SHARE if threads is None else count))
+        self.model, self.t0, self._options = model, t0, options
+        self._core = BatchCore(model, count, options, address, self.threads)
+        self._pool: ThreadPoolExecutor | None = None
+        self._lock = threading.Lock()
+        self._views(count)
+        controls = parse(inputs, model.inputs, count, model._input_flags)
+        self._refuse_signals(controls)
+        self._u[:] = controls.values if controls.values.ndim == 2 else controls.values[:, None]
+        self._initial = _by_name("initial", initial, model.states)
+        self._parameters = _by_name("parameters", parameters, model.parameters)
+        self._begin(np.arange(count), self._initial, self._parameters)
+        self._initial = {name: _spread(value, count) for name, value in self._initial.items()}
+        self._parameters = {name: _spread(value, count) for name, value in self._parameters.items()}
+
+    def _views(self, n: int) -> None:
+        """Views of the table: writable ones for this class, read-only ones for its users."""
+        table, row, model = self._core.table, self._core.row, self.model
+        self._x = table[row["x"] : row["x"] + model.n_states, :n]
+        self._p = table[row["p"] : row["p"] + model.n_parameters, :n]
+        self._u = table[row["u"] : row["u"] + model.n_inputs, :n]
+        self._t = table[row["t"], :n]
+        self._fresh = table[row["fresh"]].view(np.int64)[:n]
+        self.y, self.t, self.status = self._x[:], self._t[:], table[row["status"]].view(np.int64)[:n]
+        self._controls = self._u[:]
+        for view in (self.y, self.t, self.status, self._controls):
+            view.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.status)
+
+    def __repr__(self) -> str:
+        failed = f", {len(self.failed)} failed" if len(self.failed) else ""
+        return f"<Batch of {len(self)} runs of {self.model.name} ({self.method}){failed}>"
+
+    @property
+    def method(self) -> str:
+        """The integration method."""
+        return self._options.method
+
+    @property
+    def failed(self) -> NDArray[np.intp]:
+        """Indices of the runs that have failed."""
+        return np.flatnonzero(self.status < 0)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Everything that ``batch[name]`` accepts, except "t"."""
+        names: tuple[str, ...] = self.model.quantities
+        return names
+
+    # ---- advancing ----
+
+    def advance(self, t: float, inputs: Any = None) -> None:
+        """Advance every run to the time t; `inputs` as for `set_inputs`.
+
+        Raises `ArgumentError` if t is before the time of a run that has not failed: a batch does not go backward.
+        """
+        end = arguments.number("t", t)
+        latest = float(self.t[self.status == 0].max(initial=-math.inf))
+        if end < latest:
+            raise ArgumentError(f"t = {end:.17g}: a batch does not go backward; t >= {latest:.17g} is needed")
+        self._advance(end, math.nan, inputs)
+
+    def advance_by(self, dt: float, inputs: Any = None) -> None:
+        """Advance each run by the duration dt from its own time; `inputs` as for `set_inputs`.
+
+        Raises `ArgumentError` if dt is negative, or nonzero but too short to change the time of a run.
+        """
+        duration = arguments.number("dt", dt)
+        if duration < 0:
+            raise ArgumentError(f"dt = {duration:.17g}: a batch does not go backward; dt >= 0 is needed")
+        largest = float(np.abs(self.t).max())
+        if duration and largest + duration == largest:
+            raise arguments.no_duration(duration, largest)
+        self._advance(math.nan, duration, inputs)
+
+    def _advance(self, time: float, duration: float, inputs: Any) -> None:
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError("this batch is advancing in another thread")
+        try:
+            if inputs is not None:
+                self._set_inputs(inputs)
+            if self.threads == 1:
+                self._share(0, time, duration)
+                return
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self.threads - 1, "chaplygin")
+            others = [self._pool.submit(self._share, i, time, duration) for i in range(1, self.threads)]
+            try:
+                self._share(0, time, duration)
+                wait(others)
+            except BaseException:  # Ctrl-C
+                self._core.stop(True)
+                raise
+            finally:
+                wait(others)
+                self._core.stop(False)
+            for other in others:
+                other.result()
+        finally:
+            self._lock.release()
+
+    def _share(self, thread: int, time: float, duration: float) -> None:
+        """Advance the columns of one thread."""
+        block, blocks = self._core.block, self._core.columns // self._core.block
+        first, last = (blocks * i // self.threads for i in (thread, thread + 1))
+        for begin in range(first, last, PIECE):
+            end = min(begin + PIECE, last)
+            self._core.advance(thread, begin * block, end * block, time, duration)
+
+    # ---- inputs ----
+
+    def set_inputs(self, values: Any = None, /, **named: Any) -> None:
+        """Change inputs from here on: by keyword, as a dict, or as an array (n_inputs,) or (n_inputs, n).
+
+        Each entry of a dict is a number or an array (n,); inputs that are not named stay unchanged. Raises
+        `ArgumentError` naming the entry that is unknown, not finite or of the wrong shape; nothing is changed then.
+        """
+        if named and values is not None:
+            raise ArgumentError("set_inputs takes an array, a dict or names, not several of them")
+        self._set_inputs(named if values is None else values)
+
+    def _set_inputs(self, values: Any) -> None:
+        known = self.model.inputs
+        names = known
+        if isinstance(values, Mapping):
+            values = arguments.by_name("inputs", values)
+            unknown = [name for name in values if name not in known]
+            if unknown:
+                raise arguments.unknown_entry("inputs", unknown, known)
+            names = tuple(values)
+        rows = arguments.matrix("inputs", values, names, len(self))
+        flags = self.model._input_flags
+        check_rows("inputs", names, [flags[known.index(name)] for name in names] if flags else (), rows)
+        for name, row in zip(names, rows):
+            self._u[known.index(name)] = row
+        self._fresh[:] = -1
+
+    @staticmethod
+    def _refuse_signals(controls: Inputs) -> None:
+        for i in (*controls.signals, *controls.functions):
+            raise ArgumentError(
+                f"inputs: {controls.names[i]} is a function of time; a batch takes numbers and arrays (n,), "
+                "which advance_by(dt, inputs=...) changes"
+            )
+
+    # ---- quantities ----
+
+    def __getitem__(self, name: Any) -> Any:
+        model, key = self.model, arguments.plain_name(name)
+        if key in model.states:
+            return self.y[model.states.index(key)]
+        if key in ("t", model.along):
+            return self.t
+        if key in model.inputs:
+            return self._controls[model.inputs.index(key)]
+        if key not in self.names:
+            raise arguments.unknown_quantity(name, model.name, self.names)
+        return model._values(self.t, self.y, self._p, self._u, strict=False)[key]
+
+    def evaluate(self, name: Any, out: Any = None) -> Array:
+        """One quantity of every run, (n,); NaN where it cannot be computed. `out`: a float64 array to write it to."""
+        found = self[name]
+        if out is None:
+            out = np.empty(found.shape)
+        if not (isinstance(out, np.ndarray) and out.dtype == np.float64 and out.shape == found.shape):
+            raise ArgumentError(f"out must be a float64 array of shape {found.shape}")
+        if not out.flags.writeable:
+            raise ArgumentError("out is read-only")
+        written: Array = out
+        written[:] = found
+        return written
+
+    # ---- starting again ----
+
+    def reset(self, where: Any = None, initial: Any = None, parameters: Any = None) -> None:
+        """Start runs again at t0; `where` is a mask (n,) or indices, None all of them.
+
+        `initial` and `parameters` are dicts of numbers, or of arrays with one number for each run that is reset, in
+        their order; what they do not name is as the batch was made, or as the parameters were last set. The inputs stay
+        unchanged. Raises `ArgumentError` as the start of a run does; nothing is changed then.
+        """
+        runs = self._runs("where", where)
+        start = {name: values[runs] for name, values in self._initial.items()}
+        own = {name: values[runs] for name, values in self._parameters.items()}
+        changed = _by_name("parameters", parameters, self.model.parameters)
+        if runs.size:
+            self._begin(runs, start | _by_name("initial", initial, self.model.states), own | changed)
+        for name, values in changed.items():
+            self._parameters.setdefault(name, np.full(len(self), np.nan))[runs] = values
+
+    def _begin(self, runs: Runs, initial: dict[str, Any], parameters: dict[str, Any]) -> None:
+        """Start these runs from checked states and parameters."""
+        model, count = self.model, len(runs)
+        controls = Inputs(model.inputs, self._u[:, runs], {}, {}, model._input_flags)
+        x0 = np.empty((model.n_states, count))
+        start = Start(model, self.t0, initial, parameters, controls, count, x0)
+        check_ensemble(model, self.t0, start, x0, controls, self._options.smallest_atol)
+        self._x[:, runs] = x0
+        for i, row in enumerate(start.parameters):
+            self._p[i, runs] = row
+        self._t[runs] = self.t0
+        self._core.start(runs)
+
+    def _runs(self, what: str, where: Any) -> Runs:
+        """Indices of runs, from a mask or indices."""
+        n = len(self)
+        if where is None:
+            return np.arange(n)
+        given = np.atleast_1d(np.asarray(where))
+        if given.dtype == bool:
+            if given.shape != (n,):
+                raise ArgumentError(f"{what}: the mask has shape {given.shape}; ({n},) is needed")
+            return np.flatnonzero(given).astype(np.int64)
+        if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+            raise ArgumentError(f"{what} = {arguments.short(where)} is neither a mask nor a list of indices")
+        wrong = given[(given < 0) | (given >= n)]
+        if wrong.size:
+            raise ArgumentError(f"{what}: there is no run {wrong[0]} in a batch of {n}")
+        if np.unique(given).size < given.size:
+            raise ArgumentError(f"{what}: an index is given twice")
+        return given.astype(np.int64)
+
+    def save(self, where: Any = None) -> BatchSnapshot:
+        """The runs of a mask or of indices (None: all), with everything needed to continue them bit for bit."""
+        runs = self._runs("where", where)
+        return BatchSnapshot(self.model.name, self.model.digest, self.method, runs, self._core.table[:, runs])
+
+    def restore(self, snapshot: BatchSnapshot, where: Any = None) -> None:
+        """Return runs to a snapshot: those that were saved, or as many others.
+
+        Raises `ArgumentError` if it was saved from another model or with another method.
+        """
+        if not isinstance(snapshot, BatchSnapshot):
+            raise ArgumentError(f"restore needs a snapshot returned by save, not {type(snapshot).__name__}")
+        saved = snapshot.model, snapshot.digest, snapshot.method
+        if saved != (self.model.name, self.model.digest, self.method):
+            raise ArgumentError("the snapshot belongs to another model or method")
+        runs = self._runs("where", snapshot.runs if where is None else where)
+        if snapshot.columns.shape != (len(self._core.table), len(runs)):
+            raise ArgumentError(f"the snapshot has {len(snapshot.runs)} runs, to be restored to {len(runs)}")
+        self._core.table[:, runs] = snapshot.columns
+
+
+def _by_name(kind: str, value: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """`initial` or `parameters` as a dict; the rows of an array are in the order of `names`."""
+    if value is None:
+        return {}
+    if isinstance(value, Mapping):
+        return arguments.by_name(kind, value)
+    rows = arguments.array(kind, arguments.sequence(kind, value, names))
+    if rows.ndim not in (1, 2) or len(rows) != len(names):
+        raise ArgumentError(
+            f"{kind} has shape {rows.shape}; ({len(names)},) or ({len(names)}, n) is needed, in the order "
+            f"({', '.join(names)}), or a dict by name"
+        )
+    return dict(zip(names, rows))
+
+
+def _spread(value: Any, count: int) -> Array:
+    """A number or an array (n,) as a new array (n,)."""
+    return np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), (count,)))

@@ -1,0 +1,317 @@
+/* cg_batch.c: many runs that persist; see cg_batch.h.
+ *
+ * Lanes are loaded from neighbouring columns, stepped until each has reached its goal or failed, and stored. A column is
+ * written only then, so that an interrupted run is still where it was.
+ */
+#include "cg_batch.h"
+#include "cg_internal.h"
+#include "cg_memory.h"
+
+#include <math.h>
+#include <string.h>
+
+void cg_batch_init(cg_batch_t *batch, const cg_model_t *model)
+{
+    const int32_t rows[CG_BATCH_T] = {model->n_states, model->n_states, model->n_parameters + model->n_hoisted,
+                                      model->n_inputs};
+    memset(batch, 0, sizeof *batch);
+    batch->model = model;
+    for (int32_t i = 0; i < CG_BATCH_PARTS; i++) {
+        batch->row[i + 1] = batch->row[i] + (i < CG_BATCH_T ? rows[i] : 1);
+    }
+}
+
+/* The first entry of a part in a column. */
+static double *cg_batch_at(const cg_batch_t *batch, int32_t part, int64_t column)
+{
+    return batch->table + batch->row[part] * batch->stride + column;
+}
+
+static double cg_goal_end(cg_batch_goal_t goal, double t)
+{
+    return goal.time == goal.time ? goal.time : t + goal.duration;
+}
+
+static void cg_put_integer(const cg_batch_t *batch, int32_t part, int64_t column, int64_t value)
+{
+    memcpy(cg_batch_at(batch, part, column), &value, sizeof value);
+}
+
+static int64_t cg_get_integer(const cg_batch_t *batch, int32_t part, int64_t column)
+{
+    int64_t value;
+    memcpy(&value, cg_batch_at(batch, part, column), sizeof value);
+    return value;
+}
+
+/* ---- one at a time ---- */
+
+/* Starts `run` with the state, parameters and inputs of a column. */
+static int cg_column_begin(const cg_batch_t *batch, cg_run_t *run, int64_t column, double t_end)
+{
+    const cg_model_t *const model = batch->model;
+    cg_gather(run->x_old, 1, cg_batch_at(batch, CG_BATCH_X, column), batch->stride, run->n); /* not yet in use */
+    cg_gather(run->p, 1, cg_batch_at(batch, CG_BATCH_P, column), batch->stride, model->n_parameters + model->n_hoisted);
+    cg_gather(run->u, 1, cg_batch_at(batch, CG_BATCH_U, column), batch->stride, model->n_inputs);
+    return cg_run_start(run, *cg_batch_at(batch, CG_BATCH_T, column), run->x_old, t_end);
+}
+
+void cg_batch_start(const cg_batch_t *batch, cg_run_t *run, int64_t column)
+{
+    const cg_model_t *const model = batch->model;
+    int status = cg_column_begin(batch, run, column, *cg_batch_at(batch, CG_BATCH_T, column));
+    if (status == CG_OK && model->hoist != NULL) {
+        status = model->hoist(run->p, run->p + model->n_parameters);
+        cg_gather(cg_batch_at(batch, CG_BATCH_P, column), batch->stride, run->p, 1,
+                  model->n_parameters + model->n_hoisted);
+    }
+    *cg_batch_at(batch, CG_BATCH_STEP, column) = run->h;
+    *cg_batch_at(batch, CG_BATCH_LOG_OLD, column) = run->log_old;
+    cg_put_integer(batch, CG_BATCH_FRESH, column, -1);
+    cg_put_integer(batch, CG_BATCH_STATUS, column, status);
+}
+
+/* Advances one run. CG_INTERRUPTED: it has not moved. */
+static int cg_column_advance(const cg_batch_t *batch, cg_run_t *run, int64_t column, cg_batch_goal_t goal)
+{
+    const double t = *cg_batch_at(batch, CG_BATCH_T, column), end = cg_goal_end(goal, t);
+    if (cg_get_integer(batch, CG_BATCH_STATUS, column) != CG_OK || !(end > t)) {
+        return CG_OK;
+    }
+    int status = cg_column_begin(batch, run, column, end);
+    if (status == CG_BAD_ARGUMENT) {
+        return status;
+    }
+    run->h = *cg_batch_at(batch, CG_BATCH_STEP, column);
+    run->log_old = *cg_batch_at(batch, CG_BATCH_LOG_OLD, column);
+    run->have_f = !cg_get_integer(batch, CG_BATCH_FRESH, column);
+    cg_gather(run->f, 1, cg_batch_at(batch, CG_BATCH_F, column), batch->stride, run->n);
+    status = status == CG_OK ? cg_drive(run, NULL, -1) : status;
+    if (status == CG_INTERRUPTED) {
+        return status;
+    }
+    cg_gather(cg_batch_at(batch, CG_BATCH_X, column), batch->stride, run->x, 1, run->n);
+    cg_gather(cg_batch_at(batch, CG_BATCH_F, column), batch->stride, run->f, 1, run->n);
+    *cg_batch_at(batch, CG_BATCH_T, column) = run->t;
+    *cg_batch_at(batch, CG_BATCH_STEP, column) = run->h;
+    *cg_batch_at(batch, CG_BATCH_LOG_OLD, column) = run->log_old;
+    cg_put_integer(batch, CG_BATCH_FRESH, column, run->have_f ? 0 : -1);
+    cg_put_integer(batch, CG_BATCH_STATUS, column, status);
+    return CG_OK;
+}
+
+/* ---- side by side ---- */
+
+/* Copies one value for each lane; with a constant size this is a few instructions. */
+static inline void cg_copy_lanes(void *to, const void *from, int32_t lanes)
+{
+    switch (lanes) {
+    case 8: memcpy(to, from, 8 * sizeof(double)); break;
+    case 4: memcpy(to, from, 4 * sizeof(double)); break;
+    default: memcpy(to, from, (size_t)lanes * sizeof(double)); break;
+    }
+}
+
+/* The rows of a part that lanes have, too. */
+typedef struct cg_shared {
+    int32_t part;
+    int32_t rows;
+    void *lanes; /* [rows][lanes] */
+} cg_shared_t;
+
+enum { CG_STORED = 6, CG_SHARED = 8 }; /* the parts that change in a step come first */
+
+static void cg_share(const cg_lanes_run_t *run, cg_shared_t *shared)
+{
+    const cg_shared_t parts[CG_SHARED] = {
+        {CG_BATCH_X, run->n, run->x},
+        {CG_BATCH_F, run->n, run->f},
+        {CG_BATCH_T, 1, run->t},
+        {CG_BATCH_STEP, 1, run->h},
+        {CG_BATCH_LOG_OLD, 1, run->log_old},
+        {CG_BATCH_FRESH, 1, run->fresh},
+        {CG_BATCH_P, cg_lanes_p_rows(run), run->p},
+        {CG_BATCH_U, run->model->n_inputs, run->u},
+    };
+    memcpy(shared, parts, sizeof parts);
+}
+
+/* Copies all lanes from the columns that begin at `first`, or those parts that change back to them. */
+static void cg_columns_copy(const cg_batch_t *batch, const cg_lanes_run_t *run, int64_t first, int storing)
+{
+    const int32_t lanes = run->lanes;
+    cg_shared_t shared[CG_SHARED];
+    cg_share(run, shared);
+    for (int a = 0; a < (storing ? CG_STORED : CG_SHARED); a++) {
+        char *lane = shared[a].lanes;
+        double *column = cg_batch_at(batch, shared[a].part, first);
+        for (int32_t i = 0; i < shared[a].rows; i++, lane += (size_t)lanes * sizeof(double), column += batch->stride) {
+            if (storing) {
+                cg_copy_lanes(column, lane, lanes);
+            } else {
+                cg_copy_lanes(lane, column, lanes);
+            }
+        }
+    }
+}
+
+/* Ends the run of one lane: stores it in its column. */
+static void cg_lane_store(const cg_batch_t *batch, cg_lanes_run_t *run, int32_t lane, int64_t column, int64_t status)
+{
+    cg_shared_t shared[CG_SHARED];
+    cg_share(run, shared);
+    for (int a = 0; a < CG_STORED; a++) {
+        const char *const from = (const char *)shared[a].lanes + (size_t)lane * sizeof(double);
+        char *const to = (char *)cg_batch_at(batch, shared[a].part, column);
+        for (int32_t i = 0; i < shared[a].rows; i++) {
+            memcpy(to + (size_t)(i * batch->stride) * sizeof(double),
+                   from + (size_t)(i * run->lanes) * sizeof(double), sizeof(double));
+        }
+    }
+    cg_put_integer(batch, CG_BATCH_STATUS, column, status);
+    run->active[lane] = 0;
+}
+
+/* Stores the lanes that have reached their goal or failed; 0: none goes on. */
+static int cg_columns_serve(const cg_batch_t *batch, cg_lanes_run_t *run, int64_t first)
+{
+    const uint32_t attention = run->attention;
+    int arrived = 0;
+    if (attention == 0u) {
+        return 1;
+    }
+    run->attention = 0u;
+    for (int32_t lane = 0; lane < run->lanes; lane++) {
+        arrived += run->active[lane] && run->status[lane] == CG_OK && run->t[lane] == run->t_stop[lane];
+    }
+    if (arrived == run->lanes) { /* the status stays CG_OK */
+        cg_columns_copy(batch, run, first, 1);
+        return 0;
+    }
+    for (int32_t lane = 0; lane < run->lanes; lane++) {
+        if (attention >> lane & 1u && run->active[lane]) {
+            int64_t status = run->status[lane];
+            const int there = run->t[lane] == run->t_stop[lane];
+            if (status == CG_OK && !there && run->n_trials[lane] >= run->max_steps) {
+                status = CG_TOO_MANY_STEPS;
+            }
+            if (status != CG_OK || there) {
+                cg_lane_store(batch, run, lane, first + lane, status);
+            }
+        }
+    }
+    const int32_t occupied = cg_lanes_occupied(run);
+    for (int32_t lane = 0; occupied >= 0 && lane < run->lanes; lane++) {
+        if (attention >> lane & 1u && !run->active[lane]) {
+            cg_lane_imitate(run, lane, occupied);
+        }
+    }
+    return occupied >= 0;
+}
+
+/* Computes derivatives and first steps where they are missing. A first step depends on the end of its run. */
+static void cg_columns_prepare(cg_lanes_run_t *run, uint32_t unstarted)
+{
+    do {
+        run->t_end = HUGE_VAL;
+        for (int32_t lane = 0; lane < run->lanes; lane++) {
+            const int mine = unstarted >> lane & 1u && (run->t_end == HUGE_VAL || run->t_end == run->t_stop[lane]);
+            run->unstarted[lane] = mine ? -1 : 0;
+            if (mine) {
+                run->t_end = run->t_stop[lane];
+                unstarted &= ~(1u << lane);
+            }
+        }
+        run->prepare(run);
+    } while (unstarted != 0u);
+}
+
+/* Loads the columns from `first` on. The vectors are read in the step after all of them were written: a load that
+ * depends on several shorter stores just before it is slow. */
+static void cg_columns_load(const cg_batch_t *batch, cg_lanes_run_t *run, int64_t first, cg_batch_goal_t goal)
+{
+    const int32_t lanes = run->lanes;
+    const size_t size = sizeof(double) * (size_t)lanes;
+    const double *const t = run->t;
+    double *const t_anchor = run->t_anchor, *const t_stop = run->t_stop;
+    int64_t *const active = run->active;
+    cg_columns_copy(batch, run, first, 0);
+    cg_copy_lanes(run->status, cg_batch_at(batch, CG_BATCH_STATUS, first), lanes);
+    memset(run->n_anchor, 0, size);
+    memset(run->rejected, 0, size);
+    memset(run->n_trials, 0, size);
+    run->attention = 0u;
+    for (int32_t lane = 0; lane < lanes; lane++) {
+        const double end = cg_goal_end(goal, t[lane]);
+        t_anchor[lane] = t[lane];
+        t_stop[lane] = end;
+        active[lane] = -(int64_t)((run->status[lane] == CG_OK) & (end > t[lane]));
+        run->attention |= (uint32_t)(active[lane] + 1) << lane;
+    }
+}
+
+/* Makes loaded lanes ready for the first step; 0: none is to be advanced. */
+static int cg_columns_begin(const cg_batch_t *batch, cg_lanes_run_t *run, int64_t first)
+{
+    int64_t fresh = 0;
+    uint32_t unstarted = 0u;
+    if (run->attention != 0u && !cg_columns_serve(batch, run, first)) {
+        return 0;
+    }
+    for (int32_t lane = 0; lane < run->lanes; lane++) {
+        fresh |= run->fresh[lane];
+        unstarted |= (uint32_t)(run->active[lane] && run->h[lane] == 0.0) << lane;
+    }
+    if (fresh != 0) {
+        cg_columns_prepare(run, unstarted);
+    }
+    return cg_columns_serve(batch, run, first);
+}
+
+/* Advances the runs of two groups of lanes in turn. */
+static int cg_columns_advance(const cg_batch_t *batch, cg_lanes_run_t *group, int64_t first, cg_batch_goal_t goal)
+{
+    cg_lanes_run_t *const second = cg_lanes_group(group, 1);
+    const int64_t next = first + group->lanes;
+    cg_columns_load(batch, group, first, goal);
+    cg_columns_load(batch, second, next, goal);
+    int one = cg_columns_begin(batch, group, first), two = cg_columns_begin(batch, second, next);
+    while (one || two) {
+        cg_lanes_run_t *const leader = one ? group : second;
+        if (*group->stop) {
+            return CG_INTERRUPTED;
+        }
+        leader->other = one && two ? second : NULL;
+        leader->advance(leader);
+        one = one && cg_columns_serve(batch, group, first);
+        two = two && cg_columns_serve(batch, second, next);
+    }
+    return CG_OK;
+}
+
+static int cg_lanes_ready(cg_lanes_run_t *lanes, const cg_run_t *run)
+{
+    int status = CG_OK;
+    for (unsigned g = 0; g < 2 && status == CG_OK; g++) {
+        cg_lanes_run_t *const group = cg_lanes_group(lanes, g);
+        status = cg_lanes_configure(group, run);
+        group->direction = 1.0;
+        group->max_steps = run->max_steps;
+        for (int32_t lane = 0; lane < group->lanes; lane++) {
+            group->mark[lane] = HUGE_VAL;
+        }
+    }
+    return status;
+}
+
+int cg_batch_advance(const cg_batch_t *batch, cg_run_t *run, cg_lanes_run_t *lanes, int64_t first, int64_t last,
+                     cg_batch_goal_t goal)
+{
+    int status = lanes == NULL ? CG_OK : cg_lanes_ready(lanes, run);
+    const int64_t width = lanes == NULL ? 1 : 2 * (int64_t)lanes->lanes;
+    for (int64_t column = first; column < last && status == CG_OK; column += width) {
+        status = lanes == NULL ? cg_column_advance(batch, run, column, goal)
+                               : cg_columns_advance(batch, lanes, column, goal);
+    }
+    return status;
+}
