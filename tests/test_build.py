@@ -134,7 +134,7 @@ def test_nan_and_infinity_keep_their_meaning(reproducible: bool) -> None:
 
 def test_no_path_of_this_machine_is_in_the_module(own_cache: Path) -> None:
     content = made(sources()).read_bytes()
-    assert str(own_cache).encode() not in content
+    assert own_cache.parent.name.encode() not in content  # in a relative path either
     assert str(Path.cwd()).encode() not in content
 
 

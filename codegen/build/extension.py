@@ -43,7 +43,8 @@ def _free_translation() -> None:
 
 _free_translation()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_free_translation)  # the thread that holds it does not exist in the child
+    # The thread that holds it does not exist in the child.
+    os.register_at_fork(after_in_child=_free_translation)
 
 
 def build(
@@ -243,6 +244,10 @@ class _Job:
             listing = self.work / f"{self.name}.lis"
             text = listing.read_text(errors="replace") if listing.exists() else "no message from Cython"
             raise self._failure("Cython", f"{self.name}.pyx", text)
+        # Cython names included files by their path from the current directory.
+        written = (self.work / target).read_text(encoding="utf-8")
+        written = re.sub(r'"[^"\n]*[/\\](cg_\w+\.pxi)"', r'"\1"', written)
+        (self.work / target).write_bytes(written.encode())
         return target
 
     def _compile(self, source: str, flags: Sequence[str], include: Sequence[str]) -> str:
