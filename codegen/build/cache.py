@@ -23,8 +23,8 @@ from pathlib import Path
 
 from chaplygin.runtime.errors import CacheError
 
-from .toolchain import Compiler, cpu_features, find_compiler
 from .private import disk_errors, private_folder
+from .toolchain import Compiler, cpu_features, find_compiler
 
 ENTRY = "entry.json"
 FORMAT = 1

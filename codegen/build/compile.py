@@ -12,11 +12,11 @@ from chaplygin.runtime.arguments import boolean
 from chaplygin.runtime.errors import BuildError, CoreMissingError, NoCompilerError, PurePythonWarning
 from chaplygin.runtime.model import require_core
 
-from .cache import lookup, model_key
 from ..declare.digest import program_digest
+from ..declare.system import System
 from ..derive.forms import fitting
 from ..graph.linear import UNROLLED_VELOCITIES
-from ..declare.system import System
+from .cache import lookup, model_key
 
 if TYPE_CHECKING:
     from ..derive.equations import Equations
@@ -55,7 +55,9 @@ def compile_system(
     boolean("wait", wait)
     own = _own(methods)
     chosen = form or fitting(system)
-    digest = program_digest(system.digest, chosen, [*sorted((k, _plain(v)) for k, v in options.items()), *own])
+    digest = program_digest(
+        system.digest, chosen, [*sorted((k, _plain(v)) for k, v in options.items()), *own]
+    )
 
     @functools.cache
     def program() -> Program:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import platform
-import shutil
 import sys
-import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from chaplygin.runtime.arguments import nearest
 from chaplygin.runtime.errors import ArgumentError, EmitError
 
 from ..emit.c_text import c_string
 from ..emit.fmi_description import KINDS, VERSIONS, Described, Row, build_description, description
+from ..emit.folder import replace
 from ..emit.render import render
 from . import cache
 from .extension import compile_library, facts_of
@@ -70,7 +69,8 @@ def _sources(model: Model, folder: Path, version: str, start: Mapping[str, float
     for path in (*sorted((_RUNTIME / "c").glob("*.h")), *(_RUNTIME / "c" / file for file in _DRIVER)):
         texts[path.name] = path.read_text(encoding="utf-8")
     for path in sorted((_RUNTIME / "fmi").glob("*.[ch]")):
-        if path.name in (*_SHARED, "cg_fmu.h", *_FUNCTIONS[version]) or path.name.startswith(f"fmi{version[0]}"):
+        own = path.name in (*_SHARED, "cg_fmu.h", *_FUNCTIONS[version])
+        if own or path.name.startswith(f"fmi{version[0]}"):
             texts[path.name] = path.read_text(encoding="utf-8")
 
     def row(names: Sequence[str]) -> str:
@@ -109,7 +109,8 @@ def _dependencies(model: Model, folder: Path) -> dict[str, list[Row]]:
 
 def _binary(name: str, version: str) -> str:
     """The place of the library for this platform in the archive."""
-    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine().lower())
+    machine = platform.machine().lower()
+    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
     system = {"win32": "windows", "darwin": "darwin"}.get(sys.platform, "linux")
     end = {"windows": "dll", "darwin": "dylib"}.get(system, "so")
     place = f"{machine}-{system}"
@@ -126,25 +127,24 @@ def _compiled(model: Model, folder: Path, texts: Mapping[str, str], units: Seque
     with cache.workspace() as work:
         for file, text in texts.items():
             (work / file).write_bytes(text.encode())
-        return compile_library(model.name, work, compiler, units, flags, cache.log_path(f"{model.name}-fmu")).read_bytes()
+        return compile_library(
+            model.name, work, compiler, units, flags, cache.log_path(f"{model.name}-fmu")
+        ).read_bytes()
 
 
 def _archive(target: Path, files: Mapping[str, str | bytes]) -> None:
     """Write a zip archive; an existing FMU is replaced at once, any other file is refused."""
     if target.exists() and not (target.is_file() and zipfile.is_zipfile(target)):
-        raise EmitError(f"{os.fspath(target)!r} exists and is not an FMU; choose another name or move it away")
+        raise EmitError(
+            f"{os.fspath(target)!r} exists and is not an FMU; choose another name or move it away"
+        )
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for place, content in files.items():
+            entry = zipfile.ZipInfo(place, _DATE)
+            entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            archive.writestr(entry, content)
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".fmu-")
+        replace(target, packed.getvalue())
     except OSError as error:
         raise EmitError(f"cannot write to {os.fspath(target.parent)!r}: {error.strerror}") from error
-    try:
-        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            for place, content in files.items():
-                entry = zipfile.ZipInfo(place, _DATE)
-                entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-                archive.writestr(entry, content)
-        os.chmod(name, 0o644)
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise

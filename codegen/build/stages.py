@@ -184,8 +184,8 @@ class _Rest:
 
 def _warn_incomplete(model: Model, error: BuildError) -> None:
     warnings.warn(
-        f"the model {model.name!r} runs, but its build could not be completed: it is slower than it could be, and it is "
-        f"not cached. {error}",
+        f"the model {model.name!r} runs, but its build could not be completed: it is slower than it could be, and it "
+        f"is not cached. {error}",
         RuntimeWarning,
         stacklevel=3,
     )
@@ -219,7 +219,8 @@ class _Worker:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        assert self.process.stdin is not None and self.process.stdout is not None
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         self.orders, self.answers = self.process.stdin, self.process.stdout
 
     def answer(self) -> dict[str, Any]:

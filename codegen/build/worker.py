@@ -22,9 +22,9 @@ from typing import Any, BinaryIO
 
 from chaplygin.runtime.errors import BuildError
 
+from ..lower.program import Sources
 from . import cache
 from .extension import make
-from ..lower.program import Sources
 
 
 def serve(key: str) -> None:
