@@ -6,7 +6,6 @@ import math
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,19 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import arguments
+from .arguments import Array
 from .assumptions import check_rows
 from .consistency import check_ensemble
 from .ensemble_job import positive
 from .ensemble_start import Start
-from .errors import ArgumentError, ChaplyginError
+from .errors import ArgumentError
 from .executors import cores
 from .inputs import Inputs, parse
-from .lanes import WORTH, lane_set, one_at_a_time
+from .lanes import await_build, lane_set, one_at_a_time
 
 if TYPE_CHECKING:
     from .options import RunOptions
 
-Array = NDArray[np.float64]
 Runs = NDArray[np.int64]
 
 SHARE = 8192
@@ -91,9 +90,7 @@ class Batch:
             raise ArgumentError(f"no batch of {model.name}: {apart}; use steppers or chaplygin.ensemble")
         from ._core import BatchCore
 
-        if count >= WORTH:
-            with suppress(ChaplyginError):  # it was reported when it happened; the model runs anyway
-                model._complete()
+        await_build(model, count)
         address, self.lanes = lane_set(model, lanes, count)
         limit = cores() if threads is None else positive("threads", threads)
         self.threads = max(1, min(limit, count // SHARE if threads is None else count))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +11,9 @@ from . import arguments
 from .consistency import check_ensemble, remember
 from .ensemble_job import EnsembleJob
 from .ensemble_result import Ensemble
-from .errors import INTERRUPTED, ArgumentError, ChaplyginError
+from .errors import INTERRUPTED, ArgumentError
 from .executors import Executor, Threads
-from .lanes import WORTH
+from .lanes import await_build
 from .model import Model, require_core
 from .options import RunKeywords, of_call, shown
 from .progress import Progress
@@ -96,9 +95,7 @@ def _run(job: EnsembleJob, executor: Executor, bar: Progress) -> Ensemble:
     model = job.model
     if isinstance(model, Model):
         require_core()
-        if job.count >= WORTH:
-            with suppress(ChaplyginError):  # it was reported when it happened; the model runs anyway
-                model._complete()
+        await_build(model, job.count)
     part = job.part()
     check_ensemble(model, job.t_span[0], part.start, part.x0, job.inputs, job.options.smallest_atol)
     try:

@@ -38,6 +38,13 @@ def one_at_a_time(model: Any, method: str, functions: Any, kinks: bool) -> str |
     return None if explicit else f"method {method!r} does not support lanes"
 
 
+def await_build(model: Any, count: int) -> None:
+    """Complete the build of a compiled model if it is worth it for `count` trajectories, which are to use its lanes."""
+    if count >= WORTH:
+        with suppress(ChaplyginError):  # it was reported when it happened; the model runs anyway
+            model._complete()
+
+
 def lane_set(model: Any, wanted: int | None, count: int, apart: str | None = None) -> tuple[int, int]:
     """The lane set for `count` trajectories: its address and number of lanes, or (0, 1) for one at a time.
 

@@ -52,7 +52,7 @@ def write(folder: str | Path, texts: Mapping[str, str], *, force: bool = False) 
         for name in texts if not force else ():
             _require_ours(target / name)
         for name, text in texts.items():
-            _replace(target / name, text)
+            replace(target / name, text.encode())
     except (OSError, UnicodeError) as error:
         if isinstance(error, EmitError):
             raise
@@ -79,12 +79,12 @@ def _require_ours(path: Path) -> None:
     )
 
 
-def _replace(path: Path, text: str) -> None:
+def replace(path: Path, content: bytes) -> None:
     """Replace a file by a new one; a symbolic link is not followed."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}-")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, path)
     except BaseException:
