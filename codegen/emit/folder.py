@@ -18,7 +18,10 @@ _MARK = re.compile(rb"(?:/\*\s+\*|/\*|#) (?:Generated|Copied) by chaplygin ")
 
 
 def with_headers(texts: Mapping[str, str]) -> dict[str, str]:
-    """The sources, with every header of the runtime that they include directly or indirectly."""
+    """The sources, with every header of the runtime that they include directly or indirectly.
+
+    Other headers are of a target that was not asked for, and belong into the same folder.
+    """
     from chaplygin import __version__
 
     runtime = files("chaplygin.runtime").joinpath("c")
@@ -26,7 +29,7 @@ def with_headers(texts: Mapping[str, str]) -> dict[str, str]:
     waiting = list(texts)
     while waiting:
         for name in dict.fromkeys(_INCLUDE.findall(found[waiting.pop()])):
-            if name not in found:
+            if name not in found and runtime.joinpath(name).is_file():
                 text = runtime.joinpath(name).read_text(encoding="utf-8")
                 found[name] = (
                     f"/* Copied by chaplygin {__version__} from its runtime. Do not edit. */\n{text}"
