@@ -32,7 +32,16 @@ TAKES = ("state", "direction", "declared", "event")
 
 def arguments_of(takes: str) -> list[str]:
     """The arguments of a kernel by what it takes, in the order of its type in chaplygin.h."""
-    return [*["event"] * (takes == "event"), "t", "x", "p", "u", *["v"] * (takes == "direction"), "out", "work"]
+    return [
+        *["event"] * (takes == "event"),
+        "t",
+        "x",
+        "p",
+        "u",
+        *["v"] * (takes == "direction"),
+        "out",
+        "work",
+    ]
 
 
 class KernelEntry(NamedTuple):
