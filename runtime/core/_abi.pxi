@@ -202,3 +202,6 @@ cdef extern from "cg_events.h" nogil:
     size_t cg_detector_saved_size(const cg_detector_t *detector)
     void cg_detector_save(const cg_detector_t *detector, void *to)
     int cg_detector_restore(cg_detector_t *detector, const void *start, size_t size)
+
+cdef extern from "cg_quantile.h" nogil:
+    int cg_quantile(int law, const double *a, int64_t n_a, const double *u, double *out, int64_t n)
