@@ -23,7 +23,7 @@ from .options import RunOptions
 class Results:
     """What trajectories leave behind: y (n_states, n_times, N), and t, status, nfev and n_steps (N,).
 
-    events (k, 3): trajectory, index of the event and time of each event, by trajectory and then by time, if the model
+    end (n_states, N): the final states, if they are kept beside those at given times. events (k, 3): trajectory, index of the event and time of each event, by trajectory and then by time, if the model
     has events. lanes: how many trajectories ran side by side.
     """
 
@@ -32,14 +32,16 @@ class Results:
     status: NDArray[np.int32]
     nfev: NDArray[np.int64]
     n_steps: NDArray[np.int64]
+    end: Array | None = None
     events: Array | None = None
     lanes: int = 1
 
     @classmethod
-    def room(cls, states: int, times: int, count: int, t0: float) -> Results:
+    def room(cls, states: int, times: int, count: int, t0: float, end: bool) -> Results:
         """Arrays for `count` trajectories that have not started."""
         try:
             y = np.empty((states, times, count))
+            ends = np.empty((states, count)) if end else None
         except (MemoryError, ValueError) as error:  # ValueError: the number of bytes overflows
             raise ArgumentError(
                 f"n = {count} trajectories of {states} states at {times} times do not fit into memory: {error}"
@@ -47,13 +49,14 @@ class Results:
         t, status = np.empty(count), np.empty(count, dtype=np.int32)
         t.fill(t0)
         status.fill(INTERRUPTED)
-        return cls(y, t, status, np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64))
+        return cls(y, t, status, np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64), ends)
 
     def put(self, first: int, part: Results) -> None:
         """Take over the results of the trajectories from `first` on, which ran elsewhere."""
         place = slice(first, first + len(part.t))
-        for name in ("y", "t", "status", "nfev", "n_steps"):
-            getattr(self, name)[..., place] = getattr(part, name)
+        for name in ("y", "t", "status", "nfev", "n_steps", "end"):
+            if getattr(self, name) is not None:
+                getattr(self, name)[..., place] = getattr(part, name)
         self.lanes = max(self.lanes, part.lanes)
         if part.events is not None:
             found = part.events + np.array([first, 0, 0])
@@ -79,6 +82,8 @@ class EnsembleJob:
     options: RunOptions
     lanes: int | None = None
     draws: Draws | None = None
+    keep_end: bool = False
+    """Whether the final states are kept beside those at `t_eval`."""
 
     @classmethod
     def of(
@@ -150,7 +155,8 @@ class EnsemblePart:
         apart = one_at_a_time(model, options.method, self.inputs.functions, options.kinks)
         self.lane_set, self.width = lane_set(model, job.lanes, job.count, apart)
         n = len(model.states)
-        self.results = Results.room(n, 1 if times is None else len(times), self.count, job.t_span[0])
+        kept = 1 if times is None else len(times)
+        self.results = Results.room(n, kept, self.count, job.t_span[0], job.keep_end and times is not None)
         y = self.results.y
         # Initial states are written where the first results will be, to avoid another array of that size.
         self.x0 = y[:, 0] if y.shape[1] else np.empty((n, self.count))

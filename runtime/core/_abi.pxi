@@ -115,6 +115,9 @@ cdef extern from "cg_ensemble.h" nogil:
         int64_t y_row
         int64_t y_col
         int64_t y_time
+        double *end
+        int64_t end_row
+        int64_t end_col
         double *t
         int32_t *status
         int64_t *n_rhs
