@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from . import arguments, inputs as signals
 from .arguments import Array
-from .base_model import BaseModel
-from .draws.draws import Draws, filled, split
+from .draws.draws import Draws
 from .ensemble_start import Columns, Start
 from .errors import INPUT_FAILED, INTERRUPTED, ArgumentError
 from .lanes import lane_set, one_at_a_time
@@ -23,8 +22,9 @@ from .options import RunOptions
 class Results:
     """What trajectories leave behind: y (n_states, n_times, N), and t, status, nfev and n_steps (N,).
 
-    end (n_states, N): the final states, if they are kept beside those at given times. events (k, 3): trajectory, index of the event and time of each event, by trajectory and then by time, if the model
-    has events. lanes: how many trajectories ran side by side.
+    end (n_states, N): the final states, if they are kept beside those at given times. events (k, 3): trajectory, index
+    of the event and time of each event, by trajectory and then by time, if the model has events. lanes: how many
+    trajectories ran side by side.
     """
 
     y: Array
@@ -88,37 +88,18 @@ class EnsembleJob:
     @classmethod
     def of(
         cls, model: Any, t_span: Any, n: Any, initial: Any, parameters: Any, inputs: Any, t_eval: Any, lanes: Any,
-        seed: Any, sampling: Any, reject: Any, options: RunOptions,
+        options: RunOptions, draws: Draws | None = None, keep_end: bool = False,
     ) -> EnsembleJob:  # fmt: skip
         """The job of a call of `ensemble`, with its arguments checked, except the starts."""
-        if not isinstance(model, BaseModel):
-            raise ArgumentError(
-                f"ensemble needs a model, not {type(model).__name__}: compile the system first"
-            )
         t0, t1 = arguments.span(t_span)
         moments = None if t_eval is None else arguments.times("t_eval", t_eval, t0, t1)
         if t1 < t0 and model.contacts:
             raise arguments.backward("t_span", "t1 >= t0")
-        given = {"initial": initial, "parameters": parameters, "inputs": inputs}
-        given, plan = split(model, given, seed, sampling, reject)
-        count = _count(n, given)
+        count = number_of_trajectories(n, {"initial": initial, "parameters": parameters, "inputs": inputs})
         checked = options.checked(model.methods, model.states)
-        draws = None
-        if plan is not None:
-            drawn, draws = plan.arrays(count)
-            given = filled(given, drawn)
-        controls = signals.parse(given["inputs"], model.inputs, count, model._input_flags)
+        controls = signals.parse(inputs, model.inputs, count, model._input_flags)
         return cls(
-            model,
-            (t0, t1),
-            moments,
-            count,
-            given["initial"],
-            given["parameters"],
-            controls,
-            checked,
-            lanes,
-            draws,
+            model, (t0, t1), moments, count, initial, parameters, controls, checked, lanes, draws, keep_end
         )
 
     def part(self, first: int = 0, last: int | None = None) -> EnsemblePart:
@@ -186,7 +167,7 @@ def positive(what: str, value: Any) -> int:
     return int(value)
 
 
-def _count(n: Any, given: Mapping[str, Any]) -> int:
+def number_of_trajectories(n: Any, given: Mapping[str, Any]) -> int:
     """The number of trajectories: as given, or the length of the first array found."""
     if n is not None:
         return positive("n", n)

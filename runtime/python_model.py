@@ -212,7 +212,7 @@ class PythonEnsemble:
         part, result, job = self.part, self.part.results, self.part.job
         x0, p = part.start.of(j)
         times = job.t_eval
-        if result.end is not None and (not len(times) or times[-1] != job.t_span[1]):
+        if times is not None and result.end is not None and (not len(times) or times[-1] != job.t_span[1]):
             times = np.append(times, job.t_span[1])
         sol = job.model.integrate(
             job.t_span, Accepted(x0), p, part.inputs.column(j), t_eval=times, **vars(job.options)

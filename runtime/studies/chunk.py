@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import Array, plain_name
+from ..arguments import Array
 from ..ensemble_result import Ensemble, EventTimes
 
 
@@ -20,17 +20,18 @@ class Chunk:
         self._known: dict[tuple[str, int], Array] = {}
 
     def values(self, what: Any, at: Array | None) -> Array:
-        """A quantity at the times `at`, (T, count), or at the end, (1, count); NaN for failures and where not reached."""
-        if at is None:
+        """A quantity at times, (T, count), or at the end, (1, count); NaN for failures and where not reached."""
+        times = self.ensemble.t_eval
+        if at is None or times is None:
             return self._row(what, -1)[None]
-        places = np.searchsorted(self.ensemble.t_eval, at)
+        places = np.searchsorted(times, at) if times[-1] >= times[0] else np.searchsorted(-times, -at)
         return np.array([self._row(what, int(m)) for m in places]).reshape(len(at), self.count)
 
     def _row(self, what: Any, m: int) -> Array:
         """A quantity at time m, or for m = -1 at the end."""
         key = str(what), m
         if key not in self._known:
-            found = self.ensemble.quantity(plain_name(what), None if m < 0 else m)
+            found = self.ensemble.quantity(what, None if m < 0 else m)
             self._known[key] = np.where(self.ok, found, np.nan)
         return self._known[key]
 

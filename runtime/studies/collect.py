@@ -1,8 +1,10 @@
 """What a study keeps of its trajectories: the entries of `collect` in `ensemble`.
 
 An entry makes a part of each chunk of trajectories (`part`), adds parts in the order of the trajectories (`add`), and
-turns their sum into the result (`result`). Only trajectories that reached the end or a terminal event count, and after a
+turns their sum into the result (`result`). Only trajectories that reached the end or a terminal event count; after a
 terminal event a trajectory has no values.
+
+A quantity is anything that ``ens[name]`` gives, by name or as a symbol, or a SymPy expression of such names.
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ import numpy as np
 
 from .. import arguments
 from ..arguments import Array
+from ..companion import Expression
 from ..ensemble_result import EventTimes
 from ..errors import ArgumentError
+from ..model import Model
 from .results import Histogram, MomentsResult, Probability, Quantiles
 from .sketches import BLOCK, Counts, Moments
 
@@ -42,12 +46,28 @@ class Collector(ABC):
 
     def bound(self: Own, entry: str, model: Any, t_span: tuple[float, float]) -> Own:
         """The entry with its arguments checked for a model; raises ArgumentError naming `entry`."""
-        for each in self.what:
-            self._check(f"collect: {entry}", model, arguments.plain_name(each))
+        what = tuple(self._quantity(f"collect: {entry}", model, each) for each in self.what)
+        if len(set(map(str, what))) < len(what):
+            raise ArgumentError(f"collect: {entry}: {', '.join(map(str, what))} must be different quantities")
         if self.at is None:
-            return self
+            return replace(self, what=what)
         moments = np.atleast_1d(arguments.array(f"collect: {entry}: times", self.at))
-        return replace(self, at=arguments.times(f"collect: {entry}: times", moments, *t_span))
+        if not moments.size:
+            raise ArgumentError(f"collect: {entry}: at least one time is needed")
+        return replace(self, what=what, at=arguments.times(f"collect: {entry}: times", moments, *t_span))
+
+    def _quantity(self, entry: str, model: Any, what: Any) -> str | Expression:
+        """The name of a quantity, or its expression, which is compiled before anything runs."""
+        if isinstance(what, str) or isinstance(getattr(what, "name", None), str):
+            name = arguments.plain_name(what)
+            self._check(entry, model, name)
+            return name
+        if not isinstance(model, Model) or not hasattr(what, "free_symbols"):
+            raise ArgumentError(f"{entry}: {arguments.short(what)} is not a quantity of {model.name}")
+        try:
+            return Expression.of(model, what)
+        except ArgumentError as error:
+            raise ArgumentError(f"{entry}: {error}") from None
 
     def _check(self, entry: str, model: Any, name: str) -> None:
         known = (*model.quantities, "t")
@@ -57,11 +77,13 @@ class Collector(ABC):
                 f"{arguments.nearest(name, known)}"
             )
         if model.contacts and name in model.outputs and name not in model.states:
-            raise ArgumentError(f"{entry}: {name} may depend on the contact modes, which an ensemble does not keep")
+            raise ArgumentError(
+                f"{entry}: {name} may depend on the contact modes, which an ensemble does not keep"
+            )
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(arguments.plain_name(each) for each in self.what)
+        return tuple(map(str, self.what))
 
     @abstractmethod
     def part(self, chunk: Chunk) -> Any:
@@ -85,10 +107,10 @@ class _Columns(Collector):
     """Numbers of every trajectory: (T, n) by name, or (n,) at the end."""
 
     def part(self, chunk: Chunk) -> dict[str, Array]:
-        return {name: self._column(chunk, name) for name in self.names}
+        return {name: self._column(chunk, each) for name, each in zip(self.names, self.what)}
 
-    def _column(self, chunk: Chunk, name: str) -> Array:
-        return chunk.values(name, self.at)
+    def _column(self, chunk: Chunk, what: Any) -> Array:
+        return chunk.values(what, self.at)
 
     def add(self, total: Any, part: dict[str, Array], first: int, count: int) -> dict[str, Array]:
         if total is None:
@@ -108,19 +130,19 @@ class _Table(_Columns):
         if name not in (*_ENDS, *model.parameters):
             super()._check(entry, model, name)
 
-    def _column(self, chunk: Chunk, name: str) -> Array:
-        ensemble = chunk.ensemble
+    def _column(self, chunk: Chunk, what: Any) -> Array:
+        ensemble, name = chunk.ensemble, str(what)
         if name in _ENDS:
             return np.asarray(getattr(ensemble, name), dtype=np.float64)[None]
         if name in ensemble.model.parameters and name not in ensemble.names:
             return np.array(np.broadcast_to(ensemble.parameters[name], (1, chunk.count)))
-        return super()._column(chunk, name)
+        return super()._column(chunk, what)
 
 
 @dataclass(frozen=True, eq=False)
 class _Moments(Collector):
     def part(self, chunk: Chunk) -> list[Moments]:
-        values = np.array([chunk.values(name, self.at) for name in self.names])
+        values = np.array([chunk.values(each, self.at) for each in self.what])
         use = np.isfinite(values).all(axis=0)
         blocks = range(0, chunk.count, BLOCK)
         return [Moments.of(values[:, :, i : i + BLOCK], use[:, i : i + BLOCK]) for i in blocks]
@@ -143,11 +165,13 @@ class _Quantiles(Collector):
         found = super().bound(entry, model, t_span)
         q = np.atleast_1d(arguments.array(f"collect: {entry}: q", self.q))
         if q.ndim != 1 or not len(q) or not ((q > 0) & (q < 1)).all():
-            raise ArgumentError(f"collect: {entry}: q = {arguments.short(self.q)} must be numbers between 0 and 1")
+            raise ArgumentError(
+                f"collect: {entry}: q = {arguments.short(self.q)} must be numbers between 0 and 1"
+            )
         return replace(found, q=q)
 
     def part(self, chunk: Chunk) -> list[Counts]:
-        rows = chunk.values(self.names[0], self.at)
+        rows = chunk.values(self.what[0], self.at)
         return [Counts.of(row[np.isfinite(row)], BITS) for row in rows]
 
     def add(self, total: list[Counts] | None, part: list[Counts], first: int, count: int) -> list[Counts]:
@@ -170,7 +194,7 @@ class _Histogram(Collector):
 
     def part(self, chunk: Chunk) -> Any:
         """Counts below the first edge, in the bins, and from the last edge on, (T, bins + 2)."""
-        rows = chunk.values(self.names[0], self.at)
+        rows = chunk.values(self.what[0], self.at)
         size = len(self.edges) + 1
         places = [np.searchsorted(self.edges, row[np.isfinite(row)], side="right") for row in rows]
         return np.array([np.bincount(place, minlength=size) for place in places], dtype=np.int64)
@@ -226,31 +250,21 @@ class _Events(_Occurrences):
 
 @dataclass(frozen=True, eq=False)
 class _Probability(Collector):
-    """Of conditions low < quantity < high (None: no bound)."""
-
-    low: Any = None
-    high: Any = None
+    """Of a condition, whose values are 1 and 0."""
 
     def bound(self, entry: str, model: Any, t_span: tuple[float, float]) -> _Probability:
-        found = super().bound(entry, model, t_span)
-        bounds = [
-            None if value is None else arguments.number(f"collect: {entry}: {name}", value)
-            for name, value in (("above", self.low), ("below", self.high))
-        ]
-        if bounds == [None, None]:
-            raise ArgumentError(f"collect: {entry}: a probability needs above= or below=, or both")
-        return replace(found, low=bounds[0], high=bounds[1])
+        condition = self.what[0]
+        if not (getattr(condition, "is_Relational", False) or getattr(condition, "is_Boolean", False)):
+            raise ArgumentError(
+                f"collect: {entry}: {arguments.short(condition)} is not a condition; give one such as x > 20 with the "
+                "symbol x"
+            )
+        return super().bound(entry, model, t_span)
 
     def part(self, chunk: Chunk) -> Any:
         """How many satisfy the condition, and how many there are, (2, T)."""
-        rows = chunk.values(self.names[0], self.at)
-        known = np.isfinite(rows)
-        right = known.copy()
-        if self.low is not None:
-            right &= rows > self.low
-        if self.high is not None:
-            right &= rows < self.high
-        return np.array([right.sum(axis=1), known.sum(axis=1)])
+        rows = chunk.values(self.what[0], self.at)
+        return np.array([(rows == 1).sum(axis=1), np.isfinite(rows).sum(axis=1)])
 
     def add(self, total: Any, part: Any, first: int, count: int) -> Any:
         return part if total is None else total + part
@@ -266,6 +280,8 @@ def final(*what: Any) -> Collector:
 
 def series(*what: Any, times: Any) -> Collector:
     """Quantities at given times of every trajectory: a dict of arrays (T, n)."""
+    if times is None:
+        raise ArgumentError("series: times are missing; cg.final gives the end")
     return _Columns(_some("series", what), times)
 
 
@@ -289,9 +305,9 @@ def histogram(what: Any, edges: Any, at: Any = None) -> Collector:
     return _Histogram((what,), at, edges)
 
 
-def probability(what: Any, *, above: Any = None, below: Any = None, at: Any = None) -> Collector:
-    """The probability that a quantity lies above a number, below a number, or between two."""
-    return _Probability((what,), at, above, below)
+def probability(condition: Any, at: Any = None) -> Collector:
+    """The probability of a condition, such as ``x > 20`` with a symbol x, at the end or at given times."""
+    return _Probability((condition,), at)
 
 
 def first_passage(event: str) -> Collector:

@@ -38,7 +38,9 @@ class MomentsResult:
         def by_name(rows: Array) -> dict[str, Any]:
             """(T, k) by name; NaN where nothing counts."""
             rows = np.where(total.count[:, None] > 0, rows, np.nan)
-            return {name: float(rows[0, i]) if at is None else rows[:, i].copy() for i, name in enumerate(names)}
+            return {
+                name: float(rows[0, i]) if at is None else rows[:, i].copy() for i, name in enumerate(names)
+            }
 
         with np.errstate(divide="ignore", invalid="ignore"):
             covariance = total.products / (total.count - 1.0)[:, None, None]
