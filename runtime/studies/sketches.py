@@ -112,6 +112,7 @@ class Counts:
         shift = np.int64(_MANTISSA - self.bits)
         near = (size << shift).view(np.float64)
         far = ((size + 1) << shift).view(np.float64)
+        far = np.where(np.isinf(near), near, np.minimum(far, np.finfo(np.float64).max))
         return np.where(negative, -far, near), np.where(negative, -near, far)
 
     def ranked(self, ranks: Any) -> Array:
@@ -121,4 +122,4 @@ class Counts:
         place = np.searchsorted(below, wanted, side="left")
         low, high = (edge[place] for edge in self.edges())
         inside = (wanted - (below[place] - self.counts[place]) - 0.5) / self.counts[place]
-        return np.asarray(low + (high - low) * inside)
+        return np.where(low == high, low, low + np.where(low == high, 0.0, high - low) * inside)
