@@ -165,7 +165,7 @@ def test_abi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @needs_cc
 def test_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page on models in other programs; what it says of numba, JAX and SUNDIALS only where they are."""
+    """The page on models in other programs, except what needs a tool that is missing."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     run_in_folder("docs/embedding.md", tmp_path)
