@@ -22,6 +22,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from chaplygin.runtime.c_files import INCLUDE
 from chaplygin.runtime.errors import BuildError
 
 from . import cache
@@ -30,9 +31,8 @@ from .toolchain import Compiler
 if TYPE_CHECKING:
     from ..lower.program import Sources
 
-_RUNTIME = Path(__file__).resolve().parents[2] / "runtime" / "c"
-_SHIPPED = _RUNTIME.parents[1] / "generated"
-_INCLUDE = (f"-I{_RUNTIME}", "-I.")  # the methods of a model are included by a header of the runtime
+_SHIPPED = INCLUDE.parents[1] / "generated"
+_INCLUDE = (f"-I{INCLUDE}", "-I.")  # the methods of a model are included by a header of the runtime
 _TRANSLATION: threading.Lock  # Cython's compiler keeps state in its modules
 
 
@@ -207,7 +207,7 @@ class _Job:
             waiting = [pool.submit(self._compile, core, flags, _INCLUDE) for core in cores]
             try:
                 wrapper = self._translate()
-                include = [f"-I{_RUNTIME}", f"-I{python}", f"-I{sysconfig.get_path('platinclude')}"]
+                include = [f"-I{INCLUDE}", f"-I{python}", f"-I{sysconfig.get_path('platinclude')}"]
                 waiting.append(pool.submit(self._compile, wrapper, self.compiler.wrapper_flags(), include))
                 objects = [done.result() for done in waiting]
             except BaseException:
@@ -233,7 +233,7 @@ class _Job:
             options = cython.CompilationOptions(
                 cython.default_options,
                 output_file=str(self.work / target),
-                include_path=[str(_RUNTIME)],
+                include_path=[str(INCLUDE)],
                 language_level=3,
                 use_listing_file=True,
                 errors_to_stderr=False,

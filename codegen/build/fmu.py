@@ -13,21 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chaplygin.runtime.arguments import nearest
+from chaplygin.runtime.c_files import DRIVER, INCLUDE
 from chaplygin.runtime.errors import ArgumentError, EmitError
 
 from ..emit.c_text import c_string
 from ..emit.fmi_description import KINDS, VERSIONS, Described, Row, build_description, description
-from ..emit.folder import replace
+from ..emit.folder import replace, with_headers
 from ..emit.render import render
 from . import cache
 from .extension import compile_library, facts_of
+from .model_sources import folder_of, model_sources
 
 if TYPE_CHECKING:
     from chaplygin.runtime.model import Model
 
-_RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
-_DRIVER = tuple(f"cg_{name}.c" for name in
-                ("block", "bracket", "driver", "event_handling", "events", "locate", "modes", "record"))  # fmt: skip
 _FUNCTIONS = {"2.0": ("cg_fmi2.c",), "3.0": ("cg_fmi3.c", "cg_fmi3_absent.c")}
 _SHARED = ("cg_fmu.c", "cg_fmu_derivative.c", "cg_fmu_events.c", "cg_fmu_state.c", "cg_fmu_values.c")
 _DATE = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that the same model gives the same bytes
@@ -43,8 +42,8 @@ def export_fmu(
                 f"export_fmu: {what} is {given!r}; it can be {', '.join(known)}{nearest(str(given), known)}"
             )
     target = Path(path)
-    folder = Path(model.owner.__file__).parent  # type: ignore[attr-defined]
-    texts = _sources(model, folder, version, start)
+    folder = folder_of(model)
+    texts = _sources(model, version, start)
     described = Described(model, version, kind, start, _units(model, version), _dependencies(model, folder))
     text = description(described, "")
     token = hashlib.sha256(repr((text, sorted(texts.items()))).encode()).hexdigest()[:32]
@@ -59,16 +58,10 @@ def export_fmu(
     return target
 
 
-def _sources(model: Model, folder: Path, version: str, start: Mapping[str, float]) -> dict[str, str]:
+def _sources(model: Model, version: str, start: Mapping[str, float]) -> dict[str, str]:
     """{file name: text} of everything that the FMU is compiled from."""
-    name = model.name
-    core = [folder / f"{name}{end}" for end in ("_core.h", "_core.c", "_methods.h")]
-    texts = {path.name: path.read_text(encoding="utf-8") for path in core if path.exists()}
-    if f"{name}_core.c" not in texts:
-        raise EmitError(f"the C sources of {name} are not beside its module in {os.fspath(folder)!r}")
-    for path in (*sorted((_RUNTIME / "c").glob("*.h")), *(_RUNTIME / "c" / file for file in _DRIVER)):
-        texts[path.name] = path.read_text(encoding="utf-8")
-    for path in sorted((_RUNTIME / "fmi").glob("*.[ch]")):
+    name, texts = model.name, model_sources(model)
+    for path in sorted((INCLUDE.parent / "fmi").glob("*.[ch]")):
         own = path.name in (*_SHARED, "cg_fmu.h", *_FUNCTIONS[version])
         if own or path.name.startswith(f"fmi{version[0]}"):
             texts[path.name] = path.read_text(encoding="utf-8")
@@ -87,12 +80,12 @@ def _sources(model: Model, folder: Path, version: str, start: Mapping[str, float
             "inputs": row(model.inputs),
         },
     )
-    return texts
+    return with_headers(texts)
 
 
 def _units(model: Model, version: str) -> tuple[str, ...]:
     """The C files that are compiled; the others are included by them."""
-    return (f"{model.name}_fmu.c", *_DRIVER, *_SHARED, *_FUNCTIONS[version])
+    return (f"{model.name}_fmu.c", *DRIVER, *_SHARED, *_FUNCTIONS[version])
 
 
 def _dependencies(model: Model, folder: Path) -> dict[str, list[Row]]:

@@ -22,7 +22,7 @@ static size_t cg_layout(cg_run_t *run, char *base, const cg_model_t *model)
     run->atol = cg_take(base, &offset, run->ld);
     run->p = cg_take(base, &offset, model->n_parameters + model->n_hoisted);
     run->u = cg_take(base, &offset, run->n_u);
-    run->u_time = cg_take(base, &offset, run->n_u);
+    run->u_time = (cg_time_t *)cg_take_bytes(base, &offset, sizeof(cg_time_t) * (size_t)run->n_u);
     run->u_value = cg_take(base, &offset, run->n_u);
     run->u_slope = cg_take(base, &offset, run->n_u);
     run->work = cg_take(base, &offset, model->n_work);
@@ -31,7 +31,7 @@ static size_t cg_layout(cg_run_t *run, char *base, const cg_model_t *model)
     run->matrix = cg_take(base, &offset, n * n);
     run->slope = cg_take(base, &offset, n > 0 ? run->ld : 0);
     run->fastest = cg_take(base, &offset, n > 0 ? run->ld : 0);
-    run->pivots = cg_take(base, &offset, (n * (int64_t)sizeof(int32_t) + (int64_t)sizeof(double) - 1) / (int64_t)sizeof(double));
+    run->pivots = (int32_t *)cg_take_bytes(base, &offset, sizeof(int32_t) * (size_t)n);
     return offset;
 }
 
@@ -62,7 +62,7 @@ size_t cg_run_size(const cg_model_t *model, const char *method)
 /* C99 has no aligned allocation: the address returned by malloc is stored just below the block. */
 cg_run_t *cg_run_new(size_t size)
 {
-    char *const raw = size > 0 && size < SIZE_MAX - 2u * CG_ALIGN ? malloc(size + 2u * CG_ALIGN) : NULL;
+    char *const raw = size > 0 && size < SIZE_MAX - 2u * CG_ALIGN ? (char *)malloc(size + 2u * CG_ALIGN) : NULL;
     if (raw == NULL) {
         return NULL;
     }
