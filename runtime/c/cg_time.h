@@ -8,7 +8,8 @@
 
 typedef double cg_time_t; /* what callers give and get */
 
-#define CG_TIME(count, rate) ((double)(count) / (double)(rate)) /* the time after `count` ticks of a clock, `rate` a unit of time */
+/* The time after `count` periods of a clock with `rate` of them in a unit of time. */
+#define CG_TIME(count, rate) ((double)(count) / (double)(rate))
 #define CG_TIME_LEAST DBL_MIN /* the least spacing of times */
 #define CG_CLOCK_MEMBERS      /* of cg_run_t, besides its times */
 

@@ -32,8 +32,8 @@
 #define CG_MOMENT_OF_STEP 0.1f /* but no more than this fraction of a step */
 
 /* ---- events that accumulate, in fractions of the time ---- */
-#define CG_CLOSE 1e-6f
-#define CG_STUCK 1e-7f
+#define CG_CLOSE 1e-5f
+#define CG_STUCK 1e-6f
 
 /* ---- contacts, in fractions of the forces or velocities ---- */
 #define CG_TIE 1e-5f     /* a sticking contact breaks above its limit by this: despite rounding, a tie is stick */
