@@ -1,9 +1,9 @@
 """C sources in single precision: no number and no operation in them is double.
 
-`single_precision` rewrites the C files of a model and of the runtime, token by token: `double` becomes `float`, a literal
-the nearest float, a function or a constant of the C library the one for float. What needs more than that (the bits of a
-number, elementary functions, thresholds, the time of a run) is in headers that are written for both precisions,
-`runtime/c/float` having those of single precision.
+`single_precision` rewrites the C files of a model and of the runtime, token by token: `double` becomes `float`, a
+literal the nearest float, a function or a constant of the C library the one for float. What needs more than that (the
+bits of a number, elementary functions, thresholds, the time of a run) is in headers that exist twice: those of single
+precision, with the same names, are in `runtime/c/float`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ _TOKEN = re.compile(
        |(?P<name>[A-Za-z_]\w*)(?P<call>(?=[ ]?\())?""",
     re.S | re.X,
 )
-_FLOATING = re.compile(r"(0[xX][\da-fA-F.]+[pP][+-]?\d+|(?!0[xX])(?:\d*\.\d*|\d+(?=[eE]))(?:[eE][+-]?\d+)?)\Z")
+_FLOATING = re.compile(
+    r"(0[xX][\da-fA-F.]+[pP][+-]?\d+|(?!0[xX])(?:\d*\.\d*|\d+(?=[eE]))(?:[eE][+-]?\d+)?)\Z"
+)
 _NAMES = {"double": "float", "HUGE_VAL": "HUGE_VALF"} | {
     f"DBL_{end}": f"FLT_{end}" for end in ("EPSILON", "MIN", "MAX", "MANT_DIG", "MIN_EXP", "MAX_EXP", "DIG")
 }
@@ -67,7 +69,9 @@ def _rewritten(name: str, text: str) -> str:
         if match["number"]:
             return single_literal(found, name) if _FLOATING.match(found) else found
         if match["name"]:
-            return f"{found}f" if match["call"] is not None and found in _FUNCTIONS else _NAMES.get(found, found)
+            return (
+                f"{found}f" if match["call"] is not None and found in _FUNCTIONS else _NAMES.get(found, found)
+            )
         return found
 
     return _TOKEN.sub(token, _CHECK.sub(_wider, text))
@@ -90,17 +94,19 @@ def single_literal(literal: str, where: str) -> str:
     '0.12345679f'
     """
     value = float.fromhex(literal) if literal[:2] in ("0x", "0X") else float(literal)
-    try:
-        (nearest,) = struct.unpack("f", struct.pack("f", value))
-    except OverflowError:
-        nearest = 0.0
-    if value != 0.0 and abs(nearest) < 2.0**-126:
+    nearest = _nearest(value)
+    if value != 0.0 and not 2.0**-126 <= abs(nearest) < 2.0**128:
         raise EmitError(
             f'scalar="float": {literal} in {where} is outside the range of single precision, 1.2e-38 to 3.4e38; '
             "choose other units"
         )
     for digits in range(1, 10):
         text = f"{nearest:.{digits}g}"
-        if struct.unpack("f", struct.pack("f", float(text)))[0] == nearest:
+        if _nearest(float(text)) == nearest:
             break
     return f"{text}{'' if '.' in text or 'e' in text else '.0'}f"
+
+
+def _nearest(value: float) -> float:
+    (nearest,) = struct.unpack("f", struct.pack("f", value))
+    return float(nearest)

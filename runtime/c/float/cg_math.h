@@ -7,8 +7,11 @@
  * reads or sets errno or the exception flags. The rounding mode must be to nearest, and operations must round to single
  * precision (FLT_EVAL_METHOD 0) and keep subnormals.
  *
- * The largest errors, in ulp: of the functions of one variable over all numbers; of pow and atan2 on 1e8 random pairs:
-@ERRORS@
+ * The largest errors observed without contraction, in ulp, on every fifth number, or on 3e7 pairs for pow and atan2:
+ *     sin 1.56   asin  1.26   exp  1.02   pow  0.93
+ *     cos 1.55   acos  1.07   log  0.83   sinh 1.41
+ *     tan 1.08   atan  1.38   sqrt 0.50   cosh 1.83
+ *                atan2 1.54               tanh 1.48
  *
  * Polynomials are minimax fits by `tests/fit_polynomials.py --single`; each states the relative error that it adds.
  * Products that must be exact are products of short factors, as in runtime/c/cg_math.h.

@@ -18,7 +18,7 @@ static const float cg_log_of_sixteenths[13][2] = {
     {0x1.739cp-2f, 0x1.7f6bbep-18f},
 };
 
-/* y log(x 2^-bias) = upper + lower for a normal x > 0; upper has 24 bits. */
+/* y log(x 2^-bias) = upper + lower for a normal x > 0; upper is their rounded sum. */
 static inline void cg_y_log_x(float x, float bias, float y, float *upper, float *lower)
 {
     float k;
@@ -36,8 +36,9 @@ static inline void cg_y_log_x(float x, float bias, float y, float *upper, float 
     const float rest = two_rest + ((k * CG_LN2_LOWER + log_c[1]) + left);
     const float sum = two + rest, log_upper = cg_upper(sum), log_lower = (two - log_upper) + rest;
     const float y_upper = cg_upper(y), y_lower = y - y_upper;
-    *upper = y_upper * log_upper;
-    *lower = y_upper * log_lower + y_lower * sum;
+    const float large = y_upper * log_upper, small = y_upper * log_lower + y_lower * sum;
+    *upper = large + small;
+    *lower = (large - *upper) + small;
 }
 
 /* exp(upper + lower) 2^-k. */
