@@ -13,12 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chaplygin.runtime.arguments import nearest
+from chaplygin.runtime.base_model import Variable
 from chaplygin.runtime.errors import ArgumentError, EmitError
 
 from ..emit.c_text import c_string
-from ..emit.fmi_description import KINDS, VERSIONS, Described, Row, build_description, description
+from ..emit.dependencies import dependencies
+from ..emit.fmi_description import KINDS, VERSIONS, Described, build_description, description
+from ..emit.fmu_kernels import fmu_kernel_file
 from ..emit.folder import replace
+from ..emit.graph_file import KERNELS, read_graph
 from ..emit.render import render
+from ..lower.fmu_kernels import with_fmu_kernels
+from ..lower.program import EventEntry, Program
 from . import cache
 from .extension import compile_library, facts_of
 
@@ -44,8 +50,11 @@ def export_fmu(
             )
     target = Path(path)
     folder = Path(model.owner.__file__).parent  # type: ignore[attr-defined]
+    program = _program(model, folder)
     texts = _sources(model, folder, version, start)
-    described = Described(model, version, kind, start, _units(model, version), _dependencies(model, folder))
+    texts[f"{model.name}_fmu_kernels.c"] = fmu_kernel_file(with_fmu_kernels(program, KERNELS))
+    rows = {kernel: dependencies(program, kernel) for kernel in KERNELS}
+    described = Described(model, version, kind, start, _units(model, version), rows)
     text = description(described, "")
     token = hashlib.sha256(repr((text, sorted(texts.items()))).encode()).hexdigest()[:32]
     token = "{" + "-".join((token[:8], token[8:12], token[12:16], token[16:20], token[20:])) + "}"
@@ -62,10 +71,9 @@ def export_fmu(
 def _sources(model: Model, folder: Path, version: str, start: Mapping[str, float]) -> dict[str, str]:
     """{file name: text} of everything that the FMU is compiled from."""
     name = model.name
-    core = [folder / f"{name}{end}" for end in ("_core.h", "_core.c", "_methods.h")]
-    texts = {path.name: path.read_text(encoding="utf-8") for path in core if path.exists()}
-    if f"{name}_core.c" not in texts:
-        raise EmitError(f"the C sources of {name} are not beside its module in {os.fspath(folder)!r}")
+    texts = {f"{name}{end}": _beside(model, folder, end) for end in ("_core.h", "_core.c")}
+    if (folder / f"{name}_methods.h").exists():
+        texts[f"{name}_methods.h"] = _beside(model, folder, "_methods.h")
     for path in (*sorted((_RUNTIME / "c").glob("*.h")), *(_RUNTIME / "c" / file for file in _DRIVER)):
         texts[path.name] = path.read_text(encoding="utf-8")
     for path in sorted((_RUNTIME / "fmi").glob("*.[ch]")):
@@ -92,19 +100,47 @@ def _sources(model: Model, folder: Path, version: str, start: Mapping[str, float
 
 def _units(model: Model, version: str) -> tuple[str, ...]:
     """The C files that are compiled; the others are included by them."""
-    return (f"{model.name}_fmu.c", *_DRIVER, *_SHARED, *_FUNCTIONS[version])
+    return (f"{model.name}_fmu.c", f"{model.name}_fmu_kernels.c", *_DRIVER, *_SHARED, *_FUNCTIONS[version])
 
 
-def _dependencies(model: Model, folder: Path) -> dict[str, list[Row]]:
-    """What each result depends on, from the file beside the module; empty if there is none."""
-    found: dict[str, list[Row]] = {}
-    path = folder / f"{model.name}_dependencies.txt"
-    if path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            if not line.startswith("#"):
-                kernel, _, *known = line.split()
-                found.setdefault(kernel, []).append(dict(word.split(":") for word in known))
-    return found
+def _program(model: Model, folder: Path) -> Program:
+    """The program of a model, with the kernels of the file beside its module."""
+    graph, kernels, unarranged = read_graph(_beside(model, folder, "_graph.txt"))
+
+    def named(names: Sequence[str]) -> tuple[Variable, ...]:
+        return tuple(model.variables[name] for name in names)
+
+    return Program(
+        name=model.name,
+        form=model.form,
+        digest=model.digest,
+        graph=graph,
+        states=named(model.states),
+        n_coordinates=model.n_coordinates,
+        parameters=named(model.parameters),
+        inputs=named(model.inputs),
+        outputs=named(model.outputs),
+        invariants=named((*model.invariants, *model.residuals)),
+        declared=(),
+        independent="t",
+        kernels=kernels,
+        table=(),
+        guards=tuple(Variable(name, "guard") for name in (*model.events, *model.kinks)),
+        modes=tuple(Variable(name, "mode") for name in model.modes),
+        events=tuple(EventEntry(name, 0, False, False) for name in model.events),
+        unarranged=unarranged,
+    )
+
+
+def _beside(model: Model, folder: Path, end: str) -> str:
+    """A file that was emitted with the module of a model."""
+    path = folder / f"{model.name}{end}"
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        raise EmitError(
+            f"{path.name}, a source of {model.name}, is not beside its module in {os.fspath(folder)!r}"
+        ) from None
 
 
 def _binary(name: str, version: str) -> str:

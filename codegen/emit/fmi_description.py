@@ -75,6 +75,11 @@ class Described:
         return len(self.model.events) + len(self.model.kinks) + 3 * len(self.model.contacts)
 
     @property
+    def tunable(self) -> bool:
+        """Whether parameters can change during a run: states that are momenta would have to follow."""
+        return not self.model.has_initial
+
+    @property
     def clock(self) -> str:
         """The name of the time, which a model may have taken."""
         return "cg_time" if "time" in self.model.variables else "time"
@@ -101,8 +106,8 @@ def entries(d: Described) -> list[Entry]:
             derivative_of=1 + i, depends=rows("rhs", i))  # fmt: skip
     for v in (model.variables[name] for name in model.parameters):
         low, high = _limits(v.flags)
-        add(v.name, real, "parameter", "fixed", "exact", start=_number(d.start[v.name]), unit=v.unit,
-            text=v.description, low=low, high=high)  # fmt: skip
+        add(v.name, real, "parameter", "tunable" if d.tunable else "fixed", "exact", start=_number(d.start[v.name]),
+            unit=v.unit, text=v.description, low=low, high=high)  # fmt: skip
     for v in (model.variables[name] for name in model.inputs):
         low, high = _limits(v.flags)
         add(v.name, real, "input", "continuous", None, start=_number(d.start[v.name]), unit=v.unit,
@@ -133,7 +138,16 @@ def entries(d: Described) -> list[Entry]:
         text = "-1 or 1: slip; 0: stick" if i < len(model.contacts) else "assumed sign of a normal force"
         add(f"mode({name})", {"2.0": "Integer", "3.0": "Int32"}[d.version], "local", "discrete", "calculated",
             text=text)  # fmt: skip
-    add("solver.method", "String", "parameter", "fixed", "exact", start="dop853", text="integration method")
+    methods = ", ".join(model.methods)
+    add(
+        "solver.method",
+        "String",
+        "parameter",
+        "fixed",
+        "exact",
+        start="dop853",
+        text=f"integration method: {methods}",
+    )
     return found
 
 
@@ -344,5 +358,6 @@ def _depends(d: Described, e: Entry, place: Mapping[int, int], initial: bool) ->
     row = {(d.clock if name == "t" else name): kind for name, kind in e.depends.items()}
     found = sorted((place[references[name]], row[name]) for name in known if name in row)
     numbers = " ".join(str(i) for i, _ in found)
-    kinds = " ".join("dependent" if initial else kind for _, kind in found)
+    factor = {"fixed": "tunable"} if d.tunable else {}
+    kinds = " ".join("dependent" if initial else factor.get(kind, kind) for _, kind in found)
     return f' dependencies="{numbers}" dependenciesKind="{kinds}"'
