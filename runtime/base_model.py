@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -76,6 +76,9 @@ class BaseModel(InitialStates):
 
     methods: Mapping[str, Method]
     """The integration methods by name."""
+
+    _equations: Callable[[], Any] | None = None
+    """The `Equations` from which it was compiled; None if it was loaded from a file."""
 
     def _ensemble_core(self, part: EnsemblePart) -> Any:
         """What runs the trajectories of a part of an ensemble; see `EnsemblePart`."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from . import arguments, inputs as signals
 from .arguments import Array
 from .base_model import BaseModel
+from .draws.draws import Draws, filled, split
 from .ensemble_start import Columns, Start
 from .errors import INPUT_FAILED, INTERRUPTED, ArgumentError
 from .lanes import lane_set, one_at_a_time
@@ -77,11 +78,12 @@ class EnsembleJob:
     inputs: signals.Inputs
     options: RunOptions
     lanes: int | None = None
+    draws: Draws | None = None
 
     @classmethod
     def of(
         cls, model: Any, t_span: Any, n: Any, initial: Any, parameters: Any, inputs: Any, t_eval: Any, lanes: Any,
-        options: RunOptions,
+        seed: Any, sampling: Any, reject: Any, options: RunOptions,
     ) -> EnsembleJob:  # fmt: skip
         """The job of a call of `ensemble`, with its arguments checked, except the starts."""
         if not isinstance(model, BaseModel):
@@ -92,10 +94,27 @@ class EnsembleJob:
         moments = None if t_eval is None else arguments.times("t_eval", t_eval, t0, t1)
         if t1 < t0 and model.contacts:
             raise arguments.backward("t_span", "t1 >= t0")
-        count = _count(n, initial, parameters, inputs)
+        given = {"initial": initial, "parameters": parameters, "inputs": inputs}
+        given, plan = split(model, given, seed, sampling, reject)
+        count = _count(n, given)
         checked = options.checked(model.methods, model.states)
-        controls = signals.parse(inputs, model.inputs, count, model._input_flags)
-        return cls(model, (t0, t1), moments, count, initial, parameters, controls, checked, lanes)
+        draws = None
+        if plan is not None:
+            drawn, draws = plan.arrays(count)
+            given = filled(given, drawn)
+        controls = signals.parse(given["inputs"], model.inputs, count, model._input_flags)
+        return cls(
+            model,
+            (t0, t1),
+            moments,
+            count,
+            given["initial"],
+            given["parameters"],
+            controls,
+            checked,
+            lanes,
+            draws,
+        )
 
     def part(self, first: int = 0, last: int | None = None) -> EnsemblePart:
         """Trajectories first <= j < last, ready to run. Raises `ArgumentError` for a start that no run could take."""
@@ -161,11 +180,11 @@ def positive(what: str, value: Any) -> int:
     return int(value)
 
 
-def _count(n: Any, initial: Any, parameters: Any, inputs: Any) -> int:
+def _count(n: Any, given: Mapping[str, Any]) -> int:
     """The number of trajectories: as given, or the length of the first array found."""
     if n is not None:
         return positive("n", n)
-    for kind, value in (("initial", initial), ("parameters", parameters), ("inputs", inputs)):
+    for kind, value in given.items():
         arguments.refuse_dicts(kind, value)
         for what, row in _rows(kind, value):
             if kind == "inputs" and (callable(row) or isinstance(row, tuple)):

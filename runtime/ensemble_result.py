@@ -76,7 +76,8 @@ class Ensemble:
     ``ens["v"]``: any declared variable, output, invariant or input, or "t", shaped as ``y[0]``; a SymPy symbol can be
     used in place of its name, and ``names`` lists all names. ``ens.evaluate()``: a dict of all of them.
     ``ens.rerun(i)``: one trajectory again, as a full `Solution`. ``t_events``: a dict with the times of each event of
-    the model as an `EventTimes`; empty without events.
+    the model as an `EventTimes`; empty without events. ``draws``: what was drawn from distributions, arrays (n,) by
+    name (a `Draws`, with their seed), or None.
     """
 
     def __init__(self, job: EnsembleJob, start: Start, results: Results, interrupted: bool) -> None:
@@ -91,6 +92,7 @@ class Ensemble:
         self.interrupted, self.lanes = interrupted, results.lanes
         self._start, self._inputs, self._options = start, job.inputs, job.options
         self._events = results.events
+        self.draws = job.draws
 
     def __len__(self) -> int:
         return len(self.status)

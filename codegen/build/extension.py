@@ -15,13 +15,14 @@ import subprocess
 import sys
 import sysconfig
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from chaplygin.runtime.c_files import INCLUDE
 from chaplygin.runtime.errors import BuildError
 
 from . import cache
@@ -30,9 +31,8 @@ from .toolchain import Compiler
 if TYPE_CHECKING:
     from ..lower.program import Sources
 
-_RUNTIME = Path(__file__).resolve().parents[2] / "runtime" / "c"
-_SHIPPED = _RUNTIME.parents[1] / "generated"
-_INCLUDE = (f"-I{_RUNTIME}", "-I.")  # the methods of a model are included by a header of the runtime
+_SHIPPED = INCLUDE.parents[1] / "generated"
+_INCLUDE = (f"-I{INCLUDE}", "-I.")  # the methods of a model are included by a header of the runtime
 _TRANSLATION: threading.Lock  # Cython's compiler keeps state in its modules
 
 
@@ -127,19 +127,30 @@ def build_lanes(module: Path, lanes: int) -> Path:
     FileNotFoundError if the lane file, or the record of how the module was compiled, is missing.
     """
     entry = _LaneEntry(module, lanes)
-    with cache.locked(entry.key):
-        found = cache.lookup(entry.key)
+    return lane_library(entry.key, f"{entry.name}_lanes", lambda: entry.texts, lanes, entry.facts)
+
+
+def lane_library(
+    key: str, stem: str, texts: Callable[[], Mapping[str, bytes]], lanes: int, facts: Mapping[str, Any]
+) -> Path:
+    """The shared library `<stem>_<lanes>` of the file `<stem>.c` among `texts`, cached under `key` or newly compiled.
+
+    It is compiled as the model that `facts` describes, for a number of lanes. Raises BuildError, NoCompilerError,
+    CacheError.
+    """
+    with cache.locked(key):
+        found = cache.lookup(key)
         if found is not None:
             return found
-        name, facts, compiler = entry.name, entry.facts, entry.compiler
+        compiler = cache.cached_compiler()
         flags = compiler.core_flags(tuned=facts["tuned"], reproducible=facts["reproducible"])
         flags = (*flags, *compiler.lane_flags, f"-DCG_LANES={lanes}", f"-DCG_EXPORTED={_EXPORTED}")
         with cache.workspace() as work:
-            for file, text in entry.texts.items():
+            for file, text in texts().items():
                 (work / file).write_bytes(text)
-            library = f"{name}_lanes_{lanes}.{_LIBRARY}"
-            _Job(name, work, compiler, cache.log_path(entry.key)).library([f"{name}_lanes.c"], flags, library)
-            return cache.publish(entry.key, work, library, {**facts, "lanes": lanes, "flags": list(flags)})
+            library = f"{stem}_{lanes}.{_LIBRARY}"
+            _Job(facts["name"], work, compiler, cache.log_path(key)).library([f"{stem}.c"], flags, library)
+            return cache.publish(key, work, library, {**facts, "lanes": lanes, "flags": list(flags)})
 
 
 def compile_library(
@@ -164,12 +175,10 @@ class _LaneEntry:
         self.facts = facts_of(module)
         files = [module.parent / f"{name}{end}" for end in ("_core.h", "_lanes.c", "_methods.h")]
         self.texts = {file.name: file.read_bytes() for file in files if file.exists()}
-        self.compiler = cache.cached_compiler()
         self.key = cache.model_key(
             hashlib.sha256(repr((lanes, sorted(self.texts.items()))).encode()).hexdigest(),
             reproducible=self.facts["reproducible"],
             tuned=self.facts["tuned"],
-            compiler=self.compiler,
         )
 
 
@@ -207,7 +216,7 @@ class _Job:
             waiting = [pool.submit(self._compile, core, flags, _INCLUDE) for core in cores]
             try:
                 wrapper = self._translate()
-                include = [f"-I{_RUNTIME}", f"-I{python}", f"-I{sysconfig.get_path('platinclude')}"]
+                include = [f"-I{INCLUDE}", f"-I{python}", f"-I{sysconfig.get_path('platinclude')}"]
                 waiting.append(pool.submit(self._compile, wrapper, self.compiler.wrapper_flags(), include))
                 objects = [done.result() for done in waiting]
             except BaseException:
@@ -233,7 +242,7 @@ class _Job:
             options = cython.CompilationOptions(
                 cython.default_options,
                 output_file=str(self.work / target),
-                include_path=[str(_RUNTIME)],
+                include_path=[str(INCLUDE)],
                 language_level=3,
                 use_listing_file=True,
                 errors_to_stderr=False,

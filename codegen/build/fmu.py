@@ -14,26 +14,25 @@ from typing import TYPE_CHECKING
 
 from chaplygin.runtime.arguments import nearest
 from chaplygin.runtime.base_model import Variable
+from chaplygin.runtime.c_files import DRIVER, INCLUDE
 from chaplygin.runtime.errors import ArgumentError, EmitError
 
 from ..emit.c_text import c_string
 from ..emit.dependencies import dependencies
 from ..emit.fmi_description import KINDS, VERSIONS, Described, build_description, description
 from ..emit.fmu_kernels import fmu_kernel_file
-from ..emit.folder import replace
+from ..emit.folder import replace, with_headers
 from ..emit.graph_file import KERNELS, read_graph
 from ..emit.render import render
 from ..lower.fmu_kernels import with_fmu_kernels
 from ..lower.program import EventEntry, Program
 from . import cache
 from .extension import compile_library, facts_of
+from .model_sources import folder_of, model_sources
 
 if TYPE_CHECKING:
     from chaplygin.runtime.model import Model
 
-_RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
-_DRIVER = tuple(f"cg_{name}.c" for name in
-                ("block", "bracket", "driver", "event_handling", "events", "locate", "modes", "record"))  # fmt: skip
 _FUNCTIONS = {"2.0": ("cg_fmi2.c",), "3.0": ("cg_fmi3.c", "cg_fmi3_absent.c")}
 _SHARED = ("cg_fmu.c", "cg_fmu_derivative.c", "cg_fmu_events.c", "cg_fmu_state.c", "cg_fmu_values.c")
 _DATE = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that the same model gives the same bytes
@@ -49,11 +48,9 @@ def export_fmu(
                 f"export_fmu: {what} is {given!r}; it can be {', '.join(known)}{nearest(str(given), known)}"
             )
     target = Path(path)
-    folder = Path(model.owner.__file__).parent  # type: ignore[attr-defined]
-    program = _program(model, folder)
-    texts = _sources(model, folder, version, start)
-    texts[f"{model.name}_fmu_kernels.c"] = fmu_kernel_file(with_fmu_kernels(program, KERNELS))
+    folder, program = folder_of(model), _program(model)
     rows = {kernel: dependencies(program, kernel) for kernel in KERNELS}
+    texts = _sources(model, program, version, start)
     described = Described(model, version, kind, start, _units(model, version), rows)
     text = description(described, "")
     token = hashlib.sha256(repr((text, sorted(texts.items()))).encode()).hexdigest()[:32]
@@ -68,15 +65,10 @@ def export_fmu(
     return target
 
 
-def _sources(model: Model, folder: Path, version: str, start: Mapping[str, float]) -> dict[str, str]:
+def _sources(model: Model, program: Program, version: str, start: Mapping[str, float]) -> dict[str, str]:
     """{file name: text} of everything that the FMU is compiled from."""
-    name = model.name
-    texts = {f"{name}{end}": _beside(model, folder, end) for end in ("_core.h", "_core.c")}
-    if (folder / f"{name}_methods.h").exists():
-        texts[f"{name}_methods.h"] = _beside(model, folder, "_methods.h")
-    for path in (*sorted((_RUNTIME / "c").glob("*.h")), *(_RUNTIME / "c" / file for file in _DRIVER)):
-        texts[path.name] = path.read_text(encoding="utf-8")
-    for path in sorted((_RUNTIME / "fmi").glob("*.[ch]")):
+    name, texts = model.name, model_sources(model)
+    for path in sorted((INCLUDE.parent / "fmi").glob("*.[ch]")):
         own = path.name in (*_SHARED, "cg_fmu.h", *_FUNCTIONS[version])
         if own or path.name.startswith(f"fmi{version[0]}"):
             texts[path.name] = path.read_text(encoding="utf-8")
@@ -95,17 +87,21 @@ def _sources(model: Model, folder: Path, version: str, start: Mapping[str, float
             "inputs": row(model.inputs),
         },
     )
-    return texts
+    texts[f"{name}_fmu_kernels.c"] = fmu_kernel_file(with_fmu_kernels(program, KERNELS))
+    return with_headers(texts)
 
 
 def _units(model: Model, version: str) -> tuple[str, ...]:
     """The C files that are compiled; the others are included by them."""
-    return (f"{model.name}_fmu.c", f"{model.name}_fmu_kernels.c", *_DRIVER, *_SHARED, *_FUNCTIONS[version])
+    return (f"{model.name}_fmu.c", f"{model.name}_fmu_kernels.c", *DRIVER, *_SHARED, *_FUNCTIONS[version])
 
 
-def _program(model: Model, folder: Path) -> Program:
+def _program(model: Model) -> Program:
     """The program of a model, with the kernels of the file beside its module."""
-    graph, kernels, unarranged = read_graph(_beside(model, folder, "_graph.txt"))
+    path = folder_of(model) / f"{model.name}_graph.txt"
+    if not path.exists():
+        raise EmitError(f"{path.name} is not beside the module of {model.name} in {os.fspath(path.parent)!r}")
+    graph, kernels, unarranged = read_graph(path.read_text(encoding="utf-8"))
 
     def named(names: Sequence[str]) -> tuple[Variable, ...]:
         return tuple(model.variables[name] for name in names)
@@ -130,17 +126,6 @@ def _program(model: Model, folder: Path) -> Program:
         events=tuple(EventEntry(name, 0, False, False) for name in model.events),
         unarranged=unarranged,
     )
-
-
-def _beside(model: Model, folder: Path, end: str) -> str:
-    """A file that was emitted with the module of a model."""
-    path = folder / f"{model.name}{end}"
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError:
-        raise EmitError(
-            f"{path.name}, a source of {model.name}, is not beside its module in {os.fspath(folder)!r}"
-        ) from None
 
 
 def _binary(name: str, version: str) -> str:

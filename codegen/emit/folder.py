@@ -7,12 +7,12 @@ import re
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
-from importlib.resources import files
 from pathlib import Path
 
+from chaplygin.runtime.c_files import INCLUDE
 from chaplygin.runtime.errors import EmitError
 
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.M)
+INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.M)
 _MARK = re.compile(rb"(?:/\*\s+\*|/\*|#) (?:Generated|Copied) by chaplygin ")
 """The beginning of every file that `emit` writes."""
 
@@ -21,17 +21,19 @@ def with_headers(texts: Mapping[str, str]) -> dict[str, str]:
     """The sources, with every header of the runtime that they include directly or indirectly."""
     from chaplygin import __version__
 
-    runtime = files("chaplygin.runtime").joinpath("c")
-    found = dict(texts)
-    waiting = list(texts)
+    mark = f"/* Copied by chaplygin {__version__} from its runtime. Do not edit. */\n"
+    return {**texts, **{name: mark + text for name, text in headers_of(texts).items()}}
+
+
+def headers_of(texts: Mapping[str, str]) -> dict[str, str]:
+    """{file name: text} of the runtime's headers that the sources include directly or indirectly."""
+    found: dict[str, str] = {}
+    waiting = list(texts.values())
     while waiting:
-        for name in dict.fromkeys(_INCLUDE.findall(found[waiting.pop()])):
-            if name not in found:
-                text = runtime.joinpath(name).read_text(encoding="utf-8")
-                found[name] = (
-                    f"/* Copied by chaplygin {__version__} from its runtime. Do not edit. */\n{text}"
-                )
-                waiting.append(name)
+        for name in dict.fromkeys(INCLUDED.findall(waiting.pop())):
+            if name not in texts and name not in found:
+                found[name] = (INCLUDE / name).read_text(encoding="utf-8")
+                waiting.append(found[name])
     return found
 
 

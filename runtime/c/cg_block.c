@@ -31,7 +31,7 @@ static size_t cg_layout(cg_run_t *run, char *base, const cg_model_t *model)
     run->matrix = cg_take(base, &offset, n * n);
     run->slope = cg_take(base, &offset, n > 0 ? run->ld : 0);
     run->fastest = cg_take(base, &offset, n > 0 ? run->ld : 0);
-    run->pivots = cg_take(base, &offset, (n + 1) / 2);
+    run->pivots = (int32_t *)(void *)cg_take(base, &offset, (n + 1) / 2);
     return offset;
 }
 
@@ -62,7 +62,7 @@ size_t cg_run_size(const cg_model_t *model, const char *method)
 /* C99 has no aligned allocation: the address returned by malloc is stored just below the block. */
 cg_run_t *cg_run_new(size_t size)
 {
-    char *const raw = size > 0 && size < SIZE_MAX - 2u * CG_ALIGN ? malloc(size + 2u * CG_ALIGN) : NULL;
+    char *const raw = size > 0 && size < SIZE_MAX - 2u * CG_ALIGN ? (char *)malloc(size + 2u * CG_ALIGN) : NULL;
     if (raw == NULL) {
         return NULL;
     }

@@ -332,3 +332,12 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
         run->recorded = run->t == run->t_old; /* an event took the step back */
     }
 }
+
+int cg_run_advance(cg_run_t *run, double t)
+{
+    if (t < run->t && run->model->n_contacts > 0) {
+        return CG_BAD_ARGUMENT;
+    }
+    const int status = cg_run_extend(run, t);
+    return status == CG_OK ? cg_drive(run, NULL, -1) : status;
+}

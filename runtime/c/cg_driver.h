@@ -86,6 +86,10 @@ typedef struct cg_record {
  * limit. record may be NULL. */
 int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget);
 
+/* Steps to the time t without a record: cg_run_extend, then cg_drive. CG_BAD_ARGUMENT: t is before run->t and the model
+ * has contacts, whose friction cannot be run backward. */
+int cg_run_advance(cg_run_t *run, double t);
+
 /* Writes the state at time t inside the last step to out[i * stride]; at both ends it is the state itself. Between them
  * it is available only until the next call of cg_drive, since a trial step overwrites the stages. */
 int cg_run_interpolate(cg_run_t *run, double t, double *out, int64_t stride);
@@ -98,6 +102,9 @@ int cg_record_step(cg_run_t *run, cg_record_t *record);
  * y = c_0 + theta (c_1 + (1 - theta) (c_2 + theta (c_3 + (1 - theta) (c_4 + ...)))). */
 void cg_dense_evaluate(const double *coef, int64_t n_dense, int64_t ld, int64_t n, double theta, double *out,
                        int64_t stride);
+
+/* A status or a pause in words. */
+const char *cg_status_text(int status);
 
 #ifdef __cplusplus
 }

@@ -122,7 +122,7 @@ size_t cg_detector_saved_size(const cg_detector_t *detector)
 void cg_detector_save(const cg_detector_t *detector, void *to)
 {
     const size_t bytes = sizeof(double) * (size_t)detector->n_observed;
-    char *const place = to;
+    char *const place = (char *)to;
     memcpy(place, &detector->memory, sizeof detector->memory);
     memcpy(place + sizeof detector->memory, detector->sign, bytes);
     memcpy(place + sizeof detector->memory + bytes, detector->count, bytes);
@@ -131,7 +131,7 @@ void cg_detector_save(const cg_detector_t *detector, void *to)
 int cg_detector_restore(cg_detector_t *detector, const void *from, size_t size)
 {
     const size_t bytes = sizeof(double) * (size_t)detector->n_observed;
-    const char *const place = from;
+    const char *const place = (const char *)from;
     if (from == NULL || size != cg_detector_saved_size(detector)) {
         return CG_BAD_ARGUMENT;
     }

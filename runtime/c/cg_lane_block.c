@@ -73,7 +73,7 @@ static size_t cg_layout(cg_lanes_run_t *run, char *base)
         *reals[i] = cg_take(base, &offset, lanes);
     }
     for (int i = 0; i < 10; i++) {
-        *counts[i] = cg_take(base, &offset, lanes);
+        *counts[i] = (int64_t *)(void *)cg_take(base, &offset, lanes);
     }
     return offset;
 }

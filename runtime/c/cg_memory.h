@@ -9,9 +9,9 @@
 #define CG_ALIGNED(size) (((size) + (CG_ALIGN - 1u)) / CG_ALIGN * CG_ALIGN)
 
 /* The next array of `count` eight-byte numbers in the block at `base`; if that is NULL, only counts. */
-static inline void *cg_take(char *base, size_t *offset, int64_t count)
+static inline double *cg_take(char *base, size_t *offset, int64_t count)
 {
-    void *const array = base == NULL ? NULL : (void *)(base + *offset);
+    double *const array = base == NULL ? NULL : (double *)(void *)(base + *offset);
     *offset += CG_ALIGNED(sizeof(double) * (size_t)count);
     return array;
 }

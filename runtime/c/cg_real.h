@@ -172,6 +172,11 @@ static CG_INLINE int cg_any(cg_mask_t mask) { return mask; }
 static CG_INLINE cg_real_t cg_larger(cg_real_t a, cg_real_t b) { return b < a ? a : b; }
 static CG_INLINE cg_real_t cg_smaller(cg_real_t a, cg_real_t b) { return a < b ? a : b; }
 static CG_INLINE cg_real_t cg_sqrt(cg_real_t a) { return sqrt(a); }
+static CG_INLINE cg_real_t cg_each_1(double (*function)(double), cg_real_t a) { return function(a); }
+static CG_INLINE cg_real_t cg_each_2(double (*function)(double, double), cg_real_t a, cg_real_t b)
+{
+    return function(a, b);
+}
 
 #endif
 

@@ -146,6 +146,10 @@ cdef extern from "cg_ensemble.h" nogil:
     int cg_lane_set_runs(const cg_lane_set_t *lane_set)
     int cg_widest_lanes()
 
+cdef extern from "cg_companion.h" nogil:
+    ctypedef struct cg_companion_t:
+        int32_t n_values
+
 cdef extern from "cg_batch.h" nogil:
     enum: CG_BATCH_BLOCK
     enum: CG_BATCH_X
@@ -166,6 +170,9 @@ cdef extern from "cg_batch.h" nogil:
     void cg_batch_start(const cg_batch_t *batch, cg_run_t *run, int64_t column)
     int cg_batch_advance(const cg_batch_t *batch, cg_run_t *run, cg_lanes_run_t *lanes, int64_t first, int64_t last,
                          cg_batch_goal_t goal)
+    size_t cg_batch_scratch(const cg_batch_t *batch, const cg_companion_t *companion)
+    int cg_batch_evaluate(const cg_batch_t *batch, const cg_companion_t *companion, void *scratch, int64_t first,
+                          int64_t last, double *out, int64_t stride)
 
 cdef extern from "cg_events.h" nogil:
     enum: CG_WATCH_KINKS
@@ -195,3 +202,6 @@ cdef extern from "cg_events.h" nogil:
     size_t cg_detector_saved_size(const cg_detector_t *detector)
     void cg_detector_save(const cg_detector_t *detector, void *to)
     int cg_detector_restore(cg_detector_t *detector, const void *start, size_t size)
+
+cdef extern from "cg_quantile.h" nogil:
+    int cg_quantile(int law, const double *a, int64_t n_a, const double *u, double *out, int64_t n)

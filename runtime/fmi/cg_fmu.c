@@ -53,26 +53,12 @@ int cg_fmu_require(const cg_fmu_t *fmu, int phases, const char *function)
     return cg_fmu_say(fmu, CG_FMU_ERROR, "%s is not allowed %s", function, names[i]);
 }
 
-static const char *cg_fmu_reason(int status)
-{
-    switch (status) {
-    case CG_SINGULAR: return "the equations are singular";
-    case CG_NONFINITE: return "a value is not finite";
-    case CG_STEP_TOO_SMALL: return "the step size became too small";
-    case CG_TOO_MANY_STEPS: return "the limit of the number of steps was reached";
-    case CG_ACCUMULATING: return "events follow one another at ever shorter intervals";
-    case CG_PARADOX: return "no contact mode, or more than one, satisfies the equations";
-    case CG_TOO_MANY_MODES: return "there are too many contact modes to try them all";
-    default: return "an argument is outside its range";
-    }
-}
-
 int cg_fmu_failed(const cg_fmu_t *fmu, int status, const char *where)
 {
     /* an importer that integrates can try a shorter step */
     const int again = fmu->memory.phase == CG_FMU_CONTINUOUS && (status == CG_SINGULAR || status == CG_NONFINITE);
     return cg_fmu_say(fmu, again ? CG_FMU_DISCARD : CG_FMU_ERROR, "%s at t = %.17g: %s", where, fmu->run->t,
-                      cg_fmu_reason(status));
+                      cg_status_text(status));
 }
 
 /* ---- creation ---- */

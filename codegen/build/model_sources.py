@@ -1,0 +1,31 @@
+"""What a model is compiled from outside Python: its own C files, and those of the runtime that run it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from chaplygin.runtime.c_files import DRIVER, INCLUDE
+from chaplygin.runtime.errors import EmitError
+
+if TYPE_CHECKING:
+    from chaplygin.runtime.model import Model
+
+
+def folder_of(model: Model) -> Path:
+    """The folder of a model's module, where its sources are."""
+    return Path(model.owner.__file__).parent  # type: ignore[attr-defined]
+
+
+def model_sources(model: Model) -> dict[str, str]:
+    """{file name: text} of the model's core and of the driver's C files, without the headers of the runtime.
+
+    Needs no SymPy: the sources are beside the model's module. Raises EmitError if they are not.
+    """
+    folder = folder_of(model)
+    own = [folder / f"{model.name}{end}" for end in ("_core.h", "_core.c", "_methods.h")]
+    if not own[1].exists():
+        raise EmitError(f"the C sources of {model.name} are not beside its module in {os.fspath(folder)!r}")
+    paths = [*(path for path in own if path.exists()), *(INCLUDE / file for file in DRIVER)]
+    return {path.name: path.read_text(encoding="utf-8") for path in paths}
