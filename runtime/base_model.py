@@ -30,6 +30,20 @@ TAKES = ("state", "direction", "declared", "event")
 """What a kernel takes, in the order of `enum cg_takes` in chaplygin.h."""
 
 
+def arguments_of(takes: str) -> list[str]:
+    """The arguments of a kernel by what it takes, in the order of its type in chaplygin.h."""
+    return [
+        *["event"] * (takes == "event"),
+        "t",
+        "x",
+        "p",
+        "u",
+        *["v"] * (takes == "direction"),
+        "out",
+        "work",
+    ]
+
+
 class KernelEntry(NamedTuple):
     """A kernel: its name, what its result is, what it takes (one of `TAKES`), and the length of its result."""
 
@@ -104,12 +118,7 @@ class BaseModel(InitialStates):
         >>> model.call("invariants", 0, {"x": 1, "x_dot": 2}, {"m": 1, "k": 4})
         array([4.])
         """
-        entry = self._entries.get(kernel)
-        if entry is None:
-            hint = arguments.nearest(str(kernel), tuple(self._entries))
-            raise ArgumentError(
-                f"{kernel!r} is not a kernel of {self.name}; it has {', '.join(self._entries)}{hint}"
-            )
+        entry = self._entry(kernel)
         for name, value, takes in (("dy", dy, "direction"), ("event", event, "event")):
             if (value is None) == (entry.takes == takes):
                 raise ArgumentError(
@@ -118,6 +127,16 @@ class BaseModel(InitialStates):
         if event is not None and event not in self.events:
             raise arguments.unknown_entry("event", [event], self.events)
         return self._call(kernel, t, y, p, u, dy, None if event is None else self.events.index(event))
+
+    def _entry(self, kernel: str) -> KernelEntry:
+        """The entry of a kernel; raises `ArgumentError` if the model does not have it."""
+        entry = self._entries.get(kernel)
+        if entry is None:
+            hint = arguments.nearest(str(kernel), tuple(self._entries))
+            raise ArgumentError(
+                f"{kernel!r} is not a kernel of {self.name}; it has {', '.join(self._entries)}{hint}"
+            )
+        return entry
 
     @property
     def quantities(self) -> tuple[str, ...]:

@@ -144,7 +144,7 @@ def lane_library(
             return found
         compiler = cache.cached_compiler()
         flags = compiler.core_flags(tuned=facts["tuned"], reproducible=facts["reproducible"])
-        flags = (*flags, *compiler.lane_flags, f"-DCG_LANES={lanes}", f"-DCG_EXPORTED={_EXPORTED}")
+        flags = (*flags, *compiler.lane_flags, f"-DCG_LANES={lanes}", f"-DCG_EXPORTED={EXPORTED}")
         with cache.workspace() as work:
             for file, text in texts().items():
                 (work / file).write_bytes(text)
@@ -197,7 +197,7 @@ def facts_of(module: Path) -> dict[str, Any]:
 _LIBRARY = "dll" if sys.platform == "win32" else "so"
 # A DLL exports everything if nothing in it is marked for export.
 _VISIBLE = () if sys.platform == "win32" else ("-fvisibility=default",)
-_EXPORTED = "__declspec(dllexport)" if sys.platform == "win32" else '__attribute__((visibility("default")))'
+EXPORTED = "__declspec(dllexport)" if sys.platform == "win32" else '__attribute__((visibility("default")))'
 
 
 class _Job:

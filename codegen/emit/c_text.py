@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from chaplygin.runtime.base_model import arguments_of
+
 from ..lower.program import Program
 from ..lower.schedule import Schedule
 from .statements import Body
@@ -24,9 +26,10 @@ ARGUMENTS = {
 
 
 def taken(takes: str, hoisted: bool = False) -> list[str]:
-    """The parameters of a kernel, as keys of `ARGUMENTS`."""
-    event, q, v = ["event"] * (takes == "event"), ["q"] * hoisted, ["v"] * (takes == "direction")
-    return [*event, "t", "x", "p", *q, "u", *v, "out", "work"]
+    """The parameters of a kernel, as keys of `ARGUMENTS`; with hoisted values q after p."""
+    names = arguments_of(takes)
+    at = names.index("u")
+    return [*names[:at], *["q"] * hoisted, *names[at:]]
 
 
 def prototype(head: str, takes: str, restrict: str = "CG_RESTRICT ") -> str:

@@ -27,6 +27,7 @@ from chaplygin.codegen.derive.equations import Equations as Equations
 from chaplygin.codegen.lower.program import Program as Program, Sources as Sources
 from chaplygin.codegen.methods import Pair as Pair
 from chaplygin.runtime import errors as errors
+from chaplygin.runtime.c_files import get_include as get_include, get_library_sources as get_library_sources
 from chaplygin.runtime.draws.joint import jointly as jointly
 from chaplygin.runtime.ensemble import ensemble as ensemble
 from chaplygin.runtime.ensemble_result import Ensemble as Ensemble
