@@ -30,6 +30,7 @@ PAGES = (
     "docs/embedding.md",
     "docs/fmu.md",
     "docs/forms.md",
+    "docs/gym.md",
     "docs/painleve_klein.md",  # its code runs in test_painleve_klein.py
 )
 
@@ -95,6 +96,12 @@ def test_fmus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (command,) = (block.text for block in blocks("docs/fmu.md") if block.language == "sh")
     assert main(shlex.split(command)[1:]) == 0
     assert {path.name for path in tmp_path.glob("*.fmu")} == {"ball.fmu", "ball2.fmu"}
+
+
+@pytest.mark.skipif(find_spec("gymnasium") is None, reason="needs gymnasium")
+def test_environments() -> None:
+    """The cart-poles swing up, and a policy learns to steer the sleigh."""
+    assert run_python_blocks("docs/gym.md")
 
 
 def test_conventions() -> None:
