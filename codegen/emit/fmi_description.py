@@ -27,6 +27,13 @@ LOG_CATEGORIES = {
     "logStatusError": "errors",
 }
 
+_SOLVER = (
+    ("solver.rtol", "1e-09", "relative tolerance of a step"),
+    ("solver.atol", "1e-09", "absolute tolerance of a step"),
+    ("solver.step", "0.0", "the step of a fixed-step method"),
+)
+"""The options of Co-Simulation: name, start value, description."""
+
 Row = Mapping[str, str]
 """What a result depends on: names, each with a kind of dependency."""
 
@@ -119,21 +126,8 @@ def entries(d: Described) -> list[Entry]:
         add(v.name, real, "local", "continuous", "calculated", unit=v.unit, text=v.description)
     for name, text, row in _indicators(d):
         add(name, real, "local", "continuous", "calculated", text=text, depends=row)
-    add(
-        "solver.rtol", real, "parameter", "fixed", "exact", start="1e-09", text="relative tolerance of a step"
-    )
-    add(
-        "solver.atol", real, "parameter", "fixed", "exact", start="1e-09", text="absolute tolerance of a step"
-    )
-    add(
-        "solver.step",
-        real,
-        "parameter",
-        "fixed",
-        "exact",
-        start="0.0",
-        text="the step of a fixed-step method",
-    )
+    for name, start, text in _SOLVER:
+        add(name, real, "parameter", "fixed", "exact", start=start, text=text)
     for i, name in enumerate(model.modes):
         text = "-1 or 1: slip; 0: stick" if i < len(model.contacts) else "assumed sign of a normal force"
         add(f"mode({name})", {"2.0": "Integer", "3.0": "Int32"}[d.version], "local", "discrete", "calculated",
