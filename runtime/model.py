@@ -121,7 +121,7 @@ class Model(ModelCore, BaseModel):
         self.variables = {entry[0]: Variable(*entry) for entry in reversed(self._variables)}
         self.variables = {name: self.variables[name] for name in dict.fromkeys(e[0] for e in self._variables)}
         self._ensembles: dict[int, Any] = {}
-        self._companions: dict[Any, int] = {}
+        self._companions: dict[Any, Path] = {}
 
     @property
     def owner(self) -> object:

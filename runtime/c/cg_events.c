@@ -13,7 +13,7 @@ static void cg_contact_values(const cg_run_t *run, const double *c, double *valu
     const double *const modes = run->u + detector->n_inputs;
     for (int32_t i = 0; i < detector->n_contacts; i++, c += 5, values += CG_CONTACT_OBSERVED) {
         const int32_t sign = run->model->contacts[i].sign;
-        const double limit = c[2] * (1.0 + CG_TIE);
+        const double limit = c[2] * CG_CONTACT_LIMIT;
         values[CG_CONTACT_SLIP] = modes[i] != 0.0 ? modes[i] * c[0] : limit - c[1];
         values[CG_CONTACT_BREAK] = modes[i] != 0.0 ? 1.0 : limit + c[1];
         values[CG_CONTACT_NORMAL] = sign >= 0 ? modes[detector->n_contacts + sign] * c[4] : c[4];

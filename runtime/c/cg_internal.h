@@ -38,6 +38,9 @@ void cg_lane_imitate(cg_lanes_run_t *run, int32_t lane, int32_t from);
 
 /* ---- events and contacts ---- */
 
+/* A sticking contact breaks when the force exceeds its limit by a fraction of 1e-12: despite rounding, a tie is stick. */
+#define CG_CONTACT_LIMIT (1.0 + 1e-12)
+
 enum { CG_NODES = 9 };
 extern const double cg_nodes[CG_NODES]; /* where a step is sampled */
 

@@ -21,6 +21,9 @@ BLOCK = 8192
 """Trajectories drawn at once: their uniform numbers stay in the cache."""
 
 MOST_ATTEMPTS = 1000
+SELDOM = 1e-3
+"""Draws expected to break an assumption that a study, which cannot see all of them at its start, accepts."""
+
 _PLAIN = frozenset((float, int, np.ndarray, np.float64))
 
 
@@ -97,25 +100,37 @@ class Plan:
             )
         Uniforms(self.seed, self.sampling, 1, 1)  # an unknown sampling is an error before anything runs
 
-    def arrays(self, count: int) -> tuple[dict[str, dict[str, Array]], Draws]:
-        """The drawn numbers of `count` trajectories: by kind and name, and all together for the result."""
-        table = np.empty((sum(len(source.names) for source in self.sources), count))
+    def arrays(self, first: int, last: int, count: int) -> tuple[dict[str, dict[str, Array]], Draws]:
+        """The drawn numbers of trajectories first <= i < last of `count`: by kind and name, and all together."""
+        table = np.empty((sum(len(source.names) for source in self.sources), last - first))
         uniforms = Uniforms(self.seed, self.sampling, count, self.dimensions)
         redrawn = 0
-        for first in range(0, count, BLOCK):
-            last = min(first + BLOCK, count)
-            self._fill(table[:, first:last], uniforms.block(first, last))
+        for begin in range(first, last, BLOCK):
+            end = min(begin + BLOCK, last)
+            part = table[:, begin - first : end - first]
+            self._fill(part, uniforms.block(begin, end))
             if self.reject:
-                redrawn += self._again(table[:, first:last], first, last)
+                redrawn += self._again(part, begin, end)
         rows = iter(table)
         found: dict[str, dict[str, Array]] = {}
         everything = {}
         for source in self.sources:
             for name, flags in zip(source.names, source.flags):
                 row = next(rows)
-                self._check(source, name, flags, row)
+                self._check(source, name, flags, row, first)
                 found.setdefault(source.kind, {})[name] = everything[name] = row
         return found, Draws(everything, self.seed, self.sampling, redrawn)
+
+    def check_likely(self, count: int) -> None:
+        """Reject distributions of which one of `count` draws is likely to break an assumption."""
+        for source in self.sources if not self.reject else ():
+            likely = _probability(source, source.flags[0])
+            if likely is not None and likely * count > SELDOM:
+                raise ArgumentError(
+                    f"{source.kind}: {source.names[0]} is declared {assumption(source.flags[0])}, but the distribution "
+                    f"breaks it with probability {likely:.3g}, in about {likely * count:.3g} of {count} draws. "
+                    "Truncate the distribution, or give reject=True to draw these trajectories again"
+                )
 
     def _fill(self, target: Array, u: Array) -> None:
         row = dimension = 0
@@ -153,19 +168,19 @@ class Plan:
             f"{MOST_ATTEMPTS} draws; choose distributions that rarely do"
         )
 
-    def _check(self, source: _Source, name: str, flags: int, row: Array) -> None:
+    def _check(self, source: _Source, name: str, flags: int, row: Array, first: int) -> None:
         """Reject draws that are not finite or break an assumption, saying how likely these are."""
         finite = np.isfinite(row)
         if not finite.all():
             j = int(np.flatnonzero(~finite)[0])
             raise ArgumentError(
-                f"{source.kind}: {name} = {row[j]} is drawn for trajectory {j}; it must be finite"
+                f"{source.kind}: {name} = {row[j]} is drawn for trajectory {first + j}; it must be finite"
             )
         right = holds(flags, row) if flags else finite
         if right.all():
             return
         wrong = np.flatnonzero(~right)
-        how = f"{wrong.size} of {row.size} draws are not (trajectory {wrong[0]}: {row[wrong[0]]:.6g})"
+        how = f"{wrong.size} of {row.size} draws are not (trajectory {first + wrong[0]}: {row[wrong[0]]:.6g})"
         likely = _probability(source, flags)
         more = "" if likely is None else f"; the distribution breaks it with probability {likely:.3g}"
         raise ArgumentError(
