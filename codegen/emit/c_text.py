@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ..lower.program import Program
-from ..lower.schedule import Schedule
-from .statements import Body
+if TYPE_CHECKING:
+    from ..lower.program import Program
+    from ..lower.schedule import Schedule
+    from .statements import Body
 
 ARGUMENTS = {
     "event": "int32_t cg_event",
