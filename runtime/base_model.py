@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from .batch import Batch
     from .ensemble_job import EnsemblePart
-    from .ensemble_result import Ensemble
     from .stepper import Stepper
 
 KINDS = tuple(
@@ -28,6 +27,20 @@ KINDS = tuple(
 
 TAKES = ("state", "direction", "declared", "event")
 """What a kernel takes, in the order of `enum cg_takes` in chaplygin.h."""
+
+
+def arguments_of(takes: str) -> list[str]:
+    """The arguments of a kernel by what it takes, in the order of its type in chaplygin.h."""
+    return [
+        *["event"] * (takes == "event"),
+        "t",
+        "x",
+        "p",
+        "u",
+        *["v"] * (takes == "direction"),
+        "out",
+        "work",
+    ]
 
 
 class KernelEntry(NamedTuple):
@@ -77,6 +90,9 @@ class BaseModel(InitialStates):
     methods: Mapping[str, Method]
     """The integration methods by name."""
 
+    _equations: Callable[[], Any] | None = None
+    """The `Equations` from which it was compiled; None if it was loaded from a file."""
+
     def _ensemble_core(self, part: EnsemblePart) -> Any:
         """What runs the trajectories of a part of an ensemble; see `EnsemblePart`."""
         raise NotImplementedError
@@ -101,12 +117,7 @@ class BaseModel(InitialStates):
         >>> model.call("invariants", 0, {"x": 1, "x_dot": 2}, {"m": 1, "k": 4})
         array([4.])
         """
-        entry = self._entries.get(kernel)
-        if entry is None:
-            hint = arguments.nearest(str(kernel), tuple(self._entries))
-            raise ArgumentError(
-                f"{kernel!r} is not a kernel of {self.name}; it has {', '.join(self._entries)}{hint}"
-            )
+        entry = self._entry(kernel)
         for name, value, takes in (("dy", dy, "direction"), ("event", event, "event")):
             if (value is None) == (entry.takes == takes):
                 raise ArgumentError(
@@ -115,6 +126,16 @@ class BaseModel(InitialStates):
         if event is not None and event not in self.events:
             raise arguments.unknown_entry("event", [event], self.events)
         return self._call(kernel, t, y, p, u, dy, None if event is None else self.events.index(event))
+
+    def _entry(self, kernel: str) -> KernelEntry:
+        """The entry of a kernel; raises `ArgumentError` if the model does not have it."""
+        entry = self._entries.get(kernel)
+        if entry is None:
+            hint = arguments.nearest(str(kernel), tuple(self._entries))
+            raise ArgumentError(
+                f"{kernel!r} is not a kernel of {self.name}; it has {', '.join(self._entries)}{hint}"
+            )
+        return entry
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -156,7 +177,7 @@ class BaseModel(InitialStates):
         parameters: Any = None,
         inputs: Any = None,
         **options: Any,
-    ) -> Ensemble:
+    ) -> Any:
         """Integrate n trajectories over `t_span`: `chaplygin.ensemble` of this model, with the same arguments.
 
         >>> from chaplygin.generated.harmonic_oscillator import model

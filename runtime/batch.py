@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from . import arguments
 from .arguments import Array
 from .assumptions import check_rows
+from .companion import companion
 from .consistency import check_ensemble
 from .ensemble_job import positive
 from .ensemble_start import Start
@@ -22,6 +22,7 @@ from .errors import ArgumentError
 from .executors import cores
 from .inputs import Inputs, parse
 from .lanes import await_build, lane_set, one_at_a_time
+from .team import Team
 
 if TYPE_CHECKING:
     from .options import RunOptions
@@ -30,8 +31,8 @@ Runs = NDArray[np.int64]
 
 SHARE = 8192
 """Runs from which another thread is worth its start in every call."""
-PIECE = 1024
-"""Blocks of runs that a thread advances before Python can handle a signal."""
+PIECE = 16384
+"""Runs that a thread advances before Python can handle a signal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +97,7 @@ class Batch:
         self.threads = max(1, min(limit, count // SHARE if threads is None else count))
         self.model, self.t0, self._options = model, t0, options
         self._core = BatchCore(model, count, options, address, self.threads)
-        self._pool: ThreadPoolExecutor | None = None
+        self._team = Team(self.threads)
         self._lock = threading.Lock()
         self._views(count)
         controls = parse(inputs, model.inputs, count, model._input_flags)
@@ -176,33 +177,27 @@ class Batch:
         try:
             if inputs is not None:
                 self._set_inputs(inputs)
-            if self.threads == 1:
-                self._share(0, time, duration)
-                return
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(self.threads - 1, "chaplygin")
-            others = [self._pool.submit(self._share, i, time, duration) for i in range(1, self.threads)]
-            try:
-                self._share(0, time, duration)
-                wait(others)
-            except BaseException:  # Ctrl-C
-                self._core.stop(True)
-                raise
-            finally:
-                wait(others)
-                self._core.stop(False)
-            for other in others:
-                other.result()
+
+            def work(thread: int) -> None:
+                first, last = self._share(thread)
+                for begin in range(first, last, PIECE):
+                    self._core.advance(thread, begin, min(begin + PIECE, last), time, duration)
+
+            self._together(work)
         finally:
             self._lock.release()
 
-    def _share(self, thread: int, time: float, duration: float) -> None:
-        """Advance the columns of one thread."""
+    def _together(self, work: Callable[[int], None]) -> None:
+        """Call ``work(i)`` in each thread of the batch."""
+        try:
+            self._team.run(work, lambda: self._core.stop(True))
+        finally:
+            self._core.stop(False)
+
+    def _share(self, thread: int) -> tuple[int, int]:
+        """The columns of one thread, first and last: the same ones in every call, which stay in its core's cache."""
         block, blocks = self._core.block, self._core.columns // self._core.block
-        first, last = (blocks * i // self.threads for i in (thread, thread + 1))
-        for begin in range(first, last, PIECE):
-            end = min(begin + PIECE, last)
-            self._core.advance(thread, begin * block, end * block, time, duration)
+        return blocks * thread // self.threads * block, blocks * (thread + 1) // self.threads * block
 
     # ---- inputs ----
 
@@ -243,29 +238,82 @@ class Batch:
     # ---- quantities ----
 
     def __getitem__(self, name: Any) -> Any:
-        model, key = self.model, arguments.plain_name(name)
-        if key in model.states:
-            return self.y[model.states.index(key)]
-        if key in ("t", model.along):
-            return self.t
-        if key in model.inputs:
-            return self._controls[model.inputs.index(key)]
-        if key not in self.names:
-            raise arguments.unknown_quantity(name, model.name, self.names)
-        return model._values(self.t, self.y, self._p, self._u, strict=False)[key]
+        return self._named([name])[0]
 
-    def evaluate(self, name: Any, out: Any = None) -> Array:
-        """One quantity of every run, (n,); NaN where it cannot be computed. `out`: a float64 array to write it to."""
-        found = self[name]
-        if out is None:
-            out = np.empty(found.shape)
-        if not (isinstance(out, np.ndarray) and out.dtype == np.float64 and out.shape == found.shape):
-            raise ArgumentError(f"out must be a float64 array of shape {found.shape}")
-        if not out.flags.writeable:
-            raise ArgumentError("out is read-only")
-        written: Array = out
-        written[:] = found
-        return written
+    def _named(self, names: Iterable[Any]) -> list[Array]:
+        """Declared quantities by name: views where the batch has them, the others computed together."""
+        model, computed = self.model, None
+        found: list[Array] = []
+        for name in names:
+            key = arguments.plain_name(name)
+            if key in model.states:
+                found.append(self.y[model.states.index(key)])
+            elif key in ("t", model.along):
+                found.append(self.t)
+            elif key in model.inputs:
+                found.append(self._controls[model.inputs.index(key)])
+            elif key in self.names:
+                computed = computed or model._values(self.t, self.y, self._p, self._u, strict=False)
+                found.append(computed[key])
+            else:
+                raise arguments.unknown_quantity(name, model.name, self.names)
+        return found
+
+    def evaluate(self, what: Any, out: Any = None) -> Array:
+        """A quantity of every run, (n,), or a list of k quantities, (k, n); NaN where one cannot be computed.
+
+        Each is the name of a declared quantity or a SymPy expression of any: states, declared variables and their
+        rates, parameters, inputs, the time, outputs, invariants and residuals, each a symbol of that name. A condition
+        such as ``x > 1`` is 1.0 or 0.0. The expressions of one call are compiled together, with the model's flags, when
+        they are first evaluated, or taken from the cache; then they are computed in lanes and threads. Their bits
+        depend neither on these nor, in a reproducible model, on the other expressions.
+
+        `out`: a float64 array of the result's shape to write to; it is returned. Raises `ArgumentError` for it, for an
+        unknown name, for an expression that is wrong, and for any expression if the model was loaded without its
+        declaration, which `System.compile` knows and a file does not.
+
+        >>> import sympy as sp
+        >>> import chaplygin as cg
+        >>> x = cg.coordinates("x")
+        >>> model = cg.System("falling", coordinates=[x], kinetic=cg.rate(x) ** 2 / 2, potential=10 * x).compile()
+        >>> batch = model.batch(3, {"x": [1, 2, 3], "x_dot": 2})
+        >>> batch.evaluate([cg.rate(x) ** 2 / 2, x > 1, "energy"])
+        array([[ 2.,  2.,  2.],
+               [ 0.,  1.,  1.],
+               [12., 22., 32.]])
+        """
+        several = isinstance(what, (list, tuple))
+        wanted = list(what) if several else [what]
+        n = len(self)
+        result = _target(out, (len(wanted), n) if several else (n,))
+        direct = result.flags.c_contiguous
+        rows = result.reshape(len(wanted), n) if direct else np.empty((len(wanted), n))
+        new = [
+            i
+            for i, e in enumerate(wanted)
+            if not isinstance(e, str) and getattr(e, "name", None) not in self.names
+        ]
+        names = [i for i in range(len(wanted)) if i not in new]
+        for i, row in zip(names, self._named(wanted[i] for i in names)):
+            rows[i] = row
+        if new:
+            self._compute([wanted[i] for i in new], rows, new)
+        if not direct:
+            result[:] = rows.reshape(result.shape)
+        return result
+
+    def _compute(self, expressions: list[Any], rows: Array, places: list[int]) -> None:
+        """Evaluate expressions into some of the rows."""
+        address = companion(self.model, expressions, self.lanes)
+        values = rows if len(places) == len(rows) else np.empty((len(places), len(self)))
+
+        def work(thread: int) -> None:
+            first, last = self._share(thread)
+            self._core.evaluate(address, values, first, min(last, len(self)))
+
+        self._together(work)
+        if values is not rows:
+            rows[places] = values
 
     # ---- starting again ----
 
@@ -351,6 +399,17 @@ def _by_name(kind: str, value: Any, names: tuple[str, ...]) -> dict[str, Any]:
             f"({', '.join(names)}), or a dict by name"
         )
     return dict(zip(names, rows))
+
+
+def _target(out: Any, shape: tuple[int, ...]) -> Array:
+    """The array to write to: `out`, or a new one."""
+    if out is None:
+        return np.empty(shape)
+    if not (isinstance(out, np.ndarray) and out.dtype == np.float64 and out.shape == shape):
+        raise ArgumentError(f"out must be a float64 array of shape {shape}")
+    if not out.flags.writeable:
+        raise ArgumentError("out is read-only")
+    return out
 
 
 def _spread(value: Any, count: int) -> Array:

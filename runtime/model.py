@@ -121,6 +121,7 @@ class Model(ModelCore, BaseModel):
         self.variables = {entry[0]: Variable(*entry) for entry in reversed(self._variables)}
         self.variables = {name: self.variables[name] for name in dict.fromkeys(e[0] for e in self._variables)}
         self._ensembles: dict[int, Any] = {}
+        self._companions: dict[Any, Path] = {}
 
     @property
     def owner(self) -> object:
@@ -234,6 +235,77 @@ class Model(ModelCore, BaseModel):
             )
         names = (*self.states, *self.parameters, *self.inputs)
         return dict(zip(names, (*x0.tolist(), *p.tolist(), *controls.values.tolist())))
+
+    def to_numba(self, kernel: str = "rhs") -> Any:
+        """A kernel as a function that numba compiles into other functions: no Python is called.
+
+        It takes the arguments of the kernel's type in ``chaplygin.h`` without the scratch memory, for "rhs"
+        ``(t, x, p, u, out)``, as a number and contiguous float64 arrays, fills `out` and returns the status, negative
+        if the kernel failed. u are the inputs, then the modes of contacts; without any it is an empty array.
+
+        Raises `ArgumentError` for an unknown kernel, `MissingExtraError` without the extra ``[numba]``. The function
+        raises TypeError for arguments of other types and ValueError for arrays of other lengths.
+
+        >>> from chaplygin.generated.harmonic_oscillator import model
+        >>> import numpy as np
+        >>> rhs, out = model.to_numba("rhs"), np.empty(2)  # doctest: +SKIP
+        >>> rhs(0.0, np.array([1.0, 0.0]), np.array([1.0, 4.0]), np.empty(0), out), out  # doctest: +SKIP
+        (0, array([ 0., -4.]))
+        """
+        from .hosts.numba_functions import numba_function
+
+        return numba_function(self, kernel)
+
+    def to_scipy(
+        self,
+        quantity: Any,
+        over: Any,
+        state: Any = None,
+        parameters: Any = None,
+        inputs: Any = None,
+        *,
+        t: float = 0.0,
+    ) -> Any:
+        """A quantity as a `scipy.LowLevelCallable` that `scipy.integrate.quad` and `nquad` evaluate without Python.
+
+        `quantity` is an output, an invariant or a residual, or ``"der(x)"`` for the derivative of the state x. `over`
+        names the variables of integration in their order, one or several: states, parameters, inputs or the time.
+        The other entries of `state`, `parameters` and `inputs` (dicts, or vectors in the order of the model) and `t`
+        have the values given here. With ``args=`` of `quad` the last names of `over` get values for one integral.
+
+        The integrand is NaN where the model cannot be evaluated. It holds scratch memory: one thread at a time.
+        Raises `ArgumentError` for an unknown, missing or wrong entry.
+
+        >>> from scipy.integrate import quad
+        >>> from chaplygin.generated.harmonic_oscillator import model
+        >>> push = model.to_scipy("der(x_dot)", "x", {"x_dot": 0}, {"m": 1, "k": 4})
+        >>> round(quad(push, 0, 3)[0], 12)  # -k/m 3^2 / 2
+        -18.0
+        """
+        from .hosts.scipy_functions import scipy_integrand
+
+        return scipy_integrand(self, quantity, over, state, parameters, inputs, t)
+
+    def to_jax(self, kernel: str = "rhs") -> Any:
+        """A kernel as a function of JAX on the CPU, for `jax.jit`, `jax.vmap` and, for "rhs", differentiation by x.
+
+        It takes ``(t, x, p, u=())``, "jvp" ``(t, x, p, v, u=())``: a number and vectors in the order of the model; u
+        are the inputs, then the modes of contacts. It returns an array of `kernels[kernel]` float64 numbers, NaN where
+        the kernel fails. "initial" takes the declared coordinates and velocities as x.
+
+        The first use compiles a small library for the installed JAX. Raises `ArgumentError` for an unknown kernel and
+        for "reset", `MissingExtraError` without the extra ``[jax]``, `BuildError`. The function raises `ArgumentError`
+        for a wrong shape, for a derivative by t, p or u, and in single precision (``jax_enable_x64``).
+
+        >>> from chaplygin.generated.harmonic_oscillator import model
+        >>> import jax  # doctest: +SKIP
+        >>> jax.config.update("jax_enable_x64", True)  # doctest: +SKIP
+        >>> jax.jit(model.to_jax("rhs"))(0.0, [1.0, 0.0], [1.0, 4.0])  # doctest: +SKIP
+        Array([ 0., -4.], dtype=float64)
+        """
+        from .hosts.jax_functions import jax_function
+
+        return jax_function(self, kernel)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a model as the path of its module: the file must exist when it is unpickled."""

@@ -11,6 +11,7 @@ import pytest
 
 from chaplygin.codegen.declare import contacts
 from chaplygin.runtime import assumptions, base_model, errors, event_record, inputs
+from chaplygin.runtime.draws import laws
 
 HEADERS = Path(__file__).resolve().parent.parent / "runtime" / "c"
 
@@ -32,6 +33,7 @@ WANTED = {
     "paradox": ("cg_events.h", "cg_paradox_rule"),
     "contact": ("cg_events.h", "cg_contact_observed"),
     "limits": ("cg_events.h", ""),
+    "law": ("cg_quantile.h", "cg_law"),
 }
 
 
@@ -48,6 +50,7 @@ def values(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, int]
     program = [
         "#include <stdio.h>",
         '#include "cg_events.h"',
+        '#include "cg_quantile.h"',
         "int main(void)",
         "{",
         *lines,
@@ -102,3 +105,10 @@ def test_rules_and_rows_of_events(values: dict[str, dict[str, int]]) -> None:
     assert contact["CONTACT_OBSERVED"] == event_record.WATCHED
     assert values["limits"]["LOG_HEAD"] == event_record.HEAD
     assert values["limits"]["MOST_CONTACTS"] == contacts.MOST_CONTACTS
+
+
+def test_laws(values: dict[str, dict[str, int]]) -> None:
+    assert {name.removeprefix("LAW_"): code for name, code in values["law"].items()} == {
+        name: getattr(laws, name)
+        for name in ("UNIFORM", "NORMAL", "LOGNORMAL", "EXPONENTIAL", "WEIBULL", "TABLE")
+    }

@@ -73,6 +73,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 def test_templates_and_headers_are_package_data() -> None:
     assert files("chaplygin.templates").joinpath("model.pyx.in").is_file()
     assert files("chaplygin.runtime").joinpath("c", "chaplygin.h").is_file()
+    assert files("chaplygin.runtime").joinpath("hosts", "cg_jax.c").is_file()
     assert files("chaplygin").joinpath("py.typed").is_file()
 
 
@@ -177,6 +178,21 @@ def test_a_model_compiles_with_the_installed_wheel(python: Path, tmp_path: Path)
         "print(m.integrate((0, 1), initial=s.initial, parameters=s.parameters).success)"
     )
     assert run(python, "-c", script, cwd=tmp_path, CHAPLYGIN_CACHE=str(tmp_path / "models")).strip() == "True"
+
+
+@pytest.mark.slow
+def test_a_program_in_c_compiles_with_the_installed_wheel(python: Path, tmp_path: Path) -> None:
+    main = (
+        '#include "cg_driver.h"\n#include "heavy_top_core.h"\n'
+        'int main(void) { return cg_run_size(&heavy_top_model, "dop853") == 0; }\n'
+    )
+    (tmp_path / "main.c").write_text(main)
+    run(python, "-m", "chaplygin", "emit", "heavy_top", "--targets", "c", "-o", ".", cwd=tmp_path)
+    script = "import chaplygin as cg; print(cg.get_include(), *cg.get_library_sources(), sep='\\n')"
+    include, *sources = run(python, "-c", script, cwd=tmp_path).split()
+    assert not include.startswith(str(ROOT))
+    run("cc", "main.c", "heavy_top_core.c", *sources, f"-I{include}", "-lm", "-o", "main", cwd=tmp_path)
+    run("./main", cwd=tmp_path)
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from documents import ROOT, Block, blocks
+from test_sundials import compilers
 
 import chaplygin as cg
 from chaplygin.cli import _parser, main
@@ -27,10 +28,14 @@ PAGES = (
     "docs/abi.md",
     "docs/c_bundle.md",
     "docs/conventions.md",
+    "docs/embedding.md",
     "docs/fmu.md",
     "docs/forms.md",
+    "docs/gym.md",
     "docs/painleve_klein.md",  # its code runs in test_painleve_klein.py
 )
+
+needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler called cc")
 
 
 def run_python(page: str, block: Block, namespace: dict[str, Any]) -> None:
@@ -111,6 +116,12 @@ def test_c_bundles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (tmp_path / "host.txt").read_text() == expected
 
 
+@pytest.mark.skipif(find_spec("gymnasium") is None, reason="needs gymnasium")
+def test_environments() -> None:
+    """The cart-poles swing up, and a policy learns to steer the sleigh."""
+    assert run_python_blocks("docs/gym.md")
+
+
 def test_conventions() -> None:
     """Every sign on the page of conventions is right."""
     assert run_python_blocks("docs/conventions.md")
@@ -122,29 +133,59 @@ def test_conventions_name_every_form() -> None:
         assert f"| `{form}` |" in text, form
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler called cc")
-def test_abi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page on the binary interface from top to bottom: C files, shell, Python."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
+def is_there(optional: str) -> bool:
+    """Whether there is what a block needs: a module, or SUNDIALS."""
+    return bool(compilers()) if optional == "sundials" else find_spec(optional) is not None
+
+
+def run_in_folder(page: str, folder: Path) -> dict[str, Any]:
+    """The blocks of a page from top to bottom in an empty folder: files, shell commands, Python."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     namespace: dict[str, Any] = {"__name__": "page"}
-    for block in blocks("docs/abi.md"):
-        if block.language in ("c", "cython", "setup"):
-            (tmp_path / block.argument).write_text(block.text, encoding="utf-8")
+    for block in blocks(page):
+        if block.language in ("c", "cpp", "cython", "setup"):
+            (folder / block.argument).write_text(block.text, encoding="utf-8")
+        elif block.argument and not is_there(block.argument):
+            continue
         elif block.language == "sh":
             # Not the console script, which may belong to another checkout or be missing.
             python = shlex.quote(sys.executable)
-            command = re.sub("^python ", f"{python} ", block.text, flags=re.M)
+            command = re.sub(r"(^|\$\()python ", rf"\1{python} ", block.text, flags=re.M)
             command = command.replace("chaplygin emit", f"{python} -m chaplygin emit")
             subprocess.run(["sh", "-ec", command], check=True, env={**os.environ, "PATH": path})
-        elif not block.argument or find_spec(block.argument) is not None:
-            run_python("docs/abi.md", block, namespace)
-    exact = cg.example("chaplygin_sleigh").closed_form(10.0)
-    lines = [line.split() for line in (tmp_path / "sleigh.txt").read_text().splitlines()]
+        else:
+            run_python(page, block, namespace)
+    return namespace
+
+
+def sleigh_of(file: Path) -> dict[str, float]:
+    """The states of the sleigh that a program of a page printed, in the order of its model."""
+    lines = [line.split() for line in file.read_text().splitlines()]
     assert [line[0] for line in lines] == ["phi", "x", "y", "omega", "v"]
-    for name, value, _ in lines:
-        assert abs(float(value) - exact[name]) < 1e-9
+    return {name: float(value) for name, value, *_ in lines}
+
+
+@needs_cc
+def test_abi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page on the binary interface."""
+    monkeypatch.chdir(tmp_path)
+    run_in_folder("docs/abi.md", tmp_path)
+    exact = cg.example("chaplygin_sleigh").closed_form(10.0)
+    for name, value in sleigh_of(tmp_path / "sleigh.txt").items():
+        assert abs(value - exact[name]) < 1e-9
+
+
+@needs_cc
+def test_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page on models in other programs; what it says of numba, JAX and SUNDIALS only where they are."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    run_in_folder("docs/embedding.md", tmp_path)
+    exact = cg.example("chaplygin_sleigh").closed_form(10.0)
+    programs = ("steps.txt", *(("cvode.txt",) if is_there("sundials") else ()))
+    for file in programs:
+        for name, value in sleigh_of(tmp_path / file).items():
+            assert abs(value - exact[name]) < 1e-7, file
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -32,7 +32,7 @@ pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="the counting compiler is a shell script"),
 ]
 
-# A model, a single run and ensembles in lanes, as in a program that uses several processes.
+# A model, a single run, ensembles in lanes and a new expression, as in a program that uses several processes.
 WORK = f"""
 import multiprocessing, sys
 import chaplygin as cg
@@ -44,6 +44,8 @@ def work(seed=0):
     for lanes in (None, {WIDEST}):
         ens = cg.ensemble(model, (0, 1), {WORTH}, example.initial, example.parameters, lanes=lanes)
         assert ens.success
+    x = cg.coordinates("x")
+    assert (model.batch(2, example.initial, example.parameters).evaluate(x**2 < 0) == 0).all()
     return float(ens.y[0, 0])
 
 def child(method):
@@ -100,6 +102,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     calls = found.calls()
     assert any("harmonic_oscillator_core.c" in line for line in calls)
     assert any("harmonic_oscillator_lanes.c" in line for line in calls) or WIDEST == 1
+    assert any("harmonic_oscillator_companion.c" in line for line in calls)
     return found
 
 

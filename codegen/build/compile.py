@@ -60,15 +60,19 @@ def compile_system(
     )
 
     @functools.cache
+    def equations() -> Equations:
+        return system.equations(chosen, **options)
+
+    @functools.cache
     def program() -> Program:
-        return system.equations(chosen, **options).program.bringing(own)
+        return equations().program.bringing(own)
 
     def sources() -> Sources:
         from ..emit.targets import emit
 
         return emit(program())
 
-    return _load(system, digest, program, sources, reproducible, wait, own)
+    return _knowing(_load(system, digest, program, sources, reproducible, wait, own), equations)
 
 
 def compile(
@@ -93,7 +97,15 @@ def compile(
     program = equations.program.bringing(own)
     sources = emit(program)
     digest = hashlib.sha256(repr(sorted(sources.files.items())).encode()).hexdigest()
-    return _load(equations.system, digest, lambda: program, lambda: sources, reproducible, wait, own)
+    model = _load(equations.system, digest, lambda: program, lambda: sources, reproducible, wait, own)
+    return _knowing(model, lambda: equations)
+
+
+def _knowing(model: Any, equations: Callable[[], Equations]) -> Any:
+    """The model, which can now compile new expressions of its quantities."""
+    if model._equations is None:
+        model._equations = equations
+    return model
 
 
 def _own(methods: Iterable[Pair]) -> tuple[Pair, ...]:

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import sysconfig
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -127,19 +127,30 @@ def build_lanes(module: Path, lanes: int) -> Path:
     FileNotFoundError if the lane file, or the record of how the module was compiled, is missing.
     """
     entry = _LaneEntry(module, lanes)
-    with cache.locked(entry.key):
-        found = cache.lookup(entry.key)
+    return lane_library(entry.key, f"{entry.name}_lanes", lambda: entry.texts, lanes, entry.facts)
+
+
+def lane_library(
+    key: str, stem: str, texts: Callable[[], Mapping[str, bytes]], lanes: int, facts: Mapping[str, Any]
+) -> Path:
+    """The shared library `<stem>_<lanes>` of the file `<stem>.c` among `texts`, cached under `key` or newly compiled.
+
+    It is compiled as the model that `facts` describes, for a number of lanes. Raises BuildError, NoCompilerError,
+    CacheError.
+    """
+    with cache.locked(key):
+        found = cache.lookup(key)
         if found is not None:
             return found
-        name, facts, compiler = entry.name, entry.facts, entry.compiler
+        compiler = cache.cached_compiler()
         flags = compiler.core_flags(tuned=facts["tuned"], reproducible=facts["reproducible"])
-        flags = (*flags, *compiler.lane_flags, f"-DCG_LANES={lanes}", f"-DCG_EXPORTED={_EXPORTED}")
+        flags = (*flags, *compiler.lane_flags, f"-DCG_LANES={lanes}", f"-DCG_EXPORTED={EXPORTED}")
         with cache.workspace() as work:
-            for file, text in entry.texts.items():
+            for file, text in texts().items():
                 (work / file).write_bytes(text)
-            library = f"{name}_lanes_{lanes}.{_LIBRARY}"
-            _Job(name, work, compiler, cache.log_path(entry.key)).library([f"{name}_lanes.c"], flags, library)
-            return cache.publish(entry.key, work, library, {**facts, "lanes": lanes, "flags": list(flags)})
+            library = f"{stem}_{lanes}.{_LIBRARY}"
+            _Job(facts["name"], work, compiler, cache.log_path(key)).library([f"{stem}.c"], flags, library)
+            return cache.publish(key, work, library, {**facts, "lanes": lanes, "flags": list(flags)})
 
 
 def compile_library(
@@ -164,12 +175,10 @@ class _LaneEntry:
         self.facts = facts_of(module)
         files = [module.parent / f"{name}{end}" for end in ("_core.h", "_lanes.c", "_methods.h")]
         self.texts = {file.name: file.read_bytes() for file in files if file.exists()}
-        self.compiler = cache.cached_compiler()
         self.key = cache.model_key(
             hashlib.sha256(repr((lanes, sorted(self.texts.items()))).encode()).hexdigest(),
             reproducible=self.facts["reproducible"],
             tuned=self.facts["tuned"],
-            compiler=self.compiler,
         )
 
 
@@ -188,7 +197,7 @@ def facts_of(module: Path) -> dict[str, Any]:
 _LIBRARY = "dll" if sys.platform == "win32" else "so"
 # A DLL exports everything if nothing in it is marked for export.
 _VISIBLE = () if sys.platform == "win32" else ("-fvisibility=default",)
-_EXPORTED = "__declspec(dllexport)" if sys.platform == "win32" else '__attribute__((visibility("default")))'
+EXPORTED = "__declspec(dllexport)" if sys.platform == "win32" else '__attribute__((visibility("default")))'
 
 
 class _Job:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .symbols import assumed
 
 if TYPE_CHECKING:
+    from ..graph.graph import Graph, Node
     from .system import System
 
 
@@ -25,8 +27,7 @@ def canonical(system: System) -> str:
     roots += [*nodes.beta, *nodes.outputs.values(), *nodes.holonomic]
     roots += [n for c in nodes.contacts for n in (c.offset, *c.row, c.normal, c.mu)]
     roots += [n for e in nodes.events for n in (e.guard, *e.reset.values())]
-    order = g.reachable(roots)
-    number = {n: i for i, n in enumerate(order)}
+    number, described = numbered(g, roots)
     lines = [system.name]
     lines += [
         f"{type(s).__name__} {s.name} {assumed(s)} {system.example.get(s)!r} {system.units.get(s, '')!r} "
@@ -35,11 +36,17 @@ def canonical(system: System) -> str:
     ]
     lines += [f"{n} {number[nodes.outputs[n]]}" for n in system.outputs]
     lines += sorted(f"{k} {v!r}" for texts in (system.units, system.descriptions) for k, v in texts.items())
-    lines += [f"{g.op[n]} {g.value.get(n, '')} {[number[a] for a in g.args[n]]}" for n in order]
+    lines += described
     lines += [f"contact {c.name}" for c in system.contacts]
     lines += [f"event {e.name} {e.direction} {e.terminal} {[str(k) for k in e.reset]}" for e in nodes.events]
     lines.append(f"{len(system.constraints)} {[number[r] for r in roots]}")
     return "\n".join(lines)
+
+
+def numbered(g: Graph, roots: Sequence[Node]) -> tuple[dict[Node, int], list[str]]:
+    """The nodes of expressions, numbered as they are met, and a line for each: the same for equal expressions."""
+    number = {n: i for i, n in enumerate(g.reachable(roots))}
+    return number, [f"{g.op[n]} {g.value.get(n, '')} {[number[a] for a in g.args[n]]}" for n in number]
 
 
 def program_digest(system_digest: str, form: str, options: object) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..lower.program import Program, has_functions
-from ..lower.schedule import Schedule
 from .c_core import model_macros
 from .c_text import banner, c_string, function, wrapped
 from .expressions import LANES
@@ -21,7 +20,7 @@ def lane_files(program: Program, command: str) -> dict[str, str]:
         "name": program.name,
         "functions": "cg_math.h" if has_functions(program, ("rhs",)) else "cg_real.h",
         "solver": solver(LANES) if program.kernels["rhs"].solves else "",
-        "kernel": _kernel(program, plan, text),
+        "kernel": lane_kernel(program, "rhs", text),
         "n_work": str(text.work),
         "digest": c_string(program.digest),
         **model_macros(program),
@@ -29,9 +28,9 @@ def lane_files(program: Program, command: str) -> dict[str, str]:
     return {f"{program.name}_lanes.c": render("lanes.c.in", values), **own_methods(program, command)}
 
 
-def _kernel(program: Program, plan: Schedule, text: Body) -> str:
-    """The C functions of the kernel; each returns the mask of lanes in which nothing was singular."""
-    name = f"{program.name}_rhs_lanes"
+def lane_kernel(program: Program, kernel: str, text: Body) -> str:
+    """The C functions of a kernel; each returns the mask of lanes in which nothing was singular."""
+    name, plan = f"{program.name}_{kernel}_lanes", program.schedule(kernel)
     own = ("t", "x", "p", *(("q",) if plan.hoist else ()), "u", "out", "work")
 
     def lane_function(
@@ -46,7 +45,7 @@ def _kernel(program: Program, plan: Schedule, text: Body) -> str:
         return function(signature, first, piece.lines, end="return cg_ok;")
 
     results = ("out", "work")
-    lines = [banner("rhs", plan, text)]
+    lines = [banner(kernel, plan, text)]
     if plan.hoist is not None:
         (piece,) = body(program.graph, plan.hoist, LANES).pieces
         lines += lane_function(f"{program.name}_hoist_lanes", ("p", "q"), ("q",), piece)

@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from chaplygin.runtime.base_model import arguments_of
+
 if TYPE_CHECKING:
     from ..lower.program import Program
     from ..lower.schedule import Schedule
@@ -26,9 +28,10 @@ ARGUMENTS = {
 
 
 def taken(takes: str, hoisted: bool = False) -> list[str]:
-    """The parameters of a kernel, as keys of `ARGUMENTS`."""
-    event, q, v = ["event"] * (takes == "event"), ["q"] * hoisted, ["v"] * (takes == "direction")
-    return [*event, "t", "x", "p", *q, "u", *v, "out", "work"]
+    """The parameters of a kernel, as keys of `ARGUMENTS`; with hoisted values q after p."""
+    names = arguments_of(takes)
+    at = names.index("u")
+    return [*names[:at], *["q"] * hoisted, *names[at:]]
 
 
 def prototype(head: str, takes: str, restrict: str = "CG_RESTRICT ") -> str:

@@ -26,12 +26,15 @@ def with_headers(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def headers_of(texts: Mapping[str, str]) -> dict[str, str]:
-    """{file name: text} of the runtime's headers that the sources include directly or indirectly."""
+    """{file name: text} of the runtime's headers that the sources include directly or indirectly.
+
+    Other headers that they include are those of a target that is not among the sources.
+    """
     found: dict[str, str] = {}
     waiting = list(texts.values())
     while waiting:
         for name in dict.fromkeys(INCLUDED.findall(waiting.pop())):
-            if name not in texts and name not in found:
+            if name not in texts and name not in found and (INCLUDE / name).is_file():
                 found[name] = (INCLUDE / name).read_text(encoding="utf-8")
                 waiting.append(found[name])
     return found

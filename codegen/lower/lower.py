@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..declare.digest import program_digest
 from . import kernels
@@ -22,45 +22,55 @@ LARGEST_ARRANGED = 4000
 
 def lower(eqs: EquationNodes) -> Program:
     """The program of a model."""
-    program = derived(eqs)
+    program = first = derived(eqs)
     for change in PASSES:
         program = change(program)
-    return program
+    has_kinks = len(first.guards) > len(first.events)
+    return replace(program, unarranged=first.kernels) if has_kinks else program
 
 
 def derived(eqs: EquationNodes) -> Program:
     """The kernels as they are derived, before the search for fewer operations."""
-    g, system = eqs.graph, eqs.system
-    dynamics = Dynamics(eqs)
+    system, dynamics = eqs.system, Dynamics(eqs)
     made: dict[str, Kernel] = {}
     for row in kernels.KERNELS:
-        made |= {kernel.name: replace(kernel, takes=row.takes) for kernel in row.make(dynamics)}
+        directions = len(eqs.states) if row.takes == "direction" else 0
+        for kernel in row.make(dynamics):
+            made[kernel.name] = replace(kernel, takes=row.takes, directions=directions)
     return Program(
-        name=system.name,
-        form=eqs.form,
+        **given(eqs),
         digest=program_digest(system.digest, eqs.form, sorted(eqs.options.items())),
-        graph=g,
-        states=(
-            *(variable(eqs, x, "coordinate") for x in eqs.coordinates),
-            *(variable(eqs, v, "velocity") for v in eqs.velocities),
-        ),
-        n_coordinates=len(eqs.coordinates),
-        parameters=tuple(variable(eqs, p, "parameter") for p in (*system.parameters, *eqs.parameters)),
-        inputs=tuple(variable(eqs, u, "input") for u in system.inputs),
         outputs=tuple(v for v, _ in dynamics.outputs),
         invariants=tuple(v for v, _ in dynamics.conserved),
         declared=(
             *(variable(eqs, x, "coordinate") for x in system.coordinates),
             *(variable(eqs, v, "velocity") for v in (system.independent or system.velocities)),
         ),
-        independent=str(g.value[eqs.independent_node]),
         kernels=made,
         table=kernels.KERNELS,
         guards=tuple(v for v, _ in dynamics.guards),
-        modes=modes(eqs),
         events=event_entries(eqs),
         contacts=contact_entries(eqs),
     )
+
+
+def given(eqs: EquationNodes) -> dict[str, Any]:
+    """The fields of a program that say what its kernels take."""
+    system = eqs.system
+    return {
+        "name": system.name,
+        "form": eqs.form,
+        "graph": eqs.graph,
+        "states": (
+            *(variable(eqs, x, "coordinate") for x in eqs.coordinates),
+            *(variable(eqs, v, "velocity") for v in eqs.velocities),
+        ),
+        "n_coordinates": len(eqs.coordinates),
+        "parameters": tuple(variable(eqs, p, "parameter") for p in (*system.parameters, *eqs.parameters)),
+        "inputs": tuple(variable(eqs, u, "input") for u in system.inputs),
+        "modes": modes(eqs),
+        "independent": str(eqs.graph.value[eqs.independent_node]),
+    }
 
 
 def arrange(program: Program) -> Program:

@@ -315,3 +315,77 @@ int cg_batch_advance(const cg_batch_t *batch, cg_run_t *run, cg_lanes_run_t *lan
     }
     return status;
 }
+
+/* ---- expressions ---- */
+
+/* The arguments of a companion for one group of lanes. */
+typedef struct cg_companion_group {
+    double *t;
+    double *x;
+    double *p;
+    double *u;
+    double *out;
+    double *work;
+    int32_t *status;
+} cg_companion_group_t;
+
+static size_t cg_companion_place(cg_companion_group_t *group, const cg_model_t *model, const cg_companion_t *companion,
+                                 char *base)
+{
+    const int64_t lanes = companion->n_lanes;
+    size_t offset = 0;
+    group->t = cg_take(base, &offset, lanes);
+    group->x = cg_take(base, &offset, lanes * model->n_states);
+    group->p = cg_take(base, &offset, lanes * model->n_parameters);
+    group->u = cg_take(base, &offset, lanes * model->n_inputs);
+    group->out = cg_take(base, &offset, lanes * companion->n_values);
+    group->work = cg_take(base, &offset, lanes * companion->n_work);
+    group->status = cg_take(base, &offset, lanes);
+    return offset;
+}
+
+size_t cg_batch_scratch(const cg_batch_t *batch, const cg_companion_t *companion)
+{
+    cg_companion_group_t group;
+    return cg_companion_place(&group, batch->model, companion, NULL);
+}
+
+/* Copies rows of a part of the table into lanes. */
+static void cg_companion_load(const cg_batch_t *batch, double *to, int32_t part, int32_t rows, int64_t column,
+                              int32_t lanes)
+{
+    const double *from = cg_batch_at(batch, part, column);
+    for (int32_t i = 0; i < rows; i++, to += lanes, from += batch->stride) {
+        cg_copy_lanes(to, from, lanes);
+    }
+}
+
+int cg_batch_evaluate(const cg_batch_t *batch, const cg_companion_t *companion, void *scratch, int64_t first,
+                      int64_t last, double *out, int64_t stride)
+{
+    const cg_model_t *const model = batch->model;
+    const int32_t lanes = companion->n_lanes;
+    cg_companion_group_t group;
+    if (companion->abi_version != CG_ABI_VERSION || companion->struct_size != sizeof *companion
+        || strcmp(companion->digest, model->digest) != 0) {
+        return CG_UNSUPPORTED;
+    }
+    cg_companion_place(&group, model, companion, scratch);
+    for (int64_t column = first; column < last; column += lanes) {
+        const int32_t used = last - column < lanes ? (int32_t)(last - column) : lanes;
+        cg_companion_load(batch, group.t, CG_BATCH_T, 1, column, lanes);
+        cg_companion_load(batch, group.x, CG_BATCH_X, model->n_states, column, lanes);
+        cg_companion_load(batch, group.p, CG_BATCH_P, model->n_parameters, column, lanes);
+        cg_companion_load(batch, group.u, CG_BATCH_U, model->n_inputs, column, lanes);
+        companion->values(group.t, group.x, group.p, group.u, group.out, group.status, group.work);
+        for (int32_t lane = 0; lane < used; lane++) {
+            for (int32_t i = 0; group.status[lane] != CG_OK && i < companion->n_values; i++) {
+                group.out[i * lanes + lane] = NAN;
+            }
+        }
+        for (int32_t i = 0; i < companion->n_values; i++) {
+            cg_copy_lanes(out + i * stride + column, group.out + i * lanes, used);
+        }
+    }
+    return CG_OK;
+}

@@ -6,6 +6,7 @@
 #ifndef CG_BATCH_H
 #define CG_BATCH_H
 
+#include "cg_companion.h"
 #include "cg_driver.h"
 #include "cg_lanes.h"
 
@@ -56,6 +57,15 @@ void cg_batch_start(const cg_batch_t *batch, cg_run_t *run, int64_t column);
  * is out of range. */
 int cg_batch_advance(const cg_batch_t *batch, cg_run_t *run, cg_lanes_run_t *lanes, int64_t first, int64_t last,
                      cg_batch_goal_t goal);
+
+/* Memory for cg_batch_evaluate, in bytes. */
+size_t cg_batch_scratch(const cg_batch_t *batch, const cg_companion_t *companion);
+
+/* out[i * stride + column]: expression i of a companion of the model in each column of first <= column < last, where
+ * `first` is a multiple of CG_BATCH_BLOCK; NaN where it cannot be computed. `scratch`: 64-byte aligned. CG_UNSUPPORTED:
+ * the companion belongs to another model. */
+int cg_batch_evaluate(const cg_batch_t *batch, const cg_companion_t *companion, void *scratch, int64_t first,
+                      int64_t last, double *out, int64_t stride);
 
 #ifdef __cplusplus
 }

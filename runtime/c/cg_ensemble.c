@@ -20,6 +20,9 @@ void cg_ensemble_end(const cg_ensemble_t *ensemble, int64_t j, const cg_outcome_
     if (ensemble->t_eval == NULL) {
         cg_gather(y, ensemble->y_col, x, stride, n);
     }
+    if (ensemble->end != NULL) {
+        cg_gather(ensemble->end + j * ensemble->end_row, ensemble->end_col, x, stride, n);
+    }
     for (int64_t m = outcome->n_rows; ensemble->t_eval != NULL && m < ensemble->n_eval; m++) {
         for (int32_t i = 0; i < n; i++) {
             y[m * ensemble->y_time + i * ensemble->y_col] = nan;

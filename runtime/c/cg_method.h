@@ -22,12 +22,14 @@
 #define CG_T(run) (*CG_REALS((run)->t))
 #define CG_T_OLD(run) (*CG_REALS((run)->t_old))
 #define CG_ROWS(n) (n)
+#define CG_KNOT(run, i) (CG_REALS((run)->u_time)[i])
 #else
 #define CG_RUN cg_run_t
 #define CG_REALS(array) (array)
 #define CG_T(run) ((run)->t)
 #define CG_T_OLD(run) ((run)->t_old)
 #define CG_ROWS(n) CG_PADDED(n)
+#define CG_KNOT(run, i) (cg_time_inside(run, (run)->u_time[i]))
 #endif
 
 /* Sets the inputs that are linear between samples to time t. */
@@ -36,7 +38,7 @@ static inline void CG_FN(ramps)(CG_RUN *run, cg_real_t t)
     for (int32_t i = 0; i < run->model->n_inputs; i++) {
         if (run->signals[i].kind == CG_SIGNAL_LINEAR) {
             CG_REALS(run->u)[i] = CG_REALS(run->u_value)[i]
-                + CG_REALS(run->u_slope)[i] * (t - CG_REALS(run->u_time)[i]);
+                + CG_REALS(run->u_slope)[i] * (t - CG_KNOT(run, i));
         }
     }
 }
@@ -66,7 +68,7 @@ CG_UNUSED static inline int CG_FN(inputs)(cg_run_t *run, double t, const double 
         CG_FN(ramps)(run, t);
     }
     if (run->input_kind & CG_INPUT_CALL) {
-        return run->input_fn(run->input_context, t, x, run->u);
+        return run->input_fn(run->input_context, cg_time_of_model(run, t), x, run->u);
     }
     return CG_OK;
 }
@@ -81,7 +83,7 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
             return status;
         }
     }
-    return CG_RHS(run, t, x, out);
+    return CG_RHS(run, cg_time_of_model(run, t), x, out);
 }
 
 #ifndef CG_NO_METHODS
@@ -115,6 +117,7 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
 #define CG_METHOD_END {CG_NO_METHOD, NULL, NULL}
 #define CG_NO_METHOD {NULL, NULL, 0, 0, 0, 0, 0, 0}
 
+#undef CG_KNOT
 #undef CG_ROWS
 #undef CG_T_OLD
 #undef CG_T

@@ -115,6 +115,9 @@ cdef extern from "cg_ensemble.h" nogil:
         int64_t y_row
         int64_t y_col
         int64_t y_time
+        double *end
+        int64_t end_row
+        int64_t end_col
         double *t
         int32_t *status
         int64_t *n_rhs
@@ -146,6 +149,16 @@ cdef extern from "cg_ensemble.h" nogil:
     int cg_lane_set_runs(const cg_lane_set_t *lane_set)
     int cg_widest_lanes()
 
+cdef extern from "cg_companion.h" nogil:
+    ctypedef void (*cg_lanes_t)(const double *, const double *, const double *, const double *, double *, int32_t *,
+                                double *) noexcept
+    ctypedef struct cg_companion_t:
+        const char *digest
+        int32_t n_lanes
+        int32_t n_values
+        int32_t n_work
+        cg_lanes_t values
+
 cdef extern from "cg_batch.h" nogil:
     enum: CG_BATCH_BLOCK
     enum: CG_BATCH_X
@@ -166,6 +179,9 @@ cdef extern from "cg_batch.h" nogil:
     void cg_batch_start(const cg_batch_t *batch, cg_run_t *run, int64_t column)
     int cg_batch_advance(const cg_batch_t *batch, cg_run_t *run, cg_lanes_run_t *lanes, int64_t first, int64_t last,
                          cg_batch_goal_t goal)
+    size_t cg_batch_scratch(const cg_batch_t *batch, const cg_companion_t *companion)
+    int cg_batch_evaluate(const cg_batch_t *batch, const cg_companion_t *companion, void *scratch, int64_t first,
+                          int64_t last, double *out, int64_t stride)
 
 cdef extern from "cg_events.h" nogil:
     enum: CG_WATCH_KINKS
@@ -195,3 +211,6 @@ cdef extern from "cg_events.h" nogil:
     size_t cg_detector_saved_size(const cg_detector_t *detector)
     void cg_detector_save(const cg_detector_t *detector, void *to)
     int cg_detector_restore(cg_detector_t *detector, const void *start, size_t size)
+
+cdef extern from "cg_quantile.h" nogil:
+    int cg_quantile(int law, const double *a, int64_t n_a, const double *u, double *out, int64_t n)

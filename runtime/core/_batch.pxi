@@ -81,6 +81,23 @@ cdef class BatchCore:
         """Stop all threads at their next step, or let them go on."""
         self.stopped = stopped
 
+    def evaluate(self, uintptr_t companion, double[:, ::1] out not None, int64_t first, int64_t last):
+        """Write the expressions of a companion for the runs first <= j < last to out[:, first:last]."""
+        cdef const cg_companion_t *expressions = <const cg_companion_t *> companion
+        cdef int status
+        cdef void *scratch
+        if out.shape[0] != expressions.n_values or not (
+                0 <= first <= last <= min(out.shape[1], self.columns) and first % CG_BATCH_BLOCK == 0):
+            raise ArgumentError(f"runs {first} to {last} are not in the batch or not in its array")
+        scratch = cg_run_new(cg_batch_scratch(&self.batch, expressions))
+        if scratch is NULL:
+            raise MemoryError
+        with nogil:
+            status = cg_batch_evaluate(&self.batch, expressions, scratch, first, last, &out[0, 0], out.shape[1])
+        cg_run_delete(<cg_run_t *> scratch)
+        if status == CG_UNSUPPORTED:
+            raise ArgumentError(f"the compiled expressions belong to another model than {self.model.name}")
+
     def advance(self, int thread, int64_t first, int64_t last, double time, double duration):
         """Advance the columns first <= j < last to `time`; if that is NaN, each by `duration`."""
         cdef _BatchWorker worker = self.workers[thread]

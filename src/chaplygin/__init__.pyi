@@ -27,6 +27,8 @@ from chaplygin.codegen.derive.equations import Equations as Equations
 from chaplygin.codegen.lower.program import Program as Program, Sources as Sources
 from chaplygin.codegen.methods import Pair as Pair
 from chaplygin.runtime import errors as errors
+from chaplygin.runtime.c_files import get_include as get_include, get_library_sources as get_library_sources
+from chaplygin.runtime.draws.joint import jointly as jointly
 from chaplygin.runtime.ensemble import ensemble as ensemble
 from chaplygin.runtime.ensemble_result import Ensemble as Ensemble
 from chaplygin.runtime.errors import (
@@ -52,6 +54,18 @@ from chaplygin.runtime.loading import load_model as load_model
 from chaplygin.runtime.model import Model as Model
 from chaplygin.runtime.solution import Solution as Solution
 from chaplygin.runtime.stepper import Stepper as Stepper
+from chaplygin.runtime.studies.collect import (
+    events as events,
+    final as final,
+    first_passage as first_passage,
+    histogram as histogram,
+    moments as moments,
+    probability as probability,
+    quantiles as quantiles,
+    series as series,
+    table as table,
+)
+from chaplygin.runtime.studies.study import Study as Study
 from chaplygin.systems import Example as Example, example as example, examples as examples
 
 __version__: str

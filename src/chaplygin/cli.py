@@ -156,7 +156,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     emit.add_argument("-o", "--output", required=True, metavar="DIR", help="folder; created if missing")
     emit.add_argument(
-        "--targets", nargs="+", metavar="NAME", help="what to write: c, lanes, cython, dependencies (all)"
+        "--targets",
+        nargs="+",
+        metavar="NAME",
+        help="what to write: c, lanes, cython, dependencies (these four by default), sundials",
     )
     emit.add_argument("--force", action="store_true", help="replace files that chaplygin did not write")
 

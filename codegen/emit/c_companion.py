@@ -1,0 +1,28 @@
+"""The file of a companion: expressions of a model over several trajectories at once."""
+
+from __future__ import annotations
+
+from ..lower.companion import VALUES
+from ..lower.program import Program, has_functions
+from .c_lanes import lane_kernel
+from .c_text import c_string
+from .expressions import LANES
+from .render import provenance, render
+from .statements import body, solver
+
+
+def companion_file(program: Program, model_digest: str, command: str) -> dict[str, str]:
+    """`<name>_companion.c`, which is compiled once for each number of lanes, 1 included."""
+    kernel = program.kernels[VALUES.name]
+    text = body(program.graph, program.schedule(VALUES.name), LANES)
+    values = {
+        "provenance": provenance("companion.c.in", program.digest, command, " * "),
+        "name": program.name,
+        "functions": "cg_math.h" if has_functions(program, (VALUES.name,)) else "cg_real.h",
+        "solver": solver(LANES) if kernel.solves else "",
+        "kernel": lane_kernel(program, VALUES.name, text),
+        "n_values": str(len(kernel.outputs)),
+        "n_work": str(text.work),
+        "digest": c_string(model_digest),
+    }
+    return {f"{program.name}_companion.c": render("companion.c.in", values)}

@@ -1,0 +1,120 @@
+"""Companions of a model: expressions of its quantities as a program with one kernel, `values`.
+
+An expression may contain every quantity by its name: states, declared variables and their rates, parameters, inputs,
+the time, outputs, reactions, invariants and residuals. A condition has the value 1 where it is true, else 0.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+from sympy.logic.boolalg import Boolean
+
+from chaplygin.runtime.arguments import nearest, short
+from chaplygin.runtime.errors import ArgumentError, RangeError
+
+from ..declare.digest import numbered
+from ..declare.entry import Entry
+from ..declare.symbols import rate
+from ..graph.from_sympy import Lowering, UnsupportedExpression
+from ..graph.graph import CONDITIONS, Graph, Node
+from .dynamics import Dynamics
+from .lower import given
+from .program import KernelRow, Program
+
+if TYPE_CHECKING:
+    from ..derive.equation_nodes import EquationNodes
+
+VALUES = KernelRow("values", "the expressions", lambda d: ())
+"""The kernel of a companion; `companion` makes it, since it needs the expressions too."""
+
+
+def checked(wanted: Iterable[Any]) -> tuple[sp.Basic, ...]:
+    """What is given as SymPy expressions and conditions.
+
+    Raises ArgumentError, naming the expression that is neither or that cannot be turned into code.
+    """
+    found = []
+    for expression in wanted:
+        try:
+            if isinstance(expression, (str, bytes)):  # SymPy would evaluate it
+                raise TypeError("a string names a declared quantity")
+            result = sp.sympify(expression)
+        except (sp.SympifyError, TypeError, AttributeError) as error:
+            raise ArgumentError(f"{short(expression)} is not a SymPy expression: {error}") from None
+        if not isinstance(result, (sp.Expr, Boolean)) or getattr(result, "is_Matrix", False):
+            raise ArgumentError(f"{short(expression)} is {type(result).__name__}; a scalar is needed")
+        found.append(result)
+    return tuple(found)
+
+
+def fingerprint(expressions: Sequence[sp.Basic]) -> str:
+    """The hash of expressions: the same in every process, and for every way to write them that SymPy equates.
+
+    Raises ArgumentError as `companion` does, except for unknown names.
+    """
+    g = Graph()
+    nodes = [_node(g, {name: g.symbol(name) for name in _names(e)}, e) for e in expressions]
+    number, lines = numbered(g, nodes)
+    return hashlib.sha256("\n".join([*lines, *(str(number[n]) for n in nodes)]).encode()).hexdigest()
+
+
+def companion(eqs: EquationNodes, expressions: Sequence[sp.Basic], digest: str) -> Program:
+    """The program of a companion. An expression has the same bits whatever other expressions are there.
+
+    Raises ArgumentError for an expression that contains an unknown name, or something that has no code.
+    """
+    dynamics = Dynamics(eqs)
+    known = _known(dynamics, [name for e in expressions for name in _names(e)])
+    nodes = [_node(eqs.graph, known, e) for e in expressions]
+    kernel = dynamics.kernel(VALUES.name, nodes, [" ".join(str(e).split())[:60] for e in expressions])
+    return Program(
+        **given(eqs),
+        digest=digest,
+        outputs=(),
+        invariants=(),
+        declared=(),
+        kernels={kernel.name: kernel},
+        table=(VALUES,),
+    )
+
+
+def _names(expression: sp.Basic) -> list[str]:
+    return sorted({s.name for s in expression.free_symbols})
+
+
+def _node(g: Graph, known: dict[str, Node], expression: sp.Basic) -> Node:
+    """One expression in the graph, lowered by itself, so that no other expression changes the order of its sums."""
+    try:
+        symbols = {s: known[s.name] for s in sorted(expression.free_symbols, key=str)}
+        (node,) = Lowering(g, symbols).lower([expression])
+    except KeyError as missing:
+        name = str(missing.args[0])
+        raise ArgumentError(
+            f"{short(expression)}: {name!r} is not a quantity of the model; it has {', '.join(known)}"
+            f"{nearest(name, list(known))}"
+        ) from None
+    except (UnsupportedExpression, ArithmeticError, RangeError) as error:
+        raise ArgumentError(f"{short(expression)}: {error}") from None
+    return g.select(node, g.one, g.zero) if g.op[node] in (*CONDITIONS, "bool") else node
+
+
+def _known(d: Dynamics, wanted: Iterable[str]) -> dict[str, Node]:
+    """The nodes of named quantities by name: those that follow from the states if one of them is wanted."""
+    eqs, g, system = d.eqs, d.graph, d.eqs.system
+    constant = (*system.parameters, *eqs.parameters, *system.inputs)
+    found = dict(zip(eqs.states, eqs.state_nodes, strict=True))
+    clock = str(g.value[eqs.independent_node])
+    for name in (clock, *(s.name for s in constant)):
+        found.setdefault(name, g.symbol(name))
+    if found.keys() >= set(wanted):
+        return found
+    for variable, node in (*d.outputs, *d.conserved):
+        found.setdefault(variable.name, node)
+    rows = [system.nodes.entries[Entry("kinematics", x)] for x in system.coordinates]
+    for x, node in zip(system.coordinates, g.substitute(rows, eqs.permitted), strict=True):
+        found.setdefault(rate(x).name, node)
+    return found

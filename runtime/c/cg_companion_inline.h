@@ -1,0 +1,36 @@
+/* cg_companion_inline.h: the table of a companion. Included at the end of its file, which defines CG_COMPANION_VALUES
+ * (the kernel over cg_real_t above), CG_COMPANION_COUNT, CG_COMPANION_WORK, CG_COMPANION_DIGEST and CG_COMPANION (the
+ * name of the table to define); CG_LANES comes from the command line.
+ */
+#include "cg_companion.h"
+
+static void cg_companion_values(const double *CG_RESTRICT t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                                const double *CG_RESTRICT u, double *CG_RESTRICT out, int32_t *CG_RESTRICT status,
+                                double *CG_RESTRICT work)
+{
+#define CG_GIVEN(array) ((const cg_real_t *)(const void *)(array))
+#define CG_WRITTEN(array) ((cg_real_t *)(void *)(array))
+    const cg_mask_t ok = CG_COMPANION_VALUES(CG_GIVEN(t), CG_GIVEN(x), CG_GIVEN(p), CG_GIVEN(u), CG_WRITTEN(out),
+                                             CG_WRITTEN(work));
+#if CG_LANES > 1
+    for (int lane = 0; lane < CG_LANES; lane++) {
+        status[lane] = ok[lane] ? CG_OK : CG_SINGULAR;
+    }
+#else
+    *status = ok ? CG_OK : CG_SINGULAR;
+#endif
+}
+
+#ifndef CG_EXPORTED
+#define CG_EXPORTED
+#endif
+extern CG_EXPORTED const cg_companion_t CG_COMPANION;
+const cg_companion_t CG_COMPANION = {
+    .abi_version = CG_ABI_VERSION,
+    .struct_size = (uint32_t)sizeof(cg_companion_t),
+    .digest = CG_COMPANION_DIGEST,
+    .n_lanes = CG_LANES,
+    .n_values = CG_COMPANION_COUNT,
+    .n_work = CG_COMPANION_WORK,
+    .values = cg_companion_values,
+};

@@ -1,0 +1,83 @@
+"""Companions: expressions of a model that are compiled when they are first evaluated."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from .arguments import Array
+from .errors import ArgumentError
+
+BUILDER = "chaplygin.codegen.build.companion"
+"""The module that finds companions in the cache and compiles them, imported on demand."""
+
+_libraries: dict[Path, tuple[ctypes.CDLL, int]] = {}
+"""Path -> library, which is never unloaded, and the address of its table."""
+
+
+def companion(model: Any, expressions: Sequence[Any], lanes: int) -> int:
+    """The address of the `cg_companion_t` of SymPy expressions and conditions, for a number of lanes.
+
+    Its kernel takes (t, x, p, u) of `lanes` trajectories of the model and gives the expressions of each; a condition is
+    1.0 or 0.0. In a reproducible model the bits of an expression depend neither on `lanes` nor on the others. The
+    kernel is taken from the cache, or compiled with the model's flags, which takes about half a second.
+
+    Raises ArgumentError for a wrong expression, and for a model that does not know its declaration; BuildError.
+    """
+    return _address(_path(model, expressions, lanes), model.name, lanes)
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An expression of a model, compiled for one lane; pickled as the path of its library."""
+
+    path: Path
+    model: str
+    text: str
+
+    @classmethod
+    def of(cls, model: Any, what: Any) -> Expression:
+        """Compile a SymPy expression or condition; raises the errors of `companion`."""
+        return cls(_path(model, (what,), 1), model.name, str(what))
+
+    def columns(self, model: Any, t: Array, y: Array, p: list[Array], u: Array) -> Array:
+        """(N,) at times t (N,), states y (n, N), parameters p, each (1,) or (N,), and inputs u (n, 1 or N)."""
+        from ._core import companion_columns
+
+        return companion_columns(model, _address(self.path, self.model, 1), t, y, p, u)[0]  # type: ignore[no-any-return]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _path(model: Any, expressions: Sequence[Any], lanes: int) -> Path:
+    """The library of expressions, from the cache or compiled."""
+    key = tuple(expressions), lanes
+    known: dict[Any, Path] = model._companions
+    try:
+        if key in known:
+            return known[key]
+    except TypeError:  # it cannot be hashed, so it is no expression; the builder says so
+        pass
+    if model._equations is None:
+        raise ArgumentError(
+            f"{model.name} was loaded without its declaration, so new expressions cannot be compiled; give the names "
+            f"of declared quantities ({', '.join(model.quantities)}), or compile the System in this process"
+        )
+    known[key] = import_module(BUILDER).build_companion(
+        Path(model.owner.__file__), model.digest, model._equations, expressions, lanes
+    )
+    return known[key]
+
+
+def _address(path: Path, name: str, lanes: int) -> int:
+    """The table in a library, which is loaded if it is new."""
+    if path not in _libraries:
+        library = ctypes.CDLL(str(path))
+        symbol = ctypes.c_char.in_dll(library, f"{name}_companion_{lanes}")
+        _libraries[path] = library, ctypes.addressof(symbol)
+    return _libraries[path][1]

@@ -1,0 +1,285 @@
+"""What an ensemble draws: which names, from which distributions, and the arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from .. import arguments
+from ..arguments import Array
+from ..assumptions import NOT_NEGATIVE, NOT_POSITIVE, assumption, holds
+from ..errors import ArgumentError
+from .joint import Copula, Joint, Normals, Samples
+from .laws import Law, is_distribution, law
+from .uniforms import Uniforms
+
+BLOCK = 8192
+"""Trajectories drawn at once: their uniform numbers stay in the cache."""
+
+MOST_ATTEMPTS = 1000
+SELDOM = 1e-3
+"""Draws expected to break an assumption that a study, which cannot see all of them at its start, accepts."""
+
+_PLAIN = frozenset((float, int, np.ndarray, np.float64))
+
+
+class Draws(Mapping[str, Array]):
+    """The drawn quantities of an ensemble by name, arrays (n,), in the order of their uniform numbers.
+
+    `seed` and `sampling` make them again; `redrawn` counts the trajectories drawn again with ``reject=True``.
+    """
+
+    def __init__(self, arrays: dict[str, Array], seed: int, sampling: str, redrawn: int) -> None:
+        self._arrays, self.seed, self.sampling, self.redrawn = arrays, seed, sampling, redrawn
+
+    def __getitem__(self, key: Any) -> Array:
+        name = arguments.plain_name(key)
+        if name not in self._arrays:
+            hint = arguments.nearest(name, tuple(self._arrays)) or f"; drawn are {', '.join(self._arrays)}"
+            raise KeyError(f"{name!r} was not drawn{hint}")
+        return self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __repr__(self) -> str:
+        return f"<Draws of {', '.join(self)}: seed {self.seed}, sampling {self.sampling!r}>"
+
+
+@dataclass(frozen=True, eq=False)
+class _Source:
+    """Quantities that are drawn from `dimensions` uniform numbers."""
+
+    kind: str
+    names: tuple[str, ...]
+    flags: tuple[int, ...]
+    given: Any
+    law: Law | Normals | Copula | Samples
+    dimensions: int
+
+    def draw(self, u: Array) -> Array:
+        """(len(names), n) from uniform numbers (dimensions, n)."""
+        if isinstance(self.law, (Normals, Copula, Samples)):
+            return self.law.draw(u)
+        return self.law.quantile(u[0])[None]
+
+
+class Plan:
+    """The distributions among the arguments of an ensemble, with what makes numbers of them."""
+
+    def __init__(
+        self, model: Any, sources: list[tuple[str, Any]], seed: Any, sampling: Any, reject: Any
+    ) -> None:
+        from ..model import core_available
+
+        compiled = core_available()
+        self.seed, self.sampling = _seed(seed), arguments.text("sampling", sampling)
+        self.reject = arguments.boolean("reject", reject)
+        self.sources: list[_Source] = []
+        for kind, given in sources:
+            joint = given if isinstance(given, Joint) else None
+            names, value = (joint.names, joint) if joint else given
+            for name in names:
+                if name not in model.variables:
+                    raise arguments.unknown_entry(kind, [name], _names(model, kind))
+            made = joint.laws(kind, compiled) if joint else law(f"{kind}: {names[0]}", value, compiled)
+            dimensions = made.dimensions if isinstance(made, (Normals, Copula, Samples)) else 1
+            flags = tuple(model.variables[name].flags for name in names)
+            self.sources.append(_Source(kind, names, flags, value, made, dimensions))
+        self.dimensions = sum(source.dimensions for source in self.sources)
+        if self.reject and self.sampling != "random":
+            raise ArgumentError(
+                f"reject=True needs sampling='random': a trajectory drawn again leaves the points of {self.sampling!r}"
+            )
+        Uniforms(self.seed, self.sampling, 1, 1)  # an unknown sampling is an error before anything runs
+
+    def arrays(self, first: int, last: int, count: int) -> tuple[dict[str, dict[str, Array]], Draws]:
+        """The drawn numbers of trajectories first <= i < last of `count`: by kind and name, and all together."""
+        table = np.empty((sum(len(source.names) for source in self.sources), last - first))
+        uniforms = Uniforms(self.seed, self.sampling, count, self.dimensions)
+        redrawn = 0
+        for begin in range(first, last, BLOCK):
+            end = min(begin + BLOCK, last)
+            part = table[:, begin - first : end - first]
+            self._fill(part, uniforms.block(begin, end))
+            if self.reject:
+                redrawn += self._again(part, begin, end)
+        rows = iter(table)
+        found: dict[str, dict[str, Array]] = {}
+        everything = {}
+        for source in self.sources:
+            for name, flags in zip(source.names, source.flags):
+                row = next(rows)
+                self._check(source, name, flags, row, first)
+                found.setdefault(source.kind, {})[name] = everything[name] = row
+        return found, Draws(everything, self.seed, self.sampling, redrawn)
+
+    def check_likely(self, count: int) -> None:
+        """Reject distributions of which one of `count` draws is likely to break an assumption."""
+        for source in self.sources if not self.reject else ():
+            likely = _probability(source, source.flags[0])
+            if likely is not None and likely * count > SELDOM:
+                raise ArgumentError(
+                    f"{source.kind}: {source.names[0]} is declared {assumption(source.flags[0])}, but the distribution "
+                    f"breaks it with probability {likely:.3g}, in about {likely * count:.3g} of {count} draws. "
+                    "Truncate the distribution, or give reject=True to draw these trajectories again"
+                )
+
+    def _fill(self, target: Array, u: Array) -> None:
+        row = dimension = 0
+        for source in self.sources:
+            end = row + len(source.names)
+            target[row:end] = source.draw(u[dimension : dimension + source.dimensions])
+            row, dimension = end, dimension + source.dimensions
+
+    def _wrong(self, table: Array) -> Any:
+        """Which columns break an assumption."""
+        flags = [bits for source in self.sources for bits in source.flags]
+        wrong = np.zeros(table.shape[1], dtype=bool)
+        for bits, row in zip(flags, table):
+            if bits:
+                wrong |= ~holds(bits, row)
+        return wrong
+
+    def _again(self, table: Array, first: int, last: int) -> int:
+        """Draw the columns that break an assumption again, attempt r with the key seed + r 2^64; count them."""
+        wrong = self._wrong(table)
+        total = 0
+        for attempt in range(1, MOST_ATTEMPTS + 1):
+            places = np.flatnonzero(wrong)
+            if not len(places):
+                return total
+            total += len(places)
+            key = self.seed + (attempt << 64)
+            u = Uniforms(key, self.sampling, last, self.dimensions).block(first, last).take(places, axis=1)
+            fresh = np.empty((len(table), len(places)))
+            self._fill(fresh, u)
+            table[:, places] = fresh
+            wrong[places] = self._wrong(fresh)
+        raise ArgumentError(
+            f"reject: {int(wrong.sum())} of {last - first} trajectories still break an assumption after "
+            f"{MOST_ATTEMPTS} draws; choose distributions that rarely do"
+        )
+
+    def _check(self, source: _Source, name: str, flags: int, row: Array, first: int) -> None:
+        """Reject draws that are not finite or break an assumption, saying how likely these are."""
+        finite = np.isfinite(row)
+        if not finite.all():
+            j = int(np.flatnonzero(~finite)[0])
+            raise ArgumentError(
+                f"{source.kind}: {name} = {row[j]} is drawn for trajectory {first + j}; it must be finite"
+            )
+        right = holds(flags, row) if flags else finite
+        if right.all():
+            return
+        wrong = np.flatnonzero(~right)
+        how = f"{wrong.size} of {row.size} draws are not (trajectory {first + wrong[0]}: {row[wrong[0]]:.6g})"
+        likely = _probability(source, flags)
+        more = "" if likely is None else f"; the distribution breaks it with probability {likely:.3g}"
+        raise ArgumentError(
+            f"{source.kind}: {name} is declared {assumption(flags)}, but {how}{more}. Truncate the "
+            "distribution, or give reject=True to draw these trajectories again"
+        )
+
+
+def split(
+    model: Any, given: dict[str, Any], seed: Any, sampling: Any, reject: Any
+) -> tuple[dict[str, Any], Plan | None]:
+    """The arguments by kind ("initial" ...) without what is drawn, and the plan of that; None if nothing is drawn."""
+    sources: list[tuple[str, Any]] = []
+    rest = {kind: _without(model, kind, value, sources) for kind, value in given.items()}
+    if sources:
+        return rest, Plan(model, sources, seed, sampling, reject)
+    if seed is None and reject is False and sampling == "random":
+        return given, None
+    for name, value, default in (
+        ("seed", seed, None),
+        ("sampling", sampling, "random"),
+        ("reject", reject, False),
+    ):
+        if value != default:
+            raise ArgumentError(
+                f"{name} = {arguments.short(value)} is given, but no argument is a distribution"
+            )
+    return given, None
+
+
+def filled(rest: dict[str, Any], drawn: dict[str, dict[str, Array]]) -> dict[str, Any]:
+    """The arguments with the drawn arrays in their places."""
+    return {kind: {**value, **drawn[kind]} if kind in drawn else value for kind, value in rest.items()}
+
+
+def _without(model: Any, kind: str, value: Any, sources: list[tuple[str, Any]]) -> Any:
+    """`value` without its distributions, which are appended to `sources`; a dict if there are any."""
+    if value is None or (type(value) is dict and _PLAIN.issuperset(map(type, value.values()))):
+        return value
+    entries = _entries(model, kind, value)
+    if not any(key is None or _drawn(entry) for key, entry in entries):
+        return value
+    rest: dict[str, Any] = {}
+    seen: set[str] = set()
+    for key, entry in entries:
+        names = entry.names if key is None else (arguments.plain_name(key),)
+        for name in names:
+            if name in seen:
+                raise ArgumentError(f"{kind}: {name} is given twice")
+            seen.add(name)
+        if key is None or _drawn(entry):
+            sources.append((kind, entry if key is None else (names, entry)))
+        else:
+            rest[names[0]] = entry
+    return rest
+
+
+def _entries(model: Any, kind: str, value: Any) -> list[tuple[Any, Any]]:
+    """The entries of an argument as (name, entry), or (None, Joint); none if nothing in it can be a distribution."""
+    if isinstance(value, Mapping):
+        return list(value.items())
+    if isinstance(value, Joint):
+        return [(None, value)]
+    if not isinstance(value, (list, tuple)):
+        return []
+    if any(isinstance(part, Joint) for part in value):
+        found: list[tuple[Any, Any]] = []
+        for part in value:
+            if not isinstance(part, (Joint, Mapping)):
+                raise ArgumentError(
+                    f"{kind}: {arguments.short(part)} stands beside cg.jointly(...); give dicts by name"
+                )
+            found += part.items() if isinstance(part, Mapping) else [(None, part)]
+        return found
+    names = _names(model, kind)
+    if any(_drawn(entry) for entry in value) and len(value) != len(names):
+        raise ArgumentError(f"{kind} has {len(value)} entries; {len(names)} are needed: {', '.join(names)}")
+    return list(zip(names, value))
+
+
+def _drawn(entry: Any) -> bool:
+    return type(entry) not in _PLAIN and is_distribution(entry)
+
+
+def _names(model: Any, kind: str) -> Sequence[str]:
+    return {"initial": model.states, "parameters": model.parameters, "inputs": model.inputs}[kind]  # type: ignore[no-any-return]
+
+
+def _seed(seed: Any) -> int:
+    if seed is None:
+        return int(SeedSequence().generate_state(1, np.uint64)[0])
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 1 << 64:
+        raise ArgumentError(f"seed = {arguments.short(seed)} must be an integer from 0 to 2**64 - 1")
+    return int(seed)
+
+
+def _probability(source: _Source, flags: int) -> float | None:
+    """The probability that a distribution of one number has the wrong sign; None if that is not known."""
+    if isinstance(source.given, Joint) or not flags & (NOT_NEGATIVE | NOT_POSITIVE):
+        return None
+    below = float(source.given.cdf(0.0))
+    return below if flags & NOT_NEGATIVE else 1 - below

@@ -1,0 +1,193 @@
+"""Distributions of several quantities together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import arguments
+from ..arguments import Array
+from ..errors import ArgumentError
+from .laws import HIGHEST, LOWEST, NORMAL, Compiled, InSciPy, Law, is_distribution, law
+
+ALIKE = 1e-12
+"""Relative difference of two entries of a matrix that are taken as equal."""
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """Quantities `names` that are drawn together; made by `jointly`."""
+
+    names: tuple[str, ...]
+    source: Any
+    correlation: Any = None
+
+    def __repr__(self) -> str:
+        return f"jointly({self.names}, {type(self.source).__name__})"
+
+    def laws(self, what: str, compiled: bool) -> Normals | Copula | Samples:
+        """What turns uniform numbers into draws; raises ArgumentError naming `what`."""
+        what = f"{what}: jointly({', '.join(self.names)})"
+        if isinstance(self.source, (list, tuple)) and self.source and is_distribution(self.source[0]):
+            return _copula(what, self, compiled)
+        if self.correlation is not None:
+            raise ArgumentError(f"{what}: correlation is for a list of distributions, one for each name")
+        if is_distribution(self.source):
+            return _normals(what, self, compiled)
+        samples = arguments.array(what, self.source)
+        if samples.ndim != 2 or len(samples) != len(self.names) or not samples.shape[1]:
+            raise ArgumentError(
+                f"{what}: samples have shape {samples.shape}; ({len(self.names)}, number of samples) is needed"
+            )
+        arguments.check_finite(what, samples, self.names)
+        return Samples(samples)
+
+
+def jointly(names: Any, source: Any, correlation: Any = None) -> Joint:
+    """Quantities that are drawn together, for `initial`, `parameters` or `inputs` of `ensemble`.
+
+    `source`: a frozen `scipy.stats.multivariate_normal`; an array (k, m) of m samples, of which each trajectory gets
+    one column at random; or a list of k distributions of one number, which then have the copula of a normal
+    distribution with the matrix `correlation` (k, k): x_i = F_i^-1(Phi(z_i)), z normal with that correlation.
+
+    Raises ArgumentError if sizes do not agree or a matrix is not positive semidefinite; distributions are examined when
+    the ensemble is made.
+
+    >>> from scipy import stats
+    >>> jointly(("v", "phi"), stats.multivariate_normal([1, 0], [[0.1, 0.05], [0.05, 0.2]]))
+    jointly(('v', 'phi'), multivariate_normal_frozen)
+    """
+    given = (names,) if isinstance(names, str) else tuple(names)
+    plain = tuple(arguments.plain_name(name) for name in given)
+    if len(set(plain)) != len(plain) or not plain:
+        raise ArgumentError(f"jointly: names = {arguments.short(names)} must be different names")
+    return Joint(plain, source, correlation)
+
+
+@dataclass(frozen=True, eq=False)
+class Normals:
+    """x = mean + L z with independent normal z."""
+
+    mean: Array
+    factor: Array
+    normal: Law
+
+    @property
+    def dimensions(self) -> int:
+        return len(self.mean)
+
+    def draw(self, u: Array) -> Array:
+        """(k, n) from uniform numbers (k, n)."""
+        z = [self.normal.quantile(row) for row in u]
+        rows = [_sum(row, z) for row in self.factor]
+        return np.array([shift + row for shift, row in zip(self.mean, rows)])
+
+
+@dataclass(frozen=True, eq=False)
+class Copula:
+    """Margins at the probabilities of correlated normal numbers."""
+
+    normals: Normals
+    margins: tuple[Law, ...]
+
+    @property
+    def dimensions(self) -> int:
+        return len(self.margins)
+
+    def draw(self, u: Array) -> Array:
+        from scipy.special import ndtr
+
+        probabilities = np.clip(ndtr(self.normals.draw(u)), LOWEST, HIGHEST)
+        return np.array([margin.quantile(row) for margin, row in zip(self.margins, probabilities)])
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Columns of a table, each as likely as any other."""
+
+    table: Array
+    dimensions = 1
+
+    def draw(self, u: Array) -> Array:
+        count = self.table.shape[1]
+        return self.table[:, np.minimum((u[0] * count).astype(np.int64), count - 1)]
+
+
+def _sum(factors: Array, z: Sequence[Array]) -> Array:
+    """Sum of factors times z in this order: the bits depend on no linear algebra library."""
+    total = factors[0] * z[0]
+    for factor, row in zip(factors[1:], z[1:]):
+        if factor:
+            total = total + factor * row
+    return np.asarray(total)
+
+
+def _normals(what: str, joint: Joint, compiled: bool) -> Normals:
+    mean, cov = getattr(joint.source, "mean", None), getattr(joint.source, "cov", None)
+    if mean is None or cov is None or callable(mean) or callable(cov):
+        raise ArgumentError(
+            f"{what}: of the distributions of several numbers only multivariate_normal can be used; give a list "
+            "of margins with correlation=, or an array of samples"
+        )
+    mean, cov = np.atleast_1d(arguments.array(what, mean)), np.atleast_2d(arguments.array(what, cov))
+    if mean.shape != (len(joint.names),):
+        raise ArgumentError(f"{what}: {len(joint.names)} names for a distribution of {mean.size} numbers")
+    arguments.check_finite(what, mean, joint.names)
+    return Normals(mean, factor(f"{what}: the covariance", cov), _standard(compiled))
+
+
+def _copula(what: str, joint: Joint, compiled: bool) -> Copula:
+    count = len(joint.names)
+    if len(joint.source) != count:
+        raise ArgumentError(f"{what}: {count} names for {len(joint.source)} distributions")
+    margins = tuple(law(f"{what}: {name}", each, compiled) for name, each in zip(joint.names, joint.source))
+    if joint.correlation is None:
+        raise ArgumentError(f"{what}: distributions need correlation=, a matrix ({count}, {count})")
+    matrix = arguments.array(f"{what}: correlation", joint.correlation)
+    if matrix.shape != (count, count):
+        raise ArgumentError(f"{what}: correlation has shape {matrix.shape}; ({count}, {count}) is needed")
+    if not (np.diag(matrix) == 1).all():
+        raise ArgumentError(f"{what}: the diagonal of correlation is {np.diag(matrix)}, not 1")
+    found = factor(f"{what}: correlation", matrix)
+    return Copula(Normals(np.zeros(count), found, _standard(compiled)), margins)
+
+
+def _standard(compiled: bool) -> Law:
+    if compiled:
+        return Compiled(NORMAL, np.array([0.0, 1.0]))
+    from scipy import stats
+
+    return InSciPy(stats.norm())
+
+
+def factor(what: str, matrix: Array) -> Array:
+    """Lower triangular L with L L^T = matrix, which may be singular.
+
+    Raises ArgumentError if the matrix is not symmetric and positive semidefinite.
+    """
+    n = len(matrix)
+    if not np.isfinite(matrix).all() or matrix.shape != (n, n):
+        raise ArgumentError(f"{what} is not a square matrix of finite numbers")
+    scale = float(np.abs(np.diag(matrix)).max(initial=0.0))
+    if np.abs(matrix - matrix.T).max() > ALIKE * max(scale, float(np.abs(matrix).max())):
+        raise ArgumentError(f"{what} is not symmetric")
+    result = np.zeros((n, n))
+    rest = matrix.copy()
+    for j in range(n):
+        pivot = rest[j, j]
+        column = rest[j:, j]
+        if pivot < -ALIKE * scale or (
+            pivot <= ALIKE * scale and np.abs(column[1:]).max(initial=0.0) > 1e-8 * scale
+        ):
+            lowest = float(np.linalg.eigvalsh(matrix)[0])
+            raise ArgumentError(
+                f"{what} is not positive semidefinite: its smallest eigenvalue is {lowest:.3g}"
+            )
+        if pivot <= ALIKE * scale:
+            continue
+        result[j:, j] = column / np.sqrt(pivot)
+        rest[j:, j:] -= np.multiply.outer(result[j:, j], result[j:, j])
+    return result

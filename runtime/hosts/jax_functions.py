@@ -1,0 +1,127 @@
+"""Kernels as functions of JAX: calls of `cg_jax.c` through XLA's foreign function interface."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..base_model import arguments_of
+from ..errors import ArgumentError, MissingExtraError
+from .lengths import lengths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..model import Model
+
+_BUILD = "chaplygin.codegen.build"
+_TARGET = "chaplygin_kernel"
+_added: dict[str, Model] = {}
+"""The models that the library knows, by name: compiled functions of JAX refer to them until the process ends."""
+
+
+def jax_function(model: Model, kernel: str) -> Any:
+    """See `Model.to_jax`."""
+    entry = model._entry(kernel)
+    if entry.takes == "event":
+        raise ArgumentError(f"to_jax: {kernel} takes an event; JAX gets only kernels of arrays")
+    try:
+        import jax  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("Model.to_jax", "jax", "jax") from error
+    name = _add(model)
+    if kernel == "rhs":
+        return _with_derivative(model, name)
+    call = _call(model, name, kernel)
+    arguments = [a for a in arguments_of(entry.takes) if a not in ("out", "work")]
+    if "v" in arguments:
+        return lambda t, x, p, v, u=(): call(t=t, x=x, p=p, u=u, v=v)
+    return lambda t, x, p, u=(): call(t=t, x=x, p=p, u=u)
+
+
+def _with_derivative(model: Model, name: str) -> Callable[..., Any]:
+    """The right-hand side, differentiable by x: the Jacobian is a matrix that JAX can transpose."""
+    import jax
+
+    call, jacobian = _call(model, name, "rhs"), _call(model, name, "jacobian")
+    n = len(model.states)
+
+    rhs = jax.custom_jvp(lambda t, x, p, u: call(t=t, x=x, p=p, u=u))
+
+    def derivative(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+        t, x, p, u = primals
+        zero = [isinstance(tangent, jax.custom_derivatives.SymbolicZero) for tangent in tangents]
+        for argument, is_zero in zip("txpu", zero):
+            if argument != "x" and not is_zero:
+                raise ArgumentError(
+                    f"to_jax: {model.name} has no derivative of rhs by {argument}, only by x; "
+                    "jax.lax.stop_gradient excludes an argument"
+                )
+        slope = jax.numpy.zeros(n) if zero[1] else jacobian(t=t, x=x, p=p, u=u).reshape(n, n) @ tangents[1]
+        return rhs(t, x, p, u), slope
+
+    rhs.defjvp(derivative, symbolic_zeros=True)
+    return lambda t, x, p, u=(): rhs(*(_array(model, value) for value in (t, x, p, u)))
+
+
+def _call(model: Model, name: str, kernel: str) -> Callable[..., Any]:
+    """The call of one kernel, with its arguments by name."""
+    import jax
+
+    entry = model._entry(kernel)
+    names = [a for a in arguments_of(entry.takes) if a not in ("out", "work")]
+    sizes = lengths(model, entry)
+    shapes = {a: (sizes[a],) if a in sizes else () for a in names}
+
+    def call(**given: Any) -> Any:
+        arrays = [_array(model, given[a]) for a in names]
+        for a, array in zip(names, arrays):
+            if array.shape != shapes[a]:
+                raise ArgumentError(
+                    f"{model.name}.{kernel}: {a} has shape {array.shape}; {shapes[a]} is needed (jax.vmap maps over "
+                    "more axes)"
+                )
+        shape = jax.ShapeDtypeStruct((entry.length,), "float64")
+        made = jax.ffi.ffi_call(_TARGET, shape, vmap_method="broadcast_all")
+        return made(*arrays, model=name, kernel=kernel)
+
+    return call
+
+
+def _array(model: Model, value: Any) -> Any:
+    import jax
+
+    if not jax.config.jax_enable_x64:
+        raise ArgumentError(
+            f"to_jax: {model.name} computes in double precision: jax.config.update('jax_enable_x64', True)"
+        )
+    return jax.numpy.asarray(value, "float64")
+
+
+def _add(model: Model) -> str:
+    """Make a model known to the library; returns its name there.
+
+    It is the same in every process, so that JAX can keep compiled functions. Models of one declaration differ in their
+    bits only if one of them is not reproducible.
+    """
+    file = getattr(model.owner, "__file__", None)
+    contracted = file and not import_module(f"{_BUILD}.extension").facts_of(Path(file))["reproducible"]
+    name = model.digest + ("-contracted" if contracted else "")
+    if name not in _added:
+        if not _library().cg_jax_add(name.encode(), ctypes.c_void_p(model.address)):
+            raise MemoryError
+        _added[name] = model
+    return name
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    """The library of `cg_jax.c`, compiled for this JAX and registered with it."""
+    import jax
+
+    library = ctypes.CDLL(str(import_module(f"{_BUILD}.jax_library").build_jax_library()))
+    jax.ffi.register_ffi_target(_TARGET, jax.ffi.pycapsule(library.cg_jax_call), platform="cpu")
+    return library

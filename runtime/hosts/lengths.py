@@ -1,0 +1,22 @@
+"""What a caller passes to a kernel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..base_model import KernelEntry
+
+if TYPE_CHECKING:
+    from ..model import Model
+
+
+def lengths(model: Model, entry: KernelEntry) -> dict[str, int]:
+    """The length of each array that a kernel takes, in doubles. x: the states, or the declared variables."""
+    return {
+        "x": len(model.declared if entry.takes == "declared" else model.states),
+        "p": len(model.parameters),
+        "u": len(model.inputs) + len(model.modes),
+        "v": len(model.states),
+        "out": entry.length,
+        "work": model.n_work,
+    }

@@ -1,0 +1,287 @@
+"""Gymnasium environments over batches: the same episodes as in Gymnasium's own vector, and the errors."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import warnings
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from lane_models import torque_sleigh
+from runtime_models import needs_core
+
+import chaplygin as cg
+from chaplygin.runtime import ArgumentError, Model, load_model
+
+gymnasium = pytest.importorskip("gymnasium")
+
+from gymnasium.utils.env_checker import check_env  # noqa: E402
+
+import chaplygin.gym  # noqa: E402
+
+pytestmark = needs_core
+
+phi, x, y = cg.coordinates("phi x y")
+omega, v, w = cg.velocities("omega v w")
+tau = cg.inputs("tau")
+
+SLEIGH: dict[str, Any] = {
+    "dt": 0.02,
+    "actions": {"tau": (-1, 1)},
+    "observations": {sp.sin(phi): (-1, 1), "v": (0, 3), omega: (-5, 5), x: (-20, 20), "w": (-1, 1)},
+    "reward": x - tau**2,
+    "terminated": sp.Abs(omega) > 0.4,
+    "initial": {"phi": (-1, 1), "x": 0, "y": 0, "omega": (-0.3, 0.3), "v": (0.5, 1)},
+    "parameters": {"m": 1, "a": 0.2, "J": (0.4, 0.6)},
+    "max_episode_steps": 60,
+    "method": "rk4",
+    "step": 0.02,
+}
+
+
+@cache
+def cart() -> Model:
+    """x'' = F: moved by a constant force, x = x0 + v0 t + F t^2/2."""
+    position, force = cg.coordinates("x"), cg.inputs("F")
+    rate = cg.rate(position)
+    return cg.System("cart", coordinates=[position], kinetic=rate**2 / 2, forces={rate: force}).compile()
+
+
+CART: dict[str, Any] = {
+    "dt": 0.5,
+    "actions": {"F": (-2, 2)},
+    "observations": ["x", "x_dot"],
+    "reward": -sp.Symbol("x"),
+    "initial": {"x": 0, "x_dot": 0},
+}
+
+
+def test_a_single_environment_passes_gymnasium_s_checks() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(chaplygin.gym.Env(torque_sleigh(), **SLEIGH), skip_render_check=True)
+
+
+@pytest.mark.parametrize(
+    ("mode", "name"), [("next_step", "NextStep"), ("same_step", "SameStep"), ("disabled", "Disabled")]
+)
+def test_episodes_are_those_of_single_environments(mode: str, name: str) -> None:
+    """1000 steps, beside Gymnasium's vector of single environments."""
+    n = 5
+    ours = chaplygin.gym.VectorEnv(torque_sleigh(), n, autoreset=mode, **SLEIGH)
+    singles = [lambda: chaplygin.gym.Env(torque_sleigh(), **SLEIGH)] * n
+    theirs = gymnasium.vector.SyncVectorEnv(singles, autoreset_mode=name)
+    assert ours.metadata["autoreset_mode"] == theirs.metadata["autoreset_mode"]
+    assert ours.observation_space == theirs.observation_space
+    assert ours.action_space == theirs.action_space
+
+    def same(mine: Any, right: Any) -> None:
+        assert mine.dtype == right.dtype
+        assert (mine == right).all()
+
+    random = np.random.default_rng(3)
+    ends = np.zeros(2)
+    same(ours.reset(seed=11)[0], theirs.reset(seed=11)[0])
+    for _ in range(1000):
+        actions = random.uniform(-1.5, 1.5, (n, 1)).astype(np.float32)
+        mine, right = ours.step(actions), theirs.step(actions)
+        for a, b in zip(mine[:4], right[:4], strict=True):
+            same(a, b)
+        assert mine[4].keys() == right[4].keys()
+        done = mine[2] | mine[3]
+        ends += mine[2].sum(), mine[3].sum()
+        if done.any() and mode == "same_step":
+            same(mine[4]["_final_obs"], done)
+            same(np.stack(mine[4]["final_obs"][done]), np.stack(right[4]["final_obs"][done]))
+        if done.any() and mode == "disabled":
+            masks = [{"reset_mask": done.copy()} for _ in range(2)]
+            same(ours.reset(options=masks[0])[0], theirs.reset(options=masks[1])[0])
+    assert (ends > 10).all()  # episodes ended in both ways
+
+
+def test_motions_rewards_and_ends() -> None:
+    """F = 5 is clipped to 2, so x = t^2 and x' = 2 t: beyond 4.1 at t = 2.5, the fifth step."""
+    envs = chaplygin.gym.VectorEnv(
+        cart(), 2, **CART, terminated=sp.Symbol("x") > 4.1, max_episode_steps=6, autoreset="same_step"
+    )
+    observations, _ = envs.reset(seed=0)
+    assert observations.tolist() == [[0, 0], [0, 0]]
+    for k in range(1, 7):
+        observations, rewards, terminated, truncated, infos = envs.step([[5.0], [1.0]])
+        t = k / 2
+        np.testing.assert_allclose(rewards[1], -(t**2) / 2, rtol=1e-6)
+        assert terminated.tolist() == [k == 5, t**2 / 2 > 4.1]
+        assert truncated.tolist() == [False, k == 6]
+        if k == 5:
+            np.testing.assert_allclose(infos["final_obs"][0], [t**2, 2 * t], rtol=1e-6)
+            assert observations[0].tolist() == [0, 0]
+        elif k < 5:
+            np.testing.assert_allclose(observations[0], [t**2, 2 * t], rtol=1e-6)
+
+
+def test_next_step_starts_again_without_a_reward() -> None:
+    envs = chaplygin.gym.VectorEnv(cart(), 2, **CART, max_episode_steps=2)
+    envs.reset(seed=0)
+    flags = [envs.step([[1.0], [2.0]])[1:4] for _ in range(4)]
+    assert [truncated.tolist() for _, _, truncated in flags] == [
+        [False] * 2,
+        [True] * 2,
+        [False] * 2,
+        [False] * 2,
+    ]
+    assert flags[2][0].tolist() == [0, 0]
+    np.testing.assert_allclose(flags[3][0], [-0.125, -0.25])
+
+
+def test_starts_are_drawn_from_ranges_by_seed() -> None:
+    envs = chaplygin.gym.VectorEnv(torque_sleigh(), 500, **SLEIGH)
+    first = envs.reset(seed=5)[0]
+    speeds = first[:, 1]
+    assert 0.5 <= speeds.min() < 0.51 < 0.99 < speeds.max() <= 1.0
+    assert abs(speeds.mean() - 0.75) < 4 * 0.5 / np.sqrt(12 * 500)
+    again = envs.reset()[0]
+    assert (again[:, 1] != speeds).all()
+    assert (envs.reset(seed=5)[0] == first).all()
+    assert (envs.reset(seed=6)[0][:-1] == first[1:]).all()  # run i has the seed 6 + i
+    given = chaplygin.gym.VectorEnv(torque_sleigh(), 500, **SLEIGH, seed=5)
+    assert (given.reset()[0] == first).all()
+    assert (envs.reset(seed=list(range(505, 5, -1)))[0][::-1][:400] == envs.reset(seed=6)[0][:400]).all()
+
+
+def test_starts_by_a_function() -> None:
+    def start(random: np.random.Generator) -> dict[Any, float]:
+        angle = random.uniform(0, 2 * np.pi)
+        return {x: np.cos(angle), y: np.sin(angle), phi: 0, omega: 0, v: 1}
+
+    task = {**SLEIGH, "initial": start, "observations": [x**2 + y**2, "y"]}
+    observations = chaplygin.gym.VectorEnv(torque_sleigh(), 50, **task).reset(seed=1)[0]
+    np.testing.assert_allclose(observations[:, 0], 1, rtol=1e-6)
+    assert observations[:, 1].min() < -0.9
+    assert observations[:, 1].max() > 0.9
+
+
+def test_a_failed_integration_truncates() -> None:
+    """x'' = x^3 grows beyond all bounds in a time of about 2/x0."""
+    position, force = cg.coordinates("x"), cg.inputs("F")
+    rate = cg.rate(position)
+    system = cg.System(
+        "bursting",
+        coordinates=[position],
+        kinetic=rate**2 / 2,
+        potential=-(position**4) / 4,
+        forces={rate: force},
+    )
+    task = {**CART, "initial": {"x": (0.1, 8), "x_dot": 0}, "dt": 1.0}
+    envs = chaplygin.gym.VectorEnv(system.compile(), 20, **task)
+    starts = envs.reset(seed=2)[0][:, 0]
+    _, _, terminated, truncated, infos = envs.step(np.zeros((20, 1)))
+    assert truncated[starts > 3].all()
+    assert not truncated[starts < 1].any()
+    assert not terminated.any()
+    assert (infos["failed"] == truncated).all()
+    observations, rewards, _, truncated, infos = envs.step(np.zeros((20, 1)))
+    assert np.isfinite(observations).all()
+    assert np.isfinite(rewards).all()
+    env = chaplygin.gym.Env(system.compile(), **{**task, "initial": {"x": 8, "x_dot": 0}})
+    env.reset(seed=0)
+    assert env.step([0.0])[2:] == (False, True, {"failed": True})
+
+
+def test_spaces_have_declared_bounds() -> None:
+    position, (push, pull) = cg.coordinates("r", nonnegative=True), cg.inputs("push pull", nonnegative=True)
+    rate = cg.rate(position)
+    system = cg.System("slider", coordinates=[position], kinetic=rate**2 / 2, forces={rate: push - pull})
+    env = chaplygin.gym.Env(
+        system.compile(),
+        dt=0.1,
+        actions=["push", "pull"],
+        observations=["r", rate],
+        reward=1,
+        initial={"r": 1, "r_dot": 0},
+    )
+    assert env.action_space == gymnasium.spaces.Box(0, np.inf, (2,))
+    assert env.observation_space.low.tolist() == [0, -np.inf]
+    assert env.reset(seed=0)[0].tolist() == [1, 0]
+    assert env.step(np.array([-3.0, 2.0]))[0][1] == np.float32(-0.2)  # a push below 0 is clipped
+
+
+def test_a_model_from_a_file_takes_names(tmp_path: Path) -> None:
+    file = Path(cart().owner.__file__)  # type: ignore[attr-defined]
+    shutil.copytree(file.parent, tmp_path / "copy")
+    loaded = load_model(tmp_path / "copy" / file.name)
+    envs = chaplygin.gym.VectorEnv(loaded, 3, **{**CART, "reward": "energy"})
+    envs.reset(seed=0)
+    np.testing.assert_allclose(envs.step(np.ones((3, 1)))[1], 0.125, rtol=1e-14)
+    with pytest.raises(ArgumentError, match="without its declaration"):
+        chaplygin.gym.VectorEnv(loaded, 3, **CART).reset(seed=0)
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"actions": ["f"]}, "actions: unknown f"),
+    ({"actions": []}, "actions is empty"),
+    ({"actions": "F"}, "actions = 'F'; give a list"),
+    ({"actions": {"F": 1}}, r"actions: F = 1; a pair \(low, high\)"),
+    ({"actions": {"F": (1, -1)}}, "low must not exceed high"),
+    ({"observations": []}, "observations is empty"),
+    ({"observations": ["y"]}, "'y' is not a quantity of cart"),
+    ({"reward": "y"}, "'y' is not a quantity of cart"),
+    ({"reward": sp.Symbol("y") ** 2}, "'y' is not a quantity of the model"),
+    ({"initial": {"x": "1"}}, "initial: x = '1'"),
+    ({"initial": {"x": 0}}, "missing"),
+    ({"initial": {"x": (0, 1, 2), "x_dot": 0}}, r"initial: x = \(0, 1, 2\); a pair"),
+    ({"initial": [0, 0]}, "give a dict of numbers and ranges"),
+    ({"initial": lambda random: [0, 0]}, "the function returned .* a dict of numbers"),
+    ({"dt": 0}, "dt = 0 is not positive"),
+    ({"max_episode_steps": 0}, "max_episode_steps"),
+    ({"autoreset": "never"}, "autoreset = 'never'; it can be next_step, same_step, disabled"),
+    ({"speed": 3}, "speed"),
+]
+
+
+@pytest.mark.parametrize(("change", "text"), WRONG, ids=[str(list(c)) + t[:12] for c, t in WRONG])
+def test_wrong_arguments_are_named(change: dict[str, Any], text: str) -> None:
+    with pytest.raises((ArgumentError, TypeError), match=text):
+        chaplygin.gym.VectorEnv(cart(), 2, **{**CART, **change}).reset(seed=0)
+
+
+def test_wrong_calls_are_refused() -> None:
+    envs = chaplygin.gym.VectorEnv(cart(), 2, **CART, max_episode_steps=1, autoreset="disabled")
+    with pytest.raises(gymnasium.error.ResetNeeded, match="before step"):
+        envs.step([[0], [0]])
+    with pytest.raises(ArgumentError, match="the first reset starts all"):
+        envs.reset(options={"reset_mask": np.array([True, False])})
+    envs.reset(seed=0)
+    for mask in (np.array([True]), np.array([False, False]), [True, False]):
+        with pytest.raises(ArgumentError, match="an array of 2 bools is needed"):
+            envs.reset(options={"reset_mask": mask})
+    with pytest.raises(ArgumentError, match="seed has 3 entries; 2 are needed"):
+        envs.reset(seed=[1, 2, 3])
+    with pytest.raises(ArgumentError, match=r"actions have shape \(2,\); \(2, 1\) is needed"):
+        envs.step([0, 0])
+    with pytest.raises(ArgumentError, match="F = nan is not finite"):
+        envs.step([[0], [np.nan]])
+    envs.step([[0], [0]])
+    with pytest.raises(gymnasium.error.ResetNeeded, match="episode 0 has ended"):
+        envs.step([[0], [0]])
+
+
+def test_gymnasium_is_imported_on_demand_and_named_where_it_is_missing() -> None:
+    program = """
+import sys
+import chaplygin as cg
+cg.example("harmonic_oscillator")
+assert not any(name.startswith("gymnasium") for name in sys.modules)
+sys.modules["gymnasium"] = None
+try:
+    import chaplygin.gym
+except ImportError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "pip install 'chaplygin[gym]'" in done.stdout
