@@ -67,7 +67,7 @@ static double CG_FN(auto_rate)(cg_run_t *run)
             }
         }
         const double square = CG_FN(auto_square)(run, image) / before;
-        if (!(square > 1e-200) || !(square < 1e200)) { /* v is in the null space of J: restart */
+        if (!(square > CG_LEAST_SQUARE) || !(square < CG_LARGEST_SQUARE)) { /* v is in the null space of J: restart */
             for (int32_t i = 0; i < n; i++) {
                 v[i] = 1.0 / (double)(i + 1);
             }

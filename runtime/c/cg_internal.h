@@ -5,13 +5,11 @@
 #include "cg_ensemble.h"
 #include "cg_events.h"
 
-#define CG_ATOL_FLOOR 1e-150 /* avoids 0 / 0 in the error norm if atol and a state are 0 */
-
 int cg_options_valid(const cg_run_t *run); /* whether tolerances and step options are within their ranges */
 
 /* A sampled signal from t on in `direction`: value + slope * (t - time), up to the returned time, at most t_stop. */
-double cg_signal_segment(const cg_signal_t *signal, double t, double direction, double t_stop, double *time,
-                         double *value, double *slope);
+cg_time_t cg_signal_segment(const cg_signal_t *signal, cg_time_t t, double direction, cg_time_t t_stop,
+                            cg_time_t *time, double *value, double *slope);
 
 /* ---- ensembles ---- */
 
@@ -39,6 +37,9 @@ int32_t cg_lanes_occupied(const cg_lanes_run_t *run); /* the first lane with a t
 void cg_lane_imitate(cg_lanes_run_t *run, int32_t lane, int32_t from);
 
 /* ---- events and contacts ---- */
+
+/* A sticking contact breaks when the force exceeds its limit by a fraction of 1e-12: despite rounding, a tie is stick. */
+#define CG_CONTACT_LIMIT (1.0 + 1e-12)
 
 enum { CG_NODES = 9 };
 extern const double cg_nodes[CG_NODES]; /* where a step is sampled */

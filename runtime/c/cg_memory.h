@@ -8,12 +8,18 @@
 #define CG_ALIGN 64u
 #define CG_ALIGNED(size) (((size) + (CG_ALIGN - 1u)) / CG_ALIGN * CG_ALIGN)
 
-/* The next array of `count` eight-byte numbers in the block at `base`; if that is NULL, only counts. */
+/* The next array of so many bytes in the block at `base`; if that is NULL, only counts. */
+static inline void *cg_take_bytes(char *base, size_t *offset, size_t bytes)
+{
+    void *const array = base == NULL ? NULL : (void *)(base + *offset);
+    *offset += CG_ALIGNED(bytes);
+    return array;
+}
+
+/* The next array of `count` numbers. */
 static inline double *cg_take(char *base, size_t *offset, int64_t count)
 {
-    double *const array = base == NULL ? NULL : (double *)(void *)(base + *offset);
-    *offset += CG_ALIGNED(sizeof(double) * (size_t)count);
-    return array;
+    return (double *)cg_take_bytes(base, offset, sizeof(double) * (size_t)count);
 }
 
 /* to[i * to_stride] = from[i * stride] */

@@ -21,12 +21,14 @@
 #define CG_T(run) (*CG_REALS((run)->t))
 #define CG_T_OLD(run) (*CG_REALS((run)->t_old))
 #define CG_ROWS(n) (n)
+#define CG_KNOT(run, i) (CG_REALS((run)->u_time)[i])
 #else
 #define CG_RUN cg_run_t
 #define CG_REALS(array) (array)
 #define CG_T(run) ((run)->t)
 #define CG_T_OLD(run) ((run)->t_old)
 #define CG_ROWS(n) CG_PADDED(n)
+#define CG_KNOT(run, i) (cg_time_inside(run, (run)->u_time[i]))
 #endif
 
 /* Sets the inputs that are linear between samples to time t. */
@@ -35,7 +37,7 @@ static inline void CG_FN(ramps)(CG_RUN *run, cg_real_t t)
     for (int32_t i = 0; i < run->model->n_inputs; i++) {
         if (run->signals[i].kind == CG_SIGNAL_LINEAR) {
             CG_REALS(run->u)[i] = CG_REALS(run->u_value)[i]
-                + CG_REALS(run->u_slope)[i] * (t - CG_REALS(run->u_time)[i]);
+                + CG_REALS(run->u_slope)[i] * (t - CG_KNOT(run, i));
         }
     }
 }
@@ -65,7 +67,7 @@ static inline int CG_FN(inputs)(cg_run_t *run, double t, const double *x)
         CG_FN(ramps)(run, t);
     }
     if (run->input_kind & CG_INPUT_CALL) {
-        return run->input_fn(run->input_context, t, x, run->u);
+        return run->input_fn(run->input_context, cg_time_of_model(run, t), x, run->u);
     }
     return CG_OK;
 }
@@ -80,7 +82,7 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
             return status;
         }
     }
-    return CG_RHS(run, t, x, out);
+    return CG_RHS(run, cg_time_of_model(run, t), x, out);
 }
 
 #include "cg_adaptive.h"
@@ -111,6 +113,7 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
 #define CG_METHOD_END {CG_NO_METHOD, NULL, NULL}
 #define CG_NO_METHOD {NULL, NULL, 0, 0, 0, 0, 0, 0}
 
+#undef CG_KNOT
 #undef CG_ROWS
 #undef CG_T_OLD
 #undef CG_T

@@ -15,10 +15,6 @@
 
 #include <string.h>
 
-#define CG_MARGIN 1e-10 /* a condition closer to its bound than this fraction of the forces is decided a moment later */
-#define CG_NOISE 1e-13  /* smaller changes are rounding */
-#define CG_AT_REST 1e-13 /* a slip velocity below this fraction of the velocities is zero */
-
 enum { MOST_TRIALS = 1 << 22 };
 
 typedef struct cg_choice {
@@ -31,7 +27,7 @@ typedef struct cg_choice {
 
 static int cg_contacts(cg_run_t *run, double t, const double *x, double *out)
 {
-    const int status = run->model->contacts_fn(t, x, run->p, run->u, out, run->work);
+    const int status = run->model->contacts_fn(cg_time_of_model(run, t), x, run->p, run->u, out, run->work);
     return status != CG_OK ? status : cg_step_finite(out, 5 * run->model->n_contacts) ? CG_OK : CG_NONFINITE;
 }
 
@@ -45,7 +41,7 @@ int cg_modes_project(cg_run_t *run)
     if (!sticks || run->model->project == NULL) {
         return CG_OK;
     }
-    const int status = run->model->project(run->t, run->x, run->p, run->u, detector->x_jump, run->work);
+    const int status = run->model->project(cg_time_of_model(run, run->t), run->x, run->p, run->u, detector->x_jump, run->work);
     if (status == CG_OK && cg_step_finite(detector->x_jump, run->n)) {
         memcpy(run->x, detector->x_jump, sizeof(double) * (size_t)run->n);
     }
@@ -133,7 +129,7 @@ static double cg_spread(cg_choice_t *choice, int32_t contact)
         }
     }
     *mode = kept;
-    return cg_larger(fabs(a[0]) + fabs(a[1]), 1e-300);
+    return cg_larger(fabs(a[0]) + fabs(a[1]), CG_TINY);
 }
 
 /* 1: the combination in choice->modes fits; 0: it does not. */
@@ -210,7 +206,7 @@ static void cg_keep(cg_choice_t *choice)
         int same = 1;
         for (int32_t i = 0; i < n && same; i++) {
             const double force = detector->contacts[5 * i + 1], before = detector->forces[(ptrdiff_t)k * n + i];
-            same = other[i] == choice->modes[i] && fabs(force - before) <= 1e-9 * (fabs(force) + fabs(before));
+            same = other[i] == choice->modes[i] && fabs(force - before) <= CG_SAME_FORCE * (fabs(force) + fabs(before));
         }
         if (same) {
             return;

@@ -110,7 +110,7 @@ static int CG_FN(rodas5p_jacobian)(cg_run_t *run)
         status = CG_FN(inputs)(run, run->t, run->x);
     }
     if (status == CG_OK) {
-        status = run->model->jacobian(run->t, run->x, run->p, run->u, run->jacobian, run->work);
+        status = run->model->jacobian(cg_time_of_model(run, run->t), run->x, run->p, run->u, run->jacobian, run->work);
         run->n_jac++;
     }
     for (int32_t i = 0; status == CG_OK && i < CG_N(run); i++) {

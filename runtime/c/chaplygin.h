@@ -3,7 +3,7 @@
  * One table, `cg_model_t`, describes a model completely: names, units, sizes and kernels. It needs no library,
  * has no mutable state, and is the same for a model loaded into Python, linked into C, or wrapped as an FMU.
  *
- * Arrays and their lengths (all double, all owned by the caller):
+ * Arrays and their lengths (of floating-point numbers, all owned by the caller):
  *   x    n_states       the state: coordinates, then velocities, in the order of `states`
  *   p    n_parameters   parameters, in the order of `parameters`
  *   u    n_inputs + n_modes   inputs in the order of `inputs`, then the modes (below)
@@ -18,6 +18,8 @@
  */
 #ifndef CHAPLYGIN_H
 #define CHAPLYGIN_H
+
+#include "cg_precision.h"
 
 #include <stddef.h>
 #include <stdint.h>
