@@ -6,6 +6,7 @@ import functools
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ import chaplygin as cg
 
 pytestmark = needs_core
 
-HOSTS = Path(__file__).parent / "c" / "hosts"
+STEPS = Path(__file__).parent / "c" / "hosts" / "steps.cpp"
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 BITS = ["-O1", "-ffp-contract=off"]
 SANITIZED = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -61,44 +62,23 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("library")
 
 
-@pytest.mark.parametrize("flags", [[], pytest.param(SANITIZED, marks=pytest.mark.slow, id="sanitized")])
-@pytest.mark.parametrize("name", ["heavy_top", "bouncing_ball", "block_on_belt", "pushed"])
-@pytest.mark.parametrize("compiler", COMPILERS)
-def test_a_run_of_cpp_has_the_bits_of_a_stepper(
-    name: str, compiler: str, flags: list[str], objects: Path, tmp_path: Path
-) -> None:
-    """Also one that was restored from a saved one in other memory; wrong calls throw."""
+def given(name: str) -> tuple[cg.System, dict[str, float], dict[str, float], dict[str, float]]:
+    """A system, its parameters, inputs and initial state."""
     if name == "pushed":
-        system, p, u, x = pushed(), {"m": 2.0, "k": 3.0}, {"F": 0.5}, {"x": 1.0, "x_dot": 0.0}
-    else:
-        example = cg.example(name)
-        system, p, u, x = example.system, example.parameters, {}, example.initial
-    model = system.compile()
-    system.emit(model.form, tmp_path, targets="c")
-    c, include = C_OF[compiler], ["-I.", f"-I{cg.get_include()}"]
-    core = [c, "-std=c99", *BITS, *flags, "-c", f"{name}_core.c", "-o", "core.o"]
-    subprocess.run(core, cwd=tmp_path, check=True)
-    main = [
-        compiler,
-        "-std=c++20",
-        *STRICT,
-        *BITS,
-        *flags,
-        f"-DMODEL={name}",
-        *include,
-        str(HOSTS / "steps.cpp"),
-    ]
-    main += ["core.o", *library(c, objects, *flags), "-lm", "-o", "steps"]
-    subprocess.run(main, cwd=tmp_path, check=True)
-    numbers = [
-        *(p[n] for n in model.parameters),
-        *(u[n] for n in model.inputs),
-        *(x[n] for n in model.states),
-    ]
-    command = ["./steps", "dop853", *map(repr, map(float, numbers))]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
+        return pushed(), {"m": 2.0, "k": 3.0}, {"F": 0.5}, {"x": 1.0, "x_dot": 0.0}
+    example = cg.example(name)
+    return example.system, dict(example.parameters), {}, dict(example.initial)
 
+
+def has_the_bits_of_a_stepper(
+    program: Path, model: Any, p: dict[str, float], u: dict[str, float], x: dict[str, float]
+) -> None:
+    """Run steps.cpp: its run, and one that was restored in other memory, end as the stepper does."""
+    values = p | u | x
+    numbers = [values[name] for name in (*model.parameters, *model.inputs, *model.states)]
+    command = [str(program), "dop853", *map(repr, map(float, numbers))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
     run = model.stepper(x, p, u, method="dop853", rtol=1e-9, atol=1e-9)
     for i in range(200):
         if u:
@@ -109,6 +89,66 @@ def test_a_run_of_cpp_has_the_bits_of_a_stepper(
     ]
     assert alone.tobytes() == run.y.tobytes() == restored.tobytes()
     assert kernel.tolist() == [run[name] for name in (*model.invariants, *model.residuals)]
+
+
+@pytest.mark.parametrize("flags", [[], pytest.param(SANITIZED, marks=pytest.mark.slow, id="sanitized")])
+@pytest.mark.parametrize("name", ["heavy_top", "bouncing_ball", "block_on_belt", "pushed"])
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_run_of_cpp_has_the_bits_of_a_stepper(
+    name: str, compiler: str, flags: list[str], objects: Path, tmp_path: Path
+) -> None:
+    """Also one that was restored from a saved one in other memory; wrong calls throw."""
+    system, p, u, x = given(name)
+    model = system.compile()
+    system.emit(model.form, tmp_path, targets="c")
+    c, include = C_OF[compiler], ["-I.", f"-I{cg.get_include()}"]
+    core = [c, "-std=c99", *BITS, *flags, "-c", f"{name}_core.c", "-o", "core.o"]
+    subprocess.run(core, cwd=tmp_path, check=True)
+    main = [compiler, "-std=c++20", *STRICT, *BITS, *flags, f"-DMODEL={name}", *include, str(STEPS)]
+    main += ["core.o", *library(c, objects, *flags), "-lm", "-o", "steps"]
+    subprocess.run(main, cwd=tmp_path, check=True)
+    has_the_bits_of_a_stepper(tmp_path / "steps", model, p, u, x)
+
+
+@pytest.mark.parametrize("single_header", [False, True])
+def test_the_class_in_a_bundle(single_header: bool, tmp_path: Path) -> None:
+    """A model with inputs from one kind of bundle, a model with contacts from the other."""
+    name = "block_on_belt" if single_header else "pushed"
+    system, p, u, x = given(name)
+    model = system.compile()
+    model.export_c(tmp_path, initial=x, parameters=p, inputs=u, single_header=single_header)
+    subprocess.run(["make", "-s", f"lib{name}.a", "CFLAGS=-O1"], cwd=tmp_path, check=True)
+    main = [COMPILERS[0], "-std=c++20", *STRICT, *BITS, f"-DMODEL={name}", "-DBUNDLE", "-I.", str(STEPS)]
+    subprocess.run([*main, f"lib{name}.a", "-lm", "-o", "steps"], cwd=tmp_path, check=True)
+    has_the_bits_of_a_stepper(tmp_path / "steps", model, p, u, x)
+    assert (tmp_path / "example.rs").exists() == (tmp_path / "example.jl").exists() == (name == "pushed")
+
+
+@pytest.mark.parametrize(
+    ("language", "command"),
+    [("rs", "rustc --edition 2021 -D warnings -L . -l static=pushed -l m example.rs -o theirs && ./theirs"),
+     ("jl", "julia example.jl")],
+)  # fmt: skip
+@pytest.mark.parametrize("method", ["dop853", "rk4"])
+def test_the_examples_in_other_languages_print_what_that_in_c_does(
+    language: str, command: str, method: str, tmp_path: Path
+) -> None:
+    if shutil.which(command.split()[0]) is None:
+        pytest.skip(f"no {command.split()[0]} here")
+    system, p, u, x = given("pushed")
+    system.compile().export_c(tmp_path, [method], initial=x, parameters=p, inputs=u)
+    subprocess.run(["make", "-s", "CFLAGS=-O1"], cwd=tmp_path, check=True)
+    printed = []
+    for program in ("./example", command):
+        done = subprocess.run(
+            ["sh", "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode == 0, done.stderr
+        printed.append(
+            [(name, float(value)) for name, value in (line.split(" = ") for line in done.stdout.splitlines())]
+        )
+    assert printed[0] == printed[1]
+    assert [name for name, _ in printed[0]] == ["x", "x_dot"]
 
 
 def test_c_files_are_those_of_the_package() -> None:

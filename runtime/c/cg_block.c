@@ -173,6 +173,7 @@ static int cg_put_places(cg_run_t *run, const cg_run_t *saved)
 double *cg_run_p(cg_run_t *run) { return run->p; }
 double *cg_run_u(cg_run_t *run) { return run->u; }
 double *cg_run_x(cg_run_t *run) { return run->x; }
+void cg_run_set_step(cg_run_t *run, double step) { run->first_step = step; }
 
 void cg_run_set_tolerances(cg_run_t *run, double rtol, double atol)
 {

@@ -1,10 +1,8 @@
-/* Steps of the model MODEL by chaplygin.hpp: steps METHOD P... U... X..., at 100 Hz for two seconds.
+/* Steps of the model MODEL by chaplygin.hpp, or by the header of its bundle with -DBUNDLE: steps METHOD P... U... X..., at 100 Hz for two seconds.
  *
  * The first input gets i % 3 added in step i. The second second runs twice, in a block of its own and, after the state in
  * between was saved and restored, in one of the caller's; both print their end, as bits. Then come the results of the
  * kernel `invariants` there. */
-#include "chaplygin.hpp"
-
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -12,7 +10,12 @@
 #define STRING(a) #a
 #define JOINED(a, b) a##b
 #define NAMED(a, b) JOINED(a, b)
+#ifdef BUNDLE
+#define HEADER(a) STRING(a.hpp)
+#else
+#include "chaplygin.hpp"
 #define HEADER(a) STRING(a##_core.h)
+#endif
 #define HEADER_OF(a) HEADER(a)
 #include HEADER_OF(MODEL)
 
