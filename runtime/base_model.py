@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from .batch import Batch
     from .ensemble_job import EnsemblePart
-    from .ensemble_result import Ensemble
     from .stepper import Stepper
 
 KINDS = tuple(
@@ -178,7 +177,7 @@ class BaseModel(InitialStates):
         parameters: Any = None,
         inputs: Any = None,
         **options: Any,
-    ) -> Ensemble:
+    ) -> Any:
         """Integrate n trajectories over `t_span`: `chaplygin.ensemble` of this model, with the same arguments.
 
         >>> from chaplygin.generated.harmonic_oscillator import model

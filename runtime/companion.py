@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from .arguments import Array
 from .errors import ArgumentError
 
 BUILDER = "chaplygin.codegen.build.companion"
@@ -26,8 +28,36 @@ def companion(model: Any, expressions: Sequence[Any], lanes: int) -> int:
 
     Raises ArgumentError for a wrong expression, and for a model that does not know its declaration; BuildError.
     """
+    return _address(_path(model, expressions, lanes), model.name, lanes)
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An expression of a model, compiled for one lane; pickled as the path of its library."""
+
+    path: Path
+    model: str
+    text: str
+
+    @classmethod
+    def of(cls, model: Any, what: Any) -> Expression:
+        """Compile a SymPy expression or condition; raises the errors of `companion`."""
+        return cls(_path(model, (what,), 1), model.name, str(what))
+
+    def columns(self, model: Any, t: Array, y: Array, p: list[Array], u: Array) -> Array:
+        """(N,) at times t (N,), states y (n, N), parameters p, each (1,) or (N,), and inputs u (n, 1 or N)."""
+        from ._core import companion_columns
+
+        return companion_columns(model, _address(self.path, self.model, 1), t, y, p, u)[0]  # type: ignore[no-any-return]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _path(model: Any, expressions: Sequence[Any], lanes: int) -> Path:
+    """The library of expressions, from the cache or compiled."""
     key = tuple(expressions), lanes
-    known: dict[Any, int] = model._companions
+    known: dict[Any, Path] = model._companions
     try:
         if key in known:
             return known[key]
@@ -38,12 +68,16 @@ def companion(model: Any, expressions: Sequence[Any], lanes: int) -> int:
             f"{model.name} was loaded without its declaration, so new expressions cannot be compiled; give the names "
             f"of declared quantities ({', '.join(model.quantities)}), or compile the System in this process"
         )
-    path = import_module(BUILDER).build_companion(
+    known[key] = import_module(BUILDER).build_companion(
         Path(model.owner.__file__), model.digest, model._equations, expressions, lanes
     )
+    return known[key]
+
+
+def _address(path: Path, name: str, lanes: int) -> int:
+    """The table in a library, which is loaded if it is new."""
     if path not in _libraries:
         library = ctypes.CDLL(str(path))
-        symbol = ctypes.c_char.in_dll(library, f"{model.name}_companion_{lanes}")
+        symbol = ctypes.c_char.in_dll(library, f"{name}_companion_{lanes}")
         _libraries[path] = library, ctypes.addressof(symbol)
-    known[key] = _libraries[path][1]
-    return known[key]
+    return _libraries[path][1]

@@ -3,23 +3,55 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from . import arguments
+from .base_model import BaseModel
 from .consistency import check_ensemble, remember
-from .ensemble_job import EnsembleJob
+from .draws.given import split
+from .ensemble_job import EnsembleJob, number_of_trajectories
 from .ensemble_result import Ensemble
 from .errors import INTERRUPTED, ArgumentError
 from .executors import Executor, Threads
 from .lanes import await_build
 from .model import Model, require_core
-from .options import RunKeywords, of_call, shown
+from .options import of_call, shown
 from .progress import Progress
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from .studies.collect import Collector
+    from .studies.study import Study
+
+
+@overload
+def ensemble(
+    model: Any,
+    t_span: tuple[float, float],
+    n: int | None = None,
+    initial: Any = None,
+    parameters: Any = None,
+    inputs: Any = None,
+    *,
+    collect: None = None,
+    **options: Any,
+) -> Ensemble: ...
+
+
+@overload
+def ensemble(
+    model: Any,
+    t_span: tuple[float, float],
+    n: int | None = None,
+    initial: Any = None,
+    parameters: Any = None,
+    inputs: Any = None,
+    *,
+    collect: Mapping[str, Collector],
+    **options: Any,
+) -> Study: ...
 
 
 @shown()
@@ -40,23 +72,28 @@ def ensemble(
     seed: int | None = None,
     sampling: str = "random",
     reject: bool = False,
-    **options: Unpack[RunKeywords],
-) -> Ensemble:
+    collect: Mapping[str, Collector] | None = None,
+    workers: Any = None,
+    out: Any = None,
+    on_failure: str = "exclude",
+    **options: Any,
+) -> Ensemble | Study:
     """Integrate n trajectories of `model` over `t_span`, each with its own step control.
 
     Every entry of `initial`, `parameters` and `inputs` is either a number, the same for all trajectories, or an array
     with one number for each; a vector can have shape (k,) or (k, n). `n` can be left out if an array determines it.
     Sampled inputs and input functions are shared by all trajectories.
 
-    An entry can also be a frozen distribution of `scipy.stats`, in either of its interfaces; the draws are then in
-    ``ens.draws``. ``cg.jointly(names, ...)`` draws several quantities together and stands in a list beside the dict of
-    the others. `seed`: an integer from 0 to 2**64 - 1; without it a new one, kept in ``ens.draws.seed``. `sampling`:
-    "random", "sobol", "halton", "latin" or "antithetic". The draws of trajectory i depend on the seed and i alone (with
-    "latin" also on n): with the default they are the quantiles at row i of ``Generator(Philox(key=seed)).random((n,
-    K))``, where 0 becomes 2**-53 and k of the K = 4 ceil(k/4) columns are used, in the order of `initial`,
-    `parameters`, `inputs`: one for each distribution, one for samples, and as many as names for other joint ones.
-    Quantiles are those of SciPy to 1e-11. Draws that break a declared assumption are an error; ``reject=True`` draws
-    such trajectories again, and counts them in ``ens.draws.redrawn``.
+    An entry can also be a frozen distribution of `scipy.stats`, in either of its interfaces, or a SymPy expression of
+    other parameters, states and inputs, as in ``{"m": stats.norm(1, 0.1), "J": 0.4 * m}`` with a symbol m, which is
+    compiled; the numbers are then in ``ens.draws``. ``cg.jointly(names, ...)`` draws several quantities together and
+    stands in a list beside the dict of the others. `seed`: an integer from 0 to 2**64 - 1; without it a new one, kept
+    in ``ens.draws.seed``. `sampling`: "random", "sobol", "halton", "latin" or "antithetic". The draws of trajectory i
+    depend on the seed and i alone (with "latin" also on n): with the default they are the quantiles at row i of
+    ``Generator(Philox(key=seed)).random((n, K))``, where 0 becomes 2**-53 and k of the K = 4 ceil(k/4) columns are
+    used, in the order of `initial`, `parameters`, `inputs`: one for each distribution, one for samples, and as many as
+    names for other joint ones. Quantiles are those of SciPy to 1e-11. Draws that break a declared assumption are an
+    error; ``reject=True`` draws such trajectories again, and counts them in ``ens.draws.redrawn``.
 
     `threads`: the maximum number of threads, by default one for each core; the calling thread is one of them, and a
     short ensemble uses no other. `lanes`: how many trajectories a thread runs side by side, 1, 2, 4 or 8; None uses the
@@ -78,6 +115,16 @@ def ensemble(
     methods "rodas5p" and "auto". Arrays of more than 16 MB are not copied: do not change them while the ensemble is in
     use (`rerun` and ``ens[...]`` read them).
 
+    `collect`: a dict of what to keep in place of every final state, by names of your choice: `cg.final`, `cg.series`,
+    `cg.table`, `cg.moments`, `cg.quantiles`, `cg.histogram`, `cg.probability`, `cg.first_passage`, `cg.events`. The
+    trajectories then run in chunks, memory does not grow with n except by what is kept of each trajectory, and the
+    result is a `Study` with the same bits whatever `threads`, `lanes` and `workers`. `workers`: a number of processes,
+    or an executor with the interface of `concurrent.futures`, whose workers can load the model from its file.
+    `out`: a folder that keeps the part of each chunk of 65,536 trajectories as soon as it has run: the same call goes
+    on where an earlier one ended, whatever ended it, and ``cg.open_study(folder)`` gives the results without running.
+    `on_failure`: "exclude" leaves trajectories that fail out of the statistics and lists them, "raise" stops with an
+    error.
+
     If a model is still being built in the background (see `System.compile`), a large ensemble, or one with `lanes`,
     waits for the build to finish.
 
@@ -93,21 +140,38 @@ def ensemble(
     >>> ens = ensemble(model, (0, 10), 1000, {"x": stats.norm(1, 0.1), "x_dot": 0}, {"m": 1, "k": 4}, seed=1)
     >>> float(ens.draws["x"].mean().round(2)), float(ens["x"].std().round(2))    # 1 and 0.1 |cos 20|
     (1.0, 0.04)
+    >>> import chaplygin as cg
+    >>> collect = {"spread": cg.moments("x"), "low": cg.quantiles("x", 0.05)}
+    >>> draws = {"x": stats.norm(1, 0.1), "x_dot": 0}
+    >>> study = ensemble(model, (0, 10), 100_000, draws, {"m": 1, "k": 4}, seed=1, collect=collect)
+    >>> round(study.results["spread"].mean["x"], 3)    # cos 20
+    0.408
     """
-    job = EnsembleJob.of(
-        model,
-        t_span,
-        n,
-        initial,
-        parameters,
-        inputs,
-        t_eval,
-        lanes,
-        seed,
-        sampling,
-        reject,
-        of_call(ensemble, options),
-    )
+    if not isinstance(model, BaseModel):
+        raise ArgumentError(f"ensemble needs a model, not {type(model).__name__}: compile the system first")
+    how = of_call(ensemble, options)
+    given = {"initial": initial, "parameters": parameters, "inputs": inputs}
+    given, plan = split(model, given, seed, sampling, reject)
+    count = number_of_trajectories(n, given)
+    if collect is not None:
+        if t_eval is not None:
+            raise ArgumentError("t_eval: with collect, times belong to its entries; see cg.series")
+        if chunk is not None or executor is not None:
+            raise ArgumentError(
+                "chunk and executor are not for a run with collect, which has workers=; leave them out"
+            )
+        from .studies.run import run
+        from .studies.study import StudyJob
+
+        wanted = StudyJob.of(model, t_span, count, given, plan, how, lanes, collect)
+        return run(wanted, threads, workers, on_failure, progress, out, seed is not None)
+    if workers is not None or out is not None or on_failure != "exclude":
+        raise ArgumentError("workers, out and on_failure are for a run with collect; leave them out")
+    draws = None
+    if plan is not None:
+        given, draws = plan.fill(given, 0, count, count)
+    initial, parameters, inputs = given.values()
+    job = EnsembleJob.of(model, t_span, count, initial, parameters, inputs, t_eval, lanes, how, draws)
     bar = Progress(job.count, None if progress is None else arguments.boolean("progress", progress))
     if executor is None:
         executor = Threads(threads, chunk)

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from . import arguments, inputs as signals
 from .arguments import Array
-from .base_model import BaseModel
-from .draws.draws import Draws, filled, split
+from .draws.draws import Draws
 from .ensemble_start import Columns, Start
 from .errors import INPUT_FAILED, INTERRUPTED, ArgumentError
 from .lanes import lane_set, one_at_a_time
@@ -23,8 +22,9 @@ from .options import RunOptions
 class Results:
     """What trajectories leave behind: y (n_states, n_times, N), and t, status, nfev and n_steps (N,).
 
-    events (k, 3): trajectory, index of the event and time of each event, by trajectory and then by time, if the model
-    has events. lanes: how many trajectories ran side by side.
+    end (n_states, N): the final states, if they are kept beside those at given times. events (k, 3): trajectory, index
+    of the event and time of each event, by trajectory and then by time, if the model has events. lanes: how many
+    trajectories ran side by side.
     """
 
     y: Array
@@ -32,14 +32,16 @@ class Results:
     status: NDArray[np.int32]
     nfev: NDArray[np.int64]
     n_steps: NDArray[np.int64]
+    end: Array | None = None
     events: Array | None = None
     lanes: int = 1
 
     @classmethod
-    def room(cls, states: int, times: int, count: int, t0: float) -> Results:
+    def room(cls, states: int, times: int, count: int, t0: float, end: bool) -> Results:
         """Arrays for `count` trajectories that have not started."""
         try:
             y = np.empty((states, times, count))
+            ends = np.empty((states, count)) if end else None
         except (MemoryError, ValueError) as error:  # ValueError: the number of bytes overflows
             raise ArgumentError(
                 f"n = {count} trajectories of {states} states at {times} times do not fit into memory: {error}"
@@ -47,13 +49,14 @@ class Results:
         t, status = np.empty(count), np.empty(count, dtype=np.int32)
         t.fill(t0)
         status.fill(INTERRUPTED)
-        return cls(y, t, status, np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64))
+        return cls(y, t, status, np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64), ends)
 
     def put(self, first: int, part: Results) -> None:
         """Take over the results of the trajectories from `first` on, which ran elsewhere."""
         place = slice(first, first + len(part.t))
-        for name in ("y", "t", "status", "nfev", "n_steps"):
-            getattr(self, name)[..., place] = getattr(part, name)
+        for name in ("y", "t", "status", "nfev", "n_steps", "end"):
+            if getattr(self, name) is not None:
+                getattr(self, name)[..., place] = getattr(part, name)
         self.lanes = max(self.lanes, part.lanes)
         if part.events is not None:
             found = part.events + np.array([first, 0, 0])
@@ -79,41 +82,24 @@ class EnsembleJob:
     options: RunOptions
     lanes: int | None = None
     draws: Draws | None = None
+    keep_end: bool = False
+    """Whether the final states are kept beside those at `t_eval`."""
 
     @classmethod
     def of(
         cls, model: Any, t_span: Any, n: Any, initial: Any, parameters: Any, inputs: Any, t_eval: Any, lanes: Any,
-        seed: Any, sampling: Any, reject: Any, options: RunOptions,
+        options: RunOptions, draws: Draws | None = None, keep_end: bool = False,
     ) -> EnsembleJob:  # fmt: skip
         """The job of a call of `ensemble`, with its arguments checked, except the starts."""
-        if not isinstance(model, BaseModel):
-            raise ArgumentError(
-                f"ensemble needs a model, not {type(model).__name__}: compile the system first"
-            )
         t0, t1 = arguments.span(t_span)
         moments = None if t_eval is None else arguments.times("t_eval", t_eval, t0, t1)
         if t1 < t0 and model.contacts:
             raise arguments.backward("t_span", "t1 >= t0")
-        given = {"initial": initial, "parameters": parameters, "inputs": inputs}
-        given, plan = split(model, given, seed, sampling, reject)
-        count = _count(n, given)
+        count = number_of_trajectories(n, {"initial": initial, "parameters": parameters, "inputs": inputs})
         checked = options.checked(model.methods, model.states)
-        draws = None
-        if plan is not None:
-            drawn, draws = plan.arrays(count)
-            given = filled(given, drawn)
-        controls = signals.parse(given["inputs"], model.inputs, count, model._input_flags)
+        controls = signals.parse(inputs, model.inputs, count, model._input_flags)
         return cls(
-            model,
-            (t0, t1),
-            moments,
-            count,
-            given["initial"],
-            given["parameters"],
-            controls,
-            checked,
-            lanes,
-            draws,
+            model, (t0, t1), moments, count, initial, parameters, controls, checked, lanes, draws, keep_end
         )
 
     def part(self, first: int = 0, last: int | None = None) -> EnsemblePart:
@@ -150,7 +136,8 @@ class EnsemblePart:
         apart = one_at_a_time(model, options.method, self.inputs.functions, options.kinks)
         self.lane_set, self.width = lane_set(model, job.lanes, job.count, apart)
         n = len(model.states)
-        self.results = Results.room(n, 1 if times is None else len(times), self.count, job.t_span[0])
+        kept = 1 if times is None else len(times)
+        self.results = Results.room(n, kept, self.count, job.t_span[0], job.keep_end and times is not None)
         y = self.results.y
         # Initial states are written where the first results will be, to avoid another array of that size.
         self.x0 = y[:, 0] if y.shape[1] else np.empty((n, self.count))
@@ -180,7 +167,7 @@ def positive(what: str, value: Any) -> int:
     return int(value)
 
 
-def _count(n: Any, given: Mapping[str, Any]) -> int:
+def number_of_trajectories(n: Any, given: Mapping[str, Any]) -> int:
     """The number of trajectories: as given, or the length of the first array found."""
     if n is not None:
         return positive("n", n)

@@ -91,7 +91,7 @@ class Ensemble:
         )
         self.interrupted, self.lanes = interrupted, results.lanes
         self._start, self._inputs, self._options = start, job.inputs, job.options
-        self._events = results.events
+        self._events, self._end = results.events, results.end
         self.draws = job.draws
 
     def __len__(self) -> int:
@@ -190,6 +190,29 @@ class Ensemble:
         others = tuple(key for key in names if key not in self.model.states)
         found = self._computed(others) if others else {}
         return {key: found[key] if key in found else self[key] for key in names}
+
+    def quantity(self, what: Any, m: int | None = None) -> Array:
+        """A quantity (n,) at the m-th time of `t_eval`, or with None at the end: a name, or an `Expression`.
+
+        At the end of an ensemble with `t_eval` only if the final states were kept.
+        """
+        if m is not None and self.t_eval is not None:
+            t, y = np.full(len(self), self.t_eval[m]), self.y[:, m]
+        elif self.t_eval is None:
+            t, y = self.t, self.y
+        elif self._end is not None:
+            t, y = self.t, self._end
+        else:
+            raise ArgumentError("the final states were not kept")
+        name = plain_name(what)
+        if name in self.model.states:
+            return y[self.model.states.index(name)]  # type: ignore[no-any-return]
+        if name in ("t", self.model.along):
+            return t
+        if name in self.names:
+            return self._at((name,), t, y)[name]
+        found: Array = what.columns(self.model, t, y, self._start.parameters, self._inputs.at(t, y))
+        return found
 
     def _computed(self, keys: tuple[str, ...]) -> dict[str, Array]:
         """Quantities that are not states, at all requested times or at the end."""

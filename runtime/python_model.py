@@ -211,14 +211,20 @@ class PythonEnsemble:
     def _integrate(self, j: int) -> None:
         part, result, job = self.part, self.part.results, self.part.job
         x0, p = part.start.of(j)
+        times = job.t_eval
+        if times is not None and result.end is not None and (not len(times) or times[-1] != job.t_span[1]):
+            times = np.append(times, job.t_span[1])
         sol = job.model.integrate(
-            job.t_span, Accepted(x0), p, part.inputs.column(j), t_eval=job.t_eval, **vars(job.options)
+            job.t_span, Accepted(x0), p, part.inputs.column(j), t_eval=times, **vars(job.options)
         )
         result.y[:, :, j] = np.nan
         if job.t_eval is None:
             result.y[:, 0, j] = sol.y[:, -1]
         else:
-            result.y[:, : len(sol.t), j] = sol.y
+            reached = min(len(sol.t), len(job.t_eval))
+            result.y[:, :reached, j] = sol.y[:, :reached]
+        if result.end is not None:
+            result.end[:, j] = sol.y[:, -1] if sol.success else np.nan
         result.t[j], result.nfev[j], result.n_steps[j] = sol.t_reached, sol.nfev, sol.n_steps
         result.status[j] = sol.status  # written last: a status marks a trajectory as finished
         self.done += 1

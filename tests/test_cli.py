@@ -201,7 +201,7 @@ def test_forms(capsys: Captured) -> None:
 def test_emit(capsys: Captured, tmp_path: Path) -> None:
     folder = tmp_path / "made" / "here"
     text = output(capsys, "emit", "n_link_pendulum:2", "-o", str(folder))
-    ends = ("_core.c", "_core.h", "_dependencies.txt", "_lanes.c", ".pyx", ".pxd", ".pyi")
+    ends = ("_core.c", "_core.h", "_graph.txt", "_lanes.c", ".pyx", ".pxd", ".pyi")
     expected = {f"n_link_pendulum_2{end}" for end in ends}
     written = {file.name for file in folder.iterdir()}
     included = {

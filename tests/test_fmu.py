@@ -129,6 +129,30 @@ def test_directional_derivatives_are_jvp(fmu: Fmu) -> None:
             np.testing.assert_allclose(found, transposed, rtol=1e-13, atol=1e-13 * scale)
 
 
+@pytest.mark.parametrize("fmu", [c for c in CASES if c.values[0][1] == "3.0"], indirect=True)
+def test_adjoint_derivatives_are_the_transpose_of_directional_ones(fmu: Fmu) -> None:
+    """For all quantities by all: w . (J v) = (J^T w) . v."""
+    listed = [
+        v for v in fmu.description.modelVariables if v.type == "Float64" and v.variability == "continuous"
+    ]
+    unknowns = [v.valueReference for v in listed if v.causality in ("local", "output")]
+    names = [
+        fmu.description.modelVariables[0].name,
+        *fmu.model.states,
+        *fmu.model.parameters,
+        *fmu.model.inputs,
+    ]
+    knowns, random = fmu.references(names), np.random.default_rng(7)
+    with fmu.instance("ModelExchange") as instance:
+        instance.enterContinuousTimeMode()
+        for _ in range(5):
+            v, w = random.normal(size=len(knowns)), random.normal(size=len(unknowns))
+            along = np.array(instance.getDirectionalDerivative(unknowns, knowns, v.tolist()))
+            back = instance.getAdjointDerivative(unknowns, knowns, w.tolist(), nSensitivity=len(knowns))
+            size = np.abs(w) @ np.abs(along) + np.abs(back) @ np.abs(v)
+            assert abs(w @ along - np.array(back) @ v) <= 1e-13 * size
+
+
 @pytest.mark.parametrize("fmu", [("heavy_top", "3.0")], indirect=True)
 def test_derivatives_by_parameters_and_of_states_agree_with_the_closed_form(fmu: Fmu) -> None:
     """q0' = -(q1 w1 + q2 w2 + q3 w3)/2, and a state does not depend on another one."""

@@ -216,7 +216,7 @@ def test_wrong_calls_give_errors_that_name_the_entry(block: Fmu, capfd: Any) -> 
         method = block.references(["solver.method"])
         refused(block, capfd, "solver.method = euler is not a method", instance.setString, method, ["euler"])
         begin(instance, block.version)
-        refused(block, capfd, "m can be set only before", put, mass, [2.0])
+        refused(block, capfd, "solver.method can be set only before", instance.setString, method, ["rk4"])
         refused(block, capfd, "is not one forward in time", instance.doStep, 0.0, -1.0)
         instance.doStep(0.0, 0.5)
         refused(block, capfd, "does not continue the last one", instance.doStep, 0.0, 0.5)
@@ -241,7 +241,7 @@ def test_a_start_off_a_constraint_is_refused(capfd: Any, tmp_path: Path) -> None
         refused(
             fmu,
             capfd,
-            "the start is off a constraint: .* = -?0.13, which should be 0",
+            "the state is off a constraint: .* = -?0.13, which should be 0",
             begin,
             instance,
             "2.0",

@@ -13,13 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chaplygin.runtime.arguments import nearest
+from chaplygin.runtime.base_model import Variable
 from chaplygin.runtime.c_files import DRIVER, INCLUDE
 from chaplygin.runtime.errors import ArgumentError, EmitError
 
 from ..emit.c_text import c_string
-from ..emit.fmi_description import KINDS, VERSIONS, Described, Row, build_description, description
+from ..emit.dependencies import dependencies
+from ..emit.fmi_description import KINDS, VERSIONS, Described, build_description, description
+from ..emit.fmu_kernels import fmu_kernel_file
 from ..emit.folder import replace, with_headers
+from ..emit.graph_file import KERNELS, read_graph
 from ..emit.render import render
+from ..lower.fmu_kernels import with_fmu_kernels
+from ..lower.program import EventEntry, Program
 from . import cache
 from .extension import compile_library, facts_of
 from .model_sources import folder_of, model_sources
@@ -42,9 +48,10 @@ def export_fmu(
                 f"export_fmu: {what} is {given!r}; it can be {', '.join(known)}{nearest(str(given), known)}"
             )
     target = Path(path)
-    folder = folder_of(model)
-    texts = _sources(model, version, start)
-    described = Described(model, version, kind, start, _units(model, version), _dependencies(model, folder))
+    folder, program = folder_of(model), _program(model)
+    rows = {kernel: dependencies(program, kernel) for kernel in KERNELS}
+    texts = _sources(model, program, version, start)
+    described = Described(model, version, kind, start, _units(model, version), rows)
     text = description(described, "")
     token = hashlib.sha256(repr((text, sorted(texts.items()))).encode()).hexdigest()[:32]
     token = "{" + "-".join((token[:8], token[8:12], token[12:16], token[16:20], token[20:])) + "}"
@@ -58,7 +65,7 @@ def export_fmu(
     return target
 
 
-def _sources(model: Model, version: str, start: Mapping[str, float]) -> dict[str, str]:
+def _sources(model: Model, program: Program, version: str, start: Mapping[str, float]) -> dict[str, str]:
     """{file name: text} of everything that the FMU is compiled from."""
     name, texts = model.name, model_sources(model)
     for path in sorted((INCLUDE.parent / "fmi").glob("*.[ch]")):
@@ -80,24 +87,45 @@ def _sources(model: Model, version: str, start: Mapping[str, float]) -> dict[str
             "inputs": row(model.inputs),
         },
     )
+    texts[f"{name}_fmu_kernels.c"] = fmu_kernel_file(with_fmu_kernels(program, KERNELS))
     return with_headers(texts)
 
 
 def _units(model: Model, version: str) -> tuple[str, ...]:
     """The C files that are compiled; the others are included by them."""
-    return (f"{model.name}_fmu.c", *DRIVER, *_SHARED, *_FUNCTIONS[version])
+    return (f"{model.name}_fmu.c", f"{model.name}_fmu_kernels.c", *DRIVER, *_SHARED, *_FUNCTIONS[version])
 
 
-def _dependencies(model: Model, folder: Path) -> dict[str, list[Row]]:
-    """What each result depends on, from the file beside the module; empty if there is none."""
-    found: dict[str, list[Row]] = {}
-    path = folder / f"{model.name}_dependencies.txt"
-    if path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            if not line.startswith("#"):
-                kernel, _, *known = line.split()
-                found.setdefault(kernel, []).append(dict(word.split(":") for word in known))
-    return found
+def _program(model: Model) -> Program:
+    """The program of a model, with the kernels of the file beside its module."""
+    path = folder_of(model) / f"{model.name}_graph.txt"
+    if not path.exists():
+        raise EmitError(f"{path.name} is not beside the module of {model.name} in {os.fspath(path.parent)!r}")
+    graph, kernels, unarranged = read_graph(path.read_text(encoding="utf-8"))
+
+    def named(names: Sequence[str]) -> tuple[Variable, ...]:
+        return tuple(model.variables[name] for name in names)
+
+    return Program(
+        name=model.name,
+        form=model.form,
+        digest=model.digest,
+        graph=graph,
+        states=named(model.states),
+        n_coordinates=model.n_coordinates,
+        parameters=named(model.parameters),
+        inputs=named(model.inputs),
+        outputs=named(model.outputs),
+        invariants=named((*model.invariants, *model.residuals)),
+        declared=(),
+        independent="t",
+        kernels=kernels,
+        table=(),
+        guards=tuple(Variable(name, "guard") for name in (*model.events, *model.kinks)),
+        modes=tuple(Variable(name, "mode") for name in model.modes),
+        events=tuple(EventEntry(name, 0, False, False) for name in model.events),
+        unarranged=unarranged,
+    )
 
 
 def _binary(name: str, version: str) -> str:

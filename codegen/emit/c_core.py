@@ -20,7 +20,7 @@ def core_files(program: Program, command: str) -> dict[str, str]:
     """
     name = program.name
     bodies = {k: body(program.graph, program.schedule(k)) for k in program.kernels}
-    functions = [_kernel_text(program, k, b) for k, b in bodies.items()]
+    functions = [kernel_text(program, k, b) for k, b in bodies.items()]
     n_work = max(b.work for b in bodies.values())
     prototypes = []
     for row in program.rows:
@@ -65,13 +65,13 @@ def model_macros(program: Program) -> dict[str, str]:
     }
 
 
-def _kernel_text(program: Program, kernel: str, text: Body) -> str:
+def kernel_text(program: Program, kernel: str, text: Body, *, static: bool = False) -> str:
     """The C functions of one kernel: the hoisted part and the pieces it was split into, then the kernel itself."""
     name, plan = program.name, program.schedule(kernel)
     hoist, takes = plan.hoist, program.kernels[kernel].takes
     own = taken("state" if takes == "event" else takes, hoist is not None)
     head = f"static inline int {name}_{kernel}_hoisted(" if hoist else f"int {name}_{kernel}("
-    if takes == "event":  # called by the function for all events
+    if static or takes == "event":  # one for an event is called by the function for all events
         head = f"static {head}"
     lines = [banner(kernel, plan, text)]
     if hoist is not None:

@@ -1,30 +1,23 @@
-"""What each result of a model depends on: `<name>_dependencies.txt`, from which FMUs take their ModelStructure."""
+"""What each result of a model depends on, for the ModelStructure of FMUs."""
 
 from __future__ import annotations
 
 from ..graph.differentiate import partials
 from ..graph.graph import Graph, Node
 from ..lower.program import Kernel, Program
-from .render import provenance
 
 LARGEST_DIFFERENTIATED = 2000
 """Maximum number of nodes of a kernel whose dependencies are also classified."""
-KERNELS = ("rhs", "outputs", "guards", "contacts")
 
 
-def dependency_files(program: Program, command: str) -> dict[str, str]:
-    """`<name>_dependencies.txt`: a line for each result of the kernels in `KERNELS`, as `kernel index name:kind ...`.
+def dependencies(program: Program, kernel: str) -> list[dict[str, str]]:
+    """For each result of a kernel the names on which it depends, each with a kind.
 
-    A name is the time, a state, an input or a parameter on which the result depends. Its kind is "constant" if the
-    derivative by it is a number, "fixed" if it depends on parameters alone, else "dependent": these are FMI's words.
+    A name is the time, a state, an input or a parameter. Its kind is "constant" if the derivative by it is a number,
+    "fixed" if it depends on parameters alone, else "dependent": these are FMI's words.
     """
-    name = f"{program.name}_dependencies.txt"
-    lines = [provenance("dependencies.py", program.digest, command)]
-    for kernel in KERNELS:
-        if kernel in program.kernels:
-            for i, row in enumerate(_dependencies(program, program.kernels[kernel])):
-                lines.append(" ".join([kernel, str(i), *(f"{known}:{kind}" for known, kind in row.items())]))
-    return {name: "\n".join(lines) + "\n"}
+    found = program.kernels.get(kernel)
+    return [] if found is None else _dependencies(program, found)
 
 
 def _dependencies(program: Program, kernel: Kernel) -> list[dict[str, str]]:

@@ -27,6 +27,13 @@ LOG_CATEGORIES = {
     "logStatusError": "errors",
 }
 
+_SOLVER = (
+    ("solver.rtol", "1e-09", "relative tolerance of a step"),
+    ("solver.atol", "1e-09", "absolute tolerance of a step"),
+    ("solver.step", "0.0", "the step of a fixed-step method"),
+)
+"""The options of Co-Simulation: name, start value, description."""
+
 Row = Mapping[str, str]
 """What a result depends on: names, each with a kind of dependency."""
 
@@ -75,6 +82,11 @@ class Described:
         return len(self.model.events) + len(self.model.kinks) + 3 * len(self.model.contacts)
 
     @property
+    def tunable(self) -> bool:
+        """Whether parameters can change during a run: states that are momenta would have to follow."""
+        return not self.model.has_initial
+
+    @property
     def clock(self) -> str:
         """The name of the time, which a model may have taken."""
         return "cg_time" if "time" in self.model.variables else "time"
@@ -101,8 +113,8 @@ def entries(d: Described) -> list[Entry]:
             derivative_of=1 + i, depends=rows("rhs", i))  # fmt: skip
     for v in (model.variables[name] for name in model.parameters):
         low, high = _limits(v.flags)
-        add(v.name, real, "parameter", "fixed", "exact", start=_number(d.start[v.name]), unit=v.unit,
-            text=v.description, low=low, high=high)  # fmt: skip
+        add(v.name, real, "parameter", "tunable" if d.tunable else "fixed", "exact", start=_number(d.start[v.name]),
+            unit=v.unit, text=v.description, low=low, high=high)  # fmt: skip
     for v in (model.variables[name] for name in model.inputs):
         low, high = _limits(v.flags)
         add(v.name, real, "input", "continuous", None, start=_number(d.start[v.name]), unit=v.unit,
@@ -114,26 +126,22 @@ def entries(d: Described) -> list[Entry]:
         add(v.name, real, "local", "continuous", "calculated", unit=v.unit, text=v.description)
     for name, text, row in _indicators(d):
         add(name, real, "local", "continuous", "calculated", text=text, depends=row)
-    add(
-        "solver.rtol", real, "parameter", "fixed", "exact", start="1e-09", text="relative tolerance of a step"
-    )
-    add(
-        "solver.atol", real, "parameter", "fixed", "exact", start="1e-09", text="absolute tolerance of a step"
-    )
-    add(
-        "solver.step",
-        real,
-        "parameter",
-        "fixed",
-        "exact",
-        start="0.0",
-        text="the step of a fixed-step method",
-    )
+    for name, start, text in _SOLVER:
+        add(name, real, "parameter", "fixed", "exact", start=start, text=text)
     for i, name in enumerate(model.modes):
         text = "-1 or 1: slip; 0: stick" if i < len(model.contacts) else "assumed sign of a normal force"
         add(f"mode({name})", {"2.0": "Integer", "3.0": "Int32"}[d.version], "local", "discrete", "calculated",
             text=text)  # fmt: skip
-    add("solver.method", "String", "parameter", "fixed", "exact", start="dop853", text="integration method")
+    methods = ", ".join(model.methods)
+    add(
+        "solver.method",
+        "String",
+        "parameter",
+        "fixed",
+        "exact",
+        start="dop853",
+        text=f"integration method: {methods}",
+    )
     return found
 
 
@@ -344,5 +352,6 @@ def _depends(d: Described, e: Entry, place: Mapping[int, int], initial: bool) ->
     row = {(d.clock if name == "t" else name): kind for name, kind in e.depends.items()}
     found = sorted((place[references[name]], row[name]) for name in known if name in row)
     numbers = " ".join(str(i) for i, _ in found)
-    kinds = " ".join("dependent" if initial else kind for _, kind in found)
+    factor = {"fixed": "tunable"} if d.tunable else {}
+    kinds = " ".join("dependent" if initial else factor.get(kind, kind) for _, kind in found)
     return f' dependencies="{numbers}" dependenciesKind="{kinds}"'

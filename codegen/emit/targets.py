@@ -12,18 +12,18 @@ from ..lower.program import Program, Sources
 from .c_core import core_files
 from .c_lanes import lane_files
 from .cython_module import module_files
-from .dependencies import dependency_files
 from .folder import with_headers, write
+from .graph_file import graph_files
 from .sundials import sundials_files
 
-DEFAULT = ("c", "lanes", "cython", "dependencies")
+DEFAULT = ("c", "lanes", "cython", "graph")
 """What `emit` and `compile` print; a model is compiled from these."""
 
 TARGETS: dict[str, Callable[[Program, str], dict[str, str]]] = {
     "c": core_files,
     "lanes": lane_files,
     "cython": module_files,
-    "dependencies": dependency_files,
+    "graph": graph_files,
     "sundials": sundials_files,
 }
 """Each target as a function of a program and of the command to be quoted in its files: file name to text.

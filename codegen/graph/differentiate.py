@@ -102,13 +102,18 @@ def _swept(
 
 def gradient(g: Graph, root: Node, variables: Sequence[Node]) -> list[Node]:
     """d root / d v for every variable, by a single reverse sweep."""
+    return reverse(g, {root: g.one}, variables)
+
+
+def reverse(g: Graph, weights: Mapping[Node, Node], variables: Sequence[Node]) -> list[Node]:
+    """The sum over the roots of weights[root] * d root / d v, for every variable v, by a single reverse sweep."""
     needed = set(variables)
-    order = g.reachable([root])
+    order = g.reachable(weights)
     active: set[Node] = set()
     for node in order:
         if node in needed or any(a in active for a in g.args[node]):
             active.add(node)
-    adjoint: dict[Node, Node] = {root: g.one}
+    adjoint = dict(weights)
     for node in reversed(order):
         weight = adjoint.get(node)
         if weight is None or node not in active or node in needed or weight == g.zero:

@@ -22,10 +22,11 @@ LARGEST_ARRANGED = 4000
 
 def lower(eqs: EquationNodes) -> Program:
     """The program of a model."""
-    program = derived(eqs)
+    program = first = derived(eqs)
     for change in PASSES:
         program = change(program)
-    return program
+    has_kinks = len(first.guards) > len(first.events)
+    return replace(program, unarranged=first.kernels) if has_kinks else program
 
 
 def derived(eqs: EquationNodes) -> Program:
@@ -33,7 +34,9 @@ def derived(eqs: EquationNodes) -> Program:
     system, dynamics = eqs.system, Dynamics(eqs)
     made: dict[str, Kernel] = {}
     for row in kernels.KERNELS:
-        made |= {kernel.name: replace(kernel, takes=row.takes) for kernel in row.make(dynamics)}
+        directions = len(eqs.states) if row.takes == "direction" else 0
+        for kernel in row.make(dynamics):
+            made[kernel.name] = replace(kernel, takes=row.takes, directions=directions)
     return Program(
         **given(eqs),
         digest=program_digest(system.digest, eqs.form, sorted(eqs.options.items())),

@@ -39,8 +39,8 @@ class Kernel:
 
     `pivots` are pairs (pivot, limit): the kernel returns the status `singular` when |pivot| <= limit.
     `labels` are preferred names of intermediates; `comments` describe the outputs, one each. `takes` is that of its
-    row. Whatever depends only on the variables `beforehand` (the parameters, or none) is computed once before many
-    calls: see `Schedule.hoist`.
+    row, and `directions` the length of v, if it takes one. Whatever depends only on the variables `beforehand` (the
+    parameters, or none) is computed once before many calls: see `Schedule.hoist`.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Kernel:
     solves: tuple[Solve, ...] = ()
     labels: Mapping[Node, str] = field(default_factory=dict)
     takes: str = "state"
+    directions: int = 0
     beforehand: tuple[Node, ...] = ()
 
     def roots(self) -> list[Node]:
@@ -102,7 +103,8 @@ class Program:
     `kernels` holds those that the model has of the kernels in `table`, by name; the modes of contacts follow the inputs
     in their u. A Jacobian too long to unroll is absent: the emitted one loops over `jvp`.
     `independent` names the argument `t` of the kernels: "t", or Whittaker's coordinate. `methods` are integration
-    methods that the runtime does not have.
+    methods that the runtime does not have. `unarranged`: the kernels before the search for fewer operations, if the
+    model has kinks, since the search may rewrite the functions whose zeros they are.
     """
 
     name: str
@@ -124,6 +126,7 @@ class Program:
     events: tuple[EventEntry, ...] = ()
     contacts: tuple[ContactEntry, ...] = ()
     methods: tuple[Pair, ...] = ()
+    unarranged: Mapping[str, Kernel] = field(default_factory=dict, repr=False)
     _schedules: dict[str, Schedule] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def bringing(self, methods: tuple[Pair, ...]) -> Program:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..derive.equation_nodes import EquationNodes
 
 
-def _changing(g: Graph, node: Node) -> tuple[Node, str] | None:
+def changing(g: Graph, node: Node) -> tuple[Node, str] | None:
     """The function whose sign decides on the value of a node, and its description."""
     op, args = g.op[node], g.args[node]
     if op in RELATIONS:
@@ -53,9 +53,9 @@ def kinks(eqs: EquationNodes) -> list[tuple[Node, str]]:
     moving += () if eqs.implicit is None else eqs.implicit.unknown
     found: dict[Node, str] = {}
     for node in g.reachable(roots):
-        changing = _changing(g, node)
-        if changing is not None:
-            guard, description = changing
+        decisive = changing(g, node)
+        if decisive is not None:
+            guard, description = decisive
             if guard not in found and g.neg(guard) not in found and g.depends_on([guard], moving):
                 found[guard] = description
     return list(found.items())

@@ -153,7 +153,7 @@ def variable_names(program: Program, kernel: Kernel) -> dict[str, tuple[str, str
     for array, variables in (("x", x), ("p", program.parameters), ("u", controls)):
         for i, v in enumerate(variables):
             table[v.name] = (emitted_name(v.name), array, i)
-    for i in range(len(program.states)):
+    for i in range(kernel.directions):
         table[f"cg_v_{i}"] = (f"cg_v_{i}", "v", i)
     return table
 

@@ -1,5 +1,5 @@
 /* cg_ensemble.c: many trajectories of one model with one workspace; see cg_ensemble.h. */
-#include "cg_internal.h"
+#include "cg_ensemble_internal.h"
 #include "cg_memory.h"
 
 #include <math.h>
@@ -19,6 +19,9 @@ void cg_ensemble_end(const cg_ensemble_t *ensemble, int64_t j, const cg_outcome_
     double *const y = ensemble->y + j * ensemble->y_row;
     if (ensemble->t_eval == NULL) {
         cg_gather(y, ensemble->y_col, x, stride, n);
+    }
+    if (ensemble->end != NULL) {
+        cg_gather(ensemble->end + j * ensemble->end_row, ensemble->end_col, x, stride, n);
     }
     for (int64_t m = outcome->n_rows; ensemble->t_eval != NULL && m < ensemble->n_eval; m++) {
         for (int32_t i = 0; i < n; i++) {

@@ -23,6 +23,8 @@ typedef struct cg_ensemble {
     int64_t n_eval;
     double *y; /* y[j * y_row + i * y_col + m * y_time], m = index in t_eval; NaN at times not reached */
     int64_t y_row, y_col, y_time;
+    double *end; /* with t_eval: the final state, end[j * end_row + i * end_col]; NULL: not kept */
+    int64_t end_row, end_col;
     double *t;       /* [trajectory] time reached; NULL: not kept */
     int32_t *status; /* [trajectory] */
     int64_t *n_rhs;  /* [trajectory]; NULL: not kept */

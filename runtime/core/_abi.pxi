@@ -115,6 +115,9 @@ cdef extern from "cg_ensemble.h" nogil:
         int64_t y_row
         int64_t y_col
         int64_t y_time
+        double *end
+        int64_t end_row
+        int64_t end_col
         double *t
         int32_t *status
         int64_t *n_rhs
@@ -147,8 +150,14 @@ cdef extern from "cg_ensemble.h" nogil:
     int cg_widest_lanes()
 
 cdef extern from "cg_companion.h" nogil:
+    ctypedef void (*cg_lanes_t)(const double *, const double *, const double *, const double *, double *, int32_t *,
+                                double *) noexcept
     ctypedef struct cg_companion_t:
+        const char *digest
+        int32_t n_lanes
         int32_t n_values
+        int32_t n_work
+        cg_lanes_t values
 
 cdef extern from "cg_batch.h" nogil:
     enum: CG_BATCH_BLOCK

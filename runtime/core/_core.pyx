@@ -15,7 +15,7 @@ from cpython.unicode cimport PyUnicode_AsUTF8
 from libc.math cimport INFINITY, NAN, fabs, isfinite
 from libc.stdint cimport int32_t, int64_t, uint32_t, uintptr_t
 from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memset, strcmp
 
 cimport numpy as cnp
 import numpy as np
@@ -386,5 +386,6 @@ include "_stepper.pxi"
 include "_ensemble.pxi"
 include "_team.pxi"
 include "_batch.pxi"
+include "_companion.pxi"
 include "_integrand.pxi"
 include "_draws.pxi"

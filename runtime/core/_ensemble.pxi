@@ -56,8 +56,8 @@ cdef class EnsembleCore:
     cdef int _take(self, x0, list p, u, t_eval, results) except -1:
         """Point the job to its arrays; raise ArgumentError if C code cannot use them."""
         cdef Py_ssize_t i
-        y = results.y
-        if not (_doubles(x0, 2) and _doubles(u, 2) and _doubles(y, 3) and all([_doubles(row, 1) for row in p])
+        y, end = results.y, results.end
+        if not (_doubles(x0, 2) and _doubles(u, 2) and _doubles(y, 3) and (end is None or _doubles(end, 2)) and all([_doubles(row, 1) for row in p])
                 and (t_eval is None or (_doubles(t_eval, 1) and cnp.PyArray_ISCARRAY_RO(t_eval)))):
             raise ArgumentError("an ensemble needs aligned arrays of float64")
         self.n = cnp.PyArray_DIM(y, 2)
@@ -69,9 +69,10 @@ cdef class EnsembleCore:
         if (len(x0) != self.model.n_states or len(p) != self.model.n_parameters or len(y) != self.model.n_states
                 or not cnp.PyArray_ISWRITEABLE(y) or len(u) != self.model.n_inputs
                 or not {x0.shape[1], u.shape[1], *[len(row) for row in p]} <= {1, self.n}
-                or cnp.PyArray_DIM(y, 1) != (1 if t_eval is None else len(t_eval))):
+                or cnp.PyArray_DIM(y, 1) != (1 if t_eval is None else len(t_eval))
+                or (end is not None and (end.shape != (len(y), self.n) or not cnp.PyArray_ISWRITEABLE(end)))):
             raise ArgumentError("the arrays of the ensemble have inconsistent shapes")
-        self.arrays = x0, p, u, t_eval, y, counts
+        self.arrays = x0, p, u, t_eval, y, end, counts
         self.rows = <const double **> calloc(self.model.n_parameters + 1, sizeof(double *))
         self.strides = <int64_t *> calloc(self.model.n_parameters + 1, sizeof(int64_t))
         if self.rows is NULL or self.strides is NULL:
@@ -89,6 +90,9 @@ cdef class EnsembleCore:
             self.job.t_eval, self.job.n_eval = <const double *> cnp.PyArray_DATA(t_eval), len(t_eval)
         self.job.y = <double *> cnp.PyArray_DATA(y)
         self.job.y_row, self.job.y_col, self.job.y_time = _way(y, 2), _way(y, 0), _way(y, 1)
+        if end is not None:
+            self.job.end = <double *> cnp.PyArray_DATA(end)
+            self.job.end_row, self.job.end_col = _way(end, 1), _way(end, 0)
         self.job.t = <double *> cnp.PyArray_DATA(results.t)
         self.job.status = <int32_t *> cnp.PyArray_DATA(results.status)
         self.job.n_rhs = <int64_t *> cnp.PyArray_DATA(results.nfev)
@@ -150,6 +154,8 @@ cdef class EnsembleCore:
         if job.u is not NULL:
             job.u += first * job.u_row
         job.y += first * job.y_row
+        if job.end is not NULL:
+            job.end += first * job.end_row
         job.t += first
         job.status += first
         job.n_rhs += first

@@ -18,7 +18,7 @@
 #define CG_NEEDED(fmu, pointer)                                                                                       \
     if ((pointer) == NULL) return (fmi2Status)cg_fmu_say(fmu, CG_FMU_ERROR, "an argument is NULL");
 
-enum { CG_EXCHANGE = 0, CG_SIMULATION = 1, CG_BEFORE = CG_FMU_INSTANTIATED | CG_FMU_INITIALIZING };
+enum { CG_EXCHANGE = 0, CG_SIMULATION = 1 };
 
 /* ---- versions and instances ---- */
 
@@ -133,7 +133,7 @@ fmi2Status fmi2GetString(fmi2Component c, const fmi2ValueReference vr[], size_t 
 
 fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference vr[], size_t nvr, const fmi2Real value[])
 {
-    CG_REQUIRE(c, CG_BEFORE | CG_FMU_RUNNING, "fmi2SetReal")
+    CG_REQUIRE(c, CG_FMU_STARTING | CG_FMU_RUNNING, "fmi2SetReal")
     return (fmi2Status)cg_fmu_set(fmu, vr, nvr, value);
 }
 
@@ -153,7 +153,7 @@ fmi2Status fmi2SetBoolean(fmi2Component c, const fmi2ValueReference vr[], size_t
 
 fmi2Status fmi2SetString(fmi2Component c, const fmi2ValueReference vr[], size_t nvr, const fmi2String value[])
 {
-    CG_REQUIRE(c, CG_BEFORE | CG_FMU_RUNNING, "fmi2SetString")
+    CG_REQUIRE(c, CG_FMU_STARTING | CG_FMU_RUNNING, "fmi2SetString")
     return (fmi2Status)cg_fmu_set_text(fmu, vr, nvr, value);
 }
 
@@ -248,11 +248,12 @@ fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo *eventInfo)
 {
     CG_REQUIRE_KIND(c, CG_EXCHANGE, CG_FMU_EVENT, "fmi2NewDiscreteStates")
     CG_NEEDED(fmu, eventInfo)
-    int changed, terminate;
-    const int status = cg_fmu_update(fmu, &changed, &terminate);
+    cg_fmu_update_t result;
+    const int status = cg_fmu_update(fmu, &result);
     memset(eventInfo, 0, sizeof *eventInfo);
-    eventInfo->terminateSimulation = terminate;
-    eventInfo->valuesOfContinuousStatesChanged = changed;
+    eventInfo->newDiscreteStatesNeeded = result.again;
+    eventInfo->terminateSimulation = result.terminate;
+    eventInfo->valuesOfContinuousStatesChanged = result.changed;
     return (fmi2Status)status;
 }
 

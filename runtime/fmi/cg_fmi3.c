@@ -27,7 +27,7 @@
                                       (unsigned long)(references), (unsigned long)(values));                          \
     }
 
-enum { CG_EXCHANGE = 0, CG_SIMULATION = 1, CG_BEFORE = CG_FMU_INSTANTIATED | CG_FMU_INITIALIZING };
+enum { CG_EXCHANGE = 0, CG_SIMULATION = 1 };
 
 /* ---- versions and instances ---- */
 
@@ -199,7 +199,7 @@ fmi3Status fmi3GetString(fmi3Instance instance, const fmi3ValueReference valueRe
 fmi3Status fmi3SetFloat64(fmi3Instance instance, const fmi3ValueReference valueReferences[], size_t nValueReferences,
                           const fmi3Float64 values[], size_t nValues)
 {
-    CG_REQUIRE(instance, CG_BEFORE | CG_FMU_RUNNING, "fmi3SetFloat64")
+    CG_REQUIRE(instance, CG_FMU_STARTING | CG_FMU_RUNNING, "fmi3SetFloat64")
     CG_SCALARS(fmu, nValueReferences, nValues)
     return (fmi3Status)cg_fmu_set(fmu, valueReferences, nValues, values);
 }
@@ -207,7 +207,7 @@ fmi3Status fmi3SetFloat64(fmi3Instance instance, const fmi3ValueReference valueR
 fmi3Status fmi3SetString(fmi3Instance instance, const fmi3ValueReference valueReferences[], size_t nValueReferences,
                          const fmi3String values[], size_t nValues)
 {
-    CG_REQUIRE(instance, CG_BEFORE | CG_FMU_RUNNING, "fmi3SetString")
+    CG_REQUIRE(instance, CG_FMU_STARTING | CG_FMU_RUNNING, "fmi3SetString")
     CG_SCALARS(fmu, nValueReferences, nValues)
     return (fmi3Status)cg_fmu_set_text(fmu, valueReferences, nValues, values);
 }
@@ -323,10 +323,11 @@ fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, fmi3Boolean *discrete
         *flags[i] = fmi3False;
     }
     CG_NEEDED(fmu, nextEventTime)
-    int changed, terminate;
-    const int status = cg_fmu_update(fmu, &changed, &terminate);
-    *terminateSimulation = terminate != 0;
-    *valuesOfContinuousStatesChanged = changed != 0;
+    cg_fmu_update_t result;
+    const int status = cg_fmu_update(fmu, &result);
+    *discreteStatesNeedUpdate = result.again != 0;
+    *terminateSimulation = result.terminate != 0;
+    *valuesOfContinuousStatesChanged = result.changed != 0;
     *nextEventTime = 0.0;
     return (fmi3Status)status;
 }
@@ -397,7 +398,7 @@ fmi3Status fmi3GetNumberOfContinuousStates(fmi3Instance instance, size_t *nConti
 {
     CG_REQUIRE_KIND(instance, CG_EXCHANGE, CG_FMU_ANY, "fmi3GetNumberOfContinuousStates")
     CG_NEEDED(fmu, nContinuousStates)
-    *nContinuousStates = (size_t)fmu->model->n_states;
+    *nContinuousStates = (size_t)fmu->model.n_states;
     return fmi3OK;
 }
 

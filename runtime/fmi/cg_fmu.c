@@ -63,9 +63,28 @@ int cg_fmu_failed(const cg_fmu_t *fmu, int status, const char *where)
 
 /* ---- creation ---- */
 
+/* The model of the run: that of the FMU, in Model Exchange with frozen relations. */
+static void cg_fmu_adopt(cg_fmu_t *fmu)
+{
+    cg_model_t *const model = &fmu->model;
+    *model = *cg_fmu_type.model;
+    model->n_work = cg_fmu_kernels.n_work > model->n_work ? cg_fmu_kernels.n_work : model->n_work;
+    fmu->n_kinks = model->n_guards - model->n_events;
+    fmu->n_known = 1 + model->n_states + model->n_parameters + model->n_inputs;
+    if (fmu->co_simulation) {
+        return;
+    }
+    cg_kernel_t *const own[CG_FMU_KERNELS] = {&model->rhs, &model->outputs_fn, &model->invariants_fn,
+                                              &model->guards_fn, &model->contacts_fn};
+    for (int k = 0; k < CG_FMU_KERNELS; k++) {
+        *own[k] = cg_fmu_kernels.frozen[k] != NULL ? cg_fmu_kernels.frozen[k] : *own[k];
+    }
+    model->n_parameters += fmu->n_kinks;
+}
+
 static void cg_fmu_count(cg_fmu_t *fmu)
 {
-    const cg_model_t *const model = fmu->model;
+    const cg_model_t *const model = cg_fmu_type.model;
     fmu->count[CG_FMU_TIME] = 1;
     fmu->count[CG_FMU_STATE] = model->n_states;
     fmu->count[CG_FMU_DERIVATIVE] = model->n_states;
@@ -82,7 +101,7 @@ static void cg_fmu_count(cg_fmu_t *fmu)
 /* The detector: in Co-Simulation that of any other run, which does not look for kinks. */
 static int cg_fmu_detect(cg_fmu_t *fmu)
 {
-    const cg_model_t *const model = fmu->model;
+    const cg_model_t *const model = &fmu->model;
     const int hybrid = model->n_events > 0 || model->n_contacts > 0;
     if (!hybrid && (fmu->co_simulation || model->n_guards == 0)) {
         return CG_OK;
@@ -96,20 +115,23 @@ static int cg_fmu_detect(cg_fmu_t *fmu)
 
 static int cg_fmu_arrays(cg_fmu_t *fmu)
 {
-    const size_t n = (size_t)fmu->model->n_states, indicators = (size_t)fmu->count[CG_FMU_INDICATOR];
-    size_t most = n * n;
-    const int32_t lengths[4] = {fmu->model->n_outputs, fmu->model->n_invariants, fmu->count[CG_FMU_INDICATOR],
-                                3 * fmu->model->n_consistency};
+    const cg_model_t *const model = cg_fmu_type.model;
+    const size_t indicators = (size_t)fmu->count[CG_FMU_INDICATOR], known = (size_t)fmu->n_known;
+    const int32_t lengths[4] = {model->n_outputs, model->n_invariants, model->n_guards + 5 * model->n_contacts,
+                                3 * model->n_consistency};
+    size_t most = known; /* no less than the number of states */
     for (int i = 0; i < 4; i++) {
         most = (size_t)lengths[i] > most ? (size_t)lengths[i] : most;
     }
-    fmu->offset = calloc(2 * indicators + most + n, sizeof(double));
+    fmu->offset = calloc(2 * (indicators + most) + known + (size_t)(model->n_parameters + fmu->n_kinks), sizeof(double));
     if (fmu->offset == NULL) {
         return 0;
     }
     fmu->scale = fmu->offset + indicators;
     fmu->value = fmu->scale + indicators;
-    fmu->direction = fmu->value + most;
+    fmu->weight = fmu->value + most;
+    fmu->direction = fmu->weight + most;
+    fmu->parameters = fmu->direction + known;
     return 1;
 }
 
@@ -124,8 +146,8 @@ cg_fmu_t *cg_fmu_new(const char *name, const char *token, int co_simulation, con
         return NULL;
     }
     *fmu = *how;
-    fmu->model = cg_fmu_type.model;
     fmu->co_simulation = co_simulation;
+    cg_fmu_adopt(fmu);
     cg_fmu_count(fmu);
     fmu->name = malloc(strlen(name) + 1);
     if (fmu->name != NULL) {
@@ -156,7 +178,7 @@ void cg_fmu_delete(cg_fmu_t *fmu)
 static int32_t cg_fmu_default_method(void)
 {
     int32_t index = 0;
-    while (strcmp(cg_method_table()[index].info.name, "dop853") != 0) {
+    while (strcmp(cg_fmu_method_info(index)->name, "dop853") != 0) {
         index++;
     }
     return index;
@@ -178,9 +200,9 @@ int cg_fmu_reset(cg_fmu_t *fmu)
     if (cg_fmu_method(fmu, cg_fmu_default_method()) != CG_FMU_OK) {
         return CG_FMU_ERROR;
     }
-    memcpy(fmu->run->x, cg_fmu_type.states, sizeof(double) * (size_t)fmu->model->n_states);
-    memcpy(fmu->run->p, cg_fmu_type.parameters, sizeof(double) * (size_t)fmu->model->n_parameters);
-    memcpy(fmu->run->u, cg_fmu_type.inputs, sizeof(double) * (size_t)fmu->model->n_inputs);
+    memcpy(fmu->run->x, cg_fmu_type.states, sizeof(double) * (size_t)fmu->model.n_states);
+    memcpy(fmu->run->p, cg_fmu_type.parameters, sizeof(double) * (size_t)fmu->count[CG_FMU_PARAMETER]);
+    memcpy(fmu->run->u, cg_fmu_type.inputs, sizeof(double) * (size_t)fmu->model.n_inputs);
     fmu->run->t = 0.0;
     return CG_FMU_OK;
 }
@@ -206,17 +228,16 @@ int cg_fmu_setup(cg_fmu_t *fmu, int tolerance_given, double tolerance, double st
     return CG_FMU_OK;
 }
 
-/* Refuses a start off the constraints. */
-static int cg_fmu_consistent(cg_fmu_t *fmu)
+int cg_fmu_consistent(cg_fmu_t *fmu)
 {
-    const cg_model_t *const model = fmu->model;
+    const cg_model_t *const model = &fmu->model;
     cg_run_t *const run = fmu->run;
     if (model->consistency == NULL) {
         return CG_FMU_OK;
     }
     int status = model->consistency(run->t, run->x, run->p, run->u, fmu->value, run->work);
     if (status != CG_OK) {
-        return cg_fmu_failed(fmu, status, "the start");
+        return cg_fmu_failed(fmu, status, "the constraints");
     }
     const double *row = fmu->value;
     for (int32_t i = 0; i < model->n_invariants; i++) {
@@ -229,7 +250,7 @@ static int cg_fmu_consistent(cg_fmu_t *fmu)
         if (row[0] != 0.0 && !(share <= CG_FMU_WARN)) {
             const int fatal = found->kind == CG_RESIDUAL && !(share <= CG_FMU_REFUSE);
             status = cg_fmu_say(fmu, fatal ? CG_FMU_ERROR : CG_FMU_WARNING,
-                                "the start is off a constraint: %s = %g, which should be 0", found->name, row[0]);
+                                "the state is off a constraint: %s = %g, which should be 0", found->name, row[0]);
             if (fatal) {
                 return status;
             }
@@ -248,7 +269,7 @@ static int cg_fmu_configure(cg_fmu_t *fmu)
     }
     if (!run->adaptive && solver[CG_FMU_STEP_SIZE] == 0.0) {
         return cg_fmu_say(fmu, CG_FMU_ERROR, "solver.step must be positive for the method %s",
-                          cg_method_table()[fmu->memory.method].info.name);
+                          cg_fmu_method_info(fmu->memory.method)->name);
     }
     run->rtol = solver[CG_FMU_RTOL] > CG_FMU_SMALLEST_RTOL ? solver[CG_FMU_RTOL] : CG_FMU_SMALLEST_RTOL;
     run->first_step = run->adaptive ? 0.0 : solver[CG_FMU_STEP_SIZE];
@@ -261,6 +282,7 @@ static int cg_fmu_configure(cg_fmu_t *fmu)
 int cg_fmu_start(cg_fmu_t *fmu, int next)
 {
     cg_run_t *const run = fmu->run;
+    const double *p;
     int status = cg_fmu_consistent(fmu);
     if (status == CG_FMU_OK) {
         status = cg_fmu_configure(fmu);
@@ -270,6 +292,9 @@ int cg_fmu_start(cg_fmu_t *fmu, int next)
     }
     run->first_step = fmu->co_simulation ? run->first_step : 1.0; /* not used in Model Exchange */
     status = cg_run_start(run, fmu->memory.start, run->x, fmu->memory.start);
+    if (status == CG_OK) {
+        status = cg_fmu_sides(fmu, &p);
+    }
     if (status == CG_OK && fmu->detector != NULL) {
         status = cg_fmu_begin_events(fmu);
     }
@@ -277,5 +302,6 @@ int cg_fmu_start(cg_fmu_t *fmu, int next)
         return cg_fmu_failed(fmu, status, "the start");
     }
     fmu->memory.phase = next;
+    fmu->memory.tuned = 0;
     return CG_FMU_OK;
 }

@@ -9,6 +9,10 @@
  * indicator that has just crossed zero is remembered; so that it does not seem to cross again through rounding, the
  * importer sees it shifted to the new side by CG_FMU_HYSTERESIS of the largest magnitude that it has had.
  *
+ * Relations (Abs, sign, Min, Max, Piecewise) follow the sides of their kinks in Model Exchange, not the state: the
+ * right-hand side is smooth between events, also beyond a zero that is not located yet. For this the run has a model of
+ * its own, with frozen kernels and with the sides as further parameters, so that it is saved with them.
+ *
  * Value references count the quantities in the order of enum cg_fmu_group.
  */
 #ifndef CG_FMU_H
@@ -19,7 +23,22 @@
 #define CG_FMU_HYSTERESIS 1e-12
 #define CG_FMU_MAX_STEPS 10000000 /* between two communication points */
 
-/* The part of an FMU that is emitted with the model. */
+/* The kernels from which an FMU takes its quantities. */
+enum cg_fmu_kernel { CG_FMU_RHS, CG_FMU_OUTPUTS, CG_FMU_INVARIANTS, CG_FMU_GUARDS, CG_FMU_CONTACTS, CG_FMU_KERNELS };
+
+/* What an FMU has beyond the kernels of its model. Their p has the sides of the kinks, -1, 0 or 1, after the parameters.
+ * The derivatives are by the time, the states, the parameters and the inputs, in this order: `along` takes a direction
+ * in all of these as v; `adjoint` takes a weight for each result as v and gives a derivative by each of these. */
+typedef struct cg_fmu_kernels {
+    cg_kernel_t frozen[CG_FMU_KERNELS]; /* NULL: that of the model, in which there is no kink */
+    cg_jvp_t along[CG_FMU_KERNELS];     /* NULL: the model does not have the kernel */
+    cg_jvp_t adjoint[CG_FMU_KERNELS];
+    int32_t n_work;
+} cg_fmu_kernels_t;
+
+extern const cg_fmu_kernels_t cg_fmu_kernels;
+
+/* The rest that is emitted with the model. */
 typedef struct cg_fmu_type {
     const cg_model_t *model;
     const char *token; /* the GUID of FMI 2.0, the instantiation token of FMI 3.0 */
@@ -42,6 +61,7 @@ enum cg_fmu_phase {
     CG_FMU_STEP = 16,
     CG_FMU_TERMINATED = 32,
     CG_FMU_FAILED = 64,
+    CG_FMU_STARTING = CG_FMU_INSTANTIATED | CG_FMU_INITIALIZING,
     CG_FMU_RUNNING = CG_FMU_EVENT | CG_FMU_CONTINUOUS | CG_FMU_STEP,
     CG_FMU_ANY = 127
 };
@@ -73,10 +93,10 @@ typedef struct cg_fmu_memory {
     double tolerance; /* 0: not given */
     int32_t chosen[CG_FMU_SOLVER_OPTIONS]; /* 1: set by the importer, so that `tolerance` does not replace it */
     int32_t phase;    /* enum cg_fmu_phase */
-    int32_t method;   /* index in cg_method_table */
+    int32_t method;   /* see cg_fmu_method_info */
     int32_t pending;  /* Co-Simulation: an event at run->t waits for Event Mode */
     int32_t terminal; /* a terminal event has ended the run */
-    int32_t reserved;
+    int32_t tuned;    /* parameters have changed since the last step or update */
 } cg_fmu_memory_t;
 
 struct cg_fmu;
@@ -85,7 +105,9 @@ struct cg_fmu_state; /* a saved state */
 typedef void (*cg_fmu_log_t)(const struct cg_fmu *fmu, int status, const char *category, const char *text);
 
 typedef struct cg_fmu {
-    const cg_model_t *model;
+    cg_model_t model; /* that of the run */
+    int32_t n_kinks;
+    int32_t n_known; /* quantities by which there are derivatives */
     cg_run_t *run;
     cg_detector_t *detector; /* NULL: nothing to detect */
     struct cg_fmu_state *states; /* the saved states that have not been freed */
@@ -98,7 +120,9 @@ typedef struct cg_fmu {
     double *offset;    /* [n_observed] hysteresis of the indicators */
     double *scale;     /* [n_observed] their largest magnitudes */
     double *value;     /* room for the results of any kernel, or for an indicator each */
-    double *direction; /* [n_states] */
+    double *weight;    /* as much room */
+    double *direction; /* [n_known] */
+    double *parameters; /* [n_parameters + n_kinks]: p for the kernels of Co-Simulation that depend on sides */
     char *name;
     cg_fmu_log_t log;
     union { /* the importer's logger */
@@ -124,6 +148,7 @@ int cg_fmu_failed(const cg_fmu_t *fmu, int status, const char *where);
 
 int cg_fmu_setup(cg_fmu_t *fmu, int tolerance_given, double tolerance, double start, int stop_given, double stop);
 int cg_fmu_start(cg_fmu_t *fmu, int next); /* the end of the initialization; `next`: the phase after it */
+int cg_fmu_consistent(cg_fmu_t *fmu); /* an error if the state is off a constraint */
 
 /* ---- cg_fmu_values.c ---- */
 
@@ -135,6 +160,8 @@ int cg_fmu_get_modes(cg_fmu_t *fmu, const uint32_t *references, size_t n, int32_
 int cg_fmu_get_text(cg_fmu_t *fmu, const uint32_t *references, size_t n, const char **values);
 int cg_fmu_set_text(cg_fmu_t *fmu, const uint32_t *references, size_t n, const char *const *values);
 int cg_fmu_method(cg_fmu_t *fmu, int32_t method); /* continues with another method */
+/* The methods: those of cg_method_table, then the model's own. NULL: there are not so many. */
+const cg_method_info_t *cg_fmu_method_info(int32_t method);
 
 int cg_fmu_derivatives(cg_fmu_t *fmu, double *out, size_t n);
 int cg_fmu_get_states(const cg_fmu_t *fmu, double *x, size_t n);
@@ -142,6 +169,9 @@ int cg_fmu_get_nominals(const cg_fmu_t *fmu, double *nominal, size_t n);
 int cg_fmu_set_states(cg_fmu_t *fmu, const double *x, size_t n);
 int cg_fmu_set_time(cg_fmu_t *fmu, double t);
 
+/* p with the sides of the kinks. In Model Exchange they change at events, otherwise they are those of the state now. */
+int cg_fmu_sides(cg_fmu_t *fmu, const double **p);
+int cg_fmu_look(cg_fmu_t *fmu, double *sides); /* the sides on which the state is */
 /* Where the value of the time, a state, a parameter or an input is; NULL for any other quantity. */
 double *cg_fmu_place(cg_fmu_t *fmu, uint32_t reference);
 /* CG_FMU_OK, or an error if one of two arrays of n entries is NULL. */
@@ -149,7 +179,7 @@ int cg_fmu_missing(const cg_fmu_t *fmu, const void *references, const void *valu
 
 /* ---- cg_fmu_derivative.c ---- */
 
-/* Unknowns are real quantities, knowns the time, states, parameters and inputs.
+/* Unknowns are real quantities, knowns the time, states, parameters and inputs. Relations are frozen.
  * cg_fmu_along: out[n_unknowns] = d unknowns / d knowns . seed[n_knowns]
  * cg_fmu_adjoint: out[n_knowns] = the transpose of d unknowns / d knowns, times seed[n_unknowns] */
 int cg_fmu_along(cg_fmu_t *fmu, const uint32_t *unknowns, size_t n_unknowns, const uint32_t *knowns, size_t n_knowns,
@@ -161,10 +191,19 @@ int cg_fmu_adjoint(cg_fmu_t *fmu, const uint32_t *unknowns, size_t n_unknowns, c
 
 int cg_fmu_indicators(cg_fmu_t *fmu, double *out, size_t n);
 int cg_fmu_begin_events(cg_fmu_t *fmu); /* modes and sides at the start */
+/* Continues with other parameters: modes and sides are determined again. */
+int cg_fmu_tune(cg_fmu_t *fmu);
 /* Whether an indicator has crossed zero since the last event. */
 int cg_fmu_crossed(cg_fmu_t *fmu, int *crossed);
+/* What the importer learns from an update of the discrete states. */
+typedef struct cg_fmu_update {
+    int again;     /* another update is needed */
+    int terminate;
+    int changed;   /* the states have jumped */
+} cg_fmu_update_t;
+
 /* Handles the events at the present time. */
-int cg_fmu_update(cg_fmu_t *fmu, int *changed, int *terminate);
+int cg_fmu_update(cg_fmu_t *fmu, cg_fmu_update_t *result);
 
 /* The result of a step of Co-Simulation. */
 typedef struct cg_fmu_step {

@@ -15,7 +15,11 @@
 static int cg_fmu_shifted(cg_fmu_t *fmu)
 {
     const cg_run_t *const run = fmu->run;
-    const int status = cg_detector_evaluate(fmu->run, run->t, run->x, -1, fmu->value);
+    const double *p;
+    int status = cg_fmu_sides(fmu, &p);
+    if (status == CG_OK) {
+        status = cg_detector_evaluate(fmu->run, run->t, run->x, -1, fmu->value);
+    }
     for (int32_t i = 0; i < fmu->count[CG_FMU_INDICATOR] && status == CG_OK; i++) {
         const double size = fabs(fmu->value[i]);
         fmu->scale[i] = size > fmu->scale[i] ? size : fmu->scale[i];
@@ -58,10 +62,40 @@ static int cg_fmu_shift(cg_fmu_t *fmu)
     return status;
 }
 
+/* Lets the equations follow the sides that the kinks have now. Returns whether any has changed. */
+static int cg_fmu_thaw(cg_fmu_t *fmu)
+{
+    const size_t bytes = sizeof(double) * (size_t)fmu->n_kinks;
+    double *const sides = fmu->run->p + fmu->count[CG_FMU_PARAMETER];
+    const double *const now = fmu->detector->sign + fmu->model.n_events;
+    const int changed = bytes > 0 && memcmp(sides, now, bytes) != 0;
+    if (changed) {
+        memcpy(sides, now, bytes);
+        fmu->run->have_f = 0;
+    }
+    return changed;
+}
+
 int cg_fmu_begin_events(cg_fmu_t *fmu)
 {
-    const int status = cg_detector_begin(fmu->run);
-    return status == CG_OK && !fmu->co_simulation ? cg_fmu_shift(fmu) : status;
+    int status = cg_detector_begin(fmu->run);
+    if (status == CG_OK && !fmu->co_simulation) {
+        cg_fmu_thaw(fmu);
+        status = cg_fmu_shift(fmu);
+    }
+    return status;
+}
+
+int cg_fmu_tune(cg_fmu_t *fmu)
+{
+    int status = CG_OK;
+    fmu->memory.tuned = 0;
+    cg_run_moved(fmu->run);
+    if (!fmu->co_simulation && fmu->detector != NULL) {
+        status = cg_fmu_look(fmu, fmu->run->p + fmu->count[CG_FMU_PARAMETER]);
+        status = status == CG_OK ? cg_fmu_begin_events(fmu) : status;
+    }
+    return status;
 }
 
 /* Marks the indicators that have crossed zero as `fired`, if the direction counts. Returns whether any has crossed. */
@@ -75,7 +109,7 @@ static int cg_fmu_fire(cg_fmu_t *fmu)
         if (detector->active[i] == 0.0 || value * side > 0.0) {
             continue;
         }
-        if (side == 0.0) { /* it was zero at the start, and has left it now */
+        if (side == 0.0) { /* it was zero at the start, and may have left it now */
             detector->sign[i] = value > 0.0 ? 1.0 : value < 0.0 ? -1.0 : 0.0;
             continue;
         }
@@ -97,7 +131,9 @@ int cg_fmu_crossed(cg_fmu_t *fmu, int *crossed)
     const int status = cg_fmu_shifted(fmu);
     for (int32_t i = 0; i < detector->n_observed && status == CG_OK; i++) {
         const double side = cg_fmu_side(detector, i);
-        *crossed = *crossed || (detector->active[i] != 0.0 && side != 0.0 && fmu->value[i] * side <= 0.0);
+        const int kink = i >= fmu->model.n_events && i < detector->n_guards;
+        const int leaves = kink && side == 0.0 && fmu->value[i] != 0.0; /* it was zero at the start */
+        *crossed = *crossed || leaves || (detector->active[i] != 0.0 && side != 0.0 && fmu->value[i] * side <= 0.0);
     }
     return status == CG_OK ? CG_FMU_OK : cg_fmu_failed(fmu, status, "the event indicators");
 }
@@ -121,8 +157,8 @@ static int cg_fmu_handle(cg_fmu_t *fmu)
         for (int32_t i = 0; i < detector->n_observed; i++) {
             if (detector->fired[i] != 0.0) {
                 const char *const name = i < detector->n_guards
-                    ? fmu->model->guards[i].name
-                    : fmu->model->contacts[(i - detector->first_contact) / CG_CONTACT_OBSERVED].name;
+                    ? fmu->model.guards[i].name
+                    : fmu->model.contacts[(i - detector->first_contact) / CG_CONTACT_OBSERVED].name;
                 cg_fmu_say(fmu, CG_FMU_OK, "%s at t = %.17g", name, fmu->run->t);
             }
         }
@@ -130,31 +166,38 @@ static int cg_fmu_handle(cg_fmu_t *fmu)
     return status;
 }
 
-int cg_fmu_update(cg_fmu_t *fmu, int *changed, int *terminate)
+int cg_fmu_update(cg_fmu_t *fmu, cg_fmu_update_t *result)
 {
     cg_run_t *const run = fmu->run;
     int status = CG_OK, handled = 0;
-    *changed = 0;
-    *terminate = fmu->memory.terminal;
-    if (fmu->detector == NULL || fmu->memory.terminal) {
+    *result = (cg_fmu_update_t){0, fmu->memory.terminal, 0};
+    if (fmu->memory.terminal) {
         return CG_FMU_OK;
     }
     memcpy(fmu->direction, run->x, sizeof(double) * (size_t)run->n);
     if (fmu->co_simulation) {
         handled = fmu->memory.pending;
-    } else {
+    } else if (fmu->detector != NULL) {
         status = cg_fmu_shifted(fmu);
         handled = status == CG_OK && cg_fmu_fire(fmu);
     }
     if (handled) {
         status = cg_fmu_handle(fmu);
         fmu->memory.pending = 0;
-        fmu->memory.terminal = *terminate = status == CG_TERMINAL_EVENT;
-        *changed = memcmp(fmu->direction, run->x, sizeof(double) * (size_t)run->n) != 0;
-        if (status >= 0 && !fmu->co_simulation) {
-            run->status = CG_OK;
-            status = cg_fmu_shift(fmu);
+        fmu->memory.terminal = result->terminate = status == CG_TERMINAL_EVENT;
+        result->changed = memcmp(fmu->direction, run->x, sizeof(double) * (size_t)run->n) != 0;
+    }
+    if (status >= 0 && fmu->memory.tuned && !fmu->co_simulation) {
+        if (cg_fmu_consistent(fmu) != CG_FMU_OK) {
+            return CG_FMU_ERROR;
         }
+        status = cg_fmu_tune(fmu);
+        result->changed = memcmp(fmu->direction, run->x, sizeof(double) * (size_t)run->n) != 0;
+    }
+    if (status >= 0 && !fmu->co_simulation && fmu->detector != NULL) {
+        run->status = CG_OK;
+        result->again = cg_fmu_thaw(fmu); /* contacts may not fit the equations of the new sides */
+        status = handled || result->again ? cg_fmu_shift(fmu) : status;
     }
     return status >= 0 ? CG_FMU_OK : cg_fmu_ended(fmu, status, "an event");
 }
@@ -193,7 +236,11 @@ int cg_fmu_advance(cg_fmu_t *fmu, double t, double h, cg_fmu_step_t *result)
     if (fmu->memory.terminal) {
         return CG_FMU_OK;
     }
-    int status = cg_run_extend(run, t + h);
+    if (fmu->memory.tuned && cg_fmu_consistent(fmu) != CG_FMU_OK) {
+        return CG_FMU_ERROR;
+    }
+    int status = fmu->memory.tuned ? cg_fmu_tune(fmu) : CG_OK;
+    status = status == CG_OK ? cg_run_extend(run, t + h) : status;
     if (detector != NULL) {
         /* A log without room makes the run pause before an event is handled. */
         detector->log = fmu->event_mode && fmu->early_return ? &row : NULL;

@@ -35,12 +35,12 @@ static uint64_t cg_fmu_kind(const cg_fmu_t *fmu)
 {
     const int32_t numbers[4] = {CG_RUN_LAYOUT, (int32_t)sizeof(cg_run_t), fmu->co_simulation, fmu->event_mode};
     const uint64_t hash = cg_fmu_hash(14695981039346656037u, numbers, sizeof numbers);
-    return cg_fmu_hash(hash, fmu->model->digest, strlen(fmu->model->digest));
+    return cg_fmu_hash(hash, fmu->model.digest, strlen(fmu->model.digest));
 }
 
 static size_t cg_fmu_size(const cg_fmu_t *fmu, int32_t method)
 {
-    const size_t run = cg_run_size(fmu->model, cg_method_table()[method].info.name);
+    const size_t run = cg_run_size(&fmu->model, cg_fmu_method_info(method)->name);
     const cg_detector_t *const detector = fmu->detector;
     const size_t rows = detector == NULL ? 0 : 4 * sizeof(double) * (size_t)detector->n_observed;
     return sizeof(cg_fmu_memory_t) + run + (detector == NULL ? 0 : cg_detector_saved_size(detector)) + rows;
@@ -158,15 +158,11 @@ int cg_fmu_serialize(cg_fmu_t *fmu, const cg_fmu_state_t *state, void *bytes, si
 cg_fmu_state_t *cg_fmu_deserialize(cg_fmu_t *fmu, const void *bytes, size_t size)
 {
     cg_fmu_memory_t memory;
-    int32_t methods = 0;
     if (bytes == NULL || size < sizeof memory) {
         return NULL;
     }
     memcpy(&memory, bytes, sizeof memory);
-    while (cg_method_table()[methods].info.name != NULL) {
-        methods++;
-    }
-    if (memory.kind != cg_fmu_kind(fmu) || memory.method < 0 || memory.method >= methods
+    if (memory.kind != cg_fmu_kind(fmu) || memory.method < 0 || cg_fmu_method_info(memory.method) == NULL
         || size != cg_fmu_size(fmu, memory.method) || memory.check != cg_fmu_check(bytes, size)) {
         return NULL;
     }

@@ -29,10 +29,38 @@ int cg_fmu_missing(const cg_fmu_t *fmu, const void *references, const void *valu
 
 /* ---- reading ---- */
 
+int cg_fmu_look(cg_fmu_t *fmu, double *sides)
+{
+    const cg_model_t *const model = cg_fmu_type.model;
+    cg_run_t *const run = fmu->run;
+    if (fmu->n_kinks == 0) {
+        return CG_OK;
+    }
+    const int status = model->guards_fn(run->t, run->x, run->p, run->u, fmu->value, run->work);
+    for (int32_t i = 0; i < fmu->n_kinks && status == CG_OK; i++) {
+        const double value = fmu->value[model->n_events + i];
+        sides[i] = value > 0.0 ? 1.0 : value < 0.0 ? -1.0 : 0.0;
+    }
+    return status;
+}
+
+int cg_fmu_sides(cg_fmu_t *fmu, const double **p)
+{
+    const int32_t n = fmu->count[CG_FMU_PARAMETER];
+    double *const own = fmu->co_simulation ? fmu->parameters : fmu->run->p;
+    *p = own;
+    if (fmu->co_simulation) {
+        memcpy(own, fmu->run->p, sizeof(double) * (size_t)n);
+    } else if (!(fmu->memory.phase & CG_FMU_STARTING)) {
+        return CG_OK;
+    }
+    return cg_fmu_look(fmu, own + n);
+}
+
 /* The guards of the model, and the quantities of its contacts, without the hysteresis of Model Exchange. */
 static int cg_fmu_observed(cg_fmu_t *fmu)
 {
-    const cg_model_t *const model = fmu->model;
+    const cg_model_t *const model = &fmu->model;
     cg_run_t *const run = fmu->run;
     int status = CG_OK;
     if (model->n_contacts > 0) {
@@ -47,15 +75,20 @@ static int cg_fmu_observed(cg_fmu_t *fmu)
 /* Computes all quantities of a group into fmu->value. */
 static int cg_fmu_evaluate(cg_fmu_t *fmu, int group)
 {
-    const cg_model_t *const model = fmu->model;
+    const cg_model_t *const model = &fmu->model;
     cg_run_t *const run = fmu->run;
-    cg_kernel_t kernel;
+    const double *p;
+    cg_kernel_t kernel = NULL;
     switch (group) {
     case CG_FMU_DERIVATIVE: kernel = model->rhs; break;
     case CG_FMU_OUTPUT: kernel = model->outputs_fn; break;
     case CG_FMU_INVARIANT: kernel = model->invariants_fn; break;
-    case CG_FMU_INDICATOR: return cg_fmu_observed(fmu);
+    case CG_FMU_INDICATOR: break;
     default: return CG_OK;
+    }
+    const int status = cg_fmu_sides(fmu, &p);
+    if (status != CG_OK || group == CG_FMU_INDICATOR) {
+        return status == CG_OK ? cg_fmu_observed(fmu) : status;
     }
     return kernel == NULL ? CG_UNSUPPORTED : kernel(run->t, run->x, run->p, run->u, fmu->value, run->work);
 }
@@ -102,7 +135,7 @@ int cg_fmu_get_modes(cg_fmu_t *fmu, const uint32_t *references, size_t n, int32_
         if (cg_fmu_group(fmu, references[i], &index) != CG_FMU_MODE) {
             return cg_fmu_unknown(fmu, references[i], "an integer variable");
         }
-        values[i] = (int32_t)fmu->run->u[fmu->model->n_inputs + index];
+        values[i] = (int32_t)fmu->run->u[fmu->model.n_inputs + index];
     }
     return status;
 }
@@ -115,7 +148,7 @@ int cg_fmu_get_text(cg_fmu_t *fmu, const uint32_t *references, size_t n, const c
         if (cg_fmu_group(fmu, references[i], &index) != CG_FMU_METHOD) {
             return cg_fmu_unknown(fmu, references[i], "a string variable");
         }
-        values[i] = cg_method_table()[fmu->memory.method].info.name;
+        values[i] = cg_fmu_method_info(fmu->memory.method)->name;
     }
     return status;
 }
@@ -151,19 +184,25 @@ static int cg_fmu_settable(const cg_fmu_t *fmu, uint32_t reference, double value
     const int group = cg_fmu_group(fmu, reference, &index);
     const char *name = "time";
     switch (group) {
-    case CG_FMU_STATE: name = fmu->model->states[index].name; flags = fmu->model->states[index].flags; break;
+    case CG_FMU_STATE: name = fmu->model.states[index].name; flags = fmu->model.states[index].flags; break;
     case CG_FMU_PARAMETER:
-        name = fmu->model->parameters[index].name;
-        flags = fmu->model->parameters[index].flags;
+        name = fmu->model.parameters[index].name;
+        flags = fmu->model.parameters[index].flags;
         break;
-    case CG_FMU_INPUT: name = fmu->model->inputs[index].name; flags = fmu->model->inputs[index].flags; break;
+    case CG_FMU_INPUT: name = fmu->model.inputs[index].name; flags = fmu->model.inputs[index].flags; break;
     case CG_FMU_SOLVER:
         name = options[index];
         flags = index == CG_FMU_STEP_SIZE ? CG_NOT_NEGATIVE : CG_NOT_NEGATIVE | CG_NOT_ZERO;
         break;
     default: return cg_fmu_unknown(fmu, reference, "a real variable that can be set");
     }
-    if (group != CG_FMU_INPUT && !(fmu->memory.phase & (CG_FMU_INSTANTIATED | CG_FMU_INITIALIZING))) {
+    if (group == CG_FMU_PARAMETER && fmu->model.initial == NULL) {
+        const int tuning = fmu->co_simulation && !fmu->event_mode ? CG_FMU_STEP : CG_FMU_EVENT;
+        if (!(fmu->memory.phase & (CG_FMU_STARTING | tuning))) {
+            return cg_fmu_say(fmu, CG_FMU_ERROR, "%s can be set only %s", name, tuning == CG_FMU_STEP
+                              ? "before a step" : "before the start and in Event Mode");
+        }
+    } else if (group != CG_FMU_INPUT && !(fmu->memory.phase & CG_FMU_STARTING)) {
         return cg_fmu_say(fmu, CG_FMU_ERROR, "%s can be set only before the end of the initialization", name);
     }
     if (!cg_fmu_holds(flags, value)) {
@@ -185,6 +224,7 @@ int cg_fmu_set(cg_fmu_t *fmu, const uint32_t *references, size_t n, const double
         const int group = cg_fmu_group(fmu, references[i], &index);
         double *const place = group == CG_FMU_SOLVER ? fmu->memory.solver + index : cg_fmu_place(fmu, references[i]);
         changed = changed || (group == CG_FMU_INPUT && *place != values[i]);
+        fmu->memory.tuned = fmu->memory.tuned || (group == CG_FMU_PARAMETER && *place != values[i]);
         *place = values[i];
         if (group == CG_FMU_SOLVER) {
             fmu->memory.chosen[index] = 1;
@@ -199,19 +239,40 @@ int cg_fmu_set(cg_fmu_t *fmu, const uint32_t *references, size_t n, const double
     return status;
 }
 
+const cg_method_info_t *cg_fmu_method_info(int32_t method)
+{
+    const cg_method_t *const table = cg_method_table(), *own = cg_fmu_type.model->methods;
+    int32_t n = 0;
+    for (; table[n].info.name != NULL; n++) {
+        if (n == method) {
+            return &table[n].info;
+        }
+    }
+    for (; own != NULL && own->info.name != NULL; own++) {
+        int32_t same = 0;
+        while (table[same].info.name != NULL && strcmp(table[same].info.name, own->info.name) != 0) {
+            same++;
+        }
+        if (table[same].info.name == NULL && n++ == method) {
+            return &own->info;
+        }
+    }
+    return NULL;
+}
+
 int cg_fmu_method(cg_fmu_t *fmu, int32_t method)
 {
-    const char *const name = cg_method_table()[method].info.name;
-    const size_t size = cg_run_size(fmu->model, name);
+    const char *const name = cg_fmu_method_info(method)->name;
+    const size_t size = cg_run_size(&fmu->model, name);
     cg_run_t *const run = cg_run_new(size), *const old = fmu->run;
-    if (run == NULL || cg_run_init(run, size, fmu->model, name, 0) != CG_OK) {
+    if (run == NULL || cg_run_init(run, size, &fmu->model, name, 0) != CG_OK) {
         cg_run_delete(run);
         return cg_fmu_say(fmu, CG_FMU_ERROR, "there is no memory for the method %s, or it does not fit the model", name);
     }
     if (old != NULL) {
         run->t = old->t;
         memcpy(run->x, old->x, sizeof(double) * (size_t)run->n);
-        memcpy(run->p, old->p, sizeof(double) * (size_t)fmu->model->n_parameters);
+        memcpy(run->p, old->p, sizeof(double) * (size_t)fmu->model.n_parameters);
         memcpy(run->u, old->u, sizeof(double) * (size_t)run->n_u);
         cg_run_delete(old);
     }
@@ -225,18 +286,18 @@ int cg_fmu_set_text(cg_fmu_t *fmu, const uint32_t *references, size_t n, const c
 {
     int status = cg_fmu_missing(fmu, references, values, n);
     for (size_t i = 0; i < n && status == CG_FMU_OK; i++) {
-        const cg_method_t *const table = cg_method_table();
+        const cg_method_info_t *known;
         int32_t index, method = 0;
         if (cg_fmu_group(fmu, references[i], &index) != CG_FMU_METHOD) {
             return cg_fmu_unknown(fmu, references[i], "a string variable that can be set");
         }
-        if (!(fmu->memory.phase & (CG_FMU_INSTANTIATED | CG_FMU_INITIALIZING))) {
+        if (!(fmu->memory.phase & CG_FMU_STARTING)) {
             return cg_fmu_say(fmu, CG_FMU_ERROR, "solver.method can be set only before the end of the initialization");
         }
-        while (table[method].info.name != NULL && (values[i] == NULL || strcmp(table[method].info.name, values[i]) != 0)) {
+        while ((known = cg_fmu_method_info(method)) != NULL && (values[i] == NULL || strcmp(known->name, values[i]) != 0)) {
             method++;
         }
-        if (table[method].info.name == NULL) {
+        if (known == NULL) {
             return cg_fmu_say(fmu, CG_FMU_ERROR, "solver.method = %.40s is not a method; dop853 is one",
                               values[i] == NULL ? "(nothing)" : values[i]);
         }
@@ -249,8 +310,8 @@ int cg_fmu_set_text(cg_fmu_t *fmu, const uint32_t *references, size_t n, const c
 
 static int cg_fmu_length(const cg_fmu_t *fmu, const void *array, size_t n)
 {
-    return n != (size_t)fmu->model->n_states || array == NULL
-        ? cg_fmu_say(fmu, CG_FMU_ERROR, "an array of %d states is needed", (int)fmu->model->n_states)
+    return n != (size_t)fmu->model.n_states || array == NULL
+        ? cg_fmu_say(fmu, CG_FMU_ERROR, "an array of %d states is needed", (int)fmu->model.n_states)
         : CG_FMU_OK;
 }
 
@@ -259,7 +320,11 @@ int cg_fmu_derivatives(cg_fmu_t *fmu, double *out, size_t n)
     if (cg_fmu_length(fmu, out, n) != CG_FMU_OK) {
         return CG_FMU_ERROR;
     }
-    const int status = cg_run_probe(fmu->run, fmu->run->t, fmu->run->x, out);
+    const double *p;
+    int status = cg_fmu_sides(fmu, &p);
+    if (status == CG_OK) {
+        status = cg_run_probe(fmu->run, fmu->run->t, fmu->run->x, out);
+    }
     return status == CG_OK ? CG_FMU_OK : cg_fmu_failed(fmu, status, "the derivatives");
 }
 
@@ -290,7 +355,7 @@ int cg_fmu_set_states(cg_fmu_t *fmu, const double *x, size_t n)
     }
     for (size_t i = 0; i < n; i++) {
         if (!(fabs(x[i]) < HUGE_VAL)) {
-            return cg_fmu_say(fmu, CG_FMU_DISCARD, "%s = %g is not finite", fmu->model->states[i].name, x[i]);
+            return cg_fmu_say(fmu, CG_FMU_DISCARD, "%s = %g is not finite", fmu->model.states[i].name, x[i]);
         }
     }
     memcpy(fmu->run->x, x, n * sizeof(double));

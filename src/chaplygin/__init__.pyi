@@ -54,6 +54,19 @@ from chaplygin.runtime.loading import load_model as load_model
 from chaplygin.runtime.model import Model as Model
 from chaplygin.runtime.solution import Solution as Solution
 from chaplygin.runtime.stepper import Stepper as Stepper
+from chaplygin.runtime.studies.collect import (
+    events as events,
+    final as final,
+    first_passage as first_passage,
+    histogram as histogram,
+    moments as moments,
+    probability as probability,
+    quantiles as quantiles,
+    series as series,
+    table as table,
+)
+from chaplygin.runtime.studies.run import open_study as open_study
+from chaplygin.runtime.studies.study import Study as Study
 from chaplygin.systems import Example as Example, example as example, examples as examples
 
 __version__: str

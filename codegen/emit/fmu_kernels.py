@@ -1,0 +1,32 @@
+"""`<name>_fmu_kernels.c`: the kernels that only an FMU has, and the table of them in runtime/fmi/cg_fmu.h."""
+
+from __future__ import annotations
+
+from ..lower.program import Program
+from .c_core import kernel_text
+from .expressions import C
+from .graph_file import KERNELS
+from .render import render
+from .statements import body, solver
+
+_KINDS = ("frozen", "along", "adjoint")
+
+
+def fmu_kernel_file(program: Program) -> str:
+    """The text for a program with the kernels of `with_fmu_kernels`."""
+    names = [f"{kind}_{name}" for kind in _KINDS for name in KERNELS]
+    made = [name for name in names if name in program.kernels]
+    bodies = {name: body(program.graph, program.schedule(name)) for name in made}
+    functions = [kernel_text(program, name, text, static=True) for name, text in bodies.items()]
+    rows = [
+        ", ".join(f"{program.name}_{kind}_{n}" if f"{kind}_{n}" in bodies else "NULL" for n in KERNELS)
+        for kind in _KINDS
+    ]
+    values = {
+        "name": program.name,
+        "solver": solver(C) if any(program.kernels[name].solves for name in made) else "",
+        "kernels": "\n".join(functions),
+        "n_work": str(max((text.work for text in bodies.values()), default=0)),
+        **dict(zip(_KINDS, rows, strict=True)),
+    }
+    return render("fmu_kernels.c.in", values)

@@ -1,0 +1,90 @@
+"""Derivatives of a whole kernel, by forward and reverse sweeps that go through the systems that a loop solves.
+
+From a solution of M a = b follow da, by M da = db - dM a, and in reverse, from the adjoint a' of a, the adjoints
+b' = M^-1 a' and M' = -b' a^T: one more solution each, with the same factors.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..graph.differentiate import forward, reverse
+from ..graph.graph import Graph, Node
+from .program import Kernel, Solve
+
+
+def along(g: Graph, kernel: Kernel, variables: Sequence[Node], name: str) -> Kernel:
+    """The kernel `name`: the derivatives of all outputs of a kernel along v, which has a number for each variable."""
+    direction = {x: g.symbol(f"cg_v_{i}") for i, x in enumerate(variables)}
+    solves = list(kernel.solves)
+    for i, (solve, matrix) in enumerate(zip(kernel.solves, _matrices(kernel), strict=True)):
+        moved = forward(g, [*solve.rhs, *matrix], direction)
+        right = moved[: len(solve.rhs)]
+        for (j, k), slope in zip(_places(len(right)), moved[len(right) :], strict=True):
+            right[j] = g.sub(right[j], g.mul(slope, solve.results[k]))
+            if j != k:
+                right[k] = g.sub(right[k], g.mul(slope, solve.results[j]))
+        results = tuple(g.symbol(f"cg_along_{i}_{j}") for j in range(len(right)))
+        solves.append(Solve((), tuple(right), results, solve.factors))
+        direction |= zip(solve.results, results, strict=True)
+    outputs = tuple(forward(g, kernel.outputs, direction))
+    return _made(kernel, name, outputs, solves, len(variables))
+
+
+def adjoint(g: Graph, kernel: Kernel, variables: Sequence[Node], name: str) -> Kernel:
+    """The kernel `name`: for each variable the derivatives of all outputs of a kernel, weighted by v and added up."""
+    solved = [x for solve in kernel.solves for x in solve.results]
+    total: defaultdict[Node, Node] = defaultdict(lambda: g.zero)
+
+    def sweep(weighted: Sequence[tuple[Node, Node]]) -> None:
+        weights: dict[Node, Node] = {}
+        for root, weight in weighted:
+            weights[root] = g.add(weights.get(root, g.zero), weight)
+        wanted = [*variables, *solved]
+        for x, found in zip(wanted, reverse(g, weights, wanted), strict=True):
+            total[x] = g.add(total[x], found)
+
+    sweep([(root, g.symbol(f"cg_v_{i}")) for i, root in enumerate(kernel.outputs)])
+    solves = list(kernel.solves)
+    steps = list(enumerate(zip(kernel.solves, _matrices(kernel), strict=True)))
+    for i, (solve, matrix) in reversed(steps):
+        n = len(solve.rhs)
+        results = tuple(g.symbol(f"cg_adjoint_{i}_{j}") for j in range(n))
+        solves.append(Solve((), tuple(total[x] for x in solve.results), results, solve.factors))
+        weighted = list(zip(solve.rhs, results, strict=True))
+        for (j, k), entry in zip(_places(n), matrix, strict=True):
+            slope = g.mul(results[j], solve.results[k])
+            if j != k:
+                slope = g.add(slope, g.mul(results[k], solve.results[j]))
+            weighted.append((entry, g.neg(slope)))
+        sweep(weighted)
+    return _made(kernel, name, tuple(total[x] for x in variables), solves, len(kernel.outputs))
+
+
+def _made(
+    kernel: Kernel, name: str, outputs: tuple[Node, ...], solves: list[Solve], directions: int
+) -> Kernel:
+    return replace(
+        kernel,
+        name=name,
+        outputs=outputs,
+        comments=("",) * len(outputs),
+        solves=tuple(solves),
+        labels={},
+        takes="direction",
+        directions=directions,
+        beforehand=(),
+    )
+
+
+def _matrices(kernel: Kernel) -> list[tuple[Node, ...]]:
+    """The matrix of each solve: the upper triangle by rows."""
+    known: dict[str, tuple[Node, ...]] = {}
+    return [known.setdefault(solve.factors, solve.matrix) for solve in kernel.solves]
+
+
+def _places(n: int) -> list[tuple[int, int]]:
+    """The rows and columns of an upper triangle."""
+    return [(j, k) for j in range(n) for k in range(j, n)]

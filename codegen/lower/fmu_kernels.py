@@ -1,0 +1,40 @@
+"""The kernels that an FMU has beyond those of its model: frozen ones, and directional and adjoint derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from chaplygin.runtime.base_model import Variable
+
+from .derivatives import adjoint, along
+from .frozen import frozen
+from .optimise.arrange import arranged
+from .program import Program
+
+
+def with_fmu_kernels(program: Program, names: Iterable[str]) -> Program:
+    """The program with `along_<name>` and `adjoint_<name>` for each kernel, and `frozen_<name>` if it has kinks.
+
+    The derivatives are by the time, the states, the parameters and the inputs, in this order. Those of a frozen kernel
+    are frozen too. The sides of the kinks follow the parameters in p.
+    """
+    g, kernels = program.graph, dict(program.kernels)
+    every = (*program.states, *program.parameters, *program.inputs)
+    variables = [g.symbol(program.independent), *(g.symbol(v.name) for v in every)]
+    kinks = program.guards[len(program.events) :]
+    sides = tuple(Variable(f"cg_side_{i}", "parameter", "", kink.description) for i, kink in enumerate(kinks))
+    if kinks:
+        guards = program.unarranged["guards"].outputs[len(program.events) :]
+        symbols = dict(zip(guards, (g.symbol(s.name) for s in sides), strict=True))
+    for name in names:
+        if name not in kernels:
+            continue
+        source = replace(kernels[name], labels={})
+        if kinks:
+            made = frozen(g, program.unarranged[name], symbols)
+            if made is not program.unarranged[name]:
+                source = kernels[made.name] = arranged(g, made)
+        kernels[f"along_{name}"] = along(g, source, variables, f"along_{name}")
+        kernels[f"adjoint_{name}"] = adjoint(g, source, variables, f"adjoint_{name}")
+    return replace(program, parameters=(*program.parameters, *sides), kernels=kernels)

@@ -1,0 +1,354 @@
+"""What a study keeps of its trajectories: the entries of `collect` in `ensemble`.
+
+An entry makes a part of each chunk of trajectories (`part`), adds parts in the order of the trajectories (`add`), and
+turns their sum into the result (`result`). Only trajectories that reached the end or a terminal event count; after a
+terminal event a trajectory has no values.
+
+A quantity is anything that ``ens[name]`` gives, by name or as a symbol, or a SymPy expression of such names.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from .. import arguments
+from ..arguments import Array
+from ..companion import Expression
+from ..ensemble_result import EventTimes
+from ..errors import ArgumentError
+from ..model import Model
+from .results import Histogram, MomentsResult, Probability, Quantiles
+from .sketches import BLOCK, Counts, Moments
+
+if TYPE_CHECKING:
+    from .chunk import Chunk
+
+BITS = 10
+"""Leading bits of the mantissa that tell the cells of quantiles apart: a relative error below 2^-10."""
+
+_ENDS = ("t", "status", "nfev", "n_steps")
+"""Columns of a table beside quantities."""
+
+Own = TypeVar("Own", bound="Collector")
+
+
+@dataclass(frozen=True, eq=False)
+class Collector(ABC):
+    """An entry of `collect`; `what`: quantities by name; `at`: times (T,), None for the end."""
+
+    what: tuple[Any, ...]
+    at: Any = None
+
+    def bound(self: Own, entry: str, model: Any, t_span: tuple[float, float]) -> Own:
+        """The entry with its arguments checked for a model; raises ArgumentError naming `entry`."""
+        what = tuple(self._quantity(f"collect: {entry}", model, each) for each in self.what)
+        if len(set(map(str, what))) < len(what):
+            raise ArgumentError(f"collect: {entry}: {', '.join(map(str, what))} must be different quantities")
+        if self.at is None:
+            return replace(self, what=what)
+        moments = np.atleast_1d(arguments.array(f"collect: {entry}: times", self.at))
+        if not moments.size:
+            raise ArgumentError(f"collect: {entry}: at least one time is needed")
+        return replace(self, what=what, at=arguments.times(f"collect: {entry}: times", moments, *t_span))
+
+    def _quantity(self, entry: str, model: Any, what: Any) -> str | Expression:
+        """The name of a quantity, or its expression, which is compiled before anything runs."""
+        if isinstance(what, str) or isinstance(getattr(what, "name", None), str):
+            name = arguments.plain_name(what)
+            self._check(entry, model, name)
+            return name
+        if not isinstance(model, Model) or not hasattr(what, "free_symbols"):
+            raise ArgumentError(f"{entry}: {arguments.short(what)} is not a quantity of {model.name}")
+        try:
+            return Expression.of(model, what)
+        except ArgumentError as error:
+            raise ArgumentError(f"{entry}: {error}") from None
+
+    def _check(self, entry: str, model: Any, name: str) -> None:
+        known = (*model.quantities, "t")
+        if name not in known:
+            raise ArgumentError(
+                f"{entry}: {name!r} is not a quantity of {model.name}; it has {', '.join(known)}"
+                f"{arguments.nearest(name, known)}"
+            )
+        if model.contacts and name in model.outputs and name not in model.states:
+            raise ArgumentError(
+                f"{entry}: {name} may depend on the contact modes, which an ensemble does not keep"
+            )
+
+    def description(self) -> dict[str, Any]:
+        """The entry as JSON, from which `described` makes it again."""
+        found = {"entry": type(self).__name__.lstrip("_")}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            found[field.name] = value.tolist() if isinstance(value, np.ndarray) else value
+        return {**found, "what": list(self.names)}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(map(str, self.what))
+
+    @abstractmethod
+    def part(self, chunk: Chunk) -> Any:
+        """What a chunk contributes: arrays, and objects of them, that can be pickled."""
+
+    @abstractmethod
+    def add(self, total: Any, part: Any, first: int, count: int) -> Any:
+        """`total`, None at first, with the part of the trajectories from `first` on, of a study of `count`."""
+
+    @abstractmethod
+    def result(self, total: Any) -> Any:
+        """The result."""
+
+    def _shaped(self, values: Any) -> Any:
+        """(T, ...) as it is with times, its one entry at the end."""
+        return values if self.at is not None else values[0]
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns(Collector):
+    """Numbers of every trajectory: (T, n) by name, or (n,) at the end."""
+
+    def part(self, chunk: Chunk) -> dict[str, Array]:
+        return {name: self._column(chunk, each) for name, each in zip(self.names, self.what)}
+
+    def _column(self, chunk: Chunk, what: Any) -> Array:
+        return chunk.values(what, self.at)
+
+    def add(self, total: Any, part: dict[str, Array], first: int, count: int) -> dict[str, Array]:
+        if total is None:
+            total = {name: np.full((len(rows), count), np.nan) for name, rows in part.items()}
+        for name, rows in part.items():
+            total[name][:, first : first + rows.shape[1]] = rows
+        return total  # type: ignore[no-any-return]
+
+    def result(self, total: dict[str, Array]) -> Any:
+        return {name: self._shaped(rows) for name, rows in total.items()}
+
+
+class _Table(_Columns):
+    """Also parameters, and how the trajectories ended, failures included."""
+
+    def _check(self, entry: str, model: Any, name: str) -> None:
+        if name not in (*_ENDS, *model.parameters):
+            super()._check(entry, model, name)
+
+    def _column(self, chunk: Chunk, what: Any) -> Array:
+        ensemble, name = chunk.ensemble, str(what)
+        if name in _ENDS:
+            return np.asarray(getattr(ensemble, name), dtype=np.float64)[None]
+        if name in ensemble.model.parameters and name not in ensemble.names:
+            return np.array(np.broadcast_to(ensemble.parameters[name], (1, chunk.count)))
+        return super()._column(chunk, what)
+
+
+@dataclass(frozen=True, eq=False)
+class _Moments(Collector):
+    def part(self, chunk: Chunk) -> list[Moments]:
+        values = np.array([chunk.values(each, self.at) for each in self.what])
+        use = np.isfinite(values).all(axis=0)
+        blocks = range(0, chunk.count, BLOCK)
+        return [Moments.of(values[:, :, i : i + BLOCK], use[:, i : i + BLOCK]) for i in blocks]
+
+    def add(self, total: Moments | None, part: list[Moments], first: int, count: int) -> Moments:
+        for block in part:
+            total = block if total is None else total.add(block)
+        assert total is not None
+        return total
+
+    def result(self, total: Moments) -> MomentsResult:
+        return MomentsResult.of(self.names, self.at, total)
+
+
+@dataclass(frozen=True, eq=False)
+class _Quantiles(Collector):
+    q: Any = ()
+
+    def bound(self, entry: str, model: Any, t_span: tuple[float, float]) -> _Quantiles:
+        found = super().bound(entry, model, t_span)
+        q = np.atleast_1d(arguments.array(f"collect: {entry}: q", self.q))
+        if q.ndim != 1 or not len(q) or not ((q > 0) & (q < 1)).all():
+            raise ArgumentError(
+                f"collect: {entry}: q = {arguments.short(self.q)} must be numbers between 0 and 1"
+            )
+        return replace(found, q=q)
+
+    def part(self, chunk: Chunk) -> list[Counts]:
+        rows = chunk.values(self.what[0], self.at)
+        return [Counts.of(row[np.isfinite(row)], BITS) for row in rows]
+
+    def add(self, total: list[Counts] | None, part: list[Counts], first: int, count: int) -> list[Counts]:
+        return part if total is None else [one.add(other) for one, other in zip(total, part)]
+
+    def result(self, total: list[Counts]) -> Quantiles:
+        return Quantiles(self.names[0], self.q, self.at, tuple(total))
+
+
+@dataclass(frozen=True, eq=False)
+class _Histogram(Collector):
+    edges: Any = ()
+
+    def bound(self, entry: str, model: Any, t_span: tuple[float, float]) -> _Histogram:
+        found = super().bound(entry, model, t_span)
+        edges = arguments.array(f"collect: {entry}: edges", self.edges)
+        if edges.ndim != 1 or len(edges) < 2 or not (np.diff(edges) > 0).all():
+            raise ArgumentError(f"collect: {entry}: edges must be at least two increasing numbers")
+        return replace(found, edges=edges)
+
+    def part(self, chunk: Chunk) -> Any:
+        """Counts below the first edge, in the bins, and from the last edge on, (T, bins + 2)."""
+        rows = chunk.values(self.what[0], self.at)
+        size = len(self.edges) + 1
+        places = [np.searchsorted(self.edges, row[np.isfinite(row)], side="right") for row in rows]
+        return np.array([np.bincount(place, minlength=size) for place in places], dtype=np.int64)
+
+    def add(self, total: Any, part: Any, first: int, count: int) -> Any:
+        return part if total is None else total + part
+
+    def result(self, total: Any) -> Histogram:
+        shaped = self._shaped(total)
+        return Histogram(self.names[0], self.edges, shaped[..., 1:-1], shaped[..., 0], shaped[..., -1])
+
+
+@dataclass(frozen=True, eq=False)
+class _Occurrences(Collector):
+    """Entries about an event of the model."""
+
+    def _check(self, entry: str, model: Any, name: str) -> None:
+        if name not in model.events:
+            known = f"it has {', '.join(model.events)}" if model.events else "it has none"
+            raise ArgumentError(
+                f"{entry}: {name!r} is not an event of {model.name}; {known}{arguments.nearest(name, model.events)}"
+            )
+
+
+class _FirstPassage(_Occurrences):
+    def part(self, chunk: Chunk) -> Array:
+        return np.where(chunk.ok, chunk.events(self.names[0]).first, np.nan)
+
+    def add(self, total: Any, part: Array, first: int, count: int) -> Array:
+        total = np.full(count, np.nan) if total is None else total
+        total[first : first + len(part)] = part
+        return total  # type: ignore[no-any-return]
+
+    def result(self, total: Array) -> Array:
+        return total
+
+
+class _Events(_Occurrences):
+    def part(self, chunk: Chunk) -> tuple[Any, Array]:
+        found = chunk.events(self.names[0])
+        return found.trajectory + chunk.first, found.t
+
+    def add(self, total: Any, part: tuple[Any, Array], first: int, count: int) -> Any:
+        total = (count, [], []) if total is None else total
+        total[1].append(part[0])
+        total[2].append(part[1])
+        return total
+
+    def result(self, total: Any) -> EventTimes:
+        count, trajectories, times = total
+        return EventTimes(count, np.concatenate(trajectories), np.concatenate(times))
+
+
+@dataclass(frozen=True, eq=False)
+class _Probability(Collector):
+    """Of a condition, whose values are 1 and 0."""
+
+    def bound(self, entry: str, model: Any, t_span: tuple[float, float]) -> _Probability:
+        condition = self.what[0]
+        if not (getattr(condition, "is_Relational", False) or getattr(condition, "is_Boolean", False)):
+            raise ArgumentError(
+                f"collect: {entry}: {arguments.short(condition)} is not a condition; give one such as x > 20 with the "
+                "symbol x"
+            )
+        return super().bound(entry, model, t_span)
+
+    def part(self, chunk: Chunk) -> Any:
+        """How many satisfy the condition, and how many there are, (2, T)."""
+        rows = chunk.values(self.what[0], self.at)
+        return np.array([(rows == 1).sum(axis=1), np.isfinite(rows).sum(axis=1)])
+
+    def add(self, total: Any, part: Any, first: int, count: int) -> Any:
+        return part if total is None else total + part
+
+    def result(self, total: Any) -> Probability:
+        return Probability(self._shaped(total[0]), self._shaped(total[1]))
+
+
+def final(*what: Any) -> Collector:
+    """Quantities at the end of every trajectory: a dict of arrays (n,), NaN for failures."""
+    return _Columns(_some("final", what))
+
+
+def series(*what: Any, times: Any) -> Collector:
+    """Quantities at given times of every trajectory: a dict of arrays (T, n)."""
+    if times is None:
+        raise ArgumentError("series: times are missing; cg.final gives the end")
+    return _Columns(_some("series", what), times)
+
+
+def table(*what: Any) -> Collector:
+    """Columns (n,) for every trajectory: quantities at the end, parameters, "t", "status", "nfev", "n_steps"."""
+    return _Table(_some("table", what))
+
+
+def moments(*what: Any, at: Any = None) -> Collector:
+    """Mean, covariance and extremes of quantities together, at the end or at given times."""
+    return _Moments(_some("moments", what), at)
+
+
+def quantiles(what: Any, q: Any, at: Any = None) -> Collector:
+    """Quantiles of one quantity, at the end or at given times, with a relative error below 2^-10."""
+    return _Quantiles((what,), at, q)
+
+
+def histogram(what: Any, edges: Any, at: Any = None) -> Collector:
+    """Counts of one quantity between edges, a bin with its lower edge."""
+    return _Histogram((what,), at, edges)
+
+
+def probability(condition: Any, at: Any = None) -> Collector:
+    """The probability of a condition, such as ``x > 20`` with a symbol x, at the end or at given times."""
+    return _Probability((condition,), at)
+
+
+def first_passage(event: str) -> Collector:
+    """The time of the first occurrence of an event of the model, (n,); NaN where there is none."""
+    return _FirstPassage((event,))
+
+
+def events(event: str) -> Collector:
+    """All times of an event of the model, as an `EventTimes`."""
+    return _Events((event,))
+
+
+def _some(kind: str, what: Sequence[Any]) -> tuple[Any, ...]:
+    if not what:
+        raise ArgumentError(f"{kind}: name at least one quantity")
+    return tuple(what)
+
+
+def described(found: dict[str, Any]) -> Collector:
+    """The entry of a description, which makes results but has no compiled expressions."""
+    kinds = {kind.__name__.lstrip("_"): kind for kind in _KINDS}
+    rest = {name: np.array(value) if isinstance(value, list) else value for name, value in found.items()}
+    del rest["entry"], rest["what"]
+    return kinds[found["entry"]](tuple(found["what"]), **rest)
+
+
+_KINDS: tuple[type[Collector], ...] = (
+    _Columns,
+    _Table,
+    _Moments,
+    _Quantiles,
+    _Histogram,
+    _Probability,
+    _FirstPassage,
+    _Events,
+)

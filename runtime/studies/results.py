@@ -1,0 +1,164 @@
+"""The results of a study's statistics."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import arguments
+from ..arguments import Array
+from ..errors import ArgumentError
+from .sketches import Counts, Moments
+
+
+@dataclass(frozen=True, eq=False)
+class MomentsResult:
+    """Statistics by name: a number at the end, or an array (T,) at the times `at`.
+
+    count: the trajectories that count, an integer or (T,). mean, std (with n - 1), error (of the mean, std / sqrt n),
+    minimum, maximum: dicts by name. covariance: (k, k) or (T, k, k), in the order of `names`.
+    """
+
+    names: tuple[str, ...]
+    at: Array | None
+    count: Any
+    mean: dict[str, Any]
+    std: dict[str, Any]
+    error: dict[str, Any]
+    minimum: dict[str, Any]
+    maximum: dict[str, Any]
+    covariance: Array
+
+    @classmethod
+    def of(cls, names: tuple[str, ...], at: Array | None, total: Moments) -> MomentsResult:
+        def by_name(rows: Array) -> dict[str, Any]:
+            """(T, k) by name; NaN where nothing counts."""
+            rows = np.where(total.count[:, None] > 0, rows, np.nan)
+            return {
+                name: float(rows[0, i]) if at is None else rows[:, i].copy() for i, name in enumerate(names)
+            }
+
+        with np.errstate(divide="ignore", invalid="ignore"):
+            covariance = total.products / (total.count - 1.0)[:, None, None]
+            std = np.sqrt(np.einsum("tii->ti", covariance))
+            error = std / np.sqrt(total.count)[:, None]
+        return cls(
+            names,
+            at,
+            int(total.count[0]) if at is None else total.count,
+            by_name(total.mean),
+            by_name(std),
+            by_name(error),
+            by_name(total.minimum),
+            by_name(total.maximum),
+            covariance[0] if at is None else covariance,
+        )
+
+    def __repr__(self) -> str:
+        if self.at is not None:
+            return f"<Moments of {', '.join(self.names)} at {len(self.at)} times>"
+        rows = (f"{name} = {self.mean[name]:.6g} +- {self.error[name]:.2g}" for name in self.names)
+        return f"<Moments of {self.count} trajectories: {', '.join(rows)}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Quantiles:
+    """Quantiles `q` (k,) of a quantity; `values` (k,) at the end, (k, T) at the times `at`. NaN where nothing counts.
+
+    The quantile q of n numbers is the one of rank ceil(q n), found to a relative error below 2^-10.
+    """
+
+    name: str
+    q: Array
+    at: Array | None
+    counts: tuple[Counts, ...]
+
+    @property
+    def values(self) -> Array:
+        return self._ranked(lambda total: np.ceil(self.q * total))
+
+    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
+        """The confidence interval of each quantile between two order statistics: lower and upper ends, as `values`.
+
+        The number of trajectories below the quantile is binomial; its ranks are those of the normal approximation.
+        """
+        half = _half(level)
+
+        def spread(total: int) -> Array:
+            return half * np.sqrt(total * self.q * (1 - self.q))
+
+        return (
+            self._ranked(lambda total: np.floor(self.q * total - spread(total))),
+            self._ranked(lambda total: np.ceil(self.q * total + spread(total)) + 1),
+        )
+
+    def _ranked(self, ranks: Any) -> Array:
+        empty = np.full(len(self.q), np.nan)
+        columns = [each.ranked(ranks(each.total)) if each.total else empty for each in self.counts]
+        return np.array(columns).T if self.at is not None else columns[0]
+
+    def __repr__(self) -> str:
+        if self.at is not None:
+            return f"<Quantiles of {self.name} at {len(self.at)} times>"
+        pairs = (f"{q:g}: {value:.6g}" for q, value in zip(self.q, self.values))
+        return f"<Quantiles of {self.name}: {', '.join(pairs)}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """counts (bins,), or (T, bins) at given times, between `edges` (bins + 1,); `below` and `above` are outside."""
+
+    name: str
+    edges: Array
+    counts: NDArray[np.int64]
+    below: Any
+    above: Any
+
+    @property
+    def density(self) -> Array:
+        """The share of each bin divided by its width."""
+        total = self.counts.sum(axis=-1) + self.below + self.above
+        return np.asarray(self.counts / (np.asarray(total)[..., None] * np.diff(self.edges)))
+
+
+@dataclass(frozen=True, eq=False)
+class Probability:
+    """`count` of `n` trajectories satisfy a condition; integers, or (T,) at given times."""
+
+    count: Any
+    n: Any
+
+    @property
+    def p(self) -> Any:
+        """count / n."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.true_divide(self.count, self.n)
+
+    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+        """The confidence interval of E. B. Wilson (1927)."""
+        z = _half(level)
+        p, n = self.p, self.n
+        with np.errstate(divide="ignore", invalid="ignore"):
+            middle = (p + z * z / (2 * n)) / (1 + z * z / n)
+            half = z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+        return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
+
+    def __repr__(self) -> str:
+        if np.ndim(self.n):
+            return f"<Probability at {len(self.n)} times>"
+        low, high = self.interval()
+        return f"<Probability {self.p:.6g}, 95 % interval {low:.6g} to {high:.6g}, {self.count} of {self.n}>"
+
+
+def _half(level: Any) -> float:
+    """The normal quantile of (1 + level) / 2."""
+    from scipy.special import ndtri
+
+    value = arguments.number("level", level)
+    if not 0 < value < 1:
+        raise ArgumentError(f"level = {value} must lie between 0 and 1")
+    return float(ndtri(0.5 + value / 2)) if not math.isclose(value, 1) else math.inf

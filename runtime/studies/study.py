@@ -1,0 +1,253 @@
+"""Studies: an ensemble run in chunks, of which only what `collect` names is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import arguments
+from ..arguments import Array
+from ..consistency import check_ensemble, held
+from ..draws.draws import Draws, Plan
+from ..ensemble_job import EnsembleJob
+from ..ensemble_result import Ensemble
+from ..errors import STATUS_NAMES, ArgumentError
+from ..options import RunOptions
+from ..solution import Solution
+from .chunk import Chunk
+from .collect import Collector
+from .sketches import BLOCK
+
+
+@dataclass(eq=False)
+class Part:
+    """What one chunk leaves: the part of each entry of `collect`, and its failures."""
+
+    first: int
+    count: int
+    parts: dict[str, Any]
+    failed: NDArray[np.int64]
+    status: NDArray[np.int32]
+    redrawn: int
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class StudyJob:
+    """`count` trajectories of one model and what to keep of them; `run(first, last)` runs some, in any process.
+
+    `given`: initial, parameters and inputs by kind, without what `plan` draws.
+    """
+
+    model: Any
+    t_span: tuple[float, float]
+    t_eval: Array | None
+    count: int
+    given: dict[str, Any]
+    plan: Plan | None
+    options: RunOptions
+    lanes: int | None
+    collect: Mapping[str, Collector]
+
+    @classmethod
+    def of(
+        cls, model: Any, t_span: Any, count: int, given: dict[str, Any], plan: Plan | None, options: RunOptions,
+        lanes: int | None, collect: Any,
+    ) -> StudyJob:  # fmt: skip
+        """The job of a call of `ensemble`, with the entries of `collect` checked."""
+        t0, t1 = arguments.span(t_span)
+        if not isinstance(collect, Mapping) or not collect:
+            raise ArgumentError(
+                "collect must be a dict of entries such as cg.moments('x'), by names of your choice"
+            )
+        bound = {}
+        for name, entry in collect.items():
+            if not isinstance(entry, Collector):
+                raise ArgumentError(
+                    f"collect: {name} = {arguments.short(entry)} is no entry; give cg.final, cg.series, cg.moments, "
+                    "cg.quantiles, cg.histogram, cg.probability, cg.first_passage, cg.events or cg.table"
+                )
+            bound[str(name)] = entry.bound(str(name), model, (t0, t1))
+        times = [entry.at for entry in bound.values() if entry.at is not None]
+        direction = 1 if t1 >= t0 else -1
+        t_eval = direction * np.unique(direction * np.concatenate(times)) if times else None
+        return cls(model, (t0, t1), t_eval, count, given, plan, options, lanes, bound)
+
+    def run(self, first: int = 0, last: int | None = None) -> Part:
+        """Run trajectories first <= i < last; `first` is a multiple of `BLOCK`."""
+        last = self.count if last is None else last
+        if first % BLOCK:
+            raise ArgumentError(f"first = {first} must be a multiple of {BLOCK}")
+        with held() as warnings:
+            ensemble, draws = self.ensemble(first, last)
+        chunk = Chunk(ensemble, first)
+        failed = ensemble.failed
+        return Part(
+            first,
+            last - first,
+            {name: entry.part(chunk) for name, entry in self.collect.items()},
+            failed + first,
+            ensemble.status[failed],
+            draws.redrawn if draws is not None else 0,
+            tuple(warnings[:1]),
+        )
+
+    def ensemble(self, first: int, last: int) -> tuple[Ensemble, Draws | None]:
+        """Trajectories first <= i < last, all of them kept, run in this thread."""
+        given, draws = self.arguments(first, last)
+        initial, parameters, inputs = given.values()
+        job = EnsembleJob.of(
+            self.model,
+            self.t_span,
+            last - first,
+            initial,
+            parameters,
+            inputs,
+            self.t_eval,
+            self.lanes,
+            self.options,
+            draws,
+            keep_end=True,
+        )
+        part = job.part()
+        start = self.t_span[0]
+        check_ensemble(self.model, start, part.start, part.x0, job.inputs, self.options.smallest_atol)
+        part.core.run([(0, part.count)])
+        if part.finish():
+            raise KeyboardInterrupt
+        return Ensemble(job, part.start, part.results, False), draws
+
+    def arguments(self, first: int, last: int) -> tuple[dict[str, Any], Draws | None]:
+        """initial, parameters and inputs of trajectories first <= i < last, by kind."""
+        given = {kind: _cut(value, self.count, first, last) for kind, value in self.given.items()}
+        if self.plan is None:
+            return given, None
+        return self.plan.fill(given, first, last, self.count)
+
+
+def _cut(value: Any, count: int, first: int, last: int) -> Any:
+    """The columns first <= i < last of an argument by name, or of an array (k, count)."""
+    if isinstance(value, Mapping):
+        return {name: _row(entry, count, first, last) for name, entry in value.items()}
+    if isinstance(value, np.ndarray) and value.ndim == 2:
+        return value[:, first:last]
+    if isinstance(value, (list, tuple)):
+        return [_row(entry, count, first, last) for entry in value]
+    return value
+
+
+def _row(entry: Any, count: int, first: int, last: int) -> Any:
+    if isinstance(entry, list) and len(entry) == count:
+        entry = np.array(entry)
+    return entry[first:last] if isinstance(entry, np.ndarray) and entry.shape == (count,) else entry
+
+
+class Study:
+    """The result of `ensemble` with `collect`.
+
+    ``results[name]``: the result of each entry. ``len(study)``: the number of trajectories, of which those at the
+    indices `failed`, with the statuses `failed_status`, reached neither their end nor a terminal event; ``rerun(i)``
+    runs one trajectory again. ``draws[name]`` makes the drawn numbers again, arrays (n,). `redrawn`: trajectories drawn
+    again because they broke an assumption. ``interrupted``: whether Ctrl-C ended the study, so that only the
+    first `done` trajectories count.
+    """
+
+    def __init__(self, job: StudyJob) -> None:
+        self.job, self.model = job, job.model
+        self.results: dict[str, Any] = {}
+        self.failed: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self.failed_status: NDArray[np.int32] = np.empty(0, dtype=np.int32)
+        self.done = self.redrawn = 0
+        self.interrupted = False
+        self.warnings: list[str] = []
+        self._totals: dict[str, Any] = dict.fromkeys(job.collect)
+        self._waiting: dict[int, Part] = {}
+        self._failures: list[Part] = []
+
+    def take(self, part: Part) -> None:
+        """Add the part of a chunk; parts may come in any order."""
+        self._waiting[part.first] = part
+        while self.done in self._waiting:
+            part = self._waiting.pop(self.done)
+            for name, entry in self.job.collect.items():
+                self._totals[name] = entry.add(
+                    self._totals[name], part.parts[name], part.first, self.job.count
+                )
+            self.done += part.count
+            self.redrawn += part.redrawn
+            self.warnings += part.warnings
+            if len(part.failed):
+                self._failures.append(part)
+
+    def finish(self) -> Study:
+        """Make the results of everything taken."""
+        if self._failures:
+            self.failed = np.concatenate([part.failed for part in self._failures])
+            self.failed_status = np.concatenate([part.status for part in self._failures])
+        for name, entry in self.job.collect.items():
+            if self._totals[name] is not None:
+                self.results[name] = entry.result(self._totals[name])
+        return self
+
+    def __len__(self) -> int:
+        return self.job.count
+
+    @property
+    def draws(self) -> Draws | None:
+        """What was drawn, arrays (n,) by name, made again; None if nothing was."""
+        return None if self.job.plan is None else self.job.arguments(0, self.job.count)[1]
+
+    def rerun(self, i: int, **changed: Any) -> Solution:
+        """Run trajectory i again and return the full `Solution`. Keywords change options of `integrate`."""
+        from ..ensemble_result import _index
+
+        j = _index("rerun", i, self.job.count)
+        given, _ = self.job.arguments(j, j + 1)
+        single = {kind: _cut_first(value) for kind, value in given.items()}
+        result: Solution = self.model.integrate(
+            self.job.t_span, **single, **{**vars(self.job.options), **changed}
+        )
+        return result
+
+    def summary(self) -> str:
+        """A text of one line for the trajectories and one for each entry."""
+        lines = [self._ends()]
+        lines += [f"{name}: {_line(result)}" for name, result in self.results.items()]
+        return "\n".join(lines)
+
+    def _ends(self) -> str:
+        codes, counts = np.unique(self.failed_status, return_counts=True)
+        kinds = [f"{count} {STATUS_NAMES.get(int(code), str(code))}" for code, count in zip(codes, counts)]
+        rest = self.done - len(self.failed)
+        return f"{self.done} trajectories of {self.model.name}: " + ", ".join([f"{rest} ok", *kinds])
+
+    def __repr__(self) -> str:
+        return f"<Study of {self._ends()}; results {', '.join(self.results) or 'none'}>"
+
+
+def _cut_first(value: Any) -> Any:
+    """An argument of one trajectory without the axis of trajectories."""
+    if isinstance(value, Mapping):
+        return {
+            name: entry[0] if isinstance(entry, np.ndarray) and entry.shape == (1,) else entry
+            for name, entry in value.items()
+        }
+    return value[:, 0] if isinstance(value, np.ndarray) and value.ndim == 2 else value
+
+
+def _line(result: Any) -> str:
+    if isinstance(result, dict):
+        shapes = (f"{name} {rows.shape}" for name, rows in result.items())
+        return f"arrays {', '.join(shapes)}"
+    return f"array {result.shape}" if isinstance(result, np.ndarray) else repr(result)
+
+
+def chunks(count: int, workers: int = 1, chunk: int | None = None) -> list[tuple[int, int]]:
+    """Ranges of `chunk` trajectories, a multiple of `BLOCK`; by default a few for each worker, of at most 16 blocks."""
+    blocks = -(-count // BLOCK)
+    size = chunk or BLOCK * max(1, min(16, blocks // (4 * workers)))
+    return [(first, min(first + size, count)) for first in range(0, count, size)]

@@ -1,0 +1,367 @@
+"""Studies: what is collected equals the same statistics of stored runs, whatever the threads, lanes and order."""
+
+from __future__ import annotations
+
+import functools
+import math
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from hypothesis import given, settings, strategies as st
+from runtime_models import needs_core
+from scipy import stats
+
+import chaplygin as cg
+from chaplygin.runtime import Model
+from chaplygin.runtime.errors import ArgumentError, ChaplyginError
+from chaplygin.runtime.studies.results import Probability, Quantiles
+from chaplygin.runtime.studies.run import chunks
+from chaplygin.runtime.studies.sketches import BLOCK, Counts, Moments
+from chaplygin.runtime.studies.study import Study
+
+pytestmark = needs_core
+
+N = 2 * BLOCK + 123
+TIMES = np.array([0.0, 0.3, 1.0])
+x, v, omega = sp.symbols("x v omega", real=True)
+
+
+@functools.cache
+def sleigh() -> Model:
+    return cg.example("chaplygin_sleigh").system.compile("maggi")
+
+
+def arguments(n: int = N, **options: Any) -> dict[str, Any]:
+    example = cg.example("chaplygin_sleigh")
+    initial = {**example.initial, "omega": stats.norm(1, 0.3), "v": stats.norm(1, 0.2)}
+    parameters = {**example.parameters, "k": stats.lognorm(0.2, scale=0.6)}
+    return {"t_span": (0, 1), "n": n, "initial": initial, "parameters": parameters, "seed": 5, **options}
+
+
+def study(**collect: Any) -> Study:
+    return cg.ensemble(sleigh(), **arguments(), collect=collect)
+
+
+@functools.cache
+def stored() -> cg.Ensemble:
+    return cg.ensemble(sleigh(), **arguments())
+
+
+@functools.cache
+def stored_at_times() -> cg.Ensemble:
+    return cg.ensemble(sleigh(), **arguments(), t_eval=TIMES)
+
+
+def test_columns_are_those_of_an_ensemble() -> None:
+    found = study(
+        end=cg.final("x", v, "energy"),
+        path=cg.series("x", "w", times=TIMES),
+        all=cg.table("x", "k", "t", "status", "n_steps"),
+    ).results
+    for name in ("x", "v", "energy"):
+        assert (found["end"][name] == stored()[name]).all(), name
+    for name in ("x", "w"):
+        assert (found["path"][name] == stored_at_times()[name]).all(), name
+    assert (found["all"]["k"] == stored().draws["k"]).all()
+    assert (found["all"]["n_steps"] == stored_at_times().n_steps).all()
+    assert (found["all"]["t"] == 1).all()
+    assert (found["all"]["status"] == 0).all()
+
+
+def test_moments() -> None:
+    found = study(end=cg.moments("x", "omega"), path=cg.moments("x", "y", "v", at=TIMES)).results
+    end, path = found["end"], found["path"]
+    table = np.array([stored()["x"], stored()["omega"]])
+    assert end.count == N
+    assert end.covariance == pytest.approx(np.cov(table), rel=1e-12)
+    for i, name in enumerate(("x", "omega")):
+        assert end.mean[name] == pytest.approx(math.fsum(table[i]) / N, rel=1e-14)
+        assert end.std[name] == pytest.approx(table[i].std(ddof=1), rel=1e-12)
+        assert end.error[name] == pytest.approx(table[i].std(ddof=1) / math.sqrt(N), rel=1e-12)
+        assert (end.minimum[name], end.maximum[name]) == (table[i].min(), table[i].max())
+    for m in range(len(TIMES)):
+        rows = np.array([stored_at_times()[name][m] for name in ("x", "y", "v")])
+        assert path.covariance[m] == pytest.approx(np.cov(rows), rel=1e-11, abs=1e-16)
+        assert path.mean["y"][m] == pytest.approx(rows[1].mean(), rel=1e-13)
+    assert path.count.tolist() == [N] * 3
+
+
+def test_quantiles_are_within_their_cells() -> None:
+    q = [0.01, 0.5, 0.95]
+    found = study(end=cg.quantiles("y", q), path=cg.quantiles("x", q, at=TIMES[1:])).results
+    exact = np.quantile(stored()["y"], q, method="inverted_cdf")
+    assert found["end"].values == pytest.approx(exact, rel=2**-10)
+    rows = stored_at_times()["x"][1:]
+    assert found["path"].values == pytest.approx(
+        np.quantile(rows, q, axis=1, method="inverted_cdf"), rel=2**-10
+    )
+    low, high = found["end"].interval()
+    assert (low < exact).all()
+    assert (exact < high).all()
+
+
+def test_histograms_and_probabilities() -> None:
+    edges = np.linspace(0.5, 1.2, 8)
+    found = study(
+        h=cg.histogram("x", edges),
+        p=cg.probability((x > 1) & (v < 1)),
+        later=cg.probability(x > 0.3, at=TIMES),
+    )
+    values = stored()["x"]
+    inside = values[values < edges[-1]]  # NumPy's last bin has both edges
+    assert (found.results["h"].counts == np.histogram(inside, edges)[0]).all()
+    assert found.results["h"].below == (values < edges[0]).sum()
+    assert found.results["h"].above == (values >= edges[-1]).sum()
+    assert found.results["p"].count == ((values > 1) & (stored()["v"] < 1)).sum()
+    assert found.results["p"].n == N
+    assert found.results["later"].count.tolist() == (stored_at_times()["x"] > 0.3).sum(axis=1).tolist()
+
+
+def test_expressions() -> None:
+    found = study(m=cg.moments(v**2 + omega, sp.Symbol("x")), q=cg.quantiles(sp.sin(x), [0.5])).results
+    values = stored()["v"] ** 2 + stored()["omega"]
+    assert found["m"].mean["omega + v**2"] == pytest.approx(values.mean(), rel=1e-13)
+    exact = np.quantile(np.sin(stored()["x"]), [0.5], method="inverted_cdf")
+    assert found["q"].values == pytest.approx(exact, rel=2**-10)
+
+
+COLLECT = {
+    "m": cg.moments("x", "y", at=TIMES),
+    "q": cg.quantiles("x", [0.1, 0.5]),
+    "p": cg.probability(x > 1),
+    "end": cg.final("v"),
+}
+
+
+def bits(found: Study) -> list[Any]:
+    """Every number of a study."""
+    m, q = found.results["m"], found.results["q"]
+    tables = [m.covariance, *m.mean.values(), *m.maximum.values(), q.values, found.results["end"]["v"]]
+    return [table.tobytes() for table in tables] + [found.results["p"].count]
+
+
+@pytest.mark.parametrize("options", [{"threads": 2}, {"lanes": 1}, {"threads": 1, "lanes": 2}])
+def test_the_same_bits_whatever_runs_it(options: dict[str, Any]) -> None:
+    once = cg.ensemble(sleigh(), **arguments(), collect=COLLECT, threads=1)
+    assert bits(cg.ensemble(sleigh(), **arguments(), collect=COLLECT, **options)) == bits(once)
+
+
+def test_parts_may_come_in_any_order() -> None:
+    once = cg.ensemble(sleigh(), **arguments(), collect=COLLECT)
+    again = Study(once.job)
+    for place in reversed(list(chunks(N, 64))):
+        again.take(once.job.run(*place))
+    assert bits(again.finish()) == bits(once)
+
+
+def test_an_executor_runs_the_chunks() -> None:
+    once = cg.ensemble(sleigh(), **arguments(), collect=COLLECT)
+    with ThreadPoolExecutor(2) as pool:
+        assert bits(cg.ensemble(sleigh(), **arguments(), collect=COLLECT, workers=pool)) == bits(once)
+
+
+def test_processes_run_the_chunks() -> None:
+    """They load the model and the compiled condition from the cache."""
+    once, far = (
+        cg.ensemble(sleigh(), **arguments(), collect=COLLECT, **options) for options in ({}, {"workers": 2})
+    )
+    assert bits(far) == bits(once)
+
+
+def test_arrays_are_cut_into_chunks() -> None:
+    speeds = np.linspace(0.5, 1.5, N)
+    options = arguments(initial={**cg.example("chaplygin_sleigh").initial, "v": speeds})
+    found = cg.ensemble(sleigh(), **options, collect={"end": cg.final("x")})
+    assert (found.results["end"]["x"] == cg.ensemble(sleigh(), **options)["x"]).all()
+
+
+def test_rerun_and_draws() -> None:
+    found = cg.ensemble(sleigh(), **arguments(), collect={"end": cg.final("x")})
+    assert found.draws is not None
+    assert (found.draws["omega"] == stored().draws["omega"]).all()
+    i = BLOCK + 7
+    assert found.rerun(i)["x"][-1] == found.results["end"]["x"][i]
+    assert len(found) == N
+    assert "8315 ok" in found.summary()
+    with pytest.raises(ArgumentError, match="trajectory 8315 is not in"):
+        found.rerun(N)
+
+
+@functools.cache
+def falling() -> Model:
+    """A stone that ends on the ground, and passes half of its height: z = h - t^2/2."""
+    z, w = cg.coordinates("z"), cg.velocities("w")
+    (h,) = (cg.parameters("h", positive=True),)
+    events = [cg.Event(z, name="ground", terminal=True), cg.Event(z - h / 2, name="half")]
+    return cg.System("stone", kinematics={z: w}, kinetic=w**2 / 2, potential=z, events=events).compile(
+        "poincare"
+    )
+
+
+def test_events_and_terminal_ends() -> None:
+    heights = np.array([0.5, 2.0, 30.0])
+    found = cg.ensemble(
+        falling(),
+        (0, 3),
+        initial={"z": heights, "w": 0.0},
+        parameters={"h": heights},
+        collect={
+            "ground": cg.first_passage("ground"),
+            "half": cg.events("half"),
+            "end": cg.final("z", "t"),
+            "path": cg.moments("z", at=[0.5, 1.5]),
+        },
+    )
+    ground = np.sqrt(2 * heights)
+    assert found.results["ground"][:2] == pytest.approx(ground[:2], rel=1e-9)
+    assert math.isnan(found.results["ground"][2])
+    assert [len(times) for times in found.results["half"]] == [1, 1, 0]
+    assert found.results["half"].t == pytest.approx(np.sqrt(heights[:2]), rel=1e-9)
+    assert found.results["end"]["t"] == pytest.approx([ground[0], ground[1], 3], rel=1e-9)
+    assert found.results["end"]["z"] == pytest.approx([0, 0, 25.5], abs=1e-9)
+    assert found.results["path"].count.tolist() == [3, 2]  # the first stone lies on the ground at 1.5
+    assert found.results["path"].mean["z"][1] == pytest.approx((2 + 30) / 2 - 1.5**2 / 2, rel=1e-9)
+    assert len(found.failed) == 0
+
+
+@functools.cache
+def explosive() -> Model:
+    """x'' = x^3 grows beyond all bounds: x = x0 / (1 - t x0 / sqrt 2) if x' = x^2 / sqrt 2 at the start."""
+    q, w = cg.coordinates("q"), cg.velocities("w")
+    return cg.System("explosive", kinematics={q: w}, kinetic=w**2 / 2, potential=-(q**4) / 4).compile(
+        "poincare"
+    )
+
+
+def test_failures_do_not_count() -> None:
+    starts = np.array([0.1, 2.0, 0.2, 3.0])
+    options: dict[str, Any] = {
+        "initial": {"q": starts, "w": starts**2 / math.sqrt(2)},
+        "rtol": 1e-10,
+        "atol": 1e-12,
+    }
+    collect = {"m": cg.moments("q", at=[0.1, 1.0]), "end": cg.final("q"), "all": cg.table("status")}
+    found = cg.ensemble(explosive(), (0, 2), **options, collect=collect)
+    assert found.failed.tolist() == [1, 3]
+    assert found.results["m"].count.tolist() == [2, 2]
+    exact = starts / (1 - 2 * starts / math.sqrt(2))
+    assert found.results["end"]["q"][[0, 2]] == pytest.approx(exact[[0, 2]], rel=1e-7)
+    assert np.isnan(found.results["end"]["q"][[1, 3]]).all()
+    assert (found.results["all"]["status"][[1, 3]] < 0).all() or np.isnan(
+        found.results["all"]["status"]
+    ).any()
+    with pytest.raises(ChaplyginError, match="trajectory 1 failed"):
+        cg.ensemble(explosive(), (0, 2), **options, collect=collect, on_failure="raise")
+
+
+def test_unlikely_draws_are_allowed_and_likely_ones_refused_at_the_start() -> None:
+    example = cg.example("chaplygin_sleigh")
+    options = arguments(parameters={**example.parameters, "k": stats.norm(1, 0.25)})
+    with pytest.raises(ArgumentError, match=r"k is declared positive.*probability 3.17e-05, in about 0.263"):
+        cg.ensemble(sleigh(), **options, collect={"end": cg.final("x")})
+    again = cg.ensemble(sleigh(), **options, collect={"end": cg.final("x")}, reject=True)
+    assert np.isfinite(again.results["end"]["x"]).all()
+
+
+@pytest.mark.parametrize(
+    ("entry", "text"),
+    [
+        (3, "collect: e = 3 is no entry; give cg.final"),
+        (cg.final("xx"), "collect: e: 'xx' is not a quantity of .*did you mean x"),
+        (cg.moments("x", at=[0.5, 2]), "collect: e: times"),
+        (cg.moments("x", at=[]), "collect: e: at least one time"),
+        (cg.moments("x", "x"), "collect: e: x, x must be different quantities"),
+        (cg.quantiles("x", [0, 0.5]), r"collect: e: q = \[0, 0.5\] must be numbers between 0 and 1"),
+        (cg.histogram("x", [1, 1, 2]), "collect: e: edges must be"),
+        (cg.probability("x"), "collect: e: 'x' is not a condition"),
+        (cg.probability(sp.Symbol("zz") > 1), "collect: e: .*'zz' is not a quantity of the model"),
+        (cg.moments(sp.Symbol("zz") + 1), "collect: e: .*'zz' is not a quantity of the model"),
+        (cg.first_passage("floor"), "collect: e: 'floor' is not an event of chaplygin_sleigh; it has none"),
+    ],
+)
+def test_wrong_entries_are_named(entry: Any, text: str) -> None:
+    with pytest.raises(ArgumentError, match=text):
+        study(e=entry)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"collect": {}}, "collect must be a dict of entries"),
+        ({"on_failure": "ignore"}, "on_failure = 'ignore' must be"),
+        ({"workers": "two"}, "workers = 'two' must be a number of processes, or an executor"),
+        ({"workers": 2, "threads": 2}, "threads are those of this process"),
+        ({"t_eval": [0.5]}, "t_eval: with collect, times belong to its entries"),
+        ({"chunk": 7}, "chunk and executor are not for a run with collect"),
+        ({"workers": 2, "collect": None}, "workers, out and on_failure are for a run with collect"),
+    ],
+)
+def test_wrong_options_are_named(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(ArgumentError, match=text):
+        cg.ensemble(sleigh(), **{**arguments(), "collect": {"end": cg.final("x")}, **options})
+
+
+def test_entries_need_names() -> None:
+    with pytest.raises(ArgumentError, match="moments: name at least one quantity"):
+        cg.moments()
+
+
+numbers = st.lists(st.floats(allow_nan=False, width=64), min_size=1, max_size=60)
+
+
+@given(numbers, numbers, st.floats(0, 1))
+@settings(max_examples=200, deadline=None)
+def test_counts_add_and_rank(first: list[float], second: list[float], q: float) -> None:
+    """The number of any rank lies in the cell of the exact one: a relative error below 2^-10, subnormals apart."""
+    both = Counts.of(np.array(first), 10).add(Counts.of(np.array(second), 10))
+    whole = Counts.of(np.array(first + second), 10)
+    assert both.keys.tolist() == whole.keys.tolist()
+    assert both.counts.tolist() == whole.counts.tolist()
+    rank = max(1, math.ceil(q * both.total))
+    exact = sorted(first + second)[rank - 1]
+    with np.errstate(invalid="ignore", over="ignore"):
+        found = float(both.ranked([rank])[0])
+    assert found == exact or abs(found - exact) <= max(2**-10 * abs(exact), 2.0**-1032)
+
+
+SIZES = st.floats(1e-6, 1e6) | st.floats(-1e6, -1e-6) | st.just(0.0)  # their squares are normal numbers
+
+
+@given(st.lists(SIZES, min_size=2, max_size=50), st.integers(0, 50))
+@settings(max_examples=100, deadline=None)
+def test_moments_add(values: list[float], cut: int) -> None:
+    table = np.array(values)[None, None]
+    use = np.ones((1, len(values)), dtype=bool)
+    cut = min(cut, len(values))
+    total = Moments.of(table[..., :cut], use[:, :cut]).add(Moments.of(table[..., cut:], use[:, cut:]))
+    exact = [sp.Rational(value) for value in values]
+    mean = sum(exact) / len(exact)
+    products = float(sum((value - mean) ** 2 for value in exact))
+    scale = float(max(abs(value) for value in exact))
+    assert total.mean[0, 0] == pytest.approx(float(mean), abs=1e-14 * scale * len(values))
+    assert total.products[0, 0, 0] == pytest.approx(products, rel=1e-9, abs=1e-13 * scale**2 * len(values))
+
+
+def test_wilson_intervals_cover() -> None:
+    """95 of 100 intervals contain the probability: 0.1 of 60 trials, over all counts with their binomial weights."""
+    counts = np.arange(61)
+    low, high = Probability(counts, np.full(61, 60)).interval()
+    covered = stats.binom.pmf(counts, 60, 0.1)[(low < 0.1) & (high > 0.1)].sum()
+    assert 0.93 < covered < 0.97
+    # E. B. Wilson, J. Amer. Statist. Assoc. 22 (1927): the ends solve |p - q| = z sqrt(q (1 - q) / n)
+    z = stats.norm.ppf(0.975)
+    for end in (low[7], high[7]):
+        assert abs(7 / 60 - end) == pytest.approx(z * math.sqrt(end * (1 - end) / 60), rel=1e-12)
+
+
+def test_order_statistics_intervals_cover() -> None:
+    rng = np.random.default_rng(8)
+    hits = 0
+    for _ in range(1000):
+        sample = Counts.of(rng.normal(10, 1, 200), 10)
+        low, high = Quantiles("x", np.array([0.8]), None, (sample,)).interval()
+        hits += bool(low[0] < stats.norm.ppf(0.8, 10, 1) < high[0])
+    assert 930 <= hits <= 990  # ranks are integers, so the interval is a little wider than asked
