@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from . import arguments
 from .arguments import Array
 from .assumptions import NOT_NEGATIVE, NOT_POSITIVE, NOT_ZERO
+from .base_model import BaseModel
 from .ensemble_job import positive
 from .errors import ArgumentError, MissingExtraError
 
@@ -96,8 +97,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             model, positive("n", n), dt, actions, observations, reward, terminated, initial, parameters, inputs,
             max_episode_steps, options,
         )  # fmt: skip
-        self._seed, self._mode = seed, AUTORESET[autoreset]
         self.num_envs = len(self._episodes)
+        self._seeds, self._mode = _seeds(seed, self.num_envs), AUTORESET[autoreset]
         self.metadata = {"render_modes": [], "autoreset_mode": self._mode}
         self.single_action_space, self.single_observation_space = self._episodes.spaces()
         self.action_space = batch_space(self.single_action_space, self.num_envs)
@@ -132,14 +133,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     def _reseed(self, seed: Any, runs: Iterable[int]) -> None:
         """Seed the generators of episodes that have a seed."""
         first = not self._generators
+        seeds = self._seeds if seed is None and first else _seeds(seed, self.num_envs)
         if first:
             self._generators = [np_random()[0] for _ in range(self.num_envs)]
-        seed = self._seed if seed is None and first else seed
-        if seed is None:
-            return
-        seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else list(seed)
-        if len(seeds) != self.num_envs:
-            raise ArgumentError(f"seed has {len(seeds)} entries; {self.num_envs} are needed")
         for i in runs:
             if seeds[i] is not None:
                 self._generators[i] = np_random(seeds[i])[0]
@@ -243,7 +239,10 @@ class Env(gymnasium.Env[Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Advance by dt: observation, reward, terminated, truncated, info."""
-        self._episodes.advance(np.asarray(action)[None])
+        given = arguments.unchanged("action", action)
+        if given.shape != self.action_space.shape:
+            raise ArgumentError(f"action has shape {given.shape}; {self.action_space.shape} is needed")
+        self._episodes.advance(given[None])
         found = self._episodes.observe()
         about = {"failed": True} if found.failed[0] else {}
         end = bool(found.terminated[0]), bool(found.truncated[0])
@@ -279,6 +278,10 @@ class Episodes:
         max_episode_steps: int | None,
         options: dict[str, Any],
     ) -> None:
+        if not isinstance(model, BaseModel):
+            raise ArgumentError(
+                f"an environment needs a model, not {type(model).__name__}: compile the system first"
+            )
         self.model, self.n = model, n
         self.dt = arguments.number("dt", dt)
         if self.dt <= 0:
@@ -288,10 +291,14 @@ class Episodes:
         unknown = [name for name in self.actions if name not in model.inputs]
         if unknown:
             raise arguments.unknown_entry("actions", unknown, model.inputs)
+        if len(set(self.actions)) < len(self.actions):
+            raise ArgumentError(f"actions = ({', '.join(self.actions)}): an input is given twice")
         seen, self.observation_bounds = _bounded("observations", observations, model)
         self.wanted = [*seen, reward, *(() if terminated is None else (terminated,))]
         self.initial, self.parameters = Rule("initial", initial), Rule("parameters", parameters)
         self.inputs = {} if inputs is None else arguments.by_name("inputs", inputs)
+        for name in self.inputs.keys() & set(self.actions):
+            raise ArgumentError(f"inputs: {name} is set by the actions")
         self.limit = (
             math.inf if max_episode_steps is None else positive("max_episode_steps", max_episode_steps)
         )
@@ -405,6 +412,20 @@ def _bounded(kind: str, given: Any, model: Any) -> tuple[list[Any], Array]:
         for item in items
     ]
     return items, np.array(bounds)
+
+
+def _seeds(seed: Any, n: int) -> list[int | None]:
+    """One seed, or None, for each of n episodes."""
+    if isinstance(seed, (list, tuple, np.ndarray)):
+        seeds = list(seed)
+    else:
+        seeds = [seed + i if isinstance(seed, (int, np.integer)) else seed for i in range(n)]
+    if len(seeds) != n:
+        raise ArgumentError(f"seed has {len(seeds)} entries; {n} are needed")
+    for entry in seeds:
+        if entry is not None and not (isinstance(entry, (int, np.integer)) and entry >= 0):
+            raise ArgumentError(f"seed: {arguments.short(entry)} is neither an integer from 0 nor None")
+    return [None if entry is None else int(entry) for entry in seeds]
 
 
 def _pair(what: str, value: Any) -> tuple[float, float]:

@@ -203,7 +203,7 @@ class Model(ModelCore, BaseModel):
         example; each that is not given is the declared one, or else 1 for a parameter and 0 for a state or an input.
         See docs/c_bundle.md.
 
-        Raises `ArgumentError` for an unknown method or scalar, a name that a header of the C library has, and a start
+        Raises `ArgumentError` for an unknown method or scalar, a name that is taken, and a start
         value that is missing or contradicts the constraints; `EmitError` if the folder cannot be written to, or has
         another content than what the same command made.
 
