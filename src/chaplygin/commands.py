@@ -352,6 +352,7 @@ def export_fmu(arguments: Namespace) -> int:
             arguments.output,
             arguments.fmi,
             arguments.kind,
+            platforms=arguments.platform,
             initial=found.initial,
             parameters=found.parameters,
             inputs=inputs,
