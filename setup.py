@@ -167,7 +167,15 @@ setup(
     package_dir=PACKAGES,
     package_data={
         "": ["*.h", "*.c", "*.in", "*.pyi", "*.pxd", "*.pxi", "*.pyx", "*.txt", "py.typed"],
-        "chaplygin.runtime": ["c/*.h", "c/*.c", "fmi/*.h", "fmi/*.c", "core/*.pyx", "core/*.pxi"],
+        "chaplygin.runtime": [
+            "c/*.h",
+            "c/*.c",
+            "c/float/*.h",
+            "fmi/*.h",
+            "fmi/*.c",
+            "core/*.pyx",
+            "core/*.pxi",
+        ],
     },
     ext_modules=extensions(),
     cmdclass={"build_ext": BuildSideBySide},

@@ -1,4 +1,5 @@
-"""Fit the polynomials of runtime/c/cg_math*.h: `python tests/fit_polynomials.py [NAME...]` prints their coefficients.
+"""Fit the polynomials of runtime/c/cg_math*.h: `python tests/fit_polynomials.py [NAME...]` prints their coefficients;
+with `--single`, those of runtime/c/float.
 
 Each is a minimax fit of weight(z) * (target(z) - p(z)) by the Remez exchange in 60 digits. Coefficients are rounded to
 double from the constant term up, and the remaining ones are fitted again after each, so that they compensate for the
@@ -7,6 +8,7 @@ rounding of those before. The printed bound is that of the polynomial with the r
 
 from __future__ import annotations
 
+import struct
 import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -137,6 +139,17 @@ FITS = {
 }
 
 
+SINGLE_TERMS = {
+    "sin": 3, "cos": 3, "exp_even": 3, "exp_odd": 2, "sinh": 4, "cosh": 4, "log": 4, "asin": 6, "atan": 6,
+}  # fmt: skip
+"""How many coefficients single precision needs."""
+
+
+def single(value: Any) -> float:
+    """The nearest number of single precision."""
+    return float(struct.unpack("f", struct.pack("f", float(value)))[0])
+
+
 def evaluate(coefficients: list[Any], z: Any) -> Any:
     return mpmath.polyval(coefficients[::-1], z)
 
@@ -184,10 +197,10 @@ def remez(fit: Fit, fixed: list[Any]) -> list[Any]:
     return found
 
 
-def coefficients_of(fit: Fit) -> list[float]:
+def coefficients_of(fit: Fit, rounded: Callable[[Any], float] = float) -> list[float]:
     fixed: list[Any] = []
     while len(fixed) < fit.terms:
-        fixed.append(mpf(float(remez(fit, fixed)[0])))
+        fixed.append(mpf(rounded(remez(fit, fixed)[0])))
     return [float(c) for c in fixed]
 
 
@@ -199,9 +212,14 @@ def bound(fit: Fit, coefficients: list[float], points: int = 1000) -> Any:
 
 
 def main(names: list[str]) -> None:
-    for name in names or list(FITS):
-        fit = FITS[name]
-        coefficients = coefficients_of(fit)
+    if names[:1] == ["--single"]:
+        fits, rounded = {name: FITS[name]._replace(terms=n) for name, n in SINGLE_TERMS.items()}, single
+        names = names[1:]
+    else:
+        fits, rounded = FITS, float
+    for name in names or list(fits):
+        fit = fits[name]
+        coefficients = coefficients_of(fit, rounded)
         print(f"{name}: error 2^{float(mpmath.log(bound(fit, coefficients), 2)):.1f}")
         for c in coefficients:
             print(f"    {c.hex()}")

@@ -131,7 +131,7 @@ def solver(dialect: Dialect) -> str:
         if dialect is LANES
         else ("fabs", "int", "CG_OK", "The result is CG_SINGULAR if a pivot is too small.")
     )
-    small = dialect.relations["le"].format(f"{size}(pivot)", f"1e-13 * {size}(diagonal[k])")
+    small = dialect.relations["le"].format(f"{size}(pivot)", f"CG_PIVOT * {size}(diagonal[k])")
     values = {"check": dialect.singular.format(small), "zero": dialect.splat.format("0.0")}
     values |= {"real": dialect.real, "status": status, "ok": ok, "result": result}
     return render("solver.c.in", values)

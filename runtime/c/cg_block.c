@@ -22,7 +22,7 @@ static size_t cg_layout(cg_run_t *run, char *base, const cg_model_t *model)
     run->atol = cg_take(base, &offset, run->ld);
     run->p = cg_take(base, &offset, model->n_parameters + model->n_hoisted);
     run->u = cg_take(base, &offset, run->n_u);
-    run->u_time = cg_take(base, &offset, run->n_u);
+    run->u_time = (cg_time_t *)cg_take_bytes(base, &offset, sizeof(cg_time_t) * (size_t)run->n_u);
     run->u_value = cg_take(base, &offset, run->n_u);
     run->u_slope = cg_take(base, &offset, run->n_u);
     run->work = cg_take(base, &offset, model->n_work);
@@ -31,7 +31,7 @@ static size_t cg_layout(cg_run_t *run, char *base, const cg_model_t *model)
     run->matrix = cg_take(base, &offset, n * n);
     run->slope = cg_take(base, &offset, n > 0 ? run->ld : 0);
     run->fastest = cg_take(base, &offset, n > 0 ? run->ld : 0);
-    run->pivots = (int32_t *)(void *)cg_take(base, &offset, (n + 1) / 2);
+    run->pivots = (int32_t *)cg_take_bytes(base, &offset, sizeof(int32_t) * (size_t)n);
     return offset;
 }
 
@@ -86,12 +86,17 @@ int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char 
     cg_method_t found, explicit_method;
     if (run == NULL || model == NULL || (uintptr_t)run % CG_ALIGN != 0 || model->abi_version != CG_ABI_VERSION
         || model->struct_size < sizeof(cg_model_t) || model->rhs == NULL
-        || !cg_method_find(model, method, flags, &found)
-        || !cg_method_find(model, CG_AUTO_EXPLICIT, flags, &explicit_method) || size < cg_run_size(model, method)) {
+        || !cg_method_find(model, method, flags, &found) || size < cg_run_size(model, method)) {
         return CG_BAD_ARGUMENT;
     }
     if (found.info.implicit && model->jacobian == NULL) {
         return CG_UNSUPPORTED;
+    }
+    if (!cg_method_find(model, CG_AUTO_EXPLICIT, flags, &explicit_method)) {
+        if (strcmp(found.info.name, "auto") == 0) {
+            return CG_UNSUPPORTED;
+        }
+        memset(&explicit_method, 0, sizeof explicit_method);
     }
     memset(run, 0, cg_run_size(model, method));
     run->model = model;
@@ -103,7 +108,7 @@ int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char 
     cg_set_sizes(run, model, &found.info);
     run->size = cg_layout(run, (char *)run, model);
     for (int32_t i = 0; i < run->ld; i++) {
-        run->atol[i] = i < run->n ? 1e-9 : 1.0;
+        run->atol[i] = i < run->n ? CG_ATOL : 1.0;
     }
     for (int32_t i = 0; i < model->n_parameters; i++) {
         run->p[i] = model->parameters[i].example;
@@ -111,7 +116,7 @@ int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char 
     for (int32_t i = 0; i < run->n_u; i++) {
         run->u[i] = i < model->n_inputs ? model->inputs[i].example : 0.0;
     }
-    run->rtol = 1e-6;
+    run->rtol = CG_RTOL;
     run->max_step = HUGE_VAL;
     run->max_steps = INT64_MAX;
     run->direction = 1.0;
@@ -125,15 +130,15 @@ static int cg_small_valid(int32_t counter) { return counter >= 0 && counter <= 1
 
 static int cg_numbers_valid(const cg_run_t *saved, const cg_run_t *run)
 {
-    const double times[5] = {saved->t, saved->t_old, saved->t_end, saved->t_stop, saved->t_anchor};
+    const double times[4] = {saved->t, saved->t_old, saved->t_stop, saved->t_anchor};
     int valid = saved->size == run->size && saved->n == run->n && saved->ld == run->ld && saved->n_u == run->n_u
         && saved->n_stages == run->n_stages && saved->n_dense == run->n_dense && saved->order == run->order
         && saved->adaptive == run->adaptive && saved->implicit == run->implicit;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 4; i++) {
         valid = valid && fabs(times[i]) < HUGE_VAL;
     }
-    valid = valid && fabs(saved->direction) == 1.0 && saved->direction * (saved->t_stop - saved->t) >= 0.0
-        && saved->direction * (saved->t_end - saved->t_stop) >= 0.0 && saved->h >= 0.0 && saved->h < HUGE_VAL;
+    valid = valid && cg_clock_valid(saved) && cg_time_valid(saved->t_end) && fabs(saved->direction) == 1.0 && saved->direction * (saved->t_stop - saved->t) >= 0.0
+        && saved->direction * (cg_time_inside(saved, saved->t_end) - saved->t_stop) >= 0.0 && saved->h >= 0.0 && saved->h < HUGE_VAL;
     valid = valid && cg_counter_valid(saved->n_steps) && cg_counter_valid(saved->n_rejected)
         && cg_counter_valid(saved->n_rhs) && cg_counter_valid(saved->n_anchor) && saved->max_steps >= 0;
     valid = valid && cg_counter_valid(saved->n_jac) && cg_counter_valid(saved->n_lu)

@@ -12,9 +12,6 @@
 
 enum { DEGREE = CG_NODES - 1, DEEPEST = 6 };
 
-#define CG_FOLLOWED 1e-9 /* a polynomial is accurate if its last coefficients are below this fraction of the largest */
-#define CG_CLEAR 1e-6    /* an extremum is trusted if further from zero than this fraction of the largest coefficient */
-
 /* cos(k pi / 8) */
 static const double cg_cosine[DEGREE + 1] = {
     1.0, 0.92387953251128675613, 0.70710678118654752440, 0.38268343236508977173, 0.0, -0.38268343236508977173,
@@ -82,7 +79,7 @@ static void cg_slope(const double *c, int degree, double *d)
 static double cg_zero(const double *c, int degree, double lo, double f_lo, double hi, double f_hi)
 {
     int side = 0;
-    for (int trial = 0; trial < 80 && hi - lo > 1e-13; trial++) {
+    for (int trial = 0; trial < 80 && hi - lo > CG_EXTREMUM; trial++) {
         double z = (lo * f_hi - hi * f_lo) / (f_hi - f_lo);
         if (trial % 4 == 3 || !(z > lo && z < hi)) {
             z = 0.5 * (lo + hi);

@@ -1,8 +1,10 @@
 /* cg_driver.c: the integration loop over the steps of any method; see cg_driver.h.
- * The methods are instantiated here once, for any model, through its table.
+ * The methods are instantiated here once, for any model, through its table; with CG_NO_TABLE there are only those that
+ * are compiled into a model.
  */
 #include "cg_control.h"
 #include "cg_internal.h"
+#include "cg_stiff.h"
 
 #define CG_FN(name) cg_table_##name
 #define CG_N(run) ((run)->n)
@@ -10,13 +12,20 @@
 #define CG_RHS(run, t, x, out) (run)->rhs(t, x, (run)->p, (run)->u, out, (run)->work)
 #define CG_FLATTEN
 #define CG_COPIED 0
+#ifdef CG_NO_TABLE
+#define CG_NO_METHODS
+#endif
 #include "cg_method.h"
+#ifdef CG_NO_TABLE
+static const cg_method_t cg_methods[] = {CG_METHOD_END};
+#else
 #include "cg_rodas5p.h"
 #include "cg_auto.h"
-
 static const cg_method_t cg_methods[] = {
     CG_METHOD_LIST(CG_METHOD, CG_METHOD) CG_METHOD(rodas5p) CG_METHOD(auto) CG_METHOD_END
 };
+#endif
+#undef CG_NO_METHODS
 #undef CG_FLATTEN
 #undef CG_COPIED
 #undef CG_RHS
@@ -52,7 +61,7 @@ int cg_method_find(const cg_model_t *model, const char *name, int32_t flags, cg_
 /* ---- inputs ---- */
 
 /* Number of samples before t in the direction of time: times <= t forward, times < t backward. */
-static int64_t cg_samples_before(const cg_signal_t *signal, double t, double direction)
+static int64_t cg_samples_before(const cg_signal_t *signal, cg_time_t t, double direction)
 {
     int64_t low = 0, high = signal->n;
     while (low < high) {
@@ -66,8 +75,8 @@ static int64_t cg_samples_before(const cg_signal_t *signal, double t, double dir
     return low;
 }
 
-double cg_signal_segment(const cg_signal_t *signal, double t, double direction, double t_stop, double *time,
-                         double *value, double *slope)
+cg_time_t cg_signal_segment(const cg_signal_t *signal, cg_time_t t, double direction, cg_time_t t_stop,
+                            cg_time_t *time, double *value, double *slope)
 {
     const int64_t after = cg_samples_before(signal, t, direction);
     const int64_t before = after > 0 ? after - 1 : 0;
@@ -76,15 +85,18 @@ double cg_signal_segment(const cg_signal_t *signal, double t, double direction, 
     *value = signal->value[before];
     *slope = 0.0;
     if (signal->kind == CG_SIGNAL_LINEAR && after > 0 && after < signal->n) {
-        *slope = (signal->value[after] - signal->value[before]) / (signal->t[after] - signal->t[before]);
+        *slope = (signal->value[after] - signal->value[before])
+            / cg_time_span(signal->t[before], signal->t[after]);
     }
-    return knot >= 0 && knot < signal->n && direction * (t_stop - signal->t[knot]) > 0.0 ? signal->t[knot] : t_stop;
+    const int inside = knot >= 0 && knot < signal->n && direction * cg_time_span(signal->t[knot], t_stop) > 0.0;
+    return inside ? signal->t[knot] : t_stop;
 }
 
 /* Sets every sampled input for the segment that begins at run->t, and run->t_stop to the end of the segment. */
 static void cg_enter_segment(cg_run_t *run)
 {
-    run->t_stop = run->t_end;
+    cg_time_t t_stop = run->t_end;
+    cg_time_rebase(run);
     run->input_kind = 0;
     for (int32_t i = 0; run->signals != NULL && i < run->model->n_inputs; i++) {
         const cg_signal_t *const signal = &run->signals[i];
@@ -94,12 +106,13 @@ static void cg_enter_segment(cg_run_t *run)
         if (signal->kind != CG_SIGNAL_HOLD && signal->kind != CG_SIGNAL_LINEAR) {
             continue;
         }
-        run->t_stop = cg_signal_segment(signal, run->t, run->direction, run->t_stop, &run->u_time[i],
-                                        &run->u_value[i], &run->u_slope[i]);
+        t_stop = cg_signal_segment(signal, cg_time_outside(run, run->t), run->direction, t_stop, &run->u_time[i],
+                                   &run->u_value[i], &run->u_slope[i]);
         run->input_kind |= run->u_slope[i] != 0.0 ? CG_INPUT_SLOPE : 0;
         run->u[i] = run->u_value[i];
         run->have_f = 0;
     }
+    cg_time_stop_at(run, t_stop);
     run->t_anchor = run->t;
     run->n_anchor = 0;
 }
@@ -119,10 +132,10 @@ int cg_options_valid(const cg_run_t *run)
     return valid;
 }
 
-static void cg_set_end(cg_run_t *run, double t_end)
+static void cg_set_end(cg_run_t *run, cg_time_t t_end)
 {
     run->t_end = t_end;
-    run->direction = t_end < run->t ? -1.0 : 1.0;
+    run->direction = t_end < cg_time_outside(run, run->t) ? -1.0 : 1.0;
     cg_enter_segment(run);
 }
 
@@ -136,12 +149,12 @@ static void cg_forget_steps(cg_run_t *run)
     run->log_old = CG_LEAST_LOG;
     run->rejected = 0;
     if (run->implicit) {
-        cg_table_auto_change(run, 0);
+        cg_stiff_change(run, 0);
         run->last_stiff = 0;
     }
 }
 
-int cg_run_start(cg_run_t *run, double t0, const double *x0, double t_end)
+int cg_run_start(cg_run_t *run, cg_time_t t0, const double *x0, cg_time_t t_end)
 {
     run->status = CG_OK;
     if (!cg_options_valid(run)) {
@@ -151,8 +164,8 @@ int cg_run_start(cg_run_t *run, double t0, const double *x0, double t_end)
         run->x[i] = x0[i];
         run->atol[i] = cg_larger(run->atol[i], CG_ATOL_FLOOR);
     }
-    run->t = t0;
-    run->t_old = t0;
+    cg_time_begin(run, t0);
+    run->t_old = run->t;
     run->n_steps = 0;
     run->n_rejected = 0;
     run->n_rhs = 0;
@@ -166,16 +179,18 @@ int cg_run_start(cg_run_t *run, double t0, const double *x0, double t_end)
         cg_detector_reset(run->detector);
         memset(run->u + run->model->n_inputs, 0, sizeof(double) * (size_t)run->model->n_modes);
     }
-    if (!cg_step_finite(run->x, run->n) || !(fabs(t0) < HUGE_VAL) || !(fabs(t_end) < HUGE_VAL)) {
+    if (!cg_step_finite(run->x, run->n) || !cg_time_valid(t0) || !cg_time_valid(t_end)) {
         return run->status = CG_NONFINITE;
     }
     cg_set_end(run, t_end);
     return CG_OK;
 }
 
-int cg_run_extend(cg_run_t *run, double t_end)
+cg_time_t cg_run_time(const cg_run_t *run) { return cg_time_outside(run, run->t); }
+
+int cg_run_extend(cg_run_t *run, cg_time_t t_end)
 {
-    if (!(fabs(t_end) < HUGE_VAL)) {
+    if (!cg_time_valid(t_end)) {
         return CG_BAD_ARGUMENT;
     }
     run->status = CG_OK;
@@ -211,7 +226,7 @@ int cg_run_probe(cg_run_t *run, double t, const double *x, double *out)
 /* The first step of cg_start.h. */
 static int cg_choose_step(cg_run_t *run)
 {
-    const double longest = cg_smaller(fabs(run->t_end - run->t), run->max_step);
+    const double longest = cg_smaller(fabs(cg_time_inside(run, run->t_end) - run->t), run->max_step);
     double h = cg_table_probe(run, longest);
     for (int32_t i = 0; i < run->n; i++) {
         run->x_trial[i] = run->x[i] + run->direction * h * run->f[i];
@@ -260,6 +275,8 @@ static int cg_prepare(cg_run_t *run)
 {
     if (run->t == run->t_stop) {
         cg_enter_segment(run);
+    } else {
+        cg_time_rebase(run);
     }
     int status = cg_run_derivative(run);
     if (status == CG_OK && run->h == 0.0) {
@@ -313,7 +330,7 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
                 return status;
             }
         }
-        if (run->t == run->t_end) {
+        if (cg_time_outside(run, run->t) == run->t_end) {
             return CG_OK;
         }
         if (run->stop != NULL && *run->stop) {
@@ -333,9 +350,9 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
     }
 }
 
-int cg_run_advance(cg_run_t *run, double t)
+int cg_run_advance(cg_run_t *run, cg_time_t t)
 {
-    if (t < run->t && run->model->n_contacts > 0) {
+    if (t < cg_run_time(run) && run->model->n_contacts > 0) {
         return CG_BAD_ARGUMENT;
     }
     const int status = cg_run_extend(run, t);

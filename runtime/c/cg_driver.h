@@ -38,17 +38,19 @@ size_t cg_run_size(const cg_model_t *model, const char *method); /* bytes; 0: un
 cg_run_t *cg_run_new(size_t size);                               /* 64-byte aligned and zero; NULL: no memory */
 void cg_run_delete(cg_run_t *run);
 
-/* Lays out a block (64-byte aligned) and sets defaults: p and u from the examples, NaN without one; atol 1e-9.
+/* Lays out a block (64-byte aligned) and sets defaults: p and u from the examples, NaN without one; atol CG_ATOL.
  * CG_BAD_ARGUMENT: unknown method, block too small or not aligned, model of another ABI version.
  * CG_UNSUPPORTED: the method needs a Jacobian and the model has none. */
 int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char *method, int32_t flags);
 
 /* Starts at t0, x0 (n_states values). CG_NONFINITE: a time or a state is not finite. CG_BAD_ARGUMENT: a tolerance
  * or step option is out of range, or a fixed-step method has neither first_step nor a finite max_step. */
-int cg_run_start(cg_run_t *run, double t0, const double *x0, double t_end);
+int cg_run_start(cg_run_t *run, cg_time_t t0, const double *x0, cg_time_t t_end);
+
+cg_time_t cg_run_time(const cg_run_t *run); /* the time that the run has reached */
 
 /* Continues the run to another end; keeps the step size. Clears a pause or an error. */
-int cg_run_extend(cg_run_t *run, double t_end);
+int cg_run_extend(cg_run_t *run, cg_time_t t_end);
 
 /* Call this after changing p, u, signals or x in the middle of a run. */
 void cg_run_changed(cg_run_t *run);
@@ -65,17 +67,17 @@ int cg_run_restore(cg_run_t *run, const void *saved, size_t size);
  * With t_eval: the state at those times (ordered in the direction of the run; times outside it are skipped).
  * Without: the start and every step. A row's state goes to y[row * y_row + i * y_col]. */
 typedef struct cg_record {
-    const double *t_eval; /* NULL: every step */
+    const cg_time_t *t_eval; /* NULL: every step */
     int64_t n_eval;
     int64_t next_eval; /* the next entry of t_eval */
-    double *t;         /* [capacity]; NULL: times are not kept */
+    cg_time_t *t;      /* [capacity]; NULL: times are not kept */
     double *y;         /* NULL: states are not kept; only the end is available, in run->t, run->x */
     int64_t y_row;
     int64_t y_col;
     int64_t capacity; /* rows that fit */
     int64_t n_rows;   /* rows written */
     double *coef;     /* NULL, or the interpolant of every step: [capacity_dense][n_dense][n] */
-    double *coef_t;   /* [capacity_dense][2]: start and end of the step */
+    cg_time_t *coef_t; /* [capacity_dense][2]: start and end of the step */
     int64_t capacity_dense;
     int64_t n_coef;
     int64_t started; /* 1 once the row of the start is written; 0 initially */
@@ -88,11 +90,11 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget);
 
 /* Steps to the time t without a record: cg_run_extend, then cg_drive. CG_BAD_ARGUMENT: t is before run->t and the model
  * has contacts, whose friction cannot be run backward. */
-int cg_run_advance(cg_run_t *run, double t);
+int cg_run_advance(cg_run_t *run, cg_time_t t);
 
 /* Writes the state at time t inside the last step to out[i * stride]; at both ends it is the state itself. Between them
  * it is available only until the next call of cg_drive, since a trial step overwrites the stages. */
-int cg_run_interpolate(cg_run_t *run, double t, double *out, int64_t stride);
+int cg_run_interpolate(cg_run_t *run, cg_time_t t, double *out, int64_t stride);
 
 /* Adds the last step (or the start of the run) to the record. CG_OUTPUT_FULL: call it again when there is room.
  * cg_drive does this. */

@@ -156,14 +156,15 @@ int cg_detector_restore(cg_detector_t *detector, const void *from, size_t size)
 static int cg_accumulates(cg_run_t *run)
 {
     cg_detector_memory_t *const memory = &run->detector->memory;
-    const double gap = fabs(run->t - memory->t_event);
-    const double time = cg_larger(fabs(run->t), fabs(run->t - memory->t_start));
-    memory->close = gap < memory->gap && gap <= 1e-10 * time ? memory->close + 1 : 0;
-    memory->stuck = gap <= 1e-12 * time ? memory->stuck + 1 : 0;
+    const cg_time_t now = cg_time_outside(run, run->t);
+    const double gap = fabs(cg_time_span(memory->t_event, now));
+    const double time = cg_larger(fabs(cg_time_span(0, now)), fabs(cg_time_span(memory->t_start, now)));
+    memory->close = gap < memory->gap && gap <= CG_CLOSE * time ? memory->close + 1 : 0;
+    memory->stuck = gap <= CG_STUCK * time ? memory->stuck + 1 : 0;
     memory->crowded = gap <= 1e-6 * memory->longest ? memory->crowded + 1 : 0;
     memory->longest = cg_larger(memory->longest, gap);
     memory->gap = gap;
-    memory->t_event = run->t;
+    memory->t_event = now;
     return memory->close >= 10 || memory->stuck >= 100 || memory->crowded >= 10000;
 }
 
@@ -175,7 +176,7 @@ static int cg_apply(cg_run_t *run, int32_t index, int *reset)
     if (index >= model->n_events || !model->events[index].has_reset) {
         return CG_OK;
     }
-    const int status = model->reset(index, run->t, run->x, run->p, run->u, detector->x_jump, run->work);
+    const int status = model->reset(index, cg_time_of_model(run, run->t), run->x, run->p, run->u, detector->x_jump, run->work);
     if (status != CG_OK || !cg_step_finite(detector->x_jump, run->n)) {
         return status != CG_OK ? status : CG_NONFINITE;
     }

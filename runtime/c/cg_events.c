@@ -24,18 +24,19 @@ int cg_detector_evaluate(cg_run_t *run, double t, const double *x, int32_t only,
 {
     cg_detector_t *const detector = run->detector;
     const int32_t first_function = detector->n_guards;
+    const double model_t = cg_time_of_model(run, t);
     int status = cg_run_inputs(run, t, x);
     if (status == CG_OK && detector->n_guards > 0 && only < detector->n_guards) {
-        status = run->model->guards_fn(t, x, run->p, run->u, detector->guards, run->work);
+        status = run->model->guards_fn(model_t, x, run->p, run->u, detector->guards, run->work);
         memcpy(values, detector->guards, sizeof(double) * (size_t)detector->n_guards);
     }
     for (int32_t i = 0; i < detector->n_functions && status == CG_OK; i++) {
         if (only < 0 || only == first_function + i) {
-            status = detector->fn(detector->fn_context, i, t, x, &values[first_function + i]);
+            status = detector->fn(detector->fn_context, i, model_t, x, &values[first_function + i]);
         }
     }
     if (status == CG_OK && detector->n_contacts > 0 && (only < 0 || only >= detector->first_contact)) {
-        status = run->model->contacts_fn(t, x, run->p, run->u, detector->contacts, run->work);
+        status = run->model->contacts_fn(model_t, x, run->p, run->u, detector->contacts, run->work);
         cg_contact_values(run, detector->contacts, values + detector->first_contact);
     }
     for (int32_t i = only < 0 ? 0 : only; i < (only < 0 ? detector->n_observed : only + 1) && status == CG_OK; i++) {
@@ -74,8 +75,8 @@ double cg_detector_moment(const cg_run_t *run)
         size = cg_larger(size, fabs(run->x[i]));
         speed = cg_larger(speed, fabs(run->detector->f[i]));
     }
-    const double moment = speed > 0.0 ? 1e-6 * (size > 0.0 ? size : 1.0) / speed : 1e-6;
-    return run->direction * (run->h > 0.0 ? cg_smaller(moment, 1e-3 * run->h) : moment);
+    const double moment = speed > 0.0 ? CG_MOMENT * (size > 0.0 ? size : 1.0) / speed : CG_MOMENT;
+    return run->direction * (run->h > 0.0 ? cg_smaller(moment, CG_MOMENT_OF_STEP * run->h) : moment);
 }
 
 /* The sides of zero after the start, a reset or a choice of modes. */
@@ -85,7 +86,7 @@ int cg_detector_signs(cg_run_t *run, int fresh)
     int status = fresh ? cg_detector_evaluate(run, run->t, run->x, -1, detector->end) : CG_OK;
     int unsure = 0;
     for (int32_t i = 0; i < (fresh ? detector->first_contact : 0) && status == CG_OK; i++) {
-        const double least = detector->fired[i] != 0.0 ? 1e-8 * detector->scale[i] : 0.0;
+        const double least = detector->fired[i] != 0.0 ? CG_SIDE * detector->scale[i] : 0.0;
         detector->sign[i] = detector->end[i] > least ? 1.0 : detector->end[i] < -least ? -1.0 : 0.0;
         unsure = unsure || detector->sign[i] == 0.0;
     }
@@ -133,7 +134,7 @@ void cg_detector_log(cg_run_t *run, int32_t cause, const cg_record_t *record, co
     }
     double *row = detector->log + detector->n_log++ * detector->log_row;
     const size_t n = (size_t)run->n, modes = (size_t)detector->n_modes;
-    row[0] = run->t;
+    row[0] = cg_time_of_model(run, run->t);
     row[1] = (double)cause;
     row[2] = record == NULL ? 0.0 : (double)record->n_rows;
     row[3] = 0.0;
@@ -169,8 +170,8 @@ int cg_detector_begin(cg_run_t *run)
         status = cg_detector_signs(run, 1);
     }
     if (memory->begun == CG_WATCH_NEW) {
-        memory->t_start = run->t;
-        memory->t_event = run->t;
+        memory->t_start = cg_time_outside(run, run->t);
+        memory->t_event = memory->t_start;
         memory->gap = HUGE_VAL;
         if (detector->n_modes > 0) {
             memcpy(detector->modes, run->u + detector->n_inputs, sizeof(double) * (size_t)detector->n_modes);

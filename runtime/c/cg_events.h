@@ -22,11 +22,11 @@
  *   - Crossings closer than CG_SAME_TIME of the step (or 4 spacings of the numbers at t) count as simultaneous: they
  *     are handled, and their resets applied, in index order.
  *   - Resolution: a quantity is approximated by polynomials of degree 8 over pieces of the step, from the whole step
- *     down to 1/64 of it, until the last coefficients are below 1e-9 of the largest. For a quantity of that smoothness,
+ *     down to 1/64 of it, until the last coefficients are below CG_FOLLOWED of the largest. For a quantity of that smoothness,
  *     crossings and pairs of crossings are missed only through rounding. A dip that is narrower than 1/500 of the step
  *     and falls between all samples is missed; reduce max_step in that case.
- *   - Accumulation: ten events in a row, each following sooner than the one before, within 1e-10 of the time; 100 in a
- *     row within 1e-12 of it; or 10000 in a row within 1e-6 of the longest earlier time between two events.
+ *   - Accumulation: ten events in a row, each following sooner than the one before, within CG_CLOSE of the time; 100 in
+ *     a row within CG_STUCK of it; or 10000 in a row within 1e-6 of the longest earlier time between two events.
  */
 #ifndef CG_EVENTS_H
 #define CG_EVENTS_H
@@ -36,8 +36,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define CG_SAME_TIME 1e-10
 
 enum cg_detector_flags { CG_WATCH_KINKS = 1 /* also find the kinks of the model: a step ends at each */ };
 
@@ -73,10 +71,10 @@ typedef struct cg_detector_memory {
     int32_t close;       /* events in a row, each sooner than the one before */
     int32_t stuck;       /* events in a row without progress */
     int32_t crowded;     /* events in a row close together */
-    double t_event;      /* time of the last event, or of the start */
+    cg_time_t t_event;   /* time of the last event, or of the start */
     double gap;          /* time between the last two */
     double longest;      /* the longest such time */
-    double t_start;
+    cg_time_t t_start;
     double direction;    /* direction of the run when the signs were set */
 } cg_detector_memory_t;
 

@@ -77,7 +77,8 @@ int cg_locate(cg_run_t *run, int32_t index, double theta, int *landed)
 {
     const double begin = run->t_old, length = run->t - run->t_old;
     double t = begin + theta * length, t_before = t, g_before = HUGE_VAL, slope, g;
-    int status = cg_slope_inside(run, index, cg_larger(theta - 1e-4, 0.0), cg_smaller(theta + 1e-4, 1.0), &slope);
+    int status = cg_slope_inside(run, index, cg_larger(theta - CG_SECANT, 0.0), cg_smaller(theta + CG_SECANT, 1.0),
+                                 &slope);
     slope /= length;
     *landed = 1;
     for (int trial = 0; status == CG_OK && trial < TRIALS; trial++) {
@@ -150,14 +151,14 @@ static int cg_step_over(cg_run_t *run, int32_t index, double after)
     if (status != CG_OK || g * after > 0.0) {
         return status;
     }
-    cg_dense_evaluate(run->coef, run->n_dense, run->ld, run->n, 1.0 - 1e-3, detector->x_jump, 1);
+    cg_dense_evaluate(run->coef, run->n_dense, run->ld, run->n, 1.0 - CG_TAIL, detector->x_jump, 1);
     for (int trial = 0; trial < 12; trial++, moved *= 2.0) {
         const double t = run->t + run->direction * moved;
         if (run->direction * (t - run->t_stop) > 0.0) {
             break;
         }
         for (int32_t i = 0; i < run->n; i++) {
-            detector->x[i] = run->x[i] + (run->x[i] - detector->x_jump[i]) * (1e3 * (t - run->t) / length);
+            detector->x[i] = run->x[i] + (run->x[i] - detector->x_jump[i]) * (1.0 / CG_TAIL * (t - run->t) / length);
         }
         status = cg_detector_evaluate(run, t, detector->x, index, detector->values);
         if (status != CG_OK || detector->values[index] * after > 0.0) {

@@ -15,10 +15,6 @@
 
 #include <string.h>
 
-#define CG_MARGIN 1e-10 /* a condition closer to its bound than this fraction of the forces is decided a moment later */
-#define CG_NOISE 1e-13  /* smaller changes are rounding */
-#define CG_AT_REST 1e-13 /* a slip velocity below this fraction of the velocities is zero */
-
 enum { MOST_TRIALS = 1 << 22 };
 
 typedef struct cg_choice {
@@ -29,9 +25,9 @@ typedef struct cg_choice {
     int status;
 } cg_choice_t;
 
-static int cg_contacts(cg_run_t *run, double t, const double *x, double *out)
+static int cg_call_contacts(cg_run_t *run, double t, const double *x, double *out)
 {
-    const int status = run->model->contacts_fn(t, x, run->p, run->u, out, run->work);
+    const int status = run->model->contacts_fn(cg_time_of_model(run, t), x, run->p, run->u, out, run->work);
     return status != CG_OK ? status : cg_step_finite(out, 5 * run->model->n_contacts) ? CG_OK : CG_NONFINITE;
 }
 
@@ -45,7 +41,7 @@ int cg_modes_project(cg_run_t *run)
     if (!sticks || run->model->project == NULL) {
         return CG_OK;
     }
-    const int status = run->model->project(run->t, run->x, run->p, run->u, detector->x_jump, run->work);
+    const int status = run->model->project(cg_time_of_model(run, run->t), run->x, run->p, run->u, detector->x_jump, run->work);
     if (status == CG_OK && cg_step_finite(detector->x_jump, run->n)) {
         memcpy(run->x, detector->x_jump, sizeof(double) * (size_t)run->n);
     }
@@ -60,14 +56,14 @@ int cg_modes_free(cg_run_t *run, int fresh)
     double size = 0.0;
     int status = cg_run_inputs(run, run->t, run->x);
     if (status == CG_OK) {
-        status = cg_contacts(run, run->t, run->x, detector->contacts);
+        status = cg_call_contacts(run, run->t, run->x, detector->contacts);
     }
     if (status == CG_SINGULAR) { /* two contacts constrain the same velocity: with all slipping the velocities agree */
         memcpy(detector->present, modes, sizeof(double) * (size_t)detector->n_modes);
         for (int32_t i = 0; i < detector->n_contacts; i++) {
             modes[i] = 1.0;
         }
-        status = cg_contacts(run, run->t, run->x, detector->contacts);
+        status = cg_call_contacts(run, run->t, run->x, detector->contacts);
         memcpy(modes, detector->present, sizeof(double) * (size_t)detector->n_modes);
     }
     for (int32_t i = run->model->n_coordinates; i < run->n; i++) {
@@ -128,12 +124,12 @@ static double cg_spread(cg_choice_t *choice, int32_t contact)
     double a[2] = {0.0, 0.0};
     for (int side = 0; side < 2; side++) {
         *mode = side == 0 ? -1.0 : 1.0;
-        if (cg_contacts(run, run->t, run->x, run->detector->ahead) == CG_OK) {
+        if (cg_call_contacts(run, run->t, run->x, run->detector->ahead) == CG_OK) {
             a[side] = run->detector->ahead[5 * contact + 3];
         }
     }
     *mode = kept;
-    return cg_larger(fabs(a[0]) + fabs(a[1]), 1e-300);
+    return cg_larger(fabs(a[0]) + fabs(a[1]), CG_TINY);
 }
 
 /* 1: the combination in choice->modes fits; 0: it does not. */
@@ -149,7 +145,7 @@ static int cg_fits(cg_choice_t *choice)
         choice->status = CG_TOO_MANY_MODES;
         return 0;
     }
-    if (cg_contacts(run, run->t, run->x, detector->contacts) != CG_OK) {
+    if (cg_call_contacts(run, run->t, run->x, detector->contacts) != CG_OK) {
         return 0; /* the equations have no solution of this kind */
     }
     for (int32_t i = 0; i < n; i++) {
@@ -184,7 +180,7 @@ static int cg_fits(cg_choice_t *choice)
         detector->x[i] = run->x[i] + moment * detector->f[i];
     }
     int fits = cg_run_inputs(run, run->t + moment, detector->x) == CG_OK
-        && cg_contacts(run, run->t + moment, detector->x, detector->ahead) == CG_OK;
+        && cg_call_contacts(run, run->t + moment, detector->x, detector->ahead) == CG_OK;
     for (int32_t which = 0; which < 2 * n && fits; which++) {
         double ignored;
         if (!(now[which] <= CG_MARGIN * size[which])) {
@@ -204,13 +200,13 @@ static void cg_keep(cg_choice_t *choice)
 {
     cg_detector_t *const detector = choice->run->detector;
     const int32_t n = detector->n_contacts;
-    cg_contacts(choice->run, choice->run->t, choice->run->x, detector->contacts);
+    cg_call_contacts(choice->run, choice->run->t, choice->run->x, detector->contacts);
     for (int32_t k = 0; k < detector->n_solutions && k < CG_SOLUTIONS; k++) {
         const double *const other = detector->solutions + (ptrdiff_t)k * detector->n_modes;
         int same = 1;
         for (int32_t i = 0; i < n && same; i++) {
             const double force = detector->contacts[5 * i + 1], before = detector->forces[(ptrdiff_t)k * n + i];
-            same = other[i] == choice->modes[i] && fabs(force - before) <= 1e-9 * (fabs(force) + fabs(before));
+            same = other[i] == choice->modes[i] && fabs(force - before) <= CG_SAME_FORCE * (fabs(force) + fabs(before));
         }
         if (same) {
             return;

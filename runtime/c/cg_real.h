@@ -13,7 +13,7 @@
 #include <string.h>
 
 #if defined(__GNUC__)
-#define CG_INLINE inline __attribute__((always_inline))
+#define CG_INLINE inline __attribute__((always_inline, unused)) /* not every file needs it */
 #define CG_COLD __attribute__((noinline, cold))
 #define CG_RARE(condition) __builtin_expect(!!(condition), 0)
 #else
@@ -179,6 +179,14 @@ static CG_INLINE cg_real_t cg_each_2(double (*function)(double, double), cg_real
 }
 
 #endif
+
+/* The format of a number: sign, exponent with its bias, fraction. */
+#define CG_FRACTION_BITS 52
+#define CG_FRACTION_MASK UINT64_C(0x000fffffffffffff)
+#define CG_BIAS 1023.0
+#define CG_ONE_BITS UINT64_C(0x3ff0000000000000)
+#define CG_SHIFT 4503599627370496.0 /* 2^52: the fraction of a number just above is an integer */
+#define CG_SHIFT_BITS UINT64_C(0x4330000000000000)
 
 /* Masks combine with & and |. */
 static CG_INLINE cg_real_t cg_abs(cg_real_t a) { return cg_from_bits(cg_bits(a) & UINT64_C(0x7fffffffffffffff)); }

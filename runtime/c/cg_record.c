@@ -53,8 +53,9 @@ static void cg_copy_state(const cg_run_t *run, const double *x, double *out, int
     }
 }
 
-int cg_run_interpolate(cg_run_t *run, double t, double *out, int64_t stride)
+int cg_run_interpolate(cg_run_t *run, cg_time_t time, double *out, int64_t stride)
 {
+    const double t = cg_time_inside(run, time);
     if (t == run->t) {
         cg_copy_state(run, run->x, out, stride);
         return CG_OK;
@@ -73,7 +74,7 @@ int cg_run_interpolate(cg_run_t *run, double t, double *out, int64_t stride)
     return CG_OK;
 }
 
-static double *cg_row(cg_record_t *record, double t)
+static double *cg_row(cg_record_t *record, cg_time_t t)
 {
     const int64_t row = record->n_rows++;
     if (record->t != NULL) {
@@ -86,11 +87,12 @@ static double *cg_row(cg_record_t *record, double t)
 static int cg_record_times(cg_run_t *run, cg_record_t *record)
 {
     while (record->next_eval < record->n_eval) {
-        const double t = record->t_eval[record->next_eval];
-        if (run->direction * (t - run->t) > 0.0) {
+        const cg_time_t t = record->t_eval[record->next_eval];
+        const double ahead = cg_time_inside(run, t) - run->t;
+        if (run->direction * ahead > 0.0) {
             break;
         }
-        if (!record->started && t != run->t) {
+        if (!record->started && ahead != 0.0) {
             record->next_eval++;
             continue;
         }
@@ -122,8 +124,8 @@ static int cg_record_dense(cg_run_t *run, cg_record_t *record)
     for (int32_t j = 0; j < run->n_dense; j++) {
         memcpy(out + (ptrdiff_t)j * run->n, run->coef + (ptrdiff_t)j * run->ld, sizeof(double) * (size_t)run->n);
     }
-    record->coef_t[2 * record->n_coef] = run->t_old;
-    record->coef_t[2 * record->n_coef + 1] = run->t;
+    record->coef_t[2 * record->n_coef] = cg_time_outside(run, run->t_old);
+    record->coef_t[2 * record->n_coef + 1] = cg_time_outside(run, run->t);
     record->n_coef++;
     return CG_OK;
 }
@@ -141,7 +143,7 @@ int cg_record_step(cg_run_t *run, cg_record_t *record)
         if (record->n_rows >= record->capacity) {
             return CG_OUTPUT_FULL;
         }
-        double *const row = cg_row(record, run->t);
+        double *const row = cg_row(record, cg_time_outside(run, run->t));
         if (row != NULL) {
             cg_copy_state(run, run->x, row, record->y_col);
         }
@@ -163,7 +165,7 @@ int cg_record_jump(cg_run_t *run, cg_record_t *record)
     if (record->n_rows >= record->capacity) {
         return CG_OUTPUT_FULL;
     }
-    double *const row = cg_row(record, run->t);
+    double *const row = cg_row(record, cg_time_outside(run, run->t));
     if (row != NULL) {
         cg_copy_state(run, run->x, row, record->y_col);
     }

@@ -1,6 +1,6 @@
 /* cg_rodas5p.h: Rodas5P, a Rosenbrock method of order 5 for stiff systems, with an embedded estimate of order 4 and an
- * interpolant of order 4. codegen/methods/rodas5p.py has the formulas. Included by cg_driver.c: one trajectory, any
- * model that has a Jacobian. Memory: run->jacobian, matrix, pivots and slope (cg_run.h).
+ * interpolant of order 4. codegen/methods/rodas5p.py has the formulas. Included after cg_method.h's list: one trajectory,
+ * any model that has a Jacobian. Memory: run->jacobian, matrix, pivots and slope (cg_run.h).
  *
  * The Jacobian is the model's own, exact, and evaluated at every step. It does not include inputs that a caller's
  * function computes from the state: with those the method has lower order, which its error control detects.
@@ -110,7 +110,7 @@ static int CG_FN(rodas5p_jacobian)(cg_run_t *run)
         status = CG_FN(inputs)(run, run->t, run->x);
     }
     if (status == CG_OK) {
-        status = run->model->jacobian(run->t, run->x, run->p, run->u, run->jacobian, run->work);
+        status = run->model->jacobian(cg_time_of_model(run, run->t), run->x, run->p, run->u, run->jacobian, run->work);
         run->n_jac++;
     }
     for (int32_t i = 0; status == CG_OK && i < CG_N(run); i++) {

@@ -10,6 +10,7 @@
 #ifndef CG_RUN_H
 #define CG_RUN_H
 
+#include "cg_time.h"
 #include "chaplygin.h"
 
 #include <stddef.h>
@@ -22,6 +23,19 @@ extern "C" {
 /* Part of every method compiled into a model: one from another version of this header is not used. Increase it with
  * every change of cg_run_t or of the meaning of its members. */
 #define CG_RUN_LAYOUT 6
+
+#define CG_ALIGN 64u /* of every block, in bytes */
+
+/* Declares memory for a block: static CG_BLOCK(memory, SIZE); */
+#if defined(__GNUC__)
+#define CG_BLOCK(name, size) unsigned char name[size] __attribute__((aligned(64)))
+#elif defined(_MSC_VER)
+#define CG_BLOCK(name, size) __declspec(align(64)) unsigned char name[size]
+#elif defined(__cplusplus)
+#define CG_BLOCK(name, size) alignas(64) unsigned char name[size]
+#else
+#define CG_BLOCK(name, size) _Alignas(64) unsigned char name[size]
+#endif
 
 #define CG_PAD 4
 #define CG_PADDED(n) (((n) + (CG_PAD - 1)) / CG_PAD * CG_PAD)
@@ -39,7 +53,7 @@ typedef struct cg_signal {
     int32_t kind;        /* enum cg_signal_kind */
     int32_t reserved;
     int64_t n;           /* samples; at least 1 if the kind is HOLD or LINEAR */
-    const double *t;     /* n times, not decreasing; two equal times are a jump */
+    const cg_time_t *t;  /* n times, not decreasing; two equal times are a jump */
     const double *value; /* n values */
 } cg_signal_t;
 
@@ -87,7 +101,7 @@ typedef struct cg_run {
     double *atol;    /* [ld] absolute tolerance of each component; 1 in the padding */
     double *p;       /* [n_parameters], then the [n_hoisted] results of model->hoist */
     double *u;       /* [n_u] inputs and modes as the right-hand side sees them */
-    double *u_time;  /* [n_u] u = u_value + u_slope * (t - u_time) inside a segment */
+    cg_time_t *u_time; /* [n_u] u = u_value + u_slope * (t - u_time) inside a segment */
     double *u_value; /* [n_u] */
     double *u_slope; /* [n_u] */
     double *work;    /* [n_work] scratch space for the kernels */
@@ -100,15 +114,16 @@ typedef struct cg_run {
     int32_t *pivots;  /* [n] pivot rows of the factors */
 
     /* Options; cg_run_init sets the defaults in brackets. */
-    double rtol;       /* [1e-6] */
+    double rtol;       /* [CG_RTOL] */
     double max_step;   /* [infinity] */
     double first_step; /* [0: chosen automatically]; for a fixed-step method, its step size */
     int64_t max_steps; /* [INT64_MAX] trial steps, accepted and rejected; at least 1 */
 
     /* Where the run is. */
-    double t;
+    CG_CLOCK_MEMBERS
+    double t;          /* cg_run_time(run) is the time as the caller has it */
     double t_old;      /* start of the last step */
-    double t_end;
+    cg_time_t t_end;
     double t_stop;     /* no step goes past it: t_end or the next knot of an input */
     double direction;  /* +1 or -1 */
     double h;          /* size of the next step, positive; 0: not yet chosen */

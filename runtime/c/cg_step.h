@@ -26,7 +26,7 @@ typedef cg_real_t cg_block_t;
 #endif
 #if CG_WIDTH > 1
 typedef double cg_block_t __attribute__((vector_size(CG_WIDTH * sizeof(double)), may_alias));
-typedef double cg_loose_t __attribute__((vector_size(CG_WIDTH * sizeof(double)), aligned(8), may_alias));
+typedef double cg_loose_t __attribute__((vector_size(CG_WIDTH * sizeof(double)), aligned(sizeof(double)), may_alias));
 #elif CG_LANES == 1
 typedef double cg_block_t;
 typedef double cg_loose_t; /* with the alignment of a double */
@@ -51,28 +51,27 @@ static CG_INLINE cg_mask_t cg_step_finite(const cg_real_t *v, int32_t n)
 
 /* log2 and exp2 to 4 digits. They are between the error of a step and the size of the next one, so short dependency
  * chains matter and digits do not: exact at powers of two, polynomials (errors 2e-5 and 3e-6) in between. Integers are
- * converted through the low bits of a double near 2^52, since not every CPU converts vectors of 64-bit integers. */
-#define CG_STEP_SHIFT 4503599627370496.0 /* 2^52 */
+ * converted through the low bits of a number near CG_SHIFT, since not every CPU converts vectors of 64-bit integers. */
 
-/* log2(a), with a clamped to 1e-100 .. 1e100. */
+/* log2(a), with a clamped. */
 static CG_INLINE cg_real_t cg_step_log2(cg_real_t a)
 {
-    const cg_real_t clamped = cg_smaller(cg_larger(a, cg_splat(1e-100)), cg_splat(1e100));
+    const cg_real_t clamped = cg_smaller(cg_larger(a, cg_splat(CG_LEAST_ERROR)), cg_splat(CG_LARGEST_ERROR));
     const cg_bits_t bits = cg_bits(clamped);
-    const cg_real_t e = cg_from_bits((bits >> 52) | UINT64_C(0x4330000000000000)) - (CG_STEP_SHIFT + 1023.0);
+    const cg_real_t e = cg_from_bits((bits >> CG_FRACTION_BITS) | CG_SHIFT_BITS) - (CG_SHIFT + CG_BIAS);
     /* clamped = (1 + f) 2^e, 0 <= f < 1 */
-    const cg_real_t f = cg_from_bits((bits & UINT64_C(0x000fffffffffffff)) | UINT64_C(0x3ff0000000000000)) - 1.0;
+    const cg_real_t f = cg_from_bits((bits & CG_FRACTION_MASK) | CG_ONE_BITS) - 1.0;
     const cg_real_t f2 = f * f;
     return e + (f + (f - f2) * ((0.44191704 - 0.2671794 * f) + f2 * (0.14842664 - 0.04514904 * f)));
 }
 
-/* 2^a for |a| < 1000: the nearest integer, and a polynomial from -1/2 to 1/2. */
+/* 2^a where it does not overflow: the nearest integer, and a polynomial from -1/2 to 1/2. */
 static CG_INLINE cg_real_t cg_step_exp2(cg_real_t a)
 {
-    const cg_real_t shifted = a + (CG_STEP_SHIFT + 1023.0);
-    const cg_real_t z = a - (shifted - (CG_STEP_SHIFT + 1023.0));
+    const cg_real_t shifted = a + (CG_SHIFT + CG_BIAS);
+    const cg_real_t z = a - (shifted - (CG_SHIFT + CG_BIAS));
     const cg_real_t terms = (0.69312419 + 0.24024099 * z) + z * z * (0.055906425 + 0.0095828536 * z);
-    return (1.0 + z * terms) * cg_from_bits(cg_bits(shifted) << 52);
+    return (1.0 + z * terms) * cg_from_bits(cg_bits(shifted) << CG_FRACTION_BITS);
 }
 
 /* The tolerance of one component: atol + rtol max(|x|, |y|). */
@@ -85,7 +84,7 @@ static CG_INLINE cg_real_t cg_step_scale(double atol, double rtol, cg_real_t x, 
  * stages would coincide in time, and eventually the state would change while t does not. */
 static CG_INLINE cg_real_t cg_step_smallest(cg_real_t t)
 {
-    return 4.0 * cg_larger(cg_abs(t) * DBL_EPSILON, cg_splat(DBL_MIN));
+    return 4.0 * cg_larger(cg_abs(t) * DBL_EPSILON, cg_splat(CG_TIME_LEAST));
 }
 
 #endif /* CG_STEP_H */

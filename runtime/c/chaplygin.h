@@ -3,7 +3,7 @@
  * One table, `cg_model_t`, describes a model completely: names, units, sizes and kernels. It needs no library,
  * has no mutable state, and is the same for a model loaded into Python, linked into C, or wrapped as an FMU.
  *
- * Arrays and their lengths (all double, all owned by the caller):
+ * Arrays and their lengths (of floating-point numbers, all owned by the caller):
  *   x    n_states       the state: coordinates, then velocities, in the order of `states`
  *   p    n_parameters   parameters, in the order of `parameters`
  *   u    n_inputs + n_modes   inputs in the order of `inputs`, then the modes (below)
@@ -19,6 +19,8 @@
 #ifndef CHAPLYGIN_H
 #define CHAPLYGIN_H
 
+#include "cg_precision.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -28,6 +30,12 @@ extern "C" {
 #define CG_RESTRICT
 #else
 #define CG_RESTRICT restrict
+#endif
+
+#if defined(__GNUC__)
+#define CG_UNUSED __attribute__((unused)) /* a function of a header that not every file needs */
+#else
+#define CG_UNUSED
 #endif
 
 #define CG_ABI_VERSION 5u
@@ -255,7 +263,7 @@ typedef struct cg_model {
 } cg_model_t;
 
 /* The kernel of that name; NULL if the model does not have it. */
-static inline const cg_kernel_entry_t *cg_kernel(const cg_model_t *model, const char *name)
+CG_UNUSED static inline const cg_kernel_entry_t *cg_kernel(const cg_model_t *model, const char *name)
 {
     const cg_kernel_entry_t *entry = model->kernels;
 

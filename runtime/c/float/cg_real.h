@@ -1,0 +1,61 @@
+/* cg_real.h: the number type used in kernels, methods and elementary functions, in single precision.
+ *
+ * The names are those of runtime/c/cg_real.h for one trajectory; single precision has no lanes.
+ */
+#ifndef CG_REAL_H
+#define CG_REAL_H
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__GNUC__)
+#define CG_INLINE inline __attribute__((always_inline))
+#define CG_COLD __attribute__((noinline, cold))
+#define CG_RARE(condition) __builtin_expect(!!(condition), 0)
+#else
+#define CG_INLINE inline
+#define CG_COLD
+#define CG_RARE(condition) (condition)
+#endif
+
+#define CG_LANES 1
+
+typedef float cg_real_t;
+typedef int cg_mask_t; /* 1 where true, 0 where false */
+typedef uint32_t cg_bits_t;
+
+/* The format of a number: sign, exponent with its bias, fraction. */
+#define CG_FRACTION_BITS 23
+#define CG_FRACTION_MASK UINT32_C(0x007fffff)
+#define CG_BIAS 127.0f
+#define CG_ONE_BITS UINT32_C(0x3f800000)
+#define CG_SHIFT 8388608.0f /* 2^23: the fraction of a number just above is an integer */
+#define CG_SHIFT_BITS UINT32_C(0x4b000000)
+
+static CG_INLINE float cg_splat(float a) { return a; }
+static CG_INLINE int cg_lt(float a, float b) { return a < b; }
+static CG_INLINE int cg_le(float a, float b) { return a <= b; }
+static CG_INLINE int cg_eq(float a, float b) { return a == b; }
+static CG_INLINE int cg_not(int a) { return !a; }
+static CG_INLINE uint32_t cg_bits(float a)
+{
+    uint32_t bits;
+    memcpy(&bits, &a, sizeof bits);
+    return bits;
+}
+static CG_INLINE float cg_from_bits(uint32_t a)
+{
+    float real;
+    memcpy(&real, &a, sizeof real);
+    return real;
+}
+static CG_INLINE float cg_where(int mask, float a, float b) { return mask ? a : b; }
+static CG_INLINE int cg_any(int mask) { return mask; }
+static CG_INLINE float cg_larger(float a, float b) { return b < a ? a : b; }
+static CG_INLINE float cg_smaller(float a, float b) { return a < b ? a : b; }
+static CG_INLINE float cg_sqrt(float a) { return sqrtf(a); }
+static CG_INLINE float cg_abs(float a) { return cg_from_bits(cg_bits(a) & UINT32_C(0x7fffffff)); }
+
+#endif /* CG_REAL_H */
