@@ -1,6 +1,6 @@
 """The command line: argument parsing and error handling.
 
-The commands themselves are in `commands`, `running`, `timing` and `doctor`.
+The commands themselves are in `commands`, `running`, `studying`, `timing` and `doctor`.
 Only the standard library is imported here, so that `chaplygin --help` responds at once.
 
 Exit codes: 0 success; 1 a failed run, or a problem found by `doctor`; 2 a mistake in the arguments (one line on stderr,
@@ -30,6 +30,7 @@ examples:
   chaplygin emit chaplygin_sleigh -o sleigh_c
   chaplygin export-c heavy_top -o heavy_top_c
   chaplygin ensemble path/to/model.py:skate -n 10000
+  chaplygin study path/to/study.py:falls -o falls
   chaplygin doctor
 """
 
@@ -159,7 +160,7 @@ def _parser() -> argparse.ArgumentParser:
         "--targets",
         nargs="+",
         metavar="NAME",
-        help="what to write: c, lanes, cython, dependencies (these four by default), sundials",
+        help="what to write: c, lanes, cython, graph (these four by default), sundials",
     )
     emit.add_argument("--force", action="store_true", help="replace files that chaplygin did not write")
 
@@ -192,6 +193,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     fmu.add_argument("--fmi", default="3.0", metavar="VERSION", help="2.0 or 3.0 (default: 3.0)")
     fmu.add_argument("--kind", default="both", help="both, model-exchange or co-simulation (default: both)")
+    fmu.add_argument(
+        "--platform", action="append", default=[], metavar="NAME",
+        help="compile for this platform too, such as x86_64-windows; needs ziglang; can be repeated",
+    )  # fmt: skip
     _settings(fmu, "set a parameter, initial value or input to start with; can be repeated")
 
     run = command(
@@ -238,13 +243,28 @@ def _parser() -> argparse.ArgumentParser:
     ensemble.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     ensemble.add_argument("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
 
+    study = command(
+        "study",
+        ".studying:study",
+        "run an ensemble of which only statistics are kept, or go on with it",
+        "  chaplygin study path/to/file.py:falls -o falls\n\nFILE:NAME is a dict of the arguments of "
+        "chaplygin.ensemble, with model and collect, or a function\nthat returns one. The file is executed: use only "
+        "files that you trust.\n",
+    )
+    study.add_argument("study", metavar="FILE:NAME", help="path/to/file.py:name")
+    study.add_argument(
+        "-o", "--output", metavar="FOLDER", help="keep the study there, and go on with what is there"
+    )
+    study.add_argument("--workers", type=int, metavar="N", help="run in N processes")
+    study.add_argument("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
+
     bench = command(
         "bench",
         ".timing:bench",
         "time the compiled catalogue systems against the same equations in pure Python",
         "  chaplygin bench\n  chaplygin bench heavy_top n_link_pendulum:20\n",
     )
-    for figures in (show, run, ensemble, bench):
+    for figures in (show, run, ensemble, study, bench):
         figures.add_argument("--json", action="store_true", help="print the figures as JSON")
     bench.add_argument("systems", nargs="*", metavar="SYSTEM", help="default: the whole catalogue")
 
