@@ -44,6 +44,7 @@ class KernelCore:
     def jacobian(self, t: Any, y: Any, p: Any, u: Any = ()) -> Array: ...
 
 class ModelCore(KernelCore):
+    def _sizes(self, method: str) -> tuple[int, int]: ...
     def integrate(
         self,
         t_span: Any,

@@ -11,7 +11,7 @@ from .errors import ArgumentError, CoreMissingError
 from .options import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from ._core import EnsembleCore, ModelCore
     from .ensemble_job import EnsemblePart
@@ -180,7 +180,48 @@ class Model(ModelCore, BaseModel):
                 f"{self.name} has {self.along} as its independent variable; "
                 "that of an FMU is the time: use another form"
             )
-        known = self.example
+        start = self._exported_start("export_fmu", self.example, initial, parameters, inputs)
+        return export_fmu(self, path, version, kind, start)
+
+    def export_c(
+        self,
+        folder: str | os.PathLike[str],
+        methods: Sequence[str] = ("dop853",),
+        scalar: str = "double",
+        single_header: bool = False,
+        *,
+        initial: Any = None,
+        parameters: Any = None,
+        inputs: Any = None,
+    ) -> Path:
+        """Write this model with integration methods as C99 that needs no library except libm; return the folder.
+
+        The folder gets one public header, two C files (or with `single_header` everything in the header), an example
+        that steps at 1 kHz, files for CMake, make and pkg-config, and a README with sizes, status codes and the names
+        of variables. `methods` are some of `self.methods`; the equations are inlined into them. Results have the bits
+        of those of `stepper`. `initial`, `parameters` and `inputs`, as for `integrate`, are the start values of the
+        example; each that is not given is the declared one, or else 1 for a parameter and 0 for a state or an input.
+        See docs/c_bundle.md.
+
+        Raises `ArgumentError` for an unknown method or scalar, a name that a header of the C library has, and a start
+        value that is missing or contradicts the constraints; `EmitError` if the folder cannot be written to, or has
+        another content than what the same command made.
+
+        >>> from chaplygin.generated.heavy_top import model
+        >>> folder = model.export_c("heavy_top_c", methods=("dop853", "rk4"))
+        >>> sorted(path.name for path in folder.glob("*.[ch]"))
+        ['cg_runtime.c', 'example.c', 'heavy_top.c', 'heavy_top.h']
+        """
+        from chaplygin.codegen.build.bundle import export_c
+
+        known = {**dict.fromkeys(self.declared, 0.0), **dict.fromkeys(self.parameters, 1.0), **self.example}
+        start = self._exported_start("export_c", known, initial, parameters, inputs)
+        return export_c(self, folder, methods, scalar, single_header, start)
+
+    def _exported_start(
+        self, what: str, known: Mapping[str, float], initial: Any, parameters: Any, inputs: Any
+    ) -> dict[str, float]:
+        """The start values of states, parameters and inputs by name, as given or else as `known`."""
         first = self.declared if self.has_initial else self.states
         x0, p, controls = self._prepare(
             0.0,
@@ -190,11 +231,10 @@ class Model(ModelCore, BaseModel):
         )
         if not controls.constant:
             raise ArgumentError(
-                "export_fmu: an FMU takes its inputs from the simulator; give numbers to start with"
+                f"{what}: inputs are set by the program that steps the model; give numbers to start with"
             )
         names = (*self.states, *self.parameters, *self.inputs)
-        start = dict(zip(names, (*x0.tolist(), *p.tolist(), *controls.values.tolist())))
-        return export_fmu(self, path, version, kind, start)
+        return dict(zip(names, (*x0.tolist(), *p.tolist(), *controls.values.tolist())))
 
     def to_numba(self, kernel: str = "rhs") -> Any:
         """A kernel as a function that numba compiles into other functions: no Python is called.

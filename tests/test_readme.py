@@ -26,6 +26,7 @@ PAGES = (
     "bench/README.md",
     "bench/RESULTS.md",
     "docs/abi.md",
+    "docs/c_bundle.md",
     "docs/conventions.md",
     "docs/embedding.md",
     "docs/fmu.md",
@@ -96,6 +97,23 @@ def test_fmus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (command,) = (block.text for block in blocks("docs/fmu.md") if block.language == "sh")
     assert main(shlex.split(command)[1:]) == 0
     assert {path.name for path in tmp_path.glob("*.fmu")} == {"ball.fmu", "ball2.fmu"}
+
+
+@pytest.mark.skipif(not shutil.which("cc") or not shutil.which("cmake"), reason="no cc, or no CMake")
+def test_c_bundles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page on C bundles from top to bottom. Its host ends where `integrate` does."""
+    monkeypatch.chdir(tmp_path)
+    model = run_python_blocks("docs/c_bundle.md")["model"]
+    export, build = (block.text for block in blocks("docs/c_bundle.md") if block.language == "sh")
+    assert main(shlex.split(export)[1:]) == 0
+    (host,) = (block for block in blocks("docs/c_bundle.md") if block.language == "c")
+    (tmp_path / host.argument).write_text(host.text, encoding="utf-8")
+    subprocess.run(["sh", "-ec", build.replace("-O3", "-O0")], check=True, stdout=subprocess.DEVNULL)
+    initial = dict(zip(model.states, (1, 0, 0, 0, 0.3, -0.2, 4)))
+    parameters = {**{name: model.example[name] for name in model.parameters}, "m": 2.5}
+    sol = model.integrate((0, 2), initial, parameters, rtol=1e-12, atol=1e-12)
+    expected = f"success: w3 = {sol['w3'][-1]:.6f}, energy = {sol.evaluate('energy')[-1]:.6f}\n"
+    assert (tmp_path / "host.txt").read_text() == expected
 
 
 @pytest.mark.skipif(find_spec("gymnasium") is None, reason="needs gymnasium")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from chaplygin.runtime.base_model import arguments_of
 
-from ..lower.program import Program
-from ..lower.schedule import Schedule
-from .statements import Body
+if TYPE_CHECKING:
+    from ..lower.program import Program
+    from ..lower.schedule import Schedule
+    from .statements import Body
 
 ARGUMENTS = {
     "event": "int32_t cg_event",

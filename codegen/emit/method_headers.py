@@ -23,11 +23,11 @@ def runtime_headers() -> dict[str, str]:
     few = (f"{'STEP' if pair.inlined == 'step' else 'WHOLE'}({pair.name})" for pair in listed)
     values = {
         "made": MADE,
-        "includes": "\n".join(map(_include, PAIRS.values())),
-        "few": " ".join(few),
-        "all": _whole(PAIRS.values()),
+        "includes": "\n".join(['#include "cg_rk4.h"', *map(_include, PAIRS.values())]),
+        "few": " ".join(["WHOLE(rk4)", *few]),
+        "all": f"WHOLE(rk4) {_whole(PAIRS.values())}",
     }
-    texts["cg_pair_list.h"] = render("pair_list.h.in", values)
+    texts["cg_method_list.h"] = render("method_list.h.in", values)
     return {**texts, f"cg_{RODAS5P.name}_tableau.h": _rosenbrock_text(RODAS5P)}
 
 

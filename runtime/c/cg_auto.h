@@ -1,5 +1,4 @@
-/* cg_auto.h: the method "auto": dop853 where the motion is not stiff, rodas5p where it is.
- * Included by cg_driver.c after both.
+/* cg_auto.h: the method "auto": dop853 where the motion is not stiff, rodas5p where it is. Included after both.
  *
  * Stiffness is measured by h rho, where rho is the rate of the fastest motion:
  *  - After a step of dop853, rho is |f(x_end) - f(x_last)| / |x_end - x_last|, where x_last is the point of the last
@@ -13,6 +12,7 @@
  *    to the next. The method switches back after 10 consecutive steps that dop853 could have taken at twice the length.
  * All norms are in units of the tolerance, so that they do not depend on the units of the states.
  */
+#include "cg_stiff.h"
 
 #define cg_auto_info(layout)                                                                                          \
     {"auto", "dop853, or rodas5p where the motion is stiff", 8, 1, CG_DOP853_ROWS, CG_DOP853_DENSE, 1, layout}
@@ -20,7 +20,6 @@
 #define CG_AUTO_NEAR 4.6
 #define CG_AUTO_SLOW 0.1
 #define CG_AUTO_EVERY 3 /* steps of dop853 between measurements: measuring all would cost a fifth for small systems */
-#define CG_AUTO_STIFF 15
 #define CG_AUTO_LONGEST_WAIT 960
 #define CG_AUTO_CALM 6
 #define CG_AUTO_STRETCH 4.0
@@ -82,19 +81,6 @@ static double CG_FN(auto_rate)(cg_run_t *run)
     return sqrt(sqrt(growth));
 }
 
-/* Switches to the other method from the next step on. */
-static void CG_FN(auto_change)(cg_run_t *run, int32_t stiff)
-{
-    run->stiff = stiff;
-    run->n_stiff = 0;
-    run->n_calm = 0;
-    run->n_wait = CG_AUTO_STIFF;
-    run->log_old = CG_LEAST_LOG;
-    for (int32_t i = 0; i < CG_N(run); i++) {
-        run->fastest[i] = 1.0 / (double)(i + 1);
-    }
-}
-
 /* Tries a long step of rodas5p from here. Called before a step, when the stages of the last one are no longer needed.
  * */
 static int CG_FN(auto_ask)(cg_run_t *run)
@@ -109,7 +95,7 @@ static int CG_FN(auto_ask)(cg_run_t *run)
         status = CG_FN(rodas5p_trial)(run, run->t, h);
     }
     if (status == CG_OK && CG_FN(rodas5p_error)(run, h) <= 1.0) {
-        CG_FN(auto_change)(run, 1);
+        cg_stiff_change(run, 1);
         run->h = length;
         return CG_OK;
     }
@@ -127,7 +113,7 @@ static int CG_FN(auto_stiff_step)(cg_run_t *run)
         run->last_stiff = 1;
         run->n_calm = fabs(run->t - run->t_old) * rate < easy ? run->n_calm + 1 : 0;
         if (run->n_calm >= CG_AUTO_EASY) {
-            CG_FN(auto_change)(run, 0);
+            cg_stiff_change(run, 0);
             run->h = run->h * rate > easy ? easy / rate : run->h;
         }
     }
@@ -163,7 +149,7 @@ static int CG_FN(auto_step)(cg_run_t *run)
     if (status == CG_OK && run->stiff) {
         status = CG_FN(rodas5p_jacobian)(run);
         if (status == CG_SINGULAR || status == CG_NONFINITE) {
-            CG_FN(auto_change)(run, 0); /* dop853 needs no derivative */
+            cg_stiff_change(run, 0); /* dop853 needs no derivative */
             status = CG_OK;
         }
     }

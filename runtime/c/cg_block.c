@@ -86,12 +86,17 @@ int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char 
     cg_method_t found, explicit_method;
     if (run == NULL || model == NULL || (uintptr_t)run % CG_ALIGN != 0 || model->abi_version != CG_ABI_VERSION
         || model->struct_size < sizeof(cg_model_t) || model->rhs == NULL
-        || !cg_method_find(model, method, flags, &found)
-        || !cg_method_find(model, CG_AUTO_EXPLICIT, flags, &explicit_method) || size < cg_run_size(model, method)) {
+        || !cg_method_find(model, method, flags, &found) || size < cg_run_size(model, method)) {
         return CG_BAD_ARGUMENT;
     }
     if (found.info.implicit && model->jacobian == NULL) {
         return CG_UNSUPPORTED;
+    }
+    if (!cg_method_find(model, CG_AUTO_EXPLICIT, flags, &explicit_method)) {
+        if (strcmp(found.info.name, "auto") == 0) {
+            return CG_UNSUPPORTED;
+        }
+        memset(&explicit_method, 0, sizeof explicit_method);
     }
     memset(run, 0, cg_run_size(model, method));
     run->model = model;

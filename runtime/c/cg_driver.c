@@ -1,8 +1,10 @@
 /* cg_driver.c: the integration loop over the steps of any method; see cg_driver.h.
- * The methods are instantiated here once, for any model, through its table.
+ * The methods are instantiated here once, for any model, through its table; with CG_NO_TABLE there are only those that
+ * are compiled into a model.
  */
 #include "cg_control.h"
 #include "cg_internal.h"
+#include "cg_stiff.h"
 
 #define CG_FN(name) cg_table_##name
 #define CG_N(run) ((run)->n)
@@ -10,13 +12,20 @@
 #define CG_RHS(run, t, x, out) (run)->rhs(t, x, (run)->p, (run)->u, out, (run)->work)
 #define CG_FLATTEN
 #define CG_COPIED 0
+#ifdef CG_NO_TABLE
+#define CG_NO_METHODS
+#endif
 #include "cg_method.h"
+#ifdef CG_NO_TABLE
+static const cg_method_t cg_methods[] = {CG_METHOD_END};
+#else
 #include "cg_rodas5p.h"
 #include "cg_auto.h"
-
 static const cg_method_t cg_methods[] = {
     CG_METHOD_LIST(CG_METHOD, CG_METHOD) CG_METHOD(rodas5p) CG_METHOD(auto) CG_METHOD_END
 };
+#endif
+#undef CG_NO_METHODS
 #undef CG_FLATTEN
 #undef CG_COPIED
 #undef CG_RHS
@@ -140,7 +149,7 @@ static void cg_forget_steps(cg_run_t *run)
     run->log_old = CG_LEAST_LOG;
     run->rejected = 0;
     if (run->implicit) {
-        cg_table_auto_change(run, 0);
+        cg_stiff_change(run, 0);
         run->last_stiff = 0;
     }
 }

@@ -1,5 +1,5 @@
 /* cg_ensemble.c: many trajectories of one model with one workspace; see cg_ensemble.h. */
-#include "cg_internal.h"
+#include "cg_ensemble_internal.h"
 #include "cg_memory.h"
 
 #include <math.h>

@@ -1,8 +1,7 @@
-/* cg_internal.h: what the files cg_*.c share; not for callers. */
+/* cg_internal.h: what the files that run one trajectory share; not for callers. */
 #ifndef CG_INTERNAL_H
 #define CG_INTERNAL_H
 
-#include "cg_ensemble.h"
 #include "cg_events.h"
 
 int cg_options_valid(const cg_run_t *run); /* whether tolerances and step options are within their ranges */
@@ -10,31 +9,6 @@ int cg_options_valid(const cg_run_t *run); /* whether tolerances and step option
 /* A sampled signal from t on in `direction`: value + slope * (t - time), up to the returned time, at most t_stop. */
 cg_time_t cg_signal_segment(const cg_signal_t *signal, cg_time_t t, double direction, cg_time_t t_stop,
                             cg_time_t *time, double *value, double *slope);
-
-/* ---- ensembles ---- */
-
-/* The outcome of a trajectory, and how many times of t_eval it reached. */
-typedef struct cg_outcome {
-    int32_t status;
-    double t;
-    int64_t n_rhs, n_steps, n_rows;
-} cg_outcome_t;
-
-int cg_ensemble_valid(const cg_ensemble_t *ensemble); /* whether no requested time is before t0 */
-
-/* Writes the outcome of trajectory j, with its last state at x[i * stride]. */
-void cg_ensemble_end(const cg_ensemble_t *ensemble, int64_t j, const cg_outcome_t *outcome, int32_t n, const double *x,
-                     int64_t stride);
-
-/* ---- lanes ---- */
-
-/* Sets the options of a group from those of a run. CG_BAD_ARGUMENT, CG_UNSUPPORTED: see cg_ensemble_lanes. */
-int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options);
-
-int32_t cg_lanes_occupied(const cg_lanes_run_t *run); /* the first lane with a trajectory, or -1 */
-
-/* Gives an empty lane the state of a busy one, so that nothing in it traps, loops or is slow. */
-void cg_lane_imitate(cg_lanes_run_t *run, int32_t lane, int32_t from);
 
 /* ---- events and contacts ---- */
 

@@ -3,7 +3,7 @@
  * The lane set steps all lanes until one of them needs service: times to record, an input sample, the end, or a
  * failure. That lane is served here, and gets the next trajectory as soon as its own has ended.
  */
-#include "cg_internal.h"
+#include "cg_ensemble_internal.h"
 #include "cg_control.h"
 #include "cg_memory.h"
 

@@ -2,10 +2,8 @@
 #ifndef CG_MEMORY_H
 #define CG_MEMORY_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "cg_run.h"
 
-#define CG_ALIGN 64u
 #define CG_ALIGNED(size) (((size) + (CG_ALIGN - 1u)) / CG_ALIGN * CG_ALIGN)
 
 /* The next array of so many bytes in the block at `base`; if that is NULL, only counts. */
@@ -23,7 +21,7 @@ static inline double *cg_take(char *base, size_t *offset, int64_t count)
 }
 
 /* to[i * to_stride] = from[i * stride] */
-static inline void cg_gather(double *to, int64_t to_stride, const double *from, int64_t stride, int32_t count)
+CG_UNUSED static inline void cg_gather(double *to, int64_t to_stride, const double *from, int64_t stride, int32_t count)
 {
     for (int32_t i = 0; i < count; i++) {
         to[i * to_stride] = from[i * stride];

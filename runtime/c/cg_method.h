@@ -10,9 +10,10 @@
  * Optional:
  *   CG_FEW_METHODS    leaves some of them out, to save compile time
  *   CG_MODEL_METHODS  the header of the methods that a model brings
+ *   CG_NO_METHODS     leaves all of them out: only what cg_driver.c needs besides is made
  * With CG_LANES above 1 the same methods step that many trajectories at once.
  * A new method is a file of numbers in codegen/methods/pairs; one that is no pair is a header, included here, and an
- * entry of CG_METHOD_LIST.
+ * entry of method_list.h.in.
  */
 
 #if CG_LANES > 1
@@ -61,7 +62,7 @@ static CG_INLINE void CG_FN(exchange)(CG_RUN *run)
 #else
 
 /* Updates run->u to time t. Called only if run->input_kind is nonzero. */
-static inline int CG_FN(inputs)(cg_run_t *run, double t, const double *x)
+CG_UNUSED static inline int CG_FN(inputs)(cg_run_t *run, double t, const double *x)
 {
     if (run->input_kind & CG_INPUT_SLOPE) {
         CG_FN(ramps)(run, t);
@@ -85,7 +86,9 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
     return CG_RHS(run, cg_time_of_model(run, t), x, out);
 }
 
+#ifndef CG_NO_METHODS
 #include "cg_adaptive.h"
+#endif
 
 #endif
 
@@ -94,10 +97,10 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
 #include "cg_lanes_begin.h"
 #endif
 
+#ifndef CG_NO_METHODS
 #include "cg_pair.h"
 
-#include "cg_rk4.h"
-#include "cg_pair_list.h"
+#include "cg_method_list.h"
 #ifdef CG_MODEL_METHODS
 #include CG_MODEL_METHODS
 #else
@@ -105,7 +108,8 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
 #endif
 
 /* Every method here: WHOLE, or a STEP without its interpolant. */
-#define CG_METHOD_LIST(WHOLE, STEP) WHOLE(rk4) CG_PAIR_LIST(WHOLE, STEP) CG_MODEL_METHOD_LIST(WHOLE)
+#define CG_METHOD_LIST(WHOLE, STEP) CG_LISTED_METHODS(WHOLE, STEP) CG_MODEL_METHOD_LIST(WHOLE)
+#endif
 
 /* Entries of a table of cg_method_t. */
 #define CG_METHOD(name) {cg_##name##_info(CG_RUN_LAYOUT), CG_FN(name##_step), CG_FN(name##_dense)},

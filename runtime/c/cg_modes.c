@@ -25,7 +25,7 @@ typedef struct cg_choice {
     int status;
 } cg_choice_t;
 
-static int cg_contacts(cg_run_t *run, double t, const double *x, double *out)
+static int cg_call_contacts(cg_run_t *run, double t, const double *x, double *out)
 {
     const int status = run->model->contacts_fn(cg_time_of_model(run, t), x, run->p, run->u, out, run->work);
     return status != CG_OK ? status : cg_step_finite(out, 5 * run->model->n_contacts) ? CG_OK : CG_NONFINITE;
@@ -56,14 +56,14 @@ int cg_modes_free(cg_run_t *run, int fresh)
     double size = 0.0;
     int status = cg_run_inputs(run, run->t, run->x);
     if (status == CG_OK) {
-        status = cg_contacts(run, run->t, run->x, detector->contacts);
+        status = cg_call_contacts(run, run->t, run->x, detector->contacts);
     }
     if (status == CG_SINGULAR) { /* two contacts constrain the same velocity: with all slipping the velocities agree */
         memcpy(detector->present, modes, sizeof(double) * (size_t)detector->n_modes);
         for (int32_t i = 0; i < detector->n_contacts; i++) {
             modes[i] = 1.0;
         }
-        status = cg_contacts(run, run->t, run->x, detector->contacts);
+        status = cg_call_contacts(run, run->t, run->x, detector->contacts);
         memcpy(modes, detector->present, sizeof(double) * (size_t)detector->n_modes);
     }
     for (int32_t i = run->model->n_coordinates; i < run->n; i++) {
@@ -124,7 +124,7 @@ static double cg_spread(cg_choice_t *choice, int32_t contact)
     double a[2] = {0.0, 0.0};
     for (int side = 0; side < 2; side++) {
         *mode = side == 0 ? -1.0 : 1.0;
-        if (cg_contacts(run, run->t, run->x, run->detector->ahead) == CG_OK) {
+        if (cg_call_contacts(run, run->t, run->x, run->detector->ahead) == CG_OK) {
             a[side] = run->detector->ahead[5 * contact + 3];
         }
     }
@@ -145,7 +145,7 @@ static int cg_fits(cg_choice_t *choice)
         choice->status = CG_TOO_MANY_MODES;
         return 0;
     }
-    if (cg_contacts(run, run->t, run->x, detector->contacts) != CG_OK) {
+    if (cg_call_contacts(run, run->t, run->x, detector->contacts) != CG_OK) {
         return 0; /* the equations have no solution of this kind */
     }
     for (int32_t i = 0; i < n; i++) {
@@ -180,7 +180,7 @@ static int cg_fits(cg_choice_t *choice)
         detector->x[i] = run->x[i] + moment * detector->f[i];
     }
     int fits = cg_run_inputs(run, run->t + moment, detector->x) == CG_OK
-        && cg_contacts(run, run->t + moment, detector->x, detector->ahead) == CG_OK;
+        && cg_call_contacts(run, run->t + moment, detector->x, detector->ahead) == CG_OK;
     for (int32_t which = 0; which < 2 * n && fits; which++) {
         double ignored;
         if (!(now[which] <= CG_MARGIN * size[which])) {
@@ -200,7 +200,7 @@ static void cg_keep(cg_choice_t *choice)
 {
     cg_detector_t *const detector = choice->run->detector;
     const int32_t n = detector->n_contacts;
-    cg_contacts(choice->run, choice->run->t, choice->run->x, detector->contacts);
+    cg_call_contacts(choice->run, choice->run->t, choice->run->x, detector->contacts);
     for (int32_t k = 0; k < detector->n_solutions && k < CG_SOLUTIONS; k++) {
         const double *const other = detector->solutions + (ptrdiff_t)k * detector->n_modes;
         int same = 1;

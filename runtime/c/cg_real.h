@@ -13,7 +13,7 @@
 #include <string.h>
 
 #if defined(__GNUC__)
-#define CG_INLINE inline __attribute__((always_inline))
+#define CG_INLINE inline __attribute__((always_inline, unused)) /* not every file needs it */
 #define CG_COLD __attribute__((noinline, cold))
 #define CG_RARE(condition) __builtin_expect(!!(condition), 0)
 #else

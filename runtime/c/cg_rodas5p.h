@@ -1,6 +1,6 @@
 /* cg_rodas5p.h: Rodas5P, a Rosenbrock method of order 5 for stiff systems, with an embedded estimate of order 4 and an
- * interpolant of order 4. codegen/methods/rodas5p.py has the formulas. Included by cg_driver.c: one trajectory, any
- * model that has a Jacobian. Memory: run->jacobian, matrix, pivots and slope (cg_run.h).
+ * interpolant of order 4. codegen/methods/rodas5p.py has the formulas. Included after cg_method.h's list: one trajectory,
+ * any model that has a Jacobian. Memory: run->jacobian, matrix, pivots and slope (cg_run.h).
  *
  * The Jacobian is the model's own, exact, and evaluated at every step. It does not include inputs that a caller's
  * function computes from the state: with those the method has lower order, which its error control detects.

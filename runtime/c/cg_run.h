@@ -24,6 +24,19 @@ extern "C" {
  * every change of cg_run_t or of the meaning of its members. */
 #define CG_RUN_LAYOUT 6
 
+#define CG_ALIGN 64u /* of every block, in bytes */
+
+/* Declares memory for a block: static CG_BLOCK(memory, SIZE); */
+#if defined(__GNUC__)
+#define CG_BLOCK(name, size) unsigned char name[size] __attribute__((aligned(64)))
+#elif defined(_MSC_VER)
+#define CG_BLOCK(name, size) __declspec(align(64)) unsigned char name[size]
+#elif defined(__cplusplus)
+#define CG_BLOCK(name, size) alignas(64) unsigned char name[size]
+#else
+#define CG_BLOCK(name, size) _Alignas(64) unsigned char name[size]
+#endif
+
 #define CG_PAD 4
 #define CG_PADDED(n) (((n) + (CG_PAD - 1)) / CG_PAD * CG_PAD)
 

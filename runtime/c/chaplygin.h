@@ -32,6 +32,12 @@ extern "C" {
 #define CG_RESTRICT restrict
 #endif
 
+#if defined(__GNUC__)
+#define CG_UNUSED __attribute__((unused)) /* a function of a header that not every file needs */
+#else
+#define CG_UNUSED
+#endif
+
 #define CG_ABI_VERSION 5u
 
 /* Status of every function that can fail: zero or positive is success, negative is an error. */
@@ -257,7 +263,7 @@ typedef struct cg_model {
 } cg_model_t;
 
 /* The kernel of that name; NULL if the model does not have it. */
-static inline const cg_kernel_entry_t *cg_kernel(const cg_model_t *model, const char *name)
+CG_UNUSED static inline const cg_kernel_entry_t *cg_kernel(const cg_model_t *model, const char *name)
 {
     const cg_kernel_entry_t *entry = model->kernels;
 

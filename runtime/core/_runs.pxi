@@ -26,6 +26,10 @@ cdef class ModelCore(StartCore):
     def __dealloc__(self):
         cg_run_delete(self.spare)
 
+    def _sizes(self, str method):
+        """Bytes of a run with that method, and of its detector (0: the model has neither events nor contacts)."""
+        return cg_run_size(self.model, method.encode()), cg_detector_size(self.model, 0) if self.hybrid else 0
+
     cdef cg_run_t *_take_run(self, method) except NULL:
         """A run for `method`; reuses the spare one if it fits."""
         cdef cg_run_t *run = NULL

@@ -28,6 +28,7 @@ examples:
   chaplygin run heavy_top --t-end 100 --rtol 1e-12 --plot top.png
   chaplygin run n_link_pendulum:20 --method rk4 --step 1e-3
   chaplygin emit chaplygin_sleigh -o sleigh_c
+  chaplygin export-c heavy_top -o heavy_top_c
   chaplygin ensemble path/to/model.py:skate -n 10000
   chaplygin doctor
 """
@@ -161,6 +162,22 @@ def _parser() -> argparse.ArgumentParser:
         help="what to write: c, lanes, cython, dependencies (these four by default), sundials",
     )
     emit.add_argument("--force", action="store_true", help="replace files that chaplygin did not write")
+
+    bundle = command(
+        "export-c",
+        ".commands:export_c",
+        "write a system with its integrators as C99 that needs no other library",
+        "  chaplygin export-c heavy_top -o heavy_top_c\n"
+        "  chaplygin export-c chaplygin_sleigh -o folder --methods dop853 rk4 --single-header\n",
+        subject=True,
+    )
+    bundle.add_argument("-o", "--output", required=True, metavar="DIR", help="folder; created if missing")
+    bundle.add_argument(
+        "--methods", nargs="+", default=["dop853"], metavar="NAME", help="METHODS (default: dop853)"
+    )
+    bundle.add_argument("--scalar", default="double", help="double")
+    bundle.add_argument("--single-header", action="store_true", help="put everything into one header")
+    _settings(bundle, "set a parameter, initial value or input of the example; can be repeated")
 
     fmu = command(
         "export-fmu",

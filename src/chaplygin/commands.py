@@ -1,4 +1,4 @@
-"""The commands that work on systems and equations: list, show, forms, emit, export-fmu."""
+"""The commands that work on systems and equations: list, show, forms, emit, export-c, export-fmu."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from . import subject
 if TYPE_CHECKING:
     from chaplygin.codegen.declare.system import System
     from chaplygin.codegen.derive.equations import Equations
+    from chaplygin.runtime.model import Model
 
 LONGEST = 60
 """Most operations in an expression that `show` simplifies and prints; --full prints longer ones, unsimplified."""
@@ -341,20 +342,41 @@ def emit(arguments: Namespace) -> int:
     return 0
 
 
+def export_c(arguments: Namespace) -> int:
+    """`chaplygin export-c SYSTEM -o DIR`."""
+    with progress(f"deriving and compiling {arguments.system}"):
+        found, model = _compiled(arguments)
+        folder = model.export_c(
+            arguments.output,
+            arguments.methods,
+            arguments.scalar,
+            arguments.single_header,
+            **_exported_start(found, model),
+        )
+    for path in sorted(p for p in folder.iterdir() if p.is_file()):
+        print(f"{os.fspath(path)}  ({path.stat().st_size:,} bytes)")
+    return 0
+
+
 def export_fmu(arguments: Namespace) -> int:
     """`chaplygin export-fmu SYSTEM -o FILE`."""
     with progress(f"deriving and compiling {arguments.system}"):
-        found = subject.find(arguments.system, arguments.n).changed(arguments.set)
-        form, options = subject.form_options(found.system, arguments.form, arguments.option)
-        model = found.system.compile(form, wait=True, **options)
-        inputs = {name: found.inputs.get(name, model.example.get(name, 0.0)) for name in model.inputs}
+        found, model = _compiled(arguments)
         path = model.export_fmu(
-            arguments.output,
-            arguments.fmi,
-            arguments.kind,
-            initial=found.initial,
-            parameters=found.parameters,
-            inputs=inputs,
+            arguments.output, arguments.fmi, arguments.kind, **_exported_start(found, model)
         )
     print(f"{os.fspath(path)}  ({path.stat().st_size:,} bytes)")
     return 0
+
+
+def _compiled(arguments: Namespace) -> tuple[subject.Subject, Model]:
+    """The subject of a command with its settings, and its compiled model."""
+    found = subject.find(arguments.system, arguments.n).changed(arguments.set)
+    form, options = subject.form_options(found.system, arguments.form, arguments.option)
+    return found, found.system.compile(form, wait=True, **options)
+
+
+def _exported_start(found: subject.Subject, model: Model) -> dict[str, Mapping[str, float]]:
+    """The start values of an exported model."""
+    inputs = {name: found.inputs.get(name, model.example.get(name, 0.0)) for name in model.inputs}
+    return {"initial": found.initial, "parameters": found.parameters, "inputs": inputs}

@@ -1,8 +1,9 @@
-/* cg_pair_list.h: every embedded pair of this folder. Included by cg_method.h, which adds the other methods.
+/* cg_method_list.h: the methods that cg_method.h makes, except those that a model brings.
  * Made from codegen/methods by `python -m chaplygin.codegen.emit.golden --update`.
  *
  * With CG_FEW_METHODS some are left out; STEP is for those without their interpolants.
  */
+#include "cg_rk4.h"
 #include "cg_dop853.h"
 #include "cg_tsit5.h"
 #ifndef CG_FEW_METHODS
@@ -15,7 +16,7 @@
 #undef CG_WITHOUT_DENSE
 
 #ifdef CG_FEW_METHODS
-#define CG_PAIR_LIST(WHOLE, STEP) WHOLE(dop853) WHOLE(tsit5) STEP(vern9)
+#define CG_LISTED_METHODS(WHOLE, STEP) WHOLE(rk4) WHOLE(dop853) WHOLE(tsit5) STEP(vern9)
 #else
-#define CG_PAIR_LIST(WHOLE, STEP) WHOLE(dop853) WHOLE(tsit5) WHOLE(vern7) WHOLE(vern9)
+#define CG_LISTED_METHODS(WHOLE, STEP) WHOLE(rk4) WHOLE(dop853) WHOLE(tsit5) WHOLE(vern7) WHOLE(vern9)
 #endif

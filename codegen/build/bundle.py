@@ -1,0 +1,99 @@
+"""C bundles: a folder with a model and its integrators in C, to be compiled without Python."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from chaplygin.runtime.arguments import no_jacobian, unknown_method
+from chaplygin.runtime.errors import ArgumentError, EmitError
+
+from ..emit.bundle import GROUPS, STANDARD, Bundle
+from ..emit.c_bundle import bundle_files
+from ..emit.folder import write
+from .extension import facts_of
+from .model_sources import model_sources
+
+if TYPE_CHECKING:
+    from chaplygin.runtime.model import Model
+
+SCALARS = ("double",)
+
+
+def export_c(
+    model: Model,
+    folder: str | os.PathLike[str],
+    methods: Sequence[str],
+    scalar: str,
+    single_header: bool,
+    start: Mapping[str, float],
+) -> Path:
+    """Write the C bundle of a model; see `Model.export_c`. `start`: the start values of its example by name."""
+    if scalar not in SCALARS:
+        raise ArgumentError(f"export_c: scalar is {scalar!r}; it can be {', '.join(SCALARS)}")
+    if model.name in STANDARD:
+        raise ArgumentError(
+            f"export_c: the header of the system {model.name!r} would be {model.name}.h, which the C library or the "
+            "bundle has already; give the system another name"
+        )
+    target = Path(folder)
+    bundle = _described(model, _chosen(model, methods), single_header, start)
+    _require_own(target, bundle)
+    write(target, bundle_files(bundle, model_sources(model)), force=True)
+    return target
+
+
+def _chosen(model: Model, methods: Sequence[str]) -> tuple[str, ...]:
+    """The names of the methods."""
+    names = (methods,) if isinstance(methods, str) else tuple(methods)
+    if not names:
+        raise ArgumentError(f"export_c: methods is empty; it can have {', '.join(model.methods)}")
+    for name in names:
+        if name not in model.methods:
+            raise unknown_method(name, model.methods)
+        if model.methods[name].implicit and "jacobian" not in model.kernels:
+            raise no_jacobian(name, model.name)
+    return tuple(dict.fromkeys(names))
+
+
+def _described(
+    model: Model, chosen: tuple[str, ...], single_header: bool, start: Mapping[str, float]
+) -> Bundle:
+    parts = ("dop853", "rodas5p") if "auto" in chosen else ()  # what "auto" switches between
+    methods = [method for method in model.methods if method in (*chosen, *parts)]
+    names = {what: getattr(model, what) for what in GROUPS.values()}
+    names["invariants"] = (*model.invariants, *model.residuals)
+    sizes = {method: model._sizes(method) for method in methods}
+    return Bundle(
+        name=model.name,
+        form=model.form,
+        digest=model.digest,
+        variables={what: [model.variables[name] for name in listed] for what, listed in names.items()},
+        start=start,
+        chosen=chosen,
+        methods={method: model.methods[method] for method in methods},
+        sizes={method: size for method, (size, _) in sizes.items()},
+        detector_size=max(size for _, size in sizes.values()),
+        contacts=bool(model.contacts),
+        reproducible=facts_of(Path(model.owner.__file__))["reproducible"],  # type: ignore[attr-defined]
+        single_header=single_header,
+    )
+
+
+def _require_own(folder: Path, bundle: Bundle) -> None:
+    """Refuse a folder with another content than a bundle of the same command."""
+    readme = folder / "README.md"
+    try:
+        if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+            return
+        known = readme.read_text(encoding="utf-8").partition("\n")[0] if readme.is_file() else ""
+    except (OSError, UnicodeError) as error:
+        raise EmitError(
+            f"cannot read {os.fspath(folder)!r}: {getattr(error, 'strerror', None) or error}"
+        ) from error
+    if known != f"<!-- {bundle.mark} -->":
+        raise EmitError(
+            f"{os.fspath(folder)!r} is not empty and was not made by this command; choose another folder, or remove it"
+        )

@@ -1,0 +1,120 @@
+"""The README of a C bundle: how to build and use it, its variables, sizes and statuses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from .bundle import GROUPS, Bundle, index_of
+from .render import render
+
+_SAVED_EVENTS = """
+Its detector is saved by `cg_detector_save` and restored by `cg_detector_restore`, before the run."""
+
+
+def readme(bundle: Bundle, texts: Mapping[str, str]) -> str:
+    """The text of README.md."""
+    name = bundle.name
+    methods = ", ".join(f"`{method}` ({known.summary})" for method, known in bundle.methods.items())
+    quoted = ", ".join(map(repr, bundle.chosen)) + "," * (len(bundle.chosen) == 1)
+    arguments = f'"DIR", methods=({quoted})'.replace("'", '"') + ", single_header=True" * bundle.single_header
+    sizes = [(f"run, `{method}`", size) for method, size in bundle.sizes.items()]
+    sizes += [("detector of events and contacts", bundle.detector_size)] if bundle.detector_size else []
+    return render("bundle_readme.in", {
+        "mark": bundle.mark,
+        "name": name,
+        "form": bundle.form,
+        "version": bundle.version,
+        "command": bundle.command,
+        "call": f"model.export_c({arguments})",
+        "files": _table(_files(bundle)),
+        "one_line": f"cc {bundle.flags} -O3 example.c {' '.join(bundle.sources)} -lm",
+        "bits": _bits(bundle),
+        "saved_events": _SAVED_EVENTS * bool(bundle.detector_size),
+        "methods": methods,
+        "inlined": _inlined(bundle, texts),
+        "variables": _variables(bundle),
+        "sizes": _table((what, f"{size:,}") for what, size in sizes),
+        "statuses": _table(_statuses(texts["chaplygin.h"])),
+        "backward": "A step backward gives `CG_BAD_ARGUMENT`, since friction cannot be run backward." if bundle.contacts
+        else "Runs can go backward.",
+        "several": _several(bundle),
+    })  # fmt: skip
+
+
+def _table(rows: Iterable[Sequence[object]]) -> str:
+    """Rows of a table in Markdown."""
+    return "\n".join(
+        f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in rows
+    )
+
+
+def _files(bundle: Bundle) -> list[tuple[str, str]]:
+    name = bundle.name
+    files = [(f"`{name}.h`", "the only header to include")]
+    if bundle.single_header:
+        files[0] = (
+            f"`{name}.h`",
+            f"everything; one file of a program defines `{bundle.prefix}_IMPLEMENTATION` before it",
+        )
+        files += [(f"`{name}.c`", "such a file, for the build files; not needed otherwise")]
+    else:
+        files += [(f"`{name}.c`", "the equations and the methods"), ("`cg_runtime.c`", "what runs them")]
+    return [*files, ("`example.c`", "1 kHz with inputs, save and restore"),
+            ("`CMakeLists.txt`, `Makefile`", f"libraries, example, installation with `{name}.pc`")]  # fmt: skip
+
+
+def _bits(bundle: Bundle) -> str:
+    if not bundle.reproducible:
+        return """\
+The model was compiled with `reproducible=False`: the compiler may multiply and add in one operation, so the last
+bits of the results depend on the compiler and the processor."""
+    return """\
+`-ffp-contract=off` makes the bits of the results the same for every compiler, level and processor, and equal to
+those in Python. gcc needs `-fno-tree-slp-vectorize` too if `-march` permits fused operations, and on processors other
+than x86 `-fno-tree-vectorize`: its vectoriser fuses regardless. The build files have these flags."""
+
+
+def _inlined(bundle: Bundle, texts: Mapping[str, str]) -> str:
+    """How the right-hand side is compiled into the methods; see cg_flatten.h."""
+    operations = re.search(r"#define CG_MODEL_OPERATIONS (\d+)", texts[f"{bundle.name}_core.c"])
+    most = re.search(r"#define CG_INLINE_OPERATIONS (\d+)", texts["cg_flatten.h"])
+    assert operations is not None
+    assert most is not None
+    if int(operations[1]) > int(most[1]):
+        return f"""\
+They are compiled with the sizes of this model as constants, and call its
+right-hand side. With `-DCG_INLINE_OPERATIONS={operations[1]}` gcc and clang copy it into each of their stages, which
+takes long to compile."""
+    return """\
+gcc and clang copy the right-hand side into each of their stages. With
+`-DCG_INLINE_OPERATIONS=0` it is called instead: smaller code, the same bits, longer steps."""
+
+
+def _variables(bundle: Bundle) -> str:
+    """A table of all variables with the names of their indices."""
+    rows = []
+    for group, what in GROUPS.items():
+        array = f"run->{group}" if len(group) == 1 else f"{bundle.name}_{group}"
+        for i, variable in enumerate(bundle.variables[what]):
+            index = index_of(bundle, group, variable.name) or str(i)
+            rows.append((f"`{variable.name}`", f"`{array}[{index}]`" if len(group) == 1 else f"`{index}`",
+                         variable.unit, variable.description))  # fmt: skip
+    return _table(rows)
+
+
+def _statuses(header: str) -> list[tuple[str, str, str]]:
+    """The rows of `enum cg_status`, read from chaplygin.h."""
+    block = header[header.index("enum cg_status {") :].partition("};")[0]
+    found = re.findall(r"(CG_\w+) = (-?\d+),?\s*(?:/\* (.*?) \*/)?", block)
+    return [(f"`{name}`", value, words) for name, value, words in found]
+
+
+def _several(bundle: Bundle) -> str:
+    if bundle.single_header:
+        return """\
+Define the `..._IMPLEMENTATION` of each model in a file of its own, and `CG_NO_RUNTIME` in all of these files but one:
+what runs a model is the same for all models of one version of chaplygin, and a program contains it once."""
+    return """\
+`cg_runtime.c` is the same for all models of one version of chaplygin: compile it once. Static libraries that contain
+it can be linked together as they are."""

@@ -1,0 +1,33 @@
+/* cg_ensemble_internal.h: what the files for ensembles, lanes and batches share; not for callers. */
+#ifndef CG_ENSEMBLE_INTERNAL_H
+#define CG_ENSEMBLE_INTERNAL_H
+
+#include "cg_ensemble.h"
+#include "cg_internal.h"
+
+/* ---- ensembles ---- */
+
+/* The outcome of a trajectory, and how many times of t_eval it reached. */
+typedef struct cg_outcome {
+    int32_t status;
+    double t;
+    int64_t n_rhs, n_steps, n_rows;
+} cg_outcome_t;
+
+int cg_ensemble_valid(const cg_ensemble_t *ensemble); /* whether no requested time is before t0 */
+
+/* Writes the outcome of trajectory j, with its last state at x[i * stride]. */
+void cg_ensemble_end(const cg_ensemble_t *ensemble, int64_t j, const cg_outcome_t *outcome, int32_t n, const double *x,
+                     int64_t stride);
+
+/* ---- lanes ---- */
+
+/* Sets the options of a group from those of a run. CG_BAD_ARGUMENT, CG_UNSUPPORTED: see cg_ensemble_lanes. */
+int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options);
+
+int32_t cg_lanes_occupied(const cg_lanes_run_t *run); /* the first lane with a trajectory, or -1 */
+
+/* Gives an empty lane the state of a busy one, so that nothing in it traps, loops or is slow. */
+void cg_lane_imitate(cg_lanes_run_t *run, int32_t lane, int32_t from);
+
+#endif /* CG_ENSEMBLE_INTERNAL_H */
