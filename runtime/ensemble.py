@@ -74,6 +74,7 @@ def ensemble(
     reject: bool = False,
     collect: Mapping[str, Collector] | None = None,
     workers: Any = None,
+    out: Any = None,
     on_failure: str = "exclude",
     **options: Any,
 ) -> Ensemble | Study:
@@ -118,6 +119,8 @@ def ensemble(
     trajectories then run in chunks, memory does not grow with n except by what is kept of each trajectory, and the
     result is a `Study` with the same bits whatever `threads`, `lanes` and `workers`. `workers`: a number of processes,
     or an executor with the interface of `concurrent.futures`, whose workers can load the model from its file.
+    `out`: a folder that keeps the part of each chunk of 65,536 trajectories as soon as it has run: the same call goes
+    on where an earlier one ended, whatever ended it, and ``cg.open_study(folder)`` gives the results without running.
     `on_failure`: "exclude" leaves trajectories that fail out of the statistics and lists them, "raise" stops with an
     error.
 
@@ -156,15 +159,13 @@ def ensemble(
             raise ArgumentError(
                 "chunk and executor are not for a run with collect, which has workers=; leave them out"
             )
-        from .studies.run import study
+        from .studies.run import run
+        from .studies.study import StudyJob
 
-        return study(
-            model, t_span, count, given, plan, how, lanes, collect, threads, workers, on_failure, progress
-        )
-    if workers is not None or on_failure != "exclude":
-        raise ArgumentError(
-            "workers and on_failure are for a run with collect; leave them out, or see executor="
-        )
+        wanted = StudyJob.of(model, t_span, count, given, plan, how, lanes, collect)
+        return run(wanted, threads, workers, on_failure, progress, out, seed is not None)
+    if workers is not None or out is not None or on_failure != "exclude":
+        raise ArgumentError("workers, out and on_failure are for a run with collect; leave them out")
     draws = None
     if plan is not None:
         drawn, draws = plan.arrays(0, count, count)

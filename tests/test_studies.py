@@ -296,7 +296,7 @@ def test_wrong_entries_are_named(entry: Any, text: str) -> None:
         ({"workers": 2, "threads": 2}, "threads are those of this process"),
         ({"t_eval": [0.5]}, "t_eval: with collect, times belong to its entries"),
         ({"chunk": 7}, "chunk and executor are not for a run with collect"),
-        ({"workers": 2, "collect": None}, "workers and on_failure are for a run with collect"),
+        ({"workers": 2, "collect": None}, "workers, out and on_failure are for a run with collect"),
     ],
 )
 def test_wrong_options_are_named(options: dict[str, Any], text: str) -> None:

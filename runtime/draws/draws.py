@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ BLOCK = 8192
 """Trajectories drawn at once: their uniform numbers stay in the cache."""
 
 MOST_ATTEMPTS = 1000
+_FEW = 8
 SELDOM = 1e-3
 """Draws expected to break an assumption that a study, which cannot see all of them at its start, accepts."""
 
@@ -120,6 +122,14 @@ class Plan:
                 self._check(source, name, flags, row, first)
                 found.setdefault(source.kind, {})[name] = everything[name] = row
         return found, Draws(everything, self.seed, self.sampling, redrawn)
+
+    def description(self) -> dict[str, Any]:
+        """The draws as JSON: two plans with equal descriptions draw the same numbers."""
+        sources = [
+            {"kind": source.kind, "names": list(source.names), "law": _described(source.law)}
+            for source in self.sources
+        ]
+        return {"seed": self.seed, "sampling": self.sampling, "reject": self.reject, "sources": sources}
 
     def check_likely(self, count: int) -> None:
         """Reject distributions of which one of `count` draws is likely to break an assumption."""
@@ -283,3 +293,22 @@ def _probability(source: _Source, flags: int) -> float | None:
         return None
     below = float(source.given.cdf(0.0))
     return below if flags & NOT_NEGATIVE else 1 - below
+
+
+def _described(value: Any) -> Any:
+    """A law as JSON: its numbers in full or as a digest; what SciPy draws by the name and parameters there."""
+    if isinstance(value, np.ndarray):
+        few = (
+            value.ravel().tolist() if value.size <= _FEW else hashlib.sha256(value.tobytes()).hexdigest()[:16]
+        )
+        return [list(value.shape), few]
+    if isinstance(value, tuple):
+        return [_described(each) for each in value]
+    if is_dataclass(value):
+        inner = {field.name: _described(getattr(value, field.name)) for field in fields(value)}
+        return {"law": type(value).__name__, **inner}
+    if isinstance(value, (int, float, str)):
+        return value
+    if hasattr(value, "dist"):
+        return f"{value.dist.name}{value.args}{value.kwds}"
+    return repr(value)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -80,6 +80,14 @@ class Collector(ABC):
             raise ArgumentError(
                 f"{entry}: {name} may depend on the contact modes, which an ensemble does not keep"
             )
+
+    def description(self) -> dict[str, Any]:
+        """The entry as JSON, from which `described` makes it again."""
+        found = {"entry": type(self).__name__.lstrip("_")}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            found[field.name] = value.tolist() if isinstance(value, np.ndarray) else value
+        return {**found, "what": list(self.names)}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -324,3 +332,23 @@ def _some(kind: str, what: Sequence[Any]) -> tuple[Any, ...]:
     if not what:
         raise ArgumentError(f"{kind}: name at least one quantity")
     return tuple(what)
+
+
+def described(found: dict[str, Any]) -> Collector:
+    """The entry of a description, which makes results but has no compiled expressions."""
+    kinds = {kind.__name__.lstrip("_"): kind for kind in _KINDS}
+    rest = {name: np.array(value) if isinstance(value, list) else value for name, value in found.items()}
+    del rest["entry"], rest["what"]
+    return kinds[found["entry"]](tuple(found["what"]), **rest)
+
+
+_KINDS: tuple[type[Collector], ...] = (
+    _Columns,
+    _Table,
+    _Moments,
+    _Quantiles,
+    _Histogram,
+    _Probability,
+    _FirstPassage,
+    _Events,
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import (
@@ -13,12 +14,13 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from .. import arguments
-from ..draws.draws import Plan
 from ..ensemble_job import positive
 from ..errors import STATUS_NAMES, ArgumentError, ChaplyginError
 from ..executors import cores
@@ -26,6 +28,9 @@ from ..lanes import await_build
 from ..model import Model, require_core
 from ..options import RunOptions
 from ..progress import Progress
+from .collect import described
+from .folder import CHUNK, Folder, intact, read_manifest
+from .packing import unpack
 from .study import Part, Study, StudyJob, chunks
 
 ON_FAILURE = ("exclude", "raise")
@@ -37,24 +42,24 @@ class FailedTrajectoryError(ChaplyginError):
     """A trajectory of a study with ``on_failure="raise"`` failed."""
 
 
-def study(
-    model: Any, t_span: Any, count: int, given: dict[str, Any], plan: Plan | None, options: RunOptions, lanes: Any,
-    collect: Any, threads: Any, workers: Any, on_failure: Any, progress: Any,
-) -> Study:  # fmt: skip
-    """`ensemble` with `collect`; see there."""
+def run(
+    job: StudyJob, threads: Any, workers: Any, on_failure: Any, progress: Any, out: Any, seeded: bool
+) -> Study:
+    """Run a study; the arguments are those of `ensemble`. `seeded`: whether its seed was given."""
     if on_failure not in ON_FAILURE:
         raise ArgumentError(f"on_failure = {arguments.short(on_failure)} must be 'exclude' or 'raise'")
-    job = StudyJob.of(model, t_span, count, given, plan, options, lanes, collect)
-    if plan is not None:
-        plan.check_likely(count)
+    model, count = job.model, job.count
+    if job.plan is not None:
+        job.plan.check_likely(count)
     if isinstance(model, Model):
         require_core()
         await_build(model, count)
     result = Study(job)
+    folder = None if out is None else Folder(out, job, seeded)
     bar = Progress(count, None if progress is None else arguments.boolean("progress", progress))
     try:
         with _workers(model, threads, workers) as (pool, size):
-            _run(job, pool, size, result, on_failure == "raise", bar)
+            _run(job, pool, size, result, on_failure == "raise", bar, folder)
     except KeyboardInterrupt:
         result.interrupted = True
         warnings.warn(
@@ -62,6 +67,8 @@ def study(
         )
     finally:
         bar.close()
+        if folder is not None:
+            folder.close()
     if result.warnings:
         warnings.warn(
             f"in {len(result.warnings)} of the chunks: {result.warnings[0]}", RuntimeWarning, stacklevel=3
@@ -99,16 +106,26 @@ def _workers(model: Any, threads: Any, workers: Any) -> Iterator[tuple[Executor,
     yield workers, max(int(getattr(workers, "_max_workers", 0) or cores()), 1)
 
 
-def _run(job: StudyJob, pool: Executor, size: int, result: Study, strict: bool, bar: Progress) -> None:
-    """Have all chunks run and take their parts."""
-    waiting = iter(chunks(job.count, size))
+def _run(
+    job: StudyJob,
+    pool: Executor,
+    size: int,
+    result: Study,
+    strict: bool,
+    bar: Progress,
+    folder: Folder | None,
+) -> None:
+    """Have all chunks run that are not in the folder, and take their parts."""
+    there = {} if folder is None else folder.parts()
+    for first in sorted(there):
+        result.take(Part(**there[first]()))
+        bar.show(result.done)
+    places = chunks(job.count, size) if folder is None else chunks(job.count, chunk=CHUNK)
+    missing = iter([place for place in places if place[0] not in there])
     running: set[Future[Part]] = set()
     try:
         while True:
-            while len(running) < AHEAD * size:
-                place = next(waiting, None)
-                if place is None:
-                    break
+            while len(running) < AHEAD * size and (place := next(missing, None)) is not None:
                 running.add(pool.submit(job.run, *place))
             if not running:
                 return
@@ -116,12 +133,43 @@ def _run(job: StudyJob, pool: Executor, size: int, result: Study, strict: bool, 
             for future in done:
                 part = future.result()
                 if strict and len(part.failed):
-                    name = STATUS_NAMES.get(int(part.status[0]), str(part.status[0]))
-                    raise FailedTrajectoryError(
-                        f"trajectory {part.failed[0]} failed: {name}; see rerun({part.failed[0]})"
-                    )
+                    raise FailedTrajectoryError(_failed(part))
+                if folder is not None:
+                    folder.keep(part)
                 result.take(part)
             bar.show(result.done)
     finally:
         for future in running:
             future.cancel()
+
+
+def _failed(part: Part) -> str:
+    name = STATUS_NAMES.get(int(part.status[0]), str(part.status[0]))
+    return f"trajectory {part.failed[0]} failed: {name}; on_failure='exclude' goes on without it"
+
+
+def open_study(path: Any) -> Study:
+    """The study in a folder: the results of the chunks that are there, up to the first that is missing.
+
+    It has no model, so `rerun` and `draws` are not available. Raises StudyFolderError.
+    """
+    place = Path(os.fspath(path))
+    found = read_manifest(place)
+    result = Study(
+        StudyJob(
+            SimpleNamespace(name=found["model"]["name"]),
+            tuple(found["t_span"]),
+            None,
+            found["n"],
+            {},
+            None,
+            RunOptions(),
+            None,
+            {name: described(entry) for name, entry in found["collect"].items()},
+        )
+    )
+    files = intact(place, remove=False)
+    while result.done in files:
+        result.take(Part(**unpack(files[result.done].read_bytes())))
+    result.interrupted = result.done < found["n"]
+    return result.finish()

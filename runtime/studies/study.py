@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -247,8 +247,8 @@ def _line(result: Any) -> str:
     return f"array {result.shape}" if isinstance(result, np.ndarray) else repr(result)
 
 
-def chunks(count: int, workers: int) -> Iterable[tuple[int, int]]:
-    """Ranges of whole blocks: a few for each worker, of at most 16 blocks."""
+def chunks(count: int, workers: int = 1, chunk: int | None = None) -> list[tuple[int, int]]:
+    """Ranges of `chunk` trajectories, a multiple of `BLOCK`; by default a few for each worker, of at most 16 blocks."""
     blocks = -(-count // BLOCK)
-    size = BLOCK * max(1, min(16, blocks // (4 * workers)))
+    size = chunk or BLOCK * max(1, min(16, blocks // (4 * workers)))
     return [(first, min(first + size, count)) for first in range(0, count, size)]
