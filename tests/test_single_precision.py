@@ -367,8 +367,10 @@ def test_a_bundle_in_single_precision(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", cg.examples())
 def test_every_system_in_every_language(name: str, tmp_path: Path) -> None:
-    """Strict compilers give one result, near that in double precision. The woodpecker's impacts magnify an error by 5 in
-    0.2 s, until rounding decides whether the beak touches the pole."""
+    """Strict compilers give one result, near that in double precision.
+
+    The woodpecker's impacts magnify an error by 5 in 0.2 s, until rounding decides whether the beak touches the pole.
+    """
     bundle = exported(name, tmp_path / "c", scalar="float")
     printed = {compiler: bundle.printed(bundle.built(compiler, "-O2", *STRICT)) for compiler in LANGUAGES}
     assert len(set(printed.values())) == 1
