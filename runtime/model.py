@@ -203,10 +203,10 @@ class Model(ModelCore, BaseModel):
         example; each that is not given is the declared one, or else 1 for a parameter and 0 for a state or an input.
         See docs/c_bundle.md.
 
-        Raises `ArgumentError` for an unknown method or scalar, a method without use in single precision, a name that a
-        header of the C library has, and a start value that is missing or contradicts the constraints; `EmitError` if the
-        folder cannot be written to, or has another content than what the same command made, or if single precision
-        cannot hold a number of the model.
+        Raises `ArgumentError` for an unknown method or scalar, a method without use in single precision, a name that
+        a header of the C library has, and a start value that is missing or contradicts the constraints; `EmitError`
+        if the folder cannot be written to, or has another content than what the same command made, or if single
+        precision cannot hold a number of the model.
 
         >>> from chaplygin.generated.heavy_top import model
         >>> folder = model.export_c("heavy_top_c", methods=("dop853", "rk4"))
