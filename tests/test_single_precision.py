@@ -126,7 +126,9 @@ def test_no_double_is_left(name: str) -> None:
 # ---- the object code ----
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang", "g++", "clang++"])
+@pytest.mark.parametrize(
+    "compiler", ["clang", "g++", *(pytest.param(c, marks=pytest.mark.slow) for c in ("gcc", "clang++"))]
+)
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=pytest.mark.slow if name != "chaplygin_sleigh" else ()) for name in GENERATED],
