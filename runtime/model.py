@@ -152,6 +152,7 @@ class Model(ModelCore, BaseModel):
         version: str = "3.0",
         kind: str = "both",
         *,
+        platforms: Sequence[str] = (),
         initial: Any = None,
         parameters: Any = None,
         inputs: Any = None,
@@ -160,13 +161,14 @@ class Model(ModelCore, BaseModel):
 
         `version` is "2.0" or "3.0" of the Functional Mock-up Interface, `kind` "model-exchange" (the simulator
         integrates), "co-simulation" (this package's methods do) or "both". The FMU contains a library for this platform
-        and the C sources for any other. `initial`, `parameters` and `inputs`, as for `integrate`, are its start values;
-        each that is not given is the
-        declared example, and inputs without one are 0. See docs/fmu.md for its variables and behaviour.
+        and the C sources for any other; `platforms` adds compiled libraries for other ones, such as "x86_64-windows" or
+        "aarch64-linux", by the extra `[zig]` and without a test that they run. `initial`, `parameters` and `inputs`, as
+        for `integrate`, are its start values; each that is not given is the declared example, and inputs without one
+        are 0. See docs/fmu.md for its variables and behaviour.
 
-        Raises `ArgumentError` for a start value that is missing or contradicts the constraints, and for a model
-        whose independent variable is not the time; `EmitError` if `path` cannot be written or is another file;
-        `BuildError` and `NoCompilerError`.
+        Raises `ArgumentError` for a start value that is missing or contradicts the constraints, for an unknown
+        platform, and for a model whose independent variable is not the time; `EmitError` if `path` cannot be written
+        or is another file; `BuildError` and `NoCompilerError`.
 
         >>> from chaplygin.generated.harmonic_oscillator import model
         >>> path = model.export_fmu("oscillator.fmu", initial={"x": 1, "x_dot": 0}, parameters={"m": 1, "k": 4})
@@ -181,7 +183,7 @@ class Model(ModelCore, BaseModel):
                 "that of an FMU is the time: use another form"
             )
         start = self._exported_start("export_fmu", self.example, initial, parameters, inputs)
-        return export_fmu(self, path, version, kind, start)
+        return export_fmu(self, path, version, kind, platforms, start)
 
     def export_c(
         self,
@@ -199,13 +201,14 @@ class Model(ModelCore, BaseModel):
         The folder gets one public header, two C files (or with `single_header` everything in the header), an example
         that steps at 1 kHz, files for CMake, make and pkg-config, and a README with sizes, status codes and the names
         of variables. `methods` are some of `self.methods`; the equations are inlined into them. Results have the bits
-        of those of `stepper`. `initial`, `parameters` and `inputs`, as for `integrate`, are the start values of the
-        example; each that is not given is the declared one, or else 1 for a parameter and 0 for a state or an input.
-        See docs/c_bundle.md.
+        of those of `stepper`. With scalar="float" all numbers are of single precision, and times are 64-bit ticks.
+        `initial`, `parameters` and `inputs`, as for `integrate`, are the start values of the example; each that is not
+        given is the declared one, or else 1 for a parameter and 0 for a state or an input. See docs/c_bundle.md.
 
-        Raises `ArgumentError` for an unknown method or scalar, a name that a header of the C library has, and a start
-        value that is missing or contradicts the constraints; `EmitError` if the folder cannot be written to, or has
-        another content than what the same command made.
+        Raises `ArgumentError` for an unknown method or scalar, a method without use in single precision, a name that
+        a header of the C library has, and a start value that is missing or contradicts the constraints; `EmitError`
+        if the folder cannot be written to, or has another content than what the same command made, or if single
+        precision cannot hold a number of the model.
 
         >>> from chaplygin.generated.heavy_top import model
         >>> folder = model.export_c("heavy_top_c", methods=("dop853", "rk4"))
