@@ -232,9 +232,10 @@ class Model(ModelCore, BaseModel):
             {n: known[n] for n in self.parameters if n in known} if parameters is None else parameters,
             {n: known.get(n, 0.0) for n in self.inputs} if inputs is None else inputs,
         )
-        if not controls.constant:
+        for i in (*controls.signals, *controls.functions):
             raise ArgumentError(
-                f"{what}: inputs are set by the program that steps the model; give numbers to start with"
+                f"{what}: the input {controls.names[i]} is a function of time; the program that steps the model sets "
+                "it: give a number to start with"
             )
         names = (*self.states, *self.parameters, *self.inputs)
         return dict(zip(names, (*x0.tolist(), *p.tolist(), *controls.values.tolist())))

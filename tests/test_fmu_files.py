@@ -279,7 +279,7 @@ def test_wrong_arguments_of_the_export(oscillator: Any, tmp_path: Path) -> None:
         oscillator.export_fmu(tmp_path / "p.fmu", platforms=["win64"], **START)
 
 
-def test_an_archive_that_is_no_fmu_is_not_replaced(oscillator: Any, tmp_path: Path) -> None:
+def test_an_archive_that_is_not_an_fmu_is_not_replaced(oscillator: Any, tmp_path: Path) -> None:
     path = tmp_path / "letters.docx"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("word/document.xml", "mine")
