@@ -14,7 +14,7 @@ from ..emit.bundle import GROUPS, STANDARD, Bundle
 from ..emit.c_bundle import bundle_files
 from ..emit.folder import write
 from .extension import facts_of
-from .model_sources import model_sources
+from .model_sources import model_sources, module_of
 
 if TYPE_CHECKING:
     from chaplygin.runtime.model import Model
@@ -77,8 +77,9 @@ def _described(
         sizes={method: size for method, (size, _) in sizes.items()},
         detector_size=max(size for _, size in sizes.values()),
         contacts=bool(model.contacts),
-        reproducible=facts_of(Path(model.owner.__file__))["reproducible"],  # type: ignore[attr-defined]
+        reproducible=facts_of(module_of(model))["reproducible"],
         single_header=single_header,
+        independent=model.independent,
     )
 
 

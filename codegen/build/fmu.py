@@ -28,7 +28,7 @@ from ..lower.fmu_kernels import with_fmu_kernels
 from ..lower.program import EventEntry, Program
 from . import cache
 from .extension import compile_library, facts_of
-from .model_sources import folder_of, model_sources
+from .model_sources import folder_of, model_sources, module_of
 
 if TYPE_CHECKING:
     from chaplygin.runtime.model import Model
@@ -142,7 +142,7 @@ def _binary(name: str, version: str) -> str:
 
 def _compiled(model: Model, folder: Path, texts: Mapping[str, str], units: Sequence[str]) -> bytes:
     """The library for this platform, for any processor of its kind."""
-    facts = facts_of(Path(model.owner.__file__))  # type: ignore[attr-defined]
+    facts = facts_of(module_of(model))
     compiler = cache.cached_compiler()
     flags = compiler.core_flags(tuned=False, reproducible=facts["reproducible"])
     with cache.workspace() as work:

@@ -39,6 +39,8 @@ class Bundle:
     contacts: bool
     reproducible: bool
     single_header: bool
+    independent: str
+    """The independent variable: t for the time."""
 
     @property
     def prefix(self) -> str:
