@@ -169,6 +169,7 @@ setup(
         "": ["*.h", "*.c", "*.in", "*.pyi", "*.pxd", "*.pxi", "*.pyx", "*.txt", "py.typed"],
         "chaplygin.runtime": [
             "c/*.h",
+            "c/*.hpp",
             "c/*.c",
             "c/float/*.h",
             "fmi/*.h",

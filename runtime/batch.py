@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
-from collections.abc import Callable, Iterable, Mapping
+import weakref
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,17 +24,14 @@ from .errors import ArgumentError
 from .executors import cores
 from .inputs import Inputs, parse
 from .lanes import await_build, lane_set, one_at_a_time
-from .team import Team
 
 if TYPE_CHECKING:
     from .options import RunOptions
 
 Runs = NDArray[np.int64]
 
-SHARE = 8192
-"""Runs from which another thread is worth its start in every call."""
-PIECE = 16384
-"""Runs that a thread advances before Python can handle a signal."""
+SHARE = 4096
+"""Runs for each thread, unless the number of threads is given."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,15 +88,18 @@ class Batch:
         apart = one_at_a_time(model, options.method, {}, options.kinks)
         if apart is not None:
             raise ArgumentError(f"no batch of {model.name}: {apart}; use steppers or chaplygin.ensemble")
-        from ._core import BatchCore
+        from ._core import BatchCore, Team
 
         await_build(model, count)
         address, self.lanes = lane_set(model, lanes, count)
         limit = cores() if threads is None else positive("threads", threads)
         self.threads = max(1, min(limit, count // SHARE if threads is None else count))
         self.model, self.t0, self._options = model, t0, options
-        self._core = BatchCore(model, count, options, address, self.threads)
+        self._farthest = abs(t0)  # no run has a larger |t|
         self._team = Team(self.threads)
+        weakref.finalize(self, self._team.close)
+        self._staffed = 0  # the process in which the threads of the team run
+        self._core = BatchCore(model, count, options, address, self._team)
         self._lock = threading.Lock()
         self._views(count)
         controls = parse(inputs, model.inputs, count, model._input_flags)
@@ -153,9 +155,13 @@ class Batch:
         Raises `ArgumentError` if t is before the time of a run that has not failed: a batch does not go backward.
         """
         end = arguments.number("t", t)
-        latest = float(self.t[self.status == 0].max(initial=-math.inf))
-        if end < latest:
-            raise ArgumentError(f"t = {end:.17g}: a batch does not go backward; t >= {latest:.17g} is needed")
+        if end < self._farthest:  # rarely, so that no call reads all times
+            latest = float(self.t[self.status == 0].max(initial=-math.inf))
+            if end < latest:
+                raise ArgumentError(
+                    f"t = {end:.17g}: a batch does not go backward; t >= {latest:.17g} is needed"
+                )
+        self._farthest = max(self._farthest, abs(end))
         self._advance(end, math.nan, inputs)
 
     def advance_by(self, dt: float, inputs: Any = None) -> None:
@@ -166,38 +172,30 @@ class Batch:
         duration = arguments.number("dt", dt)
         if duration < 0:
             raise ArgumentError(f"dt = {duration:.17g}: a batch does not go backward; dt >= 0 is needed")
-        largest = float(np.abs(self.t).max())
-        if duration and largest + duration == largest:
-            raise arguments.no_duration(duration, largest)
+        if duration and self._farthest + duration == self._farthest:
+            largest = float(np.abs(self.t).max())
+            if largest + duration == largest:
+                raise arguments.no_duration(duration, largest)
+        self._farthest += duration
         self._advance(math.nan, duration, inputs)
 
     def _advance(self, time: float, duration: float, inputs: Any) -> None:
         if not self._lock.acquire(blocking=False):
             raise RuntimeError("this batch is advancing in another thread")
         try:
-            if inputs is not None:
-                self._set_inputs(inputs)
-
-            def work(thread: int) -> None:
-                first, last = self._share(thread)
-                for begin in range(first, last, PIECE):
-                    self._core.advance(thread, begin, min(begin + PIECE, last), time, duration)
-
-            self._together(work)
+            changes = [] if inputs is None else self._changes(inputs)
+            self._staff()
+            if not self._core.advance(time, duration, changes):
+                self._check(changes)
         finally:
             self._lock.release()
 
-    def _together(self, work: Callable[[int], None]) -> None:
-        """Call ``work(i)`` in each thread of the batch."""
-        try:
-            self._team.run(work, lambda: self._core.stop(True))
-        finally:
-            self._core.stop(False)
-
-    def _share(self, thread: int) -> tuple[int, int]:
-        """The columns of one thread, first and last: the same ones in every call, which stay in its core's cache."""
-        block, blocks = self._core.block, self._core.columns // self._core.block
-        return blocks * thread // self.threads * block, blocks * (thread + 1) // self.threads * block
+    def _staff(self) -> None:
+        """Start the threads of the team; again after a fork, which copies none."""
+        if self._staffed != os.getpid():
+            self._staffed = os.getpid()
+            for i in range(1, self.threads):
+                threading.Thread(target=self._team.serve, args=(i,), name="chaplygin", daemon=True).start()
 
     # ---- inputs ----
 
@@ -209,9 +207,18 @@ class Batch:
         """
         if named and values is not None:
             raise ArgumentError("set_inputs takes an array, a dict or names, not several of them")
-        self._set_inputs(named if values is None else values)
+        changes = self._changes(named if values is None else values)
+        self._check(changes)
+        for i, row in changes:
+            self._u[i], self._fresh[:] = row, -1
 
-    def _set_inputs(self, values: Any) -> None:
+    def _check(self, changes: list[tuple[int, Array]]) -> None:
+        """Refuse values that are not finite."""
+        for i, row in changes:
+            arguments.check_finite("inputs", row[None], (self.model.inputs[i],))
+
+    def _changes(self, values: Any) -> list[tuple[int, Array]]:
+        """New values of inputs: the index of each, and an array (n,) or (1,). They may still be NaN or infinite."""
         known = self.model.inputs
         names = known
         if isinstance(values, Mapping):
@@ -220,12 +227,12 @@ class Batch:
             if unknown:
                 raise arguments.unknown_entry("inputs", unknown, known)
             names = tuple(values)
-        rows = arguments.matrix("inputs", values, names, len(self))
         flags = self.model._input_flags
-        check_rows("inputs", names, [flags[known.index(name)] for name in names] if flags else (), rows)
-        for name, row in zip(names, rows):
-            self._u[known.index(name)] = row
-        self._fresh[:] = -1
+        rows: Any = None if any(flags) else _plain_rows(values, names, len(self))
+        if rows is None:  # to be converted or checked, or wrong
+            rows = arguments.matrix("inputs", values, names, len(self))
+            check_rows("inputs", names, [flags[known.index(name)] for name in names] if flags else (), rows)
+        return [(known.index(name), np.ascontiguousarray(row).reshape(-1)) for name, row in zip(names, rows)]
 
     @staticmethod
     def _refuse_signals(controls: Inputs) -> None:
@@ -306,12 +313,8 @@ class Batch:
         """Evaluate expressions into some of the rows."""
         address = companion(self.model, expressions, self.lanes)
         values = rows if len(places) == len(rows) else np.empty((len(places), len(self)))
-
-        def work(thread: int) -> None:
-            first, last = self._share(thread)
-            self._core.evaluate(address, values, first, min(last, len(self)))
-
-        self._together(work)
+        self._staff()
+        self._core.evaluate(address, values)
         if values is not rows:
             rows[places] = values
 
@@ -384,6 +387,7 @@ class Batch:
         if snapshot.columns.shape != (len(self._core.table), len(runs)):
             raise ArgumentError(f"the snapshot has {len(snapshot.runs)} runs, to be restored to {len(runs)}")
         self._core.table[:, runs] = snapshot.columns
+        self._farthest = max(self._farthest, float(np.abs(self.t).max()))
 
 
 def _by_name(kind: str, value: Any, names: tuple[str, ...]) -> dict[str, Any]:
@@ -399,6 +403,17 @@ def _by_name(kind: str, value: Any, names: tuple[str, ...]) -> dict[str, Any]:
             f"({', '.join(names)}), or a dict by name"
         )
     return dict(zip(names, rows))
+
+
+def _plain_rows(values: Any, names: tuple[str, ...], n: int) -> Any:
+    """Rows that need no conversion: those of an array (len(names), n), or of a dict of arrays (n,); else None."""
+    rows = [values[name] for name in names] if isinstance(values, Mapping) else values
+    if type(rows) is np.ndarray:
+        return list(rows) if rows.dtype == np.float64 and rows.shape == (len(names), n) else None
+    plain = isinstance(rows, list) and all(
+        type(row) is np.ndarray and row.dtype == np.float64 and row.shape == (n,) for row in rows
+    )
+    return rows if plain else None
 
 
 def _target(out: Any, shape: tuple[int, ...]) -> Array:

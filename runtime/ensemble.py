@@ -11,7 +11,7 @@ import numpy as np
 from . import arguments
 from .base_model import BaseModel
 from .consistency import check_ensemble, remember
-from .draws.draws import filled, split
+from .draws.given import split
 from .ensemble_job import EnsembleJob, number_of_trajectories
 from .ensemble_result import Ensemble
 from .errors import INTERRUPTED, ArgumentError
@@ -84,15 +84,16 @@ def ensemble(
     with one number for each; a vector can have shape (k,) or (k, n). `n` can be left out if an array determines it.
     Sampled inputs and input functions are shared by all trajectories.
 
-    An entry can also be a frozen distribution of `scipy.stats`, in either of its interfaces; the draws are then in
-    ``ens.draws``. ``cg.jointly(names, ...)`` draws several quantities together and stands in a list beside the dict of
-    the others. `seed`: an integer from 0 to 2**64 - 1; without it a new one, kept in ``ens.draws.seed``. `sampling`:
-    "random", "sobol", "halton", "latin" or "antithetic". The draws of trajectory i depend on the seed and i alone (with
-    "latin" also on n): with the default they are the quantiles at row i of ``Generator(Philox(key=seed)).random((n,
-    K))``, where 0 becomes 2**-53 and k of the K = 4 ceil(k/4) columns are used, in the order of `initial`,
-    `parameters`, `inputs`: one for each distribution, one for samples, and as many as names for other joint ones.
-    Quantiles are those of SciPy to 1e-11. Draws that break a declared assumption are an error; ``reject=True`` draws
-    such trajectories again, and counts them in ``ens.draws.redrawn``.
+    An entry can also be a frozen distribution of `scipy.stats`, in either of its interfaces, or a SymPy expression of
+    other parameters, states and inputs, as in ``{"m": stats.norm(1, 0.1), "J": 0.4 * m}`` with a symbol m, which is
+    compiled; the numbers are then in ``ens.draws``. ``cg.jointly(names, ...)`` draws several quantities together and
+    stands in a list beside the dict of the others. `seed`: an integer from 0 to 2**64 - 1; without it a new one, kept
+    in ``ens.draws.seed``. `sampling`: "random", "sobol", "halton", "latin" or "antithetic". The draws of trajectory i
+    depend on the seed and i alone (with "latin" also on n): with the default they are the quantiles at row i of
+    ``Generator(Philox(key=seed)).random((n, K))``, where 0 becomes 2**-53 and k of the K = 4 ceil(k/4) columns are
+    used, in the order of `initial`, `parameters`, `inputs`: one for each distribution, one for samples, and as many as
+    names for other joint ones. Quantiles are those of SciPy to 1e-11. Draws that break a declared assumption are an
+    error; ``reject=True`` draws such trajectories again, and counts them in ``ens.draws.redrawn``.
 
     `threads`: the maximum number of threads, by default one for each core; the calling thread is one of them, and a
     short ensemble uses no other. `lanes`: how many trajectories a thread runs side by side, 1, 2, 4 or 8; None uses the
@@ -168,8 +169,7 @@ def ensemble(
         raise ArgumentError("workers, out and on_failure are for a run with collect; leave them out")
     draws = None
     if plan is not None:
-        drawn, draws = plan.arrays(0, count, count)
-        given = filled(given, drawn)
+        given, draws = plan.fill(given, 0, count, count)
     initial, parameters, inputs = given.values()
     job = EnsembleJob.of(model, t_span, count, initial, parameters, inputs, t_eval, lanes, how, draws)
     bar = Progress(job.count, None if progress is None else arguments.boolean("progress", progress))

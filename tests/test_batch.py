@@ -7,6 +7,10 @@ import math
 import os
 import pickle
 import re
+import signal
+import subprocess
+import sys
+import threading
 from typing import Any
 
 import numpy as np
@@ -97,6 +101,40 @@ def test_threads_do_not_matter(threads: int) -> None:
         for batch in batches:
             batch.advance_by(0.2, inputs=np.linspace(-1, 1, N)[None])
     assert (batches[0].y == batches[1].y).all()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_leaves_whole_runs(threads: int) -> None:
+    """Every run is where it was or where it was to go, and the batch can go on."""
+    n = 100_000
+    batch = oscillator().batch(n, {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}, threads=threads)
+    timer = threading.Timer(0.03, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        batch.advance(60.0)
+    timer.join()
+    assert set(batch.t) == {0.0, 60.0}
+    assert not batch.status.any()
+    batch.advance(60.0)
+    assert (batch.t == 60.0).all()
+    assert (batch.y == batch.y[:, :1]).all()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_threads_after_a_fork() -> None:
+    """A child has its own threads."""
+    program = """
+import os
+from chaplygin.generated.harmonic_oscillator import model
+batch = model.batch(64, {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}, threads=2)
+batch.advance(1.0)
+child = os.fork()
+batch.advance(2.0)
+assert (batch["x"] == batch["x"][0]).all() and abs(batch["x"][0] + 0.653643620863612) < 1e-8, batch["x"]  # cos 4
+assert child == 0 or os.waitpid(child, 0)[1] == 0
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=60)
 
 
 @pytest.mark.parametrize("lanes", WIDTHS)
@@ -246,6 +284,11 @@ def test_inputs_that_are_not_named_stay() -> None:
 
 WRONG: list[tuple[Any, str]] = [
     (lambda b: b.advance_by(0.1, inputs={"tau": np.nan}), "inputs.*tau.*nan"),
+    (
+        lambda b: b.advance_by(0.1, inputs={"tau": np.where(np.arange(N) == 30, np.inf, 1.0)}),
+        "tau = inf.* at column 30",
+    ),
+    (lambda b: b.set_inputs(tau=np.full(N, np.nan)), "tau = nan is not finite at column 0"),
     (lambda b: b.advance_by(0.1, inputs={"tau": np.ones(3)}), "inputs: tau has length 3; 37 is needed"),
     (lambda b: b.advance_by(0.1, inputs={"tua": 1}), "inputs.*tua.*did you mean tau"),
     (lambda b: b.advance_by(0.1, inputs=np.ones((2, N))), "inputs has shape"),

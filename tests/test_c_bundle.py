@@ -192,9 +192,16 @@ def test_the_folder_is_complete_and_the_same_again(sleigh: Exported, tmp_path: P
     again = exported("chaplygin_sleigh", tmp_path / "again", ("dop853", "rk4")).folder
     texts = {path.name: path.read_bytes() for path in sorted(again.iterdir())}
     assert list(texts) == ["CMakeLists.txt", "Makefile", "README.md", "cg_runtime.c", "chaplygin_sleigh.c",
-                           "chaplygin_sleigh.h", "chaplygin_sleigh.pc", "example.c"]  # fmt: skip
+                           "chaplygin_sleigh.h", "chaplygin_sleigh.hpp", "chaplygin_sleigh.pc", "example.c",
+                           "example.jl", "example.rs"]  # fmt: skip
     assert all((sleigh.folder / name).read_bytes() == text for name, text in texts.items())
-    for name in ("chaplygin_sleigh.h", "chaplygin_sleigh.c", "cg_runtime.c", "example.c"):
+    for name in (
+        "chaplygin_sleigh.h",
+        "chaplygin_sleigh.hpp",
+        "chaplygin_sleigh.c",
+        "cg_runtime.c",
+        "example.c",
+    ):
         assert set(re.findall(r'#include "(.*?)"', texts[name].decode())) <= {"chaplygin_sleigh.h"}
     assert len(texts["example.c"].splitlines()) <= 50
 

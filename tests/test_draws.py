@@ -9,6 +9,7 @@ from typing import Any
 import mpmath as mp
 import numpy as np
 import pytest
+import sympy as sp
 from numpy.random import Generator, Philox
 from runtime_models import needs_core
 from scipy import stats
@@ -297,6 +298,41 @@ def test_draws_again_until_an_assumption_holds() -> None:
     assert stats.kstest(ens.draws["k"], stats.truncnorm(-2, np.inf, 1, 0.5).cdf).pvalue > 1e-3
     part = sleighs(9000, parameters={**NUMBERS, "k": source}, seed=7, reject=True)
     assert (part.draws["k"] == ens.draws["k"][:9000]).all()
+
+
+def test_expressions_follow_from_what_is_drawn_and_given() -> None:
+    model = cg.example("chaplygin_sleigh").system.compile("maggi")
+    a, b, k, v = sp.symbols("a b k v", real=True)
+    tall = np.linspace(0.1, 0.5, N)
+    ens = cg.ensemble(
+        model,
+        (0, 0.1),
+        N,
+        {**FIXED, "v": stats.norm(1, 0.1), "omega": v * k / 2},
+        {"k": b + 2 * a, "a": tall, "b": a / 4},
+        seed=1,
+    )
+    assert (ens.parameters["b"] == tall / 4).all()
+    assert (ens.parameters["k"] == tall / 4 + 2 * tall).all()
+    assert ens.draws["omega"] == pytest.approx(ens.draws["v"] * ens.parameters["k"] / 2, rel=1e-15)
+    assert list(ens.draws) == ["v", "b", "k", "omega"]
+    alone = cg.ensemble(model, (0, 0.1), 3, FIXED, {**NUMBERS, "b": a / 4})
+    assert alone.parameters["b"].tolist() == [0.1] * 3
+
+
+def test_wrong_expressions_are_named() -> None:
+    model = cg.example("chaplygin_sleigh").system.compile("maggi")
+    a, b, q = sp.symbols("a b q", real=True)
+    for parameters, text in (
+        (
+            {**NUMBERS, "b": 2 * q},
+            "parameters: b = 2*q: q is not a state, parameter or input of chaplygin_sleigh",
+        ),
+        ({**NUMBERS, "b": 2 * a, "a": b}, "follows from itself"),
+        ({**NUMBERS, "zz": 2 * a}, "parameters: unknown zz"),
+    ):
+        with pytest.raises(ArgumentError, match=re.escape(text)):
+            cg.ensemble(model, (0, 1), 3, FIXED, parameters)
 
 
 JOINT = cg.jointly(("omega", "v"), stats.multivariate_normal([0, 0]))

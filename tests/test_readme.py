@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from documents import ROOT, Block, blocks
+from test_cpp import compiles_cpp
 from test_sundials import compilers
 
 import chaplygin as cg
@@ -133,9 +134,14 @@ def test_conventions_name_every_form() -> None:
         assert f"| `{form}` |" in text, form
 
 
+PROGRAMS = {"c++": lambda: compiles_cpp("c++"), "sundials": compilers} | {
+    tool: lambda tool=tool: shutil.which(tool) for tool in ("rustc", "julia")
+}
+"""What blocks need besides modules, and whether it is there."""
+
+
 def is_there(optional: str) -> bool:
-    """Whether there is what a block needs: a module, or SUNDIALS."""
-    return bool(compilers()) if optional == "sundials" else find_spec(optional) is not None
+    return bool(PROGRAMS[optional]()) if optional in PROGRAMS else find_spec(optional) is not None
 
 
 def run_in_folder(page: str, folder: Path) -> dict[str, Any]:
@@ -143,7 +149,7 @@ def run_in_folder(page: str, folder: Path) -> dict[str, Any]:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     namespace: dict[str, Any] = {"__name__": "page"}
     for block in blocks(page):
-        if block.language in ("c", "cpp", "cython", "setup"):
+        if block.language in ("c", "cpp", "cython", "julia", "rust", "setup"):
             (folder / block.argument).write_text(block.text, encoding="utf-8")
         elif block.argument and not is_there(block.argument):
             continue
@@ -177,13 +183,18 @@ def test_abi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @needs_cc
 def test_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page on models in other programs; what it says of numba, JAX and SUNDIALS only where they are."""
+    """The page on models in other programs, except what needs a tool that is missing."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     run_in_folder("docs/embedding.md", tmp_path)
     exact = cg.example("chaplygin_sleigh").closed_form(10.0)
-    programs = ("steps.txt", *(("cvode.txt",) if is_there("sundials") else ()))
-    for file in programs:
+    printed = {
+        "steps_cpp.txt": "c++",
+        "cvode.txt": "sundials",
+        "steps_rs.txt": "rustc",
+        "steps_jl.txt": "julia",
+    }
+    for file in ("steps.txt", *(file for file, tool in printed.items() if is_there(tool))):
         for name, value in sleigh_of(tmp_path / file).items():
             assert abs(value - exact[name]) < 1e-7, file
 

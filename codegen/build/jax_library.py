@@ -7,6 +7,7 @@ from pathlib import Path
 
 from chaplygin.runtime.c_files import INCLUDE
 
+from ..emit.folder import headers_of
 from . import cache
 from .extension import EXPORTED, compile_library
 
@@ -21,10 +22,12 @@ def build_jax_library() -> Path:
     import jax
 
     headers = Path(jax.ffi.include_dir())
-    parts = [_SOURCE, INCLUDE / "chaplygin.h", headers / "xla" / "ffi" / "api" / "c_api.h"]
-    texts = [path.read_bytes() for path in parts]
+    texts = {_SOURCE.name: _SOURCE.read_text(encoding="utf-8")}
+    texts |= headers_of(texts)
+    interface = (headers / "xla" / "ffi" / "api" / "c_api.h").read_bytes()
+    digest = hashlib.sha256(repr((sorted(texts.items()), interface)).encode()).hexdigest()
     compiler = cache.cached_compiler()
-    key = cache.model_key(hashlib.sha256(repr(texts).encode()).hexdigest(), tuned=False, compiler=compiler)
+    key = cache.model_key(digest, tuned=False, compiler=compiler)
     with cache.locked(key):
         found = cache.lookup(key)
         if found is not None:
@@ -32,7 +35,7 @@ def build_jax_library() -> Path:
         flags = compiler.core_flags(tuned=False, reproducible=True)
         flags = (*flags, f"-I{headers}", f"-DCG_EXPORTED={EXPORTED}")
         with cache.workspace() as work:
-            for path, text in zip(parts[:2], texts):
-                (work / path.name).write_bytes(text)
+            for name, text in texts.items():
+                (work / name).write_bytes(text.encode())
             made = compile_library("cg_jax", work, compiler, [_SOURCE.name], flags, cache.log_path(key))
             return cache.publish(key, work, made.name, {"name": "cg_jax", "jax": jax.__version__})

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from .bundle import GROUPS, Bundle, index_of
+from .bundle_hosts import descriptions
 from .render import render
 
 _SAVED_EVENTS = """
@@ -61,7 +62,7 @@ def _files(bundle: Bundle) -> list[tuple[str, str]]:
         files += [(f"`{name}.c`", "such a file, for the build files; not needed otherwise")]
     else:
         files += [(f"`{name}.c`", "the equations and the methods"), ("`cg_runtime.c`", "what runs them")]
-    return [*files, ("`example.c`", "1 kHz with inputs, save and restore"),
+    return [*files, ("`example.c`", "1 kHz with inputs, save and restore"), *descriptions(bundle),
             ("`CMakeLists.txt`, `Makefile`", f"libraries, example, installation with `{name}.pc`")]  # fmt: skip
 
 

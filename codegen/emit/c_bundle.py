@@ -9,6 +9,7 @@ from chaplygin.runtime.c_files import DRIVER, INCLUDE
 
 from .amalgamation import joined, selected
 from .bundle import GROUPS, Bundle, index_of
+from .bundle_hosts import host_files
 from .bundle_readme import readme
 from .c_text import c_string
 from .folder import headers_of
@@ -66,6 +67,7 @@ def bundle_files(bundle: Bundle, sources: Mapping[str, str]) -> dict[str, str]:
     return {
         **files,
         "example.c": _example(bundle),
+        **host_files(bundle, texts, seen),
         **_build_files(bundle),
         "README.md": readme(bundle, texts),
     }

@@ -136,6 +136,17 @@ static void cg_share(const cg_lanes_run_t *run, cg_shared_t *shared)
     memcpy(shared, parts, sizeof parts);
 }
 
+/* Whether the derivative must be computed in all lanes. */
+static int cg_all_fresh(const cg_batch_t *batch, int64_t first, int32_t lanes)
+{
+    int64_t fresh[CG_MOST_LANES], all = -1;
+    cg_copy_lanes(fresh, cg_batch_at(batch, CG_BATCH_FRESH, first), lanes);
+    for (int32_t lane = 0; lane < lanes; lane++) {
+        all &= fresh[lane];
+    }
+    return all != 0;
+}
+
 /* Copies all lanes from the columns that begin at `first`, or those parts that change back to them. */
 static void cg_columns_copy(const cg_batch_t *batch, const cg_lanes_run_t *run, int64_t first, int storing)
 {
@@ -143,6 +154,9 @@ static void cg_columns_copy(const cg_batch_t *batch, const cg_lanes_run_t *run, 
     cg_shared_t shared[CG_SHARED];
     cg_share(run, shared);
     for (int a = 0; a < (storing ? CG_STORED : CG_SHARED); a++) {
+        if (!storing && shared[a].part == CG_BATCH_F && cg_all_fresh(batch, first, lanes)) {
+            continue;
+        }
         char *lane = shared[a].lanes;
         double *column = cg_batch_at(batch, shared[a].part, first);
         for (int32_t i = 0; i < shared[a].rows; i++, lane += (size_t)lanes * sizeof(double), column += batch->stride) {
@@ -314,6 +328,25 @@ int cg_batch_advance(const cg_batch_t *batch, cg_run_t *run, cg_lanes_run_t *lan
                                : cg_columns_advance(batch, lanes, column, goal);
     }
     return status;
+}
+
+int cg_all_finite(const double *values, int64_t count)
+{
+    enum { SUMS = 8 }; /* so that an addition need not wait for the one before */
+    double sum[SUMS] = {0.0}, all = 0.0;
+    const int64_t most = count - count % SUMS;
+    for (int64_t i = 0; i < most; i += SUMS) {
+        for (int k = 0; k < SUMS; k++) {
+            sum[k] += 0.0 * values[i + k]; /* NaN unless it is finite */
+        }
+    }
+    for (int64_t i = most; i < count; i++) {
+        all += 0.0 * values[i];
+    }
+    for (int k = 0; k < SUMS; k++) {
+        all += sum[k];
+    }
+    return all == 0.0;
 }
 
 /* ---- expressions ---- */

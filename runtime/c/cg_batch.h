@@ -58,6 +58,8 @@ void cg_batch_start(const cg_batch_t *batch, cg_run_t *run, int64_t column);
 int cg_batch_advance(const cg_batch_t *batch, cg_run_t *run, cg_lanes_run_t *lanes, int64_t first, int64_t last,
                      cg_batch_goal_t goal);
 
+int cg_all_finite(const double *values, int64_t count); /* whether all of them are finite numbers */
+
 /* Memory for cg_batch_evaluate, in bytes. */
 size_t cg_batch_scratch(const cg_batch_t *batch, const cg_companion_t *companion);
 

@@ -172,6 +172,19 @@ static int cg_put_places(cg_run_t *run, const cg_run_t *saved)
     return taken == 31u;
 }
 
+double *cg_run_p(cg_run_t *run) { return run->p; }
+double *cg_run_u(cg_run_t *run) { return run->u; }
+double *cg_run_x(cg_run_t *run) { return run->x; }
+void cg_run_set_step(cg_run_t *run, double step) { run->first_step = step; }
+
+void cg_run_set_tolerances(cg_run_t *run, double rtol, double atol)
+{
+    run->rtol = rtol;
+    for (int32_t i = 0; i < run->n; i++) {
+        run->atol[i] = atol;
+    }
+}
+
 int cg_run_restore(cg_run_t *run, const void *saved, size_t size)
 {
     cg_run_t inside, whole;

@@ -179,6 +179,7 @@ cdef extern from "cg_batch.h" nogil:
     void cg_batch_start(const cg_batch_t *batch, cg_run_t *run, int64_t column)
     int cg_batch_advance(const cg_batch_t *batch, cg_run_t *run, cg_lanes_run_t *lanes, int64_t first, int64_t last,
                          cg_batch_goal_t goal)
+    int cg_all_finite(const double *values, int64_t count)
     size_t cg_batch_scratch(const cg_batch_t *batch, const cg_companion_t *companion)
     int cg_batch_evaluate(const cg_batch_t *batch, const cg_companion_t *companion, void *scratch, int64_t first,
                           int64_t last, double *out, int64_t stride)

@@ -27,6 +27,34 @@ cdef class _BatchWorker:
         cg_run_delete(<cg_run_t *> self.group)
 
 
+cdef enum:
+    PIECE = 16384  # columns that the calling thread works on before it handles signals
+
+ctypedef int (*piece_t)(job_t *, int thread, int64_t first, int64_t last) noexcept nogil
+
+cdef struct change_t:  # new values of an input
+    int64_t row  # of the table
+    int64_t step  # 0: one value for all runs
+    const double *values
+
+cdef struct job_t:  # what the threads are to do
+    cg_batch_t *batch
+    int threads
+    int64_t n        # runs
+    int64_t columns  # with those that belong to no run
+    piece_t piece
+    int *status             # of each thread
+    cg_run_t **runs         # of each thread
+    cg_lanes_run_t **groups
+    int n_changes           # to advance
+    change_t *changes
+    cg_batch_goal_t goal
+    const cg_companion_t *companion  # to evaluate
+    double *out
+    char *scratch
+    size_t room  # bytes of it for each thread
+
+
 cdef class BatchCore:
     """The table of a batch, (rows, columns), and the workspaces of its threads; see cg_batch.h.
 
@@ -34,22 +62,24 @@ cdef class BatchCore:
     """
 
     cdef cg_batch_t batch
+    cdef job_t job
     cdef volatile int stopped
     cdef ModelCore model
     cdef list workers
+    cdef Team team
     cdef readonly object table
     cdef readonly dict row
-    cdef readonly int64_t columns  # with those that belong to no run
-    cdef readonly int64_t block    # `advance` takes multiples of it
 
-    def __cinit__(self, ModelCore model, int64_t n, options, uintptr_t lane_set, int threads):
+    def __cinit__(self, ModelCore model, int64_t n, options, uintptr_t lane_set, Team team):
         cdef Py_ssize_t skip
-        self.model = model
+        cdef int i
+        cdef _BatchWorker worker
+        self.model, self.team = model, team
         cg_batch_init(&self.batch, model.model)
-        self.block = CG_BATCH_BLOCK
-        self.columns = (n + CG_BATCH_BLOCK - 1) // CG_BATCH_BLOCK * CG_BATCH_BLOCK
+        self.job.batch, self.job.threads, self.job.n = &self.batch, team.size, n
+        self.job.columns = (n + CG_BATCH_BLOCK - 1) // CG_BATCH_BLOCK * CG_BATCH_BLOCK
         # An odd number of cache lines: with a power of two, the rows of a run would displace one another.
-        self.batch.stride = self.columns + 8
+        self.batch.stride = self.job.columns + 8
         rows = self.batch.row[<int> CG_BATCH_PARTS]
         try:
             memory = np.zeros(rows * self.batch.stride + 8)
@@ -62,7 +92,20 @@ cdef class BatchCore:
                     "u": self.batch.row[<int> CG_BATCH_U], "t": self.batch.row[<int> CG_BATCH_T],
                     "fresh": self.batch.row[<int> CG_BATCH_FRESH], "status": self.batch.row[<int> CG_BATCH_STATUS]}
         self.table[self.row["status"]].view(np.int64)[:] = CG_BAD_ARGUMENT  # columns without a run
-        self.workers = [_BatchWorker(self, vars(options), lane_set) for _ in range(threads)]
+        self.workers = [_BatchWorker(self, vars(options), lane_set) for _ in range(team.size)]
+        self.job.runs = <cg_run_t **> calloc(team.size, sizeof(cg_run_t *))
+        self.job.groups = <cg_lanes_run_t **> calloc(team.size, sizeof(cg_lanes_run_t *))
+        self.job.status = <int *> calloc(team.size, sizeof(int))
+        if self.job.runs is NULL or self.job.groups is NULL or self.job.status is NULL:
+            raise MemoryError
+        for i in range(team.size):
+            worker = self.workers[i]
+            self.job.runs[i], self.job.groups[i] = worker.run, worker.group
+
+    def __dealloc__(self):
+        free(self.job.runs)
+        free(self.job.groups)
+        free(self.job.status)
 
     def __init__(self, *arguments):
         pass
@@ -73,40 +116,108 @@ cdef class BatchCore:
         cdef _BatchWorker worker = self.workers[0]
         cdef Py_ssize_t i
         for i in range(columns.shape[0]):
-            if not 0 <= columns[i] < self.columns:
+            if not 0 <= columns[i] < self.job.columns:
                 raise ArgumentError(f"run {columns[i]} is not in the batch")
             cg_batch_start(&self.batch, worker.run, columns[i])
 
-    def stop(self, bint stopped):
-        """Stop all threads at their next step, or let them go on."""
-        self.stopped = stopped
+    def advance(self, double time, double duration, list changes):
+        """Write new values of inputs and advance the runs to `time`; if that is NaN, each by `duration`.
 
-    def evaluate(self, uintptr_t companion, double[:, ::1] out not None, int64_t first, int64_t last):
-        """Write the expressions of a companion for the runs first <= j < last to out[:, first:last]."""
-        cdef const cg_companion_t *expressions = <const cg_companion_t *> companion
-        cdef int status
-        cdef void *scratch
-        if out.shape[0] != expressions.n_values or not (
-                0 <= first <= last <= min(out.shape[1], self.columns) and first % CG_BATCH_BLOCK == 0):
-            raise ArgumentError(f"runs {first} to {last} are not in the batch or not in its array")
-        scratch = cg_run_new(cg_batch_scratch(&self.batch, expressions))
-        if scratch is NULL:
+        `changes`: the index of each input, and contiguous float64 arrays (n,) or (1,). Returns False, and does nothing,
+        if a value is not finite. Ctrl-C is raised when each run is where it was, or where it was to go.
+        """
+        cdef const double[::1] values
+        cdef change_t *written = <change_t *> calloc(len(changes) + 1, sizeof(change_t))
+        if written is NULL:
             raise MemoryError
-        with nogil:
-            status = cg_batch_evaluate(&self.batch, expressions, scratch, first, last, &out[0, 0], out.shape[1])
-        cg_run_delete(<cg_run_t *> scratch)
-        if status == CG_UNSUPPORTED:
-            raise ArgumentError(f"the compiled expressions belong to another model than {self.model.name}")
+        try:
+            for k, (row, array) in enumerate(changes):
+                values = array
+                if not (0 <= row < self.model.n_inputs and values.shape[0] in (1, self.job.n)):
+                    raise ArgumentError(f"the values of input {row} have shape {array.shape}")
+                written[k].row, written[k].step = self.batch.row[<int> CG_BATCH_U] + row, values.shape[0] > 1
+                written[k].values = &values[0]
+                if not cg_all_finite(&values[0], values.shape[0]):
+                    return False
+            self.job.n_changes, self.job.changes = len(changes), written
+            self.job.goal.time, self.job.goal.duration = time, duration
+            self._together(_advance_piece)
+            return True
+        finally:
+            free(written)
 
-    def advance(self, int thread, int64_t first, int64_t last, double time, double duration):
-        """Advance the columns first <= j < last to `time`; if that is NaN, each by `duration`."""
-        cdef _BatchWorker worker = self.workers[thread]
-        cdef cg_batch_goal_t goal
-        cdef int status
-        if not (0 <= first <= last <= self.columns and first % CG_BATCH_BLOCK == 0 and last % CG_BATCH_BLOCK == 0):
-            raise ArgumentError(f"columns {first} to {last} are not blocks of the batch")
-        goal.time, goal.duration = time, duration
-        with nogil:
-            status = cg_batch_advance(&self.batch, worker.run, worker.group, first, last, goal)
-        if status == CG_BAD_ARGUMENT or status == CG_UNSUPPORTED:
+    def evaluate(self, uintptr_t companion, double[:, ::1] out not None):
+        """Write the expressions of a companion for every run to out, (n_values, n)."""
+        cdef const cg_companion_t *expressions = <const cg_companion_t *> companion
+        if out.shape[0] != expressions.n_values or out.shape[1] != self.job.n:
+            raise ArgumentError(f"an array ({expressions.n_values}, {self.job.n}) is needed")
+        self.job.room = cg_batch_scratch(&self.batch, expressions)
+        self.job.scratch = <char *> cg_run_new(self.job.room * self.team.size)
+        if self.job.scratch is NULL:
+            raise MemoryError
+        self.job.companion, self.job.out = expressions, &out[0, 0] if out.size else NULL
+        try:
+            self._together(_evaluate_piece)
+        finally:
+            cg_run_delete(<cg_run_t *> self.job.scratch)
+
+    cdef int _together(self, piece_t piece) except -1:
+        """Call `piece` for the columns of all threads. Between pieces of its own, this thread handles signals."""
+        cdef int64_t first = 0, last = _share(&self.job, 1)
+        cdef int i, status = CG_OK
+        memset(self.job.status, 0, self.team.size * sizeof(int))
+        self.stopped, self.job.piece = 0, piece
+        self.team.start(_do_share, &self.job)
+        try:
+            while first < last and status == CG_OK:
+                with nogil:
+                    status = piece(&self.job, 0, first, min(first + PIECE, last))
+                PyErr_CheckSignals()
+                first += PIECE
+        except BaseException:
+            self.stopped = 1
+            raise
+        finally:
+            self.team.finish(&self.stopped)
+        for i in range(self.team.size):
+            status = status if status != CG_OK else self.job.status[i]
+        if status == CG_BAD_ARGUMENT:
             raise ArgumentError(f"the integrator refused an option of the batch of {self.model.name}")
+        if status == CG_UNSUPPORTED:
+            raise ArgumentError(f"the compiled code belongs to another model than {self.model.name}")
+        return 0
+
+
+cdef int64_t _share(const job_t *job, int thread) noexcept nogil:
+    """The first column of a thread: the same one in every call, so that its columns stay in its core's cache."""
+    return job.columns // CG_BATCH_BLOCK * thread // job.threads * CG_BATCH_BLOCK
+
+
+cdef void _do_share(void *context, int thread) noexcept nogil:
+    """The work of a thread of the team."""
+    cdef job_t *job = <job_t *> context
+    job.status[thread] = job.piece(job, thread, _share(job, thread), _share(job, thread + 1))
+
+
+cdef int _advance_piece(job_t *job, int thread, int64_t first, int64_t last) noexcept nogil:
+    cdef int64_t j, end = min(last, job.n)
+    cdef int64_t *fresh = <int64_t *> (job.batch.table + job.batch.row[<int> CG_BATCH_FRESH] * job.batch.stride)
+    cdef double *row
+    cdef change_t *change
+    cdef int k
+    for k in range(job.n_changes):
+        change = &job.changes[k]
+        row = job.batch.table + change.row * job.batch.stride
+        if change.step:
+            memcpy(row + first, change.values + first, (end - first) * sizeof(double))
+        else:
+            for j in range(first, end):
+                row[j] = change.values[0]
+    if job.n_changes:
+        memset(fresh + first, 0xff, (end - first) * sizeof(int64_t))  # -1
+    return cg_batch_advance(job.batch, job.runs[thread], job.groups[thread], first, last, job.goal)
+
+
+cdef int _evaluate_piece(job_t *job, int thread, int64_t first, int64_t last) noexcept nogil:
+    return cg_batch_evaluate(job.batch, job.companion, job.scratch + thread * job.room, first, min(last, job.n), job.out,
+                             job.n)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -14,8 +14,9 @@ from .. import arguments
 from ..arguments import Array
 from ..assumptions import NOT_NEGATIVE, NOT_POSITIVE, assumption, holds
 from ..errors import ArgumentError
+from .derived import in_order
 from .joint import Copula, Joint, Normals, Samples
-from .laws import Law, is_distribution, law
+from .laws import Law, law
 from .uniforms import Uniforms
 
 BLOCK = 8192
@@ -26,8 +27,6 @@ _FEW = 8
 SELDOM = 1e-3
 """Draws expected to break an assumption that a study, which cannot see all of them at its start, accepts."""
 
-_PLAIN = frozenset((float, int, np.ndarray, np.float64))
-
 
 class Draws(Mapping[str, Array]):
     """The drawn quantities of an ensemble by name, arrays (n,), in the order of their uniform numbers.
@@ -36,20 +35,20 @@ class Draws(Mapping[str, Array]):
     """
 
     def __init__(self, arrays: dict[str, Array], seed: int, sampling: str, redrawn: int) -> None:
-        self._arrays, self.seed, self.sampling, self.redrawn = arrays, seed, sampling, redrawn
+        self.arrays, self.seed, self.sampling, self.redrawn = arrays, seed, sampling, redrawn
 
     def __getitem__(self, key: Any) -> Array:
         name = arguments.plain_name(key)
-        if name not in self._arrays:
-            hint = arguments.nearest(name, tuple(self._arrays)) or f"; drawn are {', '.join(self._arrays)}"
+        if name not in self.arrays:
+            hint = arguments.nearest(name, tuple(self.arrays)) or f"; drawn are {', '.join(self.arrays)}"
             raise KeyError(f"{name!r} was not drawn{hint}")
-        return self._arrays[name]
+        return self.arrays[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._arrays)
+        return iter(self.arrays)
 
     def __len__(self) -> int:
-        return len(self._arrays)
+        return len(self.arrays)
 
     def __repr__(self) -> str:
         return f"<Draws of {', '.join(self)}: seed {self.seed}, sampling {self.sampling!r}>"
@@ -77,7 +76,13 @@ class Plan:
     """The distributions among the arguments of an ensemble, with what makes numbers of them."""
 
     def __init__(
-        self, model: Any, sources: list[tuple[str, Any]], seed: Any, sampling: Any, reject: Any
+        self,
+        model: Any,
+        sources: list[tuple[str, Any]],
+        expressions: list[tuple[str, str, Any]],
+        seed: Any,
+        sampling: Any,
+        reject: Any,
     ) -> None:
         from ..model import core_available
 
@@ -90,7 +95,7 @@ class Plan:
             names, value = (joint.names, joint) if joint else given
             for name in names:
                 if name not in model.variables:
-                    raise arguments.unknown_entry(kind, [name], _names(model, kind))
+                    raise arguments.unknown_entry(kind, [name], tuple(model.variables))
             made = joint.laws(kind, compiled) if joint else law(f"{kind}: {names[0]}", value, compiled)
             dimensions = made.dimensions if isinstance(made, (Normals, Copula, Samples)) else 1
             flags = tuple(model.variables[name].flags for name in names)
@@ -100,7 +105,22 @@ class Plan:
             raise ArgumentError(
                 f"reject=True needs sampling='random': a trajectory drawn again leaves the points of {self.sampling!r}"
             )
+        self.derived = in_order(model, expressions)
+        self.model = model
         Uniforms(self.seed, self.sampling, 1, 1)  # an unknown sampling is an error before anything runs
+
+    def fill(self, rest: dict[str, Any], first: int, last: int, count: int) -> tuple[dict[str, Any], Draws]:
+        """The arguments of trajectories first <= i < last of `count`, and what was drawn and computed for them.
+
+        `rest`: the arguments without what the plan adds, already cut to these trajectories.
+        """
+        found, draws = self.arrays(first, last, count)
+        given = {kind: {**value, **found[kind]} if kind in found else value for kind, value in rest.items()}
+        for each in self.derived:
+            row = each.values(self.model, given, last - first)
+            given[each.kind] = {**given[each.kind], each.name: row}
+            draws.arrays[each.name] = row
+        return given, draws
 
     def arrays(self, first: int, last: int, count: int) -> tuple[dict[str, dict[str, Array]], Draws]:
         """The drawn numbers of trajectories first <= i < last of `count`: by kind and name, and all together."""
@@ -129,7 +149,13 @@ class Plan:
             {"kind": source.kind, "names": list(source.names), "law": _described(source.law)}
             for source in self.sources
         ]
-        return {"seed": self.seed, "sampling": self.sampling, "reject": self.reject, "sources": sources}
+        return {
+            "seed": self.seed,
+            "sampling": self.sampling,
+            "reject": self.reject,
+            "sources": sources,
+            "expressions": [[each.kind, each.name, str(each.expression)] for each in self.derived],
+        }
 
     def check_likely(self, count: int) -> None:
         """Reject distributions of which one of `count` draws is likely to break an assumption."""
@@ -197,86 +223,6 @@ class Plan:
             f"{source.kind}: {name} is declared {assumption(flags)}, but {how}{more}. Truncate the "
             "distribution, or give reject=True to draw these trajectories again"
         )
-
-
-def split(
-    model: Any, given: dict[str, Any], seed: Any, sampling: Any, reject: Any
-) -> tuple[dict[str, Any], Plan | None]:
-    """The arguments by kind ("initial" ...) without what is drawn, and the plan of that; None if nothing is drawn."""
-    sources: list[tuple[str, Any]] = []
-    rest = {kind: _without(model, kind, value, sources) for kind, value in given.items()}
-    if sources:
-        return rest, Plan(model, sources, seed, sampling, reject)
-    if seed is None and reject is False and sampling == "random":
-        return given, None
-    for name, value, default in (
-        ("seed", seed, None),
-        ("sampling", sampling, "random"),
-        ("reject", reject, False),
-    ):
-        if value != default:
-            raise ArgumentError(
-                f"{name} = {arguments.short(value)} is given, but no argument is a distribution"
-            )
-    return given, None
-
-
-def filled(rest: dict[str, Any], drawn: dict[str, dict[str, Array]]) -> dict[str, Any]:
-    """The arguments with the drawn arrays in their places."""
-    return {kind: {**value, **drawn[kind]} if kind in drawn else value for kind, value in rest.items()}
-
-
-def _without(model: Any, kind: str, value: Any, sources: list[tuple[str, Any]]) -> Any:
-    """`value` without its distributions, which are appended to `sources`; a dict if there are any."""
-    if value is None or (type(value) is dict and _PLAIN.issuperset(map(type, value.values()))):
-        return value
-    entries = _entries(model, kind, value)
-    if not any(key is None or _drawn(entry) for key, entry in entries):
-        return value
-    rest: dict[str, Any] = {}
-    seen: set[str] = set()
-    for key, entry in entries:
-        names = entry.names if key is None else (arguments.plain_name(key),)
-        for name in names:
-            if name in seen:
-                raise ArgumentError(f"{kind}: {name} is given twice")
-            seen.add(name)
-        if key is None or _drawn(entry):
-            sources.append((kind, entry if key is None else (names, entry)))
-        else:
-            rest[names[0]] = entry
-    return rest
-
-
-def _entries(model: Any, kind: str, value: Any) -> list[tuple[Any, Any]]:
-    """The entries of an argument as (name, entry), or (None, Joint); none if nothing in it can be a distribution."""
-    if isinstance(value, Mapping):
-        return list(value.items())
-    if isinstance(value, Joint):
-        return [(None, value)]
-    if not isinstance(value, (list, tuple)):
-        return []
-    if any(isinstance(part, Joint) for part in value):
-        found: list[tuple[Any, Any]] = []
-        for part in value:
-            if not isinstance(part, (Joint, Mapping)):
-                raise ArgumentError(
-                    f"{kind}: {arguments.short(part)} stands beside cg.jointly(...); give dicts by name"
-                )
-            found += part.items() if isinstance(part, Mapping) else [(None, part)]
-        return found
-    names = _names(model, kind)
-    if any(_drawn(entry) for entry in value) and len(value) != len(names):
-        raise ArgumentError(f"{kind} has {len(value)} entries; {len(names)} are needed: {', '.join(names)}")
-    return list(zip(names, value))
-
-
-def _drawn(entry: Any) -> bool:
-    return type(entry) not in _PLAIN and is_distribution(entry)
-
-
-def _names(model: Any, kind: str) -> Sequence[str]:
-    return {"initial": model.states, "parameters": model.parameters, "inputs": model.inputs}[kind]  # type: ignore[no-any-return]
 
 
 def _seed(seed: Any) -> int:

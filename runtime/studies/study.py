@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .. import arguments
 from ..arguments import Array
 from ..consistency import check_ensemble, held
-from ..draws.draws import Draws, Plan, filled
+from ..draws.draws import Draws, Plan
 from ..ensemble_job import EnsembleJob
 from ..ensemble_result import Ensemble
 from ..errors import STATUS_NAMES, ArgumentError
@@ -126,8 +126,7 @@ class StudyJob:
         given = {kind: _cut(value, self.count, first, last) for kind, value in self.given.items()}
         if self.plan is None:
             return given, None
-        drawn, draws = self.plan.arrays(first, last, self.count)
-        return filled(given, drawn), draws
+        return self.plan.fill(given, first, last, self.count)
 
 
 def _cut(value: Any, count: int, first: int, last: int) -> Any:
@@ -200,7 +199,7 @@ class Study:
     @property
     def draws(self) -> Draws | None:
         """What was drawn, arrays (n,) by name, made again; None if nothing was."""
-        return None if self.job.plan is None else self.job.plan.arrays(0, self.job.count, self.job.count)[1]
+        return None if self.job.plan is None else self.job.arguments(0, self.job.count)[1]
 
     def rerun(self, i: int, **changed: Any) -> Solution:
         """Run trajectory i again and return the full `Solution`. Keywords change options of `integrate`."""
