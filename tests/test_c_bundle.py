@@ -80,7 +80,7 @@ def compile_installed(bundle: Exported, prefix: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_system_by_cmake_and_make(name: str, tmp_path: Path) -> None:
     bundle = exported(name, tmp_path / "c")
-    expected = bundle.stepped()
+    name, expected = bundle.model.name, bundle.stepped()
     called([needed("make")], bundle.folder)
     assert bundle.printed(bundle.folder / "example") == expected
     cmake = needed("cmake")
