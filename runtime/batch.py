@@ -376,6 +376,9 @@ class Batch:
     def restore(self, snapshot: BatchSnapshot, where: Any = None) -> None:
         """Return runs to a snapshot: those that were saved, or as many others.
 
+        A later `reset` does not go back to the snapshot: it starts from what this batch was made with, and from the
+        parameters that were last given to `reset`.
+
         Raises `ArgumentError` if it was saved from another model or with another method.
         """
         if not isinstance(snapshot, BatchSnapshot):

@@ -249,6 +249,8 @@ def test_restored_runs_continue_bit_for_bit(method: str) -> None:
     other.restore(snapshot, moved)
     other.advance(0.4 + 0.7)
     assert (other.y[:, moved] == after[:, chosen]).all()
+    other.reset()  # to what it was made with, not to the snapshot
+    assert (other.y == sleighs(**how(method)).y).all()
 
 
 def test_views_show_the_memory_of_the_batch() -> None:

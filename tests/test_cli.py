@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from runtime_models import needs_core
 
 import chaplygin as cg
 from chaplygin.cli import main
@@ -96,7 +98,9 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
     assert "examples:" in done.stdout
 
 
-@pytest.mark.parametrize("command", ["list", "show", "forms", "emit", "run", "ensemble", "bench", "doctor"])
+@pytest.mark.parametrize(
+    "command", ["list", "show", "forms", "emit", "run", "ensemble", "study", "bench", "doctor"]
+)
 def test_each_command_has_help_with_an_example(command: str, capsys: Captured) -> None:
     with pytest.raises(SystemExit) as stop:
         main([command, "--help"])
@@ -561,3 +565,53 @@ def test_a_closed_or_full_stdout() -> None:
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "cannot write the output" in done.stderr
+
+
+STUDY = """
+import chaplygin as cg
+from chaplygin.generated.harmonic_oscillator import model
+from scipy import stats
+
+def swings():
+    collect = {"spread": cg.moments("x"), "low": cg.quantiles("x", 0.1), "end": cg.final("x")}
+    start = {"x": stats.norm(1, 0.1), "x_dot": 0}
+    numbers = {"m": 1, "k": 4}
+    return dict(model=model, t_span=(0, 10), n=5000, initial=start, parameters=numbers, seed=1, collect=collect)
+
+nothing = 3
+
+def broken():
+    return 1 / 0
+"""
+
+
+@needs_core
+def test_study(capsys: Captured, tmp_path: Path) -> None:
+    """x(10) = x0 cos 20, so its mean is cos 20 and its deviation a tenth of that."""
+    file = tmp_path / "study.py"
+    file.write_text(STUDY)
+    assert main(["study", f"{file}:swings", "-o", str(tmp_path / "kept"), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["done"] == facts["trajectories"] == 5000
+    spread = facts["results"]["spread"]
+    assert spread["mean"]["x"] == pytest.approx(math.cos(20), abs=4 * spread["error"]["x"])
+    assert spread["std"]["x"] == pytest.approx(0.1 * math.cos(20), rel=0.05)
+    assert facts["results"]["end"] == {"x": [5000]}
+    assert main(["study", f"{file}:swings", "-o", str(tmp_path / "kept")]) == 0
+    assert "5000 trajectories of harmonic_oscillator: 5000 ok" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("", "give path/to/file.py:name"),
+        (":nobody", "has no 'nobody'"),
+        (":nothing", "must be a dict of the arguments of cg.ensemble"),
+        (":broken", "line 15: ZeroDivisionError"),
+    ],
+)
+def test_wrong_studies(name: str, text: str, capsys: Captured, tmp_path: Path) -> None:
+    file = tmp_path / "study.py"
+    file.write_text(STUDY)
+    assert main(["study", f"{file}{name}"]) == 2
+    assert text in capsys.readouterr().err

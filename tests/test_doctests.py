@@ -50,6 +50,18 @@ def test_the_architecture_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert tried > 12
 
 
+def test_the_page_on_studies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The study of docs/studies.md gives the stated figures."""
+    monkeypatch.chdir(tmp_path)
+    page = Path(__file__).resolve().parent.parent / "docs" / "studies.md"
+    examples = doctest.DocTestParser().get_doctest(
+        page.read_text(encoding="utf-8"), {}, page.name, str(page), 0
+    )
+    failed, tried = doctest.DocTestRunner(optionflags=FLAGS).run(examples)
+    assert failed == 0
+    assert tried > 20
+
+
 def test_the_public_face_has_examples() -> None:
     """The main public names have at least one example each, so that the tests above have something to run."""
     finder = doctest.DocTestFinder(exclude_empty=True)

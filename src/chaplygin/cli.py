@@ -1,6 +1,6 @@
 """The command line: argument parsing and error handling.
 
-The commands themselves are in `commands`, `running`, `timing` and `doctor`.
+The commands themselves are in `commands`, `running`, `studying`, `timing` and `doctor`.
 Only the standard library is imported here, so that `chaplygin --help` responds at once.
 
 Exit codes: 0 success; 1 a failed run, or a problem found by `doctor`; 2 a mistake in the arguments (one line on stderr,
@@ -30,6 +30,7 @@ examples:
   chaplygin emit chaplygin_sleigh -o sleigh_c
   chaplygin export-c heavy_top -o heavy_top_c
   chaplygin ensemble path/to/model.py:skate -n 10000
+  chaplygin study path/to/study.py:falls -o falls
   chaplygin doctor
 """
 
@@ -238,13 +239,28 @@ def _parser() -> argparse.ArgumentParser:
     ensemble.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     ensemble.add_argument("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
 
+    study = command(
+        "study",
+        ".studying:study",
+        "run an ensemble of which only statistics are kept, or go on with it",
+        "  chaplygin study path/to/file.py:falls -o falls\n\nFILE:NAME is a dict of the arguments of "
+        "chaplygin.ensemble, with model and collect, or a function\nthat returns one. The file is executed: use only "
+        "files that you trust.\n",
+    )
+    study.add_argument("study", metavar="FILE:NAME", help="path/to/file.py:name")
+    study.add_argument(
+        "-o", "--output", metavar="FOLDER", help="keep the study there, and go on with what is there"
+    )
+    study.add_argument("--workers", type=int, metavar="N", help="run in N processes")
+    study.add_argument("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
+
     bench = command(
         "bench",
         ".timing:bench",
         "time the compiled catalogue systems against the same equations in pure Python",
         "  chaplygin bench\n  chaplygin bench heavy_top n_link_pendulum:20\n",
     )
-    for figures in (show, run, ensemble, bench):
+    for figures in (show, run, ensemble, study, bench):
         figures.add_argument("--json", action="store_true", help="print the figures as JSON")
     bench.add_argument("systems", nargs="*", metavar="SYSTEM", help="default: the whole catalogue")
 

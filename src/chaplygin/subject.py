@@ -140,7 +140,7 @@ def _from_file(path: str, name: str) -> Subject:
     from chaplygin.codegen.declare.system import System
     from chaplygin.systems import Example
 
-    module = _execute(Path(path))
+    module = execute(Path(path))
     candidates = [key for key, value in vars(module).items() if isinstance(value, (System, Example))]
     if not name:
         if len(candidates) != 1:
@@ -154,7 +154,7 @@ def _from_file(path: str, name: str) -> Subject:
         try:
             found = found()
         except Exception as error:
-            raise SubjectError(f"{path}:{name}() failed: {_where(error, Path(path))}") from error
+            raise SubjectError(f"{path}:{name}() failed: {where(error, Path(path))}") from error
     if isinstance(found, Example):
         return _of(found, f"{path}:{name}")
     if not isinstance(found, System):
@@ -179,7 +179,8 @@ def _from_file(path: str, name: str) -> Subject:
     )
 
 
-def _execute(path: Path) -> Any:
+def execute(path: Path) -> Any:
+    """The module of a Python file; raises SubjectError if it cannot be executed."""
     if not path.is_file():
         raise SubjectError(f"{path}: no such file")
     spec = spec_from_file_location(path.stem, path)
@@ -190,13 +191,13 @@ def _execute(path: Path) -> Any:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise SubjectError(f"{path} failed: {_where(error, path)}") from error
+        raise SubjectError(f"{path} failed: {where(error, path)}") from error
     finally:
         del sys.path[0]
     return module
 
 
-def _where(error: Exception, path: Path) -> str:
+def where(error: Exception, path: Path) -> str:
     """`line 3: NameError: ...`, with the last line inside the user's file."""
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if Path(frame.filename).name == path.name]
