@@ -153,6 +153,7 @@ class Model(ModelCore, BaseModel):
         version: str = "3.0",
         kind: str = "both",
         *,
+        platforms: Sequence[str] = (),
         initial: Any = None,
         parameters: Any = None,
         inputs: Any = None,
@@ -161,13 +162,14 @@ class Model(ModelCore, BaseModel):
 
         `version` is "2.0" or "3.0" of the Functional Mock-up Interface, `kind` "model-exchange" (the simulator
         integrates), "co-simulation" (this package's methods do) or "both". The FMU contains a library for this platform
-        and the C sources for any other. `initial`, `parameters` and `inputs`, as for `integrate`, are its start values;
-        each that is not given is the
-        declared example, and inputs without one are 0. See docs/fmu.md for its variables and behaviour.
+        and the C sources for any other; `platforms` adds compiled libraries for other ones, such as "x86_64-windows" or
+        "aarch64-linux", by the extra `[zig]` and without a test that they run. `initial`, `parameters` and `inputs`, as
+        for `integrate`, are its start values; each that is not given is the declared example, and inputs without one
+        are 0. See docs/fmu.md for its variables and behaviour.
 
-        Raises `ArgumentError` for a start value that is missing or contradicts the constraints, and for a model
-        whose independent variable is not the time; `EmitError` if `path` cannot be written or is another file;
-        `BuildError` and `NoCompilerError`.
+        Raises `ArgumentError` for a start value that is missing or contradicts the constraints, for an unknown
+        platform, and for a model whose independent variable is not the time; `EmitError` if `path` cannot be written
+        or is another file; `BuildError` and `NoCompilerError`.
 
         >>> from chaplygin.generated.harmonic_oscillator import model
         >>> path = model.export_fmu("oscillator.fmu", initial={"x": 1, "x_dot": 0}, parameters={"m": 1, "k": 4})
@@ -182,7 +184,7 @@ class Model(ModelCore, BaseModel):
                 "that of an FMU is the time: use another form"
             )
         start = self._exported_start("export_fmu", self.example, initial, parameters, inputs)
-        return export_fmu(self, path, version, kind, start)
+        return export_fmu(self, path, version, kind, platforms, start)
 
     def export_c(
         self,

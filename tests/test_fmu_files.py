@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ from typing import Any
 import fmpy
 import pytest
 from fmpy.fmi1 import FMICallException
+from fmpy.validation import validate_fmu
 from fmus import SYSTEMS, Fmu, begin, exported, states
 
 import chaplygin as cg
@@ -119,7 +121,7 @@ def test_one_kind_alone(oscillator: Any, version: str, kind: str, found: str, tm
     description = fmpy.read_model_description(path)
     assert (description.modelExchange is not None) == (found == "mx")
     assert (description.coSimulation is not None) == (found == "cs")
-    assert fmpy.validation.validate_fmu(path) == []
+    assert validate_fmu(path) == []
 
 
 # ---- the sources ----
@@ -269,6 +271,63 @@ def test_wrong_arguments_of_the_export(oscillator: Any, tmp_path: Path) -> None:
     assert path.read_text() == "mine"
     with pytest.raises(cg.EmitError, match="cannot write to"):
         oscillator.export_fmu(tmp_path / "missing" / "o.fmu", **START)
+    with pytest.raises(cg.EmitError, match="the name of the FMU contains a NUL character"):
+        oscillator.export_fmu("o\0.fmu", **START)
+    with pytest.raises(cg.EmitError, match="File name too long"):
+        oscillator.export_fmu(tmp_path / ("o" * 300), **START)
+    with pytest.raises(cg.ArgumentError, match="unknown platform 'win64'; known are x86_64-linux, "):
+        oscillator.export_fmu(tmp_path / "p.fmu", platforms=["win64"], **START)
+
+
+def test_an_archive_that_is_no_fmu_is_not_replaced(oscillator: Any, tmp_path: Path) -> None:
+    path = tmp_path / "letters.docx"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("word/document.xml", "mine")
+    before = path.read_bytes()
+    with pytest.raises(cg.EmitError, match="exists and is not an FMU"):
+        oscillator.export_fmu(path, **START)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_any_text_is_described(version: str, tmp_path: Path) -> None:
+    """Markup, control characters that XML does not have, and units that nobody can read."""
+    x, v = cg.coordinates("x"), cg.rate(cg.coordinates("x"))
+    system = cg.System(
+        "texts",
+        coordinates=[x],
+        kinetic=v**2 / 2,
+        potential=x**2,
+        units={x: '<m> & "ft"'},
+        descriptions={x: "a < b & \"c\"\n'd' \x07 \u2603"},
+    )
+    path = system.compile("lagrange").export_fmu(tmp_path / "é ☃.fmu", version, initial={"x": 1, "x_dot": 0})
+    assert validate_fmu(os.fspath(path)) == []
+    (found,) = [v for v in fmpy.read_model_description(os.fspath(path)).modelVariables if v.name == "x"]
+    assert found.description == "a < b & \"c\"\n'd' \ufffd \u2603"
+    assert found.unit == '<m> & "ft"'
+    result = fmpy.simulate_fmu(
+        os.fspath(path), stop_time=1, timeout=60, relative_tolerance=1e-9, output=["x"]
+    )
+    assert result["x"][-1] == pytest.approx(math.cos(2**0.5), abs=1e-6)
+
+
+@pytest.mark.slow
+def test_libraries_for_other_platforms(oscillator: Any, tmp_path: Path) -> None:
+    """They are compiled and exported; nothing here can run them."""
+    pytest.importorskip("ziglang")
+    magic = {
+        "binaries/aarch64-linux/harmonic_oscillator.so": b"\x7fELF",
+        "binaries/x86_64-windows/harmonic_oscillator.dll": b"MZ",
+        "binaries/aarch64-darwin/harmonic_oscillator.dylib": b"\xcf\xfa\xed\xfe",
+    }
+    platforms = [place.split("/")[1] for place in magic]
+    path = oscillator.export_fmu(tmp_path / "o.fmu", platforms=platforms, **START)
+    with zipfile.ZipFile(path) as archive:
+        for place, first in magic.items():
+            library = archive.read(place)
+            assert library.startswith(first), place
+            assert b"fmi3DoStep" in library, place
 
 
 def test_a_model_whose_independent_variable_is_not_the_time_is_refused(tmp_path: Path) -> None:

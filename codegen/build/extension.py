@@ -270,7 +270,7 @@ class _Job:
             return list(pool.map(lambda source: self._compile(source, flags, ["-I."]), sources))
 
     def _link(self, objects: Sequence[str], module: str) -> None:
-        libraries = [] if sys.platform == "win32" else ["-lm"]
+        libraries = [] if sys.platform == "win32" and not self.compiler.crosses else ["-lm"]
         command = [*self.compiler.command, *self.compiler.link_flags(), *objects, "-o", module, *libraries]
         self._call(command, module)
 

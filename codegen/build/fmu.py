@@ -29,6 +29,7 @@ from ..lower.program import EventEntry, Program
 from . import cache
 from .extension import compile_library, facts_of
 from .model_sources import folder_of, model_sources, module_of
+from .toolchain import PLATFORMS, Compiler, cross_compiler
 
 if TYPE_CHECKING:
     from chaplygin.runtime.model import Model
@@ -39,7 +40,12 @@ _DATE = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that the same 
 
 
 def export_fmu(
-    model: Model, path: str | os.PathLike[str], version: str, kind: str, start: Mapping[str, float]
+    model: Model,
+    path: str | os.PathLike[str],
+    version: str,
+    kind: str,
+    platforms: Sequence[str],
+    start: Mapping[str, float],
 ) -> Path:
     """Write the FMU of a model; see `Model.export_fmu`. `start`: its start values by name."""
     for what, given, known in (("version", version, VERSIONS), ("kind", kind, tuple(KINDS))):
@@ -47,8 +53,17 @@ def export_fmu(
             raise ArgumentError(
                 f"export_fmu: {what} is {given!r}; it can be {', '.join(known)}{nearest(str(given), known)}"
             )
+    for name in (platforms := tuple(platforms)):
+        if name not in PLATFORMS:
+            hint = nearest(str(name), tuple(PLATFORMS))
+            raise ArgumentError(
+                f"export_fmu: unknown platform {name!r}; known are {', '.join(PLATFORMS)}{hint}"
+            )
+    compilers = {_here(): cache.cached_compiler()}
+    compilers |= {name: cross_compiler(name) for name in platforms if name not in compilers}
     target = Path(path)
-    folder, program = folder_of(model), _program(model)
+    _refuse(target)
+    program = _program(model)
     rows = {kernel: dependencies(program, kernel) for kernel in KERNELS}
     texts = _sources(model, program, version, start)
     described = Described(model, version, kind, start, _units(model, version), rows)
@@ -60,7 +75,8 @@ def export_fmu(
     if version == "3.0":
         files["sources/buildDescription.xml"] = build_description(described)
     files |= {f"sources/{name}": text for name, text in texts.items()}
-    files[_binary(model.name, version)] = _compiled(model, folder, texts, described.files)
+    for name, compiler in compilers.items():
+        files[_binary(model.name, version, name)] = _compiled(model, compiler, texts, described.files)
     _archive(target, files)
     return target
 
@@ -128,22 +144,25 @@ def _program(model: Model) -> Program:
     )
 
 
-def _binary(name: str, version: str) -> str:
-    """The place of the library for this platform in the archive."""
+def _here() -> str:
+    """This platform, by its name in FMI 3.0."""
     machine = platform.machine().lower()
-    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
     system = {"win32": "windows", "darwin": "darwin"}.get(sys.platform, "linux")
-    end = {"windows": "dll", "darwin": "dylib"}.get(system, "so")
-    place = f"{machine}-{system}"
-    if version == "2.0" and machine == "x86_64":
+    return f"{ {'amd64': 'x86_64', 'arm64': 'aarch64'}.get(machine, machine) }-{system}"
+
+
+def _binary(name: str, version: str, target: str) -> str:
+    """The place of the library for a platform in the archive."""
+    system = target.partition("-")[2]
+    place = target
+    if version == "2.0" and target.startswith("x86_64-"):
         place = {"windows": "win64", "darwin": "darwin64", "linux": "linux64"}[system]
-    return f"binaries/{place}/{name}.{end}"
+    return f"binaries/{place}/{name}.{ {'windows': 'dll', 'darwin': 'dylib'}.get(system, 'so') }"
 
 
-def _compiled(model: Model, folder: Path, texts: Mapping[str, str], units: Sequence[str]) -> bytes:
-    """The library for this platform, for any processor of its kind."""
+def _compiled(model: Model, compiler: Compiler, texts: Mapping[str, str], units: Sequence[str]) -> bytes:
+    """The library for any processor of a kind."""
     facts = facts_of(module_of(model))
-    compiler = cache.cached_compiler()
     flags = compiler.core_flags(tuned=False, reproducible=facts["reproducible"])
     with cache.workspace() as work:
         for file, text in texts.items():
@@ -153,18 +172,36 @@ def _compiled(model: Model, folder: Path, texts: Mapping[str, str], units: Seque
         ).read_bytes()
 
 
-def _archive(target: Path, files: Mapping[str, str | bytes]) -> None:
-    """Write a zip archive; an existing FMU is replaced at once, any other file is refused."""
-    if target.exists() and not (target.is_file() and zipfile.is_zipfile(target)):
+def _refuse(target: Path) -> None:
+    """Raise EmitError if the target exists and is anything but an FMU."""
+    if "\0" in os.fspath(target):
+        raise EmitError("the name of the FMU contains a NUL character")
+    try:
+        ours = not target.exists() or (target.is_file() and _is_fmu(target))
+    except OSError as error:
+        raise EmitError(f"cannot write to {os.fspath(target)!r}: {error.strerror}") from error
+    if not ours:
         raise EmitError(
             f"{os.fspath(target)!r} exists and is not an FMU; choose another name or move it away"
         )
+
+
+def _is_fmu(path: Path) -> bool:
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return "modelDescription.xml" in archive.namelist()
+
+
+def _archive(target: Path, files: Mapping[str, str | bytes]) -> None:
+    """Write a zip archive; an existing FMU is replaced at once."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for place, content in files.items():
             entry = zipfile.ZipInfo(place, _DATE)
             entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
             archive.writestr(entry, content)
+    _refuse(target)
     try:
         replace(target, packed.getvalue())
     except OSError as error:

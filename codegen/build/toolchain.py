@@ -22,6 +22,15 @@ from pathlib import Path
 from chaplygin.runtime.errors import BuildError, NoCompilerError
 
 SYSTEM_COMPILERS = ("cc", "gcc", "clang")
+PLATFORMS = {
+    "x86_64-linux": "x86_64-linux-gnu.2.17",
+    "aarch64-linux": "aarch64-linux-gnu.2.17",
+    "x86_64-windows": "x86_64-windows-gnu",
+    "aarch64-windows": "aarch64-windows-gnu",
+    "x86_64-darwin": "x86_64-macos",
+    "aarch64-darwin": "aarch64-macos",
+}
+"""The platforms that `cross_compiler` compiles for, by their names in FMI 3.0, and their names for zig."""
 _HOW = (
     "install one (Debian, Ubuntu: apt install gcc; Fedora: dnf install gcc; macOS: xcode-select --install; "
     "anywhere: pip install ziglang), or set CC to its command"
@@ -40,6 +49,11 @@ class Compiler:
     def identity(self) -> str:
         """The part of a cache key that identifies this compiler."""
         return json.dumps([self.command, self.version])
+
+    @property
+    def crosses(self) -> bool:
+        """Whether it compiles for another platform."""
+        return "-target" in self.command
 
     def core_flags(self, *, tuned: bool, reproducible: bool, quick: bool = False) -> tuple[str, ...]:
         """Flags for a model's C core; with `quick` it compiles in half the time and runs slightly slower.
@@ -76,7 +90,7 @@ class Compiler:
 
     def link_flags(self) -> tuple[str, ...]:
         """Flags that link objects into an extension module; libraries come after the objects."""
-        if sys.platform == "darwin":
+        if sys.platform == "darwin" and not self.crosses:
             return ("-bundle", "-undefined", "dynamic_lookup")
         return ("-shared", *self._target(tuned=False))
 
@@ -119,9 +133,7 @@ def find_compiler(memory: Path | None = None) -> Compiler:
     """
     command = _command()
     if command == _zig():
-        from importlib.metadata import version
-
-        return Compiler(command, f"ziglang {version('ziglang')}", "zig")
+        return _of_zig(command)
     stamp = _stamp(command)
     known = _recall(memory) if memory else {}
     line = known.get(stamp) or _ask_version(command)
@@ -161,6 +173,21 @@ def _anywhere(word: str) -> str:
 
 def _zig() -> tuple[str, ...]:
     return (sys.executable, "-m", "ziglang", "cc")
+
+
+def _of_zig(command: tuple[str, ...]) -> Compiler:
+    from importlib.metadata import version
+
+    return Compiler(command, f"ziglang {version('ziglang')}", "zig")
+
+
+def cross_compiler(platform: str) -> Compiler:
+    """The compiler of the `ziglang` wheel for a platform of `PLATFORMS`. Raises NoCompilerError without the wheel."""
+    from importlib.util import find_spec
+
+    if find_spec("ziglang") is None:
+        raise NoCompilerError(f"compiling for {platform} needs ziglang: pip install chaplygin[zig]")
+    return _of_zig((*_zig(), "-target", PLATFORMS[platform]))
 
 
 def _stamp(command: tuple[str, ...]) -> str:

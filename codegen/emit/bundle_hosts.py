@@ -18,8 +18,11 @@ CLASS = "chaplygin.hpp"
 def host_files(bundle: Bundle, texts: Mapping[str, str], seen: set[str]) -> dict[str, str]:
     """`<name>.hpp`, `example.rs` and `example.jl`; `seen` are the headers of the runtime that are in `<name>.h`.
 
-    The examples are left out for a model with events or contacts: they would need its detector, and more lines.
+    They are in double precision: a bundle in another one has none of them. The examples are left out for a model with
+    events or contacts: they would need its detector, and more lines.
     """
+    if not _in_double(bundle, texts):
+        return {}
     text = joined([CLASS], {**texts, CLASS: (INCLUDE / CLASS).read_text(encoding="utf-8")}, set(seen))
     provenance = bundle.provenance(CLASS, " * ")
     files = {f"{bundle.name}.hpp": f'/*\n{provenance}\n */\n#include "{bundle.name}.h"\n\n{text}'}
@@ -65,8 +68,14 @@ def _values(bundle: Bundle) -> dict[str, str]:
     }
 
 
-def descriptions(bundle: Bundle) -> Iterable[tuple[str, str]]:
+def descriptions(bundle: Bundle, texts: Mapping[str, str]) -> Iterable[tuple[str, str]]:
     """The rows of these files in the README."""
-    yield f"`{bundle.name}.hpp`", "a run as a class of C++20"
-    if not bundle.detector_size:
-        yield "`example.rs`, `example.jl`", "the example in Rust and Julia, with the library"
+    if _in_double(bundle, texts):
+        yield f"`{bundle.name}.hpp`", "a run as a class of C++20"
+        if not bundle.detector_size:
+            yield "`example.rs`, `example.jl`", "the example in Rust and Julia, with the library"
+
+
+def _in_double(bundle: Bundle, texts: Mapping[str, str]) -> bool:
+    """Whether the model's table says so."""
+    return '"float64", /* scalar */' in texts[f"{bundle.name}_core.c"]

@@ -29,7 +29,7 @@ def readme(bundle: Bundle, texts: Mapping[str, str]) -> str:
         "version": bundle.version,
         "command": bundle.command,
         "call": f"model.export_c({arguments})",
-        "files": _table(_files(bundle)),
+        "files": _table(_files(bundle, texts)),
         "one_line": f"cc {bundle.flags} -O3 example.c {' '.join(bundle.sources)} -lm",
         "bits": _bits(bundle),
         "saved_events": _SAVED_EVENTS * bool(bundle.detector_size),
@@ -51,7 +51,7 @@ def _table(rows: Iterable[Sequence[object]]) -> str:
     )
 
 
-def _files(bundle: Bundle) -> list[tuple[str, str]]:
+def _files(bundle: Bundle, texts: Mapping[str, str]) -> list[tuple[str, str]]:
     name = bundle.name
     files = [(f"`{name}.h`", "the only header to include")]
     if bundle.single_header:
@@ -62,7 +62,7 @@ def _files(bundle: Bundle) -> list[tuple[str, str]]:
         files += [(f"`{name}.c`", "such a file, for the build files; not needed otherwise")]
     else:
         files += [(f"`{name}.c`", "the equations and the methods"), ("`cg_runtime.c`", "what runs them")]
-    return [*files, ("`example.c`", "1 kHz with inputs, save and restore"), *descriptions(bundle),
+    return [*files, ("`example.c`", "1 kHz with inputs, save and restore"), *descriptions(bundle, texts),
             ("`CMakeLists.txt`, `Makefile`", f"libraries, example, installation with `{name}.pc`")]  # fmt: skip
 
 

@@ -6,6 +6,7 @@ versions that differ only in their names are in `_WORDS`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,6 +34,9 @@ _SOLVER = (
     ("solver.step", "0.0", "the step of a fixed-step method"),
 )
 """The options of Co-Simulation: name, start value, description."""
+
+_NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML does not allow, even as references."""
 
 Row = Mapping[str, str]
 """What a result depends on: names, each with a kind of dependency."""
@@ -207,7 +211,7 @@ def build_description(d: Described) -> str:
 def _attributes(**values: object) -> str:
     """` name="value"` for each that is not None or empty."""
     texts = {
-        k: ("true" if v else "false") if isinstance(v, bool) else str(v)
+        k: ("true" if v else "false") if isinstance(v, bool) else _NOT_XML.sub("\ufffd", str(v))
         for k, v in values.items()
         if v not in (None, "")
     }

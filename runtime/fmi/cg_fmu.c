@@ -79,7 +79,8 @@ static void cg_fmu_adopt(cg_fmu_t *fmu)
     for (int k = 0; k < CG_FMU_KERNELS; k++) {
         *own[k] = cg_fmu_kernels.frozen[k] != NULL ? cg_fmu_kernels.frozen[k] : *own[k];
     }
-    model->n_parameters += fmu->n_kinks;
+    model->hoist = NULL; /* only steps of the methods compiled with the model need it */
+    model->n_hoisted = fmu->n_kinks;
 }
 
 static void cg_fmu_count(cg_fmu_t *fmu)

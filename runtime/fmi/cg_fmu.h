@@ -11,7 +11,7 @@
  *
  * Relations (Abs, sign, Min, Max, Piecewise) follow the sides of their kinks in Model Exchange, not the state: the
  * right-hand side is smooth between events, also beyond a zero that is not located yet. For this the run has a model of
- * its own, with frozen kernels and with the sides as further parameters, so that it is saved with them.
+ * its own, with frozen kernels and with room for the sides after the parameters, so that it is saved with them.
  *
  * Value references count the quantities in the order of enum cg_fmu_group.
  */

@@ -160,7 +160,7 @@ def _parser() -> argparse.ArgumentParser:
         "--targets",
         nargs="+",
         metavar="NAME",
-        help="what to write: c, lanes, cython, dependencies (these four by default), sundials",
+        help="what to write: c, lanes, cython, graph (these four by default), sundials",
     )
     emit.add_argument("--force", action="store_true", help="replace files that chaplygin did not write")
 
@@ -193,6 +193,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     fmu.add_argument("--fmi", default="3.0", metavar="VERSION", help="2.0 or 3.0 (default: 3.0)")
     fmu.add_argument("--kind", default="both", help="both, model-exchange or co-simulation (default: both)")
+    fmu.add_argument(
+        "--platform", action="append", default=[], metavar="NAME",
+        help="compile for this platform too, such as x86_64-windows; needs ziglang; can be repeated",
+    )  # fmt: skip
     _settings(fmu, "set a parameter, initial value or input to start with; can be repeated")
 
     run = command(

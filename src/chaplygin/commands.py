@@ -363,7 +363,11 @@ def export_fmu(arguments: Namespace) -> int:
     with progress(f"deriving and compiling {arguments.system}"):
         found, model = _compiled(arguments)
         path = model.export_fmu(
-            arguments.output, arguments.fmi, arguments.kind, **_exported_start(found, model)
+            arguments.output,
+            arguments.fmi,
+            arguments.kind,
+            platforms=arguments.platform,
+            **_exported_start(found, model),
         )
     print(f"{os.fspath(path)}  ({path.stat().st_size:,} bytes)")
     return 0
