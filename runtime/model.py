@@ -202,13 +202,14 @@ class Model(ModelCore, BaseModel):
         The folder gets one public header, two C files (or with `single_header` everything in the header), an example
         that steps at 1 kHz, files for CMake, make and pkg-config, and a README with sizes, status codes and the names
         of variables. `methods` are some of `self.methods`; the equations are inlined into them. Results have the bits
-        of those of `stepper`. `initial`, `parameters` and `inputs`, as for `integrate`, are the start values of the
-        example; each that is not given is the declared one, or else 1 for a parameter and 0 for a state or an input.
-        See docs/c_bundle.md.
+        of those of `stepper`. With scalar="float" all numbers are of single precision, and times are 64-bit ticks.
+        `initial`, `parameters` and `inputs`, as for `integrate`, are the start values of the example; each that is not
+        given is the declared one, or else 1 for a parameter and 0 for a state or an input. See docs/c_bundle.md.
 
-        Raises `ArgumentError` for an unknown method or scalar, a name that a header of the C library has, and a start
-        value that is missing or contradicts the constraints; `EmitError` if the folder cannot be written to, or has
-        another content than what the same command made.
+        Raises `ArgumentError` for an unknown method or scalar, a method without use in single precision, a name that
+        a header of the C library has, and a start value that is missing or contradicts the constraints; `EmitError`
+        if the folder cannot be written to, or has another content than what the same command made, or if single
+        precision cannot hold a number of the model.
 
         >>> from chaplygin.generated.heavy_top import model
         >>> folder = model.export_c("heavy_top_c", methods=("dop853", "rk4"))

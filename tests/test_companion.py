@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +183,29 @@ def test_the_key_of_the_cache_is_what_the_expression_says() -> None:
     assert fingerprint([x + y, sp.S(1)]) == fingerprint([y + x, sp.S(1)])
     different = [[x + y], [x - y], [x + v], [x, y], [y, x], [x + y, sp.S(1)], [x < y], [x <= y]]
     assert len({fingerprint(e) for e in different}) == len(different)
+
+
+@pytest.mark.slow
+def test_the_file_is_the_same_in_every_process() -> None:
+    """Whatever the hash seed, on which the order of SymPy's sets depends."""
+    program = """
+from test_companion import *
+wanted = [e for e, _ in EXPRESSIONS.values()]
+program = companion(torque_sleigh()._equations().nodes, wanted, fingerprint(wanted))
+print(companion_file(program, "model", "command"))
+"""
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=Path(__file__).parent,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+        ).stdout
+        for seed in "0123"
+    }
+    assert len(texts) == 1
+    assert b"torque_sleigh_values_lanes" in texts.pop()
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])

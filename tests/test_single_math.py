@@ -92,7 +92,7 @@ def sample(name: str, count: int, seed: int = 3) -> tuple[Singles, Singles]:
 @pytest.mark.parametrize("flags", [("-ffp-contract=off",), ("-ffp-contract=fast", "-march=native")])
 @pytest.mark.parametrize("name", ref.FUNCTIONS)
 def test_errors_are_below_two_ulp(build: Callable[..., Call], name: str, flags: tuple[str, ...]) -> None:
-    x, y = sample(name, 200_000)
+    x, y = sample(name, 50_000)
     error = errors(build("gcc", *flags)(name, x, y), in_double(name, x, y))
     worst = int(np.argmax(error))
     limit = 0.5 if name == "sqrt" else LIMIT

@@ -13,13 +13,14 @@ from chaplygin.runtime.errors import ArgumentError, EmitError
 from ..emit.bundle import GROUPS, STANDARD, Bundle
 from ..emit.c_bundle import bundle_files
 from ..emit.folder import write
+from ..emit.single_precision import REFUSED
 from .extension import facts_of
 from .model_sources import model_sources, module_of
 
 if TYPE_CHECKING:
     from chaplygin.runtime.model import Model
 
-SCALARS = ("double",)
+SCALARS = ("double", "float")
 
 
 def export_c(
@@ -39,13 +40,13 @@ def export_c(
             "bundle has already; give the system another name"
         )
     target = Path(folder)
-    bundle = _described(model, _chosen(model, methods), single_header, start)
+    bundle = _described(model, _chosen(model, methods, scalar), scalar, single_header, start)
     _require_own(target, bundle)
     write(target, bundle_files(bundle, model_sources(model)), force=True)
     return target
 
 
-def _chosen(model: Model, methods: Sequence[str]) -> tuple[str, ...]:
+def _chosen(model: Model, methods: Sequence[str], scalar: str) -> tuple[str, ...]:
     """The names of the methods."""
     names = (methods,) if isinstance(methods, str) else tuple(methods)
     if not names:
@@ -55,11 +56,13 @@ def _chosen(model: Model, methods: Sequence[str]) -> tuple[str, ...]:
             raise unknown_method(name, model.methods)
         if model.methods[name].implicit and "jacobian" not in model.kernels:
             raise no_jacobian(name, model.name)
+        if scalar == "float" and name in REFUSED:
+            raise ArgumentError(f'export_c: {name} is not available with scalar="float": {REFUSED[name]}')
     return tuple(dict.fromkeys(names))
 
 
 def _described(
-    model: Model, chosen: tuple[str, ...], single_header: bool, start: Mapping[str, float]
+    model: Model, chosen: tuple[str, ...], scalar: str, single_header: bool, start: Mapping[str, float]
 ) -> Bundle:
     parts = ("dop853", "rodas5p") if "auto" in chosen else ()  # what "auto" switches between
     methods = [method for method in model.methods if method in (*chosen, *parts)]
@@ -77,6 +80,7 @@ def _described(
         sizes={method: size for method, (size, _) in sizes.items()},
         detector_size=max(size for _, size in sizes.values()),
         contacts=bool(model.contacts),
+        scalar=scalar,
         reproducible=facts_of(module_of(model))["reproducible"],
         single_header=single_header,
         independent=model.independent,

@@ -37,6 +37,8 @@ class Bundle:
     detector_size: int
     """Bytes of a detector; 0 without events and contacts."""
     contacts: bool
+    scalar: str
+    """The type of all numbers: double or float."""
     reproducible: bool
     single_header: bool
     independent: str
@@ -48,7 +50,12 @@ class Bundle:
 
     @property
     def options(self) -> str:
-        return f" --methods {' '.join(self.chosen)}" + " --single-header" * self.single_header
+        scalar = " --scalar float" * self.single_precision
+        return f" --methods {' '.join(self.chosen)}{scalar}{' --single-header' * self.single_header}"
+
+    @property
+    def single_precision(self) -> bool:
+        return self.scalar == "float"
 
     @property
     def command(self) -> str:

@@ -18,7 +18,8 @@ def readme(bundle: Bundle, texts: Mapping[str, str]) -> str:
     name = bundle.name
     methods = ", ".join(f"`{method}` ({known.summary})" for method, known in bundle.methods.items())
     quoted = ", ".join(map(repr, bundle.chosen)) + "," * (len(bundle.chosen) == 1)
-    arguments = f'"DIR", methods=({quoted})'.replace("'", '"') + ", single_header=True" * bundle.single_header
+    arguments = f'"DIR", methods=({quoted})'.replace("'", '"') + ', scalar="float"' * bundle.single_precision
+    arguments += ", single_header=True" * bundle.single_header
     sizes = [(f"run, `{method}`", size) for method, size in bundle.sizes.items()]
     sizes += [("detector of events and contacts", bundle.detector_size)] if bundle.detector_size else []
     return render("bundle_readme.in", {
@@ -32,6 +33,7 @@ def readme(bundle: Bundle, texts: Mapping[str, str]) -> str:
         "files": _table(_files(bundle, texts)),
         "one_line": f"cc {bundle.flags} -O3 example.c {' '.join(bundle.sources)} -lm",
         "bits": _bits(bundle),
+        "precision": render("bundle_readme_single.in", {}) if bundle.single_precision else "",
         "saved_events": _SAVED_EVENTS * bool(bundle.detector_size),
         "methods": methods,
         "inlined": _inlined(bundle, texts),
@@ -71,9 +73,10 @@ def _bits(bundle: Bundle) -> str:
         return """\
 The model was compiled with `reproducible=False`: the compiler may multiply and add in one operation, so the last
 bits of the results depend on the compiler and the processor."""
-    return """\
-`-ffp-contract=off` makes the bits of the results the same for every compiler, level and processor, and equal to
-those in Python. gcc needs `-fno-tree-slp-vectorize` too if `-march` permits fused operations, and on processors other
+    python = "" if bundle.single_precision else ", and equal to those in Python"
+    return f"""\
+`-ffp-contract=off` makes the bits of the results the same for every compiler, level and processor{python}.
+gcc needs `-fno-tree-slp-vectorize` too if `-march` permits fused operations, and on processors other
 than x86 `-fno-tree-vectorize`: its vectoriser fuses regardless. The build files have these flags."""
 
 

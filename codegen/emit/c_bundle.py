@@ -14,6 +14,7 @@ from .bundle_readme import readme
 from .c_text import c_string
 from .folder import headers_of
 from .render import made_from, render
+from .single_precision import single_precision
 
 PUBLIC = ("chaplygin.h", "cg_run.h", "cg_driver.h", "cg_events.h")
 """The headers of the runtime that are for callers."""
@@ -80,7 +81,8 @@ def scalar_sources(bundle: Bundle, sources: Mapping[str, str]) -> dict[str, str]
     own = f"{bundle.name}_methods.h"
     if own in texts:
         texts["cg_method.h"] = texts["cg_method.h"].replace("#include CG_MODEL_METHODS", f'#include "{own}"')
-    return _selected(texts, _SCALAR)
+    texts = _selected(texts, _SCALAR)
+    return single_precision(texts) if bundle.single_precision else texts
 
 
 def _selected(texts: Mapping[str, str], known: Mapping[str, bool]) -> dict[str, str]:
@@ -158,7 +160,7 @@ def _example(bundle: Bundle) -> str:
     inputs = parameters = settings = memory = save = restore = ""
     for i, (variable, value) in enumerate(zip(variables["inputs"], values["inputs"])):
         index = index_of(bundle, "u", variable.name) or str(i)
-        inputs += f"        run->u[{index}] = {f'{value!r} + ' if value else ''}0.001 * (i % 10);\n"
+        inputs += f"        run->u[{index}] = {f'{value!r} + ' if value else ''}0.001 * (double)(i % 10);\n"
     if inputs:
         inputs += "        cg_run_changed(run);\n"
     if values["parameters"]:
@@ -166,8 +168,10 @@ def _example(bundle: Bundle) -> str:
         settings = "    memcpy(run->p, p, sizeof p);\n"
     fixed = not bundle.methods[method].adaptive
     settings += (
-        "    run->first_step = 0.001;\n" if fixed else "    run->rtol = 1e-9; /* as each run->atol[i] is */\n"
-    )
+        "    run->first_step = 0.001;\n" if fixed
+        else "    run->rtol = 1e-5; /* each run->atol[i] is 1e-6 */\n" if bundle.single_precision
+        else "    run->rtol = 1e-9; /* as each run->atol[i] is */\n"
+    )  # fmt: skip
     if bundle.detector_size:
         memory = f"static CG_BLOCK(detector, {prefix}_DETECTOR_SIZE); /* of events and contacts */\n"
         memory += f"static unsigned char saved_detector[{prefix}_DETECTOR_SIZE];\n"
@@ -176,7 +180,7 @@ def _example(bundle: Bundle) -> str:
         save = "    cg_detector_save(run->detector, saved_detector);\n"
         size = "cg_detector_saved_size(run->detector)"
         restore = f"    check(cg_detector_restore(run->detector, saved_detector, {size}));\n"
-    return render("bundle_example.c.in", {
+    text = render("bundle_example.c.in", {
         "name": name,
         "prefix": prefix,
         "made": made_from("bundle_example.c.in", " * "),
@@ -190,6 +194,7 @@ def _example(bundle: Bundle) -> str:
         "save": save,
         "restore": restore,
     })  # fmt: skip
+    return single_precision({"example.c": text})["example.c"] if bundle.single_precision else text
 
 
 def _build_files(bundle: Bundle) -> dict[str, str]:

@@ -15,7 +15,9 @@ from collections.abc import Mapping
 from chaplygin.runtime.c_files import INCLUDE
 from chaplygin.runtime.errors import EmitError
 
-REFUSED: dict[str, str] = {}
+REFUSED = {
+    "vern9": "its error estimates are below the rounding errors of single precision; take dop853, vern7 or tsit5"
+}
 """The methods that have no use in single precision, with the reason."""
 
 _TOKEN = re.compile(

@@ -373,7 +373,7 @@ static size_t cg_companion_place(cg_companion_group_t *group, const cg_model_t *
     group->u = cg_take(base, &offset, lanes * model->n_inputs);
     group->out = cg_take(base, &offset, lanes * companion->n_values);
     group->work = cg_take(base, &offset, lanes * companion->n_work);
-    group->status = cg_take(base, &offset, lanes);
+    group->status = (int32_t *)cg_take_bytes(base, &offset, sizeof(int32_t) * (size_t)lanes);
     return offset;
 }
 
@@ -403,7 +403,7 @@ int cg_batch_evaluate(const cg_batch_t *batch, const cg_companion_t *companion, 
         || strcmp(companion->digest, model->digest) != 0) {
         return CG_UNSUPPORTED;
     }
-    cg_companion_place(&group, model, companion, scratch);
+    cg_companion_place(&group, model, companion, (char *)scratch);
     for (int64_t column = first; column < last; column += lanes) {
         const int32_t used = last - column < lanes ? (int32_t)(last - column) : lanes;
         cg_companion_load(batch, group.t, CG_BATCH_T, 1, column, lanes);

@@ -3,6 +3,7 @@
 #define CG_INTERNAL_H
 
 #include "cg_events.h"
+#include "cg_precision.h"
 
 int cg_options_valid(const cg_run_t *run); /* whether tolerances and step options are within their ranges */
 

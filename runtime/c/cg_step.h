@@ -6,6 +6,7 @@
 #ifndef CG_STEP_H
 #define CG_STEP_H
 
+#include "cg_precision.h"
 #include "cg_real.h"
 #include "cg_run.h"
 

@@ -19,8 +19,6 @@
 #ifndef CHAPLYGIN_H
 #define CHAPLYGIN_H
 
-#include "cg_precision.h"
-
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

@@ -176,7 +176,7 @@ def _parser() -> argparse.ArgumentParser:
     bundle.add_argument(
         "--methods", nargs="+", default=["dop853"], metavar="NAME", help="METHODS (default: dop853)"
     )
-    bundle.add_argument("--scalar", default="double", help="double")
+    bundle.add_argument("--scalar", default="double", help="double, or float: single precision in all files")
     bundle.add_argument("--single-header", action="store_true", help="put everything into one header")
     _settings(bundle, "set a parameter, initial value or input of the example; can be repeated")
 

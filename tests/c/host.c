@@ -2,8 +2,8 @@
  *
  *     host METHOD RTOL ATOL STEP FIRST LAST RATE WATCH STATE... PARAMETER...
  *
- * advances the run from the time FIRST/RATE to LAST/RATE, 1/RATE at a time, with events if WATCH is 1, and prints it. In
- * the middle the run is saved, disturbed and restored.
+ * advances the run from the time FIRST/RATE to LAST/RATE, 1/RATE at a time, with events if WATCH is 1, and prints it. The
+ * inputs rise from 0 to 1 in that time. In the middle the run is saved, disturbed and restored.
  */
 #include "cg_events.h"
 
@@ -46,12 +46,23 @@ int main(int argc, char **argv)
     const size_t size = cg_run_size(model, argv[1]);
     cg_run_t *const run = cg_run_new(size);
     const int first = atoi(argv[5]), last = atoi(argv[6]), rate = atoi(argv[7]);
+    const cg_time_t knots[2] = {CG_TIME(first, rate), CG_TIME(last, rate)};
+    const double values[2] = {0.0, 1.0};
+    cg_signal_t signals[4];
     double x[32];
+    memset(signals, 0, sizeof signals);
+    for (int i = 0; i < 4; i++) {
+        signals[i].kind = CG_SIGNAL_LINEAR;
+        signals[i].n = 2;
+        signals[i].t = knots;
+        signals[i].value = values;
+    }
     if (argc != 9 + model->n_states + model->n_parameters || cg_run_init(run, size, model, argv[1], 0) != CG_OK) {
         return 1;
     }
     run->rtol = number(argv[2]);
     run->first_step = number(argv[4]);
+    run->signals = signals;
     for (int32_t i = 0; i < run->n; i++) {
         run->atol[i] = number(argv[3]);
         x[i] = number(argv[9 + i]);

@@ -33,25 +33,25 @@
 #define CG_PIO4_LOWER 0x1.5110b4p-23f
 
 /* The 12 leading bits of a number: a product of two such numbers, or of one with a remainder, is exact. */
-static inline float cg_upper(float a) { return cg_from_bits(cg_bits(a) & UINT32_C(0xfffff000)); }
-static inline uint32_t cg_sign_of(float a) { return cg_bits(a) & CG_SIGN_BIT; }
-static inline float cg_flip(float a, uint32_t sign) { return cg_from_bits(cg_bits(a) ^ sign); }
-static inline int cg_is_nan(float a) { return a != a; }
-static inline int cg_is_normal(float x) { return x >= FLT_MIN && x < HUGE_VALF; }
+static CG_SHARED float cg_upper(float a) { return cg_from_bits(cg_bits(a) & UINT32_C(0xfffff000)); }
+static CG_SHARED uint32_t cg_sign_of(float a) { return cg_bits(a) & CG_SIGN_BIT; }
+static CG_SHARED float cg_flip(float a, uint32_t sign) { return cg_from_bits(cg_bits(a) ^ sign); }
+static CG_SHARED int cg_is_nan(float a) { return a != a; }
+static CG_SHARED int cg_is_normal(float x) { return x >= FLT_MIN && x < HUGE_VALF; }
 
 /* The smaller and the larger; NaN if either is NaN. -0 is below +0, whichever comes first. */
-static inline float cg_min(float a, float b)
+static CG_SHARED float cg_min(float a, float b)
 {
     const float equal = cg_from_bits(cg_bits(a) | cg_bits(b));
     return a < b || cg_is_nan(a) ? a : a == b ? equal : b;
 }
-static inline float cg_max(float a, float b)
+static CG_SHARED float cg_max(float a, float b)
 {
     const float equal = cg_from_bits(cg_bits(a) & cg_bits(b));
     return b < a || cg_is_nan(a) ? a : a == b ? equal : b;
 }
 /* -1, 0 or 1; the sum is 0 for both zeros, NaN for NaN. */
-static inline float cg_sign(float a) { return a > 0.0f ? 1.0f : a < 0.0f ? -1.0f : a + 0.0f; }
+static CG_SHARED float cg_sign(float a) { return a > 0.0f ? 1.0f : a < 0.0f ? -1.0f : a + 0.0f; }
 
 #include "cg_math_exp.h"
 #include "cg_math_trig.h"

@@ -3,7 +3,7 @@
 #define CG_MATH_ARC_H
 
 /* (asin s - s)/(s z), z = s s: error 2^-31.6 of asin s on |s| <= 1/2. */
-static inline float cg_asin_terms(float z)
+static CG_SHARED float cg_asin_terms(float z)
 {
     return 0x1.55554cp-3f
         + z * (0x1.3338acp-4f
@@ -11,7 +11,7 @@ static inline float cg_asin_terms(float z)
 }
 
 /* asin a = pi/2 - 2 asin(s), s = sqrt((1 - a)/2), for 1/2 < a <= 1; above 1 the root is NaN. */
-static inline float cg_asin(float x)
+static CG_SHARED float cg_asin(float x)
 {
     const float a = cg_abs(x), half = (1.0f - a) * 0.5f;
     const int small = a < 0.5f;
@@ -23,7 +23,7 @@ static inline float cg_asin(float x)
 }
 
 /* acos x = pi/2 - asin x, or 2 asin(s) for x > 1/2, or pi - 2 asin(s) for x < -1/2. */
-static inline float cg_acos(float x)
+static CG_SHARED float cg_acos(float x)
 {
     const float a = cg_abs(x), half = (1.0f - a) * 0.5f;
     const int small = a < 0.5f;
@@ -34,7 +34,7 @@ static inline float cg_acos(float x)
 }
 
 /* (atan t - t)/(t z), z = t t: error 2^-31.7 of atan t on |t| <= 1/2. */
-static inline float cg_atan_terms(float z)
+static CG_SHARED float cg_atan_terms(float z)
 {
     return -0x1.555552p-2f
         + z * (0x1.999744p-3f
@@ -43,7 +43,7 @@ static inline float cg_atan_terms(float z)
 
 /* The angle of the point (|x|, |y|) given as larger and smaller, mirrored where x < 0: eighths * pi/4 +- atan(t) with
  * t = q = smaller/larger below 1/2, else t = (q - 1)/(q + 1), an exact difference. */
-static inline float cg_angle(float smaller, float larger, int swapped, int mirrored)
+static CG_SHARED float cg_angle(float smaller, float larger, int swapped, int mirrored)
 {
     const int low = smaller + smaller < larger;
     const float t = (low ? smaller : smaller - larger) / (low ? larger : larger + smaller);
@@ -55,14 +55,14 @@ static inline float cg_angle(float smaller, float larger, int swapped, int mirro
     return eighths * CG_PIO4_UPPER + (signed_t + rest);
 }
 
-static inline float cg_atan(float x)
+static CG_SHARED float cg_atan(float x)
 {
     const float a = cg_abs(x);
     const int swapped = a > 1.0f;
     return cg_flip(cg_angle(swapped ? 1.0f : a, swapped ? a : 1.0f, swapped, 0), cg_sign_of(x));
 }
 
-static inline float cg_atan2(float y, float x)
+static CG_SHARED float cg_atan2(float y, float x)
 {
     const float a = cg_abs(x), b = cg_abs(y);
     const int swapped = a < b;

@@ -3,7 +3,7 @@
 #define CG_MATH_EXP_H
 
 /* exp r - 1 - r on |r| <= ln(2)/2: cosh r - 1 = z p(z), error 2^-33.2, and sinh r - r = r z q(z), error 2^-28.2. */
-static inline float cg_exp_terms(float r)
+static CG_SHARED float cg_exp_terms(float r)
 {
     const float z = r * r;
     const float even = 0x1p-1f + z * (0x1.5554e6p-5f + z * 0x1.6d4f0ep-10f);
@@ -12,17 +12,17 @@ static inline float cg_exp_terms(float r)
 }
 
 /* 2^k from k + 127 + CG_ROUNDER, for k from -126 to 127. */
-static inline float cg_power_of_two(float rounded) { return cg_from_bits(cg_bits(rounded) << 23); }
+static CG_SHARED float cg_power_of_two(float rounded) { return cg_from_bits(cg_bits(rounded) << 23); }
 
 /* a 2^k for any |k| < 250; rounds once more if the result is subnormal. */
-static inline float cg_scale(float a, float k)
+static CG_SHARED float cg_scale(float a, float k)
 {
     const float half = k * 0.5f + (CG_ROUNDER + 127.0f);
     const float other = (k - (half - (CG_ROUNDER + 127.0f))) + (CG_ROUNDER + 127.0f);
     return (a * cg_power_of_two(half)) * cg_power_of_two(other);
 }
 
-static inline float cg_exp(float x)
+static CG_SHARED float cg_exp(float x)
 {
     const float a = cg_smaller(89.0f, cg_larger(-105.0f, x)); /* the constants first: keeps a NaN */
     const float k = (a * CG_LN2_INVERSE + CG_ROUNDER) - CG_ROUNDER;
@@ -31,7 +31,7 @@ static inline float cg_exp(float x)
 }
 
 /* x 2^-bias = m 2^k for a normal x > 0, m from sqrt(1/2) to sqrt(2). */
-static inline float cg_mantissa(float x, float bias, float *k)
+static CG_SHARED float cg_mantissa(float x, float bias, float *k)
 {
     const uint32_t root = UINT32_C(0x3f3504f3); /* sqrt(1/2) */
     const uint32_t shifted = cg_bits(x) + (CG_ONE_BITS - root);
@@ -41,7 +41,7 @@ static inline float cg_mantissa(float x, float bias, float *k)
 
 /* log(x 2^-bias) for a normal x > 0. With f = m - 1 and s = f/(2 + f) = tanh(log(m)/2),
  * log m = 2 s + s z p(z) = f - f f/2 + s (f f/2 + z p(z)), z = s s: error 2^-35.2 on the range of m. */
-static inline float cg_log_normal(float x, float bias)
+static CG_SHARED float cg_log_normal(float x, float bias)
 {
     float k;
     const float f = cg_mantissa(x, bias, &k) - 1.0f;
@@ -51,7 +51,7 @@ static inline float cg_log_normal(float x, float bias)
     return k * CG_LN2_UPPER - ((half - (s * (half + z * terms) + k * CG_LN2_LOWER)) - f);
 }
 
-static inline float cg_log(float x)
+static CG_SHARED float cg_log(float x)
 {
     if (CG_RARE(!cg_is_normal(x))) {
         if (x == 0.0f) {

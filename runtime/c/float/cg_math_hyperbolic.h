@@ -8,18 +8,18 @@
 #define CG_MATH_HYPERBOLIC_H
 
 /* cosh r - 1 = z p(z), z = r r: error 2^-29.9 on |r| <= 1. */
-static inline float cg_cosh_terms(float z)
+static CG_SHARED float cg_cosh_terms(float z)
 {
     return 0x1.fffffep-2f + z * (0x1.5555e4p-5f + z * (0x1.6be638p-10f + z * 0x1.acf5dep-16f));
 }
 
 /* (sinh r - r)/(r z): error 2^-31.6 of sinh r on |r| <= 1. */
-static inline float cg_sinh_terms(float z)
+static CG_SHARED float cg_sinh_terms(float z)
 {
     return 0x1.555556p-3f + z * (0x1.1110e0p-7f + z * (0x1.a022bcp-13f + z * 0x1.756c22p-19f));
 }
 
-static inline void cg_sinh_cosh(float a, float *sine, float *cosine)
+static CG_SHARED void cg_sinh_cosh(float a, float *sine, float *cosine)
 {
     /* The constant comes first to keep a NaN. k stops at 128: r is then still below 1 up to the overflow. */
     const float below = cg_smaller(90.0f, a);
@@ -35,14 +35,14 @@ static inline void cg_sinh_cosh(float a, float *sine, float *cosine)
     *cosine = sum + (sum * even + difference * odd);
 }
 
-static inline float cg_sinh(float x)
+static CG_SHARED float cg_sinh(float x)
 {
     float sine, cosine;
     cg_sinh_cosh(cg_abs(x), &sine, &cosine);
     return cg_flip(sine, cg_sign_of(x));
 }
 
-static inline float cg_cosh(float x)
+static CG_SHARED float cg_cosh(float x)
 {
     float sine, cosine;
     cg_sinh_cosh(cg_abs(x), &sine, &cosine);
@@ -50,7 +50,7 @@ static inline float cg_cosh(float x)
 }
 
 /* tanh a = a + (sinh a - a cosh a)/cosh a below 1, else 1 - 2/(exp(2 a) + 1): the quotient is small. */
-static inline float cg_tanh(float x)
+static CG_SHARED float cg_tanh(float x)
 {
     const float a = cg_abs(x);
     if (a < 1.0f) {

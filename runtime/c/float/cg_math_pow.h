@@ -19,7 +19,7 @@ static const float cg_log_of_sixteenths[13][2] = {
 };
 
 /* y log(x 2^-bias) = upper + lower for a normal x > 0; upper is their rounded sum. */
-static inline void cg_y_log_x(float x, float bias, float y, float *upper, float *lower)
+static CG_SHARED void cg_y_log_x(float x, float bias, float y, float *upper, float *lower)
 {
     float k;
     const float m = cg_mantissa(x, bias, &k);
@@ -42,7 +42,7 @@ static inline void cg_y_log_x(float x, float bias, float y, float *upper, float 
 }
 
 /* exp(upper + lower) 2^-k. */
-static inline float cg_exp_sum(float upper, float lower, float *k)
+static CG_SHARED float cg_exp_sum(float upper, float lower, float *k)
 {
     *k = (upper * CG_LN2_INVERSE + CG_ROUNDER) - CG_ROUNDER;
     const float near = upper - *k * CG_LN2_UPPER, rest = lower - *k * CG_LN2_LOWER;
@@ -51,7 +51,7 @@ static inline float cg_exp_sum(float upper, float lower, float *k)
 }
 
 /* |x|^y for x that is neither zero nor infinite. */
-static inline float cg_pow_of_size(float a, float y)
+static CG_SHARED float cg_pow_of_size(float a, float y)
 {
     const int small = a < FLT_MIN;
     float upper, lower, k;
@@ -66,7 +66,7 @@ static inline float cg_pow_of_size(float a, float y)
     return cg_scale(mantissa, k);
 }
 
-static inline float cg_pow(float x, float y)
+static CG_SHARED float cg_pow(float x, float y)
 {
     const float a = cg_abs(x), b = cg_abs(y);
     if (x == 1.0f || y == 0.0f) {

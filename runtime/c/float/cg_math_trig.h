@@ -17,7 +17,7 @@ static const uint32_t cg_two_over_pi[8] = {
  * are multiplied by m modulo 2^96: two bits of quadrant and 94 of fraction, of which the last 24 are affected by the
  * truncation. The fraction is at least 2^-31 from 0 and 1 for every number, so 39 bits are correct.
  */
-static inline float cg_reduce(float a, float *tail, uint32_t *k)
+static CG_SHARED float cg_reduce(float a, float *tail, uint32_t *k)
 {
     *tail = 0.0f;
     *k = 0;
@@ -52,18 +52,18 @@ static inline float cg_reduce(float a, float *tail, uint32_t *k)
 }
 
 /* (sin r - r)/(r z), z = r r: error 2^-27.9 of sin r on |r| <= pi/4. */
-static inline float cg_sin_terms(float z)
+static CG_SHARED float cg_sin_terms(float z)
 {
     return -0x1.555546p-3f + z * (0x1.110778p-7f + z * -0x1.9953f2p-13f);
 }
 
 /* (cos r - 1 + z/2)/(z z): error 2^-33.0 of cos r on |r| <= pi/4. */
-static inline float cg_cos_terms(float z)
+static CG_SHARED float cg_cos_terms(float z)
 {
     return 0x1.55554ap-5f + z * (-0x1.6c0c28p-10f + z * 0x1.99e808p-16f);
 }
 
-static inline void cg_sincos(float x, float *sine, float *cosine)
+static CG_SHARED void cg_sincos(float x, float *sine, float *cosine)
 {
     float tail;
     uint32_t k;
@@ -74,14 +74,14 @@ static inline void cg_sincos(float x, float *sine, float *cosine)
     *cosine = cg_flip(k & 1u ? s : c, ((k + 1u) << 30) & CG_SIGN_BIT);
 }
 
-static inline float cg_sin(float x)
+static CG_SHARED float cg_sin(float x)
 {
     float sine, cosine;
     cg_sincos(x, &sine, &cosine);
     return sine;
 }
 
-static inline float cg_cos(float x)
+static CG_SHARED float cg_cos(float x)
 {
     float sine, cosine;
     cg_sincos(x, &sine, &cosine);
@@ -89,7 +89,7 @@ static inline float cg_cos(float x)
 }
 
 /* sin/cos or -cos/sin of r + tail, each in two parts; the quotient's remainder is computed with truncated factors. */
-static inline float cg_tan(float x)
+static CG_SHARED float cg_tan(float x)
 {
     float tail;
     uint32_t k;

@@ -11,11 +11,13 @@
 #include <string.h>
 
 #if defined(__GNUC__)
-#define CG_INLINE inline __attribute__((always_inline))
+#define CG_INLINE inline __attribute__((always_inline, unused))
+#define CG_SHARED inline __attribute__((unused)) /* copied or called, as the compiler decides */
 #define CG_COLD __attribute__((noinline, cold))
 #define CG_RARE(condition) __builtin_expect(!!(condition), 0)
 #else
 #define CG_INLINE inline
+#define CG_SHARED inline
 #define CG_COLD
 #define CG_RARE(condition) (condition)
 #endif
