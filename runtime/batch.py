@@ -328,11 +328,12 @@ class Batch:
         unchanged. Raises `ArgumentError` as the start of a run does; nothing is changed then.
         """
         runs = self._runs("where", where)
+        if not runs.size:
+            return
         start = {name: values[runs] for name, values in self._initial.items()}
         own = {name: values[runs] for name, values in self._parameters.items()}
         changed = _by_name("parameters", parameters, self.model.parameters)
-        if runs.size:
-            self._begin(runs, start | _by_name("initial", initial, self.model.states), own | changed)
+        self._begin(runs, start | _by_name("initial", initial, self.model.states), own | changed)
         for name, values in changed.items():
             self._parameters.setdefault(name, np.full(len(self), np.nan))[runs] = values
 

@@ -61,7 +61,7 @@ def _path(model: Any, expressions: Sequence[Any], lanes: int) -> Path:
     try:
         if key in known:
             return known[key]
-    except TypeError:  # it cannot be hashed, so it is no expression; the builder says so
+    except TypeError:  # unhashable, so it is not an expression; the builder says so
         pass
     if model._equations is None:
         raise ArgumentError(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ from numpy.typing import NDArray
 
 from . import arguments
 from .arguments import Array
-from .assumptions import NOT_NEGATIVE, NOT_POSITIVE, NOT_ZERO
 from .ensemble_job import positive
+from .episodes import Episodes, Flags
 from .errors import ArgumentError, MissingExtraError
 
 try:
@@ -24,8 +23,6 @@ except ImportError as error:
 
 AUTORESET = {mode.name.lower(): mode for mode in gymnasium.vector.AutoresetMode}
 """What happens to an episode that has ended: "next_step", "same_step" or "disabled"."""
-
-Flags = NDArray[np.bool_]
 
 
 class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
@@ -96,10 +93,11 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             model, positive("n", n), dt, actions, observations, reward, terminated, initial, parameters, inputs,
             max_episode_steps, options,
         )  # fmt: skip
-        self._seed, self._mode = seed, AUTORESET[autoreset]
         self.num_envs = len(self._episodes)
+        self._seeds, self._mode = _seeds(seed, self.num_envs), AUTORESET[autoreset]
         self.metadata = {"render_modes": [], "autoreset_mode": self._mode}
-        self.single_action_space, self.single_observation_space = self._episodes.spaces()
+        self.single_action_space = _space(self._episodes.action_bounds)
+        self.single_observation_space = _space(self._episodes.observation_bounds)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self._ended: Flags = np.zeros(self.num_envs, dtype=bool)
@@ -132,14 +130,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     def _reseed(self, seed: Any, runs: Iterable[int]) -> None:
         """Seed the generators of episodes that have a seed."""
         first = not self._generators
+        seeds = self._seeds if seed is None and first else _seeds(seed, self.num_envs)
         if first:
             self._generators = [np_random()[0] for _ in range(self.num_envs)]
-        seed = self._seed if seed is None and first else seed
-        if seed is None:
-            return
-        seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else list(seed)
-        if len(seeds) != self.num_envs:
-            raise ArgumentError(f"seed has {len(seeds)} entries; {self.num_envs} are needed")
         for i in runs:
             if seeds[i] is not None:
                 self._generators[i] = np_random(seeds[i])[0]
@@ -229,7 +222,8 @@ class Env(gymnasium.Env[Any, Any]):
         )  # fmt: skip
         self._seed = seed
         self.metadata = {"render_modes": []}
-        self.action_space, self.observation_space = self._episodes.spaces()
+        self.action_space = _space(self._episodes.action_bounds)
+        self.observation_space = _space(self._episodes.observation_bounds)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -243,183 +237,33 @@ class Env(gymnasium.Env[Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Advance by dt: observation, reward, terminated, truncated, info."""
-        self._episodes.advance(np.asarray(action)[None])
+        if self._episodes.batch is None:
+            raise gymnasium.error.ResetNeeded("call reset() before step()")
+        given = arguments.unchanged("action", action)
+        if given.shape != self.action_space.shape:
+            raise ArgumentError(f"action has shape {given.shape}; {self.action_space.shape} is needed")
+        self._episodes.advance(given[None])
         found = self._episodes.observe()
         about = {"failed": True} if found.failed[0] else {}
         end = bool(found.terminated[0]), bool(found.truncated[0])
         return found.observations[0], float(found.rewards[0]), *end, about
 
 
-class Seen:
-    """What can be said of all episodes after a step, in new arrays."""
-
-    def __init__(self, values: Array, count: int, ending: bool, failed: Flags, late: Flags) -> None:
-        self.observations = values[:count].T.astype(np.float32, order="C")
-        self.rewards = values[count].copy()
-        self.terminated: Flags = values[count + 1] != 0 if ending else np.zeros(len(failed), dtype=bool)
-        self.failed = failed
-        self.truncated: Flags = failed | late
+def _space(bounds: Array) -> gymnasium.spaces.Box:
+    """The space of k numbers with bounds (k, 2)."""
+    low, high = bounds.T.astype(np.float32)
+    return gymnasium.spaces.Box(low, high, dtype=np.float32)
 
 
-class Episodes:
-    """n episodes of a task; see `VectorEnv` for the arguments."""
-
-    def __init__(
-        self,
-        model: Any,
-        n: int,
-        dt: float,
-        actions: Any,
-        observations: Any,
-        reward: Any,
-        terminated: Any,
-        initial: Any,
-        parameters: Any,
-        inputs: Any,
-        max_episode_steps: int | None,
-        options: dict[str, Any],
-    ) -> None:
-        self.model, self.n = model, n
-        self.dt = arguments.number("dt", dt)
-        if self.dt <= 0:
-            raise ArgumentError(f"dt = {self.dt:.17g} is not positive")
-        names, self.action_bounds = _bounded("actions", actions, model)
-        self.actions = tuple(map(arguments.plain_name, names))
-        unknown = [name for name in self.actions if name not in model.inputs]
-        if unknown:
-            raise arguments.unknown_entry("actions", unknown, model.inputs)
-        seen, self.observation_bounds = _bounded("observations", observations, model)
-        self.wanted = [*seen, reward, *(() if terminated is None else (terminated,))]
-        self.initial, self.parameters = Rule("initial", initial), Rule("parameters", parameters)
-        self.inputs = {} if inputs is None else arguments.by_name("inputs", inputs)
-        self.limit = (
-            math.inf if max_episode_steps is None else positive("max_episode_steps", max_episode_steps)
-        )
-        self.options = options
-        self.rest = np.clip(0.0, *self.action_bounds.T)
-        self.steps = np.zeros(n, dtype=np.int64)
-        self.batch: Any = None
-        self.controls = np.empty((len(self.actions), n))
-
-    def __len__(self) -> int:
-        return self.n
-
-    def spaces(self) -> tuple[gymnasium.spaces.Box, gymnasium.spaces.Box]:
-        """The spaces of a single action and of a single observation."""
-        boxes = (bounds.T.astype(np.float32) for bounds in (self.action_bounds, self.observation_bounds))
-        action, observation = (gymnasium.spaces.Box(low, high, dtype=np.float32) for low, high in boxes)
-        return action, observation
-
-    def start(self, runs: NDArray[np.intp], generators: list[np.random.Generator]) -> None:
-        """Start episodes again; the first call starts all of them."""
-        initial, parameters = self.initial.draw(generators), self.parameters.draw(generators)
-        self.controls[:, runs] = self.rest[:, None]
-        given = dict(zip(self.actions, self.controls))
-        if self.batch is None:
-            inputs = {**self.inputs, **given}
-            self.batch = self.model.batch(self.n, initial, parameters, inputs, **self.options)
-            self.values = np.empty((len(self.wanted), self.n))
-        else:
-            self.batch.set_inputs(given)
-            self.batch.reset(runs, initial, parameters)
-        self.steps[runs] = 0
-
-    def advance(self, actions: Any) -> None:
-        """Advance all episodes; `actions`: (n, number of actions)."""
-        if self.batch is None:
-            raise gymnasium.error.ResetNeeded("call reset() before step()")
-        given = arguments.unchanged("actions", actions)
-        if given.shape != self.controls.T.shape:
-            raise ArgumentError(f"actions have shape {given.shape}; {self.controls.T.shape} is needed")
-        low, high = self.action_bounds.T[:, :, None]
-        np.clip(given.T, low, high, out=self.controls)
-        self.batch.advance_by(self.dt, inputs=dict(zip(self.actions, self.controls)))
-        self.steps += 1
-
-    def observe(self) -> Seen:
-        """Observations, rewards and ends in the present state."""
-        values = self.batch.evaluate(self.wanted, out=self.values)
-        count = len(self.observation_bounds)
-        ending = len(self.wanted) > count + 1
-        return Seen(values, count, ending, self.batch.status < 0, self.steps >= self.limit)
-
-
-class Rule:
-    """How the numbers at the start of an episode are drawn, from a dict of numbers and ranges or by a function."""
-
-    def __init__(self, kind: str, given: Any) -> None:
-        self.kind = kind
-        self.function: Callable[[np.random.Generator], Any] | None = given if callable(given) else None
-        self.fixed: dict[str, float] = {}
-        self.ranges: dict[str, tuple[float, float]] = {}
-        if self.function is None and given is not None:
-            if not isinstance(given, Mapping):
-                raise ArgumentError(
-                    f"{kind} = {arguments.short(given)}; give a dict of numbers and ranges (low, high), or a function "
-                    "of a random generator that returns a dict of numbers"
-                )
-            for name, value in arguments.by_name(kind, given).items():
-                if isinstance(value, (tuple, list)):
-                    self.ranges[name] = _pair(f"{kind}: {name}", value)
-                else:
-                    self.fixed[name] = arguments.number(f"{kind}: {name}", value)
-
-    def draw(self, generators: list[np.random.Generator]) -> dict[str, Any]:
-        """An array of one number for each generator, by name."""
-        if self.function is not None:
-            return self._called(generators)
-        found: dict[str, Any] = dict(self.fixed)
-        if self.ranges:
-            uniform = np.array([generator.random(len(self.ranges)) for generator in generators]).T
-            for (name, (low, high)), row in zip(self.ranges.items(), uniform):
-                found[name] = low + row * (high - low)
-        return found
-
-    def _called(self, generators: list[np.random.Generator]) -> dict[str, Any]:
-        assert self.function is not None
-        rows = [self.function(generator) for generator in generators]
-        for row in rows:
-            if not isinstance(row, Mapping) or row.keys() != rows[0].keys():
-                raise ArgumentError(
-                    f"{self.kind}: the function returned {arguments.short(row)}; a dict of numbers with the same names "
-                    "in every call is needed"
-                )
-        keys = {arguments.plain_name(key): key for key in rows[0]}
-        return {
-            name: np.array([arguments.number(f"{self.kind}: {name}", row[key]) for row in rows])
-            for name, key in keys.items()
-        }
-
-
-def _bounded(kind: str, given: Any, model: Any) -> tuple[list[Any], Array]:
-    """A list, or a dict with bounds, as a list and an array (k, 2) of bounds."""
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise ArgumentError(
-            f"{kind} = {arguments.short(given)}; give a list, or a dict {{name: (low, high)}}"
-        )
-    items = list(given)
-    if not items:
-        raise ArgumentError(f"{kind} is empty")
-    bounds = [
-        _pair(f"{kind}: {item}", given[item]) if isinstance(given, Mapping) else _declared(item, model)
-        for item in items
-    ]
-    return items, np.array(bounds)
-
-
-def _pair(what: str, value: Any) -> tuple[float, float]:
-    if not isinstance(value, (tuple, list, np.ndarray)) or len(value) != 2:
-        raise ArgumentError(f"{what} = {arguments.short(value)}; a pair (low, high) is needed")
-    low, high = (arguments.number(what, end, finite=False) for end in value)
-    if not low <= high:
-        raise ArgumentError(f"{what} = ({low:.17g}, {high:.17g}): low must not exceed high")
-    return low, high
-
-
-def _declared(item: Any, model: Any) -> tuple[float, float]:
-    """The bounds that follow from the declared assumptions of a variable."""
-    variable = model.variables.get(arguments.plain_name(item))
-    flags = 0 if variable is None else variable.flags
-    least = float(np.finfo(np.float32).tiny) if flags & NOT_ZERO else 0.0
-    low = least if flags & NOT_NEGATIVE else -math.inf
-    return low, -least if flags & NOT_POSITIVE else math.inf
+def _seeds(seed: Any, n: int) -> list[int | None]:
+    """One seed, or None, for each of n episodes."""
+    if isinstance(seed, (list, tuple, np.ndarray)):
+        seeds = list(seed)
+    else:
+        seeds = [seed + i if isinstance(seed, (int, np.integer)) else seed for i in range(n)]
+    if len(seeds) != n:
+        raise ArgumentError(f"seed has {len(seeds)} entries; {n} are needed")
+    for entry in seeds:
+        if entry is not None and not (isinstance(entry, (int, np.integer)) and entry >= 0):
+            raise ArgumentError(f"seed: {arguments.short(entry)} is neither an integer from 0 nor None")
+    return [None if entry is None else int(entry) for entry in seeds]

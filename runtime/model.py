@@ -207,7 +207,7 @@ class Model(ModelCore, BaseModel):
         given is the declared one, or else 1 for a parameter and 0 for a state or an input. See docs/c_bundle.md.
 
         Raises `ArgumentError` for an unknown method or scalar, a method without use in single precision, a name that
-        a header of the C library has, and a start value that is missing or contradicts the constraints; `EmitError`
+        is taken, and a start value that is missing or contradicts the constraints; `EmitError`
         if the folder cannot be written to, or has another content than what the same command made, or if single
         precision cannot hold a number of the model.
 

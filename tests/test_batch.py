@@ -172,6 +172,7 @@ def test_reset_keeps_what_is_not_named() -> None:
     batch.reset(batch["x"] > 2, initial={"x_dot": 6})
     assert batch.y.tolist() == [[1, 2, 3], [0, 0, 6]]
     np.testing.assert_allclose(batch["energy"], [1 / 2, 16 * 4 / 2, 25 * 9 / 2 + 36 / 2], rtol=1e-15)
+    batch.reset([], parameters={"mass": 1})  # of no run: nothing
     batch.reset()
     np.testing.assert_allclose(batch["energy"], [1 / 2, 16 * 4 / 2, 25 * 9 / 2], rtol=1e-15)
 
@@ -306,6 +307,7 @@ WRONG: list[tuple[Any, str]] = [
     (lambda b: b.reset([N]), "no run 37"),
     (lambda b: b.reset([-1]), "no run -1"),
     (lambda b: b.reset([1, 1]), "twice"),
+    (lambda b: b.reset([1], parameters={"mass": 1}), "parameters: unknown mass"),
     (lambda b: b.reset([0.5]), "neither a mask nor"),
     (lambda b: b.reset([1, 2], initial={"omega": [1, math.inf]}), "initial.*omega"),
     (lambda b: b.reset([1, 2], initial={"omega": [1, 2, 3]}), "initial: omega has length 3; 2 is needed"),

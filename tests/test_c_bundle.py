@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -63,6 +64,8 @@ def test_make_builds_and_installs(sleigh: Exported, tmp_path: Path) -> None:
     called([needed("make"), "CFLAGS=-O0", f"PREFIX={tmp_path}", "all", "install"], sleigh.folder)
     assert sleigh.printed(sleigh.folder / "example") == sleigh.stepped()
     compile_installed(sleigh, tmp_path)
+    called(["make", f"PREFIX={tmp_path / 'a folder'}", "install"], sleigh.folder)
+    assert (tmp_path / "a folder" / "include" / "chaplygin_sleigh.h").exists()
 
 
 def compile_installed(bundle: Exported, prefix: Path) -> None:
@@ -306,9 +309,28 @@ def test_a_folder_with_another_content_is_refused(oscillator: Any, tmp_path: Pat
         oscillator.export_c(tmp_path / "mine" / "notes.txt")
 
 
+def test_an_interrupted_export_can_be_repeated(
+    oscillator: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, content: bytes) -> None:
+        if path.name == "Makefile":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        path.write_bytes(content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("chaplygin.codegen.emit.folder.replace", full)
+        with pytest.raises(cg.EmitError, match="No space left on device"):
+            oscillator.export_c(tmp_path / "c")
+    assert not (tmp_path / "c" / "Makefile").exists()
+    oscillator.export_c(tmp_path / "c")
+    assert (tmp_path / "c" / "Makefile").exists()
+
+
 def test_wrong_arguments_name_the_entry(oscillator: Any, tmp_path: Path) -> None:
     with pytest.raises(cg.ArgumentError, match="unknown method 'dop54'; known methods are rk4"):
         oscillator.export_c(tmp_path / "c", ("dop54",))
+    with pytest.raises(cg.ArgumentError, match="method = 5 is not a string"):
+        oscillator.export_c(tmp_path / "c", 5)
     with pytest.raises(cg.ArgumentError, match="methods is empty"):
         oscillator.export_c(tmp_path / "c", ())
     with pytest.raises(cg.ArgumentError, match="scalar is 'half'"):
@@ -318,10 +340,11 @@ def test_wrong_arguments_name_the_entry(oscillator: Any, tmp_path: Path) -> None
     assert not (tmp_path / "c").exists()
 
 
-def test_a_name_that_the_c_library_has_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["math", "clean"])  # math.h of the C library; a target of CMake
+def test_a_name_that_is_taken_is_refused(name: str, tmp_path: Path) -> None:
     q = cg.coordinates("q")
-    model: Any = cg.System("math", coordinates=[q], kinetic=cg.rate(q) ** 2 / 2).compile("lagrange")
-    with pytest.raises(cg.ArgumentError, match=r"math\.h.*another name"):
+    model: Any = cg.System(name, coordinates=[q], kinetic=cg.rate(q) ** 2 / 2).compile("lagrange")
+    with pytest.raises(cg.ArgumentError, match=f"export_c: '{name}' is the name of .* another name"):
         model.export_c(tmp_path / "c")
 
 

@@ -226,6 +226,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"actions": ["f"]}, "actions: unknown f"),
     ({"actions": []}, "actions is empty"),
     ({"actions": "F"}, "actions = 'F'; give a list"),
+    ({"actions": ["F", "F"]}, r"actions = \(F, F\): an input is given twice"),
+    ({"inputs": {"F": 1}}, "inputs: F is set by the actions"),
     ({"actions": {"F": 1}}, r"actions: F = 1; a pair \(low, high\)"),
     ({"actions": {"F": (1, -1)}}, "low must not exceed high"),
     ({"observations": []}, "observations is empty"),
@@ -239,6 +241,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"initial": lambda random: [0, 0]}, "the function returned .* a dict of numbers"),
     ({"dt": 0}, "dt = 0 is not positive"),
     ({"max_episode_steps": 0}, "max_episode_steps"),
+    ({"seed": -1}, "seed: -1 is neither an integer from 0 nor None"),
+    ({"seed": "7"}, "seed: '7' is neither"),
     ({"autoreset": "never"}, "autoreset = 'never'; it can be next_step, same_step, disabled"),
     ({"speed": 3}, "speed"),
 ]
@@ -262,6 +266,8 @@ def test_wrong_calls_are_refused() -> None:
             envs.reset(options={"reset_mask": mask})
     with pytest.raises(ArgumentError, match="seed has 3 entries; 2 are needed"):
         envs.reset(seed=[1, 2, 3])
+    with pytest.raises(ArgumentError, match=r"seed: 0\.5 is neither"):
+        envs.reset(seed=[1, 0.5])
     with pytest.raises(ArgumentError, match=r"actions have shape \(2,\); \(2, 1\) is needed"):
         envs.step([0, 0])
     with pytest.raises(ArgumentError, match="F = nan is not finite"):
@@ -269,6 +275,23 @@ def test_wrong_calls_are_refused() -> None:
     envs.step([[0], [0]])
     with pytest.raises(gymnasium.error.ResetNeeded, match="episode 0 has ended"):
         envs.step([[0], [0]])
+
+
+def test_wrong_calls_of_a_single_environment_are_refused() -> None:
+    env = chaplygin.gym.Env(cart(), **CART)
+    env.reset(seed=0)
+    for action in (0.0, [[0.0]], [0.0, 1.0]):
+        with pytest.raises(ArgumentError, match=r"action has shape .*; \(1,\) is needed"):
+            env.step(action)
+    with pytest.raises(ArgumentError, match="needs a model, not System: compile the system first"):
+        chaplygin.gym.Env(cg.example("chaplygin_sleigh").system, **CART)
+
+
+def test_seeds_of_numpy_are_those_of_python() -> None:
+    envs = chaplygin.gym.VectorEnv(cart(), 2, **CART)
+    first = envs.reset(seed=7)[0]
+    assert (envs.reset(seed=np.int64(7))[0] == first).all()
+    assert (envs.reset(seed=np.array([7, 8]))[0] == first).all()
 
 
 def test_gymnasium_is_imported_on_demand_and_named_where_it_is_missing() -> None:

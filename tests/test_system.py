@@ -231,6 +231,13 @@ def test_bad_names_are_refused_by_every_kind(name: str) -> None:
         cg.System(name, kinematics=KINEMATICS, kinetic=KINETIC)
 
 
+def test_a_system_cannot_have_the_prefix_of_the_runtime() -> None:
+    """Its kernels would be cg_rhs and so on. A variable can."""
+    cg.parameters("cg")
+    with pytest.raises(DeclarationError, match="System name 'cg': names that begin with 'cg_'"):
+        cg.System("cg", kinematics=KINEMATICS, kinetic=KINETIC)
+
+
 def test_a_name_made_by_hand_is_checked_too() -> None:
     """A symbol object can be created without the naming rule; the System checks it again."""
     from chaplygin.codegen.declare.symbols import Parameter

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chaplygin.runtime.arguments import no_jacobian, unknown_method
 from chaplygin.runtime.errors import ArgumentError, EmitError
 
-from ..emit.bundle import GROUPS, STANDARD, Bundle
+from ..emit.bundle import GROUPS, TAKEN, Bundle
 from ..emit.c_bundle import bundle_files
 from ..emit.folder import write
 from ..emit.single_precision import REFUSED
@@ -34,10 +34,10 @@ def export_c(
     """Write the C bundle of a model; see `Model.export_c`. `start`: the start values of its example by name."""
     if scalar not in SCALARS:
         raise ArgumentError(f"export_c: scalar is {scalar!r}; it can be {', '.join(SCALARS)}")
-    if model.name in STANDARD:
+    if model.name in TAKEN:
         raise ArgumentError(
-            f"export_c: the header of the system {model.name!r} would be {model.name}.h, which the C library or the "
-            "bundle has already; give the system another name"
+            f"export_c: {model.name!r} is the name of a header of the C library, of a file of the bundle, or of a "
+            "target of CMake; give the system another name"
         )
     target = Path(folder)
     bundle = _described(model, _chosen(model, methods, scalar), scalar, single_header, start)
@@ -48,7 +48,8 @@ def export_c(
 
 def _chosen(model: Model, methods: Sequence[str], scalar: str) -> tuple[str, ...]:
     """The names of the methods."""
-    names = (methods,) if isinstance(methods, str) else tuple(methods)
+    single = isinstance(methods, str) or not isinstance(methods, Iterable)
+    names: tuple[Any, ...] = (methods,) if single else tuple(methods)
     if not names:
         raise ArgumentError(f"export_c: methods is empty; it can have {', '.join(model.methods)}")
     for name in names:

@@ -108,7 +108,7 @@ def check_name(name: str, what: str) -> None:
         raise DeclarationError(f"{what} {name!r}: a name has at most 63 characters")
     if name in RESERVED:
         raise DeclarationError(f"{what} {name!r}: a keyword of C, C++, Python or Cython; choose another name")
-    if name.startswith("cg_"):
+    if name.startswith("cg_") or (name, what) == ("cg", "System name"):
         raise DeclarationError(
             f"{what} {name!r}: names that begin with 'cg_' are reserved for generated code"
         )

@@ -10,10 +10,10 @@ from chaplygin.runtime.base_model import Method, Variable
 
 from .render import provenance
 
-STANDARD = ("assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg "
-            "stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype "
-            "example cg_runtime").split()  # fmt: skip
-"""Names that a bundle's files cannot have: headers of the C library, and files of the bundle."""
+TAKEN = ("assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg "
+         "stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype "
+         "example cg_runtime Makefile all clean help install package test").split()  # fmt: skip
+"""Names that a bundle cannot have: of headers of the C library, files of the bundle, targets of make and CMake."""
 
 GROUPS = {"x": "states", "p": "parameters", "u": "inputs", "outputs": "outputs", "invariants": "invariants"}
 """The kinds of variables: the array of a run, or the kernel, that has them, and the field of `Bundle.variables`."""

@@ -66,11 +66,11 @@ def bundle_files(bundle: Bundle, sources: Mapping[str, str]) -> dict[str, str]:
                 "text": _runtime(texts, set())}),
         }  # fmt: skip
     return {
+        "README.md": readme(bundle, texts),  # the first, by which an incomplete folder is recognised
         **files,
         "example.c": _example(bundle),
         **host_files(bundle, texts, seen),
         **_build_files(bundle),
-        "README.md": readme(bundle, texts),
     }
 
 

@@ -174,7 +174,7 @@ def _limits(flags: int) -> tuple[str | None, str | None]:
 
 
 def visible(d: Described) -> list[Entry]:
-    """The entries that are listed: in FMI 2.0 event indicators are no variables, and without Co-Simulation there are
+    """The entries that are listed: in FMI 2.0 event indicators are not variables, and without Co-Simulation there are
     no options of its methods."""
     return [
         e

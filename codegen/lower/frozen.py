@@ -44,7 +44,7 @@ def frozen(g: Graph, kernel: Kernel, sides: Mapping[Node, Node]) -> Kernel:
 
 
 def _side(g: Graph, node: Node, sides: Mapping[Node, Node]) -> Node | None:
-    """The sign of what decides on a node; None if nothing does, or if that is no kink."""
+    """The sign of what decides on a node; None if nothing does, or if that is not a kink."""
     found = changing(g, node)
     if found is None or g.op[node] in ("eq", "ne"):
         return None

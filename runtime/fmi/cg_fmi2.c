@@ -47,7 +47,7 @@ fmi2Component fmi2Instantiate(fmi2String instanceName, fmi2Type fmuType, fmi2Str
         how.environment = functions->componentEnvironment;
     }
     if (fmuType != fmi2ModelExchange && fmuType != fmi2CoSimulation) {
-        cg_fmu_say(&how, CG_FMU_ERROR, "%d is no type of FMU", (int)fmuType);
+        cg_fmu_say(&how, CG_FMU_ERROR, "%d is not a type of FMU", (int)fmuType);
         return NULL;
     }
     return cg_fmu_new(instanceName, fmuGUID, fmuType == fmi2CoSimulation, &how);

@@ -282,12 +282,13 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         text = super()._get_help_string(action)
-        if text is None or "DEFAULT" not in text:
+        if text is None or not ("DEFAULT" in text or "METHODS" in text):
             return text
         from chaplygin.runtime.model import core_available
         from chaplygin.runtime.options import DEFAULTS
 
-        text = text.replace("DEFAULT", str(getattr(DEFAULTS, action.dest)))
+        if "DEFAULT" in text:
+            text = text.replace("DEFAULT", str(getattr(DEFAULTS, action.dest)))
         if not core_available():
             return text.replace("METHODS", "the integration methods")
         from chaplygin.runtime._core import methods
