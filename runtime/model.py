@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from .errors import ArgumentError, CoreMissingError
 from .options import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from ._core import EnsembleCore, ModelCore
     from .ensemble_job import EnsemblePart
@@ -218,6 +219,8 @@ class Model(ModelCore, BaseModel):
         from chaplygin.codegen.build.bundle import export_c
 
         known = {**dict.fromkeys(self.declared, 0.0), **dict.fromkeys(self.parameters, 1.0), **self.example}
+        if isinstance(initial, Mapping):  # the example starts where the independent variable is 0
+            initial = {name: value for name, value in initial.items() if name != self.along}
         start = self._exported_start("export_c", known, initial, parameters, inputs)
         return export_c(self, folder, methods, scalar, single_header, start)
 
@@ -225,7 +228,7 @@ class Model(ModelCore, BaseModel):
         self, what: str, known: Mapping[str, float], initial: Any, parameters: Any, inputs: Any
     ) -> dict[str, float]:
         """The start values of states, parameters and inputs by name, as given or else as `known`."""
-        first = self.declared if self.has_initial else self.states
+        first = [n for n in (self.declared if self.has_initial else self.states) if n != self.along]
         x0, p, controls = self._prepare(
             0.0,
             {n: known[n] for n in first if n in known} if initial is None else initial,

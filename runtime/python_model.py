@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
@@ -102,6 +102,14 @@ class PythonModel(BaseModel):
         self.has_initial = "initial" in self._entries
         self.ends: dict[bytes, float] = {}
         self._ensembles: dict[int, Any] = {}
+
+    def export_c(self, *arguments: Any, **options: Any) -> NoReturn:
+        """Raises ArgumentError: only a compiled model has C sources."""
+        raise ArgumentError(
+            f"{self.name} runs in pure Python and has no C sources to export; install a C compiler, or use system.emit"
+        )
+
+    export_fmu = export_c
 
     def rhs(self, t: Any, y: Any, p: Any, u: Any = ()) -> Array:
         """dy/dt at time t: (n,) for y of shape (n,), (n, N) for (n, N)."""

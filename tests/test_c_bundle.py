@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from c_bundles import LANGUAGES, SANITIZE, STRICT, Exported, called, exported, needed
+from c_bundles import BITS, LANGUAGES, SANITIZE, STRICT, Exported, called, exported, needed
 
 import chaplygin as cg
 from chaplygin.cli import main
@@ -20,6 +20,7 @@ from chaplygin.codegen.emit.amalgamation import joined, selected
 
 C = Path(__file__).resolve().parent / "c"
 NAMES = cg.examples()
+START: dict[str, Any] = {"initial": {"x": 1, "x_dot": 0}, "parameters": {"m": 1, "k": 4}}
 TWO = ("chaplygin_sleigh", "block_on_belt")
 COUNT = ("-DCG_COUNT_ALLOCATIONS", "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc")
 
@@ -82,7 +83,7 @@ def compile_installed(bundle: Exported, prefix: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_system_by_cmake_and_make(name: str, tmp_path: Path) -> None:
     bundle = exported(name, tmp_path / "c")
-    expected = bundle.stepped()
+    name, expected = bundle.model.name, bundle.stepped()
     called([needed("make")], bundle.folder)
     assert bundle.printed(bundle.folder / "example") == expected
     cmake = needed("cmake")
@@ -252,6 +253,36 @@ cg.load_model(sys.argv[1]).export_c(sys.argv[2], ("dop853", "rk4"))
     assert (tmp_path / "c" / "cg_runtime.c").read_bytes() == (sleigh.folder / "cg_runtime.c").read_bytes()
 
 
+def test_a_form_with_a_coordinate_as_its_independent_variable(tmp_path: Path) -> None:
+    """Whittaker's form of the sleigh along phi, as the command line exports it."""
+    folder = tmp_path / "c"
+    command = [
+        "export-c",
+        "chaplygin_sleigh",
+        "--form",
+        "whittaker",
+        "--option",
+        "along=phi",
+        "-o",
+        os.fspath(folder),
+    ]
+    assert main(command) == 0
+    assert "its time is the coordinate `phi`" in (folder / "README.md").read_text()
+    sources = [file.name for file in folder.glob("*.c")]
+    called(
+        [needed("gcc"), "-std=c99", "-O0", *BITS, *STRICT, "-DCG_NO_HEAP", *sources, "-o", "example", "-lm"],
+        folder,
+    )
+    example = cg.example("chaplygin_sleigh")
+    model: Any = example.system.compile("whittaker", along="phi")
+    start = {name: value for name, value in example.initial.items() if name != "phi"}
+    run = model.stepper(start, example.parameters, rtol=1e-9, atol=1e-9)
+    for i in range(1000):
+        run.advance((i + 1) / 1000)
+    expected = "".join(f"{name} = {value:.17g}\n" for name, value in zip(model.states, run.y))
+    assert called([folder / "example"], folder) == expected
+
+
 def test_the_command_line(tmp_path: Path, capsys: Any) -> None:
     folder = tmp_path / "c"
     command = ["export-c", "harmonic_oscillator", "-o", os.fspath(folder), "--methods", "rk4", "--set", "k=9"]
@@ -327,6 +358,12 @@ def test_a_name_that_is_taken_is_refused(name: str, tmp_path: Path) -> None:
     model: Any = cg.System(name, coordinates=[q], kinetic=cg.rate(q) ** 2 / 2).compile("lagrange")
     with pytest.raises(cg.ArgumentError, match=f"export_c: '{name}' is the name of .* another name"):
         model.export_c(tmp_path / "c")
+
+
+def test_a_model_without_a_file_of_its_own_is_refused(oscillator: Any, tmp_path: Path) -> None:
+    model: Any = type(oscillator)(oscillator.capsule)
+    with pytest.raises(cg.EmitError, match="harmonic_oscillator has no sources"):
+        model.export_c(tmp_path / "c", **START)
 
 
 def test_a_model_without_declared_numbers_gets_an_example(tmp_path: Path) -> None:

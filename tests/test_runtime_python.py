@@ -343,3 +343,9 @@ def test_a_singular_mass_matrix_in_one_of_several_columns_is_named_as_in_the_com
         assert made.rhs(0, columns, [[1.0, 4.0]]).tolist() == [[0.0, 0.0], [-1.0, -0.5]]  # -x/m
         with pytest.raises(KernelError, match=r"rhs at t = 0, column 1: the mass matrix .* singular"):
             made.rhs(0, columns, [[1.0, 0.0]])
+
+
+def test_a_model_in_pure_python_is_not_exported(pure: PythonModel) -> None:
+    for export in (pure.export_c, pure.export_fmu):
+        with pytest.raises(ArgumentError, match="runs in pure Python and has no C sources"):
+            export("folder")

@@ -15,7 +15,7 @@ from ..emit.c_bundle import bundle_files
 from ..emit.folder import write
 from ..emit.single_precision import REFUSED
 from .extension import facts_of
-from .model_sources import model_sources
+from .model_sources import model_sources, module_of
 
 if TYPE_CHECKING:
     from chaplygin.runtime.model import Model
@@ -82,8 +82,9 @@ def _described(
         detector_size=max(size for _, size in sizes.values()),
         contacts=bool(model.contacts),
         scalar=scalar,
-        reproducible=facts_of(Path(model.owner.__file__))["reproducible"],  # type: ignore[attr-defined]
+        reproducible=facts_of(module_of(model))["reproducible"],
         single_header=single_header,
+        independent=model.independent,
     )
 
 

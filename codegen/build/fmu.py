@@ -28,7 +28,7 @@ from ..lower.fmu_kernels import with_fmu_kernels
 from ..lower.program import EventEntry, Program
 from . import cache
 from .extension import compile_library, facts_of
-from .model_sources import folder_of, model_sources
+from .model_sources import folder_of, model_sources, module_of
 from .toolchain import PLATFORMS, Compiler, cross_compiler
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _binary(name: str, version: str, target: str) -> str:
 
 def _compiled(model: Model, compiler: Compiler, texts: Mapping[str, str], units: Sequence[str]) -> bytes:
     """The library for any processor of a kind."""
-    facts = facts_of(Path(model.owner.__file__))  # type: ignore[attr-defined]
+    facts = facts_of(module_of(model))
     flags = compiler.core_flags(tuned=False, reproducible=facts["reproducible"])
     with cache.workspace() as work:
         for file, text in texts.items():

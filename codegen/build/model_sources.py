@@ -13,9 +13,17 @@ if TYPE_CHECKING:
     from chaplygin.runtime.model import Model
 
 
+def module_of(model: Model) -> Path:
+    """The file of a model's module. Raises EmitError if there is none."""
+    path = getattr(model.owner, "__file__", None)
+    if path is None:
+        raise EmitError(f"{model.name} has no sources: it was not loaded from a file of its own")
+    return Path(path)
+
+
 def folder_of(model: Model) -> Path:
-    """The folder of a model's module, where its sources are."""
-    return Path(model.owner.__file__).parent  # type: ignore[attr-defined]
+    """The folder of a model's module, where its sources are. Raises EmitError for one that has no file."""
+    return module_of(model).parent
 
 
 def model_sources(model: Model) -> dict[str, str]:

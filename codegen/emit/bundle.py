@@ -41,6 +41,8 @@ class Bundle:
     """The type of all numbers: double or float."""
     reproducible: bool
     single_header: bool
+    independent: str
+    """The independent variable: t for the time."""
 
     @property
     def prefix(self) -> str:

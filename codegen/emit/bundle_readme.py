@@ -26,6 +26,7 @@ def readme(bundle: Bundle, texts: Mapping[str, str]) -> str:
         "mark": bundle.mark,
         "name": name,
         "form": bundle.form,
+        "clock": "" if bundle.independent == "t" else f"; its time is the coordinate `{bundle.independent}`",
         "version": bundle.version,
         "command": bundle.command,
         "call": f"model.export_c({arguments})",

@@ -114,6 +114,7 @@ def _header(bundle: Bundle, library: str, texts: Mapping[str, str]) -> str:
         "provenance": bundle.provenance("bundle.h.in", " * "),
         "name": bundle.name,
         "title": f"form {bundle.form}",
+        "method": bundle.chosen[0],
         "guard": prefix,
         "prefix": prefix,
         "version": c_string(bundle.version),

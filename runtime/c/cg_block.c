@@ -59,6 +59,7 @@ size_t cg_run_size(const cg_model_t *model, const char *method)
     return cg_layout(&run, NULL, model);
 }
 
+#ifndef CG_NO_HEAP
 /* C99 has no aligned allocation: the address returned by malloc is stored just below the block. */
 cg_run_t *cg_run_new(size_t size)
 {
@@ -80,6 +81,7 @@ void cg_run_delete(cg_run_t *run)
         free(raw);
     }
 }
+#endif
 
 int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char *method, int32_t flags)
 {

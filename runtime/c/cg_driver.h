@@ -35,7 +35,7 @@ const cg_method_t *cg_method_table(void); /* ended by a NULL name */
 int cg_method_find(const cg_model_t *model, const char *name, int32_t flags, cg_method_t *found);
 
 size_t cg_run_size(const cg_model_t *model, const char *method); /* bytes; 0: unknown method */
-cg_run_t *cg_run_new(size_t size);                               /* 64-byte aligned and zero; NULL: no memory */
+cg_run_t *cg_run_new(size_t size); /* 64-byte aligned and zero; NULL: no memory. Not compiled with CG_NO_HEAP */
 void cg_run_delete(cg_run_t *run);
 
 /* Lays out a block (64-byte aligned) and sets defaults: p and u from the examples, NaN without one; atol CG_ATOL.
