@@ -37,7 +37,7 @@ class Results:
     lanes: int = 1
 
     @classmethod
-    def room(cls, states: int, times: int, count: int, t0: float, end: bool) -> Results:
+    def room(cls, states: int, times: int, count: int, t0: float, end: bool = False) -> Results:
         """Arrays for `count` trajectories that have not started."""
         try:
             y = np.empty((states, times, count))

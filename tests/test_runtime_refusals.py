@@ -173,7 +173,7 @@ def test_reproducible_is_a_boolean() -> None:
 # ---- the compiled classes themselves, normally called through Python code ----
 
 
-def core(p: list[Any], t_eval: Any = None) -> Any:
+def core(p: list[Any], t_eval: Any = None, end: Any = None) -> Any:
     from chaplygin.runtime._core import EnsembleCore
 
     m, inputs = model("oscillator"), parse(INPUTS, ("F",), 3)
@@ -186,6 +186,7 @@ def core(p: list[Any], t_eval: Any = None) -> Any:
         results=Results.room(2, 1, 3, 0.0),
         lane_set=0,
     )
+    part.results.end = end
     return EnsembleCore(m, part)
 
 
@@ -202,6 +203,9 @@ def test_the_ensemble_refuses_arrays_it_cannot_take() -> None:
             core([np.ones(1), wrong])
     with pytest.raises(ArgumentError, match="have inconsistent shapes"):
         core([np.ones(1), np.ones(2)])
+    for room in (np.ones((2, 2)), np.ones((3, 3)), np.broadcast_to(1.0, (2, 3)), np.ones(6)):
+        with pytest.raises(ArgumentError, match="have inconsistent shapes|aligned arrays"):
+            core([np.ones(1), np.ones(3)], np.array([0.5]), room)
 
 
 def test_the_ensemble_hands_on_what_the_driver_refuses() -> None:
