@@ -204,7 +204,7 @@ def test_the_ensemble_refuses_arrays_it_cannot_take() -> None:
     with pytest.raises(ArgumentError, match="have inconsistent shapes"):
         core([np.ones(1), np.ones(2)])
     for room in (np.ones((2, 2)), np.ones((3, 3)), np.broadcast_to(1.0, (2, 3)), np.ones(6)):
-        with pytest.raises(ArgumentError, match="have inconsistent shapes|aligned arrays"):
+        with pytest.raises(ArgumentError, match=r"have inconsistent shapes|aligned arrays"):
             core([np.ones(1), np.ones(3)], np.array([0.5]), room)
 
 
