@@ -26,7 +26,7 @@ class Derived:
     def values(self, model: Any, given: Mapping[str, Any], count: int) -> Array:
         """(count,) from the arguments by kind, in which everything that it needs is known."""
         known: dict[str, Any] = {}
-        for kind, names in _kinds(model).items():
+        for kind, names in names_by_kind(model).items():
             known |= _by_name(given[kind], names)
         rows = {}
         for name in self.needs:
@@ -42,7 +42,7 @@ class Derived:
         def table(names: tuple[str, ...]) -> Array:
             return np.array([rows.get(name, unknown) for name in names]).reshape(len(names), count)
 
-        states, parameters, inputs = (table(names) for names in _kinds(model).values())
+        states, parameters, inputs = (table(names) for names in names_by_kind(model).values())
         return self.expression.columns(model, unknown, states, list(parameters), inputs)
 
 
@@ -51,7 +51,7 @@ def in_order(model: Any, expressions: list[tuple[str, str, Any]]) -> list[Derive
 
     Raises ArgumentError for an unknown name, and for expressions that need each other.
     """
-    kinds = _kinds(model)
+    kinds = names_by_kind(model)
     known = {name for names in kinds.values() for name in names}
     waiting = []
     for kind, name, expression in expressions:
@@ -78,7 +78,8 @@ def in_order(model: Any, expressions: list[tuple[str, str, Any]]) -> list[Derive
     return found
 
 
-def _kinds(model: Any) -> dict[str, tuple[str, ...]]:
+def names_by_kind(model: Any) -> dict[str, tuple[str, ...]]:
+    """The names that a vector of each kind of argument stands for, in its order."""
     return {"initial": model.states, "parameters": model.parameters, "inputs": model.inputs}
 
 

@@ -56,20 +56,13 @@ class Draws(Mapping[str, Array]):
 
 @dataclass(frozen=True, eq=False)
 class _Source:
-    """Quantities that are drawn from `dimensions` uniform numbers."""
+    """Quantities that are drawn together."""
 
     kind: str
     names: tuple[str, ...]
     flags: tuple[int, ...]
     given: Any
     law: Law | Normals | Copula | Samples
-    dimensions: int
-
-    def draw(self, u: Array) -> Array:
-        """(len(names), n) from uniform numbers (dimensions, n)."""
-        if isinstance(self.law, (Normals, Copula, Samples)):
-            return self.law.draw(u)
-        return self.law.quantile(u[0])[None]
 
 
 class Plan:
@@ -97,10 +90,9 @@ class Plan:
                 if name not in model.variables:
                     raise arguments.unknown_entry(kind, [name], tuple(model.variables))
             made = joint.laws(kind, compiled) if joint else law(f"{kind}: {names[0]}", value, compiled)
-            dimensions = made.dimensions if isinstance(made, (Normals, Copula, Samples)) else 1
             flags = tuple(model.variables[name].flags for name in names)
-            self.sources.append(_Source(kind, names, flags, value, made, dimensions))
-        self.dimensions = sum(source.dimensions for source in self.sources)
+            self.sources.append(_Source(kind, names, flags, value, made))
+        self.dimensions = sum(source.law.dimensions for source in self.sources)
         if self.reject and self.sampling != "random":
             raise ArgumentError(
                 f"reject=True needs sampling='random': a trajectory drawn again leaves the points of {self.sampling!r}"
@@ -172,8 +164,9 @@ class Plan:
         row = dimension = 0
         for source in self.sources:
             end = row + len(source.names)
-            target[row:end] = source.draw(u[dimension : dimension + source.dimensions])
-            row, dimension = end, dimension + source.dimensions
+            last = dimension + source.law.dimensions
+            target[row:end] = source.law.draw(u[dimension:last])
+            row, dimension = end, last
 
     def _wrong(self, table: Array) -> Any:
         """Which columns break an assumption."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from .. import arguments
 from ..errors import ArgumentError
+from .derived import names_by_kind
 from .draws import Plan
 from .joint import Joint
 from .laws import is_distribution
@@ -83,7 +84,7 @@ def _entries(model: Any, kind: str, value: Any) -> list[tuple[Any, Any]]:
                 )
             found += part.items() if isinstance(part, Mapping) else [(None, part)]
         return found
-    names = _names(model, kind)
+    names = names_by_kind(model)[kind]
     if any(_drawn(entry) or _follows(entry) for entry in value) and len(value) != len(names):
         raise ArgumentError(f"{kind} has {len(value)} entries; {len(names)} are needed: {', '.join(names)}")
     return list(zip(names, value))
@@ -96,7 +97,3 @@ def _drawn(entry: Any) -> bool:
 def _follows(entry: Any) -> bool:
     """Whether an entry is a SymPy expression of other quantities."""
     return type(entry) not in _PLAIN and bool(getattr(entry, "free_symbols", None))
-
-
-def _names(model: Any, kind: str) -> Sequence[str]:
-    return {"initial": model.states, "parameters": model.parameters, "inputs": model.inputs}[kind]  # type: ignore[no-any-return]

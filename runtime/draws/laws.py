@@ -9,8 +9,9 @@ computes the draws themselves.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,15 +32,22 @@ ACCURACY = 1e-11
 LARGEST_STEPS = 1 << 20
 
 
-class Law(Protocol):
-    """A distribution of one number."""
+class Law(ABC):
+    """A distribution of one number, drawn from one uniform number."""
 
+    dimensions = 1
+
+    @abstractmethod
     def quantile(self, u: Array) -> Array:
         """x (n,) with F(x) = u, for uniform numbers u (n,)."""
 
+    def draw(self, u: Array) -> Array:
+        """(1, n) from uniform numbers (1, n)."""
+        return self.quantile(u[0])[None]
+
 
 @dataclass(frozen=True, eq=False)
-class Compiled:
+class Compiled(Law):
     """A quantile function in C: `kind` of `enum cg_law` and its numbers."""
 
     kind: int
@@ -52,7 +60,7 @@ class Compiled:
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class Steps(Law):
     """A discrete distribution: `values` in increasing order, and the probability `below` of each and all before it."""
 
     values: Array
@@ -64,7 +72,7 @@ class Steps:
 
 
 @dataclass(frozen=True, eq=False)
-class InSciPy:
+class InSciPy(Law):
     """A distribution whose draws SciPy computes."""
 
     source: Any
