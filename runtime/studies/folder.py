@@ -13,7 +13,7 @@ import os
 import re
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
@@ -124,19 +124,18 @@ class Folder:
                 "kept, and the same call goes on from them"
             ) from error
 
-    def parts(self) -> dict[int, Callable[[], dict[str, Any]]]:
-        """The chunks that are there, by first trajectory, each to be read by a call. Damaged ones are removed."""
+    def parts(self) -> Iterator[dict[str, Any]]:
+        """The parts of the chunks that are there. Damaged files are removed."""
         for leftover in self.path.glob(".writing-*"):
             leftover.unlink(missing_ok=True)
-        return {
-            first: lambda file=file: unpack(file.read_bytes())  # type: ignore[misc]
-            for first, file in intact(self.path, remove=True).items()
-        }
+        return stored(self.path, remove=True)
 
 
-def intact(path: Path, remove: bool) -> dict[int, Path]:
-    """The undamaged chunk files by first trajectory; damaged ones are reported, and removed on request."""
-    found: dict[int, Path] = {}
+def stored(path: Path, remove: bool) -> Iterator[dict[str, Any]]:
+    """The parts of the undamaged chunk files, each read when its turn comes, in the order of the trajectories.
+
+    Damaged ones are reported, and removed on request.
+    """
     for file in sorted(path.glob("chunk-*.zip")):
         name = _NAME.fullmatch(file.name)
         if name is None:
@@ -145,7 +144,7 @@ def intact(path: Path, remove: bool) -> dict[int, Path]:
         try:
             if hashlib.sha256(content).hexdigest()[:16] != name[2]:
                 raise ValueError
-            unpack(content)
+            found = unpack(content)
         except (ValueError, KeyError, BadZipFile):
             warnings.warn(
                 f"{file.name} of the study in {str(path)!r} is damaged and is made again", RuntimeWarning, 4
@@ -153,8 +152,7 @@ def intact(path: Path, remove: bool) -> dict[int, Path]:
             if remove:
                 file.unlink()
             continue
-        found[int(name[1])] = file
-    return found
+        yield found
 
 
 def read_manifest(path: Path) -> dict[str, Any]:

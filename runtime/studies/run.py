@@ -29,8 +29,7 @@ from ..model import Model, require_core
 from ..options import RunOptions
 from ..progress import Progress
 from .collect import described
-from .folder import CHUNK, Folder, intact, read_manifest
-from .packing import unpack
+from .folder import CHUNK, Folder, read_manifest, stored
 from .study import Part, Study, StudyJob, chunks
 
 ON_FAILURE = ("exclude", "raise")
@@ -80,13 +79,8 @@ def run(
 def _workers(model: Any, threads: Any, workers: Any) -> Iterator[tuple[Executor, int]]:
     """The executor of a study and how many chunks it runs at a time."""
     if workers is None:
-        size = (
-            1
-            if not isinstance(model, Model)
-            else cores()
-            if threads is None
-            else positive("threads", threads)
-        )
+        wanted = cores() if threads is None else positive("threads", threads)
+        size = wanted if isinstance(model, Model) else 1  # pure Python holds the GIL
         with ThreadPoolExecutor(size, thread_name_prefix="chaplygin") as pool:
             yield pool, size
         return
@@ -116,9 +110,11 @@ def _run(
     folder: Folder | None,
 ) -> None:
     """Have all chunks run that are not in the folder, and take their parts."""
-    there = {} if folder is None else folder.parts()
-    for first in sorted(there):
-        result.take(Part(**there[first]()))
+    there = set()
+    for found in folder.parts() if folder is not None else ():
+        part = Part(**found)
+        there.add(part.first)
+        result.take(part)
         bar.show(result.done)
     places = chunks(job.count, size) if folder is None else chunks(job.count, chunk=CHUNK)
     missing = iter([place for place in places if place[0] not in there])
@@ -168,8 +164,7 @@ def open_study(path: Any) -> Study:
             {name: described(entry) for name, entry in found["collect"].items()},
         )
     )
-    files = intact(place, remove=False)
-    while result.done in files:
-        result.take(Part(**unpack(files[result.done].read_bytes())))
+    for part in stored(place, remove=False):
+        result.take(Part(**part))
     result.interrupted = result.done < found["n"]
     return result.finish()
