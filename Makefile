@@ -77,5 +77,5 @@ $(EXTRAS): $(BUILT)
 
 clean:
 	rm -rf $(VENV) build dist out *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
-	rm -f $(addsuffix /*.so,$(PACKAGES)) runtime/core/_core.c
+	rm -f $(addsuffix /*.so,$(PACKAGES)) $(addsuffix /*/*.so,$(PACKAGES)) runtime/core/_core.c
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

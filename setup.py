@@ -47,6 +47,10 @@ PORTABLE = ["-O3", "-g0", "-ffp-contract=off", *STRICT]
 PORTABLE += "-fno-tree-slp-vectorize -fno-math-errno -fno-trapping-math".split()
 if not X86_64 and MACHINE not in ("i386", "i686"):
     PORTABLE.append("-fno-tree-vectorize")
+# The extensions again, for CPUs with fused multiply-adds: runtime/variants.py chooses between the two on import. Both
+# give the same bits; without the instruction, multiply-adds are calls of the C library.
+VARIANT = "x86_64_v3"
+FUSED = ["-mavx2", "-mfma"]
 # Cython's code only passes arguments on, and most of it runs once; -O3 would take three times as long to compile.
 BINDING = ["-O1", *PORTABLE[1:]]
 # Lane sets of a shipped model: trajectories per register -> compiler flags; one is chosen on loading.
@@ -93,13 +97,21 @@ def extensions() -> list[Extension]:
     if (ROOT / "runtime" / "core" / "_core.pyx").exists():
         driver = [f"runtime/c/{path.name}" for path in sorted((ROOT / "runtime" / "c").glob("*.c"))]
         macros = [("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")]
-        found.append(extension("chaplygin.runtime._core", ["runtime/core/_core.pyx", *driver], macros))
+        found += variants("chaplygin.runtime._core", ["runtime/core/_core.pyx", *driver], macros)
+        found.append(extension("chaplygin.runtime._cpu", ["runtime/core/_cpu.c"], []))
     for module in sorted((ROOT / "generated").glob("*.pyx")):
         cores = [f"generated/{path.name}" for path in sorted(module.parent.glob(f"{module.stem}_core*.c"))]
         sources = [f"generated/{module.name}", *cores]
         macros = [("CHAPLYGIN_INLINE_METHODS", None)]
-        found.append(extension(f"chaplygin.generated.{module.stem}", sources, macros))
+        found += variants(f"chaplygin.generated.{module.stem}", sources, macros)
     return found
+
+
+def variants(name: str, sources: list[str], macros: list[tuple[str, str | None]]) -> list[Extension]:
+    """An extension for every CPU and, on x86-64, the same for CPUs with fused multiply-adds."""
+    package, _, module = name.rpartition(".")
+    names = [name, f"{package}.{VARIANT}.{module}"] if X86_64 and os.name != "nt" else [name]
+    return [extension(each, sources, macros) for each in names]
 
 
 class BuildSideBySide(build_ext):
@@ -108,6 +120,8 @@ class BuildSideBySide(build_ext):
     def build_extensions(self) -> None:
         with ThreadPoolExecutor(self.parallel or os.cpu_count()) as pool:
             self.pool = pool
+            self.bindings: dict[str, Future[str]] = {}  # variants share them, and the lanes
+            self.lanes: dict[str, list[Future[str]]] = {}
             # Cython translates in this thread while the compiler works on the files that are ready.
             self.objects = {ext.name: self.start(ext) for ext in self.extensions}
             super().build_extensions()
@@ -122,16 +136,37 @@ class BuildSideBySide(build_ext):
         """Start compiling an extension; returns its objects."""
         binding, *cores = ext.sources
         objects = self.start_lanes(ext) if os.environ.get("CHAPLYGIN_LANES", "0") != "0" else []
-        objects += [self.compiled(ext, core, PORTABLE, ext.define_macros) for core in cores]
-        folder = os.path.join(self.build_temp, "cython")  # package data has committed C only
-        (translated,) = cythonize([Extension(ext.name, [binding])], build_dir=folder, quiet=True)
-        return [*objects, self.compiled(ext, translated.sources[0], BINDING, ext.define_macros)]
+        folder, flags = (VARIANT, FUSED) if VARIANT in ext.name.split(".") else ("", [])
+        objects += [self.compiled(ext, core, [*PORTABLE, *flags], ext.define_macros, folder) for core in cores]
+        if binding not in self.bindings:
+            self.bindings[binding] = self.start_binding(ext, binding)
+        return [*objects, self.bindings[binding]]
+
+    def copy_extensions_to_source(self) -> None:
+        for package in {ext.name.split(".")[1] for ext in self.extensions}:
+            (ROOT / FOLDERS[f"chaplygin.{package}"] / VARIANT).mkdir(exist_ok=True)
+        super().copy_extensions_to_source()
+
+    def start_binding(self, ext: Any, binding: str) -> Future[str]:
+        """Translate with Cython, and start compiling what comes out; a file in C is compiled as it is."""
+        if binding.endswith(".pyx"):
+            folder = os.path.join(self.build_temp, "cython")  # package data has committed C only
+            (translated,) = cythonize([Extension(ext.name, [binding])], build_dir=folder, quiet=True)
+            (binding,) = translated.sources
+        return self.compiled(ext, binding, BINDING, ext.define_macros)
 
     def start_lanes(self, ext: Any) -> list[Future[str]]:
         """The lane file of a shipped model for every kind of CPU; none if the compiler does not support them all."""
         source = f"generated/{ext.name.rpartition('.')[2]}_lanes.c"
         if os.name == "nt" or not ext.name.startswith("chaplygin.generated.") or not (ROOT / source).exists():
             return []
+        if source not in self.lanes:
+            self.lanes[source] = self.compiled_lanes(ext, source)
+        if self.lanes[source]:
+            ext.define_macros = [*ext.define_macros, *((f"CHAPLYGIN_LANES_{n}", None) for n in LANES)]
+        return [*self.lanes[source]]
+
+    def compiled_lanes(self, ext: Any, source: str) -> list[Future[str]]:
         flags = {n: [*PORTABLE, *target, "-Wno-psabi"] for n, target in LANES.items()}
         sets = [self.compiled(ext, source, flags[n], [("CG_LANES", str(n))], f"lanes{n}") for n in LANES]
         try:
@@ -140,7 +175,6 @@ class BuildSideBySide(build_ext):
         except CompileError as error:
             print(f"{source}: no lanes ({error})", file=sys.stderr)
             return []
-        ext.define_macros = [*ext.define_macros, *((f"CHAPLYGIN_LANES_{n}", None) for n in LANES)]
         return sets
 
     def compiled(

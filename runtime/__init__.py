@@ -14,6 +14,7 @@ from .errors import (
     MissingExtraError,
     PurePythonWarning,
 )
+from .variants import search_path
 
 if TYPE_CHECKING:
     from .base_model import Method, Variable
@@ -64,6 +65,9 @@ _LATER = {
     "core_available": "model",
     "load_model": "loading",
 }
+
+
+__path__ = search_path(__path__)
 
 
 def __getattr__(name: str) -> Any:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import ArgumentError, ChaplyginError, NoCompilerError
+from .variants import sources_of
 
 BUILDER = "chaplygin.codegen.build.extension"
 """The module that finds lane sets in the cache and compiles them: imported on demand, so that the runtime works without
@@ -90,7 +91,7 @@ def _library(model: Any, lanes: int, compiling: bool) -> int:
     if key not in _libraries:
         if not compiling and key in _absent:
             return 0
-        if file is None or not (Path(file).parent / f"{model.name}_lanes.c").is_file():
+        if file is None or not (sources_of(Path(file)) / f"{model.name}_lanes.c").is_file():
             if not compiling:
                 _absent.add(key)
                 return 0

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from chaplygin.runtime.c_files import INCLUDE
 from chaplygin.runtime.errors import BuildError
+from chaplygin.runtime.variants import sources_of
 
 from . import cache
 from .toolchain import Compiler
@@ -173,7 +174,7 @@ class _LaneEntry:
         name = module.name.split(".")[0]
         self.name = name
         self.facts = facts_of(module)
-        files = [module.parent / f"{name}{end}" for end in ("_core.h", "_lanes.c", "_methods.h")]
+        files = [sources_of(module) / f"{name}{end}" for end in ("_core.h", "_lanes.c", "_methods.h")]
         self.texts = {file.name: file.read_bytes() for file in files if file.exists()}
         self.key = cache.model_key(
             hashlib.sha256(repr((lanes, sorted(self.texts.items()))).encode()).hexdigest(),
@@ -188,7 +189,7 @@ def facts_of(module: Path) -> dict[str, Any]:
     Reproducible lanes give the same bits as the model on every CPU, so they can be tuned to this CPU even though a
     shipped module is built for any.
     """
-    if module.parent.resolve() == _SHIPPED:
+    if sources_of(module).resolve() == _SHIPPED:
         return {"name": module.name.split(".")[0], "reproducible": True, "tuned": True}
     facts: dict[str, Any] = json.loads((module.parent / cache.ENTRY).read_bytes())
     return facts

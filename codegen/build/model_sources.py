@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from chaplygin.runtime.c_files import DRIVER, INCLUDE
 from chaplygin.runtime.errors import EmitError
+from chaplygin.runtime.variants import sources_of
 
 if TYPE_CHECKING:
     from chaplygin.runtime.model import Model
@@ -22,8 +23,8 @@ def module_of(model: Model) -> Path:
 
 
 def folder_of(model: Model) -> Path:
-    """The folder of a model's module, where its sources are. Raises EmitError for one that has no file."""
-    return module_of(model).parent
+    """The folder of a model's sources, beside its module. Raises EmitError for one that has no file."""
+    return sources_of(module_of(model))
 
 
 def model_sources(model: Model) -> dict[str, str]:
