@@ -5,22 +5,22 @@
 /* cosh r - 1 = z p(z), z = r r: error 2^-58.0 on |r| <= ln(2)/2. */
 static CG_INLINE cg_real_t cg_exp_even(cg_real_t z, cg_real_t zz)
 {
-    return (z * 0x1.555555554fd67p-5 + 0x1.000000000000cp-1)
-           + zz * ((z * 0x1.a01994ff586f5p-16 + 0x1.6c16c1863e337p-10) + zz * 0x1.28b1be5361499p-22);
+    const cg_real_t upper = cg_plus(cg_line(0x1.6c16c1863e337p-10, 0x1.a01994ff586f5p-16, z), 0x1.28b1be5361499p-22, zz);
+    return cg_fma(zz, upper, cg_line(0x1.000000000000cp-1, 0x1.555555554fd67p-5, z));
 }
 
 /* sinh r - r = r z p(z): error 2^-62.8 on |r| <= ln(2)/2. */
 static CG_INLINE cg_real_t cg_exp_odd(cg_real_t z, cg_real_t zz)
 {
-    return (z * 0x1.111111110e968p-7 + 0x1.555555555555cp-3)
-           + zz * ((z * 0x1.71dded516e51cp-19 + 0x1.a01a01b4a09c9p-13) + zz * 0x1.af70b4a73a9bfp-26);
+    const cg_real_t upper = cg_plus(cg_line(0x1.a01a01b4a09c9p-13, 0x1.71dded516e51cp-19, z), 0x1.af70b4a73a9bfp-26, zz);
+    return cg_fma(zz, upper, cg_line(0x1.555555555555cp-3, 0x1.111111110e968p-7, z));
 }
 
-/* exp r - 1 - r. */
-static CG_INLINE cg_real_t cg_exp_terms(cg_real_t r)
+/* exp r - 1 - r, and what is added to it. */
+static CG_INLINE cg_real_t cg_exp_terms(cg_real_t r, cg_real_t more)
 {
     const cg_real_t z = r * r, zz = z * z;
-    return z * (cg_exp_even(z, zz) + r * cg_exp_odd(z, zz));
+    return cg_fma(z, cg_fma(r, cg_exp_odd(z, zz), cg_exp_even(z, zz)), more);
 }
 
 /* 2^k from k + 1023 + CG_ROUNDER, for k from -1022 to 1023. */
@@ -29,7 +29,7 @@ static CG_INLINE cg_real_t cg_power_of_two(cg_real_t rounded) { return cg_from_b
 /* a 2^k for any |k| < 2000; rounds once more if the result is subnormal. */
 static CG_INLINE cg_real_t cg_scale(cg_real_t a, cg_real_t k)
 {
-    const cg_real_t half = k * 0.5 + (CG_ROUNDER + 1023.0);
+    const cg_real_t half = cg_line(CG_ROUNDER + 1023.0, 0.5, k);
     const cg_real_t other = (k - (half - (CG_ROUNDER + 1023.0))) + (CG_ROUNDER + 1023.0);
     return (a * cg_power_of_two(half)) * cg_power_of_two(other);
 }
@@ -41,19 +41,19 @@ static CG_OUT_OF_LINE void cg_exp_far(const cg_real_t *x, cg_real_t *result)
 {
     const cg_real_t below = cg_larger(cg_splat(-746.0), *x); /* the constant first: keeps a NaN */
     const cg_real_t a = cg_smaller(cg_splat(710.0), below);
-    const cg_real_t k = (a * CG_LN2_INVERSE + CG_ROUNDER) - CG_ROUNDER;
-    const cg_real_t r = (a - k * CG_LN2_UPPER) - k * CG_LN2_LOWER;
-    const cg_real_t found = cg_scale(1.0 + (r + cg_exp_terms(r)), k);
+    const cg_real_t k = cg_line(CG_ROUNDER, CG_LN2_INVERSE, a) - CG_ROUNDER;
+    const cg_real_t r = cg_plus(cg_plus(a, -CG_LN2_UPPER, k), -CG_LN2_LOWER, k);
+    const cg_real_t found = cg_scale(1.0 + cg_exp_terms(r, r), k);
     *result = cg_where(cg_lt(cg_splat(CG_EXP_NEAR), cg_abs(*x)), found, *result);
 }
 
 static CG_INLINE cg_real_t cg_exp(cg_real_t x)
 {
-    const cg_real_t rounded = x * CG_LN2_INVERSE + (CG_ROUNDER + 1023.0);
+    const cg_real_t rounded = cg_line(CG_ROUNDER + 1023.0, CG_LN2_INVERSE, x);
     const cg_real_t k = rounded - (CG_ROUNDER + 1023.0);
-    const cg_real_t r = (x - k * CG_LN2_UPPER) - k * CG_LN2_LOWER;
+    const cg_real_t r = cg_plus(cg_plus(x, -CG_LN2_UPPER, k), -CG_LN2_LOWER, k);
     const cg_real_t scale = cg_power_of_two(rounded);
-    cg_real_t result = scale + scale * (r + cg_exp_terms(r));
+    cg_real_t result = cg_fma(scale, cg_exp_terms(r, r), scale);
     if (CG_RARE(cg_any_below(cg_splat(CG_EXP_NEAR), cg_abs(x)))) {
         const cg_real_t in = x;
         cg_real_t out = result;
@@ -79,12 +79,12 @@ static CG_INLINE cg_real_t cg_log_normal(cg_real_t x, cg_real_t bias)
     cg_real_t k;
     const cg_real_t f = cg_mantissa(x, bias, &k) - 1.0;
     const cg_real_t s = f / (2.0 + f), z = s * s, zz = z * z;
-    const cg_real_t terms = (z * 0x1.999999997ff1dp-2 + 0x1.5555555555592p-1)
-                            + zz * ((z * 0x1.c71c521483c63p-3 + 0x1.24924941e10d4p-2)
-                                    + zz * ((z * 0x1.39a1e92580a69p-3 + 0x1.74663ce641c6bp-3)
-                                            + zz * 0x1.2f03ba00814f7p-3));
+    const cg_real_t last = cg_plus(cg_line(0x1.74663ce641c6bp-3, 0x1.39a1e92580a69p-3, z), 0x1.2f03ba00814f7p-3, zz);
+    const cg_real_t terms = cg_fma(zz, cg_fma(zz, last, cg_line(0x1.24924941e10d4p-2, 0x1.c71c521483c63p-3, z)),
+                                   cg_line(0x1.5555555555592p-1, 0x1.999999997ff1dp-2, z));
     const cg_real_t half = 0.5 * f * f;
-    return k * CG_LN2_UPPER - ((half - (s * (half + z * terms) + k * CG_LN2_LOWER)) - f);
+    const cg_real_t rest = cg_fma(s, cg_fma(z, terms, half), k * CG_LN2_LOWER);
+    return cg_plus(f - (half - rest), CG_LN2_UPPER, k);
 }
 
 static CG_INLINE cg_mask_t cg_is_normal(cg_real_t x)

@@ -19,32 +19,33 @@ static CG_INLINE void cg_y_log_x(cg_real_t x, cg_real_t bias, cg_real_t y, cg_re
     /* d_upper + d_lower = m + 1; the remainder of f/(m + 1) after s0 has no error */
     const cg_real_t d = m + 1.0, d_upper = cg_upper(d), d_lower = m - (d_upper - 1.0), inverse = 1.0 / d;
     const cg_real_t s0 = cg_from_bits(cg_bits(f * inverse) & UINT64_C(0xffffffc000000000));
-    const cg_real_t s1 = ((f - s0 * d_upper) - s0 * d_lower) * inverse;
+    const cg_real_t s1 = cg_fma(-s0, d_lower, cg_fma(-s0, d_upper, f)) * inverse;
     const cg_real_t s = s0 + s1, z = s * s, zz = z * z, square = s0 * s0;
     /* s^5 p(z): error 2^-73.5 of log m on the range of m */
-    const cg_real_t p = (z * 0x1.2492492492f51p-2 + 0x1.9999999999996p-2)
-                        + zz * ((z * 0x1.745d18295753cp-3 + 0x1.c71c71c5968ebp-3)
-                                + zz * ((z * 0x1.11206f39cfe65p-3 + 0x1.3b1364c901862p-3)
-                                        + zz * (z * 0x1.eac5cb67b598bp-4 + 0x1.de3d6ec68466ap-4)));
-    const cg_real_t left = (s * z) * (z * p + c_rest) + s1 * (c * (s * s0 + (z + square)) + 2.0);
+    const cg_real_t last = cg_fma(zz, cg_line(0x1.de3d6ec68466ap-4, 0x1.eac5cb67b598bp-4, z),
+                                  cg_line(0x1.3b1364c901862p-3, 0x1.11206f39cfe65p-3, z));
+    const cg_real_t p = cg_fma(zz, cg_fma(zz, last, cg_line(0x1.c71c71c5968ebp-3, 0x1.745d18295753cp-3, z)),
+                               cg_line(0x1.9999999999996p-2, 0x1.2492492492f51p-2, z));
+    const cg_real_t left = cg_fma(s * z, cg_fma(z, p, cg_splat(c_rest)),
+                                  s1 * cg_line(2.0, c, cg_fma(s, s0, z + square)));
     const cg_real_t first = k * CG_LN2_UPPER, second = s0 + s0, third = (square * s0) * c;
     const cg_real_t two = first + second, two_rest = second - (two - first);
     const cg_real_t three = two + third, three_rest = third - (three - two);
-    const cg_real_t rest = (two_rest + three_rest) + (k * CG_LN2_LOWER + left);
+    const cg_real_t rest = (two_rest + three_rest) + cg_plus(left, CG_LN2_LOWER, k);
     const cg_real_t sum = three + rest, log_upper = cg_upper(sum), log_lower = (three - log_upper) + rest;
     const cg_real_t y_upper = cg_upper(y), y_lower = y - y_upper;
     *upper = y_upper * log_upper;
-    *lower = y_upper * log_lower + y_lower * sum;
+    *lower = cg_fma(y_upper, log_lower, y_lower * sum);
 }
 
 /* exp(upper + lower) 2^-k and k + CG_ROUNDER + 1023. */
 static CG_INLINE cg_real_t cg_exp_sum(cg_real_t upper, cg_real_t lower, cg_real_t *rounded)
 {
-    *rounded = upper * CG_LN2_INVERSE + (CG_ROUNDER + 1023.0);
+    *rounded = cg_line(CG_ROUNDER + 1023.0, CG_LN2_INVERSE, upper);
     const cg_real_t k = *rounded - (CG_ROUNDER + 1023.0);
-    const cg_real_t near = upper - k * CG_LN2_UPPER, rest = lower - k * CG_LN2_LOWER;
+    const cg_real_t near = cg_plus(upper, -CG_LN2_UPPER, k), rest = cg_plus(lower, -CG_LN2_LOWER, k);
     const cg_real_t r = near + rest;
-    return 1.0 + (r + (((near - r) + rest) + cg_exp_terms(r)));
+    return 1.0 + (r + cg_exp_terms(r, (near - r) + rest));
 }
 
 static CG_OUT_OF_LINE void cg_pow_far(const cg_real_t *base, const cg_real_t *exponent, cg_real_t *result)

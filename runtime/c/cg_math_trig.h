@@ -1,21 +1,17 @@
 /* cg_math_trig.h: sine, cosine, tangent. Part of cg_math.h.
  *
- * |x| = k pi/2 + r, |r| <= pi/4, then polynomials in r. Up to 1e6, k has 20 bits and pi/2 is split into four parts
- * (after Cody and Waite 1980), with an error of 2^-141. The first three are short, so their products with k are
- * exact; the first two stop at 2^-53, so |x| minus these is exact too. Then k times the third is subtracted, which
- * rounds, and k times the fourth, below 2^-66, which rounds again only if |r| < 2^-10. No double below 1e6 comes
- * closer than 2^-60.5 to a multiple of pi/2 (the closest is 45.5530934770520, k = 29). Beyond 1e6 the fraction of |x|
- * 2/pi is computed in integer arithmetic (Payne and Hanek 1983).
+ * |x| = k pi/2 + r, |r| <= pi/4, then polynomials in r. Up to 1e6, k has 20 bits and pi/2 is the sum of three numbers
+ * (after Cody and Waite 1980), with an error of 2^-163. |x| minus k times the first is a multiple of 2^-53 and exact.
+ * Then k times the second is subtracted, which rounds, and k times the third, below 2^-88, which rounds again only if
+ * |r| < 2^-34. No double below 1e6 comes closer than 2^-60.5 to a multiple of pi/2 (the closest is 45.5530934770520,
+ * k = 29). Beyond 1e6 the fraction of |x| 2/pi is computed in integer arithmetic (Payne and Hanek 1983).
  */
 #ifndef CG_MATH_TRIG_H
 #define CG_MATH_TRIG_H
 
 #define CG_TRIG_NEAR 1e6
 #define CG_PIO2_INVERSE 0x1.45f306dc9c883p-1
-#define CG_PIO2_FIRST 0x1.921fb54400000p+0
-#define CG_PIO2_SECOND 0x1.0b46200000000p-34
-#define CG_PIO2_THIRD -0x1.cb3b399e00000p-55
-#define CG_PIO2_FOURTH 0x1.1701b839a2520p-88
+#define CG_PIO2_THIRD -0x1.f1976b7ed8fbcp-110 /* after CG_PIO2_UPPER and CG_PIO2_LOWER */
 
 /* The bits of 2/pi: 64 zeros, then 1216 behind the binary point. Checked in tests/test_math.py. */
 static const uint32_t cg_two_over_pi[40] = {
@@ -95,14 +91,18 @@ static CG_OUT_OF_LINE void cg_reduce_far(const cg_real_t *a, cg_real_t *r, cg_re
 /* a = k pi/2 + r + tail for a >= 0; k modulo 4 is in the low bits. NaN for infinity. `tail` may be NULL. */
 static CG_INLINE void cg_reduce(cg_real_t a, cg_real_t *r, cg_real_t *tail, cg_bits_t *k)
 {
-    const cg_real_t rounded = a * CG_PIO2_INVERSE + CG_ROUNDER;
+    const cg_real_t rounded = cg_line(CG_ROUNDER, CG_PIO2_INVERSE, a);
     const cg_real_t number = rounded - CG_ROUNDER;
-    const cg_real_t exact = (a - number * CG_PIO2_FIRST) - number * CG_PIO2_SECOND;
-    const cg_real_t third = exact - number * CG_PIO2_THIRD;
-    *r = third - number * CG_PIO2_FOURTH;
+    const cg_real_t exact = cg_plus(a, -CG_PIO2_UPPER, number);
     *k = cg_bits(rounded);
-    if (tail != NULL) {
-        *tail = ((third - *r) - number * CG_PIO2_FOURTH) + ((exact - third) - number * CG_PIO2_THIRD);
+    if (tail == NULL) {
+        *r = cg_plus(cg_plus(exact, -CG_PIO2_LOWER, number), -CG_PIO2_THIRD, number);
+    } else { /* the same in two parts, with the rounding of the product and of the difference */
+        const cg_real_t product = number * CG_PIO2_LOWER, second = exact - product;
+        const cg_real_t product_rest = cg_plus(-product, CG_PIO2_LOWER, number);
+        const cg_real_t rest = cg_plus(((exact - second) - product) - product_rest, -CG_PIO2_THIRD, number);
+        *r = second + rest;
+        *tail = (second - *r) + rest;
     }
     if (CG_RARE(cg_any_below(cg_splat(CG_TRIG_NEAR), a))) {
         /* copies: a variable with its address taken would be kept in memory, on the common path too */
@@ -121,17 +121,17 @@ static CG_INLINE void cg_reduce(cg_real_t a, cg_real_t *r, cg_real_t *tail, cg_b
 /* (sin r - r)/(r z), z = r r: error 2^-57.8 of sin r on |r| <= pi/4. */
 static CG_INLINE cg_real_t cg_sin_terms(cg_real_t z, cg_real_t zz)
 {
-    return (z * 0x1.111111110f730p-7 + -0x1.5555555555548p-3)
-           + zz * ((z * 0x1.71de355522b6ap-19 + -0x1.a01a019be91cdp-13)
-                   + zz * (z * 0x1.5d8b705a82999p-33 + -0x1.ae5e4b9a53d67p-26));
+    const cg_real_t last = cg_fma(zz, cg_line(-0x1.ae5e4b9a53d67p-26, 0x1.5d8b705a82999p-33, z),
+                                  cg_line(-0x1.a01a019be91cdp-13, 0x1.71de355522b6ap-19, z));
+    return cg_fma(zz, last, cg_line(-0x1.5555555555548p-3, 0x1.111111110f730p-7, z));
 }
 
 /* (cos r - 1 + z/2)/(z z): error 2^-63.9 of cos r on |r| <= pi/4. */
 static CG_INLINE cg_real_t cg_cos_terms(cg_real_t z, cg_real_t zz)
 {
-    return (z * -0x1.6c16c16c15011p-10 + 0x1.555555555554bp-5)
-           + zz * ((z * -0x1.27e4f7f0edf6cp-22 + 0x1.a01a019c8e7a0p-16)
-                   + zz * (z * -0x1.8fa6364b6736ep-37 + 0x1.1ee9db4a2da06p-29));
+    const cg_real_t last = cg_fma(zz, cg_line(0x1.1ee9db4a2da06p-29, -0x1.8fa6364b6736ep-37, z),
+                                  cg_line(0x1.a01a019c8e7a0p-16, -0x1.27e4f7f0edf6cp-22, z));
+    return cg_fma(zz, last, cg_line(0x1.555555555554bp-5, -0x1.6c16c16c15011p-10, z));
 }
 
 static CG_INLINE void cg_sincos(cg_real_t x, cg_real_t *sine, cg_real_t *cosine)
@@ -140,8 +140,8 @@ static CG_INLINE void cg_sincos(cg_real_t x, cg_real_t *sine, cg_real_t *cosine)
     cg_bits_t k;
     cg_reduce(cg_abs(x), &r, NULL, &k);
     const cg_real_t z = r * r, zz = z * z;
-    const cg_real_t s = r + (r * z) * cg_sin_terms(z, zz);
-    const cg_real_t c = 1.0 + z * (z * cg_cos_terms(z, zz) - 0.5);
+    const cg_real_t s = cg_fma(r * z, cg_sin_terms(z, zz), r);
+    const cg_real_t c = cg_fma(z, cg_fma(z, cg_cos_terms(z, zz), cg_splat(-0.5)), cg_splat(1.0));
     const cg_mask_t swap = cg_odd(k);
     *sine = cg_flip(cg_where(swap, c, s), ((k << 62) ^ cg_bits(x)) & CG_SIGN_BIT);
     *cosine = cg_flip(cg_where(swap, s, c), ((k + 1) << 62) & CG_SIGN_BIT);
@@ -161,25 +161,24 @@ static CG_INLINE cg_real_t cg_cos(cg_real_t x)
     return cosine;
 }
 
-/* sin/cos or -cos/sin of r + tail, each in two parts; the quotient's remainder is computed with truncated factors. */
+/* sin/cos or -cos/sin of r + tail, each in two parts; a quotient and its remainder. */
 static CG_INLINE cg_real_t cg_tan(cg_real_t x)
 {
     cg_real_t r, tail;
     cg_bits_t k;
     cg_reduce(cg_abs(x), &r, &tail, &k);
     const cg_real_t z = r * r, zz = z * z, half = 0.5 * z;
-    const cg_real_t s_terms = (r * z) * cg_sin_terms(z, zz) + tail * (1.0 - half);
     const cg_real_t c_upper = 1.0 - half;
-    const cg_real_t c_terms = ((1.0 - c_upper) - half) + (zz * cg_cos_terms(z, zz) - r * tail);
+    const cg_real_t s_terms = cg_fma(r * z, cg_sin_terms(z, zz), tail * c_upper);
+    const cg_real_t c_terms = ((1.0 - c_upper) - half) + cg_fma(zz, cg_cos_terms(z, zz), -(r * tail));
     const cg_real_t s = r + s_terms, s_rest = (r - s) + s_terms;
     const cg_real_t c = c_upper + c_terms, c_rest = (c_upper - c) + c_terms;
     const cg_mask_t swap = cg_odd(k);
     const cg_real_t top = cg_where(swap, c, s), top_rest = cg_where(swap, c_rest, s_rest);
     const cg_real_t bottom = cg_where(swap, s, c), bottom_rest = cg_where(swap, s_rest, c_rest);
-    const cg_real_t inverse = 1.0 / bottom, quotient = cg_upper(top * inverse);
-    const cg_real_t bottom_upper = cg_upper(bottom), bottom_lower = (bottom - bottom_upper) + bottom_rest;
-    const cg_real_t remainder = ((top - quotient * bottom_upper) + top_rest) - quotient * bottom_lower;
-    return cg_flip(quotient + remainder * inverse, ((k << 63) ^ cg_bits(x)) & CG_SIGN_BIT);
+    const cg_real_t inverse = 1.0 / bottom, quotient = top * inverse;
+    const cg_real_t remainder = cg_fma(-quotient, bottom_rest, cg_fma(-quotient, bottom, top) + top_rest);
+    return cg_flip(cg_fma(remainder, inverse, quotient), ((k << 63) ^ cg_bits(x)) & CG_SIGN_BIT);
 }
 
 #endif /* CG_MATH_TRIG_H */

@@ -1,9 +1,10 @@
 /* cg_real.h: the number type used in kernels, methods and elementary functions.
  *
  * Without CG_LANES (or with 1) a `cg_real_t` is a double. With CG_LANES = 2, 4 or 8 it is a vector of that many
- * doubles, one trajectory in each lane, and everything below works lane by lane. + - * / and sqrt are those of IEEE
- * 754 in both cases, so code written with these names gives the same bits for a single trajectory and in each lane
- * (if compiled without contraction). A `cg_mask_t` is a truth value per lane, a `cg_bits_t` 64 unsigned bits per lane.
+ * doubles, one trajectory in each lane, and everything below works lane by lane. + - * / sqrt and cg_fma are those of
+ * IEEE 754 in both cases, so code written with these names gives the same bits for a single trajectory and in each lane,
+ * whatever the instruction set, if the compiler is told to fuse nothing by itself (-ffp-contract=off): cg_fma says which
+ * products are not rounded. A `cg_mask_t` is a truth value per lane, a `cg_bits_t` 64 unsigned bits per lane.
  */
 #ifndef CG_REAL_H
 #define CG_REAL_H
@@ -24,6 +25,15 @@
 
 #ifndef CG_LANES
 #define CG_LANES 1
+#endif
+
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_elementwise_fma)
+#define CG_FMA_OF_VECTORS
+#endif
+#endif
+#if defined(__aarch64__) && defined(__GNUC__) && !defined(CG_FMA_OF_VECTORS)
+#include <arm_neon.h>
 #endif
 
 #if CG_LANES > 1
@@ -126,6 +136,26 @@ static CG_INLINE cg_real_t cg_sqrt(cg_real_t a)
     return root;
 #endif
 }
+/* a b + c, rounded once: one instruction, or without one the exact fma of the C library, lane by lane. */
+static CG_INLINE cg_real_t cg_fma(cg_real_t a, cg_real_t b, cg_real_t c)
+{
+#if defined(CG_FMA_OF_VECTORS)
+    return __builtin_elementwise_fma(a, b, c);
+#elif CG_LANES == 8 && defined(__AVX512F__)
+    return (cg_real_t)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif CG_LANES == 4 && defined(__FMA__)
+    return (cg_real_t)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#elif CG_LANES == 2 && defined(__FMA__)
+    return (cg_real_t)_mm_fmadd_pd((__m128d)a, (__m128d)b, (__m128d)c);
+#elif CG_LANES == 2 && defined(__aarch64__)
+    return (cg_real_t)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+#else
+    for (int lane = 0; lane < CG_LANES; lane++) {
+        c[lane] = fma(a[lane], b[lane], c[lane]);
+    }
+    return c;
+#endif
+}
 /* A function of the C library, lane by lane. */
 static CG_INLINE cg_real_t cg_each_1(double (*function)(double), cg_real_t a)
 {
@@ -172,6 +202,7 @@ static CG_INLINE int cg_any(cg_mask_t mask) { return mask; }
 static CG_INLINE cg_real_t cg_larger(cg_real_t a, cg_real_t b) { return b < a ? a : b; }
 static CG_INLINE cg_real_t cg_smaller(cg_real_t a, cg_real_t b) { return a < b ? a : b; }
 static CG_INLINE cg_real_t cg_sqrt(cg_real_t a) { return sqrt(a); }
+static CG_INLINE cg_real_t cg_fma(cg_real_t a, cg_real_t b, cg_real_t c) { return fma(a, b, c); }
 static CG_INLINE cg_real_t cg_each_1(double (*function)(double), cg_real_t a) { return function(a); }
 static CG_INLINE cg_real_t cg_each_2(double (*function)(double, double), cg_real_t a, cg_real_t b)
 {
@@ -187,6 +218,10 @@ static CG_INLINE cg_real_t cg_each_2(double (*function)(double, double), cg_real
 #define CG_ONE_BITS UINT64_C(0x3ff0000000000000)
 #define CG_SHIFT 4503599627370496.0 /* 2^52: the fraction of a number just above is an integer */
 #define CG_SHIFT_BITS UINT64_C(0x4330000000000000)
+
+/* sum + weight a, and c0 + c1 a, of a polynomial. */
+static CG_INLINE cg_real_t cg_plus(cg_real_t sum, double weight, cg_real_t a) { return cg_fma(cg_splat(weight), a, sum); }
+static CG_INLINE cg_real_t cg_line(double c0, double c1, cg_real_t a) { return cg_plus(cg_splat(c0), c1, a); }
 
 /* Masks combine with & and |. */
 static CG_INLINE cg_real_t cg_abs(cg_real_t a) { return cg_from_bits(cg_bits(a) & UINT64_C(0x7fffffffffffffff)); }
