@@ -14,6 +14,8 @@ from .render import provenance, render
 MADE = " * Made from codegen/methods by `python -m chaplygin.codegen.emit.golden --update`."
 
 _TIE = "\u00a0"  # a space where no line breaks
+_ADDED = 12
+"""The most products that a macro CG_PLUS_n of cg_pair.h adds to a sum."""
 
 
 def runtime_headers() -> dict[str, str]:
@@ -96,13 +98,16 @@ def _folded(text: str) -> str:
 
 
 def _sum(terms: Iterable[tuple[float, str]]) -> str:
-    """A weighted sum from the left, without the terms of weight 0."""
-    text = ""
-    for weight, variable in terms:
-        if weight != 0.0:
-            term = f"{'-' if weight < 0 else '+'} {abs(weight)!r} * {variable}"
-            text += " " + term.replace(" ", _TIE)
-    return f"-{text[3:]}" if text.startswith(" -") else text[3:] or "0.0"
+    """A weighted sum from the left in multiply-adds, without the terms of weight 0."""
+    kept = [(repr(weight), variable) for weight, variable in terms if weight != 0.0]
+    if not kept:
+        return "cg_splat(0.0)"
+    (weight, variable), *rest = kept
+    text = f"{weight} * {variable}".replace(" ", _TIE)
+    for chunk in (rest[i : i + _ADDED] for i in range(0, len(rest), _ADDED)):
+        added = "".join(f", {weight},{_TIE}{variable.replace(' ', _TIE)}" for weight, variable in chunk)
+        text = f"CG_PLUS_{len(chunk)}({text}{added})"
+    return text
 
 
 def _split(row: Sequence[float]) -> str:
@@ -123,11 +128,11 @@ def _stored(j: int, end: int) -> str:
 
 def _weighted(label: str, row: Sequence[float], end: int) -> str:
     terms = ((weight, _stored(j, end)) for j, weight in enumerate(row))
-    return _function(f"CG_WEIGHTED({label})", f"return {_sum(terms)};")
+    return _function(f"CG_WEIGHTED({label})", _folded(f"return {_sum(terms)};"))
 
 
-def _function(head: str, line: str) -> str:
-    return f"{head}\n{{\n    CG_NOT_ALL_STAGES\n{_folded(line)}\n}}\n"
+def _function(head: str, body: str) -> str:
+    return f"{head}\n{{\n    CG_NOT_ALL_STAGES\n{body}\n}}\n"
 
 
 def _last(pair: Pair) -> str:
@@ -148,12 +153,14 @@ def _bend(pair: Pair) -> str:
         return ""
     used = [j for j in range(len(pair.rows)) if any(row[j] != 0.0 for row in rows)]
     table = "\n".join(_folded(f"{{{', '.join(repr(row[j]) for j in used)}}},") for row in rows)
-    terms = " +".join(
-        f"{_TIE}d[{m}]{_TIE}*{_TIE}{_stored(j, len(pair.c))}" for m, j in enumerate(used)
-    ).lstrip()
+    first, *others = (_stored(j, len(pair.c)) for j in used)
+    lines = [f"    cg_block_t sum = d[0] * {first};"]
+    lines += [
+        f"    sum = cg_block_plus(sum, cg_splat(d[{m}]), {stage});" for m, stage in enumerate(others, start=1)
+    ]
     return (
         f"static const double CG_FN({pair.name}_d)[{len(rows)}][{len(used)}] = {{\n{table}\n}};\n\n"
-        + _function(f"CG_BEND({pair.name}_bend)", f"return {terms};")
+        + _function(f"CG_BEND({pair.name}_bend)", "\n".join([*lines, "    return sum;"]).replace(_TIE, " "))
         + "\n"
     )
 

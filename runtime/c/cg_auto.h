@@ -42,10 +42,10 @@ static double CG_FN(auto_fastness)(const cg_run_t *run)
     for (int32_t i = 0; i < n; i++) {
         const double weight = 1.0 / cg_step_scale(run->atol[i], run->rtol, run->x_old[i], run->x[i]);
         const double x_last = CG_FN(dop853_last)(run->f_old, run->k, run->f, ld, i);
-        const double state = weight * (run->x[i] - (run->x_old[i] + h * x_last));
+        const double state = weight * (run->x[i] - cg_fma(h, x_last, run->x_old[i]));
         const double slope = weight * (run->f[i] - run->k[last * ld + i]);
-        apart += state * state;
-        faster += slope * slope;
+        apart = cg_fma(state, state, apart);
+        faster = cg_fma(slope, slope, faster);
     }
     return apart > 0.0 ? h * h * faster / apart : 0.0;
 }
@@ -62,7 +62,7 @@ static double CG_FN(auto_rate)(cg_run_t *run)
         for (int32_t i = 0; i < n; i++) {
             image[i] = 0.0;
             for (int32_t j = 0; j < n; j++) {
-                image[i] += run->jacobian[(ptrdiff_t)i * n + j] * v[j];
+                image[i] = cg_fma(run->jacobian[(ptrdiff_t)i * n + j], v[j], image[i]);
             }
         }
         const double square = CG_FN(auto_square)(run, image) / before;

@@ -37,10 +37,10 @@ static CG_INLINE cg_plan_t cg_plan(cg_real_t t, cg_real_t t_stop, cg_real_t want
     plan.close = cg_le(remaining, 1.01 * wanted);
     plan.cut = plan.close & cg_le(remaining, cg_splat(max_step));
     plan.length = cg_where(plan.cut, remaining, cg_where(plan.close, 0.5 * remaining, wanted));
-    plan.t_new = cg_where(plan.cut, t_stop, t + direction * plan.length);
+    plan.t_new = cg_where(plan.cut, t_stop, cg_plus(t, direction, plan.length));
     /* slightly longer than allowed, by rounding */
     plan.t_new = cg_where(cg_lt(cg_splat(max_step), cg_abs(plan.t_new - t)),
-                          plan.t_new - direction * DBL_EPSILON * cg_abs(plan.t_new), plan.t_new);
+                          cg_plus(plan.t_new, -direction * DBL_EPSILON, cg_abs(plan.t_new)), plan.t_new);
     plan.h = plan.t_new - t; /* h is the exact change of t */
     return plan;
 }
@@ -50,7 +50,7 @@ static CG_INLINE cg_real_t cg_control_grow(const cg_control_t *control, cg_real_
                                            cg_mask_t rejected)
 {
     const cg_real_t factor = control->safety
-        * cg_step_exp2(0.5 * control->beta * log_old - 0.5 * control->alpha * log_new);
+        * cg_step_exp2(cg_plus(0.5 * control->beta * log_old, -0.5 * control->alpha, log_new));
     const cg_real_t bounded = cg_larger(cg_splat(control->shrink), cg_smaller(cg_splat(control->grow), factor));
     return cg_where(rejected, cg_smaller(bounded, cg_splat(1.0)), bounded);
 }
@@ -74,7 +74,7 @@ static CG_INLINE cg_fixed_plan_t cg_plan_fixed(cg_real_t t, cg_real_t t_stop, cg
                                                cg_real_t t_anchor, cg_real_t n_anchor)
 {
     cg_fixed_plan_t plan;
-    const cg_real_t t_next = t_anchor + direction * step * (n_anchor + 1.0);
+    const cg_real_t t_next = cg_fma(direction * step, n_anchor + 1.0, t_anchor);
     /* Rounding must not leave a tiny last step before t_stop. */
     const cg_real_t rounding = 4.0 * DBL_EPSILON * (cg_abs(t_anchor) + cg_abs(t_stop));
     plan.last = cg_le(direction * (t_stop - t_next), cg_smaller(rounding, 1e-6 * step));

@@ -229,7 +229,7 @@ static int cg_choose_step(cg_run_t *run)
     const double longest = cg_smaller(fabs(cg_time_inside(run, run->t_end) - run->t), run->max_step);
     double h = cg_table_probe(run, longest);
     for (int32_t i = 0; i < run->n; i++) {
-        run->x_trial[i] = run->x[i] + run->direction * h * run->f[i];
+        run->x_trial[i] = cg_fma(run->direction * h, run->f[i], run->x[i]);
     }
     const int status = cg_run_probe(run, run->t + run->direction * h, run->x_trial, run->k);
     if (status == CG_OK) {

@@ -39,7 +39,7 @@ static void CG_FN(prepare)(cg_lanes_run_t *run)
         const cg_real_t probe = CG_FN(probe)(run, longest);
         cg_real_t *const trial = CG_REALS(run->x_trial);
         for (int32_t i = 0; i < n; i++) {
-            trial[i] = x[i] + run->direction * probe * f[i];
+            trial[i] = cg_fma(run->direction * probe, f[i], x[i]);
         }
         *CG_TRUTHS(run->failed) = none;
         CG_FN(rhs)(run, t + run->direction * probe, trial, k);

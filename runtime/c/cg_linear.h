@@ -16,7 +16,7 @@ static CG_INLINE void cg_linear_add(int32_t n, double factor, const double *CG_R
 {
     if (factor != 0.0) {
         for (int32_t i = 0; i < n; i++) {
-            y[i] += factor * x[i];
+            y[i] = cg_fma(factor, x[i], y[i]);
         }
     }
 }

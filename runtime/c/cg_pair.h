@@ -39,11 +39,25 @@
     int status = CG_OK;                                              \
     (void)k0, (void)k##last;
 
+/* A sum and more products, added from the left: weight, factor, weight, factor, ... */
+#define CG_PLUS_1(sum, weight, a) cg_plus(sum, weight, a)
+#define CG_PLUS_2(sum, weight, a, ...) CG_PLUS_1(cg_plus(sum, weight, a), __VA_ARGS__)
+#define CG_PLUS_3(sum, weight, a, ...) CG_PLUS_2(cg_plus(sum, weight, a), __VA_ARGS__)
+#define CG_PLUS_4(sum, weight, a, ...) CG_PLUS_3(cg_plus(sum, weight, a), __VA_ARGS__)
+#define CG_PLUS_5(sum, weight, a, ...) CG_PLUS_4(cg_plus(sum, weight, a), __VA_ARGS__)
+#define CG_PLUS_6(sum, weight, a, ...) CG_PLUS_5(cg_plus(sum, weight, a), __VA_ARGS__)
+#define CG_PLUS_7(sum, weight, a, ...) CG_PLUS_6(cg_plus(sum, weight, a), __VA_ARGS__)
+#define CG_PLUS_8(sum, weight, a, ...) CG_PLUS_7(cg_plus(sum, weight, a), __VA_ARGS__)
+#define CG_PLUS_9(sum, weight, a, ...) CG_PLUS_8(cg_plus(sum, weight, a), __VA_ARGS__)
+#define CG_PLUS_10(sum, weight, a, ...) CG_PLUS_9(cg_plus(sum, weight, a), __VA_ARGS__)
+#define CG_PLUS_11(sum, weight, a, ...) CG_PLUS_10(cg_plus(sum, weight, a), __VA_ARGS__)
+#define CG_PLUS_12(sum, weight, a, ...) CG_PLUS_11(cg_plus(sum, weight, a), __VA_ARGS__)
+
 /* to = x + h (sum + weight k_last). The newest stage is added last and separately: small systems are limited by the
- * latency from one stage to the next, and this way two fewer operations wait for it. */
+ * latency from one stage to the next, and this way only one operation waits for it. */
 #define CG_STAGE_STATE(to, sum, weight, last)                            \
     for (int32_t i = 0; i < n; i++) {                                    \
-        (to)[i] = (x[i] + h * (sum)) + h * (weight) * k##last[i];        \
+        (to)[i] = cg_fma(h * (weight), k##last[i], cg_fma(h, sum, x[i])); \
     }
 
 /* The state at the end of the step. */
@@ -51,7 +65,7 @@
 
 /* k_s = f(t + node h, y), with y known or as CG_STAGE_STATE has it */
 #define CG_STAGE_SLOPE(s, node)                        \
-    status = CG_FN(rhs)(run, t + (node) * h, y, k##s); \
+    status = CG_FN(rhs)(run, cg_plus(t, node, h), y, k##s); \
     if (CG_RARE(status != CG_OK)) {                    \
         return status;                                 \
     }
@@ -98,7 +112,7 @@ static CG_INLINE cg_real_t CG_FN(pair_error)(CG_RUN *run, cg_real_t h, CG_FN(est
             }
             const cg_real_t e = estimate(CG_REALS(run->f), CG_REALS(run->k), CG_REALS(run->f_old), ld, i)
                 / cg_step_scale(atol[i], rtol, x[i], y[i]);
-            sum[lane] += e * e;
+            sum[lane] = cg_fma(e, e, sum[lane]);
         }
     }
     return (h * h) * ((sum[0] + sum[1]) + (sum[2] + sum[3])) / (double)n;
@@ -133,13 +147,13 @@ static CG_INLINE cg_real_t CG_FN(pair_error_of_two)(CG_RUN *run, cg_real_t h, CG
             const cg_real_t weight = 1.0 / cg_step_scale(atol[i], rtol, x[i], y[i]);
             const cg_real_t e5 = weight * high(k0, k, end, ld, i);
             const cg_real_t e3 = weight * low(k0, k, end, ld, i);
-            sum5[lane] += e5 * e5;
-            sum3[lane] += e3 * e3;
+            sum5[lane] = cg_fma(e5, e5, sum5[lane]);
+            sum3[lane] = cg_fma(e3, e3, sum3[lane]);
         }
     }
     const cg_real_t square5 = (sum5[0] + sum5[1]) + (sum5[2] + sum5[3]);
     const cg_real_t square3 = (sum3[0] + sum3[1]) + (sum3[2] + sum3[3]);
-    const cg_real_t both = square5 + 0.01 * square3;
+    const cg_real_t both = cg_plus(square5, 0.01, square3);
     return cg_where(cg_eq(both, cg_splat(0.0)), both, (h * h) * (square5 * square5) / ((double)n * both));
 }
 
@@ -158,11 +172,11 @@ static CG_INLINE void CG_FN(pair_coefficients)(CG_RUN *run, const double *d, int
 
     for (int32_t i = 0; i < ld; i++) {
         const cg_block_t change = x[i] - x_old[i];
-        const cg_block_t bend = h * f_old[i] - change;
+        const cg_block_t bend = cg_block_plus(-change, h, f_old[i]);
         coef[i] = x_old[i];
         coef[ld + i] = change;
         coef[2 * ld + i] = bend;
-        coef[3 * ld + i] = change - h * f[i] - bend;
+        coef[3 * ld + i] = cg_block_plus(change, -h, f[i]) - bend;
         for (int32_t m = 0; m < bends; m++) {
             coef[(4 + m) * ld + i] = h * bend_of(d + m * width, f_old, k, f, ld, i);
         }

@@ -51,7 +51,17 @@ typedef double cg_real_t __attribute__((vector_size(CG_LANES * 8)));
 typedef int64_t cg_mask_t __attribute__((vector_size(CG_LANES * 8))); /* -1 where true, 0 where false */
 typedef uint64_t cg_bits_t __attribute__((vector_size(CG_LANES * 8)));
 
-static CG_INLINE cg_real_t cg_splat(double a) { return (cg_real_t){0.0} + a; }
+static CG_INLINE cg_real_t cg_splat(double a)
+{
+#if CG_LANES == 8
+    const cg_real_t all = {a, a, a, a, a, a, a, a};
+#elif CG_LANES == 4
+    const cg_real_t all = {a, a, a, a};
+#else
+    const cg_real_t all = {a, a};
+#endif
+    return all;
+}
 static CG_INLINE cg_mask_t cg_lt(cg_real_t a, cg_real_t b) { return (cg_mask_t)(a < b); }
 static CG_INLINE cg_mask_t cg_le(cg_real_t a, cg_real_t b) { return (cg_mask_t)(a <= b); }
 static CG_INLINE cg_mask_t cg_eq(cg_real_t a, cg_real_t b) { return (cg_mask_t)(a == b); }
@@ -225,5 +235,50 @@ static CG_INLINE cg_real_t cg_line(double c0, double c1, cg_real_t a) { return c
 
 /* Masks combine with & and |. */
 static CG_INLINE cg_real_t cg_abs(cg_real_t a) { return cg_from_bits(cg_bits(a) & UINT64_C(0x7fffffffffffffff)); }
+
+/* The unit of a loop over states: CG_WIDTH states of one trajectory in a vector register of the target CPU, if the
+ * compiler has vector types; or one state of all lanes. For long sums outside the critical path; the operations on each
+ * state are the same, and so are the bits. */
+#if CG_LANES > 1
+#define CG_WIDTH 1
+typedef cg_real_t cg_block_t;
+#elif defined(__GNUC__) && defined(__AVX__)
+#define CG_WIDTH 4
+#elif defined(__GNUC__)
+#define CG_WIDTH 2
+#else
+#define CG_WIDTH 1
+#endif
+#if CG_WIDTH > 1
+typedef double cg_block_t __attribute__((vector_size(CG_WIDTH * sizeof(double)), may_alias));
+typedef double cg_loose_t __attribute__((vector_size(CG_WIDTH * sizeof(double)), aligned(sizeof(double)), may_alias));
+#elif CG_LANES == 1
+typedef double cg_block_t;
+typedef double cg_loose_t; /* with the alignment of a double */
+#endif
+
+/* sum + weight a in each element. */
+static CG_INLINE cg_block_t cg_block_plus(cg_block_t sum, cg_real_t weight, cg_block_t a)
+{
+#if CG_WIDTH == 1
+    return cg_fma(weight, a, sum);
+#elif CG_WIDTH == 4
+    const cg_block_t all = {weight, weight, weight, weight};
+#else
+    const cg_block_t all = {weight, weight};
+#endif
+#if CG_WIDTH > 1 && defined(CG_FMA_OF_VECTORS)
+    return __builtin_elementwise_fma(all, a, sum);
+#elif CG_WIDTH == 4 && defined(__FMA__)
+    return (cg_block_t)__builtin_ia32_vfmaddpd256(all, a, sum);
+#elif CG_WIDTH == 2 && defined(__aarch64__)
+    return (cg_block_t)vfmaq_f64((float64x2_t)sum, (float64x2_t)all, (float64x2_t)a);
+#elif CG_WIDTH > 1
+    for (int i = 0; i < CG_WIDTH; i++) {
+        sum[i] = cg_fma(all[i], a[i], sum[i]);
+    }
+    return sum;
+#endif
+}
 
 #endif /* CG_REAL_H */

@@ -9,21 +9,22 @@ static CG_INLINE int CG_FN(rk4_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
 {
     CG_TRIAL_BEGIN
     CG_STAGE_ROW(1) CG_STAGE_ROW(2) CG_STAGE_ROW(3)
+    const cg_real_t half = 0.5 * h, sixth = h / 6.0;
 
     for (int32_t i = 0; i < n; i++) {
-        y[i] = x[i] + 0.5 * h * k0[i];
+        y[i] = cg_fma(half, k0[i], x[i]);
     }
     CG_STAGE_SLOPE(1, 0.5)
     for (int32_t i = 0; i < n; i++) {
-        y[i] = x[i] + 0.5 * h * k1[i];
+        y[i] = cg_fma(half, k1[i], x[i]);
     }
     CG_STAGE_SLOPE(2, 0.5)
     for (int32_t i = 0; i < n; i++) {
-        y[i] = x[i] + h * k2[i];
+        y[i] = cg_fma(h, k2[i], x[i]);
     }
     CG_STAGE_SLOPE(3, 1.0)
     for (int32_t i = 0; i < n; i++) {
-        end[i] = x[i] + h / 6.0 * ((k0[i] + k3[i]) + 2.0 * (k1[i] + k2[i]));
+        end[i] = cg_fma(sixth, cg_plus(k0[i] + k3[i], 2.0, k1[i] + k2[i]), x[i]);
     }
     return CG_OK;
 }

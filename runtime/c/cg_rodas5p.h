@@ -83,7 +83,7 @@ static CG_INLINE int CG_FN(rodas5p_trial)(cg_run_t *run, double t, double h)
             f = ks;
         }
         for (int32_t i = 0; i < n; i++) {
-            ks[i] = cg_rodas5p_gamma * h * (f[i] + h * cg_rodas5p_d[s] * run->slope[i]);
+            ks[i] = cg_rodas5p_gamma * h * cg_fma(h * cg_rodas5p_d[s], run->slope[i], f[i]);
         }
         for (int32_t j = 0; j < s; j++) {
             cg_linear_add(n, cg_rodas5p_gamma * cg_rodas5p_C[s][j], run->k + j * ld, ks);

@@ -11,7 +11,7 @@ static CG_INLINE cg_real_t CG_FN(squares)(const CG_RUN *run, const cg_real_t *v,
     cg_real_t sum = cg_splat(0.0);
     for (int32_t i = 0; i < CG_N(run); i++) {
         const cg_real_t scaled = v[i] / cg_step_scale(run->atol[i], run->rtol, x[i], y[i]);
-        sum += scaled * scaled;
+        sum = cg_fma(scaled, scaled, sum);
     }
     return sum;
 }

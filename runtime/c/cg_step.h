@@ -12,27 +12,6 @@
 
 #include <float.h>
 
-/* The unit of a loop over states: CG_WIDTH states of one trajectory in a vector register of the target CPU, if the
- * compiler has vector types; or one state of all lanes. For long sums outside the critical path; the operations on each
- * state are the same, and so are the bits. */
-#if CG_LANES > 1
-#define CG_WIDTH 1
-typedef cg_real_t cg_block_t;
-#elif defined(__GNUC__) && defined(__AVX__)
-#define CG_WIDTH 4
-#elif defined(__GNUC__)
-#define CG_WIDTH 2
-#else
-#define CG_WIDTH 1
-#endif
-#if CG_WIDTH > 1
-typedef double cg_block_t __attribute__((vector_size(CG_WIDTH * sizeof(double)), may_alias));
-typedef double cg_loose_t __attribute__((vector_size(CG_WIDTH * sizeof(double)), aligned(sizeof(double)), may_alias));
-#elif CG_LANES == 1
-typedef double cg_block_t;
-typedef double cg_loose_t; /* with the alignment of a double */
-#endif
-
 /* Placed before a loop over the states of lanes if its sums would otherwise go through memory. */
 #if CG_LANES > 1
 #define CG_UNROLL _Pragma("GCC unroll 16")
@@ -45,7 +24,7 @@ static CG_INLINE cg_mask_t cg_step_finite(const cg_real_t *v, int32_t n)
 {
     cg_real_t sum = cg_splat(0.0);
     for (int32_t i = 0; i < n; i++) {
-        sum += 0.0 * v[i];
+        sum = cg_plus(sum, 0.0, v[i]);
     }
     return cg_eq(sum, cg_splat(0.0));
 }
@@ -63,7 +42,8 @@ static CG_INLINE cg_real_t cg_step_log2(cg_real_t a)
     /* clamped = (1 + f) 2^e, 0 <= f < 1 */
     const cg_real_t f = cg_from_bits((bits & CG_FRACTION_MASK) | CG_ONE_BITS) - 1.0;
     const cg_real_t f2 = f * f;
-    return e + (f + (f - f2) * ((0.44191704 - 0.2671794 * f) + f2 * (0.14842664 - 0.04514904 * f)));
+    const cg_real_t terms = cg_fma(f2, cg_line(0.14842664, -0.04514904, f), cg_line(0.44191704, -0.2671794, f));
+    return e + cg_fma(f - f2, terms, f);
 }
 
 /* 2^a where it does not overflow: the nearest integer, and a polynomial from -1/2 to 1/2. */
@@ -71,14 +51,14 @@ static CG_INLINE cg_real_t cg_step_exp2(cg_real_t a)
 {
     const cg_real_t shifted = a + (CG_SHIFT + CG_BIAS);
     const cg_real_t z = a - (shifted - (CG_SHIFT + CG_BIAS));
-    const cg_real_t terms = (0.69312419 + 0.24024099 * z) + z * z * (0.055906425 + 0.0095828536 * z);
-    return (1.0 + z * terms) * cg_from_bits(cg_bits(shifted) << CG_FRACTION_BITS);
+    const cg_real_t terms = cg_fma(z * z, cg_line(0.055906425, 0.0095828536, z), cg_line(0.69312419, 0.24024099, z));
+    return cg_fma(z, terms, cg_splat(1.0)) * cg_from_bits(cg_bits(shifted) << CG_FRACTION_BITS);
 }
 
 /* The tolerance of one component: atol + rtol max(|x|, |y|). */
 static CG_INLINE cg_real_t cg_step_scale(double atol, double rtol, cg_real_t x, cg_real_t y)
 {
-    return atol + rtol * cg_larger(cg_abs(x), cg_abs(y));
+    return cg_line(atol, rtol, cg_larger(cg_abs(x), cg_abs(y)));
 }
 
 /* The shortest step allowed from t before t_stop: a few spacings of floating-point numbers at t. With a shorter one,

@@ -12,24 +12,24 @@
 static CG_INLINE int CG_FN(tsit5_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
 {
     CG_TRIAL_BEGIN
-    CG_STAGE(1, 0.161, 0.0, 0.161, 0)
+    CG_STAGE(1, 0.161, cg_splat(0.0), 0.161, 0)
     CG_STAGE(2, 0.327, -0.008480655492356989 * k0[i], 0.335480655492357, 1)
-    CG_STAGE(3, 0.9, 2.8971530571054935 * k0[i] - 6.359448489975075 * k1[i], 4.3622954328695815, 2)
-    CG_STAGE(4, 0.9800255409045097, 5.325864828439257 * k0[i] - 11.748883564062828 * k1[i]
-        + 7.4955393428898365 * k2[i], -0.09249506636175525, 3)
-    CG_STAGE(5, 1.0, 5.86145544294642 * k0[i] - 12.92096931784711 * k1[i] + 8.159367898576159 * k2[i]
-        - 0.071584973281401 * k3[i], -0.028269050394068383, 4)
-    CG_STAGE_END(0.09646076681806523 * k0[i] + 0.01 * k1[i] + 0.4798896504144996 * k2[i] + 1.379008574103742 * k3[i]
-        - 3.290069515436081 * k4[i], 2.324710524099774, 5)
+    CG_STAGE(3, 0.9, CG_PLUS_1(2.8971530571054935 * k0[i], -6.359448489975075, k1[i]), 4.3622954328695815, 2)
+    CG_STAGE(4, 0.9800255409045097, CG_PLUS_2(5.325864828439257 * k0[i], -11.748883564062828, k1[i],
+        7.4955393428898365, k2[i]), -0.09249506636175525, 3)
+    CG_STAGE(5, 1.0, CG_PLUS_3(5.86145544294642 * k0[i], -12.92096931784711, k1[i], 8.159367898576159, k2[i],
+        -0.071584973281401, k3[i]), -0.028269050394068383, 4)
+    CG_STAGE_END(CG_PLUS_4(0.09646076681806523 * k0[i], 0.01, k1[i], 0.4798896504144996, k2[i],
+        1.379008574103742, k3[i], -3.290069515436081, k4[i]), 2.324710524099774, 5)
     return status;
 }
 
 CG_WEIGHTED(tsit5_estimate4)
 {
     CG_NOT_ALL_STAGES
-    return -0.0017800110522257714 * k0[i] - 0.0008164344596567469 * k[1 * ld + i]
-        + 0.007880878010261995 * k[2 * ld + i] - 0.1447110071732629 * k[3 * ld + i]
-        + 0.5823571654525552 * k[4 * ld + i] - 0.45808210592918697 * k[5 * ld + i] + 0.015151515151515152 * end[i];
+    return CG_PLUS_6(-0.0017800110522257714 * k0[i], -0.0008164344596567469, k[1 * ld + i],
+        0.007880878010261995, k[2 * ld + i], -0.1447110071732629, k[3 * ld + i], 0.5823571654525552, k[4 * ld + i],
+        -0.45808210592918697, k[5 * ld + i], 0.015151515151515152, end[i]);
 }
 
 static CG_INLINE cg_real_t CG_FN(tsit5_error)(CG_RUN *run, cg_real_t h)
@@ -51,8 +51,14 @@ static const double CG_FN(tsit5_d)[1][7] = {
 CG_BEND(tsit5_bend)
 {
     CG_NOT_ALL_STAGES
-    return d[0] * k0[i] + d[1] * k[1 * ld + i] + d[2] * k[2 * ld + i] + d[3] * k[3 * ld + i] + d[4] * k[4 * ld + i]
-        + d[5] * k[5 * ld + i] + d[6] * end[i];
+    cg_block_t sum = d[0] * k0[i];
+    sum = cg_block_plus(sum, cg_splat(d[1]), k[1 * ld + i]);
+    sum = cg_block_plus(sum, cg_splat(d[2]), k[2 * ld + i]);
+    sum = cg_block_plus(sum, cg_splat(d[3]), k[3 * ld + i]);
+    sum = cg_block_plus(sum, cg_splat(d[4]), k[4 * ld + i]);
+    sum = cg_block_plus(sum, cg_splat(d[5]), k[5 * ld + i]);
+    sum = cg_block_plus(sum, cg_splat(d[6]), end[i]);
+    return sum;
 }
 
 static int CG_FN(tsit5_dense)(CG_RUN *run)

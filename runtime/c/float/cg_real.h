@@ -60,6 +60,12 @@ static CG_INLINE float cg_smaller(float a, float b) { return a < b ? a : b; }
 static CG_INLINE float cg_sqrt(float a) { return sqrtf(a); }
 static CG_INLINE float cg_fma(float a, float b, float c) { return fmaf(a, b, c); }
 static CG_INLINE float cg_plus(float sum, float weight, float a) { return cg_fma(weight, a, sum); }
+static CG_INLINE float cg_line(float c0, float c1, float a) { return cg_fma(c1, a, c0); }
 static CG_INLINE float cg_abs(float a) { return cg_from_bits(cg_bits(a) & UINT32_C(0x7fffffff)); }
+
+#define CG_WIDTH 1
+typedef float cg_block_t;
+typedef float cg_loose_t;
+static CG_INLINE float cg_block_plus(float sum, float weight, float a) { return cg_fma(weight, a, sum); }
 
 #endif /* CG_REAL_H */
