@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stddef.h>
 
-/* rhs: 12 operations, 4 intermediates; 13 more once per parameter set */
+/* rhs: 12 operations, 3 intermediates; 13 more once per parameter set */
 static int chaplygin_sleigh_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRICT cg_q)
 {
     /* inputs */
@@ -20,7 +20,7 @@ static int chaplygin_sleigh_hoist(const double *CG_RESTRICT cg_p, double *CG_RES
 
     /* intermediates: 4 */
     const double z1 = b*b;
-    const double M_omega_omega = a*a + z1 + k*k;
+    const double M_omega_omega = cg_fma(k, k, cg_fma(a, a, z1));
     const double z2 = 1.0 - z1/M_omega_omega;
     const double z3 = M_omega_omega*z2;
     if (fabs(M_omega_omega) <= 0.0 || fabs(z2) <= 1e-13) return CG_SINGULAR;
@@ -52,17 +52,16 @@ static inline int chaplygin_sleigh_rhs_hoisted(double t, const double *CG_RESTRI
     const double k3 = cg_q[2];
     const double k4 = cg_q[3];
 
-    /* intermediates: 4 */
+    /* intermediates: 3 */
     double z1, z2; cg_sincos(phi, &z1, &z2);
-    const double z3 = omega - k1*v;
-    const double z4 = omega*z3;
+    const double z3 = omega*cg_fnma(k1, v, omega);
 
     /* outputs */
     cg_out[0] = omega; /* d(phi)/dt */
     cg_out[1] = v*z2; /* d(x)/dt */
     cg_out[2] = v*z1; /* d(y)/dt */
-    cg_out[3] = z4*k2 - k3*omega*v; /* d(omega)/dt */
-    cg_out[4] = z4*k4; /* d(v)/dt */
+    cg_out[3] = cg_fms(z3, k2, k3*omega*v); /* d(omega)/dt */
+    cg_out[4] = z3*k4; /* d(v)/dt */
 
     return CG_OK;
 }
@@ -78,7 +77,7 @@ int chaplygin_sleigh_rhs(double t, const double *CG_RESTRICT cg_x, const double 
     return chaplygin_sleigh_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
 }
 
-/* jvp: 31 operations (2 divisions), 10 intermediates */
+/* jvp: 31 operations (2 divisions), 9 intermediates */
 int chaplygin_sleigh_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                          const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v,
                          double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
@@ -97,29 +96,28 @@ int chaplygin_sleigh_jvp(double t, const double *CG_RESTRICT cg_x, const double 
     const double cg_v_3 = cg_v[3];
     const double cg_v_4 = cg_v[4];
 
-    /* intermediates: 10 */
+    /* intermediates: 9 */
     double z1, z2; cg_sincos(phi, &z1, &z2);
     const double z3 = v*cg_v_0;
-    const double M_omega_omega = a*a + b*b + k*k;
+    const double M_omega_omega = cg_fma(k, k, cg_fma(a, a, b*b));
     const double z4 = 1.0/M_omega_omega;
     const double z5 = b*z4;
-    const double z6 = cg_v_4*omega + cg_v_3*v;
-    const double z7 = 2.0*cg_v_3*omega - z5*z6;
-    const double z8 = 1.0 - z5*b;
-    const double z9 = a*z7/z8;
-    if (fabs(M_omega_omega) <= 0.0 || fabs(z8) <= 1e-13) return CG_SINGULAR;
+    const double z6 = cg_fma(cg_v_4, omega, cg_v_3*v);
+    const double z7 = cg_fnma(z5, b, 1.0);
+    const double z8 = a*cg_fnma(z5, z6, 2.0*cg_v_3*omega)/z7;
+    if (fabs(M_omega_omega) <= 0.0 || fabs(z7) <= 1e-13) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = cg_v_3; /* direction of d(phi)/dt */
-    cg_out[1] = cg_v_4*z2 - z3*z1; /* direction of d(x)/dt */
-    cg_out[2] = cg_v_4*z1 + z3*z2; /* direction of d(y)/dt */
-    cg_out[3] = z5*z9 - a*z6*z4; /* direction of d(omega)/dt */
-    cg_out[4] = z9; /* direction of d(v)/dt */
+    cg_out[1] = cg_fms(cg_v_4, z2, z3*z1); /* direction of d(x)/dt */
+    cg_out[2] = cg_fma(cg_v_4, z1, z3*z2); /* direction of d(y)/dt */
+    cg_out[3] = cg_fms(z5, z8, a*z6*z4); /* direction of d(omega)/dt */
+    cg_out[4] = z8; /* direction of d(v)/dt */
 
     return CG_OK;
 }
 
-/* jacobian: 31 operations (2 divisions), 14 intermediates */
+/* jacobian: 31 operations (2 divisions), 12 intermediates */
 int chaplygin_sleigh_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                               const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                               double *CG_RESTRICT cg_work)
@@ -135,20 +133,18 @@ int chaplygin_sleigh_jacobian(double t, const double *CG_RESTRICT cg_x, const do
     const double b = cg_p[1];
     const double k = cg_p[2];
 
-    /* intermediates: 14 */
+    /* intermediates: 12 */
     double z1, z2; cg_sincos(phi, &z1, &z2);
-    const double M_omega_omega = a*a + b*b + k*k;
+    const double M_omega_omega = cg_fma(k, k, cg_fma(a, a, b*b));
     const double z3 = 1.0/M_omega_omega;
     const double z4 = a*z3;
     const double z5 = b*z3;
-    const double z6 = 1.0 - z5*b;
+    const double z6 = cg_fnma(z5, b, 1.0);
     const double z7 = 1.0/z6;
     const double z8 = b*z7;
-    const double z9 = 2.0*omega - z5*v;
-    const double z10 = z8*z9 - v;
-    const double z11 = z4*omega;
-    const double z12 = z11*z8;
-    const double z13 = z11 + z5*z12;
+    const double z9 = cg_fnma(z5, v, 2.0*omega);
+    const double z10 = z4*omega;
+    const double z11 = z10*z8;
     if (fabs(M_omega_omega) <= 0.0 || fabs(z6) <= 1e-13) return CG_SINGULAR;
 
     /* outputs */
@@ -170,18 +166,18 @@ int chaplygin_sleigh_jacobian(double t, const double *CG_RESTRICT cg_x, const do
     cg_out[15] = 0.0; /* d(d(omega)/dt)/d(phi) */
     cg_out[16] = 0.0; /* d(d(omega)/dt)/d(x) */
     cg_out[17] = 0.0; /* d(d(omega)/dt)/d(y) */
-    cg_out[18] = z4*z10; /* d(d(omega)/dt)/d(omega) */
-    cg_out[19] = -z13; /* d(d(omega)/dt)/d(v) */
+    cg_out[18] = z4*cg_fms(z8, z9, v); /* d(d(omega)/dt)/d(omega) */
+    cg_out[19] = -cg_fma(z5, z11, z10); /* d(d(omega)/dt)/d(v) */
     cg_out[20] = 0.0; /* d(d(v)/dt)/d(phi) */
     cg_out[21] = 0.0; /* d(d(v)/dt)/d(x) */
     cg_out[22] = 0.0; /* d(d(v)/dt)/d(y) */
     cg_out[23] = a*z9*z7; /* d(d(v)/dt)/d(omega) */
-    cg_out[24] = -z12; /* d(d(v)/dt)/d(v) */
+    cg_out[24] = -z11; /* d(d(v)/dt)/d(v) */
 
     return CG_OK;
 }
 
-/* outputs: 8 operations (1 division), 4 intermediates */
+/* outputs: 8 operations (1 division), 2 intermediates */
 int chaplygin_sleigh_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                              const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                              double *CG_RESTRICT cg_work)
@@ -196,20 +192,18 @@ int chaplygin_sleigh_outputs(double t, const double *CG_RESTRICT cg_x, const dou
     const double b = cg_p[1];
     const double k = cg_p[2];
 
-    /* intermediates: 4 */
-    const double z1 = v - omega*b;
-    const double z2 = k*k;
-    const double z3 = z1*z2;
-    const double z4 = a*a + z2;
+    /* intermediates: 2 */
+    const double z1 = k*k;
+    const double z2 = cg_fnma(omega, b, v)*z1;
 
     /* outputs */
     cg_out[0] = 0.0; /* w */
-    cg_out[1] = omega*z3/z4; /* lateral_reaction */
+    cg_out[1] = omega*z2/cg_fma(a, a, z1); /* lateral_reaction */
 
     return CG_OK;
 }
 
-/* invariants: 10 operations, 2 intermediates */
+/* invariants: 10 operations, 1 intermediates */
 int chaplygin_sleigh_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                                 const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                                 double *CG_RESTRICT cg_work)
@@ -224,12 +218,11 @@ int chaplygin_sleigh_invariants(double t, const double *CG_RESTRICT cg_x, const 
     const double b = cg_p[1];
     const double k = cg_p[2];
 
-    /* intermediates: 2 */
-    const double z1 = a*a + k*k;
-    const double z2 = omega*b - v;
+    /* intermediates: 1 */
+    const double z1 = cg_fms(omega, b, v);
 
     /* outputs */
-    cg_out[0] = 0.5*(omega*omega*z1 + z2*z2); /* energy */
+    cg_out[0] = 0.5*cg_fma(omega*omega, cg_fma(a, a, k*k), z1*z1); /* energy */
     cg_out[1] = 0.0; /* constraint_1 */
 
     return CG_OK;

@@ -14,7 +14,7 @@
 #include "chaplygin_sleigh_core.h"
 #include "cg_math.h"
 
-/* rhs: 12 operations, 4 intermediates; 13 more once per parameter set */
+/* rhs: 12 operations, 3 intermediates; 13 more once per parameter set */
 static cg_mask_t chaplygin_sleigh_hoist_lanes(const cg_real_t *restrict cg_p, cg_real_t *restrict cg_q)
 {
     cg_mask_t cg_ok = cg_true();
@@ -25,7 +25,7 @@ static cg_mask_t chaplygin_sleigh_hoist_lanes(const cg_real_t *restrict cg_p, cg
 
     /* intermediates: 4 */
     const cg_real_t z1 = b*b;
-    const cg_real_t M_omega_omega = a*a + z1 + k*k;
+    const cg_real_t M_omega_omega = cg_fma(k, k, cg_fma(a, a, z1));
     const cg_real_t z2 = 1.0 - z1/M_omega_omega;
     const cg_real_t z3 = M_omega_omega*z2;
     cg_ok &= cg_not(cg_le(cg_abs(M_omega_omega), cg_splat(0.0)) | cg_le(cg_abs(z2), cg_splat(1e-13)));
@@ -58,17 +58,16 @@ static cg_mask_t chaplygin_sleigh_rhs_lanes(const cg_real_t *restrict cg_clock,
     const cg_real_t k3 = cg_q[2];
     const cg_real_t k4 = cg_q[3];
 
-    /* intermediates: 4 */
+    /* intermediates: 3 */
     cg_real_t z1, z2; cg_sincos(phi, &z1, &z2);
-    const cg_real_t z3 = omega - k1*v;
-    const cg_real_t z4 = omega*z3;
+    const cg_real_t z3 = omega*cg_fnma(k1, v, omega);
 
     /* outputs */
     cg_out[0] = omega; /* d(phi)/dt */
     cg_out[1] = v*z2; /* d(x)/dt */
     cg_out[2] = v*z1; /* d(y)/dt */
-    cg_out[3] = z4*k2 - k3*omega*v; /* d(omega)/dt */
-    cg_out[4] = z4*k4; /* d(v)/dt */
+    cg_out[3] = cg_fms(z3, k2, k3*omega*v); /* d(omega)/dt */
+    cg_out[4] = z3*k4; /* d(v)/dt */
 
     return cg_ok;
 }

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stddef.h>
 
-/* rhs: 28 operations (1 division), 11 intermediates; 9 more once per parameter set */
+/* rhs: 28 operations (1 division), 9 intermediates; 9 more once per parameter set */
 static int double_pendulum_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRICT cg_q)
 {
     /* inputs */
@@ -56,24 +56,22 @@ static inline int double_pendulum_rhs_hoisted(double t, const double *CG_RESTRIC
     const double k4 = cg_q[3];
     const double k5 = cg_q[4];
 
-    /* intermediates: 11 */
-    const double z1 = cg_sin(theta1);
-    const double z2 = theta2_dot*theta2_dot;
-    const double z3 = theta1 - theta2;
-    double z4, z5; cg_sincos(z3, &z4, &z5);
-    const double z6 = k2*z5;
-    const double z7 = k3*theta1_dot*theta1_dot + z2*z6;
-    const double z8 = k1*z1*z5 - k1*cg_sin(theta2) + z4*z7;
-    const double z9 = 1.0 - z6*z5;
-    const double z10 = 1.0/z9;
-    const double z11 = z2*z4 + z5*z8*z10;
-    if (fabs(z9) <= 1e-13) return CG_SINGULAR;
+    /* intermediates: 9 */
+    const double z1 = theta1 - theta2;
+    double z2, z3; cg_sincos(z1, &z2, &z3);
+    const double z4 = theta2_dot*theta2_dot;
+    const double z5 = k2*z3;
+    const double z6 = cg_sin(theta1);
+    const double z7 = cg_fma(z2, cg_fma(z4, z5, k3*theta1_dot*theta1_dot), cg_fms(k1*z6, z3, k1*cg_sin(theta2)));
+    const double z8 = cg_fnma(z5, z3, 1.0);
+    const double z9 = 1.0/z8;
+    if (fabs(z8) <= 1e-13) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = theta1_dot; /* d(theta1)/dt */
     cg_out[1] = theta2_dot; /* d(theta2)/dt */
-    cg_out[2] = k5*z1 - k4*z11; /* d(theta1_dot)/dt */
-    cg_out[3] = z8*z10; /* d(theta2_dot)/dt */
+    cg_out[2] = cg_fnma(k4, cg_fma(z3*z7, z9, z4*z2), k5*z6); /* d(theta1_dot)/dt */
+    cg_out[3] = z7*z9; /* d(theta2_dot)/dt */
 
     return CG_OK;
 }
@@ -89,7 +87,7 @@ int double_pendulum_rhs(double t, const double *CG_RESTRICT cg_x, const double *
     return double_pendulum_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
 }
 
-/* jvp: 72 operations (4 divisions), 35 intermediates */
+/* jvp: 72 operations (4 divisions), 26 intermediates */
 int double_pendulum_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                         const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v,
                         double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
@@ -112,52 +110,44 @@ int double_pendulum_jvp(double t, const double *CG_RESTRICT cg_x, const double *
     const double cg_v_2 = cg_v[2];
     const double cg_v_3 = cg_v[3];
 
-    /* intermediates: 35 */
-    const double z1 = l2*theta2_dot;
-    const double z2 = m1 + m2;
-    const double z3 = 1.0/z2;
-    const double z4 = m2*z3;
-    const double z5 = cg_v_2 - cg_v_3;
-    const double z6 = theta1 - theta2;
-    double z7, z8; cg_sincos(z6, &z7, &z8);
-    const double z9 = cg_v_0 - cg_v_1;
-    const double z10 = z9*z8;
-    const double z11 = theta1_dot - theta2_dot;
-    const double z12 = z5*z7 + z10*z11;
-    const double z13 = cg_v_2 + cg_v_3;
-    const double z14 = z13*z7;
-    const double z15 = z10*theta1_dot + z14;
-    const double z16 = z12 - z15;
-    double z17, z18; cg_sincos(theta1, &z17, &z18);
-    const double z19 = z1*z4*z16 - g*cg_v_0*z18;
-    const double z20 = 1.0 - z4*z8*z8;
-    const double z21 = 1.0/z20;
-    const double z22 = z4*z21;
-    const double z23 = l1*theta1_dot;
-    const double z24 = z12 + z14;
-    double z25, z26; cg_sincos(theta2, &z25, &z26);
-    const double z27 = z9*z7;
-    const double z28 = g*z2*z17 + m2*theta2_dot*z1*z7;
-    const double z29 = z3*z28;
-    const double z30 = g*cg_v_1*z26 + z27*z29;
-    const double z31 = z23*theta1_dot*z7 - g*z25 + z29*z8;
-    const double z32 = z23*theta2_dot - 2.0*z7*z31*z22;
-    const double z33 = z23*z24 - z30 - z8*z19 + z10*z32;
-    const double z34 = z8*z33 - z27*z31;
-    const double z35 = z19 - z22*z34;
-    if (fabs(l1) <= 0.0 || fabs(z2) <= 0.0 || fabs(m2) <= 0.0 || fabs(l2) <= 0.0 || fabs(z20) <= 1e-13) return
+    /* intermediates: 26 */
+    const double z1 = m1 + m2;
+    const double z2 = 1.0/z1;
+    const double z3 = m2*z2;
+    const double z4 = theta1 - theta2;
+    double z5, z6; cg_sincos(z4, &z5, &z6);
+    const double z7 = cg_fnma(z3*z6, z6, 1.0);
+    const double z8 = 1.0/z7;
+    const double z9 = z3*z8;
+    const double z10 = cg_v_0 - cg_v_1;
+    const double z11 = z10*z6;
+    const double z12 = l2*theta2_dot;
+    double z13, z14; cg_sincos(theta1, &z13, &z14);
+    const double z15 = z2*cg_fma(m2*theta2_dot*z12, z5, g*z1*z13);
+    const double z16 = l1*theta1_dot;
+    double z17, z18; cg_sincos(theta2, &z17, &z18);
+    const double z19 = cg_fma(z15, z6, cg_fms(z16*theta1_dot, z5, g*z17));
+    const double z20 = cg_v_2 - cg_v_3;
+    const double z21 = cg_fma(z11, theta1_dot - theta2_dot, z20*z5);
+    const double z22 = cg_v_2 + cg_v_3;
+    const double z23 = z22*z5;
+    const double z24 = cg_fms(z12*z3, z21 - cg_fma(z11, theta1_dot, z23), g*cg_v_0*z14);
+    const double z25 = z10*z5;
+    const double z26 = cg_fma(z11, cg_fnma(2.0*z5*z19, z9, z16*theta2_dot), cg_fnma(z6, z24, cg_fms(z16, z21 +
+        z23, cg_fma(z25, z15, g*cg_v_1*z18))));
+    if (fabs(l1) <= 0.0 || fabs(z1) <= 0.0 || fabs(m2) <= 0.0 || fabs(l2) <= 0.0 || fabs(z7) <= 1e-13) return
         CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = cg_v_2; /* direction of d(theta1)/dt */
     cg_out[1] = cg_v_3; /* direction of d(theta2)/dt */
-    cg_out[2] = z35/l1; /* direction of d(theta1_dot)/dt */
-    cg_out[3] = z21*z33/l2; /* direction of d(theta2_dot)/dt */
+    cg_out[2] = cg_fnma(z9, cg_fms(z6, z26, z25*z19), z24)/l1; /* direction of d(theta1_dot)/dt */
+    cg_out[3] = z8*z26/l2; /* direction of d(theta2_dot)/dt */
 
     return CG_OK;
 }
 
-/* jacobian: 83 operations (4 divisions), 35 intermediates */
+/* jacobian: 83 operations (4 divisions), 32 intermediates */
 int double_pendulum_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                              const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                              double *CG_RESTRICT cg_work)
@@ -176,40 +166,37 @@ int double_pendulum_jacobian(double t, const double *CG_RESTRICT cg_x, const dou
     const double l2 = cg_p[3];
     const double g = cg_p[4];
 
-    /* intermediates: 35 */
-    const double z1 = 1.0/l1;
-    const double z2 = m1 + m2;
-    const double z3 = 1.0/z2;
-    const double z4 = theta2_dot*l2*theta2_dot;
-    const double z5 = theta1 - theta2;
-    double z6, z7; cg_sincos(z5, &z6, &z7);
-    const double z8 = z3*z7;
-    const double z9 = z8*m2;
-    const double z10 = 1.0 - z9*z7;
-    const double z11 = 1.0/z10;
-    const double z12 = z6*z11;
-    const double z13 = l1*theta1_dot;
-    const double z14 = z13*theta1_dot;
-    double z15, z16; cg_sincos(theta2, &z15, &z16);
-    const double z17 = g*z2;
-    double z18, z19; cg_sincos(theta1, &z18, &z19);
-    const double z20 = z17*z18 + z4*m2*z6;
-    const double z21 = z14*z6 - g*z15 + z8*z20;
-    const double z22 = z4*z7 - z12*z21;
-    const double z23 = m2*z22 + z17*z19;
-    const double z24 = z9*z1*z11;
-    const double z25 = m2*z7*z21*z11 + z20;
-    const double z26 = z14*z7 - z3*z6*z25;
-    const double z27 = z8*z23 + z26;
-    const double z28 = z1*z3*z23 + z24*z27;
-    const double z29 = m2*z3;
-    const double z30 = g*z16 + z26 + z9*z22;
-    const double z31 = z9*z12;
-    const double z32 = 2.0*theta2_dot;
-    const double z33 = z9*z31 + z29*z6;
-    const double z34 = 1.0/l2;
-    const double z35 = z34*z11;
-    if (fabs(l1) <= 0.0 || fabs(z2) <= 0.0 || fabs(m2) <= 0.0 || fabs(l2) <= 0.0 || fabs(z10) <= 1e-13) return
+    /* intermediates: 32 */
+    const double z1 = m1 + m2;
+    const double z2 = 1.0/z1;
+    const double z3 = theta1 - theta2;
+    double z4, z5; cg_sincos(z3, &z4, &z5);
+    const double z6 = z2*z5;
+    const double z7 = z6*m2;
+    const double z8 = 1.0/l1;
+    const double z9 = cg_fnma(z7, z5, 1.0);
+    const double z10 = 1.0/z9;
+    const double z11 = z7*z8*z10;
+    const double z12 = z4*z10;
+    const double z13 = theta2_dot*l2*theta2_dot;
+    const double z14 = g*z1;
+    double z15, z16; cg_sincos(theta1, &z15, &z16);
+    const double z17 = cg_fma(z13*m2, z4, z14*z15);
+    const double z18 = l1*theta1_dot;
+    const double z19 = z18*theta1_dot;
+    double z20, z21; cg_sincos(theta2, &z20, &z21);
+    const double z22 = cg_fma(z6, z17, cg_fms(z19, z4, g*z20));
+    const double z23 = cg_fnma(z12, z22, z13*z5);
+    const double z24 = cg_fma(m2, z23, z14*z16);
+    const double z25 = cg_fnma(z2*z4, cg_fma(m2*z5*z22, z10, z17), z19*z5);
+    const double z26 = cg_fma(z6, z24, z25);
+    const double z27 = cg_fma(z7, z23, cg_fma(g, z21, z25));
+    const double z28 = m2*z2;
+    const double z29 = z7*z12;
+    const double z30 = 2.0*theta2_dot;
+    const double z31 = 1.0/l2;
+    const double z32 = z31*z10;
+    if (fabs(l1) <= 0.0 || fabs(z1) <= 0.0 || fabs(m2) <= 0.0 || fabs(l2) <= 0.0 || fabs(z9) <= 1e-13) return
         CG_SINGULAR;
 
     /* outputs */
@@ -221,19 +208,19 @@ int double_pendulum_jacobian(double t, const double *CG_RESTRICT cg_x, const dou
     cg_out[5] = 0.0; /* d(d(theta2)/dt)/d(theta2) */
     cg_out[6] = 0.0; /* d(d(theta2)/dt)/d(theta1_dot) */
     cg_out[7] = 1.0; /* d(d(theta2)/dt)/d(theta2_dot) */
-    cg_out[8] = -z28; /* d(d(theta1_dot)/dt)/d(theta1) */
-    cg_out[9] = z29*z1*z22 + z24*z30; /* d(d(theta1_dot)/dt)/d(theta2) */
-    cg_out[10] = -2.0*theta1_dot*z31; /* d(d(theta1_dot)/dt)/d(theta1_dot) */
-    cg_out[11] = -z32*l2*z1*z33; /* d(d(theta1_dot)/dt)/d(theta2_dot) */
-    cg_out[12] = z35*z27; /* d(d(theta2_dot)/dt)/d(theta1) */
-    cg_out[13] = -z35*z30; /* d(d(theta2_dot)/dt)/d(theta2) */
-    cg_out[14] = 2.0*z13*z34*z12; /* d(d(theta2_dot)/dt)/d(theta1_dot) */
-    cg_out[15] = z32*z31; /* d(d(theta2_dot)/dt)/d(theta2_dot) */
+    cg_out[8] = -cg_fma(z11, z26, z8*z2*z24); /* d(d(theta1_dot)/dt)/d(theta1) */
+    cg_out[9] = cg_fma(z11, z27, z28*z8*z23); /* d(d(theta1_dot)/dt)/d(theta2) */
+    cg_out[10] = -2.0*theta1_dot*z29; /* d(d(theta1_dot)/dt)/d(theta1_dot) */
+    cg_out[11] = -z30*l2*z8*cg_fma(z7, z29, z28*z4); /* d(d(theta1_dot)/dt)/d(theta2_dot) */
+    cg_out[12] = z32*z26; /* d(d(theta2_dot)/dt)/d(theta1) */
+    cg_out[13] = -z32*z27; /* d(d(theta2_dot)/dt)/d(theta2) */
+    cg_out[14] = 2.0*z18*z31*z12; /* d(d(theta2_dot)/dt)/d(theta1_dot) */
+    cg_out[15] = z30*z29; /* d(d(theta2_dot)/dt)/d(theta2_dot) */
 
     return CG_OK;
 }
 
-/* outputs: 11 operations, 5 intermediates */
+/* outputs: 11 operations, 4 intermediates */
 int double_pendulum_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                             const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                             double *CG_RESTRICT cg_work)
@@ -247,19 +234,18 @@ int double_pendulum_outputs(double t, const double *CG_RESTRICT cg_x, const doub
     const double l1 = cg_p[2];
     const double l2 = cg_p[3];
 
-    /* intermediates: 5 */
+    /* intermediates: 4 */
     double z1, z2; cg_sincos(theta1, &z1, &z2);
     double z3, z4; cg_sincos(theta2, &z3, &z4);
-    const double z5 = l1*z2 + l2*z4;
 
     /* outputs */
-    cg_out[0] = l1*z1 + l2*z3; /* tip_x */
-    cg_out[1] = -z5; /* tip_y */
+    cg_out[0] = cg_fma(l1, z1, l2*z3); /* tip_x */
+    cg_out[1] = -cg_fma(l1, z2, l2*z4); /* tip_y */
 
     return CG_OK;
 }
 
-/* invariants: 23 operations, 5 intermediates */
+/* invariants: 23 operations, 4 intermediates */
 int double_pendulum_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                                const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                                double *CG_RESTRICT cg_work)
@@ -278,15 +264,15 @@ int double_pendulum_invariants(double t, const double *CG_RESTRICT cg_x, const d
     const double l2 = cg_p[3];
     const double g = cg_p[4];
 
-    /* intermediates: 5 */
-    const double z1 = m2 + m1;
-    const double z2 = theta1_dot*l1;
-    const double z3 = z2*z2;
-    const double z4 = 0.5*theta2_dot*l2 + z2*cg_cos(theta1 - theta2);
-    const double z5 = theta2_dot*z4 - g*cg_cos(theta2);
+    /* intermediates: 4 */
+    const double z1 = theta1_dot*l1;
+    const double z2 = m2 + m1;
+    const double z3 = z1*z1;
+    const double z4 = cg_fnma(l1*g*z2, cg_cos(theta1), 0.5*z2*z3);
 
     /* outputs */
-    cg_out[0] = 0.5*z1*z3 - l1*g*z1*cg_cos(theta1) + m2*l2*z5; /* energy */
+    cg_out[0] = cg_fma(m2*l2, cg_fms(theta2_dot, cg_fma(z1, cg_cos(theta1 - theta2), 0.5*theta2_dot*l2),
+        g*cg_cos(theta2)), z4); /* energy */
 
     return CG_OK;
 }

@@ -14,7 +14,7 @@
 #include "double_pendulum_core.h"
 #include "cg_math.h"
 
-/* rhs: 28 operations (1 division), 11 intermediates; 9 more once per parameter set */
+/* rhs: 28 operations (1 division), 9 intermediates; 9 more once per parameter set */
 static cg_mask_t double_pendulum_hoist_lanes(const cg_real_t *restrict cg_p, cg_real_t *restrict cg_q)
 {
     cg_mask_t cg_ok = cg_true();
@@ -63,24 +63,23 @@ static cg_mask_t double_pendulum_rhs_lanes(const cg_real_t *restrict cg_clock, c
     const cg_real_t k4 = cg_q[3];
     const cg_real_t k5 = cg_q[4];
 
-    /* intermediates: 11 */
-    const cg_real_t z1 = cg_sin(theta1);
-    const cg_real_t z2 = theta2_dot*theta2_dot;
-    const cg_real_t z3 = theta1 - theta2;
-    cg_real_t z4, z5; cg_sincos(z3, &z4, &z5);
-    const cg_real_t z6 = k2*z5;
-    const cg_real_t z7 = k3*theta1_dot*theta1_dot + z2*z6;
-    const cg_real_t z8 = k1*z1*z5 - k1*cg_sin(theta2) + z4*z7;
-    const cg_real_t z9 = 1.0 - z6*z5;
-    const cg_real_t z10 = 1.0/z9;
-    const cg_real_t z11 = z2*z4 + z5*z8*z10;
-    cg_ok &= cg_not(cg_le(cg_abs(z9), cg_splat(1e-13)));
+    /* intermediates: 9 */
+    const cg_real_t z1 = theta1 - theta2;
+    cg_real_t z2, z3; cg_sincos(z1, &z2, &z3);
+    const cg_real_t z4 = theta2_dot*theta2_dot;
+    const cg_real_t z5 = k2*z3;
+    const cg_real_t z6 = cg_sin(theta1);
+    const cg_real_t z7 = cg_fma(z2, cg_fma(z4, z5, k3*theta1_dot*theta1_dot), cg_fms(k1*z6, z3,
+        k1*cg_sin(theta2)));
+    const cg_real_t z8 = cg_fnma(z5, z3, cg_splat(1.0));
+    const cg_real_t z9 = 1.0/z8;
+    cg_ok &= cg_not(cg_le(cg_abs(z8), cg_splat(1e-13)));
 
     /* outputs */
     cg_out[0] = theta1_dot; /* d(theta1)/dt */
     cg_out[1] = theta2_dot; /* d(theta2)/dt */
-    cg_out[2] = k5*z1 - k4*z11; /* d(theta1_dot)/dt */
-    cg_out[3] = z8*z10; /* d(theta2_dot)/dt */
+    cg_out[2] = cg_fnma(k4, cg_fma(z3*z7, z9, z4*z2), k5*z6); /* d(theta1_dot)/dt */
+    cg_out[3] = z7*z9; /* d(theta2_dot)/dt */
 
     return cg_ok;
 }

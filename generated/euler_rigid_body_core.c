@@ -5,10 +5,12 @@
  */
 #include "euler_rigid_body_core.h"
 
+#include "cg_real.h"
+
 #include <math.h>
 #include <stddef.h>
 
-/* rhs: 29 operations, 4 intermediates; 6 more once per parameter set */
+/* rhs: 29 operations, 3 intermediates; 6 more once per parameter set */
 static int euler_rigid_body_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRICT cg_q)
 {
     /* inputs */
@@ -51,17 +53,16 @@ static inline int euler_rigid_body_rhs_hoisted(double t, const double *CG_RESTRI
     const double k2 = cg_q[1];
     const double k3 = cg_q[2];
 
-    /* intermediates: 4 */
-    const double z1 = -0.5*w1;
-    const double z2 = 0.5*w2;
-    const double z3 = 0.5*w3;
-    const double z4 = z1*q0 + z2*q3;
+    /* intermediates: 3 */
+    const double z1 = 0.5*w3;
+    const double z2 = -0.5*w1;
+    const double z3 = 0.5*w2;
 
     /* outputs */
-    cg_out[0] = z1*q1 - z2*q2 - z3*q3; /* d(q0)/dt */
-    cg_out[1] = z3*q2 - z4; /* d(q1)/dt */
-    cg_out[2] = z2*q0 - z1*q3 - z3*q1; /* d(q2)/dt */
-    cg_out[3] = z1*q2 + z2*q1 + z3*q0; /* d(q3)/dt */
+    cg_out[0] = cg_fnma(z1, q3, cg_fms(z2, q1, z3*q2)); /* d(q0)/dt */
+    cg_out[1] = cg_fms(z1, q2, cg_fma(z2, q0, z3*q3)); /* d(q1)/dt */
+    cg_out[2] = cg_fnma(z1, q1, cg_fms(z3, q0, z2*q3)); /* d(q2)/dt */
+    cg_out[3] = cg_fma(z1, q0, cg_fma(z2, q2, z3*q1)); /* d(q3)/dt */
     cg_out[4] = k1*w2*w3; /* d(w1)/dt */
     cg_out[5] = k2*w1*w3; /* d(w2)/dt */
     cg_out[6] = k3*w1*w2; /* d(w3)/dt */
@@ -80,7 +81,7 @@ int euler_rigid_body_rhs(double t, const double *CG_RESTRICT cg_x, const double 
     return euler_rigid_body_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
 }
 
-/* jvp: 67 operations (3 divisions), 15 intermediates */
+/* jvp: 67 operations (3 divisions), 4 intermediates */
 int euler_rigid_body_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                          const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v,
                          double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
@@ -107,32 +108,25 @@ int euler_rigid_body_jvp(double t, const double *CG_RESTRICT cg_x, const double 
     const double cg_v_5 = cg_v[5];
     const double cg_v_6 = cg_v[6];
 
-    /* intermediates: 15 */
-    const double z1 = q3*cg_v_6 + w1*cg_v_1;
-    const double z2 = w2*cg_v_2 + w3*cg_v_3;
-    const double z3 = w1*cg_v_0 - cg_v_5*q3;
-    const double z4 = cg_v_2*w3 - w2*cg_v_3;
-    const double z5 = cg_v_4*q3 + w1*cg_v_3;
-    const double z6 = w2*cg_v_0 - cg_v_1*w3;
-    const double z7 = cg_v_4*q2 + w1*cg_v_2;
-    const double z8 = cg_v_1*w2 + w3*cg_v_0;
-    const double z9 = I2 - I3;
-    const double z10 = cg_v_5*w3 + cg_v_6*w2;
-    const double z11 = I1 - I3;
-    const double z12 = cg_v_4*w3 + cg_v_6*w1;
-    const double z13 = z11*z12/I2;
-    const double z14 = I1 - I2;
-    const double z15 = cg_v_4*w2 + cg_v_5*w1;
+    /* intermediates: 4 */
+    const double z1 = I2 - I3;
+    const double z2 = I1 - I3;
+    const double z3 = z2*cg_fma(cg_v_4, w3, cg_v_6*w1)/I2;
+    const double z4 = I1 - I2;
     if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = -0.5*(q1*cg_v_4 + q2*cg_v_5 + z1 + z2); /* direction of d(q0)/dt */
-    cg_out[1] = 0.5*(cg_v_4*q0 + q2*cg_v_6 + z3 + z4); /* direction of d(q1)/dt */
-    cg_out[2] = 0.5*(cg_v_5*q0 - q1*cg_v_6 + z5 + z6); /* direction of d(q2)/dt */
-    cg_out[3] = 0.5*(cg_v_6*q0 + q1*cg_v_5 - z7 + z8); /* direction of d(q3)/dt */
-    cg_out[4] = z9*z10/I1; /* direction of d(w1)/dt */
-    cg_out[5] = -z13; /* direction of d(w2)/dt */
-    cg_out[6] = z14*z15/I3; /* direction of d(w3)/dt */
+    cg_out[0] = -0.5*(cg_fma(q1, cg_v_4, q2*cg_v_5) + cg_fma(q3, cg_v_6, w1*cg_v_1) + cg_fma(w2, cg_v_2,
+        w3*cg_v_3)); /* direction of d(q0)/dt */
+    cg_out[1] = 0.5*(cg_fma(cg_v_4, q0, q2*cg_v_6) + cg_fms(w1, cg_v_0, cg_v_5*q3) + cg_fms(cg_v_2, w3,
+        w2*cg_v_3)); /* direction of d(q1)/dt */
+    cg_out[2] = 0.5*(cg_fms(cg_v_5, q0, q1*cg_v_6) + cg_fma(cg_v_4, q3, w1*cg_v_3) + cg_fms(w2, cg_v_0,
+        cg_v_1*w3)); /* direction of d(q2)/dt */
+    cg_out[3] = 0.5*(cg_fma(cg_v_6, q0, q1*cg_v_5) - cg_fma(cg_v_4, q2, w1*cg_v_2) + cg_fma(cg_v_1, w2,
+        w3*cg_v_0)); /* direction of d(q3)/dt */
+    cg_out[4] = z1*cg_fma(cg_v_5, w3, cg_v_6*w2)/I1; /* direction of d(w1)/dt */
+    cg_out[5] = -z3; /* direction of d(w2)/dt */
+    cg_out[6] = z4*cg_fma(cg_v_4, w2, cg_v_5*w1)/I3; /* direction of d(w3)/dt */
 
     return CG_OK;
 }
@@ -230,7 +224,7 @@ int euler_rigid_body_jacobian(double t, const double *CG_RESTRICT cg_x, const do
     return CG_OK;
 }
 
-/* outputs: 44 operations, 25 intermediates */
+/* outputs: 44 operations, 13 intermediates */
 int euler_rigid_body_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                              const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                              double *CG_RESTRICT cg_work)
@@ -250,43 +244,31 @@ int euler_rigid_body_outputs(double t, const double *CG_RESTRICT cg_x, const dou
     const double I2 = cg_p[1];
     const double I3 = cg_p[2];
 
-    /* intermediates: 25 */
-    const double z1 = I1*w1;
-    const double z2 = q0*q0;
-    const double z3 = q1*q1;
-    const double z4 = q2*q2;
-    const double z5 = q3*q3;
-    const double z6 = z4 + z5;
-    const double z7 = z2 + z3 - z6;
-    const double z8 = I2*w2;
-    const double z9 = q0*q3;
-    const double z10 = q1*q2;
-    const double z11 = z9 - z10;
-    const double z12 = I3*w3;
-    const double z13 = q0*q2;
-    const double z14 = q1*q3;
-    const double z15 = z13 + z14;
-    const double z16 = z9 + z10;
-    const double z17 = q0*q1;
-    const double z18 = q2*q3;
-    const double z19 = z17 - z18;
-    const double z20 = z2 - z3;
-    const double z21 = z4 - z5;
-    const double z22 = z20 + z21;
-    const double z23 = z20 - z21;
-    const double z24 = z13 - z14;
-    const double z25 = z17 + z18;
+    /* intermediates: 13 */
+    const double z1 = I2*w2;
+    const double z2 = q1*q2;
+    const double z3 = I3*w3;
+    const double z4 = q1*q3;
+    const double z5 = I1*w1;
+    const double z6 = q1*q1;
+    const double z7 = q3*q3;
+    const double z8 = cg_fma(q0, q0, z6) - cg_fma(q2, q2, z7);
+    const double z9 = q2*q3;
+    const double z10 = cg_fms(q0, q0, z6);
+    const double z11 = cg_fms(q2, q2, z7);
+    const double z12 = z10 + z11;
+    const double z13 = z10 - z11;
     if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = z1*z7 - 2.0*(z8*z11 - z12*z15); /* momentum_x */
-    cg_out[1] = 2.0*(z1*z16 - z12*z19) + z8*z22; /* momentum_y */
-    cg_out[2] = z12*z23 - 2.0*(z1*z24 - z8*z25); /* momentum_z */
+    cg_out[0] = cg_fma(-2.0, cg_fms(z1, cg_fms(q0, q3, z2), z3*cg_fma(q0, q2, z4)), z5*z8); /* momentum_x */
+    cg_out[1] = cg_fma(2.0, cg_fms(z5, cg_fma(q0, q3, z2), z3*cg_fms(q0, q1, z9)), z1*z12); /* momentum_y */
+    cg_out[2] = cg_fma(-2.0, cg_fms(z5, cg_fms(q0, q2, z4), z1*cg_fma(q0, q1, z9)), z3*z13); /* momentum_z */
 
     return CG_OK;
 }
 
-/* invariants: 52 operations, 29 intermediates */
+/* invariants: 52 operations, 15 intermediates */
 int euler_rigid_body_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                                 const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                                 double *CG_RESTRICT cg_work)
@@ -306,48 +288,34 @@ int euler_rigid_body_invariants(double t, const double *CG_RESTRICT cg_x, const 
     const double I2 = cg_p[1];
     const double I3 = cg_p[2];
 
-    /* intermediates: 29 */
-    const double z1 = w1*I1;
-    const double z2 = w2*I2;
-    const double z3 = 0.5*z2;
-    const double z4 = w3*I3;
-    const double z5 = 0.5*z4;
-    const double z6 = q0*q0;
-    const double z7 = q1*q1;
-    const double z8 = z6 + z7;
-    const double z9 = q2*q2;
-    const double z10 = q3*q3;
-    const double z11 = z9 + z10;
-    const double z12 = z8 - z11;
-    const double z13 = q0*q3;
-    const double z14 = q1*q2;
-    const double z15 = z13 - z14;
-    const double z16 = q0*q2;
-    const double z17 = q1*q3;
-    const double z18 = z16 + z17;
-    const double z19 = z16 - z17;
-    const double z20 = q0*q1;
-    const double z21 = q2*q3;
-    const double z22 = z20 + z21;
-    const double z23 = z6 - z7;
-    const double z24 = z9 - z10;
-    const double z25 = z23 - z24;
-    const double z26 = z23 + z24;
-    const double z27 = z13 + z14;
-    const double z28 = z20 - z21;
-    const double z29 = z1*z27 - z4*z28;
+    /* intermediates: 15 */
+    const double z1 = w3*I3;
+    const double z2 = 0.5*z1;
+    const double z3 = w2*I2;
+    const double z4 = 0.5*z3;
+    const double z5 = w1*I1;
+    const double z6 = q1*q1;
+    const double z7 = cg_fma(q0, q0, z6);
+    const double z8 = q3*q3;
+    const double z9 = cg_fma(q2, q2, z8);
+    const double z10 = q1*q2;
+    const double z11 = q1*q3;
+    const double z12 = z7 - z9;
+    const double z13 = cg_fms(q0, q0, z6);
+    const double z14 = cg_fms(q2, q2, z8);
+    const double z15 = q2*q3;
 
     /* outputs */
-    cg_out[0] = 0.5*w1*z1 + z3*w2 + z5*w3; /* energy */
-    cg_out[1] = z8 - 1.0 + z11; /* coordinates_1 */
-    cg_out[2] = z1*z12 - 2.0*(z2*z15 - z4*z18); /* momentum_1 */
-    cg_out[3] = z1*z19 - z2*z22 - z5*z25; /* momentum_2 */
-    cg_out[4] = z3*z26 + z29; /* momentum_3 */
+    cg_out[0] = cg_fma(z2, w3, cg_fma(z4, w2, 0.5*w1*z5)); /* energy */
+    cg_out[1] = z7 - 1.0 + z9; /* coordinates_1 */
+    cg_out[2] = cg_fma(-2.0, cg_fms(z3, cg_fms(q0, q3, z10), z1*cg_fma(q0, q2, z11)), z5*z12); /* momentum_1 */
+    cg_out[3] = cg_fnma(z2, z13 - z14, cg_fms(z5, cg_fms(q0, q2, z11), z3*cg_fma(q0, q1, z15))); /* momentum_2 */
+    cg_out[4] = cg_fma(z4, z13 + z14, cg_fms(z5, cg_fma(q0, q3, z10), z1*cg_fms(q0, q1, z15))); /* momentum_3 */
 
     return CG_OK;
 }
 
-/* consistency: 17 operations, 5 intermediates */
+/* consistency: 17 operations, 3 intermediates */
 int euler_rigid_body_consistency(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                                  const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                                  double *CG_RESTRICT cg_work)
@@ -362,17 +330,15 @@ int euler_rigid_body_consistency(double t, const double *CG_RESTRICT cg_x, const
     const double q2 = cg_x[2];
     const double q3 = cg_x[3];
 
-    /* intermediates: 5 */
-    const double z1 = q0*q0 + q1*q1;
-    const double z2 = q2*q2 + z1;
-    const double z3 = q3*q3 + z2;
-    const double z4 = fabs(q0) + fabs(q1);
-    const double z5 = fabs(q2) + z4;
+    /* intermediates: 3 */
+    const double z1 = cg_fma(q3, q3, cg_fma(q2, q2, cg_fma(q0, q0, q1*q1)));
+    const double z2 = fabs(q0) + fabs(q1);
+    const double z3 = fabs(q2) + z2;
 
     /* outputs */
-    cg_out[0] = -1.0 + z3; /* coordinates_1 */
-    cg_out[1] = 1.0 + z3; /* coordinates_1: its terms */
-    cg_out[2] = 2.0*(fabs(q3) + z5); /* coordinates_1: its slopes */
+    cg_out[0] = -1.0 + z1; /* coordinates_1 */
+    cg_out[1] = 1.0 + z1; /* coordinates_1: its terms */
+    cg_out[2] = 2.0*(fabs(q3) + z3); /* coordinates_1: its slopes */
 
     return CG_OK;
 }

@@ -14,7 +14,7 @@
 #include "euler_rigid_body_core.h"
 #include "cg_real.h"
 
-/* rhs: 29 operations, 4 intermediates; 6 more once per parameter set */
+/* rhs: 29 operations, 3 intermediates; 6 more once per parameter set */
 static cg_mask_t euler_rigid_body_hoist_lanes(const cg_real_t *restrict cg_p, cg_real_t *restrict cg_q)
 {
     cg_mask_t cg_ok = cg_true();
@@ -60,17 +60,16 @@ static cg_mask_t euler_rigid_body_rhs_lanes(const cg_real_t *restrict cg_clock,
     const cg_real_t k2 = cg_q[1];
     const cg_real_t k3 = cg_q[2];
 
-    /* intermediates: 4 */
-    const cg_real_t z1 = -0.5*w1;
-    const cg_real_t z2 = 0.5*w2;
-    const cg_real_t z3 = 0.5*w3;
-    const cg_real_t z4 = z1*q0 + z2*q3;
+    /* intermediates: 3 */
+    const cg_real_t z1 = 0.5*w3;
+    const cg_real_t z2 = -0.5*w1;
+    const cg_real_t z3 = 0.5*w2;
 
     /* outputs */
-    cg_out[0] = z1*q1 - z2*q2 - z3*q3; /* d(q0)/dt */
-    cg_out[1] = z3*q2 - z4; /* d(q1)/dt */
-    cg_out[2] = z2*q0 - z1*q3 - z3*q1; /* d(q2)/dt */
-    cg_out[3] = z1*q2 + z2*q1 + z3*q0; /* d(q3)/dt */
+    cg_out[0] = cg_fnma(z1, q3, cg_fms(z2, q1, z3*q2)); /* d(q0)/dt */
+    cg_out[1] = cg_fms(z1, q2, cg_fma(z2, q0, z3*q3)); /* d(q1)/dt */
+    cg_out[2] = cg_fnma(z1, q1, cg_fms(z3, q0, z2*q3)); /* d(q2)/dt */
+    cg_out[3] = cg_fma(z1, q0, cg_fma(z2, q2, z3*q1)); /* d(q3)/dt */
     cg_out[4] = k1*w2*w3; /* d(w1)/dt */
     cg_out[5] = k2*w1*w3; /* d(w2)/dt */
     cg_out[6] = k3*w1*w2; /* d(w3)/dt */

@@ -5,6 +5,8 @@
  */
 #include "fluid_cavity_core.h"
 
+#include "cg_real.h"
+
 #include <math.h>
 #include <stddef.h>
 
@@ -20,64 +22,63 @@ static int fluid_cavity_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRIC
     const double a2 = cg_p[5];
     const double a3 = cg_p[6];
 
-    /* intermediates: 29 */
-    const double z1 = a2*a2;
-    const double z2 = a3*a3;
-    const double z3 = z1 + z2;
-    const double z4 = 0.2*z3;
-    const double M_w1_w1 = I1 + 0.2*(m*z3);
-    const double z5 = 0.4*(a1*a2);
-    const double z6 = 0.4*(a1*a3);
-    const double z7 = 0.4*(a2*a3);
-    const double z8 = m*a1;
-    const double z9 = 0.4*(z8*a3);
-    const double z10 = a1*a1;
-    const double z11 = z10 + z2;
-    const double M_w2_w2 = I2 + 0.2*(m*z11);
-    const double z12 = 0.4*(z8*a2);
-    const double z13 = z10 + z1;
-    const double M_w3_w3 = I3 + 0.2*(m*z13);
-    const double z14 = 0.2*z11;
-    const double z15 = 0.2*z13;
-    const double z16 = m*a2;
-    const double z17 = 0.4*(z16*a3);
-    const double z18 = 0.16*(z16*a2*a3*a3)/M_w1_w1 - z4;
-    const double z19 = M_w1_w1*z18;
-    const double z20 = z8*a1;
-    const double z21 = 0.16*(z20*a3*a3)/M_w2_w2 - z14;
-    const double z22 = M_w2_w2*z21;
-    const double z23 = 0.16*(z20*a2*a2)/M_w3_w3 - z15;
-    const double z24 = M_w3_w3*z23;
-    const double z25 = 1.0/z18;
-    const double z26 = 1.0/z23;
-    if (fabs(M_w1_w1) <= 0.0 || fabs(M_w2_w2) <= 0.0 || fabs(M_w3_w3) <= 0.0 || fabs(m) <= 0.0 || fabs(z18) <=
-        2e-14*fabs(z3) || fabs(z21) <= 2e-14*fabs(z11) || fabs(z23) <= 2e-14*fabs(z13)) return CG_SINGULAR;
+    /* intermediates: 28 */
+    const double z1 = a3*a3;
+    const double z2 = cg_fma(a2, a2, z1);
+    const double z3 = 0.2*z2;
+    const double M_w1_w1 = cg_fma(0.2, m*z2, I1);
+    const double z4 = 0.4*(a1*a2);
+    const double z5 = 0.4*(a1*a3);
+    const double z6 = 0.4*(a2*a3);
+    const double z7 = m*a1;
+    const double z8 = 0.4*(z7*a3);
+    const double z9 = a1*a1;
+    const double z10 = z9 + z1;
+    const double M_w2_w2 = cg_fma(0.2, m*z10, I2);
+    const double z11 = 0.4*(z7*a2);
+    const double z12 = cg_fma(a2, a2, z9);
+    const double M_w3_w3 = cg_fma(0.2, m*z12, I3);
+    const double z13 = 0.2*z10;
+    const double z14 = 0.2*z12;
+    const double z15 = m*a2;
+    const double z16 = 0.4*(z15*a3);
+    const double z17 = 0.16*(z15*a2*a3*a3)/M_w1_w1 - z3;
+    const double z18 = M_w1_w1*z17;
+    const double z19 = z7*a1;
+    const double z20 = 0.16*(z19*a3*a3)/M_w2_w2 - z13;
+    const double z21 = M_w2_w2*z20;
+    const double z22 = 0.16*(z19*a2*a2)/M_w3_w3 - z14;
+    const double z23 = M_w3_w3*z22;
+    const double z24 = 1.0/z17;
+    const double z25 = 1.0/z22;
+    if (fabs(M_w1_w1) <= 0.0 || fabs(M_w2_w2) <= 0.0 || fabs(M_w3_w3) <= 0.0 || fabs(m) <= 0.0 || fabs(z17) <=
+        2e-14*fabs(z2) || fabs(z20) <= 2e-14*fabs(z10) || fabs(z22) <= 2e-14*fabs(z12)) return CG_SINGULAR;
 
     /* outputs */
-    cg_q[0] = z4;
+    cg_q[0] = z3;
     cg_q[1] = M_w1_w1;
-    cg_q[2] = z5;
-    cg_q[3] = z6;
-    cg_q[4] = z7;
-    cg_q[5] = z9;
+    cg_q[2] = z4;
+    cg_q[3] = z5;
+    cg_q[4] = z6;
+    cg_q[5] = z8;
     cg_q[6] = M_w2_w2;
-    cg_q[7] = z12;
+    cg_q[7] = z11;
     cg_q[8] = M_w3_w3;
     cg_q[9] = 1.0/M_w1_w1;
-    cg_q[10] = z7/M_w1_w1;
-    cg_q[11] = z14;
-    cg_q[12] = z15;
-    cg_q[13] = z17;
-    cg_q[14] = z17/z19;
+    cg_q[10] = z6/M_w1_w1;
+    cg_q[11] = z13;
+    cg_q[12] = z14;
+    cg_q[13] = z16;
+    cg_q[14] = z16/z18;
     cg_q[15] = 1.0/M_w2_w2;
-    cg_q[16] = z6/M_w2_w2;
-    cg_q[17] = z9/z22;
+    cg_q[16] = z5/M_w2_w2;
+    cg_q[17] = z8/z21;
     cg_q[18] = 1.0/M_w3_w3;
-    cg_q[19] = z5/M_w3_w3;
-    cg_q[20] = z12/z24;
-    cg_q[21] = -z25;
-    cg_q[22] = 1.0/z21;
-    cg_q[23] = -z26;
+    cg_q[19] = z4/M_w3_w3;
+    cg_q[20] = z11/z23;
+    cg_q[21] = -z24;
+    cg_q[22] = 1.0/z20;
+    cg_q[23] = -z25;
 
     return CG_OK;
 }
@@ -132,31 +133,31 @@ static inline int fluid_cavity_rhs_hoisted(double t, const double *CG_RESTRICT c
     const double k24 = cg_q[23];
 
     /* intermediates: 12 */
-    const double z1 = k3*w3 + k13*O3;
-    const double z2 = k4*w2 + k12*O2;
-    const double z3 = M_w3_w3*w3 + k8*O3;
-    const double z4 = M_w2_w2*w2 + k6*O2;
-    const double z5 = w2*z3 - w3*z4;
-    const double z6 = O2*z1 - O3*z2 + k11*z5;
-    const double z7 = M_w1_w1*w1 + k14*O1;
-    const double f_w2 = w1*z3 - w3*z7;
-    const double z8 = k5*w1 + k1*O1;
-    const double z9 = O1*z1 - O3*z8 + k17*f_w2;
-    const double z10 = w1*z4 - w2*z7;
-    const double z11 = O1*z2 - O2*z8 + k20*z10;
+    const double z1 = cg_fma(M_w3_w3, w3, k8*O3);
+    const double z2 = cg_fma(M_w2_w2, w2, k6*O2);
+    const double z3 = cg_fms(w2, z1, w3*z2);
+    const double z4 = cg_fma(k3, w3, k13*O3);
+    const double z5 = cg_fma(k4, w2, k12*O2);
+    const double z6 = cg_fma(k11, z3, cg_fms(O2, z4, O3*z5));
+    const double z7 = cg_fma(M_w1_w1, w1, k14*O1);
+    const double f_w2 = cg_fms(w1, z1, w3*z7);
+    const double z8 = cg_fma(k5, w1, k1*O1);
+    const double z9 = cg_fma(k17, f_w2, cg_fms(O1, z4, O3*z8));
+    const double z10 = cg_fms(w1, z2, w2*z7);
+    const double z11 = cg_fma(k20, z10, cg_fms(O1, z5, O2*z8));
 
     /* outputs */
-    cg_out[0] = -0.5*(q1*w1 + q2*w2 + q3*w3); /* d(q0)/dt */
-    cg_out[1] = 0.5*(w1*q0 + q2*w3 - w2*q3); /* d(q1)/dt */
-    cg_out[2] = 0.5*(w2*q0 - q1*w3 + w1*q3); /* d(q2)/dt */
-    cg_out[3] = 0.5*(w3*q0 + q1*w2 - w1*q2); /* d(q3)/dt */
-    cg_out[4] = -0.5*(s1*O1 + s2*O2 + s3*O3); /* d(s0)/dt */
-    cg_out[5] = 0.5*(O1*s0 - s2*O3 + O2*s3); /* d(s1)/dt */
-    cg_out[6] = 0.5*(O2*s0 + s1*O3 - O1*s3); /* d(s2)/dt */
-    cg_out[7] = 0.5*(O3*s0 - s1*O2 + O1*s2); /* d(s3)/dt */
-    cg_out[8] = k15*z6 - k10*z5; /* d(w1)/dt */
-    cg_out[9] = k16*f_w2 - k18*z9; /* d(w2)/dt */
-    cg_out[10] = k21*z11 - k19*z10; /* d(w3)/dt */
+    cg_out[0] = -0.5*cg_fma(q3, w3, cg_fma(q1, w1, q2*w2)); /* d(q0)/dt */
+    cg_out[1] = 0.5*cg_fnma(w2, q3, cg_fma(w1, q0, q2*w3)); /* d(q1)/dt */
+    cg_out[2] = 0.5*cg_fma(w1, q3, cg_fms(w2, q0, q1*w3)); /* d(q2)/dt */
+    cg_out[3] = 0.5*cg_fnma(w1, q2, cg_fma(w3, q0, q1*w2)); /* d(q3)/dt */
+    cg_out[4] = -0.5*cg_fma(s3, O3, cg_fma(s1, O1, s2*O2)); /* d(s0)/dt */
+    cg_out[5] = 0.5*cg_fma(O2, s3, cg_fms(O1, s0, s2*O3)); /* d(s1)/dt */
+    cg_out[6] = 0.5*cg_fnma(O1, s3, cg_fma(O2, s0, s1*O3)); /* d(s2)/dt */
+    cg_out[7] = 0.5*cg_fma(O1, s2, cg_fms(O3, s0, s1*O2)); /* d(s3)/dt */
+    cg_out[8] = cg_fms(k15, z6, k10*z3); /* d(w1)/dt */
+    cg_out[9] = cg_fnma(k18, z9, k16*f_w2); /* d(w2)/dt */
+    cg_out[10] = cg_fms(k21, z11, k19*z10); /* d(w3)/dt */
     cg_out[11] = k22*z6; /* d(O1)/dt */
     cg_out[12] = k23*z9; /* d(O2)/dt */
     cg_out[13] = k24*z11; /* d(O3)/dt */
@@ -174,7 +175,7 @@ int fluid_cavity_rhs(double t, const double *CG_RESTRICT cg_x, const double *CG_
     return fluid_cavity_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
 }
 
-/* jvp: 243 operations (6 divisions), 76 intermediates */
+/* jvp: 243 operations (6 divisions), 50 intermediates */
 int fluid_cavity_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                      const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v,
                      double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
@@ -219,106 +220,88 @@ int fluid_cavity_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_
     const double cg_v_12 = cg_v[12];
     const double cg_v_13 = cg_v[13];
 
-    /* intermediates: 76 */
-    const double z1 = q3*cg_v_10 + w1*cg_v_1;
-    const double z2 = w2*cg_v_2 + w3*cg_v_3;
-    const double z3 = w1*cg_v_0 - cg_v_9*q3;
-    const double z4 = cg_v_2*w3 - w2*cg_v_3;
-    const double z5 = cg_v_8*q3 + w1*cg_v_3;
-    const double z6 = w2*cg_v_0 - cg_v_1*w3;
-    const double z7 = cg_v_8*q2 + w1*cg_v_2;
-    const double z8 = cg_v_1*w2 + w3*cg_v_0;
-    const double z9 = s3*cg_v_13 + O1*cg_v_5;
-    const double z10 = O2*cg_v_6 + O3*cg_v_7;
-    const double z11 = cg_v_12*s3 + O1*cg_v_4;
-    const double z12 = O2*cg_v_7 - cg_v_6*O3;
-    const double z13 = cg_v_11*s3 + O1*cg_v_7;
-    const double z14 = O2*cg_v_4 + cg_v_5*O3;
-    const double z15 = cg_v_11*s2 + O1*cg_v_6;
-    const double z16 = O3*cg_v_4 - cg_v_5*O2;
-    const double z17 = 0.4*a2;
-    const double z18 = m*a3;
-    const double z19 = z17*z18;
-    const double z20 = a2*a2;
-    const double z21 = a3*a3;
-    const double z22 = z20 + z21;
-    const double z23 = 0.2*z22;
-    const double M_w1_w1 = I1 + z23*m;
-    const double z24 = 1.0/M_w1_w1;
-    const double z25 = z17*a1;
-    const double z26 = a1*a1;
-    const double z27 = z20 + z26;
-    const double z28 = 0.2*z27;
-    const double z29 = z25*cg_v_10 + z28*cg_v_13;
-    const double z30 = z26 + z21;
-    const double z31 = 0.2*z30;
-    const double z32 = 0.4*a1;
-    const double z33 = z32*a3;
-    const double z34 = z31*cg_v_12 + z33*cg_v_9;
-    const double z35 = z25*w3 + z28*O3;
-    const double z36 = z31*O2 + z33*w2;
-    const double z37 = cg_v_12*z35 - cg_v_13*z36;
-    const double z38 = z17*a3;
-    const double M_w3_w3 = I3 + z28*m;
-    const double z39 = z25*m;
-    const double z40 = cg_v_10*M_w3_w3 + z39*cg_v_13;
-    const double M_w2_w2 = I2 + z31*m;
-    const double z41 = z18*z32;
-    const double z42 = cg_v_9*M_w2_w2 + z41*cg_v_12;
-    const double z43 = w3*M_w3_w3 + z39*O3;
-    const double z44 = w2*M_w2_w2 + z41*O2;
-    const double z45 = cg_v_9*z43 - cg_v_10*z44;
-    const double z46 = w2*z40 - w3*z42 + z45;
-    const double z47 = z24*z46;
-    const double z48 = O2*z29 - O3*z34 + z37 + z38*z47;
-    const double z49 = 0.16*a3;
-    const double z50 = z18*z49;
-    const double z51 = z20*z50*z24 - z23;
-    const double z52 = z48/z51;
-    const double z53 = 1.0/M_w2_w2;
-    const double z54 = cg_v_8*M_w1_w1 + z19*cg_v_11;
-    const double z55 = w1*M_w1_w1 + z19*O1;
-    const double z56 = cg_v_8*z43 - cg_v_10*z55;
-    const double z57 = w1*z40 - w3*z54 + z56;
-    const double z58 = z53*z57;
-    const double z59 = z23*cg_v_11 + z38*cg_v_8;
-    const double z60 = z23*O1 + z38*w1;
-    const double z61 = cg_v_11*z35 - cg_v_13*z60;
-    const double z62 = O1*z29 - O3*z59 + z61 + z33*z58;
-    const double z63 = z26*z50*z53 - z31;
-    const double z64 = z62/z63;
-    const double z65 = 1.0/M_w3_w3;
-    const double z66 = cg_v_11*z36 - cg_v_12*z60;
-    const double z67 = cg_v_8*z44 - cg_v_9*z55;
-    const double z68 = w1*z42 - w2*z54 + z67;
-    const double z69 = z65*z68;
-    const double z70 = O1*z34 - O2*z59 + z66 + z25*z69;
-    const double z71 = 0.16*m*z20;
-    const double z72 = z26*z71*z65 - z28;
-    const double z73 = z70/z72;
-    if (fabs(M_w1_w1) <= 0.0 || fabs(M_w2_w2) <= 0.0 || fabs(M_w3_w3) <= 0.0 || fabs(m) <= 0.0 || fabs(z51) <=
-        2e-14*fabs(z22) || fabs(z63) <= 2e-14*fabs(z30) || fabs(z72) <= 2e-14*fabs(z27)) return CG_SINGULAR;
+    /* intermediates: 50 */
+    const double z1 = 0.4*a2;
+    const double z2 = m*a3;
+    const double z3 = z1*z2;
+    const double z4 = a2*a2;
+    const double z5 = cg_fma(a3, a3, z4);
+    const double z6 = 0.2*z5;
+    const double M_w1_w1 = cg_fma(z6, m, I1);
+    const double z7 = 1.0/M_w1_w1;
+    const double z8 = z1*a3;
+    const double z9 = a1*a1;
+    const double z10 = z4 + z9;
+    const double z11 = 0.2*z10;
+    const double M_w3_w3 = cg_fma(z11, m, I3);
+    const double z12 = z1*a1;
+    const double z13 = z12*m;
+    const double z14 = cg_fma(cg_v_10, M_w3_w3, z13*cg_v_13);
+    const double z15 = cg_fma(a3, a3, z9);
+    const double z16 = 0.2*z15;
+    const double M_w2_w2 = cg_fma(z16, m, I2);
+    const double z17 = 0.4*a1;
+    const double z18 = z2*z17;
+    const double z19 = cg_fma(cg_v_9, M_w2_w2, z18*cg_v_12);
+    const double z20 = cg_fma(w3, M_w3_w3, z13*O3);
+    const double z21 = cg_fma(w2, M_w2_w2, z18*O2);
+    const double z22 = cg_fms(w2, z14, w3*z19) + cg_fms(cg_v_9, z20, cg_v_10*z21);
+    const double z23 = z7*z22;
+    const double z24 = cg_fma(z11, cg_v_13, z12*cg_v_10);
+    const double z25 = z17*a3;
+    const double z26 = cg_fma(z16, cg_v_12, z25*cg_v_9);
+    const double z27 = cg_fma(z11, O3, z12*w3);
+    const double z28 = cg_fma(z16, O2, z25*w2);
+    const double z29 = 0.16*a3;
+    const double z30 = z2*z29;
+    const double z31 = cg_fms(z4*z30, z7, z6);
+    const double z32 = cg_fma(z8, z23, cg_fms(O2, z24, O3*z26) + cg_fms(cg_v_12, z27, cg_v_13*z28))/z31;
+    const double z33 = 1.0/M_w2_w2;
+    const double z34 = cg_fma(cg_v_8, M_w1_w1, z3*cg_v_11);
+    const double z35 = cg_fma(w1, M_w1_w1, z3*O1);
+    const double z36 = cg_fms(w1, z14, w3*z34) + cg_fms(cg_v_8, z20, cg_v_10*z35);
+    const double z37 = z33*z36;
+    const double z38 = cg_fma(z6, cg_v_11, z8*cg_v_8);
+    const double z39 = cg_fma(z6, O1, z8*w1);
+    const double z40 = cg_fms(z9*z30, z33, z16);
+    const double z41 = cg_fma(z25, z37, cg_fms(O1, z24, O3*z38) + cg_fms(cg_v_11, z27, cg_v_13*z39))/z40;
+    const double z42 = 1.0/M_w3_w3;
+    const double z43 = cg_fms(w1, z19, w2*z34) + cg_fms(cg_v_8, z21, cg_v_9*z35);
+    const double z44 = z42*z43;
+    const double z45 = 0.16*m*z4;
+    const double z46 = cg_fms(z9*z45, z42, z11);
+    const double z47 = cg_fma(z12, z44, cg_fms(O1, z26, O2*z38) + cg_fms(cg_v_11, z28, cg_v_12*z39))/z46;
+    if (fabs(M_w1_w1) <= 0.0 || fabs(M_w2_w2) <= 0.0 || fabs(M_w3_w3) <= 0.0 || fabs(m) <= 0.0 || fabs(z31) <=
+        2e-14*fabs(z5) || fabs(z40) <= 2e-14*fabs(z15) || fabs(z46) <= 2e-14*fabs(z10)) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = -0.5*(q1*cg_v_8 + q2*cg_v_9 + z1 + z2); /* direction of d(q0)/dt */
-    cg_out[1] = 0.5*(cg_v_8*q0 + q2*cg_v_10 + z3 + z4); /* direction of d(q1)/dt */
-    cg_out[2] = 0.5*(cg_v_9*q0 - q1*cg_v_10 + z5 + z6); /* direction of d(q2)/dt */
-    cg_out[3] = 0.5*(cg_v_10*q0 + q1*cg_v_9 - z7 + z8); /* direction of d(q3)/dt */
-    cg_out[4] = -0.5*(s1*cg_v_11 + s2*cg_v_12 + z9 + z10); /* direction of d(s0)/dt */
-    cg_out[5] = 0.5*(cg_v_11*s0 - s2*cg_v_13 + z11 + z12); /* direction of d(s1)/dt */
-    cg_out[6] = 0.5*(cg_v_12*s0 + s1*cg_v_13 - z13 + z14); /* direction of d(s2)/dt */
-    cg_out[7] = 0.5*(cg_v_13*s0 - s1*cg_v_12 + z15 + z16); /* direction of d(s3)/dt */
-    cg_out[8] = z19*z24*z52 - z47; /* direction of d(w1)/dt */
-    cg_out[9] = z58 - z41*z53*z64; /* direction of d(w2)/dt */
-    cg_out[10] = z39*z65*z73 - z69; /* direction of d(w3)/dt */
-    cg_out[11] = -z52; /* direction of d(O1)/dt */
-    cg_out[12] = z64; /* direction of d(O2)/dt */
-    cg_out[13] = -z73; /* direction of d(O3)/dt */
+    cg_out[0] = -0.5*(cg_fma(q1, cg_v_8, q2*cg_v_9) + cg_fma(q3, cg_v_10, w1*cg_v_1) + cg_fma(w2, cg_v_2,
+        w3*cg_v_3)); /* direction of d(q0)/dt */
+    cg_out[1] = 0.5*(cg_fma(cg_v_8, q0, q2*cg_v_10) + cg_fms(w1, cg_v_0, cg_v_9*q3) + cg_fms(cg_v_2, w3,
+        w2*cg_v_3)); /* direction of d(q1)/dt */
+    cg_out[2] = 0.5*(cg_fms(cg_v_9, q0, q1*cg_v_10) + cg_fma(cg_v_8, q3, w1*cg_v_3) + cg_fms(w2, cg_v_0,
+        cg_v_1*w3)); /* direction of d(q2)/dt */
+    cg_out[3] = 0.5*(cg_fma(cg_v_10, q0, q1*cg_v_9) - cg_fma(cg_v_8, q2, w1*cg_v_2) + cg_fma(cg_v_1, w2,
+        w3*cg_v_0)); /* direction of d(q3)/dt */
+    cg_out[4] = -0.5*(cg_fma(s1, cg_v_11, s2*cg_v_12) + cg_fma(s3, cg_v_13, O1*cg_v_5) + cg_fma(O2, cg_v_6,
+        O3*cg_v_7)); /* direction of d(s0)/dt */
+    cg_out[5] = 0.5*(cg_fms(cg_v_11, s0, s2*cg_v_13) + cg_fma(cg_v_12, s3, O1*cg_v_4) + cg_fms(O2, cg_v_7,
+        cg_v_6*O3)); /* direction of d(s1)/dt */
+    cg_out[6] = 0.5*(cg_fma(cg_v_12, s0, s1*cg_v_13) - cg_fma(cg_v_11, s3, O1*cg_v_7) + cg_fma(O2, cg_v_4,
+        cg_v_5*O3)); /* direction of d(s2)/dt */
+    cg_out[7] = 0.5*(cg_fms(cg_v_13, s0, s1*cg_v_12) + cg_fma(cg_v_11, s2, O1*cg_v_6) + cg_fms(O3, cg_v_4,
+        cg_v_5*O2)); /* direction of d(s3)/dt */
+    cg_out[8] = cg_fms(z3*z7, z32, z23); /* direction of d(w1)/dt */
+    cg_out[9] = cg_fnma(z18*z33, z41, z37); /* direction of d(w2)/dt */
+    cg_out[10] = cg_fms(z13*z42, z47, z44); /* direction of d(w3)/dt */
+    cg_out[11] = -z32; /* direction of d(O1)/dt */
+    cg_out[12] = z41; /* direction of d(O2)/dt */
+    cg_out[13] = -z47; /* direction of d(O3)/dt */
 
     return CG_OK;
 }
 
-/* jacobian: 233 operations (6 divisions), 108 intermediates */
+/* jacobian: 233 operations (6 divisions), 92 intermediates */
 int fluid_cavity_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                           const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                           double *CG_RESTRICT cg_work)
@@ -349,7 +332,7 @@ int fluid_cavity_jacobian(double t, const double *CG_RESTRICT cg_x, const double
     const double a2 = cg_p[5];
     const double a3 = cg_p[6];
 
-    /* intermediates: 108 */
+    /* intermediates: 92 */
     const double z1 = -0.5*w1;
     const double z2 = -0.5*w2;
     const double z3 = -0.5*w3;
@@ -370,96 +353,80 @@ int fluid_cavity_jacobian(double t, const double *CG_RESTRICT cg_x, const double
     const double z18 = 0.5*O2;
     const double z19 = 0.5*s0;
     const double z20 = 0.5*O3;
-    const double z21 = a1*a1;
-    const double z22 = a3*a3;
-    const double z23 = z21 + z22;
-    const double z24 = 0.2*z23;
-    const double M_w2_w2 = I2 + z24*m;
-    const double z25 = a2*a2;
-    const double z26 = z21 + z25;
-    const double z27 = 0.2*z26;
-    const double M_w3_w3 = I3 + z27*m;
-    const double z28 = O3*a2;
-    const double z29 = m*a1;
-    const double z30 = 0.4*z29;
-    const double z31 = w3*M_w3_w3 + z28*z30;
-    const double z32 = w3*M_w2_w2 - z31;
-    const double z33 = z25 + z22;
-    const double z34 = 0.2*z33;
-    const double M_w1_w1 = I1 + z34*m;
-    const double z35 = 1.0/M_w1_w1;
-    const double z36 = a2*z35;
-    const double z37 = O3*a1 + z36*z32;
-    const double z38 = a3*z37;
-    const double z39 = a2*a3;
-    const double z40 = z39*m;
-    const double z41 = z40*z35;
-    const double z42 = 0.16*z41;
-    const double z43 = z39*z42 - z34;
-    const double z44 = 1.0/z43;
-    const double z45 = z42*z44;
-    const double z46 = O2*a3;
-    const double z47 = w2*M_w2_w2 + z46*z30;
-    const double z48 = z47 - w2*M_w3_w3;
-    const double z49 = a3*z35;
-    const double z50 = z49*z48 - O2*a1;
-    const double z51 = a2*z50;
-    const double z52 = 0.4*z44;
-    const double z53 = z41*z52;
+    const double z21 = a3*a3;
+    const double z22 = cg_fma(a2, a2, z21);
+    const double z23 = 0.2*z22;
+    const double M_w1_w1 = cg_fma(z23, m, I1);
+    const double z24 = 1.0/M_w1_w1;
+    const double z25 = a2*z24;
+    const double z26 = a1*a1;
+    const double z27 = z26 + z21;
+    const double z28 = 0.2*z27;
+    const double M_w2_w2 = cg_fma(z28, m, I2);
+    const double z29 = cg_fma(a2, a2, z26);
+    const double z30 = 0.2*z29;
+    const double M_w3_w3 = cg_fma(z30, m, I3);
+    const double z31 = O3*a2;
+    const double z32 = m*a1;
+    const double z33 = 0.4*z32;
+    const double z34 = cg_fma(w3, M_w3_w3, z31*z33);
+    const double z35 = cg_fms(w3, M_w2_w2, z34);
+    const double z36 = a3*cg_fma(z25, z35, O3*a1);
+    const double z37 = a2*a3;
+    const double z38 = z37*m;
+    const double z39 = z38*z24;
+    const double z40 = 0.16*z39;
+    const double z41 = cg_fms(z37, z40, z23);
+    const double z42 = 1.0/z41;
+    const double z43 = z40*z42;
+    const double z44 = a3*z24;
+    const double z45 = O2*a3;
+    const double z46 = cg_fma(w2, M_w2_w2, z45*z33);
+    const double z47 = cg_fnma(w2, M_w3_w3, z46);
+    const double z48 = a2*cg_fms(z44, z47, O2*a1);
+    const double z49 = 0.4*z42;
+    const double z50 = z39*z49;
+    const double z51 = 0.16*z32;
+    const double z52 = z37*z51;
+    const double z53 = z52*w3;
     const double z54 = 0.4*a1;
-    const double z55 = z27*O3 + w3*a2*z54;
-    const double z56 = 0.16*z29;
-    const double z57 = z39*z56;
-    const double z58 = z57*w3;
-    const double z59 = z24*O3 - z55 + z58*z49;
-    const double z60 = z57*w2;
-    const double z61 = z60*z36;
-    const double z62 = z24*O2 + w2*a3*z54;
-    const double z63 = z62 - z27*O2;
-    const double z64 = z61 - z63;
-    const double z65 = w3*M_w1_w1 - z31;
-    const double z66 = 1.0/M_w2_w2;
-    const double z67 = z65*z66;
-    const double z68 = z28 + z67*a1;
-    const double z69 = a3*z68;
-    const double z70 = a3*z66;
-    const double z71 = z56*a1;
-    const double z72 = z71*a3*z70 - z24;
-    const double z73 = 1.0/z72;
-    const double z74 = z70*z73;
-    const double z75 = 0.4*z40;
-    const double z76 = w1*M_w1_w1 + z75*O1;
-    const double z77 = z76 - w1*M_w3_w3;
-    const double z78 = z70*z77 - O1*a2;
-    const double z79 = z30*z74;
-    const double z80 = z58*z70;
-    const double z81 = z55 - z34*O3;
-    const double z82 = z80 - z81;
-    const double z83 = z30*w1;
-    const double z84 = 0.4*w1*z39 + z34*O1;
-    const double z85 = w1*a1*z57;
-    const double z86 = z27*O1 - z84 + z85*z66;
-    const double z87 = w2*M_w1_w1 - z47;
-    const double z88 = 1.0/M_w3_w3;
-    const double z89 = z87*z88;
-    const double z90 = z46 + z89*a1;
-    const double z91 = a2*z90;
-    const double z92 = a2*z88;
-    const double z93 = z71*a2*z92 - z27;
-    const double z94 = 1.0/z93;
-    const double z95 = z92*z94;
-    const double z96 = z76 - w1*M_w2_w2;
-    const double z97 = z92*z96 - O1*a3;
-    const double z98 = z30*z95;
-    const double z99 = z34*O2 - z62 + z60*z92;
-    const double z100 = z85*z88;
-    const double z101 = z84 - z24*O1;
-    const double z102 = z100 - z101;
-    const double z103 = z63 - z61;
-    const double z104 = z81 - z80;
-    const double z105 = z101 - z100;
-    if (fabs(M_w1_w1) <= 0.0 || fabs(M_w2_w2) <= 0.0 || fabs(M_w3_w3) <= 0.0 || fabs(m) <= 0.0 || fabs(z43) <=
-        2e-14*fabs(z33) || fabs(z72) <= 2e-14*fabs(z23) || fabs(z93) <= 2e-14*fabs(z26)) return CG_SINGULAR;
+    const double z55 = cg_fma(z30, O3, w3*a2*z54);
+    const double z56 = cg_fma(z53, z44, cg_fms(z28, O3, z55));
+    const double z57 = z52*w2;
+    const double z58 = cg_fma(z28, O2, w2*a3*z54);
+    const double z59 = cg_fnma(z30, O2, z58);
+    const double z60 = 1.0/M_w2_w2;
+    const double z61 = cg_fms(w3, M_w1_w1, z34)*z60;
+    const double z62 = a3*cg_fma(z61, a1, z31);
+    const double z63 = a3*z60;
+    const double z64 = z51*a1;
+    const double z65 = cg_fms(z64*a3, z63, z28);
+    const double z66 = 1.0/z65;
+    const double z67 = z63*z66;
+    const double z68 = 0.4*z38;
+    const double z69 = cg_fma(w1, M_w1_w1, z68*O1);
+    const double z70 = cg_fnma(w1, M_w3_w3, z69);
+    const double z71 = cg_fms(z63, z70, O1*a2);
+    const double z72 = z33*z67;
+    const double z73 = cg_fnma(z23, O3, z55);
+    const double z74 = w1*a1*z52;
+    const double z75 = cg_fma(z23, O1, 0.4*w1*z37);
+    const double z76 = cg_fma(z74, z60, cg_fms(z30, O1, z75));
+    const double z77 = z33*w1;
+    const double z78 = 1.0/M_w3_w3;
+    const double z79 = cg_fms(w2, M_w1_w1, z46)*z78;
+    const double z80 = a2*cg_fma(z79, a1, z45);
+    const double z81 = a2*z78;
+    const double z82 = cg_fms(z64*a2, z81, z30);
+    const double z83 = 1.0/z82;
+    const double z84 = z81*z83;
+    const double z85 = cg_fnma(w1, M_w2_w2, z69);
+    const double z86 = cg_fms(z81, z85, O1*a3);
+    const double z87 = z33*z84;
+    const double z88 = cg_fma(z57, z81, cg_fms(z23, O2, z58));
+    const double z89 = cg_fnma(z28, O1, z75);
+    if (fabs(M_w1_w1) <= 0.0 || fabs(M_w2_w2) <= 0.0 || fabs(M_w3_w3) <= 0.0 || fabs(m) <= 0.0 || fabs(z41) <=
+        2e-14*fabs(z22) || fabs(z65) <= 2e-14*fabs(z27) || fabs(z82) <= 2e-14*fabs(z29)) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = 0.0; /* d(d(q0)/dt)/d(q0) */
@@ -583,11 +550,11 @@ int fluid_cavity_jacobian(double t, const double *CG_RESTRICT cg_x, const double
     cg_out[118] = 0.0; /* d(d(w1)/dt)/d(s2) */
     cg_out[119] = 0.0; /* d(d(w1)/dt)/d(s3) */
     cg_out[120] = 0.0; /* d(d(w1)/dt)/d(w1) */
-    cg_out[121] = z32*z35 - z38*z45; /* d(d(w1)/dt)/d(w2) */
-    cg_out[122] = z48*z35 - z51*z45; /* d(d(w1)/dt)/d(w3) */
+    cg_out[121] = cg_fnma(z36, z43, z35*z24); /* d(d(w1)/dt)/d(w2) */
+    cg_out[122] = cg_fnma(z48, z43, z47*z24); /* d(d(w1)/dt)/d(w3) */
     cg_out[123] = 0.0; /* d(d(w1)/dt)/d(O1) */
-    cg_out[124] = z30*w3*z49 - z53*z59; /* d(d(w1)/dt)/d(O2) */
-    cg_out[125] = z53*z64 - z30*w2*z36; /* d(d(w1)/dt)/d(O3) */
+    cg_out[124] = cg_fnma(z50, z56, z33*w3*z44); /* d(d(w1)/dt)/d(O2) */
+    cg_out[125] = cg_fms(z50, cg_fms(z57, z25, z59), z33*w2*z25); /* d(d(w1)/dt)/d(O3) */
     cg_out[126] = 0.0; /* d(d(w2)/dt)/d(q0) */
     cg_out[127] = 0.0; /* d(d(w2)/dt)/d(q1) */
     cg_out[128] = 0.0; /* d(d(w2)/dt)/d(q2) */
@@ -596,12 +563,12 @@ int fluid_cavity_jacobian(double t, const double *CG_RESTRICT cg_x, const double
     cg_out[131] = 0.0; /* d(d(w2)/dt)/d(s1) */
     cg_out[132] = 0.0; /* d(d(w2)/dt)/d(s2) */
     cg_out[133] = 0.0; /* d(d(w2)/dt)/d(s3) */
-    cg_out[134] = z56*z69*z74 - z67; /* d(d(w2)/dt)/d(w1) */
+    cg_out[134] = cg_fms(z51*z62, z67, z61); /* d(d(w2)/dt)/d(w1) */
     cg_out[135] = 0.0; /* d(d(w2)/dt)/d(w2) */
-    cg_out[136] = z71*z78*z74 - z77*z66; /* d(d(w2)/dt)/d(w3) */
-    cg_out[137] = z79*z82 - z75*w3*z66; /* d(d(w2)/dt)/d(O1) */
+    cg_out[136] = cg_fms(z64*z71, z67, z70*z60); /* d(d(w2)/dt)/d(w3) */
+    cg_out[137] = cg_fms(z72, cg_fms(z53, z63, z73), z68*w3*z60); /* d(d(w2)/dt)/d(O1) */
     cg_out[138] = 0.0; /* d(d(w2)/dt)/d(O2) */
-    cg_out[139] = z83*a2*z66 - z79*z86; /* d(d(w2)/dt)/d(O3) */
+    cg_out[139] = cg_fnma(z72, z76, z77*a2*z60); /* d(d(w2)/dt)/d(O3) */
     cg_out[140] = 0.0; /* d(d(w3)/dt)/d(q0) */
     cg_out[141] = 0.0; /* d(d(w3)/dt)/d(q1) */
     cg_out[142] = 0.0; /* d(d(w3)/dt)/d(q2) */
@@ -610,11 +577,11 @@ int fluid_cavity_jacobian(double t, const double *CG_RESTRICT cg_x, const double
     cg_out[145] = 0.0; /* d(d(w3)/dt)/d(s1) */
     cg_out[146] = 0.0; /* d(d(w3)/dt)/d(s2) */
     cg_out[147] = 0.0; /* d(d(w3)/dt)/d(s3) */
-    cg_out[148] = z89 - z56*z91*z95; /* d(d(w3)/dt)/d(w1) */
-    cg_out[149] = z96*z88 - z71*z97*z95; /* d(d(w3)/dt)/d(w2) */
+    cg_out[148] = cg_fnma(z51*z80, z84, z79); /* d(d(w3)/dt)/d(w1) */
+    cg_out[149] = cg_fnma(z64*z86, z84, z85*z78); /* d(d(w3)/dt)/d(w2) */
     cg_out[150] = 0.0; /* d(d(w3)/dt)/d(w3) */
-    cg_out[151] = z75*w2*z88 - z98*z99; /* d(d(w3)/dt)/d(O1) */
-    cg_out[152] = z98*z102 - z83*a3*z88; /* d(d(w3)/dt)/d(O2) */
+    cg_out[151] = cg_fnma(z87, z88, z68*w2*z78); /* d(d(w3)/dt)/d(O1) */
+    cg_out[152] = cg_fms(z87, cg_fms(z74, z78, z89), z77*a3*z78); /* d(d(w3)/dt)/d(O2) */
     cg_out[153] = 0.0; /* d(d(w3)/dt)/d(O3) */
     cg_out[154] = 0.0; /* d(d(O1)/dt)/d(q0) */
     cg_out[155] = 0.0; /* d(d(O1)/dt)/d(q1) */
@@ -625,11 +592,11 @@ int fluid_cavity_jacobian(double t, const double *CG_RESTRICT cg_x, const double
     cg_out[160] = 0.0; /* d(d(O1)/dt)/d(s2) */
     cg_out[161] = 0.0; /* d(d(O1)/dt)/d(s3) */
     cg_out[162] = 0.0; /* d(d(O1)/dt)/d(w1) */
-    cg_out[163] = z38*z52; /* d(d(O1)/dt)/d(w2) */
-    cg_out[164] = z51*z52; /* d(d(O1)/dt)/d(w3) */
+    cg_out[163] = z36*z49; /* d(d(O1)/dt)/d(w2) */
+    cg_out[164] = z48*z49; /* d(d(O1)/dt)/d(w3) */
     cg_out[165] = 0.0; /* d(d(O1)/dt)/d(O1) */
-    cg_out[166] = z59*z44; /* d(d(O1)/dt)/d(O2) */
-    cg_out[167] = z103*z44; /* d(d(O1)/dt)/d(O3) */
+    cg_out[166] = z56*z42; /* d(d(O1)/dt)/d(O2) */
+    cg_out[167] = cg_fnma(z57, z25, z59)*z42; /* d(d(O1)/dt)/d(O3) */
     cg_out[168] = 0.0; /* d(d(O2)/dt)/d(q0) */
     cg_out[169] = 0.0; /* d(d(O2)/dt)/d(q1) */
     cg_out[170] = 0.0; /* d(d(O2)/dt)/d(q2) */
@@ -638,12 +605,12 @@ int fluid_cavity_jacobian(double t, const double *CG_RESTRICT cg_x, const double
     cg_out[173] = 0.0; /* d(d(O2)/dt)/d(s1) */
     cg_out[174] = 0.0; /* d(d(O2)/dt)/d(s2) */
     cg_out[175] = 0.0; /* d(d(O2)/dt)/d(s3) */
-    cg_out[176] = -0.4*z69*z73; /* d(d(O2)/dt)/d(w1) */
+    cg_out[176] = -0.4*z62*z66; /* d(d(O2)/dt)/d(w1) */
     cg_out[177] = 0.0; /* d(d(O2)/dt)/d(w2) */
-    cg_out[178] = -z54*z78*z73; /* d(d(O2)/dt)/d(w3) */
-    cg_out[179] = z104*z73; /* d(d(O2)/dt)/d(O1) */
+    cg_out[178] = -z54*z71*z66; /* d(d(O2)/dt)/d(w3) */
+    cg_out[179] = cg_fnma(z53, z63, z73)*z66; /* d(d(O2)/dt)/d(O1) */
     cg_out[180] = 0.0; /* d(d(O2)/dt)/d(O2) */
-    cg_out[181] = z86*z73; /* d(d(O2)/dt)/d(O3) */
+    cg_out[181] = z76*z66; /* d(d(O2)/dt)/d(O3) */
     cg_out[182] = 0.0; /* d(d(O3)/dt)/d(q0) */
     cg_out[183] = 0.0; /* d(d(O3)/dt)/d(q1) */
     cg_out[184] = 0.0; /* d(d(O3)/dt)/d(q2) */
@@ -652,17 +619,17 @@ int fluid_cavity_jacobian(double t, const double *CG_RESTRICT cg_x, const double
     cg_out[187] = 0.0; /* d(d(O3)/dt)/d(s1) */
     cg_out[188] = 0.0; /* d(d(O3)/dt)/d(s2) */
     cg_out[189] = 0.0; /* d(d(O3)/dt)/d(s3) */
-    cg_out[190] = 0.4*z91*z94; /* d(d(O3)/dt)/d(w1) */
-    cg_out[191] = z54*z97*z94; /* d(d(O3)/dt)/d(w2) */
+    cg_out[190] = 0.4*z80*z83; /* d(d(O3)/dt)/d(w1) */
+    cg_out[191] = z54*z86*z83; /* d(d(O3)/dt)/d(w2) */
     cg_out[192] = 0.0; /* d(d(O3)/dt)/d(w3) */
-    cg_out[193] = z99*z94; /* d(d(O3)/dt)/d(O1) */
-    cg_out[194] = z105*z94; /* d(d(O3)/dt)/d(O2) */
+    cg_out[193] = z88*z83; /* d(d(O3)/dt)/d(O1) */
+    cg_out[194] = cg_fnma(z74, z78, z89)*z83; /* d(d(O3)/dt)/d(O2) */
     cg_out[195] = 0.0; /* d(d(O3)/dt)/d(O3) */
 
     return CG_OK;
 }
 
-/* outputs: 160 operations (3 divisions), 80 intermediates */
+/* outputs: 160 operations (3 divisions), 54 intermediates */
 int fluid_cavity_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                          const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                          double *CG_RESTRICT cg_work)
@@ -693,105 +660,82 @@ int fluid_cavity_outputs(double t, const double *CG_RESTRICT cg_x, const double 
     const double a2 = cg_p[5];
     const double a3 = cg_p[6];
 
-    /* intermediates: 80 */
+    /* intermediates: 54 */
     const double z1 = 0.2*m;
-    const double z2 = a1*a1;
-    const double z3 = a2*a2;
-    const double z4 = z2 + z3;
-    const double z5 = I3 + z1*z4;
-    const double z6 = 0.4*a1;
-    const double z7 = m*a2;
-    const double z8 = z7*O3;
-    const double z9 = w3*z5 + z6*z8;
-    const double z10 = a3*a3;
-    const double z11 = z10 + z2;
-    const double z12 = I2 + z1*z11;
-    const double z13 = 0.4*a3;
-    const double z14 = z13*a1;
-    const double z15 = w2*z12 + m*O2*z14;
-    const double z16 = z7*O1;
-    const double z17 = z10 + z3;
-    const double z18 = I1 + z1*z17;
-    const double z19 = z13*z16 + w1*z18;
-    const double z20 = 0.2*z17;
-    const double z21 = a2*w1*z13 + z20*O1;
-    const double z22 = 0.2*z4;
-    const double z23 = z22*O3 + a2*w3*z6;
-    const double z24 = 0.2*z11;
-    const double z25 = z24*O2 + z14*w2;
-    const double z26 = z21*z21 + z23*z23 + z25*z25;
-    const double z27 = q0*q0;
-    const double z28 = q2*q2;
-    const double z29 = z27 - z28;
-    const double z30 = q1*q1;
+    const double z2 = a3*a3;
+    const double z3 = cg_fma(a2, a2, z2);
+    const double z4 = cg_fma(z1, z3, I1);
+    const double z5 = 0.4*a3;
+    const double z6 = m*a2;
+    const double z7 = z6*O1;
+    const double z8 = cg_fma(w1, z4, z5*z7);
+    const double z9 = a1*a1;
+    const double z10 = cg_fma(a2, a2, z9);
+    const double z11 = cg_fma(z1, z10, I3);
+    const double z12 = 0.4*a1;
+    const double z13 = z6*O3;
+    const double z14 = cg_fma(w3, z11, z12*z13);
+    const double z15 = z2 + z9;
+    const double z16 = cg_fma(z1, z15, I2);
+    const double z17 = z5*a1;
+    const double z18 = cg_fma(w2, z16, m*O2*z17);
+    const double z19 = 0.2*z15;
+    const double z20 = cg_fma(z19, O2, z17*w2);
+    const double z21 = 0.2*z3;
+    const double z22 = cg_fma(z21, O1, a2*w1*z5);
+    const double z23 = 0.2*z10;
+    const double z24 = cg_fma(z23, O3, a2*w3*z12);
+    const double z25 = 2.0*z18;
+    const double z26 = q2*q1;
+    const double z27 = 2.0*z14;
+    const double z28 = q1*q3;
+    const double z29 = q2*q2;
+    const double z30 = cg_fms(q0, q0, z29);
     const double z31 = q3*q3;
-    const double z32 = z30 - z31;
-    const double z33 = z29 + z32;
-    const double z34 = 2.0*z9;
-    const double z35 = q0*q2;
-    const double z36 = q1*q3;
-    const double z37 = z35 + z36;
-    const double z38 = 2.0*z15;
-    const double z39 = q0*q3;
-    const double z40 = q2*q1;
-    const double z41 = z39 - z40;
-    const double z42 = z30 + z31;
-    const double z43 = z27 + z28 - z42;
-    const double z44 = q0*q1;
-    const double z45 = q2*q3;
-    const double z46 = z44 - z45;
-    const double z47 = 2.0*z19;
-    const double z48 = z39 + z40;
-    const double z49 = z29 - z32;
-    const double z50 = z44 + z45;
-    const double z51 = z35 - z36;
-    const double z52 = s0*s0;
-    const double z53 = s2*s2;
-    const double z54 = z52 - z53;
-    const double z55 = s1*s1;
-    const double z56 = s3*s3;
-    const double z57 = z55 - z56;
-    const double z58 = z54 + z57;
-    const double z59 = 2.0*m;
-    const double z60 = z59*z23;
-    const double z61 = s0*s2;
-    const double z62 = s1*s3;
-    const double z63 = z61 - z62;
-    const double z64 = z59*z25;
-    const double z65 = s0*s3;
-    const double z66 = s2*s1;
-    const double z67 = z65 + z66;
-    const double z68 = z55 + z56;
-    const double z69 = z52 + z53 - z68;
-    const double z70 = s0*s1;
-    const double z71 = s2*s3;
-    const double z72 = z70 + z71;
-    const double z73 = z59*z21;
-    const double z74 = z65 - z66;
-    const double z75 = z54 - z57;
-    const double z76 = z70 - z71;
-    const double z77 = z61 + z62;
-    const double z78 = 0.16*a2;
-    const double z79 = z7*z78;
-    const double z80 = 0.16*m*z10;
-    if (fabs(z18) <= 0.0 || fabs(z12) <= 0.0 || fabs(z5) <= 0.0 || fabs(m) <= 0.0 || fabs(z10*z79/z18 - z20) <=
-        2e-14*fabs(z17) || fabs(z2*z80/z12 - z24) <= 2e-14*fabs(z11) || fabs(z2*z79/z5 - z22) <= 2e-14*fabs(z4))
+    const double z32 = cg_fms(q1, q1, z31);
+    const double z33 = z30 + z32;
+    const double z34 = 2.0*z8;
+    const double z35 = q2*q3;
+    const double z36 = cg_fma(q0, q0, z29) - cg_fma(q1, q1, z31);
+    const double z37 = z30 - z32;
+    const double z38 = 2.0*m;
+    const double z39 = z38*z20;
+    const double z40 = s2*s1;
+    const double z41 = z38*z24;
+    const double z42 = s1*s3;
+    const double z43 = s2*s2;
+    const double z44 = cg_fms(s0, s0, z43);
+    const double z45 = s3*s3;
+    const double z46 = cg_fms(s1, s1, z45);
+    const double z47 = z44 + z46;
+    const double z48 = z38*z22;
+    const double z49 = s2*s3;
+    const double z50 = cg_fma(s0, s0, z43) - cg_fma(s1, s1, z45);
+    const double z51 = z44 - z46;
+    const double z52 = 0.16*a2;
+    const double z53 = z6*z52;
+    const double z54 = 0.16*m*z2;
+    if (fabs(z4) <= 0.0 || fabs(z16) <= 0.0 || fabs(z11) <= 0.0 || fabs(m) <= 0.0 || fabs(z2*z53/z4 - z21) <=
+        2e-14*fabs(z3) || fabs(z9*z54/z16 - z19) <= 2e-14*fabs(z15) || fabs(z9*z53/z11 - z23) <= 2e-14*fabs(z10))
         return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = z9*z9 + z15*z15 + z19*z19; /* momentum_squared */
-    cg_out[1] = m*m*z26; /* vortex_squared */
-    cg_out[2] = z33*z19 + z34*z37 - z38*z41; /* momentum_x */
-    cg_out[3] = z43*z15 - z34*z46 + z47*z48; /* momentum_y */
-    cg_out[4] = z49*z9 + z38*z50 - z47*z51; /* momentum_z */
-    cg_out[5] = m*z58*z21 - z60*z63 + z64*z67; /* circulation_1 */
-    cg_out[6] = m*z69*z25 + z60*z72 - z73*z74; /* circulation_2 */
-    cg_out[7] = m*z75*z23 - z64*z76 + z73*z77; /* circulation_3 */
+    cg_out[0] = cg_fma(z8, z8, cg_fma(z14, z14, z18*z18)); /* momentum_squared */
+    cg_out[1] = m*m*cg_fma(z20, z20, cg_fma(z22, z22, z24*z24)); /* vortex_squared */
+    cg_out[2] = cg_fnma(z25, cg_fms(q0, q3, z26), cg_fma(z27, cg_fma(q0, q2, z28), z33*z8)); /* momentum_x */
+    cg_out[3] = cg_fma(z34, cg_fma(q0, q3, z26), cg_fnma(z27, cg_fms(q0, q1, z35), z36*z18)); /* momentum_y */
+    cg_out[4] = cg_fnma(z34, cg_fms(q0, q2, z28), cg_fma(z25, cg_fma(q0, q1, z35), z37*z14)); /* momentum_z */
+    cg_out[5] = cg_fma(z39, cg_fma(s0, s3, z40), cg_fnma(z41, cg_fms(s0, s2, z42), m*z47*z22)); /* circulation_1
+        */
+    cg_out[6] = cg_fnma(z48, cg_fms(s0, s3, z40), cg_fma(z41, cg_fma(s0, s1, z49), m*z50*z20)); /* circulation_2
+        */
+    cg_out[7] = cg_fma(z48, cg_fma(s0, s2, z42), cg_fnma(z39, cg_fms(s0, s1, z49), m*z51*z24)); /* circulation_3
+        */
 
     return CG_OK;
 }
 
-/* invariants: 92 operations, 37 intermediates */
+/* invariants: 92 operations, 28 intermediates */
 int fluid_cavity_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                             const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                             double *CG_RESTRICT cg_work)
@@ -822,56 +766,48 @@ int fluid_cavity_invariants(double t, const double *CG_RESTRICT cg_x, const doub
     const double a2 = cg_p[5];
     const double a3 = cg_p[6];
 
-    /* intermediates: 37 */
-    const double z1 = w1*a3;
-    const double z2 = 0.4*m;
-    const double z3 = z2*a2;
-    const double z4 = z3*O1;
-    const double z5 = a3*a1;
-    const double z6 = z5*w2;
-    const double z7 = z2*O2;
-    const double z8 = a1*w3;
-    const double z9 = z3*O3;
-    const double z10 = a2*a2;
-    const double z11 = a1*a1;
-    const double z12 = z10 + z11;
-    const double z13 = O3*z12;
-    const double z14 = a3*a3;
-    const double z15 = z10 + z14;
-    const double z16 = O1*z15;
-    const double z17 = z14 + z11;
-    const double z18 = O2*z17;
-    const double z19 = z13*O3 + z16*O1 + z18*O2;
-    const double z20 = 0.2*m;
-    const double z21 = I3 + z20*z12;
-    const double z22 = w3*z21;
-    const double z23 = I1 + z20*z15;
-    const double z24 = w1*z23;
-    const double z25 = I2 + z20*z17;
-    const double z26 = w2*z25;
-    const double z27 = 0.5*(z22*w3 + z24*w1 + z26*w2);
-    const double z28 = q1*q1 + q2*q2;
-    const double z29 = s1*s1 + s2*s2;
-    const double z30 = 0.4*a2;
-    const double z31 = z30*z1 + 0.2*z16;
-    const double z32 = z30*z8 + 0.2*z13;
-    const double z33 = 0.4*z6 + 0.2*z18;
-    const double z34 = z31*z31 + z32*z32 + z33*z33;
-    const double z35 = z22 + z9*a1;
-    const double z36 = z26 + z5*z7;
-    const double z37 = z24 + z4*a3;
+    /* intermediates: 28 */
+    const double z1 = 0.2*m;
+    const double z2 = a3*a3;
+    const double z3 = a1*a1;
+    const double z4 = z2 + z3;
+    const double z5 = w2*cg_fma(z1, z4, I2);
+    const double z6 = cg_fma(a2, a2, z3);
+    const double z7 = w3*cg_fma(z1, z6, I3);
+    const double z8 = cg_fma(a2, a2, z2);
+    const double z9 = w1*cg_fma(z1, z8, I1);
+    const double z10 = O2*z4;
+    const double z11 = O3*z6;
+    const double z12 = O1*z8;
+    const double z13 = a1*w3;
+    const double z14 = 0.4*m;
+    const double z15 = z14*a2;
+    const double z16 = z15*O3;
+    const double z17 = w1*a3;
+    const double z18 = z15*O1;
+    const double z19 = a3*a1;
+    const double z20 = z19*w2;
+    const double z21 = z14*O2;
+    const double z22 = cg_fma(0.2, z10, 0.4*z20);
+    const double z23 = 0.4*a2;
+    const double z24 = cg_fma(0.2, z12, z23*z17);
+    const double z25 = cg_fma(0.2, z11, z23*z13);
+    const double z26 = cg_fma(z18, a3, z9);
+    const double z27 = cg_fma(z16, a1, z7);
+    const double z28 = cg_fma(z19, z21, z5);
 
     /* outputs */
-    cg_out[0] = z1*z4 + z6*z7 + z8*z9 + 0.1*m*z19 + z27; /* energy */
-    cg_out[1] = q0*q0 - 1.0 + q3*q3 + z28; /* coordinates_1 */
-    cg_out[2] = s0*s0 - 1.0 + s3*s3 + z29; /* coordinates_2 */
-    cg_out[3] = m*m*z34; /* casimir_1 */
-    cg_out[4] = z35*z35 + z36*z36 + z37*z37; /* casimir_2 */
+    cg_out[0] = cg_fma(0.5, cg_fma(z5, w2, cg_fma(z7, w3, z9*w1)), cg_fma(0.1*m, cg_fma(z10, O2, cg_fma(z11, O3,
+        z12*O1)), cg_fma(z13, z16, cg_fma(z17, z18, z20*z21)))); /* energy */
+    cg_out[1] = cg_fma(q3, q3, cg_fma(q0, q0, -1.0)) + cg_fma(q1, q1, q2*q2); /* coordinates_1 */
+    cg_out[2] = cg_fma(s3, s3, cg_fma(s0, s0, -1.0)) + cg_fma(s1, s1, s2*s2); /* coordinates_2 */
+    cg_out[3] = m*m*cg_fma(z22, z22, cg_fma(z24, z24, z25*z25)); /* casimir_1 */
+    cg_out[4] = cg_fma(z26, z26, cg_fma(z27, z27, z28*z28)); /* casimir_2 */
 
     return CG_OK;
 }
 
-/* consistency: 34 operations, 10 intermediates */
+/* consistency: 34 operations, 6 intermediates */
 int fluid_cavity_consistency(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                              const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                              double *CG_RESTRICT cg_work)
@@ -890,25 +826,21 @@ int fluid_cavity_consistency(double t, const double *CG_RESTRICT cg_x, const dou
     const double s2 = cg_x[6];
     const double s3 = cg_x[7];
 
-    /* intermediates: 10 */
-    const double z1 = q0*q0 + q1*q1;
-    const double z2 = q2*q2 + z1;
-    const double z3 = q3*q3 + z2;
-    const double z4 = fabs(q0) + fabs(q1);
-    const double z5 = fabs(q2) + z4;
-    const double z6 = s0*s0 + s1*s1;
-    const double z7 = s2*s2 + z6;
-    const double z8 = s3*s3 + z7;
-    const double z9 = fabs(s0) + fabs(s1);
-    const double z10 = fabs(s2) + z9;
+    /* intermediates: 6 */
+    const double z1 = cg_fma(q3, q3, cg_fma(q2, q2, cg_fma(q0, q0, q1*q1)));
+    const double z2 = fabs(q0) + fabs(q1);
+    const double z3 = fabs(q2) + z2;
+    const double z4 = cg_fma(s3, s3, cg_fma(s2, s2, cg_fma(s0, s0, s1*s1)));
+    const double z5 = fabs(s0) + fabs(s1);
+    const double z6 = fabs(s2) + z5;
 
     /* outputs */
-    cg_out[0] = -1.0 + z3; /* coordinates_1 */
-    cg_out[1] = 1.0 + z3; /* coordinates_1: its terms */
-    cg_out[2] = 2.0*(fabs(q3) + z5); /* coordinates_1: its slopes */
-    cg_out[3] = -1.0 + z8; /* coordinates_2 */
-    cg_out[4] = 1.0 + z8; /* coordinates_2: its terms */
-    cg_out[5] = 2.0*(fabs(s3) + z10); /* coordinates_2: its slopes */
+    cg_out[0] = -1.0 + z1; /* coordinates_1 */
+    cg_out[1] = 1.0 + z1; /* coordinates_1: its terms */
+    cg_out[2] = 2.0*(fabs(q3) + z3); /* coordinates_1: its slopes */
+    cg_out[3] = -1.0 + z4; /* coordinates_2 */
+    cg_out[4] = 1.0 + z4; /* coordinates_2: its terms */
+    cg_out[5] = 2.0*(fabs(s3) + z6); /* coordinates_2: its slopes */
 
     return CG_OK;
 }

@@ -27,65 +27,64 @@ static cg_mask_t fluid_cavity_hoist_lanes(const cg_real_t *restrict cg_p, cg_rea
     const cg_real_t a2 = cg_p[5];
     const cg_real_t a3 = cg_p[6];
 
-    /* intermediates: 29 */
-    const cg_real_t z1 = a2*a2;
-    const cg_real_t z2 = a3*a3;
-    const cg_real_t z3 = z1 + z2;
-    const cg_real_t z4 = 0.2*z3;
-    const cg_real_t M_w1_w1 = I1 + 0.2*(m*z3);
-    const cg_real_t z5 = 0.4*(a1*a2);
-    const cg_real_t z6 = 0.4*(a1*a3);
-    const cg_real_t z7 = 0.4*(a2*a3);
-    const cg_real_t z8 = m*a1;
-    const cg_real_t z9 = 0.4*(z8*a3);
-    const cg_real_t z10 = a1*a1;
-    const cg_real_t z11 = z10 + z2;
-    const cg_real_t M_w2_w2 = I2 + 0.2*(m*z11);
-    const cg_real_t z12 = 0.4*(z8*a2);
-    const cg_real_t z13 = z10 + z1;
-    const cg_real_t M_w3_w3 = I3 + 0.2*(m*z13);
-    const cg_real_t z14 = 0.2*z11;
-    const cg_real_t z15 = 0.2*z13;
-    const cg_real_t z16 = m*a2;
-    const cg_real_t z17 = 0.4*(z16*a3);
-    const cg_real_t z18 = 0.16*(z16*a2*a3*a3)/M_w1_w1 - z4;
-    const cg_real_t z19 = M_w1_w1*z18;
-    const cg_real_t z20 = z8*a1;
-    const cg_real_t z21 = 0.16*(z20*a3*a3)/M_w2_w2 - z14;
-    const cg_real_t z22 = M_w2_w2*z21;
-    const cg_real_t z23 = 0.16*(z20*a2*a2)/M_w3_w3 - z15;
-    const cg_real_t z24 = M_w3_w3*z23;
-    const cg_real_t z25 = 1.0/z18;
-    const cg_real_t z26 = 1.0/z23;
+    /* intermediates: 28 */
+    const cg_real_t z1 = a3*a3;
+    const cg_real_t z2 = cg_fma(a2, a2, z1);
+    const cg_real_t z3 = 0.2*z2;
+    const cg_real_t M_w1_w1 = cg_fma(cg_splat(0.2), m*z2, I1);
+    const cg_real_t z4 = 0.4*(a1*a2);
+    const cg_real_t z5 = 0.4*(a1*a3);
+    const cg_real_t z6 = 0.4*(a2*a3);
+    const cg_real_t z7 = m*a1;
+    const cg_real_t z8 = 0.4*(z7*a3);
+    const cg_real_t z9 = a1*a1;
+    const cg_real_t z10 = z9 + z1;
+    const cg_real_t M_w2_w2 = cg_fma(cg_splat(0.2), m*z10, I2);
+    const cg_real_t z11 = 0.4*(z7*a2);
+    const cg_real_t z12 = cg_fma(a2, a2, z9);
+    const cg_real_t M_w3_w3 = cg_fma(cg_splat(0.2), m*z12, I3);
+    const cg_real_t z13 = 0.2*z10;
+    const cg_real_t z14 = 0.2*z12;
+    const cg_real_t z15 = m*a2;
+    const cg_real_t z16 = 0.4*(z15*a3);
+    const cg_real_t z17 = 0.16*(z15*a2*a3*a3)/M_w1_w1 - z3;
+    const cg_real_t z18 = M_w1_w1*z17;
+    const cg_real_t z19 = z7*a1;
+    const cg_real_t z20 = 0.16*(z19*a3*a3)/M_w2_w2 - z13;
+    const cg_real_t z21 = M_w2_w2*z20;
+    const cg_real_t z22 = 0.16*(z19*a2*a2)/M_w3_w3 - z14;
+    const cg_real_t z23 = M_w3_w3*z22;
+    const cg_real_t z24 = 1.0/z17;
+    const cg_real_t z25 = 1.0/z22;
     cg_ok &= cg_not(cg_le(cg_abs(M_w1_w1), cg_splat(0.0)) | cg_le(cg_abs(M_w2_w2), cg_splat(0.0)) |
-        cg_le(cg_abs(M_w3_w3), cg_splat(0.0)) | cg_le(cg_abs(m), cg_splat(0.0)) | cg_le(cg_abs(z18),
-        2e-14*cg_abs(z3)) | cg_le(cg_abs(z21), 2e-14*cg_abs(z11)) | cg_le(cg_abs(z23), 2e-14*cg_abs(z13)));
+        cg_le(cg_abs(M_w3_w3), cg_splat(0.0)) | cg_le(cg_abs(m), cg_splat(0.0)) | cg_le(cg_abs(z17),
+        2e-14*cg_abs(z2)) | cg_le(cg_abs(z20), 2e-14*cg_abs(z10)) | cg_le(cg_abs(z22), 2e-14*cg_abs(z12)));
 
     /* outputs */
-    cg_q[0] = z4;
+    cg_q[0] = z3;
     cg_q[1] = M_w1_w1;
-    cg_q[2] = z5;
-    cg_q[3] = z6;
-    cg_q[4] = z7;
-    cg_q[5] = z9;
+    cg_q[2] = z4;
+    cg_q[3] = z5;
+    cg_q[4] = z6;
+    cg_q[5] = z8;
     cg_q[6] = M_w2_w2;
-    cg_q[7] = z12;
+    cg_q[7] = z11;
     cg_q[8] = M_w3_w3;
     cg_q[9] = 1.0/M_w1_w1;
-    cg_q[10] = z7/M_w1_w1;
-    cg_q[11] = z14;
-    cg_q[12] = z15;
-    cg_q[13] = z17;
-    cg_q[14] = z17/z19;
+    cg_q[10] = z6/M_w1_w1;
+    cg_q[11] = z13;
+    cg_q[12] = z14;
+    cg_q[13] = z16;
+    cg_q[14] = z16/z18;
     cg_q[15] = 1.0/M_w2_w2;
-    cg_q[16] = z6/M_w2_w2;
-    cg_q[17] = z9/z22;
+    cg_q[16] = z5/M_w2_w2;
+    cg_q[17] = z8/z21;
     cg_q[18] = 1.0/M_w3_w3;
-    cg_q[19] = z5/M_w3_w3;
-    cg_q[20] = z12/z24;
-    cg_q[21] = -z25;
-    cg_q[22] = 1.0/z21;
-    cg_q[23] = -z26;
+    cg_q[19] = z4/M_w3_w3;
+    cg_q[20] = z11/z23;
+    cg_q[21] = -z24;
+    cg_q[22] = 1.0/z20;
+    cg_q[23] = -z25;
 
     return cg_ok;
 }
@@ -141,31 +140,31 @@ static cg_mask_t fluid_cavity_rhs_lanes(const cg_real_t *restrict cg_clock, cons
     const cg_real_t k24 = cg_q[23];
 
     /* intermediates: 12 */
-    const cg_real_t z1 = k3*w3 + k13*O3;
-    const cg_real_t z2 = k4*w2 + k12*O2;
-    const cg_real_t z3 = M_w3_w3*w3 + k8*O3;
-    const cg_real_t z4 = M_w2_w2*w2 + k6*O2;
-    const cg_real_t z5 = w2*z3 - w3*z4;
-    const cg_real_t z6 = O2*z1 - O3*z2 + k11*z5;
-    const cg_real_t z7 = M_w1_w1*w1 + k14*O1;
-    const cg_real_t f_w2 = w1*z3 - w3*z7;
-    const cg_real_t z8 = k5*w1 + k1*O1;
-    const cg_real_t z9 = O1*z1 - O3*z8 + k17*f_w2;
-    const cg_real_t z10 = w1*z4 - w2*z7;
-    const cg_real_t z11 = O1*z2 - O2*z8 + k20*z10;
+    const cg_real_t z1 = cg_fma(M_w3_w3, w3, k8*O3);
+    const cg_real_t z2 = cg_fma(M_w2_w2, w2, k6*O2);
+    const cg_real_t z3 = cg_fms(w2, z1, w3*z2);
+    const cg_real_t z4 = cg_fma(k3, w3, k13*O3);
+    const cg_real_t z5 = cg_fma(k4, w2, k12*O2);
+    const cg_real_t z6 = cg_fma(k11, z3, cg_fms(O2, z4, O3*z5));
+    const cg_real_t z7 = cg_fma(M_w1_w1, w1, k14*O1);
+    const cg_real_t f_w2 = cg_fms(w1, z1, w3*z7);
+    const cg_real_t z8 = cg_fma(k5, w1, k1*O1);
+    const cg_real_t z9 = cg_fma(k17, f_w2, cg_fms(O1, z4, O3*z8));
+    const cg_real_t z10 = cg_fms(w1, z2, w2*z7);
+    const cg_real_t z11 = cg_fma(k20, z10, cg_fms(O1, z5, O2*z8));
 
     /* outputs */
-    cg_out[0] = -0.5*(q1*w1 + q2*w2 + q3*w3); /* d(q0)/dt */
-    cg_out[1] = 0.5*(w1*q0 + q2*w3 - w2*q3); /* d(q1)/dt */
-    cg_out[2] = 0.5*(w2*q0 - q1*w3 + w1*q3); /* d(q2)/dt */
-    cg_out[3] = 0.5*(w3*q0 + q1*w2 - w1*q2); /* d(q3)/dt */
-    cg_out[4] = -0.5*(s1*O1 + s2*O2 + s3*O3); /* d(s0)/dt */
-    cg_out[5] = 0.5*(O1*s0 - s2*O3 + O2*s3); /* d(s1)/dt */
-    cg_out[6] = 0.5*(O2*s0 + s1*O3 - O1*s3); /* d(s2)/dt */
-    cg_out[7] = 0.5*(O3*s0 - s1*O2 + O1*s2); /* d(s3)/dt */
-    cg_out[8] = k15*z6 - k10*z5; /* d(w1)/dt */
-    cg_out[9] = k16*f_w2 - k18*z9; /* d(w2)/dt */
-    cg_out[10] = k21*z11 - k19*z10; /* d(w3)/dt */
+    cg_out[0] = -0.5*cg_fma(q3, w3, cg_fma(q1, w1, q2*w2)); /* d(q0)/dt */
+    cg_out[1] = 0.5*cg_fnma(w2, q3, cg_fma(w1, q0, q2*w3)); /* d(q1)/dt */
+    cg_out[2] = 0.5*cg_fma(w1, q3, cg_fms(w2, q0, q1*w3)); /* d(q2)/dt */
+    cg_out[3] = 0.5*cg_fnma(w1, q2, cg_fma(w3, q0, q1*w2)); /* d(q3)/dt */
+    cg_out[4] = -0.5*cg_fma(s3, O3, cg_fma(s1, O1, s2*O2)); /* d(s0)/dt */
+    cg_out[5] = 0.5*cg_fma(O2, s3, cg_fms(O1, s0, s2*O3)); /* d(s1)/dt */
+    cg_out[6] = 0.5*cg_fnma(O1, s3, cg_fma(O2, s0, s1*O3)); /* d(s2)/dt */
+    cg_out[7] = 0.5*cg_fma(O1, s2, cg_fms(O3, s0, s1*O2)); /* d(s3)/dt */
+    cg_out[8] = cg_fms(k15, z6, k10*z3); /* d(w1)/dt */
+    cg_out[9] = cg_fnma(k18, z9, k16*f_w2); /* d(w2)/dt */
+    cg_out[10] = cg_fms(k21, z11, k19*z10); /* d(w3)/dt */
     cg_out[11] = k22*z6; /* d(O1)/dt */
     cg_out[12] = k23*z9; /* d(O2)/dt */
     cg_out[13] = k24*z11; /* d(O3)/dt */

@@ -5,10 +5,12 @@
  */
 #include "gyrostat_core.h"
 
+#include "cg_real.h"
+
 #include <math.h>
 #include <stddef.h>
 
-/* rhs: 31 operations, 6 intermediates; 8 more once per parameter set */
+/* rhs: 31 operations, 3 intermediates; 8 more once per parameter set */
 static int gyrostat_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRICT cg_q)
 {
     /* inputs */
@@ -57,22 +59,19 @@ static inline int gyrostat_rhs_hoisted(double t, const double *CG_RESTRICT cg_x,
     const double k4 = cg_q[3];
     const double k5 = cg_q[4];
 
-    /* intermediates: 6 */
-    const double z1 = -0.5*w1;
-    const double z2 = 0.5*w2;
-    const double z3 = 0.5*w3;
-    const double z4 = z1*q0 + z2*q3;
-    const double z5 = k3*w1 - k2;
-    const double z6 = k5*w1 + k4;
+    /* intermediates: 3 */
+    const double z1 = 0.5*w3;
+    const double z2 = -0.5*w1;
+    const double z3 = 0.5*w2;
 
     /* outputs */
-    cg_out[0] = z1*q1 - z2*q2 - z3*q3; /* d(q0)/dt */
-    cg_out[1] = z3*q2 - z4; /* d(q1)/dt */
-    cg_out[2] = z2*q0 - z1*q3 - z3*q1; /* d(q2)/dt */
-    cg_out[3] = z1*q2 + z2*q1 + z3*q0; /* d(q3)/dt */
+    cg_out[0] = cg_fnma(z1, q3, cg_fms(z2, q1, z3*q2)); /* d(q0)/dt */
+    cg_out[1] = cg_fms(z1, q2, cg_fma(z2, q0, z3*q3)); /* d(q1)/dt */
+    cg_out[2] = cg_fnma(z1, q1, cg_fms(z3, q0, z2*q3)); /* d(q2)/dt */
+    cg_out[3] = cg_fma(z1, q0, cg_fma(z2, q2, z3*q1)); /* d(q3)/dt */
     cg_out[4] = k1*w2*w3; /* d(w1)/dt */
-    cg_out[5] = w3*z5; /* d(w2)/dt */
-    cg_out[6] = w2*z6; /* d(w3)/dt */
+    cg_out[5] = w3*cg_fms(k3, w1, k2); /* d(w2)/dt */
+    cg_out[6] = w2*cg_fma(k5, w1, k4); /* d(w3)/dt */
 
     return CG_OK;
 }
@@ -87,7 +86,7 @@ int gyrostat_rhs(double t, const double *CG_RESTRICT cg_x, const double *CG_REST
     return gyrostat_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
 }
 
-/* jvp: 73 operations (3 divisions), 23 intermediates */
+/* jvp: 73 operations (3 divisions), 8 intermediates */
 int gyrostat_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                  const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v, double *CG_RESTRICT cg_out,
                  double *CG_RESTRICT cg_work)
@@ -116,45 +115,34 @@ int gyrostat_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_REST
     const double cg_v_5 = cg_v[5];
     const double cg_v_6 = cg_v[6];
 
-    /* intermediates: 23 */
+    /* intermediates: 8 */
     const double z1 = -0.5*cg_v_4;
     const double z2 = 0.5*cg_v_5;
     const double z3 = 0.5*cg_v_6;
     const double z4 = 0.5*w1;
-    const double z5 = z3*q3 + z4*cg_v_1;
-    const double z6 = 0.5*w2;
-    const double z7 = 0.5*w3;
-    const double z8 = z6*cg_v_2 + z7*cg_v_3;
-    const double z9 = z1*q0 + z2*q3;
-    const double z10 = z7*cg_v_2 - z6*cg_v_3;
-    const double z11 = z4*cg_v_3 - z3*q1;
-    const double z12 = z6*cg_v_0 - z7*cg_v_1;
-    const double z13 = z3*q0 - z4*cg_v_2;
-    const double z14 = z6*cg_v_1 + z7*cg_v_0;
-    const double z15 = I2 - I3;
-    const double z16 = cg_v_5*w3 + cg_v_6*w2;
-    const double z17 = I1 - I3;
-    const double z18 = cg_v_4*w3 + cg_v_6*w1;
-    const double z19 = cg_v_6*a_eta4 + z17*z18;
-    const double z20 = z19/I2;
-    const double z21 = I1 - I2;
-    const double z22 = cg_v_4*w2 + cg_v_5*w1;
-    const double z23 = cg_v_5*a_eta4 + z21*z22;
+    const double z5 = 0.5*w2;
+    const double z6 = 0.5*w3;
+    const double z7 = I2 - I3;
+    const double z8 = cg_fma(I1 - I3, cg_fma(cg_v_4, w3, cg_v_6*w1), cg_v_6*a_eta4)/I2;
     if (fabs(J) <= 0.0 || fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = z1*q1 - z2*q2 - z5 - z8; /* direction of d(q0)/dt */
-    cg_out[1] = z3*q2 + z4*cg_v_0 - z9 + z10; /* direction of d(q1)/dt */
-    cg_out[2] = z2*q0 - z1*q3 + z11 + z12; /* direction of d(q2)/dt */
-    cg_out[3] = z1*q2 + z2*q1 + z13 + z14; /* direction of d(q3)/dt */
-    cg_out[4] = z15*z16/I1; /* direction of d(w1)/dt */
-    cg_out[5] = -z20; /* direction of d(w2)/dt */
-    cg_out[6] = z23/I3; /* direction of d(w3)/dt */
+    cg_out[0] = cg_fms(z1, q1, z2*q2) - cg_fma(z3, q3, z4*cg_v_1) - cg_fma(z5, cg_v_2, z6*cg_v_3); /* direction of
+        d(q0)/dt */
+    cg_out[1] = cg_fma(z3, q2, z4*cg_v_0) - cg_fma(z1, q0, z2*q3) + cg_fms(z6, cg_v_2, z5*cg_v_3); /* direction of
+        d(q1)/dt */
+    cg_out[2] = cg_fms(z2, q0, z1*q3) + cg_fms(z4, cg_v_3, z3*q1) + cg_fms(z5, cg_v_0, z6*cg_v_1); /* direction of
+        d(q2)/dt */
+    cg_out[3] = cg_fma(z1, q2, z2*q1) + cg_fms(z3, q0, z4*cg_v_2) + cg_fma(z5, cg_v_1, z6*cg_v_0); /* direction of
+        d(q3)/dt */
+    cg_out[4] = z7*cg_fma(cg_v_5, w3, cg_v_6*w2)/I1; /* direction of d(w1)/dt */
+    cg_out[5] = -z8; /* direction of d(w2)/dt */
+    cg_out[6] = cg_fma(I1 - I2, cg_fma(cg_v_4, w2, cg_v_5*w1), cg_v_5*a_eta4)/I3; /* direction of d(w3)/dt */
 
     return CG_OK;
 }
 
-/* jacobian: 33 operations (3 divisions), 19 intermediates */
+/* jacobian: 33 operations (3 divisions), 18 intermediates */
 int gyrostat_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                       const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
 {
@@ -175,7 +163,7 @@ int gyrostat_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG
     const double J = cg_p[3];
     const double a_eta4 = cg_p[4];
 
-    /* intermediates: 19 */
+    /* intermediates: 18 */
     const double z1 = -0.5*w1;
     const double z2 = -0.5*w2;
     const double z3 = -0.5*w3;
@@ -191,10 +179,9 @@ int gyrostat_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG
     const double z13 = I1 - I3;
     const double z14 = 1.0/I2;
     const double z15 = z13*z14;
-    const double z16 = a_eta4*z14 + z15*w1;
-    const double z17 = I1 - I2;
-    const double z18 = 1.0/I3;
-    const double z19 = z17*z18;
+    const double z16 = I1 - I2;
+    const double z17 = 1.0/I3;
+    const double z18 = z16*z17;
     if (fabs(J) <= 0.0 || fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
@@ -239,19 +226,19 @@ int gyrostat_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG
     cg_out[38] = 0.0; /* d(d(w2)/dt)/d(q3) */
     cg_out[39] = -z15*w3; /* d(d(w2)/dt)/d(w1) */
     cg_out[40] = 0.0; /* d(d(w2)/dt)/d(w2) */
-    cg_out[41] = -z16; /* d(d(w2)/dt)/d(w3) */
+    cg_out[41] = -cg_fma(z15, w1, a_eta4*z14); /* d(d(w2)/dt)/d(w3) */
     cg_out[42] = 0.0; /* d(d(w3)/dt)/d(q0) */
     cg_out[43] = 0.0; /* d(d(w3)/dt)/d(q1) */
     cg_out[44] = 0.0; /* d(d(w3)/dt)/d(q2) */
     cg_out[45] = 0.0; /* d(d(w3)/dt)/d(q3) */
-    cg_out[46] = z19*w2; /* d(d(w3)/dt)/d(w1) */
-    cg_out[47] = a_eta4*z18 + z19*w1; /* d(d(w3)/dt)/d(w2) */
+    cg_out[46] = z18*w2; /* d(d(w3)/dt)/d(w1) */
+    cg_out[47] = cg_fma(z18, w1, a_eta4*z17); /* d(d(w3)/dt)/d(w2) */
     cg_out[48] = 0.0; /* d(d(w3)/dt)/d(w3) */
 
     return CG_OK;
 }
 
-/* outputs: 52 operations (1 division), 30 intermediates */
+/* outputs: 52 operations (1 division), 13 intermediates */
 int gyrostat_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                      const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
 {
@@ -272,51 +259,35 @@ int gyrostat_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_
     const double J = cg_p[3];
     const double a_eta4 = cg_p[4];
 
-    /* intermediates: 30 */
-    const double z1 = I1*w1 + a_eta4;
+    /* intermediates: 13 */
+    const double z1 = cg_fma(I1, w1, a_eta4);
     const double z2 = I3*w3;
     const double z3 = I2*w2;
-    const double z4 = z2*z2 + z3*z3;
-    const double z5 = q0*q0;
-    const double z6 = q2*q2;
-    const double z7 = q1*q1;
-    const double z8 = q3*q3;
-    const double z9 = z7 - z8;
-    const double z10 = z5 - z6 + z9;
-    const double z11 = 2.0*z2;
-    const double z12 = q0*q2;
-    const double z13 = q1*q3;
-    const double z14 = z12 + z13;
-    const double z15 = 2.0*z3;
-    const double z16 = q0*q3;
-    const double z17 = q2*q1;
-    const double z18 = z16 - z17;
-    const double z19 = z11*z14 - z15*z18;
-    const double z20 = 2.0*z1;
-    const double z21 = z16 + z17;
-    const double z22 = q0*q1;
-    const double z23 = q2*q3;
-    const double z24 = z22 - z23;
-    const double z25 = z5 - z7;
-    const double z26 = z6 - z8;
-    const double z27 = z25 + z26;
-    const double z28 = z22 + z23;
-    const double z29 = z12 - z13;
-    const double z30 = z25 - z26;
+    const double z4 = q2*q2;
+    const double z5 = q1*q1;
+    const double z6 = 2.0*z2;
+    const double z7 = q1*q3;
+    const double z8 = 2.0*z3;
+    const double z9 = q2*q1;
+    const double z10 = cg_fms(q0, q0, z5);
+    const double z11 = cg_fnma(q3, q3, z4);
+    const double z12 = 2.0*z1;
+    const double z13 = q2*q3;
     if (fabs(J) <= 0.0 || fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = a_eta4/J - w1; /* eta4 */
     cg_out[1] = a_eta4; /* rotor_momentum */
-    cg_out[2] = z1*z1 + z4; /* momentum_squared */
-    cg_out[3] = z1*z10 + z19; /* momentum_x */
-    cg_out[4] = z20*z21 - z11*z24 + z3*z27; /* momentum_y */
-    cg_out[5] = z15*z28 - z20*z29 + z2*z30; /* momentum_z */
+    cg_out[2] = cg_fma(z1, z1, cg_fma(z2, z2, z3*z3)); /* momentum_squared */
+    cg_out[3] = cg_fma(z1, cg_fms(q0, q0, z4) + cg_fnma(q3, q3, z5), cg_fms(z6, cg_fma(q0, q2, z7), z8*cg_fms(q0,
+        q3, z9))); /* momentum_x */
+    cg_out[4] = cg_fma(z3, z10 + z11, cg_fms(z12, cg_fma(q0, q3, z9), z6*cg_fms(q0, q1, z13))); /* momentum_y */
+    cg_out[5] = cg_fma(z2, z10 - z11, cg_fms(z8, cg_fma(q0, q1, z13), z12*cg_fms(q0, q2, z7))); /* momentum_z */
 
     return CG_OK;
 }
 
-/* invariants: 56 operations (1 division), 31 intermediates */
+/* invariants: 56 operations (1 division), 17 intermediates */
 int gyrostat_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                         const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                         double *CG_RESTRICT cg_work)
@@ -338,47 +309,33 @@ int gyrostat_invariants(double t, const double *CG_RESTRICT cg_x, const double *
     const double J = cg_p[3];
     const double a_eta4 = cg_p[4];
 
-    /* intermediates: 31 */
-    const double z1 = w2*I2;
-    const double z2 = 0.5*z1;
-    const double z3 = w3*I3;
-    const double z4 = 0.5*z3;
-    const double z5 = w1*I1;
-    const double z6 = q0*q0;
-    const double z7 = q1*q1;
-    const double z8 = z6 + z7;
-    const double z9 = q2*q2;
-    const double z10 = q3*q3;
-    const double z11 = z9 + z10;
-    const double z12 = z8 + z11;
-    const double z13 = a_eta4 + z5;
-    const double z14 = z8 - z11;
-    const double z15 = q0*q3;
-    const double z16 = q1*q2;
-    const double z17 = z15 - z16;
-    const double z18 = q0*q2;
-    const double z19 = q1*q3;
-    const double z20 = z18 + z19;
-    const double z21 = z18 - z19;
-    const double z22 = q0*q1;
-    const double z23 = q2*q3;
-    const double z24 = z22 + z23;
-    const double z25 = z6 - z7;
-    const double z26 = z9 - z10;
-    const double z27 = z25 - z26;
-    const double z28 = z25 + z26;
-    const double z29 = z15 + z16;
-    const double z30 = z22 - z23;
-    const double z31 = z13*z29 - z3*z30;
+    /* intermediates: 17 */
+    const double z1 = w1*I1;
+    const double z2 = w2*I2;
+    const double z3 = 0.5*z2;
+    const double z4 = w3*I3;
+    const double z5 = 0.5*z4;
+    const double z6 = q1*q1;
+    const double z7 = cg_fma(q0, q0, z6);
+    const double z8 = q3*q3;
+    const double z9 = cg_fma(q2, q2, z8);
+    const double z10 = z7 + z9;
+    const double z11 = q1*q2;
+    const double z12 = q1*q3;
+    const double z13 = a_eta4 + z1;
+    const double z14 = z7 - z9;
+    const double z15 = cg_fms(q0, q0, z6);
+    const double z16 = cg_fms(q2, q2, z8);
+    const double z17 = q2*q3;
     if (fabs(J) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = z2*w2 + z4*w3 + 0.5*(z5*w1 + a_eta4*a_eta4/J); /* energy */
+    cg_out[0] = cg_fma(0.5, cg_fma(z1, w1, a_eta4*a_eta4/J), cg_fma(z3, w2, z5*w3)); /* energy */
     cg_out[1] = a_eta4; /* p_eta4 */
-    cg_out[2] = a_eta4*z12; /* momentum_1 */
-    cg_out[3] = z13*z14 - 2.0*(z1*z17 - z3*z20); /* momentum_2 */
-    cg_out[4] = z13*z21 - z1*z24 - z4*z27; /* momentum_3 */
-    cg_out[5] = z2*z28 + z31; /* momentum_4 */
+    cg_out[2] = a_eta4*z10; /* momentum_1 */
+    cg_out[3] = cg_fma(-2.0, cg_fms(z2, cg_fms(q0, q3, z11), z4*cg_fma(q0, q2, z12)), z13*z14); /* momentum_2 */
+    cg_out[4] = cg_fnma(z5, z15 - z16, cg_fms(z13, cg_fms(q0, q2, z12), z2*cg_fma(q0, q1, z17))); /* momentum_3 */
+    cg_out[5] = cg_fma(z3, z15 + z16, cg_fms(z13, cg_fma(q0, q3, z11), z4*cg_fms(q0, q1, z17))); /* momentum_4 */
 
     return CG_OK;
 }

@@ -14,7 +14,7 @@
 #include "gyrostat_core.h"
 #include "cg_real.h"
 
-/* rhs: 31 operations, 6 intermediates; 8 more once per parameter set */
+/* rhs: 31 operations, 3 intermediates; 8 more once per parameter set */
 static cg_mask_t gyrostat_hoist_lanes(const cg_real_t *restrict cg_p, cg_real_t *restrict cg_q)
 {
     cg_mask_t cg_ok = cg_true();
@@ -66,22 +66,19 @@ static cg_mask_t gyrostat_rhs_lanes(const cg_real_t *restrict cg_clock, const cg
     const cg_real_t k4 = cg_q[3];
     const cg_real_t k5 = cg_q[4];
 
-    /* intermediates: 6 */
-    const cg_real_t z1 = -0.5*w1;
-    const cg_real_t z2 = 0.5*w2;
-    const cg_real_t z3 = 0.5*w3;
-    const cg_real_t z4 = z1*q0 + z2*q3;
-    const cg_real_t z5 = k3*w1 - k2;
-    const cg_real_t z6 = k5*w1 + k4;
+    /* intermediates: 3 */
+    const cg_real_t z1 = 0.5*w3;
+    const cg_real_t z2 = -0.5*w1;
+    const cg_real_t z3 = 0.5*w2;
 
     /* outputs */
-    cg_out[0] = z1*q1 - z2*q2 - z3*q3; /* d(q0)/dt */
-    cg_out[1] = z3*q2 - z4; /* d(q1)/dt */
-    cg_out[2] = z2*q0 - z1*q3 - z3*q1; /* d(q2)/dt */
-    cg_out[3] = z1*q2 + z2*q1 + z3*q0; /* d(q3)/dt */
+    cg_out[0] = cg_fnma(z1, q3, cg_fms(z2, q1, z3*q2)); /* d(q0)/dt */
+    cg_out[1] = cg_fms(z1, q2, cg_fma(z2, q0, z3*q3)); /* d(q1)/dt */
+    cg_out[2] = cg_fnma(z1, q1, cg_fms(z3, q0, z2*q3)); /* d(q2)/dt */
+    cg_out[3] = cg_fma(z1, q0, cg_fma(z2, q2, z3*q1)); /* d(q3)/dt */
     cg_out[4] = k1*w2*w3; /* d(w1)/dt */
-    cg_out[5] = w3*z5; /* d(w2)/dt */
-    cg_out[6] = w2*z6; /* d(w3)/dt */
+    cg_out[5] = w3*cg_fms(k3, w1, k2); /* d(w2)/dt */
+    cg_out[6] = w2*cg_fma(k5, w1, k4); /* d(w3)/dt */
 
     return cg_ok;
 }

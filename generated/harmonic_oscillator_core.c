@@ -5,6 +5,8 @@
  */
 #include "harmonic_oscillator_core.h"
 
+#include "cg_real.h"
+
 #include <math.h>
 #include <stddef.h>
 
@@ -110,7 +112,7 @@ int harmonic_oscillator_jacobian(double t, const double *CG_RESTRICT cg_x, const
     return CG_OK;
 }
 
-/* invariants: 6 operations, 2 intermediates */
+/* invariants: 6 operations, 1 intermediates */
 int harmonic_oscillator_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                                    const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                                    double *CG_RESTRICT cg_work)
@@ -124,12 +126,11 @@ int harmonic_oscillator_invariants(double t, const double *CG_RESTRICT cg_x, con
     const double m = cg_p[0];
     const double k = cg_p[1];
 
-    /* intermediates: 2 */
-    const double z1 = x_dot*x_dot;
-    const double z2 = x*x;
+    /* intermediates: 1 */
+    const double z1 = x*x;
 
     /* outputs */
-    cg_out[0] = 0.5*(m*z1 + k*z2); /* energy */
+    cg_out[0] = 0.5*cg_fma(m, x_dot*x_dot, k*z1); /* energy */
 
     return CG_OK;
 }

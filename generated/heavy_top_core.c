@@ -5,10 +5,12 @@
  */
 #include "heavy_top_core.h"
 
+#include "cg_real.h"
+
 #include <math.h>
 #include <stddef.h>
 
-/* rhs: 54 operations, 8 intermediates; 19 more once per parameter set */
+/* rhs: 54 operations, 6 intermediates; 19 more once per parameter set */
 static int heavy_top_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRICT cg_q)
 {
     /* inputs */
@@ -72,24 +74,22 @@ static inline int heavy_top_rhs_hoisted(double t, const double *CG_RESTRICT cg_x
     const double k8 = cg_q[7];
     const double k9 = cg_q[8];
 
-    /* intermediates: 8 */
-    const double z1 = -0.5*w1;
-    const double z2 = 0.5*w2;
-    const double z3 = 0.5*w3;
-    const double z4 = z1*q0 + z2*q3;
-    const double z5 = q1*q0 + q2*q3;
-    const double z6 = q3*q3 + q0*q0;
-    const double z7 = q1*q1 + q2*q2 - z6;
-    const double z8 = q1*q3 - q2*q0;
+    /* intermediates: 6 */
+    const double z1 = 0.5*w3;
+    const double z2 = -0.5*w1;
+    const double z3 = 0.5*w2;
+    const double z4 = cg_fma(q1, q1, q2*q2) - cg_fma(q3, q3, q0*q0);
+    const double z5 = cg_fma(q1, q0, q2*q3);
+    const double z6 = cg_fms(q1, q3, q2*q0);
 
     /* outputs */
-    cg_out[0] = z1*q1 - z2*q2 - z3*q3; /* d(q0)/dt */
-    cg_out[1] = z3*q2 - z4; /* d(q1)/dt */
-    cg_out[2] = z2*q0 - z1*q3 - z3*q1; /* d(q2)/dt */
-    cg_out[3] = z1*q2 + z2*q1 + z3*q0; /* d(q3)/dt */
-    cg_out[4] = k3*w2*w3 + k2*z5 + k1*z7; /* d(w1)/dt */
-    cg_out[5] = k6*w1*w3 - k5*z8 - k4*z7; /* d(w2)/dt */
-    cg_out[6] = k9*w1*w2 + k8*z8 - k7*z5; /* d(w3)/dt */
+    cg_out[0] = cg_fnma(z1, q3, cg_fms(z2, q1, z3*q2)); /* d(q0)/dt */
+    cg_out[1] = cg_fms(z1, q2, cg_fma(z2, q0, z3*q3)); /* d(q1)/dt */
+    cg_out[2] = cg_fnma(z1, q1, cg_fms(z3, q0, z2*q3)); /* d(q2)/dt */
+    cg_out[3] = cg_fma(z1, q0, cg_fma(z2, q2, z3*q1)); /* d(q3)/dt */
+    cg_out[4] = cg_fma(k1, z4, cg_fma(k2, z5, k3*w2*w3)); /* d(w1)/dt */
+    cg_out[5] = cg_fnma(k4, z4, cg_fnma(k5, z6, k6*w1*w3)); /* d(w2)/dt */
+    cg_out[6] = cg_fnma(k7, z5, cg_fma(k8, z6, k9*w1*w2)); /* d(w3)/dt */
 
     return CG_OK;
 }
@@ -104,7 +104,7 @@ int heavy_top_rhs(double t, const double *CG_RESTRICT cg_x, const double *CG_RES
     return heavy_top_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
 }
 
-/* jvp: 107 operations (3 divisions), 34 intermediates */
+/* jvp: 107 operations (3 divisions), 14 intermediates */
 int heavy_top_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                   const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v, double *CG_RESTRICT cg_out,
                   double *CG_RESTRICT cg_work)
@@ -136,56 +136,42 @@ int heavy_top_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RES
     const double cg_v_5 = cg_v[5];
     const double cg_v_6 = cg_v[6];
 
-    /* intermediates: 34 */
+    /* intermediates: 14 */
     const double z1 = -0.5*cg_v_4;
     const double z2 = 0.5*cg_v_5;
     const double z3 = 0.5*cg_v_6;
     const double z4 = 0.5*w1;
-    const double z5 = z3*q3 + z4*cg_v_1;
-    const double z6 = 0.5*w2;
-    const double z7 = 0.5*w3;
-    const double z8 = z6*cg_v_2 + z7*cg_v_3;
-    const double z9 = z1*q0 + z2*q3;
-    const double z10 = z7*cg_v_2 - z6*cg_v_3;
-    const double z11 = z4*cg_v_3 - z3*q1;
-    const double z12 = z6*cg_v_0 - z7*cg_v_1;
-    const double z13 = z3*q0 - z4*cg_v_2;
-    const double z14 = z6*cg_v_1 + z7*cg_v_0;
-    const double z15 = 2.0*g*m;
-    const double z16 = q3*cg_v_3 + q0*cg_v_0;
-    const double z17 = q1*cg_v_1 + q2*cg_v_2 - z16;
-    const double z18 = q3*cg_v_2 + cg_v_1*q0;
-    const double z19 = q1*cg_v_0 + q2*cg_v_3 + z18;
-    const double z20 = r2*z17 + r3*z19;
-    const double z21 = I2 - I3;
-    const double z22 = cg_v_5*w3 + cg_v_6*w2;
-    const double z23 = z15*z20 + z21*z22;
-    const double z24 = q3*cg_v_1 - cg_v_2*q0;
-    const double z25 = q1*cg_v_3 - q2*cg_v_0 + z24;
-    const double z26 = r3*z25 + r1*z17;
-    const double z27 = I1 - I3;
-    const double z28 = cg_v_4*w3 + cg_v_6*w1;
-    const double z29 = z15*z26 + z27*z28;
-    const double z30 = z29/I2;
-    const double z31 = r2*z25 - r1*z19;
-    const double z32 = I1 - I2;
-    const double z33 = cg_v_4*w2 + cg_v_5*w1;
-    const double z34 = z15*z31 + z32*z33;
+    const double z5 = 0.5*w2;
+    const double z6 = 0.5*w3;
+    const double z7 = 2.0*g*m;
+    const double z8 = cg_fma(q1, cg_v_1, q2*cg_v_2) - cg_fma(q3, cg_v_3, q0*cg_v_0);
+    const double z9 = cg_fma(q1, cg_v_0, q2*cg_v_3) + cg_fma(q3, cg_v_2, cg_v_1*q0);
+    const double z10 = I2 - I3;
+    const double z11 = cg_fms(q1, cg_v_3, q2*cg_v_0) + cg_fms(q3, cg_v_1, cg_v_2*q0);
+    const double z12 = I1 - I3;
+    const double z13 = cg_fma(z7, cg_fma(r3, z11, r1*z8), z12*cg_fma(cg_v_4, w3, cg_v_6*w1))/I2;
+    const double z14 = I1 - I2;
     if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = z1*q1 - z2*q2 - z5 - z8; /* direction of d(q0)/dt */
-    cg_out[1] = z3*q2 + z4*cg_v_0 - z9 + z10; /* direction of d(q1)/dt */
-    cg_out[2] = z2*q0 - z1*q3 + z11 + z12; /* direction of d(q2)/dt */
-    cg_out[3] = z1*q2 + z2*q1 + z13 + z14; /* direction of d(q3)/dt */
-    cg_out[4] = z23/I1; /* direction of d(w1)/dt */
-    cg_out[5] = -z30; /* direction of d(w2)/dt */
-    cg_out[6] = z34/I3; /* direction of d(w3)/dt */
+    cg_out[0] = cg_fms(z1, q1, z2*q2) - cg_fma(z3, q3, z4*cg_v_1) - cg_fma(z5, cg_v_2, z6*cg_v_3); /* direction of
+        d(q0)/dt */
+    cg_out[1] = cg_fma(z3, q2, z4*cg_v_0) - cg_fma(z1, q0, z2*q3) + cg_fms(z6, cg_v_2, z5*cg_v_3); /* direction of
+        d(q1)/dt */
+    cg_out[2] = cg_fms(z2, q0, z1*q3) + cg_fms(z4, cg_v_3, z3*q1) + cg_fms(z5, cg_v_0, z6*cg_v_1); /* direction of
+        d(q2)/dt */
+    cg_out[3] = cg_fma(z1, q2, z2*q1) + cg_fms(z3, q0, z4*cg_v_2) + cg_fma(z5, cg_v_1, z6*cg_v_0); /* direction of
+        d(q3)/dt */
+    cg_out[4] = cg_fma(z7, cg_fma(r2, z8, r3*z9), z10*cg_fma(cg_v_5, w3, cg_v_6*w2))/I1; /* direction of d(w1)/dt
+        */
+    cg_out[5] = -z13; /* direction of d(w2)/dt */
+    cg_out[6] = cg_fma(z7, cg_fms(r2, z11, r1*z9), z14*cg_fma(cg_v_4, w2, cg_v_5*w1))/I3; /* direction of d(w3)/dt
+        */
 
     return CG_OK;
 }
 
-/* jacobian: 80 operations (3 divisions), 32 intermediates */
+/* jacobian: 80 operations (3 divisions), 29 intermediates */
 int heavy_top_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                        const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                        double *CG_RESTRICT cg_work)
@@ -210,7 +196,7 @@ int heavy_top_jacobian(double t, const double *CG_RESTRICT cg_x, const double *C
     const double r2 = cg_p[6];
     const double r3 = cg_p[7];
 
-    /* intermediates: 32 */
+    /* intermediates: 29 */
     const double z1 = -0.5*w1;
     const double z2 = -0.5*w2;
     const double z3 = -0.5*w3;
@@ -232,17 +218,14 @@ int heavy_top_jacobian(double t, const double *CG_RESTRICT cg_x, const double *C
     const double z19 = z11*z18;
     const double z20 = z19*r3;
     const double z21 = z19*r1;
-    const double z22 = z20*q3 + z21*q1;
-    const double z23 = I1 - I3;
-    const double z24 = z23*z18;
-    const double z25 = 1.0/I3;
-    const double z26 = z11*z25;
-    const double z27 = z26*r2;
-    const double z28 = z26*r1;
-    const double z29 = z27*q2 + z28*q1;
-    const double z30 = z27*q0 + z28*q3;
-    const double z31 = I1 - I2;
-    const double z32 = z31*z25;
+    const double z22 = I1 - I3;
+    const double z23 = z22*z18;
+    const double z24 = 1.0/I3;
+    const double z25 = z11*z24;
+    const double z26 = z25*r2;
+    const double z27 = z25*r1;
+    const double z28 = I1 - I2;
+    const double z29 = z28*z24;
     if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
@@ -274,32 +257,32 @@ int heavy_top_jacobian(double t, const double *CG_RESTRICT cg_x, const double *C
     cg_out[25] = z5; /* d(d(q3)/dt)/d(w1) */
     cg_out[26] = 0.5*q1; /* d(d(q3)/dt)/d(w2) */
     cg_out[27] = z9; /* d(d(q3)/dt)/d(w3) */
-    cg_out[28] = z14*q1 - z15*q0; /* d(d(w1)/dt)/d(q0) */
-    cg_out[29] = z15*q1 + z14*q0; /* d(d(w1)/dt)/d(q1) */
-    cg_out[30] = z15*q2 + z14*q3; /* d(d(w1)/dt)/d(q2) */
-    cg_out[31] = z14*q2 - z15*q3; /* d(d(w1)/dt)/d(q3) */
+    cg_out[28] = cg_fms(z14, q1, z15*q0); /* d(d(w1)/dt)/d(q0) */
+    cg_out[29] = cg_fma(z15, q1, z14*q0); /* d(d(w1)/dt)/d(q1) */
+    cg_out[30] = cg_fma(z15, q2, z14*q3); /* d(d(w1)/dt)/d(q2) */
+    cg_out[31] = cg_fms(z14, q2, z15*q3); /* d(d(w1)/dt)/d(q3) */
     cg_out[32] = 0.0; /* d(d(w1)/dt)/d(w1) */
     cg_out[33] = z17*w3; /* d(d(w1)/dt)/d(w2) */
     cg_out[34] = z17*w2; /* d(d(w1)/dt)/d(w3) */
-    cg_out[35] = z20*q2 + z21*q0; /* d(d(w2)/dt)/d(q0) */
-    cg_out[36] = -z22; /* d(d(w2)/dt)/d(q1) */
-    cg_out[37] = z20*q0 - z21*q2; /* d(d(w2)/dt)/d(q2) */
-    cg_out[38] = z21*q3 - z20*q1; /* d(d(w2)/dt)/d(q3) */
-    cg_out[39] = -z24*w3; /* d(d(w2)/dt)/d(w1) */
+    cg_out[35] = cg_fma(z20, q2, z21*q0); /* d(d(w2)/dt)/d(q0) */
+    cg_out[36] = -cg_fma(z20, q3, z21*q1); /* d(d(w2)/dt)/d(q1) */
+    cg_out[37] = cg_fms(z20, q0, z21*q2); /* d(d(w2)/dt)/d(q2) */
+    cg_out[38] = cg_fms(z21, q3, z20*q1); /* d(d(w2)/dt)/d(q3) */
+    cg_out[39] = -z23*w3; /* d(d(w2)/dt)/d(w1) */
     cg_out[40] = 0.0; /* d(d(w2)/dt)/d(w2) */
-    cg_out[41] = -z24*w1; /* d(d(w2)/dt)/d(w3) */
-    cg_out[42] = -z29; /* d(d(w3)/dt)/d(q0) */
-    cg_out[43] = z27*q3 - z28*q0; /* d(d(w3)/dt)/d(q1) */
-    cg_out[44] = -z30; /* d(d(w3)/dt)/d(q2) */
-    cg_out[45] = z27*q1 - z28*q2; /* d(d(w3)/dt)/d(q3) */
-    cg_out[46] = z32*w2; /* d(d(w3)/dt)/d(w1) */
-    cg_out[47] = z32*w1; /* d(d(w3)/dt)/d(w2) */
+    cg_out[41] = -z23*w1; /* d(d(w2)/dt)/d(w3) */
+    cg_out[42] = -cg_fma(z26, q2, z27*q1); /* d(d(w3)/dt)/d(q0) */
+    cg_out[43] = cg_fms(z26, q3, z27*q0); /* d(d(w3)/dt)/d(q1) */
+    cg_out[44] = -cg_fma(z26, q0, z27*q3); /* d(d(w3)/dt)/d(q2) */
+    cg_out[45] = cg_fms(z26, q1, z27*q2); /* d(d(w3)/dt)/d(q3) */
+    cg_out[46] = z29*w2; /* d(d(w3)/dt)/d(w1) */
+    cg_out[47] = z29*w1; /* d(d(w3)/dt)/d(w2) */
     cg_out[48] = 0.0; /* d(d(w3)/dt)/d(w3) */
 
     return CG_OK;
 }
 
-/* outputs: 28 operations, 6 intermediates */
+/* outputs: 28 operations, 4 intermediates */
 int heavy_top_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                       const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
 {
@@ -321,23 +304,21 @@ int heavy_top_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG
     const double r2 = cg_p[6];
     const double r3 = cg_p[7];
 
-    /* intermediates: 6 */
-    const double z1 = q0*q0 + q3*q3 - q1*q1 - q2*q2;
-    const double z2 = I3*z1;
-    const double z3 = q0*q2 - q1*q3;
-    const double z4 = I1*z3;
-    const double z5 = q0*q1 + q2*q3;
-    const double z6 = I2*z5;
+    /* intermediates: 4 */
+    const double z1 = cg_fnma(q2, q2, cg_fnma(q1, q1, cg_fma(q0, q0, q3*q3)));
+    const double z2 = cg_fms(q0, q2, q1*q3);
+    const double z3 = cg_fma(q0, q1, q2*q3);
+    const double z4 = I2*z3;
     if (fabs(I1) <= 0.0 || fabs(I2) <= 0.0 || fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = w3*z2 - 2.0*(w1*z4 - w2*z6); /* vertical_momentum */
-    cg_out[1] = r3*z1 - 2.0*(r1*z3 - r2*z5); /* height */
+    cg_out[0] = cg_fms(w3, I3*z1, 2.0*cg_fms(w1, I1*z2, w2*z4)); /* vertical_momentum */
+    cg_out[1] = cg_fms(r3, z1, 2.0*cg_fms(r1, z2, r2*z3)); /* height */
 
     return CG_OK;
 }
 
-/* invariants: 39 operations, 10 intermediates */
+/* invariants: 39 operations, 8 intermediates */
 int heavy_top_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                          const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                          double *CG_RESTRICT cg_work)
@@ -362,27 +343,26 @@ int heavy_top_invariants(double t, const double *CG_RESTRICT cg_x, const double 
     const double r2 = cg_p[6];
     const double r3 = cg_p[7];
 
-    /* intermediates: 10 */
-    const double z1 = q0*q1 + q2*q3;
-    const double z2 = q0*q2 - q1*q3;
-    const double z3 = q0*q0 + q3*q3;
-    const double z4 = q1*q1 + q2*q2;
+    /* intermediates: 8 */
+    const double z1 = cg_fma(q0, q1, q2*q3);
+    const double z2 = cg_fms(q0, q2, q1*q3);
+    const double z3 = cg_fma(q0, q0, q3*q3);
+    const double z4 = cg_fma(q1, q1, q2*q2);
     const double z5 = z3 - z4;
-    const double z6 = 2.0*(r2*z1 - r1*z2) + r3*z5;
-    const double z7 = 0.5*I3*w3;
-    const double z8 = w1*I1;
-    const double z9 = w2*I2;
-    const double z10 = z7*w3 + 0.5*(z8*w1 + z9*w2);
+    const double z6 = w1*I1;
+    const double z7 = w2*I2;
+    const double z8 = 0.5*I3*w3;
 
     /* outputs */
-    cg_out[0] = m*g*z6 + z10; /* energy */
+    cg_out[0] = cg_fma(m*g, cg_fma(2.0, cg_fms(r2, z1, r1*z2), r3*z5), cg_fma(0.5, cg_fma(z6, w1, z7*w2), z8*w3));
+        /* energy */
     cg_out[1] = z3 - 1.0 + z4; /* coordinates_1 */
-    cg_out[2] = z8*z2 - z9*z1 - z7*z5; /* momentum_1 */
+    cg_out[2] = cg_fnma(z8, z5, cg_fms(z6, z2, z7*z1)); /* momentum_1 */
 
     return CG_OK;
 }
 
-/* consistency: 17 operations, 5 intermediates */
+/* consistency: 17 operations, 3 intermediates */
 int heavy_top_consistency(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                           const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                           double *CG_RESTRICT cg_work)
@@ -397,17 +377,15 @@ int heavy_top_consistency(double t, const double *CG_RESTRICT cg_x, const double
     const double q2 = cg_x[2];
     const double q3 = cg_x[3];
 
-    /* intermediates: 5 */
-    const double z1 = q0*q0 + q1*q1;
-    const double z2 = q2*q2 + z1;
-    const double z3 = q3*q3 + z2;
-    const double z4 = fabs(q0) + fabs(q1);
-    const double z5 = fabs(q2) + z4;
+    /* intermediates: 3 */
+    const double z1 = cg_fma(q3, q3, cg_fma(q2, q2, cg_fma(q0, q0, q1*q1)));
+    const double z2 = fabs(q0) + fabs(q1);
+    const double z3 = fabs(q2) + z2;
 
     /* outputs */
-    cg_out[0] = -1.0 + z3; /* coordinates_1 */
-    cg_out[1] = 1.0 + z3; /* coordinates_1: its terms */
-    cg_out[2] = 2.0*(fabs(q3) + z5); /* coordinates_1: its slopes */
+    cg_out[0] = -1.0 + z1; /* coordinates_1 */
+    cg_out[1] = 1.0 + z1; /* coordinates_1: its terms */
+    cg_out[2] = 2.0*(fabs(q3) + z3); /* coordinates_1: its slopes */
 
     return CG_OK;
 }

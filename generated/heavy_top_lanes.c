@@ -14,7 +14,7 @@
 #include "heavy_top_core.h"
 #include "cg_real.h"
 
-/* rhs: 54 operations, 8 intermediates; 19 more once per parameter set */
+/* rhs: 54 operations, 6 intermediates; 19 more once per parameter set */
 static cg_mask_t heavy_top_hoist_lanes(const cg_real_t *restrict cg_p, cg_real_t *restrict cg_q)
 {
     cg_mask_t cg_ok = cg_true();
@@ -81,24 +81,22 @@ static cg_mask_t heavy_top_rhs_lanes(const cg_real_t *restrict cg_clock, const c
     const cg_real_t k8 = cg_q[7];
     const cg_real_t k9 = cg_q[8];
 
-    /* intermediates: 8 */
-    const cg_real_t z1 = -0.5*w1;
-    const cg_real_t z2 = 0.5*w2;
-    const cg_real_t z3 = 0.5*w3;
-    const cg_real_t z4 = z1*q0 + z2*q3;
-    const cg_real_t z5 = q1*q0 + q2*q3;
-    const cg_real_t z6 = q3*q3 + q0*q0;
-    const cg_real_t z7 = q1*q1 + q2*q2 - z6;
-    const cg_real_t z8 = q1*q3 - q2*q0;
+    /* intermediates: 6 */
+    const cg_real_t z1 = 0.5*w3;
+    const cg_real_t z2 = -0.5*w1;
+    const cg_real_t z3 = 0.5*w2;
+    const cg_real_t z4 = cg_fma(q1, q1, q2*q2) - cg_fma(q3, q3, q0*q0);
+    const cg_real_t z5 = cg_fma(q1, q0, q2*q3);
+    const cg_real_t z6 = cg_fms(q1, q3, q2*q0);
 
     /* outputs */
-    cg_out[0] = z1*q1 - z2*q2 - z3*q3; /* d(q0)/dt */
-    cg_out[1] = z3*q2 - z4; /* d(q1)/dt */
-    cg_out[2] = z2*q0 - z1*q3 - z3*q1; /* d(q2)/dt */
-    cg_out[3] = z1*q2 + z2*q1 + z3*q0; /* d(q3)/dt */
-    cg_out[4] = k3*w2*w3 + k2*z5 + k1*z7; /* d(w1)/dt */
-    cg_out[5] = k6*w1*w3 - k5*z8 - k4*z7; /* d(w2)/dt */
-    cg_out[6] = k9*w1*w2 + k8*z8 - k7*z5; /* d(w3)/dt */
+    cg_out[0] = cg_fnma(z1, q3, cg_fms(z2, q1, z3*q2)); /* d(q0)/dt */
+    cg_out[1] = cg_fms(z1, q2, cg_fma(z2, q0, z3*q3)); /* d(q1)/dt */
+    cg_out[2] = cg_fnma(z1, q1, cg_fms(z3, q0, z2*q3)); /* d(q2)/dt */
+    cg_out[3] = cg_fma(z1, q0, cg_fma(z2, q2, z3*q1)); /* d(q3)/dt */
+    cg_out[4] = cg_fma(k1, z4, cg_fma(k2, z5, k3*w2*w3)); /* d(w1)/dt */
+    cg_out[5] = cg_fnma(k4, z4, cg_fnma(k5, z6, k6*w1*w3)); /* d(w2)/dt */
+    cg_out[6] = cg_fnma(k7, z5, cg_fma(k8, z6, k9*w1*w2)); /* d(w3)/dt */
 
     return cg_ok;
 }

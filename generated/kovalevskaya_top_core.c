@@ -5,10 +5,12 @@
  */
 #include "kovalevskaya_top_core.h"
 
+#include "cg_real.h"
+
 #include <math.h>
 #include <stddef.h>
 
-/* rhs: 38 operations, 10 intermediates; 7 more once per parameter set */
+/* rhs: 38 operations, 6 intermediates; 7 more once per parameter set */
 static int kovalevskaya_top_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRICT cg_q)
 {
     /* inputs */
@@ -55,23 +57,19 @@ static inline int kovalevskaya_top_rhs_hoisted(double t, const double *CG_RESTRI
     const double k4 = cg_q[3];
     const double k5 = cg_q[4];
 
-    /* intermediates: 10 */
-    const double z1 = k2*p_w1;
-    const double z2 = k3*p_w3;
-    const double z3 = k1*p_w2;
-    const double z4 = z2*q1 + z1*q3;
-    const double f_p_w1 = z2*p_w2;
-    const double z5 = q3*q3 + q0*q0;
-    const double z6 = q1*q1 + q2*q2 - z5;
-    const double f_p_w2 = k4*z6 - z2*p_w1;
-    const double z7 = q1*q0 + q2*q3;
-    const double f_p_w3 = k5*z7;
+    /* intermediates: 6 */
+    const double z1 = k1*p_w2;
+    const double z2 = k2*p_w1;
+    const double z3 = k3*p_w3;
+    const double f_p_w1 = z3*p_w2;
+    const double f_p_w2 = cg_fms(k4, cg_fma(q1, q1, q2*q2) - cg_fma(q3, q3, q0*q0), z3*p_w1);
+    const double f_p_w3 = k5*cg_fma(q1, q0, q2*q3);
 
     /* outputs */
-    cg_out[0] = z1*q1 - z2*q3 - z3*q2; /* d(q0)/dt */
-    cg_out[1] = z2*q2 - z1*q0 - z3*q3; /* d(q1)/dt */
-    cg_out[2] = z3*q0 - z4; /* d(q2)/dt */
-    cg_out[3] = z2*q0 + z1*q2 + z3*q1; /* d(q3)/dt */
+    cg_out[0] = cg_fnma(z1, q2, cg_fms(z2, q1, z3*q3)); /* d(q0)/dt */
+    cg_out[1] = cg_fnma(z1, q3, cg_fms(z3, q2, z2*q0)); /* d(q1)/dt */
+    cg_out[2] = cg_fms(z1, q0, cg_fma(z3, q1, z2*q3)); /* d(q2)/dt */
+    cg_out[3] = cg_fma(z1, q1, cg_fma(z3, q0, z2*q2)); /* d(q3)/dt */
     cg_out[4] = f_p_w1; /* d(p_w1)/dt */
     cg_out[5] = f_p_w2; /* d(p_w2)/dt */
     cg_out[6] = f_p_w3; /* d(p_w3)/dt */
@@ -90,7 +88,7 @@ int kovalevskaya_top_rhs(double t, const double *CG_RESTRICT cg_x, const double 
     return kovalevskaya_top_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
 }
 
-/* jvp: 83 operations (1 division), 27 intermediates */
+/* jvp: 83 operations (1 division), 17 intermediates */
 int kovalevskaya_top_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                          const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v,
                          double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
@@ -118,7 +116,7 @@ int kovalevskaya_top_jvp(double t, const double *CG_RESTRICT cg_x, const double 
     const double cg_v_5 = cg_v[5];
     const double cg_v_6 = cg_v[6];
 
-    /* intermediates: 27 */
+    /* intermediates: 17 */
     const double z1 = 1.0/I3;
     const double z2 = 0.5*z1;
     const double z3 = z2*cg_v_6;
@@ -126,36 +124,30 @@ int kovalevskaya_top_jvp(double t, const double *CG_RESTRICT cg_x, const double 
     const double z5 = 0.25*z1;
     const double z6 = z5*cg_v_4;
     const double z7 = z5*cg_v_5;
-    const double z8 = z6*q1 + z7*q2;
-    const double z9 = z5*p_w1;
-    const double z10 = z5*p_w2;
-    const double z11 = z9*cg_v_1 + z10*cg_v_2;
-    const double z12 = z3*q3 + z4*cg_v_3 + z8 + z11;
-    const double z13 = z6*q0 - z7*q3;
-    const double z14 = z9*cg_v_0 - z10*cg_v_3;
-    const double z15 = z3*q1 + z4*cg_v_1;
-    const double z16 = z9*cg_v_3 + z10*cg_v_0;
-    const double z17 = z7*q1 - z6*q2;
-    const double z18 = z10*cg_v_1 - z9*cg_v_2;
-    const double z19 = g*l;
-    const double z20 = 2.0*m*z19;
-    const double z21 = z20*q3;
-    const double z22 = z20*q0;
-    const double z23 = z20*q1;
-    const double z24 = z20*q2;
-    const double z25 = z23*cg_v_1 + z24*cg_v_2;
-    const double z26 = z21*cg_v_2 + z22*cg_v_1;
-    const double z27 = z23*cg_v_0 + z24*cg_v_3 + z26;
+    const double z8 = z5*p_w1;
+    const double z9 = z5*p_w2;
+    const double z10 = cg_fma(z3, q3, z4*cg_v_3) + cg_fma(z6, q1, z7*q2) + cg_fma(z8, cg_v_1, z9*cg_v_2);
+    const double z11 = g*l;
+    const double z12 = 2.0*m*z11;
+    const double z13 = z12*q3;
+    const double z14 = z12*q0;
+    const double z15 = z12*q1;
+    const double z16 = z12*q2;
+    const double z17 = cg_fma(z15, cg_v_0, z16*cg_v_3) + cg_fma(z13, cg_v_2, z14*cg_v_1);
     if (fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = -z12; /* direction of d(q0)/dt */
-    cg_out[1] = z3*q2 + z4*cg_v_2 + z13 + z14; /* direction of d(q1)/dt */
-    cg_out[2] = z6*q3 + z7*q0 - z15 + z16; /* direction of d(q2)/dt */
-    cg_out[3] = z3*q0 + z4*cg_v_0 + z17 + z18; /* direction of d(q3)/dt */
-    cg_out[4] = z3*p_w2 + z4*cg_v_5; /* direction of d(p_w1)/dt */
-    cg_out[5] = z21*cg_v_3 + z22*cg_v_0 - z25 - z3*p_w1 - z4*cg_v_4; /* direction of d(p_w2)/dt */
-    cg_out[6] = -z27; /* direction of d(p_w3)/dt */
+    cg_out[0] = -z10; /* direction of d(q0)/dt */
+    cg_out[1] = cg_fma(z3, q2, z4*cg_v_2) + cg_fms(z6, q0, z7*q3) + cg_fms(z8, cg_v_0, z9*cg_v_3); /* direction of
+        d(q1)/dt */
+    cg_out[2] = cg_fma(z6, q3, z7*q0) - cg_fma(z3, q1, z4*cg_v_1) + cg_fma(z8, cg_v_3, z9*cg_v_0); /* direction of
+        d(q2)/dt */
+    cg_out[3] = cg_fma(z3, q0, z4*cg_v_0) + cg_fms(z7, q1, z6*q2) + cg_fms(z9, cg_v_1, z8*cg_v_2); /* direction of
+        d(q3)/dt */
+    cg_out[4] = cg_fma(z3, p_w2, z4*cg_v_5); /* direction of d(p_w1)/dt */
+    cg_out[5] = cg_fnma(z4, cg_v_4, cg_fnma(z3, p_w1, cg_fma(z13, cg_v_3, z14*cg_v_0) - cg_fma(z15, cg_v_1,
+        z16*cg_v_2))); /* direction of d(p_w2)/dt */
+    cg_out[6] = -z17; /* direction of d(p_w3)/dt */
 
     return CG_OK;
 }
@@ -257,7 +249,7 @@ int kovalevskaya_top_jacobian(double t, const double *CG_RESTRICT cg_x, const do
     return CG_OK;
 }
 
-/* outputs: 44 operations (1 division), 12 intermediates */
+/* outputs: 44 operations (1 division), 9 intermediates */
 int kovalevskaya_top_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                              const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                              double *CG_RESTRICT cg_work)
@@ -278,32 +270,30 @@ int kovalevskaya_top_outputs(double t, const double *CG_RESTRICT cg_x, const dou
     const double g = cg_p[2];
     const double l = cg_p[3];
 
-    /* intermediates: 12 */
+    /* intermediates: 9 */
     const double z1 = 1.0/I3;
     const double z2 = p_w1*z1;
     const double z3 = p_w2*z1;
-    const double z4 = q0*q1 + q2*q3;
-    const double z5 = 2.0*(q0*q2 - q1*q3);
-    const double z6 = q3*q3 - q2*q2;
-    const double z7 = q0*q0 - q1*q1 + z6;
-    const double z8 = 0.25*p_w2;
-    const double z9 = l*m*g;
-    const double z10 = z8*z2 - z9*z4;
-    const double z11 = 0.25*p_w1*z2 + z9*z5 - z8*z3;
-    const double z12 = 4.0*z10*z10 + z11*z11;
+    const double z4 = 2.0*cg_fms(q0, q2, q1*q3);
+    const double z5 = cg_fma(q0, q1, q2*q3);
+    const double z6 = 0.25*p_w2;
+    const double z7 = l*m*g;
+    const double z8 = cg_fms(z6, z2, z7*z5);
+    const double z9 = cg_fnma(z6, z3, cg_fma(0.25*p_w1, z2, z7*z4));
     if (fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = 0.5*z2; /* w1 */
     cg_out[1] = 0.5*z3; /* w2 */
     cg_out[2] = p_w3*z1; /* w3 */
-    cg_out[3] = 2.0*p_w2*z4 - z5*p_w1 + p_w3*z7; /* vertical_momentum */
-    cg_out[4] = z1*z1*z12; /* kovalevskaya_integral */
+    cg_out[3] = cg_fma(p_w3, cg_fms(q0, q0, q1*q1) + cg_fms(q3, q3, q2*q2), cg_fnma(z4, p_w1, 2.0*p_w2*z5)); /*
+        vertical_momentum */
+    cg_out[4] = z1*z1*cg_fma(4.0*z8, z8, z9*z9); /* kovalevskaya_integral */
 
     return CG_OK;
 }
 
-/* invariants: 33 operations (1 division), 8 intermediates */
+/* invariants: 33 operations (1 division), 5 intermediates */
 int kovalevskaya_top_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                                 const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                                 double *CG_RESTRICT cg_work)
@@ -324,21 +314,18 @@ int kovalevskaya_top_invariants(double t, const double *CG_RESTRICT cg_x, const 
     const double g = cg_p[2];
     const double l = cg_p[3];
 
-    /* intermediates: 8 */
-    const double z1 = 0.5*p_w3;
-    const double z2 = 0.25*(p_w1*p_w1 + p_w2*p_w2) + z1*p_w3;
-    const double z3 = g*l;
-    const double z4 = q0*q2 - q1*q3;
-    const double z5 = q0*q0 + q3*q3;
-    const double z6 = q2*q2 + q1*q1;
-    const double z7 = q0*q1 + q2*q3;
-    const double z8 = z5 - z6;
+    /* intermediates: 5 */
+    const double z1 = g*l;
+    const double z2 = cg_fms(q0, q2, q1*q3);
+    const double z3 = 0.5*p_w3;
+    const double z4 = cg_fma(q0, q0, q3*q3);
+    const double z5 = cg_fma(q2, q2, q1*q1);
     if (fabs(I3) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = z2/I3 - 2.0*m*z3*z4; /* energy */
-    cg_out[1] = z5 - 1.0 + z6; /* coordinates_1 */
-    cg_out[2] = p_w1*z4 - p_w2*z7 - z1*z8; /* momentum_1 */
+    cg_out[0] = cg_fnma(2.0*m*z1, z2, cg_fma(0.25, cg_fma(p_w1, p_w1, p_w2*p_w2), z3*p_w3)/I3); /* energy */
+    cg_out[1] = z4 - 1.0 + z5; /* coordinates_1 */
+    cg_out[2] = cg_fnma(z3, z4 - z5, cg_fms(p_w1, z2, p_w2*cg_fma(q0, q1, q2*q3))); /* momentum_1 */
 
     return CG_OK;
 }
@@ -380,7 +367,7 @@ int kovalevskaya_top_initial(double t, const double *CG_RESTRICT cg_x, const dou
     return CG_OK;
 }
 
-/* consistency: 17 operations, 5 intermediates */
+/* consistency: 17 operations, 3 intermediates */
 int kovalevskaya_top_consistency(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                                  const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                                  double *CG_RESTRICT cg_work)
@@ -395,17 +382,15 @@ int kovalevskaya_top_consistency(double t, const double *CG_RESTRICT cg_x, const
     const double q2 = cg_x[2];
     const double q3 = cg_x[3];
 
-    /* intermediates: 5 */
-    const double z1 = q0*q0 + q1*q1;
-    const double z2 = q2*q2 + z1;
-    const double z3 = q3*q3 + z2;
-    const double z4 = fabs(q0) + fabs(q1);
-    const double z5 = fabs(q2) + z4;
+    /* intermediates: 3 */
+    const double z1 = cg_fma(q3, q3, cg_fma(q2, q2, cg_fma(q0, q0, q1*q1)));
+    const double z2 = fabs(q0) + fabs(q1);
+    const double z3 = fabs(q2) + z2;
 
     /* outputs */
-    cg_out[0] = -1.0 + z3; /* coordinates_1 */
-    cg_out[1] = 1.0 + z3; /* coordinates_1: its terms */
-    cg_out[2] = 2.0*(fabs(q3) + z5); /* coordinates_1: its slopes */
+    cg_out[0] = -1.0 + z1; /* coordinates_1 */
+    cg_out[1] = 1.0 + z1; /* coordinates_1: its terms */
+    cg_out[2] = 2.0*(fabs(q3) + z3); /* coordinates_1: its slopes */
 
     return CG_OK;
 }

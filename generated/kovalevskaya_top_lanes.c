@@ -14,7 +14,7 @@
 #include "kovalevskaya_top_core.h"
 #include "cg_real.h"
 
-/* rhs: 38 operations, 10 intermediates; 7 more once per parameter set */
+/* rhs: 38 operations, 6 intermediates; 7 more once per parameter set */
 static cg_mask_t kovalevskaya_top_hoist_lanes(const cg_real_t *restrict cg_p, cg_real_t *restrict cg_q)
 {
     cg_mask_t cg_ok = cg_true();
@@ -63,23 +63,19 @@ static cg_mask_t kovalevskaya_top_rhs_lanes(const cg_real_t *restrict cg_clock,
     const cg_real_t k4 = cg_q[3];
     const cg_real_t k5 = cg_q[4];
 
-    /* intermediates: 10 */
-    const cg_real_t z1 = k2*p_w1;
-    const cg_real_t z2 = k3*p_w3;
-    const cg_real_t z3 = k1*p_w2;
-    const cg_real_t z4 = z2*q1 + z1*q3;
-    const cg_real_t f_p_w1 = z2*p_w2;
-    const cg_real_t z5 = q3*q3 + q0*q0;
-    const cg_real_t z6 = q1*q1 + q2*q2 - z5;
-    const cg_real_t f_p_w2 = k4*z6 - z2*p_w1;
-    const cg_real_t z7 = q1*q0 + q2*q3;
-    const cg_real_t f_p_w3 = k5*z7;
+    /* intermediates: 6 */
+    const cg_real_t z1 = k1*p_w2;
+    const cg_real_t z2 = k2*p_w1;
+    const cg_real_t z3 = k3*p_w3;
+    const cg_real_t f_p_w1 = z3*p_w2;
+    const cg_real_t f_p_w2 = cg_fms(k4, cg_fma(q1, q1, q2*q2) - cg_fma(q3, q3, q0*q0), z3*p_w1);
+    const cg_real_t f_p_w3 = k5*cg_fma(q1, q0, q2*q3);
 
     /* outputs */
-    cg_out[0] = z1*q1 - z2*q3 - z3*q2; /* d(q0)/dt */
-    cg_out[1] = z2*q2 - z1*q0 - z3*q3; /* d(q1)/dt */
-    cg_out[2] = z3*q0 - z4; /* d(q2)/dt */
-    cg_out[3] = z2*q0 + z1*q2 + z3*q1; /* d(q3)/dt */
+    cg_out[0] = cg_fnma(z1, q2, cg_fms(z2, q1, z3*q3)); /* d(q0)/dt */
+    cg_out[1] = cg_fnma(z1, q3, cg_fms(z3, q2, z2*q0)); /* d(q1)/dt */
+    cg_out[2] = cg_fms(z1, q0, cg_fma(z3, q1, z2*q3)); /* d(q2)/dt */
+    cg_out[3] = cg_fma(z1, q1, cg_fma(z3, q0, z2*q2)); /* d(q3)/dt */
     cg_out[4] = f_p_w1; /* d(p_w1)/dt */
     cg_out[5] = f_p_w2; /* d(p_w2)/dt */
     cg_out[6] = f_p_w3; /* d(p_w3)/dt */

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stddef.h>
 
-/* rhs: 215 operations (4 divisions), 81 intermediates; 7 more once per parameter set */
+/* rhs: 215 operations (4 divisions), 71 intermediates; 7 more once per parameter set */
 static int n_link_pendulum_5_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRICT cg_q)
 {
     /* inputs */
@@ -62,84 +62,76 @@ static inline int n_link_pendulum_5_rhs_hoisted(double t, const double *CG_RESTR
     const double k6 = cg_q[5];
     const double k7 = cg_q[6];
 
-    /* intermediates: 81 */
-    const double z1 = theta1_dot*theta1_dot;
-    double z2, z3; cg_sincos(theta1, &z2, &z3);
-    const double z4 = theta2_dot*theta2_dot;
-    double z5, z6; cg_sincos(theta2, &z5, &z6);
-    const double z7 = z1*z2 + z4*z5;
-    const double z8 = theta3_dot*theta3_dot;
-    double z9, z10; cg_sincos(theta3, &z9, &z10);
-    const double z11 = z7 + z8*z9;
-    const double z12 = theta4_dot*theta4_dot;
-    double z13, z14; cg_sincos(theta4, &z13, &z14);
-    const double z15 = z11 + z12*z13;
-    const double z16 = theta5_dot*theta5_dot;
-    double z17, z18; cg_sincos(theta5, &z17, &z18);
-    const double z19 = z15 + z16*z17;
-    const double z20 = z15 + z19;
-    const double z21 = z11 + z20;
-    const double z22 = z7 + z21;
-    const double z23 = l*z22;
-    const double z24 = z1*z3 + z4*z6;
-    const double z25 = z24 + z8*z10;
-    const double z26 = z25 + z12*z14;
-    const double z27 = z26 + z16*z18;
-    const double z28 = z26 + z27;
-    const double z29 = z25 + z28;
-    const double z30 = z24 + z29;
-    const double z31 = l*z30;
-    const double z32 = k4 + z31;
-    const double z33 = z23*z3 - z2*z32;
-    const double z34 = k7*z33;
-    const double z35 = z18*z3 + z17*z2;
-    const double z36 = 0.2*z35;
-    const double z37 = z3*z6 + z2*z5;
-    const double z38 = 0.8*z37;
-    const double z39 = z18*z6 + z17*z5 - z38*z35;
-    const double z40 = 4.0 - 3.2*z37*z37;
-    const double z41 = 1.0/z40;
-    const double z42 = z39*z41;
-    const double z43 = k3 + z31;
-    const double z44 = z23*z6 - z5*z43 - z38*z33;
-    const double z45 = k6*z44;
-    const double z46 = z3*z10 + z2*z9;
-    const double z47 = 0.6*z46;
-    const double z48 = 3.0*(z10*z6 + z9*z5) - 2.4*z46*z37;
-    const double z49 = z18*z10 + z17*z9 - z47*z35 - z42*z48;
-    const double z50 = z48*z41;
-    const double z51 = 3.0 - 1.8*z46*z46 - z50*z48;
-    const double z52 = 1.0/z51;
-    const double z53 = z49*z52;
-    const double z54 = l*z29 + k5;
-    const double z55 = l*z10*z21 - z9*z54 - z47*z33 - z50*z44;
-    const double z56 = z3*z14 + z2*z13;
-    const double z57 = 0.4*z56;
-    const double z58 = 2.0*z14;
-    const double z59 = 2.0*z13;
-    const double z60 = z58*z6 + z59*z5 - 1.6*z56*z37;
-    const double z61 = z58*z10 + z59*z9 - 1.2*z56*z46 - z50*z60;
-    const double z62 = z18*z14 + z17*z13 - z57*z35 - z42*z60 - z53*z61;
-    const double z63 = z60*z41;
-    const double z64 = z61*z52;
-    const double z65 = 2.0 - 0.8*z56*z56 - z63*z60 - z64*z61;
+    /* intermediates: 71 */
+    double z1, z2; cg_sincos(theta1, &z1, &z2);
+    double z3, z4; cg_sincos(theta2, &z3, &z4);
+    const double z5 = cg_fma(z2, z4, z1*z3);
+    const double z6 = 0.8*z5;
+    const double z7 = cg_fnma(3.2*z5, z5, 4.0);
+    const double z8 = 1.0/z7;
+    double z9, z10; cg_sincos(theta5, &z9, &z10);
+    const double z11 = cg_fma(z10, z2, z9*z1);
+    const double z12 = cg_fnma(z6, z11, cg_fma(z10, z4, z9*z3));
+    const double z13 = z12*z8;
+    double z14, z15; cg_sincos(theta3, &z14, &z15);
+    const double z16 = cg_fma(z2, z15, z1*z14);
+    const double z17 = cg_fnma(2.4*z16, z5, 3.0*cg_fma(z15, z4, z14*z3));
+    const double z18 = 0.6*z16;
+    const double z19 = cg_fnma(z13, z17, cg_fnma(z18, z11, cg_fma(z10, z15, z9*z14)));
+    const double z20 = z17*z8;
+    const double z21 = cg_fnma(z20, z17, cg_fnma(1.8*z16, z16, 3.0));
+    const double z22 = 1.0/z21;
+    const double z23 = z19*z22;
+    double z24, z25; cg_sincos(theta4, &z24, &z25);
+    const double z26 = cg_fma(z2, z25, z1*z24);
+    const double z27 = 2.0*z25;
+    const double z28 = 2.0*z24;
+    const double z29 = cg_fnma(1.6*z26, z5, cg_fma(z27, z4, z28*z3));
+    const double z30 = cg_fnma(z20, z29, cg_fnma(1.2*z26, z16, cg_fma(z27, z15, z28*z14)));
+    const double z31 = 0.4*z26;
+    const double z32 = cg_fnma(z23, z30, cg_fnma(z13, z29, cg_fnma(z31, z11, cg_fma(z10, z25, z9*z24))));
+    const double z33 = z30*z22;
+    const double z34 = z29*z8;
+    const double z35 = cg_fnma(z33, z30, cg_fnma(z34, z29, cg_fnma(0.8*z26, z26, 2.0)));
+    const double z36 = 1.0/z35;
+    const double z37 = z32*z36;
+    const double z38 = theta1_dot*theta1_dot;
+    const double z39 = theta2_dot*theta2_dot;
+    const double z40 = cg_fma(z38, z2, z39*z4);
+    const double z41 = theta3_dot*theta3_dot;
+    const double z42 = cg_fma(z41, z15, z40);
+    const double z43 = theta4_dot*theta4_dot;
+    const double z44 = cg_fma(z43, z25, z42);
+    const double z45 = theta5_dot*theta5_dot;
+    const double z46 = cg_fma(z45, z10, z44);
+    const double z47 = z44 + z46;
+    const double z48 = z42 + z47;
+    const double z49 = z40 + z48;
+    const double z50 = cg_fma(z38, z1, z39*z3);
+    const double z51 = cg_fma(z41, z14, z50);
+    const double z52 = cg_fma(z43, z24, z51);
+    const double z53 = cg_fma(z45, z9, z52);
+    const double z54 = z52 + z53;
+    const double z55 = z51 + z54;
+    const double z56 = z50 + z55;
+    const double z57 = l*z56;
+    const double z58 = cg_fnma(z1, cg_fma(l, z49, k4), z57*z2);
+    const double z59 = cg_fnma(z6, z58, cg_fnma(z3, cg_fma(l, z49, k3), z57*z4));
+    const double z60 = cg_fnma(z20, z59, cg_fnma(z18, z58, cg_fnma(z14, cg_fma(l, z48, k5), l*z15*z55)));
+    const double z61 = cg_fnma(z33, z60, cg_fnma(z34, z59, cg_fnma(z31, z58, cg_fnma(z24, cg_fma(l, z47, k2),
+        l*z25*z54))));
+    const double z62 = k6*z59;
+    const double z63 = k7*z58;
+    const double z64 = 0.2*z11;
+    const double z65 = cg_fnma(z37, z32, cg_fnma(z23, z19, cg_fnma(z13, z12, cg_fnma(z64, z11, 1.0))));
     const double z66 = 1.0/z65;
-    const double z67 = z62*z66;
-    const double z68 = l*z28 + k2;
-    const double z69 = l*z14*z20 - z13*z68 - z57*z33 - z63*z44 - z64*z55;
-    const double z70 = z53*z55 + z67*z69;
-    const double z71 = z17*z27 + k1*z17 - z18*z19 + z34*z35 + z42*z45 + k6*z70;
-    const double z72 = 1.0 - z36*z35 - z42*z39 - z53*z49 - z67*z62;
-    const double z73 = 1.0/z72;
-    const double z74 = z71*z73;
-    const double z75 = k6*z69 + z74*z62;
-    const double z76 = z66*z75;
-    const double z77 = z76*z61 - k6*z55;
-    const double z78 = z74*z49 - z77;
-    const double z79 = z52*z78;
-    const double z80 = z45 - z76*z60 - z79*z48;
-    const double z81 = z74*z39 + z80;
-    if (fabs(z40) <= 4e-13 || fabs(z51) <= 3e-13 || fabs(z65) <= 2e-13 || fabs(z72) <= 1e-13) return CG_SINGULAR;
+    const double z67 = cg_fma(k6, cg_fma(z37, z61, z23*z60), cg_fma(z13, z62, cg_fma(z63, z11, cg_fnma(z10, z53,
+        cg_fma(z9, z46, k1*z9)))))*z66;
+    const double z68 = z36*cg_fma(z67, z32, k6*z61);
+    const double z69 = cg_fms(z68, z30, k6*z60);
+    const double z70 = z22*cg_fms(z67, z19, z69);
+    const double z71 = cg_fnma(z70, z17, cg_fnma(z68, z29, z62));
+    if (fabs(z7) <= 4e-13 || fabs(z21) <= 3e-13 || fabs(z35) <= 2e-13 || fabs(z65) <= 1e-13) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = theta1_dot; /* d(theta1)/dt */
@@ -147,11 +139,12 @@ static inline int n_link_pendulum_5_rhs_hoisted(double t, const double *CG_RESTR
     cg_out[2] = theta3_dot; /* d(theta3)/dt */
     cg_out[3] = theta4_dot; /* d(theta4)/dt */
     cg_out[4] = theta5_dot; /* d(theta5)/dt */
-    cg_out[5] = z34 + z36*z74 - z57*z76 - z47*z79 - z38*z41*z81; /* d(theta1_dot)/dt */
-    cg_out[6] = z42*z74 + z41*z80; /* d(theta2_dot)/dt */
-    cg_out[7] = z53*z74 - z52*z77; /* d(theta3_dot)/dt */
-    cg_out[8] = z76; /* d(theta4_dot)/dt */
-    cg_out[9] = -z74; /* d(theta5_dot)/dt */
+    cg_out[5] = cg_fnma(z6*z8, cg_fma(z67, z12, z71), cg_fnma(z18, z70, cg_fnma(z31, z68, cg_fma(z64, z67,
+        z63)))); /* d(theta1_dot)/dt */
+    cg_out[6] = cg_fma(z8, z71, z13*z67); /* d(theta2_dot)/dt */
+    cg_out[7] = cg_fnma(z22, z69, z23*z67); /* d(theta3_dot)/dt */
+    cg_out[8] = z68; /* d(theta4_dot)/dt */
+    cg_out[9] = -z67; /* d(theta5_dot)/dt */
 
     return CG_OK;
 }
@@ -167,7 +160,7 @@ int n_link_pendulum_5_rhs(double t, const double *CG_RESTRICT cg_x, const double
     return n_link_pendulum_5_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
 }
 
-/* jvp: 539 operations (5 divisions), 196 intermediates */
+/* jvp: 539 operations (5 divisions), 151 intermediates */
 int n_link_pendulum_5_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                           const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v,
                           double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
@@ -200,199 +193,163 @@ int n_link_pendulum_5_jvp(double t, const double *CG_RESTRICT cg_x, const double
     const double cg_v_8 = cg_v[8];
     const double cg_v_9 = cg_v[9];
 
-    /* intermediates: 196 */
-    double z1, z2; cg_sincos(theta5, &z1, &z2);
-    double z3, z4; cg_sincos(theta1, &z3, &z4);
-    const double z5 = z2*z4 + z1*z3;
-    const double z6 = 0.2*z5;
-    double z7, z8; cg_sincos(theta2, &z7, &z8);
-    const double z9 = z4*z8 + z3*z7;
-    const double z10 = 0.8*z9;
-    const double z11 = z2*z8 + z1*z7 - z10*z5;
-    const double z12 = 4.0 - 3.2*z9*z9;
-    const double z13 = 1.0/z12;
-    const double z14 = z11*z13;
-    double z15, z16; cg_sincos(theta3, &z15, &z16);
-    const double z17 = z4*z16 + z3*z15;
-    const double z18 = 0.6*z17;
-    const double z19 = 3.0*(z16*z8 + z15*z7) - 2.4*z17*z9;
-    const double z20 = z2*z16 + z1*z15 - z18*z5 - z14*z19;
-    const double z21 = z19*z13;
-    const double z22 = 3.0 - 1.8*z17*z17 - z21*z19;
-    const double z23 = 1.0/z22;
-    const double z24 = z20*z23;
-    double z25, z26; cg_sincos(theta4, &z25, &z26);
-    const double z27 = z4*z26 + z3*z25;
-    const double z28 = 0.4*z27;
-    const double z29 = 2.0*z26;
-    const double z30 = 2.0*z25;
-    const double z31 = z29*z8 + z30*z7 - 1.6*z27*z9;
-    const double z32 = z29*z16 + z30*z15 - 1.2*z27*z17 - z21*z31;
-    const double z33 = z2*z26 + z1*z25 - z28*z5 - z14*z31 - z24*z32;
-    const double z34 = z31*z13;
-    const double z35 = z32*z23;
-    const double z36 = 2.0 - 0.8*z27*z27 - z34*z31 - z35*z32;
-    const double z37 = 1.0/z36;
-    const double z38 = z33*z37;
-    const double z39 = 1.0 - z6*z5 - z14*z11 - z24*z20 - z38*z33;
+    /* intermediates: 151 */
+    double z1, z2; cg_sincos(theta1, &z1, &z2);
+    double z3, z4; cg_sincos(theta2, &z3, &z4);
+    const double z5 = cg_fma(z2, z4, z1*z3);
+    const double z6 = 0.8*z5;
+    const double z7 = cg_fnma(3.2*z5, z5, 4.0);
+    const double z8 = 1.0/z7;
+    double z9, z10; cg_sincos(theta5, &z9, &z10);
+    const double z11 = cg_fma(z10, z2, z9*z1);
+    const double z12 = cg_fnma(z6, z11, cg_fma(z10, z4, z9*z3));
+    const double z13 = z12*z8;
+    double z14, z15; cg_sincos(theta3, &z14, &z15);
+    const double z16 = cg_fma(z2, z15, z1*z14);
+    const double z17 = cg_fnma(2.4*z16, z5, 3.0*cg_fma(z15, z4, z14*z3));
+    const double z18 = 0.6*z16;
+    const double z19 = cg_fnma(z13, z17, cg_fnma(z18, z11, cg_fma(z10, z15, z9*z14)));
+    const double z20 = z17*z8;
+    const double z21 = cg_fnma(z20, z17, cg_fnma(1.8*z16, z16, 3.0));
+    const double z22 = 1.0/z21;
+    const double z23 = z19*z22;
+    double z24, z25; cg_sincos(theta4, &z24, &z25);
+    const double z26 = cg_fma(z2, z25, z1*z24);
+    const double z27 = 2.0*z25;
+    const double z28 = 2.0*z24;
+    const double z29 = cg_fnma(1.6*z26, z5, cg_fma(z27, z4, z28*z3));
+    const double z30 = cg_fnma(z20, z29, cg_fnma(1.2*z26, z16, cg_fma(z27, z15, z28*z14)));
+    const double z31 = 0.4*z26;
+    const double z32 = cg_fnma(z23, z30, cg_fnma(z13, z29, cg_fnma(z31, z11, cg_fma(z10, z25, z9*z24))));
+    const double z33 = z30*z22;
+    const double z34 = z29*z8;
+    const double z35 = cg_fnma(z33, z30, cg_fnma(z34, z29, cg_fnma(0.8*z26, z26, 2.0)));
+    const double z36 = 1.0/z35;
+    const double z37 = z32*z36;
+    const double z38 = 0.2*z11;
+    const double z39 = cg_fnma(z37, z32, cg_fnma(z23, z19, cg_fnma(z13, z12, cg_fnma(z38, z11, 1.0))));
     const double z40 = 1.0/z39;
-    const double z41 = cg_v_4*z1;
-    const double z42 = theta1_dot*z3;
-    const double z43 = theta2_dot*theta2_dot*z7 + z42*theta1_dot;
-    const double z44 = theta3_dot*theta3_dot*z15 + z43;
-    const double z45 = theta4_dot*theta4_dot*z25 + z44;
-    const double z46 = theta5_dot*theta5_dot*z1 + z45;
-    const double z47 = cg_v_4*z2;
-    const double z48 = 1.0/l;
-    const double z49 = theta1_dot*z4;
-    const double z50 = theta2_dot*z8;
-    const double z51 = z49*theta1_dot + z50*theta2_dot;
-    const double z52 = theta3_dot*z16;
-    const double z53 = z51 + z52*theta3_dot;
-    const double z54 = theta4_dot*z26;
-    const double z55 = z53 + z54*theta4_dot;
-    const double z56 = theta5_dot*z2;
-    const double z57 = z55 + z56*theta5_dot;
-    const double z58 = g*z48 + z57;
-    const double z59 = cg_v_0*z4;
-    const double z60 = cg_v_5*z3 + z59*theta1_dot;
-    const double z61 = cg_v_1*z8;
-    const double z62 = cg_v_6*z7;
-    const double z63 = z61*theta2_dot + z62 + z62;
-    const double z64 = theta1_dot*z60 + z42*cg_v_5 + theta2_dot*z63;
-    const double z65 = cg_v_2*z16;
-    const double z66 = cg_v_7*z15;
-    const double z67 = z65*theta3_dot + z66 + z66;
-    const double z68 = z64 + theta3_dot*z67;
-    const double z69 = cg_v_3*z26;
-    const double z70 = cg_v_8*z25;
-    const double z71 = z69*theta4_dot + z70 + z70;
-    const double z72 = z68 + theta4_dot*z71;
-    const double z73 = cg_v_9*z1;
-    const double z74 = z47*theta5_dot + z73 + z73;
-    const double z75 = z72 + theta5_dot*z74;
-    const double z76 = z41*theta5_dot - cg_v_9*z2;
-    const double z77 = cg_v_3*z25;
-    const double z78 = z77*theta4_dot - cg_v_8*z26;
-    const double z79 = cg_v_2*z15;
-    const double z80 = z79*theta3_dot - cg_v_7*z16;
-    const double z81 = cg_v_0*z3;
-    const double z82 = z81*theta1_dot - cg_v_5*z4;
-    const double z83 = cg_v_1*z7;
-    const double z84 = z83*theta2_dot - cg_v_6*z8;
-    const double z85 = z49*cg_v_5 + z50*cg_v_6 - theta1_dot*z82 - theta2_dot*z84;
-    const double z86 = z52*cg_v_7 - theta3_dot*z80 + z85;
-    const double z87 = z54*cg_v_8 - theta4_dot*z78 + z86;
-    const double z88 = z56*cg_v_9 - theta5_dot*z76 + z87;
-    const double z89 = l*z26;
-    const double z90 = z45 + z46;
-    const double z91 = z55 + z57;
-    const double z92 = l*z91 + 2.0*g;
-    const double z93 = z53 + z91;
-    const double z94 = z51 + z93;
-    const double z95 = l*z94;
-    const double z96 = 5.0*g;
-    const double z97 = z95 + z96;
-    const double z98 = z44 + z90;
-    const double z99 = z43 + z98;
-    const double z100 = l*z99;
-    const double z101 = z3*z97 - z100*z4;
-    const double z102 = 4.0*g + z95;
-    const double z103 = z100*z8 - z7*z102 + z10*z101;
-    const double z104 = l*z16;
-    const double z105 = l*z93 + 3.0*g;
-    const double z106 = z104*z98 - z15*z105 + z18*z101 - z21*z103;
-    const double z107 = z89*z90 - z25*z92 + z28*z101 - z34*z103 - z35*z106;
-    const double z108 = z48*z107;
-    const double z109 = z48*z103;
-    const double z110 = z48*z106;
-    const double z111 = z2*z46 - z1*z58 + z6*z48*z101 - z14*z109 - z24*z110 - z108*z38;
-    const double z112 = z111*z40;
-    const double z113 = z108 - z112*z33;
-    const double z114 = z37*z113;
-    const double z115 = z69*z1 - z77*z2;
-    const double z116 = z47*z25 - z41*z26 + z115;
-    const double z117 = z110 - z112*z20 - z114*z32;
-    const double z118 = z23*z117;
-    const double z119 = z65*z1 - z79*z2;
-    const double z120 = z47*z15 - z41*z16 + z119;
-    const double z121 = z109 - z112*z11 - z114*z31 - z118*z19;
-    const double z122 = z13*z121;
-    const double z123 = z61*z1 - z83*z2;
-    const double z124 = z47*z7 - z41*z8 + z123;
-    const double z125 = z122*z124;
-    const double z126 = z41*z46 + z47*z58 - z2*z75 + z1*z88 + z114*z116 + z118*z120 + z125;
-    const double z127 = z41*z4 + z81*z2;
-    const double z128 = z59*z1 + z47*z3 - z127;
-    const double z129 = 0.2*z48;
-    const double z130 = z6*z112 + z129*z101 + z28*z114 + z18*z118 + z10*z122;
-    const double z131 = z72 + z75;
-    const double z132 = z68 + z131;
-    const double z133 = z64 + z132;
-    const double z134 = l*z133;
-    const double z135 = z87 + z88;
-    const double z136 = z86 + z135;
-    const double z137 = z85 + z136;
-    const double z138 = l*z137;
-    const double z139 = z112*l;
-    const double z140 = 2.0*l;
-    const double z141 = z140*z114;
-    const double z142 = z77*z8 + z83*z26;
-    const double z143 = z69*z7 + z61*z25 - z142;
-    const double z144 = 3.0*l;
-    const double z145 = z79*z8 + z83*z16;
-    const double z146 = z65*z7 + z61*z15 - z145;
-    const double z147 = z144*z146;
-    const double z148 = z147*z118;
-    const double z149 = z61*z102 + z83*z100 - z134*z8 + z138*z7 + z139*z124 + z141*z143 + z148;
-    const double z150 = z49*z60 + z42*z82;
-    const double z151 = l*theta1_dot;
-    const double z152 = theta1_dot*cg_v_0 + z81*z42;
-    const double z153 = z49 + z50;
-    const double z154 = z153 + z52;
-    const double z155 = z154 + z54;
-    const double z156 = z155 + z56;
-    const double z157 = z155 + z156;
-    const double z158 = z154 + z157;
-    const double z159 = z153 + z158;
-    const double z160 = z151*z159;
-    const double z161 = z151*z49 + z96 + z160;
-    const double z162 = z160 - z161 - z95;
-    const double z163 = z139*z128;
-    const double z164 = z140*z150 - z151*z152 - z81*z100 + z59*z162 + z134*z4 - z138*z3 - z163;
-    const double z165 = z69*z3 - z77*z4;
-    const double z166 = z59*z25 - z81*z26 + z165;
-    const double z167 = z65*z3 - z79*z4;
-    const double z168 = z59*z15 - z81*z16 + z167;
-    const double z169 = z144*z168;
-    const double z170 = z61*z3 - z83*z4;
-    const double z171 = z59*z7 - z81*z8 + z170;
-    const double z172 = 4.0*l*z171;
-    const double z173 = z164 - z141*z166 - z169*z118 - z172*z122;
-    const double z174 = z149 + z10*z173 - z172*z130;
-    const double z175 = z15*z136 + z79*z98;
-    const double z176 = z77*z16 + z79*z26;
-    const double z177 = z69*z15 + z65*z25 - z176;
-    const double z178 = z18*z173;
-    const double z179 = z65*z105 - z104*z132 + l*z175 + z139*z120 + z141*z177 + z147*z122 + z178;
-    const double z180 = z179 - z169*z130 - z21*z174;
-    const double z181 = z14*z174 + z24*z180;
-    const double z182 = z25*z135 + z77*z90;
-    const double z183 = z118*z177 + z122*z143 - z166*z130;
-    const double z184 = z34*z174;
-    const double z185 = z69*z92 - z89*z131 + l*z182 + z139*z116 + z28*z173 + z140*z183 - z184;
-    const double z186 = z185 - z35*z180;
-    const double z187 = z6*z173 - z38*z186;
-    const double z188 = z126 - z128*z130 - z48*z181 + z48*z187;
-    const double z189 = z40*z188;
-    const double z190 = z48*z186 - z189*z33;
-    const double z191 = z37*z190;
-    const double z192 = z48*z180 - z191*z32;
-    const double z193 = z192 - z189*z20;
-    const double z194 = z23*z193;
-    const double z195 = z48*z174 - z191*z31 - z194*z19;
-    const double z196 = z195 - z189*z11;
-    if (fabs(m) <= 0.0 || fabs(l) <= 0.0 || fabs(z12) <= 4e-13 || fabs(z22) <= 3e-13 || fabs(z36) <= 2e-13 ||
+    const double z41 = 1.0/l;
+    const double z42 = cg_v_0*z2;
+    const double z43 = cg_v_0*z1;
+    const double z44 = cg_v_1*z4;
+    const double z45 = cg_v_1*z3;
+    const double z46 = cg_fms(z42, z3, z43*z4) + cg_fms(z44, z1, z45*z2);
+    const double z47 = 4.0*l*z46;
+    const double z48 = theta1_dot*z2;
+    const double z49 = theta2_dot*z4;
+    const double z50 = cg_fma(z48, theta1_dot, z49*theta2_dot);
+    const double z51 = theta3_dot*z15;
+    const double z52 = cg_fma(z51, theta3_dot, z50);
+    const double z53 = theta4_dot*z25;
+    const double z54 = cg_fma(z53, theta4_dot, z52);
+    const double z55 = theta5_dot*z10;
+    const double z56 = cg_fma(z55, theta5_dot, z54);
+    const double z57 = z54 + z56;
+    const double z58 = z52 + z57;
+    const double z59 = z50 + z58;
+    const double z60 = l*z59;
+    const double z61 = 5.0*g;
+    const double z62 = theta1_dot*z1;
+    const double z63 = cg_fma(z62, theta1_dot, theta2_dot*theta2_dot*z3);
+    const double z64 = cg_fma(theta3_dot*theta3_dot, z14, z63);
+    const double z65 = cg_fma(theta4_dot*theta4_dot, z24, z64);
+    const double z66 = cg_fma(theta5_dot*theta5_dot, z9, z65);
+    const double z67 = z65 + z66;
+    const double z68 = z64 + z67;
+    const double z69 = z63 + z68;
+    const double z70 = l*z69;
+    const double z71 = cg_fms(z1, z60 + z61, z70*z2);
+    const double z72 = cg_fma(4.0, g, z60);
+    const double z73 = cg_fma(z6, z71, cg_fnma(z3, z72, z70*z4));
+    const double z74 = cg_fma(l, z58, 3.0*g);
+    const double z75 = l*z15;
+    const double z76 = cg_fnma(z20, z73, cg_fma(z18, z71, cg_fnma(z14, z74, z75*z68)));
+    const double z77 = cg_fma(l, z57, 2.0*g);
+    const double z78 = l*z25;
+    const double z79 = z41*cg_fnma(z33, z76, cg_fnma(z34, z73, cg_fma(z31, z71, cg_fnma(z24, z77, z78*z67))));
+    const double z80 = z41*z76;
+    const double z81 = z41*z73;
+    const double z82 = cg_fma(g, z41, z56);
+    const double z83 = cg_fnma(z79, z37, cg_fnma(z23, z80, cg_fnma(z13, z81, cg_fma(z38*z41, z71, cg_fnma(z9, z82,
+        z10*z66)))))*z40;
+    const double z84 = z36*cg_fnma(z83, z32, z79);
+    const double z85 = z22*cg_fnma(z84, z30, cg_fnma(z83, z19, z80));
+    const double z86 = z8*cg_fnma(z85, z17, cg_fnma(z84, z29, cg_fnma(z83, z12, z81)));
+    const double z87 = 0.2*z41;
+    const double z88 = cg_fma(z6, z86, cg_fma(z18, z85, cg_fma(z31, z84, cg_fma(z38, z83, z87*z71))));
+    const double z89 = 3.0*l;
+    const double z90 = cg_v_2*z15;
+    const double z91 = cg_v_2*z14;
+    const double z92 = cg_fms(z42, z14, z43*z15) + cg_fms(z90, z1, z91*z2);
+    const double z93 = z89*z92;
+    const double z94 = 2.0*l;
+    const double z95 = z94*z84;
+    const double z96 = cg_v_3*z25;
+    const double z97 = cg_v_3*z24;
+    const double z98 = cg_fms(z42, z24, z43*z25) + cg_fms(z96, z1, z97*z2);
+    const double z99 = z83*l;
+    const double z100 = cg_v_4*z10;
+    const double z101 = cg_v_4*z9;
+    const double z102 = cg_fma(z42, z9, z100*z1) - cg_fma(z101, z2, z43*z10);
+    const double z103 = cg_fms(z43, theta1_dot, cg_v_5*z2);
+    const double z104 = cg_fnma(theta2_dot, cg_fms(z45, theta2_dot, cg_v_6*z4), cg_fnma(theta1_dot, z103,
+        cg_fma(z48, cg_v_5, z49*cg_v_6)));
+    const double z105 = cg_fnma(theta3_dot, cg_fms(z91, theta3_dot, cg_v_7*z15), z51*cg_v_7) + z104;
+    const double z106 = cg_fnma(theta4_dot, cg_fms(z97, theta4_dot, cg_v_8*z25), z53*cg_v_8) + z105;
+    const double z107 = cg_fnma(theta5_dot, cg_fms(z101, theta5_dot, cg_v_9*z10), z55*cg_v_9) + z106;
+    const double z108 = z106 + z107;
+    const double z109 = z105 + z108;
+    const double z110 = z104 + z109;
+    const double z111 = l*z110;
+    const double z112 = cg_v_6*z3;
+    const double z113 = cg_fma(z42, theta1_dot, cg_v_5*z1);
+    const double z114 = cg_fma(theta2_dot, cg_fma(z44, theta2_dot, z112) + z112, cg_fma(theta1_dot, z113,
+        z62*cg_v_5));
+    const double z115 = cg_v_7*z14;
+    const double z116 = cg_fma(theta3_dot, cg_fma(z90, theta3_dot, z115) + z115, z114);
+    const double z117 = cg_v_8*z24;
+    const double z118 = cg_fma(theta4_dot, cg_fma(z96, theta4_dot, z117) + z117, z116);
+    const double z119 = cg_v_9*z9;
+    const double z120 = cg_fma(theta5_dot, cg_fma(z100, theta5_dot, z119) + z119, z118);
+    const double z121 = z118 + z120;
+    const double z122 = z116 + z121;
+    const double z123 = z114 + z122;
+    const double z124 = l*z123;
+    const double z125 = l*theta1_dot;
+    const double z126 = z48 + z49;
+    const double z127 = z126 + z51;
+    const double z128 = z127 + z53;
+    const double z129 = z128 + z55;
+    const double z130 = z128 + z129;
+    const double z131 = z127 + z130;
+    const double z132 = z126 + z131;
+    const double z133 = cg_fma(z42, cg_fms(z125, z132, cg_fma(z125, z132, cg_fma(z125, z48, z61))) - z60,
+        cg_fnma(z43, z70, cg_fms(z94, cg_fma(z48, z113, z62*z103), z125*cg_fma(z43, z62, theta1_dot*cg_v_0))));
+    const double z134 = cg_fnma(z47, z86, cg_fnma(z93, z85, cg_fnma(z95, z98, cg_fnma(z99, z102, cg_fnma(z111, z1,
+        cg_fma(z124, z2, z133))))));
+    const double z135 = cg_fma(z90, z3, z44*z14) - cg_fma(z91, z4, z45*z15);
+    const double z136 = z89*z135;
+    const double z137 = cg_fma(z96, z3, z44*z24) - cg_fma(z97, z4, z45*z25);
+    const double z138 = cg_fms(z100, z3, z101*z4) + cg_fms(z44, z9, z45*z10);
+    const double z139 = cg_fnma(z47, z88, cg_fma(z6, z134, cg_fma(z136, z85, cg_fma(z95, z137, cg_fma(z99, z138,
+        cg_fma(z111, z3, cg_fnma(z124, z4, cg_fma(z44, z72, z45*z70))))))));
+    const double z140 = cg_fma(z96, z14, z90*z24) - cg_fma(z97, z15, z91*z25);
+    const double z141 = cg_fms(z100, z14, z101*z15) + cg_fms(z90, z9, z91*z10);
+    const double z142 = cg_fnma(z20, z139, cg_fnma(z93, z88, cg_fma(z18, z134, cg_fma(z136, z86, cg_fma(z95, z140,
+        cg_fma(z99, z141, cg_fma(l, cg_fma(z14, z109, z91*z68), cg_fms(z90, z74, z75*z122))))))));
+    const double z143 = cg_fms(z100, z24, z101*z25) + cg_fms(z96, z9, z97*z10);
+    const double z144 = cg_fnma(z34, z139, cg_fma(z94, cg_fnma(z98, z88, cg_fma(z86, z137, z85*z140)), cg_fma(z31,
+        z134, cg_fma(z99, z143, cg_fma(l, cg_fma(z24, z108, z97*z67), cg_fms(z96, z77, z78*z121))))));
+    const double z145 = cg_fnma(z33, z142, z144);
+    const double z146 = cg_fnma(z41, cg_fma(z23, z142, z13*z139), cg_fnma(z102, z88, cg_fma(z86, z138, cg_fma(z85,
+        z141, cg_fma(z84, z143, cg_fma(z9, z107, cg_fnma(z10, z120, cg_fma(z100, z82, z101*z66))))))));
+    const double z147 = z40*cg_fma(z41, cg_fnma(z37, z145, z38*z134), z146);
+    const double z148 = z36*cg_fnma(z147, z32, z41*z145);
+    const double z149 = cg_fnma(z148, z30, z41*z142);
+    const double z150 = z22*cg_fnma(z147, z19, z149);
+    const double z151 = cg_fnma(z150, z17, cg_fnma(z148, z29, z41*z139));
+    if (fabs(m) <= 0.0 || fabs(l) <= 0.0 || fabs(z7) <= 4e-13 || fabs(z21) <= 3e-13 || fabs(z35) <= 2e-13 ||
         fabs(z39) <= 1e-13) return CG_SINGULAR;
 
     /* outputs */
@@ -401,16 +358,17 @@ int n_link_pendulum_5_jvp(double t, const double *CG_RESTRICT cg_x, const double
     cg_out[2] = cg_v_7; /* direction of d(theta3)/dt */
     cg_out[3] = cg_v_8; /* direction of d(theta4)/dt */
     cg_out[4] = cg_v_9; /* direction of d(theta5)/dt */
-    cg_out[5] = z6*z189 + z129*z173 + z28*z191 + z18*z194 + z10*z13*z196; /* direction of d(theta1_dot)/dt */
-    cg_out[6] = z14*z189 - z13*z195; /* direction of d(theta2_dot)/dt */
-    cg_out[7] = z24*z189 - z23*z192; /* direction of d(theta3_dot)/dt */
-    cg_out[8] = -z191; /* direction of d(theta4_dot)/dt */
-    cg_out[9] = -z189; /* direction of d(theta5_dot)/dt */
+    cg_out[5] = cg_fma(z6*z8, cg_fnma(z147, z12, z151), cg_fma(z18, z150, cg_fma(z31, z148, cg_fma(z38, z147,
+        z87*z134)))); /* direction of d(theta1_dot)/dt */
+    cg_out[6] = cg_fnma(z8, z151, z13*z147); /* direction of d(theta2_dot)/dt */
+    cg_out[7] = cg_fnma(z22, z149, z23*z147); /* direction of d(theta3_dot)/dt */
+    cg_out[8] = -z148; /* direction of d(theta4_dot)/dt */
+    cg_out[9] = -z147; /* direction of d(theta5_dot)/dt */
 
     return CG_OK;
 }
 
-/* jacobian: 1139 operations (5 divisions), 334 intermediates */
+/* jacobian: 1139 operations (5 divisions), 288 intermediates */
 int n_link_pendulum_5_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                                const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                                double *CG_RESTRICT cg_work)
@@ -433,338 +391,301 @@ int n_link_pendulum_5_jacobian(double t, const double *CG_RESTRICT cg_x, const d
     const double l = cg_p[1];
     const double g = cg_p[2];
 
-    /* intermediates: 334 */
-    const double z1 = 1.0/l;
-    const double z2 = 0.2*z1;
-    const double z3 = theta1_dot*theta1_dot;
-    const double z4 = z3*l;
-    double z5, z6; cg_sincos(theta1, &z5, &z6);
-    const double z7 = l*z5;
-    const double z8 = theta2_dot*theta2_dot;
-    double z9, z10; cg_sincos(theta2, &z9, &z10);
-    const double z11 = z3*z5;
-    const double z12 = z8*z9 + z11;
-    const double z13 = theta3_dot*theta3_dot;
-    double z14, z15; cg_sincos(theta3, &z14, &z15);
-    const double z16 = z12 + z13*z14;
-    const double z17 = theta4_dot*theta4_dot;
-    double z18, z19; cg_sincos(theta4, &z18, &z19);
-    const double z20 = z16 + z17*z18;
-    const double z21 = theta5_dot*theta5_dot;
-    double z22, z23; cg_sincos(theta5, &z22, &z23);
-    const double z24 = z20 + z21*z22;
-    const double z25 = z20 + z24;
-    const double z26 = z16 + z25;
-    const double z27 = z12 + z26;
-    const double z28 = z27 + z11;
-    const double z29 = l*z6;
-    const double z30 = z3*z6 + z8*z10;
-    const double z31 = z30 + z13*z15;
-    const double z32 = z31 + z17*z19;
-    const double z33 = z32 + z21*z23;
-    const double z34 = z32 + z33;
-    const double z35 = z31 + z34;
-    const double z36 = z30 + z35;
-    const double z37 = theta1_dot*z6 + theta2_dot*z10;
-    const double z38 = theta3_dot*z15 + z37;
-    const double z39 = theta4_dot*z19 + z38;
-    const double z40 = theta5_dot*z23 + z39;
-    const double z41 = z39 + z40;
-    const double z42 = z38 + z41;
-    const double z43 = z37 + z42;
-    const double z44 = theta1_dot*z43;
-    const double z45 = z36 - z44;
-    const double z46 = 5.0*g;
-    const double z47 = z3*z29 + z46 + z44*l;
-    const double z48 = g*z1 + z33;
-    const double z49 = z46*z5 - z29*z27 + z7*z36;
-    const double z50 = z2*z49;
-    const double z51 = z6*z23 + z5*z22;
-    const double z52 = z23*z10 + z22*z9;
-    const double z53 = z6*z10 + z5*z9;
-    const double z54 = 0.8*z53;
-    const double z55 = z52 - z54*z51;
-    const double z56 = 3.2*z53;
-    const double z57 = 4.0 - z56*z53;
-    const double z58 = 1.0/z57;
-    const double z59 = z55*z58;
-    const double z60 = l*z27;
-    const double z61 = l*z36 + 4.0*g;
-    const double z62 = z60*z10 - z9*z61;
-    const double z63 = z54*z49 + z62;
-    const double z64 = z1*z63;
-    const double z65 = z23*z15 + z22*z14;
-    const double z66 = z6*z15 + z5*z14;
-    const double z67 = 0.6*z66;
-    const double z68 = z10*z15 + z9*z14;
-    const double z69 = 3.0*z68;
-    const double z70 = 2.4*z66;
-    const double z71 = z69 - z70*z53;
-    const double z72 = z65 - z67*z51 - z59*z71;
-    const double z73 = 1.8*z66;
-    const double z74 = z71*z58;
-    const double z75 = 3.0 - z73*z66 - z74*z71;
-    const double z76 = 1.0/z75;
-    const double z77 = z72*z76;
-    const double z78 = l*z26;
-    const double z79 = l*z35 + 3.0*g;
-    const double z80 = z78*z15 - z14*z79;
-    const double z81 = z67*z49 + z80 - z74*z63;
-    const double z82 = z1*z81;
-    const double z83 = z23*z19 + z22*z18;
-    const double z84 = z6*z19 + z5*z18;
-    const double z85 = 0.4*z84;
-    const double z86 = -1.6*z53;
-    const double z87 = z10*z19 + z9*z18;
-    const double z88 = 2.0*z87;
-    const double z89 = z86*z84 + z88;
-    const double z90 = -1.2*z66;
-    const double z91 = z15*z19 + z14*z18;
-    const double z92 = 2.0*z91;
-    const double z93 = z90*z84 + z92 - z74*z89;
-    const double z94 = z83 - z85*z51 - z59*z89 - z77*z93;
-    const double z95 = -0.8*z84;
-    const double z96 = z89*z58;
-    const double z97 = z93*z76;
-    const double z98 = 2.0 + z95*z84 - z96*z89 - z97*z93;
-    const double z99 = 1.0/z98;
-    const double z100 = z94*z99;
-    const double z101 = z100*z1;
-    const double z102 = l*z25;
-    const double z103 = l*z34 + 2.0*g;
-    const double z104 = z102*z19 - z18*z103;
-    const double z105 = z85*z49 + z104 - z96*z63 - z97*z81;
-    const double z106 = z23*z24 - z22*z48 + z50*z51 - z59*z64 - z77*z82 - z101*z105;
-    const double z107 = 0.2*z51;
-    const double z108 = 1.0 - z107*z51 - z59*z55 - z77*z72 - z100*z94;
-    const double z109 = 1.0/z108;
-    const double z110 = z106*z109;
-    const double z111 = z110*l;
-    const double z112 = z6*z22 - z23*z5;
+    /* intermediates: 288 */
+    double z1, z2; cg_sincos(theta1, &z1, &z2);
+    double z3, z4; cg_sincos(theta2, &z3, &z4);
+    const double z5 = cg_fma(z2, z4, z1*z3);
+    const double z6 = 0.8*z5;
+    const double z7 = 3.2*z5;
+    const double z8 = cg_fnma(z7, z5, 4.0);
+    const double z9 = 1.0/z8;
+    const double z10 = z6*z9;
+    double z11, z12; cg_sincos(theta3, &z11, &z12);
+    const double z13 = cg_fma(z2, z12, z1*z11);
+    const double z14 = 2.4*z13;
+    const double z15 = cg_fma(z4, z12, z3*z11);
+    const double z16 = 3.0*z15;
+    const double z17 = cg_fnma(z14, z5, z16);
+    const double z18 = z17*z9;
+    const double z19 = 1.8*z13;
+    const double z20 = cg_fnma(z18, z17, cg_fnma(z19, z13, 3.0));
+    const double z21 = 1.0/z20;
+    const double z22 = z17*z21;
+    const double z23 = -1.6*z5;
+    double z24, z25; cg_sincos(theta4, &z24, &z25);
+    const double z26 = cg_fma(z2, z25, z1*z24);
+    const double z27 = cg_fma(z4, z25, z3*z24);
+    const double z28 = 2.0*z27;
+    const double z29 = cg_fma(z23, z26, z28);
+    const double z30 = -1.2*z13;
+    const double z31 = cg_fma(z12, z25, z11*z24);
+    const double z32 = 2.0*z31;
+    const double z33 = cg_fnma(z18, z29, cg_fma(z30, z26, z32));
+    const double z34 = z33*z21;
+    const double z35 = z29*z9;
+    const double z36 = -0.8*z26;
+    const double z37 = cg_fnma(z34, z33, cg_fnma(z35, z29, cg_fma(z36, z26, 2.0)));
+    const double z38 = 1.0/z37;
+    const double z39 = z33*z38;
+    double z40, z41; cg_sincos(theta5, &z40, &z41);
+    const double z42 = cg_fma(z2, z41, z1*z40);
+    const double z43 = cg_fma(z41, z4, z40*z3);
+    const double z44 = cg_fnma(z6, z42, z43);
+    const double z45 = z44*z9;
+    const double z46 = 0.6*z13;
+    const double z47 = cg_fma(z41, z12, z40*z11);
+    const double z48 = cg_fnma(z45, z17, cg_fnma(z46, z42, z47));
+    const double z49 = z48*z21;
+    const double z50 = 0.4*z26;
+    const double z51 = cg_fma(z41, z25, z40*z24);
+    const double z52 = cg_fnma(z49, z33, cg_fnma(z45, z29, cg_fnma(z50, z42, z51)));
+    const double z53 = z52*z38;
+    const double z54 = 0.2*z42;
+    const double z55 = cg_fnma(z53, z52, cg_fnma(z49, z48, cg_fnma(z45, z44, cg_fnma(z54, z42, 1.0))));
+    const double z56 = 1.0/z55;
+    const double z57 = z52*z56;
+    const double z58 = 1.0/l;
+    const double z59 = z53*z58;
+    const double z60 = cg_fms(z2, z3, z1*z4);
+    const double z61 = l*z60;
+    const double z62 = l*z1;
+    const double z63 = theta1_dot*theta1_dot;
+    const double z64 = theta2_dot*theta2_dot;
+    const double z65 = cg_fma(z63, z2, z64*z4);
+    const double z66 = theta3_dot*theta3_dot;
+    const double z67 = cg_fma(z66, z12, z65);
+    const double z68 = theta4_dot*theta4_dot;
+    const double z69 = cg_fma(z68, z25, z67);
+    const double z70 = theta5_dot*theta5_dot;
+    const double z71 = cg_fma(z70, z41, z69);
+    const double z72 = z69 + z71;
+    const double z73 = z67 + z72;
+    const double z74 = z65 + z73;
+    const double z75 = l*z2;
+    const double z76 = z63*z1;
+    const double z77 = cg_fma(z64, z3, z76);
+    const double z78 = cg_fma(z66, z11, z77);
+    const double z79 = cg_fma(z68, z24, z78);
+    const double z80 = cg_fma(z70, z40, z79);
+    const double z81 = z79 + z80;
+    const double z82 = z78 + z81;
+    const double z83 = z77 + z82;
+    const double z84 = 5.0*g;
+    const double z85 = cg_fma(z62, z74, cg_fnma(z75, z83, z84*z1));
+    const double z86 = l*z83;
+    const double z87 = cg_fma(l, z74, 4.0*g);
+    const double z88 = cg_fma(z6, z85, cg_fms(z86, z4, z3*z87));
+    const double z89 = l*z82;
+    const double z90 = cg_fma(l, z73, 3.0*g);
+    const double z91 = cg_fnma(z18, z88, cg_fma(z46, z85, cg_fms(z89, z12, z11*z90)));
+    const double z92 = l*z81;
+    const double z93 = cg_fma(l, z72, 2.0*g);
+    const double z94 = cg_fnma(z34, z91, cg_fnma(z35, z88, cg_fma(z50, z85, cg_fms(z92, z25, z24*z93))));
+    const double z95 = z58*z91;
+    const double z96 = z58*z88;
+    const double z97 = 0.2*z58;
+    const double z98 = z97*z85;
+    const double z99 = cg_fma(g, z58, z71);
+    const double z100 = cg_fnma(z59, z94, cg_fnma(z49, z95, cg_fnma(z45, z96, cg_fma(z98, z42, cg_fnma(z40, z99,
+        z41*z80)))));
+    const double z101 = z38*cg_fnma(z57, z100, z58*z94);
+    const double z102 = z48*z56;
+    const double z103 = z21*cg_fnma(z101, z33, cg_fnma(z102, z100, z95));
+    const double z104 = z44*z56;
+    const double z105 = z9*cg_fnma(z103, z17, cg_fnma(z101, z29, cg_fnma(z104, z100, z96)));
+    const double z106 = z42*z56;
+    const double z107 = 0.2*z106;
+    const double z108 = cg_fma(z6, z105, cg_fma(z46, z103, cg_fma(z50, z101, cg_fma(z107, z100, z98))));
+    const double z109 = 4.0*z61;
+    const double z110 = 3.0*l;
+    const double z111 = cg_fms(z2, z11, z1*z12);
+    const double z112 = z110*z111;
     const double z113 = 2.0*l;
-    const double z114 = z6*z18 - z5*z19;
+    const double z114 = cg_fms(z2, z24, z1*z25);
     const double z115 = z113*z114;
-    const double z116 = z94*z109;
-    const double z117 = z1*z105 - z116*z106;
-    const double z118 = z99*z117;
-    const double z119 = 3.0*l;
-    const double z120 = z6*z14 - z5*z15;
-    const double z121 = z119*z120;
-    const double z122 = z72*z109;
-    const double z123 = z82 - z122*z106 - z118*z93;
-    const double z124 = z76*z123;
-    const double z125 = z121*z124;
-    const double z126 = 5.0*z4 - z7*z28 - z29*z45 - z6*z47 - z111*z112 - z115*z118 - z125;
-    const double z127 = z6*z9 - z5*z10;
-    const double z128 = l*z127;
-    const double z129 = 4.0*z128;
-    const double z130 = z55*z109;
-    const double z131 = z64 - z130*z106 - z118*z89 - z124*z71;
-    const double z132 = z58*z131;
-    const double z133 = z126 - z129*z132;
-    const double z134 = z2*z133;
-    const double z135 = z51*z109;
-    const double z136 = 0.2*z135;
-    const double z137 = z136*z106 + z50 + z85*z118 + z67*z124 + z54*z132;
-    const double z138 = z112*z137;
-    const double z139 = z3*z51 + z138;
-    const double z140 = 4.0*(z4*z53 - 0.2*z53*z133 + z128*z137);
-    const double z141 = z140*z1;
-    const double z142 = z121*z137;
-    const double z143 = z3*z119*z66 - z67*z133 + z142 - z74*z140;
-    const double z144 = z1*z143;
-    const double z145 = z115*z137;
-    const double z146 = z113*z3*z84 - z85*z133 + z145 - z96*z140 - z97*z143;
-    const double z147 = z139 - z134*z51 - z59*z141 - z77*z144 - z101*z146;
-    const double z148 = z85*z99;
-    const double z149 = z1*z146 - z116*z147;
-    const double z150 = z67*z76;
-    const double z151 = z93*z99;
-    const double z152 = z144 - z122*z147 - z151*z149;
-    const double z153 = z54*z58;
-    const double z154 = z89*z99;
-    const double z155 = z71*z76;
-    const double z156 = z141 - z130*z147 - z154*z149 - z155*z152;
-    const double z157 = z132*z127 + z8*z53;
-    const double z158 = 0.8*z157;
-    const double z159 = z22*z10;
-    const double z160 = z23*z9;
-    const double z161 = z159 - z160;
-    const double z162 = z132*z161;
-    const double z163 = z8*z52 - z162;
-    const double z164 = z10*z18 - z9*z19;
-    const double z165 = z113*z164;
-    const double z166 = z10*z14 - z9*z15;
-    const double z167 = z119*z166;
-    const double z168 = 4.0*l*z8 - z60*z9 - z10*z61 - z111*z161 - z165*z118 - z167*z124;
-    const double z169 = l*z157;
-    const double z170 = z168 - z129*z137 - z56*z169;
-    const double z171 = z1*z170;
-    const double z172 = z167*z132;
-    const double z173 = z119*z8*z68 - z172 - z70*z169 - z74*z170;
-    const double z174 = z1*z173;
-    const double z175 = z165*z132;
-    const double z176 = l*z84;
-    const double z177 = z113*z8*z87 - z175 - 1.6*z176*z157 - z96*z170 - z97*z173;
-    const double z178 = z163 - z158*z51 - z59*z171 - z77*z174 - z101*z177;
-    const double z179 = z1*z177 - z116*z178;
-    const double z180 = z174 - z122*z178 - z151*z179;
-    const double z181 = z171 - z130*z178 - z154*z179 - z155*z180;
-    const double z182 = z124*z120 + z13*z66;
-    const double z183 = 0.6*z182;
-    const double z184 = z22*z15;
-    const double z185 = z23*z14;
-    const double z186 = z184 - z185;
-    const double z187 = z124*z186;
-    const double z188 = z13*z65 - z187;
-    const double z189 = 3.0*z166*z124 + z13*z69 - 2.4*z53*z182;
-    const double z190 = z15*z18 - z14*z19;
-    const double z191 = z113*z190;
-    const double z192 = z119*z13 - z78*z14 - z15*z79 - z111*z186 - z191*z118 - z73*l*z182;
-    const double z193 = l*z189;
-    const double z194 = z192 + z172 - z74*z193 - z142;
-    const double z195 = z1*z194;
-    const double z196 = z191*z124;
-    const double z197 = z113*z13*z91 - z196 - 1.2*z176*z182 - z96*z193 - z97*z194;
-    const double z198 = z188 - z183*z51 - z59*z189 - z77*z195 - z101*z197;
-    const double z199 = z1*z197 - z116*z198;
-    const double z200 = z195 - z122*z198 - z151*z199;
-    const double z201 = z130*z198 - z189 + z154*z199 + z155*z200;
-    const double z202 = z118*z114 + z17*z84;
-    const double z203 = 0.4*z202;
-    const double z204 = z22*z19;
-    const double z205 = z23*z18;
-    const double z206 = z204 - z205;
-    const double z207 = z118*z206;
-    const double z208 = z17*z83 - z207;
-    const double z209 = 2.0*z118;
-    const double z210 = z17*z88 + z209*z164;
-    const double z211 = z86*z202 + z210;
-    const double z212 = z17*z92 + z209*z190;
-    const double z213 = z90*z202 + z212 - z74*z211;
-    const double z214 = z113*z17 - z102*z18 - z19*z103 - z111*z206 - 0.8*z176*z202 + z196 + z175;
-    const double z215 = z96*z211 + z97*z213;
-    const double z216 = z214 - z145 - l*z215;
-    const double z217 = z208 - z203*z51 - z59*z211 - z77*z213 - z101*z216;
-    const double z218 = z1*z216 - z116*z217;
-    const double z219 = z122*z217 - z213 + z151*z218;
-    const double z220 = z211 - z130*z217 - z154*z218 + z155*z219;
-    const double z221 = z110*z112 + z21*z51;
-    const double z222 = z21 - z22*z24 - z23*z48 + z207 + z187 + z162 - z138;
-    const double z223 = z110*z161 + z21*z52 - z54*z221;
-    const double z224 = z110*z186 + z21*z65 - z67*z221 - z74*z223;
-    const double z225 = z110*z206 + z21*z83 - z85*z221 - z96*z223 - z97*z224;
-    const double z226 = z59*z223 + z107*z221 + z77*z224 + z100*z225;
-    const double z227 = z222 - z226;
-    const double z228 = z116*z227 - z225;
-    const double z229 = z224 - z122*z227 + z151*z228;
-    const double z230 = z130*z227 - z223 - z154*z228 + z155*z229;
-    const double z231 = 8.0*z127;
-    const double z232 = 6.0*z120 - z231*z74;
-    const double z233 = 4.0*z114 - z231*z96 - z97*z232;
-    const double z234 = 2.0*z112 - z231*z59 - z77*z232 - z100*z233;
-    const double z235 = z116*z234 - z233;
-    const double z236 = z232 - z122*z234 + z151*z235;
-    const double z237 = z231 - z130*z234 + z154*z235 - z155*z236;
-    const double z238 = theta1_dot*z234;
-    const double z239 = theta1_dot*z235;
-    const double z240 = theta1_dot*z236;
-    const double z241 = z238*z136 - z148*z239 + z150*z240;
-    const double z242 = 6.4*z53*z127;
-    const double z243 = 1.6*z127;
-    const double z244 = z160 - z159;
+    const double z116 = z100*z56;
+    const double z117 = z116*l;
+    const double z118 = cg_fms(z2, z40, z41*z1);
+    const double z119 = cg_fma(theta1_dot, z2, theta2_dot*z4);
+    const double z120 = cg_fma(theta3_dot, z12, z119);
+    const double z121 = cg_fma(theta4_dot, z25, z120);
+    const double z122 = z121 + cg_fma(theta5_dot, z41, z121);
+    const double z123 = z120 + z122;
+    const double z124 = z119 + z123;
+    const double z125 = theta1_dot*z124;
+    const double z126 = z63*l;
+    const double z127 = cg_fnma(z109, z105, cg_fnma(z112, z103, cg_fnma(z115, z101, cg_fnma(z117, z118,
+        cg_fnma(z2, cg_fma(z125, l, cg_fma(z63, z75, z84)), cg_fnma(z75, z74 - z125, cg_fnma(z62, z83 + z76,
+        5.0*z126)))))));
+    const double z128 = 4.0*cg_fma(z61, z108, cg_fnma(0.2*z5, z127, z126*z5));
+    const double z129 = cg_fnma(z18, z128, cg_fma(z112, z108, cg_fnma(z46, z127, z63*z110*z13)));
+    const double z130 = cg_fnma(z34, z129, cg_fnma(z35, z128, cg_fma(z115, z108, cg_fnma(z50, z127,
+        z113*z63*z26))));
+    const double z131 = z58*z129;
+    const double z132 = z128*z58;
+    const double z133 = z97*z127;
+    const double z134 = z118*z108;
+    const double z135 = cg_fma(z63, z42, z134);
+    const double z136 = cg_fnma(z59, z130, cg_fnma(z49, z131, cg_fnma(z45, z132, cg_fnma(z133, z42, z135))));
+    const double z137 = cg_fnma(z57, z136, z58*z130);
+    const double z138 = cg_fnma(z39, z137, cg_fnma(z102, z136, z131));
+    const double z139 = z29*z38;
+    const double z140 = z46*z21;
+    const double z141 = z50*z38;
+    const double z142 = cg_fma(z105, z60, z64*z5);
+    const double z143 = l*z142;
+    const double z144 = cg_fms(z4, z11, z3*z12);
+    const double z145 = z110*z144;
+    const double z146 = cg_fms(z4, z24, z3*z25);
+    const double z147 = z113*z146;
+    const double z148 = z40*z4;
+    const double z149 = cg_fnma(z41, z3, z148);
+    const double z150 = cg_fnma(z7, z143, cg_fnma(z109, z108, cg_fnma(z145, z103, cg_fnma(z147, z101,
+        cg_fnma(z117, z149, cg_fnma(z4, z87, cg_fnma(z86, z3, 4.0*l*z64)))))));
+    const double z151 = z145*z105;
+    const double z152 = cg_fnma(z18, z150, cg_fnma(z14, z143, cg_fms(z110*z64, z15, z151)));
+    const double z153 = l*z26;
+    const double z154 = z147*z105;
+    const double z155 = cg_fnma(z34, z152, cg_fnma(z35, z150, cg_fnma(1.6*z153, z142, cg_fms(z113*z64, z27,
+        z154))));
+    const double z156 = z58*z152;
+    const double z157 = z58*z150;
+    const double z158 = 0.8*z142;
+    const double z159 = z105*z149;
+    const double z160 = cg_fms(z64, z43, z159);
+    const double z161 = cg_fnma(z59, z155, cg_fnma(z49, z156, cg_fnma(z45, z157, cg_fnma(z158, z42, z160))));
+    const double z162 = cg_fnma(z57, z161, z58*z155);
+    const double z163 = cg_fnma(z39, z162, cg_fnma(z102, z161, z156));
+    const double z164 = cg_fma(z103, z111, z66*z13);
+    const double z165 = cg_fnma(2.4*z5, z164, cg_fma(3.0*z144, z103, z66*z16));
+    const double z166 = l*z165;
+    const double z167 = cg_fms(z12, z24, z11*z25);
+    const double z168 = z113*z167;
+    const double z169 = z40*z12;
+    const double z170 = cg_fnma(z41, z11, z169);
+    const double z171 = cg_fnma(z112, z108, cg_fnma(z18, z166, cg_fnma(z19*l, z164, cg_fnma(z168, z101,
+        cg_fnma(z117, z170, cg_fnma(z12, z90, cg_fnma(z89, z11, z110*z66))))) + z151));
+    const double z172 = z168*z103;
+    const double z173 = cg_fnma(z34, z171, cg_fnma(z35, z166, cg_fnma(1.2*z153, z164, cg_fms(z113*z66, z31,
+        z172))));
+    const double z174 = z58*z171;
+    const double z175 = 0.6*z164;
+    const double z176 = z103*z170;
+    const double z177 = cg_fms(z66, z47, z176);
+    const double z178 = cg_fnma(z59, z173, cg_fnma(z49, z174, cg_fnma(z45, z165, cg_fnma(z175, z42, z177))));
+    const double z179 = cg_fnma(z57, z178, z58*z173);
+    const double z180 = cg_fnma(z39, z179, cg_fnma(z102, z178, z174));
+    const double z181 = cg_fma(z101, z114, z68*z26);
+    const double z182 = 2.0*z101;
+    const double z183 = cg_fma(z23, z181, cg_fma(z182, z146, z68*z28));
+    const double z184 = cg_fnma(z18, z183, cg_fma(z30, z181, cg_fma(z182, z167, z68*z32)));
+    const double z185 = z40*z25;
+    const double z186 = cg_fnma(z41, z24, z185);
+    const double z187 = cg_fnma(l, cg_fma(z34, z184, z35*z183), cg_fnma(z115, z108, cg_fnma(0.8*z153, z181,
+        cg_fnma(z117, z186, cg_fnma(z25, z93, cg_fnma(z92, z24, z113*z68)))) + z172 + z154));
+    const double z188 = 0.4*z181;
+    const double z189 = z101*z186;
+    const double z190 = cg_fms(z68, z51, z189);
+    const double z191 = cg_fnma(z59, z187, cg_fnma(z49, z184, cg_fnma(z45, z183, cg_fnma(z188, z42, z190))));
+    const double z192 = cg_fnma(z57, z191, z58*z187);
+    const double z193 = cg_fma(z39, z192, cg_fms(z102, z191, z184));
+    const double z194 = cg_fnma(z41, z99, cg_fnma(z40, z80, z70)) + z189 + z176 + z159 - z134;
+    const double z195 = cg_fma(z116, z118, z70*z42);
+    const double z196 = cg_fnma(z6, z195, cg_fma(z116, z149, z70*z43));
+    const double z197 = cg_fnma(z18, z196, cg_fnma(z46, z195, cg_fma(z116, z170, z70*z47)));
+    const double z198 = cg_fnma(z34, z197, cg_fnma(z35, z196, cg_fnma(z50, z195, cg_fma(z116, z186, z70*z51))));
+    const double z199 = z194 - cg_fma(z53, z198, cg_fma(z49, z197, cg_fma(z45, z196, z54*z195)));
+    const double z200 = cg_fms(z57, z199, z198);
+    const double z201 = cg_fma(z39, z200, cg_fnma(z102, z199, z197));
+    const double z202 = 8.0*z60;
+    const double z203 = cg_fnma(z202, z18, 6.0*z111);
+    const double z204 = cg_fnma(z34, z203, cg_fnma(z202, z35, 4.0*z114));
+    const double z205 = cg_fnma(z53, z204, cg_fnma(z49, z203, cg_fnma(z202, z45, 2.0*z118)));
+    const double z206 = cg_fms(z57, z205, z204);
+    const double z207 = cg_fma(z39, z206, cg_fnma(z102, z205, z203));
+    const double z208 = theta1_dot*z207;
+    const double z209 = theta1_dot*z206;
+    const double z210 = theta1_dot*z205;
+    const double z211 = 6.4*z5*z60;
+    const double z212 = 6.0*z144;
+    const double z213 = cg_fnma(z211, z18, cg_fma(4.8*z13, z60, z212));
+    const double z214 = 4.0*z146;
+    const double z215 = cg_fnma(z34, z213, cg_fnma(z211, z35, cg_fma(3.2*z26, z60, z214)));
+    const double z216 = 1.6*z60;
+    const double z217 = cg_fms(z41, z3, z148);
+    const double z218 = 2.0*z217;
+    const double z219 = cg_fnma(z53, z215, cg_fnma(z49, z213, cg_fnma(z211, z45, cg_fms(z216, z42, z218))));
+    const double z220 = cg_fms(z57, z219, z215);
+    const double z221 = cg_fma(z39, z220, cg_fnma(z102, z219, z213));
+    const double z222 = theta2_dot*z221;
+    const double z223 = theta2_dot*z220;
+    const double z224 = theta2_dot*z219;
+    const double z225 = z216*theta2_dot;
+    const double z226 = cg_fnma(4.8*z5, z111, z212);
+    const double z227 = cg_fma(z18, z226, 3.6*z13*z111);
+    const double z228 = 4.0*z167;
+    const double z229 = cg_fnma(z34, z227, cg_fma(z35, z226, cg_fma(2.4*z26, z111, z228)));
+    const double z230 = 1.2*z111;
+    const double z231 = cg_fms(z41, z11, z169);
+    const double z232 = 2.0*z231;
+    const double z233 = cg_fnma(z53, z229, cg_fnma(z49, z227, cg_fma(z45, z226, cg_fms(z230, z42, z232))));
+    const double z234 = cg_fms(z57, z233, z229);
+    const double z235 = cg_fma(z39, z234, cg_fnma(z102, z233, z227));
+    const double z236 = theta3_dot*z235;
+    const double z237 = theta3_dot*z234;
+    const double z238 = theta3_dot*z233;
+    const double z239 = z230*theta3_dot;
+    const double z240 = cg_fnma(z7, z114, z214);
+    const double z241 = cg_fnma(z18, z240, cg_fnma(z14, z114, z228));
+    const double z242 = cg_fma(z34, z241, cg_fma(z35, z240, 1.6*z26*z114));
+    const double z243 = 0.8*z114;
+    const double z244 = cg_fms(z41, z24, z185);
     const double z245 = 2.0*z244;
-    const double z246 = 6.0*z166;
-    const double z247 = 4.8*z66*z127 + z246 - z242*z74;
-    const double z248 = 4.0*z164;
-    const double z249 = 3.2*z84*z127 + z248 - z242*z96 - z97*z247;
-    const double z250 = z243*z51 - z245 - z242*z59 - z77*z247 - z100*z249;
-    const double z251 = z116*z250 - z249;
-    const double z252 = z247 - z122*z250 + z151*z251;
-    const double z253 = z242 - z130*z250 + z154*z251 - z155*z252;
-    const double z254 = theta2_dot*z250;
-    const double z255 = z243*theta2_dot;
-    const double z256 = theta2_dot*z251;
-    const double z257 = theta2_dot*z252;
-    const double z258 = z254*z136 + z255 - z148*z256 + z150*z257;
-    const double z259 = z246 - 4.8*z53*z120;
-    const double z260 = 1.2*z120;
-    const double z261 = z185 - z184;
-    const double z262 = 2.0*z261;
-    const double z263 = z260*z51 - z262;
-    const double z264 = 3.6*z66*z120 + z74*z259;
-    const double z265 = 4.0*z190;
-    const double z266 = 2.4*z84*z120 + z265 + z96*z259 - z97*z264;
-    const double z267 = z59*z259 + z263 - z77*z264 - z100*z266;
-    const double z268 = theta3_dot*z267;
-    const double z269 = z260*theta3_dot;
-    const double z270 = z116*z267 - z266;
-    const double z271 = theta3_dot*z270;
-    const double z272 = z264 - z122*z267 + z151*z270;
-    const double z273 = theta3_dot*z272;
-    const double z274 = z259 + z130*z267 - z154*z270 + z155*z272;
-    const double z275 = z248 - z56*z114;
-    const double z276 = 0.8*z114;
-    const double z277 = z205 - z204;
-    const double z278 = 2.0*z277;
-    const double z279 = z276*z51 - z278;
-    const double z280 = z265 - z70*z114 - z74*z275;
-    const double z281 = 1.6*z84*z114 + z96*z275 + z97*z280;
-    const double z282 = z59*z275 + z279 + z77*z280 - z100*z281;
-    const double z283 = theta4_dot*z282;
-    const double z284 = z276*theta4_dot;
-    const double z285 = z116*z282 - z281;
-    const double z286 = theta4_dot*z285;
-    const double z287 = z280 + z122*z282;
-    const double z288 = z151*z285 - z287;
-    const double z289 = theta4_dot*z288;
-    const double z290 = z275 + z130*z282 - z154*z285 + z155*z288;
-    const double z291 = z86*z112 - z245;
-    const double z292 = 0.4*z112;
-    const double z293 = z90*z112 - z262 - z74*z291;
-    const double z294 = z95*z112 - z278 - z96*z291 - z97*z293;
-    const double z295 = z59*z291 + z292*z51 + z77*z293 + z100*z294;
-    const double z296 = theta5_dot*z295;
-    const double z297 = z292*theta5_dot;
-    const double z298 = z294 + z116*z295;
-    const double z299 = theta5_dot*z298;
-    const double z300 = z293 + z122*z295;
-    const double z301 = z151*z298 - z300;
-    const double z302 = theta5_dot*z301;
-    const double z303 = z291 + z130*z295 - z154*z298 + z155*z301;
-    const double z304 = z59*z109;
-    const double z305 = z96*z99;
-    const double z306 = z74*z76;
-    const double z307 = z231*theta1_dot;
-    const double z308 = z242*theta2_dot;
-    const double z309 = theta3_dot*z259;
-    const double z310 = theta4_dot*z275;
-    const double z311 = theta5_dot*z291;
-    const double z312 = z77*z109;
-    const double z313 = z97*z99;
-    const double z314 = theta1_dot*z232;
-    const double z315 = theta2_dot*z247;
-    const double z316 = theta3_dot*z264;
-    const double z317 = theta4_dot*z280;
-    const double z318 = theta5_dot*z293;
-    const double z319 = z1*z99;
-    const double z320 = z100*z109;
-    const double z321 = theta1_dot*z233;
-    const double z322 = theta2_dot*z249;
-    const double z323 = theta3_dot*z266;
-    const double z324 = theta4_dot*z281;
-    const double z325 = theta5_dot*z294;
-    const double z326 = z320*z1;
-    const double z327 = z304*z223 + z136*z221 + z312*z224 + z320*z225;
-    const double z328 = 2.0*z109;
-    const double z329 = z321*z320 + z307*z304;
-    const double z330 = z322*z320 + z308*z304;
-    const double z331 = z316*z312 + z323*z320;
-    const double z332 = z324*z320 - z317*z312;
-    const double z333 = z325*z320 + z297*z135;
-    const double z334 = z311*z304 + z318*z312 + z333;
-    if (fabs(m) <= 0.0 || fabs(l) <= 0.0 || fabs(z57) <= 4e-13 || fabs(z75) <= 3e-13 || fabs(z98) <= 2e-13 ||
-        fabs(z108) <= 1e-13) return CG_SINGULAR;
+    const double z246 = cg_fnma(z53, z242, cg_fma(z49, z241, cg_fma(z45, z240, cg_fms(z243, z42, z245))));
+    const double z247 = cg_fms(z57, z246, z242);
+    const double z248 = cg_fms(z39, z247, cg_fma(z102, z246, z241));
+    const double z249 = theta4_dot*z248;
+    const double z250 = theta4_dot*z247;
+    const double z251 = theta4_dot*z246;
+    const double z252 = z243*theta4_dot;
+    const double z253 = cg_fms(z23, z118, z218);
+    const double z254 = cg_fnma(z18, z253, cg_fms(z30, z118, z232));
+    const double z255 = cg_fnma(z34, z254, cg_fnma(z35, z253, cg_fms(z36, z118, z245)));
+    const double z256 = 0.4*z118;
+    const double z257 = cg_fma(z53, z255, cg_fma(z49, z254, cg_fma(z45, z253, z256*z42)));
+    const double z258 = cg_fma(z57, z257, z255);
+    const double z259 = cg_fms(z39, z258, cg_fma(z102, z257, z254));
+    const double z260 = theta5_dot*z259;
+    const double z261 = theta5_dot*z258;
+    const double z262 = theta5_dot*z257;
+    const double z263 = z256*theta5_dot;
+    const double z264 = z18*z21;
+    const double z265 = z35*z38;
+    const double z266 = z45*z56;
+    const double z267 = z202*theta1_dot;
+    const double z268 = z211*theta2_dot;
+    const double z269 = theta3_dot*z226;
+    const double z270 = theta4_dot*z240;
+    const double z271 = theta5_dot*z253;
+    const double z272 = z34*z38;
+    const double z273 = z49*z56;
+    const double z274 = theta1_dot*z203;
+    const double z275 = theta2_dot*z213;
+    const double z276 = theta3_dot*z227;
+    const double z277 = theta4_dot*z241;
+    const double z278 = theta5_dot*z254;
+    const double z279 = z53*z56;
+    const double z280 = z58*z38;
+    const double z281 = theta1_dot*z204;
+    const double z282 = theta2_dot*z215;
+    const double z283 = theta3_dot*z229;
+    const double z284 = theta4_dot*z242;
+    const double z285 = theta5_dot*z255;
+    const double z286 = z279*z58;
+    const double z287 = 2.0*z56;
+    const double z288 = cg_fma(z271, z266, z278*z273) + cg_fma(z285, z279, z263*z106);
+    if (fabs(m) <= 0.0 || fabs(l) <= 0.0 || fabs(z8) <= 4e-13 || fabs(z20) <= 3e-13 || fabs(z37) <= 2e-13 ||
+        fabs(z55) <= 1e-13) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = 0.0; /* d(d(theta1)/dt)/d(theta1) */
@@ -817,59 +738,89 @@ int n_link_pendulum_5_jacobian(double t, const double *CG_RESTRICT cg_x, const d
     cg_out[47] = 0.0; /* d(d(theta5)/dt)/d(theta3_dot) */
     cg_out[48] = 0.0; /* d(d(theta5)/dt)/d(theta4_dot) */
     cg_out[49] = 1.0; /* d(d(theta5)/dt)/d(theta5_dot) */
-    cg_out[50] = z134 - z136*z147 - z148*z149 - z150*z152 - z153*z156; /* d(d(theta1_dot)/dt)/d(theta1) */
-    cg_out[51] = z158 - z136*z178 - z148*z179 - z150*z180 - z153*z181; /* d(d(theta1_dot)/dt)/d(theta2) */
-    cg_out[52] = z183 - z136*z198 - z148*z199 - z150*z200 + z153*z201; /* d(d(theta1_dot)/dt)/d(theta3) */
-    cg_out[53] = z203 - z136*z217 - z148*z218 + z150*z219 - z153*z220; /* d(d(theta1_dot)/dt)/d(theta4) */
-    cg_out[54] = 0.2*z221 - z136*z227 + z148*z228 - z150*z229 + z153*z230; /* d(d(theta1_dot)/dt)/d(theta5) */
-    cg_out[55] = z153*theta1_dot*z237 + z241; /* d(d(theta1_dot)/dt)/d(theta1_dot) */
-    cg_out[56] = z153*theta2_dot*z253 + z258; /* d(d(theta1_dot)/dt)/d(theta2_dot) */
-    cg_out[57] = z268*z136 + z269 - z148*z271 + z150*z273 - z153*theta3_dot*z274; /*
-        d(d(theta1_dot)/dt)/d(theta3_dot) */
-    cg_out[58] = z283*z136 + z284 - z148*z286 + z150*z289 - z153*theta4_dot*z290; /*
-        d(d(theta1_dot)/dt)/d(theta4_dot) */
-    cg_out[59] = z296*z136 + z297 - z148*z299 + z150*z302 - z153*theta5_dot*z303; /*
-        d(d(theta1_dot)/dt)/d(theta5_dot) */
-    cg_out[60] = z141*z58 - z304*z147 - z305*z149 - z306*z152; /* d(d(theta2_dot)/dt)/d(theta1) */
-    cg_out[61] = z171*z58 - z304*z178 - z305*z179 - z306*z180; /* d(d(theta2_dot)/dt)/d(theta2) */
-    cg_out[62] = z58*z189 - z304*z198 - z305*z199 - z306*z200; /* d(d(theta2_dot)/dt)/d(theta3) */
-    cg_out[63] = z58*z211 - z304*z217 - z305*z218 + z306*z219; /* d(d(theta2_dot)/dt)/d(theta4) */
-    cg_out[64] = z58*z223 - z304*z227 + z305*z228 - z306*z229; /* d(d(theta2_dot)/dt)/d(theta5) */
-    cg_out[65] = z238*z304 - z307*z58 - z305*z239 + z306*z240; /* d(d(theta2_dot)/dt)/d(theta1_dot) */
-    cg_out[66] = z254*z304 - z308*z58 - z305*z256 + z306*z257; /* d(d(theta2_dot)/dt)/d(theta2_dot) */
-    cg_out[67] = z268*z304 + z309*z58 - z305*z271 + z306*z273; /* d(d(theta2_dot)/dt)/d(theta3_dot) */
-    cg_out[68] = z283*z304 + z310*z58 - z305*z286 + z306*z289; /* d(d(theta2_dot)/dt)/d(theta4_dot) */
-    cg_out[69] = z296*z304 + z311*z58 - z305*z299 + z306*z302; /* d(d(theta2_dot)/dt)/d(theta5_dot) */
-    cg_out[70] = z144*z76 - z312*z147 - z313*z149; /* d(d(theta3_dot)/dt)/d(theta1) */
-    cg_out[71] = z174*z76 - z312*z178 - z313*z179; /* d(d(theta3_dot)/dt)/d(theta2) */
-    cg_out[72] = z195*z76 - z312*z198 - z313*z199; /* d(d(theta3_dot)/dt)/d(theta3) */
-    cg_out[73] = z76*z213 - z312*z217 - z313*z218; /* d(d(theta3_dot)/dt)/d(theta4) */
-    cg_out[74] = z76*z224 - z312*z227 + z313*z228; /* d(d(theta3_dot)/dt)/d(theta5) */
-    cg_out[75] = z238*z312 - z314*z76 - z313*z239; /* d(d(theta3_dot)/dt)/d(theta1_dot) */
-    cg_out[76] = z254*z312 - z315*z76 - z313*z256; /* d(d(theta3_dot)/dt)/d(theta2_dot) */
-    cg_out[77] = z268*z312 - z316*z76 - z313*z271; /* d(d(theta3_dot)/dt)/d(theta3_dot) */
-    cg_out[78] = z283*z312 + z317*z76 - z313*z286; /* d(d(theta3_dot)/dt)/d(theta4_dot) */
-    cg_out[79] = z296*z312 + z318*z76 - z313*z299; /* d(d(theta3_dot)/dt)/d(theta5_dot) */
-    cg_out[80] = z319*z146 - z320*z147; /* d(d(theta4_dot)/dt)/d(theta1) */
-    cg_out[81] = z319*z177 - z320*z178; /* d(d(theta4_dot)/dt)/d(theta2) */
-    cg_out[82] = z319*z197 - z320*z198; /* d(d(theta4_dot)/dt)/d(theta3) */
-    cg_out[83] = z319*z216 - z320*z217; /* d(d(theta4_dot)/dt)/d(theta4) */
-    cg_out[84] = z99*z225 - z320*z227; /* d(d(theta4_dot)/dt)/d(theta5) */
-    cg_out[85] = z238*z320 - z321*z99; /* d(d(theta4_dot)/dt)/d(theta1_dot) */
-    cg_out[86] = z254*z320 - z322*z99; /* d(d(theta4_dot)/dt)/d(theta2_dot) */
-    cg_out[87] = z268*z320 - z323*z99; /* d(d(theta4_dot)/dt)/d(theta3_dot) */
-    cg_out[88] = z283*z320 - z324*z99; /* d(d(theta4_dot)/dt)/d(theta4_dot) */
-    cg_out[89] = z296*z320 + z325*z99; /* d(d(theta4_dot)/dt)/d(theta5_dot) */
-    cg_out[90] = z109*z139 - z136*z1*z133 - z304*z141 - z312*z144 - z326*z146; /* d(d(theta5_dot)/dt)/d(theta1) */
-    cg_out[91] = z109*z163 - z135*z158 - z304*z171 - z312*z174 - z326*z177; /* d(d(theta5_dot)/dt)/d(theta2) */
-    cg_out[92] = z109*z188 - z135*z183 - z304*z189 - z312*z195 - z326*z197; /* d(d(theta5_dot)/dt)/d(theta3) */
-    cg_out[93] = z109*z208 - z135*z203 - z304*z211 - z312*z213 - z326*z216; /* d(d(theta5_dot)/dt)/d(theta4) */
-    cg_out[94] = z109*z222 - z327; /* d(d(theta5_dot)/dt)/d(theta5) */
-    cg_out[95] = z314*z312 - theta1_dot*z112*z328 + z329; /* d(d(theta5_dot)/dt)/d(theta1_dot) */
-    cg_out[96] = theta2_dot*z244*z328 + z315*z312 - z255*z135 + z330; /* d(d(theta5_dot)/dt)/d(theta2_dot) */
-    cg_out[97] = theta3_dot*z261*z328 - z309*z304 - z269*z135 + z331; /* d(d(theta5_dot)/dt)/d(theta3_dot) */
-    cg_out[98] = theta4_dot*z277*z328 - z310*z304 - z284*z135 + z332; /* d(d(theta5_dot)/dt)/d(theta4_dot) */
-    cg_out[99] = -z334; /* d(d(theta5_dot)/dt)/d(theta5_dot) */
+    cg_out[50] = cg_fnma(z10, cg_fnma(z22, z138, cg_fnma(z139, z137, cg_fnma(z104, z136, z132))), cg_fnma(z140,
+        z138, cg_fnma(z141, z137, cg_fnma(z107, z136, z133)))); /* d(d(theta1_dot)/dt)/d(theta1) */
+    cg_out[51] = cg_fnma(z10, cg_fnma(z22, z163, cg_fnma(z139, z162, cg_fnma(z104, z161, z157))), cg_fnma(z140,
+        z163, cg_fnma(z141, z162, cg_fnma(z107, z161, z158)))); /* d(d(theta1_dot)/dt)/d(theta2) */
+    cg_out[52] = cg_fma(z10, cg_fma(z22, z180, cg_fma(z139, z179, cg_fms(z104, z178, z165))), cg_fnma(z140, z180,
+        cg_fnma(z141, z179, cg_fnma(z107, z178, z175)))); /* d(d(theta1_dot)/dt)/d(theta3) */
+    cg_out[53] = cg_fnma(z10, cg_fma(z22, z193, cg_fnma(z139, z192, cg_fnma(z104, z191, z183))), cg_fma(z140,
+        z193, cg_fnma(z141, z192, cg_fnma(z107, z191, z188)))); /* d(d(theta1_dot)/dt)/d(theta4) */
+    cg_out[54] = cg_fma(z10, cg_fma(z22, z201, cg_fnma(z139, z200, cg_fms(z104, z199, z196))), cg_fnma(z140, z201,
+        cg_fma(z141, z200, cg_fnma(z107, z199, 0.2*z195)))); /* d(d(theta1_dot)/dt)/d(theta5) */
+    cg_out[55] = cg_fma(z10*theta1_dot, cg_fnma(z22, z207, cg_fma(z139, z206, cg_fnma(z104, z205, z202))),
+        cg_fma(z140, z208, cg_fnma(z141, z209, z210*z107))); /* d(d(theta1_dot)/dt)/d(theta1_dot) */
+    cg_out[56] = cg_fma(z10*theta2_dot, cg_fnma(z22, z221, cg_fma(z139, z220, cg_fnma(z104, z219, z211))),
+        cg_fma(z140, z222, cg_fnma(z141, z223, cg_fma(z224, z107, z225)))); /* d(d(theta1_dot)/dt)/d(theta2_dot)
+        */
+    cg_out[57] = cg_fnma(z10*theta3_dot, cg_fma(z22, z235, cg_fnma(z139, z234, cg_fma(z104, z233, z226))),
+        cg_fma(z140, z236, cg_fnma(z141, z237, cg_fma(z238, z107, z239)))); /* d(d(theta1_dot)/dt)/d(theta3_dot)
+        */
+    cg_out[58] = cg_fnma(z10*theta4_dot, cg_fma(z22, z248, cg_fnma(z139, z247, cg_fma(z104, z246, z240))),
+        cg_fma(z140, z249, cg_fnma(z141, z250, cg_fma(z251, z107, z252)))); /* d(d(theta1_dot)/dt)/d(theta4_dot)
+        */
+    cg_out[59] = cg_fnma(z10*theta5_dot, cg_fma(z22, z259, cg_fnma(z139, z258, cg_fma(z104, z257, z253))),
+        cg_fma(z140, z260, cg_fnma(z141, z261, cg_fma(z262, z107, z263)))); /* d(d(theta1_dot)/dt)/d(theta5_dot)
+        */
+    cg_out[60] = cg_fnma(z264, z138, cg_fnma(z265, z137, cg_fnma(z266, z136, z132*z9))); /*
+        d(d(theta2_dot)/dt)/d(theta1) */
+    cg_out[61] = cg_fnma(z264, z163, cg_fnma(z265, z162, cg_fnma(z266, z161, z157*z9))); /*
+        d(d(theta2_dot)/dt)/d(theta2) */
+    cg_out[62] = cg_fnma(z264, z180, cg_fnma(z265, z179, cg_fnma(z266, z178, z9*z165))); /*
+        d(d(theta2_dot)/dt)/d(theta3) */
+    cg_out[63] = cg_fma(z264, z193, cg_fnma(z265, z192, cg_fnma(z266, z191, z9*z183))); /*
+        d(d(theta2_dot)/dt)/d(theta4) */
+    cg_out[64] = cg_fnma(z264, z201, cg_fma(z265, z200, cg_fnma(z266, z199, z9*z196))); /*
+        d(d(theta2_dot)/dt)/d(theta5) */
+    cg_out[65] = cg_fma(z264, z208, cg_fnma(z265, z209, cg_fms(z210, z266, z267*z9))); /*
+        d(d(theta2_dot)/dt)/d(theta1_dot) */
+    cg_out[66] = cg_fma(z264, z222, cg_fnma(z265, z223, cg_fms(z224, z266, z268*z9))); /*
+        d(d(theta2_dot)/dt)/d(theta2_dot) */
+    cg_out[67] = cg_fma(z264, z236, cg_fnma(z265, z237, cg_fma(z238, z266, z269*z9))); /*
+        d(d(theta2_dot)/dt)/d(theta3_dot) */
+    cg_out[68] = cg_fma(z264, z249, cg_fnma(z265, z250, cg_fma(z251, z266, z270*z9))); /*
+        d(d(theta2_dot)/dt)/d(theta4_dot) */
+    cg_out[69] = cg_fma(z264, z260, cg_fnma(z265, z261, cg_fma(z262, z266, z271*z9))); /*
+        d(d(theta2_dot)/dt)/d(theta5_dot) */
+    cg_out[70] = cg_fnma(z272, z137, cg_fnma(z273, z136, z131*z21)); /* d(d(theta3_dot)/dt)/d(theta1) */
+    cg_out[71] = cg_fnma(z272, z162, cg_fnma(z273, z161, z156*z21)); /* d(d(theta3_dot)/dt)/d(theta2) */
+    cg_out[72] = cg_fnma(z272, z179, cg_fnma(z273, z178, z174*z21)); /* d(d(theta3_dot)/dt)/d(theta3) */
+    cg_out[73] = cg_fnma(z272, z192, cg_fnma(z273, z191, z21*z184)); /* d(d(theta3_dot)/dt)/d(theta4) */
+    cg_out[74] = cg_fma(z272, z200, cg_fnma(z273, z199, z21*z197)); /* d(d(theta3_dot)/dt)/d(theta5) */
+    cg_out[75] = cg_fnma(z272, z209, cg_fms(z210, z273, z274*z21)); /* d(d(theta3_dot)/dt)/d(theta1_dot) */
+    cg_out[76] = cg_fnma(z272, z223, cg_fms(z224, z273, z275*z21)); /* d(d(theta3_dot)/dt)/d(theta2_dot) */
+    cg_out[77] = cg_fnma(z272, z237, cg_fms(z238, z273, z276*z21)); /* d(d(theta3_dot)/dt)/d(theta3_dot) */
+    cg_out[78] = cg_fnma(z272, z250, cg_fma(z251, z273, z277*z21)); /* d(d(theta3_dot)/dt)/d(theta4_dot) */
+    cg_out[79] = cg_fnma(z272, z261, cg_fma(z262, z273, z278*z21)); /* d(d(theta3_dot)/dt)/d(theta5_dot) */
+    cg_out[80] = cg_fnma(z279, z136, z280*z130); /* d(d(theta4_dot)/dt)/d(theta1) */
+    cg_out[81] = cg_fnma(z279, z161, z280*z155); /* d(d(theta4_dot)/dt)/d(theta2) */
+    cg_out[82] = cg_fnma(z279, z178, z280*z173); /* d(d(theta4_dot)/dt)/d(theta3) */
+    cg_out[83] = cg_fnma(z279, z191, z280*z187); /* d(d(theta4_dot)/dt)/d(theta4) */
+    cg_out[84] = cg_fnma(z279, z199, z38*z198); /* d(d(theta4_dot)/dt)/d(theta5) */
+    cg_out[85] = cg_fms(z210, z279, z281*z38); /* d(d(theta4_dot)/dt)/d(theta1_dot) */
+    cg_out[86] = cg_fms(z224, z279, z282*z38); /* d(d(theta4_dot)/dt)/d(theta2_dot) */
+    cg_out[87] = cg_fms(z238, z279, z283*z38); /* d(d(theta4_dot)/dt)/d(theta3_dot) */
+    cg_out[88] = cg_fms(z251, z279, z284*z38); /* d(d(theta4_dot)/dt)/d(theta4_dot) */
+    cg_out[89] = cg_fma(z262, z279, z285*z38); /* d(d(theta4_dot)/dt)/d(theta5_dot) */
+    cg_out[90] = cg_fnma(z286, z130, cg_fnma(z273, z131, cg_fnma(z266, z132, cg_fms(z56, z135, z107*z58*z127))));
+        /* d(d(theta5_dot)/dt)/d(theta1) */
+    cg_out[91] = cg_fnma(z286, z155, cg_fnma(z273, z156, cg_fnma(z266, z157, cg_fms(z56, z160, z106*z158)))); /*
+        d(d(theta5_dot)/dt)/d(theta2) */
+    cg_out[92] = cg_fnma(z286, z173, cg_fnma(z273, z174, cg_fnma(z266, z165, cg_fms(z56, z177, z106*z175)))); /*
+        d(d(theta5_dot)/dt)/d(theta3) */
+    cg_out[93] = cg_fnma(z286, z187, cg_fnma(z273, z184, cg_fnma(z266, z183, cg_fms(z56, z190, z106*z188)))); /*
+        d(d(theta5_dot)/dt)/d(theta4) */
+    cg_out[94] = cg_fms(z56, z194, cg_fma(z279, z198, cg_fma(z273, z197, cg_fma(z266, z196, z107*z195)))); /*
+        d(d(theta5_dot)/dt)/d(theta5) */
+    cg_out[95] = cg_fms(z274, z273, theta1_dot*z118*z287) + cg_fma(z281, z279, z267*z266); /*
+        d(d(theta5_dot)/dt)/d(theta1_dot) */
+    cg_out[96] = cg_fnma(z225, z106, cg_fma(theta2_dot*z217, z287, z275*z273)) + cg_fma(z282, z279, z268*z266); /*
+        d(d(theta5_dot)/dt)/d(theta2_dot) */
+    cg_out[97] = cg_fnma(z239, z106, cg_fms(theta3_dot*z231, z287, z269*z266)) + cg_fma(z276, z273, z283*z279); /*
+        d(d(theta5_dot)/dt)/d(theta3_dot) */
+    cg_out[98] = cg_fnma(z252, z106, cg_fms(theta4_dot*z244, z287, z270*z266)) + cg_fms(z284, z279, z277*z273); /*
+        d(d(theta5_dot)/dt)/d(theta4_dot) */
+    cg_out[99] = -z288; /* d(d(theta5_dot)/dt)/d(theta5_dot) */
 
     return CG_OK;
 }
@@ -908,7 +859,7 @@ int n_link_pendulum_5_outputs(double t, const double *CG_RESTRICT cg_x, const do
     return CG_OK;
 }
 
-/* invariants: 60 operations, 28 intermediates */
+/* invariants: 60 operations, 24 intermediates */
 int n_link_pendulum_5_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                                  const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                                  double *CG_RESTRICT cg_work)
@@ -931,33 +882,30 @@ int n_link_pendulum_5_invariants(double t, const double *CG_RESTRICT cg_x, const
     const double l = cg_p[1];
     const double g = cg_p[2];
 
-    /* intermediates: 28 */
+    /* intermediates: 24 */
     const double z1 = m*l;
     const double z2 = 0.5*l;
     double z3, z4; cg_sincos(theta1, &z3, &z4);
     double z5, z6; cg_sincos(theta2, &z5, &z6);
-    const double z7 = theta1_dot*z3 + theta2_dot*z5;
-    const double z8 = theta1_dot*z4 + theta2_dot*z6;
+    const double z7 = cg_fma(theta1_dot, z4, theta2_dot*z6);
+    const double z8 = cg_fma(theta1_dot, z3, theta2_dot*z5);
     double z9, z10; cg_sincos(theta3, &z9, &z10);
-    const double z11 = theta3_dot*z10 + z8;
-    const double z12 = theta3_dot*z9 + z7;
-    const double z13 = z11*z11 + z12*z12;
-    double z14, z15; cg_sincos(theta4, &z14, &z15);
-    const double z16 = theta4_dot*z15 + z11;
-    const double z17 = theta4_dot*z14 + z12;
-    const double z18 = z16*z16 + z17*z17;
-    double z19, z20; cg_sincos(theta5, &z19, &z20);
-    const double z21 = theta5_dot*z20 + z16;
-    const double z22 = theta5_dot*z19 + z17;
-    const double z23 = z21*z21 + z22*z22;
-    const double z24 = z7*z7 + theta1_dot*theta1_dot + z8*z8 + z13 + z18 + z23;
-    const double z25 = z4 + z6;
-    const double z26 = z4 + z20;
-    const double z27 = z10 + z25;
-    const double z28 = z25 + z26 + z27 + 2.0*(z15 + z27);
+    const double z11 = cg_fma(theta3_dot, z10, z7);
+    const double z12 = cg_fma(theta3_dot, z9, z8);
+    double z13, z14; cg_sincos(theta4, &z13, &z14);
+    const double z15 = cg_fma(theta4_dot, z14, z11);
+    const double z16 = cg_fma(theta4_dot, z13, z12);
+    double z17, z18; cg_sincos(theta5, &z17, &z18);
+    const double z19 = cg_fma(theta5_dot, z18, z15);
+    const double z20 = cg_fma(theta5_dot, z17, z16);
+    const double z21 = cg_fma(z7, z7, cg_fma(z8, z8, theta1_dot*theta1_dot)) + cg_fma(z11, z11, z12*z12) +
+        cg_fma(z15, z15, z16*z16) + cg_fma(z19, z19, z20*z20);
+    const double z22 = z4 + z6;
+    const double z23 = z10 + z22;
+    const double z24 = z4 + z18;
 
     /* outputs */
-    cg_out[0] = z1*z2*z24 - z1*g*z28; /* energy */
+    cg_out[0] = cg_fms(z1*z2, z21, z1*g*cg_fma(2.0, z14 + z23, z22 + z24 + z23)); /* energy */
 
     return CG_OK;
 }

@@ -14,7 +14,7 @@
 #include "n_link_pendulum_5_core.h"
 #include "cg_math.h"
 
-/* rhs: 215 operations (4 divisions), 81 intermediates; 7 more once per parameter set */
+/* rhs: 215 operations (4 divisions), 71 intermediates; 7 more once per parameter set */
 static cg_mask_t n_link_pendulum_5_hoist_lanes(const cg_real_t *restrict cg_p, cg_real_t *restrict cg_q)
 {
     cg_mask_t cg_ok = cg_true();
@@ -67,85 +67,78 @@ static cg_mask_t n_link_pendulum_5_rhs_lanes(const cg_real_t *restrict cg_clock,
     const cg_real_t k6 = cg_q[5];
     const cg_real_t k7 = cg_q[6];
 
-    /* intermediates: 81 */
-    const cg_real_t z1 = theta1_dot*theta1_dot;
-    cg_real_t z2, z3; cg_sincos(theta1, &z2, &z3);
-    const cg_real_t z4 = theta2_dot*theta2_dot;
-    cg_real_t z5, z6; cg_sincos(theta2, &z5, &z6);
-    const cg_real_t z7 = z1*z2 + z4*z5;
-    const cg_real_t z8 = theta3_dot*theta3_dot;
-    cg_real_t z9, z10; cg_sincos(theta3, &z9, &z10);
-    const cg_real_t z11 = z7 + z8*z9;
-    const cg_real_t z12 = theta4_dot*theta4_dot;
-    cg_real_t z13, z14; cg_sincos(theta4, &z13, &z14);
-    const cg_real_t z15 = z11 + z12*z13;
-    const cg_real_t z16 = theta5_dot*theta5_dot;
-    cg_real_t z17, z18; cg_sincos(theta5, &z17, &z18);
-    const cg_real_t z19 = z15 + z16*z17;
-    const cg_real_t z20 = z15 + z19;
-    const cg_real_t z21 = z11 + z20;
-    const cg_real_t z22 = z7 + z21;
-    const cg_real_t z23 = l*z22;
-    const cg_real_t z24 = z1*z3 + z4*z6;
-    const cg_real_t z25 = z24 + z8*z10;
-    const cg_real_t z26 = z25 + z12*z14;
-    const cg_real_t z27 = z26 + z16*z18;
-    const cg_real_t z28 = z26 + z27;
-    const cg_real_t z29 = z25 + z28;
-    const cg_real_t z30 = z24 + z29;
-    const cg_real_t z31 = l*z30;
-    const cg_real_t z32 = k4 + z31;
-    const cg_real_t z33 = z23*z3 - z2*z32;
-    const cg_real_t z34 = k7*z33;
-    const cg_real_t z35 = z18*z3 + z17*z2;
-    const cg_real_t z36 = 0.2*z35;
-    const cg_real_t z37 = z3*z6 + z2*z5;
-    const cg_real_t z38 = 0.8*z37;
-    const cg_real_t z39 = z18*z6 + z17*z5 - z38*z35;
-    const cg_real_t z40 = 4.0 - 3.2*z37*z37;
-    const cg_real_t z41 = 1.0/z40;
-    const cg_real_t z42 = z39*z41;
-    const cg_real_t z43 = k3 + z31;
-    const cg_real_t z44 = z23*z6 - z5*z43 - z38*z33;
-    const cg_real_t z45 = k6*z44;
-    const cg_real_t z46 = z3*z10 + z2*z9;
-    const cg_real_t z47 = 0.6*z46;
-    const cg_real_t z48 = 3.0*(z10*z6 + z9*z5) - 2.4*z46*z37;
-    const cg_real_t z49 = z18*z10 + z17*z9 - z47*z35 - z42*z48;
-    const cg_real_t z50 = z48*z41;
-    const cg_real_t z51 = 3.0 - 1.8*z46*z46 - z50*z48;
-    const cg_real_t z52 = 1.0/z51;
-    const cg_real_t z53 = z49*z52;
-    const cg_real_t z54 = l*z29 + k5;
-    const cg_real_t z55 = l*z10*z21 - z9*z54 - z47*z33 - z50*z44;
-    const cg_real_t z56 = z3*z14 + z2*z13;
-    const cg_real_t z57 = 0.4*z56;
-    const cg_real_t z58 = 2.0*z14;
-    const cg_real_t z59 = 2.0*z13;
-    const cg_real_t z60 = z58*z6 + z59*z5 - 1.6*z56*z37;
-    const cg_real_t z61 = z58*z10 + z59*z9 - 1.2*z56*z46 - z50*z60;
-    const cg_real_t z62 = z18*z14 + z17*z13 - z57*z35 - z42*z60 - z53*z61;
-    const cg_real_t z63 = z60*z41;
-    const cg_real_t z64 = z61*z52;
-    const cg_real_t z65 = 2.0 - 0.8*z56*z56 - z63*z60 - z64*z61;
+    /* intermediates: 71 */
+    cg_real_t z1, z2; cg_sincos(theta1, &z1, &z2);
+    cg_real_t z3, z4; cg_sincos(theta2, &z3, &z4);
+    const cg_real_t z5 = cg_fma(z2, z4, z1*z3);
+    const cg_real_t z6 = 0.8*z5;
+    const cg_real_t z7 = cg_fnma(3.2*z5, z5, cg_splat(4.0));
+    const cg_real_t z8 = 1.0/z7;
+    cg_real_t z9, z10; cg_sincos(theta5, &z9, &z10);
+    const cg_real_t z11 = cg_fma(z10, z2, z9*z1);
+    const cg_real_t z12 = cg_fnma(z6, z11, cg_fma(z10, z4, z9*z3));
+    const cg_real_t z13 = z12*z8;
+    cg_real_t z14, z15; cg_sincos(theta3, &z14, &z15);
+    const cg_real_t z16 = cg_fma(z2, z15, z1*z14);
+    const cg_real_t z17 = cg_fnma(2.4*z16, z5, 3.0*cg_fma(z15, z4, z14*z3));
+    const cg_real_t z18 = 0.6*z16;
+    const cg_real_t z19 = cg_fnma(z13, z17, cg_fnma(z18, z11, cg_fma(z10, z15, z9*z14)));
+    const cg_real_t z20 = z17*z8;
+    const cg_real_t z21 = cg_fnma(z20, z17, cg_fnma(1.8*z16, z16, cg_splat(3.0)));
+    const cg_real_t z22 = 1.0/z21;
+    const cg_real_t z23 = z19*z22;
+    cg_real_t z24, z25; cg_sincos(theta4, &z24, &z25);
+    const cg_real_t z26 = cg_fma(z2, z25, z1*z24);
+    const cg_real_t z27 = 2.0*z25;
+    const cg_real_t z28 = 2.0*z24;
+    const cg_real_t z29 = cg_fnma(1.6*z26, z5, cg_fma(z27, z4, z28*z3));
+    const cg_real_t z30 = cg_fnma(z20, z29, cg_fnma(1.2*z26, z16, cg_fma(z27, z15, z28*z14)));
+    const cg_real_t z31 = 0.4*z26;
+    const cg_real_t z32 = cg_fnma(z23, z30, cg_fnma(z13, z29, cg_fnma(z31, z11, cg_fma(z10, z25, z9*z24))));
+    const cg_real_t z33 = z30*z22;
+    const cg_real_t z34 = z29*z8;
+    const cg_real_t z35 = cg_fnma(z33, z30, cg_fnma(z34, z29, cg_fnma(0.8*z26, z26, cg_splat(2.0))));
+    const cg_real_t z36 = 1.0/z35;
+    const cg_real_t z37 = z32*z36;
+    const cg_real_t z38 = theta1_dot*theta1_dot;
+    const cg_real_t z39 = theta2_dot*theta2_dot;
+    const cg_real_t z40 = cg_fma(z38, z2, z39*z4);
+    const cg_real_t z41 = theta3_dot*theta3_dot;
+    const cg_real_t z42 = cg_fma(z41, z15, z40);
+    const cg_real_t z43 = theta4_dot*theta4_dot;
+    const cg_real_t z44 = cg_fma(z43, z25, z42);
+    const cg_real_t z45 = theta5_dot*theta5_dot;
+    const cg_real_t z46 = cg_fma(z45, z10, z44);
+    const cg_real_t z47 = z44 + z46;
+    const cg_real_t z48 = z42 + z47;
+    const cg_real_t z49 = z40 + z48;
+    const cg_real_t z50 = cg_fma(z38, z1, z39*z3);
+    const cg_real_t z51 = cg_fma(z41, z14, z50);
+    const cg_real_t z52 = cg_fma(z43, z24, z51);
+    const cg_real_t z53 = cg_fma(z45, z9, z52);
+    const cg_real_t z54 = z52 + z53;
+    const cg_real_t z55 = z51 + z54;
+    const cg_real_t z56 = z50 + z55;
+    const cg_real_t z57 = l*z56;
+    const cg_real_t z58 = cg_fnma(z1, cg_fma(l, z49, k4), z57*z2);
+    const cg_real_t z59 = cg_fnma(z6, z58, cg_fnma(z3, cg_fma(l, z49, k3), z57*z4));
+    const cg_real_t z60 = cg_fnma(z20, z59, cg_fnma(z18, z58, cg_fnma(z14, cg_fma(l, z48, k5), l*z15*z55)));
+    const cg_real_t z61 = cg_fnma(z33, z60, cg_fnma(z34, z59, cg_fnma(z31, z58, cg_fnma(z24, cg_fma(l, z47, k2),
+        l*z25*z54))));
+    const cg_real_t z62 = k6*z59;
+    const cg_real_t z63 = k7*z58;
+    const cg_real_t z64 = 0.2*z11;
+    const cg_real_t z65 = cg_fnma(z37, z32, cg_fnma(z23, z19, cg_fnma(z13, z12, cg_fnma(z64, z11,
+        cg_splat(1.0)))));
     const cg_real_t z66 = 1.0/z65;
-    const cg_real_t z67 = z62*z66;
-    const cg_real_t z68 = l*z28 + k2;
-    const cg_real_t z69 = l*z14*z20 - z13*z68 - z57*z33 - z63*z44 - z64*z55;
-    const cg_real_t z70 = z53*z55 + z67*z69;
-    const cg_real_t z71 = z17*z27 + k1*z17 - z18*z19 + z34*z35 + z42*z45 + k6*z70;
-    const cg_real_t z72 = 1.0 - z36*z35 - z42*z39 - z53*z49 - z67*z62;
-    const cg_real_t z73 = 1.0/z72;
-    const cg_real_t z74 = z71*z73;
-    const cg_real_t z75 = k6*z69 + z74*z62;
-    const cg_real_t z76 = z66*z75;
-    const cg_real_t z77 = z76*z61 - k6*z55;
-    const cg_real_t z78 = z74*z49 - z77;
-    const cg_real_t z79 = z52*z78;
-    const cg_real_t z80 = z45 - z76*z60 - z79*z48;
-    const cg_real_t z81 = z74*z39 + z80;
-    cg_ok &= cg_not(cg_le(cg_abs(z40), cg_splat(4e-13)) | cg_le(cg_abs(z51), cg_splat(3e-13)) | cg_le(cg_abs(z65),
-        cg_splat(2e-13)) | cg_le(cg_abs(z72), cg_splat(1e-13)));
+    const cg_real_t z67 = cg_fma(k6, cg_fma(z37, z61, z23*z60), cg_fma(z13, z62, cg_fma(z63, z11, cg_fnma(z10,
+        z53, cg_fma(z9, z46, k1*z9)))))*z66;
+    const cg_real_t z68 = z36*cg_fma(z67, z32, k6*z61);
+    const cg_real_t z69 = cg_fms(z68, z30, k6*z60);
+    const cg_real_t z70 = z22*cg_fms(z67, z19, z69);
+    const cg_real_t z71 = cg_fnma(z70, z17, cg_fnma(z68, z29, z62));
+    cg_ok &= cg_not(cg_le(cg_abs(z7), cg_splat(4e-13)) | cg_le(cg_abs(z21), cg_splat(3e-13)) | cg_le(cg_abs(z35),
+        cg_splat(2e-13)) | cg_le(cg_abs(z65), cg_splat(1e-13)));
 
     /* outputs */
     cg_out[0] = theta1_dot; /* d(theta1)/dt */
@@ -153,11 +146,12 @@ static cg_mask_t n_link_pendulum_5_rhs_lanes(const cg_real_t *restrict cg_clock,
     cg_out[2] = theta3_dot; /* d(theta3)/dt */
     cg_out[3] = theta4_dot; /* d(theta4)/dt */
     cg_out[4] = theta5_dot; /* d(theta5)/dt */
-    cg_out[5] = z34 + z36*z74 - z57*z76 - z47*z79 - z38*z41*z81; /* d(theta1_dot)/dt */
-    cg_out[6] = z42*z74 + z41*z80; /* d(theta2_dot)/dt */
-    cg_out[7] = z53*z74 - z52*z77; /* d(theta3_dot)/dt */
-    cg_out[8] = z76; /* d(theta4_dot)/dt */
-    cg_out[9] = -z74; /* d(theta5_dot)/dt */
+    cg_out[5] = cg_fnma(z6*z8, cg_fma(z67, z12, z71), cg_fnma(z18, z70, cg_fnma(z31, z68, cg_fma(z64, z67,
+        z63)))); /* d(theta1_dot)/dt */
+    cg_out[6] = cg_fma(z8, z71, z13*z67); /* d(theta2_dot)/dt */
+    cg_out[7] = cg_fnma(z22, z69, z23*z67); /* d(theta3_dot)/dt */
+    cg_out[8] = z68; /* d(theta4_dot)/dt */
+    cg_out[9] = -z67; /* d(theta5_dot)/dt */
 
     return cg_ok;
 }

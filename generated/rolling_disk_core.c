@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stddef.h>
 
-/* rhs: 21 operations (1 division), 10 intermediates; 11 more once per parameter set */
+/* rhs: 21 operations (1 division), 8 intermediates; 11 more once per parameter set */
 static int rolling_disk_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRICT cg_q)
 {
     /* inputs */
@@ -59,15 +59,13 @@ static inline int rolling_disk_rhs_hoisted(double t, const double *CG_RESTRICT c
     const double k4 = cg_q[3];
     const double k5 = cg_q[4];
 
-    /* intermediates: 10 */
+    /* intermediates: 8 */
     double z1, z2; cg_sincos(alpha, &z1, &z2);
     const double z3 = w3/z2;
     const double z4 = z1*z3;
     const double z5 = w2 - z4;
     const double z6 = R*z5;
     double z7, z8; cg_sincos(psi, &z7, &z8);
-    const double z9 = k2*w2 - z4*k1;
-    const double z10 = z4 - k5*w2;
 
     /* outputs */
     cg_out[0] = z6*z8; /* d(x)/dt */
@@ -75,9 +73,9 @@ static inline int rolling_disk_rhs_hoisted(double t, const double *CG_RESTRICT c
     cg_out[2] = z3; /* d(psi)/dt */
     cg_out[3] = w1; /* d(alpha)/dt */
     cg_out[4] = z5; /* d(theta)/dt */
-    cg_out[5] = k3*z1 + w3*z9; /* d(w1)/dt */
+    cg_out[5] = cg_fma(w3, cg_fnma(z4, k1, k2*w2), k3*z1); /* d(w1)/dt */
     cg_out[6] = k4*w3*w1; /* d(w2)/dt */
-    cg_out[7] = w1*z10; /* d(w3)/dt */
+    cg_out[7] = w1*cg_fnma(k5, w2, z4); /* d(w3)/dt */
 
     return CG_OK;
 }
@@ -92,7 +90,7 @@ int rolling_disk_rhs(double t, const double *CG_RESTRICT cg_x, const double *CG_
     return rolling_disk_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
 }
 
-/* jvp: 60 operations (4 divisions), 24 intermediates */
+/* jvp: 60 operations (4 divisions), 18 intermediates */
 int rolling_disk_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                      const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v,
                      double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
@@ -117,45 +115,41 @@ int rolling_disk_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_
     const double cg_v_6 = cg_v[6];
     const double cg_v_7 = cg_v[7];
 
-    /* intermediates: 24 */
+    /* intermediates: 18 */
     double z1, z2; cg_sincos(psi, &z1, &z2);
-    const double z3 = R*z2;
+    const double z3 = R*z1;
     double z4, z5; cg_sincos(alpha, &z4, &z5);
     const double z6 = 1.0/z5;
     const double z7 = w3*z6;
-    const double z8 = cg_v_7*z4 + z7*cg_v_3;
-    const double z9 = cg_v_6 - z6*z8;
-    const double z10 = R*z1;
-    const double z11 = z7*z4;
-    const double z12 = w2 - z11;
-    const double z13 = cg_v_2*z12;
-    const double z14 = z11*cg_v_3 + cg_v_7;
-    const double z15 = R*m;
-    const double z16 = z15*R;
-    const double M_w2_w2 = B + z16;
-    const double z17 = w2*M_w2_w2 - z11*A;
-    const double z18 = w3*cg_v_6*M_w2_w2 + cg_v_3*g*z15*z5 - z7*A*z8 + cg_v_7*z17;
-    const double M_w1_w1 = A + z16;
-    const double z19 = w3*cg_v_5 + cg_v_7*w1;
-    const double z20 = z16*z19/M_w2_w2;
-    const double z21 = w2*cg_v_5 + cg_v_6*w1;
-    const double z22 = z11*cg_v_5 - B*z21/A;
+    const double z8 = z7*z4;
+    const double z9 = w2 - z8;
+    const double z10 = cg_v_2*z9;
+    const double z11 = R*z2;
+    const double z12 = cg_fma(z7, cg_v_3, cg_v_7*z4);
+    const double z13 = cg_fnma(z6, z12, cg_v_6);
+    const double z14 = R*m;
+    const double z15 = z14*R;
+    const double M_w2_w2 = B + z15;
+    const double M_w1_w1 = A + z15;
+    const double z16 = z15*cg_fma(w3, cg_v_5, cg_v_7*w1)/M_w2_w2;
     if (fabs(M_w1_w1) <= 0.0 || fabs(M_w2_w2) <= 0.0 || fabs(A) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = z3*z9 - z10*z13; /* direction of d(x)/dt */
-    cg_out[1] = z10*z9 + z3*z13; /* direction of d(y)/dt */
-    cg_out[2] = z6*z14; /* direction of d(psi)/dt */
+    cg_out[0] = cg_fnma(z3, z10, z11*z13); /* direction of d(x)/dt */
+    cg_out[1] = cg_fma(z11, z10, z3*z13); /* direction of d(y)/dt */
+    cg_out[2] = z6*cg_fma(z8, cg_v_3, cg_v_7); /* direction of d(psi)/dt */
     cg_out[3] = cg_v_5; /* direction of d(alpha)/dt */
-    cg_out[4] = z9; /* direction of d(theta)/dt */
-    cg_out[5] = z18/M_w1_w1; /* direction of d(w1)/dt */
-    cg_out[6] = -z20; /* direction of d(w2)/dt */
-    cg_out[7] = w1*z6*z8 + z22; /* direction of d(w3)/dt */
+    cg_out[4] = z13; /* direction of d(theta)/dt */
+    cg_out[5] = cg_fma(cg_v_7, cg_fnma(z8, A, w2*M_w2_w2), cg_fnma(z7*A, z12, cg_fma(cg_v_3*g*z14, z5,
+        w3*cg_v_6*M_w2_w2)))/M_w1_w1; /* direction of d(w1)/dt */
+    cg_out[6] = -z16; /* direction of d(w2)/dt */
+    cg_out[7] = cg_fma(w1*z6, z12, cg_fms(z8, cg_v_5, B*cg_fma(w2, cg_v_5, cg_v_6*w1)/A)); /* direction of
+        d(w3)/dt */
 
     return CG_OK;
 }
 
-/* jacobian: 56 operations (4 divisions), 22 intermediates */
+/* jacobian: 56 operations (4 divisions), 21 intermediates */
 int rolling_disk_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                           const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                           double *CG_RESTRICT cg_work)
@@ -175,7 +169,7 @@ int rolling_disk_jacobian(double t, const double *CG_RESTRICT cg_x, const double
     const double B = cg_p[3];
     const double g = cg_p[4];
 
-    /* intermediates: 22 */
+    /* intermediates: 21 */
     double z1, z2; cg_sincos(psi, &z1, &z2);
     const double z3 = R*z1;
     double z4, z5; cg_sincos(alpha, &z4, &z5);
@@ -191,11 +185,10 @@ int rolling_disk_jacobian(double t, const double *CG_RESTRICT cg_x, const double
     const double M_w1_w1 = A + z14;
     const double z15 = 1.0/M_w1_w1;
     const double z16 = A*z15;
-    const double z17 = z16*z7;
     const double M_w2_w2 = B + z14;
-    const double z18 = M_w2_w2*z15;
-    const double z19 = z14/M_w2_w2;
-    const double z20 = B/A;
+    const double z17 = M_w2_w2*z15;
+    const double z18 = z14/M_w2_w2;
+    const double z19 = B/A;
     if (fabs(M_w1_w1) <= 0.0 || fabs(M_w2_w2) <= 0.0 || fabs(A) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
@@ -242,26 +235,26 @@ int rolling_disk_jacobian(double t, const double *CG_RESTRICT cg_x, const double
     cg_out[40] = 0.0; /* d(d(w1)/dt)/d(x) */
     cg_out[41] = 0.0; /* d(d(w1)/dt)/d(y) */
     cg_out[42] = 0.0; /* d(d(w1)/dt)/d(psi) */
-    cg_out[43] = z13*g*z15*z5 - z7*z17; /* d(d(w1)/dt)/d(alpha) */
+    cg_out[43] = cg_fnma(z7, z16*z7, z13*g*z15*z5); /* d(d(w1)/dt)/d(alpha) */
     cg_out[44] = 0.0; /* d(d(w1)/dt)/d(theta) */
     cg_out[45] = 0.0; /* d(d(w1)/dt)/d(w1) */
-    cg_out[46] = z18*w3; /* d(d(w1)/dt)/d(w2) */
-    cg_out[47] = z18*w2 - 2.0*z16*z8; /* d(d(w1)/dt)/d(w3) */
+    cg_out[46] = z17*w3; /* d(d(w1)/dt)/d(w2) */
+    cg_out[47] = cg_fnma(2.0*z16, z8, z17*w2); /* d(d(w1)/dt)/d(w3) */
     cg_out[48] = 0.0; /* d(d(w2)/dt)/d(x) */
     cg_out[49] = 0.0; /* d(d(w2)/dt)/d(y) */
     cg_out[50] = 0.0; /* d(d(w2)/dt)/d(psi) */
     cg_out[51] = 0.0; /* d(d(w2)/dt)/d(alpha) */
     cg_out[52] = 0.0; /* d(d(w2)/dt)/d(theta) */
-    cg_out[53] = -w3*z19; /* d(d(w2)/dt)/d(w1) */
+    cg_out[53] = -w3*z18; /* d(d(w2)/dt)/d(w1) */
     cg_out[54] = 0.0; /* d(d(w2)/dt)/d(w2) */
-    cg_out[55] = -w1*z19; /* d(d(w2)/dt)/d(w3) */
+    cg_out[55] = -w1*z18; /* d(d(w2)/dt)/d(w3) */
     cg_out[56] = 0.0; /* d(d(w3)/dt)/d(x) */
     cg_out[57] = 0.0; /* d(d(w3)/dt)/d(y) */
     cg_out[58] = 0.0; /* d(d(w3)/dt)/d(psi) */
     cg_out[59] = z11*w1; /* d(d(w3)/dt)/d(alpha) */
     cg_out[60] = 0.0; /* d(d(w3)/dt)/d(theta) */
-    cg_out[61] = z8 - w2*z20; /* d(d(w3)/dt)/d(w1) */
-    cg_out[62] = -w1*z20; /* d(d(w3)/dt)/d(w2) */
+    cg_out[61] = cg_fnma(w2, z19, z8); /* d(d(w3)/dt)/d(w1) */
+    cg_out[62] = -w1*z19; /* d(d(w3)/dt)/d(w2) */
     cg_out[63] = z12*w1; /* d(d(w3)/dt)/d(w3) */
 
     return CG_OK;
@@ -287,7 +280,7 @@ int rolling_disk_outputs(double t, const double *CG_RESTRICT cg_x, const double 
     return CG_OK;
 }
 
-/* invariants: 17 operations, 5 intermediates */
+/* invariants: 17 operations, 3 intermediates */
 int rolling_disk_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                             const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                             double *CG_RESTRICT cg_work)
@@ -306,15 +299,14 @@ int rolling_disk_invariants(double t, const double *CG_RESTRICT cg_x, const doub
     const double B = cg_p[3];
     const double g = cg_p[4];
 
-    /* intermediates: 5 */
+    /* intermediates: 3 */
     const double z1 = w1*w1;
     const double z2 = w2*w2;
     const double z3 = z1 + z2;
-    const double z4 = 0.5*R*z3 + g*cg_cos(alpha);
-    const double z5 = w3*w3 + z1;
 
     /* outputs */
-    cg_out[0] = m*R*z4 + 0.5*(A*z5 + z2*B); /* energy */
+    cg_out[0] = cg_fma(m*R, cg_fma(g, cg_cos(alpha), 0.5*R*z3), 0.5*cg_fma(A, cg_fma(w3, w3, z1), z2*B)); /*
+        energy */
     cg_out[1] = 0.0; /* constraint_1 */
     cg_out[2] = 0.0; /* constraint_2 */
 

@@ -14,7 +14,7 @@
 #include "rolling_disk_core.h"
 #include "cg_math.h"
 
-/* rhs: 21 operations (1 division), 10 intermediates; 11 more once per parameter set */
+/* rhs: 21 operations (1 division), 8 intermediates; 11 more once per parameter set */
 static cg_mask_t rolling_disk_hoist_lanes(const cg_real_t *restrict cg_p, cg_real_t *restrict cg_q)
 {
     cg_mask_t cg_ok = cg_true();
@@ -66,15 +66,13 @@ static cg_mask_t rolling_disk_rhs_lanes(const cg_real_t *restrict cg_clock, cons
     const cg_real_t k4 = cg_q[3];
     const cg_real_t k5 = cg_q[4];
 
-    /* intermediates: 10 */
+    /* intermediates: 8 */
     cg_real_t z1, z2; cg_sincos(alpha, &z1, &z2);
     const cg_real_t z3 = w3/z2;
     const cg_real_t z4 = z1*z3;
     const cg_real_t z5 = w2 - z4;
     const cg_real_t z6 = R*z5;
     cg_real_t z7, z8; cg_sincos(psi, &z7, &z8);
-    const cg_real_t z9 = k2*w2 - z4*k1;
-    const cg_real_t z10 = z4 - k5*w2;
 
     /* outputs */
     cg_out[0] = z6*z8; /* d(x)/dt */
@@ -82,9 +80,9 @@ static cg_mask_t rolling_disk_rhs_lanes(const cg_real_t *restrict cg_clock, cons
     cg_out[2] = z3; /* d(psi)/dt */
     cg_out[3] = w1; /* d(alpha)/dt */
     cg_out[4] = z5; /* d(theta)/dt */
-    cg_out[5] = k3*z1 + w3*z9; /* d(w1)/dt */
+    cg_out[5] = cg_fma(w3, cg_fnma(z4, k1, k2*w2), k3*z1); /* d(w1)/dt */
     cg_out[6] = k4*w3*w1; /* d(w2)/dt */
-    cg_out[7] = w1*z10; /* d(w3)/dt */
+    cg_out[7] = w1*cg_fnma(k5, w2, z4); /* d(w3)/dt */
 
     return cg_ok;
 }

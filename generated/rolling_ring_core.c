@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stddef.h>
 
-/* rhs: 40 operations (2 divisions), 18 intermediates; 11 more once per parameter set */
+/* rhs: 40 operations (2 divisions), 16 intermediates; 11 more once per parameter set */
 static int rolling_ring_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRICT cg_q)
 {
     /* inputs */
@@ -22,15 +22,13 @@ static int rolling_ring_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRIC
     const double J2 = cg_p[6];
     const double C = cg_p[7];
 
-    /* intermediates: 3 */
-    const double z1 = m1 + m2;
-    const double z2 = J1 + I2;
-    const double M_theta_dot_theta_dot = R*R*z1 + z2;
+    /* intermediates: 1 */
+    const double M_theta_dot_theta_dot = cg_fma(R*R, m1 + m2, J1 + I2);
     if (fabs(M_theta_dot_theta_dot) <= 0.0 || fabs(J2) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_q[0] = C/J2;
-    cg_q[1] = 2.0*I2 - J2;
+    cg_q[1] = cg_fms(2.0, I2, J2);
     cg_q[2] = -J2;
     cg_q[3] = I2/M_theta_dot_theta_dot;
     cg_q[4] = J2/M_theta_dot_theta_dot;
@@ -62,24 +60,22 @@ static inline int rolling_ring_rhs_hoisted(double t, const double *CG_RESTRICT c
     const double k4 = cg_q[3];
     const double k5 = cg_q[4];
 
-    /* intermediates: 18 */
+    /* intermediates: 16 */
     const double z1 = R*theta_dot;
     double z2, z3; cg_sincos(psi, &z2, &z3);
     double z4, z5; cg_sincos(theta, &z4, &z5);
     const double z6 = J2*z5;
-    const double M_psi_dot_psi_dot = I1 + I2*z4*z4 + z6*z5;
+    const double M_psi_dot_psi_dot = cg_fma(z6, z5, cg_fma(I2*z4, z4, I1));
     const double z7 = 1.0/M_psi_dot_psi_dot;
     const double z8 = z5*z7;
     const double z9 = theta_dot*z4;
     const double z10 = psi_dot*z5;
     const double z11 = phi_dot + z10;
-    const double z12 = z10*k2 - J2*z11;
-    const double z13 = psi_dot + z8*z12;
-    const double z14 = k1 + z9*z13;
-    const double z15 = 1.0 - z6*z8;
-    const double z16 = 1.0/z15;
-    const double z17 = z10*k4 - k5*z11;
-    if (fabs(M_psi_dot_psi_dot) <= 0.0 || fabs(z15) <= 1e-13) return CG_SINGULAR;
+    const double z12 = cg_fnma(J2, z11, z10*k2);
+    const double z13 = cg_fma(z9, cg_fma(z8, z12, psi_dot), k1);
+    const double z14 = cg_fnma(z6, z8, 1.0);
+    const double z15 = 1.0/z14;
+    if (fabs(M_psi_dot_psi_dot) <= 0.0 || fabs(z14) <= 1e-13) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = z1*z3; /* d(x)/dt */
@@ -87,9 +83,9 @@ static inline int rolling_ring_rhs_hoisted(double t, const double *CG_RESTRICT c
     cg_out[2] = psi_dot; /* d(psi)/dt */
     cg_out[3] = theta_dot; /* d(theta)/dt */
     cg_out[4] = phi_dot; /* d(phi)/dt */
-    cg_out[5] = z8*k3*z14*z16 - z9*z12*z7; /* d(psi_dot)/dt */
-    cg_out[6] = psi_dot*z4*z17; /* d(theta_dot)/dt */
-    cg_out[7] = z14*z16; /* d(phi_dot)/dt */
+    cg_out[5] = cg_fms(z8*k3*z13, z15, z9*z12*z7); /* d(psi_dot)/dt */
+    cg_out[6] = psi_dot*z4*cg_fnma(k5, z11, z10*k4); /* d(theta_dot)/dt */
+    cg_out[7] = z13*z15; /* d(phi_dot)/dt */
 
     return CG_OK;
 }
@@ -104,7 +100,7 @@ int rolling_ring_rhs(double t, const double *CG_RESTRICT cg_x, const double *CG_
     return rolling_ring_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
 }
 
-/* jvp: 106 operations (4 divisions), 49 intermediates */
+/* jvp: 106 operations (4 divisions), 37 intermediates */
 int rolling_ring_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                      const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v,
                      double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
@@ -132,71 +128,61 @@ int rolling_ring_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_
     const double cg_v_6 = cg_v[6];
     const double cg_v_7 = cg_v[7];
 
-    /* intermediates: 49 */
+    /* intermediates: 37 */
     const double z1 = R*cg_v_6;
     double z2, z3; cg_sincos(psi, &z2, &z3);
     const double z4 = cg_v_2*theta_dot*R;
     double z5, z6; cg_sincos(theta, &z5, &z6);
     const double z7 = J2*z6;
-    const double M_psi_dot_psi_dot = I1 + I2*z5*z5 + z7*z6;
+    const double M_psi_dot_psi_dot = cg_fma(z7, z6, cg_fma(I2*z5, z5, I1));
     const double z8 = 1.0/M_psi_dot_psi_dot;
-    const double z9 = theta_dot*z5;
-    const double z10 = cg_v_3*z5;
-    const double z11 = z10*psi_dot;
-    const double z12 = 2.0*I2;
-    const double z13 = J2 - z12;
-    const double z14 = cg_v_5*z6 + cg_v_7;
-    const double z15 = z11 - z14;
-    const double z16 = J2*z15;
-    const double z17 = z11*z13 + z16;
-    const double z18 = theta_dot*z6;
-    const double z19 = cg_v_5*z5;
-    const double z20 = psi_dot*z6;
-    const double z21 = z20*cg_v_3;
-    const double z22 = z19 + z21;
-    const double z23 = cg_v_6*z5;
-    const double z24 = z18*z22 + z20*z23;
-    const double z25 = z18*cg_v_3 + z23;
-    const double z26 = psi_dot*z25 + z9*cg_v_5;
-    const double z27 = phi_dot + z20;
-    const double z28 = J2*z27;
-    const double z29 = z7*z26 + z28*z25;
-    const double z30 = z20*z13 + z28;
-    const double z31 = z9*z30;
-    const double z32 = z6*z8;
-    const double z33 = C/J2 + z9*psi_dot - z31*z32;
-    const double z34 = 1.0 - z7*z32;
-    const double z35 = 1.0/z34;
-    const double z36 = J2*z35;
-    const double z37 = 2.0*J2 - z12;
-    const double z38 = z7*z33*z35 - z31;
-    const double z39 = z10*z38;
-    const double z40 = z9*z17 + z12*z24 - z29 - z10*z33*z36 + z32*z37*z39;
-    const double z41 = z26 - z39*z8 + z32*z40;
-    const double z42 = z8*z40 + z32*z36*z41;
-    const double z43 = z12*z19 + z21*I2;
-    const double z44 = z16 - z11*I2;
-    const double z45 = z20*z43 - z28*z22 + psi_dot*z5*z44;
-    const double z46 = m1 + m2;
-    const double z47 = J1 + I2;
-    const double M_theta_dot_theta_dot = R*R*z46 + z47;
-    if (fabs(M_psi_dot_psi_dot) <= 0.0 || fabs(M_theta_dot_theta_dot) <= 0.0 || fabs(J2) <= 0.0 || fabs(z34) <=
+    const double z9 = z6*z8;
+    const double z10 = cg_fnma(z7, z9, 1.0);
+    const double z11 = 1.0/z10;
+    const double z12 = J2*z11;
+    const double z13 = 2.0*I2;
+    const double z14 = cg_v_3*z5;
+    const double z15 = theta_dot*z5;
+    const double z16 = psi_dot*z6;
+    const double z17 = J2 - z13;
+    const double z18 = phi_dot + z16;
+    const double z19 = J2*z18;
+    const double z20 = z15*cg_fma(z16, z17, z19);
+    const double z21 = cg_fnma(z20, z9, cg_fma(z15, psi_dot, C/J2));
+    const double z22 = z14*cg_fms(z7*z21, z11, z20);
+    const double z23 = z14*psi_dot;
+    const double z24 = z23 - cg_fma(cg_v_5, z6, cg_v_7);
+    const double z25 = J2*z24;
+    const double z26 = theta_dot*z6;
+    const double z27 = cg_v_5*z5;
+    const double z28 = z16*cg_v_3;
+    const double z29 = z27 + z28;
+    const double z30 = cg_v_6*z5;
+    const double z31 = cg_fma(z26, cg_v_3, z30);
+    const double z32 = cg_fma(psi_dot, z31, z15*cg_v_5);
+    const double z33 = cg_fnma(z14*z21, z12, cg_fma(z15, cg_fma(z23, z17, z25), z13*cg_fma(z26, z29, z16*z30)) -
+        cg_fma(z7, z32, z19*z31));
+    const double z34 = cg_fma(z9*cg_fms(2.0, J2, z13), z22, z33);
+    const double z35 = cg_fma(z9, z34, cg_fnma(z22, z8, z32));
+    const double M_theta_dot_theta_dot = cg_fma(R*R, m1 + m2, J1 + I2);
+    if (fabs(M_psi_dot_psi_dot) <= 0.0 || fabs(M_theta_dot_theta_dot) <= 0.0 || fabs(J2) <= 0.0 || fabs(z10) <=
         1e-13) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = z1*z3 - z4*z2; /* direction of d(x)/dt */
-    cg_out[1] = z1*z2 + z4*z3; /* direction of d(y)/dt */
+    cg_out[0] = cg_fms(z1, z3, z4*z2); /* direction of d(x)/dt */
+    cg_out[1] = cg_fma(z1, z2, z4*z3); /* direction of d(y)/dt */
     cg_out[2] = cg_v_5; /* direction of d(psi)/dt */
     cg_out[3] = cg_v_6; /* direction of d(theta)/dt */
     cg_out[4] = cg_v_7; /* direction of d(phi)/dt */
-    cg_out[5] = -z42; /* direction of d(psi_dot)/dt */
-    cg_out[6] = z45/M_theta_dot_theta_dot; /* direction of d(theta_dot)/dt */
-    cg_out[7] = z35*z41; /* direction of d(phi_dot)/dt */
+    cg_out[5] = -cg_fma(z9*z12, z35, z8*z34); /* direction of d(psi_dot)/dt */
+    cg_out[6] = cg_fma(psi_dot*z5, cg_fnma(z23, I2, z25), cg_fms(z16, cg_fma(z28, I2, z13*z27),
+        z19*z29))/M_theta_dot_theta_dot; /* direction of d(theta_dot)/dt */
+    cg_out[7] = z11*z35; /* direction of d(phi_dot)/dt */
 
     return CG_OK;
 }
 
-/* jacobian: 114 operations (3 divisions), 48 intermediates */
+/* jacobian: 114 operations (3 divisions), 38 intermediates */
 int rolling_ring_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                           const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                           double *CG_RESTRICT cg_work)
@@ -219,54 +205,45 @@ int rolling_ring_jacobian(double t, const double *CG_RESTRICT cg_x, const double
     const double J2 = cg_p[6];
     const double C = cg_p[7];
 
-    /* intermediates: 48 */
+    /* intermediates: 38 */
     const double z1 = theta_dot*R;
     double z2, z3; cg_sincos(psi, &z2, &z3);
     double z4, z5; cg_sincos(theta, &z4, &z5);
     const double z6 = J2*z5;
     const double z7 = z4*z4;
-    const double M_psi_dot_psi_dot = I1 + z6*z5 + z7*I2;
+    const double M_psi_dot_psi_dot = cg_fma(z7, I2, cg_fma(z6, z5, I1));
     const double z8 = 1.0/M_psi_dot_psi_dot;
-    const double z9 = 2.0*I2;
-    const double z10 = z5*z5 - z7;
-    const double z11 = psi_dot*z5;
-    const double z12 = phi_dot + z11;
-    const double z13 = z12 + z11;
-    const double z14 = z9*psi_dot*z10 - z6*z13;
-    const double z15 = z6*z8;
-    const double z16 = 1.0 - z15*z5;
-    const double z17 = 1.0/z16;
-    const double z18 = z4*z17;
-    const double z19 = J2*psi_dot;
-    const double z20 = theta_dot*z4;
-    const double z21 = z19*z20;
-    const double z22 = z9*z11;
-    const double z23 = z22 - z6*psi_dot - J2*z12;
-    const double z24 = z20*z23;
-    const double z25 = C + z21 + z24*z15;
-    const double z26 = I2 - J2;
-    const double z27 = z5*z8;
-    const double z28 = 2.0*z26*z27;
-    const double z29 = z5*z25*z17 + z24;
-    const double z30 = 2.0*z21 - z28*z29;
-    const double z31 = theta_dot*z14 - z18*z25 + z4*z30;
-    const double z32 = z15*z17;
-    const double z33 = z4*z8;
-    const double z34 = z11*theta_dot - z33*z29 + z27*z31;
-    const double z35 = z8*z31 + z32*z34;
-    const double z36 = z20*z32;
-    const double z37 = 1.0 + z28*z5;
-    const double z38 = z36*z37 + z20*z28;
-    const double z39 = psi_dot + z27*z23;
-    const double z40 = z4*z39*z32 + z33*z23;
-    const double z41 = m1 + m2;
-    const double z42 = J1 + I2;
-    const double M_theta_dot_theta_dot = R*R*z41 + z42;
-    const double z43 = 1.0/M_theta_dot_theta_dot;
-    const double z44 = I2*z5*z11 - psi_dot*z26*z7 - z6*z12;
-    const double z45 = z43*z4;
-    const double z46 = z22 - J2*z13;
-    if (fabs(M_psi_dot_psi_dot) <= 0.0 || fabs(M_theta_dot_theta_dot) <= 0.0 || fabs(J2) <= 0.0 || fabs(z16) <=
+    const double z9 = z6*z8;
+    const double z10 = cg_fnma(z9, z5, 1.0);
+    const double z11 = 1.0/z10;
+    const double z12 = z9*z11;
+    const double z13 = z5*z8;
+    const double z14 = I2 - J2;
+    const double z15 = 2.0*z14*z13;
+    const double z16 = theta_dot*z4;
+    const double z17 = psi_dot*z5;
+    const double z18 = phi_dot + z17;
+    const double z19 = 2.0*I2;
+    const double z20 = z19*z17;
+    const double z21 = cg_fnma(J2, z18, cg_fnma(z6, psi_dot, z20));
+    const double z22 = z16*z21;
+    const double z23 = J2*psi_dot;
+    const double z24 = z23*z16;
+    const double z25 = cg_fma(z22, z9, C + z24);
+    const double z26 = cg_fma(z5*z25, z11, z22);
+    const double z27 = z4*z11;
+    const double z28 = z18 + z17;
+    const double z29 = cg_fma(z4, cg_fnma(z15, z26, 2.0*z24), cg_fnma(z27, z25, theta_dot*cg_fnma(z6, z28,
+        z19*psi_dot*cg_fms(z5, z5, z7))));
+    const double z30 = z4*z8;
+    const double z31 = cg_fma(z13, z29, cg_fnma(z30, z26, z17*theta_dot));
+    const double z32 = z16*z12;
+    const double z33 = cg_fma(z15, z5, 1.0);
+    const double z34 = cg_fma(z13, z21, psi_dot);
+    const double M_theta_dot_theta_dot = cg_fma(R*R, m1 + m2, J1 + I2);
+    const double z35 = 1.0/M_theta_dot_theta_dot;
+    const double z36 = z35*z4;
+    if (fabs(M_psi_dot_psi_dot) <= 0.0 || fabs(M_theta_dot_theta_dot) <= 0.0 || fabs(J2) <= 0.0 || fabs(z10) <=
         1e-13) return CG_SINGULAR;
 
     /* outputs */
@@ -313,32 +290,33 @@ int rolling_ring_jacobian(double t, const double *CG_RESTRICT cg_x, const double
     cg_out[40] = 0.0; /* d(d(psi_dot)/dt)/d(x) */
     cg_out[41] = 0.0; /* d(d(psi_dot)/dt)/d(y) */
     cg_out[42] = 0.0; /* d(d(psi_dot)/dt)/d(psi) */
-    cg_out[43] = -z35; /* d(d(psi_dot)/dt)/d(theta) */
+    cg_out[43] = -cg_fma(z12, z31, z8*z29); /* d(d(psi_dot)/dt)/d(theta) */
     cg_out[44] = 0.0; /* d(d(psi_dot)/dt)/d(phi) */
-    cg_out[45] = -z38; /* d(d(psi_dot)/dt)/d(psi_dot) */
-    cg_out[46] = -z40; /* d(d(psi_dot)/dt)/d(theta_dot) */
-    cg_out[47] = z20*J2*z8 + z15*z36; /* d(d(psi_dot)/dt)/d(phi_dot) */
+    cg_out[45] = -cg_fma(z32, z33, z16*z15); /* d(d(psi_dot)/dt)/d(psi_dot) */
+    cg_out[46] = -cg_fma(z4*z34, z12, z30*z21); /* d(d(psi_dot)/dt)/d(theta_dot) */
+    cg_out[47] = cg_fma(z9, z32, z16*J2*z8); /* d(d(psi_dot)/dt)/d(phi_dot) */
     cg_out[48] = 0.0; /* d(d(theta_dot)/dt)/d(x) */
     cg_out[49] = 0.0; /* d(d(theta_dot)/dt)/d(y) */
     cg_out[50] = 0.0; /* d(d(theta_dot)/dt)/d(psi) */
-    cg_out[51] = psi_dot*z43*z44; /* d(d(theta_dot)/dt)/d(theta) */
+    cg_out[51] = psi_dot*z35*cg_fnma(z6, z18, cg_fms(I2*z5, z17, psi_dot*z14*z7)); /* d(d(theta_dot)/dt)/d(theta)
+        */
     cg_out[52] = 0.0; /* d(d(theta_dot)/dt)/d(phi) */
-    cg_out[53] = z45*z46; /* d(d(theta_dot)/dt)/d(psi_dot) */
+    cg_out[53] = z36*cg_fnma(J2, z28, z20); /* d(d(theta_dot)/dt)/d(psi_dot) */
     cg_out[54] = 0.0; /* d(d(theta_dot)/dt)/d(theta_dot) */
-    cg_out[55] = -z19*z45; /* d(d(theta_dot)/dt)/d(phi_dot) */
+    cg_out[55] = -z23*z36; /* d(d(theta_dot)/dt)/d(phi_dot) */
     cg_out[56] = 0.0; /* d(d(phi_dot)/dt)/d(x) */
     cg_out[57] = 0.0; /* d(d(phi_dot)/dt)/d(y) */
     cg_out[58] = 0.0; /* d(d(phi_dot)/dt)/d(psi) */
-    cg_out[59] = z17*z34; /* d(d(phi_dot)/dt)/d(theta) */
+    cg_out[59] = z11*z31; /* d(d(phi_dot)/dt)/d(theta) */
     cg_out[60] = 0.0; /* d(d(phi_dot)/dt)/d(phi) */
-    cg_out[61] = z20*z37*z17; /* d(d(phi_dot)/dt)/d(psi_dot) */
-    cg_out[62] = z18*z39; /* d(d(phi_dot)/dt)/d(theta_dot) */
-    cg_out[63] = -z36; /* d(d(phi_dot)/dt)/d(phi_dot) */
+    cg_out[61] = z16*z33*z11; /* d(d(phi_dot)/dt)/d(psi_dot) */
+    cg_out[62] = z27*z34; /* d(d(phi_dot)/dt)/d(theta_dot) */
+    cg_out[63] = -z32; /* d(d(phi_dot)/dt)/d(phi_dot) */
 
     return CG_OK;
 }
 
-/* outputs: 68 operations (2 divisions), 29 intermediates */
+/* outputs: 68 operations (2 divisions), 22 intermediates */
 int rolling_ring_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                          const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                          double *CG_RESTRICT cg_work)
@@ -361,7 +339,7 @@ int rolling_ring_outputs(double t, const double *CG_RESTRICT cg_x, const double 
     const double J2 = cg_p[6];
     const double C = cg_p[7];
 
-    /* intermediates: 29 */
+    /* intermediates: 22 */
     const double z1 = theta_dot*R;
     double z2, z3; cg_sincos(psi, &z2, &z3);
     const double z4 = m1 + m2;
@@ -373,39 +351,33 @@ int rolling_ring_outputs(double t, const double *CG_RESTRICT cg_x, const double 
     const double z11 = phi_dot + z9;
     const double z12 = J2*z11;
     const double z13 = z10 - z12;
-    const double z14 = J1 + I2 + z5*R;
+    const double z14 = cg_fma(z5, R, J1 + I2);
     const double z15 = z7*z13/z14;
-    const double z16 = z3*z15 - theta_dot*z2;
-    const double z17 = theta_dot*z3 + z2*z15;
+    const double z16 = I2*z7;
+    const double z17 = cg_fma(z16, z7, I1);
     const double z18 = theta_dot*psi_dot;
-    const double z19 = I2*z7;
-    const double z20 = z19*z7;
-    const double z21 = z20 - z14;
-    const double z22 = 2.0*z10 - z12;
-    const double z23 = theta_dot*z7*z22 + C*z8;
-    const double z24 = I1 + z20;
-    const double z25 = I2 - J2;
-    const double z26 = theta_dot*phi_dot*J2 - z18*z25*z8;
-    const double z27 = z19*z23/z24 + z26;
-    const double z28 = psi_dot*z24;
-    const double z29 = 0.5*(z12*z11 + theta_dot*theta_dot*z14 + z28*psi_dot);
+    const double z19 = I2 - J2;
+    const double z20 = cg_fma(z18, cg_fms(z16, z7, z14), C*z7);
+    const double z21 = psi_dot*z17;
+    const double z22 = 0.5*cg_fma(z21, psi_dot, cg_fma(z12, z11, theta_dot*theta_dot*z14));
 
     /* outputs */
     cg_out[0] = z1*z3; /* x_dot */
     cg_out[1] = z1*z2; /* y_dot */
-    cg_out[2] = z6*z16; /* X */
-    cg_out[3] = z6*z17; /* Y */
-    cg_out[4] = C*z7 + z18*z21 + z8*z27; /* M */
-    cg_out[5] = z12*z8 + z28; /* turning_momentum */
-    cg_out[6] = z12 - C*t; /* spin_momentum_less_impulse */
-    cg_out[7] = z29 - C*phi; /* energy_less_work */
-    cg_out[8] = z29; /* energy */
+    cg_out[2] = z6*cg_fms(z3, z15, theta_dot*z2); /* X */
+    cg_out[3] = z6*cg_fma(z2, z15, theta_dot*z3); /* Y */
+    cg_out[4] = cg_fma(z8, z16*cg_fma(theta_dot*z7, cg_fms(2.0, z10, z12), C*z8)/z17 + cg_fnma(z18*z19, z8,
+        theta_dot*phi_dot*J2), z20); /* M */
+    cg_out[5] = cg_fma(z12, z8, z21); /* turning_momentum */
+    cg_out[6] = cg_fnma(C, t, z12); /* spin_momentum_less_impulse */
+    cg_out[7] = cg_fnma(C, phi, z22); /* energy_less_work */
+    cg_out[8] = z22; /* energy */
     cg_out[9] = phi_dot*C; /* power */
 
     return CG_OK;
 }
 
-/* invariants: 11 operations, 4 intermediates */
+/* invariants: 11 operations, 2 intermediates */
 int rolling_ring_invariants(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                             const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                             double *CG_RESTRICT cg_work)
@@ -421,13 +393,11 @@ int rolling_ring_invariants(double t, const double *CG_RESTRICT cg_x, const doub
     const double I2 = cg_p[5];
     const double J2 = cg_p[6];
 
-    /* intermediates: 4 */
+    /* intermediates: 2 */
     double z1, z2; cg_sincos(theta, &z1, &z2);
-    const double z3 = psi_dot*z2 + phi_dot;
-    const double z4 = I1 + I2*z1*z1;
 
     /* outputs */
-    cg_out[0] = J2*z2*z3 + psi_dot*z4; /* p_psi_dot */
+    cg_out[0] = cg_fma(psi_dot, cg_fma(I2*z1, z1, I1), J2*z2*cg_fma(psi_dot, z2, phi_dot)); /* p_psi_dot */
     cg_out[1] = 0.0; /* constraint_1 */
     cg_out[2] = 0.0; /* constraint_2 */
 

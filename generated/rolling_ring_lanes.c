@@ -14,7 +14,7 @@
 #include "rolling_ring_core.h"
 #include "cg_math.h"
 
-/* rhs: 40 operations (2 divisions), 18 intermediates; 11 more once per parameter set */
+/* rhs: 40 operations (2 divisions), 16 intermediates; 11 more once per parameter set */
 static cg_mask_t rolling_ring_hoist_lanes(const cg_real_t *restrict cg_p, cg_real_t *restrict cg_q)
 {
     cg_mask_t cg_ok = cg_true();
@@ -27,15 +27,13 @@ static cg_mask_t rolling_ring_hoist_lanes(const cg_real_t *restrict cg_p, cg_rea
     const cg_real_t J2 = cg_p[6];
     const cg_real_t C = cg_p[7];
 
-    /* intermediates: 3 */
-    const cg_real_t z1 = m1 + m2;
-    const cg_real_t z2 = J1 + I2;
-    const cg_real_t M_theta_dot_theta_dot = R*R*z1 + z2;
+    /* intermediates: 1 */
+    const cg_real_t M_theta_dot_theta_dot = cg_fma(R*R, m1 + m2, J1 + I2);
     cg_ok &= cg_not(cg_le(cg_abs(M_theta_dot_theta_dot), cg_splat(0.0)) | cg_le(cg_abs(J2), cg_splat(0.0)));
 
     /* outputs */
     cg_q[0] = C/J2;
-    cg_q[1] = 2.0*I2 - J2;
+    cg_q[1] = cg_fms(cg_splat(2.0), I2, J2);
     cg_q[2] = -J2;
     cg_q[3] = I2/M_theta_dot_theta_dot;
     cg_q[4] = J2/M_theta_dot_theta_dot;
@@ -68,24 +66,22 @@ static cg_mask_t rolling_ring_rhs_lanes(const cg_real_t *restrict cg_clock, cons
     const cg_real_t k4 = cg_q[3];
     const cg_real_t k5 = cg_q[4];
 
-    /* intermediates: 18 */
+    /* intermediates: 16 */
     const cg_real_t z1 = R*theta_dot;
     cg_real_t z2, z3; cg_sincos(psi, &z2, &z3);
     cg_real_t z4, z5; cg_sincos(theta, &z4, &z5);
     const cg_real_t z6 = J2*z5;
-    const cg_real_t M_psi_dot_psi_dot = I1 + I2*z4*z4 + z6*z5;
+    const cg_real_t M_psi_dot_psi_dot = cg_fma(z6, z5, cg_fma(I2*z4, z4, I1));
     const cg_real_t z7 = 1.0/M_psi_dot_psi_dot;
     const cg_real_t z8 = z5*z7;
     const cg_real_t z9 = theta_dot*z4;
     const cg_real_t z10 = psi_dot*z5;
     const cg_real_t z11 = phi_dot + z10;
-    const cg_real_t z12 = z10*k2 - J2*z11;
-    const cg_real_t z13 = psi_dot + z8*z12;
-    const cg_real_t z14 = k1 + z9*z13;
-    const cg_real_t z15 = 1.0 - z6*z8;
-    const cg_real_t z16 = 1.0/z15;
-    const cg_real_t z17 = z10*k4 - k5*z11;
-    cg_ok &= cg_not(cg_le(cg_abs(M_psi_dot_psi_dot), cg_splat(0.0)) | cg_le(cg_abs(z15), cg_splat(1e-13)));
+    const cg_real_t z12 = cg_fnma(J2, z11, z10*k2);
+    const cg_real_t z13 = cg_fma(z9, cg_fma(z8, z12, psi_dot), k1);
+    const cg_real_t z14 = cg_fnma(z6, z8, cg_splat(1.0));
+    const cg_real_t z15 = 1.0/z14;
+    cg_ok &= cg_not(cg_le(cg_abs(M_psi_dot_psi_dot), cg_splat(0.0)) | cg_le(cg_abs(z14), cg_splat(1e-13)));
 
     /* outputs */
     cg_out[0] = z1*z3; /* d(x)/dt */
@@ -93,9 +89,9 @@ static cg_mask_t rolling_ring_rhs_lanes(const cg_real_t *restrict cg_clock, cons
     cg_out[2] = psi_dot; /* d(psi)/dt */
     cg_out[3] = theta_dot; /* d(theta)/dt */
     cg_out[4] = phi_dot; /* d(phi)/dt */
-    cg_out[5] = z8*k3*z14*z16 - z9*z12*z7; /* d(psi_dot)/dt */
-    cg_out[6] = psi_dot*z4*z17; /* d(theta_dot)/dt */
-    cg_out[7] = z14*z16; /* d(phi_dot)/dt */
+    cg_out[5] = cg_fms(z8*k3*z13, z15, z9*z12*z7); /* d(psi_dot)/dt */
+    cg_out[6] = psi_dot*z4*cg_fnma(k5, z11, z10*k4); /* d(theta_dot)/dt */
+    cg_out[7] = z13*z15; /* d(phi_dot)/dt */
 
     return cg_ok;
 }

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stddef.h>
 
-/* rhs: 11 operations, 4 intermediates; 9 more once per parameter set */
+/* rhs: 11 operations, 3 intermediates; 9 more once per parameter set */
 static int torus_nonuniform_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRICT cg_q)
 {
     /* inputs */
@@ -23,18 +23,16 @@ static int torus_nonuniform_hoist(const double *CG_RESTRICT cg_p, double *CG_RES
     const double alpha = cg_p[8];
     const double nu = cg_p[9];
 
-    /* intermediates: 5 */
+    /* intermediates: 3 */
     const double z1 = m2*R;
-    const double z2 = z1*R;
-    const double M_theta_dot_theta_dot = B2 + z2;
-    const double z3 = C2 + z2;
-    const double z4 = A2 - z3;
+    const double M_theta_dot_theta_dot = cg_fma(z1, R, B2);
+    const double z2 = A2 - cg_fma(z1, R, C2);
     if (fabs(M_theta_dot_theta_dot) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_q[0] = alpha*nu;
     cg_q[1] = z1*g/M_theta_dot_theta_dot;
-    cg_q[2] = z4/M_theta_dot_theta_dot;
+    cg_q[2] = z2/M_theta_dot_theta_dot;
 
     return CG_OK;
 }
@@ -55,14 +53,13 @@ static inline int torus_nonuniform_rhs_hoisted(double t, const double *CG_RESTRI
     const double k2 = cg_q[1];
     const double k3 = cg_q[2];
 
-    /* intermediates: 4 */
+    /* intermediates: 3 */
     double z1, z2; cg_sincos(theta, &z1, &z2);
-    const double z3 = Omega + k1*cg_cos(nu*t);
-    const double z4 = k3*z1*z3*z3 - k2;
+    const double z3 = cg_fma(k1, cg_cos(nu*t), Omega);
 
     /* outputs */
     cg_out[0] = theta_dot; /* d(theta)/dt */
-    cg_out[1] = z2*z4; /* d(theta_dot)/dt */
+    cg_out[1] = z2*cg_fms(k3*z1*z3, z3, k2); /* d(theta_dot)/dt */
 
     return CG_OK;
 }
@@ -78,7 +75,7 @@ int torus_nonuniform_rhs(double t, const double *CG_RESTRICT cg_x, const double 
     return torus_nonuniform_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
 }
 
-/* jvp: 23 operations (1 division), 11 intermediates */
+/* jvp: 23 operations (1 division), 6 intermediates */
 int torus_nonuniform_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                          const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v,
                          double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
@@ -99,27 +96,23 @@ int torus_nonuniform_jvp(double t, const double *CG_RESTRICT cg_x, const double 
     const double cg_v_0 = cg_v[0];
     const double cg_v_1 = cg_v[1];
 
-    /* intermediates: 11 */
+    /* intermediates: 6 */
     const double z1 = m2*R;
-    const double z2 = z1*R;
-    const double z3 = C2 + z2;
-    const double z4 = A2 - z3;
-    double z5, z6; cg_sincos(theta, &z5, &z6);
-    const double z7 = z6*z6 - z5*z5;
-    const double z8 = Omega + alpha*nu*cg_cos(nu*t);
-    const double z9 = z8*z8;
-    const double z10 = z4*z7*z9 + z1*g*z5;
-    const double M_theta_dot_theta_dot = B2 + z2;
+    const double z2 = A2 - cg_fma(z1, R, C2);
+    double z3, z4; cg_sincos(theta, &z3, &z4);
+    const double z5 = cg_fma(alpha*nu, cg_cos(nu*t), Omega);
+    const double M_theta_dot_theta_dot = cg_fma(z1, R, B2);
     if (fabs(M_theta_dot_theta_dot) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = cg_v_1; /* direction of d(theta)/dt */
-    cg_out[1] = cg_v_0*z10/M_theta_dot_theta_dot; /* direction of d(theta_dot)/dt */
+    cg_out[1] = cg_v_0*cg_fma(z2*cg_fms(z4, z4, z3*z3), z5*z5, z1*g*z3)/M_theta_dot_theta_dot; /* direction of
+        d(theta_dot)/dt */
 
     return CG_OK;
 }
 
-/* jacobian: 22 operations (1 division), 11 intermediates */
+/* jacobian: 22 operations (1 division), 6 intermediates */
 int torus_nonuniform_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                               const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                               double *CG_RESTRICT cg_work)
@@ -138,29 +131,25 @@ int torus_nonuniform_jacobian(double t, const double *CG_RESTRICT cg_x, const do
     const double alpha = cg_p[8];
     const double nu = cg_p[9];
 
-    /* intermediates: 11 */
+    /* intermediates: 6 */
     const double z1 = m2*R;
-    const double z2 = z1*R;
-    const double z3 = C2 + z2;
-    const double z4 = A2 - z3;
-    double z5, z6; cg_sincos(theta, &z5, &z6);
-    const double z7 = z6*z6 - z5*z5;
-    const double z8 = Omega + alpha*nu*cg_cos(nu*t);
-    const double z9 = z8*z8;
-    const double z10 = z4*z7*z9 + z1*g*z5;
-    const double M_theta_dot_theta_dot = B2 + z2;
+    const double z2 = A2 - cg_fma(z1, R, C2);
+    double z3, z4; cg_sincos(theta, &z3, &z4);
+    const double z5 = cg_fma(alpha*nu, cg_cos(nu*t), Omega);
+    const double M_theta_dot_theta_dot = cg_fma(z1, R, B2);
     if (fabs(M_theta_dot_theta_dot) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = 0.0; /* d(d(theta)/dt)/d(theta) */
     cg_out[1] = 1.0; /* d(d(theta)/dt)/d(theta_dot) */
-    cg_out[2] = z10/M_theta_dot_theta_dot; /* d(d(theta_dot)/dt)/d(theta) */
+    cg_out[2] = cg_fma(z2*cg_fms(z4, z4, z3*z3), z5*z5, z1*g*z3)/M_theta_dot_theta_dot; /*
+        d(d(theta_dot)/dt)/d(theta) */
     cg_out[3] = 0.0; /* d(d(theta_dot)/dt)/d(theta_dot) */
 
     return CG_OK;
 }
 
-/* outputs: 47 operations, 22 intermediates */
+/* outputs: 47 operations, 17 intermediates */
 int torus_nonuniform_outputs(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                              const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                              double *CG_RESTRICT cg_work)
@@ -181,37 +170,32 @@ int torus_nonuniform_outputs(double t, const double *CG_RESTRICT cg_x, const dou
     const double alpha = cg_p[8];
     const double nu = cg_p[9];
 
-    /* intermediates: 22 */
-    const double z1 = m2*R;
-    const double z2 = z1*R;
-    const double z3 = A2 - C2;
-    const double z4 = z2 - z3;
-    double z5, z6; cg_sincos(theta, &z5, &z6);
-    const double z7 = alpha*nu;
-    const double z8 = nu*t;
-    double z9, z10; cg_sincos(z8, &z9, &z10);
-    const double z11 = Omega + z7*z10;
-    const double z12 = z7*nu*z9;
-    const double z13 = C2 + z2;
-    const double z14 = I1 + A2*z5*z5 + z13*z6*z6;
-    const double z15 = 2.0*theta_dot*z4*z6*z5*z11 + z12*z14;
-    const double z16 = B2 + z2;
-    const double z17 = theta_dot*theta_dot*z16;
-    const double z18 = z11*z14;
-    const double z19 = z18*z11;
-    const double z20 = z1*g*z5;
-    const double z21 = z12*z18;
-    const double z22 = 0.5*(z17 + z19);
-    if (fabs(z16) <= 0.0) return CG_SINGULAR;
+    /* intermediates: 17 */
+    const double z1 = alpha*nu;
+    const double z2 = nu*t;
+    double z3, z4; cg_sincos(z2, &z3, &z4);
+    const double z5 = z1*nu*z3;
+    const double z6 = m2*R;
+    double z7, z8; cg_sincos(theta, &z7, &z8);
+    const double z9 = cg_fma(cg_fma(z6, R, C2)*z8, z8, cg_fma(A2*z7, z7, I1));
+    const double z10 = cg_fma(z1, z4, Omega);
+    const double z11 = cg_fma(z5, z9, 2.0*theta_dot*cg_fms(z6, R, A2 - C2)*z8*z7*z10);
+    const double z12 = z10*z9;
+    const double z13 = cg_fma(z6, R, B2);
+    const double z14 = theta_dot*theta_dot*z13;
+    const double z15 = z6*g*z7;
+    const double z16 = z5*z12;
+    const double z17 = cg_fma(z12, z10, z14);
+    if (fabs(z13) <= 0.0) return CG_SINGULAR;
 
     /* outputs */
-    cg_out[0] = -z15; /* couple */
-    cg_out[1] = -z11*z15; /* drive_power */
-    cg_out[2] = 0.5*(z17 - z19) + z20; /* painleve_energy */
-    cg_out[3] = z21; /* painleve_power */
-    cg_out[4] = z20 + z22; /* energy */
-    cg_out[5] = z17 + z20 - z22; /* painleve */
-    cg_out[6] = z21; /* power */
+    cg_out[0] = -z11; /* couple */
+    cg_out[1] = -z10*z11; /* drive_power */
+    cg_out[2] = cg_fma(0.5, cg_fnma(z12, z10, z14), z15); /* painleve_energy */
+    cg_out[3] = z16; /* painleve_power */
+    cg_out[4] = cg_fma(0.5, z17, z15); /* energy */
+    cg_out[5] = cg_fma(-0.5, z17, z14 + z15); /* painleve */
+    cg_out[6] = z16; /* power */
 
     return CG_OK;
 }

@@ -14,7 +14,7 @@
 #include "torus_nonuniform_core.h"
 #include "cg_math.h"
 
-/* rhs: 11 operations, 4 intermediates; 9 more once per parameter set */
+/* rhs: 11 operations, 3 intermediates; 9 more once per parameter set */
 static cg_mask_t torus_nonuniform_hoist_lanes(const cg_real_t *restrict cg_p, cg_real_t *restrict cg_q)
 {
     cg_mask_t cg_ok = cg_true();
@@ -28,18 +28,16 @@ static cg_mask_t torus_nonuniform_hoist_lanes(const cg_real_t *restrict cg_p, cg
     const cg_real_t alpha = cg_p[8];
     const cg_real_t nu = cg_p[9];
 
-    /* intermediates: 5 */
+    /* intermediates: 3 */
     const cg_real_t z1 = m2*R;
-    const cg_real_t z2 = z1*R;
-    const cg_real_t M_theta_dot_theta_dot = B2 + z2;
-    const cg_real_t z3 = C2 + z2;
-    const cg_real_t z4 = A2 - z3;
+    const cg_real_t M_theta_dot_theta_dot = cg_fma(z1, R, B2);
+    const cg_real_t z2 = A2 - cg_fma(z1, R, C2);
     cg_ok &= cg_not(cg_le(cg_abs(M_theta_dot_theta_dot), cg_splat(0.0)));
 
     /* outputs */
     cg_q[0] = alpha*nu;
     cg_q[1] = z1*g/M_theta_dot_theta_dot;
-    cg_q[2] = z4/M_theta_dot_theta_dot;
+    cg_q[2] = z2/M_theta_dot_theta_dot;
 
     return cg_ok;
 }
@@ -62,14 +60,13 @@ static cg_mask_t torus_nonuniform_rhs_lanes(const cg_real_t *restrict cg_clock,
     const cg_real_t k2 = cg_q[1];
     const cg_real_t k3 = cg_q[2];
 
-    /* intermediates: 4 */
+    /* intermediates: 3 */
     cg_real_t z1, z2; cg_sincos(theta, &z1, &z2);
-    const cg_real_t z3 = Omega + k1*cg_cos(nu*t);
-    const cg_real_t z4 = k3*z1*z3*z3 - k2;
+    const cg_real_t z3 = cg_fma(k1, cg_cos(nu*t), Omega);
 
     /* outputs */
     cg_out[0] = theta_dot; /* d(theta)/dt */
-    cg_out[1] = z2*z4; /* d(theta_dot)/dt */
+    cg_out[1] = z2*cg_fms(k3*z1*z3, z3, k2); /* d(theta_dot)/dt */
 
     return cg_ok;
 }

@@ -40,7 +40,7 @@ def core_files(program: Program, command: str) -> dict[str, str]:
     core = {
         "provenance": provenance("core.c.in", program.digest, command, " * "),
         "name": name,
-        "functions": '#include "cg_math.h"\n\n' if has_functions(program, program.kernels) else "",
+        "functions": "cg_math.h" if has_functions(program, program.kernels) else "cg_real.h",
         "solver": solver(C) if any(k.solves for k in program.kernels.values()) else "",
         "kernels": "\n".join(functions),
         "tables": "\n".join(tables(program)),

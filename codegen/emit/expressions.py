@@ -11,6 +11,7 @@ from typing import Any
 
 from ..graph.functions import FUNCTIONS, NAMED, Function as ElementaryFunction
 from ..graph.graph import CONDITIONS, RELATIONS, Graph, Node
+from ..lower.fuse import FUSED
 
 
 def constant_text(value: Any) -> str:
@@ -54,6 +55,9 @@ class Dialect:
         }
     )
     quotient: str = "{0}/{1}"
+    fused: Mapping[str, str] = field(
+        default_factory=lambda: {op: f"cg_{op}({{0}}, {{1}}, {{2}})" for op in FUSED}
+    )
     splat: str = "{0}"
     both: str = " && "
     either: str = " || "
@@ -65,6 +69,11 @@ C = Dialect("({0} ? {1} : {2} ? {3} : NAN)")
 PYTHON = Dialect(
     "({1} if {0} else {3} if {2} else cg_nan)",
     relations={**C.relations, "ne": "({0} < {1} or {1} < {0})"},
+    fused={
+        "fma": "(({0})*({1}) + ({2}))",
+        "fms": "(({0})*({1}) - ({2}))",
+        "fnma": "(({2}) - ({0})*({1}))",
+    },
     both=" and ",
     either=" or ",
 )
@@ -141,8 +150,10 @@ def expression(
         if args[1] not in names and g.op[args[1]] in ("add", "sub", "mul", "div"):
             parts[1] = f"({parts[1]})"
         return f"{parts[0]}*{parts[1]}" if op == "mul" else dialect.quotient.format(*parts)
-    # Only arithmetic accepts both plain and multi-lane numbers.
+    # Only arithmetic with two operands accepts both plain and multi-lane numbers.
     parts = [dialect.splat.format(p) if is_plain(g, a, names) else p for a, p in zip(args, parts)]
+    if op in FUSED:
+        return dialect.fused[op].format(*parts)
     function = FUNCTIONS[op]
     in_any_order = function.switch is not None and function.switch.compares
     return dialect.call(function, sorted(parts) if in_any_order else parts)

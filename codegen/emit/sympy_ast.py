@@ -7,10 +7,12 @@ from typing import Any
 
 import sympy as sp
 from sympy.codegen import ast
+from sympy.codegen.cfunctions import fma
 
 from ..graph.functions import NAMED
 from ..graph.graph import CONDITIONS, RELATIONS, Graph, Node
 from ..graph.to_sympy import symbolic
+from ..lower.fuse import FUSED
 from ..lower.program import Program
 from ..lower.schedule import Assign, Check, FactorSolve, Load, SineCosine, Store
 from .statements import ARRAYS
@@ -48,6 +50,9 @@ def expression(g: Graph, node: Node, names: Mapping[Node, str], top: bool = True
         return sp.Mul(*top_parts, below, evaluate=False) if top_parts else below
     if op == "sqrt":
         return sp.Pow(parts[0], sp.Rational(1, 2), evaluate=False)
+    if op in FUSED:
+        a, b, c = parts
+        return fma(_negative(a) if op == "fnma" else a, b, _negative(c) if op == "fms" else c, evaluate=False)
     return symbolic(op)(*parts, evaluate=False)
 
 

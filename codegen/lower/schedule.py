@@ -14,6 +14,7 @@ from itertools import count as count_from
 
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import CONDITIONS, LEAVES, RELATIONS, Graph, Node
+from .fuse import FUSED, fused
 from .program import Kernel, Program, is_call
 
 _MATH_NAMES = (
@@ -173,14 +174,17 @@ def schedule(program: Program, kernel: Kernel) -> Schedule:
         if node not in fixed:
             needed |= {a for a in g.args[node] if a in fixed}
     if not needed:
-        return _scheduled(g, kernel, _Writer(program, kernel, ()), "out")
+        return _scheduled(program, kernel, (), "out")
     order = tuple(sorted(needed))
     first = Kernel("hoist", order, ("",) * len(order), checks, labels=kernel.labels)
-    hoist = _scheduled(g, first, _Writer(program, first, ()), "q")
-    return replace(_scheduled(g, rest, _Writer(program, rest, order), "out"), hoist=hoist)
+    hoist = _scheduled(program, first, (), "q")
+    return replace(_scheduled(program, rest, order, "out"), hoist=hoist)
 
 
-def _scheduled(g: Graph, kernel: Kernel, writer: _Writer, array: str) -> Schedule:
+def _scheduled(program: Program, unfused: Kernel, given: Sequence[Node], array: str) -> Schedule:
+    """The schedule of a kernel with multiply-adds; a multiply-add counts as the two operations that it was."""
+    g, kernel = program.graph, fused(program.graph, unfused, set(given))
+    writer = _Writer(program, kernel, given)
     places: dict[str, int] = {}
     solves, divisions = _of_solves(kernel)
     for solve in kernel.solves:
@@ -204,7 +208,7 @@ def _scheduled(g: Graph, kernel: Kernel, writer: _Writer, array: str) -> Schedul
         writer.statements.append(Check(kernel.pivots))
     for i, (node, comment) in enumerate(zip(kernel.outputs, kernel.comments, strict=True)):
         writer.store(array, i, node, comment)
-    computed = [g.op[n] for n in g.reachable(kernel.roots(), stop=writer.given) if n not in writer.given]
+    computed = [g.op[n] for n in g.reachable(unfused.roots(), stop=writer.given) if n not in writer.given]
     return Schedule(
         kernel,
         tuple(writer.statements),
@@ -351,6 +355,8 @@ def _nests(g: Graph, node: Node, position: int, inner: Node) -> bool:
     function = FUNCTIONS.get(outer)
     if function is not None:
         return function.switch is None or not function.switch.compares
+    if outer in FUSED:
+        return True
     product = op in ("mul", "div")
     if outer in ("add", "sub"):
         return product or op not in ("add", "sub", "neg") or position == 0

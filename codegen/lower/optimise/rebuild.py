@@ -106,6 +106,11 @@ class Arrangement:
         return self._elsewhere + self.factoring.cost()
 
 
+def latency(op: str) -> int:
+    """The cycles from the operands of an operation to its result."""
+    return FUNCTIONS[op].latency if op in FUNCTIONS else _LATENCY[op]
+
+
 def weight(op: str) -> int:
     """The cost of an operation, in additions."""
     return FUNCTIONS[op].weight if op in FUNCTIONS else 4 if op == "div" else 1
@@ -331,8 +336,7 @@ class Builder:
                 self.ready[n] = 0
             else:
                 op, start = g.op[n], max(self.ready[a] for a in g.args[n])
-                latency = FUNCTIONS[op].latency if op in FUNCTIONS else _LATENCY[op]
-                self.ready[n] = -1 if start < 0 else start + latency
+                self.ready[n] = -1 if start < 0 else start + latency(op)
             stack.pop()
         return node
 
