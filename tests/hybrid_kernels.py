@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from fused import fma
 
 import chaplygin as cg
 from chaplygin.codegen.emit.python_backend import python_kernels
@@ -23,7 +24,7 @@ class Kernels:
 
     def __init__(self, equations: cg.Equations) -> None:
         self.program = equations.program
-        self.python = python_kernels(self.program).python
+        self.python = python_kernels(self.program, fma).python
 
     def _arguments(self, values: Mapping[str, float]) -> tuple[list[float], list[float], list[float]]:
         p = self.program

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from fused import fma
 from numpy.typing import NDArray
 
 from chaplygin.codegen.methods import Control
@@ -89,8 +90,8 @@ class Controlled(Integrator):
     def norm(self, v: Vector, x: Vector) -> float:
         total = 0.0
         for value, a, state in zip(v, self.atol, x):
-            scaled = value / (a + self.rtol * abs(state))
-            total += scaled * scaled
+            scaled = value / fma(self.rtol, abs(state), a)
+            total = fma(scaled, scaled, total)
         return math.sqrt(total / len(v))
 
     def first(self, field: Function, t: float, x: Vector, f: Vector, direction: float) -> float:
@@ -100,7 +101,7 @@ class Controlled(Integrator):
         h = 1e-6 if size < 1e-5 or slope < 1e-5 else 0.01 * size / slope
         h = min(h, longest)
         try:
-            k = field(t + direction * h, [a + direction * h * b for a, b in zip(x, f)])
+            k = field(t + direction * h, [fma(direction * h, b, a) for a, b in zip(x, f)])
         except (ArithmeticError, ValueError) as error:
             if status_of(error) not in (SINGULAR, NONFINITE):
                 raise
@@ -131,7 +132,7 @@ class Controlled(Integrator):
                     slope = field(t_new, y) if slope is None else slope
                     if finite(y) and finite(slope):
                         log_new = log2(square)
-                        factor = safety * exp2(0.5 * beta * self.log_old - 0.5 * alpha * log_new)
+                        factor = safety * exp2(fma(-0.5 * alpha, log_new, 0.5 * beta * self.log_old))
                         factor = max(shrink, min(grow, factor))
                         if self.rejected:
                             factor = min(factor, 1.0)
@@ -167,7 +168,7 @@ def plan(
     length = remaining if cut else 0.5 * remaining if close else wanted
     t_new = stop if cut else t + direction * length
     if max_step < abs(t_new - t):
-        t_new -= direction * EPSILON * abs(t_new)
+        t_new = fma(-direction * EPSILON, abs(t_new), t_new)
     return length, t_new, close, cut
 
 
@@ -176,7 +177,8 @@ def log2(a: float) -> float:
     m, e = math.frexp(min(max(1e-100, a), 1e100))
     f = 2.0 * m - 1.0
     f2 = f * f
-    return (e - 1.0) + (f + (f - f2) * ((0.44191704 - 0.2671794 * f) + f2 * (0.14842664 - 0.04514904 * f)))
+    terms = fma(f2, fma(-0.04514904, f, 0.14842664), fma(-0.2671794, f, 0.44191704))
+    return (e - 1.0) + fma(f - f2, terms, f)
 
 
 def exp2(a: float) -> float:
@@ -184,8 +186,8 @@ def exp2(a: float) -> float:
     shift = 2.0**52 + 1023.0  # adding it rounds to an integer
     whole = (a + shift) - shift
     z = a - whole
-    terms = (0.69312419 + 0.24024099 * z) + z * z * (0.055906425 + 0.0095828536 * z)
-    return math.ldexp(1.0 + z * terms, int(whole))
+    terms = fma(z * z, fma(0.0095828536, z, 0.055906425), fma(0.24024099, z, 0.69312419))
+    return math.ldexp(fma(z, terms, 1.0), int(whole))
 
 
 def larger(x: float, y: float) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
+from fused import fma
 from numpy.typing import NDArray
 from oracle_control import Controlled, larger
 
@@ -29,14 +30,14 @@ def weighted(row: Row, k: list[Vector], i: int) -> float:
     """sum_j row_j k_j of component i, summed from the left."""
     total = 0.0
     for count, (j, value) in enumerate(row):
-        total = total + value * k[j][i] if count else value * k[j][i]
+        total = fma(value, k[j][i], total) if count else value * k[j][i]
     return total
 
 
 def stage_state(row: Row, x: Vector, h: float, k: list[Vector]) -> Vector:
     """x + h sum_j row_j k_j; the newest k_j is added last and separately."""
     *older, (last, value) = row
-    return [(x[i] + h * weighted(older, k, i)) + h * value * k[last][i] for i in range(len(x))]
+    return [fma(h * value, k[last][i], fma(h, weighted(older, k, i), x[i])) for i in range(len(x))]
 
 
 class PairIntegrator(Controlled):
@@ -54,21 +55,21 @@ class PairIntegrator(Controlled):
         """The stages of a step (except the one at its end) and the state at its end."""
         k = [f]
         for s in range(1, self.end):
-            k.append(field(t + self.nodes[s] * h, stage_state(self.stages[s], x, h, k)))
+            k.append(field(fma(self.nodes[s], h, t), stage_state(self.stages[s], x, h, k)))
         return k, stage_state(self.stages[self.end], x, h, k)
 
     def square(self, x: Vector, y: Vector, h: float, k: list[Vector]) -> float:
         both = len(self.errors) == 2
         sums = [[0.0] * PAD for _ in self.errors]
         for i, a in enumerate(self.atol):
-            scale = a + self.rtol * larger(x[i], y[i])
+            scale = fma(self.rtol, larger(x[i], y[i]), a)
             for row, total in zip(self.errors, sums):
                 e = 1.0 / scale * weighted(row, k, i) if both else weighted(row, k, i) / scale
-                total[i % PAD] += e * e
+                total[i % PAD] = fma(e, e, total[i % PAD])
         squares = [(a + b) + (c + d) for a, b, c, d in sums]
         if both:
             high, low = squares
-            mixed = high + 0.01 * low
+            mixed = fma(0.01, low, high)
             return mixed if mixed == 0.0 else (h * h) * (high * high) / (len(x) * mixed)
         return (h * h) * squares[0] / len(x)
 
@@ -82,10 +83,10 @@ class PairIntegrator(Controlled):
             h = t_new - t
             stages = [*k, slope]
             for s in range(self.end + 1, len(self.stages)):
-                stages.append(field(t + self.nodes[s] * h, stage_state(self.stages[s], x, h, stages)))
+                stages.append(field(fma(self.nodes[s], h, t), stage_state(self.stages[s], x, h, stages)))
             change = [b - a for a, b in zip(x, y)]
-            bend = [h * a - b for a, b in zip(k[0], change)]
-            turn = [a - h * b - c for a, b, c in zip(change, slope, bend)]
+            bend = [fma(h, a, -b) for a, b in zip(k[0], change)]
+            turn = [fma(-h, b, a) - c for a, b, c in zip(change, slope, bend)]
             bends = [[h * weighted(row, stages, i) for i in range(len(x))] for row in self.bends]
             return np.array([x, change, bend, turn, *bends])
 

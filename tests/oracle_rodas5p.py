@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
+from fused import fma
 from numpy.typing import NDArray
 from oracle_control import Controlled, finite, larger
 from oracle_pairs import PairIntegrator
@@ -47,8 +48,8 @@ class Rodas5p(Controlled):
         """The last stage is the difference between the method and the embedded one."""
         total = 0.0
         for value, a, before, after in zip(k[-1], self.atol, x, y):
-            scaled = value / (a + self.rtol * larger(before, after))
-            total += scaled * scaled
+            scaled = value / fma(self.rtol, larger(before, after), a)
+            total = fma(scaled, scaled, total)
         return total / len(x)
 
     def _slope(self, field: Function, t: float, x: Vector, f: Vector, h: float) -> Vector:
@@ -84,7 +85,7 @@ class Rodas5p(Controlled):
             else:
                 _add(1.0, k[s - 1], y)
             rate = field(t + c[s] * h, y) if s > 0 else f
-            ks = [gamma * h * (b + h * d[s] * e) for b, e in zip(rate, slope)]
+            ks = [gamma * h * fma(h * d[s], e, b) for b, e in zip(rate, slope)]
             for j in range(s):
                 _add(gamma * cc[s][j], k[j], ks)
             _solve(columns, pivots, ks)
@@ -102,7 +103,7 @@ def _add(factor: float, x: Vector, y: Vector, first: int = 0, last: int | None =
     """Add factor times x to y, in place."""
     if factor != 0.0:
         for i in range(first, len(y) if last is None else last):
-            y[i] += factor * x[i]
+            y[i] = fma(factor, x[i], y[i])
 
 
 def _factor(a: Matrix) -> list[int]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fused import fma
 from oracle_pairs import PairIntegrator
 from oracle_rodas5p import OracleModel
 from runtime_models import needs_core
@@ -88,7 +89,7 @@ def test_it_meets_its_tolerance_with_the_bits_of_the_same_steps_in_python(oscill
     given = ((0.0, 3.0), START, NUMBERS)
     options = {"method": "heun", "rtol": 1e-6, "atol": 1e-6, "dense_output": True}
     found = oscillator.integrate(*given, **options)
-    oracle = HeunInPython(python_kernels(program), quiet=True).integrate(*given, **options)
+    oracle = HeunInPython(python_kernels(program, fma), quiet=True).integrate(*given, **options)
     assert np.abs(found["x"] - np.cos(2 * found.t)).max() < 1e-4
     assert np.array_equal(found.t, oracle.t)
     assert np.array_equal(found.y, oracle.y)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from fused import fma
 from oracle_rodas5p import OracleModel
 from order_conditions import Tree, density, trees
 from runtime_models import model as hand_written, needs_core
@@ -294,7 +295,7 @@ def test_rodas5p_in_plain_python_gives_the_same_bits(span: Any, force: Any) -> N
         example={x: 1, v: 0, k: 3, push: 1},
     )  # fmt: skip
     equations = pushed.equations("lagrange")
-    native, pure = cg.compile(equations), OracleModel(python_kernels(equations.program), quiet=True)
+    native, pure = cg.compile(equations), OracleModel(python_kernels(equations.program, fma), quiet=True)
     times = np.linspace(*span, 7)
     given = (span, {"x": 1.0, "x_dot": 0.2}, {"k": 3.0}, {"push": force})
     options = {"method": "rodas5p", "rtol": 1e-7, "atol": 1e-8, "t_eval": times, "dense_output": True}

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..graph.functions import FUNCTIONS, NAMED, Function as ElementaryFunction
@@ -77,8 +77,6 @@ PYTHON = Dialect(
     both=" and ",
     either=" or ",
 )
-CAREFUL_PYTHON = replace(PYTHON, quotient="cg_div({0}, {1})")
-"""Division by zero is not an error: see `Function.careful`."""
 LANES = Dialect(
     "cg_where({0}, {1}, cg_where({2}, {3}, cg_splat(NAN)))",
     _call_for_lanes,

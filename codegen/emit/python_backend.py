@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from ..graph.functions import FUNCTIONS, careful
 from ..graph.graph import Graph
 from ..lower.program import Program
 from ..lower.schedule import Assign, Check, FactorSolve, Load, Schedule, SineCosine, Store, assigned
-from .expressions import CAREFUL_PYTHON, PYTHON, Dialect, expression
+from .expressions import PYTHON, C, Dialect, expression
 from .statements import ARRAYS, place
 
 Function = Callable[..., Any]
@@ -27,12 +27,12 @@ class Kernels(Program):
     python: Mapping[str, Function] = field(default_factory=dict)
 
 
-def python_kernels(program: Program) -> Kernels:
-    """The kernels of a program in plain Python.
+def python_kernels(program: Program, fma: Function | None = None) -> Kernels:
+    """The kernels of a program in plain Python; `fma` as in `python_kernel`.
 
     A kernel of events is a function of (event, t, x, p, u).
     """
-    python = {k: python_kernel(program, k) for k in program.kernels}
+    python = {k: python_kernel(program, k, fma) for k in program.kernels}
     for row in program.rows:
         if row.takes == "event":
             python[row.name] = _of_events({i: python[f"{row.name}_{i}"] for i in program.indices(row)})
@@ -42,11 +42,11 @@ def python_kernels(program: Program) -> Kernels:
     return Kernels(**contents, python=python)
 
 
-def python_model(program: Program, *, quiet: bool = False) -> Any:
-    """A `PythonModel` of a program; unless `quiet`, it warns that it is not compiled."""
+def python_model(program: Program, *, quiet: bool = False, fma: Function | None = None) -> Any:
+    """A `PythonModel` of a program; unless `quiet`, it warns that it is not compiled. `fma` as in `python_kernel`."""
     from chaplygin.runtime.python_model import PythonModel
 
-    return PythonModel(python_kernels(program), quiet=quiet)
+    return PythonModel(python_kernels(program, fma), quiet=quiet)
 
 
 def python_source(program: Program, kernel: str, dialect: Dialect = PYTHON) -> str:
@@ -90,18 +90,31 @@ class Singular(ArithmeticError):
     """A pivot of the mass matrix or of the constraints is too small."""
 
 
-def python_kernel(program: Program, kernel: str) -> Function:
-    """One kernel as a Python function over sequences of floats, with the same values as the emitted C.
+def python_kernel(program: Program, kernel: str, fma: Function | None = None) -> Function:
+    """One kernel as a Python function over sequences of floats, with the operations of the emitted C.
+
+    Its multiply-adds round the product before the sum, unless they are calls of `fma`, a function of (a, b, c) that
+    rounds once: then arithmetic gives the bits of the emitted C.
 
     If Python raises an error (1/0, sqrt(-1)), the kernel is re-evaluated with infinities and NaN, so only results that
     depend on these are lost. Raises Singular.
     """
-    fast = _compiled(program, kernel, PYTHON, {f.c: f.value for f in FUNCTIONS.values()})
+    plain = replace(PYTHON, fused=PYTHON.fused if fma is None else C.fused)
+    once = fma or _rounded_twice
+    names = {
+        "cg_fma": once,
+        "cg_fms": lambda a, b, c: once(a, b, -c),
+        "cg_fnma": lambda a, b, c: once(-a, b, c),
+        "cg_factor": functools.partial(_factor, once),
+        "cg_solve": functools.partial(_solve, once),
+    }
+    fast = _compiled(program, kernel, plain, names | {f.c: f.value for f in FUNCTIONS.values()})
 
     @functools.cache
     def with_special_values() -> Function:
         functions = {f.c: f.careful for f in FUNCTIONS.values()}
-        return _compiled(program, kernel, CAREFUL_PYTHON, functions | {"cg_div": careful(np.divide)})
+        dialect = replace(plain, quotient="cg_div({0}, {1})")  # division by zero is not an error
+        return _compiled(program, kernel, dialect, names | functions | {"cg_div": careful(np.divide)})
 
     def function(*arguments: Any) -> Any:
         try:
@@ -114,13 +127,17 @@ def python_kernel(program: Program, kernel: str) -> Function:
 
 def _compiled(program: Program, kernel: str, dialect: Dialect, functions: Mapping[str, Function]) -> Function:
     namespace: dict[str, Any] = {**functions, "cg_nan": math.nan}
-    namespace |= {"Singular": Singular, "cg_factor": _factor, "cg_solve": _solve}
+    namespace["Singular"] = Singular
     exec(compile(python_source(program, kernel, dialect), f"<{program.name} {kernel}>", "exec"), namespace)
     function: Function = namespace[kernel]
     return function
 
 
-def _factor(n: int, m: list[float], at: int) -> None:
+def _rounded_twice(a: float, b: float, c: float) -> float:
+    return a * b + c
+
+
+def _factor(fma: Function, n: int, m: list[float], at: int) -> None:
     """The factorization of templates/solver.c.in."""
     starts = [at + k * n - k * (k - 1) // 2 for k in range(n)]
     diagonal = [m[s] for s in starts]
@@ -132,19 +149,19 @@ def _factor(n: int, m: list[float], at: int) -> None:
             factor = m[row + i] / pivot
             below = starts[k + i]
             for j in range(i, n - k):
-                m[below + j - i] -= factor * m[row + j]
+                m[below + j - i] = fma(-factor, m[row + j], m[below + j - i])
 
 
-def _solve(n: int, m: list[float], at: int, b: int) -> None:
+def _solve(fma: Function, n: int, m: list[float], at: int, b: int) -> None:
     starts = [at + k * n - k * (k - 1) // 2 for k in range(n)]
     for k, row in enumerate(starts):
         m[b + k] /= m[row]
         for i in range(1, n - k):
-            m[b + k + i] -= m[row + i] * m[b + k]
+            m[b + k + i] = fma(-m[row + i], m[b + k], m[b + k + i])
     for k in reversed(range(n)):
         total = 0.0
         for i in range(1, n - k):
-            total += m[starts[k] + i] * m[b + k + i]
+            total = fma(m[starts[k] + i], m[b + k + i], total)
         m[b + k] -= total / m[starts[k]]
 
 

@@ -37,7 +37,8 @@ static inline void CG_FN(ramps)(CG_RUN *run, cg_real_t t)
 {
     for (int32_t i = 0; i < run->model->n_inputs; i++) {
         if (run->signals[i].kind == CG_SIGNAL_LINEAR) {
-            CG_REALS(run->u)[i] = cg_fma(CG_REALS(run->u_slope)[i], t - CG_KNOT(run, i), CG_REALS(run->u_value)[i]);
+            CG_REALS(run->u)[i] = CG_REALS(run->u_value)[i]
+                + CG_REALS(run->u_slope)[i] * (t - CG_KNOT(run, i));
         }
     }
 }
