@@ -16,11 +16,16 @@ from ..draws.draws import Draws, Plan
 from ..ensemble_job import EnsembleJob
 from ..ensemble_result import Ensemble
 from ..errors import STATUS_NAMES, ArgumentError
+from ..executors import Executor, Threads
 from ..options import RunOptions
 from ..solution import Solution
 from .chunk import Chunk
 from .collect import Collector
 from .sketches import BLOCK
+
+
+ALONE = Threads(threads=1)
+"""Runs trajectories in the calling thread."""
 
 
 @dataclass(eq=False)
@@ -96,8 +101,8 @@ class StudyJob:
             tuple(warnings[:1]),
         )
 
-    def ensemble(self, first: int, last: int) -> tuple[Ensemble, Draws | None]:
-        """Trajectories first <= i < last, all of them kept, run in this thread."""
+    def ensemble(self, first: int, last: int, executor: Executor = ALONE) -> tuple[Ensemble, Draws | None]:
+        """Trajectories first <= i < last, all of them kept, run in this thread or by `executor`."""
         given, draws = self.arguments(first, last)
         initial, parameters, inputs = given.values()
         job = EnsembleJob.of(
@@ -116,8 +121,7 @@ class StudyJob:
         part = job.part()
         start = self.t_span[0]
         check_ensemble(self.model, start, part.start, part.x0, job.inputs, self.options.smallest_atol)
-        part.core.run([(0, part.count)])
-        if part.finish():
+        if executor.run(part, lambda done: None):
             raise KeyboardInterrupt
         return Ensemble(job, part.start, part.results, False), draws
 
