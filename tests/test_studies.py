@@ -144,10 +144,22 @@ def bits(found: Study) -> list[Any]:
     return [table.tobytes() for table in tables] + [found.results["p"].count]
 
 
-@pytest.mark.parametrize("options", [{"threads": 2}, {"lanes": 1}, {"threads": 1, "lanes": 2}])
+@pytest.mark.parametrize("options", [{"threads": 2}, {"threads": 4}, {"lanes": 1}, {"lanes": 8}])
 def test_the_same_bits_whatever_runs_it(options: dict[str, Any]) -> None:
+    from chaplygin.runtime._core import widest_lanes
+
+    if options.get("lanes", 1) > widest_lanes():
+        pytest.skip("this CPU has no registers of this width")
     once = cg.ensemble(sleigh(), **arguments(), collect=COLLECT, threads=1)
     assert bits(cg.ensemble(sleigh(), **arguments(), collect=COLLECT, **options)) == bits(once)
+
+
+@pytest.mark.parametrize("size", [1, 7, BLOCK])
+def test_trajectories_do_not_depend_on_their_chunk(size: int) -> None:
+    job = cg.ensemble(sleigh(), **arguments(), collect={"end": cg.final("x")}).job
+    places = [(first, min(first + size, N)) for first in range(BLOCK - 7, BLOCK + 14, size)]
+    found = np.hstack([job.ensemble(*place)[0].y for place in places])
+    assert found.tobytes() == stored().y[:, BLOCK - 7 :][:, : found.shape[1]].tobytes()
 
 
 class Backwards(Executor):
