@@ -61,18 +61,19 @@ def test_a_probability_of_1e_7(name: str) -> None:
     assert math.prod(level.probability for level in found.levels) == pytest.approx(found.p)
 
 
-@pytest.mark.parametrize("name", EVENTS)
+@pytest.mark.parametrize("name", [pytest.param("tail", marks=pytest.mark.slow), "amplitude"])
 def test_repeated_runs_spread_as_stated(name: str) -> None:
     """And their mean has no bias beyond its own error."""
     quantity, bound = EVENTS[name]
     found = [
-        cg.rare_event(oscillator, (0, 1), quantity, 1000, START, UNIT, above=bound, seed=seed)
+        cg.rare_event(oscillator, (0, 1), quantity, 3000, START, UNIT, above=bound, seed=seed)
         for seed in range(60)
     ]
     p = np.array([each.p for each in found])
     stated = np.mean([each.variation for each in found])
     assert p.mean() == pytest.approx(1e-7, abs=3 * p.std(ddof=1) / math.sqrt(len(p)))
-    assert 0.75 < p.std(ddof=1) / p.mean() / stated < 1.3
+    # The error of a standard deviation of 60 numbers is 1 / sqrt(120) = 9 %.
+    assert 0.75 < p.std(ddof=1) / p.mean() / stated < 1.25
     inside = [low < 1e-7 < high for low, high in (each.interval() for each in found)]
     assert sum(inside) >= 51  # of 60, and 95 % of 60 are 57
 
@@ -148,12 +149,25 @@ def test_discrete_draws() -> None:
     assert set(found.draws["x"]) <= set(range(9, 20))
 
 
+def test_a_condition_may_include_its_bound() -> None:
+    start = {"x": stats.poisson(1), "x_dot": 0}
+    at_once = {"initial": start, "seed": 1, "n": 4000}
+    model = spring()
+    strict = cg.rare_event(model, (0, 0), x > 6, parameters=UNIT, **at_once)
+    assert within(strict, float(stats.poisson.sf(6, 1)))
+    assert within(
+        cg.rare_event(model, (0, 0), x >= 6, parameters=UNIT, **at_once), float(stats.poisson.sf(5, 1))
+    )
+
+
 def test_runs_that_fail_do_not_count() -> None:
     """x'' = x^3 from x' = x^2 / sqrt 2: x = x0 / (1 - t x0 / sqrt 2), which is not finite at t = 2 beyond 1 / sqrt 2."""
     q, w = cg.coordinates("q"), cg.velocities("w")
     system = cg.System("explosive", kinematics={q: w}, kinetic=w**2 / 2, potential=-(q**4) / 4)
     start = {"q": stats.uniform(0, 1), "w": q**2 / sp.sqrt(2)}
-    found = cg.rare_event(system.compile(), (0, 2), "q", 2000, start, above=200, seed=1, rtol=1e-11, atol=1e-12)
+    found = cg.rare_event(
+        system.compile(), (0, 2), "q", 2000, start, above=200, seed=1, rtol=1e-11, atol=1e-12
+    )
     end = 1 / math.sqrt(2)
     assert found.failed > 500
     assert within(found, (end - 200 / (1 + math.sqrt(2) * 200)) / end)
@@ -162,7 +176,9 @@ def test_runs_that_fail_do_not_count() -> None:
 
 def test_an_event_that_cannot_happen_is_reported() -> None:
     bounded = {"x": stats.uniform(0, 1), "x_dot": 0}
-    with pytest.warns(RuntimeWarning, match="the event was not reached in .* levels; the last one has the margin -"):
+    with pytest.warns(
+        RuntimeWarning, match="the event was not reached in .* levels; the last one has the margin -"
+    ):
         found = probability(x > 2, 200, initial=bounded, seed=1)
     assert (found.p, found.reached) == (0, False)
     low, high = found.interval()
@@ -191,8 +207,16 @@ def wrong(**options: Any) -> dict[str, Any]:
         (x > 1, wrong(p0=0.7), "p0 = 0.7 must lie between 0.01 and 0.5"),
         (x > 1, wrong(n=50), "n = 50 must be at least 100"),
         (x > 1, wrong(initial={"x": 1, "x_dot": 0}), "none of them has a distribution"),
-        (x > 1, wrong(initial={**START, "x": np.ones(3)}), r"initial: x has shape \(3,\); give a number or a dist"),
-        (x > 1, wrong(parameters={"m": stats.norm(1, 0.3), "k": 1}), "m is declared positive"),
+        (
+            x > 1,
+            wrong(initial={**START, "x": np.ones(3)}),
+            r"initial: x has shape \(3,\); give a number or a dist",
+        ),
+        (
+            x > 1,
+            wrong(parameters={"m": stats.norm(1, 0.5), "k": 1}),
+            "m is declared positive.*Truncate the distribution$",
+        ),
         (x > 1, wrong(seed=-1), "seed = -1 must be an integer"),
     ],
 )

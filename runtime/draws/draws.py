@@ -68,6 +68,9 @@ class _Source:
 class Plan:
     """The distributions among the arguments of an ensemble, with what makes numbers of them."""
 
+    remedy = "Truncate the distribution, or give reject=True to draw these trajectories again"
+    """What the errors about broken assumptions advise."""
+
     def __init__(
         self,
         model: Any,
@@ -136,7 +139,7 @@ class Plan:
     def quantiles(self, u: Array) -> Array:
         """The draws (names, n) at uniform numbers u (dimensions, n)."""
         table = np.empty((len(self.names), u.shape[1]))
-        self._fill(table, u)
+        self._fill(table, np.ascontiguousarray(u))
         return table
 
     def _table(self, first: int, last: int, count: int) -> tuple[Array, int]:
@@ -174,7 +177,7 @@ class Plan:
                 raise ArgumentError(
                     f"{source.kind}: {source.names[0]} is declared {assumption(source.flags[0])}, but the distribution "
                     f"breaks it with probability {likely:.3g}, in about {likely * count:.3g} of {count} draws. "
-                    "Truncate the distribution, or give reject=True to draw these trajectories again"
+                    f"{self.remedy}"
                 )
 
     def _fill(self, target: Array, u: Array) -> None:
@@ -230,8 +233,7 @@ class Plan:
         likely = _probability(source, flags)
         more = "" if likely is None else f"; the distribution breaks it with probability {likely:.3g}"
         raise ArgumentError(
-            f"{source.kind}: {name} is declared {assumption(flags)}, but {how}{more}. Truncate the "
-            "distribution, or give reject=True to draw these trajectories again"
+            f"{source.kind}: {name} is declared {assumption(flags)}, but {how}{more}. {self.remedy}"
         )
 
 

@@ -30,7 +30,9 @@ class Grid(Mapping[str, Array]):
         found = np.asarray(values)
         count = int(np.prod(self.shape))
         if found.shape[-1:] != (count,):
-            raise ArgumentError(f"values have shape {found.shape}; the last axis of a grid of {count} has length {count}")
+            raise ArgumentError(
+                f"values have shape {found.shape}; the last axis of a grid of {count} has length {count}"
+            )
         return found.reshape(*found.shape[:-1], *self.shape)
 
     def __getitem__(self, key: Any) -> Array:

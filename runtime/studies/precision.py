@@ -94,7 +94,9 @@ def precision(
     (40960, True)
     """
     if not isinstance(entry, (str, Collector)):
-        raise ArgumentError(f"precision: {arguments.short(entry)} is neither an entry of collect nor its name")
+        raise ArgumentError(
+            f"precision: {arguments.short(entry)} is neither an entry of collect nor its name"
+        )
     if relative is None and absolute is None:
         raise ArgumentError("precision: give relative= or absolute=")
     wanted = {"relative": relative, "absolute": absolute}

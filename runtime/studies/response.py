@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import arguments
 from ..arguments import Array
@@ -60,14 +61,18 @@ class Response:
     def __call__(self, x: Any) -> Array:
         table = arguments.array("x", x)
         if table.ndim != 2 or len(table) != len(self.names):
-            raise ArgumentError(f"x has shape {table.shape}; ({len(self.names)}, n) is needed, a row for each name")
+            raise ArgumentError(
+                f"x has shape {table.shape}; ({len(self.names)}, n) is needed, a row for each name"
+            )
         return self._answer(table)
 
     def evaluate(self, u: Any) -> Array:
         """The quantities at the quantiles of probabilities u (n, d): (n,), or (n, k) for k quantities."""
         given = arguments.array("u", u)
         if given.ndim != 2 or given.shape[1] != len(self.names):
-            raise ArgumentError(f"u has shape {given.shape}; (n, {len(self.names)}) is needed, a column for each name")
+            raise ArgumentError(
+                f"u has shape {given.shape}; (n, {len(self.names)}) is needed, a column for each name"
+            )
         for name, column, law in zip(self.names, given.T, self.dists):
             if not ((column >= 0) & (column <= 1)).all():
                 raise ArgumentError(f"u: {name}: probabilities must lie between 0 and 1")
@@ -78,13 +83,13 @@ class Response:
         return np.ascontiguousarray(self._answer(table).T)
 
     def _answer(self, table: Array) -> Array:
-        rows, failed = self.run(table)
-        if failed:
-            warnings.warn(f"{failed} of {table.shape[1]} runs failed and are NaN", RuntimeWarning, stacklevel=3)
+        rows, ok = self.run(table)
+        if not ok.all():
+            warnings.warn(f"{np.sum(~ok)} of {len(ok)} runs failed and are NaN", RuntimeWarning, stacklevel=3)
         return rows[0] if len(rows) == 1 else rows
 
-    def run(self, table: Array) -> tuple[Array, int]:
-        """The quantities (k, n) at drawn numbers (d, n), and how many runs failed, which are NaN."""
+    def run(self, table: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """The quantities (k, n) at drawn numbers (d, n), and which runs did not fail (n,); the others are NaN."""
         count = table.shape[1]
         given, _ = self.plan.complete(self.job.given, table)
         job = replace(self.job, count=count, given=given)
@@ -95,11 +100,11 @@ class Response:
         (entry,) = job.collect.values()
         found = entry.result(entry.add(None, entry.part(Chunk(ensemble, 0)), 0, count))
         rows = list(found.values()) if isinstance(found, dict) else [found]
-        return np.array(rows), len(ensemble.failed)
+        return np.array(rows), ensemble.ok
 
     def __repr__(self) -> str:
-        of = ", ".join(X)
-        return f"<Response of {self.job.model.name}: {of} from {', '.join(self.names)}>"
+        (entry,) = self.job.collect.values()
+        return f"<Response of {self.job.model.name}: {', '.join(entry.names)} from {', '.join(self.names)}>"
 
 
 @shown()
@@ -163,11 +168,20 @@ def of_model(
         raise ArgumentError(f"a model is needed, not {type(model).__name__}: compile the system first")
     rest, plan = split(model, dict(given), seed, "random", False)
     if plan is None or not plan.sources:
-        raise ArgumentError("initial, parameters, inputs: none of them has a distribution, so nothing is uncertain")
+        raise ArgumentError(
+            "initial, parameters, inputs: none of them has a distribution, so nothing is uncertain"
+        )
+    plan.remedy = "Truncate the distribution"
     for name, row in arrays(rest):
         raise ArgumentError(f"{name} has shape {row.shape}; give a number or a distribution")
-    entry = what if isinstance(what, Collector) else final(*(what if isinstance(what, (list, tuple)) else (what,)))
+    entry = (
+        what
+        if isinstance(what, Collector)
+        else final(*(what if isinstance(what, (list, tuple)) else (what,)))
+    )
     if not entry.single:
-        raise ArgumentError(f"{called}: this entry does not give one number for each run; cg.final does, without times")
+        raise ArgumentError(
+            f"{called}: this entry does not give one number for each run; cg.final does, without times"
+        )
     job = StudyJob.of(model, t_span, 1, rest, None, options, lanes, {called: entry})
     return Response(job, plan, Threads(threads))

@@ -1,7 +1,9 @@
 """Small probabilities by subset simulation: a sequence of conditions, each a few times less likely than the last.
 
 S.-K. Au and J. L. Beck, Probabilistic Engineering Mechanics 16 (2001) 263-277, with the adaptive conditional sampling of
-I. Papaioannou, W. Betz, K. Zwirglmaier and D. Straub, Probabilistic Engineering Mechanics 41 (2015) 89-103.
+I. Papaioannou, W. Betz, K. Zwirglmaier and D. Straub, Probabilistic Engineering Mechanics 41 (2015) 89-103. The
+variation follows from which runs of the first level the later ones descend from: H. P. Chan and T. L. Lai, Annals of
+Statistics 41 (2013) 2877-2904; A. Lee and N. Whiteley, Biometrika 105 (2018) 609-625.
 """
 
 from __future__ import annotations
@@ -40,9 +42,9 @@ FIRST_STEP = 0.6
 class Level:
     """One condition: that the margin is at least `margin`, or in the last level that the event occurs.
 
-    probability: of the condition, given that of the level before. variation: its coefficient of variation,
-    sqrt((1 - p) (1 + correlation) / (n p)). correlation: gamma of Au and Beck, by which the variance grows because
-    states of a chain depend on each other. acceptance: the share of steps of the chains that were taken, NaN in the
+    probability: of the condition, given that of the level before. variation: its coefficient of variation if the chains
+    were independent, sqrt((1 - p) (1 + correlation) / (n p)). correlation: gamma of Au and Beck, by which the variance
+    grows because states of a chain depend on each other. acceptance: the share of steps of the chains that were taken, NaN in the
     first level, which has no chains.
     """
 
@@ -57,8 +59,10 @@ class Level:
 class RareEvent:
     """The result of `rare_event`.
 
-    p: the probability. variation: its coefficient of variation, the root of the sum of the squares of those of the
-    `levels`. runs: how many trajectories ran, of which `failed` neither reached their end nor a terminal event.
+    p: the probability. variation: its coefficient of variation: the square root of the sum, over the runs r of the
+    first level, of (sum of (I - p_j) / (n_j p_j) over the runs of all levels j that descend from r)^2, I being 1 where
+    the condition of the next level holds and 0 elsewhere. It contains the dependence within chains and between levels,
+    which those of the `levels` do not. runs: how many trajectories ran, of which `failed` neither reached their end nor a terminal event.
     reached: whether the event occurred often enough in the last level; if not, p is 0. draws: what was drawn in the
     trajectories of the last level with the event, arrays by name: a sample of the conditional distribution. seed: makes
     the result again.
@@ -89,9 +93,7 @@ class RareEvent:
         ran = f"{self.runs} runs in {len(self.levels)} levels"
         if not self.reached:
             return f"<RareEvent not reached, probability below {high:.3g}, {ran}>"
-        return (
-            f"<RareEvent {self.p:.3g}, variation {self.variation:.2g}, 95 % interval {low:.3g} to {high:.3g}, {ran}>"
-        )
+        return f"<RareEvent {self.p:.3g}, variation {self.variation:.2g}, 95 % interval {low:.3g} to {high:.3g}, {ran}>"
 
 
 @shown()
@@ -99,7 +101,7 @@ def rare_event(
     model: Any,
     t_span: tuple[float, float],
     event: Any,
-    n: int = 1000,
+    n: int = 2000,
     initial: Any = None,
     parameters: Any = None,
     inputs: Any = None,
@@ -122,8 +124,8 @@ def rare_event(
     its runs exceed, and these runs start Markov chains, which stay within the condition, for the next level. A step of
     a chain takes the standard normal numbers z behind the draws to ``sqrt(1 - s^2) z + s w``, w standard normal, if the
     run with these has the margin; s adapts to the spread of each number and to the share of steps taken. All chains of
-    a level make each step as one ensemble. The estimate has a bias of the order of 1/n, and the stated variation
-    assumes that the levels are independent of each other, so it is somewhat too small if steps are seldom taken.
+    a level make each step as one ensemble. The estimate has a bias of the order of 1/n. Its stated variation is itself
+    an estimate, and too small if n is so small that the runs of the last level descend from a few of the first.
 
     `n` is rounded up to a multiple of 1 / p0. `initial`, `parameters` and `inputs` are as in `ensemble`, without
     arrays: any distributions, `jointly` and expressions included. Draws that break a declared assumption are an error:
@@ -193,7 +195,9 @@ def _condition(event: Any) -> tuple[list[Any], Callable[[Array], Array]]:
         side = condition.gts - condition.lts
         place = list(sides).index(str(side)) if str(side) in sides else len(sides)
         sides[str(side)] = side
-        return lambda rows: rows[place]
+        if condition.rel_op in (">", "<"):
+            return lambda rows: rows[place]
+        return lambda rows: np.where(rows[place] == 0, np.finfo(np.float64).tiny, rows[place])
 
     found = margin(event)
     return list(sides.values()), found
@@ -201,14 +205,38 @@ def _condition(event: Any) -> tuple[list[Any], Callable[[Array], Array]]:
 
 @dataclass(eq=False)
 class _Samples:
-    """Runs within a condition: normal numbers z (d, n), drawn numbers table (k, n), margin (n,)."""
+    """Runs within a condition: normal numbers z (d, n), drawn numbers table (k, n), margin (n,).
+
+    root (n,): the run of the first level that each descends from.
+    """
 
     z: Array
     table: Array
     margin: Array
+    root: NDArray[np.int64]
 
     def of(self, places: Any) -> _Samples:
-        return _Samples(self.z[:, places], self.table[:, places], self.margin[places])
+        """Some of them."""
+        return _Samples(self.z[:, places], self.table[:, places], self.margin[places], self.root[places])
+
+    def where(self, better: NDArray[np.bool_], other: _Samples) -> _Samples:
+        """Those of `other` where it is better, which descend from these."""
+        return _Samples(
+            np.where(better, other.z, self.z),
+            np.where(better, other.table, self.table),
+            np.where(better, other.margin, self.margin),
+            self.root,
+        )
+
+    @classmethod
+    def joined(cls, parts: list[_Samples]) -> _Samples:
+        """All parts, one after the other."""
+        return cls(
+            np.concatenate([part.z for part in parts], axis=1),
+            np.concatenate([part.table for part in parts], axis=1),
+            np.concatenate([part.margin for part in parts]),
+            np.concatenate([part.root for part in parts]),
+        )
 
 
 class _Simulation:
@@ -222,11 +250,15 @@ class _Simulation:
         self.normal = standard_normal(core_available())
         self.runs = self.failed = self.stream = 0
         self.scale = FIRST_STEP
+        self.deviation = np.zeros(chains * length)
+        """Of the runs that descend from each run of the first level: the sum of (I - p_j) / (n_j p_j)."""
 
     def result(self) -> RareEvent:
         """Add levels until enough runs of the last one have the event."""
-        samples = self._run(self._normals(self.chains * self.length))
-        samples = samples.of(samples.margin > -math.inf)
+        samples, ok = self._run(self._normals(self.chains * self.length))
+        samples = samples.of(ok)
+        if not ok.any():
+            raise ArgumentError(f"all {self.runs} runs of the first level fail; run one with model.integrate")
         levels: list[Level] = []
         acceptance, probability = math.nan, 1.0
         while True:
@@ -234,7 +266,7 @@ class _Simulation:
             limit = float(some[0]) if len(some) == self.chains else -math.inf
             final = limit > 0
             inside = samples.margin > 0 if final else samples.margin >= limit
-            levels.append(self._level(inside, 0.0 if final else limit, acceptance))
+            levels.append(self._level(samples.root, inside, 0.0 if final else limit, acceptance))
             probability *= levels[-1].probability
             if final:
                 return self._found(probability, levels, samples.of(inside))
@@ -244,13 +276,14 @@ class _Simulation:
             starts = places[np.arange(self.chains) * len(places) // self.chains]
             samples, acceptance = self._chains(samples.of(starts), limit)
 
-    def _run(self, z: Array) -> _Samples:
-        """The runs of normal numbers z (d, n); the margin of failed ones is -inf."""
+    def _run(self, z: Array) -> tuple[_Samples, NDArray[np.bool_]]:
+        """The runs of normal numbers z (d, n), and which did not fail; those without a margin have -inf."""
         table = self.plan.quantiles(np.clip(ndtr(z), LOWEST, HIGHEST))
-        rows, failed = self.response.run(table)
-        self.runs += len(rows[0])
-        self.failed += failed
-        return _Samples(z, table, np.nan_to_num(self.margin(rows), nan=-np.inf, posinf=np.inf, neginf=-np.inf))
+        rows, ok = self.response.run(table)
+        self.runs += len(ok)
+        self.failed += int(np.sum(~ok))
+        margin = self.margin(rows)
+        return _Samples(z, table, np.where(np.isnan(margin), -np.inf, margin), np.arange(len(ok))), ok
 
     def _normals(self, count: int) -> Array:
         """The next standard normal numbers, (d, count)."""
@@ -265,32 +298,25 @@ class _Simulation:
         states, taken = [now], 0
         for k in range(1, self.length):
             step = np.minimum(self.scale * spread, 1.0)
-            tried = self._run(np.sqrt(1 - step**2) * now.z + step * self._normals(self.chains))
+            tried, _ = self._run(np.sqrt(1 - step**2) * now.z + step * self._normals(self.chains))
             better = tried.margin >= limit
-            now = _Samples(
-                np.where(better, tried.z, now.z),
-                np.where(better, tried.table, now.table),
-                np.where(better, tried.margin, now.margin),
-            )
+            now = now.where(better, tried)
             states.append(now)
             taken += int(better.sum())
             self.scale *= math.exp((better.mean() - WANTED_ACCEPTANCE) / math.sqrt(k))
-        together = _Samples(
-            np.concatenate([state.z for state in states], axis=1),
-            np.concatenate([state.table for state in states], axis=1),
-            np.concatenate([state.margin for state in states]),
-        )
-        return together, taken / (self.chains * (self.length - 1))
+        return _Samples.joined(states), taken / (self.chains * (self.length - 1))
 
-    def _level(self, inside: NDArray[np.bool_], limit: float, acceptance: float) -> Level:
+    def _level(self, root: Any, inside: NDArray[np.bool_], limit: float, acceptance: float) -> Level:
         """The conditional probability and its variation (Au and Beck 2001, equations 28 and 29)."""
-        p = float(inside.mean())
+        n, p = len(inside), float(inside.mean())
         gamma = 0.0 if math.isnan(acceptance) else _correlation(inside.reshape(self.length, self.chains), p)
-        variation = math.sqrt((1 - p) / (p * len(inside)) * (1 + gamma)) if p else math.inf
+        variation = math.sqrt((1 - p) / (p * n) * (1 + gamma)) if p else math.inf
+        if p:
+            self.deviation += np.bincount(root, (inside - p) / (n * p), len(self.deviation))
         return Level(limit, p, variation, gamma, acceptance)
 
     def _found(self, p: float, levels: list[Level], event: _Samples) -> RareEvent:
-        variation = math.sqrt(sum(level.variation**2 for level in levels))
+        variation = math.sqrt(float((self.deviation**2).sum()))
         draws = dict(zip(self.plan.names, event.table))
         return RareEvent(p, variation, tuple(levels), self.runs, self.failed, True, draws, self.plan.seed)
 
