@@ -17,9 +17,7 @@ from scipy import stats
 import chaplygin as cg
 from chaplygin.runtime import Model
 from chaplygin.runtime.errors import ArgumentError, ChaplyginError
-from chaplygin.runtime.studies.folder import CHUNK
 from chaplygin.runtime.studies.results import Probability, Quantiles
-from chaplygin.runtime.studies.run import run
 from chaplygin.runtime.studies.sketches import BLOCK, Counts, Moments
 from chaplygin.runtime.studies.study import Study
 
@@ -183,17 +181,6 @@ def test_parts_may_come_in_any_order() -> None:
     pool = Backwards()
     assert bits(cg.ensemble(sleigh(), **arguments(), collect=COLLECT, workers=pool)) == bits(once)
     assert len(pool.tasks) == 3
-
-
-def test_a_study_ends_at_the_same_chunk_whatever_the_workers() -> None:
-    job = cg.ensemble(sleigh(), **arguments(5 * CHUNK), collect=COLLECT).job
-
-    def study_of(threads: int) -> Study:
-        return run(job, threads, None, "exclude", False, None, True, lambda so_far: so_far.done > 2 * CHUNK)
-
-    once, again = study_of(1), study_of(3)
-    assert once.done == again.done == 3 * CHUNK
-    assert bits(once) == bits(again)
 
 
 def test_an_executor_runs_the_chunks() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,8 @@ from .. import arguments
 from ..arguments import Array
 from ..errors import ArgumentError
 from .collect import Collector
-from .folder import CHUNK
 from .results import interval_level
-from .sketches import BLOCK
+from .sketches import BLOCK, CHUNK
 
 OWN_NAME = "until"
 """Under this name a study keeps an entry that only its precision names."""
@@ -42,7 +41,7 @@ class Precision:
 
     def bound(self, collect: Mapping[str, Any] | None, sampling: str) -> tuple[dict[str, Any], Precision]:
         """The entries of a study, and the precision with the name of its entry, which is added if it is missing."""
-        entries = {} if collect is None else dict(collect)
+        entries = dict(collect) if isinstance(collect, Mapping) else {}
         name = self.entry
         if isinstance(name, Collector):
             name = next((key for key, each in entries.items() if each is self.entry), OWN_NAME)
@@ -65,9 +64,10 @@ class Precision:
         wanted = np.maximum(self.relative * np.abs(_numbers(getattr(result, estimate))), self.absolute)
         return bool(((high - low) / 2 <= wanted).all())
 
-    def description(self) -> dict[str, Any]:
-        """As JSON, from which ``Precision(**...)`` makes it again."""
-        return asdict(self)
+    def __str__(self) -> str:
+        wanted = [f"{self.relative:g} of it"] if self.relative else []
+        wanted += [f"{self.absolute:g}"] if self.absolute else []
+        return f"{self.entry} within {' or '.join(wanted)} with probability {self.level:g}"
 
 
 def precision(
