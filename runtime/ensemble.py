@@ -135,13 +135,13 @@ def ensemble(
     `collect`: a dict of what to keep in place of every final state, by names of your choice: `cg.final`, `cg.series`,
     `cg.table`, `cg.moments`, `cg.quantiles`, `cg.histogram`, `cg.probability`, `cg.first_passage`, `cg.events`. The
     trajectories then run in chunks, memory does not grow with n except by what is kept of each trajectory, and the
-    result is a `Study` with the same bits whatever `threads`, `lanes` and `workers`. `until`: ``cg.precision(...)`` of an
-    entry ends the study when its confidence interval is narrow enough; n is then the most that run. `workers`: a number of processes,
-    or an executor with the interface of `concurrent.futures`, whose workers can load the model from its file.
-    `out`: a folder that keeps the part of each chunk of 65,536 trajectories as soon as it has run: the same call goes
-    on where an earlier one ended, whatever ended it, and ``cg.open_study(folder)`` gives the results without running.
-    `on_failure`: "exclude" leaves trajectories that fail out of the statistics and lists them, "raise" stops with an
-    error.
+    result is a `Study` with the same bits whatever `threads`, `lanes` and `workers`. `until`: ``cg.precision(...)`` of
+    an entry ends the study when its confidence interval is narrow enough; n is then the most that run. `workers`: a
+    number of processes, or an executor with the interface of `concurrent.futures`, whose workers can load the model
+    from its file. `out`: a folder that keeps the part of each chunk of 65,536 trajectories as soon as it has run: the
+    same call goes on where an earlier one ended, whatever ended it, and ``cg.open_study(folder)`` gives the results
+    without running. `on_failure`: "exclude" leaves trajectories that fail out of the statistics and lists them, "raise"
+    stops with an error.
 
     If a model is still being built in the background (see `System.compile`), a large ensemble, or one with `lanes`,
     waits for the build to finish.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import shutil
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -128,9 +129,7 @@ def test_folders_go_on(tmp_path: Path) -> None:
     assert (half.done, half.interrupted) == (0, True)
     again = study(out=other)
     assert again.done == found.done
-    assert (
-        contents(other).items() >= {name: content for name, content in contents(out).items()}.items()
-    )  # with several threads a few more chunks may have run
+    assert contents(out).items() <= contents(other).items()  # several threads may have run a few more chunks
     with pytest.raises(StudyFolderError, match=r"until.relative is 0.001 there and 0.0001 here"):
         study(out=out, until=cg.precision("m", relative=1e-4))
 
@@ -142,7 +141,7 @@ def test_pieces_end_at_all_decisions(count: int) -> None:
     assert set(ends) <= {last for _, last in found}
     assert ends[-1] == count
     assert all(first % BLOCK == 0 and 0 < last - first <= CHUNK for first, last in found)
-    assert all(later <= max(1.25 * end, end + BLOCK) for end, later in zip(ends, ends[1:]))
+    assert all(later <= max(1.25 * end, end + BLOCK) for end, later in pairwise(ends))
 
 
 @pytest.mark.parametrize(
@@ -182,6 +181,7 @@ def test_wrong_precisions_are_named(given: dict[str, Any], text: str) -> None:
         cg.precision(**{"entry": "p", **given})
 
 
+@pytest.mark.slow
 def test_intervals_at_a_number_that_the_study_chose_cover() -> None:
     """A little less often than asked, as the help says: 90 of 100 at least."""
     p = float(stats.norm.sf(1.5))

@@ -256,7 +256,8 @@ class _FirstPassage(_Occurrences):
         return total  # type: ignore[no-any-return]
 
     def result(self, total: Array) -> Array:
-        return total[0]
+        (row,) = total
+        return np.asarray(row)
 
 
 class _Events(_Occurrences):

@@ -30,8 +30,8 @@ _NO_INTERVAL = {
 class Precision:
     """When a study has run long enough; made by `precision`.
 
-    `entry` of `collect` has a confidence interval of probability `level`, which is to be narrow for each of its numbers:
-    half of its width at most `relative` times the estimate, or at most `absolute`.
+    `entry` of `collect` has a confidence interval of probability `level`, which is to be narrow for each of its
+    numbers: half of its width at most `relative` times the estimate, or at most `absolute`.
     """
 
     entry: Any

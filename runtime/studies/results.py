@@ -99,7 +99,8 @@ class Quantiles:
         """The confidence interval of each quantile between two order statistics: lower and upper ends, as `values`.
 
         The number of trajectories below a quantile is binomial, which gives their ranks. An end is infinite where there
-        are too few trajectories: even the smallest or largest number would not bound the quantile with this probability.
+        are too few trajectories: even the smallest or largest number would not bound the quantile with this
+        probability.
         """
         from scipy.stats import binom
 

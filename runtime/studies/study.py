@@ -24,7 +24,6 @@ from .collect import Collector
 from .precision import Precision, decisions
 from .sketches import BLOCK
 
-
 ALONE = Threads(threads=1)
 """Runs trajectories in the calling thread."""
 

@@ -1,7 +1,7 @@
 """Small probabilities by subset simulation: a sequence of conditions, each a few times less likely than the last.
 
-S.-K. Au and J. L. Beck, Probabilistic Engineering Mechanics 16 (2001) 263-277, with the adaptive conditional sampling of
-I. Papaioannou, W. Betz, K. Zwirglmaier and D. Straub, Probabilistic Engineering Mechanics 41 (2015) 89-103. The
+S.-K. Au and J. L. Beck, Probabilistic Engineering Mechanics 16 (2001) 263-277, with the adaptive conditional sampling
+of I. Papaioannou, W. Betz, K. Zwirglmaier and D. Straub, Probabilistic Engineering Mechanics 41 (2015) 89-103. The
 variation follows from which runs of the first level the later ones descend from: H. P. Chan and T. L. Lai, Annals of
 Statistics 41 (2013) 2877-2904; A. Lee and N. Whiteley, Biometrika 105 (2018) 609-625.
 """
@@ -44,8 +44,8 @@ class Level:
 
     probability: of the condition, given that of the level before. variation: its coefficient of variation if the chains
     were independent, sqrt((1 - p) (1 + correlation) / (n p)). correlation: gamma of Au and Beck, by which the variance
-    grows because states of a chain depend on each other. acceptance: the share of steps of the chains that were taken, NaN in the
-    first level, which has no chains.
+    grows because states of a chain depend on each other. acceptance: the share of steps of the chains that were taken,
+    NaN in the first level, which has no chains.
     """
 
     margin: float
@@ -62,10 +62,10 @@ class RareEvent:
     p: the probability. variation: its coefficient of variation: the square root of the sum, over the runs r of the
     first level, of (sum of (I - p_j) / (n_j p_j) over the runs of all levels j that descend from r)^2, I being 1 where
     the condition of the next level holds and 0 elsewhere. It contains the dependence within chains and between levels,
-    which those of the `levels` do not. runs: how many trajectories ran, of which `failed` neither reached their end nor a terminal event.
-    reached: whether the event occurred often enough in the last level; if not, p is 0. draws: what was drawn in the
-    trajectories of the last level with the event, arrays by name: a sample of the conditional distribution. seed: makes
-    the result again.
+    which those of the `levels` do not. runs: how many trajectories ran, of which `failed` neither reached their end nor
+    a terminal event. reached: whether the event occurred often enough in the last level; if not, p is 0. draws: what
+    was drawn in the trajectories of the last level with the event, arrays by name: a sample of the conditional
+    distribution. seed: makes the result again.
     """
 
     p: float
@@ -189,8 +189,8 @@ def _condition(event: Any) -> tuple[list[Any], Callable[[Array], Array]]:
             return lambda rows: np.asarray(reduce([part(rows) for part in parts]))
         if not hasattr(condition, "gts"):
             raise ArgumentError(
-                f"event: {arguments.short(condition)} has no margin; give a condition such as x > 20 with a symbol x, or "
-                "a quantity with above= or below="
+                f"event: {arguments.short(condition)} has no margin; give a condition such as x > 20 with a symbol x, "
+                "or a quantity with above= or below="
             )
         side = condition.gts - condition.lts
         place = list(sides).index(str(side)) if str(side) in sides else len(sides)
