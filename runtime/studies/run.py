@@ -10,8 +10,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .. import arguments
-from ..errors import STATUS_NAMES, ArgumentError, ChaplyginError
+from ..errors import ArgumentError, ChaplyginError
 from ..lanes import await_build
 from ..model import Model, require_core
 from ..options import RunOptions
@@ -19,7 +22,7 @@ from ..progress import Progress
 from .collect import described
 from .folder import CHUNK, Folder, read_manifest, stored
 from .schedule import Schedule
-from .study import Part, Study, StudyJob, chunks
+from .study import CRASHED, ENDINGS, Part, Study, StudyJob, chunks
 from .workers import Workers, workers_of
 
 ON_FAILURE = ("exclude", "raise")
@@ -70,7 +73,15 @@ def run(
         warnings.warn(
             f"in {len(result.warnings)} of the chunks: {result.warnings[0]}", RuntimeWarning, stacklevel=3
         )
-    return result.finish()
+    result.finish()
+    crashed = result.failed[result.failed_status == CRASHED]
+    if len(crashed):
+        warnings.warn(
+            f"{len(crashed)} of the trajectories crashed their process and count as failures: {_ranges(crashed)}",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+    return result
 
 
 def _run(
@@ -105,8 +116,15 @@ def _run(
                 return
 
 
+def _ranges(indices: NDArray[np.int64], most: int = 10) -> str:
+    """Increasing integers as text, such as "3, 8 to 20", at most `most` entries."""
+    runs = np.split(indices, np.flatnonzero(np.diff(indices) != 1) + 1)
+    shown = [f"{run[0]}" if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs[:most]]
+    return ", ".join(shown + ["..."] * (len(runs) > most))
+
+
 def _failed(part: Part) -> str:
-    name = STATUS_NAMES.get(int(part.status[0]), str(part.status[0]))
+    name = ENDINGS.get(int(part.status[0]), str(part.status[0]))
     return f"trajectory {part.failed[0]} failed: {name}; on_failure='exclude' goes on without it"
 
 
