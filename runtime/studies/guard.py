@@ -51,7 +51,7 @@ class Without:
 
 
 class _OneByOne:
-    """Runs the trajectories from `first` on one by one; writes the index of each before it starts, then their number."""
+    """Runs the trajectories from `first` on one by one; writes the index of each before, at the end their number."""
 
     def __init__(self, first: int, answers: int) -> None:
         self.first, self.answers = first, answers

@@ -124,7 +124,7 @@ class Processes(Workers):
 
 
 class Dask(Processes):
-    """The workers of a `dask.distributed.Client`, which may come and go; Dask itself repeats tasks of those that die."""
+    """The workers of a `dask.distributed.Client`, which may come and go; Dask repeats tasks of those that die."""
 
     def __init__(self, job: StudyJob, client: Any) -> None:
         self.client, self.seen = client, -PATIENCE
