@@ -212,7 +212,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(entry) for entry in value]
     if callable(value):
-        return f"{value.__module__}.{value.__qualname__}"
+        named = value if hasattr(value, "__qualname__") else type(value)
+        return f"{named.__module__}.{named.__qualname__}"
     table = np.asarray(value, dtype=np.float64)
     return f"{table.shape} {hashlib.sha256(np.ascontiguousarray(table).tobytes()).hexdigest()[:16]}"
 

@@ -9,8 +9,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .. import arguments
-from ..errors import STATUS_NAMES, ArgumentError, ChaplyginError
+from ..errors import ArgumentError, ChaplyginError
 from ..lanes import await_build
 from ..model import Model, require_core
 from ..options import RunOptions
@@ -20,7 +23,7 @@ from .folder import Folder, read_manifest, stored
 from .precision import Precision, pieces
 from .schedule import Schedule
 from .sketches import CHUNK
-from .study import Part, Study, StudyJob, chunks
+from .study import CRASHED, ENDINGS, Part, Study, StudyJob, chunks
 from .workers import Workers, workers_of
 
 ON_FAILURE = ("exclude", "raise")
@@ -67,9 +70,17 @@ def run(
         warnings.warn(
             f"in {len(result.warnings)} of the chunks: {result.warnings[0]}", RuntimeWarning, stacklevel=3
         )
+    result.finish()
+    crashed = result.failed[result.failed_status == CRASHED]
+    if len(crashed):
+        warnings.warn(
+            f"{len(crashed)} of the trajectories crashed their process and count as failures: {_ranges(crashed)}",
+            RuntimeWarning,
+            stacklevel=3,
+        )
     if result.precise is False:
         warnings.warn(f"until: {job.until}: not reached with n = {count}", RuntimeWarning, stacklevel=3)
-    return result.finish()
+    return result
 
 
 def _run(
@@ -101,8 +112,15 @@ def _run(
                 return
 
 
+def _ranges(indices: NDArray[np.int64], most: int = 10) -> str:
+    """Increasing integers as text, such as "3, 8 to 20", at most `most` entries."""
+    runs = np.split(indices, np.flatnonzero(np.diff(indices) != 1) + 1)
+    shown = [f"{run[0]}" if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs[:most]]
+    return ", ".join(shown + ["..."] * (len(runs) > most))
+
+
 def _failed(part: Part) -> str:
-    name = STATUS_NAMES.get(int(part.status[0]), str(part.status[0]))
+    name = ENDINGS.get(int(part.status[0]), str(part.status[0]))
     return f"trajectory {part.failed[0]} failed: {name}; on_failure='exclude' goes on without it"
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Generator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass
 
 from .folder import Folder
+from .payload import WorkerError
 from .study import Part
-from .workers import Done, Place, Workers
+from .workers import PATIENCE, Done, Place, Workers
 
 AHEAD = 2
 """Tasks handed out for each worker, so that none waits for the next one."""
@@ -24,6 +25,7 @@ class _Task:
 
     places: list[Place]
     parts: list[Part] | None = None
+    deaths: int = 0
 
 
 class Schedule:
@@ -82,10 +84,23 @@ class Schedule:
         return task
 
     def _collect(self) -> None:
-        """Wait until a task has run, and take its parts."""
-        for future in wait(self.running, return_when=FIRST_COMPLETED).done:
+        """Wait until a task has run, and take its parts. If its worker died, it runs again."""
+        done = wait(self.running, timeout=PATIENCE, return_when=FIRST_COMPLETED).done
+        if not done:
+            self.workers.check()
+        for future in done:
             task = self.running.pop(future)
-            task.parts, self.seconds = future.result()
+            try:
+                task.parts, seconds = future.result()
+            except CancelledError:
+                raise WorkerError("workers: a task was cancelled, which this study did not do") from None
+            except Exception as error:
+                if not self.workers.died(error):
+                    raise
+                task.deaths += 1
+                self.running[self.workers.submit(task.places, task.deaths)] = task
+                continue
+            self.seconds = seconds or self.seconds
             for part in task.parts:
                 if self.folder is not None:
                     self.folder.keep(part)
