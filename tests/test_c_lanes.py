@@ -14,6 +14,7 @@ import pytest
 from test_c_core import BASE, COUNT, ROOT, RUNTIME, SANITIZERS, SOURCES, STRICT, need, run
 
 from chaplygin.codegen.build.toolchain import cpu_features
+from chaplygin.runtime.variants import FOLDER
 
 LANES = SOURCES / "lanes"
 EMITTED = sorted((ROOT / "generated").glob("*_lanes.c"))
