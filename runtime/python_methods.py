@@ -267,10 +267,13 @@ def smallest_step(t: float) -> float:
 
 def _inside(signal: signals.Signal, t: float, ends: tuple[float, float]) -> float:
     """A linear signal between two samples: at the ends the value from inside, even if the signal jumps."""
-    low, high = min(ends), max(ends)
-    inner = np.array([low + 0.25 * (high - low), low + 0.75 * (high - low)])
-    a, b = signal.at(inner)
-    return float(a + (b - a) * (t - inner[0]) / (inner[1] - inner[0]))
+    times, values = signal.times, signal.values
+    after = int(np.searchsorted(times, 0.5 * (ends[0] + ends[1]), side="right"))
+    before = max(after - 1, 0)
+    if after in (0, len(times)):
+        return float(values[before])
+    slope = (values[after] - values[before]) / (times[after] - times[before])
+    return float(values[before] + slope * (t - times[before]))
 
 
 def status_of(error: Exception) -> int:

@@ -17,4 +17,4 @@ def _library_fma() -> Callable[[float, float, float], float]:
 
 
 fma = _library_fma()
-"""a b + c, rounded once: IEEE 754's fusedMultiplyAdd, which the runtime uses through an instruction where there is one."""
+"""a b + c, rounded once: fusedMultiplyAdd of IEEE 754."""

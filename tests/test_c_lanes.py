@@ -131,7 +131,9 @@ def test_emitted_lane_files_compile_without_a_warning(compiler: str, lanes: int)
         ),
     ],
 )
-def test_an_object_needs_only_the_c_library_and_multiply_adds_are_instructions(tmp_path: Path, name: str, cpu: str) -> None:
+def test_an_object_needs_only_the_c_library_and_has_multiply_adds(
+    tmp_path: Path, name: str, cpu: str
+) -> None:
     target = str(tmp_path / "lanes.o")
     source = str(ROOT / "generated" / f"{name}_lanes.c")
     flags = [*BASE, *STRICT, "-O3", "-fno-math-errno", *(["-Wno-psabi", *CPUS[cpu]] if X86 else [])]

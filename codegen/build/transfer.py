@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from chaplygin.runtime.errors import BuildError
-from chaplygin.runtime.variants import sources_of
+from chaplygin.runtime.variants import search_path, sources_of
 
 from ..lower.sources import Sources
 from . import cache
@@ -67,12 +68,13 @@ class Shipped:
 
     def install(self) -> Path:
         """The file here. Raises BuildError if it is missing or another one."""
-        here = SHIPPED / self.name
-        if not here.is_file() or _digest(here) != self.digest:
-            raise BuildError(
-                f"{self.name} of chaplygin.generated is missing or another one; install the same version"
-            )
-        return here
+        for folder in search_path([os.fspath(SHIPPED)]):
+            here = Path(folder) / self.name
+            if here.is_file() and _digest(here) == self.digest:
+                return here
+        raise BuildError(
+            f"{self.name} of chaplygin.generated is missing or another one; install the same version"
+        )
 
 
 def package_of(file: Path) -> Package | Shipped | None:
@@ -96,5 +98,5 @@ def package_of(file: Path) -> Package | Shipped | None:
 
 
 def _digest(module: Path) -> str:
-    core = module.with_name(module.name.split(".")[0] + "_core.c")
+    core = sources_of(module) / (module.name.split(".")[0] + "_core.c")
     return hashlib.sha256(core.read_bytes()).hexdigest() if core.is_file() else ""

@@ -58,9 +58,11 @@ static CG_INLINE int cg_any(int mask) { return mask; }
 static CG_INLINE float cg_larger(float a, float b) { return b < a ? a : b; }
 static CG_INLINE float cg_smaller(float a, float b) { return a < b ? a : b; }
 static CG_INLINE float cg_sqrt(float a) { return sqrtf(a); }
-static CG_INLINE float cg_fma(float a, float b, float c) { return fmaf(a, b, c); }
-static CG_INLINE float cg_fms(float a, float b, float c) { return fmaf(a, b, -c); }
-static CG_INLINE float cg_fnma(float a, float b, float c) { return fmaf(-a, b, c); }
+/* The product is rounded: many processors without multiply-adds in single precision have none in double precision
+ * either, which their fmaf would compute with, and the bits are to be the same on all. */
+static CG_INLINE float cg_fma(float a, float b, float c) { return a * b + c; }
+static CG_INLINE float cg_fms(float a, float b, float c) { return a * b - c; }
+static CG_INLINE float cg_fnma(float a, float b, float c) { return c - a * b; }
 static CG_INLINE float cg_plus(float sum, float weight, float a) { return cg_fma(weight, a, sum); }
 static CG_INLINE float cg_line(float c0, float c1, float a) { return cg_fma(c1, a, c0); }
 static CG_INLINE float cg_abs(float a) { return cg_from_bits(cg_bits(a) & UINT32_C(0x7fffffff)); }
