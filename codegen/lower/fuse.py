@@ -1,8 +1,8 @@
 """Multiply-adds: which products of a kernel are added without being rounded first.
 
-A sum and one product in it become one operation: `fma` is a b + c, `fms` a b - c, `fnma` c - a b. The choice is made here,
-on the graph, and written out in the emitted code, so that results do not depend on what a compiler would fuse: compilers
-are told to fuse nothing.
+A sum and one product in it become one operation: `fma` is a b + c, `fms` a b - c, `fnma` c - a b. The choice is made
+here, on the graph, and written out in the emitted code, so that results do not depend on what a compiler would fuse:
+compilers are told to fuse nothing.
 
 Fewest operations come first: a product disappears if every use of it is fused. So a product that only sums use is fused
 into all of them, unless one of them has fused another product; products that are used once come before others. Where a

@@ -3,10 +3,10 @@
  *     cg_sin cg_cos cg_sincos cg_tan cg_asin cg_acos cg_atan cg_atan2
  *     cg_exp cg_log cg_pow cg_sinh cg_cosh cg_tanh cg_min cg_max cg_sign      (cg_sqrt, cg_abs: cg_real.h)
  *
- * Errors are below 2 ulp over the whole range of each function; special values are those of C99's Annex F. Compiled
- * without contraction, each lane has the bits of the scalar instance, whatever the compiler and instruction set; the
- * sign and payload of a NaN are not guaranteed. With contraction (FMA) the bits can differ, but the error bound still
- * holds. Nothing here reads or sets errno or the exception flags. The rounding mode must be to nearest, and operations
+ * Errors are below 2 ulp over the whole range of each function; special values are those of C99's Annex F. Multiply-adds
+ * are written out, so that, if the compiler fuses nothing else, each lane has the bits of the scalar instance, whatever
+ * the compiler and instruction set; the sign and payload of a NaN are not guaranteed. With contraction the bits can
+ * differ, but the error bound still holds. Nothing here reads or sets errno or the exception flags. The rounding mode must be to nearest, and operations
  * must round to double (FLT_EVAL_METHOD 0) and keep subnormals.
  *
  * The largest errors observed on 1e6 arguments each, over all exponents and in difficult regions, without and with
@@ -20,8 +20,8 @@
  * - The common path has no branch. Rare arguments (huge angles, results that overflow or are subnormal) are detected in
  *   all lanes at once and corrected by an out-of-line function; the other lanes keep their values.
  * - Polynomials are minimax fits by tests/fit_polynomials.py; each states its interval and the relative error it adds.
- * - Products that must be exact are products of short factors: constants with trailing zeros, or numbers truncated by
- *   cg_upper. Contracting an exact product changes nothing, so the error terms hold either way, and no FMA is needed.
+ * - Products that must be exact are products of short factors (constants with trailing zeros, or numbers truncated by
+ *   cg_upper), or their remainder is computed by a multiply-add.
  * - Integers are converted between double and bits by adding 1.5 * 2^52; AVX2 cannot convert 64-bit integers.
  */
 #ifndef CG_MATH_H
