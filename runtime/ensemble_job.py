@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -40,7 +41,7 @@ class Results:
     def room(cls, states: int, times: int, count: int, t0: float, end: bool = False) -> Results:
         """Arrays for `count` trajectories that have not started."""
         try:
-            y = np.empty((states, times, count))
+            y = _lines(states, times, count)
             ends = np.empty((states, count)) if end else None
         except (MemoryError, ValueError) as error:  # ValueError: the number of bytes overflows
             raise ArgumentError(
@@ -158,6 +159,14 @@ class EnsemblePart:
         if self.job.model.events:
             results.events = self.core.events()
         return interrupted
+
+
+def _lines(*shape: int) -> Array:
+    """An array that begins at a cache line: whole lines are written past the cache."""
+    size, spare = math.prod(shape), 8
+    room = np.empty(size + spare)
+    first = -room.ctypes.data // room.itemsize % spare
+    return room[first : first + size].reshape(shape)
 
 
 def positive(what: str, value: Any) -> int:
