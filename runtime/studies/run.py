@@ -99,12 +99,11 @@ def _run(
     answer does not depend on the workers.
     """
     fixed = folder is not None or enough is not None
-    arrived = 0
 
-    def show(part: Part) -> None:
-        nonlocal arrived
-        arrived += part.count
-        bar.show(arrived)
+    def show(part: Part, found: bool) -> None:
+        bar.failed += len(part.failed)
+        bar.found += part.count if found else 0
+        bar.show(bar.done + part.count)
 
     places = chunks(job.count, workers.size, CHUNK if fixed else None)
     with closing(Schedule(places, workers, folder, show).parts()) as parts:
