@@ -27,10 +27,10 @@ import chaplygin as cg
 from chaplygin.generated import harmonic_oscillator
 from chaplygin.runtime.errors import ArgumentError
 from chaplygin.runtime.studies import workers
-from chaplygin.runtime.studies.folder import CHUNK
 from chaplygin.runtime.studies.guard import Without
 from chaplygin.runtime.studies.payload import WorkerError, pack, unpack
 from chaplygin.runtime.studies.run import FailedTrajectoryError, run
+from chaplygin.runtime.studies.sketches import CHUNK
 from chaplygin.runtime.studies.study import CRASHED
 
 pytestmark = [needs_core, pytest.mark.skipif(os.name == "nt", reason="needs signals")]
