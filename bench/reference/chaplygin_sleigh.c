@@ -31,7 +31,7 @@ static INLINE void increment(const scaled_t *scaled, const real_t y[N], real_t o
     const constants_t *const c = &scaled->constants;
     const real_t omega = y[3], v = y[4], turned = scaled->h * omega, path = scaled->h * v;
     real_t sine, cosine;
-    sincos_lanes(y[0], &sine, &cosine);
+    sine_and_cosine(y[0], &sine, &cosine);
     out[0] = turned;
     out[1] = path * cosine;
     out[2] = path * sine;
@@ -41,3 +41,4 @@ static INLINE void increment(const scaled_t *scaled, const real_t y[N], real_t o
 
 #include "vern9.h"
 #include "rk4.h"
+#include "single.h"

@@ -32,9 +32,9 @@ static INLINE scaled_t scale(const constants_t *c, real_t h)
 static INLINE void increment(const scaled_t *scaled, const real_t y[N], real_t out[N])
 {
     real_t sine, cosine, s[4], c[4], r[5]; /* s, c: of the angle from a rod to the next */
-    sincos_lanes(y[0], &sine, &cosine);
+    sine_and_cosine(y[0], &sine, &cosine);
     for (int i = 0; i < 4; i++) {
-        sincos_lanes(y[i + 1] - y[i], &s[i], &c[i]);
+        sine_and_cosine(y[i + 1] - y[i], &s[i], &c[i]);
     }
     for (int i = 0; i < 5; i++) {
         out[i] = scaled->h * y[i + 5];
@@ -62,3 +62,4 @@ static INLINE void increment(const scaled_t *scaled, const real_t y[N], real_t o
 
 #include "vern9.h"
 #include "rk4.h"
+#include "single.h"

@@ -61,3 +61,4 @@ static INLINE void increment(const scaled_t *c, const real_t y[N], real_t out[N]
 
 #include "vern9.h"
 #include "rk4.h"
+#include "single.h"

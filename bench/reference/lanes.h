@@ -1,4 +1,4 @@
-/* lanes.h: LANES trajectories side by side in one vector, by the vector extensions of GCC and clang. */
+/* lanes.h: LANES trajectories side by side in one register, by the vector extensions of GCC and clang. */
 #ifndef REFERENCE_LANES_H
 #define REFERENCE_LANES_H
 
@@ -6,7 +6,13 @@
 #include <stdint.h>
 
 #ifndef LANES
+#if defined(__AVX512F__)
 #define LANES 8
+#elif defined(__AVX__)
+#define LANES 4
+#else
+#define LANES 2
+#endif
 #endif
 #define INLINE inline __attribute__((always_inline))
 
@@ -22,7 +28,7 @@ static INLINE real_t splat(double value)
 static INLINE real_t kept(double value)
 {
     real_t vector = splat(value);
-#if defined(__x86_64__)
+#if defined(__x86_64__) && LANES > 1
     __asm__("" : "+v"(vector));
 #endif
     return vector;
@@ -92,15 +98,15 @@ static INLINE real_t rough_exp2(real_t x)
 #define SIN_1 0.38268343236508977
 #define SIN_2 0.70710678118654752
 #define SIN_3 0.92387953251128676
-#define SINES {0.0, SIN_1, SIN_2, SIN_3, 1.0, SIN_3, SIN_2, SIN_1, 0.0, -SIN_1, -SIN_2, -SIN_3, -1.0, -SIN_3, -SIN_2, -SIN_1}
-#define COSINES {1.0, SIN_3, SIN_2, SIN_1, 0.0, -SIN_1, -SIN_2, -SIN_3, -1.0, -SIN_3, -SIN_2, -SIN_1, 0.0, SIN_1, SIN_2, SIN_3}
-
-static const double sines[16] = SINES, cosines[16] = COSINES;
+static const double sines[16] = {0.0, SIN_1, SIN_2, SIN_3, 1.0, SIN_3, SIN_2, SIN_1,
+                                 0.0, -SIN_1, -SIN_2, -SIN_3, -1.0, -SIN_3, -SIN_2, -SIN_1};
+static const double cosines[16] = {1.0, SIN_3, SIN_2, SIN_1, 0.0, -SIN_1, -SIN_2, -SIN_3,
+                                   -1.0, -SIN_3, -SIN_2, -SIN_1, 0.0, SIN_1, SIN_2, SIN_3};
 
 /* table[k mod 16] in each lane */
 static INLINE real_t look_up(const double *table, bits_t k)
 {
-#if LANES == 8 && defined(__GNUC__) && !defined(__clang__)
+#if LANES == 8 && !defined(__clang__)
     const real_t first = {table[0], table[1], table[2], table[3], table[4], table[5], table[6], table[7]};
     const real_t second = {table[8], table[9], table[10], table[11], table[12], table[13], table[14], table[15]};
     return __builtin_shuffle(first, second, k);
@@ -117,7 +123,7 @@ static INLINE real_t look_up(const double *table, bits_t k)
 
 /* x = k pi/8 + r, |r| <= pi/16. The polynomials, from Chebyshev interpolation, have errors of 2^-55 and 2^-64; the
  * range reduction is good for |x| up to 1e9. */
-static INLINE void sincos_lanes(real_t x, real_t *sine, real_t *cosine)
+static INLINE void sine_and_cosine(real_t x, real_t *sine, real_t *cosine)
 {
     const real_t rounded = x * 0x1.45f306dc9c883p+1 + ROUNDER;
     const real_t k = rounded - ROUNDER;
