@@ -8,6 +8,11 @@
 extern "C" {
 #endif
 
+/* x[n_states] at fractions theta of a step, from the interpolant coef[n_dense][n_states] as cg_dense_evaluate has it; all
+ * over the lanes. */
+typedef void (*cg_interpolate_t)(const double *CG_RESTRICT theta, const double *CG_RESTRICT coef, int32_t n_dense,
+                                 int32_t n_states, double *CG_RESTRICT x);
+
 typedef struct cg_companion {
     uint32_t abi_version; /* CG_ABI_VERSION */
     uint32_t struct_size; /* sizeof(cg_companion_t) */
@@ -18,6 +23,7 @@ typedef struct cg_companion {
     int32_t reserved;
     cg_lanes_t values;    /* out[i * n_lanes + lane] = expression i of the trajectory in a lane; p without the results of
                            * model->hoist */
+    cg_interpolate_t interpolate;
 } cg_companion_t;
 
 #ifdef __cplusplus

@@ -21,6 +21,20 @@ static void cg_companion_values(const double *CG_RESTRICT t, const double *CG_RE
 #endif
 }
 
+static void cg_companion_interpolate(const double *CG_RESTRICT theta, const double *CG_RESTRICT coef, int32_t n_dense,
+                                     int32_t n_states, double *CG_RESTRICT x)
+{
+    const cg_real_t *const c = CG_GIVEN(coef);
+    const cg_real_t weights[2] = {*CG_GIVEN(theta), 1.0 - *CG_GIVEN(theta)};
+    for (int32_t i = 0; i < n_states; i++) {
+        cg_real_t sum = c[(n_dense - 1) * n_states + i];
+        for (int32_t j = n_dense - 2; j >= 0; j--) {
+            sum = c[j * n_states + i] + weights[j % 2] * sum;
+        }
+        CG_WRITTEN(x)[i] = sum;
+    }
+}
+
 #ifndef CG_EXPORTED
 #define CG_EXPORTED
 #endif
@@ -33,4 +47,5 @@ const cg_companion_t CG_COMPANION = {
     .n_values = CG_COMPANION_COUNT,
     .n_work = CG_COMPANION_WORK,
     .values = cg_companion_values,
+    .interpolate = cg_companion_interpolate,
 };

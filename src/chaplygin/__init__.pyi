@@ -65,6 +65,7 @@ from chaplygin.runtime.studies.collect import (
     series as series,
     table as table,
 )
+from chaplygin.runtime.studies.observed import integral as integral, minimum as minimum, peak as peak
 from chaplygin.runtime.studies.run import open_study as open_study
 from chaplygin.runtime.studies.study import Study as Study
 from chaplygin.systems import Example as Example, example as example, examples as examples
