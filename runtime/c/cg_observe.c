@@ -3,6 +3,7 @@
 #include "cg_ensemble_internal.h"
 #include "cg_memory.h"
 #include "cg_search.h"
+#include "cg_survey.h"
 
 #include <float.h>
 #include <string.h>
@@ -32,13 +33,13 @@ static double cg_legendre(int32_t degree, double x)
 }
 
 /* Nodes whose quadrature has a degree above the order of the method by 3 or more. */
-static void cg_observer_nodes(cg_observer_t *observer, int32_t order)
+static void cg_rule_begin(cg_rule_t *rule, int32_t order)
 {
     const int32_t wanted = order / 2 + 3;
     const int32_t n = wanted < 5 ? 5 : wanted > CG_MOST_LOBATTO ? CG_MOST_LOBATTO : wanted;
     const int32_t last = n - 1;
-    double *const nodes = observer->nodes;
-    observer->n_nodes = n;
+    double *const nodes = rule->nodes;
+    rule->n_nodes = n;
     nodes[0] = 0.0;
     nodes[last] = 1.0;
     nodes[n / 2] = 0.5; /* if n is odd; else overwritten */
@@ -49,13 +50,13 @@ static void cg_observer_nodes(cg_observer_t *observer, int32_t order)
     double own = 0.0; /* the derivative of a constant is zero */
     for (int32_t j = 0; j < n; j++) {
         const double p = cg_legendre(last, 2.0 * nodes[j] - 1.0);
-        observer->weights[j] = 1.0 / (n * last * p * p);
+        rule->weights[j] = 1.0 / (n * last * p * p);
         if (j < last) { /* the barycentric weights are 1 / p */
-            observer->slope[j] = 1.0 / (p * (1.0 - nodes[j]));
-            own -= observer->slope[j];
+            rule->slope[j] = 1.0 / (p * (1.0 - nodes[j]));
+            own -= rule->slope[j];
         }
     }
-    observer->slope[last] = own;
+    rule->slope[last] = own;
 }
 
 static size_t cg_observer_layout(cg_observer_t *observer, char *base)
@@ -69,6 +70,7 @@ static size_t cg_observer_layout(cg_observer_t *observer, char *base)
     observer->more = cg_take(base, &offset, values);
     observer->out = cg_take(base, &offset, values);
     observer->samples = cg_take(base, &offset, CG_MOST_LOBATTO * values);
+    observer->found = cg_take(base, &offset, CG_SURVEYED * values);
     observer->theta = cg_take(base, &offset, lanes);
     observer->t = cg_take(base, &offset, lanes);
     observer->x = cg_take(base, &offset, CG_PADDED(model->n_states) * lanes);
@@ -111,7 +113,7 @@ int cg_observer_init(cg_observer_t *observer, const cg_model_t *model, const cg_
         observer->quantities = quantities;
         observer->kinds = kinds;
         cg_observer_layout(observer, (char *)observer);
-        cg_observer_nodes(observer, order);
+        cg_rule_begin(&observer->rule, order);
     }
     return status;
 }
@@ -179,16 +181,13 @@ static void cg_observer_meet(cg_observer_t *observer, int32_t i, int32_t lane, d
 static void cg_observer_add(const cg_observed_step_t *step, int32_t i)
 {
     cg_observer_t *const observer = step->observer;
-    const int32_t lanes = observer->lanes, row = observer->n_values * lanes;
+    const int32_t lanes = observer->lanes;
+    const double *const mean = observer->found + (CG_SURVEY_MEAN * observer->n_values + i) * lanes;
     double *const value = observer->value + i * lanes;
     double *const more = observer->more + i * lanes;
     for (int32_t lane = 0; lane < lanes; lane++) {
-        double sum = 0.0;
-        for (int32_t j = 0; j < observer->n_nodes; j++) {
-            sum += observer->weights[j] * observer->samples[j * row + i * lanes + lane];
-        }
         if (observer->counted[lane]) {
-            const double term = (step->t[lane] - step->t_old[lane]) * sum - more[lane];
+            const double term = (step->t[lane] - step->t_old[lane]) * mean[lane] - more[lane];
             const double total = value[lane] + term;
             more[lane] = (total - value[lane]) - term;
             value[lane] = total;
@@ -199,10 +198,10 @@ static void cg_observer_add(const cg_observed_step_t *step, int32_t i)
 /* The derivative of expression i in a lane at the end of the step, or at its start, per length of the step. */
 static double cg_observer_slope(const cg_observer_t *observer, const double *samples, int at_end)
 {
-    const int32_t row = observer->n_values * observer->lanes, last = observer->n_nodes - 1;
+    const int32_t row = observer->n_values * observer->lanes, last = observer->rule.n_nodes - 1;
     double sum = 0.0;
     for (int32_t j = 0; j <= last; j++) {
-        sum += observer->slope[j] * samples[(at_end ? j : last - j) * row];
+        sum += observer->rule.slope[j] * samples[(at_end ? j : last - j) * row];
     }
     return at_end ? sum : -sum;
 }
@@ -210,7 +209,7 @@ static double cg_observer_slope(const cg_observer_t *observer, const double *sam
 /* How far a maximum next to node j can be above it; 0: there is none. sign * samples[j * row] is to be large. */
 static double cg_observer_rise(const cg_observer_t *observer, const double *samples, double sign, int32_t j)
 {
-    const int32_t row = observer->n_values * observer->lanes, last = observer->n_nodes - 1;
+    const int32_t row = observer->n_values * observer->lanes, last = observer->rule.n_nodes - 1;
     const double here = samples[j * row];
     const double left = j > 0 ? sign * (here - samples[(j - 1) * row]) : 0.0;
     const double right = j < last ? sign * (here - samples[(j + 1) * row]) : 0.0;
@@ -219,9 +218,9 @@ static double cg_observer_rise(const cg_observer_t *observer, const double *samp
         return 0.0;
     }
     if (j == 0) {
-        rise = sign * cg_observer_slope(observer, samples, 0) * observer->nodes[1];
+        rise = sign * cg_observer_slope(observer, samples, 0) * observer->rule.nodes[1];
     } else if (j == last) {
-        rise = -sign * cg_observer_slope(observer, samples, 1) * observer->nodes[1];
+        rise = -sign * cg_observer_slope(observer, samples, 1) * observer->rule.nodes[1];
     }
     return rise > 16.0 * DBL_EPSILON * fabs(here) ? rise : 0.0; /* less is rounding */
 }
@@ -230,12 +229,12 @@ static double cg_observer_rise(const cg_observer_t *observer, const double *samp
 static int cg_observer_search(const cg_observed_step_t *step, int32_t i, int32_t j, const int64_t *wanted)
 {
     cg_observer_t *const observer = step->observer;
-    const int32_t lanes = observer->lanes, last = observer->n_nodes - 1;
+    const int32_t lanes = observer->lanes, last = observer->rule.n_nodes - 1;
     const double sign = cg_observed_sign(observer, i);
     cg_search_t searches[CG_MOST_LANES];
     int32_t open = 0;
     for (int32_t lane = 0; lane < lanes; lane++) {
-        cg_search_begin(&searches[lane], observer->nodes[j > 0 ? j - 1 : 0], observer->nodes[j < last ? j + 1 : last]);
+        cg_search_begin(&searches[lane], observer->rule.nodes[j > 0 ? j - 1 : 0], observer->rule.nodes[j < last ? j + 1 : last]);
         open += wanted[lane] != 0;
     }
     for (int32_t round = 0; open > 0 && round < CG_SEARCH_MOST; round++) {
@@ -259,19 +258,13 @@ static int cg_observer_search(const cg_observed_step_t *step, int32_t i, int32_t
     return CG_OK;
 }
 
-/* Takes in the samples of the extreme i, and searches between them. */
-static int cg_observer_follow(const cg_observed_step_t *step, int32_t i)
+/* Searches the extreme i between the nodes where it can be better than the best value so far. */
+static int cg_observer_refine(const cg_observed_step_t *step, int32_t i)
 {
     cg_observer_t *const observer = step->observer;
-    const int32_t lanes = observer->lanes, row = observer->n_values * lanes, last = observer->n_nodes - 1;
+    const int32_t lanes = observer->lanes, row = observer->n_values * lanes, last = observer->rule.n_nodes - 1;
     const double *const samples = observer->samples + i * lanes;
     const double sign = cg_observed_sign(observer, i);
-    for (int32_t lane = 0; lane < lanes; lane++) {
-        for (int32_t j = 0; observer->counted[lane] && j <= last; j++) {
-            const double t = j < last ? cg_time_within(step, lane, observer->nodes[j]) : step->t[lane];
-            cg_observer_meet(observer, i, lane, samples[j * row + lane], t);
-        }
-    }
     for (int32_t j = 0; j <= last; j++) {
         int64_t wanted[CG_MOST_LANES];
         int some = 0;
@@ -289,20 +282,46 @@ static int cg_observer_follow(const cg_observed_step_t *step, int32_t i)
     return CG_OK;
 }
 
+/* Takes in the samples of the extreme i. */
+static int cg_observer_follow(const cg_observed_step_t *step, int32_t i)
+{
+    cg_observer_t *const observer = step->observer;
+    const int32_t lanes = observer->lanes, row = observer->n_values * lanes, last = observer->rule.n_nodes - 1;
+    const double *const found = observer->found + i * lanes;
+    const double sign = cg_observed_sign(observer, i);
+    int some = 0;
+    for (int32_t lane = 0; lane < lanes; lane++) {
+        if (observer->counted[lane]) {
+            const double mean = found[CG_SURVEY_MEAN * row + lane];
+            const int32_t j = (int32_t)found[CG_SURVEY_PLACE * row + lane];
+            const double t = j < last ? cg_time_within(step, lane, observer->rule.nodes[j]) : step->t[lane];
+            const double best = sign * found[CG_SURVEY_BEST * row + lane];
+            cg_observer_meet(observer, i, lane, mean != mean ? mean : best, t);
+            some = some || found[CG_SURVEY_BOUND * row + lane] > sign * observer->value[i * lanes + lane];
+        }
+    }
+    return some ? cg_observer_refine(step, i) : CG_OK;
+}
+
 static int cg_observer_take(const cg_observed_step_t *step)
 {
     cg_observer_t *const observer = step->observer;
-    const int32_t lanes = observer->lanes, row = observer->n_values * lanes, last = observer->n_nodes - 1;
+    const int32_t lanes = observer->lanes, row = observer->n_values * lanes, last = observer->rule.n_nodes - 1;
     int status = CG_OK;
     for (int32_t j = 0; j <= last; j++) {
         for (int32_t lane = 0; lane < lanes; lane++) {
-            observer->theta[lane] = observer->nodes[j];
+            observer->theta[lane] = observer->rule.nodes[j];
         }
         status = step->evaluate(step, j == 0 ? CG_AT_START : j == last ? CG_AT_END : CG_INSIDE);
         if (status != CG_OK) {
             return status;
         }
         memcpy(observer->samples + j * row, observer->out, sizeof(double) * (size_t)row);
+    }
+    if (observer->companion != NULL) {
+        observer->companion->survey(&observer->rule, observer->kinds, observer->samples, observer->found);
+    } else {
+        cg_survey_all(&observer->rule, observer->kinds, observer->n_values, observer->samples, observer->found);
     }
     for (int32_t i = 0; i < observer->n_values && status == CG_OK; i++) {
         if (observer->kinds[i] == CG_OBSERVED_INTEGRAL) {
@@ -363,9 +382,13 @@ static int cg_observe_in_run(const cg_observed_step_t *step, enum cg_place place
         return place == CG_AT_START ? cg_observe_at(observer, run, run->t_old, run->x_old)
                                     : cg_observe_at(observer, run, run->t, run->x);
     }
-    const double theta = observer->theta[0];
-    cg_dense_evaluate(run->coef, run->n_dense, run->ld, run->n, theta, observer->x, 1);
-    return cg_observe_at(observer, run, cg_time_within(step, 0, theta), observer->x);
+    const double *const theta = observer->theta;
+    if (observer->companion != NULL && !(run->input_kind & CG_INPUT_CALL)) {
+        observer->companion->interpolate(theta, run->coef, run->n_dense, run->ld, observer->x);
+    } else { /* every state may be needed */
+        cg_dense_evaluate(run->coef, run->n_dense, run->ld, run->n, *theta, observer->x, 1);
+    }
+    return cg_observe_at(observer, run, cg_time_within(step, 0, *theta), observer->x);
 }
 
 int cg_observe_run(void *context, cg_run_t *run, int stepped)

@@ -19,10 +19,6 @@
 extern "C" {
 #endif
 
-enum cg_observed_kind { CG_OBSERVED_INTEGRAL = 0, CG_OBSERVED_MAXIMUM = 1, CG_OBSERVED_MINIMUM = 2 };
-
-enum { CG_MOST_LOBATTO = 9 };
-
 /* A quantity that a model has by name: entry `index` of its outputs or invariants. Without a kernel: a state, an input
  * (n_states + its number), or the time (-1). */
 typedef struct cg_quantity {
@@ -39,17 +35,14 @@ typedef struct cg_observer {
     int32_t n_values;
     int32_t lanes;
 
-    int32_t n_nodes;
-    double nodes[CG_MOST_LOBATTO];   /* as fractions of a step */
-    double weights[CG_MOST_LOBATTO]; /* of the quadrature */
-    double slope[CG_MOST_LOBATTO];   /* of the derivative at the last node */
+    cg_rule_t rule;
 
     /* [n_values][lanes] */
     double *value; /* the integral, or the extreme, so far */
     double *more;  /* what rounding has cost the integral, or the time of the extreme */
     double *out;   /* at one node */
-    /* [n_nodes][n_values][lanes] */
-    double *samples;
+    double *samples; /* [n_nodes][n_values][lanes] */
+    double *found;   /* [CG_SURVEYED][n_values][lanes] */
 
     /* Of one node: the fraction of the step and the time [lanes], the states [n_states][lanes]. */
     double *theta;
