@@ -116,9 +116,11 @@ def ensemble(
     use (`rerun` and ``ens[...]`` read them).
 
     `collect`: a dict of what to keep in place of every final state, by names of your choice: `cg.final`, `cg.series`,
-    `cg.table`, `cg.moments`, `cg.quantiles`, `cg.histogram`, `cg.probability`, `cg.first_passage`, `cg.events`. The
-    trajectories then run in chunks, memory does not grow with n except by what is kept of each trajectory, and the
-    result is a `Study` with the same bits whatever `threads`, `lanes` and `workers`. `workers`: a number of processes,
+    `cg.table`, `cg.moments`, `cg.quantiles`, `cg.histogram`, `cg.probability`, `cg.first_passage`, `cg.events`,
+    `cg.integral`, `cg.peak`, `cg.minimum`; the last three also in place of a quantity of the others, as in
+    ``cg.quantiles(cg.peak(x), [0.99])`` and ``cg.probability(cg.peak(x) > 2)``. The trajectories then run in chunks,
+    memory does not grow with n except by what is kept of each trajectory, and the result is a `Study` with the same
+    bits whatever `threads`, `lanes` and `workers`. `workers`: a number of processes,
     or an executor with the interface of `concurrent.futures`, whose workers can load the model from its file.
     `out`: a folder that keeps the part of each chunk of 65,536 trajectories as soon as it has run: the same call goes
     on where an earlier one ended, whatever ended it, and ``cg.open_study(folder)`` gives the results without running.

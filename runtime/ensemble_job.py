@@ -24,8 +24,8 @@ class Results:
     """What trajectories leave behind: y (n_states, n_times, N), and t, status, nfev and n_steps (N,).
 
     end (n_states, N): the final states, if they are kept beside those at given times. events (k, 3): trajectory, index
-    of the event and time of each event, by trajectory and then by time, if the model has events. observed (2, k, N): what
-    an `Observer` found, values and times. lanes: how many trajectories ran side by side.
+    of the event and time of each event, by trajectory and then by time, if the model has events. observed (2, k, N):
+    what an `Observer` found, values and times. lanes: how many trajectories ran side by side.
     """
 
     y: Array
@@ -106,7 +106,18 @@ class EnsembleJob:
         checked = options.checked(model.methods, model.states)
         controls = signals.parse(inputs, model.inputs, count, model._input_flags)
         return cls(
-            model, (t0, t1), moments, count, initial, parameters, controls, checked, lanes, draws, keep_end, observer
+            model,
+            (t0, t1),
+            moments,
+            count,
+            initial,
+            parameters,
+            controls,
+            checked,
+            lanes,
+            draws,
+            keep_end,
+            observer,
         )
 
     def part(self, first: int = 0, last: int | None = None) -> EnsemblePart:

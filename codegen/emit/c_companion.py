@@ -35,4 +35,6 @@ def _states_in(program: Program) -> list[int]:
     g, kernel = program.graph, program.kernels[VALUES.name]
     places = variable_names(program, kernel)
     symbols = {str(g.value[node]) for node in g.reachable(kernel.roots()) if g.op[node] == "symbol"}
-    return sorted(index for name in symbols & places.keys() for _, array, index in [places[name]] if array == "x")
+    return sorted(
+        index for name in symbols & places.keys() for _, array, index in [places[name]] if array == "x"
+    )

@@ -4,8 +4,8 @@ An entry makes a part of each chunk of trajectories (`part`), adds parts in the 
 turns their sum into the result (`result`). Only trajectories that reached the end or a terminal event count; after a
 terminal event a trajectory has no values.
 
-A quantity is anything that ``ens[name]`` gives, by name or as a symbol, a SymPy expression of such names, or an integral
-or extreme along the trajectory.
+A quantity is anything that ``ens[name]`` gives, by name or as a symbol, a SymPy expression of such names, or an
+integral or extreme along the trajectory.
 """
 
 from __future__ import annotations
@@ -70,6 +70,8 @@ class Collector(ABC):
             return name
         if not isinstance(model, Model) or not hasattr(what, "free_symbols"):
             raise ArgumentError(f"{entry}: {arguments.short(what)} is not a quantity of {model.name}")
+        for symbol in sorted(what.free_symbols, key=str):
+            self._check_modes(entry, model, str(symbol))
         try:
             return Expression.of(model, what)
         except ArgumentError as error:
@@ -82,9 +84,13 @@ class Collector(ABC):
                 f"{entry}: {name!r} is not a quantity of {model.name}; it has {', '.join(known)}"
                 f"{arguments.nearest(name, known)}"
             )
+        self._check_modes(entry, model, name)
+
+    def _check_modes(self, entry: str, model: Any, name: str) -> None:
         if model.contacts and name in model.outputs and name not in model.states:
             raise ArgumentError(
-                f"{entry}: {name} may depend on the contact modes, which an ensemble does not keep"
+                f"{entry}: {name} may depend on the contact modes, which an ensemble does not keep; only cg.integral, "
+                "cg.peak and cg.minimum know them"
             )
 
     def description(self) -> dict[str, Any]:
@@ -158,7 +164,11 @@ class _Along(_Columns):
 
     def part(self, chunk: Chunk) -> dict[str, Array]:
         values, times = np.where(chunk.ok, chunk.ensemble.observed(*self.what[0].key), np.nan)
-        return {"value": values[None]} if self.what[0].kind == "integral" else {"value": values[None], "t": times[None]}
+        return (
+            {"value": values[None]}
+            if self.what[0].kind == "integral"
+            else {"value": values[None], "t": times[None]}
+        )
 
     def result(self, total: dict[str, Array]) -> Any:
         value = total["value"][0]

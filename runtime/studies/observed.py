@@ -49,7 +49,9 @@ class Observed:
     def bound(self, entry: str, model: Any) -> Observed:
         """With its argument checked for a model; an expression is checked when it is compiled."""
         if not isinstance(model, Model):
-            raise ArgumentError(f"{entry}: {self}: {model.name} runs in pure Python; a compiled model is needed")
+            raise ArgumentError(
+                f"{entry}: {self}: {model.name} runs in pure Python; a compiled model is needed"
+            )
         if isinstance(self.what, str) or isinstance(getattr(self.what, "name", None), str):
             name = arguments.plain_name(self.what)
             if model._equations is None and name not in (*model.quantities, "t"):
@@ -132,7 +134,9 @@ def observer_of(job: StudyJob) -> Observer | None:
     model, count = job.model, job.count
     how = job.options.checked(model.methods, model.states)
     controls = job.given["inputs"]
-    controls = controls.values() if isinstance(controls, Mapping) else controls if controls is not None else ()
+    controls = (
+        controls.values() if isinstance(controls, Mapping) else controls if controls is not None else ()
+    )
     apart = one_at_a_time(model, how.method, any(map(callable, controls)), how.kinks)
     await_build(model, count)
     width = lane_set(model, job.lanes, count, apart)[1]
