@@ -29,6 +29,12 @@ void cg_ensemble_observed(const cg_ensemble_t *ensemble, int64_t j, const cg_obs
  * it until the next trial. */
 void cg_lanes_interpolant(cg_lanes_run_t *run);
 
+/* Records the requested times that the lanes in `due` have reached, and sets when they need service again. Lanes have
+ * trajectories, and have reached so many times of t_eval. As for one trajectory, calls made for the interpolant are
+ * counted, and one that fails ends the trajectory: it gets a status. */
+void cg_lanes_record(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, uint32_t due, const int64_t *trajectory,
+                     int64_t *reached);
+
 /* Sets the options of a group from those of a run. CG_BAD_ARGUMENT, CG_UNSUPPORTED: see cg_ensemble_lanes. */
 int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options);
 

@@ -16,6 +16,7 @@ from ..draws.draws import Draws, Plan
 from ..ensemble_job import EnsembleJob
 from ..ensemble_result import Ensemble
 from ..errors import STATUS_NAMES, ArgumentError
+from ..executors import Executor, Threads
 from ..observer import Observer
 from ..options import RunOptions
 from ..solution import Solution
@@ -23,6 +24,15 @@ from .chunk import Chunk
 from .collect import Collector, entry_of
 from .observed import observer_of
 from .sketches import BLOCK
+
+ALONE = Threads(threads=1)
+"""Runs trajectories in the calling thread."""
+
+CRASHED = -100
+"""Status of a trajectory that ended its process, or that was lost with one; the C library does not know it."""
+
+ENDINGS = {**STATUS_NAMES, CRASHED: "crashed"}
+"""Short names of how a trajectory of a study can end."""
 
 
 @dataclass(eq=False)
@@ -83,13 +93,22 @@ class StudyJob:
         job = cls(model, (t0, t1), t_eval, count, given, plan, options, lanes, bound)
         return replace(job, observer=observer_of(job))
 
-    def run(self, first: int = 0, last: int | None = None) -> Part:
-        """Run trajectories first <= i < last; `first` is a multiple of `BLOCK`."""
+    def run(
+        self,
+        first: int = 0,
+        last: int | None = None,
+        executor: Executor = ALONE,
+        given: dict[str, Any] | None = None,
+    ) -> Part:
+        """Run trajectories first <= i < last by `executor`; `first` is a multiple of `BLOCK`.
+
+        `given`: the arguments of these trajectories, as `cut` makes them, for a job that is sent without its own.
+        """
         last = self.count if last is None else last
         if first % BLOCK:
             raise ArgumentError(f"first = {first} must be a multiple of {BLOCK}")
         with held() as warnings:
-            ensemble, draws = self.ensemble(first, last)
+            ensemble, draws = self.ensemble(first, last, executor, given)
         chunk = Chunk(ensemble, first)
         failed = ensemble.failed
         return Part(
@@ -102,9 +121,11 @@ class StudyJob:
             tuple(warnings[:1]),
         )
 
-    def ensemble(self, first: int, last: int) -> tuple[Ensemble, Draws | None]:
-        """Trajectories first <= i < last, all of them kept, run in this thread."""
-        given, draws = self.arguments(first, last)
+    def ensemble(
+        self, first: int, last: int, executor: Executor = ALONE, given: dict[str, Any] | None = None
+    ) -> tuple[Ensemble, Draws | None]:
+        """Trajectories first <= i < last, all of them kept, run in this thread or by `executor`."""
+        given, draws = self.arguments(first, last, given)
         initial, parameters, inputs = given.values()
         job = EnsembleJob.of(
             self.model,
@@ -123,17 +144,22 @@ class StudyJob:
         part = job.part()
         start = self.t_span[0]
         check_ensemble(self.model, start, part.start, part.x0, job.inputs, self.options.smallest_atol)
-        part.core.run([(0, part.count)])
-        if part.finish():
+        if executor.run(part, lambda done: None):
             raise KeyboardInterrupt
         return Ensemble(job, part.start, part.results, False), draws
 
-    def arguments(self, first: int, last: int) -> tuple[dict[str, Any], Draws | None]:
+    def arguments(
+        self, first: int, last: int, given: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], Draws | None]:
         """initial, parameters and inputs of trajectories first <= i < last, by kind."""
-        given = {kind: _cut(value, self.count, first, last) for kind, value in self.given.items()}
+        given = self.cut(first, last) if given is None else given
         if self.plan is None:
             return given, None
         return self.plan.fill(given, first, last, self.count)
+
+    def cut(self, first: int, last: int) -> dict[str, Any]:
+        """What is given for trajectories first <= i < last, by kind."""
+        return {kind: _cut(value, self.count, first, last) for kind, value in self.given.items()}
 
 
 def _cut(value: Any, count: int, first: int, last: int) -> Any:
@@ -172,23 +198,17 @@ class Study:
         self.interrupted = False
         self.warnings: list[str] = []
         self._totals: dict[str, Any] = dict.fromkeys(job.collect)
-        self._waiting: dict[int, Part] = {}
         self._failures: list[Part] = []
 
     def take(self, part: Part) -> None:
-        """Add the part of a chunk; parts may come in any order."""
-        self._waiting[part.first] = part
-        while self.done in self._waiting:
-            part = self._waiting.pop(self.done)
-            for name, entry in self.job.collect.items():
-                self._totals[name] = entry.add(
-                    self._totals[name], part.parts[name], part.first, self.job.count
-                )
-            self.done += part.count
-            self.redrawn += part.redrawn
-            self.warnings += part.warnings
-            if len(part.failed):
-                self._failures.append(part)
+        """Add the part of the next chunk."""
+        for name, entry in self.job.collect.items():
+            self._totals[name] = entry.add(self._totals[name], part.parts[name], part.first, self.job.count)
+        self.done += part.count
+        self.redrawn += part.redrawn
+        self.warnings += part.warnings
+        if len(part.failed):
+            self._failures.append(part)
 
     def finish(self) -> Study:
         """Make the results of everything taken."""
@@ -228,7 +248,7 @@ class Study:
 
     def _ends(self) -> str:
         codes, counts = np.unique(self.failed_status, return_counts=True)
-        kinds = [f"{count} {STATUS_NAMES.get(int(code), str(code))}" for code, count in zip(codes, counts)]
+        kinds = [f"{count} {ENDINGS.get(int(code), str(code))}" for code, count in zip(codes, counts)]
         rest = self.done - len(self.failed)
         return f"{self.done} trajectories of {self.model.name}: " + ", ".join([f"{rest} ok", *kinds])
 

@@ -24,7 +24,8 @@ from chaplygin.codegen.declare.symbols import (
 )
 from chaplygin.codegen.declare.system import System as System
 from chaplygin.codegen.derive.equations import Equations as Equations
-from chaplygin.codegen.lower.program import Program as Program, Sources as Sources
+from chaplygin.codegen.lower.program import Program as Program
+from chaplygin.codegen.lower.sources import Sources as Sources
 from chaplygin.codegen.methods import Pair as Pair
 from chaplygin.runtime import errors as errors
 from chaplygin.runtime.c_files import get_include as get_include, get_library_sources as get_library_sources
