@@ -195,17 +195,23 @@ def number_of_trajectories(n: Any, given: Mapping[str, Any]) -> int:
     """The number of trajectories: as given, or the length of the first array found."""
     if n is not None:
         return positive("n", n)
+    for what, array in arrays(given):
+        if array.ndim > 1 or array.shape == (0,):
+            raise ArgumentError(f"{what} has shape {array.shape}; one number for each trajectory is needed")
+        return len(array)
+    raise ArgumentError("n, the number of trajectories, is missing, and no array determines it")
+
+
+def arrays(given: Mapping[str, Any]) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Those arguments that are not one number for all trajectories, with names for error messages."""
     for kind, value in given.items():
         arguments.refuse_dicts(kind, value)
         for what, row in _rows(kind, value):
             if kind == "inputs" and (callable(row) or isinstance(row, tuple)):
                 continue  # a function or samples, shared by all
-            shape = arguments.unchanged(what, row).shape
-            if len(shape) > 1 or shape == (0,):
-                raise ArgumentError(f"{what} has shape {shape}; one number for each trajectory is needed")
-            if shape:
-                return int(shape[0])
-    raise ArgumentError("n, the number of trajectories, is missing, and no array determines it")
+            found = arguments.unchanged(what, row)
+            if found.ndim:
+                yield what, found
 
 
 def _rows(kind: str, value: Any) -> Iterator[tuple[str, Any]]:

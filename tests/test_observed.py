@@ -481,3 +481,18 @@ def test_draws_and_blocks() -> None:
     assert found.results["p"].value == pytest.approx(found.draws["x"], rel=1e-9)
     assert found.results["m"].mean["peak(x)"] == pytest.approx(found.draws["x"].mean(), rel=1e-9)
     assert import_module("chaplygin.runtime._core").widest_lanes() == max(found.job.observer.paths)
+
+
+def test_responses_and_rare_events() -> None:
+    """The peak of a swing from rest is its start, x = 1 + 0.1 z with z normal: P(peak > 1.4) = P(z > 4)."""
+    given: dict[str, Any] = {"initial": {"x": stats.norm(1, 0.1), "x_dot": 0}, "parameters": {"m": 1, "k": 4}}
+    given["inputs"] = {"F": 0}
+    response = cg.response(oscillator(), (0, 4), [cg.peak(x), cg.integral(x)], **given)
+    starts = np.linspace(0.5, 1.5, 600)
+    assert response([starts]) == pytest.approx(
+        np.array([starts, starts * math.sin(8) / 2]), rel=1e-8, abs=1e-8
+    )
+    for event, bound in ((cg.peak(x) > 1.4, {}), (cg.peak(x), {"above": 1.4})):
+        rare = cg.rare_event(oscillator(), (0, 4), event, 1000, **given, **bound, seed=2)
+        low, high = rare.interval(0.997)
+        assert low < stats.norm.sf(4) < high

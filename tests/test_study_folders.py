@@ -18,9 +18,9 @@ from scipy import stats
 
 import chaplygin as cg
 from chaplygin.generated.harmonic_oscillator import model
-from chaplygin.runtime.studies.folder import CHUNK, StudyFolderError
+from chaplygin.runtime.studies.folder import StudyFolderError
 from chaplygin.runtime.studies.packing import pack, unpack
-from chaplygin.runtime.studies.sketches import Counts, Moments
+from chaplygin.runtime.studies.sketches import CHUNK, Counts, Moments
 from chaplygin.runtime.studies.study import Study
 
 pytestmark = needs_core

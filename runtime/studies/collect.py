@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -45,6 +45,8 @@ class Collector(ABC):
 
     what: tuple[Any, ...]
     at: Any = None
+    estimate: ClassVar[str] = ""
+    """The attribute of the result with the numbers of which its `interval` has the confidence intervals."""
 
     def bound(self: Own, entry: str, model: Any, t_span: tuple[float, float]) -> Own:
         """The entry with its arguments checked for a model; raises ArgumentError naming `entry`."""
@@ -105,13 +107,21 @@ class Collector(ABC):
     def names(self) -> tuple[str, ...]:
         return tuple(map(str, self.what))
 
+    @property
+    def single(self) -> bool:
+        """Whether the result has one number of each quantity for every trajectory."""
+        return False
+
     @abstractmethod
     def part(self, chunk: Chunk) -> Any:
         """What a chunk contributes: arrays, and objects of them, that can be pickled."""
 
     @abstractmethod
     def add(self, total: Any, part: Any, first: int, count: int) -> Any:
-        """`total`, None at first, with the part of the trajectories from `first` on, of a study of `count`."""
+        """`total`, None at first, with the part of the trajectories from `first` on, of a study of `count`.
+
+        `count` may be larger than for the parts before.
+        """
 
     @abstractmethod
     def result(self, total: Any) -> Any:
@@ -129,13 +139,17 @@ class _Columns(Collector):
     def part(self, chunk: Chunk) -> dict[str, Array]:
         return {name: self._column(chunk, each) for name, each in zip(self.names, self.what)}
 
+    @property
+    def single(self) -> bool:
+        return self.at is None
+
     def _column(self, chunk: Chunk, what: Any) -> Array:
         return chunk.values(what, self.at)
 
     def add(self, total: Any, part: dict[str, Array], first: int, count: int) -> dict[str, Array]:
-        if total is None:
-            total = {name: np.full((len(rows), count), np.nan) for name, rows in part.items()}
+        total = {} if total is None else total
         for name, rows in part.items():
+            total[name] = _wide(total.get(name), len(rows), count)
             total[name][:, first : first + rows.shape[1]] = rows
         return total  # type: ignore[no-any-return]
 
@@ -177,6 +191,8 @@ class _Along(_Columns):
 
 @dataclass(frozen=True, eq=False)
 class _Moments(Collector):
+    estimate = "mean"
+
     def part(self, chunk: Chunk) -> list[Moments]:
         values = np.array([chunk.values(each, self.at) for each in self.what])
         use = np.isfinite(values).all(axis=0)
@@ -196,6 +212,7 @@ class _Moments(Collector):
 @dataclass(frozen=True, eq=False)
 class _Quantiles(Collector):
     q: Any = ()
+    estimate = "values"
 
     def bound(self, entry: str, model: Any, t_span: tuple[float, float]) -> _Quantiles:
         found = super().bound(entry, model, t_span)
@@ -260,16 +277,19 @@ class _Occurrences(Collector):
 
 
 class _FirstPassage(_Occurrences):
+    single = True
+
     def part(self, chunk: Chunk) -> Array:
         return np.where(chunk.ok, chunk.events(self.names[0]).first, np.nan)
 
     def add(self, total: Any, part: Array, first: int, count: int) -> Array:
-        total = np.full(count, np.nan) if total is None else total
-        total[first : first + len(part)] = part
+        total = _wide(total, 1, count)
+        total[0, first : first + len(part)] = part
         return total  # type: ignore[no-any-return]
 
     def result(self, total: Array) -> Array:
-        return total
+        (row,) = total
+        return np.asarray(row)
 
 
 class _Events(_Occurrences):
@@ -278,10 +298,10 @@ class _Events(_Occurrences):
         return found.trajectory + chunk.first, found.t
 
     def add(self, total: Any, part: tuple[Any, Array], first: int, count: int) -> Any:
-        total = (count, [], []) if total is None else total
-        total[1].append(part[0])
-        total[2].append(part[1])
-        return total
+        _, trajectories, times = (0, [], []) if total is None else total
+        trajectories.append(part[0])
+        times.append(part[1])
+        return count, trajectories, times
 
     def result(self, total: Any) -> EventTimes:
         count, trajectories, times = total
@@ -291,6 +311,8 @@ class _Events(_Occurrences):
 @dataclass(frozen=True, eq=False)
 class _Probability(Collector):
     """Of a condition, whose values are 1 and 0."""
+
+    estimate = "p"
 
     def bound(self, entry: str, model: Any, t_span: tuple[float, float]) -> _Probability:
         condition = self.what[0]
@@ -312,6 +334,16 @@ class _Probability(Collector):
 
     def result(self, total: Any) -> Probability:
         return Probability(self._shaped(total[0]), self._shaped(total[1]))
+
+
+def _wide(total: Array | None, rows: int, count: int) -> Array:
+    """The array (rows, count) that begins with `total`, NaN elsewhere."""
+    if total is not None and total.shape[1] == count:
+        return total
+    wide = np.full((rows, count), np.nan)
+    if total is not None:
+        wide[:, : total.shape[1]] = total
+    return wide
 
 
 def final(*what: Any) -> Collector:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +57,21 @@ class MomentsResult:
             covariance[0] if at is None else covariance,
         )
 
+    def interval(self, level: float = 0.95) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The confidence interval of each mean, by Student's t: lower and upper ends, dicts as `mean`.
+
+        It assumes that the mean of so many numbers is about normal, which takes many of them if their distribution has
+        heavy tails.
+        """
+        from scipy.special import stdtrit
+
+        half = stdtrit(np.maximum(self.count - 1.0, 0), 0.5 + interval_level(level) / 2)
+        widths = {name: half * error for name, error in self.error.items()}
+        return (
+            {name: mean - widths[name] for name, mean in self.mean.items()},
+            {name: mean + widths[name] for name, mean in self.mean.items()},
+        )
+
     def __repr__(self) -> str:
         if self.at is not None:
             return f"<Moments of {', '.join(self.names)} at {len(self.at)} times>"
@@ -84,22 +98,28 @@ class Quantiles:
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
         """The confidence interval of each quantile between two order statistics: lower and upper ends, as `values`.
 
-        The number of trajectories below the quantile is binomial; its ranks are those of the normal approximation.
+        The number of trajectories below a quantile is binomial, which gives their ranks. An end is infinite where there
+        are too few trajectories: even the smallest or largest number would not bound the quantile with this
+        probability.
         """
-        half = _half(level)
+        from scipy.stats import binom
 
-        def spread(total: int) -> Array:
-            return half * np.sqrt(total * self.q * (1 - self.q))
-
+        outside = (1 - interval_level(level)) / 2
         return (
-            self._ranked(lambda total: np.floor(self.q * total - spread(total))),
-            self._ranked(lambda total: np.ceil(self.q * total + spread(total)) + 1),
+            self._ranked(lambda total: binom.ppf(outside, total, self.q)),
+            self._ranked(lambda total: binom.isf(outside, total, self.q) + 1),
         )
 
     def _ranked(self, ranks: Any) -> Array:
-        empty = np.full(len(self.q), np.nan)
-        columns = [each.ranked(ranks(each.total)) if each.total else empty for each in self.counts]
+        columns = [self._column(each, np.asarray(ranks(each.total))) for each in self.counts]
         return np.array(columns).T if self.at is not None else columns[0]
+
+    def _column(self, counts: Counts, ranks: Array) -> Array:
+        """The numbers of some ranks, infinite for ranks that there are not."""
+        if not counts.total:
+            return np.full(len(ranks), np.nan)
+        beyond = np.where(ranks < 1, -np.inf, np.where(ranks > counts.total, np.inf, 0.0))
+        return np.where(beyond == 0, counts.ranked(ranks), beyond)
 
     def __repr__(self) -> str:
         if self.at is not None:
@@ -140,7 +160,7 @@ class Probability:
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """The confidence interval of E. B. Wilson (1927)."""
-        z = _half(level)
+        z = normal_half(level)
         p, n = self.p, self.n
         with np.errstate(divide="ignore", invalid="ignore"):
             middle = (p + z * z / (2 * n)) / (1 + z * z / n)
@@ -154,11 +174,16 @@ class Probability:
         return f"<Probability {self.p:.6g}, 95 % interval {low:.6g} to {high:.6g}, {self.count} of {self.n}>"
 
 
-def _half(level: Any) -> float:
-    """The normal quantile of (1 + level) / 2."""
-    from scipy.special import ndtri
-
+def interval_level(level: Any) -> float:
+    """The probability of a confidence interval, checked."""
     value = arguments.number("level", level)
     if not 0 < value < 1:
         raise ArgumentError(f"level = {value} must lie between 0 and 1")
-    return float(ndtri(0.5 + value / 2)) if not math.isclose(value, 1) else math.inf
+    return value
+
+
+def normal_half(level: Any) -> float:
+    """The normal quantile of (1 + level) / 2."""
+    from scipy.special import ndtri
+
+    return float(ndtri(0.5 + interval_level(level) / 2))
