@@ -54,8 +54,8 @@ class Results:
         t, status = np.empty(count), np.empty(count, dtype=np.int32)
         t.fill(t0)
         status.fill(INTERRUPTED)
-        counts = (np.zeros(count, dtype=np.int64) for _ in range(2))
-        return cls(y, t, status, *counts, end=ends, observed=along)
+        nfev, n_steps = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+        return cls(y, t, status, nfev, n_steps, ends, observed=along)
 
     def put(self, first: int, part: Results) -> None:
         """Take over the results of the trajectories from `first` on, which ran elsewhere."""

@@ -66,7 +66,8 @@ class Observed:
 
     def of(self, ensemble: Ensemble) -> Array:
         """(n,) for the trajectories of an ensemble that has observed it."""
-        return ensemble.observed(*self.key)[0]
+        values: Array = ensemble.observed(*self.key)[0]
+        return values
 
     def __gt__(self, level: Any) -> Condition:
         return Condition(self, ">", level)

@@ -124,11 +124,11 @@ def response(
 ) -> Response:
     """What a run gives as a function of its uncertain numbers, for analyses of sensitivity by other packages.
 
-    `what`: a quantity at the end of each run (a name, a symbol, a SymPy expression, or a condition, which is 1 or 0), a
-    list of quantities, an integral or extreme along each run, or an entry of `collect` with one number for each run. `initial`, `parameters` and `inputs`: as
-    in `ensemble`, but without arrays; those with a distribution are the arguments of the function, and SymPy
-    expressions follow from them. They must be independent, so `jointly` is refused. The other keywords are as in
-    `ensemble`. All runs of a call are one ensemble.
+    `what`: a quantity at the end of each run (a name, a symbol, a SymPy expression, or a condition, which is 1 or 0),
+    an integral or extreme along it, a list of quantities, or an entry of `collect` with one number for each run.
+    `initial`, `parameters` and `inputs`: as in `ensemble`, but without arrays; those with a distribution are the
+    arguments of the function, and SymPy expressions follow from them. They must be independent, so `jointly` is
+    refused. The other keywords are as in `ensemble`. All runs of a call are one ensemble.
 
     With `scipy.stats.sobol_indices` the values are drawn from `dists`. With SALib it is the probabilities: u, uniform
     between 0 and 1, stands for the quantile of u, so that every distribution can be used, and indices are the same:

@@ -117,9 +117,10 @@ def rare_event(
 ) -> RareEvent:
     """The probability of a rare event, by subset simulation with `n` runs for each level.
 
-    `event`: a condition at the end of each run, such as ``x > 20`` with a symbol x, also with & and |, or along it, such
-    as ``cg.peak(x) > 20``; or a quantity, or an entry of `collect` with one number for each run, with the number that it is to be `above` or `below`. The
-    margin of a condition is the difference of its two sides, the smallest of several with &, the largest with |.
+    `event`: a condition at the end of each run, such as ``x > 20`` with a symbol x, also with & and |, or along it,
+    such as ``cg.peak(x) > 20``; or a quantity, or an entry of `collect` with one number for each run, with the number
+    that it is to be `above` or `below`. The margin of a condition is the difference of its two sides, the smallest of
+    several with &, the largest with |.
 
     The first level is a study with random draws. Each level then takes as its condition the margin that a share `p0` of
     its runs exceed, and these runs start Markov chains, which stay within the condition, for the next level. A step of
