@@ -24,6 +24,7 @@ from .chunk import Chunk
 from .collect import Collector, entry_of
 from .observed import observer_of
 from .precision import Precision, decisions
+from .results import Statistic
 from .sketches import BLOCK
 
 ALONE = Threads(threads=1)
@@ -232,14 +233,16 @@ class Study:
         self._count = next(self._decisions)
         return False
 
-    def finish(self) -> Study:
-        """Make the results of everything taken."""
+    def finish(self, exclude: bool = True) -> Study:
+        """Make the results of everything taken; without `exclude`, statistics are NaN if a trajectory failed."""
         if self._failures:
             self.failed = np.concatenate([part.failed for part in self._failures])
             self.failed_status = np.concatenate([part.status for part in self._failures])
         for name, entry in self.job.collect.items():
             if self._totals[name] is not None:
-                self.results[name] = entry.result(self._totals[name])
+                result = entry.result(self._totals[name])
+                spoiled = len(self.failed) and not exclude and isinstance(result, Statistic)
+                self.results[name] = result.unknown() if spoiled else result
         return self
 
     def __len__(self) -> int:
