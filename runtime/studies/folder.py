@@ -15,7 +15,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
@@ -25,16 +25,12 @@ import numpy as np
 from .. import arguments
 from ..errors import ChaplyginError
 from .packing import pack, unpack
-from .sketches import BLOCK
 
 if TYPE_CHECKING:
     from .study import StudyJob
 
 MANIFEST = "study.json"
 FORMAT = 1
-CHUNK = 16 * BLOCK
-"""Trajectories of a chunk of a study with a folder, whatever the number of workers."""
-
 _NAME = re.compile(r"chunk-(\d{12})-([0-9a-f]{16})\.zip")
 
 
@@ -200,6 +196,7 @@ def description(job: StudyJob) -> dict[str, Any]:
         "given": {kind: _plain(value) for kind, value in job.given.items()},
         "draws": None if plan is None else plan.description(),
         "collect": {name: entry.description() for name, entry in job.collect.items()},
+        "until": None if job.until is None else asdict(job.until),
         "versions": {"chaplygin": chaplygin.__version__, "numpy": np.__version__, "scipy": scipy.__version__},
     }
 
