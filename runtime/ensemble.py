@@ -133,9 +133,11 @@ def ensemble(
     use (`rerun` and ``ens[...]`` read them).
 
     `collect`: a dict of what to keep in place of every final state, by names of your choice: `cg.final`, `cg.series`,
-    `cg.table`, `cg.moments`, `cg.quantiles`, `cg.histogram`, `cg.probability`, `cg.first_passage`, `cg.events`. The
-    trajectories then run in chunks, memory does not grow with n except by what is kept of each trajectory, and the
-    result is a `Study` with the same bits whatever `threads`, `lanes` and `workers`. `until`: ``cg.precision(...)`` of
+    `cg.table`, `cg.moments`, `cg.quantiles`, `cg.histogram`, `cg.probability`, `cg.first_passage`, `cg.events`,
+    `cg.integral`, `cg.peak`, `cg.minimum`; the last three also in place of a quantity of the others, as in
+    ``cg.quantiles(cg.peak(x), [0.99])`` and ``cg.probability(cg.peak(x) > 2)``. The trajectories then run in chunks,
+    memory does not grow with n except by what is kept of each trajectory, and the result is a `Study` with the same
+    bits whatever `threads`, `lanes` and `workers`. `until`: ``cg.precision(...)`` of
     an entry ends the study when its confidence interval is narrow enough; n is then the most that run. `workers`: a
     number of processes, a ``dask.distributed.Client``, or an executor with the interface of `concurrent.futures`; the
     model travels as its C source, which each host compiles once (see docs/cluster.md). A worker that dies costs a

@@ -21,13 +21,14 @@ void cg_lanes_interpolant(cg_lanes_run_t *run)
     }
 }
 
-/* Counts the calls for the interpolant in the lanes of `used`; the lanes in which it failed get a status. */
-static uint32_t cg_count_calls(cg_lanes_run_t *run, uint32_t used)
+/* Counts the calls for the interpolant in the lanes of `used`, if an observer has not yet; the lanes in which it failed
+ * get a status. */
+static uint32_t cg_count_calls(cg_lanes_run_t *run, uint32_t used, int observed)
 {
     uint32_t failed = 0u;
     for (int32_t lane = 0; lane < run->lanes; lane++) {
         if (used >> lane & 1u) {
-            run->n_rhs[lane] += run->failed[lane] ? run->failed_at[lane] : run->calls;
+            run->n_rhs[lane] += observed ? 0 : run->failed[lane] ? run->failed_at[lane] : run->calls;
             run->status[lane] = run->failed[lane] ? CG_SINGULAR : CG_OK;
             failed |= run->failed[lane] ? 1u << lane : 0u;
         }
@@ -177,11 +178,14 @@ static void cg_lane_arrive(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, c
         cg_lane_write(ensemble, run, progress, lane, 1, run->x + lane);
     }
     const int64_t m = progress->reached[lane];
-    run->mark[lane] = m < ensemble->n_eval ? run->direction * ensemble->t_eval[m] : HUGE_VAL;
+    run->mark[lane] = ensemble->observer[0] != NULL ? -HUGE_VAL /* every step */
+        : m < ensemble->n_eval                      ? run->direction * ensemble->t_eval[m]
+                                                    : HUGE_VAL;
 }
 
 void cg_lanes_record(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, uint32_t due, cg_progress_t *progress)
 {
+    const int observed = ensemble->observer[0] != NULL;
     uint32_t counted = 0u;
     while (due != 0u) {
         int32_t counts[CG_MOST_LANES], most = 0;
@@ -193,7 +197,7 @@ void cg_lanes_record(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, uint32_
         }
         if (inside != 0u) {
             cg_lanes_interpolant(run);
-            due &= ~cg_count_calls(run, inside & ~counted);
+            due &= ~cg_count_calls(run, inside & ~counted, observed);
             counted |= inside;
             run->set->interpolate(run, most);
         }

@@ -27,6 +27,7 @@ typedef struct cg_group {
     const cg_ensemble_t *ensemble;
     cg_lanes_run_t *run;
     cg_queue_t *queue;
+    cg_observer_t *observer; /* NULL: nothing is observed */
     cg_progress_t *progress; /* in the cursor */
 } cg_group_t;
 
@@ -61,6 +62,9 @@ static void cg_lane_end(cg_group_t *group, int32_t lane, int status)
         outcome.n_rows = group->ensemble->n_eval;
     }
     cg_ensemble_end(group->ensemble, progress->trajectory[lane], &outcome, run->n, run->x + lane, run->lanes);
+    if (group->observer != NULL) {
+        cg_ensemble_observed(group->ensemble, progress->trajectory[lane], group->observer, lane);
+    }
     group->queue->cursor->n_done++;
     group->queue->trials += run->n_trials[lane];
     run->active[lane] = 0;
@@ -207,6 +211,10 @@ static void cg_lane_fill(cg_group_t *group, int32_t lane)
         group->progress->reached[lane] = ready->progress->reached[from];
         group->progress->slot[lane] = ready->progress->slot[from];
         ready->run->active[from] = 0;
+        if (group->observer != NULL) {
+            cg_observer_begin(group->observer, lane);
+            group->run->mark[lane] = -HUGE_VAL; /* every step asks for service */
+        }
     }
 }
 
@@ -260,6 +268,9 @@ static int cg_lanes_options(cg_lanes_run_t *run, const cg_ensemble_t *ensemble, 
     const int status = cg_ensemble_valid(ensemble) ? cg_lanes_configure(run, options) : CG_BAD_ARGUMENT;
     if (status != CG_OK) {
         return status;
+    }
+    if (ensemble->observer[0] != NULL && ensemble->t0 == ensemble->t_end) {
+        return CG_UNSUPPORTED;
     }
     run->t_end = ensemble->t_end;
     run->direction = ensemble->t_end < ensemble->t0 ? -1.0 : 1.0;
@@ -350,6 +361,7 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
         groups[g].ensemble = ensemble;
         groups[g].run = own;
         groups[g].queue = &queue;
+        groups[g].observer = g < CG_RUNNING ? ensemble->observer[g] : NULL;
         groups[g].progress = &cursor->progress[g];
         cg_group_limit(&groups[g], budget);
     }
@@ -369,5 +381,10 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
         cg_lanes_run_t *const leader = groups[working[0] ? 0 : 1].run;
         leader->other = working[0] && working[1] ? groups[1].run : NULL;
         leader->advance(leader);
+        for (unsigned g = 0; g < CG_RUNNING; g++) {
+            if (working[g] && groups[g].observer != NULL) {
+                cg_observe_lanes(groups[g].observer, groups[g].run);
+            }
+        }
     }
 }

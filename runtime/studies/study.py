@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,12 @@ from ..ensemble_job import EnsembleJob
 from ..ensemble_result import Ensemble
 from ..errors import STATUS_NAMES, ArgumentError
 from ..executors import Executor, Threads
+from ..observer import Observer
 from ..options import RunOptions
 from ..solution import Solution
 from .chunk import Chunk
-from .collect import Collector
+from .collect import Collector, entry_of
+from .observed import observer_of
 from .precision import Precision, decisions
 from .results import Statistic
 from .sketches import BLOCK
@@ -65,6 +67,7 @@ class StudyJob:
     lanes: int | None
     collect: Mapping[str, Collector]
     until: Precision | None = None
+    observer: Observer | None = None
 
     @classmethod
     def of(
@@ -82,17 +85,20 @@ class StudyJob:
                 "collect must be a dict of entries such as cg.moments('x'), by names of your choice"
             )
         bound = {}
-        for name, entry in collect.items():
+        for name, given_entry in collect.items():
+            entry = entry_of(given_entry)
             if not isinstance(entry, Collector):
                 raise ArgumentError(
                     f"collect: {name} = {arguments.short(entry)} is no entry; give cg.final, cg.series, cg.moments, "
-                    "cg.quantiles, cg.histogram, cg.probability, cg.first_passage, cg.events or cg.table"
+                    "cg.quantiles, cg.histogram, cg.probability, cg.first_passage, cg.events, cg.integral, cg.peak, "
+                    "cg.minimum or cg.table"
                 )
             bound[str(name)] = entry.bound(str(name), model, (t0, t1))
         times = [entry.at for entry in bound.values() if entry.at is not None]
         direction = 1 if t1 >= t0 else -1
         t_eval = direction * np.unique(direction * np.concatenate(times)) if times else None
-        return cls(model, (t0, t1), t_eval, count, given, plan, options, lanes, bound, until)
+        job = cls(model, (t0, t1), t_eval, count, given, plan, options, lanes, bound, until)
+        return replace(job, observer=observer_of(job))
 
     def run(
         self,
@@ -140,6 +146,7 @@ class StudyJob:
             self.options,
             draws,
             keep_end=True,
+            observer=self.observer,
         )
         part = job.part()
         start = self.t_span[0]
