@@ -94,6 +94,10 @@ int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, cg_cursor_t *c
 /* Numbers in a shelf for n_eval times. */
 int64_t cg_shelf_size(const cg_lanes_run_t *run, int64_t n_eval);
 
+/* Writes what is in the shelves of trajectories that have ended: before a range is given up, whose other trajectories
+ * have not. */
+void cg_shelves_write(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, const cg_cursor_t *cursor);
+
 /* The same side by side in the lanes of a set, bit for bit the same if both are compiled without contraction. `run` is
  * a block of cg_lanes_size bytes (0: the set does not have the method, or belongs to another model) initialized by
  * cg_lanes_init; `options` is a run as for cg_ensemble_run, with a stop flag, and is only read. A trial step of all

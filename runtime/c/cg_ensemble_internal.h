@@ -40,8 +40,6 @@ void cg_shelf_take(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, cg_
 /* The trajectory of a lane with a slot has ended: its states are written once those of its shelf have all ended. */
 void cg_shelf_end(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, cg_cursor_t *cursor,
                   const cg_progress_t *progress, int32_t lane);
-/* Writes all trajectories that have ended. */
-void cg_shelves_write(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, const cg_cursor_t *cursor);
 
 /* Sets the options of a group from those of a run. CG_BAD_ARGUMENT, CG_UNSUPPORTED: see cg_ensemble_lanes. */
 int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options);

@@ -372,7 +372,6 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
             return CG_OK;
         }
         if (*run->stop) {
-            cg_shelves_write(ensemble, run, cursor);
             return CG_INTERRUPTED;
         }
         if (budget >= 0 && (queue.paused || queue.trials / run->lanes >= budget)) {

@@ -175,6 +175,7 @@ cdef extern from "cg_ensemble.h" nogil:
     int cg_lanes_init(cg_lanes_run_t *run, size_t size, const cg_model_t *model, const cg_lane_set_t *lane_set,
                       const char *method)
     int64_t cg_shelf_size(const cg_lanes_run_t *run, int64_t n_eval)
+    void cg_shelves_write(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, const cg_cursor_t *cursor)
     int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const cg_run_t *options,
                           cg_cursor_t *cursor, int64_t budget)
     int cg_lane_set_runs(const cg_lane_set_t *lane_set)

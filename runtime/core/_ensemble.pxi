@@ -280,6 +280,8 @@ cdef class _Worker:
                 else:
                     break
         finally:
+            if self.group is not NULL:
+                cg_shelves_write(&job, self.group, &cursor)
             if cursor.n_events > 0:
                 core.found.append(_event_table(&cursor, first))
         if status == CG_BAD_ARGUMENT:
