@@ -20,6 +20,9 @@ int cg_ensemble_valid(const cg_ensemble_t *ensemble); /* whether no requested ti
 void cg_ensemble_end(const cg_ensemble_t *ensemble, int64_t j, const cg_outcome_t *outcome, int32_t n, const double *x,
                      int64_t stride);
 
+/* Writes what an observer has found along trajectory j, which is in a lane. */
+void cg_ensemble_observed(const cg_ensemble_t *ensemble, int64_t j, const cg_observer_t *observer, int32_t lane);
+
 /* ---- lanes ---- */
 
 /* The interpolant over the last step of every lane, if it is not known. Then run->calls, failed and failed_at are about

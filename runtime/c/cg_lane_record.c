@@ -17,13 +17,14 @@ void cg_lanes_interpolant(cg_lanes_run_t *run)
     }
 }
 
-/* Counts the calls for the interpolant in the lanes of `used`; the lanes in which it failed get a status. */
-static uint32_t cg_count_calls(cg_lanes_run_t *run, uint32_t used)
+/* Counts the calls for the interpolant in the lanes of `used`, if an observer has not yet; the lanes in which it failed
+ * get a status. */
+static uint32_t cg_count_calls(cg_lanes_run_t *run, uint32_t used, int observed)
 {
     uint32_t failed = 0u;
     for (int32_t lane = 0; lane < run->lanes; lane++) {
         if (used >> lane & 1u) {
-            run->n_rhs[lane] += run->failed[lane] ? run->failed_at[lane] : run->calls;
+            run->n_rhs[lane] += observed ? 0 : run->failed[lane] ? run->failed_at[lane] : run->calls;
             run->status[lane] = run->failed[lane] ? CG_SINGULAR : CG_OK;
             failed |= run->failed[lane] ? 1u << lane : 0u;
         }
@@ -36,6 +37,7 @@ void cg_lanes_record(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, uint32_
 {
     const int32_t lanes = run->lanes;
     const double *const t_eval = ensemble->t_eval;
+    const int observed = ensemble->observer[0] != NULL; /* then every step needs service */
     uint32_t counted = 0u;
     while (due != 0u) {
         uint32_t inside = 0u, ended = 0u;
@@ -45,7 +47,9 @@ void cg_lanes_record(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, uint32_
                 continue;
             }
             if (m >= ensemble->n_eval || run->direction * (t_eval[m] - run->t[lane]) > 0.0) {
-                run->mark[lane] = m < ensemble->n_eval ? run->direction * t_eval[m] : HUGE_VAL;
+                run->mark[lane] = observed ? -HUGE_VAL
+                    : m < ensemble->n_eval ? run->direction * t_eval[m]
+                                           : HUGE_VAL;
                 due &= ~(1u << lane);
             } else if (t_eval[m] == run->t[lane]) {
                 ended |= 1u << lane;
@@ -56,7 +60,7 @@ void cg_lanes_record(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, uint32_
         }
         if (inside != 0u) {
             cg_lanes_interpolant(run);
-            const uint32_t failed = cg_count_calls(run, inside & ~counted);
+            const uint32_t failed = cg_count_calls(run, inside & ~counted, observed);
             counted |= inside;
             inside &= ~failed;
             due &= ~failed;

@@ -27,6 +27,7 @@ typedef struct cg_group {
     const cg_ensemble_t *ensemble;
     cg_lanes_run_t *run;
     cg_queue_t *queue;
+    cg_observer_t *observer; /* NULL: nothing is observed */
     int64_t *trajectory; /* [lanes], in the cursor */
     int64_t *next_eval;
 } cg_group_t;
@@ -57,6 +58,9 @@ static void cg_lane_end(cg_group_t *group, int32_t lane, int status)
     const cg_outcome_t outcome = {status, run->t[lane], run->n_rhs[lane], run->n_trials[lane] - run->n_rejected[lane],
                                   group->next_eval[lane]};
     cg_ensemble_end(group->ensemble, group->trajectory[lane], &outcome, run->n, run->x + lane, run->lanes);
+    if (group->observer != NULL) {
+        cg_ensemble_observed(group->ensemble, group->trajectory[lane], group->observer, lane);
+    }
     group->queue->cursor->n_done++;
     group->queue->trials += run->n_trials[lane];
     run->active[lane] = 0;
@@ -201,6 +205,10 @@ static void cg_lane_fill(cg_group_t *group, int32_t lane)
         group->trajectory[lane] = ready->trajectory[from];
         group->next_eval[lane] = ready->next_eval[from];
         ready->run->active[from] = 0;
+        if (group->observer != NULL) {
+            cg_observer_begin(group->observer, lane);
+            group->run->mark[lane] = -HUGE_VAL; /* every step asks for service */
+        }
     }
 }
 
@@ -254,6 +262,9 @@ static int cg_lanes_options(cg_lanes_run_t *run, const cg_ensemble_t *ensemble, 
     const int status = cg_ensemble_valid(ensemble) ? cg_lanes_configure(run, options) : CG_BAD_ARGUMENT;
     if (status != CG_OK) {
         return status;
+    }
+    if (ensemble->observer[0] != NULL && ensemble->t0 == ensemble->t_end) {
+        return CG_UNSUPPORTED;
     }
     run->t_end = ensemble->t_end;
     run->direction = ensemble->t_end < ensemble->t0 ? -1.0 : 1.0;
@@ -344,6 +355,7 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
         groups[g].ensemble = ensemble;
         groups[g].run = own;
         groups[g].queue = &queue;
+        groups[g].observer = g < CG_RUNNING ? ensemble->observer[g] : NULL;
         groups[g].trajectory = cursor->trajectory[g];
         groups[g].next_eval = cursor->next_eval[g];
         cg_group_limit(&groups[g], budget);
@@ -363,5 +375,10 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
         cg_lanes_run_t *const leader = groups[working[0] ? 0 : 1].run;
         leader->other = working[0] && working[1] ? groups[1].run : NULL;
         leader->advance(leader);
+        for (unsigned g = 0; g < CG_RUNNING; g++) {
+            if (working[g] && groups[g].observer != NULL) {
+                cg_observe_lanes(groups[g].observer, groups[g].run);
+            }
+        }
     }
 }

@@ -89,7 +89,7 @@ typedef struct cg_lanes_run {
 
 /* ---- between the files of the runtime ---- */
 
-enum { CG_MOST_LANES = 32, CG_GROUPS = 3 /* two running, and one of trajectories about to start */ };
+enum { CG_MOST_LANES = 32, CG_RUNNING = 2, CG_GROUPS = 3 /* those running, and one of trajectories about to start */ };
 
 cg_lanes_run_t *cg_lanes_group(cg_lanes_run_t *run, unsigned g); /* a group in the block of the first one */
 

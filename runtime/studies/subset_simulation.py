@@ -28,6 +28,7 @@ from ..errors import ArgumentError
 from ..model import core_available
 from ..options import of_call, shown
 from .collect import Collector
+from .observed import Condition
 from .response import Response, of_model
 from .results import normal_half
 
@@ -116,9 +117,10 @@ def rare_event(
 ) -> RareEvent:
     """The probability of a rare event, by subset simulation with `n` runs for each level.
 
-    `event`: a condition at the end of each run, such as ``x > 20`` with a symbol x, also with & and |; or a quantity,
-    or an entry of `collect` with one number for each run, with the number that it is to be `above` or `below`. The
-    margin of a condition is the difference of its two sides, the smallest of several with &, the largest with |.
+    `event`: a condition at the end of each run, such as ``x > 20`` with a symbol x, also with & and |, or along it,
+    such as ``cg.peak(x) > 20``; or a quantity, or an entry of `collect` with one number for each run, with the number
+    that it is to be `above` or `below`. The margin of a condition is the difference of its two sides, the smallest of
+    several with &, the largest with |.
 
     The first level is a study with random draws. Each level then takes as its condition the margin that a share `p0` of
     its runs exceed, and these runs start Markov chains, which stay within the condition, for the next level. A step of
@@ -162,11 +164,16 @@ def rare_event(
 
 def _event(event: Any, above: Any, below: Any) -> tuple[Any, Callable[[Array], Array]]:
     """The quantities of an event, and its margin (n,) as a function of these (k, n): positive where it occurs."""
+    if isinstance(event, Condition) and above is below is None:
+        return _event(
+            event.observed, *((event.level, None) if event.comparison[0] == ">" else (None, event.level))
+        )
     if (above is None) == (below is None):
         if above is not None:
             raise ArgumentError("above and below are both given; an event has one of them")
         return _condition(event)
-    if getattr(event, "is_Relational", False) or getattr(event, "is_Boolean", False):
+    symbolic = getattr(event, "is_Relational", False) or getattr(event, "is_Boolean", False)
+    if symbolic or isinstance(event, Condition):
         raise ArgumentError("above and below are for a quantity; a condition says itself where it holds")
     if isinstance(event, Collector) and len(event.names) != 1:
         raise ArgumentError(f"event: {', '.join(event.names)} must be one quantity")
