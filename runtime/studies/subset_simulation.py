@@ -190,7 +190,7 @@ def _margin(row: int, sign: int, bound: float = 0.0, closed: bool = False) -> Ca
     """
 
     def margin(rows: Array) -> Array:
-        found = sign * (rows[row] - bound)
+        found: Array = sign * (rows[row] - bound)
         return np.where(found == 0, np.finfo(np.float64).tiny, found) if closed else found
 
     return margin
