@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,15 +27,16 @@ import chaplygin as cg
 from chaplygin.generated import harmonic_oscillator
 from chaplygin.runtime.errors import ArgumentError
 from chaplygin.runtime.studies import workers
-from chaplygin.runtime.studies.folder import CHUNK
 from chaplygin.runtime.studies.guard import Without
 from chaplygin.runtime.studies.payload import WorkerError, pack, unpack
 from chaplygin.runtime.studies.run import FailedTrajectoryError, run
+from chaplygin.runtime.studies.sketches import CHUNK
 from chaplygin.runtime.studies.study import CRASHED
 
 pytestmark = [needs_core, pytest.mark.skipif(os.name == "nt", reason="needs signals")]
 
 HERE = str(Path(__file__).parent)
+DOCS = Path(__file__).parent.parent / "docs"
 CACHE = os.environ["CHAPLYGIN_CACHE"]
 
 
@@ -253,7 +255,7 @@ def test_a_trajectory_that_kills_its_dask_workers() -> None:
 
 
 @contextmanager
-def commands(folder: Path, count: int, *options: str) -> Iterator[tuple[Any, list[int]]]:
+def commands(folder: Path, count: int, *options: str, **more: Any) -> Iterator[tuple[Any, list[int]]]:
     """A scheduler and workers started by Dask's commands: a client, and the numbers of the processes of workers."""
     distributed = pytest.importorskip("distributed")
     dask, file = [sys.executable, "-m", "dask"], str(folder / "scheduler.json")
@@ -266,7 +268,7 @@ def commands(folder: Path, count: int, *options: str) -> Iterator[tuple[Any, lis
         for order in orders
     ]
     try:
-        with distributed.Client(scheduler_file=file) as client:
+        with distributed.Client(scheduler_file=file, **more) as client:
             client.wait_for_workers(count, timeout=60) if count else None
             yield client, [process.pid for process in started[1:]]
     finally:
@@ -298,6 +300,33 @@ def test_a_dask_worker_is_killed_in_mid_run(tmp_path: Path) -> None:
 
 def chunks(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in sorted(folder.glob("chunk-*"))}
+
+
+CERTIFICATES = """
+openssl req -x509 -newkey rsa:2048 -nodes -days 365 -keyout ca.key -out ca.pem -subj "/CN=our studies"
+openssl req -newkey rsa:2048 -nodes -keyout node.key -out node.csr -subj "/CN=node"
+openssl x509 -req -in node.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 365 -out node.pem
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+def test_encrypted_connections(tmp_path: Path) -> None:
+    """With the certificates of docs/cluster.md: a study by TLS, and no client without a certificate."""
+    distributed = pytest.importorskip("distributed")
+    assert all(line in (DOCS / "cluster.md").read_text() for line in CERTIFICATES.strip().splitlines())
+    subprocess.run(["sh", "-ec", CERTIFICATES], cwd=tmp_path, check=True, capture_output=True)
+    ca, cert, key = (str(tmp_path / name) for name in ("ca.pem", "node.pem", "node.key"))
+    options = ["--protocol", "tls", "--tls-ca-file", ca, "--tls-cert", cert, "--tls-key", key]
+    security = distributed.Security(
+        tls_ca_file=ca, tls_client_cert=cert, tls_client_key=key, require_encryption=True
+    )
+    with commands(tmp_path, 1, *options, security=security) as (client, _):
+        address = client.scheduler.address
+        assert address.startswith("tls://127.0.0.1:")
+        assert bits(study(Push(), workers=client)) == bits(study(Push()))
+        with pytest.raises((OSError, TypeError)):
+            distributed.Client(address, timeout=5)
 
 
 @pytest.mark.slow

@@ -283,6 +283,42 @@ def test_failures_do_not_count() -> None:
         cg.ensemble(explosive(), (0, 2), **options, collect=collect, on_failure="raise")
 
 
+def test_failures_make_statistics_nan_on_request() -> None:
+    """Of two trajectories, one fails: as NumPy does with a NaN. Without failures nothing changes."""
+    collect = {
+        "m": cg.moments("q", at=[0.1, 1.0]),
+        "q": cg.quantiles("q", [0.1, 0.9]),
+        "h": cg.histogram("q", [0, 1]),
+        "p": cg.probability(sp.Symbol("q", real=True) > 0.1),
+        "end": cg.final("q"),
+    }
+
+    def found(starts: list[float]) -> dict[str, Any]:
+        initial = {"q": np.array(starts), "w": np.array(starts) ** 2 / math.sqrt(2)}
+        return cg.ensemble(explosive(), (0, 2), initial=initial, collect=collect, on_failure="nan").results
+
+    one = found([0.2, 2.0])
+    assert one["m"].count.tolist() == [1, 1]
+    table = np.array([0.2, np.nan])
+    for numbers, expected in (
+        (one["m"].mean["q"], [table.mean()] * 2),
+        (one["m"].std["q"], [table.std()] * 2),
+        (one["m"].maximum["q"], [table.max()] * 2),
+        (one["m"].covariance.ravel(), [np.cov(table)] * 2),
+        (one["q"].values, np.quantile(table, [0.1, 0.9])),
+        (one["q"].interval()[0], np.quantile(table, [0.1, 0.9])),
+        (one["h"].counts, [np.nan]),
+        (one["h"].density, [np.nan]),
+        ([one["p"].p, *one["p"].interval()], [np.nan] * 3),
+    ):
+        assert np.isnan(expected).all()
+        assert np.isnan(numbers).all()
+    assert np.isfinite(one["end"]["q"]).tolist() == [True, False]
+    both = found([0.2, 0.3])
+    assert both["p"].count == 2
+    assert both["m"].mean["q"][1] == pytest.approx(np.mean([q / (1 - q / math.sqrt(2)) for q in (0.2, 0.3)]))
+
+
 def test_unlikely_draws_are_allowed_and_likely_ones_refused_at_the_start() -> None:
     example = cg.example("chaplygin_sleigh")
     options = arguments(parameters={**example.parameters, "k": stats.norm(1, 0.25)})

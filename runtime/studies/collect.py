@@ -4,7 +4,8 @@ An entry makes a part of each chunk of trajectories (`part`), adds parts in the 
 turns their sum into the result (`result`). Only trajectories that reached the end or a terminal event count; after a
 terminal event a trajectory has no values.
 
-A quantity is anything that ``ens[name]`` gives, by name or as a symbol, or a SymPy expression of such names.
+A quantity is anything that ``ens[name]`` gives, by name or as a symbol, a SymPy expression of such names, or an
+integral or extreme along the trajectory.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from ..companion import Expression
 from ..ensemble_result import EventTimes
 from ..errors import ArgumentError
 from ..model import Model
+from .observed import Condition, Extreme, Observed
 from .results import Histogram, MomentsResult, Probability, Quantiles
 from .sketches import BLOCK, Counts, Moments
 
@@ -58,14 +60,20 @@ class Collector(ABC):
             raise ArgumentError(f"collect: {entry}: at least one time is needed")
         return replace(self, what=what, at=arguments.times(f"collect: {entry}: times", moments, *t_span))
 
-    def _quantity(self, entry: str, model: Any, what: Any) -> str | Expression:
+    def _quantity(self, entry: str, model: Any, what: Any) -> str | Expression | Observed | Condition:
         """The name of a quantity, or its expression, which is compiled before anything runs."""
+        if isinstance(what, (Observed, Condition)):
+            if self.at is not None:
+                raise ArgumentError(f"{entry}: {what} is one number for each trajectory; leave the times out")
+            return what.bound(entry, model)
         if isinstance(what, str) or isinstance(getattr(what, "name", None), str):
             name = arguments.plain_name(what)
             self._check(entry, model, name)
             return name
         if not isinstance(model, Model) or not hasattr(what, "free_symbols"):
             raise ArgumentError(f"{entry}: {arguments.short(what)} is not a quantity of {model.name}")
+        for symbol in sorted(what.free_symbols, key=str):
+            self._check_modes(entry, model, str(symbol))
         try:
             return Expression.of(model, what)
         except ArgumentError as error:
@@ -78,9 +86,13 @@ class Collector(ABC):
                 f"{entry}: {name!r} is not a quantity of {model.name}; it has {', '.join(known)}"
                 f"{arguments.nearest(name, known)}"
             )
+        self._check_modes(entry, model, name)
+
+    def _check_modes(self, entry: str, model: Any, name: str) -> None:
         if model.contacts and name in model.outputs and name not in model.states:
             raise ArgumentError(
-                f"{entry}: {name} may depend on the contact modes, which an ensemble does not keep"
+                f"{entry}: {name} may depend on the contact modes, which an ensemble does not keep; only cg.integral, "
+                "cg.peak and cg.minimum know them"
             )
 
     def description(self) -> dict[str, Any]:
@@ -161,6 +173,22 @@ class _Table(_Columns):
         return super()._column(chunk, what)
 
 
+class _Along(_Columns):
+    """One integral or extreme of every trajectory."""
+
+    def part(self, chunk: Chunk) -> dict[str, Array]:
+        values, times = np.where(chunk.ok, chunk.ensemble.observed(*self.what[0].key), np.nan)
+        return (
+            {"value": values[None]}
+            if self.what[0].kind == "integral"
+            else {"value": values[None], "t": times[None]}
+        )
+
+    def result(self, total: dict[str, Array]) -> Any:
+        value = total["value"][0]
+        return Extreme(self.names[0], value, total["t"][0]) if "t" in total else value
+
+
 @dataclass(frozen=True, eq=False)
 class _Moments(Collector):
     estimate = "mean"
@@ -236,6 +264,10 @@ class _Histogram(Collector):
 class _Occurrences(Collector):
     """Entries about an event of the model."""
 
+    def _quantity(self, entry: str, model: Any, what: Any) -> str:
+        self._check(entry, model, str(what))
+        return str(what)
+
     def _check(self, entry: str, model: Any, name: str) -> None:
         if name not in model.events:
             known = f"it has {', '.join(model.events)}" if model.events else "it has none"
@@ -284,7 +316,8 @@ class _Probability(Collector):
 
     def bound(self, entry: str, model: Any, t_span: tuple[float, float]) -> _Probability:
         condition = self.what[0]
-        if not (getattr(condition, "is_Relational", False) or getattr(condition, "is_Boolean", False)):
+        symbolic = getattr(condition, "is_Relational", False) or getattr(condition, "is_Boolean", False)
+        if not symbolic and not isinstance(condition, Condition):
             raise ArgumentError(
                 f"collect: {entry}: {arguments.short(condition)} is not a condition; give one such as x > 20 with the "
                 "symbol x"
@@ -360,6 +393,11 @@ def events(event: str) -> Collector:
     return _Events((event,))
 
 
+def entry_of(given: Any) -> Any:
+    """An entry of `collect`: an integral or extreme is kept for every trajectory."""
+    return _Along((given,)) if isinstance(given, Observed) else given
+
+
 def _some(kind: str, what: Sequence[Any]) -> tuple[Any, ...]:
     if not what:
         raise ArgumentError(f"{kind}: name at least one quantity")
@@ -377,6 +415,7 @@ def described(found: dict[str, Any]) -> Collector:
 _KINDS: tuple[type[Collector], ...] = (
     _Columns,
     _Table,
+    _Along,
     _Moments,
     _Quantiles,
     _Histogram,

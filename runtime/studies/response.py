@@ -25,6 +25,7 @@ from ..model import Model, require_core
 from ..options import RunOptions, of_call, shown
 from .chunk import Chunk
 from .collect import Collector, final
+from .observed import observer_of
 from .study import StudyJob
 
 
@@ -96,6 +97,7 @@ class Response:
         if isinstance(job.model, Model):
             require_core()
             await_build(job.model, count)
+        job = replace(job, observer=observer_of(job))  # for as many lanes as so many runs take
         ensemble, _ = job.ensemble(0, count, self.threads)
         (entry,) = job.collect.values()
         found = entry.result(entry.add(None, entry.part(Chunk(ensemble, 0)), 0, count))
@@ -122,11 +124,11 @@ def response(
 ) -> Response:
     """What a run gives as a function of its uncertain numbers, for analyses of sensitivity by other packages.
 
-    `what`: a quantity at the end of each run (a name, a symbol, a SymPy expression, or a condition, which is 1 or 0), a
-    list of quantities, or an entry of `collect` with one number for each run. `initial`, `parameters` and `inputs`: as
-    in `ensemble`, but without arrays; those with a distribution are the arguments of the function, and SymPy
-    expressions follow from them. They must be independent, so `jointly` is refused. The other keywords are as in
-    `ensemble`. All runs of a call are one ensemble.
+    `what`: a quantity at the end of each run (a name, a symbol, a SymPy expression, or a condition, which is 1 or 0),
+    an integral or extreme along it, a list of quantities, or an entry of `collect` with one number for each run.
+    `initial`, `parameters` and `inputs`: as in `ensemble`, but without arrays; those with a distribution are the
+    arguments of the function, and SymPy expressions follow from them. They must be independent, so `jointly` is
+    refused. The other keywords are as in `ensemble`. All runs of a call are one ensemble.
 
     With `scipy.stats.sobol_indices` the values are drawn from `dists`. With SALib it is the probabilities: u, uniform
     between 0 and 1, stands for the quantile of u, so that every distribution can be used, and indices are the same:
@@ -183,5 +185,8 @@ def of_model(
         raise ArgumentError(
             f"{called}: this entry does not give one number for each run; cg.final does, without times"
         )
-    job = StudyJob.of(model, t_span, 1, rest, None, options, lanes, {called: entry})
-    return Response(job, plan, Threads(threads))
+    try:
+        job = StudyJob.of(model, t_span, 1, rest, None, options, lanes, {called: entry})
+    except ArgumentError as error:
+        raise ArgumentError(str(error).removeprefix("collect: ")) from None
+    return Response(job, plan, Threads(threads if isinstance(model, Model) else 1))

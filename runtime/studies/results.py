@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +15,27 @@ from ..arguments import Array
 from ..errors import ArgumentError
 from .sketches import Counts, Moments
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Statistic(ABC):
+    """A result to which every trajectory that counts contributes."""
+
+    @abstractmethod
+    def unknown(self) -> Self:
+        """The same with NaN for every number but those of trajectories: what NumPy gives where a number is NaN."""
+
+
+def _unknown(value: Any) -> Any:
+    """Arrays and numbers, also in a dict, as NaN."""
+    if isinstance(value, dict):
+        return {name: _unknown(each) for name, each in value.items()}
+    return np.full(np.shape(value), np.nan) if np.ndim(value) else math.nan
+
 
 @dataclass(frozen=True, eq=False)
-class MomentsResult:
+class MomentsResult(Statistic):
     """Statistics by name: a number at the end, or an array (T,) at the times `at`.
 
     count: the trajectories that count, an integer or (T,). mean, std (with n - 1), error (of the mean, std / sqrt n),
@@ -72,6 +92,10 @@ class MomentsResult:
             {name: mean + widths[name] for name, mean in self.mean.items()},
         )
 
+    def unknown(self) -> Self:
+        names = "mean", "std", "error", "minimum", "maximum", "covariance"
+        return replace(self, **{name: _unknown(getattr(self, name)) for name in names})
+
     def __repr__(self) -> str:
         if self.at is not None:
             return f"<Moments of {', '.join(self.names)} at {len(self.at)} times>"
@@ -80,7 +104,7 @@ class MomentsResult:
 
 
 @dataclass(frozen=True, eq=False)
-class Quantiles:
+class Quantiles(Statistic):
     """Quantiles `q` (k,) of a quantity; `values` (k,) at the end, (k, T) at the times `at`. NaN where nothing counts.
 
     The quantile q of n numbers is the one of rank ceil(q n), found to a relative error below 2^-10.
@@ -121,6 +145,9 @@ class Quantiles:
         beyond = np.where(ranks < 1, -np.inf, np.where(ranks > counts.total, np.inf, 0.0))
         return np.where(beyond == 0, counts.ranked(ranks), beyond)
 
+    def unknown(self) -> Self:
+        return replace(self, counts=tuple(Counts.of(np.empty(0), each.bits) for each in self.counts))
+
     def __repr__(self) -> str:
         if self.at is not None:
             return f"<Quantiles of {self.name} at {len(self.at)} times>"
@@ -129,12 +156,12 @@ class Quantiles:
 
 
 @dataclass(frozen=True, eq=False)
-class Histogram:
+class Histogram(Statistic):
     """counts (bins,), or (T, bins) at given times, between `edges` (bins + 1,); `below` and `above` are outside."""
 
     name: str
     edges: Array
-    counts: NDArray[np.int64]
+    counts: NDArray[Any]
     below: Any
     above: Any
 
@@ -144,9 +171,12 @@ class Histogram:
         total = self.counts.sum(axis=-1) + self.below + self.above
         return np.asarray(self.counts / (np.asarray(total)[..., None] * np.diff(self.edges)))
 
+    def unknown(self) -> Self:
+        return replace(self, **{name: _unknown(getattr(self, name)) for name in ("counts", "below", "above")})
+
 
 @dataclass(frozen=True, eq=False)
-class Probability:
+class Probability(Statistic):
     """`count` of `n` trajectories satisfy a condition; integers, or (T,) at given times."""
 
     count: Any
@@ -159,13 +189,16 @@ class Probability:
             return np.true_divide(self.count, self.n)
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """The confidence interval of E. B. Wilson (1927)."""
+        """The confidence interval of E. B. Wilson (1927), for trajectories that are independent of each other."""
         z = normal_half(level)
         p, n = self.p, self.n
         with np.errstate(divide="ignore", invalid="ignore"):
             middle = (p + z * z / (2 * n)) / (1 + z * z / n)
             half = z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
         return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
+
+    def unknown(self) -> Self:
+        return replace(self, count=_unknown(self.count))
 
     def __repr__(self) -> str:
         if np.ndim(self.n):

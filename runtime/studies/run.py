@@ -26,7 +26,7 @@ from .sketches import CHUNK
 from .study import CRASHED, ENDINGS, Part, Study, StudyJob, chunks
 from .workers import Workers, workers_of
 
-ON_FAILURE = ("exclude", "raise")
+ON_FAILURE = ("exclude", "raise", "nan")
 
 
 class FailedTrajectoryError(ChaplyginError):
@@ -44,7 +44,7 @@ def run(
 ) -> Study:
     """Run a study; the arguments are those of `ensemble`. `seeded`: whether its seed was given."""
     if on_failure not in ON_FAILURE:
-        raise ArgumentError(f"on_failure = {arguments.short(on_failure)} must be 'exclude' or 'raise'")
+        raise ArgumentError(f"on_failure = {arguments.short(on_failure)} must be 'exclude', 'raise' or 'nan'")
     model, count = job.model, job.count
     if job.plan is not None:
         job.plan.check_likely(count)
@@ -70,7 +70,7 @@ def run(
         warnings.warn(
             f"in {len(result.warnings)} of the chunks: {result.warnings[0]}", RuntimeWarning, stacklevel=3
         )
-    result.finish()
+    result.finish(exclude=on_failure != "nan")
     crashed = result.failed[result.failed_status == CRASHED]
     if len(crashed):
         warnings.warn(
@@ -92,12 +92,11 @@ def _run(
     folder: Folder | None,
 ) -> None:
     """Have the chunks run that are not in the folder, and take their parts until the study is complete."""
-    arrived = 0
 
-    def show(part: Part) -> None:
-        nonlocal arrived
-        arrived += part.count
-        bar.show(arrived)
+    def show(part: Part, found: bool) -> None:
+        bar.failed += len(part.failed)
+        bar.found += part.count if found else 0
+        bar.show(bar.done + part.count)
 
     if job.until is not None:
         places = pieces(job.count)

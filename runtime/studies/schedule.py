@@ -31,12 +31,17 @@ class _Task:
 class Schedule:
     """The chunks of a study: run by workers, or taken from its folder.
 
-    `arrived` is called with each part as soon as it is there, `parts` gives them in the order of the trajectories: what
-    is decided there depends neither on the workers nor on their number. Ending the iteration cancels what still runs.
+    `parts` gives them in the order of the trajectories: what is decided there depends neither on the workers nor on
+    their number. Ending the iteration cancels what still runs. `arrived` is called earlier, as soon as a part is there,
+    with the part and whether the folder had it.
     """
 
     def __init__(
-        self, places: list[Place], workers: Workers, folder: Folder | None, arrived: Callable[[Part], None]
+        self,
+        places: list[Place],
+        workers: Workers,
+        folder: Folder | None,
+        arrived: Callable[[Part, bool], None],
     ) -> None:
         self.places = deque(places)
         self.workers, self.folder, self.arrived = workers, folder, arrived
@@ -71,7 +76,9 @@ class Schedule:
         found = None if self.folder is None else self.folder.part(self.places[0][0])
         if found is None:
             return None
-        return _Task([self.places.popleft()], [Part(**found)])
+        part = Part(**found)
+        self.arrived(part, True)
+        return _Task([self.places.popleft()], [part])
 
     def _next(self, most: int) -> _Task:
         """The next chunks: as many as the workers want in a task, at most `most` so that all of them end together."""
@@ -104,4 +111,4 @@ class Schedule:
             for part in task.parts:
                 if self.folder is not None:
                     self.folder.keep(part)
-                self.arrived(part)
+                self.arrived(part, False)

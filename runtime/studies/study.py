@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,14 @@ from ..ensemble_job import EnsembleJob
 from ..ensemble_result import Ensemble
 from ..errors import STATUS_NAMES, ArgumentError
 from ..executors import Executor, Threads
+from ..observer import Observer
 from ..options import RunOptions
 from ..solution import Solution
 from .chunk import Chunk
-from .collect import Collector
+from .collect import Collector, entry_of
+from .observed import observer_of
 from .precision import Precision, decisions
+from .results import Statistic
 from .sketches import BLOCK
 
 ALONE = Threads(threads=1)
@@ -64,6 +67,7 @@ class StudyJob:
     lanes: int | None
     collect: Mapping[str, Collector]
     until: Precision | None = None
+    observer: Observer | None = None
 
     @classmethod
     def of(
@@ -81,17 +85,20 @@ class StudyJob:
                 "collect must be a dict of entries such as cg.moments('x'), by names of your choice"
             )
         bound = {}
-        for name, entry in collect.items():
+        for name, given_entry in collect.items():
+            entry = entry_of(given_entry)
             if not isinstance(entry, Collector):
                 raise ArgumentError(
                     f"collect: {name} = {arguments.short(entry)} is no entry; give cg.final, cg.series, cg.moments, "
-                    "cg.quantiles, cg.histogram, cg.probability, cg.first_passage, cg.events or cg.table"
+                    "cg.quantiles, cg.histogram, cg.probability, cg.first_passage, cg.events, cg.integral, cg.peak, "
+                    "cg.minimum or cg.table"
                 )
             bound[str(name)] = entry.bound(str(name), model, (t0, t1))
         times = [entry.at for entry in bound.values() if entry.at is not None]
         direction = 1 if t1 >= t0 else -1
         t_eval = direction * np.unique(direction * np.concatenate(times)) if times else None
-        return cls(model, (t0, t1), t_eval, count, given, plan, options, lanes, bound, until)
+        job = cls(model, (t0, t1), t_eval, count, given, plan, options, lanes, bound, until)
+        return replace(job, observer=observer_of(job))
 
     def run(
         self,
@@ -139,6 +146,7 @@ class StudyJob:
             self.options,
             draws,
             keep_end=True,
+            observer=self.observer,
         )
         part = job.part()
         start = self.t_span[0]
@@ -225,14 +233,16 @@ class Study:
         self._count = next(self._decisions)
         return False
 
-    def finish(self) -> Study:
-        """Make the results of everything taken."""
+    def finish(self, exclude: bool = True) -> Study:
+        """Make the results of everything taken; without `exclude`, statistics are NaN if a trajectory failed."""
         if self._failures:
             self.failed = np.concatenate([part.failed for part in self._failures])
             self.failed_status = np.concatenate([part.status for part in self._failures])
         for name, entry in self.job.collect.items():
             if self._totals[name] is not None:
-                self.results[name] = entry.result(self._totals[name])
+                result = entry.result(self._totals[name])
+                spoiled = len(self.failed) and not exclude and isinstance(result, Statistic)
+                self.results[name] = result.unknown() if spoiled else result
         return self
 
     def __len__(self) -> int:

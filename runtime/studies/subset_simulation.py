@@ -28,6 +28,7 @@ from ..errors import ArgumentError
 from ..model import core_available
 from ..options import of_call, shown
 from .collect import Collector
+from .observed import Condition
 from .response import Response, of_model
 from .results import normal_half
 
@@ -116,9 +117,10 @@ def rare_event(
 ) -> RareEvent:
     """The probability of a rare event, by subset simulation with `n` runs for each level.
 
-    `event`: a condition at the end of each run, such as ``x > 20`` with a symbol x, also with & and |; or a quantity,
-    or an entry of `collect` with one number for each run, with the number that it is to be `above` or `below`. The
-    margin of a condition is the difference of its two sides, the smallest of several with &, the largest with |.
+    `event`: a condition at the end of each run, such as ``x > 20`` with a symbol x, also with & and |, or along it,
+    such as ``cg.peak(x) > 20``; or a quantity, or an entry of `collect` with one number for each run, with the number
+    that it is to be `above` or `below`. The margin of a condition is the difference of its two sides, the smallest of
+    several with &, the largest with |.
 
     The first level is a study with random draws. Each level then takes as its condition the margin that a share `p0` of
     its runs exceed, and these runs start Markov chains, which stay within the condition, for the next level. A step of
@@ -162,19 +164,36 @@ def rare_event(
 
 def _event(event: Any, above: Any, below: Any) -> tuple[Any, Callable[[Array], Array]]:
     """The quantities of an event, and its margin (n,) as a function of these (k, n): positive where it occurs."""
-    if (above is None) == (below is None):
-        if above is not None:
-            raise ArgumentError("above and below are both given; an event has one of them")
+    symbolic = getattr(event, "is_Relational", False) or getattr(event, "is_Boolean", False)
+    if above is None and below is None:
+        if isinstance(event, Condition):
+            sign = 1 if event.comparison[0] == ">" else -1
+            return event.observed, _margin(
+                0, sign, arguments.number("event: the bound", event.level), "=" in event.comparison
+            )
         return _condition(event)
-    if getattr(event, "is_Relational", False) or getattr(event, "is_Boolean", False):
+    if symbolic or isinstance(event, Condition):
         raise ArgumentError("above and below are for a quantity; a condition says itself where it holds")
+    if above is not None and below is not None:
+        raise ArgumentError("above and below are both given; an event has one of them")
     if isinstance(event, Collector) and len(event.names) != 1:
         raise ArgumentError(f"event: {', '.join(event.names)} must be one quantity")
-    if below is not None:
-        bound = arguments.number("below", below)
-        return event, lambda rows: bound - rows[0]
-    bound = arguments.number("above", above)
-    return event, lambda rows: rows[0] - bound
+    if below is None:
+        return event, _margin(0, 1, arguments.number("above", above))
+    return event, _margin(0, -1, arguments.number("below", below))
+
+
+def _margin(row: int, sign: int, bound: float = 0.0, closed: bool = False) -> Callable[[Array], Array]:
+    """sign * (quantity - bound), as a function of quantities (k, n) of which it is one `row`.
+
+    `closed`: whether the event includes the bound; the margin is then positive there.
+    """
+
+    def margin(rows: Array) -> Array:
+        found: Array = sign * (rows[row] - bound)
+        return np.where(found == 0, np.finfo(np.float64).tiny, found) if closed else found
+
+    return margin
 
 
 def _condition(event: Any) -> tuple[list[Any], Callable[[Array], Array]]:
@@ -193,11 +212,8 @@ def _condition(event: Any) -> tuple[list[Any], Callable[[Array], Array]]:
                 "or a quantity with above= or below="
             )
         side = condition.gts - condition.lts
-        place = list(sides).index(str(side)) if str(side) in sides else len(sides)
-        sides[str(side)] = side
-        if condition.rel_op in (">", "<"):
-            return lambda rows: rows[place]
-        return lambda rows: np.where(rows[place] == 0, np.finfo(np.float64).tiny, rows[place])
+        sides.setdefault(str(side), side)
+        return _margin(list(sides).index(str(side)), 1, closed="=" in condition.rel_op)
 
     found = margin(event)
     return list(sides.values()), found

@@ -67,6 +67,7 @@ from chaplygin.runtime.studies.collect import (
     series as series,
     table as table,
 )
+from chaplygin.runtime.studies.observed import integral as integral, minimum as minimum, peak as peak
 from chaplygin.runtime.studies.precision import Precision as Precision, precision as precision
 from chaplygin.runtime.studies.response import Response as Response, response as response
 from chaplygin.runtime.studies.run import open_study as open_study
