@@ -37,8 +37,8 @@ def compile_system(
     """Return the compiled model of a system in one form, from the cache if possible.
 
     `form` defaults to the simplest one that fits, see `System.compile`; `options` are passed to the form.
-    `reproducible=True` gives the same bits on every machine of the same kind; False allows contraction (fused
-    multiply-add). `methods` are integration methods that the model has in addition to those of the runtime; such a
+    `reproducible=True` gives the same bits whatever the compiler and CPU: multiply-adds are written out in the emitted
+    code. False lets the compiler contract what it likes. `methods` are integration methods that the model has in addition to those of the runtime; such a
     model is compiled as a whole before this returns.
 
     A reproducible model that is not in the cache is returned as soon as its kernels are compiled. The methods with

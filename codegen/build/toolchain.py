@@ -59,10 +59,10 @@ class Compiler:
         """Flags for a model's C core; with `quick` it compiles in half the time and runs slightly slower.
 
         `tuned` allows every instruction of this CPU. `reproducible` forbids contraction, the only freedom that would
-        make results depend on the CPU or the compiler: multiply-adds are those that the code asks for. The other flags leave every value as C defines it, NaN
-        and infinities included: `-fno-math-errno` gives up only errno, `-fno-trapping-math` only the exact set of
-        raised floating-point exception flags, and nothing here reads either. No flag of `-ffast-math` that changes
-        values is used.
+        make results depend on the CPU or the compiler: multiply-adds are those that the code asks for. The other
+        flags leave every value as C defines it, NaN and infinities included: `-fno-math-errno` gives up only errno,
+        `-fno-trapping-math` only the exact set of raised floating-point exception flags, and nothing here reads
+        either. No flag of `-ffast-math` that changes values is used.
 
         Raises BuildError for `reproducible` if the compiler command itself contains flags that change values.
         """

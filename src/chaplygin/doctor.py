@@ -82,7 +82,11 @@ def _processor() -> str:
     model = next(filter(None, named), platform.processor() or "unknown")
     flags = (facts.get("flags") or facts.get("Features") or "").split()
     features = [name for name in FEATURES if name in flags]
-    return f"{model}, {cores()} cores" + (f", {' '.join(features)}" if features else "")
+    text = f"{model}, {cores()} cores" + (f", {' '.join(features)}" if features else "")
+    slow = platform.machine().lower() in ("x86_64", "amd64") and flags and "fma" not in flags
+    return text + (
+        "; no fused multiply-add: models run several times slower, to the same bits" if slow else ""
+    )
 
 
 def _compiler() -> str:
