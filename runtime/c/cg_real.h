@@ -188,7 +188,7 @@ static CG_INLINE cg_real_t cg_fma(cg_real_t a, cg_real_t b, cg_real_t c)
     return (cg_real_t)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
 #else
     for (int lane = 0; lane < CG_LANES; lane++) {
-        c[lane] = cg_fma_of_doubles(a[lane], b[lane], c[lane]);
+        c[lane] = fma(a[lane], b[lane], c[lane]);
     }
     return c;
 #endif
