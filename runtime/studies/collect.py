@@ -24,6 +24,7 @@ from ..errors import ArgumentError
 from ..model import Model
 from .results import Histogram, MomentsResult, Probability, Quantiles
 from .sketches import BLOCK, Counts, Moments
+from .trail import Running, early, marked
 
 if TYPE_CHECKING:
     from .chunk import Chunk
@@ -149,20 +150,31 @@ class _Table(_Columns):
 
 @dataclass(frozen=True, eq=False)
 class _Moments(Collector):
-    def part(self, chunk: Chunk) -> list[Moments]:
+    def part(self, chunk: Chunk) -> dict[str, Any]:
+        """The moments of each block; in the first chunk those at the last time of the first trajectories too."""
         values = np.array([chunk.values(each, self.at) for each in self.what])
         use = np.isfinite(values).all(axis=0)
-        blocks = range(0, chunk.count, BLOCK)
-        return [Moments.of(values[:, :, i : i + BLOCK], use[:, i : i + BLOCK]) for i in blocks]
+        places = range(0, chunk.count, BLOCK)
+        blocks = [Moments.of(values[:, :, i : i + BLOCK], use[:, i : i + BLOCK]) for i in places]
+        if chunk.first:
+            return {"blocks": blocks, "early": None}
+        few = early(chunk.count)[:, None]
+        shape = len(self.what), len(few), min(chunk.count, BLOCK)
+        among = use[-1, :BLOCK] & (np.arange(shape[2]) < few)
+        return {"blocks": blocks, "early": Moments.of(np.broadcast_to(values[:, -1:, :BLOCK], shape), among)}
 
-    def add(self, total: Moments | None, part: list[Moments], first: int, count: int) -> Moments:
-        for block in part:
-            total = block if total is None else total.add(block)
-        assert total is not None
+    def add(self, total: Running | None, part: dict[str, Any], first: int, count: int) -> Running:
+        total = Running(None, []) if total is None else total
+        if part["early"] is not None:
+            total.trail.append(part["early"])
+        for i, block in enumerate(part["blocks"], 1):
+            total.total = block if total.total is None else total.total.add(block)
+            if marked(first + i * BLOCK):
+                total.trail.append(total.total.last())
         return total
 
-    def result(self, total: Moments) -> MomentsResult:
-        return MomentsResult.of(self.names, self.at, total)
+    def result(self, total: Running) -> MomentsResult:
+        return MomentsResult.of(self.names, self.at, total.total, total.trail)
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,16 +281,31 @@ class _Probability(Collector):
             )
         return super().bound(entry, model, t_span)
 
-    def part(self, chunk: Chunk) -> Any:
-        """How many satisfy the condition, and how many there are, (2, T)."""
+    def part(self, chunk: Chunk) -> dict[str, Any]:
+        """How many satisfy the condition, and how many there are: in each block (2, T, blocks).
+
+        In the first chunk also at the last time among the first trajectories, (2, M).
+        """
         rows = chunk.values(self.what[0], self.at)
-        return np.array([(rows == 1).sum(axis=1), np.isfinite(rows).sum(axis=1)])
+        found = np.array([rows == 1, np.isfinite(rows)])
+        places = np.arange(0, chunk.count, BLOCK)
+        few = early(chunk.count) if chunk.first == 0 else np.empty(0, dtype=np.int64)
+        return {
+            "blocks": np.stack([found[..., i : i + BLOCK].sum(axis=2) for i in places], axis=2),
+            "early": found[:, -1, :BLOCK].cumsum(axis=1)[:, few - 1],
+        }
 
-    def add(self, total: Any, part: Any, first: int, count: int) -> Any:
-        return part if total is None else total + part
+    def add(self, total: Running | None, part: dict[str, Any], first: int, count: int) -> Running:
+        total = Running(0, list(part["early"].T)) if total is None else total
+        for i in range(part["blocks"].shape[2]):
+            total.total = total.total + part["blocks"][:, :, i]
+            if marked(first + (i + 1) * BLOCK):
+                total.trail.append(total.total[:, -1])
+        return total
 
-    def result(self, total: Any) -> Probability:
-        return Probability(self._shaped(total[0]), self._shaped(total[1]))
+    def result(self, total: Running) -> Probability:
+        trail = np.array([*total.trail, total.total[:, -1]]).T
+        return Probability(*(self._shaped(row) for row in total.total), *trail)
 
 
 def final(*what: Any) -> Collector:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .study import StudyJob
 
 MANIFEST = "study.json"
-FORMAT = 1
+FORMAT = 2
 CHUNK = 16 * BLOCK
 """Trajectories of a chunk of a study with a folder, whatever the number of workers."""
 
