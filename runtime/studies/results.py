@@ -64,7 +64,7 @@ class MomentsResult:
             by_name(total.minimum),
             by_name(total.maximum),
             covariance[0] if at is None else covariance,
-            dict(zip(names, trail_of_moments([*before, total.last()], _half(0.95)))),
+            dict(zip(names, trail_of_moments([*before, total.last()]))),
         )
 
     def __repr__(self) -> str:

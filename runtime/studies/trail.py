@@ -12,6 +12,10 @@ from ..arguments import Array
 from .sketches import BLOCK, Moments
 
 
+HALF = 1.959963984540054
+"""Half the width of a 95 % interval in standard errors: the normal quantile of 0.975."""
+
+
 @dataclass(frozen=True, eq=False)
 class Trail:
     """An estimate `value` with its 95 % interval from `low` to `high`, after `n` trajectories that count, all (M,)."""
@@ -49,8 +53,8 @@ def early(count: int) -> NDArray[np.int64]:
     return marks(min(count, BLOCK - 1))
 
 
-def mean_trail(values: Array, half: float) -> Trail:
-    """The trail of the mean of values (n,), of which those that are finite count; `half`: half the width in errors."""
+def mean_trail(values: Array) -> Trail:
+    """The trail of the mean of values (n,), of which those that are finite count."""
     total: Moments | None = None
     rows = []
     first = 0
@@ -60,10 +64,10 @@ def mean_trail(values: Array, half: float) -> Trail:
         total = one if total is None else total.add(one)
         rows.append(total)
         first = int(m)
-    return trail_of_moments(rows, half)[0]
+    return trail_of_moments(rows)[0]
 
 
-def trail_of_moments(rows: list[Moments], half: float) -> list[Trail]:
+def trail_of_moments(rows: list[Moments]) -> list[Trail]:
     """The trails of the means of k quantities, of moments with one time or with the marks in place of times."""
     n = np.concatenate([row.count for row in rows])
     means = np.concatenate([row.mean for row in rows]).T
@@ -73,5 +77,5 @@ def trail_of_moments(rows: list[Moments], half: float) -> list[Trail]:
     found = []
     for mean, square in zip(means[:, keep], squares[:, keep]):
         error = np.sqrt(square / (n - 1.0) / n)
-        found.append(Trail(n, mean, mean - half * error, mean + half * error))
+        found.append(Trail(n, mean, mean - HALF * error, mean + HALF * error))
     return found
