@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,9 @@ from scipy import stats
 import chaplygin as cg
 from chaplygin.runtime import Model
 from chaplygin.runtime.errors import ArgumentError, ChaplyginError
+from chaplygin.runtime.studies.folder import CHUNK
 from chaplygin.runtime.studies.results import Probability, Quantiles
-from chaplygin.runtime.studies.run import chunks
+from chaplygin.runtime.studies.run import run
 from chaplygin.runtime.studies.sketches import BLOCK, Counts, Moments
 from chaplygin.runtime.studies.study import Study
 
@@ -161,12 +162,38 @@ def test_trajectories_do_not_depend_on_their_chunk(size: int) -> None:
     assert found.tobytes() == stored().y[:, BLOCK - 7 :][:, : found.shape[1]].tobytes()
 
 
+class Backwards(Executor):
+    """Runs three tasks, the last one first."""
+
+    _max_workers = 3
+
+    def __init__(self) -> None:
+        self.tasks: list[tuple[Future[Any], Any, Any]] = []
+
+    def submit(self, task: Any, /, *given: Any, **more: Any) -> Future[Any]:
+        self.tasks.append((Future(), task, given))
+        if len(self.tasks) == 3:
+            for future, known, found in reversed(self.tasks):
+                future.set_result(known(*found))
+        return self.tasks[-1][0]
+
+
 def test_parts_may_come_in_any_order() -> None:
     once = cg.ensemble(sleigh(), **arguments(), collect=COLLECT)
-    again = Study(once.job)
-    for place in reversed(list(chunks(N, 64))):
-        again.take(once.job.run(*place))
-    assert bits(again.finish()) == bits(once)
+    pool = Backwards()
+    assert bits(cg.ensemble(sleigh(), **arguments(), collect=COLLECT, workers=pool)) == bits(once)
+    assert len(pool.tasks) == 3
+
+
+def test_a_study_ends_at_the_same_chunk_whatever_the_workers() -> None:
+    job = cg.ensemble(sleigh(), **arguments(5 * CHUNK), collect=COLLECT).job
+
+    def study_of(threads: int) -> Study:
+        return run(job, threads, None, "exclude", False, None, True, lambda so_far: so_far.done > 2 * CHUNK)
+
+    once, again = study_of(1), study_of(3)
+    assert once.done == again.done == 3 * CHUNK
+    assert bits(once) == bits(again)
 
 
 def test_an_executor_runs_the_chunks() -> None:

@@ -67,6 +67,9 @@ class Folder:
         except BaseException:
             self.close()
             raise
+        for leftover in self.path.glob(".writing-*"):
+            leftover.unlink(missing_ok=True)
+        self._files = _files(self.path)
 
     def _open(self, job: StudyJob, seeded: bool) -> None:
         manifest = self.path / MANIFEST
@@ -124,35 +127,48 @@ class Folder:
                 "kept, and the same call goes on from them"
             ) from error
 
-    def parts(self) -> Iterator[dict[str, Any]]:
-        """The parts of the chunks that are there. Damaged files are removed."""
-        for leftover in self.path.glob(".writing-*"):
-            leftover.unlink(missing_ok=True)
-        return stored(self.path, remove=True)
+    def has(self, first: int) -> bool:
+        """Whether there is a file of the chunk that begins with trajectory `first`."""
+        return first in self._files
+
+    def part(self, first: int) -> dict[str, Any] | None:
+        """The part of the chunk that begins with trajectory `first`; None if missing. A damaged file is removed."""
+        file = self._files.pop(first, None)
+        found = None if file is None else _read(file)
+        if file is not None and found is None:
+            file.unlink()
+        return found
 
 
-def stored(path: Path, remove: bool) -> Iterator[dict[str, Any]]:
-    """The parts of the undamaged chunk files, each read when its turn comes, in the order of the trajectories.
+def _files(path: Path) -> dict[int, Path]:
+    """The file of each chunk by its first trajectory, in that order."""
+    found = ((_NAME.fullmatch(file.name), file) for file in sorted(path.glob("chunk-*.zip")))
+    return {int(name[1]): file for name, file in found if name is not None}
 
-    Damaged ones are reported, and removed on request.
-    """
-    for file in sorted(path.glob("chunk-*.zip")):
-        name = _NAME.fullmatch(file.name)
-        if name is None:
-            continue
-        content = file.read_bytes()
-        try:
-            if hashlib.sha256(content).hexdigest()[:16] != name[2]:
-                raise ValueError
-            found = unpack(content)
-        except (ValueError, KeyError, BadZipFile):
-            warnings.warn(
-                f"{file.name} of the study in {str(path)!r} is damaged and is made again", RuntimeWarning, 4
-            )
-            if remove:
-                file.unlink()
-            continue
-        yield found
+
+def stored(path: Path) -> Iterator[dict[str, Any]]:
+    """The parts of the undamaged chunk files, each read when its turn comes, in the order of the trajectories."""
+    for file in _files(path).values():
+        found = _read(file)
+        if found is not None:
+            yield found
+
+
+def _read(file: Path) -> dict[str, Any] | None:
+    """The part in a file of a chunk; None, with a warning, if it is damaged."""
+    content = file.read_bytes()
+    name = _NAME.fullmatch(file.name)
+    try:
+        if name is None or hashlib.sha256(content).hexdigest()[:16] != name[2]:
+            raise ValueError
+        return unpack(content)  # type: ignore[no-any-return]
+    except (ValueError, KeyError, BadZipFile):
+        warnings.warn(
+            f"{file.name} of the study in {str(file.parent)!r} is damaged and is made again",
+            RuntimeWarning,
+            4,
+        )
+        return None
 
 
 def read_manifest(path: Path) -> dict[str, Any]:

@@ -4,37 +4,25 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-    wait,
-)
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-
 from .. import arguments
-from ..ensemble_job import positive
 from ..errors import STATUS_NAMES, ArgumentError, ChaplyginError
-from ..executors import cores
 from ..lanes import await_build
 from ..model import Model, require_core
 from ..options import RunOptions
 from ..progress import Progress
 from .collect import described
 from .folder import CHUNK, Folder, read_manifest, stored
+from .schedule import Schedule
 from .study import Part, Study, StudyJob, chunks
+from .workers import Workers, workers_of
 
 ON_FAILURE = ("exclude", "raise")
-AHEAD = 3
-"""Chunks that are handed out for each worker, so that none waits for the next one."""
 
 
 class FailedTrajectoryError(ChaplyginError):
@@ -42,9 +30,19 @@ class FailedTrajectoryError(ChaplyginError):
 
 
 def run(
-    job: StudyJob, threads: Any, workers: Any, on_failure: Any, progress: Any, out: Any, seeded: bool
+    job: StudyJob,
+    threads: Any,
+    workers: Any,
+    on_failure: Any,
+    progress: Any,
+    out: Any,
+    seeded: bool,
+    enough: Callable[[Study], bool] | None = None,
 ) -> Study:
-    """Run a study; the arguments are those of `ensemble`. `seeded`: whether its seed was given."""
+    """Run a study; the arguments are those of `ensemble`. `seeded`: whether its seed was given.
+
+    `enough`, called with the study so far after every chunk, ends it early.
+    """
     if on_failure not in ON_FAILURE:
         raise ArgumentError(f"on_failure = {arguments.short(on_failure)} must be 'exclude' or 'raise'")
     model, count = job.model, job.count
@@ -57,8 +55,8 @@ def run(
     folder = None if out is None else Folder(out, job, seeded)
     bar = Progress(count, None if progress is None else arguments.boolean("progress", progress))
     try:
-        with _workers(model, threads, workers) as (pool, size):
-            _run(job, pool, size, result, on_failure == "raise", bar, folder)
+        with workers_of(job, threads, workers) as found:
+            _run(job, found, result, on_failure == "raise", bar, folder, enough)
     except KeyboardInterrupt:
         result.interrupted = True
         warnings.warn(
@@ -75,68 +73,36 @@ def run(
     return result.finish()
 
 
-@contextmanager
-def _workers(model: Any, threads: Any, workers: Any) -> Iterator[tuple[Executor, int]]:
-    """The executor of a study and how many chunks it runs at a time."""
-    if workers is None:
-        wanted = cores() if threads is None else positive("threads", threads)
-        size = wanted if isinstance(model, Model) else 1  # pure Python holds the GIL
-        with ThreadPoolExecutor(size, thread_name_prefix="chaplygin") as pool:
-            yield pool, size
-        return
-    if threads is not None:
-        raise ArgumentError("threads are those of this process; with workers leave them out")
-    if isinstance(workers, (int, np.integer)) and not isinstance(workers, bool):
-        size = positive("workers", workers)
-        import multiprocessing
-
-        with ProcessPoolExecutor(size, mp_context=multiprocessing.get_context("spawn")) as pool:
-            yield pool, size
-        return
-    if not hasattr(workers, "submit"):
-        raise ArgumentError(
-            f"workers = {arguments.short(workers)} must be a number of processes, or an executor with submit()"
-        )
-    yield workers, max(int(getattr(workers, "_max_workers", 0) or cores()), 1)
-
-
 def _run(
     job: StudyJob,
-    pool: Executor,
-    size: int,
+    workers: Workers,
     result: Study,
     strict: bool,
     bar: Progress,
     folder: Folder | None,
+    enough: Callable[[Study], bool] | None,
 ) -> None:
-    """Have all chunks run that are not in the folder, and take their parts."""
-    there = set()
-    for found in folder.parts() if folder is not None else ():
-        part = Part(**found)
-        there.add(part.first)
-        result.take(part)
-        bar.show(result.done)
-    places = chunks(job.count, size) if folder is None else chunks(job.count, chunk=CHUNK)
-    missing = iter([place for place in places if place[0] not in there])
-    running: set[Future[Part]] = set()
-    try:
-        while True:
-            while len(running) < AHEAD * size and (place := next(missing, None)) is not None:
-                running.add(pool.submit(job.run, *place))
-            if not running:
+    """Have the chunks run that are not in the folder, and take all parts until they are `enough`.
+
+    `enough` is asked after every chunk, in the order of the trajectories. Chunks then have a fixed length, so that the
+    answer does not depend on the workers.
+    """
+    fixed = folder is not None or enough is not None
+    arrived = 0
+
+    def show(part: Part) -> None:
+        nonlocal arrived
+        arrived += part.count
+        bar.show(arrived)
+
+    places = chunks(job.count, workers.size, CHUNK if fixed else None)
+    with closing(Schedule(places, workers, folder, show).parts()) as parts:
+        for part in parts:
+            if strict and len(part.failed):
+                raise FailedTrajectoryError(_failed(part))
+            result.take(part)
+            if enough is not None and enough(result):
                 return
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                part = future.result()
-                if strict and len(part.failed):
-                    raise FailedTrajectoryError(_failed(part))
-                if folder is not None:
-                    folder.keep(part)
-                result.take(part)
-            bar.show(result.done)
-    finally:
-        for future in running:
-            future.cancel()
 
 
 def _failed(part: Part) -> str:
@@ -164,7 +130,9 @@ def open_study(path: Any) -> Study:
             {name: described(entry) for name, entry in found["collect"].items()},
         )
     )
-    for part in stored(place, remove=False):
+    for part in stored(place):
+        if part["first"] != result.done:
+            break
         result.take(Part(**part))
     result.interrupted = result.done < found["n"]
     return result.finish()

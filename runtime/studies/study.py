@@ -165,23 +165,17 @@ class Study:
         self.interrupted = False
         self.warnings: list[str] = []
         self._totals: dict[str, Any] = dict.fromkeys(job.collect)
-        self._waiting: dict[int, Part] = {}
         self._failures: list[Part] = []
 
     def take(self, part: Part) -> None:
-        """Add the part of a chunk; parts may come in any order."""
-        self._waiting[part.first] = part
-        while self.done in self._waiting:
-            part = self._waiting.pop(self.done)
-            for name, entry in self.job.collect.items():
-                self._totals[name] = entry.add(
-                    self._totals[name], part.parts[name], part.first, self.job.count
-                )
-            self.done += part.count
-            self.redrawn += part.redrawn
-            self.warnings += part.warnings
-            if len(part.failed):
-                self._failures.append(part)
+        """Add the part of the next chunk."""
+        for name, entry in self.job.collect.items():
+            self._totals[name] = entry.add(self._totals[name], part.parts[name], part.first, self.job.count)
+        self.done += part.count
+        self.redrawn += part.redrawn
+        self.warnings += part.warnings
+        if len(part.failed):
+            self._failures.append(part)
 
     def finish(self) -> Study:
         """Make the results of everything taken."""
