@@ -7,6 +7,7 @@ import io
 import warnings
 from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -64,12 +65,10 @@ def with_unit(model: BaseModel, name: str) -> str:
 
 
 def aligned(rows: Iterable[Sequence[str]]) -> str:
-    """Lines of text in which the cells of rows of equal length begin below each other."""
-    cells = [tuple(row) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in cells
-    )
+    """Lines of text in which the cells of each column begin below each other."""
+    cells = list(rows)
+    widths = [max(map(len, column)) for column in zip_longest(*cells, fillvalue="")]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
 
 
 def table(caption: str, head: Iterable[str], rows: Iterable[Sequence[str]]) -> str:

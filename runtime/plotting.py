@@ -146,10 +146,10 @@ def labelled(name: str, unit: str) -> str:
 
 def unit_of_time(model: Any) -> str:
     """The declared unit of t, or of x_1 in Whittaker's form; else the time unit of the rates: s in rad/s and m/s^2."""
-    declared = model.units.get(model.along or "t", "")
+    declared: str = model.units.get(model.along or "t", "")
     if declared or model.along:
         return declared
-    per = {match[1] for unit in model.units.values() if (match := _PER_TIME.search(unit))}
+    per: set[str] = {match[1] for unit in model.units.values() if (match := _PER_TIME.search(unit))}
     return per.pop() if len(per) == 1 else ""
 
 

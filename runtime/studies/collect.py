@@ -10,9 +10,9 @@ A quantity is anything that ``ens[name]`` gives, by name or as a symbol, or a Sy
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,16 @@ from ..model import Model
 from .results import Histogram, MomentsResult, Probability, Quantiles
 from .sketches import BLOCK, Counts, Moments
 from .trail import Running, early, marked
+from .views import (
+    ColumnsView,
+    EventsView,
+    HistogramView,
+    MomentsView,
+    PassageView,
+    ProbabilityView,
+    QuantilesView,
+    View,
+)
 
 if TYPE_CHECKING:
     from .chunk import Chunk
@@ -44,6 +54,8 @@ class Collector(ABC):
 
     what: tuple[Any, ...]
     at: Any = None
+    view: ClassVar[type[View]] = View
+    """How pictures, tables and datasets see the result."""
 
     def bound(self: Own, entry: str, model: Any, t_span: tuple[float, float]) -> Own:
         """The entry with its arguments checked for a model; raises ArgumentError naming `entry`."""
@@ -94,6 +106,10 @@ class Collector(ABC):
     def names(self) -> tuple[str, ...]:
         return tuple(map(str, self.what))
 
+    def viewed(self, read: Callable[[], Any]) -> View:
+        """A view of the result that `read` gives."""
+        return self.view(self.names, self.at, read)
+
     @abstractmethod
     def part(self, chunk: Chunk) -> Any:
         """What a chunk contributes: arrays, and objects of them, that can be pickled."""
@@ -114,6 +130,8 @@ class Collector(ABC):
 @dataclass(frozen=True, eq=False)
 class _Columns(Collector):
     """Numbers of every trajectory: (T, n) by name, or (n,) at the end."""
+
+    view = ColumnsView
 
     def part(self, chunk: Chunk) -> dict[str, Array]:
         return {name: self._column(chunk, each) for name, each in zip(self.names, self.what)}
@@ -150,6 +168,8 @@ class _Table(_Columns):
 
 @dataclass(frozen=True, eq=False)
 class _Moments(Collector):
+    view = MomentsView
+
     def part(self, chunk: Chunk) -> dict[str, Any]:
         """The moments of each block; in the first chunk those at the last time of the first trajectories too."""
         values = np.array([chunk.values(each, self.at) for each in self.what])
@@ -179,6 +199,7 @@ class _Moments(Collector):
 
 @dataclass(frozen=True, eq=False)
 class _Quantiles(Collector):
+    view = QuantilesView
     q: Any = ()
 
     def bound(self, entry: str, model: Any, t_span: tuple[float, float]) -> _Quantiles:
@@ -203,6 +224,7 @@ class _Quantiles(Collector):
 
 @dataclass(frozen=True, eq=False)
 class _Histogram(Collector):
+    view = HistogramView
     edges: Any = ()
 
     def bound(self, entry: str, model: Any, t_span: tuple[float, float]) -> _Histogram:
@@ -240,6 +262,8 @@ class _Occurrences(Collector):
 
 
 class _FirstPassage(_Occurrences):
+    view = PassageView
+
     def part(self, chunk: Chunk) -> Array:
         return np.where(chunk.ok, chunk.events(self.names[0]).first, np.nan)
 
@@ -253,6 +277,8 @@ class _FirstPassage(_Occurrences):
 
 
 class _Events(_Occurrences):
+    view = EventsView
+
     def part(self, chunk: Chunk) -> tuple[Any, Array]:
         found = chunk.events(self.names[0])
         return found.trajectory + chunk.first, found.t
@@ -271,6 +297,8 @@ class _Events(_Occurrences):
 @dataclass(frozen=True, eq=False)
 class _Probability(Collector):
     """Of a condition, whose values are 1 and 0."""
+
+    view = ProbabilityView
 
     def bound(self, entry: str, model: Any, t_span: tuple[float, float]) -> _Probability:
         condition = self.what[0]

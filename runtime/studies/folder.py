@@ -193,7 +193,13 @@ def description(job: StudyJob) -> dict[str, Any]:
     plan = job.plan
     return {
         "format": FORMAT,
-        "model": {"name": job.model.name, "form": job.model.form, "digest": job.model.digest},
+        "model": {
+            "name": job.model.name,
+            "form": job.model.form,
+            "digest": job.model.digest,
+            "along": job.model.along,
+            "units": job.model.units,
+        },
         "t_span": list(job.t_span),
         "n": job.count,
         "options": {name: _plain(value) for name, value in vars(job.options).items()},

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 from .. import arguments
 from ..arguments import Array
 from ..errors import ArgumentError
-from ..plotting import PANELS, finish, labelled, new_figure, unit_of_time
+from ..plotting import PANELS, finish, labelled, new_figure, title, unit_of_time
 from .results import Probability
 from .trail import Trail
-from .views import Distribution, Fan, View
+from .views import ColumnsView, Distribution, Fan, View
+
+if TYPE_CHECKING:
+    from ..ensemble_result import Ensemble
+    from .study import Study
 
 POINTS = 2000
 """Most points of a curve, and most trajectories in a scatter matrix."""
@@ -63,18 +67,26 @@ class Pictures:
         """One panel for each quantity: a fan if it has times, else its distribution, else how its estimate went."""
         found: list[_Panel] = []
         for name in self._entries(what):
-            for draw, kind in ((self._fan, "fans"), (self._histogram, "distributions"), (self._trail, "trails")):
+            for draw, kind in (
+                (self._fan, "fans"),
+                (self._histogram, "distributions"),
+                (self._trail, "trails"),
+            ):
                 panels = self._panels(draw, kind, name, what)
                 found += panels
                 if panels:
                     break
         if not found:
-            raise self._nothing("plot", what, "can be drawn", "cg.quantiles(..., at=times) or cg.histogram(...)")
+            raise self._nothing(
+                "plot", what, "can be drawn", "cg.quantiles(..., at=times) or cg.histogram(...)"
+            )
         return self._draw("plot", found, None, file)
 
     def fan(self, what: Any = None, *, ax: Any = None, file: Any = None) -> Any:
-        """Bands over time: between quantiles, of one standard deviation around a mean, or the interval of a probability."""
-        return self._all("plot.fan", self._fan, "fans", what, "has times", "cg.quantiles(..., at=times)", ax, file)
+        """Bands over time: between quantiles, mean ± standard deviation, or the 95 % interval of a probability."""
+        return self._all(
+            "plot.fan", self._fan, "fans", what, "has times", "cg.quantiles(..., at=times)", ax, file
+        )
 
     def histogram(self, what: Any = None, *, ax: Any = None, file: Any = None) -> Any:
         """The density of each quantity at the end, or at the last time, with quantiles marked."""
@@ -144,7 +156,7 @@ class Pictures:
 
     def _entries(self, what: Any) -> list[str]:
         name = None if what is None else arguments.plain_name(what)
-        return [name] if name in self._subject.views else list(self._subject.views)
+        return [name] if name is not None and name in self._subject.views else list(self._subject.views)
 
     def _all(
         self, where: str, draw: Any, kind: str, what: Any, wanted: str, more: str, ax: Any, file: Any
@@ -178,11 +190,15 @@ class Pictures:
         names = ", ".join(panel.label for panel in panels[:PANELS])
         if ax is not None:
             if len(panels) > 1:
-                raise ArgumentError(f"{where}: ax takes one panel, and there are {len(panels)}: {names}; name one")
+                raise ArgumentError(
+                    f"{where}: ax takes one panel, and there are {len(panels)}: {names}; name one"
+                )
             panels[0].draw(ax, panels[0].label, panels[0].data)
             return ax
         if len(panels) > PANELS:
-            raise ArgumentError(f"{where}: {len(panels)} panels; a figure has at most {PANELS}: name one entry")
+            raise ArgumentError(
+                f"{where}: {len(panels)} panels; a figure has at most {PANELS}: name one entry"
+            )
         columns = 1 if len(panels) < 4 else 2
         rows = -(-len(panels) // columns)
         figure = new_figure(where, (6.5 if columns == 1 else 11.0, 0.8 + 2.6 * rows), file)
@@ -198,7 +214,9 @@ class Pictures:
         base = name.removesuffix(" at start").removeprefix("mean of ")
         if base in units:
             return labelled(name, units[base])
-        return labelled(name, unit_of_time(self._subject.model) if name == "t" or name.startswith("t of ") else "")
+        return labelled(
+            name, unit_of_time(self._subject.model) if name == "t" or name.startswith("t of ") else ""
+        )
 
     def _fan(self, panel: Any, label: str, fan: Fan) -> None:
         for i, (name, low, high) in enumerate(fan.bands):
@@ -257,7 +275,9 @@ class Pictures:
             panel.fill_between(
                 trail.n, trail.low, trail.high, color=_COLOUR, alpha=0.3, linewidth=0, label="95 % interval"
             )
-        panel.plot(trail.n, trail.value, color=_DARK, linewidth=1.3, marker=".", markersize=4, label="estimate")
+        panel.plot(
+            trail.n, trail.value, color=_DARK, linewidth=1.3, marker=".", markersize=4, label="estimate"
+        )
         if len(trail.n):
             panel.axhline(trail.value[-1], color="0.5", linewidth=0.9, linestyle="--", zorder=0)
         panel.set_xscale("log")
@@ -291,15 +311,18 @@ def bars(found: Distribution) -> tuple[Array, Array]:
 
 
 def exceedance(found: Distribution) -> tuple[Array, Array]:
-    """Numbers x, ascending, and how many are larger than each: at the ends of cells, of which at most `POINTS` are shown.
+    """Numbers x, ascending, and how many are larger than each: the ends of cells, about `POINTS` of them at most.
 
-    Of many the ones in the upper tail stay: their counts are spread evenly on a logarithmic scale, and on a linear one.
+    If there are more, those whose counts are spread evenly on a logarithmic or a linear scale are kept.
     """
     x = np.concatenate([found.low[:1], found.high])
     more = found.total - found.below - np.concatenate([[0], np.cumsum(found.counts)])
     if len(x) > POINTS:
         wanted = np.concatenate(
-            [np.geomspace(max(int(more[-1]), 1), more[0], POINTS // 2), np.linspace(more[-1], more[0], POINTS // 2)]
+            [
+                np.geomspace(max(int(more[-1]), 1), more[0], POINTS // 2),
+                np.linspace(more[-1], more[0], POINTS // 2),
+            ]
         )
         keep = np.unique(np.searchsorted(-more, -wanted[::-1]).clip(0, len(x) - 1))
         keep = np.unique([0, *keep, len(x) - 1])
@@ -344,3 +367,64 @@ def _matrix(figure: Any, rows: Sequence[tuple[str, Array, Array | None]]) -> Non
             if i == size - 1:
                 panel.set_xlabel(rows[j][0], fontsize=8, parse_math=False)
     figure.align_labels()
+
+
+def of_study(study: Study) -> Pictures:
+    """The pictures of a study."""
+
+    def given(which: NDArray[Any]) -> dict[str, Array]:
+        found: dict[str, list[Array]] = {}
+        for run in np.split(which, np.flatnonzero(np.diff(which) != 1) + 1) if len(which) else ():
+            there = study.job.arguments(int(run[0]), int(run[-1]) + 1)[0]
+            for kind, label in (("initial", "{} at start"), ("parameters", "{}")):
+                table = there.get(kind)
+                for name, row in table.items() if isinstance(table, Mapping) else ():
+                    if isinstance(row, np.ndarray) and row.shape == run.shape:
+                        found.setdefault(label.format(arguments.plain_name(name)), []).append(row)
+        return {name: np.concatenate(rows) for name, rows in found.items()}
+
+    random = study.sampling in (None, "random")
+    model = study.model
+    return Pictures(Subject(title(model), model, study.views(), study.done, study.failed, given, random))
+
+
+def of_ensemble(ensemble: Ensemble) -> Pictures:
+    """The pictures of an ensemble: its states, and whatever else is asked for by name."""
+    model = ensemble.model
+
+    def given(which: NDArray[Any]) -> dict[str, Array]:
+        rows = {name: row for name, row in ensemble.parameters.items() if isinstance(row, np.ndarray)}
+        for name, row in (ensemble.draws or {}).items():
+            rows.setdefault(f"{name} at start" if name in model.states else name, row)
+        return {name: row[which] for name, row in rows.items()}
+
+    random = ensemble.draws is None or ensemble.draws.sampling == "random"
+    count = len(ensemble)
+    return Pictures(
+        Subject(title(model), model, _Quantities(ensemble), count, ensemble.failed, given, random, False)
+    )
+
+
+class _Quantities(Mapping[str, View]):
+    """A view of each quantity of an ensemble, of which the states are listed. Failures have no values."""
+
+    def __init__(self, ensemble: Ensemble) -> None:
+        self._ensemble = ensemble
+
+    def __getitem__(self, name: str) -> View:
+        if name not in self:
+            raise KeyError(name)
+
+        def read() -> dict[str, Array]:
+            return {name: np.where(self._ensemble.ok, self._ensemble[name], np.nan)}
+
+        return ColumnsView((name,), self._ensemble.t_eval, read)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._ensemble.names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ensemble.model.states)
+
+    def __len__(self) -> int:
+        return len(self._ensemble.model.states)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
 
-from ..arguments import Array
 from ..errors import ArgumentError, MissingExtraError
 from ..plotting import unit_of_time
-from .views import View
+from .views import Variables, View
 
 if TYPE_CHECKING:
     from .study import Study
@@ -43,11 +43,12 @@ def to_zarr(study: Study, path: Any) -> None:
     pieces = study.pieces()
     piece = next(pieces, None)
     first = whole if piece is None else whole.merge(_dataset(xarray, study, piece[1], piece[0]))
+    growing = _growing(first)
     encoding = {
-        name: {"chunks": tuple(CHUNK if dim in _growing(first) else max(size, 1) for dim, size in zip(row.dims, row.shape))}
+        name: {"chunks": tuple(CHUNK if dim in growing else max(row.sizes[dim], 1) for dim in row.dims)}
         for name, row in first.variables.items()
-        if set(row.dims) & _growing(first)
-    }  # fmt: skip
+        if growing & set(row.dims)
+    }
     first.to_zarr(target, mode="w-", zarr_format=3, consolidated=False, encoding=encoding)
     for start, views in pieces:
         part = _dataset(xarray, study, views, start)
@@ -126,7 +127,7 @@ def _dataset(xarray: Any, study: Study, views: Mapping[str, View], first: int, f
     arrays: dict[str, Any] = _failures(study) if failures else {}
     coordinates: dict[str, Any] = {}
     found = {name: view.variables() for name, view in views.items()}
-    shared = {dim for dim in _SHARED if _equal([each.coordinates[dim][1] for each in found.values() if dim in each.coordinates])}  # fmt: skip
+    shared = {dim for dim in _SHARED if _agree(dim, found.values())}
     shared.add("trajectory")
     for entry, each in found.items():
 
@@ -136,7 +137,9 @@ def _dataset(xarray: Any, study: Study, views: Mapping[str, View], first: int, f
         for key, (dims, values, about) in each.arrays.items():
             name = f"{entry}.{key}" if key and len(each.arrays) > 1 else entry
             if name in arrays or name in coordinates:
-                raise ArgumentError(f"two arrays would be called {name!r}; give the entries of collect other names")
+                raise ArgumentError(
+                    f"two arrays would be called {name!r}; give the entries of collect other names"
+                )
             arrays[name] = (tuple(map(renamed, dims)), values, _about(study, about))
         for key, (dim, values) in each.coordinates.items():
             coordinates[renamed(key)] = (renamed(dim), values, _about(study, {"quantity": key}))
@@ -159,8 +162,10 @@ def _entry(xarray: Any, study: Study, view: View, first: int = 0) -> Any:
     return made
 
 
-def _equal(arrays: list[Array]) -> bool:
-    return all(np.array_equal(each, arrays[0]) for each in arrays[1:])
+def _agree(dim: str, entries: Iterable[Variables]) -> bool:
+    """Whether the entries that have a dimension have equal coordinates there."""
+    there = [each.coordinates[dim][1] for each in entries if dim in each.coordinates]
+    return all(np.array_equal(each, there[0]) for each in there[1:])
 
 
 def _about(study: Study, about: dict[str, str]) -> dict[str, str]:
@@ -180,9 +185,10 @@ def pieces(study: Study, parts: Iterator[Any] | None) -> Iterator[tuple[int, dic
         return
     for part in parts:
         found = {
-            name: entry.result(entry.add(None, part.parts[name], 0, part.count)) for name, entry in grown.items()
+            name: entry.result(entry.add(None, part.parts[name], 0, part.count))
+            for name, entry in grown.items()
         }
         yield (
             part.first,
-            {name: entry.viewed(lambda result=found[name]: result) for name, entry in grown.items()},
+            {name: entry.viewed(partial(found.get, name)) for name, entry in grown.items()},
         )

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from ..arguments import Array
 from .sketches import BLOCK, Moments
 
-
 HALF = 1.959963984540054
 """Half the width of a 95 % interval in standard errors: the normal quantile of 0.975."""
 

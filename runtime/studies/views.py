@@ -33,8 +33,8 @@ class Fan:
 class Distribution:
     """Counts (c,) of numbers in cells from `low` to `high` (c,), ascending; a cell of a single number has equal ends.
 
-    below, above: how many are outside all cells. marks: quantiles (q, value). edges: the bins to draw, if they are given.
-    at: the time, None for the end.
+    below, above: how many are outside all cells. marks: quantiles (q, value). edges: the bins to draw, if given. at:
+    the time, None for the end.
     """
 
     low: Array
@@ -189,7 +189,7 @@ class ColumnsView(View):
 
     def variables(self) -> Variables:
         axes = ("trajectory",) if self.at is None else ("t", "trajectory")
-        found = {
+        found: dict[str, Any] = {
             key(i, name): (axes, row, {"quantity": name}) for i, (name, row) in enumerate(self.rows.items())
         }
         return Variables(found, self._times())
@@ -374,20 +374,19 @@ class ProbabilityView(View):
             "count": self.result.count,
             "n": self.result.n,
         }
-        return Variables(
-            {name: (self._over(), rows, about) for name, rows in found.items()}, self._times()
-        )
+        return Variables({name: (self._over(), rows, about) for name, rows in found.items()}, self._times())
 
     def lines(self) -> list[tuple[str, str, str]]:
         count, n, p, low, high = (
-            np.ravel(each)[-1] for each in (self.result.count, self.result.n, self.result.p, *self.result.interval())
+            np.ravel(each)[-1]
+            for each in (self.result.count, self.result.n, self.result.p, *self.result.interval())
         )
         text = f"{p:.6g}, 95 % interval {low:.6g} to {high:.6g} ({count} trajectories)" if n else ""
         return [(self.names[0], str(n), text)]
 
 
 def _nested(at: Array, q: Array, values: Array) -> Fan:
-    """Bands between the outermost quantiles (k, T), the next ones and so on; the middle one, of an odd number, is a line."""
+    """Bands between the outermost quantiles (k, T), the next ones and so on; a line if one is left over."""
     order = np.argsort(q)
     pairs = list(zip(order, order[::-1]))[: len(q) // 2]
     bands = [(f"{_percent(q[i])} to {_percent(q[j])}", values[i], values[j]) for i, j in pairs]
