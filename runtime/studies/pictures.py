@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..errors import ArgumentError
 from ..plotting import PANELS, finish, labelled, new_figure, title, unit_of_time
 from .results import Probability
 from .trail import Trail
-from .views import ColumnsView, Distribution, Fan, View
+from .views import ColumnsView, Distribution, Fan, View, percent
 
 if TYPE_CHECKING:
     from ..ensemble_result import Ensemble
@@ -30,7 +31,7 @@ VARIABLES = 7
 BINS = 10, 100
 
 _COLOUR, _DARK, _FAILED = "tab:blue", "0.15", "tab:red"
-_STYLES = ("--", "-", "-.", ":")
+_STYLES: tuple[Any, ...] = ("--", "-.", ":", (0, (8, 2)), (0, (4, 1, 1, 1, 1, 1)), (0, (1, 4)))
 
 
 @dataclass(frozen=True)
@@ -171,7 +172,7 @@ class Pictures:
         chosen = None if what is None else arguments.plain_name(what)
         found = getattr(self._subject.views[entry], kind)()
         return [
-            _Panel(draw, label, data)
+            _Panel(draw, entry, label, data)
             for label, data in found.items()
             if chosen in (None, entry, label, label.removeprefix("mean of "))
         ]
@@ -205,6 +206,8 @@ class Pictures:
         axes = figure.subplots(rows, columns, squeeze=False).ravel()
         for panel, place in zip(panels, axes):
             panel.draw(place, panel.label, panel.data)
+            if panel.entry != panel.label:
+                place.set_title(panel.entry, loc="left", fontsize=9, parse_math=False)
         for place in axes[len(panels) :]:
             place.remove()
         return finish(figure, self._subject.title, file)
@@ -234,9 +237,12 @@ class Pictures:
         edges, density = bars(found)
         panel.stairs(density, edges, fill=True, color=_COLOUR, alpha=0.35)
         panel.stairs(density, edges, color=_DARK, linewidth=0.7)
-        for i, (q, value) in enumerate(found.marks):
-            text = f"{'median' if q == 0.5 else f'{100 * q:.6g} %'}: {value:.4g}"
-            panel.axvline(value, color=_DARK, linewidth=1.2, linestyle=_STYLES[i % len(_STYLES)], label=text)
+        styles = cycle(_STYLES)
+        for q, value in found.marks:
+            style = "-" if q == 0.5 else next(styles)
+            panel.axvline(
+                value, color=_DARK, linewidth=1.2, linestyle=style, label=f"{percent(q)}: {value:.4g}"
+            )
         outside = found.below + found.above
         if outside:
             panel.plot([], [], " ", label=f"{outside / found.total:.2g} outside")
@@ -292,6 +298,7 @@ class _Panel:
     """What one pair of axes shows: draw(axes, label, data)."""
 
     draw: Callable[[Any, str, Any], None]
+    entry: str
     label: str
     data: Any
 
@@ -300,7 +307,7 @@ def bars(found: Distribution) -> tuple[Array, Array]:
     """Edges (k + 1,) and densities (k,): those given, or bins of the width of D. Freedman and P. Diaconis (1981)."""
     edges = found.edges
     if edges is None:
-        low, high = (float(found.low[0]), float(found.high[-1])) if len(found.counts) else (0.0, 1.0)
+        low, high = _span(np.array([*found.low[:1], *found.high[-1:]]))
         quarter = [value for _, value in found.quantile((0.25, 0.75))]
         width = 2 * (quarter[-1] - quarter[0]) / max(found.total, 1) ** (1 / 3) if quarter else 0.0
         bins = int(np.clip(np.ceil((high - low) / width), *BINS)) if width > 0 else BINS[0]
@@ -308,6 +315,13 @@ def bars(found: Distribution) -> tuple[Array, Array]:
     until = found.less(edges)
     until[-1] = found.total - found.above
     return edges, np.diff(until) / (max(found.total, 1) * np.diff(edges))
+
+
+def _span(values: Array) -> tuple[float, float]:
+    """The range of a histogram: around the extremes if they are equal up to rounding."""
+    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
+    pad = 1e-9 * max(abs(low), abs(high), 1e-300)
+    return (low, high) if high - low > pad else (low - pad, high + pad)
 
 
 def exceedance(found: Distribution) -> tuple[Array, Array]:
@@ -348,7 +362,7 @@ def _matrix(figure: Any, rows: Sequence[tuple[str, Array, Array | None]]) -> Non
                 continue
             if i == j:
                 finite = x[np.isfinite(x)]
-                panel.stairs(*np.histogram(finite, bins=30), fill=True, color=_COLOUR, alpha=0.35)
+                panel.stairs(*np.histogram(finite, 30, _span(finite)), fill=True, color=_COLOUR, alpha=0.35)
                 panel.set_yticks([])
             else:
                 panel.plot(x, y, ".", color=_COLOUR, markersize=2.5, alpha=0.5, markeredgewidth=0)
@@ -357,9 +371,9 @@ def _matrix(figure: Any, rows: Sequence[tuple[str, Array, Array | None]]) -> Non
                         bad_x, bad_y, "x", color=_FAILED, markersize=4, markeredgewidth=0.9, label="failed"
                     )
             panel.tick_params(labelsize=7)
-            panel.locator_params(nbins=4, axis="x")
+            panel.locator_params(nbins=4, prune="both", axis="x")
             if i != j:
-                panel.locator_params(nbins=4, axis="y")
+                panel.locator_params(nbins=4, prune="both", axis="y")
             if j == 0 and i > 0:
                 panel.set_ylabel(label, fontsize=8, parse_math=False)
             elif j < i:

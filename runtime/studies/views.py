@@ -304,7 +304,7 @@ class QuantilesView(View):
 
     def lines(self) -> list[tuple[str, str, str]]:
         values = self.result.values if self.at is None else self.result.values[:, -1]
-        text = ", ".join(f"{_percent(q)} {value:.6g}" for q, value in zip(self.result.q, values))
+        text = ", ".join(f"{percent(q)} {value:.6g}" for q, value in zip(self.result.q, values))
         return [(self.names[0], str(self.result.counts[-1].total), text)]
 
 
@@ -389,12 +389,13 @@ def _nested(at: Array, q: Array, values: Array) -> Fan:
     """Bands between the outermost quantiles (k, T), the next ones and so on; a line if one is left over."""
     order = np.argsort(q)
     pairs = list(zip(order, order[::-1]))[: len(q) // 2]
-    bands = [(f"{_percent(q[i])} to {_percent(q[j])}", values[i], values[j]) for i, j in pairs]
+    bands = [(f"{percent(q[i])} to {percent(q[j])}", values[i], values[j]) for i, j in pairs]
     middle = order[len(q) // 2]
-    return Fan(at, (_percent(q[middle]), values[middle]) if len(q) % 2 else None, bands)
+    return Fan(at, (percent(q[middle]), values[middle]) if len(q) % 2 else None, bands)
 
 
-def _percent(q: float) -> str:
+def percent(q: float) -> str:
+    """A probability as the name of its quantile."""
     return "median" if q == 0.5 else f"{100 * q:.6g} %"
 
 
