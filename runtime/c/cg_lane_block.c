@@ -67,8 +67,8 @@ static size_t cg_layout(cg_lanes_run_t *run, char *base)
     }
     run->work = cg_take(base, &offset, run->set->n_work * lanes);
     run->atol = cg_take(base, &offset, run->n);
-    run->scratch = cg_take(base, &offset, run->n_dense * run->n);
-    run->p_one = cg_take(base, &offset, cg_lanes_p_rows(run));
+    run->moment = cg_take(base, &offset, CG_MOMENTS * lanes);
+    run->inside = cg_take(base, &offset, CG_MOMENTS * run->n * lanes);
     for (int i = 0; i < 8; i++) {
         *reals[i] = cg_take(base, &offset, lanes);
     }

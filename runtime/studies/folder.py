@@ -15,7 +15,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
@@ -25,16 +25,12 @@ import numpy as np
 from .. import arguments
 from ..errors import ChaplyginError
 from .packing import pack, unpack
-from .sketches import BLOCK
 
 if TYPE_CHECKING:
     from .study import StudyJob
 
 MANIFEST = "study.json"
 FORMAT = 2
-CHUNK = 16 * BLOCK
-"""Trajectories of a chunk of a study with a folder, whatever the number of workers."""
-
 _NAME = re.compile(r"chunk-(\d{12})-([0-9a-f]{16})\.zip")
 
 
@@ -206,6 +202,7 @@ def description(job: StudyJob) -> dict[str, Any]:
         "given": {kind: _plain(value) for kind, value in job.given.items()},
         "draws": None if plan is None else plan.description(),
         "collect": {name: entry.description() for name, entry in job.collect.items()},
+        "until": None if job.until is None else asdict(job.until),
         "versions": {"chaplygin": chaplygin.__version__, "numpy": np.__version__, "scipy": scipy.__version__},
     }
 
@@ -221,7 +218,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(entry) for entry in value]
     if callable(value):
-        return f"{value.__module__}.{value.__qualname__}"
+        named = value if hasattr(value, "__qualname__") else type(value)
+        return f"{named.__module__}.{named.__qualname__}"
     table = np.asarray(value, dtype=np.float64)
     return f"{table.shape} {hashlib.sha256(np.ascontiguousarray(table).tobytes()).hexdigest()[:16]}"
 

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .. import arguments
-from ..errors import STATUS_NAMES, ArgumentError, ChaplyginError
+from ..errors import ArgumentError, ChaplyginError
 from ..lanes import await_build
 from ..model import Model, require_core
 from ..options import RunOptions
 from ..progress import Progress
 from .collect import described
-from .folder import CHUNK, Folder, read_manifest, stored
+from .folder import Folder, read_manifest, stored
+from .precision import Precision, pieces
 from .schedule import Schedule
-from .study import Part, Study, StudyJob, chunks
+from .sketches import CHUNK
+from .study import CRASHED, ENDINGS, Part, Study, StudyJob, chunks
 from .workers import Workers, workers_of
 
-ON_FAILURE = ("exclude", "raise")
+ON_FAILURE = ("exclude", "raise", "nan")
 
 
 class FailedTrajectoryError(ChaplyginError):
@@ -37,14 +41,10 @@ def run(
     progress: Any,
     out: Any,
     seeded: bool,
-    enough: Callable[[Study], bool] | None = None,
 ) -> Study:
-    """Run a study; the arguments are those of `ensemble`. `seeded`: whether its seed was given.
-
-    `enough`, called with the study so far after every chunk, ends it early.
-    """
+    """Run a study; the arguments are those of `ensemble`. `seeded`: whether its seed was given."""
     if on_failure not in ON_FAILURE:
-        raise ArgumentError(f"on_failure = {arguments.short(on_failure)} must be 'exclude' or 'raise'")
+        raise ArgumentError(f"on_failure = {arguments.short(on_failure)} must be 'exclude', 'raise' or 'nan'")
     model, count = job.model, job.count
     if job.plan is not None:
         job.plan.check_likely(count)
@@ -56,7 +56,7 @@ def run(
     bar = Progress(count, None if progress is None else arguments.boolean("progress", progress))
     try:
         with workers_of(job, threads, workers) as found:
-            _run(job, found, result, on_failure == "raise", bar, folder, enough)
+            _run(job, found, result, on_failure == "raise", bar, folder)
     except KeyboardInterrupt:
         result.interrupted = True
         warnings.warn(
@@ -70,7 +70,17 @@ def run(
         warnings.warn(
             f"in {len(result.warnings)} of the chunks: {result.warnings[0]}", RuntimeWarning, stacklevel=3
         )
-    return result.finish()
+    result.finish(exclude=on_failure != "nan")
+    crashed = result.failed[result.failed_status == CRASHED]
+    if len(crashed):
+        warnings.warn(
+            f"{len(crashed)} of the trajectories crashed their process and count as failures: {_ranges(crashed)}",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+    if result.precise is False:
+        warnings.warn(f"until: {job.until}: not reached with n = {count}", RuntimeWarning, stacklevel=3)
+    return result
 
 
 def _run(
@@ -80,33 +90,36 @@ def _run(
     strict: bool,
     bar: Progress,
     folder: Folder | None,
-    enough: Callable[[Study], bool] | None,
 ) -> None:
-    """Have the chunks run that are not in the folder, and take all parts until they are `enough`.
+    """Have the chunks run that are not in the folder, and take their parts until the study is complete."""
 
-    `enough` is asked after every chunk, in the order of the trajectories. Chunks then have a fixed length, so that the
-    answer does not depend on the workers.
-    """
-    fixed = folder is not None or enough is not None
-    arrived = 0
+    def show(part: Part, found: bool) -> None:
+        bar.failed += len(part.failed)
+        bar.found += part.count if found else 0
+        bar.show(bar.done + part.count)
 
-    def show(part: Part) -> None:
-        nonlocal arrived
-        arrived += part.count
-        bar.show(arrived)
-
-    places = chunks(job.count, workers.size, CHUNK if fixed else None)
+    if job.until is not None:
+        places = pieces(job.count)
+    else:
+        places = chunks(job.count, workers.size, None if folder is None else CHUNK)
     with closing(Schedule(places, workers, folder, show).parts()) as parts:
         for part in parts:
             if strict and len(part.failed):
                 raise FailedTrajectoryError(_failed(part))
             result.take(part)
-            if enough is not None and enough(result):
+            if result.complete():
                 return
 
 
+def _ranges(indices: NDArray[np.int64], most: int = 10) -> str:
+    """Increasing integers as text, such as "3, 8 to 20", at most `most` entries."""
+    runs = np.split(indices, np.flatnonzero(np.diff(indices) != 1) + 1)
+    shown = [f"{run[0]}" if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs[:most]]
+    return ", ".join(shown + ["..."] * (len(runs) > most))
+
+
 def _failed(part: Part) -> str:
-    name = STATUS_NAMES.get(int(part.status[0]), str(part.status[0]))
+    name = ENDINGS.get(int(part.status[0]), str(part.status[0]))
     return f"trajectory {part.failed[0]} failed: {name}; on_failure='exclude' goes on without it"
 
 
@@ -129,14 +142,18 @@ def open_study(path: Any) -> Study:
             RunOptions(),
             None,
             {name: described(entry) for name, entry in found["collect"].items()},
+            None if found["until"] is None else Precision(**found["until"]),
         ),
         place,
     )
     drawn = found["draws"] or {}
     result.seed, result.sampling = drawn.get("seed"), drawn.get("sampling")
+    result.interrupted = True
     for part in stored(place):
         if part["first"] != result.done:
             break
         result.take(Part(**part))
-    result.interrupted = result.done < found["n"]
+        if result.complete():
+            result.interrupted = False
+            break
     return result.finish()

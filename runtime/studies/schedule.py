@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Generator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass
 
 from .folder import Folder
+from .payload import WorkerError
 from .study import Part
-from .workers import Done, Place, Workers
+from .workers import PATIENCE, Done, Place, Workers
 
 AHEAD = 2
 """Tasks handed out for each worker, so that none waits for the next one."""
@@ -24,17 +25,23 @@ class _Task:
 
     places: list[Place]
     parts: list[Part] | None = None
+    deaths: int = 0
 
 
 class Schedule:
     """The chunks of a study: run by workers, or taken from its folder.
 
-    `arrived` is called with each part as soon as it is there, `parts` gives them in the order of the trajectories: what
-    is decided there depends neither on the workers nor on their number. Ending the iteration cancels what still runs.
+    `parts` gives them in the order of the trajectories: what is decided there depends neither on the workers nor on
+    their number. Ending the iteration cancels what still runs. `arrived` is called earlier, as soon as a part is there,
+    with the part and whether the folder had it.
     """
 
     def __init__(
-        self, places: list[Place], workers: Workers, folder: Folder | None, arrived: Callable[[Part], None]
+        self,
+        places: list[Place],
+        workers: Workers,
+        folder: Folder | None,
+        arrived: Callable[[Part, bool], None],
     ) -> None:
         self.places = deque(places)
         self.workers, self.folder, self.arrived = workers, folder, arrived
@@ -69,7 +76,9 @@ class Schedule:
         found = None if self.folder is None else self.folder.part(self.places[0][0])
         if found is None:
             return None
-        return _Task([self.places.popleft()], [Part(**found)])
+        part = Part(**found)
+        self.arrived(part, True)
+        return _Task([self.places.popleft()], [part])
 
     def _next(self, most: int) -> _Task:
         """The next chunks: as many as the workers want in a task, at most `most` so that all of them end together."""
@@ -82,11 +91,24 @@ class Schedule:
         return task
 
     def _collect(self) -> None:
-        """Wait until a task has run, and take its parts."""
-        for future in wait(self.running, return_when=FIRST_COMPLETED).done:
+        """Wait until a task has run, and take its parts. If its worker died, it runs again."""
+        done = wait(self.running, timeout=PATIENCE, return_when=FIRST_COMPLETED).done
+        if not done:
+            self.workers.check()
+        for future in done:
             task = self.running.pop(future)
-            task.parts, self.seconds = future.result()
+            try:
+                task.parts, seconds = future.result()
+            except CancelledError:
+                raise WorkerError("workers: a task was cancelled, which this study did not do") from None
+            except Exception as error:
+                if not self.workers.died(error):
+                    raise
+                task.deaths += 1
+                self.running[self.workers.submit(task.places, task.deaths)] = task
+                continue
+            self.seconds = seconds or self.seconds
             for part in task.parts:
                 if self.folder is not None:
                     self.folder.keep(part)
-                self.arrived(part)
+                self.arrived(part, False)

@@ -14,13 +14,11 @@ import numpy as np
 
 from ..errors import ArgumentError, MissingExtraError
 from ..plotting import unit_of_time
+from .sketches import CHUNK
 from .views import Variables, View
 
 if TYPE_CHECKING:
     from .study import Study
-
-CHUNK = 65536
-"""Trajectories in a chunk of an array in Zarr."""
 
 _SHARED = ("t", "q")
 """Dimensions that entries share if their coordinates are equal."""

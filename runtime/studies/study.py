@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,17 +17,31 @@ from ..consistency import check_ensemble, held
 from ..draws.draws import Draws, Plan
 from ..ensemble_job import EnsembleJob
 from ..ensemble_result import Ensemble
-from ..errors import ArgumentError
+from ..errors import STATUS_NAMES, ArgumentError
+from ..executors import Executor, Threads
+from ..observer import Observer
 from ..options import RunOptions
 from ..solution import Solution
 from . import storage, summary
 from .chunk import Chunk
-from .collect import Collector
+from .collect import Collector, entry_of
+from .observed import observer_of
+from .precision import Precision, decisions
+from .results import Statistic
 from .sketches import BLOCK
 from .views import View
 
 if TYPE_CHECKING:
     from .pictures import Pictures
+
+ALONE = Threads(threads=1)
+"""Runs trajectories in the calling thread."""
+
+CRASHED = -100
+"""Status of a trajectory that ended its process, or that was lost with one; the C library does not know it."""
+
+ENDINGS = {**STATUS_NAMES, CRASHED: "crashed"}
+"""Short names of how a trajectory of a study can end."""
 
 
 @dataclass(eq=False)
@@ -59,38 +73,56 @@ class StudyJob:
     options: RunOptions
     lanes: int | None
     collect: Mapping[str, Collector]
+    until: Precision | None = None
+    observer: Observer | None = None
 
     @classmethod
     def of(
         cls, model: Any, t_span: Any, count: int, given: dict[str, Any], plan: Plan | None, options: RunOptions,
-        lanes: int | None, collect: Any,
+        lanes: int | None, collect: Any, until: Precision | None = None,
     ) -> StudyJob:  # fmt: skip
         """The job of a call of `ensemble`, with the entries of `collect` checked."""
         t0, t1 = arguments.span(t_span)
+        if until is not None:
+            if not isinstance(until, Precision):
+                raise ArgumentError(f"until = {arguments.short(until)} must be cg.precision(...)")
+            collect, until = until.bound(collect, "random" if plan is None else plan.sampling)
         if not isinstance(collect, Mapping) or not collect:
             raise ArgumentError(
                 "collect must be a dict of entries such as cg.moments('x'), by names of your choice"
             )
         bound = {}
-        for name, entry in collect.items():
+        for name, given_entry in collect.items():
+            entry = entry_of(given_entry)
             if not isinstance(entry, Collector):
                 raise ArgumentError(
                     f"collect: {name} = {arguments.short(entry)} is no entry; give cg.final, cg.series, cg.moments, "
-                    "cg.quantiles, cg.histogram, cg.probability, cg.first_passage, cg.events or cg.table"
+                    "cg.quantiles, cg.histogram, cg.probability, cg.first_passage, cg.events, cg.integral, cg.peak, "
+                    "cg.minimum or cg.table"
                 )
             bound[str(name)] = entry.bound(str(name), model, (t0, t1))
         times = [entry.at for entry in bound.values() if entry.at is not None]
         direction = 1 if t1 >= t0 else -1
         t_eval = direction * np.unique(direction * np.concatenate(times)) if times else None
-        return cls(model, (t0, t1), t_eval, count, given, plan, options, lanes, bound)
+        job = cls(model, (t0, t1), t_eval, count, given, plan, options, lanes, bound, until)
+        return replace(job, observer=observer_of(job))
 
-    def run(self, first: int = 0, last: int | None = None) -> Part:
-        """Run trajectories first <= i < last; `first` is a multiple of `BLOCK`."""
+    def run(
+        self,
+        first: int = 0,
+        last: int | None = None,
+        executor: Executor = ALONE,
+        given: dict[str, Any] | None = None,
+    ) -> Part:
+        """Run trajectories first <= i < last by `executor`; `first` is a multiple of `BLOCK`.
+
+        `given`: the arguments of these trajectories, as `cut` makes them, for a job that is sent without its own.
+        """
         last = self.count if last is None else last
         if first % BLOCK:
             raise ArgumentError(f"first = {first} must be a multiple of {BLOCK}")
         with held() as warnings:
-            ensemble, draws = self.ensemble(first, last)
+            ensemble, draws = self.ensemble(first, last, executor, given)
         chunk = Chunk(ensemble, first)
         failed = ensemble.failed
         return Part(
@@ -103,9 +135,11 @@ class StudyJob:
             tuple(warnings[:1]),
         )
 
-    def ensemble(self, first: int, last: int) -> tuple[Ensemble, Draws | None]:
-        """Trajectories first <= i < last, all of them kept, run in this thread."""
-        given, draws = self.arguments(first, last)
+    def ensemble(
+        self, first: int, last: int, executor: Executor = ALONE, given: dict[str, Any] | None = None
+    ) -> tuple[Ensemble, Draws | None]:
+        """Trajectories first <= i < last, all of them kept, run in this thread or by `executor`."""
+        given, draws = self.arguments(first, last, given)
         initial, parameters, inputs = given.values()
         job = EnsembleJob.of(
             self.model,
@@ -119,21 +153,27 @@ class StudyJob:
             self.options,
             draws,
             keep_end=True,
+            observer=self.observer,
         )
         part = job.part()
         start = self.t_span[0]
         check_ensemble(self.model, start, part.start, part.x0, job.inputs, self.options.smallest_atol)
-        part.core.run([(0, part.count)])
-        if part.finish():
+        if executor.run(part, lambda done: None):
             raise KeyboardInterrupt
         return Ensemble(job, part.start, part.results, False), draws
 
-    def arguments(self, first: int, last: int) -> tuple[dict[str, Any], Draws | None]:
+    def arguments(
+        self, first: int, last: int, given: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], Draws | None]:
         """initial, parameters and inputs of trajectories first <= i < last, by kind."""
-        given = {kind: _cut(value, self.count, first, last) for kind, value in self.given.items()}
+        given = self.cut(first, last) if given is None else given
         if self.plan is None:
             return given, None
         return self.plan.fill(given, first, last, self.count)
+
+    def cut(self, first: int, last: int) -> dict[str, Any]:
+        """What is given for trajectories first <= i < last, by kind."""
+        return {kind: _cut(value, self.count, first, last) for kind, value in self.given.items()}
 
 
 def _cut(value: Any, count: int, first: int, last: int) -> Any:
@@ -160,7 +200,7 @@ class Study:
     indices `failed`, with the statuses `failed_status`, reached neither their end nor a terminal event; ``rerun(i)``
     runs one trajectory again. ``draws[name]`` makes the drawn numbers again, arrays (n,). `redrawn`: trajectories drawn
     again because they broke an assumption. ``interrupted``: whether Ctrl-C ended the study, so that only the
-    first `done` trajectories count.
+    first `done` trajectories count. ``precise``: with `until`, whether that precision was reached; else None.
     """
 
     def __init__(self, job: StudyJob, folder: Path | None = None) -> None:
@@ -171,6 +211,9 @@ class Study:
         self.failed_status: NDArray[np.int32] = np.empty(0, dtype=np.int32)
         self.done = self.redrawn = 0
         self.interrupted = False
+        self.precise: bool | None = None
+        self._decisions = iter([job.count] if job.until is None else decisions(job.count))
+        self._count = next(self._decisions)
         self.warnings: list[str] = []
         self.seed = None if job.plan is None else job.plan.seed
         self.sampling = None if job.plan is None else job.plan.sampling
@@ -190,27 +233,39 @@ class Study:
             self._failures.append(part)
 
     def _add(self, totals: dict[str, Any], name: str, part: Part) -> None:
-        entry = self.job.collect[name]
-        totals[name] = entry.add(totals[name], part.parts[name], part.first, self.job.count)
+        totals[name] = self.job.collect[name].add(totals[name], part.parts[name], part.first, self._count)
 
-    def finish(self) -> Study:
-        """Make the results of everything taken."""
+    def complete(self) -> bool:
+        """Whether all trajectories were taken, or so many that the result is as precise as `until` asks."""
+        if self.done < self._count:
+            return False
+        until = self.job.until
+        if until is not None:
+            entry = self.job.collect[until.entry]
+            self.precise = until.reached(entry.result(self._totals[until.entry]), entry.estimate)
+        if self.precise or self.done == self.job.count:
+            return True
+        self._count = next(self._decisions)
+        return False
+
+    def finish(self, exclude: bool = True) -> Study:
+        """Make the results of everything taken; without `exclude`, statistics are NaN if a trajectory failed."""
         if self._failures:
             self.failed = np.concatenate([part.failed for part in self._failures])
             self.failed_status = np.concatenate([part.status for part in self._failures])
         if self.done:
-            self.results = Results(
-                {name: partial(self._result, name, self._totals.get(name)) for name in self.job.collect},
-            )
+            spoiled = bool(len(self.failed)) and not exclude
+            self.results = Results({name: partial(self._result, name, spoiled) for name in self.job.collect})
         return self
 
-    def _result(self, name: str, total: Any) -> Any:
-        """The result of an entry, of which the parts are summed or in the folder."""
-        totals = {name: total}
+    def _result(self, name: str, spoiled: bool) -> Any:
+        """The result of an entry, of which the parts are summed or in the folder; NaN for statistics if `spoiled`."""
+        totals = {name: self._totals.get(name)}
         if name not in self._totals:
             for part in self._parts():
                 self._add(totals, name, part)
-        return self.job.collect[name].result(totals[name])
+        found = self.job.collect[name].result(totals[name])
+        return found.unknown() if spoiled and isinstance(found, Statistic) else found
 
     def _parts(self) -> Iterator[Part]:
         """The parts in the folder, in the order of the trajectories, up to the first that is missing."""
@@ -225,18 +280,18 @@ class Study:
             yield Part(**found)
 
     def __len__(self) -> int:
-        return self.job.count
+        return self._count
 
     @property
     def draws(self) -> Draws | None:
         """What was drawn, arrays (n,) by name, made again; None if nothing was."""
-        return None if self.job.plan is None else self.job.arguments(0, self.job.count)[1]
+        return None if self.job.plan is None else self.job.arguments(0, len(self))[1]
 
     def rerun(self, i: int, **changed: Any) -> Solution:
         """Run trajectory i again and return the full `Solution`. Keywords change options of `integrate`."""
         from ..ensemble_result import _index
 
-        j = _index("rerun", i, self.job.count)
+        j = _index("rerun", i, len(self))
         given, _ = self.job.arguments(j, j + 1)
         single = {kind: _cut_first(value) for kind, value in given.items()}
         result: Solution = self.model.integrate(
@@ -296,7 +351,7 @@ class Study:
             "digest": self.model.digest,
             "t_start": self.job.t_span[0],
             "t_end": self.job.t_span[1],
-            "n": self.job.count,
+            "n": len(self),
             "done": self.done,
             "failures": len(self.failed),
             "redrawn": self.redrawn,

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import STATUS_NAMES
 from ..notebook import aligned, table
 from ..plotting import labelled
 
@@ -25,7 +24,9 @@ def text(study: Study) -> str:
     if study.redrawn:
         lines.append(f"{study.redrawn} drawn again because they broke an assumption")
     if study.interrupted:
-        lines.append(f"interrupted: the first {study.done} of {study.job.count} trajectories count")
+        lines.append(f"interrupted: the first {study.done} of {len(study)} trajectories count")
+    if study.precise is not None:
+        lines.append(f"{study.job.until}: {'reached' if study.precise else 'not reached'}")
     rows = _rows(study)
     return "\n".join([*lines, aligned([HEAD, *rows])] if rows else lines)
 
@@ -55,7 +56,9 @@ def failures(failed: NDArray[np.int64], status: NDArray[np.int32]) -> list[str]:
 
 def _kinds(status: NDArray[np.int32]) -> list[tuple[int, str]]:
     """The statuses that occur, with their names."""
-    return [(int(code), STATUS_NAMES.get(int(code), str(code))) for code in np.unique(status)]
+    from .study import ENDINGS
+
+    return [(int(code), ENDINGS.get(int(code), str(code))) for code in np.unique(status)]
 
 
 def _rows(study: Study) -> list[tuple[str, ...]]:

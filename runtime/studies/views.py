@@ -204,6 +204,18 @@ class PassageView(ColumnsView):
     kind = "first passage"
 
 
+class AlongView(ColumnsView):
+    """An integral along each trajectory, or an extreme with its time."""
+
+    kind = "along"
+
+    @property
+    def rows(self) -> dict[str, Array]:
+        (name,) = self.names
+        times = getattr(self.result, "t", None)
+        return {name: self.result} if times is None else {name: self.result.value, f"t of {name}": times}
+
+
 class EventsView(View):
     """All times of an event."""
 
