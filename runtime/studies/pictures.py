@@ -329,8 +329,9 @@ def exceedance(found: Distribution) -> tuple[Array, Array]:
 
     If there are more, those whose counts are spread evenly on a logarithmic or a linear scale are kept.
     """
-    x = np.concatenate([found.low[:1], found.high])
-    more = found.total - found.below - np.concatenate([[0], np.cumsum(found.counts)])
+    x, more = found.high, found.total - found.below - np.cumsum(found.counts)
+    if len(x) and found.low[0] < x[0]:
+        x, more = np.concatenate([found.low[:1], x]), np.concatenate([[found.total - found.below], more])
     if len(x) > POINTS:
         wanted = np.concatenate(
             [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,13 +15,13 @@ import numpy as np
 from ..errors import ArgumentError, MissingExtraError
 from ..plotting import unit_of_time
 from .sketches import CHUNK
-from .views import Variables, View
+from .views import View
 
 if TYPE_CHECKING:
     from .study import Study
 
-_SHARED = ("t", "q")
-"""Dimensions that entries share if their coordinates are equal."""
+_SHARED = {"t": "at", "q": "q"}
+"""Dimensions that entries share if their coordinates, an attribute of each entry, are equal."""
 
 
 def dataset(study: Study) -> Any:
@@ -125,8 +125,7 @@ def _dataset(xarray: Any, study: Study, views: Mapping[str, View], first: int, f
     arrays: dict[str, Any] = _failures(study) if failures else {}
     coordinates: dict[str, Any] = {}
     found = {name: view.variables() for name, view in views.items()}
-    shared = {dim for dim in _SHARED if _agree(dim, found.values())}
-    shared.add("trajectory")
+    shared = {dim for dim in _SHARED if _agree(dim, study.job.collect)} | {"trajectory"}
     for entry, each in found.items():
 
         def renamed(dim: str, entry: str = entry) -> str:
@@ -134,9 +133,9 @@ def _dataset(xarray: Any, study: Study, views: Mapping[str, View], first: int, f
 
         for key, (dims, values, about) in each.arrays.items():
             name = f"{entry}.{key}" if key and len(each.arrays) > 1 else entry
-            if name in arrays or name in coordinates:
+            if name in arrays or name == "trajectory":
                 raise ArgumentError(
-                    f"two arrays would be called {name!r}; give the entries of collect other names"
+                    f"two arrays of the dataset would be called {name!r}; give the entry of collect another name"
                 )
             arrays[name] = (tuple(map(renamed, dims)), values, _about(study, about))
         for key, (dim, values) in each.coordinates.items():
@@ -160,10 +159,11 @@ def _entry(xarray: Any, study: Study, view: View, first: int = 0) -> Any:
     return made
 
 
-def _agree(dim: str, entries: Iterable[Variables]) -> bool:
-    """Whether the entries that have a dimension have equal coordinates there."""
-    there = [each.coordinates[dim][1] for each in entries if dim in each.coordinates]
-    return all(np.array_equal(each, there[0]) for each in there[1:])
+def _agree(dim: str, collect: Mapping[str, Any]) -> bool:
+    """Whether all entries that have a dimension have equal coordinates there, and none its name."""
+    there = [getattr(entry, _SHARED[dim], None) for entry in collect.values()]
+    known = [each for each in there if each is not None]
+    return dim not in collect and all(np.array_equal(each, known[0]) for each in known[1:])
 
 
 def _about(study: Study, about: dict[str, str]) -> dict[str, str]:
