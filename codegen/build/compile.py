@@ -21,7 +21,7 @@ from .cache import lookup, model_key
 if TYPE_CHECKING:
     from ..derive.equations import Equations
     from ..lower.program import Program, Sources
-    from ..methods import Pair
+    from ..methods import Pair, Taylor
 
 
 def compile_system(
@@ -30,7 +30,7 @@ def compile_system(
     *,
     reproducible: bool = True,
     wait: bool = False,
-    methods: Iterable[Pair] = (),
+    methods: Iterable[Pair | str] = (),
     **options: Any,
 ) -> Any:
     """Return the compiled model of a system in one form, from the cache if possible.
@@ -76,7 +76,7 @@ def compile_system(
 
 
 def compile(
-    equations: Equations, *, reproducible: bool = True, wait: bool = False, methods: Iterable[Pair] = ()
+    equations: Equations, *, reproducible: bool = True, wait: bool = False, methods: Iterable[Pair | str] = ()
 ) -> Any:
     """Return the compiled model of derived equations; see `System.compile`.
 
@@ -108,17 +108,17 @@ def _knowing(model: Any, equations: Callable[[], Equations]) -> Any:
     return model
 
 
-def _own(methods: Iterable[Pair]) -> tuple[Pair, ...]:
+def _own(methods: Iterable[Pair | str]) -> tuple[Pair | Taylor, ...]:
     """The methods that a model brings, checked."""
-    own = tuple(methods)
-    if own:  # rare, so nothing is imported otherwise
-        require_core()
-        from chaplygin.runtime._core import methods as known
+    given = tuple(methods) if not isinstance(methods, str) else (methods,)
+    if not given:  # nearly always, so nothing is imported otherwise
+        return ()
+    require_core()
+    from chaplygin.runtime._core import methods as known
 
-        from ..methods import check_own
+    from ..methods import own
 
-        check_own(own, known())
-    return own
+    return own(given, known())
 
 
 def _load(
@@ -128,7 +128,7 @@ def _load(
     sources: Callable[[], Sources],
     reproducible: bool,
     wait: bool,
-    methods: tuple[Pair, ...],
+    methods: tuple[Pair | Taylor, ...],
 ) -> Any:
     # The runtime's methods are compiled into models small enough to benefit, and with them those of the model.
     inline = len(system.velocities) <= UNROLLED_VELOCITIES or bool(methods)

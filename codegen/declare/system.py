@@ -246,7 +246,7 @@ class System(Declaration):
         reproducible: bool = True,
         wait: bool = False,
         events: Sequence[Event] = (),
-        methods: Sequence[Pair] = (),
+        methods: Sequence[Pair | str] = (),
         **options: Any,
     ) -> Any:
         """Derive, emit and compile, or load the compiled model from the cache; returns a `Model`.
