@@ -1,6 +1,6 @@
 """The series of Taylor's method in C: one loop over the order, in which each node has one statement.
 
-`cg_taylor.h` has the product of two series, without the terms that contain a value: those are written out here.
+`cg_series.h` has the product of two series, without the terms that contain a value: those are written out here.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ def taylor_text(program: Program, source: str) -> str:
         {
             "source": source,
             "summary": c_string(TAYLOR.summary),
+            "products": str(len(text.products)),
             "stored": str(max(1, len(text.stored))),
             "n_states": str(len(rates)),
             **{k: "\n".join("    " * (2 if k in inner else 1) + v for v in lines) for k, lines in parts.items()},

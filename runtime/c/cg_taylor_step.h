@@ -1,4 +1,4 @@
-/* cg_taylor_step.h: the steps of Taylor's method. Included after the series of a model; see cg_taylor.h. */
+/* cg_taylor_step.h: the steps of Taylor's method. Included after the series of a model; see cg_series.h. */
 
 #define CG_TAYLOR_LARGEST_DEFECT 32.0
 
@@ -13,13 +13,6 @@ static CG_INLINE int CG_FN(taylor_order)(const CG_RUN *run)
     return wanted < CG_TAYLOR_LEAST_ORDER ? CG_TAYLOR_LEAST_ORDER
         : wanted > CG_TAYLOR_ORDER        ? CG_TAYLOR_ORDER
                                           : (int)wanted;
-}
-
-/* Input i at the start of a step has this slope. */
-CG_UNUSED static CG_INLINE cg_real_t CG_FN(taylor_slope)(const CG_RUN *run, int32_t i)
-{
-    const int linear = run->signals != NULL && run->signals[i].kind == CG_SIGNAL_LINEAR;
-    return linear ? CG_REALS(run->u_slope)[i] : cg_splat(0.0);
 }
 
 /* The square of the root mean square of v in units of the tolerance. Sums as in cg_pair.h. */

@@ -1,4 +1,4 @@
-/* cg_taylor.h: Taylor's method. Included by the methods of a model that was compiled with it, which define
+/* cg_series.h: Taylor's method. Included by the methods of a model that was compiled with it, which define
  *   CG_TAYLOR_SERIES   numbers of series that are stored, a literal
  *   CG_FN(taylor_series)(run, order)   fills the rows of run->k: row j - 1 is the coefficient of h^j
  * before they include this file's second half; see codegen/emit/taylor.py.
@@ -35,6 +35,15 @@ enum cg_taylor_row { /* rows of k after the coefficients */
 };
 #define CG_TAYLOR_DENSE (CG_TAYLOR_ORDER + 1)
 
+/* Beyond this number of products they are called, which takes time in a run and saves much in compilation. */
+#if CG_TAYLOR_PRODUCTS <= 60
+#define CG_SERIES_FUNCTION static CG_INLINE
+#elif defined(__GNUC__)
+#define CG_SERIES_FUNCTION __attribute__((noinline, unused)) static
+#else
+#define CG_SERIES_FUNCTION static
+#endif
+
 #if CG_LANES > 1
 
 /* A series: its coefficients 1, 2, ... of all lanes. */
@@ -53,7 +62,7 @@ static CG_INLINE cg_place_t cg_place(int k) { return k; }
 static CG_INLINE void cg_series_add(cg_series_t s, cg_place_t k, cg_real_t value) { s[k] = value; }
 
 /* The terms of c_k without index 0. */
-static CG_INLINE cg_real_t cg_product_inner(const cg_real_t *a, const cg_real_t *b, cg_place_t k)
+CG_SERIES_FUNCTION cg_real_t cg_product_inner(const cg_real_t *a, const cg_real_t *b, cg_place_t k)
 {
     cg_real_t sum = k % 2 == 0 ? a[k / 2] * b[k / 2] : cg_splat(0.0);
     for (int i = k / 2 + 1; i < k; i++) {
@@ -67,7 +76,8 @@ static CG_INLINE cg_real_t cg_product_inner(const cg_real_t *a, const cg_real_t 
 
 #else
 
-#if defined(__GNUC__) && defined(__AVX512F__)
+#if defined(CG_WIDE) /* coefficients in a vector register, chosen by the command line */
+#elif defined(__GNUC__) && defined(__AVX512F__)
 #define CG_WIDE 8
 #elif defined(__GNUC__) && defined(__AVX__)
 #define CG_WIDE 4
@@ -149,8 +159,12 @@ typedef struct {
 } cg_place_t;
 
 #define CG_ANY_LANE(v) (v)
-#define CG_SERIES(name, i) cg_series_t name = {{{0}}};
-#define CG_SUM(name) cg_sum_t name = {{{0}}};
+#define CG_SERIES(name, i) \
+    cg_series_t name;      \
+    memset(&name, 0, sizeof name);
+#define CG_SUM(name) \
+    cg_sum_t name;   \
+    memset(&name, 0, sizeof name);
 
 static CG_INLINE cg_place_t cg_place(int k)
 {
@@ -161,7 +175,7 @@ static CG_INLINE cg_place_t cg_place(int k)
     return at;
 }
 
-static CG_INLINE void cg_series_add(cg_series_t *s, cg_place_t at, double value)
+CG_SERIES_FUNCTION void cg_series_add(cg_series_t *s, cg_place_t at, double value)
 {
     for (int i = 0; i < CG_WIDES; i++) {
         s->v[i] = cg_wide_put(at.only[i], CG_WIDE_ALL(value), s->v[i]);
@@ -169,7 +183,7 @@ static CG_INLINE void cg_series_add(cg_series_t *s, cg_place_t at, double value)
 }
 
 /* The sums of the next coefficients, with a_k and b_k, which are not in their series yet. */
-static CG_INLINE void cg_product_add(cg_sum_t *c, const cg_series_t *a, const cg_series_t *b, cg_place_t at, double ak,
+CG_SERIES_FUNCTION void cg_product_add(cg_sum_t *c, const cg_series_t *a, const cg_series_t *b, cg_place_t at, double ak,
                                      double bk)
 {
     const cg_wide_t ak_all = CG_WIDE_ALL(ak);
