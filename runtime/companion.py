@@ -28,7 +28,7 @@ def companion(model: Any, expressions: Sequence[Any], lanes: int) -> int:
 
     Raises ArgumentError for a wrong expression, and for a model that does not know its declaration; BuildError.
     """
-    return _address(_path(model, expressions, lanes), model.name, lanes)
+    return address_of(library_of(model, expressions, lanes), model.name, lanes)
 
 
 @dataclass(frozen=True)
@@ -42,20 +42,23 @@ class Expression:
     @classmethod
     def of(cls, model: Any, what: Any) -> Expression:
         """Compile a SymPy expression or condition; raises the errors of `companion`."""
-        return cls(_path(model, (what,), 1), model.name, str(what))
+        return cls(library_of(model, (what,), 1), model.name, str(what))
 
     def columns(self, model: Any, t: Array, y: Array, p: list[Array], u: Array) -> Array:
         """(N,) at times t (N,), states y (n, N), parameters p, each (1,) or (N,), and inputs u (n, 1 or N)."""
         from ._core import companion_columns
 
-        return companion_columns(model, _address(self.path, self.model, 1), t, y, p, u)[0]  # type: ignore[no-any-return]
+        return companion_columns(model, address_of(self.path, self.model, 1), t, y, p, u)[0]  # type: ignore[no-any-return]
 
     def __str__(self) -> str:
         return self.text
 
 
-def _path(model: Any, expressions: Sequence[Any], lanes: int) -> Path:
-    """The library of expressions, from the cache or compiled."""
+def library_of(model: Any, expressions: Sequence[Any], lanes: int) -> Path:
+    """The library of expressions, and of quantities by name, from the cache or compiled.
+
+    Raises the errors of `companion`.
+    """
     key = tuple(expressions), lanes
     known: dict[Any, Path] = model._companions
     try:
@@ -74,7 +77,7 @@ def _path(model: Any, expressions: Sequence[Any], lanes: int) -> Path:
     return known[key]
 
 
-def _address(path: Path, name: str, lanes: int) -> int:
+def address_of(path: Path, name: str, lanes: int) -> int:
     """The table in a library, which is loaded if it is new."""
     if path not in _libraries:
         library = ctypes.CDLL(str(path))

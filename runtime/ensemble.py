@@ -23,6 +23,7 @@ from .progress import Progress
 
 if TYPE_CHECKING:
     from .studies.collect import Collector
+    from .studies.precision import Precision
     from .studies.study import Study
 
 
@@ -54,6 +55,21 @@ def ensemble(
 ) -> Study: ...
 
 
+@overload
+def ensemble(
+    model: Any,
+    t_span: tuple[float, float],
+    n: int | None = None,
+    initial: Any = None,
+    parameters: Any = None,
+    inputs: Any = None,
+    *,
+    collect: Mapping[str, Collector] | None = None,
+    until: Precision,
+    **options: Any,
+) -> Study: ...
+
+
 @shown()
 def ensemble(
     model: Any,
@@ -73,6 +89,7 @@ def ensemble(
     sampling: str = "random",
     reject: bool = False,
     collect: Mapping[str, Collector] | None = None,
+    until: Precision | None = None,
     workers: Any = None,
     out: Any = None,
     on_failure: str = "exclude",
@@ -116,14 +133,21 @@ def ensemble(
     use (`rerun` and ``ens[...]`` read them).
 
     `collect`: a dict of what to keep in place of every final state, by names of your choice: `cg.final`, `cg.series`,
-    `cg.table`, `cg.moments`, `cg.quantiles`, `cg.histogram`, `cg.probability`, `cg.first_passage`, `cg.events`. The
-    trajectories then run in chunks, memory does not grow with n except by what is kept of each trajectory, and the
-    result is a `Study` with the same bits whatever `threads`, `lanes` and `workers`. `workers`: a number of processes,
-    or an executor with the interface of `concurrent.futures`, whose workers can load the model from its file.
-    `out`: a folder that keeps the part of each chunk of 65,536 trajectories as soon as it has run: the same call goes
-    on where an earlier one ended, whatever ended it, and ``cg.open_study(folder)`` gives the results without running.
-    `on_failure`: "exclude" leaves trajectories that fail out of the statistics and lists them, "raise" stops with an
-    error.
+    `cg.table`, `cg.moments`, `cg.quantiles`, `cg.histogram`, `cg.probability`, `cg.first_passage`, `cg.events`,
+    `cg.integral`, `cg.peak`, `cg.minimum`; the last three also in place of a quantity of the others, as in
+    ``cg.quantiles(cg.peak(x), [0.99])`` and ``cg.probability(cg.peak(x) > 2)``. The trajectories then run in chunks,
+    memory does not grow with n except by what is kept of each trajectory, and the result is a `Study` with the same
+    bits whatever `threads`, `lanes` and `workers`. `until`: ``cg.precision(...)`` of
+    an entry ends the study when its confidence interval is narrow enough; n is then the most that run. `workers`: a
+    number of processes, a ``dask.distributed.Client``, or an executor with the interface of `concurrent.futures`; the
+    model travels as its C source, which each host compiles once (see docs/cluster.md). A worker that dies costs a
+    retry, and a trajectory that crashes every process, with a warning, only itself: its status is -100, "crashed". In
+    threads it ends this process. `out`: a folder that keeps the part of each chunk of 65,536 trajectories as soon as it
+    has run: the same call goes on where an earlier one ended, whatever ended it, and ``cg.open_study(folder)`` gives
+    the results without running. Trajectories that fail are listed in `failed`, and NaN among numbers of each
+    trajectory. `on_failure`: "exclude" leaves them out of the statistics; with "nan" one of them makes all statistics
+    NaN, as one NaN does in NumPy; "raise" stops with an error. A trajectory that ends at a terminal event has no values
+    after it, which are left out in any case.
 
     If a model is still being built in the background (see `System.compile`), a large ensemble, or one with `lanes`,
     waits for the build to finish.
@@ -153,7 +177,7 @@ def ensemble(
     given = {"initial": initial, "parameters": parameters, "inputs": inputs}
     given, plan = split(model, given, seed, sampling, reject)
     count = number_of_trajectories(n, given)
-    if collect is not None:
+    if collect is not None or until is not None:
         if t_eval is not None:
             raise ArgumentError("t_eval: with collect, times belong to its entries; see cg.series")
         if chunk is not None or executor is not None:
@@ -163,7 +187,7 @@ def ensemble(
         from .studies.run import run
         from .studies.study import StudyJob
 
-        wanted = StudyJob.of(model, t_span, count, given, plan, how, lanes, collect)
+        wanted = StudyJob.of(model, t_span, count, given, plan, how, lanes, collect, until)
         return run(wanted, threads, workers, on_failure, progress, out, seed is not None)
     if workers is not None or out is not None or on_failure != "exclude":
         raise ArgumentError("workers, out and on_failure are for a run with collect; leave them out")

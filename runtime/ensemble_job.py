@@ -15,6 +15,7 @@ from .draws.draws import Draws
 from .ensemble_start import Columns, Start
 from .errors import INPUT_FAILED, INTERRUPTED, ArgumentError
 from .lanes import lane_set, one_at_a_time
+from .observer import Observer
 from .options import RunOptions
 
 
@@ -23,8 +24,8 @@ class Results:
     """What trajectories leave behind: y (n_states, n_times, N), and t, status, nfev and n_steps (N,).
 
     end (n_states, N): the final states, if they are kept beside those at given times. events (k, 3): trajectory, index
-    of the event and time of each event, by trajectory and then by time, if the model has events. lanes: how many
-    trajectories ran side by side.
+    of the event and time of each event, by trajectory and then by time, if the model has events. observed (2, k, N):
+    what an `Observer` found, values and times. lanes: how many trajectories ran side by side.
     """
 
     y: Array
@@ -34,14 +35,18 @@ class Results:
     n_steps: NDArray[np.int64]
     end: Array | None = None
     events: Array | None = None
+    observed: Array | None = None
     lanes: int = 1
 
     @classmethod
-    def room(cls, states: int, times: int, count: int, t0: float, end: bool = False) -> Results:
+    def room(
+        cls, states: int, times: int, count: int, t0: float, end: bool = False, observed: int = 0
+    ) -> Results:
         """Arrays for `count` trajectories that have not started."""
         try:
             y = np.empty((states, times, count))
             ends = np.empty((states, count)) if end else None
+            along = np.full((2, observed, count), np.nan) if observed else None
         except (MemoryError, ValueError) as error:  # ValueError: the number of bytes overflows
             raise ArgumentError(
                 f"n = {count} trajectories of {states} states at {times} times do not fit into memory: {error}"
@@ -49,12 +54,13 @@ class Results:
         t, status = np.empty(count), np.empty(count, dtype=np.int32)
         t.fill(t0)
         status.fill(INTERRUPTED)
-        return cls(y, t, status, np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64), ends)
+        nfev, n_steps = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+        return cls(y, t, status, nfev, n_steps, ends, observed=along)
 
     def put(self, first: int, part: Results) -> None:
         """Take over the results of the trajectories from `first` on, which ran elsewhere."""
         place = slice(first, first + len(part.t))
-        for name in ("y", "t", "status", "nfev", "n_steps", "end"):
+        for name in ("y", "t", "status", "nfev", "n_steps", "end", "observed"):
             if getattr(self, name) is not None:
                 getattr(self, name)[..., place] = getattr(part, name)
         self.lanes = max(self.lanes, part.lanes)
@@ -84,11 +90,12 @@ class EnsembleJob:
     draws: Draws | None = None
     keep_end: bool = False
     """Whether the final states are kept beside those at `t_eval`."""
+    observer: Observer | None = None
 
     @classmethod
     def of(
         cls, model: Any, t_span: Any, n: Any, initial: Any, parameters: Any, inputs: Any, t_eval: Any, lanes: Any,
-        options: RunOptions, draws: Draws | None = None, keep_end: bool = False,
+        options: RunOptions, draws: Draws | None = None, keep_end: bool = False, observer: Observer | None = None,
     ) -> EnsembleJob:  # fmt: skip
         """The job of a call of `ensemble`, with its arguments checked, except the starts."""
         t0, t1 = arguments.span(t_span)
@@ -99,7 +106,18 @@ class EnsembleJob:
         checked = options.checked(model.methods, model.states)
         controls = signals.parse(inputs, model.inputs, count, model._input_flags).suit(checked.method)
         return cls(
-            model, (t0, t1), moments, count, initial, parameters, controls, checked, lanes, draws, keep_end
+            model,
+            (t0, t1),
+            moments,
+            count,
+            initial,
+            parameters,
+            controls,
+            checked,
+            lanes,
+            draws,
+            keep_end,
+            observer,
         )
 
     def part(self, first: int = 0, last: int | None = None) -> EnsemblePart:
@@ -135,9 +153,15 @@ class EnsemblePart:
         initial, parameters, self.inputs = job.cut(first, last)
         apart = one_at_a_time(model, options.method, self.inputs.functions, options.kinks)
         self.lane_set, self.width = lane_set(model, job.lanes, job.count, apart)
+        observed = 0
+        if job.observer is not None:
+            observed = len(job.observer.quantities)
+            if not job.observer.runs_in(self.width):
+                self.lane_set, self.width = 0, 1
         n = len(model.states)
         kept = 1 if times is None else len(times)
-        self.results = Results.room(n, kept, self.count, job.t_span[0], job.keep_end and times is not None)
+        end = job.keep_end and times is not None
+        self.results = Results.room(n, kept, self.count, job.t_span[0], end, observed)
         y = self.results.y
         # Initial states are written where the first results will be, to avoid another array of that size.
         self.x0 = y[:, 0] if y.shape[1] else np.empty((n, self.count))
@@ -171,17 +195,23 @@ def number_of_trajectories(n: Any, given: Mapping[str, Any]) -> int:
     """The number of trajectories: as given, or the length of the first array found."""
     if n is not None:
         return positive("n", n)
+    for what, array in arrays(given):
+        if array.ndim > 1 or array.shape == (0,):
+            raise ArgumentError(f"{what} has shape {array.shape}; one number for each trajectory is needed")
+        return len(array)
+    raise ArgumentError("n, the number of trajectories, is missing, and no array determines it")
+
+
+def arrays(given: Mapping[str, Any]) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Those arguments that are not one number for all trajectories, with names for error messages."""
     for kind, value in given.items():
         arguments.refuse_dicts(kind, value)
         for what, row in _rows(kind, value):
             if kind == "inputs" and (callable(row) or isinstance(row, tuple)):
                 continue  # a function or samples, shared by all
-            shape = arguments.unchanged(what, row).shape
-            if len(shape) > 1 or shape == (0,):
-                raise ArgumentError(f"{what} has shape {shape}; one number for each trajectory is needed")
-            if shape:
-                return int(shape[0])
-    raise ArgumentError("n, the number of trajectories, is missing, and no array determines it")
+            found = arguments.unchanged(what, row)
+            if found.ndim:
+                yield what, found
 
 
 def _rows(kind: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -92,6 +92,7 @@ class Ensemble:
         self.interrupted, self.lanes = interrupted, results.lanes
         self._start, self._inputs, self._options = start, job.inputs, job.options
         self._events, self._end = results.events, results.end
+        self._observer, self._observed = job.observer, results.observed
         self.draws = job.draws
 
     def __len__(self) -> int:
@@ -213,6 +214,12 @@ class Ensemble:
             return self._at((name,), t, y)[name]
         found: Array = what.columns(self.model, t, y, self._start.parameters, self._inputs.at(t, y))
         return found
+
+    def observed(self, kind: str, text: str) -> Array:
+        """An integral or an extreme that the `Observer` of the job found, (2, n): its values, and times of extremes."""
+        if self._observer is None or self._observed is None:
+            raise ArgumentError("nothing was observed")
+        return self._observed[:, self._observer.quantities.index((kind, text))]
 
     def _computed(self, keys: tuple[str, ...]) -> dict[str, Array]:
         """Quantities that are not states, at all requested times or at the end."""

@@ -321,4 +321,4 @@ class Model(ModelCore, BaseModel):
         path = getattr(self.owner, "__file__", None)
         if path is None:
             raise TypeError(f"{self.name} cannot be pickled: it was not loaded from a file")
-        return load_model, (path,)
+        return load_model, (Path(path),)

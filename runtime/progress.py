@@ -8,10 +8,14 @@ from typing import Any
 
 
 class Progress:
-    """A tqdm bar if it is installed, else a line on stderr; unless requested, only on a terminal."""
+    """A tqdm bar if it is installed, else a line on stderr; unless requested, only on a terminal.
+
+    `failed`: trajectories that failed, and `found`: that were there before, so that the rate is without them; to be set
+    before `show`.
+    """
 
     def __init__(self, total: int, wanted: bool | None) -> None:
-        self.total, self.done = total, 0
+        self.total, self.done, self.failed, self.found = total, 0, 0, 0
         self.begin = self.shown = time.monotonic()
         self.active = sys.stderr.isatty() if wanted is None else bool(wanted)
         self.delay = 1.0 if wanted is None else 0.0
@@ -26,12 +30,16 @@ class Progress:
     def show(self, done: int) -> None:
         new, self.done = done - self.done, done
         if self.bar is not None:
+            self.bar.initial = self.found
+            if self.failed:
+                self.bar.set_postfix(failed=self.failed, refresh=False)
             self.bar.update(new)
             return
         now = time.monotonic()
         if self.active and new and now - self.begin >= self.delay and now - self.shown >= 0.1:
             self.shown = now
-            self._line(now, f"{_clock((now - self.begin) * (self.total - self.done) / self.done)} left")
+            seconds = (now - self.begin) * (self.total - done) / max(done - self.found, 1)
+            self._line(now, f"{_clock(seconds)} left")
 
     def close(self) -> None:
         if self.bar is not None:
@@ -42,9 +50,10 @@ class Progress:
             print(file=sys.stderr, flush=True)
 
     def _line(self, now: float, clock: str) -> None:
-        rate = self.done / max(now - self.begin, 1e-9)
+        rate = (self.done - self.found) / max(now - self.begin, 1e-9)
         share = 100 * self.done // max(self.total, 1)
-        text = f"{self.done}/{self.total} trajectories ({share} %), {rate:,.0f} per second, {clock}"
+        failed = f", {self.failed} failed" if self.failed else ""
+        text = f"{self.done}/{self.total} trajectories ({share} %), {rate:,.0f} per second{failed}, {clock}"
         print(f"\r{text:<79}", end="", file=sys.stderr, flush=True)
 
 

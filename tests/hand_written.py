@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from chaplygin.codegen.emit.cython_module import module_files
-from chaplygin.codegen.lower.program import Sources
+from chaplygin.codegen.lower.sources import Sources
 from chaplygin.runtime.base_model import Variable
 
 ROOT = Path(__file__).resolve().parent.parent

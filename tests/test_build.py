@@ -26,7 +26,7 @@ from chaplygin.codegen.build.toolchain import cpu_features, find_compiler
 from chaplygin.codegen.emit.cython_module import module_files
 from chaplygin.codegen.emit.render import render
 from chaplygin.codegen.lower.kernels import KERNELS
-from chaplygin.codegen.lower.program import Sources
+from chaplygin.codegen.lower.sources import Sources
 from chaplygin.runtime.base_model import Variable
 from chaplygin.runtime.errors import BuildError, NoCompilerError
 

@@ -56,6 +56,12 @@ def test_a_line_of_progress_has_rate_and_time_left(
         .err.rstrip()
         .endswith("1000/1000 trajectories (100 %), 0 per second, 10:00:00 taken")
     )
+    resumed = progress.Progress(1000, True)
+    resumed.found, resumed.failed = 500, 3
+    now[0] += 10
+    resumed.show(600)  # 100 in 10 seconds
+    text = "\r600/1000 trajectories (60 %), 10 per second, 3 failed, 00:40 left"
+    assert capsys.readouterr().err.rstrip() == text
     quiet = progress.Progress(10, None)  # no output: stderr is not a terminal here
     quiet.show(10)
     quiet.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,7 @@ from scipy import stats
 import chaplygin as cg
 from chaplygin.runtime import Model
 from chaplygin.runtime.errors import ArgumentError, ChaplyginError
-from chaplygin.runtime.studies.results import Probability, Quantiles
-from chaplygin.runtime.studies.run import chunks
+from chaplygin.runtime.studies.results import MomentsResult, Probability, Quantiles
 from chaplygin.runtime.studies.sketches import BLOCK, Counts, Moments
 from chaplygin.runtime.studies.study import Study
 
@@ -161,12 +160,27 @@ def test_trajectories_do_not_depend_on_their_chunk(size: int) -> None:
     assert found.tobytes() == stored().y[:, BLOCK - 7 :][:, : found.shape[1]].tobytes()
 
 
+class Backwards(Executor):
+    """Runs three tasks, the last one first."""
+
+    _max_workers = 3
+
+    def __init__(self) -> None:
+        self.tasks: list[tuple[Future[Any], Any, Any]] = []
+
+    def submit(self, task: Any, /, *given: Any, **more: Any) -> Future[Any]:
+        self.tasks.append((Future(), task, given))
+        if len(self.tasks) == 3:
+            for future, known, found in reversed(self.tasks):
+                future.set_result(known(*found))
+        return self.tasks[-1][0]
+
+
 def test_parts_may_come_in_any_order() -> None:
     once = cg.ensemble(sleigh(), **arguments(), collect=COLLECT)
-    again = Study(once.job)
-    for place in reversed(list(chunks(N, 64))):
-        again.take(once.job.run(*place))
-    assert bits(again.finish()) == bits(once)
+    pool = Backwards()
+    assert bits(cg.ensemble(sleigh(), **arguments(), collect=COLLECT, workers=pool)) == bits(once)
+    assert len(pool.tasks) == 3
 
 
 def test_an_executor_runs_the_chunks() -> None:
@@ -269,6 +283,42 @@ def test_failures_do_not_count() -> None:
         cg.ensemble(explosive(), (0, 2), **options, collect=collect, on_failure="raise")
 
 
+def test_failures_make_statistics_nan_on_request() -> None:
+    """Of two trajectories, one fails: as NumPy does with a NaN. Without failures nothing changes."""
+    collect = {
+        "m": cg.moments("q", at=[0.1, 1.0]),
+        "q": cg.quantiles("q", [0.1, 0.9]),
+        "h": cg.histogram("q", [0, 1]),
+        "p": cg.probability(sp.Symbol("q", real=True) > 0.1),
+        "end": cg.final("q"),
+    }
+
+    def found(starts: list[float]) -> dict[str, Any]:
+        initial = {"q": np.array(starts), "w": np.array(starts) ** 2 / math.sqrt(2)}
+        return cg.ensemble(explosive(), (0, 2), initial=initial, collect=collect, on_failure="nan").results
+
+    one = found([0.2, 2.0])
+    assert one["m"].count.tolist() == [1, 1]
+    table = np.array([0.2, np.nan])
+    for numbers, expected in (
+        (one["m"].mean["q"], [table.mean()] * 2),
+        (one["m"].std["q"], [table.std()] * 2),
+        (one["m"].maximum["q"], [table.max()] * 2),
+        (one["m"].covariance.ravel(), [np.cov(table)] * 2),
+        (one["q"].values, np.quantile(table, [0.1, 0.9])),
+        (one["q"].interval()[0], np.quantile(table, [0.1, 0.9])),
+        (one["h"].counts, [np.nan]),
+        (one["h"].density, [np.nan]),
+        ([one["p"].p, *one["p"].interval()], [np.nan] * 3),
+    ):
+        assert np.isnan(expected).all()
+        assert np.isnan(numbers).all()
+    assert np.isfinite(one["end"]["q"]).tolist() == [True, False]
+    both = found([0.2, 0.3])
+    assert both["p"].count == 2
+    assert both["m"].mean["q"][1] == pytest.approx(np.mean([q / (1 - q / math.sqrt(2)) for q in (0.2, 0.3)]))
+
+
 def test_unlikely_draws_are_allowed_and_likely_ones_refused_at_the_start() -> None:
     example = cg.example("chaplygin_sleigh")
     options = arguments(parameters={**example.parameters, "k": stats.norm(1, 0.25)})
@@ -304,7 +354,7 @@ def test_wrong_entries_are_named(entry: Any, text: str) -> None:
     [
         ({"collect": {}}, "collect must be a dict of entries"),
         ({"on_failure": "ignore"}, "on_failure = 'ignore' must be"),
-        ({"workers": "two"}, "workers = 'two' must be a number of processes, or an executor"),
+        ({"workers": "two"}, "workers = 'two' must be a number of processes, a dask.distributed.Client"),
         ({"workers": 2, "threads": 2}, "threads are those of this process"),
         ({"t_eval": [0.5]}, "t_eval: with collect, times belong to its entries"),
         ({"chunk": 7}, "chunk and executor are not for a run with collect"),
@@ -369,11 +419,65 @@ def test_wilson_intervals_cover() -> None:
         assert abs(7 / 60 - end) == pytest.approx(z * math.sqrt(end * (1 - end) / 60), rel=1e-12)
 
 
-def test_order_statistics_intervals_cover() -> None:
-    rng = np.random.default_rng(8)
-    hits = 0
-    for _ in range(1000):
-        sample = Counts.of(rng.normal(10, 1, 200), 10)
-        low, high = Quantiles("x", np.array([0.8]), None, (sample,)).interval()
-        hits += bool(low[0] < stats.norm.ppf(0.8, 10, 1) < high[0])
-    assert 930 <= hits <= 990  # ranks are integers, so the interval is a little wider than asked
+def end(start: dict[str, Any], n: int, seed: int, **collect: Any) -> dict[str, Any]:
+    """Results at the end of a motion x = x0 cos 2t + v0 sin 2t / 2 over a quarter of a turn: x = v0 / 2."""
+    quarter = (0, math.pi / 4)
+    return cg.ensemble(spring(), quarter, n, start, {"m": 1, "k": 4}, seed=seed, collect=collect).results
+
+
+@functools.cache
+def spring() -> Model:
+    return cg.example("harmonic_oscillator").system.compile()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [200, 400])
+def test_intervals_cover(n: int) -> None:
+    """Between 93 and 97 of 100 studies of a fixed size have the true value in their interval of 95 %."""
+    start = {"x": 0, "x_dot": stats.norm(20, 2)}
+    x_end = stats.norm(10, 1)
+    q = [0.3, 0.5, 0.8]
+    inside: dict[str, int] = dict.fromkeys(["mean", "p", *map(str, q)], 0)
+    for seed in range(1000):
+        found = end(start, n, seed, m=cg.moments("x"), p=cg.probability(x > 11), q=cg.quantiles("x", q))
+        low, high = (each["x"] for each in found["m"].interval())
+        inside["mean"] += low < 10 < high
+        low, high = found["p"].interval()
+        inside["p"] += low < x_end.sf(11) < high
+        for each, low, high in zip(q, *found["q"].interval()):
+            inside[str(each)] += low < x_end.ppf(each) < high
+    assert all(930 <= count <= 970 for count in inside.values()), inside
+
+
+@pytest.mark.slow
+def test_intervals_of_means_of_few_numbers_cover() -> None:
+    """Student's t: with the normal quantile 90 of 100 intervals of 8 numbers would have the mean."""
+    start = {"x": 0, "x_dot": stats.norm(20, 2)}
+    inside = 0
+    for seed in range(1000):
+        low, high = end(start, 8, seed, m=cg.moments("x"))["m"].interval()
+        inside += low["x"] < 10 < high["x"]
+    assert 930 <= inside <= 970
+
+
+def test_intervals_of_quantiles_are_exact() -> None:
+    """The quantile q lies between the order statistics l and u of n numbers with the probability P(l <= B < u)."""
+    for n in (5, 20, 100, 1000):
+        ranks = Quantiles(
+            "rank", np.array([0.01, 0.2, 0.5, 0.95]), None, (Counts.of(np.arange(1.0, n + 1), 10),)
+        )
+        for q, low, high in zip(ranks.q, *ranks.interval()):
+            below = stats.binom(n, q)
+            first = 0 if np.isinf(low) else round(low)
+            last = n + 1 if np.isinf(high) else round(high)
+            # On each side 2.5 % at most are left out, and the next order statistic inwards leaves out more.
+            assert below.cdf(first - 1) <= 0.025 < below.cdf(first)
+            assert below.sf(last - 1) <= 0.025 < below.sf(last - 2)
+
+
+def test_intervals_of_means_are_students() -> None:
+    values = np.array([1.0, 2.0, 4.0, 9.0])
+    found = MomentsResult.of(("x",), None, Moments.of(values[None, None], np.ones((1, 4), dtype=bool)))
+    low, high = found.interval(0.9)
+    exact = stats.t(3, values.mean(), values.std(ddof=1) / 2).interval(0.9)
+    assert (low["x"], high["x"]) == pytest.approx(exact, rel=1e-12)

@@ -18,9 +18,10 @@ from scipy import stats
 
 import chaplygin as cg
 from chaplygin.generated.harmonic_oscillator import model
-from chaplygin.runtime.studies.folder import CHUNK, StudyFolderError
+from chaplygin.runtime.progress import Progress
+from chaplygin.runtime.studies.folder import StudyFolderError
 from chaplygin.runtime.studies.packing import pack, unpack
-from chaplygin.runtime.studies.sketches import Counts, Moments
+from chaplygin.runtime.studies.sketches import CHUNK, Counts, Moments
 from chaplygin.runtime.studies.study import Study
 
 pytestmark = needs_core
@@ -79,6 +80,17 @@ def test_what_is_there_is_not_run_again(tmp_path: Path) -> None:
     assert bits(study(tmp_path)) == bits(whole)
     assert files(tmp_path) == before
     assert second.stat().st_mtime_ns == kept
+
+
+def test_progress_of_a_study_that_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was there counts as done, and not for the rate; failures are counted."""
+    starved = {"max_steps": 4}
+    failures = len(study(tmp_path, **starved).failed)
+    assert 0 < failures < N
+    shown: list[tuple[int, int, int]] = []
+    monkeypatch.setattr(Progress, "close", lambda bar: shown.append((bar.done, bar.found, bar.failed)))
+    study(tmp_path, **starved)
+    assert shown == [(N, N, failures)]
 
 
 def test_a_damaged_chunk_is_made_again(tmp_path: Path) -> None:

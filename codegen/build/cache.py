@@ -96,11 +96,18 @@ def model_key(
 
     Raises NoCompilerError if no compiler is found, CacheError if the folder is refused.
     """
+    parts = [FORMAT, digest, inline, *_surroundings(reproducible, tuned, compiler)]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:40]
+
+
+def surroundings(*, reproducible: bool = True, tuned: bool = True) -> str:
+    """A hash of what else a key depends on: where it is equal, equal models have equal keys. Raises as `model_key`."""
+    return hashlib.sha256(json.dumps(_surroundings(reproducible, tuned, None)).encode()).hexdigest()
+
+
+def _surroundings(reproducible: bool, tuned: bool, compiler: Compiler | None) -> list[object]:
     compiler = compiler or cached_compiler()
-    parts = [
-        FORMAT,
-        digest,
-        inline,
+    return [
         compiler.core_flags(tuned=tuned, reproducible=reproducible),
         compiler.identity,
         generator_stamp(),
@@ -109,7 +116,6 @@ def model_key(
         platform.machine(),
         cpu_features() if tuned else "",
     ]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:40]
 
 
 @functools.cache

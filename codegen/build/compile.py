@@ -20,7 +20,8 @@ from .cache import lookup, model_key
 
 if TYPE_CHECKING:
     from ..derive.equations import Equations
-    from ..lower.program import Program, Sources
+    from ..lower.program import Program
+    from ..lower.sources import Sources
     from ..methods import Pair, Taylor
 
 

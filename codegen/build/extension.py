@@ -29,9 +29,9 @@ from . import cache
 from .toolchain import Compiler
 
 if TYPE_CHECKING:
-    from ..lower.program import Sources
+    from ..lower.sources import Sources
 
-_SHIPPED = INCLUDE.parents[1] / "generated"
+SHIPPED = INCLUDE.parents[1] / "generated"
 _INCLUDE = (f"-I{INCLUDE}", "-I.")  # the methods of a model are included by a header of the runtime
 _TRANSLATION: threading.Lock  # Cython's compiler keeps state in its modules
 
@@ -79,6 +79,7 @@ def make(
             "name": sources.name,
             "reproducible": reproducible,
             "tuned": tuned,
+            "inline": inline,
             "digest": sources.digest,
             "compiler": compiler.version,
             "flags": list(flags),
@@ -188,7 +189,7 @@ def facts_of(module: Path) -> dict[str, Any]:
     Reproducible lanes give the same bits as the model on every CPU, so they can be tuned to this CPU even though a
     shipped module is built for any.
     """
-    if module.parent.resolve() == _SHIPPED:
+    if module.parent.resolve() == SHIPPED:
         return {"name": module.name.split(".")[0], "reproducible": True, "tuned": True}
     facts: dict[str, Any] = json.loads((module.parent / cache.ENTRY).read_bytes())
     return facts

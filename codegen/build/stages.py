@@ -36,7 +36,7 @@ from .extension import build, build_quick
 if TYPE_CHECKING:
     from chaplygin.runtime.model import Model
 
-    from ..lower.program import Sources
+    from ..lower.sources import Sources
 
 PATIENCE = 1.0
 """Seconds to wait for builds silently."""

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 
 from chaplygin.runtime.errors import BuildError
 
-from ..lower.program import Sources
+from ..lower.sources import Sources
 from . import cache
 from .extension import make
 

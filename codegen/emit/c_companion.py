@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..lower.companion import VALUES
 from ..lower.program import Program, has_functions
+from ..lower.schedule import variable_names
 from .c_lanes import lane_kernel
 from .c_text import c_string
 from .expressions import LANES
@@ -23,6 +24,17 @@ def companion_file(program: Program, model_digest: str, command: str) -> dict[st
         "kernel": lane_kernel(program, VALUES.name, text),
         "n_values": str(len(kernel.outputs)),
         "n_work": str(text.work),
+        "reads": ", ".join(map(str, (*_states_in(program), -1))),
         "digest": c_string(model_digest),
     }
     return {f"{program.name}_companion.c": render("companion.c.in", values)}
+
+
+def _states_in(program: Program) -> list[int]:
+    """The indices of the states that the expressions contain."""
+    g, kernel = program.graph, program.kernels[VALUES.name]
+    places = variable_names(program, kernel)
+    symbols = {str(g.value[node]) for node in g.reachable(kernel.roots()) if g.op[node] == "symbol"}
+    return sorted(
+        index for name in symbols & places.keys() for _, array, index in [places[name]] if array == "x"
+    )

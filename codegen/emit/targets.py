@@ -8,7 +8,8 @@ from pathlib import Path
 from chaplygin.runtime.arguments import nearest
 from chaplygin.runtime.errors import ArgumentError
 
-from ..lower.program import Program, Sources
+from ..lower.program import Program
+from ..lower.sources import Sources
 from .c_core import core_files
 from .c_lanes import lane_files
 from .cython_module import module_files

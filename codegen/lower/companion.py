@@ -33,16 +33,16 @@ VALUES = KernelRow("values", "the expressions", lambda d: ())
 
 
 def checked(wanted: Iterable[Any]) -> tuple[sp.Basic, ...]:
-    """What is given as SymPy expressions and conditions.
+    """What is given as SymPy expressions and conditions; a string is the name of a quantity.
 
     Raises ArgumentError, naming the expression that is neither or that cannot be turned into code.
     """
     found = []
     for expression in wanted:
         try:
-            if isinstance(expression, (str, bytes)):  # SymPy would evaluate it
-                raise TypeError("a string names a declared quantity")
-            result = sp.sympify(expression)
+            if isinstance(expression, bytes):  # SymPy would evaluate it
+                raise TypeError("bytes are not a name")
+            result = sp.Symbol(expression) if isinstance(expression, str) else sp.sympify(expression)
         except (sp.SympifyError, TypeError, AttributeError) as error:
             raise ArgumentError(f"{short(expression)} is not a SymPy expression: {error}") from None
         if not isinstance(result, (sp.Expr, Boolean)) or getattr(result, "is_Matrix", False):

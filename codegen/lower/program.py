@@ -1,4 +1,4 @@
-"""The types passed between the last stages: `Program` (named kernels, ready to print) and `Sources` (emitted texts)."""
+"""`Program`, what is passed on to printing: named kernels, ready to print."""
 
 from __future__ import annotations
 
@@ -196,12 +196,3 @@ def has_functions(program: Program, kernels: Iterable[str]) -> bool:
     for name in kernels:
         roots += program.kernels[name].roots()
     return any(is_call(g.op[n]) for n in g.reachable(roots))
-
-
-@dataclass(frozen=True)
-class Sources:
-    """Emitted texts by file name, with the digest of the declaration."""
-
-    name: str
-    digest: str
-    files: Mapping[str, str]

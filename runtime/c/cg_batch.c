@@ -102,16 +102,6 @@ static int cg_column_advance(const cg_batch_t *batch, cg_run_t *run, int64_t col
 
 /* ---- side by side ---- */
 
-/* Copies one value for each lane; with a constant size this is a few instructions. */
-static inline void cg_copy_lanes(void *to, const void *from, int32_t lanes)
-{
-    switch (lanes) {
-    case 8: memcpy(to, from, 8 * sizeof(double)); break;
-    case 4: memcpy(to, from, 4 * sizeof(double)); break;
-    default: memcpy(to, from, (size_t)lanes * sizeof(double)); break;
-    }
-}
-
 /* The rows of a part that lanes have, too. */
 typedef struct cg_shared {
     int32_t part;

@@ -8,6 +8,32 @@
 extern "C" {
 #endif
 
+/* The states that the expressions contain, at fractions theta[lane] of a step, from the rows of its interpolant as
+ * cg_dense_evaluate has it: row j begins at coef[j * ld * n_lanes]. The other entries of x are left as they are. */
+typedef void (*cg_interpolate_t)(const double *CG_RESTRICT theta, const double *CG_RESTRICT coef, int32_t n_dense,
+                                 int32_t ld, double *CG_RESTRICT x);
+
+/* What is made of an expression along a trajectory. */
+enum cg_observed_kind { CG_OBSERVED_INTEGRAL = 0, CG_OBSERVED_MAXIMUM = 1, CG_OBSERVED_MINIMUM = 2 };
+
+enum { CG_MOST_LOBATTO = 9 };
+
+/* Gauss-Lobatto nodes in a step, as fractions of it, ends included. */
+typedef struct cg_rule {
+    int32_t n_nodes;
+    double nodes[CG_MOST_LOBATTO];
+    double weights[CG_MOST_LOBATTO]; /* of the mean over the step */
+    double slope[CG_MOST_LOBATTO];   /* of the derivative at the last node, per length of the step */
+} cg_rule_t;
+
+/* What the samples of a step tell: the mean; and, of an expression times -1 for a minimum, the largest sample, the first
+ * node where it is, and what no value between the nodes exceeds. */
+enum cg_surveyed { CG_SURVEY_MEAN, CG_SURVEY_BEST, CG_SURVEY_PLACE, CG_SURVEY_BOUND, CG_SURVEYED };
+
+/* found[CG_SURVEYED][n_values] from samples[n_nodes][n_values], over the lanes. */
+typedef void (*cg_survey_t)(const cg_rule_t *rule, const int32_t *kinds, const double *CG_RESTRICT samples,
+                            double *CG_RESTRICT found);
+
 typedef struct cg_companion {
     uint32_t abi_version; /* CG_ABI_VERSION */
     uint32_t struct_size; /* sizeof(cg_companion_t) */
@@ -18,6 +44,8 @@ typedef struct cg_companion {
     int32_t reserved;
     cg_lanes_t values;    /* out[i * n_lanes + lane] = expression i of the trajectory in a lane; p without the results of
                            * model->hoist */
+    cg_interpolate_t interpolate;
+    cg_survey_t survey;
 } cg_companion_t;
 
 #ifdef __cplusplus

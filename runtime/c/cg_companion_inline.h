@@ -1,8 +1,10 @@
 /* cg_companion_inline.h: the table of a companion. Included at the end of its file, which defines CG_COMPANION_VALUES
  * (the kernel over cg_real_t above), CG_COMPANION_COUNT, CG_COMPANION_WORK, CG_COMPANION_DIGEST and CG_COMPANION (the
- * name of the table to define); CG_LANES comes from the command line.
+ * name of the table to define), and CG_COMPANION_READS, the indices of the states that it contains, ended by -1; CG_LANES
+ * comes from the command line.
  */
 #include "cg_companion.h"
+#include "cg_survey.h"
 
 static void cg_companion_values(const double *CG_RESTRICT t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                                 const double *CG_RESTRICT u, double *CG_RESTRICT out, int32_t *CG_RESTRICT status,
@@ -21,6 +23,27 @@ static void cg_companion_values(const double *CG_RESTRICT t, const double *CG_RE
 #endif
 }
 
+static void cg_companion_interpolate(const double *CG_RESTRICT theta, const double *CG_RESTRICT coef, int32_t n_dense,
+                                     int32_t ld, double *CG_RESTRICT x)
+{
+    static const int32_t reads[] = {CG_COMPANION_READS};
+    const cg_real_t *const c = CG_GIVEN(coef);
+    const cg_real_t weights[2] = {*CG_GIVEN(theta), 1.0 - *CG_GIVEN(theta)};
+    for (const int32_t *i = reads; *i >= 0; i++) {
+        cg_real_t sum = c[(n_dense - 1) * ld + *i];
+        for (int32_t j = n_dense - 2; j >= 0; j--) {
+            sum = c[j * ld + *i] + weights[j % 2] * sum;
+        }
+        CG_WRITTEN(x)[*i] = sum;
+    }
+}
+
+static void cg_companion_survey(const cg_rule_t *rule, const int32_t *kinds, const double *CG_RESTRICT samples,
+                                double *CG_RESTRICT found)
+{
+    cg_survey_all(rule, kinds, CG_COMPANION_COUNT, CG_GIVEN(samples), CG_WRITTEN(found));
+}
+
 #ifndef CG_EXPORTED
 #define CG_EXPORTED
 #endif
@@ -33,4 +56,6 @@ const cg_companion_t CG_COMPANION = {
     .n_values = CG_COMPANION_COUNT,
     .n_work = CG_COMPANION_WORK,
     .values = cg_companion_values,
+    .interpolate = cg_companion_interpolate,
+    .survey = cg_companion_survey,
 };

@@ -89,6 +89,10 @@ typedef struct cg_record {
     int64_t capacity_dense;
     int64_t n_coef;
     int64_t started; /* 1 once the row of the start is written; 0 initially */
+    /* NULL, or called at the start and after a jump at an event (stepped = 0), and after every accepted step (1), over
+     * which it may interpolate. Any result except CG_OK ends the run. */
+    int (*watch)(void *context, cg_run_t *run, int stepped);
+    void *watch_context;
 } cg_record_t;
 
 /* Steps until t_end (CG_OK), a pause (enum cg_pause) or an error (enum cg_status). run->t and run->x are then the

@@ -40,6 +40,15 @@ void cg_ensemble_end(const cg_ensemble_t *ensemble, int64_t j, const cg_outcome_
     }
 }
 
+void cg_ensemble_observed(const cg_ensemble_t *ensemble, int64_t j, const cg_observer_t *observer, int32_t lane)
+{
+    for (int32_t i = 0; i < observer->n_values; i++) {
+        const int32_t at = i * observer->lanes + lane;
+        ensemble->observed[j + i * ensemble->observed_row] = observer->value[at];
+        ensemble->observed_t[j + i * ensemble->observed_row] = observer->more[at];
+    }
+}
+
 /* Puts trajectory j into the run. Errors in its start are reported by the first call of cg_drive. */
 static void cg_begin_trajectory(const cg_ensemble_t *ensemble, cg_run_t *run, cg_record_t *record, int64_t j)
 {
@@ -51,6 +60,11 @@ static void cg_begin_trajectory(const cg_ensemble_t *ensemble, cg_run_t *run, cg
         record->y_row = ensemble->y_time;
         record->y_col = ensemble->y_col;
         record->capacity = ensemble->n_eval;
+    }
+    if (ensemble->observer[0] != NULL) {
+        cg_observer_begin(ensemble->observer[0], 0);
+        record->watch = cg_observe_run;
+        record->watch_context = ensemble->observer[0];
     }
     cg_gather(run->p, 1, ensemble->p + j * ensemble->p_row, ensemble->p_col, run->model->n_parameters);
     if (ensemble->u != NULL) {
@@ -96,7 +110,8 @@ int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, cg_cursor_t *c
             return CG_EVENTS_FULL;
         }
         const int64_t before = run->n_steps + run->n_rejected;
-        const int status = cg_drive(run, ensemble->t_eval == NULL ? NULL : &cursor->record, budget);
+        const int recording = ensemble->t_eval != NULL || ensemble->observer[0] != NULL;
+        const int status = cg_drive(run, recording ? &cursor->record : NULL, budget);
         if (budget >= 0) {
             const int64_t used = run->n_steps + run->n_rejected - before;
             budget = used < budget ? budget - used : 0;
@@ -112,6 +127,9 @@ int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, cg_cursor_t *c
         }
         const cg_outcome_t outcome = {status, run->t, run->n_rhs, run->n_steps, cursor->record.n_rows};
         cg_ensemble_end(ensemble, cursor->next, &outcome, run->n, run->x, 1);
+        if (ensemble->observer[0] != NULL) {
+            cg_ensemble_observed(ensemble, cursor->next, ensemble->observer[0], 0);
+        }
         cursor->begun = 0;
         cursor->next++;
         cursor->n_done++;

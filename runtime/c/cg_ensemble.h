@@ -4,6 +4,7 @@
 
 #include "cg_driver.h"
 #include "cg_lanes.h"
+#include "cg_observe.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,6 +30,13 @@ typedef struct cg_ensemble {
     int32_t *status; /* [trajectory] */
     int64_t *n_rhs;  /* [trajectory]; NULL: not kept */
     int64_t *n_steps;
+    /* NULL: nothing is observed. Else expression i of trajectory j: its integral or extreme goes to
+     * observed[j + i * observed_row], the time of an extreme to observed_t; left as they are if the trajectory ends
+     * before its first step. */
+    cg_observer_t *observer[CG_RUNNING]; /* for lanes, one for each group that runs */
+    double *observed;
+    double *observed_t;
+    int64_t observed_row;
 } cg_ensemble_t;
 
 /* An event of the model in a trajectory of an ensemble. */

@@ -20,7 +20,20 @@ int cg_ensemble_valid(const cg_ensemble_t *ensemble); /* whether no requested ti
 void cg_ensemble_end(const cg_ensemble_t *ensemble, int64_t j, const cg_outcome_t *outcome, int32_t n, const double *x,
                      int64_t stride);
 
+/* Writes what an observer has found along trajectory j, which is in a lane. */
+void cg_ensemble_observed(const cg_ensemble_t *ensemble, int64_t j, const cg_observer_t *observer, int32_t lane);
+
 /* ---- lanes ---- */
+
+/* The interpolant over the last step of every lane, if it is not known. Then run->calls, failed and failed_at are about
+ * it until the next trial. */
+void cg_lanes_interpolant(cg_lanes_run_t *run);
+
+/* Records the requested times that the lanes in `due` have reached, and sets when they need service again. Lanes have
+ * trajectories, and have reached so many times of t_eval. As for one trajectory, calls made for the interpolant are
+ * counted, and one that fails ends the trajectory: it gets a status. */
+void cg_lanes_record(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, uint32_t due, const int64_t *trajectory,
+                     int64_t *reached);
 
 /* Sets the options of a group from those of a run. CG_BAD_ARGUMENT, CG_UNSUPPORTED: see cg_ensemble_lanes. */
 int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options);

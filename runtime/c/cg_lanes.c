@@ -27,6 +27,7 @@ typedef struct cg_group {
     const cg_ensemble_t *ensemble;
     cg_lanes_run_t *run;
     cg_queue_t *queue;
+    cg_observer_t *observer; /* NULL: nothing is observed */
     int64_t *trajectory; /* [lanes], in the cursor */
     int64_t *next_eval;
 } cg_group_t;
@@ -50,52 +51,6 @@ static void cg_lane_segment(cg_lanes_run_t *run, int32_t lane)
     run->n_anchor[lane] = 0.0;
 }
 
-/* Records the requested times up to the lane's time, from the interpolant over its last step. As for one trajectory,
- * calls made for the interpolant are counted, and one that fails ends the trajectory. */
-static int cg_lane_record(cg_group_t *group, int32_t lane)
-{
-    const cg_ensemble_t *const ensemble = group->ensemble;
-    cg_lanes_run_t *const run = group->run;
-    const int32_t lanes = run->lanes;
-    const double t = run->t[lane];
-    double *const y = ensemble->y + group->trajectory[lane] * ensemble->y_row;
-    int64_t m = group->next_eval[lane];
-    int gathered = 0;
-    int status = CG_OK;
-    for (; m < ensemble->n_eval; m++) {
-        const double wanted = ensemble->t_eval[m];
-        if (run->direction * (wanted - t) > 0.0) {
-            break;
-        }
-        double *const row = y + m * ensemble->y_time;
-        if (wanted == t) {
-            for (int32_t i = 0; i < run->n; i++) {
-                row[i * ensemble->y_col] = run->x[(int64_t)i * lanes + lane];
-            }
-            continue;
-        }
-        if (!run->have_dense) { /* the right-hand side is not called between this lane and the next one */
-            memset(run->failed, 0, sizeof *run->failed * (size_t)lanes);
-            run->calls = 0;
-            run->dense(run);
-        }
-        if (!gathered) {
-            gathered = 1;
-            run->n_rhs[lane] += run->failed[lane] ? run->failed_at[lane] : run->calls;
-            if (run->failed[lane]) {
-                status = CG_SINGULAR;
-                break;
-            }
-            cg_gather(run->scratch, 1, run->coef + lane, lanes, run->n_dense * run->n);
-        }
-        const double theta = (wanted - run->t_old[lane]) / (t - run->t_old[lane]);
-        cg_dense_evaluate(run->scratch, run->n_dense, run->n, run->n, theta, row, ensemble->y_col);
-    }
-    group->next_eval[lane] = m;
-    run->mark[lane] = m < ensemble->n_eval ? run->direction * ensemble->t_eval[m] : HUGE_VAL;
-    return status;
-}
-
 /* Writes the end of the lane's trajectory and leaves the lane empty. */
 static void cg_lane_end(cg_group_t *group, int32_t lane, int status)
 {
@@ -103,58 +58,61 @@ static void cg_lane_end(cg_group_t *group, int32_t lane, int status)
     const cg_outcome_t outcome = {status, run->t[lane], run->n_rhs[lane], run->n_trials[lane] - run->n_rejected[lane],
                                   group->next_eval[lane]};
     cg_ensemble_end(group->ensemble, group->trajectory[lane], &outcome, run->n, run->x + lane, run->lanes);
+    if (group->observer != NULL) {
+        cg_ensemble_observed(group->ensemble, group->trajectory[lane], group->observer, lane);
+    }
     group->queue->cursor->n_done++;
     group->queue->trials += run->n_trials[lane];
     run->active[lane] = 0;
 }
 
-/* Puts trajectory j into a lane. 0: it has already ended, with the status of the lane. */
-static int cg_lane_load(cg_group_t *group, int32_t lane, int64_t j)
+/* Copies one entry for each of the first `count` lanes into every row. */
+static void cg_rows_load(double *to, int32_t lanes, const double *from, int64_t lane_stride, int64_t row_stride,
+                         int32_t rows, int32_t count)
+{
+    for (int32_t i = 0; i < rows; i++, to += lanes, from += row_stride) {
+        if (lane_stride == 1 && count == lanes) {
+            cg_copy_lanes(to, from, lanes);
+        } else {
+            cg_gather(to, 1, from, lane_stride, count);
+        }
+    }
+}
+
+/* Puts `count` trajectories from `first` on into the first lanes; the others stay empty, and so do those whose
+ * trajectory ends where it starts. */
+static void cg_group_load(cg_group_t *group, int64_t first, int32_t count)
 {
     const cg_ensemble_t *const ensemble = group->ensemble;
     cg_lanes_run_t *const run = group->run;
     const cg_model_t *const model = run->model;
-    const int32_t lanes = run->lanes;
-    double sum = 0.0;
-    cg_gather(run->x + lane, lanes, ensemble->x0 + j * ensemble->x0_row, ensemble->x0_col, run->n);
-    cg_gather(run->p_one, 1, ensemble->p + j * ensemble->p_row, ensemble->p_col, model->n_parameters);
-    const int hoisted = model->hoist == NULL ? CG_OK : model->hoist(run->p_one, run->p_one + model->n_parameters);
-    cg_gather(run->p + lane, lanes, run->p_one, 1, cg_lanes_p_rows(run));
+    cg_rows_load(run->x, run->lanes, ensemble->x0 + first * ensemble->x0_row, ensemble->x0_row, ensemble->x0_col, run->n,
+                 count);
+    cg_rows_load(run->p, run->lanes, ensemble->p + first * ensemble->p_row, ensemble->p_row, ensemble->p_col,
+                 model->n_parameters, count);
     if (ensemble->u != NULL) {
-        cg_gather(run->u + lane, lanes, ensemble->u + j * ensemble->u_row, ensemble->u_col, model->n_inputs);
+        cg_rows_load(run->u, run->lanes, ensemble->u + first * ensemble->u_row, ensemble->u_row, ensemble->u_col,
+                     model->n_inputs, count);
     }
-    for (int32_t i = 0; i < run->n; i++) {
-        sum += 0.0 * run->x[(int64_t)i * lanes + lane];
+    run->set->begin(run, ensemble->t0);
+    uint32_t regular = 0u;
+    for (int32_t lane = 0; lane < run->lanes; lane++) {
+        group->trajectory[lane] = first + lane;
+        group->next_eval[lane] = 0;
+        run->active[lane] = lane < count ? -1 : 0;
+        if (lane < count && run->status[lane] != CG_NONFINITE) {
+            regular |= 1u << lane;
+            cg_lane_segment(run, lane);
+        }
     }
-    run->t[lane] = run->t_old[lane] = ensemble->t0;
-    run->h[lane] = run->first_step;
-    if (!run->adaptive && !(run->h[lane] > 0.0 && run->h[lane] < run->max_step)) {
-        run->h[lane] = run->max_step;
-    }
-    run->log_old[lane] = CG_LEAST_LOG;
-    run->n_trials[lane] = run->n_rejected[lane] = run->n_rhs[lane] = 0;
-    run->rejected[lane] = 0;
-    run->active[lane] = -1;
-    run->fresh[lane] = -1;
-    run->unstarted[lane] = run->h[lane] == 0.0 ? -1 : 0;
-    run->status[lane] = CG_OK;
-    group->trajectory[lane] = j;
-    group->next_eval[lane] = 0;
-    run->mark[lane] = HUGE_VAL;
-    if (sum != 0.0) { /* 0 * x is NaN for an infinity and for a NaN */
-        run->status[lane] = CG_NONFINITE;
-        return 0;
-    }
-    cg_lane_segment(run, lane);
     if (ensemble->t_eval != NULL) {
-        cg_lane_record(group, lane);
+        cg_lanes_record(ensemble, run, regular, group->trajectory, group->next_eval);
     }
-    if (ensemble->t0 == ensemble->t_end) {
-        return 0;
+    for (int32_t lane = 0; lane < count; lane++) {
+        if (run->status[lane] != CG_OK || ensemble->t0 == ensemble->t_end) {
+            cg_lane_end(group, lane, (int)run->status[lane]);
+        }
     }
-    run->n_rhs[lane] = hoisted != CG_OK; /* counts the failed call */
-    run->status[lane] = hoisted;
-    return hoisted == CG_OK;
 }
 
 /* Copies the state of a lane between steps. */
@@ -204,17 +162,16 @@ void cg_lane_imitate(cg_lanes_run_t *run, int32_t lane, int32_t from)
     run->mark[lane] = HUGE_VAL;
 }
 
-/* Starts trajectories, one in each lane of `ready`, as long as there are any. */
+/* Starts trajectories in the lanes of `ready`, which are empty: one in each lane, as long as there are any. */
 static void cg_queue_begin(cg_queue_t *queue)
 {
     cg_group_t *const ready = queue->ready;
     cg_cursor_t *const cursor = queue->cursor;
     cg_lanes_run_t *const run = ready->run;
-    for (int32_t lane = 0; lane < run->lanes; lane++) {
-        while (cursor->next < cursor->last && !cg_lane_load(ready, lane, cursor->next++)) {
-            cg_lane_end(ready, lane, (int)run->status[lane]);
-        }
-    }
+    const int64_t left = cursor->last - cursor->next;
+    const int32_t count = left < run->lanes ? (int32_t)left : run->lanes;
+    cg_group_load(ready, cursor->next, count);
+    cursor->next += count;
     const int32_t from = cg_lanes_occupied(run);
     if (from < 0) {
         return;
@@ -248,6 +205,10 @@ static void cg_lane_fill(cg_group_t *group, int32_t lane)
         group->trajectory[lane] = ready->trajectory[from];
         group->next_eval[lane] = ready->next_eval[from];
         ready->run->active[from] = 0;
+        if (group->observer != NULL) {
+            cg_observer_begin(group->observer, lane);
+            group->run->mark[lane] = -HUGE_VAL; /* every step asks for service */
+        }
     }
 }
 
@@ -256,9 +217,6 @@ static void cg_lane_attend(cg_group_t *group, int32_t lane)
 {
     cg_lanes_run_t *const run = group->run;
     int status = (int)run->status[lane];
-    if (group->ensemble->t_eval != NULL && status == CG_OK) {
-        status = cg_lane_record(group, lane);
-    }
     if (status == CG_OK && run->t[lane] == run->t_end) {
         cg_lane_end(group, lane, CG_OK);
         return;
@@ -305,6 +263,9 @@ static int cg_lanes_options(cg_lanes_run_t *run, const cg_ensemble_t *ensemble, 
     if (status != CG_OK) {
         return status;
     }
+    if (ensemble->observer[0] != NULL && ensemble->t0 == ensemble->t_end) {
+        return CG_UNSUPPORTED;
+    }
     run->t_end = ensemble->t_end;
     run->direction = ensemble->t_end < ensemble->t0 ? -1.0 : 1.0;
     for (int32_t i = 0; i < run->n_u; i++) {
@@ -313,6 +274,17 @@ static int cg_lanes_options(cg_lanes_run_t *run, const cg_ensemble_t *ensemble, 
         }
     }
     return CG_OK;
+}
+
+/* Records the requested times that the lanes in need of service have reached. */
+static void cg_group_record(cg_group_t *group, uint32_t attention)
+{
+    const cg_lanes_run_t *const run = group->run;
+    uint32_t due = 0u;
+    for (int32_t lane = 0; lane < run->lanes; lane++) {
+        due |= run->active[lane] && run->status[lane] == CG_OK ? attention & 1u << lane : 0u;
+    }
+    cg_lanes_record(group->ensemble, group->run, due, group->trajectory, group->next_eval);
 }
 
 /* Serves the lanes of a group until none needs it. 0: no lane has a trajectory any more. */
@@ -324,6 +296,9 @@ static int cg_group_serve(cg_group_t *group)
         const uint32_t attention = run->attention;
         int64_t fresh = 0;
         run->attention = 0u;
+        if (group->ensemble->t_eval != NULL) {
+            cg_group_record(group, attention);
+        }
         for (int32_t lane = 0; lane < run->lanes; lane++) {
             if (attention >> lane & 1u) {
                 if (run->active[lane]) {
@@ -380,6 +355,7 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
         groups[g].ensemble = ensemble;
         groups[g].run = own;
         groups[g].queue = &queue;
+        groups[g].observer = g < CG_RUNNING ? ensemble->observer[g] : NULL;
         groups[g].trajectory = cursor->trajectory[g];
         groups[g].next_eval = cursor->next_eval[g];
         cg_group_limit(&groups[g], budget);
@@ -399,5 +375,10 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
         cg_lanes_run_t *const leader = groups[working[0] ? 0 : 1].run;
         leader->other = working[0] && working[1] ? groups[1].run : NULL;
         leader->advance(leader);
+        for (unsigned g = 0; g < CG_RUNNING; g++) {
+            if (working[g] && groups[g].observer != NULL) {
+                cg_observe_lanes(groups[g].observer, groups[g].run);
+            }
+        }
     }
 }

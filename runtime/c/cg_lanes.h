@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define CG_LANES_LAYOUT 4 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
+#define CG_LANES_LAYOUT 5 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
 
 typedef struct cg_lanes_run {
     /* Owned by the caller. */
@@ -55,15 +55,14 @@ typedef struct cg_lanes_run {
     double *u_value;
     double *u_slope;
     double *work;
-    double *atol;    /* [n]: shared by all lanes */
-    double *scratch; /* [n_dense][n]: the interpolant of one lane */
-    double *p_one;   /* [n_parameters + n_hoisted]: p of one lane */
+    double *atol; /* [n]: shared by all lanes */
 
     /* [lanes] */
     double *t;
     double *t_old;
     double *t_stop;
     double *mark; /* time times direction from which the lane needs service */
+    double *moment; /* a time inside the last step, to interpolate at */
     double *h;
     double *log_old;
     double *t_anchor;
@@ -90,7 +89,7 @@ typedef struct cg_lanes_run {
 
 /* ---- between the files of the runtime ---- */
 
-enum { CG_MOST_LANES = 32, CG_GROUPS = 3 /* two running, and one of trajectories about to start */ };
+enum { CG_MOST_LANES = 32, CG_RUNNING = 2, CG_GROUPS = 3 /* those running, and one of trajectories about to start */ };
 
 cg_lanes_run_t *cg_lanes_group(cg_lanes_run_t *run, unsigned g); /* a group in the block of the first one */
 

@@ -1,6 +1,49 @@
-/* cg_lanes_begin.h: the start of trajectories in lanes, and the right-hand side over lanes for the table.
- * Included by cg_method.h.
+/* cg_lanes_begin.h: the start of trajectories in lanes, the interpolant and the right-hand side over lanes for the
+ * table. Included by cg_method.h.
  */
+
+/* Starts a trajectory at t0 in every lane, from its state and parameters in the run; inputs and derivatives are set
+ * afterwards. A trajectory that cannot start gets its status. */
+static void CG_FN(begin)(cg_lanes_run_t *run, double t0)
+{
+    const cg_mask_t none = {0};
+    const cg_mask_t finite = cg_step_finite(CG_REALS(run->x), CG_N(run));
+    const double h = run->adaptive || (run->first_step > 0.0 && run->first_step < run->max_step) ? run->first_step
+                                                                                                : run->max_step;
+    cg_mask_t failed = none;
+#if CG_MODEL_HOISTED > 0
+    if (t0 != run->t_end) {
+        failed = finite & cg_not(CG_MODEL_HOIST(CG_REALS(run->p), CG_REALS(run->p) + CG_MODEL_NP));
+    }
+#endif
+    CG_T(run) = CG_T_OLD(run) = cg_splat(t0);
+    *CG_REALS(run->mark) = cg_splat(HUGE_VAL);
+    *CG_REALS(run->h) = cg_splat(h);
+    *CG_REALS(run->log_old) = cg_splat(CG_LEAST_LOG);
+    *CG_TRUTHS(run->n_trials) = *CG_TRUTHS(run->n_rejected) = *CG_TRUTHS(run->rejected) = none;
+    *CG_TRUTHS(run->n_rhs) = -failed; /* counts the failed call */
+    *CG_TRUTHS(run->active) = *CG_TRUTHS(run->fresh) = cg_true();
+    *CG_TRUTHS(run->unstarted) = h == 0.0 ? cg_true() : none;
+    *CG_TRUTHS(run->status) = (cg_not(finite) & CG_FN(code)(CG_NONFINITE)) | (failed & CG_FN(code)(CG_SINGULAR));
+}
+
+/* x_trial = the states at run->moment: in every lane as cg_dense_evaluate does it. */
+static void CG_FN(interpolate)(cg_lanes_run_t *run)
+{
+    const int32_t n = CG_N(run);
+    const int32_t last = run->n_dense - 1;
+    const cg_real_t *const CG_RESTRICT coef = CG_REALS(run->coef);
+    cg_real_t *const CG_RESTRICT out = CG_REALS(run->x_trial);
+    const cg_real_t theta = (*CG_REALS(run->moment) - CG_T_OLD(run)) / (CG_T(run) - CG_T_OLD(run));
+    const cg_real_t weights[2] = {theta, 1.0 - theta};
+    for (int32_t i = 0; i < n; i++) {
+        cg_real_t sum = coef[last * n + i];
+        for (int32_t j = last - 1; j >= 0; j--) {
+            sum = coef[j * n + i] + weights[j % 2] * sum;
+        }
+        out[i] = sum;
+    }
+}
 
 /* Computes the derivative of the lanes in `fresh`, and the first step of those that are `unstarted`; see cg_start.h.
  * Rows of k and x_trial are scratch here. Lanes that fail get a status and need service. */

@@ -69,4 +69,6 @@ const cg_lane_set_t CG_LANE_SET = {
     .n_work = CG_MODEL_WORK,
     .rhs = cg_lanes_kernel,
     .methods = cg_lane_methods,
+    .begin = cg_lanes_begin,
+    .interpolate = cg_lanes_interpolate,
 };

@@ -4,6 +4,8 @@
 
 #include "cg_run.h"
 
+#include <string.h>
+
 #define CG_ALIGNED(size) (((size) + (CG_ALIGN - 1u)) / CG_ALIGN * CG_ALIGN)
 
 /* The next array of so many bytes in the block at `base`; if that is NULL, only counts. */
@@ -25,6 +27,16 @@ CG_UNUSED static inline void cg_gather(double *to, int64_t to_stride, const doub
 {
     for (int32_t i = 0; i < count; i++) {
         to[i * to_stride] = from[i * stride];
+    }
+}
+
+/* Copies one value for each lane; with a constant size this is a few instructions. */
+CG_UNUSED static inline void cg_copy_lanes(void *to, const void *from, int32_t lanes)
+{
+    switch (lanes) {
+    case 8: memcpy(to, from, 8 * sizeof(double)); break;
+    case 4: memcpy(to, from, 4 * sizeof(double)); break;
+    default: memcpy(to, from, (size_t)lanes * sizeof(double)); break;
     }
 }
 

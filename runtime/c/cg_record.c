@@ -151,6 +151,9 @@ int cg_record_step(cg_run_t *run, cg_record_t *record)
     if (status == CG_OK && dense) {
         status = cg_record_dense(run, record);
     }
+    if (status == CG_OK && record->watch != NULL) {
+        status = record->watch(record->watch_context, run, record->started != 0);
+    }
     if (status == CG_OK) {
         record->started = 1;
     }
@@ -159,6 +162,10 @@ int cg_record_step(cg_run_t *run, cg_record_t *record)
 
 int cg_record_jump(cg_run_t *run, cg_record_t *record)
 {
+    const int status = record->watch != NULL ? record->watch(record->watch_context, run, 0) : CG_OK;
+    if (status != CG_OK) {
+        return status;
+    }
     if (record->t_eval != NULL || (record->t == NULL && record->y == NULL)) {
         return CG_OK;
     }

@@ -196,6 +196,8 @@ typedef struct cg_lane_set {
     int32_t reserved;
     cg_lanes_t rhs;
     const cg_lane_method_t *methods; /* ended by a NULL name */
+    void (*begin)(struct cg_lanes_run *run, double t0);  /* starts a trajectory in every lane */
+    void (*interpolate)(struct cg_lanes_run *run);       /* the states at run->moment, inside the last step */
 } cg_lane_set_t;
 
 typedef struct cg_model {

@@ -46,6 +46,7 @@ cdef extern from "cg_run.h" nogil:
         int32_t n
         int32_t ld
         int32_t n_dense
+        int32_t order
         int32_t adaptive
         double *x
         double *atol
@@ -62,6 +63,16 @@ cdef extern from "cg_run.h" nogil:
         int64_t n_jac
         int64_t n_lu
         int32_t status
+
+cdef extern from "cg_companion.h" nogil:
+    ctypedef void (*cg_lanes_t)(const double *, const double *, const double *, const double *, double *, int32_t *,
+                                double *) noexcept
+    ctypedef struct cg_companion_t:
+        const char *digest
+        int32_t n_lanes
+        int32_t n_values
+        int32_t n_work
+        cg_lanes_t values
 
 cdef extern from "cg_ensemble.h" nogil:
     enum: CG_OUTPUT_FULL
@@ -97,6 +108,18 @@ cdef extern from "cg_ensemble.h" nogil:
     void cg_dense_evaluate(const double *coef, int64_t n_dense, int64_t ld, int64_t n, double theta, double *out,
                            int64_t stride)
 
+    ctypedef struct cg_quantity_t:
+        cg_kernel_t kernel
+        int32_t index
+
+    ctypedef struct cg_observer_t:
+        pass
+
+    enum: CG_RUNNING
+    size_t cg_observer_size(const cg_model_t *model, const cg_companion_t *companion, int32_t n_values)
+    int cg_observer_init(cg_observer_t *observer, const cg_model_t *model, const cg_companion_t *companion,
+                         const cg_quantity_t *quantities, const int32_t *kinds, int32_t n_values, int32_t order)
+
     ctypedef struct cg_ensemble_t:
         double t0
         double t_end
@@ -122,6 +145,10 @@ cdef extern from "cg_ensemble.h" nogil:
         int32_t *status
         int64_t *n_rhs
         int64_t *n_steps
+        cg_observer_t *observer[2]  # CG_RUNNING
+        double *observed
+        double *observed_t
+        int64_t observed_row
 
     ctypedef struct cg_occurrence_t:
         double t
@@ -148,16 +175,6 @@ cdef extern from "cg_ensemble.h" nogil:
                           cg_cursor_t *cursor, int64_t budget)
     int cg_lane_set_runs(const cg_lane_set_t *lane_set)
     int cg_widest_lanes()
-
-cdef extern from "cg_companion.h" nogil:
-    ctypedef void (*cg_lanes_t)(const double *, const double *, const double *, const double *, double *, int32_t *,
-                                double *) noexcept
-    ctypedef struct cg_companion_t:
-        const char *digest
-        int32_t n_lanes
-        int32_t n_values
-        int32_t n_work
-        cg_lanes_t values
 
 cdef extern from "cg_batch.h" nogil:
     enum: CG_BATCH_BLOCK

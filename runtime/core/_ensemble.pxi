@@ -38,6 +38,7 @@ cdef class EnsembleCore:
     cdef readonly int64_t done   # trajectories finished so far
     cdef readonly int lanes      # number of trajectories that ran side by side
     cdef list found              # tables of events
+    cdef _Observed observed      # None: nothing is observed
 
     def __cinit__(self, ModelCore model, part):
         inputs, job, results = part.inputs, part.job, part.results
@@ -46,6 +47,8 @@ cdef class EnsembleCore:
         self.lane_set = <const cg_lane_set_t *> <uintptr_t> part.lane_set
         self._take(part.x0, part.start.parameters, u, job.t_eval, results)
         self.job.t0, self.job.t_end = job.t_span
+        if job.observer is not None:
+            self.observed = _Observed(model, job.observer, results.observed, self.n)
         if not inputs.constant:
             self.signals = _Signals(inputs, model.n_states)
             self.signals.stop = &self.stopped
@@ -160,6 +163,9 @@ cdef class EnsembleCore:
         job.status += first
         job.n_rhs += first
         job.n_steps += first
+        if self.observed is not None:
+            job.observed, job.observed_row = self.observed.value + first, self.observed.row
+            job.observed_t = job.observed + self.observed.count * self.observed.row
 
 
 cdef class _Worker:
@@ -169,6 +175,7 @@ cdef class _Worker:
     cdef object attend
     cdef cg_run_t *run
     cdef cg_lanes_run_t *group
+    cdef cg_observer_t *observer[3]  # of single trajectories, and of two groups of lanes
     cdef _Detector detector
     cdef int64_t block          # most trajectories integrated in one call
     cdef double *p              # their parameters
@@ -181,6 +188,7 @@ cdef class _Worker:
         cdef ModelCore model = core.model
         cdef given_t given = BY_DEFAULT
         cdef size_t size
+        cdef int i
         self.core, self.attend, self.budget = core, attend, FIRST_BUDGET if attend is not None else -1
         _read(core.options, &given)
         self.run = model._take_run(<object> given.method)
@@ -199,16 +207,23 @@ cdef class _Worker:
             self.events = <cg_occurrence_t *> calloc(self.capacity, sizeof(cg_occurrence_t))
         if self.p is NULL or (self.events is NULL and self.capacity > 0):
             raise MemoryError
+        if core.observed is not None:
+            self.observer[0] = core.observed.new(1, self.run.order)
         if core.lane_set is not NULL:
             name = PyUnicode_AsUTF8(core.options["method"])
             size = cg_lanes_size(model.model, core.lane_set, name)
             self.group = <cg_lanes_run_t *> cg_run_new(size)
             if self.group is not NULL:
                 cg_lanes_init(self.group, size, model.model, core.lane_set, name)
+                if core.observed is not None:
+                    for i in range(CG_RUNNING):
+                        self.observer[1 + i] = core.observed.new(core.lane_set.n_lanes, self.run.order)
 
     def __dealloc__(self):
         free(self.p)
         free(self.events)
+        for observer in self.observer:
+            cg_run_delete(<cg_run_t *> observer)
         cg_run_delete(<cg_run_t *> self.group)
         cg_run_delete(self.run)
 
@@ -229,6 +244,8 @@ cdef class _Worker:
         core._gather(&job, self.p, first, count)
         try:
             while True:
+                job.observer[0] = self.observer[0 if self.group is NULL else 1]
+                job.observer[1] = self.observer[2]
                 with nogil:
                     if self.group is not NULL:
                         status = cg_ensemble_lanes(&job, self.group, self.run, &cursor, self.budget)

@@ -68,6 +68,9 @@ class _Source:
 class Plan:
     """The distributions among the arguments of an ensemble, with what makes numbers of them."""
 
+    remedy = "Truncate the distribution, or give reject=True to draw these trajectories again"
+    """What the errors about broken assumptions advise."""
+
     def __init__(
         self,
         model: Any,
@@ -106,17 +109,42 @@ class Plan:
 
         `rest`: the arguments without what the plan adds, already cut to these trajectories.
         """
-        found, draws = self.arrays(first, last, count)
+        table, redrawn = self._table(first, last, count)
+        return self.complete(rest, table, first, redrawn)
+
+    def complete(
+        self, rest: dict[str, Any], table: Array, first: int = 0, redrawn: int = 0
+    ) -> tuple[dict[str, Any], Draws]:
+        """The arguments of trajectories from `first` on with the drawn numbers `table`, a row for each of `names`."""
+        found: dict[str, dict[str, Array]] = {}
+        draws = {}
+        rows = iter(table)
+        for source in self.sources:
+            for name, flags in zip(source.names, source.flags):
+                row = next(rows)
+                self._check(source, name, flags, row, first)
+                found.setdefault(source.kind, {})[name] = draws[name] = row
         given = {kind: {**value, **found[kind]} if kind in found else value for kind, value in rest.items()}
         for each in self.derived:
-            row = each.values(self.model, given, last - first)
+            row = each.values(self.model, given, table.shape[1])
             given[each.kind] = {**given[each.kind], each.name: row}
-            draws.arrays[each.name] = row
-        return given, draws
+            draws[each.name] = row
+        return given, Draws(draws, self.seed, self.sampling, redrawn)
 
-    def arrays(self, first: int, last: int, count: int) -> tuple[dict[str, dict[str, Array]], Draws]:
-        """The drawn numbers of trajectories first <= i < last of `count`: by kind and name, and all together."""
-        table = np.empty((sum(len(source.names) for source in self.sources), last - first))
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is drawn, in the order of the uniform numbers."""
+        return tuple(name for source in self.sources for name in source.names)
+
+    def quantiles(self, u: Array) -> Array:
+        """The draws (names, n) at uniform numbers u (dimensions, n)."""
+        table = np.empty((len(self.names), u.shape[1]))
+        self._fill(table, np.ascontiguousarray(u))
+        return table
+
+    def _table(self, first: int, last: int, count: int) -> tuple[Array, int]:
+        """The drawn numbers of trajectories first <= i < last of `count`, and how many were drawn again."""
+        table = np.empty((len(self.names), last - first))
         uniforms = Uniforms(self.seed, self.sampling, count, self.dimensions)
         redrawn = 0
         for begin in range(first, last, BLOCK):
@@ -125,15 +153,7 @@ class Plan:
             self._fill(part, uniforms.block(begin, end))
             if self.reject:
                 redrawn += self._again(part, begin, end)
-        rows = iter(table)
-        found: dict[str, dict[str, Array]] = {}
-        everything = {}
-        for source in self.sources:
-            for name, flags in zip(source.names, source.flags):
-                row = next(rows)
-                self._check(source, name, flags, row, first)
-                found.setdefault(source.kind, {})[name] = everything[name] = row
-        return found, Draws(everything, self.seed, self.sampling, redrawn)
+        return table, redrawn
 
     def description(self) -> dict[str, Any]:
         """The draws as JSON: two plans with equal descriptions draw the same numbers."""
@@ -157,7 +177,7 @@ class Plan:
                 raise ArgumentError(
                     f"{source.kind}: {source.names[0]} is declared {assumption(source.flags[0])}, but the distribution "
                     f"breaks it with probability {likely:.3g}, in about {likely * count:.3g} of {count} draws. "
-                    "Truncate the distribution, or give reject=True to draw these trajectories again"
+                    f"{self.remedy}"
                 )
 
     def _fill(self, target: Array, u: Array) -> None:
@@ -213,8 +233,7 @@ class Plan:
         likely = _probability(source, flags)
         more = "" if likely is None else f"; the distribution breaks it with probability {likely:.3g}"
         raise ArgumentError(
-            f"{source.kind}: {name} is declared {assumption(flags)}, but {how}{more}. Truncate the "
-            "distribution, or give reject=True to draw these trajectories again"
+            f"{source.kind}: {name} is declared {assumption(flags)}, but {how}{more}. {self.remedy}"
         )
 
 

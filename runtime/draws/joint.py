@@ -136,7 +136,7 @@ def _normals(what: str, joint: Joint, compiled: bool) -> Normals:
     if mean.shape != (len(joint.names),):
         raise ArgumentError(f"{what}: {len(joint.names)} names for a distribution of {mean.size} numbers")
     arguments.check_finite(what, mean, joint.names)
-    return Normals(mean, factor(f"{what}: the covariance", cov), _standard(compiled))
+    return Normals(mean, factor(f"{what}: the covariance", cov), standard_normal(compiled))
 
 
 def _copula(what: str, joint: Joint, compiled: bool) -> Copula:
@@ -152,10 +152,11 @@ def _copula(what: str, joint: Joint, compiled: bool) -> Copula:
     if not (np.diag(matrix) == 1).all():
         raise ArgumentError(f"{what}: the diagonal of correlation is {np.diag(matrix)}, not 1")
     found = factor(f"{what}: correlation", matrix)
-    return Copula(Normals(np.zeros(count), found, _standard(compiled)), margins)
+    return Copula(Normals(np.zeros(count), found, standard_normal(compiled)), margins)
 
 
-def _standard(compiled: bool) -> Law:
+def standard_normal(compiled: bool) -> Law:
+    """The standard normal distribution."""
     if compiled:
         return Compiled(NORMAL, np.array([0.0, 1.0]))
     from scipy import stats

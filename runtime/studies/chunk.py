@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..arguments import Array
 from ..ensemble_result import Ensemble, EventTimes
+from .observed import Condition, Observed
 
 
 class Chunk:
@@ -31,7 +32,10 @@ class Chunk:
         """A quantity at time m, or for m = -1 at the end."""
         key = str(what), m
         if key not in self._known:
-            found = self.ensemble.quantity(what, None if m < 0 else m)
+            if isinstance(what, (Observed, Condition)):
+                found = what.of(self.ensemble)
+            else:
+                found = self.ensemble.quantity(what, None if m < 0 else m)
             self._known[key] = np.where(self.ok, found, np.nan)
         return self._known[key]
 

@@ -4,7 +4,8 @@ An entry makes a part of each chunk of trajectories (`part`), adds parts in the 
 turns their sum into the result (`result`). Only trajectories that reached the end or a terminal event count; after a
 terminal event a trajectory has no values.
 
-A quantity is anything that ``ens[name]`` gives, by name or as a symbol, or a SymPy expression of such names.
+A quantity is anything that ``ens[name]`` gives, by name or as a symbol, a SymPy expression of such names, or an
+integral or extreme along the trajectory.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from ..companion import Expression
 from ..ensemble_result import EventTimes
 from ..errors import ArgumentError
 from ..model import Model
+from .observed import Condition, Extreme, Observed
 from .results import Histogram, MomentsResult, Probability, Quantiles
 from .sketches import BLOCK, Counts, Moments
 
@@ -43,6 +45,8 @@ class Collector(ABC):
 
     what: tuple[Any, ...]
     at: Any = None
+    estimate: ClassVar[str] = ""
+    """The attribute of the result with the numbers of which its `interval` has the confidence intervals."""
 
     def bound(self: Own, entry: str, model: Any, t_span: tuple[float, float]) -> Own:
         """The entry with its arguments checked for a model; raises ArgumentError naming `entry`."""
@@ -56,14 +60,20 @@ class Collector(ABC):
             raise ArgumentError(f"collect: {entry}: at least one time is needed")
         return replace(self, what=what, at=arguments.times(f"collect: {entry}: times", moments, *t_span))
 
-    def _quantity(self, entry: str, model: Any, what: Any) -> str | Expression:
+    def _quantity(self, entry: str, model: Any, what: Any) -> str | Expression | Observed | Condition:
         """The name of a quantity, or its expression, which is compiled before anything runs."""
+        if isinstance(what, (Observed, Condition)):
+            if self.at is not None:
+                raise ArgumentError(f"{entry}: {what} is one number for each trajectory; leave the times out")
+            return what.bound(entry, model)
         if isinstance(what, str) or isinstance(getattr(what, "name", None), str):
             name = arguments.plain_name(what)
             self._check(entry, model, name)
             return name
         if not isinstance(model, Model) or not hasattr(what, "free_symbols"):
             raise ArgumentError(f"{entry}: {arguments.short(what)} is not a quantity of {model.name}")
+        for symbol in sorted(what.free_symbols, key=str):
+            self._check_modes(entry, model, str(symbol))
         try:
             return Expression.of(model, what)
         except ArgumentError as error:
@@ -76,9 +86,13 @@ class Collector(ABC):
                 f"{entry}: {name!r} is not a quantity of {model.name}; it has {', '.join(known)}"
                 f"{arguments.nearest(name, known)}"
             )
+        self._check_modes(entry, model, name)
+
+    def _check_modes(self, entry: str, model: Any, name: str) -> None:
         if model.contacts and name in model.outputs and name not in model.states:
             raise ArgumentError(
-                f"{entry}: {name} may depend on the contact modes, which an ensemble does not keep"
+                f"{entry}: {name} may depend on the contact modes, which an ensemble does not keep; only cg.integral, "
+                "cg.peak and cg.minimum know them"
             )
 
     def description(self) -> dict[str, Any]:
@@ -93,13 +107,21 @@ class Collector(ABC):
     def names(self) -> tuple[str, ...]:
         return tuple(map(str, self.what))
 
+    @property
+    def single(self) -> bool:
+        """Whether the result has one number of each quantity for every trajectory."""
+        return False
+
     @abstractmethod
     def part(self, chunk: Chunk) -> Any:
         """What a chunk contributes: arrays, and objects of them, that can be pickled."""
 
     @abstractmethod
     def add(self, total: Any, part: Any, first: int, count: int) -> Any:
-        """`total`, None at first, with the part of the trajectories from `first` on, of a study of `count`."""
+        """`total`, None at first, with the part of the trajectories from `first` on, of a study of `count`.
+
+        `count` may be larger than for the parts before.
+        """
 
     @abstractmethod
     def result(self, total: Any) -> Any:
@@ -117,13 +139,17 @@ class _Columns(Collector):
     def part(self, chunk: Chunk) -> dict[str, Array]:
         return {name: self._column(chunk, each) for name, each in zip(self.names, self.what)}
 
+    @property
+    def single(self) -> bool:
+        return self.at is None
+
     def _column(self, chunk: Chunk, what: Any) -> Array:
         return chunk.values(what, self.at)
 
     def add(self, total: Any, part: dict[str, Array], first: int, count: int) -> dict[str, Array]:
-        if total is None:
-            total = {name: np.full((len(rows), count), np.nan) for name, rows in part.items()}
+        total = {} if total is None else total
         for name, rows in part.items():
+            total[name] = _wide(total.get(name), len(rows), count)
             total[name][:, first : first + rows.shape[1]] = rows
         return total  # type: ignore[no-any-return]
 
@@ -147,8 +173,26 @@ class _Table(_Columns):
         return super()._column(chunk, what)
 
 
+class _Along(_Columns):
+    """One integral or extreme of every trajectory."""
+
+    def part(self, chunk: Chunk) -> dict[str, Array]:
+        values, times = np.where(chunk.ok, chunk.ensemble.observed(*self.what[0].key), np.nan)
+        return (
+            {"value": values[None]}
+            if self.what[0].kind == "integral"
+            else {"value": values[None], "t": times[None]}
+        )
+
+    def result(self, total: dict[str, Array]) -> Any:
+        value = total["value"][0]
+        return Extreme(self.names[0], value, total["t"][0]) if "t" in total else value
+
+
 @dataclass(frozen=True, eq=False)
 class _Moments(Collector):
+    estimate = "mean"
+
     def part(self, chunk: Chunk) -> list[Moments]:
         values = np.array([chunk.values(each, self.at) for each in self.what])
         use = np.isfinite(values).all(axis=0)
@@ -168,6 +212,7 @@ class _Moments(Collector):
 @dataclass(frozen=True, eq=False)
 class _Quantiles(Collector):
     q: Any = ()
+    estimate = "values"
 
     def bound(self, entry: str, model: Any, t_span: tuple[float, float]) -> _Quantiles:
         found = super().bound(entry, model, t_span)
@@ -219,6 +264,10 @@ class _Histogram(Collector):
 class _Occurrences(Collector):
     """Entries about an event of the model."""
 
+    def _quantity(self, entry: str, model: Any, what: Any) -> str:
+        self._check(entry, model, str(what))
+        return str(what)
+
     def _check(self, entry: str, model: Any, name: str) -> None:
         if name not in model.events:
             known = f"it has {', '.join(model.events)}" if model.events else "it has none"
@@ -228,16 +277,19 @@ class _Occurrences(Collector):
 
 
 class _FirstPassage(_Occurrences):
+    single = True
+
     def part(self, chunk: Chunk) -> Array:
         return np.where(chunk.ok, chunk.events(self.names[0]).first, np.nan)
 
     def add(self, total: Any, part: Array, first: int, count: int) -> Array:
-        total = np.full(count, np.nan) if total is None else total
-        total[first : first + len(part)] = part
+        total = _wide(total, 1, count)
+        total[0, first : first + len(part)] = part
         return total  # type: ignore[no-any-return]
 
     def result(self, total: Array) -> Array:
-        return total
+        (row,) = total
+        return np.asarray(row)
 
 
 class _Events(_Occurrences):
@@ -246,10 +298,10 @@ class _Events(_Occurrences):
         return found.trajectory + chunk.first, found.t
 
     def add(self, total: Any, part: tuple[Any, Array], first: int, count: int) -> Any:
-        total = (count, [], []) if total is None else total
-        total[1].append(part[0])
-        total[2].append(part[1])
-        return total
+        _, trajectories, times = (0, [], []) if total is None else total
+        trajectories.append(part[0])
+        times.append(part[1])
+        return count, trajectories, times
 
     def result(self, total: Any) -> EventTimes:
         count, trajectories, times = total
@@ -260,9 +312,12 @@ class _Events(_Occurrences):
 class _Probability(Collector):
     """Of a condition, whose values are 1 and 0."""
 
+    estimate = "p"
+
     def bound(self, entry: str, model: Any, t_span: tuple[float, float]) -> _Probability:
         condition = self.what[0]
-        if not (getattr(condition, "is_Relational", False) or getattr(condition, "is_Boolean", False)):
+        symbolic = getattr(condition, "is_Relational", False) or getattr(condition, "is_Boolean", False)
+        if not symbolic and not isinstance(condition, Condition):
             raise ArgumentError(
                 f"collect: {entry}: {arguments.short(condition)} is not a condition; give one such as x > 20 with the "
                 "symbol x"
@@ -279,6 +334,16 @@ class _Probability(Collector):
 
     def result(self, total: Any) -> Probability:
         return Probability(self._shaped(total[0]), self._shaped(total[1]))
+
+
+def _wide(total: Array | None, rows: int, count: int) -> Array:
+    """The array (rows, count) that begins with `total`, NaN elsewhere."""
+    if total is not None and total.shape[1] == count:
+        return total
+    wide = np.full((rows, count), np.nan)
+    if total is not None:
+        wide[:, : total.shape[1]] = total
+    return wide
 
 
 def final(*what: Any) -> Collector:
@@ -328,6 +393,11 @@ def events(event: str) -> Collector:
     return _Events((event,))
 
 
+def entry_of(given: Any) -> Any:
+    """An entry of `collect`: an integral or extreme is kept for every trajectory."""
+    return _Along((given,)) if isinstance(given, Observed) else given
+
+
 def _some(kind: str, what: Sequence[Any]) -> tuple[Any, ...]:
     if not what:
         raise ArgumentError(f"{kind}: name at least one quantity")
@@ -345,6 +415,7 @@ def described(found: dict[str, Any]) -> Collector:
 _KINDS: tuple[type[Collector], ...] = (
     _Columns,
     _Table,
+    _Along,
     _Moments,
     _Quantiles,
     _Histogram,

@@ -15,7 +15,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
@@ -25,16 +25,12 @@ import numpy as np
 from .. import arguments
 from ..errors import ChaplyginError
 from .packing import pack, unpack
-from .sketches import BLOCK
 
 if TYPE_CHECKING:
     from .study import StudyJob
 
 MANIFEST = "study.json"
 FORMAT = 1
-CHUNK = 16 * BLOCK
-"""Trajectories of a chunk of a study with a folder, whatever the number of workers."""
-
 _NAME = re.compile(r"chunk-(\d{12})-([0-9a-f]{16})\.zip")
 
 
@@ -67,6 +63,9 @@ class Folder:
         except BaseException:
             self.close()
             raise
+        for leftover in self.path.glob(".writing-*"):
+            leftover.unlink(missing_ok=True)
+        self._files = _files(self.path)
 
     def _open(self, job: StudyJob, seeded: bool) -> None:
         manifest = self.path / MANIFEST
@@ -124,35 +123,48 @@ class Folder:
                 "kept, and the same call goes on from them"
             ) from error
 
-    def parts(self) -> Iterator[dict[str, Any]]:
-        """The parts of the chunks that are there. Damaged files are removed."""
-        for leftover in self.path.glob(".writing-*"):
-            leftover.unlink(missing_ok=True)
-        return stored(self.path, remove=True)
+    def has(self, first: int) -> bool:
+        """Whether there is a file of the chunk that begins with trajectory `first`."""
+        return first in self._files
+
+    def part(self, first: int) -> dict[str, Any] | None:
+        """The part of the chunk that begins with trajectory `first`; None if missing. A damaged file is removed."""
+        file = self._files.pop(first, None)
+        found = None if file is None else _read(file)
+        if file is not None and found is None:
+            file.unlink()
+        return found
 
 
-def stored(path: Path, remove: bool) -> Iterator[dict[str, Any]]:
-    """The parts of the undamaged chunk files, each read when its turn comes, in the order of the trajectories.
+def _files(path: Path) -> dict[int, Path]:
+    """The file of each chunk by its first trajectory, in that order."""
+    found = ((_NAME.fullmatch(file.name), file) for file in sorted(path.glob("chunk-*.zip")))
+    return {int(name[1]): file for name, file in found if name is not None}
 
-    Damaged ones are reported, and removed on request.
-    """
-    for file in sorted(path.glob("chunk-*.zip")):
-        name = _NAME.fullmatch(file.name)
-        if name is None:
-            continue
-        content = file.read_bytes()
-        try:
-            if hashlib.sha256(content).hexdigest()[:16] != name[2]:
-                raise ValueError
-            found = unpack(content)
-        except (ValueError, KeyError, BadZipFile):
-            warnings.warn(
-                f"{file.name} of the study in {str(path)!r} is damaged and is made again", RuntimeWarning, 4
-            )
-            if remove:
-                file.unlink()
-            continue
-        yield found
+
+def stored(path: Path) -> Iterator[dict[str, Any]]:
+    """The parts of the undamaged chunk files, each read when its turn comes, in the order of the trajectories."""
+    for file in _files(path).values():
+        found = _read(file)
+        if found is not None:
+            yield found
+
+
+def _read(file: Path) -> dict[str, Any] | None:
+    """The part in a file of a chunk; None, with a warning, if it is damaged."""
+    content = file.read_bytes()
+    name = _NAME.fullmatch(file.name)
+    try:
+        if name is None or hashlib.sha256(content).hexdigest()[:16] != name[2]:
+            raise ValueError
+        return unpack(content)  # type: ignore[no-any-return]
+    except (ValueError, KeyError, BadZipFile):
+        warnings.warn(
+            f"{file.name} of the study in {str(file.parent)!r} is damaged and is made again",
+            RuntimeWarning,
+            4,
+        )
+        return None
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
@@ -184,6 +196,7 @@ def description(job: StudyJob) -> dict[str, Any]:
         "given": {kind: _plain(value) for kind, value in job.given.items()},
         "draws": None if plan is None else plan.description(),
         "collect": {name: entry.description() for name, entry in job.collect.items()},
+        "until": None if job.until is None else asdict(job.until),
         "versions": {"chaplygin": chaplygin.__version__, "numpy": np.__version__, "scipy": scipy.__version__},
     }
 
@@ -199,7 +212,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(entry) for entry in value]
     if callable(value):
-        return f"{value.__module__}.{value.__qualname__}"
+        named = value if hasattr(value, "__qualname__") else type(value)
+        return f"{named.__module__}.{named.__qualname__}"
     table = np.asarray(value, dtype=np.float64)
     return f"{table.shape} {hashlib.sha256(np.ascontiguousarray(table).tobytes()).hexdigest()[:16]}"
 

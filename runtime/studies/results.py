@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,27 @@ from ..arguments import Array
 from ..errors import ArgumentError
 from .sketches import Counts, Moments
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Statistic(ABC):
+    """A result to which every trajectory that counts contributes."""
+
+    @abstractmethod
+    def unknown(self) -> Self:
+        """The same with NaN for every number but those of trajectories: what NumPy gives where a number is NaN."""
+
+
+def _unknown(value: Any) -> Any:
+    """Arrays and numbers, also in a dict, as NaN."""
+    if isinstance(value, dict):
+        return {name: _unknown(each) for name, each in value.items()}
+    return np.full(np.shape(value), np.nan) if np.ndim(value) else math.nan
+
 
 @dataclass(frozen=True, eq=False)
-class MomentsResult:
+class MomentsResult(Statistic):
     """Statistics by name: a number at the end, or an array (T,) at the times `at`.
 
     count: the trajectories that count, an integer or (T,). mean, std (with n - 1), error (of the mean, std / sqrt n),
@@ -58,6 +77,25 @@ class MomentsResult:
             covariance[0] if at is None else covariance,
         )
 
+    def interval(self, level: float = 0.95) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The confidence interval of each mean, by Student's t: lower and upper ends, dicts as `mean`.
+
+        It assumes that the mean of so many numbers is about normal, which takes many of them if their distribution has
+        heavy tails.
+        """
+        from scipy.special import stdtrit
+
+        half = stdtrit(np.maximum(self.count - 1.0, 0), 0.5 + interval_level(level) / 2)
+        widths = {name: half * error for name, error in self.error.items()}
+        return (
+            {name: mean - widths[name] for name, mean in self.mean.items()},
+            {name: mean + widths[name] for name, mean in self.mean.items()},
+        )
+
+    def unknown(self) -> Self:
+        names = "mean", "std", "error", "minimum", "maximum", "covariance"
+        return replace(self, **{name: _unknown(getattr(self, name)) for name in names})
+
     def __repr__(self) -> str:
         if self.at is not None:
             return f"<Moments of {', '.join(self.names)} at {len(self.at)} times>"
@@ -66,7 +104,7 @@ class MomentsResult:
 
 
 @dataclass(frozen=True, eq=False)
-class Quantiles:
+class Quantiles(Statistic):
     """Quantiles `q` (k,) of a quantity; `values` (k,) at the end, (k, T) at the times `at`. NaN where nothing counts.
 
     The quantile q of n numbers is the one of rank ceil(q n), found to a relative error below 2^-10.
@@ -84,22 +122,31 @@ class Quantiles:
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
         """The confidence interval of each quantile between two order statistics: lower and upper ends, as `values`.
 
-        The number of trajectories below the quantile is binomial; its ranks are those of the normal approximation.
+        The number of trajectories below a quantile is binomial, which gives their ranks. An end is infinite where there
+        are too few trajectories: even the smallest or largest number would not bound the quantile with this
+        probability.
         """
-        half = _half(level)
+        from scipy.stats import binom
 
-        def spread(total: int) -> Array:
-            return half * np.sqrt(total * self.q * (1 - self.q))
-
+        outside = (1 - interval_level(level)) / 2
         return (
-            self._ranked(lambda total: np.floor(self.q * total - spread(total))),
-            self._ranked(lambda total: np.ceil(self.q * total + spread(total)) + 1),
+            self._ranked(lambda total: binom.ppf(outside, total, self.q)),
+            self._ranked(lambda total: binom.isf(outside, total, self.q) + 1),
         )
 
     def _ranked(self, ranks: Any) -> Array:
-        empty = np.full(len(self.q), np.nan)
-        columns = [each.ranked(ranks(each.total)) if each.total else empty for each in self.counts]
+        columns = [self._column(each, np.asarray(ranks(each.total))) for each in self.counts]
         return np.array(columns).T if self.at is not None else columns[0]
+
+    def _column(self, counts: Counts, ranks: Array) -> Array:
+        """The numbers of some ranks, infinite for ranks that there are not."""
+        if not counts.total:
+            return np.full(len(ranks), np.nan)
+        beyond = np.where(ranks < 1, -np.inf, np.where(ranks > counts.total, np.inf, 0.0))
+        return np.where(beyond == 0, counts.ranked(ranks), beyond)
+
+    def unknown(self) -> Self:
+        return replace(self, counts=tuple(Counts.of(np.empty(0), each.bits) for each in self.counts))
 
     def __repr__(self) -> str:
         if self.at is not None:
@@ -109,12 +156,12 @@ class Quantiles:
 
 
 @dataclass(frozen=True, eq=False)
-class Histogram:
+class Histogram(Statistic):
     """counts (bins,), or (T, bins) at given times, between `edges` (bins + 1,); `below` and `above` are outside."""
 
     name: str
     edges: Array
-    counts: NDArray[np.int64]
+    counts: NDArray[Any]
     below: Any
     above: Any
 
@@ -124,9 +171,12 @@ class Histogram:
         total = self.counts.sum(axis=-1) + self.below + self.above
         return np.asarray(self.counts / (np.asarray(total)[..., None] * np.diff(self.edges)))
 
+    def unknown(self) -> Self:
+        return replace(self, **{name: _unknown(getattr(self, name)) for name in ("counts", "below", "above")})
+
 
 @dataclass(frozen=True, eq=False)
-class Probability:
+class Probability(Statistic):
     """`count` of `n` trajectories satisfy a condition; integers, or (T,) at given times."""
 
     count: Any
@@ -140,12 +190,15 @@ class Probability:
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """The confidence interval of E. B. Wilson (1927)."""
-        z = _half(level)
+        z = normal_half(level)
         p, n = self.p, self.n
         with np.errstate(divide="ignore", invalid="ignore"):
             middle = (p + z * z / (2 * n)) / (1 + z * z / n)
             half = z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
         return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
+
+    def unknown(self) -> Self:
+        return replace(self, count=_unknown(self.count))
 
     def __repr__(self) -> str:
         if np.ndim(self.n):
@@ -154,11 +207,16 @@ class Probability:
         return f"<Probability {self.p:.6g}, 95 % interval {low:.6g} to {high:.6g}, {self.count} of {self.n}>"
 
 
-def _half(level: Any) -> float:
-    """The normal quantile of (1 + level) / 2."""
-    from scipy.special import ndtri
-
+def interval_level(level: Any) -> float:
+    """The probability of a confidence interval, checked."""
     value = arguments.number("level", level)
     if not 0 < value < 1:
         raise ArgumentError(f"level = {value} must lie between 0 and 1")
-    return float(ndtri(0.5 + value / 2)) if not math.isclose(value, 1) else math.inf
+    return value
+
+
+def normal_half(level: Any) -> float:
+    """The normal quantile of (1 + level) / 2."""
+    from scipy.special import ndtri
+
+    return float(ndtri(0.5 + interval_level(level) / 2))

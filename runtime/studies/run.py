@@ -4,37 +4,29 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-    wait,
-)
-from contextlib import contextmanager
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import arguments
-from ..ensemble_job import positive
-from ..errors import STATUS_NAMES, ArgumentError, ChaplyginError
-from ..executors import cores
+from ..errors import ArgumentError, ChaplyginError
 from ..lanes import await_build
 from ..model import Model, require_core
 from ..options import RunOptions
 from ..progress import Progress
 from .collect import described
-from .folder import CHUNK, Folder, read_manifest, stored
-from .study import Part, Study, StudyJob, chunks
+from .folder import Folder, read_manifest, stored
+from .precision import Precision, pieces
+from .schedule import Schedule
+from .sketches import CHUNK
+from .study import CRASHED, ENDINGS, Part, Study, StudyJob, chunks
+from .workers import Workers, workers_of
 
-ON_FAILURE = ("exclude", "raise")
-AHEAD = 3
-"""Chunks that are handed out for each worker, so that none waits for the next one."""
+ON_FAILURE = ("exclude", "raise", "nan")
 
 
 class FailedTrajectoryError(ChaplyginError):
@@ -42,11 +34,17 @@ class FailedTrajectoryError(ChaplyginError):
 
 
 def run(
-    job: StudyJob, threads: Any, workers: Any, on_failure: Any, progress: Any, out: Any, seeded: bool
+    job: StudyJob,
+    threads: Any,
+    workers: Any,
+    on_failure: Any,
+    progress: Any,
+    out: Any,
+    seeded: bool,
 ) -> Study:
     """Run a study; the arguments are those of `ensemble`. `seeded`: whether its seed was given."""
     if on_failure not in ON_FAILURE:
-        raise ArgumentError(f"on_failure = {arguments.short(on_failure)} must be 'exclude' or 'raise'")
+        raise ArgumentError(f"on_failure = {arguments.short(on_failure)} must be 'exclude', 'raise' or 'nan'")
     model, count = job.model, job.count
     if job.plan is not None:
         job.plan.check_likely(count)
@@ -57,8 +55,8 @@ def run(
     folder = None if out is None else Folder(out, job, seeded)
     bar = Progress(count, None if progress is None else arguments.boolean("progress", progress))
     try:
-        with _workers(model, threads, workers) as (pool, size):
-            _run(job, pool, size, result, on_failure == "raise", bar, folder)
+        with workers_of(job, threads, workers) as found:
+            _run(job, found, result, on_failure == "raise", bar, folder)
     except KeyboardInterrupt:
         result.interrupted = True
         warnings.warn(
@@ -72,75 +70,56 @@ def run(
         warnings.warn(
             f"in {len(result.warnings)} of the chunks: {result.warnings[0]}", RuntimeWarning, stacklevel=3
         )
-    return result.finish()
-
-
-@contextmanager
-def _workers(model: Any, threads: Any, workers: Any) -> Iterator[tuple[Executor, int]]:
-    """The executor of a study and how many chunks it runs at a time."""
-    if workers is None:
-        wanted = cores() if threads is None else positive("threads", threads)
-        size = wanted if isinstance(model, Model) else 1  # pure Python holds the GIL
-        with ThreadPoolExecutor(size, thread_name_prefix="chaplygin") as pool:
-            yield pool, size
-        return
-    if threads is not None:
-        raise ArgumentError("threads are those of this process; with workers leave them out")
-    if isinstance(workers, (int, np.integer)) and not isinstance(workers, bool):
-        size = positive("workers", workers)
-        import multiprocessing
-
-        with ProcessPoolExecutor(size, mp_context=multiprocessing.get_context("spawn")) as pool:
-            yield pool, size
-        return
-    if not hasattr(workers, "submit"):
-        raise ArgumentError(
-            f"workers = {arguments.short(workers)} must be a number of processes, or an executor with submit()"
+    result.finish(exclude=on_failure != "nan")
+    crashed = result.failed[result.failed_status == CRASHED]
+    if len(crashed):
+        warnings.warn(
+            f"{len(crashed)} of the trajectories crashed their process and count as failures: {_ranges(crashed)}",
+            RuntimeWarning,
+            stacklevel=3,
         )
-    yield workers, max(int(getattr(workers, "_max_workers", 0) or cores()), 1)
+    if result.precise is False:
+        warnings.warn(f"until: {job.until}: not reached with n = {count}", RuntimeWarning, stacklevel=3)
+    return result
 
 
 def _run(
     job: StudyJob,
-    pool: Executor,
-    size: int,
+    workers: Workers,
     result: Study,
     strict: bool,
     bar: Progress,
     folder: Folder | None,
 ) -> None:
-    """Have all chunks run that are not in the folder, and take their parts."""
-    there = set()
-    for found in folder.parts() if folder is not None else ():
-        part = Part(**found)
-        there.add(part.first)
-        result.take(part)
-        bar.show(result.done)
-    places = chunks(job.count, size) if folder is None else chunks(job.count, chunk=CHUNK)
-    missing = iter([place for place in places if place[0] not in there])
-    running: set[Future[Part]] = set()
-    try:
-        while True:
-            while len(running) < AHEAD * size and (place := next(missing, None)) is not None:
-                running.add(pool.submit(job.run, *place))
-            if not running:
+    """Have the chunks run that are not in the folder, and take their parts until the study is complete."""
+
+    def show(part: Part, found: bool) -> None:
+        bar.failed += len(part.failed)
+        bar.found += part.count if found else 0
+        bar.show(bar.done + part.count)
+
+    if job.until is not None:
+        places = pieces(job.count)
+    else:
+        places = chunks(job.count, workers.size, None if folder is None else CHUNK)
+    with closing(Schedule(places, workers, folder, show).parts()) as parts:
+        for part in parts:
+            if strict and len(part.failed):
+                raise FailedTrajectoryError(_failed(part))
+            result.take(part)
+            if result.complete():
                 return
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                part = future.result()
-                if strict and len(part.failed):
-                    raise FailedTrajectoryError(_failed(part))
-                if folder is not None:
-                    folder.keep(part)
-                result.take(part)
-            bar.show(result.done)
-    finally:
-        for future in running:
-            future.cancel()
+
+
+def _ranges(indices: NDArray[np.int64], most: int = 10) -> str:
+    """Increasing integers as text, such as "3, 8 to 20", at most `most` entries."""
+    runs = np.split(indices, np.flatnonzero(np.diff(indices) != 1) + 1)
+    shown = [f"{run[0]}" if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs[:most]]
+    return ", ".join(shown + ["..."] * (len(runs) > most))
 
 
 def _failed(part: Part) -> str:
-    name = STATUS_NAMES.get(int(part.status[0]), str(part.status[0]))
+    name = ENDINGS.get(int(part.status[0]), str(part.status[0]))
     return f"trajectory {part.failed[0]} failed: {name}; on_failure='exclude' goes on without it"
 
 
@@ -162,9 +141,15 @@ def open_study(path: Any) -> Study:
             RunOptions(),
             None,
             {name: described(entry) for name, entry in found["collect"].items()},
+            None if found["until"] is None else Precision(**found["until"]),
         )
     )
-    for part in stored(place, remove=False):
+    result.interrupted = True
+    for part in stored(place):
+        if part["first"] != result.done:
+            break
         result.take(Part(**part))
-    result.interrupted = result.done < found["n"]
+        if result.complete():
+            result.interrupted = False
+            break
     return result.finish()

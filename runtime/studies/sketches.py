@@ -16,6 +16,8 @@ from ..arguments import Array
 
 BLOCK = 4096
 """Trajectories in a block."""
+CHUNK = 16 * BLOCK
+"""Trajectories of a chunk that does not depend on the number of workers."""
 
 _MANTISSA = 52
 _DENSE = 1 << 20

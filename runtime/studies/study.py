@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,25 @@ from ..draws.draws import Draws, Plan
 from ..ensemble_job import EnsembleJob
 from ..ensemble_result import Ensemble
 from ..errors import STATUS_NAMES, ArgumentError
+from ..executors import Executor, Threads
+from ..observer import Observer
 from ..options import RunOptions
 from ..solution import Solution
 from .chunk import Chunk
-from .collect import Collector
+from .collect import Collector, entry_of
+from .observed import observer_of
+from .precision import Precision, decisions
+from .results import Statistic
 from .sketches import BLOCK
+
+ALONE = Threads(threads=1)
+"""Runs trajectories in the calling thread."""
+
+CRASHED = -100
+"""Status of a trajectory that ended its process, or that was lost with one; the C library does not know it."""
+
+ENDINGS = {**STATUS_NAMES, CRASHED: "crashed"}
+"""Short names of how a trajectory of a study can end."""
 
 
 @dataclass(eq=False)
@@ -52,38 +66,56 @@ class StudyJob:
     options: RunOptions
     lanes: int | None
     collect: Mapping[str, Collector]
+    until: Precision | None = None
+    observer: Observer | None = None
 
     @classmethod
     def of(
         cls, model: Any, t_span: Any, count: int, given: dict[str, Any], plan: Plan | None, options: RunOptions,
-        lanes: int | None, collect: Any,
+        lanes: int | None, collect: Any, until: Precision | None = None,
     ) -> StudyJob:  # fmt: skip
         """The job of a call of `ensemble`, with the entries of `collect` checked."""
         t0, t1 = arguments.span(t_span)
+        if until is not None:
+            if not isinstance(until, Precision):
+                raise ArgumentError(f"until = {arguments.short(until)} must be cg.precision(...)")
+            collect, until = until.bound(collect, "random" if plan is None else plan.sampling)
         if not isinstance(collect, Mapping) or not collect:
             raise ArgumentError(
                 "collect must be a dict of entries such as cg.moments('x'), by names of your choice"
             )
         bound = {}
-        for name, entry in collect.items():
+        for name, given_entry in collect.items():
+            entry = entry_of(given_entry)
             if not isinstance(entry, Collector):
                 raise ArgumentError(
                     f"collect: {name} = {arguments.short(entry)} is no entry; give cg.final, cg.series, cg.moments, "
-                    "cg.quantiles, cg.histogram, cg.probability, cg.first_passage, cg.events or cg.table"
+                    "cg.quantiles, cg.histogram, cg.probability, cg.first_passage, cg.events, cg.integral, cg.peak, "
+                    "cg.minimum or cg.table"
                 )
             bound[str(name)] = entry.bound(str(name), model, (t0, t1))
         times = [entry.at for entry in bound.values() if entry.at is not None]
         direction = 1 if t1 >= t0 else -1
         t_eval = direction * np.unique(direction * np.concatenate(times)) if times else None
-        return cls(model, (t0, t1), t_eval, count, given, plan, options, lanes, bound)
+        job = cls(model, (t0, t1), t_eval, count, given, plan, options, lanes, bound, until)
+        return replace(job, observer=observer_of(job))
 
-    def run(self, first: int = 0, last: int | None = None) -> Part:
-        """Run trajectories first <= i < last; `first` is a multiple of `BLOCK`."""
+    def run(
+        self,
+        first: int = 0,
+        last: int | None = None,
+        executor: Executor = ALONE,
+        given: dict[str, Any] | None = None,
+    ) -> Part:
+        """Run trajectories first <= i < last by `executor`; `first` is a multiple of `BLOCK`.
+
+        `given`: the arguments of these trajectories, as `cut` makes them, for a job that is sent without its own.
+        """
         last = self.count if last is None else last
         if first % BLOCK:
             raise ArgumentError(f"first = {first} must be a multiple of {BLOCK}")
         with held() as warnings:
-            ensemble, draws = self.ensemble(first, last)
+            ensemble, draws = self.ensemble(first, last, executor, given)
         chunk = Chunk(ensemble, first)
         failed = ensemble.failed
         return Part(
@@ -96,9 +128,11 @@ class StudyJob:
             tuple(warnings[:1]),
         )
 
-    def ensemble(self, first: int, last: int) -> tuple[Ensemble, Draws | None]:
-        """Trajectories first <= i < last, all of them kept, run in this thread."""
-        given, draws = self.arguments(first, last)
+    def ensemble(
+        self, first: int, last: int, executor: Executor = ALONE, given: dict[str, Any] | None = None
+    ) -> tuple[Ensemble, Draws | None]:
+        """Trajectories first <= i < last, all of them kept, run in this thread or by `executor`."""
+        given, draws = self.arguments(first, last, given)
         initial, parameters, inputs = given.values()
         job = EnsembleJob.of(
             self.model,
@@ -112,21 +146,27 @@ class StudyJob:
             self.options,
             draws,
             keep_end=True,
+            observer=self.observer,
         )
         part = job.part()
         start = self.t_span[0]
         check_ensemble(self.model, start, part.start, part.x0, job.inputs, self.options.smallest_atol)
-        part.core.run([(0, part.count)])
-        if part.finish():
+        if executor.run(part, lambda done: None):
             raise KeyboardInterrupt
         return Ensemble(job, part.start, part.results, False), draws
 
-    def arguments(self, first: int, last: int) -> tuple[dict[str, Any], Draws | None]:
+    def arguments(
+        self, first: int, last: int, given: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], Draws | None]:
         """initial, parameters and inputs of trajectories first <= i < last, by kind."""
-        given = {kind: _cut(value, self.count, first, last) for kind, value in self.given.items()}
+        given = self.cut(first, last) if given is None else given
         if self.plan is None:
             return given, None
         return self.plan.fill(given, first, last, self.count)
+
+    def cut(self, first: int, last: int) -> dict[str, Any]:
+        """What is given for trajectories first <= i < last, by kind."""
+        return {kind: _cut(value, self.count, first, last) for kind, value in self.given.items()}
 
 
 def _cut(value: Any, count: int, first: int, last: int) -> Any:
@@ -153,7 +193,7 @@ class Study:
     indices `failed`, with the statuses `failed_status`, reached neither their end nor a terminal event; ``rerun(i)``
     runs one trajectory again. ``draws[name]`` makes the drawn numbers again, arrays (n,). `redrawn`: trajectories drawn
     again because they broke an assumption. ``interrupted``: whether Ctrl-C ended the study, so that only the
-    first `done` trajectories count.
+    first `done` trajectories count. ``precise``: with `until`, whether that precision was reached; else None.
     """
 
     def __init__(self, job: StudyJob) -> None:
@@ -163,49 +203,61 @@ class Study:
         self.failed_status: NDArray[np.int32] = np.empty(0, dtype=np.int32)
         self.done = self.redrawn = 0
         self.interrupted = False
+        self.precise: bool | None = None
+        self._decisions = iter([job.count] if job.until is None else decisions(job.count))
+        self._count = next(self._decisions)
         self.warnings: list[str] = []
         self._totals: dict[str, Any] = dict.fromkeys(job.collect)
-        self._waiting: dict[int, Part] = {}
         self._failures: list[Part] = []
 
     def take(self, part: Part) -> None:
-        """Add the part of a chunk; parts may come in any order."""
-        self._waiting[part.first] = part
-        while self.done in self._waiting:
-            part = self._waiting.pop(self.done)
-            for name, entry in self.job.collect.items():
-                self._totals[name] = entry.add(
-                    self._totals[name], part.parts[name], part.first, self.job.count
-                )
-            self.done += part.count
-            self.redrawn += part.redrawn
-            self.warnings += part.warnings
-            if len(part.failed):
-                self._failures.append(part)
+        """Add the part of the next chunk."""
+        for name, entry in self.job.collect.items():
+            self._totals[name] = entry.add(self._totals[name], part.parts[name], part.first, self._count)
+        self.done += part.count
+        self.redrawn += part.redrawn
+        self.warnings += part.warnings
+        if len(part.failed):
+            self._failures.append(part)
 
-    def finish(self) -> Study:
-        """Make the results of everything taken."""
+    def complete(self) -> bool:
+        """Whether all trajectories were taken, or so many that the result is as precise as `until` asks."""
+        if self.done < self._count:
+            return False
+        until = self.job.until
+        if until is not None:
+            entry = self.job.collect[until.entry]
+            self.precise = until.reached(entry.result(self._totals[until.entry]), entry.estimate)
+        if self.precise or self.done == self.job.count:
+            return True
+        self._count = next(self._decisions)
+        return False
+
+    def finish(self, exclude: bool = True) -> Study:
+        """Make the results of everything taken; without `exclude`, statistics are NaN if a trajectory failed."""
         if self._failures:
             self.failed = np.concatenate([part.failed for part in self._failures])
             self.failed_status = np.concatenate([part.status for part in self._failures])
         for name, entry in self.job.collect.items():
             if self._totals[name] is not None:
-                self.results[name] = entry.result(self._totals[name])
+                result = entry.result(self._totals[name])
+                spoiled = len(self.failed) and not exclude and isinstance(result, Statistic)
+                self.results[name] = result.unknown() if spoiled else result
         return self
 
     def __len__(self) -> int:
-        return self.job.count
+        return self._count
 
     @property
     def draws(self) -> Draws | None:
         """What was drawn, arrays (n,) by name, made again; None if nothing was."""
-        return None if self.job.plan is None else self.job.arguments(0, self.job.count)[1]
+        return None if self.job.plan is None else self.job.arguments(0, len(self))[1]
 
     def rerun(self, i: int, **changed: Any) -> Solution:
         """Run trajectory i again and return the full `Solution`. Keywords change options of `integrate`."""
         from ..ensemble_result import _index
 
-        j = _index("rerun", i, self.job.count)
+        j = _index("rerun", i, len(self))
         given, _ = self.job.arguments(j, j + 1)
         single = {kind: _cut_first(value) for kind, value in given.items()}
         result: Solution = self.model.integrate(
@@ -217,11 +269,13 @@ class Study:
         """A text of one line for the trajectories and one for each entry."""
         lines = [self._ends()]
         lines += [f"{name}: {_line(result)}" for name, result in self.results.items()]
+        if self.precise is not None:
+            lines.append(f"{self.job.until}: {'reached' if self.precise else 'not reached'}")
         return "\n".join(lines)
 
     def _ends(self) -> str:
         codes, counts = np.unique(self.failed_status, return_counts=True)
-        kinds = [f"{count} {STATUS_NAMES.get(int(code), str(code))}" for code, count in zip(codes, counts)]
+        kinds = [f"{count} {ENDINGS.get(int(code), str(code))}" for code, count in zip(codes, counts)]
         rest = self.done - len(self.failed)
         return f"{self.done} trajectories of {self.model.name}: " + ", ".join([f"{rest} ok", *kinds])
 

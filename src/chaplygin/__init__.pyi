@@ -24,10 +24,12 @@ from chaplygin.codegen.declare.symbols import (
 )
 from chaplygin.codegen.declare.system import System as System
 from chaplygin.codegen.derive.equations import Equations as Equations
-from chaplygin.codegen.lower.program import Program as Program, Sources as Sources
+from chaplygin.codegen.lower.program import Program as Program
+from chaplygin.codegen.lower.sources import Sources as Sources
 from chaplygin.codegen.methods import Pair as Pair
 from chaplygin.runtime import errors as errors
 from chaplygin.runtime.c_files import get_include as get_include, get_library_sources as get_library_sources
+from chaplygin.runtime.draws.grid import Grid as Grid, grid as grid
 from chaplygin.runtime.draws.joint import jointly as jointly
 from chaplygin.runtime.ensemble import ensemble as ensemble
 from chaplygin.runtime.ensemble_result import Ensemble as Ensemble
@@ -65,8 +67,12 @@ from chaplygin.runtime.studies.collect import (
     series as series,
     table as table,
 )
+from chaplygin.runtime.studies.observed import integral as integral, minimum as minimum, peak as peak
+from chaplygin.runtime.studies.precision import Precision as Precision, precision as precision
+from chaplygin.runtime.studies.response import Response as Response, response as response
 from chaplygin.runtime.studies.run import open_study as open_study
 from chaplygin.runtime.studies.study import Study as Study
+from chaplygin.runtime.studies.subset_simulation import RareEvent as RareEvent, rare_event as rare_event
 from chaplygin.systems import Example as Example, example as example, examples as examples
 
 __version__: str

@@ -60,7 +60,7 @@ def _figures(entry: Any) -> Any:
 
     from chaplygin.runtime.studies.results import Histogram, MomentsResult, Probability, Quantiles
 
-    shown = {
+    shown: dict[type, tuple[str, ...]] = {
         MomentsResult: ("count", "mean", "std", "error", "minimum", "maximum", "covariance"),
         Quantiles: ("q", "values"),
         Probability: ("p", "count", "n"),

@@ -1,0 +1,174 @@
+"""Quantities of a whole trajectory: integrals over time and extremes of expressions along it.
+
+They are entries of `collect`, which keep them for every trajectory, and quantities of the other entries, which make
+statistics of them. They are found while the trajectories run, on the interpolant of each step (``cg_observe.h``).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import arguments
+from ..arguments import Array
+from ..errors import ArgumentError
+from ..lanes import await_build, lane_set, one_at_a_time
+from ..model import Model
+from ..observer import Observer
+
+if TYPE_CHECKING:
+    from ..ensemble_result import Ensemble
+    from .collect import Collector
+    from .study import StudyJob
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """A quantity of a whole trajectory: a kind of `observer.KINDS`, of a name or a SymPy expression.
+
+    A comparison with a number is a condition for `cg.probability`.
+    """
+
+    kind: str
+    what: Any
+
+    def __str__(self) -> str:
+        return f"{self.kind}({self.what})"
+
+    def __reduce__(self) -> tuple[Any, ...]:  # it is compiled before it travels, and SymPy stays at home
+        return Observed, (self.kind, str(self.what))
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.kind, str(self.what)
+
+    def bound(self, entry: str, model: Any) -> Observed:
+        """With its argument checked for a model; an expression is checked when it is compiled."""
+        if not isinstance(model, Model):
+            raise ArgumentError(
+                f"{entry}: {self}: {model.name} runs in pure Python; a compiled model is needed"
+            )
+        if isinstance(self.what, str) or isinstance(getattr(self.what, "name", None), str):
+            name = arguments.plain_name(self.what)
+            if model._equations is None and name not in (*model.quantities, "t"):
+                raise ArgumentError(
+                    f"{entry}: {self}: {name!r} is not a quantity of {model.name}, which was loaded without its "
+                    f"declaration; it has {', '.join(model.quantities)}{arguments.nearest(name, model.quantities)}"
+                )
+            return Observed(self.kind, name)
+        if not hasattr(self.what, "free_symbols"):
+            raise ArgumentError(f"{entry}: {arguments.short(self.what)} is not a quantity of {model.name}")
+        return self
+
+    def of(self, ensemble: Ensemble) -> Array:
+        """(n,) for the trajectories of an ensemble that has observed it."""
+        values: Array = ensemble.observed(*self.key)[0]
+        return values
+
+    def __gt__(self, level: Any) -> Condition:
+        return Condition(self, ">", level)
+
+    def __ge__(self, level: Any) -> Condition:
+        return Condition(self, ">=", level)
+
+    def __lt__(self, level: Any) -> Condition:
+        return Condition(self, "<", level)
+
+    def __le__(self, level: Any) -> Condition:
+        return Condition(self, "<=", level)
+
+
+_COMPARISONS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
+
+
+@dataclass(frozen=True, eq=False)
+class Condition:
+    """A comparison of an `Observed` with a number."""
+
+    observed: Observed
+    comparison: str
+    level: Any
+
+    def __str__(self) -> str:
+        return f"{self.observed} {self.comparison} {self.level}"
+
+    def bound(self, entry: str, model: Any) -> Condition:
+        """With its arguments checked for a model."""
+        level = arguments.number(f"{entry}: the bound of {self.observed}", self.level)
+        return Condition(self.observed.bound(entry, model), self.comparison, level)
+
+    def of(self, ensemble: Ensemble) -> Array:
+        """(n,) for the trajectories of an ensemble: 1 or 0, or NaN where the quantity is."""
+        values = self.observed.of(ensemble)
+        return np.where(np.isnan(values), np.nan, _COMPARISONS[self.comparison](values, self.level))
+
+
+@dataclass(frozen=True, eq=False)
+class Extreme:
+    """The largest or smallest value along each trajectory, `value` (n,), and its time, `t` (n,); NaN for failures."""
+
+    name: str
+    value: Array
+    t: Array
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __repr__(self) -> str:
+        known = self.value[~np.isnan(self.value)]
+        between = f": from {known.min():.6g} to {known.max():.6g}" if len(known) else ""
+        return f"<{self.name} of {len(self)} trajectories{between}>"
+
+
+def observer_of(job: StudyJob) -> Observer | None:
+    """What the trajectories of a study have to observe, compiled for them; None for nothing.
+
+    Raises ArgumentError naming the entry with a wrong expression.
+    """
+    wanted = {found.key: (entry, found) for entry, found in _all(job.collect)}
+    if not wanted:
+        return None
+    model, count = job.model, job.count
+    how = job.options.checked(model.methods, model.states)
+    controls = job.given["inputs"]
+    controls = (
+        controls.values() if isinstance(controls, Mapping) else controls if controls is not None else ()
+    )
+    apart = one_at_a_time(model, how.method, any(map(callable, controls)), how.kinks)
+    await_build(model, count)
+    width = lane_set(model, job.lanes, count, apart)[1]
+    try:
+        return Observer.of(model, [(found.kind, found.what) for _, found in wanted.values()], width)
+    except ArgumentError:
+        for entry, found in wanted.values():
+            try:
+                Observer.of(model, [(found.kind, found.what)], 1)
+            except ArgumentError as error:
+                raise ArgumentError(f"collect: {entry}: {found.kind}: {error}") from None
+        raise
+
+
+def _all(collect: Mapping[str, Collector]) -> list[tuple[str, Observed]]:
+    """Everything observed, with the name of its entry."""
+    quantities = [(name, what) for name, entry in collect.items() for what in entry.what]
+    plain = [(name, what.observed if isinstance(what, Condition) else what) for name, what in quantities]
+    return [(name, what) for name, what in plain if isinstance(what, Observed)]
+
+
+def integral(what: Any) -> Observed:
+    """The integral over time of a quantity or a SymPy expression along each trajectory, (n,), to the method's order."""
+    return Observed("integral", what)
+
+
+def peak(what: Any) -> Observed:
+    """The largest value of a quantity or a SymPy expression along each trajectory, and its time: an `Extreme`."""
+    return Observed("peak", what)
+
+
+def minimum(what: Any) -> Observed:
+    """The smallest value of a quantity or a SymPy expression along each trajectory, and its time: an `Extreme`."""
+    return Observed("minimum", what)

@@ -1,0 +1,114 @@
+"""The order of a study: workers run chunks ahead, and their parts come in the order of the trajectories."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Generator
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from dataclasses import dataclass
+
+from .folder import Folder
+from .payload import WorkerError
+from .study import Part
+from .workers import PATIENCE, Done, Place, Workers
+
+AHEAD = 2
+"""Tasks handed out for each worker, so that none waits for the next one."""
+WAITING = 6
+"""Tasks for each worker that run or wait for an earlier one, which bounds the memory if one is slow."""
+
+
+@dataclass(eq=False)
+class _Task:
+    """Consecutive chunks that one worker runs, and their parts once they are there."""
+
+    places: list[Place]
+    parts: list[Part] | None = None
+    deaths: int = 0
+
+
+class Schedule:
+    """The chunks of a study: run by workers, or taken from its folder.
+
+    `parts` gives them in the order of the trajectories: what is decided there depends neither on the workers nor on
+    their number. Ending the iteration cancels what still runs. `arrived` is called earlier, as soon as a part is there,
+    with the part and whether the folder had it.
+    """
+
+    def __init__(
+        self,
+        places: list[Place],
+        workers: Workers,
+        folder: Folder | None,
+        arrived: Callable[[Part, bool], None],
+    ) -> None:
+        self.places = deque(places)
+        self.workers, self.folder, self.arrived = workers, folder, arrived
+        self.tasks: deque[_Task] = deque()
+        self.running: dict[Future[Done], _Task] = {}
+        self.seconds = math.inf  # that the last chunk took
+
+    def parts(self) -> Generator[Part]:
+        """The part of every chunk, in the order of the trajectories."""
+        try:
+            while self._hand_out():
+                while self.tasks[0].parts is None:
+                    self._collect()
+                    self._hand_out()
+                yield from self.tasks.popleft().parts or ()
+        finally:
+            for future in self.running:
+                future.cancel()
+
+    def _hand_out(self) -> bool:
+        """Keep every worker busy; returns whether any task is under way."""
+        size = self.workers.size
+        while self.places and len(self.running) < AHEAD * size and len(self.tasks) < WAITING * size:
+            task = self._stored() or self._next(len(self.places) // (2 * size))
+            self.tasks.append(task)
+            if task.parts is None:
+                self.running[self.workers.submit(task.places)] = task
+        return bool(self.tasks)
+
+    def _stored(self) -> _Task | None:
+        """The next chunk if the folder has it."""
+        found = None if self.folder is None else self.folder.part(self.places[0][0])
+        if found is None:
+            return None
+        part = Part(**found)
+        self.arrived(part, True)
+        return _Task([self.places.popleft()], [part])
+
+    def _next(self, most: int) -> _Task:
+        """The next chunks: as many as the workers want in a task, at most `most` so that all of them end together."""
+        wanted = max(1, min(most, math.ceil(self.workers.grain / self.seconds)))
+        task = _Task([self.places.popleft()])
+        while len(task.places) < wanted and self.places:
+            if self.folder is not None and self.folder.has(self.places[0][0]):
+                break
+            task.places.append(self.places.popleft())
+        return task
+
+    def _collect(self) -> None:
+        """Wait until a task has run, and take its parts. If its worker died, it runs again."""
+        done = wait(self.running, timeout=PATIENCE, return_when=FIRST_COMPLETED).done
+        if not done:
+            self.workers.check()
+        for future in done:
+            task = self.running.pop(future)
+            try:
+                task.parts, seconds = future.result()
+            except CancelledError:
+                raise WorkerError("workers: a task was cancelled, which this study did not do") from None
+            except Exception as error:
+                if not self.workers.died(error):
+                    raise
+                task.deaths += 1
+                self.running[self.workers.submit(task.places, task.deaths)] = task
+                continue
+            self.seconds = seconds or self.seconds
+            for part in task.parts:
+                if self.folder is not None:
+                    self.folder.keep(part)
+                self.arrived(part, False)

@@ -1,0 +1,227 @@
+"""Workers: who runs the chunks of a study, in this process or in others."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .. import arguments
+from ..ensemble_job import positive
+from ..errors import ArgumentError
+from ..executors import cores
+from ..model import Model
+from .guard import Without, guarded
+from .payload import WorkerError, opened, pack, unpack
+from .study import Part, StudyJob
+
+Place = tuple[int, int]
+"""The trajectories first <= i < last of a chunk."""
+Done = tuple[list[Part], float]
+"""The parts of a task, and the seconds that its last chunk took; 0 if that is not typical."""
+
+GRAIN = 0.5
+"""Seconds that a task in another process takes at least, if there are enough trajectories."""
+PATIENCE = 60.0
+"""Seconds until it is an error, or later a warning, that there are no workers."""
+MOST_DEATHS = 3
+"""Workers that may die with a task, after which it counts as lost."""
+
+
+class Workers:
+    """Threads of this process: `size` of them run tasks, lists of chunks, which take at least `grain` seconds."""
+
+    grain = 0.0
+
+    def __init__(self, job: StudyJob, pool: Executor, size: int) -> None:
+        self.job, self.pool, self._size = job, pool, size
+
+    @property
+    def size(self) -> int:
+        """How many tasks run at a time."""
+        return self._size
+
+    def submit(self, places: list[Place], deaths: int = 0) -> Future[Done]:
+        """Have chunks run; `deaths`: the workers that died with them."""
+        return self.pool.submit(_run, self.job, [(*place, None) for place in places])
+
+    def died(self, error: BaseException) -> bool:
+        """Whether a task failed with this error because its worker died."""
+        return False
+
+    def check(self) -> None:
+        """Called when no task was done for `PATIENCE` seconds."""
+
+    def close(self) -> None:
+        """End what this object has started."""
+        self.pool.shutdown(cancel_futures=True)
+
+
+class Processes(Workers):
+    """Processes of any executor, to which the study travels as bytes.
+
+    If the executor breaks, as one of processes does when one of them dies, new processes of this machine go on.
+    """
+
+    grain = GRAIN
+
+    def __init__(self, job: StudyJob, pool: Executor | None, size: int) -> None:
+        self.own = pool is None
+        super().__init__(job, pool or _processes(size), size)
+        self.content = pack(replace(job, given={}))
+        self.fruitless = 0  # how often the executor broke without a task done since the last time
+
+    def submit(self, places: list[Place], deaths: int = 0) -> Future[Done]:
+        pieces = [(*place, self.job.cut(*place)) for place in places]
+        if deaths > MOST_DEATHS:
+            found: Future[Done] = Future()
+            lost = [(piece, Without(range(piece[1] - piece[0]))) for piece in pieces]
+            found.set_result(([self.job.run(a, b, how, given) for (a, b, given), how in lost], 0.0))
+            return found
+        order = self.content, pack(pieces), deaths > 0
+        try:
+            future = self.pool.submit(_far, *order)
+        except BrokenExecutor:
+            self._renew()
+            future = self.pool.submit(_far, *order)
+        future.add_done_callback(self._note)
+        return future
+
+    def died(self, error: BaseException) -> bool:
+        return isinstance(error, BrokenExecutor)
+
+    def close(self) -> None:
+        if self.own:
+            super().close()
+
+    def _note(self, future: Future[Done]) -> None:
+        if not future.cancelled() and future.exception() is None:
+            self.fruitless = 0
+
+    def _renew(self) -> None:
+        self.fruitless += 1
+        if self.fruitless > MOST_DEATHS:
+            raise WorkerError(
+                "workers: processes end again and again before a task is done. In a script, ensemble with workers must "
+                "be called under if __name__ == '__main__':"
+            )
+        if not self.own:
+            warnings.warn(
+                f"workers: the executor broke, as one of its workers died; {self.size} processes of this machine go on",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        else:
+            self.pool.shutdown(wait=False)
+        self.own, self.pool = True, _processes(self.size)
+
+
+class Dask(Processes):
+    """The workers of a `dask.distributed.Client`, which may come and go; Dask repeats tasks of those that die."""
+
+    def __init__(self, job: StudyJob, client: Any) -> None:
+        self.client, self.seen = client, -PATIENCE
+        if client.asynchronous or client.status != "running":
+            state = "asynchronous" if client.asynchronous else client.status
+            raise ArgumentError(
+                f"workers: the client is {state}; give a running one, such as Client({'address'!r})"
+            )
+        self.address = client.scheduler.address
+        self._await_workers()
+        super().__init__(job, client.get_executor(pure=False), self.size)
+
+    @property
+    def size(self) -> int:
+        if time.monotonic() - self.seen > 1:
+            self._size, self.seen = sum(self.client.nthreads().values()), time.monotonic()
+        return max(self._size, 1)
+
+    def died(self, error: BaseException) -> bool:
+        return type(error).__name__ == "KilledWorker" or super().died(error)
+
+    def check(self) -> None:
+        if self.client.status != "running":
+            raise WorkerError(f"workers: the connection to the scheduler at {self.address} is lost")
+        if not self.client.nthreads():
+            warnings.warn(
+                f"workers: the scheduler at {self.address} has no workers; waiting for some",
+                RuntimeWarning,
+                2,
+            )
+
+    def _await_workers(self) -> None:
+        import asyncio
+
+        try:
+            self.client.wait_for_workers(1, timeout=PATIENCE)
+        except (TimeoutError, asyncio.TimeoutError):
+            raise WorkerError(
+                f"workers: the scheduler at {self.address} has no workers after {PATIENCE:g} s. Start some with "
+                f"dask worker {self.address}; if they come later, call client.wait_for_workers(1) first"
+            ) from None
+
+
+def _processes(size: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(size, mp_context=multiprocessing.get_context("spawn"))
+
+
+def _run(job: StudyJob, pieces: list[tuple[int, int, Any]]) -> Done:
+    """Run some chunks, in any process."""
+    parts = []
+    for first, last, given in pieces:
+        begin = time.perf_counter()
+        parts.append(job.run(first, last, given=given))
+    return parts, time.perf_counter() - begin
+
+
+def _far(content: bytes, pieces: bytes, suspect: bool) -> Done:
+    """Run some chunks of the packed job `content` here; those that are `suspect` in processes of their own."""
+    if suspect:
+        return [guarded(content, *piece) for piece in unpack(pieces)], 0.0
+    return _run(opened(content), unpack(pieces))
+
+
+@contextmanager
+def workers_of(job: StudyJob, threads: Any, workers: Any) -> Iterator[Workers]:
+    """The workers that the arguments `threads` and `workers` of `ensemble` ask for."""
+    found = _chosen(job, threads, workers)
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def _chosen(job: StudyJob, threads: Any, workers: Any) -> Workers:
+    if workers is None:
+        wanted = cores() if threads is None else positive("threads", threads)
+        size = wanted if isinstance(job.model, Model) else 1  # pure Python holds the GIL
+        return Workers(job, ThreadPoolExecutor(size, thread_name_prefix="chaplygin"), size)
+    if threads is not None:
+        raise ArgumentError("threads are those of this process; with workers leave them out")
+    if isinstance(workers, (int, np.integer)) and not isinstance(workers, bool):
+        return Processes(job, None, positive("workers", workers))
+    if _of_dask(workers):
+        return Dask(job, workers)
+    if not isinstance(workers, type) and callable(getattr(workers, "submit", None)):
+        known = (getattr(workers, name, None) for name in ("_max_workers", "num_workers"))
+        size = next((size for size in known if isinstance(size, int) and size > 0), cores())
+        return Processes(job, workers, size)
+    raise ArgumentError(
+        f"workers = {arguments.short(workers)} must be a number of processes, a dask.distributed.Client, or an "
+        "executor with the submit() of concurrent.futures"
+    )
+
+
+def _of_dask(workers: Any) -> bool:
+    """Whether this is a client of Dask, without importing it."""
+    return any(
+        each.__module__.partition(".")[0] == "distributed" and each.__name__ == "Client"
+        for each in type(workers).__mro__
+    )

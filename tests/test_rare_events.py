@@ -1,0 +1,224 @@
+"""Subset simulation against probabilities in closed form.
+
+The oscillator with m = k = 1 turns (x, x_dot) by the angle t, so independent standard normal numbers stay such.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from runtime_models import needs_core
+from scipy import stats
+
+import chaplygin as cg
+from chaplygin.generated.harmonic_oscillator import model as oscillator
+from chaplygin.runtime import Model
+from chaplygin.runtime.errors import ArgumentError
+
+pytestmark = needs_core
+
+START = {"x": stats.norm(0, 1), "x_dot": stats.norm(0, 1)}
+UNIT = {"m": 1, "k": 1}
+x, x_dot = sp.symbols("x x_dot", real=True)
+
+
+@functools.cache
+def spring() -> Model:
+    """The oscillator with its declaration, so that conditions can be compiled."""
+    return cg.example("harmonic_oscillator").system.compile()
+
+
+def probability(event: Any, n: int = 2000, **options: Any) -> cg.RareEvent:
+    return cg.rare_event(spring(), (0, 1), event, n, **{"initial": START, "parameters": UNIT, **options})
+
+
+def within(found: cg.RareEvent, exact: float) -> bool:
+    """Whether the exact probability is within 3 standard deviations."""
+    return abs(found.p - exact) < 3 * found.variation * found.p
+
+
+EVENTS = {  # a linear function of the draws; and the squared amplitude, which has the distribution of Rayleigh
+    "tail": ("x", float(stats.norm.isf(1e-7))),
+    "amplitude": ("energy", -math.log(1e-7)),
+}
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_a_probability_of_1e_7(name: str) -> None:
+    quantity, bound = EVENTS[name]
+    found = cg.rare_event(oscillator, (0, 1), quantity, 10_000, START, UNIT, above=bound, seed=1)
+    assert found.reached
+    assert within(found, 1e-7)
+    assert found.variation < 0.3
+    assert found.runs < 100_000
+    assert found.runs == 10_000 + 9_000 * (len(found.levels) - 1)
+    assert math.prod(level.probability for level in found.levels) == pytest.approx(found.p)
+
+
+@pytest.mark.parametrize("name", [pytest.param("tail", marks=pytest.mark.slow), "amplitude"])
+def test_repeated_runs_spread_as_stated(name: str) -> None:
+    """And their mean has no bias beyond its own error."""
+    quantity, bound = EVENTS[name]
+    found = [
+        cg.rare_event(oscillator, (0, 1), quantity, 3000, START, UNIT, above=bound, seed=seed)
+        for seed in range(60)
+    ]
+    p = np.array([each.p for each in found])
+    stated = np.mean([each.variation for each in found])
+    assert p.mean() == pytest.approx(1e-7, abs=3 * p.std(ddof=1) / math.sqrt(len(p)))
+    # The error of a standard deviation of 60 numbers is 1 / sqrt(120) = 9 %.
+    assert 0.75 < p.std(ddof=1) / p.mean() / stated < 1.25
+    inside = [low < 1e-7 < high for low, high in (each.interval() for each in found)]
+    assert sum(inside) >= 51  # of 60, and 95 % of 60 are 57
+
+
+def test_the_same_bits_whatever_runs_it() -> None:
+    first = probability(x > 4, seed=3)
+    for options in ({}, {"threads": 1}, {"threads": 2}, {"lanes": 1}, {"lanes": 8}):
+        again = probability(x > 4, seed=3, **options)
+        assert (again.p, again.levels) == (first.p, first.levels)
+        assert (again.draws["x"] == first.draws["x"]).all()
+    assert probability(x > 4, seed=4).p != first.p
+
+
+def test_without_a_seed_the_result_says_which_makes_it_again() -> None:
+    first = probability(x > 3, 200)
+    assert probability(x > 3, 200, seed=first.seed).p == first.p
+
+
+def test_an_event_that_is_not_rare_is_a_study() -> None:
+    found = probability(x > 0.5, 4000, seed=5)
+    study = cg.ensemble(
+        spring(), (0, 1), 4000, START, UNIT, seed=5, collect={"p": cg.probability(x > 0.5)}
+    ).results["p"]
+    assert found.p == study.p
+    assert found.runs == 4000
+    assert found.variation == pytest.approx(math.sqrt((1 - found.p) / (found.p * 4000)))
+
+
+def test_the_draws_have_the_conditional_distribution() -> None:
+    found = probability(x > 4, 10_000, seed=6)
+    end = found.draws["x"] * math.cos(1) + found.draws["x_dot"] * math.sin(1)
+    assert end.min() > 4
+    mean = stats.norm.pdf(4) / stats.norm.sf(4)
+    assert end.mean() == pytest.approx(mean, abs=0.03)
+
+
+TAIL = stats.norm.sf
+CONDITIONS = {
+    "and": ((x > 3) & (x_dot > 2), TAIL(3) * TAIL(2)),
+    "or": ((x > 4) | (x < -4.2), TAIL(4) + TAIL(4.2)),
+    "less": (x_dot + 5 <= 1, TAIL(4)),
+    "expression": (x**2 + x_dot**2 > 25, math.exp(-12.5)),
+}
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_conditions(name: str) -> None:
+    condition, exact = CONDITIONS[name]
+    assert within(probability(condition, 4000, seed=7), exact)
+
+
+def test_below_and_entries() -> None:
+    by_name = probability("x", below=-4, seed=8)
+    assert within(by_name, TAIL(4))
+    assert probability(cg.final("x"), below=-4, seed=8).p == by_name.p
+
+
+def test_dependent_draws_and_expressions() -> None:
+    slope = math.cos(1) + 2 * math.sin(1)
+    found = probability(x > 4 * slope, seed=9, initial={"x": stats.norm(0, 1), "x_dot": 2 * x})
+    assert within(found, TAIL(4))
+    together = cg.jointly(("x", "x_dot"), stats.multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]]))
+    spread = math.sqrt(1 + 2 * 0.5 * math.cos(1) * math.sin(1))
+    assert within(probability(x > 4 * spread, seed=9, initial=together), TAIL(4))
+
+
+def test_discrete_draws() -> None:
+    """Margins with ties: a level is then the share that has the margin, not p0."""
+    turn = (0, 2 * math.pi)
+    start = {"x": stats.poisson(1), "x_dot": 0}
+    found = cg.rare_event(oscillator, turn, "x", 10_000, start, UNIT, above=8.5, seed=2)
+    assert within(found, float(stats.poisson.sf(8, 1)))
+    assert set(found.draws["x"]) <= set(range(9, 20))
+
+
+def test_a_condition_may_include_its_bound() -> None:
+    start = {"x": stats.poisson(1), "x_dot": 0}
+    at_once = {"initial": start, "seed": 1, "n": 4000}
+    model = spring()
+    strict = cg.rare_event(model, (0, 0), x > 6, parameters=UNIT, **at_once)
+    assert within(strict, float(stats.poisson.sf(6, 1)))
+    assert within(
+        cg.rare_event(model, (0, 0), x >= 6, parameters=UNIT, **at_once), float(stats.poisson.sf(5, 1))
+    )
+
+
+def test_runs_that_fail_do_not_count() -> None:
+    """x'' = x^3 from x' = x^2 / sqrt 2: x = x0 / (1 - t x0 / sqrt 2), not finite at t = 2 from 1 / sqrt 2 on."""
+    q, w = cg.coordinates("q"), cg.velocities("w")
+    system = cg.System("explosive", kinematics={q: w}, kinetic=w**2 / 2, potential=-(q**4) / 4)
+    start = {"q": stats.uniform(0, 1), "w": q**2 / sp.sqrt(2)}
+    found = cg.rare_event(
+        system.compile(), (0, 2), "q", 2000, start, above=200, seed=1, rtol=1e-11, atol=1e-12
+    )
+    end = 1 / math.sqrt(2)
+    assert found.failed > 500
+    assert within(found, (end - 200 / (1 + math.sqrt(2) * 200)) / end)
+    assert (found.draws["q"] < end).all()
+
+
+def test_an_event_that_cannot_happen_is_reported() -> None:
+    bounded = {"x": stats.uniform(0, 1), "x_dot": 0}
+    with pytest.warns(
+        RuntimeWarning, match="the event was not reached in .* levels; the last one has the margin -"
+    ):
+        found = probability(x > 2, 200, initial=bounded, seed=1)
+    assert (found.p, found.reached) == (0, False)
+    low, high = found.interval()
+    assert low == 0
+    assert 0 < high < 1e-12
+    with pytest.warns(RuntimeWarning, match="not reached in 1 levels"):  # every run has the same margin
+        probability("t", 200, above=2)
+
+
+def wrong(**options: Any) -> dict[str, Any]:
+    return options
+
+
+@pytest.mark.parametrize(
+    ("event", "options", "text"),
+    [
+        (x > 1, wrong(above=1), "above and below are for a quantity"),
+        ("x", wrong(), "event: 'x' has no margin; give a condition such as x > 20"),
+        ("x", wrong(above=1, below=0), "above and below are both given"),
+        ("x", wrong(above="1"), "above = '1' is not a real number"),
+        (sp.Eq(x, 1), wrong(), "has no margin"),
+        ("y", wrong(above=1), "event: 'y' is not a quantity"),
+        (sp.Symbol("zz") > 1, wrong(), "'zz' is not a quantity of the model"),
+        (cg.moments("x"), wrong(above=1), "event: this entry does not give one number for each run"),
+        (cg.final("x", "x_dot"), wrong(above=1), "event: x, x_dot must be one quantity"),
+        (x > 1, wrong(p0=0.7), "p0 = 0.7 must lie between 0.01 and 0.5"),
+        (x > 1, wrong(n=50), "n = 50 must be at least 100"),
+        (x > 1, wrong(initial={"x": 1, "x_dot": 0}), "none of them has a distribution"),
+        (
+            x > 1,
+            wrong(initial={**START, "x": np.ones(3)}),
+            r"initial: x has shape \(3,\); give a number or a dist",
+        ),
+        (
+            x > 1,
+            wrong(parameters={"m": stats.norm(1, 0.5), "k": 1}),
+            "m is declared positive.*Truncate the distribution$",
+        ),
+        (x > 1, wrong(seed=-1), "seed = -1 must be an integer"),
+    ],
+)
+def test_wrong_arguments_are_named(event: Any, options: Any, text: str) -> None:
+    with pytest.raises(ArgumentError, match=text):
+        probability(event, **options)
