@@ -99,7 +99,9 @@ def arguments_of_functions() -> dict[str, tuple[Any, ...]]:
     t = cg.time
     one = sp.Rational(3, 10) + t / 4 - t**2 / 5 + t**3 / 9
     two = 1 + t / 3 + t**2 / 7
-    return {f.name: (one, two) if f.name in ("atan2", "min", "max", "pow") else (one,) for f in FUNCTIONS.values()}
+    return {
+        f.name: (one, two) if f.name in ("atan2", "min", "max", "pow") else (one,) for f in FUNCTIONS.values()
+    }
 
 
 KINKS = [
@@ -163,7 +165,7 @@ START, NUMBERS = {"x": 1.0, "x_dot": 0.0}, {"m": 1.0, "k": 4.0}  # x = cos 2t
 
 @pytest.mark.parametrize(("rtol", "order"), [(1e-3, 5), (1e-4, 6), (1e-5, 7)])
 def test_the_order_follows_from_the_tolerance(oscillator: Any, rtol: float, order: int) -> None:
-    """p = ceil(1 - ln(rtol + atol) / 2); with steps shorter than the tolerance asks for, the error goes with their power p."""
+    """p = ceil(1 - ln(rtol + atol) / 2); with steps shorter than the tolerance needs, the error is as their power p."""
     assert order == math.ceil(1 - math.log(2 * rtol) / 2)
     errors = []
     for n in (32, 64):
@@ -189,7 +191,9 @@ def test_dense_output_is_the_polynomial_itself(oscillator: Any) -> None:
     [
         ("chaplygin_sleigh", ["phi", "x", "y", "omega", "v"], 1e-13),
         pytest.param("torus_nonuniform", ["theta", "theta_dot"], 1e-12, marks=pytest.mark.slow),
-        pytest.param("double_pendulum", ["theta1", "theta2", "theta1_dot", "theta2_dot"], 1e-12, marks=pytest.mark.slow),
+        pytest.param(
+            "double_pendulum", ["theta1", "theta2", "theta1_dot", "theta2_dot"], 1e-12, marks=pytest.mark.slow
+        ),
         pytest.param("heavy_top", ["w1", "w2", "w3"], 1e-12, marks=pytest.mark.slow),
     ],
 )
@@ -218,11 +222,24 @@ def test_rounding_errors_of_the_state_are_carried_along() -> None:
     assert np.abs(energy / energy[0] - 1).max() < 1.5e-14
 
 
+@pytest.mark.parametrize("unit", [1e-12, 1e-3, 1e3, 1e12])
+def test_the_unit_of_time_does_not_matter(oscillator: Any, unit: float) -> None:
+    """x = cos(2 t / unit); the tolerance of the velocity has the unit of the velocity."""
+    sol = oscillator.integrate(
+        (0, 5 * unit), START, {"m": 1.0, "k": 4 / unit**2}, **{**TIGHT, "atol": [1e-13, 1e-13 / unit]}
+    )
+    assert sol["x"][-1] == pytest.approx(math.cos(10), abs=1e-11)
+    assert sol.n_steps < 30
+    assert sol.n_rejected == 0
+
+
 def driven() -> cg.System:
     """x'' = -k x + u + sin t, with an input."""
     x, u, k = cg.coordinates("x"), cg.inputs("u"), cg.parameters("k", positive=True)
     v = cg.rate(x)
-    return cg.System("driven", coordinates=[x], kinetic=v**2 / 2, potential=k * x**2 / 2, forces={v: u + sp.sin(cg.time)})
+    return cg.System(
+        "driven", coordinates=[x], kinetic=v**2 / 2, potential=k * x**2 / 2, forces={v: u + sp.sin(cg.time)}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -247,7 +264,9 @@ def test_time_and_inputs_are_series_too(driven_model: Any) -> None:
 
 def test_functions_as_inputs_are_refused_by_name(driven_model: Any) -> None:
     start, numbers = {"x": 0, "x_dot": 0}, {"k": 4}
-    wanted = pytest.raises(ArgumentError, match="'taylor' needs the power series of every input.*: u; give numbers")
+    wanted = pytest.raises(
+        ArgumentError, match=r"'taylor' needs the power series of every input.*: u; give numbers"
+    )
     with wanted:
         driven_model.integrate((0, 1), start, numbers, {"u": math.sin}, **TIGHT)
     with wanted:
@@ -263,7 +282,9 @@ def test_alone_in_lanes_and_in_a_stepper_it_gives_the_same_bits(driven_model: An
     inputs = {"u": ([0, 2, 3], [0, 1, -1], "linear")} if ramp else {"u": 0.5}
     options = {"method": "taylor", "rtol": 1e-11, "atol": 1e-12}
     start = {"x": 1.0, "x_dot": 0.0}
-    single = [driven_model.integrate((0, 7), start, {"k": k}, inputs, t_eval=times, **options) for k in stiffness]
+    single = [
+        driven_model.integrate((0, 7), start, {"k": k}, inputs, t_eval=times, **options) for k in stiffness
+    ]
     for lanes in (1, 4, 8):
         found = cg.ensemble(
             driven_model, (0, 7), None, start, {"k": stiffness}, inputs, t_eval=times, lanes=lanes, **options
@@ -291,7 +312,9 @@ def test_events_are_found_on_the_polynomial() -> None:
     """A ball that keeps 4/5 of its speed: it hits the ground at the times of the closed form."""
     entry = cg.example("bouncing_ball")
     model = entry.system.compile(methods=["taylor"])
-    other = model.integrate(entry.t_span, entry.initial, entry.parameters, method="vern9", rtol=1e-13, atol=1e-13)
+    other = model.integrate(
+        entry.t_span, entry.initial, entry.parameters, method="vern9", rtol=1e-13, atol=1e-13
+    )
     found = model.integrate(entry.t_span, entry.initial, entry.parameters, **TIGHT)
     assert len(found.t_events[0]) == len(other.t_events[0]) > 3
     assert np.abs(found.t_events[0] - other.t_events[0]).max() < 1e-11
@@ -327,7 +350,9 @@ def test_linear_systems_of_large_models_are_written_out() -> None:
 def test_a_model_has_it_on_request(oscillator: Any) -> None:
     plain = cg.example("harmonic_oscillator").system.compile("lagrange")
     assert [*oscillator.methods] == [*plain.methods, "taylor"]
-    with pytest.raises(ArgumentError, match=r"made from the equations of a model: compile it with methods=\['taylor'\]"):
+    with pytest.raises(
+        ArgumentError, match=r"made from the equations of a model: compile it with methods=\['taylor'\]"
+    ):
         plain.integrate((0, 1), START, NUMBERS, method="taylor")
     with pytest.raises(TypeError, match=r"methods\[0\] is 'tailor'; a Pair or 'taylor' is needed"):
         cg.example("harmonic_oscillator").system.compile("lagrange", methods=["tailor"])
@@ -344,7 +369,9 @@ def test_c_bundles_have_it_in_double_precision(oscillator: Any, tmp_path: Path) 
     sources = sorted(folder.glob("*.c"))
     command = ["gcc", "-std=c99", "-O2", *WARNINGS, *map(str, sources), "-o", str(tmp_path / "main"), "-lm"]
     subprocess.run(command, check=True)
-    lines = subprocess.run([tmp_path / "main"], check=True, capture_output=True, text=True).stdout.splitlines()
+    lines = subprocess.run(
+        [tmp_path / "main"], check=True, capture_output=True, text=True
+    ).stdout.splitlines()
     end = dict(line.split(" = ") for line in lines if " = " in line)
     exact = math.cos(2 * float(end["t"])) if "t" in end else None
     assert exact is None or float(end["x"]) == pytest.approx(exact, abs=1e-8)

@@ -38,8 +38,8 @@ def compile_system(
 
     `form` defaults to the simplest one that fits, see `System.compile`; `options` are passed to the form.
     `reproducible=True` gives the same bits on every machine of the same kind; False allows contraction (fused
-    multiply-add). `methods` are integration methods that the model has in addition to those of the runtime; such a
-    model is compiled as a whole before this returns.
+    multiply-add). `methods` are integration methods that the model has in addition to those of the runtime: objects
+    `Pair`, or the name "taylor" (docs/taylor.md). Such a model is compiled as a whole before this returns.
 
     A reproducible model that is not in the cache is returned as soon as its kernels are compiled. The methods with
     inlined kernels and the Cython module are compiled in the background during the first runs; the model then switches

@@ -31,7 +31,8 @@ def taylor_text(program: Program, source: str) -> str:
         "coefficients": coefficients,
         "kept": text.kept(),
         "next": [
-            f"row[{i}] = x{i} = {text.coefficient(rate)} * cg_taylor_inverse[k + 1];" for i, rate in enumerate(rates)
+            f"row[{i}] = x{i} = {text.coefficient(rate)} * cg_taylor_inverse[k + 1];"
+            for i, rate in enumerate(rates)
         ],
     }
     inner = ("coefficients", "kept", "next")
@@ -43,7 +44,10 @@ def taylor_text(program: Program, source: str) -> str:
             "products": str(len(text.products)),
             "stored": str(max(1, len(text.stored))),
             "n_states": str(len(rates)),
-            **{k: "\n".join("    " * (2 if k in inner else 1) + v for v in lines) for k, lines in parts.items()},
+            **{
+                k: "\n".join("    " * (2 if k in inner else 1) + v for v in lines)
+                for k, lines in parts.items()
+            },
         },
     )
 
@@ -86,7 +90,9 @@ class _SeriesText:
                     cosine = next(n for n in both if both[n] == sine != n)
                     angle = self.value(g.args[sine][0])
                     at = f"&{self.names[sine]}, &{self.names[cosine]}"
-                    lines.append(f"cg_real_t {self.names[sine]}, {self.names[cosine]}; cg_sincos({angle}, {at});")
+                    lines.append(
+                        f"cg_real_t {self.names[sine]}, {self.names[cosine]}; cg_sincos({angle}, {at});"
+                    )
                 continue
             if node in self.series.given:
                 text = f"CG_REALS(run->p)[{len(self.program.parameters) + self.series.given[node]}]"
@@ -147,7 +153,7 @@ class _SeriesText:
         return [a for a, (_, d) in pairs if a in self.series.moving and d in self.series.moving]
 
     def _text(self, node: Node) -> str:
-        g, op, args = self.graph, self.graph.op[node], self.graph.args[node]
+        op, args = self.graph.op[node], self.graph.args[node]
         if op == "symbol":
             return self._of_symbol(node)
         if op in ("add", "sub", "neg"):

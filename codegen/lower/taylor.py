@@ -1,11 +1,11 @@
 """The right-hand side as power series: the nodes whose coefficients Taylor's method computes, and how they depend.
 
-With x(t) = sum of x_k t^k, the coefficients of every node follow from those of its arguments: sums term by term, products
-by Cauchy's formula, quotients and roots by solving it, and a function f(a) from df/dt = D da/dt, where its derivative D
-is a node as well: k f_k = sum of j a_j D_(k-j), which needs D only up to k - 1. So D may contain f itself, and the table
-of functions needs no recurrence of its own. Branches are those at the start of the step.
+With x(t) = sum of x_k t^k, the coefficients of every node follow from those of its arguments: sums term by term,
+products by Cauchy's formula, quotients and roots by solving it, and a function f(a) from df/dt = D da/dt, where its
+derivative D is a node as well: k f_k = sum of j a_j D_(k-j), which needs D only up to k - 1. So D may contain f itself,
+and the table of functions needs no recurrences of its own. Branches are those at the start of the step.
 
-Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 13, table 13.2 and proposition 13.1.
+Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, section 13.2.
 """
 
 from __future__ import annotations

@@ -37,6 +37,17 @@ static CG_INLINE cg_real_t CG_FN(taylor_square)(const CG_RUN *run, const cg_real
     return ((sum[0] + sum[1]) + (sum[2] + sum[3])) / (double)CG_N(run);
 }
 
+/* log2 of the largest of v in units of the tolerance. */
+static CG_INLINE cg_real_t CG_FN(taylor_log2)(const CG_RUN *run, const cg_real_t *v, const cg_real_t *weight)
+{
+    cg_real_t largest = cg_splat(1e-300);
+    for (int32_t i = 0; i < CG_N(run); i++) {
+        largest = cg_larger(cg_abs(v[i] * weight[i]), largest);
+    }
+    (void)run;
+    return cg_step_log2_normal(cg_smaller(largest, cg_splat(1e300)));
+}
+
 /* The length of the step: the last two coefficients, in units of the tolerance, are below 1 at its end. The factor is
  * that of the source, equation (11) and below. */
 static CG_INLINE cg_real_t CG_FN(taylor_length)(CG_RUN *run, int order)
@@ -48,10 +59,9 @@ static CG_INLINE cg_real_t CG_FN(taylor_length)(CG_RUN *run, int order)
     for (int32_t i = 0; i < CG_N(run); i++) {
         weight[i] = 1.0 / cg_step_scale(run->atol[i], run->rtol, x[i], x[i]);
     }
-    const cg_real_t last = cg_step_log2(CG_FN(taylor_square)(run, row, weight));
-    const cg_real_t before = cg_step_log2(CG_FN(taylor_square)(run, row - ld, weight));
-    const cg_real_t log = cg_larger(last * cg_taylor_inverse[order], before * cg_taylor_inverse[order - 1]);
-    return cg_step_exp2(-0.5 * log - cg_taylor_inverse[order - 1]);
+    const cg_real_t last = cg_taylor_inverse[order] * CG_FN(taylor_log2)(run, row, weight);
+    const cg_real_t before = cg_taylor_inverse[order - 1] * CG_FN(taylor_log2)(run, row - ld, weight);
+    return cg_step_exp2(-cg_larger(last, before) - cg_taylor_inverse[order - 1]);
 }
 
 /* What rounding took from the state in the steps before, if this is where the last one ended. */
