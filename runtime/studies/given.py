@@ -38,7 +38,9 @@ class Given:
 
     def part(self, first: int, last: int) -> dict[str, Any]:
         """The arguments of trajectories first <= i < last, by kind."""
-        found = {kind: columns and columns.part(first, last) for kind, columns in self.columns.items()}
+        found: dict[str, Any] = {
+            kind: columns and columns.part(first, last) for kind, columns in self.columns.items()
+        }
         return {**found, "inputs": {**found["inputs"], **self.signals}}
 
 
