@@ -42,17 +42,18 @@ def many(
     y: Array,
     t_end: float,
     tolerance: float = 1e-9,
-    method: str = "dop853",
+    method: str | None = "dop853",
     *,
     threads: int = 1,
-    lanes: int = 1,
+    lanes: int | None = 1,
     reproducible: bool = False,
-    step: float | None = None,
+    **more: Any,
 ) -> Many:
-    """``cg.ensemble`` with one array of initial values for each state."""
+    """``cg.ensemble`` with one array of initial values for each state; None stands for the package's default."""
     compiled = model(case, reproducible)
     initial = dict(zip(compiled.states, y, strict=True))
     parameters = dict(zip(compiled.parameters, case.parameters.tolist(), strict=True))
+    chosen = {name: value for name, value in (("method", method), ("lanes", lanes)) if value is not None}
 
     def run() -> Array:
         result = cg.ensemble(
@@ -60,13 +61,12 @@ def many(
             (0.0, t_end),
             initial=initial,
             parameters=parameters,
-            method=method,
             rtol=tolerance,
             atol=tolerance,
-            step=step,
             threads=threads,
-            lanes=lanes,
             progress=False,
+            **chosen,
+            **more,
         )
         end: Array = result.y
         return end

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-import subprocess
-import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+
+from shared_library import shared_library
 
 _SOURCE = Path(__file__).resolve().with_name("fma_peak.c")
 
 
 @cache
 def _compiled() -> Callable[[int], float]:
-    from chaplygin.codegen.build.toolchain import find_compiler
-
-    compiler = find_compiler()
-    library = Path(tempfile.mkdtemp(prefix="chaplygin-bench-")) / "fma_peak.so"
-    flags = compiler.core_flags(tuned=True, reproducible=False)
-    subprocess.run(
-        [*compiler.command, *flags, "-shared", "-fvisibility=default", str(_SOURCE), "-o", str(library)],
-        check=True,
-    )
-    function = ctypes.CDLL(str(library)).fma_peak
+    function = shared_library(_SOURCE).fma_peak
     function.restype = ctypes.c_double
     function.argtypes = [ctypes.c_long, ctypes.POINTER(ctypes.c_double)]
     sink = ctypes.c_double()

@@ -14,7 +14,8 @@ class Contender:
     """One row: a function, how many trajectories it runs, and the error of its result.
 
     ``flops`` is the number of arithmetic operations of one call, if known: the row then shows its rate. The time of a
-    row with ``apart`` is not that of a trajectory and is not divided by the first row's.
+    row with ``apart`` is not that of a trajectory and is not divided by the first row's. ``free`` are seconds of a
+    call that do not count.
     """
 
     row: str
@@ -24,6 +25,7 @@ class Contender:
     flops: float = 0.0
     note: str = ""
     apart: bool = False
+    free: float = 0.0
     times: list[float] = field(default_factory=list)
 
     @property
@@ -68,6 +70,24 @@ class Ratio:
         return {"what": self.what, "value": value, "goal": self.goal, "most": self.inverse, "met": met}
 
 
+@dataclass(frozen=True)
+class Difference:
+    """Nanoseconds between ``more`` and ``less``, or nothing, for each of ``count`` units; ``goal`` is the maximum."""
+
+    what: str
+    more: Contender
+    less: Contender | None
+    count: float
+    goal: float | None = None
+
+    def shown(self) -> dict[str, Any]:
+        """The data for the report."""
+        less = self.less.times if self.less else [0.0] * len(self.more.times)
+        value = 1e9 * median(a - b for a, b in zip(self.more.times, less, strict=True)) / self.count
+        met = None if self.goal is None else bool(value <= self.goal)
+        return {"what": f"{self.what}, ns", "value": value, "goal": self.goal, "most": True, "met": met}
+
+
 AWAKE = 0.25
 """A run shorter than this many seconds is repeated and only the second counts: a core that was idle takes some
 milliseconds to reach full speed."""
@@ -83,7 +103,7 @@ def one_turn(contenders: Sequence[Contender]) -> None:
             seconds = perf_counter() - begin
             if seconds > AWAKE:
                 break
-        contender.times.append(seconds)
+        contender.times.append(seconds - contender.free)
 
 
 def quick_time(run: Callable[[], Any], rounds: int = 3) -> float:

@@ -68,7 +68,10 @@ def test_it_ends_at_the_first_decision_that_is_precise_enough() -> None:
     assert "m within 0.001 of it with probability 0.95: reached" in found.summary()
 
 
-@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 3}, {"lanes": 1}, {"workers": 2}])
+@pytest.mark.parametrize(
+    "options",
+    [{"threads": 1}, {"threads": 3}, {"lanes": 1}, pytest.param({"workers": 2}, marks=pytest.mark.slow)],
+)
 def test_as_many_run_whatever_runs_them(options: dict[str, Any]) -> None:
     once, again = study(), study(**options)
     assert again.done == once.done

@@ -66,13 +66,14 @@ def single(
     case: Case, tolerance: float = TOLERANCE, method: str = "dop853", reproducible: bool = True
 ) -> Single:
     """One run, final state only."""
+    return solved(right_hand_side(case, reproducible), case.parameters, tolerance, method)
+
+
+def solved(address: int, parameters: Array, tolerance: float, method: str = "dop853") -> Single:
+    """One run of the right-hand side at an address."""
     import numbalsoda
 
-    address, solver, parameters = (
-        right_hand_side(case, reproducible),
-        getattr(numbalsoda, method),
-        case.parameters,
-    )
+    solver = getattr(numbalsoda, method)
 
     def run(y0: Array, t_end: float) -> Array:
         times = np.array([0.0, t_end])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,18 @@ from .graph import right_hand_side
 BATCH = 8  # trajectories in one AVX-512 register; measured fastest of 4, 8 and 16 on the top and the chain
 
 
-def system(case: Case) -> list[tuple[Any, Any]]:
-    """The emitted right-hand side as heyoka's expressions, with the parameters as numbers."""
+Equations = Callable[[Case, Any, Any], list[Any]]
+
+
+def system(case: Case, equations: Equations = right_hand_side) -> list[tuple[Any, Any]]:
+    """The emitted right-hand side, or others, as heyoka's expressions, with the parameters as numbers."""
     import heyoka as hy
 
     names = ("sin", "cos", "tan", "sqrt", "exp", "log", "asin", "acos", "atan", "sinh", "cosh", "tanh", "pow")
     functions = {name: getattr(hy, name) for name in names if hasattr(hy, name)}
     variables = [hy.expression(name) for name in case.model.states]
     zero = variables[0] * 0.0
-    return [(x, rate + zero) for x, rate in zip(variables, right_hand_side(case, variables, functions))]
+    return [(x, rate + zero) for x, rate in zip(variables, equations(case, variables, functions))]
 
 
 def single(case: Case, tolerance: float = TOLERANCE) -> Single:
@@ -40,18 +44,26 @@ def single(case: Case, tolerance: float = TOLERANCE) -> Single:
     return run
 
 
-def _batch(case: Case, tolerance: float) -> Any:
+def _batch(case: Case, tolerance: float, equations: Equations = right_hand_side) -> Any:
     import heyoka as hy
 
-    return hy.taylor_adaptive_batch(system(case), np.zeros((len(case.initial), BATCH)), tol=tolerance)
+    return hy.taylor_adaptive_batch(
+        system(case, equations), np.zeros((len(case.initial), BATCH)), tol=tolerance
+    )
 
 
-def many(case: Case, y: Array, t_end: float, tolerance: float = TOLERANCE) -> Many:
+def many(
+    case: Case,
+    y: Array,
+    t_end: float,
+    tolerance: float = TOLERANCE,
+    equations: Equations = right_hand_side,
+) -> Many:
     """Eight trajectories at a time until all eight have finished, on one core.
 
     Refilling a finished lane would mean returning to Python after each step, which costs more than it saves.
     """
-    integrator = _batch(case, tolerance)
+    integrator = _batch(case, tolerance, equations)
     count = y.shape[1]
     blocks = [np.ascontiguousarray(y[:, np.arange(i, i + BATCH) % count]) for i in range(0, count, BATCH)]
     out = np.empty((len(y), len(blocks) * BATCH))

@@ -185,5 +185,8 @@ def of_model(
         raise ArgumentError(
             f"{called}: this entry does not give one number for each run; cg.final does, without times"
         )
-    job = StudyJob.of(model, t_span, 1, rest, None, options, lanes, {called: entry})
-    return Response(job, plan, Threads(threads))
+    try:
+        job = StudyJob.of(model, t_span, 1, rest, None, options, lanes, {called: entry})
+    except ArgumentError as error:
+        raise ArgumentError(str(error).removeprefix("collect: ")) from None
+    return Response(job, plan, Threads(threads if isinstance(model, Model) else 1))

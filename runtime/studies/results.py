@@ -189,7 +189,7 @@ class Probability(Statistic):
             return np.true_divide(self.count, self.n)
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """The confidence interval of E. B. Wilson (1927)."""
+        """The confidence interval of E. B. Wilson (1927), for trajectories that are independent of each other."""
         z = normal_half(level)
         p, n = self.p, self.n
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -164,24 +164,36 @@ def rare_event(
 
 def _event(event: Any, above: Any, below: Any) -> tuple[Any, Callable[[Array], Array]]:
     """The quantities of an event, and its margin (n,) as a function of these (k, n): positive where it occurs."""
-    if isinstance(event, Condition) and above is below is None:
-        return _event(
-            event.observed, *((event.level, None) if event.comparison[0] == ">" else (None, event.level))
-        )
-    if (above is None) == (below is None):
-        if above is not None:
-            raise ArgumentError("above and below are both given; an event has one of them")
-        return _condition(event)
     symbolic = getattr(event, "is_Relational", False) or getattr(event, "is_Boolean", False)
+    if above is None and below is None:
+        if isinstance(event, Condition):
+            sign = 1 if event.comparison[0] == ">" else -1
+            return event.observed, _margin(
+                0, sign, arguments.number("event: the bound", event.level), "=" in event.comparison
+            )
+        return _condition(event)
     if symbolic or isinstance(event, Condition):
         raise ArgumentError("above and below are for a quantity; a condition says itself where it holds")
+    if above is not None and below is not None:
+        raise ArgumentError("above and below are both given; an event has one of them")
     if isinstance(event, Collector) and len(event.names) != 1:
         raise ArgumentError(f"event: {', '.join(event.names)} must be one quantity")
-    if below is not None:
-        bound = arguments.number("below", below)
-        return event, lambda rows: bound - rows[0]
-    bound = arguments.number("above", above)
-    return event, lambda rows: rows[0] - bound
+    if below is None:
+        return event, _margin(0, 1, arguments.number("above", above))
+    return event, _margin(0, -1, arguments.number("below", below))
+
+
+def _margin(row: int, sign: int, bound: float = 0.0, closed: bool = False) -> Callable[[Array], Array]:
+    """sign * (quantity - bound), as a function of quantities (k, n) of which it is one `row`.
+
+    `closed`: whether the event includes the bound; the margin is then positive there.
+    """
+
+    def margin(rows: Array) -> Array:
+        found: Array = sign * (rows[row] - bound)
+        return np.where(found == 0, np.finfo(np.float64).tiny, found) if closed else found
+
+    return margin
 
 
 def _condition(event: Any) -> tuple[list[Any], Callable[[Array], Array]]:
@@ -200,11 +212,8 @@ def _condition(event: Any) -> tuple[list[Any], Callable[[Array], Array]]:
                 "or a quantity with above= or below="
             )
         side = condition.gts - condition.lts
-        place = list(sides).index(str(side)) if str(side) in sides else len(sides)
-        sides[str(side)] = side
-        if condition.rel_op in (">", "<"):
-            return lambda rows: rows[place]
-        return lambda rows: np.where(rows[place] == 0, np.finfo(np.float64).tiny, rows[place])
+        sides.setdefault(str(side), side)
+        return _margin(list(sides).index(str(side)), 1, closed="=" in condition.rel_op)
 
     found = margin(event)
     return list(sides.values()), found
