@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -44,7 +45,7 @@ class Results:
     ) -> Results:
         """Arrays for `count` trajectories that have not started."""
         try:
-            y = np.empty((states, times, count))
+            y = _lines(states, times, count)
             ends = np.empty((states, count)) if end else None
             along = np.full((2, observed, count), np.nan) if observed else None
         except (MemoryError, ValueError) as error:  # ValueError: the number of bytes overflows
@@ -182,6 +183,14 @@ class EnsemblePart:
         if self.job.model.events:
             results.events = self.core.events()
         return interrupted
+
+
+def _lines(*shape: int) -> Array:
+    """An array that begins at a cache line: whole lines are written past the cache."""
+    size, spare = math.prod(shape), 8
+    room = np.empty(size + spare)
+    first = -room.ctypes.data // room.itemsize % spare
+    return room[first : first + size].reshape(shape)
 
 
 def positive(what: str, value: Any) -> int:

@@ -122,6 +122,24 @@ def test_options(name: str, span: tuple[float, float], options: dict[str, Any]) 
         assert_single(alone, given, i, span, **single)
 
 
+@pytest.mark.parametrize("n", [64, 61])
+@pytest.mark.parametrize("times", [np.linspace(0, 2, 101), [0.7, 1.9], np.linspace(0.01, 2, 3001)])
+def test_states_at_times_in_rows_of_whole_cache_lines_or_not(n: int, times: Any) -> None:
+    given = case("chaplygin_sleigh")
+    initial = {**given.initial, "omega": np.linspace(0.1, 5, n), "v": np.linspace(3, 1, n)}
+    initial = {name: value if name in ("omega", "v") else 0.0 for name, value in initial.items()}
+    parameters = given.column(3)[1]
+    alone = cg.ensemble(given.model, (0, 2), n, initial, parameters, lanes=1, t_eval=times)
+    for lanes, threads in itertools.product(LANES, (1, 2)):
+        ens = cg.ensemble(
+            given.model, (0, 2), n, initial, parameters, lanes=lanes, threads=threads, t_eval=times
+        )
+        assert_same(alone, ens)
+    for i in (0, 7, n - 1):
+        one = {name: value[i] if np.ndim(value) else value for name, value in initial.items()}
+        assert bits(given.model.integrate((0, 2), one, parameters, t_eval=times).y) == bits(alone.y[:, :, i])
+
+
 @pytest.mark.parametrize("lanes", [1, *LANES])
 def test_threads_and_chunks(lanes: int) -> None:
     given = case("sleigh with numbers")

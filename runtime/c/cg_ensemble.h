@@ -46,8 +46,24 @@ typedef struct cg_occurrence {
     int64_t event; /* index in model->events */
 } cg_occurrence_t;
 
+/* The trajectories in a group of lanes, and how many times of t_eval each has reached. */
+typedef struct cg_progress {
+    int64_t trajectory[CG_MOST_LANES];
+    int64_t reached[CG_MOST_LANES];
+    double *slot[CG_MOST_LANES]; /* where its states are collected, [n_eval][n]; NULL: they are written to y */
+} cg_progress_t;
+
+/* Slots of neighbouring trajectories, one for each lane. Bits: of slots. */
+typedef struct cg_shelf {
+    int64_t first;
+    uint32_t taken; /* 0: the shelf is free */
+    uint32_t ended;
+} cg_shelf_t;
+
+enum { CG_SHELVES = 8 };
+
 /* Progress of a range of trajectories between calls of cg_ensemble_run or cg_ensemble_lanes. Initialize everything to
- * zero except `next`, `last` and the members for `events`. */
+ * zero except `next`, `last` and the members owned by the caller. */
 typedef struct cg_cursor {
     int64_t next; /* the first trajectory that has not started; in cg_ensemble_run: that has not ended */
     int64_t last; /* one past the last trajectory */
@@ -56,11 +72,16 @@ typedef struct cg_cursor {
      * detector with a log. */
     cg_occurrence_t *events;
     int64_t n_events, event_capacity;
+    /* Owned by the caller, for lanes and t_eval: room for some shelves of cg_shelf_size, or NULL. If neighbouring
+     * trajectories are neighbours in y, their states at given times are collected there until all have ended and are
+     * then written together, which is faster. */
+    double *shelf;
+    int32_t n_shelves; /* at most CG_SHELVES are used */
     /* Internal to the driver. */
     int32_t begun;
     cg_record_t record;
-    int64_t trajectory[CG_GROUPS][CG_MOST_LANES];
-    int64_t next_eval[CG_GROUPS][CG_MOST_LANES];
+    cg_progress_t progress[CG_GROUPS];
+    cg_shelf_t shelves[CG_SHELVES];
 } cg_cursor_t;
 
 /* Runs the trajectories of a cursor with one workspace: a run made by cg_run_init with its options set. CG_OK: all are
@@ -69,6 +90,13 @@ typedef struct cg_cursor {
  * CG_INTERRUPTED: the stop flag was set. CG_BAD_ARGUMENT, and nothing is done: an option is out of range, or t_eval
  * begins before t0. */
 int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, cg_cursor_t *cursor, int64_t budget);
+
+/* Numbers in a shelf for n_eval times. */
+int64_t cg_shelf_size(const cg_lanes_run_t *run, int64_t n_eval);
+
+/* Writes what is in the shelves of trajectories that have ended: before a range is given up, whose other trajectories
+ * have not. */
+void cg_shelves_write(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, const cg_cursor_t *cursor);
 
 /* The same side by side in the lanes of a set, bit for bit the same if both are compiled without contraction. `run` is
  * a block of cg_lanes_size bytes (0: the set does not have the method, or belongs to another model) initialized by

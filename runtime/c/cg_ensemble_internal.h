@@ -29,11 +29,17 @@ void cg_ensemble_observed(const cg_ensemble_t *ensemble, int64_t j, const cg_obs
  * it until the next trial. */
 void cg_lanes_interpolant(cg_lanes_run_t *run);
 
-/* Records the requested times that the lanes in `due` have reached, and sets when they need service again. Lanes have
- * trajectories, and have reached so many times of t_eval. As for one trajectory, calls made for the interpolant are
- * counted, and one that fails ends the trajectory: it gets a status. */
-void cg_lanes_record(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, uint32_t due, const int64_t *trajectory,
-                     int64_t *reached);
+/* Records the requested times that the lanes in `due` have reached, and sets when they need service again. As for one
+ * trajectory, calls made for the interpolant are counted, and one that fails ends the trajectory: it gets a status. */
+void cg_lanes_record(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, uint32_t due, cg_progress_t *progress);
+
+/* Finds a shelf for the trajectories of a group, `count` of them from `first` on. If there is none, they are written
+ * to y, one number at a time. */
+void cg_shelf_take(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, cg_cursor_t *cursor, int64_t first,
+                   int32_t count, cg_progress_t *progress);
+/* The trajectory of a lane with a slot has ended: its states are written once those of its shelf have all ended. */
+void cg_shelf_end(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, cg_cursor_t *cursor,
+                  const cg_progress_t *progress, int32_t lane);
 
 /* Sets the options of a group from those of a run. CG_BAD_ARGUMENT, CG_UNSUPPORTED: see cg_ensemble_lanes. */
 int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options);

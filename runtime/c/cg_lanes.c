@@ -28,8 +28,7 @@ typedef struct cg_group {
     cg_lanes_run_t *run;
     cg_queue_t *queue;
     cg_observer_t *observer; /* NULL: nothing is observed */
-    int64_t *trajectory; /* [lanes], in the cursor */
-    int64_t *next_eval;
+    cg_progress_t *progress; /* in the cursor */
 } cg_group_t;
 
 /* Sets the inputs of a lane from its time on, and its next t_stop. */
@@ -55,11 +54,16 @@ static void cg_lane_segment(cg_lanes_run_t *run, int32_t lane)
 static void cg_lane_end(cg_group_t *group, int32_t lane, int status)
 {
     cg_lanes_run_t *const run = group->run;
-    const cg_outcome_t outcome = {status, run->t[lane], run->n_rhs[lane], run->n_trials[lane] - run->n_rejected[lane],
-                                  group->next_eval[lane]};
-    cg_ensemble_end(group->ensemble, group->trajectory[lane], &outcome, run->n, run->x + lane, run->lanes);
+    cg_progress_t *const progress = group->progress;
+    cg_outcome_t outcome = {status, run->t[lane], run->n_rhs[lane], run->n_trials[lane] - run->n_rejected[lane],
+                            progress->reached[lane]};
+    if (progress->slot[lane] != NULL) {
+        cg_shelf_end(group->ensemble, run, group->queue->cursor, progress, lane);
+        outcome.n_rows = group->ensemble->n_eval;
+    }
+    cg_ensemble_end(group->ensemble, progress->trajectory[lane], &outcome, run->n, run->x + lane, run->lanes);
     if (group->observer != NULL) {
-        cg_ensemble_observed(group->ensemble, group->trajectory[lane], group->observer, lane);
+        cg_ensemble_observed(group->ensemble, progress->trajectory[lane], group->observer, lane);
     }
     group->queue->cursor->n_done++;
     group->queue->trials += run->n_trials[lane];
@@ -95,10 +99,11 @@ static void cg_group_load(cg_group_t *group, int64_t first, int32_t count)
                      model->n_inputs, count);
     }
     run->set->begin(run, ensemble->t0);
+    cg_shelf_take(ensemble, run, group->queue->cursor, first, count, group->progress);
     uint32_t regular = 0u;
     for (int32_t lane = 0; lane < run->lanes; lane++) {
-        group->trajectory[lane] = first + lane;
-        group->next_eval[lane] = 0;
+        group->progress->trajectory[lane] = first + lane;
+        group->progress->reached[lane] = 0;
         run->active[lane] = lane < count ? -1 : 0;
         if (lane < count && run->status[lane] != CG_NONFINITE) {
             regular |= 1u << lane;
@@ -106,7 +111,7 @@ static void cg_group_load(cg_group_t *group, int64_t first, int32_t count)
         }
     }
     if (ensemble->t_eval != NULL) {
-        cg_lanes_record(ensemble, run, regular, group->trajectory, group->next_eval);
+        cg_lanes_record(ensemble, run, regular, group->progress);
     }
     for (int32_t lane = 0; lane < count; lane++) {
         if (run->status[lane] != CG_OK || ensemble->t0 == ensemble->t_end) {
@@ -202,8 +207,9 @@ static void cg_lane_fill(cg_group_t *group, int32_t lane)
     }
     if (from >= 0) {
         cg_lane_copy(group->run, lane, ready->run, from);
-        group->trajectory[lane] = ready->trajectory[from];
-        group->next_eval[lane] = ready->next_eval[from];
+        group->progress->trajectory[lane] = ready->progress->trajectory[from];
+        group->progress->reached[lane] = ready->progress->reached[from];
+        group->progress->slot[lane] = ready->progress->slot[from];
         ready->run->active[from] = 0;
         if (group->observer != NULL) {
             cg_observer_begin(group->observer, lane);
@@ -284,7 +290,7 @@ static void cg_group_record(cg_group_t *group, uint32_t attention)
     for (int32_t lane = 0; lane < run->lanes; lane++) {
         due |= run->active[lane] && run->status[lane] == CG_OK ? attention & 1u << lane : 0u;
     }
-    cg_lanes_record(group->ensemble, group->run, due, group->trajectory, group->next_eval);
+    cg_lanes_record(group->ensemble, group->run, due, group->progress);
 }
 
 /* Serves the lanes of a group until none needs it. 0: no lane has a trajectory any more. */
@@ -356,8 +362,7 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
         groups[g].run = own;
         groups[g].queue = &queue;
         groups[g].observer = g < CG_RUNNING ? ensemble->observer[g] : NULL;
-        groups[g].trajectory = cursor->trajectory[g];
-        groups[g].next_eval = cursor->next_eval[g];
+        groups[g].progress = &cursor->progress[g];
         cg_group_limit(&groups[g], budget);
     }
     cursor->begun = 1;

@@ -13,7 +13,9 @@
 extern "C" {
 #endif
 
-#define CG_LANES_LAYOUT 5 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
+#define CG_LANES_LAYOUT 6 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
+
+enum { CG_MOMENTS = 8 };
 
 typedef struct cg_lanes_run {
     /* Owned by the caller. */
@@ -55,14 +57,15 @@ typedef struct cg_lanes_run {
     double *u_value;
     double *u_slope;
     double *work;
-    double *atol; /* [n]: shared by all lanes */
+    double *atol;   /* [n]: shared by all lanes */
+    double *moment; /* [CG_MOMENTS][lanes]: times inside the last step, to interpolate at */
+    double *inside; /* [CG_MOMENTS][n][lanes]: the states there */
 
     /* [lanes] */
     double *t;
     double *t_old;
     double *t_stop;
     double *mark; /* time times direction from which the lane needs service */
-    double *moment; /* a time inside the last step, to interpolate at */
     double *h;
     double *log_old;
     double *t_anchor;

@@ -27,21 +27,25 @@ static void CG_FN(begin)(cg_lanes_run_t *run, double t0)
     *CG_TRUTHS(run->status) = (cg_not(finite) & CG_FN(code)(CG_NONFINITE)) | (failed & CG_FN(code)(CG_SINGULAR));
 }
 
-/* x_trial = the states at run->moment: in every lane as cg_dense_evaluate does it. */
-static void CG_FN(interpolate)(cg_lanes_run_t *run)
+/* The states at `count` times of each lane, as cg_dense_evaluate computes them. */
+static void CG_FN(interpolate)(cg_lanes_run_t *run, int32_t count)
 {
     const int32_t n = CG_N(run);
     const int32_t last = run->n_dense - 1;
     const cg_real_t *const CG_RESTRICT coef = CG_REALS(run->coef);
-    cg_real_t *const CG_RESTRICT out = CG_REALS(run->x_trial);
-    const cg_real_t theta = (*CG_REALS(run->moment) - CG_T_OLD(run)) / (CG_T(run) - CG_T_OLD(run));
-    const cg_real_t weights[2] = {theta, 1.0 - theta};
-    for (int32_t i = 0; i < n; i++) {
-        cg_real_t sum = coef[last * n + i];
-        for (int32_t j = last - 1; j >= 0; j--) {
-            sum = coef[j * n + i] + weights[j % 2] * sum;
+    const cg_real_t t_old = CG_T_OLD(run);
+    const cg_real_t length = CG_T(run) - t_old;
+    for (int32_t m = 0; m < count; m++) {
+        cg_real_t *const CG_RESTRICT inside = CG_REALS(run->inside) + m * n;
+        const cg_real_t theta = (CG_REALS(run->moment)[m] - t_old) / length;
+        const cg_real_t weights[2] = {theta, 1.0 - theta};
+        for (int32_t i = 0; i < n; i++) {
+            cg_real_t sum = coef[last * n + i];
+            for (int32_t j = last - 1; j >= 0; j--) {
+                sum = coef[j * n + i] + weights[j % 2] * sum;
+            }
+            inside[i] = sum;
         }
-        out[i] = sum;
     }
 }
 

@@ -197,7 +197,7 @@ typedef struct cg_lane_set {
     cg_lanes_t rhs;
     const cg_lane_method_t *methods; /* ended by a NULL name */
     void (*begin)(struct cg_lanes_run *run, double t0);  /* starts a trajectory in every lane */
-    void (*interpolate)(struct cg_lanes_run *run);       /* the states at run->moment, inside the last step */
+    void (*interpolate)(struct cg_lanes_run *run, int32_t count); /* run->inside at `count` rows of run->moment */
 } cg_lane_set_t;
 
 typedef struct cg_model {

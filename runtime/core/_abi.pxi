@@ -162,7 +162,10 @@ cdef extern from "cg_ensemble.h" nogil:
         cg_occurrence_t *events
         int64_t n_events
         int64_t event_capacity
+        double *shelf
+        int32_t n_shelves
 
+    enum: CG_SHELVES
     int cg_ensemble_run(const cg_ensemble_t *ensemble, cg_run_t *run, cg_cursor_t *cursor, int64_t budget)
 
     ctypedef struct cg_lanes_run_t:
@@ -171,6 +174,8 @@ cdef extern from "cg_ensemble.h" nogil:
     size_t cg_lanes_size(const cg_model_t *model, const cg_lane_set_t *lane_set, const char *method)
     int cg_lanes_init(cg_lanes_run_t *run, size_t size, const cg_model_t *model, const cg_lane_set_t *lane_set,
                       const char *method)
+    int64_t cg_shelf_size(const cg_lanes_run_t *run, int64_t n_eval)
+    void cg_shelves_write(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, const cg_cursor_t *cursor)
     int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const cg_run_t *options,
                           cg_cursor_t *cursor, int64_t budget)
     int cg_lane_set_runs(const cg_lane_set_t *lane_set)

@@ -3,6 +3,7 @@
 cdef enum:
     LARGEST_BLOCK = 4096  # trajectories whose parameters are gathered at once
     FIRST_EVENTS = 256
+    MOST_SHELF_BYTES = 1 << 22  # of each thread
 
 
 cdef int64_t _way(object array, int axis) except? -1:
@@ -179,6 +180,8 @@ cdef class _Worker:
     cdef _Detector detector
     cdef int64_t block          # most trajectories integrated in one call
     cdef double *p              # their parameters
+    cdef double *shelf          # room for states at given times of trajectories in lanes
+    cdef int32_t n_shelves
     cdef cg_occurrence_t *events
     cdef int64_t capacity
     cdef int64_t budget         # steps until signals are checked; negative: never
@@ -215,17 +218,27 @@ cdef class _Worker:
             self.group = <cg_lanes_run_t *> cg_run_new(size)
             if self.group is not NULL:
                 cg_lanes_init(self.group, size, model.model, core.lane_set, name)
+                self._make_shelves()
                 if core.observed is not None:
                     for i in range(CG_RUNNING):
                         self.observer[1 + i] = core.observed.new(core.lane_set.n_lanes, self.run.order)
 
     def __dealloc__(self):
         free(self.p)
+        free(self.shelf)
         free(self.events)
         for observer in self.observer:
             cg_run_delete(<cg_run_t *> observer)
         cg_run_delete(<cg_run_t *> self.group)
         cg_run_delete(self.run)
+
+    cdef void _make_shelves(self) noexcept:
+        """Allocate shelves that stay in the cache; none if a few of them do not fit."""
+        cdef int64_t size
+        if self.core.job.t_eval is not NULL and self.core.n > 1:
+            size = cg_shelf_size(self.group, self.core.job.n_eval) * <int64_t> sizeof(double)
+            self.n_shelves = min(CG_SHELVES, MOST_SHELF_BYTES // size, -(-self.core.n // self.group.lanes))
+            self.shelf = <double *> malloc(self.n_shelves * size) if self.n_shelves > 0 else NULL
 
     cdef void release(self) noexcept:
         """Keep the run for the next call."""
@@ -241,6 +254,7 @@ cdef class _Worker:
         cdef int status = CG_OK
         memset(&cursor, 0, sizeof(cursor))
         cursor.last, cursor.events, cursor.event_capacity = count, self.events, self.capacity
+        cursor.shelf, cursor.n_shelves = self.shelf, self.n_shelves
         core._gather(&job, self.p, first, count)
         try:
             while True:
@@ -266,6 +280,8 @@ cdef class _Worker:
                 else:
                     break
         finally:
+            if self.group is not NULL:
+                cg_shelves_write(&job, self.group, &cursor)
             if cursor.n_events > 0:
                 core.found.append(_event_table(&cursor, first))
         if status == CG_BAD_ARGUMENT:

@@ -51,6 +51,7 @@ def _facts(result: Any) -> dict[str, Any]:
         "done": result.done,
         "failed": result.failed.tolist(),
         "redrawn": result.redrawn,
+        "precise": result.precise,
         "results": {name: _figures(entry) for name, entry in result.results.items()},
     }
 

@@ -19,6 +19,7 @@ static outcome_t alone, beside;
 static double starts[3][COUNT], parameters[COUNT][2], controls[COUNT];
 static double times[MOST_TIMES];
 static int statuses_seen;
+static int across; /* the trajectories are neighbours in y, and their states are collected in shelves */
 
 /* Kinds in mixed order, so that every lane has all kinds of neighbours; x0 can be infinite or NaN. */
 static void fill(int wild)
@@ -62,9 +63,9 @@ static cg_ensemble_t make_ensemble(outcome_t *outcome, double t0, double t_end, 
     ensemble.t_eval = n_times > 0 ? times : NULL;
     ensemble.n_eval = n_times;
     ensemble.y = outcome->y[0][0];
-    ensemble.y_row = MOST_TIMES * 3;
-    ensemble.y_time = 3;
-    ensemble.y_col = 1;
+    ensemble.y_row = across ? 1 : MOST_TIMES * 3;
+    ensemble.y_time = across ? 3 * COUNT : 3;
+    ensemble.y_col = across ? COUNT : 1;
     ensemble.t = outcome->t;
     ensemble.status = outcome->status;
     ensemble.n_rhs = outcome->n_rhs;
@@ -74,8 +75,9 @@ static cg_ensemble_t make_ensemble(outcome_t *outcome, double t0, double t_end, 
 
 static void compare(const char *what, const char *method, int lanes)
 {
+    CHECK(!across || same_bits(alone.y[0][0], beside.y[0][0], sizeof alone.y / sizeof(double)));
     for (int j = 0; j < COUNT; j++) {
-        const int same = same_bits(&alone.y[j][0][0], &beside.y[j][0][0], sizeof alone.y[0] / sizeof(double))
+        const int same = (across || same_bits(&alone.y[j][0][0], &beside.y[j][0][0], sizeof alone.y[0] / sizeof(double)))
             && same_bits(&alone.t[j], &beside.t[j], 1) && alone.status[j] == beside.status[j]
             && alone.n_rhs[j] == beside.n_rhs[j] && alone.n_steps[j] == beside.n_steps[j];
         if (!same) {
@@ -89,11 +91,15 @@ static void compare(const char *what, const char *method, int lanes)
 }
 
 static int64_t budget = -1, pauses; /* of every call in lanes */
+static double room[CG_SHELVES * 8 * (MOST_TIMES * 3 + 16)];
 
 static int range_in_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *group, const cg_run_t *options, int64_t first,
                           int64_t last, int64_t *done)
 {
     cg_cursor_t cursor = range(first, last);
+    cursor.shelf = across ? room : NULL;
+    cursor.n_shelves = 2; /* too few if a trajectory takes long */
+    CHECK(cg_shelf_size(group, MOST_TIMES) <= (int64_t)(sizeof room / sizeof(double)) / CG_SHELVES);
     int status = cg_ensemble_lanes(ensemble, group, options, &cursor, budget);
     while (status == CG_BUDGET_USED) {
         pauses++;
@@ -199,6 +205,12 @@ static void test_bits(void)
     try_all("backward", 2.0, -1.5, 33, NULL);
     try_all("no length", 1.5, 1.5, 0, NULL);
     try_all("short steps", 0.0, 1.0, 50, short_steps);
+    across = 1;
+    memset(room, 0x55, sizeof room);
+    try_all("few times", 0.0, 3.0, 4, NULL);
+    CHECK(!cg_lane_set_runs(sets[0]) || memcmp(room, room + sizeof room / sizeof(double) - 1, sizeof(double)) != 0);
+    try_all("many times, backward", 2.0, -1.5, MOST_TIMES, NULL);
+    across = 0;
     for (int kind = CG_SIGNAL_HOLD; kind <= CG_SIGNAL_LINEAR; kind++) {
         signal_of_test.kind = kind;
         signal_of_test.n = 5;
@@ -226,6 +238,9 @@ static void test_failures(void)
     statuses_seen = 0;
     try_all("failures", 0.0, 3.0, 0, NULL);
     try_all("failures, with times", 0.0, 3.0, 300, NULL);
+    across = 1;
+    try_all("failures, with times", 0.0, 3.0, 300, NULL);
+    across = 0;
     try_all("failures, backward", 1.0, -3.0, 7, NULL);
     try_all("failures, limited", 0.0, 3.0, 9, few_steps);
     try_all("failures, limited, backward", 2.0, 0.0, 0, few_steps);
@@ -246,7 +261,9 @@ static void test_pauses(void)
     for (budget = 1; budget <= 100; budget *= 10) {
         pauses = 0;
         fill(0);
+        across = 1;
         try_all("pauses", 0.0, 3.0, 9, NULL);
+        across = 0;
         fill(1);
         try_all("pauses, failures", 0.0, 3.0, 0, NULL);
         try_all("pauses, limited", 0.0, 3.0, 9, few_steps);
