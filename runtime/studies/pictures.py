@@ -324,7 +324,7 @@ def _span(values: Array) -> tuple[float, float]:
     return (low, high) if high - low > pad else (low - pad, high + pad)
 
 
-def exceedance(found: Distribution) -> tuple[Array, NDArray[Any]]:
+def exceedance(found: Distribution) -> tuple[Array, NDArray[np.int64]]:
     """Numbers x, ascending, and how many are larger than each: the ends of cells, about `POINTS` of them at most.
 
     If there are more, those whose counts are spread evenly on a logarithmic or a linear scale are kept.

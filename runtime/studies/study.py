@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from ..solution import Solution
 from . import storage, summary
 from .chunk import Chunk
 from .collect import Collector, entry_of
+from .given import Given
 from .observed import observer_of
 from .precision import Precision, decisions
 from .results import Statistic
@@ -105,6 +106,7 @@ class StudyJob:
         direction = 1 if t1 >= t0 else -1
         t_eval = direction * np.unique(direction * np.concatenate(times)) if times else None
         job = cls(model, (t0, t1), t_eval, count, given, plan, options, lanes, bound, until)
+        job.cut(0, 0)  # a wrong length is an error before anything runs
         return replace(job, observer=observer_of(job))
 
     def run(
@@ -173,24 +175,11 @@ class StudyJob:
 
     def cut(self, first: int, last: int) -> dict[str, Any]:
         """What is given for trajectories first <= i < last, by kind."""
-        return {kind: _cut(value, self.count, first, last) for kind, value in self.given.items()}
+        return self._given.part(first, last)
 
-
-def _cut(value: Any, count: int, first: int, last: int) -> Any:
-    """The columns first <= i < last of an argument by name, or of an array (k, count)."""
-    if isinstance(value, Mapping):
-        return {name: _row(entry, count, first, last) for name, entry in value.items()}
-    if isinstance(value, np.ndarray) and value.ndim == 2:
-        return value[:, first:last]
-    if isinstance(value, (list, tuple)):
-        return [_row(entry, count, first, last) for entry in value]
-    return value
-
-
-def _row(entry: Any, count: int, first: int, last: int) -> Any:
-    if isinstance(entry, list) and len(entry) == count:
-        entry = np.array(entry)
-    return entry[first:last] if isinstance(entry, np.ndarray) and entry.shape == (count,) else entry
+    @cached_property
+    def _given(self) -> Given:
+        return Given(self.model, self.given, self.count)
 
 
 class Study:
@@ -396,7 +385,7 @@ def _cut_first(value: Any) -> Any:
     """An argument of one trajectory without the axis of trajectories."""
     if isinstance(value, Mapping):
         return {
-            name: entry[0] if isinstance(entry, np.ndarray) and entry.shape == (1,) else entry
+            name: entry.ravel()[0] if isinstance(entry, np.ndarray) else entry
             for name, entry in value.items()
         }
     return value[:, 0] if isinstance(value, np.ndarray) and value.ndim == 2 else value
