@@ -99,6 +99,12 @@ class Inputs:
             check_row("inputs", self.names[index], self.flags[index], value, f" at t = {t:.17g}")
         return value
 
+    def suit(self, method: str) -> Inputs:
+        """These inputs; raises ArgumentError if the method cannot take them."""
+        if self.functions and method == arguments.SERIES:
+            raise arguments.no_series([self.names[i] for i in self.functions])
+        return self
+
     def part(self, first: int, last: int) -> Inputs:
         """The inputs of the trajectories first <= j < last of an ensemble."""
         values = self.values[:, first:last] if self.values.ndim == 2 else self.values
@@ -127,7 +133,7 @@ def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tup
     numbers: list[Any] = [0.0] * len(names)
     signals: dict[int, Signal] = {}
     functions: dict[int, InputFunction] = {}
-    for i, (name, spec) in enumerate(zip(names, _specs(value, names, count))):
+    for i, (name, spec) in enumerate(zip(names, specs(value, names, count))):
         if callable(spec):
             functions[i] = spec
         elif isinstance(spec, (tuple, list)) and not (count is not None and isinstance(spec, list)):
@@ -152,7 +158,8 @@ _NONE = Inputs((), np.zeros(0), {}, {})
 """The inputs of a model without inputs."""
 
 
-def _specs(value: Any, names: tuple[str, ...], count: int | None) -> list[Any]:
+def specs(value: Any, names: tuple[str, ...], count: int | None) -> list[Any]:
+    """The entry of each input, in the order of `names`; those of an ensemble of `count` can be an array (n, count)."""
     if value is None:
         value = ()
     if isinstance(value, Mapping):

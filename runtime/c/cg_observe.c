@@ -134,10 +134,10 @@ void cg_observer_begin(cg_observer_t *observer, int32_t lane)
 
 enum cg_place { CG_AT_START, CG_AT_END, CG_INSIDE /* at observer->theta */ };
 
-/* A step to be taken in: the expressions at a place in it are written to observer->out. */
+/* A step to be taken in, and how to evaluate the expressions at a place in it. */
 typedef struct cg_observed_step {
     cg_observer_t *observer;
-    int (*evaluate)(const struct cg_observed_step *step, enum cg_place place);
+    int (*evaluate)(const struct cg_observed_step *step, enum cg_place place, double *out);
     cg_run_t *run;         /* of one trajectory, or NULL */
     cg_lanes_run_t *group;
     const double *t_old;   /* [lanes] */
@@ -153,7 +153,11 @@ static double cg_time_within(const cg_observed_step_t *step, int32_t lane, doubl
 static void cg_observer_spoil(const cg_observer_t *observer, double *values)
 {
     const int32_t lanes = observer->lanes;
+    int32_t some = CG_OK;
     for (int32_t lane = 0; lane < lanes; lane++) {
+        some |= observer->status[lane];
+    }
+    for (int32_t lane = 0; some != CG_OK && lane < lanes; lane++) {
         for (int32_t i = 0; observer->status[lane] != CG_OK && i < observer->n_values; i++) {
             values[i * lanes + lane] = HUGE_VAL - HUGE_VAL;
         }
@@ -229,12 +233,19 @@ static double cg_observer_rise(const cg_observer_t *observer, const double *samp
 static int cg_observer_search(const cg_observed_step_t *step, int32_t i, int32_t j, const int64_t *wanted)
 {
     cg_observer_t *const observer = step->observer;
-    const int32_t lanes = observer->lanes, last = observer->rule.n_nodes - 1;
+    const int32_t lanes = observer->lanes, row = observer->n_values * lanes, last = observer->rule.n_nodes - 1;
+    const double *const nodes = observer->rule.nodes;
     const double sign = cg_observed_sign(observer, i);
     cg_search_t searches[CG_MOST_LANES];
     int32_t open = 0;
     for (int32_t lane = 0; lane < lanes; lane++) {
-        cg_search_begin(&searches[lane], observer->rule.nodes[j > 0 ? j - 1 : 0], observer->rule.nodes[j < last ? j + 1 : last]);
+        const double *const here = observer->samples + (j * observer->n_values + i) * lanes + lane;
+        if (j == 0 || j == last) {
+            cg_search_begin(&searches[lane], nodes[j == 0 ? 0 : j - 1], nodes[j == 0 ? 1 : j]);
+        } else {
+            cg_search_begin_at(&searches[lane], nodes[j - 1], nodes[j], nodes[j + 1], sign * here[-row], sign * *here,
+                               sign * here[row]);
+        }
         open += wanted[lane] != 0;
     }
     for (int32_t round = 0; open > 0 && round < CG_SEARCH_MOST; round++) {
@@ -242,7 +253,7 @@ static int cg_observer_search(const cg_observed_step_t *step, int32_t i, int32_t
             const int searching = wanted[lane] && !cg_search_done(&searches[lane]);
             observer->theta[lane] = searching ? cg_search_next(&searches[lane]) : 0.5;
         }
-        const int status = step->evaluate(step, CG_INSIDE);
+        const int status = step->evaluate(step, CG_INSIDE, observer->out);
         if (status != CG_OK) {
             return status;
         }
@@ -312,11 +323,11 @@ static int cg_observer_take(const cg_observed_step_t *step)
         for (int32_t lane = 0; lane < lanes; lane++) {
             observer->theta[lane] = observer->rule.nodes[j];
         }
-        status = step->evaluate(step, j == 0 ? CG_AT_START : j == last ? CG_AT_END : CG_INSIDE);
+        const enum cg_place place = j == 0 ? CG_AT_START : j == last ? CG_AT_END : CG_INSIDE;
+        status = step->evaluate(step, place, observer->samples + j * row);
         if (status != CG_OK) {
             return status;
         }
-        memcpy(observer->samples + j * row, observer->out, sizeof(double) * (size_t)row);
     }
     if (observer->companion != NULL) {
         observer->companion->survey(&observer->rule, observer->kinds, observer->samples, observer->found);
@@ -335,8 +346,8 @@ static int cg_observer_take(const cg_observed_step_t *step)
 
 /* ---- one trajectory ---- */
 
-/* The quantities that have names, in observer->out. */
-static int cg_observe_named(cg_observer_t *observer, const cg_run_t *run, double t, const double *x)
+/* The quantities that have names. */
+static int cg_observe_named(cg_observer_t *observer, const cg_run_t *run, double t, const double *x, double *out)
 {
     cg_kernel_t known = NULL;
     int status = CG_OK;
@@ -349,8 +360,8 @@ static int cg_observe_named(cg_observer_t *observer, const cg_run_t *run, double
         if (status != CG_OK) {
             return status;
         }
-        observer->out[i] = q->kernel != NULL   ? observer->work[q->index]
-            : q->index < 0                     ? t
+        out[i] = q->kernel != NULL            ? observer->work[q->index]
+            : q->index < 0                    ? t
             : q->index < run->model->n_states ? x[q->index]
                                               : run->u[q->index - run->model->n_states];
     }
@@ -358,7 +369,7 @@ static int cg_observe_named(cg_observer_t *observer, const cg_run_t *run, double
 }
 
 /* The expressions at a time and a state. An error is one of the inputs. */
-static int cg_observe_at(cg_observer_t *observer, cg_run_t *run, double t, const double *x)
+static int cg_observe_at(cg_observer_t *observer, cg_run_t *run, double t, const double *x, double *out)
 {
     const double model_t = cg_time_of_model(run, t);
     const int status = cg_run_inputs(run, t, x);
@@ -366,21 +377,21 @@ static int cg_observe_at(cg_observer_t *observer, cg_run_t *run, double t, const
         return status;
     }
     if (observer->companion == NULL) {
-        observer->status[0] = cg_observe_named(observer, run, model_t, x);
+        observer->status[0] = cg_observe_named(observer, run, model_t, x, out);
     } else {
-        observer->companion->values(&model_t, x, run->p, run->u, observer->out, observer->status, observer->work);
+        observer->companion->values(&model_t, x, run->p, run->u, out, observer->status, observer->work);
     }
-    cg_observer_spoil(observer, observer->out);
+    cg_observer_spoil(observer, out);
     return CG_OK;
 }
 
-static int cg_observe_in_run(const cg_observed_step_t *step, enum cg_place place)
+static int cg_observe_in_run(const cg_observed_step_t *step, enum cg_place place, double *out)
 {
     cg_observer_t *const observer = step->observer;
     cg_run_t *const run = step->run;
     if (place != CG_INSIDE) {
-        return place == CG_AT_START ? cg_observe_at(observer, run, run->t_old, run->x_old)
-                                    : cg_observe_at(observer, run, run->t, run->x);
+        return place == CG_AT_START ? cg_observe_at(observer, run, run->t_old, run->x_old, out)
+                                    : cg_observe_at(observer, run, run->t, run->x, out);
     }
     const double *const theta = observer->theta;
     if (observer->companion != NULL && !(run->input_kind & CG_INPUT_CALL)) {
@@ -388,7 +399,7 @@ static int cg_observe_in_run(const cg_observed_step_t *step, enum cg_place place
     } else { /* every state may be needed */
         cg_dense_evaluate(run->coef, run->n_dense, run->ld, run->n, *theta, observer->x, 1);
     }
-    return cg_observe_at(observer, run, cg_time_within(step, 0, *theta), observer->x);
+    return cg_observe_at(observer, run, cg_time_within(step, 0, *theta), observer->x, out);
 }
 
 int cg_observe_run(void *context, cg_run_t *run, int stepped)
@@ -396,7 +407,7 @@ int cg_observe_run(void *context, cg_run_t *run, int stepped)
     cg_observer_t *const observer = context;
     const cg_observed_step_t step = {observer, cg_observe_in_run, run, NULL, &run->t_old, &run->t};
     if (!stepped) {
-        const int status = cg_observe_at(observer, run, run->t, run->x);
+        const int status = cg_observe_at(observer, run, run->t, run->x, observer->out);
         for (int32_t i = 0; i < observer->n_values && status == CG_OK; i++) {
             if (observer->kinds[i] != CG_OBSERVED_INTEGRAL) {
                 cg_observer_meet(observer, i, 0, observer->out[i], run->t);
@@ -416,7 +427,7 @@ int cg_observe_run(void *context, cg_run_t *run, int stepped)
 
 /* ---- side by side ---- */
 
-static int cg_observe_in_lanes(const cg_observed_step_t *step, enum cg_place place)
+static int cg_observe_in_lanes(const cg_observed_step_t *step, enum cg_place place, double *out)
 {
     cg_observer_t *const observer = step->observer;
     cg_lanes_run_t *const run = step->group;
@@ -434,8 +445,8 @@ static int cg_observe_in_lanes(const cg_observed_step_t *step, enum cg_place pla
             run->u[at] = run->u_value[at] + run->u_slope[at] * (t[at - i * lanes] - run->u_time[at]);
         }
     }
-    observer->companion->values(t, x, run->p, run->u, observer->out, observer->status, observer->work);
-    cg_observer_spoil(observer, observer->out);
+    observer->companion->values(t, x, run->p, run->u, out, observer->status, observer->work);
+    cg_observer_spoil(observer, out);
     return CG_OK;
 }
 

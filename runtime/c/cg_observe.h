@@ -5,7 +5,7 @@
  *     interpolants have an order of at least p - 1, so that the integral converges with order p, for methods of any
  *     kind and for steps that end at an event.
  *   - An extreme is the largest (smallest) value at the nodes, or between those around a node from which the expression
- *     descends to both sides. It is searched there, to 1e-8 of the step, if it can exceed the best value so far.
+ *     descends to both sides. It is searched there, to 1e-7 of the step, if it can exceed the best value so far.
  * Nothing of this takes part in the control of the steps. Where an input or a reset jumps, the values on both sides count.
  * A value is NaN if the expression cannot be computed somewhere along the motion.
  */

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #define CG_GOLDEN 0.3819660112501051  /* (3 - sqrt 5) / 2 */
-#define CG_SEARCH_WIDTH 7.450580596923828e-09 /* 2^-27: a value is flat to rounding within it */
+#define CG_SEARCH_WIDTH 5.9604644775390625e-08 /* 2^-24: the value at a vertex is flat to rounding within it */
 
 enum { CG_SEARCH_MOST = 60 }; /* golden sections alone need 40 from the length of a step */
 
@@ -26,6 +26,14 @@ static inline void cg_search_begin(cg_search_t *s, double a, double b)
 {
     const cg_search_t fresh = {a, b, a + CG_GOLDEN * (b - a), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0};
     *s = fresh;
+}
+
+/* Starts between a and b from the values there and at x between them, which is the largest. */
+static inline void cg_search_begin_at(cg_search_t *s, double a, double x, double b, double fa, double fx, double fb)
+{
+    const cg_search_t left = {a, b, x, a, b, fx, fa, fb, b - a, b - a, 1};
+    const cg_search_t right = {a, b, x, b, a, fx, fb, fa, b - a, b - a, 1};
+    *s = fa > fb ? left : right;
 }
 
 static inline int cg_search_done(const cg_search_t *s)

@@ -51,6 +51,7 @@ def _facts(result: Any) -> dict[str, Any]:
         "done": result.done,
         "failed": result.failed.tolist(),
         "redrawn": result.redrawn,
+        "precise": result.precise,
         "results": {name: _figures(entry) for name, entry in result.results.items()},
     }
 
@@ -58,6 +59,7 @@ def _facts(result: Any) -> dict[str, Any]:
 def _figures(entry: Any) -> Any:
     import numpy as np
 
+    from chaplygin.runtime.studies.observed import Extreme
     from chaplygin.runtime.studies.results import Histogram, MomentsResult, Probability, Quantiles
 
     shown: dict[type, tuple[str, ...]] = {
@@ -66,6 +68,8 @@ def _figures(entry: Any) -> Any:
         Probability: ("p", "count", "n"),
         Histogram: ("edges", "counts", "below", "above"),
     }
+    if isinstance(entry, Extreme):
+        entry = {"value": entry.value, "t": entry.t}
     if isinstance(entry, dict):
         return {name: list(np.shape(rows)) for name, rows in entry.items()}
     if type(entry) not in shown:
