@@ -229,12 +229,28 @@ def unknown_method(method: Any, known: Mapping[str, Any]) -> ArgumentError:
     """The error for a method that is not one of `known`, suggesting the one that was probably meant."""
     if not isinstance(method, str):
         return ArgumentError(f"method = {short(method)} is not a string")
+    if method == SERIES:
+        return ArgumentError(
+            f"method {method!r} is made from the equations of a model: compile it with methods=[{method!r}]"
+        )
     close = get_close_matches(method.casefold(), known, 1, 0.9)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     instead = _ELSEWHERE.get(method.casefold(), "")
     if instead in known and not close:
         hint = f"; instead of {method} use {instead!r} ({known[instead].summary})"
     return ArgumentError(f"unknown method {short(method)}; known methods are {', '.join(known)}{hint}")
+
+
+SERIES = "taylor"
+"""The method that a model has only on request, and that needs the power series of its inputs."""
+
+
+def no_series(names: Sequence[str]) -> ArgumentError:
+    """The error for inputs that are functions, and Taylor's method."""
+    return ArgumentError(
+        f"method {SERIES!r} needs the power series of every input, and a function has none: {', '.join(names)}; give "
+        "numbers or samples, or take another method"
+    )
 
 
 def no_jacobian(method: str, name: str) -> ArgumentError:

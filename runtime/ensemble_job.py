@@ -105,7 +105,7 @@ class EnsembleJob:
             raise arguments.backward("t_span", "t1 >= t0")
         count = number_of_trajectories(n, {"initial": initial, "parameters": parameters, "inputs": inputs})
         checked = options.checked(model.methods, model.states)
-        controls = signals.parse(inputs, model.inputs, count, model._input_flags)
+        controls = signals.parse(inputs, model.inputs, count, model._input_flags).suit(checked.method)
         return cls(
             model,
             (t0, t1),

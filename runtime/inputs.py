@@ -99,6 +99,12 @@ class Inputs:
             check_row("inputs", self.names[index], self.flags[index], value, f" at t = {t:.17g}")
         return value
 
+    def suit(self, method: str) -> Inputs:
+        """These inputs; raises ArgumentError if the method cannot take them."""
+        if self.functions and method == arguments.SERIES:
+            raise arguments.no_series([self.names[i] for i in self.functions])
+        return self
+
     def part(self, first: int, last: int) -> Inputs:
         """The inputs of the trajectories first <= j < last of an ensemble."""
         values = self.values[:, first:last] if self.values.ndim == 2 else self.values

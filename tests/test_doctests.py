@@ -50,16 +50,19 @@ def test_the_architecture_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert tried > 12
 
 
-def test_the_page_on_studies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The study of docs/studies.md gives the stated figures."""
+@pytest.mark.parametrize(("name", "least"), [("studies.md", 20), ("taylor.md", 8)])
+def test_the_pages_on_studies_and_on_taylor(
+    name: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The code of the page gives the stated figures."""
     monkeypatch.chdir(tmp_path)
-    page = Path(__file__).resolve().parent.parent / "docs" / "studies.md"
+    page = Path(__file__).resolve().parent.parent / "docs" / name
     examples = doctest.DocTestParser().get_doctest(
         page.read_text(encoding="utf-8"), {}, page.name, str(page), 0
     )
     failed, tried = doctest.DocTestRunner(optionflags=FLAGS).run(examples)
     assert failed == 0
-    assert tried > 20
+    assert tried > least
 
 
 def test_the_public_face_has_examples() -> None:

@@ -205,7 +205,7 @@ def test_one_file_of_numbers_gives_the_runtime_a_method(
         ([HEUN, HEUN], "there is already a method 'heun'"),
         ([dataclasses.replace(HEUN, name="dop853")], "there is already a method 'dop853'"),
         ([dataclasses.replace(HEUN, name="auto")], "there is already a method 'auto'"),
-        (["heun"], r"methods\[0\] is a str; a Pair is needed"),
+        (["heun"], r"methods\[0\] is 'heun'; a Pair or 'taylor' is needed"),
     ],
 )
 @needs_core

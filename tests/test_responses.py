@@ -82,6 +82,14 @@ def test_entries_and_conditions() -> None:
     )
 
 
+def test_peaks_along_the_run() -> None:
+    """The largest x of a turn is the amplitude."""
+    draws = np.random.default_rng(3).normal(size=(2, 50))
+    found = cg.response(oscillator, (0, 2 * math.pi), [cg.peak("x"), "x"], START, UNIT)
+    assert found(draws)[0] == pytest.approx(np.hypot(*draws), rel=1e-7)
+    assert found(draws)[1] == pytest.approx(draws[0], abs=1e-7)
+
+
 def test_scipys_indices() -> None:
     found = position()
     indices = stats.sobol_indices(func=found, n=4096, dists=found.dists, rng=np.random.default_rng(1))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chaplygin.runtime.arguments import no_jacobian, unknown_method
+from chaplygin.runtime.arguments import SERIES, no_jacobian, unknown_method
 from chaplygin.runtime.errors import ArgumentError, EmitError
 
 from ..emit.bundle import GROUPS, TAKEN, Bundle
@@ -52,6 +52,8 @@ def _chosen(model: Model, methods: Sequence[str], scalar: str) -> tuple[str, ...
     names: tuple[Any, ...] = (methods,) if single else tuple(methods)
     if not names:
         raise ArgumentError(f"export_c: methods is empty; it can have {', '.join(model.methods)}")
+    if scalar == "float" and SERIES in model.methods:
+        raise ArgumentError(f'export_c: {SERIES} is not available with scalar="float": {REFUSED[SERIES]}')
     for name in names:
         if name not in model.methods:
             raise unknown_method(name, model.methods)

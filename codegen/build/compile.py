@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..derive.equations import Equations
     from ..lower.program import Program
     from ..lower.sources import Sources
-    from ..methods import Pair
+    from ..methods import Pair, Taylor
 
 
 def compile_system(
@@ -31,15 +31,15 @@ def compile_system(
     *,
     reproducible: bool = True,
     wait: bool = False,
-    methods: Iterable[Pair] = (),
+    methods: Iterable[Pair | str] = (),
     **options: Any,
 ) -> Any:
     """Return the compiled model of a system in one form, from the cache if possible.
 
     `form` defaults to the simplest one that fits, see `System.compile`; `options` are passed to the form.
     `reproducible=True` gives the same bits on every machine of the same kind; False allows contraction (fused
-    multiply-add). `methods` are integration methods that the model has in addition to those of the runtime; such a
-    model is compiled as a whole before this returns.
+    multiply-add). `methods` are integration methods that the model has in addition to those of the runtime: objects
+    `Pair`, or the name "taylor" (docs/taylor.md). Such a model is compiled as a whole before this returns.
 
     A reproducible model that is not in the cache is returned as soon as its kernels are compiled. The methods with
     inlined kernels and the Cython module are compiled in the background during the first runs; the model then switches
@@ -77,7 +77,7 @@ def compile_system(
 
 
 def compile(
-    equations: Equations, *, reproducible: bool = True, wait: bool = False, methods: Iterable[Pair] = ()
+    equations: Equations, *, reproducible: bool = True, wait: bool = False, methods: Iterable[Pair | str] = ()
 ) -> Any:
     """Return the compiled model of derived equations; see `System.compile`.
 
@@ -109,17 +109,17 @@ def _knowing(model: Any, equations: Callable[[], Equations]) -> Any:
     return model
 
 
-def _own(methods: Iterable[Pair]) -> tuple[Pair, ...]:
+def _own(methods: Iterable[Pair | str]) -> tuple[Pair | Taylor, ...]:
     """The methods that a model brings, checked."""
-    own = tuple(methods)
-    if own:  # rare, so nothing is imported otherwise
-        require_core()
-        from chaplygin.runtime._core import methods as known
+    given = tuple(methods) if not isinstance(methods, str) else (methods,)
+    if not given:  # nearly always, so nothing is imported otherwise
+        return ()
+    require_core()
+    from chaplygin.runtime._core import methods as known
 
-        from ..methods import check_own
+    from ..methods import own
 
-        check_own(own, known())
-    return own
+    return own(given, known())
 
 
 def _load(
@@ -129,7 +129,7 @@ def _load(
     sources: Callable[[], Sources],
     reproducible: bool,
     wait: bool,
-    methods: tuple[Pair, ...],
+    methods: tuple[Pair | Taylor, ...],
 ) -> Any:
     # The runtime's methods are compiled into models small enough to benefit, and with them those of the model.
     inline = len(system.velocities) <= UNROLLED_VELOCITIES or bool(methods)

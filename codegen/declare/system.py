@@ -246,7 +246,7 @@ class System(Declaration):
         reproducible: bool = True,
         wait: bool = False,
         events: Sequence[Event] = (),
-        methods: Sequence[Pair] = (),
+        methods: Sequence[Pair | str] = (),
         **options: Any,
     ) -> Any:
         """Derive, emit and compile, or load the compiled model from the cache; returns a `Model`.
@@ -255,9 +255,9 @@ class System(Declaration):
         `poincare`; `maggi` with constraints or a parametrization; `multipliers` if the declaration contains
         a multiplier.
 
-        `events` are added after those of the system, `methods` to the integration methods of the runtime; see
-        `chaplygin.Pair`. The model can run as soon as its kernels are compiled; the code
-        for faster steps is compiled in the background, or with `wait=True` before this returns.
+        `events` are added after those of the system, `methods` to the integration methods of the runtime: pairs, see
+        `chaplygin.Pair`, or "taylor", see docs/taylor.md. The model can run as soon as its kernels are compiled; the
+        code for faster steps is compiled in the background, or with `wait=True` before this returns.
         """
         from ..build.compile import compile_system
 

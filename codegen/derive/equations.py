@@ -105,7 +105,9 @@ class Equations:
         return lower(self.nodes)
 
     # -- onward -------------------------------------------------------------------------------------------------
-    def compile(self, *, reproducible: bool = True, wait: bool = False, methods: Sequence[Pair] = ()) -> Any:
+    def compile(
+        self, *, reproducible: bool = True, wait: bool = False, methods: Sequence[Pair | str] = ()
+    ) -> Any:
         """The compiled `Model` of these equations; see `chaplygin.compile`."""
         from ..build.compile import compile
 

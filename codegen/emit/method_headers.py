@@ -6,10 +6,11 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from ..lower.program import Program
-from ..methods import PAIRS, Pair
+from ..methods import PAIRS, Pair, Taylor
 from ..methods.rodas5p import RODAS5P, Rosenbrock
 from .c_text import c_string
 from .render import provenance, render
+from .taylor import taylor_text
 
 MADE = " * Made from codegen/methods by `python -m chaplygin.codegen.emit.golden --update`."
 
@@ -36,13 +37,18 @@ def own_methods(program: Program, command: str) -> dict[str, str]:
     if not program.methods:
         return {}
     made = provenance("pair.h.in", program.digest, command, " * ")
-    texts = [_pair_text(pair, "A method of this model", " *") for pair in program.methods]
+    texts = [
+        _pair_text(method, "A method of this model", " *")
+        if isinstance(method, Pair)
+        else taylor_text(program, _source(method.source))
+        for method in program.methods
+    ]
     lines = [f"/*\n{made}\n */", *texts, f"#define CG_MODEL_METHOD_LIST(WHOLE) {_whole(program.methods)}\n"]
     return {f"{program.name}_methods.h": "\n".join(lines)}
 
 
-def _whole(pairs: Iterable[Pair]) -> str:
-    return " ".join(f"WHOLE({pair.name})" for pair in pairs)
+def _whole(methods: Iterable[Pair | Taylor]) -> str:
+    return " ".join(f"WHOLE({method.name})" for method in methods)
 
 
 def _include(pair: Pair) -> str:

@@ -16,7 +16,8 @@ from chaplygin.runtime.c_files import INCLUDE
 from chaplygin.runtime.errors import EmitError
 
 REFUSED = {
-    "vern9": "its error estimates are below the rounding errors of single precision; take dop853, vern7 or tsit5"
+    "vern9": "its error estimates are below the rounding errors of single precision; take dop853, vern7 or tsit5",
+    "taylor": "it is for tolerances that single precision cannot meet; compile the model without it",
 }
 """The methods that have no use in single precision, with the reason."""
 

@@ -80,6 +80,8 @@ class Function:
     slope: Call = _one
     """About |f'|, from (f(a), a), for estimates of rounding errors."""
     switch: Switch | None = None
+    series: tuple[Callable[..., Node], ...] = ()
+    """`derivatives` for power series, where those lead to ever new functions; see `codegen/lower/taylor.py`."""
 
     def __post_init__(self) -> None:
         if not self.c:
@@ -192,7 +194,8 @@ _ROWS = (
              switch=_extremum(-1)),
     Function("pow", sp.Pow, math.pow, np.power, mp.power,
              (lambda g, n, a, b: g.mul(b, g.pow(a, g.sub(b, g.one))),
-              lambda g, n, a, b: g.mul(n, g.call("log", a)))),
+              lambda g, n, a, b: g.mul(n, g.call("log", a))),
+             series=(lambda g, n, a, b: g.div(g.mul(b, n), a), lambda g, n, a, b: g.mul(n, g.call("log", a)))),
 )
 # fmt: on
 FUNCTIONS: dict[str, Function] = {row.name: row for row in _ROWS}

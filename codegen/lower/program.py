@@ -13,7 +13,7 @@ from ..graph.functions import FUNCTIONS
 from ..graph.graph import Graph, Node
 
 if TYPE_CHECKING:
-    from ..methods import Pair
+    from ..methods import Pair, Taylor
     from .dynamics import Dynamics
     from .schedule import Schedule
 
@@ -125,11 +125,11 @@ class Program:
     modes: tuple[Variable, ...] = ()
     events: tuple[EventEntry, ...] = ()
     contacts: tuple[ContactEntry, ...] = ()
-    methods: tuple[Pair, ...] = ()
+    methods: tuple[Pair | Taylor, ...] = ()
     unarranged: Mapping[str, Kernel] = field(default_factory=dict, repr=False)
     _schedules: dict[str, Schedule] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def bringing(self, methods: tuple[Pair, ...]) -> Program:
+    def bringing(self, methods: tuple[Pair | Taylor, ...]) -> Program:
         """The same model with integration methods of its own."""
         digest = hashlib.sha256(f"{self.digest}\n{methods!r}".encode()).hexdigest()
         return replace(self, methods=methods, digest=digest) if methods else self

@@ -54,16 +54,21 @@ static CG_INLINE cg_mask_t cg_step_finite(const cg_real_t *v, int32_t n)
  * chains matter and digits do not: exact at powers of two, polynomials (errors 2e-5 and 3e-6) in between. Integers are
  * converted through the low bits of a number near CG_SHIFT, since not every CPU converts vectors of 64-bit integers. */
 
-/* log2(a), with a clamped. */
-static CG_INLINE cg_real_t cg_step_log2(cg_real_t a)
+/* log2 of a normal positive number. */
+static CG_INLINE cg_real_t cg_step_log2_normal(cg_real_t a)
 {
-    const cg_real_t clamped = cg_smaller(cg_larger(a, cg_splat(CG_LEAST_ERROR)), cg_splat(CG_LARGEST_ERROR));
-    const cg_bits_t bits = cg_bits(clamped);
+    const cg_bits_t bits = cg_bits(a);
     const cg_real_t e = cg_from_bits((bits >> CG_FRACTION_BITS) | CG_SHIFT_BITS) - (CG_SHIFT + CG_BIAS);
-    /* clamped = (1 + f) 2^e, 0 <= f < 1 */
+    /* a = (1 + f) 2^e, 0 <= f < 1 */
     const cg_real_t f = cg_from_bits((bits & CG_FRACTION_MASK) | CG_ONE_BITS) - 1.0;
     const cg_real_t f2 = f * f;
     return e + (f + (f - f2) * ((0.44191704 - 0.2671794 * f) + f2 * (0.14842664 - 0.04514904 * f)));
+}
+
+/* log2(a), with a clamped. */
+static CG_INLINE cg_real_t cg_step_log2(cg_real_t a)
+{
+    return cg_step_log2_normal(cg_smaller(cg_larger(a, cg_splat(CG_LEAST_ERROR)), cg_splat(CG_LARGEST_ERROR)));
 }
 
 /* 2^a where it does not overflow: the nearest integer, and a polynomial from -1/2 to 1/2. */

@@ -101,6 +101,7 @@ cdef class ModelCore(StartCore):
                 x0, p = <const double *> cnp.PyArray_DATA(start), <const double *> cnp.PyArray_DATA(vector)
                 u = <const double *> cnp.PyArray_DATA(held)
                 if not controls.constant:
+                    controls.suit(method)
                     signals = _Signals(controls, self.n_states)
                     signals.attach(run)
             memcpy(run.p, p, self.n_parameters * sizeof(double))

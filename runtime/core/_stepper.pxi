@@ -199,7 +199,7 @@ cdef class StepperCore:
     def _set(self, inputs):
         """Use other inputs from now on."""
         cdef Py_ssize_t i
-        self._attach(inputs)
+        self._attach(inputs.suit(self._options.method))
         for i, value in enumerate(inputs.values):
             self.run.u[i] = value
         cg_run_changed(self.run)

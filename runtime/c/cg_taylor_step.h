@@ -1,0 +1,196 @@
+/* cg_taylor_step.h: the steps of Taylor's method. Included after the series of a model; see cg_series.h. */
+
+#define CG_TAYLOR_LARGEST_DEFECT 32.0
+
+/* The order for the tolerances of a run: p = ceil(1 - ln(tolerance) / 2), equation (12) of the source. */
+static CG_INLINE int CG_FN(taylor_order)(const CG_RUN *run)
+{
+    double least = run->atol[0];
+    for (int32_t i = 1; i < CG_N(run); i++) {
+        least = run->atol[i] < least ? run->atol[i] : least;
+    }
+    const double wanted = 2.0 - 0.34657359027997264 * CG_ANY_LANE(cg_step_log2(cg_splat(run->rtol + least)));
+    return wanted < CG_TAYLOR_LEAST_ORDER ? CG_TAYLOR_LEAST_ORDER
+        : wanted > CG_TAYLOR_ORDER        ? CG_TAYLOR_ORDER
+                                          : (int)wanted;
+}
+
+/* The square of the root mean square of v in units of the tolerance. Sums as in cg_pair.h. */
+static CG_INLINE cg_real_t CG_FN(taylor_square)(const CG_RUN *run, const cg_real_t *v,
+                                                 const cg_real_t *weight)
+{
+    const int32_t ld = CG_ROWS(CG_N(run));
+    cg_real_t sum[CG_PAD] = {0};
+    (void)run;
+    CG_UNROLL
+    for (int32_t block = 0; block < ld; block += CG_PAD) {
+        CG_UNROLL
+        for (int32_t lane = 0; lane < CG_PAD; lane++) {
+            const int32_t i = block + lane;
+            if (CG_LANES > 1 && i >= ld) {
+                break;
+            }
+            const cg_real_t e = v[i] * weight[i];
+            sum[lane] += e * e;
+        }
+    }
+    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) / (double)CG_N(run);
+}
+
+/* log2 of the largest of v in units of the tolerance. */
+static CG_INLINE cg_real_t CG_FN(taylor_log2)(const CG_RUN *run, const cg_real_t *v, const cg_real_t *weight)
+{
+    cg_real_t largest = cg_splat(1e-300);
+    for (int32_t i = 0; i < CG_N(run); i++) {
+        largest = cg_larger(cg_abs(v[i] * weight[i]), largest);
+    }
+    (void)run;
+    return cg_step_log2_normal(cg_smaller(largest, cg_splat(1e300)));
+}
+
+/* The length of the step: the last two coefficients, in units of the tolerance, are below 1 at its end. The factor is
+ * that of the source, equation (11) and below. */
+static CG_INLINE cg_real_t CG_FN(taylor_length)(CG_RUN *run, int order)
+{
+    const int32_t ld = CG_ROWS(CG_N(run));
+    const cg_real_t *const x = CG_REALS(run->x);
+    const cg_real_t *const row = CG_REALS(run->k) + (order - 1) * ld;
+    cg_real_t *const weight = CG_REALS(run->k) + CG_TAYLOR_WEIGHT * ld;
+    for (int32_t i = 0; i < CG_N(run); i++) {
+        weight[i] = 1.0 / cg_step_scale(run->atol[i], run->rtol, x[i], x[i]);
+    }
+    const cg_real_t last = cg_taylor_inverse[order] * CG_FN(taylor_log2)(run, row, weight);
+    const cg_real_t before = cg_taylor_inverse[order - 1] * CG_FN(taylor_log2)(run, row - ld, weight);
+    return cg_step_exp2(-cg_larger(last, before) - cg_taylor_inverse[order - 1]);
+}
+
+/* What rounding took from the state in the steps before, if this is where the last one ended. */
+static CG_INLINE void CG_FN(taylor_lost)(CG_RUN *run)
+{
+    const int32_t ld = CG_ROWS(CG_N(run));
+    const cg_real_t *const x = CG_REALS(run->x);
+    const cg_real_t *const end = CG_REALS(run->k) + CG_TAYLOR_END * ld;
+    const cg_real_t *const after = CG_REALS(run->k) + CG_TAYLOR_AFTER * ld;
+    cg_real_t *const lost = CG_REALS(run->k) + CG_TAYLOR_LOST * ld;
+#if CG_LANES > 1
+    const cg_mask_t begun = *CG_TRUTHS(run->n_trials) > *CG_TRUTHS(run->n_rejected);
+#else
+    const cg_mask_t begun = run->n_steps > 0;
+#endif
+    for (int32_t i = 0; i < CG_N(run); i++) {
+        lost[i] = cg_where(begun & cg_eq(x[i], end[i]), after[i], cg_splat(0.0));
+    }
+}
+
+/* The state at the end of the step, and the slope of the polynomial there: even and odd powers apart, since small
+ * systems are limited by the latency of one sum. */
+static CG_INLINE int CG_FN(taylor_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
+{
+    const int32_t ld = CG_ROWS(CG_N(run)) / CG_WIDTH;
+    const cg_block_t *const CG_RESTRICT x = (const cg_block_t *)(const void *)run->x;
+    cg_block_t *const CG_RESTRICT k = (cg_block_t *)(void *)run->k;
+    cg_block_t *const CG_RESTRICT end = (cg_block_t *)(void *)run->x_trial;
+    const cg_real_t square = h * h;
+    (void)t;
+
+    for (int32_t i = 0; i < ld; i++) {
+        const cg_block_t *const a = k + i; /* a[(j - 1) * ld] belongs to h^j */
+        cg_block_t even = a[(CG_TAYLOR_ORDER - 1) * ld];
+        cg_block_t odd = a[(CG_TAYLOR_ORDER - 2) * ld];
+        cg_block_t even_slope = (double)CG_TAYLOR_ORDER * even;
+        cg_block_t odd_slope = (double)(CG_TAYLOR_ORDER - 1) * odd;
+        CG_TAYLOR_UNROLL
+        for (int32_t j = CG_TAYLOR_ORDER - 2; j > 0; j -= 2) {
+            even = even * square + a[(j - 1) * ld];
+            odd = odd * square + a[(j - 2) * ld];
+            even_slope = even_slope * square + (double)j * a[(j - 1) * ld];
+            odd_slope = odd_slope * square + (double)(j - 1) * a[(j - 2) * ld];
+        }
+        const cg_block_t change = (odd * h + even * square) + k[CG_TAYLOR_LOST * ld + i];
+        const cg_block_t sum = x[i] + change;
+        const cg_block_t taken = sum - x[i];
+        end[i] = k[CG_TAYLOR_END * ld + i] = sum;
+        k[CG_TAYLOR_AFTER * ld + i] = (x[i] - (sum - taken)) + (change - taken);
+        k[CG_TAYLOR_SLOPE * ld + i] = odd_slope + even_slope * h;
+    }
+    return CG_OK;
+}
+
+/* The square of the defect h (slope - f) at the end of the step, in units of many tolerances: it is far below 1 unless
+ * the motion has a kink in the step, or the series converges less far than its coefficients say. */
+static CG_INLINE cg_real_t CG_FN(taylor_error)(CG_RUN *run, cg_real_t h)
+{
+    const int32_t ld = CG_ROWS(CG_N(run));
+    const cg_real_t *const f = CG_REALS(run->f_old);
+    cg_real_t *const slope = CG_REALS(run->k) + CG_TAYLOR_SLOPE * ld;
+    for (int32_t i = 0; i < CG_N(run); i++) {
+        slope[i] -= f[i];
+    }
+    const cg_real_t unit = h / CG_TAYLOR_LARGEST_DEFECT;
+    return (unit * unit) * CG_FN(taylor_square)(run, slope, CG_REALS(run->k) + CG_TAYLOR_WEIGHT * ld);
+}
+
+static int CG_FN(taylor_step)(CG_RUN *run)
+{
+    const cg_control_t control = {0.25, 0.0, 0.9, 0.2, 10.0, 1};
+    const int order = CG_FN(taylor_order)(run);
+#if CG_LANES > 1
+    const cg_mask_t bounded = *CG_TRUTHS(run->rejected) | cg_le(*CG_REALS(run->log_old), cg_splat(CG_LEAST_LOG));
+    cg_real_t *const h = CG_REALS(run->h);
+#else
+    const int bounded = run->rejected || run->log_old <= CG_LEAST_LOG;
+    double *const h = &run->h;
+    if (CG_NU(run) > 0 && (run->input_kind & CG_INPUT_CALL)) {
+        return CG_UNSUPPORTED;
+    }
+#endif
+    if (CG_NU(run) > 0 && CG_RARE(run->input_kind != 0)) {
+        CG_FN(ramps)(run, CG_T(run));
+    }
+    CG_FN(taylor_series)(run, order);
+    CG_FN(taylor_lost)(run);
+    const cg_real_t length = CG_FN(taylor_length)(run, order);
+    *h = cg_where(bounded, cg_smaller(length, *h), length);
+    return CG_FN(adaptive)(run, control, CG_FN(taylor_trial), CG_FN(taylor_error));
+}
+
+/* The polynomial in the form of cg_dense_evaluate: what remains is divided by theta and by 1 - theta in turn. */
+static int CG_FN(taylor_dense)(CG_RUN *run)
+{
+    const int32_t ld = CG_ROWS(CG_N(run)) / CG_WIDTH;
+    const cg_real_t h = CG_T(run) - CG_T_OLD(run);
+    const cg_block_t *const CG_RESTRICT x_old = (const cg_block_t *)(const void *)run->x_old;
+    const cg_block_t *const CG_RESTRICT x = (const cg_block_t *)(const void *)run->x;
+    const cg_block_t *const CG_RESTRICT k = (const cg_block_t *)(const void *)run->k;
+    cg_block_t *const CG_RESTRICT coef = (cg_block_t *)(void *)run->coef;
+
+    for (int32_t i = 0; i < ld; i++) {
+        cg_block_t rest[CG_TAYLOR_ORDER + 1];
+        cg_real_t power = h;
+        coef[i] = x_old[i];
+        for (int32_t j = 0; j < CG_TAYLOR_ORDER; j++) {
+            rest[j] = power * k[j * ld + i];
+            power *= h;
+        }
+        for (int32_t m = 1; m < CG_TAYLOR_DENSE; m++) {
+            const int32_t degree = CG_TAYLOR_ORDER - m;
+            if (m % 2 == 0) { /* by theta: the constant term is the coefficient */
+                coef[m * ld + i] = rest[0];
+                for (int32_t j = 0; j < degree; j++) {
+                    rest[j] = rest[j + 1];
+                }
+            } else { /* by 1 - theta: the value at 1 is */
+                for (int32_t j = degree - 1; j >= 0; j--) {
+                    rest[j] += rest[j + 1];
+                }
+                coef[m * ld + i] = rest[0];
+                for (int32_t j = 0; j < degree; j++) {
+                    rest[j] = -rest[j + 1];
+                }
+            }
+        }
+        coef[ld + i] = x[i] - x_old[i]; /* what the state itself changed by */
+    }
+    run->have_dense = 1;
+    return CG_OK;
+}
