@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from .ensemble_job import EnsembleJob, Results
     from .ensemble_start import Start
     from .solution import Solution
+    from .studies.pictures import Pictures
+
+
+_HEAD = ("at the end", "mean", "std", "min", "max")
 
 
 class EventTimes(Sequence[Array]):
@@ -280,26 +284,51 @@ class Ensemble:
             coordinates["t"] = self.t_eval
         return xarray.Dataset(data, coords=coordinates, attrs=attributes)
 
+    @property
+    def plot(self) -> Pictures:
+        """Pictures of the states, or of any quantity by name: ``plot()`` draws fans over the times `t_eval`, or else
+        the distributions at the end; ``plot.fan()``, ``plot.histogram()``, ``plot.exceedance()``,
+        ``plot.convergence()`` (of means) and ``plot.scatter()`` are of one kind. Needs the extra ``[plot]``.
+        """
+        from .studies.pictures import of_ensemble
+
+        return of_ensemble(self)
+
+    def summary(self) -> str:
+        """A text: how the trajectories ended, the indices of the first failures, and a table of the final states."""
+        from .notebook import aligned
+        from .studies.summary import failures
+
+        rows = aligned([_HEAD, *self._rows()])
+        return "\n".join([self._caption(), *failures(self.failed, self.status[self.failed]), rows])
+
+    def _caption(self) -> str:
+        return f"{len(self)} trajectories of {self.model.name}: {self.message}"
+
+    def _rows(self, most: int | None = None) -> list[tuple[str, ...]]:
+        """Figures of the first `most` states of the trajectories that reached the end."""
+        from .notebook import with_unit
+
+        ok, names = self.ok, self.model.states
+        last = self.y if self.t_eval is None else self.y[:, -1:, :].reshape(len(names), -1)
+        rows = []
+        for i, name in enumerate(names[:most]):
+            values = last[i][ok] if last.shape[1] else np.empty(0)
+            numbers = [float(f(values)) for f in (np.mean, np.std, np.min, np.max)] if len(values) else []
+            rows.append((with_unit(self.model, name), *(f"{x:.6g}" for x in numbers)))
+        return rows
+
     def __repr__(self) -> str:
         return f"<Ensemble of {len(self)} {self.model.name}: {self.message}>"
 
     def _repr_html_(self) -> str:
         """A table of the final states of the trajectories that reached the end."""
-        from .notebook import SHOWN, table, with_unit
+        from .notebook import SHOWN, table
 
-        ok, names = self.ok, self.model.states
-        last = self.y if self.t_eval is None else self.y[:, -1:, :].reshape(len(names), -1)
-        rows: list[tuple[str, ...]] = []
-        for i, name in enumerate(names[:SHOWN]):
-            values = last[i][ok] if last.shape[1] else np.empty(0)
-            figures = (np.mean, np.std, np.min, np.max) if len(values) else ()
-            rows.append(
-                (with_unit(self.model, name), *(f"{float(figure(values)):.6g}" for figure in figures))
-            )
-        if len(names) > SHOWN:
-            rows.append((f"and {len(names) - SHOWN} more",))
-        caption = f"{len(self)} trajectories of {self.model.name}: {self.message}"
-        return table(caption, ("at the end", "mean", "std", "min", "max"), rows)
+        rows, more = self._rows(SHOWN), len(self.model.states) - SHOWN
+        if more > 0:
+            rows.append((f"and {more} more",))
+        return table(self._caption(), _HEAD, rows)
 
     def _ipython_key_completions_(self) -> list[str]:
         """IPython's completions for ``ens["``."""

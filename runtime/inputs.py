@@ -133,7 +133,7 @@ def parse(value: Any, names: Sequence[str], count: int | None = None, flags: tup
     numbers: list[Any] = [0.0] * len(names)
     signals: dict[int, Signal] = {}
     functions: dict[int, InputFunction] = {}
-    for i, (name, spec) in enumerate(zip(names, _specs(value, names, count))):
+    for i, (name, spec) in enumerate(zip(names, specs(value, names, count))):
         if callable(spec):
             functions[i] = spec
         elif isinstance(spec, (tuple, list)) and not (count is not None and isinstance(spec, list)):
@@ -158,7 +158,8 @@ _NONE = Inputs((), np.zeros(0), {}, {})
 """The inputs of a model without inputs."""
 
 
-def _specs(value: Any, names: tuple[str, ...], count: int | None) -> list[Any]:
+def specs(value: Any, names: tuple[str, ...], count: int | None) -> list[Any]:
+    """The entry of each input, in the order of `names`; those of an ensemble of `count` can be an array (n, count)."""
     if value is None:
         value = ()
     if isinstance(value, Mapping):

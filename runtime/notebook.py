@@ -7,9 +7,12 @@ import io
 import warnings
 from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from .plotting import title
 
 if TYPE_CHECKING:
     from .base_model import BaseModel
@@ -41,7 +44,7 @@ def model_table(model: BaseModel) -> str:
             rows.append((kind if i == 0 else "", name, unit, text))
         if len(names) > SHOWN:
             rows.append(("", f"and {len(names) - SHOWN} more", "", ""))
-    return table(_title(model), ("", "name", "unit", "description"), rows)
+    return table(title(model), ("", "name", "unit", "description"), rows)
 
 
 def solution_table(sol: Solution) -> str:
@@ -52,17 +55,20 @@ def solution_table(sol: Solution) -> str:
         rows.append((with_unit(model, name), *(f"{x:.6g}" for x in sol.y[i, [0, -1]])) if n else (name,))
     if len(model.states) > SHOWN:
         rows.append((f"and {len(model.states) - SHOWN} more",))
-    caption = f"{_title(model)}: {sol.message}; {n} points, {sol.n_steps} steps, {sol.nfev} evaluations"
+    caption = f"{title(model)}: {sol.message}; {n} points, {sol.n_steps} steps, {sol.nfev} evaluations"
     return table(caption, ("", "start", "end"), rows) + _picture(sol)
-
-
-def _title(model: BaseModel) -> str:
-    return f"{model.name} ({model.form})" if model.form else model.name
 
 
 def with_unit(model: BaseModel, name: str) -> str:
     unit = model.units.get(name, "")
     return f"{name} [{unit}]" if unit else name
+
+
+def aligned(rows: Iterable[Sequence[str]]) -> str:
+    """Lines of text in which the cells of each column begin below each other."""
+    cells = list(rows)
+    widths = [max(map(len, column)) for column in zip_longest(*cells, fillvalue="")]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
 
 
 def table(caption: str, head: Iterable[str], rows: Iterable[Sequence[str]]) -> str:

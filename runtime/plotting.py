@@ -52,34 +52,47 @@ def plane_of(model: BaseModel) -> tuple[str, str] | None:
 
 def draw(sol: Solution, names: Sequence[str], file: Any, path: bool) -> Any:
     """The figure of `Solution.plot`; with `path`, the second of two names over the first."""
-    figure_class = _figure_class("Solution.plot")
     model = sol.model
     if len(names) > PANELS and not path:
         raise ArgumentError(
             f"plot: {len(names)} names; a figure has at most {PANELS} panels: give the names to draw"
         )
-    size = (5.5, 5.0) if path else (7.0, 1.0 + 1.4 * len(names))
-    if file is None:
-        import matplotlib.pyplot as plt
-
-        figure = plt.figure(figsize=size, layout="constrained")
-    else:
-        check_file(file)
-        figure = figure_class(figsize=size, layout="constrained")
+    figure = new_figure("Solution.plot", (5.5, 5.0) if path else (7.0, 1.0 + 1.4 * len(names)), file)
     if path:
         _path(figure.subplots(), sol, names)
     else:
         _panels(figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0], sol, names)
-    figure.suptitle(f"{model.name} ({model.form})" if model.form else model.name)
+    return finish(figure, title(model), file)
+
+
+def new_figure(what: str, size: tuple[float, float], file: Any) -> Any:
+    """An empty figure: one that pyplot shows, or one that is written to `file`, which is checked."""
+    figure_class = _figure_class(what)
+    if file is None:
+        import matplotlib.pyplot as plt
+
+        return plt.figure(figsize=size, layout="constrained")
+    check_file(file)
+    return figure_class(figsize=size, layout="constrained")
+
+
+def finish(figure: Any, text: str, file: Any) -> Any:
+    """The figure with its title, written to `file` if there is one."""
+    figure.suptitle(text)
     if file is not None:
         figure.savefig(file, dpi=130)
     return figure
 
 
+def title(model: Any) -> str:
+    """The name of a model with its form."""
+    return f"{model.name} ({model.form})" if model.form else str(model.name)
+
+
 def _panels(panels: Any, sol: Solution, names: Sequence[str]) -> None:
     for panel, name in zip(panels, names):
         panel.plot(sol.t, sol[name], linewidth=1.2)
-        panel.set_ylabel(_labelled(name, sol.model.units.get(name, "")))
+        panel.set_ylabel(labelled(name, sol.model.units.get(name, "")))
         panel.grid(visible=True, alpha=0.3)
         for _, times, style in _marks(sol):
             for t in times:
@@ -90,7 +103,7 @@ def _panels(panels: Any, sol: Solution, names: Sequence[str]) -> None:
 
         handles = [Line2D([], [], linewidth=0.8, label=label, **style) for label, _, style in marks]
         panels[0].legend(handles=handles, loc="best", fontsize=8)
-    panels[-1].set_xlabel(_labelled(sol.model.along or "t", _unit_of_time(sol.model)))
+    panels[-1].set_xlabel(labelled(sol.model.along or "t", unit_of_time(sol.model)))
 
 
 def _path(panel: Any, sol: Solution, names: Sequence[str]) -> None:
@@ -105,7 +118,7 @@ def _path(panel: Any, sol: Solution, names: Sequence[str]) -> None:
         panel.plot(x[at], y[at], "x", color=style["color"], markersize=5, label=label)
     panel.set_aspect("equal", adjustable="datalim")
     for name, label in zip(names, (panel.set_xlabel, panel.set_ylabel)):
-        label(_labelled(name, sol.model.units.get(name, "")))
+        label(labelled(name, sol.model.units.get(name, "")))
     panel.grid(visible=True, alpha=0.3)
     panel.legend(loc="best", fontsize=8)
 
@@ -126,16 +139,17 @@ def _marks(sol: Solution) -> list[tuple[str, Any, dict[str, Any]]]:
     return found
 
 
-def _labelled(name: str, unit: str) -> str:
+def labelled(name: str, unit: str) -> str:
+    """The label of a quantity with its unit."""
     return f"{name} [{unit}]" if unit else name
 
 
-def _unit_of_time(model: BaseModel) -> str:
+def unit_of_time(model: Any) -> str:
     """The declared unit of t, or of x_1 in Whittaker's form; else the time unit of the rates: s in rad/s and m/s^2."""
-    declared = model.units.get(model.along or "t", "")
+    declared: str = model.units.get(model.along or "t", "")
     if declared or model.along:
         return declared
-    per = {match[1] for unit in model.units.values() if (match := _PER_TIME.search(unit))}
+    per: set[str] = {match[1] for unit in model.units.values() if (match := _PER_TIME.search(unit))}
     return per.pop() if len(per) == 1 else ""
 
 

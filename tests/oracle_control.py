@@ -74,7 +74,7 @@ class Controlled(Integrator):
         if not finite(f):
             return NONFINITE
         if self.h == 0.0:
-            self.h = self.first(field, t, x, f, record.direction)
+            self.h = self.first(t, x, f)
         while t != end:
             if self.n_steps + self.n_rejected >= limit:
                 return TOO_MANY_STEPS
@@ -93,23 +93,13 @@ class Controlled(Integrator):
             total += scaled * scaled
         return math.sqrt(total / len(v))
 
-    def first(self, field: Function, t: float, x: Vector, f: Vector, direction: float) -> float:
+    def first(self, t: float, x: Vector, f: Vector) -> float:
         """The first step, as in cg_start.h."""
         longest = min(abs(self.t_end - t), self.max_step)
         size, slope = self.norm(x, x), self.norm(f, x)
-        h = 1e-6 if size < 1e-5 or slope < 1e-5 else 0.01 * size / slope
-        h = min(h, longest)
-        try:
-            k = field(t + direction * h, [a + direction * h * b for a, b in zip(x, f)])
-        except (ArithmeticError, ValueError) as error:
-            if status_of(error) not in (SINGULAR, NONFINITE):
-                raise
-            return h
-        if not finite(k):
-            return h
-        largest = max(slope, self.norm([a - b for a, b in zip(k, f)], x) / h)
-        h1 = max(1e-6, h * 1e-3) if largest <= 1e-15 else exp2(log2(0.01 / largest) / self.order)
-        return min(min(100.0 * h, h1), longest)
+        h0 = 1e-6 if size < 1e-5 or slope < 1e-5 else 0.01 * size / slope
+        h1 = max(1e-6, h0 * 1e-3) if slope <= 1e-15 else exp2(log2(0.1 / slope) / self.order)
+        return min(min(100.0 * h0, h1), longest)
 
     def step(
         self, field: Function, t: float, x: Vector, f: Vector, stop: float, direction: float

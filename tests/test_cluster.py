@@ -26,12 +26,13 @@ from runtime_models import needs_core
 import chaplygin as cg
 from chaplygin.generated import harmonic_oscillator
 from chaplygin.runtime.errors import ArgumentError
-from chaplygin.runtime.studies import workers
+from chaplygin.runtime.studies import schedule, workers
 from chaplygin.runtime.studies.guard import Without
 from chaplygin.runtime.studies.payload import WorkerError, pack, unpack
 from chaplygin.runtime.studies.run import FailedTrajectoryError, run
+from chaplygin.runtime.studies.schedule import AHEAD, WAITING, Schedule
 from chaplygin.runtime.studies.sketches import CHUNK
-from chaplygin.runtime.studies.study import CRASHED
+from chaplygin.runtime.studies.study import CRASHED, Part
 
 pytestmark = [needs_core, pytest.mark.skipif(os.name == "nt", reason="needs signals")]
 
@@ -94,6 +95,57 @@ def test_a_worker_that_dies_once_costs_nothing(tmp_path: Path) -> None:
         assert bits(study(Push((5,), tmp_path / "second"), workers=pool)) == whole
 
 
+class Timed(workers.Workers):
+    """Three workers that are done with a task at once, and say that a chunk took 0.1 s. `orders`: chunks of each task.
+
+    With `slow` the first task is not done until the others have nothing to do.
+    """
+
+    grain = workers.GRAIN
+
+    def __init__(self, slow: bool) -> None:
+        super().__init__(study().job, Deadly(0), 3)
+        self.orders: list[int] = []
+        self.first: Future[Any] | None = Future() if slow else None
+
+    def submit(self, places: Any, deaths: int = 0) -> Future[Any]:
+        self.orders.append(len(places))
+        if self.first is not None and not places[0][0]:
+            return self.first
+        done: Future[Any] = Future()
+        done.set_result(([Part(a, b - a, {}, NONE, NONE, 0, ()) for a, b in places], 0.1))
+        return done
+
+    def check(self) -> None:
+        assert self.first is not None
+        self.first.set_result(([Part(0, BLOCK, {}, NONE, NONE, 0, ())], 0.1))
+
+
+NONE = np.empty(0, dtype=np.int64)
+PLACES = [(first, first + BLOCK) for first in range(0, 200 * BLOCK, BLOCK)]
+
+
+def test_tasks_take_half_a_second() -> None:
+    """Five chunks in each, but fewer at the end, so that all workers end together."""
+    timed = Timed(slow=False)
+    parts = Schedule(PLACES, timed, None, lambda *_: None).parts()
+    assert [part.first for part in parts] == [first for first, _ in PLACES]
+    assert set(timed.orders[: AHEAD * 3]) == {1}  # none is measured yet
+    assert timed.orders[AHEAD * 3 : 30] == [5] * (30 - AHEAD * 3)
+    assert timed.orders[-1] == 1
+    assert sum(timed.orders) == len(PLACES)
+
+
+def test_memory_is_bounded_while_an_early_chunk_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more than `WAITING` tasks for each worker are handed out before the first one is done."""
+    monkeypatch.setattr(schedule, "PATIENCE", 0.01)
+    timed = Timed(slow=True)
+    parts = Schedule(PLACES, timed, None, lambda *_: None).parts()
+    assert next(parts).first == 0
+    assert len(timed.orders) == WAITING * 3
+    assert [part.first for part in parts] == [first for first, _ in PLACES[1:]]
+
+
 class Deadly(ThreadPoolExecutor):
     """Its workers die of everything that contains the trajectory `fatal`."""
 
@@ -140,18 +192,20 @@ exec cc "$@"
 
 
 def test_the_model_is_built_once_for_all_workers_of_a_host(fresh: Path) -> None:
-    """Two processes with an empty cache build the model, its lanes and an expression once; the next two nothing."""
+    """Two processes with an empty cache build the model, its lanes and its expressions once, the next one nothing."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CHAPLYGIN_CACHE", CACHE)
         patch.delenv("CC")
         q = sp.Symbol("q", real=True)
-        whole = study(2.0, collect={"end": cg.final("q"), "p": cg.probability(q**2 > 9)})
+        whole = study(2.0, collect={"end": cg.final("q"), "p": cg.probability(q**2 > 9), "i": cg.integral(q)})
     for size in (2, 1):
         found = run(whole.job, None, size, "exclude", False, None, False)
         assert found.results["end"]["q"].tobytes() == whole.results["end"]["q"].tobytes()
+        assert found.results["i"].tobytes() == whole.results["i"].tobytes()
         assert found.results["p"].count == whole.results["p"].count == N - 4
         linked = Counter(name.split(".")[0].rstrip("0123456789") for name in fresh.read_text().split())
-        assert linked == {"driven": 1, "driven_lanes_": 1, "driven_companion_": 1}
+        companions = 1 + len(whole.job.observer.paths)  # of the condition, and of the integral for each width
+        assert linked == {"driven": 1, "driven_lanes_": 1, "driven_companion_": companions}
 
 
 def test_what_travels_needs_no_derivation(

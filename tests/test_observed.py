@@ -6,6 +6,7 @@ import functools
 import math
 import pickle
 import shutil
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -328,12 +329,8 @@ def test_lanes_are_taken() -> None:
     assert job.observer is not None
     assert sorted(job.observer.paths) == [1, 4]
     assert job.ensemble(0, 21)[0].lanes == 4
-    alone = StudyJob(
-        **{
-            **vars(job),
-            "observer": type(job.observer)("m", job.observer.quantities, {1: job.observer.paths[1]}),
-        }
-    )
+    observer = type(job.observer)("m", job.observer.quantities, {1: job.observer.paths[1]})
+    alone = replace(job, observer=observer)
     assert alone.ensemble(0, 21)[0].lanes == 1  # without one, they run one at a time
     assert alone.run().parts["p"]["value"].tobytes() == job.run().parts["p"]["value"].tobytes()
 

@@ -15,6 +15,7 @@ from runtime_models import needs_core
 from scipy import stats
 
 import chaplygin as cg
+from chaplygin.generated import harmonic_oscillator
 from chaplygin.runtime import Model
 from chaplygin.runtime.errors import ArgumentError, ChaplyginError
 from chaplygin.runtime.studies.results import MomentsResult, Probability, Quantiles
@@ -202,6 +203,30 @@ def test_arrays_are_cut_into_chunks() -> None:
     options = arguments(initial={**cg.example("chaplygin_sleigh").initial, "v": speeds})
     found = cg.ensemble(sleigh(), **options, collect={"end": cg.final("x")})
     assert (found.results["end"]["x"] == cg.ensemble(sleigh(), **options)["x"]).all()
+
+
+@pytest.mark.parametrize("kind", [tuple, range, list, np.ma.array, "table"])
+def test_numbers_in_anything_that_an_ensemble_takes(kind: Any) -> None:
+    """One number for each trajectory, in two chunks."""
+    n = BLOCK + 5
+    numbers = range(n) if kind is range else np.arange(n) if kind == "table" else kind(range(n))
+    start = np.array([numbers, np.zeros(n)]) if kind == "table" else {"x": numbers, "x_dot": 0}
+    given = {"n": n, "initial": start, "parameters": [1.0, 4.0]}
+    found = cg.ensemble(harmonic_oscillator.model, (0, 1), **given, collect={"end": cg.final("x")})
+    assert found.results["end"]["x"] == pytest.approx(np.arange(n) * math.cos(2), rel=1e-6)
+    assert found.rerun(n - 1)["x"][-1] == found.results["end"]["x"][n - 1]
+
+
+def test_a_wrong_number_of_numbers_is_named() -> None:
+    options: dict[str, Any] = {"n": 8192, "collect": {"end": cg.final("x")}}
+    with pytest.raises(
+        ArgumentError, match=r"initial: x has shape \(4096,\); a number or shape \(8192,\) is needed"
+    ):
+        cg.ensemble(harmonic_oscillator.model, (0, 1), initial={"x": np.ones(4096), "x_dot": 0}, **options)
+    with pytest.raises(
+        ArgumentError, match=r"parameters has shape \(2, 3\); shape \(2,\) or \(2, 8192\) is needed"
+    ):
+        cg.ensemble(harmonic_oscillator.model, (0, 1), initial=[1, 0], parameters=np.ones((2, 3)), **options)
 
 
 def test_rerun_and_draws() -> None:

@@ -149,7 +149,7 @@ long reference_vern9(long runs, double t_end, double tolerance, const double *pa
         idle += serve(&queue, &lanes, lane);
     }
     while (idle < LANES) {
-        const bits_t last = lanes.left <= lanes.wanted;
+        const bits_t last = lanes.left <= lanes.wanted, busy = lanes.left < INFINITY;
         const real_t half = where(lanes.left < 2.0 * lanes.wanted, 0.5 * lanes.left, lanes.wanted);
         const real_t h = where(last, lanes.left, half);
         real_t y[N];
@@ -166,8 +166,8 @@ long reference_vern9(long runs, double t_end, double tolerance, const double *pa
                 idle += serve(&queue, &lanes, lane);
             }
         }
-        n_accepted -= accepted;
-        n_trials += 1;
+        n_accepted -= accepted & busy;
+        n_trials -= busy;
     }
     *rejected = sum(n_trials - n_accepted);
     return sum(n_accepted);

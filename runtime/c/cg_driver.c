@@ -223,24 +223,6 @@ int cg_run_probe(cg_run_t *run, double t, const double *x, double *out)
     return status != CG_OK ? status : cg_step_finite(out, run->n) ? CG_OK : CG_NONFINITE;
 }
 
-/* The first step of cg_start.h. */
-static int cg_choose_step(cg_run_t *run)
-{
-    const double longest = cg_smaller(fabs(cg_time_inside(run, run->t_end) - run->t), run->max_step);
-    double h = cg_table_probe(run, longest);
-    for (int32_t i = 0; i < run->n; i++) {
-        run->x_trial[i] = run->x[i] + run->direction * h * run->f[i];
-    }
-    const int status = cg_run_probe(run, run->t + run->direction * h, run->x_trial, run->k);
-    if (status == CG_OK) {
-        h = cg_table_first(run, h, longest);
-    } else if (status != CG_NONFINITE && status != CG_SINGULAR) {
-        return status;
-    }
-    run->h = h; /* after a failed probe, the step itself finds how short it must be */
-    return CG_OK;
-}
-
 /* ---- the loop ---- */
 
 /* Computes what depends on the parameters alone; a failure counts as the first call of the right-hand side. */
@@ -280,7 +262,7 @@ static int cg_prepare(cg_run_t *run)
     }
     int status = cg_run_derivative(run);
     if (status == CG_OK && run->h == 0.0) {
-        status = cg_choose_step(run);
+        run->h = cg_table_first(run, cg_smaller(fabs(cg_time_inside(run, run->t_end) - run->t), run->max_step));
     }
     return status;
 }

@@ -50,7 +50,7 @@ static void CG_FN(interpolate)(cg_lanes_run_t *run, int32_t count)
 }
 
 /* Computes the derivative of the lanes in `fresh`, and the first step of those that are `unstarted`; see cg_start.h.
- * Rows of k and x_trial are scratch here. Lanes that fail get a status and need service. */
+ * Rows of k are scratch here. Lanes that fail get a status and need service. */
 static void CG_FN(prepare)(cg_lanes_run_t *run)
 {
     const int32_t n = CG_N(run);
@@ -83,17 +83,7 @@ static void CG_FN(prepare)(cg_lanes_run_t *run)
     *CG_TRUTHS(run->unstarted) = none;
     if (cg_any(unstarted)) {
         const cg_real_t longest = cg_smaller(cg_abs(run->t_end - t), cg_splat(run->max_step));
-        const cg_real_t probe = CG_FN(probe)(run, longest);
-        cg_real_t *const trial = CG_REALS(run->x_trial);
-        for (int32_t i = 0; i < n; i++) {
-            trial[i] = x[i] + run->direction * probe * f[i];
-        }
-        *CG_TRUTHS(run->failed) = none;
-        CG_FN(rhs)(run, t + run->direction * probe, trial, k);
-        const cg_mask_t seen = cg_step_finite(k, n) & cg_not(*CG_TRUTHS(run->failed));
-        const cg_real_t first = CG_FN(first)(run, probe, longest);
-        *h = cg_where(unstarted, cg_where(seen, first, probe), *h);
-        *CG_TRUTHS(run->n_rhs) -= unstarted;
+        *h = cg_where(unstarted, CG_FN(first)(run, longest), *h);
     }
 }
 

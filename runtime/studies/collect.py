@@ -11,7 +11,7 @@ integral or extreme along the trajectory.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -26,6 +26,18 @@ from ..model import Model
 from .observed import Condition, Extreme, Observed
 from .results import Histogram, MomentsResult, Probability, Quantiles
 from .sketches import BLOCK, Counts, Moments
+from .trail import Running, early, marked
+from .views import (
+    AlongView,
+    ColumnsView,
+    EventsView,
+    HistogramView,
+    MomentsView,
+    PassageView,
+    ProbabilityView,
+    QuantilesView,
+    View,
+)
 
 if TYPE_CHECKING:
     from .chunk import Chunk
@@ -45,6 +57,8 @@ class Collector(ABC):
 
     what: tuple[Any, ...]
     at: Any = None
+    view: ClassVar[type[View]] = View
+    """How pictures, tables and datasets see the result."""
     estimate: ClassVar[str] = ""
     """The attribute of the result with the numbers of which its `interval` has the confidence intervals."""
 
@@ -107,6 +121,10 @@ class Collector(ABC):
     def names(self) -> tuple[str, ...]:
         return tuple(map(str, self.what))
 
+    def viewed(self, read: Callable[[], Any]) -> View:
+        """A view of the result that `read` gives."""
+        return self.view(self.names, self.at, read)
+
     @property
     def single(self) -> bool:
         """Whether the result has one number of each quantity for every trajectory."""
@@ -135,6 +153,8 @@ class Collector(ABC):
 @dataclass(frozen=True, eq=False)
 class _Columns(Collector):
     """Numbers of every trajectory: (T, n) by name, or (n,) at the end."""
+
+    view = ColumnsView
 
     def part(self, chunk: Chunk) -> dict[str, Array]:
         return {name: self._column(chunk, each) for name, each in zip(self.names, self.what)}
@@ -176,6 +196,8 @@ class _Table(_Columns):
 class _Along(_Columns):
     """One integral or extreme of every trajectory."""
 
+    view = AlongView
+
     def part(self, chunk: Chunk) -> dict[str, Array]:
         values, times = np.where(chunk.ok, chunk.ensemble.observed(*self.what[0].key), np.nan)
         return (
@@ -191,26 +213,39 @@ class _Along(_Columns):
 
 @dataclass(frozen=True, eq=False)
 class _Moments(Collector):
+    view = MomentsView
     estimate = "mean"
 
-    def part(self, chunk: Chunk) -> list[Moments]:
+    def part(self, chunk: Chunk) -> dict[str, Any]:
+        """The moments of each block; in the first chunk those at the last time of the first trajectories too."""
         values = np.array([chunk.values(each, self.at) for each in self.what])
         use = np.isfinite(values).all(axis=0)
-        blocks = range(0, chunk.count, BLOCK)
-        return [Moments.of(values[:, :, i : i + BLOCK], use[:, i : i + BLOCK]) for i in blocks]
+        places = range(0, chunk.count, BLOCK)
+        blocks = [Moments.of(values[:, :, i : i + BLOCK], use[:, i : i + BLOCK]) for i in places]
+        if chunk.first:
+            return {"blocks": blocks, "early": None}
+        few = early(chunk.count)[:, None]
+        shape = len(self.what), len(few), min(chunk.count, BLOCK)
+        among = use[-1, :BLOCK] & (np.arange(shape[2]) < few)
+        return {"blocks": blocks, "early": Moments.of(np.broadcast_to(values[:, -1:, :BLOCK], shape), among)}
 
-    def add(self, total: Moments | None, part: list[Moments], first: int, count: int) -> Moments:
-        for block in part:
-            total = block if total is None else total.add(block)
-        assert total is not None
+    def add(self, total: Running | None, part: dict[str, Any], first: int, count: int) -> Running:
+        total = Running(None, []) if total is None else total
+        if part["early"] is not None:
+            total.trail.append(part["early"])
+        for i, block in enumerate(part["blocks"], 1):
+            total.total = block if total.total is None else total.total.add(block)
+            if marked(first + i * BLOCK):
+                total.trail.append(total.total.last())
         return total
 
-    def result(self, total: Moments) -> MomentsResult:
-        return MomentsResult.of(self.names, self.at, total)
+    def result(self, total: Running) -> MomentsResult:
+        return MomentsResult.of(self.names, self.at, total.total, total.trail)
 
 
 @dataclass(frozen=True, eq=False)
 class _Quantiles(Collector):
+    view = QuantilesView
     q: Any = ()
     estimate = "values"
 
@@ -236,6 +271,7 @@ class _Quantiles(Collector):
 
 @dataclass(frozen=True, eq=False)
 class _Histogram(Collector):
+    view = HistogramView
     edges: Any = ()
 
     def bound(self, entry: str, model: Any, t_span: tuple[float, float]) -> _Histogram:
@@ -277,6 +313,7 @@ class _Occurrences(Collector):
 
 
 class _FirstPassage(_Occurrences):
+    view = PassageView
     single = True
 
     def part(self, chunk: Chunk) -> Array:
@@ -293,6 +330,8 @@ class _FirstPassage(_Occurrences):
 
 
 class _Events(_Occurrences):
+    view = EventsView
+
     def part(self, chunk: Chunk) -> tuple[Any, Array]:
         found = chunk.events(self.names[0])
         return found.trajectory + chunk.first, found.t
@@ -312,6 +351,7 @@ class _Events(_Occurrences):
 class _Probability(Collector):
     """Of a condition, whose values are 1 and 0."""
 
+    view = ProbabilityView
     estimate = "p"
 
     def bound(self, entry: str, model: Any, t_span: tuple[float, float]) -> _Probability:
@@ -324,16 +364,31 @@ class _Probability(Collector):
             )
         return super().bound(entry, model, t_span)
 
-    def part(self, chunk: Chunk) -> Any:
-        """How many satisfy the condition, and how many there are, (2, T)."""
+    def part(self, chunk: Chunk) -> dict[str, Any]:
+        """How many satisfy the condition, and how many there are: in each block (2, T, blocks).
+
+        In the first chunk also at the last time among the first trajectories, (2, M).
+        """
         rows = chunk.values(self.what[0], self.at)
-        return np.array([(rows == 1).sum(axis=1), np.isfinite(rows).sum(axis=1)])
+        found = np.array([rows == 1, np.isfinite(rows)])
+        places = np.arange(0, chunk.count, BLOCK)
+        few = early(chunk.count) if chunk.first == 0 else np.empty(0, dtype=np.int64)
+        return {
+            "blocks": np.stack([found[..., i : i + BLOCK].sum(axis=2) for i in places], axis=2),
+            "early": found[:, -1, :BLOCK].cumsum(axis=1)[:, few - 1],
+        }
 
-    def add(self, total: Any, part: Any, first: int, count: int) -> Any:
-        return part if total is None else total + part
+    def add(self, total: Running | None, part: dict[str, Any], first: int, count: int) -> Running:
+        total = Running(0, list(part["early"].T)) if total is None else total
+        for i in range(part["blocks"].shape[2]):
+            total.total = total.total + part["blocks"][:, :, i]
+            if marked(first + (i + 1) * BLOCK):
+                total.trail.append(total.total[:, -1])
+        return total
 
-    def result(self, total: Any) -> Probability:
-        return Probability(self._shaped(total[0]), self._shaped(total[1]))
+    def result(self, total: Running) -> Probability:
+        trail = np.array([*total.trail, total.total[:, -1]]).T
+        return Probability(*(self._shaped(row) for row in total.total), *trail)
 
 
 def _wide(total: Array | None, rows: int, count: int) -> Array:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .study import StudyJob
 
 MANIFEST = "study.json"
-FORMAT = 1
+FORMAT = 2
 _NAME = re.compile(r"chunk-(\d{12})-([0-9a-f]{16})\.zip")
 
 
@@ -189,7 +189,13 @@ def description(job: StudyJob) -> dict[str, Any]:
     plan = job.plan
     return {
         "format": FORMAT,
-        "model": {"name": job.model.name, "form": job.model.form, "digest": job.model.digest},
+        "model": {
+            "name": job.model.name,
+            "form": job.model.form,
+            "digest": job.model.digest,
+            "along": job.model.along,
+            "units": job.model.units,
+        },
         "t_span": list(job.t_span),
         "n": job.count,
         "options": {name: _plain(value) for name, value in vars(job.options).items()},

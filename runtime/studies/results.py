@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from .. import arguments
 from ..arguments import Array
 from ..errors import ArgumentError
 from .sketches import Counts, Moments
+from .trail import Trail, trail_of_moments
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -39,7 +41,8 @@ class MomentsResult(Statistic):
     """Statistics by name: a number at the end, or an array (T,) at the times `at`.
 
     count: the trajectories that count, an integer or (T,). mean, std (with n - 1), error (of the mean, std / sqrt n),
-    minimum, maximum: dicts by name. covariance: (k, k) or (T, k, k), in the order of `names`.
+    minimum, maximum: dicts by name. covariance: (k, k) or (T, k, k), in the order of `names`. trail: how the mean went,
+    at the last time, as a `Trail` by name.
     """
 
     names: tuple[str, ...]
@@ -51,9 +54,14 @@ class MomentsResult(Statistic):
     minimum: dict[str, Any]
     maximum: dict[str, Any]
     covariance: Array
+    trail: dict[str, Trail]
 
     @classmethod
-    def of(cls, names: tuple[str, ...], at: Array | None, total: Moments) -> MomentsResult:
+    def of(
+        cls, names: tuple[str, ...], at: Array | None, total: Moments, before: Sequence[Moments] = ()
+    ) -> MomentsResult:
+        """`before`: the moments at the last time after fewer trajectories."""
+
         def by_name(rows: Array) -> dict[str, Any]:
             """(T, k) by name; NaN where nothing counts."""
             rows = np.where(total.count[:, None] > 0, rows, np.nan)
@@ -75,6 +83,7 @@ class MomentsResult(Statistic):
             by_name(total.minimum),
             by_name(total.maximum),
             covariance[0] if at is None else covariance,
+            dict(zip(names, trail_of_moments([*before, total.last()]))),
         )
 
     def interval(self, level: float = 0.95) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -177,10 +186,15 @@ class Histogram(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class Probability(Statistic):
-    """`count` of `n` trajectories satisfy a condition; integers, or (T,) at given times."""
+    """`count` of `n` trajectories satisfy a condition; integers, or (T,) at given times.
+
+    trail_count, trail_n: the same after fewer trajectories, at the last time, (M,).
+    """
 
     count: Any
     n: Any
+    trail_count: Any = ()
+    trail_n: Any = ()
 
     @property
     def p(self) -> Any:
@@ -196,6 +210,14 @@ class Probability(Statistic):
             middle = (p + z * z / (2 * n)) / (1 + z * z / n)
             half = z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
         return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
+
+    @property
+    def trail(self) -> Trail:
+        """How the probability went as trajectories were added."""
+        n = np.asarray(self.trail_n, dtype=np.int64)
+        keep = np.flatnonzero((n > 0) & (np.diff(n, append=-1) != 0))
+        then = Probability(np.asarray(self.trail_count)[keep], n[keep])
+        return Trail(then.n, then.p, *then.interval())
 
     def unknown(self) -> Self:
         return replace(self, count=_unknown(self.count))

@@ -126,13 +126,14 @@ def _failed(part: Part) -> str:
 def open_study(path: Any) -> Study:
     """The study in a folder: the results of the chunks that are there, up to the first that is missing.
 
-    It has no model, so `rerun` and `draws` are not available. Raises StudyFolderError.
+    Numbers of every trajectory are read when they are used. It has no model, so `rerun` and `draws` are not available.
+    Raises StudyFolderError.
     """
     place = Path(os.fspath(path))
     found = read_manifest(place)
     result = Study(
         StudyJob(
-            SimpleNamespace(name=found["model"]["name"]),
+            SimpleNamespace(**found["model"]),
             tuple(found["t_span"]),
             None,
             found["n"],
@@ -142,8 +143,11 @@ def open_study(path: Any) -> Study:
             None,
             {name: described(entry) for name, entry in found["collect"].items()},
             None if found["until"] is None else Precision(**found["until"]),
-        )
+        ),
+        place,
     )
+    drawn = found["draws"] or {}
+    result.seed, result.sampling = drawn.get("seed"), drawn.get("sampling")
     result.interrupted = True
     for part in stored(place):
         if part["first"] != result.done:

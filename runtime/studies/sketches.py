@@ -6,7 +6,7 @@ are integers, so their order does not matter.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,10 @@ class Moments:
             np.minimum(self.minimum, other.minimum),
             np.maximum(self.maximum, other.maximum),
         )
+
+    def last(self) -> Moments:
+        """Those at the last of the times."""
+        return Moments(*(getattr(self, field.name)[-1:] for field in fields(self)))
 
 
 @dataclass(eq=False)

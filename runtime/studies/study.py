@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +22,18 @@ from ..executors import Executor, Threads
 from ..observer import Observer
 from ..options import RunOptions
 from ..solution import Solution
+from . import storage, summary
 from .chunk import Chunk
 from .collect import Collector, entry_of
+from .given import Given
 from .observed import observer_of
 from .precision import Precision, decisions
 from .results import Statistic
 from .sketches import BLOCK
+from .views import View
+
+if TYPE_CHECKING:
+    from .pictures import Pictures
 
 ALONE = Threads(threads=1)
 """Runs trajectories in the calling thread."""
@@ -98,6 +106,7 @@ class StudyJob:
         direction = 1 if t1 >= t0 else -1
         t_eval = direction * np.unique(direction * np.concatenate(times)) if times else None
         job = cls(model, (t0, t1), t_eval, count, given, plan, options, lanes, bound, until)
+        job.cut(0, 0)  # a wrong length is an error before anything runs
         return replace(job, observer=observer_of(job))
 
     def run(
@@ -166,24 +175,11 @@ class StudyJob:
 
     def cut(self, first: int, last: int) -> dict[str, Any]:
         """What is given for trajectories first <= i < last, by kind."""
-        return {kind: _cut(value, self.count, first, last) for kind, value in self.given.items()}
+        return self._given.part(first, last)
 
-
-def _cut(value: Any, count: int, first: int, last: int) -> Any:
-    """The columns first <= i < last of an argument by name, or of an array (k, count)."""
-    if isinstance(value, Mapping):
-        return {name: _row(entry, count, first, last) for name, entry in value.items()}
-    if isinstance(value, np.ndarray) and value.ndim == 2:
-        return value[:, first:last]
-    if isinstance(value, (list, tuple)):
-        return [_row(entry, count, first, last) for entry in value]
-    return value
-
-
-def _row(entry: Any, count: int, first: int, last: int) -> Any:
-    if isinstance(entry, list) and len(entry) == count:
-        entry = np.array(entry)
-    return entry[first:last] if isinstance(entry, np.ndarray) and entry.shape == (count,) else entry
+    @cached_property
+    def _given(self) -> Given:
+        return Given(self.model, self.given, self.count)
 
 
 class Study:
@@ -196,9 +192,10 @@ class Study:
     first `done` trajectories count. ``precise``: with `until`, whether that precision was reached; else None.
     """
 
-    def __init__(self, job: StudyJob) -> None:
-        self.job, self.model = job, job.model
-        self.results: dict[str, Any] = {}
+    def __init__(self, job: StudyJob, folder: Path | None = None) -> None:
+        """With `folder`, where the parts are, numbers of every trajectory are read from it when they are used."""
+        self.job, self.model, self._folder = job, job.model, folder
+        self.results: Mapping[str, Any] = {}
         self.failed: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self.failed_status: NDArray[np.int32] = np.empty(0, dtype=np.int32)
         self.done = self.redrawn = 0
@@ -207,18 +204,25 @@ class Study:
         self._decisions = iter([job.count] if job.until is None else decisions(job.count))
         self._count = next(self._decisions)
         self.warnings: list[str] = []
-        self._totals: dict[str, Any] = dict.fromkeys(job.collect)
+        self.seed = None if job.plan is None else job.plan.seed
+        self.sampling = None if job.plan is None else job.plan.sampling
+        self._totals: dict[str, Any] = {
+            name: None for name, entry in job.collect.items() if folder is None or not entry.view.growing
+        }
         self._failures: list[Part] = []
 
     def take(self, part: Part) -> None:
         """Add the part of the next chunk."""
-        for name, entry in self.job.collect.items():
-            self._totals[name] = entry.add(self._totals[name], part.parts[name], part.first, self._count)
+        for name in self._totals:
+            self._add(self._totals, name, part)
         self.done += part.count
         self.redrawn += part.redrawn
         self.warnings += part.warnings
         if len(part.failed):
             self._failures.append(part)
+
+    def _add(self, totals: dict[str, Any], name: str, part: Part) -> None:
+        totals[name] = self.job.collect[name].add(totals[name], part.parts[name], part.first, self._count)
 
     def complete(self) -> bool:
         """Whether all trajectories were taken, or so many that the result is as precise as `until` asks."""
@@ -238,12 +242,31 @@ class Study:
         if self._failures:
             self.failed = np.concatenate([part.failed for part in self._failures])
             self.failed_status = np.concatenate([part.status for part in self._failures])
-        for name, entry in self.job.collect.items():
-            if self._totals[name] is not None:
-                result = entry.result(self._totals[name])
-                spoiled = len(self.failed) and not exclude and isinstance(result, Statistic)
-                self.results[name] = result.unknown() if spoiled else result
+        if self.done:
+            spoiled = bool(len(self.failed)) and not exclude
+            self.results = Results({name: partial(self._result, name, spoiled) for name in self.job.collect})
         return self
+
+    def _result(self, name: str, spoiled: bool) -> Any:
+        """The result of an entry, of which the parts are summed or in the folder; NaN for statistics if `spoiled`."""
+        totals = {name: self._totals.get(name)}
+        if name not in self._totals:
+            for part in self._parts():
+                self._add(totals, name, part)
+        found = self.job.collect[name].result(totals[name])
+        return found.unknown() if spoiled and isinstance(found, Statistic) else found
+
+    def _parts(self) -> Iterator[Part]:
+        """The parts in the folder, in the order of the trajectories, up to the first that is missing."""
+        from .folder import stored
+
+        assert self._folder is not None
+        done = 0
+        for found in stored(self._folder):
+            if found["first"] != done or done == self.done:
+                return
+            done += found["count"]
+            yield Part(**found)
 
     def __len__(self) -> int:
         return self._count
@@ -265,39 +288,107 @@ class Study:
         )
         return result
 
-    def summary(self) -> str:
-        """A text of one line for the trajectories and one for each entry."""
-        lines = [self._ends()]
-        lines += [f"{name}: {_line(result)}" for name, result in self.results.items()]
-        if self.precise is not None:
-            lines.append(f"{self.job.until}: {'reached' if self.precise else 'not reached'}")
-        return "\n".join(lines)
+    def views(self) -> dict[str, View]:
+        """What pictures, tables and datasets see of the results, which are made when they are used."""
+        return {name: self.job.collect[name].viewed(partial(self.results.get, name)) for name in self.results}
 
-    def _ends(self) -> str:
-        codes, counts = np.unique(self.failed_status, return_counts=True)
-        kinds = [f"{count} {ENDINGS.get(int(code), str(code))}" for code, count in zip(codes, counts)]
-        rest = self.done - len(self.failed)
-        return f"{self.done} trajectories of {self.model.name}: " + ", ".join([f"{rest} ok", *kinds])
+    def pieces(self) -> Iterator[tuple[int, dict[str, View]]]:
+        """The results that grow with the trajectories, of ranges of them: (first, views by name)."""
+        return storage.pieces(self, None if self._folder is None else self._parts())
+
+    @property
+    def plot(self) -> Pictures:
+        """Pictures: ``plot()`` chooses, ``plot.fan()``, ``plot.histogram()``, ``plot.exceedance()``,
+        ``plot.convergence()`` and ``plot.scatter()`` are of one kind. Needs the extra ``[plot]``.
+        """
+        from .pictures import of_study
+
+        return of_study(self)
+
+    def to_xarray(self) -> Any:
+        """The results as an `xarray.Dataset` over trajectories, times t, quantiles q and bins.
+
+        An array has the name of its entry, with several ``entry.name``; dimensions that belong to one entry alone are
+        ``entry.dimension``. Units are attributes; so are model, digest, seed and numbers of trajectories, of the whole.
+        Needs the extra ``[xarray]``.
+        """
+        return storage.dataset(self)
+
+    def to_zarr(self, path: Any) -> None:
+        """Write `to_xarray` as Zarr v3 to a new `path`; ``xarray.open_zarr(path)`` reads it.
+
+        Of a study in a folder (``cg.open_study``), numbers of every trajectory are written chunk by chunk, so they may
+        be larger than the memory. Raises ArgumentError if the path exists, MissingExtraError without the extra
+        ``[storage]``.
+        """
+        storage.to_zarr(self, path)
+
+    def to_parquet(self, path: Any) -> None:
+        """Write each entry as ``<entry>.parquet`` into a new folder `path`, chunk by chunk as `to_zarr` does.
+
+        A row has the coordinates (trajectory, t, q, edges of a bin) and the values there. ``failures.parquet`` has the
+        indices and statuses of failures. Raises ArgumentError if the path exists, MissingExtraError without the extra
+        ``[storage]``.
+        """
+        storage.to_parquet(self, path)
+
+    def facts(self) -> dict[str, Any]:
+        """What the study is, as attributes of a dataset."""
+        known = {
+            "model": self.model.name,
+            "form": self.model.form,
+            "digest": self.model.digest,
+            "t_start": self.job.t_span[0],
+            "t_end": self.job.t_span[1],
+            "n": len(self),
+            "done": self.done,
+            "failures": len(self.failed),
+            "redrawn": self.redrawn,
+            "seed": self.seed,
+            "sampling": self.sampling,
+        }
+        return {name: value for name, value in known.items() if value is not None}
+
+    def summary(self) -> str:
+        """A text: how the trajectories ended, the indices of the first failures, and a table of the results."""
+        return summary.text(self)
 
     def __repr__(self) -> str:
-        return f"<Study of {self._ends()}; results {', '.join(self.results) or 'none'}>"
+        return f"<Study of {summary.ends(self)}; results {', '.join(self.results) or 'none'}>"
+
+    def _repr_html_(self) -> str:
+        return summary.html(self)
+
+
+class Results(Mapping[str, Any]):
+    """Results by name, each made when it is first used."""
+
+    def __init__(self, make: dict[str, Callable[[], Any]]) -> None:
+        self._make, self._made = make, dict[str, Any]()
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = self._make[name]()
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._make)
+
+    def __len__(self) -> int:
+        return len(self._make)
+
+    def __repr__(self) -> str:
+        return f"<Results {', '.join(self)}>"
 
 
 def _cut_first(value: Any) -> Any:
     """An argument of one trajectory without the axis of trajectories."""
     if isinstance(value, Mapping):
         return {
-            name: entry[0] if isinstance(entry, np.ndarray) and entry.shape == (1,) else entry
+            name: entry.ravel()[0] if isinstance(entry, np.ndarray) else entry
             for name, entry in value.items()
         }
     return value[:, 0] if isinstance(value, np.ndarray) and value.ndim == 2 else value
-
-
-def _line(result: Any) -> str:
-    if isinstance(result, dict):
-        shapes = (f"{name} {rows.shape}" for name, rows in result.items())
-        return f"arrays {', '.join(shapes)}"
-    return f"array {result.shape}" if isinstance(result, np.ndarray) else repr(result)
 
 
 def chunks(count: int, workers: int = 1, chunk: int | None = None) -> list[tuple[int, int]]:

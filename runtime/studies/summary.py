@@ -1,0 +1,72 @@
+"""The summary of a study: how its trajectories ended, and a table of its results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..notebook import aligned, table
+from ..plotting import labelled
+
+if TYPE_CHECKING:
+    from .study import Study
+
+FIRST = 10
+"""Indices of failures of each kind that are listed."""
+HEAD = ("entry", "kind", "quantity", "at", "n", "figures")
+
+
+def text(study: Study) -> str:
+    """`Study.summary`."""
+    lines = [ends(study), *failures(study.failed, study.failed_status)]
+    if study.redrawn:
+        lines.append(f"{study.redrawn} drawn again because they broke an assumption")
+    if study.interrupted:
+        lines.append(f"interrupted: the first {study.done} of {len(study)} trajectories count")
+    if study.precise is not None:
+        lines.append(f"{study.job.until}: {'reached' if study.precise else 'not reached'}")
+    rows = _rows(study)
+    return "\n".join([*lines, aligned([HEAD, *rows])] if rows else lines)
+
+
+def html(study: Study) -> str:
+    """The same table for a notebook."""
+    return table(ends(study), HEAD, _rows(study))
+
+
+def ends(study: Study) -> str:
+    """The number of trajectories for each way of ending."""
+    status = study.failed_status
+    kinds = [f"{np.count_nonzero(status == code)} {name}" for code, name in _kinds(status)]
+    head = f"{study.done} trajectories of {study.model.name}"
+    return f"{head}: {', '.join([f'{study.done - len(study.failed)} ok', *kinds])}"
+
+
+def failures(failed: NDArray[np.int64], status: NDArray[np.int32]) -> list[str]:
+    """A line for each kind of failure, with the first indices."""
+    lines = []
+    for code, name in _kinds(status):
+        which = failed[status == code]
+        more = ", ..." if len(which) > FIRST else ""
+        lines.append(f"{name}: trajectories {', '.join(map(str, which[:FIRST]))}{more}")
+    return lines
+
+
+def _kinds(status: NDArray[np.int32]) -> list[tuple[int, str]]:
+    """The statuses that occur, with their names."""
+    from .study import ENDINGS
+
+    return [(int(code), ENDINGS.get(int(code), str(code))) for code in np.unique(status)]
+
+
+def _rows(study: Study) -> list[tuple[str, ...]]:
+    """A row for each quantity of an entry."""
+    found: list[tuple[str, ...]] = []
+    for name, view in study.views().items():
+        when = "end" if view.last is None else f"t = {view.last:.6g}"
+        for quantity, count, figures in view.lines():
+            unit = study.model.units.get(quantity, "")
+            found.append((name, view.kind, labelled(quantity, unit), when, count, figures))
+    return found
