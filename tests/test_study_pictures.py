@@ -257,3 +257,45 @@ def test_plots_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingExtraError, match=r"plot.fan needs matplotlib.*chaplygin\[plot\]"):
         study().plot.fan()
+
+
+def test_nothing_is_drawn_of_statistics_that_a_failure_made_nan(tmp_path: Path) -> None:
+    collect = {"m": cg.moments("x"), "q": cg.quantiles("x", [0.5]), "h": cg.histogram("x", EDGES)}
+    collect["p"] = cg.probability(x > 0.8)
+    steps = cg.ensemble(model(), **arguments(n=50)).n_steps
+    given = arguments(n=50, max_steps=int(np.median(steps)))
+    found = cg.ensemble(model(), **given, collect=collect, on_failure="nan")
+    assert 0 < len(found.failed) < 50
+    assert found.summary().count("nan") > 4
+    assert all(
+        not any(line.get_ydata()) for ax in found.plot(file=tmp_path / "a.png").axes for line in ax.lines
+    )
+    with pytest.raises(ArgumentError, match=r"plot.convergence: no entry is an estimate"):
+        found.plot.convergence()
+
+
+def test_integrals_extremes_and_events(tmp_path: Path, ax: Any) -> None:
+    """Their pictures and datasets have the numbers of the results."""
+    pytest.importorskip("xarray")
+    ball = cg.example("bouncing_ball")
+    hits = next(iter(ball.system.compile().events))
+    height = ball.system.compile().states[0]
+    starts = {**ball.initial, height: stats.uniform(1, 2)}
+    collect = {
+        "area": cg.integral(height),
+        "top": cg.peak(height),
+        "hits": cg.events(hits),
+        "first": cg.first_passage(hits),
+    }
+    found = cg.ensemble(ball.system.compile(), (0, 2), 300, starts, ball.parameters, seed=1, collect=collect)
+    r, data = found.results, found.to_xarray()
+    assert data["area"].values.tolist() == r["area"].tolist()
+    assert [each.tolist() for each in (r["top"].value, r["top"].t)] in [
+        [data[a].values.tolist(), data[b].values.tolist()] for a in data for b in data if a != b
+    ]
+    assert data["first"].values.tolist() == r["first"].tolist()
+    assert data["hits.t"].values.tolist() == r["hits"].t.tolist()
+    assert data["hits.trajectory"].values.tolist() == r["hits"].trajectory.tolist()
+    assert len(found.plot(file=tmp_path / "all.png").axes) == 5
+    found.plot.exceedance("first", ax=ax)
+    assert ax.lines[0].get_xdata()[0] == r["first"].min()

@@ -320,7 +320,7 @@ def bars(found: Distribution) -> tuple[Array, Array]:
 def _span(values: Array) -> tuple[float, float]:
     """The range of a histogram: around the extremes if they are equal up to rounding."""
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
-    pad = 1e-9 * max(abs(low), abs(high), 1e-300)
+    pad = 1e-9 * (max(abs(low), abs(high)) or 1.0)
     return (low, high) if high - low > pad else (low - pad, high + pad)
 
 

@@ -103,7 +103,7 @@ class MomentsResult(Statistic):
 
     def unknown(self) -> Self:
         names = "mean", "std", "error", "minimum", "maximum", "covariance"
-        return replace(self, **{name: _unknown(getattr(self, name)) for name in names})
+        return replace(self, trail={}, **{name: _unknown(getattr(self, name)) for name in names})
 
     def __repr__(self) -> str:
         if self.at is not None:
@@ -183,6 +183,10 @@ class Histogram(Statistic):
     def unknown(self) -> Self:
         return replace(self, **{name: _unknown(getattr(self, name)) for name in ("counts", "below", "above")})
 
+    def __repr__(self) -> str:
+        times = f" at {len(self.counts)} times" if np.ndim(self.counts) > 1 else ""
+        return f"<Histogram of {self.name} in {len(self.edges) - 1} bins{times}>"
+
 
 @dataclass(frozen=True, eq=False)
 class Probability(Statistic):
@@ -220,7 +224,7 @@ class Probability(Statistic):
         return Trail(then.n, then.p, *then.interval())
 
     def unknown(self) -> Self:
-        return replace(self, count=_unknown(self.count))
+        return replace(self, count=_unknown(self.count), trail_count=(), trail_n=())
 
     def __repr__(self) -> str:
         if np.ndim(self.n):

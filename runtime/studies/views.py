@@ -52,6 +52,8 @@ class Distribution:
 
     def less(self, x: Array) -> Array:
         """How many numbers are less than each x; within a cell they are spread evenly."""
+        if not len(self.counts):
+            return np.full(len(x), float(self.below))
         until = np.concatenate([[0], np.cumsum(self.counts)]) + self.below
         place = np.searchsorted(self.high, x, side="left")
         inner = np.minimum(place, len(self.counts) - 1)
@@ -303,7 +305,7 @@ class QuantilesView(View):
     def distributions(self) -> dict[str, Distribution]:
         cells = self.result.counts[-1]
         values = self.result.values if self.at is None else self.result.values[:, -1]
-        marks = [(float(q), float(value)) for q, value in zip(self.result.q, values)]
+        marks = [(float(q), float(value)) for q, value in zip(self.result.q, values) if np.isfinite(value)]
         low, high = cells.edges()
         return {self.names[0]: Distribution(low, high, cells.counts, marks, at=self.last)}
 
@@ -326,6 +328,8 @@ class HistogramView(View):
     def distributions(self) -> dict[str, Distribution]:
         edges = self.result.edges
         counts, below, above = (np.asarray(each) for each in self._last())
+        if np.isnan(below):  # a failure counts as NaN
+            return {}
         bare = Distribution(edges[:-1], edges[1:], counts, (), int(below), int(above))
         marks = bare.quantile(SHOWN)
         return {
@@ -351,6 +355,8 @@ class HistogramView(View):
 
     def lines(self) -> list[tuple[str, str, str]]:
         counts, below, above = self._last()
+        if np.isnan(below):
+            return [(self.names[0], "", "nan")]
         fullest = int(np.argmax(counts))
         edges = self.result.edges
         text = (
@@ -370,7 +376,8 @@ class ProbabilityView(View):
         return {self._label: Fan(self.at, ("estimate", self.result.p), [("95 % interval", low, high)])}
 
     def trails(self) -> dict[str, Trail]:
-        return {self._label: self.result.trail}
+        trail = self.result.trail
+        return {self._label: trail} if len(trail.n) else {}
 
     @property
     def _label(self) -> str:
