@@ -16,10 +16,10 @@ FOLDER = "x86_64_v3"
 def has_fused_variant() -> bool:
     """Whether this CPU runs the modules in `FOLDER`."""
     try:
-        from . import _cpu
+        from ._cpu import x86_64_v3
     except ImportError:  # installed without a compiler
         return False
-    return bool(_cpu.x86_64_v3)
+    return bool(x86_64_v3)
 
 
 def search_path(package: Sequence[str]) -> list[str]:
