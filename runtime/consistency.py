@@ -180,16 +180,18 @@ def note_end(model: InitialStates, t: float, y: Array, p: Array, controls: Input
 
 
 def remember(model: InitialStates, y: Array, t: Array, start: Start, controls: Inputs) -> None:
-    """Remember the ends of an ensemble, the last times of its array `y` (n, times, N), as long as the array exists."""
+    """Remember the ends of an ensemble, the last times of its array `y` (n, times, N), as long as its memory exists."""
     if model.checked_at_start and y.shape[1]:
-        owner, key = weakref.ref(model), id(y)
+        memory = y if y.base is None else y.base  # what views of y keep alive
+        offset = y.ctypes.data - memory.ctypes.data
+        owner, key = weakref.ref(model), id(memory)
 
         def forget(_: object) -> None:
             found = owner()
             if found is not None:
                 found._ensembles.pop(key, None)
 
-        model._ensembles[key] = weakref.ref(y, forget), t, start, controls
+        model._ensembles[key] = weakref.ref(memory, forget), offset, y.shape, t, start, controls
         for old in list(model._ensembles)[:-_ENSEMBLES]:
             model._ensembles.pop(old, None)
 
@@ -251,9 +253,9 @@ class _Report:
                 found[j] = self.model.ends.get(column.tobytes(), -1.0) >= allowed[j]
         if self.tables is None:
             self.tables = [
-                _Ends(y, *more)
-                for reference, *more in list(self.model._ensembles.values())
-                if (y := reference()) is not None
+                _Ends(np.ndarray(shape, buffer=memory, offset=offset), *more)
+                for reference, offset, shape, *more in list(self.model._ensembles.values())
+                if (memory := reference()) is not None
             ]
         for ends in self.tables:
             found |= ends.hold(self.model, x, allowed)

@@ -616,7 +616,7 @@ def test_study(capsys: Captured, tmp_path: Path) -> None:
         ("", "give path/to/file.py:name"),
         (":nobody", "has no 'nobody'"),
         (":nothing", "must be a dict of the arguments of cg.ensemble"),
-        (":broken", "line 15: ZeroDivisionError"),
+        (":broken", f"line {STUDY.count(chr(10))}: ZeroDivisionError"),
     ],
 )
 def test_wrong_studies(name: str, text: str, capsys: Captured, tmp_path: Path) -> None:
