@@ -181,7 +181,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
         raise StudyFolderError(f"{str(path)!r} contains no study ({MANIFEST} is missing)") from None
     except (OSError, ValueError) as error:
         raise StudyFolderError(f"{str(path / MANIFEST)!r} cannot be read: {error}") from error
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def description(job: StudyJob) -> dict[str, Any]:
