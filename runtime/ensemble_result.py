@@ -197,9 +197,9 @@ class Ensemble:
         return {key: found[key] if key in found else self[key] for key in names}
 
     def quantity(self, what: Any, m: int | None = None) -> Array:
-        """A quantity (n,) at the m-th time of `t_eval`, or with None at the end: a name, or an `Expression`.
+        """A quantity (n,) at the m-th time of `t_eval`, or with None at the end: a name or an `Expression`.
 
-        At the end of an ensemble with `t_eval` only if the final states were kept.
+        Parameters are quantities here too. At the end of an ensemble with `t_eval` only if the final states were kept.
         """
         if m is not None and self.t_eval is not None:
             t, y = np.full(len(self), self.t_eval[m]), self.y[:, m]
@@ -216,6 +216,8 @@ class Ensemble:
             return t
         if name in self.names:
             return self._at((name,), t, y)[name]
+        if name in self.model.parameters:
+            return np.array(np.broadcast_to(self.parameters[name], len(self)))
         found: Array = what.columns(self.model, t, y, self._start.parameters, self._inputs.at(t, y))
         return found
 

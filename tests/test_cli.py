@@ -584,6 +584,11 @@ def swings():
 def precise_swings():
     return {**swings(), "until": cg.precision("spread", relative=0.01)}
 
+def precise_mean():
+    given = swings()
+    del given["collect"]
+    return {**given, "until": cg.precision(cg.moments("x"), relative=0.01)}
+
 nothing = 3
 
 def broken():
@@ -608,6 +613,8 @@ def test_study(capsys: Captured, tmp_path: Path) -> None:
     assert main(["study", f"{file}:precise_swings", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert (facts["done"], facts["precise"]) == (4096, True)  # after which the error is 0.1 * 1.96 / 64
+    assert main(["study", f"{file}:precise_mean", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["results"].keys() == {"until"}
 
 
 @pytest.mark.parametrize(

@@ -153,6 +153,8 @@ def test_pieces_end_at_all_decisions(count: int) -> None:
         ({"until": 0.05}, r"until = 0.05 must be cg.precision\(...\)"),
         ({"until": cg.precision("mm", relative=0.1)}, "until: 'mm' is not an entry of collect; did you mean m"),
         ({"until": cg.precision("end", relative=0.1)}, "until: end has no confidence interval; cg.probability"),
+        ({"until": cg.precision(cg.final("x"), relative=0.1)}, "until: x has no confidence interval"),
+        ({"until": cg.precision(cg.peak("x"), relative=0.1)}, r"until: peak\(x\) has no confidence interval"),
         ({"sampling": "latin"}, "until and sampling='latin': its strata need the number of trajectories"),
         ({"sampling": "sobol"}, "until and sampling='sobol': quasi-random points have no confidence interval"),
         ({"sampling": "halton"}, "until and sampling='halton': quasi-random points have no confidence interval"),

@@ -252,6 +252,19 @@ def falling() -> Model:
     )
 
 
+def test_parameters_are_quantities() -> None:
+    """By name and as a symbol, together with what follows from them."""
+    k = sp.Symbol("k", positive=True)
+    found = study(m=cg.moments("x", "k"), q=cg.quantiles(k, [0.5], at=[0.3]), above=cg.probability(k > 0.6))
+    draws, x_end = stored().draws, stored()["x"]
+    assert draws is not None
+    assert found.results["m"].covariance == pytest.approx(np.cov(x_end, draws["k"]), rel=1e-9)
+    assert found.results["q"].values == pytest.approx(
+        np.quantile(draws["k"], 0.5, method="inverted_cdf"), rel=2**-10
+    )
+    assert found.results["above"].count == np.count_nonzero(draws["k"] > 0.6)
+
+
 def test_events_and_terminal_ends() -> None:
     heights = np.array([0.5, 2.0, 30.0])
     found = cg.ensemble(
@@ -282,9 +295,10 @@ def test_events_and_terminal_ends() -> None:
 def explosive() -> Model:
     """x'' = x^3 grows beyond all bounds: x = x0 / (1 - t x0 / sqrt 2) if x' = x^2 / sqrt 2 at the start."""
     q, w = cg.coordinates("q"), cg.velocities("w")
-    return cg.System("explosive", kinematics={q: w}, kinetic=w**2 / 2, potential=-(q**4) / 4).compile(
-        "poincare"
-    )
+    ten = cg.Event(q - 10, name="ten")
+    return cg.System(
+        "explosive", kinematics={q: w}, kinetic=w**2 / 2, potential=-(q**4) / 4, events=[ten]
+    ).compile("poincare")
 
 
 def test_failures_do_not_count() -> None:
@@ -295,9 +309,11 @@ def test_failures_do_not_count() -> None:
         "atol": 1e-12,
     }
     collect = {"m": cg.moments("q", at=[0.1, 1.0]), "end": cg.final("q"), "all": cg.table("status")}
+    collect["ten"] = cg.events("ten")
     found = cg.ensemble(explosive(), (0, 2), **options, collect=collect)
     assert found.failed.tolist() == [1, 3]
     assert found.results["m"].count.tolist() == [2, 2]
+    assert [len(times) for times in found.results["ten"]] == [0, 0, 0, 0]  # the failures passed 10
     exact = starts / (1 - 2 * starts / math.sqrt(2))
     assert found.results["end"]["q"][[0, 2]] == pytest.approx(exact[[0, 2]], rel=1e-7)
     assert np.isnan(found.results["end"]["q"][[1, 3]]).all()

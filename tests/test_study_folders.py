@@ -17,6 +17,7 @@ from runtime_models import needs_core
 from scipy import stats
 
 import chaplygin as cg
+from chaplygin import ArgumentError
 from chaplygin.generated.harmonic_oscillator import model
 from chaplygin.runtime.progress import Progress
 from chaplygin.runtime.studies.folder import StudyFolderError
@@ -100,11 +101,44 @@ def test_a_damaged_chunk_is_made_again(tmp_path: Path) -> None:
     content = bytearray(chunk.read_bytes())
     content[len(content) // 2] ^= 1
     chunk.write_bytes(content)
-    with pytest.warns(RuntimeWarning, match="is damaged and is made again"):
+    with pytest.warns(RuntimeWarning, match="is damaged; the study makes it again"):
         assert cg.open_study(tmp_path).done == CHUNK
-    with pytest.warns(RuntimeWarning, match="is damaged and is made again"):
+    with pytest.warns(RuntimeWarning, match="is damaged; the study makes it again"):
         assert bits(study(tmp_path)) == bits(whole)
     assert files(tmp_path) == before
+
+
+def test_without_a_seed_that_of_the_folder_goes_on(tmp_path: Path) -> None:
+    first = study(tmp_path, n=10, seed=None)
+    again = study(tmp_path, n=10, seed=None)
+    assert again.seed == first.seed is not None
+    assert again.draws is not None
+    assert again.draws.seed == first.seed
+
+
+def test_an_opened_study_has_no_model(tmp_path: Path) -> None:
+    """It says so where a model is needed; its pictures do without."""
+    pytest.importorskip("matplotlib")
+    made = study(tmp_path, max_steps=4)
+    opened = cg.open_study(tmp_path)
+    assert len(opened.failed) == len(made.failed) > 0
+    with pytest.raises(
+        ArgumentError, match=r"rerun: a study opened from its folder has no model; the same call"
+    ):
+        opened.rerun(0)
+    with pytest.raises(
+        ArgumentError, match=r"draws: a study opened from its folder has no model; the same call"
+    ):
+        opened.draws  # noqa: B018
+    assert opened.plot.scatter(["x", "k"], file=tmp_path.parent / "scatter.png").axes
+
+
+def test_what_is_no_folder_of_a_study(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="out = 3 must be the path of a folder"):
+        study(3)  # type: ignore[arg-type]
+    (tmp_path / "study.json").write_text("[]")
+    with pytest.raises(StudyFolderError, match=r"study.json' does not describe a study"):
+        cg.open_study(tmp_path)
 
 
 SCRIPT = """

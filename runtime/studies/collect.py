@@ -4,8 +4,8 @@ An entry makes a part of each chunk of trajectories (`part`), adds parts in the 
 turns their sum into the result (`result`). Only trajectories that reached the end or a terminal event count; after a
 terminal event a trajectory has no values.
 
-A quantity is anything that ``ens[name]`` gives, by name or as a symbol, a SymPy expression of such names, or an
-integral or extreme along the trajectory.
+A quantity is anything that ``ens[name]`` gives or a parameter, by name or as a symbol, a SymPy expression of such
+names, or an integral or extreme along the trajectory.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Collector(ABC):
             raise ArgumentError(f"{entry}: {error}") from None
 
     def _check(self, entry: str, model: Any, name: str) -> None:
-        known = (*model.quantities, "t")
+        known = (*model.quantities, "t", *model.parameters)
         if name not in known:
             raise ArgumentError(
                 f"{entry}: {name!r} is not a quantity of {model.name}; it has {', '.join(known)}"
@@ -181,15 +181,15 @@ class _Table(_Columns):
     """Also parameters, and how the trajectories ended, failures included."""
 
     def _check(self, entry: str, model: Any, name: str) -> None:
-        if name not in (*_ENDS, *model.parameters):
+        if name not in _ENDS:
             super()._check(entry, model, name)
 
     def _column(self, chunk: Chunk, what: Any) -> Array:
         ensemble, name = chunk.ensemble, str(what)
         if name in _ENDS:
             return np.asarray(getattr(ensemble, name), dtype=np.float64)[None]
-        if name in ensemble.model.parameters and name not in ensemble.names:
-            return np.array(np.broadcast_to(ensemble.parameters[name], (1, chunk.count)))
+        if name in ensemble.model.parameters:
+            return ensemble.quantity(name)[None]
         return super()._column(chunk, what)
 
 
@@ -301,8 +301,9 @@ class _Occurrences(Collector):
     """Entries about an event of the model."""
 
     def _quantity(self, entry: str, model: Any, what: Any) -> str:
-        self._check(entry, model, str(what))
-        return str(what)
+        name = arguments.plain_name(what)
+        self._check(entry, model, name)
+        return name
 
     def _check(self, entry: str, model: Any, name: str) -> None:
         if name not in model.events:
@@ -334,7 +335,8 @@ class _Events(_Occurrences):
 
     def part(self, chunk: Chunk) -> tuple[Any, Array]:
         found = chunk.events(self.names[0])
-        return found.trajectory + chunk.first, found.t
+        use = chunk.ok[found.trajectory]
+        return found.trajectory[use] + chunk.first, found.t[use]
 
     def add(self, total: Any, part: tuple[Any, Array], first: int, count: int) -> Any:
         _, trajectories, times = (0, [], []) if total is None else total

@@ -23,7 +23,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from .. import arguments
-from ..errors import ChaplyginError
+from ..errors import ArgumentError, ChaplyginError
 from .packing import pack, unpack
 
 if TYPE_CHECKING:
@@ -48,7 +48,9 @@ class Folder:
         """
         from filelock import FileLock, Timeout
 
-        self.path = Path(os.fspath(path))
+        if not isinstance(path, (str, os.PathLike)):
+            raise ArgumentError(f"out = {arguments.short(path)} must be the path of a folder")
+        self.path = Path(path)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self._check_ours()
@@ -160,7 +162,7 @@ def _read(file: Path) -> dict[str, Any] | None:
         return unpack(content)  # type: ignore[no-any-return]
     except (ValueError, KeyError, BadZipFile):
         warnings.warn(
-            f"{file.name} of the study in {str(file.parent)!r} is damaged and is made again",
+            f"{file.name} of the study in {str(file.parent)!r} is damaged; the study makes it again",
             RuntimeWarning,
             4,
         )
@@ -171,13 +173,15 @@ def read_manifest(path: Path) -> dict[str, Any]:
     """The description of the study in a folder; raises StudyFolderError."""
     try:
         found = json.loads((path / MANIFEST).read_bytes())
+        if not isinstance(found, dict) or "format" not in found:
+            raise StudyFolderError(f"{str(path / MANIFEST)!r} does not describe a study")
         if found["format"] != FORMAT:
             raise StudyFolderError(f"{str(path)!r} has format {found['format']}; this version reads {FORMAT}")
     except FileNotFoundError:
         raise StudyFolderError(f"{str(path)!r} contains no study ({MANIFEST} is missing)") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError) as error:
         raise StudyFolderError(f"{str(path / MANIFEST)!r} cannot be read: {error}") from error
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def description(job: StudyJob) -> dict[str, Any]:

@@ -39,6 +39,8 @@ class Observed:
     def __str__(self) -> str:
         return f"{self.kind}({self.what})"
 
+    __repr__ = __str__
+
     def __reduce__(self) -> tuple[Any, ...]:  # it is compiled before it travels, and SymPy stays at home
         return Observed, (self.kind, str(self.what))
 
@@ -95,6 +97,8 @@ class Condition:
 
     def __str__(self) -> str:
         return f"{self.observed} {self.comparison} {self.level}"
+
+    __repr__ = __str__
 
     def bound(self, entry: str, model: Any) -> Condition:
         """With its arguments checked for a model."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
@@ -254,9 +255,8 @@ class Pictures:
     def _exceedance(self, panel: Any, label: str, found: Distribution) -> None:
         x, more = exceedance(found)
         low, high = Probability(more, np.full(len(more), found.total)).interval()
-        shown = more > 0
         step: dict[str, Any] = {"drawstyle": "steps-post"} if (found.low == found.high).all() else {}
-        panel.plot(x[shown], more[shown] / found.total, color=_DARK, linewidth=1.3, label="estimate", **step)
+        panel.plot(x, more / max(found.total, 1), color=_DARK, linewidth=1.3, label="estimate", **step)
         panel.fill_between(
             x, np.maximum(low, 1e-300), high, color=_COLOUR, alpha=0.3, linewidth=0, label="95 % interval",
             step="post" if step else None,
@@ -310,7 +310,10 @@ def bars(found: Distribution) -> tuple[Array, Array]:
         low, high = _span(np.array([*found.low[:1], *found.high[-1:]]))
         quarter = [value for _, value in found.quantile((0.25, 0.75))]
         width = 2 * (quarter[-1] - quarter[0]) / max(found.total, 1) ** (1 / 3) if quarter else 0.0
-        bins = int(np.clip(np.ceil((high - low) / width), *BINS)) if width > 0 else BINS[0]
+        if width * BINS[1] < high - low:
+            bins = BINS[1] if width > 0 else BINS[0]
+        else:
+            bins = max(BINS[0], math.ceil((high - low) / width))
         edges = np.histogram_bin_edges([], bins, (low, high))
     until = found.less(edges)
     until[-1] = found.total - found.above
@@ -389,6 +392,8 @@ def of_study(study: Study) -> Pictures:
 
     def given(which: NDArray[Any]) -> dict[str, Array]:
         found: dict[str, list[Array]] = {}
+        if study.opened:  # what was drawn is not known
+            return {}
         for run in np.split(which, np.flatnonzero(np.diff(which) != 1) + 1) if len(which) else ():
             there = study.job.arguments(int(run[0]), int(run[-1]) + 1)[0]
             for kind, label in (("initial", "{} at start"), ("parameters", "{}")):

@@ -11,7 +11,7 @@ import numpy as np
 from .. import arguments
 from ..arguments import Array
 from ..errors import ArgumentError
-from .collect import Collector
+from .collect import Collector, entry_of
 from .results import interval_level
 from .sketches import BLOCK, CHUNK
 
@@ -51,8 +51,9 @@ class Precision:
             hint = arguments.nearest(str(name), tuple(map(str, entries)))
             raise ArgumentError(f"until: {arguments.short(name)} is not an entry of collect{hint}")
         if isinstance(entries[name], Collector) and not entries[name].estimate:
+            shown = name if name == self.entry else ", ".join(map(str, self.entry.what))
             raise ArgumentError(
-                f"until: {name} has no confidence interval; cg.probability, cg.moments and cg.quantiles have one"
+                f"until: {shown} has no confidence interval; cg.probability, cg.moments and cg.quantiles have one"
             )
         if sampling in _NO_INTERVAL:
             raise ArgumentError(f"until and sampling={sampling!r}: {_NO_INTERVAL[sampling]}")
@@ -93,6 +94,7 @@ def precision(
     >>> len(study), study.precise
     (40960, True)
     """
+    entry = entry_of(entry)
     if not isinstance(entry, (str, Collector)):
         raise ArgumentError(
             f"precision: {arguments.short(entry)} is neither an entry of collect nor its name"

@@ -51,8 +51,8 @@ def run(
     if isinstance(model, Model):
         require_core()
         await_build(model, count)
-    result = Study(job)
     folder = None if out is None else Folder(out, job, seeded)
+    result = Study(job)
     bar = Progress(count, None if progress is None else arguments.boolean("progress", progress))
     try:
         with workers_of(job, threads, workers) as found:

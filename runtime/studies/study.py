@@ -274,12 +274,14 @@ class Study:
     @property
     def draws(self) -> Draws | None:
         """What was drawn, arrays (n,) by name, made again; None if nothing was."""
+        self._check_model("draws")
         return None if self.job.plan is None else self.job.arguments(0, len(self))[1]
 
     def rerun(self, i: int, **changed: Any) -> Solution:
         """Run trajectory i again and return the full `Solution`. Keywords change options of `integrate`."""
         from ..ensemble_result import _index
 
+        self._check_model("rerun")
         j = _index("rerun", i, len(self))
         given, _ = self.job.arguments(j, j + 1)
         single = {kind: _cut_first(value) for kind, value in given.items()}
@@ -287,6 +289,18 @@ class Study:
             self.job.t_span, **single, **{**vars(self.job.options), **changed}
         )
         return result
+
+    @property
+    def opened(self) -> bool:
+        """Whether it was opened from its folder, without a model and without what was drawn."""
+        return self._folder is not None
+
+    def _check_model(self, what: str) -> None:
+        if self.opened:
+            raise ArgumentError(
+                f"{what}: a study opened from its folder has no model; the same call of ensemble with out= gives one "
+                "that has, and runs only what is missing"
+            )
 
     def views(self) -> dict[str, View]:
         """What pictures, tables and datasets see of the results, which are made when they are used."""

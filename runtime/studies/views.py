@@ -217,6 +217,10 @@ class AlongView(ColumnsView):
         times = getattr(self.result, "t", None)
         return {name: self.result} if times is None else {name: self.result.value, f"t of {name}": times}
 
+    def variables(self) -> Variables:
+        found = zip(("value", "t"), self.rows.items())
+        return Variables({own: (("trajectory",), row, {"quantity": name}) for own, (name, row) in found})
+
 
 class EventsView(View):
     """All times of an event."""

@@ -248,8 +248,8 @@ def _parser() -> argparse.ArgumentParser:
         ".studying:study",
         "run an ensemble of which only statistics are kept, or go on with it",
         "  chaplygin study path/to/file.py:falls -o falls\n\nFILE:NAME is a dict of the arguments of "
-        "chaplygin.ensemble, with model and collect, or a function\nthat returns one. The file is executed: use only "
-        "files that you trust.\n",
+        "chaplygin.ensemble, with model and with collect or\nuntil, or a function that returns one. The file is "
+        "executed: use only\nfiles that you trust.\n",
     )
     study.add_argument("study", metavar="FILE:NAME", help="path/to/file.py:name")
     study.add_argument(

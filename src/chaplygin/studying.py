@@ -29,10 +29,10 @@ def study(arguments: Namespace) -> int:
         raise
     except Exception as error:
         raise SubjectError(f"{path}:{name}() failed: {where(error, Path(path))}") from error
-    if not isinstance(given, Mapping) or "model" not in given or "collect" not in given:
+    if not isinstance(given, Mapping) or "model" not in given or not {"collect", "until"} & given.keys():
         raise SubjectError(
-            f"{path}:{name} must be a dict of the arguments of cg.ensemble, with model and collect, or a function "
-            "that returns one"
+            f"{path}:{name} must be a dict of the arguments of cg.ensemble, with model and with collect or until, or a "
+            "function that returns one"
         )
     more = {"out": arguments.output, "workers": arguments.workers, "threads": arguments.threads}
     chosen = {key: value for key, value in more.items() if value is not None}
