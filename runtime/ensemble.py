@@ -16,8 +16,7 @@ from .ensemble_job import EnsembleJob, number_of_trajectories
 from .ensemble_result import Ensemble
 from .errors import INTERRUPTED, ArgumentError
 from .executors import Executor, Threads
-from .lanes import await_build
-from .model import Model, require_core
+from .model import Model, prepare
 from .options import of_call, shown
 from .progress import Progress
 
@@ -209,9 +208,7 @@ def ensemble(
 def _run(job: EnsembleJob, executor: Executor, bar: Progress) -> Ensemble:
     """Check the starts of a job, have its trajectories run, and collect them."""
     model = job.model
-    if isinstance(model, Model):
-        require_core()
-        await_build(model, job.count)
+    prepare(model, job.count)
     part = job.part()
     check_ensemble(model, job.t_span[0], part.start, part.x0, job.inputs, job.options.smallest_atol)
     try:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from . import arguments
 from .arguments import Array, plain_name
 from .consistency import Accepted
-from .errors import INTERRUPTED, STATUS_NAMES, ArgumentError, MissingExtraError
+from .errors import INTERRUPTED, STATUS_NAMES, ArgumentError, optional
 
 if TYPE_CHECKING:
     from .base_model import BaseModel
@@ -263,10 +263,7 @@ class Ensemble:
         over the trajectories; the other parameters are attributes. Event times are not included. Needs the extra
         ``[xarray]``.
         """
-        try:
-            import xarray
-        except ImportError as error:
-            raise MissingExtraError("Ensemble.to_xarray", "xarray", "xarray") from error
+        xarray = optional("xarray", "Ensemble.to_xarray", "xarray")
         axes = ("trajectory",) if self.t_eval is None else ("t", "trajectory")
         data: dict[str, Any] = {
             name: (axes, values, self.model.attributes(name)) for name, values in self.evaluate().items()

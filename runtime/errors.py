@@ -6,6 +6,7 @@ Every chaplygin error derives from `ChaplyginError` and from the corresponding b
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,14 @@ class MissingExtraError(ChaplyginError, ImportError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.what, self.package, self.extra)
+
+
+def optional(module: str, what: str, extra: str) -> Any:
+    """A module of an optional dependency, imported now; raises `MissingExtraError` for `what` if it is missing."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(what, module.partition(".")[0], extra) from error
 
 
 class ConsistencyWarning(RuntimeWarning):

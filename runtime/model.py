@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .base_model import BaseModel, Variable
 from .errors import ArgumentError, CoreMissingError
+from .lanes import await_build
 from .options import shown
 
 if TYPE_CHECKING:
@@ -48,6 +49,13 @@ def require_core() -> None:
             f"({_core_error}). Install a C compiler, then: pip install --force-reinstall --no-deps chaplygin. "
             "Pure-Python models run without it."
         )
+
+
+def prepare(model: Any, count: int) -> None:
+    """Complete the build of a compiled model for `count` trajectories; raise `CoreMissingError` if it cannot run."""
+    if isinstance(model, Model):
+        require_core()
+        await_build(model, count)
 
 
 class Model(ModelCore, BaseModel):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import ArgumentError, MissingExtraError
+from .errors import ArgumentError, optional
 
 if TYPE_CHECKING:
     from .base_model import BaseModel
@@ -154,8 +154,4 @@ def unit_of_time(model: Any) -> str:
 
 
 def _figure_class(what: str) -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError(what, "matplotlib", "plot") from error
-    return Figure
+    return optional("matplotlib.figure", what, "plot").Figure

@@ -13,7 +13,7 @@ import numpy as np
 from . import inputs as signals
 from .arguments import Array
 from .base_model import Method
-from .errors import NONFINITE, OK, SINGULAR, STEP_TOO_SMALL, TOO_MANY_STEPS, KernelError, MissingExtraError
+from .errors import NONFINITE, OK, SINGULAR, STEP_TOO_SMALL, TOO_MANY_STEPS, KernelError, optional
 from .solution import Dense, interpolated
 
 if TYPE_CHECKING:
@@ -190,10 +190,7 @@ class Solver(Integrator):
         self.ts: list[float] = []
 
     def segment(self, derivative: Function, record: Record, end: float, limit: int) -> int:
-        try:
-            from scipy import integrate
-        except ImportError as error:
-            raise MissingExtraError(f"a pure-Python run with {self.method.name}", "scipy", "scipy") from error
+        integrate = optional("scipy.integrate", f"a pure-Python run with {self.method.name}", "scipy")
         solver_class = getattr(integrate, SOLVERS[self.method.name])
         last = np.empty(0)
 

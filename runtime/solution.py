@@ -10,7 +10,7 @@ import numpy as np
 from . import plotting
 from .arguments import Array, array, plain_name, unknown_quantity
 from .consistency import Accepted
-from .errors import ArgumentError, MissingExtraError, message_of
+from .errors import ArgumentError, message_of, optional
 from .inputs import Inputs
 from .options import RunOptions
 
@@ -251,7 +251,7 @@ class Solution:
         ``path=("x", "y")`` instead draws the second quantity over the first, with equal axis scales. Events that
         occurred and contact mode changes are marked. Returns the Matplotlib figure, and writes it to `file` if given.
 
-        Raises ArgumentError for an invalid name or file, MissingExtraError without the extra ``[plot]``.
+        Raises ArgumentError for an invalid name or file, optional without the extra ``[plot]``.
         """
         if path is not None:
             if names is not None or isinstance(path, str) or len(path) != 2:
@@ -268,10 +268,7 @@ class Solution:
 
     def to_xarray(self) -> Any:
         """Everything as an `xarray.Dataset` over t, units as attributes. Needs the extra ``[xarray]``."""
-        try:
-            import xarray
-        except ImportError as error:
-            raise MissingExtraError("Solution.to_xarray", "xarray", "xarray") from error
+        xarray = optional("xarray", "Solution.to_xarray", "xarray")
         data = {name: ("t", self[name], self.model.attributes(name)) for name in self.names}
         attributes = {"model": self.model.name, "form": self.model.form, "digest": self.model.digest}
         return xarray.Dataset(data, coords={"t": self.t}, attrs=attributes | self.parameters)

@@ -40,7 +40,7 @@ static const double error_weights[STAGES] = {-0.005357988290444578, 0, 0, 0, 0, 
     0.14252253154686625, 0.013420653512688676, -0.028672962914094935, 2.624999655215792, -0.2825509643291537,
     0.13643174034822156, 0.030570139830827976, -0.048342313738239585};
 
-/* Derivatives that are no longer needed give their place to later ones: less memory stays closer. */
+/* Later derivatives take the places of those that are not needed any more, so that fewer cache lines are in use. */
 static const int slot[STAGES] = {0, 1, 2, 1, 3, 4, 5, 2, 1, 3, 6, 7, 8, 9, 10, 11};
 #define SLOTS 12
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import arguments
 from .._core import Integrand
-from ..errors import ArgumentError, MissingExtraError
+from ..errors import ArgumentError, optional
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -26,10 +26,7 @@ def scipy_integrand(
     model: Model, quantity: Any, over: Any, state: Any, parameters: Any, inputs: Any, t: float
 ) -> Any:
     """See `Model.to_scipy`."""
-    try:
-        from scipy import LowLevelCallable
-    except ImportError as error:
-        raise MissingExtraError("Model.to_scipy", "scipy", "scipy") from error
+    scipy = optional("scipy", "Model.to_scipy", "scipy")
     kernel, index = _entry(model, quantity)
     places = {
         name: i for i, name in enumerate((model.independent, *model.states, *model.parameters, *model.inputs))
@@ -51,7 +48,7 @@ def scipy_integrand(
     integrand = Integrand(model, kernel, index, np.array([places[name] for name in free], np.int32), values)
     data = _Data(integrand.address)
     data.integrand = integrand
-    return LowLevelCallable(integrand.function, data)
+    return scipy.LowLevelCallable(integrand.function, data)
 
 
 def _entry(model: Model, quantity: Any) -> tuple[str, int]:

@@ -20,8 +20,7 @@ from ..draws.laws import HIGHEST, LOWEST
 from ..ensemble_job import arrays
 from ..errors import ArgumentError
 from ..executors import Threads
-from ..lanes import await_build
-from ..model import Model, require_core
+from ..model import Model, prepare
 from ..options import RunOptions, of_call, shown
 from .chunk import Chunk
 from .collect import Collector, final
@@ -94,9 +93,7 @@ class Response:
         count = table.shape[1]
         given, _ = self.plan.complete(self.job.given, table)
         job = replace(self.job, count=count, given=given)
-        if isinstance(job.model, Model):
-            require_core()
-            await_build(job.model, count)
+        prepare(job.model, count)
         job = replace(job, observer=observer_of(job))  # for as many lanes as so many runs take
         ensemble, _ = job.ensemble(0, count, self.threads)
         (entry,) = job.collect.values()

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from .. import arguments
 from ..errors import ArgumentError, ChaplyginError
-from ..lanes import await_build
-from ..model import Model, require_core
+from ..model import prepare
 from ..options import RunOptions
 from ..progress import Progress
 from .collect import described
@@ -48,9 +47,7 @@ def run(
     model, count = job.model, job.count
     if job.plan is not None:
         job.plan.check_likely(count)
-    if isinstance(model, Model):
-        require_core()
-        await_build(model, count)
+    prepare(model, count)
     folder = None if out is None else Folder(out, job, seeded)
     result = Study(job)
     bar = Progress(count, None if progress is None else arguments.boolean("progress", progress))

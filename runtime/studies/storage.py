@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from ..errors import ArgumentError, MissingExtraError
+from ..errors import ArgumentError, optional
 from ..plotting import unit_of_time
 from .sketches import CHUNK
 from .views import View
@@ -26,14 +26,14 @@ _SHARED = {"t": "at", "q": "q"}
 
 def dataset(study: Study) -> Any:
     """The dataset of `Study.to_xarray`."""
-    xarray = _module("xarray", "Study.to_xarray", "xarray")
+    xarray = optional("xarray", "Study.to_xarray", "xarray")
     return _dataset(xarray, study, study.views(), 0, failures=True)
 
 
 def to_zarr(study: Study, path: Any) -> None:
     """`Study.to_zarr`."""
-    xarray = _module("xarray", "Study.to_zarr", "storage")
-    _module("zarr", "Study.to_zarr", "storage")
+    xarray = optional("xarray", "Study.to_zarr", "storage")
+    optional("zarr", "Study.to_zarr", "storage")
     target = _new(path, "to_zarr")
     grown = {name for name, view in study.views().items() if view.growing}
     summed = {name: view for name, view in study.views().items() if name not in grown}
@@ -62,8 +62,8 @@ def _growing(found: Any) -> set[str]:
 
 def to_parquet(study: Study, path: Any) -> None:
     """`Study.to_parquet`."""
-    xarray = _module("xarray", "Study.to_parquet", "storage")
-    arrow = _module("pyarrow", "Study.to_parquet", "storage")
+    xarray = optional("xarray", "Study.to_parquet", "storage")
+    arrow = optional("pyarrow", "Study.to_parquet", "storage")
     target = _new(path, "to_parquet")
     target.mkdir(parents=True)
     writers: dict[str, Any] = {}
@@ -102,15 +102,6 @@ def _new(path: Any, what: str) -> Path:
     if target.exists():
         raise ArgumentError(f"{what}: {str(target)!r} exists; choose another path, or remove it")
     return target
-
-
-def _module(name: str, what: str, extra: str) -> Any:
-    from importlib import import_module
-
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise MissingExtraError(what, name, extra) from error
 
 
 def _failures(study: Study) -> dict[str, Any]:
