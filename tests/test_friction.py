@@ -245,7 +245,9 @@ def test_friction_opposes_the_slip_whatever_the_sign_of_the_load() -> None:
     assert right.modes == turned.modes
     np.testing.assert_array_equal(right.y, turned.y)
     np.testing.assert_array_equal(turned["normal_sole"], -right["normal_sole"])
-    assert (turned["friction_power"] <= 0).all()
+    strongest = 0.3 * 9.81
+    late = 4 * np.spacing(3.0)  # a change of mode is located to a few units in the last place of t
+    assert np.max(turned["friction_power"]) <= strongest * (20 + strongest) * late  # |force| max|dv/dt| late
 
 
 def test_two_blocks_come_to_rest() -> None:
