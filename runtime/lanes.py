@@ -25,11 +25,11 @@ _absent: set[tuple[str, int]] = set()
 """Keys that were looked up in the cache and not found."""
 
 
-def one_at_a_time(model: Any, method: str, functions: Any, kinks: bool) -> str | None:
-    """Why trajectories cannot run side by side in lanes; None if they can."""
+def one_at_a_time(model: Any, method: str, functions: Any, kinks: bool, events: bool = False) -> str | None:
+    """Why trajectories cannot run side by side in lanes; None if they can. `events`: also those with events or contacts."""
     if not hasattr(model, "lane_sets"):
         return f"{model.name} is a pure-Python model"
-    if model.hybrid:
+    if model.hybrid and not events:
         return f"{model.name} has events or contacts"
     if functions:
         return "there are input functions"

@@ -1,4 +1,4 @@
-"""The lane file of a model: its right-hand side for several trajectories at once."""
+"""The lane file of a model: its right-hand side, and what is observed of events, for several trajectories at once."""
 
 from __future__ import annotations
 
@@ -11,21 +11,44 @@ from .render import provenance, render
 from .statements import Body, Function, body, solver
 
 
+_OBSERVED = ("guards", "contacts", "project")
+"""The kernels that are called after every step of a model with events or contacts."""
+
+
 def lane_files(program: Program, command: str) -> dict[str, str]:
-    """`<name>_lanes.c`: the schedule of `rhs`, printed again for vectors of lanes."""
-    plan = program.schedule("rhs")
-    text = body(program.graph, plan, LANES)
+    """`<name>_lanes.c`: the schedules of its kernels, printed again for vectors of lanes."""
+    hybrid = program.events or program.contacts
+    kernels = ("rhs", *(k for k in _OBSERVED if hybrid and k in program.kernels))
+    texts = {kernel: body(program.graph, program.schedule(kernel), LANES) for kernel in kernels}
     values = {
         "provenance": provenance("lanes.c.in", program.digest, command, " * "),
         "name": program.name,
-        "functions": "cg_math.h" if has_functions(program, ("rhs",)) else "cg_real.h",
-        "solver": solver(LANES) if program.kernels["rhs"].solves else "",
-        "kernel": lane_kernel(program, "rhs", text),
-        "n_work": str(text.work),
+        "functions": "cg_math.h" if has_functions(program, kernels) else "cg_real.h",
+        "solver": solver(LANES) if any(program.kernels[k].solves for k in kernels) else "",
+        "kernel": "\n".join(lane_kernel(program, kernel, text) for kernel, text in texts.items()),
+        "watched": _watched(program, kernels[1:]),
+        "n_work": str(max(text.work for text in texts.values())),
         "digest": c_string(program.digest),
         **model_macros(program),
     }
     return {f"{program.name}_lanes.c": render("lanes.c.in", values), **own_methods(program, command)}
+
+
+def _watched(program: Program, kernels: tuple[str, ...]) -> str:
+    """The macros of the kernels that are called after a step."""
+    if not kernels:
+        return ""
+    sizes = {
+        "INPUTS": len(program.inputs),
+        "GUARDS": len(program.guards),
+        "EVENTS": len(program.events),
+        "CONTACTS": len(program.contacts),
+    }
+    signs = ", ".join(str(c.sign) for c in program.contacts)
+    lines = [f"#define CG_MODEL_{name} {size}" for name, size in sizes.items()]
+    lines += [f"#define CG_MODEL_SIGNS {signs}"] if signs else []
+    lines += [f"#define CG_MODEL_{k.upper()}_LANES {program.name}_{k}_lanes" for k in kernels]
+    return "\n".join(lines) + "\n"
 
 
 def lane_kernel(program: Program, kernel: str, text: Body) -> str:

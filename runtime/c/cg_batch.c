@@ -298,7 +298,7 @@ static int cg_lanes_ready(cg_lanes_run_t *lanes, const cg_run_t *run)
     int status = CG_OK;
     for (unsigned g = 0; g < 2 && status == CG_OK; g++) {
         cg_lanes_run_t *const group = cg_lanes_group(lanes, g);
-        status = cg_lanes_configure(group, run);
+        status = run->detector != NULL ? CG_UNSUPPORTED : cg_lanes_configure(group, run);
         group->direction = 1.0;
         group->max_steps = run->max_steps;
         for (int32_t lane = 0; lane < group->lanes; lane++) {

@@ -13,10 +13,6 @@
 
 enum { DEGREE = CG_DEGREE, DEEPEST = 6 };
 
-/* (1 - cos(j pi / 8)) / 2 */
-const double cg_nodes[CG_NODES] = {0.0, 0.038060233744356621935, 0.14644660940672623780, 0.30865828381745511413, 0.5,
-                                   0.69134171618254488587, 0.85355339059327376220, 0.96193976625564337806, 1.0};
-
 typedef struct cg_bracket {
     cg_run_t *run;
     int32_t index;

@@ -20,6 +20,10 @@ static const double cg_cosine[CG_NODES] = {
     1.0, 0.92387953251128675613, 0.70710678118654752440, 0.38268343236508977173, 0.0, -0.38268343236508977173,
     -0.70710678118654752440, -0.92387953251128675613, -1.0};
 
+/* (1 - cos(j pi / 8)) / 2: the same as fractions of the step */
+static const double cg_nodes[CG_NODES] = {0.0, 0.038060233744356621935, 0.14644660940672623780, 0.30865828381745511413, 0.5,
+                                   0.69134171618254488587, 0.85355339059327376220, 0.96193976625564337806, 1.0};
+
 typedef struct cg_crossing {
     cg_mask_t none; /* the sign does not change between the first sample and the last */
     cg_mask_t one;  /* it changes once */

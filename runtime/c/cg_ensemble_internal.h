@@ -44,6 +44,17 @@ void cg_shelf_end(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, cg_c
 /* Sets the options of a group from those of a run. CG_BAD_ARGUMENT, CG_UNSUPPORTED: see cg_ensemble_lanes. */
 int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options);
 
+/* ---- events in lanes: cg_lane_events.c ---- */
+
+int cg_lane_events_init(cg_lanes_run_t *run); /* detectors and the run of a lane that is served alone */
+int cg_lane_events_configure(cg_lanes_run_t *run, const cg_run_t *options);
+/* A trajectory begins: modes and signs at its start. The result is its status. */
+int cg_lane_events_begin(cg_lanes_run_t *run, int32_t lane);
+/* Examines the last step of the lanes in run->met: it may become shorter. They need service. */
+void cg_lane_events_meet(cg_lanes_run_t *run, cg_cursor_t *cursor, const cg_progress_t *progress);
+/* Handles what occurs in a lane at its time, after the step is recorded. */
+void cg_lane_events_handle(cg_lanes_run_t *run, int32_t lane, cg_cursor_t *cursor, int64_t trajectory);
+
 int32_t cg_lanes_occupied(const cg_lanes_run_t *run); /* the first lane with a trajectory, or -1 */
 
 /* Gives an empty lane the state of a busy one, so that nothing in it traps, loops or is slow. */

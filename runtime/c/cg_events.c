@@ -310,6 +310,19 @@ static int cg_stop_others(cg_run_t *run)
     return status;
 }
 
+/* The step ends where the quantities in detector->fired are zero. */
+static int cg_arrived(cg_run_t *run)
+{
+    cg_detector_t *const detector = run->detector;
+    const int status = cg_stop_others(run);
+    for (int32_t i = 0; i < detector->n_observed; i++) {
+        detector->sign[i] = detector->fired[i] != 0.0 ? -detector->sign_new[i] : detector->sign_new[i];
+    }
+    detector->have_end = 0;
+    detector->pending = 1;
+    return status == CG_OK ? cg_modes_project(run) : status;
+}
+
 int cg_detector_after_step(cg_run_t *run)
 {
     cg_detector_t *const detector = run->detector;
@@ -343,7 +356,8 @@ int cg_detector_after_step(cg_run_t *run)
             run->have_f = 1;
         } else {
             const int kink = index >= run->model->n_events && index < detector->n_guards;
-            status = kink ? cg_locate_kink(run, index, theta, &landed) : cg_locate(run, index, theta, &landed);
+            status = kink ? cg_locate_kink(run, index, theta, &landed)
+                          : cg_locate(run, index, run->t_old + theta * (run->t - run->t_old), &landed);
         }
         if (status != CG_OK) {
             return status;
@@ -353,11 +367,20 @@ int cg_detector_after_step(cg_run_t *run)
         }
         memset(detector->fired, 0, bytes); /* the shorter step is searched from its start */
     }
-    const int status = cg_stop_others(run);
-    for (int32_t i = 0; i < detector->n_observed; i++) {
-        detector->sign[i] = detector->fired[i] != 0.0 ? -detector->sign_new[i] : detector->sign_new[i];
+    return cg_arrived(run);
+}
+
+int cg_detector_arrive(cg_run_t *run, int32_t index)
+{
+    cg_detector_t *const detector = run->detector;
+    const size_t bytes = sizeof(double) * (size_t)detector->n_observed;
+    int landed;
+    const int status = cg_locate(run, index, run->t, &landed);
+    memset(detector->fired, 0, bytes);
+    if (status != CG_OK || !landed) {
+        return status != CG_OK ? status : cg_detector_after_step(run);
     }
-    detector->have_end = 0;
-    detector->pending = 1;
-    return status == CG_OK ? cg_modes_project(run) : status;
+    memcpy(detector->sign_new, detector->sign, bytes);
+    detector->fired[index] = 1.0;
+    return cg_arrived(run);
 }

@@ -57,6 +57,9 @@ enum cg_contact_observed {
     CG_CONTACT_OBSERVED = 3
 };
 
+/* A sticking contact breaks when the force exceeds its limit by a fraction of 1e-12: despite rounding, a tie is stick. */
+#define CG_CONTACT_LIMIT (1.0 + 1e-12)
+
 /* value = g(t, x) of the caller's function `index`. Any result except CG_OK ends the run. */
 typedef int (*cg_event_fn_t)(void *context, int32_t index, double t, const double *x, double *value);
 

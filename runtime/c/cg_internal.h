@@ -14,11 +14,6 @@ cg_time_t cg_signal_segment(const cg_signal_t *signal, cg_time_t t, double direc
 
 /* ---- events and contacts ---- */
 
-/* A sticking contact breaks when the force exceeds its limit by a fraction of 1e-12: despite rounding, a tie is stick. */
-#define CG_CONTACT_LIMIT (1.0 + 1e-12)
-
-extern const double cg_nodes[CG_NODES]; /* where a step is sampled */
-
 /* The observed quantities at time t and state x: all (only < 0), or at least the one with index `only`. */
 int cg_detector_evaluate(cg_run_t *run, double t, const double *x, int32_t only, double *values);
 /* The same inside the last step, at a fraction theta of it. */
@@ -35,12 +30,14 @@ void cg_detector_activate(cg_run_t *run);
 void cg_detector_log(cg_run_t *run, int32_t cause, const cg_record_t *record, const double *before);
 void cg_detector_before_step(cg_run_t *run);
 void cg_detector_take_back(cg_run_t *run); /* back to the start of the step; x_old and f_old are then free */
-/* Repeats the step up to the zero of the quantity `index`, near theta, by the secant method. *landed is 0 if the method
- * required a shorter step: the event must then be searched for in that step. cg_locate_kink: the same for a right-hand
- * side that changes at the zero; it ends on the far side. */
-int cg_locate(cg_run_t *run, int32_t index, double theta, int *landed);
+/* Repeats the step up to the zero of the quantity `index`, near the time t, unless it ends there already. *landed is 0 if
+ * the method required a shorter step: the event must then be searched for in that step. cg_locate_kink: the same for a
+ * right-hand side that changes at the zero, near a fraction theta of the step; it ends on the far side. */
+int cg_locate(cg_run_t *run, int32_t index, double t, int *landed);
 int cg_locate_kink(cg_run_t *run, int32_t index, double theta, int *landed);
 int cg_detector_after_step(cg_run_t *run);            /* finds events; may shorten or take back the step */
+/* The last step was repeated up to a crossing of the quantity `index`, the only one in it. */
+int cg_detector_arrive(cg_run_t *run, int32_t index);
 int cg_detector_handle(cg_run_t *run, cg_record_t *record); /* handles the events at run->t; a pause or CG_OK */
 
 /* Chooses the modes of all contacts with detector->free set, and of all normal forces. CG_PARADOX: see n_solutions. */

@@ -46,6 +46,31 @@ int cg_lane_set_runs(const cg_lane_set_t *set)
 
 /* ---- the block ---- */
 
+static void cg_layout_events(cg_lanes_run_t *run, char *base, size_t *offset)
+{
+    const int64_t lanes = run->lanes, rows = run->n_observed * lanes, some = run->n_observed > 0 ? lanes : 0;
+    double **const by_index[4] = {&run->sign, &run->enabled, &run->end, &run->scale};
+    double **const by_lane[5] = {&run->index, &run->stop_kept, &run->h_kept, &run->anchor_kept, &run->count_kept};
+    run->towards = cg_take(base, offset, run->n_observed);
+    for (int i = 0; i < 4; i++) {
+        *by_index[i] = cg_take(base, offset, rows);
+    }
+    run->samples = cg_take(base, offset, CG_NODES * rows);
+    for (int i = 0; i < 5; i++) {
+        *by_lane[i] = cg_take(base, offset, some);
+    }
+    run->landing = (int64_t *)(void *)cg_take(base, offset, some);
+    run->have_end = (int64_t *)(void *)cg_take(base, offset, some);
+    run->detector = cg_take_bytes(base, offset, sizeof *run->detector * (size_t)some);
+    for (int64_t lane = 0; lane < some; lane++) {
+        cg_detector_t *const detector = cg_take_bytes(base, offset, cg_detector_size(run->model, 0));
+        if (base != NULL) {
+            run->detector[lane] = detector;
+        }
+    }
+    run->single = cg_take_bytes(base, offset, some > 0 ? cg_run_size(run->model, run->info->name) : 0);
+}
+
 static size_t cg_layout(cg_lanes_run_t *run, char *base)
 {
     const int64_t lanes = run->lanes;
@@ -67,6 +92,7 @@ static size_t cg_layout(cg_lanes_run_t *run, char *base)
     }
     run->work = cg_take(base, &offset, run->set->n_work * lanes);
     run->atol = cg_take(base, &offset, run->n);
+    cg_layout_events(run, base, &offset);
     run->moment = cg_take(base, &offset, CG_MOMENTS * lanes);
     run->inside = cg_take(base, &offset, CG_MOMENTS * run->n * lanes);
     for (int i = 0; i < 8; i++) {
@@ -87,6 +113,8 @@ static int cg_set_up(cg_lanes_run_t *run, const cg_model_t *model, const cg_lane
     }
     run->model = model;
     run->set = set;
+    run->info = &own->info;
+    run->n_observed = set->watches ? model->n_guards + CG_CONTACT_OBSERVED * model->n_contacts : 0;
     run->prepare = own->prepare;
     run->advance = own->advance;
     run->dense = own->dense;
@@ -123,6 +151,10 @@ int cg_lanes_init(cg_lanes_run_t *run, size_t size, const cg_model_t *model, con
         cg_lanes_run_t *const group = (cg_lanes_run_t *)(void *)((char *)run + g * (needed / (size_t)CG_GROUPS));
         cg_set_up(group, model, set, method);
         group->size = cg_layout(group, (char *)group);
+        const int status = cg_lane_events_init(group);
+        if (status != CG_OK) {
+            return status;
+        }
     }
     return CG_OK;
 }

@@ -186,7 +186,7 @@ static void cg_lane_arrive(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, c
 void cg_lanes_record(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, uint32_t due, cg_progress_t *progress)
 {
     const int observed = ensemble->observer[0] != NULL;
-    uint32_t counted = 0u;
+    uint32_t counted = run->counted;
     while (due != 0u) {
         int32_t counts[CG_MOST_LANES], most = 0;
         uint32_t inside = 0u;

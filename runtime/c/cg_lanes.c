@@ -100,6 +100,9 @@ static void cg_group_load(cg_group_t *group, int64_t first, int32_t count)
     }
     run->set->begin(run, ensemble->t0);
     cg_shelf_take(ensemble, run, group->queue->cursor, first, count, group->progress);
+    for (int64_t at = (int64_t)model->n_inputs * run->lanes; run->watched && at < (int64_t)run->n_u * run->lanes; at++) {
+        run->u[at] = 0.0;
+    }
     uint32_t regular = 0u;
     for (int32_t lane = 0; lane < run->lanes; lane++) {
         group->progress->trajectory[lane] = first + lane;
@@ -108,6 +111,9 @@ static void cg_group_load(cg_group_t *group, int64_t first, int32_t count)
         if (lane < count && run->status[lane] != CG_NONFINITE) {
             regular |= 1u << lane;
             cg_lane_segment(run, lane);
+            if (run->watched && run->status[lane] == CG_OK && cg_lane_events_begin(run, lane) != CG_OK) {
+                regular &= ~(1u << lane);
+            }
         }
     }
     if (ensemble->t_eval != NULL) {
@@ -127,11 +133,20 @@ static void cg_lane_copy(cg_lanes_run_t *run, int32_t lane, const cg_lanes_run_t
     double *const to[7] = {run->x, run->f, run->p, run->u, run->u_time, run->u_value, run->u_slope};
     const double *const of[7] = {source->x,      source->f,       source->p,      source->u,
                                  source->u_time, source->u_value, source->u_slope};
+    double *const watched[3] = {run->sign, run->enabled, run->end};
+    const double *const watched_of[3] = {source->sign, source->enabled, source->end};
     const int32_t rows[7] = {run->n, run->n, cg_lanes_p_rows(run), run->n_u, run->n_u, run->n_u, run->n_u};
     for (int a = 0; a < 7; a++) {
         for (int64_t i = 0; i < rows[a]; i++) {
             to[a][i * lanes + lane] = of[a][i * lanes + from];
         }
+    }
+    for (int a = 0; run->watched && a < 3; a++) {
+        cg_gather(watched[a] + lane, lanes, watched_of[a] + from, lanes, run->n_observed);
+    }
+    if (run->watched) {
+        run->have_end[lane] = source->have_end[from];
+        run->landing[lane] = 0;
     }
     run->t[lane] = run->t_old[lane] = source->t[from];
     run->t_stop[lane] = source->t_stop[from];
@@ -211,6 +226,11 @@ static void cg_lane_fill(cg_group_t *group, int32_t lane)
         group->progress->reached[lane] = ready->progress->reached[from];
         group->progress->slot[lane] = ready->progress->slot[from];
         ready->run->active[from] = 0;
+        if (group->run->watched) {
+            struct cg_detector *const spare = group->run->detector[lane];
+            group->run->detector[lane] = ready->run->detector[from];
+            ready->run->detector[from] = spare;
+        }
         if (group->observer != NULL) {
             cg_observer_begin(group->observer, lane);
             group->run->mark[lane] = -HUGE_VAL; /* every step asks for service */
@@ -243,9 +263,6 @@ int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options)
     if (!cg_options_valid(options) || options->stop == NULL) {
         return CG_BAD_ARGUMENT;
     }
-    if (options->detector != NULL) {
-        return CG_UNSUPPORTED;
-    }
     for (int32_t i = 0; options->signals != NULL && i < run->model->n_inputs; i++) {
         if (options->signals[i].kind == CG_SIGNAL_CALL) {
             return CG_UNSUPPORTED;
@@ -269,7 +286,8 @@ static int cg_lanes_options(cg_lanes_run_t *run, const cg_ensemble_t *ensemble, 
     if (status != CG_OK) {
         return status;
     }
-    if (ensemble->observer[0] != NULL && ensemble->t0 == ensemble->t_end) {
+    const int watched = cg_lane_events_configure(run, options);
+    if (watched != CG_OK || (ensemble->observer[0] != NULL && (run->watched || ensemble->t0 == ensemble->t_end))) {
         return CG_UNSUPPORTED;
     }
     run->t_end = ensemble->t_end;
@@ -307,6 +325,9 @@ static int cg_group_serve(cg_group_t *group)
         }
         for (int32_t lane = 0; lane < run->lanes; lane++) {
             if (attention >> lane & 1u) {
+                if (run->watched && run->active[lane] && run->status[lane] == CG_OK) {
+                    cg_lane_events_handle(run, lane, group->queue->cursor, group->progress->trajectory[lane]);
+                }
                 if (run->active[lane]) {
                     cg_lane_attend(group, lane);
                 }
@@ -343,6 +364,12 @@ static void cg_group_limit(cg_group_t *group, int64_t budget)
     }
 }
 
+/* Events of the model that may be kept until the next pause. */
+static int64_t cg_most_occurrences(const cg_lanes_run_t *run)
+{
+    return (int64_t)CG_RUNNING * run->lanes * run->model->n_events;
+}
+
 int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const cg_run_t *options, cg_cursor_t *cursor,
                       int64_t budget)
 {
@@ -367,6 +394,9 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
     }
     cursor->begun = 1;
     for (;;) {
+        if (cursor->events != NULL && cursor->n_events + cg_most_occurrences(run) > cursor->event_capacity) {
+            return CG_EVENTS_FULL;
+        }
         const int working[2] = {cg_group_serve(&groups[0]), cg_group_serve(&groups[1])};
         if (!working[0] && !working[1]) {
             return CG_OK;
@@ -381,6 +411,9 @@ int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const 
         leader->other = working[0] && working[1] ? groups[1].run : NULL;
         leader->advance(leader);
         for (unsigned g = 0; g < CG_RUNNING; g++) {
+            if (groups[g].run->met != 0u) {
+                cg_lane_events_meet(groups[g].run, cursor, groups[g].progress);
+            }
             if (working[g] && groups[g].observer != NULL) {
                 cg_observe_lanes(groups[g].observer, groups[g].run);
             }

@@ -13,9 +13,11 @@
 extern "C" {
 #endif
 
-#define CG_LANES_LAYOUT 6 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
+#define CG_LANES_LAYOUT 7 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
 
 enum { CG_MOMENTS = 8 };
+
+struct cg_detector;
 
 typedef struct cg_lanes_run {
     /* Owned by the caller. */
@@ -37,6 +39,8 @@ typedef struct cg_lanes_run {
     int32_t n_dense;  /* rows of coef */
     int32_t order;
     int32_t adaptive;
+
+    const cg_method_info_t *info;
 
     int32_t input_kind; /* bits of enum cg_input_kind */
     int32_t have_dense;
@@ -60,6 +64,27 @@ typedef struct cg_lanes_run {
     double *atol;   /* [n]: shared by all lanes */
     double *moment; /* [CG_MOMENTS][lanes]: times inside the last step, to interpolate at */
     double *inside; /* [CG_MOMENTS][n][lanes]: the states there */
+
+    /* Events and contacts: see cg_lanes_watch.h and cg_lane_events.c. Empty if the model has none. */
+    int32_t n_observed;
+    int32_t watched; /* 1: the steps are searched for events */
+    uint32_t met;    /* bits of the lanes whose last step must be examined alone */
+    uint32_t counted; /* bits of the lanes whose calls for the interpolant are in n_rhs */
+    double *towards; /* [n_observed]: `direction` of a detector; the next have a row for each observed quantity */
+    double *sign;
+    double *enabled; /* `active` of a detector */
+    double *end;
+    double *scale;
+    double *samples;     /* [CG_NODES][n_observed][lanes] */
+    double *index;       /* [lanes] the quantity whose zero the step of a lane ends at */
+    double *stop_kept;   /* [lanes] t_stop, h and the anchor before that step, or before any step */
+    double *h_kept;
+    double *anchor_kept;
+    double *count_kept;
+    int64_t *landing;    /* [lanes] truth: the step is repeated, up to a crossing */
+    int64_t *have_end;   /* [lanes] truth: `end` contains the values at t */
+    struct cg_detector **detector; /* [lanes] */
+    cg_run_t *single;    /* a lane that is served alone */
 
     /* [lanes] */
     double *t;

@@ -22,18 +22,29 @@
 #endif
 #include "cg_method.h"
 
+#ifdef CG_MODEL_GUARDS
+#define CG_LANES_WATCHED(step, run)                                                                                   \
+    cg_lanes_before(run);                                                                                             \
+    step(run);                                                                                                        \
+    cg_lanes_watch(run);
+#define CG_LANES_WATCH 1
+#else
+#define CG_LANES_WATCHED(step, run) step(run);
+#define CG_LANES_WATCH 0
+#endif
+
 #define CG_LANE_METHOD(name)                                                                                          \
     static void cg_lanes_##name##_advance(cg_lanes_run_t *run)                                                        \
     {                                                                                                                 \
         cg_lanes_run_t *const other = run->other;                                                                     \
         if (other == NULL) {                                                                                          \
             do {                                                                                                      \
-                cg_lanes_##name##_step(run);                                                                          \
+                CG_LANES_WATCHED(cg_lanes_##name##_step, run)                                                         \
             } while (run->attention == 0u && !*run->stop);                                                            \
         } else {                                                                                                      \
             do {                                                                                                      \
-                cg_lanes_##name##_step(run);                                                                          \
-                cg_lanes_##name##_step(other);                                                                        \
+                CG_LANES_WATCHED(cg_lanes_##name##_step, run)                                                         \
+                CG_LANES_WATCHED(cg_lanes_##name##_step, other)                                                       \
             } while ((run->attention | other->attention) == 0u && !*run->stop);                                       \
         }                                                                                                             \
     }                                                                                                                 \
@@ -71,4 +82,5 @@ const cg_lane_set_t CG_LANE_SET = {
     .methods = cg_lane_methods,
     .begin = cg_lanes_begin,
     .interpolate = cg_lanes_interpolate,
+    .watches = CG_LANES_WATCH,
 };

@@ -118,10 +118,9 @@ static int cg_tangent_root(cg_run_t *run, int32_t index, double g, double *t)
     return status;
 }
 
-int cg_locate(cg_run_t *run, int32_t index, double theta, int *landed)
+int cg_locate(cg_run_t *run, int32_t index, double t, int *landed)
 {
-    const double length = fabs(run->t - run->t_old);
-    double t = run->t_old + theta * (run->t - run->t_old), g;
+    double g;
     int status = CG_OK;
     *landed = 1;
     for (int trial = 0; status == CG_OK && trial < TRIALS; trial++) {
@@ -132,7 +131,7 @@ int cg_locate(cg_run_t *run, int32_t index, double theta, int *landed)
         if (status != CG_OK || !*landed || t == run->t) {
             break;
         }
-        if (fabs(t - run->t) <= CG_TANGENT * length) {
+        if (fabs(t - run->t) <= CG_TANGENT * fabs(run->t - run->t_old)) {
             cg_tangent_t end;
             status = cg_on_tangent(run, index, t, &end);
             memcpy(run->x, run->detector->x, sizeof(double) * (size_t)run->n);

@@ -95,6 +95,9 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
 #include "cg_start.h"
 #if CG_LANES > 1
 #include "cg_lanes_begin.h"
+#ifdef CG_MODEL_GUARDS
+#include "cg_lanes_watch.h"
+#endif
 #endif
 
 #ifndef CG_NO_METHODS

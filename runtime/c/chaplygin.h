@@ -198,6 +198,7 @@ typedef struct cg_lane_set {
     const cg_lane_method_t *methods; /* ended by a NULL name */
     void (*begin)(struct cg_lanes_run *run, double t0);  /* starts a trajectory in every lane */
     void (*interpolate)(struct cg_lanes_run *run, int32_t count); /* run->inside at `count` rows of run->moment */
+    int32_t watches; /* 1: the methods look for events, if the run asks for it; 0: the model has none */
 } cg_lane_set_t;
 
 typedef struct cg_model {

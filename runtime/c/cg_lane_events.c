@@ -1,0 +1,241 @@
+/* cg_lane_events.c: events of trajectories in lanes. What cg_lanes_watch.h does not decide, the detector of one trajectory
+ * does: the lane is copied into a run of its own, served by the functions of cg_events.h, and copied back.
+ */
+#include "cg_ensemble_internal.h"
+#include "cg_memory.h"
+
+#include <string.h>
+
+/* ---- workspace ---- */
+
+int cg_lane_events_init(cg_lanes_run_t *run)
+{
+    int status = CG_OK;
+    if (run->n_observed == 0) {
+        return CG_OK;
+    }
+    status = cg_run_init(run->single, cg_run_size(run->model, run->info->name), run->model, run->info->name, 0);
+    for (int32_t lane = 0; lane < run->lanes && status == CG_OK; lane++) {
+        status = cg_detector_init(run->detector[lane], cg_detector_size(run->model, 0), run->model, 0, 0);
+    }
+    return status;
+}
+
+int cg_lane_events_configure(cg_lanes_run_t *run, const cg_run_t *options)
+{
+    const cg_detector_t *const given = options->detector;
+    run->watched = given != NULL;
+    if (given == NULL) {
+        return CG_OK;
+    }
+    if (run->n_observed == 0 || given->n_functions > 0) {
+        return CG_UNSUPPORTED;
+    }
+    cg_run_t *const single = run->single;
+    const size_t bytes = sizeof(double) * (size_t)run->n_observed;
+    single->signals = options->signals;
+    single->stop = options->stop;
+    single->rtol = options->rtol;
+    single->max_step = options->max_step;
+    single->first_step = options->first_step;
+    memcpy(single->atol, run->atol, sizeof(double) * (size_t)run->n);
+    memcpy(run->towards, given->direction, bytes);
+    for (int32_t lane = 0; lane < run->lanes; lane++) {
+        cg_detector_t *const detector = run->detector[lane];
+        memcpy(detector->direction, given->direction, bytes);
+        memcpy(detector->limit, given->limit, bytes);
+        memcpy(detector->active, given->active, bytes);
+        detector->rule = given->rule;
+        detector->log = given->log;
+        detector->log_capacity = given->log_capacity;
+    }
+    return CG_OK;
+}
+
+/* ---- one lane ---- */
+
+/* An array of a run, and the same of lanes. */
+typedef struct cg_twin {
+    double *single, *lanes;
+    int32_t rows;
+} cg_twin_t;
+
+enum { TWINS = 9 };
+
+static void cg_twins(const cg_lanes_run_t *run, cg_twin_t *twins)
+{
+    const cg_run_t *const single = run->single;
+    const cg_twin_t all[TWINS] = {
+        {single->x, run->x, run->n},
+        {single->x_old, run->x_old, run->n},
+        {single->f, run->f, run->n},
+        {single->f_old, run->f_old, run->n},
+        {single->p, run->p, cg_lanes_p_rows(run)},
+        {single->u, run->u, run->n_u},
+        {single->u_time, run->u_time, run->n_u},
+        {single->u_value, run->u_value, run->n_u},
+        {single->u_slope, run->u_slope, run->n_u}};
+    memcpy(twins, all, sizeof all);
+}
+
+/* Copies a lane into the run that serves it. */
+static cg_run_t *cg_lane_take_out(cg_lanes_run_t *run, int32_t lane)
+{
+    cg_run_t *const single = run->single;
+    cg_detector_t *const detector = run->detector[lane];
+    cg_twin_t twins[TWINS];
+    cg_twins(run, twins);
+    for (int a = 0; a < TWINS; a++) {
+        cg_gather(twins[a].single, 1, twins[a].lanes + lane, run->lanes, twins[a].rows);
+    }
+    cg_gather(detector->sign, 1, run->sign + lane, run->lanes, run->n_observed);
+    cg_gather(detector->end, 1, run->end + lane, run->lanes, run->n_observed);
+    cg_gather(detector->scale, 1, run->scale + lane, run->lanes, run->n_observed);
+    detector->have_end = run->have_end[lane] != 0;
+    single->detector = detector;
+    single->input_kind = run->input_kind;
+    single->direction = run->direction;
+    single->t_end = run->t_end;
+    single->t = run->t[lane];
+    single->t_old = run->t_old[lane];
+    single->t_stop = run->t_stop[lane];
+    single->h = run->h[lane];
+    single->log_old = run->log_old[lane];
+    single->t_anchor = run->t_anchor[lane];
+    single->n_anchor = (int64_t)run->n_anchor[lane];
+    single->n_rejected = run->n_rejected[lane];
+    single->n_steps = run->n_trials[lane] - run->n_rejected[lane];
+    single->n_rhs = run->n_rhs[lane];
+    single->rejected = run->rejected[lane] != 0;
+    single->have_f = !run->fresh[lane];
+    single->have_dense = 0;
+    single->status = CG_OK;
+    return single;
+}
+
+/* Copies it back. */
+static void cg_lane_put_back(cg_lanes_run_t *run, int32_t lane, int status)
+{
+    const cg_run_t *const single = run->single;
+    const cg_detector_t *const detector = run->detector[lane];
+    cg_twin_t twins[TWINS];
+    cg_twins(run, twins);
+    for (int a = 0; a < TWINS; a++) {
+        cg_gather(twins[a].lanes + lane, run->lanes, twins[a].single, 1, twins[a].rows);
+    }
+    cg_gather(run->sign + lane, run->lanes, detector->sign, 1, run->n_observed);
+    cg_gather(run->enabled + lane, run->lanes, detector->active, 1, run->n_observed);
+    cg_gather(run->end + lane, run->lanes, detector->end, 1, run->n_observed);
+    cg_gather(run->scale + lane, run->lanes, detector->scale, 1, run->n_observed);
+    run->have_end[lane] = detector->have_end ? -1 : 0;
+    run->t[lane] = single->t;
+    run->t_old[lane] = single->t_old;
+    run->t_stop[lane] = single->t_stop;
+    run->h[lane] = single->h;
+    run->log_old[lane] = single->log_old;
+    run->t_anchor[lane] = single->t_anchor;
+    run->n_anchor[lane] = (double)single->n_anchor;
+    run->n_rejected[lane] = single->n_rejected;
+    run->n_trials[lane] = single->n_steps + single->n_rejected;
+    run->n_rhs[lane] = single->n_rhs;
+    run->rejected[lane] = single->rejected ? -1 : 0;
+    run->fresh[lane] = single->have_f ? 0 : -1;
+    run->status[lane] = status;
+}
+
+/* The interpolant of the lane is needed over a step that has changed; `repeated`: by the run. */
+static void cg_lane_put_stages(cg_lanes_run_t *run, int32_t lane, int repeated)
+{
+    const cg_run_t *const single = run->single;
+    for (int32_t s = 0; repeated && s < run->info->n_stages; s++) {
+        cg_gather(run->k + (int64_t)s * run->n * run->lanes + lane, run->lanes, single->k + (ptrdiff_t)s * single->ld, 1,
+                  run->n);
+    }
+    run->have_dense = 0;
+    run->counted &= ~(1u << lane);
+    run->counted |= single->have_dense ? 1u << lane : 0u;
+}
+
+int cg_lane_events_begin(cg_lanes_run_t *run, int32_t lane)
+{
+    cg_detector_t *const detector = run->detector[lane];
+    cg_detector_reset(detector);
+    detector->n_log = 0;
+    run->have_end[lane] = run->landing[lane] = 0;
+    const int status = cg_detector_begin(cg_lane_take_out(run, lane));
+    cg_lane_put_back(run, lane, status);
+    return status;
+}
+
+/* ---- events ---- */
+
+/* Moves the events of the model from the log of a detector to the cursor, which has room for them. */
+static void cg_lane_keep(cg_detector_t *detector, const cg_model_t *model, cg_cursor_t *cursor, int64_t trajectory)
+{
+    for (int64_t i = 0; cursor->events != NULL && i < detector->n_log; i++) {
+        const double *const row = detector->log + i * detector->log_row;
+        if (row[1] >= 0.0 && row[1] < model->n_events) {
+            const cg_occurrence_t event = {row[0], trajectory, (int64_t)row[1]};
+            cursor->events[cursor->n_events++] = event;
+        }
+    }
+    detector->n_log = 0;
+}
+
+static int cg_single_handle(cg_run_t *single, cg_cursor_t *cursor, int64_t trajectory)
+{
+    cg_detector_t *const detector = single->detector;
+    detector->n_log = 0;
+    const int status = cg_detector_handle(single, NULL);
+    cg_lane_keep(detector, single->model, cursor, trajectory);
+    return status;
+}
+
+void cg_lane_events_handle(cg_lanes_run_t *run, int32_t lane, cg_cursor_t *cursor, int64_t trajectory)
+{
+    if (run->detector[lane]->pending) {
+        cg_lane_put_back(run, lane, cg_single_handle(cg_lane_take_out(run, lane), cursor, trajectory));
+    }
+}
+
+/* The step of a lane in which something may have happened. */
+static int cg_lane_meet(cg_lanes_run_t *run, int32_t lane)
+{
+    const double goal = run->t_stop[lane];
+    cg_run_t *const single = cg_lane_take_out(run, lane);
+    single->detector->anchor = run->adaptive ? run->t_anchor[lane] : run->anchor_kept[lane];
+    single->detector->n_anchor = (int64_t)(run->adaptive ? run->n_anchor[lane] : run->count_kept[lane]);
+    if (run->landing[lane]) {
+        run->landing[lane] = 0;
+        single->t_stop = run->stop_kept[lane];
+        single->h = run->h_kept[lane];
+        return single->t == goal ? cg_detector_arrive(single, (int32_t)run->index[lane]) : cg_detector_after_step(single);
+    }
+    for (int32_t j = 0; j < run->n_dense; j++) {
+        cg_gather(single->coef + (ptrdiff_t)j * single->ld, 1, run->coef + (int64_t)j * run->n * run->lanes + lane,
+                  run->lanes, run->n);
+    }
+    single->have_dense = 1;
+    return cg_detector_after_step(single);
+}
+
+void cg_lane_events_meet(cg_lanes_run_t *run, cg_cursor_t *cursor, const cg_progress_t *progress)
+{
+    for (int32_t lane = 0; run->met != 0u && lane < run->lanes; lane++) {
+        if (!(run->met >> lane & 1u) || !run->active[lane] || run->status[lane] != CG_OK) {
+            continue;
+        }
+        const int landing = run->landing[lane] != 0;
+        int status = cg_lane_meet(run, lane);
+        if (run->mark[lane] <= run->direction * run->single->t) { /* what occurs is handled once the step is recorded */
+            const int repeated = run->single->n_rejected != run->n_rejected[lane];
+            if (landing || repeated) {
+                cg_lane_put_stages(run, lane, repeated);
+            }
+        } else if (status == CG_OK && run->single->detector->pending) {
+            status = cg_single_handle(run->single, cursor, progress->trajectory[lane]);
+        }
+        cg_lane_put_back(run, lane, status);
+    }
+    run->met = 0u;
+}
