@@ -143,17 +143,23 @@ static void cg_lane_put_back(cg_lanes_run_t *run, int32_t lane, int status)
     run->status[lane] = status;
 }
 
-/* The interpolant of the lane is needed over a step that has changed; `repeated`: by the run. */
-static void cg_lane_put_stages(cg_lanes_run_t *run, int32_t lane, int repeated)
+/* The interpolant over a step that has changed, for the times to be recorded in it. `repeated`: by the run, so that the
+ * stages are in it. */
+static int cg_lane_interpolant(cg_lanes_run_t *run, int32_t lane, int repeated)
 {
-    const cg_run_t *const single = run->single;
-    for (int32_t s = 0; repeated && s < run->info->n_stages; s++) {
-        cg_gather(run->k + (int64_t)s * run->n * run->lanes + lane, run->lanes, single->k + (ptrdiff_t)s * single->ld, 1,
+    cg_run_t *const single = run->single;
+    for (int32_t s = 0; !repeated && s < run->info->n_stages; s++) {
+        cg_gather(single->k + (ptrdiff_t)s * single->ld, 1, run->k + (int64_t)s * run->n * run->lanes + lane, run->lanes,
                   run->n);
     }
-    run->have_dense = 0;
-    run->counted &= ~(1u << lane);
-    run->counted |= single->have_dense ? 1u << lane : 0u;
+    const int status = single->have_dense ? CG_OK : single->dense(single);
+    for (int32_t j = 0; j < run->n_dense; j++) {
+        cg_gather(run->coef + (int64_t)j * run->n * run->lanes + lane, run->lanes, single->coef + (ptrdiff_t)j * single->ld,
+                  1, run->n);
+    }
+    run->have_dense = 1; /* that of the other lanes is known if their step is over */
+    run->counted |= 1u << lane;
+    return status;
 }
 
 int cg_lane_events_begin(cg_lanes_run_t *run, int32_t lane)
@@ -227,11 +233,10 @@ void cg_lane_events_meet(cg_lanes_run_t *run, cg_cursor_t *cursor, const cg_prog
         }
         const int landing = run->landing[lane] != 0;
         int status = cg_lane_meet(run, lane);
-        if (run->mark[lane] <= run->direction * run->single->t) { /* what occurs is handled once the step is recorded */
+        const double ahead = run->mark[lane] - run->direction * run->single->t;
+        if (status == CG_OK && ahead <= 0.0) { /* what occurs is handled once the step is recorded */
             const int repeated = run->single->n_rejected != run->n_rejected[lane];
-            if (landing || repeated) {
-                cg_lane_put_stages(run, lane, repeated);
-            }
+            status = ahead < 0.0 && (landing || repeated) ? cg_lane_interpolant(run, lane, repeated) : CG_OK;
         } else if (status == CG_OK && run->single->detector->pending) {
             status = cg_single_handle(run->single, cursor, progress->trajectory[lane]);
         }
