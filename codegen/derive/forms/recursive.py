@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
 
 import sympy as sp
 
@@ -59,47 +58,40 @@ def derive(
         recursion = _recursion(g, system, tree(g, flow, system))
     except FormError as error:
         raise FormError(f"{error}; use {fitting(system)!r}") from None
-    free, *inside = recursion.solve(recursion.tree.forces)
+    accelerations, motion, load = recursion.solve(recursion.tree.forces)
     rates, pivots = nodes.fields.velocity(g, nodes.eta), recursion.checks
     multipliers: list[Node] = []
-    accelerations = free
     if system.constraints:
         across = [recursion.solve(row, moving=False)[0] for row in nodes.constraint_rows]
         bias = biases(g, system, rates)
-        multipliers, of_rows = solved(g, nodes.constraint_rows, across, free, bias)
-        pivots = [*pivots, *of_rows]
+        multipliers, of_schur = solved(g, nodes.constraint_rows, across, accelerations, bias)
+        pivots += of_schur
         columns = zip(*across, strict=True)
-        accelerations = [g.add(a, g.dot(row, multipliers)) for a, row in zip(free, columns, strict=True)]
+        accelerations = [
+            g.add(a, g.dot(row, multipliers)) for a, row in zip(accelerations, columns, strict=True)
+        ]
     reactions = named_reactions(g, system, multipliers, reactions_of(g, system, multipliers))
-    seen = {}
+    seen: dict[str, Node] = {}
     for body in wanted:
-        joint = None if system.constraints else recursion.transmitted(body, *inside)
+        joint = None if system.constraints else recursion.transmitted(body, motion, load)
         seen |= _seen(flow, body, joint)
     choice = _choice(g, system, independent)
-    every = g.substitute(
-        [*rates, *accelerations, *reactions.values(), *seen.values()], choice.permitted or {}
+    kept = [a for a, v in zip(accelerations, system.velocities, strict=True) if v in choice.velocities]
+    rates, kept, of_rows, of_bodies = (
+        g.substitute(list(part), choice.permitted or {})
+        for part in (rates, kept, reactions.values(), seen.values())
     )
-    parts = iter(every)
-    rates = list(islice(parts, len(rates)))
-    accelerations = list(islice(parts, len(accelerations)))
+    options = dict(choice.options) | {"bodies": tuple(body.name for body in wanted)}
     return equations_of(
         system,
         "recursive",
         g,
         TITLE,
-        replace(
-            choice,
-            pivots=(*pivots, *choice.pivots),
-            options=choice.options | {"bodies": tuple(b.name for b in wanted)},
-        ),
-        Motion(
-            rates,
-            [],
-            [a for a, v in zip(accelerations, system.velocities, strict=True) if v in choice.velocities],
-        ),
+        replace(choice, pivots=(*pivots, *choice.pivots), options=options),
+        Motion(rates, [], kept),
         multiplier_nodes=() if choice.permitted else tuple(multipliers),
-        reaction_nodes=dict(zip(reactions, parts)),
-        body_nodes=dict(zip(seen, parts)),
+        reaction_nodes=dict(zip(reactions, of_rows, strict=True)),
+        body_nodes=dict(zip(seen, of_bodies, strict=True)),
         manifold=impose(g, system, "recursive", None).permitted or {},
     )
 
@@ -124,14 +116,15 @@ def _choice(g: Graph, system: System, independent: Sequence[sp.Symbol] | None) -
 
 
 def _wanted(system: System, bodies: Sequence[Body | str]) -> list[Body]:
-    names = {body.name: body for body in system.bodies}
+    known = {body.name: body for body in system.bodies}
     given = [bodies] if isinstance(bodies, (str, Body)) else bodies
-    for body in given:
-        if getattr(body, "name", body) not in names:
+    names = [body.name if isinstance(body, Body) else body for body in given]
+    for name in names:
+        if name not in known:
             raise FormError(
-                f"recursive: bodies: {body!r} is not a body of {system.name!r} ({', '.join(names)})"
+                f"recursive: bodies: {name!r} is not a body of {system.name!r} ({', '.join(known)})"
             )
-    return [names[getattr(body, "name", body)] for body in given]
+    return [known[name] for name in names]
 
 
 def _seen(flow: Flow, body: Body, joint: Screw | None) -> dict[str, Node]:
