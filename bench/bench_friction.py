@@ -1,4 +1,4 @@
-"""A hybrid system: the published run 2 of the Painlevé-Klein example, t = 0..2.5 at rtol = atol = 1e-9.
+"""Hybrid systems: the published run 2 of the Painlevé-Klein example, t = 0..2.5, and ensembles, at rtol = atol = 1e-9.
 
 Both sliders slide and stop, one of them reverses, then both rest: three mode changes. The compiled model is compared
 with the same program in Python: the equations of every mode by ``sympy.lambdify`` with the parameter values
@@ -17,10 +17,11 @@ import numpy as np
 import sympy as sp
 from cases import TOLERANCE
 from scipy.integrate import solve_ivp
-from sizes import ROUNDS
+from sizes import ROUNDS, scaled
 from turns import Contender, Ratio
 
 import chaplygin as cg
+from chaplygin.runtime._core import widest_lanes
 
 T_END = 2.5
 RUN = "k=1 nu=1 eps=.1 delta0=.12"
@@ -153,3 +154,57 @@ def test_published_run(turns: Any) -> None:
         )
     ratios = [Ratio(f"hybrid run 2, speedup over {peer.row}", one, peer, 100.0) for peer in peers]
     turns("hybrid run: Painlevé-Klein, published run 2", [one, *peers], ratios, rounds=ROUNDS)
+
+
+def _side_by_side(turns: Any, name: str, run: Callable[[int], Any], error: Callable[[Any], float]) -> None:
+    """The widest lanes against one lane, on one core."""
+    width = widest_lanes()
+    count = len(run(1).status)
+    wide, single = (
+        Contender(
+            f"chaplygin, {lanes} lane{'s' * (lanes > 1)}", lambda k=lanes: run(k), count, error(run(lanes))
+        )
+        for lanes in (width, 1)
+    )
+    ratio = Ratio(f"{name}, speedup of {width} lanes over one", wide, single, 2.0)
+    turns(f"hybrid ensemble: {name}", [wide, single], [ratio], rounds=ROUNDS)
+
+
+def test_bouncing_balls(turns: Any) -> None:
+    """Balls dropped from different heights, t = 0..3; the error is that of the first four bounces."""
+    entry = cg.example("bouncing_ball")
+    model = entry.system.compile(wait=True)
+    heights = np.linspace(0.9, 1.3, scaled(100_000, 200))
+    given = {"x": heights, "x_dot": 0.0}, entry.parameters
+
+    def run(lanes: int) -> Any:
+        how = {"rtol": TOLERANCE, "atol": TOLERANCE, "lanes": lanes, "threads": 1}
+        return cg.ensemble(model, (0, 3), len(heights), *given, **how)
+
+    def error(ens: Any) -> float:
+        e, found = entry.parameters["e"], ens.t_events["bounce"]
+        flights = 1 + 2 * np.concatenate([[0.0], np.cumsum(e ** np.arange(1, 4))])
+        falls = np.sqrt(2 * heights / entry.parameters["g"])
+        return max(float(np.abs(found[i][:4] - falls[i] * flights).max()) for i in range(0, len(falls), 97))
+
+    _side_by_side(turns, "bouncing balls", run, error)
+
+
+def test_sliders(turns: Any) -> None:
+    """Painlevé-Klein runs from different velocities of slider 1; the error is the deviation from tighter tolerances."""
+    entry = cg.example("painleve_klein")
+    model = entry.system.compile("lagrange", wait=True)
+    count = scaled(20_000, 100)
+    initial = entry.initial | {"x1_dot": entry.initial["x1_dot"] * np.linspace(0.8, 1.2, count)}
+
+    def ensemble(tolerance: float, lanes: int) -> Any:
+        how = {"rtol": tolerance, "atol": tolerance, "lanes": lanes, "threads": 1}
+        return cg.ensemble(model, (0, T_END), count, initial, entry.parameters, **how)
+
+    reference = ensemble(1e-12, 1).y
+    _side_by_side(
+        turns,
+        "sliders",
+        lambda lanes: ensemble(TOLERANCE, lanes),
+        lambda ens: float(np.median(np.abs(ens.y - reference).max(axis=0))),
+    )

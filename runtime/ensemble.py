@@ -126,10 +126,11 @@ def ensemble(
 
     The result does not depend on `threads` or `chunk`, nor, for a model compiled with `reproducible=True`, on `lanes`:
     every trajectory is bit for bit that of a single run. With `reproducible=False` the last bits can differ between
-    lane widths and from single runs. Trajectories run one at a time in each thread, and more lanes are rejected, if the
-    model has events or contacts, if there are input functions, with `kinks` in a model that has any, and with the
-    methods "rodas5p" and "auto". Arrays of more than 16 MB are not copied: do not change them while the ensemble is in
-    use (`rerun` and ``ens[...]`` read them).
+    lane widths and from single runs. A trajectory that meets an event or changes a mode of contact is served alone, and
+    returns to its lane. Trajectories run one at a time in each thread, and more lanes are rejected, if there are input
+    functions, with `kinks` in a model that has any, with the methods "rodas5p" and "auto", and if integrals or extremes
+    are collected of a model with events or contacts. Arrays of more than 16 MB are not copied: do not change them while
+    the ensemble is in use (`rerun` and ``ens[...]`` read them).
 
     `collect`: a dict of what to keep in place of every final state, by names of your choice: `cg.final`, `cg.series`,
     `cg.table`, `cg.moments`, `cg.quantiles`, `cg.histogram`, `cg.probability`, `cg.first_passage`, `cg.events`,

@@ -26,17 +26,17 @@ _absent: set[tuple[str, int]] = set()
 
 
 def one_at_a_time(model: Any, method: str, functions: Any, kinks: bool, events: bool = False) -> str | None:
-    """Why trajectories cannot run side by side in lanes; None if they can. `events`: also those with events or contacts."""
+    """Why trajectories cannot run side by side in lanes; None if they can. `events`: events do not keep them apart."""
     if not hasattr(model, "lane_sets"):
         return f"{model.name} is a pure-Python model"
-    if model.hybrid and not events:
-        return f"{model.name} has events or contacts"
-    if functions:
-        return "there are input functions"
-    if kinks and model.kinks:
-        return "kinks=True"
     explicit = method in model.methods and not model.methods[method].implicit
-    return None if explicit else f"method {method!r} does not support lanes"
+    reasons = {
+        f"{model.name} has events or contacts": model.hybrid and not events,
+        "there are input functions": functions,
+        "kinks=True": kinks and model.kinks,
+        f"method {method!r} does not support lanes": not explicit,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
 
 
 def await_build(model: Any, count: int) -> None:

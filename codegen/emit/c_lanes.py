@@ -10,7 +10,6 @@ from .method_headers import own_methods
 from .render import provenance, render
 from .statements import Body, Function, body, solver
 
-
 _OBSERVED = ("guards", "contacts", "project")
 """The kernels that are called after every step of a model with events or contacts."""
 

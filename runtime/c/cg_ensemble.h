@@ -101,8 +101,10 @@ void cg_shelves_write(const cg_ensemble_t *ensemble, const cg_lanes_run_t *run, 
 /* The same side by side in the lanes of a set, bit for bit the same if both are compiled without contraction. `run` is
  * a block of cg_lanes_size bytes (0: the set does not have the method, or belongs to another model) initialized by
  * cg_lanes_init; `options` is a run as for cg_ensemble_run, with a stop flag, and is only read. A trial step of all
- * lanes counts as one in the budget. CG_UNSUPPORTED, and nothing is done: an input is of kind CG_SIGNAL_CALL, or the
- * options have a detector. CG_BAD_ARGUMENT, and nothing is done: an option is out of range, or t_eval begins before
+ * lanes counts as one in the budget. With a detector in the options, events are found as in its run: those kept of one
+ * trajectory are in order, but between those of others. CG_UNSUPPORTED, and nothing is done: an input is of kind
+ * CG_SIGNAL_CALL; the detector has functions of the caller, or the set has no kernels for events, or something is observed
+ * besides. CG_BAD_ARGUMENT, and nothing is done: an option is out of range, or t_eval begins before
  * t0. */
 int cg_ensemble_lanes(const cg_ensemble_t *ensemble, cg_lanes_run_t *run, const cg_run_t *options, cg_cursor_t *cursor,
                       int64_t budget);

@@ -1,0 +1,143 @@
+"""Events and contacts of trajectories in lanes: by closed forms, counted, and with the bits of single runs."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from lane_models import assert_same
+from runtime_models import needs_core
+from test_lanes import LANES
+
+import chaplygin as cg
+from chaplygin.runtime import Model
+
+pytestmark = [
+    needs_core,
+    pytest.mark.skipif(os.name == "nt", reason="lanes need the vector types of GCC or Clang"),
+    pytest.mark.skipif(not LANES, reason="this CPU has no lanes"),
+]
+TIGHT = {"rtol": 1e-10, "atol": 1e-10}
+G, E = 9.81, 0.8
+
+
+@functools.cache
+def ball() -> Model:
+    return cg.example("bouncing_ball").system.compile()
+
+
+def bounces(height: float, count: int) -> np.ndarray:
+    """Times of the first bounces of a ball dropped from rest."""
+    fall = np.sqrt(2 * height / G)
+    return fall * (1 + 2 * np.concatenate([[0.0], np.cumsum(E ** np.arange(1, count))]))
+
+
+def assert_same_events(a: Any, b: Any) -> None:
+    assert_same(a, b)
+    for name in a.t_events:
+        assert np.array_equal(a.t_events[name].t, b.t_events[name].t)
+        assert np.array_equal(a.t_events[name].trajectory, b.t_events[name].trajectory)
+
+
+def drop(heights: Any, span: tuple[float, float], **options: Any) -> Any:
+    given = {"x": heights, "x_dot": 0.0}, {"m": 0.1, "g": G, "e": E}
+    return cg.ensemble(ball(), span, len(heights), *given, **TIGHT, **options)
+
+
+def test_bouncing_balls_in_lanes_bounce_when_the_closed_form_does() -> None:
+    """Balls of different heights; the lowest come to rest before the end, and their lanes go on with other balls."""
+    heights, times = np.linspace(0.3, 2.0, 61), np.linspace(0, 3, 31)
+    ens = drop(heights, (0, 3), lanes=LANES[-1], t_eval=times)
+    rest = 9 * np.sqrt(2 * heights / G)  # t_1 (1 + 2 e / (1 - e))
+    assert ens.lanes == LANES[-1]
+    assert np.array_equal(ens.status, np.where(rest < 3, -9, 0))
+    found = 0
+    for i, height in enumerate(heights):
+        expected = bounces(height, 200)
+        expected = expected[expected < 3] if rest[i] > 3 else expected[: len(ens.t_events["bounce"][i])]
+        assert ens.t_events["bounce"][i] == pytest.approx(expected, abs=1e-9)
+        assert len(expected) >= (30 if rest[i] < 3 else 4)
+        found += len(expected)
+        motion = np.array(ball_motion(times[times < rest[i]], height))
+        assert ens["x"][: len(motion), i] == pytest.approx(motion, abs=1e-8)
+    assert found == len(ens.t_events["bounce"].t)
+    alone = drop(heights, (0, 3), lanes=1, t_eval=times)
+    assert alone.lanes == 1
+    assert_same_events(alone, ens)
+    assert_same_events(ens, drop(heights, (0, 3), lanes=LANES[-1], t_eval=times, threads=2, chunk=9))
+    for i in (0, 60):
+        assert np.array_equal(ens.rerun(i).t_events[0], ens.t_events["bounce"][i])
+
+
+def ball_motion(times: np.ndarray, height: float) -> list[float]:
+    from chaplygin.systems.bouncing_ball import closed_form
+
+    motion = closed_form(times.tolist(), {"g": G, "e": E}, {"x": height, "x_dot": 0.0})
+    return [float(x) for x in motion["x"]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["dop853", "vern9", "tsit5", "rk4"])
+@pytest.mark.parametrize(
+    "name", ["bouncing_ball", "painleve_klein", "woodpecker", "two_mass_chain", "block_on_belt"]
+)
+def test_hybrid_systems_have_the_same_bits_in_all_lanes(name: str, method: str) -> None:
+    entry, rng = cg.example(name), np.random.default_rng(5)
+    model = entry.system.compile()
+    initial = {k: v * rng.uniform(0.9, 1.1, 37) if v else 0.0 for k, v in entry.initial.items()}
+    first = next(iter(initial))
+    initial[first] = initial[first] + rng.uniform(0, 1e-3, 37)
+    step = {"step": 0.011} if method == "rk4" else {}
+    for times in (None, np.linspace(*entry.t_span, 40)):
+        given = (model, entry.t_span, 37, initial, entry.parameters)
+        alone = cg.ensemble(*given, lanes=1, t_eval=times, method=method, **step)
+        for lanes in LANES:
+            side_by_side = cg.ensemble(*given, lanes=lanes, t_eval=times, method=method, **step)
+            assert side_by_side.lanes == lanes
+            assert_same_events(alone, side_by_side)
+
+
+@functools.cache
+def clock() -> Model:
+    """x = t, and events at known zeros: of a sine, and of a pair a distance apart, in each direction."""
+    x, v = cg.coordinates("x"), cg.velocities("v")
+    w, phase, a, gap = cg.parameters("w phase a gap")
+    pair = (x - a) * (x - a - gap)
+    return cg.System(
+        "clock",
+        kinematics={x: v},
+        kinetic=v**2 / 2,
+        events=[
+            cg.Event(sp.sin(w * x + phase), name="any"),
+            cg.Event(sp.sin(w * x + phase), direction=1, name="rising"),
+            cg.Event(pair, direction=-1, name="first"),
+            cg.Event(pair, direction=1, name="second"),
+        ],
+    ).compile("poincare")
+
+
+def test_ten_thousand_known_crossings_are_found_in_lanes() -> None:
+    """Up to ten in a step of length 1, and pairs down to 1e-5 of it apart."""
+    n, rng = 400, np.random.default_rng(11)
+    w, phase = rng.uniform(0.5, 30, n), rng.uniform(0.05, 3.09, n)
+    a, gap = rng.uniform(0.2, 3.5, n), np.exp(rng.uniform(np.log(1e-5), np.log(0.3), n))
+    given = {"x": 0.0, "v": 1.0}, {"w": w, "phase": phase, "a": a, "gap": gap}
+    options = {"max_step": 1.0, "rtol": 1e-9, "atol": 1e-9}
+    ens = cg.ensemble(clock(), (0, 4), n, *given, lanes=LANES[-1], **options)
+    assert ens.lanes == LANES[-1]
+    assert ens.success
+    found = 0
+    for i in range(n):
+        zeros = (np.pi * np.arange(1, 60) - phase[i]) / w[i]
+        zeros = zeros[zeros < 4]
+        expected = {"any": zeros, "rising": zeros[1::2], "first": [a[i]], "second": [a[i] + gap[i]]}
+        for name, times in expected.items():
+            assert ens.t_events[name][i] == pytest.approx(times, abs=1e-9), (i, name)
+            found += len(times)
+    assert found > 10_000
+    assert found == sum(len(times.t) for times in ens.t_events.values())
+    assert_same_events(cg.ensemble(clock(), (0, 4), n, *given, lanes=1, **options), ens)
