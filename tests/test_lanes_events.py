@@ -60,7 +60,7 @@ def test_bouncing_balls_in_lanes_bounce_when_the_closed_form_does() -> None:
         expected = bounces(height, 200)
         expected = expected[expected < 3] if rest[i] > 3 else expected[: len(ens.t_events["bounce"][i])]
         assert ens.t_events["bounce"][i] == pytest.approx(expected, abs=1e-9)
-        assert len(expected) >= (30 if rest[i] < 3 else 4)
+        assert len(expected) >= (30 if rest[i] < 3 else 3)
         found += len(expected)
         motion = np.array(ball_motion(times[times < rest[i]], height))
         assert ens["x"][: len(motion), i] == pytest.approx(motion, abs=1e-8)
