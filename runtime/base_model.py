@@ -11,7 +11,7 @@ from . import arguments
 from .arguments import Array, wide
 from .errors import ArgumentError
 from .initial import InitialStates
-from .options import STEPPER, RunKeywords, of_call, shown
+from .options import DEFAULTS, STEPPER, RunKeywords, of_call, shown
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -92,6 +92,10 @@ class BaseModel(InitialStates):
 
     _equations: Callable[[], Any] | None = None
     """The `Equations` from which it was compiled; None if it was loaded from a file."""
+
+    def default_method(self, rtol: float = DEFAULTS.rtol, atol: Any = DEFAULTS.atol) -> str:
+        """The method of a run with these tolerances that names none."""
+        raise NotImplementedError
 
     def _ensemble_core(self, part: EnsemblePart) -> Any:
         """What runs the trajectories of a part of an ensemble; see `EnsemblePart`."""
@@ -199,7 +203,7 @@ class BaseModel(InitialStates):
         **options: Unpack[RunKeywords],
     ) -> Stepper:
         """A stepper, for a caller that owns the clock; see `Stepper`. Arguments are as for `integrate`."""
-        how = of_call(BaseModel.stepper, options, STEPPER).checked(self.methods, self.states)
+        how = of_call(BaseModel.stepper, options, STEPPER).checked(self)
         begin = arguments.number("t0", t0)
         x0, p, controls = self._prepare(begin, initial, parameters, inputs, how.smallest_atol)
         return self._stepper(begin, x0, p, controls, how)
@@ -224,7 +228,7 @@ class BaseModel(InitialStates):
         """
         from .batch import Batch
 
-        how = of_call(BaseModel.batch, options).checked(self.methods, self.states)
+        how = of_call(BaseModel.batch, options).checked(self)
         begin = arguments.number("t0", t0)
         return Batch(self, n, initial, parameters, inputs, begin, threads, lanes, how)
 

@@ -11,7 +11,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from . import arguments
 from .arguments import Array
 from .errors import ArgumentError
 from .event_record import rule
+
+if TYPE_CHECKING:
+    from .base_model import BaseModel
 
 Called = TypeVar("Called", bound=Callable[..., Any])
 
@@ -43,7 +46,7 @@ class RunOptions:
     Steps(first=0.0, largest=inf, limit=10000000)
     """
 
-    method: str = "dop853"
+    method: str | None = None
     rtol: float = 1e-9
     atol: Any = 1e-9
     max_step: float = math.inf
@@ -53,21 +56,31 @@ class RunOptions:
     kinks: bool = False
     paradox: str = "stop"
 
-    def checked(self, methods: Mapping[str, Any], states: Sequence[str]) -> RunOptions:
-        """The options for a model with these methods and states: `atol` is a number or a vector by state.
+    def with_method(self, model: BaseModel) -> RunOptions:
+        """The options with a method: if none is given, the default one of a model for these tolerances.
+
+        Raises `ArgumentError` for a method that the model does not have, and for wrong tolerances.
+        """
+        if self.method is None:
+            return replace(self, method=model.default_method(self.rtol, self.atol))
+        if not isinstance(self.method, str) or self.method not in model.methods:
+            raise arguments.unknown_method(self.method, model.methods)
+        return self
+
+    def checked(self, model: BaseModel) -> RunOptions:
+        """The options for a model, with a method; `atol` is a number or a vector by state.
 
         Raises `ArgumentError` naming the option that is wrong. The options that concern steps are left to `steps`.
         """
-        if not isinstance(self.method, str) or self.method not in methods:
-            raise arguments.unknown_method(self.method, methods)
+        chosen = self.with_method(model)
         rule(self.paradox)
         kinks = arguments.boolean("kinks", self.kinks)
         rtol, atol = self.rtol, self.atol
         plain = type(rtol) is type(atol) is float and SMALLEST_RTOL <= rtol < math.inf and 0 < atol < math.inf
         if plain and kinks is self.kinks:
-            return self
-        rtol, atol = self.tolerances(states)
-        return replace(self, rtol=rtol, atol=atol, kinks=kinks)
+            return chosen
+        rtol, atol = self.tolerances(model.states)
+        return replace(chosen, rtol=rtol, atol=atol, kinks=kinks)
 
     def tolerances(self, states: Sequence[str]) -> tuple[float, Array]:
         """`rtol`, and `atol` as a vector by state.
@@ -88,6 +101,13 @@ class RunOptions:
             )
             rtol = SMALLEST_RTOL
         return rtol, atol
+
+    @property
+    def chosen(self) -> str:
+        """The method of checked options."""
+        if self.method is None:
+            raise AssertionError("these options have not been checked")
+        return self.method
 
     @property
     def smallest_atol(self) -> float:
@@ -129,6 +149,8 @@ class RunOptions:
 
 
 DEFAULTS = RunOptions()
+DEFAULT_METHODS = "vern9 for tolerances up to 1e-7, up to 1e-12 with events or contacts, else dop853"
+"""What `Model.default_method` chooses, for help texts; the table is in runtime/c/cg_default.h."""
 STEPPER = RunOptions(max_steps=2**61)
 """The defaults of a stepper: its caller decides how long it runs."""
 
@@ -136,7 +158,7 @@ STEPPER = RunOptions(max_steps=2**61)
 class RunKeywords(TypedDict, total=False):
     """`RunOptions` as keywords of a function, for type checkers and editors, which cannot derive it."""
 
-    method: str
+    method: str | None
     rtol: float
     atol: Any
     max_step: float

@@ -22,13 +22,12 @@ _ADDED = 12
 def runtime_headers() -> dict[str, str]:
     """{file name: text} of the headers in `runtime/c` that are made from `codegen/methods`."""
     texts = {f"cg_{name}.h": _pair_text(pair, f"cg_{name}.h", MADE) for name, pair in PAIRS.items()}
-    listed = [pair for pair in PAIRS.values() if pair.inlined != "none"]
-    few = (f"{'STEP' if pair.inlined == 'step' else 'WHOLE'}({pair.name})" for pair in listed)
+    few = [pair for pair in PAIRS.values() if pair.inlined]
     values = {
         "made": MADE,
         "includes": "\n".join(['#include "cg_rk4.h"', *map(_include, PAIRS.values())]),
-        "few": " ".join(["WHOLE(rk4)", *few]),
-        "all": f"WHOLE(rk4) {_whole(PAIRS.values())}",
+        "few": f"METHOD(rk4) {_listed(few)}",
+        "all": f"METHOD(rk4) {_listed(PAIRS.values())}",
     }
     texts["cg_method_list.h"] = render("method_list.h.in", values)
     return {**texts, f"cg_{RODAS5P.name}_tableau.h": _rosenbrock_text(RODAS5P)}
@@ -45,19 +44,17 @@ def own_methods(program: Program, command: str) -> dict[str, str]:
         else taylor_text(program, _source(method.source))
         for method in program.methods
     ]
-    lines = [f"/*\n{made}\n */", *texts, f"#define CG_MODEL_METHOD_LIST(WHOLE) {_whole(program.methods)}\n"]
+    lines = [f"/*\n{made}\n */", *texts, f"#define CG_MODEL_METHOD_LIST(METHOD) {_listed(program.methods)}\n"]
     return {f"{program.name}_methods.h": "\n".join(lines)}
 
 
-def _whole(methods: Iterable[Pair | Taylor]) -> str:
-    return " ".join(f"WHOLE({method.name})" for method in methods)
+def _listed(methods: Iterable[Pair | Taylor]) -> str:
+    return " ".join(f"METHOD({method.name})" for method in methods)
 
 
 def _include(pair: Pair) -> str:
     line = f'#include "cg_{pair.name}.h"'
-    if pair.inlined == "step":
-        return f"#ifdef CG_FEW_METHODS\n#define CG_WITHOUT_DENSE\n#endif\n{line}\n#undef CG_WITHOUT_DENSE"
-    return line if pair.inlined == "whole" else f"#ifndef CG_FEW_METHODS\n{line}\n#endif"
+    return line if pair.inlined else f"#ifndef CG_FEW_METHODS\n{line}\n#endif"
 
 
 def _pair_text(pair: Pair, title: str, made: str) -> str:

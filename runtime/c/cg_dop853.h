@@ -79,7 +79,6 @@ static int CG_FN(dop853_step)(CG_RUN *run)
     return CG_FN(adaptive)(run, control, CG_FN(dop853_trial), CG_FN(dop853_error));
 }
 
-#ifndef CG_WITHOUT_DENSE
 static const double CG_FN(dop853_d)[4][12] = {
     {-8.428938276109013, 0.5667149535193777, -3.0689499459498917, 2.38466765651207, 2.117034582445028,
         -0.871391583777973, 2.2404374302607883, 0.6315787787694688, -0.08899033645133331, 18.148505520854727,
@@ -129,4 +128,3 @@ static int CG_FN(dop853_dense)(CG_RUN *run)
     CG_FN(pair_coefficients)(run, CG_FN(dop853_d)[0], 4, CG_COLUMNS(CG_FN(dop853_d)), CG_FN(dop853_bend));
     return CG_OK;
 }
-#endif

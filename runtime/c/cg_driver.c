@@ -22,7 +22,7 @@ static const cg_method_t cg_methods[] = {CG_METHOD_END};
 #include "cg_rodas5p.h"
 #include "cg_auto.h"
 static const cg_method_t cg_methods[] = {
-    CG_METHOD_LIST(CG_METHOD, CG_METHOD) CG_METHOD(rodas5p) CG_METHOD(auto) CG_METHOD_END
+    CG_METHOD_LIST(CG_METHOD) CG_METHOD(rodas5p) CG_METHOD(auto) CG_METHOD_END
 };
 #endif
 #undef CG_NO_METHODS
@@ -50,12 +50,10 @@ int cg_method_find(const cg_model_t *model, const char *name, int32_t flags, cg_
     const cg_method_t *const own = cg_method_in(model->methods, name);
     const cg_method_t *const general = cg_method_in(cg_methods, name);
     const cg_method_t *const chosen = own != NULL && !(general != NULL && (flags & CG_RUN_TABLE)) ? own : general;
-    if (chosen == NULL || (chosen->dense == NULL && general == NULL)) {
-        return 0;
+    if (chosen != NULL) {
+        *found = *chosen;
     }
-    *found = *chosen;
-    found->dense = chosen->dense != NULL ? chosen->dense : general->dense;
-    return 1;
+    return chosen != NULL;
 }
 
 /* ---- inputs ---- */

@@ -39,13 +39,13 @@
     }                                                                                                                 \
     static void cg_lanes_##name##_interpolant(cg_lanes_run_t *run) { cg_lanes_##name##_dense(run); }
 
-CG_METHOD_LIST(CG_LANE_METHOD, CG_LANE_METHOD)
+CG_METHOD_LIST(CG_LANE_METHOD)
 
 #define CG_LANE_ENTRY(name)                                                                                           \
     {cg_##name##_info(CG_LANES_LAYOUT), cg_lanes_prepare, cg_lanes_##name##_advance, cg_lanes_##name##_interpolant},
 
 static const cg_lane_method_t cg_lane_methods[] = {
-    CG_METHOD_LIST(CG_LANE_ENTRY, CG_LANE_ENTRY) {CG_NO_METHOD, NULL, NULL, NULL}
+    CG_METHOD_LIST(CG_LANE_ENTRY) {CG_NO_METHOD, NULL, NULL, NULL}
 };
 
 #if CG_LANES == 8 && defined(__AVX512F__)

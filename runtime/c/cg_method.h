@@ -104,16 +104,15 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
 #ifdef CG_MODEL_METHODS
 #include CG_MODEL_METHODS
 #else
-#define CG_MODEL_METHOD_LIST(WHOLE)
+#define CG_MODEL_METHOD_LIST(METHOD)
 #endif
 
-/* Every method here: WHOLE, or a STEP without its interpolant. */
-#define CG_METHOD_LIST(WHOLE, STEP) CG_LISTED_METHODS(WHOLE, STEP) CG_MODEL_METHOD_LIST(WHOLE)
+/* Every method here. */
+#define CG_METHOD_LIST(METHOD) CG_LISTED_METHODS(METHOD) CG_MODEL_METHOD_LIST(METHOD)
 #endif
 
 /* Entries of a table of cg_method_t. */
 #define CG_METHOD(name) {cg_##name##_info(CG_RUN_LAYOUT), CG_FN(name##_step), CG_FN(name##_dense)},
-#define CG_METHOD_STEP(name) {cg_##name##_info(CG_RUN_LAYOUT), CG_FN(name##_step), NULL},
 #define CG_METHOD_END {CG_NO_METHOD, NULL, NULL}
 #define CG_NO_METHOD {NULL, NULL, 0, 0, 0, 0, 0, 0}
 

@@ -43,7 +43,6 @@ static int CG_FN(tsit5_step)(CG_RUN *run)
     return CG_FN(adaptive)(run, control, CG_FN(tsit5_trial), CG_FN(tsit5_error));
 }
 
-#ifndef CG_WITHOUT_DENSE
 static const double CG_FN(tsit5_d)[1][7] = {
     {-1.0530884977290216, 0.1017, 2.490627285651253, -16.548102889244902, 47.37952196281928, -34.87065786149661, 2.5},
 };
@@ -66,4 +65,3 @@ static int CG_FN(tsit5_dense)(CG_RUN *run)
     CG_FN(pair_coefficients)(run, CG_FN(tsit5_d)[0], 1, CG_COLUMNS(CG_FN(tsit5_d)), CG_FN(tsit5_bend));
     return CG_OK;
 }
-#endif

@@ -50,7 +50,6 @@ static int CG_FN(vern7_step)(CG_RUN *run)
     return CG_FN(adaptive)(run, control, CG_FN(vern7_trial), CG_FN(vern7_error));
 }
 
-#ifndef CG_WITHOUT_DENSE
 static const double CG_FN(vern7_d)[4][13] = {
     {-6.507603564276724, 13.050364623164109, 13.286578485791281, 7.711503134801713, 25.035722770562163,
         -14.915257560583132, 4.121162751137067, -2.274137494621028, 5.921404526401594, 8.487477767791544,
@@ -111,4 +110,3 @@ static int CG_FN(vern7_dense)(CG_RUN *run)
     CG_FN(pair_coefficients)(run, CG_FN(vern7_d)[0], 4, CG_COLUMNS(CG_FN(vern7_d)), CG_FN(vern7_bend));
     return CG_OK;
 }
-#endif

@@ -69,7 +69,6 @@ static int CG_FN(vern9_step)(CG_RUN *run)
     return CG_FN(adaptive)(run, control, CG_FN(vern9_trial), CG_FN(vern9_error));
 }
 
-#ifndef CG_WITHOUT_DENSE
 static const double CG_FN(vern9_d)[6][19] = {
     {-26.374324631192668, 3.824219802469493, -2.2572249320155846, -1.245140364494578, -2.1942255907624624,
         -5.552244651050077, -0.5690474528364889, -1.332609783252875, -0.2985966997854893, 0.5527558093255901,
@@ -173,4 +172,3 @@ static int CG_FN(vern9_dense)(CG_RUN *run)
     CG_FN(pair_coefficients)(run, CG_FN(vern9_d)[0], 6, CG_COLUMNS(CG_FN(vern9_d)), CG_FN(vern9_bend));
     return CG_OK;
 }
-#endif

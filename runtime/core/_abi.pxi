@@ -74,6 +74,9 @@ cdef extern from "cg_companion.h" nogil:
         int32_t n_work
         cg_lanes_t values
 
+cdef extern from "cg_default.h" nogil:
+    const char *cg_default_method(const cg_model_t *model, double rtol, double atol)
+
 cdef extern from "cg_ensemble.h" nogil:
     enum: CG_OUTPUT_FULL
     enum: CG_BUDGET_USED

@@ -42,9 +42,10 @@ def prepared(arguments: Namespace) -> tuple[Subject, Any, dict[str, Any], str, f
         t0 = found.initial.get(axis, 0.0)
     t_end = found.t_span[1] if t_end is None else t_end
     given = {name: getattr(arguments, name) for name in ("method", "rtol", "atol", "step")}
-    how = {"method": DEFAULTS.method, "rtol": DEFAULTS.rtol}
+    how: dict[str, Any] = {"rtol": DEFAULTS.rtol}
     how |= {name: value for name, value in given.items() if value is not None}
     how.setdefault("atol", how["rtol"])
+    how.setdefault("method", model.default_method(how["rtol"], how["atol"]))
     what = {"t_span": (t0, t_end), "parameters": found.parameters, "inputs": found.inputs or None}
     return found, model, {**what, **how}, axis, time.perf_counter() - begin
 
@@ -175,7 +176,7 @@ def _reference(
         if known is not None:
             return CLOSED, known
         tight = {key: value for key, value in options.items() if key != "step"}
-        tight |= {"method": "dop853", "rtol": TIGHT, "atol": TIGHT, "max_steps": 1_000_000}
+        tight |= {"method": model.default_method(TIGHT, TIGHT), "rtol": TIGHT, "atol": TIGHT, "max_steps": 1_000_000}
         end = model.integrate(initial=found.initial, **tight)
     known = {n: float(end[n][-1]) for n in model.states} if end.success else None
     return f"at rtol = {TIGHT:g}", known
