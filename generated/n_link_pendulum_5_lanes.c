@@ -38,10 +38,14 @@ static cg_mask_t n_link_pendulum_5_hoist_lanes(const cg_real_t *restrict cg_p, c
     return cg_ok;
 }
 
-static cg_mask_t n_link_pendulum_5_rhs_lanes(const cg_real_t *restrict cg_clock,
-                                             const cg_real_t *restrict cg_x, const cg_real_t *restrict cg_p,
-                                             const cg_real_t *restrict cg_q, const cg_real_t *restrict cg_u,
-                                             cg_real_t *restrict cg_out, cg_real_t *restrict cg_work)
+static CG_INLINE cg_mask_t n_link_pendulum_5_rhs_lanes_of(cg_real_t *cg_widest,
+                                                          const cg_real_t *restrict cg_clock,
+                                                          const cg_real_t *restrict cg_x,
+                                                          const cg_real_t *restrict cg_p,
+                                                          const cg_real_t *restrict cg_q,
+                                                          const cg_real_t *restrict cg_u,
+                                                          cg_real_t *restrict cg_out,
+                                                          cg_real_t *restrict cg_work)
 {
     (void)cg_clock;
     (void)cg_u;
@@ -68,17 +72,17 @@ static cg_mask_t n_link_pendulum_5_rhs_lanes(const cg_real_t *restrict cg_clock,
     const cg_real_t k7 = cg_q[6];
 
     /* intermediates: 71 */
-    cg_real_t z1, z2; cg_sincos(theta1, &z1, &z2);
-    cg_real_t z3, z4; cg_sincos(theta2, &z3, &z4);
+    cg_real_t z1, z2; cg_sincos_of(cg_widest, theta1, &z1, &z2);
+    cg_real_t z3, z4; cg_sincos_of(cg_widest, theta2, &z3, &z4);
     const cg_real_t z5 = cg_fma(z2, z4, z1*z3);
     const cg_real_t z6 = 0.8*z5;
     const cg_real_t z7 = cg_fnma(3.2*z5, z5, cg_splat(4.0));
     const cg_real_t z8 = 1.0/z7;
-    cg_real_t z9, z10; cg_sincos(theta5, &z9, &z10);
+    cg_real_t z9, z10; cg_sincos_of(cg_widest, theta5, &z9, &z10);
     const cg_real_t z11 = cg_fma(z10, z2, z9*z1);
     const cg_real_t z12 = cg_fnma(z6, z11, cg_fma(z10, z4, z9*z3));
     const cg_real_t z13 = z12*z8;
-    cg_real_t z14, z15; cg_sincos(theta3, &z14, &z15);
+    cg_real_t z14, z15; cg_sincos_of(cg_widest, theta3, &z14, &z15);
     const cg_real_t z16 = cg_fma(z2, z15, z1*z14);
     const cg_real_t z17 = cg_fnma(2.4*z16, z5, 3.0*cg_fma(z15, z4, z14*z3));
     const cg_real_t z18 = 0.6*z16;
@@ -87,7 +91,7 @@ static cg_mask_t n_link_pendulum_5_rhs_lanes(const cg_real_t *restrict cg_clock,
     const cg_real_t z21 = cg_fnma(z20, z17, cg_fnma(1.8*z16, z16, cg_splat(3.0)));
     const cg_real_t z22 = 1.0/z21;
     const cg_real_t z23 = z19*z22;
-    cg_real_t z24, z25; cg_sincos(theta4, &z24, &z25);
+    cg_real_t z24, z25; cg_sincos_of(cg_widest, theta4, &z24, &z25);
     const cg_real_t z26 = cg_fma(z2, z25, z1*z24);
     const cg_real_t z27 = 2.0*z25;
     const cg_real_t z28 = 2.0*z24;
@@ -154,6 +158,29 @@ static cg_mask_t n_link_pendulum_5_rhs_lanes(const cg_real_t *restrict cg_clock,
     cg_out[9] = -z67; /* d(theta5_dot)/dt */
 
     return cg_ok;
+}
+
+static CG_COLD cg_mask_t n_link_pendulum_5_rhs_lanes_wide(const cg_real_t *restrict cg_clock,
+                                                          const cg_real_t *restrict cg_x,
+                                                          const cg_real_t *restrict cg_p,
+                                                          const cg_real_t *restrict cg_q,
+                                                          const cg_real_t *restrict cg_u,
+                                                          cg_real_t *restrict cg_out,
+                                                          cg_real_t *restrict cg_work)
+{
+    return n_link_pendulum_5_rhs_lanes_of(NULL, cg_clock, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
+}
+
+static cg_mask_t n_link_pendulum_5_rhs_lanes(const cg_real_t *restrict cg_clock,
+                                             const cg_real_t *restrict cg_x, const cg_real_t *restrict cg_p,
+                                             const cg_real_t *restrict cg_q, const cg_real_t *restrict cg_u,
+                                             cg_real_t *restrict cg_out, cg_real_t *restrict cg_work)
+{
+    cg_real_t cg_widest = cg_splat(0.0);
+    const cg_mask_t cg_ok = n_link_pendulum_5_rhs_lanes_of(&cg_widest, cg_clock, cg_x, cg_p, cg_q, cg_u, cg_out,
+        cg_work);
+    return cg_is_wide(cg_widest) ? n_link_pendulum_5_rhs_lanes_wide(cg_clock, cg_x, cg_p, cg_q, cg_u, cg_out,
+        cg_work) : cg_ok;
 }
 
 #define CG_JOINED(a, b) a##b

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..lower.program import Program, has_functions
 from .c_core import model_macros
 from .c_text import banner, c_string, function, wrapped
-from .expressions import LANES
+from .expressions import LANE_KERNEL, LANES
 from .method_headers import own_methods
 from .render import provenance, render
 from .statements import Body, Function, body, solver
@@ -14,7 +14,7 @@ from .statements import Body, Function, body, solver
 def lane_files(program: Program, command: str) -> dict[str, str]:
     """`<name>_lanes.c`: the schedule of `rhs`, printed again for vectors of lanes."""
     plan = program.schedule("rhs")
-    text = body(program.graph, plan, LANES)
+    text = body(program.graph, plan, LANE_KERNEL)
     values = {
         "provenance": provenance("lanes.c.in", program.digest, command, " * "),
         "name": program.name,
@@ -42,12 +42,18 @@ def lane_kernel(program: Program, kernel: str, text: Body) -> str:
         if "t" in piece.arrays and not calls:
             first.append(f"const cg_real_t {program.clock} = *cg_clock;")
         signature = wrapped(f"static cg_mask_t {head}(", parameters)
-        return function(signature, first, piece.lines, end="return cg_ok;")
+        if not any("cg_widest" in line for line in piece.lines):
+            return function(signature, first, piece.lines, end="return cg_ok;")
+        if len(text.pieces) > 1 and any("cg_solve" in line for line in piece.lines):
+            # works on what other functions have stored, so it cannot be repeated: each angle is asked for
+            first.append("cg_real_t *const cg_widest = NULL;")
+            return function(signature, first, piece.lines, end="return cg_ok;")
+        return _repeated(head, signature, parameters, tuple(map(_argument, arrays)), [*first, *piece.lines])
 
     results = ("out", "work")
     lines = [banner(kernel, plan, text)]
     if plan.hoist is not None:
-        (piece,) = body(program.graph, plan.hoist, LANES).pieces
+        (piece,) = body(program.graph, plan.hoist, LANE_KERNEL).pieces
         lines += lane_function(f"{program.name}_hoist_lanes", ("p", "q"), ("q",), piece)
     if len(text.pieces) == 1:
         return "\n".join([*lines, *lane_function(name, own, results, text.pieces[0])])
@@ -59,6 +65,22 @@ def lane_kernel(program: Program, kernel: str, text: Body) -> str:
     used = frozenset().union(*(piece.arrays for piece in text.pieces))
     whole = Function(tuple(calls), used, 0)
     return "\n".join([*lines, *lane_function(name, own, results, whole, True)])
+
+
+def _repeated(
+    head: str, signature: str, parameters: list[str], arguments: tuple[str, ...], lines: list[str]
+) -> list[str]:
+    """A function that is repeated for wide angles if there are any; see `cg_sincos_of`."""
+    inner = wrapped(f"static CG_INLINE cg_mask_t {head}_of(", ["cg_real_t *cg_widest", *parameters])
+    wide = wrapped(f"static CG_COLD cg_mask_t {head}_wide(", parameters)
+    given = ", ".join(arguments)
+    whole = ["cg_real_t cg_widest = cg_splat(0.0);", f"const cg_mask_t cg_ok = {head}_of(&cg_widest, {given});"]
+    end = f"return cg_is_wide(cg_widest) ? {head}_wide({given}) : cg_ok;"
+    return [
+        *function(inner, lines, end="return cg_ok;"),
+        *function(wide, end=f"return {head}_of(NULL, {given});"),
+        *function(signature, whole, end=end),
+    ]
 
 
 def _argument(array: str) -> str:

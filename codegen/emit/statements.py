@@ -116,7 +116,8 @@ def _statement(g: Graph, s: Statement, names: Mapping[Node, str], dialect: Diale
     if isinstance(s, SineCosine):
         sine, cosine = s.sine.name, s.cosine.name
         angle = value_text(g, g.args[s.sine.node][0], names, False, dialect)
-        return f"{dialect.real} {sine}, {cosine}; cg_sincos({angle}, &{sine}, &{cosine});"
+        call = dialect.sine_cosine.format(angle, f"&{sine}", f"&{cosine}")
+        return f"{dialect.real} {sine}, {cosine}; {call}"
     if isinstance(s, Check):
         return singular_text(g, s.pairs, names, dialect)
     assert isinstance(s, Store)
