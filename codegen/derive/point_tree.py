@@ -1,7 +1,7 @@
 """Point masses in a plane whose velocities follow one from another: found in the kinetic energy, as the user wrote it.
 
-T = sum_j m_j |v_j|^2 / 2 with v_j = v_parent + arm_j eta_j, one velocity eta_j and one vector arm_j(t, x) for each mass.
-A chain of rods in absolute angles is of this kind, and so is a mobile.
+T = sum_j m_j |v_j|^2 / 2 with v_j = v_parent + arm_j eta_j: one velocity eta_j and one vector arm_j(t, x) for each
+mass. A chain of rods in absolute angles is of this kind, and so is a mobile.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def point_tree(eqs: EquationNodes) -> tuple[Link, ...]:
     ):
         return ()
     varying = {*eqs.state_nodes, eqs.independent_node, *(g.symbol(u.name) for u in system.inputs)}
-    found = _arms(g, _squares(g, nodes.kinetic, g.one, varying), eta)
+    found = _arms(g, _squares(g, nodes.kinetic, varying), eta)
     if found is None or not all(view.is_positive for view in eqs.view([mass for _, mass, _ in found])):
         return ()
     slopes = gradient(g, nodes.potential, eqs.coordinate_nodes)
@@ -62,13 +62,30 @@ def point_tree(eqs: EquationNodes) -> tuple[Link, ...]:
     return tuple(links)
 
 
-def _squares(g: Graph, node: Node, factor: Node, varying: set[Node]) -> list[tuple[Node, Node]] | None:
-    """(c, w) for each term c w^2 of a node times `factor`, with c constant along a motion; None for other terms."""
-    if g.op[node] == "add":
-        parts = [_squares(g, a, factor, varying) for a in g.args[node]]
-        return None if None in parts else [pair for part in parts if part for pair in part]
-    if g.op[node] == "div" and not g.depends_on([g.args[node][1]], varying):
-        return _squares(g, g.args[node][0], g.div(factor, g.args[node][1]), varying)
+def _squares(g: Graph, total: Node, varying: set[Node]) -> list[tuple[Node, Node]] | None:
+    """(c, w) for each term c w^2 of a sum, with c constant along a motion; None if there are other terms."""
+    found: list[tuple[Node, Node]] = []
+    left = [(g.one, total)]
+    while left:
+        factor, node = left.pop()
+        args = g.args[node]
+        if g.op[node] == "add":
+            left += [(factor, a) for a in args]
+        elif g.op[node] == "div" and not g.depends_on([args[1]], varying):
+            left.append((g.div(factor, args[1]), args[0]))
+        else:
+            factor, root, rest = _square(g, node, factor, varying)
+            if not rest:
+                found.append((factor, root))
+            elif root == g.one and rest != [node] and len(rest) == 1:
+                left.append((factor, rest[0]))
+            else:
+                return None
+    return found
+
+
+def _square(g: Graph, node: Node, factor: Node, varying: set[Node]) -> tuple[Node, Node, list[Node]]:
+    """A product times `factor` as (c, w, rest): c constant, times w^2, times the factors in the rest."""
     count: Counter[Node] = Counter()
     stack = [node]
     while stack:
@@ -77,16 +94,14 @@ def _squares(g: Graph, node: Node, factor: Node, varying: set[Node]) -> list[tup
             stack += g.args[n]
         else:
             count[n] += 1
-    root, inside = g.one, []
+    root, rest = g.one, []
     for n, times in sorted(count.items()):
         root = g.mul(root, g.integer_power(n, times // 2))
         if times % 2 and g.depends_on([n], varying):
-            inside.append(n)
+            rest.append(n)
         elif times % 2:
             factor = g.mul(factor, n)
-    if not inside:
-        return [(factor, root)]
-    return _squares(g, inside[0], factor, varying) if root == g.one and len(inside) == 1 else None
+    return factor, root, rest
 
 
 def _arms(
@@ -110,11 +125,14 @@ def _arms(
         own = [j for j in sorted(moved_by) if moved_by - {j} in last]
         if len(pair) != 2 or len(own) != 1 or own[0] in found or squares[pair[0]][0] != squares[pair[1]][0]:
             return None
-        before = moved_by - {own[0]}
-        if any(columns[j][i] != columns[j][k] for j in before for i, k in zip(pair, of_mass[before], strict=True)):
-            return None
+        parent = moved_by - {own[0]}
+        across = [[columns[j][k] for j in parent] for k in of_mass.get(parent, ())]
+        if parent and [[columns[j][i] for j in parent] for i in pair] != across:
+            pair.reverse()
+            if [[columns[j][i] for j in parent] for i in pair] != across:
+                return None
         arm = columns[own[0]]
-        found[own[0]] = last[before], g.mul(g.two, squares[pair[0]][0]), (arm[pair[0]], arm[pair[1]])
+        found[own[0]] = last[parent], g.mul(g.two, squares[pair[0]][0]), (arm[pair[0]], arm[pair[1]])
         last[moved_by] = own[0]
     return [found[j] for j in range(len(eta))]
 
@@ -124,12 +142,12 @@ def _along(g: Graph, force: Node, arm: Vector, varying: set[Node]) -> tuple[Vect
     constant = []
     for component in arm:
         angle_function = _moving_factor(g, component, varying)
-        ((slope,), (own,)) = ([forward(g, [n], {angle_function: g.one})[0]] for n in (force, component))
-        if own == g.zero or g.depends_on([slope], varying):
-            slope, own = g.zero, g.one
+        slope, own = forward(g, [force, component], {angle_function: g.one})
+        if not g.depends_on([angle_function], varying) or g.depends_on([slope], varying):
+            constant.append(g.zero)
+            continue
         constant.append(g.div(slope, own))
-        if slope != g.zero:
-            (force,) = g.substitute([force], {angle_function: g.zero})
+        (force,) = g.substitute([force], {angle_function: g.zero})
     return (constant[0], constant[1]), force
 
 
