@@ -48,15 +48,11 @@ def measured(name: str) -> dict[tuple[str, float], Point]:
 
     def many(method: str, tolerance: float) -> Any:
         how: dict[str, Any] = {"method": method, "rtol": tolerance, "atol": tolerance}
-        return cg.ensemble(
-            model, entry.t_span, RUNS, entry.initial, spread, progress=False, threads=1, **how
-        )
+        return cg.ensemble(model, entry.t_span, RUNS, entry.initial, spread, progress=False, threads=1, **how)
 
     def one(method: str, tolerance: float) -> Any:
         how: dict[str, Any] = {"method": method, "rtol": tolerance, "atol": tolerance}
-        return model.integrate(
-            entry.t_span, entry.initial, entry.parameters, t_eval=[entry.t_span[1]], **how
-        )
+        return model.integrate(entry.t_span, entry.initial, entry.parameters, t_eval=[entry.t_span[1]], **how)
 
     exact = many("vern9", TIGHTEST).y
     points = {

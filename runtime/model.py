@@ -84,7 +84,8 @@ class Model(ModelCore, BaseModel):
 
         Inputs: see `chaplygin.runtime.inputs`. `method` is one of `methods`, a dict of `Method` by name; without it
         ``default_method(rtol, atol)`` is taken, and ``sol.method`` says which. They control their steps by `rtol` and
-        `atol` (a number, a vector or a dict by state), except "rk4", which takes a fixed `step`. Models compiled with ``methods=["taylor"]`` have Taylor's method too.
+        `atol` (a number, a vector or a dict by state), except "rk4", which takes a fixed `step`. Models compiled with
+        ``methods=["taylor"]`` have Taylor's method too.
         An `rtol` below 100 times the spacing of float64 at 1 is raised to that, with a RuntimeWarning. No step is
         longer than `max_step`. No step is shorter than a few spacings of float64 at t, except the last one before `t1`
         or before a sample of an input: a run that needs shorter steps ends with status -3. `t_eval` gives the times to

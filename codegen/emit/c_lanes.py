@@ -74,7 +74,10 @@ def _repeated(
     inner = wrapped(f"static CG_INLINE cg_mask_t {head}_of(", ["cg_real_t *cg_widest", *parameters])
     wide = wrapped(f"static CG_COLD cg_mask_t {head}_wide(", parameters)
     given = ", ".join(arguments)
-    whole = ["cg_real_t cg_widest = cg_splat(0.0);", f"const cg_mask_t cg_ok = {head}_of(&cg_widest, {given});"]
+    whole = [
+        "cg_real_t cg_widest = cg_splat(0.0);",
+        f"const cg_mask_t cg_ok = {head}_of(&cg_widest, {given});",
+    ]
     end = f"return cg_is_wide(cg_widest) ? {head}_wide({given}) : cg_ok;"
     return [
         *function(inner, lines, end="return cg_ok;"),

@@ -176,7 +176,12 @@ def _reference(
         if known is not None:
             return CLOSED, known
         tight = {key: value for key, value in options.items() if key != "step"}
-        tight |= {"method": model.default_method(TIGHT, TIGHT), "rtol": TIGHT, "atol": TIGHT, "max_steps": 1_000_000}
+        tight |= {
+            "method": model.default_method(TIGHT, TIGHT),
+            "rtol": TIGHT,
+            "atol": TIGHT,
+            "max_steps": 1_000_000,
+        }
         end = model.integrate(initial=found.initial, **tight)
     known = {n: float(end[n][-1]) for n in model.states} if end.success else None
     return f"at rtol = {TIGHT:g}", known
