@@ -8,6 +8,7 @@ from . import hybrid
 from .consistency import consistency
 from .dynamics import Dynamics
 from .program import Kernel, KernelRow
+from .correction import correction, correction_all
 
 UNROLLED_JACOBIAN = 4000
 """Maximum number of operations of a Jacobian that is written out; a larger one is emitted as a loop over `jvp`."""
@@ -81,6 +82,9 @@ KERNELS = (
     KernelRow("reset", "the state after an event", hybrid.resets, "event", "reset"),
     KernelRow("contacts", "v, T, mu |N|, dv/dt and N of each contact", hybrid.contacts, slot="contacts_fn"),
     KernelRow("project", "the state with no slip in the contacts that stick", hybrid.project, slot="project"),
+    KernelRow("correction", "what brings the state back onto the constraints, one step of Newton's method", correction),
+    KernelRow("correction_all", "the same, and the invariants of the coordinates back to those of the state v",
+              correction_all, "direction"),
     KernelRow("initial", "the states and parameters for the declared variables x", initial, "declared", "initial"),
     KernelRow("consistency", "r, its terms and its slopes, for each r that is zero at the start", consistency,
               slot="consistency"),
