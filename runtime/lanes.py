@@ -36,8 +36,8 @@ def one_at_a_time(model: Any, options: RunOptions, functions: Any) -> str | None
         return "there are input functions"
     if options.kinks and model.kinks:
         return "kinks=True"
-    if corrects(model, options.project):
-        return f"project={options.project!r} moves the states of {model.name} back"
+    if corrects(model, options.project) == "correction_all":
+        return f"project='all' moves the coordinates of {model.name} back"
     explicit = options.method in model.methods and not model.methods[options.method].implicit
     return None if explicit else f"method {options.method!r} does not support lanes"
 

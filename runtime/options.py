@@ -162,7 +162,7 @@ def projection(project: Any) -> int:
 
 
 def corrects(model: Any, project: str | None) -> str | None:
-    """The kernel of a model that moves states back to what `project` names; None if there is nothing to move back to."""
+    """The kernel of a model that moves states back to what `project` names; None if nothing is to be moved."""
     for wanted, kernel in (("all", "correction_all"), ("constraints", "correction")):
         if project in (wanted, "all") and kernel in model.kernels:
             return kernel

@@ -23,7 +23,7 @@ Function = Callable[..., Any]
 Vector = list[float]
 
 CORRECTIONS, CLOSE_ENOUGH = 8, 1e-4
-"""MOST_STEPS and CG_CLOSE_ENOUGH of cg_correct.c."""
+"""CG_MOST_CORRECTIONS and CG_CLOSE_ENOUGH of cg_step.h."""
 EPSILON, TINY = sys.float_info.epsilon, sys.float_info.min
 
 
@@ -84,13 +84,16 @@ class Integrator:
         self.coef: list[Array] = []
         self.t_end = 0.0
         self.jacobian: Function
-        self.correction: Function | None = None
+        self.correction: Function
 
     def run(
         self, model: PythonModel, record: Record, p: Array, inputs: signals.Inputs, t1: float, limit: int
     ) -> int:
         """Integrate between the sample times of the inputs; returns a status."""
-        rhs, parameters, start = model.functions.python["rhs"], p.tolist(), record.last.tolist()
+        rhs, parameters = model.functions.python["rhs"], p.tolist()
+        name = self.settings.correction
+        move: Any = name and model.functions.python[name]
+        reference = [record.last.tolist()] if name == "correction_all" else []
         exact: Any = model.functions.python.get("jacobian")  # only implicit methods need it
         self.has_jacobian = exact is not None
         self.t_end = t1
@@ -123,17 +126,11 @@ class Integrator:
             def jacobian(t: float, x: Any, controls: Function = controls) -> Any:
                 return exact(t, x, parameters, controls(t, x))
 
+            def correction(t: float, x: Any, controls: Function = controls) -> Any:
+                return move(t, x, parameters, controls(t, x), *reference)
+
             self.jacobian = jacobian
-            if self.settings.correction is not None:
-                kernel, takes = (
-                    model.functions.python[self.settings.correction],
-                    self.settings.correction == "correction_all",
-                )
-
-                def correction(t: float, x: Any, controls: Function = controls) -> Any:
-                    return kernel(t, x, parameters, controls(t, x), *([start] if takes else ()))
-
-                self.correction = correction
+            self.correction = correction
             try:
                 status = self.segment(derivative, record, end, limit)
             except _InputFailed as error:
@@ -149,7 +146,7 @@ class Integrator:
 
     def corrected(self, t: float, x: Vector) -> Vector:
         """The end of a step moved back onto the constraints, as in cg_correct.c."""
-        if self.correction is None:
+        if self.settings.correction is None:
             return x
         for _ in range(CORRECTIONS):
             move = self.correction(t, x)
@@ -264,10 +261,10 @@ class Solver(Integrator):
         if moved is at:
             return
         solver.y = np.array(moved)
-        if hasattr(solver, "f"):
+        if self.method.name == "bdf":
+            solver.D[0] = solver.y  # the backward differences of the states begin with the state
+        else:
             solver.f = function(solver.t, solver.y)
-        if hasattr(solver, "D"):  # the differences of "bdf", of which the first is the state
-            solver.D[0] = solver.y
 
     def dense(self, t0: float, x0: Array) -> Any:
         from scipy.integrate import OdeSolution

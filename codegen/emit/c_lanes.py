@@ -12,16 +12,19 @@ from .statements import Body, Function, body, solver
 
 
 def lane_files(program: Program, command: str) -> dict[str, str]:
-    """`<name>_lanes.c`: the schedule of `rhs`, printed again for vectors of lanes."""
-    plan = program.schedule("rhs")
-    text = body(program.graph, plan, LANES)
+    """`<name>_lanes.c`: the schedules of `rhs` and `correction`, printed again for vectors of lanes."""
+    names = [name for name in ("rhs", "correction") if name in program.kernels]
+    texts = {name: body(program.graph, program.schedule(name), LANES) for name in names}
     values = {
         "provenance": provenance("lanes.c.in", program.digest, command, " * "),
         "name": program.name,
-        "functions": "cg_math.h" if has_functions(program, ("rhs",)) else "cg_real.h",
-        "solver": solver(LANES) if program.kernels["rhs"].solves else "",
-        "kernel": lane_kernel(program, "rhs", text),
-        "n_work": str(text.work),
+        "functions": "cg_math.h" if has_functions(program, names) else "cg_real.h",
+        "solver": solver(LANES) if any(program.kernels[name].solves for name in names) else "",
+        "kernel": "\n".join(lane_kernel(program, name, text) for name, text in texts.items()),
+        "correction": f"#define CG_MODEL_CORRECTION {program.name}_correction_lanes\n"
+        if len(names) > 1
+        else "",
+        "n_work": str(max(text.work for text in texts.values())),
         "digest": c_string(program.digest),
         **model_macros(program),
     }

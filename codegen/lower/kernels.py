@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from . import hybrid
 from .consistency import consistency
+from .correction import correction, correction_all
 from .dynamics import Dynamics
 from .program import Kernel, KernelRow
-from .correction import correction, correction_all
 
 UNROLLED_JACOBIAN = 4000
 """Maximum number of operations of a Jacobian that is written out; a larger one is emitted as a loop over `jvp`."""

@@ -7,11 +7,6 @@
 #include "cg_internal.h"
 #include "cg_step.h"
 
-enum { MOST_STEPS = 8 }; /* of Newton's method, which needs one or two */
-
-/* A correction below this part of the tolerances is left out. */
-#define CG_CLOSE_ENOUGH 1e-4
-
 void cg_correct_begin(cg_run_t *run)
 {
     const cg_kernel_entry_t *entry = NULL;
@@ -46,7 +41,7 @@ static int cg_correction(cg_run_t *run, double *size)
 static int cg_correct(cg_run_t *run, int *moved)
 {
     *moved = 0;
-    for (int step = 0; step < MOST_STEPS; step++) {
+    for (int step = 0; step < CG_MOST_CORRECTIONS; step++) {
         double size;
         const int status = cg_correction(run, &size);
         if (status != CG_OK || size <= CG_CLOSE_ENOUGH) {
