@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from . import hybrid
+from .closure import closure
 from .consistency import consistency
 from .correction import correction, correction_all
 from .dynamics import Dynamics
@@ -86,6 +87,8 @@ KERNELS = (
     KernelRow("correction_all", "the same, and the invariants of the coordinates back to those of the state v",
               correction_all, "direction"),
     KernelRow("initial", "the states and parameters for the declared variables x", initial, "declared", "initial"),
+    KernelRow("closure", "f, df/dx, A and A_0 of the constraints, and M, for the declared variables x", closure,
+              "declared"),
     KernelRow("consistency", "r, its terms and its slopes, for each r that is zero at the start", consistency,
               slot="consistency"),
 )  # fmt: skip
