@@ -48,7 +48,7 @@ class System(Declaration):
     coordinates : instead of `kinematics`, if the velocities are the coordinate rates, `chaplygin.rate(x)`.
     kinetic : T(t, x, eta), with no constraint substituted; with `bodies`, a term added to their T.
     bodies : `Body` objects instead of (or in addition to) `kinetic`: König's theorem gives T from their masses,
-        inertias and poses.
+        inertias and poses. Links made by `chaplygin.joint` bring their kinematics with them.
     potential : V(t, x).
     forces : {velocity: generalised force}.
     interactions : loads on the bodies (`Weight`, `Wrench`, `Spring`, `Damper`, `Motor`), each declared once for the
@@ -64,7 +64,8 @@ class System(Declaration):
     example : {symbol: number}, a representative point at which the declaration is checked and pivots are chosen.
         `chaplygin.time` is a valid key; its default is 0, where runs start. Other variables default to random values.
 
-    Coordinates are ordered as in the kinematics; velocities, parameters and inputs as in `example`, the rest by name.
+    Coordinates are ordered as in the kinematics, then as the links of `bodies`; velocities, parameters and inputs as in
+    `example`, then velocities as the links, the rest by name.
 
     Raises
     ------
@@ -252,8 +253,8 @@ class System(Declaration):
         """Derive, emit and compile, or load the compiled model from the cache; returns a `Model`.
 
         The default is the simplest form that fits: `lagrange` if the velocities are coordinate rates, otherwise
-        `poincare`; `maggi` with constraints or a parametrization; `multipliers` if the declaration contains
-        a multiplier.
+        `poincare`, and `recursive` for a tree of bodies with 12 velocities or more and no constraints; `maggi` with
+        constraints or a parametrization; `multipliers` if the declaration contains a multiplier.
 
         `events` are added after those of the system, `methods` to the integration methods of the runtime: pairs, see
         `chaplygin.Pair`, or "taylor", see docs/taylor.md. The model can run as soon as its kernels are compiled; the
