@@ -34,6 +34,7 @@ class Form:
     refusal : the hypothesis that fails, as far as the declaration shows it, as text; None if all hold.
     contacts : whether dry friction can be added: M theta' = f, where theta are the velocities themselves.
     multipliers : whether the multipliers of the constraints are unknowns, which the declaration can then contain.
+    preferred : whether the form is the default for a system that it fits, before those that come first.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Form:
     refusal: Callable[[System], str | None] = lambda system: None
     contacts: bool = False
     multipliers: bool = False
+    preferred: Callable[[System], bool] = lambda system: False
 
     @property
     def options(self) -> Mapping[str, inspect.Parameter]:
