@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import arguments, inputs as signals
 from .arguments import Array
@@ -18,6 +19,8 @@ from .errors import ArgumentError
 
 if TYPE_CHECKING:
     from .base_model import BaseModel
+
+Mask = NDArray[np.bool_]
 
 _STEPS = 100
 _CLOSE = 1e-13
@@ -66,7 +69,7 @@ def consistent(
     return dict(zip(names, map(float, (*x, *eta)), strict=True))
 
 
-def _held(names: Sequence[str], keep: Sequence[str]) -> Array:
+def _held(names: Sequence[str], keep: Sequence[str]) -> Mask:
     if isinstance(keep, str):
         raise ArgumentError(f"keep = {keep!r}: give a list of names")
     for name in keep:
@@ -75,10 +78,10 @@ def _held(names: Sequence[str], keep: Sequence[str]) -> Array:
     return np.array([name in keep for name in names])
 
 
-def _positions(constraints: _Constraints, start: Array, held: Array, names: Sequence[str]) -> Array:
+def _positions(constraints: _Constraints, start: Array, held: Mask, names: Sequence[str]) -> Array:
     n = constraints.n
     wanted, eta, free = start[:n], start[n:], ~held
-    x = wanted.copy()
+    x: Array = wanted.copy()
     f, slopes, *_ = constraints.at(x, eta)
     for _ in range(_STEPS):
         if not constraints.closed:
@@ -104,12 +107,12 @@ def _positions(constraints: _Constraints, start: Array, held: Array, names: Sequ
 
 
 def _velocities(
-    constraints: _Constraints, x: Array, wanted: Array, held: Array, names: Sequence[str]
+    constraints: _Constraints, x: Array, wanted: Array, held: Mask, names: Sequence[str]
 ) -> Array:
     _, _, rows, offsets, mass = constraints.at(x, wanted)
     free = ~held
     off = rows @ wanted + offsets
-    eta = wanted.copy()
+    eta: Array = wanted.copy()
     if free.any():
         # In z = L^T (eta - eta^), with M = L L^T, the nearest is the shortest.
         lower = np.linalg.cholesky(mass[np.ix_(free, free)])
