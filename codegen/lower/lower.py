@@ -78,6 +78,8 @@ def arrange(program: Program) -> Program:
     g, shorter = program.graph, dict(program.kernels)
     for row in program.table:
         for kernel in program.of(row):
+            if program.schedule(kernel.name).rolled if kernel.cells else False:
+                continue  # its templates are
             if row.effort == 1.0 or (row.effort and len(g.reachable(kernel.roots())) <= LARGEST_ARRANGED):
                 shorter[kernel.name] = arranged(g, kernel, int(BUDGET * row.effort))
     return replace(program, kernels=shorter)

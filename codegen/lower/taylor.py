@@ -45,7 +45,7 @@ class SeriesProgram:
 
 def series_program(program: Program) -> SeriesProgram:
     """The series of the right-hand side of a program. Raises EmitError for a function without a derivative."""
-    g, kernel, plan = program.graph.copy(), program.kernels["rhs"], program.schedule("rhs")
+    g, kernel, plan = program.graph.copy(), program.kernels["rhs"], program.written_out("rhs")
     hoisted = plan.hoist.kernel.outputs if plan.hoist is not None else ()
     rates = _without_loops(g, kernel.outputs, kernel.solves)
     rates = _with_branches(g, rates, hoisted)
