@@ -87,7 +87,9 @@ class _Kinds:
         return self.numbers.setdefault(key, len(self.numbers))
 
 
-def rolled(program: Program, kernel: Kernel, given: Mapping[Node, int], table: Mapping[str, Place]) -> Rolled | None:
+def rolled(
+    program: Program, kernel: Kernel, given: Mapping[Node, int], table: Mapping[str, Place]
+) -> Rolled | None:
     """The kernel as runs of templates; None if that is not shorter than half of it written out.
 
     `given` are the places of hoisted nodes in the array "q", `table` those of the variables.
@@ -104,11 +106,12 @@ def rolled(program: Program, kernel: Kernel, given: Mapping[Node, int], table: M
     if 2 * sum(len(found[0].nodes) for found in groups.values()) > whole:
         return None
     exports, work = _records(cells, groups)
-    effort = next((row.effort for row in program.table if row.name == kernel.name), 0.0)
-    budget = int(BUDGET * effort) // len(groups)
+    several = sum(len(found) > 1 for found in groups.values())
+    share = BUDGET // several if kernel.beforehand else 0  # the right-hand side is worth the search
     templates, frames = [], []
     counts = [0, 0, 0]
     for found in groups.values():
+        budget = share if len(found) > 1 else 0
         template, places = _template(program, kernel, found, exports, home, given, table, budget)
         templates.append(template)
         frames.append(places)
@@ -136,7 +139,7 @@ def _cells(g: Graph, kernel: Kernel, given: Mapping[Node, int]) -> tuple[list[_C
     cells: list[_Cell] = []
     for roots in (*kernel.cells, tuple(kernel.roots())):
         kept = [n for n in dict.fromkeys(roots) if n in needed]
-        own = [n for n in g.reachable(kept, stop={*home, *given}) if g.args[n] and n not in home and n not in given]
+        own = _below(g, kept, home, given)
         stores = [(n, i) for n in kept for i in wanted.pop(n, ())]
         if not own and not stores:
             continue
@@ -146,6 +149,20 @@ def _cells(g: Graph, kernel: Kernel, given: Mapping[Node, int]) -> tuple[list[_C
         pivots = [pair for pair in pivots if pair not in cell.pivots]
         cells.append(cell)
     return cells, home
+
+
+def _below(
+    g: Graph, roots: Sequence[Node], home: Mapping[Node, _Cell], given: Mapping[Node, int]
+) -> list[Node]:
+    """The nodes that the roots need and no cell before has, in evaluation order."""
+    seen: set[Node] = set()
+    stack = list(roots)
+    while stack:
+        n = stack.pop()
+        if n not in seen and n not in home and n not in given and g.args[n]:
+            seen.add(n)
+            stack.extend(g.args[n])
+    return sorted(seen)
 
 
 def _canonical(
@@ -195,7 +212,19 @@ def _canonical(
                 args.sort(key=lambda a: shape_of(a))
             if ready:
                 order[n] = len(order)
-                text.append((g.op[n], *((0, order[a]) if a in order else (1, inputs[a], array(a)) if a in inputs else (2, a) for a in args)))
+                text.append(
+                    (
+                        g.op[n],
+                        *(
+                            (0, order[a])
+                            if a in order
+                            else (1, inputs[a], array(a))
+                            if a in inputs
+                            else (2, a)
+                            for a in args
+                        ),
+                    )
+                )
             else:
                 stack.append((n, True))
                 stack.extend((a, False) for a in reversed(args))
@@ -203,11 +232,18 @@ def _canonical(
     def name(n: Node) -> object:
         return (0, order[n]) if n in order else (1, inputs[n]) if n in inputs else (2, n)
 
-    cell.key = (tuple(text), tuple(name(n) for n, _ in cell.stores), tuple((name(a), name(b)) for a, b in cell.pivots), tuple(map(array, inputs)))
+    cell.key = (
+        tuple(text),
+        tuple(name(n) for n, _ in cell.stores),
+        tuple((name(a), name(b)) for a, b in cell.pivots),
+        tuple(map(array, inputs)),
+    )
     cell.nodes, cell.inputs, cell.number = list(order), list(inputs), order
 
 
-def _records(cells: Sequence[_Cell], groups: Mapping[object, list[_Cell]]) -> tuple[dict[object, list[int]], int]:
+def _records(
+    cells: Sequence[_Cell], groups: Mapping[object, list[_Cell]]
+) -> tuple[dict[object, list[int]], int]:
     """The numbers of the nodes that the cells of each kind store, and the length of all records."""
     users = {n for cell in cells for n in cell.inputs}
     exports = {
@@ -246,7 +282,10 @@ def _template(
         return "work", cell.record + exports[cell.key].index(cell.number[n])
 
     frames, where, places = _frames([[place(n) for n in cell.inputs] for cell in cells], "a")
-    of_results = [[("out", i) for _, i in cell.stores] + [("work", cell.record + j) for j in range(len(stored))] for cell in cells]
+    of_results = [
+        [("out", i) for _, i in cell.stores] + [("work", cell.record + j) for j in range(len(stored))]
+        for cell in cells
+    ]
     results, to, more = _frames(of_results, "b")
     slots = {n: g.symbol(f"cg_slot_{i}") for i, n in enumerate(first.inputs)}
     clock = {n: n for n in first.inputs if where[first.inputs.index(n)] == ("t", 0)}
@@ -261,7 +300,7 @@ def _template(
         tuple(kernel.comments[i] if len(cells) == 1 else "" for _, i in first.stores) + ("",) * len(stored),
         tuple(zip(tail, tail, strict=True)),
     )
-    plan = scheduled(program, arranged(g, part, budget), names, to)
+    plan = scheduled(program, arranged(g, part, budget) if budget else part, names, to)
     return Template(plan, frames | results), [(*a, *b) for a, b in zip(places, more, strict=True)]
 
 

@@ -15,6 +15,7 @@ from itertools import count as count_from
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import CONDITIONS, LEAVES, RELATIONS, Graph, Node
 from .fuse import FUSED, fused
+from .optimise.arrange import arranged
 from .program import Kernel, Program, is_call
 from .roll import Rolled, rolled
 
@@ -192,17 +193,26 @@ def schedule(program: Program, kernel: Kernel, loops: bool = True) -> Schedule:
 def _whole(program: Program, kernel: Kernel, given: Sequence[Node], loops: bool) -> Schedule:
     """The schedule of a kernel without what is hoisted."""
     table = variable_names(program, kernel)
-    if loops and kernel.cells and program.graph.count_operations(kernel.roots()) > LONGEST_WRITTEN_OUT:
+    if loops and kernel.cells and is_long(program.graph, kernel):
         places = {name: (array, index) for name, (_, array, index) in table.items()}
         found = rolled(program, kernel, {n: i for i, n in enumerate(given)}, places)
         if found is not None:
             counts = found.operations, found.divisions, found.functions
             return Schedule(kernel, (), {}, found.work, *counts, rolled=found)
+        kernel = arranged(program.graph, kernel)
     return _scheduled(program, kernel, given, table, [("out", i) for i in range(len(kernel.outputs))])
 
 
+def is_long(g: Graph, kernel: Kernel) -> bool:
+    """Whether a kernel is too long to be written out, if its cells repeat each other."""
+    return g.count_operations(kernel.roots()) > LONGEST_WRITTEN_OUT
+
+
 def scheduled(
-    program: Program, kernel: Kernel, table: Mapping[str, tuple[str, str, int]], places: Sequence[tuple[str, int]]
+    program: Program,
+    kernel: Kernel,
+    table: Mapping[str, tuple[str, str, int]],
+    places: Sequence[tuple[str, int]],
 ) -> Schedule:
     """The schedule of a part of a kernel whose variables are in the `table` and whose outputs go to `places`."""
     return _scheduled(program, kernel, (), dict(table), places)
