@@ -40,8 +40,8 @@ class Kernel:
     `pivots` are pairs (pivot, limit): the kernel returns the status `singular` when |pivot| <= limit.
     `labels` are preferred names of intermediates; `comments` describe the outputs, one each. `takes` is that of its
     row, and `directions` the length of v, if it takes one. Whatever depends only on the variables `beforehand` (the
-    parameters, or none) is computed once before many calls: see `Schedule.hoist`. `cells` are nodes that belong together, such
-    as those of one body, in an order in which they can be computed: see `roll`.
+    parameters, or none) is computed once before many calls: see `Schedule.hoist`. `cells` are nodes that belong
+    together, such as those of one body, in an order in which they can be computed: see `roll`.
     """
 
     name: str

@@ -1,14 +1,14 @@
 """Kernels of repeated parts as loops: the parts of one kind become one function, called with places in arrays.
 
-A cell is a list of nodes that belong together, such as what one sweep computes for one body. Its own nodes are those that no cell
-before it has; what later cells read of them is its record in the workspace. Cells with the same operations on their
-inputs, which are elements of arrays, are instances of one template. The inputs of a template whose places differ by the
-same numbers in every instance form a frame, so that an instance is known by one place for each frame.
+A cell is a list of nodes that belong together, such as what one sweep computes for one body. Its own nodes are those
+that no cell before it has; what later cells read of them is its record in the workspace. Cells with the same operations
+on their inputs, which are elements of arrays, are instances of one template. The inputs of a template whose places
+differ by the same numbers in every instance form a frame, so that an instance is known by one place for each frame.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -90,20 +90,29 @@ class _Kinds:
 def rolled(
     program: Program, kernel: Kernel, given: Mapping[Node, int], table: Mapping[str, Place]
 ) -> Rolled | None:
-    """The kernel as runs of templates; None if that is not shorter than half of it written out.
+    """The kernel as runs of templates; None if these together are longer than three quarters of it.
 
     `given` are the places of hoisted nodes in the array "q", `table` those of the variables.
     """
     g = program.graph
     cells, home = _cells(g, kernel, given)
     kinds = _Kinds()
+
+    def array(n: Node) -> str:
+        """The array that holds a node; "" for a constant."""
+        if n in given:
+            return "q"
+        if g.op[n] == "symbol":
+            return table[str(g.value[n])][0]
+        return "work" if n in home else ""
+
     for cell in cells:
-        _canonical(g, cell, home, given, table, kinds)
+        _canonical(g, cell, array, kinds)
     groups: dict[object, list[_Cell]] = {}
     for cell in cells:
         groups.setdefault(cell.key, []).append(cell)
     whole = sum(len(cell.nodes) for cell in cells)
-    if 2 * sum(len(found[0].nodes) for found in groups.values()) > whole:
+    if 4 * sum(len(found[0].nodes) for found in groups.values()) > 3 * whole:
         return None
     exports, work = _records(cells, groups)
     several = sum(len(found) > 1 for found in groups.values())
@@ -165,80 +174,55 @@ def _below(
     return sorted(seen)
 
 
-def _canonical(
-    g: Graph,
-    cell: _Cell,
-    home: Mapping[Node, _Cell],
-    given: Mapping[Node, int],
-    table: Mapping[str, Place],
-    kinds: _Kinds,
-) -> None:
-    """Put the nodes of a cell in an order that depends on its structure alone, and describe that structure."""
-    own = set(cell.nodes)
+def _canonical(g: Graph, cell: _Cell, array: Callable[[Node], str], kinds: _Kinds) -> None:
+    """Put the nodes of a cell in an order that depends on its structure alone, and describe that structure.
 
-    def array(n: Node) -> str:
-        if n in given:
-            return "q"
-        return table[str(g.value[n])][0] if g.op[n] == "symbol" else "work"
-
-    shape: dict[Node, int] = {}
-
-    def shape_of(n: Node) -> int:
-        if n not in shape:
-            leaf = g.op[n] in ("const", "named", "bool") and n not in given
-            shape[n] = kinds.of(("constant", n) if leaf else ("input", array(n)))
-        return shape[n]
-
-    for n in sorted(own):
-        parts = [shape_of(a) for a in g.args[n]]
-        shape[n] = kinds.of((g.op[n], *(sorted(parts) if g.op[n] in _COMMUTING else parts)))
+    `array` is the array of an input.
+    """
     roots = [n for n, _ in cell.stores] + [n for pair in cell.pivots for n in pair]
-    order: dict[Node, int] = {}
+    shape = _shapes(g, cell, array, kinds)
+    own = set(cell.nodes)
+    number: dict[Node, int] = {}
     inputs: dict[Node, int] = {}
     text: list[object] = []
-    ends = roots + [n for n in reversed(cell.nodes) if n not in roots]
-    for root in ends:
-        stack = [(root, False)]
-        while stack:
-            n, ready = stack.pop()
-            if n in order or n in inputs:
-                continue
-            if n not in own:
-                if g.op[n] == "symbol" or n in given or n in home:
-                    inputs[n] = len(inputs)
-                continue
-            args = list(g.args[n])
-            if g.op[n] in _COMMUTING:
-                args.sort(key=lambda a: shape_of(a))
-            if ready:
-                order[n] = len(order)
-                text.append(
-                    (
-                        g.op[n],
-                        *(
-                            (0, order[a])
-                            if a in order
-                            else (1, inputs[a], array(a))
-                            if a in inputs
-                            else (2, a)
-                            for a in args
-                        ),
-                    )
-                )
-            else:
-                stack.append((n, True))
-                stack.extend((a, False) for a in reversed(args))
 
     def name(n: Node) -> object:
-        return (0, order[n]) if n in order else (1, inputs[n]) if n in inputs else (2, n)
+        return (0, number[n]) if n in number else (1, inputs[n]) if n in inputs else (2, n)
 
-    cell.key = (
-        tuple(text),
-        tuple(name(n) for n, _ in cell.stores),
-        tuple((name(a), name(b)) for a, b in cell.pivots),
-        tuple(map(array, inputs)),
-    )
-    cell.nodes, cell.inputs, cell.number = list(order), list(inputs), order
+    stack = [(n, False) for n in reversed((*roots, *reversed(cell.nodes)))]
+    while stack:
+        n, ready = stack.pop()
+        if n in number or n in inputs:
+            continue
+        if n not in own:
+            if array(n):
+                inputs[n] = len(inputs)
+            continue
+        args = list(g.args[n])
+        if g.op[n] in _COMMUTING:
+            args.sort(key=shape.__getitem__)
+        if ready:
+            text.append((g.op[n], *map(name, args)))
+            number[n] = len(number)
+        else:
+            stack.append((n, True))
+            stack.extend((a, False) for a in reversed(args))
+    stores = tuple(name(n) for n, _ in cell.stores)
+    pivots = tuple((name(a), name(b)) for a, b in cell.pivots)
+    cell.key = tuple(text), stores, pivots, tuple(map(array, inputs))
+    cell.nodes, cell.inputs, cell.number = list(number), list(inputs), number
+
+
+def _shapes(g: Graph, cell: _Cell, array: Callable[[Node], str], kinds: _Kinds) -> dict[Node, int]:
+    """Numbers for the structures of a cell's nodes and inputs; the order of factors and summands does not matter."""
+    shape: dict[Node, int] = {}
+    for n in sorted(cell.nodes):
+        for a in g.args[n]:
+            if a not in shape:
+                shape[a] = kinds.of(("input", array(a)) if array(a) else ("constant", a))
+        parts = [shape[a] for a in g.args[n]]
+        shape[n] = kinds.of((g.op[n], *(sorted(parts) if g.op[n] in _COMMUTING else parts)))
+    return shape
 
 
 def _records(
