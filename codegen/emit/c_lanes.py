@@ -51,8 +51,8 @@ def lane_kernel(program: Program, kernel: str, text: Body) -> str:
         (piece,) = body(program.graph, plan.hoist, LANES).pieces
         lines += lane_function(f"{program.name}_hoist_lanes", ("p", "q"), ("q",), piece)
     if plan.rolled is not None:
-        parts, looped, arrays = loop_texts(program.graph, name, program.clock, plan.rolled, LANES)
-        whole = Function(tuple(looped), frozenset(arrays), 0)
+        parts, looped, needed = loop_texts(program.graph, name, program.clock, plan.rolled, LANES)
+        whole = Function(tuple(looped), frozenset(needed), 0)
         return "\n".join([*lines, *parts, *lane_function(name, own, results, whole, True)])
     if len(text.pieces) == 1:
         return "\n".join([*lines, *lane_function(name, own, results, text.pieces[0])])
