@@ -55,7 +55,7 @@ def jumps_along(g: Graph, system: System, r: int) -> bool:
 
 def cyclic_velocities(g: Graph, system: System) -> tuple[int, ...]:
     """The velocities whose displacements are cyclic."""
-    return tuple(r for r in _still(g, system) if failing_condition(g, system, r) is None)
+    return tuple(r for r in _still(g.copy(), system) if failing_condition(g, system, r) is None)
 
 
 def _still(g: Graph, system: System) -> list[int]:
