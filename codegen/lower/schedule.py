@@ -121,8 +121,9 @@ class Schedule:
     """The statements of a kernel, the names of its nodes, its workspace and its counts.
 
     `hoist` computes what depends on parameters alone: a separate schedule that runs once before `statements`, which
-    read its results from the array "q". `operations` counts arithmetic and function calls, including `divisions` and
-    `functions` but not those of `hoist`. A long kernel of repeated cells has no statements but is `rolled`.
+    read its results, the nodes `given`, from the array "q". `operations` counts arithmetic and function calls,
+    including `divisions` and `functions` but not those of `hoist`. A long kernel of repeated cells has no statements
+    but is `rolled`.
     """
 
     kernel: Kernel
@@ -132,6 +133,7 @@ class Schedule:
     operations: int
     divisions: int
     functions: int
+    given: tuple[Node, ...] = ()
     hoist: Schedule | None = None
     rolled: Rolled | None = None
 
@@ -260,6 +262,7 @@ def _scheduled(
         sum(op not in LEAVES for op in computed) + solves,
         computed.count("div") + divisions,
         sum(map(is_call, computed)),
+        tuple(given),
     )
 
 
