@@ -24,7 +24,8 @@ Vector = tuple[Node, Node]
 class Link:
     """One mass: the index of the mass that its own hangs on (-1 for the fixed point), m, and the arm between them.
 
-    `size` is the square of the arm's length. The link's generalized force is arm . constant + rest: a weight, say, is the same vector wherever the arm points.
+    `size` is the square of the arm's length. The link's generalized force is arm . constant + rest: a weight, say, is
+    the same vector wherever the arm points.
     """
 
     parent: int
