@@ -35,7 +35,8 @@ class Equations:
     Attributes
     ----------
     states : names of the states, coordinates x (n) then velocities theta (k).
-    mass_matrix : SymPy matrix M (k, k), symmetric; the unit matrix if the form gives theta' directly.
+    mass_matrix : SymPy matrix M (k, k), symmetric except in the form `given`; the unit matrix if the form gives
+        theta' directly.
     forcing : SymPy matrix f (k, 1).
     kinematics : SymPy matrix dx/dt (n, 1).
     invariants : {name: SymPy expression}, conserved along every motion; `invariant_status` says how each was checked.
@@ -131,8 +132,8 @@ class Equations:
         k = len(self.velocities)
         if not self.nodes.mass:
             return sp.eye(k)
-        lower = [n for row in self.nodes.mass for n in row]
-        seen = dict(zip(lower, self.nodes.view(lower), strict=True))
+        entries = [n for row in self.nodes.mass for n in row]
+        seen = dict(zip(entries, self.nodes.view(entries), strict=True))
         return sp.Matrix(k, k, lambda i, j: seen[self.nodes.entry(i, j)])
 
     @cached_property

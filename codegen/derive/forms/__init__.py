@@ -27,6 +27,7 @@ FORMS = (
     "nonholonomic",
     "routh",
     "whittaker",
+    "given",
 )
 """All forms by name, which is that of their module. The first that fits a system is its default."""
 
