@@ -28,8 +28,12 @@ Rows = list[list[Node]]
 
 @dataclass(frozen=True, eq=False)
 class Law(ABC):
-    """M d eta/dt = f. `rates` maps inputs to the inputs that are their rates, such as f to f_dot."""
+    """M d eta/dt = f for the velocities eta, which need not all occur in the kinematics.
 
+    `rates` maps inputs to the inputs that are their rates, such as f to f_dot.
+    """
+
+    velocities: tuple[sp.Symbol, ...]
     rates: Mapping[sp.Symbol, sp.Symbol] = field(default_factory=dict, kw_only=True)
 
     @abstractmethod
@@ -70,9 +74,8 @@ class Law(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Matrices(Law):
-    """M and f as they were given, for the velocities in this order; M by rows, not assumed to be symmetric."""
+    """M and f as they were given; M by rows, not assumed to be symmetric."""
 
-    velocities: tuple[sp.Symbol, ...]
     mass: tuple[tuple[Expression, ...], ...]
     force: tuple[Expression, ...]
 
@@ -80,19 +83,13 @@ class Matrices(Law):
     def symmetric(self) -> bool:
         return False
 
-    def text(self) -> str:
-        return f"{super().text()} {[str(v) for v in self.velocities]}"
-
     def expressions(self) -> dict[str, Sequence[Expression]]:
         return {"mass_matrix": [e for row in self.mass for e in row], "forcing": self.force}
 
     def balance(self, g: Graph, nodes: SystemNodes, flow: Flow) -> tuple[Rows, list[Node]]:
-        """M and f themselves, in the order of the system's velocities."""
+        """M and f themselves."""
         entries, k = self.nodes(nodes.entries, "mass_matrix"), len(self.force)
-        names = [v.name for v in self.velocities]
-        order = [names.index(str(g.value[e])) for e in nodes.eta]
-        force = self.nodes(nodes.entries, "forcing")
-        return [[entries[i * k + j] for j in order] for i in order], [force[i] for i in order]
+        return [entries[i * k : (i + 1) * k] for i in range(k)], self.nodes(nodes.entries, "forcing")
 
 
 @dataclass(frozen=True, eq=False)

@@ -189,6 +189,22 @@ class Equations:
 
         return reduced_system(self.nodes)
 
+    def to_sympy_system(self) -> Any:
+        """The equations as a `sympy.physics.mechanics.SymbolicSystem`, M theta' = f with dx/dt, in dynamicsymbols.
+
+        States and inputs become dynamicsymbols of their names, the time `dynamicsymbols._t`; parameters stay symbols.
+
+        Raises FormError if the independent variable is not the time, or if M and f contain forces or velocities that
+        only loops compute.
+
+        >>> from chaplygin.systems import example
+        >>> example("harmonic_oscillator").system.equations("lagrange").to_sympy_system().dyn_implicit_rhs
+        Matrix([[-k*x(t)]])
+        """
+        from .to_sympy_system import symbolic_system
+
+        return symbolic_system(self)
+
     def latex(self) -> str:
         """The equations as a LaTeX `aligned` environment (without dollar signs)."""
         from .latex import equations_to_latex

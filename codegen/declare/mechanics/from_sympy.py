@@ -41,10 +41,10 @@ def from_sympy(
     as inputs; other symbols become parameters. Expressions are taken as they are, and SymPy's own equations of motion
     are not formed.
 
-    A model with bodies, or with a Lagrangian, gives a `System`, in every form that fits. `Equations` result where T does
-    not give the equations: if T or the kinematics contain a velocity into which a constraint was substituted (the mass
-    centre of a disk, written as its rolling makes it); then Kane's equations are formed from the bodies. Also if T
-    contains an input f, whose rates f_dot and f_ddot are then further inputs; and if only M and f are known.
+    A model with bodies, or with a Lagrangian, gives a `System`, in every form that fits. `Equations` result where T
+    does not give the equations: if it contains a velocity into which a constraint was substituted (that of the mass
+    centre of a disk, written as its rolling makes it), Kane's equations are formed from the bodies. Also if T contains
+    an input f, whose rates f_dot and f_ddot are then further inputs; and if only M and f are known.
 
     Parameters
     ----------
@@ -85,6 +85,7 @@ class _Model:
     def __init__(self, given: Source, prescribed: Mapping[Expression, Expression]) -> None:
         self.given = given
         self.names = names = Names(given.q, given.u, given.auxiliary, prescribed)
+        speeds = tuple(names.velocities)
         rates = [names(f"d{x}/dt", given.kinematics[x], moving=False) for x in given.q]
         self.kinematics = dict(zip(names.coordinates, rates, strict=True))
         self.holonomic = list(names.listed("a holonomic constraint", given.holonomic))
@@ -95,19 +96,19 @@ class _Model:
         if given.given is not None:
             mass, force = given.given
             rows = [names.listed("M", mass[i, :]) for i in range(mass.rows)]
-            self.law: Law = Matrices(tuple(names.velocities), tuple(rows), names.listed("f", force))
+            self.law: Law = Matrices(speeds, tuple(rows), names.listed("f", force))
         elif given.lagrangian is not None:
             self.lagrangian = names("the Lagrangian", given.lagrangian)
             q = generalised_forces(self.loads, names.velocities, {})
             forces = tuple(q.get(v, sp.Integer(0)) for v in names.velocities)
             rates_of = self._rates([self.lagrangian])
-            self.law = Lagrangian(self.lagrangian, forces, rates=rates_of)
+            self.law = Lagrangian(speeds, self.lagrangian, forces, rates=rates_of)
         else:
             moving = tuple(m for body in given.bodies for m in self.motions.of_body(body))
             inertia = [
                 e for m in moving for e in (*m.vector, *m.turning, *(t for row in m.tensor for t in row))
             ]
-            self.law = Kane(moving, tuple(self.loads), rates=self._rates(inertia))
+            self.law = Kane(speeds, moving, tuple(self.loads), rates=self._rates(inertia))
 
     def _rates(self, expressions: Sequence[Expression]) -> dict[sp.Symbol, sp.Symbol]:
         """The rates of the inputs in expressions that the equations differentiate."""
@@ -124,10 +125,14 @@ class _Model:
         if isinstance(self.law, Kane) and not self.law.rates and are_rates_of_positions(lawful, self.law):
             forces = generalised_forces(self.loads, self.names.velocities, self._substituted())
             return self._declared(name, example, kinetic=kinetic_energy(self.law.motions), forces=forces)
-        return lawful.equations("given")
+        independent = [self.names.velocities[self.given.u.index(v)] for v in self.given.independent]
+        return lawful.equations(
+            "given", **({"independent": independent} if lawful.constraints and independent else {})
+        )
 
     def _by_lagrangian(self, name: str, example: Mapping[sp.Symbol, float]) -> System:
-        moving, still = [], []
+        moving: list[Expression] = []
+        still: list[Expression] = []
         for term in sp.Add.make_args(self.lagrangian):
             (moving if term.has(*self.names.velocities) else still).append(term)
         forces = generalised_forces(self.loads, self.names.velocities, {})

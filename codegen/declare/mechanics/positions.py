@@ -27,7 +27,12 @@ _EXACT = 1e-9
 
 
 def are_rates_of_positions(system: System, law: Kane) -> bool:
-    """Whether all motions of a law are rates of positions and rotations, at generic points."""
+    """Whether all motions of a law are rates of positions and rotations, at generic points.
+
+    They are not if a velocity has no coordinate, as the spin of a wheel whose angle was not introduced.
+    """
+    if any(all(n == 0 for n in field) for field in system.nodes.fields.along):
+        return False
     g = system.nodes.graph.copy()
     roots = _Roots(g, system, law)
     points = good_points(system, roots.nodes, 2, g)

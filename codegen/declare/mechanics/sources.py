@@ -26,7 +26,8 @@ class Source:
     """A SymPy model in dynamicsymbols, whatever its class.
 
     `kinematics` gives q' in speeds; `velocity` are the constraints on speeds, `holonomic` those on coordinates, whose
-    rates are among `velocity` if `rates_given`. There is a `lagrangian`, or there are `bodies`, or M and f as `given`.
+    rates are among `velocity` if `rates_given`; `independent` are the speeds that determine the others. There is a
+    `lagrangian`, or there are `bodies`, or M and f as `given`.
     """
 
     q: tuple[Expression, ...]
@@ -37,6 +38,7 @@ class Source:
     holonomic: tuple[Expression, ...] = ()
     velocity: tuple[Expression, ...] = ()
     rates_given: bool = False
+    independent: tuple[Expression, ...] = ()
     bodies: tuple[Any, ...] = ()
     loads: tuple[Any, ...] = ()
     lagrangian: Expression = None
@@ -82,6 +84,7 @@ def _kane(model: Any) -> Source:
         holonomic=tuple(model._f_h),
         velocity=tuple(rows) if bodies else (),  # Kane's own M contains the rows of the constraints
         rates_given=True,
+        independent=u[: len(u) - len(model._udep)],
         bodies=bodies,
         loads=tuple(model._forcelist or ()),
         given=None if bodies else (model.mass_matrix, model.forcing),
@@ -125,6 +128,7 @@ def _jointed(model: Any) -> Source:
         holonomic=tuple(model.holonomic_constraints),
         velocity=tuple(model.velocity_constraints if own else model.nonholonomic_constraints),
         rates_given=own,
+        independent=tuple(model.u_ind),
         bodies=tuple(model.bodies),
         loads=tuple(loads),
     )
