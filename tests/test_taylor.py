@@ -13,6 +13,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 import sympy as sp
+from dense_chain import dense_chain
 from runtime_models import needs_core
 
 import chaplygin as cg
@@ -338,7 +339,7 @@ def test_a_kink_inside_a_step_rejects_it() -> None:
 @pytest.mark.slow
 def test_linear_systems_of_large_models_are_written_out() -> None:
     """Above 12 velocities the right-hand side factors its matrix in a loop."""
-    entry = cg.example("n_link_pendulum", n=13)
+    entry = dense_chain(13)
     chain = entry.system.compile("lagrange", methods=["taylor"])
     ends = [
         chain.integrate((0, 0.1), entry.initial, entry.parameters, method=m, rtol=1e-12, atol=1e-12).y[:, -1]

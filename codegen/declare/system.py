@@ -259,8 +259,8 @@ class System(Declaration):
         """Derive, emit and compile, or load the compiled model from the cache; returns a `Model`.
 
         The default is the simplest form that fits: `lagrange` if the velocities are coordinate rates, otherwise
-        `poincare`; `maggi` with constraints or a parametrization; `multipliers` if the declaration contains
-        a multiplier.
+        `poincare`, and `recursive` for a tree of bodies with 12 velocities or more and no constraints; `maggi` with
+        constraints or a parametrization; `multipliers` if the declaration contains a multiplier.
 
         `events` are added after those of the system, `methods` to the integration methods of the runtime: pairs, see
         `chaplygin.Pair`, or "taylor", see docs/taylor.md. The model can run as soon as its kernels are compiled; the

@@ -48,6 +48,7 @@ class EquationNodes:
     initial_nodes: tuple[Node, ...] | None = None
     multiplier_nodes: tuple[Node, ...] = ()
     reaction_nodes: Mapping[str, Node] = field(default_factory=dict)
+    body_nodes: Mapping[str, Node] = field(default_factory=dict)
     momentum_nodes: tuple[Node, ...] | None = None
     independent: sp.Symbol | None = None
     routhian: Node | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -21,9 +21,6 @@ from .positions import are_rates_of_positions
 from .sources import Source, source
 from .vectors import Motions, generalised_forces, kinetic_energy
 
-if TYPE_CHECKING:
-    from ...derive.equations import Equations
-
 Expression = Any
 
 
@@ -34,7 +31,7 @@ def from_sympy(
     parameters: Mapping[Any, float] | None = None,
     example: Mapping[Any, float] | None = None,
     prescribed: Mapping[Expression, Expression] | None = None,
-) -> System | Equations:
+) -> Any:
     """A model of `sympy.physics.mechanics`: a `System`, or `Equations` of the form `given`.
 
     dynamicsymbols keep their names: coordinates q, generalised speeds as velocities with their kinematics, all others
@@ -115,7 +112,7 @@ class _Model:
         found = {s for e in expressions for s in sp.sympify(e).free_symbols if isinstance(s, Input)}
         return {s: self.names.rate_of(s) for s in sorted(found, key=str)}
 
-    def system(self, name: str, example: Mapping[sp.Symbol, float]) -> System | Equations:
+    def system(self, name: str, example: Mapping[sp.Symbol, float]) -> Any:
         """The system by its energies if they give its equations, otherwise the equations of its law."""
         with naming(name):
             self._settle(example)

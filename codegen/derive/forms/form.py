@@ -35,6 +35,7 @@ class Form:
     contacts : whether dry friction can be added: M theta' = f, where theta are the velocities themselves.
     multipliers : whether the multipliers of the constraints are unknowns, which the declaration can then contain.
     of_laws : whether it takes the equations from a law (`codegen.declare.law`) in the place of T and V.
+    preferred : whether the form is the default for a system that it fits, before those that come first.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Form:
     contacts: bool = False
     multipliers: bool = False
     of_laws: bool = False
+    preferred: Callable[[System], bool] = lambda system: False
 
     @property
     def options(self) -> Mapping[str, inspect.Parameter]:
