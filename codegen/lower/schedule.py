@@ -117,8 +117,8 @@ class Schedule:
     """The statements of a kernel, the names of its nodes, its workspace and its counts.
 
     `hoist` computes what depends on parameters alone: a separate schedule that runs once before `statements`, which
-    read its results from the array "q". `operations` counts arithmetic and function calls, including `divisions` and
-    `functions` but not those of `hoist`.
+    read its results, the nodes `given`, from the array "q". `operations` counts arithmetic and function calls,
+    including `divisions` and `functions` but not those of `hoist`.
     """
 
     kernel: Kernel
@@ -128,6 +128,7 @@ class Schedule:
     operations: int
     divisions: int
     functions: int
+    given: tuple[Node, ...] = ()
     hoist: Schedule | None = None
 
     @property
@@ -217,6 +218,7 @@ def _scheduled(program: Program, unfused: Kernel, given: Sequence[Node], array: 
         sum(op not in LEAVES for op in computed) + solves,
         computed.count("div") + divisions,
         sum(map(is_call, computed)),
+        tuple(given),
     )
 
 
