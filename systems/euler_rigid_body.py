@@ -24,8 +24,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from chaplygin.codegen.declare.quaternions import product, quaternion_rates, rotation
+
 from .entry import Example, running_integral
-from .rigid import product, quaternion_rates, rotation
 
 if TYPE_CHECKING:
     from chaplygin.codegen.declare.system import System

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chaplygin.codegen.declare.quaternions import body_units, quaternion_rates, rotation
+
 from .entry import Example
-from .rigid import body_units, quaternion_rates, rotation
 
 if TYPE_CHECKING:
     from chaplygin.codegen.declare.system import System

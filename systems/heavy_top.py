@@ -19,8 +19,9 @@ from __future__ import annotations
 from math import cos, sin
 from typing import TYPE_CHECKING
 
+from chaplygin.codegen.declare.quaternions import quaternion_rates, vertical
+
 from .entry import Example
-from .rigid import quaternion_rates, vertical
 
 if TYPE_CHECKING:
     from chaplygin.codegen.declare.system import System

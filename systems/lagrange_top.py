@@ -28,8 +28,9 @@ from collections.abc import Mapping, Sequence
 from math import cos, sin
 from typing import TYPE_CHECKING, Any
 
+from chaplygin.codegen.declare.quaternions import body_units, quaternion_rates, vertical
+
 from .entry import Example
-from .rigid import body_units, quaternion_rates, vertical
 
 if TYPE_CHECKING:
     from chaplygin.codegen.declare.system import System

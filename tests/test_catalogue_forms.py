@@ -16,8 +16,8 @@ import pytest
 from mpmath import mp
 
 import chaplygin as cg
+from chaplygin.codegen.declare.quaternions import rotation
 from chaplygin.systems import lagrange_top, rotating_particle
-from chaplygin.systems.rigid import rotation
 
 REFERENCE = json.loads((Path(__file__).parent / "data" / "reference_states.json").read_text())
 

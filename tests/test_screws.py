@@ -10,6 +10,7 @@ import sympy as sp
 
 import chaplygin as cg
 from chaplygin.codegen.declare.bodies import hat
+from chaplygin.codegen.declare.quaternions import quaternion_rates, rotation
 from chaplygin.codegen.declare.screws import Flow
 from chaplygin.codegen.declare.symbols import DeclarationError
 from chaplygin.codegen.emit.python_backend import python_model
@@ -17,7 +18,6 @@ from chaplygin.codegen.graph.dropping import dropped
 from chaplygin.codegen.graph.from_sympy import Lowering
 from chaplygin.codegen.graph.graph import Graph
 from chaplygin.codegen.graph.to_sympy import expressions
-from chaplygin.systems.rigid import quaternion_rates, rotation
 
 T = cg.time
 M1, M2, R, G = cg.parameters("m1 m2 R g", positive=True)

@@ -16,6 +16,8 @@ from .contacts import Coulomb
 from .entry import Entry
 from .events import Event
 from .interactions import Interaction
+from .joint import Link
+from .law import Law
 from .symbols import DeclarationError, Input, Multiplier, Parameter, Rate, Velocity, natural, rate, time
 
 Expression = Any
@@ -36,6 +38,7 @@ class Declaration:
     own_kinetic: Expression
     own_potential: Expression
     own_forces: Mapping[sp.Symbol, Expression]
+    law: Law | None
     bodies: tuple[Body, ...]
     interactions: tuple[Interaction, ...]
     constraints: tuple[Expression, ...]
@@ -73,6 +76,7 @@ class Declaration:
         found += [(Entry("parametrization", v), e) for v, e in (self.parametrization or {}).items()]
         found += [(Entry("outputs", name), e) for name, e in self.outputs.items()]
         found += mechanism.entries(self.bodies, self.interactions)
+        found += [] if self.law is None else self.law.entries()
         return (*found, *contacts.entries(self.contacts), *events.entries(self.events))
 
     @property
@@ -123,17 +127,21 @@ def declare(name: str, **given: Any) -> Declaration:
 
     Raises DeclarationError, naming the entry.
     """
-    rows = _kinematics(given["kinematics"], given["coordinates"])
-    example = checks.example(given["example"] or {})
     bodies, interactions = mechanism.checked(given["bodies"], given["interactions"])
-    kinetic = 0 if given["kinetic"] is None and bodies else given["kinetic"]
+    rows = _kinematics(given["kinematics"], given["coordinates"], bodies)
+    example = checks.example(given["example"] or {})
+    law = given["law"]
+    if law is not None and given["kinetic"] is not None:
+        raise DeclarationError("give kinetic or a law, not both")
+    kinetic = 0 if given["kinetic"] is None and (bodies or law) else given["kinetic"]
     own_kinetic = checks.scalar(Entry("kinetic"), kinetic)
     own_potential = checks.scalar(Entry("potential"), given["potential"])
     constraints = checks.listed("constraints", given["constraints"])
     holonomic = checks.listed("holonomic", given["holonomic"])
     # A rate df/dt is a constraint on the velocities.
     constraints += [sp.diff(f, time) + sum(sp.diff(f, x) * v for x, v in rows.items()) for f in holonomic]
-    velocities = _velocities(rows, example)
+    of_links = [v for body in bodies if isinstance(body, Link) for v in body.velocities]
+    velocities = law.velocities if law is not None else _velocities(rows, [*example, *of_links])
     forces = checks.by_velocity("forces", given["forces"] or {}, velocities)
     named = checks.mapping("outputs", given["outputs"] or {}).items()
     outputs = {str(key): checks.scalar(Entry("outputs", key), e) for key, e in named}
@@ -149,6 +157,7 @@ def declare(name: str, **given: Any) -> Declaration:
         own_kinetic=own_kinetic,
         own_potential=own_potential,
         own_forces=forces,
+        law=law,
         bodies=bodies,
         interactions=interactions,
         constraints=tuple(constraints),
@@ -174,25 +183,36 @@ def with_events(declared: Declaration, more: Any) -> Declaration:
     return longer
 
 
-def _in_order(found: Iterable[sp.Symbol], example: Iterable[sp.Symbol]) -> Symbols:
-    """The symbols in the order of `example`, then the others by name."""
-    rank = {s: i for i, s in enumerate(example)}
+def _in_order(found: Iterable[sp.Symbol], first: Iterable[sp.Symbol]) -> Symbols:
+    """The symbols in the order of `first`, then the others by name."""
+    rank = {s: i for i, s in enumerate(dict.fromkeys(first))}
     return tuple(sorted(found, key=lambda s: (rank.get(s, len(rank)), natural(s.name))))
 
 
-def _kinematics(kinematics: Any, coordinates: Any) -> dict[sp.Symbol, Expression]:
-    """dx/dt by coordinate."""
-    if (kinematics is None) == (coordinates is None):
+def _kinematics(kinematics: Any, coordinates: Any, bodies: Iterable[Body]) -> dict[sp.Symbol, Expression]:
+    """dx/dt by coordinate: those given, then those of the links' joints."""
+    links = [body for body in bodies if isinstance(body, Link)]
+    given = [rows for rows in (kinematics, coordinates) if rows is not None]
+    if len(given) > 1 or not (given or links):
         raise DeclarationError("give either kinematics={...} or coordinates=[...]")
-    if kinematics is None:
+    if coordinates is not None:
         checks.require_coordinates(coordinates, "coordinates")
         kinematics = {x: rate(x) for x in coordinates}
-    checks.require_coordinates(kinematics, "kinematics")
-    return {x: checks.scalar(Entry("kinematics", x), e) for x, e in kinematics.items()}
+    if kinematics is not None:
+        checks.require_coordinates(kinematics, "kinematics")
+    rows = {x: checks.scalar(Entry("kinematics", x), e) for x, e in (kinematics or {}).items()}
+    for link in links:
+        for x, e in link.kinematics.items():
+            if rows.setdefault(x, e) != e:
+                raise DeclarationError(
+                    f"kinematics[{x}] = {rows[x]}, but {x} is a coordinate of the joint of {link.name!r}, where "
+                    f"{x}_dot = {e}; leave it to the joint, or give the coordinate another name"
+                )
+    return rows
 
 
-def _velocities(kinematics: Mapping[sp.Symbol, Any], example: Iterable[sp.Symbol]) -> Symbols:
-    """The velocities in the kinematics: the coordinate rates, or symbols created with `velocities()`."""
+def _velocities(kinematics: Mapping[sp.Symbol, Any], first: Iterable[sp.Symbol]) -> Symbols:
+    """The velocities in the kinematics: the coordinate rates, or symbols created with `velocities()`, in order."""
     found: set[sp.Symbol] = set()
     for x, expression in kinematics.items():
         here = {s for s in expression.free_symbols if isinstance(s, Velocity)}
@@ -207,7 +227,7 @@ def _velocities(kinematics: Mapping[sp.Symbol, Any], example: Iterable[sp.Symbol
         raise DeclarationError("kinematics contains no velocity; create some with velocities()")
     if all(isinstance(s, Rate) for s in found):
         return tuple(kinematics.values())
-    return _in_order(found, example)
+    return _in_order(found, first)
 
 
 def _independent(

@@ -122,7 +122,6 @@ def checked(given_bodies: Any, given_interactions: Any) -> tuple[tuple[Body, ...
 
 def check_bodies(system: System) -> None:
     """Check masses, inertias and rotations at the example point, and rotations elsewhere too."""
-    import numpy as np
 
     point = example_point(system)
     given = {s.name for s in system.example}
@@ -144,12 +143,8 @@ def check_bodies(system: System) -> None:
                 f"{where}: mass is {mass[0, 0]:.6g} at the example point; it must not be negative"
             )
         inertia = numbers(f"{where}: inertia", _Matrix(body.inertia))
-        moments = np.zeros(3) if inertia is None else np.linalg.eigvalsh(inertia)
-        if moments[0] < -1e-9 * (1 + abs(moments[-1])):
-            raise DeclarationError(
-                f"{where}: inertia has the central principal moments {', '.join(f'{v:.6g}' for v in moments)} at the "
-                "example point; they must not be negative (if it is taken about another point, pass about=)"
-            )
+        if inertia is not None:
+            _check_moments(where, inertia, {s.name for s in body.inertia.free_symbols} <= given)
         rotation = _Matrix(body.rotation)
         r = numbers(f"{where}: rotation", rotation)
         if r is None:
@@ -160,6 +155,21 @@ def check_bodies(system: System) -> None:
         if stretch is None or (meant and abs(stretch - 1) > _EXACT):
             raise DeclarationError(f"{where}: {_not_a_rotation(r, 'at the example point')}")
         _check_elsewhere(system, rotation, where, 1.0 if meant else None, motions)
+
+
+def _check_moments(where: str, inertia: Any, meant: bool) -> None:
+    """Refuse negative moments and, if the example sets them, moments that no distribution of mass has."""
+    import numpy as np
+
+    moments = np.linalg.eigvalsh(inertia)
+    listed = ", ".join(f"{v:.6g}" for v in moments)
+    found = f"{where}: inertia has the central principal moments {listed} at the example point"
+    if moments[0] < -1e-9 * (1 + abs(moments[-1])):
+        raise DeclarationError(
+            f"{found}; they must not be negative (if it is taken about another point, pass about=)"
+        )
+    if meant and moments[0] + moments[1] < (1 - 1e-9) * moments[2]:
+        raise DeclarationError(f"{found}; in a body none is larger than the sum of the two others")
 
 
 class _Matrix:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import sympy as sp
@@ -116,7 +117,9 @@ def check_name(name: str, what: str) -> None:
         raise DeclarationError(f"{what} 't': t is the time (chaplygin.time); choose another name")
 
 
-def _declare(kind: type[sp.Symbol], names: str, what: str, assumptions: dict[str, Any]) -> Any:
+def _declare(
+    kind: type[sp.Symbol], names: str | Sequence[str], what: str, assumptions: dict[str, Any]
+) -> Any:
     if not isinstance(names, (str, list, tuple)):
         raise DeclarationError(
             f"{what} names are {type(names).__name__}; give a string such as 'phi x y', or a list of names"
@@ -147,7 +150,7 @@ def _declare(kind: type[sp.Symbol], names: str, what: str, assumptions: dict[str
     return symbols[0] if len(symbols) == 1 else symbols
 
 
-def coordinates(names: str, **assumptions: Any) -> Any:
+def coordinates(names: str | Sequence[str], **assumptions: Any) -> Any:
     """Declare generalised coordinates: one name gives one symbol, several give a tuple.
 
     SymPy's assumptions (`positive=True` ...) can be given. A run must start where they hold; whether the motion
@@ -161,7 +164,7 @@ def coordinates(names: str, **assumptions: Any) -> Any:
     return _declare(Coordinate, names, "coordinate", assumptions)
 
 
-def velocities(names: str) -> Any:
+def velocities(names: str | Sequence[str]) -> Any:
     """Declare velocities (Poincaré parameters, quasi-velocities), or independent parameters of a parametrization.
 
     >>> omega, v, w = velocities("omega v w")
@@ -169,7 +172,7 @@ def velocities(names: str) -> Any:
     return _declare(Velocity, names, "velocity", {})
 
 
-def parameters(names: str, **assumptions: Any) -> Any:
+def parameters(names: str | Sequence[str], **assumptions: Any) -> Any:
     """Declare constants. SymPy's assumptions (`positive=True` ...) can be given; runs that violate them are rejected.
 
     >>> m, a, J = parameters("m a J", positive=True)
@@ -177,7 +180,7 @@ def parameters(names: str, **assumptions: Any) -> Any:
     return _declare(Parameter, names, "parameter", assumptions)
 
 
-def inputs(names: str, **assumptions: Any) -> Any:
+def inputs(names: str | Sequence[str], **assumptions: Any) -> Any:
     """Declare quantities that the caller sets during a run (a motor's couple, a control).
 
     SymPy's assumptions (`nonnegative=True` ...) can be given: numbers, samples and results of input functions that

@@ -1,21 +1,17 @@
 /* cg_bracket.c: the first sign change of one observed quantity inside a step; see cg_events.h.
  *
  * On a piece of the step the quantity is sampled at nine Chebyshev points and interpolated by a polynomial of degree 8;
- * if that is not accurate, the piece is halved. The extrema of the polynomial, found from its successive derivatives,
- * divide the piece into monotonic parts, so that equal signs at both ends of a part mean there is no zero in it. Values
- * that decide are evaluated again on the interpolant of the step itself.
+ * if that is not accurate, the piece is halved. Mostly its coefficients prove that the sign does not change, or changes
+ * once (cg_crossing.h). Otherwise the extrema of the polynomial, found from its successive derivatives, divide the piece
+ * into monotonic parts, so that equal signs at both ends of a part mean there is no zero in it. Values that decide are
+ * evaluated again on the interpolant of the step itself.
  */
 #include "cg_internal.h"
 #include "cg_step.h"
 
 #include <string.h>
 
-enum { DEGREE = CG_NODES - 1, DEEPEST = 6 };
-
-/* cos(k pi / 8) */
-static const double cg_cosine[DEGREE + 1] = {
-    1.0, 0.92387953251128675613, 0.70710678118654752440, 0.38268343236508977173, 0.0, -0.38268343236508977173,
-    -0.70710678118654752440, -0.92387953251128675613, -1.0};
+enum { DEGREE = CG_DEGREE, DEEPEST = 6 };
 
 /* (1 - cos(j pi / 8)) / 2 */
 const double cg_nodes[CG_NODES] = {0.0, 0.038060233744356621935, 0.14644660940672623780, 0.30865828381745511413, 0.5,
@@ -32,28 +28,7 @@ typedef struct cg_bracket {
     double root;   /* 2: none */
 } cg_bracket_t;
 
-/* ---- polynomials: c[0] T_0 + ... + c[8] T_8 on -1 .. 1 ---- */
-
-/* Interpolates the samples at cg_nodes: sample j is at -cos(j pi / 8), and c[k] is the sum over all samples of
- * v[8 - j] cos(j k pi / 8) / 4, halved at both ends and for k = 0 and 8. Cosines of multiples of pi/8 are +-A, B, R, 0, 1. */
-static void cg_fit(const double *v, double *c)
-{
-    const double A = cg_cosine[1], R = cg_cosine[2], B = cg_cosine[3];
-    const double sum0 = 0.125 * (v[8] + v[0]), sum1 = 0.25 * (v[7] + v[1]), sum2 = 0.25 * (v[6] + v[2]);
-    const double sum3 = 0.25 * (v[5] + v[3]), sum4 = 0.25 * v[4];
-    const double odd0 = 0.125 * (v[8] - v[0]), odd1 = 0.25 * (v[7] - v[1]), odd2 = 0.25 * (v[6] - v[2]);
-    const double odd3 = 0.25 * (v[5] - v[3]);
-    const double outer = sum0 + sum4, middle = sum1 + sum3, split = R * (sum1 - sum3), twist = R * odd2;
-    c[0] = 0.5 * ((outer + sum2) + middle);
-    c[8] = 0.5 * ((outer + sum2) - middle);
-    c[4] = outer - sum2;
-    c[2] = (sum0 - sum4) + split;
-    c[6] = (sum0 - sum4) - split;
-    c[1] = (odd0 + twist) + (A * odd1 + B * odd3);
-    c[7] = (odd0 + twist) - (A * odd1 + B * odd3);
-    c[3] = (odd0 - twist) + (B * odd1 - A * odd3);
-    c[5] = (odd0 - twist) - (B * odd1 - A * odd3);
-}
+/* ---- polynomials: c[0] T_0 + ... + c[8] T_8 on -1 .. 1, see cg_fit ---- */
 
 static double cg_value(const double *c, int degree, double z)
 {
@@ -248,22 +223,51 @@ static int cg_follow(cg_bracket_t *bracket, double a, double b, const double *v,
     return status;
 }
 
+/* The only sign change in a piece, from the polynomial through its samples; the value there corrects it. */
+static int cg_only(cg_bracket_t *bracket, double a, double b, const double *v, const double *c)
+{
+    cg_mask_t settled;
+    double slope, g;
+    int j = 1;
+    const double theta = a + (b - a) * cg_crossing_root(v, c, bracket->sign, &settled, &slope);
+    if (settled) {
+        const int status = cg_sample(bracket, theta, &g);
+        const double move = -g * (b - a) / slope;
+        if (status != CG_OK || fabs(move) <= CG_CORRECTED) {
+            bracket->root = cg_smaller(theta + move, b);
+            return status;
+        }
+    }
+    while (j < DEGREE && v[j] * bracket->sign > 0.0) {
+        j++;
+    }
+    bracket->low = a + (b - a) * cg_nodes[j - 1];
+    bracket->g_low = v[j - 1];
+    return cg_close_in(bracket, a + (b - a) * cg_nodes[j], v[j]);
+}
+
 static int cg_piece(cg_bracket_t *bracket, double a, double b, const double *v, int depth)
 {
-    double c[CG_NODES], largest = 0.0, bend = 0.0;
+    double c[CG_NODES], largest = 0.0;
     if (b <= bracket->low || a > bracket->upto) {
         return CG_OK;
     }
     cg_fit(v, c);
     for (int k = 0; k <= DEGREE; k++) {
         largest = cg_larger(largest, fabs(c[k]));
-        bend += k > 0 ? fabs(c[k]) : 0.0;
     }
-    if (fabs(c[0]) > 1.5 * bend && c[0] * bracket->sign >= 0.0) { /* far from zero */
-        bracket->sign = c[0] > 0.0 ? 1.0 : -1.0;
+    const int begins = bracket->low <= a;
+    const double sign = bracket->sign != 0.0 ? bracket->sign : c[0] > 0.0 ? 1.0 : -1.0;
+    const cg_crossing_t crossing = cg_crossings_shown(v, c, begins ? sign : -sign);
+    const int certain = fabs(v[0]) > CG_CLEAR * largest; /* the sign before it */
+    if (begins ? crossing.none && (certain || bracket->sign != 0.0) : crossing.one && certain) {
+        bracket->sign = sign;
         bracket->low = b;
         bracket->g_low = v[DEGREE];
         return CG_OK;
+    }
+    if (begins && crossing.one && bracket->sign != 0.0) {
+        return cg_only(bracket, a, b, v, c);
     }
     if (depth < DEEPEST && fabs(c[DEGREE]) + fabs(c[DEGREE - 1]) > CG_FOLLOWED * largest) {
         const double ends[3] = {a, a + 0.5 * (b - a), b};

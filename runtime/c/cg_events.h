@@ -9,8 +9,9 @@
  *
  * Observed quantities, by index: the events of the model, its kinks, the caller's functions, and three quantities of
  * each contact. After each step every one is sampled on the interpolant and each sign change is found (cg_bracket.c);
- * the step is repeated up to the earliest one, until the quantity is zero there to rounding, so that the time of an
- * event is as accurate as the method. The rules:
+ * the step is repeated up to the earliest one, so that the time of an event is as accurate as the method. The tangent at
+ * its end leads to where the quantity is zero to rounding; if that is further away than CG_TANGENT of the step, so that
+ * the tangent is not the motion to rounding, the step is repeated up to there. The rules:
  *   - A sign change is a crossing; touching zero and turning back is not. Two crossings are two events.
  *   - A quantity that has just crossed has the sign of the far side until it crosses again, so no crossing is found
  *     twice.
@@ -23,8 +24,10 @@
  *     are handled, and their resets applied, in index order.
  *   - Resolution: a quantity is approximated by polynomials of degree 8 over pieces of the step, from the whole step
  *     down to 1/64 of it, until the last coefficients are below CG_FOLLOWED of the largest. For a quantity of that smoothness,
- *     crossings and pairs of crossings are missed only through rounding. A dip that is narrower than 1/500 of the step
- *     and falls between all samples is missed; reduce max_step in that case.
+ *     crossings and pairs of crossings are missed only through rounding: where coefficients alone decide, they prove
+ *     that the polynomial is further than CG_CLEAR of the largest from zero, except towards a first sample whose side
+ *     is known and around a single zero, and there it has the slope of that distance. A dip that is narrower than 1/500
+ *     of the step and falls between all samples is missed; reduce max_step in that case.
  *   - Accumulation: ten events in a row, each following sooner than the one before, within CG_CLOSE of the time; 100 in
  *     a row within CG_STUCK of it; or 10000 in a row within 1e-6 of the longest earlier time between two events.
  */

@@ -2,6 +2,7 @@
 #ifndef CG_INTERNAL_H
 #define CG_INTERNAL_H
 
+#include "cg_crossing.h"
 #include "cg_events.h"
 #include "cg_precision.h"
 
@@ -16,7 +17,6 @@ cg_time_t cg_signal_segment(const cg_signal_t *signal, cg_time_t t, double direc
 /* A sticking contact breaks when the force exceeds its limit by a fraction of 1e-12: despite rounding, a tie is stick. */
 #define CG_CONTACT_LIMIT (1.0 + 1e-12)
 
-enum { CG_NODES = 9 };
 extern const double cg_nodes[CG_NODES]; /* where a step is sampled */
 
 /* The observed quantities at time t and state x: all (only < 0), or at least the one with index `only`. */

@@ -73,39 +73,71 @@ static int cg_slope_inside(cg_run_t *run, int32_t index, double low, double high
     return status;
 }
 
+/* A point on the tangent of the motion at the end of the step. */
+typedef struct cg_tangent {
+    double t, g;
+} cg_tangent_t;
+
+/* The observed quantity at time t on the tangent; the state is in detector->x. */
+static int cg_on_tangent(cg_run_t *run, int32_t index, double t, cg_tangent_t *point)
+{
+    cg_detector_t *const detector = run->detector;
+    const double move = t - run->t;
+    for (int32_t i = 0; i < run->n; i++) {
+        detector->x[i] = cg_fma(move, run->f[i], run->x[i]);
+    }
+    const int status = cg_detector_evaluate(run, t, detector->x, index, detector->values);
+    point->t = t;
+    point->g = detector->values[index];
+    return status;
+}
+
+/* Where the tangent meets the zero of a quantity, by the secant method, from the value g at the end of the step. The
+ * nearest number to it, at most t_stop. */
+static int cg_tangent_root(cg_run_t *run, int32_t index, double g, double *t)
+{
+    const double length = run->t - run->t_old, begin = run->t_old + run->direction * cg_step_smallest(run->t_old);
+    cg_tangent_t best = {run->t, g}, before;
+    int status = cg_on_tangent(run, index, run->t - CG_SECANT * length, &before);
+    double slope = (g - before.g) / (run->t - before.t);
+    for (int trial = 0; status == CG_OK && trial < TRIALS && best.g != 0.0; trial++) {
+        double next = best.t - best.g / slope;
+        next = run->direction * (next - run->t_stop) > 0.0 ? run->t_stop : next;
+        cg_tangent_t point;
+        if (!(fabs(next - run->t) < 0.01 * fabs(length)) || run->direction * (next - begin) < 0.0 || next == best.t) {
+            break;
+        }
+        status = cg_on_tangent(run, index, next, &point);
+        if (status != CG_OK || !(fabs(point.g) < fabs(best.g))) { /* no closer */
+            break;
+        }
+        slope = (point.g - best.g) / (point.t - best.t) * slope > 0.0 ? (point.g - best.g) / (point.t - best.t) : slope;
+        best = point;
+    }
+    *t = best.t;
+    return status;
+}
+
 int cg_locate(cg_run_t *run, int32_t index, double theta, int *landed)
 {
-    const double begin = run->t_old, length = run->t - run->t_old;
-    double t = begin + theta * length, t_before = t, g_before = HUGE_VAL, slope, g;
-    int status = cg_slope_inside(run, index, cg_larger(theta - CG_SECANT, 0.0), cg_smaller(theta + CG_SECANT, 1.0),
-                                 &slope);
-    slope /= length;
+    const double length = fabs(run->t - run->t_old);
+    double t = run->t_old + theta * (run->t - run->t_old), g;
+    int status = CG_OK;
     *landed = 1;
     for (int trial = 0; status == CG_OK && trial < TRIALS; trial++) {
         status = cg_land(run, index, t, &g, landed);
-        if (status != CG_OK || !*landed || g == 0.0) {
+        if (status == CG_OK && *landed) {
+            status = cg_tangent_root(run, index, g, &t);
+        }
+        if (status != CG_OK || !*landed || t == run->t) {
             break;
         }
-        if (!(fabs(g) < fabs(g_before))) { /* no closer: the previous one was as close as possible */
-            if (fabs(g) > fabs(g_before)) {
-                status = cg_land(run, index, t_before, &g, landed);
-            }
-            break;
-        }
-        if (g_before < HUGE_VAL && (g - g_before) / (t - t_before) * slope > 0.0) {
-            slope = (g - g_before) / (t - t_before);
-        }
-        const double move = -g / slope;
-        if (!(fabs(move) < 0.01 * fabs(length)) || fabs(move) <= 0.5 * cg_step_smallest(t)) {
-            break;
-        }
-        t_before = t;
-        g_before = g;
-        t += move;
-        if (run->direction * (t - run->t_stop) > 0.0) {
-            t = run->t_stop;
-        }
-        if (run->direction * (t - begin) < cg_step_smallest(begin) || t == t_before) {
+        if (fabs(t - run->t) <= CG_TANGENT * length) {
+            cg_tangent_t end;
+            status = cg_on_tangent(run, index, t, &end);
+            memcpy(run->x, run->detector->x, sizeof(double) * (size_t)run->n);
+            run->t = t;
+            run->have_f = 0;
             break;
         }
     }

@@ -23,6 +23,9 @@
 #define CG_FOLLOWED 1e-9 /* a polynomial is accurate if its last coefficients are below this fraction of the largest */
 #define CG_CLEAR 1e-6    /* an extremum is trusted if further from zero than this fraction of the largest coefficient */
 #define CG_EXTREMUM 1e-13 /* accuracy of the place of an extremum, on -1 .. 1 */
+#define CG_SETTLED 1e-7  /* Newton's method has converged if its last move was shorter than this, on -1 .. 1 */
+#define CG_CORRECTED 1e-6 /* a root of the polynomial is off by no more than this fraction of the step */
+#define CG_TANGENT 1e-8    /* within this fraction of a step the motion is a straight line to rounding */
 #define CG_SIDE 1e-8      /* after an event, a value below this fraction of its largest in the step is on no side yet */
 #define CG_SECANT 1e-4    /* half the span, as a fraction of the step, of a slope on the interpolant */
 #define CG_TAIL 1e-3      /* the last part of a step, as a fraction of it, along which the motion is continued */

@@ -11,7 +11,6 @@ SymPy. They are listed in `__init__.pyi`.
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 
 __version__ = "0.1.0"
 
@@ -32,7 +31,7 @@ def __getattr__(name: str) -> object:
     home = None if name.startswith("__") else _homes().get(name)
     if home is None:
         raise AttributeError(f"module 'chaplygin' has no attribute {name!r}")
-    value = getattr(import_module(home), name)
+    value = getattr(__import__(home, fromlist=[name]), name)
     globals()[name] = value
     return value
 

@@ -1,6 +1,7 @@
 """The public names and their modules: read by type checkers, and by `__init__.py` when a name is first used."""
 
 from chaplygin.codegen.build.compile import compile as compile
+from chaplygin.codegen.declare import joint as joint
 from chaplygin.codegen.declare.bodies import Body as Body, turn as turn
 from chaplygin.codegen.declare.contacts import Coulomb as Coulomb
 from chaplygin.codegen.declare.events import Event as Event
@@ -11,6 +12,7 @@ from chaplygin.codegen.declare.interactions import (
     Weight as Weight,
     Wrench as Wrench,
 )
+from chaplygin.codegen.declare.mechanics.from_sympy import from_sympy as from_sympy
 from chaplygin.codegen.declare.pfaff import fields_from_forms as fields_from_forms
 from chaplygin.codegen.declare.rolling import rolling as rolling
 from chaplygin.codegen.declare.symbols import (
@@ -23,6 +25,7 @@ from chaplygin.codegen.declare.symbols import (
     velocities as velocities,
 )
 from chaplygin.codegen.declare.system import System as System
+from chaplygin.codegen.declare.urdf import from_urdf as from_urdf
 from chaplygin.codegen.derive.equations import Equations as Equations
 from chaplygin.codegen.lower.program import Program as Program
 from chaplygin.codegen.lower.sources import Sources as Sources

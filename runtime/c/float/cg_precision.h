@@ -25,6 +25,9 @@
 #define CG_FOLLOWED 1e-5f  /* a polynomial is accurate if its last coefficients are below this fraction of the largest */
 #define CG_CLEAR 1e-4f     /* an extremum is trusted if further from zero than this fraction of the largest coefficient */
 #define CG_EXTREMUM 1e-6f  /* accuracy of the place of an extremum, on -1 .. 1 */
+#define CG_SETTLED 1e-3f  /* Newton's method has converged if its last move was shorter than this, on -1 .. 1 */
+#define CG_CORRECTED 1e-2f /* a root of the polynomial is off by no more than this fraction of the step */
+#define CG_TANGENT 2e-4f   /* within this fraction of a step the motion is a straight line to rounding */
 #define CG_SIDE 1e-5f      /* after an event, a value below this fraction of its largest in the step is on no side yet */
 #define CG_SECANT 0.01f    /* half the span, as a fraction of the step, of a slope on the interpolant */
 #define CG_TAIL 0.03125f   /* the last part of a step, as a fraction of it, along which the motion is continued */

@@ -1,0 +1,306 @@
+"""Joints: a body, its coordinates and its velocities in one line.
+
+A link's frame has its origin at the joint that carries it; its axes are the body's axes. A joint stands at `at` in the
+frame of its parent, turned by `turned`; where all its coordinates are zero, the link's frame and the joint's agree.
+
+>>> import chaplygin as cg
+>>> m, l, J, g = cg.parameters("m l J g", positive=True)
+>>> upper = revolute(None, "y", name="upper", mass=m, inertia=(J, J, 0), center=(0, 0, -l))
+>>> lower = revolute(upper, "y", at=(0, 0, -2*l), name="lower", mass=m, inertia=(J, J, 0), center=(0, 0, -l))
+>>> cg.System("arm", bodies=[upper, lower], interactions=[cg.Weight(g)]).velocities
+(upper_dot, lower_dot)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Union
+
+import sympy as sp
+
+from .bodies import Body, scalar, turn, vector
+from .quaternions import quaternion_rates, rotation
+from .symbols import DeclarationError, check_name, coordinates, rate, velocities
+
+Expression = Any
+Axis = Union[str, int, "Sequence[Expression]"]
+
+_NAMED = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
+_ANGLE, _LENGTH = ("rad", "rad/s"), ("m", "m/s")
+
+
+class Link(Body):
+    """A rigid body with the joint that carries it, made by the functions of `chaplygin.joint`.
+
+    `System(bodies=[...])` takes the kinematics from it. `coordinates` and `velocities` are the joint's symbols,
+    `kinematics` is {coordinate: dx/dt}, `rest` {name of a coordinate: its value where the link's frame agrees with the
+    joint's}; `origin` is the origin of the link's frame relative to the mass centre, in body axes.
+    """
+
+    kinematics: Mapping[sp.Symbol, Expression]
+    velocities: tuple[sp.Symbol, ...]
+    rest: Mapping[str, float]
+    units: Mapping[sp.Symbol, str]
+    origin: Any
+
+    @property
+    def coordinates(self) -> tuple[sp.Symbol, ...]:
+        return tuple(self.kinematics)
+
+
+class _Motion:
+    """How a joint moves: the link's attitude and origin in the joint's frame, and the kinematics of its coordinates."""
+
+    def __init__(self, name: Any, joint: str | None) -> None:
+        check_name(name, "Body name")
+        self.name = name if joint is None else joint
+        self.rotation, self.shift = sp.eye(3), sp.zeros(3, 1)
+        self.kinematics: dict[sp.Symbol, Expression] = {}
+        self.velocities: list[sp.Symbol] = []
+        self.rest: dict[str, float] = {}
+        self.units: dict[sp.Symbol, str] = {}
+
+    def rate(self, suffix: str, units: tuple[str, str]) -> sp.Symbol:
+        """A coordinate whose velocity is its rate."""
+        q = coordinates(self.name + suffix)
+        self.add({q: rate(q)}, (rate(q),), units)
+        return q
+
+    def add(
+        self, kinematics: Mapping[sp.Symbol, Expression], moved: Sequence[sp.Symbol], units: tuple[str, str]
+    ) -> None:
+        self.kinematics |= kinematics
+        self.velocities += moved
+        self.rest |= dict.fromkeys([q.name for q in kinematics], 0.0)
+        self.units |= dict.fromkeys(kinematics, units[0]) | dict.fromkeys(moved, units[1])
+
+    def named(self, suffixes: Sequence[str]) -> list[str]:
+        return [f"{self.name}_{suffix}" for suffix in suffixes]
+
+    def attitude(self) -> None:
+        """Turn freely: a quaternion and the angular velocity in body axes."""
+        q, w = coordinates(self.named(("q0", "q1", "q2", "q3"))), velocities(self.named(("wx", "wy", "wz")))
+        self.rotation = sp.Matrix(rotation(q))
+        self.add(dict(zip(q, quaternion_rates(q, w), strict=True)), w, ("1", "rad/s"))
+        self.rest[q[0].name] = 1.0
+
+
+def revolute(parent: Body | None, axis: Axis, *, name: str, joint: str | None = None, **link: Any) -> Link:
+    """A hinge: rotation about an axis by the angle named `joint`, whose velocity is its rate.
+
+    Parameters
+    ----------
+    parent : the link or body that carries the joint; None: space.
+    axis : "x", "y", "z", or a vector, in the axes of the joint. Numbers need not form a unit vector.
+    name : the name of the link.
+    joint : the name after which coordinates and velocities are named. Default: that of the link.
+    at : the joint's position, 3 components, in the frame of the parent: from the origin of a link, or from the mass
+        centre of any other body. Default: (0, 0, 0).
+    turned : 3x3 rotation matrix from the joint's axes to the parent's, as of `chaplygin.turn`. Default: the same axes.
+    center : the mass centre in the frame of the link. Default: (0, 0, 0), the joint.
+    mass, inertia, about : as of `chaplygin.Body`; inertia in body axes about the mass centre.
+
+    Raises DeclarationError, naming the link, for an axis without direction, a bad name, and as `Body` does.
+
+    >>> revolute(None, "z", name="arm", mass=1).kinematics
+    {arm: arm_dot}
+    """
+    motion = _Motion(name, joint)
+    motion.rotation = turn(_direction(name, "axis", axis), motion.rate("", _ANGLE))
+    return _link(parent, name, motion, **link)
+
+
+def prismatic(parent: Body | None, axis: Axis, *, name: str, joint: str | None = None, **link: Any) -> Link:
+    """A slide: translation by the length `name` along an axis. Arguments as of `revolute`.
+
+    >>> prismatic(None, (0, 0, 2), name="lift", mass=1).center.T
+    Matrix([[0, 0, lift]])
+    """
+    motion = _Motion(name, joint)
+    motion.shift = motion.rate("", _LENGTH) * _direction(name, "axis", axis)
+    return _link(parent, name, motion, **link)
+
+
+def helical(
+    parent: Body | None, axis: Axis, *, pitch: Expression, name: str, joint: str | None = None, **link: Any
+) -> Link:
+    """A screw: rotation by the angle `name` about an axis with an advance of `pitch` metres per radian along it.
+
+    Further arguments as of `revolute`.
+
+    >>> helical(None, "x", pitch=2, name="nut", mass=1).center.T
+    Matrix([[2*nut, 0, 0]])
+    """
+    motion, along = _Motion(name, joint), _direction(name, "axis", axis)
+    angle = motion.rate("", _ANGLE)
+    motion.rotation, motion.shift = turn(along, angle), scalar(_where(name), "pitch", pitch) * angle * along
+    return _link(parent, name, motion, **link)
+
+
+def cylindrical(parent: Body | None, axis: Axis, *, name: str, joint: str | None = None, **link: Any) -> Link:
+    """Translation by `name`_shift along an axis and rotation by `name`_angle about it. Arguments as of `revolute`.
+
+    >>> cylindrical(None, "x", name="rod", mass=1).coordinates
+    (rod_shift, rod_angle)
+    """
+    motion, along = _Motion(name, joint), _direction(name, "axis", axis)
+    motion.shift = motion.rate("_shift", _LENGTH) * along
+    motion.rotation = turn(along, motion.rate("_angle", _ANGLE))
+    return _link(parent, name, motion, **link)
+
+
+def universal(
+    parent: Body | None, first: Axis, second: Axis, *, name: str, joint: str | None = None, **link: Any
+) -> Link:
+    """A universal joint: rotation by `name`_1 about `first`, then by `name`_2 about `second` in the turned axes.
+
+    Further arguments as of `revolute`. Raises DeclarationError for parallel axes.
+
+    >>> universal(None, "x", "y", name="cardan", mass=1).velocities
+    (cardan_1_dot, cardan_2_dot)
+    """
+    motion = _Motion(name, joint)
+    one, two = _direction(name, "first", first), _direction(name, "second", second)
+    if one.cross(two).applyfunc(sp.simplify).is_zero_matrix:
+        raise DeclarationError(f"{_where(name)}: first and second are parallel; give two different axes")
+    motion.rotation = turn(one, motion.rate("_1", _ANGLE)) * turn(two, motion.rate("_2", _ANGLE))
+    return _link(parent, name, motion, **link)
+
+
+def ball(
+    parent: Body | None,
+    *,
+    name: str,
+    joint: str | None = None,
+    angles: Sequence[Axis] | None = None,
+    **link: Any,
+) -> Link:
+    """A ball joint. Arguments as of `revolute`, and `angles`.
+
+    By default its attitude is the quaternion `name`_q0 ... `name`_q3 with the angular velocity relative to the parent
+    in body axes, `name`_wx, `name`_wy, `name`_wz. With `angles`, three axes such as "zxz", it is the product of
+    rotations by `name`_1, `name`_2, `name`_3 about these axes, each in the axes turned before; the velocities are their
+    rates, and the joint is singular where the first and the third axis coincide.
+
+    >>> ball(None, name="hip", mass=1).velocities
+    (hip_wx, hip_wy, hip_wz)
+    """
+    motion = _Motion(name, joint)
+    if angles is None:
+        motion.attitude()
+        return _link(parent, name, motion, **link)
+    axes = [_direction(name, f"angles[{i}]", axis) for i, axis in enumerate(angles)]
+    if len(axes) != 3 or any(a.cross(b).is_zero_matrix for a, b in pairwise(axes)):
+        raise DeclarationError(
+            f"{_where(name)}: angles = {angles!r}; give three axes, neighbours different, such as 'zxz'"
+        )
+    for i, axis in enumerate(axes, 1):
+        motion.rotation = motion.rotation * turn(axis, motion.rate(f"_{i}", _ANGLE))
+    return _link(parent, name, motion, **link)
+
+
+def planar(
+    parent: Body | None, normal: Axis = "z", *, name: str, joint: str | None = None, **link: Any
+) -> Link:
+    """Motion in a plane of the parent: translations `name`_1, `name`_2 along the plane, rotation `name`_angle.
+
+    `normal` is "x", "y" or "z" of the joint's axes; the translations are along the next two axes in cyclic order.
+    Further arguments as of `revolute`.
+
+    >>> planar(None, name="sledge", mass=1).center.T
+    Matrix([[sledge_1, sledge_2, 0]])
+    """
+    if not isinstance(normal, str) or normal not in _NAMED:
+        raise DeclarationError(f'{_where(name)}: normal is {normal!r}; give "x", "y" or "z"')
+    motion, third = _Motion(name, joint), "xyz".index(normal)
+    for i in (1, 2):
+        shift = motion.rate(f"_{i}", _LENGTH)
+        motion.shift += shift * sp.Matrix([int(k == (third + i) % 3) for k in range(3)])
+    motion.rotation = turn(third + 1, motion.rate("_angle", _ANGLE))
+    return _link(parent, name, motion, **link)
+
+
+def free(parent: Body | None = None, *, name: str, joint: str | None = None, **link: Any) -> Link:
+    """A body that moves freely. Arguments as of `revolute`.
+
+    Position `name`_x, `name`_y, `name`_z of the link's origin in the joint's frame, attitude by the quaternion
+    `name`_q0 ... `name`_q3; velocities are those of the link's origin, `name`_vx, `name`_vy, `name`_vz, and the angular
+    velocity, `name`_wx, `name`_wy, `name`_wz, relative to the parent, all in body axes.
+
+    >>> free(name="satellite", mass=1).velocities[:3]
+    (satellite_vx, satellite_vy, satellite_vz)
+    """
+    motion = _Motion(name, joint)
+    x = coordinates(motion.named("xyz"))
+    v = velocities(motion.named(("vx", "vy", "vz")))
+    motion.add(dict.fromkeys(x, 0), v, _LENGTH)
+    motion.attitude()
+    motion.kinematics |= dict(zip(x, motion.rotation * sp.Matrix(v), strict=True))
+    motion.shift = sp.Matrix(x)
+    return _link(parent, name, motion, **link)
+
+
+def fixed(parent: Body | None, *, name: str, joint: str | None = None, **link: Any) -> Link:
+    """A link that is fixed to its parent. Arguments as of `revolute`.
+
+    >>> fixed(None, name="stand", at=(0, 0, 1)).coordinates
+    ()
+    """
+    return _link(parent, name, _Motion(name, joint), **link)
+
+
+def _link(
+    parent: Body | None,
+    name: str,
+    motion: _Motion,
+    *,
+    at: Sequence[Expression] = (0, 0, 0),
+    turned: Any = None,
+    center: Sequence[Expression] = (0, 0, 0),
+    mass: Expression | None = None,
+    inertia: Any = None,
+    about: Sequence[Expression] | None = None,
+) -> Link:
+    where = _where(name)
+    if parent is not None and not isinstance(parent, Body):
+        raise DeclarationError(f"{where}: parent is {type(parent).__name__}; give a link, a Body or None")
+    frame = Body(name, rotation=turned).rotation  # checked there
+    arm = vector(where, "center", center)
+    place = vector(where, "at", at) + frame * motion.shift
+    if isinstance(parent, Link):
+        place += parent.origin
+    attitude = frame * motion.rotation
+    link = Link(
+        name,
+        mass=mass,
+        inertia=inertia,
+        rotation=attitude,
+        center=place + attitude * arm,
+        parent=parent,
+        about=about,
+    )
+    link.kinematics, link.rest, link.units = motion.kinematics, motion.rest, motion.units
+    link.velocities = tuple(motion.velocities)
+    link.origin = -arm
+    return link
+
+
+def _where(name: Any) -> str:
+    return f"Body {name!r}"
+
+
+def _direction(name: str, entry: str, axis: Axis) -> Any:
+    """The unit vector along an axis."""
+    if isinstance(axis, str):
+        if axis not in _NAMED:
+            raise DeclarationError(f'{_where(name)}: {entry} is {axis!r}; give "x", "y", "z" or a vector')
+        axis = _NAMED[axis]
+    elif isinstance(axis, int):
+        raise DeclarationError(f'{_where(name)}: {entry} is {axis}; give "x", "y", "z" or a vector')
+    v = vector(_where(name), entry, axis)
+    if v.is_zero_matrix:
+        raise DeclarationError(f"{_where(name)}: {entry} is zero; give a vector with a direction")
+    if v.free_symbols:
+        return v
+    return v / sp.sqrt(v.dot(v))

@@ -1,0 +1,278 @@
+"""Systems from URDF files: a tree of links with masses and inertias, joined by joints.
+
+Source: the URDF specification of ROS, elements `robot`, `link`, `inertial`, `joint`.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+from xml.parsers import expat
+
+import sympy as sp
+
+from . import joint
+from .bodies import turn
+from .interactions import Weight
+from .joint import Link
+from .symbols import DeclarationError, inputs, parameters
+from .system import System
+
+Element = ElementTree.Element
+_KINDS = ("revolute", "continuous", "prismatic", "planar", "floating", "fixed")
+
+
+def from_urdf(
+    path: str | Path, *, base: str = "fixed", motors: bool = True, friction: str = "refuse"
+) -> System:
+    """The mechanical system of a URDF file.
+
+    Links become bodies with the masses and inertias of the file, in kg, m and rad; joints of the types revolute,
+    continuous, prismatic, planar, floating and fixed become coordinates, named after the joint, with their rates as
+    velocities (floating: quaternion and velocities in body axes, as of `chaplygin.joint.free`). Their damping acts.
+    Weight acts along -z; the acceleration of gravity is the parameter `g`. Meshes, collision shapes, limits,
+    transmissions and sensors are ignored.
+
+    Parameters
+    ----------
+    path : the file.
+    base : "fixed" stands the root link on the ground, "free" lets it float.
+    motors : give each joint of one coordinate an input `tau_<joint>`, its force in N or couple in N m.
+    friction : "ignore" leaves dry friction of joints out; "refuse" raises an error where there is any.
+
+    Characters of names that no identifier can hold become underscores.
+
+    Raises
+    ------
+    DeclarationError : naming the link or joint, for a file that is not a URDF, a document type or an entity, a link
+        that is missing, that two joints carry or that a cycle of joints carries, a joint that carries no mass, a joint
+        that mimics another.
+    OSError : if the file cannot be read.
+
+    >>> from pathlib import Path
+    >>> Path("pendulum.urdf").write_text('''<robot name="pendulum"> <link name="stand"/>
+    ...   <link name="rod"> <inertial> <origin xyz="0 0 -0.5"/> <mass value="2"/>
+    ...     <inertia ixx="0.1" iyy="0.1" izz="0.01" ixy="0" ixz="0" iyz="0"/> </inertial> </link>
+    ...   <joint name="pin" type="continuous"> <parent link="stand"/> <child link="rod"/> <axis xyz="0 1 0"/> </joint>
+    ... </robot>''') > 0
+    True
+    >>> from_urdf("pendulum.urdf")
+    System('pendulum', coordinates=(pin), velocities=(pin_dot), parameters=(g))
+    """
+    if base not in ("fixed", "free"):
+        raise DeclarationError(f"from_urdf: base is {base!r}; give 'fixed' or 'free'")
+    if friction not in ("refuse", "ignore"):
+        raise DeclarationError(f"from_urdf: friction is {friction!r}; give 'refuse' or 'ignore'")
+    return _Robot(Path(path)).system(base == "free", motors, friction == "ignore")
+
+
+class _Robot:
+    """The elements of a file by name, and the links made of them."""
+
+    def __init__(self, path: Path) -> None:
+        self.where = f"from_urdf({path.name})"
+        root = self._parsed(path.read_bytes())
+        self.name = _plain(root.get("name") or path.stem)
+        self.links = self._named(root, "link")
+        self.joints = self._named(root, "joint")
+        if not self.links:
+            raise DeclarationError(f"{self.where}: no link")
+        self.made: dict[str, Link] = {}
+        self.above = self._tree()
+
+    def _parsed(self, text: bytes) -> Element:
+        """The root element. A document type is refused before anything is expanded."""
+
+        def refuse(*_: Any) -> None:
+            raise DeclarationError(
+                f"{self.where}: it has a document type (<!DOCTYPE ...>) and may define entities; remove it"
+            )
+
+        scanner = expat.ParserCreate()
+        scanner.StartDoctypeDeclHandler = refuse
+        try:
+            scanner.Parse(text, True)
+            root = ElementTree.fromstring(text)
+        except (expat.ExpatError, ElementTree.ParseError) as error:
+            raise DeclarationError(f"{self.where}: it is not XML: {error}") from None
+        if root.tag != "robot":
+            raise DeclarationError(f"{self.where}: its root element is <{root.tag}>; a URDF has <robot>")
+        return root
+
+    def _named(self, root: Element, tag: str) -> dict[str, Element]:
+        found: dict[str, Element] = {}
+        for element in root.findall(tag):
+            name = element.get("name")
+            if not name:
+                raise DeclarationError(f"{self.where}: a <{tag}> has no name")
+            if _plain(name) in {_plain(other) for other in found}:
+                raise DeclarationError(f"{self.where}: two {tag}s are named {name!r}")
+            found[name] = element
+        return found
+
+    def _tree(self) -> dict[str, str]:
+        """The joint that carries each link but the root."""
+        above: dict[str, str] = {}
+        for name in self.joints:
+            for end in ("parent", "child"):
+                link = self._end(name, end)
+                if link not in self.links:
+                    raise DeclarationError(
+                        f"{self.where}: joint {name!r}: its {end} {link!r} is not a link of the file"
+                    )
+            child = self._end(name, "child")
+            if child in above:
+                raise DeclarationError(
+                    f"{self.where}: link {child!r} is carried by two joints, {above[child]!r} and {name!r}; close "
+                    "a loop by System(holonomic=[...])"
+                )
+            above[child] = name
+        roots = [link for link in self.links if link not in above]
+        for link in self.links:
+            seen = [link]
+            while seen[-1] in above:
+                seen.append(self._end(above[seen[-1]], "parent"))
+                if seen[-1] in seen[:-1]:
+                    raise DeclarationError(f"{self.where}: a cycle of links: {' - '.join(seen)}")
+        if len(roots) > 1:
+            raise DeclarationError(
+                f"{self.where}: no joint carries the links {', '.join(map(repr, roots))}; only one can be the root"
+            )
+        return above
+
+    def _end(self, name: str, end: str) -> str:
+        element = self.joints[name].find(end)
+        return self._text(f"joint {name!r}", element, "link", end)
+
+    def _text(self, where: str, element: Element | None, attribute: str, what: str) -> str:
+        value = None if element is None else element.get(attribute)
+        if value is None:
+            raise DeclarationError(f"{self.where}: {where}: <{what} {attribute}=...> is missing")
+        return value
+
+    def _numbers(
+        self, where: str, element: Element | None, attribute: str, default: str, n: int
+    ) -> list[Any]:
+        text = default if element is None else element.get(attribute, default)
+        try:
+            numbers = [float(word) for word in text.split()]
+        except ValueError:
+            numbers = []
+        if len(numbers) != n or not all(abs(v) < float("inf") for v in numbers):
+            raise DeclarationError(
+                f"{self.where}: {where}: {attribute} = {text!r}; give {n} finite number{'s'[: n > 1]}"
+            )
+        return [sp.Integer(int(v)) if v == int(v) else sp.Float(v) for v in numbers]  # 1 and 0 fold
+
+    def _origin(self, where: str, element: Element | None) -> tuple[Any, Any]:
+        """Position and rotation R = R_z(yaw) R_y(pitch) R_x(roll) of an <origin>."""
+        origin = None if element is None else element.find("origin")
+        place = self._numbers(where, origin, "xyz", "0 0 0", 3)
+        roll, pitch, yaw = self._numbers(where, origin, "rpy", "0 0 0", 3)
+        return place, turn(3, yaw) * turn(2, pitch) * turn(1, roll)
+
+    def _body(self, name: str) -> dict[str, Any]:
+        """Mass, inertia and mass centre of a link."""
+        element, where = self.links[name].find("inertial"), f"link {name!r}"
+        if element is None:
+            return {}
+        (mass,) = self._numbers(where, element.find("mass"), "value", "", 1)
+        center, turned = self._origin(where, element)
+        moment = {
+            key: self._numbers(where, element.find("inertia"), key, "" if key[1] == key[2] else "0", 1)[0]
+            for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+        }
+        own = sp.Matrix(3, 3, lambda i, j: moment["i" + "".join(sorted("xyz"[k] for k in (i, j)))])
+        inertia = turned * own * turned.T
+        return {"mass": mass, "center": center, "inertia": (inertia + inertia.T) / 2}
+
+    def system(self, floating: bool, motors: bool, friction: bool) -> System:
+        for name in self.links:
+            self.link(name, floating)
+        forces = [pair for name in self.joints for pair in self._forces(name, motors, friction)]
+        self._check_masses()
+        return System(
+            self.name,
+            bodies=[self.made[name] for name in self.links],
+            forces=dict(forces),
+            interactions=[Weight(parameters("g"))],
+            units={s: unit for link in self.made.values() for s, unit in link.units.items()},
+        )
+
+    def link(self, name: str, floating: bool) -> Link:
+        """A link, made after those that carry it."""
+        if name not in self.made:
+            carried = self.above.get(name)
+            if carried is not None:
+                parent = self.link(self._end(carried, "parent"), floating)
+                self.made[name] = self._joined(name, carried, parent)
+            else:
+                make = joint.free if floating else joint.fixed
+                self.made[name] = make(None, name=_plain(name), **self._body(name))
+        return self.made[name]
+
+    def _joined(self, name: str, carried: str, parent: Link) -> Link:
+        element, where = self.joints[carried], f"{self.where}: joint {carried!r}"
+        place, turned = self._origin(f"joint {carried!r}", element)
+        given = {"joint": _plain(carried), "at": place, "turned": turned, **self._body(name)}
+        kind, own = element.get("type"), _plain(name)
+        axis = self._numbers(f"joint {carried!r}", element.find("axis"), "xyz", "1 0 0", 3)
+        if element.find("mimic") is not None:
+            raise DeclarationError(
+                f"{where} mimics another; remove <mimic> and declare a System with its relation"
+            )
+        if kind in ("revolute", "continuous", "prismatic") and not any(axis):
+            raise DeclarationError(f"{where}: its axis is zero")
+        if kind in ("revolute", "continuous"):
+            return joint.revolute(parent, axis, name=own, **given)
+        if kind == "prismatic":
+            return joint.prismatic(parent, axis, name=own, **given)
+        if kind == "planar":
+            if sorted(axis) != [0, 0, 1]:
+                raise DeclarationError(f"{where} is planar; its axis must be 1 0 0, 0 1 0 or 0 0 1")
+            return joint.planar(parent, "xyz"[axis.index(1)], name=own, **given)
+        if kind == "floating":
+            return joint.free(parent, name=own, **given)
+        if kind == "fixed":
+            return joint.fixed(parent, name=own, **given)
+        raise DeclarationError(f"{where} has the type {kind!r}; give one of {', '.join(_KINDS)}")
+
+    def _forces(self, name: str, motors: bool, friction: bool) -> list[tuple[sp.Symbol, Any]]:
+        """The force of damping and motor on each velocity of a joint."""
+        where, dynamics = f"joint {name!r}", self.joints[name].find("dynamics")
+        moved = self.made[self._end(name, "child")].velocities
+        ((damping,), (dry,)) = (
+            self._numbers(where, dynamics, key, "0", 1) for key in ("damping", "friction")
+        )
+        if dry and moved and not friction:
+            raise DeclarationError(
+                f'{self.where}: {where} has friction = {dry}, which is not taken over; pass friction="ignore" to '
+                "leave it out, or declare a Coulomb contact"
+            )
+        driven = motors and len(moved) == 1
+        motor = inputs(f"tau_{_plain(name)}") if driven else sp.Integer(0)
+        return [(v, motor - damping * v) for v in moved if driven or damping]
+
+    def _check_masses(self) -> None:
+        """A joint that moves nothing but massless links has no equation of motion."""
+        for name in self.joints:
+            link = self.made[self._end(name, "child")]
+            carried = [other for other in self.made.values() if _carries(link, other)]
+            if link.velocities and all(other.mass == 0 for other in carried):
+                raise DeclarationError(
+                    f"{self.where}: joint {name!r} carries no mass; give its link {link.name!r} an <inertial>, or make "
+                    "the joint fixed"
+                )
+
+
+def _carries(link: Link, other: Any) -> bool:
+    while other is not None and other is not link:
+        other = other.parent
+    return other is link
+
+
+def _plain(name: str) -> str:
+    """A name as an identifier."""
+    return re.sub(r"\W", "_", name, flags=re.ASCII)

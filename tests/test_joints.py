@@ -1,0 +1,182 @@
+"""Links made by `cg.joint`: poses against SciPy's rotations, accelerations against closed forms."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from scipy.spatial.transform import Rotation
+
+import chaplygin as cg
+from chaplygin.codegen.declare.symbols import DeclarationError
+from chaplygin.codegen.emit.python_backend import python_model
+
+joint = cg.joint
+G = cg.parameters("g", positive=True)
+AT, CENTER = (0.3, -0.2, 0.5), (0.1, 0.2, -0.4)
+TURNED = cg.turn(3, sp.Rational(1, 3)) * cg.turn(1, sp.Rational(-2, 5))
+PLACE = Rotation.from_euler("ZX", (1 / 3, -2 / 5))
+STANDING = {"at": AT, "turned": TURNED, "center": CENTER, "name": "link", "mass": 1}
+SKEW = np.array([1.0, 2.0, -2.0]) / 3
+
+
+def numbers(matrix: Any, values: dict[sp.Symbol, float]) -> np.ndarray:
+    return np.array(matrix.subs(values).evalf(), dtype=float)
+
+
+def accelerations(system: cg.System, values: dict[str, float]) -> dict[str, float]:
+    """The derivatives of the states, by name of the state."""
+    model = python_model(system.equations().program, quiet=True)
+    rates = model.rhs(
+        0.0, *([values[n] for n in names] for names in (model.states, model.parameters, model.inputs))
+    )
+    return dict(zip(model.states, rates, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("link", "turned", "shift"),
+    [
+        (joint.revolute(None, "y", **STANDING), Rotation.from_rotvec([0, 0.7, 0]), [0, 0, 0]),
+        (joint.revolute(None, (1, 2, -2), **STANDING), Rotation.from_rotvec(0.7 * SKEW), [0, 0, 0]),
+        (joint.prismatic(None, (1, 2, -2), **STANDING), Rotation.identity(), 0.7 * SKEW),
+        (joint.helical(None, (1, 2, -2), pitch=3, **STANDING), Rotation.from_rotvec(0.7 * SKEW), 2.1 * SKEW),
+        (joint.cylindrical(None, "x", **STANDING), Rotation.from_euler("X", -0.4), [0.7, 0, 0]),
+        (joint.universal(None, "x", "y", **STANDING), Rotation.from_euler("XY", (0.7, -0.4)), [0, 0, 0]),
+        (joint.ball(None, angles="zxz", **STANDING), Rotation.from_euler("ZXZ", (0.7, -0.4, 1.1)), [0, 0, 0]),
+        (joint.planar(None, "y", **STANDING), Rotation.from_euler("Y", 1.1), [-0.4, 0, 0.7]),
+        (joint.fixed(None, **STANDING), Rotation.identity(), [0, 0, 0]),
+    ],
+    ids=lambda v: f"{v.coordinates}" if isinstance(v, cg.joint.Link) else "",
+)
+def test_poses(link: Any, turned: Rotation, shift: Any) -> None:
+    values = dict(zip(link.coordinates, (0.7, -0.4, 1.1), strict=False))
+    assert link.velocities == tuple(cg.rate(q) for q in link.coordinates)
+    np.testing.assert_allclose(numbers(link.rotation, values), (PLACE * turned).as_matrix(), atol=1e-14)
+    expected = AT + PLACE.apply(shift + turned.apply(CENTER))
+    np.testing.assert_allclose(numbers(link.center, values).ravel(), expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("make", [joint.ball, joint.free])
+def test_poses_by_quaternion(make: Any) -> None:
+    link = make(None, **STANDING)
+    q = np.array([0.5, -0.1, 0.7, np.sqrt(0.25)])
+    symbols = {s.name: s for s in link.coordinates}
+    values = {symbols[f"link_q{i}"]: v for i, v in enumerate(q)}
+    values |= {symbols[f"link_{axis}"]: 0.2 for axis in "xyz" if make is joint.free}
+    turned = Rotation.from_quat(np.roll(q, -1))
+    np.testing.assert_allclose(numbers(link.rotation, values), (PLACE * turned).as_matrix(), atol=1e-14)
+    expected = AT + PLACE.apply(0.2 * np.ones(3) * (make is joint.free) + turned.apply(CENTER))
+    np.testing.assert_allclose(numbers(link.center, values).ravel(), expected, atol=1e-14)
+    assert sum(link.rest.values()) == 1
+
+
+def test_positions_are_counted_from_the_frame_of_a_link_and_from_the_mass_centre_of_a_body() -> None:
+    """Two hinges with the mass centres away from them."""
+    upper = joint.revolute(None, "y", name="upper", mass=1, center=(0, 0, -0.3))
+    lower = joint.revolute(upper, "y", at=(0, 0, -1), name="lower", mass=1, center=(0, 0, -0.4))
+    np.testing.assert_allclose(
+        numbers(lower.center, {lower.coordinates[0]: 0}).ravel(), [0, 0, 0.3 - 1 - 0.4]
+    )
+    body = cg.Body("body", mass=1, center=(0, 0, -0.3))
+    carried = joint.revolute(body, "y", at=(0, 0, -1), name="carried", mass=1, center=(0, 0, -0.4))
+    np.testing.assert_allclose(numbers(carried.center, {carried.coordinates[0]: 0}).ravel(), [0, 0, -1.4])
+
+
+def test_double_pendulum() -> None:
+    """Two thin rods: (J + m l^2) of the hinges and their coupling, from the textbook's mass matrix and forces."""
+    m, length, g, q1, q2, w1, w2 = 1.5, 0.8, 9.81, 0.4, 0.9, -0.7, 1.2
+    rod = {"mass": m, "inertia": (m * length**2 / 12, m * length**2 / 12, 0), "center": (0, 0, -length / 2)}
+    upper = joint.revolute(None, "y", name="a", **rod)
+    lower = joint.revolute(upper, "y", at=(0, 0, -length), name="b", **rod)
+    system = cg.System("arm", bodies=[upper, lower], interactions=[cg.Weight(G)])
+    found = accelerations(system, {"a": q1, "b": q2, "a_dot": w1, "b_dot": w2, "g": g})
+    # In absolute angles: 4/3 m l^2, m l^2 / 3, coupling m l^2 cos(q2) / 2.
+    u, v = w1, w1 + w2
+    unit = m * length**2
+    matrix = unit * np.array([[4 / 3, np.cos(q2) / 2], [np.cos(q2) / 2, 1 / 3]])
+    force = unit / 2 * np.sin(q2) * np.array([v**2, -(u**2)])
+    force -= m * g * length * np.array([1.5 * np.sin(q1), 0.5 * np.sin(q1 + q2)])
+    absolute = np.linalg.solve(matrix, force)
+    assert found["a_dot"] == pytest.approx(absolute[0], rel=1e-12)
+    assert found["b_dot"] == pytest.approx(absolute[1] - absolute[0], rel=1e-12)
+
+
+def test_a_nut_on_a_vertical_screw() -> None:
+    """(J + m p^2) d2q/dt2 = -m g p."""
+    m, J, p = cg.parameters("m J p", positive=True)
+    nut = joint.helical(None, "z", pitch=p, name="nut", mass=m, inertia=(J / 2, J, J))
+    system = cg.System("screw", bodies=[nut], interactions=[cg.Weight(G)])
+    found = accelerations(system, {"nut": 0.3, "nut_dot": 2.0, "m": 2.0, "J": 0.5, "p": 0.1, "g": 9.81})
+    assert found["nut_dot"] == pytest.approx(-2 * 9.81 * 0.1 / (0.5 + 2 * 0.1**2), rel=1e-13)
+
+
+def test_a_free_body_falls_and_turns_as_euler_says() -> None:
+    """Its mass centre falls with g, J dw/dt = J w x w; the velocity of the link's origin is v = v_G - w x c."""
+    inertia = np.array([0.5, 0.7, 0.9])
+    body = joint.free(name="b", mass=2, inertia=inertia, center=CENTER)
+    system = cg.System("thrown", bodies=[body], interactions=[cg.Weight(G)])
+    q, w, v = np.array([0.5, -0.1, 0.7, 0.5]), np.array([0.3, -1.0, 0.4]), np.array([1.0, 0.2, -0.6])
+    values = (
+        {f"b_q{i}": float(e) for i, e in enumerate(q)} | {f"b_{axis}": 0.4 for axis in "xyz"} | {"g": 9.81}
+    )
+    values |= {f"b_w{axis}": e for axis, e in zip("xyz", w, strict=True)}
+    values |= {f"b_v{axis}": e for axis, e in zip("xyz", v, strict=True)}
+    found = accelerations(system, values)
+    turning = np.cross(inertia * w, w) / inertia
+    np.testing.assert_allclose([found[f"b_w{axis}"] for axis in "xyz"], turning, rtol=1e-12)
+    # In body axes a_G = dv/dt + w x v + dw/dt x c + w x (w x c) = R^T (0, 0, -g).
+    rate = np.array([found[f"b_v{axis}"] for axis in "xyz"])
+    c = np.array(CENTER)
+    fall = rate + np.cross(w, v) + np.cross(turning, c) + np.cross(w, np.cross(w, c))
+    attitude = Rotation.from_quat(np.roll(q, -1))
+    np.testing.assert_allclose(attitude.apply(fall), [0, 0, -9.81], atol=1e-12)
+    moved = [found[f"b_{axis}"] for axis in "xyz"]
+    np.testing.assert_allclose(moved, attitude.apply(v), rtol=1e-13)
+
+
+def test_links_bring_their_kinematics_beside_those_given() -> None:
+    x = cg.coordinates("x")
+    cart = cg.Body("cart", mass=2, center=(x, 0, 0))
+    arm = joint.revolute(cart, "y", name="arm", joint="shoulder", mass=1, center=(0, 0, -1))
+    system = cg.System("cart_pole", coordinates=[x], bodies=[cart, arm], interactions=[cg.Weight(G)])
+    assert [s.name for s in system.coordinates] == ["x", "shoulder"]
+    assert pickle.loads(pickle.dumps(system)).digest == system.digest
+    again = cg.System("cart_pole", kinematics=dict(system.kinematics), bodies=[cart, arm])
+    assert again.coordinates == system.coordinates
+    shoulder, spin = arm.coordinates[0], cg.velocities("spin")
+    with pytest.raises(DeclarationError, match=r"kinematics\[shoulder\] = spin.*joint of 'arm'"):
+        cg.System("cart_pole", kinematics={x: cg.rate(x), shoulder: spin}, bodies=[cart, arm])
+
+
+def test_velocities_are_ordered_as_the_links() -> None:
+    first = joint.ball(None, name="z", mass=1, inertia=(1, 1, 1))
+    second = joint.revolute(first, "x", name="a", mass=1, inertia=(1, 1, 1))
+    system = cg.System("order", bodies=[first, second])
+    assert [s.name for s in system.velocities] == ["z_wx", "z_wy", "z_wz", "a_dot"]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: joint.revolute(None, (0, 0, 0), name="b"), r"Body 'b': axis is zero"),
+        (lambda: joint.revolute(None, 3, name="b"), r"Body 'b': axis is 3; give"),
+        (lambda: joint.revolute(None, "w", name="b"), r"Body 'b': axis is 'w'; give"),
+        (lambda: joint.revolute("ground", "x", name="b"), r"Body 'b': parent is str"),
+        (lambda: joint.revolute(None, "x", name="1b"), r"Body name '1b'"),
+        (lambda: joint.revolute(None, "x", name="b", at=(1, 2)), r"Body 'b': at has 2 entries"),
+        (lambda: joint.universal(None, "x", (2, 0, 0), name="b"), r"Body 'b': first and second are parallel"),
+        (lambda: joint.ball(None, angles="xxz", name="b"), r"Body 'b': angles = 'xxz'"),
+        (lambda: joint.planar(None, (0, 0, 1), name="b"), r"Body 'b': normal is \(0, 0, 1\)"),
+    ],
+)
+def test_bad_joints_are_named(make: Any, message: str) -> None:
+    with pytest.raises(DeclarationError, match=message):
+        make()
+
+
+def test_an_inertia_that_no_body_has_is_refused() -> None:
+    with pytest.raises(DeclarationError, match=r"Body 'b': inertia .* larger than the sum of the two others"):
+        cg.System("top", bodies=[joint.ball(None, name="b", mass=1, inertia=(1, 1, 3))])

@@ -1,0 +1,139 @@
+"""Systems from URDF files of our own writing: against closed forms, and against Pinocchio reading the same files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import chaplygin as cg
+from chaplygin.codegen.declare.symbols import DeclarationError
+from chaplygin.codegen.emit.python_backend import python_model
+
+FILES = Path(__file__).parent / "data" / "urdf"
+ROBOT = """<robot name="r"> <link name="a"/> <link name="b"> <inertial> <mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/> </inertial> </link> {} </robot>"""
+JOINT = (
+    '<joint name="{name}" type="{kind}"> <parent link="{parent}"/> <child link="{child}"/> {more} </joint>'
+)
+
+
+def text(more: str = "", **parts: str) -> str:
+    given = {"name": "j", "kind": "revolute", "parent": "a", "child": "b", "more": more} | parts
+    return ROBOT.format(JOINT.format(**given))
+
+
+def rates(system: cg.System, values: dict[str, float]) -> dict[str, float]:
+    model = python_model(system.equations().program, quiet=True)
+    found = model.rhs(
+        0.0, *([values[n] for n in names] for names in (model.states, model.parameters, model.inputs))
+    )
+    return dict(zip(model.states, found, strict=True))
+
+
+def test_a_motor_turns_a_damped_pendulum(tmp_path: Path) -> None:
+    """(J + m c^2) d2q/dt2 = tau - d dq/dt - m g c sin q, with the mass centre at c below the pin."""
+    more = '<axis xyz="0 2 0"/> <dynamics damping="0.3"/>'
+    file = tmp_path / "pendulum.urdf"
+    file.write_text(text(more).replace("<inertial>", '<inertial> <origin xyz="0 0 -0.5" rpy="0 0 0"/>'))
+    system = cg.from_urdf(file)
+    found = rates(system, {"j": 0.4, "j_dot": -1.5, "g": 9.81, "tau_j": 0.7})
+    expected = (0.7 + 0.3 * 1.5 - 9.81 * 0.5 * np.sin(0.4)) / (1 + 0.25)
+    assert found["j_dot"] == pytest.approx(expected, rel=1e-13)
+    assert not cg.from_urdf(file, motors=False).inputs
+
+
+@pytest.mark.parametrize("base", ["fixed", "free"])
+@pytest.mark.parametrize("name", ["arm", "quadruped", "crane"])
+def test_accelerations_are_those_of_pinocchio(name: str, base: str) -> None:
+    pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio is in the extra [peers]")
+    path = FILES / f"{name}.urdf"
+    free = (pinocchio.JointModelFreeFlyer(),) if base == "free" else ()
+    theirs = pinocchio.buildModelFromUrdf(str(path), *free)
+    theirs.gravity.linear = np.array([0, 0, -9.81])
+    system, data, rng = cg.from_urdf(path, base=base), theirs.createData(), np.random.default_rng(3)
+    model = python_model(system.equations().program, quiet=True)
+    root = system.bodies[0].name
+    for _ in range(5):
+        q = pinocchio.randomConfiguration(theirs, -np.ones(theirs.nq), np.ones(theirs.nq))
+        v, tau = rng.normal(size=theirs.nv), rng.normal(size=theirs.nv)
+        values, names = {"g": 9.81}, [""] * theirs.nv
+        for joint, label in zip(theirs.joints[1:], theirs.names[1:], strict=True):
+            own = root if label == "root_joint" else label
+            at, speed = q[joint.idx_q : joint.idx_q + joint.nq], slice(joint.idx_v, joint.idx_v + joint.nv)
+            coordinates, velocities = meaning(joint.shortname(), own, at)
+            values |= coordinates | dict(zip(velocities, v[speed], strict=True))
+            names[speed] = velocities
+            if f"tau_{own}" in model.inputs:
+                values[f"tau_{own}"] = tau[joint.idx_v]
+            else:
+                tau[speed] = 0.0
+        expected = pinocchio.aba(theirs, data, q, v, tau - theirs.damping * v)
+        found = model.rhs(
+            0.0, *([values[n] for n in needed] for needed in (model.states, model.parameters, model.inputs))
+        )
+        by_name = dict(zip(model.states, found, strict=True))
+        np.testing.assert_allclose([by_name[n] for n in names], expected, rtol=1e-9, atol=1e-9)
+
+
+def meaning(kind: str, name: str, q: np.ndarray) -> tuple[dict[str, float], list[str]]:
+    """The coordinates and the names of the velocities of one of Pinocchio's joints."""
+    if kind == "JointModelFreeFlyer":
+        order = [*(f"{name}_{axis}" for axis in "xyz"), *(f"{name}_q{i}" for i in (1, 2, 3, 0))]
+        return dict(zip(order, q, strict=True)), [f"{name}_{part}{axis}" for part in "vw" for axis in "xyz"]
+    angle = float(np.arctan2(q[1], q[0])) if len(q) == 2 else float(q[0])
+    return {name: angle}, [f"{name}_dot"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("no xml", "it is not XML"),
+        ("<model/>", "its root element is <model>"),
+        ('<!DOCTYPE robot [<!ENTITY m "1">]><robot/>', "document type"),
+        ("<robot name='r'/>", "no link"),
+        (text(parent="c"), "joint 'j': its parent 'c' is not a link"),
+        (text(child="c"), "joint 'j': its child 'c' is not a link"),
+        (text(kind="screw"), "joint 'j' has the type 'screw'; give one of"),
+        (text('<axis xyz="0 0 0"/>'), "joint 'j': its axis is zero"),
+        (text('<axis xyz="0 0"/>'), "joint 'j': xyz = '0 0'; give 3 finite numbers"),
+        (text('<origin rpy="0 nan 0"/>'), "joint 'j': rpy = '0 nan 0'; give 3 finite numbers"),
+        (text('<mimic joint="k"/>'), "joint 'j' mimics another"),
+        (text('<dynamics friction="2"/>'), "joint 'j' has friction = 2"),
+        (text().replace('<mass value="1"/>', ""), "link 'b': value = ''; give 1 finite number"),
+        (text().replace('ixx="1"', 'ixx="3"'), "Body 'b': inertia .* larger than the sum"),
+        (text().replace('<mass value="1"/>', '<mass value="-1"/>'), "Body 'b': mass is -1"),
+        (text(parent="b", child="a"), "joint 'j' carries no mass"),
+        (text().replace("<link ", '<link name="c"/> <link ', 1), "no joint carries the links 'c', 'a'"),
+        (text().replace('name="b"', 'name="a"', 1), "two links are named 'a'"),
+        (
+            text().replace(
+                "</robot>", JOINT.format(name="k", kind="fixed", parent="b", child="a", more="") + "</robot>"
+            ),
+            "a cycle of links: a - b - a",
+        ),
+        (
+            text().replace(
+                "</robot>", JOINT.format(name="k", kind="fixed", parent="a", child="b", more="") + "</robot>"
+            ),
+            "link 'b' is carried by two joints, 'j' and 'k'",
+        ),
+    ],
+)
+def test_bad_files_are_refused_by_link_or_joint(tmp_path: Path, content: str, message: str) -> None:
+    file = tmp_path / "r.urdf"
+    file.write_text(content)
+    with pytest.raises(DeclarationError, match=message):
+        cg.from_urdf(file)
+
+
+def test_names_become_identifiers(tmp_path: Path) -> None:
+    file = tmp_path / "r.urdf"
+    file.write_text(text(name="left-hip/roll"))
+    assert [s.name for s in cg.from_urdf(file).coordinates] == ["left_hip_roll"]
+
+
+def test_a_missing_file_is_an_error_of_the_system(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        cg.from_urdf(tmp_path / "missing.urdf")
