@@ -6,6 +6,7 @@ from ..lower.program import Program, has_functions
 from .c_core import model_macros
 from .c_text import banner, c_string, function, wrapped
 from .expressions import LANES
+from .loops import loop_texts
 from .method_headers import own_methods
 from .render import provenance, render
 from .statements import Body, Function, body, solver
@@ -52,6 +53,10 @@ def lane_kernel(program: Program, kernel: str, text: Body) -> str:
     if plan.hoist is not None:
         (piece,) = body(program.graph, plan.hoist, LANES).pieces
         lines += lane_function(f"{program.name}_hoist_lanes", ("p", "q"), ("q",), piece)
+    if plan.rolled is not None:
+        parts, looped, needed = loop_texts(program.graph, name, program.clock, plan.rolled, LANES)
+        whole = Function(tuple(looped), frozenset(needed), 0)
+        return "\n".join([*lines, *parts, *lane_function(name, own, results, whole, True)])
     if len(text.pieces) == 1:
         return "\n".join([*lines, *lane_function(name, own, results, text.pieces[0])])
     calls = []

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import islice
 
+from ..graph.differentiate import forward
+from ..graph.graph import Graph, Node
 from . import hybrid
 from .closure import closure
 from .consistency import consistency
 from .correction import correction, correction_all
 from .dynamics import Dynamics
 from .program import Kernel, KernelRow
+
+Cells = tuple[tuple[Node, ...], ...]
 
 UNROLLED_JACOBIAN = 4000
 """Maximum number of operations of a Jacobian that is written out; a larger one is emitted as a loop over `jvp`."""
@@ -27,6 +32,7 @@ def rhs(d: Dynamics) -> Iterator[Kernel]:
         d.solves,
         d.labels,
         beforehand=tuple(d.graph.symbol(p.name) for p in parameters),
+        cells=eqs.cells,
     )
 
 
@@ -36,7 +42,14 @@ def jvp(d: Dynamics) -> Iterator[Kernel]:
     direction = {s: d.graph.symbol(f"cg_v_{i}") for i, s in enumerate(d.eqs.state_nodes)}
     nodes = tuple(d.variation(direction, solves))
     comments = tuple(f"direction of d({s})/dt" for s in d.eqs.states)
-    yield Kernel("jvp", nodes, comments, d.pivots, tuple(solves), d.labels)
+    cells = moved_cells(d.graph, d.eqs.cells, direction)
+    yield Kernel("jvp", nodes, comments, d.pivots, tuple(solves), d.labels, cells=cells)
+
+
+def moved_cells(g: Graph, cells: Cells, direction: Mapping[Node, Node]) -> Cells:
+    """The cells, then their derivatives along a direction."""
+    moved = iter(forward(g, [n for cell in cells for n in cell], direction))
+    return (*cells, *(tuple(islice(moved, len(cell))) for cell in cells))
 
 
 def jacobian(d: Dynamics) -> Iterator[Kernel]:
@@ -62,7 +75,7 @@ def invariants(d: Dynamics) -> Iterator[Kernel]:
     if d.conserved:
         variables, nodes = zip(*d.conserved, strict=True)
         comments, solves = tuple(v.name for v in variables), tuple(d.momentum_solves())
-        yield Kernel("invariants", nodes, comments, d.eqs.pivots, solves)
+        yield Kernel("invariants", nodes, comments, d.eqs.pivots, solves, cells=d.eqs.cells)
 
 
 def initial(d: Dynamics) -> Iterator[Kernel]:

@@ -31,6 +31,12 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_lanes_run_t *run, cg_real_t t, con
     return CG_OK;
 }
 
+/* The same, not copied: for rare calls. */
+static CG_COLD int CG_FN(rhs_called)(cg_lanes_run_t *run, cg_real_t t, const cg_real_t *x, cg_real_t *out)
+{
+    return CG_FN(rhs)(run, t, x, out);
+}
+
 /* Ends the trajectories of the lanes in `mask`. */
 static CG_COLD void CG_FN(fail)(cg_lanes_run_t *run, const cg_mask_t *mask, const cg_mask_t *reason)
 {
@@ -195,7 +201,7 @@ static CG_INLINE int CG_FN(adaptive)(cg_lanes_run_t *run, const cg_control_t con
     return CG_OK;
 }
 
-/* One step of fixed size in every lane. */
+/* One step of fixed size in every lane; only where something fails: see cg_rk4_lanes.h. */
 static CG_INLINE int CG_FN(fixed)(cg_lanes_run_t *run, int (*trial)(cg_lanes_run_t *, cg_real_t, cg_real_t))
 {
     const int32_t n = CG_N(run);
@@ -210,7 +216,7 @@ static CG_INLINE int CG_FN(fixed)(cg_lanes_run_t *run, int (*trial)(cg_lanes_run
     *CG_TRUTHS(run->failed) = CG_FN(code)(0);
     run->calls = 0;
     trial(run, t, plan.h);
-    CG_FN(rhs)(run, plan.t_new, CG_REALS(run->x_trial), CG_REALS(run->f_old));
+    CG_FN(rhs_called)(run, plan.t_new, CG_REALS(run->x_trial), CG_REALS(run->f_old));
     const cg_mask_t failed = *CG_TRUTHS(run->failed);
     const cg_mask_t finite = cg_step_finite(CG_REALS(run->x_trial), n) & cg_step_finite(CG_REALS(run->f_old), n);
     const cg_mask_t good = finite & cg_not(failed) & cg_not(refused);
