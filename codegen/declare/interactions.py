@@ -15,7 +15,7 @@ import sympy as sp
 from ..graph.dropping import dropped
 from ..graph.vectors import Vector, minus, times, transpose
 from .bodies import Body, scalar, vector
-from .symbols import DeclarationError
+from .symbols import Coordinate, DeclarationError
 
 if TYPE_CHECKING:
     from ..graph.graph import Node
@@ -46,6 +46,10 @@ class Interaction:
     def loads(self, flow: Flow) -> Loads:
         return []
 
+    def actions(self, flow: Flow, every: Sequence[Body]) -> Loads:
+        """All its forces as loads, those that follow from its potential too."""
+        return self.loads(flow)
+
 
 class Weight(Interaction):
     """Gravity: V = -sum m g direction . r_G over all bodies, or over `bodies`.
@@ -69,9 +73,31 @@ class Weight(Interaction):
     def potential(self, flow: Flow, every: Sequence[Body]) -> Node:
         g = flow.graph
         (weight,), down = flow.lowering.lower([self.g]), flow.nodes(self.direction)
-        heavy = [b for b in (every if self.only is None else self.only) if b.mass != 0]
-        heights = [g.mul(flow.pose(b).mass, g.dot(down, flow.position(b))) for b in heavy]
+        heights = [g.mul(flow.pose(b).mass, g.dot(down, flow.position(b))) for b in self._heavy(every)]
         return g.neg(g.mul(weight, g.sum(heights)))
+
+    def _heavy(self, every: Sequence[Body]) -> list[Body]:
+        return [b for b in (every if self.only is None else self.only) if b.mass != 0]
+
+    def field(self, flow: Flow, every: Sequence[Body]) -> Vector | None:
+        """The acceleration of gravity in space, if it is the same for every heavy body and at every place."""
+        g = flow.graph
+        (weight,) = flow.lowering.lower([self.g])
+        found = tuple(g.mul(weight, n) for n in flow.nodes(self.direction))
+        everywhere = {b for b in every if b.mass != 0} == set(self._heavy(every))
+        uniform = not any(
+            isinstance(s, Coordinate) for e in (self.g, *self.direction) for s in e.free_symbols
+        )
+        return found if everywhere and uniform else None
+
+    def actions(self, flow: Flow, every: Sequence[Body]) -> Loads:
+        g = flow.graph
+        (weight,), down = flow.lowering.lower([self.g]), flow.nodes(self.direction)
+        found: Loads = []
+        for body in self._heavy(every):
+            force = g.mul(flow.pose(body).mass, weight)
+            found += [(g.mul(force, n), v) for n, v in zip(down, flow.speed(body), strict=True)]
+        return found
 
     def __repr__(self) -> str:
         return f"Weight({self.g})"
@@ -145,6 +171,12 @@ class _Line(Interaction):
         (square,) = dropped(flow.graph, [flow.graph.dot(apart, apart)], set(flow.along))
         return apart, square
 
+    def _parting(self, flow: Flow) -> Vector:
+        """The velocity of the second end relative to the first, in space."""
+        still = (flow.graph.zero,) * 3
+        first, second = (still if body is None else flow.at(body, flow.nodes(arm)) for body, arm in self.ends)
+        return minus(flow.graph, second, first)
+
 
 class Spring(_Line):
     """A spring between two points: V = k (d - d_0)^2 / 2, where d is their distance.
@@ -168,6 +200,14 @@ class Spring(_Line):
             square = g.mul(stretch, stretch)
         return g.mul(g.div(stiffness, g.two), square)
 
+    def actions(self, flow: Flow, every: Sequence[Body]) -> Loads:
+        """-k (d - d_0) / d along d d'."""
+        g = flow.graph
+        stiffness, rest = flow.lowering.lower([self.stiffness, self.rest_length])
+        apart, square = self._apart(flow)
+        share = g.one if rest == g.zero else g.sub(g.one, g.div(rest, g.call("sqrt", square)))
+        return [(g.neg(g.mul(stiffness, share)), g.dot(apart, self._parting(flow)))]
+
 
 class Damper(_Line):
     """A damper between two points: a force -c d' along their line, where d is their distance; Q_a = -c d' X_a d.
@@ -186,9 +226,7 @@ class Damper(_Line):
         g = flow.graph
         (coefficient,) = flow.lowering.lower([self.coefficient])
         apart, square = self._apart(flow)
-        still = (g.zero,) * 3
-        first, second = (still if body is None else flow.at(body, flow.nodes(arm)) for body, arm in self.ends)
-        speed = g.dot(apart, minus(g, second, first))  # d d'
+        speed = g.dot(apart, self._parting(flow))  # d d'
         return [(g.neg(g.div(g.mul(coefficient, speed), square)), speed)]
 
 

@@ -14,6 +14,7 @@ each in body axes, so the cost of a chain is linear in the number of bodies.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -119,6 +120,12 @@ class Flow:
         nodes = dict(zip(rows, lowering.lower(list(rows.values())), strict=True))
         flow = cls(lowering, nodes, dict(zip(speeds, lowering.lower(speeds), strict=True)))
         return flow, {s.name: s for s in used}
+
+    def on(self, g: Graph) -> Flow:
+        """The same flow on a copy of its graph."""
+        other = copy(self)
+        other.graph, other.lowering, other._known = g, self.lowering.on(g), dict(self._known)
+        return other
 
     # -- poses ------------------------------------------------------------------------------------------------------
     def nodes(self, matrix: Any) -> Vector:
@@ -234,6 +241,7 @@ class Flow:
         return plus(g, self.speed(body), cross(g, self.turning(body), minus(g, place, self.position(body))))
 
     # -- energy and forces ------------------------------------------------------------------------------------------
+    @_once
     def energy(self, body: Body) -> Node:
         """m v_G^2 / 2 + omega . I omega / 2."""
         g, pose = self.graph, self.pose(body)
@@ -279,17 +287,59 @@ class Flow:
 
     def generalised_forces(self, loads: Sequence[tuple[Node, Node]]) -> dict[sp.Symbol, Node]:
         """Q_a = sum of F v_a over pairs of a force (or couple) and the velocity along it."""
+        slopes = self._slopes(loads, list(self.velocities.values()))
+        return {s: q for s, q in zip(self.velocities, slopes, strict=True) if q != self.graph.zero}
+
+    def _slopes(self, loads: Sequence[tuple[Node, Node]], velocities: Sequence[Node]) -> list[Node]:
+        """The derivatives of the power of the loads by the velocities, at fixed loads."""
         g = self.graph
         frozen = [g.symbol(f"cg_load_{i}") for i in range(len(loads))]
         power = g.dot(frozen, [v for _, v in loads])
-        slopes = gradient(g, power, list(self.velocities.values()))
-        slopes = g.substitute(slopes, dict(zip(frozen, (f for f, _ in loads), strict=True)))
-        return {s: q for s, q in zip(self.velocities, slopes, strict=True) if q != g.zero}
+        slopes = gradient(g, power, velocities)
+        return g.substitute(slopes, dict(zip(frozen, (f for f, _ in loads), strict=True)))
 
     def partial(self, v: Vector, eta: Node | None) -> Vector:
         """v_a; eta None is the drift v_0."""
         g = self.graph
         return tuple(self._rest(v) if eta is None else forward(g, v, {eta: g.one}))
+
+
+class Twists(Flow):
+    """A flow in which every body has a velocity of its own: six symbols, those of omega and v_G in body axes.
+
+    The power of a wrench by these symbols is the wrench itself. Poses are those of the flow it is made from.
+    """
+
+    def __init__(self, flow: Flow) -> None:
+        vars(self).update(vars(flow))
+        self._known = {k: v for k, v in flow._known.items() if k[0] in ("pose", "attitude", "position")}
+
+    def twist(self, body: Body) -> Vector:
+        """The symbols of omega, then of v_G."""
+        return tuple(self.graph.symbol(f"cg_twist_{body.name}_{i}") for i in range(6))
+
+    def omega(self, body: Body) -> Vector:
+        return self.twist(body)[:3]
+
+    def spin(self, body: Body) -> Vector:
+        g, own, above = self.graph, self.omega(body), body.parent
+        if above is None:
+            return own
+        return minus(g, own, times(g, transpose(self.pose(body).rotation), self.omega(above)))
+
+    def turning(self, body: Body) -> Vector:
+        return times(self.graph, self.attitude(body), self.omega(body))
+
+    def speed(self, body: Body) -> Vector:
+        return times(self.graph, self.attitude(body), self.twist(body)[3:])
+
+    def wrenches(self, loads: Sequence[tuple[Node, Node]], bodies: Sequence[Body]) -> dict[Body, Vector]:
+        """The couple about the mass centre and the force by body, in body axes; bodies without loads are omitted."""
+        g = self.graph
+        every = [n for body in bodies for n in self.twist(body)]
+        slopes = self._slopes(loads, every)
+        found = {b: tuple(slopes[6 * i : 6 * i + 6]) for i, b in enumerate(bodies)}
+        return {b: w for b, w in found.items() if not is_zero(g, w)}
 
 
 def _of_rotation(e: Any, turning: set[sp.Symbol]) -> Any:

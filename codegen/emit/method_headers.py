@@ -29,8 +29,8 @@ def runtime_headers() -> dict[str, str]:
     values = {
         "made": MADE,
         "includes": "\n".join(['#include "cg_rk4.h"', *map(_include, PAIRS.values())]),
-        "few": " ".join(["WHOLE(rk4)", *few]),
-        "all": f"WHOLE(rk4) {_whole(PAIRS.values())}",
+        "few": " ".join(few),
+        "all": _whole(PAIRS.values()),
     }
     texts["cg_method_list.h"] = render("method_list.h.in", values)
     return {**texts, f"cg_{RODAS5P.name}_tableau.h": _rosenbrock_text(RODAS5P)}

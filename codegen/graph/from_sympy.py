@@ -42,6 +42,12 @@ class Lowering:
         self._functions = {f.symbolic: name for name, f in FUNCTIONS.items()}
         self._sums: dict[Node, list[tuple[frozenset[Node], Node]]] = {}
 
+    def on(self, graph: Graph) -> Lowering:
+        """The same lowering into a copy of its graph."""
+        other = Lowering(graph, {})
+        other._memo, other._sums = dict(self._memo), {n: list(known) for n, known in self._sums.items()}
+        return other
+
     def define(self, symbol: sp.Symbol, node: Node) -> None:
         """Map a symbol to a node from now on."""
         self._memo[symbol] = node

@@ -119,6 +119,7 @@ def outputs(eqs: EquationNodes, accelerations: Sequence[Node]) -> list[tuple[Var
     found += [
         (Variable(n, "reaction", "", "constraint reaction"), node) for n, node in eqs.reaction_nodes.items()
     ]
+    found += [(Variable(n, "output", "", "of a body"), node) for n, node in eqs.body_nodes.items()]
     friction = friction_outputs(eqs)
     found += [(Variable(n, "output", "", text), node) for n, text, node in friction if n != "friction_power"]
     units, about = ({str(k): v for k, v in texts.items()} for texts in (system.units, system.descriptions))
@@ -144,7 +145,7 @@ def _balance(
 
     A name that the user has taken gets the prefix `cg_`, except `energy`, which is left to the user.
     """
-    if "energy" in invariants:
+    if "energy" in invariants or eqs.system.law is not None:
         return []
     h, total, same = painleve_function(eqs)
     found = []

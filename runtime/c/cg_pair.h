@@ -71,8 +71,9 @@
 #define CG_STAGE_END(sum, weight, last) CG_STAGE_STATE(end, sum, weight, last)
 
 /* k_s = f(t + node h, y), with y known or as CG_STAGE_STATE has it */
-#define CG_STAGE_SLOPE(s, node)                        \
-    status = CG_FN(rhs)(run, cg_plus(t, node, h), y, k##s); \
+#define CG_STAGE_SLOPE(s, node) CG_SLOPE_BY(CG_FN(rhs), s, node)
+#define CG_SLOPE_BY(rhs, s, node)                      \
+    status = rhs(run, cg_plus(t, node, h), y, k##s);   \
     if (CG_RARE(status != CG_OK)) {                    \
         return status;                                 \
     }

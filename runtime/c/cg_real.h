@@ -308,27 +308,34 @@ typedef double cg_block_t;
 typedef double cg_loose_t; /* with the alignment of a double */
 #endif
 
-/* sum + weight a in each element. */
+/* a b + c and sum + weight a in each element, rounded once. */
+static CG_INLINE cg_block_t cg_block_fma(cg_block_t a, cg_block_t b, cg_block_t c)
+{
+#if CG_WIDTH == 1
+    return cg_fma(a, b, c);
+#elif defined(CG_FMA_OF_VECTORS)
+    return __builtin_elementwise_fma(a, b, c);
+#elif CG_WIDTH == 4 && defined(__FMA__)
+    return (cg_block_t)__builtin_ia32_vfmaddpd256(a, b, c);
+#elif CG_WIDTH == 2 && defined(__aarch64__)
+    return (cg_block_t)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+#else
+    for (int i = 0; i < CG_WIDTH; i++) {
+        c[i] = cg_fma(a[i], b[i], c[i]);
+    }
+    return c;
+#endif
+}
 static CG_INLINE cg_block_t cg_block_plus(cg_block_t sum, cg_real_t weight, cg_block_t a)
 {
 #if CG_WIDTH == 1
-    return cg_fma(weight, a, sum);
+    return cg_block_fma(weight, a, sum);
 #elif CG_WIDTH == 4
     const cg_block_t all = {weight, weight, weight, weight};
+    return cg_block_fma(all, a, sum);
 #else
     const cg_block_t all = {weight, weight};
-#endif
-#if CG_WIDTH > 1 && defined(CG_FMA_OF_VECTORS)
-    return __builtin_elementwise_fma(all, a, sum);
-#elif CG_WIDTH == 4 && defined(__FMA__)
-    return (cg_block_t)__builtin_ia32_vfmaddpd256(all, a, sum);
-#elif CG_WIDTH == 2 && defined(__aarch64__)
-    return (cg_block_t)vfmaq_f64((float64x2_t)sum, (float64x2_t)all, (float64x2_t)a);
-#elif CG_WIDTH > 1
-    for (int i = 0; i < CG_WIDTH; i++) {
-        sum[i] = cg_fma(all[i], a[i], sum[i]);
-    }
-    return sum;
+    return cg_block_fma(all, a, sum);
 #endif
 }
 

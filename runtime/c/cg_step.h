@@ -19,6 +19,11 @@
 #define CG_UNROLL
 #endif
 
+/* Newton's method moves the end of a step onto the constraints in one or two steps; one that is below a part of the
+ * tolerances is left out. */
+enum { CG_MOST_CORRECTIONS = 8 };
+#define CG_CLOSE_ENOUGH 1e-4
+
 /* True if all n values are finite: 0 * v is NaN for an infinity and for a NaN. */
 static CG_INLINE cg_mask_t cg_step_finite(const cg_real_t *v, int32_t n)
 {

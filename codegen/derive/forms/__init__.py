@@ -27,8 +27,11 @@ FORMS = (
     "nonholonomic",
     "routh",
     "whittaker",
+    "recursive",
+    "given",
 )
-"""All forms by name, which is that of their module. The first that fits a system is its default."""
+"""All forms by name, which is that of their module. The first that fits a system is its default, unless another
+is preferred."""
 
 
 def forms() -> tuple[str, ...]:
@@ -67,8 +70,9 @@ def derive(system: System, form: str, **options: Any) -> Equations:
 
 
 def fitting(system: System) -> str:
-    """The default form: the first that fits as far as the declaration shows it."""
-    return next(name for name in FORMS if _form(name).failing(system) is None)
+    """The default form: of those that fit, as far as the declaration shows it, one that is preferred or the first."""
+    found = [name for name in FORMS if _form(name).failing(system) is None]
+    return next((name for name in found if _form(name).preferred(system)), found[0])
 
 
 def _form(name: str) -> Form:

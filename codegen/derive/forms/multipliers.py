@@ -26,7 +26,7 @@ from ..equation_nodes import EquationNodes
 from ..friction import Friction, multiplier_symbols
 from .constraints import Permitted, equations_of, impose, residuals
 from .form import Form
-from .reduction import Motion, balance, project
+from .reduction import balance, project
 
 
 def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = None) -> EquationNodes:
@@ -44,18 +44,18 @@ def derive(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None = Non
     together: Friction | None = None
     pivots: tuple[tuple[Node, Node], ...] = ()
     if not system.contacts and len(nodes.eta) <= UNROLLED_VELOCITIES:
-        multipliers, pivots = _multipliers(g, system, motion)
+        factors = LDL(g, motion.mass)
+        rows = nodes.constraint_rows
+        across = [factors.solve(row) for row in rows]  # M^-1 A^T by columns
+        bias = biases(g, system, motion.rates)
+        multipliers, pivots = solved(g, rows, across, factors.solve(motion.force), bias)
     else:
         multipliers = multiplier_symbols(g, system)
         if not system.contacts:
-            biases = tuple(_biases(g, system, motion))
-            together = Friction((), tuple(multipliers), nodes.constraint_rows, biases)
-    rows = nodes.constraint_rows
-    reactions = [g.dot([row[a] for row in rows], multipliers) for a in range(len(nodes.eta))]
-    named = {f"lambda_{s + 1}": node for s, node in enumerate(multipliers)}
-    for a, v in enumerate(system.velocities):
-        if any(row[a] != g.zero for row in rows):
-            named[f"reaction_{v.name}"] = reactions[a]
+            bias = biases(g, system, motion.rates)
+            together = Friction((), tuple(multipliers), nodes.constraint_rows, tuple(bias))
+    reactions = reactions_of(g, system, multipliers)
+    named = named_reactions(g, system, multipliers, reactions)
     released = _released(system, release)
     for x in released:
         named[f"reaction_{x.name}"] = _holding(g, system, x, multipliers)
@@ -87,15 +87,17 @@ def _refusal(system: System) -> str | None:
 FORM = Form("multipliers", derive, _refusal, contacts=True, multipliers=True)
 
 
-def _multipliers(
-    g: Graph, system: System, motion: Motion
+def solved(
+    g: Graph,
+    rows: Sequence[Sequence[Node]],
+    across: Sequence[Sequence[Node]],
+    free: Sequence[Node],
+    bias: Sequence[Node],
 ) -> tuple[list[Node], tuple[tuple[Node, Node], ...]]:
-    """lambda, and the pivots of the Schur complement that are not constant, with their limits."""
-    rows = [list(row) for row in system.nodes.constraint_rows]
-    factors = LDL(g, motion.mass)
-    free = factors.solve(motion.force)
-    across = [factors.solve(row) for row in rows]  # M^-1 A^T by columns
-    bias = _biases(g, system, motion)
+    """lambda, and the pivots of the Schur complement A M^-1 A^T that are not constant, with their limits.
+
+    `rows` is A, `across` M^-1 A^T by columns, `free` M^-1 f, and `bias` b.
+    """
     complement = LDL(g, schur_complement(g, rows, across, symmetric=True))
     right = [g.neg(g.add(g.dot(row, free), b)) for row, b in zip(rows, bias, strict=True)]
     pivots = tuple(
@@ -106,9 +108,26 @@ def _multipliers(
     return complement.solve(right), pivots
 
 
-def _biases(g: Graph, system: System, motion: Motion) -> list[Node]:
+def biases(g: Graph, system: System, rates: Sequence[Node]) -> list[Node]:
     """The derivatives of A eta + A_0 along the flow at fixed eta."""
-    return forward(g, system.nodes.affine_constraints(g), system.nodes.fields.flow(g, motion.rates))
+    return forward(g, system.nodes.affine_constraints(g), system.nodes.fields.flow(g, rates))
+
+
+def reactions_of(g: Graph, system: System, multipliers: Sequence[Node]) -> list[Node]:
+    """A_sa lambda_s, for every velocity."""
+    rows = system.nodes.constraint_rows
+    return [g.dot([row[a] for row in rows], multipliers) for a in range(len(system.velocities))]
+
+
+def named_reactions(
+    g: Graph, system: System, multipliers: Sequence[Node], reactions: Sequence[Node]
+) -> dict[str, Node]:
+    """The multipliers by name, and the reactions conjugate to the velocities that constraints contain."""
+    named = {f"lambda_{s + 1}": node for s, node in enumerate(multipliers)}
+    for a, v in enumerate(system.velocities):
+        if any(row[a] != g.zero for row in system.nodes.constraint_rows):
+            named[f"reaction_{v.name}"] = reactions[a]
+    return named
 
 
 def _released(system: System, release: Sequence[sp.Symbol] | sp.Symbol | None) -> tuple[sp.Symbol, ...]:
