@@ -117,11 +117,13 @@ static void CG_FN(correct)(cg_lanes_run_t *run, cg_mask_t good)
         CG_FN(fail)(run, &bad, &why);
     }
 }
-#define CG_CORRECT(run, good)                                  \
-    if ((run)->projection != CG_PROJECT_NONE && cg_any(good)) { \
-        CG_FN(correct)(run, good);                             \
+#define CG_CORRECTS(run) ((run)->projection != CG_PROJECT_NONE)
+#define CG_CORRECT(run, good)                  \
+    if (CG_CORRECTS(run) && cg_any(good)) {    \
+        CG_FN(correct)(run, good);             \
     }
 #else
+#define CG_CORRECTS(run) 0
 #define CG_CORRECT(run, good)
 #endif
 
@@ -201,7 +203,7 @@ static CG_INLINE int CG_FN(adaptive)(cg_lanes_run_t *run, const cg_control_t con
     return CG_OK;
 }
 
-/* One step of fixed size in every lane; only where something fails: see cg_rk4_lanes.h. */
+/* One step of fixed size in every lane; only where something fails or is moved: see cg_rk4_lanes.h. */
 static CG_INLINE int CG_FN(fixed)(cg_lanes_run_t *run, int (*trial)(cg_lanes_run_t *, cg_real_t, cg_real_t))
 {
     const int32_t n = CG_N(run);

@@ -4,7 +4,8 @@
  * With a fixed step it is known beforehand how many steps a lane can take before it needs service. These are taken in
  * one loop that looks at nothing, with states and derivatives in registers, and then one more, which may end at t_stop
  * or pass a mark. A number that is not finite makes all later states so: one look at the end is enough. If there is such
- * a number, or if the right-hand side failed, all of these steps are repeated one by one.
+ * a number, or if the right-hand side failed, all of these steps are repeated one by one. Steps whose ends are moved onto
+ * constraints are always taken so.
  */
 
 /* Right-hand sides of up to so many operations are evaluated for two groups of lanes in turn, stage by stage, so that
@@ -257,7 +258,7 @@ static CG_INLINE void CG_FN(rk4_go)(cg_lanes_run_t *const *runs, int groups)
 {
     uint32_t attention = 0u;
     do {
-        int64_t single = CG_FN(leap)(runs, groups);
+        int64_t single = CG_CORRECTS(runs[0]) ? 1 : CG_FN(leap)(runs, groups);
         do {
             for (int g = 0; g < groups; g++) {
                 if (single > 0) {
