@@ -18,9 +18,7 @@
 
 #include "cg_control.h"
 
-#ifndef CG_TAYLOR_FEW
-#define CG_TAYLOR_FEW 8
-#endif
+#define CG_TAYLOR_FEW (CG_LANES > 1 ? 8 : 24) /* products of a small model */
 
 #if defined(__GNUC__)
 #define CG_TAYLOR_UNROLL _Pragma("GCC unroll 16")
