@@ -52,6 +52,7 @@ class RunOptions:
     max_steps: int = 10_000_000
     kinks: bool = False
     paradox: str = "stop"
+    project: str | None = "constraints"
 
     def checked(self, methods: Mapping[str, Any], states: Sequence[str]) -> RunOptions:
         """The options for a model with these methods and states: `atol` is a number or a vector by state.
@@ -61,6 +62,7 @@ class RunOptions:
         if not isinstance(self.method, str) or self.method not in methods:
             raise arguments.unknown_method(self.method, methods)
         rule(self.paradox)
+        projection(self.project)
         kinks = arguments.boolean("kinks", self.kinks)
         rtol, atol = self.rtol, self.atol
         plain = type(rtol) is type(atol) is float and SMALLEST_RTOL <= rtol < math.inf and 0 < atol < math.inf
@@ -128,6 +130,8 @@ class RunOptions:
         return Steps(first, largest, int(limit))
 
 
+PROJECTIONS = {"constraints": 1, "all": 2}
+
 DEFAULTS = RunOptions()
 STEPPER = RunOptions(max_steps=2**61)
 """The defaults of a stepper: its caller decides how long it runs."""
@@ -145,6 +149,24 @@ class RunKeywords(TypedDict, total=False):
     max_steps: int
     kinks: bool
     paradox: str
+    project: str | None
+
+
+def projection(project: Any) -> int:
+    """The number of a value of `project`, as of cg_projection in cg_run.h."""
+    if project is None:
+        return 0
+    if not isinstance(project, str) or project not in PROJECTIONS:
+        raise ArgumentError(f"project = {arguments.short(project)} must be 'constraints', 'all' or None")
+    return PROJECTIONS[project]
+
+
+def corrects(model: Any, project: str | None) -> str | None:
+    """The kernel of a model that moves states back to what `project` names; None if nothing is to be moved."""
+    for wanted, kernel in (("all", "correction_all"), ("constraints", "correction")):
+        if project in (wanted, "all") and kernel in model.kernels:
+            return kernel
+    return None
 
 
 def of_call(function: Callable[..., Any], given: Any, defaults: RunOptions = DEFAULTS) -> RunOptions:

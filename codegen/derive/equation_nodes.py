@@ -55,6 +55,7 @@ class EquationNodes:
     manifold: Mapping[Node, Node] = field(default_factory=dict)
     friction: Friction | None = None
     implicit: Implicit | None = None
+    cells: tuple[tuple[Node, ...], ...] = ()
 
     @property
     def coordinates(self) -> tuple[sp.Symbol, ...]:

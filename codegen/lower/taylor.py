@@ -61,7 +61,7 @@ class SeriesProgram:
 
 def series_program(program: Program) -> SeriesProgram:
     """The series of the right-hand side of a program. Raises EmitError for a function without a derivative."""
-    g, kernel, hoisted = program.graph.copy(), program.kernels["rhs"], program.schedule("rhs").given
+    g, kernel, hoisted = program.graph.copy(), program.kernels["rhs"], program.written_out("rhs").given
     rates = _without_loops(g, kernel.outputs, kernel.solves)
     rates = _with_branches(g, rates, hoisted)
     fixed = {*(g.symbol(v.name) for v in (*program.parameters, *program.modes)), *hoisted}

@@ -107,8 +107,12 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
 #define CG_MODEL_METHOD_LIST(WHOLE)
 #endif
 
-/* Every method here: WHOLE, or a STEP without its interpolant. */
-#define CG_METHOD_LIST(WHOLE, STEP) CG_LISTED_METHODS(WHOLE, STEP) CG_MODEL_METHOD_LIST(WHOLE)
+/* Every method here: WHOLE, or a STEP without its interpolant. All but rk4 control their steps. */
+#define CG_ADAPTIVE_LIST(WHOLE, STEP) CG_LISTED_METHODS(WHOLE, STEP) CG_MODEL_METHOD_LIST(WHOLE)
+#define CG_METHOD_LIST(WHOLE, STEP) WHOLE(rk4) CG_ADAPTIVE_LIST(WHOLE, STEP)
+#if CG_LANES > 1
+#include "cg_rk4_lanes.h"
+#endif
 #endif
 
 /* Entries of a table of cg_method_t. */

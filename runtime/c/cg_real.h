@@ -253,6 +253,7 @@ static CG_INLINE cg_real_t cg_each_2(double (*function)(double, double), cg_real
 #define CG_FRACTION_MASK UINT64_C(0x000fffffffffffff)
 #define CG_BIAS 1023.0
 #define CG_ONE_BITS UINT64_C(0x3ff0000000000000)
+#define CG_RECIPROCAL_BITS UINT64_C(0x7fde623822fc16e6) /* less the bits of a: those of 1/a to 5 % */
 #define CG_SHIFT 4503599627370496.0 /* 2^52: the fraction of a number just above is an integer */
 #define CG_SHIFT_BITS UINT64_C(0x4330000000000000)
 
