@@ -20,14 +20,14 @@
 
 #define CG_TAYLOR_FEW (CG_LANES > 1 ? 8 : 24) /* products of a small model */
 
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(__clang__) /* clang warns where it cannot */
 #define CG_TAYLOR_UNROLL _Pragma("GCC unroll 16")
 #else
 #define CG_TAYLOR_UNROLL
 #endif
 
 /* A small model has its orders in one piece of code: the loops inside are then too short to be predicted. */
-#if defined(__GNUC__) && CG_TAYLOR_PRODUCTS <= CG_TAYLOR_FEW
+#if defined(__GNUC__) && !defined(__clang__) && CG_TAYLOR_PRODUCTS <= CG_TAYLOR_FEW
 #define CG_TAYLOR_UNROLL_ORDERS _Pragma("GCC unroll 18")
 #else
 #define CG_TAYLOR_UNROLL_ORDERS
