@@ -107,7 +107,7 @@ int n_link_pendulum_5_rhs(double t, const double *CG_RESTRICT cg_x, const double
     return n_link_pendulum_5_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
 }
 
-/* jvp: 279 operations (4 divisions), 96 intermediates */
+/* jvp: 278 operations (4 divisions), 96 intermediates */
 int n_link_pendulum_5_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                           const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v,
                           double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
@@ -144,7 +144,7 @@ int n_link_pendulum_5_jvp(double t, const double *CG_RESTRICT cg_x, const double
     const double z1 = 1.0/l;
     double z2, z3; cg_sincos(theta1, &z2, &z3);
     double z4, z5; cg_sincos(theta2, &z4, &z5);
-    const double z6 = cg_fma(z3, z5, z2*z4);
+    const double z6 = cg_fma(z3, z5, z4*z2);
     const double z7 = cg_fnma(z6, z6, 2.0);
     const double z8 = 1.0/z7;
     const double z9 = z1*z8;
@@ -154,16 +154,16 @@ int n_link_pendulum_5_jvp(double t, const double *CG_RESTRICT cg_x, const double
     const double z15 = cg_fma(z11, z14, z10*z13);
     double z16, z17; cg_sincos(theta5, &z16, &z17);
     const double z18 = cg_fma(z14, z17, z13*z16);
-    const double z19 = cg_fnma(0.5*z18, z18, 2.0);
-    const double z20 = 1.0/z19;
-    const double z21 = z15*z20;
-    const double z22 = z12*z8;
-    const double z23 = cg_fnma(z21, z15, cg_fnma(z22, z12, 2.0));
-    const double z24 = 1.0/z23;
-    const double z25 = 0.5*theta5_dot;
-    const double z26 = z25*theta5_dot;
+    const double z19 = 0.5*z18;
+    const double z20 = cg_fnma(z19, z18, 2.0);
+    const double z21 = 1.0/z20;
+    const double z22 = z15*z21;
+    const double z23 = z12*z8;
+    const double z24 = cg_fnma(z22, z15, cg_fnma(z23, z12, 2.0));
+    const double z25 = 1.0/z24;
+    const double z26 = theta5_dot*theta5_dot;
     const double z27 = theta4_dot*theta4_dot;
-    const double z28 = cg_fma(z26, z18, z27);
+    const double z28 = cg_fma(z26, z19, z27);
     const double z29 = l*z28;
     const double z30 = l*theta1_dot;
     const double z31 = z30*z3;
@@ -173,8 +173,8 @@ int n_link_pendulum_5_jvp(double t, const double *CG_RESTRICT cg_x, const double
     const double z35 = l*theta2_dot;
     const double z36 = cg_fma(z6, z34, z35*theta2_dot);
     const double z37 = l*theta3_dot;
-    const double z38 = cg_fma(z29, z21, cg_fma(z22, z36, z37*theta3_dot));
-    const double z39 = z38*z24;
+    const double z38 = cg_fma(z29, z22, cg_fma(z23, z36, z37*theta3_dot));
+    const double z39 = z38*z25;
     const double z40 = cg_v_3 - cg_v_4;
     const double z41 = cg_fms(z14, z16, z13*z17);
     const double z42 = z40*z41;
@@ -182,7 +182,7 @@ int n_link_pendulum_5_jvp(double t, const double *CG_RESTRICT cg_x, const double
     const double z44 = cg_v_2 - cg_v_3;
     const double z45 = cg_fms(z11, z13, z10*z14);
     const double z46 = z44*z45;
-    const double z47 = cg_fma(z43, z21, z46);
+    const double z47 = cg_fma(z43, z22, z46);
     const double z48 = cg_v_0 - cg_v_1;
     const double z49 = cg_fms(z3, z4, z5*z2);
     const double z50 = z48*z49;
@@ -190,51 +190,50 @@ int n_link_pendulum_5_jvp(double t, const double *CG_RESTRICT cg_x, const double
     const double z52 = cg_v_1 - cg_v_2;
     const double z53 = cg_fms(z5, z10, z4*z11);
     const double z54 = z52*z53;
-    const double z55 = cg_fma(z51*z6, z22, z54);
+    const double z55 = cg_fma(z51*z6, z23, z54);
     const double z56 = z55 + z54;
-    const double z57 = theta5_dot*cg_v_4;
+    const double z57 = theta5_dot*z16;
     const double z58 = 2.0*cg_v_9;
-    const double z59 = cg_fms(z57, z16, z58*z17);
-    const double z60 = cg_fma(z57, z17, z58*z16);
-    const double z61 = z25*cg_fms(z17, z59, z16*z60);
-    const double z62 = theta4_dot*z14;
+    const double z59 = cg_fms(z57, cg_v_4, z58*z17);
+    const double z60 = theta5_dot*z17;
+    const double z61 = cg_fma(z60, cg_v_4, z58*z16);
+    const double z62 = theta5_dot*cg_fms(z17, z59, z16*z61);
     const double z63 = theta4_dot*z13;
-    const double z64 = 2.0*cg_v_8;
-    const double z65 = cg_fms(z63, cg_v_3, z64*z14);
-    const double z66 = cg_fma(z62, cg_v_3, z64*z13);
-    const double z67 = cg_fma(z61, z18, cg_fnma(z26, z42, cg_fms(z62, z65, z63*z66)));
-    const double z68 = cg_v_0*z3;
-    const double z69 = 2.0*cg_v_5;
-    const double z70 = cg_fnma(z33, cg_fma(z68, theta1_dot, z69*z2), cg_fms(cg_v_0*z2, z32, z69*z3*z31));
-    const double z71 = cg_v_1*theta2_dot;
-    const double z72 = 2.0*cg_v_6;
-    const double z73 = cg_fms(z71, z4, z72*z5);
-    const double z74 = cg_fma(z71, z5, z72*z4);
-    const double z75 = cg_fma(z6, z70, cg_fms(z35, cg_fms(z5, z73, z4*z74), z50*z34));
-    const double z76 = cg_v_2*theta3_dot;
-    const double z77 = 2.0*cg_v_7;
-    const double z78 = cg_fms(z76, z10, z77*z11);
-    const double z79 = cg_fma(z76, z11, z77*z10);
-    const double z80 = cg_fnma(z29*z20, z47, cg_fnma(z36*z8, z55, cg_fma(l*z67, z21, cg_fma(z22, z75,
-        z37*cg_fms(z11, z78, z10*z79)))));
-    const double z81 = cg_fms(z39, cg_fma(z21, z47 + z46, z22*z56), z80);
-    const double z82 = z6*z8;
-    const double z83 = z9*cg_fma(z12*z24, z81, cg_fma(z39, z55, cg_fms(z51*z36, z82, z75)));
-    const double z84 = z83*z49;
-    const double z85 = z48*z6;
-    const double z86 = cg_fma(z39, z12, z36);
-    const double z87 = z9*z86;
-    const double z88 = z1*z24;
-    const double z89 = z88*z81;
-    const double z90 = z52*z12;
-    const double z91 = z88*z38;
-    const double z92 = z20*cg_fma(z89, z15, cg_fma(z91, z47, cg_fms(z43*z28, z20, z67)));
-    const double z93 = z44*z15;
-    const double z94 = z20*cg_fma(z91, z15, z28);
-    const double z95 = z40*z18;
-    const double z96 = cg_fnma(0.5*z95, cg_fma(z94, z18, theta5_dot*theta5_dot), cg_fnma(z89, z45, cg_fma(z93,
-        z91, cg_fma(z63, z65, cg_fms(z62, z66, z27*cg_v_3)))));
-    if (fabs(m) <= 0.0 || fabs(l) <= 0.0 || fabs(z7) <= 2e-13 || fabs(z19) <= 2e-13 || fabs(z23) <= 2e-13) return
+    const double z64 = theta4_dot*z14;
+    const double z65 = 2.0*cg_v_8;
+    const double z66 = cg_fma(z64, cg_v_3, z65*z13);
+    const double z67 = cg_fms(z63, cg_v_3, z65*z14);
+    const double z68 = cg_fma(z19, z62, cg_fnma(z63, z66, cg_fnma(0.5*z26, z42, z64*z67)));
+    const double z69 = cg_v_0*z3;
+    const double z70 = 2.0*cg_v_5;
+    const double z71 = cg_fnma(z33, cg_fma(z69, theta1_dot, z70*z2), cg_fms(cg_v_0*z2, z32, z70*z3*z31));
+    const double z72 = cg_v_1*theta2_dot;
+    const double z73 = 2.0*cg_v_6;
+    const double z74 = cg_fms(z72, z4, z73*z5);
+    const double z75 = cg_fma(z72, z5, z73*z4);
+    const double z76 = cg_fma(z6, z71, cg_fms(z35, cg_fms(z5, z74, z4*z75), z50*z34));
+    const double z77 = cg_v_2*theta3_dot;
+    const double z78 = 2.0*cg_v_7;
+    const double z79 = cg_fms(z77, z10, z78*z11);
+    const double z80 = cg_fma(z77, z11, z78*z10);
+    const double z81 = cg_fnma(z29*z21, z47, cg_fnma(z36*z8, z55, cg_fma(l*z68, z22, cg_fma(z23, z76,
+        z37*cg_fms(z11, z79, z10*z80)))));
+    const double z82 = cg_fms(z39, cg_fma(z22, z47 + z46, z23*z56), z81);
+    const double z83 = z6*z8;
+    const double z84 = cg_fma(z12*z25, z82, cg_fma(z39, z55, cg_fms(z51*z36, z83, z76)));
+    const double z85 = z9*z84;
+    const double z86 = z48*z6;
+    const double z87 = cg_fma(z39, z12, z36);
+    const double z88 = z9*z87;
+    const double z89 = z1*z25;
+    const double z90 = z89*z82;
+    const double z91 = z52*z12;
+    const double z92 = z89*z38;
+    const double z93 = z21*cg_fma(z90, z15, cg_fma(z92, z47, cg_fms(z43*z28, z21, z68)));
+    const double z94 = z44*z15;
+    const double z95 = z21*cg_fma(z92, z15, z28);
+    const double z96 = z40*z18;
+    if (fabs(m) <= 0.0 || fabs(l) <= 0.0 || fabs(z7) <= 2e-13 || fabs(z20) <= 2e-13 || fabs(z24) <= 2e-13) return
         CG_SINGULAR;
 
     /* outputs */
@@ -243,15 +242,17 @@ int n_link_pendulum_5_jvp(double t, const double *CG_RESTRICT cg_x, const double
     cg_out[2] = cg_v_7; /* direction of d(theta3)/dt */
     cg_out[3] = cg_v_8; /* direction of d(theta4)/dt */
     cg_out[4] = cg_v_9; /* direction of d(theta5)/dt */
-    cg_out[5] = z84 - cg_fma(z85, z87, g*z1*z68); /* direction of d(theta1_dot)/dt */
-    cg_out[6] = cg_fnma(z84, z6, cg_fma(z49, cg_fnma(z50, z87, z1*z70), cg_fma(z85*z1, cg_fma(z82, z86, z34),
-        cg_fms(z89, z53, cg_fma(z90, z91, theta2_dot*cg_fnma(z4, z73, cg_fnma(z5, z74, z71))))))); /* direction of
+    cg_out[5] = cg_fms(z85, z49, cg_fma(z86, z88, g*z1*z69)); /* direction of d(theta1_dot)/dt */
+    cg_out[6] = cg_fnma(z1, cg_fms(z49, cg_fma(z83, z84, cg_fms(z50*z8, z87, z71)), z86*cg_fma(z83, z87, z34)),
+        cg_fms(z90, z53, cg_fma(z91, z92, theta2_dot*cg_fnma(z4, z74, cg_fnma(z5, z75, z72))))); /* direction of
         d(theta2_dot)/dt */
-    cg_out[7] = cg_fma(z92, z45, cg_fnma(z83, z53, cg_fnma(z93, z94, cg_fms(z90, z87, theta3_dot*cg_fnma(z10, z78,
-        cg_fnma(z11, z79, z76)))))); /* direction of d(theta3_dot)/dt */
-    cg_out[8] = cg_fma(z41, cg_fms(0.5, cg_fma(z92, z18, z42*z94), z61), z96); /* direction of d(theta4_dot)/dt */
-    cg_out[9] = cg_fnma(z92, z41, cg_fms(z95, z94, theta5_dot*cg_fnma(z16, z59, cg_fnma(z17, z60, z57)))); /*
-        direction of d(theta5_dot)/dt */
+    cg_out[7] = cg_fma(z93, z45, cg_fnma(z85, z53, cg_fnma(z94, z95, cg_fms(z91, z88, theta3_dot*cg_fnma(z10, z79,
+        cg_fnma(z11, z80, z77)))))); /* direction of d(theta3_dot)/dt */
+    cg_out[8] = cg_fma(-0.5, cg_fma(z41, cg_fnma(z93, z18, cg_fnma(z42, z95, z62)), z96*cg_fma(z95, z18, z26)),
+        cg_fnma(z90, z45, cg_fma(z94, z92, cg_fma(z63, z67, cg_fms(z64, z66, z27*cg_v_3))))); /* direction of
+        d(theta4_dot)/dt */
+    cg_out[9] = cg_fnma(z93, z41, cg_fma(z96, z95, cg_fma(z57, z59, cg_fms(z60, z61, z26*cg_v_4)))); /* direction
+        of d(theta5_dot)/dt */
 
     return CG_OK;
 }

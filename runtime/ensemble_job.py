@@ -152,7 +152,7 @@ class EnsemblePart:
         model, options, times = job.model, job.options, job.t_eval
         self.job, self.count = job, last - first
         initial, parameters, self.inputs = job.cut(first, last)
-        apart = one_at_a_time(model, options.chosen, self.inputs.functions, options.kinks)
+        apart = one_at_a_time(model, options, self.inputs.functions)
         self.lane_set, self.width = lane_set(model, job.lanes, job.count, apart)
         observed = 0
         if job.observer is not None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import ArgumentError, ChaplyginError, NoCompilerError
+from .options import RunOptions, corrects
 from .variants import sources_of
 
 BUILDER = "chaplygin.codegen.build.extension"
@@ -25,7 +26,7 @@ _absent: set[tuple[str, int]] = set()
 """Keys that were looked up in the cache and not found."""
 
 
-def one_at_a_time(model: Any, method: str, functions: Any, kinks: bool) -> str | None:
+def one_at_a_time(model: Any, options: RunOptions, functions: Any) -> str | None:
     """Why trajectories cannot run side by side in lanes; None if they can."""
     if not hasattr(model, "lane_sets"):
         return f"{model.name} is a pure-Python model"
@@ -33,8 +34,11 @@ def one_at_a_time(model: Any, method: str, functions: Any, kinks: bool) -> str |
         return f"{model.name} has events or contacts"
     if functions:
         return "there are input functions"
-    if kinks and model.kinks:
+    if options.kinks and model.kinks:
         return "kinks=True"
+    if corrects(model, options.project) == "correction_all":
+        return f"project='all' moves the coordinates of {model.name} back"
+    method = options.chosen
     explicit = method in model.methods and not model.methods[method].implicit
     return None if explicit else f"method {method!r} does not support lanes"
 

@@ -74,7 +74,7 @@ class Model(ModelCore, BaseModel):
     ``evaluate(t, y, p, u=())``
         A dict of every state, declared variable, output, reaction, invariant and residual.
     ``integrate(t_span, initial, parameters, inputs, *, method, rtol, atol, t_eval, dense_output, max_step,
-    first_step, step, max_steps, events, kinks, paradox)``
+    first_step, step, max_steps, events, kinks, paradox, project)``
         Integrates over ``t_span = (t0, t1)`` and returns a `Solution`; t1 can be before t0 in models without contacts.
         `initial` is a dict of the declared coordinates and velocities, or a vector in the order of `states`. Dependent
         velocities can be left out; if given, they must agree, or they can replace independent ones, which then follow
@@ -100,6 +100,11 @@ class Model(ModelCore, BaseModel):
         than 1/500 of a step and lie between all samples can be missed; reduce `max_step` then. Events that accumulate
         end the run with status -9. `paradox` says what to do if contacts allow several modes: "stop", "keep" as many
         modes as possible, or "stick_first". If they allow none, the run always ends, with status -10.
+
+        The end of each accepted step is moved back onto the constraints, in the metric of the kinetic energy, where the
+        system has holonomic ones: ``project="constraints"``, the default. "all" also returns invariants of redundant
+        coordinates, as the square of a quaternion's length, to their values at the start; None moves nothing. The error
+        estimate is that of the step before. Where Newton's method does not converge the run ends with status -1.
 
     ``default_method(rtol=1e-9, atol=1e-9)``
         The method that every kind of run takes by default, by the larger of `rtol` and the smallest `atol`: "vern9" up

@@ -55,6 +55,7 @@ class RunOptions:
     max_steps: int = 10_000_000
     kinks: bool = False
     paradox: str = "stop"
+    project: str | None = "constraints"
 
     def with_method(self, model: BaseModel) -> RunOptions:
         """The options with a method: if none is given, the default one of a model for these tolerances.
@@ -74,6 +75,7 @@ class RunOptions:
         """
         chosen = self.with_method(model)
         rule(self.paradox)
+        projection(self.project)
         kinks = arguments.boolean("kinks", self.kinks)
         rtol, atol = self.rtol, self.atol
         plain = type(rtol) is type(atol) is float and SMALLEST_RTOL <= rtol < math.inf and 0 < atol < math.inf
@@ -148,6 +150,8 @@ class RunOptions:
         return Steps(first, largest, int(limit))
 
 
+PROJECTIONS = {"constraints": 1, "all": 2}
+
 DEFAULTS = RunOptions()
 DEFAULT_METHODS = "vern9 for tolerances up to 1e-7, up to 1e-13 with events or contacts, else dop853"
 """What `Model.default_method` chooses, for help texts; the table is in runtime/c/cg_default.h."""
@@ -167,6 +171,24 @@ class RunKeywords(TypedDict, total=False):
     max_steps: int
     kinks: bool
     paradox: str
+    project: str | None
+
+
+def projection(project: Any) -> int:
+    """The number of a value of `project`, as of cg_projection in cg_run.h."""
+    if project is None:
+        return 0
+    if not isinstance(project, str) or project not in PROJECTIONS:
+        raise ArgumentError(f"project = {arguments.short(project)} must be 'constraints', 'all' or None")
+    return PROJECTIONS[project]
+
+
+def corrects(model: Any, project: str | None) -> str | None:
+    """The kernel of a model that moves states back to what `project` names; None if nothing is to be moved."""
+    for wanted, kernel in (("all", "correction_all"), ("constraints", "correction")):
+        if project in (wanted, "all") and kernel in model.kernels:
+            return kernel
+    return None
 
 
 def of_call(function: Callable[..., Any], given: Any, defaults: RunOptions = DEFAULTS) -> RunOptions:

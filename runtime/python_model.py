@@ -19,7 +19,7 @@ from .assumptions import ZERO_AT_START
 from .base_model import BaseModel, KernelEntry, Variable
 from .consistency import Accepted, note_end
 from .errors import UNSUPPORTED, ArgumentError, PurePythonWarning, kernel_failed
-from .options import DEFAULTS, RunKeywords, of_call, shown
+from .options import DEFAULTS, RunKeywords, corrects, of_call, shown
 from .python_methods import METHODS, Integrator, Record, Rk4, Settings, Solver, status_of
 from .python_stepper import PythonStepper
 from .solution import Problem, Solution
@@ -177,7 +177,10 @@ class PythonModel(BaseModel):
         steps = how.steps(self.methods[how.chosen].adaptive)
         relative, absolute = how.tolerances(self.states)
         x0, p, controls = self._prepare(t0, initial, parameters, inputs, float(absolute.min()))
-        run = self._integrator(how.chosen, Settings(relative, absolute, steps.largest, steps.first, dense))
+        settings = Settings(
+            relative, absolute, steps.largest, steps.first, dense, corrects(self, how.project)
+        )
+        run = self._integrator(how.chosen, settings)
         record = Record(t0, x0, moments, 1.0 if t1 >= t0 else -1.0)
         status = run.run(self, record, p, controls, t1, steps.limit)
         y = np.array(record.y).reshape(-1, len(x0)).T

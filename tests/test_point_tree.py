@@ -116,10 +116,10 @@ def test_a_chain_is_eliminated_from_both_ends() -> None:
 
 
 def test_the_cost_grows_with_the_number_of_links() -> None:
-    programs = [cg.example("n_link_pendulum", n=n).system.equations("lagrange").program for n in (8, 16, 32)]
+    programs = [cg.example("n_link_pendulum", n=n).system.equations("lagrange").program for n in (10, 20, 40)]
     first, second, third = (program.operations() for program in programs)
     assert third - second == pytest.approx(2 * (second - first), rel=0.05)
-    assert programs[2].schedule("rhs").divisions <= 32
+    assert programs[2].schedule("rhs").divisions <= 40
 
 
 def test_a_mass_of_zero_is_singular() -> None:

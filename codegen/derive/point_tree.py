@@ -24,12 +24,14 @@ Vector = tuple[Node, Node]
 class Link:
     """One mass: the index of the mass that its own hangs on (-1 for the fixed point), m, and the arm between them.
 
-    Its generalized force is arm . constant + rest: a weight, say, is the same vector wherever the arm points.
+    `size` is the square of the arm's length. The link's generalized force is arm . constant + rest: a weight, say, is
+    the same vector wherever the arm points.
     """
 
     parent: int
     mass: Node
     arm: Vector
+    size: Node
     constant: Vector
     rest: Node
 
@@ -58,7 +60,7 @@ def point_tree(eqs: EquationNodes) -> tuple[Link, ...]:
     links = []
     for (parent, mass, arm), slope, force in zip(found, slopes, nodes.forces, strict=True):
         constant, rest = _along(g, g.sub(force, slope), arm, varying)
-        links.append(Link(parent, mass, arm, constant, rest))
+        links.append(Link(parent, mass, arm, _size(g, arm, varying), constant, rest))
     return tuple(links)
 
 
@@ -135,6 +137,17 @@ def _arms(
         found[own[0]] = last[parent], g.mul(g.two, squares[pair[0]][0]), (arm[pair[0]], arm[pair[1]])
         last[moved_by] = own[0]
     return [found[j] for j in range(len(eta))]
+
+
+def _size(g: Graph, arm: Vector, varying: set[Node]) -> Node:
+    """|arm|^2, without the angle if the arm is l (cos, sin) of one."""
+    factors = [_moving_factor(g, component, varying) for component in arm]
+    if {g.op[f] for f in factors} == {"sin", "cos"} and g.args[factors[0]] == g.args[factors[1]]:
+        lengths = [forward(g, [c], {f: g.one})[0] for c, f in zip(arm, factors, strict=True)]
+        first, second = (g.mul(length, length) for length in lengths)
+        if first == second:
+            return first
+    return g.dot(arm, arm)
 
 
 def _along(g: Graph, force: Node, arm: Vector, varying: set[Node]) -> tuple[Vector, Node]:

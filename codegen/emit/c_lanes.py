@@ -6,22 +6,26 @@ from ..lower.program import Program, has_functions
 from .c_core import model_macros
 from .c_text import banner, c_string, function, wrapped
 from .expressions import LANE_KERNEL, LANES
+from .loops import loop_texts
 from .method_headers import own_methods
 from .render import provenance, render
 from .statements import Body, Function, body, solver
 
 
 def lane_files(program: Program, command: str) -> dict[str, str]:
-    """`<name>_lanes.c`: the schedule of `rhs`, printed again for vectors of lanes."""
-    plan = program.schedule("rhs")
-    text = body(program.graph, plan, LANE_KERNEL)
+    """`<name>_lanes.c`: the schedules of `rhs` and `correction`, printed again for vectors of lanes."""
+    names = [name for name in ("rhs", "correction") if name in program.kernels]
+    texts = {name: body(program.graph, program.schedule(name), LANE_KERNEL) for name in names}
     values = {
         "provenance": provenance("lanes.c.in", program.digest, command, " * "),
         "name": program.name,
-        "functions": "cg_math.h" if has_functions(program, ("rhs",)) else "cg_real.h",
-        "solver": solver(LANES) if program.kernels["rhs"].solves else "",
-        "kernel": lane_kernel(program, "rhs", text),
-        "n_work": str(text.work),
+        "functions": "cg_math.h" if has_functions(program, names) else "cg_real.h",
+        "solver": solver(LANES) if any(program.kernels[name].solves for name in names) else "",
+        "kernel": "\n".join(lane_kernel(program, name, text) for name, text in texts.items()),
+        "correction": f"#define CG_MODEL_CORRECTION {program.name}_correction_lanes\n"
+        if len(names) > 1
+        else "",
+        "n_work": str(max(text.work for text in texts.values())),
         "digest": c_string(program.digest),
         **model_macros(program),
     }
@@ -55,6 +59,10 @@ def lane_kernel(program: Program, kernel: str, text: Body) -> str:
     if plan.hoist is not None:
         (piece,) = body(program.graph, plan.hoist, LANE_KERNEL).pieces
         lines += lane_function(f"{program.name}_hoist_lanes", ("p", "q"), ("q",), piece)
+    if plan.rolled is not None:
+        parts, looped, needed = loop_texts(program.graph, name, program.clock, plan.rolled, LANES)
+        whole = Function(tuple(looped), frozenset(needed), 0)
+        return "\n".join([*lines, *parts, *lane_function(name, own, results, whole, True)])
     if len(text.pieces) == 1:
         return "\n".join([*lines, *lane_function(name, own, results, text.pieces[0])])
     calls = []

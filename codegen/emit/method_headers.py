@@ -17,6 +17,8 @@ MADE = " * Made from codegen/methods by `python -m chaplygin.codegen.emit.golden
 _TIE = "\u00a0"  # a space where no line breaks
 _ADDED = 12
 """The most products that a macro CG_PLUS_n of cg_pair.h adds to a sum."""
+_SHORT = 4
+"""The most products in a macro CG_SHORT_n."""
 
 
 def runtime_headers() -> dict[str, str]:
@@ -26,8 +28,8 @@ def runtime_headers() -> dict[str, str]:
     values = {
         "made": MADE,
         "includes": "\n".join(['#include "cg_rk4.h"', *map(_include, PAIRS.values())]),
-        "few": f"METHOD(rk4) {_listed(few)}",
-        "all": f"METHOD(rk4) {_listed(PAIRS.values())}",
+        "few": _listed(few),
+        "all": _listed(PAIRS.values()),
     }
     texts["cg_method_list.h"] = render("method_list.h.in", values)
     return {**texts, f"cg_{RODAS5P.name}_tableau.h": _rosenbrock_text(RODAS5P)}
@@ -121,7 +123,15 @@ def _split(row: Sequence[float]) -> str:
 
 
 def _stages(pair: Pair, first: int, last: int) -> list[str]:
-    return [_folded(f"CG_STAGE({s}, {pair.nodes[s]!r}, {_split(pair.rows[s])})") for s in range(first, last)]
+    return [_folded(_stage(s, pair.nodes[s], pair.rows[s])) for s in range(first, last)]
+
+
+def _stage(s: int, node: float, row: Sequence[float]) -> str:
+    used = [(j, weight) for j, weight in enumerate(row) if weight != 0.0]
+    if len(used) > _SHORT:
+        return f"CG_STAGE({s}, {node!r}, {_split(row)})"
+    terms = f",{_TIE}".join(f"{weight!r},{_TIE}k{j}[i]" for j, weight in used)
+    return f"CG_STAGE_SHORT({s}, {node!r}, CG_SHORT_{len(used)}({terms}))".replace(f",{_TIE}", ", ")
 
 
 def _stored(j: int, end: int) -> str:

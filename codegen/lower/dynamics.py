@@ -100,6 +100,7 @@ class Dynamics:
             tuple(comments),
             self.pivots if solved else self.eqs.pivots,
             self.solves if solved else (),
+            cells=self.eqs.cells,
         )
 
     def variation(self, direction: Mapping[Node, Node], solves: list[Solve]) -> list[Node]:

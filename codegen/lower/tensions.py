@@ -25,7 +25,6 @@ class Tensions:
 
     def __init__(self, g: Graph, links: Sequence[Link]) -> None:
         self.graph, self.links = g, links
-        self.sizes = [g.dot(link.arm, link.arm) for link in links]
         self.normals: list[Vector] = [(g.neg(link.arm[1]), link.arm[0]) for link in links]
         self.couplings = self._couplings()
         self.order = _order(self.couplings)
@@ -53,7 +52,7 @@ class Tensions:
         """The coefficient of tension j in the equation along normal i."""
         g = self.graph
         if i == j:
-            return g.mul(self.couplings[i][i], self.sizes[i])
+            return g.mul(self.couplings[i][i], self.links[i].size)
         if j not in self.couplings[i]:
             return g.zero
         return g.mul(self.couplings[i][j], g.dot(self.normals[i], self.normals[j]))
@@ -61,13 +60,13 @@ class Tensions:
     def checks(self) -> list[tuple[Node, Node]]:
         """Masses, squared lengths and pivots, with their limits."""
         g = self.graph
-        fixed = [link.mass for link in self.links] + self.sizes
-        return [*((n, g.zero) for n in fixed), *self.factors.checks()]
+        fixed = [(n, g.zero) for link in self.links for n in (link.mass, link.size)]
+        return [*fixed, *self.factors.checks()]
 
     def accelerations(self, flow: dict[Node, Node], eta: Sequence[Node]) -> list[Node]:
         """deta/dt along a motion, under the generalized forces of the links."""
         g, links = self.graph, self.links
-        along = [g.div(link.rest, size) for link, size in zip(links, self.sizes, strict=True)]
+        along = [g.div(link.rest, link.size) for link in links]
         forces = [
             [g.add(c, g.mul(f, a)) for c, a in zip(link.constant, link.arm, strict=True)]
             for link, f in zip(links, along, strict=True)
@@ -86,7 +85,7 @@ class Tensions:
                 for k, c in self.couplings[j].items()
                 if k != j
             )
-            found.append(g.div(g.add(g.dot(link.arm, apart[j]), g.sum(pulls)), self.sizes[j]))
+            found.append(g.div(g.add(g.dot(link.arm, apart[j]), g.sum(pulls)), link.size))
         return found
 
 

@@ -120,7 +120,8 @@ static void cg_enter_segment(cg_run_t *run)
 int cg_options_valid(const cg_run_t *run)
 {
     int valid = run->rtol >= 0.0 && run->rtol < HUGE_VAL && run->max_step > 0.0 && run->first_step >= 0.0
-        && run->first_step < HUGE_VAL && run->max_steps > 0;
+        && run->first_step < HUGE_VAL && run->max_steps > 0 && run->projection >= CG_PROJECT_NONE
+        && run->projection <= CG_PROJECT_ALL;
     for (int32_t i = 0; i < run->n; i++) {
         valid = valid && run->atol[i] >= 0.0 && run->atol[i] < HUGE_VAL && run->atol[i] + run->rtol > 0.0;
     }
@@ -159,7 +160,7 @@ int cg_run_start(cg_run_t *run, cg_time_t t0, const double *x0, cg_time_t t_end)
         return run->status = CG_BAD_ARGUMENT;
     }
     for (int32_t i = 0; i < run->n; i++) {
-        run->x[i] = x0[i];
+        run->x[i] = run->x_start[i] = x0[i];
         run->atol[i] = cg_larger(run->atol[i], CG_ATOL_FLOOR);
     }
     cg_time_begin(run, t0);
@@ -173,6 +174,7 @@ int cg_run_start(cg_run_t *run, cg_time_t t0, const double *x0, cg_time_t t_end)
     run->have_dense = 0;
     run->recorded = 0;
     cg_forget_steps(run);
+    cg_correct_begin(run);
     if (run->detector != NULL) {
         cg_detector_reset(run->detector);
         memset(run->u + run->model->n_inputs, 0, sizeof(double) * (size_t)run->model->n_modes);
@@ -211,6 +213,7 @@ void cg_run_changed(cg_run_t *run)
 
 void cg_run_moved(cg_run_t *run)
 {
+    memcpy(run->x_start, run->x, sizeof(double) * (size_t)run->n);
     cg_forget_steps(run);
     cg_run_changed(run);
 }
@@ -269,7 +272,7 @@ static int cg_prepare(cg_run_t *run)
 static int cg_step_with_events(cg_run_t *run)
 {
     cg_detector_before_step(run);
-    int status = run->step(run);
+    int status = cg_run_step(run);
     if (status == CG_OK) {
         status = cg_detector_after_step(run);
     }
@@ -321,7 +324,7 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
         }
         status = cg_prepare(run);
         if (status == CG_OK) {
-            status = CG_RARE(detector != NULL) ? cg_step_with_events(run) : run->step(run);
+            status = CG_RARE(detector != NULL) ? cg_step_with_events(run) : cg_run_step(run);
         }
         if (status != CG_OK) {
             return status == CG_INTERRUPTED ? status : (run->status = status);

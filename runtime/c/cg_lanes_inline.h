@@ -37,9 +37,12 @@
             } while ((run->attention | other->attention) == 0u && !*run->stop);                                       \
         }                                                                                                             \
     }                                                                                                                 \
+    CG_LANE_INTERPOLANT(name)
+#define CG_LANE_INTERPOLANT(name)                                                                                     \
     static void cg_lanes_##name##_interpolant(cg_lanes_run_t *run) { cg_lanes_##name##_dense(run); }
 
-CG_METHOD_LIST(CG_LANE_METHOD)
+CG_ADAPTIVE_LIST(CG_LANE_METHOD)
+CG_LANE_INTERPOLANT(rk4)
 
 #define CG_LANE_ENTRY(name)                                                                                           \
     {cg_##name##_info(CG_LANES_LAYOUT), cg_lanes_prepare, cg_lanes_##name##_advance, cg_lanes_##name##_interpolant},

@@ -107,8 +107,12 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
 #define CG_MODEL_METHOD_LIST(METHOD)
 #endif
 
-/* Every method here. */
-#define CG_METHOD_LIST(METHOD) CG_LISTED_METHODS(METHOD) CG_MODEL_METHOD_LIST(METHOD)
+/* Every method here. All but rk4 control their steps. */
+#define CG_ADAPTIVE_LIST(METHOD) CG_LISTED_METHODS(METHOD) CG_MODEL_METHOD_LIST(METHOD)
+#define CG_METHOD_LIST(METHOD) METHOD(rk4) CG_ADAPTIVE_LIST(METHOD)
+#if CG_LANES > 1
+#include "cg_rk4_lanes.h"
+#endif
 #endif
 
 /* Entries of a table of cg_method_t. */

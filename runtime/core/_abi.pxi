@@ -56,6 +56,7 @@ cdef extern from "cg_run.h" nogil:
         double max_step
         double first_step
         int64_t max_steps
+        int32_t projection
         double t
         int64_t n_steps
         int64_t n_rejected

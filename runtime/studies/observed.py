@@ -142,7 +142,7 @@ def observer_of(job: StudyJob) -> Observer | None:
     controls = (
         controls.values() if isinstance(controls, Mapping) else controls if controls is not None else ()
     )
-    apart = one_at_a_time(model, how.chosen, any(map(callable, controls)), how.kinks)
+    apart = one_at_a_time(model, how, any(map(callable, controls)))
     await_build(model, count)
     width = lane_set(model, job.lanes, count, apart)[1]
     try:

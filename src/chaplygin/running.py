@@ -278,6 +278,7 @@ def ensemble(arguments: Namespace) -> int:
 
     import chaplygin as cg
     from chaplygin.runtime.lanes import lane_set, one_at_a_time
+    from chaplygin.runtime.options import RunOptions
 
     count = arguments.count
     if count < 1:
@@ -291,7 +292,7 @@ def ensemble(arguments: Namespace) -> int:
     begin = time.perf_counter()
     with progress(f"compiling lanes of {found.label}", compiling=True):
         # `cg.ensemble` would compile this itself; now it finds it.
-        lane_set(model, None, count, one_at_a_time(model, options["method"], {}, False))
+        lane_set(model, None, count, one_at_a_time(model, RunOptions(method=options["method"]), {}))
     integrate = cg.ensemble  # import it before the clock starts
     preparation += time.perf_counter() - begin
     begin = time.perf_counter()
