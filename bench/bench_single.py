@@ -11,7 +11,7 @@ from typing import Any
 
 import ours
 import pytest
-from cases import CASES, CHAIN, T_END, TOLERANCE, TOP, Case, rk4_plain
+from cases import CASES, CHAIN, SLEIGH, T_END, TOLERANCE, TOP, Case, rk4_plain
 from peers import Single, available, emitted, jit_c, kane, one_by_one, plain, taylor, vmap
 from sizes import SAMPLE, scaled
 from turns import Contender, Ratio, quick_time
@@ -20,6 +20,8 @@ from workload import STEP, T_ENSEMBLE, Setting, reaching, sample_error, workload
 EACH_CASE = pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
 NUMBALSODA_GOAL = {TOP: 0.65, CHAIN: 0.9}
 HEYOKA_GOAL = {TOP: 0.5}
+TAYLOR_GOAL = {SLEIGH: 1.0}
+TIGHT = 1e-13
 SLOW = 10
 """Number of trajectories for the error of a slow peer."""
 AT_ONCE = 20
@@ -106,6 +108,26 @@ def test_single(case: Case, turns: Any) -> None:
     ]
     rows += [other for other in others if other]
     turns(f"one run, t = 0..100, 1e-9: {case.key}", rows, ratios, rounds=scaled(5, 2))
+
+
+@pytest.mark.parametrize("case", [SLEIGH, TOP], ids=lambda case: case.key)
+def test_taylor(case: Case, turns: Any) -> None:
+    """Taylor's method against heyoka's at 1e-13: at the same tolerance, and at the largest that is as accurate."""
+    runs = scaled(40, 4)
+    heyoka = available("heyoka", lambda: row(case, "heyoka Taylor 1e-13", taylor.single(case, TIGHT), runs))
+    rows = [own(case, Setting("taylor", factor * TIGHT), runs) for factor in (1, 2, 4, 8)]
+    ratios = []
+    if heyoka:
+        limit = heyoka.error or 0.0
+        fair = [one for one in rows if (one.error or 0.0) <= limit] or rows[:1]
+        what = "taylor, time relative to heyoka at 1e-13"
+        ratios = [
+            Ratio(f"{what}, the same tolerance", rows[0], heyoka, inverse=True),
+            Ratio(f"{what}, equal error", fair[-1], heyoka, TAYLOR_GOAL.get(case), inverse=True),
+        ]
+        rows = [*dict.fromkeys((rows[0], fair[-1])), heyoka]
+    rows.append(own(case, Setting("vern9", TIGHT), runs))
+    turns(f"one run, t = 0..100, 1e-13: {case.key}", rows, ratios, rounds=scaled(15, 3))
 
 
 @EACH_CASE

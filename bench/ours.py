@@ -17,9 +17,9 @@ ADAPTIVE = tuple(name for name in ("vern9", "vern7", "dop853", "tsit5") if name 
 
 
 @cache
-def model(case: Case, reproducible: bool) -> Any:
-    """The compiled model; the first call compiles."""
-    return case.entry.system.compile(case.form, reproducible=reproducible, wait=True)
+def model(case: Case, reproducible: bool, methods: tuple[str, ...] = ()) -> Any:
+    """The compiled model, with further methods; the first call compiles."""
+    return case.entry.system.compile(case.form, reproducible=reproducible, methods=methods, wait=True)
 
 
 @cache
@@ -78,7 +78,8 @@ def single(
     case: Case, tolerance: float = 1e-9, method: str = "dop853", reproducible: bool = False, **more: Any
 ) -> Single:
     """``model.integrate``, returning the final state only."""
-    integrate, parameters = model(case, reproducible).integrate, case.parameters
+    brought = ("taylor",) if method == "taylor" else ()
+    integrate, parameters = model(case, reproducible, brought).integrate, case.parameters
 
     def run(y0: Array, t_end: float) -> Array:
         result = integrate(

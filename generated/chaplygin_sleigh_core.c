@@ -228,6 +228,35 @@ int chaplygin_sleigh_invariants(double t, const double *CG_RESTRICT cg_x, const 
     return CG_OK;
 }
 
+/* closure: 6 operations, 0 intermediates */
+int chaplygin_sleigh_closure(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                             const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                             double *CG_RESTRICT cg_work)
+{
+    (void)t;
+    (void)cg_x;
+    (void)cg_u;
+    (void)cg_work;
+    /* inputs */
+    const double a = cg_p[0];
+    const double b = cg_p[1];
+    const double k = cg_p[2];
+
+    /* outputs */
+    cg_out[0] = 0.0; /* A of constraint 1, omega */
+    cg_out[1] = 0.0; /* A of constraint 1, v */
+    cg_out[2] = 1.0; /* A of constraint 1, w */
+    cg_out[3] = 0.0; /* A_0 of constraint 1 */
+    cg_out[4] = cg_fma(a, a, cg_fma(k, k, b*b)); /* M of omega, omega */
+    cg_out[5] = -b; /* M of omega, v */
+    cg_out[6] = a; /* M of omega, w */
+    cg_out[7] = 1.0; /* M of v, v */
+    cg_out[8] = 0.0; /* M of v, w */
+    cg_out[9] = 1.0; /* M of w, w */
+
+    return CG_OK;
+}
+
 static const cg_variable_t cg_states[] = {
     {"phi", "rad", "direction of the blade", 0.2, CG_COORDINATE, 0},
     {"x", "m", "blade point", 0.1, CG_COORDINATE, 0},
@@ -262,6 +291,7 @@ static const cg_kernel_entry_t cg_kernels[] = {
     {"jacobian", "d(dx_i/dt)/dx_j, row by row", CG_TAKES_STATE, 25, (cg_function_t)chaplygin_sleigh_jacobian},
     {"outputs", "the outputs", CG_TAKES_STATE, 2, (cg_function_t)chaplygin_sleigh_outputs},
     {"invariants", "the invariants, then the residuals", CG_TAKES_STATE, 2, (cg_function_t)chaplygin_sleigh_invariants},
+    {"closure", "f, df/dx, A and A_0 of the constraints, and M, for the declared variables x", CG_TAKES_DECLARED, 10, (cg_function_t)chaplygin_sleigh_closure},
     {NULL, NULL, 0, 0, NULL},
 };
 

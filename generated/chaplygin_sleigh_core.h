@@ -28,6 +28,8 @@ int chaplygin_sleigh_outputs(double t, const double *CG_RESTRICT x, const double
 int chaplygin_sleigh_invariants(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                                 const double *CG_RESTRICT u, double *CG_RESTRICT out,
                                 double *CG_RESTRICT work);
+int chaplygin_sleigh_closure(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                             const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 
 #ifdef __cplusplus
 }

@@ -39,10 +39,14 @@ static cg_mask_t chaplygin_sleigh_hoist_lanes(const cg_real_t *restrict cg_p, cg
     return cg_ok;
 }
 
-static cg_mask_t chaplygin_sleigh_rhs_lanes(const cg_real_t *restrict cg_clock,
-                                            const cg_real_t *restrict cg_x, const cg_real_t *restrict cg_p,
-                                            const cg_real_t *restrict cg_q, const cg_real_t *restrict cg_u,
-                                            cg_real_t *restrict cg_out, cg_real_t *restrict cg_work)
+static CG_INLINE cg_mask_t chaplygin_sleigh_rhs_lanes_of(cg_real_t *cg_widest,
+                                                         const cg_real_t *restrict cg_clock,
+                                                         const cg_real_t *restrict cg_x,
+                                                         const cg_real_t *restrict cg_p,
+                                                         const cg_real_t *restrict cg_q,
+                                                         const cg_real_t *restrict cg_u,
+                                                         cg_real_t *restrict cg_out,
+                                                         cg_real_t *restrict cg_work)
 {
     (void)cg_clock;
     (void)cg_p;
@@ -59,7 +63,7 @@ static cg_mask_t chaplygin_sleigh_rhs_lanes(const cg_real_t *restrict cg_clock,
     const cg_real_t k4 = cg_q[3];
 
     /* intermediates: 3 */
-    cg_real_t z1, z2; cg_sincos(phi, &z1, &z2);
+    cg_real_t z1, z2; cg_sincos_of(cg_widest, phi, &z1, &z2);
     const cg_real_t z3 = omega*cg_fnma(k1, v, omega);
 
     /* outputs */
@@ -70,6 +74,29 @@ static cg_mask_t chaplygin_sleigh_rhs_lanes(const cg_real_t *restrict cg_clock,
     cg_out[4] = z3*k4; /* d(v)/dt */
 
     return cg_ok;
+}
+
+static CG_COLD cg_mask_t chaplygin_sleigh_rhs_lanes_wide(const cg_real_t *restrict cg_clock,
+                                                         const cg_real_t *restrict cg_x,
+                                                         const cg_real_t *restrict cg_p,
+                                                         const cg_real_t *restrict cg_q,
+                                                         const cg_real_t *restrict cg_u,
+                                                         cg_real_t *restrict cg_out,
+                                                         cg_real_t *restrict cg_work)
+{
+    return chaplygin_sleigh_rhs_lanes_of(NULL, cg_clock, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
+}
+
+static cg_mask_t chaplygin_sleigh_rhs_lanes(const cg_real_t *restrict cg_clock,
+                                            const cg_real_t *restrict cg_x, const cg_real_t *restrict cg_p,
+                                            const cg_real_t *restrict cg_q, const cg_real_t *restrict cg_u,
+                                            cg_real_t *restrict cg_out, cg_real_t *restrict cg_work)
+{
+    cg_real_t cg_widest = cg_splat(0.0);
+    const cg_mask_t cg_ok = chaplygin_sleigh_rhs_lanes_of(&cg_widest, cg_clock, cg_x, cg_p, cg_q, cg_u, cg_out,
+        cg_work);
+    return cg_is_wide(cg_widest) ? chaplygin_sleigh_rhs_lanes_wide(cg_clock, cg_x, cg_p, cg_q, cg_u, cg_out,
+        cg_work) : cg_ok;
 }
 
 #define CG_JOINED(a, b) a##b

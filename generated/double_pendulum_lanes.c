@@ -42,10 +42,14 @@ static cg_mask_t double_pendulum_hoist_lanes(const cg_real_t *restrict cg_p, cg_
     return cg_ok;
 }
 
-static cg_mask_t double_pendulum_rhs_lanes(const cg_real_t *restrict cg_clock, const cg_real_t *restrict cg_x,
-                                           const cg_real_t *restrict cg_p, const cg_real_t *restrict cg_q,
-                                           const cg_real_t *restrict cg_u, cg_real_t *restrict cg_out,
-                                           cg_real_t *restrict cg_work)
+static CG_INLINE cg_mask_t double_pendulum_rhs_lanes_of(cg_real_t *cg_widest,
+                                                        const cg_real_t *restrict cg_clock,
+                                                        const cg_real_t *restrict cg_x,
+                                                        const cg_real_t *restrict cg_p,
+                                                        const cg_real_t *restrict cg_q,
+                                                        const cg_real_t *restrict cg_u,
+                                                        cg_real_t *restrict cg_out,
+                                                        cg_real_t *restrict cg_work)
 {
     (void)cg_clock;
     (void)cg_p;
@@ -65,12 +69,12 @@ static cg_mask_t double_pendulum_rhs_lanes(const cg_real_t *restrict cg_clock, c
 
     /* intermediates: 9 */
     const cg_real_t z1 = theta1 - theta2;
-    cg_real_t z2, z3; cg_sincos(z1, &z2, &z3);
+    cg_real_t z2, z3; cg_sincos_of(cg_widest, z1, &z2, &z3);
     const cg_real_t z4 = theta2_dot*theta2_dot;
     const cg_real_t z5 = k2*z3;
-    const cg_real_t z6 = cg_sin(theta1);
+    const cg_real_t z6 = cg_sin_of(cg_widest, theta1);
     const cg_real_t z7 = cg_fma(z2, cg_fma(z4, z5, k3*theta1_dot*theta1_dot), cg_fms(k1*z6, z3,
-        k1*cg_sin(theta2)));
+        k1*cg_sin_of(cg_widest, theta2)));
     const cg_real_t z8 = cg_fnma(z5, z3, cg_splat(1.0));
     const cg_real_t z9 = 1.0/z8;
     cg_ok &= cg_not(cg_le(cg_abs(z8), cg_splat(1e-13)));
@@ -82,6 +86,29 @@ static cg_mask_t double_pendulum_rhs_lanes(const cg_real_t *restrict cg_clock, c
     cg_out[3] = z7*z9; /* d(theta2_dot)/dt */
 
     return cg_ok;
+}
+
+static CG_COLD cg_mask_t double_pendulum_rhs_lanes_wide(const cg_real_t *restrict cg_clock,
+                                                        const cg_real_t *restrict cg_x,
+                                                        const cg_real_t *restrict cg_p,
+                                                        const cg_real_t *restrict cg_q,
+                                                        const cg_real_t *restrict cg_u,
+                                                        cg_real_t *restrict cg_out,
+                                                        cg_real_t *restrict cg_work)
+{
+    return double_pendulum_rhs_lanes_of(NULL, cg_clock, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
+}
+
+static cg_mask_t double_pendulum_rhs_lanes(const cg_real_t *restrict cg_clock, const cg_real_t *restrict cg_x,
+                                           const cg_real_t *restrict cg_p, const cg_real_t *restrict cg_q,
+                                           const cg_real_t *restrict cg_u, cg_real_t *restrict cg_out,
+                                           cg_real_t *restrict cg_work)
+{
+    cg_real_t cg_widest = cg_splat(0.0);
+    const cg_mask_t cg_ok = double_pendulum_rhs_lanes_of(&cg_widest, cg_clock, cg_x, cg_p, cg_q, cg_u, cg_out,
+        cg_work);
+    return cg_is_wide(cg_widest) ? double_pendulum_rhs_lanes_wide(cg_clock, cg_x, cg_p, cg_q, cg_u, cg_out,
+        cg_work) : cg_ok;
 }
 
 #define CG_JOINED(a, b) a##b

@@ -28,6 +28,9 @@ int euler_rigid_body_outputs(double t, const double *CG_RESTRICT x, const double
 int euler_rigid_body_invariants(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                                 const double *CG_RESTRICT u, double *CG_RESTRICT out,
                                 double *CG_RESTRICT work);
+int euler_rigid_body_correction_all(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                                    const double *CG_RESTRICT u, const double *CG_RESTRICT v,
+                                    double *CG_RESTRICT out, double *CG_RESTRICT work);
 int euler_rigid_body_consistency(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                                  const double *CG_RESTRICT u, double *CG_RESTRICT out,
                                  double *CG_RESTRICT work);

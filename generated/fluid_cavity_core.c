@@ -807,6 +807,79 @@ int fluid_cavity_invariants(double t, const double *CG_RESTRICT cg_x, const doub
     return CG_OK;
 }
 
+/* correction_all: 80 operations (2 divisions), 22 intermediates */
+int fluid_cavity_correction_all(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                                const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v,
+                                double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
+{
+    (void)t;
+    (void)cg_p;
+    (void)cg_u;
+    (void)cg_work;
+    /* inputs */
+    const double q0 = cg_x[0];
+    const double q1 = cg_x[1];
+    const double q2 = cg_x[2];
+    const double q3 = cg_x[3];
+    const double s0 = cg_x[4];
+    const double s1 = cg_x[5];
+    const double s2 = cg_x[6];
+    const double s3 = cg_x[7];
+    const double cg_v_0 = cg_v[0];
+    const double cg_v_1 = cg_v[1];
+    const double cg_v_2 = cg_v[2];
+    const double cg_v_3 = cg_v[3];
+    const double cg_v_4 = cg_v[4];
+    const double cg_v_5 = cg_v[5];
+    const double cg_v_6 = cg_v[6];
+    const double cg_v_7 = cg_v[7];
+
+    /* intermediates: 22 */
+    const double z1 = q3*q3;
+    const double z2 = q2*q2;
+    const double z3 = q0*q0;
+    const double z4 = q1*q1;
+    const double z5 = z3 + z4;
+    const double z6 = z2 + z5;
+    const double z7 = z1 + z6;
+    const double z8 = -1.0 + cg_fma(cg_v_3, cg_v_3, cg_fma(cg_v_2, cg_v_2, cg_fma(cg_v_0, cg_v_0,
+        cg_v_1*cg_v_1)));
+    const double z9 = -1.0 + z7 - z8;
+    const double z10 = z9/z7;
+    const double z11 = s3*s3;
+    const double z12 = s2*s2;
+    const double z13 = s0*s0;
+    const double z14 = s1*s1;
+    const double z15 = z13 + z14;
+    const double z16 = z12 + z15;
+    const double z17 = z11 + z16;
+    const double z18 = -1.0 + cg_fma(cg_v_7, cg_v_7, cg_fma(cg_v_6, cg_v_6, cg_fma(cg_v_4, cg_v_4,
+        cg_v_5*cg_v_5)));
+    const double z19 = -1.0 + z17 - z18;
+    const double z20 = z19/z17;
+    const double z21 = fabs(fabs(4.0*z3) + fabs(4.0*z4) + fabs(4.0*z2) + fabs(4.0*z1));
+    const double z22 = fabs(fabs(4.0*z13) + fabs(4.0*z14) + fabs(4.0*z12) + fabs(4.0*z11));
+    if (fabs(4.0*z7) <= 1e-13*z21 || fabs(4.0*z17) <= 1e-13*z22) return CG_SINGULAR;
+
+    /* outputs */
+    cg_out[0] = -0.5*(q0*z10); /* correction of q0 */
+    cg_out[1] = -0.5*(q1*z10); /* correction of q1 */
+    cg_out[2] = -0.5*(q2*z10); /* correction of q2 */
+    cg_out[3] = -0.5*(q3*z10); /* correction of q3 */
+    cg_out[4] = -0.5*(s0*z20); /* correction of s0 */
+    cg_out[5] = -0.5*(s1*z20); /* correction of s1 */
+    cg_out[6] = -0.5*(s2*z20); /* correction of s2 */
+    cg_out[7] = -0.5*(s3*z20); /* correction of s3 */
+    cg_out[8] = 0.0; /* correction of w1 */
+    cg_out[9] = 0.0; /* correction of w2 */
+    cg_out[10] = 0.0; /* correction of w3 */
+    cg_out[11] = 0.0; /* correction of O1 */
+    cg_out[12] = 0.0; /* correction of O2 */
+    cg_out[13] = 0.0; /* correction of O3 */
+
+    return CG_OK;
+}
+
 /* consistency: 34 operations, 6 intermediates */
 int fluid_cavity_consistency(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                              const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
@@ -909,6 +982,7 @@ static const cg_kernel_entry_t cg_kernels[] = {
     {"jacobian", "d(dx_i/dt)/dx_j, row by row", CG_TAKES_STATE, 196, (cg_function_t)fluid_cavity_jacobian},
     {"outputs", "the outputs", CG_TAKES_STATE, 8, (cg_function_t)fluid_cavity_outputs},
     {"invariants", "the invariants, then the residuals", CG_TAKES_STATE, 5, (cg_function_t)fluid_cavity_invariants},
+    {"correction_all", "the same, and the invariants of the coordinates back to those of the state v", CG_TAKES_DIRECTION, 14, (cg_function_t)fluid_cavity_correction_all},
     {"consistency", "r, its terms and its slopes, for each r that is zero at the start", CG_TAKES_STATE, 6, (cg_function_t)fluid_cavity_consistency},
     {NULL, NULL, 0, 0, NULL},
 };

@@ -27,6 +27,9 @@ int fluid_cavity_outputs(double t, const double *CG_RESTRICT x, const double *CG
                          const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int fluid_cavity_invariants(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                             const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
+int fluid_cavity_correction_all(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                                const double *CG_RESTRICT u, const double *CG_RESTRICT v,
+                                double *CG_RESTRICT out, double *CG_RESTRICT work);
 int fluid_cavity_consistency(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                              const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 

@@ -27,6 +27,9 @@ int heavy_top_outputs(double t, const double *CG_RESTRICT x, const double *CG_RE
                       const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int heavy_top_invariants(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                          const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
+int heavy_top_correction_all(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                             const double *CG_RESTRICT u, const double *CG_RESTRICT v,
+                             double *CG_RESTRICT out, double *CG_RESTRICT work);
 int heavy_top_consistency(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                           const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 

@@ -330,6 +330,53 @@ int kovalevskaya_top_invariants(double t, const double *CG_RESTRICT cg_x, const 
     return CG_OK;
 }
 
+/* correction_all: 41 operations (1 division), 12 intermediates */
+int kovalevskaya_top_correction_all(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                                    const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v,
+                                    double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
+{
+    (void)t;
+    (void)cg_u;
+    (void)cg_work;
+    /* inputs */
+    const double q0 = cg_x[0];
+    const double q1 = cg_x[1];
+    const double q2 = cg_x[2];
+    const double q3 = cg_x[3];
+    const double I3 = cg_p[0];
+    const double cg_v_0 = cg_v[0];
+    const double cg_v_1 = cg_v[1];
+    const double cg_v_2 = cg_v[2];
+    const double cg_v_3 = cg_v[3];
+
+    /* intermediates: 12 */
+    const double z1 = q3*q3;
+    const double z2 = q2*q2;
+    const double z3 = q0*q0;
+    const double z4 = q1*q1;
+    const double z5 = z3 + z4;
+    const double z6 = z2 + z5;
+    const double z7 = z1 + z6;
+    const double z8 = -1.0 + cg_fma(cg_v_3, cg_v_3, cg_fma(cg_v_2, cg_v_2, cg_fma(cg_v_0, cg_v_0,
+        cg_v_1*cg_v_1)));
+    const double z9 = -1.0 + z7 - z8;
+    const double z10 = z9/z7;
+    const double z11 = 2.0*I3;
+    const double z12 = fabs(fabs(4.0*z3) + fabs(4.0*z4) + fabs(4.0*z2) + fabs(4.0*z1));
+    if (fabs(z11) <= 0.0 || fabs(z11) <= 0.0 || fabs(I3) <= 0.0 || fabs(4.0*z7) <= 1e-13*z12) return CG_SINGULAR;
+
+    /* outputs */
+    cg_out[0] = -0.5*(q0*z10); /* correction of q0 */
+    cg_out[1] = -0.5*(q1*z10); /* correction of q1 */
+    cg_out[2] = -0.5*(q2*z10); /* correction of q2 */
+    cg_out[3] = -0.5*(q3*z10); /* correction of q3 */
+    cg_out[4] = 0.0; /* correction of p_w1 */
+    cg_out[5] = 0.0; /* correction of p_w2 */
+    cg_out[6] = 0.0; /* correction of p_w3 */
+
+    return CG_OK;
+}
+
 /* initial: 5 operations, 0 intermediates */
 int kovalevskaya_top_initial(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                              const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
@@ -437,6 +484,7 @@ static const cg_kernel_entry_t cg_kernels[] = {
     {"jacobian", "d(dx_i/dt)/dx_j, row by row", CG_TAKES_STATE, 49, (cg_function_t)kovalevskaya_top_jacobian},
     {"outputs", "the outputs", CG_TAKES_STATE, 5, (cg_function_t)kovalevskaya_top_outputs},
     {"invariants", "the invariants, then the residuals", CG_TAKES_STATE, 3, (cg_function_t)kovalevskaya_top_invariants},
+    {"correction_all", "the same, and the invariants of the coordinates back to those of the state v", CG_TAKES_DIRECTION, 7, (cg_function_t)kovalevskaya_top_correction_all},
     {"initial", "the states and parameters for the declared variables x", CG_TAKES_DECLARED, 11, (cg_function_t)kovalevskaya_top_initial},
     {"consistency", "r, its terms and its slopes, for each r that is zero at the start", CG_TAKES_STATE, 3, (cg_function_t)kovalevskaya_top_consistency},
     {NULL, NULL, 0, 0, NULL},

@@ -28,6 +28,9 @@ int kovalevskaya_top_outputs(double t, const double *CG_RESTRICT x, const double
 int kovalevskaya_top_invariants(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                                 const double *CG_RESTRICT u, double *CG_RESTRICT out,
                                 double *CG_RESTRICT work);
+int kovalevskaya_top_correction_all(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                                    const double *CG_RESTRICT u, const double *CG_RESTRICT v,
+                                    double *CG_RESTRICT out, double *CG_RESTRICT work);
 int kovalevskaya_top_initial(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                              const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int kovalevskaya_top_consistency(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stddef.h>
 
-/* rhs: 215 operations (4 divisions), 71 intermediates; 7 more once per parameter set */
+/* rhs: 89 operations (3 divisions), 33 intermediates; 1 more once per parameter set */
 static int n_link_pendulum_5_hoist(const double *CG_RESTRICT cg_p, double *CG_RESTRICT cg_q)
 {
     /* inputs */
@@ -23,12 +23,6 @@ static int n_link_pendulum_5_hoist(const double *CG_RESTRICT cg_p, double *CG_RE
 
     /* outputs */
     cg_q[0] = g/l;
-    cg_q[1] = 2.0*g;
-    cg_q[2] = 4.0*g;
-    cg_q[3] = 5.0*g;
-    cg_q[4] = 3.0*g;
-    cg_q[5] = 1.0/l;
-    cg_q[6] = 0.2/l;
 
     return CG_OK;
 }
@@ -40,6 +34,7 @@ static inline int n_link_pendulum_5_rhs_hoisted(double t, const double *CG_RESTR
                                                 double *CG_RESTRICT cg_work)
 {
     (void)t;
+    (void)cg_p;
     (void)cg_u;
     (void)cg_work;
     /* inputs */
@@ -53,85 +48,38 @@ static inline int n_link_pendulum_5_rhs_hoisted(double t, const double *CG_RESTR
     const double theta3_dot = cg_x[7];
     const double theta4_dot = cg_x[8];
     const double theta5_dot = cg_x[9];
-    const double l = cg_p[1];
     const double k1 = cg_q[0];
-    const double k2 = cg_q[1];
-    const double k3 = cg_q[2];
-    const double k4 = cg_q[3];
-    const double k5 = cg_q[4];
-    const double k6 = cg_q[5];
-    const double k7 = cg_q[6];
 
-    /* intermediates: 71 */
+    /* intermediates: 33 */
     double z1, z2; cg_sincos(theta1, &z1, &z2);
     double z3, z4; cg_sincos(theta2, &z3, &z4);
-    const double z5 = cg_fma(z2, z4, z1*z3);
-    const double z6 = 0.8*z5;
-    const double z7 = cg_fnma(3.2*z5, z5, 4.0);
-    const double z8 = 1.0/z7;
-    double z9, z10; cg_sincos(theta5, &z9, &z10);
-    const double z11 = cg_fma(z10, z2, z9*z1);
-    const double z12 = cg_fnma(z6, z11, cg_fma(z10, z4, z9*z3));
-    const double z13 = z12*z8;
-    double z14, z15; cg_sincos(theta3, &z14, &z15);
-    const double z16 = cg_fma(z2, z15, z1*z14);
-    const double z17 = cg_fnma(2.4*z16, z5, 3.0*cg_fma(z15, z4, z14*z3));
-    const double z18 = 0.6*z16;
-    const double z19 = cg_fnma(z13, z17, cg_fnma(z18, z11, cg_fma(z10, z15, z9*z14)));
-    const double z20 = z17*z8;
-    const double z21 = cg_fnma(z20, z17, cg_fnma(1.8*z16, z16, 3.0));
-    const double z22 = 1.0/z21;
-    const double z23 = z19*z22;
-    double z24, z25; cg_sincos(theta4, &z24, &z25);
-    const double z26 = cg_fma(z2, z25, z1*z24);
-    const double z27 = 2.0*z25;
-    const double z28 = 2.0*z24;
-    const double z29 = cg_fnma(1.6*z26, z5, cg_fma(z27, z4, z28*z3));
-    const double z30 = cg_fnma(z20, z29, cg_fnma(1.2*z26, z16, cg_fma(z27, z15, z28*z14)));
-    const double z31 = 0.4*z26;
-    const double z32 = cg_fnma(z23, z30, cg_fnma(z13, z29, cg_fnma(z31, z11, cg_fma(z10, z25, z9*z24))));
-    const double z33 = z30*z22;
-    const double z34 = z29*z8;
-    const double z35 = cg_fnma(z33, z30, cg_fnma(z34, z29, cg_fnma(0.8*z26, z26, 2.0)));
-    const double z36 = 1.0/z35;
-    const double z37 = z32*z36;
-    const double z38 = theta1_dot*theta1_dot;
-    const double z39 = theta2_dot*theta2_dot;
-    const double z40 = cg_fma(z38, z2, z39*z4);
-    const double z41 = theta3_dot*theta3_dot;
-    const double z42 = cg_fma(z41, z15, z40);
-    const double z43 = theta4_dot*theta4_dot;
-    const double z44 = cg_fma(z43, z25, z42);
-    const double z45 = theta5_dot*theta5_dot;
-    const double z46 = cg_fma(z45, z10, z44);
-    const double z47 = z44 + z46;
-    const double z48 = z42 + z47;
-    const double z49 = z40 + z48;
-    const double z50 = cg_fma(z38, z1, z39*z3);
-    const double z51 = cg_fma(z41, z14, z50);
-    const double z52 = cg_fma(z43, z24, z51);
-    const double z53 = cg_fma(z45, z9, z52);
-    const double z54 = z52 + z53;
-    const double z55 = z51 + z54;
-    const double z56 = z50 + z55;
-    const double z57 = l*z56;
-    const double z58 = cg_fnma(z1, cg_fma(l, z49, k4), z57*z2);
-    const double z59 = cg_fnma(z6, z58, cg_fnma(z3, cg_fma(l, z49, k3), z57*z4));
-    const double z60 = cg_fnma(z20, z59, cg_fnma(z18, z58, cg_fnma(z14, cg_fma(l, z48, k5), l*z15*z55)));
-    const double z61 = cg_fnma(z33, z60, cg_fnma(z34, z59, cg_fnma(z31, z58, cg_fnma(z24, cg_fma(l, z47, k2),
-        l*z25*z54))));
-    const double z62 = k6*z59;
-    const double z63 = k7*z58;
-    const double z64 = 0.2*z11;
-    const double z65 = cg_fnma(z37, z32, cg_fnma(z23, z19, cg_fnma(z13, z12, cg_fnma(z64, z11, 1.0))));
-    const double z66 = 1.0/z65;
-    const double z67 = cg_fma(k6, cg_fma(z37, z61, z23*z60), cg_fma(z13, z62, cg_fma(z63, z11, cg_fnma(z10, z53,
-        cg_fma(z9, z46, k1*z9)))))*z66;
-    const double z68 = z36*cg_fma(z67, z32, k6*z61);
-    const double z69 = cg_fms(z68, z30, k6*z60);
-    const double z70 = z22*cg_fms(z67, z19, z69);
-    const double z71 = cg_fnma(z70, z17, cg_fnma(z68, z29, z62));
-    if (fabs(z7) <= 4e-13 || fabs(z21) <= 3e-13 || fabs(z35) <= 2e-13 || fabs(z65) <= 1e-13) return CG_SINGULAR;
+    const double z5 = cg_fma(z1, z3, z2*z4);
+    const double z6 = cg_fnma(z5, z5, 2.0);
+    const double z7 = 1.0/z6;
+    double z8, z9; cg_sincos(theta3, &z8, &z9);
+    const double z10 = cg_fma(z3, z8, z4*z9);
+    double z11, z12; cg_sincos(theta4, &z11, &z12);
+    const double z13 = cg_fma(z8, z11, z9*z12);
+    double z14, z15; cg_sincos(theta5, &z14, &z15);
+    const double z16 = cg_fma(z11, z14, z12*z15);
+    const double z17 = 0.5*z16;
+    const double z18 = cg_fnma(z17, z16, 2.0);
+    const double z19 = 1.0/z18;
+    const double z20 = z13*z19;
+    const double z21 = theta5_dot*theta5_dot;
+    const double z22 = cg_fma(z21, z17, theta4_dot*theta4_dot);
+    const double z23 = z10*z7;
+    const double z24 = cg_fma(k1, z2, theta1_dot*theta1_dot);
+    const double z25 = cg_fma(z5, z24, theta2_dot*theta2_dot);
+    const double z26 = cg_fnma(z20, z13, cg_fnma(z23, z10, 2.0));
+    const double z27 = cg_fma(z20, z22, cg_fma(z23, z25, theta3_dot*theta3_dot))/z26;
+    const double z28 = z7*cg_fma(z10, z27, z25);
+    const double z29 = cg_fms(z2, z3, z1*z4);
+    const double z30 = cg_fms(z3, z9, z4*z8);
+    const double z31 = z19*cg_fma(z13, z27, z22);
+    const double z32 = cg_fms(z8, z12, z9*z11);
+    const double z33 = z12*z14;
+    if (fabs(z6) <= 2e-13 || fabs(z18) <= 2e-13 || fabs(z26) <= 2e-13) return CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = theta1_dot; /* d(theta1)/dt */
@@ -139,12 +87,11 @@ static inline int n_link_pendulum_5_rhs_hoisted(double t, const double *CG_RESTR
     cg_out[2] = theta3_dot; /* d(theta3)/dt */
     cg_out[3] = theta4_dot; /* d(theta4)/dt */
     cg_out[4] = theta5_dot; /* d(theta5)/dt */
-    cg_out[5] = cg_fnma(z6*z8, cg_fma(z67, z12, z71), cg_fnma(z18, z70, cg_fnma(z31, z68, cg_fma(z64, z67,
-        z63)))); /* d(theta1_dot)/dt */
-    cg_out[6] = cg_fma(z8, z71, z13*z67); /* d(theta2_dot)/dt */
-    cg_out[7] = cg_fnma(z22, z69, z23*z67); /* d(theta3_dot)/dt */
-    cg_out[8] = z68; /* d(theta4_dot)/dt */
-    cg_out[9] = -z67; /* d(theta5_dot)/dt */
+    cg_out[5] = cg_fms(z28, z29, k1*z1); /* d(theta1_dot)/dt */
+    cg_out[6] = -cg_fma(z29, cg_fma(z28, z5, z24), z30*z27); /* d(theta2_dot)/dt */
+    cg_out[7] = cg_fms(z28, z30, z31*z32); /* d(theta3_dot)/dt */
+    cg_out[8] = cg_fma(0.5*cg_fnma(z11, z15, z33), cg_fma(z31, z16, z21), z32*z27); /* d(theta4_dot)/dt */
+    cg_out[9] = z31*cg_fms(z11, z15, z33); /* d(theta5_dot)/dt */
 
     return CG_OK;
 }
@@ -153,14 +100,14 @@ int n_link_pendulum_5_rhs(double t, const double *CG_RESTRICT cg_x, const double
                           const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                           double *CG_RESTRICT cg_work)
 {
-    double cg_q[7];
+    double cg_q[1];
     const int cg_status = n_link_pendulum_5_hoist(cg_p, cg_q);
 
     if (cg_status != CG_OK) return cg_status;
     return n_link_pendulum_5_rhs_hoisted(t, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
 }
 
-/* jvp: 539 operations (5 divisions), 151 intermediates */
+/* jvp: 278 operations (4 divisions), 96 intermediates */
 int n_link_pendulum_5_jvp(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                           const double *CG_RESTRICT cg_u, const double *CG_RESTRICT cg_v,
                           double *CG_RESTRICT cg_out, double *CG_RESTRICT cg_work)
@@ -193,164 +140,101 @@ int n_link_pendulum_5_jvp(double t, const double *CG_RESTRICT cg_x, const double
     const double cg_v_8 = cg_v[8];
     const double cg_v_9 = cg_v[9];
 
-    /* intermediates: 151 */
-    double z1, z2; cg_sincos(theta1, &z1, &z2);
-    double z3, z4; cg_sincos(theta2, &z3, &z4);
-    const double z5 = cg_fma(z2, z4, z1*z3);
-    const double z6 = 0.8*z5;
-    const double z7 = cg_fnma(3.2*z5, z5, 4.0);
+    /* intermediates: 96 */
+    const double z1 = 1.0/l;
+    double z2, z3; cg_sincos(theta1, &z2, &z3);
+    double z4, z5; cg_sincos(theta2, &z4, &z5);
+    const double z6 = cg_fma(z3, z5, z4*z2);
+    const double z7 = cg_fnma(z6, z6, 2.0);
     const double z8 = 1.0/z7;
-    double z9, z10; cg_sincos(theta5, &z9, &z10);
-    const double z11 = cg_fma(z10, z2, z9*z1);
-    const double z12 = cg_fnma(z6, z11, cg_fma(z10, z4, z9*z3));
-    const double z13 = z12*z8;
-    double z14, z15; cg_sincos(theta3, &z14, &z15);
-    const double z16 = cg_fma(z2, z15, z1*z14);
-    const double z17 = cg_fnma(2.4*z16, z5, 3.0*cg_fma(z15, z4, z14*z3));
-    const double z18 = 0.6*z16;
-    const double z19 = cg_fnma(z13, z17, cg_fnma(z18, z11, cg_fma(z10, z15, z9*z14)));
-    const double z20 = z17*z8;
-    const double z21 = cg_fnma(z20, z17, cg_fnma(1.8*z16, z16, 3.0));
-    const double z22 = 1.0/z21;
-    const double z23 = z19*z22;
-    double z24, z25; cg_sincos(theta4, &z24, &z25);
-    const double z26 = cg_fma(z2, z25, z1*z24);
-    const double z27 = 2.0*z25;
-    const double z28 = 2.0*z24;
-    const double z29 = cg_fnma(1.6*z26, z5, cg_fma(z27, z4, z28*z3));
-    const double z30 = cg_fnma(z20, z29, cg_fnma(1.2*z26, z16, cg_fma(z27, z15, z28*z14)));
-    const double z31 = 0.4*z26;
-    const double z32 = cg_fnma(z23, z30, cg_fnma(z13, z29, cg_fnma(z31, z11, cg_fma(z10, z25, z9*z24))));
-    const double z33 = z30*z22;
-    const double z34 = z29*z8;
-    const double z35 = cg_fnma(z33, z30, cg_fnma(z34, z29, cg_fnma(0.8*z26, z26, 2.0)));
-    const double z36 = 1.0/z35;
-    const double z37 = z32*z36;
-    const double z38 = 0.2*z11;
-    const double z39 = cg_fnma(z37, z32, cg_fnma(z23, z19, cg_fnma(z13, z12, cg_fnma(z38, z11, 1.0))));
-    const double z40 = 1.0/z39;
-    const double z41 = 1.0/l;
-    const double z42 = cg_v_0*z2;
-    const double z43 = cg_v_0*z1;
-    const double z44 = cg_v_1*z4;
-    const double z45 = cg_v_1*z3;
-    const double z46 = cg_fms(z42, z3, z43*z4) + cg_fms(z44, z1, z45*z2);
-    const double z47 = 4.0*l*z46;
-    const double z48 = theta1_dot*z2;
-    const double z49 = theta2_dot*z4;
-    const double z50 = cg_fma(z48, theta1_dot, z49*theta2_dot);
-    const double z51 = theta3_dot*z15;
-    const double z52 = cg_fma(z51, theta3_dot, z50);
-    const double z53 = theta4_dot*z25;
-    const double z54 = cg_fma(z53, theta4_dot, z52);
-    const double z55 = theta5_dot*z10;
-    const double z56 = cg_fma(z55, theta5_dot, z54);
-    const double z57 = z54 + z56;
-    const double z58 = z52 + z57;
-    const double z59 = z50 + z58;
-    const double z60 = l*z59;
-    const double z61 = 5.0*g;
-    const double z62 = theta1_dot*z1;
-    const double z63 = cg_fma(z62, theta1_dot, theta2_dot*theta2_dot*z3);
-    const double z64 = cg_fma(theta3_dot*theta3_dot, z14, z63);
-    const double z65 = cg_fma(theta4_dot*theta4_dot, z24, z64);
-    const double z66 = cg_fma(theta5_dot*theta5_dot, z9, z65);
-    const double z67 = z65 + z66;
-    const double z68 = z64 + z67;
-    const double z69 = z63 + z68;
-    const double z70 = l*z69;
-    const double z71 = cg_fms(z1, z60 + z61, z70*z2);
-    const double z72 = cg_fma(4.0, g, z60);
-    const double z73 = cg_fma(z6, z71, cg_fnma(z3, z72, z70*z4));
-    const double z74 = cg_fma(l, z58, 3.0*g);
-    const double z75 = l*z15;
-    const double z76 = cg_fnma(z20, z73, cg_fma(z18, z71, cg_fnma(z14, z74, z75*z68)));
-    const double z77 = cg_fma(l, z57, 2.0*g);
-    const double z78 = l*z25;
-    const double z79 = z41*cg_fnma(z33, z76, cg_fnma(z34, z73, cg_fma(z31, z71, cg_fnma(z24, z77, z78*z67))));
-    const double z80 = z41*z76;
-    const double z81 = z41*z73;
-    const double z82 = cg_fma(g, z41, z56);
-    const double z83 = cg_fnma(z79, z37, cg_fnma(z23, z80, cg_fnma(z13, z81, cg_fma(z38*z41, z71, cg_fnma(z9, z82,
-        z10*z66)))))*z40;
-    const double z84 = z36*cg_fnma(z83, z32, z79);
-    const double z85 = z22*cg_fnma(z84, z30, cg_fnma(z83, z19, z80));
-    const double z86 = z8*cg_fnma(z85, z17, cg_fnma(z84, z29, cg_fnma(z83, z12, z81)));
-    const double z87 = 0.2*z41;
-    const double z88 = cg_fma(z6, z86, cg_fma(z18, z85, cg_fma(z31, z84, cg_fma(z38, z83, z87*z71))));
-    const double z89 = 3.0*l;
-    const double z90 = cg_v_2*z15;
-    const double z91 = cg_v_2*z14;
-    const double z92 = cg_fms(z42, z14, z43*z15) + cg_fms(z90, z1, z91*z2);
-    const double z93 = z89*z92;
-    const double z94 = 2.0*l;
-    const double z95 = z94*z84;
-    const double z96 = cg_v_3*z25;
-    const double z97 = cg_v_3*z24;
-    const double z98 = cg_fms(z42, z24, z43*z25) + cg_fms(z96, z1, z97*z2);
-    const double z99 = z83*l;
-    const double z100 = cg_v_4*z10;
-    const double z101 = cg_v_4*z9;
-    const double z102 = cg_fma(z42, z9, z100*z1) - cg_fma(z101, z2, z43*z10);
-    const double z103 = cg_fms(z43, theta1_dot, cg_v_5*z2);
-    const double z104 = cg_fnma(theta2_dot, cg_fms(z45, theta2_dot, cg_v_6*z4), cg_fnma(theta1_dot, z103,
-        cg_fma(z48, cg_v_5, z49*cg_v_6)));
-    const double z105 = cg_fnma(theta3_dot, cg_fms(z91, theta3_dot, cg_v_7*z15), z51*cg_v_7) + z104;
-    const double z106 = cg_fnma(theta4_dot, cg_fms(z97, theta4_dot, cg_v_8*z25), z53*cg_v_8) + z105;
-    const double z107 = cg_fnma(theta5_dot, cg_fms(z101, theta5_dot, cg_v_9*z10), z55*cg_v_9) + z106;
-    const double z108 = z106 + z107;
-    const double z109 = z105 + z108;
-    const double z110 = z104 + z109;
-    const double z111 = l*z110;
-    const double z112 = cg_v_6*z3;
-    const double z113 = cg_fma(z42, theta1_dot, cg_v_5*z1);
-    const double z114 = cg_fma(theta2_dot, cg_fma(z44, theta2_dot, z112) + z112, cg_fma(theta1_dot, z113,
-        z62*cg_v_5));
-    const double z115 = cg_v_7*z14;
-    const double z116 = cg_fma(theta3_dot, cg_fma(z90, theta3_dot, z115) + z115, z114);
-    const double z117 = cg_v_8*z24;
-    const double z118 = cg_fma(theta4_dot, cg_fma(z96, theta4_dot, z117) + z117, z116);
-    const double z119 = cg_v_9*z9;
-    const double z120 = cg_fma(theta5_dot, cg_fma(z100, theta5_dot, z119) + z119, z118);
-    const double z121 = z118 + z120;
-    const double z122 = z116 + z121;
-    const double z123 = z114 + z122;
-    const double z124 = l*z123;
-    const double z125 = l*theta1_dot;
-    const double z126 = z48 + z49;
-    const double z127 = z126 + z51;
-    const double z128 = z127 + z53;
-    const double z129 = z128 + z55;
-    const double z130 = z128 + z129;
-    const double z131 = z127 + z130;
-    const double z132 = z126 + z131;
-    const double z133 = cg_fma(z42, cg_fms(z125, z132, cg_fma(z125, z132, cg_fma(z125, z48, z61))) - z60,
-        cg_fnma(z43, z70, cg_fms(z94, cg_fma(z48, z113, z62*z103), z125*cg_fma(z43, z62, theta1_dot*cg_v_0))));
-    const double z134 = cg_fnma(z47, z86, cg_fnma(z93, z85, cg_fnma(z95, z98, cg_fnma(z99, z102, cg_fnma(z111, z1,
-        cg_fma(z124, z2, z133))))));
-    const double z135 = cg_fma(z90, z3, z44*z14) - cg_fma(z91, z4, z45*z15);
-    const double z136 = z89*z135;
-    const double z137 = cg_fma(z96, z3, z44*z24) - cg_fma(z97, z4, z45*z25);
-    const double z138 = cg_fms(z100, z3, z101*z4) + cg_fms(z44, z9, z45*z10);
-    const double z139 = cg_fnma(z47, z88, cg_fma(z6, z134, cg_fma(z136, z85, cg_fma(z95, z137, cg_fma(z99, z138,
-        cg_fma(z111, z3, cg_fnma(z124, z4, cg_fma(z44, z72, z45*z70))))))));
-    const double z140 = cg_fma(z96, z14, z90*z24) - cg_fma(z97, z15, z91*z25);
-    const double z141 = cg_fms(z100, z14, z101*z15) + cg_fms(z90, z9, z91*z10);
-    const double z142 = cg_fnma(z20, z139, cg_fnma(z93, z88, cg_fma(z18, z134, cg_fma(z136, z86, cg_fma(z95, z140,
-        cg_fma(z99, z141, cg_fma(l, cg_fma(z14, z109, z91*z68), cg_fms(z90, z74, z75*z122))))))));
-    const double z143 = cg_fms(z100, z24, z101*z25) + cg_fms(z96, z9, z97*z10);
-    const double z144 = cg_fnma(z34, z139, cg_fma(z94, cg_fnma(z98, z88, cg_fma(z86, z137, z85*z140)), cg_fma(z31,
-        z134, cg_fma(z99, z143, cg_fma(l, cg_fma(z24, z108, z97*z67), cg_fms(z96, z77, z78*z121))))));
-    const double z145 = cg_fnma(z33, z142, z144);
-    const double z146 = cg_fnma(z41, cg_fma(z23, z142, z13*z139), cg_fnma(z102, z88, cg_fma(z86, z138, cg_fma(z85,
-        z141, cg_fma(z84, z143, cg_fma(z9, z107, cg_fnma(z10, z120, cg_fma(z100, z82, z101*z66))))))));
-    const double z147 = z40*cg_fma(z41, cg_fnma(z37, z145, z38*z134), z146);
-    const double z148 = z36*cg_fnma(z147, z32, z41*z145);
-    const double z149 = cg_fnma(z148, z30, z41*z142);
-    const double z150 = z22*cg_fnma(z147, z19, z149);
-    const double z151 = cg_fnma(z150, z17, cg_fnma(z148, z29, z41*z139));
-    if (fabs(m) <= 0.0 || fabs(l) <= 0.0 || fabs(z7) <= 4e-13 || fabs(z21) <= 3e-13 || fabs(z35) <= 2e-13 ||
-        fabs(z39) <= 1e-13) return CG_SINGULAR;
+    const double z9 = z1*z8;
+    double z10, z11; cg_sincos(theta3, &z10, &z11);
+    const double z12 = cg_fma(z5, z11, z4*z10);
+    double z13, z14; cg_sincos(theta4, &z13, &z14);
+    const double z15 = cg_fma(z11, z14, z10*z13);
+    double z16, z17; cg_sincos(theta5, &z16, &z17);
+    const double z18 = cg_fma(z14, z17, z13*z16);
+    const double z19 = 0.5*z18;
+    const double z20 = cg_fnma(z19, z18, 2.0);
+    const double z21 = 1.0/z20;
+    const double z22 = z15*z21;
+    const double z23 = z12*z8;
+    const double z24 = cg_fnma(z22, z15, cg_fnma(z23, z12, 2.0));
+    const double z25 = 1.0/z24;
+    const double z26 = theta5_dot*theta5_dot;
+    const double z27 = theta4_dot*theta4_dot;
+    const double z28 = cg_fma(z26, z19, z27);
+    const double z29 = l*z28;
+    const double z30 = l*theta1_dot;
+    const double z31 = z30*z3;
+    const double z32 = cg_fma(z31, theta1_dot, g);
+    const double z33 = z30*z2;
+    const double z34 = cg_fma(z3, z32, theta1_dot*z2*z33);
+    const double z35 = l*theta2_dot;
+    const double z36 = cg_fma(z6, z34, z35*theta2_dot);
+    const double z37 = l*theta3_dot;
+    const double z38 = cg_fma(z29, z22, cg_fma(z23, z36, z37*theta3_dot));
+    const double z39 = z38*z25;
+    const double z40 = cg_v_3 - cg_v_4;
+    const double z41 = cg_fms(z14, z16, z13*z17);
+    const double z42 = z40*z41;
+    const double z43 = z42*z18;
+    const double z44 = cg_v_2 - cg_v_3;
+    const double z45 = cg_fms(z11, z13, z10*z14);
+    const double z46 = z44*z45;
+    const double z47 = cg_fma(z43, z22, z46);
+    const double z48 = cg_v_0 - cg_v_1;
+    const double z49 = cg_fms(z3, z4, z5*z2);
+    const double z50 = z48*z49;
+    const double z51 = 2.0*z50;
+    const double z52 = cg_v_1 - cg_v_2;
+    const double z53 = cg_fms(z5, z10, z4*z11);
+    const double z54 = z52*z53;
+    const double z55 = cg_fma(z51*z6, z23, z54);
+    const double z56 = z55 + z54;
+    const double z57 = theta5_dot*z16;
+    const double z58 = 2.0*cg_v_9;
+    const double z59 = cg_fms(z57, cg_v_4, z58*z17);
+    const double z60 = theta5_dot*z17;
+    const double z61 = cg_fma(z60, cg_v_4, z58*z16);
+    const double z62 = theta5_dot*cg_fms(z17, z59, z16*z61);
+    const double z63 = theta4_dot*z13;
+    const double z64 = theta4_dot*z14;
+    const double z65 = 2.0*cg_v_8;
+    const double z66 = cg_fma(z64, cg_v_3, z65*z13);
+    const double z67 = cg_fms(z63, cg_v_3, z65*z14);
+    const double z68 = cg_fma(z19, z62, cg_fnma(z63, z66, cg_fnma(0.5*z26, z42, z64*z67)));
+    const double z69 = cg_v_0*z3;
+    const double z70 = 2.0*cg_v_5;
+    const double z71 = cg_fnma(z33, cg_fma(z69, theta1_dot, z70*z2), cg_fms(cg_v_0*z2, z32, z70*z3*z31));
+    const double z72 = cg_v_1*theta2_dot;
+    const double z73 = 2.0*cg_v_6;
+    const double z74 = cg_fms(z72, z4, z73*z5);
+    const double z75 = cg_fma(z72, z5, z73*z4);
+    const double z76 = cg_fma(z6, z71, cg_fms(z35, cg_fms(z5, z74, z4*z75), z50*z34));
+    const double z77 = cg_v_2*theta3_dot;
+    const double z78 = 2.0*cg_v_7;
+    const double z79 = cg_fms(z77, z10, z78*z11);
+    const double z80 = cg_fma(z77, z11, z78*z10);
+    const double z81 = cg_fnma(z29*z21, z47, cg_fnma(z36*z8, z55, cg_fma(l*z68, z22, cg_fma(z23, z76,
+        z37*cg_fms(z11, z79, z10*z80)))));
+    const double z82 = cg_fms(z39, cg_fma(z22, z47 + z46, z23*z56), z81);
+    const double z83 = z6*z8;
+    const double z84 = cg_fma(z12*z25, z82, cg_fma(z39, z55, cg_fms(z51*z36, z83, z76)));
+    const double z85 = z9*z84;
+    const double z86 = z48*z6;
+    const double z87 = cg_fma(z39, z12, z36);
+    const double z88 = z9*z87;
+    const double z89 = z1*z25;
+    const double z90 = z89*z82;
+    const double z91 = z52*z12;
+    const double z92 = z89*z38;
+    const double z93 = z21*cg_fma(z90, z15, cg_fma(z92, z47, cg_fms(z43*z28, z21, z68)));
+    const double z94 = z44*z15;
+    const double z95 = z21*cg_fma(z92, z15, z28);
+    const double z96 = z40*z18;
+    if (fabs(m) <= 0.0 || fabs(l) <= 0.0 || fabs(z7) <= 2e-13 || fabs(z20) <= 2e-13 || fabs(z24) <= 2e-13) return
+        CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = cg_v_5; /* direction of d(theta1)/dt */
@@ -358,17 +242,22 @@ int n_link_pendulum_5_jvp(double t, const double *CG_RESTRICT cg_x, const double
     cg_out[2] = cg_v_7; /* direction of d(theta3)/dt */
     cg_out[3] = cg_v_8; /* direction of d(theta4)/dt */
     cg_out[4] = cg_v_9; /* direction of d(theta5)/dt */
-    cg_out[5] = cg_fma(z6*z8, cg_fnma(z147, z12, z151), cg_fma(z18, z150, cg_fma(z31, z148, cg_fma(z38, z147,
-        z87*z134)))); /* direction of d(theta1_dot)/dt */
-    cg_out[6] = cg_fnma(z8, z151, z13*z147); /* direction of d(theta2_dot)/dt */
-    cg_out[7] = cg_fnma(z22, z149, z23*z147); /* direction of d(theta3_dot)/dt */
-    cg_out[8] = -z148; /* direction of d(theta4_dot)/dt */
-    cg_out[9] = -z147; /* direction of d(theta5_dot)/dt */
+    cg_out[5] = cg_fms(z85, z49, cg_fma(z86, z88, g*z1*z69)); /* direction of d(theta1_dot)/dt */
+    cg_out[6] = cg_fnma(z1, cg_fms(z49, cg_fma(z83, z84, cg_fms(z50*z8, z87, z71)), z86*cg_fma(z83, z87, z34)),
+        cg_fms(z90, z53, cg_fma(z91, z92, theta2_dot*cg_fnma(z4, z74, cg_fnma(z5, z75, z72))))); /* direction of
+        d(theta2_dot)/dt */
+    cg_out[7] = cg_fma(z93, z45, cg_fnma(z85, z53, cg_fnma(z94, z95, cg_fms(z91, z88, theta3_dot*cg_fnma(z10, z79,
+        cg_fnma(z11, z80, z77)))))); /* direction of d(theta3_dot)/dt */
+    cg_out[8] = cg_fma(-0.5, cg_fma(z41, cg_fnma(z93, z18, cg_fnma(z42, z95, z62)), z96*cg_fma(z95, z18, z26)),
+        cg_fnma(z90, z45, cg_fma(z94, z92, cg_fma(z63, z67, cg_fms(z64, z66, z27*cg_v_3))))); /* direction of
+        d(theta4_dot)/dt */
+    cg_out[9] = cg_fnma(z93, z41, cg_fma(z96, z95, cg_fma(z57, z59, cg_fms(z60, z61, z26*cg_v_4)))); /* direction
+        of d(theta5_dot)/dt */
 
     return CG_OK;
 }
 
-/* jacobian: 1139 operations (5 divisions), 288 intermediates */
+/* jacobian: 359 operations (4 divisions), 122 intermediates */
 int n_link_pendulum_5_jacobian(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
                                const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
                                double *CG_RESTRICT cg_work)
@@ -391,301 +280,126 @@ int n_link_pendulum_5_jacobian(double t, const double *CG_RESTRICT cg_x, const d
     const double l = cg_p[1];
     const double g = cg_p[2];
 
-    /* intermediates: 288 */
+    /* intermediates: 122 */
     double z1, z2; cg_sincos(theta1, &z1, &z2);
     double z3, z4; cg_sincos(theta2, &z3, &z4);
-    const double z5 = cg_fma(z2, z4, z1*z3);
-    const double z6 = 0.8*z5;
-    const double z7 = 3.2*z5;
-    const double z8 = cg_fnma(z7, z5, 4.0);
-    const double z9 = 1.0/z8;
-    const double z10 = z6*z9;
-    double z11, z12; cg_sincos(theta3, &z11, &z12);
-    const double z13 = cg_fma(z2, z12, z1*z11);
-    const double z14 = 2.4*z13;
-    const double z15 = cg_fma(z4, z12, z3*z11);
-    const double z16 = 3.0*z15;
-    const double z17 = cg_fnma(z14, z5, z16);
-    const double z18 = z17*z9;
-    const double z19 = 1.8*z13;
-    const double z20 = cg_fnma(z18, z17, cg_fnma(z19, z13, 3.0));
-    const double z21 = 1.0/z20;
-    const double z22 = z17*z21;
-    const double z23 = -1.6*z5;
-    double z24, z25; cg_sincos(theta4, &z24, &z25);
-    const double z26 = cg_fma(z2, z25, z1*z24);
-    const double z27 = cg_fma(z4, z25, z3*z24);
-    const double z28 = 2.0*z27;
-    const double z29 = cg_fma(z23, z26, z28);
-    const double z30 = -1.2*z13;
-    const double z31 = cg_fma(z12, z25, z11*z24);
-    const double z32 = 2.0*z31;
-    const double z33 = cg_fnma(z18, z29, cg_fma(z30, z26, z32));
-    const double z34 = z33*z21;
-    const double z35 = z29*z9;
-    const double z36 = -0.8*z26;
-    const double z37 = cg_fnma(z34, z33, cg_fnma(z35, z29, cg_fma(z36, z26, 2.0)));
-    const double z38 = 1.0/z37;
-    const double z39 = z33*z38;
-    double z40, z41; cg_sincos(theta5, &z40, &z41);
-    const double z42 = cg_fma(z2, z41, z1*z40);
-    const double z43 = cg_fma(z41, z4, z40*z3);
-    const double z44 = cg_fnma(z6, z42, z43);
-    const double z45 = z44*z9;
-    const double z46 = 0.6*z13;
-    const double z47 = cg_fma(z41, z12, z40*z11);
-    const double z48 = cg_fnma(z45, z17, cg_fnma(z46, z42, z47));
-    const double z49 = z48*z21;
-    const double z50 = 0.4*z26;
-    const double z51 = cg_fma(z41, z25, z40*z24);
-    const double z52 = cg_fnma(z49, z33, cg_fnma(z45, z29, cg_fnma(z50, z42, z51)));
-    const double z53 = z52*z38;
-    const double z54 = 0.2*z42;
-    const double z55 = cg_fnma(z53, z52, cg_fnma(z49, z48, cg_fnma(z45, z44, cg_fnma(z54, z42, 1.0))));
-    const double z56 = 1.0/z55;
-    const double z57 = z52*z56;
-    const double z58 = 1.0/l;
-    const double z59 = z53*z58;
-    const double z60 = cg_fms(z2, z3, z1*z4);
-    const double z61 = l*z60;
-    const double z62 = l*z1;
-    const double z63 = theta1_dot*theta1_dot;
-    const double z64 = theta2_dot*theta2_dot;
-    const double z65 = cg_fma(z63, z2, z64*z4);
-    const double z66 = theta3_dot*theta3_dot;
-    const double z67 = cg_fma(z66, z12, z65);
-    const double z68 = theta4_dot*theta4_dot;
-    const double z69 = cg_fma(z68, z25, z67);
-    const double z70 = theta5_dot*theta5_dot;
-    const double z71 = cg_fma(z70, z41, z69);
-    const double z72 = z69 + z71;
-    const double z73 = z67 + z72;
-    const double z74 = z65 + z73;
-    const double z75 = l*z2;
-    const double z76 = z63*z1;
-    const double z77 = cg_fma(z64, z3, z76);
-    const double z78 = cg_fma(z66, z11, z77);
-    const double z79 = cg_fma(z68, z24, z78);
-    const double z80 = cg_fma(z70, z40, z79);
-    const double z81 = z79 + z80;
-    const double z82 = z78 + z81;
-    const double z83 = z77 + z82;
-    const double z84 = 5.0*g;
-    const double z85 = cg_fma(z62, z74, cg_fnma(z75, z83, z84*z1));
-    const double z86 = l*z83;
-    const double z87 = cg_fma(l, z74, 4.0*g);
-    const double z88 = cg_fma(z6, z85, cg_fms(z86, z4, z3*z87));
-    const double z89 = l*z82;
-    const double z90 = cg_fma(l, z73, 3.0*g);
-    const double z91 = cg_fnma(z18, z88, cg_fma(z46, z85, cg_fms(z89, z12, z11*z90)));
-    const double z92 = l*z81;
-    const double z93 = cg_fma(l, z72, 2.0*g);
-    const double z94 = cg_fnma(z34, z91, cg_fnma(z35, z88, cg_fma(z50, z85, cg_fms(z92, z25, z24*z93))));
-    const double z95 = z58*z91;
-    const double z96 = z58*z88;
-    const double z97 = 0.2*z58;
-    const double z98 = z97*z85;
-    const double z99 = cg_fma(g, z58, z71);
-    const double z100 = cg_fnma(z59, z94, cg_fnma(z49, z95, cg_fnma(z45, z96, cg_fma(z98, z42, cg_fnma(z40, z99,
-        z41*z80)))));
-    const double z101 = z38*cg_fnma(z57, z100, z58*z94);
-    const double z102 = z48*z56;
-    const double z103 = z21*cg_fnma(z101, z33, cg_fnma(z102, z100, z95));
-    const double z104 = z44*z56;
-    const double z105 = z9*cg_fnma(z103, z17, cg_fnma(z101, z29, cg_fnma(z104, z100, z96)));
-    const double z106 = z42*z56;
-    const double z107 = 0.2*z106;
-    const double z108 = cg_fma(z6, z105, cg_fma(z46, z103, cg_fma(z50, z101, cg_fma(z107, z100, z98))));
-    const double z109 = 4.0*z61;
-    const double z110 = 3.0*l;
-    const double z111 = cg_fms(z2, z11, z1*z12);
-    const double z112 = z110*z111;
-    const double z113 = 2.0*l;
-    const double z114 = cg_fms(z2, z24, z1*z25);
-    const double z115 = z113*z114;
-    const double z116 = z100*z56;
-    const double z117 = z116*l;
-    const double z118 = cg_fms(z2, z40, z41*z1);
-    const double z119 = cg_fma(theta1_dot, z2, theta2_dot*z4);
-    const double z120 = cg_fma(theta3_dot, z12, z119);
-    const double z121 = cg_fma(theta4_dot, z25, z120);
-    const double z122 = z121 + cg_fma(theta5_dot, z41, z121);
-    const double z123 = z120 + z122;
-    const double z124 = z119 + z123;
-    const double z125 = theta1_dot*z124;
-    const double z126 = z63*l;
-    const double z127 = cg_fnma(z109, z105, cg_fnma(z112, z103, cg_fnma(z115, z101, cg_fnma(z117, z118,
-        cg_fnma(z2, cg_fma(z125, l, cg_fma(z63, z75, z84)), cg_fnma(z75, z74 - z125, cg_fnma(z62, z83 + z76,
-        5.0*z126)))))));
-    const double z128 = 4.0*cg_fma(z61, z108, cg_fnma(0.2*z5, z127, z126*z5));
-    const double z129 = cg_fnma(z18, z128, cg_fma(z112, z108, cg_fnma(z46, z127, z63*z110*z13)));
-    const double z130 = cg_fnma(z34, z129, cg_fnma(z35, z128, cg_fma(z115, z108, cg_fnma(z50, z127,
-        z113*z63*z26))));
-    const double z131 = z58*z129;
-    const double z132 = z128*z58;
-    const double z133 = z97*z127;
-    const double z134 = z118*z108;
-    const double z135 = cg_fma(z63, z42, z134);
-    const double z136 = cg_fnma(z59, z130, cg_fnma(z49, z131, cg_fnma(z45, z132, cg_fnma(z133, z42, z135))));
-    const double z137 = cg_fnma(z57, z136, z58*z130);
-    const double z138 = cg_fnma(z39, z137, cg_fnma(z102, z136, z131));
-    const double z139 = z29*z38;
-    const double z140 = z46*z21;
-    const double z141 = z50*z38;
-    const double z142 = cg_fma(z105, z60, z64*z5);
-    const double z143 = l*z142;
-    const double z144 = cg_fms(z4, z11, z3*z12);
-    const double z145 = z110*z144;
-    const double z146 = cg_fms(z4, z24, z3*z25);
-    const double z147 = z113*z146;
-    const double z148 = z40*z4;
-    const double z149 = cg_fnma(z41, z3, z148);
-    const double z150 = cg_fnma(z7, z143, cg_fnma(z109, z108, cg_fnma(z145, z103, cg_fnma(z147, z101,
-        cg_fnma(z117, z149, cg_fnma(z4, z87, cg_fnma(z86, z3, 4.0*l*z64)))))));
-    const double z151 = z145*z105;
-    const double z152 = cg_fnma(z18, z150, cg_fnma(z14, z143, cg_fms(z110*z64, z15, z151)));
-    const double z153 = l*z26;
-    const double z154 = z147*z105;
-    const double z155 = cg_fnma(z34, z152, cg_fnma(z35, z150, cg_fnma(1.6*z153, z142, cg_fms(z113*z64, z27,
-        z154))));
-    const double z156 = z58*z152;
-    const double z157 = z58*z150;
-    const double z158 = 0.8*z142;
-    const double z159 = z105*z149;
-    const double z160 = cg_fms(z64, z43, z159);
-    const double z161 = cg_fnma(z59, z155, cg_fnma(z49, z156, cg_fnma(z45, z157, cg_fnma(z158, z42, z160))));
-    const double z162 = cg_fnma(z57, z161, z58*z155);
-    const double z163 = cg_fnma(z39, z162, cg_fnma(z102, z161, z156));
-    const double z164 = cg_fma(z103, z111, z66*z13);
-    const double z165 = cg_fnma(2.4*z5, z164, cg_fma(3.0*z144, z103, z66*z16));
-    const double z166 = l*z165;
-    const double z167 = cg_fms(z12, z24, z11*z25);
-    const double z168 = z113*z167;
-    const double z169 = z40*z12;
-    const double z170 = cg_fnma(z41, z11, z169);
-    const double z171 = cg_fnma(z112, z108, cg_fnma(z18, z166, cg_fnma(z19*l, z164, cg_fnma(z168, z101,
-        cg_fnma(z117, z170, cg_fnma(z12, z90, cg_fnma(z89, z11, z110*z66))))) + z151));
-    const double z172 = z168*z103;
-    const double z173 = cg_fnma(z34, z171, cg_fnma(z35, z166, cg_fnma(1.2*z153, z164, cg_fms(z113*z66, z31,
-        z172))));
-    const double z174 = z58*z171;
-    const double z175 = 0.6*z164;
-    const double z176 = z103*z170;
-    const double z177 = cg_fms(z66, z47, z176);
-    const double z178 = cg_fnma(z59, z173, cg_fnma(z49, z174, cg_fnma(z45, z165, cg_fnma(z175, z42, z177))));
-    const double z179 = cg_fnma(z57, z178, z58*z173);
-    const double z180 = cg_fnma(z39, z179, cg_fnma(z102, z178, z174));
-    const double z181 = cg_fma(z101, z114, z68*z26);
-    const double z182 = 2.0*z101;
-    const double z183 = cg_fma(z23, z181, cg_fma(z182, z146, z68*z28));
-    const double z184 = cg_fnma(z18, z183, cg_fma(z30, z181, cg_fma(z182, z167, z68*z32)));
-    const double z185 = z40*z25;
-    const double z186 = cg_fnma(z41, z24, z185);
-    const double z187 = cg_fnma(l, cg_fma(z34, z184, z35*z183), cg_fnma(z115, z108, cg_fnma(0.8*z153, z181,
-        cg_fnma(z117, z186, cg_fnma(z25, z93, cg_fnma(z92, z24, z113*z68)))) + z172 + z154));
-    const double z188 = 0.4*z181;
-    const double z189 = z101*z186;
-    const double z190 = cg_fms(z68, z51, z189);
-    const double z191 = cg_fnma(z59, z187, cg_fnma(z49, z184, cg_fnma(z45, z183, cg_fnma(z188, z42, z190))));
-    const double z192 = cg_fnma(z57, z191, z58*z187);
-    const double z193 = cg_fma(z39, z192, cg_fms(z102, z191, z184));
-    const double z194 = cg_fnma(z41, z99, cg_fnma(z40, z80, z70)) + z189 + z176 + z159 - z134;
-    const double z195 = cg_fma(z116, z118, z70*z42);
-    const double z196 = cg_fnma(z6, z195, cg_fma(z116, z149, z70*z43));
-    const double z197 = cg_fnma(z18, z196, cg_fnma(z46, z195, cg_fma(z116, z170, z70*z47)));
-    const double z198 = cg_fnma(z34, z197, cg_fnma(z35, z196, cg_fnma(z50, z195, cg_fma(z116, z186, z70*z51))));
-    const double z199 = z194 - cg_fma(z53, z198, cg_fma(z49, z197, cg_fma(z45, z196, z54*z195)));
-    const double z200 = cg_fms(z57, z199, z198);
-    const double z201 = cg_fma(z39, z200, cg_fnma(z102, z199, z197));
-    const double z202 = 8.0*z60;
-    const double z203 = cg_fnma(z202, z18, 6.0*z111);
-    const double z204 = cg_fnma(z34, z203, cg_fnma(z202, z35, 4.0*z114));
-    const double z205 = cg_fnma(z53, z204, cg_fnma(z49, z203, cg_fnma(z202, z45, 2.0*z118)));
-    const double z206 = cg_fms(z57, z205, z204);
-    const double z207 = cg_fma(z39, z206, cg_fnma(z102, z205, z203));
-    const double z208 = theta1_dot*z207;
-    const double z209 = theta1_dot*z206;
-    const double z210 = theta1_dot*z205;
-    const double z211 = 6.4*z5*z60;
-    const double z212 = 6.0*z144;
-    const double z213 = cg_fnma(z211, z18, cg_fma(4.8*z13, z60, z212));
-    const double z214 = 4.0*z146;
-    const double z215 = cg_fnma(z34, z213, cg_fnma(z211, z35, cg_fma(3.2*z26, z60, z214)));
-    const double z216 = 1.6*z60;
-    const double z217 = cg_fms(z41, z3, z148);
-    const double z218 = 2.0*z217;
-    const double z219 = cg_fnma(z53, z215, cg_fnma(z49, z213, cg_fnma(z211, z45, cg_fms(z216, z42, z218))));
-    const double z220 = cg_fms(z57, z219, z215);
-    const double z221 = cg_fma(z39, z220, cg_fnma(z102, z219, z213));
-    const double z222 = theta2_dot*z221;
-    const double z223 = theta2_dot*z220;
-    const double z224 = theta2_dot*z219;
-    const double z225 = z216*theta2_dot;
-    const double z226 = cg_fnma(4.8*z5, z111, z212);
-    const double z227 = cg_fma(z18, z226, 3.6*z13*z111);
-    const double z228 = 4.0*z167;
-    const double z229 = cg_fnma(z34, z227, cg_fma(z35, z226, cg_fma(2.4*z26, z111, z228)));
-    const double z230 = 1.2*z111;
-    const double z231 = cg_fms(z41, z11, z169);
-    const double z232 = 2.0*z231;
-    const double z233 = cg_fnma(z53, z229, cg_fnma(z49, z227, cg_fma(z45, z226, cg_fms(z230, z42, z232))));
-    const double z234 = cg_fms(z57, z233, z229);
-    const double z235 = cg_fma(z39, z234, cg_fnma(z102, z233, z227));
-    const double z236 = theta3_dot*z235;
-    const double z237 = theta3_dot*z234;
-    const double z238 = theta3_dot*z233;
-    const double z239 = z230*theta3_dot;
-    const double z240 = cg_fnma(z7, z114, z214);
-    const double z241 = cg_fnma(z18, z240, cg_fnma(z14, z114, z228));
-    const double z242 = cg_fma(z34, z241, cg_fma(z35, z240, 1.6*z26*z114));
-    const double z243 = 0.8*z114;
-    const double z244 = cg_fms(z41, z24, z185);
-    const double z245 = 2.0*z244;
-    const double z246 = cg_fnma(z53, z242, cg_fma(z49, z241, cg_fma(z45, z240, cg_fms(z243, z42, z245))));
-    const double z247 = cg_fms(z57, z246, z242);
-    const double z248 = cg_fms(z39, z247, cg_fma(z102, z246, z241));
-    const double z249 = theta4_dot*z248;
-    const double z250 = theta4_dot*z247;
-    const double z251 = theta4_dot*z246;
-    const double z252 = z243*theta4_dot;
-    const double z253 = cg_fms(z23, z118, z218);
-    const double z254 = cg_fnma(z18, z253, cg_fms(z30, z118, z232));
-    const double z255 = cg_fnma(z34, z254, cg_fnma(z35, z253, cg_fms(z36, z118, z245)));
-    const double z256 = 0.4*z118;
-    const double z257 = cg_fma(z53, z255, cg_fma(z49, z254, cg_fma(z45, z253, z256*z42)));
-    const double z258 = cg_fma(z57, z257, z255);
-    const double z259 = cg_fms(z39, z258, cg_fma(z102, z257, z254));
-    const double z260 = theta5_dot*z259;
-    const double z261 = theta5_dot*z258;
-    const double z262 = theta5_dot*z257;
-    const double z263 = z256*theta5_dot;
-    const double z264 = z18*z21;
-    const double z265 = z35*z38;
-    const double z266 = z45*z56;
-    const double z267 = z202*theta1_dot;
-    const double z268 = z211*theta2_dot;
-    const double z269 = theta3_dot*z226;
-    const double z270 = theta4_dot*z240;
-    const double z271 = theta5_dot*z253;
-    const double z272 = z34*z38;
-    const double z273 = z49*z56;
-    const double z274 = theta1_dot*z203;
-    const double z275 = theta2_dot*z213;
-    const double z276 = theta3_dot*z227;
-    const double z277 = theta4_dot*z241;
-    const double z278 = theta5_dot*z254;
-    const double z279 = z53*z56;
-    const double z280 = z58*z38;
-    const double z281 = theta1_dot*z204;
-    const double z282 = theta2_dot*z215;
-    const double z283 = theta3_dot*z229;
-    const double z284 = theta4_dot*z242;
-    const double z285 = theta5_dot*z255;
-    const double z286 = z279*z58;
-    const double z287 = 2.0*z56;
-    const double z288 = cg_fma(z271, z266, z278*z273) + cg_fma(z285, z279, z263*z106);
-    if (fabs(m) <= 0.0 || fabs(l) <= 0.0 || fabs(z8) <= 4e-13 || fabs(z20) <= 3e-13 || fabs(z37) <= 2e-13 ||
-        fabs(z55) <= 1e-13) return CG_SINGULAR;
+    const double z5 = cg_fms(z2, z3, z1*z4);
+    const double z6 = cg_fma(z2, z4, z1*z3);
+    const double z7 = cg_fnma(z6, z6, 2.0);
+    const double z8 = 1.0/z7;
+    const double z9 = z5*z8;
+    const double z10 = 1.0/l;
+    const double z11 = z9*z10;
+    double z12, z13; cg_sincos(theta3, &z12, &z13);
+    double z14, z15; cg_sincos(theta4, &z14, &z15);
+    const double z16 = cg_fma(z13, z15, z12*z14);
+    double z17, z18; cg_sincos(theta5, &z17, &z18);
+    const double z19 = cg_fma(z15, z18, z14*z17);
+    const double z20 = 0.5*z19;
+    const double z21 = cg_fnma(z20, z19, 2.0);
+    const double z22 = 1.0/z21;
+    const double z23 = z16*z22;
+    const double z24 = cg_fma(z4, z13, z3*z12);
+    const double z25 = z24*z8;
+    const double z26 = cg_fnma(z23, z16, cg_fnma(z25, z24, 2.0));
+    const double z27 = 1.0/z26;
+    const double z28 = z8*z27;
+    const double z29 = z28*z24;
+    const double z30 = z29*z24;
+    const double z31 = 2.0*z6;
+    const double z32 = theta5_dot*theta5_dot;
+    const double z33 = cg_fma(z32, z20, theta4_dot*theta4_dot);
+    const double z34 = l*z33;
+    const double z35 = theta1_dot*l*theta1_dot;
+    const double z36 = cg_fma(z2, cg_fma(z35, z2, g), z35*z1*z1);
+    const double z37 = cg_fma(z6, z36, l*theta2_dot*theta2_dot);
+    const double z38 = cg_fma(z34, z23, cg_fma(z25, z37, l*theta3_dot*theta3_dot));
+    const double z39 = z29*z5;
+    const double z40 = z31*z9;
+    const double z41 = -g;
+    const double z42 = z41*z1;
+    const double z43 = z5*z36;
+    const double z44 = cg_fma(z31*z38, z39, cg_fma(z40, z37, cg_fma(z42, z6, z43)));
+    const double z45 = cg_fma(z30, z44, z44);
+    const double z46 = z10*z8;
+    const double z47 = z38*z27;
+    const double z48 = z47*z24;
+    const double z49 = z37 + z48;
+    const double z50 = z46*z49;
+    const double z51 = z50*z6;
+    const double z52 = cg_fms(z4, z12, z3*z13);
+    const double z53 = cg_fms(z40, z24, z52);
+    const double z54 = cg_fms(z48, z52 - z53, cg_fma(z37, z53, z43*z24));
+    const double z55 = cg_fnma(z29, z54, cg_fma(z47, z53, cg_fma(z40, z37, z43)));
+    const double z56 = z28*z10;
+    const double z57 = cg_fms(z13, z14, z12*z15);
+    const double z58 = z23*z57;
+    const double z59 = z57*z22;
+    const double z60 = z52*z8;
+    const double z61 = cg_fnma(2.0*cg_fms(z25, z52, z58), z47, cg_fms(z34, z59, z60*z37));
+    const double z62 = z56*cg_fms(z24, z61, z52*z38);
+    const double z63 = z62*z5;
+    const double z64 = z10*z27;
+    const double z65 = z64*z38;
+    const double z66 = z65*z16;
+    const double z67 = z23*z19;
+    const double z68 = cg_fms(z15, z17, z14*z18);
+    const double z69 = z67*z68;
+    const double z70 = z69 - z57;
+    const double z71 = 0.5*z68;
+    const double z72 = z32*z71;
+    const double z73 = cg_fms(z66, z57 - z70, cg_fma(z33, z70, z72*z16));
+    const double z74 = z22*z73;
+    const double z75 = z23*z29;
+    const double z76 = z75*z5;
+    const double z77 = z19*z22;
+    const double z78 = cg_fma(2.0*z67, z65, cg_fma(2.0*z33, z77, z32));
+    const double z79 = z71*z78;
+    const double z80 = 1.0 + z30;
+    const double z81 = z40*z80;
+    const double z82 = 2.0*theta2_dot;
+    const double z83 = -2.0*theta3_dot;
+    const double z84 = 2.0*theta4_dot;
+    const double z85 = theta5_dot*z19;
+    const double z86 = z11*z6;
+    const double z87 = cg_fms(z6, cg_fma(z6*z8, z49, z36), z9*z5*z49);
+    const double z88 = z29*z52;
+    const double z89 = z10*z44;
+    const double z90 = z56*z54;
+    const double z91 = z65*z24;
+    const double z92 = z64*z61;
+    const double z93 = cg_fms(z39, z6, z52*z27);
+    const double z94 = z23*z93;
+    const double z95 = theta1_dot*z6;
+    const double z96 = z31*theta1_dot;
+    const double z97 = z75*z57;
+    const double z98 = z46*z52;
+    const double z99 = z50*z24;
+    const double z100 = z64*cg_fma(z16, z61, z57*z38);
+    const double z101 = z33 + z66;
+    const double z102 = z23*z101;
+    const double z103 = z23*z27;
+    const double z104 = z77*z68;
+    const double z105 = cg_fnma(z103, z73, cg_fma(z65, z70, cg_fma(z104, z33, z72)));
+    const double z106 = z103*z16;
+    const double z107 = cg_fma(z106, z78, z78);
+    const double z108 = z71*z107;
+    const double z109 = z75*z52;
+    const double z110 = cg_fnma(z60, z80, z97);
+    const double z111 = z103*z57;
+    const double z112 = z88 - z111;
+    const double z113 = 1.0 + z106;
+    const double z114 = z84*z113;
+    const double z115 = theta5_dot*z113;
+    const double z116 = z71*z77;
+    const double z117 = z77*z101;
+    const double z118 = z68*z22;
+    const double z119 = cg_fnma(z20, z32 + z117, z71*z118*z101);
+    const double z120 = cg_fma(-2.0, z57, z69);
+    const double z121 = z29*z120;
+    const double z122 = z75*z68;
+    if (fabs(m) <= 0.0 || fabs(l) <= 0.0 || fabs(z7) <= 2e-13 || fabs(z21) <= 2e-13 || fabs(z26) <= 2e-13) return
+        CG_SINGULAR;
 
     /* outputs */
     cg_out[0] = 0.0; /* d(d(theta1)/dt)/d(theta1) */
@@ -738,89 +452,57 @@ int n_link_pendulum_5_jacobian(double t, const double *CG_RESTRICT cg_x, const d
     cg_out[47] = 0.0; /* d(d(theta5)/dt)/d(theta3_dot) */
     cg_out[48] = 0.0; /* d(d(theta5)/dt)/d(theta4_dot) */
     cg_out[49] = 1.0; /* d(d(theta5)/dt)/d(theta5_dot) */
-    cg_out[50] = cg_fnma(z10, cg_fnma(z22, z138, cg_fnma(z139, z137, cg_fnma(z104, z136, z132))), cg_fnma(z140,
-        z138, cg_fnma(z141, z137, cg_fnma(z107, z136, z133)))); /* d(d(theta1_dot)/dt)/d(theta1) */
-    cg_out[51] = cg_fnma(z10, cg_fnma(z22, z163, cg_fnma(z139, z162, cg_fnma(z104, z161, z157))), cg_fnma(z140,
-        z163, cg_fnma(z141, z162, cg_fnma(z107, z161, z158)))); /* d(d(theta1_dot)/dt)/d(theta2) */
-    cg_out[52] = cg_fma(z10, cg_fma(z22, z180, cg_fma(z139, z179, cg_fms(z104, z178, z165))), cg_fnma(z140, z180,
-        cg_fnma(z141, z179, cg_fnma(z107, z178, z175)))); /* d(d(theta1_dot)/dt)/d(theta3) */
-    cg_out[53] = cg_fnma(z10, cg_fma(z22, z193, cg_fnma(z139, z192, cg_fnma(z104, z191, z183))), cg_fma(z140,
-        z193, cg_fnma(z141, z192, cg_fnma(z107, z191, z188)))); /* d(d(theta1_dot)/dt)/d(theta4) */
-    cg_out[54] = cg_fma(z10, cg_fma(z22, z201, cg_fnma(z139, z200, cg_fms(z104, z199, z196))), cg_fnma(z140, z201,
-        cg_fma(z141, z200, cg_fnma(z107, z199, 0.2*z195)))); /* d(d(theta1_dot)/dt)/d(theta5) */
-    cg_out[55] = cg_fma(z10*theta1_dot, cg_fnma(z22, z207, cg_fma(z139, z206, cg_fnma(z104, z205, z202))),
-        cg_fma(z140, z208, cg_fnma(z141, z209, z210*z107))); /* d(d(theta1_dot)/dt)/d(theta1_dot) */
-    cg_out[56] = cg_fma(z10*theta2_dot, cg_fnma(z22, z221, cg_fma(z139, z220, cg_fnma(z104, z219, z211))),
-        cg_fma(z140, z222, cg_fnma(z141, z223, cg_fma(z224, z107, z225)))); /* d(d(theta1_dot)/dt)/d(theta2_dot)
-        */
-    cg_out[57] = cg_fnma(z10*theta3_dot, cg_fma(z22, z235, cg_fnma(z139, z234, cg_fma(z104, z233, z226))),
-        cg_fma(z140, z236, cg_fnma(z141, z237, cg_fma(z238, z107, z239)))); /* d(d(theta1_dot)/dt)/d(theta3_dot)
-        */
-    cg_out[58] = cg_fnma(z10*theta4_dot, cg_fma(z22, z248, cg_fnma(z139, z247, cg_fma(z104, z246, z240))),
-        cg_fma(z140, z249, cg_fnma(z141, z250, cg_fma(z251, z107, z252)))); /* d(d(theta1_dot)/dt)/d(theta4_dot)
-        */
-    cg_out[59] = cg_fnma(z10*theta5_dot, cg_fma(z22, z259, cg_fnma(z139, z258, cg_fma(z104, z257, z253))),
-        cg_fma(z140, z260, cg_fnma(z141, z261, cg_fma(z262, z107, z263)))); /* d(d(theta1_dot)/dt)/d(theta5_dot)
-        */
-    cg_out[60] = cg_fnma(z264, z138, cg_fnma(z265, z137, cg_fnma(z266, z136, z132*z9))); /*
+    cg_out[50] = cg_fms(z11, z45, cg_fma(g*z10, z2, z51)); /* d(d(theta1_dot)/dt)/d(theta1) */
+    cg_out[51] = cg_fnma(z11, z55, z51); /* d(d(theta1_dot)/dt)/d(theta2) */
+    cg_out[52] = z63; /* d(d(theta1_dot)/dt)/d(theta3) */
+    cg_out[53] = -z39*z74; /* d(d(theta1_dot)/dt)/d(theta4) */
+    cg_out[54] = -z76*z79; /* d(d(theta1_dot)/dt)/d(theta5) */
+    cg_out[55] = z81*theta1_dot; /* d(d(theta1_dot)/dt)/d(theta1_dot) */
+    cg_out[56] = z82*z9*z80; /* d(d(theta1_dot)/dt)/d(theta2_dot) */
+    cg_out[57] = -z83*z39; /* d(d(theta1_dot)/dt)/d(theta3_dot) */
+    cg_out[58] = z84*z76; /* d(d(theta1_dot)/dt)/d(theta4_dot) */
+    cg_out[59] = z85*z76; /* d(d(theta1_dot)/dt)/d(theta5_dot) */
+    cg_out[60] = cg_fnma(z86, z45, cg_fma(z10, z87, cg_fms(z88, z89, z42*z10*z5))); /*
         d(d(theta2_dot)/dt)/d(theta1) */
-    cg_out[61] = cg_fnma(z264, z163, cg_fnma(z265, z162, cg_fnma(z266, z161, z157*z9))); /*
-        d(d(theta2_dot)/dt)/d(theta2) */
-    cg_out[62] = cg_fnma(z264, z180, cg_fnma(z265, z179, cg_fnma(z266, z178, z9*z165))); /*
-        d(d(theta2_dot)/dt)/d(theta3) */
-    cg_out[63] = cg_fma(z264, z193, cg_fnma(z265, z192, cg_fnma(z266, z191, z9*z183))); /*
-        d(d(theta2_dot)/dt)/d(theta4) */
-    cg_out[64] = cg_fnma(z264, z201, cg_fma(z265, z200, cg_fnma(z266, z199, z9*z196))); /*
-        d(d(theta2_dot)/dt)/d(theta5) */
-    cg_out[65] = cg_fma(z264, z208, cg_fnma(z265, z209, cg_fms(z210, z266, z267*z9))); /*
-        d(d(theta2_dot)/dt)/d(theta1_dot) */
-    cg_out[66] = cg_fma(z264, z222, cg_fnma(z265, z223, cg_fms(z224, z266, z268*z9))); /*
-        d(d(theta2_dot)/dt)/d(theta2_dot) */
-    cg_out[67] = cg_fma(z264, z236, cg_fnma(z265, z237, cg_fma(z238, z266, z269*z9))); /*
-        d(d(theta2_dot)/dt)/d(theta3_dot) */
-    cg_out[68] = cg_fma(z264, z249, cg_fnma(z265, z250, cg_fma(z251, z266, z270*z9))); /*
-        d(d(theta2_dot)/dt)/d(theta4_dot) */
-    cg_out[69] = cg_fma(z264, z260, cg_fnma(z265, z261, cg_fma(z262, z266, z271*z9))); /*
-        d(d(theta2_dot)/dt)/d(theta5_dot) */
-    cg_out[70] = cg_fnma(z272, z137, cg_fnma(z273, z136, z131*z21)); /* d(d(theta3_dot)/dt)/d(theta1) */
-    cg_out[71] = cg_fnma(z272, z162, cg_fnma(z273, z161, z156*z21)); /* d(d(theta3_dot)/dt)/d(theta2) */
-    cg_out[72] = cg_fnma(z272, z179, cg_fnma(z273, z178, z174*z21)); /* d(d(theta3_dot)/dt)/d(theta3) */
-    cg_out[73] = cg_fnma(z272, z192, cg_fnma(z273, z191, z21*z184)); /* d(d(theta3_dot)/dt)/d(theta4) */
-    cg_out[74] = cg_fma(z272, z200, cg_fnma(z273, z199, z21*z197)); /* d(d(theta3_dot)/dt)/d(theta5) */
-    cg_out[75] = cg_fnma(z272, z209, cg_fms(z210, z273, z274*z21)); /* d(d(theta3_dot)/dt)/d(theta1_dot) */
-    cg_out[76] = cg_fnma(z272, z223, cg_fms(z224, z273, z275*z21)); /* d(d(theta3_dot)/dt)/d(theta2_dot) */
-    cg_out[77] = cg_fnma(z272, z237, cg_fms(z238, z273, z276*z21)); /* d(d(theta3_dot)/dt)/d(theta3_dot) */
-    cg_out[78] = cg_fnma(z272, z250, cg_fma(z251, z273, z277*z21)); /* d(d(theta3_dot)/dt)/d(theta4_dot) */
-    cg_out[79] = cg_fnma(z272, z261, cg_fma(z262, z273, z278*z21)); /* d(d(theta3_dot)/dt)/d(theta5_dot) */
-    cg_out[80] = cg_fnma(z279, z136, z280*z130); /* d(d(theta4_dot)/dt)/d(theta1) */
-    cg_out[81] = cg_fnma(z279, z161, z280*z155); /* d(d(theta4_dot)/dt)/d(theta2) */
-    cg_out[82] = cg_fnma(z279, z178, z280*z173); /* d(d(theta4_dot)/dt)/d(theta3) */
-    cg_out[83] = cg_fnma(z279, z191, z280*z187); /* d(d(theta4_dot)/dt)/d(theta4) */
-    cg_out[84] = cg_fnma(z279, z199, z38*z198); /* d(d(theta4_dot)/dt)/d(theta5) */
-    cg_out[85] = cg_fms(z210, z279, z281*z38); /* d(d(theta4_dot)/dt)/d(theta1_dot) */
-    cg_out[86] = cg_fms(z224, z279, z282*z38); /* d(d(theta4_dot)/dt)/d(theta2_dot) */
-    cg_out[87] = cg_fms(z238, z279, z283*z38); /* d(d(theta4_dot)/dt)/d(theta3_dot) */
-    cg_out[88] = cg_fms(z251, z279, z284*z38); /* d(d(theta4_dot)/dt)/d(theta4_dot) */
-    cg_out[89] = cg_fma(z262, z279, z285*z38); /* d(d(theta4_dot)/dt)/d(theta5_dot) */
-    cg_out[90] = cg_fnma(z286, z130, cg_fnma(z273, z131, cg_fnma(z266, z132, cg_fms(z56, z135, z107*z58*z127))));
-        /* d(d(theta5_dot)/dt)/d(theta1) */
-    cg_out[91] = cg_fnma(z286, z155, cg_fnma(z273, z156, cg_fnma(z266, z157, cg_fms(z56, z160, z106*z158)))); /*
-        d(d(theta5_dot)/dt)/d(theta2) */
-    cg_out[92] = cg_fnma(z286, z173, cg_fnma(z273, z174, cg_fnma(z266, z165, cg_fms(z56, z177, z106*z175)))); /*
-        d(d(theta5_dot)/dt)/d(theta3) */
-    cg_out[93] = cg_fnma(z286, z187, cg_fnma(z273, z184, cg_fnma(z266, z183, cg_fms(z56, z190, z106*z188)))); /*
-        d(d(theta5_dot)/dt)/d(theta4) */
-    cg_out[94] = cg_fms(z56, z194, cg_fma(z279, z198, cg_fma(z273, z197, cg_fma(z266, z196, z107*z195)))); /*
-        d(d(theta5_dot)/dt)/d(theta5) */
-    cg_out[95] = cg_fms(z274, z273, theta1_dot*z118*z287) + cg_fma(z281, z279, z267*z266); /*
-        d(d(theta5_dot)/dt)/d(theta1_dot) */
-    cg_out[96] = cg_fnma(z225, z106, cg_fma(theta2_dot*z217, z287, z275*z273)) + cg_fma(z282, z279, z268*z266); /*
-        d(d(theta5_dot)/dt)/d(theta2_dot) */
-    cg_out[97] = cg_fnma(z239, z106, cg_fms(theta3_dot*z231, z287, z269*z266)) + cg_fma(z276, z273, z283*z279); /*
-        d(d(theta5_dot)/dt)/d(theta3_dot) */
-    cg_out[98] = cg_fnma(z252, z106, cg_fms(theta4_dot*z244, z287, z270*z266)) + cg_fms(z284, z279, z277*z273); /*
-        d(d(theta5_dot)/dt)/d(theta4_dot) */
-    cg_out[99] = -z288; /* d(d(theta5_dot)/dt)/d(theta5_dot) */
+    cg_out[61] = cg_fnma(z10, z87, cg_fma(z86, z55, cg_fms(z90, z52, z91))); /* d(d(theta2_dot)/dt)/d(theta2) */
+    cg_out[62] = cg_fnma(z63, z6, cg_fma(z92, z52, z91)); /* d(d(theta2_dot)/dt)/d(theta3) */
+    cg_out[63] = z74*z93; /* d(d(theta2_dot)/dt)/d(theta4) */
+    cg_out[64] = z79*z94; /* d(d(theta2_dot)/dt)/d(theta5) */
+    cg_out[65] = cg_fnma(z95, z81, cg_fms(z96, z88, 2.0*theta1_dot*z5)); /* d(d(theta2_dot)/dt)/d(theta1_dot) */
+    cg_out[66] = cg_fnma(z81, theta2_dot, z82*z88); /* d(d(theta2_dot)/dt)/d(theta2_dot) */
+    cg_out[67] = z83*z93; /* d(d(theta2_dot)/dt)/d(theta3_dot) */
+    cg_out[68] = -z84*z94; /* d(d(theta2_dot)/dt)/d(theta4_dot) */
+    cg_out[69] = -z67*theta5_dot*z93; /* d(d(theta2_dot)/dt)/d(theta5_dot) */
+    cg_out[70] = cg_fms(z97, z89, z98*z45); /* d(d(theta3_dot)/dt)/d(theta1) */
+    cg_out[71] = cg_fma(z98, z55, cg_fma(z58, z90, z99)); /* d(d(theta3_dot)/dt)/d(theta2) */
+    cg_out[72] = cg_fms(z59, z100, cg_fma(z62, z52, z99 + z102)); /* d(d(theta3_dot)/dt)/d(theta3) */
+    cg_out[73] = cg_fma(z59, z105, cg_fma(z88, z74, z102)); /* d(d(theta3_dot)/dt)/d(theta4) */
+    cg_out[74] = cg_fnma(z59, z108, z109*z79); /* d(d(theta3_dot)/dt)/d(theta5) */
+    cg_out[75] = z96*z110; /* d(d(theta3_dot)/dt)/d(theta1_dot) */
+    cg_out[76] = z82*z110; /* d(d(theta3_dot)/dt)/d(theta2_dot) */
+    cg_out[77] = z83*z112; /* d(d(theta3_dot)/dt)/d(theta3_dot) */
+    cg_out[78] = cg_fms(z59, z114, z84*z109); /* d(d(theta3_dot)/dt)/d(theta4_dot) */
+    cg_out[79] = cg_fms(z77*z57, z115, z85*z109); /* d(d(theta3_dot)/dt)/d(theta5_dot) */
+    cg_out[80] = z89*cg_fms(z71*z19, z75, z29*z57); /* d(d(theta4_dot)/dt)/d(theta1) */
+    cg_out[81] = z90*cg_fms(z71, z67, z57); /* d(d(theta4_dot)/dt)/d(theta2) */
+    cg_out[82] = cg_fma(z116, z100, cg_fnma(z92, z57, z66)); /* d(d(theta4_dot)/dt)/d(theta3) */
+    cg_out[83] = cg_fma(z116, z105, z119 + cg_fms(z59*z27, z73, z66)); /* d(d(theta4_dot)/dt)/d(theta4) */
+    cg_out[84] = cg_fms(z111, z79, 0.25*z68*z104*z107) - z119; /* d(d(theta4_dot)/dt)/d(theta5) */
+    cg_out[85] = z95*z121; /* d(d(theta4_dot)/dt)/d(theta1_dot) */
+    cg_out[86] = z121*theta2_dot; /* d(d(theta4_dot)/dt)/d(theta2_dot) */
+    cg_out[87] = theta3_dot*z120*z27; /* d(d(theta4_dot)/dt)/d(theta3_dot) */
+    cg_out[88] = cg_fms(z104*theta4_dot, z113, z84*z111); /* d(d(theta4_dot)/dt)/d(theta4_dot) */
+    cg_out[89] = cg_fma(z85, cg_fms(z116, z113, z111), theta5_dot*z68); /* d(d(theta4_dot)/dt)/d(theta5_dot) */
+    cg_out[90] = -z122*z89; /* d(d(theta5_dot)/dt)/d(theta1) */
+    cg_out[91] = -z23*z68*z90; /* d(d(theta5_dot)/dt)/d(theta2) */
+    cg_out[92] = -z118*z100; /* d(d(theta5_dot)/dt)/d(theta3) */
+    cg_out[93] = cg_fnma(z118, z105, z117); /* d(d(theta5_dot)/dt)/d(theta4) */
+    cg_out[94] = cg_fms(z118, z108, z117); /* d(d(theta5_dot)/dt)/d(theta5) */
+    cg_out[95] = -z96*z122; /* d(d(theta5_dot)/dt)/d(theta1_dot) */
+    cg_out[96] = -z82*z122; /* d(d(theta5_dot)/dt)/d(theta2_dot) */
+    cg_out[97] = z83*z68*z103; /* d(d(theta5_dot)/dt)/d(theta3_dot) */
+    cg_out[98] = -z118*z114; /* d(d(theta5_dot)/dt)/d(theta4_dot) */
+    cg_out[99] = -z104*z115; /* d(d(theta5_dot)/dt)/d(theta5_dot) */
 
     return CG_OK;
 }
@@ -959,9 +641,9 @@ static const cg_kernel_entry_t cg_kernels[] = {
 #define CG_MODEL_N 10
 #define CG_MODEL_NU 0
 #define CG_MODEL_NP 3
-#define CG_MODEL_HOISTED 7
+#define CG_MODEL_HOISTED 1
 #define CG_MODEL_RHS n_link_pendulum_5_rhs_hoisted
-#define CG_MODEL_OPERATIONS 455
+#define CG_MODEL_OPERATIONS 329
 #include "cg_inline.h"
 #define CG_METHODS cg_inline_methods
 #else
@@ -1014,7 +696,7 @@ const cg_model_t n_link_pendulum_5_model = {
     5, /* n_coordinates */
     0, /* n_consistency */
     0, /* n_work */
-    7, /* n_hoisted */
+    1, /* n_hoisted */
     cg_states, /* states */
     cg_parameters, /* parameters */
     NULL, /* inputs */

@@ -14,7 +14,7 @@
 #include "n_link_pendulum_5_core.h"
 #include "cg_math.h"
 
-/* rhs: 215 operations (4 divisions), 71 intermediates; 7 more once per parameter set */
+/* rhs: 89 operations (3 divisions), 33 intermediates; 1 more once per parameter set */
 static cg_mask_t n_link_pendulum_5_hoist_lanes(const cg_real_t *restrict cg_p, cg_real_t *restrict cg_q)
 {
     cg_mask_t cg_ok = cg_true();
@@ -28,22 +28,21 @@ static cg_mask_t n_link_pendulum_5_hoist_lanes(const cg_real_t *restrict cg_p, c
 
     /* outputs */
     cg_q[0] = g/l;
-    cg_q[1] = 2.0*g;
-    cg_q[2] = 4.0*g;
-    cg_q[3] = 5.0*g;
-    cg_q[4] = 3.0*g;
-    cg_q[5] = 1.0/l;
-    cg_q[6] = 0.2/l;
 
     return cg_ok;
 }
 
-static cg_mask_t n_link_pendulum_5_rhs_lanes(const cg_real_t *restrict cg_clock,
-                                             const cg_real_t *restrict cg_x, const cg_real_t *restrict cg_p,
-                                             const cg_real_t *restrict cg_q, const cg_real_t *restrict cg_u,
-                                             cg_real_t *restrict cg_out, cg_real_t *restrict cg_work)
+static CG_INLINE cg_mask_t n_link_pendulum_5_rhs_lanes_of(cg_real_t *cg_widest,
+                                                          const cg_real_t *restrict cg_clock,
+                                                          const cg_real_t *restrict cg_x,
+                                                          const cg_real_t *restrict cg_p,
+                                                          const cg_real_t *restrict cg_q,
+                                                          const cg_real_t *restrict cg_u,
+                                                          cg_real_t *restrict cg_out,
+                                                          cg_real_t *restrict cg_work)
 {
     (void)cg_clock;
+    (void)cg_p;
     (void)cg_u;
     (void)cg_work;
     cg_mask_t cg_ok = cg_true();
@@ -58,87 +57,39 @@ static cg_mask_t n_link_pendulum_5_rhs_lanes(const cg_real_t *restrict cg_clock,
     const cg_real_t theta3_dot = cg_x[7];
     const cg_real_t theta4_dot = cg_x[8];
     const cg_real_t theta5_dot = cg_x[9];
-    const cg_real_t l = cg_p[1];
     const cg_real_t k1 = cg_q[0];
-    const cg_real_t k2 = cg_q[1];
-    const cg_real_t k3 = cg_q[2];
-    const cg_real_t k4 = cg_q[3];
-    const cg_real_t k5 = cg_q[4];
-    const cg_real_t k6 = cg_q[5];
-    const cg_real_t k7 = cg_q[6];
 
-    /* intermediates: 71 */
-    cg_real_t z1, z2; cg_sincos(theta1, &z1, &z2);
-    cg_real_t z3, z4; cg_sincos(theta2, &z3, &z4);
-    const cg_real_t z5 = cg_fma(z2, z4, z1*z3);
-    const cg_real_t z6 = 0.8*z5;
-    const cg_real_t z7 = cg_fnma(3.2*z5, z5, cg_splat(4.0));
-    const cg_real_t z8 = 1.0/z7;
-    cg_real_t z9, z10; cg_sincos(theta5, &z9, &z10);
-    const cg_real_t z11 = cg_fma(z10, z2, z9*z1);
-    const cg_real_t z12 = cg_fnma(z6, z11, cg_fma(z10, z4, z9*z3));
-    const cg_real_t z13 = z12*z8;
-    cg_real_t z14, z15; cg_sincos(theta3, &z14, &z15);
-    const cg_real_t z16 = cg_fma(z2, z15, z1*z14);
-    const cg_real_t z17 = cg_fnma(2.4*z16, z5, 3.0*cg_fma(z15, z4, z14*z3));
-    const cg_real_t z18 = 0.6*z16;
-    const cg_real_t z19 = cg_fnma(z13, z17, cg_fnma(z18, z11, cg_fma(z10, z15, z9*z14)));
-    const cg_real_t z20 = z17*z8;
-    const cg_real_t z21 = cg_fnma(z20, z17, cg_fnma(1.8*z16, z16, cg_splat(3.0)));
-    const cg_real_t z22 = 1.0/z21;
-    const cg_real_t z23 = z19*z22;
-    cg_real_t z24, z25; cg_sincos(theta4, &z24, &z25);
-    const cg_real_t z26 = cg_fma(z2, z25, z1*z24);
-    const cg_real_t z27 = 2.0*z25;
-    const cg_real_t z28 = 2.0*z24;
-    const cg_real_t z29 = cg_fnma(1.6*z26, z5, cg_fma(z27, z4, z28*z3));
-    const cg_real_t z30 = cg_fnma(z20, z29, cg_fnma(1.2*z26, z16, cg_fma(z27, z15, z28*z14)));
-    const cg_real_t z31 = 0.4*z26;
-    const cg_real_t z32 = cg_fnma(z23, z30, cg_fnma(z13, z29, cg_fnma(z31, z11, cg_fma(z10, z25, z9*z24))));
-    const cg_real_t z33 = z30*z22;
-    const cg_real_t z34 = z29*z8;
-    const cg_real_t z35 = cg_fnma(z33, z30, cg_fnma(z34, z29, cg_fnma(0.8*z26, z26, cg_splat(2.0))));
-    const cg_real_t z36 = 1.0/z35;
-    const cg_real_t z37 = z32*z36;
-    const cg_real_t z38 = theta1_dot*theta1_dot;
-    const cg_real_t z39 = theta2_dot*theta2_dot;
-    const cg_real_t z40 = cg_fma(z38, z2, z39*z4);
-    const cg_real_t z41 = theta3_dot*theta3_dot;
-    const cg_real_t z42 = cg_fma(z41, z15, z40);
-    const cg_real_t z43 = theta4_dot*theta4_dot;
-    const cg_real_t z44 = cg_fma(z43, z25, z42);
-    const cg_real_t z45 = theta5_dot*theta5_dot;
-    const cg_real_t z46 = cg_fma(z45, z10, z44);
-    const cg_real_t z47 = z44 + z46;
-    const cg_real_t z48 = z42 + z47;
-    const cg_real_t z49 = z40 + z48;
-    const cg_real_t z50 = cg_fma(z38, z1, z39*z3);
-    const cg_real_t z51 = cg_fma(z41, z14, z50);
-    const cg_real_t z52 = cg_fma(z43, z24, z51);
-    const cg_real_t z53 = cg_fma(z45, z9, z52);
-    const cg_real_t z54 = z52 + z53;
-    const cg_real_t z55 = z51 + z54;
-    const cg_real_t z56 = z50 + z55;
-    const cg_real_t z57 = l*z56;
-    const cg_real_t z58 = cg_fnma(z1, cg_fma(l, z49, k4), z57*z2);
-    const cg_real_t z59 = cg_fnma(z6, z58, cg_fnma(z3, cg_fma(l, z49, k3), z57*z4));
-    const cg_real_t z60 = cg_fnma(z20, z59, cg_fnma(z18, z58, cg_fnma(z14, cg_fma(l, z48, k5), l*z15*z55)));
-    const cg_real_t z61 = cg_fnma(z33, z60, cg_fnma(z34, z59, cg_fnma(z31, z58, cg_fnma(z24, cg_fma(l, z47, k2),
-        l*z25*z54))));
-    const cg_real_t z62 = k6*z59;
-    const cg_real_t z63 = k7*z58;
-    const cg_real_t z64 = 0.2*z11;
-    const cg_real_t z65 = cg_fnma(z37, z32, cg_fnma(z23, z19, cg_fnma(z13, z12, cg_fnma(z64, z11,
-        cg_splat(1.0)))));
-    const cg_real_t z66 = 1.0/z65;
-    const cg_real_t z67 = cg_fma(k6, cg_fma(z37, z61, z23*z60), cg_fma(z13, z62, cg_fma(z63, z11, cg_fnma(z10,
-        z53, cg_fma(z9, z46, k1*z9)))))*z66;
-    const cg_real_t z68 = z36*cg_fma(z67, z32, k6*z61);
-    const cg_real_t z69 = cg_fms(z68, z30, k6*z60);
-    const cg_real_t z70 = z22*cg_fms(z67, z19, z69);
-    const cg_real_t z71 = cg_fnma(z70, z17, cg_fnma(z68, z29, z62));
-    cg_ok &= cg_not(cg_le(cg_abs(z7), cg_splat(4e-13)) | cg_le(cg_abs(z21), cg_splat(3e-13)) | cg_le(cg_abs(z35),
-        cg_splat(2e-13)) | cg_le(cg_abs(z65), cg_splat(1e-13)));
+    /* intermediates: 33 */
+    cg_real_t z1, z2; cg_sincos_of(cg_widest, theta1, &z1, &z2);
+    cg_real_t z3, z4; cg_sincos_of(cg_widest, theta2, &z3, &z4);
+    const cg_real_t z5 = cg_fma(z1, z3, z2*z4);
+    const cg_real_t z6 = cg_fnma(z5, z5, cg_splat(2.0));
+    const cg_real_t z7 = 1.0/z6;
+    cg_real_t z8, z9; cg_sincos_of(cg_widest, theta3, &z8, &z9);
+    const cg_real_t z10 = cg_fma(z3, z8, z4*z9);
+    cg_real_t z11, z12; cg_sincos_of(cg_widest, theta4, &z11, &z12);
+    const cg_real_t z13 = cg_fma(z8, z11, z9*z12);
+    cg_real_t z14, z15; cg_sincos_of(cg_widest, theta5, &z14, &z15);
+    const cg_real_t z16 = cg_fma(z11, z14, z12*z15);
+    const cg_real_t z17 = 0.5*z16;
+    const cg_real_t z18 = cg_fnma(z17, z16, cg_splat(2.0));
+    const cg_real_t z19 = 1.0/z18;
+    const cg_real_t z20 = z13*z19;
+    const cg_real_t z21 = theta5_dot*theta5_dot;
+    const cg_real_t z22 = cg_fma(z21, z17, theta4_dot*theta4_dot);
+    const cg_real_t z23 = z10*z7;
+    const cg_real_t z24 = cg_fma(k1, z2, theta1_dot*theta1_dot);
+    const cg_real_t z25 = cg_fma(z5, z24, theta2_dot*theta2_dot);
+    const cg_real_t z26 = cg_fnma(z20, z13, cg_fnma(z23, z10, cg_splat(2.0)));
+    const cg_real_t z27 = cg_fma(z20, z22, cg_fma(z23, z25, theta3_dot*theta3_dot))/z26;
+    const cg_real_t z28 = z7*cg_fma(z10, z27, z25);
+    const cg_real_t z29 = cg_fms(z2, z3, z1*z4);
+    const cg_real_t z30 = cg_fms(z3, z9, z4*z8);
+    const cg_real_t z31 = z19*cg_fma(z13, z27, z22);
+    const cg_real_t z32 = cg_fms(z8, z12, z9*z11);
+    const cg_real_t z33 = z12*z14;
+    cg_ok &= cg_not(cg_le(cg_abs(z6), cg_splat(2e-13)) | cg_le(cg_abs(z18), cg_splat(2e-13)) | cg_le(cg_abs(z26),
+        cg_splat(2e-13)));
 
     /* outputs */
     cg_out[0] = theta1_dot; /* d(theta1)/dt */
@@ -146,14 +97,36 @@ static cg_mask_t n_link_pendulum_5_rhs_lanes(const cg_real_t *restrict cg_clock,
     cg_out[2] = theta3_dot; /* d(theta3)/dt */
     cg_out[3] = theta4_dot; /* d(theta4)/dt */
     cg_out[4] = theta5_dot; /* d(theta5)/dt */
-    cg_out[5] = cg_fnma(z6*z8, cg_fma(z67, z12, z71), cg_fnma(z18, z70, cg_fnma(z31, z68, cg_fma(z64, z67,
-        z63)))); /* d(theta1_dot)/dt */
-    cg_out[6] = cg_fma(z8, z71, z13*z67); /* d(theta2_dot)/dt */
-    cg_out[7] = cg_fnma(z22, z69, z23*z67); /* d(theta3_dot)/dt */
-    cg_out[8] = z68; /* d(theta4_dot)/dt */
-    cg_out[9] = -z67; /* d(theta5_dot)/dt */
+    cg_out[5] = cg_fms(z28, z29, k1*z1); /* d(theta1_dot)/dt */
+    cg_out[6] = -cg_fma(z29, cg_fma(z28, z5, z24), z30*z27); /* d(theta2_dot)/dt */
+    cg_out[7] = cg_fms(z28, z30, z31*z32); /* d(theta3_dot)/dt */
+    cg_out[8] = cg_fma(0.5*cg_fnma(z11, z15, z33), cg_fma(z31, z16, z21), z32*z27); /* d(theta4_dot)/dt */
+    cg_out[9] = z31*cg_fms(z11, z15, z33); /* d(theta5_dot)/dt */
 
     return cg_ok;
+}
+
+static CG_COLD cg_mask_t n_link_pendulum_5_rhs_lanes_wide(const cg_real_t *restrict cg_clock,
+                                                          const cg_real_t *restrict cg_x,
+                                                          const cg_real_t *restrict cg_p,
+                                                          const cg_real_t *restrict cg_q,
+                                                          const cg_real_t *restrict cg_u,
+                                                          cg_real_t *restrict cg_out,
+                                                          cg_real_t *restrict cg_work)
+{
+    return n_link_pendulum_5_rhs_lanes_of(NULL, cg_clock, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
+}
+
+static cg_mask_t n_link_pendulum_5_rhs_lanes(const cg_real_t *restrict cg_clock,
+                                             const cg_real_t *restrict cg_x, const cg_real_t *restrict cg_p,
+                                             const cg_real_t *restrict cg_q, const cg_real_t *restrict cg_u,
+                                             cg_real_t *restrict cg_out, cg_real_t *restrict cg_work)
+{
+    cg_real_t cg_widest = cg_splat(0.0);
+    const cg_mask_t cg_ok = n_link_pendulum_5_rhs_lanes_of(&cg_widest, cg_clock, cg_x, cg_p, cg_q, cg_u, cg_out,
+        cg_work);
+    return cg_is_wide(cg_widest) ? n_link_pendulum_5_rhs_lanes_wide(cg_clock, cg_x, cg_p, cg_q, cg_u, cg_out,
+        cg_work) : cg_ok;
 }
 
 #define CG_JOINED(a, b) a##b
@@ -162,10 +135,10 @@ static cg_mask_t n_link_pendulum_5_rhs_lanes(const cg_real_t *restrict cg_clock,
 #define CG_MODEL_N 10
 #define CG_MODEL_NU 0
 #define CG_MODEL_NP 3
-#define CG_MODEL_HOISTED 7
+#define CG_MODEL_HOISTED 1
 #define CG_MODEL_HOIST n_link_pendulum_5_hoist_lanes
 #define CG_MODEL_RHS n_link_pendulum_5_rhs_lanes
-#define CG_MODEL_OPERATIONS 455
+#define CG_MODEL_OPERATIONS 329
 #define CG_MODEL_WORK 0
 #define CG_MODEL_DIGEST "2caddd6be09cfa68aae4d5ff6f1aa5e9f893cc7518ead32ab6f1287df0576fed"
 #include "cg_lanes_inline.h"

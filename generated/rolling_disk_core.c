@@ -313,6 +313,58 @@ int rolling_disk_invariants(double t, const double *CG_RESTRICT cg_x, const doub
     return CG_OK;
 }
 
+/* closure: 13 operations, 4 intermediates */
+int rolling_disk_closure(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                         const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                         double *CG_RESTRICT cg_work)
+{
+    (void)t;
+    (void)cg_u;
+    (void)cg_work;
+    /* inputs */
+    const double alpha = cg_x[3];
+    const double m = cg_p[0];
+    const double R = cg_p[1];
+    const double A = cg_p[2];
+    const double B = cg_p[3];
+
+    /* intermediates: 4 */
+    const double z1 = m*R;
+    double z2, z3; cg_sincos(alpha, &z2, &z3);
+    const double z4 = m*z3;
+
+    /* outputs */
+    cg_out[0] = 1.0; /* A of constraint 1, s1 */
+    cg_out[1] = 0.0; /* A of constraint 1, s2 */
+    cg_out[2] = 0.0; /* A of constraint 1, w1 */
+    cg_out[3] = 0.0; /* A of constraint 1, w2 */
+    cg_out[4] = 0.0; /* A of constraint 1, w3 */
+    cg_out[5] = 0.0; /* A of constraint 2, s1 */
+    cg_out[6] = 1.0; /* A of constraint 2, s2 */
+    cg_out[7] = 0.0; /* A of constraint 2, w1 */
+    cg_out[8] = 0.0; /* A of constraint 2, w2 */
+    cg_out[9] = 0.0; /* A of constraint 2, w3 */
+    cg_out[10] = 0.0; /* A_0 of constraint 1 */
+    cg_out[11] = 0.0; /* A_0 of constraint 2 */
+    cg_out[12] = m; /* M of s1, s1 */
+    cg_out[13] = 0.0; /* M of s1, s2 */
+    cg_out[14] = 0.0; /* M of s1, w1 */
+    cg_out[15] = z1; /* M of s1, w2 */
+    cg_out[16] = 0.0; /* M of s1, w3 */
+    cg_out[17] = cg_fma(m, z2*z2, z3*z4); /* M of s2, s2 */
+    cg_out[18] = -R*z4; /* M of s2, w1 */
+    cg_out[19] = 0.0; /* M of s2, w2 */
+    cg_out[20] = 0.0; /* M of s2, w3 */
+    cg_out[21] = cg_fma(R, z1, A); /* M of w1, w1 */
+    cg_out[22] = 0.0; /* M of w1, w2 */
+    cg_out[23] = 0.0; /* M of w1, w3 */
+    cg_out[24] = cg_fma(R, z1, B); /* M of w2, w2 */
+    cg_out[25] = 0.0; /* M of w2, w3 */
+    cg_out[26] = A; /* M of w3, w3 */
+
+    return CG_OK;
+}
+
 static const cg_variable_t cg_states[] = {
     {"x", "m", "point of contact", 0.0, CG_COORDINATE, 0},
     {"y", "m", "point of contact", 0.0, CG_COORDINATE, 0},
@@ -358,6 +410,7 @@ static const cg_kernel_entry_t cg_kernels[] = {
     {"jacobian", "d(dx_i/dt)/dx_j, row by row", CG_TAKES_STATE, 64, (cg_function_t)rolling_disk_jacobian},
     {"outputs", "the outputs", CG_TAKES_STATE, 3, (cg_function_t)rolling_disk_outputs},
     {"invariants", "the invariants, then the residuals", CG_TAKES_STATE, 3, (cg_function_t)rolling_disk_invariants},
+    {"closure", "f, df/dx, A and A_0 of the constraints, and M, for the declared variables x", CG_TAKES_DECLARED, 27, (cg_function_t)rolling_disk_closure},
     {NULL, NULL, 0, 0, NULL},
 };
 

@@ -44,10 +44,12 @@ static cg_mask_t rolling_disk_hoist_lanes(const cg_real_t *restrict cg_p, cg_rea
     return cg_ok;
 }
 
-static cg_mask_t rolling_disk_rhs_lanes(const cg_real_t *restrict cg_clock, const cg_real_t *restrict cg_x,
-                                        const cg_real_t *restrict cg_p, const cg_real_t *restrict cg_q,
-                                        const cg_real_t *restrict cg_u, cg_real_t *restrict cg_out,
-                                        cg_real_t *restrict cg_work)
+static CG_INLINE cg_mask_t rolling_disk_rhs_lanes_of(cg_real_t *cg_widest, const cg_real_t *restrict cg_clock,
+                                                     const cg_real_t *restrict cg_x,
+                                                     const cg_real_t *restrict cg_p,
+                                                     const cg_real_t *restrict cg_q,
+                                                     const cg_real_t *restrict cg_u,
+                                                     cg_real_t *restrict cg_out, cg_real_t *restrict cg_work)
 {
     (void)cg_clock;
     (void)cg_u;
@@ -67,12 +69,12 @@ static cg_mask_t rolling_disk_rhs_lanes(const cg_real_t *restrict cg_clock, cons
     const cg_real_t k5 = cg_q[4];
 
     /* intermediates: 8 */
-    cg_real_t z1, z2; cg_sincos(alpha, &z1, &z2);
+    cg_real_t z1, z2; cg_sincos_of(cg_widest, alpha, &z1, &z2);
     const cg_real_t z3 = w3/z2;
     const cg_real_t z4 = z1*z3;
     const cg_real_t z5 = w2 - z4;
     const cg_real_t z6 = R*z5;
-    cg_real_t z7, z8; cg_sincos(psi, &z7, &z8);
+    cg_real_t z7, z8; cg_sincos_of(cg_widest, psi, &z7, &z8);
 
     /* outputs */
     cg_out[0] = z6*z8; /* d(x)/dt */
@@ -85,6 +87,28 @@ static cg_mask_t rolling_disk_rhs_lanes(const cg_real_t *restrict cg_clock, cons
     cg_out[7] = w1*cg_fnma(k5, w2, z4); /* d(w3)/dt */
 
     return cg_ok;
+}
+
+static CG_COLD cg_mask_t rolling_disk_rhs_lanes_wide(const cg_real_t *restrict cg_clock,
+                                                     const cg_real_t *restrict cg_x,
+                                                     const cg_real_t *restrict cg_p,
+                                                     const cg_real_t *restrict cg_q,
+                                                     const cg_real_t *restrict cg_u,
+                                                     cg_real_t *restrict cg_out, cg_real_t *restrict cg_work)
+{
+    return rolling_disk_rhs_lanes_of(NULL, cg_clock, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
+}
+
+static cg_mask_t rolling_disk_rhs_lanes(const cg_real_t *restrict cg_clock, const cg_real_t *restrict cg_x,
+                                        const cg_real_t *restrict cg_p, const cg_real_t *restrict cg_q,
+                                        const cg_real_t *restrict cg_u, cg_real_t *restrict cg_out,
+                                        cg_real_t *restrict cg_work)
+{
+    cg_real_t cg_widest = cg_splat(0.0);
+    const cg_mask_t cg_ok = rolling_disk_rhs_lanes_of(&cg_widest, cg_clock, cg_x, cg_p, cg_q, cg_u, cg_out,
+        cg_work);
+    return cg_is_wide(cg_widest) ? rolling_disk_rhs_lanes_wide(cg_clock, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work)
+        : cg_ok;
 }
 
 #define CG_JOINED(a, b) a##b

@@ -404,6 +404,63 @@ int rolling_ring_invariants(double t, const double *CG_RESTRICT cg_x, const doub
     return CG_OK;
 }
 
+/* closure: 16 operations, 6 intermediates */
+int rolling_ring_closure(double t, const double *CG_RESTRICT cg_x, const double *CG_RESTRICT cg_p,
+                         const double *CG_RESTRICT cg_u, double *CG_RESTRICT cg_out,
+                         double *CG_RESTRICT cg_work)
+{
+    (void)t;
+    (void)cg_u;
+    (void)cg_work;
+    /* inputs */
+    const double psi = cg_x[2];
+    const double theta = cg_x[3];
+    const double m1 = cg_p[0];
+    const double m2 = cg_p[1];
+    const double R = cg_p[2];
+    const double I1 = cg_p[3];
+    const double J1 = cg_p[4];
+    const double I2 = cg_p[5];
+    const double J2 = cg_p[6];
+
+    /* intermediates: 6 */
+    double z1, z2; cg_sincos(psi, &z1, &z2);
+    const double z3 = m1 + m2;
+    double z4, z5; cg_sincos(theta, &z4, &z5);
+    const double z6 = J2*z5;
+
+    /* outputs */
+    cg_out[0] = 1.0; /* A of constraint 1, x_dot */
+    cg_out[1] = 0.0; /* A of constraint 1, y_dot */
+    cg_out[2] = 0.0; /* A of constraint 1, psi_dot */
+    cg_out[3] = -R*z2; /* A of constraint 1, theta_dot */
+    cg_out[4] = 0.0; /* A of constraint 1, phi_dot */
+    cg_out[5] = 0.0; /* A of constraint 2, x_dot */
+    cg_out[6] = 1.0; /* A of constraint 2, y_dot */
+    cg_out[7] = 0.0; /* A of constraint 2, psi_dot */
+    cg_out[8] = -R*z1; /* A of constraint 2, theta_dot */
+    cg_out[9] = 0.0; /* A of constraint 2, phi_dot */
+    cg_out[10] = 0.0; /* A_0 of constraint 1 */
+    cg_out[11] = 0.0; /* A_0 of constraint 2 */
+    cg_out[12] = z3; /* M of x_dot, x_dot */
+    cg_out[13] = 0.0; /* M of x_dot, y_dot */
+    cg_out[14] = 0.0; /* M of x_dot, psi_dot */
+    cg_out[15] = 0.0; /* M of x_dot, theta_dot */
+    cg_out[16] = 0.0; /* M of x_dot, phi_dot */
+    cg_out[17] = z3; /* M of y_dot, y_dot */
+    cg_out[18] = 0.0; /* M of y_dot, psi_dot */
+    cg_out[19] = 0.0; /* M of y_dot, theta_dot */
+    cg_out[20] = 0.0; /* M of y_dot, phi_dot */
+    cg_out[21] = cg_fma(z5, z6, cg_fma(I2, z4*z4, I1)); /* M of psi_dot, psi_dot */
+    cg_out[22] = 0.0; /* M of psi_dot, theta_dot */
+    cg_out[23] = z6; /* M of psi_dot, phi_dot */
+    cg_out[24] = J1 + I2; /* M of theta_dot, theta_dot */
+    cg_out[25] = 0.0; /* M of theta_dot, phi_dot */
+    cg_out[26] = J2; /* M of phi_dot, phi_dot */
+
+    return CG_OK;
+}
+
 static const cg_variable_t cg_states[] = {
     {"x", "m", "point of contact", 0.1, CG_COORDINATE, 0},
     {"y", "m", "point of contact", -0.2, CG_COORDINATE, 0},
@@ -459,6 +516,7 @@ static const cg_kernel_entry_t cg_kernels[] = {
     {"jacobian", "d(dx_i/dt)/dx_j, row by row", CG_TAKES_STATE, 64, (cg_function_t)rolling_ring_jacobian},
     {"outputs", "the outputs", CG_TAKES_STATE, 10, (cg_function_t)rolling_ring_outputs},
     {"invariants", "the invariants, then the residuals", CG_TAKES_STATE, 3, (cg_function_t)rolling_ring_invariants},
+    {"closure", "f, df/dx, A and A_0 of the constraints, and M, for the declared variables x", CG_TAKES_DECLARED, 27, (cg_function_t)rolling_ring_closure},
     {NULL, NULL, 0, 0, NULL},
 };
 

@@ -27,6 +27,8 @@ int rolling_ring_outputs(double t, const double *CG_RESTRICT x, const double *CG
                          const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 int rolling_ring_invariants(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
                             const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
+int rolling_ring_closure(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p,
+                         const double *CG_RESTRICT u, double *CG_RESTRICT out, double *CG_RESTRICT work);
 
 #ifdef __cplusplus
 }

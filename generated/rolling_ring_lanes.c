@@ -41,10 +41,12 @@ static cg_mask_t rolling_ring_hoist_lanes(const cg_real_t *restrict cg_p, cg_rea
     return cg_ok;
 }
 
-static cg_mask_t rolling_ring_rhs_lanes(const cg_real_t *restrict cg_clock, const cg_real_t *restrict cg_x,
-                                        const cg_real_t *restrict cg_p, const cg_real_t *restrict cg_q,
-                                        const cg_real_t *restrict cg_u, cg_real_t *restrict cg_out,
-                                        cg_real_t *restrict cg_work)
+static CG_INLINE cg_mask_t rolling_ring_rhs_lanes_of(cg_real_t *cg_widest, const cg_real_t *restrict cg_clock,
+                                                     const cg_real_t *restrict cg_x,
+                                                     const cg_real_t *restrict cg_p,
+                                                     const cg_real_t *restrict cg_q,
+                                                     const cg_real_t *restrict cg_u,
+                                                     cg_real_t *restrict cg_out, cg_real_t *restrict cg_work)
 {
     (void)cg_clock;
     (void)cg_u;
@@ -68,8 +70,8 @@ static cg_mask_t rolling_ring_rhs_lanes(const cg_real_t *restrict cg_clock, cons
 
     /* intermediates: 16 */
     const cg_real_t z1 = R*theta_dot;
-    cg_real_t z2, z3; cg_sincos(psi, &z2, &z3);
-    cg_real_t z4, z5; cg_sincos(theta, &z4, &z5);
+    cg_real_t z2, z3; cg_sincos_of(cg_widest, psi, &z2, &z3);
+    cg_real_t z4, z5; cg_sincos_of(cg_widest, theta, &z4, &z5);
     const cg_real_t z6 = J2*z5;
     const cg_real_t M_psi_dot_psi_dot = cg_fma(z6, z5, cg_fma(I2*z4, z4, I1));
     const cg_real_t z7 = 1.0/M_psi_dot_psi_dot;
@@ -94,6 +96,28 @@ static cg_mask_t rolling_ring_rhs_lanes(const cg_real_t *restrict cg_clock, cons
     cg_out[7] = z13*z15; /* d(phi_dot)/dt */
 
     return cg_ok;
+}
+
+static CG_COLD cg_mask_t rolling_ring_rhs_lanes_wide(const cg_real_t *restrict cg_clock,
+                                                     const cg_real_t *restrict cg_x,
+                                                     const cg_real_t *restrict cg_p,
+                                                     const cg_real_t *restrict cg_q,
+                                                     const cg_real_t *restrict cg_u,
+                                                     cg_real_t *restrict cg_out, cg_real_t *restrict cg_work)
+{
+    return rolling_ring_rhs_lanes_of(NULL, cg_clock, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
+}
+
+static cg_mask_t rolling_ring_rhs_lanes(const cg_real_t *restrict cg_clock, const cg_real_t *restrict cg_x,
+                                        const cg_real_t *restrict cg_p, const cg_real_t *restrict cg_q,
+                                        const cg_real_t *restrict cg_u, cg_real_t *restrict cg_out,
+                                        cg_real_t *restrict cg_work)
+{
+    cg_real_t cg_widest = cg_splat(0.0);
+    const cg_mask_t cg_ok = rolling_ring_rhs_lanes_of(&cg_widest, cg_clock, cg_x, cg_p, cg_q, cg_u, cg_out,
+        cg_work);
+    return cg_is_wide(cg_widest) ? rolling_ring_rhs_lanes_wide(cg_clock, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work)
+        : cg_ok;
 }
 
 #define CG_JOINED(a, b) a##b

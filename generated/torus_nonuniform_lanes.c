@@ -42,10 +42,14 @@ static cg_mask_t torus_nonuniform_hoist_lanes(const cg_real_t *restrict cg_p, cg
     return cg_ok;
 }
 
-static cg_mask_t torus_nonuniform_rhs_lanes(const cg_real_t *restrict cg_clock,
-                                            const cg_real_t *restrict cg_x, const cg_real_t *restrict cg_p,
-                                            const cg_real_t *restrict cg_q, const cg_real_t *restrict cg_u,
-                                            cg_real_t *restrict cg_out, cg_real_t *restrict cg_work)
+static CG_INLINE cg_mask_t torus_nonuniform_rhs_lanes_of(cg_real_t *cg_widest,
+                                                         const cg_real_t *restrict cg_clock,
+                                                         const cg_real_t *restrict cg_x,
+                                                         const cg_real_t *restrict cg_p,
+                                                         const cg_real_t *restrict cg_q,
+                                                         const cg_real_t *restrict cg_u,
+                                                         cg_real_t *restrict cg_out,
+                                                         cg_real_t *restrict cg_work)
 {
     (void)cg_u;
     (void)cg_work;
@@ -61,14 +65,37 @@ static cg_mask_t torus_nonuniform_rhs_lanes(const cg_real_t *restrict cg_clock,
     const cg_real_t k3 = cg_q[2];
 
     /* intermediates: 3 */
-    cg_real_t z1, z2; cg_sincos(theta, &z1, &z2);
-    const cg_real_t z3 = cg_fma(k1, cg_cos(nu*t), Omega);
+    cg_real_t z1, z2; cg_sincos_of(cg_widest, theta, &z1, &z2);
+    const cg_real_t z3 = cg_fma(k1, cg_cos_of(cg_widest, nu*t), Omega);
 
     /* outputs */
     cg_out[0] = theta_dot; /* d(theta)/dt */
     cg_out[1] = z2*cg_fms(k3*z1*z3, z3, k2); /* d(theta_dot)/dt */
 
     return cg_ok;
+}
+
+static CG_COLD cg_mask_t torus_nonuniform_rhs_lanes_wide(const cg_real_t *restrict cg_clock,
+                                                         const cg_real_t *restrict cg_x,
+                                                         const cg_real_t *restrict cg_p,
+                                                         const cg_real_t *restrict cg_q,
+                                                         const cg_real_t *restrict cg_u,
+                                                         cg_real_t *restrict cg_out,
+                                                         cg_real_t *restrict cg_work)
+{
+    return torus_nonuniform_rhs_lanes_of(NULL, cg_clock, cg_x, cg_p, cg_q, cg_u, cg_out, cg_work);
+}
+
+static cg_mask_t torus_nonuniform_rhs_lanes(const cg_real_t *restrict cg_clock,
+                                            const cg_real_t *restrict cg_x, const cg_real_t *restrict cg_p,
+                                            const cg_real_t *restrict cg_q, const cg_real_t *restrict cg_u,
+                                            cg_real_t *restrict cg_out, cg_real_t *restrict cg_work)
+{
+    cg_real_t cg_widest = cg_splat(0.0);
+    const cg_mask_t cg_ok = torus_nonuniform_rhs_lanes_of(&cg_widest, cg_clock, cg_x, cg_p, cg_q, cg_u, cg_out,
+        cg_work);
+    return cg_is_wide(cg_widest) ? torus_nonuniform_rhs_lanes_wide(cg_clock, cg_x, cg_p, cg_q, cg_u, cg_out,
+        cg_work) : cg_ok;
 }
 
 #define CG_JOINED(a, b) a##b

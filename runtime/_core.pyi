@@ -45,6 +45,7 @@ class KernelCore:
 
 class ModelCore(KernelCore):
     def _sizes(self, method: str) -> tuple[int, int]: ...
+    def default_method(self, rtol: float = 1e-9, atol: Any = 1e-9) -> str: ...
     def integrate(
         self,
         t_span: Any,

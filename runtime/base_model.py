@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from . import arguments
 from .arguments import Array, wide
 from .errors import ArgumentError
 from .initial import InitialStates
-from .options import STEPPER, RunKeywords, of_call, shown
+from .options import DEFAULTS, STEPPER, RunKeywords, of_call, shown
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -93,6 +93,10 @@ class BaseModel(InitialStates):
     _equations: Callable[[], Any] | None = None
     """The `Equations` from which it was compiled; None if it was loaded from a file."""
 
+    def default_method(self, rtol: float = DEFAULTS.rtol, atol: Any = DEFAULTS.atol) -> str:
+        """The method of a run with these tolerances that names none."""
+        raise NotImplementedError
+
     def _ensemble_core(self, part: EnsemblePart) -> Any:
         """What runs the trajectories of a part of an ensemble; see `EnsemblePart`."""
         raise NotImplementedError
@@ -126,6 +130,29 @@ class BaseModel(InitialStates):
         if event is not None and event not in self.events:
             raise arguments.unknown_entry("event", [event], self.events)
         return self._call(kernel, t, y, p, u, dy, None if event is None else self.events.index(event))
+
+    def consistent(
+        self, initial: Any, parameters: Any, inputs: Any = None, *, keep: Sequence[str] = (), t: float = 0.0
+    ) -> dict[str, float]:
+        """The declared state nearest to `initial` that satisfies every constraint: {coordinate or velocity: value}.
+
+        Coordinates are moved as little as possible, min |x - x^|^2 with f(t, x) = 0; then velocities, in the metric of
+        the kinetic energy, min (eta - eta^) M (eta - eta^) with A eta + A_0 = 0. Those in `keep` are held. Velocities
+        left out of `initial` count as zero.
+
+        Raises `ArgumentError` with the residual if there is no such state near `initial` with what is held, and for
+        names that the model does not have.
+
+        >>> import chaplygin as cg
+        >>> sleigh = cg.example("chaplygin_sleigh")
+        >>> model = sleigh.system.compile()
+        >>> start = {"phi": 0, "x": 0, "y": 0, "omega": 1, "v": 1, "w": 0.5}
+        >>> model.consistent(start, sleigh.parameters, keep=["omega"])["w"]
+        0.0
+        """
+        from .consistent import consistent
+
+        return consistent(self, initial, parameters, inputs, keep, t)
 
     def _entry(self, kernel: str) -> KernelEntry:
         """The entry of a kernel; raises `ArgumentError` if the model does not have it."""
@@ -199,7 +226,7 @@ class BaseModel(InitialStates):
         **options: Unpack[RunKeywords],
     ) -> Stepper:
         """A stepper, for a caller that owns the clock; see `Stepper`. Arguments are as for `integrate`."""
-        how = of_call(BaseModel.stepper, options, STEPPER).checked(self.methods, self.states)
+        how = of_call(BaseModel.stepper, options, STEPPER).checked(self)
         begin = arguments.number("t0", t0)
         x0, p, controls = self._prepare(begin, initial, parameters, inputs, how.smallest_atol)
         return self._stepper(begin, x0, p, controls, how)
@@ -224,7 +251,7 @@ class BaseModel(InitialStates):
         """
         from .batch import Batch
 
-        how = of_call(BaseModel.batch, options).checked(self.methods, self.states)
+        how = of_call(BaseModel.batch, options).checked(self)
         begin = arguments.number("t0", t0)
         return Batch(self, n, initial, parameters, inputs, begin, threads, lanes, how)
 

@@ -44,7 +44,7 @@ class BaseStepper:
     @property
     def method(self) -> str:
         """The integration method."""
-        return self._options.method
+        return self._options.chosen
 
     def _put(self, x: Array, p: Array) -> None:
         """Continue from another state, with other parameters."""

@@ -85,7 +85,7 @@ class Batch:
         options: RunOptions,
     ) -> None:
         count = positive("n", n)
-        apart = one_at_a_time(model, options.method, {}, options.kinks)
+        apart = one_at_a_time(model, options, {})
         if apart is not None:
             raise ArgumentError(f"no batch of {model.name}: {apart}; use steppers or chaplygin.ensemble")
         from ._core import BatchCore, Team
@@ -134,7 +134,7 @@ class Batch:
     @property
     def method(self) -> str:
         """The integration method."""
-        return self._options.method
+        return self._options.chosen
 
     @property
     def failed(self) -> NDArray[np.intp]:

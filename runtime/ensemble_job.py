@@ -104,8 +104,8 @@ class EnsembleJob:
         if t1 < t0 and model.contacts:
             raise arguments.backward("t_span", "t1 >= t0")
         count = number_of_trajectories(n, {"initial": initial, "parameters": parameters, "inputs": inputs})
-        checked = options.checked(model.methods, model.states)
-        controls = signals.parse(inputs, model.inputs, count, model._input_flags).suit(checked.method)
+        checked = options.checked(model)
+        controls = signals.parse(inputs, model.inputs, count, model._input_flags).suit(checked.chosen)
         return cls(
             model,
             (t0, t1),
@@ -152,8 +152,7 @@ class EnsemblePart:
         model, options, times = job.model, job.options, job.t_eval
         self.job, self.count = job, last - first
         initial, parameters, self.inputs = job.cut(first, last)
-        functions, events = self.inputs.functions, job.observer is None
-        apart = one_at_a_time(model, options.method, functions, options.kinks, events)
+        apart = one_at_a_time(model, options, self.inputs.functions, events=job.observer is None)
         self.lane_set, self.width = lane_set(model, job.lanes, job.count, apart)
         observed = 0
         if job.observer is not None:

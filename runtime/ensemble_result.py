@@ -118,6 +118,11 @@ class Ensemble:
         return not bool((self.status < 0).any())
 
     @property
+    def method(self) -> str:
+        """The integration method of all trajectories."""
+        return self._options.chosen
+
+    @property
     def message(self) -> str:
         """The number of trajectories for each way of ending."""
         codes, counts = np.unique(self.status, return_counts=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import ArgumentError, ChaplyginError, NoCompilerError
+from .options import RunOptions, corrects
 from .variants import sources_of
 
 BUILDER = "chaplygin.codegen.build.extension"
@@ -25,15 +26,18 @@ _absent: set[tuple[str, int]] = set()
 """Keys that were looked up in the cache and not found."""
 
 
-def one_at_a_time(model: Any, method: str, functions: Any, kinks: bool, events: bool = False) -> str | None:
+def one_at_a_time(model: Any, options: RunOptions, functions: Any, events: bool = False) -> str | None:
     """Why trajectories cannot run side by side in lanes; None if they can. `events`: events do not keep them apart."""
     if not hasattr(model, "lane_sets"):
         return f"{model.name} is a pure-Python model"
+    method = options.chosen
     explicit = method in model.methods and not model.methods[method].implicit
     reasons = {
         f"{model.name} has events or contacts": model.hybrid and not events,
         "there are input functions": functions,
-        "kinks=True": kinks and model.kinks,
+        "kinks=True": options.kinks and model.kinks,
+        f"project='all' moves the coordinates of {model.name} back": corrects(model, options.project)
+        == "correction_all",
         f"method {method!r} does not support lanes": not explicit,
     }
     return next((reason for reason, holds in reasons.items() if holds), None)

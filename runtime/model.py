@@ -74,7 +74,7 @@ class Model(ModelCore, BaseModel):
     ``evaluate(t, y, p, u=())``
         A dict of every state, declared variable, output, reaction, invariant and residual.
     ``integrate(t_span, initial, parameters, inputs, *, method, rtol, atol, t_eval, dense_output, max_step,
-    first_step, step, max_steps, events, kinks, paradox)``
+    first_step, step, max_steps, events, kinks, paradox, project)``
         Integrates over ``t_span = (t0, t1)`` and returns a `Solution`; t1 can be before t0 in models without contacts.
         `initial` is a dict of the declared coordinates and velocities, or a vector in the order of `states`. Dependent
         velocities can be left out; if given, they must agree, or they can replace independent ones, which then follow
@@ -82,9 +82,10 @@ class Model(ModelCore, BaseModel):
         `ConsistencyWarning` if the violation is slight (`chaplygin.runtime.consistency` has the limits); a value that
         violates an assumption of its symbol, such as ``positive=True``, is rejected.
 
-        Inputs: see `chaplygin.runtime.inputs`. `method` is one of `methods`, a dict of `Method` by name, such as the
-        default "dop853". They control their steps by `rtol` and `atol` (a number, a vector or a dict by state), except
-        "rk4", which takes a fixed `step`. Models compiled with ``methods=["taylor"]`` have Taylor's method too.
+        Inputs: see `chaplygin.runtime.inputs`. `method` is one of `methods`, a dict of `Method` by name; without it
+        ``default_method(rtol, atol)`` is taken, and ``sol.method`` says which. They control their steps by `rtol` and
+        `atol` (a number, a vector or a dict by state), except "rk4", which takes a fixed `step`. Models compiled with
+        ``methods=["taylor"]`` have Taylor's method too.
         An `rtol` below 100 times the spacing of float64 at 1 is raised to that, with a RuntimeWarning. No step is
         longer than `max_step`. No step is shorter than a few spacings of float64 at t, except the last one before `t1`
         or before a sample of an input: a run that needs shorter steps ends with status -3. `t_eval` gives the times to
@@ -99,6 +100,16 @@ class Model(ModelCore, BaseModel):
         than 1/500 of a step and lie between all samples can be missed; reduce `max_step` then. Events that accumulate
         end the run with status -9. `paradox` says what to do if contacts allow several modes: "stop", "keep" as many
         modes as possible, or "stick_first". If they allow none, the run always ends, with status -10.
+
+        The end of each accepted step is moved back onto the constraints, in the metric of the kinetic energy, where the
+        system has holonomic ones: ``project="constraints"``, the default. "all" also returns invariants of redundant
+        coordinates, as the square of a quaternion's length, to their values at the start; None moves nothing. The error
+        estimate is that of the step before. Where Newton's method does not converge the run ends with status -1.
+
+    ``default_method(rtol=1e-9, atol=1e-9)``
+        The method that every kind of run takes by default, by the larger of `rtol` and the smallest `atol`: "vern9" up
+        to 1e-7 (in models with events or contacts up to 1e-13), "dop853" above. Those were the fastest at equal error;
+        bench/RESULTS.md has the measurement. A stiff motion needs "auto" or "rodas5p".
 
     Wrong arguments raise `ArgumentError` (a ValueError) that names the entry; `rhs` and the other kernels raise
     `KernelError` if the equations are singular. `address` and `addresses` are for ctypes, numba and C code, `capsule`
@@ -197,7 +208,7 @@ class Model(ModelCore, BaseModel):
     def export_c(
         self,
         folder: str | os.PathLike[str],
-        methods: Sequence[str] = ("dop853",),
+        methods: Sequence[str] | None = None,
         scalar: str = "double",
         single_header: bool = False,
         *,
@@ -209,7 +220,8 @@ class Model(ModelCore, BaseModel):
 
         The folder gets one public header, two C files (or with `single_header` everything in the header), an example
         that steps at 1 kHz, files for CMake, make and pkg-config, and a README with sizes, status codes and the names
-        of variables. `methods` are some of `self.methods`; the equations are inlined into them. Results have the bits
+        of variables. `methods` are some of `self.methods`, by default ``default_method()``, or "dop853" in single
+        precision; the equations are inlined into them. Results have the bits
         of those of `stepper`. With scalar="float" all numbers are of single precision, and times are 64-bit ticks.
         `initial`, `parameters` and `inputs`, as for `integrate`, are the start values of the example; each that is not
         given is the declared one, or else 1 for a parameter and 0 for a state or an input. See docs/c_bundle.md.

@@ -11,7 +11,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from . import arguments
 from .arguments import Array
 from .errors import ArgumentError
 from .event_record import rule
+
+if TYPE_CHECKING:
+    from .base_model import BaseModel
 
 Called = TypeVar("Called", bound=Callable[..., Any])
 
@@ -43,7 +46,7 @@ class RunOptions:
     Steps(first=0.0, largest=inf, limit=10000000)
     """
 
-    method: str = "dop853"
+    method: str | None = None
     rtol: float = 1e-9
     atol: Any = 1e-9
     max_step: float = math.inf
@@ -52,22 +55,34 @@ class RunOptions:
     max_steps: int = 10_000_000
     kinks: bool = False
     paradox: str = "stop"
+    project: str | None = "constraints"
 
-    def checked(self, methods: Mapping[str, Any], states: Sequence[str]) -> RunOptions:
-        """The options for a model with these methods and states: `atol` is a number or a vector by state.
+    def with_method(self, model: BaseModel) -> RunOptions:
+        """The options with a method: if none is given, the default one of a model for these tolerances.
+
+        Raises `ArgumentError` for a method that the model does not have, and for wrong tolerances.
+        """
+        if self.method is None:
+            return replace(self, method=model.default_method(self.rtol, self.atol))
+        if not isinstance(self.method, str) or self.method not in model.methods:
+            raise arguments.unknown_method(self.method, model.methods)
+        return self
+
+    def checked(self, model: BaseModel) -> RunOptions:
+        """The options for a model, with a method; `atol` is a number or a vector by state.
 
         Raises `ArgumentError` naming the option that is wrong. The options that concern steps are left to `steps`.
         """
-        if not isinstance(self.method, str) or self.method not in methods:
-            raise arguments.unknown_method(self.method, methods)
+        chosen = self.with_method(model)
         rule(self.paradox)
+        projection(self.project)
         kinks = arguments.boolean("kinks", self.kinks)
         rtol, atol = self.rtol, self.atol
         plain = type(rtol) is type(atol) is float and SMALLEST_RTOL <= rtol < math.inf and 0 < atol < math.inf
         if plain and kinks is self.kinks:
-            return self
-        rtol, atol = self.tolerances(states)
-        return replace(self, rtol=rtol, atol=atol, kinks=kinks)
+            return chosen
+        rtol, atol = self.tolerances(model.states)
+        return replace(chosen, rtol=rtol, atol=atol, kinks=kinks)
 
     def tolerances(self, states: Sequence[str]) -> tuple[float, Array]:
         """`rtol`, and `atol` as a vector by state.
@@ -88,6 +103,13 @@ class RunOptions:
             )
             rtol = SMALLEST_RTOL
         return rtol, atol
+
+    @property
+    def chosen(self) -> str:
+        """The method of checked options."""
+        if self.method is None:
+            raise AssertionError("these options have not been checked")
+        return self.method
 
     @property
     def smallest_atol(self) -> float:
@@ -128,7 +150,11 @@ class RunOptions:
         return Steps(first, largest, int(limit))
 
 
+PROJECTIONS = {"constraints": 1, "all": 2}
+
 DEFAULTS = RunOptions()
+DEFAULT_METHODS = "vern9 for tolerances up to 1e-7, up to 1e-13 with events or contacts, else dop853"
+"""What `Model.default_method` chooses, for help texts; the table is in runtime/c/cg_default.h."""
 STEPPER = RunOptions(max_steps=2**61)
 """The defaults of a stepper: its caller decides how long it runs."""
 
@@ -136,7 +162,7 @@ STEPPER = RunOptions(max_steps=2**61)
 class RunKeywords(TypedDict, total=False):
     """`RunOptions` as keywords of a function, for type checkers and editors, which cannot derive it."""
 
-    method: str
+    method: str | None
     rtol: float
     atol: Any
     max_step: float
@@ -145,6 +171,24 @@ class RunKeywords(TypedDict, total=False):
     max_steps: int
     kinks: bool
     paradox: str
+    project: str | None
+
+
+def projection(project: Any) -> int:
+    """The number of a value of `project`, as of cg_projection in cg_run.h."""
+    if project is None:
+        return 0
+    if not isinstance(project, str) or project not in PROJECTIONS:
+        raise ArgumentError(f"project = {arguments.short(project)} must be 'constraints', 'all' or None")
+    return PROJECTIONS[project]
+
+
+def corrects(model: Any, project: str | None) -> str | None:
+    """The kernel of a model that moves states back to what `project` names; None if nothing is to be moved."""
+    for wanted, kernel in (("all", "correction_all"), ("constraints", "correction")):
+        if project in (wanted, "all") and kernel in model.kernels:
+            return kernel
+    return None
 
 
 def of_call(function: Callable[..., Any], given: Any, defaults: RunOptions = DEFAULTS) -> RunOptions:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Function = Callable[..., Any]
 Vector = list[float]
 
+CORRECTIONS, CLOSE_ENOUGH = 8, 1e-4
+"""CG_MOST_CORRECTIONS and CG_CLOSE_ENOUGH of cg_step.h."""
 EPSILON, TINY = sys.float_info.epsilon, sys.float_info.min
 
 
@@ -68,6 +70,8 @@ class Settings(NamedTuple):
     max_step: float
     first_step: float
     keep_dense: bool
+    correction: str | None
+    """The kernel that moves each step's end back onto the constraints."""
 
 
 class Integrator:
@@ -80,12 +84,16 @@ class Integrator:
         self.coef: list[Array] = []
         self.t_end = 0.0
         self.jacobian: Function
+        self.correction: Function
 
     def run(
         self, model: PythonModel, record: Record, p: Array, inputs: signals.Inputs, t1: float, limit: int
     ) -> int:
         """Integrate between the sample times of the inputs; returns a status."""
         rhs, parameters = model.functions.python["rhs"], p.tolist()
+        name = self.settings.correction
+        move: Any = name and model.functions.python[name]
+        reference = [record.last.tolist()] if name == "correction_all" else []
         exact: Any = model.functions.python.get("jacobian")  # only implicit methods need it
         self.has_jacobian = exact is not None
         self.t_end = t1
@@ -118,7 +126,11 @@ class Integrator:
             def jacobian(t: float, x: Any, controls: Function = controls) -> Any:
                 return exact(t, x, parameters, controls(t, x))
 
+            def correction(t: float, x: Any, controls: Function = controls) -> Any:
+                return move(t, x, parameters, controls(t, x), *reference)
+
             self.jacobian = jacobian
+            self.correction = correction
             try:
                 status = self.segment(derivative, record, end, limit)
             except _InputFailed as error:
@@ -131,6 +143,18 @@ class Integrator:
 
     def segment(self, derivative: Function, record: Record, end: float, limit: int) -> int:
         raise NotImplementedError
+
+    def corrected(self, t: float, x: Vector) -> Vector:
+        """The end of a step moved back onto the constraints, as in cg_correct.c."""
+        if self.settings.correction is None:
+            return x
+        for _ in range(CORRECTIONS):
+            move = self.correction(t, x)
+            scales = self.settings.atol + self.settings.rtol * np.abs(x)
+            if float(np.max(np.abs(move) / scales)) <= CLOSE_ENOUGH:
+                return x
+            x = [a + d for a, d in zip(x, move, strict=True)]
+        raise KernelError("the constraints cannot be satisfied", SINGULAR)
 
     def accept(
         self, record: Record, t: float, t_new: float, y: Vector, coefficients: Callable[[], Array]
@@ -173,6 +197,7 @@ class Rk4(Integrator):
             y = [a + h / 6 * (b + 2 * c + 2 * d + e) for a, b, c, d, e in zip(x, f0, k2, k3, k4)]
             if not all(map(math.isfinite, y)):
                 return NONFINITE
+            y = self.corrected(after, y)
             f1 = derivative(after, y)
             self.accept(record, t, after, y, functools.partial(_cubic, x, f0, y, f1, h))
             t, x, f0 = after, y, f1
@@ -223,10 +248,23 @@ class Solver(Integrator):
                 self.n_steps += 1
                 self.first_step = float(abs(solver.h_abs))
                 piece = solver.dense_output()
+                self._correct(solver, function)
                 self.pieces.append(piece)
                 self.ts.append(float(solver.t))
                 record.step(float(solver.t), solver.y.copy(), piece)
         return OK
+
+    def _correct(self, solver: Any, function: Function) -> None:
+        """Let the solver go on from the corrected state."""
+        at = solver.y.tolist()
+        moved = self.corrected(float(solver.t), at)
+        if moved is at:
+            return
+        solver.y = np.array(moved)
+        if self.method.name == "bdf":
+            solver.D[0] = solver.y  # the backward differences of the states begin with the state
+        else:
+            solver.f = function(solver.t, solver.y)
 
     def dense(self, t0: float, x0: Array) -> Any:
         from scipy.integrate import OdeSolution

@@ -19,7 +19,7 @@ from .assumptions import ZERO_AT_START
 from .base_model import BaseModel, KernelEntry, Variable
 from .consistency import Accepted, note_end
 from .errors import UNSUPPORTED, ArgumentError, PurePythonWarning, kernel_failed
-from .options import RunKeywords, of_call, shown
+from .options import DEFAULTS, RunKeywords, corrects, of_call, shown
 from .python_methods import METHODS, Integrator, Record, Rk4, Settings, Solver, status_of
 from .python_stepper import PythonStepper
 from .solution import Problem, Solution
@@ -103,6 +103,10 @@ class PythonModel(BaseModel):
         self.ends: dict[bytes, float] = {}
         self._ensembles: dict[int, Any] = {}
 
+    def default_method(self, rtol: float = DEFAULTS.rtol, atol: Any = DEFAULTS.atol) -> str:
+        """The method of a run that names none: "dop853" at all tolerances."""
+        return "dop853"
+
     def export_c(self, *arguments: Any, **options: Any) -> NoReturn:
         """Raises ArgumentError: only a compiled model has C sources."""
         raise ArgumentError(
@@ -162,7 +166,7 @@ class PythonModel(BaseModel):
         **options: Unpack[RunKeywords],
     ) -> Solution:
         """Integrate over t_span; arguments and result are as for `Model.integrate`."""
-        how = of_call(PythonModel.integrate, options).checked(self.methods, self.states)
+        how = of_call(PythonModel.integrate, options).checked(self)
         if events is not None or how.kinks:
             raise ArgumentError(
                 f"{self.name} runs in pure Python, which does not support events or kinks: compile it, or search sol.y"
@@ -170,10 +174,13 @@ class PythonModel(BaseModel):
         dense = arguments.boolean("dense_output", dense_output)
         t0, t1 = arguments.span(t_span)
         moments = None if t_eval is None else arguments.times("t_eval", t_eval, t0, t1)
-        steps = how.steps(self.methods[how.method].adaptive)
+        steps = how.steps(self.methods[how.chosen].adaptive)
         relative, absolute = how.tolerances(self.states)
         x0, p, controls = self._prepare(t0, initial, parameters, inputs, float(absolute.min()))
-        run = self._integrator(how.method, Settings(relative, absolute, steps.largest, steps.first, dense))
+        settings = Settings(
+            relative, absolute, steps.largest, steps.first, dense, corrects(self, how.project)
+        )
+        run = self._integrator(how.chosen, settings)
         record = Record(t0, x0, moments, 1.0 if t1 >= t0 else -1.0)
         status = run.run(self, record, p, controls, t1, steps.limit)
         y = np.array(record.y).reshape(-1, len(x0)).T

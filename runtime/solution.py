@@ -81,8 +81,8 @@ class Solution:
     """The result of `integrate`, as from `scipy.integrate.solve_ivp`, plus access by name.
 
     t (N,), y (n, N); `status` is 0 if the end was reached, 1 after a terminal event, and negative for an error of
-    ``chaplygin.h``; `message` says what happened and when; `success`; nfev, njev, nlu; `sol`, the interpolant, with
-    ``dense_output=True``. A failed run contains everything computed before it failed.
+    ``chaplygin.h``; `message` says what happened and when; `success`; `method`; nfev, njev, nlu; `sol`, the
+    interpolant, with ``dense_output=True``. A failed run contains everything computed before it failed.
 
     t_events and y_events: lists with an array for each event, (k,) and (k, n), those of the model first, then those
     given to `integrate`; the states are those before a reset. None if there are no events. At a reset or a mode change
@@ -123,6 +123,12 @@ class Solution:
     def success(self) -> bool:
         """Whether the end or a terminal event was reached."""
         return self.status >= 0
+
+    @property
+    def method(self) -> str:
+        """The integration method of the run."""
+        name: str = Problem(*self._posed).keywords["method"]
+        return name
 
     @property
     def message(self) -> str:
@@ -208,7 +214,7 @@ class Solution:
     def _tolerances(self) -> tuple[float, Array]:
         """rtol and atol (n,) of the run; rtol is NaN for a fixed step."""
         options = RunOptions(**Problem(*self._posed).keywords)
-        if not self.model.methods[options.method].adaptive:
+        if not self.model.methods[self.method].adaptive:
             return np.nan, np.zeros(len(self.model.states))
         return options.tolerances(self.model.states)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import fmpy
 import numpy as np
+from dense_chain import dense_chain
 from fmpy.fmi2 import FMU2Model, FMU2Slave
 from fmpy.fmi3 import FMU3Model, FMU3Slave
 from numpy.typing import NDArray
@@ -100,7 +101,7 @@ def begin(instance: Any, version: str, tolerance: float | None = None) -> None:
 
 def exported(name: str, version: str, folder: Path, kind: str = "both") -> Fmu:
     """The FMU of a catalogue system in its first form."""
-    example = cg.example(name, n=20) if name == "n_link_pendulum" else cg.example(name)
+    example = dense_chain(20) if name == "n_link_pendulum" else cg.example(name)
     form = example.forms[0]
     model = example.system.compile(form, **example.options.get(form, {}))
     inputs = {n: model.example.get(n, 0.0) for n in model.inputs}

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
+from dense_chain import dense_chain
 
 import chaplygin as cg
 from chaplygin.runtime import Model
@@ -81,9 +82,7 @@ def shipped(name: str) -> Model:
 
 @functools.cache
 def chain(n: int) -> Model:
-    if n == 5:
-        return shipped("n_link_pendulum_5")
-    return cg.example("n_link_pendulum", n=n).system.compile()
+    return shipped("n_link_pendulum_5") if n == 5 else dense_chain(n).system.compile()
 
 
 @dataclass

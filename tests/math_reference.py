@@ -103,7 +103,12 @@ def _one(name: str, rng: np.random.Generator, n: int) -> list[Array]:
         multiples = np.concatenate([rng.integers(-700000, 700000, q // 6), rng.integers(-40, 41, q // 6)]) * (
             np.pi / 2
         )
-        hard = [_neighbours(multiples), near_multiples(), _spread(rng, q // 4, 19.8, 20.1)]
+        far = rng.integers(-(2**29), 2**29, q // 6) * (np.pi / 2)
+        hard = [
+            _neighbours(np.concatenate([multiples, far])),
+            near_multiples(),
+            _spread(rng, q // 4, 29.8, 30.1),
+        ]
         return [_spread(rng, q, -1074, 1023.999), rng.uniform(-1e6, 1e6, q), rng.uniform(-4, 4, q), *hard]
     if name in ("asin", "acos"):
         ends = rng.choice([-1.0, 1.0], q) * (1 - np.exp2(rng.uniform(-53, -1, q)))

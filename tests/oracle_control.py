@@ -7,6 +7,7 @@ same bits if the right-hand side has. The coefficients are those of codegen/meth
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable
 
 import numpy as np
@@ -28,7 +29,7 @@ from chaplygin.runtime.python_methods import (
 
 Array = NDArray[np.float64]
 
-__all__ = ["Controlled", "finite", "larger"]
+__all__ = ["Controlled", "finite", "larger", "reciprocal"]
 
 LEAST_LOG, SHRINK_FAILED, ATOL_FLOOR = math.log2(1e-8), 0.2, 1e-150
 SHORTENED = (SINGULAR, NONFINITE, STEP_TOO_SMALL)  # failures that a shorter step may avoid
@@ -90,9 +91,9 @@ class Controlled(Integrator):
     def norm(self, v: Vector, x: Vector) -> float:
         total = 0.0
         for value, a, state in zip(v, self.atol, x):
-            scaled = value / fma(self.rtol, abs(state), a)
+            scaled = value * reciprocal(fma(self.rtol, abs(state), a))
             total = fma(scaled, scaled, total)
-        return math.sqrt(total / len(v))
+        return math.sqrt(total * (1.0 / len(v)))
 
     def first(self, t: float, x: Vector, f: Vector) -> float:
         """The first step, as in cg_start.h."""
@@ -178,6 +179,16 @@ def exp2(a: float) -> float:
     z = a - whole
     terms = fma(z * z, fma(0.0095828536, z, 0.055906425), fma(0.24024099, z, 0.69312419))
     return math.ldexp(fma(z, terms, 1.0), int(whole))
+
+
+def reciprocal(a: float) -> float:
+    """1/a to 4 digits, as in cg_step_reciprocal; like that, not finite if `a` is not."""
+    if not math.isfinite(a):
+        return math.nan
+    (bits,) = struct.unpack("<q", struct.pack("<d", a))
+    (guess,) = struct.unpack("<d", struct.pack("<q", 0x7FDE623822FC16E6 - bits))
+    e = fma(-a, guess, 1.0)
+    return fma(guess, fma(e, e, e), guess)
 
 
 def larger(x: float, y: float) -> float:

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from fused import fma
 from numpy.typing import NDArray
-from oracle_control import Controlled, larger
+from oracle_control import Controlled, larger, reciprocal
 
 from chaplygin.codegen.methods import Pair
 from chaplygin.runtime.python_methods import Function, Settings, Vector
@@ -19,6 +19,7 @@ Row = list[tuple[int, float]]
 __all__ = ["PairIntegrator"]
 
 PAD = 4  # CG_PAD
+SHORT = 4  # CG_SHORT_n
 
 
 def sparse(row: Vector) -> Row:
@@ -40,6 +41,19 @@ def stage_state(row: Row, x: Vector, h: float, k: list[Vector]) -> Vector:
     return [fma(h * value, k[last][i], fma(h, weighted(older, k, i), x[i])) for i in range(len(x))]
 
 
+def short_state(row: Row, x: Vector, h: float, k: list[Vector]) -> Vector:
+    """The same for up to SHORT terms, whose weights are multiplied by h."""
+    y = list(x)
+    for j, value in row:
+        y = [fma(h * value, k[j][i], y[i]) for i in range(len(x))]
+    return y
+
+
+def inner_state(row: Row, x: Vector, h: float, k: list[Vector]) -> Vector:
+    """The state of a stage that is not the end of the step."""
+    return (short_state if len(row) <= SHORT else stage_state)(row, x, h, k)
+
+
 class PairIntegrator(Controlled):
     """A run with one pair."""
 
@@ -55,23 +69,22 @@ class PairIntegrator(Controlled):
         """The stages of a step (except the one at its end) and the state at its end."""
         k = [f]
         for s in range(1, self.end):
-            k.append(field(fma(self.nodes[s], h, t), stage_state(self.stages[s], x, h, k)))
+            k.append(field(fma(self.nodes[s], h, t), inner_state(self.stages[s], x, h, k)))
         return k, stage_state(self.stages[self.end], x, h, k)
 
     def square(self, x: Vector, y: Vector, h: float, k: list[Vector]) -> float:
-        both = len(self.errors) == 2
         sums = [[0.0] * PAD for _ in self.errors]
         for i, a in enumerate(self.atol):
             scale = fma(self.rtol, larger(x[i], y[i]), a)
             for row, total in zip(self.errors, sums):
-                e = 1.0 / scale * weighted(row, k, i) if both else weighted(row, k, i) / scale
+                e = reciprocal(scale) * weighted(row, k, i)
                 total[i % PAD] = fma(e, e, total[i % PAD])
         squares = [(a + b) + (c + d) for a, b, c, d in sums]
-        if both:
+        if len(squares) == 2:
             high, low = squares
             mixed = fma(0.01, low, high)
             return mixed if mixed == 0.0 else (h * h) * (high * high) / (len(x) * mixed)
-        return (h * h) * squares[0] / len(x)
+        return (h * h) * squares[0] * (1.0 / len(x))
 
     def interpolant(
         self, field: Function, t: float, t_new: float, x: Vector, y: Vector, k: list[Vector], slope: Vector
@@ -83,7 +96,7 @@ class PairIntegrator(Controlled):
             h = t_new - t
             stages = [*k, slope]
             for s in range(self.end + 1, len(self.stages)):
-                stages.append(field(fma(self.nodes[s], h, t), stage_state(self.stages[s], x, h, stages)))
+                stages.append(field(fma(self.nodes[s], h, t), inner_state(self.stages[s], x, h, stages)))
             change = [b - a for a, b in zip(x, y)]
             bend = [fma(h, a, -b) for a, b in zip(k[0], change)]
             turn = [fma(-h, b, a) - c for a, b, c in zip(change, slope, bend)]

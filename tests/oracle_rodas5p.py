@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from fused import fma
 from numpy.typing import NDArray
-from oracle_control import Controlled, finite, larger
+from oracle_control import Controlled, finite, larger, reciprocal
 from oracle_pairs import PairIntegrator
 
 from chaplygin.codegen.methods import PAIRS
@@ -48,7 +48,7 @@ class Rodas5p(Controlled):
         """The last stage is the difference between the method and the embedded one."""
         total = 0.0
         for value, a, before, after in zip(k[-1], self.atol, x, y):
-            scaled = value / fma(self.rtol, larger(before, after), a)
+            scaled = value * reciprocal(fma(self.rtol, larger(before, after), a))
             total = fma(scaled, scaled, total)
         return total / len(x)
 

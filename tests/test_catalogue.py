@@ -12,6 +12,7 @@ import numpy as np
 import oracles
 import pytest
 import sympy as sp
+from dense_chain import dense_chain
 
 import chaplygin as cg
 
@@ -203,9 +204,13 @@ def test_sleigh_reaction_is_the_multiplier_of_the_constraint() -> None:
         assert model.evaluate(0.0, y, p)["lateral_reaction"] == pytest.approx(multiplier, rel=1e-10)
 
 
-def test_long_chain_is_solved_by_loops() -> None:
-    """20 links: the mass matrix is factored, and the Jacobian filled, by loops instead of straight-line code."""
-    model = cg.example("n_link_pendulum", n=20).system.compile("lagrange")
+@pytest.mark.parametrize("dense", [False, True])
+def test_long_chain_as_in_textbooks(dense: bool) -> None:
+    """20 links: the Jacobian is filled by a loop; a dense mass matrix is factored by loops, a tree needs none."""
+    entry = dense_chain(20) if dense else cg.example("n_link_pendulum", n=20)
+    eqs = entry.system.equations("lagrange")
+    assert bool(eqs.program.kernels["rhs"].solves) == dense
+    model = eqs.compile()
     rng = np.random.default_rng(14)
     for _ in range(20):
         y = rng.normal(size=40)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from dense_chain import dense_chain
 from fused import fma
 from sympy.codegen import ast
 from sympy.printing.c import C99CodePrinter
@@ -113,7 +114,7 @@ class CPrinter(C99CodePrinter):
 
 SYSTEMS = {name: (lambda name=name: cg.example(name).system) for name in GOLDEN}
 SYSTEMS["every_function"] = every_function
-SYSTEMS["n_link_pendulum_14"] = lambda: cg.example("n_link_pendulum", n=14).system
+SYSTEMS["dense_chain_14"] = lambda: dense_chain(14).system
 
 
 @pytest.fixture(scope="module", params=SYSTEMS)
@@ -233,8 +234,8 @@ def test_the_emitted_core_stands_alone(tmp_path: Path) -> None:
 
 
 def test_long_kernels_are_cut() -> None:
-    system = cg.example("n_link_pendulum", n=20).system
-    text = emit(system.equations("lagrange").program).files["n_link_pendulum_20_core.c"]
+    system = dense_chain(20).system
+    text = emit(system.equations("lagrange").program).files["dense_chain_20_core.c"]
     functions = re.split(r"^}", text, flags=re.M)
     computed = [len(re.findall(r"const double \w+ = (?!cg_)", f)) for f in functions]
     assert 100 < max(computed) <= 450
@@ -243,7 +244,7 @@ def test_long_kernels_are_cut() -> None:
 @pytest.mark.slow
 def test_fifty_links_compile_and_run() -> None:
     """The loop solver and the looped Jacobian at a size at which nothing is unrolled; the energy is the oracle."""
-    entry = cg.example("n_link_pendulum", n=50)
+    entry = dense_chain(50)
     model = entry.system.compile()
     run = model.integrate(
         (0, 0.5), initial=entry.initial, parameters=entry.parameters, rtol=1e-10, atol=1e-10

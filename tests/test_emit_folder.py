@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dense_chain import dense_chain
 from runtime_models import needs_core
 from test_emit import every_function
 
@@ -42,7 +43,7 @@ def woodpecker() -> cg.Equations:
 SYSTEMS = {
     "every_function": lambda: every_function().equations("lagrange"),
     "woodpecker": woodpecker,  # events, contacts, modes
-    "n_link_pendulum_14": lambda: cg.example("n_link_pendulum", n=14).system.equations("lagrange"),
+    "dense_chain_14": lambda: dense_chain(14).system.equations("lagrange"),
 }
 
 

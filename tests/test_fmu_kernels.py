@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from dense_chain import dense_chain
 
 import chaplygin as cg
 from chaplygin.codegen.emit.graph_file import KERNELS, graph_files, read_graph
@@ -27,7 +28,7 @@ def of_fmu(program: Program) -> Program:
 @functools.cache
 def chain() -> tuple[Program, Program]:
     """A pendulum with so many links that its accelerations are solved for by a loop; alone, and as an FMU gets it."""
-    program = cg.example("n_link_pendulum", n=13).system.equations("lagrange").program
+    program = dense_chain(13).system.equations("lagrange").program
     assert program.kernels["rhs"].solves
     return program, of_fmu(program)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from dense_chain import dense_chain
 from host_models import SLEIGH, pushed_model, sleigh_model
 from runtime_models import needs_core
 
@@ -55,13 +56,13 @@ def test_a_missing_package_is_an_error_that_names_the_extra(
         ("chaplygin_sleigh", "maggi", ["rhs", "jvp", "jacobian", "invariants"]),
         ("kovalevskaya_top", "chetaev", ["initial"]),
         ("block_on_belt", None, ["contacts"]),
-        ("n_link_pendulum:20", "lagrange", ["rhs"]),  # with scratch memory
+        ("dense_chain:20", "lagrange", ["rhs"]),  # with scratch memory
     ],
 )
 def test_numba_calls_every_kind_of_kernel(name: str, form: str | None, kernels: list[str]) -> None:
     pytest.importorskip("numba")
     name, _, size = name.partition(":")
-    example = cg.example(name, n=int(size)) if size else cg.example(name)
+    example = dense_chain(int(size)) if size else cg.example(name)
     model = example.system.compile(form)
     assert (model.n_work > 0) == (size != "")
     random = np.random.default_rng(1)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dense_chain import dense_chain
 
 import chaplygin as cg
 from chaplygin.codegen.emit.python_backend import python_kernel
@@ -77,7 +78,7 @@ def test_the_jvp_of_chetaev_by_a_loop() -> None:
 
 
 def test_chetaev_of_many_links_is_as_long_as_lagrange() -> None:
-    system = cg.example("n_link_pendulum", n=20).system
+    system = dense_chain(20).system
     lagrange, chetaev = (system.equations(form) for form in ("lagrange", "chetaev"))
     assert chetaev.program.operations() <= 1.3 * lagrange.program.operations()
     assert chetaev.invariant_status == lagrange.invariant_status == {"energy": "proved"}

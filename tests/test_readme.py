@@ -32,6 +32,7 @@ PAGES = (
     "docs/embedding.md",
     "docs/fmu.md",
     "docs/forms.md",
+    "docs/from_sympy.md",
     "docs/gym.md",
     "docs/painleve_klein.md",  # its code runs in test_painleve_klein.py
 )
@@ -121,6 +122,15 @@ def test_c_bundles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_environments() -> None:
     """The cart-poles swing up, and a policy learns to steer the sleigh."""
     assert run_python_blocks("docs/gym.md")
+
+
+def test_models_of_sympy(capsys: pytest.CaptureFixture[str]) -> None:
+    """A pendulum of SymPy's runs, with its energy kept, and comes back."""
+    names = run_python_blocks("docs/from_sympy.md")
+    sol = names["sol"]  # m = 1, r = 0.5, g = 9.81
+    energy = 0.125 * sol["w"] ** 2 - 4.905 * np.cos(sol["a"])
+    np.testing.assert_allclose(energy, -4.905 * np.cos(0.3), rtol=1e-7)
+    assert "Matrix([[m*r**2]])" in capsys.readouterr().out
 
 
 def test_conventions() -> None:

@@ -112,7 +112,7 @@ def bad_input(rng: random.Random) -> Any:
 
 
 OPTIONS: dict[str, list[Any]] = {
-    "method": ["euler", None, 3, b"rk4", "", "rk4\0", "dop853\0x", "\udc80", "DOP853", ["rk4"]],
+    "method": ["euler", 3, b"rk4", "", "rk4\0", "dop853\0x", "\udc80", "DOP853", ["rk4"]],
     "rtol": [-1e-3, np.nan, np.inf, "x", None, [1e-3], 1j],
     "atol": [-1.0, np.nan, None, "x", [1e-9], np.ones(6), {"phi": 1e-9}, {"psi": 1e-9}, [-1.0] * 5],
     "max_step": [0.0, -1.0, np.nan, "x", None],

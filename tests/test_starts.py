@@ -259,7 +259,7 @@ def test_an_ensemble_says_how_many_are_off_and_which_is_the_first(backend: str) 
 
 def drifting(model: Any, **options: Any) -> tuple[Any, dict[str, Any]]:
     """A run so coarse that it violates its constraint by more than the limit for initial states."""
-    options = {"method": "rk4", "step": 0.1, **options}
+    options = {"method": "rk4", "step": 0.1, "project": None, **options}
     given = {n: v for n, v in start(0.6, -0.8, 3.0).items() if n in model.states}
     sol = model.integrate((0.0, 5.0), given, P, **options)
     x, y = sol["x"][-1], sol["y"][-1]
@@ -297,13 +297,13 @@ def test_runs_and_audits_repeat_what_was_accepted() -> None:
 def test_the_ends_of_steppers_and_snapshots_go_on() -> None:
     model = compiled(pendulum(), "multipliers", "compiled")
     given = {n: v for n, v in start(0.6, -0.8, 3.0).items() if n in model.states}
-    run = model.stepper(given, P, method="rk4", step=0.1)
+    run = model.stepper(given, P, method="rk4", step=0.1, project=None)
     run.advance(5.0)
     snapshot = run.save()
-    quiet(lambda: model.stepper(run.y, P, method="rk4", step=0.1))
+    quiet(lambda: model.stepper(run.y, P, method="rk4", step=0.1, project=None))
     model.ends.clear()
     with pytest.raises(ArgumentError, match=r"holonomic_1|constraint_1"):
-        model.stepper(run.y, P, method="rk4", step=0.1)
+        model.stepper(run.y, P, method="rk4", step=0.1, project=None)
     quiet(lambda: run.restore(snapshot))
     run.advance(6.0)
 
@@ -313,7 +313,7 @@ def test_the_ends_of_an_ensemble_start_the_next_one(backend: str) -> None:
     model = compiled(pendulum(), "multipliers", backend)
     speeds = np.linspace(0.5, 4.0, 6)
     given = {"x": 0.6, "y": -0.8, "x_dot": 0.8 * speeds, "y_dot": 0.6 * speeds}
-    options: dict[str, Any] = {"method": "rk4", "step": 0.1}
+    options: dict[str, Any] = {"method": "rk4", "step": 0.1, "project": None}
     ens = cg.ensemble(model, (0.0, 5.0), initial=given, parameters=P, **options)
     drift = np.abs(ens["x"] ** 2 + ens["y"] ** 2 - 1) / (ens["x"] ** 2 + ens["y"] ** 2 + 1)
     assert (drift > 1e-4).sum() >= 2

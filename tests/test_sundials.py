@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dense_chain import dense_chain
 
 import chaplygin as cg
 from chaplygin.runtime import ArgumentError
@@ -112,7 +113,7 @@ def test_a_chain_reaches_its_reference(solver: str, tmp_path: Path) -> None:
 def test_a_chain_with_scratch_memory_keeps_its_energy(tmp_path: Path) -> None:
     """Twenty links of length l with a mass m at each joint: T + m g h, by hand."""
     n, m, l, g = 20, 0.7, 1.3, 9.81  # noqa: E741
-    system = cg.example("n_link_pendulum", n=n).system
+    system = dense_chain(n).system
     made = program(system, "lagrange", tmp_path)
     start = np.concatenate([np.linspace(0.2, 0.8, n), np.zeros(n)])
     _, *end = run(made, "dense", 1e-10, 0.5, m, l, g, *start)

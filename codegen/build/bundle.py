@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from chaplygin.runtime.model import Model
 
 SCALARS = ("double", "float")
+SINGLE = 1e-5
+"""The default tolerance in single precision."""
 
 
 def export_c(
     model: Model,
     folder: str | os.PathLike[str],
-    methods: Sequence[str],
+    methods: Sequence[str] | None,
     scalar: str,
     single_header: bool,
     start: Mapping[str, float],
@@ -46,8 +48,10 @@ def export_c(
     return target
 
 
-def _chosen(model: Model, methods: Sequence[str], scalar: str) -> tuple[str, ...]:
+def _chosen(model: Model, methods: Sequence[str] | None, scalar: str) -> tuple[str, ...]:
     """The names of the methods."""
+    if methods is None:
+        methods = (model.default_method() if scalar == "double" else model.default_method(SINGLE, SINGLE),)
     single = isinstance(methods, str) or not isinstance(methods, Iterable)
     names: tuple[Any, ...] = (methods,) if single else tuple(methods)
     if not names:

@@ -17,6 +17,7 @@ from .entry import Entry
 from .events import Event
 from .interactions import Interaction
 from .joint import Link
+from .law import Law
 from .symbols import DeclarationError, Input, Multiplier, Parameter, Rate, Velocity, natural, rate, time
 
 Expression = Any
@@ -37,6 +38,7 @@ class Declaration:
     own_kinetic: Expression
     own_potential: Expression
     own_forces: Mapping[sp.Symbol, Expression]
+    law: Law | None
     bodies: tuple[Body, ...]
     interactions: tuple[Interaction, ...]
     constraints: tuple[Expression, ...]
@@ -74,6 +76,7 @@ class Declaration:
         found += [(Entry("parametrization", v), e) for v, e in (self.parametrization or {}).items()]
         found += [(Entry("outputs", name), e) for name, e in self.outputs.items()]
         found += mechanism.entries(self.bodies, self.interactions)
+        found += [] if self.law is None else self.law.entries()
         return (*found, *contacts.entries(self.contacts), *events.entries(self.events))
 
     @property
@@ -127,7 +130,10 @@ def declare(name: str, **given: Any) -> Declaration:
     bodies, interactions = mechanism.checked(given["bodies"], given["interactions"])
     rows = _kinematics(given["kinematics"], given["coordinates"], bodies)
     example = checks.example(given["example"] or {})
-    kinetic = 0 if given["kinetic"] is None and bodies else given["kinetic"]
+    law = given["law"]
+    if law is not None and given["kinetic"] is not None:
+        raise DeclarationError("give kinetic or a law, not both")
+    kinetic = 0 if given["kinetic"] is None and (bodies or law) else given["kinetic"]
     own_kinetic = checks.scalar(Entry("kinetic"), kinetic)
     own_potential = checks.scalar(Entry("potential"), given["potential"])
     constraints = checks.listed("constraints", given["constraints"])
@@ -135,7 +141,7 @@ def declare(name: str, **given: Any) -> Declaration:
     # A rate df/dt is a constraint on the velocities.
     constraints += [sp.diff(f, time) + sum(sp.diff(f, x) * v for x, v in rows.items()) for f in holonomic]
     of_links = [v for body in bodies if isinstance(body, Link) for v in body.velocities]
-    velocities = _velocities(rows, [*example, *of_links])
+    velocities = law.velocities if law is not None else _velocities(rows, [*example, *of_links])
     forces = checks.by_velocity("forces", given["forces"] or {}, velocities)
     named = checks.mapping("outputs", given["outputs"] or {}).items()
     outputs = {str(key): checks.scalar(Entry("outputs", key), e) for key, e in named}
@@ -151,6 +157,7 @@ def declare(name: str, **given: Any) -> Declaration:
         own_kinetic=own_kinetic,
         own_potential=own_potential,
         own_forces=forces,
+        law=law,
         bodies=bodies,
         interactions=interactions,
         constraints=tuple(constraints),

@@ -27,6 +27,7 @@ def canonical(system: System) -> str:
     roots += [*nodes.beta, *nodes.outputs.values(), *nodes.holonomic]
     roots += [n for c in nodes.contacts for n in (c.offset, *c.row, c.normal, c.mu)]
     roots += [n for e in nodes.events for n in (e.guard, *e.reset.values())]
+    roots += [] if system.law is None else [nodes.entries[place] for place, _ in system.law.entries()]
     number, described = numbered(g, roots)
     lines = [system.name]
     lines += [
@@ -39,6 +40,7 @@ def canonical(system: System) -> str:
     lines += described
     lines += [f"contact {c.name}" for c in system.contacts]
     lines += [f"event {e.name} {e.direction} {e.terminal} {[str(k) for k in e.reset]}" for e in nodes.events]
+    lines += [] if system.law is None else [system.law.text()]
     lines.append(f"{len(system.constraints)} {[number[r] for r in roots]}")
     return "\n".join(lines)
 

@@ -43,6 +43,7 @@ CONTENTS = {
         (Input,), {Velocity: " depends on velocities; V is a function of (t, x): move it to kinetic"}
     ),
     "forces": Contents((Velocity, Input)),
+    "law": Contents((Velocity, Input)),
     "bodies": Contents(),
     "interactions": Contents((Velocity, Input)),
     "constraints": Contents((Velocity,)),

@@ -43,7 +43,7 @@ def check_ranks(system: System, g: Graph, points: Sequence[Point]) -> None:
 
         _hold(system, g, [n for row in matrix for n in row], complaint, points)
 
-    if not nodes.fields.are_rates():
+    if system.law is None and not nodes.fields.are_rates():  # T needs the fields, a law does not
         _check_fields(system, g, points)
     if nodes.constraint_rows:
         full(nodes.constraint_rows, "constraints are linearly dependent; remove the redundant one")

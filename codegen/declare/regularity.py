@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def check(system: System) -> None:
     """Run the numerical checks: vector fields, potential, constraints, mass matrix, span of the brackets."""
     g = system.nodes.graph.copy()
-    if len(system.velocities) > len(system.coordinates):
+    if system.law is None and len(system.velocities) > len(system.coordinates):
         raise DeclarationError(
             f"{len(system.velocities)} velocities for {len(system.coordinates)} coordinates; a system cannot "
             "have more velocities than coordinates"
@@ -37,7 +37,8 @@ def check(system: System) -> None:
     _check_constraints(system, g)
     check_ranks(system, g, points)
     _check_at_example(system, g, at)
-    _check_mass(system, g, at)
+    if system.law is None:
+        _check_mass(system, g, at)
     if system.bodies:
         check_bodies(system)
 

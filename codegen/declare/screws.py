@@ -241,6 +241,7 @@ class Flow:
         return plus(g, self.speed(body), cross(g, self.turning(body), minus(g, place, self.position(body))))
 
     # -- energy and forces ------------------------------------------------------------------------------------------
+    @_once
     def energy(self, body: Body) -> Node:
         """m v_G^2 / 2 + omega . I omega / 2."""
         g, pose = self.graph, self.pose(body)

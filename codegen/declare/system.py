@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .contacts import Coulomb
     from .events import Event
     from .interactions import Interaction
+    from .law import Law
 
 Expression = Any
 
@@ -51,6 +52,8 @@ class System(Declaration):
         inertias and poses. Links made by `chaplygin.joint` bring their kinematics with them.
     potential : V(t, x).
     forces : {velocity: generalised force}.
+    law : instead of the energies and forces, the equations of motion (`chaplygin.codegen.declare.law`), as
+        `chaplygin.from_sympy` makes them; only the form `given` then fits.
     interactions : loads on the bodies (`Weight`, `Wrench`, `Spring`, `Damper`, `Motor`), each declared once for the
         pair that it connects; their potentials and generalised forces are added to `potential` and `forces`.
     constraints : expressions in (t, x, eta), affine in the velocities, that must be zero.
@@ -95,6 +98,7 @@ class System(Declaration):
         bodies: Sequence[Body] = (),
         potential: Expression = 0,
         forces: Mapping[sp.Symbol, Expression] | None = None,
+        law: Law | None = None,
         interactions: Sequence[Interaction] = (),
         constraints: Iterable[Expression] = (),
         holonomic: Iterable[Expression] = (),
@@ -130,6 +134,8 @@ class System(Declaration):
         given: dict[str, Any] = {k: dict(v) if isinstance(v, Mapping) else v for k, v in self.parts().items()}
         for key in ("kinetic", "potential", "forces"):
             given[key] = given.pop(f"own_{key}")
+        if self.law is not None:
+            given["kinetic"] = None
         given["constraints"] = self.constraints[: len(self.constraints) - len(self.holonomic)]
         del given["velocities"], given["independent"]
         return partial(System, **given), ()

@@ -119,6 +119,9 @@ class Articulated:
 
     def __init__(self, g: Graph, tree: Tree) -> None:
         self.graph, self.tree = g, tree
+        self.cells: list[tuple[Node, ...]] = []
+        """What the sweeps compute of one link, in order: cells of a kernel, see `lower.roll`."""
+        self._of_joint: dict[int, tuple[Node, ...]] = {}
         self.omega: list[Vector] = []
         self.bias: list[Screw] = []
         self.load: list[Screw] = []
@@ -152,6 +155,8 @@ class Articulated:
         self.omega.append(omega)
         self.bias.append((turning, times(g, back, carried)))
         self.load.append((couple, force))
+        pose = (*(n for row in link.rotation for n in row), *link.arm)
+        self.cells.append((*pose, *omega, *_flat(self.bias[i]), *_flat(self.load[i])))
 
     def _inward(self, i: int, link: Link) -> None:
         """S, U, D, K and I^a of a joint, and I^A of the parent."""
@@ -172,9 +177,12 @@ class Articulated:
         ratio = _ratios(g, factors, matrix, force)
         left = inertia.without(g, list(zip(ratio, force, strict=True)))
         self.joints.append(Joint(subspace, force, ratio, factors, left))
+        found = [n for pair in factors.checks() for n in pair] + [n for k in ratio for n in _flat(k)]
         if link.parent >= 0:
             moved = left.to_parent(g, link.rotation, link.arm)
             self.inertia[link.parent] = self.inertia[link.parent].plus(g, moved)
+            found += [n for m in vars(self.inertia[link.parent]).values() for row in m for n in row]
+        self._of_joint[i] = tuple(found)
 
     def solve(
         self, forces: Sequence[Node], moving: bool = True
@@ -198,6 +206,8 @@ class Articulated:
                 force = times(g, link.rotation, passed[1])
                 couple = plus(g, times(g, link.rotation, passed[0]), cross(g, link.arm, force))
                 load[link.parent] = added(g, load[link.parent], (couple, force))
+            passed_on = _flat(load[link.parent]) if link.parent >= 0 else ()
+            self.cells.append((*self._of_joint.pop(i, ()), *gain[i], *passed_on))
         upward = tuple(map(g.neg, self.tree.gravity)) if moving else zero(g)
         found: dict[int, Node] = {}
         motion: list[Screw] = []
@@ -211,12 +221,17 @@ class Articulated:
             rates = [g.sub(v, dot(g, k, own)) for v, k in zip(gain[i], joint.ratio, strict=True)]
             found.update(zip(link.velocities, rates, strict=True))
             motion.append(added(g, own, combination(g, joint.subspace, rates)))
+            self.cells.append((*rates, *_flat(motion[i])))
         return [found[a] for a in range(len(forces))], motion, load
 
     def transmitted(self, body: Body, motion: Sequence[Screw], load: Sequence[Screw]) -> Screw:
         """The couple and force of the parent on a body at its origin, I^A (alpha, a) + p^A, in body axes."""
         i = next(i for i, link in enumerate(self.tree.links) if link.body is body)
         return added(self.graph, self.inertia[i].times(self.graph, motion[i]), load[i])
+
+
+def _flat(screw: Screw) -> tuple[Node, ...]:
+    return *screw[0], *screw[1]
 
 
 def _of_body(g: Graph, link: Link) -> Inertia:

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
+from ..declare.points import good_points
 from ..declare.system import System
 from ..graph.branches import SWITCHES
+from ..graph.differentiate import gradient
+from ..graph.evaluate import evaluate
 from ..graph.graph import Graph
 from ..graph.zero import are_zero
 from .borders import ANGLES, jump
@@ -52,4 +55,22 @@ def jumps_along(g: Graph, system: System, r: int) -> bool:
 
 def cyclic_velocities(g: Graph, system: System) -> tuple[int, ...]:
     """The velocities whose displacements are cyclic."""
-    return tuple(r for r in range(len(system.velocities)) if failing_condition(g, system, r) is None)
+    return tuple(r for r in _still(g.copy(), system) if failing_condition(g, system, r) is None)
+
+
+def _still(g: Graph, system: System) -> list[int]:
+    """The velocities along which L may not change: X_r L is small at a generic point, or undefined."""
+    fields, count = system.nodes.fields, len(system.velocities)
+    slopes = gradient(g, system.nodes.lagrangian(g), fields.coordinates)
+    roots = [*slopes, *(n for field in fields.along for n in field)]
+    try:
+        found = evaluate(g, roots, good_points(system, roots, 1, g)[0])
+    except (ArithmeticError, ValueError):
+        return list(range(count))
+    value, n = dict(zip(roots, found, strict=True)), len(slopes)
+    along = [
+        sum(value[s] * value[f] for s, f in zip(slopes, field, strict=True) if f != g.zero)
+        for field in fields.along
+    ]
+    largest = max(map(abs, found[:n]), default=0)
+    return [r for r, v in enumerate(along) if not abs(v) > 1e-6 * largest]

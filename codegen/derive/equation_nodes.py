@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class EquationNodes:
-    """Equations of motion of a system in one form, as nodes of a graph; see `Equations`."""
+    """Equations of motion of a system in one form, as nodes of a graph; see `Equations`.
+
+    `mass` is M by rows: its lower triangle, or whole rows if M need not be symmetric; empty for the unit matrix.
+    """
 
     system: System
     form: str
@@ -52,6 +55,7 @@ class EquationNodes:
     manifold: Mapping[Node, Node] = field(default_factory=dict)
     friction: Friction | None = None
     implicit: Implicit | None = None
+    cells: tuple[tuple[Node, ...], ...] = ()
 
     @property
     def coordinates(self) -> tuple[sp.Symbol, ...]:
@@ -96,7 +100,7 @@ class EquationNodes:
         return friction_symbols(self.system) | known
 
     def entry(self, i: int, j: int) -> Node:
-        """M[i, j], read from the lower triangle."""
+        """M[i, j]."""
         return entry(self.mass, i, j)
 
     def points(self, roots: Sequence[Node], count: int) -> list[dict[str, float]]:

@@ -35,7 +35,8 @@ class Equations:
     Attributes
     ----------
     states : names of the states, coordinates x (n) then velocities theta (k).
-    mass_matrix : SymPy matrix M (k, k), symmetric; the unit matrix if the form gives theta' directly.
+    mass_matrix : SymPy matrix M (k, k), symmetric except in the form `given`; the unit matrix if the form gives
+        theta' directly.
     forcing : SymPy matrix f (k, 1).
     kinematics : SymPy matrix dx/dt (n, 1).
     invariants : {name: SymPy expression}, conserved along every motion; `invariant_status` says how each was checked.
@@ -131,8 +132,8 @@ class Equations:
         k = len(self.velocities)
         if not self.nodes.mass:
             return sp.eye(k)
-        lower = [n for row in self.nodes.mass for n in row]
-        seen = dict(zip(lower, self.nodes.view(lower), strict=True))
+        entries = [n for row in self.nodes.mass for n in row]
+        seen = dict(zip(entries, self.nodes.view(entries), strict=True))
         return sp.Matrix(k, k, lambda i, j: seen[self.nodes.entry(i, j)])
 
     @cached_property
@@ -187,6 +188,22 @@ class Equations:
         from .forms.routh import reduced_system
 
         return reduced_system(self.nodes)
+
+    def to_sympy_system(self) -> Any:
+        """The equations as a `sympy.physics.mechanics.SymbolicSystem`, M theta' = f with dx/dt, in dynamicsymbols.
+
+        States and inputs become dynamicsymbols of their names, the time `dynamicsymbols._t`; parameters stay symbols.
+
+        Raises FormError if the independent variable is not the time, or if M and f contain forces or velocities that
+        only loops compute.
+
+        >>> from chaplygin.systems import example
+        >>> example("harmonic_oscillator").system.equations("lagrange").to_sympy_system().dyn_implicit_rhs
+        Matrix([[-k*x(t)]])
+        """
+        from .to_sympy_system import symbolic_system
+
+        return symbolic_system(self)
 
     def latex(self) -> str:
         """The equations as a LaTeX `aligned` environment (without dollar signs)."""

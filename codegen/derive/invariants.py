@@ -51,7 +51,7 @@ def find(eqs: EquationNodes) -> tuple[Invariant, ...]:
 
     Functions that a reset changes are excluded; with friction only invariants of the kinematics remain.
     """
-    if eqs.system.contacts:  # friction leaves only invariants of the kinematics
+    if eqs.system.contacts or eqs.system.law:  # friction, or a law, leaves only invariants of the kinematics
         found = tuple(c for c in _coordinate_invariants(eqs) if c.status == "proved")
     else:
         found = _conserved_in_flight(eqs)

@@ -7,7 +7,7 @@ from ..lower.program import Program, has_functions
 from ..lower.schedule import variable_names
 from .c_lanes import lane_kernel
 from .c_text import c_string
-from .expressions import LANES
+from .expressions import LANE_KERNEL, LANES
 from .render import provenance, render
 from .statements import body, solver
 
@@ -15,7 +15,7 @@ from .statements import body, solver
 def companion_file(program: Program, model_digest: str, command: str) -> dict[str, str]:
     """`<name>_companion.c`, which is compiled once for each number of lanes, 1 included."""
     kernel = program.kernels[VALUES.name]
-    text = body(program.graph, program.schedule(VALUES.name), LANES)
+    text = body(program.graph, program.schedule(VALUES.name), LANE_KERNEL)
     values = {
         "provenance": provenance("companion.c.in", program.digest, command, " * "),
         "name": program.name,

@@ -8,6 +8,7 @@ from ..lower.program import KernelRow, Program, has_functions
 from .c_tables import members, tables
 from .c_text import ARGUMENTS, banner, definition, function, passed, prototype, taken, wrapped
 from .expressions import C
+from .loops import loop_texts
 from .method_headers import own_methods
 from .render import provenance, render
 from .statements import Body, Function, body, solver
@@ -78,7 +79,11 @@ def kernel_text(program: Program, kernel: str, text: Body, *, static: bool = Fal
         (piece,) = body(program.graph, hoist).pieces
         arguments = [ARGUMENTS["p"], "double *CG_RESTRICT cg_q"]
         lines += function(wrapped(f"static int {name}_hoist(", arguments), piece.lines)
-    if len(text.pieces) == 1:
+    if plan.rolled is not None:
+        parts, calls, arrays = loop_texts(program.graph, f"{name}_{kernel}", program.clock, plan.rolled, C)
+        unused = _unused(program, own, Function((), frozenset(arrays), 0))
+        lines += [*parts, *function(definition(program, head, own), unused, calls)]
+    elif len(text.pieces) == 1:
         piece = text.pieces[0]
         lines += function(definition(program, head, own), _unused(program, own, piece), piece.lines)
     else:

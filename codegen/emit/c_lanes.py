@@ -5,7 +5,8 @@ from __future__ import annotations
 from ..lower.program import Program, has_functions
 from .c_core import model_macros
 from .c_text import banner, c_string, function, wrapped
-from .expressions import LANES
+from .expressions import LANE_KERNEL, LANES
+from .loops import loop_texts
 from .method_headers import own_methods
 from .render import provenance, render
 from .statements import Body, Function, body, solver
@@ -17,15 +18,18 @@ _OBSERVED = ("guards", "contacts", "project")
 def lane_files(program: Program, command: str) -> dict[str, str]:
     """`<name>_lanes.c`: the schedules of its kernels, printed again for vectors of lanes."""
     hybrid = program.events or program.contacts
-    kernels = ("rhs", *(k for k in _OBSERVED if hybrid and k in program.kernels))
-    texts = {kernel: body(program.graph, program.schedule(kernel), LANES) for kernel in kernels}
+    watched = tuple(k for k in _OBSERVED if hybrid and k in program.kernels)
+    corrected = tuple(k for k in ("correction",) if k in program.kernels)
+    kernels = ("rhs", *corrected, *watched)
+    texts = {kernel: body(program.graph, program.schedule(kernel), LANE_KERNEL) for kernel in kernels}
     values = {
         "provenance": provenance("lanes.c.in", program.digest, command, " * "),
         "name": program.name,
         "functions": "cg_math.h" if has_functions(program, kernels) else "cg_real.h",
         "solver": solver(LANES) if any(program.kernels[k].solves for k in kernels) else "",
         "kernel": "\n".join(lane_kernel(program, kernel, text) for kernel, text in texts.items()),
-        "watched": _watched(program, kernels[1:]),
+        "correction": f"#define CG_MODEL_CORRECTION {program.name}_correction_lanes\n" if corrected else "",
+        "watched": _watched(program, watched),
         "n_work": str(max(text.work for text in texts.values())),
         "digest": c_string(program.digest),
         **model_macros(program),
@@ -64,13 +68,23 @@ def lane_kernel(program: Program, kernel: str, text: Body) -> str:
         if "t" in piece.arrays and not calls:
             first.append(f"const cg_real_t {program.clock} = *cg_clock;")
         signature = wrapped(f"static cg_mask_t {head}(", parameters)
-        return function(signature, first, piece.lines, end="return cg_ok;")
+        if not any("cg_widest" in line for line in piece.lines):
+            return function(signature, first, piece.lines, end="return cg_ok;")
+        if len(text.pieces) > 1 and any("cg_solve" in line for line in piece.lines):
+            # works on what other functions have stored, so it cannot be repeated: each angle is asked for
+            first.append("cg_real_t *const cg_widest = NULL;")
+            return function(signature, first, piece.lines, end="return cg_ok;")
+        return _repeated(head, signature, parameters, tuple(map(_argument, arrays)), [*first, *piece.lines])
 
     results = ("out", "work")
     lines = [banner(kernel, plan, text)]
     if plan.hoist is not None:
-        (piece,) = body(program.graph, plan.hoist, LANES).pieces
+        (piece,) = body(program.graph, plan.hoist, LANE_KERNEL).pieces
         lines += lane_function(f"{program.name}_hoist_lanes", ("p", "q"), ("q",), piece)
+    if plan.rolled is not None:
+        parts, looped, needed = loop_texts(program.graph, name, program.clock, plan.rolled, LANES)
+        whole = Function(tuple(looped), frozenset(needed), 0)
+        return "\n".join([*lines, *parts, *lane_function(name, own, results, whole, True)])
     if len(text.pieces) == 1:
         return "\n".join([*lines, *lane_function(name, own, results, text.pieces[0])])
     calls = []
@@ -81,6 +95,25 @@ def lane_kernel(program: Program, kernel: str, text: Body) -> str:
     used = frozenset().union(*(piece.arrays for piece in text.pieces))
     whole = Function(tuple(calls), used, 0)
     return "\n".join([*lines, *lane_function(name, own, results, whole, True)])
+
+
+def _repeated(
+    head: str, signature: str, parameters: list[str], arguments: tuple[str, ...], lines: list[str]
+) -> list[str]:
+    """A function that is repeated for wide angles if there are any; see `cg_sincos_of`."""
+    inner = wrapped(f"static CG_INLINE cg_mask_t {head}_of(", ["cg_real_t *cg_widest", *parameters])
+    wide = wrapped(f"static CG_COLD cg_mask_t {head}_wide(", parameters)
+    given = ", ".join(arguments)
+    whole = [
+        "cg_real_t cg_widest = cg_splat(0.0);",
+        f"const cg_mask_t cg_ok = {head}_of(&cg_widest, {given});",
+    ]
+    end = f"return cg_is_wide(cg_widest) ? {head}_wide({given}) : cg_ok;"
+    return [
+        *function(inner, lines, end="return cg_ok;"),
+        *function(wide, end=f"return {head}_of(NULL, {given});"),
+        *function(signature, whole, end=end),
+    ]
 
 
 def _argument(array: str) -> str:

@@ -86,7 +86,10 @@ def banner(kernel: str, plan: Schedule, text: Body) -> str:
     """A comment with the operation counts of a kernel."""
     count = sum(piece.intermediates for piece in text.pieces)
     divisions = f" ({plan.divisions} division{'s' * (plan.divisions > 1)})" if plan.divisions else ""
-    line = f"{kernel}: {plan.operations} operations{divisions}, {count} intermediates"
+    line = f"{kernel}: {plan.operations} operations{divisions}"
+    line += (
+        f", {count} intermediates" if plan.rolled is None else f", in {len(plan.rolled.templates)} functions"
+    )
     line += f", in {len(text.pieces)} pieces" if len(text.pieces) > 1 else ""
     line += f"; {plan.hoist.operations} more once per parameter set" if plan.hoist else ""
     return f"/* {line} */"

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..graph.functions import FUNCTIONS, NAMED, Function as ElementaryFunction
@@ -32,6 +32,13 @@ def _call_for_lanes(function: ElementaryFunction, arguments: Sequence[str]) -> s
     return f"cg_each_{len(arguments)}({name}, {', '.join(arguments)})"
 
 
+def _call_in_kernel(function: ElementaryFunction, arguments: Sequence[str]) -> str:
+    """A call in a kernel over lanes, which asks for the ranges of all angles together."""
+    if function.name in ("sin", "cos"):
+        return f"{function.c}_of(cg_widest, {arguments[0]})"
+    return _call_for_lanes(function, arguments)
+
+
 @dataclass(frozen=True, eq=False)
 class Dialect:
     """How a language spells everything but arithmetic; the defaults are those of C.
@@ -55,6 +62,7 @@ class Dialect:
         }
     )
     quotient: str = "{0}/{1}"
+    sine_cosine: str = "cg_sincos({0}, {1}, {2});"
     fused: Mapping[str, str] = field(
         default_factory=lambda: {op: f"cg_{op}({{0}}, {{1}}, {{2}})" for op in FUSED}
     )
@@ -94,6 +102,8 @@ LANES = Dialect(
     factored="cg_ok &= {0};",
 )
 
+LANE_KERNEL = replace(LANES, call=_call_in_kernel, sine_cosine="cg_sincos_of(cg_widest, {0}, {1}, {2});")
+"""Kernels over lanes, which have a variable `cg_widest`; see cg_math_trig.h."""
 
 _OPPOSITE = {"lt": "le", "le": "lt", "eq": "ne", "ne": "eq"}
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
+from chaplygin.runtime.options import DEFAULT_METHODS
+
 from .fmi_units import divided, exponents
 
 VERSIONS = ("2.0", "3.0")
@@ -143,8 +145,8 @@ def entries(d: Described) -> list[Entry]:
         "parameter",
         "fixed",
         "exact",
-        start="dop853",
-        text=f"integration method: {methods}",
+        start="default",  # CG_FMU_BY_TOLERANCE in cg_fmu.h
+        text=f"integration method: default ({DEFAULT_METHODS}), {methods}",
     )
     return found
 

@@ -17,18 +17,19 @@ MADE = " * Made from codegen/methods by `python -m chaplygin.codegen.emit.golden
 _TIE = "\u00a0"  # a space where no line breaks
 _ADDED = 12
 """The most products that a macro CG_PLUS_n of cg_pair.h adds to a sum."""
+_SHORT = 4
+"""The most products in a macro CG_SHORT_n."""
 
 
 def runtime_headers() -> dict[str, str]:
     """{file name: text} of the headers in `runtime/c` that are made from `codegen/methods`."""
     texts = {f"cg_{name}.h": _pair_text(pair, f"cg_{name}.h", MADE) for name, pair in PAIRS.items()}
-    listed = [pair for pair in PAIRS.values() if pair.inlined != "none"]
-    few = (f"{'STEP' if pair.inlined == 'step' else 'WHOLE'}({pair.name})" for pair in listed)
+    few = [pair for pair in PAIRS.values() if pair.inlined]
     values = {
         "made": MADE,
         "includes": "\n".join(['#include "cg_rk4.h"', *map(_include, PAIRS.values())]),
-        "few": " ".join(["WHOLE(rk4)", *few]),
-        "all": f"WHOLE(rk4) {_whole(PAIRS.values())}",
+        "few": _listed(few),
+        "all": _listed(PAIRS.values()),
     }
     texts["cg_method_list.h"] = render("method_list.h.in", values)
     return {**texts, f"cg_{RODAS5P.name}_tableau.h": _rosenbrock_text(RODAS5P)}
@@ -45,19 +46,17 @@ def own_methods(program: Program, command: str) -> dict[str, str]:
         else taylor_text(program, _source(method.source))
         for method in program.methods
     ]
-    lines = [f"/*\n{made}\n */", *texts, f"#define CG_MODEL_METHOD_LIST(WHOLE) {_whole(program.methods)}\n"]
+    lines = [f"/*\n{made}\n */", *texts, f"#define CG_MODEL_METHOD_LIST(METHOD) {_listed(program.methods)}\n"]
     return {f"{program.name}_methods.h": "\n".join(lines)}
 
 
-def _whole(methods: Iterable[Pair | Taylor]) -> str:
-    return " ".join(f"WHOLE({method.name})" for method in methods)
+def _listed(methods: Iterable[Pair | Taylor]) -> str:
+    return " ".join(f"METHOD({method.name})" for method in methods)
 
 
 def _include(pair: Pair) -> str:
     line = f'#include "cg_{pair.name}.h"'
-    if pair.inlined == "step":
-        return f"#ifdef CG_FEW_METHODS\n#define CG_WITHOUT_DENSE\n#endif\n{line}\n#undef CG_WITHOUT_DENSE"
-    return line if pair.inlined == "whole" else f"#ifndef CG_FEW_METHODS\n{line}\n#endif"
+    return line if pair.inlined else f"#ifndef CG_FEW_METHODS\n{line}\n#endif"
 
 
 def _pair_text(pair: Pair, title: str, made: str) -> str:
@@ -124,7 +123,15 @@ def _split(row: Sequence[float]) -> str:
 
 
 def _stages(pair: Pair, first: int, last: int) -> list[str]:
-    return [_folded(f"CG_STAGE({s}, {pair.nodes[s]!r}, {_split(pair.rows[s])})") for s in range(first, last)]
+    return [_folded(_stage(s, pair.nodes[s], pair.rows[s])) for s in range(first, last)]
+
+
+def _stage(s: int, node: float, row: Sequence[float]) -> str:
+    used = [(j, weight) for j, weight in enumerate(row) if weight != 0.0]
+    if len(used) > _SHORT:
+        return f"CG_STAGE({s}, {node!r}, {_split(row)})"
+    terms = f",{_TIE}".join(f"{weight!r},{_TIE}k{j}[i]" for j, weight in used)
+    return f"CG_STAGE_SHORT({s}, {node!r}, CG_SHORT_{len(used)}({terms}))".replace(f",{_TIE}", ", ")
 
 
 def _stored(j: int, end: int) -> str:

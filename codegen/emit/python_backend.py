@@ -51,7 +51,7 @@ def python_model(program: Program, *, quiet: bool = False, fma: Function | None 
 
 def python_source(program: Program, kernel: str, dialect: Dialect = PYTHON) -> str:
     """One kernel as the source of a Python function of (t, x, p, u), or (t, x, p, u, v) along a direction v."""
-    g, plan = program.graph, program.schedule(kernel)
+    g, plan = program.graph, program.written_out(kernel)
     along = ", cg_v" if program.kernels[kernel].takes == "direction" else ""
     lines = [f"def {kernel}({program.clock}, cg_x, cg_p, cg_u{along}):"]
     lines.append(f"    cg_out = [0.0] * {len(plan.kernel.outputs)}")

@@ -33,7 +33,12 @@ ARRAYS = {name: f"cg_{name}" for name in ("x", "p", "q", "u", "v", "work", "out"
 
 def place(load: Load) -> str:
     """The source of a variable: an array element or the independent variable."""
-    return "cg_t" if load.array == "t" else f"{ARRAYS[load.array]}[{load.index}]"
+    return "cg_t" if load.array == "t" else f"{array_name(load.array)}[{load.index}]"
+
+
+def array_name(array: str) -> str:
+    """The name of an array in emitted code: an argument of the kernel, or a frame of a template."""
+    return f"cg_{array}"
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,9 @@ class Function:
 
 @dataclass(frozen=True)
 class Body:
-    """A kernel as one function, or as pieces called in order; `work` is the workspace size with what they pass on."""
+    """A kernel as one function, or as pieces called in order; `work` is the workspace size with what they pass on.
+
+    A rolled kernel has no pieces: see `loops`."""
 
     pieces: tuple[Function, ...]
     work: int
@@ -64,8 +71,16 @@ def names_in(g: Graph, node: Node, names: Mapping[Node, str], top: bool = False)
             stack.extend(g.args[n])
 
 
+def template_text(g: Graph, plan: Schedule, dialect: Dialect) -> Function:
+    """The text of a template, in one piece."""
+    statements = list(plan.statements)
+    return _sections(g, plan, statements, set(_uses(g, statements, plan.names)), dialect)
+
+
 def body(g: Graph, schedule: Schedule, dialect: Dialect = C) -> Body:
     """The text of one kernel without its hoisted part, which has no workspace and is not split."""
+    if schedule.rolled is not None:
+        return Body((), schedule.work)
     statements = list(schedule.statements)
     if len(statements) <= LONGEST or schedule.kernel.name == "hoist":
         groups = [statements]
@@ -95,7 +110,7 @@ def _sections(
     names = schedule.names
     loads = [s for s in statements if isinstance(s, Load) and s.name in used]
     stores = [s for s in statements if isinstance(s, Store)]
-    loads.sort(key=lambda s: ("txpquv".index(s.array), s.index))
+    loads.sort(key=lambda s: ("txpquv".find(s.array), s.array, s.index))
     lines = [f"const {dialect.real} {s.name} = {place(s)};" for s in loads]
     if lines:
         lines.insert(0, "/* inputs */")
@@ -116,12 +131,13 @@ def _statement(g: Graph, s: Statement, names: Mapping[Node, str], dialect: Diale
     if isinstance(s, SineCosine):
         sine, cosine = s.sine.name, s.cosine.name
         angle = value_text(g, g.args[s.sine.node][0], names, False, dialect)
-        return f"{dialect.real} {sine}, {cosine}; cg_sincos({angle}, &{sine}, &{cosine});"
+        call = dialect.sine_cosine.format(angle, f"&{sine}", f"&{cosine}")
+        return f"{dialect.real} {sine}, {cosine}; {call}"
     if isinstance(s, Check):
         return singular_text(g, s.pairs, names, dialect)
     assert isinstance(s, Store)
     text = value_text(g, s.node, names, False, dialect)
-    return f"{ARRAYS[s.array]}[{s.index}] = {text};" + (f" /* {s.comment} */" if s.comment else "")
+    return f"{array_name(s.array)}[{s.index}] = {text};" + (f" /* {s.comment} */" if s.comment else "")
 
 
 def solver(dialect: Dialect) -> str:

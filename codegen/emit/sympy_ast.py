@@ -79,7 +79,7 @@ def _negative(e: Any) -> Any:
 
 def assignments(program: Program, kernel: str) -> Any:
     """One kernel as a `CodeBlock`: constants declared at first use, stores into `cg_out`, `cg_work` and `cg_q`."""
-    g, plan = program.graph, program.schedule(kernel)
+    g, plan = program.graph, program.written_out(kernel)
     lines: list[Any] = []
 
     def constant(name: str, value: Any) -> Any:

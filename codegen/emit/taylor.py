@@ -1,9 +1,12 @@
 """The series of Taylor's method in C: one loop over the order, in which each node has one statement.
 
-`cg_series.h` has the product of two series, without the terms that contain a value: those are written out here.
+`cg_series.h` has the loop that adds the inner terms of all products, for one trajectory; that for lanes is written
+here, with as many sums at a time as there are registers for.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from ..graph.graph import CONDITIONS, RELATIONS, Node
 from ..lower.program import Program
@@ -14,6 +17,9 @@ from .c_text import c_string
 from .expressions import LANES, condition, value_text
 from .render import render
 
+_AT_ONCE = 12
+"""Sums that lanes add in one loop."""
+
 
 def taylor_text(program: Program, source: str) -> str:
     """The C functions of Taylor's method for a program, for one trajectory and for lanes; `source` is quoted.
@@ -21,222 +27,176 @@ def taylor_text(program: Program, source: str) -> str:
     Raises EmitError for a function without a derivative.
     """
     text = _SeriesText(program, series_program(program))
-    rates = text.series.rates
-    coefficients = text.coefficients()  # they say what is stored
-    parts = {
+    series = text.series
+    outer = {
         "values": text.values(),
-        "storage": text.storage(),
-        "states": [f"cg_real_t x{i};" for i in range(len(rates))],
-        "first": [f"row[{i}] = x{i} = {text.value(rate)};" for i, rate in enumerate(rates)],
-        "coefficients": coefficients,
-        "kept": text.kept(),
-        "next": [
-            f"row[{i}] = x{i} = {text.coefficient(rate)} * cg_taylor_inverse[k + 1];"
-            for i, rate in enumerate(rates)
-        ],
+        "carried": text.carried(),
+        "first": text.rows(text.rates, ""),
     }
-    inner = ("coefficients", "kept", "next")
+    inner = {
+        "sums": text.sums(),
+        "given": text.given(),
+        "coefficients": text.coefficients(),
+        "kept": [f"S{i}[k] = {name};" for i, name in enumerate(text.stored)],
+        "factors": text.factors(),
+        "next": text.next(),
+        "rows": text.rows(text.slopes, " * next"),
+    }
     return render(
         "taylor.h.in",
         {
             "source": source,
             "summary": c_string(TAYLOR.summary),
-            "products": str(len(text.products)),
-            "stored": str(max(1, len(text.stored))),
-            "n_states": str(len(rates)),
-            **{
-                k: "\n".join("    " * (2 if k in inner else 1) + v for v in lines)
-                for k, lines in parts.items()
-            },
+            "products": str(len(series.products)),
+            "series": str(series.n_stored),
+            "n_states": str(len(text.rates)),
+            **{key: "\n".join("    " + line for line in lines) for key, lines in outer.items()},
+            **{key: "\n".join("        " + line for line in lines) for key, lines in inner.items()},
         },
     )
 
 
 class _SeriesText:
-    """Statements for values v, coefficients s of the order k, stored series S and unfinished sums c of products."""
+    """Statements for values v, coefficients s of the order k, stored series S and the sums c of products."""
 
     def __init__(self, program: Program, series: SeriesProgram) -> None:
         self.program, self.series, self.graph = program, series, series.graph
         self.symbols = variable_names(program, program.kernels["rhs"])
-        g = series.graph
-        numbers = {node: i for i, node in enumerate(series.nodes)}
-        self.number = numbers
-        self.names = {
-            n: f"v{i}" for n, i in numbers.items() if g.op[n] not in ("const", "named", "bool", *CONDITIONS)
-        }
-        self.stored: dict[str, int] = {}
-        """The names of stored coefficients, mapped to the numbers of their series."""
-        self.products: list[tuple[str, str]] = []
-        self.divisors: list[str] = []
+        n_states = len(series.start.outputs) - len(series.values)
+        g = self.graph
+        given = g.reachable(series.start.outputs, stop=series.given)
+        plain = ("const", "named", "bool", *CONDITIONS)
+        self.start = [n for n in given if g.op[n] not in plain]
+        self.names = {n: f"v{i}" for i, n in enumerate(self.start)}
+        made = series.start.outputs[n_states:]
+        self.names |= {old: self.names[new] for old, new in zip(series.values, made, strict=True)}
+        order = g.reachable(series.recurrence.outputs, stop=self.names)
+        self.order = [n for n in order if n not in self.names and g.op[n] not in (*plain, "symbol")]
+        self.names |= {**series.symbols, **{n: f"s{i}" for i, n in enumerate(self.order)}}
+        self.rates = [self.of(n) for n in series.start.outputs[:n_states]]
+        self.slopes = [self.of(n) for n in series.recurrence.outputs[:n_states]]
+        self.stored = [self.of(n) for n in series.recurrence.outputs[n_states:]]
+        used, numbers = set(series.symbols.values()), range(series.n_stored)
+        self.ends = {name: [i for i in numbers if f"{name}{i}" in used] for name in "pl"}
+        self.ends["o"] = [i for i in numbers if f"o{i}" in used or f"l{i}" in used]
+        """The stored series whose newest coefficient, first one, or first one from order 3 on is needed."""
+        self.carried_rates = [i for i in range(n_states) if f"r{i}" in series.symbols.values()]
 
-    def value(self, node: Node) -> str:
+    def of(self, node: Node) -> str:
         return value_text(self.graph, node, self.names, False, LANES)
 
-    def coefficient(self, node: Node) -> str:
-        return f"s{self.number[node]}" if node in self.series.moving else LANES.splat.format("0.0")
-
     def values(self) -> list[str]:
-        """The values of all nodes at the start of the step."""
+        """The values of all nodes at the start of the step, and what holds there."""
         g, lines = self.graph, []
-        sines = {g.args[n]: n for n in self.names if g.op[n] == "sin"}
-        both = {n: sines[g.args[n]] for n in self.names if g.op[n] == "cos" and g.args[n] in sines}
-        both |= {sine: sine for sine in both.values()}
-        done: set[Node] = set()
-        for node, name in self.names.items():
-            if node in both:
-                sine = both[node]
-                if sine not in done:
-                    done.add(sine)
-                    cosine = next(n for n in both if both[n] == sine != n)
-                    angle = self.value(g.args[sine][0])
-                    at = f"&{self.names[sine]}, &{self.names[cosine]}"
-                    lines.append(
-                        f"cg_real_t {self.names[sine]}, {self.names[cosine]}; cg_sincos({angle}, {at});"
-                    )
-                continue
-            if node in self.series.given:
-                text = f"CG_REALS(run->p)[{len(self.program.parameters) + self.series.given[node]}]"
-            elif g.op[node] == "symbol":
-                _, array, index = self.symbols[str(g.value[node])]
-                clock = "cg_time_of_model(run, CG_T(run))"
-                text = clock if array == "t" else f"CG_REALS(run->{array})[{index}]"
-            else:
-                text = value_text(g, node, self.names, True, LANES)
-            lines.append(f"const cg_real_t {name} = {text};")
-        for node in self.series.nodes:
-            if g.op[node] in RELATIONS:
-                kind = "cg_mask_t" if node in self.series.moving else "const cg_mask_t"
-                lines.append(f"{kind} m{self.number[node]} = {condition(g, node, self.names, LANES)};")
+        pairs: dict[tuple[Node, ...], dict[str, Node]] = {}
+        for node in self.start:
+            if g.op[node] in ("sin", "cos"):
+                pairs.setdefault(g.args[node], {})[g.op[node]] = node
+        for node in self.start:
+            pair = pairs.get(g.args[node], {})
+            if len(pair) < 2 or node not in pair.values():
+                lines.append(f"const cg_real_t {self.names[node]} = {self._value(node)};")
+            elif node == min(pair.values()):
+                sine, cosine, angle = (self.of(n) for n in (pair["sin"], pair["cos"], g.args[node][0]))
+                lines.append(f"cg_real_t {sine}, {cosine}; cg_sincos({angle}, &{sine}, &{cosine});")
+        lines += [
+            f"{'cg_mask_t' if n in self.series.moving else 'const cg_mask_t'} m{n} = "
+            f"{condition(g, n, self.names, LANES)};"
+            for n in self.relations()
+        ]
         return lines
 
-    def storage(self) -> list[str]:
-        series = [f"CG_SERIES({_stored(i)}, {i})" for i in self.stored.values()]
-        return [*self.divisors, *series, *(f"CG_SUM(c{i})" for i in range(len(self.products)))]
+    def relations(self) -> list[Node]:
+        """The comparisons that choose branches of series."""
+        conditions = [self.graph.args[n][0] for n in self.order if self.graph.op[n] == "select"]
+        return [n for n in self.graph.reachable(conditions) if self.graph.op[n] in RELATIONS]
 
-    def kept(self) -> list[str]:
-        """The statements that make the coefficients of order k known to the products."""
-        products = [
-            f"CG_PRODUCT(c{i}, {self.series_of(a)}, {self.series_of(b)}, {a}, {b})"
-            for i, (a, b) in enumerate(self.products)
-        ]
-        return [*products, *(f"CG_KEEP({_stored(i)}, {name})" for name, i in self.stored.items())]
+    def _value(self, node: Node) -> str:
+        if node in self.series.given:
+            return f"CG_REALS(run->p)[{len(self.program.parameters) + self.series.given[node]}]"
+        if self.graph.op[node] == "symbol":
+            _, array, index = self.symbols[str(self.graph.value[node])]
+            clock = "cg_time_of_model(run, CG_T(run))"
+            return clock if array == "t" else f"CG_REALS(run->{array})[{index}]"
+        return value_text(self.graph, node, self.names, True, LANES)
 
-    def series_of(self, coefficient: str) -> str:
-        return _stored(self.stored.setdefault(coefficient, len(self.stored)))
+    def carried(self) -> list[str]:
+        """What one order leaves to the next."""
+        zero = LANES.splat.format("0.0")
+        lines = [f"CG_SERIES(S{i}, {i})" for i in range(len(self.stored))]
+        lines += [f"cg_real_t {name}{i} = {zero};" for name in "pol" for i in self.ends[name]]
+        lines += [f"cg_real_t x{i};" for i in range(len(self.rates))]
+        return [*lines, *(f"cg_real_t r{i} = {self.rates[i]};" for i in self.carried_rates)]
 
-    def inner(self, a: str, b: str) -> str:
-        """The terms of a product of two series that contain no value."""
-        if (a, b) not in self.products:
-            self.products.append((a, b))
-        i = self.products.index((a, b))
-        return f"CG_INNER(c{i}, {self.series_of(a)}, {self.series_of(b)})"
+    def rows(self, texts: Iterable[str], factor: str) -> list[str]:
+        return [f"row[{i}] = x{i} = {text}{factor};" for i, text in enumerate(texts)]
+
+    def sums(self) -> list[str]:
+        """The inner terms of all products of lanes."""
+        products, lines = self.series.products, []
+        for begin in range(0, len(products), _AT_ONCE):
+            some = list(enumerate(products))[begin : begin + _AT_ONCE]
+            lines.append("{")
+            lines += [f"    CG_MIDDLE(c{i}, S{a}, S{b})" for i, (a, b) in some]
+            lines.append("    for (int i = k / 2 + 1; i < k - 1; i++) {")
+            lines += [f"        CG_PAIR(c{i}, S{a}, S{b})" for i, (a, b) in some]
+            lines += ["    }", *(f"    c[{i}] = c{i};" for i, _ in some), "}"]
+        return lines
+
+    def given(self) -> list[str]:
+        """What depends on the order alone."""
+        zero, one, lines = LANES.splat.format("0.0"), LANES.splat.format("1.0"), []
+        for text in self.series.symbols.values():
+            if text == "index":
+                lines.append("const cg_real_t index = cg_splat((double)k);")
+            elif text == "inverse":
+                lines.append("const cg_real_t inverse = cg_splat(cg_taylor_inverse[k]);")
+            elif text == "clock" or text[0] == "u":
+                slope = one if text == "clock" else f"CG_FN(taylor_slope)(run, {text[1:]})"
+                lines.append(f"const cg_real_t {text} = k == 1 ? {slope} : {zero};")
+        return lines
 
     def coefficients(self) -> list[str]:
         g, lines = self.graph, []
-        weighted: set[Node] = set()
-        for node in (n for n in self.series.nodes if n in self.series.moving):
-            if g.op[node] in CONDITIONS:
-                lines += self._ahead(node)
-                continue
-            for a in self._weighted(node):
-                if a not in weighted:
-                    weighted.add(a)
-                    i = self.number[a]
-                    lines.append(f"const cg_real_t w{i} = (double)k * s{i};")
-            lines.append(f"const cg_real_t s{self.number[node]} = {self._text(node)};")
+        ahead: set[Node] = set()
+        for node in self.order:
+            if g.op[node] == "select":
+                relations = [n for n in g.reachable(g.args[node][:1]) if g.op[n] in RELATIONS]
+                slopes = iter(map(self.of, g.args[node][3:]))
+                for n, pair in zip(relations, zip(slopes, slopes, strict=True), strict=True):
+                    if n not in ahead and n in self.series.moving:
+                        ahead.add(n)
+                        lines.append(self._ahead(n, pair))
+                yes, no = map(self.of, g.args[node][1:3])
+                text = f"cg_where({self._mask(g.args[node][0])}, {yes}, {no})"
+            else:
+                text = value_text(g, node, self.names, True, LANES)
+            lines.append(f"const cg_real_t {self.names[node]} = {text};")
         return lines
-
-    def _weighted(self, node: Node) -> list[Node]:
-        """The arguments of a function whose coefficients are needed times k."""
-        slopes = self.series.slopes.get(node, ())
-        pairs = zip(self.graph.args[node], slopes)
-        return [a for a, (_, d) in pairs if a in self.series.moving and d in self.series.moving]
-
-    def _text(self, node: Node) -> str:
-        op, args = self.graph.op[node], self.graph.args[node]
-        if op == "symbol":
-            return self._of_symbol(node)
-        if op in ("add", "sub", "neg"):
-            return self._sum(op, args)
-        if op == "mul":
-            return self._product(*args)
-        if op == "div":
-            return self._quotient(node, *args)
-        if op == "sqrt":
-            s = self.coefficient(node)
-            self._divide(node, f"0.5 / {self.value(node)}")
-            return f"({self.coefficient(args[0])} - {self.inner(s, s)}) * r{self.number[node]}"
-        if op == "select":
-            return f"cg_where({self._mask(args[0])}, {', '.join(map(self.coefficient, args[1:]))})"
-        if op == "sign":
-            return LANES.splat.format("0.0")
-        return self._function(node)
-
-    def _of_symbol(self, node: Node) -> str:
-        _, array, index = self.symbols[str(self.graph.value[node])]
-        if array == "x":
-            return f"x{index}"
-        slope = LANES.splat.format("1.0") if array == "t" else f"CG_FN(taylor_slope)(run, {index})"
-        return f"k == 1 ? {slope} : {LANES.splat.format('0.0')}"
-
-    def _sum(self, op: str, args: tuple[Node, ...]) -> str:
-        moving = [a in self.series.moving for a in args]
-        if all(moving) and op != "neg":
-            a, b = map(self.coefficient, args)
-            return f"{a} {'+' if op == 'add' else '-'} {b}"
-        last = self.coefficient(args[moving.index(True)])
-        return last if op == "add" or (op == "sub" and moving[0]) else f"-{last}"
-
-    def _product(self, a: Node, b: Node) -> str:
-        ak, bk = self.coefficient(a), self.coefficient(b)
-        a0, b0 = self.value(a), self.value(b)
-        if a not in self.series.moving:
-            return f"{a0} * {bk}"
-        if b not in self.series.moving:
-            return f"{b0} * {ak}"
-        return f"{self.inner(ak, bk)} + ({ak} * {b0} + {bk} * {a0})"
-
-    def _quotient(self, node: Node, a: Node, b: Node) -> str:
-        self._divide(node, f"1.0 / {self.value(b)}")
-        by = f"r{self.number[node]}"
-        if b not in self.series.moving:
-            return f"{self.coefficient(a)} * {by}"
-        bk = self.coefficient(b)
-        known = f"({self.inner(bk, self.coefficient(node))} + {bk} * {self.value(node)})"
-        return f"({self.coefficient(a)} - {known}) * {by}" if a in self.series.moving else f"-{known} * {by}"
-
-    def _divide(self, node: Node, text: str) -> None:
-        self.divisors.append(f"const cg_real_t r{self.number[node]} = {text};")
-
-    def _function(self, node: Node) -> str:
-        weighted = self._weighted(node)
-        products, plain = "", ""
-        for a, (sign, d) in zip(self.graph.args[node], self.series.slopes[node], strict=True):
-            mark = "-" if sign < 0 else "+"
-            if a in weighted:
-                w = f"w{self.number[a]}"
-                products += f" {mark} ({self.inner(w, self.coefficient(d))} + {w} * {self.value(d)})"
-            elif a in self.series.moving:
-                plain += f" {mark} {self.coefficient(a)} * {self.value(d)}"
-        if products:
-            plain += f" + ({products.removeprefix(' + ').strip()}) * cg_taylor_inverse[k]"
-        return plain.removeprefix(" + ").strip()
 
     def _mask(self, node: Node) -> str:
         op = self.graph.op[node]
         if op in RELATIONS:
-            return f"m{self.number[node]}"
+            return f"m{node}"
         parts = map(self._mask, self.graph.args[node])
         return f"({(LANES.both if op == 'and' else LANES.either).join(parts)})"
 
-    def _ahead(self, node: Node) -> list[str]:
+    def _ahead(self, node: Node, slopes: tuple[str, str]) -> str:
         """Where a relation compares equal values, the slopes say what holds in the step."""
-        op, m = self.graph.op[node], f"m{self.number[node]}"
-        if op not in RELATIONS:
-            return []
-        values, slopes = (map(f, self.graph.args[node]) for f in (self.value, self.coefficient))
-        return [f"{m} = k == 1 ? cg_{op}_ahead({m}, {', '.join([*values, *slopes])}, run->direction) : {m};"]
+        texts = [f"m{node}", *map(self.of, self.graph.args[node]), *slopes]
+        return f"m{node} = k == 1 ? cg_{self.graph.op[node]}_ahead({', '.join(texts)}, run->direction) : m{node};"
 
+    def factors(self) -> list[str]:
+        """The factors of all products, for one trajectory."""
+        pairs = [(self.stored[a], self.stored[b]) for a, b in self.series.products]
+        return [f"CG_FACTORS({i}, {a}, {b})" for i, (a, b) in enumerate(pairs)]
 
-def _stored(i: int) -> str:
-    return f"S{i}"
+    def next(self) -> list[str]:
+        """What the next order has of this one."""
+        lines = [f"p{i} = {self.stored[i]};" for i in self.ends["p"]]
+        if lines:
+            lines.append("if (k == 2) { " + " ".join(f"l{i} = o{i};" for i in self.ends["l"]) + " }")
+            lines.append(
+                "if (k == 1) { " + " ".join(f"o{i} = {self.stored[i]};" for i in self.ends["o"]) + " }"
+            )
+        return [*lines, *(f"r{i} = {self.slopes[i]};" for i in self.carried_rates)]

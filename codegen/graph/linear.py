@@ -26,9 +26,14 @@ def limit(g: Graph, scale: Node, threshold: Fraction) -> Node:
     return g.mul(g.const(threshold), g.call("abs", scale))
 
 
-def entry(lower: Table, i: int, j: int) -> Node:
-    """An entry of a symmetric matrix given by its lower triangle."""
-    return lower[max(i, j)][min(i, j)]
+def entry(rows: Table, i: int, j: int) -> Node:
+    """An entry of a matrix given by its rows; of a symmetric one they may be the lower triangle alone."""
+    return rows[i][j] if j < len(rows[i]) else rows[j][i]
+
+
+def is_triangle(rows: Table) -> bool:
+    """Whether the rows are the lower triangle of a symmetric matrix."""
+    return len(rows[0]) == 1
 
 
 def upper(lower: Table) -> tuple[Node, ...]:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from chaplygin.runtime.base_model import Variable
 
 from ..derive.friction import Friction, friction_rows
+from ..derive.point_tree import point_tree
 from ..graph.differentiate import forward
 from ..graph.graph import LEAVES, Node
 from .program import Kernel, Solve
 from .quantities import conserved, guards, outputs
 from .solver import Coupling, Mass, momentum_solve, momentum_variation, reduced
+from .tensions import Tensions
 
 if TYPE_CHECKING:
     from ..derive.equation_nodes import EquationNodes
@@ -26,7 +28,9 @@ class Dynamics:
     ----------
     eqs, graph : the equations and their graph.
     accelerations : theta' as nodes.
-    mass, coupling : M and the rows of the unknown forces, factored; no coupling if f contains no unknown forces.
+    tree : the point masses of which the system is a tree; empty if it is none.
+    mass, coupling : M, if there is no tree, and the rows of the unknown forces, factored; no coupling if f contains no
+        unknown forces.
     solution : the symbols of friction forces and multipliers, mapped to their values.
     solves : the linear systems that a loop solves before the accelerations are known.
     pivots : what a kernel that uses the accelerations checks; `eqs.pivots` is what every other one checks.
@@ -37,11 +41,15 @@ class Dynamics:
         self.eqs, self.graph = eqs, eqs.graph
         self.labels = _labels(eqs)
         self.solution: dict[Node, Node] = {}
-        self.mass = Mass(eqs)
         self.coupling: Coupling | None = None
         g, friction = self.graph, eqs.friction
         solves = self.momentum_solves()
-        if friction is None:
+        self.tree = point_tree(eqs)
+        if self.tree:
+            tensions = Tensions(g, self.tree)
+            self.accelerations = tensions.accelerations(eqs.flow, eqs.velocity_nodes)
+            pivots = tensions.checks()
+        elif friction is None:
             self.accelerations = self.mass.solve(eqs.force, "a", solves)
             pivots = self.mass.checks()
         else:
@@ -61,6 +69,10 @@ class Dynamics:
     def across(self, friction: Friction, solves: list[Solve]) -> list[list[Node]]:
         """The columns of M^-1 B, for the forces per unit of each unknown; what a loop solves for is appended."""
         return [self.mass.solve(b, f"c_{j}", solves) for j, b in enumerate(friction.columns())]
+
+    @cached_property
+    def mass(self) -> Mass:
+        return Mass(self.eqs)
 
     @cached_property
     def outputs(self) -> list[tuple[Variable, Node]]:
@@ -88,17 +100,20 @@ class Dynamics:
             tuple(comments),
             self.pivots if solved else self.eqs.pivots,
             self.solves if solved else (),
+            cells=self.eqs.cells,
         )
 
     def variation(self, direction: Mapping[Node, Node], solves: list[Solve]) -> list[Node]:
         """The derivatives of dx/dt and of theta' along a direction in the states.
 
         M a = f gives M da = df - dM a: one more solution with the same factors, whatever the direction. With contacts,
-        C da + D dr = -d(C a + D r - e) at fixed a and r is solved too.
+        C da + D dr = -d(C a + D r - e) at fixed a and r is solved too. The few operations of a tree are differentiated.
         """
         g, eqs = self.graph, self.eqs
         mass = [node for row in eqs.mass for node in row]
         n, k = len(eqs.rates), len(eqs.force)
+        if self.tree:
+            return forward(g, [*eqs.rates, *self.accelerations], direction)
         if eqs.implicit is not None:
             direction = {**direction, **momentum_variation(g, eqs.implicit, direction, solves)}
         # Do not freeze a in M a instead: the graph folds constants, so M a need not contain the nodes of a.

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import islice
 
+from ..graph.differentiate import forward
+from ..graph.graph import Graph, Node
 from . import hybrid
+from .closure import closure
 from .consistency import consistency
+from .correction import correction, correction_all
 from .dynamics import Dynamics
 from .program import Kernel, KernelRow
+
+Cells = tuple[tuple[Node, ...], ...]
 
 UNROLLED_JACOBIAN = 4000
 """Maximum number of operations of a Jacobian that is written out; a larger one is emitted as a loop over `jvp`."""
@@ -25,6 +32,7 @@ def rhs(d: Dynamics) -> Iterator[Kernel]:
         d.solves,
         d.labels,
         beforehand=tuple(d.graph.symbol(p.name) for p in parameters),
+        cells=eqs.cells,
     )
 
 
@@ -34,7 +42,14 @@ def jvp(d: Dynamics) -> Iterator[Kernel]:
     direction = {s: d.graph.symbol(f"cg_v_{i}") for i, s in enumerate(d.eqs.state_nodes)}
     nodes = tuple(d.variation(direction, solves))
     comments = tuple(f"direction of d({s})/dt" for s in d.eqs.states)
-    yield Kernel("jvp", nodes, comments, d.pivots, tuple(solves), d.labels)
+    cells = moved_cells(d.graph, d.eqs.cells, direction)
+    yield Kernel("jvp", nodes, comments, d.pivots, tuple(solves), d.labels, cells=cells)
+
+
+def moved_cells(g: Graph, cells: Cells, direction: Mapping[Node, Node]) -> Cells:
+    """The cells, then their derivatives along a direction."""
+    moved = iter(forward(g, [n for cell in cells for n in cell], direction))
+    return (*cells, *(tuple(islice(moved, len(cell))) for cell in cells))
 
 
 def jacobian(d: Dynamics) -> Iterator[Kernel]:
@@ -60,7 +75,7 @@ def invariants(d: Dynamics) -> Iterator[Kernel]:
     if d.conserved:
         variables, nodes = zip(*d.conserved, strict=True)
         comments, solves = tuple(v.name for v in variables), tuple(d.momentum_solves())
-        yield Kernel("invariants", nodes, comments, d.eqs.pivots, solves)
+        yield Kernel("invariants", nodes, comments, d.eqs.pivots, solves, cells=d.eqs.cells)
 
 
 def initial(d: Dynamics) -> Iterator[Kernel]:
@@ -81,7 +96,12 @@ KERNELS = (
     KernelRow("reset", "the state after an event", hybrid.resets, "event", "reset"),
     KernelRow("contacts", "v, T, mu |N|, dv/dt and N of each contact", hybrid.contacts, slot="contacts_fn"),
     KernelRow("project", "the state with no slip in the contacts that stick", hybrid.project, slot="project"),
+    KernelRow("correction", "what brings the state back onto the constraints, one step of Newton's method", correction),
+    KernelRow("correction_all", "the same, and the invariants of the coordinates back to those of the state v",
+              correction_all, "direction"),
     KernelRow("initial", "the states and parameters for the declared variables x", initial, "declared", "initial"),
+    KernelRow("closure", "f, df/dx, A and A_0 of the constraints, and M, for the declared variables x", closure,
+              "declared"),
     KernelRow("consistency", "r, its terms and its slopes, for each r that is zero at the start", consistency,
               slot="consistency"),
 )  # fmt: skip

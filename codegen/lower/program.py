@@ -40,7 +40,8 @@ class Kernel:
     `pivots` are pairs (pivot, limit): the kernel returns the status `singular` when |pivot| <= limit.
     `labels` are preferred names of intermediates; `comments` describe the outputs, one each. `takes` is that of its
     row, and `directions` the length of v, if it takes one. Whatever depends only on the variables `beforehand` (the
-    parameters, or none) is computed once before many calls: see `Schedule.hoist`.
+    parameters, or none) is computed once before many calls: see `Schedule.hoist`. `cells` are nodes that belong
+    together, such as those of one body, in an order in which they can be computed: see `roll`.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Kernel:
     takes: str = "state"
     directions: int = 0
     beforehand: tuple[Node, ...] = ()
+    cells: tuple[tuple[Node, ...], ...] = ()
 
     def roots(self) -> list[Node]:
         """Every node that has to be computed."""
@@ -166,12 +168,19 @@ class Program:
         return tuple(found)
 
     def schedule(self, kernel: str) -> Schedule:
-        """The statements of one kernel, in the order in which they are printed."""
+        """The statements of one kernel, in the order in which they are printed, or its loops."""
         from .schedule import schedule
 
         if kernel not in self._schedules:
             self._schedules[kernel] = schedule(self, self.kernels[kernel])
         return self._schedules[kernel]
+
+    def written_out(self, kernel: str) -> Schedule:
+        """The statements of one kernel, without loops over repeated cells."""
+        from .schedule import schedule
+
+        plan = self.schedule(kernel)
+        return plan if plan.rolled is None else schedule(self, self.kernels[kernel], loops=False)
 
     def operations(self, kernel: str = "rhs") -> int:
         """The number of arithmetic operations and function calls of one kernel, excluding hoisted ones."""

@@ -145,7 +145,7 @@ def _balance(
 
     A name that the user has taken gets the prefix `cg_`, except `energy`, which is left to the user.
     """
-    if "energy" in invariants:
+    if "energy" in invariants or eqs.system.law is not None:
         return []
     h, total, same = painleve_function(eqs)
     found = []

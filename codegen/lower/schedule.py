@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count as count_from
 
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import CONDITIONS, LEAVES, RELATIONS, Graph, Node
 from .fuse import FUSED, fused
+from .optimise.arrange import arranged
 from .program import Kernel, Program, is_call
+from .roll import Rolled, rolled
 
 _MATH_NAMES = (
     "sqrt exp log sin cos tan asin acos atan sinh cosh tanh fabs pow fmin fmax atan2 copysign abs nan NAN INFINITY "
@@ -37,6 +39,8 @@ def _library_names() -> set[str]:
     return {*_MATH_NAMES, *(f.c for f in FUNCTIONS.values())}
 
 
+LONGEST_WRITTEN_OUT = 2000
+"""Operations up to which a kernel of repeated cells is written out, not emitted as loops."""
 _LONGEST = 12
 """Largest number of operations in one statement; longer expressions are split for readability."""
 
@@ -117,8 +121,9 @@ class Schedule:
     """The statements of a kernel, the names of its nodes, its workspace and its counts.
 
     `hoist` computes what depends on parameters alone: a separate schedule that runs once before `statements`, which
-    read its results from the array "q". `operations` counts arithmetic and function calls, including `divisions` and
-    `functions` but not those of `hoist`.
+    read its results, the nodes `given`, from the array "q". `operations` counts arithmetic and function calls,
+    including `divisions` and `functions` but not those of `hoist`. A long kernel of repeated cells has no statements
+    but is `rolled`.
     """
 
     kernel: Kernel
@@ -128,7 +133,9 @@ class Schedule:
     operations: int
     divisions: int
     functions: int
+    given: tuple[Node, ...] = ()
     hoist: Schedule | None = None
+    rolled: Rolled | None = None
 
     @property
     def hoisted(self) -> int:
@@ -159,8 +166,11 @@ def variable_names(program: Program, kernel: Kernel) -> dict[str, tuple[str, str
     return table
 
 
-def schedule(program: Program, kernel: Kernel) -> Schedule:
-    """Order the statements of a kernel; see the module docstring."""
+def schedule(program: Program, kernel: Kernel, loops: bool = True) -> Schedule:
+    """Order the statements of a kernel; see the module docstring.
+
+    With `loops` a long kernel of repeated cells has no statements, but the runs of `rolled`.
+    """
     g = program.graph
     # Conditions are not numbers, so they are not hoisted.
     fixed = {n for n in g.from_only(kernel.roots(), kernel.beforehand) if g.op[n] not in CONDITIONS}
@@ -174,18 +184,53 @@ def schedule(program: Program, kernel: Kernel) -> Schedule:
         if node not in fixed:
             needed |= {a for a in g.args[node] if a in fixed}
     if not needed:
-        return _scheduled(program, kernel, (), "out")
+        return _whole(program, kernel, (), loops)
     order = tuple(sorted(needed))
     first = Kernel("hoist", order, ("",) * len(order), checks, labels=kernel.labels)
-    hoist = _scheduled(program, first, (), "q")
-    return replace(_scheduled(program, rest, order, "out"), hoist=hoist)
+    table = variable_names(program, first)
+    hoist = _scheduled(program, first, (), table, [("q", i) for i in range(len(order))])
+    return replace(_whole(program, rest, order, loops), hoist=hoist)
 
 
-def _scheduled(program: Program, unfused: Kernel, given: Sequence[Node], array: str) -> Schedule:
+def _whole(program: Program, kernel: Kernel, given: Sequence[Node], loops: bool) -> Schedule:
+    """The schedule of a kernel without what is hoisted."""
+    table = variable_names(program, kernel)
+    if loops and kernel.cells and is_long(program.graph, kernel):
+        places = {name: (array, index) for name, (_, array, index) in table.items()}
+        found = rolled(program, kernel, {n: i for i, n in enumerate(given)}, places)
+        if found is not None:
+            counts = found.operations, found.divisions, found.functions
+            return Schedule(kernel, (), {}, found.work, *counts, rolled=found)
+        kernel = arranged(program.graph, kernel)
+    return _scheduled(program, kernel, given, table, [("out", i) for i in range(len(kernel.outputs))])
+
+
+def is_long(g: Graph, kernel: Kernel) -> bool:
+    """Whether a kernel is too long to be written out, if its cells repeat each other."""
+    return g.count_operations(kernel.roots()) > LONGEST_WRITTEN_OUT
+
+
+def scheduled(
+    program: Program,
+    kernel: Kernel,
+    table: Mapping[str, tuple[str, str, int]],
+    places: Sequence[tuple[str, int]],
+) -> Schedule:
+    """The schedule of a part of a kernel whose variables are in the `table` and whose outputs go to `places`."""
+    return _scheduled(program, kernel, (), dict(table), places)
+
+
+def _scheduled(
+    program: Program,
+    unfused: Kernel,
+    given: Sequence[Node],
+    table: dict[str, tuple[str, str, int]],
+    places: Sequence[tuple[str, int]],
+) -> Schedule:
     """The schedule of a kernel with multiply-adds; a multiply-add counts as the two operations that it was."""
     g, kernel = program.graph, fused(program.graph, unfused, set(given))
-    writer = _Writer(program, kernel, given)
-    places: dict[str, int] = {}
+    writer = _Writer(program, kernel, given, table)
+    factored: dict[str, int] = {}
     solves, divisions = _of_solves(kernel)
     for solve in kernel.solves:
         size = len(solve.rhs)
@@ -193,11 +238,11 @@ def _scheduled(program: Program, unfused: Kernel, given: Sequence[Node], array: 
             place = writer.reserve(len(solve.matrix) + size)  # and the diagonal before factoring
             for i, node in enumerate(solve.matrix):
                 writer.store("work", place + i, node)
-            places[solve.factors] = place
+            factored[solve.factors] = place
         right_at = writer.reserve(size)
         for i, node in enumerate(solve.rhs):
             writer.store("work", right_at + i, node)
-        writer.statements.append(FactorSolve(size, places[solve.factors], right_at, bool(solve.matrix)))
+        writer.statements.append(FactorSolve(size, factored[solve.factors], right_at, bool(solve.matrix)))
         for i, node in enumerate(solve.results):
             name = str(g.value[node])
             writer.table[name] = (emitted_name(name), "work", right_at + i)
@@ -206,7 +251,7 @@ def _scheduled(program: Program, unfused: Kernel, given: Sequence[Node], array: 
         writer.need(node)
     if kernel.pivots:
         writer.statements.append(Check(kernel.pivots))
-    for i, (node, comment) in enumerate(zip(kernel.outputs, kernel.comments, strict=True)):
+    for (array, i), node, comment in zip(places, kernel.outputs, kernel.comments, strict=True):
         writer.store(array, i, node, comment)
     computed = [g.op[n] for n in g.reachable(unfused.roots(), stop=writer.given) if n not in writer.given]
     return Schedule(
@@ -217,6 +262,7 @@ def _scheduled(program: Program, unfused: Kernel, given: Sequence[Node], array: 
         sum(op not in LEAVES for op in computed) + solves,
         computed.count("div") + divisions,
         sum(map(is_call, computed)),
+        tuple(given),
     )
 
 
@@ -248,11 +294,13 @@ def count(g: Graph, kernel: Kernel) -> Counts:
 class _Writer:
     """Writes statements; the nodes `given` are read from the array "q"."""
 
-    def __init__(self, program: Program, kernel: Kernel, given: Sequence[Node]) -> None:
+    def __init__(
+        self, program: Program, kernel: Kernel, given: Sequence[Node], table: dict[str, tuple[str, str, int]]
+    ) -> None:
         self.graph = program.graph
         self.given = {node: i for i, node in enumerate(given)}
         self.kernel = kernel
-        self.table = variable_names(program, kernel)
+        self.table = table
         self.statements: list[Statement] = []
         self.names: dict[Node, str] = {}
         self.work = 0

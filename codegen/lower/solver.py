@@ -19,6 +19,7 @@ from ..graph.linear import (
     diagonal_sizes,
     eliminate,
     entry,
+    is_triangle,
     schur_complement,
     upper,
 )
@@ -30,25 +31,39 @@ if TYPE_CHECKING:
 
 
 class Mass:
-    """M, factored once for all right-hand sides: in nodes, or by the emitted loop if it is large."""
+    """M, factored once for all right-hand sides: in nodes, or by the emitted loop if it is large.
+
+    A matrix that need not be symmetric is reduced in nodes, with rows exchanged by the emitted code.
+    """
 
     def __init__(self, eqs: EquationNodes) -> None:
         k = len(eqs.force)
         self.graph = eqs.graph
         self.factors: LDL | None = None
         self.upper: tuple[Node, ...] = ()
-        if eqs.mass and k <= UNROLLED_VELOCITIES:
+        self.square: Table = ()
+        if eqs.mass and not is_triangle(eqs.mass):
+            self.square = eqs.mass
+        elif eqs.mass and k <= UNROLLED_VELOCITIES:
             self.factors = LDL(eqs.graph, [list(row) for row in eqs.mass])
         elif eqs.mass:
             self.upper = upper(eqs.mass)
 
     def checks(self) -> list[tuple[Node, Node]]:
+        if self.square:
+            return self._eliminated([self.graph.zero] * len(self.square))[1]
         return self.factors.checks() if self.factors else []
+
+    def _eliminated(self, right: Sequence[Node]) -> tuple[list[Node], list[tuple[Node, Node]]]:
+        g, rows = self.graph, [list(row) for row in self.square]
+        return eliminate(g, rows, right, [g.sum(g.call("abs", n) for n in row) for row in rows], 0)
 
     def solve(self, right: Sequence[Node], name: str, solves: list[Solve]) -> list[Node]:
         """M^-1 right; a solution by the loop is appended to `solves`, with the symbols `cg_<name>_<i>` as results."""
         if self.factors is not None:
             return self.factors.solve(right)
+        if self.square:
+            return self._eliminated(right)[0]
         if not self.upper:
             return list(right)
         return solve_by_loop(self.graph, "mass", self.upper, right, name, solves)

@@ -41,8 +41,8 @@ class Pair:
     `border` is the stability limit on the negative real axis, of the explicit method of "auto", which compares the last
     stage with the end of a step to detect stiffness.
 
-    `summary` is shown in lists of methods, `source` is quoted in emitted code. `inlined` is what the runtime's methods
-    put into a model's own code, which takes compile time: "whole", the "step" without the interpolant, or "none".
+    `summary` is shown in lists of methods, `source` is quoted in emitted code. `inlined` says whether one of the
+    runtime's methods is part of a model's own code, which takes compile time: those that runs take by default are.
 
     Raises ValueError, naming the entry, for numbers, shapes and sums that cannot be right.
 
@@ -64,7 +64,7 @@ class Pair:
     dense: Sequence[Row] = ()
     dense_order: int = 3
     control: Control | None = None
-    inlined: str = "whole"
+    inlined: bool = True
     border: float | None = None
 
     def __post_init__(self) -> None:

@@ -26,6 +26,8 @@ static size_t cg_layout(cg_run_t *run, char *base, const cg_model_t *model)
     run->u_value = cg_take(base, &offset, run->n_u);
     run->u_slope = cg_take(base, &offset, run->n_u);
     run->work = cg_take(base, &offset, model->n_work);
+    run->x_start = cg_take(base, &offset, run->ld);
+    run->moved = cg_take(base, &offset, run->ld);
     const int64_t n = run->implicit ? run->n : 0;
     run->jacobian = cg_take(base, &offset, n * n);
     run->matrix = cg_take(base, &offset, n * n);
@@ -121,6 +123,7 @@ int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char 
     run->rtol = CG_RTOL;
     run->max_step = HUGE_VAL;
     run->max_steps = INT64_MAX;
+    run->projection = CG_PROJECT_CONSTRAINTS;
     run->direction = 1.0;
     return CG_OK;
 }
@@ -135,7 +138,8 @@ static int cg_numbers_valid(const cg_run_t *saved, const cg_run_t *run)
     const double times[4] = {saved->t, saved->t_old, saved->t_stop, saved->t_anchor};
     int valid = saved->size == run->size && saved->n == run->n && saved->ld == run->ld && saved->n_u == run->n_u
         && saved->n_stages == run->n_stages && saved->n_dense == run->n_dense && saved->order == run->order
-        && saved->adaptive == run->adaptive && saved->implicit == run->implicit;
+        && saved->adaptive == run->adaptive && saved->implicit == run->implicit
+        && saved->projection >= CG_PROJECT_NONE && saved->projection <= CG_PROJECT_ALL;
     for (int i = 0; i < 4; i++) {
         valid = valid && fabs(times[i]) < HUGE_VAL;
     }
@@ -176,6 +180,7 @@ double *cg_run_p(cg_run_t *run) { return run->p; }
 double *cg_run_u(cg_run_t *run) { return run->u; }
 double *cg_run_x(cg_run_t *run) { return run->x; }
 void cg_run_set_step(cg_run_t *run, double step) { run->first_step = step; }
+void cg_run_set_projection(cg_run_t *run, int32_t projection) { run->projection = projection; }
 
 void cg_run_set_tolerances(cg_run_t *run, double rtol, double atol)
 {
@@ -213,6 +218,7 @@ int cg_run_restore(cg_run_t *run, const void *saved, size_t size)
     }
     memcpy(run, saved, size);
     *run = whole;
+    cg_correct_begin(run);
     if (run->detector != NULL) {
         cg_detector_activate(run); /* the modes in u may be others */
     }

@@ -22,7 +22,7 @@ static const cg_method_t cg_methods[] = {CG_METHOD_END};
 #include "cg_rodas5p.h"
 #include "cg_auto.h"
 static const cg_method_t cg_methods[] = {
-    CG_METHOD_LIST(CG_METHOD, CG_METHOD) CG_METHOD(rodas5p) CG_METHOD(auto) CG_METHOD_END
+    CG_METHOD_LIST(CG_METHOD) CG_METHOD(rodas5p) CG_METHOD(auto) CG_METHOD_END
 };
 #endif
 #undef CG_NO_METHODS
@@ -50,12 +50,10 @@ int cg_method_find(const cg_model_t *model, const char *name, int32_t flags, cg_
     const cg_method_t *const own = cg_method_in(model->methods, name);
     const cg_method_t *const general = cg_method_in(cg_methods, name);
     const cg_method_t *const chosen = own != NULL && !(general != NULL && (flags & CG_RUN_TABLE)) ? own : general;
-    if (chosen == NULL || (chosen->dense == NULL && general == NULL)) {
-        return 0;
+    if (chosen != NULL) {
+        *found = *chosen;
     }
-    *found = *chosen;
-    found->dense = chosen->dense != NULL ? chosen->dense : general->dense;
-    return 1;
+    return chosen != NULL;
 }
 
 /* ---- inputs ---- */
@@ -122,7 +120,8 @@ static void cg_enter_segment(cg_run_t *run)
 int cg_options_valid(const cg_run_t *run)
 {
     int valid = run->rtol >= 0.0 && run->rtol < HUGE_VAL && run->max_step > 0.0 && run->first_step >= 0.0
-        && run->first_step < HUGE_VAL && run->max_steps > 0;
+        && run->first_step < HUGE_VAL && run->max_steps > 0 && run->projection >= CG_PROJECT_NONE
+        && run->projection <= CG_PROJECT_ALL;
     for (int32_t i = 0; i < run->n; i++) {
         valid = valid && run->atol[i] >= 0.0 && run->atol[i] < HUGE_VAL && run->atol[i] + run->rtol > 0.0;
     }
@@ -161,7 +160,7 @@ int cg_run_start(cg_run_t *run, cg_time_t t0, const double *x0, cg_time_t t_end)
         return run->status = CG_BAD_ARGUMENT;
     }
     for (int32_t i = 0; i < run->n; i++) {
-        run->x[i] = x0[i];
+        run->x[i] = run->x_start[i] = x0[i];
         run->atol[i] = cg_larger(run->atol[i], CG_ATOL_FLOOR);
     }
     cg_time_begin(run, t0);
@@ -175,6 +174,7 @@ int cg_run_start(cg_run_t *run, cg_time_t t0, const double *x0, cg_time_t t_end)
     run->have_dense = 0;
     run->recorded = 0;
     cg_forget_steps(run);
+    cg_correct_begin(run);
     if (run->detector != NULL) {
         cg_detector_reset(run->detector);
         memset(run->u + run->model->n_inputs, 0, sizeof(double) * (size_t)run->model->n_modes);
@@ -213,6 +213,7 @@ void cg_run_changed(cg_run_t *run)
 
 void cg_run_moved(cg_run_t *run)
 {
+    memcpy(run->x_start, run->x, sizeof(double) * (size_t)run->n);
     cg_forget_steps(run);
     cg_run_changed(run);
 }
@@ -271,7 +272,7 @@ static int cg_prepare(cg_run_t *run)
 static int cg_step_with_events(cg_run_t *run)
 {
     cg_detector_before_step(run);
-    int status = run->step(run);
+    int status = cg_run_step(run);
     if (status == CG_OK) {
         status = cg_detector_after_step(run);
     }
@@ -323,7 +324,7 @@ int cg_drive(cg_run_t *run, cg_record_t *record, int64_t budget)
         }
         status = cg_prepare(run);
         if (status == CG_OK) {
-            status = CG_RARE(detector != NULL) ? cg_step_with_events(run) : run->step(run);
+            status = CG_RARE(detector != NULL) ? cg_step_with_events(run) : cg_run_step(run);
         }
         if (status != CG_OK) {
             return status == CG_INTERRUPTED ? status : (run->status = status);

@@ -44,12 +44,13 @@ void cg_run_delete(cg_run_t *run);
 int cg_run_init(cg_run_t *run, size_t size, const cg_model_t *model, const char *method, int32_t flags);
 
 /* For languages that do not read the structure of a run: its arrays p [n_parameters], u [n_inputs + n_modes] and x
- * [n_states], which moves with each step; its tolerances, one atol for all states; the step of a fixed-step method. */
+ * [n_states], which moves with each step; its tolerances, one atol for all states; the step of a fixed-step method; what steps are moved back to. */
 double *cg_run_p(cg_run_t *run);
 double *cg_run_u(cg_run_t *run);
 double *cg_run_x(cg_run_t *run);
 void cg_run_set_tolerances(cg_run_t *run, double rtol, double atol);
 void cg_run_set_step(cg_run_t *run, double step);
+void cg_run_set_projection(cg_run_t *run, int32_t projection); /* enum cg_projection, before cg_run_start */
 
 /* Starts at t0, x0 (n_states values). CG_NONFINITE: a time or a state is not finite. CG_BAD_ARGUMENT: a tolerance
  * or step option is out of range, or a fixed-step method has neither first_step nor a finite max_step. */

@@ -91,6 +91,7 @@ static size_t cg_layout(cg_lanes_run_t *run, char *base)
         *inputs[i] = cg_take(base, &offset, run->n_u * lanes);
     }
     run->work = cg_take(base, &offset, run->set->n_work * lanes);
+    run->moved = cg_take(base, &offset, run->n * lanes);
     run->atol = cg_take(base, &offset, run->n);
     cg_layout_events(run, base, &offset);
     run->moment = cg_take(base, &offset, CG_MOMENTS * lanes);

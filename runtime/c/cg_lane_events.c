@@ -38,6 +38,8 @@ int cg_lane_events_configure(cg_lanes_run_t *run, const cg_run_t *options)
     single->rtol = options->rtol;
     single->max_step = options->max_step;
     single->first_step = options->first_step;
+    single->projection = options->projection;
+    cg_correct_begin(single);
     memcpy(single->atol, run->atol, sizeof(double) * (size_t)run->n);
     memcpy(run->towards, given->direction, bytes);
     for (int32_t lane = 0; lane < run->lanes; lane++) {

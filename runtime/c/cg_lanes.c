@@ -263,6 +263,9 @@ int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options)
     if (!cg_options_valid(options) || options->stop == NULL) {
         return CG_BAD_ARGUMENT;
     }
+    if (options->projection == CG_PROJECT_ALL && cg_kernel(run->model, "correction_all") != NULL) {
+        return CG_UNSUPPORTED;
+    }
     for (int32_t i = 0; options->signals != NULL && i < run->model->n_inputs; i++) {
         if (options->signals[i].kind == CG_SIGNAL_CALL) {
             return CG_UNSUPPORTED;
@@ -272,6 +275,7 @@ int cg_lanes_configure(cg_lanes_run_t *run, const cg_run_t *options)
     run->signals = options->signals;
     run->stop = options->stop;
     run->rtol = options->rtol;
+    run->projection = options->projection;
     run->max_step = options->max_step;
     run->first_step = options->first_step;
     for (int32_t i = 0; i < run->n; i++) {

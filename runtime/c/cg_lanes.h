@@ -45,6 +45,7 @@ typedef struct cg_lanes_run {
     int32_t input_kind; /* bits of enum cg_input_kind */
     int32_t have_dense;
     int32_t calls; /* of the right-hand side in this trial */
+    int32_t projection; /* CG_PROJECT_NONE or CG_PROJECT_CONSTRAINTS */
     uint32_t attention; /* bits of the lanes that reached their mark or t_stop, or failed: lanes <= 32 */
 
     /* [rows][lanes]; the first five pointers are swapped in every step. */
@@ -61,6 +62,7 @@ typedef struct cg_lanes_run {
     double *u_value;
     double *u_slope;
     double *work;
+    double *moved;  /* [n][lanes] scratch: corrections of the states */
     double *atol;   /* [n]: shared by all lanes */
     double *moment; /* [CG_MOMENTS][lanes]: times inside the last step, to interpolate at */
     double *inside; /* [CG_MOMENTS][n][lanes]: the states there */

@@ -22,41 +22,33 @@
 #endif
 #include "cg_method.h"
 
-#ifdef CG_MODEL_GUARDS
-#define CG_LANES_WATCHED(step, run)                                                                                   \
-    cg_lanes_before(run);                                                                                             \
-    step(run);                                                                                                        \
-    cg_lanes_watch(run);
-#define CG_LANES_WATCH 1
-#else
-#define CG_LANES_WATCHED(step, run) step(run);
-#define CG_LANES_WATCH 0
-#endif
-
 #define CG_LANE_METHOD(name)                                                                                          \
     static void cg_lanes_##name##_advance(cg_lanes_run_t *run)                                                        \
     {                                                                                                                 \
         cg_lanes_run_t *const other = run->other;                                                                     \
         if (other == NULL) {                                                                                          \
             do {                                                                                                      \
-                CG_LANES_WATCHED(cg_lanes_##name##_step, run)                                                         \
+                CG_SEARCHED(cg_lanes_##name##_step, run)                                                              \
             } while (run->attention == 0u && !*run->stop);                                                            \
         } else {                                                                                                      \
             do {                                                                                                      \
-                CG_LANES_WATCHED(cg_lanes_##name##_step, run)                                                         \
-                CG_LANES_WATCHED(cg_lanes_##name##_step, other)                                                       \
+                CG_SEARCHED(cg_lanes_##name##_step, run)                                                              \
+                CG_SEARCHED(cg_lanes_##name##_step, other)                                                            \
             } while ((run->attention | other->attention) == 0u && !*run->stop);                                       \
         }                                                                                                             \
     }                                                                                                                 \
+    CG_LANE_INTERPOLANT(name)
+#define CG_LANE_INTERPOLANT(name)                                                                                     \
     static void cg_lanes_##name##_interpolant(cg_lanes_run_t *run) { cg_lanes_##name##_dense(run); }
 
-CG_METHOD_LIST(CG_LANE_METHOD, CG_LANE_METHOD)
+CG_ADAPTIVE_LIST(CG_LANE_METHOD)
+CG_LANE_INTERPOLANT(rk4)
 
 #define CG_LANE_ENTRY(name)                                                                                           \
     {cg_##name##_info(CG_LANES_LAYOUT), cg_lanes_prepare, cg_lanes_##name##_advance, cg_lanes_##name##_interpolant},
 
 static const cg_lane_method_t cg_lane_methods[] = {
-    CG_METHOD_LIST(CG_LANE_ENTRY, CG_LANE_ENTRY) {CG_NO_METHOD, NULL, NULL, NULL}
+    CG_METHOD_LIST(CG_LANE_ENTRY) {CG_NO_METHOD, NULL, NULL, NULL}
 };
 
 #if CG_LANES == 8 && defined(__AVX512F__)
@@ -82,5 +74,5 @@ const cg_lane_set_t CG_LANE_SET = {
     .methods = cg_lane_methods,
     .begin = cg_lanes_begin,
     .interpolate = cg_lanes_interpolate,
-    .watches = CG_LANES_WATCH,
+    .watches = CG_WATCHES,
 };

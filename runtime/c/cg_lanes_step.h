@@ -31,6 +31,12 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_lanes_run_t *run, cg_real_t t, con
     return CG_OK;
 }
 
+/* The same, not copied: for rare calls. */
+static CG_COLD int CG_FN(rhs_called)(cg_lanes_run_t *run, cg_real_t t, const cg_real_t *x, cg_real_t *out)
+{
+    return CG_FN(rhs)(run, t, x, out);
+}
+
 /* Ends the trajectories of the lanes in `mask`. */
 static CG_COLD void CG_FN(fail)(cg_lanes_run_t *run, const cg_mask_t *mask, const cg_mask_t *reason)
 {
@@ -64,6 +70,62 @@ static CG_INLINE void CG_FN(accept)(cg_lanes_run_t *run, cg_real_t t_new, cg_mas
         }
     }
 }
+
+#ifdef CG_MODEL_CORRECTION
+/* Moves the ends of the accepted steps onto the constraints, as cg_correct.c does for one trajectory. */
+static void CG_FN(correct)(cg_lanes_run_t *run, cg_mask_t good)
+{
+    const int32_t n = CG_N(run);
+    const cg_real_t t = CG_T(run);
+    cg_real_t *const x = CG_REALS(run->x);
+    cg_real_t *const f = CG_REALS(run->f);
+    cg_real_t *const moved = CG_REALS(run->moved);
+    cg_mask_t off = good, ever = {0}, singular = {0}, nonfinite = {0};
+
+    for (int step = 0; step < CG_MOST_CORRECTIONS && cg_any(off); step++) {
+        const cg_mask_t ok = CG_MODEL_CORRECTION(&t, x, CG_REALS(run->p), CG_REALS(run->u), moved, CG_REALS(run->work));
+        const cg_mask_t finite = cg_step_finite(moved, n);
+        cg_mask_t far = {0};
+        singular |= off & cg_not(ok);
+        nonfinite |= off & ok & cg_not(finite);
+        off &= ok & finite;
+        for (int32_t i = 0; i < n; i++) {
+            far |= cg_lt(cg_splat(CG_CLOSE_ENOUGH), cg_abs(moved[i]) / cg_step_scale(run->atol[i], run->rtol, x[i], x[i]));
+        }
+        off &= far;
+        for (int32_t i = 0; i < n; i++) {
+            x[i] = cg_where(off, x[i] + moved[i], x[i]);
+        }
+        ever |= off;
+    }
+    singular |= off;
+    if (cg_any(ever)) {
+        *CG_TRUTHS(run->failed) = CG_FN(code)(0);
+        CG_FN(rhs)(run, t, x, moved);
+        const cg_mask_t failed = *CG_TRUTHS(run->failed);
+        const cg_mask_t called = ever & cg_not(singular | nonfinite);
+        singular |= called & failed;
+        nonfinite |= called & cg_not(failed) & cg_not(cg_step_finite(moved, n));
+        *CG_TRUTHS(run->n_rhs) -= called;
+        for (int32_t i = 0; i < n; i++) {
+            f[i] = cg_where(called, moved[i], f[i]);
+        }
+    }
+    if (CG_RARE(cg_any(singular | nonfinite))) {
+        const cg_mask_t bad = singular | nonfinite;
+        const cg_mask_t why = CG_FN(choose)(singular, CG_FN(code)(CG_SINGULAR), CG_FN(code)(CG_NONFINITE));
+        CG_FN(fail)(run, &bad, &why);
+    }
+}
+#define CG_CORRECTS(run) ((run)->projection != CG_PROJECT_NONE)
+#define CG_CORRECT(run, good)                  \
+    if (CG_CORRECTS(run) && cg_any(good)) {    \
+        CG_FN(correct)(run, good);             \
+    }
+#else
+#define CG_CORRECTS(run) 0
+#define CG_CORRECT(run, good)
+#endif
 
 /* Checks what the accepted lanes have reached: t_stop, their mark, or the step limit. */
 static CG_INLINE void CG_FN(look)(cg_lanes_run_t *run, cg_mask_t good)
@@ -136,11 +198,12 @@ static CG_INLINE int CG_FN(adaptive)(cg_lanes_run_t *run, const cg_control_t con
     *log_old = cg_where(good & cg_not(plan.close), cg_larger(log_new, cg_splat(CG_LEAST_LOG)), *log_old);
     *rejected = cg_not(good);
     CG_FN(accept)(run, plan.t_new, good);
+    CG_CORRECT(run, good)
     CG_FN(look)(run, good);
     return CG_OK;
 }
 
-/* One step of fixed size in every lane. */
+/* One step of fixed size in every lane; only where something fails or is moved: see cg_rk4_lanes.h. */
 static CG_INLINE int CG_FN(fixed)(cg_lanes_run_t *run, int (*trial)(cg_lanes_run_t *, cg_real_t, cg_real_t))
 {
     const int32_t n = CG_N(run);
@@ -155,7 +218,7 @@ static CG_INLINE int CG_FN(fixed)(cg_lanes_run_t *run, int (*trial)(cg_lanes_run
     *CG_TRUTHS(run->failed) = CG_FN(code)(0);
     run->calls = 0;
     trial(run, t, plan.h);
-    CG_FN(rhs)(run, plan.t_new, CG_REALS(run->x_trial), CG_REALS(run->f_old));
+    CG_FN(rhs_called)(run, plan.t_new, CG_REALS(run->x_trial), CG_REALS(run->f_old));
     const cg_mask_t failed = *CG_TRUTHS(run->failed);
     const cg_mask_t finite = cg_step_finite(CG_REALS(run->x_trial), n) & cg_step_finite(CG_REALS(run->f_old), n);
     const cg_mask_t good = finite & cg_not(failed) & cg_not(refused);
@@ -172,6 +235,7 @@ static CG_INLINE int CG_FN(fixed)(cg_lanes_run_t *run, int (*trial)(cg_lanes_run
     *n_anchor = cg_where(plan.last, cg_splat(0.0), *n_anchor + 1.0);
     *t_anchor = cg_where(plan.last, plan.t_new, *t_anchor);
     CG_FN(accept)(run, plan.t_new, good);
+    CG_CORRECT(run, good)
     CG_FN(look)(run, good);
     return CG_OK;
 }

@@ -205,7 +205,8 @@ static CG_INLINE void CG_FN(project)(cg_lanes_run_t *run, cg_mask_t mask)
 static void CG_FN(watch)(cg_lanes_run_t *run)
 {
     const cg_real_t t = CG_T(run), t_old = CG_T_OLD(run), length = cg_abs(t - t_old);
-    const cg_mask_t stepped = *CG_TRUTHS(run->active) & cg_not(cg_eq(t, t_old));
+    const cg_mask_t going = (cg_mask_t)(*CG_TRUTHS(run->status) == CG_FN(code)(CG_OK));
+    const cg_mask_t stepped = *CG_TRUTHS(run->active) & going & cg_not(cg_eq(t, t_old));
     const cg_mask_t searched = stepped & cg_not(*CG_TRUTHS(run->landing));
     uint32_t met = cg_set(stepped & *CG_TRUTHS(run->landing));
     run->counted = 0u;

@@ -32,7 +32,7 @@ static int cg_step_to(cg_run_t *run, double t_new)
     if (run->adaptive) {
         run->h = fabs(t_new - run->t);
     }
-    const int status = run->step(run);
+    const int status = cg_run_step(run);
     run->t_stop = t_stop;
     run->h = h;
     return status;

@@ -11,9 +11,9 @@
  *
  * The largest errors observed on 1e6 arguments each, over all exponents and in difficult regions, without and with
  * contraction (in ulp; another million may contain a slightly larger one):
- *     sin 1.41 1.41   asin  1.27 1.29   exp  1.02 1.03   pow  0.97 0.98
- *     cos 1.42 1.41   acos  1.08 1.07   log  0.80 0.74   sinh 1.59 1.59
- *     tan 0.98 0.91   atan  1.38 1.38   sqrt 0.50 0.50   cosh 1.35 1.35
+ *     sin 1.47 1.47   asin  1.29 1.29   exp  1.03 1.03   pow  0.97 0.98
+ *     cos 1.45 1.45   acos  1.07 1.07   log  0.80 0.74   sinh 1.59 1.59
+ *     tan 0.91 0.91   atan  1.38 1.38   sqrt 0.50 0.50   cosh 1.35 1.35
  *                     atan2 1.45 1.45                    tanh 1.50 1.50
  *
  * How this is achieved:

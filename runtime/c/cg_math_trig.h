@@ -1,17 +1,23 @@
 /* cg_math_trig.h: sine, cosine, tangent. Part of cg_math.h.
  *
- * |x| = k pi/2 + r, |r| <= pi/4, then polynomials in r. Up to 1e6, k has 20 bits and pi/2 is the sum of three numbers
- * (after Cody and Waite 1980), with an error of 2^-163. |x| minus k times the first is a multiple of 2^-53 and exact.
- * Then k times the second is subtracted, which rounds, and k times the third, below 2^-88, which rounds again only if
- * |r| < 2^-34. No double below 1e6 comes closer than 2^-60.5 to a multiple of pi/2 (the closest is 45.5530934770520,
- * k = 29). Beyond 1e6 the fraction of |x| 2/pi is computed in integer arithmetic (Payne and Hanek 1983).
+ * x = k pi/2 + r, |r| <= pi/4, then polynomials in r. Up to 2^30, k has 30 bits and pi/2 is the sum of three numbers
+ * (after Cody and Waite 1980), with an error of 2^-160. x minus k times the first is a multiple of 2^-52 below 1 and
+ * exact. Then k times the second is subtracted, which rounds, and k times the third, below 2^-76, which rounds again
+ * only if |r| < 2^-23. No double comes closer than 2^-61 to a multiple of pi/2. Beyond 2^30 the fraction of |x| 2/pi is
+ * computed in integer arithmetic (Payne and Hanek 1983).
+ *
+ * A kernel over lanes that computes the sines of several angles asks once whether any of them is beyond 2^30: the
+ * functions whose names end in `_of` keep the widest angle, and if it is too wide, the kernel is repeated with
+ * the functions that ask for each angle.
  */
 #ifndef CG_MATH_TRIG_H
 #define CG_MATH_TRIG_H
 
-#define CG_TRIG_NEAR 1e6
+#define CG_TRIG_NEAR 0x1p30
 #define CG_PIO2_INVERSE 0x1.45f306dc9c883p-1
-#define CG_PIO2_THIRD -0x1.f1976b7ed8fbcp-110 /* after CG_PIO2_UPPER and CG_PIO2_LOWER */
+/* After CG_PIO2_UPPER; all three are positive, so that -0 stays -0 in the reduction. */
+#define CG_PIO2_SECOND 0x1.1a62633145c06p-54
+#define CG_PIO2_THIRD 0x1.c1cd129024e09p-107
 
 /* The bits of 2/pi: 64 zeros, then 1216 behind the binary point. Checked in tests/test_math.py. */
 static const uint32_t cg_two_over_pi[40] = {
@@ -22,7 +28,7 @@ static const uint32_t cg_two_over_pi[40] = {
     0x7527bac7, 0xebe5f17b, 0x3d0739f7, 0x8a5292ea, 0x6bfb5fb1, 0x1f8d5d08, 0x56033046, 0xfc7b6bab,
 };
 
-/* r, its tail and k mod 4 for one finite a > 1e6.
+/* r, its tail and k mod 4 for one finite a > 2^30.
  *
  * a = m 2^e with a 53-bit m. Bits of 2/pi that contribute multiples of 4 to the product are skipped; the 192 that
  * follow are multiplied by m modulo 2^192: two bits of quadrant and 190 of fraction, of which at most the last 53 are
@@ -79,8 +85,14 @@ static CG_OUT_OF_LINE void cg_reduce_far(const cg_real_t *a, cg_real_t *r, cg_re
     memcpy(rest, tail, sizeof rest);
     memcpy(quadrant, k, sizeof quadrant);
     for (int lane = 0; lane < CG_LANES; lane++) {
-        if (angle[lane] > CG_TRIG_NEAR && angle[lane] <= 0x1.fffffffffffffp+1023) {
-            cg_reduce_one(angle[lane], near + lane, rest + lane, quadrant + lane);
+        const double size = fabs(angle[lane]);
+        if (size > CG_TRIG_NEAR && size <= 0x1.fffffffffffffp+1023) {
+            cg_reduce_one(size, near + lane, rest + lane, quadrant + lane);
+            if (angle[lane] < 0.0) {
+                near[lane] = -near[lane];
+                rest[lane] = -rest[lane];
+                quadrant[lane] = 0 - quadrant[lane];
+            }
         }
     }
     memcpy(r, near, sizeof near);
@@ -88,26 +100,42 @@ static CG_OUT_OF_LINE void cg_reduce_far(const cg_real_t *a, cg_real_t *r, cg_re
     memcpy(k, quadrant, sizeof quadrant);
 }
 
-/* a = k pi/2 + r + tail for a >= 0; k modulo 4 is in the low bits. NaN for infinity. `tail` may be NULL. */
-static CG_INLINE void cg_reduce(cg_real_t a, cg_real_t *r, cg_real_t *tail, cg_bits_t *k)
+/* x = k pi/2 + r for |x| <= 2^30; k modulo 4 is in the low bits. */
+static CG_INLINE void cg_reduce_near(cg_real_t x, cg_real_t *r, cg_bits_t *k)
 {
-    const cg_real_t rounded = cg_line(CG_ROUNDER, CG_PIO2_INVERSE, a);
+    const cg_real_t rounded = cg_line(CG_ROUNDER, CG_PIO2_INVERSE, x);
     const cg_real_t number = rounded - CG_ROUNDER;
-    const cg_real_t exact = cg_plus(a, -CG_PIO2_UPPER, number);
+    const cg_real_t exact = cg_plus(x, -CG_PIO2_UPPER, number);
     *k = cg_bits(rounded);
-    if (tail == NULL) {
-        *r = cg_plus(cg_plus(exact, -CG_PIO2_LOWER, number), -CG_PIO2_THIRD, number);
-    } else { /* the same in two parts, with the rounding of the product and of the difference */
-        const cg_real_t product = number * CG_PIO2_LOWER, second = exact - product;
-        const cg_real_t product_rest = cg_plus(-product, CG_PIO2_LOWER, number);
-        const cg_real_t rest = cg_plus(((exact - second) - product) - product_rest, -CG_PIO2_THIRD, number);
-        *r = second + rest;
-        *tail = (second - *r) + rest;
+    *r = cg_plus(cg_plus(exact, -CG_PIO2_SECOND, number), -CG_PIO2_THIRD, number);
+}
+
+/* The tail of r: the same in two parts, with the rounding of the product and of the difference. */
+static CG_INLINE void cg_reduce_tail(cg_real_t x, cg_real_t *r, cg_real_t *tail)
+{
+    const cg_real_t number = cg_line(CG_ROUNDER, CG_PIO2_INVERSE, x) - CG_ROUNDER;
+    const cg_real_t exact = cg_plus(x, -CG_PIO2_UPPER, number);
+    const cg_real_t product = number * CG_PIO2_SECOND, second = exact - product;
+    const cg_real_t product_rest = cg_plus(-product, CG_PIO2_SECOND, number);
+    const cg_real_t rest = cg_plus(((exact - second) - product) - product_rest, -CG_PIO2_THIRD, number);
+    *r = second + rest;
+    *tail = (second - *r) + rest;
+}
+
+/* Whether an angle in any lane is too wide for the short reduction. */
+static CG_INLINE int cg_is_wide(cg_real_t widest) { return CG_RARE(cg_any_below(cg_splat(CG_TRIG_NEAR), widest)) != 0; }
+
+/* x = k pi/2 + r + tail; k modulo 4 is in the low bits. NaN for infinity. `tail` may be NULL. */
+static CG_INLINE void cg_reduce(cg_real_t x, cg_real_t *r, cg_real_t *tail, cg_bits_t *k)
+{
+    cg_reduce_near(x, r, k);
+    if (tail != NULL) {
+        cg_reduce_tail(x, r, tail);
     }
-    if (CG_RARE(cg_any_below(cg_splat(CG_TRIG_NEAR), a))) {
+    if (cg_is_wide(cg_abs(x))) {
         /* copies: a variable with its address taken would be kept in memory, on the common path too */
-        const cg_real_t angle = a;
-        cg_real_t near = *r, rest = tail != NULL ? *tail : a;
+        const cg_real_t angle = x;
+        cg_real_t near = *r, rest = tail != NULL ? *tail : x;
         cg_bits_t quadrant = *k;
         cg_reduce_far(&angle, &near, &rest, &quadrant);
         *r = near;
@@ -134,17 +162,54 @@ static CG_INLINE cg_real_t cg_cos_terms(cg_real_t z, cg_real_t zz)
     return cg_fma(zz, last, cg_line(0x1.555555555554bp-5, -0x1.6c16c16c15011p-10, z));
 }
 
+/* s, which has the sign of r or is 0, with the sign of r: sin -0 = -0. */
+static CG_INLINE cg_real_t cg_with_sign(cg_real_t s, cg_real_t r)
+{
+#if CG_LANES == 8 && defined(__AVX512F__)
+    return (cg_real_t)_mm512_ternarylogic_epi64((__m512i)s, (__m512i)r, _mm512_set1_epi64(INT64_MIN), 0xf8);
+#else
+    return cg_from_bits(cg_bits(s) | cg_sign_of(r));
+#endif
+}
+
+/* sin x and cos x from s = sin r and c = cos r: exchanged if k is odd, and with their signs. */
+static CG_INLINE void cg_turn(cg_real_t s, cg_real_t c, cg_bits_t k, cg_real_t *sine, cg_real_t *cosine)
+{
+#if CG_LANES == 8 && defined(__AVX512DQ__)
+    const __m512i sign = _mm512_set1_epi64(INT64_MIN), half_turn = _mm512_slli_epi64((__m512i)k, 62);
+    const __mmask8 odd = _mm512_test_epi64_mask((__m512i)k, _mm512_set1_epi64(1));
+    const __m512d first = _mm512_mask_blend_pd(odd, (__m512d)s, (__m512d)c);
+    const __m512d second = _mm512_mask_xor_pd((__m512d)c, odd, (__m512d)s, (__m512d)sign);
+    /* 0x78: a ^ (b & c) */
+    *sine = (cg_real_t)_mm512_ternarylogic_epi64((__m512i)first, half_turn, sign, 0x78);
+    *cosine = (cg_real_t)_mm512_ternarylogic_epi64((__m512i)second, half_turn, sign, 0x78);
+#elif CG_LANES == 4 && defined(__AVX__)
+    const __m256d odd = (__m256d)(k << 63); /* a blend looks at the sign bit */
+    const cg_bits_t half_turn = k << 62;
+    *sine = cg_flip((cg_real_t)_mm256_blendv_pd((__m256d)s, (__m256d)c, odd), half_turn & CG_SIGN_BIT);
+    *cosine = cg_flip((cg_real_t)_mm256_blendv_pd((__m256d)c, (__m256d)s, odd),
+                      (half_turn ^ (cg_bits_t)odd) & CG_SIGN_BIT);
+#else
+    const cg_mask_t odd = cg_odd(k);
+    *sine = cg_flip(cg_where(odd, c, s), (k << 62) & CG_SIGN_BIT);
+    *cosine = cg_flip(cg_where(odd, s, c), ((k + 1) << 62) & CG_SIGN_BIT);
+#endif
+}
+
+static CG_INLINE void cg_sincos_reduced(cg_real_t r, cg_bits_t k, cg_real_t *sine, cg_real_t *cosine)
+{
+    const cg_real_t z = r * r, zz = z * z;
+    const cg_real_t s = cg_with_sign(cg_fma(r * z, cg_sin_terms(z, zz), r), r);
+    const cg_real_t c = cg_fma(z, cg_fma(z, cg_cos_terms(z, zz), cg_splat(-0.5)), cg_splat(1.0));
+    cg_turn(s, c, k, sine, cosine);
+}
+
 static CG_INLINE void cg_sincos(cg_real_t x, cg_real_t *sine, cg_real_t *cosine)
 {
     cg_real_t r;
     cg_bits_t k;
-    cg_reduce(cg_abs(x), &r, NULL, &k);
-    const cg_real_t z = r * r, zz = z * z;
-    const cg_real_t s = cg_fma(r * z, cg_sin_terms(z, zz), r);
-    const cg_real_t c = cg_fma(z, cg_fma(z, cg_cos_terms(z, zz), cg_splat(-0.5)), cg_splat(1.0));
-    const cg_mask_t swap = cg_odd(k);
-    *sine = cg_flip(cg_where(swap, c, s), ((k << 62) ^ cg_bits(x)) & CG_SIGN_BIT);
-    *cosine = cg_flip(cg_where(swap, s, c), ((k + 1) << 62) & CG_SIGN_BIT);
+    cg_reduce(x, &r, NULL, &k);
+    cg_sincos_reduced(r, k, sine, cosine);
 }
 
 static CG_INLINE cg_real_t cg_sin(cg_real_t x)
@@ -158,6 +223,45 @@ static CG_INLINE cg_real_t cg_cos(cg_real_t x)
 {
     cg_real_t sine, cosine;
     cg_sincos(x, &sine, &cosine);
+    return cosine;
+}
+
+/* The larger of |x|, if it is not NaN, and widest >= 0. */
+static CG_INLINE cg_real_t cg_wider(cg_real_t x, cg_real_t widest)
+{
+#if CG_LANES == 8 && defined(__AVX512DQ__)
+    return (cg_real_t)_mm512_range_pd((__m512d)x, (__m512d)widest, 0xb); /* the larger magnitude, without its sign */
+#else
+    return cg_larger(cg_abs(x), widest);
+#endif
+}
+
+/* As above with *widest, which becomes the widest angle; the results count only if it is not wide in the end. With NULL
+ * they always do. */
+static CG_INLINE void cg_sincos_of(cg_real_t *widest, cg_real_t x, cg_real_t *sine, cg_real_t *cosine)
+{
+    cg_real_t r;
+    cg_bits_t k;
+    if (widest == NULL) {
+        cg_sincos(x, sine, cosine);
+    } else {
+        *widest = cg_wider(x, *widest);
+        cg_reduce_near(x, &r, &k);
+        cg_sincos_reduced(r, k, sine, cosine);
+    }
+}
+
+static CG_INLINE cg_real_t cg_sin_of(cg_real_t *widest, cg_real_t x)
+{
+    cg_real_t sine, cosine;
+    cg_sincos_of(widest, x, &sine, &cosine);
+    return sine;
+}
+
+static CG_INLINE cg_real_t cg_cos_of(cg_real_t *widest, cg_real_t x)
+{
+    cg_real_t sine, cosine;
+    cg_sincos_of(widest, x, &sine, &cosine);
     return cosine;
 }
 

@@ -97,6 +97,14 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
 #include "cg_lanes_begin.h"
 #ifdef CG_MODEL_GUARDS
 #include "cg_lanes_watch.h"
+#define CG_WATCHES 1
+#define CG_SEARCHED(step, run) \
+    CG_FN(before)(run);        \
+    step(run);                 \
+    CG_FN(watch)(run);
+#else
+#define CG_WATCHES 0
+#define CG_SEARCHED(step, run) step(run);
 #endif
 #endif
 
@@ -107,16 +115,19 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
 #ifdef CG_MODEL_METHODS
 #include CG_MODEL_METHODS
 #else
-#define CG_MODEL_METHOD_LIST(WHOLE)
+#define CG_MODEL_METHOD_LIST(METHOD)
 #endif
 
-/* Every method here: WHOLE, or a STEP without its interpolant. */
-#define CG_METHOD_LIST(WHOLE, STEP) CG_LISTED_METHODS(WHOLE, STEP) CG_MODEL_METHOD_LIST(WHOLE)
+/* Every method here. All but rk4 control their steps. */
+#define CG_ADAPTIVE_LIST(METHOD) CG_LISTED_METHODS(METHOD) CG_MODEL_METHOD_LIST(METHOD)
+#define CG_METHOD_LIST(METHOD) METHOD(rk4) CG_ADAPTIVE_LIST(METHOD)
+#if CG_LANES > 1
+#include "cg_rk4_lanes.h"
+#endif
 #endif
 
 /* Entries of a table of cg_method_t. */
 #define CG_METHOD(name) {cg_##name##_info(CG_RUN_LAYOUT), CG_FN(name##_step), CG_FN(name##_dense)},
-#define CG_METHOD_STEP(name) {cg_##name##_info(CG_RUN_LAYOUT), CG_FN(name##_step), NULL},
 #define CG_METHOD_END {CG_NO_METHOD, NULL, NULL}
 #define CG_NO_METHOD {NULL, NULL, 0, 0, 0, 0, 0, 0}
 

@@ -60,18 +60,33 @@
         (to)[i] = cg_fma(h * (weight), k##last[i], cg_fma(h, sum, x[i])); \
     }
 
+/* x and the products of stages with weights times h, from the left: for sums so short that these weights, one
+ * multiplication each for all components, are fewer operations than h times the sum in every component. */
+#define CG_SHORT_1(weight, a) cg_fma(h * (weight), a, x[i])
+#define CG_SHORT_2(w, b, weight, a) cg_fma(h * (weight), a, CG_SHORT_1(w, b))
+#define CG_SHORT_3(v, c, w, b, weight, a) cg_fma(h * (weight), a, CG_SHORT_2(v, c, w, b))
+#define CG_SHORT_4(u, d, v, c, w, b, weight, a) cg_fma(h * (weight), a, CG_SHORT_3(u, d, v, c, w, b))
+
 /* The state at the end of the step. */
 #define CG_STAGE_END(sum, weight, last) CG_STAGE_STATE(end, sum, weight, last)
 
 /* k_s = f(t + node h, y), with y known or as CG_STAGE_STATE has it */
-#define CG_STAGE_SLOPE(s, node)                        \
-    status = CG_FN(rhs)(run, cg_plus(t, node, h), y, k##s); \
+#define CG_STAGE_SLOPE(s, node) CG_SLOPE_BY(CG_FN(rhs), s, node)
+#define CG_SLOPE_BY(rhs, s, node)                      \
+    status = rhs(run, cg_plus(t, node, h), y, k##s);   \
     if (CG_RARE(status != CG_OK)) {                    \
         return status;                                 \
     }
 #define CG_STAGE(s, node, sum, weight, last)           \
     CG_STAGE_ROW(s)                                    \
     CG_STAGE_STATE(y, sum, weight, last)               \
+    CG_STAGE_SLOPE(s, node)
+
+#define CG_STAGE_SHORT(s, node, state)                 \
+    CG_STAGE_ROW(s)                                    \
+    for (int32_t i = 0; i < n; i++) {                  \
+        y[i] = state;                                  \
+    }                                                  \
     CG_STAGE_SLOPE(s, node)
 
 /* A weighted sum of a pair's stages for component (or block) i: an error estimate divided by h, or with the weights d a
@@ -110,12 +125,12 @@ static CG_INLINE cg_real_t CG_FN(pair_error)(CG_RUN *run, cg_real_t h, CG_FN(est
             if (CG_LANES > 1 && i >= ld) {
                 break;
             }
-            const cg_real_t e = estimate(CG_REALS(run->f), CG_REALS(run->k), CG_REALS(run->f_old), ld, i)
-                / cg_step_scale(atol[i], rtol, x[i], y[i]);
+            const cg_real_t weight = cg_step_reciprocal(cg_step_scale(atol[i], rtol, x[i], y[i]));
+            const cg_real_t e = weight * estimate(CG_REALS(run->f), CG_REALS(run->k), CG_REALS(run->f_old), ld, i);
             sum[lane] = cg_fma(e, e, sum[lane]);
         }
     }
-    return (h * h) * ((sum[0] + sum[1]) + (sum[2] + sum[3])) / (double)n;
+    return (h * h) * ((sum[0] + sum[1]) + (sum[2] + sum[3])) * (1.0 / (double)n);
 }
 
 /* The same for two estimates, of higher and of lower order. E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary
@@ -144,7 +159,7 @@ static CG_INLINE cg_real_t CG_FN(pair_error_of_two)(CG_RUN *run, cg_real_t h, CG
             if (CG_LANES > 1 && i >= ld) {
                 break;
             }
-            const cg_real_t weight = 1.0 / cg_step_scale(atol[i], rtol, x[i], y[i]);
+            const cg_real_t weight = cg_step_reciprocal(cg_step_scale(atol[i], rtol, x[i], y[i]));
             const cg_real_t e5 = weight * high(k0, k, end, ld, i);
             const cg_real_t e3 = weight * low(k0, k, end, ld, i);
             sum5[lane] = cg_fma(e5, e5, sum5[lane]);

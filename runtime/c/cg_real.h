@@ -253,6 +253,7 @@ static CG_INLINE cg_real_t cg_each_2(double (*function)(double, double), cg_real
 #define CG_FRACTION_MASK UINT64_C(0x000fffffffffffff)
 #define CG_BIAS 1023.0
 #define CG_ONE_BITS UINT64_C(0x3ff0000000000000)
+#define CG_RECIPROCAL_BITS UINT64_C(0x7fde623822fc16e6) /* less the bits of a: those of 1/a to 5 % */
 #define CG_SHIFT 4503599627370496.0 /* 2^52: the fraction of a number just above is an integer */
 #define CG_SHIFT_BITS UINT64_C(0x4330000000000000)
 
@@ -307,27 +308,34 @@ typedef double cg_block_t;
 typedef double cg_loose_t; /* with the alignment of a double */
 #endif
 
-/* sum + weight a in each element. */
+/* a b + c and sum + weight a in each element, rounded once. */
+static CG_INLINE cg_block_t cg_block_fma(cg_block_t a, cg_block_t b, cg_block_t c)
+{
+#if CG_WIDTH == 1
+    return cg_fma(a, b, c);
+#elif defined(CG_FMA_OF_VECTORS)
+    return __builtin_elementwise_fma(a, b, c);
+#elif CG_WIDTH == 4 && defined(__FMA__)
+    return (cg_block_t)__builtin_ia32_vfmaddpd256(a, b, c);
+#elif CG_WIDTH == 2 && defined(__aarch64__)
+    return (cg_block_t)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+#else
+    for (int i = 0; i < CG_WIDTH; i++) {
+        c[i] = cg_fma(a[i], b[i], c[i]);
+    }
+    return c;
+#endif
+}
 static CG_INLINE cg_block_t cg_block_plus(cg_block_t sum, cg_real_t weight, cg_block_t a)
 {
 #if CG_WIDTH == 1
-    return cg_fma(weight, a, sum);
+    return cg_block_fma(weight, a, sum);
 #elif CG_WIDTH == 4
     const cg_block_t all = {weight, weight, weight, weight};
+    return cg_block_fma(all, a, sum);
 #else
     const cg_block_t all = {weight, weight};
-#endif
-#if CG_WIDTH > 1 && defined(CG_FMA_OF_VECTORS)
-    return __builtin_elementwise_fma(all, a, sum);
-#elif CG_WIDTH == 4 && defined(__FMA__)
-    return (cg_block_t)__builtin_ia32_vfmaddpd256(all, a, sum);
-#elif CG_WIDTH == 2 && defined(__aarch64__)
-    return (cg_block_t)vfmaq_f64((float64x2_t)sum, (float64x2_t)all, (float64x2_t)a);
-#elif CG_WIDTH > 1
-    for (int i = 0; i < CG_WIDTH; i++) {
-        sum[i] = cg_fma(all[i], a[i], sum[i]);
-    }
-    return sum;
+    return cg_block_fma(all, a, sum);
 #endif
 }
 

@@ -22,7 +22,7 @@ extern "C" {
 
 /* Part of every method compiled into a model: one from another version of this header is not used. Increase it with
  * every change of cg_run_t or of the meaning of its members. */
-#define CG_RUN_LAYOUT 6
+#define CG_RUN_LAYOUT 7
 
 #define CG_ALIGN 64u /* of every block, in bytes */
 
@@ -63,6 +63,13 @@ typedef int (*cg_input_fn_t)(void *context, double t, const double *x, double *u
 /* Bits of run->input_kind: what to do before a call of the right-hand side. */
 enum cg_input_kind { CG_INPUT_SLOPE = 1, CG_INPUT_CALL = 2 };
 
+/* What the state at the end of each step is moved back to, by the model's kernels `correction` and `correction_all`. */
+enum cg_projection {
+    CG_PROJECT_NONE = 0,
+    CG_PROJECT_CONSTRAINTS = 1, /* holonomic constraints and the constraints on velocities */
+    CG_PROJECT_ALL = 2          /* these, and the invariants of redundant coordinates, as |q|^2, to their start */
+};
+
 struct cg_detector; /* events and contacts of one run: cg_events.h */
 
 typedef struct cg_run {
@@ -78,6 +85,7 @@ typedef struct cg_run {
     int (*explicit_step)(struct cg_run *run);  /* method "auto": the functions of its explicit method */
     int (*explicit_dense)(struct cg_run *run);
     struct cg_detector *detector;     /* NULL: no events are detected, and the modes in u do not change */
+    const cg_kernel_entry_t *correction; /* the kernel for `projection`; NULL: there is nothing to move back to */
 
     /* Sizes, fixed by cg_run_init. */
     size_t size;      /* bytes of the whole block */
@@ -105,6 +113,8 @@ typedef struct cg_run {
     double *u_value; /* [n_u] */
     double *u_slope; /* [n_u] */
     double *work;    /* [n_work] scratch space for the kernels */
+    double *x_start; /* [ld] the state at which the run started */
+    double *moved;   /* [ld] scratch: a correction of the state */
 
     /* More arrays, empty unless `implicit`. Only `fastest` is kept between steps. */
     double *jacobian; /* [n][n] by rows: d f_i / d x_j at the start of the last step */
@@ -118,6 +128,8 @@ typedef struct cg_run {
     double max_step;   /* [infinity] */
     double first_step; /* [0: chosen automatically]; for a fixed-step method, its step size */
     int64_t max_steps; /* [INT64_MAX] trial steps, accepted and rejected; at least 1 */
+    int32_t projection; /* [CG_PROJECT_CONSTRAINTS] enum cg_projection */
+    int32_t reserved;
 
     /* Where the run is. */
     CG_CLOCK_MEMBERS

@@ -1,7 +1,7 @@
 /* cg_step.h: helpers for every method inside a step, for one trajectory or for lanes (see cg_real.h).
  *
  * The last bits of the library's pow depend on the CPU's features; a step size must not, so the step-size control has
- * its own logarithm and power, which use only + - * /.
+ * its own logarithm and power, which use only + - * and multiply-adds.
  */
 #ifndef CG_STEP_H
 #define CG_STEP_H
@@ -18,6 +18,11 @@
 #else
 #define CG_UNROLL
 #endif
+
+/* Newton's method moves the end of a step onto the constraints in one or two steps; one that is below a part of the
+ * tolerances is left out. */
+enum { CG_MOST_CORRECTIONS = 8 };
+#define CG_CLOSE_ENOUGH 1e-4
 
 /* True if all n values are finite: 0 * v is NaN for an infinity and for a NaN. */
 static CG_INLINE cg_mask_t cg_step_finite(const cg_real_t *v, int32_t n)
@@ -58,6 +63,15 @@ static CG_INLINE cg_real_t cg_step_exp2(cg_real_t a)
     const cg_real_t z = a - (shifted - (CG_SHIFT + CG_BIAS));
     const cg_real_t terms = cg_fma(z * z, cg_line(0.055906425, 0.0095828536, z), cg_line(0.69312419, 0.24024099, z));
     return cg_fma(z, terms, cg_splat(1.0)) * cg_from_bits(cg_bits(shifted) << CG_FRACTION_BITS);
+}
+
+/* 1/a to 4 digits, for the weight of an error: a vector of quotients takes as long as 16 of products. The guess in the
+ * bits has an error e below 0.051, and 1 + e + e^2 leaves e^3. Not finite if a is not; 1/a is a normal number. */
+static CG_INLINE cg_real_t cg_step_reciprocal(cg_real_t a)
+{
+    const cg_real_t guess = cg_from_bits(CG_RECIPROCAL_BITS - cg_bits(a));
+    const cg_real_t e = cg_fnma(a, guess, cg_splat(1.0));
+    return cg_fma(guess, cg_fma(e, e, e), guess);
 }
 
 /* The tolerance of one component: atol + rtol max(|x|, |y|). */

@@ -15,29 +15,7 @@ static CG_INLINE int CG_FN(taylor_order)(const CG_RUN *run)
                                           : (int)wanted;
 }
 
-/* The square of the root mean square of v in units of the tolerance. Sums as in cg_pair.h. */
-static CG_INLINE cg_real_t CG_FN(taylor_square)(const CG_RUN *run, const cg_real_t *v,
-                                                 const cg_real_t *weight)
-{
-    const int32_t ld = CG_ROWS(CG_N(run));
-    cg_real_t sum[CG_PAD] = {0};
-    (void)run;
-    CG_UNROLL
-    for (int32_t block = 0; block < ld; block += CG_PAD) {
-        CG_UNROLL
-        for (int32_t lane = 0; lane < CG_PAD; lane++) {
-            const int32_t i = block + lane;
-            if (CG_LANES > 1 && i >= ld) {
-                break;
-            }
-            const cg_real_t e = v[i] * weight[i];
-            sum[lane] += e * e;
-        }
-    }
-    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) / (double)CG_N(run);
-}
-
-/* log2 of the largest of v in units of the tolerance. */
+/* log2 of the largest of v times its weight. */
 static CG_INLINE cg_real_t CG_FN(taylor_log2)(const CG_RUN *run, const cg_real_t *v, const cg_real_t *weight)
 {
     cg_real_t largest = cg_splat(1e-300);
@@ -55,7 +33,7 @@ static CG_INLINE cg_real_t CG_FN(taylor_length)(CG_RUN *run, int order)
     const int32_t ld = CG_ROWS(CG_N(run));
     const cg_real_t *const x = CG_REALS(run->x);
     const cg_real_t *const row = CG_REALS(run->k) + (order - 1) * ld;
-    cg_real_t *const weight = CG_REALS(run->k) + CG_TAYLOR_WEIGHT * ld;
+    cg_real_t weight[CG_N(run)];
     for (int32_t i = 0; i < CG_N(run); i++) {
         weight[i] = 1.0 / cg_step_scale(run->atol[i], run->rtol, x[i], x[i]);
     }
@@ -82,8 +60,8 @@ static CG_INLINE void CG_FN(taylor_lost)(CG_RUN *run)
     }
 }
 
-/* The state at the end of the step, and the slope of the polynomial there: even and odd powers apart, since small
- * systems are limited by the latency of one sum. */
+/* The state at the end of the step, x + h odd + h^2 even, and the slope of the polynomial there. Even and odd powers are
+ * apart, since small systems are limited by the latency of one sum; odd_slope and even_slope are derivatives by h^2. */
 static CG_INLINE int CG_FN(taylor_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
 {
     const int32_t ld = CG_ROWS(CG_N(run)) / CG_WIDTH;
@@ -95,39 +73,37 @@ static CG_INLINE int CG_FN(taylor_trial)(CG_RUN *run, cg_real_t t, cg_real_t h)
 
     for (int32_t i = 0; i < ld; i++) {
         const cg_block_t *const a = k + i; /* a[(j - 1) * ld] belongs to h^j */
-        cg_block_t even = a[(CG_TAYLOR_ORDER - 1) * ld];
-        cg_block_t odd = a[(CG_TAYLOR_ORDER - 2) * ld];
-        cg_block_t even_slope = (double)CG_TAYLOR_ORDER * even;
-        cg_block_t odd_slope = (double)(CG_TAYLOR_ORDER - 1) * odd;
+        cg_block_t even = a[(CG_TAYLOR_ORDER - 1) * ld], even_slope = {0};
+        cg_block_t odd = a[(CG_TAYLOR_ORDER - 2) * ld], odd_slope = {0};
         CG_TAYLOR_UNROLL
         for (int32_t j = CG_TAYLOR_ORDER - 2; j > 0; j -= 2) {
-            even = even * square + a[(j - 1) * ld];
-            odd = odd * square + a[(j - 2) * ld];
-            even_slope = even_slope * square + (double)j * a[(j - 1) * ld];
-            odd_slope = odd_slope * square + (double)(j - 1) * a[(j - 2) * ld];
+            even_slope = cg_block_plus(even, square, even_slope);
+            odd_slope = cg_block_plus(odd, square, odd_slope);
+            even = cg_block_plus(a[(j - 1) * ld], square, even);
+            odd = cg_block_plus(a[(j - 2) * ld], square, odd);
         }
-        const cg_block_t change = (odd * h + even * square) + k[CG_TAYLOR_LOST * ld + i];
+        const cg_block_t change = cg_block_plus(cg_block_plus(k[CG_TAYLOR_LOST * ld + i], square, even), h, odd);
         const cg_block_t sum = x[i] + change;
         const cg_block_t taken = sum - x[i];
         end[i] = k[CG_TAYLOR_END * ld + i] = sum;
         k[CG_TAYLOR_AFTER * ld + i] = (x[i] - (sum - taken)) + (change - taken);
-        k[CG_TAYLOR_SLOPE * ld + i] = odd_slope + even_slope * h;
+        k[CG_TAYLOR_SLOPE * ld + i] =
+            cg_block_plus(odd, 2.0 * h, cg_block_plus(even, h, cg_block_plus(odd_slope, h, even_slope)));
     }
     return CG_OK;
 }
 
-/* The square of the defect h (slope - f) at the end of the step, in units of many tolerances: it is far below 1 unless
- * the motion has a kink in the step, or the series converges less far than its coefficients say. */
+/* The defect slope - f at the end of the step, in units of many tolerances: far below 1 unless the motion has a kink in
+ * the step, or the series converges less far than its coefficients say. */
+CG_WEIGHTED(taylor_defect)
+{
+    (void)k0;
+    return (k[CG_TAYLOR_SLOPE * ld + i] - end[i]) / CG_TAYLOR_LARGEST_DEFECT;
+}
+
 static CG_INLINE cg_real_t CG_FN(taylor_error)(CG_RUN *run, cg_real_t h)
 {
-    const int32_t ld = CG_ROWS(CG_N(run));
-    const cg_real_t *const f = CG_REALS(run->f_old);
-    cg_real_t *const slope = CG_REALS(run->k) + CG_TAYLOR_SLOPE * ld;
-    for (int32_t i = 0; i < CG_N(run); i++) {
-        slope[i] -= f[i];
-    }
-    const cg_real_t unit = h / CG_TAYLOR_LARGEST_DEFECT;
-    return (unit * unit) * CG_FN(taylor_square)(run, slope, CG_REALS(run->k) + CG_TAYLOR_WEIGHT * ld);
+    return CG_FN(pair_error)(run, h, CG_FN(taylor_defect));
 }
 
 static int CG_FN(taylor_step)(CG_RUN *run)

@@ -169,7 +169,7 @@ typedef struct cg_method_info {
 typedef struct cg_method {
     cg_method_info_t info;
     int (*step)(struct cg_run *run);  /* one accepted step */
-    int (*dense)(struct cg_run *run); /* coefficients of the interpolant over the last step; NULL: that of cg_driver.c */
+    int (*dense)(struct cg_run *run); /* coefficients of the interpolant over the last step */
 } cg_method_t;
 
 struct cg_lanes_run; /* state of one group of trajectories running side by side: cg_lanes.h */

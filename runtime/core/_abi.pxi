@@ -56,6 +56,7 @@ cdef extern from "cg_run.h" nogil:
         double max_step
         double first_step
         int64_t max_steps
+        int32_t projection
         double t
         int64_t n_steps
         int64_t n_rejected
@@ -73,6 +74,9 @@ cdef extern from "cg_companion.h" nogil:
         int32_t n_values
         int32_t n_work
         cg_lanes_t values
+
+cdef extern from "cg_default.h" nogil:
+    const char *cg_default_method(const cg_model_t *model, double rtol, double atol)
 
 cdef extern from "cg_ensemble.h" nogil:
     enum: CG_OUTPUT_FULL

@@ -18,6 +18,7 @@ cdef struct given_t:
     PyObject *method    # borrowed from the fields, or from the defaults
     PyObject *kinks
     PyObject *paradox
+    int32_t projection
 
 
 cdef int _read(dict fields, given_t *given) except -1:
@@ -43,6 +44,8 @@ cdef int _read(dict fields, given_t *given) except -1:
             given.kinks = <PyObject *> value
         elif name == "paradox":
             given.paradox = <PyObject *> value
+        elif name == "project":
+            given.projection = options.projection(value)
         elif name not in DEFAULTS:
             raise options.unknown(ModelCore.integrate, fields)
         else:
@@ -63,9 +66,10 @@ _read(DEFAULTS, &BY_DEFAULT)
 
 
 cdef dict _configure(KernelCore model, cg_run_t *run, const given_t *given, dict fields):
-    """Set tolerances and step limits. Returns the fields with copies of arrays that their owner may change."""
+    """Set tolerances, step limits and projection. Returns the fields with copies of arrays that their owner may change."""
     cdef double value
     cdef Py_ssize_t i
+    run.projection = given.projection
     if (given.plain and SMALLEST_RTOL <= given.rtol < INFINITY and 0.0 < given.atol < INFINITY and given.max_step > 0.0
             and 0 < given.max_steps < (<int64_t> 1 << 62)
             and (given.step == 0.0 if run.adaptive else given.step > 0.0)):

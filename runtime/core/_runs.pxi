@@ -30,6 +30,17 @@ cdef class ModelCore(StartCore):
         """Bytes of a run with that method, and of its detector (0: the model has neither events nor contacts)."""
         return cg_run_size(self.model, method.encode()), cg_detector_size(self.model, 0) if self.hybrid else 0
 
+    def default_method(self, rtol=options.DEFAULTS.rtol, atol=options.DEFAULTS.atol):
+        """The method that runs with these tolerances take by default; see `Model`."""
+        relative, absolute = arguments.number("rtol", rtol), options.RunOptions(atol=atol).absolute_tolerances(self.states)
+        return PyUnicode_InternFromString(cg_default_method(self.model, relative, absolute.min()))
+
+    cdef object _chosen(self, const given_t *given, dict fields):
+        """The default method for the tolerances of a call."""
+        if given.plain:
+            return PyUnicode_InternFromString(cg_default_method(self.model, given.rtol, given.atol))
+        return options.RunOptions(**fields).with_method(self).method
+
     cdef cg_run_t *_take_run(self, method) except NULL:
         """A run for `method`; reuses the spare one if it fits."""
         cdef cg_run_t *run = NULL
@@ -87,6 +98,9 @@ cdef class ModelCore(StartCore):
             from .arguments import times
             t_eval = times("t_eval", t_eval, t0, t1)
         method = <object> given.method
+        if method is None:
+            # in the fields of the run, so that repeating it does not depend on how it was chosen
+            method = keywords["method"] = self._chosen(&given, keywords)
         run = self._take_run(method)
         try:
             keywords = _configure(self, run, &given, keywords)

@@ -1,5 +1,6 @@
 /* cg_fmu.c: creation, initialization and messages of an instance; see cg_fmu.h. */
 #include "cg_fmu.h"
+#include "cg_default.h"
 #include "cg_internal.h"
 
 #include <math.h>
@@ -176,13 +177,16 @@ void cg_fmu_delete(cg_fmu_t *fmu)
     free(fmu);
 }
 
-static int32_t cg_fmu_default_method(void)
+/* Takes the default method for the tolerances, unless one was chosen. */
+static int cg_fmu_take_default(cg_fmu_t *fmu)
 {
+    const double *const solver = fmu->memory.solver;
+    const char *const name = cg_default_method(&fmu->model, solver[CG_FMU_RTOL], solver[CG_FMU_ATOL]);
     int32_t index = 0;
-    while (strcmp(cg_fmu_method_info(index)->name, "dop853") != 0) {
+    while (strcmp(cg_fmu_method_info(index)->name, name) != 0) {
         index++;
     }
-    return index;
+    return fmu->memory.method_chosen ? CG_FMU_OK : cg_fmu_method(fmu, index);
 }
 
 int cg_fmu_reset(cg_fmu_t *fmu)
@@ -198,7 +202,7 @@ int cg_fmu_reset(cg_fmu_t *fmu)
         cg_detector_reset(fmu->detector);
         fmu->detector->log = NULL;
     }
-    if (cg_fmu_method(fmu, cg_fmu_default_method()) != CG_FMU_OK) {
+    if (cg_fmu_take_default(fmu) != CG_FMU_OK) {
         return CG_FMU_ERROR;
     }
     memcpy(fmu->run->x, cg_fmu_type.states, sizeof(double) * (size_t)fmu->model.n_states);
@@ -263,11 +267,14 @@ int cg_fmu_consistent(cg_fmu_t *fmu)
 
 static int cg_fmu_configure(cg_fmu_t *fmu)
 {
-    cg_run_t *const run = fmu->run;
     const double *const solver = fmu->memory.solver;
     if (!fmu->co_simulation) {
         return CG_FMU_OK;
     }
+    if (cg_fmu_take_default(fmu) != CG_FMU_OK) {
+        return CG_FMU_ERROR;
+    }
+    cg_run_t *const run = fmu->run;
     if (!run->adaptive && solver[CG_FMU_STEP_SIZE] == 0.0) {
         return cg_fmu_say(fmu, CG_FMU_ERROR, "solver.step must be positive for the method %s",
                           cg_fmu_method_info(fmu->memory.method)->name);
@@ -282,7 +289,6 @@ static int cg_fmu_configure(cg_fmu_t *fmu)
 
 int cg_fmu_start(cg_fmu_t *fmu, int next)
 {
-    cg_run_t *const run = fmu->run;
     const double *p;
     int status = cg_fmu_consistent(fmu);
     if (status == CG_FMU_OK) {
@@ -291,6 +297,7 @@ int cg_fmu_start(cg_fmu_t *fmu, int next)
     if (status != CG_FMU_OK) {
         return status;
     }
+    cg_run_t *const run = fmu->run; /* of the method that was taken */
     run->first_step = fmu->co_simulation ? run->first_step : 1.0; /* not used in Model Exchange */
     status = cg_run_start(run, fmu->memory.start, run->x, fmu->memory.start);
     if (status == CG_OK) {

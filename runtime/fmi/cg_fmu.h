@@ -81,6 +81,8 @@ enum cg_fmu_group {
     CG_FMU_GROUPS
 };
 
+#define CG_FMU_BY_TOLERANCE "default" /* solver.method that is not chosen */
+
 enum { CG_FMU_RTOL, CG_FMU_ATOL, CG_FMU_STEP_SIZE, CG_FMU_SOLVER_OPTIONS };
 
 /* What a saved state keeps besides the run and its detector. */
@@ -94,6 +96,7 @@ typedef struct cg_fmu_memory {
     int32_t chosen[CG_FMU_SOLVER_OPTIONS]; /* 1: set by the importer, so that `tolerance` does not replace it */
     int32_t phase;    /* enum cg_fmu_phase */
     int32_t method;   /* see cg_fmu_method_info */
+    int32_t method_chosen; /* 1: set by the importer; 0: by the tolerances */
     int32_t pending;  /* Co-Simulation: an event at run->t waits for Event Mode */
     int32_t terminal; /* a terminal event has ended the run */
     int32_t tuned;    /* parameters have changed since the last step or update */

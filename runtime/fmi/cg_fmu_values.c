@@ -148,7 +148,7 @@ int cg_fmu_get_text(cg_fmu_t *fmu, const uint32_t *references, size_t n, const c
         if (cg_fmu_group(fmu, references[i], &index) != CG_FMU_METHOD) {
             return cg_fmu_unknown(fmu, references[i], "a string variable");
         }
-        values[i] = cg_fmu_method_info(fmu->memory.method)->name;
+        values[i] = fmu->memory.method_chosen ? cg_fmu_method_info(fmu->memory.method)->name : CG_FMU_BY_TOLERANCE;
     }
     return status;
 }
@@ -294,14 +294,19 @@ int cg_fmu_set_text(cg_fmu_t *fmu, const uint32_t *references, size_t n, const c
         if (!(fmu->memory.phase & CG_FMU_STARTING)) {
             return cg_fmu_say(fmu, CG_FMU_ERROR, "solver.method can be set only before the end of the initialization");
         }
+        if (values[i] != NULL && strcmp(values[i], CG_FMU_BY_TOLERANCE) == 0) {
+            fmu->memory.method_chosen = 0; /* the method is taken at the end of the initialization */
+            continue;
+        }
         while ((known = cg_fmu_method_info(method)) != NULL && (values[i] == NULL || strcmp(known->name, values[i]) != 0)) {
             method++;
         }
         if (known == NULL) {
-            return cg_fmu_say(fmu, CG_FMU_ERROR, "solver.method = %.40s is not a method; dop853 is one",
+            return cg_fmu_say(fmu, CG_FMU_ERROR, "solver.method = %.40s is not a method; vern9 is one",
                               values[i] == NULL ? "(nothing)" : values[i]);
         }
         status = cg_fmu_method(fmu, method);
+        fmu->memory.method_chosen = 1;
     }
     return status;
 }

@@ -137,12 +137,12 @@ def observer_of(job: StudyJob) -> Observer | None:
     if not wanted:
         return None
     model, count = job.model, job.count
-    how = job.options.checked(model.methods, model.states)
+    how = job.options.checked(model)
     controls = job.given["inputs"]
     controls = (
         controls.values() if isinstance(controls, Mapping) else controls if controls is not None else ()
     )
-    apart = one_at_a_time(model, how.method, any(map(callable, controls)), how.kinks)
+    apart = one_at_a_time(model, how, any(map(callable, controls)))
     await_build(model, count)
     width = lane_set(model, job.lanes, count, apart)[1]
     try:

@@ -105,7 +105,8 @@ class StudyJob:
         times = [entry.at for entry in bound.values() if entry.at is not None]
         direction = 1 if t1 >= t0 else -1
         t_eval = direction * np.unique(direction * np.concatenate(times)) if times else None
-        job = cls(model, (t0, t1), t_eval, count, given, plan, options, lanes, bound, until)
+        how = options.with_method(model)
+        job = cls(model, (t0, t1), t_eval, count, given, plan, how, lanes, bound, until)
         job.cut(0, 0)  # a wrong length is an error before anything runs
         return replace(job, observer=observer_of(job))
 

@@ -12,6 +12,7 @@ from chaplygin.codegen.declare.interactions import (
     Weight as Weight,
     Wrench as Wrench,
 )
+from chaplygin.codegen.declare.mechanics.from_sympy import from_sympy as from_sympy
 from chaplygin.codegen.declare.pfaff import fields_from_forms as fields_from_forms
 from chaplygin.codegen.declare.rolling import rolling as rolling
 from chaplygin.codegen.declare.symbols import (

@@ -174,7 +174,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     bundle.add_argument("-o", "--output", required=True, metavar="DIR", help="folder; created if missing")
     bundle.add_argument(
-        "--methods", nargs="+", default=["dop853"], metavar="NAME", help="METHODS (default: dop853)"
+        "--methods", nargs="+", metavar="NAME", help="METHODS (default: the default method at 1e-9)"
     )
     bundle.add_argument("--scalar", default="double", help="double, or float: single precision in all files")
     bundle.add_argument("--single-header", action="store_true", help="put everything into one header")
@@ -285,10 +285,11 @@ class _Help(argparse.RawDescriptionHelpFormatter):
         if text is None or not ("DEFAULT" in text or "METHODS" in text):
             return text
         from chaplygin.runtime.model import core_available
-        from chaplygin.runtime.options import DEFAULTS
+        from chaplygin.runtime.options import DEFAULT_METHODS, DEFAULTS
 
         if "DEFAULT" in text:
-            text = text.replace("DEFAULT", str(getattr(DEFAULTS, action.dest)))
+            default = DEFAULT_METHODS if action.dest == "method" else str(getattr(DEFAULTS, action.dest))
+            text = text.replace("DEFAULT", default)
         if not core_available():
             return text.replace("METHODS", "the integration methods")
         from chaplygin.runtime._core import methods

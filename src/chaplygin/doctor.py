@@ -114,8 +114,9 @@ def _runtime() -> str:
 
     require_core()
     from chaplygin.runtime._core import methods
+    from chaplygin.runtime.options import DEFAULT_METHODS
 
-    return f"compiled; methods {', '.join(methods())}"
+    return f"compiled; methods {', '.join(methods())}; by default {DEFAULT_METHODS}"
 
 
 def _self_test() -> str:

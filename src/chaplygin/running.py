@@ -42,9 +42,10 @@ def prepared(arguments: Namespace) -> tuple[Subject, Any, dict[str, Any], str, f
         t0 = found.initial.get(axis, 0.0)
     t_end = found.t_span[1] if t_end is None else t_end
     given = {name: getattr(arguments, name) for name in ("method", "rtol", "atol", "step")}
-    how = {"method": DEFAULTS.method, "rtol": DEFAULTS.rtol}
+    how: dict[str, Any] = {"rtol": DEFAULTS.rtol}
     how |= {name: value for name, value in given.items() if value is not None}
     how.setdefault("atol", how["rtol"])
+    how.setdefault("method", model.default_method(how["rtol"], how["atol"]))
     what = {"t_span": (t0, t_end), "parameters": found.parameters, "inputs": found.inputs or None}
     return found, model, {**what, **how}, axis, time.perf_counter() - begin
 
@@ -175,7 +176,12 @@ def _reference(
         if known is not None:
             return CLOSED, known
         tight = {key: value for key, value in options.items() if key != "step"}
-        tight |= {"method": "dop853", "rtol": TIGHT, "atol": TIGHT, "max_steps": 1_000_000}
+        tight |= {
+            "method": model.default_method(TIGHT, TIGHT),
+            "rtol": TIGHT,
+            "atol": TIGHT,
+            "max_steps": 1_000_000,
+        }
         end = model.integrate(initial=found.initial, **tight)
     known = {n: float(end[n][-1]) for n in model.states} if end.success else None
     return f"at rtol = {TIGHT:g}", known
@@ -272,6 +278,7 @@ def ensemble(arguments: Namespace) -> int:
 
     import chaplygin as cg
     from chaplygin.runtime.lanes import lane_set, one_at_a_time
+    from chaplygin.runtime.options import RunOptions
 
     count = arguments.count
     if count < 1:
@@ -285,7 +292,7 @@ def ensemble(arguments: Namespace) -> int:
     begin = time.perf_counter()
     with progress(f"compiling lanes of {found.label}", compiling=True):
         # `cg.ensemble` would compile this itself; now it finds it.
-        lane_set(model, None, count, one_at_a_time(model, options["method"], {}, False))
+        lane_set(model, None, count, one_at_a_time(model, RunOptions(method=options["method"]), {}))
     integrate = cg.ensemble  # import it before the clock starts
     preparation += time.perf_counter() - begin
     begin = time.perf_counter()

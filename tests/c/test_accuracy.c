@@ -243,6 +243,17 @@ static void test_first_step_is_sensible(const char *method)
     }
 }
 
+static void test_reciprocal(void)
+{
+    for (int i = -149; i <= 300; i++) {
+        for (int j = 0; j < 64; j++) {
+            const double a = pow(10.0, i) * (1.0 + 0.142 * j);
+            CHECK_NEAR(a * cg_step_reciprocal(a), 1.0, 1.3e-4);
+        }
+    }
+    CHECK(!isfinite(cg_step_reciprocal(HUGE_VAL)) && !isfinite(cg_step_reciprocal(NAN)));
+}
+
 static void test_logarithm_and_power(void)
 {
     for (int i = -190; i <= 190; i++) {
@@ -273,6 +284,7 @@ int main(void)
         test_first_step_is_sensible(methods[m]);
     }
     test_backward();
+    test_reciprocal();
     test_logarithm_and_power();
     CHECK_DONE();
 }

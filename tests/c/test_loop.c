@@ -209,7 +209,7 @@ static int is_inlined(const char *method)
 #ifdef CG_INLINE_ALL
     return method != NULL;
 #else
-    return strcmp(method, "vern7") != 0;
+    return strcmp(method, "vern7") != 0 && strcmp(method, "tsit5") != 0;
 #endif
 }
 

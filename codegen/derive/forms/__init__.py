@@ -28,6 +28,7 @@ FORMS = (
     "routh",
     "whittaker",
     "recursive",
+    "given",
 )
 """All forms by name, which is that of their module. The first that fits a system is its default, unless another
 is preferred."""

@@ -34,6 +34,7 @@ class Form:
     refusal : the hypothesis that fails, as far as the declaration shows it, as text; None if all hold.
     contacts : whether dry friction can be added: M theta' = f, where theta are the velocities themselves.
     multipliers : whether the multipliers of the constraints are unknowns, which the declaration can then contain.
+    of_laws : whether it takes the equations from a law (`codegen.declare.law`) in the place of T and V.
     preferred : whether the form is the default for a system that it fits, before those that come first.
     """
 
@@ -42,6 +43,7 @@ class Form:
     refusal: Callable[[System], str | None] = lambda system: None
     contacts: bool = False
     multipliers: bool = False
+    of_laws: bool = False
     preferred: Callable[[System], bool] = lambda system: False
 
     @property
@@ -52,6 +54,8 @@ class Form:
 
     def failing(self, system: System) -> str | None:
         """The hypothesis that fails for a system, as far as its declaration shows it; None if all hold."""
+        if system.law is not None and not self.of_laws:
+            return "'the kinetic energy gives the equations' fails (they are given, by a law)"
         if system.contacts and not self.contacts:
             names = ", ".join(c.name for c in system.contacts)
             return f"'no dry friction' fails (contacts are given: {names})"

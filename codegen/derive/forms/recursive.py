@@ -93,7 +93,26 @@ def derive(
         reaction_nodes=dict(zip(reactions, of_rows, strict=True)),
         body_nodes=dict(zip(seen, of_bodies, strict=True)),
         manifold=impose(g, system, "recursive", None).permitted or {},
+        cells=() if choice.permitted else (*recursion.cells, *_cells(flow, recursion, rates)),
     )
+
+
+def _cells(flow: Flow, recursion: Articulated, rates: Sequence[Node]) -> list[tuple[Node, ...]]:
+    """The rates of the coordinates and the terms of the energies, joint by joint and body by body."""
+    g, links = flow.graph, recursion.tree.links
+    joint = {v: i for i, link in enumerate(links) for v in link.velocities}
+    place = {str(g.value[n]): a for a, n in enumerate(flow.velocities.values())}
+    own: dict[int, list[Node]] = {i: [] for i in range(len(links))}
+    for rate in rates:
+        moving = [joint[place[name]] for name in g.symbols([rate]) if name in place]
+        if moving:
+            own[max(moving)].append(rate)
+    found = [tuple(nodes) for nodes in own.values() if nodes]
+    for link in links:
+        body = link.body
+        poses = (*(n for row in flow.attitude(body) for n in row), *flow.position(body))
+        found.append((*poses, *flow.omega(body), *flow.velocity(body, True), flow.energy(body)))
+    return found
 
 
 def _recursion(g: Graph, system: System, links: Tree) -> Articulated:

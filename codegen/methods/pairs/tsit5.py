@@ -36,4 +36,5 @@ PAIR = Pair(
     ),
     dense_order=4,
     control=Control(0.14, 0.08),
+    inlined=False,
 )

@@ -72,5 +72,5 @@ PAIR = Pair(
     ),
     dense_order=7,
     control=Control(0.1, 0.057),
-    inlined="none",
+    inlined=False,
 )

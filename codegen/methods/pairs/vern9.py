@@ -115,5 +115,4 @@ PAIR = Pair(
     ),
     dense_order=9,
     control=Control(0.078, 0.044),
-    inlined="step",
 )

@@ -33,6 +33,7 @@ typedef uint32_t cg_bits_t;
 #define CG_FRACTION_MASK UINT32_C(0x007fffff)
 #define CG_BIAS 127.0f
 #define CG_ONE_BITS UINT32_C(0x3f800000)
+#define CG_RECIPROCAL_BITS UINT32_C(0x7ef311c7) /* less the bits of a: those of 1/a to 5 % */
 #define CG_SHIFT 8388608.0f /* 2^23: the fraction of a number just above is an integer */
 #define CG_SHIFT_BITS UINT32_C(0x4b000000)
 

@@ -205,6 +205,7 @@ static void test_bits(void)
     try_all("backward", 2.0, -1.5, 33, NULL);
     try_all("no length", 1.5, 1.5, 0, NULL);
     try_all("short steps", 0.0, 1.0, 50, short_steps);
+    try_all("many steps", 0.0, 40.0, 3, NULL);
     across = 1;
     memset(room, 0x55, sizeof room);
     try_all("few times", 0.0, 3.0, 4, NULL);
@@ -242,6 +243,7 @@ static void test_failures(void)
     try_all("failures, with times", 0.0, 3.0, 300, NULL);
     across = 0;
     try_all("failures, backward", 1.0, -3.0, 7, NULL);
+    try_all("failures in many steps", 0.0, 20.0, 0, NULL);
     try_all("failures, limited", 0.0, 3.0, 9, few_steps);
     try_all("failures, limited, backward", 2.0, 0.0, 0, few_steps);
     try_all("failures, tiny steps", 1.0, 3.0, 5, tiny_steps);
@@ -270,6 +272,45 @@ static void test_pauses(void)
         CHECK(pauses > (cg_lane_set_runs(sets[0]) ? 100 / budget : -1));
     }
     budget = -1;
+}
+
+/* How often rk4 calls the right-hand side for one group of lanes with 300 steps in each, of which lane `singular` (-1:
+ * none) can take only 40. */
+static long calls_of_rk4(const cg_lane_set_t *set, int singular)
+{
+    volatile int stop = 0;
+    const int lanes = set->n_lanes;
+    cg_run_t *const run = make_run(&mixed_model, "rk4", 0, 1e-8);
+    run->stop = &stop;
+    run->first_step = 0.0078125;
+    for (int j = 0; j < lanes; j++) {
+        parameters[j][0] = j == singular ? MIXED_SINGULAR : MIXED_RATIONAL;
+        parameters[j][1] = 40.5 * run->first_step; /* x' = 1 until there */
+        starts[0][j] = controls[j] = 0.0;
+    }
+    cg_ensemble_t ensemble = make_ensemble(&beside, 0.0, 300.0 * run->first_step, 0);
+    mixed_calls = 0;
+    run_lanes(&ensemble, set, "rk4", run, 0, lanes);
+    for (int j = 0; j < lanes; j++) {
+        CHECK(beside.status[j] == (j == singular ? CG_SINGULAR : CG_OK));
+        CHECK(beside.n_steps[j] == (j == singular ? 40 : 300));
+    }
+    cg_run_delete(run);
+    return mixed_calls;
+}
+
+/* rk4 takes many steps at a time and repeats them one by one if something fails: at most 257, and then those from the
+ * failure on again. */
+static void test_leaps(void)
+{
+    for (int s = 0; s < 3; s++) {
+        if (cg_lane_set_runs(sets[s])) {
+            fill(0);
+            const long plain = calls_of_rk4(sets[s], -1);
+            CHECK(plain == 1 + 4 * 300);
+            CHECK(calls_of_rk4(sets[s], 1) == plain + 4 * 257);
+        }
+    }
 }
 
 static void test_stop(void)
@@ -333,6 +374,7 @@ int main(int argc, char **argv)
         test_failures();
         test_pauses();
     }
+    test_leaps();
     test_stop();
     test_refusals();
     CHECK_DONE();

@@ -6,6 +6,7 @@
 
 extern const cg_model_t mixed_model;
 extern const cg_lane_set_t mixed_lanes_2, mixed_lanes_4, mixed_lanes_8;
+extern long mixed_calls; /* of the right-hand side over lanes, in all sets */
 
 enum mixed_kind {
     MIXED_REST = 0,

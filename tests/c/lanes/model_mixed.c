@@ -17,6 +17,7 @@ static cg_mask_t mixed_kernel(const cg_real_t *CG_RESTRICT t, const cg_real_t *C
                               cg_real_t *CG_RESTRICT out, cg_real_t *CG_RESTRICT work)
 {
     const cg_mask_t beyond = cg_lt(p[1], x[0]);
+    mixed_calls += CG_LANES > 1;
     cg_real_t sine, cosine, slope = cg_splat(0.0);
     cg_sincos(x[1], &sine, &cosine);
     work[0] = x[0];
@@ -48,6 +49,8 @@ static cg_mask_t mixed_kernel(const cg_real_t *CG_RESTRICT t, const cg_real_t *C
 #include "cg_lanes_inline.h"
 
 #else
+
+long mixed_calls;
 
 static int mixed_rhs(double t, const double *CG_RESTRICT x, const double *CG_RESTRICT p, const double *CG_RESTRICT u,
                      double *CG_RESTRICT out, double *CG_RESTRICT work)

@@ -1,0 +1,1 @@
+"""Models of `sympy.physics.mechanics` as declarations: `from_sympy`."""

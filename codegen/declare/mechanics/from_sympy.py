@@ -1,0 +1,184 @@
+"""`from_sympy`: a model of `sympy.physics.mechanics` as a `System`, or as equations where T does not give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from ...graph.differentiate import partials
+from ...graph.evaluate import evaluate
+from ...graph.from_sympy import Lowering, UnsupportedExpression
+from ...graph.graph import Graph
+from ..checks import naming
+from ..law import Kane, Lagrangian, Law, Matrices
+from ..symbols import DeclarationError, Input, Rate, check_name, rate, time
+from ..system import System
+from .names import Names
+from .positions import are_rates_of_positions
+from .sources import Source, source
+from .vectors import Motions, generalised_forces, kinetic_energy
+
+Expression = Any
+
+
+def from_sympy(
+    model: Any,
+    name: str,
+    *,
+    parameters: Mapping[Any, float] | None = None,
+    example: Mapping[Any, float] | None = None,
+    prescribed: Mapping[Expression, Expression] | None = None,
+) -> Any:
+    """A model of `sympy.physics.mechanics`: a `System`, or `Equations` of the form `given`.
+
+    dynamicsymbols keep their names: coordinates q, generalised speeds as velocities with their kinematics, all others
+    as inputs; other symbols become parameters. Expressions are taken as they are, and SymPy's own equations of motion
+    are not formed.
+
+    A model with bodies, or with a Lagrangian, gives a `System`, in every form that fits. `Equations` result where T
+    does not give the equations: if it contains a velocity into which a constraint was substituted (that of the mass
+    centre of a disk, written as its rolling makes it), Kane's equations are formed from the bodies. Also if T contains
+    an input f, whose rates f_dot and f_ddot are then further inputs; and if only M and f are known.
+
+    Parameters
+    ----------
+    model : a KanesMethod, LagrangesMethod, System or SymbolicSystem; or (M, f, kinematics) with M u' = f and
+        kinematics {q: dq/dt}, followed by the speeds u if the kinematics do not show their order. M need not be
+        symmetric. It may be [M | -A^T] as of a LagrangesMethod: its constraints are then A u = 0.
+    name : a plain identifier, used in emitted code.
+    parameters, example : numbers by symbol or by name; together the example of the `System`.
+    prescribed : {f: expression in t} for dynamicsymbols that are neither coordinates nor speeds.
+
+    Auxiliary speeds are zero, and loads along them drop out. Holonomic constraints are kept as such if their rates are
+    among the velocity constraints.
+
+    Raises
+    ------
+    DeclarationError : for a model without bodies and equations, undetermined functions, names that C cannot have,
+        and whatever `System` refuses; the place is named.
+
+    Source: T. R. Kane, D. A. Levinson, Dynamics (1985); D. T. Greenwood, Advanced Dynamics (2003).
+
+    >>> import sympy as sp
+    >>> from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
+    >>> q, (m, g, l) = dynamicsymbols("q"), sp.symbols("m g l")
+    >>> pendulum = LagrangesMethod(m * l**2 * q.diff() ** 2 / 2 + m * g * l * sp.cos(q), [q])
+    >>> from_sympy(pendulum, "pendulum")
+    System('pendulum', coordinates=(q), velocities=(q_dot), parameters=(g, l, m))
+    """
+    check_name(name, "System name")
+    with naming(name):
+        given = _Model(source(model), prescribed or {})
+        point = given.names.example({**(parameters or {}), **(example or {})})
+    return given.system(name, point)
+
+
+class _Model:
+    """A source in declared symbols."""
+
+    def __init__(self, given: Source, prescribed: Mapping[Expression, Expression]) -> None:
+        self.given = given
+        self.names = names = Names(given.q, given.u, given.auxiliary, prescribed)
+        speeds = tuple(names.velocities)
+        rates = [names(f"d{x}/dt", given.kinematics[x], moving=False) for x in given.q]
+        self.kinematics = dict(zip(names.coordinates, rates, strict=True))
+        self.holonomic = list(names.listed("a holonomic constraint", given.holonomic))
+        self.velocity = [names("a velocity constraint", e, moving=False) for e in given.velocity]
+        self.outputs: dict[str, Expression] = {}
+        self.motions = Motions(names, given.frame)
+        self.loads = [self.motions.of_load(*load) for load in given.loads]
+        if given.given is not None:
+            mass, force = given.given
+            rows = [names.listed("M", mass[i, :]) for i in range(mass.rows)]
+            self.law: Law = Matrices(speeds, tuple(rows), names.listed("f", force))
+        elif given.lagrangian is not None:
+            self.lagrangian = names("the Lagrangian", given.lagrangian)
+            q = generalised_forces(self.loads, names.velocities, {})
+            forces = tuple(q.get(v, sp.Integer(0)) for v in names.velocities)
+            rates_of = self._rates([self.lagrangian])
+            self.law = Lagrangian(speeds, self.lagrangian, forces, rates=rates_of)
+        else:
+            moving = tuple(m for body in given.bodies for m in self.motions.of_body(body))
+            inertia = [
+                e for m in moving for e in (*m.vector, *m.turning, *(t for row in m.tensor for t in row))
+            ]
+            self.law = Kane(speeds, moving, tuple(self.loads), rates=self._rates(inertia))
+
+    def _rates(self, expressions: Sequence[Expression]) -> dict[sp.Symbol, sp.Symbol]:
+        """The rates of the inputs in expressions that the equations differentiate."""
+        found = {s for e in expressions for s in sp.sympify(e).free_symbols if isinstance(s, Input)}
+        return {s: self.names.rate_of(s) for s in sorted(found, key=str)}
+
+    def system(self, name: str, example: Mapping[sp.Symbol, float]) -> Any:
+        """The system by its energies if they give its equations, otherwise the equations of its law."""
+        with naming(name):
+            self._settle(example)
+        if isinstance(self.law, Lagrangian) and not self.law.rates:
+            return self._by_lagrangian(name, example)
+        lawful = self._declared(name, example, law=self.law)
+        if isinstance(self.law, Kane) and not self.law.rates and are_rates_of_positions(lawful, self.law):
+            forces = generalised_forces(self.loads, self.names.velocities, self._substituted())
+            return self._declared(name, example, kinetic=kinetic_energy(self.law.motions), forces=forces)
+        independent = [self.names.velocities[self.given.u.index(v)] for v in self.given.independent]
+        return lawful.equations(
+            "given", **({"independent": independent} if lawful.constraints and independent else {})
+        )
+
+    def _by_lagrangian(self, name: str, example: Mapping[sp.Symbol, float]) -> System:
+        moving: list[Expression] = []
+        still: list[Expression] = []
+        for term in sp.Add.make_args(self.lagrangian):
+            (moving if term.has(*self.names.velocities) else still).append(term)
+        forces = generalised_forces(self.loads, self.names.velocities, {})
+        kinetic, potential = sp.Add(*moving), -sp.Add(*still)
+        return self._declared(name, example, kinetic=kinetic, potential=potential, forces=forces)
+
+    def _declared(self, name: str, example: Mapping[sp.Symbol, float], **law: Any) -> System:
+        given: dict[str, Any] = {"constraints": self.velocity, "holonomic": self.holonomic}
+        if all(isinstance(v, Rate) for v in self.names.velocities):
+            given["coordinates"] = self.names.coordinates
+        else:
+            given["kinematics"] = self.kinematics
+        return System(name, example=example, outputs=self.outputs, **given, **law)
+
+    def _substituted(self) -> dict[sp.Symbol, Expression]:
+        """The rates of the coordinates in velocities, where these are not the rates themselves."""
+        found = {rate(x): e for x, e in self.kinematics.items()}
+        return {r: e for r, e in found.items() if r != e}
+
+    def _settle(self, example: Mapping[sp.Symbol, float]) -> None:
+        """Drop the velocity constraints that are rates of holonomic ones; where none is, those become outputs."""
+        if not self.holonomic or not self.given.rates_given:
+            return
+        rates = [
+            sum(f.diff(x) * v for x, v in self.kinematics.items()) + f.diff(time) for f in self.holonomic
+        ]
+        rows = self._rows([*rates, *self.velocity], example)
+        count, size = len(rates), np.linalg.norm(rows, axis=1, keepdims=True)
+        rows = rows / np.where(size == 0, 1, size)
+        if np.linalg.matrix_rank(rows, tol=1e-9) > len(self.velocity):
+            self.outputs = {f"holonomic_{i + 1}": f for i, f in enumerate(self.holonomic)}
+            self.holonomic = []
+            return
+        kept = list(range(count))
+        for i in range(count, len(rows)):
+            if np.linalg.matrix_rank(rows[[*kept, i]], tol=1e-9) == len(kept) + 1:
+                kept.append(i)
+        self.velocity = [self.velocity[i - count] for i in kept[count:]]
+
+    def _rows(self, constraints: Sequence[Expression], example: Mapping[sp.Symbol, float]) -> Any:
+        """The coefficients of the velocities in constraints, at the example or a generic point."""
+        g, draw = Graph(), np.random.default_rng(1)
+        resolved = [e.xreplace(self._substituted()) for e in constraints]
+        symbols = sorted({s for e in resolved for s in e.free_symbols} | set(self.names.velocities), key=str)
+        known = {s: g.symbol(s.name) for s in symbols}
+        try:
+            nodes = Lowering(g, known).lower(resolved)
+        except UnsupportedExpression as error:
+            raise DeclarationError(f"from_sympy: a constraint: {error}") from None
+        point = {s.name: example.get(s, draw.uniform(0.3, 0.9)) for s in symbols}
+        columns = partials(g, nodes, [known[v] for v in self.names.velocities])
+        return np.array([evaluate(g, column, point) for column in columns], float).T

@@ -1,0 +1,159 @@
+"""From the dynamicsymbols and symbols of a SymPy model to the symbols of a declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import sympy as sp
+from sympy.core.function import AppliedUndef
+from sympy.physics.mechanics import dynamicsymbols
+
+from ..symbols import (
+    ASSUMPTIONS,
+    Coordinate,
+    DeclarationError,
+    Input,
+    Velocity,
+    coordinates,
+    inputs,
+    parameters,
+    rate,
+    time,
+    velocities,
+)
+
+Expression = Any
+
+
+class Names:
+    """The symbol of a declaration for everything that varies or is constant in a SymPy model.
+
+    A dynamicsymbol keeps its name: q becomes a coordinate and q' its rate, a generalised speed becomes a velocity, any
+    other an input f, whose derivatives are the inputs f_dot and f_ddot unless `prescribed` gives f as an expression in
+    t. Auxiliary speeds become zero, other symbols parameters.
+    """
+
+    def __init__(
+        self,
+        q: Iterable[Expression],
+        u: Iterable[Expression],
+        auxiliary: Iterable[Expression] = (),
+        prescribed: Mapping[Expression, Expression] | None = None,
+    ) -> None:
+        self._t = dynamicsymbols._t
+        self._known: dict[Expression, Expression] = {self._t: time}
+        self.coordinates = [self._coordinate(x) for x in q]
+        self.velocities = [self._velocity(v) for v in u]
+        for v in auxiliary:
+            self._known |= {v: sp.Integer(0), v.diff(self._t): sp.Integer(0)}
+        self._prescribed = self._of_time(prescribed or {})
+
+    def __call__(self, where: str, given: Expression, *, moving: bool = True) -> Expression:
+        """An expression in declared symbols. `moving`: whether inputs may stand there.
+
+        Raises DeclarationError, naming the place, for an undetermined function or a derivative that no state has.
+        """
+        e = sp.sympify(given)
+        if self._prescribed and e.has(*self._prescribed):
+            e = e.subs(self._prescribed).doit()
+        for part in sorted(e.atoms(sp.Derivative), key=str):
+            if part not in self._known:
+                self._known[part] = self._derivative(where, part)
+        for part in sorted(e.atoms(AppliedUndef), key=str):
+            if part not in self._known:
+                self._known[part] = self._function(where, part)
+        for s in sorted(e.free_symbols - self._known.keys(), key=str):
+            self._known[s] = _parameter(s)
+        e = e.xreplace(self._known)
+        found = sorted((s for s in e.free_symbols if isinstance(s, Input)), key=str)
+        if found and not moving:
+            raise DeclarationError(
+                f"from_sympy: {where} contains {found[0]}, which is neither a coordinate nor a speed; "
+                f"give it as an expression in t: prescribed={{{found[0]}: ...}}"
+            )
+        return e
+
+    def listed(self, where: str, given: Iterable[Expression]) -> tuple[Expression, ...]:
+        """Several expressions."""
+        return tuple(self(where, e) for e in given)
+
+    def rate_of(self, f: sp.Symbol) -> sp.Symbol:
+        """The input that is the rate of an input."""
+        name = f"{f.name[:-3]}ddot" if f.name.endswith("_dot") else f"{f.name}_dot"
+        found: sp.Symbol = inputs([name])
+        return found
+
+    def example(self, given: Mapping[Any, Any]) -> dict[sp.Symbol, Any]:
+        """Example values, given by SymPy's symbols, by declared ones or by name."""
+        known = {str(s): s for s in self._known.values() if isinstance(s, sp.Symbol)} | {"t": time}
+        found = {}
+        for key, value in given.items():
+            symbol = self._known.get(key, known.get(str(key))) if not isinstance(key, str) else known.get(key)
+            if symbol is None:
+                names = ", ".join(sorted(known))
+                raise DeclarationError(f"from_sympy: {key} is not in the model; it has {names}")
+            found[symbol] = value
+        return found
+
+    # -- kinds of symbols ---------------------------------------------------------------------------------------
+    def _coordinate(self, x: Expression) -> sp.Symbol:
+        if not self._of_t(x):
+            raise DeclarationError(f"from_sympy: the coordinate {x} is not a dynamicsymbol")
+        found: Coordinate = coordinates([x.func.__name__])
+        self._known |= {x: found, x.diff(self._t): rate(found)}
+        return found
+
+    def _velocity(self, v: Expression) -> sp.Symbol:
+        if v in self._known:  # the rate of a coordinate
+            return self._known[v]
+        if not self._of_t(v):
+            raise DeclarationError(f"from_sympy: the generalised speed {v} is not a dynamicsymbol")
+        found: Velocity = velocities([v.func.__name__])
+        self._known[v] = found
+        return found
+
+    def _of_t(self, f: Expression) -> bool:
+        return isinstance(f, AppliedUndef) and f.args == (self._t,)
+
+    def _function(self, where: str, f: Expression) -> sp.Symbol:
+        if not self._of_t(f):
+            raise DeclarationError(
+                f"from_sympy: {where} contains {f}, a function without an expression, which no C code can compute; "
+                "substitute an expression for it"
+            )
+        found: sp.Symbol = inputs([f.func.__name__])
+        return found
+
+    def _derivative(self, where: str, part: Expression) -> sp.Symbol:
+        f, *by = part.args
+        order = sum(int(n) for _, n in by)
+        name = str(getattr(f, "func", f))
+        if any(s != self._t for s, _ in by) or not self._of_t(f) or f in self._known or order > 2:
+            known = self._known.get(f)
+            of = "an acceleration" if isinstance(known, (Coordinate, Velocity)) else "a derivative"
+            raise DeclarationError(
+                f"from_sympy: {where} contains {part}, {of} that is not a function of the state; give expressions in "
+                "coordinates and speeds"
+                + ("" if known is not None else f", or prescribed={{{name}: an expression in t}}")
+            )
+        found: sp.Symbol = inputs([f"{name}_{'d' * order}ot"])
+        return found
+
+    def _of_time(self, given: Mapping[Expression, Expression]) -> dict[Expression, Expression]:
+        found = {}
+        for f, e in given.items():
+            if not self._of_t(f) or f in self._known:
+                raise DeclarationError(
+                    f"from_sympy: prescribed: {f} is not a dynamicsymbol besides the coordinates and speeds"
+                )
+            found[f] = sp.sympify(e).subs(time, self._t)
+            if found[f].atoms(AppliedUndef):
+                raise DeclarationError(f"from_sympy: prescribed[{f}] = {e} is not an expression in t")
+        return found
+
+
+def _parameter(s: sp.Symbol) -> sp.Symbol:
+    known = {a: True for a in ASSUMPTIONS if a not in ("zero", "nonzero") and s.assumptions0.get(a)}
+    found: sp.Symbol = parameters([s.name], **known)
+    return found

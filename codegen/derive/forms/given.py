@@ -1,0 +1,69 @@
+"""Equations that were given as M d eta/dt = f, or that only Kane's method gives.
+
+B^T M B d theta/dt = B^T (f - M d(eta)/dt at fixed theta),   eta = beta(t, x, theta),  B = d beta / d theta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sympy as sp
+
+from ...declare.system import System
+from ...graph.differentiate import forward, partials
+from ...graph.graph import Graph
+from ..equation_nodes import EquationNodes
+from .constraints import Permitted, equations_of, impose
+from .form import Form, misfit
+from .reduction import Motion
+
+
+def derive(system: System, independent: Sequence[sp.Symbol] | None = None) -> EquationNodes:
+    """The given equations in all coordinates and the independent velocities.
+
+    Option `independent`: the velocities kept as states, if there are constraints; by default they are chosen at the
+    example point. M is not assumed to be symmetric, unless it comes from masses and inertias.
+
+    Hypothesis: the system was declared by a law, as those of `chaplygin.from_sympy` whose kinetic energy is not known
+    or does not give their equations.
+    """
+    if system.law is None:
+        raise misfit("given", system, "M and f are given")
+    nodes = system.nodes
+    g = nodes.graph.copy()
+    choice = impose(g, system, "given", independent)
+    rates = nodes.fields.velocity(g, nodes.eta)
+    flow = {**nodes.fields.flow(g, rates), **system.law.moving(g)}
+    mass, force = system.law.balance(g, nodes, flow)
+    motion = Motion(rates, mass, force)
+    if choice.permitted is not None:
+        motion = _projected(g, system, motion, choice)
+    if system.law.symmetric:
+        motion = Motion(motion.rates, [row[: i + 1] for i, row in enumerate(motion.mass)], motion.force)
+    return equations_of(system, "given", g, "Given equations, M d eta/dt = f", choice, motion)
+
+
+def _projected(g: Graph, system: System, motion: Motion, choice: Permitted) -> Motion:
+    """The equations on the permitted velocities."""
+    nodes, permitted, k = system.nodes, choice.permitted or {}, len(motion.force)
+    entries = [n for row in motion.mass for n in row]
+    moved = g.substitute([*motion.rates, *motion.force, *entries], permitted)
+    n = len(motion.rates)
+    rates, force, entries = moved[:n], moved[n : n + k], moved[n + k :]
+    mass = [entries[i * k : (i + 1) * k] for i in range(k)]
+    assert system.law is not None
+    flow = {**nodes.fields.flow(g, rates), **system.law.moving(g)}
+    beta = [permitted[e] for e in nodes.eta]
+    columns, bias = partials(g, beta, choice.theta), forward(g, beta, flow)
+    rest = [g.sub(f, g.dot(row, bias)) for f, row in zip(force, mass, strict=True)]
+    weighted = [[g.dot(row, column) for row in mass] for column in columns]
+    return Motion(
+        rates, [[g.dot(b, w) for w in weighted] for b in columns], [g.dot(b, rest) for b in columns]
+    )
+
+
+def _refusal(system: System) -> str | None:
+    return "'M and f are given' fails" if system.law is None else None
+
+
+FORM = Form("given", derive, _refusal, of_laws=True)

@@ -1,0 +1,125 @@
+"""Kernels that bring a state back onto its constraints, and coordinates back to the level of their invariants.
+
+With f_s(t, x) = 0, A_sa = X_a f_s, and Lambda = A M^-1 A^T, one step of Newton's method moves the coordinates along the
+fields, dx = eps_a X_a with eps = -M^-1 A^T Lambda^-1 f: of all moves that make f zero to first order, the shortest in
+the metric of the kinetic energy. The velocities become eta - M^-1 A^T Lambda^-1 (A eta + A_0), with the nonholonomic
+constraints too: Gauss' principle for the impulse. An invariant F(x) of redundant coordinates, as |q|^2, is brought back
+by the shortest move, dx = -J^T (J J^T)^-1 (F(x) - F(x_0)), J = dF/dx.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..derive.equation_nodes import EquationNodes
+from ..graph.differentiate import gradient, partials
+from ..graph.graph import Graph, Node
+from ..graph.linear import (
+    LDL,
+    MASS_THRESHOLD,
+    UNROLLED_VELOCITIES,
+    diagonal_sizes,
+    limit,
+    schur_complement,
+    upper,
+)
+from .dynamics import Dynamics
+from .program import Kernel, Solve
+from .solver import solve_by_loop
+
+Checks = list[tuple[Node, Node]]
+
+
+def correction(d: Dynamics) -> Iterator[Kernel]:
+    """What to add to a state so that it satisfies the constraints."""
+    if _can_leave(d.eqs):
+        solves, checks = list[Solve](), list[tuple[Node, Node]]()
+        yield _kernel(d, "correction", _onto_constraints(d.eqs, solves, checks), solves, checks)
+
+
+def correction_all(d: Dynamics) -> Iterator[Kernel]:
+    """The same, so that the invariants of the coordinates are also those of the state at the start: `cg_v_<i>`."""
+    eqs, g = d.eqs, d.graph
+    x = eqs.coordinate_nodes
+    levels = [
+        i.node
+        for i in eqs.found_invariants
+        if not g.depends_on([i.node], [*eqs.velocity_nodes, eqs.independent_node])
+    ]
+    if not levels:
+        return
+    solves, checks = list[Solve](), list[tuple[Node, Node]]()
+    n = len(eqs.state_nodes)
+    moved = _onto_constraints(eqs, solves, checks) if _can_leave(eqs) else [g.zero] * n
+    at_start = {s: g.symbol(f"cg_v_{i}") for i, s in enumerate(eqs.state_nodes)}
+    excess = [g.sub(f, f0) for f, f0 in zip(levels, g.substitute(levels, at_start), strict=True)]
+    slopes = [gradient(g, f, x) for f in levels]
+    weights = _definite(g, slopes, slopes, excess, "levels", solves, checks)
+    back = [
+        g.sub(m, g.dot(column, weights)) for m, column in zip(moved, zip(*slopes, strict=True), strict=False)
+    ]
+    yield _kernel(d, "correction_all", [*back, *moved[len(x) :]], solves, checks)
+
+
+def _can_leave(eqs: EquationNodes) -> bool:
+    """Whether the equations leave their constraints by errors of integration: they are kept as rates only."""
+    return bool(eqs.system.holonomic) and eqs.kept is None and eqs.independent is None
+
+
+def _kernel(d: Dynamics, name: str, moved: Sequence[Node], solves: list[Solve], checks: Checks) -> Kernel:
+    comments = tuple(f"correction of {s}" for s in d.eqs.states)
+    return Kernel(name, tuple(moved), comments, (*d.eqs.pivots, *checks), tuple(solves))
+
+
+def _onto_constraints(eqs: EquationNodes, solves: list[Solve], checks: Checks) -> list[Node]:
+    """The corrections of coordinates and velocities; those of velocities are zero if they satisfy every constraint."""
+    g, system = eqs.graph, eqs.system
+    nodes = system.nodes
+    rows = nodes.constraint_rows
+    across = _across(eqs, rows, solves, checks)
+    closing = len(rows) - len(system.holonomic)  # the rates of the holonomic equations come last
+    loops, columns = rows[closing:], across[closing:]
+    pull = _definite(g, loops, columns, nodes.holonomic, "closing", solves, checks)
+    epsilon = [g.neg(g.dot(pull, along)) for along in zip(*columns, strict=True)]
+    moved = [g.dot(epsilon, field) for field in zip(*nodes.fields.along, strict=True)]
+    if len(eqs.velocities) < len(system.velocities):
+        return [*moved, *(g.zero for _ in eqs.velocities)]
+    impulse = _definite(g, rows, across, nodes.affine_constraints(g), "constraints", solves, checks)
+    return [*moved, *(g.neg(g.dot(impulse, along)) for along in zip(*across, strict=True))]
+
+
+def _across(
+    eqs: EquationNodes, rows: Sequence[Sequence[Node]], solves: list[Solve], checks: Checks
+) -> list[list[Node]]:
+    """The columns of M^-1 A^T, with the mass matrix of all declared velocities."""
+    g, nodes = eqs.graph, eqs.system.nodes
+    momenta = gradient(g, nodes.lagrangian(g), nodes.eta)
+    by_columns = partials(g, momenta, nodes.eta)
+    mass = [[by_columns[j][i] for j in range(i + 1)] for i in range(len(nodes.eta))]
+    if len(mass) <= UNROLLED_VELOCITIES:
+        factors = LDL(g, mass)
+        checks += factors.checks()
+        return [factors.solve(row) for row in rows]
+    return [solve_by_loop(g, "inertia", upper(mass), row, f"m_{s}", solves) for s, row in enumerate(rows)]
+
+
+def _definite(
+    g: Graph,
+    rows: Sequence[Sequence[Node]],
+    across: Sequence[Sequence[Node]],
+    right: Sequence[Node],
+    name: str,
+    solves: list[Solve],
+    checks: Checks,
+) -> list[Node]:
+    """The solution of (C W C^T) y = right, for the rows of C and the columns of W C^T."""
+    lower = schur_complement(g, rows, across, symmetric=True)
+    if len(rows) > UNROLLED_VELOCITIES:
+        return solve_by_loop(g, name, upper(lower), right, name, solves)
+    factors = LDL(g, lower)
+    checks += [
+        (pivot, limit(g, size, MASS_THRESHOLD))
+        for pivot, size in zip(factors.pivots, diagonal_sizes(g, rows, across), strict=True)
+        if g.constant_value(pivot) is None
+    ]
+    return factors.solve(right)

@@ -1,0 +1,334 @@
+"""Kernels of repeated parts as loops: the parts of one kind become one function, called with places in arrays.
+
+A cell is a list of nodes that belong together, such as what one sweep computes for one body. Its own nodes are those
+that no cell before it has; what later cells read of them is its record in the workspace. Cells with the same operations
+on their inputs, which are elements of arrays, are instances of one template. The inputs of a template whose places
+differ by the same numbers in every instance form a frame, so that an instance is known by one place for each frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..graph.graph import Graph, Node
+from .optimise.arrange import BUDGET, arranged
+from .program import Kernel
+
+if TYPE_CHECKING:
+    from .program import Program
+    from .schedule import Schedule
+
+LONGEST_PERIOD = 12
+"""Maximum number of cells that a loop repeats together."""
+_COMMUTING = ("add", "mul")
+
+Place = tuple[str, int]
+"""An element of an array."""
+
+
+@dataclass(frozen=True)
+class Template:
+    """What the cells of one kind compute: `frames` are the arrays that hold its inputs and its results, by name."""
+
+    schedule: Schedule
+    frames: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A template at the places of its frames, one of each in every repetition."""
+
+    template: int
+    places: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """Calls that are repeated together, one after the other."""
+
+    count: int
+    calls: tuple[Call, ...]
+
+
+@dataclass(frozen=True)
+class Rolled:
+    """A kernel as runs of templates; `work` is the length of the records."""
+
+    templates: tuple[Template, ...]
+    runs: tuple[Run, ...]
+    work: int
+    operations: int
+    divisions: int
+    functions: int
+
+
+@dataclass
+class _Cell:
+    """A cell: its nodes in a canonical order, its inputs in order of appearance, what it must give."""
+
+    nodes: list[Node]
+    inputs: list[Node]
+    stores: list[tuple[Node, int]]
+    pivots: list[tuple[Node, Node]]
+    key: object = None
+    record: int = 0
+    number: dict[Node, int] = field(default_factory=dict)
+
+
+class _Kinds:
+    """Small numbers for equal structures."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[object, int] = {}
+
+    def of(self, key: object) -> int:
+        return self.numbers.setdefault(key, len(self.numbers))
+
+
+def rolled(
+    program: Program, kernel: Kernel, given: Mapping[Node, int], table: Mapping[str, Place]
+) -> Rolled | None:
+    """The kernel as runs of templates; None if these together are longer than three quarters of it.
+
+    `given` are the places of hoisted nodes in the array "q", `table` those of the variables.
+    """
+    g = program.graph
+    cells, home = _cells(g, kernel, given)
+    kinds = _Kinds()
+
+    def array(n: Node) -> str:
+        """The array that holds a node; "" for a constant."""
+        if n in given:
+            return "q"
+        if g.op[n] == "symbol":
+            return table[str(g.value[n])][0]
+        return "work" if n in home else ""
+
+    for cell in cells:
+        _canonical(g, cell, array, kinds)
+    groups: dict[object, list[_Cell]] = {}
+    for cell in cells:
+        groups.setdefault(cell.key, []).append(cell)
+    whole = sum(len(cell.nodes) for cell in cells)
+    if 4 * sum(len(found[0].nodes) for found in groups.values()) > 3 * whole:
+        return None
+    exports, work = _records(cells, groups)
+    several = sum(len(found) > 1 for found in groups.values())
+    share = BUDGET // several if kernel.beforehand else 0  # the right-hand side is worth the search
+    templates, frames = [], []
+    counts = [0, 0, 0]
+    for found in groups.values():
+        budget = share if len(found) > 1 else 0
+        template, places = _template(program, kernel, found, exports, home, given, table, budget)
+        templates.append(template)
+        frames.append(places)
+        plan = template.schedule
+        for i, n in enumerate((plan.operations, plan.divisions, plan.functions)):
+            counts[i] += n * len(found)
+    index = {key: i for i, key in enumerate(groups)}
+    seen = [0] * len(groups)
+    sequence = []
+    for cell in cells:
+        kind = index[cell.key]
+        sequence.append((kind, frames[kind][seen[kind]]))
+        seen[kind] += 1
+    return Rolled(tuple(templates), tuple(_runs(sequence)), work, *counts)
+
+
+def _cells(g: Graph, kernel: Kernel, given: Mapping[Node, int]) -> tuple[list[_Cell], dict[Node, _Cell]]:
+    """The cells of a kernel that it needs, the rest of it as a last cell, and the cell of each node."""
+    wanted: dict[Node, list[int]] = {}
+    for i, node in enumerate(kernel.outputs):
+        wanted.setdefault(node, []).append(i)
+    needed = set(g.reachable(kernel.roots(), stop=given))
+    home: dict[Node, _Cell] = {}
+    pivots = list(kernel.pivots)
+    cells: list[_Cell] = []
+    for roots in (*kernel.cells, tuple(kernel.roots())):
+        kept = [n for n in dict.fromkeys(roots) if n in needed]
+        own = _below(g, kept, home, given)
+        stores = [(n, i) for n in kept for i in wanted.pop(n, ())]
+        if not own and not stores:
+            continue
+        cell = _Cell(own, [], stores, [])
+        home.update(dict.fromkeys(own, cell))
+        cell.pivots = [pair for pair in pivots if all(n in home or n in given or not g.args[n] for n in pair)]
+        pivots = [pair for pair in pivots if pair not in cell.pivots]
+        cells.append(cell)
+    return cells, home
+
+
+def _below(
+    g: Graph, roots: Sequence[Node], home: Mapping[Node, _Cell], given: Mapping[Node, int]
+) -> list[Node]:
+    """The nodes that the roots need and no cell before has, in evaluation order."""
+    seen: set[Node] = set()
+    stack = list(roots)
+    while stack:
+        n = stack.pop()
+        if n not in seen and n not in home and n not in given and g.args[n]:
+            seen.add(n)
+            stack.extend(g.args[n])
+    return sorted(seen)
+
+
+def _canonical(g: Graph, cell: _Cell, array: Callable[[Node], str], kinds: _Kinds) -> None:
+    """Put the nodes of a cell in an order that depends on its structure alone, and describe that structure.
+
+    `array` is the array of an input.
+    """
+    roots = [n for n, _ in cell.stores] + [n for pair in cell.pivots for n in pair]
+    shape = _shapes(g, cell, array, kinds)
+    own = set(cell.nodes)
+    number: dict[Node, int] = {}
+    inputs: dict[Node, int] = {}
+    text: list[object] = []
+
+    def name(n: Node) -> object:
+        return (0, number[n]) if n in number else (1, inputs[n]) if n in inputs else (2, n)
+
+    stack = [(n, False) for n in reversed((*roots, *reversed(cell.nodes)))]
+    while stack:
+        n, ready = stack.pop()
+        if n in number or n in inputs:
+            continue
+        if n not in own:
+            if array(n):
+                inputs[n] = len(inputs)
+            continue
+        args = list(g.args[n])
+        if g.op[n] in _COMMUTING:
+            args.sort(key=shape.__getitem__)
+        if ready:
+            text.append((g.op[n], *map(name, args)))
+            number[n] = len(number)
+        else:
+            stack.append((n, True))
+            stack.extend((a, False) for a in reversed(args))
+    stores = tuple(name(n) for n, _ in cell.stores)
+    pivots = tuple((name(a), name(b)) for a, b in cell.pivots)
+    cell.key = tuple(text), stores, pivots, tuple(map(array, inputs))
+    cell.nodes, cell.inputs, cell.number = list(number), list(inputs), number
+
+
+def _shapes(g: Graph, cell: _Cell, array: Callable[[Node], str], kinds: _Kinds) -> dict[Node, int]:
+    """Numbers for the structures of a cell's nodes and inputs; the order of factors and summands does not matter."""
+    shape: dict[Node, int] = {}
+    for n in sorted(cell.nodes):
+        for a in g.args[n]:
+            if a not in shape:
+                shape[a] = kinds.of(("input", array(a)) if array(a) else ("constant", a))
+        parts = [shape[a] for a in g.args[n]]
+        shape[n] = kinds.of((g.op[n], *(sorted(parts) if g.op[n] in _COMMUTING else parts)))
+    return shape
+
+
+def _records(
+    cells: Sequence[_Cell], groups: Mapping[object, list[_Cell]]
+) -> tuple[dict[object, list[int]], int]:
+    """The numbers of the nodes that the cells of each kind store, and the length of all records."""
+    users = {n for cell in cells for n in cell.inputs}
+    exports = {
+        key: sorted({i for cell in found for i, n in enumerate(cell.nodes) if n in users})
+        for key, found in groups.items()
+    }
+    work = 0
+    for cell in cells:
+        cell.record = work
+        work += len(exports[cell.key])
+    return exports, work
+
+
+def _template(
+    program: Program,
+    kernel: Kernel,
+    cells: Sequence[_Cell],
+    exports: Mapping[object, list[int]],
+    home: Mapping[Node, _Cell],
+    given: Mapping[Node, int],
+    table: Mapping[str, Place],
+    budget: int,
+) -> tuple[Template, list[tuple[int, ...]]]:
+    """The template of cells of one kind, and the places of its frames in each of them."""
+    from .schedule import scheduled
+
+    g, first = program.graph, cells[0]
+    stored = exports[first.key]
+
+    def place(n: Node) -> Place:
+        if n in given:
+            return "q", given[n]
+        if g.op[n] == "symbol":
+            return table[str(g.value[n])]
+        cell = home[n]
+        return "work", cell.record + exports[cell.key].index(cell.number[n])
+
+    frames, where, places = _frames([[place(n) for n in cell.inputs] for cell in cells], "a")
+    of_results = [
+        [("out", i) for _, i in cell.stores] + [("work", cell.record + j) for j in range(len(stored))]
+        for cell in cells
+    ]
+    results, to, more = _frames(of_results, "b")
+    slots = {n: g.symbol(f"cg_slot_{i}") for i, n in enumerate(first.inputs)}
+    clock = {n: n for n in first.inputs if where[first.inputs.index(n)] == ("t", 0)}
+    names = {f"cg_slot_{i}": (f"{a}_{k}", a, k) for i, (a, k) in enumerate(where) if a != "t"}
+    names[program.independent] = (program.independent, "t", 0)
+    roots = [n for n, _ in first.stores] + [first.nodes[i] for i in stored]
+    flat = g.substitute([*roots, *(n for pair in first.pivots for n in pair)], slots | clock)
+    tail = iter(flat[len(roots) :])
+    part = Kernel(
+        kernel.name,
+        tuple(flat[: len(roots)]),
+        tuple(kernel.comments[i] if len(cells) == 1 else "" for _, i in first.stores) + ("",) * len(stored),
+        tuple(zip(tail, tail, strict=True)),
+    )
+    plan = scheduled(program, arranged(g, part, budget) if budget else part, names, to)
+    return Template(plan, frames | results), [(*a, *b) for a, b in zip(places, more, strict=True)]
+
+
+def _frames(
+    instances: Sequence[Sequence[Place]], letter: str
+) -> tuple[dict[str, str], list[Place], list[tuple[int, ...]]]:
+    """Frames by name, each value's place in its frame, and the places of the frames in every instance."""
+    shifts: dict[object, list[int]] = {}
+    first = instances[0]
+    for k, (array, index) in enumerate(first):
+        if array != "t":
+            shifts.setdefault((array, tuple(other[k][1] - index for other in instances)), []).append(k)
+    frames: dict[str, str] = {}
+    where: list[Place] = [("t", 0)] * len(first)
+    places: list[list[int]] = [[] for _ in instances]
+    for number, members in enumerate(shifts.values()):
+        name = f"{letter}{number + 1}"
+        frames[name] = first[members[0]][0]
+        least = min(first[k][1] for k in members)
+        for k in members:
+            where[k] = name, first[k][1] - least
+        start = min(members, key=lambda k: first[k][1])
+        for found, other in zip(places, instances, strict=True):
+            found.append(other[start][1])
+    return frames, where, [tuple(found) for found in places]
+
+
+def _runs(sequence: Sequence[tuple[int, tuple[int, ...]]]) -> list[Run]:
+    """The calls in order, with repeated sequences of templates as loops."""
+    kinds = [kind for kind, _ in sequence]
+    found = []
+    at = 0
+    while at < len(kinds):
+        best, count = 1, 1
+        for period in range(1, min(LONGEST_PERIOD, (len(kinds) - at) // 2) + 1):
+            times = 1
+            while kinds[at + times * period : at + (times + 1) * period] == kinds[at : at + period]:
+                times += 1
+            if times > 1 and times * period > best * count * (count > 1):
+                best, count = period, times
+        calls = []
+        for k in range(best):
+            places = [sequence[at + i * best + k][1] for i in range(count)]
+            calls.append(Call(kinds[at + k], tuple(zip(*places, strict=True))))
+        found.append(Run(count, tuple(calls)))
+        at += best * count
+    return found

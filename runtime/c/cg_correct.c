@@ -1,0 +1,74 @@
+/* cg_correct.c: steps that end on the constraints; see cg_projection in cg_run.h.
+ *
+ * An accepted step leaves the constraints by its local error, and over a long run that adds up. Here its end is moved
+ * back by Newton's method, whose steps the model's kernel computes. The error estimate of the step is that of its end
+ * before. The interpolant is made of the states and derivatives at both ends, so it ends in the moved state.
+ */
+#include "cg_internal.h"
+#include "cg_step.h"
+
+void cg_correct_begin(cg_run_t *run)
+{
+    const cg_kernel_entry_t *entry = NULL;
+    if (run->projection == CG_PROJECT_ALL) {
+        entry = cg_kernel(run->model, "correction_all");
+    }
+    if (entry == NULL && run->projection != CG_PROJECT_NONE) {
+        entry = cg_kernel(run->model, "correction");
+    }
+    run->correction = entry;
+}
+
+/* run->moved becomes one step of Newton's method from run->x, and *size its largest component in units of the tolerance. */
+static int cg_correction(cg_run_t *run, double *size)
+{
+    const cg_kernel_entry_t *const entry = run->correction;
+    const double t = cg_time_of_model(run, run->t);
+    const int status = entry->takes == CG_TAKES_DIRECTION
+        ? ((cg_jvp_t)entry->function)(t, run->x, run->p, run->u, run->x_start, run->moved, run->work)
+        : ((cg_kernel_t)entry->function)(t, run->x, run->p, run->u, run->moved, run->work);
+    if (status != CG_OK) {
+        return status;
+    }
+    *size = 0.0;
+    for (int32_t i = 0; i < run->n; i++) {
+        *size = cg_larger(*size, fabs(run->moved[i]) / cg_step_scale(run->atol[i], run->rtol, run->x[i], run->x[i]));
+    }
+    return cg_step_finite(run->moved, run->n) ? CG_OK : CG_NONFINITE;
+}
+
+/* Moves run->x onto the constraints. *moved: whether it was not there. CG_SINGULAR: Newton's method does not converge. */
+static int cg_correct(cg_run_t *run, int *moved)
+{
+    *moved = 0;
+    for (int step = 0; step < CG_MOST_CORRECTIONS; step++) {
+        double size;
+        const int status = cg_correction(run, &size);
+        if (status != CG_OK || size <= CG_CLOSE_ENOUGH) {
+            return status;
+        }
+        for (int32_t i = 0; i < run->n; i++) {
+            run->x[i] += run->moved[i];
+        }
+        *moved = 1;
+    }
+    return CG_SINGULAR;
+}
+
+int cg_run_step(cg_run_t *run)
+{
+    int moved = 0;
+    int status = run->step(run);
+    if (status != CG_OK || run->correction == NULL) {
+        return status;
+    }
+    status = cg_run_inputs(run, run->t, run->x);
+    if (status == CG_OK) {
+        status = cg_correct(run, &moved);
+    }
+    if (status == CG_OK && moved) {
+        run->have_dense = 0;
+        status = cg_run_probe(run, run->t, run->x, run->f);
+    }
+    return status;
+}

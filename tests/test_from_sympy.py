@@ -1,0 +1,272 @@
+"""`from_sympy`: accelerations equal those of SymPy's own equations, which from_sympy never forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mechanics_models as given
+import numpy as np
+import pytest
+import sympy as sp
+import sympy.physics.mechanics as me
+
+import chaplygin as cg
+
+QUICK = ("closed_pendulum", "rolling_disk")
+
+
+def numbers(oracle: given.Oracle, name: str, seed: int) -> tuple[Any, ...]:
+    """Random coordinates, permitted speeds, parameters, inputs and time."""
+    rng = np.random.default_rng(seed)
+    q, u = rng.uniform(0.2, 0.7, len(oracle.q)), rng.uniform(-1, 1, len(oracle.u))
+    p = rng.uniform(0.5, 1.5, len(oracle.constants))
+    if name == "bicycle":
+        p = np.array([given.BICYCLE[str(s)] for s in oracle.constants])
+    inputs, time = rng.uniform(-1, 1, len(oracle.inputs)), float(rng.uniform(0, 2))
+    return q, oracle.states(q, u, p, inputs, time), p, inputs, time
+
+
+def agreement(name: str, states: int = 20) -> float:
+    """The largest difference from SymPy's accelerations, relative to their size."""
+    oracle = given.Oracle(given.MODELS[name]())
+    parameters = given.BICYCLE if name == "bicycle" else None
+    equations = cg.from_sympy(given.MODELS[name](), name, parameters=parameters)
+    model = equations.compile()
+    worst = 0.0
+    for seed in range(states):
+        q, u, p, inputs, time = numbers(oracle, name, seed)
+        known = dict(zip(map(given.name_of, [*oracle.q, *oracle.u]), [*q, *u], strict=True))
+        constants = dict(zip(map(str, oracle.constants), p, strict=True))
+        driven = dict(zip(map(given.input_name, oracle.inputs), inputs, strict=True))
+        rates = model.rhs(
+            time,
+            [known[n] for n in model.states],
+            [constants.get(n, 1.0) for n in model.parameters],
+            [driven.get(n, 0.0) for n in model.inputs],
+        )
+        expected = oracle.accelerations(q, u, p, inputs, time)
+        size = max(map(abs, expected.values()))
+        compared = [(expected[n], r) for n, r in zip(model.states, rates, strict=True) if n in expected]
+        assert len(compared) == len(model.states) - len(oracle.q)
+        worst = max(worst, *(abs(a - b) / max(size, 1.0) for a, b in compared))
+    return worst
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_accelerations_are_those_of_sympy(name: str) -> None:
+    assert agreement(name) < 1e-10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [n for n in given.MODELS if n not in QUICK])
+def test_accelerations_of_larger_models_are_those_of_sympy(name: str) -> None:
+    assert agreement(name) < 1e-10
+
+
+@pytest.mark.slow
+def test_bicycle_linearized_about_rolling_straight() -> None:
+    """The matrices of Meijaard, Papadopoulos, Ruina and Schwab (2007), as equations for lean and steer."""
+    upright = dict.fromkeys(("yaw", "roll", "pitch", "steer"), 0.0)
+    equations = cg.from_sympy(given.bicycle(), "bicycle", parameters=given.BICYCLE, example=upright)
+    model = equations.compile()
+    rows = [model.states.index(name) for name in ("roll", "steer", "u2", "u5")]
+    for v in (0.0, 1.0, 5.0):
+        state = dict.fromkeys(model.states, 0.0) | {"u3": v / 0.3}
+        found = model.jacobian(
+            0, [state[n] for n in model.states], [given.BICYCLE[n] for n in model.parameters]
+        )
+        damping = [
+            [-0.105522449805691 * v, -0.330515398992311 * v],
+            [3.67680523332152 * v, -3.08486552743311 * v],
+        ]
+        stiffness = [
+            [9.48977444677355, -0.891197738059089 * v**2 - 0.571523173729245],
+            [11.7194768719633, -1.97171508499972 * v**2 + 30.9087533932407],
+        ]
+        published = np.block([[np.zeros((2, 2)), np.eye(2)], [np.array(stiffness), np.array(damping)]])
+        np.testing.assert_allclose(found[np.ix_(rows, rows)], published, rtol=0, atol=1e-10)
+
+
+def test_sympy_forms_no_equations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither Kane's nor Lagrange's equations are formed, and nothing is expanded or simplified."""
+
+    def refused(*args: Any, **options: Any) -> Any:
+        raise AssertionError("called")
+
+    for owner, method in (
+        (me.KanesMethod, "kanes_equations"),
+        (me.LagrangesMethod, "form_lagranges_equations"),
+        (me.System, "form_eoms"),
+    ):
+        monkeypatch.setattr(owner, method, refused)
+    models = [given.MODELS[n]() for n in ("rolling_disk", "lagrange_skate", "chaos_pendulum")]
+    monkeypatch.setattr(sp.Expr, "expand", refused)
+    monkeypatch.setattr(sp, "simplify", refused)
+    taken = [cg.from_sympy(model, "taken") for model in models]
+    assert [type(found) for found in taken] == [cg.Equations, cg.System, cg.System]
+
+
+def test_substituted_rolling_is_noticed() -> None:
+    """T of a disk with the velocity of its contact substituted does not give the equations: Kane's are formed."""
+    substituted = cg.from_sympy(given.rolling_disk(), "substituted")
+    free = cg.from_sympy(given.constrained_disk(), "constrained")
+    assert isinstance(substituted, cg.Equations)
+    assert substituted.form == "given"
+    assert isinstance(free, cg.System)
+    assert free.equations().form == "maggi"
+    with pytest.raises(cg.FormError, match="given, by a law"):
+        substituted.system.equations("poincare")
+
+
+def test_names_and_kinds() -> None:
+    system = cg.from_sympy(given.satellite(), "satellite")
+    assert isinstance(system, cg.System)
+    assert [x.name for x in system.coordinates] == ["phi", "theta", "psi", "x", "y", "z"]
+    assert {v.name for v in system.velocities} == {"p", "q_", "r_", "a", "b", "c"}
+    assert {u.name for u in system.inputs} == {"thrust", "torque"}
+    assert {p.name for p in system.parameters} == {"m", "I1", "I2", "I3", "I12"}
+
+
+PIVOT = {"a": 0.4, "w": 0.3}
+
+
+def pendulum_acceleration(f_ddot: float) -> float:
+    """a'' = -(g sin a + f'' cos a) / l for m = 2, l = 3, g = 10."""
+    return -(10 * np.sin(0.4) + f_ddot * np.cos(0.4)) / 3
+
+
+def test_derivatives_of_an_input_are_inputs() -> None:
+    model = cg.from_sympy(given.drawn_pendulum(), "drawn").compile()
+    assert set(model.inputs) == {"f_dot", "f_ddot"}
+    rates = model.rhs(0, PIVOT, {"m": 2, "l": 3, "g": 10}, {"f_dot": 0.7, "f_ddot": 1.3})
+    assert rates[1] == pytest.approx(pendulum_acceleration(1.3), rel=1e-14)
+
+
+def test_a_prescribed_motion_is_a_function_of_time() -> None:
+    f, t = me.dynamicsymbols("f"), me.dynamicsymbols._t
+    system = cg.from_sympy(given.drawn_pendulum(), "drawn", prescribed={f: sp.sin(2 * t)})
+    assert isinstance(system, cg.System)
+    assert not system.inputs
+    rates = system.compile().rhs(0.6, PIVOT, {"m": 2, "l": 3, "g": 10})
+    assert rates[1] == pytest.approx(pendulum_acceleration(-4 * np.sin(1.2)), rel=1e-14)
+
+
+def accelerations(model: Any, oracle: given.Oracle, **chosen: float) -> tuple[list[float], list[float]]:
+    """Ours and SymPy's at one state."""
+    q, u, p, inputs, time = numbers(oracle, "", 3)
+    known = dict(zip(map(given.name_of, [*oracle.q, *oracle.u]), [*q, *u], strict=True))
+    constants = dict(zip(map(str, oracle.constants), p, strict=True)) | chosen
+    rates = model.rhs(time, [known[n] for n in model.states], [constants[n] for n in model.parameters])
+    expected = oracle.accelerations(q, u, p, inputs, time)
+    pairs = [(r, expected[n]) for n, r in zip(model.states, rates, strict=True) if n in expected]
+    return [a for a, _ in pairs], [b for _, b in pairs]
+
+
+def test_kanes_own_matrices() -> None:
+    """M is square but not symmetric: [projected M; constraint rows], with all speeds as states."""
+    kane = given.closed_pendulum()
+    kane.kanes_equations(kane._bodylist, kane._forcelist)
+    assert kane.mass_matrix != kane.mass_matrix.T
+    rates = {x: kane.kindiffdict()[x.diff()] for x in kane.q}
+    equations = cg.from_sympy((kane.mass_matrix, kane.forcing, rates), "matrices")
+    assert isinstance(equations, cg.Equations)
+    assert equations.velocities[1].name == "v"
+    assert equations.mass_matrix.shape == (2, 2)
+    assert equations.mass_matrix != equations.mass_matrix.T
+    ours, theirs = accelerations(equations.compile(), given.Oracle(given.closed_pendulum()), l=1.0)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+def test_rows_are_exchanged_where_a_pivot_vanishes() -> None:
+    """M = [[0, 1], [2, 0]] at a = 0, where elimination without an exchange would divide by zero."""
+    a, b, u, v = me.dynamicsymbols("a b u v")
+    mass, force = sp.Matrix([[sp.sin(a), 1], [2, 0]]), sp.Matrix([3 * v, 4])
+    model = cg.from_sympy((mass, force, {a: u, b: v}), "exchange").compile()
+    np.testing.assert_allclose(model.rhs(0, [0, 0, 1, 1], ()), [1, 1, 2, 3], rtol=1e-15)
+    np.testing.assert_allclose(model.rhs(0, [1, 0, 1, 1], ()), [1, 1, 2, 3 - 2 * np.sin(1)], rtol=1e-15)
+    jacobian = model.jacobian(0, [0, 0, 1, 1], ())
+    np.testing.assert_allclose(jacobian[3], [-2, 0, 0, 3], rtol=1e-15)  # v' = 3 v - 2 sin a
+
+
+def test_lagranges_rectangular_matrix() -> None:
+    """[M | -A^T] is taken apart; SymPy's own accelerations are those of the whole system with multipliers."""
+    lagrange = given.lagrange_skate()
+    lagrange.form_lagranges_equations()
+    assert lagrange.mass_matrix.shape == (3, 4)
+    rates = {x: x.diff() for x in lagrange.q}
+    equations = cg.from_sympy((lagrange.mass_matrix, lagrange.forcing, rates), "rectangular")
+    ours, theirs = accelerations(equations.compile(), given.Oracle(given.lagrange_skate()))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+def test_there_and_back() -> None:
+    """`to_sympy_system` gives what `from_sympy` takes, with SymPy's own solution in between."""
+    equations = cg.example("chaplygin_sleigh").system.equations("maggi")
+    back = equations.to_sympy_system()
+    assert [str(s) for s in back.states] == ["phi(t)", "x(t)", "y(t)", "omega(t)", "v(t)"]
+    again = cg.from_sympy(back, "again")
+    assert isinstance(again, cg.Equations)
+    assert (again.mass_matrix, again.forcing) == (equations.mass_matrix, equations.forcing)
+    with pytest.raises(cg.FormError, match="not the time"):
+        cg.example("chaplygin_sleigh").system.equations("whittaker").to_sympy_system()
+
+
+def test_the_plane_pendulum_takes_any_form() -> None:
+    """A System of a KanesMethod is open to every form that its declaration allows."""
+    system = cg.from_sympy(given.odd_speeds(), "odd")
+    assert isinstance(system, cg.System)
+    for form in ("poincare", "chetaev", "hamel"):
+        assert system.equations(form).form == form
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------
+
+
+def spring(load: Any, bodies: bool = True) -> Any:
+    x, v = me.dynamicsymbols("x v")
+    space, point = me.ReferenceFrame("N"), me.Point("P")
+    point.set_vel(space, v * space.x)
+    body = [me.Particle("block", point, sp.Symbol("m"))]
+    given_loads = [(point, load * space.x)]
+    return me.KanesMethod(
+        space,
+        [x],
+        [v],
+        kd_eqs=[x.diff() - v],
+        bodies=body if bodies else None,
+        forcelist=given_loads if bodies else None,
+    )
+
+
+X, V, F = me.dynamicsymbols("x v f")
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        (spring(0, bodies=False), {}, "no bodies and its equations are not formed; give it bodies="),
+        (
+            spring(sp.Function("h")(X)),
+            {},
+            r"load on P contains h\(x\(t\)\), a function without an expression",
+        ),
+        (spring(sp.besselj(0, X)), {}, r"law\['load 1'\]\[0\].*besselj.*is not supported"),
+        (spring(X.diff().diff()), {}, "load on P contains .*an acceleration"),
+        (spring(F.diff().diff().diff()), {}, "prescribed={f: an expression in t}"),
+        (spring(F), {"prescribed": {X: 0}}, "x.* is not a dynamicsymbol besides"),
+        (spring(F), {"prescribed": {F: X}}, "is not an expression in t"),
+        (spring(F), {"parameters": {"mass": 1}}, "mass is not in the model; it has f, m"),
+        (3, {}, "the model is int; give a KanesMethod"),
+        ((sp.eye(2), sp.Matrix([1]), {X: V}), {}, r"M has shape \(2, 2\) and f \(1, 1\) for 1 speeds"),
+        ((sp.eye(1), sp.Matrix([1]), {X: 2 * V}), {}, "do not show the order of the speeds"),
+        (
+            me.LagrangesMethod(X.diff() ** 2, [X], nonhol_coneqs=[X.diff() - F]),
+            {},
+            r"a velocity constraint contains f, .*prescribed=\{f: ...\}",
+        ),
+        (me.System(), {}, "the System has no bodies"),
+    ],
+)
+def test_refusals(model: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(cg.DeclarationError, match=message):
+        cg.from_sympy(model, "refused", **options)

@@ -1,0 +1,181 @@
+"""Runs that are kept on their constraints: `project=`."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import chaplygin as cg
+from chaplygin.codegen.emit.python_backend import python_model
+from chaplygin.runtime.errors import ArgumentError
+
+X, Y = cg.coordinates("x y")
+M, L, G = cg.parameters("m l g", positive=True)
+VX, VY = cg.rate(X), cg.rate(Y)
+NUMBERS = {"m": 1.3, "l": 0.7, "g": 9.81}
+START = {"x": 0.7, "y": 0.0, "x_dot": 0.0, "y_dot": 0.0}
+
+
+def pendulum(**more: Any) -> cg.System:
+    return cg.System(
+        "pendulum",
+        coordinates=[X, Y],
+        kinetic=M * (VX**2 + VY**2) / 2,
+        potential=M * G * Y,
+        holonomic=[(X**2 + Y**2 - L**2) / 2],
+        example={X: 0.42, Y: -0.56, L: 0.7},
+        **more,
+    )
+
+
+@cache
+def compiled(form: str = "multipliers") -> Any:
+    return pendulum().compile(form)
+
+
+@cache
+def by_angle() -> Any:
+    phi = cg.coordinates("phi")
+    v = cg.rate(phi)
+    return cg.System(
+        "by_angle",
+        coordinates=[phi],
+        kinetic=M * L**2 * v**2 / 2,
+        potential=-M * G * L * sp.cos(phi),
+        outputs={"x": L * sp.sin(phi), "y": -L * sp.cos(phi)},
+    ).compile()
+
+
+def off(sol: Any) -> float:
+    """How far the states are from x^2 + y^2 = l^2 and x vx + y vy = 0."""
+    x, y, vx, vy = (sol[name] for name in ("x", "y", "x_dot", "y_dot"))
+    return float(max(np.abs(x**2 + y**2 - 0.49).max(), np.abs(x * vx + y * vy).max()))
+
+
+@pytest.mark.parametrize("form", ["multipliers", "maggi"])
+def test_one_correction_is_the_step_of_least_kinetic_energy(form: str) -> None:
+    """The gradient of f is (x, y) and the mass is the same in both directions: the move is radial."""
+    model = compiled(form)
+    x, y, vx, vy = 0.5, -0.6, 0.3, 0.8
+    state = np.array([x, y, vx, vy][: len(model.states)])
+    moved = model.call("correction", 0.0, state, [NUMBERS[n] for n in model.parameters])
+    radial = np.array([x, y]) / (x**2 + y**2)
+    np.testing.assert_allclose(moved[:2], -(x**2 + y**2 - 0.49) / 2 * radial, rtol=1e-14)
+    expected = -(x * vx + y * vy) * radial if form == "multipliers" else [0.0]
+    np.testing.assert_allclose(moved[2:], expected, rtol=1e-14, atol=0)
+
+
+@pytest.mark.parametrize("method", ["dop853", "vern9", "rodas5p", "auto"])
+def test_a_pendulum_stays_on_its_circle_and_keeps_its_energy_no_worse_than_by_its_angle(method: str) -> None:
+    span, how = (0, 200), {"rtol": 1e-6, "atol": 1e-6, "method": method}
+    kept = compiled().integrate(span, START, NUMBERS, **how)
+    left = compiled().integrate(span, START, NUMBERS, project=None, **how)
+    assert kept.success
+    assert off(kept) < 1e-9
+    assert off(left) > 1e-6
+    angle = by_angle().integrate(span, {"phi": np.pi / 2, "phi_dot": 0}, NUMBERS, **how)
+    assert np.ptp(kept.evaluate("energy")) <= np.ptp(angle.evaluate("energy"))
+
+
+def test_independent_velocities_follow_the_coordinates() -> None:
+    """`maggi` has the velocities from the constraints: only the coordinates are moved. Its chart ends at y = 0."""
+    start = {"x": 0.1, "y": -np.sqrt(0.48), "x_dot": 0.4, "y_dot": 0.4 * 0.1 / np.sqrt(0.48)}
+    for project, bound in (("constraints", 1e-10), (None, 1.0)):
+        sol = compiled("maggi").integrate((0, 100), start, NUMBERS, rtol=1e-6, atol=1e-6, project=project)
+        assert sol.success
+        assert off(sol) < bound
+    assert off(sol) > 1e-8
+
+
+def test_the_interpolant_ends_in_the_moved_states_and_stays_within_the_tolerance() -> None:
+    sol = compiled().integrate((0, 10), START, NUMBERS, rtol=1e-7, atol=1e-7, dense_output=True)
+    for i in (1, 17, len(sol.t) - 1):
+        np.testing.assert_array_equal(sol.sol(sol.t[i]), sol.y[:, i])
+    fine = sol.sol(np.linspace(0, 10, 2001))
+    assert np.abs(fine[0] ** 2 + fine[1] ** 2 - 0.49).max() < 1e-6
+
+
+def test_events_are_found_on_the_constraints() -> None:
+    """At the lowest point v^2 = 2 g l from a horizontal start; its time is l^(1/2) g^(-1/2) K(1/2)."""
+    from scipy.special import ellipk
+
+    lowest = cg.Event(X, name="lowest", direction=-1, terminal=True)
+    model = pendulum(events=[lowest]).compile("multipliers")
+    sol = model.integrate((0, 10), START, NUMBERS, rtol=1e-11, atol=1e-11)
+    assert sol.t[-1] == pytest.approx(np.sqrt(0.7 / 9.81) * ellipk(0.5), rel=1e-9)
+    assert sol["x_dot"][-1] ** 2 == pytest.approx(2 * 9.81 * 0.7, rel=1e-9)
+    assert off(sol) < 1e-13
+
+
+def test_invariants_of_coordinates_are_kept_on_request() -> None:
+    """Without it, |q|^2 of a heavy top drifts by the errors of the steps; it keeps the value it starts with."""
+    entry = cg.example("heavy_top")
+    model = entry.system.compile()
+    drift = {}
+    for project in ("all", "constraints", None):
+        sol = model.integrate((0, 50), entry.initial, entry.parameters, rtol=1e-6, atol=1e-6, project=project)
+        size = sum(sol[f"q{i}"] ** 2 for i in range(4))
+        drift[project] = float(np.abs(size - size[0]).max())
+    assert drift["all"] < 1e-9
+    assert drift["constraints"] == drift[None] > 1e-7
+
+
+def test_steppers_batches_and_pure_python_stay_on_the_constraints() -> None:
+    model = compiled()
+    how = {"rtol": 1e-6, "atol": 1e-6}
+    alone = model.integrate((0, 20), START, NUMBERS, **how)
+    run = model.stepper(START, NUMBERS, **how)
+    batch = model.batch(2, START, NUMBERS, **how)
+    for _ in range(40):
+        run.advance_by(0.5)
+        batch.advance_by(0.5)
+    for y in (run.y, batch.y[:, 1]):
+        assert abs(y[0] ** 2 + y[1] ** 2 - 0.49) < 1e-9
+    np.testing.assert_allclose(run.y, alone.y[:, -1], atol=1e-3)
+    saved = run.save()
+    first = run.advance_by(0.5)
+    run.restore(saved)
+    np.testing.assert_array_equal(run.advance_by(0.5), first)
+    python = python_model(pendulum().equations("multipliers").program, quiet=True)
+    for method, more in (("dop853", {}), ("radau", {}), ("bdf", {}), ("rk4", {"step": 0.01})):
+        sol = python.integrate((0, 3), START, NUMBERS, method=method, **how, **more)
+        assert sol.success
+        assert off(sol) < 1e-9
+
+
+@pytest.mark.parametrize("method", ["dop853", "rk4"])
+def test_lanes_have_the_bits_of_a_single_run(method: str) -> None:
+    model, rng = compiled(), np.random.default_rng(4)
+    angle, spin = rng.uniform(-3, 3, 37), rng.uniform(-2, 2, 37)
+    start = {"x": 0.7 * np.sin(angle), "y": -0.7 * np.cos(angle)}
+    start |= {"x_dot": 0.7 * spin * np.cos(angle), "y_dot": 0.7 * spin * np.sin(angle)}
+    how = {"method": method} | ({"step": 0.02} if method == "rk4" else {"rtol": 1e-6, "atol": 1e-6})
+    found = {
+        lanes: cg.ensemble(model, (0, 20), 37, start, NUMBERS, lanes=lanes, progress=False, **how)
+        for lanes in (1, 2, 4, 8)
+        if lanes
+        <= cg.ensemble(
+            model, (0, 0.1), 600, {k: v[0] for k, v in start.items()}, NUMBERS, progress=False
+        ).lanes
+    }
+    assert len(found) > 1
+    for lanes, ens in found.items():
+        assert ens.lanes == lanes
+        np.testing.assert_array_equal(ens.y, found[1].y)
+        np.testing.assert_array_equal(ens.nfev, found[1].nfev)
+    x, y = found[1]["x"], found[1]["y"]
+    assert np.abs(x**2 + y**2 - 0.49).max() < 1e-9
+    one = model.integrate((0, 20), {k: v[5] for k, v in start.items()}, NUMBERS, **how)
+    np.testing.assert_array_equal(one.y[:, -1], found[1].y[:, 5])
+    left = cg.ensemble(model, (0, 20), 37, start, NUMBERS, project=None, progress=False, **how)
+    assert np.abs(left["x"] ** 2 + left["y"] ** 2 - 0.49).max() > 1e-8
+
+
+@pytest.mark.parametrize("wrong", ["positions", True, 1, ["all"]])
+def test_another_projection_is_refused(wrong: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"project = .* must be 'constraints', 'all' or None"):
+        compiled().integrate((0, 1), START, NUMBERS, project=wrong)

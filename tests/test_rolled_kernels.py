@@ -1,0 +1,96 @@
+"""Kernels of repeated bodies as loops: the same values, and code whose length does not grow with the chain."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+import sympy as sp
+from body_trees import G
+
+import chaplygin as cg
+from chaplygin.codegen.derive.equations import Equations
+from chaplygin.codegen.emit.c_lanes import lane_files
+from chaplygin.codegen.emit.python_backend import python_model
+from chaplygin.codegen.graph.differentiate import forward
+from chaplygin.codegen.graph.evaluate import evaluate
+
+M, LENGTH, MOMENT = cg.parameters("m l J", positive=True)
+NUMBERS = {M: 1.3, LENGTH: 0.5, MOMENT: 0.1, G: 9.81}
+
+
+@cache
+def planar_chain(n: int, alike: bool = True) -> Equations:
+    """Links on hinges with parallel axes; unless `alike`, every third one is a slider along its parent."""
+    bodies: list[cg.Body] = []
+    x = [cg.coordinates(f"x{i}") for i in range(n)]
+    for i in range(n):
+        above = bodies[-1] if bodies else None
+        start = sp.zeros(3, 1) if above is None else sp.Matrix([0, 0, -LENGTH])
+        if alike or i % 3:
+            turned = cg.turn(2, x[i])
+            place = start + turned * sp.Matrix([0, 0, -LENGTH])
+        else:
+            turned, place = sp.eye(3), start + sp.Matrix([0, 0, -LENGTH - x[i]])
+        bodies.append(
+            cg.Body(f"b{i}", mass=M, inertia=(MOMENT,) * 3, rotation=turned, center=place, parent=above)
+        )
+    example = NUMBERS | dict.fromkeys(x, 0.3)
+    system = cg.System(
+        "chain", coordinates=x, bodies=bodies, interactions=[cg.Weight(G)], example=example,
+        forces={cg.rate(e): -cg.rate(e) / 10 for e in x[:: n - 1]},
+    )  # fmt: skip
+    return system.equations("recursive")
+
+
+def state(equations: Equations, seed: int = 3) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(-0.5, 0.5, len(equations.states))
+
+
+@pytest.mark.parametrize("alike", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_values_of_rolled_kernels(alike: bool) -> None:
+    equations = planar_chain(24 if alike else 36, alike)
+    nodes, y, direction = equations.nodes, state(equations), state(equations, 4)
+    program = equations.program
+    assert all(program.schedule(name).rolled for name in ("rhs", "jvp"))
+    at = {name: float(v) for name, v in zip(equations.states, y, strict=True)}
+    at |= {s.name: v for s, v in NUMBERS.items()}
+    roots = [*nodes.rates, *nodes.force]
+    expected = np.array(evaluate(nodes.graph, roots, at), float)
+    g = nodes.graph.copy()
+    moved = forward(
+        g, roots, {n: g.const(float(v)) for n, v in zip(nodes.state_nodes, direction, strict=True)}
+    )
+    slopes = np.array(evaluate(g, moved, at), float)
+    model = equations.compile()
+    p = [at[name] for name in model.parameters]
+    assert model.rhs(0, y, p) == pytest.approx(expected, rel=1e-11, abs=1e-11 * np.abs(expected).max())
+    assert model.jvp(0, y, p, direction) == pytest.approx(slopes, rel=1e-10, abs=1e-10 * np.abs(slopes).max())
+    plain = python_model(program, quiet=True)
+    assert plain.rhs(0, y, p) == pytest.approx(expected, rel=1e-11, abs=1e-11 * np.abs(expected).max())
+
+
+def test_the_code_of_a_chain_does_not_grow_with_it() -> None:
+    functions, lines = [], []
+    for n in (24, 36):
+        program = planar_chain(n).program
+        functions.append([len(program.schedule(k).rolled.templates) for k in ("rhs", "jvp")])
+        text = lane_files(program, "")["chain_lanes.c"]
+        lines.append(len(text.splitlines()))
+    assert functions[0] == functions[1]
+    assert lines[0] == lines[1]
+
+
+@pytest.mark.slow
+def test_lanes_of_a_rolled_kernel_give_the_bits_of_single_runs() -> None:
+    equations = planar_chain(24)
+    model = equations.compile()
+    names, y = model.states, state(equations)
+    start = {name: y[i] + 0.01 * np.arange(4) for i, name in enumerate(names)}
+    numbers = {s.name: v for s, v in NUMBERS.items()}
+    ensemble = cg.ensemble(model, (0, 0.2), 4, start, numbers, method="dop853", lanes=4)
+    for i in (0, 3):
+        alone = {name: float(v[i]) for name, v in start.items()}
+        solution = model.integrate((0, 0.2), alone, numbers, method="dop853")
+        assert (solution.y[:, -1] == ensemble.y[:, i]).all()
