@@ -116,7 +116,7 @@ def test_the_class_in_a_bundle(single_header: bool, tmp_path: Path) -> None:
     name = "block_on_belt" if single_header else "pushed"
     system, p, u, x = given(name)
     model = system.compile()
-    model.export_c(tmp_path, initial=x, parameters=p, inputs=u, single_header=single_header)
+    model.export_c(tmp_path, ["dop853"], initial=x, parameters=p, inputs=u, single_header=single_header)
     subprocess.run(["make", "-s", f"lib{name}.a", "CFLAGS=-O1"], cwd=tmp_path, check=True)
     main = [COMPILERS[0], "-std=c++20", *STRICT, *BITS, f"-DMODEL={name}", "-DBUNDLE", "-I.", str(STEPS)]
     subprocess.run([*main, f"lib{name}.a", "-lm", "-o", "steps"], cwd=tmp_path, check=True)

@@ -92,9 +92,11 @@ def _selected(texts: Mapping[str, str], known: Mapping[str, bool]) -> dict[str, 
 def _method_list(bundle: Bundle) -> str:
     """The header that `cg_method.h` includes, with the chosen methods alone."""
     chosen = [name for name in bundle.methods if (INCLUDE / f"cg_{name}.h").exists()]  # not the model's own
-    methods = " ".join(f"WHOLE({name})" for name in chosen)
+    fixed = "METHOD(rk4)" if "rk4" in chosen else ""
+    methods = " ".join(f"METHOD({name})" for name in chosen if name != "rk4")
     includes = "\n".join(f'#include "cg_{name}.h"' for name in chosen)
-    values = {"made": " * Those of a C bundle.", "includes": includes, "few": methods, "all": methods}
+    values = {"made": " * Those of a C bundle.", "includes": includes, "fixed": fixed}
+    values |= {"few": methods, "all": methods}
     return render("method_list.h.in", values)
 
 

@@ -28,6 +28,7 @@ def runtime_headers() -> dict[str, str]:
     values = {
         "made": MADE,
         "includes": "\n".join(['#include "cg_rk4.h"', *map(_include, PAIRS.values())]),
+        "fixed": "METHOD(rk4)",
         "few": _listed(few),
         "all": _listed(PAIRS.values()),
     }

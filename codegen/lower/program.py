@@ -136,6 +136,12 @@ class Program:
         digest = hashlib.sha256(f"{self.digest}\n{methods!r}".encode()).hexdigest()
         return replace(self, methods=methods, digest=digest) if methods else self
 
+    def having(self, kernels: Mapping[str, Kernel]) -> Program:
+        """The same model with other kernels; the schedules of those that stay are kept."""
+        found = replace(self, kernels=kernels)
+        found._schedules.update({k: s for k, s in self._schedules.items() if kernels[k] is self.kernels[k]})
+        return found
+
     @property
     def clock(self) -> str:
         """The name of the kernels' first argument in emitted code; "t" may be a state of Whittaker's equations."""

@@ -15,7 +15,6 @@ from itertools import count as count_from
 from ..graph.functions import FUNCTIONS
 from ..graph.graph import CONDITIONS, LEAVES, RELATIONS, Graph, Node
 from .fuse import FUSED, fused
-from .optimise.arrange import arranged
 from .program import Kernel, Program, is_call
 from .roll import Rolled, rolled
 
@@ -201,7 +200,6 @@ def _whole(program: Program, kernel: Kernel, given: Sequence[Node], loops: bool)
         if found is not None:
             counts = found.operations, found.divisions, found.functions
             return Schedule(kernel, (), {}, found.work, *counts, rolled=found)
-        kernel = arranged(program.graph, kernel)
     return _scheduled(program, kernel, given, table, [("out", i) for i in range(len(kernel.outputs))])
 
 

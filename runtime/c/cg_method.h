@@ -120,7 +120,7 @@ CG_FLATTEN static CG_INLINE int CG_FN(rhs)(cg_run_t *run, double t, const double
 
 /* Every method here. All but rk4 control their steps. */
 #define CG_ADAPTIVE_LIST(METHOD) CG_LISTED_METHODS(METHOD) CG_MODEL_METHOD_LIST(METHOD)
-#define CG_METHOD_LIST(METHOD) METHOD(rk4) CG_ADAPTIVE_LIST(METHOD)
+#define CG_METHOD_LIST(METHOD) CG_FIXED_METHODS(METHOD) CG_ADAPTIVE_LIST(METHOD)
 #if CG_LANES > 1
 #include "cg_rk4_lanes.h"
 #endif

@@ -1,7 +1,7 @@
 /* cg_method_list.h: the methods that cg_method.h makes, except those that a model brings.
  * Made from codegen/methods by `python -m chaplygin.codegen.emit.golden --update`.
  *
- * With CG_FEW_METHODS some are left out.
+ * With CG_FEW_METHODS some are left out. The fixed methods have their own loop over lanes.
  */
 #include "cg_rk4.h"
 #include "cg_dop853.h"
@@ -13,6 +13,7 @@
 #endif
 #include "cg_vern9.h"
 
+#define CG_FIXED_METHODS(METHOD) METHOD(rk4)
 #ifdef CG_FEW_METHODS
 #define CG_LISTED_METHODS(METHOD) METHOD(dop853) METHOD(vern9)
 #else
