@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,12 @@ import pytest
 import sympy as sp
 from lane_models import assert_same
 from runtime_models import needs_core
+from scipy import special
+from test_c_core import BASE, STRICT, need, run
 from test_lanes import LANES
 
 import chaplygin as cg
+from chaplygin.codegen.emit.targets import emit
 from chaplygin.runtime import Model
 
 pytestmark = [
@@ -141,3 +145,66 @@ def test_ten_thousand_known_crossings_are_found_in_lanes() -> None:
     assert found > 10_000
     assert found == sum(len(times.t) for times in ens.t_events.values())
     assert_same_events(cg.ensemble(clock(), (0, 4), n, *given, lanes=1, **options), ens)
+
+
+def test_what_is_collected_of_events_in_lanes_is_that_of_single_runs() -> None:
+    """The first bounce of each ball, and all of them, beside one another and alone."""
+    heights = np.linspace(0.3, 2.0, 37)
+    collect = {"first": cg.first_passage("bounce"), "all": cg.events("bounce"), "end": cg.final("x")}
+    # a number of lanes is refused where trajectories cannot run in them
+    alone, ens = (drop(heights, (0, 1.5), lanes=k, collect=collect) for k in (1, LANES[-1]))
+    assert ens.results["first"] == pytest.approx(np.sqrt(2 * heights / G), abs=1e-9)
+    for i, height in enumerate(heights):
+        expected = bounces(height, 40)
+        assert ens.results["all"][i] == pytest.approx(expected[expected < 1.5], abs=1e-9)
+    assert np.array_equal(alone.results["first"], ens.results["first"])
+    assert np.array_equal(alone.results["all"].t, ens.results["all"].t)
+    assert np.array_equal(alone.results["end"]["x"], ens.results["end"]["x"])
+
+
+@functools.cache
+def rod() -> Model:
+    """A pendulum in Cartesian coordinates, with an event at the bottom of its circle."""
+    x, y = cg.coordinates("x y")
+    m, length, g = cg.parameters("m l g", positive=True)
+    vx, vy = cg.rate(x), cg.rate(y)
+    return cg.System(
+        "rod",
+        coordinates=[x, y],
+        kinetic=m * (vx**2 + vy**2) / 2,
+        potential=m * g * y,
+        holonomic=[(x**2 + y**2 - length**2) / 2],
+        events=[cg.Event(x, name="bottom")],
+        example={x: 0.42, y: -0.56, length: 0.7},
+    ).compile("multipliers")
+
+
+@pytest.mark.parametrize("method", ["dop853", "rk4"])
+def test_steps_in_lanes_are_moved_onto_the_constraints_before_events_are_searched(method: str) -> None:
+    """Pendulums released at rest pass the bottom after a quarter of their period, and then every half."""
+    angle, length, end = np.linspace(0.5, 2.5, 37), 0.7, 5.0
+    initial = {"x": length * np.sin(angle), "y": -length * np.cos(angle), "x_dot": 0.0, "y_dot": 0.0}
+    given = (rod(), (0, end), 37, initial, {"m": 1.3, "l": length, "g": G})
+    options = {"method": method, **({"step": 2e-3} if method == "rk4" else TIGHT)}
+    alone, ens, left = (
+        cg.ensemble(*given, lanes=lanes, project=project, **options)
+        for lanes, project in ((1, "constraints"), (LANES[-1], "constraints"), (LANES[-1], None))
+    )
+    assert ens.lanes == left.lanes == LANES[-1]
+    assert_same_events(alone, ens)
+    quarter = np.sqrt(length / G) * special.ellipk(np.sin(angle / 2) ** 2)
+    for i in range(37):
+        times = quarter[i] * np.arange(1, 40, 2)
+        assert ens.t_events["bottom"][i] == pytest.approx(times[times < end], abs=1e-7)
+    off, drift = (np.abs(e["x"] ** 2 + e["y"] ** 2 - length**2).max() for e in (ens, left))
+    assert off < 1e-3 * drift  # and the moves are made
+
+
+@pytest.mark.parametrize(("compiler", "lanes"), [("gcc", 8), ("clang", 2)])
+def test_lane_files_with_events_compile_without_a_warning(compiler: str, lanes: int, tmp_path: Path) -> None:
+    command = [need(compiler), *BASE, *STRICT, "-Wno-psabi", f"-DCG_LANES={lanes}", "-fsyntax-only"]
+    for name in ("bouncing_ball", "block_on_belt"):
+        sources = emit(cg.example(name).system.equations().program)
+        for file, text in sources.files.items():
+            (tmp_path / file).write_text(text, encoding="utf-8")
+        run([*command, str(tmp_path / f"{name}_lanes.c")])

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define CG_LANES_LAYOUT 7 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
+#define CG_LANES_LAYOUT 8 /* as CG_RUN_LAYOUT, for cg_lanes_run_t */
 
 enum { CG_MOMENTS = 8 };
 
