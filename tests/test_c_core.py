@@ -148,6 +148,30 @@ def test_same_bits_at_every_optimisation(tmp_path: Path) -> None:
     assert len(next(iter(outputs.values())).split()) == 10 * 7
 
 
+ELSEWHERE = {
+    "gcc, AVX2": ("gcc", ["-O3", "-mavx2", "-mfma"], ""),
+    "gcc, a CPU without the instruction": ("gcc", ["-O2", "-static"], "qemu-x86_64 -cpu Nehalem"),
+    "clang, a CPU without the instruction": ("clang", ["-O3", "-static"], "qemu-x86_64 -cpu Nehalem"),
+    "clang, AVX-512": ("clang", ["-O3", "-mavx512f", "-mavx512dq", "-mfma"], ""),
+    "aarch64": ("aarch64-linux-gnu-gcc", ["-O3", "-static"], "qemu-aarch64"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ELSEWHERE)
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the flags are for x86-64")
+def test_same_bits_elsewhere(tmp_path: Path, place: str) -> None:
+    """Single runs with every method; that lanes are single runs, on aarch64 too, is tested in test_c_lanes.py."""
+    outputs = []
+    for compiler, flags, emulator in (ELSEWHERE[place], ("gcc", ["-O1"], "")):
+        target = tmp_path / f"bits{len(outputs)}"
+        sources = [SOURCES / "print_bits.c", SOURCES / "model_top.c", *RUNTIME.glob("cg_*.c")]
+        run([need(compiler), *BASE, *flags, INLINE, *map(str, sources), "-lm", "-o", str(target)])
+        emulated = [need(emulator.split()[0]), *emulator.split()[1:]] if emulator else []
+        outputs.append(run([*emulated, str(target)]))
+    assert outputs[0] == outputs[1]
+
+
 ALONE = (
     "chaplygin.h", "cg_run.h", "cg_driver.h", "cg_events.h", "cg_step.h", "cg_control.h", "cg_real.h", "cg_math.h",
     "cg_lanes.h", "cg_linear.h", "cg_stiff.h", "cg_memory.h", "cg_ensemble.h", "cg_internal.h",

@@ -24,6 +24,7 @@ AVX512 = [
 ]  # fmt: skip
 CPUS = {
     "plain": [],
+    "aarch64": ["-static"],
     "native": ["-march=native" if X86 else "-mcpu=native"],
     "avx2": ["-mavx2", "-mfma"],
     "avx512": AVX512,
@@ -38,6 +39,7 @@ CONFIGURATIONS = {
     "gcc-avx512": ("gcc", "avx512", ["-O3"]),
     "clang-plain": ("clang", "plain", ["-O2"]),
     "clang-avx512": ("clang", "avx512", ["-O2"]),
+    "aarch64": ("aarch64-linux-gnu-gcc", "aarch64", ["-O2"]),
     "sanitized-plain": ("gcc", "plain", ["-O0", "-g", *SANITIZERS]),
 }
 QUICK = ("gcc-native",)
@@ -87,7 +89,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CONFIGURATIONS],
 )
 def test_every_lane_is_the_single_run(program: Callable[[str], Path], configuration: str) -> None:
-    shown = run([str(program(configuration))])
+    emulator = [need("qemu-aarch64")] if CONFIGURATIONS[configuration][1] == "aarch64" else []
+    shown = run([*emulator, str(program(configuration))])
     assert ": 0 failed" in shown
     assert "does not run" not in shown
 
