@@ -130,7 +130,7 @@ def test_kinks_are_located_when_asked() -> None:
     assert sol["x"][-1] == pytest.approx(1 + 2 - 1 / 3, abs=1e-14)
     assert sol.t_events is None
     assert found.integrate((0, 2), [0.0], {"c": 2.0, "jump": 1.0}).t_kinks == {}
-    chatters = found.integrate((0, 2), [0.0], {"c": 0.5, "jump": 1.0}, kinks=True)
+    chatters = found.integrate((0, 2), [0.0], {"c": 0.5, "jump": 1.0}, kinks=True, method="dop853")
     assert chatters.status == -9
     assert chatters.t_reached == pytest.approx(2 / 3, abs=1e-9)
 
