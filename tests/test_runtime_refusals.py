@@ -177,7 +177,9 @@ def core(p: list[Any], t_eval: Any = None, end: Any = None) -> Any:
     from chaplygin.runtime._core import EnsembleCore
 
     m, inputs = model("oscillator"), parse(INPUTS, ("F",), 3)
-    job = EnsembleJob(m, (0.0, 1.0), t_eval, 3, None, None, inputs, RunOptions(max_steps=1000))
+    job = EnsembleJob(
+        m, (0.0, 1.0), t_eval, 3, None, None, inputs, RunOptions(method="dop853", max_steps=1000)
+    )
     part = SimpleNamespace(
         job=job,
         inputs=inputs,
@@ -224,4 +226,4 @@ def test_the_stepper_counts_before_it_copies() -> None:
 
     for x0, p in ((np.ones(2), np.ones(1)), (np.ones(1), np.ones(2))):
         with pytest.raises(ArgumentError, match="vectors of all states and parameters"):
-            StepperCore(model("oscillator"), 0.0, x0, p, parse(INPUTS, ("F",)), RunOptions())
+            StepperCore(model("oscillator"), 0.0, x0, p, parse(INPUTS, ("F",)), RunOptions(method="dop853"))

@@ -230,7 +230,11 @@ static CG_INLINE cg_real_t cg_cos(cg_real_t x)
 static CG_INLINE cg_real_t cg_wider(cg_real_t x, cg_real_t widest)
 {
 #if CG_LANES == 8 && defined(__AVX512DQ__)
-    return (cg_real_t)_mm512_range_pd((__m512d)x, (__m512d)widest, 0xb); /* the larger magnitude, without its sign */
+    /* the larger magnitude, without its sign; without optimisation the intrinsic is a macro with a conversion */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+    return (cg_real_t)_mm512_range_pd((__m512d)x, (__m512d)widest, 0xb);
+#pragma GCC diagnostic pop
 #else
     return cg_larger(cg_abs(x), widest);
 #endif
