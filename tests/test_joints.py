@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from typing import Any
 
@@ -170,6 +171,14 @@ def test_velocities_are_ordered_as_the_links() -> None:
         (lambda: joint.universal(None, "x", (2, 0, 0), name="b"), r"Body 'b': first and second are parallel"),
         (lambda: joint.ball(None, angles="xxz", name="b"), r"Body 'b': angles = 'xxz'"),
         (lambda: joint.planar(None, (0, 0, 1), name="b"), r"Body 'b': normal is \(0, 0, 1\)"),
+        (lambda: joint.ball(None, angles=3, name="b"), r"Body 'b': angles = 3"),
+        (lambda: joint.revolute(None, "x", name="b", joint=3), r"Body 'b': joint is 3; give a name"),
+        (
+            lambda: joint.helical(None, "x", pitch=math.nan, name="b"),
+            r"Body 'b': pitch is nan; give a finite",
+        ),
+        (lambda: joint.revolute(None, "x", name="b", at=(0, 0, math.inf)), r"Body 'b': at\[2\] is oo"),
+        (lambda: joint.revolute(None, (math.nan, 0, 0), name="b"), r"Body 'b': axis\[0\] is nan"),
     ],
 )
 def test_bad_joints_are_named(make: Any, message: str) -> None:

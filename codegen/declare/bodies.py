@@ -136,6 +136,8 @@ def moves(e: Any) -> set[sp.Symbol]:
 def scalar(where: str, entry: str, value: Any, moving: bool = False) -> Expression:
     """`value` as a scalar expression in (t, x, parameters, inputs), if `moving` also in the velocities."""
     e = checks.scalar(f"{where}: {entry}", value)
+    if e.has(sp.nan, sp.oo, -sp.oo, sp.zoo):
+        raise DeclarationError(f"{where}: {entry} is {e}; give a finite value")
     for s in sorted(e.free_symbols, key=str):
         if isinstance(s, Velocity) and not moving:
             raise DeclarationError(

@@ -54,6 +54,8 @@ class _Motion:
 
     def __init__(self, name: Any, joint: str | None) -> None:
         check_name(name, "Body name")
+        if joint is not None and not isinstance(joint, str):
+            raise DeclarationError(f"{_where(name)}: joint is {joint!r}; give a name")
         self.name = name if joint is None else joint
         self.rotation, self.shift = sp.eye(3), sp.zeros(3, 1)
         self.kinematics: dict[sp.Symbol, Expression] = {}
@@ -190,7 +192,8 @@ def ball(
     if angles is None:
         motion.attitude()
         return _link(parent, name, motion, **link)
-    axes = [_direction(name, f"angles[{i}]", axis) for i, axis in enumerate(angles)]
+    listed = angles if isinstance(angles, Sequence) else ()
+    axes = [_direction(name, f"angles[{i}]", axis) for i, axis in enumerate(listed)]
     if len(axes) != 3 or any(a.cross(b).is_zero_matrix for a, b in pairwise(axes)):
         raise DeclarationError(
             f"{_where(name)}: angles = {angles!r}; give three axes, neighbours different, such as 'zxz'"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..graph.differentiate import gradient
+from ..graph.differentiate import gradient, partials
 from ..graph.from_sympy import Lowering, UnsupportedExpression
 from ..graph.graph import Graph, Node
 from .contacts import ContactNodes, contact_nodes
@@ -61,6 +61,11 @@ class SystemNodes:
     def momenta(self, g: Graph) -> list[Node]:
         """p_a = dL/d eta_a."""
         return gradient(g, self.lagrangian(g), self.eta)
+
+    def mass(self, g: Graph) -> list[list[Node]]:
+        """d2L/(d eta_a d eta_b) of all declared velocities: the rows of its lower triangle."""
+        columns = partials(g, self.momenta(g), self.eta)
+        return [[columns[b][a] for b in range(a + 1)] for a in range(len(self.eta))]
 
     def energy(self, g: Graph) -> Node:
         """h = eta_a p_a - L, which is T2 - T0 + V for L of second degree."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..graph.differentiate import gradient, partials
+from ..graph.differentiate import gradient
 from ..graph.linear import upper
 from .dynamics import Dynamics
 from .program import Kernel
@@ -17,9 +17,6 @@ def closure(d: Dynamics) -> Iterator[Kernel]:
         return
     nodes = system.nodes
     x, f = nodes.fields.coordinates, nodes.holonomic
-    momenta = gradient(g, nodes.lagrangian(g), nodes.eta)
-    columns = partials(g, momenta, nodes.eta)
-    mass = [[columns[j][i] for j in range(i + 1)] for i in range(len(nodes.eta))]
     outputs = [*f, *(n for e in f for n in gradient(g, e, x))]
     outputs += [n for row in nodes.constraint_rows for n in row] + list(nodes.constraint_offsets)
     names = [v.name for v in system.velocities]
@@ -28,4 +25,4 @@ def closure(d: Dynamics) -> Iterator[Kernel]:
     comments += [f"A of constraint {s + 1}, {v}" for s in range(len(system.constraints)) for v in names]
     comments += [f"A_0 of constraint {s + 1}" for s in range(len(system.constraints))]
     comments += [f"M of {v}, {w}" for i, v in enumerate(names) for w in names[i:]]
-    yield Kernel("closure", (*outputs, *upper(mass)), tuple(comments))
+    yield Kernel("closure", (*outputs, *upper(nodes.mass(g))), tuple(comments))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..derive.equation_nodes import EquationNodes
-from ..graph.differentiate import gradient, partials
+from ..graph.differentiate import gradient
 from ..graph.graph import Graph, Node
 from ..graph.linear import (
     LDL,
@@ -92,10 +92,8 @@ def _across(
     eqs: EquationNodes, rows: Sequence[Sequence[Node]], solves: list[Solve], checks: Checks
 ) -> list[list[Node]]:
     """The columns of M^-1 A^T, with the mass matrix of all declared velocities."""
-    g, nodes = eqs.graph, eqs.system.nodes
-    momenta = gradient(g, nodes.lagrangian(g), nodes.eta)
-    by_columns = partials(g, momenta, nodes.eta)
-    mass = [[by_columns[j][i] for j in range(i + 1)] for i in range(len(nodes.eta))]
+    g = eqs.graph
+    mass = eqs.system.nodes.mass(g)
     if len(mass) <= UNROLLED_VELOCITIES:
         factors = LDL(g, mass)
         checks += factors.checks()
