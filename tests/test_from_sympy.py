@@ -270,3 +270,37 @@ X, V, F = me.dynamicsymbols("x v f")
 def test_refusals(model: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(cg.DeclarationError, match=message):
         cg.from_sympy(model, "refused", **options)
+
+
+def test_given_equations_are_kept_on_their_configuration_constraints() -> None:
+    """A pendulum in x and y, with the constraint substituted into the particle's velocity, as textbooks do for wheels.
+
+    T is then not that of the free particle, so Kane's equations are formed; without T the shortest move leads back.
+    """
+    x, y, u, v = me.dynamicsymbols("x y u v")
+    m, length, gravity = sp.symbols("m l g", positive=True)
+    frame, origin = me.ReferenceFrame("N"), me.Point("O")
+    origin.set_vel(frame, 0)
+    mass = origin.locatenew("P", x * frame.x + y * frame.y)
+    mass.set_vel(frame, u * frame.x - x / y * u * frame.y)
+    kane = me.KanesMethod(
+        frame, q_ind=[x], q_dependent=[y], u_ind=[u], u_dependent=[v], kd_eqs=[x.diff() - u, y.diff() - v],
+        configuration_constraints=[x**2 + y**2 - length**2], velocity_constraints=[x * u + y * v],
+        bodies=[me.Particle("bob", mass, m)], forcelist=[(mass, -m * gravity * frame.y)],
+    )  # fmt: skip
+    point = {"x": 0.6, "y": -0.8, "u": 0.5, "v": 0.375, "m": 1.2, "l": 1.0, "g": 9.81}
+    found = cg.from_sympy(kane, "bob_on_a_rod", example=point)
+    assert isinstance(found, cg.Equations)
+    model = found.compile()
+    numbers = {name: point[name] for name in ("m", "l", "g")}
+    start = {"x": 0.6, "y": -0.8, "u": 0.0}
+    sol = model.integrate((0, 20), start, numbers, rtol=1e-6, atol=1e-6)
+    left = model.integrate((0, 20), start, numbers, rtol=1e-6, atol=1e-6, project=None)
+    assert sol.success
+    assert np.abs(sol["x"] ** 2 + sol["y"] ** 2 - 1).max() < 1e-9
+    assert np.abs(left["x"] ** 2 + left["y"] ** 2 - 1).max() > 1e-8
+    energy = (sol["u"] ** 2 + sol["v"] ** 2) / 2 + 9.81 * sol["y"]
+    assert np.ptp(energy) < 1e-3
+    near = model.consistent({"x": 1.2, "y": -1.6, "u": 0.5, "v": 0.0}, numbers)
+    assert (near["x"], near["y"]) == pytest.approx((0.6, -0.8), rel=1e-12)
+    assert near["x"] * near["u"] + near["y"] * near["v"] == pytest.approx(0, abs=1e-15)

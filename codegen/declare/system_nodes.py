@@ -63,7 +63,12 @@ class SystemNodes:
         return gradient(g, self.lagrangian(g), self.eta)
 
     def mass(self, g: Graph) -> list[list[Node]]:
-        """d2L/(d eta_a d eta_b) of all declared velocities: the rows of its lower triangle."""
+        """d2T/(d eta_a d eta_b) of all declared velocities: the rows of its lower triangle.
+
+        The unit matrix for equations given by a law, whose kinetic energy is not known.
+        """
+        if self.kinetic == g.zero:
+            return [[g.one if a == b else g.zero for b in range(a + 1)] for a in range(len(self.eta))]
         columns = partials(g, self.momenta(g), self.eta)
         return [[columns[b][a] for b in range(a + 1)] for a in range(len(self.eta))]
 
