@@ -2,8 +2,9 @@
 
 With f_s(t, x) = 0, A_sa = X_a f_s, and Lambda = A M^-1 A^T, one step of Newton's method moves the coordinates along the
 fields, dx = eps_a X_a with eps = -M^-1 A^T Lambda^-1 f: of all moves that make f zero to first order, the shortest in
-the metric of the kinetic energy (of the unit matrix for equations given by a law). The velocities become eta - M^-1 A^T Lambda^-1 (A eta + A_0), with the nonholonomic
-constraints too: Gauss' principle for the impulse. An invariant F(x) of redundant coordinates, as |q|^2, is brought back
+the metric of the kinetic energy (of the unit matrix for equations given by a law). The velocities become
+eta - M^-1 A^T Lambda^-1 (A eta + A_0), with the nonholonomic constraints too: Gauss' principle for the impulse.
+An invariant F(x) of redundant coordinates, as |q|^2, is brought back
 by the shortest move, dx = -J^T (J J^T)^-1 (F(x) - F(x_0)), J = dF/dx.
 """
 
