@@ -12,7 +12,7 @@ from ..graph.evaluate import evaluate, evaluate_with_scale
 from ..graph.graph import Graph, Node
 from ..graph.linear import choose_pivots
 from .fields import numeric_matrix
-from .mechanism import check_bodies
+from .mechanism import check_bodies, moved_by
 from .points import Point, declared_roots, example_point, good_points
 from .rank_checks import check_ranks
 from .redundancy import check_redundancy
@@ -116,19 +116,33 @@ def _check_mass(system: System, g: Graph, at: Point) -> None:
             values[a] = row
     if not np.isfinite(values).all():
         raise DeclarationError("the mass matrix is not finite at the example point")
-    for a, v in enumerate(system.velocities):
-        if not values[a].any():
-            raise DeclarationError(
-                f"the mass matrix is singular at the example point: kinetic has no inertia along {v}. "
-                "T must contain every velocity; do not substitute constraints into it"
-            )
     scale = np.sqrt(np.abs(np.diag(values)))
     scale[scale == 0] = 1.0
     scaled = values / np.outer(scale, scale)
+    singular = "the mass matrix is singular at the example point"
+    for a, v in enumerate(system.velocities):
+        if not values[a].any():
+            moved = " and ".join(repr(body.name) for body in moved_by(system, v))
+            raise DeclarationError(
+                f"{singular}: kinetic has no inertia along {v}"
+                + (
+                    f", which moves {moved} relative to the parent; give what it moves a mass, and an inertia if the "
+                    "mass centre lies on the joint's axis"
+                    if moved
+                    else ". T must contain every velocity; do not substitute constraints into it"
+                )
+            )
     if np.linalg.matrix_rank(scaled, tol=1e-11) < k:
+        still = np.abs(np.linalg.svd(scaled)[2][-1])
+        among = [v for v, share in zip(system.velocities, still, strict=True) if share > 1e-6 * still.max()]
+        of = {body.name for v in among for body in moved_by(system, v)}
         raise DeclarationError(
-            f"the mass matrix is singular at the example point; T must be nondegenerate in all of "
-            f"{', '.join(v.name for v in system.velocities)}; do not substitute constraints into it"
+            f"{singular}; T must be nondegenerate in all of {', '.join(v.name for v in among)}; "
+            + (
+                f"the joint of the body {of.pop()!r} is singular there: choose another example or other coordinates"
+                if len(of) == 1
+                else "do not substitute constraints into it"
+            )
         )
     left = scaled.copy()
     for a in range(k):  # the emitted code factors M in this order, without pivoting
