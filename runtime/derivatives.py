@@ -116,12 +116,9 @@ class Derivatives:
             )
         names = model.declared if kernel == "initial" else model.states
         controls, of_controls = model._with_modes(u)
-        rows = [
-            arguments.vector("y", x, names),
-            arguments.vector("p", p, model.parameters),
-            arguments.vector("u", controls, of_controls),
-        ]
-        rows[2] = np.concatenate([rows[2], np.zeros(len(model.inputs) + len(model.modes) - len(rows[2]))])
+        state, parameters = arguments.vector("y", x, names), arguments.vector("p", p, model.parameters)
+        inputs = arguments.vector("u", controls, of_controls)
+        inputs = np.concatenate([inputs, np.zeros(len(model.inputs) + len(model.modes) - len(inputs))])
         v = arguments.array("directions" if kind == "along" else "weights", given)
         _, n_given, _ = known[kernel]
         if v.ndim not in (1, 2) or v.shape[0] != n_given:
@@ -129,7 +126,6 @@ class Derivatives:
                 f"{model.name}.{kernel}: {'directions have' if kind == 'along' else 'weights have'} shape {v.shape}; "
                 f"({n_given},) or ({n_given}, k) is needed"
             )
-        value, found = differentiated(
-            model, table, kernel, arguments.number("t", t), *rows, arguments.wide(v)
-        )
+        moment, columns = arguments.number("t", t), arguments.wide(v)
+        value, found = differentiated(model, table, kernel, moment, state, parameters, inputs, columns)
         return value, found if v.ndim == 2 else found[:, 0]
