@@ -193,7 +193,8 @@ def _tableaus() -> str:
             numbers = _folded(", ".join(repr(float(value)) for value in values))
             text += f"\nstatic const double cg_{name}_{array}[] = {{\n{numbers}\n}};\n"
         rows.append(f'    {{"{name}", {count}, cg_{name}_a, cg_{name}_b, cg_{name}_c}},\n')
-    return f"{text}\nstatic const cg_tableau_t cg_tableaus[] = {{\n{''.join(rows)}    {{NULL, 0, NULL, NULL, NULL}},\n}};\n"
+    table = "".join([*rows, "    {NULL, 0, NULL, NULL, NULL},\n"])
+    return f"{text}\nstatic const cg_tableau_t cg_tableaus[] = {{\n{table}}};\n"
 
 
 def _filled(row: Sequence[float], count: int) -> list[float]:

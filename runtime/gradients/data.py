@@ -50,8 +50,8 @@ def _columns(label: str, data: Any) -> dict[Any, Any]:
         data = {str(name): np.asarray(data[name]) for name in data.columns}
     if not isinstance(data, Mapping):
         raise ArgumentError(
-            f"{label} = {arguments.short(data)}; a dict of name: (times, values) or (times, values, sigma), or a table with "
-            "a column t is needed"
+            f"{label} = {arguments.short(data)}; a dict of name: (times, values) or (times, values, sigma), or a "
+            "table with a column t is needed"
         )
     if TIMES not in data:
         return dict(data)
@@ -81,8 +81,8 @@ def _series(label: str, what: Any, entry: Any, t_span: tuple[float, float]) -> S
     if gaps.size:
         more = f", and {gaps.size - 1} more" if gaps.size > 1 else ""
         raise ArgumentError(
-            f"{label}: values[{gaps[0]}] = {values[gaps[0]]} at t = {times[gaps[0]]:.6g}{more}; leave these samples out, with "
-            "their times"
+            f"{label}: values[{gaps[0]}] = {values[gaps[0]]} at t = {times[gaps[0]]:.6g}{more}; leave these "
+            "samples out, with their times"
         )
     if len(entry) == 2:
         return Series(what, times, values, np.ones_like(values), False)

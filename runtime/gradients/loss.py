@@ -58,7 +58,7 @@ def loss(function: Function, entry: Any) -> Composed:
     >>> start = {"x": 1, "x_dot": 0}, {"m": 1, "k": 4}
     >>> found = model.gradient(cg.loss(distance, cg.final("x", "x_dot")), (0, 1), *start)
     >>> round(found.value, 6)  # cos(2)^2 + 4 sin(2)^2
-    3.480466
+    3.480465
     """
     return Composed(function, entry)
 
@@ -120,15 +120,17 @@ def _samples(label: str, entry: Any, model: Model, t_span: tuple[float, float]) 
     names = ("_Columns",) if isinstance(entry, Collector) else ()
     if type(entry).__name__ not in names:
         raise ArgumentError(
-            f"{label} = {arguments.short(entry)} is no loss; give cg.final, cg.integral, cg.squares or cg.loss, or a list of "
-            "them"
+            f"{label} = {arguments.short(entry)} is no loss; give cg.final, cg.integral, cg.squares or cg.loss, or "
+            "a list of them"
         )
     what = tuple(quantity_of(label, model, each) for each in entry.what)
     ends = np.array([t_span[1]])
     times = ends if entry.at is None else arguments.times(f"{label}: times", np.atleast_1d(entry.at), *t_span)
     if function is None:
         if len(what) != 1 or entry.at is not None:
-            raise ArgumentError(f"{label} is not one number; give one quantity, or a function of all by cg.loss")
+            raise ArgumentError(
+                f"{label} is not one number; give one quantity, or a function of all by cg.loss"
+            )
         return [Samples(what, times, _plain, label)]
     if not callable(function):
         raise ArgumentError(f"{label}: {arguments.short(function)} is not a function")
@@ -139,19 +141,19 @@ def _samples(label: str, entry: Any, model: Model, t_span: tuple[float, float]) 
 def _integrand(found: Sequence[tuple[str, Any]], model: Model) -> Expression | None:
     if not found:
         return None
-    for label, what in found:  # each by itself first, for an error that names it
-        _slopes(label, model, what)
-    if len(found) == 1:
-        return _slopes(*found[0][:1], model, found[0][1])
+    each = [_slopes(label, model, what) for label, what in found]
+    if len(each) == 1:
+        return each[0]
     from sympy import Add, Symbol
 
-    total = Add(*(Symbol(what) if isinstance(what, str) else what for _, what in found))
-    return _slopes("loss", model, total)
+    return _slopes("loss", model, Add(*(Symbol(w) if isinstance(w, str) else w for _, w in found)))
 
 
 def quantity_of(label: str, model: Model, what: Any) -> str | Expression:
     """The name of a state, or the compiled expression of any other quantity with its derivatives."""
     name = arguments.plain_name(what) if isinstance(what, str) or hasattr(what, "name") else None
+    if name is not None and name not in (*model.quantities, *model.parameters, model.independent):
+        raise ArgumentError(f"{label}: {arguments.unknown_quantity(name, model.name, model.quantities)}")
     return name if name in model.states else _slopes(label, model, what if name is None else name)
 
 
@@ -208,11 +210,10 @@ def sampled(
         slopes[place] = 1.0
         return y[place], slopes
     rows = what.rows(model, t, np.ascontiguousarray(y), [p[i : i + 1] for i in range(len(p))], u[:, None])
-    if not np.isfinite(rows).all():
+    finite = np.isfinite(rows).all(axis=0)
+    if not finite.all():
         raise ArgumentError(
-            f"{what} or one of its derivatives is not finite at t = {t[~np.isfinite(rows).all(axis=0)][0]:.6g}: there it "
-            "is not differentiable"
+            f"{what} or one of its derivatives is not finite at t = {t[~finite][0]:.6g}: there it is "
+            "not differentiable"
         )
     return rows[0], rows[1:]
-
-
