@@ -142,6 +142,7 @@ class Model(ModelCore, BaseModel):
         self.variables = {name: self.variables[name] for name in dict.fromkeys(e[0] for e in self._variables)}
         self._ensembles: dict[int, Any] = {}
         self._companions: dict[Any, Path] = {}
+        self._derivatives: Any = None
 
     @property
     def owner(self) -> object:

@@ -72,7 +72,7 @@ class Dynamics:
 
     @cached_property
     def mass(self) -> Mass:
-        return Mass(self.eqs)
+        return Mass(self.graph, self.eqs.mass)
 
     @cached_property
     def outputs(self) -> list[tuple[Variable, Node]]:

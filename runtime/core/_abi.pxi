@@ -75,6 +75,25 @@ cdef extern from "cg_companion.h" nogil:
         int32_t n_work
         cg_lanes_t values
 
+cdef extern from "cg_derivatives.h" nogil:
+    ctypedef int (*cg_differential_t)(double, const double *, const double *, const double *, const double *, double *,
+                                      double *, double *) noexcept
+    ctypedef struct cg_derivative_t:
+        const char *kernel
+        int32_t takes
+        int32_t n_values
+        int32_t n_given
+        int32_t n_found
+        cg_differential_t function
+    ctypedef struct cg_derivatives_t:
+        uint32_t abi_version
+        uint32_t struct_size
+        const char *digest
+        int32_t n_lanes
+        int32_t n_work
+        const cg_derivative_t *entries
+    const cg_derivative_t *cg_derivative(const cg_derivatives_t *derivatives, const char *kernel)
+
 cdef extern from "cg_default.h" nogil:
     const char *cg_default_method(const cg_model_t *model, double rtol, double atol)
 
