@@ -191,7 +191,9 @@ def compile_object(
             for file, text in texts.items():
                 (work / file).write_bytes(text.encode())
             job = _Job(name, work, compiler, cache.log_path(key))
-            job._call([*compiler.command, "-r", *job.parallel(sources, flags), "-o", f"{name}.o"], f"{name}.o")
+            job._call(
+                [*compiler.command, "-r", *job.parallel(sources, flags), "-o", f"{name}.o"], f"{name}.o"
+            )
             return cache.publish(key, work, f"{name}.o", {"name": name, "flags": list(flags)})
 
 

@@ -135,7 +135,9 @@ def _compiled(model: Model, compiler: Compiler, texts: Mapping[str, str], units:
     shared = {name: text for name, text in texts.items() if not name.startswith(f"{model.name}_")}
     objects = []
     if not compiler.crosses:  # not every linker joins the objects of another platform
-        objects.append(compile_object("cg_fmu_runtime", shared, compiler, [n for n in units if n in shared], flags))
+        objects.append(
+            compile_object("cg_fmu_runtime", shared, compiler, [n for n in units if n in shared], flags)
+        )
         units = [n for n in units if n not in shared]
     with cache.workspace() as work:
         for file, text in texts.items():
