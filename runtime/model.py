@@ -194,8 +194,8 @@ class Model(ModelCore, BaseModel):
 
         It is that of the steps as they were taken, to rounding errors, for all explicit Runge-Kutta methods: one run
         forward, and one backward with the adjoint right-hand side, whatever the number of names. `memory` is a bound
-        in bytes on the states that are kept; with less, steps are taken again more than once, at the positions of
-        Griewank and Walther's Algorithm 799. docs/fitting.md has the equations.
+        in bytes on what is kept of the steps; those that do not fit are taken again, as in Griewank and Walther's
+        Algorithm 799. docs/fitting.md has the equations.
 
         Raises `ArgumentError` for a model with events, contacts or kinks, a loss that is not differentiable, inputs
         that vary, and a method or a projection without an adjoint; `KernelError` if the run fails.
