@@ -75,7 +75,7 @@ def test_every_trajectory_is_the_single_run(name: str, method: str) -> None:
 
 @pytest.mark.parametrize("method", ["tsit5", "vern9"])
 def test_angles_that_are_wide_in_some_lanes_and_steps(method: str) -> None:
-    """Beyond 2^30 angles are reduced in another way: before a run, during it, or in some stages of a step that fails."""
+    """Beyond 2^30 angles are reduced in another way: at the start, during a run, or in stages of a step that fails."""
     given = case("chaplygin_sleigh")
     phi, omega = np.zeros(N), np.linspace(0.5, 5, N)
     phi[[2, 3, 9, 17]] = 2.0**30 - 0.2, 3e11, -(2.0**30), 1e300

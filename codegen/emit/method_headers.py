@@ -80,7 +80,7 @@ def _pair_text(pair: Pair, title: str, made: str) -> str:
             "rows": str(len(rows)),
             "dense_rows": str(4 + len(pair.dense)),
             "order": str(pair.order),
-            "trial": "\n".join([_trial_rows(pair), *_stages(pair, 1, end), _folded(f"CG_STAGE_END({_split(rows[end])})")]),
+            "trial": _trial(pair),
             "last": _last(pair) if pair.border else "",
             "estimates": "\n".join(_weighted(label, row, end) for label, row in estimates.items()),
             "norm": "pair_error" if len(estimates) == 1 else "pair_error_of_two",
@@ -124,14 +124,20 @@ def _split(row: Sequence[float]) -> str:
     return f"{older}, {row[last]!r}, {last}"
 
 
-def _trial_rows(pair: Pair) -> str:
-    """The declarations of a trial's stages: those that the error estimate, the interpolant or the search for stiffness
-    reads are rows of `k`."""
+def _trial(pair: Pair) -> str:
+    """The stages of a trial step; those that the error estimate, the interpolant or the search for stiffness reads are
+    rows of `k`."""
     end = len(pair.c)
-    later = [*pair.error.values(), *pair.dense, *pair.rows[end + 1 :], *([pair.rows[end - 1]] * bool(pair.border))]
+    later = [
+        *pair.error.values(),
+        *pair.dense,
+        *pair.rows[end + 1 :],
+        *([pair.rows[end - 1]] * bool(pair.border)),
+    ]
     kept = {j for row in later for j, weight in enumerate(row) if weight != 0.0}
     places = (f"CG_STAGE_{'ROW' if j in kept else 'PASSING'}({j})" for j in range(1, end))
-    return _folded(" ".join(places))
+    last = f"CG_STAGE_END({_split(pair.rows[end])})"
+    return "\n".join([_folded(" ".join(places)), *_stages(pair, 1, end), _folded(last)])
 
 
 def _stages(pair: Pair, first: int, last: int) -> list[str]:
