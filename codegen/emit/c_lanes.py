@@ -26,7 +26,7 @@ def lane_files(program: Program, command: str) -> dict[str, str]:
         "provenance": provenance("lanes.c.in", program.digest, command, " * "),
         "name": program.name,
         "functions": "cg_math.h" if has_functions(program, kernels) else "cg_real.h",
-        "solver": solver(LANES) if any(program.kernels[k].solves for k in kernels) else "",
+        "solver": solver(LANES, (program.kernels[k] for k in kernels)),
         "kernel": "\n".join(lane_kernel(program, kernel, text) for kernel, text in texts.items()),
         "correction": f"#define CG_MODEL_CORRECTION {program.name}_correction_lanes\n" if corrected else "",
         "watched": _watched(program, watched),
