@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from .entry import Example
 
 if TYPE_CHECKING:
+    from chaplygin.codegen.declare.joint import Link
     from chaplygin.codegen.declare.system import System
 
 __all__ = ["INITIAL", "PARAMETERS", "example", "system"]
@@ -38,8 +39,8 @@ def system() -> System:
 
     m, length, d, g = cg.parameters("m l d g", positive=True)
     across, along = m * (length**2 + d**2) / 12, m * d**2 / 6
-    rods, attitude, end = [], sp.eye(3), sp.zeros(3, 1)
-    third = None
+    rods: list[Link] = []
+    attitude, end, third = sp.eye(3), sp.zeros(3, 1), sp.zeros(3, 1)
     for i, (rod, axis) in enumerate(zip(_RODS, _AXES, strict=True), 1):
         arm = length * sp.Matrix(rod)
         inertia = [along if component else across for component in rod]

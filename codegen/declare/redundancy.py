@@ -83,7 +83,7 @@ def independent_constraints(system: System, first: int = 0) -> tuple[int, ...]:
             continue
         values = np.array(numeric_matrix(g, rows, at))
         sizes = np.linalg.norm(values, axis=1, keepdims=True)
-        found = choose_pivots(values / np.where(sizes > 0, sizes, 1.0), _RANK)
+        found = choose_pivots((values / np.where(sizes > 0, sizes, 1.0)).tolist(), _RANK)
         best = max(best, sorted(first + row for row, _ in found), key=len)
         if len(best) == min(values.shape):
             break

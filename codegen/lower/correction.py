@@ -99,9 +99,9 @@ def _definite(
     redundant = rank < len(rows)
     if redundant or len(rows) > UNROLLED_VELOCITIES:
         matrix = upper(schur_complement(g, rows, across, symmetric=True))
-        found = solve_by_loop(g, name, matrix, right, name, solves, rank if redundant else 0)
+        results = solve_by_loop(g, name, matrix, right, name, solves, rank if redundant else 0)
         checks += rank_checks(g, solves[-1:])
-        return found
+        return results
     solution, found = solve_definite(g, rows, across, right)
     checks += found
     return solution
