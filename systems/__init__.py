@@ -20,6 +20,7 @@ __all__ = ["Example", "example", "examples"]
 _SYSTEMS = (
     "block_on_belt",
     "bouncing_ball",
+    "bricard",
     "brick_on_incline",
     "chaplygin_sleigh",
     "double_pendulum",

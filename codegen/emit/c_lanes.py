@@ -28,7 +28,7 @@ def lane_files(program: Program, command: str) -> dict[str, str]:
         "provenance": provenance("lanes.c.in", program.digest, command, " * "),
         "name": program.name,
         "functions": "cg_math.h" if has_functions(program, kernels) else "cg_real.h",
-        "solver": solver(LANES) if any(program.kernels[k].solves for k in kernels) else "",
+        "solver": solver(LANES, (program.kernels[k] for k in kernels)),
         "kernel": "\n".join(kernel_texts.values()),
         "near": f"#define CG_MODEL_RHS_OF {near}\n" if f"{near}(" in kernel_texts["rhs"] else "",
         "correction": f"#define CG_MODEL_CORRECTION {program.name}_correction_lanes\n" if corrected else "",
